@@ -10,11 +10,11 @@
 
 bool converter_scalar_only;
 
-/* Elements that go through the steps at a time: two buffers of them stay in the L1 cache.
- * A multiple of every block. */
+/* Elements that go through all steps together: two buffers of them stay in the L1 cache.
+ * A multiple of every block size. */
 #define CHUNK 1024
 
-/* What a dtype is loaded into and stored from. */
+/* The wide types between which values are converted; a dtype is loaded into one of them. */
 enum hub {
     HUB_I64,
     HUB_U64,
@@ -23,14 +23,14 @@ enum hub {
     HUBS
 };
 
-/* How one dtype gets to its hub and back. */
+/* The kernels from one dtype to its hub and back. */
 struct route {
     enum dtype_kind kind;
     uint16_t bits;
     const char *name; /* NULL: any dtype of this kind and width */
     enum hub hub;
     enum kernel unpack, load;   /* to the hub */
-    enum kernel store, store64; /* from the hub; from float64 where that differs */
+    enum kernel store, store64; /* from the hub; directly from float64, or NONE */
     enum kernel pack;
 };
 
@@ -62,8 +62,8 @@ static const struct route routes[] = {
 };
 /* clang-format on */
 
-/* The way from one hub towards another: a loop, and where it leads. The odd one is for
- * what is rounded again afterwards. */
+/* One step from a hub towards another: its kernel, and the hub it leads to. `odd` is the kernel for
+ * values that will be rounded again. Example: int64 to float32 is i64_f64_odd, then f64_f32. */
 struct bridge {
     enum kernel kernel, odd;
     enum hub next;
@@ -123,7 +123,8 @@ static void plan(struct converter *c, const struct dtype *from, const struct rou
     step_add(c, in->unpack, from);
     step_add(c, in->load, from);
 
-    /* A narrow float is encoded from what the value is in, so that it is rounded once. */
+    /* Encode a narrow float directly from float64 (unless the value is in float32 anyway): going
+     * through float32 would round twice. */
     const bool direct = out->store64 != KERNEL_NONE && in->hub != HUB_F32;
     const enum hub goal = direct ? HUB_F64 : out->hub;
     for (enum hub at = in->hub; at != goal;) {
@@ -137,7 +138,7 @@ static void plan(struct converter *c, const struct dtype *from, const struct rou
     step_add(c, out->pack, to);
 }
 
-/* The dtype of a complex dtype's two numbers; else the dtype itself. */
+/* The dtype of the two parts of a complex dtype; else the dtype itself. */
 static struct dtype part_of(const struct dtype *d)
 {
     struct dtype part = *d;
@@ -230,8 +231,9 @@ static const struct kernel_set *kernels_best(void)
     return &kernels_plain;
 }
 
-/* All steps over one chunk. Returns how many numbers are good: a step sees only those that
- * the one before it found good, so that the first bad one is found whatever it fails in. */
+/* Run all steps on one chunk. Returns how many numbers come before the first bad one. Each step
+ * gets only the numbers before the first one that failed so far, so the result is the first
+ * failure of any step. */
 static size_t run_chunk(const struct converter *c, const struct kernel_set *set,
                         const void *src, void *dst, size_t count)
 {

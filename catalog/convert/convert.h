@@ -1,5 +1,6 @@
 /*
- * convert.h - elements of one dtype to another: exact, or rounded once to nearest even.
+ * convert.h - converts elements from one dtype to another: exactly, or rounded once to nearest
+ * even.
  *
  * Policy (README, "Casting"): float to a narrower float rounds once from the stored value
  * and overflows as NumPy and ml_dtypes do (to infinity, or NaN where there is none, or the
@@ -8,15 +9,15 @@
  * bool is true. Complex to real is refused before any data is read. Same dtype: bytes are
  * copied, NaN payloads kept.
  *
- * NaN stays NaN: between float16, bfloat16, float32 and float64 its sign and the upper
- * bits of its payload stay, and it becomes quiet, except that bfloat16 to float32 is a
- * mere shift. float4 has no NaN: one that should become float4 is ERR_VALUE.
- * float8_e8m0fnu has only powers of two: halfway goes up, 0, negative and too large
- * become NaN, and what is not float32 is rounded to that first, as ml_dtypes does.
+ * NaN stays NaN: between float16, bfloat16, float32 and float64 it keeps its sign and the upper
+ * bits of its payload, and becomes quiet, except that bfloat16 to float32 is a mere shift.
+ * float4 has no NaN: converting one to float4 is ERR_VALUE. float8_e8m0fnu has only powers of
+ * two: halfway rounds up; 0, negative and too large values become NaN; other types are rounded to
+ * float32 first, as in ml_dtypes.
  *
- * ggml's blocks become float32 first, in ggml's own arithmetic (ggml.h); nothing becomes a
- * block. Time, void, strings and float6 (whose packing is not specified anywhere) convert only to
- * themselves.
+ * ggml's blocks are decoded to float32 first, in ggml's own arithmetic (ggml.h); nothing can be
+ * converted to blocks. Time, void, strings and float6 (whose packing is not specified anywhere)
+ * convert only to themselves.
  *
  * Threads: everything here may be called from any number of them at once.
  */
@@ -27,7 +28,7 @@
 #include "catalog/convert/ggml.h"
 #include "catalog/model/dtype.h"
 
-/* Unpack (or decode blocks), load, two bridges, encode, interleave or pack, and one to spare. */
+/* Unpack (or decode blocks), load, two bridges, encode, interleave or pack, and one spare. */
 #define CONVERTER_STEPS 7
 
 struct float_format;
@@ -36,25 +37,25 @@ struct float_format;
 struct converter_step {
     unsigned kernel;
     const struct float_format *format; /* of the narrow float read or written */
-    int64_t least, most;               /* what an integer must lie between */
-    ggml_decode *decode; /* of blocks, of `elems` elements in `bytes` bytes: */
+    int64_t least, most;               /* range that an integer must be in */
+    ggml_decode *decode; /* decodes blocks, each of `elems` elements in `bytes` bytes */
     uint16_t elems, bytes;
 };
 
 struct converter {
     struct dtype from, to;
-    /* `count` elements from src to dst, which do not overlap and may lie anywhere. Packed
-     * types begin at a byte; unused bits of the last one are written as 0. On ERR_VALUE,
-     * *bad is the first element that does not fit. */
+    /* Convert `count` elements from src to dst, which do not overlap and need no alignment.
+     * Packed types begin at a byte; unused bits of the last byte are written as 0. On
+     * ERR_VALUE, *bad is the first element that does not fit. */
     enum status (*run)(const struct converter *, const void *src, void *dst,
                        uint64_t count, uint64_t *bad);
     struct converter_step steps[CONVERTER_STEPS];
     unsigned step_count;
     unsigned
-        parts; /* numbers of an element that the steps see: 2 for two complex dtypes */
+        parts; /* numbers per element for the steps: 2 between complex dtypes, else 1 */
 };
 
-/* ERR_UNSUPPORTED, with the reason, where there is no such conversion. */
+/* ERR_UNSUPPORTED, with the reason, if there is no such conversion. */
 enum status converter_find(const struct dtype *from, const struct dtype *to,
                            struct converter *out, struct error *err);
 
@@ -65,7 +66,7 @@ enum status converter_run(const struct converter *, const void *src, void *dst,
 
 /* One element as a value. Bools are integers 0 and 1, times are integers. */
 enum element_type {
-    ELEMENT_NONE,    /* no number: void, blocks, float6, and what has no size */
+    ELEMENT_NONE,    /* not a number: void, blocks, float6, and dtypes without a size */
     ELEMENT_INTEGER, /* .integer */
     ELEMENT_LARGE,   /* .large: a uint64 above INT64_MAX */
     ELEMENT_REAL,    /* .real, exact whatever the dtype */
@@ -82,15 +83,15 @@ struct element {
 enum element_type element_get(const struct dtype *, const void *data, uint64_t index,
                               struct element *out);
 
-/* One element as text, as a number of JSON would be written ("0.1", "-3", "[1.0,2.0]" for
- * complex, "true", "\"00ff\"" for void); NaN and infinities as "NaN", "Infinity",
- * "-Infinity"; "null" where there is no number. Shortest that reads back to the same value
- * of its dtype, laid out as Python's repr() does whatever the locale. Returns the length
- * of the whole text; `out` gets as much as fits in `size` with its final NUL. */
+/* One element as JSON text ("0.1", "-3", "[1.0,2.0]" for complex, "true", "\"00ff\"" for
+ * void), with "NaN", "Infinity", "-Infinity", and "null" for what is not a number. Floats are the
+ * shortest text that reads back as the same value of the dtype, formatted like Python's repr() in
+ * any locale. Returns the length of the whole text; `out` gets as much of it as fits in `size`
+ * bytes, always with a NUL. */
 size_t element_print(const struct dtype *, const void *data, uint64_t index, char *out,
                      size_t size);
 
-/* Portable twins of the vector code, for tests: run every conversion without it. */
+/* For tests: run every conversion without vector instructions. */
 extern bool converter_scalar_only;
 
 #endif

@@ -11,7 +11,7 @@
 
 /* --- values ---------------------------------------------------------------------------- */
 
-/* The bits of a number of up to 64 bits: number `index` of a packed run. */
+/* The bits of number `index` in a packed run of numbers of `bits` bits. */
 static uint64_t bits_at(const uint8_t *data, uint64_t index, unsigned bits)
 {
     const uint8_t *at = data + index / 8 * bits + index % 8 * bits / 8;
@@ -40,7 +40,8 @@ static double element_real_of(const char *name, unsigned bits, uint64_t code)
     return float_of(f ? float_decode(f, u) : e8m0_decode(u));
 }
 
-/* The dtype of a complex dtype's two numbers; else the dtype's own name. */
+/* The name by which float_format_find() knows the parts of a dtype: float16 for complex32. (Larger
+ * floats are recognised by their bits.) */
 static const char *part_name(const struct dtype *d)
 {
     return d->kind == DTYPE_COMPLEX && d->bits == 32 ? "float16" : d->name;
@@ -93,15 +94,15 @@ enum element_type element_get(const struct dtype *d, const void *data, uint64_t 
 
 /* --- decimals -------------------------------------------------------------------------- */
 
-#define DIGITS_MAX 17 /* that any float64 may need */
+#define DIGITS_MAX 17 /* enough for any float64 */
 
-/* 0.DDD * 10^point */
+/* 0.DDD * 10^point: 12.5 is {"125", 2}. */
 struct decimal {
     char digits[DIGITS_MAX + 1];
     int point;
 };
 
-/* A float as element_print() sees it: how many bits of mantissa, and how to round to it. */
+/* The precision of a float dtype: bits of its mantissa, and how to round to it. */
 struct precision {
     const struct float_format *format; /* NULL: float64, float32 or e8m0 */
     unsigned mantissa;
@@ -120,7 +121,7 @@ static struct precision precision_of(const char *name, unsigned bits)
     return (struct precision){NULL, 0, 0x1p-127};
 }
 
-/* What a reader makes of `value` when it wants that precision. */
+/* The value of that precision that is nearest to `value`. */
 static double round_to(const struct precision *p, double value)
 {
     if (p->format)
@@ -139,7 +140,8 @@ static void decimal_trim(struct decimal *d)
         d->digits[--len] = '\0';
 }
 
-/* `value` > 0 to `count` digits. Locales disagree about the point: it is left out. */
+/* `value` > 0 rounded to `count` digits. The decimal point of printf() depends on the locale, so
+ * everything but digits is skipped. */
 static struct decimal decimal_of(double value, int count)
 {
     char text[DIGITS_MAX + 32];
@@ -162,7 +164,7 @@ static double decimal_value(const struct decimal *d)
     return strtod(text, NULL);
 }
 
-/* The next larger decimal of as many digits. */
+/* The next larger decimal with the same number of digits: 0.129 becomes 0.130. */
 static void decimal_bump(struct decimal *d)
 {
     size_t i = strlen(d->digits);
@@ -176,8 +178,10 @@ static void decimal_bump(struct decimal *d)
     d->point++;
 }
 
-/* A float64 that a few decimals say: `whole` / 10^n, both exact, is rounded but once, so what
- * divides back to the value reads back as it, and 15 digits say no value in two ways. */
+/* The fast way for a float64 with few decimals, like 0.25 or 19.99: finds n and an integer `whole`
+ * below 10^15 with whole / 10^n == value. Both are exact in float64 and the division rounds once,
+ * like a correct parser, so this text reads back as the value; and no other text of at most 15
+ * digits does. */
 static bool decimal_of_few(double value, struct decimal *d)
 {
     static const double most_whole = 1e15, most_power = 1e22;
@@ -203,8 +207,8 @@ static bool decimal_of_few(double value, struct decimal *d)
 /* The shortest decimal that reads back as `value`, positive and finite. */
 static struct decimal decimal_shortest(const struct precision *p, double value)
 {
-    /* A normal value has all the decimals that its mantissa can tell apart: start there,
-     * and drop zeros. */
+    /* Any text of so many digits is exact to within a normal value's precision, so no shorter text
+     * can be needed: start there, and drop trailing zeros at the end. */
     int count = value < p->least ? 1 : (int)(p->mantissa * 0.30103);
     struct decimal d;
     if (p->mantissa == 52 && decimal_of_few(value, &d))
@@ -213,8 +217,9 @@ static struct decimal decimal_shortest(const struct precision *p, double value)
         d = decimal_of(value, count);
         if (round_to(p, decimal_value(&d)) == value)
             goto found;
-        /* At a power of two what lies above reaches further than what lies below, so the
-         * second nearest decimal may do where the nearest does not. */
+        /* Just above a power of two values are twice as far apart as just below it. So the
+         * nearest decimal may lie below and read back as another value, while the next larger one
+         * reads back as this one. */
         decimal_bump(&d);
         if (round_to(p, decimal_value(&d)) == value)
             goto found;
@@ -227,7 +232,7 @@ found:
 
 /* --- text ------------------------------------------------------------------------------ */
 
-/* Text that may be longer than its buffer. */
+/* Text written to a buffer of `size` bytes; `len` also counts what did not fit. */
 struct sink {
     char *out;
     size_t size, len;
@@ -253,7 +258,8 @@ static void sink_zeros(struct sink *s, int count)
         sink_put(s, "0", 1);
 }
 
-/* As repr(): fixed from 1e-4 up to 1e16, else with an exponent of two digits or more. */
+/* As Python's repr(): fixed-point from 1e-4 to below 1e16, else with an exponent of at least two
+ * digits. */
 static void print_decimal(struct sink *s, const struct decimal *d)
 {
     const int len = (int)strlen(d->digits);

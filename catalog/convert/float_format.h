@@ -1,5 +1,5 @@
 /*
- * float_format.h - the narrow floats, as rows of one table, and one decoder and one
+ * float_format.h - the narrow floats as rows of a table, with one decoder and one
  * encoder for all of them.
  *
  *   sign      1 bit
@@ -26,13 +26,13 @@ struct float_format {
     const char *name;
     uint32_t bits, mantissa, bias;
     uint32_t max;      /* code of the largest finite value */
-    uint32_t overflow; /* code of what is larger: infinity, else NaN, else max */
-    uint32_t nan;      /* code of the NaN to write; 0: has none */
-    uint32_t payload;  /* bits of a NaN that are carried over */
-    bool minus_zero;   /* false: the code of -0 is NaN, the only one */
+    uint32_t overflow; /* code for larger values: infinity, else NaN, else max */
+    uint32_t nan;      /* code of the NaN to write; 0: the format has none */
+    uint32_t payload;  /* payload bits of a NaN that are kept */
+    bool minus_zero;   /* false: the code of -0 is the only NaN */
 };
 
-/* NULL where `name` is not in the table, as float32 and float64. */
+/* NULL if `name` is not in the table; float32, float64 and e8m0 are not. */
 const struct float_format *float_format_find(const char *name);
 
 #define INLINE static inline __attribute__((always_inline))
@@ -65,7 +65,7 @@ INLINE uint64_t double_bits(double value)
     return bits;
 }
 
-/* A code as the bits of a float32: exact. */
+/* Decode a code to the bits of a float32; exact. */
 INLINE uint32_t float_decode(const struct float_format *f, uint32_t code)
 {
     const unsigned shift = 23 - f->mantissa;
@@ -74,7 +74,8 @@ INLINE uint32_t float_decode(const struct float_format *f, uint32_t code)
     const uint32_t wide = magnitude << shift;
     const uint32_t quiet = 0x7FC00000 | (magnitude & f->payload) << shift;
 
-    /* Below the least normal: put M after a one at its place, and take the one away. */
+    /* Subnormal: use M as the mantissa of a float with the right exponent, and subtract that
+     * float's implicit one. */
     const uint32_t one = (128 - f->bias) << 23;
     const uint32_t tiny = float_bits(float_of(wide | one) - float_of(one));
     uint32_t u = magnitude >> f->mantissa ? wide + ((127 - f->bias) << 23) : tiny;
@@ -86,11 +87,11 @@ INLINE uint32_t float_decode(const struct float_format *f, uint32_t code)
 }
 
 /*
- * The bits of a float32 or float64 as a code: rounded once, to nearest, ties to even.
+ * Encode the bits of a float32 or float64 as a code: rounded once, to nearest, ties to even.
  *
- * Normal: the mantissa is rounded in place, and a carry into the exponent is right by
- * itself. Tiny: adding the power of two whose last place is the format's least value lets
- * the adder round, and the sum's low bits are the code.
+ * Normal: the mantissa is rounded in place, and a carry goes into the exponent, which is correct.
+ * Tiny (subnormal in the format): add the power of two whose lowest mantissa bit is worth the
+ * format's least value. The addition rounds, and the sum's low bits are the code.
  */
 #define DEFINE_FLOAT_ENCODE(NAME, UINT, OF, BITS_OF, MANTISSA, BIAS)                     \
     INLINE uint32_t NAME(const struct float_format *f, UINT u)                           \
@@ -136,7 +137,8 @@ INLINE uint32_t e8m0_decode(uint32_t code)
 
 INLINE uint32_t e8m0_encode(uint32_t u)
 {
-    /* Halfway goes up, except 2^-127 itself, whose half bit is its value. */
+    /* Halfway rounds up, except 2^-127 itself: it is subnormal in float32, where the bit of one
+     * half is the value. */
     const uint32_t code = (u + 0x00400000 - (u < 0x00800000)) >> 23;
     return u == 0 || u > 0x7F800000 ? 0xFF : code;
 }

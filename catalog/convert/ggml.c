@@ -1,6 +1,7 @@
 /*
- * ggml.c - one function a block type. In the comments d and m are the block's scales (float16),
- * q its small integers; element i of 32 has its 4 bits in byte i mod 16, the upper half for i >= 16.
+ * ggml.c - one function per block type. In the comments d and m are the block's scale and offset
+ * (float16), q its small integers. Of 32 elements with 4 bits, element i is in byte i mod 16: in
+ * the low half for i < 16, else in the high half.
  */
 #ifndef __clang__
 #    pragma GCC optimize("O3")
@@ -49,7 +50,7 @@ static void q4_1(const uint8_t *b, float *out)
     }
 }
 
-/* d * (q - 16); the fifth bits are in a word of their own. */
+/* d * (q - 16); the fifth bits of all elements are in one 32-bit word. */
 static void q5_0(const uint8_t *b, float *out)
 {
     const float d = half(b);
@@ -78,7 +79,7 @@ static void q8_0(const uint8_t *b, float *out)
         out[i] = d * (float)(int8_t)b[2 + i];
 }
 
-/* 128 elements of one bit: d or -d. */
+/* 128 elements of one bit each: d or -d. */
 static void q1_0(const uint8_t *b, float *out)
 {
     const float d = half(b);
@@ -86,7 +87,7 @@ static void q1_0(const uint8_t *b, float *out)
         out[i] = b[2 + i / 8] >> i % 8 & 1 ? d : -d;
 }
 
-/* 64 elements of two bits: d * (q - 1) */
+/* 64 elements of two bits each: d * (q - 1) */
 static void q2_0(const uint8_t *b, float *out)
 {
     const float d = half(b);
@@ -94,7 +95,7 @@ static void q2_0(const uint8_t *b, float *out)
         out[i] = d * (float)((b[2 + i / 4] >> 2 * (i % 4) & 3) - 1);
 }
 
-/* Four bits that do not mean numbers at equal distances. */
+/* The values of the 16 codes, which are not equally spaced. */
 static const float nonlinear[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                     1,    13,   25,  38,  53,  69,  89,  113};
 
@@ -113,7 +114,8 @@ static void iq4_nl(const uint8_t *b, float *out)
 static const float fp4_twice[16] = {0, 1,  2,  3,  4,  6,  8,  12,
                                     0, -1, -2, -3, -4, -6, -8, -12};
 
-/* The scale is a power of two, 2^(e - 127), here halved; e = 255 is none of its own. */
+/* The scale is a power of two, 2^(e - 127), halved here because the table has twice the values.
+ * ggml does not treat e = 255 (NaN in the OCP specification) in a special way. */
 static void mxfp4(const uint8_t *b, float *out)
 {
     const float d =
@@ -124,7 +126,7 @@ static void mxfp4(const uint8_t *b, float *out)
     }
 }
 
-/* A scale of 8 bits without a sign: 4 of exponent (bias 7), 3 of mantissa; 0x7F is 0. */
+/* An unsigned 8-bit scale: 4 bits of exponent (bias 7), 3 of mantissa; 0x7F means 0. */
 static float ue4m3(uint8_t x)
 {
     const unsigned exponent = x >> 3 & 15, rest = x & 7;
@@ -134,7 +136,7 @@ static float ue4m3(uint8_t x)
                          : float_of((exponent + 120) << 23 | rest << 20);
 }
 
-/* 64 elements in four parts of 16, a scale each. */
+/* 64 elements in four parts of 16, each with its own scale. */
 static void nvfp4(const uint8_t *b, float *out)
 {
     for (size_t s = 0; s < 4; s++) {
@@ -149,7 +151,7 @@ static void nvfp4(const uint8_t *b, float *out)
 
 /* --- 256 elements, scales of parts -------------------------------------------------------- */
 
-/* 16 parts, a scale and an offset of 4 bits each. */
+/* 16 parts, each with a scale and an offset of 4 bits. */
 static void q2_k(const uint8_t *b, float *out)
 {
     const uint8_t *scales = b, *q = b + 16;
@@ -164,7 +166,7 @@ static void q2_k(const uint8_t *b, float *out)
     }
 }
 
-/* 16 parts, a signed scale of 6 bits each: 4 in one place and 2 in another. */
+/* 16 parts, each with a signed 6-bit scale, whose low 4 and high 2 bits are stored apart. */
 static void q3_k(const uint8_t *b, float *out)
 {
     const uint8_t *mask = b, *q = b + 32, *s = b + 96;
@@ -255,7 +257,9 @@ static void iq4_xs(const uint8_t *b, float *out)
 
 /* --- three values an element -------------------------------------------------------------- */
 
-/* Number n of the five base-3 digits of a byte, less 1: a byte is a fraction of 3^5. */
+/* Digit n of the five base-3 digits of a byte, minus 1. A byte B is the fraction B / 256 in base
+ * 3: multiplying by 3^n modulo 256 drops the first n digits, and the integer part of three times
+ * that is the next digit. */
 static int trit(uint8_t byte, size_t n)
 {
     static const uint8_t powers[5] = {1, 3, 9, 27, 81};
@@ -283,7 +287,7 @@ static void tq2_0(const uint8_t *b, float *out)
 
 /* --- codebooks ---------------------------------------------------------------------------- */
 
-/* The seven signs that a code states; the eighth makes their number even. */
+/* The seven signs of a code, and an eighth that makes the number of minus signs even. */
 static unsigned signs_of(unsigned code)
 {
     return code | (unsigned)__builtin_parity(code) << 7;
@@ -294,7 +298,7 @@ static float signed_by(float x, unsigned signs, size_t i)
     return signs >> i & 1 ? -x : x;
 }
 
-/* 8 numbers of a 2-bit grid, scaled, with signs. */
+/* 8 numbers of a grid with 2-bit entries, scaled and signed. */
 static void put_grid2(uint16_t entry, float scale, unsigned signs, float *out)
 {
     static const uint8_t of[4] = {8, 25, 43, 0};
@@ -315,7 +319,7 @@ static void iq2_xxs(const uint8_t *b, float *out)
     }
 }
 
-/* The scale of part j of 16: 4 bits. */
+/* The 4-bit scale of part j of 16. */
 static float scale2(float d, const uint8_t *scales, size_t j)
 {
     return d * (0.5F + (float)(scales[j / 2] >> 4 * (j % 2) & 15)) * 0.25F;
@@ -369,7 +373,7 @@ static void iq3_s(const uint8_t *b, float *out)
     }
 }
 
-/* 8 numbers of -1, 0 and 1, moved by an eighth. */
+/* 8 numbers from -1, 0 and 1, shifted up or down by an eighth. */
 static void put_grid1(unsigned code, float scale, bool down, float *out)
 {
     const float delta = down ? -0.125F : 0.125F;
@@ -388,7 +392,7 @@ static void iq1_s(const uint8_t *b, float *out)
     }
 }
 
-/* The block's scale is in the upper 4 bits of its four words of scales. */
+/* The block's float16 scale is spread over the upper 4 bits of its four 16-bit words of scales. */
 static void iq1_m(const uint8_t *b, float *out)
 {
     const uint8_t *words = b + 48;
@@ -404,7 +408,7 @@ static void iq1_m(const uint8_t *b, float *out)
     }
 }
 
-/* --- which is which ----------------------------------------------------------------------- */
+/* --- table -------------------------------------------------------------------------------- */
 
 ggml_decode *ggml_decoder(const char *dtype)
 {

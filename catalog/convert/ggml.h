@@ -1,8 +1,8 @@
 /*
- * ggml.h - blocks of ggml's quantised types as numbers.
+ * ggml.h - decodes blocks of ggml's quantised types to floats.
  *
- * A block is one scale or a few and small integers, which are numbers only together: Q4_0 is
- * 32 elements in 18 bytes. Every value is that of ggml's own dequantisation, to the bit: all
+ * A block is one or more scales and small integers, which give the elements together: Q4_0 is
+ * 32 elements in 18 bytes. Every value is bit for bit that of ggml's own dequantisation: all
  * arithmetic is in float32, in ggml's order.
  *
  * Source: ggml's block layouts; the numbers agree with the Python package gguf.
@@ -15,7 +15,7 @@
 #define GGML_BLOCK_MAX   256 /* elements of the largest block */
 #define GGML_BLOCK_BYTES 292 /* and bytes */
 
-/* One block to its elements; how many there are and how many bytes it has is in dtype.h. */
+/* Decode one block. dtype.h says how many elements and bytes it has. */
 typedef void ggml_decode(const uint8_t *block, float *out);
 
 /* NULL: there is no block type of this name ("q4_0"), or its encoding is not known. */

@@ -1,5 +1,5 @@
 /* kernels_avx2.c - the kernels, for x86-64 with AVX2 and F16C; empty elsewhere. */
-#ifndef __clang__ /* which makes vector code at -O2 already */
+#ifndef __clang__ /* clang vectorises at -O2 already */
 #    pragma GCC optimize("O3", "no-trapping-math")
 #endif
 

@@ -1,5 +1,5 @@
 /* kernels_plain.c - the kernels, for any machine. */
-#ifndef __clang__ /* which makes vector code at -O2 already */
+#ifndef __clang__ /* clang vectorises at -O2 already */
 #    pragma GCC optimize("O3", "no-trapping-math")
 #endif
 

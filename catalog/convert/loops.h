@@ -1,10 +1,10 @@
 /*
- * loops.h - the kernels, to be compiled for one target.
+ * loops.h - the source of the kernels, compiled once for each target.
  *
  * Included by kernels_plain.c and kernels_avx2.c, which define TARGET (attributes of every
- * function), SET (the table to fill) and, where there is F16C, HAVE_F16C. Both compile the
- * same expressions, of integers and of single sums of floats, so their results agree to
- * the bit.
+ * function), SET (the table to fill) and, with F16C, HAVE_F16C. Both compile the same
+ * expressions, of integers and of single float additions, so their results are equal bit for
+ * bit.
  */
 #include "catalog/convert/float_format.h"
 #include "catalog/convert/kernels.h"
@@ -22,9 +22,9 @@
                               const void *restrict src, void *restrict dst,              \
                               size_t count)
 
-/* y of each x. The first loop becomes vector code; only when `ok` fell somewhere does the
- * second look where. The format is copied, for bytes written to dst might otherwise be
- * part of it. */
+/* Computes y from each x. The first loop is vectorised and only notes whether `ok` was ever false;
+ * then the second loop finds where. The format is copied because, to the compiler, a write to dst
+ * might change it. */
 #define LOOP_CHECKED(NAME, X, Y, ok, expression)                                         \
     LOOP_HEAD(NAME)                                                                      \
     {                                                                                    \
@@ -54,8 +54,8 @@
 
 /* --- integers -------------------------------------------------------------------------- */
 
-/* Element i of a byte lies at bit i * WIDTH, the first in the lowest bits. Unpacking goes
- * to a buffer that always has room for the whole last byte. */
+/* Element i of a byte is at bit i * WIDTH, the first in the lowest bits. Unpacking writes all
+ * elements of the last byte: the buffer always has room for them. */
 #define UNPACK(NAME, WIDTH, expression)                                                  \
     LOOP_HEAD(NAME)                                                                      \
     {                                                                                    \
@@ -99,14 +99,14 @@ UNPACK(unpack_u4, 4, x)
 PACK(pack_2, 2)
 PACK(pack_4, 4)
 
-/* Whole blocks to float32. */
+/* Decode whole blocks to float32. */
 LOOP_HEAD(unblock)
 {
     const uint8_t *in = src;
     uint8_t *out = dst;
     float block[GGML_BLOCK_MAX];
     for (size_t i = 0; i < count; i += step->elems, in += step->bytes) {
-        step->decode(in, block); /* dst may lie anywhere */
+        step->decode(in, block); /* not into dst, which may not be aligned */
         memcpy(out + i * sizeof(float), block, step->elems * sizeof(float));
     }
     return count;
@@ -129,7 +129,7 @@ LOOP_CHECKED(u64_i64, uint64_t, int64_t, x <= INT64_MAX, x)
 
 /* --- between integers and floats ------------------------------------------------------- */
 
-/* A cast from beyond the range means nothing, so it is made of 0. NaN is beyond it. */
+/* Casting a value out of range (or NaN) to an integer is undefined in C, so 0 is cast instead. */
 #define IN_I64(x) ((x) >= -0x1p63 && (x) < 0x1p63)
 #define IN_U64(x) ((x) >= 0 && (x) < 0x1p64)
 LOOP_CHECKED(f64_i64, double, int64_t, IN_I64(x) && (double)(int64_t)x == x,
@@ -140,8 +140,10 @@ LOOP_CHECKED(f64_u64, double, uint64_t, IN_U64(x) && (double)(uint64_t)x == x,
 LOOP(i64_f64, int64_t, double, x)
 LOOP(u64_f64, uint64_t, double, x)
 
-/* Rounding twice is rounding once if the first time goes to odd, with bits to spare: what
- * a double cannot hold is folded into the last bit that it surely can. */
+/* Rounding twice gives the same as rounding once if the first rounding is "to odd" and keeps at
+ * least two more bits than the second (Boldo and Melquiond, 2008): if any bit that is dropped is
+ * set, the last bit kept is set, so that it never looks like a tie. Here the low 11 of 64 bits
+ * are dropped and bit 11 is the last one kept: 0x8000000000000001 becomes 0x8000000000000800. */
 INLINE uint64_t round_to_odd(uint64_t x)
 {
     return (x & ~UINT64_C(0x7FF)) | (x & 0x7FF ? 0x800 : 0);

@@ -6,9 +6,9 @@
 #include "catalog/base/bits.h"
 #include "catalog/convert/convert.h"
 
-/* How many of a run of numbers are what. */
+/* How many numbers of a run are zero, not finite, and NaN. */
 struct tally {
-    uint64_t zeros, infinite, nans; /* infinite: or NaN */
+    uint64_t zeros, infinite, nans; /* `infinite` includes NaN */
 };
 
 enum class {
@@ -17,7 +17,7 @@ enum class {
     IS_NAN = 4
 };
 
-/* The bits of the exponent; 0: no mask tells. */
+/* The bits of the exponent: infinity, as an integer. 0: the format has no such rule. */
 static uint64_t exponent_of(const struct dtype *d, unsigned bits)
 {
     if (bits == 64)
@@ -34,7 +34,7 @@ static unsigned bits_of_number(const struct dtype *d)
     return d->kind == DTYPE_COMPLEX ? d->bits / 2U : d->bits;
 }
 
-/* Loops without branches, one a width. */
+/* One loop per width, without branches. */
 #define TALLY(width, load)                                                               \
     static void tally_##width(const uint8_t *at, uint64_t count, uint64_t exponent,      \
                               struct tally *t)                                           \
@@ -54,7 +54,7 @@ TALLY(64, load_u64le)
 TALLY(32, load_u32le)
 TALLY(16, load_u16le)
 
-/* Formats of 8 bits differ in everything: a table of all codes. */
+/* The 8-bit formats have no rule in common: classify all 256 codes first. */
 static void tally_8(const struct dtype *d, const uint8_t *at, uint64_t count,
                     struct tally *t)
 {

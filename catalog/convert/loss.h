@@ -1,6 +1,6 @@
 /*
- * loss.h - what a conversion between floats loses, counted from both sides of it: numbers that
- * were finite and are not, that were not zero and are, that became NaN. A complex element is two.
+ * loss.h - counts what a conversion between floats loses, by comparing input and output: numbers
+ * that became infinite, zero or NaN. A complex element counts as two numbers.
  */
 #ifndef CKPTDB_CONVERT_LOSS_H
 #define CKPTDB_CONVERT_LOSS_H
@@ -11,13 +11,13 @@
 #include "catalog/model/dtype.h"
 
 struct loss {
-    uint64_t out_of_range; /* finite, and infinity or NaN now */
+    uint64_t out_of_range; /* were finite, and are infinity or NaN now */
     uint64_t to_zero;
-    uint64_t to_nan; /* where a dtype has no infinity, what is out of range, too */
+    uint64_t to_nan; /* also numbers out of range, if the dtype has no infinity */
 };
 
-/* Whether a conversion can lose numbers and they can be counted: floats of 8 to 64 bits, or
- * complex numbers of such, to other ones. */
+/* Whether a conversion can lose numbers that can be counted: between different float dtypes of 8 to
+ * 64 bits, or different complex dtypes. */
 bool loss_possible(const struct dtype *from, const struct dtype *to);
 
 /* Add what the conversion of `count` elements lost. */
