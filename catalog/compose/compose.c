@@ -51,7 +51,7 @@ enum status compose_reshape(const char *operations, uint64_t *shape, unsigned *r
 
 /* --- dtypes ------------------------------------------------------------------------------ */
 
-/* Those whose blocks are numbers: float32. */
+/* Whether it is a dtype of quantised blocks that can be decoded to float32. */
 static bool decodes(const struct dtype *d)
 {
     struct converter to_numbers;
@@ -87,11 +87,11 @@ enum status compose_dtype(const struct dtype *d, double scale, struct error *err
 
 struct recipe {
     struct argument parts;
-    struct operation join;  /* of no length: none */
+    struct operation join;  /* .len 0: none */
     const char *operations; /* NULL: none */
 };
 
-/* The text [at, at + len) with a NUL after it; NULL for `null` and without memory. */
+/* A NUL-terminated copy of [at, at + len); NULL for the JSON text null, and without memory. */
 static const char *compose_keep(struct arena *arena, const char *at, size_t len)
 {
     return len == 4 && memcmp(at, "null", 4) == 0 ? NULL : arena_copy(arena, at, len);
@@ -120,7 +120,7 @@ static enum status read_recipe(struct recipe *r, const char *text, struct arena 
     return OK;
 }
 
-/* [ID, OPERATIONS]. */
+/* Read a part, [ID, OPERATIONS]: load its tensor and apply the operations. */
 static enum status compose_read_part(const struct composer *from, struct arena *arena,
                                      const char *text, size_t len,
                                      struct composed_part *out, struct error *err)
@@ -174,7 +174,8 @@ static enum status read_parts(const struct recipe *r, const struct composer *fro
 
 /* --- the result -------------------------------------------------------------------------- */
 
-/* Whether two parts go together, but for their sizes along `axis` (VIEW_RANK_MAX: all). */
+/* Whether two parts can be joined: equal in everything but their sizes along `axis`
+ * (VIEW_RANK_MAX: equal in all sizes). */
 static bool parts_agree(const struct composed_part *a, const struct composed_part *b,
                         unsigned axis)
 {
@@ -186,7 +187,9 @@ static bool parts_agree(const struct composed_part *a, const struct composed_par
     return agree;
 }
 
-/* Where each part lies in a row, and the shape of the whole. */
+/* Work out the place of each part in a row of the result, and the shape of the result. Concat of
+ * [2,3] and [2,5] along axis 1: 2 rows of length 8; the parts have places 0 and 3, lengths 3 and
+ * 5. */
 static enum status join_parts(const struct recipe *r, struct composition *c,
                               uint64_t *shape, unsigned *rank, struct error *err)
 {

@@ -1,16 +1,16 @@
 /*
- * compose.h - tensors made of tensors: a recipe as text, and as what the reader reads.
+ * compose.h - tensors made of other tensors: turns a recipe's text into what the reader reads.
  *
  * A recipe is a JSON list [PARTS, JOIN, OPERATIONS]:
  *
- *   PARTS       [[ID, OPERATIONS], ...]: stored tensors, each as its operations arrange it
- *   JOIN        null: there is one part. ["stack", AXIS], ["concat", AXIS]: how they make one
- *   OPERATIONS  null, or those that give the result another shape
+ *   PARTS       [[ID, OPERATIONS], ...]: stored tensors, each with operations applied to it
+ *   JOIN        null: there is one part. ["stack", AXIS], ["concat", AXIS]: how to join several
+ *   OPERATIONS  null, or operations that give the result another shape
  *
  *   [[[7,[["transpose"]]],[8,[["transpose"]]]],["stack",1],null]
  *
- * The view `conversion` writes recipes, and whoever reads tensors by id takes them in its
- * place. Shapes and strides are worked out here; catalog/read/composed.c moves the bytes.
+ * The view `conversion` writes recipes, and every function that reads a tensor by its id also takes
+ * a recipe. Shapes and strides are worked out here; catalog/read/composed.c moves the bytes.
  */
 #ifndef CKPTDB_COMPOSE_COMPOSE_H
 #define CKPTDB_COMPOSE_COMPOSE_H
@@ -19,8 +19,8 @@
 #include "catalog/compose/view.h"
 #include "catalog/model/tensor.h"
 
-/* One of the tensors. The result is rows, and each has `length` elements of this part from
- * `place` on: its own rows are the axes of its view before `axis`. */
+/* One of the parts. The result consists of rows, and each row has `length` elements of this part,
+ * beginning at `place`. The axes of its view before `axis` count its rows. */
 struct composed_part {
     struct stored_tensor *tensor;
     struct view view;
@@ -29,7 +29,7 @@ struct composed_part {
     uint64_t place;  /* elements */
 };
 
-/* The elements of the result in C order: `rows` of them, each `length` elements long. */
+/* The elements of the result in C order: `rows` rows of `length` elements each. */
 struct composition {
     struct composed_part *part;
     uint64_t count;
@@ -44,29 +44,27 @@ struct composer {
     void *context;
 };
 
-/* What the recipe says, as a tensor that the reader reads (catalog/read/read.h): the name, the
- * checkpoint, the dtype (float32 of quantised blocks) and the id are those of its first part.
- * All in `arena`.
- * ERR_ARGUMENT where it makes no sense for these tensors, ERR_UNSUPPORTED where elements
- * are packed or strings. */
+/* Turn the recipe into a tensor for the reader (catalog/read/read.h). Name, checkpoint, id and
+ * dtype (float32 for quantised blocks) are those of its first part. All in `arena`.
+ * ERR_ARGUMENT if it makes no sense for these tensors, ERR_UNSUPPORTED if elements are packed or
+ * strings. */
 enum status compose(const char *recipe, const struct composer *, struct arena *arena,
                     struct stored_tensor *out, struct error *err);
 
-/* Whether operations can be done on elements of this dtype, scaled by `scale` (1: not).
+/* Whether operations are possible on elements of this dtype, scaled by `scale` (1: not scaled).
  * ERR_UNSUPPORTED. */
 enum status compose_dtype(const struct dtype *, double scale, struct error *err);
 
-/* The dtype that comes of operations on this one: float32 of quantised blocks, which have no
- * elements of their own to arrange; else the same. */
+/* The dtype after operations on this one: float32 for quantised blocks, since these have no
+ * single elements to rearrange; else the same. */
 const char *compose_result(const char *dtype);
 
-/* Make the shape of a part that of the whole: of `count` tensors like it ("stack"), or of
- * tensors whose sizes along the axis add up to `count` ("concat"). *axis is the one in
- * question. ERR_ARGUMENT. */
+/* Change the shape of a part to that of the result: of `count` equal tensors ("stack"), or of
+ * tensors whose sizes along the axis add up to `count` ("concat"). Sets *axis. ERR_ARGUMENT. */
 enum status compose_shape(const struct operation *join, uint64_t count, uint64_t *shape,
                           unsigned *rank, unsigned *axis, struct error *err);
 
-/* Give what was joined another shape; changes *shape, *rank. ERR_ARGUMENT. */
+/* Apply the operations after a join to its shape; changes *shape and *rank. ERR_ARGUMENT. */
 enum status compose_reshape(const char *operations, uint64_t *shape, unsigned *rank,
                             struct error *err);
 

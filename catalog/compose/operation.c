@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What an operation is called, and how many arguments it takes. */
+/* The operations: name, kind, least and most number of arguments. */
 static const struct form {
     const char *name;
     enum operation_kind kind;
@@ -24,7 +24,8 @@ void elements_of(struct elements *e, const char *text, size_t len)
 {
     struct bytes bytes = {(const uint8_t *)text, len};
     e->text = e->rest = text;
-    e->why.status = OK; /* no more: it is large, and lists are short */
+    e->why.status =
+        OK; /* not the whole struct: clearing it would cost more than a short list */
     e->why.code = NULL;
     json_init(&e->json, cursor_over(bytes, 0), NULL, NULL, &e->why);
     if (json_next(&e->json) == JSON_ARRAY)

@@ -1,11 +1,11 @@
 /*
- * operation.h - a rule's operations on a tensor, as text: a JSON list of lists, each the name of
- * an operation and its arguments.
+ * operation.h - reads a rule's operations on a tensor from text: a JSON list of lists, each with
+ * the name of an operation and its arguments.
  *
  *   [["reshape",[32,2,64,-1]],["permute",[0,2,1,3]],["flatten",0,2]]
  *
- * schema/rules/README.md is their manual. Here they are only read; view.h knows what they do.
- * The text comes from people and may be anything.
+ * schema/rules/README.md is their manual. Here they are only parsed; view.h applies them.
+ * The text comes from users and may be anything.
  */
 #ifndef CKPTDB_COMPOSE_OPERATION_H
 #define CKPTDB_COMPOSE_OPERATION_H
@@ -17,7 +17,7 @@
 #include "catalog/base/json.h"
 
 #define OPERATION_ARGUMENTS 3
-#define OPERATION_LIST_MAX  64 /* numbers of a list */
+#define OPERATION_LIST_MAX  64 /* most numbers in a list */
 
 enum operation_kind {
     OPERATION_CAST,
@@ -39,11 +39,11 @@ enum operation_kind {
 };
 
 struct argument {
-    const char *at; /* as in the text; a string without its quotes */
+    const char *at; /* in the text; a string without its quotes */
     size_t len;
     bool text, list, whole;
-    int64_t integer; /* where `whole` */
-    double number;   /* of a number, or of a text that is one; else NaN */
+    int64_t integer; /* valid if `whole` */
+    double number;   /* of a number, or a string that is a number; else NaN */
 };
 
 struct operation {
@@ -55,7 +55,7 @@ struct operation {
     unsigned arguments;
 };
 
-/* Walks over the elements of a JSON list, each as in the text. Not to be copied. */
+/* Walks over the elements of a JSON list, each a part of the text. Must not be copied. */
 struct elements {
     const char *text, *rest; /* rest: after the last one */
     struct json json;
@@ -63,16 +63,16 @@ struct elements {
 };
 
 void elements_of(struct elements *, const char *text, size_t len);
-/* Of an argument; -1 is then the next one where it is not a list. */
+/* The elements of an argument. If that is not a list, elements_next() returns -1. */
 void argument_elements(struct elements *, const struct argument *);
-/* The next one: 1. 0: that was the last. -1: it is not a list. */
+/* 1: *at, *len is the next element. 0: there are no more. -1: not a valid list. */
 int elements_next(struct elements *, const char **at, size_t *len);
 
-/* The next operation of a list of them. 1: there is one. 0: that was the last. -1: *err says what is
- * wrong (ERR_ARGUMENT). */
+/* 1: *out is the next operation of the list. 0: there are no more. -1: *err says what is wrong
+ * (ERR_ARGUMENT). */
 int operations_next(struct elements *, struct operation *out, struct error *err);
 
-/* One operation, which is `len` bytes of a text. As operations_next(), but never 0. */
+/* Read one operation from `len` bytes of text. Returns 1 or -1, as operations_next(). */
 int operation_read(const char *text, size_t len, struct operation *out,
                    struct error *err);
 
@@ -86,17 +86,17 @@ static inline bool operation_joins(const struct operation *o)
     return o->kind >= OPERATION_STACK;
 }
 
-/* Whether it leaves the elements in their order. */
+/* Whether it keeps the elements in their order. */
 static inline bool operation_only_shapes(const struct operation *o)
 {
     return o->kind == OPERATION_CAST || o->kind == OPERATION_RESHAPE ||
            o->kind == OPERATION_FLATTEN;
 }
 
-/* A value of a text, as an argument. */
+/* Read one JSON value as an argument. */
 void argument_read(struct argument *, const char *at, size_t len);
 
-/* The whole numbers of a list argument; false: it is none, or has too many. */
+/* The integers of a list argument; false if it is not a list of integers, or too long. */
 bool argument_integers(const struct argument *, int64_t out[OPERATION_LIST_MAX],
                        unsigned *count);
 

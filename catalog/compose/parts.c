@@ -7,10 +7,10 @@
 #include "catalog/base/json.h"
 #include "catalog/compose/compose.h"
 
-/* Operations before, at and after the one that is looked for; before, after: whole lists. */
+/* A list of operations, cut at one of them. `before` and `after` are JSON lists again. */
 struct halves {
     struct text before, after;
-    struct operation middle; /* of no length: there is none */
+    struct operation middle; /* .len 0: there is none */
 };
 
 static void halves_release(struct halves *h)
@@ -50,7 +50,7 @@ static const char *parts_keep(struct arena *arena, struct text *text)
     return kept;
 }
 
-/* --- several of one ---------------------------------------------------------------------- */
+/* --- one tensor becomes several ----------------------------------------------------------- */
 
 struct division {
     struct arena *arena;
@@ -87,7 +87,7 @@ static void add_counted(struct division *d, uint64_t number, const char *operati
     parts_add_part(d, arena_copy(d->arena, label, (size_t)len), operation);
 }
 
-/* A label of a list, as text. */
+/* A label in a list: a string without its quotes, anything else as written. */
 static const char *label_of(struct division *d, const char *at, size_t len)
 {
     struct json j;
@@ -178,7 +178,7 @@ enum status parts_of(const char *operations, const char *shape, struct arena *ar
     return err->status;
 }
 
-/* --- one of several ---------------------------------------------------------------------- */
+/* --- several tensors become one ----------------------------------------------------------- */
 
 enum status join_of(const char *operations, struct arena *arena,
                     struct operation_join *out, struct error *err)

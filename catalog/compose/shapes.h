@@ -1,5 +1,5 @@
 /*
- * shapes.h - what operations make of shapes, before a byte is read. Shapes are text, "[2,3]";
+ * shapes.h - applies operations to shapes alone, before a byte is read. Shapes are text, "[2,3]";
  * NULL: not known.
  */
 #ifndef CKPTDB_COMPOSE_SHAPES_H
@@ -13,8 +13,8 @@ enum status shapes_read(const char *shape, uint64_t sizes[VIEW_RANK_MAX], unsign
                         struct error *err);
 enum status shapes_view(const char *shape, struct view *, struct error *err);
 
-/* Append the shape after the operations, where it has one; and whether they can be done on
- * elements of this dtype (NULL: of any). ERR_ARGUMENT, ERR_UNSUPPORTED, ERR_MEMORY. */
+/* Append the shape after the operations, and check that they are possible on elements of this dtype
+ * (NULL: any). ERR_ARGUMENT, ERR_UNSUPPORTED, ERR_MEMORY. */
 enum status shapes_after(const char *operations, const char *shape, const char *dtype,
                          struct text *out, struct error *err);
 

@@ -20,7 +20,7 @@ uint64_t view_elements(const struct view *v)
     return elements;
 }
 
-/* Lay the shape out in C order. False: too many elements. */
+/* Set the dims to C order for the shape, one per axis. False: too many elements. */
 static bool view_lay_out(struct view *v)
 {
     uint64_t step = 1;
@@ -54,7 +54,7 @@ enum status view_init(struct view *v, const uint64_t *shape, unsigned rank,
 
 /* --- axes in another order --------------------------------------------------------------- */
 
-/* What counts from the end where it is negative. */
+/* An index that counts from the end if it is negative. */
 static int64_t from_start(int64_t n, uint64_t size)
 {
     return n < 0 ? n + (int64_t)size : n;
@@ -125,7 +125,8 @@ static enum status permute(struct view *v, const struct operation *o, struct err
 
 /* --- other shapes ------------------------------------------------------------------------ */
 
-/* Dims that continue each other become one, also across axes; `out` gets their number. */
+/* Write the dims to `out`, merging neighbours that form one run, also across axes, and dropping
+ * those of size 1: (4 by 6)(6 by 1) becomes (24 by 1). Returns how many there are. */
 static unsigned view_merge(const struct view *v, struct view_dim *out)
 {
     unsigned kept = 0;
@@ -143,7 +144,9 @@ static unsigned view_merge(const struct view *v, struct view_dim *out)
     return kept;
 }
 
-/* Cut the dims into those of the shape; false: an axis would cut across two of them. */
+/* Cut the merged dims into the axes of the new shape. (24 by 1) to [2, 12] is (2 by 12), (12 by
+ * 1). False: the elements of an axis would not be whole dims, as when (6 by 1)(4 by 6) is to be
+ * [4, 6]. */
 static bool view_cut(struct view *v, const uint64_t *shape, unsigned rank)
 {
     struct view_dim from[VIEW_DIMS_MAX] = {{0, 0}};
@@ -185,7 +188,7 @@ static enum status set_shape(struct view *v, const uint64_t *shape, unsigned ran
     return OK;
 }
 
-/* The sizes as numbers: 0 keeps an axis, -1 is what is left. */
+/* Read the sizes of a reshape: 0 keeps an axis, -1 takes all remaining elements. */
 static enum status view_read_sizes(const struct view *v, const struct operation *o,
                                    uint64_t *shape, unsigned *rank, struct error *err)
 {
@@ -244,7 +247,7 @@ static enum status flatten(struct view *v, const struct operation *o, struct err
 
 /* --- parts ------------------------------------------------------------------------------- */
 
-/* Take axis `axis` out, whose dims are dealt with. */
+/* Remove an axis and its dims; the offset accounts for them already. */
 static void drop_axis(struct view *v, unsigned axis)
 {
     unsigned from = v->first[axis], to = v->first[axis + 1];
@@ -256,7 +259,8 @@ static void drop_axis(struct view *v, unsigned axis)
     v->rank--;
 }
 
-/* Begin at element `index` of the axis. */
+/* Move the offset to element `index` of the axis. In an axis (6 by 1)(4 by 6) element 9 is at 2
+ * * 1 + 1 * 6. */
 static void go_to(struct view *v, unsigned axis, uint64_t index)
 {
     uint64_t rest = v->shape[axis];
@@ -282,7 +286,8 @@ static enum status view_take(struct view *v, const struct operation *o, struct e
     return OK;
 }
 
-/* [start, stop) of an axis: if it has several dims, of the outer one, or an element. */
+/* Restrict an axis to [start, stop). If it has several dims this must be a range of the outer
+ * one, or a single element. */
 static enum status view_narrow(struct view *v, unsigned axis, uint64_t start,
                                uint64_t stop, const struct operation *o,
                                struct error *err)
@@ -326,7 +331,7 @@ static enum status slice(struct view *v, const struct operation *o, struct error
     return view_narrow(v, axis, (uint64_t)bound[0], (uint64_t)bound[1], o, err);
 }
 
-/* So many equal pieces. */
+/* ["split", AXIS, COUNT]: the size of each of COUNT equal pieces. */
 static enum status equal_pieces(const struct operation *o, uint64_t size,
                                 struct arena *arena, uint64_t **out, size_t *count,
                                 struct error *err)

@@ -1,15 +1,15 @@
 /*
  * view.h - a tensor's elements in another arrangement, without moving any.
  *
- * A view has a shape; each of its axes steps through the tensor's elements, which count from 0
- * in C order, in one or more dims, the outermost first:
+ * A view has a shape. Each of its axes steps through the tensor's elements, which are numbered from
+ * 0 in C order, in one or more dims "(COUNT by STEP)", the outermost first:
  *
  *   [4, 6], whole          axes (4 by 6), (6 by 1)
  *   transposed             axes (6 by 1), (4 by 6)
  *   flattened after that   axis  (6 by 1)(4 by 6)
  *
- * All that is ever asked for is numbers: shapes of results before a byte is read, and gathers
- * (gather.h) when they are.
+ * A view is only numbers: they give the shapes of results before a byte is read, and gathers
+ * (gather.h) when bytes are read.
  */
 #ifndef CKPTDB_COMPOSE_VIEW_H
 #define CKPTDB_COMPOSE_VIEW_H
@@ -27,39 +27,40 @@ struct view_dim {
 struct view {
     unsigned rank;
     uint64_t shape[VIEW_RANK_MAX];
-    unsigned first[VIEW_RANK_MAX + 1]; /* dims of axis a: first[a] up to first[a + 1] */
+    unsigned
+        first[VIEW_RANK_MAX + 1]; /* axis a has the dims first[a] to first[a + 1] - 1 */
     struct view_dim dim[VIEW_DIMS_MAX];
-    uint64_t offset; /* element where it begins */
+    uint64_t offset; /* number of its first element */
     double scale;    /* 1: none */
-    bool zeros;      /* of the tensor nothing but its dtype is used */
+    bool zeros;      /* all zeros: only the dtype of the tensor is used */
 };
 
-/* The tensor as it is. ERR_ARGUMENT with more than VIEW_RANK_MAX axes. */
+/* A view of the whole tensor. ERR_ARGUMENT if it has more than VIEW_RANK_MAX axes. */
 enum status view_init(struct view *, const uint64_t *shape, unsigned rank,
                       struct error *err);
 
-/* Do one operation. A cast is left to others. ERR_ARGUMENT, in the words of "ValueError: ...",
- * for what is impossible and for operations of several tensors. */
+/* Apply one operation. A cast changes nothing here. ERR_ARGUMENT for what is impossible and for
+ * operations that divide or join tensors. */
 enum status view_apply(struct view *, const struct operation *, struct error *err);
 
-/* Do all operations of a text. */
+/* Apply all operations of a text. */
 enum status view_apply_all(struct view *, const char *operations, struct error *err);
 
-/* An axis as NumPy counts them, negative from the end. Argument `i` of the operation. */
+/* The axis in argument `i` of an operation; as in NumPy, negative numbers count from the end. */
 enum status view_axis(unsigned rank, const struct operation *, unsigned i, unsigned *axis,
                       struct error *err);
 
-#define PARTS_MAX 1000000 /* that one tensor can become */
+#define PARTS_MAX 1000000 /* most tensors into which one can be divided */
 
-/* The sizes of the pieces that a split asks for along an axis of `size`, in the arena; *count of
- * them, at most PARTS_MAX. */
+/* The sizes of the *count pieces (at most PARTS_MAX) into which a split divides an axis of
+ * `size`, in the arena. */
 enum status view_split(const struct operation *, uint64_t size, struct arena *,
                        uint64_t **out, size_t *count, struct error *err);
 
-/* Elements; the shape's product, which fits. */
+/* Number of elements: the product of the shape, which fits. */
 uint64_t view_elements(const struct view *);
 
-/* Whether the elements follow each other in the tensor. */
+/* Whether the elements of the view are consecutive in the tensor. */
 bool view_is_run(const struct view *);
 
 #endif
