@@ -28,7 +28,8 @@ static uint32_t read_named(struct pyreader *p)
     return 0;
 }
 
-/* Escapes that are one character wherever they are; digits and classes are done. */
+/* Escapes that mean one character, inside and outside of sets. The caller has handled digits and
+ * classes. */
 uint32_t pyescape_char(struct pyreader *p, struct token t)
 {
     switch (t.c) {
@@ -49,7 +50,7 @@ uint32_t pyescape_char(struct pyreader *p, struct token t)
     }
 }
 
-/* A number of octal digits, whose first is `t`. */
+/* The character of an octal escape: its first digit is `t`, and up to `more` follow. */
 uint32_t pyescape_octal(struct pyreader *p, struct token t, unsigned more)
 {
     uint32_t c = t.c - '0';
@@ -62,7 +63,7 @@ uint32_t pyescape_octal(struct pyreader *p, struct token t, unsigned more)
     return c;
 }
 
-/* \0 and three octal digits are a character, other numbers a group. */
+/* \0, and a number of three octal digits, is a character; any other number is a group. */
 static void pyescape_read_number(struct pyreader *p, struct token t)
 {
     if (t.c == '0') {
@@ -83,8 +84,8 @@ static void pyescape_read_number(struct pyreader *p, struct token t)
         pygroup_refer(p, value, t.pos);
 }
 
-/* \b and \B: after a word character the next one decides, else likewise. To Python an empty
- * text has no \B. */
+/* \b and \B as a condition: if a word character precedes, \b wants none to follow, else it wants
+ * one; \B the other way round. In Python \B never matches in an empty text. */
 static void put_boundary(struct pyreader *p, bool at)
 {
     const char *word = pyset_class(p, 'w');

@@ -5,7 +5,8 @@
 
 #include "catalog/regex/pytext.h"
 
-#define GROUP_MAX 1073741823 /* what Python refuses outright in a condition */
+#define GROUP_MAX                                                                        \
+    1073741823 /* Python refuses this number and larger ones in a condition */
 
 /* --- references -------------------------------------------------------------------- */
 
@@ -14,7 +15,7 @@ static bool group_closed(const struct pyreader *p, uint32_t group)
     return group <= p->syntax->groups && p->group[group - 1].closed;
 }
 
-/* A look-behind may not refer to what it captures itself. */
+/* A look-behind must not refer to a group that is inside it. */
 static void check_behind(struct pyreader *p, uint32_t group)
 {
     size_t pos = p->in.next.pos;
@@ -27,7 +28,7 @@ static void check_behind(struct pyreader *p, uint32_t group)
                      "cannot refer to group defined in the same lookbehind subpattern");
 }
 
-/* A reference to an existing group; `pos` is where to complain. */
+/* A reference to an existing group; `pos` is the position for an error. */
 void pygroup_refer(struct pyreader *p, uint32_t group, size_t pos)
 {
     if (!group_closed(p, group))
@@ -48,7 +49,7 @@ static unsigned flag_of(struct token t)
     return 1u << (strchr(FLAG_LETTERS, (int)t.c) - FLAG_LETTERS);
 }
 
-/* "(?im-s:" or, for a flag that is to hold from here on, "(?im-s)". */
+/* Write "(?im-s:" for a group or, with `end` ')', "(?im-s)" for the rest of the pattern. */
 static void put_flags(struct pyreader *p, unsigned flags, char end)
 {
     bool i = (flags & FLAG_I) && !(flags & FLAG_A);
@@ -57,7 +58,7 @@ static void put_flags(struct pyreader *p, unsigned flags, char end)
               flags & FLAG_S ? "" : "s", end);
 }
 
-/* The token after a flag, which is another one or one of `ends`; else an error. */
+/* The token after a flag. It must be another flag or one of `ends`. */
 static struct token next_flag(struct pyreader *p, const char *ends, const char *missing)
 {
     struct token t = tokens_take(&p->in);
@@ -202,7 +203,8 @@ static void read_extension(struct pyreader *p, struct token open)
                  p->in.source + t.at);
 }
 
-/* A condition's group by number. It may come later: that is known at the end. */
+/* The number of a condition's group. The group may come later, so pygroup_check() looks whether it
+ * exists. */
 static uint32_t read_condition_number(struct pyreader *p, struct name name)
 {
     struct text digits = {0};
@@ -332,7 +334,7 @@ void pygroup_open(struct pyreader *p, struct token open)
     }
 }
 
-/* Python asks this when it meets the end of the pattern, or a parenthesis too many. */
+/* Python checks this at the end of the pattern, and at an unbalanced parenthesis. */
 static void check_flags(struct pyreader *p)
 {
     unsigned flags = p->frames[0].flags;
@@ -393,7 +395,7 @@ void pygroup_bar(struct pyreader *p, struct token t)
     text_addc(p->out, '|');
 }
 
-/* What Python has to say only when the pattern is read, in its order. */
+/* The errors that Python reports only at the end of the pattern, in Python's order. */
 void pygroup_check(struct pyreader *p)
 {
     if (p->depth)

@@ -1,11 +1,11 @@
 /*
- * pyreader.h - the state of reading a pattern, shared by the files that read its parts:
+ * pyreader.h - the state of the pattern parser, shared by the files that read its parts:
  *
- *   pysyntax.c  the whole, quantifiers        pyset.c    characters, classes, sets
- *   pyescape.c  what follows a backslash      pygroup.c  groups, flags, references
+ *   pysyntax.c  main loop, quantifiers        pyset.c    characters, classes, sets
+ *   pyescape.c  escapes                       pygroup.c  groups, flags, references
  *
- * Each reads from `in` and writes to `out` what PCRE2 is to see. There is no tree: a
- * stack of open groups knows what a quantifier would repeat and how wide everything is.
+ * Each reads from `in` and writes the pattern for PCRE2 to `out`. There is no syntax tree: a
+ * stack of open groups keeps what a quantifier would repeat and the width of everything.
  */
 #ifndef CKPTDB_REGEX_PYREADER_H
 #define CKPTDB_REGEX_PYREADER_H
@@ -31,8 +31,8 @@ enum flag {
 };
 #define FLAG_LETTERS "iLmsxatu"
 
-/* How many code points an expression may take; both ends stop at FOREVER. And letters that are in
- * every text it matches (regex_letters()). */
+/* How many code points an expression can match, capped at FOREVER; and the letters that every text
+ * it matches contains (regex_letters()). */
 struct width {
     uint64_t low, high;
     uint64_t letters;
@@ -49,11 +49,11 @@ enum frame_kind {
     FRAME_CONDITION,
 };
 
-/* What a quantifier would repeat. */
+/* The last item, which a quantifier would repeat. */
 enum item {
     ITEM_NONE,
-    ITEM_POSITION, /* ^ $ \b and the like: not repeatable */
-    ITEM_REPEAT,   /* has its quantifier */
+    ITEM_POSITION, /* ^ $ \b and the like: cannot be repeated */
+    ITEM_REPEAT,   /* already has a quantifier */
     ITEM_OTHER,
 };
 
@@ -63,12 +63,12 @@ struct frame {
     size_t pos;     /* of its parenthesis */
     unsigned group; /* its number, if it captures */
     unsigned flags; /* in force */
-    bool outermost; /* of look-behinds */
-    unsigned bars;  /* alternatives closed */
-    enum item item; /* the last one, and how wide it is */
+    bool outermost; /* a look-behind that is not inside another one */
+    unsigned bars;  /* number of complete alternatives */
+    enum item item; /* the last item, and its width */
     struct width item_width;
-    struct width branch;   /* this alternative without `item` */
-    struct width branches; /* the alternatives closed */
+    struct width branch;   /* width of the current alternative, without `item` */
+    struct width branches; /* width of the complete alternatives */
 };
 
 struct group {
@@ -87,15 +87,16 @@ struct pyreader {
     struct text *out;
     struct pysyntax *syntax;
     struct error *err;
-    struct arena memory;     /* of what only reading needs */
-    const char *unsupported; /* the first such thing, in case Python has no complaint */
-    bool uneven_behind;
-    uint32_t folded;     /* code points in ranges that PCRE2 is to fold */
+    struct arena memory; /* needed only while reading */
+    const char
+        *unsupported;    /* the first unsupported feature; Python's errors come first */
+    bool uneven_behind;  /* a look-behind without a fixed width */
+    uint32_t folded;     /* code points in ranges whose case PCRE2 must fold */
     struct group *group; /* group[n] has number n + 1 */
     size_t group_space;
     struct condition *condition;
     size_t conditions, condition_space;
-    unsigned behind; /* groups there were when the outermost look-behind began */
+    unsigned behind; /* number of groups when the outermost look-behind began */
     bool in_behind;
     unsigned depth;
     struct frame frames[NESTING_MAX + 1];
@@ -110,30 +111,29 @@ static inline bool reader_failed(const struct pyreader *p)
     return p->err->status != OK;
 }
 
-/* Account for an item that was written. */
+/* Note an item that was written, and its width. */
 void reader_add(struct pyreader *, enum item, struct width);
 struct width width_capped(uint64_t low, uint64_t high, uint64_t letters);
 struct width width_sum(struct width a, struct width b);
 
-/* Remember what is fine in Python and cannot be done here, unless something was before.
- * */
+/* Remember a feature that Python has and this module has not; the first one counts. */
 void reader_unsupported(struct pyreader *, const char *what);
 
 /* --- pyset.c ----------------------------------------------------------------------- */
 
-/* The inside of a set for the class \letter, as the flags are; NULL: it is none. */
+/* The inside of a set equal to the class \letter under the current flags; NULL: no such class. */
 const char *pyset_class(struct pyreader *, uint32_t letter);
 void pyset_literal(struct pyreader *, uint32_t c);
 void pyset_read(struct pyreader *, struct token open);
-/* ASCII mode that ignores case, which PCRE2 10.42 cannot do. */
+/* Whether ASCII mode and ignoring case are both on, which PCRE2 10.42 does not support. */
 bool pyset_folds_ascii(struct pyreader *);
 
 /* --- pyescape.c -------------------------------------------------------------------- */
 
 void pyescape_read(struct pyreader *, struct token);
-/* Escapes that are one character inside and outside of a set. */
+/* Escapes that mean one character, inside and outside of sets. */
 uint32_t pyescape_char(struct pyreader *, struct token);
-/* A number of octal digits: `t` and up to `more`. */
+/* The character of an octal escape: `t` and up to `more` digits. */
 uint32_t pyescape_octal(struct pyreader *, struct token t, unsigned more);
 
 /* --- pygroup.c --------------------------------------------------------------------- */
@@ -141,9 +141,9 @@ uint32_t pyescape_octal(struct pyreader *, struct token t, unsigned more);
 void pygroup_open(struct pyreader *, struct token);
 void pygroup_bar(struct pyreader *, struct token);
 void pygroup_close(struct pyreader *, struct token);
-/* A backreference; `pos` is where to complain. */
+/* A backreference; `pos` is the position for an error. */
 void pygroup_refer(struct pyreader *, uint32_t group, size_t pos);
-/* What can only be asked at the end of the pattern. */
+/* The checks at the end of the pattern. */
 void pygroup_check(struct pyreader *);
 
 #endif

@@ -5,14 +5,14 @@
 #include "catalog/regex/pytext.h"
 #include "catalog/regex/regex.h"
 
-/* PCRE2 folds a range one by one: 0.1 s for these. */
+/* PCRE2 folds the code points of a range one by one: 0.1 s for so many. */
 #define FOLDED_MAX (UINT32_C(1) << 25)
 
 #define SURROGATE(c) ((c) >= 0xD800 && (c) <= 0xDFFF)
 
 /*
- * Python's classes as the inside of a set, ASCII first because PCRE2 looks that up in a
- * bit map. \w is str.isalnum() and the underscore, \s is str.isspace().
+ * Python's classes as the inside of a set, ASCII first because PCRE2 looks ASCII up in a
+ * bitmap. \w is str.isalnum() and the underscore, \s is str.isspace().
  */
 #define SPACE                                                                            \
     "\\t-\\r\\x{1c}-\\ \\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}"     \
@@ -46,8 +46,8 @@ const char *pyset_class(struct pyreader *p, uint32_t letter)
     return NULL;
 }
 
-/* One character, good inside and outside of a set. No text holds a surrogate, so one that
- * a pattern asks for is a class without members. */
+/* Write one character so that it is valid inside and outside of a set. No text contains a
+ * surrogate, so a surrogate in a pattern becomes a class that matches nothing. */
 static void put_char(struct text *out, uint32_t c)
 {
     if (SURROGATE(c))
@@ -77,9 +77,8 @@ static bool is_letter(uint32_t c)
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
-/* What is one letter in several cases to Python, but not to PCRE2 10.42: simple case
- * mappings in only one direction, and letters that differ only in Unicode's full case
- * mappings. */
+/* Letters that Python treats as cases of each other, but PCRE2 10.42 does not: simple case mappings
+ * in only one direction, and letters that are equal only under Unicode's full case mappings. */
 static const struct {
     const char *set;
     uint32_t letters[4];
@@ -91,7 +90,7 @@ static const struct {
 };
 #define SAME_LETTERS (sizeof(same_letters) / sizeof(same_letters[0]))
 
-/* The members to add to a range that has a letter of entry `i`; "" if it has none. */
+/* The letters of entry `i`, if the range contains one of them; else "". */
 static const char *same_set(size_t i, uint32_t low, uint32_t high)
 {
     for (size_t k = 0; k < 4; k++)
@@ -117,7 +116,8 @@ static void put_range(struct text *out, uint32_t low, uint32_t high)
     put_char(out, high);
 }
 
-/* The part of a range within `from`..`to`, moved by `shift`. */
+/* Write the part of a range that is among the 26 letters from `from` on, shifted to the other
+ * case. */
 static void put_other_case(struct text *out, uint32_t low, uint32_t high, uint32_t from,
                            int shift)
 {
@@ -128,7 +128,7 @@ static void put_other_case(struct text *out, uint32_t low, uint32_t high, uint32
         put_range(out, low + (uint32_t)shift, high + (uint32_t)shift);
 }
 
-/* A range in a set, with the other cases of its letters where PCRE2 does not add them. */
+/* Write a range in a set, and the other cases of its letters if PCRE2 does not add them. */
 static void put_set_range(struct pyreader *p, uint32_t low, uint32_t high)
 {
     put_range(p->out, low, high);
@@ -186,7 +186,7 @@ static void put_member(struct pyreader *p, struct member m)
         put_set_range(p, m.c, m.c);
 }
 
-/* A member `t` of a set, and its range if it has one. True: the set is complete. */
+/* Read member `t` of a set, or the range that it begins. True: the set is complete. */
 static bool read_set_item(struct pyreader *p, struct token t, size_t open_pos)
 {
     struct member low = read_member(p, t);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define PATTERN_MAX ((size_t)64 << 10)
-#define REPEAT_MAX  65535 /* PCRE2's */
+#define REPEAT_MAX  65535 /* PCRE2's limit */
 
 struct width width_capped(uint64_t low, uint64_t high, uint64_t letters)
 {
@@ -33,8 +33,7 @@ void reader_unsupported(struct pyreader *p, const char *what)
 
 /* --- quantifiers ------------------------------------------------------------------- */
 
-/* {n}, {m,n}, {m,}, {,n} or {,} after its brace; false: it is none, and nothing was read.
- * */
+/* Read {n}, {m,n}, {m,}, {,n} or {,} after its brace; false, and nothing read, if it is none. */
 static bool read_counts(struct pyreader *p, struct token open, uint32_t *low,
                         uint32_t *high)
 {
@@ -107,7 +106,7 @@ static void read_repeat(struct pyreader *p, struct token t)
 
 /* --- the whole --------------------------------------------------------------------- */
 
-/* Verbose mode: white space and comments. */
+/* In verbose mode: skip white space or a comment; false if `t` is neither. */
 static bool skip_verbose(struct pyreader *p, struct token t)
 {
     if (token_is(t, '#'))
@@ -170,7 +169,7 @@ static void read_whole(struct pyreader *p)
         bool taken = !token_in(t, ")|");
         if (taken)
             tokens_take(&p->in);
-        /* A bad token after is noticed by taking the one before. */
+        /* tokens_take() reads one token ahead, so it may report an error in the next one. */
         if (reader_failed(p))
             break;
         if (token_is(t, ')'))

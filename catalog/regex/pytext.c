@@ -28,8 +28,8 @@ bool pytext_encode(struct text *out, uint32_t c)
            text_addc(out, (char)(0x80 | (c & 0x3F)));
 }
 
-/* Unicode's tables are PCRE2's: a question about them is a small pattern. Asked only
- * about group names and in error messages. */
+/* PCRE2 has the tables of Unicode, so a question about a character is a small pattern. This is
+ * slow, but only used for group names and error messages. */
 static bool fully_matches(const char *pattern, const char *at, size_t len)
 {
     int code = 0;
@@ -45,7 +45,7 @@ static bool fully_matches(const char *pattern, const char *at, size_t len)
     return yes;
 }
 
-/* Of ASCII it is known without asking PCRE2, which takes memory. */
+/* ASCII is checked here: asking PCRE2 needs memory, which may fail. */
 bool pytext_isidentifier(const char *at, size_t len)
 {
     size_t i = 0;
@@ -70,9 +70,9 @@ static bool is_space(uint32_t c, const char *at, size_t len)
     return c == 0x85 || fully_matches("\\p{Z}", at, len);
 }
 
-/* The value of a decimal digit of any script, -1 if it is none. Each script's ten digits
- * are in a row, whose zero has a code ending in 0 or 6 but for the mathematical ones.
- * */
+/* The value of a decimal digit of any script, -1 if it is none. The ten digits of a script are
+ * consecutive, and the code of its zero ends in hexadecimal 0 or 6 (except for mathematical
+ * digits): if the code ending in 0 of the same row is a digit, it is the zero. */
 static int digit_value(uint32_t c, const char *at, size_t len)
 {
     if (c < 0x80)

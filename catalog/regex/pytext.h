@@ -1,6 +1,6 @@
 /*
- * pytext.h - what Python's str knows about a piece of text, where the errors and the
- * group names of `re` depend on it. All text here is valid UTF-8.
+ * pytext.h - functions of Python's str and int on which the errors and the group names of `re`
+ * depend. All text here is valid UTF-8.
  */
 #ifndef CKPTDB_REGEX_PYTEXT_H
 #define CKPTDB_REGEX_PYTEXT_H
@@ -19,8 +19,8 @@ bool pytext_encode(struct text *out, uint32_t c);
 bool pytext_isidentifier(const char *at, size_t len);
 bool pytext_isalpha(const char *at, size_t len);
 
-/* int(text): appends the number in decimal, as str() would print it; false where int()
- * raises ValueError. Takes spaces around it, a sign, single underscores and the digits of
+/* Python's int(text): appends the number in decimal, as str() would print it; false if int()
+ * raises ValueError. Accepts spaces around it, a sign, single underscores and the digits of
  * any script. */
 bool pytext_int(const char *at, size_t len, struct text *out);
 

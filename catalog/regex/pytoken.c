@@ -85,7 +85,7 @@ struct name tokens_since(const struct tokens *s, struct token t)
     return (struct name){s->source + t.at, s->next.at - t.at, t.pos};
 }
 
-/* ` (line L, column C)`, which Python adds where the source has a newline. */
+/* Append " (line L, column C)", as Python does if the source has a newline. */
 static void add_line(const struct tokens *s, size_t pos, struct text *out)
 {
     if (!memchr(s->source, '\n', s->len))
@@ -103,7 +103,7 @@ void tokens_error(struct tokens *s, size_t pos, const char *fmt, ...)
 {
     if (s->err->status != OK)
         return;
-    char message[400]; /* leaves room in the error for the place */
+    char message[400]; /* leaves room for the position in struct error */
     va_list args;
     va_start(args, fmt);
     vsnprintf(message, sizeof(message), fmt, args);

@@ -1,9 +1,9 @@
 /*
- * pytoken.h - a pattern or a template cut as Python's `re` cuts it, into code points and
- * pairs of a backslash and a code point, with one token of look-ahead, and its errors
- * with their places.
+ * pytoken.h - splits a pattern or a template into tokens as Python's `re` does: code points, and
+ * pairs of a backslash and a code point. One token of look-ahead; errors with their positions.
  *
- * Errors stick to *err, so callers may go on and ask once. Positions are code points, from 0.
+ * The first error stays in *err, so callers may continue and check once. Positions count code
+ * points from 0.
  */
 #ifndef CKPTDB_REGEX_PYTOKEN_H
 #define CKPTDB_REGEX_PYTOKEN_H
@@ -28,7 +28,7 @@ struct tokens {
     struct error *err;
 };
 
-/* A run of the source. */
+/* A part of the source. */
 struct name {
     const char *at;
     size_t len, pos;
@@ -48,7 +48,7 @@ static inline bool token_is(struct token t, char c)
 /* The token is one of these unescaped ASCII characters. */
 bool token_in(struct token t, const char *set);
 
-/* A backslash and an ASCII letter: where it means nothing, it is an error. */
+/* A backslash and an ASCII letter: an error if it has no meaning. */
 static inline bool token_escapes_letter(struct token t)
 {
     return t.chars == 2 && ((t.c >= 'A' && t.c <= 'Z') || (t.c >= 'a' && t.c <= 'z'));
@@ -61,26 +61,26 @@ static inline bool token_escapes_digit(struct token t)
 /* Takes the next token if it is `c`. */
 bool tokens_match(struct tokens *, char c);
 
-/* Takes up to `most` tokens out of `set` and reads them as one number. Returns how many.
- * */
+/* Take up to `most` digits that are in `set`, and append them to the number *value (which stops at
+ * UINT32_MAX). Returns how many. */
 unsigned tokens_number(struct tokens *, unsigned most, const char *set, unsigned base,
                        uint32_t *value);
 
-/* Everything up to and with `end`; an empty or unfinished name is an error. */
+/* Take everything up to and including `end`; *out is what comes before it. An empty or unterminated
+ * name is an error. */
 bool tokens_until(struct tokens *, char end, const char *what, struct name *out);
 
-/* What is between the start of `t` and the next token. */
+/* The source from the start of `t` to the next token. */
 struct name tokens_since(const struct tokens *, struct token t);
 
 /* Record "MESSAGE at position N (line L, column C)" as a re.error. */
 void tokens_error(struct tokens *, size_t pos, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-/* Record an error "MESSAGE 'NAME' at position N", or without `pos` one of another class.
- * */
+/* Record "MESSAGE 'NAME' at position N" as a re.error, or "MESSAGE 'NAME'" as an IndexError. */
 void tokens_name_error(struct tokens *, const char *message, struct name name);
 void tokens_index_error(struct tokens *, const char *message, struct name name);
 
-/* The character that \a \b \f \n \r \t \v or \\ stands for; 0: it is none of these. */
+/* The character that \a \b \f \n \r \t \v or \\ means; 0: it is none of these. */
 uint32_t escape_control(uint32_t letter);
 
 #define DIGITS     "0123456789"

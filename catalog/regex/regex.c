@@ -8,7 +8,7 @@
 
 #include "catalog/regex/pysyntax.h"
 
-/* A pattern comes from a table that anybody may have filled: nothing may run away. */
+/* A pattern comes from a table that anybody may have filled, so time and memory are limited. */
 #define MATCH_LIMIT    10000000u /* steps from one starting point: about 0.1 s */
 #define HEAP_LIMIT_KIB (64u << 10)
 #define STACK_FIRST    ((size_t)64 << 10)
@@ -18,12 +18,13 @@ struct regex {
     pcre2_code *code;
     pcre2_match_data *match;
     pcre2_match_context *limits;
-    pcre2_jit_stack *stack; /* made when the machine's own 32 KiB were not enough */
-    const uint8_t *begins;  /* bits of the bytes a match may begin with; NULL: any */
+    pcre2_jit_stack *stack; /* made when JIT's default 32 KiB were not enough */
+    const uint8_t
+        *begins; /* bitmap of the bytes with which a match can begin; NULL: any */
     bool jit;
     unsigned groups;    /* without group 0 */
-    const size_t *span; /* of the last match: where each group begins and ends */
-    unsigned spans;     /* groups from here on took no part in it */
+    const size_t *span; /* of the last match: begin and end of each group */
+    unsigned spans;     /* groups from this number on took no part in the last match */
     struct pysyntax syntax;
 };
 
@@ -35,11 +36,11 @@ static enum status pcre_error(struct error *err, enum status status, int code)
 }
 
 /*
- * What PCRE2 10.42 concludes of a pattern, to find beginnings of matches sooner, is wrong where
- * the pattern has
- *   - a positive look-ahead (or what could be one): a character that is only looked ahead at it
- *     takes for one that was consumed, and wants a longer text: (?=a).*a does not find "a";
- *   - alternatives of unequal lengths, with JIT, in a search: (?:.|)a*b does not find "b".
+ * The optimisation by which PCRE2 10.42 finds possible starts of a match is wrong if the pattern
+ * has
+ *   - a positive look-ahead (or text that looks like one): it counts a character in the look-ahead
+ *     as consumed, and then requires a longer text: (?=a).*a does not find "a";
+ *   - alternatives of different lengths, with JIT, in a search: (?:.|)a*b does not find "b".
  */
 static bool start_misleads(const char *pattern, size_t len, enum regex_how how)
 {
@@ -76,8 +77,9 @@ static enum status compile_pcre(struct regex *re, enum regex_how how, bool misle
                       code);
 }
 
-/* Without JIT, as where memory may not be both written and executed, PCRE2 interprets. Groups in
- * a possessive repeat, when what is after it fails, keep with JIT what they held (10.42). */
+/* Where JIT is not possible (memory may not be both writable and executable), PCRE2 interprets
+ * the pattern. JIT is not used with groups in a possessive repeat: if the rest of the pattern
+ * then fails, JIT does not reset these groups (10.42). */
 static enum status prepare_match(struct regex *re, struct error *err)
 {
     size_t jit_size = 0;
@@ -164,7 +166,7 @@ static bool grow_stack(struct regex *re)
     return re->stack;
 }
 
-/* `text` is known to be UTF-8, and `start` to be between two of its characters. */
+/* The caller has checked that `text` is UTF-8 and that `start` is at a character. */
 static int regex_run(struct regex *re, const char *text, size_t len, size_t start,
                      uint32_t options, struct error *err)
 {

@@ -1,9 +1,9 @@
 /*
  * regex.h - regular expressions with Python's meaning, on PCRE2.
  *
- * A pattern is read as Python's `re` reads a str pattern, checked and rewritten where
- * PCRE2 differs, then compiled with JIT and limits. Errors carry
- * Python's own text ("missing ), unterminated subpattern at position 0"). Knows no
+ * A pattern is parsed as Python's `re` parses a str pattern, checked, rewritten where
+ * PCRE2 differs, then compiled with JIT and limits. Errors have
+ * Python's own text ("missing ), unterminated subpattern at position 0"). Independent of
  * SQLite. A struct regex may be used by one thread at a time.
  */
 #ifndef CKPTDB_REGEX_REGEX_H
@@ -25,9 +25,9 @@ enum regex_how {
 struct regex;
 
 /* `pattern` is UTF-8. On failure err->message is Python's and err->code the class of its
- * exception ("error", "OverflowError", "ValueError"): ERR_ARGUMENT for a bad pattern,
- * ERR_UNSUPPORTED, with neither, for one that is fine in Python but cannot be done here
- * (pysyntax.h lists those). */
+ * exception ("error", "OverflowError", "ValueError"): ERR_ARGUMENT for a bad pattern.
+ * ERR_UNSUPPORTED, without these, for a pattern that is valid in Python but not supported here
+ * (listed in pysyntax.h). */
 enum status regex_compile(const char *pattern, size_t len, enum regex_how how,
                           struct regex **out, struct error *err);
 void regex_free(struct regex *);
@@ -37,39 +37,39 @@ unsigned regex_groups(const struct regex *);
 /* Number of the group called `name`; -1: none. */
 int regex_group_named(const struct regex *, const char *name, size_t len);
 
-/* 1 matched, 0 not, -1 error (a match limit was hit: ERR_LIMIT; text that is not UTF-8:
- * ERR_ARGUMENT). `start` is where to begin, in bytes; text before it is seen by
- * look-behinds. */
+/* 1: matched; 0: no match; -1: error (a match limit was hit: ERR_LIMIT; text that is not UTF-8:
+ * ERR_ARGUMENT). `start` is the byte at which to begin; look-behinds see the text before it. */
 int regex_exec(struct regex *, const char *text, size_t len, size_t start,
                struct error *err);
-/* The same from the start of text that is known to be UTF-8, as one that an exec has taken. */
+/* The same from the start of a text that is known to be UTF-8, for instance one that regex_exec()
+ * has accepted before. */
 int regex_exec_known(struct regex *, const char *text, size_t len, struct error *err);
-/* Which letters a text has, a bit for each byte from '@' to U+007F; the last one is also that of bytes
- * beyond ASCII. For lists of patterns that are tried on it in turn. */
+/* The letters that a text contains: one bit for each byte from '@' to U+007F; the last bit is also
+ * set by bytes beyond ASCII. Lets a list of patterns skip those that cannot match. */
 #define REGEX_BEYOND ((uint64_t)1 << 63)
 uint64_t regex_letters(const char *text, size_t len);
-/* What every text has that a regex matches, for lists of them: all zero demands nothing. `begins` lives
- * as long as the regex. */
+/* Conditions that every text must meet to match a regex, for lists of them; all zero: no
+ * conditions. `begins` lives as long as the regex. */
 struct regex_needs {
     uint64_t letters, least; /* regex_letters(); bytes */
-    const uint8_t *begins;   /* a bit for each first byte; NULL: any */
+    const uint8_t *begins;   /* bitmap of possible first bytes; NULL: any */
 };
 struct regex_needs regex_needs(const struct regex *);
-/* False: it does not match a text that begins so, is `len` bytes long (at least one) and has no other
- * letters. */
+/* False if it cannot match a text of `len` bytes (at least one) that begins with `first` and has
+ * these letters. */
 static inline bool regex_may_match(const struct regex_needs *needs, unsigned char first,
                                    size_t len, uint64_t letters)
 {
     return !(needs->letters & ~letters) && len >= needs->least &&
            (!needs->begins || (needs->begins[first / 8] >> first % 8 & 1));
 }
-/* The next match in the same text, as re.finditer and re.sub go on: from the end of the
- * last match, and if that was empty, not with the same empty one again. */
+/* The next match in the same text, as in re.finditer and re.sub: from the end of the last match;
+ * if that was empty, an empty match at the same place does not count. */
 int regex_exec_next(struct regex *, const char *text, size_t len, struct error *err);
-/* Span of a group of the last match, in bytes; false: it took no part. */
+/* The span of a group in the last match, in bytes; false if the group took no part in it. */
 bool regex_span(const struct regex *, unsigned group, size_t *begin, size_t *end);
 
-/* A replacement template with the rules of Python's Match.expand, compiled once. */
+/* A compiled replacement template, with the rules of Python's Match.expand. */
 struct template;
 /* err->message and err->code ("error", "IndexError") as for regex_compile(); *index_error
  * is set where Python raises IndexError (an unknown group name). `index_error` may be
@@ -81,7 +81,8 @@ void template_free(struct template *);
 bool template_expand(const struct template *, const struct regex *re, const char *text,
                      struct text *out);
 
-/* Append `text` with every match replaced, as re.sub does. How many there were; -1: error. */
+/* Append `text` with every match replaced, as re.sub does. Returns the number of matches; -1:
+ * error. */
 int regex_replace(struct regex *, const struct template *, const char *text, size_t len,
                   struct text *out, struct error *err);
 

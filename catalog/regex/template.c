@@ -16,7 +16,7 @@ struct piece {
 
 struct template
 {
-    struct text literals; /* of all pieces, one after the other */
+    struct text literals; /* the literal text of all pieces, concatenated */
     struct piece *pieces;
     size_t count, space;
 };
@@ -40,7 +40,8 @@ static void template_add_piece(struct reader *r, struct piece piece)
     t->pieces[t->count++] = piece;
 }
 
-/* Account for literal text that was added since it was `before` bytes long. */
+/* Make a piece of the literal text added since `literals` was `before` bytes long, or extend the
+ * last piece. */
 static void grow_literal(struct reader *r, size_t before)
 {
     struct template *t = r->to;
@@ -148,7 +149,7 @@ static void template_read_escape(struct reader *r, struct token t)
     else if (token_escapes_letter(t))
         tokens_error(&r->in, t.pos, "bad escape \\%c", (int)t.c);
     else
-        add_source(r, t); /* with its backslash */
+        add_source(r, t); /* keeps its backslash */
 }
 
 enum status template_compile(const char *text, size_t len, const struct regex *re,
