@@ -519,6 +519,14 @@ static void convert_settle(struct map_task *t)
     strmap_release(&c.names);
 }
 
+/* A name that is kept may be one that a rule makes of another. */
+static const char *convert_unmatched(struct map_task *t, bool all)
+{
+    if (map_says(t, "unmatched", "keep"))
+        return all ? "ok" : NULL;
+    return map_says(t, "unmatched", "drop") ? "dropped" : "unmatched";
+}
+
 const struct dialect dialect_convert = {
     .name = "convert",
     .view = MAP_CONVERSION,
@@ -526,4 +534,5 @@ const struct dialect dialect_convert = {
     .divides = true,
     .options = "mode tables settings unmatched ",
     .settle = convert_settle,
+    .unmatched = convert_unmatched,
 };

@@ -165,6 +165,10 @@ struct dialect {
     const char *options; /* that its sets may have, each followed by a space */
     void (*settle)(struct map_task *);
     void (*restore)(struct map_task *); /* for MAP_RESTORE; NULL: not possible */
+    /* For counts: the status of each leaf that no rule matches, if it has one row whose status does not
+     * depend on other leaves. `all`: there are only such leaves, of different names. The result is NULL
+     * if they must be settled; so is the function, if that is always so. */
+    const char *(*unmatched)(struct map_task *, bool all);
 };
 
 #define DIALECT(x) extern const struct dialect dialect_##x;

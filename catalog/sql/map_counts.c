@@ -14,6 +14,12 @@ static struct map_row *count_of(struct map_counts *c, const char *status)
     return &c->row[i];
 }
 
+void map_counts_add_rows(struct map_counts *c, const char *status, size_t rows)
+{
+    if (rows)
+        count_of(c, status)->nth += rows;
+}
+
 void map_counts_add(struct map_counts *c, const struct map_task *t)
 {
     struct map_row *count = NULL;

@@ -15,6 +15,8 @@ struct map_counts {
     size_t rows;
 };
 
+/* Add rows of a status, a constant. */
+void map_counts_add_rows(struct map_counts *, const char *status, size_t rows);
 /* Add the rows of a task. */
 void map_counts_add(struct map_counts *, const struct map_task *);
 

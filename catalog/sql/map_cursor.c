@@ -191,15 +191,24 @@ static int settle_batch(struct map_cursor *c)
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
+/* The kept tree of a checkpoint, if it is asked for `again`. NULL: it is not, or there is no room. */
+static int keep_tree(struct map_cursor *c, const struct map_source *of, bool again,
+                     struct map_kept **out)
+{
+    struct map_table *t = (struct map_table *)c->base.pVtab;
+    return again || c->questions > 1 || (c->many && t->function->counts)
+               ? map_trees_get(&c->trees, &t->statements, of, out)
+               : SQLITE_OK;
+}
+
 /* The leaves of a checkpoint; `again`: they will be asked for again. */
 static int load_leaves(struct map_cursor *c, const struct map_source *of,
                        struct rules *rules, bool again, struct map_task *t,
                        struct map_tree *out)
 {
     struct map_statements *m = &((struct map_table *)c->base.pVtab)->statements;
-    const struct map_kept *kept = NULL;
-    int rc =
-        again || c->questions > 1 ? map_trees_get(&c->trees, m, of, &kept) : SQLITE_OK;
+    struct map_kept *kept = NULL;
+    int rc = keep_tree(c, of, again, &kept);
     if (rc != SQLITE_OK || !kept)
         return rc != SQLITE_OK ? rc
                                : map_load_leaves(m, c->dialect, rules, of->id, t, out);
@@ -259,16 +268,48 @@ static int next_task(struct map_cursor *c)
                           &c->reading);
 }
 
+/* Count what comes of a kept tree, where only leaves that a rule matches must be settled: of many sets
+ * few match. *counted: it is done. */
+static int count_kept(struct map_cursor *c, bool *counted)
+{
+    struct map_kept *kept = NULL;
+    if (!c->if_all || !rules_of(c))
+        return SQLITE_OK;
+    int rc = keep_tree(c, &c->source.list[c->source.first], false, &kept);
+    if (rc != SQLITE_OK || !kept)
+        return rc;
+    if (!map_trees_look(&c->trees, kept))
+        return SQLITE_NOMEM;
+    if (!c->if_some && !kept->differ)
+        return SQLITE_OK;
+    const struct map_reading how = {c->dialect, rules_of(c), MAP_WANTS_ALL, NULL};
+    const struct map_tree leaves = {kept->tree.leaf, kept->leaves};
+    task_reset(c);
+    if (!map_match_some(&how, kept->look, c->if_some ? SIZE_MAX : 1, &c->task, &leaves,
+                        &c->task.source))
+        return SQLITE_NOMEM;
+    if (!c->if_some && c->task.source.count)
+        return SQLITE_OK;
+    settle_task(c);
+    map_counts_add(&c->counts, &c->task);
+    map_counts_add_rows(&c->counts, c->if_some ? c->if_some : c->if_all,
+                        kept->leaves - c->task.source.count);
+    *counted = true;
+    return SQLITE_OK;
+}
+
 /* All that comes of some sources, as counts. */
 static int settle_counts(struct map_cursor *c)
 {
-    int rc = SQLITE_OK;
+    bool counted = false;
     c->counts.rows = 0;
-    do {
+    int rc = count_kept(c, &counted);
+    while (rc == SQLITE_OK && !counted) {
         rc = c->by_leaf ? settle_batch(c) : settle_all(c);
         if (rc == SQLITE_OK)
             map_counts_add(&c->counts, &c->task);
-    } while (rc == SQLITE_OK && !c->task.failed && c->reading.leaves);
+        counted = c->task.failed || !c->reading.leaves;
+    }
     c->task.row = c->counts.row;
     c->task.rows = c->counts.rows;
     return rc;
@@ -379,6 +420,10 @@ static int cursor_begin(struct map_cursor *c)
                  view == c->dialect->view && !c->set.asks_winners && !map_strict(&c->set);
     c->questions++;
     rc = find_fault(c);
+    if (t->function->counts && c->dialect->unmatched && !c->fault) {
+        c->if_some = c->dialect->unmatched(&c->set, false);
+        c->if_all = c->dialect->unmatched(&c->set, true);
+    }
     if (rc == SQLITE_OK)
         rc = load_checkpoints(c);
     if (rc == SQLITE_OK && !is_bound(c))
@@ -402,6 +447,7 @@ int map_cursor_filter(sqlite3_vtab_cursor *base, int set, const char *used, int 
     struct map_table *t = (struct map_table *)base->pVtab;
     cursor_reset(c);
     c->used = strtoull(used, NULL, 16);
+    c->many = set >> GIVEN_FROM_ROWS & 1;
     for (int given = 0; given < GIVEN; given++)
         if (t->function->needs[given] && !(set >> given & 1))
             return map_cursor_refuse(&t->base, given);

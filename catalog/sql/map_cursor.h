@@ -51,7 +51,9 @@ enum given {
     GIVEN_SOURCE,
     GIVEN_TARGET,
     GIVEN_STRICT,
-    GIVEN
+    GIVEN,
+    /* One more bit: the rule set comes from rows of another table, so many may be asked for. */
+    GIVEN_FROM_ROWS = GIVEN
 };
 
 /* A table-valued function. */
@@ -94,9 +96,12 @@ struct map_cursor {
     struct map_reading reading; /* has more leaves of the sources, if any */
     struct map_trees trees;     /* of this question and the ones before */
     unsigned questions;         /* of the statement: sets, checkpoints */
+    bool many;                  /* questions are to be expected */
     size_t row;
     size_t before; /* rows of the sources that the stream gave and that are gone */
     struct map_counts counts; /* in place of rows: of the sources, from the beginning */
+    /* For counts, of leaves that no rule matches: dialect->unmatched(). */
+    const char *if_some, *if_all;
     sqlite3_value *argument[GIVEN];
 };
 

@@ -276,6 +276,33 @@ int map_load_tree(struct map_statements *m, sqlite3_int64 checkpoint, struct map
     return map_load_all(m, &how, checkpoint, t, out);
 }
 
+bool map_match_some(const struct map_reading *how, const struct map_look *look,
+                    size_t most, struct map_task *t, const struct map_tree *tree,
+                    struct map_tree *out)
+{
+    struct loading l = {.how = how, .task = t};
+    for (size_t i = 0; !t->failed && i < tree->count && l.tree.count < most; i++) {
+        if (!map_could_match(how->rules, &look[i]))
+            continue;
+        struct map_leaf *leaf = arena_grow(&t->arena, l.tree.leaf, l.tree.count,
+                                           &l.leaf_space, sizeof(*leaf));
+        t->failed = t->failed || !leaf;
+        if (!leaf)
+            break;
+        l.tree.leaf = leaf;
+        leaf += l.tree.count;
+        *leaf = tree->leaf[i];
+        leaf->match = (uint32_t)l.matches;
+        leaf->matches = 0;
+        t->failed = !match_leaf(&l, leaf, leaf->name.at, leaf->name.len) || t->failed;
+        l.tree.count += leaf->matches > 0;
+    }
+    strmap_release(&l.texts);
+    *out = l.tree;
+    t->match = l.match;
+    return !t->failed;
+}
+
 bool map_match_leaves(const struct dialect *d, struct rules *rules, struct map_task *t,
                       struct map_tree *tree)
 {

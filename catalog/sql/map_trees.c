@@ -1,7 +1,11 @@
 #include "catalog/sql/map_trees.h"
 
+#include <stdlib.h>
+
+#include "catalog/regex/regex.h"
+
 /* Larger trees are read each time: keeping them would cost more memory than it saves time. */
-#define KEPT_LEAVES (1 << 20) /* leaves of all trees; each takes about 150 bytes */
+#define KEPT_LEAVES (1 << 20) /* leaves of all trees; each takes about 170 bytes */
 #define TREE_LEAVES (1 << 18) /* leaves of one tree */
 
 static size_t count_leaves(const struct map_tree *tree)
@@ -48,7 +52,7 @@ static int add_tree(struct map_trees *k, struct map_statements *m,
 }
 
 int map_trees_get(struct map_trees *k, struct map_statements *m,
-                  const struct map_source *source, const struct map_kept **out)
+                  const struct map_source *source, struct map_kept **out)
 {
     struct map_kept *kept = find_tree(k, source->layout);
     bool fits = source->tensors <= TREE_LEAVES &&
@@ -56,6 +60,48 @@ int map_trees_get(struct map_trees *k, struct map_statements *m,
     int rc = kept || !fits ? SQLITE_OK : add_tree(k, m, source, &kept);
     *out = kept;
     return rc;
+}
+
+/* Whether all names differ; where their hashes do not, it says that they do not. */
+static bool names_differ(const struct map_tree *tree, size_t count, bool *memory)
+{
+    size_t space = 64;
+    while (space < 2 * count)
+        space *= 2;
+    uint64_t *seen = calloc(space, sizeof(*seen));
+    *memory = seen != NULL;
+    bool differ = seen != NULL;
+    for (size_t i = 0; differ && i < count; i++) {
+        const struct map_text name = tree->leaf[i].name;
+        uint64_t hash = hash_bytes(name.at, name.len, hash_seed()) | 1;
+        size_t at = hash / 2 & (space - 1);
+        while (seen[at] && seen[at] != hash)
+            at = (at + 1) & (space - 1);
+        differ = !seen[at];
+        seen[at] = hash;
+    }
+    free(seen);
+    return differ;
+}
+
+bool map_trees_look(struct map_trees *k, struct map_kept *kept)
+{
+    bool memory = true;
+    if (kept->look)
+        return true;
+    struct map_look *look = arena_room(&k->arena, (kept->leaves + 1) * sizeof(*look));
+    for (size_t i = 0; look && i < kept->leaves; i++) {
+        const struct map_text name = kept->tree.leaf[i].name;
+        look[i] = (struct map_look){
+            .letters = regex_letters(name.at, name.len),
+            .len = (uint32_t)name.len, /* SQLite's texts are shorter than 2 GiB */
+            .first = name.len ? (unsigned char)*name.at : 0,
+        };
+    }
+    if (look)
+        kept->differ = names_differ(&kept->tree, kept->leaves, &memory);
+    kept->look = memory ? look : NULL;
+    return kept->look;
 }
 
 void map_trees_release(struct map_trees *k)

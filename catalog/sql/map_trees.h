@@ -12,6 +12,9 @@ struct map_kept {
     sqlite3_int64 layout;
     struct map_tree tree;
     size_t leaves; /* of the tree, without empty containers */
+    /* By map_trees_look(); NULL: not yet. */
+    const struct map_look *look; /* for each of the leaves */
+    bool differ;                 /* the names of all leaves */
 };
 
 struct map_trees {
@@ -24,7 +27,9 @@ struct map_trees {
 /* The tree of a checkpoint's layout. NULL: it does not fit into the cache. Returns an SQLite
  * code. */
 int map_trees_get(struct map_trees *, struct map_statements *, const struct map_source *,
-                  const struct map_kept **);
+                  struct map_kept **);
+/* Look at the names of a tree that is kept. False: no memory. */
+bool map_trees_look(struct map_trees *, struct map_kept *);
 void map_trees_release(struct map_trees *);
 
 #endif
