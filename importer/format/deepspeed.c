@@ -1,17 +1,19 @@
 /*
- * deepspeed.c - a folder of DeepSpeed (global_step123): what each rank saved with torch.save.
+ * deepspeed.c - a folder of DeepSpeed (global_step123): the files that each rank saved with
+ * torch.save.
  *
  *   mp_rank_MM_model_states.pt                        the model of a rank of tensor parallelism
- *   zero_pp_rank_D_mp_rank_MM_optim_states.pt         ZeRO: flat parts of weights and moments
+ *   zero_pp_rank_D_mp_rank_MM_optim_states.pt         ZeRO: flattened parts of weights and moments
  *   bf16_zero_pp_rank_D_mp_rank_MM_optim_states.pt    the same
- *   zero_pp_rank_D_mp_rank_MM_model_states.pt         stage 3, in which the model has no values
+ *   zero_pp_rank_D_mp_rank_MM_model_states.pt         stage 3, where the model has no values
  *   layer_NN-model_MM-model_states.pt                 a layer of a pipeline
  *   layer_L_expert_E_mp_rank_MM_model_states.pt       an expert
  *
- * Tensors are named as in their files, with the file's rank, layer or expert in front where there
- * are several. What ZeRO keeps flat becomes zero.PARAMETER.fp32, zero.PARAMETER.exp_avg, … (zero.h);
- * these names are those of DeepSpeed's universal checkpoints. Stage 3's fragments of frozen parameters
- * become frozen_param_fragments.PARAMETER, which the other stages have whole under that name.
+ * Tensors are named as in their files, prefixed with the file's rank, layer or expert if there
+ * are several. What ZeRO flattens becomes zero.PARAMETER.fp32, zero.PARAMETER.exp_avg, …
+ * (zero.h), the names of DeepSpeed's universal checkpoints. Stage 3's fragments of frozen
+ * parameters become frozen_param_fragments.PARAMETER, which is the name of the whole parameter in
+ * the other stages.
  *
  * Source: deepspeed/runtime/engine.py, deepspeed/checkpoint/constants.py, zero_to_fp32.py.
  */
@@ -48,7 +50,7 @@ struct deepspeed {
     struct part_file *files;
     size_t count, space;
     bool several;     /* ranks of tensor parallelism */
-    struct zero zero; /* of the one at hand */
+    struct zero zero; /* of the current rank of tensor parallelism */
     struct zero_frozen frozen;
     const struct part_file *file;
     bool met_stage;
@@ -56,7 +58,8 @@ struct deepspeed {
 
 /* --- names of files ------------------------------------------------------------------------- */
 
-/* "rank_12_" at *at: the number after `word`, of which the rest is moved to. */
+/* Take `word` and a number of up to 5 digits from *at: "mp_rank_" and 12 from "mp_rank_12_model"
+ * leave "_model". False: something else comes. */
 static bool deepspeed_take_number(const char **at, const char *word, unsigned *out)
 {
     const size_t len = strlen(word), digits = strlen(word) <= strlen(*at)
@@ -101,7 +104,8 @@ static bool parse_part(const char *name, struct part_file *out)
     return out->part != PART_NONE;
 }
 
-/* One such file alone is an ordinary file of torch.save; of ZeRO's a model's is one of several. */
+/* A folder is DeepSpeed's if it has both a model's file and a file of another kind. A model's
+ * file alone is an ordinary file of torch.save; stage 3's counts as both. */
 static int deepspeed_probe(const struct probe_dir *p)
 {
     unsigned models = 0, others = 0;
@@ -115,7 +119,7 @@ static int deepspeed_probe(const struct probe_dir *p)
     return models && others ? 64 : 0;
 }
 
-/* In the order in which they are read: models, then what belongs to them. */
+/* The order in which files are read: models first, as the others need their shapes. */
 static int by_part(const void *a, const void *b)
 {
     const struct part_file *x = a, *y = b;
@@ -149,9 +153,9 @@ static enum status list_parts(struct deepspeed *d)
     return OK;
 }
 
-/* --- what the files say of ZeRO ------------------------------------------------------------- */
+/* --- the metadata of ZeRO ------------------------------------------------------------------- */
 
-/* The dict that a node is, or that an OrderedDict holds; 0: none. */
+/* The dict that a node is, or the pairs of an OrderedDict; 0: neither. */
 static pickle_ref dict_of(const struct pickle *p, pickle_ref ref)
 {
     if (ref && pickle_kind(p, ref) == PICKLE_CALL)
@@ -191,7 +195,7 @@ static void learn_frozen(struct deepspeed *d, const struct pickle *p, pickle_ref
     }
 }
 
-/* param_shapes: a dict for each group, or (older) one for all. */
+/* Read param_shapes: a list with a dict for each group, or, in older versions, one dict. */
 static void learn_params(struct torch_tree *t)
 {
     struct deepspeed *d = t->set;
@@ -243,7 +247,8 @@ static void learn_stage(struct torch_tree *t)
 
 /* --- tensors -------------------------------------------------------------------------------- */
 
-/* "optimizer_state_dict.single_partition_of_fp32_groups.0": what of which group is that? */
+/* Parse the name of a flat run: "optimizer_state_dict.base_optimizer_state.0.exp_avg" is slot
+ * "exp_avg" of group 0. */
 static bool parse_flat(const char *name, const char **slot, unsigned *group)
 {
     static const struct {
@@ -264,7 +269,7 @@ static bool parse_flat(const char *name, const char **slot, unsigned *group)
     return false;
 }
 
-/* A rank's elements, of a group or of one parameter. */
+/* Add a rank's run of elements, of a group or of one frozen parameter. */
 static enum status deepspeed_add_run(struct torch_tree *t, struct zero *z,
                                      struct zero_run *run,
                                      const struct tensor_claim *claim)
@@ -321,7 +326,7 @@ static enum status emit_model(struct torch_tree *t, const struct tensor_claim *c
     return job_tensor(t->job, claim);
 }
 
-/* What is in front of the names of a file's tensors; NULL: nothing. */
+/* The prefix of the names of a file's tensors; NULL: none. */
 static const char *prefix_of(struct deepspeed *d, const struct part_file *f)
 {
     char prefix[160];
@@ -378,9 +383,9 @@ static enum status deepspeed_read_part(struct deepspeed *d, struct part_file *f)
 
 /* --- all ------------------------------------------------------------------------------------ */
 
-/* The files of a part that ranks have saved. */
+/* The files of one kind that ranks have saved. */
 struct saved {
-    unsigned met, next; /* how many; the last one's rank, plus 1 */
+    unsigned met, next; /* number of files; rank of the last one, plus 1 */
     bool lost;          /* one of them could not be read */
 };
 
@@ -418,7 +423,7 @@ static void find_missing(struct deepspeed *d, unsigned mp)
               s.met, d->zero.ranks, mp);
 }
 
-/* Fragments of frozen parameters are in the model states of every rank. */
+/* Emit the frozen parameters, whose fragments are in the model states of every rank. */
 static enum status put_frozen(struct deepspeed *d, unsigned mp)
 {
     const struct saved s = saved_of(d, PART_STAGE3, mp);

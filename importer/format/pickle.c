@@ -62,7 +62,7 @@ static enum status pickle_index(struct job *job)
         .find = find_nothing,
         .emit = pickle_emit};
     pickle_run(job->source, 0, 0, job->arena, &pickle, job->err);
-    torch_globals_learn(&t); /* after an error too: what it names is worth knowing */
+    torch_globals_learn(&t); /* even after an error: unknown names are worth a warning */
     if (job->err->status == OK && pickle.end < job->source->size)
         job_issue(job, ISSUE_WARNING, NULL, pickle.end, "trailing-bytes",
                   "%llu bytes follow the pickle",

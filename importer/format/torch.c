@@ -1,8 +1,8 @@
 /*
- * torch.c - what torch.save writes: one file, recognised by its bytes alone.
+ * torch.c - files of torch.save in all its forms, recognised by their bytes alone.
  *
  *   "PK\3\4"                  zip archive (torch_zip.c), TorchScript, torch.export; before
- *                             2.8 that was another kind of archive (torch_program.c)
+ *                             2.8 torch.export wrote another kind of archive (torch_program.c)
  *   the pickled magic number  the form before 1.6 (torch_legacy.c)
  *   tar with sys_info         the form before 0.2 (torch_tar.c)
  */
@@ -14,7 +14,8 @@
 
 #define LOCAL_MAGIC "PK\3\4"
 
-/* The first member's name (u16 length at 26, name at 30) is ROOT/ and one of torch's. */
+/* Whether the name of the first member (its length is the u16 at byte 26, the name begins at 30)
+ * is ROOT/ and a name that torch writes. */
 static bool is_archive(const struct probe *p)
 {
     static const char *const parts[] = {
@@ -49,7 +50,8 @@ static bool is_archive(const struct probe *p)
     return false;
 }
 
-/* Shards of a distributed checkpoint are several archives in a row: not files of torch.save. */
+/* A shard of a distributed checkpoint (.distcp) is several archives in a row, not a file of
+ * torch.save. */
 static int torch_probe(const struct probe *p)
 {
     const size_t len = strlen(p->name);
@@ -89,7 +91,7 @@ static enum status index_zip(struct torch_tree *t, const struct source *s,
     return err->status;
 }
 
-/* What follows the last storage: torch reads the first object alone. */
+/* Report bytes after the last storage: torch reads only the first object of a file. */
 static void report_rest(struct torch_tree *t, uint64_t end)
 {
     uint8_t head[32];
@@ -119,7 +121,7 @@ static enum status index_legacy(struct torch_tree *t, const struct source *s,
     struct torch_legacy l;
     t->source = s;
     if (torch_legacy_read(t, 0, &l, err) == OK) {
-        /* Nothing in the file can be found without its end, and torch refuses it too. */
+        /* Without the end of the file no storage can be located; torch refuses it too. */
         if (l.broken.status != OK)
             *err = l.broken;
         else if (l.end > s->size)

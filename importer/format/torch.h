@@ -1,15 +1,16 @@
 /*
- * torch.h - what PyTorch's containers (zip, legacy, tar, plain pickles, DCP) share.
+ * torch.h - the code that PyTorch's containers (zip, legacy, tar, plain pickles, DCP) share.
  *
- *   container/pickle.c   a pickle to a graph of nodes
- *   torch_globals.c      what the names in it mean; the unknown ones become issues
- *   torch_tensor.c       a node that rebuilds a tensor to dtype, shape, strides, storage
- *   torch_numpy.c        the same of NumPy arrays
- *   torch_wrapper.c      the same of tensors made of other tensors
- *   torch_view.c         tensor and storage to a claim of the job
- *   torch_tree.c         the tree: names of tensors; all other values are facts (torch_facts.h)
+ *   container/pickle.c   turns a pickle into a graph of nodes
+ *   torch_globals.c      the meaning of the names in it; unknown ones become issues
+ *   torch_tensor.c       from a node that rebuilds a tensor, its dtype, shape, strides and storage
+ *   torch_numpy.c        the same for NumPy arrays
+ *   torch_wrapper.c      the same for tensors made of other tensors
+ *   torch_view.c         from a tensor and its storage, a claim for the job
+ *   torch_tree.c         walks the tree and names the tensors; other values become facts
+ *                        (torch_facts.h)
  *
- * A container says where its storages lie: `find`. Source of the facts: torch/serialization.py,
+ * Each container knows where its storages are: `find`. Source: torch/serialization.py,
  * torch/_utils.py.
  */
 #ifndef CKPTDB_IMPORTER_FORMAT_TORCH_H
@@ -21,7 +22,7 @@
 
 enum torch_meaning {
     TORCH_UNKNOWN,
-    TORCH_CONSTANT, /* only named */
+    TORCH_CONSTANT, /* harmless, and never a tensor */
     TORCH_DTYPE,
     TORCH_STORAGE,
     TORCH_MODULE, /* a class of torch.nn.modules */
@@ -58,26 +59,26 @@ enum torch_meaning {
     DCP_ENUM,
 };
 
-/* A run of bytes of the checkpoint: a storage, or what a pickle was read from. */
+/* A run of bytes of the checkpoint: a storage, or the source of a pickle. */
 struct torch_run {
     uint32_t file;
     uint64_t offset;        /* of the first stored byte, in the file */
     uint64_t stored;        /* bytes in the file */
-    uint64_t size;          /* bytes after `codec` */
-    const char *codec;      /* steps from the stored bytes to these; NULL: none */
-    uint32_t crc;           /* zip's, of these bytes; 0: none */
-    const uint8_t *inlined; /* these are the bytes, for they lie in no file as they are */
-    bool lost;              /* it is not there: reported already */
+    uint64_t size;          /* bytes once decoded */
+    const char *codec;      /* from the stored bytes to the decoded ones; NULL: none */
+    uint32_t crc;           /* zip's checksum of the decoded bytes; 0: none */
+    const uint8_t *inlined; /* the bytes, if no file holds them as they are; else NULL */
+    bool lost;              /* it is missing, which has been reported */
 };
 
-/* What a persistent id says of a storage. */
+/* A storage as its persistent id describes it. */
 struct torch_key {
-    const char *key; /* not NUL-terminated text */
+    const char *key; /* text of `len` bytes, which may hold NUL */
     size_t len;
     const char *dtype; /* of the storage's class; NULL: untyped */
     const char *location;
-    uint64_t numel;  /* of that dtype, or bytes */
-    uint64_t bytes;  /* the same in bytes */
+    uint64_t numel;  /* elements of that dtype; untyped: bytes */
+    uint64_t bytes;  /* its size in bytes */
     pickle_ref node; /* the persistent id itself */
 };
 
@@ -87,31 +88,31 @@ struct torch_tensor;
 
 struct torch_tree {
     struct job *job;
-    struct arena *arena; /* the job's, or one that ends with the tree */
+    struct arena *arena; /* the job's, or one released with the tree */
     const char *prefix;  /* of all names; NULL: none */
     const char *path;    /* of the file, for issues; NULL: the primary */
     struct pickle *pickle;
-    const struct source *source; /* the pickle's ... */
-    struct torch_run run;        /* ... and where its first byte lies */
+    const struct source *source; /* of the pickle, */
+    struct torch_run run;        /* and the run of the checkpoint that it is */
     bool big_endian;
-    /* Where a storage lies. False after setting *err, which becomes an issue of the tensor. */
+    /* Find a storage. False after setting *err, which becomes an issue of the tensor. */
     bool (*find)(struct torch_tree *, const struct torch_key *, struct torch_run *out,
                  struct error *err);
-    void *container; /* find's */
-    /* Where persistent ids are not those of storages (torch_tar.c); NULL: they are. A storage
-     * at once, and a tensor (TORCH_IS_TENSOR is among its node's flags). */
+    void *container; /* for `find` */
+    /* For containers whose persistent ids are not the usual tuples (torch_tar.c), else NULL: read
+     * the id of a storage, and the id of a tensor, whose node has the flag TORCH_IS_TENSOR. */
     bool (*find_key)(struct torch_tree *, pickle_ref persid, struct torch_key *,
                      struct torch_run *, struct error *);
     bool (*read_id)(struct torch_tree *, pickle_ref persid, struct torch_tensor *,
                     struct error *);
-    /* What becomes of a tensor: job_tensor(), unless a set filters it. */
+    /* Emit a tensor: job_tensor(), unless a set filters its tensors. */
     enum status (*emit)(struct torch_tree *, const struct tensor_claim *);
-    void *set; /* emit's */
-    /* Called with the pickle before its values are gone through; NULL: not. */
+    void *set; /* for `emit` */
+    /* Called once the pickle is read, before its values are walked; may be NULL. */
     void (*look)(struct torch_tree *);
     bool no_facts;          /* tensors only */
-    struct strmap embedded; /* storages in byte strings: node -> position in the next */
-    struct torch_embedded *loads; /* torch_embedded.c's */
+    struct strmap embedded; /* storages in byte strings: node -> position in `loads` */
+    struct torch_embedded *loads; /* private to torch_embedded.c */
     size_t load_count, load_space;
     struct strmap names; /* of the tensors so far */
     uint64_t name_bytes, visits;
@@ -123,9 +124,10 @@ struct torch_tree {
 
 /* torch_globals.c */
 void torch_globals_learn(struct torch_tree *);
-/* Of a global. */
+/* The meaning of a global; TORCH_UNKNOWN for other nodes. */
 enum torch_meaning torch_meaning_of(const struct pickle *, pickle_ref);
-/* Of a call's callee, also through copyreg._reconstructor; TORCH_UNKNOWN for other nodes. */
+/* The meaning of a call's callee, also through copyreg._reconstructor; TORCH_UNKNOWN for other
+ * nodes. */
 enum torch_meaning torch_callee(const struct pickle *, pickle_ref);
 /* The canonical dtype of a global like torch.float32, or of a storage class (NULL: untyped). */
 const char *torch_dtype_of(const struct pickle *, pickle_ref);
@@ -138,23 +140,24 @@ struct torch_tensor {
     unsigned rank;
     uint64_t offset; /* in elements */
     struct torch_run run;
-    uint64_t bound; /* bytes of the run that are its storage */
-    bool known;     /* dtype and shape are: it has a row, with data or without */
+    uint64_t bound; /* bytes of the run that belong to its storage */
+    bool known;     /* dtype and shape are set: it gets a row, with or without data */
     bool meta, conjugate, negative;
-    bool opaque;         /* no tensor that this program knows: what is in it may be */
-    unsigned swap;       /* big-endian, in units of this many bytes; 1: not */
-    const char *strings; /* "S5", of NumPy's texts; NULL: none */
-    unsigned item;       /* bytes of an element that its dtype does not tell; else 0 */
+    bool opaque;         /* of an unknown kind, but tensors inside it may be known */
+    unsigned swap;       /* big-endian numbers of this many bytes; 1: no swapping */
+    const char *strings; /* "S5": NumPy's fixed-length texts; NULL: numbers */
+    unsigned item;       /* bytes per element, if its dtype does not say; else 0 */
     bool sparse;         /* the run's codec makes the dense values */
 };
-/* Whether the node is something that makes a tensor or an array. */
+/* Whether the node makes a tensor or an array. */
 bool torch_is_tensor(const struct pickle *, pickle_ref);
 /* False after setting *err. */
 bool torch_tensor_read(struct torch_tree *, pickle_ref, struct torch_tensor *,
                        struct error *);
 bool torch_key_read(struct torch_tree *, pickle_ref persid, struct torch_key *,
                     struct error *);
-/* Whole numbers of a tuple, list or torch.Size; false where they are not. */
+/* The numbers of a tuple, list or torch.Size, at most TENSOR_RANK_MAX; false if it is anything
+ * else. */
 bool torch_numbers(const struct pickle *, pickle_ref, uint64_t *out, unsigned *count);
 bool torch_number(const struct pickle *, pickle_ref, uint64_t *out);
 bool torch_fail(struct torch_tree *, struct error *, const char *code, const char *fmt,
@@ -164,17 +167,18 @@ bool torch_no_memory(struct torch_tree *, struct error *);
 /* torch_numpy.c */
 bool torch_numpy_read(struct torch_tree *, pickle_ref, struct torch_tensor *,
                       struct error *);
-/* A NumPy scalar as a fact's text or number: false where it is none of those. */
+/* The value of a NumPy scalar; false if it is neither an integer that int64_t holds nor a real
+ * number. */
 bool torch_numpy_scalar(struct torch_tree *, pickle_ref, double *real, int64_t *integer,
                         bool *is_integer);
 
 /* torch_embedded.c: byte strings in the pickle. */
-/* Where the bytes of a node lie (bytes, or text to be encoded). */
+/* The run of a node's bytes (a byte string, or a text to be encoded). */
 bool torch_bytes_run(struct torch_tree *, pickle_ref, struct torch_run *, struct error *);
 /* The same bytes as a source; close it. */
 bool torch_bytes_source(struct torch_tree *, pickle_ref, struct source **,
                         struct error *);
-/* The storage in a byte string that is a torch.save of it. */
+/* The storage in a byte string that is itself a file of torch.save. */
 bool torch_embedded(struct torch_tree *, pickle_ref call, struct torch_key *,
                     struct torch_run *, struct error *);
 
@@ -183,7 +187,8 @@ bool torch_sparse_read(struct torch_tree *, pickle_ref args, struct torch_tensor
                        struct error *);
 
 /* torch_wrapper.c: tensors made of other tensors. */
-/* The call that makes one, below parameters around it; 0: the node is none. */
+/* The call that makes such a tensor, inside any parameters around it; 0: the node is no such
+ * tensor. */
 pickle_ref torch_wrapper(const struct pickle *, pickle_ref);
 /* The dicts of its attributes; 0: none. */
 void torch_wrapper_parts(const struct pickle *, pickle_ref wrapper, pickle_ref parts[2]);
@@ -191,19 +196,19 @@ bool torch_wrapper_read(struct torch_tree *, pickle_ref wrapper, struct torch_te
                         struct error *);
 
 /* torch_view.c */
-/* Where the tensor's bytes are: out->file, offset, stored, bytes; its own codec and strides
- * where it has some, in the job's memory. False after setting *err. */
+/* Set the extent of a tensor: file, offset, stored, bytes; codec and strides if it needs them, in
+ * the job's memory. False after setting *err. */
 bool torch_place(struct torch_tree *, const struct torch_tensor *, struct extent *out,
                  struct error *err);
-/* Whether the run's checksum, which is of all of it before its steps but inflating, is that of the
+/* Whether the checksum of the run, which covers all of it once inflated, can be used for the
  * extent. */
 bool torch_run_summed(const struct torch_run *, const struct extent *);
-/* Emit the tensor under that name; `why` says what was wrong with it (status
- * OK or NULL: nothing): its row then has no data. */
+/* Emit the tensor under a name. If `why` is an error (not NULL, not OK), report it and emit the
+ * row without data. */
 enum status torch_emit(struct torch_tree *, const char *name, size_t len,
                        const struct torch_tensor *, const struct error *why);
 
-/* torch_tree.c: everything below the pickle's root. */
+/* torch_tree.c: emit all tensors and facts of the pickle. */
 enum status torch_tree_state(struct torch_tree *);
 /* Release what the tree holds. */
 void torch_tree_release(struct torch_tree *);

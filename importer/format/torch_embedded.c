@@ -1,9 +1,9 @@
 /*
- * torch_embedded.c - byte strings in a pickle, and the storages that some of them are.
+ * torch_embedded.c - byte strings in a pickle, and the storages that some of them hold.
  *
- * A byte string lies in the pickle as it is; pickles of protocols 0 to 2 have text in its
- * place, _codecs.encode(TEXT, 'latin1'). torch.storage._load_from_bytes(BYTES) is a storage
- * outside of torch.save: a whole legacy file of one storage.
+ * A pickle stores a byte string as it is, or, in protocols 0 to 2, as text:
+ * _codecs.encode(TEXT, 'latin1'). torch.storage._load_from_bytes(BYTES) is a storage that was not
+ * pickled by torch.save: BYTES is a complete legacy file of one storage.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@ struct torch_embedded {
     struct torch_run run;
 };
 
-/* Bytes [offset, offset + len) of a run. */
+/* Set *out to the bytes [offset, offset + len) of a run. */
 static bool part_of(struct torch_tree *t, const struct torch_run *run, uint64_t offset,
                     uint64_t len, struct torch_run *out, struct error *err)
 {
@@ -40,7 +40,7 @@ static bool part_of(struct torch_tree *t, const struct torch_run *run, uint64_t 
     return true;
 }
 
-/* Append a step to a run that it makes `size` bytes of. */
+/* Append a codec step to a run; its result has `size` bytes. */
 static bool torch_embedded_add_step(struct torch_tree *t, struct torch_run *run,
                                     const char *step, uint64_t size, struct error *err)
 {
@@ -55,7 +55,7 @@ static bool torch_embedded_add_step(struct torch_tree *t, struct torch_run *run,
     return run->codec || torch_no_memory(t, err);
 }
 
-/* A text's characters as bytes, in the arena. */
+/* Encode a text as Latin-1, one byte per character, in the arena. */
 static bool encode(struct torch_tree *t, const struct pickle_node *text,
                    struct bytes *out, struct error *err)
 {
@@ -79,7 +79,8 @@ static bool encode(struct torch_tree *t, const struct pickle_node *text,
     return true;
 }
 
-/* The node whose content counts: bytes, a text of 8-bit characters, or one to be encoded. */
+/* The node that holds the content, inside the calls around it: bytes, a text of 8-bit characters,
+ * or a text to be encoded (*encoded). */
 static pickle_ref content(const struct pickle *p, pickle_ref ref, bool *encoded)
 {
     *encoded = false;
@@ -154,7 +155,7 @@ bool torch_bytes_source(struct torch_tree *t, pickle_ref ref, struct source **ou
     return source_open_memory(t->source->name, bytes, false, out, err) == OK;
 }
 
-/* The one storage of a legacy file in a byte string. */
+/* Find the only storage of the legacy file in a byte string. */
 static bool torch_embedded_load(struct torch_tree *t, pickle_ref bytes,
                                 struct torch_embedded *out, struct error *err)
 {
@@ -173,7 +174,7 @@ static bool torch_embedded_load(struct torch_tree *t, pickle_ref bytes,
               (out->key.bytes <= where.size ||
                torch_fail(t, err, "truncated", "its storage is cut short")) &&
               part_of(t, &all, where.offset, out->key.bytes, &out->run, err);
-    /* The key is in this tree from now on, where nothing looks for it. */
+    /* The node belongs to the inner pickle, which is released. */
     out->key.node = 0;
     torch_legacy_release(&legacy);
     source_close(source);

@@ -48,7 +48,7 @@ struct listing {
     bool pickled, sized, strided;
 };
 
-/* {"as_int": N}, {"as_expr": …} or N: the value whose first token comes next. */
+/* Read {"as_int": N} or N; fails for {"as_expr": …}. */
 static bool torch_export_read_size(struct listing *l, uint64_t *value)
 {
     struct json *j = &l->json;
@@ -240,7 +240,7 @@ static bool read_config(struct listing *l)
     return type == JSON_OBJECT_END && json_want(j, JSON_END, "the end");
 }
 
-/* FOLDER/NAME_…_config.json: whatever the exported program is called. */
+/* Whether a member is FOLDER/NAME_…_config.json; NAME is that of the exported program. */
 static bool is_config(const struct torch_zip *z, const struct zip_member *m,
                       const char *folder)
 {

@@ -6,7 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Facts end at a limit too; the tensors do not. */
+/* Whether a fact of so many bytes still fits the limit of all facts, which does not concern
+ * tensors. */
 static bool room_for_fact(struct torch_tree *t, size_t bytes)
 {
     uint64_t before = t->fact_bytes;
@@ -21,7 +22,8 @@ static bool room_for_fact(struct torch_tree *t, size_t bytes)
     return false;
 }
 
-/* A key that SQLite can show; `safe` is its memory where it must be another. NULL: no memory. */
+/* The key as it is catalogued, escaped into `safe` if it is not UTF-8 or holds a NUL. NULL: it
+ * failed. */
 static const char *fact_key(const struct text *key, struct text *safe)
 {
     const char *at = key->at ? key->at : "";
@@ -86,7 +88,8 @@ static void fact_null(struct torch_tree *t, const struct text *key)
 
 static void fact_list(struct torch_tree *t, const struct text *key, pickle_ref list)
 {
-    /* In proportion to the pickle: shared lists can make any text of it. */
+    /* Limited in proportion to the pickle, as nested shared lists could make a text of any
+     * length. */
     const struct pickle *p = t->pickle;
     uint64_t most = 65536 + 4 * p->text_bytes + 64 * (uint64_t)p->node_count;
     struct text json = {.limit = most < LIMIT_PICKLE_FACT ? most : LIMIT_PICKLE_FACT};
@@ -98,7 +101,7 @@ static void fact_list(struct torch_tree *t, const struct text *key, pickle_ref l
     text_release(&json);
 }
 
-/* Parts of a path, joined. */
+/* State a pathlib path: its parts, joined by '/'. */
 static void fact_path(struct torch_tree *t, const struct text *key, pickle_ref args)
 {
     const struct pickle *p = t->pickle;

@@ -4,8 +4,8 @@
 
 #include "importer/format/torch_zip.h"
 
-/* State everything that is in the file: tensors (t->emit, or the job's), facts, issues. The
- * tree says job, path and run.file; errors that concern the whole file go to *err. */
+/* State everything in the file: tensors (by t->emit, or job_tensor()), facts, issues. The caller
+ * sets job, path and run.file of the tree; errors that concern the whole file go to *err. */
 enum status torch_file_state(struct torch_tree *t, const struct source *,
                              struct error *err);
 

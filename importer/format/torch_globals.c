@@ -1,4 +1,4 @@
-/* torch_globals.c - what the names in a pickle mean, and an issue for each that is unknown. */
+/* torch_globals.c - the meaning of the names in a pickle, and an issue for each unknown one. */
 #include <string.h>
 
 #include "importer/format/torch.h"
@@ -12,7 +12,7 @@ static const struct {
 #undef GLOBAL
 };
 
-/* torch.X, and the canonical name of that dtype. */
+/* The name X of a dtype torch.X, and its canonical name. */
 static const char *const dtypes[][2] = {
     {"float32", "float32"},
     {"float", "float32"},
@@ -57,7 +57,7 @@ static const char *const dtypes[][2] = {
     {"bits4x2", "bits4x2"},
 };
 
-/* The classes of storages; those without a dtype are runs of bytes. */
+/* Classes of storages and their dtypes; those without a dtype are runs of bytes. */
 static const char *const storages[][2] = {
     {"DoubleStorage", "float64"},
     {"FloatStorage", "float32"},
@@ -134,7 +134,7 @@ enum torch_meaning torch_callee(const struct pickle *p, pickle_ref ref)
     if (n->kind != PICKLE_CALL)
         return TORCH_UNKNOWN;
     enum torch_meaning meaning = torch_meaning_of(p, n->call->callee);
-    /* object.__reduce_ex__ of protocols 0 and 1: (class, base, state of the base) */
+    /* object.__reduce_ex__ in protocols 0 and 1: _reconstructor(class, base, state of the base) */
     return meaning == TORCH_RECONSTRUCTOR
                ? torch_meaning_of(p, pickle_item(p, n->call->args, 0))
                : meaning;
@@ -152,7 +152,8 @@ const char *torch_dtype_of(const struct pickle *p, pickle_ref ref)
                : storages[find_pair(storages, COUNT(storages), name)][1];
 }
 
-/* getattr is known in one shape: a member of an enumeration, as some Pythons pickle it. */
+/* getattr() is harmless in one use only: to name a member of an enumeration, as some versions of
+ * Python pickle it. Whether all its calls are that. */
 static bool getattr_is_tame(const struct pickle *p)
 {
     for (pickle_ref ref = 1; ref < p->node_count; ref++) {

@@ -1,4 +1,4 @@
-/* torch_legacy.c - torch_legacy.h has the layout. Source: torch/serialization.py. */
+/* torch_legacy.c - see torch_legacy.h for the layout. Source: torch/serialization.py. */
 #include "importer/format/torch_legacy.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 static const uint8_t magic[] = {0x8a, 0x0a, 0x6c, 0xfc, 0x9c, 0x46,
                                 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19};
 
-/* PROTO, perhaps a FRAME, the number. */
+/* The opcode PROTO, perhaps a FRAME, then the magic number. */
 bool torch_legacy_magic(struct bytes head)
 {
     size_t at = 2;
@@ -27,7 +27,7 @@ static enum status torch_legacy_refuse(struct torch_tree *t, struct error *err,
     return error_code(err, "bad-torch");
 }
 
-/* A pickle of its own that comes next; *at moves on. */
+/* Read the next pickle, and move *at to its end. */
 static enum status next_pickle(struct torch_tree *t, uint64_t *at, struct pickle *p,
                                struct error *err)
 {
@@ -58,7 +58,7 @@ static enum status read_preamble(struct torch_tree *t, uint64_t *at, struct erro
     return OK;
 }
 
-/* All persistent ids: which storage has elements of which width. */
+/* Learn from all persistent ids the dtype of each storage's elements. */
 static enum status learn_storages(struct torch_tree *t, struct torch_legacy *l,
                                   struct error *err)
 {
@@ -94,7 +94,8 @@ static enum status learn_storages(struct torch_tree *t, struct torch_legacy *l,
     return OK;
 }
 
-/* Where each storage of the list lies. What cannot be understood ends it. */
+/* Locate each storage of the list, one after another. An error ends it, as the next storage
+ * cannot be found then: l->broken. */
 static void torch_legacy_locate(struct torch_tree *t, struct torch_legacy *l,
                                 const struct pickle *keys)
 {
@@ -167,7 +168,7 @@ enum status torch_legacy_read(struct torch_tree *t, uint64_t offset,
     if (read_preamble(t, &out->end, err) != OK)
         return err->status;
     next_pickle(t, &out->end, &out->object, err);
-    torch_globals_learn(t); /* after an error too: what it names is worth knowing */
+    torch_globals_learn(t); /* even after an error: unknown names are worth a warning */
     if (err->status != OK || learn_storages(t, out, err) != OK)
         return err->status;
     if (next_pickle(t, &out->end, &keys, &out->broken) == OK)

@@ -1,12 +1,12 @@
 /*
- * torch_legacy.h - torch.save before 1.6, and what torch.storage pickles to.
+ * torch_legacy.h - the form of torch.save before 1.6, in which torch.storage is still pickled.
  *
  *   pickles   magic number, protocol 1001, a dict about the machine, the object, the keys of
  *             its storages (a list of texts)
  *   storages  in the order of that list: i64 number of elements, then the elements, without
  *             padding, always little-endian
  *
- * How wide an element is, the classes of the persistent ids in the object say.
+ * The classes in the object's persistent ids say how wide the elements are.
  */
 #ifndef CKPTDB_IMPORTER_FORMAT_TORCH_LEGACY_H
 #define CKPTDB_IMPORTER_FORMAT_TORCH_LEGACY_H
@@ -14,24 +14,24 @@
 #include "importer/format/torch.h"
 
 struct torch_legacy_storage {
-    const char *key; /* not NUL-terminated text */
+    const char *key; /* text of `len` bytes, which may hold NUL */
     size_t len;
     const char *dtype;
-    uint64_t bytes;  /* of an element */
-    uint64_t offset; /* in the source, of the first element; NO_OFFSET: not found */
-    uint64_t count;  /* of elements, as the data says */
+    uint64_t bytes;  /* per element */
+    uint64_t offset; /* of the first element in the source; NO_OFFSET: not found */
+    uint64_t count;  /* number of elements that the data states */
 };
 
 struct torch_legacy {
     struct pickle object;
     struct torch_legacy_storage *storages;
     size_t count, space;
-    struct strmap keys;  /* -> position */
-    uint64_t end;        /* after the last storage, or as far as it was understood */
-    struct error broken; /* why storages may be missing; status OK: nothing */
+    struct strmap keys;  /* key -> position */
+    uint64_t end;        /* after the last storage that was found */
+    struct error broken; /* why storages may be missing; status OK: none are */
 };
 
-/* Whether the bytes begin such a file. */
+/* Whether `head` is the beginning of such a file. */
 bool torch_legacy_magic(struct bytes head);
 
 /* Read the five pickles at `offset` of t->source and find the storages. Sets t->pickle,

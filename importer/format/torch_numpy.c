@@ -1,7 +1,7 @@
 /*
  * torch_numpy.c - NumPy arrays and scalars in a pickle.
  *
- *   _reconstruct(ndarray, (0,), b'b')  state (version, shape, dtype, is Fortran, bytes)
+ *   _reconstruct(ndarray, (0,), b'b')  state ([version,] shape, dtype, is Fortran, bytes)
  *   _frombuffer(bytes, dtype, shape, 'C' or 'F')      protocol 5
  *   scalar(dtype, bytes)
  *   dtype('f4', False, True)           state (3, '<', subarray, names, fields, -1, -1, 0
@@ -16,7 +16,7 @@
 #include "importer/container/numpytype.h"
 #include "importer/format/torch.h"
 
-/* A short text, or bytes, as a string. */
+/* Copy a short text or byte string; false if it is neither, too long, or holds a NUL. */
 static bool short_text(struct torch_tree *t, pickle_ref ref, char *out, size_t room)
 {
     const struct pickle_node *n = pickle_at(t->pickle, ref);
@@ -53,7 +53,7 @@ static bool read_type(struct torch_tree *t, pickle_ref ref, struct numpy_type *t
          !short_text(t, pickle_item(p, call->state, 1), order, sizeof(order))))
         return false;
     if (pickle_kind(p, pickle_item(p, call->state, 3)) == PICKLE_TUPLE)
-        return false; /* fields */
+        return false; /* a structured dtype */
     pickle_ref time = pickle_item(p, pickle_item(p, call->state, 8), 1);
     if (time && (!short_text(t, pickle_item(p, time, 0), unit, sizeof(unit)) ||
                  !torch_number(p, pickle_item(p, time, 1), &count)))
@@ -66,7 +66,7 @@ static bool read_type(struct torch_tree *t, pickle_ref ref, struct numpy_type *t
     return len < (int)sizeof(text) && numpy_type_parse(text, type);
 }
 
-/* The parts of either form. */
+/* The parts of an array, in either form. */
 struct parts {
     pickle_ref shape, dtype, data;
     bool fortran;
@@ -84,7 +84,7 @@ static bool take_apart(const struct pickle *p, pickle_ref node, struct parts *ou
     }
     if (!call->state)
         return false;
-    /* The version came later. */
+    /* Old NumPy left out the version. */
     uint32_t first = pickle_kind(p, pickle_item(p, call->state, 0)) == PICKLE_INT;
     pickle_ref fortran = pickle_item(p, call->state, first + 2);
     const struct pickle_node *n = pickle_at(p, fortran);
@@ -97,7 +97,7 @@ static bool take_apart(const struct pickle *p, pickle_ref node, struct parts *ou
 
 static void set_strides(struct torch_tensor *x, bool fortran)
 {
-    uint64_t step = 1; /* no product overflows: the array has been measured */
+    uint64_t step = 1; /* cannot overflow: torch_numpy_read() has checked the product */
     for (unsigned i = 0; i < x->rank; i++) {
         unsigned d = fortran ? i : x->rank - 1 - i;
         x->strides[d] = (int64_t)step;

@@ -1,10 +1,10 @@
 /*
- * torch_program.c - what torch.export.save wrote before PyTorch 2.8: a plain zip archive.
+ * torch_program.c - the form of torch.export.save before PyTorch 2.8: a plain zip archive.
  *
  *   serialized_exported_program.json   the graph: always the first member
  *   serialized_state_dict.pt           a file of torch.save: parameters and buffers by name
- *                                      (PyTorch 2.1 and 2.2 call it .json all the same)
- *   serialized_constants.pt            one more: other buffers and constants
+ *                                      (PyTorch 2.1 and 2.2 name it .json nevertheless)
+ *   serialized_constants.pt            another such file: other buffers and constants
  *
  * Example inputs are not part of the model.
  *
@@ -23,7 +23,7 @@ bool torch_program_magic(struct bytes head)
            load_u16le(head.at + 26) == len && memcmp(head.at + name, FIRST, len) == 0;
 }
 
-/* What is in the file of torch.save that the member is. */
+/* State everything in a member that is a file of torch.save. */
 static enum status read_member(struct torch_tree *t, const struct zip *outer,
                                const struct zip_member *m, struct error *err)
 {
@@ -43,7 +43,8 @@ static enum status read_member(struct torch_tree *t, const struct zip *outer,
     pickle_release(&pickle);
     torch_zip_close(&z);
     source_close(source);
-    t->names = inner.names; /* of both members, so that no two tensors have one */
+    t->names =
+        inner.names; /* keep them, so that tensors of both members have unique names */
     inner.names = (struct strmap){0};
     torch_tree_release(&inner);
     return err->status;

@@ -1,6 +1,6 @@
 /*
  * torch_sharded.c - a set of torch.save files with their index: pytorch_model.bin.index.json.
- * The index: format/weight_map.c; a shard: format/torch_file.h.
+ * weight_map.c reads the index, torch_file_state() a shard.
  */
 #include <string.h>
 

@@ -1,14 +1,16 @@
 /*
- * torch_sparse.c - sparse tensors: one row with the dense values, made by the codec "sparse"
- * (codec/sparse.c) from the bytes between the first and the last of its parts.
+ * torch_sparse.c - sparse tensors. Each is one row with dense values, which the codec "sparse"
+ * (codec/sparse.c) makes from its parts. The stored range extends from the first part to the last.
  *
  *   COO            (indices, values, size [, is coalesced])
- *   CSR, BSR       (row pointers, columns, values, size); dimensions before those of a row and a
- *   CSC, BSC       (column pointers, rows, values, size)  column are of batches, in every part
+ *   CSR, BSR       (row pointers, columns, values, size)
+ *   CSC, BSC       (column pointers, rows, values, size)
  *
- * A part that is deflated or big-endian is decoded by the step "append" (codec/append.c).
+ * In the compressed layouts (all but COO), dimensions before the last two of `size` are batches,
+ * which all parts have too. A part that is deflated or big-endian is decoded by the step "append"
+ * (codec/append.c).
  *
- * Not read: those whose parts are in other orders, conjugated or in the pickle itself.
+ * Not read: parts with strides of another order, conjugated parts, and parts in the pickle itself.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,8 +20,8 @@
 #include "importer/format/torch.h"
 
 enum {
-    INDEX, /* coordinates, or pointers */
-    OTHER, /* of compressed ones: the other dimension's indexes */
+    INDEX, /* coordinates; compressed layouts: pointers */
+    OTHER, /* compressed layouts: the indices of the other dimension */
     VALUES,
     PARTS
 };
@@ -28,8 +30,8 @@ struct parts {
     struct torch_tensor part[PARTS];
     char kind; /* as in the codec */
     bool blocks;
-    unsigned batch; /* dimensions of batches */
-    uint64_t count; /* entries, of all batches */
+    unsigned batch; /* number of batch dimensions */
+    uint64_t count; /* entries in all batches together */
 };
 
 static bool is_coo(const struct parts *s)
@@ -42,7 +44,7 @@ static bool unsupported(struct torch_tree *t, struct error *err, const char *wha
     return torch_fail(t, err, "unsupported", "a sparse tensor %s", what);
 }
 
-/* Which layout: torch.sparse_coo, … */
+/* Read the layout: torch.sparse_coo, … */
 static bool read_layout(const struct pickle *p, pickle_ref ref, struct parts *out)
 {
     static const char *const layouts[] = {"torch.sparse_coo", "torch.sparse_csr",
@@ -70,15 +72,15 @@ static bool torch_sparse_read_part(struct torch_tree *t, pickle_ref ref,
            (!out->sparse || unsupported(t, err, "made of sparse ones"));
 }
 
-/* Where a part's bytes are: a run of the file, which steps decode where there are some; and the
- * first of its own among what comes of it. */
+/* The bytes of a part: a run of the file, and the codec steps to decode it, if any. */
 struct place {
     uint64_t begin, end; /* in the file */
-    uint64_t own, size;  /* bytes; of all that is decoded */
+    uint64_t own, size;  /* offset of the part in the decoded bytes; all decoded bytes */
     char steps[ZIP_CODEC_BYTES + 16];
 };
 
-/* Elements from the first to the last of a part. */
+/* The number of elements from the first of a part to the last. If `in_order`, the part must be
+ * row-major. */
 static bool reach(struct torch_tree *t, const struct torch_tensor *x, bool in_order,
                   uint64_t *elements, struct error *err)
 {
@@ -153,7 +155,8 @@ static char adds(const struct dtype *dtype)
     return dtype->bits == 16 ? 'h' : '-';
 }
 
-/* Dimensions of the values after those of the entries (and of a block). */
+/* The number of dense values per entry: the product of the values' dimensions after those of
+ * entries and blocks. */
 static uint64_t dense_run(const struct torch_tensor *values, unsigned first)
 {
     uint64_t run = 1;
@@ -162,7 +165,7 @@ static uint64_t dense_run(const struct torch_tensor *values, unsigned first)
     return run;
 }
 
-/* The first step that knows where all is: `at` is where each part begins. */
+/* Append the step "sparse"; `at` is the offset of each part in its input. */
 static void put_sparse(const struct parts *s, const struct torch_tensor *x,
                        const uint64_t at[PARTS], struct text *chain)
 {
@@ -215,7 +218,7 @@ static bool put_chain(struct torch_tree *t, struct parts *s, struct torch_tensor
     return fits || unsupported(t, err, "of too many dimensions");
 }
 
-/* Whether `x` begins with the batches of the whole. */
+/* Whether the first dimensions of `x` are the batches of the whole. */
 static bool in_batches(const struct torch_tensor *x, const struct torch_tensor *whole,
                        unsigned batch)
 {

@@ -5,8 +5,9 @@
  *              elements and the elements; a pickled list of views (target, root, offset, count)
  *   tensors    a pickled count; for each a pickled (key, key of its storage, class), i32 rank,
  *              4 bytes, i64 sizes, i64 strides, i64 offset; may be missing
- *   pickle     the object; persistent ids are keys of either, or tuples that begin with one
- *   sys_info   of the machine that wrote it
+ *   pickle     the object; persistent ids are keys of storages or tensors, or tuples that begin
+ *              with such a key
+ *   sys_info   the machine that wrote it
  *
  * All numbers are little-endian.
  *
@@ -35,14 +36,14 @@ struct tar_tensor {
 };
 
 struct member {
-    uint64_t at, size; /* size 0: there is none */
+    uint64_t at, size; /* size 0: it is missing or empty */
 };
 
 struct tar {
     struct torch_tree *t;
     const struct source *source;
     struct member storages_in, tensors_in, pickle_in;
-    struct strmap storage_keys, tensor_keys; /* -> position */
+    struct strmap storage_keys, tensor_keys; /* key -> position */
     struct tar_storage *storages;
     struct tar_tensor *tensors;
     size_t storage_count, storage_space, tensor_count, tensor_space;
@@ -51,7 +52,7 @@ struct tar {
 
 static const char *const names[] = {"sys_info", "storages", "tensors", "pickle"};
 
-/* A header's name; "./" may precede it. -1: none of torch's. */
+/* The position in `names` of a header's name, which "./" may precede; -1: another name. */
 static int member_of(const uint8_t *header)
 {
     const char *name = (const char *)header;
@@ -76,7 +77,7 @@ static bool torch_tar_fail(struct tar *tar, uint64_t at, const char *what)
     return false;
 }
 
-/* Octal digits; base 256 and anything else is no size that torch wrote. */
+/* Read a size in octal digits; torch writes no other form, such as base 256. */
 static bool torch_tar_read_size(const uint8_t *header, uint64_t *size)
 {
     *size = 0;
@@ -115,7 +116,7 @@ static bool read_directory(struct tar *tar)
            torch_tar_fail(tar, 0, "no members \"pickle\" and \"storages\"");
 }
 
-/* A key as text: it is a number, or a text. */
+/* A key, which is a number or a text, as text. Of a tuple the first item is the key. */
 static bool key_text(const struct pickle *p, pickle_ref ref, char *out, size_t room)
 {
     const struct pickle_node *n = pickle_at(p, ref);
@@ -130,7 +131,7 @@ static bool key_text(const struct pickle *p, pickle_ref ref, char *out, size_t r
                     n->text) < (int)room;
 }
 
-/* A pickle that comes next in the member; *at moves on. */
+/* Read the next pickle of the member, and move *at to its end. */
 static bool next_pickle(struct tar *tar, const struct source *s, uint64_t base,
                         uint64_t *at, struct pickle *p)
 {
@@ -203,7 +204,7 @@ static bool read_storage(struct tar *tar, const struct source *s, uint64_t *at)
     return add_storage(tar, key, &new);
 }
 
-/* (target, root, offset, count): storages that are part of others. */
+/* Read the views, (target, root, offset, count): storages that are part of others. */
 static bool read_views(struct tar *tar, const struct source *s, uint64_t *at)
 {
     struct pickle p;
@@ -377,7 +378,7 @@ static bool read_id(struct torch_tree *t, pickle_ref persid, struct torch_tensor
     return true;
 }
 
-/* The persistent ids that stand for tensors. */
+/* Mark the persistent ids that name tensors. */
 static void mark_tensors(const struct tar *tar, struct pickle *p)
 {
     char text[64];

@@ -5,7 +5,7 @@
 
 #include "importer/format/torch.h"
 
-#define WRAPS_MAX 16 /* a parameter of a subclass of a tensor is 3 */
+#define WRAPS_MAX 16 /* nested wrappers; a parameter of a subclass of a tensor has 3 */
 
 bool torch_fail(struct torch_tree *t, struct error *err, const char *code,
                 const char *fmt, ...)
@@ -85,7 +85,7 @@ bool torch_key_read(struct torch_tree *t, pickle_ref persid, struct torch_key *k
     return true;
 }
 
-/* Old files have views of storages: part of the run of another one. */
+/* Old files have views of storages: narrow the run to the part that the view is. */
 static bool read_view(struct torch_tree *t, const struct torch_key *key,
                       struct torch_run *run, uint64_t *bound, struct error *err)
 {
@@ -126,7 +126,7 @@ static bool read_storage(struct torch_tree *t, pickle_ref ref, struct torch_key 
     return true;
 }
 
-/* After dtype and shape are known: where the bytes are, which may fail. */
+/* Find the storage. By now dtype and shape are known, so if this fails there is still a row. */
 static bool torch_tensor_place(struct torch_tree *t, const struct torch_key *key,
                                struct torch_tensor *out, struct error *err)
 {
@@ -152,7 +152,7 @@ static bool torch_tensor_place(struct torch_tree *t, const struct torch_key *key
     return true;
 }
 
-/* conj and neg: the values are not what is stored. */
+/* With conj or neg set, the values are the conjugate or the negative of the stored ones. */
 static void read_flags(const struct pickle *p, pickle_ref metadata,
                        struct torch_tensor *out)
 {
@@ -175,7 +175,8 @@ static bool read_strides(struct torch_tree *t, pickle_ref size, pickle_ref strid
     return true;
 }
 
-/* (storage, offset, size, stride, …); v3 names the dtype, else the storage's class does. */
+/* Read (storage, offset, size, stride, …). The dtype is that of the storage's class; v3 has it as
+ * an argument. */
 static bool read_rebuild(struct torch_tree *t, pickle_ref args, bool v3,
                          struct torch_tensor *out, struct error *err)
 {
@@ -193,7 +194,7 @@ static bool read_rebuild(struct torch_tree *t, pickle_ref args, bool v3,
         return torch_fail(t, err, "bad-tensor", "its dtype is not known");
     struct dtype dtype;
     dtype_find(out->dtype, &dtype);
-    /* torch turns round what the class of a storage tells, not bytes without one */
+    /* torch swaps the bytes of typed storages only */
     out->swap = t->big_endian && key.dtype ? dtype_swap_width(&dtype) : 1;
     out->known = true;
     return torch_tensor_place(t, &key, out, err);
@@ -213,8 +214,8 @@ static bool read_meta(struct torch_tree *t, pickle_ref args, struct torch_tensor
 
 /* --- calls ------------------------------------------------------------------------------ */
 
-/* A class of tensors: its state is (storage, offset, size, stride), or begins with the
- * tensor; else its first argument is one. */
+/* The tensor in an instance of a tensor class. The state is (storage, offset, size, stride)
+ * (*is_rebuild), or begins with a tensor; without state the first argument is the tensor. */
 static pickle_ref inside_class(const struct pickle *p, const struct pickle_call *call,
                                bool *is_rebuild)
 {
@@ -228,7 +229,8 @@ static pickle_ref inside_class(const struct pickle *p, const struct pickle_call 
     return call->state;
 }
 
-/* What rebuilds the tensor, and its arguments, with the wrappers taken off. */
+/* Take off the wrappers: the meaning of the call that rebuilds the tensor, its node (0 if it is
+ * not a call of its own), and its arguments. */
 static enum torch_meaning unwrap(const struct pickle *p, pickle_ref ref, pickle_ref *node,
                                  pickle_ref *args)
 {
@@ -320,7 +322,7 @@ bool torch_tensor_read(struct torch_tree *t, pickle_ref ref, struct torch_tensor
             return torch_numpy_read(t, node, out, err);
         break;
     default:
-        /* a parameter around a tensor that its persistent id names */
+        /* a parameter around a tensor that is a persistent id */
         if (node && node != ref && torch_is_tensor(t->pickle, node) &&
             pickle_kind(t->pickle, node) == PICKLE_PERSID)
             return t->read_id(t, node, out, err);

@@ -1,5 +1,5 @@
 /*
- * torch_text.c - values of a pickle as text: keys as parts of names, lists as JSON.
+ * torch_text.c - values in a pickle as text: keys as parts of names, lists as JSON.
  */
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "importer/format/torch_facts.h"
 
-#define LIST_DEPTH 1000 /* lists in lists that are shown */
+#define LIST_DEPTH 1000 /* levels of nested lists that are shown */
 
 void torch_add_real(struct text *out, double value)
 {
@@ -72,7 +72,7 @@ void torch_add_key(struct text *out, const struct pickle *p, pickle_ref ref)
     }
 }
 
-/* A node without items as JSON. False: it is one with. */
+/* Append a value without items as JSON. False: it is not such a value. */
 static bool add_scalar(struct torch_tree *t, pickle_ref ref, struct text *out)
 {
     const struct pickle_node *n = pickle_at(t->pickle, ref);

@@ -1,14 +1,14 @@
 /*
- * torch_tree.c - the tree below a pickle's root: names of tensors; all else becomes facts.
+ * torch_tree.c - walks the values of a pickle: tensors get names, all other values become facts.
  *
- * Names are keys and positions joined by '.'. A key may hold dots, so that two paths can have
- * one name: the later tensor's dots are then escaped ("a\.b"). What would be called is looked
- * into, for tensors hide in its arguments and its state. A module (a call whose state has
- * _parameters and _modules) has the names of its state_dict.
+ * Names are keys and positions joined by '.'. A key may hold dots, so two paths can make the same
+ * name; the dots in the later tensor's keys are then escaped ("a\.b"). Calls are looked into, as
+ * tensors may be in their arguments and state. A module (a call whose state has _parameters and
+ * _modules) gets the names of its state_dict.
  *
- * The graph is shared and may have cycles. A first pass marks what tensors and dicts are
- * below each node; the second goes only where something is, never into a node that it is in,
- * and stops at limits that no honest file reaches.
+ * Nodes may be shared, and may form cycles. A first pass marks the nodes that have tensors or
+ * dicts below them; the second enters only these, never a node that it is inside of, and stops at
+ * limits that no honest file reaches.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ enum {
     SEEN = 2,
     HAS_TENSOR = 4,
     HAS_DICT = 8, /* or an object with a state: something with names */
-    OPEN = 16,    /* on the path */
+    OPEN = 16,    /* the walk is inside it */
 };
 
 /* --- children --------------------------------------------------------------------------- */
@@ -32,7 +32,7 @@ static bool is_call(const struct pickle *p, pickle_ref ref)
     return pickle_kind(p, ref) == PICKLE_CALL;
 }
 
-/* Child i of any node; false past the last. The child may be 0. */
+/* Child i of a node; false past the last. A child may be absent: 0. */
 static bool child_of(const struct pickle *p, pickle_ref ref, uint32_t i,
                      pickle_ref *child)
 {
@@ -54,20 +54,20 @@ static bool child_of(const struct pickle *p, pickle_ref ref, uint32_t i,
 
 struct frame {
     pickle_ref node;
-    pickle_ref owner; /* whose OPEN flag ends with the frame; 0: none */
+    pickle_ref owner; /* its OPEN flag is cleared when the frame ends; 0: none */
     uint32_t next;
     uint8_t kind;
     bool joined;     /* a '.' comes before its keys */
-    size_t name_len; /* of what precedes them */
+    size_t name_len; /* length of the name before its keys */
 };
 
 enum frame_kind {
     FRAME_PAIRS,      /* a dict */
-    FRAME_ITEMS,      /* by position */
+    FRAME_ITEMS,      /* a list, named by position */
     FRAME_KEYED,      /* a list of [key, value] */
-    FRAME_PARAMETERS, /* of a module: only tensors */
-    FRAME_BUFFERS,    /* the same; the node is the module's state */
-    FRAME_MODULES,    /* of a module: by name */
+    FRAME_PARAMETERS, /* a dict of a module, of which only tensors count */
+    FRAME_BUFFERS,    /* the same for buffers; the node is the module's state */
+    FRAME_MODULES,    /* a dict of a module's submodules */
 };
 
 struct walk {
@@ -75,7 +75,7 @@ struct walk {
     struct frame *frames;
     size_t depth, space;
     struct text name;
-    bool joined;                /* the name has a part: what is below comes after a '.' */
+    bool joined;                /* the name has a part, so a '.' comes before the next */
     struct torch_tensor tensor; /* large: not one per call */
 };
 
@@ -139,7 +139,8 @@ static bool torch_tree_has(const struct pickle *p, pickle_ref ref, unsigned flag
 
 /* --- limits ----------------------------------------------------------------------------- */
 
-/* More names than any number of honest aliases makes: said once, and the rest is left out. */
+/* Shared nodes can make exponentially many names. Past limits that no honest sharing reaches, the
+ * rest is left out, which is reported once. */
 static bool within_limits(struct walk *w)
 {
     struct torch_tree *t = w->t;
@@ -160,7 +161,8 @@ static bool within_limits(struct walk *w)
 
 /* --- tensors ---------------------------------------------------------------------------- */
 
-/* The same with the dots of its keys escaped, which the frames know. */
+/* Copy the name with the dots inside keys escaped. The frames know where each key begins: of the
+ * name "a.b.c", if the keys are "a.b" and "c", "a\.b.c" is made. */
 static void escape_dots(struct walk *w, struct text *out)
 {
     size_t at = 0;
@@ -174,7 +176,7 @@ static void escape_dots(struct walk *w, struct text *out)
     }
 }
 
-/* Make the name one that no tensor has yet. */
+/* Set *out to the name, changed if another tensor already has it. */
 static bool claim_name(struct walk *w, struct text *out)
 {
     struct torch_tree *t = w->t;
@@ -268,7 +270,7 @@ static void say_module(struct walk *w, pickle_ref ref)
                 : "?");
 }
 
-/* Frames run last first. */
+/* The last frame pushed is walked first: parameters, then buffers, then submodules. */
 static bool enter_module(struct walk *w, pickle_ref ref)
 {
     const struct pickle *p = w->t->pickle;
@@ -279,7 +281,7 @@ static bool enter_module(struct walk *w, pickle_ref ref)
            go_into(w, pairs_of(p, pickle_get(p, state, "_parameters")), FRAME_PARAMETERS);
 }
 
-/* A dict that a call made; Python 2: the pairs are the argument. */
+/* Enter a dict that a call makes. In Python 2 its pairs are the argument. */
 static bool enter_dict(struct walk *w, const struct pickle_call *call)
 {
     const struct pickle *p = w->t->pickle;
@@ -291,7 +293,7 @@ static bool enter_dict(struct walk *w, const struct pickle_call *call)
     return pickle_kind(p, pairs) != PICKLE_LIST || go_into(w, pairs, FRAME_KEYED);
 }
 
-/* The tensors that one is made of, by the names of its attributes. */
+/* Enter the tensors that a wrapper is made of, named by its attributes. */
 static bool enter_wrapper(struct walk *w, pickle_ref wrapper)
 {
     pickle_ref parts[2];
@@ -334,8 +336,8 @@ static bool enter_call(struct walk *w, pickle_ref ref)
            go_into(w, args, FRAME_ITEMS);
 }
 
-/* An optimizer's state is kept by number; where the groups tell the parameters' names, they
- * are facts beside it: "optimizer.state.12" is "layers.0.weight". */
+/* An optimizer's state is keyed by numbers. If its groups have the names of the parameters, state
+ * them as facts: the key "optimizer.state.12" has the value "layers.0.weight". */
 static void name_parameters(struct walk *w, pickle_ref dict)
 {
     const struct pickle *p = w->t->pickle;
@@ -363,7 +365,7 @@ static void name_parameters(struct walk *w, pickle_ref dict)
         w->name.at[len] = '\0';
 }
 
-/* Whatever has items. */
+/* Enter a node that has items. */
 static bool enter_container(struct walk *w, pickle_ref ref, bool within_module)
 {
     struct pickle *p = w->t->pickle;
@@ -387,13 +389,13 @@ static bool enter_container(struct walk *w, pickle_ref ref, bool within_module)
                      pickle_kind(p, list) == PICKLE_DICT ? FRAME_PAIRS : FRAME_ITEMS);
     }
     if (ok && w->depth > depth) {
-        w->frames[depth].owner = ref; /* the lowest of its frames is the last to end */
+        w->frames[depth].owner = ref; /* its lowest frame is the last to end */
         pickle_at(p, ref)->flags |= OPEN;
     }
     return ok;
 }
 
-/* One value under the name that is spelt out. */
+/* Visit a value under the current name. */
 static void torch_tree_visit(struct walk *w, pickle_ref ref, bool module)
 {
     struct torch_tree *t = w->t;
@@ -434,7 +436,7 @@ static void torch_tree_spell(struct walk *w, const struct frame *f, pickle_ref k
         text_addf(&w->name, "%u", position);
 }
 
-/* Whether a later pair of the dict has the same key: then that one counts. */
+/* Whether a later pair of the dict has the same key, and so overwrites this one. */
 static bool is_overwritten(const struct pickle *p, const struct pickle_node *dict,
                            uint32_t i)
 {
@@ -450,7 +452,8 @@ static bool is_overwritten(const struct pickle *p, const struct pickle_node *dic
     return false;
 }
 
-/* A module's buffers without those that state_dict() leaves out. */
+/* Visit the next buffer of a module, except those that state_dict() leaves out. False at the end.
+ * */
 static bool step_buffers(struct walk *w, struct frame *f)
 {
     const struct pickle *p = w->t->pickle;
@@ -475,7 +478,7 @@ static bool step_buffers(struct walk *w, struct frame *f)
     return true;
 }
 
-/* The next child of the top frame; false at its end. */
+/* Visit the next child of the top frame; false at its end. */
 static bool torch_tree_step(struct walk *w)
 {
     const struct pickle *p = w->t->pickle;

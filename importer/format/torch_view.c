@@ -1,11 +1,13 @@
 /*
- * torch_view.c - a view of a storage as a claim: which bytes of the run it takes, in which
- * steps, and what is done to them.
+ * torch_view.c - turns a tensor, a view of a storage, into a claim: the bytes of the run that it
+ * takes, the codec, and the strides.
  *
- *   first element  offset                    last  offset + sum of (size - 1) x stride
+ *   first element  offset
+ *   last element   offset + sum of (size - 1) x stride
  *
- * In C order it is one range of exactly its bytes; else the range from the first to the last
- * element, with strides; strides of 0 (expand) and overlapping ones are as good as others.
+ * A row-major tensor is the range of just its bytes. Any other is the range from its first
+ * element to its last, with strides, which may be 0 (expand) or overlap. The transpose of a [2,3]
+ * matrix at offset 4 has shape [3,2] and strides [1,3]: elements 4 to 4 + 2 x 1 + 1 x 3 = 9.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,10 +16,10 @@
 
 struct span {
     uint64_t begin, len; /* bytes of the run */
-    bool in_order;       /* C order: no strides needed */
+    bool in_order;       /* row-major: no strides are needed */
 };
 
-/* Dimensions of one element may have any stride. */
+/* Whether a tensor is row-major; the stride of a dimension of size 1 does not matter. */
 static bool is_in_order(const struct torch_tensor *x)
 {
     uint64_t step = 1;
@@ -29,7 +31,7 @@ static bool is_in_order(const struct torch_tensor *x)
     return true;
 }
 
-/* The last element's position; false where it overflows. */
+/* The position of the last element; false if it overflows. */
 static bool reach(const struct torch_tensor *x, uint64_t *last)
 {
     *last = x->offset;
@@ -78,13 +80,14 @@ static void torch_view_add_step(struct text *chain, const char *step)
     text_adds(chain, step);
 }
 
-/* A float's sign is a bit. Only torch's inner functions make such integers. */
+/* To negate a float is to flip its sign bit. Integers that are still to be negated come only from
+ * torch's internal functions. */
 static bool can_be_negated(const struct dtype *dtype)
 {
     return dtype->kind == DTYPE_FLOAT || dtype->kind == DTYPE_COMPLEX;
 }
 
-/* Steps that undo the byte order and what torch left for later. */
+/* Append the steps that correct the byte order and apply what torch left for later (conj, neg). */
 static void value_steps(const struct torch_tensor *x, const struct dtype *dtype,
                         struct text *chain)
 {
@@ -108,7 +111,7 @@ static void value_steps(const struct torch_tensor *x, const struct dtype *dtype,
     }
 }
 
-/* Which bytes of the run, and the steps before those of the values. */
+/* Set the bytes of the run that are read, and append the steps that decode them. */
 static void torch_view_place(const struct torch_run *run, const struct span *span,
                              struct text *chain, struct extent *out)
 {
@@ -170,7 +173,7 @@ bool torch_place(struct torch_tree *t, const struct torch_tensor *x, struct exte
     return ok;
 }
 
-/* Why a tensor has a row without data, or none, is an issue of its own. */
+/* Report why a tensor has no data, and emit its row without it. */
 static enum status torch_view_emit_lost(struct torch_tree *t, struct tensor_claim *claim,
                                         const struct error *why)
 {
@@ -196,7 +199,7 @@ bool torch_run_summed(const struct torch_run *run, const struct extent *e)
     return run->codec ? !e->codec || !strstr(e->codec, "|cut:") : e->stored == run->size;
 }
 
-/* The extent as the claim's place. */
+/* Put the extent into the claim. */
 static enum status put_place(struct torch_tree *t, const struct torch_run *run,
                              const struct extent *e, struct tensor_claim *claim)
 {

@@ -6,9 +6,9 @@
  *       (CLASS, dtype, size, strides, offset, layout, device, requires_grad),
  *       state: its attributes, or (attributes, slots))
  *
- * The row has the dtype and shape that the whole claims. What is in it depends on the class: its
- * tensors have rows of their own, NAME.ATTRIBUTE. Only of a DTensor it is known: _local_tensor is
- * what this rank has of it, all of it where the shapes are equal.
+ * The row has the dtype and shape that the whole states. How its values are made depends on the
+ * class, so the tensors inside it get rows of their own, NAME.ATTRIBUTE. Only DTensor is known:
+ * _local_tensor is the part that this rank has; if the shapes are equal, that is all of it.
  *
  * Source: torch/_utils.py, torch/_tensor.py, torch/distributed/tensor/_api.py.
  */
@@ -16,7 +16,7 @@
 
 #include "importer/format/torch.h"
 
-#define AROUND_MAX 4 /* parameters around it */
+#define AROUND_MAX 4 /* nested parameters around it */
 
 pickle_ref torch_wrapper(const struct pickle *p, pickle_ref ref)
 {
@@ -55,7 +55,7 @@ static pickle_ref part(const struct pickle *p, pickle_ref wrapper, const char *n
     return 0;
 }
 
-/* The whole of a DTensor, where this rank has all of it. */
+/* Read a DTensor, if this rank has all of it. */
 static bool read_local(struct torch_tree *t, pickle_ref local, struct torch_tensor *x,
                        struct error *err)
 {

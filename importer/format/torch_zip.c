@@ -1,4 +1,4 @@
-/* torch_zip.c - torch_zip.h has the layout. Source: caffe2/serialize/inline_container.cc,
+/* torch_zip.c - see torch_zip.h for the layout. Source: caffe2/serialize/inline_container.cc,
  * torch/serialization.py. */
 #include "importer/format/torch_zip.h"
 
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#define VERSION_MAX 10 /* of the archive; torch reads no later one */
+#define VERSION_MAX 10 /* of archives; torch reads no later version */
 
 static enum status torch_zip_refuse(const struct torch_zip *z, struct error *err,
                                     uint64_t offset, const char *what)
@@ -31,8 +31,8 @@ static const struct zip_member *named(const struct torch_zip *z, const char *nam
     return torch_zip_member(z, name, strlen(name));
 }
 
-/* torch finds names without regard to case, so that two which differ in nothing else are one
- * for it. */
+/* torch ignores case when it searches a name, so two names that differ only in case are
+ * ambiguous. */
 static enum status torch_zip_add_member(struct torch_zip *z, struct strmap *folded,
                                         uint64_t i, struct error *err)
 {
@@ -73,8 +73,8 @@ static enum status add_members(struct torch_zip *z, struct error *err)
     return err->status;
 }
 
-/* A short member as text, without white space at its end; false where there is none, or it cannot be
- * read for a passing reason, which is then in *err. */
+/* Read a short member as text, without white space at its end. False: it is missing, or cannot be
+ * read; *err is set if that may pass (memory, I/O). */
 static bool short_text(const struct torch_zip *z, const char *name, char *out,
                        size_t room, struct error *err)
 {
@@ -117,7 +117,7 @@ static enum status check_version(struct torch_tree *t, const struct torch_zip *z
     return OK;
 }
 
-/* More pickles than the one that is read: a scanner may have looked at another. */
+/* Report pickles that are not read: a malware scanner may have looked only at one of them. */
 static void report_pickles(struct torch_tree *t, const struct torch_zip *z)
 {
     for (uint64_t i = 0; i < z->zip.count; i++) {
@@ -136,7 +136,8 @@ static void report_pickles(struct torch_tree *t, const struct torch_zip *z)
 
 /* --- opening ---------------------------------------------------------------------------- */
 
-/* Errors state where in the archive: it may begin anywhere in its file. */
+/* Offsets in errors are those in the archive, which may begin anywhere in its file: add its base.
+ * */
 static enum status open_members(struct torch_tree *t, const struct source *source,
                                 struct torch_zip *z, struct error *err)
 {
@@ -211,8 +212,8 @@ static bool find_storage(struct torch_tree *t, const struct torch_key *key,
 
 /* --- the object ------------------------------------------------------------------------- */
 
-/* A pickle of ordinary size is read at once and its checksum compared; of a large one, which
- * holds arrays, only what is needed is read. */
+/* A pickle of ordinary size is read at once and its checksum compared. Of a large one, which must
+ * hold arrays, only the parts that are needed are read. */
 static enum status open_pickle(struct torch_tree *t, struct torch_zip *z,
                                const struct zip_member *m, struct error *err)
 {
@@ -248,7 +249,7 @@ enum status torch_zip_run(struct torch_tree *t, struct torch_zip *z,
     t->container = z;
     pickle_run(t->source, 0, m->method == ZIP_STORED ? t->run.offset : 0, z->arena,
                pickle, err);
-    torch_globals_learn(t); /* after an error too: what it names is worth knowing */
+    torch_globals_learn(t); /* even after an error: unknown names are worth a warning */
     if (err->status == OK && pickle->end < t->source->size)
         job_issue(t->job, ISSUE_WARNING, t->path, t->run.offset + pickle->end,
                   "trailing-bytes", "%llu bytes follow the pickle in data.pkl",

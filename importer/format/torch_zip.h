@@ -1,6 +1,6 @@
 /*
  * torch_zip.h - torch.save since 1.6, TorchScript and torch.export: a zip archive whose
- * members lie in one folder, the root.
+ * members are in one folder, the root.
  *
  *   data.pkl             the object; persistent ids name storages
  *   data/KEY             a storage
@@ -20,13 +20,13 @@ struct torch_zip {
     const char *root; /* not NUL-terminated, without the '/' */
     size_t root_len;
     struct strmap members; /* name below the root -> position in the zip */
-    uint64_t base;         /* of the archive in its file */
+    uint64_t base;         /* offset of the archive in its file */
     uint32_t file;
     bool big_endian, exported, script;
     struct source *pickle_source; /* of data.pkl */
 };
 
-/* Open the archive that is all of `source`, which begins at `base` of file `file`. */
+/* Open the archive that is the whole of `source`, which begins at offset `base` of file `file`. */
 enum status torch_zip_open(struct torch_tree *, const struct source *source,
                            uint32_t file, uint64_t base, struct torch_zip *out,
                            struct error *);
@@ -38,11 +38,11 @@ void torch_zip_close(struct torch_zip *);
 /* A member below the root; NULL: none. */
 const struct zip_member *torch_zip_member(const struct torch_zip *, const char *name,
                                           size_t len);
-/* Where its bytes lie; false after setting *err. */
+/* The run of a member's bytes; false after setting *err. */
 bool torch_zip_member_run(struct torch_tree *, const struct torch_zip *,
                           const struct zip_member *, struct torch_run *, struct error *);
 
-/* torch_export.c: the tensors that its two JSON files list. */
+/* torch_export.c: emit the tensors that an exported program's JSON files list. */
 enum status torch_export_state(struct torch_tree *, struct torch_zip *);
 
 #endif

@@ -53,23 +53,23 @@ bool zero_add_run(struct zero *z, const struct zero_run *run)
 
 /* --- one slot of one group ------------------------------------------------------------------ */
 
-/* The runs that a parameter is cut from, in order, and where the next one begins. */
+/* The runs of one slot, and the place in them where the next parameter begins. */
 struct tape {
     struct zero *z;
     const char *slot, *dtype;
     struct zero_run **run; /* sorted by group, rank */
     size_t count;
-    size_t at;      /* stages 1 and 2: the run, */
-    uint64_t taken; /* and the elements of it that are taken; stage 3: of each rank */
+    size_t at;      /* the current run; stage 3: of rank 0, the other ranks' follow it */
+    uint64_t taken; /* elements already taken from the current run */
     bool lost;
-    uint64_t *boxes; /* only count them; NULL: put them */
+    uint64_t *boxes; /* count boxes here, and make none; NULL: make them */
 };
 
-/* Boxes that make up a run of a tensor's elements in C order. */
+/* Cuts a run of a tensor's elements, row-major, into boxes. */
 struct cutter {
     struct dcp_pieces *out;
     uint64_t origin[TENSOR_RANK_MAX], box[TENSOR_RANK_MAX];
-    uint64_t offset; /* of the next box's bytes */
+    uint64_t offset; /* of the next box in the file */
     uint32_t file;
     unsigned width;
     struct arena *arena;
@@ -99,8 +99,9 @@ static void put_box(struct cutter *c, unsigned dims, uint64_t elements)
     c->offset += elements * c->width;
 }
 
-/* Elements [from, to) of a block that has the dimensions from `dim` on: its first row as far as it
- * is not whole, whole rows, and the rest. */
+/* Cut elements [from, to) of the sub-tensor with dimensions `dim` and later: a first partial row,
+ * whole rows, a last partial row. [2, 11) of shape [4,3] is cut into 2, 3 to 8 and 9 to 10: boxes
+ * of shape [1,1], [2,3] and [1,2]. */
 static void zero_cut(struct cutter *c, unsigned dim, uint64_t from, uint64_t to)
 {
     const struct dcp_pieces *p = c->out;
@@ -127,7 +128,8 @@ static void zero_cut(struct cutter *c, unsigned dim, uint64_t from, uint64_t to)
     }
 }
 
-/* `len` elements of a run, which are those from `from` on of the parameter. */
+/* Take `len` elements of a run after its first `skip`; they are the parameter's elements from
+ * `from` on. */
 static void zero_take(struct tape *t, const struct zero_run *run, uint64_t skip,
                       uint64_t from, uint64_t len, struct dcp_pieces *out)
 {
@@ -144,7 +146,7 @@ static void zero_take(struct tape *t, const struct zero_run *run, uint64_t skip,
         zero_no_memory(t->z);
 }
 
-/* Stages 1 and 2: the next elements of all ranks' runs. */
+/* Stages 1 and 2: take the next elements of the joined runs of all ranks. */
 static bool take_next(struct tape *t, const struct zero_param *p, struct dcp_pieces *out)
 {
     for (uint64_t done = 0; done < p->elements;) {
@@ -165,7 +167,7 @@ static bool take_next(struct tape *t, const struct zero_param *p, struct dcp_pie
     return true;
 }
 
-/* One rank's share, from the run `at` and `taken` elements of it on, which move to its end. */
+/* Take one rank's share of a parameter, and advance `at` and `taken` past it. */
 static bool take_share(struct tape *t, const struct zero_param *p, unsigned rank,
                        uint64_t share, struct dcp_pieces *out)
 {
@@ -177,7 +179,7 @@ static bool take_share(struct tape *t, const struct zero_param *p, unsigned rank
         const uint64_t there = run->elements - t->taken;
         const uint64_t len = there < left ? there : left;
         const uint64_t own = from < p->elements ? p->elements - from : 0;
-        if (len && own) /* the last ranks may have padding */
+        if (len && own) /* the shares of the last ranks may be padding */
             zero_take(t, run, t->taken, from, len < own ? len : own, out);
         from += len;
         left -= len;
@@ -190,7 +192,8 @@ static bool take_share(struct tape *t, const struct zero_param *p, unsigned rank
     return true;
 }
 
-/* Stage 3: the same share of every rank, at the same place of its groups joined. */
+/* Stage 3: take the share of every rank. All begin at the same place of their joined groups, and
+ * must end at the same. */
 static bool take_shares(struct tape *t, const struct zero_param *p,
                         struct dcp_pieces *out)
 {
@@ -208,7 +211,7 @@ static bool take_shares(struct tape *t, const struct zero_param *p,
     return true;
 }
 
-/* The boxes that a parameter is made of; false where the runs end before it does. */
+/* Make the boxes of a parameter; false if the runs end before it does. */
 static bool zero_fill(struct tape *t, const struct zero_param *p, struct dcp_pieces *out)
 {
     const struct tape before = *t;
@@ -270,7 +273,8 @@ static int zero_by_place(const void *a, const void *b)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* The runs of one slot; false where they are not one of each group and rank. */
+/* Collect the runs of one slot. They are `lost`, with an issue, unless each rank has one for each
+ * group. False: no memory. */
 static bool gather(struct zero *z, const char *slot, struct tape *out)
 {
     *out = (struct tape){.z = z, .slot = slot, .lost = z->lost};
@@ -299,7 +303,7 @@ static bool gather(struct zero *z, const char *slot, struct tape *out)
     return true;
 }
 
-/* Stages 1 and 2: what is left of a group was padding, which is short. */
+/* Stages 1 and 2: skip the rest of a group, which must be padding, and short. */
 static void leave_group(struct tape *t, unsigned group)
 {
     uint64_t left = 0;

@@ -1,10 +1,13 @@
 /*
- * zero.h - the float32 weights and moments that DeepSpeed's ZeRO keeps flat: each rank has a run of
- * elements of every group of parameters. A parameter is a row with a piece for each run.
+ * zero.h - the float32 weights and moments that DeepSpeed's ZeRO flattens: each rank has a run of
+ * elements of every group of parameters. A parameter becomes a row with pieces from each run that
+ * it is in.
  *
- *   stages 1, 2   a group's parameters lie one after another in the runs of all ranks joined;
- *                 what is left at the end is padding
- *   stage 3       each rank has ceil(elements / ranks) of every parameter, all groups joined
+ *   stages 1, 2   join the runs of all ranks: a group's parameters follow one another in it, then
+ *                 padding. Of [2,3] and [4] in 2 ranks, rank 0 has 0 to 4 of the first, rank 1 its
+ *                 element 5 and 0 to 3 of the second
+ *   stage 3       each rank has ceil(elements / ranks) elements of every parameter, of all groups
+ *                 joined. Of the same in 2 ranks, each has 3 of the first and 2 of the second
  *
  * Source: deepspeed/utils/zero_to_fp32.py.
  */
@@ -23,9 +26,9 @@ struct zero_param {
     uint64_t elements;
 };
 
-/* A rank's run of a group, of what: "fp32", "exp_avg". */
+/* A rank's run of a group. */
 struct zero_run {
-    const char *slot;
+    const char *slot; /* "fp32", "exp_avg" */
     unsigned group, rank;
     uint32_t file;
     uint64_t offset, elements;
@@ -37,8 +40,8 @@ struct zero {
     struct job *job;
     const char *prefix; /* of all names: "zero." */
     unsigned stage, ranks;
-    bool lost; /* a rank's file is missing, or cannot be read: rows without data */
-    bool without_slot; /* names are PREFIX NAME */
+    bool lost;         /* a rank's file is missing or unreadable: rows have no data */
+    bool without_slot; /* names are PREFIX NAME, without a slot */
     struct zero_param *params;
     uint64_t param_count;
     size_t param_space;
@@ -50,7 +53,7 @@ bool zero_add_param(struct zero *, const char *name, size_t len, unsigned group,
                     const uint64_t *shape, unsigned rank);
 bool zero_add_run(struct zero *, const struct zero_run *);
 
-/* Emit PREFIX NAME.SLOT for every parameter. What does not fit is an issue. */
+/* Emit PREFIX NAME.SLOT for every parameter and slot. Runs that do not fit are issues. */
 enum status zero_emit(struct zero *);
 
 /* zero_frozen.c: parameters that are not trained, each with a run of its own in every rank. */
@@ -61,7 +64,7 @@ struct zero_frozen {
     size_t count, space;
     struct strmap index; /* name -> position */
 };
-/* The first shape of a name counts. */
+/* If a name is added twice, its first shape counts. */
 bool zero_frozen_add(struct zero_frozen *, const char *name, size_t len,
                      const uint64_t *shape, unsigned rank);
 /* For zero_add_run(), as group 0; NULL: no such parameter. */

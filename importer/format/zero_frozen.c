@@ -1,6 +1,6 @@
 /*
- * zero_frozen.c - parameters that are not trained, of which stage 3 has a fragment in each rank's
- * model states: FROZEN[NAME], ceil(elements / ranks) elements, the last ones padded.
+ * zero_frozen.c - frozen parameters. Stage 3 stores a fragment of each in every rank's model
+ * states: FROZEN[NAME], ceil(elements / ranks) elements, padded in the last ranks.
  *
  * Source: deepspeed/runtime/engine.py, _zero3_merge_frozen_params() of zero_to_fp32.py.
  */
