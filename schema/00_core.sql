@@ -4,8 +4,8 @@
 --
 -- Indexes are in 01_indexes.sql: a new catalog gets them after its first import.
 
--- What checkpoints share: names, dtypes, shapes, and how the bytes lie in their files.
--- `logical` is a digest of names, dtypes, shapes and nodes; `placement` of the rest.
+-- What checkpoints can share: names, dtypes, shapes, and where in their files the bytes are.
+-- `logical` is a digest of names, dtypes, shapes and nodes, `placement` one of the rest.
 CREATE TABLE layouts (
   id          INTEGER PRIMARY KEY,
   logical     BLOB NOT NULL UNIQUE,
@@ -25,7 +25,7 @@ CREATE TABLE layout_dtypes (
   nbytes      INTEGER NOT NULL
 ) STRICT;
 
--- What checkpoints state of themselves, shared where it is the same.
+-- The metadata of checkpoints; those that have the same share a row.
 CREATE TABLE metas (
   id      INTEGER PRIMARY KEY,
   digest  BLOB NOT NULL UNIQUE
@@ -46,14 +46,14 @@ CREATE TABLE checkpoints (
   item       TEXT,
   layout     INTEGER NOT NULL REFERENCES layouts(id),
   meta       INTEGER REFERENCES metas(id),
-  placed     INTEGER NOT NULL,  -- 1: its tensors lie as placements says
+  placed     INTEGER NOT NULL,  -- 1: placements says where its tensors are
   stored     INTEGER,
   files      INTEGER NOT NULL,
   mtime_ns   INTEGER,           -- of its newest file
   imported   INTEGER NOT NULL   -- seconds since 1970
 ) STRICT;
 
--- Where the tensors of one checkpoint lie, when not as in its layout. id = tensor.id.
+-- Where the tensors of a checkpoint are, if not where its layout says. id = tensor.id.
 CREATE TABLE placements (
   id       INTEGER PRIMARY KEY,
   storage  INTEGER NOT NULL,
@@ -65,8 +65,8 @@ CREATE TABLE placements (
   extents  BLOB
 ) STRICT;
 
--- Checksums that the files state: 4 bytes each, little-endian; one per tensor, then one for
--- each further extent (tensor.h).
+-- Checksums that are stored in the files: 4 bytes each, little-endian; one per tensor, then one
+-- for each further extent (tensor.h).
 CREATE TABLE checksums (
   id    INTEGER PRIMARY KEY REFERENCES checkpoints(id) ON DELETE CASCADE,
   kind  TEXT NOT NULL,          -- 'crc32c', 'crc32'
@@ -85,8 +85,8 @@ CREATE TABLE files (
   base      INTEGER NOT NULL    -- added to the offsets of tensors in this file
 ) STRICT;
 
--- Files that were looked at and are not part of a checkpoint: not opened again while they
--- stay as they are.
+-- Files that were examined and are not part of a checkpoint: not opened again unless they
+-- change.
 CREATE TABLE passed (
   path      TEXT PRIMARY KEY,
   size      INTEGER NOT NULL,
@@ -106,7 +106,7 @@ CREATE TABLE issues (
 ) STRICT;
 CREATE INDEX issues_by_path ON issues(path);
 
--- Maps. Shipped sets are marked, so that an upgrade can renew them.
+-- Maps. Shipped sets are marked, so that an upgrade can replace them.
 CREATE TABLE ruleset (
   name     TEXT PRIMARY KEY,
   dialect  TEXT NOT NULL,
@@ -114,8 +114,8 @@ CREATE TABLE ruleset (
   shipped  INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
--- One rule. `compute` names further groups for the replacement, worked out from the match
--- by look-up tables and integers; `ops` are tensor operations (schema/rules/README.md).
+-- One rule. `compute` defines further groups for the replacement, computed from the match with
+-- look-up tables and integers; `ops` are tensor operations (schema/rules/README.md).
 CREATE TABLE rule (
   ruleset      TEXT NOT NULL REFERENCES ruleset(name) ON DELETE CASCADE ON UPDATE CASCADE,
   ord          INTEGER NOT NULL,

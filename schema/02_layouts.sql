@@ -1,7 +1,8 @@
 -- 02_layouts.sql - what a layout consists of.
 --
--- Names are texts here: a tensor is found by its name in one step, and read without another. Until
--- version 7 they were numbers of a table of names (upgrade/names_begin.sql).
+-- Names are texts here, so that a tensor is found by its name in one step, and read without a
+-- second one. Before version 7 they were numbers of rows in a table of names
+-- (upgrade/names_begin.sql).
 
 -- The tensors of a layout. id = ID_FIRST(layout) + position in the file's own order.
 CREATE TABLE IF NOT EXISTS layout_tensors (
@@ -11,7 +12,7 @@ CREATE TABLE IF NOT EXISTS layout_tensors (
   shape     TEXT,               -- JSON; NULL: not known
   elements  INTEGER,
   nbytes    INTEGER,            -- logical bytes; NULL: the dtype has no size
-  module    INTEGER,            -- so many characters of the name are a module of it alone
+  module    INTEGER,            -- length of the prefix that is a module of this tensor only
   storage   INTEGER NOT NULL,   -- 0 none, 1 range, 2 pieces, 3 chunks, 4 inline
   file      INTEGER,            -- position in the checkpoint's files
   start     INTEGER,            -- of a range, relative to the file's base
@@ -21,7 +22,7 @@ CREATE TABLE IF NOT EXISTS layout_tensors (
   extents   BLOB                -- packed list (tensor.h); NULL for a range
 ) STRICT;
 
--- The empty leaves of trees. id as in layout_tensors; `before` tensors are before it.
+-- The empty leaves of trees. id as in layout_tensors; `before`: the number of tensors before it.
 CREATE TABLE IF NOT EXISTS layout_nodes (
   id      INTEGER PRIMARY KEY,
   name    TEXT NOT NULL,
@@ -29,9 +30,9 @@ CREATE TABLE IF NOT EXISTS layout_nodes (
   before  INTEGER NOT NULL
 ) STRICT;
 
--- Sums kept at import. id = ID_FIRST(layout) + k. A module is the first `length` characters of the
--- name of a tensor below it. Most modules hold one tensor: of each tensor the longest such is no
--- row here, but layout_tensors.module.
+-- Sums by module, computed at import. id = ID_FIRST(layout) + k. A module is stored as the first
+-- `length` characters of the name of a tensor in it. Most modules hold a single tensor: for each
+-- tensor the longest one of these has no row here, but is layout_tensors.module.
 CREATE TABLE IF NOT EXISTS layout_modules (
   id          INTEGER PRIMARY KEY,
   tensor      INTEGER NOT NULL,   -- the position of that tensor in the layout

@@ -1,7 +1,7 @@
--- 05_labels.sql - what people call each checkpoint, and what state it was found in.
+-- 05_labels.sql - the readable name of each checkpoint, and the state in which it was found.
 --
--- Names depend on what else is catalogued, so they are renewed as a whole at the end of a
--- writing (catalog/db/labels.c); a row that is new has its path as its name until then.
+-- Names depend on what else is catalogued, so all are recomputed at the end of each import
+-- (catalog/db/labels.c); until then a new row has its path as its name.
 CREATE TABLE IF NOT EXISTS labels (
   id     INTEGER PRIMARY KEY,   -- checkpoints.id
   name   TEXT NOT NULL,

@@ -1,10 +1,11 @@
--- 06_content.sql - what the tensors hold: content hashes (catalog/content/digest.h).
+-- 06_content.sql - content hashes of tensors (catalog/content/digest.h).
 --
--- A hash is stored once, however many tensors have it: frozen weights through the steps of a run,
--- tied copies, fine-tunes of one base. Which tensor has which takes 25 bytes more, in the table and its
--- index: 1.25 MB for 100 steps of 500 tensors. To share those, too, sets of hashes would have to be equal
--- as a whole, which steps of a run are only if nothing was trained; and rows for runs of checkpoints would
--- have to be cut and joined whenever one is imported, and make ranges of the joins below.
+-- A hash is stored once, however many tensors have it: frozen weights across the steps of a run,
+-- tied copies, fine-tunes of one base. Which tensor has which hash takes another 25 bytes, in the
+-- table and its index: 1.25 MB for 100 steps of 500 tensors. Sharing these rows as well is not
+-- worth it: complete sets of hashes are equal only between steps that trained nothing, and rows
+-- for ranges of checkpoints would have to be split and merged at each import, and would turn the
+-- joins below into range joins.
 CREATE TABLE IF NOT EXISTS content_hashes (
   id    INTEGER PRIMARY KEY,
   hash  TEXT NOT NULL UNIQUE      -- 32 hex digits

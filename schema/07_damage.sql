@@ -1,14 +1,14 @@
--- 07_damage.sql - what `verify` found, and when. A checkpoint has the findings of its last time.
+-- 07_damage.sql - what `verify` found, and when. Only the findings of the last run are kept.
 CREATE TABLE IF NOT EXISTS verifications (
   id     INTEGER PRIMARY KEY,     -- checkpoints.id
   at     INTEGER NOT NULL,        -- seconds since 1970
   quick  INTEGER NOT NULL,        -- 1: headers and indexes only
-  open   INTEGER NOT NULL         -- 1: of a run that was interrupted, which goes on after these
+  open   INTEGER NOT NULL         -- 1: its run was interrupted, and will continue after these
 ) STRICT;
 
 CREATE TABLE IF NOT EXISTS damages (
   checkpoint  INTEGER NOT NULL,   -- checkpoints.id
-  name        TEXT,               -- of a tensor; NULL: of all, or of none
+  name        TEXT,               -- of a tensor; NULL: all tensors, or none
   file        TEXT,
   offset      INTEGER,
   code        TEXT NOT NULL,

@@ -1,7 +1,7 @@
 -- 08_long_facts.sql - facts whose text is long: token lists, chat templates, calibration sets.
 --
--- The quantisations of one model differ in a few facts and share these: a text is stored once, by
--- the SHA-256 of its bytes, cut to 16.
+-- The quantisations of one model differ in a few facts and share these: each text is stored once,
+-- found by the first 16 bytes of its SHA-256.
 CREATE TABLE IF NOT EXISTS long_texts (
   id      INTEGER PRIMARY KEY,
   digest  BLOB NOT NULL UNIQUE,

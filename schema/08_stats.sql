@@ -1,9 +1,9 @@
 -- 08_stats.sql - statistics of tensors' values (catalog/content/stats.h).
 --
--- Tensors that are known to be equal, by their hash and dtype, share a row.
+-- Tensors of the same hash and dtype share a row.
 CREATE TABLE IF NOT EXISTS statistics (
   id          INTEGER PRIMARY KEY,
-  hash        INTEGER,            -- content_hashes.id, where it was known
+  hash        INTEGER,            -- content_hashes.id; NULL: not known
   dtype       TEXT NOT NULL,
   elements    INTEGER NOT NULL,
   finite      INTEGER NOT NULL,   -- the rest are NaN and infinities
@@ -11,10 +11,10 @@ CREATE TABLE IF NOT EXISTS statistics (
   nans        INTEGER NOT NULL,
   infs        INTEGER NOT NULL,
   subnormals  INTEGER NOT NULL,
-  min         REAL,               -- of the finite ones, as all below; NULL: there is none
+  min         REAL,               -- this and all below: of finite values; NULL: there is none
   max         REAL,
   mean        REAL,
-  std         REAL,               -- divided by their number
+  std         REAL,               -- divided by n, not n - 1
   l2          REAL,
   histogram   TEXT                -- JSON: {"edges":[…],"counts":[…]}
 ) STRICT;

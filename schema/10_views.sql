@@ -13,10 +13,10 @@ FROM checkpoints c
 JOIN layouts l ON l.id = c.layout
 JOIN labels n ON n.id = c.id;
 
--- Each tensor of each checkpoint: what its layout says of it, its place there (ord), its id, and the id
--- of place 0, which the checkpoint's files count from. The views below are built on this one.
--- Both conditions of the join are needed: the range finds the tensors of a checkpoint, the shift
--- the checkpoints of a tensor that was found by its name.
+-- Each tensor of each checkpoint: its columns in the layout, its position there (ord), its id, and
+-- the checkpoint's first id, from which its files are numbered. The views below are built on this
+-- one. Both conditions of the join are needed: the range finds the tensors of a checkpoint;
+-- ID_OWNER finds the checkpoints of a tensor that was found by its name.
 CREATE VIEW checkpoint_tensors AS
 SELECT c.id AS checkpoint_id, c.path, c.placed, ID_FIRST(c.id) AS first_id,
        ID_FIRST(c.id) + ID_ORD(t.id) AS tensor_id, ID_ORD(t.id) AS ord, t.name,
@@ -26,8 +26,8 @@ JOIN layout_tensors t
   ON t.id BETWEEN ID_FIRST(c.layout) AND ID_LAST(c.layout)
  AND c.layout = ID_OWNER(t.id);
 
--- What only some questions ask for (where the bytes lie) comes from scalar subqueries, not from
--- outer joins: an aggregate over the view then never looks it up.
+-- Columns that few queries use (where the bytes are stored) come from scalar subqueries, not from
+-- outer joins, so that an aggregate over the view does not compute them.
 CREATE VIEW tensor AS
 SELECT t.tensor_id AS id, t.checkpoint_id, t.path AS checkpoint, t.ord, t.name, t.dtype, t.shape,
        iif(t.shape = '[]', 0, length(t.shape) - length(replace(t.shape, ',', '')) + 1)
@@ -61,7 +61,7 @@ JOIN files f
   ON f.id BETWEEN ID_FIRST(c.id) AND ID_LAST(c.id)
  AND c.id = ID_OWNER(f.id);
 
--- (Outer joins, so that SQLite leaves them out where nobody asks for the name.)
+-- (LEFT JOIN labels: SQLite omits an outer join if the query does not use its columns.)
 CREATE VIEW metadata AS
 SELECT c.id AS checkpoint_id, l.name AS checkpoint, m.key,
        coalesce(m.value, (SELECT t.text FROM long_facts f JOIN long_texts t ON t.id = f.text
@@ -92,8 +92,9 @@ JOIN layout_dtypes d
  AND c.layout = ID_OWNER(d.id)
 LEFT JOIN labels l ON l.id = c.id;
 
--- Most modules of one tensor have no row of their own: the tensor's row has what is needed. (The casts
--- let SQLite take the two halves apart, so that each finds its rows by itself.)
+-- Most modules of a single tensor have no row in layout_modules: the second half derives them from
+-- the tensor's row. (Thanks to the casts, columns of both halves have the same affinity, which
+-- SQLite requires for moving a WHERE into each of them.)
 CREATE VIEW by_module AS
 SELECT c.id AS checkpoint_id, l.name AS checkpoint,
        substr(n.name, 1, m.length) AS module, m.depth, m.tensors, m.parameters, m.nbytes
@@ -117,23 +118,23 @@ FROM checkpoint_tensors t
 LEFT JOIN labels l ON l.id = t.checkpoint_id
 WHERE t.module;
 
--- Each distinct tensor of the catalog, and how many checkpoints have it: a question about all
--- tensors reads each layout once, as in sum(nbytes * checkpoints).
+-- Each distinct tensor of the catalog, and how many checkpoints have it: a query over all
+-- tensors, such as sum(nbytes * checkpoints), reads each layout once.
 CREATE VIEW by_name AS
 SELECT t.name, t.dtype, t.shape, t.elements, t.nbytes, l.checkpoints
 FROM (SELECT layout, count(*) AS checkpoints FROM checkpoints GROUP BY layout) l
 JOIN layout_tensors t
   ON t.id BETWEEN ID_FIRST(l.layout) AND ID_LAST(l.layout);
 
--- The order is that of an index, so that LIMIT stops early.
+-- Sorted by an index, so that a LIMIT stops early.
 CREATE VIEW largest AS
 SELECT t.checkpoint_id, l.name AS checkpoint, t.name, t.dtype, t.shape, t.nbytes
 FROM checkpoint_tensors t
 LEFT JOIN labels l ON l.id = t.checkpoint_id
 ORDER BY t.nbytes DESC;
 
--- What lies on the disk, by run and folder. A file that several names lead to counts once, in the
--- first folder; chunks of arrays have no row of their own.
+-- Disk usage by run and folder. A file with several names counts once, in the first folder; files
+-- of chunks are not listed in `files`, so they are not counted.
 CREATE VIEW disk AS
 SELECT run, folder, count(*) AS files, sum(size) AS bytes
 FROM (SELECT c.run AS run,

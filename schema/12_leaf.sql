@@ -1,8 +1,9 @@
--- 12_leaf.sql - what a map sees of a checkpoint: its tensors and its null leaves, in the
--- file's order, which is that of `place`. Empty containers take no part. (+kind: SQLite
--- would rather make an index of the whole table on it than take the range of ids. +tensor_id has
--- no affinity, as NULL has none: where columns of the two sides differ in that, SQLite hands
--- each row from the view to the query, which takes three times as long.)
+-- 12_leaf.sql - what a map sees of a checkpoint: its tensors and its null leaves, but no empty
+-- containers. `place` sorts them in the file's order: tensor 5 has ID_FIRST(11), and the null
+-- leaves between tensors 4 and 5 have ID_FIRST(10) + k. (+kind: without the +, SQLite would build
+-- an index of the whole table on it rather than use the range of ids. +tensor_id has no affinity,
+-- like NULL: if the affinities of the two halves differ, SQLite runs the view as a coroutine,
+-- which takes three times as long.)
 CREATE VIEW leaf AS
 SELECT checkpoint_id, ID_FIRST(2 * ord + 1) AS place, name, +tensor_id AS tensor_id, dtype,
        shape

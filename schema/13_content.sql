@@ -1,13 +1,13 @@
 -- 13_content.sql - hashes, as views.
 
--- A look-up by hash: `WHERE hash = '…'` finds its tensors through an index.
+-- The tensors of a hash: `WHERE hash = '…'` uses an index.
 CREATE VIEW content AS
 SELECT h.hash, x.id AS tensor_id, ID_OWNER(x.id) AS checkpoint_id
 FROM content_hashes h JOIN tensor_hashes x ON x.hash = h.id;
 
--- Hashed tensors, and the place where the bytes of each begin: hard links, symbolic links to one file and
--- tied tensors of one file share theirs.
--- A place is an integer where it can be: counting distinct texts takes longer than all the joins.
+-- Hashed tensors, and the place where the bytes of each begin. Tensors in hard links and symbolic
+-- links to one file, and tied tensors of one file, have the same place. A place is an integer
+-- where possible, because counting distinct texts takes longer than all the joins.
 CREATE VIEW place AS
 WITH numbered AS (
   SELECT id, base, iif(inode IS NULL, NULL, dense_rank() OVER (ORDER BY device, inode)) AS number
@@ -27,17 +27,18 @@ JOIN layout_tensors t ON t.id = ID_FIRST(c.layout) + ID_ORD(x.id)
 LEFT JOIN placements p ON p.id = iif(c.placed, x.id, NULL) AND p.storage = 1
 LEFT JOIN store f ON f.id = ID_FIRST(c.id) + coalesce(p.file, t.file, 0);
 
--- Checkpoints that may share bytes with others: a file of theirs has another name, too, or it is not known.
+-- Checkpoints that may share bytes with others: one of their files has another name as well, or
+-- its inode is not known.
 CREATE VIEW linked AS
 SELECT DISTINCT ID_OWNER(f.id) AS checkpoint_id
 FROM files f LEFT JOIN (SELECT device, inode FROM files GROUP BY device, inode HAVING count(*) > 1) l
   ON l.device = f.device AND l.inode = f.inode
 WHERE l.inode IS NOT NULL OR f.inode IS NULL;
 
--- Contents that several tensors have. Mostly they are `alike`: one tensor of one layout, as where weights are
--- frozen, or of one dtype and shape under several layouts, of which none has it twice. Then each has a place
--- of its own, but for linked files.
--- (CROSS: in the order of the index, which GROUP BY then need not sort. IIF: no look-up where there are no links.)
+-- Contents that several tensors have. Usually they are `alike`: the same tensor of one layout
+-- (frozen weights), or of one dtype and shape in several layouts, none of which has it twice. Then
+-- each has a place of its own, except in linked files. (CROSS JOIN keeps the order of the index,
+-- so that GROUP BY need not sort. iif() avoids look-ups if there are no links.)
 CREATE VIEW repeated AS
 WITH same_bytes AS MATERIALIZED (
   SELECT x.hash, count(*) AS tensors, min(x.id) AS original,
@@ -61,9 +62,9 @@ SELECT hash AS content, tensors, original, first AS layout_tensor,
        first = last OR hash IN (SELECT hash FROM kin) AS alike, linked
 FROM same_bytes;
 
--- Equal tensors that are stored more than once. Places are looked up and counted only where some may be
--- shared: of those that are alike, the ones in linked files. Elsewhere the same bytes may be of several
--- dtypes and shapes.
+-- Equal tensors that are stored more than once. Where contents are alike, places are looked up and
+-- counted only in linked files, since only those can share one. Where they are not, the same bytes
+-- may have several dtypes and shapes, which count separately.
 CREATE VIEW duplicate AS
 WITH r AS MATERIALIZED (SELECT content, tensors, layout_tensor, alike, linked FROM repeated),
 links AS MATERIALIZED (
@@ -87,8 +88,8 @@ SELECT (SELECT h.hash FROM content_hashes h WHERE h.id = d.content) AS hash, d.d
 FROM counted d
 WHERE d.copies > 1;
 
--- Whose copies they are: the place that was catalogued first is the original, each other one is the
--- waste of the checkpoint that holds it. The sum is that of duplicate.wasted.
+-- Duplicates by checkpoint: the place that was catalogued first is the original, and each other
+-- one is waste of the checkpoint that holds it. The sum equals that of duplicate.wasted.
 CREATE VIEW waste AS
 WITH r AS MATERIALIZED (SELECT content, original, layout_tensor, alike, linked FROM repeated),
 links AS (

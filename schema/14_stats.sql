@@ -1,4 +1,4 @@
--- 14_stats.sql - statistics, as a view. (Both conditions on ids: 10_views.sql says why.)
+-- 14_stats.sql - statistics, as a view. (10_views.sql explains the two conditions on ids.)
 CREATE VIEW stats AS
 SELECT c.id AS checkpoint_id, l.name AS checkpoint, x.id AS tensor_id, t.name, t.dtype, t.shape,
        s.elements, s.min, s.max, s.mean, s.std, s.l2, s.zeros, s.nans, s.infs, s.subnormals,

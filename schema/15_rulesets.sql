@@ -1,8 +1,8 @@
--- 15_rulesets.sql - what keeps ruleset and rule together in any SQLite program, also where
--- foreign keys are off, and what makes an edited shipped set the user's own.
+-- 15_rulesets.sql - triggers that keep ruleset and rule consistent in any SQLite program, even with
+-- foreign keys off, and that turn an edited shipped set into the user's own.
 --
--- That columns hold JSON is checked here, not by CHECK: with trusted_schema off SQLite 3.40
--- calls a schema malformed, as a whole, whose tables name a JSON function.
+-- They also check that columns hold JSON. A CHECK constraint cannot: with trusted_schema off,
+-- SQLite 3.40 rejects a whole schema as malformed if a table in it uses a JSON function.
 CREATE TRIGGER ruleset_checked BEFORE INSERT ON ruleset WHEN NOT json_valid(new.options)
 BEGIN
   SELECT RAISE(ABORT, 'ruleset.options: no valid JSON');

@@ -1,6 +1,6 @@
--- 17_content_drop.sql - a checkpoint that was indexed anew, or forgotten, has no hashes and statistics
--- any more, and what verify found is not of it.
--- (What another program indexed may turn out to be the same: catalog/db/write_outdated.c.)
+-- 17_content_drop.sql - when a checkpoint is indexed again, or removed, its hashes, statistics and
+-- findings of verify are deleted. (Not at once if another program had indexed it: its tensors may
+-- turn out to be the same, see catalog/db/write_outdated.c.)
 CREATE TRIGGER content_changed AFTER UPDATE OF imported ON checkpoints
 WHEN NOT EXISTS (SELECT 1 FROM outdated WHERE id = old.id)
 BEGIN

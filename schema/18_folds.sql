@@ -1,5 +1,5 @@
--- 18_folds.sql - sums below modules, where those that are alike are one: `layers.{0..31}.mlp` stands
--- for 32, as in `ckptdb tree`.
+-- 18_folds.sql - sums by module, with like modules folded into one: `layers.{0..31}.mlp` stands for
+-- 32 modules, as in `ckptdb tree`.
 CREATE VIEW by_folded_module AS
 SELECT c.id AS checkpoint_id, l.name AS checkpoint, f.module, f.depth, f.tensors,
        f.parameters, f.nbytes

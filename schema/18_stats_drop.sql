@@ -1,4 +1,4 @@
--- 18_stats_drop.sql - statistics that no tensor has any more.
+-- 18_stats_drop.sql - deletes statistics that no tensor refers to any more.
 CREATE TRIGGER statistics_left AFTER DELETE ON tensor_statistics
 BEGIN
   DELETE FROM statistics WHERE id = old.statistics

@@ -1,6 +1,6 @@
--- 19_stats_share.sql - statistics that were computed before their tensor had a hash: from the hash on they
--- are those of all tensors with these values, or those that are known already are theirs. Where they are
--- of another hash, they are of other values.
+-- 19_stats_share.sql - runs when a tensor that has statistics gets its hash. If the statistics are
+-- those of another hash, they are of other values, and are dropped. If some are known for this
+-- hash and dtype, the tensor takes these. Otherwise its own statistics become those of the hash.
 CREATE TRIGGER statistics_shared AFTER INSERT ON tensor_hashes
 WHEN EXISTS (SELECT 1 FROM tensor_statistics x WHERE x.id = new.id)
 BEGIN

@@ -1,8 +1,8 @@
 -- 20_translation.sql - every leaf of every checkpoint under every rule set that translates
 -- names as T5X's CheckpointTranslator does (catalog/map/t5x_translator.c).
 --
--- `wins` is 0 where the original would keep a later leaf of the same new name. A set whose
--- mode is strict makes an error of that.
+-- `wins` is 0 if the original would keep a later leaf of the same new name instead. In a set whose
+-- mode is strict that is an error.
 CREATE VIEW translation AS
 SELECT r.name AS ruleset,
        x.checkpoint_id,

@@ -1,5 +1,5 @@
 -- 25_conversion.sql - every checkpoint under every rule set that converts: renames, rearranges,
--- cuts up and joins tensors (catalog/map/convert.c).
+-- splits and joins tensors (catalog/map/convert.c).
 CREATE VIEW conversion AS
 SELECT r.name AS ruleset,
        x.checkpoint_id,

@@ -1,6 +1,8 @@
--- 51_optimizer_drop.sql - what is known of optimizers is not part of the catalog: it was views, which every
--- connection had to read at its start, and is table functions (function/optax_function.sql and others). Old
--- views go, so that they do not hide these; DROP VIEW IF EXISTS would meet the function where there is none.
+-- 51_optimizer_drop.sql - the tables of known optimizers used to be views of the catalog, which
+-- every connection had to parse at its start; now they are table-valued functions
+-- (function/optax_function.sql and others). This drops the old views, which would hide the
+-- functions. Without such a view, DROP VIEW IF EXISTS would find the function and fail; hence each
+-- is created first.
   CREATE VIEW IF NOT EXISTS optax_function AS SELECT 1; DROP VIEW optax_function;
   CREATE VIEW IF NOT EXISTS optax_slot AS SELECT 1; DROP VIEW optax_slot;
   CREATE VIEW IF NOT EXISTS optax_unregistered AS SELECT 1; DROP VIEW optax_unregistered;

@@ -1,7 +1,7 @@
 -- broken: the rule will fail as soon as a name comes to it
 -- severity: error
 -- advice: fix its pattern, or its replacement
--- What steps name is no group of the pattern.
+-- References to the groups of steps are replaced first: the pattern does not have them.
 SELECT rule, 0 AS place, NULL AS name, error AS detail
 FROM (
   SELECT ord AS rule, regexp_error(pattern, ifnull(regexp_replace(

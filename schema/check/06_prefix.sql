@@ -1,7 +1,7 @@
 -- prefix: a tensor has the name of a folder of others
 -- severity: error
 -- advice: rename one of them: no tree can hold both
--- Names in a row: below `a`, in the order of name || '/', come first those under it.
+-- Sorted by name || '/', a name is followed directly by the names below it, if there are any.
 SELECT NULL AS rule, 0 AS place, name, 'for example ' || following AS detail
 FROM (
   SELECT new_name AS name, lead(new_name) OVER (ORDER BY new_name || '/') AS following

@@ -1,7 +1,7 @@
 -- unused: the rule decides no name
 -- severity: note, error where every rule is required
 -- advice: delete it, or fix its pattern
--- One for whatever is left may find nothing left.
+-- A final catch-all rule that decides no name is unused, not shadowed.
 SELECT rule, 0 AS place, NULL AS name, detail
 FROM idle WHERE detail IS NULL OR pattern IN ('.*', '(.*)', '(?s:.*)', '(?s:(.*))')
 UNION ALL

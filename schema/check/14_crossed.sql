@@ -1,8 +1,9 @@
 -- crossed: two tensors change places
 -- severity: warning
 -- advice: if they are not meant to: no shape will tell, only a comparison of values
--- One word gives way to another, and elsewhere in the same place that one to it. Where names differ in
--- numbers alone, one is for all.
+-- In one name a word is replaced by another, and in a name that is otherwise equal, that word by
+-- the first: wi_0 becomes wi_1, and wi_1 becomes wi_0. Of names that differ only in numbers, one
+-- is examined.
 WITH
   folded(old_name, new_name, place, old_example, example) AS MATERIALIZED (
     SELECT regexp_replace('\d+', old_name, '#'), regexp_replace('\d+', new_name, '#'),

@@ -1,11 +1,12 @@
 -- again: the map would change its own results if it were run again
 -- severity: warning
 -- advice: anchor the pattern to the start of the old names
--- The second: the rule keeps the name, so that nothing tells what was done already.
+-- The second half: a rule keeps the name, so nothing shows that its operations were applied
+-- already.
 SELECT rule_match(bound, r.new_name) AS rule, r.place, r.new_name AS name,
        'would become ' || rule_replace(bound, r.new_name) AS detail
 FROM given CROSS JOIN option CROSS JOIN result r
-WHERE renames AND NOT dialect_is(dialect, 'path') -- whose patterns are tried on no name
+WHERE renames AND NOT dialect_is(dialect, 'path') -- (their patterns are not tried on names)
   AND rule_status(bound, r.new_name) = 'ok'
   AND rule_replace(bound, r.new_name) <> r.new_name
 UNION ALL

@@ -1,7 +1,7 @@
 -- doubled: a part of the name now occurs twice
 -- severity: warning
 -- advice: make the pattern take what is there already
--- Up to three components that are there again.
+-- The pattern matches one to three components that are repeated at once: "a/b/a/b".
 WITH twice(twice) AS (VALUES ('(?:^|[./])((?=[^./]*[A-Za-z])[^./]+(?:[./][^./]+){0,2})[./]\1(?=[./]|$)'))
 SELECT rule, place, new_name AS name, 'from ' || old_name AS detail
 FROM result CROSS JOIN twice t

@@ -1,7 +1,7 @@
 -- wrapped: the prefix of a wrapper is still there
 -- severity: warning
 -- advice: take it off wherever it may be: (?:module\.|_orig_mod\.)*
--- What a torch module's wrappers put before its names, at the beginning and further in.
+-- The prefixes that wrappers of torch modules add, at the beginning of a name or inside.
 WITH wrapper(name) AS (
   VALUES ('(^module|(^|[./])(_orig_mod|_fsdp_wrapped_module|_checkpoint_wrapped_module'
           || '|_forward_module))[./]')

@@ -1,7 +1,7 @@
 -- left-behind: these keep their names, while others of their module do not
 -- severity: warning
 -- advice: add a rule for them
--- Modules of old names (what is before the last separator) that others have left.
+-- moved: modules (everything before the last separator) of which some tensor changes its module.
 WITH moved(module, example) AS MATERIALIZED (
   SELECT rtrim(old_name, replace(replace(old_name, '/', ''), '.', '')) AS module,
          min(old_name || ' becomes ' || new_name)

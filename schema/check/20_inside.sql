@@ -1,7 +1,7 @@
 -- inside: the pattern begins or ends inside a component
 -- severity: warning
 -- advice: put the separator into the pattern
--- A pattern open at its beginning or end that cuts a component in two.
+-- Patterns that begin or end with a group such as (.*), which splits a component in two.
 SELECT rule, place, name, 'it matches from the middle of '
          || python_repr(regexp_capture('[^/.]*$', head, 0)
             || regexp_capture('^[^/.]*', substr(name, length(head) + 1), 0)) AS detail
@@ -28,7 +28,7 @@ FROM (
 )
 WHERE tail REGEXP '^[^/.]'
 UNION ALL
--- A key mapping's word, found inside a longer one.
+-- The key of a key mapping, found inside a longer word.
 SELECT rule, place, name,
        'it finds ' || python_repr(found) || ' in ' || python_repr(
          regexp_capture('[^/.]*$', head, 0) || found || regexp_capture('^[^/.]*', tail, 0))

@@ -1,5 +1,5 @@
--- findings.sql - what map_check() shows of what the checks found: one row per finding, with the rule (ord;
--- NULL: the whole map), how many names it concerns, and the first 20 of them as JSON.
+-- findings.sql - the result of map_check(): one row per check and rule (its ord; NULL: the whole
+-- map), with how many names are concerned, and the first 20 of them as JSON.
 , numbered AS (
   SELECT *, row_number() OVER (PARTITION BY kind, rule ORDER BY place, name) AS k,
          count(*) OVER (PARTITION BY kind, rule) AS names

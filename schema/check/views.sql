@@ -1,6 +1,6 @@
--- views.sql - what the checks of map_check(ruleset, source[, target]) look at: the map as it is
--- (given, option, rule), what it does (mapping, and of that what has a result), and the model.
--- schema/check/join.sh puts views_rules.sql and the checks after it.
+-- views.sql - the tables on which the checks of map_check(ruleset, source[, target]) are written:
+-- the map itself (given, option, rule), what it does (mapping; result: the rows with a result),
+-- and the model. schema/check/join.sh appends views_rules.sql and the checks.
 given(ruleset, source, target, bound) AS MATERIALIZED (
   SELECT :ruleset, :source, $target, rule_bound(:ruleset, :source)
 ),
@@ -11,7 +11,7 @@ option(dialect, renames, required, restores, strict, last, fault) AS MATERIALIZE
          dialect_is(dialect, 'last'), options_fault(dialect, options)
   FROM ruleset WHERE name = (SELECT ruleset FROM given)
 ),
--- What the map does, in one form for all dialects.
+-- The rows of the map, in the same columns for all dialects.
 mapping(place, old_name, new_name, tensor_id, dtype, shape, rule, status, error, note, wins,
         part) AS MATERIALIZED (
   SELECT ord, old_name, new_name, iif(is_tensor, 1, NULL), dtype, shape, rule, status,
@@ -36,7 +36,7 @@ AS MATERIALIZED (
   SELECT place, old_name, new_name, tensor_id, dtype, shape, rule, status, wins, part
   FROM mapping WHERE status IN ('ok', 'mapped', 'kept')
 ),
--- The names that the patterns are for.
+-- The names on which patterns are tried.
 tried(place, name) AS (
   SELECT place, iif(renames, old_name, new_name)
   FROM result CROSS JOIN option WHERE NOT dialect_is(dialect, 'path')

@@ -1,6 +1,6 @@
--- views_rules.sql - more that the checks look at, built on views.sql: rules that decide nothing, and what
--- the operations of rules do to tensors.
--- Names that patterns are tried on, some of them.
+-- views_rules.sql - more tables for the checks, built on views.sql: rules that decide nothing, and
+-- what the operations of rules do to tensors. Up to 1,000 of the names on which patterns are
+-- tried.
 asked(name) AS MATERIALIZED (
   SELECT name FROM (
     SELECT old_name AS name FROM mapping CROSS JOIN option
@@ -9,7 +9,7 @@ asked(name) AS MATERIALIZED (
     SELECT name FROM model CROSS JOIN option WHERE NOT renames)
   LIMIT 1000
 ),
--- Rules that decide no name, and what takes one that they would match.
+-- Rules that decide no name; `detail` says which rule takes a name that they would match.
 idle(rule, pattern, detail) AS MATERIALIZED (
   SELECT u.ord, u.pattern,
          (SELECT iif(last,
@@ -20,8 +20,9 @@ idle(rule, pattern, detail) AS MATERIALIZED (
   FROM given g CROSS JOIN option CROSS JOIN rule u
   WHERE u.ruleset = g.ruleset AND NOT dialect_is(dialect, 'path') AND u.ord NOT IN (SELECT rule FROM used)
 ),
--- What rules do to tensors: move their axes, or put several together in an order. What turns a matrix,
--- cuts its rows up and turns it back (the heads of Llama) has not turned it.
+-- What rules do to tensors: move axes, transpose (turns), join or split in an order. A rule that
+-- transposes a matrix, reshapes its rows and transposes it back (the heads of Llama) does not
+-- count as transposing.
 doing(rule, moves, turns, joins, changes) AS MATERIALIZED (
   SELECT ord, max(o.value ->> 0 IN ('transpose', 'permute')),
          max(o.value ->> 0 IN ('transpose', 'permute'))
@@ -31,7 +32,7 @@ doing(rule, moves, turns, joins, changes) AS MATERIALIZED (
   FROM rule JOIN json_each(ops) o
   WHERE ruleset = (SELECT ruleset FROM given) AND o.type = 'array' GROUP BY ord
 ),
--- Matrices that were turned, or that look the same turned; the last components of their names.
+-- Matrices whose axes were moved, and square ones; with the last components of their names.
 matrix(place, rule, old_name, new_name, shape, moved, turned, old_word, new_word)
 AS MATERIALIZED (
   SELECT place, r.rule, old_name, new_name, shape, ifnull(d.moves, 0) AS moved, ifnull(d.turns, 0),

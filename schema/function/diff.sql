@@ -1,17 +1,19 @@
--- diff.sql - diff(a, b[, ruleset]): the tensors of two checkpoints, side by side by name. A rule set
--- makes others of a's side first; what it drops has no row, and name_a is a's own name. Where it does
--- more than rename, tensor_a is a recipe (catalog/compose/compose.h), and no hash is known.
--- `WHERE different = 1` leaves out what is the same, or alike as far as that was looked at (`unread`).
+-- diff.sql - diff(a, b[, ruleset]): the tensors of two checkpoints, matched by name. A rule set is
+-- applied to a first: tensors that it drops have no row, and name_a is the name before the map.
+-- Where it does more than rename, tensor_a is a recipe (catalog/compose/compose.h), and no hash is
+-- known. `WHERE different = 1` omits tensors that are the same, or equal as far as is known
+-- (`unread`).
 --
--- Hashes tell contents apart where both are known. A tensor of one side alone whose contents a tensor
--- of the other side alone has is `renamed`. Contents are compared by their numbers; their texts are
--- looked up for the rows that are shown. With `different`, only the few tensors that unlike() finds are
--- looked at. `own` is the tensor of a's layout that a row is of, `hashed` the one whose hash the row has.
--- (Signs take affinities away, and what has a LIMIT is not joined arm by arm: both are time.)
+-- Contents differ if both hashes are known and differ. A tensor that only one side has, with the
+-- contents of one that only the other side has, is `renamed`. Hashes are compared by their ids in
+-- content_hashes; their texts are looked up only for the result. With `different`, only the few
+-- tensors that unlike() finds are examined. `own` is the tensor of a's layout that a row belongs
+-- to, `hashed` the tensor whose hash it has. (For speed: unary + removes affinities, and LIMIT -1
+-- keeps SQLite from joining the arms of a UNION ALL one by one.)
 -- columns: status, name_a, name_b, dtype_a, dtype_b, shape_a, shape_b, nbytes_a, nbytes_b, tensor_a, tensor_b, hash_a, hash_b
 -- parameters: :a, :b, $ruleset, $different
 WITH
-  given(a, b, ruleset, different) AS (SELECT :a, :b, $ruleset, $different), -- their order as arguments
+  given(a, b, ruleset, different) AS (SELECT :a, :b, $ruleset, $different), -- argument order
   side(a, b) AS MATERIALIZED ( -- their layouts
     SELECT (SELECT layout FROM checkpoints WHERE id = :a), (SELECT layout FROM checkpoints WHERE id = :b)
   ),
@@ -37,7 +39,7 @@ WITH
   named AS MATERIALIZED (
     SELECT x.own, x.hashed, x.recipe, x.dtype, x.shape, x.nbytes, y.id AS b,
            CASE WHEN y.id IS NULL THEN 'only_a'
-                WHEN x.shape <> y.shape THEN 'shape' -- what is not known differs from nothing
+                WHEN x.shape <> y.shape THEN 'shape' -- (false if one is NULL: not known)
                 WHEN x.dtype <> y.dtype THEN 'dtype'
                 WHEN h.hash <> g.hash THEN 'value'
                 ELSE iif(h.hash = g.hash, 'same', 'unread') END AS status

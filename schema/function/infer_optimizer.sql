@@ -1,8 +1,9 @@
 -- infer_optimizer.sql - infer_optimizer(checkpoint): which optimizers could have left the state
--- that a checkpoint holds: those of the table `optimizer`, and the usual ones, optimizer_candidate
--- and torch_state. The best come first; of those that do not fit, how many names differ in what,
--- and the first difference. Where none fits, a chain of bare transformations may (state_chain_rows). `place` is the folder with a state that is not T5X's; there may be
--- several. No rows: there is no state, or no parameters that it would be of.
+-- that a checkpoint holds. Tries those of the table `optimizer` and the usual ones
+-- (optimizer_candidate and torch_state), the best first; for those that do not fit, counts the
+-- differences of each kind and shows the first. If none fits, tries chains of bare transformations
+-- (state_chain_rows). `place` is the folder of a state that is not T5X's; there may be several. No
+-- rows: there is no state, or no parameters that it could belong to.
 WITH
   given(checkpoint) AS MATERIALIZED (SELECT :checkpoint),
   candidate(optimizer, spec, own) AS (

@@ -1,7 +1,7 @@
 -- intersect_state.sql - intersect_state(a, b): T5X's intersect_state, the leaves of state a whose
--- names state b has too (`ok`); the original warns of the others (`dropped`). A tree is made of
--- what is left, as merge_state.sql says: a later leaf takes the place of a subtree (`dropped`,
--- with a note), a later subtree cannot enter a leaf (`error`).
+-- names state b has as well (`ok`); the original warns about the others (`dropped`). The rest is
+-- made into a tree as in merge_state.sql: a later leaf replaces a subtree (`dropped`, with a
+-- note), and a later subtree cannot be put below a leaf (`error`).
 WITH
   given(a, b) AS (SELECT :a, :b),
   entry(name, place, tensor_id, dtype, shape, common) AS MATERIALIZED (
@@ -17,7 +17,7 @@ WITH
           WHERE common)
     WHERE substr(following, 1, length(name) + 1) = name || '/'
   ),
-  -- (min() picks the row that the other columns are of.)
+  -- (With min(), SQLite takes the other columns from the same row.)
   collision(name, len, above, leaf, later) AS MATERIALIZED (
     SELECT e.name, min(l.len + iif(a.place > e.place, 1 << 32, 0)), a.name, a.leaf,
            a.place > e.place

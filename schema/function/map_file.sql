@@ -1,6 +1,6 @@
--- map_file.sql - map_file(ruleset, form): a rule set as the file that `map load` makes it of, line
--- by line (catalog/map/form.h). Where the form cannot hold the set there is one row, without a line:
--- `fault` says why.
+-- map_file.sql - map_file(ruleset, form): the lines of a file from which `map load` would load the
+-- rule set (catalog/map/form.h). If the form cannot hold the set there is one row, whose `fault`
+-- says why.
 WITH file(made) AS MATERIALIZED (SELECT map_form(:ruleset, :form))
 SELECT l.value AS line, NULL AS fault FROM file CROSS JOIN json_each(made, '$.lines') l
 UNION ALL

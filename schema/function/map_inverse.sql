@@ -1,6 +1,7 @@
--- map_inverse.sql - map_inverse(ruleset, source[, target]): the map back, as literal rules of
--- T5X's translator: a pattern that is the new name, a replacement that is the old one. It is
--- made of what the map does, never of its patterns' text. `error` says why a row has none.
+-- map_inverse.sql - map_inverse(ruleset, source[, target]): the inverse map, as literal rules of
+-- T5X's translator, whose pattern is the new name and whose replacement is the old one. It is
+-- derived from the results of the map, never from its patterns. `error` says why a row cannot be
+-- inverted.
 WITH
   given(ruleset, source, target) AS (SELECT :ruleset, :source, $target),
   option(dialect) AS MATERIALIZED (
@@ -27,7 +28,7 @@ WITH
   )
 SELECT row_number() OVER () AS ord,
        regexp_replace('[][\\^$.|?*+(){}#&~\s-]', m.new_name, '\\\g<0>')
-         || iif(n.new_name IS NULL, '', '\Z') AS pattern, -- '$' is before a final newline, too
+         || iif(n.new_name IS NULL, '', '\Z') AS pattern, -- '$' also matches before a final newline
        replace(m.old_name, '\', '\\') AS replacement,
        CASE WHEN m.status NOT IN ('ok', 'mapped', 'kept')
               THEN 'the tensor goes nowhere: it cannot come back'

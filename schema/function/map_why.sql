@@ -1,7 +1,7 @@
--- map_why.sql - map_why(checkpoint, name[, target, map]): what maps make of a name of a checkpoint, and
--- which rule of which map makes that name of what: a row for each. Maps that assign are asked only
--- where there is a target; `map` asks one map alone, which then also says that no rule matches.
--- (target 0 and map '' are none.)
+-- map_why.sql - map_why(checkpoint, name[, target, map]): a row for each map that turns the name
+-- of a checkpoint into another, or another name into this one, with the rule that does. Maps that
+-- assign are included only if there is a target. `map` restricts it to one map, which then also
+-- reports that no rule matches. (target 0 and map '' mean none.)
 WITH
   given(checkpoint, name, target, map) AS MATERIALIZED (
     SELECT :checkpoint, :name, nullif($target, 0), nullif($map, '')
@@ -19,7 +19,7 @@ WITH
     WHERE dialect_is(a.dialect, 'translation') AND x.checkpoint_id = g.checkpoint
       AND g.name IN (x.old_name, x.new_name)
   ),
-  -- What the T5 importer adds to that: zeros, and biases under another name.
+  -- What the T5 importer changes after that: it adds zeros, and renames biases.
   restored(ruleset, rule, old_name, new_name, tensor_id, origin, dtype, shape, status, error, note)
   AS MATERIALIZED (
     SELECT a.ruleset, rule_match(a.ruleset, x.old_name), x.old_name, x.name, x.tensor_id, x.origin,

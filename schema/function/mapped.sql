@@ -1,10 +1,10 @@
--- mapped.sql - mapped(checkpoint_id, ruleset): what a rule set makes of a checkpoint's tensors. `recipe`
--- (catalog/compose/compose.h) says how, where more is done than renaming; a row of several tensors
--- has the first of them. What the rule set drops has no row; what is in error becomes nothing, and has no new
--- name: what is like it in another checkpoint is not what is made of it.
+-- mapped.sql - mapped(checkpoint_id, ruleset): the results of a rule set for a checkpoint's
+-- tensors. `recipe` (catalog/compose/compose.h) is how to make one, if it is more than renamed;
+-- tensor_id is the first of the tensors it is made from. What the rule set drops has no row. A row
+-- in error has no new name, so that it is not matched with a tensor of another checkpoint.
 -- columns: tensor_id, recipe, new_name, dtype, shape, nbytes, renamed_only
 -- parameters: :checkpoint_id, :ruleset
-WITH given(checkpoint_id, ruleset) AS (SELECT :checkpoint_id, :ruleset), -- their order as arguments
+WITH given(checkpoint_id, ruleset) AS (SELECT :checkpoint_id, :ruleset), -- argument order
 made(tensor_id, recipe, new_name, dtype, shape) AS (
   SELECT tensor_id, '[[[' || tensor_id || ',' || ops || ']],null,null]', iif(status = 'error', NULL, new_name), dtype, shape
   FROM translation WHERE ruleset = :ruleset AND checkpoint_id = :checkpoint_id AND status <> 'dropped'

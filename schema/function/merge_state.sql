@@ -1,7 +1,8 @@
 -- merge_state.sql - merge_state(a, b[, overwrite]): T5X's merge_state. The leaves of state a, and
--- those of b that a lacks; with overwrite, b's wherever both have one. Where a leaf of one
--- is above leaves of the other, the tree is made in the order of a, then b: a later leaf
--- takes the place of a subtree (it is `dropped`), a later subtree cannot enter a leaf.
+-- those of b that a lacks; with overwrite, b's leaf if both have one. If a leaf of one is a folder
+-- of the other, the order in which the tree is built decides (first a, then b): a later leaf
+-- replaces a subtree (which is `dropped`), and a later subtree cannot be put below a leaf
+-- (`error`).
 WITH
   given(a, b, overwrite) AS (SELECT :a, :b, ifnull($overwrite, 0)),
   first(name, place, tensor_id, dtype, shape) AS MATERIALIZED (
@@ -21,7 +22,7 @@ WITH
     SELECT name, (1 << 60) + place, tensor_id, dtype, shape, 'b'
     FROM second WHERE name NOT IN (SELECT name FROM first)
   ),
-  -- Below a name, in the order of name || '/', come first the names under it.
+  -- Sorted by name || '/', a name is followed directly by the names below it, if there are any.
   above(name, turn, leaf) AS MATERIALIZED (
     SELECT name, turn,
            CASE WHEN tensor_id IS NULL THEN 'NoneType'
@@ -29,7 +30,7 @@ WITH
     FROM (SELECT *, lead(name) OVER (ORDER BY name || '/') AS following FROM entry)
     WHERE substr(following, 1, length(name) + 1) = name || '/'
   ),
-  -- (min() picks the row that the other columns are of.)
+  -- (With min(), SQLite takes the other columns from the same row.)
   collision(name, len, above, leaf, later) AS MATERIALIZED (
     SELECT e.name, min(l.len + iif(a.turn > e.turn, 1 << 32, 0)), a.name, a.leaf,
            a.turn > e.turn

@@ -7,7 +7,7 @@ WITH RECURSIVE
   node(path, place, name) AS (
     SELECT name, place, name FROM leaves
     UNION
-    -- Its parent: what is before the last separator, or the root.
+    -- The parent: everything before the last separator, or the root.
     SELECT substr(path, 1, max(length(path)
              - length(regexp_capture('[^/]*$', path, 0)) - 1, 0)), place, NULL
     FROM node WHERE path <> ''

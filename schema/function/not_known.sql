@@ -1,9 +1,10 @@
--- not_known.sql - not_known(statement): what a statement asks of statistics, hashes or damage that nobody has
--- worked out yet: no rows of a checkpoint mean nothing then. The shell says so on a terminal. Of copies
--- it is said where no hash is known at all: dedup hashes only what could be equal.
+-- not_known.sql - not_known(statement): what the shell says on a terminal after a statement about
+-- statistics, hashes or damage that have not been computed for all checkpoints: a checkpoint
+-- without rows then proves nothing. For duplicates it is said only if no hash is known at all,
+-- since dedup hashes only what could be equal.
 WITH
   given(statement) AS MATERIALIZED (SELECT :statement),
-  range(first, last) AS MATERIALIZED ( -- of checkpoints that have numbers
+  range(first, last) AS MATERIALIZED ( -- ids of the checkpoints that have numeric tensors
     SELECT ID_FIRST(c.id), ID_LAST(c.id)
     FROM checkpoints c
     WHERE c.format <> 'names'

@@ -1,6 +1,7 @@
--- optax_slot.sql - what a transformation or a combinator keeps. `scope` is one row, or one a param; shape
--- 'same' is the parameter's, 'dimensions' a vector for each of its dimensions, 'rows', 'columns' and
--- 'unfactored' are of a factored moment. A dtype '@argument' is that, or the parameter's.
+-- optax_slot.sql - the slots that a transformation or combinator keeps. `scope` is 'one' value, or
+-- one per 'param'. The shape 'same' is the parameter's, 'dimensions' a vector for each of its
+-- dimensions; 'rows', 'columns' and 'unfactored' are those of a factored moment. The dtype
+-- '@argument' is the value of the argument, or the parameter's dtype.
 WITH row(transformation, slot, scope, shape, dtype, "when") AS (VALUES
     ('scale_by_adam', 'count', 'one', '[]', 'int32', NULL),
     ('scale_by_adam', 'mu', 'param', 'same', '@mu_dtype', NULL),

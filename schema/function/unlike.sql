@@ -1,13 +1,15 @@
--- unlike.sql - unlike(a, b): the tensors of two checkpoints that are not the same ones: one of a and one of b
--- in its place, or one alone, by their positions. What is left has the same name, dtype, shape and (where
--- both are known) hash: all that diff(a, b) can find different is here, and mostly little else.
+-- unlike.sql - unlike(a, b): pairs of tensors of two checkpoints that are not the same, by their
+-- positions: one of a and the one of b at its place, or one alone. All other pairs have the same name,
+-- dtype, shape and (if both are known) hash. The result contains everything that diff(a, b) can
+-- find different, and usually little else.
 --
--- `run` has which tensors of the two lie side by side. Those of a run that is `alike` are the same but for
--- their hashes: by the digests of their blocks, or for being of one layout. Others are read.
+-- `run` says which runs of tensors are at corresponding places. In a run that is `alike`, tensors
+-- can differ in their hashes only: the digests of their blocks are equal, or they are of one
+-- layout. The other runs are read and compared.
 -- columns: ord_a, ord_b
 -- parameters: :a, :b
 WITH
-  given(a, b) AS (SELECT :a, :b), -- their order as arguments
+  given(a, b) AS (SELECT :a, :b), -- argument order
   side(a, b, runs) AS (
     SELECT x.layout, y.layout,
            iif(x.layout = y.layout, json_array(json_array(0, l.tensors, 0, l.tensors, 1)),

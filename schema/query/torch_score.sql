@@ -1,6 +1,7 @@
--- torch_score.sql - how far the state that a checkpoint of PyTorch holds is from what an optimizer of
--- torch_state would keep: STATE.PARAMETER.SLOT, where STATE ends in "state" and PARAMETER is
--- a number or a name. Parameters with the same slots are compared once. No rows: there is no state.
+-- torch_score.sql - how much the state in a PyTorch checkpoint differs from what each optimizer of
+-- torch_state would keep. Names are STATE.PARAMETER.SLOT, where STATE ends in "state" and
+-- PARAMETER is a number or a name. Parameters with the same slots are compared once. No rows:
+-- there is no state.
 WITH
   leaf_name(name, path, rank) AS MATERIALIZED (
     SELECT name, '.' || replace(name, '/', '.'), json_array_length(shape) FROM leaf
@@ -21,7 +22,7 @@ WITH
   kind(slots, rank, params, first) AS MATERIALIZED (
     SELECT slots, rank, count(*), min(first) FROM param GROUP BY slots, rank
   ),
-  -- A variant of an optimizer beside a set of slots.
+  -- Each variant of an optimizer with each set of slots.
   pair(optimizer, slots, rank, params, first, missing, unexpected) AS MATERIALIZED (
     SELECT t.optimizer, k.slots, k.rank, k.params, k.first,
            (SELECT group_concat(value, ', ') FROM json_each(t.slots)
@@ -39,7 +40,7 @@ WITH
                1 + length(unexpected) - length(replace(unexpected, ',', ''))) AS extra
     FROM pair
   ),
-  -- The variant that is nearest. (min() picks the row that the other columns are of.)
+  -- The closest variant. (With min(), SQLite takes the other columns from the same row.)
   best AS (
     SELECT optimizer, params, first, missing, unexpected, lacks, extra, min(lacks + extra)
     FROM counted GROUP BY optimizer, slots, rank

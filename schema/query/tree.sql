@@ -1,5 +1,5 @@
--- tree.sql - the leaves of a checkpoint, and what is empty in it: nulls are leaves, other `kind`s
--- containers.
+-- tree.sql - the leaves of a checkpoint, nulls among them, and its empty containers (`kind` is
+-- set), which come last.
 SELECT place, name, tensor_id IS NOT NULL AS is_tensor, dtype, shape, NULL AS kind
 FROM leaf WHERE checkpoint_id = :checkpoint_id
 UNION ALL

@@ -1,4 +1,4 @@
--- names_end.sql - see names_begin.sql. (CROSS: in the order of the new rows.)
+-- names_end.sql - see names_begin.sql. (CROSS JOIN reads in the order of the new rows.)
 INSERT INTO layout_tensors
 SELECT t.id, n.name, t.dtype, t.shape, t.elements, t.nbytes, t.module, t.storage,
        t.file, t.start, t.stored, t.codec, t.strides, t.extents

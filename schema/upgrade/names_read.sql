@@ -1,4 +1,5 @@
--- names_read.sql - the tables of 02_layouts.sql, of a catalog from before version 7 that is only read.
+-- names_read.sql - the tables of 02_layouts.sql as views, for a catalog from before version 7 that
+-- is opened read-only.
 CREATE TEMP VIEW layout_tensors AS
 SELECT t.id, n.name, t.dtype, t.shape, t.elements, t.nbytes, t.module, t.storage,
        t.file, t.start, t.stored, t.codec, t.strides, t.extents

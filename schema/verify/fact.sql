@@ -1,6 +1,7 @@
--- fact.sql - what checkpoint :known stated of itself when it was indexed, and does not now (:fresh), or the
--- other way round: where one of several shards has a flipped bit, the others still state what they did. New
--- facts are no damage if a new file (config.json) brings them, or another build of this program reads them.
+-- fact.sql - metadata that checkpoint :known had when it was indexed and does not have now
+-- (:fresh), or the other way round: if one of several shards has a flipped bit, the others still
+-- have the original fact, and a new one appears. New facts are no damage if they come from a new
+-- file (config.json), or if another build of this program reads them.
 WITH
   known_fact AS (SELECT key, value FROM known.metadata WHERE checkpoint_id = :known),
   fresh_fact AS (SELECT key, value FROM main.metadata WHERE checkpoint_id = :fresh),

@@ -1,5 +1,5 @@
--- grid.sql - arrays in chunks of which there are others now (:fresh) than when they were indexed
--- (:known): their ids there and here. (The first byte of packed extents says that it is a grid:
+-- grid.sql - chunked arrays whose chunks are not the same now (:fresh) as when they were indexed
+-- (:known): their ids in both. (x'04' as the first byte of packed extents marks a grid:
 -- catalog/model/tensor.h.)
 SELECT ID_FIRST(:known) + k.ord AS known_id, ID_FIRST(:fresh) + f.ord AS fresh_id
 FROM known_place k JOIN fresh_place f ON f.name = k.name

@@ -1,6 +1,6 @@
--- header.sql - tensors that the headers describe in another way now than when they were indexed:
--- checkpoint :known of the catalog, :fresh of what was just indexed. Grids of chunks are compared
--- chunk by chunk elsewhere.
+-- header.sql - tensors that the headers describe differently now than when they were indexed:
+-- :known is the checkpoint in the catalog, :fresh the one that was just indexed. Grids of chunks
+-- are compared elsewhere, chunk by chunk.
 SELECT coalesce(k.name, f.name) AS name,
        (SELECT path FROM known.files WHERE id = ID_FIRST(:known) + coalesce(k.file, f.file, 0)) AS file,
        k.start + (SELECT base FROM known.files WHERE id = ID_FIRST(:known) + k.file) AS offset,

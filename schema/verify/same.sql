@@ -1,5 +1,5 @@
--- same.sql - one row where the headers of :fresh say of tensors what those of :known said: layouts
--- have a digest of all of it.
+-- same.sql - one row if the headers of :fresh describe tensors exactly as those of :known did,
+-- which the digests of their layouts tell.
 SELECT 1
 FROM known.checkpoints k JOIN known.layouts l ON l.id = k.layout
 JOIN main.checkpoints f JOIN main.layouts m ON m.id = f.layout

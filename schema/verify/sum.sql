@@ -1,5 +1,5 @@
--- sum.sql - tensors of which the file states another checksum now (:fresh) than when it was indexed
--- (:known). The sums of further extents, after those of tensors, are reported as one.
+-- sum.sql - tensors whose checksum in the file is not the same now (:fresh) as when it was indexed
+-- (:known). The checksums of further extents, which follow those of tensors, are reported together.
 WITH
   sums(known, fresh, kind) AS MATERIALIZED (
     SELECT k.sums, f.sums, k.kind FROM known.checksums k JOIN main.checksums f

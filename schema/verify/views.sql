@@ -1,5 +1,5 @@
--- views.sql - where the tensors of a checkpoint lie, in the catalog (`known`) and in what was just
--- indexed (main). known_tensors: verify_attach().
+-- views.sql - where the tensors of a checkpoint are stored, according to the catalog (`known`) and
+-- to what was just indexed (main). verify_attach() creates known_tensors.
 CREATE TEMP VIEW known_place AS
 SELECT c.id AS checkpoint, ID_ORD(t.id) AS ord, t.name, t.dtype, t.shape,
        iif(c.placed, p.storage, t.storage) AS storage, iif(c.placed, p.file, t.file) AS file,

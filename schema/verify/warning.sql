@@ -1,5 +1,5 @@
--- warning.sql - what an import of :fresh would warn of, and that of :known did not: a header is not as it
--- was, though all that is read from it may be.
+-- warning.sql - warnings of an import of :fresh that an import of :known did not give: the header
+-- has changed, even if everything read from it may be the same.
 SELECT NULL AS name, f.path AS file, f.offset, f.code,
        f.message || ' (it was not so when it was indexed)' AS message
 FROM main.issues f
