@@ -519,7 +519,7 @@ static void convert_settle(struct map_task *t)
     strmap_release(&c.names);
 }
 
-/* A name that is kept may be one that a rule makes of another. */
+/* With unmatched = keep, the kept name may collide with one that a rule makes. */
 static const char *convert_unmatched(struct map_task *t, bool all)
 {
     if (map_says(t, "unmatched", "keep"))

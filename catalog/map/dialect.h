@@ -1,12 +1,12 @@
 /*
  * dialect.h - what the original program of a kind of map makes of the names that its rules match.
  *
- * The rules of a set are tried on the names of a checkpoint (rules.h). A dialect gets the matches, the
- * trees of the checkpoints and the rules, and settles what becomes of them as the original's dict or
- * tree would: rows in, rows out, no SQLite. catalog/sql/map_cursor.c calls it.
+ * The rules of a set are tried on the names of a checkpoint (rules.h). A dialect gets the matches,
+ * the trees of the checkpoints and the rules, and settles what becomes of them as the original's
+ * dict or tree would: rows in, rows out, no SQLite. catalog/sql/map_cursor.c calls it.
  *
- * A new dialect is one file that defines a `const struct dialect`, and a line in dialects.def. One that
- * renames what rules match, and leaves all other names as they are:
+ * A new dialect is one file that defines a `const struct dialect`, and a line in dialects.def. One
+ * that renames what rules match, and leaves all other names as they are:
  *
  *   static void settle(struct map_task *t)
  *   {
@@ -111,7 +111,8 @@ struct map_row {
 
 #define NO_RULE INT64_MIN
 
-/* What operations make of a shape; texts are compared by address. `after` NULL: the slot is free. */
+/* What operations make of a shape; texts are compared by address. `after` NULL: the slot is
+ * free. */
 struct map_operated {
     const char *ops, *shape, *dtype, *after;
 };
@@ -165,9 +166,10 @@ struct dialect {
     const char *options; /* that its sets may have, each followed by a space */
     void (*settle)(struct map_task *);
     void (*restore)(struct map_task *); /* for MAP_RESTORE; NULL: not possible */
-    /* For counts: the status of each leaf that no rule matches, if it has one row whose status does not
-     * depend on other leaves. `all`: there are only such leaves, of different names. The result is NULL
-     * if they must be settled; so is the function, if that is always so. */
+    /* For counts: the status of every leaf that no rule matches, provided each has exactly one
+     * row, whose status does not depend on other leaves. NULL: such leaves must be settled as
+     * well. `all`: no rule matches any leaf, and all have different names. The function is NULL
+     * if all leaves must always be settled. */
     const char *(*unmatched)(struct map_task *, bool all);
 };
 
@@ -229,8 +231,8 @@ const struct map_leaf *map_leaf_called(const struct map_tree *, const struct str
 /* The dtype that a rule makes of a leaf's. */
 const char *map_dtype(const struct map_match *, const struct map_leaf *);
 
-/* Apply the operations to the row's shape; if that is not possible, the row becomes an error. `dtype` is
- * that of the stored tensor. */
+/* Apply the operations to the row's shape; if that is not possible, the row becomes an error.
+ * `dtype` is that of the stored tensor. */
 void map_operate(struct map_task *, struct map_row *, const char *dtype);
 
 #endif

@@ -1,7 +1,8 @@
 /*
- * fn_blocks.c - block_runs(blocks of a, tensors of a, blocks of b, tensors of b): which tensors of two
- * layouts are the same, by the digests of their blocks (catalog/model/blocks.h). A JSON array of arrays:
- * [[from in a, rows of a, from in b, rows of b, 1 if they are alike], ...]. Blocks may be NULL.
+ * fn_blocks.c - block_runs(blocks of a, tensors of a, blocks of b, tensors of b): which tensors of
+ * two layouts are equal, according to the digests of their blocks (catalog/model/blocks.h). The
+ * result is a JSON array: [[first row of a, rows of a, first row of b, rows of b, 1 if they are
+ * equal], ...]. Blocks may be NULL.
  */
 #include <stdlib.h>
 

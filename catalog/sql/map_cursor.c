@@ -5,7 +5,7 @@
 
 #include "catalog/map/ruleset.h"
 
-#define BATCH 128 /* leaves that are settled together where each is by itself */
+#define BATCH 128 /* leaves per batch, if each is settled independently */
 
 int map_cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 {
@@ -46,13 +46,14 @@ int map_cursor_close(sqlite3_vtab_cursor *base)
 static int cursor_error(struct map_cursor *c, int rc)
 {
     struct map_table *t = (struct map_table *)c->base.pVtab;
-    if (rc == SQLITE_OK || rc == SQLITE_NOMEM || t->base.zErrMsg) /* which says it */
+    if (rc == SQLITE_OK || rc == SQLITE_NOMEM || t->base.zErrMsg) /* set already */
         return rc;
     t->base.zErrMsg = sqlite3_mprintf("%s", sqlite3_errmsg(t->statements.db));
     return rc;
 }
 
-/* What of the matches the columns in use are made of. A translation is often asked for little. */
+/* Which parts of leaves and matches the used columns need. Queries of translations often need
+ * little. */
 static unsigned map_cursor_wanted(const struct map_cursor *c)
 {
     const struct map_table *t = (const struct map_table *)c->base.pVtab;
@@ -73,7 +74,7 @@ static const char *set_name(const struct map_cursor *c)
     return (const char *)sqlite3_value_text(c->argument[GIVEN_RULESET]);
 }
 
-/* Compile the rules, or find them compiled. */
+/* Get the compiled rules, from the cache if possible. */
 static int find_rules(struct map_cursor *c, const char *bound)
 {
     struct map_table *t = (struct map_table *)c->base.pVtab;
@@ -96,14 +97,14 @@ static struct rules *rules_of(const struct map_cursor *c)
     return c->rules ? rule_set_rules(c->rules) : NULL;
 }
 
-/* Whether the set takes something from the metadata of checkpoints. */
+/* Whether the set has settings, which it takes from the metadata of checkpoints. */
 static bool is_bound(const struct map_cursor *c)
 {
     return c->dialect->divides && c->set.options &&
            strstr(c->set.options, "\"settings\"");
 }
 
-/* Have the rules as they are for this source. */
+/* Bind the rules to the settings of a source, if the set has any. */
 static int bind_rules(struct map_cursor *c, const struct map_source *source)
 {
     struct map_table *t = (struct map_table *)c->base.pVtab;
@@ -119,7 +120,7 @@ static int bind_rules(struct map_cursor *c, const struct map_source *source)
     return rc;
 }
 
-/* Whether they are the same for another one. */
+/* Whether another source has the same settings as the one to which the rules are bound. */
 static int bound_alike(struct map_cursor *c, const struct map_source *other, bool *alike)
 {
     struct map_table *t = (struct map_table *)c->base.pVtab;
@@ -140,7 +141,8 @@ static void next_layout(struct map_group *g)
         g->next++;
 }
 
-/* On to the next sources that give the same. Recipes name tensors: each source has its own. */
+/* Advance to the next sources that have the same rows: of one layout, with the same settings.
+ * Recipes contain tensor ids, so if they are asked for, each source has rows of its own. */
 static int next_sources(struct map_cursor *c)
 {
     struct map_group *g = &c->source;
@@ -167,7 +169,7 @@ static void task_reset(struct map_cursor *c)
     c->row = 0;
 }
 
-/* What the task comes to. Of a set whose options make no sense every row is an error. */
+/* Settle the task. If the set's options are invalid, every row is an error. */
 static void settle_task(struct map_cursor *c)
 {
     c->settle(&c->task);
@@ -177,7 +179,7 @@ static void settle_task(struct map_cursor *c)
     }
 }
 
-/* Settle some more leaves of a source, each by itself. */
+/* Read and settle the next batch of leaves of a source. */
 static int settle_batch(struct map_cursor *c)
 {
     struct map_table *t = (struct map_table *)c->base.pVtab;
@@ -191,7 +193,8 @@ static int settle_batch(struct map_cursor *c)
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* The kept tree of a checkpoint, if it is asked for `again`. NULL: it is not, or there is no room. */
+/* The cached tree of a checkpoint, if it will be read `again`. NULL: it will not, or the cache
+ * is full. */
 static int keep_tree(struct map_cursor *c, const struct map_source *of, bool again,
                      struct map_kept **out)
 {
@@ -201,7 +204,8 @@ static int keep_tree(struct map_cursor *c, const struct map_source *of, bool aga
                : SQLITE_OK;
 }
 
-/* The leaves of a checkpoint; `again`: they will be asked for again. */
+/* Load the leaves of a checkpoint, matched unless `rules` is NULL; `again`: they will be read
+ * again. */
 static int load_leaves(struct map_cursor *c, const struct map_source *of,
                        struct rules *rules, bool again, struct map_task *t,
                        struct map_tree *out)
@@ -219,7 +223,7 @@ static int load_leaves(struct map_cursor *c, const struct map_source *of,
                                                                  : SQLITE_NOMEM;
 }
 
-/* Settle the map for the sources of a layout. */
+/* Settle all leaves for the current sources, which share a layout. */
 static int settle_all(struct map_cursor *c)
 {
     task_reset(c);
@@ -231,7 +235,8 @@ static int settle_all(struct map_cursor *c)
     return rc;
 }
 
-/* The target, if the map has one: as the rules match it, or as a model. */
+/* Load the target, if the map has one: for an assignment matched by the rules, for a restore as
+ * it is. */
 static int load_target(struct map_cursor *c)
 {
     struct map_table *t = (struct map_table *)c->base.pVtab;
@@ -246,7 +251,7 @@ static int load_target(struct map_cursor *c)
                : SQLITE_OK;
 }
 
-/* On to sources, or to the first ones and other targets. */
+/* Advance to the next sources; after the last ones, to the next targets and the first sources. */
 static int next_task(struct map_cursor *c)
 {
     struct map_table *t = (struct map_table *)c->base.pVtab;
@@ -268,8 +273,8 @@ static int next_task(struct map_cursor *c)
                           &c->reading);
 }
 
-/* Count what comes of a kept tree, where only leaves that a rule matches must be settled: of many sets
- * few match. *counted: it is done. */
+/* Count the rows of a cached tree by settling only the leaves that a rule matches: of many rule
+ * sets few match anything. *counted: it was possible. */
 static int count_kept(struct map_cursor *c, bool *counted)
 {
     struct map_kept *kept = NULL;
@@ -298,7 +303,7 @@ static int count_kept(struct map_cursor *c, bool *counted)
     return SQLITE_OK;
 }
 
-/* All that comes of some sources, as counts. */
+/* Count all rows of the current sources. */
 static int settle_counts(struct map_cursor *c)
 {
     bool counted = false;
@@ -334,7 +339,7 @@ static bool has_more(const struct map_cursor *c)
            c->target.next < c->target.count;
 }
 
-/* On to sources that have rows, if the last ones have no more. */
+/* If there are no rows left, settle further batches or sources until there are. */
 static int cursor_seek(struct map_cursor *c)
 {
     int rc = SQLITE_OK;
@@ -356,7 +361,8 @@ int map_cursor_next(sqlite3_vtab_cursor *base)
     return cursor_seek(c);
 }
 
-/* Without a target, or with one that is not there, a restored checkpoint has one as well: nothing. */
+/* If a restore has no target, or one that does not exist, pretend there is an empty one, so
+ * that each source has its rows once. */
 static int restored_target(struct map_group *g, sqlite3_value *target)
 {
     if (g->count)
@@ -369,7 +375,8 @@ static int restored_target(struct map_group *g, sqlite3_value *target)
     return SQLITE_OK;
 }
 
-/* The checkpoints that rows are for. Without a source there is nothing to ask. */
+/* Load the lists of sources and targets. Without sources there are no rows, and no targets are
+ * loaded. */
 static int load_checkpoints(struct map_cursor *c)
 {
     struct map_table *t = (struct map_table *)c->base.pVtab;
@@ -385,7 +392,7 @@ static int load_checkpoints(struct map_cursor *c)
     return rc == SQLITE_OK && !assigns ? restored_target(&c->target, target) : rc;
 }
 
-/* What is wrong with the set's options, in its arena. */
+/* Set `fault` to what is wrong with the set's options. */
 static int find_fault(struct map_cursor *c)
 {
     struct error err = {.offset = NO_OFFSET};
@@ -415,7 +422,7 @@ static int cursor_begin(struct map_cursor *c)
         c->argument[GIVEN_STRICT] && sqlite3_value_int(c->argument[GIVEN_STRICT]) != 0;
     c->set.asks_winners =
         map_cursor_uses(c, COLUMN_WINS) || map_cursor_uses(c, COLUMN_NOTE);
-    /* What streams is the matches, of which paths have none. */
+    /* Batches stream matches, and rules that are paths have none. */
     c->by_leaf = c->dialect->by_leaf && c->dialect->trial != MAP_PATH &&
                  view == c->dialect->view && !c->set.asks_winners && !map_strict(&c->set);
     c->questions++;
@@ -431,7 +438,7 @@ static int cursor_begin(struct map_cursor *c)
     return rc == SQLITE_OK ? cursor_seek(c) : rc;
 }
 
-/* An argument is missing. */
+/* Fail: a required argument is missing. */
 static int map_cursor_refuse(sqlite3_vtab *table, enum given given)
 {
     static const char *const name[] = {"ruleset", "source", "target_id", "strict"};

@@ -1,6 +1,6 @@
 /*
- * map_cursor.h - the rows of the table-valued functions of maps (vt_map.c), one after the other: the
- * checkpoints that are asked for, what their map makes of them, and whose row is next.
+ * map_cursor.h - the cursor of the table-valued functions of maps (vt_map.c): goes through the
+ * checkpoints that were asked for, settles their maps, and returns the rows one after the other.
  */
 #ifndef CKPTDB_SQL_MAP_CURSOR_H
 #define CKPTDB_SQL_MAP_CURSOR_H
@@ -9,7 +9,7 @@
 #include "catalog/sql/map_trees.h"
 #include "catalog/sql/rule_cache.h"
 
-/* One list for all functions; some columns mean something in one of them alone. */
+/* One list for all functions; some columns are used by one of them only. */
 #define MAP_COLUMNS(X)                                                                   \
     X(SOURCE_ID, "source_id INTEGER")                                                    \
     X(CHECKPOINT_ID, "checkpoint_id INTEGER")                                            \
@@ -45,14 +45,15 @@ enum column {
 #undef X
 };
 
-/* What is given, in the order of the arguments; a bit of idxNum each. */
+/* The arguments, in their order; each has a bit of idxNum. */
 enum given {
     GIVEN_RULESET,
     GIVEN_SOURCE,
     GIVEN_TARGET,
     GIVEN_STRICT,
     GIVEN,
-    /* One more bit: the rule set comes from rows of another table, so many may be asked for. */
+    /* A further bit of idxNum: the rule set comes from another table, so several calls are
+     * likely. */
     GIVEN_FROM_ROWS = GIVEN
 };
 
@@ -71,36 +72,36 @@ struct map_table {
     struct map_statements statements;
 };
 
-/* Checkpoints, those of one layout side by side. */
+/* Checkpoints, sorted by layout. */
 struct map_group {
     struct map_source *list;
     size_t count;
-    size_t first, next; /* those of one layout: from first up to next */
-    size_t at;          /* of them, whose row it is */
+    size_t first, next; /* the current ones share a layout: [first, next) */
+    size_t at;          /* of these, the one to which the current row belongs */
 };
 
 struct map_cursor {
     sqlite3_vtab_cursor base; /* first */
     const struct dialect *dialect;
     void (*settle)(struct map_task *);
-    const char *fault;     /* of the set's options; NULL: none */
-    uint64_t used;         /* columns, a bit each */
-    bool by_leaf;          /* each leaf is settled by itself */
-    struct map_task set;   /* without checkpoints */
-    struct map_task given; /* the set and some targets, which all sources meet */
-    struct map_task task;  /* and what comes of some sources */
+    const char *fault;     /* error in the set's options; NULL: none */
+    uint64_t used;         /* set of the used columns */
+    bool by_leaf;          /* leaves are settled independently, in batches */
+    struct map_task set;   /* the rule set, without checkpoints */
+    struct map_task given; /* `set` with the current target */
+    struct map_task task;  /* `given` with the current sources, and their rows */
     struct map_group source, target;
-    struct rule_set *rules; /* as they are for the sources; NULL: they match no names */
-    char *bound;            /* what these rules were found by */
-    sqlite3_int64 meta;     /* of the sources that they were bound to */
-    struct map_reading reading; /* has more leaves of the sources, if any */
-    struct map_trees trees;     /* of this question and the ones before */
-    unsigned questions;         /* of the statement: sets, checkpoints */
-    bool many;                  /* questions are to be expected */
+    struct rule_set *rules;     /* bound to the current sources; NULL: rules are paths */
+    char *bound;                /* the text with which these rules were found */
+    sqlite3_int64 meta;         /* the metadata to which they are bound */
+    struct map_reading reading; /* of the current source, if it has more leaves */
+    struct map_trees trees;     /* kept for all calls of the statement */
+    unsigned questions;         /* number of calls (xFilter) so far */
+    bool many;                  /* more calls are likely */
     size_t row;
-    size_t before; /* rows of the sources that the stream gave and that are gone */
-    struct map_counts counts; /* in place of rows: of the sources, from the beginning */
-    /* For counts, of leaves that no rule matches: dialect->unmatched(). */
+    size_t before;            /* rows of earlier batches of the current source */
+    struct map_counts counts; /* of the current sources, instead of rows */
+    /* For counts: what dialect->unmatched() says of leaves that no rule matches. */
     const char *if_some, *if_all;
     sqlite3_value *argument[GIVEN];
 };

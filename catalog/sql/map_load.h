@@ -81,7 +81,7 @@ int map_load_leaves(struct map_statements *, const struct dialect *, struct rule
 /* Read all leaves and empty containers, without matching. */
 int map_load_tree(struct map_statements *, sqlite3_int64 checkpoint, struct map_task *,
                   struct map_tree *);
-/* What rules_could_match() asks of a leaf's name. */
+/* The arguments of rules_could_match() for a leaf's name. */
 struct map_look {
     uint64_t letters;
     uint32_t len;
@@ -93,8 +93,9 @@ static inline bool map_could_match(const struct rules *rules, const struct map_l
     return rules_could_match(rules, look->first, look->len, look->letters);
 }
 
-/* Match the names of a shared tree as map_match_leaves() does, but copy only the first `most` leaves
- * that a rule matches. `look` has an entry for each leaf of the tree. False: out of memory. */
+/* Match the names of a shared tree as map_match_leaves() does, but copy only the first `most`
+ * leaves that a rule matches. `look` has an entry for each leaf of the tree. False: out of
+ * memory. */
 bool map_match_some(const struct map_reading *, const struct map_look *look, size_t most,
                     struct map_task *, const struct map_tree *, struct map_tree *out);
 /* Match the names of a tree that is shared: its leaves are copied to the task's arena first,

@@ -62,7 +62,8 @@ int map_trees_get(struct map_trees *k, struct map_statements *m,
     return rc;
 }
 
-/* Whether all names differ; where their hashes do not, it says that they do not. */
+/* Whether all names are distinct. Two names of one hash count as equal, which is safe: the
+ * caller then does not use its shortcut. */
 static bool names_differ(const struct map_tree *tree, size_t count, bool *memory)
 {
     size_t space = 64;

@@ -12,9 +12,9 @@ struct map_kept {
     sqlite3_int64 layout;
     struct map_tree tree;
     size_t leaves; /* of the tree, without empty containers */
-    /* By map_trees_look(); NULL: not yet. */
-    const struct map_look *look; /* for each of the leaves */
-    bool differ;                 /* the names of all leaves */
+    /* Set by map_trees_look(); NULL: not called yet. */
+    const struct map_look *look; /* one per leaf */
+    bool differ;                 /* all leaves have different names */
 };
 
 struct map_trees {
@@ -28,7 +28,7 @@ struct map_trees {
  * code. */
 int map_trees_get(struct map_trees *, struct map_statements *, const struct map_source *,
                   struct map_kept **);
-/* Look at the names of a tree that is kept. False: no memory. */
+/* Set `look` and `differ` of a cached tree. False: out of memory. */
 bool map_trees_look(struct map_trees *, struct map_kept *);
 void map_trees_release(struct map_trees *);
 

@@ -1,22 +1,23 @@
 /*
- * vt_map.c - what comes of maps, of all dialects, as table-valued functions that the views are
- * over:
+ * vt_map.c - the results of maps of all dialects, as table-valued functions, on which the views are
+ * built:
  *
  *   translation_rows(ruleset, source)
  *   assignment_rows(ruleset, source, target_id)
  *   conversion_rows(ruleset, source)
  *   restore_rows(ruleset, source, target_id, strict)   target_id 0: without a model
- *   translation_counts(ruleset, source), assignment_counts, conversion_counts: how many rows (`rows`) of
- *   which status each checkpoint has of the above, none of which is made
+ *   translation_counts(ruleset, source), assignment_counts, conversion_counts: for each
+ *   checkpoint, the number of rows (`rows`) by status that the above would return
  *
- * The source may also be given by `checkpoint_id = ...` or `source_id = ...`, the others by their
- * names; without a source every checkpoint is one, without the target of an assignment, too.
+ * The source may also be given by `checkpoint_id = ...` or `source_id = ...`, the others by the
+ * names of their columns. Without a source, every checkpoint is one; without a target of an
+ * assignment, likewise.
  *
- * The rules match the names as they are read (map_load.h), the dialect of the set settles what comes
- * of them (catalog/map/dialect.h), and here are the rows. Sources of one layout give the same,
- * but for whose tensors they are, and so do targets: it is worked out once, and each row shown for
- * all of them.
- * A set of a dialect that belongs to another view has no rows; nor has one that is not there.
+ * Names are matched with the rules as they are read (map_load.h), the dialect settles the matches
+ * into rows (catalog/map/dialect.h), and this file returns them. Sources of one layout have the
+ * same rows, except for the tensor ids, and so have targets: the map is settled once, and each row
+ * is returned for all of them. A set whose dialect belongs to another view has no rows; nor has
+ * one that does not exist.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +27,8 @@
 #include "catalog/sql/map_cursor.h"
 #include "catalog/sql/rowid.h"
 
-#define COST_OF_ONE  1e4  /* estimated, all parameters given */
-#define COST_OF_NONE 1e30 /* a factor, of a call that is refused */
+#define COST_OF_ONE  1e4  /* estimated cost with all arguments */
+#define COST_OF_NONE 1e30 /* factor for a missing argument: the call will fail */
 
 static const struct map_function functions[] = {
     {"translation_rows", MAP_TRANSLATION, {true, false, false, false}, false},
@@ -77,7 +78,7 @@ static int map_disconnect(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
-/* Which argument equality on a column gives; -1: none. */
+/* The argument that equality on a column gives; -1: none. */
 static int given_by(int column)
 {
     switch (column) {
@@ -96,9 +97,9 @@ static int given_by(int column)
     }
 }
 
-/* A plan that lacks an argument is the last that SQLite takes, and says so when it runs: planning one
- * side of an OR, SQLite shows the terms of that side alone, and what is missing there may be given
- * beside it. idxStr is the columns used, in hexadecimal. */
+/* idxNum is the set of arguments given, idxStr the columns used, in hexadecimal. A plan that
+ * lacks a required argument is not refused, but so expensive that SQLite takes any other; it
+ * fails when it runs. (vt_query.c says why.) */
 static int map_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     const struct map_function *f = ((struct map_table *)base)->function;
@@ -140,8 +141,8 @@ static int map_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 
 /* --- columns ----------------------------------------------------------------------------- */
 
-/* With the NUL that is after it, unless another is inside, SQLite need not copy it again to
- * put one there. */
+/* The text is NUL-terminated. If it contains no other NUL, passing -1 tells SQLite so, which
+ * then need not copy it again to append one. */
 static void map_vt_give(sqlite3_context *context, struct map_text text)
 {
     if (text.at && strlen(text.at) == text.len)
@@ -160,7 +161,7 @@ static void give_ord(sqlite3_context *context, const struct map_cursor *c,
                      const struct map_row *row)
 {
     const struct map_table *t = (const struct map_table *)c->base.pVtab;
-    if (t->function->view == MAP_RESTORE) /* the place in the result */
+    if (t->function->view == MAP_RESTORE) /* `ord` is the position in the result */
         sqlite3_result_int64(context, (sqlite3_int64)c->row + 1);
     else if (row->old)
         sqlite3_result_int64(context, map_ord(row->old));
