@@ -27,13 +27,13 @@ bool zero_add_param(struct zero *z, const char *name, size_t len, unsigned group
         zero_no_memory(z);
         return false;
     }
+    z->params = list; /* as param_space already counts its room */
     memcpy(p.shape, shape, rank * sizeof(*shape));
     if (!shape_elements(p.shape, rank, &p.elements) || p.elements > INT64_MAX / 16) {
         job_issue(z->job, ISSUE_ERROR, NULL, NO_OFFSET, "shape-overflow",
                   "the shape of parameter \"%.200s\" is impossible: left out", p.name);
         return true;
     }
-    z->params = list;
     z->params[z->param_count++] = p;
     return true;
 }

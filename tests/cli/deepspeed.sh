@@ -40,3 +40,17 @@ try import gpt
 try "SELECT name, format, step, item FROM checkpoint WHERE path LIKE '%/gpt/%'"
 try "SELECT name, shape FROM tensor WHERE name LIKE 'common.%'"
 try "SELECT key, value FROM metadata WHERE key LIKE 'metadata.json%'"
+echo "--- parameters of an impossible shape, the first of all among them: the others are there"
+mkdir global_step3
+python3 - <<'PY'
+import pickle
+def save(name, value):
+    with open(f"global_step3/{name}", "wb") as f:
+        for part in (0x1950a86a20f9469cfc6c, 1001, {"little_endian": True}, value, []):
+            pickle.dump(part, f, 2)
+shapes = {f"p{i}": (2**62, 2**62) if i % 8 == 0 else (2, 3) for i in range(300)}
+save("mp_rank_00_model_states.pt", {"param_shapes": [shapes]})
+save("zero_pp_rank_0_mp_rank_00_optim_states.pt", {"optimizer_state_dict": {"zero_stage": 2, "partition_count": 1}})
+PY
+"$CKPTDB_BIN" import global_step3 2>/dev/null
+try "SELECT code, count(*) FROM issue WHERE path LIKE '%/global_step3%' GROUP BY code"
