@@ -109,7 +109,7 @@ static bool torch_sparse_place_of(struct torch_tree *t, const struct torch_tenso
     dtype_find(x->dtype, &dtype);
     const uint64_t width = dtype.block_bytes;
     if (x->meta || x->run.lost || x->run.inlined || x->conjugate || x->negative ||
-        dtype.block_elems != 1 || (x->run.codec && strchr(x->run.codec, '|')))
+        dtype.block_elems != 1 || !width || (x->run.codec && strchr(x->run.codec, '|')))
         return unsupported(t, err, "whose parts are not plain ranges");
     if (!reach(t, x, in_order, &elements, err))
         return false;
