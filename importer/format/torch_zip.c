@@ -31,17 +31,25 @@ static const struct zip_member *named(const struct torch_zip *z, const char *nam
     return torch_zip_member(z, name, strlen(name));
 }
 
+/* The name of a member below the root; NULL: it is not there. */
+static const char *below_root(const struct torch_zip *z, const struct zip_member *m)
+{
+    return m->name_len > z->root_len && memcmp(m->name, z->root, z->root_len) == 0 &&
+                   m->name[z->root_len] == '/'
+               ? m->name + z->root_len + 1
+               : NULL;
+}
+
 /* torch ignores case when it searches a name, so two names that differ only in case are
  * ambiguous. */
 static enum status torch_zip_add_member(struct torch_zip *z, struct strmap *folded,
                                         uint64_t i, struct error *err)
 {
     const struct zip_member *m = &z->zip.members[i];
+    const char *name = below_root(z, m);
     bool added = true;
-    if (m->name_len <= z->root_len || memcmp(m->name, z->root, z->root_len) != 0 ||
-        m->name[z->root_len] != '/')
+    if (!name)
         return OK;
-    const char *name = m->name + z->root_len + 1;
     size_t len = m->name_len - z->root_len - 1;
     char *lower = arena_copy(z->arena, name, len);
     for (size_t k = 0; lower && k < len; k++)
@@ -122,12 +130,12 @@ static void report_pickles(struct torch_tree *t, const struct torch_zip *z)
 {
     for (uint64_t i = 0; i < z->zip.count; i++) {
         const struct zip_member *m = &z->zip.members[i];
-        const char *data = m->name + z->root_len + 1;
+        const char *name = below_root(z, m);
         if (m->name_len < 4 || memcmp(m->name + m->name_len - 4, ".pkl", 4) != 0)
             continue;
         if (named(z, "data.pkl") == m || (z->script && m == named(z, "constants.pkl")) ||
             (z->script && m == named(z, "bytecode.pkl")) ||
-            (z->script && strncmp(data, "code/", 5) == 0))
+            (z->script && name && strncmp(name, "code/", 5) == 0))
             continue;
         job_issue(t->job, ISSUE_WARNING, t->path, m->header, "second-pickle",
                   "member \"%.200s\" is a pickle too: it was not looked into", m->name);
