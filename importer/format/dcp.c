@@ -57,6 +57,7 @@ struct dcp {
     struct shard *shards;
     size_t shard_count, shard_space;
     struct text key;
+    uint64_t visits;            /* chunks of all tensors so far */
     struct torch_tensor tensor; /* large: not one per call */
 };
 
@@ -352,20 +353,37 @@ static bool dcp_read_chunk(struct dcp *d, pickle_ref name, const char *dtype,
     return ok;
 }
 
-/* Read all chunks of a tensor as pieces; false after setting *err. */
+/* Tensors may share a list of chunks in the pickle, so that a small file has very many. But each chunk
+ * has an entry of storage_data, of many bytes: no honest file has more chunks than bytes. */
+static bool count_chunks(struct dcp *d, pickle_ref chunks, uint64_t *count)
+{
+    const enum pickle_kind kind = pickle_kind(&d->pickle, chunks);
+    const bool list = kind == PICKLE_LIST || kind == PICKLE_TUPLE;
+    *count = list ? pickle_at(&d->pickle, chunks)->count : 0;
+    d->visits += *count;
+    if (d->visits <= d->tree.source->size)
+        return true;
+    error_set(d->job->err, ERR_LIMIT, d->tree.path, NO_OFFSET,
+              "more chunks of tensors than this .metadata has bytes");
+    return false;
+}
+
+/* Read all chunks of a tensor as pieces; false after setting *err or the job's error. */
 static bool dcp_read_tensor(struct dcp *d, pickle_ref name, pickle_ref metadata,
                             struct dcp_pieces *out, struct error *err)
 {
     const struct pickle *p = &d->pickle;
-    uint64_t shape[TENSOR_RANK_MAX];
+    uint64_t shape[TENSOR_RANK_MAX], count;
     pickle_ref chunks = field(p, metadata, "chunks"), chunk;
     out->dtype = dtype_of(p, metadata);
     if (!out->dtype || !torch_numbers(p, field(p, metadata, "size"), shape, &out->rank))
         return torch_fail(&d->tree, err, "bad-metadata",
                           "the metadata gives no known dtype and shape for it");
-    if (!dcp_pieces_set(d->job->arena, shape, pickle_at(p, chunks)->count, out))
+    if (!count_chunks(d, chunks, &count))
+        return false;
+    if (!dcp_pieces_set(d->job->arena, shape, count, out))
         return torch_no_memory(&d->tree, err);
-    for (uint32_t i = 0; (chunk = pickle_item(p, chunks, i)); i++) {
+    for (uint32_t i = 0; i < count && (chunk = pickle_item(p, chunks, i)); i++) {
         struct dcp_box *box = &out->boxes[out->count];
         if (!read_box(d, chunk, out->rank, box, err))
             return false;
