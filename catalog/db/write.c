@@ -72,26 +72,24 @@ static const char *const statement_sql[STATEMENTS] = {
         " AND (path = ?1 OR substr(path, 1, length(?1) + 1) = ?1 || '/'"
         " OR ?1 = '/')",
     [FEED_TENSORS] = INSERT_ALL "layout_tensors SELECT * FROM ckptdb_feed",
-    /* Without an id SQLite appends: it need not look for the place of each row. */
+    /* Without an id SQLite appends: it need not look for the place of each row. Columns that are listed by name
+     * would be copied once more. */
     [MORE_TENSORS] = INSERT_ALL
-    "layout_tensors(name, dtype, shape, elements, nbytes, module, "
-    "storage,"
-    " file, start, stored, codec, strides, extents)"
-    " SELECT c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13 FROM ckptdb_feed",
+    "layout_tensors SELECT NULL, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13"
+    " FROM ckptdb_feed",
     [MORE_PLAIN_TENSORS] =
-        INSERT_ALL "layout_tensors(name, dtype, shape, elements, nbytes, module,"
-                   " storage, file, start, stored)"
-                   " SELECT c1, c2, c3, c4, c5, c6, 1, 0, c9, c10 FROM ckptdb_feed",
+        INSERT_ALL "layout_tensors"
+                   " SELECT NULL, c1, c2, c3, c4, c5, c6, 1, 0, c9, c10, NULL, NULL, NULL"
+                   " FROM ckptdb_feed",
     [FEED_NODES] = INSERT_ALL "layout_nodes SELECT c0, c1, c2, c3 FROM ckptdb_feed",
     [FEED_MODULES] =
         INSERT_ALL "layout_modules SELECT c0, c1, c2, c3, c4, c5, c6 FROM ckptdb_feed",
     [MORE_MODULES] =
-        INSERT_ALL "layout_modules(tensor, length, depth, tensors, parameters, nbytes)"
-                   " SELECT c1, c2, c3, c4, c5, c6 FROM ckptdb_feed",
+        INSERT_ALL "layout_modules SELECT NULL, c1, c2, c3, c4, c5, c6 FROM ckptdb_feed",
     [FEED_FOLDS] =
         INSERT_ALL "layout_folds SELECT c0, c1, c2, c3, c4, c5 FROM ckptdb_feed",
-    [MORE_FOLDS] = INSERT_ALL "layout_folds(module, depth, tensors, parameters, nbytes)"
-                              " SELECT c1, c2, c3, c4, c5 FROM ckptdb_feed",
+    [MORE_FOLDS] =
+        INSERT_ALL "layout_folds SELECT NULL, c1, c2, c3, c4, c5 FROM ckptdb_feed",
     [FEED_DTYPES] = INSERT_ALL "layout_dtypes SELECT c0, c1, c2, c3, c4 FROM ckptdb_feed",
     [FEED_FACTS] = INSERT_ALL "meta_facts SELECT c0, c1, c2 FROM ckptdb_feed",
     [FEED_PLACEMENTS] =
