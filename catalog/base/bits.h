@@ -80,6 +80,27 @@ static inline void store_u64be(void *at, uint64_t v)
     store_u64le(at, __builtin_bswap64(v));
 }
 
+/* Whether the eight bytes here are ASCII. */
+static inline bool is_ascii8(const void *at)
+{
+    return !(load_u64le(at) & UINT64_C(0x8080808080808080));
+}
+
+/* How many leading bytes two texts of at least `n` have in common. */
+static inline size_t bytes_in_common(const void *a, const void *b, size_t n)
+{
+    const uint8_t *x = a, *y = b;
+    size_t i = 0;
+    for (; n - i >= 8; i += 8) {
+        const uint64_t other = load_u64le(x + i) ^ load_u64le(y + i);
+        if (other)
+            return i + (size_t)__builtin_ctzll(other) / 8;
+    }
+    while (i < n && x[i] == y[i])
+        i++;
+    return i;
+}
+
 #define VARINT_MAX 10 /* bytes of the longest 64-bit varint */
 
 /* Write v at `at` (room for VARINT_MAX bytes); returns the length. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/bits.h"
 #include "catalog/base/list.h"
 #include "catalog/base/text.h"
 
@@ -159,11 +160,9 @@ static uint32_t new_child(struct module_tree *t, uint32_t parent, uint32_t *foun
 /* How many leading modules this name shares with the previous one: 2 for a.b.w after a.b.c.w. */
 static unsigned shared_modules(const struct module_tree *t, const char *name, size_t len)
 {
-    size_t same = 0;
     unsigned depth = 0;
     len = len < t->last.len ? len : t->last.len;
-    while (same < len && t->last.at[same] == name[same])
-        same++;
+    const size_t same = len ? bytes_in_common(t->last.at, name, len) : 0;
     while (depth < t->last_depth && t->last_end[depth] < same)
         depth++;
     return depth;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/bits.h"
+
 #define DEFAULT_LIMIT ((size_t)1 << 30)
 
 static bool reserve(struct text *t, size_t more)
@@ -94,6 +96,10 @@ bool utf8_valid(const char *bytes, size_t len)
 {
     const unsigned char *at = (const unsigned char *)bytes;
     for (size_t i = 0; i < len;) {
+        if (len - i >= 8 && is_ascii8(at + i)) {
+            i += 8;
+            continue;
+        }
         int step = utf8_length(at + i, len - i);
         if (!step)
             return false;

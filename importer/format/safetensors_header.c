@@ -474,6 +474,7 @@ static void expect_tensors(struct parser *p, struct bytes text)
     size_t space = braces < most ? braces : most;
     p->header->tensors = arena_room(p->lists, space * sizeof(*p->header->tensors));
     p->tensor_space = p->header->tensors ? space : 0;
+    strmap_reserve(&p->names, space); /* without memory it grows, or says so */
 }
 
 enum status safetensors_parse(struct bytes text, const char *source, struct arena *arena,

@@ -21,12 +21,15 @@ struct pending_extents {
     const uint32_t *sums; /* NULL: none */
 };
 
+#define KINDS_NEAR 16
+
 struct job_private {
     const struct job_request *request;
     struct batch_layout *layout; /* being filled; NULL after a shared one was taken */
     struct strmap names;
     struct strmap kinds;                 /* dtype and shape -> index in */
     const struct batch_kind **kind_list; /* this list */
+    const struct batch_kind *kind_near[KINDS_NEAR];
     uint64_t kind_count;
     size_t kind_space;
     struct dtype last_dtype;

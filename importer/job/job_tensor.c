@@ -372,8 +372,24 @@ static const struct batch_kind *new_kind(struct job *job, const struct tensor_cl
     return failed || !k->shape_text ? NULL : k;
 }
 
-/* The kind for this dtype and shape, shared by all tensors that have both. NULL: no memory. */
-static const struct batch_kind *keep_kind(struct job *job, const struct tensor_claim *t,
+static bool is_kind_of(const struct batch_kind *k, const struct tensor_claim *t)
+{
+    return k && k->dtype == t->dtype && !k->dtype_unknown && !t->dtype_unknown &&
+           !k->shape_unknown && !t->shape_unknown && k->rank == t->rank &&
+           (!t->rank || memcmp(k->shape, t->shape, t->rank * sizeof(*t->shape)) == 0);
+}
+
+/* Where a kind like this was kept last: few tensors have one that is not among the last few. */
+static const struct batch_kind **near_kind(struct job_private *p,
+                                           const struct tensor_claim *t)
+{
+    uint64_t sum = t->rank;
+    for (unsigned d = 0; d < t->rank && !t->shape_unknown; d++)
+        sum = sum * 31 + t->shape[d];
+    return &p->kind_near[(sum ^ sum >> 7) % KINDS_NEAR];
+}
+
+static const struct batch_kind *find_kind(struct job *job, const struct tensor_claim *t,
                                           const struct measured *m)
 {
     struct job_private *p = job_inside(job);
@@ -397,6 +413,16 @@ static const struct batch_kind *keep_kind(struct job *job, const struct tensor_c
         p->kind_list[p->kind_count++] = kind;
     }
     return p->kind_list[*place];
+}
+
+/* The kind for this dtype and shape, shared by all tensors that have both. NULL: no memory. */
+static const struct batch_kind *keep_kind(struct job *job, const struct tensor_claim *t,
+                                          const struct measured *m)
+{
+    const struct batch_kind **near = near_kind(job_inside(job), t);
+    if (!is_kind_of(*near, t))
+        *near = find_kind(job, t, m);
+    return *near;
 }
 
 /* The claim's codec, strides and grid (packed); NULL without *failed if it has none.

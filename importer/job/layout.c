@@ -142,8 +142,12 @@ static struct batch_module *summing_end(struct summing *s, struct arena *arena,
 static uint32_t characters(const char *text, size_t len)
 {
     uint32_t count = 0;
-    for (size_t i = 0; i < len; i++)
-        count += ((unsigned char)text[i] & 0xC0) != 0x80;
+    for (size_t i = 0; i < len;) {
+        for (; len - i >= 8 && is_ascii8(text + i); i += 8)
+            count += 8;
+        if (i < len)
+            count += ((unsigned char)text[i++] & 0xC0) != 0x80;
+    }
     return count;
 }
 
@@ -186,10 +190,7 @@ struct module_path {
 
 static size_t common_prefix(const struct module_path *p, const struct batch_tensor *t)
 {
-    size_t n = p->len < t->name_len ? p->len : t->name_len, i = 0;
-    while (i < n && p->name[i] == t->name[i])
-        i++;
-    return i;
+    return bytes_in_common(p->name, t->name, p->len < t->name_len ? p->len : t->name_len);
 }
 
 static bool add_modules(struct summing *s, struct module_path *p,
@@ -200,14 +201,18 @@ static bool add_modules(struct summing *s, struct module_path *p,
            (p->end[p->depth - 1] >= common || t->name[p->end[p->depth - 1]] != separator))
         p->depth--;
     size_t from = p->depth ? p->end[p->depth - 1] + 1 : 0;
-    for (size_t i = from; i < t->name_len && i <= MODULE_BYTES_MAX; i++) {
-        if (t->name[i] != separator || p->depth == MODULE_DEPTH_MAX)
-            continue;
-        struct batch_module *m = sum_for(s, t->name, i, p->depth + 1, tensor);
+    const size_t most =
+        t->name_len <= MODULE_BYTES_MAX ? t->name_len : MODULE_BYTES_MAX + 1;
+    const char *end;
+    while (p->depth < MODULE_DEPTH_MAX &&
+           (end = memchr(t->name + from, separator, most - from))) {
+        const size_t len = (size_t)(end - t->name);
+        struct batch_module *m = sum_for(s, t->name, len, p->depth + 1, tensor);
         if (!m)
             return false;
         p->at[p->depth] = (uint64_t)(m - s->list);
-        p->end[p->depth++] = i;
+        p->end[p->depth++] = len;
+        from = len + 1;
     }
     for (unsigned d = 0; d < p->depth; d++)
         add_to(&s->list[p->at[d]], t);

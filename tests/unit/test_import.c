@@ -381,6 +381,41 @@ static void test_new_catalog_over_commits(void **state)
     db_close(db);
 }
 
+/* Modules are as long, in characters, as what they count says; kinds are told apart: names of any length
+ * before, in and after characters of several bytes, of three shapes and two dtypes. */
+static void test_modules_and_kinds(void **state)
+{
+    const struct place *p = *state;
+    struct text header = {0};
+    unsigned end = 0;
+    text_addc(&header, '{');
+    for (unsigned i = 0; i < 60; i++) {
+        const unsigned shape = i % 3, size = (i % 2 ? 4 : 2) * (shape + 1);
+        text_addf(&header, "%s\"%.*s%s%.*s.m%u.n%u\":{\"dtype\":\"%s\",", i ? "," : "",
+                  i / 3, "abcdefghijklmnopqrstu", i % 2 ? "é" : "日", i % 7, "1234567",
+                  i % 4, i, i % 2 ? "F32" : "F16");
+        text_addf(&header, "\"shape\":[1,%u],\"data_offsets\":[%u,%u]}", shape + 1, end,
+                  end + size);
+        end += size;
+    }
+    text_addc(&header, '}');
+    put_safetensors(p, "m.safetensors", text_str(&header), end);
+    text_release(&header);
+    expect_report(import(p, "", plain), "1 new 0 changed 0 same 0 failed 0 gone");
+    expect(p,
+           "SELECT count(*), sum(m.tensors <> (SELECT count(*) FROM tensor t"
+           " WHERE substr(t.name, 1, length(m.module) + 1) = m.module || '.'))"
+           " FROM by_module m",
+           "120|0");
+    expect(p, "SELECT sum(tensors), sum(nbytes) FROM by_folded_module WHERE depth = 1",
+           "60|360");
+    expect(p,
+           "SELECT dtype, shape, count(*), count(DISTINCT nbytes) FROM tensor"
+           " GROUP BY dtype, shape",
+           "float16|[1,1]|10|1 float16|[1,2]|10|1 float16|[1,3]|10|1"
+           " float32|[1,1]|10|1 float32|[1,2]|10|1 float32|[1,3]|10|1");
+}
+
 #define CASE(x) cmocka_unit_test_setup_teardown(x, place_setup, place_teardown)
 
 int main(void)
@@ -389,6 +424,7 @@ int main(void)
         CASE(test_new_catalog_over_commits),
         CASE(test_layouts_are_shared),
         CASE(test_again),
+        CASE(test_modules_and_kinds),
         CASE(test_vanished_and_back),
         CASE(test_bad_files),
         CASE(test_links),
