@@ -69,10 +69,16 @@ static bool is_msgpack_shard(const char *rest)
     return is_shard(rest, ".msgpack");
 }
 
+static bool is_h5_shard(const char *rest)
+{
+    return is_shard(rest, ".h5");
+}
+
 static bool (*shard_test(const char *suffix))(const char *rest)
 {
     return strcmp(suffix, ".bin") == 0       ? is_bin_shard
            : strcmp(suffix, ".msgpack") == 0 ? is_msgpack_shard
+           : strcmp(suffix, ".h5") == 0      ? is_h5_shard
                                              : is_safetensors_shard;
 }
 
