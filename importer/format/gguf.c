@@ -181,7 +181,8 @@ static enum status gguf_read_pairs(struct part *p, struct set *set)
             job_no_memory(job);
         } else if (!added) {
             error_set(job->err, ERR_CORRUPT, p->path, pair.offset,
-                      "the key \"%.*s\" occurs twice", (int)(pair.key.len & 0xFF),
+                      "the key \"%.*s\" occurs twice",
+                      (int)(pair.key.len < 200 ? pair.key.len : 200),
                       (const char *)pair.key.at);
             error_code(job->err, "duplicate-key");
         } else if (keep_shape(p, &pair) == OK) {
@@ -308,7 +309,7 @@ static enum status check_end(struct part *p, const struct source *s)
 static enum status check_places(struct part *p)
 {
     struct entry **order = malloc((size_t)(p->count + 1) * sizeof(struct entry *));
-    uint64_t end = 0, gaps = 0, crooked = 0;
+    uint64_t end = 0, own_end, gaps = 0, crooked = 0;
     const struct entry *last = NULL;
     if (!order)
         return job_no_memory(p->job);
@@ -325,8 +326,9 @@ static enum status check_places(struct part *p)
             continue;
         }
         gaps += e->t.offset - end >= p->g.alignment && e->t.offset > end;
-        end =
-            e->t.offset + e->nbytes < e->t.offset ? UINT64_MAX : e->t.offset + e->nbytes;
+        if (!add_u64(e->t.offset, e->nbytes, &own_end))
+            own_end = UINT64_MAX;
+        end = own_end > end ? own_end : end; /* an empty tensor may be inside another */
         last = e->nbytes ? e : last;
     }
     free(order);

@@ -21,3 +21,13 @@ echo '-- exports: dequantised, or refused'
 "$CKPTDB_BIN" export quantised.gguf x.safetensors --names '^q8'
 "$CKPTDB_BIN" export quantised.gguf x.safetensors --names '^q8' --dtype float16 && "$CKPTDB_BIN" import x.safetensors
 "$CKPTDB_BIN" get x.safetensors q8_3d --slice '1, 1:3, 3:9'
+echo '-- tensors that overlap, with an empty one inside the first'
+python3 - <<'PY'
+import struct
+def text(t): return struct.pack("<Q", len(t)) + t.encode()
+rows = [("a", 64, 0), ("none", 0, 32), ("b", 16, 64)]
+head = b"GGUF" + struct.pack("<IQQ", 3, len(rows), 0)
+head += b"".join(text(n) + struct.pack("<IQIQ", 1, count, 0, at) for n, count, at in rows)
+open("overlap.gguf", "wb").write(head + bytes(-len(head) % 32) + bytes(512))
+PY
+"$CKPTDB_BIN" import overlap.gguf
