@@ -118,9 +118,10 @@ bool onnx_text(struct onnx *o, const struct message_field *f, struct bytes *text
     *text = (struct bytes){(const uint8_t *)"", 0};
     if (f->wire != WIRE_BYTES || !f->len)
         return f->wire == WIRE_BYTES;
-    if (f->len > LIMIT_NAME_BYTES) {
+    if (f->len > LIMIT_FACTS_BYTES) { /* job_tensor() has a closer limit for names */
         error_set(job->err, ERR_LIMIT, job->path, f->at,
-                  "a text of %" PRIu64 " bytes where a name is expected", f->len);
+                  "a text of %" PRIu64 " bytes, most is %" PRIu64, f->len,
+                  LIMIT_FACTS_BYTES);
         return false;
     }
     uint8_t *at = (uint8_t *)arena_alloc(job->arena, (size_t)f->len + 1);

@@ -35,3 +35,14 @@ mv links/hub/snapshots/1/m.onnx links/hub/blobs/c0de && ln -s ../../blobs/c0de l
 "$CKPTDB_BIN" -d links.db import links
 "$CKPTDB_BIN" -d links.db "SELECT replace(path, '$PWD/', ''), severity, code, message FROM issue"
 "$CKPTDB_BIN" -d links.db "SELECT count(*) FROM tensor WHERE storage = 'range'"
+echo '-- texts of more bytes than a name may have'
+python3 - <<'PY'
+def varint(n): return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + varint(n >> 7)
+def field(number, data): return varint(number << 3 | 2) + varint(len(data)) + data
+tensor = b"\x08\x02\x10\x02" + field(8, b"w") + field(9, b"ab")
+value = field(1, b"labels") + field(2, b"x" * 2000000)
+open("long.onnx", "wb").write(b"\x08\x09" + field(6, b"d" * 1048577) + field(14, value) + field(7, field(5, tensor)))
+PY
+"$CKPTDB_BIN" -d long.db import long.onnx
+"$CKPTDB_BIN" -d long.db "SELECT key, length(value) FROM metadata WHERE key IN ('doc_string', 'labels')"
+"$CKPTDB_BIN" -d long.db "SELECT name, dtype, shape FROM tensor"
