@@ -60,6 +60,13 @@ struct division {
     struct error *err;
 };
 
+static void parts_refuse(struct division *d, const char *why)
+{
+    const struct operation *o = &d->halves.middle;
+    error_set(d->err, ERR_ARGUMENT, NULL, NO_OFFSET, "%.*s: %s",
+              o->len > 200 ? 200 : (int)o->len, o->at, why);
+}
+
 static void parts_add_part(struct division *d, const char *label, const char *operation)
 {
     const struct halves *h = &d->halves;
@@ -103,11 +110,16 @@ static const char *label_of(struct division *d, const char *at, size_t len)
 static void unstack(struct division *d, const struct view *v)
 {
     const struct operation *o = &d->halves.middle;
-    uint64_t first = o->arguments > 1 ? (uint64_t)o->argument[1].integer : 0;
+    const struct argument *number = o->arguments > 1 ? &o->argument[1] : NULL;
+    uint64_t first = number ? (uint64_t)number->integer : 0;
     char take[64];
     unsigned axis = 0;
     if (view_axis(v->rank, o, 0, &axis, d->err) != OK)
         return;
+    if (number && (!number->whole || number->integer < 0)) {
+        parts_refuse(d, "the number of the first part is a whole number, 0 or more");
+        return;
+    }
     if (v->shape[axis] > PARTS_MAX)
         error_set(d->err, ERR_ARGUMENT, NULL, NO_OFFSET,
                   "%.*s: %llu tensors are more than one can become (%d)",
@@ -138,12 +150,15 @@ static void parts_split(struct division *d, const struct view *v)
     for (size_t i = 0; i < count && d->err->status == OK; at += size[i++]) {
         snprintf(piece, sizeof(piece), "[\"slice\",%u,%llu,%llu]", axis,
                  (unsigned long long)at, (unsigned long long)(at + size[i]));
-        labelled = labelled && elements_next(&labels, &label, &len) > 0;
-        if (labelled)
+        if (!labelled)
+            add_counted(d, i, piece);
+        else if (elements_next(&labels, &label, &len) > 0)
             parts_add_part(d, label_of(d, label, len), piece);
         else
-            add_counted(d, i, piece);
+            parts_refuse(d, "a list of labels is wanted, one for each piece");
     }
+    if (labelled && d->err->status == OK && elements_next(&labels, &label, &len) != 0)
+        parts_refuse(d, "there are more labels than pieces");
 }
 
 static void copies(struct division *d)
@@ -154,6 +169,8 @@ static void copies(struct division *d)
     argument_elements(&labels, &d->halves.middle.argument[0]);
     while (d->err->status == OK && elements_next(&labels, &label, &len) > 0)
         parts_add_part(d, label_of(d, label, len), "");
+    if (!d->count)
+        parts_refuse(d, "a list of labels is wanted");
 }
 
 enum status parts_of(const char *operations, const char *shape, struct arena *arena,

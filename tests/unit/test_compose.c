@@ -1,6 +1,7 @@
 #include <zlib.h>
 
 #include "catalog/compose/compose.h"
+#include "catalog/compose/parts.h"
 #include "catalog/read/read.h"
 #include "tests/unit/unit.h"
 
@@ -597,6 +598,48 @@ static void refused(void **state)
     stock_release(&s);
 }
 
+/* Labels and numbers of the parts; "": the operations are refused. */
+static void divided(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *operations, *labels;
+    } cases[] = {
+        {"[[\"unstack\",0]]", "0 1 "},
+        {"[[\"unstack\",0,1]]", "1 2 "},
+        {"[[\"unstack\",0,\"7\"]]", "7 8 "},
+        {"[[\"unstack\",0,1.5]]", ""},
+        {"[[\"unstack\",0,\"1x\"]]", ""},
+        {"[[\"unstack\",0,-1]]", ""},
+        {"[[\"unstack\",0,[1]]]", ""},
+        {"[[\"split\",1,3]]", "0 1 2 "},
+        {"[[\"split\",1,3,[\"q\",\"k\",\"v\"]]]", "q k v "},
+        {"[[\"split\",1,[2,1],[5,\"k\"]]]", "5 k "},
+        {"[[\"split\",1,3,[\"q\",\"k\"]]]", ""},
+        {"[[\"split\",1,3,[]]]", ""},
+        {"[[\"split\",1,3,\"qkv\"]]", ""},
+        {"[[\"split\",1,3,[\"q\",\"k\",\"v\",\"w\"]]]", ""},
+        {"[[\"copies\",[\"a\",\"b\"]]]", "a b "},
+        {"[[\"copies\",[]]]", ""},
+        {"[[\"copies\",\"a\"]]", ""},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct arena arena = {0};
+        struct operation_part *part = NULL;
+        struct error err = {.offset = NO_OFFSET};
+        char labels[64] = "";
+        size_t count = 0;
+        print_message("%s\n", cases[i].operations);
+        parts_of(cases[i].operations, "[2,3]", &arena, &part, &count, &err);
+        for (size_t k = 0; k < count; k++)
+            snprintf(labels + strlen(labels), sizeof(labels) - strlen(labels), "%s ",
+                     part[k].label);
+        assert_string_equal(cases[i].labels, labels);
+        assert_int_equal(*cases[i].labels ? OK : ERR_ARGUMENT, err.status);
+        arena_release(&arena);
+    }
+}
+
 /* Any text at all: cut off, and with bytes changed. */
 static void any_text(void **state)
 {
@@ -634,7 +677,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_tensor), cmocka_unit_test(several),
         cmocka_unit_test(values),     cmocka_unit_test(refused),
-        cmocka_unit_test(any_text),
+        cmocka_unit_test(divided),    cmocka_unit_test(any_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
