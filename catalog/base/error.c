@@ -6,14 +6,35 @@
 
 #include "catalog/base/text.h"
 
-static void clean_copy(char *dst, size_t size, const char *src)
+#define CUT "..."
+
+/* The last `most` bytes of a text, or fewer: a character is not cut. */
+static const char *end_of(const char *text, size_t most)
+{
+    const char *at = text + strlen(text) - most;
+    while (((unsigned char)*at & 0xC0) == 0x80)
+        at++;
+    return at;
+}
+
+/* Copy `src`, with control characters escaped, into the `size` bytes of `dst`. If it does not fit,
+ * "..." stands for the rest; of a path (`is_path`) the end is kept, which says more. */
+static void clean_copy(char *dst, size_t size, const char *src, bool is_path)
 {
     /* Writes into `dst` itself and never reallocates, since the limit is below `space`: reporting
      * an error must not need memory. */
     struct text safe = {.at = dst, .space = size, .limit = size - 1};
     *dst = '\0';
-    if (!text_escape(&safe, src, strlen(src)))
-        snprintf(dst, size, "%s", "(a text too long to show)");
+    if (is_path && strlen(src) >= size) {
+        text_adds(&safe, CUT);
+        src = end_of(src, size - sizeof(CUT));
+    }
+    if (text_escape(&safe, src, strlen(src)))
+        return;
+    size_t len = safe.len < size - sizeof(CUT) ? safe.len : size - sizeof(CUT);
+    while (len && ((unsigned char)dst[len] & 0xC0) == 0x80)
+        len--;
+    memcpy(dst + len, CUT, sizeof(CUT));
 }
 
 static _Thread_local unsigned long troubles;
@@ -37,8 +58,8 @@ enum status error_set(struct error *err, enum status status, const char *source,
     va_end(args);
     err->status = status;
     err->offset = offset;
-    clean_copy(err->message, sizeof(err->message), raw);
-    clean_copy(err->source, sizeof(err->source), source ? source : "");
+    clean_copy(err->message, sizeof(err->message), raw, false);
+    clean_copy(err->source, sizeof(err->source), source ? source : "", true);
     if (status == ERR_IO || status == ERR_MEMORY) {
         troubles++;
         last_trouble = *err;
@@ -88,7 +109,7 @@ void error_prefix(struct error *err, const char *what)
 {
     char joined[sizeof(err->message) * 2];
     snprintf(joined, sizeof(joined), "%.300s: %s", what, err->message);
-    clean_copy(err->message, sizeof(err->message), joined);
+    clean_copy(err->message, sizeof(err->message), joined, false);
 }
 
 void error_clear(struct error *err)

@@ -34,11 +34,13 @@ enum status {
 
 struct error {
     enum status status;
-    const char *code;  /* a constant word for issue.code that says more than the
+    const char *code; /* a constant word for issue.code that says more than the
                            status ("truncated"); NULL: status_name() */
-    uint64_t offset;   /* byte in `source` where it was noticed; NO_OFFSET if none */
+    uint64_t offset;  /* byte in `source` where it was noticed; NO_OFFSET if none */
+    /* Control characters are escaped. What is too long is cut: "..." stands for the beginning of
+     * a path, and for the end of a message. */
     char source[512];  /* path or name of the file the offset is in; may be "" */
-    char message[512]; /* one line, control characters escaped, no final newline */
+    char message[512]; /* one line, no final newline */
 };
 
 /* Record an error and return `status`. `source` may be NULL. */
