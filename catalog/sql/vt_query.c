@@ -319,7 +319,9 @@ static int cursor_prepare(struct query_cursor *c, unsigned long long used)
         else
             text_adds(&sql, "NULL");
     }
-    text_addf(&sql, " FROM (%s)", q->sql);
+    text_adds(&sql, " FROM (");
+    text_adds(&sql, q->sql);
+    text_adds(&sql, ")");
     int rc = text_str(&sql) ? sqlite3_prepare_v2(q->db, sql.at, -1, &c->stmt, NULL)
                             : SQLITE_NOMEM;
     text_release(&sql);

@@ -6,9 +6,9 @@
 --
 -- Contents differ if both hashes are known and differ. A tensor that only one side has, with the
 -- contents of one that only the other side has, is `renamed`. Hashes are compared by their ids in
--- content_hashes; their texts are looked up only for the result. With `different`, only the few
--- tensors that unlike() finds are examined. `own` is the tensor of a's layout that a row belongs
--- to, `hashed` the tensor whose hash it has. (For speed: unary + removes affinities, and LIMIT -1
+-- content_hashes; their texts are looked up only for the result. With `different` and no rule set,
+-- the rows are those of differing(). `own` is the tensor of a's layout that a row belongs to,
+-- `hashed` the tensor whose hash it has. (For speed: unary + removes affinities, and LIMIT -1
 -- keeps SQLite from joining the arms of a UNION ALL one by one.)
 -- columns: status, name_a, name_b, dtype_a, dtype_b, shape_a, shape_b, nbytes_a, nbytes_b, tensor_a, tensor_b, hash_a, hash_b
 -- parameters: :a, :b, $ruleset, $different
@@ -17,13 +17,9 @@ WITH
   side(a, b) AS MATERIALIZED ( -- their layouts
     SELECT (SELECT layout FROM checkpoints WHERE id = :a), (SELECT layout FROM checkpoints WHERE id = :b)
   ),
-  place AS MATERIALIZED (SELECT ord_a, ord_b FROM unlike(:a, :b) WHERE $different = 1 AND $ruleset IS NULL),
   side_a(b, own, key, hashed, recipe, dtype, shape, nbytes) AS NOT MATERIALIZED (
     SELECT b, +id, +name, ID_FIRST(:a) + ID_ORD(id), NULL, +dtype, +shape, +nbytes
     FROM side CROSS JOIN layout_tensors ON id BETWEEN ID_FIRST(a) AND ID_LAST(a) WHERE $ruleset IS NULL AND $different IS NOT 1
-    UNION ALL
-    SELECT b, +id, +name, ID_FIRST(:a) + ord_a, NULL, +dtype, +shape, +nbytes
-    FROM side CROSS JOIN place CROSS JOIN layout_tensors ON id = ID_FIRST(a) + ord_a
     UNION ALL
     SELECT b, ID_FIRST(a) + ID_ORD(tensor_id), new_name,
            iif(renamed_only, tensor_id, NULL), recipe, dtype, shape, nbytes
@@ -32,8 +28,6 @@ WITH
   ),
   side_b(id) AS NOT MATERIALIZED (
     SELECT +id FROM side CROSS JOIN layout_tensors ON id BETWEEN ID_FIRST(b) AND ID_LAST(b) WHERE $different IS NOT 1 OR $ruleset IS NOT NULL
-    UNION ALL
-    SELECT +id FROM side CROSS JOIN place CROSS JOIN layout_tensors ON id = ID_FIRST(b) + ord_b
     LIMIT -1
   ),
   named AS MATERIALIZED (
@@ -62,6 +56,9 @@ WITH
     UNION ALL
     SELECT iif(own IS NULL, 'only_b', iif(id IS NULL, 'only_a', 'renamed')), own, hashed, recipe, dtype, shape, nbytes, id
     FROM alone_a FULL JOIN alone_b USING (hash, nth)
+    UNION ALL
+    SELECT status, ID_FIRST(s.a) + ID_ORD(tensor_a), tensor_a, NULL, dtype_a, shape_a, nbytes_a, ID_FIRST(s.b) + ID_ORD(tensor_b)
+    FROM side s CROSS JOIN differing(:a, :b) WHERE $different = 1 AND $ruleset IS NULL
   )
 SELECT status, x.name AS name_a, y.name AS name_b, p.dtype AS dtype_a, y.dtype AS dtype_b, p.shape AS shape_a,
        y.shape AS shape_b, p.nbytes AS nbytes_a, y.nbytes AS nbytes_b,

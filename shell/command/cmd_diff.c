@@ -48,8 +48,7 @@ static const char compare_sql[] =
 
 /* Only the rows that differ, for when equal tensors are neither read nor listed. Their
  * number follows from B's number of tensors. */
-static const char differing_sql[] =
-    KEEP KEPT " NULL AS distance FROM diff(?1, ?2) WHERE different = 1";
+static const char differing_sql[] = KEEP KEPT " NULL AS distance FROM differing(?1, ?2)";
 
 static const char bytes_sql[] =
     "SELECT sum(nbytes_a + nbytes_b) FROM temp.difference WHERE wanted";

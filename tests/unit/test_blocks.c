@@ -316,20 +316,22 @@ static void fill_side(sqlite3 *db, int id, const struct side *s, bool blocks)
     sqlite3_finalize(put);
 }
 
-/* The whole list of diff() looks at every tensor by name; where they differ, at those of unlike(). */
+/* The whole list of diff() looks at every tensor by name; the others at those that unlike() finds. */
 static void check_diff(sqlite3 *db, unsigned trial, const char *pair)
 {
-    char sql[1024];
+    char sql[2048];
     snprintf(
         sql, sizeof(sql),
-        "WITH whole AS MATERIALIZED (SELECT status, name_a, name_b, tensor_a, tensor_b FROM diff(%s)"
-        "  WHERE status NOT IN ('same', 'unread')),"
-        " few AS MATERIALIZED (SELECT status, name_a, name_b, tensor_a, tensor_b FROM diff(%s)"
-        "  WHERE different = 1)"
+        "WITH whole AS MATERIALIZED (SELECT * FROM diff(%s) WHERE status NOT IN ('same', 'unread')),"
+        " few AS MATERIALIZED (SELECT * FROM diff(%s) WHERE different = 1),"
+        " fewer AS MATERIALIZED (SELECT * FROM differing(%s))"
         "SELECT (SELECT count(*) FROM (SELECT * FROM whole EXCEPT SELECT * FROM few))"
         " + (SELECT count(*) FROM (SELECT * FROM few EXCEPT SELECT * FROM whole))"
-        " + abs((SELECT count(*) FROM whole) - (SELECT count(*) FROM few))",
-        pair, pair);
+        " + abs((SELECT count(*) FROM whole) - (SELECT count(*) FROM few))"
+        " + abs((SELECT count(*) FROM whole) - (SELECT count(*) FROM fewer))"
+        " + (SELECT count(*) FROM (SELECT * FROM fewer EXCEPT SELECT status, name_a, name_b, dtype_a,"
+        "    dtype_b, shape_a, shape_b, nbytes_a, nbytes_b, tensor_a, tensor_b FROM whole))",
+        pair, pair, pair);
     if (asked(db, sql) != 0)
         fail_msg("trial %u, diff(%s)", trial, pair);
 }
