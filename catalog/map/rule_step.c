@@ -242,7 +242,7 @@ static bool run_index(struct rules *s, struct rule *r, size_t at)
         index_value((struct run){step->value.at + minus, step->value.len - minus});
     if (n == UINT64_MAX)
         return rules_fail(s, "IndexError: cannot fit 'int' into an index-sized integer");
-    size_t held = list->text ? count : 0;
+    size_t held = list && list->text ? count : 0;
     if (minus ? n > held : n >= held)
         return rules_fail(s, "IndexError: list index out of range");
     const struct value *v = &list[minus ? held - n : n];

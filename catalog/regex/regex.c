@@ -213,13 +213,19 @@ int regex_exec_known(struct regex *re, const char *text, size_t len, struct erro
 
 uint64_t regex_letters(const char *text, size_t len)
 {
-#define BIT(c)  ((c) < 64 ? 0 : (c) < 128 ? (uint64_t)1 << ((c)&63) : REGEX_BEYOND)
+#define LETTER(c)                                                                        \
+    ((c) == '/' ? '@' : (c) == '.' ? '`' : (c)) /* what parts of names are parted by */
+#define BIT(c)                                                                           \
+    (LETTER(c) < 64    ? 0                                                               \
+     : LETTER(c) < 128 ? (uint64_t)1 << (LETTER(c) & 63)                                 \
+                       : REGEX_BEYOND)
 #define BITS(c) BIT(c), BIT((c) + 1), BIT((c) + 2), BIT((c) + 3)
 #define ROW(c)  BITS(c), BITS((c) + 4), BITS((c) + 8), BITS((c) + 12)
     static const uint64_t bit[256] = {
         ROW(0),   ROW(16),  ROW(32),  ROW(48),  ROW(64),  ROW(80),  ROW(96),  ROW(112),
         ROW(128), ROW(144), ROW(160), ROW(176), ROW(192), ROW(208), ROW(224), ROW(240),
     };
+#undef LETTER
 #undef BIT
 #undef BITS
 #undef ROW

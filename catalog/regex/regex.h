@@ -44,8 +44,8 @@ int regex_exec(struct regex *, const char *text, size_t len, size_t start,
 /* The same from the start of a text that is known to be UTF-8, for instance one that regex_exec()
  * has accepted before. */
 int regex_exec_known(struct regex *, const char *text, size_t len, struct error *err);
-/* The letters that a text contains: one bit for each byte from '@' to U+007F; the last bit is also
- * set by bytes beyond ASCII. Lets a list of patterns skip those that cannot match. */
+/* The letters that a text contains: one bit for each byte from '@' to U+007F; the first bit is also
+ * set by '/', that of '`' by '.', and the last one by bytes beyond ASCII. Lets a list of patterns skip those that cannot match. */
 #define REGEX_BEYOND ((uint64_t)1 << 63)
 uint64_t regex_letters(const char *text, size_t len);
 /* Conditions that every text must meet to match a regex, for lists of them; all zero: no

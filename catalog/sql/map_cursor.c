@@ -268,7 +268,7 @@ static int next_task(struct map_cursor *c)
     if (rc != SQLITE_OK || !c->by_leaf)
         return rc;
     c->reading =
-        (struct map_reading){c->dialect, rules_of(c), map_cursor_wanted(c), NULL};
+        (struct map_reading){c->dialect, rules_of(c), map_cursor_wanted(c), 0, NULL};
     return map_read_begin(&t->statements, c->source.list[c->source.first].id,
                           &c->reading);
 }
@@ -287,7 +287,7 @@ static int count_kept(struct map_cursor *c, bool *counted)
         return SQLITE_NOMEM;
     if (!c->if_some && !kept->differ)
         return SQLITE_OK;
-    const struct map_reading how = {c->dialect, rules_of(c), MAP_WANTS_ALL, NULL};
+    const struct map_reading how = {c->dialect, rules_of(c), MAP_WANTS_ALL, 0, NULL};
     const struct map_tree leaves = {kept->tree.leaf, kept->leaves};
     task_reset(c);
     if (!map_match_some(&how, kept->look, c->if_some ? SIZE_MAX : 1, &c->task, &leaves,

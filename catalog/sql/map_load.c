@@ -224,6 +224,9 @@ int map_read_next(struct map_reading *how, size_t most, struct map_task *t,
 {
     struct loading l = {.how = how, .task = t, .sorted = true};
     int rc = SQLITE_ROW;
+    if (how->expected &&
+        (l.tree.leaf = arena_room(&t->arena, how->expected * sizeof(*l.tree.leaf))))
+        l.leaf_space = how->expected;
     while (!t->failed && l.tree.count < most &&
            (rc = sqlite3_step(how->leaves)) == SQLITE_ROW)
         t->failed = !map_load_add_leaf(&l, how->leaves) || t->failed;
@@ -264,15 +267,15 @@ int map_load_leaves(struct map_statements *m, const struct dialect *d,
                     struct rules *rules, sqlite3_int64 checkpoint, struct map_task *t,
                     struct map_tree *out)
 {
-    struct map_reading how = {d, rules, MAP_WANTS_ALL, NULL};
+    struct map_reading how = {d, rules, MAP_WANTS_ALL, 0, NULL};
     return map_load_all(m, &how, checkpoint, t, out);
 }
 
-int map_load_tree(struct map_statements *m, sqlite3_int64 checkpoint, struct map_task *t,
-                  struct map_tree *out)
+int map_load_tree(struct map_statements *m, sqlite3_int64 checkpoint, size_t expected,
+                  struct map_task *t, struct map_tree *out)
 {
     static const struct dialect any = {.containers = true};
-    struct map_reading how = {&any, NULL, MAP_WANTS_ALL, NULL};
+    struct map_reading how = {&any, NULL, MAP_WANTS_ALL, expected, NULL};
     return map_load_all(m, &how, checkpoint, t, out);
 }
 
@@ -306,7 +309,7 @@ bool map_match_some(const struct map_reading *how, const struct map_look *look,
 bool map_match_leaves(const struct dialect *d, struct rules *rules, struct map_task *t,
                       struct map_tree *tree)
 {
-    struct map_reading how = {d, rules, MAP_WANTS_ALL, NULL};
+    struct map_reading how = {d, rules, MAP_WANTS_ALL, 0, NULL};
     struct loading l = {.how = &how, .task = t};
     struct map_leaf *leaf = arena_array(&t->arena, tree->count + 1, sizeof(*leaf));
     t->failed = t->failed || !leaf;

@@ -63,6 +63,7 @@ struct map_reading {
     const struct dialect *dialect;
     struct rules *rules; /* to try on their names; NULL: none */
     unsigned wants;
+    size_t expected;      /* about so many leaves in one batch; 0: not known */
     sqlite3_stmt *leaves; /* set between map_read_begin() and map_read_end() */
 };
 
@@ -78,9 +79,9 @@ void map_read_end(struct map_statements *, struct map_reading *);
  * containers are included. */
 int map_load_leaves(struct map_statements *, const struct dialect *, struct rules *,
                     sqlite3_int64 checkpoint, struct map_task *, struct map_tree *);
-/* Read all leaves and empty containers, without matching. */
-int map_load_tree(struct map_statements *, sqlite3_int64 checkpoint, struct map_task *,
-                  struct map_tree *);
+/* Read all leaves and empty containers, without matching; there are about `expected`. */
+int map_load_tree(struct map_statements *, sqlite3_int64 checkpoint, size_t expected,
+                  struct map_task *, struct map_tree *);
 /* The arguments of rules_could_match() for a leaf's name. */
 struct map_look {
     uint64_t letters;

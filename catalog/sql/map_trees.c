@@ -33,8 +33,9 @@ static int add_tree(struct map_trees *k, struct map_statements *m,
     struct map_kept **list =
         arena_grow(&task.arena, k->list, k->count, &k->space, sizeof(struct map_kept *));
     bool added;
-    int rc =
-        kept && list ? map_load_tree(m, source->id, &task, &kept->tree) : SQLITE_NOMEM;
+    int rc = kept && list ? map_load_tree(m, source->id, (size_t)source->tensors, &task,
+                                          &kept->tree)
+                          : SQLITE_NOMEM;
     k->arena = task.arena;
     k->list = list ? list : k->list;
     if (rc != SQLITE_OK)
@@ -55,7 +56,7 @@ int map_trees_get(struct map_trees *k, struct map_statements *m,
                   const struct map_source *source, struct map_kept **out)
 {
     struct map_kept *kept = find_tree(k, source->layout);
-    bool fits = source->tensors <= TREE_LEAVES &&
+    bool fits = source->tensors >= 0 && source->tensors <= TREE_LEAVES &&
                 k->leaves + (size_t)source->tensors <= KEPT_LEAVES;
     int rc = kept || !fits ? SQLITE_OK : add_tree(k, m, source, &kept);
     *out = kept;

@@ -373,6 +373,12 @@ static void letters_tell(void **state)
         {"(a)\\1", "b", false},
         {"\xC3\xA9", "\xC3\xA9", true},
         {"\x7F", "\x7F", true},
+        {"a/b", "a.b", false},
+        {"a\\.b", "a/b", false},
+        {"a\\.b/c", "a.b/c", true},
+        {"a.b", "a/b", true},
+        {"a[./]b", "a/b", true},
+        {"(?i)a\\.b", "A.B", true},
     };
     for (size_t i = 0; i < LEN(cases); i++) {
         struct regex *re = compile(cases[i].pattern, REGEX_FULLMATCH);
