@@ -1,5 +1,5 @@
 /*
- * fn_rule.c - rule sets as SQL functions, and Python's ways to print values in error texts.
+ * fn_rule.c - rule sets as SQL functions, and repr() for error texts.
  *
  *   rule_match(ruleset, name)    ord of the rule that decides; NULL: none
  *   rule_status(ruleset, name)   'ok', 'dropped', 'unmatched', 'error'
@@ -10,8 +10,6 @@
  *   with a third argument, ord   the same for that rule alone
  *   rule_part(ruleset, name, part)  the new name of a part of the tensor, by its label
  *   python_repr(text)            as Python prints a str
- *   python_int(text)             str(int(text)); NULL where int() raises
- *   python_shape(shape)          a shape, "[2,3]", as Python prints a tuple
  *
  * All functions of a connection share its rule sets (rule_cache.h), and a set remembers its last
  * answer: five functions of one name match it once. Whether the set has changed is checked once
@@ -20,6 +18,7 @@
 #include <string.h>
 
 #include "catalog/base/text.h"
+#include "catalog/map/dialect.h"
 #include "catalog/regex/pytext.h"
 #include "catalog/sql/extension.h"
 #include "catalog/sql/rule_cache.h"
@@ -97,15 +96,9 @@ static void rule_match(sqlite3_context *context, int argc, sqlite3_value **argv)
 
 static void rule_status(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    static const char *const word[] = {
-        [RULE_UNMATCHED] = "unmatched",
-        [RULE_OK] = "ok",
-        [RULE_DROPPED] = "dropped",
-        [RULE_ERROR] = "error",
-    };
     const struct rule_result *r = answer(context, argc, argv);
     if (r)
-        sqlite3_result_text(context, word[r->outcome], -1, SQLITE_STATIC);
+        sqlite3_result_text(context, map_status(r->outcome), -1, SQLITE_STATIC);
 }
 
 static void rule_replace(sqlite3_context *context, int argc, sqlite3_value **argv)
@@ -165,49 +158,10 @@ static void python_repr(sqlite3_context *context, int argc, sqlite3_value **argv
     text_release(&repr);
 }
 
-static void python_int(sqlite3_context *context, int argc, sqlite3_value **argv)
-{
-    (void)argc;
-    const char *text = (const char *)sqlite3_value_text(argv[0]);
-    size_t len = (size_t)sqlite3_value_bytes(argv[0]);
-    struct text number = {0};
-    if (!text || !utf8_valid(text, len))
-        return;
-    if (pytext_int(text, len, &number))
-        result_text(context, number.at, number.len);
-    else if (number.failed)
-        sqlite3_result_error_nomem(context);
-    text_release(&number);
-}
-
-static void python_shape(sqlite3_context *context, int argc, sqlite3_value **argv)
-{
-    (void)argc;
-    const char *text = (const char *)sqlite3_value_text(argv[0]);
-    struct text tuple = {0};
-    unsigned commas = 0;
-    if (!text || *text != '[')
-        return;
-    text_addc(&tuple, '(');
-    for (const char *c = text + 1; *c && *c != ']'; c++) {
-        text_addc(&tuple, *c);
-        if (*c == ',' && ++commas)
-            text_addc(&tuple, ' ');
-    }
-    text_adds(&tuple, tuple.len > 1 && !commas ? ",)" : ")");
-    if (text_str(&tuple))
-        result_text(context, tuple.at, tuple.len);
-    else
-        sqlite3_result_error_nomem(context);
-    text_release(&tuple);
-}
-
 int sql_register_rule(sqlite3 *db)
 {
     static const struct sql_function pure[] = {
         {"python_repr", 1, python_repr},
-        {"python_int", 1, python_int},
-        {"python_shape", 1, python_shape},
         {NULL, 0, NULL},
     };
     static const struct {

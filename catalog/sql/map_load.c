@@ -180,14 +180,6 @@ static int map_load_prepare(struct map_statements *m, enum map_statement which,
     return rc;
 }
 
-static const char *file_called(const char *path)
-{
-    const struct schema_file *f = schema_files;
-    while (f->path && strcmp(f->path, path) != 0)
-        f++;
-    return f->path ? f->text : "";
-}
-
 /* Reset a statement after its last step returned `rc`; returns the result of the whole. */
 static int map_load_finish(sqlite3_stmt *s, bool memory, int rc)
 {
@@ -211,7 +203,7 @@ int map_read_begin(struct map_statements *m, sqlite3_int64 checkpoint,
     enum map_statement which = statement_of(how);
     int rc = map_load_prepare(
         m, which,
-        which == MAP_SELECT_NAMES ? names : file_called("schema/query/tree.sql"),
+        which == MAP_SELECT_NAMES ? names : schema_text("schema/query/tree.sql"),
         &how->leaves);
     if (rc != SQLITE_OK)
         return rc;
