@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/search.h"
 #include "catalog/map/kauldron_private.h"
 
 /* --- what the options ignore ------------------------------------------------------------- */
@@ -105,20 +106,32 @@ bool kauldron_origin_of(struct loader *l, const struct entry *e, struct map_text
     return true;
 }
 
+/* The picks of a slice are in order, ascending or descending. */
+static bool find_pick(const struct entry *e, int64_t element, size_t *at)
+{
+    const bool back = e->picks > 1 && e->pick[1] < e->pick[0];
+    PARTITION_POINT(*at, e->picks,
+                    back ? e->pick[*at] > element : e->pick[*at] < element);
+    return *at < e->picks && e->pick[*at] == element;
+}
+
 bool kauldron_rest_of(struct loader *l, const struct entry *e, struct map_text name,
                       struct map_text *rest)
 {
+    size_t at;
     if (!kauldron_is_below(e->origin, name, rest))
         return false;
-    for (size_t i = 0; e->sliced && i < e->picks; i++) {
-        struct map_text inside;
-        if (!kauldron_is_below(kauldron_element(l->task, e->origin, e->pick[i]), name,
-                               &inside))
-            continue;
-        *rest = kauldron_join(l->task, map_say(l->task, "%zu", i), inside);
+    if (!e->sliced)
         return true;
-    }
-    return !e->sliced;
+    if (!kauldron_is_position(*rest, SIZE_MAX) ||
+        !find_pick(e, strtoll(rest->at, NULL, 10), &at))
+        return false;
+    const char *slash = memchr(rest->at, '/', rest->len);
+    const struct map_text inside =
+        slash ? (struct map_text){slash + 1, rest->len - (size_t)(slash + 1 - rest->at)}
+              : (struct map_text){0};
+    *rest = kauldron_join(l->task, map_say(l->task, "%zu", at), inside);
+    return true;
 }
 
 static bool has_restored(struct loader *l, const struct entry *e)

@@ -265,11 +265,43 @@ static void folders_among_many(void **state)
     }
 }
 
+/* Every second element of a long list grows where the model has one leaf: how many bytes that takes. */
+static size_t bytes_of_slice(size_t elements)
+{
+    const struct dialect *d = dialect_find("kauldron");
+    struct map_task t = {.options = "{}"};
+    struct text list = {0};
+    for (size_t i = 0; i < elements; i++)
+        text_addf(&list, "l/%zu/w ", i);
+    add_rules(&t, "a=l[::-2]");
+    t.source = tree_of(&t, list.at);
+    t.target = tree_of(&t, "a");
+    const size_t before = t.arena.used;
+    d->settle(&t);
+    assert_false(t.failed);
+    assert_int_equal(t.rows, elements / 2);
+    for (size_t i = 0; i < t.rows; i++)
+        assert_true(strncmp(t.row[i].new_name.at, "a/", 2) == 0);
+    const size_t used = t.arena.used - before;
+    text_release(&list);
+    arena_release(&t.arena);
+    return used;
+}
+
+static void memory_of_slices(void **state)
+{
+    (void)state;
+    const size_t small = bytes_of_slice(500), large = bytes_of_slice(4000);
+    print_message("%zu bytes, %zu bytes\n", small, large);
+    assert_true(large < 12 * small);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settled),
         cmocka_unit_test(folders_among_many),
+        cmocka_unit_test(memory_of_slices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
