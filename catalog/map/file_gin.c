@@ -9,7 +9,7 @@
 
 struct gin {
     struct ruleset *set;
-    const char *begin, *at;
+    const char *at;
     const char *why;
 };
 
@@ -185,7 +185,7 @@ static bool gin_recognise(const char *text)
 /* If there are several bindings, the last one counts. */
 static void gin_read(struct form_text *f)
 {
-    struct gin g = {.set = f->set, .begin = f->text, .at = f->text};
+    struct gin g = {.set = f->set, .at = f->text};
     for (const char *at = f->text; (at = next_binding(f->text, at));)
         g.at = at;
     if (!gin_read_pairs(&g))

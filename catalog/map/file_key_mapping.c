@@ -171,11 +171,7 @@ static void key_mapping_check(const struct ruleset *set, struct error *err)
     key_mapping_check_options(set, err);
     if (!set->rules)
         form_cannot(err, "json", "there is no rule, and an empty object says nothing");
-    for (size_t i = 1; i < set->rules && err->status == OK; i++)
-        for (size_t k = 0; k < i; k++)
-            if (strcmp(set->rule[k].pattern, set->rule[i].pattern) == 0)
-                form_cannot(err, "json", "rule %lld has the key of an earlier one",
-                            (long long)set->rule[i].ord);
+    form_check_keys(set, err);
     for (size_t i = 0; i < set->rules && err->status == OK; i++) {
         const struct ruleset_rule *r = &set->rule[i];
         bool last = i + 1 == set->rules;

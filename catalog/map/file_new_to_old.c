@@ -60,14 +60,6 @@ static void new_to_old_read(struct form_text *f)
     text_release(&options);
 }
 
-static bool is_before(const struct ruleset *set, size_t i)
-{
-    for (size_t k = 0; k < i; k++)
-        if (strcmp(set->rule[k].pattern, set->rule[i].pattern) == 0)
-            return true;
-    return false;
-}
-
 static void new_to_old_check_options(const struct ruleset *set, struct error *err)
 {
     static const char *const own[] = {"dialect", "new_to_old"};
@@ -84,10 +76,7 @@ static void new_to_old_check(const struct ruleset *set, struct error *err)
         if (!set->rule[i].replacement)
             form_cannot(err, "json", "rule %lld has no old path",
                         (long long)set->rule[i].ord);
-    for (size_t i = 1; i < set->rules && err->status == OK; i++)
-        if (is_before(set, i))
-            form_cannot(err, "json", "rule %lld has the key of an earlier one",
-                        (long long)set->rule[i].ord);
+    form_check_keys(set, err);
 }
 
 static void new_to_old_write(const struct ruleset *set, struct text *out,

@@ -28,7 +28,7 @@ static bool transforms_recognise(const char *text)
 struct transform {
     const char *path, *turn;
     struct ruleset_rule rule;
-    size_t found; /* where the rule set's own order puts it */
+    size_t nth; /* in the file: of two leaves of one path the later one acts last */
 };
 
 struct reading {
@@ -129,7 +129,8 @@ static void transforms_add_leaf(struct reading *r, const char *path, const char 
                                 const struct form_value *v)
 {
     struct arena *arena = r->f->set->arena;
-    struct transform t = {.path = path, .turn = turn, .rule = {.pattern = path}};
+    struct transform t = {
+        .path = path, .turn = turn, .rule = {.pattern = path}, .nth = r->count};
     struct transform *grown =
         arena_grow(arena, r->leaf, r->count, &r->space, sizeof(*r->leaf));
     const char *fault =
@@ -174,8 +175,9 @@ static void read_node(struct reading *r, const char *path,
 
 static int transforms_by_turn(const void *a, const void *b)
 {
-    return strcmp(((const struct transform *)a)->turn,
-                  ((const struct transform *)b)->turn);
+    const struct transform *x = a, *y = b;
+    int order = strcmp(x->turn, y->turn);
+    return order ? order : (x->nth > y->nth) - (x->nth < y->nth);
 }
 
 /* Whether two neighbours in the order of the keys would sort the other way round by their

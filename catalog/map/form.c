@@ -82,6 +82,21 @@ void form_cannot(struct error *err, const char *form, const char *fmt, ...)
                   form ? "; " : "", form ? form : "", form ? " holds it" : "");
 }
 
+void form_check_keys(const struct ruleset *set, struct error *err)
+{
+    struct strmap keys = {0};
+    for (size_t i = 0; i < set->rules && err->status == OK; i++) {
+        const char *key = set->rule[i].pattern;
+        bool added = false;
+        if (!strmap_add(&keys, key, strlen(key), &added))
+            error_memory(err);
+        else if (!added)
+            form_cannot(err, "json", "rule %lld has the key of an earlier one",
+                        (long long)set->rule[i].ord);
+    }
+    strmap_release(&keys);
+}
+
 /* --- JSON ------------------------------------------------------------------------------------ */
 
 static struct bytes form_bytes_of(const char *text, size_t len)

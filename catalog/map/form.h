@@ -70,6 +70,9 @@ void form_refuse_at(struct form_text *, const char *at, const char *fmt, ...)
 void form_cannot(struct error *, const char *form, const char *fmt, ...)
     PRINTF_LIKE(3, 4);
 
+/* Refuse to write a set as an object whose keys are the patterns: two rules have the same one. */
+void form_check_keys(const struct ruleset *, struct error *);
+
 /* A value of a JSON text, as it is written there. */
 struct form_value {
     enum json_type type; /* JSON_FAIL: there is none */
