@@ -222,10 +222,18 @@ static enum status index_keras_shard(struct keras_set *s, size_t i)
     return s->job->err->status;
 }
 
+static bool is_lost(const struct keras_set *s, const struct json_value *shard)
+{
+    return s->lost[names_from(s->shards, s->shard_count, (const char *)shard->text.at)];
+}
+
+/* Whether all shards that a group names are lost. */
 static bool all_lost(const struct keras_set *s, const struct json_value *v)
 {
-    for (size_t i = 0; i < s->shard_count; i++)
-        if (!s->lost[i] && names_shard(v, s->shards[i]))
+    if (v->type != JSON_ARRAY)
+        return is_lost(s, v);
+    for (const struct json_value *w = v->first; w; w = w->next)
+        if (!is_lost(s, w))
             return false;
     return true;
 }
