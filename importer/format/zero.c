@@ -7,6 +7,10 @@
 #include "catalog/base/text.h"
 #include "importer/format/dcp_box.h"
 
+/* Optimizers have a few. Each slot has a row for every parameter and looks at every run, so that many
+ * slots would cost far more than their file. */
+#define SLOTS_MAX 64
+
 static enum status zero_no_memory(struct zero *z)
 {
     return job_no_memory(z->job);
@@ -340,13 +344,22 @@ enum status zero_emit(struct zero *z)
 {
     struct strmap slots = {0};
     bool added = false;
+    unsigned count = 0;
     z->ranks = z->ranks ? z->ranks : 1;
     for (size_t i = 0; i < z->run_count && z->job->err->status == OK; i++) {
         const char *slot = z->runs[i].slot;
-        if (!strmap_add(&slots, slot, strlen(slot), &added))
+        if (!strmap_add(&slots, slot, strlen(slot), &added)) {
             zero_no_memory(z);
-        else if (added)
+        } else if (added && ++count > SLOTS_MAX) {
+            job_issue(
+                z->job, ISSUE_ERROR, NULL, NO_OFFSET, "limit",
+                "more than %d slots of each parameter: \"%.100s\" and those after it "
+                "are left out",
+                SLOTS_MAX, slot);
+            break;
+        } else if (added) {
             emit_slot(z, slot);
+        }
     }
     strmap_release(&slots);
     return z->job->err->status;

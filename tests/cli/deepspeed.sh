@@ -54,3 +54,17 @@ save("zero_pp_rank_0_mp_rank_00_optim_states.pt", {"optimizer_state_dict": {"zer
 PY
 "$CKPTDB_BIN" import global_step3 2>/dev/null
 try "SELECT code, count(*) FROM issue WHERE path LIKE '%/global_step3%' GROUP BY code"
+echo "--- more slots than any optimizer has"
+mkdir global_step4
+python3 - "$fixtures" <<'PY'
+import sys
+sys.path.insert(0, sys.argv[1])
+sys.dont_write_bytecode = True
+from make_torch import Raw, op, saved, tensor
+slots = {f"s{i}": Raw(op(tensor()) + b"q\1") if i == 0 else Raw(b"h\1") for i in range(100)}
+open("global_step4/mp_rank_00_model_states.pt", "wb").write(saved({"param_shapes": [{"p": (2,)}]}))
+open("global_step4/zero_pp_rank_0_mp_rank_00_optim_states.pt", "wb").write(saved({"optimizer_state_dict": {
+    "zero_stage": 2, "partition_count": 1, "base_optimizer_state": {0: slots}}}))
+PY
+try import global_step4
+try "SELECT tensors FROM checkpoint WHERE path LIKE '%/global_step4'"
