@@ -73,14 +73,15 @@ struct offsets {
     size_t used, space;
 };
 
-static bool dcp_hf_add_number(struct arena *arena, struct offsets *o, uint64_t value)
+static bool dcp_hf_add_number(struct json *j, struct offsets *o, uint64_t value)
 {
-    void *list = arena_grow(arena, o->numbers, o->used, &o->space, sizeof(*o->numbers));
-    if (list) {
-        o->numbers = list;
-        o->numbers[o->used++] = value;
-    }
-    return list != NULL;
+    void *list =
+        arena_grow(j->arena, o->numbers, o->used, &o->space, sizeof(*o->numbers));
+    if (!list)
+        return json_fail(j, ERR_MEMORY, NULL, "no memory");
+    o->numbers = list;
+    o->numbers[o->used++] = value;
+    return true;
 }
 
 static bool read_offsets(struct json *j, struct offsets *o, uint64_t *at)
@@ -88,12 +89,14 @@ static bool read_offsets(struct json *j, struct offsets *o, uint64_t *at)
     enum json_type type;
     uint64_t value;
     *at = o->used;
-    if (!json_want(j, JSON_ARRAY, "a list of offsets") ||
-        !dcp_hf_add_number(j->arena, o, 0))
+    if (!json_want(j, JSON_ARRAY, "a list of offsets") || !dcp_hf_add_number(j, o, 0))
         return false;
-    while ((type = json_next(j)) == JSON_NUMBER)
-        if (!json_u64(j, &value) || !dcp_hf_add_number(j->arena, o, value))
+    while ((type = json_next(j)) == JSON_NUMBER) {
+        if (!json_u64(j, &value))
             return json_fail(j, ERR_CORRUPT, NULL, "an offset expected");
+        if (!dcp_hf_add_number(j, o, value))
+            return false;
+    }
     o->numbers[*at] = o->used - *at - 1;
     return type == JSON_ARRAY_END;
 }
@@ -108,7 +111,9 @@ static bool read_info(struct json *j, struct offsets *o)
         bool added;
         uint64_t *at = strmap_add(&o->names, (const char *)name.at, name.len, &added);
         uint64_t where = UINT64_MAX;
-        if (!at || !json_want(j, JSON_OBJECT, "an object"))
+        if (!at)
+            return json_fail(j, ERR_MEMORY, NULL, "no memory");
+        if (!json_want(j, JSON_OBJECT, "an object"))
             return false;
         while ((type = json_next(j)) == JSON_KEY) {
             bool ours = json_is(j, "saved_offsets");

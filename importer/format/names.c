@@ -69,13 +69,11 @@ static const char *dtype_named(struct names *n, struct bytes text)
 }
 
 /* Whether a text with brackets in it is nevertheless a dtype: "datetime64[s]". */
-static bool is_dtype(struct names *n, struct bytes text)
+static bool is_dtype(const char *text)
 {
     struct dtype found;
-    const char *name = arena_copy(n->job->arena, text.at, text.len);
-    if (name)
-        dtype_find(name, &found);
-    return name && found.kind != DTYPE_UNKNOWN;
+    dtype_find(text, &found);
+    return found.kind != DTYPE_UNKNOWN;
 }
 
 static bool set_dtype(struct names *n, struct bytes text, struct tensor_claim *t)
@@ -179,9 +177,10 @@ static bool names_read_leaf(struct names *n)
         t.shape = shape;
         t.shape_unknown = false;
         text.len = (size_t)(bracket - leaf);
+        *bracket = '\0';
     }
     bool unknown = text.len == 1 && text.at[0] == '?';
-    if (!unknown && memchr(text.at, '[', text.len) && !is_dtype(n, text))
+    if (!unknown && memchr(text.at, '[', text.len) && !is_dtype(leaf))
         return names_bad(n,
                          "a leaf is \"dtype[shape]\" with a shape like [2,3], or \"?\"");
     return (unknown || set_dtype(n, text, &t)) && names_emit(n, &t);

@@ -178,13 +178,16 @@ static const char *zarr_shown(struct job *job, const char *path, bool bare)
 static void state_attributes(struct job *job, const struct array_attributes *a, bool bare)
 {
     struct error err = {.offset = NO_OFFSET};
-    struct text key = {.limit = LIMIT_FACT_KEY}, file = {0};
+    struct text key = {0}, file = {0};
     struct json j;
+    const char *name = *a->path ? zarr_shown(job, a->path, bare) : "";
+    text_adds(&key, name ? name : "");
     if (*a->path)
-        text_addf(&key, "%s:",
-                  zarr_shown(job, a->path, bare) ? zarr_shown(job, a->path, bare) : "");
+        text_addc(&key, ':');
     text_addf(&file, "%s%s%s/%s", job->path, *a->path ? "/" : "", a->path, a->file);
-    if (text_str(&key) && text_str(&file)) {
+    if (!name || !text_str(&key) || !text_str(&file)) {
+        job_no_memory(job);
+    } else {
         json_init(&j, cursor_over(a->text, 0), job->arena, text_str(&file), &err);
         j.python = true;
         facts_state(job, &j, text_str(&key), '/');
