@@ -235,14 +235,16 @@ static bool run_index(struct rules *s, struct rule *r, size_t at)
     struct step *step = &r->step[at];
     const struct value *list;
     size_t count;
-    if (!find_entry(s, r, at, &list, &count) || !rule_step_number_of(s, r, at, 1))
+    /* With two arguments in any case, what is not found is an error: `list` is set. */
+    if (!find_entry(s, r, at, &list, &count) || !list ||
+        !rule_step_number_of(s, r, at, 1))
         return false;
     bool minus = *step->value.at == '-';
     uint64_t n =
         index_value((struct run){step->value.at + minus, step->value.len - minus});
     if (n == UINT64_MAX)
         return rules_fail(s, "IndexError: cannot fit 'int' into an index-sized integer");
-    size_t held = list && list->text ? count : 0;
+    size_t held = list->text ? count : 0;
     if (minus ? n > held : n >= held)
         return rules_fail(s, "IndexError: list index out of range");
     const struct value *v = &list[minus ? held - n : n];
