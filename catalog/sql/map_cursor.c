@@ -295,7 +295,8 @@ static int count_kept(struct map_cursor *c, bool *counted)
         return SQLITE_NOMEM;
     if (!c->if_some && c->task.source.count)
         return SQLITE_OK;
-    settle_task(c);
+    if (c->task.source.count)
+        settle_task(c);
     map_counts_add(&c->counts, &c->task);
     map_counts_add_rows(&c->counts, c->if_some ? c->if_some : c->if_all,
                         kept->leaves - c->task.source.count);
