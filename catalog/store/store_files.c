@@ -53,11 +53,18 @@ int source_descriptor_of_file(const struct source *s)
     return s->ops == &file_ops ? ((const struct file_source *)s)->fd : -1;
 }
 
+/* In nanoseconds. A time after the year 2262, which file systems can hold and anybody can set, wraps
+ * around: it only has to differ from other times. */
+static int64_t nanoseconds(struct timespec t)
+{
+    return (int64_t)((uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec);
+}
+
 static struct file_identity identity_of(const struct stat *st)
 {
     return (struct file_identity){
         .size = (uint64_t)st->st_size,
-        .mtime_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec,
+        .mtime_ns = nanoseconds(st->st_mtim),
         .inode = st->st_ino,
         .device = st->st_dev,
     };

@@ -113,6 +113,31 @@ static void test_identities(void **state)
     memory_unmount("t");
 }
 
+/* Modification times that a file system may hold: 1901, 2262 and 2446 (the end of ext4's). */
+static void test_far_times(void **state)
+{
+    static const int64_t seconds[] = {-2147483647, 9223372035, 9223372036, 9223372037,
+                                      15032385534};
+    char path[] = "/tmp/test_store_XXXXXX";
+    int fd = mkstemp(path);
+    (void)state;
+    assert_true(fd >= 0);
+    for (size_t i = 0; i < sizeof(seconds) / sizeof(seconds[0]); i++) {
+        struct error err = {.offset = NO_OFFSET};
+        struct file_identity now, next;
+        const struct timespec times[2] = {{seconds[i], 999999999},
+                                          {seconds[i], 999999999}};
+        const struct timespec later[2] = {{seconds[i], 5}, {seconds[i] - 1, 5}};
+        assert_int_equal(futimens(fd, times), 0);
+        assert_int_equal(file_identify(path, &now, &err), OK);
+        assert_int_equal(futimens(fd, later), 0);
+        assert_int_equal(file_identify(path, &next, &err), OK);
+        assert_false(file_same(&now, &next));
+    }
+    close(fd);
+    unlink(path);
+}
+
 static void test_refused(void **state)
 {
     static const char *const bad[][2] = {
@@ -278,9 +303,8 @@ static void test_as_on_disk(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_listing),
-        cmocka_unit_test(test_identities),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_listing),    cmocka_unit_test(test_identities),
+        cmocka_unit_test(test_far_times),  cmocka_unit_test(test_refused),
         cmocka_unit_test(test_as_on_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
