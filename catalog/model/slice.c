@@ -179,6 +179,15 @@ enum status slice_parse(const char *text, const uint64_t *shape, unsigned rank,
     return OK;
 }
 
+uint64_t slice_elements(const struct slice *slices, unsigned rank)
+{
+    uint64_t elements = 1;
+    for (unsigned d = 0; d < rank; d++)
+        if (!mul_u64(elements, slices[d].count, &elements))
+            return UINT64_MAX; /* cannot happen: no more than the tensor has */
+    return elements;
+}
+
 uint64_t slice_position(const struct slice *slices, const uint64_t *shape, unsigned rank,
                         uint64_t index)
 {

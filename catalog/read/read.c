@@ -179,15 +179,6 @@ static enum status slices_in_units(const struct reader *r, const struct slice *s
     return OK;
 }
 
-uint64_t slice_elements(const struct slice *slices, unsigned rank)
-{
-    uint64_t elements = 1;
-    for (unsigned d = 0; d < rank; d++)
-        if (!mul_u64(elements, slices[d].count, &elements))
-            return UINT64_MAX; /* cannot happen: no more than the tensor has */
-    return elements;
-}
-
 enum status reader_read_slice(struct reader *r, const struct slice *slices,
                               uint64_t start, void *dst, size_t len, struct error *err)
 {
