@@ -67,7 +67,9 @@ static void compare_sum(void *context, const char *hex, const char *name)
     text_escape(&escaped, name, strlen(name));
     const char *key = text_str(&escaped);
     uint64_t *at = key ? strmap_get(&m->lines, key, strlen(key)) : NULL;
-    if (!at || !*at)
+    if (!key)
+        m->failed = true;
+    else if (!at || !*at)
         put_finding(m, name, "the manifest has no line for it");
     else if (strncmp(m->text + *at - 1, hex, SHA256_DIGITS) != 0)
         put_finding(m, name, "its SHA-256 is not the one that the manifest has");

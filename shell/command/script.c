@@ -254,7 +254,7 @@ int script_run_stream(struct session *s, FILE *in, const char *name)
         if (kind != UNIT_MORE)
             on = go_on(s, script_run_unit(s, kind, &p, name), &status);
     }
-    if (on && ferror(in) && !session_interrupted) {
+    if (on && !feof(in) && !session_interrupted) { /* also lack of memory for a line */
         struct error err;
         error_clear(&err);
         error_errno(&err, errno, name, "cannot read");

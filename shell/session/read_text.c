@@ -17,9 +17,14 @@ static bool read_stdin(struct text *out)
     char block[8192];
     for (size_t n; (n = fread(block, 1, sizeof(block), stdin)) > 0;)
         text_add(out, block, n);
+    struct error err = {.offset = NO_OFFSET};
+    if (ferror(stdin))
+        error_errno(&err, errno, "stdin", "cannot read");
     if (out->failed)
         complain("stdin: more than %zu MiB, or no memory", out->limit >> 20);
-    return !out->failed;
+    else if (err.status != OK)
+        complain_error(&err);
+    return !out->failed && err.status == OK;
 }
 
 /* Read the rest of an open file. */

@@ -55,3 +55,6 @@ printf 'help mode\n\\q\nSELECT 8;\n' | run | head -n 1
 printf '.exit 3\nSELECT 8;\n' | run
 printf 'quit\nSELECT 8;\n' | run
 printf 'SELECT 9 AS\nhelp;\nquit' | run --headers
+echo "--- a standard input that cannot be read is not an empty one"
+run </
+run map load mine - </
