@@ -145,7 +145,7 @@ static enum status open_hashes(struct verifier *v, const struct verified *c,
     if (c->changed || verify_prepare(v->fresh, any, &s, err) != OK)
         return err->status;
     sqlite3_bind_int64(s, 1, c->id);
-    const bool some = sqlite3_step(s) == SQLITE_ROW;
+    const bool some = db_row(s, "hashes", err);
     sqlite3_finalize(s);
     if (some && verify_prepare(v->fresh, one, out, err) == OK)
         sqlite3_bind_int64(*out, 2, c->id);
@@ -334,6 +334,12 @@ static enum status verify_one(struct verifier *v, struct verified *c, struct err
         return error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
     if (!c->format)
         return not_readable(v, c, err);
+    /* Without its neighbours, facts and shards would only seem to be gone. */
+    if (status_passes(c->unlisted.status)) {
+        c->unread = true;
+        if (verify_found(v, c->id, NULL, &c->unlisted, err) != OK)
+            return err->status;
+    }
     if (verify_compare(v, c, err) == OK && c->fresh && !c->unread && !v->options->quick)
         read_data(v, c, err);
     return err->status;

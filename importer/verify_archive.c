@@ -115,7 +115,7 @@ static enum status check_members(struct archive *a, const struct strmap *covered
     return a->count ? work_run(&w, err) : OK;
 }
 
-/* Damage to an archive's directory has been found with the headers. */
+/* Damage to an archive's directory has been found with the headers; only passing trouble is new. */
 static enum status check_file(struct archive *a, const struct strmap *covered,
                               struct error *err)
 {
@@ -130,7 +130,9 @@ static enum status check_file(struct archive *a, const struct strmap *covered,
         check_members(a, covered, &arena, err);
     source_close(s);
     arena_release(&arena);
-    return err->status;
+    return status_passes(what.status)
+               ? verify_found(a->verifier, a->checkpoint->id, NULL, &what, err)
+               : err->status;
 }
 
 enum status verify_archives(struct verifier *v, const struct verified *c,

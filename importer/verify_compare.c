@@ -119,9 +119,9 @@ static enum status layouts_agree(struct verifier *v, const struct verified *c,
     if (verify_prepare(v->fresh, schema_text("schema/verify/same.sql"), &s, err) != OK)
         return err->status;
     bind_both(s, c);
-    *agree = sqlite3_step(s) == SQLITE_ROW;
+    *agree = db_row(s, "cannot verify", err);
     sqlite3_finalize(s);
-    return OK;
+    return err->status;
 }
 
 /* If a file has changed, that is reported and nothing else is compared, except chunks:

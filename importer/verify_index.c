@@ -8,6 +8,7 @@
 #include "catalog/base/work.h"
 #include "catalog/db/write.h"
 #include "catalog/store/directory.h"
+#include "catalog/store/store.h"
 #include "importer/job/job_run.h"
 #include "importer/verify_private.h"
 
@@ -16,6 +17,7 @@ struct names {
     const char **at;
     uint64_t count;
     size_t space;
+    bool failed; /* no memory */
 };
 
 static bool verify_index_add_name(void *context, const struct directory_entry *e)
@@ -25,6 +27,7 @@ static bool verify_index_add_name(void *context, const struct directory_entry *e
         return true;
     void *larger = arena_grow(n->arena, n->at, n->count, &n->space, sizeof(*n->at));
     const char *name = larger ? arena_copy(n->arena, e->name, strlen(e->name)) : NULL;
+    n->failed = !name;
     if (!name)
         return false;
     n->at = larger;
@@ -36,24 +39,22 @@ enum status verify_siblings(struct verifier *v, struct verified *c,
                             const struct verified *before, struct error *err)
 {
     struct names n = {.arena = &v->arena};
-    struct error ignored = {.offset = NO_OFFSET};
     const char *slash = strrchr(c->primary, '/');
-    const size_t len = slash && slash != c->primary ? (size_t)(slash - c->primary) : 1;
-    const char *directory = arena_copy(&v->arena, c->primary, len);
-    if (!directory)
+    size_t len = slash && slash != c->primary ? (size_t)(slash - c->primary) : 1;
+    len = path_is(c->primary, ENTRY_FOLDER) ? strlen(c->primary) : len;
+    c->directory = arena_copy(&v->arena, c->primary, len);
+    if (!c->directory)
         return error_memory(err);
-    c->directory = c->primary;
-    if (directory_list(c->primary, 0, NULL, verify_index_add_name, &n, &ignored) != OK) {
-        c->directory = directory;
-        if (before && strcmp(before->directory, directory) == 0) {
-            c->siblings = before->siblings;
-            c->sibling_count = before->sibling_count;
-            return OK;
-        }
-        n.count = 0;
-        error_clear(&ignored);
-        directory_list(directory, 0, NULL, verify_index_add_name, &n, &ignored);
+    if (before && strcmp(before->directory, c->directory) == 0) {
+        c->siblings = before->siblings;
+        c->sibling_count = before->sibling_count;
+        c->unlisted = before->unlisted;
+        return OK;
     }
+    error_clear(&c->unlisted);
+    directory_list(c->directory, 0, NULL, verify_index_add_name, &n, &c->unlisted);
+    if (n.failed)
+        return error_memory(err);
     names_sort(n.at, n.count);
     c->siblings = n.at;
     c->sibling_count = n.count;

@@ -18,9 +18,10 @@ struct verified {
     const struct format *format;
     const char *const *siblings;
     uint64_t sibling_count;
-    bool by_this_program; /* indexed by this build: another may have read other facts */
-    bool changed;         /* a file is not the one that was indexed */
-    bool unread;          /* headers not read, for a passing reason */
+    struct error unlisted; /* why the directory could not be listed, or OK */
+    bool by_this_program;  /* indexed by this build: another may have read other facts */
+    bool changed;          /* a file is not the one that was indexed */
+    bool unread;           /* headers not read, for a passing reason */
 };
 
 struct verifier {
