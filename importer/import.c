@@ -72,8 +72,8 @@ static void *index_unit(void *context, uint64_t number, uint64_t *bytes)
     job_run_index(&request, &batch, &err);
     /* A file that failed is not opened again until it changes, unless the machine was to
      * blame. An index file is, because it must keep claiming its shards. */
-    if (batch && batch->failed && !status_passes(err.status) && !u->format->set &&
-        !u->known)
+    if (batch && batch->failed && !batch->passes && !status_passes(err.status) &&
+        !u->format->set && !u->known)
         remember(batch);
     *bytes = batch ? batch->arena.used : 0;
     return batch;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/error.h"
+
 #define PAGE_BYTES ((size_t)64 << 10)
 #define ALIGN      ((size_t)16)
 
@@ -24,8 +26,10 @@ static struct arena_page *page_new(struct arena *a, size_t size)
     if (space > SIZE_MAX - sizeof(struct arena_page))
         return NULL;
     struct arena_page *page = malloc(sizeof(*page) + space);
-    if (!page)
+    if (!page) {
+        error_lacking();
         return NULL;
+    }
     page->used = 0;
     page->space = space;
     page->older = a->page;

@@ -77,6 +77,12 @@ enum status error_memory_at(struct error *err, const char *source)
     return error_set(err, ERR_MEMORY, source, NO_OFFSET, "no memory");
 }
 
+void error_lacking(void)
+{
+    struct error err = {.offset = NO_OFFSET};
+    error_memory(&err);
+}
+
 enum status error_errno(struct error *err, int code, const char *source,
                         const char *doing)
 {

@@ -65,6 +65,8 @@ bool status_passes(enum status status);
 /* How often memory or reading has failed in this thread, and how it did the last time (NULL: never),
  * whatever became of the error: who ignores errors may have taken one of these for an absence. */
 unsigned long error_troubles(const struct error **last);
+/* Count a failed allocation, for functions that only return NULL. */
+void error_lacking(void);
 
 /* The word for issue.code: error_code()'s, else the status's. Passing trouble is always called
  * by its status. */

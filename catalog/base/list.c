@@ -3,6 +3,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "catalog/base/error.h"
+
 void *list_double(void *list, size_t *space, size_t size)
 {
     size_t wanted = *space ? *space * 2 : 16;
@@ -11,5 +13,7 @@ void *list_double(void *list, size_t *space, size_t size)
     void *larger = realloc(list, wanted * size);
     if (larger)
         *space = wanted;
+    else
+        error_lacking();
     return larger;
 }

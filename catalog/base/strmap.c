@@ -6,6 +6,8 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "catalog/base/error.h"
+
 /* Inlined: a call into the library costs as much as hashing a short name. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -58,8 +60,10 @@ static bool resize(struct strmap *m, size_t space)
     struct strmap larger = *m;
     larger.space = space;
     larger.slots = calloc(larger.space, sizeof(*larger.slots));
-    if (!larger.slots)
+    if (!larger.slots) {
+        error_lacking();
         return false;
+    }
     for (size_t i = 0; i < m->space; i++) {
         const struct strmap_entry *e = &m->slots[i];
         if (e->key)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "catalog/base/bits.h"
+#include "catalog/base/error.h"
 
 #define DEFAULT_LIMIT ((size_t)1 << 30)
 
@@ -20,8 +21,10 @@ static bool reserve(struct text *t, size_t more)
         return true;
     size_t space = t->space * 2 > need ? t->space * 2 : need + 32;
     char *at = realloc(t->at, space);
-    if (!at)
+    if (!at) {
+        error_lacking();
         return !(t->failed = true);
+    }
     t->at = at;
     t->space = space;
     return true;

@@ -275,10 +275,12 @@ static bool read_node(struct node *n, struct array_site *site, bool *is_array)
         array_read(&f->scratch, whole, &text, &site->metadata_identity, &problem) == OK &&
         zarr_parse(text, version, whole, &f->arena, &site->array, &problem) == OK) {
         *is_array = site->has_metadata = site->array.kind == ZARR_ARRAY;
-        return version == 2 ||
-               zarr_parts(text, whole, &f->scratch, &parts, &problem) != OK ||
-               (add_attributes(n, name, parts.attributes) &&
-                keep_consolidated(n, parts.consolidated, 3));
+        if (version == 2)
+            return true;
+        return zarr_parts(text, whole, &f->scratch, &parts, &problem) == OK
+                   ? add_attributes(n, name, parts.attributes) &&
+                         keep_consolidated(n, parts.consolidated, 3)
+                   : problem.status != ERR_MEMORY;
     }
     *is_array = true;
     return problem.status != ERR_MEMORY && array_keep_problem(&f->arena, site, &problem);

@@ -288,14 +288,15 @@ bool job_clean_name(struct job *job, const char **name, size_t *len)
     struct text *t = &job_inside(job)->scratch;
     text_reset(t);
     text_escape(t, *name, *len);
-    if (!text_str(t))
-        return false;
-    *name = arena_copy(job->arena, text_str(t), t->len);
+    *name = text_str(t) ? arena_copy(job->arena, text_str(t), t->len) : NULL;
     *len = t->len;
+    if (!*name) {
+        job_no_memory(job);
+        return false;
+    }
     job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "name-not-utf8",
-              "tensor name \"%.200s\" is not UTF-8: shown with its bytes escaped",
-              *name ? *name : "");
-    return *name != NULL;
+              "tensor name \"%.200s\" is not UTF-8: shown with its bytes escaped", *name);
+    return true;
 }
 
 enum status job_node(struct job *job, const char *name, size_t len, const char *kind)
@@ -322,10 +323,12 @@ void job_step(struct job *job, int64_t step)
 
 void job_run(struct job *job, const char *run_directory, const char *item)
 {
-    job->batch->run = run_directory
-                          ? arena_copy(job->arena, run_directory, strlen(run_directory))
-                          : NULL;
-    job->batch->item = item ? arena_copy(job->arena, item, strlen(item)) : NULL;
+    struct batch *b = job->batch;
+    b->run = run_directory ? arena_copy(job->arena, run_directory, strlen(run_directory))
+                           : NULL;
+    b->item = item ? arena_copy(job->arena, item, strlen(item)) : NULL;
+    if ((run_directory && !b->run) || (item && !b->item))
+        job_no_memory(job);
 }
 
 void job_sum_kind(struct job *job, const char *kind)

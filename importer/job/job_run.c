@@ -67,9 +67,9 @@ static bool tells_of_trouble(const struct batch *b)
     return false;
 }
 
-/* If memory or reading failed in this thread and the format took the failure for
- * an absence, report it: because of the issue the next import looks again.
- * (Threads of a job report their own.) */
+/* If memory or reading failed in this thread and the format took the failure for an absence, or
+ * for damage, report it: because of the issue the next import looks again. (Threads of a job
+ * report their own.) */
 static void report_trouble(struct job *job, unsigned long before)
 {
     const struct error *last;
@@ -98,6 +98,8 @@ static const char *take_rank_folder(struct job *job, struct text *path)
     if (!begin || strncmp(begin, "mp_rank_", 8) != 0)
         return NULL;
     const char *item = arena_copy(job->arena, begin, (size_t)(end - begin));
+    if (!item)
+        job_no_memory(job);
     path->len = (size_t)(begin - path->at);
     path->at[path->len] = '\0';
     return item;
@@ -118,11 +120,12 @@ static enum status take_step_of_folder(struct job *job)
     const char *item = take_rank_folder(job, &path);
     b->has_step = step_of_folder(text_str(&path), &b->step, &length);
     if (b->has_step && !b->run)
-        b->run = arena_copy(job->arena, job->path, length);
+        if (!(b->run = arena_copy(job->arena, job->path, length)))
+            job_no_memory(job);
     if (b->has_step && !b->item)
         b->item = item;
     text_release(&path);
-    return OK;
+    return job->err->status;
 }
 
 /* Whether a file is known by name but belongs to another program:
@@ -227,8 +230,7 @@ enum status job_run_index(const struct job_request *request, struct batch **out,
                   (unsigned long long)p.issues_dropped);
     if (err->status != OK)
         give_up(&job);
-    else
-        report_trouble(&job, before);
+    report_trouble(&job, before);
     b->passes = tells_of_trouble(b);
     close_all(&p);
     if (err->status == OK && p.offered.len && !b->issue_count)

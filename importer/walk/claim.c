@@ -71,10 +71,12 @@ enum status claim_read(struct claim *claim, uint64_t limit, uint8_t **bytes, siz
 const char **listing_names(struct listing *l, struct arena *arena)
 {
     const char **names = arena_array(arena, l->file_count + 1, sizeof(*names));
-    for (uint64_t i = 0; names && i < l->file_count; i++)
-        names[i] = arena == l->arena
-                       ? l->files[i].name
-                       : arena_copy(arena, l->files[i].name, strlen(l->files[i].name));
+    for (uint64_t i = 0; names && i < l->file_count; i++) {
+        const char *name = l->files[i].name;
+        names[i] = arena == l->arena ? name : arena_copy(arena, name, strlen(name));
+        if (!names[i])
+            return NULL;
+    }
     return names;
 }
 
@@ -101,8 +103,10 @@ void claim_all(struct walker *w, struct listing *l, bool dirty, bool *claims_onl
         if (!dirty && known_is_primary(e->known)) {
             claim_as_before(w->options->known, l, e, &c);
         } else {
-            if (!names && !(names = listing_names(l, l->arena)))
+            if (!names && !(names = listing_names(l, l->arena))) {
+                w->failed = true;
                 return;
+            }
             struct claim claim = {l->path, e->name, names, l->file_count, &c};
             e->format->claim(&claim); /* indexing reports what is wrong with it */
         }

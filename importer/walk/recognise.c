@@ -429,6 +429,8 @@ static void recognise_settle(struct walker *w, struct listing *l, struct folder 
                      .path = checkpoint_path(l, e),
                      .primary = path,
                      .sibling_count = l->file_count};
+    if (!u.path)
+        w->failed = true;
     if (!u.path || !asked_for(l, e, u.path, claims_only))
         return;
     const struct known_checkpoint *known = known_checkpoint(w->options->known, u.path);
@@ -437,8 +439,9 @@ static void recognise_settle(struct walker *w, struct listing *l, struct folder 
     u.unchanged = unit_unchanged(w, l, &u, e, f->dirty, &trouble);
     if (u.unchanged && trouble.status != OK)
         walk_unseen(w, trouble.source, trouble.message);
-    if (!f->siblings && !u.unchanged)
-        f->siblings = listing_names(l, &w->walk->arena);
+    if (!f->siblings && !u.unchanged &&
+        !(f->siblings = listing_names(l, &w->walk->arena)))
+        w->failed = true;
     u.siblings = f->siblings;
     if (!u.siblings)
         u.sibling_count = 0;
@@ -463,8 +466,8 @@ static void look_at_named(struct walker *w, struct listing *l)
 static void add_directory_unit(struct walker *w, struct listing *l, struct unit u)
 {
     pthread_mutex_lock(&w->lock);
-    if (!u.unchanged)
-        u.siblings = listing_names(l, &w->walk->arena);
+    if (!u.unchanged && !(u.siblings = listing_names(l, &w->walk->arena)))
+        w->failed = true;
     u.sibling_count = u.siblings ? l->file_count : 0;
     w->walk->files += l->file_count;
     if (!u.format->flat)
@@ -486,8 +489,10 @@ static struct bytes recognise_peek(const struct probe_dir *p, const char *path)
     struct bytes head = {0};
     struct error err = {.offset = NO_OFFSET};
     struct source *s = NULL;
-    if (!whole)
+    if (!whole) {
+        error_memory(looking->trouble);
         return head;
+    }
     if (source_open_file(whole, SOURCE_HEADERS, &s, NULL, &err) != OK) {
         if (status_passes(err.status) && looking->trouble->status == OK)
             *looking->trouble = err;
@@ -495,9 +500,11 @@ static struct bytes recognise_peek(const struct probe_dir *p, const char *path)
     }
     size_t len = s->size < PROBE_HEAD_BYTES ? (size_t)s->size : PROBE_HEAD_BYTES;
     uint8_t *bytes = arena_alloc(l->arena, len ? len : 1);
-    if (bytes && source_read(s, 0, bytes, len, &err) == OK)
+    if (!bytes)
+        error_memory_at(&err, whole);
+    else if (source_read(s, 0, bytes, len, &err) == OK)
         head = (struct bytes){bytes, len};
-    else if (looking->trouble->status == OK)
+    if (err.status != OK && looking->trouble->status == OK)
         *looking->trouble = err;
     source_close(s);
     return head;
@@ -520,6 +527,8 @@ const struct format *directory_format(struct listing *l, struct error *trouble)
         .peek = recognise_peek,
         .looking = &looking,
     };
+    if (!files || !dirs)
+        error_memory_at(trouble, l->path);
     return files && dirs ? format_for_dir(&p) : NULL;
 }
 

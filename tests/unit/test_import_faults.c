@@ -4,6 +4,7 @@
  * place of X (Makefile), so that this works for root too.
  */
 #include "catalog/sql/open.h"
+#include "importer/verify.h"
 #include "tests/unit/import_place.h"
 
 #include <dirent.h>
@@ -19,7 +20,8 @@ enum call {
     READ,
     OPENDIR,
     READDIR,
-    LOOK
+    LOOK,
+    MEMORY
 };
 
 static struct {
@@ -96,6 +98,24 @@ struct dirent *__wrap_readdir64(DIR *d)
     char path[512];
     return fails(READDIR, path_of(dirfd(d), path)) ? NULL : __real_readdir64(d);
 }
+
+#define WRAP_ARENA(name, parameters, arguments)                                          \
+    void *__real_arena_##name parameters;                                                \
+    void *__wrap_arena_##name parameters;                                                \
+    void *__wrap_arena_##name parameters                                                 \
+    {                                                                                    \
+        if (!fails(MEMORY, ""))                                                          \
+            return __real_arena_##name arguments;                                        \
+        error_lacking();                                                                 \
+        return NULL;                                                                     \
+    }
+
+WRAP_ARENA(alloc, (struct arena * a, size_t size), (a, size))
+WRAP_ARENA(room, (struct arena * a, size_t size), (a, size))
+WRAP_ARENA(array, (struct arena * a, size_t count, size_t size), (a, count, size))
+WRAP_ARENA(copy, (struct arena * a, const void *bytes, size_t len), (a, bytes, len))
+WRAP_ARENA(grow, (struct arena * a, void *list, size_t count, size_t *space, size_t size),
+           (a, list, count, space, size))
 
 static void arm(enum call call, const char *where, int code, int from)
 {
@@ -477,6 +497,92 @@ static void test_any_one_trouble(void **state)
     }
 }
 
+/* Import while one call for memory fails. False: the import says that it failed. */
+static bool import_lacking(const struct place *p, int at, bool *more)
+{
+    sqlite3 *db = NULL;
+    struct error err = {.offset = NO_OFFSET};
+    struct import_report report = {0};
+    const char *paths[] = {p->root};
+    struct import_options options = {.jobs = 1, .paths = paths, .path_count = 1};
+    assert_int_equal(db_open(p->catalog, DB_CREATE, &db, &err), OK);
+    arm(MEMORY, "", ENOMEM, at);
+    fault.once = true;
+    import_run(db, &options, &report, &err);
+    *more = fault.calls >= at;
+    disarm();
+    walk_free(report.walk);
+    db_close(db);
+    if (err.status != OK)
+        assert_int_equal(err.status, ERR_MEMORY);
+    return err.status == OK;
+}
+
+/* One call for memory fails, whichever it is: nothing is lost or wrong without a word. */
+static void test_any_one_lack(void **state)
+{
+    static const char *const fixtures[] = {
+        "torch/y_big_endian.pt",
+        "real/orbax/composite/data",
+        "real/jax/zarr3_groups/data",
+        "real/tf/v2_sharded3/data",
+    };
+    const struct place *p = *state;
+    for (size_t i = 0; i < sizeof(fixtures) / sizeof(fixtures[0]); i++) {
+        shell_out("rm -rf %s/* %s*; cp -r $TESTS/fixtures/%s %s/", p->root, p->catalog,
+                  fixtures[i], p->root);
+        import(p, "", plain);
+        char *wanted = catalogued(p);
+        bool more = true;
+        for (int at = 1; more; at += at < 40 ? 1 : 1 + at / 8) {
+            remove(p->catalog);
+            bool good = import_lacking(p, at, &more);
+            char *found = good ? catalogued(p) : NULL;
+            if (found && strcmp(found, wanted) != 0 && !strstr(found, "no memory"))
+                fail_msg("%s, call %d", fixtures[i], at);
+            free(found);
+            import(p, "", plain);
+            found = catalogued(p);
+            if (strcmp(found, wanted) != 0)
+                fail_msg("%s, after call %d", fixtures[i], at);
+            free(found);
+        }
+        free(wanted);
+    }
+}
+
+/* Neighbours that could not be listed, or archives that could not be opened again, are findings; they do
+ * not make facts and members seem to be gone, or good. */
+static void test_trouble_of_verify(void **state)
+{
+    static const struct {
+        enum call call;
+        const char *where;
+        int from;
+    } cases[] = {{OPENDIR, "/sub", 1}, {OPEN, "/sub/a.npz", 3}};
+    const struct place *p = *state;
+    shell_out("mkdir %s/sub; cp $TESTS/fixtures/npz/y_lzma_unmarked.npz %s/sub/a.npz",
+              p->root, p->root);
+    put_safetensors(p, "sub/b.safetensors", OTHER, 24);
+    put_file(p, "sub/config.json", "{\"a\":1}", 7);
+    import(p, "", plain);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const int64_t ids[] = {1, 2};
+        const struct verify_options options = {.ids = ids, .count = 2, .threads = 1};
+        sqlite3 *db = NULL;
+        struct error err = {.offset = NO_OFFSET};
+        size_t skipped;
+        assert_int_equal(db_open(p->catalog, DB_WRITE, &db, &err), OK);
+        arm(cases[i].call, cases[i].where, EACCES, cases[i].from);
+        fault.once = true;
+        verify_run(db, &options, &skipped, &err);
+        disarm();
+        db_close(db);
+        assert_int_equal(err.status, OK);
+        expect(p, "SELECT DISTINCT code FROM damage", "io");
+    }
+}
+
 static struct {
     int calls, at;
 } broken;
@@ -542,6 +648,8 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(test_directory_in_doubt, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_any_one_trouble, place_setup, teardown),
+        cmocka_unit_test_setup_teardown(test_any_one_lack, place_setup, teardown),
+        cmocka_unit_test_setup_teardown(test_trouble_of_verify, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_statement_breaks_off, place_setup,
                                         teardown),
     };
