@@ -3,10 +3,12 @@
  * safetensors file per rank and shard, shard-00001-model-00001-of-00002.safetensors. Its
  * __metadata__ has DCP_SHARDING_INFO, the JSON text {NAME: {"saved_offsets": [numbers]}}.
  *
- * The shape of a tensor is not stated: it is the smallest that holds all pieces.
+ * The shape of a tensor is not stated: it is the smallest that holds all pieces. So nothing shows
+ * that the last rank's file is missing, here or to PyTorch.
  *
  * Source: torch/distributed/checkpoint/hf_storage.py, _hf_utils.py.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "catalog/base/json.h"
@@ -16,7 +18,10 @@
 #include "importer/format/dcp_box.h"
 #include "importer/format/safetensors_header.h"
 
-#define INFO "DCP_SHARDING_INFO"
+#define INFO      "DCP_SHARDING_INFO"
+#define PARTS_MAX 99999 /* five digits, at these places in the name of a shard: */
+#define PART_AT   (sizeof("shard-#####-model-") - 1)
+#define COUNT_AT  (sizeof("shard-#####-model-#####-of-") - 1)
 
 /* Whether `name` is like "shard-00001-model-00001-of-00002.safetensors". */
 static bool is_shard(const char *name)
@@ -254,6 +259,35 @@ static enum status state_tensor(struct job *job, const struct found *f)
     return dcp_pieces_emit(job, f->name, f->len, &pieces, &err);
 }
 
+/* A rank without elements of a file's tensors writes no such file, so one that is missing from
+ * some ranks tells nothing. But a file that is missing from all of them has tensors that nobody
+ * knows of. */
+static enum status report_missing(struct job *job, const struct array_listing *l)
+{
+    bool *seen = arena_array(job->arena, PARTS_MAX + 1, sizeof(*seen));
+    unsigned long parts = 0, missing = 0, first = 0;
+    if (!seen)
+        return job_no_memory(job);
+    for (uint64_t i = 0; i < l->file_count; i++) {
+        if (!is_shard(l->files[i]))
+            continue;
+        const unsigned long of = strtoul(l->files[i] + COUNT_AT, NULL, 10);
+        seen[strtoul(l->files[i] + PART_AT, NULL, 10)] = true;
+        parts = of > parts ? of : parts;
+    }
+    for (unsigned long part = parts; part > 0; part--)
+        if (!seen[part]) {
+            first = part;
+            missing++;
+        }
+    if (missing)
+        job_issue(job, ISSUE_ERROR, NULL, NO_OFFSET, "missing-shard",
+                  "%lu of %lu files are missing from all ranks, the first is "
+                  "model-%05lu-of-%05lu: their tensors are not known",
+                  missing, parts, first, parts);
+    return job->err->status;
+}
+
 static enum status dcp_hf_index(struct job *job)
 {
     struct hf hf = {.job = job};
@@ -266,6 +300,8 @@ static enum status dcp_hf_index(struct job *job)
             read_shard(&hf, l.files[i]);
     for (size_t i = 0; i < hf.count && job->err->status == OK; i++)
         state_tensor(job, &hf.found[i]);
+    if (job->err->status == OK)
+        report_missing(job, &l);
     strmap_release(&hf.names);
     return job->err->status;
 }
