@@ -221,8 +221,16 @@ static enum status state_one(struct hdf5_tree *t, const struct hdf5_attribute *a
 {
     struct error why = {.offset = NO_OFFSET};
     struct fact f = {t, a, key, &why};
-    if (t->facts_are_full || !fact_key(t, a, key))
+    if (t->facts_are_full)
         return OK;
+    if (!fact_key(t, a, key)) {
+        job_issue(
+            t->job, ISSUE_WARNING, t->path, NO_OFFSET, "limit",
+            "attribute \"%.100s\" of \"%.100s\" has a path of more than %llu bytes: "
+            "left out",
+            a->name, t->name.at ? t->name.at : "", (unsigned long long)LIMIT_FACT_KEY);
+        return OK;
+    }
     t->fact_bytes += key->len;
     if (t->fact_bytes > LIMIT_FACTS_BYTES) {
         t->facts_are_full = true;
