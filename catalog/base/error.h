@@ -3,8 +3,8 @@
  *
  * Every function that can fail returns an enum status and fills the caller's
  * struct error. The first error wins: error_set() on an error that is already
- * set changes nothing, so a late clean-up cannot hide the cause. Nothing is
- * global; a struct error belongs to one thread at a time.
+ * set changes nothing, so a late clean-up cannot hide the cause. A struct error
+ * belongs to one thread at a time.
  */
 #ifndef CKPTDB_BASE_ERROR_H
 #define CKPTDB_BASE_ERROR_H
@@ -46,7 +46,7 @@ struct error {
 /* Record an error and return `status`. `source` may be NULL. */
 enum status error_set(struct error *err, enum status status, const char *source,
                       uint64_t offset, const char *fmt, ...) PRINTF_LIKE(5, 6);
-/* ERR_MEMORY, "no memory": about no file, or while `source` was read or written. */
+/* ERR_MEMORY, "no memory": without a file, or while `source` was read or written. */
 enum status error_memory(struct error *err);
 enum status error_memory_at(struct error *err, const char *source);
 
@@ -58,12 +58,13 @@ enum status error_errno(struct error *err, int code, const char *source,
  * first one stays). Returns the error's status. */
 enum status error_code(struct error *err, const char *code);
 
-/* Whether the same may well succeed the next time: trouble of the machine (memory, reading,
- * descriptors, permission), which says nothing of the bytes. Never to be remembered. */
+/* Whether a failure is temporary: trouble of the machine (memory, reading, descriptors,
+ * permission), which says nothing about the bytes. Must never be remembered as a property of a
+ * file. */
 bool status_passes(enum status status);
 
-/* How often memory or reading has failed in this thread, and how it did the last time (NULL: never),
- * whatever became of the error: who ignores errors may have taken one of these for an absence. */
+/* How often memory or reading has failed in this thread, and the last such error (NULL: none), even
+ * if a caller ignored it: code that ignores errors may have taken one of these for an absence. */
 unsigned long error_troubles(const struct error **last);
 /* Count a failed allocation, for functions that only return NULL. */
 void error_lacking(void);
@@ -72,8 +73,7 @@ void error_lacking(void);
  * by its status. */
 const char *error_word(const struct error *err);
 
-/* Put "what: " before the message that is there, to say in which tensor or
- * member it happened. */
+/* Prepend "what: " to the message, to say in which tensor or member it happened. */
 void error_prefix(struct error *err, const char *what);
 
 void error_clear(struct error *err);

@@ -40,9 +40,7 @@ enum json_type {
 
 struct json {
     struct cursor cursor;
-    struct arena
-        *arena; /* for strings with escapes, which are copied; NULL: they stay as they
-                            are written */
+    struct arena *arena; /* for decoded strings; NULL: escapes are kept */
     struct error *err;
     const char *source;  /* file name for messages */
     enum json_type type; /* of the last token */

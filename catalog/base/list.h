@@ -14,9 +14,9 @@
 
 void *list_double(void *list, size_t *space, size_t size);
 
-/* `list` or a larger one in its place, with room for one more than `count` elements of `size` bytes;
- * *space is how many it has room for. NULL without memory: `list` and *space are as they were. What is
- * new is not zeroed. */
+/* Make room for one more than `count` elements of `size` bytes. Returns `list` or a larger list
+ * that replaces it; *space is the number of elements it has room for. NULL without memory:
+ * `list` and *space are unchanged. New elements are not zeroed. */
 static inline void *list_grow(void *list, size_t count, size_t *space, size_t size)
 {
     return count < *space ? list : list_double(list, space, size);

@@ -1,9 +1,9 @@
 /*
- * module_tree.h - tensor names as the tree of modules they spell, repeated ones folded.
+ * module_tree.h - the tree of modules in tensor names, with repeated modules folded.
  *
- * Siblings whose names differ only in their last number, and below which everything is alike
- * (names, dtypes, shapes), become one node called "layers.{0..31}". A module with only one
- * child is written together with it.
+ * Siblings whose names differ only in their last number and whose contents are equal (names,
+ * dtypes, shapes) become one node called "layers.{0..31}". A module with only one child is shown
+ * joined with it.
  */
 #ifndef CKPTDB_BASE_MODULE_TREE_H
 #define CKPTDB_BASE_MODULE_TREE_H
@@ -19,9 +19,8 @@
 
 /* There may be millions of them: 64 bytes. */
 struct module {
-    const char *name; /* its own component */
-    uint64_t parameters,
-        nbytes; /* sums over all modules it represents, own tensor included */
+    const char *name;            /* its own component */
+    uint64_t parameters, nbytes; /* sums over all modules it represents, own tensor too */
     union {
         uint64_t hash;  /* of its content, until folding ends */
         uint64_t times; /* then: how many modules it represents */
@@ -36,8 +35,7 @@ struct module {
         uint32_t copies; /* how many are folded into this, itself included */
         uint32_t leader; /* of a folded node: the one it is folded into */
     };
-    uint32_t
-        kind; /* of its own tensor: position in kinds; 0: it is not a tensor itself */
+    uint32_t kind; /* of its own tensor: position in kinds; 0: no tensor */
     uint32_t len : 30;
     bool folded : 1; /* into another node */
     bool hidden : 1; /* below a folded node: never shown */
@@ -73,35 +71,35 @@ struct module_tree {
     bool borrows; /* names, dtypes and shapes outlive the tree: they are not copied */
 };
 
-/* `separator` is between the components of names; about so many will come (0: not known). False
- * without memory. */
+/* `separator` is between the components of names; `names` is about how many will be added (0: not
+ * known). False without memory. */
 bool module_tree_init(struct module_tree *, char separator, uint64_t names);
 /* Copies the name, dtype and shape, unless the tree borrows them. */
 bool module_tree_add(struct module_tree *, const char *name, const char *dtype,
                      const char *shape, uint64_t parameters, uint64_t nbytes);
-/* After the last one: add up, fold, label. */
+/* After the last name: add up the sums, fold equal modules, label them. */
 bool module_tree_finish(struct module_tree *);
 void module_tree_release(struct module_tree *);
 
-/* The dtype and the shape of the node's own tensor; "" where it is none, or they are not known. */
+/* The dtype and the shape of the node's own tensor; "" if it has none, or they are not known. */
 const char *module_tree_dtype(const struct module_tree *, const struct module *);
 const char *module_tree_shape(const struct module_tree *, const struct module *);
 
-/* The node that stands for a name that was added: its own, or that of the first one like it. After
- * module_tree_finish(). 0: there is no such name. */
+/* The node that represents a name that was added: its own, or the one into which that is folded.
+ * Call after module_tree_finish(). 0: there is no such name. */
 uint32_t module_tree_shown(const struct module_tree *, const char *name);
 
-/* Visit what is shown, parents before children. `rail[i]` tells for each level above whether
- * more siblings follow; the node's own is rail[depth - 1]. The root is not visited. */
+/* A node as module_tree_visit() shows it, parents before children. rail[i] says for each level
+ * above whether more siblings follow; the node's own is rail[depth - 1]. The root is not
+ * visited. */
 struct module_visit {
-    uint32_t node; /* the last of those written together */
+    uint32_t node; /* the last of the nodes joined in the label */
     const char *label;
     const char *path; /* from the root, labels joined */
     unsigned depth;   /* 1: below the root */
     const bool *rail;
 };
-/* Visit the modules, which hold more than themselves, one by one: none is folded into
- * its only child. v->rail is of no use. */
+/* Visit only the nodes with children, none joined with its only child; `rail` is not valid. */
 bool module_tree_modules(struct module_tree *,
                          void (*see)(void *, const struct module_visit *,
                                      const struct module *),

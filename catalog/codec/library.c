@@ -19,8 +19,7 @@ struct library {
     size_t symbol_count;
     void *functions;
     bool loaded;
-    time_t
-        tried; /* last attempt; repeated once a second, in case it was installed meanwhile */
+    time_t tried;  /* last attempt to load it, repeated after a second */
     char why[200]; /* why loading failed; "": there is no such file */
 };
 

@@ -29,9 +29,8 @@ struct message_field {
 
 struct message {
     const struct source *source; /* the caller's */
-    uint64_t at; /* of the next field; the caller may move it back to an earlier one */
-    uint64_t
-        end; /* of the message; the caller may set it and `at` to enter a field's contents */
+    uint64_t at;  /* of the next field; the caller may move it back to an earlier one */
+    uint64_t end; /* of the message; may be set, with `at`, to enter a field */
     uint64_t window_at;
     size_t window_len;
     uint8_t window[512];

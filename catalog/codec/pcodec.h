@@ -64,7 +64,7 @@ bool pco_align(struct pco_bits *b);
 
 enum pco_delta_kind {
     PCO_NO_DELTA,
-    PCO_CONSECUTIVE, /* from the previous value; `states` times (differences of differences) */
+    PCO_CONSECUTIVE, /* from the previous value, taken `states` times */
     PCO_LOOKBACK,    /* from an earlier value; another sequence says how far back */
     PCO_CONVOLUTION, /* from a weighted sum of the previous values */
 };
@@ -94,8 +94,7 @@ struct pco_latents {
     uint32_t state[PCO_INTERLEAVED];
     struct pco_delta delta; /* that applies to this sequence; else PCO_NO_DELTA */
     uint64_t moment[PCO_WEIGHTS];
-    uint64_t *
-        history; /* lookbacks: ring buffer of decoded values; its size, room and next slot */
+    uint64_t *history; /* lookbacks: ring of values; its size, room, next slot */
     uint64_t history_size, history_room, history_at;
     uint64_t value[PCO_BATCH];
     struct pco_state table[1 << PCO_SIZE_LOG];

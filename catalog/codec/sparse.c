@@ -180,10 +180,9 @@ struct compressed {
     const struct sparse *p;
     struct entry *out;
     uint8_t *ptr, *other;
-    uint64_t rows, cols; /* of a batch, in elements */
-    uint64_t outer,
-        inner;     /* rows and columns of blocks; swapped for compressed columns */
-    uint64_t made; /* entries so far */
+    uint64_t rows, cols;   /* of a batch, in elements */
+    uint64_t outer, inner; /* rows, columns of blocks; swapped for "c" */
+    uint64_t made;         /* entries so far */
 };
 
 static uint64_t index_at(const struct sparse *p, const uint8_t *list, uint64_t i)

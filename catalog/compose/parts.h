@@ -24,9 +24,8 @@ enum status parts_of(const char *operations, const char *shape, struct arena *,
                      struct operation_part **out, size_t *count, struct error *err);
 
 struct operation_join {
-    const char
-        *join; /* ["stack", AXIS] or ["concat", AXIS], without white space; NULL: none */
-    bool counted; /* its key is a whole number, `key` */
+    const char *join; /* ["stack", AXIS] or ["concat", AXIS]; NULL: none */
+    bool counted;     /* its key is a whole number, `key` */
     int64_t key;
     const char *before, *after; /* lists of operations */
 };

@@ -27,8 +27,7 @@ struct view_dim {
 struct view {
     unsigned rank;
     uint64_t shape[VIEW_RANK_MAX];
-    unsigned
-        first[VIEW_RANK_MAX + 1]; /* axis a has the dims first[a] to first[a + 1] - 1 */
+    unsigned first[VIEW_RANK_MAX + 1]; /* first dim of each axis, and the end */
     struct view_dim dim[VIEW_DIMS_MAX];
     uint64_t offset; /* number of its first element */
     double scale;    /* 1: none */

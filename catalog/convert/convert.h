@@ -51,8 +51,7 @@ struct converter {
                        uint64_t count, uint64_t *bad);
     struct converter_step steps[CONVERTER_STEPS];
     unsigned step_count;
-    unsigned
-        parts; /* numbers per element for the steps: 2 between complex dtypes, else 1 */
+    unsigned parts; /* numbers per element: 2 between complex dtypes, else 1 */
 };
 
 /* ERR_UNSUPPORTED, with the reason, if there is no such conversion. */

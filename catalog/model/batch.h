@@ -42,9 +42,8 @@ struct batch_tensor {
     uint64_t offset;             /* range: relative to its file's base */
     uint64_t stored;
     uint32_t name_len;
-    uint32_t file; /* NO_FILE: none */
-    uint32_t
-        module; /* characters of its name that are a module of this tensor only; 0: none */
+    uint32_t file;       /* NO_FILE: none */
+    uint32_t module;     /* characters of its name: a module of its own; 0: none */
     uint8_t storage;     /* enum storage */
     bool stored_unknown; /* stored is NULL in the catalog */
 };

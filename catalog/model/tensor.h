@@ -73,9 +73,8 @@ struct extent {
     /* For the codec step "cut": which of the bytes decoded so far belong to this extent. */
     uint64_t cut_at, cut_len;
     /* Where they are not the tensor's: */
-    const char
-        *codec; /* without "unpack:", "strings:"; "": no steps; NULL: the tensor's */
-    int64_t *strides; /* rank numbers, in elements; NULL: the tensor's */
+    const char *codec; /* its own steps; "": none; NULL: the tensor's */
+    int64_t *strides;  /* rank numbers, in elements; NULL: the tensor's */
 };
 
 /* A file of a checkpoint. */
@@ -95,17 +94,14 @@ struct stored_tensor {
     unsigned rank;
     uint64_t *shape;
     uint64_t elements, nbytes; /* logical; nbytes 0 where the dtype has no size */
-    bool
-        from_catalog; /* its inline bytes were read from files, and need these unchanged */
+    bool from_catalog;         /* inline bytes came from files that must be unchanged */
     enum storage storage;
     const char *codec; /* NULL: none */
     int64_t *strides;  /* rank numbers, in elements; NULL: C order */
     struct extent *extents;
     uint64_t extent_count;
-    struct grid *
-        grid; /* of an array in chunks (then there are no extents and no strides); else NULL */
-    struct composition
-        *composition; /* of a composed tensor, which has none of the above */
+    struct grid *grid; /* an array in chunks (no extents, no strides); else NULL */
+    struct composition *composition; /* of a composed tensor; else NULL */
     /* Checksums, one an extent, in its order, not masked, 0 where an extent has none; NULL
        where the format has none. "crc32c": of the stored bytes; "crc32": of a zip member
        (the codec step "member:N" says how far before the extent it begins). */

@@ -87,12 +87,11 @@ struct pyreader {
     struct text *out;
     struct pysyntax *syntax;
     struct error *err;
-    struct arena memory; /* needed only while reading */
-    const char
-        *unsupported;    /* the first unsupported feature; Python's errors come first */
-    bool uneven_behind;  /* a look-behind without a fixed width */
-    uint32_t folded;     /* code points in ranges whose case PCRE2 must fold */
-    struct group *group; /* group[n] has number n + 1 */
+    struct arena memory;     /* needed only while reading */
+    const char *unsupported; /* first unsupported feature; Python's errors come first */
+    bool uneven_behind;      /* a look-behind without a fixed width */
+    uint32_t folded;         /* code points in ranges whose case PCRE2 must fold */
+    struct group *group;     /* group[n] has number n + 1 */
     size_t group_space;
     struct condition *condition;
     size_t conditions, condition_space;

@@ -19,8 +19,7 @@ struct regex {
     pcre2_match_data *match;
     pcre2_match_context *limits;
     pcre2_jit_stack *stack; /* made when JIT's default 32 KiB were not enough */
-    const uint8_t
-        *begins; /* bitmap of the bytes with which a match can begin; NULL: any */
+    const uint8_t *begins;  /* bitmap of possible first bytes; NULL: any */
     bool jit;
     unsigned groups;    /* without group 0 */
     const size_t *span; /* of the last match: begin and end of each group */

@@ -20,10 +20,9 @@ enum entry_kind {
 struct directory_entry {
     const char *name; /* valid during the call */
     enum entry_kind kind;
-    bool linked; /* a symbolic link */
-    int trouble; /* ENTRY_UNKNOWN: the errno value */
-    struct file_identity
-        identity; /* of a file or folder; zeros unless DIRECTORY_IDENTIFY */
+    bool linked;                   /* a symbolic link */
+    int trouble;                   /* ENTRY_UNKNOWN: the errno value */
+    struct file_identity identity; /* zeros unless DIRECTORY_IDENTIFY */
 };
 
 #define DIRECTORY_IDENTIFY 1 /* stat() each entry, even if its kind is known without */
