@@ -197,17 +197,19 @@ static void *make_reading(void *context, uint64_t number, uint64_t *bytes)
     return made;
 }
 
-static enum status take_made(void *context, uint64_t number, void *thing,
-                             struct error *err)
-{
-    const struct round *r = context;
-    return take_reading(thing, &r->out[number], err);
-}
-
 static bool round_stopped(void *context)
 {
     const struct inferred *out = ((const struct round *)context)->inferring->out;
     return out->stop && out->stop(out->context);
+}
+
+static enum status take_made(void *context, uint64_t number, void *thing,
+                             struct error *err)
+{
+    const struct round *r = context;
+    if (round_stopped(context))
+        return error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
+    return take_reading(thing, &r->out[number], err);
 }
 
 /* A single tensor is read by this thread: starting another would mostly take longer. */

@@ -168,16 +168,21 @@ struct lookup *keeper_lookup(struct keeper *k, struct error *err)
 
 /* Runs a statement that is long enough for SQLite to call its progress handler, and that fails
  * at once after sqlite3_interrupt(). */
-enum status keeper_ask(sqlite3 *db, uint64_t bytes, uint64_t *since, struct error *err)
+bool keeper_interrupted(sqlite3 *db)
 {
     static const char steps[] =
         "WITH RECURSIVE n(i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM n WHERE i < 1000)"
         " SELECT count(*) FROM n";
+    return sqlite3_exec(db, steps, NULL, NULL, NULL) == SQLITE_INTERRUPT;
+}
+
+enum status keeper_ask(sqlite3 *db, uint64_t bytes, uint64_t *since, struct error *err)
+{
     *since += bytes;
     if (*since < ASK_BYTES)
         return OK;
     *since = 0;
-    return sqlite3_exec(db, steps, NULL, NULL, NULL) == SQLITE_INTERRUPT
+    return keeper_interrupted(db)
                ? error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted")
                : OK;
 }

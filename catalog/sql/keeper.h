@@ -27,6 +27,10 @@ struct lookup *keeper_lookup(struct keeper *, struct error *err);
 /* Make an error the result of a function, prefixed by "what: " unless `what` is NULL. */
 void keeper_result_error(sqlite3_context *, const char *what, const struct error *);
 
+/* Whether the statement that runs has been interrupted, by sqlite3_interrupt() or a progress
+ * handler. Takes some 0.1 ms. Only in the thread that runs it. */
+bool keeper_interrupted(sqlite3 *);
+
 /* Called by functions that read much, after every `bytes` read: checks from time to time
  * whether the statement has been interrupted, which SQLite itself does only between rows.
  * *since, 0 at first, counts bytes since the last check. ERR_INTERRUPTED. */

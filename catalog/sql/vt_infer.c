@@ -8,13 +8,19 @@
  * Contents are compared if their hashes are known (`ckptdb hash`); operations are verified by
  * reading tensors, so the functions are DIRECTONLY and missing from the noread entry point.
  */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "catalog/base/text.h"
 #include "catalog/infer/run.h"
 #include "catalog/sql/extension.h"
+#include "catalog/sql/keeper.h"
 #include "catalog/sql/rowid.h"
+
+#define ASK_NS 50000000 /* how often the statement is asked whether it was interrupted */
 
 struct infer_kind {
     const char *name, *declaration;
@@ -109,8 +115,41 @@ static int infer_close(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-/* After sqlite3_interrupt() the statement ends at its next row; infer_run() checks for it by
- * itself. */
+/* Ends the reading of tensors once the statement is interrupted. Only the thread of the connection
+ * can ask SQLite; the threads that read are told by `stopped`. */
+struct infer_watch {
+    sqlite3 *db;
+    pthread_t thread;
+    int64_t asked; /* when the thread of the connection asked last, in ns */
+    atomic_bool stopped;
+};
+
+static bool infer_stopped(void *context)
+{
+    struct infer_watch *w = context;
+    struct timespec now = {0};
+    if (pthread_equal(pthread_self(), w->thread)) {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        const int64_t ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+        if (!w->asked || ns - w->asked > ASK_NS) {
+            w->asked = ns;
+            if (keeper_interrupted(w->db))
+                atomic_store(&w->stopped, true);
+        }
+    }
+    return atomic_load(&w->stopped);
+}
+
+static int infer_vt_fail(sqlite3_vtab *base, const struct error *err)
+{
+    char text[sizeof(err->source) + sizeof(err->message) + 64];
+    sqlite3_free(base->zErrMsg);
+    base->zErrMsg = sqlite3_mprintf("%s", error_text(err, text, sizeof(text)));
+    return err->status == ERR_MEMORY        ? SQLITE_NOMEM
+           : err->status == ERR_INTERRUPTED ? SQLITE_INTERRUPT
+                                            : SQLITE_ERROR;
+}
+
 static int infer_filter(sqlite3_vtab_cursor *base, int number, const char *text, int argc,
                         sqlite3_value **argv)
 {
@@ -132,11 +171,14 @@ static int infer_filter(sqlite3_vtab_cursor *base, int number, const char *text,
         return SQLITE_OK;
     for (int i = 0; i < 2; i++)
         c->given[i] = sqlite3_value_int64(argv[i]);
-    if (infer_run(t->db, c->given[0], c->given[1], &c->result, &err) != OK) {
-        sqlite3_free(base->pVtab->zErrMsg);
-        base->pVtab->zErrMsg = sqlite3_mprintf("%s", err.message);
-        return err.status == ERR_MEMORY ? SQLITE_NOMEM : SQLITE_ERROR;
-    }
+    struct infer_watch watch = {.db = t->db, .thread = pthread_self()};
+    c->result.stop = infer_stopped;
+    c->result.context = &watch;
+    const enum status status =
+        infer_run(t->db, c->given[0], c->given[1], &c->result, &err);
+    c->result.context = NULL;
+    if (status != OK)
+        return infer_vt_fail(base->pVtab, &err);
     c->rows = t->kind->pairs ? c->result.task.pairs : c->result.set.rules;
     return SQLITE_OK;
 }
@@ -182,8 +224,10 @@ static void give_ops(sqlite3_context *ctx, const struct infer_pair *p)
             text_addf(&ops, "%u", p->part);
         else if (p->form == INFER_COPIES)
             text_adds(&ops, "[]");
-    if (ops.len && text_str(&ops))
-        give_text(ctx, ops.at);
+    if (ops.failed)
+        sqlite3_result_error_nomem(ctx);
+    else if (ops.len)
+        give_text(ctx, text_str(&ops));
     text_release(&ops);
 }
 

@@ -216,6 +216,47 @@ static void test_reading(void **unused)
     assert_int_equal(SQLITE_OK, sqlite3_close(db));
 }
 
+static int stop_now(void *asked)
+{
+    ++*(int *)asked;
+    return 1;
+}
+
+/* What reads tensors asks whether its statement is interrupted. Nothing else here takes 5,000 steps of
+ * SQLite. */
+static void test_interrupted(void **unused)
+{
+    static const char transposed[] =
+        "DELETE FROM layout_tensors WHERE id > 16777216;"
+        "UPDATE layout_tensors SET shape = '[1,2]';"
+        "INSERT INTO layouts VALUES (2, x'02', x'02', 1, 2, 4, 4);"
+        "INSERT INTO layout_tensors VALUES"
+        " (33554432, 'here', 'int16', '[2,1]', 2, 4, NULL, 4, NULL, NULL, 4, NULL, NULL,"
+        "  x'42000102040100feff');"
+        "INSERT INTO checkpoints VALUES (8, '/a/c', 'x', NULL, NULL, NULL, 2, NULL, 0, 4, 0,"
+        " NULL, 0);"
+        "INSERT INTO files SELECT id + 16777216, path, size, mtime_ns, inode, device, role, base"
+        " FROM files;"
+        "INSERT INTO content_hashes VALUES (1, '00'), (2, '01');"
+        "INSERT INTO tensor_hashes VALUES (117440512, 1), (134217728, 2)";
+    (void)unused;
+    sqlite3 *db = catalog();
+    sqlite3_stmt *s = NULL;
+    struct error err = {.offset = NO_OFFSET};
+    int asked = 0;
+    assert_int_equal(OK, db_exec(db, transposed, &err));
+    assert_int_equal(SQLITE_OK, sqlite3_prepare_v2(db, "SELECT * FROM infer_pairs(7, 8)",
+                                                   -1, &s, NULL));
+    assert_int_equal(SQLITE_ROW, sqlite3_step(s));
+    sqlite3_reset(s);
+    sqlite3_progress_handler(db, 5000, stop_now, &asked);
+    assert_int_equal(SQLITE_INTERRUPT, sqlite3_step(s));
+    assert_int_equal(asked, 1);
+    sqlite3_finalize(s);
+    sqlite3_progress_handler(db, 0, NULL, NULL);
+    assert_int_equal(SQLITE_OK, sqlite3_close(db));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -224,6 +265,7 @@ int main(void)
         cmocka_unit_test(test_close_in_the_middle),
         cmocka_unit_test(test_damaged_rows),
         cmocka_unit_test(test_reading),
+        cmocka_unit_test(test_interrupted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
