@@ -366,10 +366,12 @@ static int program_run(struct session *s, const struct request *q)
  * grows and shrinks by one system call per page. SQLite's memory accounting is off: nobody
  * reads it, and it takes a lock per allocation. Blocks below 4 MiB are not mapped separately:
  * those allocated and freed for each checkpoint would be, with a page fault for each page.
- * (The C library adapts to that by itself, unless any of these settings is made.) */
+ * (The C library adapts to that by itself, unless any of these settings is made.) SQLite gets
+ * pages one by one: each temporary table would have 20 of its own, with the page faults. */
 static void tune_memory(void)
 {
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    sqlite3_config(SQLITE_CONFIG_PAGECACHE, NULL, 0, 0);
 #ifdef __GLIBC__
     /* NOLINTBEGIN(concurrency-mt-unsafe): before there are threads */
     mallopt(M_ARENA_MAX, 1);
