@@ -242,18 +242,19 @@ static bool wait_again(const struct db_wait *wait, int times)
 
 /* Of several programs that start with the same new catalog, the first to lock it fills it. *locked: that
  * is this one; else it is filled by now. */
-static enum status lock_to_create(sqlite3 *db, const struct db_wait *wait, bool *locked,
-                                  struct error *err)
+static enum status lock_to_create(sqlite3 *db, bool scratch, const struct db_wait *wait,
+                                  bool *locked, struct error *err)
 {
+    static const char lock_new[] =
+        "PRAGMA page_size=16384; PRAGMA synchronous=OFF; BEGIN IMMEDIATE";
+    /* Most of it are tables without rows, of a page each: smaller ones. */
+    static const char lock_scratch[] = "PRAGMA synchronous=OFF; BEGIN IMMEDIATE";
     sqlite3_busy_timeout(db, 0);
     for (int times = 0;; times++) {
         struct error looking = {.offset = NO_OFFSET};
         bool empty = true;
         /* There is nothing to lose yet: the first commit of rows waits for the disk. */
-        *locked = db_exec(db,
-                          "PRAGMA page_size=16384; PRAGMA synchronous=OFF;"
-                          " BEGIN IMMEDIATE",
-                          err) == OK;
+        *locked = db_exec(db, scratch ? lock_scratch : lock_new, err) == OK;
         if (err->status != ERR_BUSY)
             break;
         /* Filled, and being imported into. */
@@ -273,7 +274,7 @@ static enum status create(sqlite3 *db, bool scratch, const struct db_wait *wait,
                           struct error *err)
 {
     bool empty = false, locked = false;
-    if (lock_to_create(db, wait, &locked, err) != OK)
+    if (lock_to_create(db, scratch, wait, &locked, err) != OK)
         return err->status;
     if (locked) {
         enum status status = look_empty(db, &empty, err);

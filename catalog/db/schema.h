@@ -22,6 +22,6 @@ bool schema_is_from(const struct schema_file *, const char *first);
  * where on a scratch catalog has no use for them. */
 #define SCHEMA_FIRST "00"
 #define SCHEMA_LATER "02"
-#define SCHEMA_MORE  "12"
+#define SCHEMA_MORE  "11"
 
 #endif
