@@ -1,9 +1,9 @@
 /*
- * around.c - the checkpoint that a directory is, or lies inside of.
+ * around.c - find the checkpoint around a directory.
  *
- * Somebody who names the directory of one array, or a file in it, means the checkpoint that
- * holds the array. Directories above are looked at from the inside out as long as each is a
- * checkpoint as a whole; on the way there may be directories of parts ("c", "0", "d").
+ * Naming the directory of an array, or a file in it, imports the checkpoint that contains the
+ * array. Directories are tried from the inside out as long as each is part of a checkpoint; on
+ * the way there can be directories of parts ("c", "0", "d").
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static const struct format *format_of(const char *path)
     return format;
 }
 
-/* Directories that hold nothing but parts of what is around them. */
+/* Whether directories of this name hold only parts of the checkpoint around them. */
 static bool names_part(const char *name)
 {
     static const char *const parts[] = {"c", "d", "ocdbt_data", "ocdbt_meta",

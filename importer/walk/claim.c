@@ -12,7 +12,7 @@
 struct claiming {
     struct listing *listing;
     const struct entry *primary;
-    bool found_only; /* the one name asked for is among the claimed */
+    bool found_only; /* the name that was asked for is claimed */
 };
 
 static void claim_one_entry(struct claiming *c, struct entry *e)
@@ -80,7 +80,7 @@ const char **listing_names(struct listing *l, struct arena *arena)
     return names;
 }
 
-/* What an unchanged index claimed when it was indexed. */
+/* Repeat the claims of an unchanged index, from when it was indexed. */
 static void claim_as_before(const struct known *k, struct listing *l,
                             const struct entry *primary, struct claiming *c)
 {
@@ -108,7 +108,7 @@ void claim_all(struct walker *w, struct listing *l, bool dirty, bool *claims_onl
                 return;
             }
             struct claim claim = {l->path, e->name, names, l->file_count, &c};
-            e->format->claim(&claim); /* indexing reports what is wrong with it */
+            e->format->claim(&claim); /* indexing will report what is wrong with it */
         }
         claims_only[i] = c.found_only;
     }

@@ -1,5 +1,5 @@
 /*
- * listing.c - a directory's entries, sorted by name.
+ * listing.c - the entries of a directory, sorted by name.
  */
 #include <string.h>
 

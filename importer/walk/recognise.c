@@ -1,9 +1,9 @@
 /*
- * recognise.c - what the files of one directory are.
+ * recognise.c - find out what the files of a directory are.
  *
- *   1 known and unchanged files are what the catalog says; the rest is probed by content
+ *   1 known and unchanged files are what the catalog says; all others are probed by content
  *   2 index files claim their neighbours (shards)
- *   3 every recognised file that nobody claimed is a checkpoint
+ *   3 every recognised file that was not claimed is a checkpoint
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "importer/walk/recognise_private.h"
 #include "importer/walk/unread.h"
 
-#define MANY_FILES 256 /* in one directory: worth more threads */
+#define MANY_FILES 256 /* files in one directory; more are worth more threads */
 
 /* --- probing ---------------------------------------------------------------------------- */
 
@@ -50,7 +50,7 @@ static void probe(struct walker *w, struct listing *l, struct entry *e)
     uint8_t head[PROBE_HEAD_BYTES], tail[PROBE_TAIL_BYTES];
     struct error err = {0};
     struct source *s = NULL;
-    char *path = malloc(path_size(l->path, e->name)); /* the arena is not the thread's */
+    char *path = malloc(path_size(l->path, e->name)); /* the arena is another thread's */
     if (!path) {
         w->failed = true;
         return;
@@ -59,7 +59,7 @@ static void probe(struct walker *w, struct listing *l, struct entry *e)
     if (source_open_file(path, SOURCE_HEADERS, &s, NULL, &err) == OK)
         probe_bytes(e, s, head, tail, &err);
     source_close(s);
-    e->probed = err.status == OK; /* else nothing is known of it: not to be remembered */
+    e->probed = err.status == OK; /* otherwise it is unknown: do not remember it */
     e->in_doubt = !e->probed && err.status != ERR_MISSING;
     if (e->in_doubt) {
         pthread_mutex_lock(&w->lock);
@@ -69,7 +69,8 @@ static void probe(struct walker *w, struct listing *l, struct entry *e)
     free(path);
 }
 
-/* The row of a file that is as it was, preferably the one that makes it a primary. */
+/* The row of a file if the file has not changed. If there are several, prefer the one that
+ * makes it a checkpoint's primary file. */
 static const struct known_file *unchanged_row(const struct known *k, const char *path,
                                               const struct file_identity *now)
 {
@@ -87,7 +88,7 @@ bool known_is_primary(const struct known_file *f)
     return f && f->checkpoint != KNOWN_NONE && f->position == 0;
 }
 
-/* Might this file's name be that of an index that claims others? */
+/* Whether a name can be that of an index file, which claims other files. */
 static bool named_like_a_set(const char *name)
 {
     for (size_t i = 0; formats[i]; i++)
@@ -101,7 +102,8 @@ bool listing_asks_for(const struct listing *l, const struct entry *e)
     return l->asked != ASKED_ALL && strcmp(l->only, e->name) == 0;
 }
 
-/* Files without a suffix are known by their content alone. */
+/* Whether the file has to be looked at. Files without a suffix can
+ * only be recognised by content. */
 static bool recognise_wanted(const struct listing *l, const struct entry *e)
 {
     if (listing_asks_for(l, e) || named_like_a_set(e->name))
@@ -119,14 +121,15 @@ static bool recognise_wanted(const struct listing *l, const struct entry *e)
     return false;
 }
 
-/* Is the file unchanged, and catalogued as a part of a checkpoint that has another primary file? */
+/* Whether the file is unchanged and catalogued as a part of a
+ * checkpoint with another primary file. */
 static bool known_as_part(const struct entry *e)
 {
     return e->known && e->known->checkpoint != KNOWN_NONE && !known_is_primary(e->known);
 }
 
-/* Does the file belong to a checkpoint whose primary file is unchanged, or cannot be read at the moment?
- * In the second case the file stays what it was. */
+/* Whether the file belongs to a checkpoint whose primary file is unchanged, or cannot be
+ * read at the moment: then the file remains what it was. */
 static bool is_part(const struct known *k, struct listing *l, const struct entry *e)
 {
     if (!known_as_part(e))
@@ -140,8 +143,8 @@ static bool is_part(const struct known *k, struct listing *l, const struct entry
                                  p->known->checkpoint == e->known->checkpoint));
 }
 
-/* Fill in what the catalog knows. True: something in this directory is new, changed or
- * gone, so that index files must be asked again what they claim. */
+/* Fill in what the catalog knows. True: a file of this directory is new, changed or gone,
+ * so index files must be asked again what they claim. */
 static bool look_up(struct walker *w, struct listing *l)
 {
     bool dirty = false;
@@ -161,7 +164,7 @@ static bool look_up(struct walker *w, struct listing *l)
 
 static void probe_unless_settled(struct walker *w, struct listing *l, struct entry *e)
 {
-    /* A shard whose index is gone is looked at again, too, as is what was passed over
+    /* Look again at a shard whose index is gone, and at a file that was passed over
      * and is now asked for by name. */
     bool passed =
         e->known && e->known->checkpoint == KNOWN_NONE && !listing_asks_for(l, e);
@@ -171,11 +174,11 @@ static void probe_unless_settled(struct walker *w, struct listing *l, struct ent
         probe(w, l, e);
 }
 
-/* Some of one directory's files, shared by threads when they are many. */
+/* A job for threads: to probe some of a directory's files. */
 struct probing {
     struct walker *walker;
     struct listing *listing;
-    bool parts; /* those that are catalogued as parts of a checkpoint, or all others */
+    bool parts; /* probe files catalogued as parts of a checkpoint, or all others */
     atomic_uint_fast64_t next;
 };
 
@@ -198,7 +201,7 @@ static void probe_all(struct walker *w, struct listing *l, bool dirty, bool part
     threads_join(helpers);
 }
 
-/* Parts come last: whether they need a look depends on whether their index could be read. */
+/* Probe parts last: whether that is needed depends on whether their index could be read. */
 static void probe_unknown(struct walker *w, struct listing *l, bool dirty)
 {
     probe_all(w, l, dirty, false);
@@ -207,8 +210,8 @@ static void probe_unknown(struct walker *w, struct listing *l, bool dirty)
 
 /* --- units ------------------------------------------------------------------------------ */
 
-/* Whether a file is what it was. In doubt where it cannot be looked at for a passing reason: why that is
- * goes to *trouble, unless the listing has said so. */
+/* Whether a file has changed. IN_DOUBT: it cannot be looked at now; unless the listing has
+ * reported that, *trouble says why. */
 enum sameness {
     SAME,
     OTHER,
@@ -242,8 +245,8 @@ static enum sameness file_sameness(struct listing *l, const struct known_file *f
     return same ? SAME : OTHER;
 }
 
-/* Whether all files of a checkpoint are what they were: one in doubt counts for all, so that what was known
- * stays until it can be looked at. */
+/* Whether any file of a checkpoint has changed. If one is in doubt, the whole is, so that
+ * what was known stays until the file can be looked at. */
 static enum sameness files_sameness(struct listing *l, const struct known *k,
                                     const struct known_checkpoint *c,
                                     struct error *trouble)
@@ -267,7 +270,8 @@ static bool has_row(const struct known *k, const struct known_checkpoint *c,
     return false;
 }
 
-/* Whether one of the checkpoint's own files has this path: many may share a config.json. */
+/* Whether the checkpoint has a file of this path. Other checkpoints may have
+ * it, too, such as a config.json. */
 static bool has_file(const struct known *k, const struct known_checkpoint *c,
                      const char *path)
 {
@@ -277,7 +281,7 @@ static bool has_file(const struct known *k, const struct known_checkpoint *c,
     return false;
 }
 
-/* Does a neighbour describe it that was not there? */
+/* Whether there is a new neighbour that describes the checkpoint. */
 static bool described_anew(struct listing *l, const struct unit *u, const struct known *k,
                            const struct known_checkpoint *c)
 {
@@ -289,7 +293,7 @@ static bool described_anew(struct listing *l, const struct unit *u, const struct
     return false;
 }
 
-/* Is the catalogued checkpoint what lies here now? */
+/* Whether the unit is still the catalogued checkpoint of its path. */
 static bool unit_unchanged(struct walker *w, struct listing *l, const struct unit *u,
                            const struct entry *primary, bool dirty, struct error *trouble)
 {
@@ -304,7 +308,7 @@ static bool unit_unchanged(struct walker *w, struct listing *l, const struct uni
         return false;
     if (described_anew(l, u, k, c))
         return false;
-    /* A neighbour that is new may be a shard that its index now claims. */
+    /* A new neighbour may be a shard that the index claims now. */
     for (uint64_t i = 0; dirty && u->format->claim && i < l->file_count; i++) {
         const struct entry *e = &l->files[i];
         bool own = e->claimed && (e->claimer == primary || e->claimed_twice);
@@ -328,7 +332,7 @@ static const char *checkpoint_path(struct listing *l, const struct entry *e)
     return path;
 }
 
-/* Is this unit the one that an argument named? */
+/* Whether this unit is the one that an argument named. */
 static bool asked_for(const struct listing *l, const struct entry *e, const char *path,
                       bool claims_only)
 {
@@ -337,7 +341,8 @@ static bool asked_for(const struct listing *l, const struct entry *e, const char
            listing_asks_for(l, e) || (slash && strcmp(slash + 1, l->only) == 0);
 }
 
-/* Pages that are meant to be pages, and empty files (markers, locks) are everywhere. */
+/* Whether a stray file is worth a report under any name. Web pages named as such, and empty
+ * files (markers, locks), are common. */
 static bool out_of_place(const struct entry *e)
 {
     static const char *const pages[] = {".html", ".htm", ".xhtml", ".shtml", ".php"};
@@ -374,13 +379,13 @@ static void report_stray(struct walker *w, struct listing *l, const struct entry
     }
 }
 
-/* What settling the files of one folder shares. */
+/* State shared while settling the files of a folder. */
 struct folder {
     bool dirty;
-    const char *const *siblings; /* listed once one of them is to be indexed */
+    const char *const *siblings; /* listed when the first of its files is to be indexed */
 };
 
-/* Is there a neighbour that the framework loads in this checkpoint's place? */
+/* Add a note if there is a neighbour that the framework loads instead of this checkpoint. */
 static void note_shadow(struct walker *w, struct listing *l, const struct entry *e,
                         const char *checkpoint)
 {
@@ -396,7 +401,7 @@ static void note_shadow(struct walker *w, struct listing *l, const struct entry 
     text_release(&name);
 }
 
-/* What is not a checkpoint of a format that is read. */
+/* Settle a file that is not a checkpoint of a readable format. */
 static void settle_passed(struct walker *w, struct listing *l, struct entry *e,
                           const char *path)
 {
@@ -450,7 +455,7 @@ static void recognise_settle(struct walker *w, struct listing *l, struct folder 
     walk_add_unit(w, u);
 }
 
-/* What is it that was asked for by name? */
+/* Probe the file that was asked for by name, to find out what the name means. */
 static void look_at_named(struct walker *w, struct listing *l)
 {
     struct entry *e = l->asked == ASKED_ALL ? NULL : listing_file(l, l->only);
@@ -478,7 +483,7 @@ static void add_directory_unit(struct walker *w, struct listing *l, struct unit 
 
 struct looking {
     struct listing *listing;
-    struct error *trouble; /* why a file could not be looked into: the first */
+    struct error *trouble; /* the first reason why a file could not be read */
 };
 
 static struct bytes recognise_peek(const struct probe_dir *p, const char *path)
@@ -532,7 +537,8 @@ const struct format *directory_format(struct listing *l, struct error *trouble)
     return files && dirs ? format_for_dir(&p) : NULL;
 }
 
-/* Might the directory be a checkpoint, if what could not be looked at in it were files? */
+/* Whether the directory could be a checkpoint if the entries that
+ * could not be looked at were files. */
 static bool perhaps_checkpoint(struct listing *l)
 {
     struct listing all = *l;
@@ -551,8 +557,8 @@ static bool perhaps_checkpoint(struct listing *l)
     return directory_format(&all, &trouble) || trouble.status != OK;
 }
 
-/* Is the directory one checkpoint, and do those below it belong to it, too? It is not looked into
- * while it is as it was, nor while that cannot be said. */
+/* Whether the directory is one checkpoint; *whole: including everything below it. It is not
+ * read again while it is unchanged, or while that cannot be determined. */
 static bool recognise_directory(struct walker *w, struct listing *l, bool *whole)
 {
     const struct known_checkpoint *known = known_checkpoint(w->options->known, l->path);
@@ -565,7 +571,7 @@ static bool recognise_directory(struct walker *w, struct listing *l, bool *whole
     if (!u.unchanged)
         u.format = directory_format(l, &trouble);
     if (trouble.status != OK || (!u.format && perhaps_checkpoint(l))) {
-        /* Half of the evidence is no verdict: what it was it stays. */
+        /* Incomplete evidence decides nothing: the directory remains what it was. */
         pthread_mutex_lock(&w->lock);
         walk_unseen(w, l->path,
                     trouble.status == OK ? NULL

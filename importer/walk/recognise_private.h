@@ -1,6 +1,6 @@
 /*
- * recognise_private.h - the inside of recognise.c: what it finds goes into the walk's lists (walk_lists.c);
- * index files claim their neighbours (claim.c).
+ * recognise_private.h - the inside of recognise.c, which adds what it finds to the walk's
+ * lists (walk_lists.c) and lets index files claim their neighbours (claim.c).
  */
 #ifndef CKPTDB_IMPORTER_RECOGNISE_PRIVATE_H
 #define CKPTDB_IMPORTER_RECOGNISE_PRIVATE_H
@@ -11,7 +11,7 @@
 
 /* The path of an entry, in the listing's arena. NULL: no memory. */
 const char *listing_path(struct listing *l, const char *name);
-/* Whether a row (NULL: none) is of the file that makes its checkpoint. */
+/* Whether a row (may be NULL) is that of a checkpoint's primary file. */
 bool known_is_primary(const struct known_file *f);
 /* Whether the entry has the name that was asked for. */
 bool listing_asks_for(const struct listing *l, const struct entry *e);
@@ -27,7 +27,7 @@ void walk_add_unit(struct walker *w, struct unit u);
 
 /* The names of all files, in this arena. NULL: no memory. */
 const char **listing_names(struct listing *l, struct arena *arena);
-/* All index files claim; says which of them claimed the name asked for. */
+/* Let all index files claim. claims_only[i]: file i claimed the name that was asked for. */
 void claim_all(struct walker *w, struct listing *l, bool dirty, bool *claims_only);
 
 #endif

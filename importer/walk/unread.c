@@ -6,7 +6,7 @@
 #include "importer/walk/walk_private.h"
 
 #define TAR_BLOCK   512
-#define NAMES_SHOWN 3 /* of a folder's files of one kind */
+#define NAMES_SHOWN 3 /* how many names to list of a folder's files of one kind */
 
 struct sign {
     const char *bytes;
@@ -15,7 +15,7 @@ struct sign {
 
 struct line {
     struct sign first, second;
-    const char *member; /* of a tar; NULL: the signs decide */
+    const char *member; /* a member of a tar archive; NULL: only the signs count */
 };
 
 #define SIGN(offset, bytes)                                                              \
@@ -46,7 +46,7 @@ static bool unread_holds(struct bytes head, const struct sign *s)
            memcmp(head.at + s->offset, s->bytes, s->len) == 0;
 }
 
-/* Octal digits, or base 256 where the first bit is set (GNU). */
+/* Octal digits, or base 256 if the first bit is set (GNU). */
 static bool tar_size(const uint8_t *field, uint64_t *size)
 {
     *size = 0;
@@ -64,10 +64,10 @@ static bool is_member(const uint8_t *header, const char *name)
 {
     const char *own = (const char *)header;
     size_t skip = memcmp(own, "./", 2) == 0 ? 2 : 0, len = strlen(name);
-    return memcmp(own + skip, name, len + 1) == 0; /* they are short: inside the field */
+    return memcmp(own + skip, name, len + 1) == 0; /* short, so inside the field */
 }
 
-/* Is one of the members at the root of the archive called so? */
+/* Whether an archive has a member of this name at its root. */
 static bool tar_holds(const struct source *s, const char *name, struct error *err)
 {
     uint8_t header[TAR_BLOCK];
@@ -107,7 +107,7 @@ const char *unread_kind_named(const char *name)
     return NULL;
 }
 
-/* The files of one kind in a folder; their number. */
+/* List the names of a folder's files of one kind; returns their number. */
 static uint64_t list_kind(const struct listing *l, const char *kind, struct text *names)
 {
     uint64_t count = 0;

@@ -1,5 +1,6 @@
 /*
- * unread.h - files that are checkpoints, or much like them, of kinds that nothing here reads.
+ * unread.h - files that are checkpoints, or similar to them, of kinds that this program
+ * does not read.
  */
 #ifndef CKPTDB_IMPORTER_WALK_UNREAD_H
 #define CKPTDB_IMPORTER_WALK_UNREAD_H
@@ -12,21 +13,21 @@ struct walk;
 
 struct unread_kind {
     const char *name; /* as people write it: "TFLite" */
-    const char *what; /* one line; NULL: the line before is of the same kind */
+    const char *what; /* description; NULL: of the same kind as the line before */
 };
 
-/* The lines of unread.def; ends in a NULL name. */
+/* The lines of unread.def, ended by a NULL name. */
 extern const struct unread_kind unread_kinds[];
 
-/* The kind of a file that no format recognises, NULL: none. Only of archives is more read than
- * the head, at most LIMIT_TAR_MEMBERS headers. Trouble with the file is in `err`. */
+/* The kind of a file that no format recognises; NULL: none of these. Only of archives more
+ * than the head is read: at most LIMIT_TAR_MEMBERS headers. If that fails, *err says why. */
 const char *unread_kind_of(const struct probe *, const struct source *,
                            struct error *err);
 
-/* The same name with static storage; NULL: none of the kinds. */
+/* The same name with static storage; NULL if it is none of the kinds. */
 const char *unread_kind_named(const char *name);
 
-/* "2 TFLite, 1 HDF5 files are not read"; nothing where there are none. */
+/* "2 TFLite, 1 HDF5 files are not read"; nothing if there are none. */
 void unread_summary(const struct walk *, struct text *out);
 
 #endif

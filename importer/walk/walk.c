@@ -29,7 +29,8 @@ static bool seen_before(struct walker *w, const struct file_identity *identity)
     return !added;
 }
 
-/* Queue a directory once, whatever links lead to it. `only` NULL: all that is below it. */
+/* Queue a directory once, even if several links lead to it. `only`: a name in it that
+ * was asked for; NULL: everything. */
 static void walk_push(struct walker *w, const char *path, const char *only,
                       bool recursive)
 {
@@ -77,9 +78,9 @@ static void done(struct walker *w)
 
 /* --- reading one directory -------------------------------------------------------------- */
 
-/* Folders that hold copies of, or half of, what is elsewhere. The Hugging Face cache
- * notes in .no_exist, as empty files, what a repository does not have; Kauldron copies steps
- * that are being evaluated into _SNAPSHOTS-N. */
+/* Folders with copies or halves of what is elsewhere. In the Hugging Face cache,
+ * .no_exist has empty files for what a repository lacks; Kauldron copies steps
+ * being evaluated to _SNAPSHOTS-N. */
 static bool never_entered(const char *name, bool hub_cache)
 {
     return strcmp(name, ".git") == 0 || strncmp(name, "_SNAPSHOTS-", 11) == 0 ||
@@ -91,14 +92,14 @@ static bool hexadecimal(const char *text)
     return *text && strspn(text, "0123456789abcdef") == strlen(text);
 }
 
-/* "NAME-000001000-tmp", of big_vision. */
+/* "NAME-000001000-tmp", as big_vision writes it. */
 static bool unfinished_step(const char *name, size_t len)
 {
     return len > 14 && strcmp(name + len - 4, "-tmp") == 0 && name[len - 14] == '-' &&
            strspn(name + len - 13, "0123456789") == 9;
 }
 
-/* Names that the frameworks give to saves in progress. */
+/* Whether frameworks give this name to saves in progress. */
 bool unfinished_name(const char *name)
 {
     static const char *const marks[] = {".orbax-checkpoint-tmp", ".tmp-", ".tempstate",
@@ -113,8 +114,8 @@ bool unfinished_name(const char *name)
            (temp && hexadecimal(temp + 6));
 }
 
-/* An entry that cannot be read is worth a word where it was asked for by its name, or where
- * that name is a checkpoint's. */
+/* Report an entry that cannot be read, but only if it was asked for by name, or
+ * its name is that of a checkpoint. */
 static void report_entry(struct walker *w, const struct listing *l, const char *path,
                          const char *name, const char *code, const char *what)
 {
@@ -137,7 +138,7 @@ static void report_unseen(struct walker *w, const char *path, int code)
 struct reading {
     struct walker *walker;
     struct listing *listing;
-    int refused; /* the directory does not let its entries be looked at: errno */
+    int refused; /* errno if its entries cannot be looked at, else 0 */
 };
 
 static bool walk_see_entry(void *context, const struct directory_entry *e)
@@ -186,8 +187,8 @@ static void remember_listed(struct walker *w, const char *path)
     pthread_mutex_unlock(&w->lock);
 }
 
-/* False: not to be looked into. What is known of half a directory would be wrong of the other
- * (sets without their shards), so it is all of it or nothing. */
+/* False: do not look into the directory. Half a listing would lead to wrong conclusions
+ * (sets without their shards), so it is all or nothing. */
 static bool list_directory(struct walker *w, struct listing *l)
 {
     struct error err = {.offset = NO_OFFSET};
@@ -281,8 +282,8 @@ static bool see_part(void *context, const struct directory_entry *e)
     return !search->found;
 }
 
-/* Does the directory have files that a name stands for which is none itself: TensorFlow's
- * PREFIX.index, PREFIX-00000-of-00002? */
+/* Whether a name is only the prefix of files in the directory: TensorFlow's
+ * PREFIX.index, PREFIX-00000-of-00002. */
 static enum status find_parts(const char *directory, const char *name, const char *path,
                               struct error *err)
 {
@@ -292,11 +293,11 @@ static enum status find_parts(const char *directory, const char *name, const cha
     return error_set(err, ERR_MISSING, path, NO_OFFSET, "no such file or directory");
 }
 
-/* A file, or a name that only its parts exist of, taken apart. */
+/* The path of a file, or of a prefix of files, in parts. */
 struct place {
     char *directory; /* absolute; malloc'ed */
     char path[PATH_MAX];
-    const char *name; /* in `path` */
+    const char *name; /* points into `path` */
 };
 
 static enum status walk_find_place(const char *path, bool exists, struct place *out,
@@ -333,7 +334,7 @@ enum status walk_find(const char *path, struct error *err)
     return err->status;
 }
 
-/* A directory, or what it lies inside of. */
+/* Queue a directory, or the checkpoint around it. */
 static enum status push_directory(struct walker *w, char *real, struct error *err)
 {
     checkpoint_around(real);
@@ -343,7 +344,7 @@ static enum status push_directory(struct walker *w, char *real, struct error *er
     return OK;
 }
 
-/* Look at the directory, for that name only. */
+/* Queue the directory, but only for this name. */
 static enum status push_name(struct walker *w, const char *path, bool exists,
                              struct error *err)
 {
@@ -395,7 +396,8 @@ bool walk_covers(const struct walk *walk, const char *path)
     return false;
 }
 
-/* Does the set hold a directory that `path` is in; or, `itself`, the path? */
+/* Whether a set of directories contains one that `path` is in;
+ * with `itself`, or `path` itself. */
 static bool covers(const struct strmap *set, const char *path, bool itself)
 {
     size_t len = set->count ? strlen(path) : 0;
@@ -456,13 +458,13 @@ static int issue_by_path(const void *a, const void *b)
     return order ? order : strcmp(x->message, y->message);
 }
 
-/* Two formats call a checkpoint the same (TensorFlow's versions 1 and 2): the one that its
- * framework loads is the earlier line of formats.def. */
+/* Two formats use the same path for a checkpoint (TensorFlow's versions 1 and 2). The
+ * earlier line of formats.def is the one that the framework loads. */
 static void settle_rivals(struct walker *w, struct unit *winner, const struct unit *other)
 {
     struct unit loser = *other;
     if (strcmp(winner->primary, loser.primary) == 0)
-        return; /* the same, by two arguments */
+        return; /* the same checkpoint, by two arguments */
     for (size_t i = 0; formats[i] != winner->format; i++) {
         if (formats[i] == loser.format) {
             loser = *winner;
@@ -477,7 +479,7 @@ static void settle_rivals(struct walker *w, struct unit *winner, const struct un
         loser.format->name, winner->format->name);
 }
 
-/* Arguments may overlap: the same checkpoint is one. */
+/* Arguments can overlap, so keep each checkpoint only once. */
 static void sort_units(struct walker *w)
 {
     struct walk *walk = w->walk;

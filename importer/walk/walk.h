@@ -3,8 +3,8 @@
  * checkpoints, which belong to one, and which are passed over.
  *
  * Directories are read and unknown files probed on several threads; the result is sorted by
- * path, so it does not depend on who was first. Files that the catalog knows and that have
- * not changed are not opened.
+ * path, so it does not depend on the order of the threads. Files that the catalog knows and
+ * that have not changed are not opened.
  */
 #ifndef CKPTDB_IMPORTER_WALK_H
 #define CKPTDB_IMPORTER_WALK_H
@@ -14,15 +14,15 @@
 #include "catalog/model/batch.h"
 #include "importer/job/format.h"
 
-/* One checkpoint found. */
+/* A checkpoint that was found. */
 struct unit {
     const struct format *format;
-    const char *path;            /* as it will be catalogued; absolute */
-    const char *primary;         /* the file, or the directory */
+    const char *path;            /* its path in the catalog; absolute */
+    const char *primary;         /* its primary file, or its directory */
     const char *const *siblings; /* all files of its directory, sorted */
     uint64_t sibling_count;
-    int64_t known;  /* id of the catalogued checkpoint of this path; 0: new */
-    bool unchanged; /* needs no look */
+    int64_t known;  /* id of the catalogued checkpoint with this path; 0: new */
+    bool unchanged; /* nothing to do */
 };
 
 /* A file of a kind that is not read (unread.h). */
@@ -30,7 +30,7 @@ struct unread_file {
     const char *path, *kind;
 };
 
-/* What is worth knowing about a checkpoint beside another: an issue of it. */
+/* A note about a found checkpoint that comes from its neighbours; becomes an issue. */
 struct walk_note {
     const char *checkpoint; /* its path */
     struct batch_issue issue;
@@ -55,23 +55,22 @@ struct walk {
     uint64_t unread_count;
     struct batch_issue *issues;
     uint64_t issue_count;
-    struct walk_note *notes; /* of checkpoints that were found, by their path */
+    struct walk_note *notes; /* about found checkpoints, by their path */
     uint64_t note_count;
     const char **roots; /* absolute, what the arguments became: vanished files are
                            looked for below them */
     uint64_t root_count;
     struct strmap listed; /* directories whose entries were read */
-    struct strmap
-        whole; /* directories that are one checkpoint: nothing below was looked at */
-    struct strmap unseen; /* paths that could not be, or were not to be, looked at */
-    uint64_t files;       /* seen */
+    struct strmap whole;  /* directories that are one checkpoint: not searched */
+    struct strmap unseen; /* paths that could not, or were not to, be looked at */
+    uint64_t files;       /* number of files seen */
     void *private;
 };
 
-/* ERR_MISSING where an argument is neither a path nor the beginning of a set's names. */
+/* ERR_MISSING if an argument is neither a path nor the prefix of a set's files. */
 enum status walk_find(const char *path, struct error *err);
 
-/* ERR_MISSING with the path for an argument that does not exist; ERR_INTERRUPTED. */
+/* ERR_MISSING with the path of an argument that does not exist; ERR_INTERRUPTED. */
 enum status walk_paths(const char *const *paths, int count, const struct walk_options *,
                        struct walk **out, struct error *err);
 void walk_free(struct walk *);
@@ -79,14 +78,14 @@ void walk_free(struct walk *);
 /* Whether a path is one of the roots or below one. */
 bool walk_covers(const struct walk *, const char *path);
 
-/* Whether what is, or was, at a path could be looked at. False: nothing is known of it, nor of
- * what is below it. */
+/* Whether what is, or was, at a path could be looked at. False: nothing is known
+ * about it and what is below it. */
 bool walk_saw(const struct walk *, const char *path);
 
 /* Whether a path is inside a directory that is one checkpoint. */
 bool walk_inside(const struct walk *, const char *path);
 
-/* Whether the entries of a path, or those beside it, were read. */
+/* Whether the entries of a path, or those of its directory, were read. */
 bool walk_listed(const struct walk *, const char *path);
 
 #endif

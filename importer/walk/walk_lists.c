@@ -1,5 +1,6 @@
 /*
- * walk_lists.c - the lists of a walk: units, issues, what was passed over. Under the lock.
+ * walk_lists.c - fill the lists of a walk: units, issues, files passed over. Under the
+ * lock.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,7 +28,7 @@ static const char *kept(struct walker *w, const char *text)
     return copy;
 }
 
-/* A message with its control characters escaped. */
+/* Make an issue; control characters in its message are escaped. */
 PRINTF_LIKE(5, 0)
 static struct batch_issue issue_of(struct walker *w, const char *path, bool warning,
                                    const char *code, const char *fmt, va_list args)

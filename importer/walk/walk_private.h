@@ -1,6 +1,6 @@
 /*
- * walk_private.h - the inside of a walk: walk.c reads directories, recognise.c decides what
- * their files are.
+ * walk_private.h - the inside of a walk: walk.c reads directories, recognise.c finds out
+ * what their files are.
  */
 #ifndef CKPTDB_IMPORTER_WALK_PRIVATE_H
 #define CKPTDB_IMPORTER_WALK_PRIVATE_H
@@ -11,10 +11,10 @@
 #include "catalog/store/directory.h"
 #include "importer/walk/walk.h"
 
-/* A directory to be read. */
+/* A directory in the queue. */
 struct task {
     const char *path;
-    const char *only; /* NULL, or the one name in it that was asked for */
+    const char *only; /* NULL, or the only name in it that was asked for */
     bool recursive;
     struct task *next;
 };
@@ -25,40 +25,40 @@ struct walker {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct task *tasks;
-    uint64_t open_tasks;   /* queued or being worked on */
-    struct strmap visited; /* directories, by device and inode: loops of links end */
+    uint64_t open_tasks;   /* queued or in progress */
+    struct strmap visited; /* directories, by device and inode: ends loops of links */
     size_t unit_space, passed_space, unread_space, issue_space, note_space;
     bool stopped, interrupted;
     atomic_bool failed;
 };
 
 struct entry {
-    const char *name; /* first: names.h */
+    const char *name; /* must be first: names.h */
     bool linked;      /* a symbolic link */
     struct file_identity identity;
-    /* What recognise.c finds out. */
+    /* Filled in by recognise.c. */
     const struct format *format;
-    const struct known_file *known; /* its unchanged row, or NULL */
+    const struct known_file *known; /* its row, if unchanged, or NULL */
     const char *stray;
-    const char *unread;          /* the kind that it is of, which is not read; static */
-    const struct entry *claimer; /* the primary file whose own this is */
-    bool in_doubt; /* could not be read, for a reason that may pass */
+    const char *unread;          /* its kind, if that is not read here; static */
+    const struct entry *claimer; /* the primary file that it belongs to */
+    bool in_doubt;               /* could not be read, for a passing reason */
     bool probed, claimed, claimed_twice;
 };
 
-/* What of a directory is asked for. */
+/* What was asked for in a directory. */
 enum asked {
     ASKED_ALL,
-    ASKED_FILE,  /* the file of that name, or the checkpoint that it belongs to */
-    ASKED_PARTS, /* nothing is called so: files are its parts if they begin so */
+    ASKED_FILE,  /* the file of that name, or the checkpoint it belongs to */
+    ASKED_PARTS, /* there is no such file: files that begin with the name */
     ASKED_COMPANION, /* a companion file, which stands for all checkpoints of its program here */
 };
 
-/* A directory as read; lives in the working thread's arena. */
+/* A directory's entries; in the working thread's arena. */
 struct listing {
     const char *path;
     enum asked asked;
-    const char *only; /* the name; NULL: ASKED_ALL */
+    const char *only; /* the name that was asked for; NULL: ASKED_ALL */
     struct arena *arena;
     struct entry *files, *dirs; /* sorted by name */
     uint64_t file_count, dir_count;
@@ -68,20 +68,19 @@ struct listing {
     size_t unseen_space;
 };
 
-/* One issue a kind of what is not read in this directory. Under the lock. */
+/* Report the files that are not read in this directory, in one issue per kind. Under the lock. */
 void report_unread(struct walker *, struct listing *);
 
-/* Find the checkpoints of a directory and put them into the walk. True: the directory is one
- * itself, with all that is below it. */
+/* Find the checkpoints in a directory and add them to the walk. True: the directory is one
+ * itself, including everything below it. */
 bool recognise(struct walker *, struct listing *);
 
-/* The format of a directory that is one checkpoint; only its names are looked at, and what
- * the probers ask for. NULL: it is none. *trouble: a file could not be looked into, so that
- * the answer may be wrong. */
+/* The format of a directory that is one checkpoint, found by names and by what probers peek
+ * at. NULL: it is none. *trouble: a file could not be read, so the answer may be wrong. */
 const struct format *directory_format(struct listing *, struct error *trouble);
 
-/* Cut a directory's path back to the checkpoint around it. False, and the path as it was,
- * where there is none. */
+/* Shorten a directory's path to the checkpoint around it. False, and an
+ * unchanged path, if there is none. */
 bool checkpoint_around(char *path);
 
 /* The path of an entry; NULL without memory. */
@@ -93,14 +92,14 @@ struct entry *listing_file(const struct listing *, const char *name);
 struct entry *listing_dir(const struct listing *, const char *name);
 struct entry *listing_unseen(const struct listing *, const char *name);
 
-/* Something to know about a found checkpoint; `path` is where it was noticed. Under the lock. */
+/* Add a note about a found checkpoint; `path` is where it was noticed. Under the lock. */
 void walk_note(struct walker *, const char *checkpoint, const char *path,
                const char *code, const char *fmt, ...) PRINTF_LIKE(5, 6);
 
-/* What is at a path, or below it, cannot be looked at: an issue, and nothing of it counts as
- * gone. Under the lock. */
+/* What is at a path, or below it, cannot be looked at: make an issue, and count nothing
+ * there as gone. Under the lock. */
 void walk_unseen(struct walker *, const char *path, const char *why);
-/* The same, since nobody asked for it: no issue. Takes the lock. */
+/* The same without an issue, as nobody asked for it. Takes the lock. */
 void walk_avoided(struct walker *, const char *path);
 
 /* Under the lock. */
