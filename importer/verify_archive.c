@@ -22,8 +22,7 @@ struct archive {
     struct zip zip;
     const struct zip_member **todo;
     uint64_t count;
-    sqlite3_stmt
-        *inside; /* finds a tensor whose bytes begin at ?3 <= offset < ?4 of file ?2 */
+    sqlite3_stmt *inside; /* a tensor that begins at ?3 <= offset < ?4 of file ?2 */
 };
 
 static void *check_member(void *context, uint64_t number, uint64_t *bytes)

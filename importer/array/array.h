@@ -24,8 +24,7 @@ struct array_site {
     bool found;        /* the directory exists */
     bool has_metadata; /* a .zarray or zarr.json was read and parsed: `array` is valid */
     bool consolidated; /* that was the copy in the root's metadata: its own is missing */
-    const struct error
-        *problem; /* why there is no metadata, or no values; NULL: nothing */
+    const struct error *problem; /* why metadata or values are missing; or NULL */
     struct zarr_array array;
     const char *metadata_name; /* ".zarray", "zarr.json"; NULL: none */
     struct file_identity identity, metadata_identity;

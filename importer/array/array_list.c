@@ -122,8 +122,7 @@ struct keys {
     uint64_t *indexes;
     uint64_t count;
     size_t space, inside_space, stack_space;
-    const char *
-        *stack; /* directories to be read, below the array's: keys without an end */
+    const char **stack; /* directories still to read: prefixes of keys */
     uint64_t stacked;
     struct error *err;
 };

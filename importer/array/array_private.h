@@ -14,8 +14,7 @@ struct array_listing {
     const char **files, **dirs;
     uint64_t file_count, dir_count;
     size_t file_space, dir_space;
-    const char *
-        *odd; /* neither: links that lead nowhere, pipes, what cannot be looked at */
+    const char **odd; /* others: dangling links, pipes, what cannot be looked at */
     uint64_t odd_count;
     size_t odd_space;
     const char **linked; /* links to directories */

@@ -105,10 +105,9 @@ struct hdf5_link {
     const char *name; /* with a NUL after it; may hold NUL */
     size_t len;
     enum hdf5_link_kind kind;
-    uint64_t object; /* HARD: the address of its header */
-    uint64_t order;  /* of creation; 0 where it is not tracked */
-    struct bytes
-        target; /* SOFT: a path; EXTERNAL: of the other file, NUL, a path in it */
+    uint64_t object;     /* HARD: the address of its header */
+    uint64_t order;      /* of creation; 0 where it is not tracked */
+    struct bytes target; /* SOFT: a path; EXTERNAL: a file, NUL, a path in it */
 };
 
 struct hdf5_links {

@@ -45,9 +45,8 @@ struct ocdbt_files {
 struct ocdbt_entry {
     struct bytes key;   /* valid until the next call; key.at NULL: the end */
     struct bytes value; /* inline: the same; value.at NULL: in a file */
-    uint32_t file; /* which it is in; of an inline value, the one that its node is in */
-    uint64_t
-        offset; /* in a file: its offset; the end is not yet compared with the file's size */
+    uint32_t file;   /* which it is in; of an inline value, the one that its node is in */
+    uint64_t offset; /* in its file; not yet checked against the file's size */
     uint64_t length; /* of the value in bytes, in any case */
 };
 

@@ -32,8 +32,7 @@ struct zarr_chain {
     unsigned item, swap; /* of the elements so far, as in struct zarr_type */
     char dtype[NUMPY_TYPE_BYTES + 16]; /* theirs */
     bool ordered;                      /* a step depends on the order of the elements */
-    bool
-        shuffled; /* and after it they were transposed: numcodecs then follows the strides */
+    bool shuffled;    /* transposed after that: numcodecs then follows the strides */
     const char *word; /* name of the codec being added, for messages */
 };
 

@@ -131,9 +131,7 @@ static uint64_t shard_bound(uint64_t size, const struct grid_level *outer,
 {
     uint64_t chunks = 1, more, bound;
     for (unsigned d = 0; d < rank; d++)
-        chunks *=
-            outer->shape[d] / inner->shape[d]; /* cannot overflow: no more chunks than
-                                                      * elements */
+        chunks *= outer->shape[d] / inner->shape[d]; /* at most the number of elements */
     return mul_u64(chunks, 4096 + 16, &more) && add_u64(more, 4, &more) &&
                    add_u64(zarr_compressed_bound(size), more, &bound) &&
                    bound <= INT64_MAX

@@ -79,8 +79,7 @@ struct summing {
     struct batch_module *list;
     uint64_t count;
     size_t space, first; /* room in `list`; its initial value */
-    uint32_t *
-        index; /* by a hash of the name: the position in the list, plus 1; twice as many */
+    uint32_t *index; /* 2 * space slots: hash of name -> index in `list` + 1; 0: free */
 };
 
 /* The slot of a module in the index: its own, or the free one where it would go. */

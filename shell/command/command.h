@@ -63,10 +63,8 @@ struct command {
     enum catalog_need catalog;
     bool shell_only; /* a dot-command that is no command word */
     bool no_rows;    /* prints no rows: --json and its like are refused, not ignored */
-    bool
-        pages; /* its output may go through a pager: it has no progress to show beside it */
-    bool
-        whole_line; /* in the shell: the rest of the line is one operand, as it was typed */
+    bool pages;      /* may use the pager: it has no progress to show beside it */
+    bool whole_line; /* in the shell: the rest of the line is one operand, as typed */
     int (*run)(struct session *, const struct args *);
 };
 
