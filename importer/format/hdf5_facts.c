@@ -224,11 +224,9 @@ static enum status state_one(struct hdf5_tree *t, const struct hdf5_attribute *a
     if (t->facts_are_full)
         return OK;
     if (!fact_key(t, a, key)) {
-        job_issue(
-            t->job, ISSUE_WARNING, t->path, NO_OFFSET, "limit",
-            "attribute \"%.100s\" of \"%.100s\" has a path of more than %llu bytes: "
-            "left out",
-            a->name, t->name.at ? t->name.at : "", (unsigned long long)LIMIT_FACT_KEY);
+        job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "limit",
+                  "the path of attribute \"%.100s\" has more than %llu bytes: left out",
+                  key->at ? key->at : "", (unsigned long long)LIMIT_FACT_KEY);
         return OK;
     }
     t->fact_bytes += key->len;
