@@ -58,7 +58,7 @@ static enum json_type orbax_place_look_ahead(struct json j)
 /* State the members of an object as facts, except null and empty objects. */
 static bool state_members(struct job *job, struct json *j, const char *prefix)
 {
-    struct text key = {.limit = LIMIT_FACT_KEY};
+    struct text key = {0}; /* facts_state() reports one that is too long */
     bool good = json_next(j) == JSON_OBJECT;
     while (good && json_next(j) == JSON_KEY) {
         enum json_type type = orbax_place_look_ahead(*j);
@@ -70,7 +70,8 @@ static bool state_members(struct job *job, struct json *j, const char *prefix)
         if (type == JSON_NULL)
             good = json_next(j) != JSON_FAIL && json_skip(j);
         else
-            good = text_str(&key) && facts_state(job, j, text_str(&key), '/');
+            good = text_str(&key) ? facts_state(job, j, text_str(&key), '/')
+                                  : json_fail(j, ERR_MEMORY, NULL, "no memory");
     }
     text_release(&key);
     return good;

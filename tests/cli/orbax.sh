@@ -87,3 +87,9 @@ rm -f "$CKPTDB"
 try import keys
 try "SELECT path, name, run, step, item FROM checkpoint"
 try "SELECT replace(c.path, c.run, ''), m.key, m.value FROM metadata m JOIN checkpoint c ON c.id = m.checkpoint_id"
+echo "--- a fact whose key is too long, and those after it, are missed aloud"
+mkdir -p long/3
+cp -r "$fixtures/y_zarr2" long/3/state
+python3 -c 'print("{\"metrics\": {\"a\": 1}, \"" + "x" * 5000 + "\": 2, \"last\": 3}")' >long/3/_CHECKPOINT_METADATA
+try import long
+try "SELECT key, value FROM metadata WHERE checkpoint_id = (SELECT id FROM checkpoint WHERE path LIKE '%/long/3/state') AND key NOT LIKE '\_%' ESCAPE '\\'"
