@@ -52,7 +52,8 @@ static bool is_above(const struct hdf5_tree *t, uint64_t address)
 
 /* Report an error in one object under its name, and go on. Failures of memory or reading, of the
  * job, and of the file as a whole are passed up in *err. */
-static enum status told(struct hdf5_tree *t, struct error *why, struct error *err)
+static enum status report_or_pass(struct hdf5_tree *t, struct error *why,
+                                  struct error *err)
 {
     char what[240];
     if (why->status == OK || status_passes(why->status) || t->job->err->status != OK ||
@@ -145,7 +146,7 @@ static enum status see_link(struct hdf5_tree *t, struct hdf5_level *level,
         report_link(t, l);
     else
         see_object(t, l->object, &why);
-    return told(t, &why, err);
+    return report_or_pass(t, &why, err);
 }
 
 /* Leave a group; an empty one is emitted as a leaf. */
