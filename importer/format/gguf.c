@@ -201,15 +201,15 @@ static void apply_shape(struct part *p, struct gguf_tensor *t)
 {
     const uint64_t *at = strmap_get(&p->shapes, (const char *)t->name.at, t->name.len);
     const struct gguf_value *v = at ? &p->values[*at - 1] : NULL;
-    uint64_t shape[GGUF_RANK_MAX], told, stored;
+    uint64_t shape[GGUF_RANK_MAX], stated, stored;
     if (!v || v->count > GGUF_RANK_MAX)
         return;
     struct cursor c =
         cursor_over((struct bytes){p->g.head + v->at, p->g.len - v->at}, v->at);
     for (uint64_t d = 0; d < v->count; d++)
         shape[d] = p->g.big ? cursor_u32be(&c) : cursor_u32le(&c);
-    if (!shape_elements(shape, (unsigned)v->count, &told) ||
-        !shape_elements(t->shape, t->rank, &stored) || told != stored)
+    if (!shape_elements(shape, (unsigned)v->count, &stated) ||
+        !shape_elements(t->shape, t->rank, &stored) || stated != stored)
         return;
     memcpy(t->shape, shape, sizeof(shape));
     t->rank = (unsigned)v->count;
