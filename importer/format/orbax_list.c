@@ -38,8 +38,9 @@ struct loose {
 
 /* A file of the current database. */
 struct listed_file {
-    uint32_t file;          /* its number in the job */
-    bool known, lost, said; /* recorded in the job; missing or unreadable; reported so */
+    uint32_t file; /* its number in the job */
+    bool known, lost,
+        reported; /* recorded in the job; missing or unreadable; reported so */
 };
 
 struct listing {
@@ -133,9 +134,9 @@ static enum status value_file(struct listing *l, uint32_t number, uint32_t *file
         source_close(s);
         f = file_slot(l, number);
     }
-    if (f->lost && !f->said)
+    if (f->lost && !f->reported)
         report_damage(l, false, &err);
-    f->said |= f->lost;
+    f->reported |= f->lost;
     *file = f->file;
     *lost = f->lost;
     return OK;
@@ -147,7 +148,7 @@ static enum status open_for_database(void *context, uint32_t number, const char 
     struct listing *l = context;
     if (orbax_list_open_file(l, number, path, out, err) != OK)
         return error_memory_at(err, path);
-    l->files[number].said |= !*out; /* ocdbt.c reports it */
+    l->files[number].reported |= !*out; /* ocdbt.c reports it */
     return err->status;
 }
 
