@@ -194,7 +194,7 @@ static bool put_chain(struct torch_tree *t, struct parts *s, struct torch_tensor
                       const struct place place[PARTS], struct error *err)
 {
     struct text chain = {.limit = CHAIN_BYTES - 1};
-    uint64_t at[PARTS] = {0}, behind = x->run.stored;
+    uint64_t at[PARTS] = {0}, end = x->run.stored;
     for (unsigned i = 0; i < PARTS; i++) {
         const struct place *p = &place[i];
         if (is_coo(s) && i == OTHER)
@@ -204,8 +204,8 @@ static bool put_chain(struct torch_tree *t, struct parts *s, struct torch_tensor
             continue;
         text_addf(&chain, "append:%llu,%llu,%s|", (unsigned long long)at[i],
                   (unsigned long long)(p->end - p->begin), p->steps);
-        at[i] = behind + p->own;
-        if (!add_u64(behind, p->size, &behind))
+        at[i] = end + p->own;
+        if (!add_u64(end, p->size, &end))
             return torch_fail(t, err, "shape-overflow", "its parts are too large");
     }
     put_sparse(s, x, at, &chain);
