@@ -106,28 +106,32 @@ static bool is_uint16(const char *dtype)
     return strcmp(dtype, "uint16") == 0;
 }
 
-/* The dtype that T5X takes a stored array to have, if it is not the stored one, else NULL. `said`
+/* The dtype that T5X takes a stored array to have, if it is not the stored one, else NULL. `spec_array`
  * is the array as its spec describes it, or NULL. A stored void dtype ("|V2") is NumPy's way to
  * write a dtype of another library; if its size fits, the spec's dtype is meant. */
-static const char *meant(const struct zarr_array *array, const struct zarr_array *said)
+static const char *t5x_dtype(const struct zarr_array *array,
+                             const struct zarr_array *spec_array)
 {
     struct dtype stored, spec;
     if (is_uint16(array->dtype))
         return "bfloat16";
-    if (!said)
+    if (!spec_array)
         return NULL;
     dtype_find(array->dtype, &stored);
-    dtype_find(said->dtype, &spec);
-    return stored.kind == DTYPE_VOID && spec.bits == stored.bits ? said->dtype : NULL;
+    dtype_find(spec_array->dtype, &spec);
+    return stored.kind == DTYPE_VOID && spec.bits == stored.bits ? spec_array->dtype
+                                                                 : NULL;
 }
 
 /* Whether the spec and the array's own metadata agree. */
-static bool agrees(const struct zarr_array *array, const struct zarr_array *said)
+static bool agrees(const struct zarr_array *array, const struct zarr_array *spec_array)
 {
-    const char *dtype = meant(array, said) ? meant(array, said) : array->dtype;
-    const char *other = is_uint16(said->dtype) ? "bfloat16" : said->dtype;
-    return strcmp(dtype, other) == 0 && said->rank == array->rank &&
-           memcmp(said->shape, array->shape, array->rank * sizeof(*array->shape)) == 0;
+    const char *dtype =
+        t5x_dtype(array, spec_array) ? t5x_dtype(array, spec_array) : array->dtype;
+    const char *other = is_uint16(spec_array->dtype) ? "bfloat16" : spec_array->dtype;
+    return strcmp(dtype, other) == 0 && spec_array->rank == array->rank &&
+           memcmp(spec_array->shape, array->shape, array->rank * sizeof(*array->shape)) ==
+               0;
 }
 
 /* Emit a row for an array without data, and report why. */
@@ -143,7 +147,7 @@ static enum status list_lost(struct t5x *t, const struct flax_leaf *leaf,
         .name = leaf->name, .name_len = leaf->name_len, .dtype_unknown = true};
     claim.shape_unknown = true;
     if (array) {
-        claim.dtype = meant(array, NULL) ? meant(array, NULL) : array->dtype;
+        claim.dtype = t5x_dtype(array, NULL) ? t5x_dtype(array, NULL) : array->dtype;
         claim.shape = array->shape;
         claim.rank = array->rank;
         claim.dtype_unknown = claim.shape_unknown = false;
@@ -171,7 +175,7 @@ static const struct zarr_array *array_of(struct t5x *t, const struct t5x_spec *s
 /* Find the folder of an array. First try the spec's path, then only its last component: paths in
  * a bucket begin with the run's, "runs/a/checkpoint_5/target.w". False: no memory. */
 static bool find_site(struct t5x *t, const struct t5x_spec *s,
-                      const struct zarr_array *said, struct array_site *out)
+                      const struct zarr_array *spec_array, struct array_site *out)
 {
     struct job *job = t->sink.job;
     *out = (struct array_site){0};
@@ -182,18 +186,18 @@ static bool find_site(struct t5x *t, const struct t5x_spec *s,
         if (!path)
             break;
         const struct array_site *site = array_tree_find(&t->arrays, path);
-        if (site && site->problem && said)
+        if (site && site->problem && spec_array)
             job_issue_error(job, ISSUE_WARNING, site->problem);
-        if (site && (site->has_metadata || !said)) {
+        if (site && (site->has_metadata || !spec_array)) {
             *out = *site;
-        } else if (said) {
+        } else if (spec_array) {
             *out = (struct array_site){.path = path};
-            if (array_site_list(job, job->path, said, out) != OK)
+            if (array_site_list(job, job->path, spec_array, out) != OK)
                 return false;
             if (out->found && !(site && site->problem) && t->guessed++ == 0)
                 t->first_guessed = path;
-            out->array =
-                *said; /* if the folder is missing, its chunks are reported lost */
+            /* if the folder is missing, its chunks are reported lost */
+            out->array = *spec_array;
             out->has_metadata = true;
         }
         if (!strchr(path, '/'))
@@ -203,31 +207,32 @@ static bool find_site(struct t5x *t, const struct t5x_spec *s,
 }
 
 static enum status emit_site(struct t5x *t, const struct flax_leaf *leaf,
-                             const struct zarr_array *said, const struct array_site *site)
+                             const struct zarr_array *spec_array,
+                             const struct array_site *site)
 {
     struct job *job = t->sink.job;
     const struct zarr_array *array = &site->array;
     t->uint16s += is_uint16(array->dtype);
-    if (said && !agrees(array, said))
+    if (spec_array && !agrees(array, spec_array))
         job_issue(
             job, ISSUE_WARNING, t->sink.source->name, leaf->item->offset, "spec-mismatch",
             "array \"%.*s\" has another shape or dtype here than in its own folder, "
             "which counts",
             (int)(leaf->name_len < 200 ? leaf->name_len : 200), leaf->name);
     return array_emit_site(job, job->path, site, leaf->name, leaf->name_len,
-                           meant(array, said));
+                           t5x_dtype(array, spec_array));
 }
 
 /* Emit the array of a folder, once. T5X never puts two arrays into one folder, and a hostile tree
  * could name the same large folder many times. */
 static enum status emit_own_site(struct t5x *t, const struct flax_leaf *leaf,
-                                 const struct zarr_array *said,
+                                 const struct zarr_array *spec_array,
                                  const struct array_site *site)
 {
     bool added = false;
     if (!strmap_add(&t->folders, site->path, strlen(site->path), &added))
         return job_no_memory(t->sink.job);
-    return added ? emit_site(t, leaf, said, site)
+    return added ? emit_site(t, leaf, spec_array, site)
                  : list_lost(t, leaf, &site->array, "shared-folder",
                              "has the folder of an array before it");
 }
@@ -236,7 +241,7 @@ static enum status emit_spec(struct t5x *t, const struct flax_leaf *leaf,
                              const struct t5x_spec *s)
 {
     struct job *job = t->sink.job;
-    const struct zarr_array *said = array_of(t, s);
+    const struct zarr_array *spec_array = array_of(t, s);
     if (job->err->status != OK)
         return job->err->status;
     if (s->has_output)
@@ -244,20 +249,21 @@ static enum status emit_spec(struct t5x *t, const struct flax_leaf *leaf,
                          "is a view of what is stored (transform.output), which is not "
                          "read");
     if (strcmp(s->driver, "zarr") != 0)
-        return list_lost(t, leaf, said, "unsupported",
+        return list_lost(t, leaf, spec_array, "unsupported",
                          "is kept by a driver other than zarr");
     if (!t->folder)
-        return list_lost(t, leaf, said, "missing-array",
+        return list_lost(t, leaf, spec_array, "missing-array",
                          "is in a folder, and this is a lone file");
     struct array_site site;
-    if (!find_site(t, s, said, &site))
+    if (!find_site(t, s, spec_array, &site))
         return job->err->status;
     if (site.has_metadata)
-        return emit_own_site(t, leaf, said, &site);
-    return said ? list_lost(t, leaf, said, "bad-path",
-                            "has a path that is not one below the checkpoint")
-                : list_lost(t, leaf, NULL, "bad-spec",
-                            "has metadata that make no sense, and none in its folder");
+        return emit_own_site(t, leaf, spec_array, &site);
+    return spec_array
+               ? list_lost(t, leaf, spec_array, "bad-path",
+                           "has a path that is not one below the checkpoint")
+               : list_lost(t, leaf, NULL, "bad-spec",
+                           "has metadata that make no sense, and none in its folder");
 }
 
 /* --- the tree --------------------------------------------------------------------------- */
@@ -281,11 +287,11 @@ static enum status see_map(void *context, const struct flax_leaf *leaf, bool *ta
     struct msgpack *m = leaf->reader;
     uint64_t start = m->at;
     *taken = t5x_spec_read(m, leaf->item, &spec);
-    uint64_t behind = m->at;
+    uint64_t after = m->at;
     if (*taken && spec.has_base) {
         m->at = spec.base_at;
         *taken = t5x_spec_read(m, &spec.base, &base) && !base.has_base;
-        m->at = behind;
+        m->at = after;
     }
     if (*taken)
         emit_spec(t, &named, spec.has_base ? &base : &spec);
