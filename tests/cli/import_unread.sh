@@ -81,6 +81,16 @@ printf '\34\0\0\0TFL3' >new.safetensors
 try import some/3.tflite
 try import new.safetensors
 try import new.safetensors
+echo "--- what moves: it is known in its new place"
+mv some moved
+try relocate some moved
+cp -p moved/1.tflite before
+printf '\34\0\0\0TFL2' | dd of=moved/1.tflite conv=notrunc status=none
+touch -r before moved/1.tflite
+try import moved
+mv moved some
+try relocate moved some
+cp -p before some/1.tflite
 echo "--- what changes, and what goes"
 printf '\34\0\0\0TFL2' >some/1.tflite
 printf 'ftrt\0\0\0\0' >some/2.tflite
