@@ -68,7 +68,7 @@ struct search {
 /* "gpt-small" of "gpt-small@100". */
 static char *run_of_name(const char *name)
 {
-    const char *at = strrchr(name, '@');
+    const char *at = name ? strrchr(name, '@') : NULL; /* NULL: no memory for it */
     return at ? strndup(name, (size_t)(at - name)) : NULL;
 }
 
