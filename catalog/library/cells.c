@@ -1,5 +1,5 @@
 /*
- * cells.c - the elements of a tensor, or of a slice of one, as text, at any position.
+ * cells.c - elements of a tensor or a slice as text, at any position.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,19 +14,20 @@
 struct ckptdb_cells {
     const struct stored_tensor *tensor;
     struct reader *reader;
-    struct string_table *strings; /* of string tensors */
-    const struct slice *slices;   /* NULL: all */
-    bool packed;                  /* read at positions in the tensor, whole blocks */
+    struct string_table *strings; /* if it is a tensor of strings */
+    const struct slice *slices;   /* NULL: the whole tensor */
+    /* Positions are in the tensor, not the slice, and whole blocks are read. */
+    bool packed;
     uint64_t count, near;
     struct dtype dtype; /* of `out` */
     struct converter converter;
     uint64_t block_at, block_len; /* positions in `out` */
-    uint8_t *in, *out;            /* out == in: not converted */
-    struct text spelled;          /* the last one */
+    uint8_t *in, *out;            /* out == in: no conversion */
+    struct text spelled;          /* the last cell */
     const ckptdb_tensor *of;
 };
 
-/* What has no numbers of its own is shown as float32. */
+/* Dtypes whose elements are not numbers that can be printed are shown as float32. */
 static void choose_dtype(ckptdb_cells *c, const struct dtype *to)
 {
     const struct dtype *own = &c->tensor->dtype;
@@ -132,7 +133,7 @@ static enum status read_near(ckptdb_cells *c, uint64_t begin, uint64_t len,
     return reader_read(c->reader, begin, c->in, (size_t)len, err);
 }
 
-/* Have `position` in memory. */
+/* Load the elements around `position`. */
 static enum status library_cells_load(ckptdb_cells *c, uint64_t position,
                                       struct error *err)
 {
@@ -198,14 +199,14 @@ static void put_string(struct text *out, struct bytes s, enum ckptdb_spelling st
     }
 }
 
-/* Position in the selection to position in the tensor. */
+/* From a position in the slice to that in the tensor. */
 static uint64_t position_in_tensor(const ckptdb_cells *c, uint64_t position)
 {
     const struct stored_tensor *t = c->tensor;
     return c->slices ? slice_position(c->slices, t->shape, t->rank, position) : position;
 }
 
-/* What JSON calls numbers that are none, and true and false, as Python prints them. */
+/* Words that are spelled as in Python, except in JSON, where the first three are null. */
 static const struct {
     const char *json, *text;
 } words[] = {
@@ -221,7 +222,7 @@ static const char *word_for(const char *token, enum ckptdb_spelling style)
     return token;
 }
 
-/* "[1.0,-2.0]" as JSON, or 1.0-2.0j. */
+/* Print "[1.0,-2.0]" so in JSON, otherwise as 1.0-2.0j. */
 static void put_complex(struct text *out, char *token, enum ckptdb_spelling style)
 {
     char *comma = strchr(token, ','), *end = strchr(token, ']');

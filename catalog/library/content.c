@@ -1,5 +1,5 @@
 /*
- * content.c - work on what tensors hold: hashes, statistics, verifying.
+ * content.c - hashing, statistics and verifying.
  */
 #include <string.h>
 
@@ -11,13 +11,13 @@
 #include "catalog/library/library.h"
 #include "importer/verify.h"
 
-/* Work on some checkpoints, one after the other. */
+/* State of work on several checkpoints, one after the other. */
 struct working {
     ckptdb *catalog;
     const char *doing;
-    struct refusals causes; /* why tensors of the checkpoint at hand could not be read */
-    bool trouble;           /* some could not */
-    const struct ckptdb_content_options *options; /* where there are sums to give */
+    struct refusals causes; /* why tensors of the current checkpoint could not be read */
+    bool trouble;           /* some tensor could not be read */
+    const struct ckptdb_content_options *options; /* for ckptdb_sha256() */
 };
 
 static bool work_stopped(void *context)
@@ -33,12 +33,12 @@ static void work_progress(void *context, uint64_t done, uint64_t total)
         watch->progress(watch->context, w->doing, done, total);
 }
 
-/* Where the catalog is not written, results are this connection's own. */
+/* If the catalog is read-only, results go into temporary tables of this connection. */
 static enum status begin_results(const ckptdb *c, enum overlay_results kind,
                                  const struct ckptdb_content_options *o,
                                  struct error *err)
 {
-    /* What could have an equal one is compared with what all checkpoints have. */
+    /* For twins, every tensor that could be equal is compared with those of all checkpoints. */
     return overlay_wanted(c->db)
                ? overlay_begin(c->db, kind, o->twins ? NULL : o->checkpoints, o->count,
                                err)
@@ -58,12 +58,13 @@ void ckptdb_content_forget(ckptdb *c)
     const struct ckptdb_watch watch = c->watch;
     if (!overlay_wanted(c->db))
         return;
-    ckptdb_watch(c, NULL); /* who interrupted the work wants it forgotten, too */
+    /* The caller may have stopped the work: forgetting must not stop, too. */
+    ckptdb_watch(c, NULL);
     overlay_end(c->db, &ignored);
     ckptdb_watch(c, watch.size ? &watch : NULL);
 }
 
-/* A tensor, or (NULL) the checkpoint. */
+/* Note an error of a tensor, or (NULL) of the whole checkpoint. */
 static void take_trouble(void *context, const char *tensor, const struct error *err)
 {
     struct working *w = context;
@@ -76,7 +77,7 @@ static void take_trouble(void *context, const char *tensor, const struct error *
         refuse(&w->causes, "%s", text);
 }
 
-/* A line a cause, of the checkpoint at hand. */
+/* Print a line for each cause of errors in the current checkpoint. */
 static void say_trouble(struct working *w, int64_t checkpoint)
 {
     static const char sql[] = "SELECT name FROM checkpoint WHERE id = ?1";

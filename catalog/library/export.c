@@ -1,5 +1,5 @@
 /*
- * export.c - a selection of the catalog's tensors, planned and written (catalog/export/).
+ * export.c - plans and writes an export of tensors of the catalog (catalog/export/).
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "catalog/export/select.h"
 #include "catalog/library/library.h"
 
-/* One export on its way. */
+/* An export in progress. */
 struct exporting {
     ckptdb *catalog;
     const struct ckptdb_export_options *options;
@@ -26,7 +26,8 @@ static enum status shelf_begin(void *context, struct error *err)
     return db_exec(((ckptdb *)context)->db, "SAVEPOINT export", err);
 }
 
-/* The zeros, of shape (1,), that stand for an optimizer's slot which is not used. */
+/* The float32 zero, of shape [1], that takes the place of a slot that the optimizer does not
+ * use. */
 static enum status load_zeros(struct arena *arena, struct stored_tensor *out,
                               struct error *err)
 {
@@ -67,7 +68,7 @@ static enum status shelf_load(void *context, int64_t id, const char *recipe,
     return lookup_tensor(lookup, id, arena, out, err);
 }
 
-/* Nothing was written, so there is nothing that could fail. */
+/* Nothing was written in it, so releasing it cannot fail. */
 static void shelf_end(void *context)
 {
     sqlite3_exec(((ckptdb *)context)->db, "RELEASE export", NULL, NULL, NULL);
@@ -75,7 +76,7 @@ static void shelf_end(void *context)
 
 /* --- what is asked for ---------------------------------------------------------------------- */
 
-/* Which formats there are: their names, or the suffixes that say them. */
+/* Say which formats there are: their names, or the suffixes that choose them. */
 static enum status refuse_format(const struct exporting *x)
 {
     const char *format = x->options->format;
@@ -124,7 +125,8 @@ static enum status library_export_check_options(struct exporting *x)
     return x->err->status;
 }
 
-/* A copy must not pass for the whole of a checkpoint that never was whole. */
+/* An incomplete checkpoint is exported only on request, so that the copy does not pass for a
+ * whole one. */
 static enum status library_export_check_whole(struct exporting *x)
 {
     static const char sql[] =
@@ -202,8 +204,8 @@ static void say_loss(const ckptdb *c, const struct export_loss *l)
 
 /* --- planning, writing ----------------------------------------------------------------------- */
 
-/* One state of the catalog for the whole plan; not for the copying, which can be long and must not
- * keep others from writing. */
+/* The plan is made in one transaction, of one state of the catalog; not the copying, which may be
+ * long and must not keep others from writing. */
 static enum status make_plan(struct exporting *x)
 {
     struct selection_notes notes = {0};
@@ -223,8 +225,8 @@ static enum status make_plan(struct exporting *x)
     return x->err->status;
 }
 
-/* What the export says of itself: the source's own, where it comes from, what its format always
- * says, and last what the user says. */
+/* The metadata of the export. The last value of a key counts: first the source's own and where it
+ * comes from, then what the format always states, then what the user states. */
 static enum status library_export_describe(struct exporting *x, struct arena *arena,
                                            const char *const **out)
 {

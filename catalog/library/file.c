@@ -1,5 +1,5 @@
 /*
- * file.c - a file that appears whole or not at all (catalog/store/output.h).
+ * file.c - a file that appears complete or not at all (catalog/store/output.h).
  */
 #include <stdlib.h>
 #include <string.h>

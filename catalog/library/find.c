@@ -1,16 +1,16 @@
 /*
- * find.c - the checkpoint and the tensor that a person means.
+ * find.c - finds the checkpoint and the tensor that a user means.
  *
- * A name is tried in several ways, the most exact first, and the first way that finds something
- * decides: if that is one checkpoint, it is meant; if several, the name is ambiguous.
+ * A name is tried in several ways, the most exact first, and the first way that finds anything
+ * decides: one checkpoint is the answer; several make the name ambiguous.
  *
- *   12                id                       runs/gpt@100        RUN@STEP
- *   gpt@100           name                     gpt@latest:default  RUN@latest, an item
- *   /runs/gpt/100     path                     runs                the only one in a folder
- *   ./gpt/100         of this folder           org/repo            of a Hugging Face cache
- *   gpt/100           last components          gpt@100:model.pt    RUN@STEP, a file
+ *   12                id                     runs/gpt@100        RUN@STEP
+ *   gpt@100           name                   gpt@latest:default  RUN@latest, one item of it
+ *   /runs/gpt/100     path                   runs                the only one in a folder
+ *   ./gpt/100         relative path          org/repo            in a Hugging Face cache
+ *   gpt/100           last components        gpt@100:model.pt    RUN@STEP, one file of it
  *
- * What is none of these may still be a path of this system that leads there by a symbolic link.
+ * A name that is none of these may still be a path that leads to a checkpoint by a symbolic link.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,12 +23,12 @@
     " WHERE "
 #define IN_ORDER " ORDER BY coalesce(c.run, c.path), c.step, c.path"
 
-/* A path is meant by itself or by what follows one of its '/'. */
+/* A column's path is meant if the name is the whole path, or its last components. */
 #define NAMED_BY(column)                                                                 \
     "(" column " = ?1 OR substr(" column ", -length(?1) - 1) = '/' || ?1)"
 
-/* One of several of a step: Orbax's items have names, others are files (model.safetensors,
- * optimizer.pt). */
+/* One of several checkpoints of a step: the items of Orbax have names; others are meant by their
+ * file names (model.safetensors, optimizer.pt). */
 #define HAS_ITEM(t)                                                                      \
     "(?2 IS NULL OR " t ".item = ?2"                                                     \
     " OR (" t ".item IS NULL AND substr(" t ".path, -length(?2) - 1) = '/' || ?2))"
@@ -54,14 +54,14 @@ static const char by_folder[] = ROWS "(substr(c.path, 1, length(?1) + 1) = ?1 ||
 static const char by_repository[] =
     ROWS "substr(n.name, 1, length(?1) + 1) = ?1 || '@'" IN_ORDER;
 
-/* A name that is looked for, and what the last statement of ROWS has given. */
+/* A search for a name, and what the last query (ROWS) found. */
 struct search {
     const ckptdb *catalog;
     const char *name;
-    int64_t *ids; /* the caller's: the first `room` of them */
+    int64_t *ids; /* the caller's array for the first `room` ids */
     size_t room, count;
-    int steps; /* different ones of one run; 0: not of one run */
-    char *run; /* as its steps call it */
+    int steps; /* different steps, if all rows are of one run; else 0 */
+    char *run; /* the run's name, as in the names of its steps */
     struct error *err;
 };
 
@@ -104,7 +104,7 @@ static void search_run(struct search *s, sqlite3_stmt *row)
     free(run);
 }
 
-/* Whether the search is over: it has found one, or several, which is an error, or failed. */
+/* Whether the search is over: something was found (several are an error), or it failed. */
 static bool search_settled(struct search *s, sqlite3_stmt *row)
 {
     search_run(s, row);
@@ -123,22 +123,22 @@ static bool search_text(struct search *s, const char *sql, const char *text)
     return search_settled(s, library_query(s->catalog, s->err, sql, "s", text));
 }
 
-/* All digits, and no more than an id can have. */
+/* Only digits, and few enough for an id. */
 static bool library_find_is_number(const char *text)
 {
     size_t len = strlen(text);
     return len > 0 && len <= 18 && strspn(text, "0123456789") == len;
 }
 
-/* ./x and ../x are files of the current directory, not suffixes. */
+/* ./x and ../x are relative to the current directory, and never the end of a path. */
 static bool is_relative(const char *name)
 {
     return strncmp(name, "./", 2) == 0 || strncmp(name, "../", 3) == 0 ||
            strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* As the catalog has a path: that of its folder without links and dots, then its last component
- * as it is. malloc'ed; NULL: there is no such folder. */
+/* The path as the catalog would store it: its folder without links and dots, then its last
+ * component unresolved. malloc'ed; NULL: there is no such folder. */
 static char *catalogued_path(const char *name)
 {
     const char *slash = strrchr(name, '/');
@@ -158,7 +158,8 @@ static char *catalogued_path(const char *name)
     return out;
 }
 
-/* A path of this system: as the catalog has it, or a folder that is a link itself. */
+/* Search for a path of this system: as the catalog would store it, then with all links
+ * resolved. */
 static bool search_here(struct search *s, const char *name)
 {
     char *path = catalogued_path(name);
@@ -173,7 +174,8 @@ static bool search_here(struct search *s, const char *name)
     return settled;
 }
 
-/* There is no such step, or no such item of it: what there is. False: nor such a run. */
+/* Report that a run has no such step, or the step no such item, and list those it has. False:
+ * there is no such run, either. */
 static bool search_steps(struct search *s, const char *run, int64_t step,
                          const char *item)
 {
@@ -191,11 +193,11 @@ static bool search_steps(struct search *s, const char *run, int64_t step,
     return s->count || s->err->status != OK;
 }
 
-/* What follows the '@'. */
+/* What follows the '@' of a name. */
 struct step_name {
-    const char *item; /* NULL: none is named */
+    const char *item; /* NULL: no item is named */
     bool latest;
-    int64_t number; /* else */
+    int64_t number; /* the step, unless `latest` */
 };
 
 static bool search_step_of(struct search *s, const char *run, const struct step_name *n)
@@ -208,7 +210,7 @@ static bool search_step_of(struct search *s, const char *run, const struct step_
            search_steps(s, run, n->number, n->item);
 }
 
-/* RUN@STEP, RUN@latest, and one item of such a step: RUN@latest:ITEM, or with a '/'. */
+/* Search for RUN@STEP or RUN@latest; `:ITEM` or `/ITEM` after it is one item of the step. */
 static bool search_run_step(struct search *s, const char *name)
 {
     const char *at = strrchr(name, '@');

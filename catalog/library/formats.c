@@ -1,5 +1,5 @@
 /*
- * formats.c - what is read, written, or counted and passed over.
+ * formats.c - lists the formats that are read, written, or only counted.
  */
 #include <string.h>
 
@@ -10,12 +10,12 @@
 #include "importer/job/format.h"
 #include "importer/walk/unread.h"
 
-/* What is known under one name: a format that is read, one that is written, both or neither. */
+/* A format's name, with its reader, its writer, both or neither. */
 struct known {
     const char *name;
     const struct format *read;
     const struct exporter *written;
-    const struct unread_kind *unread; /* of neither */
+    const struct unread_kind *unread; /* if there is neither */
 };
 
 struct listing {
@@ -23,7 +23,7 @@ struct listing {
     void *context;
 };
 
-/* False: no more is wanted. */
+/* False: the caller wants no more. */
 static bool library_formats_give(const struct listing *l, const struct known *k)
 {
     struct text options = {0};

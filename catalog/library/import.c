@@ -1,5 +1,5 @@
 /*
- * import.c - importing, and forgetting again.
+ * import.c - imports and forgets checkpoints.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 
 /* --- what is said of it -------------------------------------------------------------------- */
 
-/* Of what an argument stood for, the paths that are not below it: a shard, or a TensorFlow
- * prefix, stands for its checkpoint. Ends in NULL. */
+/* The paths an argument led to that are not below it: naming a shard or a TensorFlow prefix
+ * imports its whole checkpoint. NULL-terminated. */
 static const char **paths_beside(const struct walk *walk)
 {
     const char **list = calloc(2 * walk->unit_count + 1, sizeof(*list));
@@ -39,14 +39,15 @@ static bool asked_for(const struct walk *walk, const char *const *beside,
     return *beside;
 }
 
-/* Issues of what was asked for, on their way out. */
+/* State of passing the issues of the imported paths to the caller. */
 struct issues {
     const struct ckptdb_import_options *options;
-    uint64_t count, refused; /* of these, files that became no checkpoint */
-    struct text before;      /* the last of those */
+    /* refused: files that became no checkpoint because of an issue */
+    uint64_t count, refused;
+    struct text before; /* path of the last refused file */
 };
 
-/* Whether a file that was refused is the first row about it. */
+/* Whether an issue refuses a file, and is the first one of that file: rows are sorted by path. */
 static bool is_refused(struct issues *all, const struct ckptdb_issue *i)
 {
     if (i->checkpoint || strcmp(i->severity, "error") != 0 ||
@@ -138,8 +139,8 @@ static void tell_waiting(void *context)
     tell_progress(context, "waiting", 0, 0);
 }
 
-/* An import stops between checkpoints: a statement that is interrupted would undo those that are not
- * committed yet. So statements are not watched meanwhile. */
+/* An import stops between checkpoints: interrupting a statement would undo those that are not
+ * committed yet. So the watch does not interrupt statements meanwhile. */
 static void run_import(ckptdb *c, const struct ckptdb_import_options *o,
                        struct import_report *r, struct error *err)
 {
@@ -162,7 +163,7 @@ static void run_import(ckptdb *c, const struct ckptdb_import_options *o,
     ckptdb_watch(c, &watch);
 }
 
-/* What was found and what is wrong with it, to the caller. */
+/* Pass what was found, and its issues, to the caller. */
 static void give_all(const ckptdb *c, const struct ckptdb_import_options *o,
                      const struct import_report *r, struct ckptdb_import_report *report,
                      struct error *err)
@@ -171,7 +172,7 @@ static void give_all(const ckptdb *c, const struct ckptdb_import_options *o,
     give_found(o, r->walk);
     if (!o->dry_run)
         give_issues(c, r->walk, &issues, err);
-    /* The issues of those that are known are theirs. */
+    /* Issues of known checkpoints belong to them, so files that failed again are counted here. */
     issues.refused += r->failed_known;
     report->failed = issues.refused > r->failed ? issues.refused : r->failed;
     report->issues = issues.count;
@@ -231,6 +232,6 @@ enum ckptdb_status ckptdb_forget(ckptdb *c, const int64_t *checkpoints, size_t c
             writer_abort(writer);
     }
     watch.size = sizeof(watch);
-    ckptdb_watch(c, &watch); /* a writer has its own way to wait */
+    ckptdb_watch(c, &watch); /* writer_open() has installed a busy handler of its own */
     return library_end(&err, error);
 }

@@ -1,5 +1,5 @@
 /*
- * infer.c - the map that makes one checkpoint's names of another's (catalog/infer/).
+ * infer.c - infers the map from one checkpoint's names to another's (catalog/infer/).
  */
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@
 
 struct ckptdb_inferred {
     struct inferred result;
-    struct text map; /* as a file */
+    struct text map; /* as the text of a file */
     struct ckptdb_inferred_info info;
 };
 

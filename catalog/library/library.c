@@ -13,7 +13,7 @@
 
 /* --- errors -------------------------------------------------------------------------------- */
 
-/* The two enums are one; a new status goes to the end of both. */
+/* The two enums have the same values; append a new status to both. */
 _Static_assert((int)CKPTDB_CORRUPT == (int)ERR_CORRUPT, "status");
 _Static_assert((int)CKPTDB_MISSING == (int)ERR_MISSING, "status");
 _Static_assert((int)CKPTDB_CHECKSUM == (int)ERR_CHECKSUM, "status");
@@ -59,8 +59,8 @@ void library_take(void *to, size_t to_size, const void *from, size_t size)
 
 #define RENEWAL_NOTICED_S 1.0
 
-/* A catalog while it is opened: nearly all are at once. An old one is brought up to date first, and one
- * whose import was killed gets its indexes, which may take long where it is large. */
+/* A catalog that is being opened. That is quick unless an old one is upgraded, or one whose
+ * import was killed gets its indexes, which may take long for a large one. */
 struct opening {
     ckptdb *catalog;
     struct timespec begun;
@@ -159,9 +159,9 @@ enum status library_lookup(ckptdb *c, struct lookup **out, struct error *err)
 
 /* --- who looks on -------------------------------------------------------------------------- */
 
-#define STATEMENT_STEPS 4000 /* of a statement between two questions whether to stop */
+#define STATEMENT_STEPS 4000 /* virtual machine steps between two calls of `stop` */
 
-/* For a writer, where there is somebody who can stop the waiting. */
+/* How long a writer waits for another one, if its user can stop the waiting. */
 #define WAIT_MS         60000
 #define WAIT_STEP_MS    20
 #define WAIT_NOTICED_MS 1000
@@ -177,7 +177,7 @@ static int stop_statement(void *context)
     return library_stopped(context);
 }
 
-/* Somebody who can stop the waiting is told about it, and need not be refused soon. */
+/* A user who can stop the waiting is told about it, and is given more time. */
 int library_wait(void *context, int times)
 {
     ckptdb *c = context;

@@ -1,5 +1,5 @@
 /*
- * map.c - running maps, loading and writing them.
+ * map.c - runs, loads and writes maps.
  */
 #include <string.h>
 
@@ -92,7 +92,7 @@ enum ckptdb_dialect_kind ckptdb_dialect(const char *name)
 
 /* --- files --------------------------------------------------------------------------------- */
 
-/* The set that a text makes, checked. */
+/* Parse a map file, and check the rule set. */
 static enum status read_set(const char *text, const char *path, const char *name,
                             struct ruleset *set, struct error *err)
 {

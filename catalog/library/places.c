@@ -1,5 +1,5 @@
 /*
- * places.c - where the bytes of a tensor lie, as JSON.
+ * places.c - the locations of a tensor's bytes, as JSON.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /*
- * relocate.c - files that were moved: the catalog's paths follow them.
+ * relocate.c - changes the catalog's paths after files were moved.
  */
 #include <errno.h>
 #include <limits.h>
@@ -11,7 +11,7 @@
 #include "catalog/db/labels.h"
 #include "catalog/library/library.h"
 
-/* Every column that holds absolute paths. */
+/* All columns with absolute paths. */
 static const struct {
     const char *table, *column;
 } places[] = {
@@ -19,7 +19,7 @@ static const struct {
     {"passed", "path"},      {"unread", "path"},     {"issues", "path"},
 };
 
-/* Move one column; the number of rows. */
+/* Change the paths of one column; returns the number of rows. */
 static int64_t move_column(const ckptdb *c, size_t place, const char *old,
                            const char *new, struct error *err)
 {
@@ -37,7 +37,7 @@ static int64_t move_column(const ckptdb *c, size_t place, const char *old,
     library_row(stmt, err);
     sqlite3_finalize(stmt);
     text_release(&sql);
-    if (err->status == ERR_IO) { /* one path for two of them */
+    if (err->status == ERR_IO) { /* a constraint: the new path is taken */
         error_clear(err);
         error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "cannot move %s to %s: %s", old,
                   new, sqlite3_errmsg(c->db));
@@ -45,8 +45,8 @@ static int64_t move_column(const ckptdb *c, size_t place, const char *old,
     return err->status == OK ? sqlite3_changes(c->db) : 0;
 }
 
-/* A file that was copied with its times to another disk is the same file: take its new inode
- * and device over. One of another size or time is left to count as changed. */
+/* A file that was copied to another disk with its times is the same file, so store its new inode
+ * and device. A file of another size or time counts as changed. */
 static void recognise_file(const ckptdb *c, sqlite3_stmt *row, struct error *err)
 {
     struct error ignored = {.offset = NO_OFFSET};
@@ -74,7 +74,7 @@ static void recognise_files(const ckptdb *c, const char *new, struct error *err)
     sqlite3_finalize(rows);
 }
 
-/* The number of checkpoints. */
+/* Change all columns; returns the number of checkpoints. */
 static int64_t move_all(const ckptdb *c, const char *old, const char *new, bool dry,
                         struct error *err)
 {
@@ -102,8 +102,8 @@ static int64_t move_all(const ckptdb *c, const char *old, const char *new, bool 
 
 /* --- places -------------------------------------------------------------------------------- */
 
-/* An absolute path without a final '/', as it is written: the old place may by now be a link
- * to the new one. malloc'ed. */
+/* An absolute path without a trailing '/', not resolved: the old place may be a link to the new
+ * one by now. malloc'ed. */
 static char *absolute(const char *path)
 {
     char folder[PATH_MAX];
@@ -126,7 +126,8 @@ static bool holds_any(const ckptdb *c, const char *prefix, struct error *err)
     return found;
 }
 
-/* The old place as it is written, or where that leads to: the catalog has real paths. */
+/* The old place as given, or, if the catalog has nothing there, its real path, as the catalog
+ * stores them. */
 static char *old_place(const ckptdb *c, const char *path, struct error *err)
 {
     char *written = absolute(path);
@@ -137,7 +138,7 @@ static char *old_place(const ckptdb *c, const char *path, struct error *err)
     return real;
 }
 
-/* The new place, by its real path where it exists. */
+/* The new place; resolved if it exists. */
 static char *new_place(const char *path)
 {
     char *real = realpath(path, NULL);

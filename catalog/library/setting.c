@@ -1,12 +1,13 @@
 /*
- * setting.c - what maps take from a checkpoint, or are given instead (catalog/map/setting.h).
+ * setting.c - settings of maps: numbers that are taken from a checkpoint, or given instead
+ * (catalog/map/setting.h).
  */
 #include <string.h>
 
 #include "catalog/library/library.h"
 #include "catalog/store/source.h"
 
-/* There is none called so: which there are. */
+/* Report an unknown setting, and list those of the map. */
 static void refuse_key(const ckptdb *c, const char *map, const char *key,
                        struct error *err)
 {
@@ -58,7 +59,7 @@ void ckptdb_map_unset(ckptdb *c)
     sqlite3_exec(c->db, "SELECT map_set(NULL, NULL)", NULL, NULL, NULL);
 }
 
-/* Whether the file is still the one of these columns: path, size, mtime_ns, inode, device. */
+/* Whether the file in columns path, size, mtime_ns, inode, device has not changed. */
 static bool is_same(sqlite3_stmt *row)
 {
     struct error ignored = {.offset = NO_OFFSET};

@@ -1,5 +1,5 @@
 /*
- * tensor.c - listing and reading tensors.
+ * tensor.c - lists, opens and reads tensors.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +63,7 @@ enum ckptdb_status ckptdb_tensors(ckptdb *c, int64_t checkpoint,
 
 /* --- opening ------------------------------------------------------------------------------- */
 
-/* What is read; `recipe` NULL: the tensor as it is stored. */
+/* Open a tensor as stored, or as a recipe makes it (NULL: none). */
 static void open_tensor(ckptdb *c, int64_t id, const char *recipe, ckptdb_tensor **out,
                         struct error *err)
 {
@@ -127,7 +127,7 @@ static void check_makes_names(const ckptdb *c, const char *map, struct error *er
     sqlite3_free(dialect);
 }
 
-/* A map's dtype is what it is read as where nothing else is said. */
+/* A map's cast is the default dtype for reading. */
 static void take_cast(ckptdb_tensor *t, const char *dtype, struct error *err)
 {
     const char *name = dtype ? arena_copy(&t->arena, dtype, strlen(dtype)) : NULL;
@@ -208,7 +208,6 @@ enum ckptdb_status ckptdb_slice_parse(const ckptdb_tensor *t, const char *text,
     return library_end(&err, error);
 }
 
-/* Slices come from a caller's own arithmetic: none may leave the tensor. */
 enum status tensor_check_slices(const ckptdb_tensor *t, const struct ckptdb_slice *s,
                                 struct error *err)
 {
@@ -226,7 +225,6 @@ enum status tensor_check_slices(const ckptdb_tensor *t, const struct ckptdb_slic
     return OK;
 }
 
-/* The dtype that is asked for; NULL: the tensor's own. */
 const struct dtype *tensor_dtype(const ckptdb_tensor *t, const char *name,
                                  struct dtype *room, struct error *err)
 {
@@ -260,7 +258,6 @@ enum ckptdb_status ckptdb_read_size(const ckptdb_tensor *t,
     return library_end(&err, error);
 }
 
-/* Name the tensor in front of what is wrong with its bytes. */
 enum ckptdb_status tensor_end(const ckptdb_tensor *t, struct error *err,
                               struct ckptdb_error *error)
 {
@@ -272,7 +269,7 @@ enum ckptdb_status tensor_end(const ckptdb_tensor *t, struct error *err,
 struct ckptdb_stream {
     const ckptdb_tensor *tensor;
     struct tensor_stream *blocks;
-    struct stored_tensor bytes; /* the tensor, or for CKPTDB_AS_STORED its bytes */
+    struct stored_tensor bytes; /* the tensor, or its stored bytes (CKPTDB_AS_STORED) */
     struct arena arena;
 };
 
@@ -282,7 +279,8 @@ static enum status open_stream(ckptdb_stream *s, const struct ckptdb_slice *slic
     const ckptdb_tensor *t = s->tensor;
     struct dtype room;
     const bool as_stored = dtype && strcmp(dtype, CKPTDB_AS_STORED) == 0;
-    const bool raw = as_stored && !t->casts; /* what a map casts is stored nowhere */
+    /* The result of a map's cast is not stored anywhere. */
+    const bool raw = as_stored && !t->casts;
     const struct dtype *to =
         raw ? NULL : tensor_dtype(t, as_stored ? NULL : dtype, &room, err);
     s->bytes = t->stored;

@@ -1,5 +1,5 @@
 /*
- * tensor.h - the inside of an open tensor, for what reads it: tensor.c, cells.c.
+ * tensor.h - the inside of an open tensor, shared by tensor.c and cells.c.
  */
 #ifndef CKPTDB_LIBRARY_TENSOR_H
 #define CKPTDB_LIBRARY_TENSOR_H
@@ -12,25 +12,26 @@ struct ckptdb_tensor {
     struct arena arena;
     struct stored_tensor stored;
     struct ckptdb_tensor_info info;
-    struct dtype given; /* by a map: what it is read as by default */
+    struct dtype given; /* the dtype that a map casts to: the default for reading */
     bool casts;
 };
 
-/* The dtype that is asked for, perhaps in `room`; NULL: the tensor's own. */
+/* The dtype with this name, in `room`; `name` NULL: what the map casts to, or NULL for the
+ * tensor's own. */
 const struct dtype *tensor_dtype(const ckptdb_tensor *, const char *name,
                                  struct dtype *room, struct error *err);
 
-/* Slices come from a caller's own arithmetic: ERR_ARGUMENT where one leaves the tensor. */
+/* Callers compute slices themselves: ERR_ARGUMENT if one leaves the tensor. */
 enum status tensor_check_slices(const ckptdb_tensor *, const struct ckptdb_slice *,
                                 struct error *err);
 
-/* The two structs are the same but for their names. */
+/* The two structs differ only in their names. */
 static inline const struct slice *tensor_slices(const struct ckptdb_slice *s)
 {
     return (const struct slice *)s;
 }
 
-/* library_end(), with the tensor's name in front of what is wrong with its bytes. */
+/* library_end(), with the tensor's name in front of errors about its bytes. */
 enum ckptdb_status tensor_end(const ckptdb_tensor *, struct error *,
                               struct ckptdb_error *);
 
