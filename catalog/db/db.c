@@ -16,7 +16,7 @@
 #include "catalog/db/rules_install.h"
 #include "catalog/db/schema.h"
 
-#define CREATE_MS      1000 /* longer than from the making of a file to its lock */
+#define CREATE_MS      1000 /* longer than from creating a file to locking it */
 #define CREATE_STEP_MS 20
 
 static const char being_written[] =
@@ -88,7 +88,7 @@ enum status db_number(sqlite3 *db, const char *sql, struct bytes name, const cha
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? OK : db_error(db, doing, err);
 }
 
-/* Opening a pipe would wait for its other end. */
+/* Whether there is something else than a regular file: opening a pipe would block. */
 static bool is_no_file(const char *path)
 {
     struct stat st;
@@ -127,7 +127,7 @@ static enum status connect(const char *path, enum db_mode mode, sqlite3 **db,
     char *uri = db_uri(path, mode == DB_READ);
     if (!uri)
         return error_memory_at(err, path);
-    /* One connection is one thread's; sqlite3_interrupt() may come from any. */
+    /* A connection belongs to one thread, but any thread may call sqlite3_interrupt(). */
     int flags = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX |
                 (mode == DB_READ     ? SQLITE_OPEN_READONLY
                  : !may_create(mode) ? SQLITE_OPEN_READWRITE
@@ -148,7 +148,7 @@ static void wait_by(sqlite3 *db, const struct db_wait *wait)
         sqlite3_busy_timeout(db, DB_BUSY_MS);
 }
 
-#define STOP_STEPS 4000 /* of a statement between two questions whether to stop */
+#define STOP_STEPS 4000 /* virtual machine steps between two calls of `stop` */
 
 static void stop_by(sqlite3 *db, const struct db_wait *wait)
 {
@@ -156,8 +156,8 @@ static void stop_by(sqlite3 *db, const struct db_wait *wait)
                              wait ? wait->context : NULL);
 }
 
-/* Nothing is in it: no table, and no other program's mark. In one statement, as another program may fill
- * it between two. */
+/* Whether the database is empty: no tables, and no mark of another program. A single statement,
+ * as another program may fill the database between two. */
 static enum status look_empty(sqlite3 *db, bool *empty, struct error *err)
 {
     sqlite3_int64 nothing = 0;
@@ -184,9 +184,9 @@ bool schema_is_from(const struct schema_file *f, const char *first)
     return *number >= '0' && *number <= '9' && strncmp(number, first, 2) >= 0;
 }
 
-/* Run every schema/NN_*.sql from the number `first` on; the indexes of a new catalog wait
- * (01_indexes.sql). Mark it as of this version, and install what is shipped. A scratch catalog
- * has neither maps nor views of contents. */
+/* Run every schema/NN_*.sql from number `first` on, except for the indexes of a new catalog
+ * (01_indexes.sql), which are built later. Mark the database as a catalog of this version, and
+ * install the maps that are shipped. A scratch catalog has neither maps nor views of contents. */
 static enum status db_fill(sqlite3 *db, const char *first, bool scratch,
                            struct error *err)
 {
@@ -206,7 +206,7 @@ static enum status db_fill(sqlite3 *db, const char *first, bool scratch,
     return status;
 }
 
-/* Drop what a file creates of a kind: "VIEW", "TRIGGER". */
+/* Drop everything of a kind ("VIEW", "TRIGGER") that a schema file creates. */
 static enum status drop_old(sqlite3 *db, const char *text, const char *kind,
                             struct error *err)
 {
@@ -221,7 +221,7 @@ static enum status drop_old(sqlite3 *db, const char *text, const char *kind,
     return err->status;
 }
 
-/* End a transaction: all of it, or nothing. */
+/* Commit the transaction, or roll it back if `status` is not OK. */
 static enum status end(sqlite3 *db, enum status status, struct error *err)
 {
     if (status == OK)
@@ -231,7 +231,8 @@ static enum status end(sqlite3 *db, enum status status, struct error *err)
     return status;
 }
 
-/* Wait once more for another program, of which SQLite's busy handler does not know: `times` so far. */
+/* Wait once more for another program, where SQLite's busy handler does not do it; `times` so
+ * far. */
 static bool wait_again(const struct db_wait *wait, int times)
 {
     if (wait)
@@ -240,24 +241,24 @@ static bool wait_again(const struct db_wait *wait, int times)
     return times < DB_BUSY_MS / CREATE_STEP_MS;
 }
 
-/* Of several programs that start with the same new catalog, the first to lock it fills it. *locked: that
- * is this one; else it is filled by now. */
+/* If several programs create the same catalog at once, the first to lock it fills it. *locked:
+ * this is the first; otherwise the catalog has been filled by now. */
 static enum status lock_to_create(sqlite3 *db, bool scratch, const struct db_wait *wait,
                                   bool *locked, struct error *err)
 {
     static const char lock_new[] =
         "PRAGMA page_size=16384; PRAGMA synchronous=OFF; BEGIN IMMEDIATE";
-    /* Most of it are tables without rows, of a page each: smaller ones. */
+    /* Most of its tables have no rows, but a page each: keep pages small. */
     static const char lock_scratch[] = "PRAGMA synchronous=OFF; BEGIN IMMEDIATE";
     sqlite3_busy_timeout(db, 0);
     for (int times = 0;; times++) {
         struct error looking = {.offset = NO_OFFSET};
         bool empty = true;
-        /* There is nothing to lose yet: the first commit of rows waits for the disk. */
+        /* There is nothing to lose yet: the first commit of rows will wait for the disk. */
         *locked = db_exec(db, scratch ? lock_scratch : lock_new, err) == OK;
         if (err->status != ERR_BUSY)
             break;
-        /* Filled, and being imported into. */
+        /* It was filled, and is being imported into. */
         if (look_empty(db, &empty, &looking) == OK && !empty) {
             error_clear(err);
             break;
@@ -286,7 +287,7 @@ static enum status create(sqlite3 *db, bool scratch, const struct db_wait *wait,
     return db_exec(db, "PRAGMA synchronous=FULL", err);
 }
 
-/* Whether another program has the database locked to write to it. */
+/* Whether another program holds the database's write lock. */
 static bool is_being_written(sqlite3 *db)
 {
     sqlite3_file *file = NULL;
@@ -297,8 +298,8 @@ static bool is_being_written(sqlite3 *db)
            file->pMethods->xCheckReservedLock(file, &reserved) == SQLITE_OK && reserved;
 }
 
-/* An empty file may be a catalog that another program makes right now, and has not locked yet, or has not
- * filled. Whatever else is in it, or nothing for long, nobody does. */
+/* An empty file may be a catalog that another program is creating, but has not locked or filled
+ * yet. Return when it is not empty any more, or when nobody has locked it for CREATE_MS. */
 static enum status await_creation(sqlite3 *db, const struct db_wait *wait,
                                   struct error *err)
 {
@@ -315,7 +316,8 @@ static enum status await_creation(sqlite3 *db, const struct db_wait *wait,
     }
 }
 
-/* A view that was ours up to version 5. One of that name that a user made stays. */
+/* Drop the view `copy` that catalogs up to version 5 had, but not a view of that name that a user
+ * made. */
 static enum status drop_retired(sqlite3 *db, struct error *err)
 {
     sqlite3_int64 ours = 0;
@@ -328,8 +330,8 @@ static enum status drop_retired(sqlite3 *db, struct error *err)
     return ours ? db_exec(db, "DROP VIEW copy", err) : OK;
 }
 
-/* SQLite sorts what fills its cache, and merges that: where it fits into the processor's cache, in half
- * the time. */
+/* SQLite sorts as many rows as fit into its cache, then merges the runs. With a cache that fits
+ * into the processor's, that takes half the time. */
 #define SORT_KIB 4096
 
 enum status db_size_cache(sqlite3 *db, sqlite3_int64 size, struct error *err)
@@ -352,7 +354,8 @@ static enum status create_indexes(sqlite3 *db, struct error *err)
     return ahead_end(ahead, err) == OK ? db_size_cache(db, size, err) : err->status;
 }
 
-/* All that is of this version, and names where they are now (upgrade/names_begin.sql). */
+/* Add what is new in this version, and move names to where they are now
+ * (upgrade/names_begin.sql). */
 static enum status upgrade_names(sqlite3 *db, struct error *err)
 {
     const bool apart = overlay_names_apart(db, err);
@@ -364,7 +367,8 @@ static enum status upgrade_names(sqlite3 *db, struct error *err)
     return err->status;
 }
 
-/* Views and triggers are code: those of an older program make way for ours. A user's own stay. */
+/* Replace the views and triggers of an older version, which are code, by ours. Those that a user
+ * made stay. */
 static enum status renew(sqlite3 *db, struct error *err)
 {
     sqlite3_int64 version = 0;
@@ -401,7 +405,7 @@ enum status db_build_indexes(sqlite3 *db, struct error *err)
     return alone ? end(db, status, err) : status;
 }
 
-/* A killed import has left tensors and no indexes (they are built all at once). */
+/* A killed import leaves tensors without indexes, as these are built all at once at its end. */
 static bool indexes_missing(sqlite3 *db)
 {
     sqlite3_int64 missing = 0;
@@ -413,7 +417,7 @@ static bool indexes_missing(sqlite3 *db)
     return missing != 0;
 }
 
-/* That nobody else sees: it has no maps, and is of no older program. */
+/* Temporary or in memory: it has no maps, and no older program made it. */
 static bool is_scratch(sqlite3 *db)
 {
     const char *file = sqlite3_db_filename(db, "main");
@@ -429,12 +433,12 @@ enum status db_repair(sqlite3 *db, struct error *err)
     sqlite3_busy_timeout(db, DB_BUSY_MS);
     if (status != ERR_BUSY)
         return status;
-    error_clear(err); /* who is writing does it in the end */
+    error_clear(err); /* the program that is writing will do it */
     return OK;
 }
 
-/* A process that was killed leaves its journal. Looking for that is cheaper than for the
- * indexes, which wants the schema read: a statement should not wait for it. */
+/* A killed process leaves a journal. Looking for it is cheaper than looking for the indexes,
+ * which would read the schema: a query should not wait for that. */
 static bool was_cut_short(const char *path)
 {
     static const char *const journals[] = {"-wal", "-journal"};
@@ -474,7 +478,7 @@ static enum status check_identity(sqlite3 *db, const char *path, enum db_mode mo
     } else if (application == 0 && await_creation(db, wait, err) != OK) {
         return err->status;
     }
-    /* Somebody may have filled it since, even between the reading of its two marks. */
+    /* Another program may have filled it meanwhile, even between reading the two marks. */
     if (application == 0 && read_marks(db, &application, &version, err) != OK)
         return err->status;
     if (application != CATALOG_APPLICATION_ID)
@@ -485,7 +489,7 @@ static enum status check_identity(sqlite3 *db, const char *path, enum db_mode mo
                          "made by a newer ckptdb (catalog version %lld, this program "
                          "knows %d): use that program, or another catalog (-d FILE)",
                          version, CATALOG_VERSION);
-    /* What else changes between versions is done here, where `version` is less. */
+    /* Any other change between versions belongs here, where `version` is still the old one. */
     if (version < CATALOG_VERSION &&
         (mode == DB_READ ? overlay_old(db, err) : renew(db, err)) != OK)
         return err->status;
@@ -510,8 +514,9 @@ enum status db_open_with(const char *path, enum db_mode mode, int (*functions)(s
         db_error(db, "cannot register the SQL functions", err);
         goto fail;
     }
-    /* trusted_schema stays on: SQLite 3.40 does not call its JSON functions innocuous, and
-     * views need them. What reads files is DIRECTONLY, so a foreign schema cannot. */
+    /* trusted_schema stays on, because views need JSON functions, which SQLite 3.40 does not
+     * declare innocuous. Functions that read files are DIRECTONLY, so a foreign schema cannot
+     * call them. */
     if (db_exec(db, "PRAGMA foreign_keys=ON; PRAGMA cell_size_check=ON", err) != OK ||
         check_identity(db, path, mode, wait, err) != OK)
         goto fail;

@@ -4,8 +4,9 @@
 #include "catalog/db/db.h"
 #include "catalog/db/ids.h"
 
-/* Layouts without folds, and what joins the components of their names: what follows a module that is
- * kept, or where the format's own separator is in no name, the other one. */
+/* The layouts without folds, each with the character that separates components in its names: the
+ * one after a module that is stored; or, if the format's separator is in no name, '.' or '/',
+ * whichever is. */
 static const char wanting_sql[] =
     "SELECT l.id, coalesce("
     "  (SELECT substr(n.name, m.length + 1, 1) FROM layout_modules m JOIN layout_tensors n"

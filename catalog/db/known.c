@@ -13,7 +13,7 @@ static char *known_keep(struct known *k, sqlite3_stmt *s, int column)
                       (size_t)sqlite3_column_bytes(s, column));
 }
 
-/* How many rows there are: as many as an array of them can have. */
+/* Count rows, of which there must be fewer than KNOWN_NONE. */
 static bool count_known(sqlite3 *db, const char *sql, uint32_t *count, struct error *err)
 {
     sqlite3_int64 n;
@@ -52,7 +52,7 @@ static bool add_file(struct known *k, struct known_file f)
     return true;
 }
 
-/* Rows come by checkpoint and position, checkpoints by id: both lists advance together. */
+/* Files are sorted by checkpoint and position, checkpoints by id: both lists advance together. */
 static bool add_checkpoint_file(struct known *k, sqlite3_stmt *s, uint32_t *owner)
 {
     int64_t id = sqlite3_column_int64(s, 0);
@@ -61,7 +61,7 @@ static bool add_checkpoint_file(struct known *k, sqlite3_stmt *s, uint32_t *owne
         ++*owner;
     if (*owner == k->checkpoint_count ||
         k->checkpoints[*owner].id != id >> TENSOR_ORD_BITS)
-        return true; /* an orphan of a damaged catalog: of no use here */
+        return true; /* the file of no checkpoint, in a damaged catalog */
     struct known_checkpoint *c = &k->checkpoints[*owner];
     if (c->file_count++ == 0)
         c->first_file = k->file_count;
@@ -71,7 +71,7 @@ static bool add_checkpoint_file(struct known *k, sqlite3_stmt *s, uint32_t *owne
         .checkpoint = *owner,
         .position = (uint32_t)(id & TENSOR_ORD_MASK),
     };
-    if (!c->stale) /* else no file is what it was */
+    if (!c->stale) /* the files of a stale checkpoint must not look unchanged */
         f.identity = db_identity(s, 2);
     return add_file(k, f);
 }
@@ -110,7 +110,7 @@ static bool each_row(struct known *k, sqlite3 *db, const char *sql,
     return added && err->status == OK;
 }
 
-/* The rows come by id, as the checkpoints do: both lists advance together. */
+/* Issues and checkpoints are sorted by checkpoint id: both lists advance together. */
 static bool mark_again(struct known *k, sqlite3_stmt *s, uint32_t *at)
 {
     int64_t id = sqlite3_column_int64(s, 0);
@@ -121,7 +121,7 @@ static bool mark_again(struct known *k, sqlite3_stmt *s, uint32_t *at)
     return true;
 }
 
-/* False with *err, or, without one, where there was no memory. */
+/* False: *err says why; if it does not, there was no memory. */
 static bool load_all(struct known *k, sqlite3 *db, const char *looker, struct error *err)
 {
     const struct bytes name = {(const uint8_t *)looker, strlen(looker)};
@@ -166,7 +166,7 @@ enum status known_load(sqlite3 *db, const char *looker, struct known **out,
     struct known *k = calloc(1, sizeof(*k));
     if (!k)
         return error_memory(err);
-    /* One transaction: the counts and the rows are of one moment. */
+    /* In one transaction, so that counts and rows agree. */
     if (db && (db_exec(db, "BEGIN", err) != OK || !load_all(k, db, looker, err))) {
         if (err->status == OK)
             error_memory(err);

@@ -11,19 +11,19 @@
 #include "catalog/store/source.h"
 
 #define REVISION_SHOWN 7
-#define REVISION_BYTES 64 /* of refs/main, at most */
+#define REVISION_BYTES 64 /* of refs/main that are read, at most */
 
-/* The forms of a name, each longer than the one before. */
+/* The forms of a name, from the shortest to the longest. */
 enum form {
     FORM_SHORT, /* org/repo@REV7, RUN@STEP */
-    FORM_FULL,  /* with the path in the snapshot, with the item */
+    FORM_FULL,  /* with the path in the snapshot, or the item */
     FORM_TAIL,
     FORM_PATH
 };
 
-/* Where a path is in a Hugging Face cache. */
+/* The parts of a path in a Hugging Face cache. */
 struct hub {
-    const char *repo; /* "org--repo"; NULL: in none */
+    const char *repo; /* "org--repo"; NULL: it is in no cache */
     size_t repo_len;
     const char *revision, *rest;
     bool main; /* refs/main points to this revision */
@@ -36,7 +36,7 @@ struct labelled {
     const char *tail, *run_tail;
     struct hub hub;
     enum form form;
-    bool taken; /* somebody else has this name */
+    bool taken; /* another checkpoint has the same name */
 };
 
 struct labelling {
@@ -49,7 +49,7 @@ struct labelling {
 
 /* --- tails ------------------------------------------------------------------------------ */
 
-/* A text and where its shortest tail goes. */
+/* A path, and where to store its shortest unambiguous tail. */
 struct tail {
     const char *text;
     size_t len;
@@ -64,7 +64,7 @@ static size_t common_end(const struct tail *a, const struct tail *b)
     return n;
 }
 
-/* By the texts read backwards: those with the longest common end are neighbours. */
+/* Compare the texts from their ends: those with the longest common end become neighbours. */
 static int from_end(const void *x, const void *y)
 {
     const struct tail *a = x, *b = y;
@@ -76,7 +76,8 @@ static int from_end(const void *x, const void *y)
     return c < d ? -1 : 1;
 }
 
-/* The shortest tail of at least `least` bytes. */
+/* The shortest tail that begins after a '/', has at least `least` bytes, and is not a number
+ * alone. */
 static const char *tail_of(const struct tail *t, size_t least)
 {
     for (size_t len = 1; len < t->len; len++) {
@@ -87,10 +88,12 @@ static const char *tail_of(const struct tail *t, size_t least)
     return t->text;
 }
 
-/* A tail with the '/' before it must be longer than what other texts end in, too. */
+/* Find the shortest tails that no other text ends in. Sorted from the end, only the neighbours of
+ * a text matter: of a/run1/model, b/run2/model, c/run2/model, the first becomes run1/model, the
+ * others b/run2/model and c/run2/model. */
 static void shorten(struct tail *list, size_t count)
 {
-    size_t before = 0; /* of the group before this one */
+    size_t before = 0; /* common end with the previous group */
     if (count)
         qsort(list, count, sizeof(*list), from_end);
     for (size_t i = 0, end; i < count; i = end) {
@@ -125,7 +128,7 @@ static enum status find_tails(struct labelling *l)
 
 /* --- Hugging Face caches ---------------------------------------------------------------- */
 
-/* What refs/main of the repository says; "" where it cannot be read. */
+/* The revision in refs/main of the repository; "" if it cannot be read. */
 static void read_main(const char *path, size_t root, char out[REVISION_BYTES + 1])
 {
     struct text name = {0};
@@ -146,7 +149,7 @@ static void read_main(const char *path, size_t root, char out[REVISION_BYTES + 1
     text_release(&name);
 }
 
-/* .../models--ORG--REPO/snapshots/REVISION/REST */
+/* Take .../models--ORG--REPO/snapshots/REVISION/REST apart. */
 static void find_hub(struct hub *h, const char *path, size_t *root)
 {
     static const char models[] = "/models--", snapshots[] = "/snapshots/";
@@ -164,7 +167,7 @@ static void find_hub(struct hub *h, const char *path, size_t *root)
     *root = (size_t)(slash - path);
 }
 
-/* Neighbours mostly are of one repository, whose refs/main is read once for all. */
+/* Neighbours are mostly of one repository, whose refs/main is then read once. */
 static void find_hubs(struct labelling *l)
 {
     char main[REVISION_BYTES + 1] = "";
@@ -201,7 +204,7 @@ static void add_hub(struct text *t, const struct hub *h)
 
 /* --- names ------------------------------------------------------------------------------ */
 
-/* Does the checkpoint have a form between its tail and the short one? */
+/* The next form, from `form` on, that differs from those before it for this checkpoint. */
 static enum form labels_settle(const struct labelled *c, enum form form)
 {
     if (form <= FORM_FULL && !c->hub.repo && !c->run_tail)
@@ -232,7 +235,7 @@ static enum status make_name(struct labelling *l, struct labelled *c)
     return c->name ? OK : error_memory(l->err);
 }
 
-/* Mark all that share a name; *any: there are some. */
+/* Mark all checkpoints that share a name; *any: there are some. */
 static enum status find_taken(struct labelling *l, bool *any)
 {
     struct strmap names = {0};
@@ -332,7 +335,8 @@ static enum status put_names(struct labelling *l, const char *sql, bool path)
                : db_error(l->db, "cannot name the checkpoints", l->err);
 }
 
-/* Names may change hands: all that change are given up before the first is taken. */
+/* Names may pass from one checkpoint to another: all that change are set to the unique path
+ * first. */
 static enum status write_rows(struct labelling *l)
 {
     static const char update[] = "UPDATE labels SET name = ?2 WHERE id = ?1";

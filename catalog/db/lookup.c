@@ -1,8 +1,8 @@
 /*
- * lookup.c - one tensor out of the catalog: its rows as a struct stored_tensor.
+ * lookup.c - reads a tensor's rows of the catalog into a struct stored_tensor.
  *
- * A catalog can come from a stranger, so what its rows say is checked as if it came from
- * a file; the reader checks the rest against the files themselves.
+ * A catalog may come from a stranger, so its rows are checked like the bytes of a file; the
+ * reader checks the rest against the files themselves.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ enum {
     PLACE
 };
 
-/* The columns that say where a tensor lies, in both tables. */
+/* The columns with a tensor's location, in both tables. */
 enum {
     STORAGE,
     FILE_AT,
@@ -56,16 +56,16 @@ static const char find_sums[] = "SELECT kind FROM checksums WHERE id = ?1";
 
 struct lookup {
     sqlite3 *db;
-    sqlite3_stmt *tensor, *name, *placement, *file, *sums; /* NULL until first wanted */
+    sqlite3_stmt *tensor, *name, *placement, *file, *sums; /* NULL until first used */
 };
 
-/* One tensor on its way. */
+/* A tensor that is being read. */
 struct finding {
     struct lookup *lookup;
     struct arena *arena;
     struct stored_tensor *t;
     struct error *err;
-    uint64_t first_sum_plus_1; /* 0: none */
+    uint64_t first_sum_plus_1; /* its index in the checkpoint's checksums; 0: none */
 };
 
 enum status lookup_open(sqlite3 *db, struct lookup **out, struct error *err)
@@ -97,7 +97,7 @@ static enum status damaged(struct finding *f, const char *what)
                      what);
 }
 
-/* Prepare on first use, bind `id` and step: 1 a row, 0 none, -1 an error. */
+/* Prepare the statement on first use, bind `id` and step: 1: a row, 0: none, -1: an error. */
 static int lookup_find(struct finding *f, sqlite3_stmt **s, const char *sql,
                        sqlite3_int64 id)
 {
@@ -114,7 +114,7 @@ static int lookup_find(struct finding *f, sqlite3_stmt **s, const char *sql,
     return -1;
 }
 
-/* A copy of a text column; NULL for NULL. */
+/* Copy a text column; NULL if it is SQL NULL. */
 static bool lookup_keep_text(struct finding *f, sqlite3_stmt *s, int column,
                              const char **out)
 {
@@ -148,7 +148,7 @@ static const char *parse_signed(const char *at, int64_t *value)
     return at;
 }
 
-/* "[1,-3]": exactly rank numbers. */
+/* Parse "[1,-3]", with exactly `rank` numbers. */
 static enum status parse_strides(struct finding *f, const char *json)
 {
     struct stored_tensor *t = f->t;
@@ -244,7 +244,7 @@ static int lookup_by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The files that the tensor refers to, one after another: *at begins at 0; NULL at the end. */
+/* Step through the files that the tensor refers to: *at is 0 at first; NULL at the end. */
 static uint32_t *next_file(struct stored_tensor *t, uint64_t *at)
 {
     if (t->grid)
@@ -254,7 +254,7 @@ static uint32_t *next_file(struct stored_tensor *t, uint64_t *at)
     return *at < t->extent_count ? &t->extents[(*at)++].file : NULL;
 }
 
-/* The distinct files, ordered; *count of them. */
+/* The distinct files, sorted, and their number. */
 static uint32_t *files_wanted(struct finding *f, uint32_t *count)
 {
     struct stored_tensor *t = f->t;
@@ -319,7 +319,7 @@ static bool grid_was_there(const struct stored_tensor *t)
     return true;
 }
 
-/* Was everything there when it was indexed? What was not has been reported then. */
+/* Whether all bytes were there when the tensor was indexed; if not, that was reported then. */
 static bool bytes_were_there(const struct stored_tensor *t)
 {
     if (t->grid)
@@ -331,7 +331,8 @@ static bool bytes_were_there(const struct stored_tensor *t)
     return true;
 }
 
-/* Read the files that are wanted; extents and values then count in this shorter list. */
+/* Read the rows of the files that are needed, and renumber extents and values by this shorter
+ * list. */
 static enum status take_files(struct finding *f)
 {
     struct stored_tensor *t = f->t;

@@ -8,7 +8,7 @@
 #include "catalog/db/labels.h"
 #include "catalog/db/schema.h"
 
-/* Whether the number that a query asks for is not 0. */
+/* Whether the first number that a query gives is not 0. */
 static bool overlay_ask(sqlite3 *db, const char *sql, struct bytes name,
                         struct error *err)
 {
@@ -24,7 +24,7 @@ static bool has_table(sqlite3 *db, const char *name, size_t len, struct error *e
         (struct bytes){(const uint8_t *)name, len}, err);
 }
 
-/* After "CREATE ": the table that is made, or that an index is made of. NULL: a view. */
+/* In what follows "CREATE ": the table that is created, or that an index is on. NULL: a view. */
 static const char *table_of(const char *statement, size_t *len)
 {
     const char *before = strncmp(statement, "VIEW ", 5) == 0    ? NULL
@@ -42,7 +42,7 @@ enum tables {
     NONE_OF_THEM,
 };
 
-/* Append SQL whose views, and tables, are this connection's own. */
+/* Append the statements of a schema file, made to create temporary views and tables. */
 static void add_temporary(sqlite3 *db, struct text *out, const char *sql,
                           enum tables tables, struct error *err)
 {
@@ -63,7 +63,7 @@ static void add_temporary(sqlite3 *db, struct text *out, const char *sql,
     }
 }
 
-/* Run what was put together, and let go of it. */
+/* Run the statements, and release them. */
 static enum status overlay_run(sqlite3 *db, struct text *sql, struct error *err)
 {
     if (err->status == OK && !text_str(sql))
@@ -74,7 +74,7 @@ static enum status overlay_run(sqlite3 *db, struct text *sql, struct error *err)
     return err->status;
 }
 
-/* Of one file of the schema. */
+/* Create what one schema file does, as temporary. */
 static enum status overlay_file(sqlite3 *db, const struct schema_file *f,
                                 enum tables tables, struct error *err)
 {
@@ -124,8 +124,8 @@ enum status overlay_old(sqlite3 *db, struct error *err)
 
 /* --- results ------------------------------------------------------------------------------ */
 
-/* The tables of a kind of results, and what of the catalog's goes into them. Those that an older catalog
- * lacks are temporary already, and nothing does. */
+/* The tables of a kind of results, and the query that fills each from the catalog. Those that an
+ * older catalog lacks are temporary already, and have no rows to copy. */
 struct overlay_table {
     const char *name, *rows;
 };
@@ -133,7 +133,7 @@ struct overlay_table {
 #define OF_TENSORS " x ON x.id BETWEEN o.id" ID_FIRST "AND o.id" ID_LAST
 
 static const struct {
-    const char *file; /* of the schema, that makes them */
+    const char *file; /* the schema file that creates the tables */
     struct overlay_table tables[3];
 } results[] = {
     [OVERLAY_HASHES] = {"schema/06_content.sql",
@@ -166,7 +166,7 @@ bool overlay_wanted(sqlite3 *db)
     return sqlite3_db_readonly(db, "main") == 1;
 }
 
-/* What is temporary already, and whose results are copied. */
+/* Note what is temporary already, and the checkpoints whose results are copied. */
 static enum status note_before(sqlite3 *db, const int64_t *checkpoints, size_t count,
                                struct error *err)
 {
@@ -203,7 +203,7 @@ enum status overlay_begin(sqlite3 *db, enum overlay_results kind,
         "SELECT count(*) FROM temp.sqlite_schema WHERE type = 'view' AND name = 'tensor'";
     if (overlay_end(db, err) != OK || note_before(db, checkpoints, count, err) != OK)
         return err->status;
-    /* The views of an older catalog are temporary already. */
+    /* An older catalog's views are temporary already. */
     const bool old = overlay_ask(db, views, NO_NAME, err);
     for (const struct schema_file *f = schema_files; err->status == OK && f->path; f++) {
         const bool own = strcmp(f->path, results[kind].file) == 0;

@@ -8,9 +8,10 @@
 
 #define FOLDER "schema/rules/"
 
-#define SEED 8 /* any: it makes the same numbers everywhere */
+#define SEED 8 /* any constant will do */
 
-/* A digest of the file, positive: what `shipped` holds, to see whether a file is newer. */
+/* A digest of a file, positive. `ruleset.shipped` has it, to notice that a shipped file has
+ * changed. */
 static sqlite3_int64 edition(const char *text)
 {
     return (sqlite3_int64)(hash_bytes(text, strlen(text), SEED) >> 2 | 1);
@@ -49,7 +50,7 @@ static enum status install(sqlite3 *db, const char *name, const char *sql,
     return status;
 }
 
-/* What `shipped` of a set is; -1: there is no such set. */
+/* The `shipped` of a set; -1: there is no such set. */
 static enum status held_edition(sqlite3 *db, sqlite3_stmt *s, const char *name,
                                 sqlite3_int64 *held, struct error *err)
 {
@@ -90,7 +91,7 @@ static enum status renew_sets(sqlite3 *db, struct error *err)
     return err->status;
 }
 
-/* All in one transaction: a lock of the file for each set is what a command would wait for. */
+/* One transaction for all sets: locking the file once for each would keep a command waiting. */
 enum status rules_install(sqlite3 *db, struct error *err)
 {
     enum status status = db_exec(db, "SAVEPOINT shipped", err);
