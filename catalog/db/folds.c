@@ -78,11 +78,14 @@ enum status folds_renew(sqlite3 *db, struct error *err)
     if (sqlite3_prepare_v2(db, wanting_sql, -1, &f.wanting, NULL) == SQLITE_OK &&
         sqlite3_prepare_v2(db, tensors_sql, -1, &f.tensors, NULL) == SQLITE_OK &&
         sqlite3_prepare_v2(db, put_sql, -1, &f.put, NULL) == SQLITE_OK) {
-        while (f.rc == SQLITE_DONE && sqlite3_step(f.wanting) == SQLITE_ROW) {
+        int rc = SQLITE_DONE;
+        while (f.rc == SQLITE_DONE && (rc = sqlite3_step(f.wanting)) == SQLITE_ROW) {
             const char *separator = (const char *)sqlite3_column_text(f.wanting, 1);
             fold_layout(&f, sqlite3_column_int64(f.wanting, 0),
                         separator ? separator : ".");
         }
+        if (f.rc == SQLITE_DONE)
+            f.rc = rc;
     } else {
         f.rc = SQLITE_ERROR;
     }

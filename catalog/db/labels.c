@@ -304,7 +304,10 @@ static enum status read_rows(struct labelling *l)
         };
         struct labelled *list =
             arena_grow(&l->arena, l->list, l->count, &l->space, sizeof(*list));
-        rc = list && c.path && c.old ? SQLITE_OK : SQLITE_NOMEM;
+        const bool kept = c.path && c.old &&
+                          (c.run || sqlite3_column_type(s, 3) == SQLITE_NULL) &&
+                          (c.item || sqlite3_column_type(s, 5) == SQLITE_NULL);
+        rc = list && kept ? SQLITE_OK : SQLITE_NOMEM;
         if (rc == SQLITE_OK) {
             l->list = list;
             l->list[l->count++] = c;

@@ -3,6 +3,7 @@
  * reason is an issue, is not remembered and not taken for gone. The linker puts __wrap_X in the
  * place of X (Makefile), so that this works for root too.
  */
+#include "catalog/db/folds.h"
 #include "catalog/sql/open.h"
 #include "importer/verify.h"
 #include "tests/unit/import_place.h"
@@ -632,6 +633,35 @@ static void test_a_statement_breaks_off(void **state)
     }
 }
 
+/* Folding breaks off: it says so, or all folds are there. */
+static void test_folding_breaks_off(void **state)
+{
+    const struct place *p = *state;
+    sqlite3 *db = NULL;
+    struct error err = {.offset = NO_OFFSET};
+    shell_out("cp -r $TESTS/fixtures/real/safetensors/llama_tiny %s/", p->root);
+    import(p, "", plain);
+    assert_int_equal(db_open(p->catalog, DB_WRITE, &db, &err), OK);
+    sqlite3_int64 folds = 0, found = 0;
+    db_number(db, "SELECT count(*) FROM layout_folds", NO_NAME, NULL, &folds, &err);
+    assert_true(folds > 0);
+    bool more = true;
+    for (broken.at = 1; more; broken.at += 1 + broken.at / 50) {
+        assert_int_equal(db_exec(db, "DELETE FROM layout_folds", &err), OK);
+        broken.calls = 0;
+        sqlite3_progress_handler(db, 1, break_off, NULL);
+        folds_renew(db, &err);
+        more = broken.calls >= broken.at;
+        sqlite3_progress_handler(db, 0, NULL, NULL);
+        db_number(db, "SELECT count(*) FROM layout_folds", NO_NAME, NULL, &found, &err);
+        if (err.status == OK && found != folds)
+            fail_msg("%lld folds of %lld", found, folds);
+        error_clear(&err);
+    }
+    assert_int_equal(found, folds);
+    db_close(db);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -652,6 +682,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_trouble_of_verify, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_statement_breaks_off, place_setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(test_folding_breaks_off, place_setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
