@@ -32,23 +32,25 @@ const char *dialect_name(size_t i)
 
 /* --- options ----------------------------------------------------------------------------- */
 
-/* Leave the reader at the value of an option; false: the option is missing or null. */
+/* Leave the reader at the value of an option; false: the option is missing or null, or (the task has
+ * failed) memory ran out. */
 static bool find_option(struct map_task *t, const char *key, struct json *j,
                         struct error *err)
 {
     const char *text = t->options ? t->options : "{}";
     struct bytes bytes = {(const uint8_t *)text, strlen(text)};
+    bool found = false;
     json_init(j, cursor_over(bytes, 0), &t->arena, NULL, err);
     if (json_next(j) != JSON_OBJECT)
         return false;
-    while (json_next(j) == JSON_KEY) {
-        bool found = json_is(j, key);
+    while (!found && json_next(j) == JSON_KEY) {
+        found = json_is(j, key);
         json_next(j);
-        if (found)
-            return j->type != JSON_NULL && j->type != JSON_FAIL;
-        json_skip(j);
+        if (!found)
+            json_skip(j);
     }
-    return false;
+    t->failed = t->failed || err->status == ERR_MEMORY;
+    return found && j->type != JSON_NULL && j->type != JSON_FAIL;
 }
 
 bool map_flag(struct map_task *t, const char *key, bool otherwise)
@@ -96,6 +98,7 @@ size_t map_list(struct map_task *t, const char *key, struct map_text **out)
         t->failed = t->failed || !list[count - 1].at;
         json_skip(&j);
     }
+    t->failed = t->failed || err.status == ERR_MEMORY;
     *out = list;
     return t->failed ? 0 : count;
 }

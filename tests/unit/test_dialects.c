@@ -296,12 +296,32 @@ static void memory_of_slices(void **state)
     assert_true(large < 12 * small);
 }
 
+/* An option that cannot be read for want of memory is not one that is missing. */
+static void options_without_memory(void **state)
+{
+    static const char options[] =
+        "{\"mo\\u0064e\": \"strict\", \"ke\\u0079s\": [\"a\\u0062\"]}";
+    struct map_text *list;
+    (void)state;
+    for (int room = 1; room >= 0; room--) {
+        struct map_task strict = {.options = options}, keys = {.options = options};
+        strict.arena.ceiling = keys.arena.ceiling = room ? 0 : 1;
+        assert_int_equal(map_strict(&strict), room);
+        assert_int_equal(strict.failed, !room);
+        assert_int_equal(map_list(&keys, "keys", &list), room);
+        assert_int_equal(keys.failed, !room);
+        arena_release(&strict.arena);
+        arena_release(&keys.arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settled),
         cmocka_unit_test(folders_among_many),
         cmocka_unit_test(memory_of_slices),
+        cmocka_unit_test(options_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
