@@ -353,8 +353,9 @@ static bool dcp_read_chunk(struct dcp *d, pickle_ref name, const char *dtype,
     return ok;
 }
 
-/* Tensors may share a list of chunks in the pickle, so that a small file has very many. But each chunk
- * has an entry of storage_data, of many bytes: no honest file has more chunks than bytes. */
+/* Tensors may share a list of chunks in the pickle, so that a small file has very many. But each
+ * chunk has an entry of storage_data, of many bytes: no honest file has more chunks than bytes.
+ * */
 static bool count_chunks(struct dcp *d, pickle_ref chunks, uint64_t *count)
 {
     const enum pickle_kind kind = pickle_kind(&d->pickle, chunks);
@@ -499,7 +500,7 @@ static enum status dcp_index(struct job *job)
                                   .emit = dcp_emit};
     job_sum_kind(job, "crc32");
     pickle_run(s, 0, 0, job->arena, &d->pickle, job->err);
-    torch_globals_learn(&d->tree); /* after an error too */
+    torch_globals_learn(&d->tree); /* even after an error: to warn of unknown names */
     if (job->err->status == OK && learn_places(d) == OK && state_all(d) == OK)
         state_common(job);
     for (size_t i = 0; i < d->shard_count; i++)

@@ -216,7 +216,7 @@ static void learn_params(struct torch_tree *t)
             return;
 }
 
-/* A number, or the largest of a list. */
+/* The number that a node is, or the largest of a list; 0: it is neither. */
 static uint64_t largest(const struct pickle *p, pickle_ref ref)
 {
     uint64_t number = 0, most = 0;
@@ -298,7 +298,7 @@ static enum status emit_flat(struct torch_tree *t, const struct tensor_claim *cl
     struct deepspeed *d = t->set;
     struct zero_run run = {0};
     if (!parse_flat(claim->name, &run.slot, &run.group) || claim->rank != 1)
-        return OK; /* step counts and scales */
+        return OK; /* a step count or a scale */
     run.slot = arena_copy(t->job->arena, run.slot, strlen(run.slot));
     if (!run.slot)
         return job_no_memory(t->job);
@@ -408,7 +408,7 @@ static bool all_saved(const struct saved *s, unsigned ranks)
     return s->met == ranks && s->next == ranks;
 }
 
-/* Every rank must have saved its part. */
+/* Report missing optimizer states: every rank must have saved its part. */
 static void find_missing(struct deepspeed *d, unsigned mp)
 {
     const struct saved s = saved_of(d, PART_OPTIM, mp);

@@ -58,7 +58,7 @@ enum kind {
     KIND_CUSTOM,
 };
 
-/* A node whose children are being read. */
+/* An open node: its children are being read. */
 struct node {
     size_t path;       /* length of its own path */
     uint64_t children; /* already read */

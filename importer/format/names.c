@@ -20,7 +20,7 @@
 struct names {
     struct job *job;
     struct json json;
-    struct text path; /* of the value that is read, in a tree */
+    struct text path; /* of the current value, in a tree */
     /* The open objects and arrays of the tree, outermost first: */
     struct level {
         size_t path;   /* length of this level's own path in `path` above */

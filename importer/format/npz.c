@@ -71,7 +71,7 @@ static enum status npz_read_head(struct job *job, const struct zip *z,
     return OK;
 }
 
-/* The steps from the member's bytes to elements: "deflate:4224|skip:128|swap:4". */
+/* The codec from the member's bytes to elements: "deflate:4224|skip:128|swap:4"; NULL: none. */
 static const char *codec_of(struct job *job, const struct zip_member *m,
                             const struct zip_run *run, const struct npy_head *head)
 {

@@ -42,11 +42,11 @@ struct message_range onnx_enter(struct onnx *, struct message_range inner);
 void onnx_leave(struct onnx *, struct message_range outer);
 struct message_range onnx_contents(const struct message_field *);
 
-/* The next field; false at the end, or after an error of the job's. */
+/* Read the next field; false at the end, or after setting the job's error. */
 bool onnx_next(struct onnx *, struct message_field *);
 
-/* A field's value. False: the field is of another wire type, or an error of the job's. A text
- * has a NUL after it, is in the job's arena, and is not checked to be UTF-8. */
+/* Read a field's value. False: the field is of another wire type, or the job's error is set. A
+ * text is NUL-terminated, in the job's arena, and not checked to be UTF-8. */
 bool onnx_number(struct onnx *, const struct message_field *, uint64_t *value);
 bool onnx_text(struct onnx *, const struct message_field *, struct bytes *text);
 

@@ -113,7 +113,7 @@ enum status orbax_item_emit(struct orbax_item *o, const char *key, size_t key_le
                                   : orbax_store_emit(&o->store, position, name, len);
 }
 
-/* A leaf that neither the store nor `checkpoint` has. */
+/* Emit a leaf that neither the store nor `checkpoint` has. */
 static enum status emit_absent(struct orbax_item *o, struct orbax_leaf *leaf)
 {
     if (leaf->skipped)

@@ -119,7 +119,7 @@ struct orbax_item {
 enum status orbax_item_emit(struct orbax_item *, const char *key, size_t key_len,
                             const char *name, size_t len);
 
-/* Emit what the item's `checkpoint` holds and names, if there is one. */
+/* Emit the leaves in and named by the item's `checkpoint` file, if it has one. */
 enum status orbax_aggregate_read(struct orbax_item *, const char *directory);
 
 /* State the true shapes of arrays that Pax has padded, if its metadata beside the item has them. */
@@ -134,7 +134,7 @@ enum status orbax_place(struct job *, const char *directory);
 
 /* --- files -------------------------------------------------------------------------- */
 
-/* DIRECTORY/NAME in the arena; NULL without memory. */
+/* DIRECTORY/NAME in the arena; NULL: no memory. */
 char *orbax_path(struct arena *, const char *directory, const char *name);
 
 /* Read a file of the item, at most LIMIT_TREE_FILE bytes, into the arena. If it is missing, the

@@ -395,7 +395,7 @@ static void orbax_list_place(struct listing *l, struct loose *x)
 {
     size_t begin = x->len + 1;
     for (unsigned parts = 0; parts < PARTS_MAX && begin > 0; parts++) {
-        begin--; /* over the '/' */
+        begin--; /* skip the '/' */
         while (begin && x->key[begin - 1] != '/')
             begin--;
         const uint64_t *at = strmap_get(&l->arrays, x->key, begin ? begin - 1 : 0);

@@ -182,7 +182,7 @@ static bool step_of_name(const char *name, int64_t *step)
     return true;
 }
 
-/* The directory above, and the last component; false at the root. */
+/* Split a path into the directory above and the last component; false at the root. */
 static bool orbax_place_split(struct arena *arena, const char *path, const char **above,
                               const char **name)
 {

@@ -1,6 +1,6 @@
 /*
- * safetensors.c - one file of tensors, as Hugging Face stores them. Layout and checks:
- * format/safetensors_header.c.
+ * safetensors.c - one file of tensors, as Hugging Face stores them. safetensors_header.c reads and
+ * checks the header.
  */
 #include <string.h>
 

@@ -175,7 +175,7 @@ bool torch_numpy_scalar(struct torch_tree *, pickle_ref, double *real, int64_t *
 /* torch_embedded.c: byte strings in the pickle. */
 /* The run of a node's bytes (a byte string, or a text to be encoded). */
 bool torch_bytes_run(struct torch_tree *, pickle_ref, struct torch_run *, struct error *);
-/* The same bytes as a source; close it. */
+/* Open the same bytes as a source; close it. */
 bool torch_bytes_source(struct torch_tree *, pickle_ref, struct source **,
                         struct error *);
 /* The storage in a byte string that is itself a file of torch.save. */
@@ -190,7 +190,7 @@ bool torch_sparse_read(struct torch_tree *, pickle_ref args, struct torch_tensor
 /* The call that makes such a tensor, inside any parameters around it; 0: the node is no such
  * tensor. */
 pickle_ref torch_wrapper(const struct pickle *, pickle_ref);
-/* The dicts of its attributes; 0: none. */
+/* The dicts of a wrapper's attributes; 0: none. */
 void torch_wrapper_parts(const struct pickle *, pickle_ref wrapper, pickle_ref parts[2]);
 bool torch_wrapper_read(struct torch_tree *, pickle_ref wrapper, struct torch_tensor *,
                         struct error *);

@@ -335,7 +335,7 @@ static bool torch_tar_read_tensors(struct tar *tar)
 
 /* --- the object ------------------------------------------------------------------------- */
 
-/* A storage by its persistent id. */
+/* Find a storage by its persistent id. */
 static bool find_key(struct torch_tree *t, pickle_ref persid, struct torch_key *key,
                      struct torch_run *run, struct error *err)
 {

@@ -245,7 +245,7 @@ static bool is_module(const struct pickle *p, pickle_ref ref)
            pickle_get(p, state, "_modules");
 }
 
-/* A dict, or a call that made one. */
+/* The dict that a node is, or that a call made; 0: neither. */
 static pickle_ref pairs_of(const struct pickle *p, pickle_ref ref)
 {
     const struct pickle_node *n = pickle_at(p, ref);

@@ -3,7 +3,7 @@
  *
  *   {"metadata": {"total_size": bytes of all tensors, ...}, "weight_map": {NAME: SHARD, ...}}
  *
- * "metadata" may be absent; total_size is written as a float by some. The shards of
+ * "metadata" may be absent; some writers write total_size as a float. The shards of
  * STEM.safetensors.index.json are called STEM-00001-of-00005.safetensors; a variant is part
  * of the stem: STEM.safetensors.index.fp16.json, STEM.fp16-00001-of-00005.safetensors.
  *

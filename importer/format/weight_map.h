@@ -50,7 +50,7 @@ struct weight_map {
     double total;
     uint64_t nbytes; /* bytes of all tensors found; the caller adds them up */
     bool any_lost;
-    struct weight_stray *strays; /* weight_map.c's */
+    struct weight_stray *strays; /* private to weight_map.c */
     uint64_t stray_count;
     size_t stray_space;
 };
@@ -62,7 +62,7 @@ int weight_map_probe(const struct probe *, const char *suffix);
 /* Of "model.safetensors.index.json": "model.safetensors", which the libraries look for first. */
 bool weight_map_single(const char *name, const char *suffix, struct text *out);
 
-/* Take the shards: those that the index names, and those that are named like them. */
+/* Take the files that the index names, and those that are named like its shards. */
 enum status weight_map_claim(struct claim *, const char *suffix);
 
 /* Read the job's primary file; states its metadata as facts and reports shards that it does

@@ -56,7 +56,7 @@ bool zero_add_run(struct zero *, const struct zero_run *);
 /* Emit PREFIX NAME.SLOT for every parameter and slot. Runs that do not fit are issues. */
 enum status zero_emit(struct zero *);
 
-/* zero_frozen.c: parameters that are not trained, each with a run of its own in every rank. */
+/* zero_frozen.c: parameters that are not trained. Each has a run of its own in every rank. */
 struct zero_frozen {
     struct job *job;
     const char *prefix;
