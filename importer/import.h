@@ -2,7 +2,7 @@
  * import.h - paths in, catalog rows out.
  *
  *   walk -> units, sorted by path, numbered
- *        -> jobs on many threads, one a unit -> batches, handed over in order
+ *        -> jobs on many threads, one per unit -> batches, handed over in order
  *        -> one writer, on the caller's thread
  */
 #ifndef CKPTDB_IMPORTER_IMPORT_H
@@ -19,7 +19,7 @@ struct walk;
 struct import_options {
     const char *const *paths;
     int path_count;
-    unsigned jobs; /* threads; 0: a good number */
+    unsigned jobs; /* threads; 0: chosen by the number of cores */
     bool prune;    /* drop checkpoints that are no longer there */
     bool follow;   /* enter linked directories */
     bool dry_run;  /* only find out what would be done */
@@ -27,7 +27,7 @@ struct import_options {
     bool (*stop)(void *context);
     /* "looking" for files (total 0), then "indexing" checkpoints. NULL: silent. */
     void (*progress)(void *context, const char *doing, uint64_t done, uint64_t total);
-    /* Called once when another program is writing the catalog: its end is awaited. */
+    /* Called once if another program is writing the catalog; the import then waits for it. */
     void (*waiting)(void *context);
     void *context;
 };
@@ -41,9 +41,9 @@ struct import_report {
     struct walk *walk;     /* what was found; walk_free() it */
 };
 
-/* ERR_MISSING: a path does not exist (nothing was done); ERR_INTERRUPTED: what was finished is
- * in the catalog; else trouble with the catalog. Trouble with checkpoints is in the view
- * `issue`. The report is filled in every case. `db` may be NULL for a dry run. */
+/* ERR_MISSING: a path does not exist (nothing was done); ERR_INTERRUPTED: what was finished
+ * is in the catalog; others: trouble with the catalog. Trouble with checkpoints is in the
+ * view `issue`. The report is always filled in. `db` may be NULL for a dry run. */
 enum status import_run(struct sqlite3 *db, const struct import_options *,
                        struct import_report *, struct error *err);
 

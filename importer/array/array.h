@@ -12,29 +12,29 @@
 
 /* --- in directories --------------------------------------------------------------------- */
 
-/* A directory that was read, and what it was then. */
+/* A directory that was listed, and its identity then. */
 struct array_directory {
     const char *path; /* below the scan's root, '/'-joined; "" is the root */
     struct file_identity identity;
 };
 
-/* What was found in one directory that holds, or should hold, an array. */
+/* A directory that holds, or should hold, an array. */
 struct array_site {
     const char *path;  /* below the scan's root, '/'-joined; "" is the root */
     bool found;        /* the directory exists */
     bool has_metadata; /* a .zarray or zarr.json was read and parsed: `array` is valid */
-    bool consolidated; /* that was the copy in the root's metadata: its own is missing */
+    bool consolidated; /* only the root's copy of it was found, not its own */
     const struct error *problem; /* why metadata or values are missing; or NULL */
     struct zarr_array array;
     const char *metadata_name; /* ".zarray", "zarr.json"; NULL: none */
     struct file_identity identity, metadata_identity;
     struct array_directory *inside; /* its sub-directories that hold values */
     uint64_t inside_count;
-    struct grid_run *runs; /* the values there are */
+    struct grid_run *runs; /* the values that exist */
     uint64_t run_count;
     uint64_t no_files;    /* entries with the name of a chunk that are not files, */
     const char *no_file;  /* and the first of these names */
-    uint64_t strangers;   /* files that are no key of the array, */
+    uint64_t strangers;   /* files that are not keys of the array, */
     const char *stranger; /* and the name of one of them */
 };
 
@@ -67,14 +67,14 @@ struct array_tree {
  * ERR_LIMIT, or where the root cannot be read. */
 enum status array_tree_scan(struct job *, const char *root, struct array_tree *out);
 
-/* A warning where there is something foreign, and where attributes could not be read. */
+/* Warn if there is something foreign, or if attributes could not be read. */
 void array_tree_report(struct job *, const struct array_tree *);
 
-/* The site at a path; NULL: none. */
+/* The site at a path; NULL if there is none. */
 struct array_site *array_tree_find(const struct array_tree *, const char *path);
 
-/* Look into the directory site->path for the values of an array that is known from
- * elsewhere: fills all but the metadata. */
+/* List the directory site->path for the values of an array described elsewhere: fills
+ * in everything but the metadata. */
 enum status array_site_list(struct job *, const char *root, const struct zarr_array *,
                             struct array_site *site);
 

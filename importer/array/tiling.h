@@ -1,5 +1,5 @@
 /*
- * tiling.h - do these boxes fill a tensor, each element once?
+ * tiling.h - check that boxes cover each element of a tensor exactly once.
  *
  *   struct tiling t = tiling_of(shape, rank);
  *   for (each piece)
@@ -23,7 +23,7 @@ struct tiling {
 };
 
 struct tiling tiling_of(const uint64_t *shape, unsigned rank);
-/* False when the box reaches outside the tensor. */
+/* False if the box extends beyond the tensor. */
 bool tiling_add(struct tiling *, const uint64_t *origin, const uint64_t *box);
 bool tiling_complete(const struct tiling *);
 

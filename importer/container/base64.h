@@ -6,7 +6,8 @@
 
 #include "catalog/base/bits.h"
 
-/* Returns the bytes written, or SIZE_MAX: not base64, or more than `room` bytes. */
+/* Returns the number of bytes written, or SIZE_MAX if the text is not
+ * base64 or decodes to more than `room`. */
 size_t base64_decode(struct bytes text, uint8_t *out, size_t room);
 
 #endif

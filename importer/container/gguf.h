@@ -58,7 +58,7 @@ struct gguf_value {
     struct bytes text;       /* GGUF_STRING */
     enum gguf_type elements; /* GGUF_ARRAY: their type, */
     uint64_t count;          /* how many, */
-    uint64_t at; /* and where the first is, in bytes from the start of the file */
+    uint64_t at;             /* and the file offset of the first one */
 };
 
 struct gguf_pair {
@@ -85,7 +85,7 @@ struct gguf {
     uint64_t tensor_count, pair_count;
     uint64_t alignment; /* bytes, a power of two */
     uint64_t data;      /* offset of the tensors' data in the file */
-    /* gguf.c's */
+    /* private to gguf.c */
     uint8_t *head;
     size_t len;
     struct cursor cursor;
@@ -94,8 +94,8 @@ struct gguf {
     struct error *err;
 };
 
-/* Read and check the header. ERR_CORRUPT with the offset; ERR_LIMIT; ERR_IO; ERR_MEMORY. The
- * names that repeat are the caller's to find. Close it in any case. */
+/* Read and check the header. ERR_CORRUPT with the offset; ERR_LIMIT; ERR_IO; ERR_MEMORY.
+ * Does not check for repeated names. gguf_close() it in any case. */
 enum status gguf_open(struct gguf *, const struct source *, struct error *err);
 void gguf_close(struct gguf *);
 
@@ -103,10 +103,10 @@ void gguf_close(struct gguf *);
 bool gguf_pair(struct gguf *, struct gguf_pair *);
 bool gguf_tensor(struct gguf *, struct gguf_tensor *);
 
-/* Whether an integer type's value is below 0, as `integer` holds it. */
+/* Whether a value of an integer type is negative. */
 bool gguf_negative(const struct gguf_value *);
 
-/* A value as JSON; what JSON has no number for is null. An array in one line. */
+/* A value as JSON, arrays on one line. Numbers that JSON lacks become null. */
 bool gguf_json(const struct gguf *, const struct gguf_value *, struct text *out);
 
 #endif

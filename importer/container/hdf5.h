@@ -33,35 +33,35 @@
 #define HDF5_RANK_MAX  32
 #define HDF5_UNDEFINED UINT64_MAX /* an address: nowhere */
 
-#define HDF5_SHARED_HEAPS 8 /* of shared messages: one for some of their types each */
+#define HDF5_SHARED_HEAPS 8 /* heaps of shared messages, by message type */
 
 struct hdf5_window;
 struct hdf5_heap;
 struct hdf5_collection;
 
 struct hdf5 {
-    const struct source *source; /* the caller's */
+    const struct source *source; /* owned by the caller */
     uint64_t shift;              /* of the source in its file, for messages */
     uint64_t base; /* of the superblock in it: all addresses count from here */
     uint64_t size; /* bytes from there to the end of the source */
     unsigned offset_bytes, length_bytes; /* of an address, of a length */
     uint64_t root;                       /* the root group's object header */
     uint64_t end; /* as the superblock has it: bytes from `base` to the end of the file */
-    bool unclosed;   /* its writer has not closed it */
-    bool swmr;       /* and lets others read meanwhile */
-    uint64_t budget; /* bytes that may still be read */
-    uint64_t chunks; /* that may still be listed */
+    bool unclosed;   /* its writer did not close it */
+    bool swmr;       /* and let others read meanwhile */
+    uint64_t budget; /* bytes that may still be read, see above */
+    uint64_t chunks; /* chunks that may still be listed */
     uint64_t shared; /* address of the table of shared messages */
     struct hdf5_heap *shared_heap[HDF5_SHARED_HEAPS];
     struct hdf5_window *windows;
-    struct arena held;         /* what is kept until hdf5_close() */
-    struct strmap collections; /* of the global heap: address -> position below */
+    struct arena held;         /* memory until hdf5_close() */
+    struct strmap collections; /* of the global heap: address -> index in `collection` */
     struct hdf5_collection *collection;
     size_t collection_count, collection_space;
 };
 
-/* Whether the file's first bytes, or those after a user block (512, 1024, 2048 ... bytes), are
- * the signature. */
+/* Whether the signature is at the beginning of the file, or after a user block
+ * (of 512, 1024, 2048 ... bytes). */
 bool hdf5_signature(struct bytes head, uint64_t *base);
 
 enum status hdf5_open(const struct source *, struct hdf5 *, struct error *);
@@ -118,12 +118,12 @@ struct hdf5_links {
 enum status hdf5_links(struct hdf5 *, const struct hdf5_object *, struct arena *,
                        struct hdf5_links *out, struct error *);
 
-/* --- datatypes and dataspaces ---------------------------------------------------------------- */
+/* --- datatypes and dataspaces ------------------------------------------------------------- */
 
 enum hdf5_class {
-    HDF5_PLAIN,     /* `dtype` says all */
+    HDF5_PLAIN,     /* `dtype` says everything */
     HDF5_TEXT,      /* of `size` bytes */
-    HDF5_VLEN_TEXT, /* in the global heap */
+    HDF5_VLEN_TEXT, /* of variable length, in the global heap */
     HDF5_RAW,       /* opaque bytes: `dtype` is voidN unless an attribute knows better */
     HDF5_NO_TENSOR, /* `what` says what it is */
 };
@@ -138,7 +138,7 @@ struct hdf5_type {
     enum hdf5_class class;
     const char *dtype; /* canonical; a constant or in the arena */
     uint32_t size;     /* bytes of an element as stored, array dimensions included */
-    uint32_t item;     /* the same without these */
+    uint32_t item;     /* the same without array dimensions */
     unsigned swap;     /* big-endian, in units of this many bytes; 0: no */
     unsigned
         narrow; /* integers of which only this many low bits count; 0: all. What the others
@@ -178,15 +178,15 @@ struct hdf5_dataset {
     struct hdf5_type type;
     struct hdf5_space space;
     enum hdf5_layout layout;
-    bool external;   /* its bytes are in other files */
+    bool external;   /* the data is in other files */
     uint64_t offset; /* COMPACT, CONTIGUOUS: in the source; HDF5_UNDEFINED: not written */
     uint64_t stored; /* bytes there */
     struct bytes fill; /* an element as stored; empty: zeros */
     struct hdf5_filter filter[HDF5_FILTERS_MAX];
     unsigned filters;
     /* CHUNKED: */
-    uint64_t box[HDF5_RANK_MAX]; /* elements of a chunk */
-    uint64_t chunk_bytes;        /* of one before its filters */
+    uint64_t box[HDF5_RANK_MAX]; /* shape of a chunk */
+    uint64_t chunk_bytes;        /* size of a chunk without filters */
     unsigned index;              /* of the kinds below */
     uint64_t address;            /* of the index */
     unsigned flags, version;
@@ -197,7 +197,7 @@ struct hdf5_dataset {
 enum status hdf5_dataset(struct hdf5 *, const struct hdf5_object *, struct arena *,
                          struct hdf5_dataset *out, struct error *);
 
-/* One chunk that is stored. */
+/* A stored chunk. */
 struct hdf5_chunk {
     uint64_t index;  /* in C order of the dataset's chunks */
     uint64_t offset; /* in the source */
@@ -206,15 +206,15 @@ struct hdf5_chunk {
 };
 
 struct hdf5_chunks {
-    struct hdf5_chunk *at; /* ascending, none twice; malloc'ed */
+    struct hdf5_chunk *at; /* ascending, without duplicates; malloc'ed */
     size_t count, space;
 };
 
-/* Those of a chunked dataset; free out->at, after an error too. */
+/* The chunks of a chunked dataset; free out->at, even after an error. */
 enum status hdf5_chunks(struct hdf5 *, const struct hdf5_dataset *,
                         struct hdf5_chunks *out, struct error *);
 
-/* A chunk at the array's edge of which a part lies outside: filters may not be for it. */
+/* Whether a chunk is partly outside the array: filters may not apply to it. */
 bool hdf5_chunk_is_partial(const struct hdf5_dataset *, uint64_t index);
 
 /* --- attributes --------------------------------------------------------------------------- */
@@ -233,7 +233,7 @@ struct hdf5_attributes {
     size_t count, space;
 };
 
-/* One that cannot be read goes into *odd (may be NULL), and the others are given. */
+/* Attributes that cannot be read are left out; *odd (may be NULL) says why the first one was. */
 enum status hdf5_attributes(struct hdf5 *, const struct hdf5_object *, struct arena *,
                             struct hdf5_attributes *out, struct error *odd,
                             struct error *);

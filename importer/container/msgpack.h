@@ -55,7 +55,7 @@ struct msgpack_item {
 };
 
 struct msgpack {
-    const struct source *source; /* NULL: nothing but the window */
+    const struct source *source; /* NULL: only the window can be read */
     struct error *err;
     uint64_t at, end;      /* the next byte, and where values must end; in the source */
     const uint8_t *window; /* bytes of the source ... */
@@ -70,8 +70,8 @@ struct msgpack {
 enum status msgpack_open(struct msgpack *, const struct source *source, struct arena *,
                          struct error *);
 
-/* Read the beginning of a file of `size` bytes, of which no more is there: where it ends,
- * `cut` is set and calls return false. */
+/* Read the first bytes of a file of `size` bytes, of which the rest is not available: where
+ * they end, `cut` is set and calls return false. */
 void msgpack_head(struct msgpack *, struct bytes head, uint64_t size, struct error *);
 
 /* The head of the next value; m->at is then after its payload, or before its first item. */
@@ -86,9 +86,9 @@ bool msgpack_skip(struct msgpack *, const struct msgpack_item *);
 
 /* Payload bytes. Does not move m->at. */
 bool msgpack_read(struct msgpack *, const struct msgpack_item *, void *dst);
-/* Add them to a text; false past its limit too (then without an error). */
+/* Append the payload to a text; false also past the text's limit (then without an error). */
 bool msgpack_add(struct msgpack *, const struct msgpack_item *, struct text *);
-/* Whether they are `word`. */
+/* Whether the payload is `word`. */
 bool msgpack_is(struct msgpack *, const struct msgpack_item *, const char *word);
 
 /* Set an error at `offset`; false. */

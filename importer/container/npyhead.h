@@ -23,7 +23,8 @@ struct npy_head {
     int64_t *strides; /* in elements; NULL: C order */
 };
 
-/* Bytes of the whole header, from its first NPY_FIXED_BYTES (fewer: the file ends there). */
+/* Size of the whole header, computed from its first NPY_FIXED_BYTES
+ * (fewer if the file is shorter). */
 enum status npy_head_size(struct bytes start, const char *source, uint64_t *size,
                           struct error *);
 

@@ -10,13 +10,13 @@
 
 struct numpy_type {
     char dtype[NUMPY_TYPE_BYTES + 16]; /* canonical, or "unknown(X)" */
-    unsigned item;                     /* bytes of an element */
+    unsigned item;                     /* bytes per element */
     unsigned swap; /* big-endian, in units of this many bytes; 0: not */
     char strings
         [NUMPY_TYPE_BYTES]; /* dtype string: "S5", "U2" (codec/strings.h); else "" */
 };
 
-/* False: not a type, or none that has a name of its own ("O", lists of fields). */
+/* False: not a type, or one without a dtype here ("O", lists of fields). */
 bool numpy_type_parse(const char *text, struct numpy_type *out);
 
 #endif

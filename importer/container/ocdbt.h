@@ -27,7 +27,7 @@
 
 struct ocdbt;
 
-/* Where the bytes come from, and whom to tell of damage. */
+/* Where the files come from, and where damage is reported. */
 struct ocdbt_files {
     /* Open a file that holds a manifest or nodes; the reader closes it. It keeps few open
      * at a time, and opens one again only after many others. A missing file: ERR_MISSING. */
@@ -36,8 +36,8 @@ struct ocdbt_files {
     /* The names of the files in the database's directory, for numbered manifests alone. NULL:
      * there are none. */
     const char *const *(*names)(void *context, uint64_t *count);
-    /* What is wrong and did not stop the reading: a node whose entries are lost, or as a
-     * warning what lost nothing. The error is the callee's to read during the call. */
+    /* Damage that did not stop the reading: a node whose entries are lost or, as a warning,
+     * something without losses. The error is valid during the call. */
     void (*report)(void *context, bool warning, const struct error *error);
     void *context;
 };
@@ -47,11 +47,11 @@ struct ocdbt_entry {
     struct bytes value; /* inline: the same; value.at NULL: in a file */
     uint32_t file;   /* which it is in; of an inline value, the one that its node is in */
     uint64_t offset; /* in its file; not yet checked against the file's size */
-    uint64_t length; /* of the value in bytes, in any case */
+    uint64_t length; /* length of the value, inline or not */
 };
 
-/* Reads the manifest (the newest one that is whole, where they are numbered) and the root.
- * An empty database is an ordinary one. `files` is copied. */
+/* Reads the manifest (if they are numbered, the newest intact one) and the root. An empty
+ * database is not an error. `files` is copied. */
 enum status ocdbt_open(const struct ocdbt_files *files, struct ocdbt **out,
                        struct error *err);
 enum status ocdbt_next(struct ocdbt *, struct ocdbt_entry *, struct error *err);
@@ -60,8 +60,8 @@ enum status ocdbt_next(struct ocdbt *, struct ocdbt_entry *, struct error *err);
 const char *ocdbt_file(const struct ocdbt *, uint32_t file);
 uint32_t ocdbt_file_count(const struct ocdbt *);
 
-/* The value of the entry just given, wherever it is; valid until the next call. ERR_LIMIT
- * past `limit` bytes; ERR_CORRUPT ("truncated") where its file ends before it. */
+/* Read the value of the entry just returned; valid until the next call. ERR_LIMIT past
+ * `limit` bytes; ERR_CORRUPT ("truncated") if its file is too short. */
 enum status ocdbt_value(struct ocdbt *, const struct ocdbt_entry *, uint64_t limit,
                         struct bytes *out, struct error *err);
 

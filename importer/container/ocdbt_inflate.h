@@ -1,5 +1,5 @@
 /*
- * ocdbt_inflate.h - decode the body of an OCDBT frame, which does not say how long it becomes.
+ * ocdbt_inflate.h - decode the body of an OCDBT frame, whose decoded length is not stored.
  */
 #ifndef CKPTDB_CONTAINER_OCDBT_INFLATE_H
 #define CKPTDB_CONTAINER_OCDBT_INFLATE_H
@@ -8,7 +8,7 @@
 #include "catalog/base/error.h"
 #include "importer/container/ocdbt_node.h"
 
-/* Memory that only grows. */
+/* A buffer that only grows. */
 struct buffer {
     uint8_t *at;
     size_t space;
@@ -16,14 +16,13 @@ struct buffer {
 };
 bool buffer_reserve(struct buffer *, size_t len);
 
-/* What decoding keeps from one body to the next; zeroed before the first. */
+/* State kept from one body to the next; initialise with zeros. */
 struct inflater {
     void *context;
 };
 
-/* Decode one zstd stream, which must take up all of `packed`, into `out`, whose memory grows
- * with what comes out. ERR_LIMIT past `most` bytes; ERR_UNSUPPORTED where the library is not
- * installed. */
+/* Decode one zstd stream, which must take up all of `packed`, into `out`, which grows as
+ * needed. ERR_LIMIT past `most` bytes; ERR_UNSUPPORTED if the library is not installed. */
 enum status ocdbt_inflate(struct inflater *, struct bytes packed, uint64_t most,
                           struct ocdbt_place at, struct buffer *out, struct error *err);
 void inflater_release(struct inflater *);

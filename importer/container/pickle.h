@@ -24,7 +24,7 @@
 #include "catalog/base/strmap.h"
 #include "catalog/store/source.h"
 
-typedef uint32_t pickle_ref; /* of a node; 0: there is none */
+typedef uint32_t pickle_ref; /* reference to a node; 0: none */
 
 enum pickle_kind {
     PICKLE_NOTHING, /* node 0 */
@@ -50,7 +50,7 @@ struct pickle_data {
     uint64_t offset, len; /* in bytes */
 };
 
-#define PICKLE_STR8 1 /* flag of a text: 8-bit characters as Python 2 wrote them */
+#define PICKLE_STR8 1 /* flag of a text: 8-bit characters, as written by Python 2 */
 
 struct pickle_call {
     pickle_ref callee, args;  /* any nodes */
@@ -73,13 +73,13 @@ struct pickle_node {
     };
 };
 
-/* A class or function by name. Old spellings are given as today's: "__builtin__" is
- * "builtins", "copy_reg" "copyreg", "numpy._core" "numpy.core". */
+/* A class or function by name. Old names are replaced by present ones: "__builtin__" by
+ * "builtins", "copy_reg" by "copyreg", "numpy._core" by "numpy.core". */
 struct pickle_global {
     const char *name; /* "module.name", NUL-terminated; may hold anything else */
     size_t len, module_len;
-    uint64_t offset; /* of the opcode that named it first */
-    bool called;     /* the object it names was called or constructed */
+    uint64_t offset; /* offset of the opcode that first named it */
+    bool called;     /* it was called, or an object of it constructed */
     int meaning;     /* for the caller */
 };
 
@@ -93,7 +93,7 @@ struct pickle {
     uint64_t text_bytes;        /* of all strings that were read */
     struct pickle_node **pages; /* PICKLE_PAGE nodes each */
     struct strmap global_names;
-    /* pickle.c's, while it runs: */
+    /* private to pickle.c */
     size_t page_count, page_space, global_space;
     pickle_ref small[256]; /* the last node of an integer with these low bits */
 };
@@ -116,12 +116,12 @@ enum status pickle_run(const struct source *source, uint64_t offset, uint64_t ba
                        struct arena *, struct pickle *out, struct error *);
 void pickle_release(struct pickle *);
 
-/* Item `i` of a tuple, list, …; 0 past the end or where it has no items. */
+/* Item `i` of a tuple, list, …; 0 past the end, or if the node has no items. */
 pickle_ref pickle_item(const struct pickle *, pickle_ref, uint32_t i);
-/* The value of a text key of a dict (the last one, as Python has it); 0: none. Linear. */
+/* The value of a text key of a dict (of the last one, as in Python); 0: none. Linear. */
 pickle_ref pickle_get(const struct pickle *, pickle_ref dict, const char *key);
 bool pickle_is_text(const struct pickle *, pickle_ref, const char *text);
-/* Where a text's stored form begins in the source; NO_OFFSET where it is not stored as it is. */
+/* Offset in the source of a text's stored form; NO_OFFSET if it is stored in another form. */
 uint64_t pickle_text_offset(const struct pickle_node *);
 
 #endif

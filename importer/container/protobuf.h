@@ -15,7 +15,7 @@
 #include "catalog/base/arena.h"
 #include "catalog/base/bits.h"
 
-/* NULL when the bytes are no such message (or there is no memory). `arena` is empty. */
+/* NULL if the bytes are not such a message, or without memory. `arena` must be empty. */
 void *protobuf_unpack(const ProtobufCMessageDescriptor *type, struct bytes message,
                       struct arena *arena);
 

@@ -28,11 +28,11 @@ struct shard_name {
     const char *rest;     /* what follows the number, in the name; "" for nothing */
 };
 
-/* The last number in a name that has one. */
+/* Find the last such number in a name. */
 bool shard_name(const char *name, struct shard_name *out);
 
-/* The same of a text that begins with the number, dash included; stem is 0. At least
- * `digits` of them. */
+/* The same for a text that begins with the number's dash; stem is 0. Numbers
+ * need at least `digits` digits. */
 bool shard_number(const char *text, unsigned digits, struct shard_name *out);
 
 #endif

@@ -33,15 +33,15 @@ struct sstable_entry {
     uint64_t value_at;     /* in the decoded block */
 };
 
-/* Does this, the end of a file, end in the magic number of a table? */
+/* Whether the end of a file has the magic number of a table. */
 bool sstable_ends(struct bytes tail);
 
 /* Reads the footer and the index block. `source` must outlive the table. */
 enum status sstable_open(const struct source *source, struct sstable **out,
                          struct error *err);
-/* Of raw blocks of more than `large` bytes, read only keys and the beginnings of values, `head`
- * bytes of an entry at least. What is not read cannot be verified: the checksums of these
- * blocks are not. Such blocks may have any size. */
+/* For raw blocks of more than `large` bytes, read only keys and the beginnings of values,
+ * at least `head` bytes of each entry. The checksums of such blocks are not verified, since
+ * not all of their bytes are read. They may have any size. */
 void sstable_heads_only(struct sstable *, uint64_t large, uint64_t head);
 
 enum status sstable_next(struct sstable *, struct sstable_entry *, struct error *err);

@@ -21,7 +21,7 @@ enum zarr_kind {
 
 /* Everything lives in the arena it was parsed into. */
 struct zarr_array {
-    enum zarr_kind kind; /* of a group nothing else is set */
+    enum zarr_kind kind; /* nothing else is set for groups */
     unsigned version;    /* 2 or 3 */
     unsigned rank;
     uint64_t *shape;
@@ -32,21 +32,20 @@ struct zarr_array {
     /* Version 2 does not say which separator its keys have: it is '.', or '/' of writers
      * that did not state it. */
     bool separator_guessed;
-    /* Whoever wrote it stores every chunk (version 2 with a null fill value): one that is
-     * absent is lost. */
+    /* The writer stores every chunk (version 2 with a null fill value): absent ones are lost. */
     bool absent_is_lost;
-    /* Why its elements cannot be read, though it is known what it is (a codec that is not
-     * known, an extension that must be understood); NULL: they can be. */
+    /* Why the elements cannot be read although the array is described (an unknown codec, an
+     * extension that must be understood); NULL: they can. */
     const char *unreadable;
 };
 
-/* `source` is for messages. What is no zarr metadata, or
- * contradicts itself, is ERR_CORRUPT; a structured dtype is ERR_UNSUPPORTED. */
+/* `source` is for messages. ERR_CORRUPT if this is not zarr metadata or contradicts itself;
+ * ERR_UNSUPPORTED for structured dtypes. */
 enum status zarr_parse(struct bytes metadata, unsigned version, const char *source,
                        struct arena *, struct zarr_array *out, struct error *err);
 
-/* What else a zarr.json says (and the `metadata` of a .zmetadata), as parts of its text;
- * empty: nothing. */
+/* Other parts of a zarr.json (and the `metadata` of a .zmetadata), as
+ * parts of its text; empty: none. */
 struct zarr_parts {
     struct bytes attributes;   /* an object */
     struct bytes consolidated; /* an object: metadata of nodes below, by path */
@@ -54,13 +53,13 @@ struct zarr_parts {
 enum status zarr_parts(struct bytes metadata, const char *source, struct arena *,
                        struct zarr_parts *out, struct error *err);
 
-/* The nodes in `consolidated`: their paths, and their metadata, of arrays in version 2. The
- * object's first token has been read. False: at the end, and after an error. */
+/* Read the next node of `consolidated`: its path and its metadata; in version 2 only arrays.
+ * The object's first token must have been read. False at the end and after an error. */
 struct json;
 bool zarr_next_node(struct json *, unsigned version, struct bytes *path,
                     struct bytes *metadata);
 
-/* The position of the value with this key ("0.1", "c/0/1") in the level 0 grid. False: no
+/* The index in the level 0 grid of the value with this key ("0.1", "c/0/1"). False: not a
  * key of this array (signs, leading zeros, outside the grid, another separator). */
 bool zarr_key_index(const struct zarr_array *, const char *key, size_t len,
                     uint64_t *index);

@@ -4,8 +4,7 @@
  * Read from the central directory, and strict about it, because two readers that disagree
  * on one archive are how a scanner is bypassed: nothing before the archive, one directory,
  * no duplicate names, no member over another or over the directory, and the local header
- * must say the same name and method. Nothing is inflated but what zip_head() and
- * zip_read() are asked for.
+ * must say the same name and method. Only zip_head() and zip_read() decompress anything.
  */
 #ifndef CKPTDB_IMPORTER_CONTAINER_ZIP_H
 #define CKPTDB_IMPORTER_CONTAINER_ZIP_H
@@ -49,11 +48,11 @@ enum status zip_open(const struct source *source, struct arena *, struct zip *ou
 /* NULL: no such member. Linear. */
 const struct zip_member *zip_find(const struct zip *, const char *name);
 
-/* Whether the member's bytes can be had: ERR_UNSUPPORTED for encryption and unknown
- * methods, ERR_CORRUPT for sizes that no stream of that method can have. */
+/* Whether the member's bytes can be read: ERR_UNSUPPORTED for encryption and unknown
+ * methods, ERR_CORRUPT for sizes that are impossible for its method. */
 enum status zip_check(const struct zip *, const struct zip_member *, struct error *);
 
-/* Where a member's bytes lie, and the step that makes them of what lies there. */
+/* Where a member's bytes are, and the codec that decodes them. */
 #define ZIP_CODEC_BYTES 80
 struct zip_run {
     uint64_t offset, stored;
@@ -66,8 +65,8 @@ enum status zip_run(const struct zip *, const struct zip_member *, struct zip_ru
 enum status zip_head(const struct zip *, const struct zip_member *, void *dst, size_t len,
                      size_t *got, struct error *);
 
-/* All decoded bytes, in the arena; ERR_LIMIT when they are more than `limit`. The checksum is
- * not compared. */
+/* All decoded bytes, in the arena; ERR_LIMIT if they are more than
+ * `limit`. The checksum is not compared. */
 enum status zip_read(const struct zip *, const struct zip_member *, uint64_t limit,
                      struct arena *, struct bytes *out, struct error *);
 

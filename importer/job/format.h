@@ -19,10 +19,10 @@
 struct job;
 struct claim;
 
-#define PROBE_HEAD_BYTES 4096 /* of a file's beginning, or all of it */
-#define PROBE_TAIL_BYTES 64   /* of its end; read only where no head decides */
+#define PROBE_HEAD_BYTES 4096 /* of the beginning of a file, or all of it */
+#define PROBE_TAIL_BYTES 64   /* of its end; read only if no head decides */
 
-/* What a prober sees of a file. */
+/* What a prober knows about a file. */
 struct probe {
     struct bytes head;
     struct bytes tail; /* empty in the first round */
@@ -33,8 +33,8 @@ struct probe {
 /* Whether the head holds these bytes anywhere. */
 bool probe_holds(const struct probe *, const char *word);
 
-/* What a prober sees of a directory: its entries, sorted bytewise, and, where they do not
- * decide, the beginnings of a few files. */
+/* What a prober knows about a directory: its entries, sorted bytewise, and, if they do not
+ * decide, the first bytes of a few files. */
 struct probe_dir {
     const char *name; /* last component of the path */
     const char *const *files;
@@ -45,10 +45,10 @@ struct probe_dir {
      * is NULL where there is none. A question costs an open(): ask where the names give reason
      * to, and stop at the first answer. */
     struct bytes (*peek)(const struct probe_dir *, const char *path);
-    void *looking; /* the walk's */
+    void *looking; /* private to the walk */
 };
 
-/* Whether a file, or a directory, of this name is there. */
+/* Whether the directory has a file, or a directory, of this name. */
 bool probe_dir_has_file(const struct probe_dir *, const char *name);
 bool probe_dir_has_dir(const struct probe_dir *, const char *name);
 
@@ -65,32 +65,32 @@ struct format {
      * of formats.def. NULL: never a file. */
     int (*probe)(const struct probe *);
 
-    /* Same for a directory that is one checkpoint. NULL: never. The walk then takes the
-     * directory as the primary and, unless it is `flat`, does not enter it: all that is in it and
-     * below is this checkpoint's own, whatever it is. Directories are asked before their files: a file
+    /* The same for a directory that is one checkpoint. NULL: never. The walk then takes the
+     * directory as the primary and, unless it is `flat`, does not enter it: everything in it
+     * and below belongs to this checkpoint. Directories are asked before their files: a file
      * that makes its directory a checkpoint (T5X's `checkpoint`) is found by peek. An
-     * argument that lies inside such a directory means that checkpoint. */
+     * argument inside such a directory means that checkpoint. */
     int (*probe_dir)(const struct probe_dir *);
 
-    /* Directories of this format are also parts of others' checkpoints (zarr arrays of T5X's):
-     * an argument that is one means the checkpoint around it. Of other formats it means itself,
-     * whatever is around. */
+    /* Directories of this format are also parts of others' checkpoints (zarr
+     * arrays in T5X's): naming one means the checkpoint around it. For other
+     * formats it means the directory itself. */
     bool part;
 
-    /* All that belongs to such a directory lies in itself: those below are looked at on their
-     * own, as anywhere else. */
+    /* Everything that belongs to such a directory is directly in it:
+     * directories below are searched as usual. */
     bool flat;
 
     /* The checkpoint's name for a primary file called `name`, in the same directory.
      * NULL: the file's own. */
     bool (*checkpoint_name)(const char *name, struct text *out);
 
-    /* The neighbours, of the primary file's directory, that describe it: what they state is
-     * stated of the checkpoint (config.json), and one that is new makes it changed. */
+    /* The neighbours, in the primary file's directory, that describe the checkpoint
+     * (config.json): their facts are the checkpoint's, and a new one makes it changed. */
     const char *beside[4]; /* ends in NULL */
 
-    /* The neighbour, of the primary file's directory, that the framework would load in its
-     * place. NULL: there is no such thing. */
+    /* The name of the neighbour that the framework would load
+     * instead. NULL: there is no such rule. */
     bool (*loaded_first)(const char *name, struct text *out);
 
     /* Name the files of the same directory that belong to this checkpoint
@@ -110,22 +110,22 @@ extern const struct format *const formats[];
 const struct format *format_for_file(const struct probe *);
 const struct format *format_for_dir(const struct probe_dir *);
 
-/* By the name that the catalog has; NULL: none of this program's. */
+/* By the name in the catalog; NULL: not a format of this program. */
 const struct format *format_named(const char *name);
 
-/* Whether `name` ends as those of some format's files do that are checkpoints by themselves. */
+/* Whether `name` has a suffix of a format whose files are checkpoints by themselves. */
 bool format_claims_name(const char *name);
 
 /* Whether `name` ends in one of the format's own suffixes. */
 bool format_has_suffix(const struct format *, const char *name);
 
-/* A primary file asking which of its neighbours are its own. */
+/* A primary file's question which of its neighbours belong to it. */
 struct claim {
     const char *directory;    /* absolute */
     const char *name;         /* of the primary file */
     const char *const *names; /* all files of the directory, sorted bytewise */
     uint64_t count;
-    void *taken; /* the walk's */
+    void *taken; /* private to the walk */
 };
 
 /* Take a neighbour by name; unknown names are ignored. */
