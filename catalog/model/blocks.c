@@ -5,7 +5,7 @@
 #include "catalog/base/limits.h"
 #include "catalog/base/strmap.h"
 
-#define SEED   7 /* any: catalogs of all programs have the same blocks */
+#define SEED   7 /* arbitrary, but fixed: all catalogs must have the same blocks */
 #define ONE_OF UINT64_C(64)
 #define NONE   UINT32_MAX
 
@@ -52,16 +52,16 @@ void blocks_release(struct blocks *b)
 
 /* --- comparing ---------------------------------------------------------------------------- */
 
-/* One side, while the two are laid upon each other. */
+/* One of the two lists while they are compared. */
 struct laid {
     const uint8_t *blocks;
     uint32_t count;
-    uint32_t *at; /* of each block, and past the last: the first of its tensors */
-    uint32_t *
-        other; /* of each block, and past the last: the one of the other side that is alike; NONE */
+    uint32_t *at;    /* number of each block's first tensor; and past the last */
+    uint32_t *other; /* the equal block of the other list, or NONE */
 };
 
-/* One block of unknown tensors, where it is not said, or not to be believed, what they are. */
+/* Prepare one list. If it has no blocks, or they do not add up to its tensors, it becomes one
+ * block with unknown contents. */
 static bool lay(struct laid *l, struct blocks_side s)
 {
     uint64_t count = s.blocks.at ? s.blocks.len / BLOCK_BYTES : 0, rows = 0;
@@ -99,7 +99,7 @@ static bool same_block(const uint8_t *x, const uint8_t *y)
     return memcmp(x, y, BLOCK_BYTES) == 0;
 }
 
-/* Find for each block of a one of b, each for one at most. */
+/* Find an equal block of b for each block of a; each block of b is used at most once. */
 static bool find_alike(struct laid *a, struct laid *b)
 {
     size_t space = 64;
@@ -107,7 +107,7 @@ static bool find_alike(struct laid *a, struct laid *b)
         return true;
     while (space < (size_t)b->count * 2)
         space *= 2;
-    uint32_t *index = calloc(space, sizeof(*index)); /* b's, plus 1, by their digests */
+    uint32_t *index = calloc(space, sizeof(*index)); /* hash table: block of b, plus 1 */
     if (!index)
         return false;
     for (uint32_t j = 0; j < b->count; j++) {
@@ -132,7 +132,8 @@ static bool find_alike(struct laid *a, struct laid *b)
     return true;
 }
 
-/* How many blocks from this one on are alike with as many that lie together, or are alike with none. */
+/* The length of the run that begins at block `from`: blocks equal to consecutive blocks of the
+ * other list, or blocks that are not in the other list. */
 static uint32_t run_of(const struct laid *l, uint32_t from)
 {
     uint32_t n = 1;
@@ -154,7 +155,9 @@ static struct blocks_run *add_run(struct blocks_run *to, const struct laid *a, u
     return to + 1;
 }
 
-/* Of a's blocks from i on, which none of b's are like, or all of them: what b has in their place. */
+/* The blocks of b that correspond to the run of a at block i: the equal ones, or else the *count
+ * blocks of b, not in a, that follow the one equal to a's block i - 1. Returns the first of
+ * them. */
 static uint32_t place_of(const struct laid *a, uint32_t i, const struct laid *b,
                          uint32_t *count)
 {
@@ -174,7 +177,7 @@ static size_t collect_runs(const struct laid *a, struct laid *b, struct blocks_r
         to = add_run(to, a, i, n, b, j, alike ? n : others);
         to[-1].alike = alike;
         for (uint32_t k = 0; !alike && k < others; k++)
-            b->other[j + k] = i; /* taken */
+            b->other[j + k] = i; /* now in a run */
     }
     for (uint32_t j = 0, n; j < b->count; j += n) {
         n = b->other[j] == NONE ? run_of(b, j) : 1;

@@ -1,16 +1,17 @@
 /*
- * blocks.h - what two lists of tensors have in common, found without reading their rows (the table
- * layout_blocks; schema/function/unlike.sql).
+ * blocks.h - finds what two lists of tensors have in common from digests of blocks of tensors,
+ * without reading their rows (the table layout_blocks; schema/function/unlike.sql).
  *
  *   struct blocks b;
  *   blocks_begin(&b);
  *   for (each tensor, in order) blocks_add(&b, (struct block_row){...});
- *   keep(blocks_end(&b));               // BLOCK_BYTES for each block: its digest, and how many tensors
+ *   keep(blocks_end(&b));               // BLOCK_BYTES per block: digest, number of tensors (u32le)
  *   blocks_release(&b);
  *
- * The digest is of names, dtypes and shapes as the rows of layout_tensors have them: of equal digests,
- * the rows are equal. Which name ends a block depends on that name alone, so that a tensor put in or left
- * out changes the block that it is in, and no other: one of 64 does.
+ * The digest covers names, dtypes and shapes as in the rows of layout_tensors: blocks with equal
+ * digests have equal rows. Whether a name ends a block depends on that name alone (one in 64 does),
+ * so inserting or removing a tensor changes the block that it is in (or splits it, or joins it with
+ * the next), and no other.
  */
 #ifndef CKPTDB_MODEL_BLOCKS_H
 #define CKPTDB_MODEL_BLOCKS_H
@@ -20,12 +21,12 @@
 #include "catalog/base/text.h"
 #include "catalog/model/fields.h"
 
-#define BLOCKS_FROM 1024 /* tensors: the rows of fewer are read as fast as their blocks */
+#define BLOCKS_FROM 1024 /* fewer tensors have no blocks: reading their rows is as fast */
 #define BLOCK_BYTES (FIELDS_DIGEST + 4)
 
 struct blocks {
-    struct fields fields; /* of the block that is not over */
-    uint32_t rows;        /* in it */
+    struct fields fields; /* digest of the current block */
+    uint32_t rows;        /* tensors in it so far */
     struct text out;
 };
 
@@ -37,24 +38,24 @@ struct block_row {
 
 void blocks_begin(struct blocks *);
 void blocks_add(struct blocks *, struct block_row);
-/* All of them, until blocks_release(). `at` is NULL: no memory. */
+/* All blocks; valid until blocks_release(). `at` is NULL: no memory. */
 struct bytes blocks_end(struct blocks *);
 void blocks_release(struct blocks *);
 
-/* Tensors a.. of one list and b.. of another, so many of each; `alike`: they are the same ones. Each tensor
- * is in one run. What is not alike comes in pairs that lie between the same neighbours. */
+/* `a_rows` tensors from number `a` on of one list, and `b_rows` from `b` on of the other.
+ * `alike`: they are the same tensors. Otherwise they are between the same neighbours, and either
+ * may be empty. Each tensor is in exactly one run. */
 struct blocks_run {
     uint32_t a, a_rows, b, b_rows;
     bool alike;
 };
 
 struct blocks_side {
-    struct bytes
-        blocks; /* none (`at` NULL), or not of so many tensors: nothing is known of these */
+    struct bytes blocks; /* `at` NULL, or of another number of tensors: not known */
     uint64_t tensors;
 };
 
-/* All runs, in the order of a, those of b alone last; malloc'ed. NULL: no memory. */
+/* All runs in the order of a, then those with tensors of b only; malloc'ed. NULL: no memory. */
 struct blocks_run *blocks_compare(struct blocks_side a, struct blocks_side b,
                                   size_t *count);
 
