@@ -12,20 +12,20 @@ struct sums {
     struct comparison *out;
 };
 
-/* One stream's numbers, as far as they are not used yet. */
+/* A stream, and the rest of its current block of numbers. */
 struct feed {
     struct tensor_stream *stream;
     struct bytes block;
     const struct stored_tensor *tensor;
     const struct compare_watch *watch;
-    struct cast *cast; /* NULL: the stream gives what is compared */
+    struct cast *cast; /* NULL: the stream gives the numbers to compare */
 };
 
-/* From what the stream gives, to what is asked for, to what is compared. */
+/* Converts what the stream gives to the dtype asked for, then to that of the comparison. */
 struct cast {
     struct converter narrow, widen;
-    bool
-        counts; /* `narrow` is done here, and what it loses counted; else the stream does it */
+    /* `narrow` is done here, to count what it loses; otherwise the stream does it. */
+    bool counts;
     uint64_t elements, done; /* of the tensor */
     void *narrowed, *widened;
     uint64_t room; /* elements, in both */
@@ -53,7 +53,8 @@ static enum status cast_block(struct cast *c, struct bytes *block, struct error 
 {
     const struct dtype *from = c->counts ? &c->narrow.from : &c->widen.from;
     const uint64_t left = c->elements - c->done, held = block->len * 8 / from->bits;
-    const uint64_t count = held < left ? held : left; /* packed ones may end in a byte */
+    /* A block of packed elements may end inside a byte. */
+    const uint64_t count = held < left ? held : left;
     const void *numbers = block->at;
     if (cast_room(c, count, err) != OK)
         return err->status;
@@ -69,7 +70,7 @@ static enum status cast_block(struct cast *c, struct bytes *block, struct error 
     return err->status;
 }
 
-/* Of the tensor, for the numbers of a block, before they are cast here. */
+/* The tensor's bytes that a block came from, before it was cast. */
 static uint64_t bytes_of_block(const struct feed *f)
 {
     const struct stored_tensor *t = f->tensor;
@@ -90,7 +91,7 @@ static enum status compare_fill(struct feed *f, struct error *err)
     return f->cast && f->block.len ? cast_block(f->cast, &f->block, err) : OK;
 }
 
-/* The next number, whose 8 bytes are what the streams give. */
+/* Take the next number of the block, as its 8 bytes. */
 static uint64_t compare_take(struct feed *f)
 {
     const uint64_t bits = load_u64le(f->block.at);
@@ -122,13 +123,12 @@ static void compare_add(struct sums *s, double a, double b)
         s->out->unequal += isnan(a) != isnan(b);
         return;
     }
-    const double d =
-        a == b ? 0 : b - a; /* infinities that are equal are no distance apart */
+    const double d = a == b ? 0 : b - a; /* equal infinities have no distance */
     s->out->unequal += a != b;
     add_sums(s, a, b, d);
 }
 
-/* Integers of 64 bits, not all of which float64 tells apart. */
+/* Add two 64-bit integers, which float64 does not always tell apart. */
 static void add_integers(struct sums *s, uint64_t a, uint64_t b, bool negative)
 {
     const bool less = negative ? (int64_t)a < (int64_t)b : a < b;
@@ -137,7 +137,7 @@ static void add_integers(struct sums *s, uint64_t a, uint64_t b, bool negative)
              negative ? (double)(int64_t)b : (double)b, (double)(less ? b - a : a - b));
 }
 
-/* What both are compared as: themselves where they are the same integers of 64 bits. */
+/* The dtype in which to compare: their own for equal 64-bit integers, otherwise float64. */
 static void common_dtype(const struct dtype *a, const struct dtype *b, struct dtype *out)
 {
     const bool integers = a->kind == DTYPE_INT || a->kind == DTYPE_UINT;
@@ -154,7 +154,7 @@ static void compare_finish(const struct sums *s)
     c->cosine = s->ab / (sqrt(s->aa) * sqrt(s->bb));
 }
 
-/* Open a's stream, with what is between it and the comparison. */
+/* Open the stream of `a`, with the casts between it and the comparison. */
 static enum status open_cast(const struct stored_tensor *a, const struct dtype *as,
                              const struct dtype *wide, struct cast *c, struct feed *f,
                              struct error *err)

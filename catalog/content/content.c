@@ -1,6 +1,6 @@
 /*
- * content.c - hashes of tensors and checkpoints: one sweep over a checkpoint's tensors, of which
- * large plain runs are cut into parts (part.h).
+ * content.c - hashes of tensors and checkpoints: a sweep over a checkpoint's tensors, in which
+ * large unencoded tensors are cut into parts (part.h).
  */
 #include "catalog/content/content.h"
 
@@ -27,8 +27,8 @@ struct run {
     void (*each)(void *context, const char *hex, const char *name);
     uint64_t uncommitted;
     bool tensor_failed, complete;
-    bool tensor_passes; /* for a reason that passes: what is known of it stays */
-    bool damaged;       /* a tensor failed for another */
+    bool tensor_passes; /* for a reason that may pass: its known hash stays */
+    bool damaged;       /* some tensor failed for another reason */
 };
 
 /* --- on the caller's thread ----------------------------------------------------------------- */
@@ -48,7 +48,7 @@ static enum status keep_hash(struct run *run, const struct stored_tensor *t,
     return err->status;
 }
 
-/* Nothing is known of a tensor that could not be read. */
+/* Remove the hash of a tensor that could not be read. */
 static enum status drop_hash(struct run *run, const struct stored_tensor *t,
                              struct error *err)
 {
@@ -122,7 +122,7 @@ static enum status content_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **
                : db_error(db, "cannot read the catalog", err);
 }
 
-/* Tensors whose bytes are their own; `all`: also those that have a hash. */
+/* Sweep over the tensors that have bytes of their own; `all`: also those that have a hash. */
 static enum status run_checkpoint(struct run *run, int64_t checkpoint, bool all,
                                   const char *order, struct error *err)
 {
@@ -163,13 +163,13 @@ static enum status run_checkpoint(struct run *run, int64_t checkpoint, bool all,
 
 /* --- hashes --------------------------------------------------------------------------------- */
 
-/* The lines that a checkpoint's hash is of, bytewise in order. */
+/* The lines that a checkpoint's hash is made of, sorted bytewise. */
 static const char lines_sql[] =
     "SELECT t.name || char(9) || coalesce(t.dtype, '') || char(9) || coalesce(t.shape, '')"
     " || char(9) || coalesce(t.hash, 'none') || char(10) FROM tensor t"
     " WHERE t.checkpoint_id = ?1 ORDER BY 1";
 
-/* Whether a checkpoint has tensors that could have a hash, and have none. */
+/* Whether a checkpoint has tensors that could have a hash, but have none. */
 static const char unhashed_sql[] =
     "SELECT EXISTS (SELECT 1 FROM tensor t WHERE t.checkpoint_id = ?1 AND t.hash IS NULL"
     " AND t.storage <> 'none' AND t.dtype NOT IN ('string', 'variant', 'resource'))";
@@ -214,7 +214,7 @@ static enum status hash_checkpoint(sqlite3 *db, int64_t checkpoint, struct error
     return err->status == OK ? keep_checkpoint(db, checkpoint, &hash, err) : err->status;
 }
 
-/* Of a checkpoint whose twins alone were hashed, the others may be known or not. */
+/* If only twins were hashed, other tensors may lack a hash; then the checkpoint gets none. */
 static enum status hash_if_whole(const struct content_work *w, int64_t checkpoint,
                                  struct error *err)
 {
@@ -237,7 +237,7 @@ static enum status drop_checkpoint(sqlite3 *db, int64_t checkpoint, struct error
     return db_exec(db, sql, err);
 }
 
-/* A checkpoint has a hash once all of its tensors have. */
+/* A checkpoint has a hash once all of its tensors have one. */
 static bool is_known(sqlite3 *db, int64_t checkpoint, struct error *err)
 {
     sqlite3_stmt *s = NULL;
@@ -269,7 +269,7 @@ static enum status compute(const struct content_work *w, int64_t checkpoint,
     *complete = run.complete && err->status == OK;
     if (*complete)
         hash_if_whole(w, checkpoint, err);
-    else if (err->status == OK && run.damaged) /* what was known is not so */
+    else if (err->status == OK && run.damaged) /* the known hash is wrong */
         drop_checkpoint(w->db, checkpoint, err);
     return err->status;
 }

@@ -5,7 +5,7 @@
 #include "catalog/db/ids.h"
 #include "catalog/read/files.h"
 
-/* Forget what is known of a checkpoint's contents. */
+/* Remove the known hashes and statistics of a checkpoint. */
 static enum status drop_known(sqlite3 *db, int64_t checkpoint, struct error *err)
 {
     const long long low = (long long)checkpoint << TENSOR_ORD_BITS;
@@ -19,7 +19,7 @@ static enum status drop_known(sqlite3 *db, int64_t checkpoint, struct error *err
     return db_exec(db, sql, err);
 }
 
-/* Whether a row of `files` is of a file that is as it was at import. */
+/* Whether the file of a row of `files` has not changed since the import. */
 static bool as_indexed(sqlite3_stmt *s, struct error *why)
 {
     const struct stored_file file = {
@@ -53,7 +53,7 @@ bool content_is_current(const struct content_work *w, int64_t checkpoint,
     sqlite3_finalize(s);
     if (!good && w->trouble)
         w->trouble(w->context, NULL, &why);
-    if (!good && !status_passes(why.status)) /* else nothing is known of the file */
+    if (!good && !status_passes(why.status)) /* otherwise the file may be unchanged */
         drop_known(w->db, checkpoint, err);
     return good && err->status == OK;
 }

@@ -1,8 +1,9 @@
 /*
- * digest_kernels.h - XXH3-128 of bytes in pieces, for any machine and for x86-64 with AVX2 or AVX-512.
+ * digest_kernels.h - XXH3-128 of bytes in pieces, for any machine and for x86-64 with AVX2 or
+ * AVX-512.
  *
- * All are compiled from one text, digest_loops.h, and give the same digests: xxhash's vectors differ
- * in width alone.
+ * All variants are compiled from one text, digest_loops.h, and give the same digests: only the
+ * width of xxhash's vectors differs.
  */
 #ifndef CKPTDB_CONTENT_DIGEST_KERNELS_H
 #define CKPTDB_CONTENT_DIGEST_KERNELS_H
@@ -13,16 +14,16 @@
 struct digest_kernels {
     void *(*create)(void); /* NULL without memory */
     void (*update)(void *state, const void *bytes, size_t len);
-    /* The 16 bytes of the digest, the greater half first; the state starts over. */
+    /* The 16 bytes of the digest, the greater half first. Resets the state. */
     void (*end)(void *state, uint8_t *out);
     void (*free)(void *state);
 };
 
 extern const struct digest_kernels digest_plain;
-/* x86-64 only, and only where the CPU has it. */
+/* x86-64 only; call them only if the CPU has these instructions. */
 extern const struct digest_kernels digest_avx2, digest_avx512;
 
-/* The quickest that this CPU has. */
+/* The fastest that this CPU can run. */
 const struct digest_kernels *digest_kernels(void);
 
 #endif

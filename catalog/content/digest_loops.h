@@ -1,6 +1,6 @@
 /*
- * digest_loops.h - the kernels, to be compiled for one target: XXH_VECTOR says how wide xxhash's
- * vectors are, KERNELS is the table to fill. The pragma of a target stands before, behind
+ * digest_loops.h - the kernels, compiled for one target: XXH_VECTOR is the width of xxhash's
+ * vectors, KERNELS the table to define. The includer sets the target by a pragma, after
  * <immintrin.h>, whose functions have their own.
  */
 #define XXH_INLINE_ALL

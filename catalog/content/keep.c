@@ -8,7 +8,7 @@
 #define KEEP_SECONDS 2
 #define KEEP_BYTES   (UINT64_C(1) << 32)
 
-/* What is not kept wants no transaction, which would hold up those who write. */
+/* A read-only catalog needs no transaction, which would make other writers wait. */
 static enum status keep_begin_work(const struct content_work *w, struct error *err)
 {
     if (w->begun)

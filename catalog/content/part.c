@@ -5,8 +5,8 @@
 
 #include "catalog/read/read.h"
 
-#define PART_BLOCKS UINT64_C(8)         /* of one task */
-#define READ_BYTES  ((size_t)256 << 10) /* in the cache from reading to hashing */
+#define PART_BLOCKS UINT64_C(8)         /* in a part */
+#define READ_BYTES  ((size_t)256 << 10) /* stays in the cache until it is hashed */
 
 uint64_t part_bytes(const struct stored_tensor *t)
 {
@@ -18,7 +18,7 @@ uint64_t part_blocks(uint64_t len)
     return len / DIGEST_BLOCK + (len % DIGEST_BLOCK != 0);
 }
 
-/* Read a part's bytes in order; `use` gets them, in runs that never cross a block's end. */
+/* Pass a part's bytes to `use`, in order, in runs that never cross the end of a block. */
 static enum status part_read_bytes(const struct sweep_part *t, struct reader *r,
                                    uint8_t *room, void (*use)(void *, struct bytes),
                                    void *context, struct error *err)
@@ -82,7 +82,7 @@ static void sha256(const struct sweep_part *t, struct reader *r, uint8_t *room,
     sha256_digest(&sha, SHA256_DIGEST_SIZE, o->blocks[0].at);
 }
 
-/* Nothing is made of the bytes, and those that are not stored are not made. */
+/* Read stored bytes without using them, to verify them. Absent chunks are skipped. */
 static void part_check(const struct sweep_part *t, struct reader *r, uint8_t *room,
                        struct error *err)
 {
@@ -96,7 +96,7 @@ static void part_check(const struct sweep_part *t, struct reader *r, uint8_t *ro
     }
 }
 
-/* Every text, which decodes what they are in. */
+/* Read all strings, which decodes the chunks that they are in. */
 static void check_strings(struct reader *r, struct part_outcome *o)
 {
     struct string_table *table = NULL;
@@ -128,7 +128,7 @@ static void part_read_part(const struct sweep_part *t, enum part_reading reading
         hash(t, r, room, o);
     else
         part_check(t, r, room, &o->err);
-    /* What was read from end to end has been verified on the way. */
+    /* Extents that were read from end to end have been verified already. */
     if (o->err.status == OK && t->start == 0 && t->last)
         reader_verify(r, &o->err);
     reader_close(r);

@@ -5,8 +5,8 @@
 
 #include "catalog/convert/convert.h"
 
-/* Numbers are fewer than 2^23 cells away from 0, so that a float's product with a power of 2 says
- * its cell exactly. */
+/* Numbers are fewer than 2^23 cells away from 0, so a float times a power of 2 is exact enough to
+ * give the cell. */
 #define CELL_BITS 23
 
 static const struct stat_grid nothing = {.least = INFINITY, .most = -INFINITY};
@@ -33,7 +33,7 @@ static uint64_t *count_of(struct stat_grid *g, int64_t cell)
     return &g->counts[(uint64_t)cell % STAT_CELLS];
 }
 
-/* The least exponent with which a range has so many cells at most. */
+/* The least exponent at which the range covers at most so many cells. */
 static int exponent_for(const struct stat_grid *g, double least, double most,
                         uint64_t cells)
 {
@@ -57,7 +57,7 @@ static void widen(struct stat_grid *g, int exponent)
     g->exponent = exponent;
     g->least = old.least;
     g->most = old.most;
-    for (; cell <= last; cell++) /* to the cell below, of negative ones too */
+    for (; cell <= last; cell++) /* rounds down, also for negative cells */
         *count_of(g, by < 63 ? cell >> by : -(cell < 0)) +=
             old.counts[(uint64_t)cell % STAT_CELLS];
 }
@@ -110,7 +110,7 @@ static void stat_grid_add_number(struct text *out, const struct dtype *d, double
     text_add(out, digits, len);
 }
 
-/* text_addf() takes longer, of which a checkpoint of many tensors has many. */
+/* text_addf() is slower, and a checkpoint of many tensors has many counts. */
 static void add_count(struct text *out, uint64_t count)
 {
     char digits[20];
@@ -139,7 +139,7 @@ void stat_grid_print(struct text *out, const struct stat_grid *grid, uint64_t nu
     for (int64_t cell = cell_of(g.least, g.exponent); cell <= last; cell++) {
         const double end = ldexp((double)(cell + 1), g.exponent);
         count += *count_of(&g, cell);
-        /* What holds one number alone, which is an edge, joins its neighbour. */
+        /* A cell that can hold only the number on its edge is joined with its neighbour. */
         if (cell < last && end > g.least && !(cell + 1 == last && end == g.most)) {
             stat_grid_add_number(&edges, &d, edge + 0.0);
             add_count(&counts, count);

@@ -1,11 +1,11 @@
 /*
- * stat_loops.h - the kernels, to be compiled for one target: VECTOR is the bytes of its registers,
- * TARGET are attributes of every function, KERNELS the table to fill. What is for floats and for
- * doubles is stat_width.h.
+ * stat_loops.h - the kernels, compiled for one target: VECTOR is the number of bytes of its
+ * registers, TARGET the attributes of every function, KERNELS the table to define. stat_width.h
+ * has what is compiled for float and for double.
  *
- * Sums are of values less one of them, which is near enough to the mean that little is lost where
- * values are large and alike: the middle one of three, so that an outlier is not taken. What is not
- * finite takes its place, and adds nothing.
+ * To lose little where values are large and similar, sums are of the differences from one of the
+ * values: the middle one of three, which is not an outlier. That value also replaces NaN and
+ * infinities, which then add nothing.
  */
 #include <math.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #endif
 
 #ifdef __clang__
-#    pragma clang fp contract(off) /* agree to the bit: no a * b + c in one */
+#    pragma clang fp contract(off) /* results must agree to the bit: no fused a * b + c */
 #endif
 
 #define LANES 16
@@ -29,19 +29,19 @@ typedef int64_t int64_v __attribute__((vector_size(VECTOR)));
 typedef uint8_t uint8_v __attribute__((vector_size(VECTOR)));
 typedef uint16_t uint16_v __attribute__((vector_size(VECTOR)));
 typedef uint32_t uint32_v __attribute__((vector_size(VECTOR)));
-/* As many elements as a vector of doubles has. */
+/* With as many elements as a vector of doubles has. */
 typedef float float_half __attribute__((vector_size(VECTOR / 2)));
 typedef int32_t int32_half __attribute__((vector_size(VECTOR / 2)));
 
-/* What the lanes of a block have come to. */
+/* The results of a block, by lane. */
 struct lanes {
     double shifted[LANES], squares[LANES];
     double least, most;
-    int64_t smallest,
-        largest; /* codes without their sign: 0 is a zero, NaN are the largest */
+    /* Bits without the sign: 0 is a zero, and NaNs are largest */
+    int64_t smallest, largest;
 };
 
-/* How many are what, of those that a loop over finite and normal numbers does not tell apart. */
+/* Counts of the kinds of numbers, which the loop over normal numbers does not tell apart. */
 struct census {
     uint64_t finite, zeros, nans, small; /* small: zeros, too */
 };
@@ -74,7 +74,7 @@ TARGET static double middle(double a, double b, double c)
 
 /* --- cells ---------------------------------------------------------------------------------- */
 
-/* One by one, in tables of which neighbours take turns: none waits for the other. */
+/* One by one, in four tables in turn, so that no count has to wait for the one before it. */
 TARGET static void count_cells_singly(const uint8_t *cells, size_t count,
                                       struct stat_grid *grid)
 {
@@ -92,15 +92,15 @@ TARGET static void count_cells_singly(const uint8_t *cells, size_t count,
 
 #if VECTOR > 16
 
-/* Eight cells at once: a cell becomes its bit in a byte, by a table of 16 bytes, and the bits of a
- * place in 16 vectors are added as by full adders, so that the bytes that count grow once in 16.
+/* Counts eight cells at once: a table of 16 bytes turns a cell into its bit of a byte, and full
+ * adders add the bits at each place of 16 vectors, so that the byte counters are increased only
+ * once per 16 vectors.
  *
- *   cells of 8 to 15     9 -> 0x02   12 -> 0x10   3 -> 0   31 -> 0
- *   adder, of 3 vectors  a ^ b ^ c, and what is carried: the majority of a, b, c
- */
-#    define TALLIED 8   /* cells at once: their counts stay in registers */
-#    define ADDED   16  /* vectors from one carry of sixteens to the next */
-#    define RUN     128 /* vectors that a count of 8 bits holds */
+ *   cells 8 to 15        9 -> 0x02   12 -> 0x10   3 -> 0   31 -> 0
+ *   full adder of a, b, c   sum a ^ b ^ c, carry: the majority of a, b, c */
+#    define TALLIED 8   /* cells at once: their counters fit into registers */
+#    define ADDED   16  /* vectors for each carry of sixteens */
+#    define RUN     128 /* vectors that a counter of 8 bits can count */
 
 #    if VECTOR == 64
 #        define LOOK_UP(table, at)                                                       \
@@ -125,7 +125,7 @@ TARGET static void count_cells_singly(const uint8_t *cells, size_t count,
             ((counts) - (uint8_v)(((bits) & (bit)) == (bit)))
 #    endif
 
-/* Add two vectors of bits to the sums of a place; what is carried. */
+/* Add two vectors of bits to a sum; returns the carry. */
 TARGET static inline uint8_v add_bits(uint8_v *sums, uint8_v a, uint8_v b)
 {
     const uint8_v carried = MAJORITY(*sums, a, b);
@@ -133,14 +133,14 @@ TARGET static inline uint8_v add_bits(uint8_v *sums, uint8_v a, uint8_v b)
     return carried;
 }
 
-/* Eight cells that are counted: of the bits that come, how many are in each place of a vector, modulo 16. */
+/* The count, modulo 16, of each of eight cells at each place of a vector. */
 struct adder {
     uint8_v table;
-    uint8_t flip; /* 0: of the lower 16 cells, 16: of the others */
+    uint8_t flip; /* 0: for the lower 16 cells, 16: for the others */
     uint8_v ones, twos, fours, eights;
 };
 
-/* A place in the table whose highest bit is set gives 0. */
+/* Indexes with the highest bit set give 0. */
 TARGET static inline uint8_v bits_of(const struct adder *s, const uint8_t *cells)
 {
     uint8_v v;
@@ -148,7 +148,7 @@ TARGET static inline uint8_v bits_of(const struct adder *s, const uint8_t *cells
     return LOOK_UP(s->table, (v ^ s->flip) + 0x70);
 }
 
-/* Add this many vectors of cells; returns the carry. */
+/* Add this many vectors of cells; return the carry. */
 TARGET static inline uint8_v add_2(struct adder *s, const uint8_t *cells)
 {
     return add_bits(&s->ones, bits_of(s, cells), bits_of(s, cells + VECTOR));
@@ -182,8 +182,7 @@ TARGET static inline uint64_t total(uint8_v counts)
     return all;
 }
 
-/* How often TALLIED cells come, the first of them `from`, in up to RUN vectors of cells, a multiple of
- * ADDED. */
+/* Count TALLIED cells, from `from` on, in up to RUN vectors of cells, a multiple of ADDED. */
 TARGET static void tally_cells(const uint8_t *cells, size_t vectors, unsigned from,
                                uint64_t *out)
 {

@@ -14,9 +14,9 @@
 #include "catalog/read/read.h"
 
 #define READ_BLOCKS 16                  /* of STAT_BLOCK elements, read at once */
-#define CODES_FROM  (UINT64_C(1) << 16) /* elements: from here on codes are counted */
+#define CODES_FROM  (UINT64_C(1) << 16) /* elements: from here on, count codes */
 #define TABLE       (1U << 16)          /* codes */
-#define TABLES_8    ((size_t)8)         /* of codes of 8 bits, one after the other */
+#define TABLES_8    ((size_t)8)         /* for 8-bit codes, one after another */
 
 bool stat_scalar_only;
 
@@ -40,7 +40,7 @@ static bool stat_read_is_number(const struct dtype *d)
            d->kind == DTYPE_FLOAT || d->kind == DTYPE_COMPLEX || d->kind == DTYPE_BLOCK;
 }
 
-/* The dtype that values become, in one of the ways. */
+/* The dtype that values are converted to, for a way of computing. */
 static void wide(const struct dtype *d, enum stat_way way, struct dtype *out)
 {
     dtype_find(d->kind == DTYPE_COMPLEX ? "complex128"
@@ -162,7 +162,7 @@ static bool empty_one(uint32_t *at, uint32_t code, struct stat_outcome *o)
     return !count || stat_read_push(o, code, count);
 }
 
-/* Most of a table is empty: it is looked at in runs. */
+/* Most of a table is zero, so look at runs of 32 first. */
 static bool empty_16(uint32_t *at, struct stat_outcome *o)
 {
     enum {
@@ -208,10 +208,10 @@ struct counting {
     double tiny;
     bool converted;  /* else the values are float32, or float64, as they are */
     uint64_t at;     /* elements done */
-    uint32_t *codes; /* a table of them */
+    uint32_t *codes; /* one of the tables */
     struct stat_outcome *out;
-    double *
-        numbers; /* room for those of a block, or for all there are; of complex ones both parts */
+    /* Room for the numbers of a block; for complex ones, both parts. */
+    double *numbers;
 };
 
 void stat_join(struct stat_sums *a, const struct stat_sums *b)
@@ -232,7 +232,7 @@ void stat_join(struct stat_sums *a, const struct stat_sums *b)
     a->subnormals += b->subnormals;
 }
 
-/* Up to STAT_BLOCK elements as float32 or float64. */
+/* Convert up to STAT_BLOCK elements to float32 or float64. */
 static const void *values_of(struct counting *c, const uint8_t *from, size_t count,
                              struct error *err)
 {
@@ -259,7 +259,7 @@ static enum status count_block(struct counting *c, const uint8_t *from, size_t c
     return OK;
 }
 
-/* No code waits for its neighbours. */
+/* Eight tables, so that no count has to wait for that of the code before it. */
 static void count_codes_8(uint32_t *table, const uint8_t *from, size_t count)
 {
     size_t i = 0;
@@ -353,7 +353,7 @@ static enum status count_numbers(struct counting *c, struct reader *r)
     return o->groups ? stat_read_part(c, r, elements, &o->err) : error_memory(&o->err);
 }
 
-/* Of small tensors writing it takes longer than all else: many threads do it. */
+/* For small tensors, writing the histogram takes longest, so each thread does it for its own. */
 static void write_histogram(struct stat_outcome *o)
 {
     uint64_t finite = 0;

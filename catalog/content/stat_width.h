@@ -1,15 +1,16 @@
 /*
- * stat_width.h - statistics of a block, for NUMBER (stat_loops.h, which includes it twice). All its
- * macros go at its end.
+ * stat_width.h - statistics of a block for the type NUMBER: stat_loops.h includes it twice. Its
+ * macros are undefined at the end.
  *
- * Most blocks are whole and have neither zeros, subnormals, NaN nor infinities: one loop finds that,
- * and their sums. Of the others a clean copy is made, and what they hold is counted beside.
+ * Most blocks are full and have no zeros, subnormals, NaN or infinities: one loop finds that out,
+ * and computes their sums. Other blocks are copied with these replaced, and what was replaced is
+ * counted.
  */
 
-#define A_VECTOR (VECTOR / sizeof(NUMBER)) /* numbers of one */
-#define WIDE     (VECTOR / sizeof(double)) /* numbers that are added at once */
+#define A_VECTOR (VECTOR / sizeof(NUMBER)) /* numbers in a vector */
+#define WIDE     (VECTOR / sizeof(double)) /* numbers added at once */
 #define SUMS     (LANES / WIDE)
-#define BLOCK    64 /* numbers: whole rows of lanes, and vectors of cells */
+#define BLOCK    64 /* numbers: whole rows of lanes and whole vectors of cells */
 
 TARGET static NUMBER OF(number)(const uint8_t *values, size_t at)
 {
@@ -91,7 +92,7 @@ TARGET static void OF(take_census)(const uint8_t *values, size_t count, CODE tin
     }
 }
 
-/* The middle one of three, or the first that is finite; false: none is. */
+/* The middle one of three numbers, or the first that is finite; false: none is. */
 TARGET static bool OF(choose)(const uint8_t *values, size_t count, NUMBER *first)
 {
     const double a = (double)OF(number)(values, 0),
@@ -106,7 +107,8 @@ TARGET static bool OF(choose)(const uint8_t *values, size_t count, NUMBER *first
     return false;
 }
 
-/* Copy them, with `first` in place of what is not finite, and after the last; returns how many. */
+/* Copy the numbers, with `first` in place of those that are not finite, and as padding; returns
+ * how many there are then. */
 TARGET static size_t OF(clean)(const uint8_t *values, size_t count, NUMBER first,
                                NUMBER *out)
 {
@@ -120,7 +122,8 @@ TARGET static size_t OF(clean)(const uint8_t *values, size_t count, NUMBER first
     return whole;
 }
 
-/* The cells of finite numbers, modulo STAT_CELLS, of four vectors at a time: in another order. */
+/* The cells, modulo STAT_CELLS, of finite numbers, four vectors at a time, which changes their
+ * order. */
 TARGET static void OF(find_cells)(const uint8_t *x, size_t count, NUMBER scale,
                                   uint8_t *out)
 {

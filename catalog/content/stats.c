@@ -18,16 +18,16 @@ struct run {
     const struct content_work *work;
     struct stat_tables *tables;
     sqlite3_stmt *put, *link;
-    /* Of the tensor at hand: */
+    /* The current tensor: */
     struct stat_sums sums;
     struct stat_grid grid;
-    struct text *histogram;   /* of its only part; NULL: it has several */
-    struct stat_count *codes; /* those of its only part, or gathered */
+    struct text *histogram;   /* of its only part; NULL: it has several parts */
+    struct stat_count *codes; /* of its only part, or of all parts */
     size_t code_count;
-    uint64_t *gathered;      /* of its parts so far, by code */
-    struct stat_count *room; /* for them */
+    uint64_t *gathered;      /* counts of its parts so far, indexed by code */
+    struct stat_count *room; /* room for `codes` */
     bool failed, absent;
-    double *decoded; /* the numbers of the codes of one dtype */
+    double *decoded; /* the number of each code of one dtype */
     const char *decoded_name;
     uint64_t uncommitted;
     bool complete;
@@ -60,7 +60,7 @@ static enum status decode_codes(struct run *run, const struct dtype *d, struct e
     if (converter_find(d, &to, &c, err) == OK &&
         converter_run(&c, codes, run->decoded, count, 0, err) == OK)
         run->decoded_name =
-            d->name; /* a constant: only families with parameters are not */
+            d->name; /* a constant: only dtypes with parameters have names that are not */
     free(codes);
     return err->status;
 }
@@ -84,7 +84,7 @@ static void count_kinds(struct run *run, double tiny)
     }
 }
 
-/* The sums, and the cells. */
+/* Compute the sums and the grid from the counts of codes. */
 static enum status sum_codes(struct run *run, const struct dtype *d, struct error *err)
 {
     struct stat_sums *s = &run->sums;
@@ -171,8 +171,8 @@ static enum status forget(struct run *run, const struct stored_tensor *t,
 
 static void begin_tensor(struct run *run)
 {
-    stat_grid_clear(&run->grid,
-                    true); /* as of codes; of others, as that of the first part */
+    /* `narrow` is right for codes; otherwise the first part's grid replaces this one. */
+    stat_grid_clear(&run->grid, true);
     run->sums = (struct stat_sums){.least = INFINITY, .most = -INFINITY};
     run->histogram = NULL;
     run->codes = NULL;
@@ -208,7 +208,8 @@ static void *stats_make_outcome(void *context, const struct sweep_part *p,
     return stat_read(((struct run *)context)->tables, p, bytes);
 }
 
-/* The codes of a tensor's only part are taken as they are; of several they are gathered. */
+/* The counts of a tensor's only part are used as they are; those of several parts are added
+ * up. */
 static void take_codes(struct run *run, const struct sweep_part *p,
                        struct stat_outcome *o)
 {
@@ -261,7 +262,7 @@ static enum status stats_take_outcome(void *context, const struct sweep_part *p,
     return end_tensor(run, p->tensor, err);
 }
 
-/* Tensors whose values are known to be those of others that have statistics. */
+/* Give tensors the statistics of other tensors that are known to have equal values. */
 static enum status share(sqlite3 *db, int64_t checkpoint, struct error *err)
 {
     static const char sql[] =
@@ -317,7 +318,8 @@ static enum status stats_prepare(struct run *run, struct error *err)
         "INSERT INTO statistics(elements, finite, zeros, nans, infs, subnormals, min, max,"
         " mean, std, l2, histogram, dtype, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,"
         " ?10, ?11, ?12, ?13, (SELECT hash FROM tensor_hashes WHERE id = ?14))"
-        /* Equal values have equal statistics: the row is there, maybe an older program's. */
+        /* Equal values have equal statistics: the row exists, perhaps made by an older
+         * program. */
         " ON CONFLICT(hash, dtype) DO UPDATE SET min = excluded.min, max = excluded.max,"
         " mean = excluded.mean, std = excluded.std, l2 = excluded.l2,"
         " histogram = excluded.histogram RETURNING id";

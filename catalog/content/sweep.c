@@ -12,13 +12,13 @@
 
 struct sweeping {
     const struct sweep *sweep;
-    struct arena arena; /* of a batch */
+    struct arena arena; /* of the current batch */
     struct lookup *lookup;
     struct file_cache *files;
     struct stored_tensor *tensors;
     struct sweep_part *parts;
     size_t tensor_count, part_count, part_space;
-    int64_t *ids; /* of all tensors */
+    int64_t *ids; /* of all tensors in the sweep */
     size_t id_count, id_space;
     uint64_t done, total;
 };
@@ -29,8 +29,8 @@ bool sweep_parts_are_cheap(const struct stored_tensor *t)
            (!t->codec || strncmp(t->codec, "swap:", 5) == 0);
 }
 
-#define VOID_BYTES (UINT64_C(1) << 40) /* from here on */
-#define VOID_RATIO 1024                /* of all bytes to those that lie in chunks */
+#define VOID_BYTES (UINT64_C(1) << 40) /* grids of at least this size */
+#define VOID_RATIO 1024                /* are void if chunks hold less than 1/1024 */
 
 bool sweep_is_void(const struct stored_tensor *t, struct error *err)
 {
@@ -163,7 +163,8 @@ static enum status take_ids(struct sweeping *s, sqlite3_stmt *ids, struct error 
                              : db_error(s->sweep->db, "cannot list the tensors", err);
 }
 
-/* All at once: a second look at the view would take as long as reading many small tensors. */
+/* List all tensors in advance: asking the view again for each batch would take as long as reading
+ * many small tensors. */
 static enum status list_ids(struct sweeping *s, struct error *err)
 {
     const struct sweep *w = s->sweep;

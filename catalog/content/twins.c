@@ -5,7 +5,7 @@
 
 #define SUM_BYTES 4
 
-/* A layout counts as often as checkpoints have it. */
+/* Sizes that several tensors have. A layout counts once for each checkpoint that has it. */
 static const char sizes_sql[] =
     "CREATE TEMP TABLE IF NOT EXISTS twin_sizes"
     " (nbytes INTEGER PRIMARY KEY, tensors INTEGER NOT NULL, told INTEGER NOT NULL);"
@@ -19,7 +19,7 @@ static const char sizes_sql[] =
     " ON c.layout = t.id" ID_OWNER
     " WHERE t.nbytes > 0 GROUP BY t.nbytes HAVING sum(c.n) > 1";
 
-/* Of one checkpoint: tensors whose bytes are in their file as they are, all under one checksum. */
+/* The tensors of a checkpoint that are stored unencoded, in one run with one checksum. */
 static const char plain_sql[] =
     "SELECT t.id" ID_ORD ", t.nbytes FROM checkpoints c"
     " JOIN layout_tensors t ON t.id BETWEEN c.layout" ID_FIRST "AND c.layout" ID_LAST
@@ -31,7 +31,7 @@ static const char plain_sql[] =
     "  AND iif(c.placed, p.strides, t.strides) IS NULL"
     "  AND iif(c.placed, p.stored, t.stored) = t.nbytes";
 
-/* A size is told apart where all of its tensors state checksums of one kind. */
+/* A size is told apart by checksums if all of its tensors state one, of the same kind. */
 static const char told_sql[] =
     "INSERT INTO twin_sums SELECT nbytes, sum FROM twin_stated GROUP BY nbytes, sum HAVING count(*) > 1;"
     "UPDATE twin_sizes SET told = 1 FROM"
@@ -48,8 +48,8 @@ struct stating {
     sqlite3_stmt *lists, *plain, *keep;
 };
 
-/* The list is read here, once: in SQL each of its elements costs a copy of all of them. A checksum of 0
- * is none. */
+/* The list of checksums is read here once: SQL would copy all of it for each element. 0 means
+ * that there is no checksum. */
 static enum status state_list(struct stating *s, struct error *err)
 {
     const sqlite3_int64 checkpoint = sqlite3_column_int64(s->lists, 0);
@@ -94,7 +94,7 @@ static enum status state_all(sqlite3 *db, struct error *err)
     return err->status;
 }
 
-/* In one transaction: rows by themselves take as long again. */
+/* In a transaction: rows that are committed one by one take twice as long. */
 enum status twins_find(sqlite3 *db, struct error *err)
 {
     if (db_exec(db, "SAVEPOINT twins", err) != OK)

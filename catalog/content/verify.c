@@ -8,10 +8,10 @@
 struct verifying {
     const struct verify_data *work;
     struct digest_fold *fold;
-    bool failed; /* the tensor at hand */
+    bool failed; /* the current tensor */
 };
 
-/* What has no hash for its size is checked all the same. */
+/* A tensor that is too large for a hash is only checked. */
 static bool is_hashed(const struct verifying *v, const struct stored_tensor *t)
 {
     struct error ignored = {.offset = NO_OFFSET};
@@ -25,8 +25,8 @@ static void *verify_make_outcome(void *context, const struct sweep_part *t,
     return part_read(t, is_hashed(v, t->tensor) ? PART_HASHED : PART_CHECKED, bytes);
 }
 
-/* What cannot be read was reported where the headers were looked at: but for a chunk that says of itself
- * what nobody can read. */
+/* Tensors that cannot be read were reported when the headers were checked, except where a chunk
+ * itself says that it is of a kind that cannot be read. */
 static bool is_worth_a_word(const struct part_outcome *o)
 {
     return !o->absent && (o->opened || o->err.status != ERR_UNSUPPORTED);
