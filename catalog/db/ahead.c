@@ -6,7 +6,7 @@
 
 #include "catalog/base/threads.h"
 
-#define WORTH_BYTES (16 << 20) /* a disk writes less in a moment */
+#define WORTH_BYTES (16 << 20) /* a disk writes less than this in a moment */
 #define PAUSE_NS    20000000
 
 struct ahead {
@@ -16,10 +16,10 @@ struct ahead {
     pthread_mutex_t lock;
     pthread_cond_t wake;
     bool ends;
-    int rc; /* of the syncs, an SQLite code; the thread's until it has ended */
+    int rc; /* of the syncs: an SQLite code; the thread's own until it has ended */
 };
 
-/* True: to go on; false: it ends. */
+/* Pause; false: the thread must end. */
 static bool ahead_pause(struct ahead *a)
 {
     struct timespec until;
@@ -35,8 +35,8 @@ static bool ahead_pause(struct ahead *a)
     return more;
 }
 
-/* SQLite's own method, since a descriptor of ours would drop its locks at closing. It reads but the
- * descriptor of the file, which nobody changes meanwhile. */
+/* By SQLite's own method, since closing a descriptor of ours would release its locks. It only
+ * reads the file's descriptor, which nobody changes meanwhile. */
 static void ahead_sync(void *argument)
 {
     struct ahead *a = argument;

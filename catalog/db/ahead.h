@@ -1,6 +1,6 @@
 /*
- * ahead.h - the disk writes what a long statement has put into the catalog's file while the statement
- * goes on, so that the commit, which waits for the disk, has little left to wait for.
+ * ahead.h - lets the disk write the pages of a long statement while the statement goes on, so
+ * that the commit, which waits for the disk, has little left to wait for.
  *
  *   struct ahead *a = ahead_start(db);
  *   ... CREATE INDEX ...
@@ -14,11 +14,11 @@
 
 struct ahead;
 
-/* NULL where it is not worth a thread (a small file, one that is only in memory), or there is none. */
+/* NULL if it is not worth a thread (a small file, or none), or none can be had. */
 struct ahead *ahead_start(sqlite3 *);
 
-/* Stop, and wait for what has been begun. ERR_IO: the disk could not be written; the system says so once
- * only, so the caller must not commit. Takes NULL. */
+/* Stop, and wait for what was begun. ERR_IO: the disk could not be written. The system reports
+ * that only once, so the caller must not commit. Takes NULL. */
 enum status ahead_end(struct ahead *, struct error *err);
 
 #endif

@@ -1,12 +1,13 @@
 /*
- * ids.h - ids in SQL that is written in C. Tensors, files, facts and all else that has an owner are
- * numbered by it and by their place there (catalog/base/limits.h). The files of schema/ have the same
- * four names, as functions (schema/embed.sh); here they follow what they are of:
+ * ids.h - ids in SQL that is written in C. Tensors, files, facts and everything else that has an
+ * owner are numbered by the owner and their position in it (catalog/base/limits.h). The files of
+ * schema/ have the same four names, as functions (schema/embed.sh); here they come after their
+ * argument:
  *
- *     "SELECT path FROM files WHERE id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST
- *     "JOIN layout_tensors t ON t.id = (c.layout" ID_FIRST ") + (x.id" ID_ORD ")"
+ *   "SELECT path FROM files WHERE id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST
+ *   "JOIN layout_tensors t ON t.id = (c.layout" ID_FIRST ") + (x.id" ID_ORD ")"
  *
- * They bind as << does: less than +, more than = and AND.
+ * They bind like <<: less tightly than +, more tightly than = and AND.
  */
 #ifndef CKPTDB_DB_IDS_H
 #define CKPTDB_DB_IDS_H
@@ -18,10 +19,10 @@
 #define ID_BITS          ID_SHIFT(TENSOR_ORD_BITS)
 #define ID_MASK          "(1 << " ID_BITS ") - 1"
 
-/* Of an owner: the first id that its rows can have, and the last. */
+/* Of an owner: the first and the last id that its rows can have. */
 #define ID_FIRST " << " ID_BITS " "
 #define ID_LAST  " << " ID_BITS " | " ID_MASK " "
-/* Of an id: its owner, and its place there, from 0. */
+/* Of an id: its owner, and its position there, from 0. */
 #define ID_OWNER " >> " ID_BITS " "
 #define ID_ORD   " & " ID_MASK " "
 

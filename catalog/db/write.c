@@ -9,9 +9,9 @@
 #include "catalog/db/labels.h"
 #include "catalog/db/write_private.h"
 
-#define COMMIT_SECONDS 2 /* at most so much work is lost to a kill */
+#define COMMIT_SECONDS 2 /* the most work that a kill can undo */
 
-/* KiB of pages. Without indexes rows are only appended: pages that are full are not met again. */
+/* KiB of pages. Without indexes rows are only appended, so full pages are not used again. */
 #define CACHE_APPENDING 8192
 #define CACHE_INDEXED   65536
 
@@ -21,14 +21,15 @@ static const char *const state_names[] = {
     [STATE_DAMAGED] = "damaged",
 };
 
-/* Rows that are fed. Whatever fails ends the transaction: for a way back to before the statement alone, SQLite
- * would put each page that it touches into a file first, and in an index many rows touch many pages. */
+/* Statements that take fed rows. A failure ends the transaction: to roll back the statement
+ * alone, SQLite would first save each page that it changes, and in an index many rows change many
+ * pages. */
 #define INSERT_ALL "INSERT OR ROLLBACK INTO "
 
 static const char *const statement_sql[STATEMENTS] = {
     [FIND_CHECKPOINT] = "SELECT id FROM checkpoints WHERE path = ?1",
     [FIND_OUTDATED] = "SELECT 1 FROM outdated WHERE id = ?1",
-    /* A new row is put without ON CONFLICT: for that SQLite puts each page that it touches into a file, too. */
+    /* Without ON CONFLICT, because for that SQLite saves each changed page, too. */
     [PUT_CHECKPOINT] =
         "INSERT INTO checkpoints(id, path, format, run, step, item, layout, meta, placed,"
         " stored, files, mtime_ns, imported)"
@@ -72,8 +73,8 @@ static const char *const statement_sql[STATEMENTS] = {
         " AND (path = ?1 OR substr(path, 1, length(?1) + 1) = ?1 || '/'"
         " OR ?1 = '/')",
     [FEED_TENSORS] = INSERT_ALL "layout_tensors SELECT * FROM ckptdb_feed",
-    /* Without an id SQLite appends: it need not look for the place of each row. Columns that are listed by name
-     * would be copied once more. */
+    /* Without an id SQLite appends, and need not search for the place of each row. Listing
+     * columns by name would copy them once more. */
     [MORE_TENSORS] = INSERT_ALL
     "layout_tensors SELECT NULL, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13"
     " FROM ckptdb_feed",
@@ -125,7 +126,6 @@ void writer_bind_digest(sqlite3_stmt *s, int at, const struct layout_digest *d)
     bind_blob(s, at, d->at, sizeof(d->at));
 }
 
-/* Step a statement that gives no rows, and make it ready again. */
 enum status writer_finish(struct writer *w, sqlite3_stmt *s, struct error *err)
 {
     int rc = s ? sqlite3_step(s) : SQLITE_ERROR;
@@ -136,7 +136,6 @@ enum status writer_finish(struct writer *w, sqlite3_stmt *s, struct error *err)
     return rc == SQLITE_DONE ? OK : db_error(w->db, "cannot write the catalog", err);
 }
 
-/* The first column of the first row, or -1. */
 int64_t writer_find(struct writer *w, sqlite3_stmt *s, struct error *err)
 {
     int rc = s ? sqlite3_step(s) : SQLITE_ERROR;
@@ -156,7 +155,6 @@ enum status writer_feed(struct writer *w, enum writer_statement_id which,
     return writer_finish(w, writer_statement(w, which), err);
 }
 
-/* Rows of the newest layout: the first one with its id, the others after it. */
 enum status writer_feed_behind(struct writer *w, enum writer_statement_id first,
                                enum writer_statement_id more, struct feed rows,
                                struct error *err)
@@ -175,7 +173,7 @@ enum status writer_feed_behind(struct writer *w, enum writer_statement_id first,
     return OK;
 }
 
-/* -1: the error is told. Never a number that is taken. */
+/* One more than the highest id; -1: *err says why. Never an id that is taken. */
 static int64_t next_id(sqlite3 *db, const char *table, struct error *err)
 {
     char sql[96];
@@ -209,9 +207,8 @@ void writer_size_cache(struct writer *w, bool indexed)
     db_size_cache(w->db, indexed ? -CACHE_INDEXED : -CACHE_APPENDING, &ignored);
 }
 
-/* What the writer keeps in mind of the catalog holds until another program has written, or
- * the way of the journal has changed: then a catalog that was new a moment ago goes on without its
- * indexes. */
+/* The writer's knowledge of the catalog is valid until another program writes, or the journal
+ * mode changes. A catalog that was new a moment ago continues without indexes. */
 static enum status learn(struct writer *w, struct error *err)
 {
     int64_t version = data_version(w->db);
@@ -251,7 +248,8 @@ static enum status write_commit(struct writer *w, struct error *err)
     return err->status;
 }
 
-/* Readers go on while we write. Where WAL cannot be (no shared memory), so be it. */
+/* So that others can read while this one writes. Where WAL is impossible (no shared memory), they
+ * cannot. */
 static void enter_wal(struct writer *w)
 {
     w->wal = true;
@@ -261,14 +259,15 @@ static void enter_wal(struct writer *w)
                  NULL, NULL, NULL);
 }
 
-/* Is there anything to read yet? If not, the first rows go straight to where they stay. */
+/* Whether the catalog is still empty: then the first rows are written without WAL, straight into
+ * the file. */
 static bool write_is_empty(sqlite3 *db)
 {
     struct error ignored = {.offset = NO_OFFSET};
     return next_id(db, "layouts", &ignored) == 1;
 }
 
-/* Is there nothing of earlier imports that a batch would have to clear away? */
+/* Whether earlier imports have left nothing that a batch would have to clear. */
 static bool is_blank(struct writer *w, struct error *err)
 {
     return writer_find(w, writer_statement(w, FIND_TRACES), err) == 0;
@@ -325,7 +324,7 @@ fail:
 
 /* --- one batch -------------------------------------------------------------------------- */
 
-/* Everything of a checkpoint that is not shared, before it is written anew. */
+/* Delete what belongs to a checkpoint alone, before it is written again. */
 static enum status clear_own(struct writer *w, int64_t id, struct error *err)
 {
     char sql[512];
@@ -386,7 +385,8 @@ static enum status put_passed(struct writer *w, const struct batch_file *list,
         db_bind_identity(s, 2, &list[i].identity);
         if (writer_finish(w, s, err) != OK || !list[i].kind)
             continue;
-        s = writer_statement(w, PUT_UNREAD); /* a former row went with the replaced one */
+        /* An earlier row was deleted together with the one that was replaced. */
+        s = writer_statement(w, PUT_UNREAD);
         writer_bind_text(s, 1, list[i].path);
         writer_bind_text(s, 2, list[i].kind);
         writer_finish(w, s, err);
@@ -394,7 +394,7 @@ static enum status put_passed(struct writer *w, const struct batch_file *list,
     return err->status;
 }
 
-/* Issues of files without a checkpoint are renewed with the file. */
+/* Delete the issues of files without a checkpoint, which are reported again with the file. */
 static enum status clear_paths(struct writer *w, const struct batch *b, struct error *err)
 {
     sqlite3_stmt *s;
@@ -467,7 +467,7 @@ static enum status put_sums(struct writer *w, const struct batch *b, int64_t id,
     return writer_finish(w, s, err);
 }
 
-/* Its name is its path until all are named. */
+/* A checkpoint's name is its path until labels_renew() names all of them. */
 static enum status put_label(struct writer *w, const struct batch *b, int64_t id,
                              bool known, struct error *err)
 {
@@ -522,8 +522,9 @@ static enum status put_found(struct writer *w, const struct batch *b, int64_t *i
     return err->status;
 }
 
-/* What was catalogued stays, with the news of what became of it; but what is known of the contents
- * (17_content_drop.sql) is of what it was. Trouble that passes is no news of that. */
+/* What is catalogued stays, with issues that say what happened since; but hashes and the like
+ * (17_content_drop.sql) are of the old contents, and go. A passing failure changes nothing of
+ * that. */
 static enum status put_failed(struct writer *w, const struct batch *b, int64_t id,
                               struct error *err)
 {
@@ -661,9 +662,10 @@ static void write_release(struct writer *w)
     free(w);
 }
 
-/* Refused while somebody else has the catalog open; then the next writer does it. Indexes come
- * after it: out of WAL mode their pages are written once. Readers go on during the checkpoint,
- * so that little is left to do where they cannot. */
+/* Leave WAL mode, which SQLite refuses while another program has the catalog open; then the next
+ * writer does it. Indexes are built after that, as their pages are then written only once. The
+ * checkpoint comes first, because others can read during it, and it leaves little to do while
+ * they cannot. */
 static void leave_wal(sqlite3 *db)
 {
     sqlite3_busy_timeout(db, 0);

@@ -1,6 +1,6 @@
 /*
- * write_layout.c - what checkpoints share, into rows: layouts and their sums, facts.
- * Rows are fed from memory (feed.h), after the last one where they can be.
+ * write_layout.c - writes the rows that checkpoints share: layouts with their totals, and facts.
+ * Rows are fed from memory (feed.h), and appended where that is possible.
  */
 #include <nettle/sha2.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static void result_strides(sqlite3_context *context, const struct batch_tensor *
     text_release(&out);
 }
 
-/* storage, file, start, stored, codec, strides, extents */
+/* Columns: storage, file, start, stored, codec, strides, extents. */
 static void placement_value(const struct batch_tensor *t, int column,
                             sqlite3_context *context)
 {
@@ -128,7 +128,7 @@ static void node_column(const struct feed *f, uint64_t row, int column,
     }
 }
 
-/* id, tensor, length, depth, tensors, parameters, nbytes */
+/* Columns: id, tensor, length, depth, tensors, parameters, nbytes. */
 static void module_column(const struct feed *f, uint64_t row, int column,
                           sqlite3_context *context)
 {
@@ -144,7 +144,7 @@ static void module_column(const struct feed *f, uint64_t row, int column,
         sqlite3_result_int64(context, (sqlite3_int64)values[column - 3]);
 }
 
-/* id, dtype, tensors, parameters, nbytes */
+/* Columns: id, dtype, tensors, parameters, nbytes. */
 static void dtype_column(const struct feed *f, uint64_t row, int column,
                          sqlite3_context *context)
 {
@@ -155,7 +155,7 @@ static void dtype_column(const struct feed *f, uint64_t row, int column,
         sqlite3_result_text(context, m->module, (int)m->len, SQLITE_STATIC);
 }
 
-/* id, module, depth, tensors, parameters, nbytes */
+/* Columns: id, module, depth, tensors, parameters, nbytes. */
 static void fold_column(const struct feed *f, uint64_t row, int column,
                         sqlite3_context *context)
 {
@@ -169,7 +169,7 @@ static void fold_column(const struct feed *f, uint64_t row, int column,
         sqlite3_result_int64(context, (sqlite3_int64)values[column - 2]);
 }
 
-/* Is every tensor a run of the first file, with nothing more to say of it? */
+/* Whether every tensor is a run of the first file, unencoded. */
 static bool all_plain(const struct batch_layout *l)
 {
     for (uint64_t i = 0; i < l->tensor_count; i++) {
@@ -227,7 +227,8 @@ static enum status put_layout(struct writer *w, const struct batch_layout *l, in
     return err->status;
 }
 
-/* The layout's row; *placed says that this checkpoint's bytes lie in another way. */
+/* Find or write the layout's row; *placed: this checkpoint's bytes are at other places than the
+ * layout's. */
 enum status writer_find_layout(struct writer *w, const struct batch_layout *l,
                                int64_t *id, bool *placed, struct error *err)
 {
@@ -262,7 +263,7 @@ enum status writer_put_placements(struct writer *w, const struct batch_layout *l
 
 /* --- metadata --------------------------------------------------------------------------- */
 
-/* Shorter texts cost less where they are than the row that would share them. */
+/* Sharing a shorter text would cost more than it saves. */
 #define LONG_FACT_BYTES 1024
 
 static bool is_long(const struct batch_meta *m)
@@ -286,7 +287,7 @@ static void fact_column(const struct feed *f, uint64_t row, int column,
         sqlite3_result_double(context, m->real);
 }
 
-/* The text of a long fact, stored once whoever states it. */
+/* Store the text of a long fact once for all checkpoints that state it. */
 static enum status put_long_fact(struct writer *w, const struct batch_meta *m,
                                  int64_t fact, struct error *err)
 {

@@ -1,7 +1,7 @@
 /*
- * write_outdated.c - checkpoints that another program indexed. It may have read them otherwise, so the
- * next import reads them anew; where the same tensors are found in the same files, what is known of
- * their contents (hashes, statistics) stays.
+ * write_outdated.c - checkpoints that another version of the program indexed. It may have read
+ * them differently, so the next import reads them again; if the same tensors are found in the
+ * same files, the hashes and statistics of their contents stay.
  */
 #include <stdio.h>
 
@@ -18,7 +18,7 @@ static const char note[] =
     "INSERT INTO was_placement SELECT p.* FROM was_checkpoint w"
     "  JOIN placements p ON p.id BETWEEN w.id" ID_FIRST "AND w.id" ID_LAST;
 
-/* Files that were not listed before, and the roles of files, make no difference. */
+/* New files, and other roles of files, make no difference. */
 static const char same[] =
     "SELECT NOT EXISTS (SELECT id, layout, placed FROM was_checkpoint"
     "    EXCEPT SELECT id, layout, placed FROM checkpoints WHERE id IN (SELECT id FROM was_checkpoint))"
@@ -46,7 +46,7 @@ static bool is_outdated(struct writer *w, int64_t checkpoint, struct error *err)
     return writer_find(w, s, err) > 0;
 }
 
-/* The trigger content_changed does it, but of those that are outdated. */
+/* The trigger content_changed forgets, except for outdated checkpoints. */
 enum status write_forget_content(struct writer *w, int64_t checkpoint, struct error *err)
 {
     char sql[SQL_BYTES];

@@ -14,7 +14,7 @@
 
 #define SHIFT TENSOR_ORD_BITS
 
-/* Positions in the table of statements (write.c). */
+/* Indexes of the table of statements in write.c. */
 enum writer_statement_id {
     FIND_CHECKPOINT,
     FIND_OUTDATED,
@@ -65,47 +65,47 @@ struct writer {
     sqlite3_stmt *statement[STATEMENTS];
     struct feed feed;
     int64_t next_layout, next_meta, next_checkpoint;
-    int64_t version; /* of the data that these were read from, -1: none */
-    bool unnamed;    /* what is catalogued has changed, and with it the names */
+    int64_t version; /* data version at which they were read; -1: none */
+    bool unnamed;    /* labels_renew() must run: checkpoints were added or dropped */
     bool indexes_wait, in_transaction, orphans;
-    bool kept;  /* the last one that was put: writer_kept() */
-    bool blank; /* nothing that batches would clear away */
-    bool wal;   /* tried, at least */
+    bool kept;  /* of the last batch: writer_kept() */
+    bool blank; /* earlier imports have left nothing to clear */
+    bool wal;   /* was tried */
     struct timespec committed;
 };
 
-/* A statement of the table, prepared once and kept; NULL on failure, which
+/* A statement of the table, prepared at first use and kept; NULL on failure, which
  * writer_finish() and writer_find() report. */
 sqlite3_stmt *writer_statement(struct writer *, enum writer_statement_id);
 void writer_bind_text(sqlite3_stmt *, int at, const char *text);
 void writer_bind_digest(sqlite3_stmt *, int at, const struct layout_digest *);
-/* Step a statement that gives no rows, and make it ready again. */
+/* Step a statement that gives no rows, and reset it. */
 enum status writer_finish(struct writer *, sqlite3_stmt *, struct error *err);
-/* The first column of the first row, or -1. */
+/* The first column of the first row; -1: no row, or an error. */
 int64_t writer_find(struct writer *, sqlite3_stmt *, struct error *err);
-/* The pages that are kept in memory, by whether there are indexes to find places in. */
+/* Set the size of SQLite's cache, which matters where indexes are searched. */
 void writer_size_cache(struct writer *, bool indexed);
 enum status writer_feed(struct writer *, enum writer_statement_id, struct feed rows,
                         struct error *err);
-/* Rows of the newest layout: the first one with its id, the others after it. */
+/* Insert rows of the newest layout: the first with its id, the others after it. */
 enum status writer_feed_behind(struct writer *, enum writer_statement_id first,
                                enum writer_statement_id more, struct feed rows,
                                struct error *err);
 
-/* The layout's row, made if it is new; *placed says that this checkpoint's bytes lie in
- * another way than the layout's. */
+/* Find or write the layout's row; *placed: this checkpoint's bytes are at other places than the
+ * layout's. */
 enum status writer_find_layout(struct writer *, const struct batch_layout *, int64_t *id,
                                bool *placed, struct error *err);
 enum status writer_put_placements(struct writer *, const struct batch_layout *,
                                   int64_t checkpoint, struct error *err);
-/* Before a checkpoint is written again: whether another program indexed it. What that found is noted
- * then, and compared by write_renewed(), after it. (write_outdated.c) */
+/* Called before a checkpoint is written again: if another version of the program indexed it,
+ * remember what that found, for write_renewed() to compare afterwards. (write_outdated.c) */
 enum status write_outdated(struct writer *, int64_t checkpoint, bool *outdated,
                            struct error *err);
 enum status write_renewed(struct writer *, int64_t checkpoint, struct error *err);
-/* Nothing is known any more of what its tensors hold. */
+/* Forget all that is known of the contents of its tensors. */
 enum status write_forget_content(struct writer *, int64_t checkpoint, struct error *err);
-/* The row of a batch's facts, made if it is new; -1 on failure. */
+/* Find or write the row of a batch's facts; -1 on failure. */
 int64_t writer_find_meta(struct writer *, const struct batch *, struct error *err);
 
 #endif
