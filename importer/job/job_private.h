@@ -42,6 +42,9 @@ struct job_private {
     bool last_words; /* issues are listed even beyond the limit */
     /* Set by job_reuse_offer(); empty: not called. */
     struct bytes offered;
+    /* What job_reuse() looked for, and its hash. */
+    struct bytes looked;
+    uint64_t looked_hash;
     uint64_t offered_end, offered_metas;
     struct text scratch;
 };

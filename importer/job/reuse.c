@@ -2,8 +2,8 @@
  * reuse.c - files with equal headers have equal layouts: parse one, share the rest.
  *
  * Headers are compared byte by byte (the hash only finds candidates), so no file can obtain
- * another's layout by a hash collision. The memory for this is bounded; when it is full,
- * nothing is added.
+ * another's layout by a hash collision. The memory for this is bounded: the oldest make room for new
+ * ones, since headers that repeat are mostly near each other.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -13,11 +13,13 @@
 #include "importer/job/job_private.h"
 
 #define KEPT_BYTES_MAX ((size_t)48 << 20)
+#define KEPT_UNFOUND   ((size_t)16 << 20) /* as long as none was found again */
 #define BUCKETS        1024
 
 struct shared_layout {
-    struct shared_layout *next;
-    struct arena arena; /* holds all of the following */
+    struct shared_layout *next;  /* in its bucket */
+    struct shared_layout *newer; /* in the order of publishing */
+    struct arena arena;          /* holds all of the following */
     const struct batch_layout *layout;
     const struct batch_meta *metas;
     uint64_t meta_count;
@@ -30,7 +32,8 @@ struct reuse {
     pthread_mutex_t lock;
     uint64_t seed;
     size_t kept;
-    struct shared_layout *bucket[BUCKETS];
+    bool found; /* one was, at least */
+    struct shared_layout *bucket[BUCKETS], *oldest, *newest;
 };
 
 struct reuse *reuse_new(void)
@@ -55,12 +58,10 @@ void reuse_free(struct reuse *r)
 {
     if (!r)
         return;
-    for (size_t i = 0; i < BUCKETS; i++) {
-        while (r->bucket[i]) {
-            struct shared_layout *s = r->bucket[i];
-            r->bucket[i] = s->next;
-            shared_layout_drop(s);
-        }
+    while (r->oldest) {
+        struct shared_layout *s = r->oldest;
+        r->oldest = s->newer;
+        shared_layout_drop(s);
     }
     pthread_mutex_destroy(&r->lock);
     free(r);
@@ -84,10 +85,14 @@ bool job_reuse(struct job *job, struct bytes header, uint64_t *data_end)
     if (!r || b->shared || p->layout->tensor_count || !header.len)
         return false;
     uint64_t hash = hash_bytes(header.at, header.len, r->seed);
+    p->looked = header;
+    p->looked_hash = hash;
     pthread_mutex_lock(&r->lock);
     struct shared_layout *s = reuse_find(r, header, hash);
-    if (s)
+    if (s) {
         atomic_fetch_add(&s->users, 1);
+        r->found = true;
+    }
     pthread_mutex_unlock(&r->lock);
     if (!s)
         return false;
@@ -118,20 +123,52 @@ bool job_reuse_offer(struct job *job, struct bytes header, uint64_t data_end)
     return true;
 }
 
+/* Make room for so many bytes. What a batch still uses stays, for its memory is counted here, not with the
+ * batch. A layout gets users under the lock alone: one that only the table uses stays so. */
+static bool make_room_for(struct reuse *r, size_t bytes)
+{
+    const size_t most = r->found ? KEPT_BYTES_MAX : KEPT_UNFOUND;
+    while (r->oldest && r->kept + bytes > most && atomic_load(&r->oldest->users) == 1) {
+        struct shared_layout *s = r->oldest, **at = &r->bucket[s->hash % BUCKETS];
+        while (*at != s)
+            at = &(*at)->next;
+        *at = s->next;
+        r->oldest = s->newer;
+        r->kept -= s->arena.used;
+        shared_layout_drop(s);
+    }
+    return r->kept + bytes <= most;
+}
+
+/* Append it to those that are kept. */
+static void keep_layout(struct reuse *r, struct shared_layout *s)
+{
+    struct shared_layout **bucket = &r->bucket[s->hash % BUCKETS];
+    s->next = *bucket;
+    *bucket = s;
+    if (r->oldest)
+        r->newest->newer = s;
+    else
+        r->oldest = s;
+    r->newest = s;
+    r->kept += s->arena.used;
+}
+
 /* Move the batch's arena into a shared layout, of which the batch becomes the first user. */
 void reuse_publish(struct job *job)
 {
     struct job_private *p = job_inside(job);
     struct reuse *r = p->request->reuse;
     struct batch *b = job->batch;
-    uint64_t hash = hash_bytes(p->offered.at, p->offered.len, r->seed);
+    uint64_t hash = p->looked.at == p->offered.at && p->looked.len == p->offered.len
+                        ? p->looked_hash
+                        : hash_bytes(p->offered.at, p->offered.len, r->seed);
     pthread_mutex_lock(&r->lock);
     struct shared_layout *s = NULL;
-    if (r->kept + b->arena.used <= KEPT_BYTES_MAX && !reuse_find(r, p->offered, hash))
+    if (!reuse_find(r, p->offered, hash) && make_room_for(r, b->arena.used))
         s = calloc(1, sizeof(*s));
     if (s) {
         *s = (struct shared_layout){
-            .next = r->bucket[hash % BUCKETS],
             .arena = b->arena,
             .layout = b->layout,
             .metas = b->metas,
@@ -141,8 +178,7 @@ void reuse_publish(struct job *job)
             .data_end = p->offered_end,
         };
         atomic_init(&s->users, 2); /* users: the table and this batch */
-        r->kept += b->arena.used;
-        r->bucket[hash % BUCKETS] = s;
+        keep_layout(r, s);
         b->arena = (struct arena){.ceiling = b->arena.ceiling};
         b->shared = s;
     }

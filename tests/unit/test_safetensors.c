@@ -102,6 +102,72 @@ static void test_shared_facts(void **state)
     text_release(&header);
 }
 
+#define LARGE 60 /* headers of a mebibyte each */
+
+/* The header number `i`: its name is its own, and it is padded. */
+static struct batch *index_large(int i, struct reuse *reuse)
+{
+    struct text header = {0};
+    struct error err;
+    size_t len;
+    text_addf(&header,
+              "{\"n%d\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]}}", i);
+    const size_t used = header.len, space = (size_t)1 << 20;
+    char *padding = malloc(space - used);
+    memset(padding, ' ', space - used);
+    text_add(&header, padding, space - used);
+    char *file = make_file(&header, 4, &len);
+    struct batch *batch = index_file(file, len, reuse, &err);
+    assert_int_equal(err.status, OK);
+    free(file);
+    free(padding);
+    text_release(&header);
+    return batch;
+}
+
+/* How many of so many layouts are shared while all are in use; their batches in `list`. */
+static int count_shared(struct batch *list[LARGE], int from, struct reuse *reuse)
+{
+    int shared = 0;
+    for (int i = 0; i < LARGE; i++) {
+        list[i] = index_large(from + i, reuse);
+        shared += list[i]->shared != NULL;
+    }
+    return shared;
+}
+
+static void free_all(struct batch *list[LARGE])
+{
+    for (int i = 0; i < LARGE; i++)
+        batch_free(list[i]);
+}
+
+/* The memory of layouts that are shared is bounded, more so until one was found again; old ones make room
+ * for new ones, but not those that are in use. */
+static void test_room_for_shared(void **state)
+{
+    (void)state;
+    struct reuse *reuse = reuse_new();
+    struct batch *list[LARGE];
+    for (int i = 0; i < LARGE; i++) {
+        struct batch *batch = index_large(i, reuse);
+        assert_non_null(batch->shared);
+        batch_free(batch);
+    }
+    assert_in_range(count_shared(list, LARGE, reuse), 12, 16);
+    free_all(list);
+    struct batch *first = index_large(-1, reuse), *second = index_large(-1, reuse);
+    assert_non_null(first->shared);
+    assert_ptr_equal(first->layout, second->layout);
+    assert_string_equal(second->layout->tensors[0].name, "n-1");
+    batch_free(first);
+    assert_in_range(count_shared(list, 2 * LARGE, reuse), 40, 48);
+    assert_string_equal(second->layout->tensors[0].name, "n-1");
+    reuse_free(reuse);
+    free_all(list);
+    batch_free(second);
+}
+
 /* A million empty tensors: names and sizes are checked in linear time. */
 static void test_a_million(void **state)
 {
@@ -149,9 +215,8 @@ static void test_long_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shared_header),
-        cmocka_unit_test(test_shared_facts),
-        cmocka_unit_test(test_a_million),
+        cmocka_unit_test(test_shared_header),   cmocka_unit_test(test_shared_facts),
+        cmocka_unit_test(test_room_for_shared), cmocka_unit_test(test_a_million),
         cmocka_unit_test(test_long_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
