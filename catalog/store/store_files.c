@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -77,9 +78,18 @@ static enum entry_kind store_files_kind_of(const struct stat *st)
                                   : ENTRY_SPECIAL;
 }
 
+/* Whether a failed call says that there is nothing at a path. That is so, too, where a name in it is
+ * longer than a file system allows: this does not pass. But a path longer than PATH_MAX may lead
+ * somewhere. */
+static bool is_absent(int code, const char *path)
+{
+    return code == ENOENT || code == ENOTDIR ||
+           (code == ENAMETOOLONG && strlen(path) < PATH_MAX);
+}
+
 static enum status open_failed(struct error *err, int code, const char *path)
 {
-    if (code == ENOENT || code == ENOTDIR)
+    if (is_absent(code, path))
         return error_set(err, ERR_MISSING, path, NO_OFFSET, "no such file");
     return error_errno(err, code, path, "cannot open");
 }
@@ -135,9 +145,8 @@ static bool kind_is_listed(const struct dirent *d, struct directory_entry *e)
 static enum entry_kind kind_of_trouble(int code, struct directory_entry *e)
 {
     e->trouble = code;
-    return e->linked && (code == ENOENT || code == ELOOP || code == ENOTDIR)
-               ? ENTRY_DANGLING
-               : ENTRY_UNKNOWN;
+    return e->linked && (code == ELOOP || is_absent(code, e->name)) ? ENTRY_DANGLING
+                                                                    : ENTRY_UNKNOWN;
 }
 
 /* Fill in kind and identity with stat(). False: the entry has vanished. */
@@ -185,7 +194,7 @@ static enum status files_list(const char *path, int flags, struct file_identity 
 {
     struct stat st;
     DIR *d = opendir(path);
-    if (!d && (errno == ENOENT || errno == ENOTDIR))
+    if (!d && is_absent(errno, path))
         return error_set(err, ERR_MISSING, path, NO_OFFSET, "no such directory");
     if (!d)
         return error_errno(err, errno, path, "cannot read this directory");

@@ -138,6 +138,61 @@ static void test_far_times(void **state)
     unlink(path);
 }
 
+static bool see_kind(void *context, const struct directory_entry *e)
+{
+    *(enum entry_kind *)context = e->kind;
+    return true;
+}
+
+/* Names that no file can have are absent, which is remembered; a path too long for a call is not. */
+static void test_long_names(void **state)
+{
+    static const struct {
+        size_t name, depth; /* bytes; folders of 100 above it */
+        enum status status;
+    } cases[] = {{255, 0, ERR_MISSING},
+                 {256, 0, ERR_MISSING},
+                 {3000, 0, ERR_MISSING},
+                 {200, 45, ERR_IO}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct error err = {.offset = NO_OFFSET};
+        struct file_identity identity;
+        struct source *s = NULL;
+        struct text path = {0};
+        text_adds(&path, "/tmp");
+        for (size_t k = 0; k < cases[i].depth; k++)
+            text_addf(&path, "/%0100d", 0);
+        text_addf(&path, "/%0*d", (int)cases[i].name, 0);
+        assert_int_equal(file_identify(text_str(&path), &identity, &err),
+                         cases[i].status);
+        error_clear(&err);
+        assert_int_equal(source_open_file(text_str(&path), 0, &s, NULL, &err),
+                         cases[i].status);
+        error_clear(&err);
+        assert_int_equal(directory_list(text_str(&path), 0, NULL, see_kind, NULL, &err),
+                         cases[i].status);
+        text_release(&path);
+    }
+}
+
+static void test_long_link(void **state)
+{
+    char folder[] = "/tmp/test_store_XXXXXX", link[64], target[300];
+    enum entry_kind kind = ENTRY_FILE;
+    struct error err = {.offset = NO_OFFSET};
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(link, sizeof(link), "%s/link", folder);
+    memset(target, 'x', sizeof(target));
+    target[sizeof(target) - 1] = '\0';
+    assert_int_equal(symlink(target, link), 0);
+    assert_int_equal(directory_list(folder, 0, NULL, see_kind, &kind, &err), OK);
+    assert_int_equal(kind, ENTRY_DANGLING);
+    unlink(link);
+    rmdir(folder);
+}
+
 static void test_refused(void **state)
 {
     static const char *const bad[][2] = {
@@ -304,7 +359,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_listing),    cmocka_unit_test(test_identities),
-        cmocka_unit_test(test_far_times),  cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_far_times),  cmocka_unit_test(test_long_names),
+        cmocka_unit_test(test_long_link),  cmocka_unit_test(test_refused),
         cmocka_unit_test(test_as_on_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
