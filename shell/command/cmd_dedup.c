@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalog/db/ids.h"
 #include "shell/command/command.h"
 #include "shell/command/hashing.h"
 
@@ -35,7 +34,7 @@ static const struct {
      "   FROM json_each(d.tensor_ids) j JOIN checkpoint c ON c.id = tensor_checkpoint(j.value)"
      "   LIMIT 8)) || iif(json_array_length(d.tensor_ids) > 8, ', …', '') AS tensors"
      " FROM duplicate d WHERE ?2 OR EXISTS (SELECT 1 FROM json_each(d.tensor_ids) t"
-     "   WHERE t.value" ID_OWNER "IN (SELECT value FROM json_each(?1)))"
+     "   WHERE tensor_checkpoint(t.value) IN (SELECT value FROM json_each(?1)))"
      " ORDER BY d.wasted DESC, d.hash"},
     {"checkpoint",
      "SELECT nbytes AS wasted, tensors, checkpoint FROM waste"
@@ -67,7 +66,7 @@ static const char groups_json_sql[] =
     "   FROM json_each(d.tensor_ids) j JOIN checkpoint c ON c.id = tensor_checkpoint(j.value))"
     " AS tensors"
     " FROM duplicate d WHERE ?2 OR EXISTS (SELECT 1 FROM json_each(d.tensor_ids) t"
-    "   WHERE t.value" ID_OWNER "IN (SELECT value FROM json_each(?1)))"
+    "   WHERE tensor_checkpoint(t.value) IN (SELECT value FROM json_each(?1)))"
     " ORDER BY d.wasted DESC, d.hash";
 
 /* `--by pair` compares every tensor with all equal ones. For thousands of steps
@@ -82,7 +81,7 @@ static bool may_pair(struct session *s)
         session_prepare(s,
                         "SELECT sum(tensors * checkpoints) FROM"
                         " (SELECT count(*) AS tensors,"
-                        "         count(DISTINCT id" ID_OWNER ") AS checkpoints"
+                        "         count(DISTINCT tensor_checkpoint(id)) AS checkpoints"
                         "  FROM tensor_hashes GROUP BY hash HAVING tensors > 1)",
                         "");
     const bool good = session_row(s, stmt);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalog/db/ids.h"
 #include "shell/command/command.h"
 #include "shell/command/diff_picture.h"
 #include "shell/command/hashing.h"
@@ -142,8 +141,7 @@ static const char count_rows_sql[] =
  * the number is NULL, and they are counted. */
 static const char count_others_sql[] =
     "WITH side(id, tensors, hashed) AS ("
-    "  SELECT c.id, l.tensors, (SELECT count(*) FROM tensor_hashes h"
-    "                           WHERE h.id BETWEEN c.id" ID_FIRST "AND c.id" ID_LAST ")"
+    "  SELECT c.id, l.tensors, (SELECT h.tensors FROM hashed(c.id) h)"
     "  FROM checkpoints c JOIN layouts l ON l.id = c.layout)"
     " SELECT alike, CASE WHEN a.hashed = 0 OR b.hashed = 0 THEN alike"
     "                    WHEN a.hashed = a.tensors AND b.hashed = b.tensors THEN 0 END, different"

@@ -1,13 +1,12 @@
 #include <string.h>
 
-#include "catalog/db/ids.h"
 #include "shell/command/command.h"
 #include "shell/render/render.h"
 
 #define EXTENTS_SHOWN 20
 
 /* The name is for the index; the position makes the row unique. */
-#define THIS_TENSOR " checkpoint_id = ?1" ID_OWNER "AND name = ?2 AND ord = ?1" ID_ORD
+#define THIS_TENSOR " checkpoint_id = tensor_checkpoint(?1) AND name = ?2 AND id = ?1"
 
 static const char sql_facts[] =
     "SELECT id, checkpoint, name, dtype, shape, rank, elements, nbytes, stored, storage,"
@@ -18,8 +17,8 @@ static const char sql_all[] =
     " ?3 -> 'extents' AS extents, ?4 AS issues"
     " FROM tensor WHERE" THIS_TENSOR;
 /* Issues of this tensor's files, or whose message contains its name. */
-#define ISSUES                                                                           \
-    " FROM issue WHERE checkpoint_id = ?1" ID_OWNER "AND (path IN (SELECT value FROM"    \
+#define ISSUES                                                                                \
+    " FROM issue WHERE checkpoint_id = tensor_checkpoint(?1) AND (path IN (SELECT value FROM" \
     " json_each(?2, '$.files')) OR instr(message, ?3) > 0)"
 static const char sql_issues[] = "SELECT severity, code, path, offset, message" ISSUES
                                  " ORDER BY instr(message, ?3) = 0, id LIMIT 20";
