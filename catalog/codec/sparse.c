@@ -5,7 +5,7 @@
  *   sparse:r,ADD,W,N,VALUES,RUN,SHAPE,PTR,OTHER,IW,BLOCK compressed rows; "c": columns
  *
  * ADD: how to add values, to each other and to the zeros of the dense tensor (so that a negative
- * zero becomes 0.0, as in PyTorch): 'f' floats, 'c' pairs of floats, 'i' integers. Values of 'h'
+ * zero becomes 0.0): 'f' floats, 'c' pairs of floats, 'i' integers. Values of 'h'
  * (16-bit floats) and '-' (anything else) cannot be added to each other.
  *
  * W: bytes per element. N: number of entries. VALUES: byte offset of their values, stored

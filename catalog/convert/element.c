@@ -207,8 +207,9 @@ static bool decimal_of_few(double value, struct decimal *d)
 /* The shortest decimal that reads back as `value`, positive and finite. */
 static struct decimal decimal_shortest(const struct precision *p, double value)
 {
-    /* Any text of so many digits is exact to within a normal value's precision, so no shorter text
-     * can be needed: start there, and drop trailing zeros at the end. */
+    /* Decimals of so many digits are further apart than normal values, so no two of them read back
+     * as the same one. If a shorter text will do, it is therefore this decimal without its
+     * trailing zeros: start here, and drop these at the end. */
     int count = value < p->least ? 1 : (int)(p->mantissa * 0.30103);
     struct decimal d;
     if (p->mantissa == 52 && decimal_of_few(value, &d))
