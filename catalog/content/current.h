@@ -1,20 +1,21 @@
 /*
- * current.h - whether what is known of a checkpoint's contents is still so.
+ * current.h - whether what is known of a checkpoint's contents is still true.
  */
 #ifndef CKPTDB_CONTENT_CURRENT_H
 #define CKPTDB_CONTENT_CURRENT_H
 
 #include "catalog/content/content.h"
 
-/* What is known is only as good as the files are unchanged. False after an error, or after
- * saying which file is not as it was: hashes and statistics of the checkpoint are then dropped. */
+/* Whether the checkpoint's files are unchanged, so that what is known of its contents holds.
+ * False after an error, or after reporting a changed file: then the checkpoint's hashes and
+ * statistics are dropped. */
 bool content_is_current(const struct content_work *, int64_t checkpoint,
                         struct error *err);
 
-/* Of checkpoints c: what content_stamp() gives. */
+/* The SQL of content_stamp(), for checkpoints c. */
 #define CONTENT_STAMP "format('%d %d %d %s', c.imported, c.mtime_ns, c.layout, c.path)"
-/* What is another one once a checkpoint is imported again, or moved; NULL: it is not in the catalog
- * (any more), or err is set. To be freed with sqlite3_free(). */
+/* A text that changes when a checkpoint is imported again, or moved; NULL: it is not in the
+ * catalog (any more), or *err is set. sqlite3_free() it. */
 char *content_stamp(sqlite3 *, int64_t checkpoint, struct error *err);
 
 #endif

@@ -27,15 +27,15 @@ struct digest_fold;
 struct digest_fold *digest_fold_new(void); /* NULL without memory */
 void digest_fold_add(struct digest_fold *, const struct digest_block *blocks,
                      uint64_t count);
-/* The hash of all blocks so far; then starts over. */
+/* The hash of all blocks so far. Resets the fold. */
 void digest_fold_end(struct digest_fold *, struct digest_block *hash);
 void digest_fold_free(struct digest_fold *);
 
-/* XXH3-128 of bytes that come in any pieces: of one block, or of a list of lines. */
+/* XXH3-128 of bytes that come in pieces of any size: of a block, or of a list of lines. */
 struct digest;
 struct digest *digest_new(void); /* NULL without memory */
 void digest_update(struct digest *, const void *bytes, size_t len);
-/* The digest of what came since digest_new() or the last end. */
+/* The digest of the bytes since digest_new() or the last digest_end(). */
 void digest_end(struct digest *, struct digest_block *out);
 void digest_free(struct digest *);
 

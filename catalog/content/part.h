@@ -1,6 +1,6 @@
 /*
- * part.h - the bytes of a tensor, or of a part of one (sweep.h), read from end to end: checksums
- * and codecs are verified on the way, digests computed on request.
+ * part.h - reads a tensor, or a part of one (sweep.h), from end to end: checksums and codecs
+ * verify the bytes on the way, and digests are computed on request.
  */
 #ifndef CKPTDB_CONTENT_PART_H
 #define CKPTDB_CONTENT_PART_H
@@ -9,26 +9,26 @@
 #include "catalog/content/sweep.h"
 
 enum part_reading {
-    PART_CHECKED, /* nothing is made of the bytes */
-    PART_HASHED,  /* one digest a block */
-    PART_SHA256,  /* the 32 bytes of it in blocks[0] and [1]; of whole tensors */
+    PART_CHECKED, /* only read */
+    PART_HASHED,  /* a digest for each block */
+    PART_SHA256,  /* 32 bytes, in blocks[0] and [1]; only for whole tensors */
 };
 
 struct part_outcome {
     struct error err;
-    bool absent; /* it has no bytes to read, which import has reported */
-    bool opened; /* what is wrong is in its data */
+    bool absent; /* it has no bytes to read, as the import has reported */
+    bool opened; /* an error is in the data */
     struct digest_block blocks[];
 };
 
-/* Strings are read, and never hashed. To be freed; NULL without memory. *bytes: what it holds. */
+/* Strings are read, but never hashed. free() it; NULL without memory. *bytes: its size. */
 struct part_outcome *part_read(const struct sweep_part *, enum part_reading,
                                uint64_t *bytes);
 
-/* Bytes of a part (struct sweep) of which digests are made, or nothing. */
+/* Bytes of a part (struct sweep), for hashing and checking. */
 uint64_t part_bytes(const struct stored_tensor *);
 
-/* How many DIGEST_BLOCKs this many bytes are. */
+/* The number of blocks (DIGEST_BLOCK) in so many bytes. */
 uint64_t part_blocks(uint64_t len);
 
 #endif

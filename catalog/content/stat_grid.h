@@ -19,27 +19,28 @@
 #define STAT_CELLS 32U
 
 struct stat_grid {
-    bool narrow;  /* its numbers are floats: cells are no finer than those can say */
-    int exponent; /* w is 2 to the power of it */
-    double least, most; /* of what is counted; of nothing: infinity, minus infinity */
-    uint64_t counts[STAT_CELLS]; /* of cell k at k mod STAT_CELLS */
+    bool narrow;        /* of floats: cells are no finer than floats are */
+    int exponent;       /* w is 2 to the power of this */
+    double least, most; /* of all numbers counted; if none: infinity, minus infinity */
+    uint64_t counts[STAT_CELLS]; /* cell k is counted in element k mod STAT_CELLS */
 };
 
 void stat_grid_clear(struct stat_grid *, bool narrow);
 
-/* Make it wide enough for numbers from `least` to `most`, all finite, that are to be counted. */
+/* Widen the grid so that it covers numbers from `least` to `most`, which are finite. */
 void stat_grid_cover(struct stat_grid *, double least, double most);
 
-/* The cell of a finite number that it covers, or that is near enough to have one. */
+/* The cell of a finite number that the grid covers, or nearly does. */
 int64_t stat_grid_cell(const struct stat_grid *, double);
 
-/* Count a number that it covers. */
+/* Count a number that the grid covers. */
 void stat_grid_add(struct stat_grid *, double, uint64_t times);
 
-/* Join two grids of numbers of one kind, into the first. */
+/* Add the second grid, of numbers of the same kind, to the first. */
 void stat_grid_join(struct stat_grid *, const struct stat_grid *);
 
-/* Append {"edges":[...],"counts":[...]} of a grid with numbers: no more bins than `numbers`. */
+/* Append {"edges":[...],"counts":[...]} for a grid that is not empty, with at most `numbers`
+ * bins. */
 void stat_grid_print(struct text *out, const struct stat_grid *, uint64_t numbers);
 
 #endif

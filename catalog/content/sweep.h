@@ -1,10 +1,10 @@
 /*
- * sweep.h - all tensors of a checkpoint, or some, read once: what hashing, verifying and
- * statistics have in common.
+ * sweep.h - reads all tensors of a checkpoint, or some, once: shared by hashing, verifying and
+ * statistics.
  *
- * Descriptions are loaded in batches on the caller's thread (a connection is one thread's); what
- * is made of each tensor, or of each part of a large one, is made on all cores, and taken back in
- * order (base/work.h).
+ * Descriptions are loaded in batches on the caller's thread, to which the connection belongs.
+ * Each tensor, or each part of a large one, is then processed on all cores, and the results are
+ * taken in order (base/work.h).
  *
  *   tensor   0      1            2
  *   part     0      1  2  3      4
@@ -14,11 +14,11 @@
 
 #include "catalog/db/db.h"
 
-/* One tensor, or a part of it: the bytes [start, start + len). */
+/* A tensor, or a part of it: the bytes [start, start + len). */
 struct sweep_part {
     struct stored_tensor *tensor;
     uint64_t start, len;
-    bool last;                /* of its tensor */
+    bool last;                /* it is the tensor's last part */
     struct file_cache *files; /* for reader_open() */
 };
 
@@ -26,33 +26,34 @@ struct sweep {
     sqlite3 *db;
     int64_t checkpoint;
     const char
-        *which; /* a condition on `tensor t` beside that of having bytes; NULL: all */
-    const char *order; /* "t.ord"; NULL: as their bytes lie in the files */
+        *which; /* another condition on `tensor t`, besides having bytes; NULL: none */
+    const char *order; /* "t.ord"; NULL: the order of their bytes in the files */
     unsigned threads;  /* 0: one per core */
-    bool as_stored;    /* sub-byte elements that are stored one a byte are read so */
-    void *context;     /* handed to make() and take() */
+    bool as_stored;    /* read sub-byte elements that are stored one per byte as bytes */
+    void *context;     /* passed to make() and take() */
     /* Bytes of a part. NULL: tensors are not cut. */
     uint64_t (*part)(const struct stored_tensor *);
-    /* As those of struct work. */
+    /* As in struct work. */
     void *(*make)(void *context, const struct sweep_part *, uint64_t *bytes);
     enum status (*take)(void *context, const struct sweep_part *, void *thing,
                         struct error *err);
     void (*drop)(void *thing);
-    void *watcher;               /* handed to the two below */
-    bool (*stop)(void *watcher); /* on any thread; NULL: never */
-    /* Bytes done of those that there are; NULL: none. */
+    void *watcher;               /* passed to the two below */
+    bool (*stop)(void *watcher); /* called on any thread; NULL: never stop */
+    /* Bytes done, of all there are; NULL: none. */
     void (*progress)(void *watcher, uint64_t done, uint64_t total);
 };
 
-/* OK when all was taken; take()'s error; ERR_INTERRUPTED; ERR_MEMORY; what the catalog says. */
+/* OK: everything was taken; otherwise take()'s error, ERR_INTERRUPTED, ERR_MEMORY, or an error of
+ * the catalog. */
 enum status sweep_run(const struct sweep *, struct error *err);
 
-/* Refuse a large tensor of which next to nothing is stored: a few bytes of an array without chunks can
- * claim any number of elements. That is ERR_LIMIT, before anything is hashed. */
+/* Refuse, with ERR_LIMIT, a large tensor of which next to nothing is stored: a file of a few
+ * bytes can declare an array without chunks with any number of elements. */
 bool sweep_is_void(const struct stored_tensor *, struct error *);
 
-/* Whether threads may read parts of it at once without decoding anything twice, and no checksum
- * needs it from end to end. */
+/* Whether threads may read parts of the tensor at once without decoding anything twice, and no
+ * checksum needs the whole of it. */
 bool sweep_parts_are_cheap(const struct stored_tensor *);
 
 #endif

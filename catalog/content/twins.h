@@ -1,20 +1,22 @@
 /*
- * twins.h - which tensors could be equal, as far as the catalog tells: only they need to be read.
+ * twins.h - which tensors may be equal, as far as the catalog can tell: only they need to be
+ * read.
  *
- * Equal tensors have as many bytes. Where all tensors of a size lie as they are (one range, no codec, C
- * order) under a checksum of one kind that their files state (checksums: zip's crc32 of torch, crc32c of
- * TensorFlow), equal ones have that in common, too. npz's is of more than the data and tells nothing.
+ * Equal tensors have equal sizes. If all tensors of a size are stored unencoded (one range, no
+ * codec, C order) with a checksum of the same kind in their files (crc32 in torch's zips, crc32c
+ * in TensorFlow), equal tensors have equal checksums, too. The crc32 of an npz member also covers
+ * its header, and tells nothing.
  */
 #ifndef CKPTDB_CONTENT_TWINS_H
 #define CKPTDB_CONTENT_TWINS_H
 
 #include "catalog/db/db.h"
 
-/* Look through the catalog; kept with the connection until the next call, as temporary tables. ERR_BUSY and
- * others of the database; ERR_MEMORY. */
+/* Find them; the result is kept in temporary tables of the connection until the next call.
+ * ERR_BUSY and other errors of the database; ERR_MEMORY. */
 enum status twins_find(sqlite3 *, struct error *err);
 
-/* The condition on the view `tensor t` of those that could have an equal one. */
+/* A condition on the view `tensor t`: it may have an equal one. */
 extern const char twins_condition[];
 
 #endif

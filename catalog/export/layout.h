@@ -26,38 +26,38 @@ struct export_layout {
     const char *path; /* of the file or folder to be written */
     struct error *err;
     uint64_t at;          /* bytes of the current file so far */
-    uint64_t nbytes;      /* of the tensors of all files so far */
-    uint64_t placed;      /* tensors so far: the number of the next */
+    uint64_t nbytes;      /* of the tensors in all files so far */
+    uint64_t placed;      /* tensors placed so far: the number of the next one */
     uint32_t files;       /* begun so far */
     bool sums;            /* there are checksums */
     uint64_t piece_bytes; /* of the largest piece, not encoded; 0: there are none */
     /* Private: */
     char *file_path;
-    struct text text; /* not yet in the rows, and where it begins */
+    struct text text; /* text that is not in the rows yet, and where it begins */
     uint64_t text_at;
 };
 
 bool lay_ok(const struct export_layout *);
 
-/* Begin a file; the previous one is complete. `path` is relative to the folder if the format writes
- * one, else the path itself. */
+/* Begin a file; this completes the previous one. `path` is relative to the folder if the format
+ * writes one, otherwise it is the path itself. */
 void lay_file(struct export_layout *, const char *path);
 
 void lay_text(struct export_layout *, const void *bytes, size_t len);
-/* The same for JSON and the like: takes the contents of `text` and empties it. */
+/* As lay_text(), for JSON and the like: takes the contents of `text` and empties it. */
 void lay_add(struct export_layout *, struct text *text);
 void lay_zeros(struct export_layout *, uint64_t count);
-/* Put text over zeros of this file. */
+/* Overwrite zeros of this file with text. */
 void lay_fill(struct export_layout *, uint64_t at, const void *bytes, size_t len);
 
-/* A tensor from a scan of the selection: its bytes, in C order and little-endian. Sets t->file,
- * offset and number; `lead_len` is the caller's. */
+/* Place a tensor from a scan of the selection: its bytes, in C order and little-endian. Sets
+ * t->file, offset and number; the caller sets lead_len. */
 void lay_tensor(struct export_layout *, struct export_tensor *t);
 
-/* The same in files of its own, of t->piece and t->run elements (rows.h). */
+/* Place a tensor in files of its own, cut by t->piece and t->run elements (rows.h). */
 void lay_pieces(struct export_layout *, struct export_tensor *t);
 
-/* Four bytes: the CRC-32 of `before` and the data of the tensor with that number, which may
+/* Four bytes for a CRC-32: of `before`, then the data of the tensor with that number, which may
  * be placed later. */
 void lay_crc32(struct export_layout *, uint64_t tensor, uint64_t nbytes,
                struct bytes before);
@@ -70,7 +70,7 @@ const struct export_span *lay_spans(struct export_layout *, uint32_t *count);
  * path itself if `count` is 1. */
 const char *lay_part_path(struct export_layout *, uint32_t part, uint32_t count);
 
-/* Ready to be written. */
+/* Complete the last file. */
 void lay_finish(struct export_layout *);
 void lay_release(struct export_layout *);
 

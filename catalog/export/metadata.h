@@ -1,6 +1,6 @@
 /*
- * metadata.h - what an export says of itself, where its format has room: keys and values, of which
- * the last of a key counts.
+ * metadata.h - the metadata of an export, if its format has room for it: keys and values; the
+ * last value of a key counts.
  */
 #ifndef CKPTDB_EXPORT_METADATA_H
 #define CKPTDB_EXPORT_METADATA_H

@@ -1,6 +1,6 @@
 /*
- * refuse.h - why an export is refused: one line per cause, not per tensor. One touched file, or
- * one number that a map lacks, is one cause, of which the first tensors are named.
+ * refuse.h - why an export is refused: a line for each cause, not for each tensor. A changed
+ * file, or a number that a map lacks, is one cause, for which the first tensors are named.
  */
 #ifndef CKPTDB_EXPORT_REFUSE_H
 #define CKPTDB_EXPORT_REFUSE_H
@@ -12,17 +12,17 @@
 #define REFUSED_NAMED  3  /* tensors that a line names */
 
 struct refusal {
-    struct text cause, tensors; /* the first ones, "a, b, c"; empty: it is about none */
+    struct text cause, tensors; /* tensors: the first ones, "a, b, c"; empty: no tensor */
     uint64_t count;
 };
 
 struct refusals {
     struct refusal shown[REFUSALS_SHOWN];
-    size_t kept;    /* of `shown` */
-    uint64_t count; /* of all, with those that are not kept */
+    size_t kept;    /* elements of `shown` */
+    uint64_t count; /* of all refusals, shown or not */
 };
 
-/* Refuse for a cause that is about no tensor, or names what it is about. */
+/* Refuse for a cause that does not concern a tensor, or names it. */
 void refuse(struct refusals *, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Refuse because of a tensor. */
 void refuse_tensor(struct refusals *, const char *name, const char *fmt, ...)

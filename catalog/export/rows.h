@@ -1,6 +1,6 @@
 /*
- * rows.h - the tensors of an export and what is written of them: rows of a temporary database, so
- * that a plan of any length takes the same memory. Sorting is SQLite's, which spills to the disk.
+ * rows.h - the tensors of an export, and the files and texts to write, as rows of a temporary
+ * database: a plan of any length takes the same memory, and SQLite sorts on the disk.
  *
  *   struct export_scan *scan;
  *   if (export_scan_open(rows, EXPORT_BY_NAME, all, &scan, err) == OK)
@@ -22,7 +22,7 @@
 
 struct export_tensor {
     int64_t id;
-    const char *recipe; /* of what is made of tensors; NULL: the tensor itself */
+    const char *recipe; /* of a composed tensor; NULL: the tensor itself */
     uint64_t
         number; /* in the selection, or, once it is placed, in the order of the places */
     const char *name; /* new name */
@@ -49,32 +49,33 @@ struct export_rows;
 enum status export_rows_open(struct export_rows **out, struct error *err);
 void export_rows_close(struct export_rows *);
 
-/* Add a tensor to the selection: everything up to `part`, nbytes and number aside. */
+/* Add a tensor to the selection: all fields up to source_offset, except for nbytes and number. */
 enum status export_rows_add(struct export_rows *, const struct export_tensor *,
                             struct error *err);
-/* The dtype `to` of all tensors that `which` is true for, as they are now. */
+/* Set the dtype `to` of all tensors for whose current dtype `which` is true. */
 enum status export_rows_cast(struct export_rows *, const struct dtype *to,
                              bool (*which)(const struct dtype *), struct error *err);
-/* A tensor as it was read, with its place. */
+/* Store the place of a tensor from a scan. */
 enum status export_rows_place(struct export_rows *, const struct export_tensor *,
                               struct error *err);
 
 /* The paths of the checkpoints that were added. */
 const char *const *export_rows_checkpoints(const struct export_rows *, uint64_t *count);
 
-/* Two new names of which one is the other and `suffix`; false: there are none. `t` and
- * `other` are name and longer name, in `arena`. */
+/* Find two new names of which one is the other followed by `suffix`, in `arena`; *name NULL:
+ * there are none. */
 enum status export_rows_find_pair(struct export_rows *, const char *suffix,
                                   struct arena *arena, const char **name,
                                   const char **longer, struct error *err);
 
-/* What else is written. Files are numbered from 0 in the order in which they are added. */
+/* Files, texts and checksums to write. Files are numbered from 0 in the order in which they are
+ * added. */
 enum status export_rows_add_file(struct export_rows *, const char *path, uint64_t size,
                                  struct error *err);
 enum status export_rows_add_text(struct export_rows *, uint32_t file, uint64_t at,
                                  struct bytes text, struct error *err);
-/* In 4 bytes of a text that was or will be added: the CRC-32 of bytes whose own is `before`, with
- * the data of a placed tensor after them. */
+/* 4 bytes of a text, which was or will be added: a CRC-32. `before` is that of the bytes before
+ * the data of the placed tensor. */
 struct export_sum {
     uint32_t file;
     uint64_t at, tensor, nbytes;
@@ -91,7 +92,7 @@ enum export_order {
     EXPORT_BY_NAME,
     EXPORT_BY_DTYPE, /* as export_rows_rank() says, then by name */
     EXPORT_BY_TREE,  /* by name, with '/' before all other characters */
-    /* Of placed ones: */
+    /* Of placed tensors only: */
     EXPORT_BY_PLACE,
     EXPORT_PLACED_BY_NAME,
     EXPORT_PLACED_BY_SOURCE,
@@ -101,7 +102,7 @@ enum export_order {
 enum status export_rows_rank(struct export_rows *, unsigned (*rank)(const struct dtype *),
                              struct error *err);
 
-/* Rows first ... last of their numbers. */
+/* The rows with numbers from `first` to `last`. */
 struct export_span {
     uint64_t first, last;
 };
@@ -115,7 +116,7 @@ enum status export_scan_next(struct export_scan *, struct export_tensor **t,
                              struct error *err);
 void export_scan_close(struct export_scan *);
 
-/* The same of files, texts and sums, in the order in which they were added. */
+/* Scan files, texts or sums, in the order in which they were added. */
 enum export_what {
     EXPORT_FILES,
     EXPORT_TEXTS,

@@ -1,5 +1,5 @@
 /*
- * select.h - which tensors, under which names: the catalog's side of a plan.
+ * select.h - selects and names the tensors of an export, from the catalog.
  */
 #ifndef CKPTDB_EXPORT_SELECT_H
 #define CKPTDB_EXPORT_SELECT_H
@@ -8,10 +8,10 @@
 #include "catalog/export/export.h"
 #include "catalog/export/metadata.h"
 
-/* The id, in place of a tensor's, of what a restore fills in: one float32, 0. */
+/* In place of a tensor's id: a value that a restore fills in, the float32 0. */
 #define EXPORT_ZEROS (-1)
 
-/* The recipe of a row of a map: of one tensor and its operations. */
+/* The recipe in a row of a map: of one tensor and its operations. */
 #define RECIPE_OF_ONE                                                                    \
     "iif(ops IS NULL, NULL,"                                                             \
     " json_array(json_array(json_array(tensor_id, json(ops))), NULL, NULL)) "
@@ -33,11 +33,11 @@ struct selection_note {
     char first[200];
 };
 
-/* What is worth saying and yet no reason to refuse the plan. */
+/* Notes for the user that are no reason to refuse the plan. */
 struct selection_notes {
     uint64_t leaves; /* left out: empty leaves of a tree, which are not tensors */
     struct selection_note absent; /* left out: names of the target that have no source */
-    struct selection_note extra;  /* in the plan: names that the target has not */
+    struct selection_note extra;  /* in the plan: names that the target does not have */
 };
 
 /* Fill the plan and the refusals. Errors in the user's own SQL, pattern or rule set are
@@ -45,13 +45,13 @@ struct selection_notes {
 enum status selection_run(sqlite3 *, const struct selection *, struct export_plan *,
                           struct selection_notes *, struct error *err);
 
-/* What the checkpoint says of itself, and where the export comes from: ckptdb_source (its path),
- * ckptdb_hash (where it is known), ckptdb_map. Not what files beside it say (config.json). */
+/* The checkpoint's own metadata, and where the export comes from: ckptdb_source (its path),
+ * ckptdb_hash (if known), ckptdb_map. Not metadata of files beside it (config.json). */
 enum status selection_metadata(sqlite3 *, const struct selection *,
                                const struct export_plan *, struct export_metadata *,
                                struct error *err);
 
-/* ERR_ARGUMENT where writing to `path` would destroy a file of a checkpoint in the plan. */
+/* ERR_ARGUMENT if writing to `path` would destroy a file of a checkpoint in the plan. */
 enum status selection_guard(sqlite3 *, const struct export_plan *, const char *path,
                             struct error *err);
 

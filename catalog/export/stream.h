@@ -1,9 +1,8 @@
 /*
- * stream.h - tensors from where they lie to where the layout put them.
+ * stream.h - copies tensors from their sources to the places in the layout.
  *
  * Threads take blocks of 256 KiB, small enough to stay in a core's cache between reading,
- * converting and writing, or pieces where a tensor is cut up in such, in the order in which the
- * sources lie on the disk.
+ * converting and writing, or whole pieces, in the order in which the sources lie on the disk.
  */
 #ifndef CKPTDB_EXPORT_STREAM_H
 #define CKPTDB_EXPORT_STREAM_H
@@ -15,13 +14,13 @@ struct stream {
     struct export_plan *plan; /* its rows and loader: used by one thread at a time */
     const struct exporter *exporter;
     const struct export_options *options;
-    struct output *output; /* of the one file; or, where that is NULL, */
+    struct output *output; /* the single file; or, if NULL: */
     struct staging
         *staging; /* of all; both NULL: nothing is written, what is lost counted, */
-    const char *const *names; /* by export_tensor.file, where tensors are not in pieces */
+    const char *const *names; /* by export_tensor.file, unless in pieces */
     uint64_t nbytes;          /* of all tensors, for progress */
     uint64_t piece_bytes;     /* of the largest piece, not encoded; 0: there are none */
-    uint32_t *crc32s;         /* to be filled in, by place; or NULL */
+    uint32_t *crc32s;         /* to be filled in, by export_tensor.number; or NULL */
 };
 
 enum status stream_run(const struct stream *, struct error *err);

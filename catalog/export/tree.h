@@ -1,13 +1,13 @@
 /*
- * tree.h - for formats that are trees: a '/' of a name is a step down.
+ * tree.h - for formats that are trees: each '/' in a name is one level.
  */
 #ifndef CKPTDB_EXPORT_TREE_H
 #define CKPTDB_EXPORT_TREE_H
 
 #include "catalog/export/export.h"
 
-/* For struct exporter's `check`: a tensor that lies below another one is refused, for no node is
- * both. A tensor called "" is the root, and has to be the only one. */
+/* A `check` for struct exporter: refuse a tensor below another one, as no node is both. A tensor
+ * called "" is the root, and must be the only one. */
 enum status export_check_tree(struct export_plan *, struct error *err);
 
 #endif

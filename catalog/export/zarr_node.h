@@ -24,17 +24,18 @@ struct zarr_how {
     int level;
 };
 
-/* Of --option codec, level and chunk. ERR_ARGUMENT. */
+/* From --option codec, level and chunk. ERR_ARGUMENT. */
 enum status zarr_settings(const struct export_options *, unsigned version,
                           struct zarr_how *out, struct error *err);
 
 /* Whether arrays can have such elements. */
 bool zarr_has_dtype(const struct dtype *);
-/* Whether zarr-python, too, knows it: a list of all nodes that has others is of no use to it. */
+/* Whether zarr-python knows it, too: it cannot use consolidated metadata with dtypes that it does
+ * not know. */
 bool zarr_is_common(const struct dtype *);
 
-/* Chunks are runs of elements in C order: as many of the last dimensions as fit are whole, one is
- * cut up, those before it are 1. Sets t->piece and t->run. */
+/* Chunks are runs of elements in C order: as many of the last dimensions as fit are whole, the
+ * one before is cut, and those before that have size 1. Sets t->piece and t->run. */
 void zarr_cut(const struct zarr_how *, struct export_tensor *t, uint64_t *chunk);
 
 /* The codec as a chain of catalog/codec/encode.h. */
