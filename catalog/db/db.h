@@ -1,5 +1,5 @@
 /*
- * db.h - the catalog file: opening, creating, migrating, and looking tensors up.
+ * db.h - the catalog file: opens, creates and upgrades it, and looks tensors up.
  */
 #ifndef CKPTDB_DB_H
 #define CKPTDB_DB_H
@@ -13,11 +13,11 @@
 
 enum db_mode {
     DB_READ,  /* must exist; on a read-only file system it is opened as immutable */
-    DB_WRITE, /* must exist; migrated and missing indexes built */
+    DB_WRITE, /* must exist; is upgraded, and missing indexes are built */
     DB_USE,   /* for writing, must exist. Does not look at the schema, so that a statement
                   starts at once: indexes that an interrupted first import left out wait for
                   db_build_indexes(). */
-    DB_CREATE, /* the same, made if it is not there */
+    DB_CREATE, /* as DB_USE; created if it does not exist */
     DB_SCRATCH, /* a new one of this connection alone, of checkpoints and tensors only: without maps
                    and optimizers, which take longer to make than all else */
 };
@@ -38,13 +38,13 @@ struct db_wait {
 enum status db_open_with(const char *path, enum db_mode mode, int (*functions)(sqlite3 *),
                          const struct db_wait *wait, sqlite3 **out, struct error *err);
 void db_close(sqlite3 *);
-/* A file: URI of a path, to ATTACH it, too; `reads`: for reading alone, on a read-only file system as well.
- * To be freed; NULL without memory. */
+/* The file: URI of a path, also for ATTACH; `reads`: only to read it, on a read-only file system,
+ * too. free() it; NULL without memory. */
 char *db_uri(const char *path, bool reads);
 
 enum status db_build_indexes(sqlite3 *, struct error *err);
-/* Bring shipped maps up to date and build the indexes that a killed import has not. Where
- * another program is writing, that is left to it. */
+/* Update the shipped maps, and build the indexes that a killed import has left out. If another
+ * program is writing, that is left to it. */
 enum status db_repair(sqlite3 *, struct error *err);
 
 /* Set *err from the connection's last error; `doing` may be NULL. */
@@ -52,7 +52,7 @@ enum status db_error(sqlite3 *, const char *doing, struct error *err);
 enum status db_exec(sqlite3 *, const char *sql, struct error *err);
 /* Run a statement, ignore its rows, and reset it; `doing` as for db_error(). */
 enum status db_step(sqlite3 *, sqlite3_stmt *, const char *doing, struct error *err);
-/* Step to the next row. False: there is none, or *err says why it cannot be read: that is not the same. */
+/* Step to the next row. False: at the end, or *err says why it failed; check which. */
 bool db_row(sqlite3_stmt *, const char *doing, struct error *err);
 
 /* The first column of a query's first row; 0 where that is NULL or there is no row. `name` is ?1
@@ -61,7 +61,7 @@ bool db_row(sqlite3_stmt *, const char *doing, struct error *err);
 enum status db_number(sqlite3 *, const char *sql, struct bytes name, const char *doing,
                       sqlite3_int64 *out, struct error *err);
 
-/* The pages that SQLite keeps; below 0: their KiB. */
+/* The pages in SQLite's cache; negative: KiB. */
 enum status db_size_cache(sqlite3 *, sqlite3_int64 size, struct error *err);
 
 /* Four columns from `at` on: size, mtime_ns, inode and device of a row of `files` or `passed`. */
@@ -77,7 +77,8 @@ enum status lookup_open(sqlite3 *, struct lookup **out, struct error *err);
 void lookup_close(struct lookup *);
 enum status lookup_tensor(struct lookup *, int64_t id, struct arena *,
                           struct stored_tensor *out, struct error *err);
-/* The same of what a recipe makes (compose/compose.h), whose id is that of its first part. */
+/* As lookup_tensor(), for what a recipe makes (compose/compose.h); its id is that of its first
+ * part. */
 enum status lookup_composed(struct lookup *, const char *recipe, struct arena *,
                             struct stored_tensor *out, struct error *err);
 /* Append the tensor's name; *found says whether there is such an id. */

@@ -12,16 +12,16 @@
 #define FEED_COLUMNS 14 /* c0 .. c13 */
 
 struct feed {
-    uint64_t count; /* rows; the first of them is row `from` of `rows` */
+    uint64_t count; /* number of rows; the first one is row `from` of `rows` */
     /* Put the value of one column into the context (sqlite3_result_*). */
     void (*column)(const struct feed *, uint64_t row, int column, sqlite3_context *);
     const void *rows;
-    int64_t base; /* for the column function: first id */
+    int64_t base; /* first id, for the column function */
     uint64_t from;
 };
 
-/* Register ckptdb_feed on a connection; it shows whatever *feed holds at the time. An SQLite
- * code. */
+/* Register ckptdb_feed on a connection; it shows whatever *feed holds while it is read. Returns
+ * an SQLite code. */
 int feed_register(sqlite3 *, const struct feed *feed);
 
 #endif

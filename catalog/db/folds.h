@@ -1,6 +1,6 @@
 /*
- * folds.h - folded modules of layouts that an older program indexed (importer/job/folds.c does it at
- * import).
+ * folds.h - folded modules of layouts that an older version indexed (at import,
+ * importer/job/folds.c makes them).
  */
 #ifndef CKPTDB_DB_FOLDS_H
 #define CKPTDB_DB_FOLDS_H
@@ -8,8 +8,8 @@
 #include "catalog/base/error.h"
 #include "catalog/db/sqlite.h"
 
-/* Fill the table layout_folds for all layouts that have modules and no rows there, in the caller's
- * transaction. */
+/* Fill the table layout_folds for all layouts that have modules but no rows there, in the
+ * caller's transaction. */
 enum status folds_renew(sqlite3 *, struct error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * known.h - what the catalog already holds below some roots, so that an import opens only what
- * is new or has changed. Read-only once loaded: any number of threads may look things up.
+ * known.h - what the catalog already holds, so that an import opens only files that are new or
+ * have changed. Read-only once loaded: any number of threads may look things up.
  */
 #ifndef CKPTDB_KNOWN_H
 #define CKPTDB_KNOWN_H
@@ -20,19 +20,19 @@ struct sqlite3;
 struct known_file {
     const char *path;
     struct file_identity identity;
-    const char *kind; /* of a file passed over: what it was found to be, or NULL */
+    const char *kind; /* for a file that is not read: its kind, or NULL */
     bool present;
-    uint32_t checkpoint; /* position in checkpoints; KNOWN_NONE: a file passed over */
-    uint32_t position;   /* in its checkpoint; 0 is the primary */
-    uint32_t next;       /* another row of the same path; KNOWN_NONE: none */
+    uint32_t checkpoint; /* index in checkpoints; KNOWN_NONE: passed over */
+    uint32_t position;   /* position in its checkpoint; 0: the primary file */
+    uint32_t next;       /* another row with the same path; KNOWN_NONE: none */
 };
 
 struct known_checkpoint {
     int64_t id;
     const char *path, *format;
     bool again; /* a part could not be read for a passing reason: look again */
-    uint32_t first_file, file_count; /* consecutive in files */
-    bool stale; /* another program indexed it: it is to be indexed again */
+    uint32_t first_file, file_count; /* its range of indexes in files */
+    bool stale; /* another version of the program indexed it: index it again */
 };
 
 struct known {
@@ -41,17 +41,17 @@ struct known {
     uint32_t file_count;
     struct known_checkpoint *checkpoints;
     uint32_t checkpoint_count;
-    struct strmap by_path;       /* file path -> position in files */
-    struct strmap by_checkpoint; /* checkpoint path -> position in checkpoints */
+    struct strmap by_path;       /* file path -> index in files */
+    struct strmap by_checkpoint; /* checkpoint path -> index in checkpoints */
 };
 
-/* `db` NULL: an empty one. `looker` is who asks (writer_open()): of what another one passed
- * over nothing is known, and what another one indexed is stale. */
+/* `db` NULL: nothing is known. `looker` is this version of the program (writer_open()): files
+ * that another version passed over are not known, and checkpoints that it indexed are stale. */
 enum status known_load(struct sqlite3 *db, const char *looker, struct known **out,
                        struct error *err);
 void known_free(struct known *);
 
-/* The first row of a path (follow `next`), or NULL. */
+/* The first row of a path (follow `next` for others), or NULL. */
 const struct known_file *known_file(const struct known *, const char *path);
 const struct known_checkpoint *known_checkpoint(const struct known *, const char *path);
 

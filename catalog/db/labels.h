@@ -16,9 +16,9 @@
 #include "catalog/base/error.h"
 #include "catalog/db/sqlite.h"
 
-/* Name all checkpoints again, in the caller's transaction. Rows of `labels` that are not there
- * are made, their state not known. Looks into refs/main of Hugging Face caches; writes only
- * the names that have changed. */
+/* Name all checkpoints again, in the caller's transaction. Missing rows of `labels` are added,
+ * with their states unknown. Reads refs/main of Hugging Face caches; writes only names that have
+ * changed. */
 enum status labels_renew(sqlite3 *, struct error *err);
 
 #endif

@@ -6,9 +6,9 @@
 
 #include "catalog/db/db.h"
 
-/* Install every shipped set that is not there, and renew those that an older program
- * installed. A set of the user's own (`shipped` is 0), edited ones included, stays. Writes
- * nothing when all are as they should be. Works inside a transaction and without. */
+/* Install every shipped set that is missing, and renew those that an older version installed. A
+ * user's own sets (`shipped` is 0), edited ones included, stay. Writes nothing if all are up to
+ * date. Inside a transaction or outside. */
 enum status rules_install(sqlite3 *, struct error *err);
 
 #endif

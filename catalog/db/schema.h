@@ -13,13 +13,13 @@ struct schema_file {
 
 extern const struct schema_file schema_files[];
 
-/* The text of one, by its path; NULL: there is none. */
+/* The text of a file, by its path; NULL: there is none. */
 const char *schema_text(const char *path);
-/* Whether it is schema/NN_*.sql, and NN not before `first`. */
+/* Whether it is a schema/NN_*.sql with NN at or after `first`. */
 bool schema_is_from(const struct schema_file *, const char *first);
 
-/* The first; the first that an older catalog gets, too (its tables are made IF NOT EXISTS); and from
- * where on a scratch catalog has no use for them. */
+/* The first file; the first that an older catalog gets, too (its tables are made IF NOT EXISTS);
+ * and the first that a scratch catalog does not need. */
 #define SCHEMA_FIRST "00"
 #define SCHEMA_LATER "02"
 #define SCHEMA_MORE  "11"

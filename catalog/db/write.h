@@ -15,27 +15,28 @@ struct sqlite3;
 
 struct writer;
 
-/* `looker` is the program: files that another one passed over may be checkpoints for this one, and are
- * forgotten; checkpoints that another one indexed are outdated until they are put. `wait` is called, with
- * `context`, while another program is writing: true continues waiting, false is ERR_BUSY. NULL: ten
- * seconds. Several writers take turns between commits. */
+/* `looker` is this version of the program: files that another version passed over may be
+ * checkpoints for this one, so they are forgotten; checkpoints that it indexed are outdated until
+ * they are put again. `wait` is called, with `context`, while another program is writing: true
+ * continues waiting, false is ERR_BUSY. NULL: wait ten seconds. Several writers take turns
+ * between commits. */
 enum status writer_open(struct sqlite3 *, const char *looker,
                         int (*wait)(void *context, int times), void *context,
                         struct writer **out, struct error *err);
-/* Does not take the batch over. */
+/* The batch stays the caller's. */
 enum status writer_put(struct writer *, const struct batch *, struct error *err);
-/* Whether the checkpoint that was last put had been indexed by another program, which found the same
- * tensors in the same files: what is known of its contents is still known. */
+/* Whether another version had indexed the checkpoint that was put last, and found the same
+ * tensors in the same files: then what is known of its contents stays. */
 bool writer_kept(const struct writer *);
-/* Drop a checkpoint and what only it used. */
+/* Drop a checkpoint, and what only it used. */
 enum status writer_drop(struct writer *, int64_t checkpoint, struct error *err);
-/* Checkpoints below `root` that were reported gone count as there again, until they are
- * reported anew. */
+/* Forget which checkpoints below `root` were reported as gone, before they are reported anew. */
 enum status writer_clear_walked(struct writer *, const char *root, struct error *err);
 enum status writer_vanished(struct writer *, int64_t checkpoint, const char *path,
                             struct error *err);
-/* Notes: issues of a checkpoint that come from what lies beside it ('two-formats', 'shadowed'),
- * and are renewed without it. One whose checkpoint could not be catalogued is of its path. */
+/* Notes are issues of a checkpoint that come from its neighbours ('two-formats', 'shadowed'), and
+ * are renewed without it. If the checkpoint is not catalogued, they are stored with the path
+ * only. */
 enum status writer_clear_notes(struct writer *, int64_t checkpoint, struct error *err);
 enum status writer_note(struct writer *, const char *checkpoint,
                         const struct batch_issue *, struct error *err);
@@ -43,7 +44,7 @@ enum status writer_note(struct writer *, const char *checkpoint,
 enum status writer_forget_passed(struct writer *, const char *path, struct error *err);
 /* Commit, build missing indexes, leave WAL mode if nobody reads, and free. */
 enum status writer_close(struct writer *, struct error *err);
-/* After an error or Ctrl-C: keeps what was committed. */
+/* After an error or Ctrl-C: what was committed stays. */
 void writer_abort(struct writer *);
 
 #endif
