@@ -1,9 +1,10 @@
 /*
- * stat_grid.h - how many numbers lie in each cell of a grid, that grows with what is counted.
+ * stat_grid.h - counts numbers in the cells of a grid, which widens with the numbers that it
+ * counts.
  *
- * Cells are as wide as a power of 2, the least with which the numbers from the least to the greatest
- * are in STAT_CELLS of them. A wider grid's cell is two of the next finer one's, so counts are exact
- * and depend on the numbers alone, not on their order.
+ * The width of a cell is a power of 2: the least for which all numbers fit into STAT_CELLS cells.
+ * A cell of a wider grid is two cells of the next finer one, so counts are exact, and depend only
+ * on the numbers, not on their order.
  *
  *   cell     -2        -1         0         1
  *        (-2w, -w]   (-w, 0)   [0, w)   [w, 2w)       0 and -0 are both in cell 0

@@ -22,19 +22,21 @@ enum db_mode {
                    and optimizers, which take longer to make than all else */
 };
 
-/* Who waits while a catalog is opened. `wait` is SQLite's busy handler, for another program that has it
- * locked: it sleeps, and returns 0 to give up. `stop` is SQLite's progress handler, for an old catalog
- * that is brought up to date, or indexes that are built: 1 leaves the catalog as it was. */
+/* How to wait while a catalog is opened. `wait` is SQLite's busy handler, called while another
+ * program has the catalog locked: it sleeps, and returns 0 to give up. `stop` is SQLite's
+ * progress handler, called while an old catalog is upgraded, or indexes are built: returning 1
+ * leaves the catalog as it was. */
 struct db_wait {
     int (*wait)(void *context, int times);
     int (*stop)(void *context);
     void *context;
 };
 
-/* Open a catalog, with the SQL functions that its views need, which `functions` registers (an
- * SQLite code): catalog/sql/open.h gives all of them. `wait` is for the opening alone; NULL: up to
- * DB_BUSY_MS, as statements do. ERR_BUSY: it gave up; ERR_INTERRUPTED: it stopped. ERR_ARGUMENT for a database that is no
- * catalog (left as it is) or of a newer version; ERR_MISSING; ERR_IO. */
+/* Open a catalog. `functions` registers the SQL functions that its views need, and returns an
+ * SQLite code; catalog/sql/open.h registers all of them. `wait` is only for the opening; NULL:
+ * wait up to DB_BUSY_MS, as statements do. ERR_BUSY: it gave up; ERR_INTERRUPTED: it stopped.
+ * ERR_ARGUMENT: the database is no catalog (it is left as it is), or is of a newer version;
+ * ERR_MISSING; ERR_IO. */
 enum status db_open_with(const char *path, enum db_mode mode, int (*functions)(sqlite3 *),
                          const struct db_wait *wait, sqlite3 **out, struct error *err);
 void db_close(sqlite3 *);

@@ -14,8 +14,9 @@
 
 /* Whether tensor names are in a table of their own, as before version 7. */
 bool overlay_names_apart(sqlite3 *, struct error *err);
-/* Names where SQL of this version looks for them: views of the connection's own, where its database is a
- * catalog from before then; and layout_blocks, empty, before version 8. The rest is as in the file. */
+/* In a catalog from before version 7, have names where SQL of this version looks for them:
+ * temporary views; and before version 8, an empty layout_blocks. All else is left as it is in the
+ * file. */
 enum status overlay_names(sqlite3 *, struct error *err);
 /* Create what a catalog of an older version lacks. */
 enum status overlay_old(sqlite3 *, struct error *err);

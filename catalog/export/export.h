@@ -150,9 +150,9 @@ const char *export_setting(const struct export_options *, const char *key);
 /* "5GB", "500MiB", "1000": bytes. 0 is not a size. */
 uint64_t export_size(const char *text);
 
-/* Lay the plan out and, unless `dry`, write it to `path` (with `dry`, what is converted is read, to
- * count what that would lose); several files and an index beside
- * it with shard_size. ERR_ARGUMENT if something is in the way of the output, or a setting is wrong. */
+/* Lay the plan out and, unless `dry`, write it to `path`; with shard_size, to several files and
+ * an index. With `dry`, tensors are only read, to count what conversions would lose. ERR_ARGUMENT
+ * if something is in the way of the output, or a setting is wrong. */
 enum status export_write(struct export_plan *, const struct exporter *, const char *path,
                          const struct export_options *, bool dry, struct error *err);
 

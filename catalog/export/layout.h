@@ -9,9 +9,9 @@
  *   lay_text(l, header.at, header.len);
  *   lay_tensor(l, t);
  *
- * Errors go to l->err, and after the first one nothing here does anything, so a format need not check
- * each call. Tensors come from scans of l->rows (rows.h), which has the texts too: memory does not
- * grow with either.
+ * Errors go to l->err, and after the first one nothing here does anything, so a format need not
+ * check each call. Tensors come from scans of l->rows (rows.h), which has the texts, too: memory does
+ * not grow with either.
  */
 #ifndef CKPTDB_EXPORT_LAYOUT_H
 #define CKPTDB_EXPORT_LAYOUT_H
