@@ -53,7 +53,7 @@ static void rule_template_add_piece(struct rules *s, struct expansion *e,
     e->fault = rules_no_memory;
 }
 
-static bool is_digit(char c)
+static bool rule_template_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
@@ -66,8 +66,8 @@ static size_t plain_length(const struct rule *r, const char *at, size_t len)
         return len;
     if (escape > at)
         return (size_t)(escape - at);
-    bool group = len >= 2 && is_digit(at[1]) && at[1] != '0' &&
-                 (len == 2 || !is_digit(at[2])) &&
+    bool group = len >= 2 && rule_template_is_digit(at[1]) && at[1] != '0' &&
+                 (len == 2 || !rule_template_is_digit(at[2])) &&
                  (unsigned)(at[1] - '0') <= regex_groups(r->regex);
     return group ? 2 : 0;
 }
