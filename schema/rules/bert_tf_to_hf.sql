@@ -1,8 +1,8 @@
 -- bert_tf_to_hf.sql - BERT as Google published it (TensorFlow) under the names of Hugging Face.
 --
--- Kernels are transposed; the heads' output_weights are (out, in) already. The optimizer's slots
--- and counters are dropped. cls.predictions.decoder.weight is tied to the word embeddings, and
--- has no tensor of its own.
+-- Kernels are transposed, except for the output_weights of the heads, which are (out, in) already.
+-- The optimizer's slots and counters are dropped. cls.predictions.decoder.weight is tied to the
+-- word embeddings, so it has no tensor of its own.
 INSERT INTO ruleset(name, dialect, options) VALUES ('bert_tf_to_hf', 'convert', '{
   "tables": {
     "suffix": {"kernel": "weight", "bias": "bias", "gamma": "weight", "beta": "bias"},

@@ -1,8 +1,9 @@
--- hf_t5_to_t5x.sql - Hugging Face's T5, mT5 and UMT5 as T5X's unscanned models: t5x_to_hf_t5 back.
+-- hf_t5_to_t5x.sql - Hugging Face's T5, mT5 and UMT5 as T5X's unscanned models; the inverse of
+-- t5x_to_hf_t5.
 --
--- Kernels come out with joined heads, (embed, heads * kv), as T5X's minimal models have them.
--- What names do not tell, and config.json does where it lies beside the checkpoint:
---   model_type            umt5 has a bias in each layer, others one in block 0 for all
+-- Kernels have joined heads, (embed, heads * kv), as in T5X's minimal models. Two settings do not
+-- follow from the names; they are taken from config.json next to the checkpoint:
+--   model_type            umt5 has a bias in each layer, others have one in block 0 for all
 --   tie_word_embeddings   true: lm_head only repeats shared.weight, and is dropped
 INSERT INTO ruleset(name, dialect, options) VALUES ('hf_t5_to_t5x', 'convert', '{
   "settings": {
@@ -38,7 +39,7 @@ INSERT INTO rule(ruleset, ord, pattern, replacement, compute, ops) VALUES
 ('hf_t5_to_t5x', 4, '(encoder|decoder)\.final_layer_norm\.weight',
  'target/\1/\1_norm/scale', NULL, NULL),
 
--- Old files have a bias for the attention to the encoder too, which no model uses.
+-- Old files also have a bias for the attention to the encoder, which no model uses.
 ('hf_t5_to_t5x', 5, 'decoder\.block\.0\.layer\.1\.EncDecAttention\.relative_attention_bias\.weight',
  NULL, NULL, NULL),
 ('hf_t5_to_t5x', 6,

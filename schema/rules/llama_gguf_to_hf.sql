@@ -1,11 +1,11 @@
--- llama_gguf_to_hf.sql - Llama, Mistral and Mixtral of llama.cpp under the names of Hugging Face:
--- llama_hf_to_gguf back.
+-- llama_gguf_to_hf.sql - Llama, Mistral and Mixtral of llama.cpp under the names of Hugging Face;
+-- the inverse of llama_hf_to_gguf.
 --
--- The heads are in a GGUF file's metadata (llama.attention.head_count and head_count_kv); where the
--- checkpoint has neither that nor a config.json beside it,
--- --set num_attention_heads=32 --set num_key_value_heads=8 says it.
--- dtypes stay as they are, norms float32; quantised attn_q, attn_k and experts, whose rows move,
--- become float32 too.
+-- The numbers of heads are taken from a GGUF file's metadata (llama.attention.head_count and
+-- head_count_kv). If the checkpoint has neither that nor a config.json next to it, give them:
+--   --set num_attention_heads=32 --set num_key_value_heads=8
+-- dtypes do not change (norms are float32), except that quantised attn_q, attn_k and experts, whose
+-- rows are reordered, become float32.
 INSERT INTO ruleset(name, dialect, options) VALUES ('llama_gguf_to_hf', 'convert', '{
   "settings": {
     "num_attention_heads": {"number": true,
@@ -53,7 +53,7 @@ INSERT INTO rule(ruleset, ord, pattern, replacement, compute, ops) VALUES
  'model.layers.\1.block_sparse_moe.experts.\g<n>.\g<expert>.weight',
  '[["n", "part"],
    ["expert", "table", "expert", "\\2"]]', '[["unstack", 0]]'),
--- Each expert by itself, as old files have them.
+-- Old files have a tensor for each expert.
 ('llama_gguf_to_hf', 6, 'blk\.(\d+)\.ffn_(gate|up|down)\.(\d+)\.weight',
  'model.layers.\1.block_sparse_moe.experts.\3.\g<expert>.weight',
  '[["expert", "table", "expert", "\\2"]]', NULL),

@@ -1,11 +1,12 @@
 -- llama_hf_to_gguf.sql - Llama, Mistral and Mixtral of Hugging Face under the names of llama.cpp.
 --
--- Hugging Face rotates the halves of a head against each other, llama.cpp neighbours: the rows
--- of q_proj and k_proj change places within each head, (heads, 2, d/2) to (heads, d/2, 2). How
--- many heads there are is in config.json, which import reads where it lies beside the checkpoint;
--- else --set num_attention_heads=32 --set num_key_value_heads=8 says it.
--- Norms, biases and routers become float32, as llama.cpp's conversion has them. rope_freqs, which
--- it computes for Llama 3.1 and later, is not made; output.weight is absent where lm_head is tied.
+-- Rotary embeddings pair each element of the first half of a head with one of the second half in
+-- Hugging Face's models, and neighbours in llama.cpp's. So the rows of q_proj and k_proj are
+-- reordered within each head, from (heads, 2, d/2) to (heads, d/2, 2). The numbers of heads are
+-- taken from a config.json next to the checkpoint; without one, give them:
+--   --set num_attention_heads=32 --set num_key_value_heads=8
+-- Norms, biases and routers become float32, as in llama.cpp's conversion. rope_freqs, which that
+-- computes for Llama 3.1 and later, is not made. If lm_head is tied, there is no output.weight.
 INSERT INTO ruleset(name, dialect, options) VALUES ('llama_hf_to_gguf', 'convert', '{
   "settings": {
     "num_attention_heads": {"number": true,
@@ -38,7 +39,8 @@ INSERT INTO rule(ruleset, ord, pattern, replacement, compute, ops) VALUES
  '[["norm", "table", "norm", "\\2"]]', '[["cast", "float32"]]'),
 ('llama_hf_to_gguf', 4, 'model\.layers\.\d+\.self_attn\.rotary_emb\.inv_freq', NULL, NULL, NULL),
 
--- Weights are turned over, so that their rows are the last axis, whose size -1 then stands for.
+-- Weights are transposed first, so that their rows are the last axis, whose size can be given as
+-- -1.
 ('llama_hf_to_gguf', 5, 'model\.layers\.(\d+)\.self_attn\.([qk])_proj\.weight',
  'blk.\1.attn_\2.weight',
  '[["key", "table", "heads", "\\2"],

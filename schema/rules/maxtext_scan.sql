@@ -1,4 +1,5 @@
--- maxtext_scan.sql - one tensor a layer as MaxText's scanned layers: maxtext_unscan back.
+-- maxtext_scan.sql - one tensor per layer as MaxText's scanned layers; the inverse of
+-- maxtext_unscan.
 INSERT INTO ruleset(name, dialect, options) VALUES ('maxtext_scan', 'convert', '{
   "unmatched": "keep"
 }');

@@ -1,6 +1,7 @@
--- maxtext_unscan.sql - MaxText's scanned layers as one tensor a layer; all else as it is.
+-- maxtext_unscan.sql - MaxText's scanned layers as one tensor per layer; other tensors do not
+-- change.
 --
--- The layers lie on axis 1 (param_scan_axis) of parameters and Adam's moments alike; DeepSeek has
+-- Axis 1 (param_scan_axis) of parameters and Adam's moments is the layer. DeepSeek has
 -- dense_layers and moe_layers, each counted from 0. Models that scan blocks of several layers
 -- (layers/layers_0, as Gemma 3, GPT-OSS and Llama 4 do) count differently, and are refused.
 INSERT INTO ruleset(name, dialect, options) VALUES ('maxtext_unscan', 'convert', '{

@@ -1,9 +1,10 @@
--- strip_prefixes.sql - what wrappers put into names is taken out; other names stay as they are.
+-- strip_prefixes.sql - removes what wrappers add to names; other names do not change.
 --
--- module. (DataParallel, DDP, DeepSpeed) and model.diffusion_model. (latent diffusion) go where
--- a name begins with them, once or many times, and so do state_dict. and model_state_dict., under
--- which training scripts save a model beside its optimizer. The wrappers of torch.compile, FSDP and
--- activation checkpointing sit around inner modules too: those go wherever they are.
+-- module. (DataParallel, DDP, DeepSpeed) and model.diffusion_model. (latent diffusion) are removed
+-- from the beginning of a name, once or several times, and so are state_dict. and
+-- model_state_dict., under which training scripts save a model next to its optimizer. The wrappers
+-- of torch.compile, FSDP and activation checkpointing can be around inner modules, so their
+-- prefixes are removed everywhere.
 INSERT INTO ruleset(name, dialect, options) VALUES ('strip_prefixes', 'convert', '{
   "unmatched": "keep"
 }');

@@ -1,7 +1,7 @@
 -- t5_to_t5x.sql - names of T5 checkpoints (Mesh TensorFlow) as T5X names them.
 --
--- The nine rules of T5X's checkpoint_importer.py. Every slot suffix is looked up first, as
--- the original does: a name that is wrong in two ways is reported for its suffix.
+-- The nine rules of T5X's checkpoint_importer.py. As in the original, slot suffixes are looked up
+-- first: a name with two errors is reported for its suffix.
 INSERT INTO ruleset(name, dialect, options) VALUES ('t5_to_t5x', 't5x-translator', '{
   "mode": "compat",
   "restore": true,

@@ -1,8 +1,9 @@
--- t5x_scan.sql - one tensor a layer as the scanned layers of T5X's models: t5x_unscan back.
+-- t5x_scan.sql - one tensor per layer as the scanned layers of T5X's models; the inverse of
+-- t5x_unscan.
 --
 -- The scanned module is called `layers`, as in T5X's own models. For Flaxformer's:
 --   --set encoder_module=encoder --set decoder_module=decoder
--- Slots are stacked as scanned models have them; zeros of shape (1,) and `m` are dropped.
+-- Slots are stacked as in scanned models; zeros of shape (1,) and `m` are dropped.
 INSERT INTO ruleset(name, dialect, options) VALUES ('t5x_scan', 'convert', '{
   "unmatched": "keep",
   "settings": {"encoder_module": {"else": "layers"}, "decoder_module": {"else": "layers"}}

@@ -1,10 +1,10 @@
 -- t5x_to_hf_t5.sql - the parameters of T5X's T5, mT5 and UMT5 as Hugging Face names them.
 --
--- PyTorch's Linear is (out, in), so kernels are transposed; their heads are joined first, where
--- T5X has them as an axis of their own: (embed, heads, kv), and (heads, kv, embed) for `out`.
--- Scanned layers, which lie on axis 1, become one tensor each; the module that holds them is
--- called `layers` in T5X's own models, as its stack (`encoder/encoder`) in Flaxformer's.
--- shared.weight stands for all embeddings that are tied to it, lm_head of T5 1.0 among them.
+-- PyTorch's Linear is (out, in), so kernels are transposed. If T5X has the heads as a separate
+-- axis, (embed, heads, kv), or (heads, kv, embed) for `out`, they are joined first. Scanned
+-- layers, which are axis 1, become one tensor each; the module that holds them is called `layers`
+-- in T5X's own models, and like its stack (`encoder/encoder`) in Flaxformer's. shared.weight
+-- represents all embeddings that are tied to it, including lm_head of T5 1.0.
 INSERT INTO ruleset(name, dialect, options) VALUES ('t5x_to_hf_t5', 'convert', '{
   "tables": {
     "module": {

@@ -1,10 +1,10 @@
--- t5x_to_t5.sql - names of T5X as the T5 checkpoints (Mesh TensorFlow) have them: t5_to_t5x back.
+-- t5x_to_t5.sql - names of T5X as in T5 checkpoints (Mesh TensorFlow); the inverse of t5_to_t5x.
 --
--- What T5X's names do not tell:
---   --set norm=rms_norm         newer checkpoints (1.1, mT5) call both norms so
---   --set decoder=transformer   a decoder alone is called so there
+-- Two settings do not follow from T5X's names:
+--   --set norm=rms_norm         the name of both norms in newer checkpoints (1.1, mT5)
+--   --set decoder=transformer   the name of the decoder in a decoder-only model
 -- T5 has no slot for momentum, so `m` is dropped. The zeros of shape (1,) that T5X keeps for
--- slots not in use are not told by their names: leave them out with
+-- unused slots cannot be recognised by their names: exclude them with
 --   export … --map t5x_to_t5 --where "NOT (name GLOB 'state/*' AND shape = '[1]')"
 INSERT INTO ruleset(name, dialect, options) VALUES ('t5x_to_t5', 'convert', '{
   "settings": {"norm": {"else": ""}, "decoder": {"else": "decoder"}},
@@ -27,7 +27,8 @@ INSERT INTO ruleset(name, dialect, options) VALUES ('t5x_to_t5', 'convert', '{
   }
 }');
 
--- A block number has three digits at least: "00" before it, and zeros off while three are left.
+-- A block number has at least three digits: prefix "00", then remove zeros while three digits are
+-- left.
 INSERT INTO rule(ruleset, ord, pattern, replacement, compute, ops) VALUES
 ('t5x_to_t5', 1, 'state/step', 'global_step', NULL, '[["cast", "int64"]]'),
 ('t5x_to_t5', 2, 'state/param_states/.*/m', NULL, NULL, NULL),

@@ -1,10 +1,11 @@
--- t5x_unscan.sql - scanned layers of T5X's models as one tensor a layer; all else as it is.
+-- t5x_unscan.sql - scanned layers of T5X's models as one tensor per layer; other tensors do not
+-- change.
 --
--- Parameters have the layers on axis 1. They are scanned under `layers` in T5X's own models, under
--- the name of their stack (`encoder/encoder`) in Flaxformer's. Adafactor's row and column means
--- lack the axes of each other, but never the layers: those are on axis 1 where an axis is left
--- before them, else on axis 0. What Adafactor does not use of its slots is zeros of shape (1,)
--- for all layers together, and is dropped, as is `m`.
+-- Axis 1 of parameters is the layer. They are scanned under `layers` in T5X's own models, and
+-- under the name of their stack (`encoder/encoder`) in Flaxformer's. Adafactor's row means lack
+-- the column axes, and its column means the row axes, but both have the layers: on axis 1 if
+-- another axis is left before them, otherwise on axis 0. Slots that Adafactor does not use are
+-- zeros of shape (1,) for all layers together; they are dropped, as is `m`.
 INSERT INTO ruleset(name, dialect, options) VALUES ('t5x_unscan', 'convert', '{
   "unmatched": "keep"
 }');
