@@ -184,8 +184,12 @@ static int regex_run(struct regex *re, const char *text, size_t len, size_t star
         return 1;
     if (rc == PCRE2_ERROR_NOMATCH)
         return 0;
-    pcre_error(err, ERR_LIMIT, rc);
-    error_prefix(err, "the pattern takes too many steps on this text");
+    if (rc == PCRE2_ERROR_NOMEMORY || (rc == PCRE2_ERROR_JIT_STACKLIMIT && !re->stack)) {
+        error_memory(err);
+    } else {
+        pcre_error(err, ERR_LIMIT, rc);
+        error_prefix(err, "the pattern takes too many steps on this text");
+    }
     return -1;
 }
 

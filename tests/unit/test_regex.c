@@ -1,3 +1,6 @@
+#include <sys/resource.h>
+#include <sys/wait.h>
+
 #include "catalog/base/text.h"
 #include "catalog/regex/regex.h"
 #include "tests/unit/unit.h"
@@ -579,6 +582,44 @@ static void long_text(void **state)
     free(text);
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+/* In a process of its own: what a match of this pattern, whose frames take 40 MB, ends with where there
+ * is room for 20 MB more. */
+static enum status status_without_memory(void)
+{
+    static char text[1 << 18];
+    struct error err = {.offset = NO_OFFSET};
+    struct regex *re = NULL;
+    unsigned long pages = 0;
+    FILE *statm = fopen("/proc/self/statm", "r");
+    if (!statm || fscanf(statm, "%lu", &pages) != 1)
+        return ERR_IO;
+    fclose(statm);
+    memset(text, 'a', sizeof(text));
+    /* The possessive repeat keeps JIT off. */
+    regex_compile("(?:(a)|b)*(x)*+c", 16, REGEX_MATCH, &re, &err);
+    const struct rlimit room = {pages * (rlim_t)sysconf(_SC_PAGESIZE) + (20 << 20),
+                                RLIM_INFINITY};
+    setrlimit(RLIMIT_AS, &room);
+    if (err.status == OK)
+        regex_exec(re, text, sizeof(text), 0, &err);
+    return err.status;
+}
+
+static void no_memory_is_no_limit(void **state)
+{
+    (void)state;
+    int how = 0;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (!child)
+        _exit((int)status_without_memory());
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_true(WIFEXITED(how));
+    assert_int_equal(WEXITSTATUS(how), ERR_MEMORY);
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -593,6 +634,9 @@ int main(void)
         cmocka_unit_test(bad_text),
         cmocka_unit_test(runaway_ends),
         cmocka_unit_test(long_text),
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+        cmocka_unit_test(no_memory_is_no_limit),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
