@@ -342,7 +342,10 @@ static const char *prefix_of(struct deepspeed *d, const struct part_file *f)
                  f->name);
     else
         return NULL;
-    return arena_copy(d->job->arena, prefix, strlen(prefix));
+    const char *kept = arena_copy(d->job->arena, prefix, strlen(prefix));
+    if (!kept)
+        job_no_memory(d->job);
+    return kept;
 }
 
 static void lose_part(struct deepspeed *d, struct part_file *f, const struct error *err)

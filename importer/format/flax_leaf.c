@@ -335,6 +335,8 @@ bool flax_state_step(struct job *job)
         return false;
     char *run = arena_copy(job->arena, job->path,
                            slash > job->path ? (size_t)(slash - job->path) : 1);
+    if (!run)
+        job_no_memory(job);
     job_step(job, step);
     job_run(job, run, NULL);
     return true;

@@ -268,8 +268,9 @@ enum status hdf5_tree_facts(struct hdf5_tree *t, const struct hdf5_object *o,
         struct error ignored = {.offset = NO_OFFSET};
         if (dtype && is_text && !a->space.null && !a->space.rank &&
             strcmp(a->name, "dtype") == 0 &&
-            hdf5_text(&t->h, &a->type, a->data, &text, &ignored) == OK)
-            *dtype = arena_copy(arena, text.at, text.len);
+            hdf5_text(&t->h, &a->type, a->data, &text, &ignored) == OK &&
+            !(*dtype = arena_copy(arena, text.at, text.len)))
+            error_memory_at(err, t->path);
         if (!t->no_facts)
             state_one(t, a, &key, err);
     }

@@ -273,6 +273,8 @@ static void emit_unknown(struct onnx *o, const struct tensor *t, const char *nam
               name, t->type);
     if (claim->dtype)
         job_tensor(o->job, claim);
+    else
+        job_no_memory(o->job);
 }
 
 static void onnx_tensor_emit(struct onnx *o, struct tensor *t)

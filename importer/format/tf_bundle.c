@@ -218,7 +218,12 @@ static const char *take_piece(struct bundle *b, const Tf__TensorSliceProto *m,
         return "has a slice of another dtype";
     if (memcmp(run->shape, e->shape, whole->rank * sizeof(*e->shape)) != 0)
         return "has a slice of another shape than its place";
-    dtype_find(tf_dtype(b->job, run->dtype), &dtype);
+    const char *spelling = tf_dtype(b->job, run->dtype);
+    if (!spelling) {
+        job_no_memory(b->job);
+        return "";
+    }
+    dtype_find(spelling, &dtype);
     if (run->shard >= b->shards.count || run->offset > INT64_MAX ||
         run->size > INT64_MAX || !size_is_right(&dtype, run))
         return "has a slice whose place or size cannot be right";

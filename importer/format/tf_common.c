@@ -154,6 +154,8 @@ void tf_step(struct job *job, const char *prefix)
         return;
     char *run = arena_copy(job->arena, job->path,
                            slash > job->path ? (size_t)(slash - job->path) : 1);
+    if (!run)
+        job_no_memory(job);
     job_step(job, strtoll(dash + 1, NULL, 10));
     job_run(job, run, NULL);
 }

@@ -150,6 +150,8 @@ static void state_step(struct job *job)
     if (!stated)
         return;
     char *directory = arena_copy(job->arena, job->path, run);
+    if (!directory)
+        job_no_memory(job);
     job_step(job, step);
     job_run(job, directory, NULL);
 }
