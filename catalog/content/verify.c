@@ -44,8 +44,11 @@ static enum status compare_hash(struct verifying *v, const struct stored_tensor 
         return OK;
     digest_print(&hash, text);
     sqlite3_bind_text(s, 1, t->name, -1, SQLITE_STATIC);
-    if (db_row(s, "hashes", err) &&
-        strcmp((const char *)sqlite3_column_text(s, 0), text) != 0) {
+    const bool known = db_row(s, "hashes", err);
+    const char *then = known ? (const char *)sqlite3_column_text(s, 0) : NULL;
+    if (known && !then)
+        error_memory(err);
+    if (then && strcmp(then, text) != 0) {
         const struct extent *e = t->storage == STORAGE_RANGE ? t->extents : NULL;
         const struct stored_file *f = e && e->file != NO_FILE ? &t->files[e->file]
                                       : t->grid && t->grid->in_files
@@ -55,7 +58,7 @@ static enum status compare_hash(struct verifying *v, const struct stored_tensor 
         error_set(&what, ERR_CHECKSUM, f ? f->path : t->checkpoint,
                   e && f ? e->offset + f->base : NO_OFFSET,
                   "the values are not those that were hashed: %s now, %s then", text,
-                  (const char *)sqlite3_column_text(s, 0));
+                  then);
         error_code(&what, "hash");
     }
     sqlite3_reset(s);
