@@ -18,6 +18,7 @@ static const struct reader_kind *const reader_kinds[] = {
 #include "catalog/read/readers.def"
 #undef READER
 };
+#define KINDS (sizeof(reader_kinds) / sizeof(reader_kinds[0]))
 
 enum status reader_no_memory(const struct stored_tensor *t, struct error *err)
 {
@@ -69,13 +70,13 @@ static enum status read_measure(struct reader *r, struct error *err)
     return OK;
 }
 
-/* The first kind that takes the tensor. The last kind takes every tensor. */
+/* The first kind that takes the tensor; the last one takes what is left. */
 static const struct reader_kind *kind_of(const struct stored_tensor *t)
 {
-    const struct reader_kind *const *kind = reader_kinds;
-    while (!(*kind)->takes(t))
-        kind++;
-    return *kind;
+    size_t i = 0;
+    while (i + 1 < KINDS && !reader_kinds[i]->takes(t))
+        i++;
+    return reader_kinds[i];
 }
 
 enum status reader_open(const struct stored_tensor *t, struct file_cache *files,

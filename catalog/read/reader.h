@@ -70,7 +70,7 @@ struct reader {
 };
 
 /* A kind of reader: reader_kind_NAME, in a file of its own, and a line READER(NAME) in
- * readers.def. The first in that list that takes a tensor reads it; the last one takes all. */
+ * readers.def. The first in that list that takes a tensor reads it; the last one is not asked. */
 struct reader_kind {
     bool (*takes)(const struct stored_tensor *);
     /* Sets ops first, then what is its own: reader_open() calls ops->close after an error. */
