@@ -56,7 +56,7 @@ struct array_tree {
     uint64_t foreign; /* files and directories below the root that are no zarr, but named
                          like checkpoints of other formats: not looked into, */
     const char *first_foreign; /* and the path of one of them */
-    uint64_t lost_attributes;  /* nodes whose .zattrs could not be read, */
+    uint64_t lost_attributes;  /* .zattrs and .zmetadata that could not be read, */
     const struct error *lost;  /* and why, of one of them */
     uint64_t links;            /* links to directories, which are not followed, */
     const char *link;          /* and the path of one of them */

@@ -237,21 +237,23 @@ static bool keep_consolidated(struct node *n, struct bytes text, unsigned versio
     return kept;
 }
 
-/* Read the root's copies in version 2 form. Stale or damaged ones are ignored:
- * nodes have their own metadata. */
+/* Read the root's copies in version 2 form. Stale or damaged ones are ignored: nodes
+ * have their own metadata. If the file itself cannot be read, that is kept as for
+ * attributes, since it may be the only metadata of an array. */
 static bool read_copies(struct node *n)
 {
     struct found *f = n->found;
-    struct error ignored = {.offset = NO_OFFSET};
+    struct error problem = {.offset = NO_OFFSET};
     struct bytes text;
     struct zarr_parts parts;
     char whole[PATH_MAX];
     if (*n->path || !array_listed(&n->listing, ".zmetadata") ||
         !array_path(whole, n->scan->root, "", ".zmetadata"))
         return true;
-    if (array_read(&f->scratch, whole, &text, NULL, &ignored) != OK ||
-        zarr_parts(text, whole, &f->scratch, &parts, &ignored) != OK)
-        return ignored.status != ERR_MEMORY;
+    if (array_read(&f->scratch, whole, &text, NULL, &problem) != OK)
+        return lose_attributes(f, &problem);
+    if (zarr_parts(text, whole, &f->scratch, &parts, &problem) != OK)
+        return problem.status != ERR_MEMORY;
     return keep_consolidated(n, parts.consolidated, 2);
 }
 

@@ -184,13 +184,15 @@ static bool wants_relation(const char *line, size_t end)
     return false;
 }
 
-/* Where the string begins that is still open at the end of the line; `len` if none is. */
+#define NO_STRING SIZE_MAX
+
+/* Where the string begins that is still open at the end of the line. */
 static size_t open_string(const char *line, size_t len)
 {
-    size_t begin = len;
+    size_t begin = NO_STRING;
     for (size_t i = 0; i < len; i++)
         if (line[i] == '\'')
-            begin = begin == len ? i + 1 : len;
+            begin = begin == NO_STRING ? i + 1 : NO_STRING;
     return begin;
 }
 
@@ -233,7 +235,7 @@ static void complete_string(struct wanted *w, const char *line, size_t len, size
 static void complete_sql(struct wanted *w, const char *line, size_t len)
 {
     size_t string = open_string(line, len);
-    if (string < len || (len > 0 && line[len - 1] == '\'' && string == len)) {
+    if (string != NO_STRING) {
         complete_string(w, line, len, string);
         return;
     }

@@ -256,7 +256,8 @@ static void keep_ends(struct ends *e, const char *name)
 static void offer_scanned(struct wanted *w, sqlite3_stmt *stmt, size_t from)
 {
     while (sqlite3_step(stmt) == SQLITE_ROW && !session_interrupted) {
-        char *name = strdup((const char *)sqlite3_column_text(stmt, 0));
+        const char *text = (const char *)sqlite3_column_text(stmt, 0);
+        char *name = text ? strdup(text) : NULL;
         if (name && from != WHOLE)
             name[level_end(w, name, from)] = '\0';
         offer(w, name);
@@ -276,8 +277,11 @@ static void offer_by_scan(struct wanted *w, const char *sql, sqlite3_int64 numbe
         return;
     sqlite3_bind_text(stmt, 1, w->prefix, -1, SQLITE_STATIC);
     sqlite3_bind_int64(stmt, 2, number);
-    for (; sqlite3_step(stmt) == SQLITE_ROW && !session_interrupted; count++)
-        keep_ends(&ends, (const char *)sqlite3_column_text(stmt, 0));
+    for (; sqlite3_step(stmt) == SQLITE_ROW && !session_interrupted; count++) {
+        const char *name = (const char *)sqlite3_column_text(stmt, 0);
+        if (name)
+            keep_ends(&ends, name);
+    }
     sqlite3_reset(stmt);
     bool levels = count >= COMPLETION_SHOWN && ends.first && ends.last;
     offer_scanned(w, stmt, levels ? shared_levels(w, ends.first, ends.last) : WHOLE);

@@ -285,6 +285,10 @@ def case_completion_of_commands(t):
     s.expect(r"'enc/layers_1/kernel'")
     s.send(CTRL_C)
     s.expect(PROMPT)
+    s.send("select 'a'" + TAB + " x from ten" + TAB)  # the string has ended
+    s.expect(r"'a'\x07 x from tensor")
+    s.send(CTRL_C)
+    s.expect(PROMPT)
     s.send(".mode js" + TAB)
     s.expect("json")
     s.send(CTRL_C)

@@ -455,6 +455,32 @@ static void test_directory_in_doubt(void **state)
     }
 }
 
+/* The copies in a .zmetadata, which may be all that says what an array is: not being able to read
+ * them is an issue, and not remembered. */
+static void test_copies_that_cannot_be_read(void **state)
+{
+    const struct place *p = *state;
+    shell_out("mkdir %s/a; cd %s; echo '{\"zarr_format\":2}' >.zgroup; printf 1234 >a/0;"
+              " echo '{\"metadata\":{\"a/.zarray\":{\"zarr_format\":2,\"shape\":[1],"
+              "\"chunks\":[1],\"dtype\":\"<f4\",\"order\":\"C\",\"compressor\":null,"
+              "\"fill_value\":0,\"filters\":null}}}' >.zmetadata",
+              p->root, p->root);
+    for (enum call call = OPEN; call <= READ; call++) {
+        shell_out("rm -f %s*", p->catalog);
+        arm(call, "/.zmetadata", EIO, 1);
+        import(p, "", plain);
+        disarm();
+        expect(p, "SELECT count(*) FROM tensor", "0");
+        expect(
+            p,
+            "SELECT count(*) > 0 FROM issue WHERE instr(message, 'Input/output error')",
+            "1");
+        import(p, "", plain);
+        expect(p, "SELECT name FROM tensor", "a");
+        expect(p, "SELECT count(*) FROM issue WHERE code = 'io'", "0");
+    }
+}
+
 /* One call fails, whichever it is: what is catalogued is what would be without it, or an issue says
  * what happened; and the next import has all. */
 static void test_any_one_trouble(void **state)
@@ -677,6 +703,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_known_stays_by_prefix, place_setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_directory_in_doubt, place_setup, teardown),
+        cmocka_unit_test_setup_teardown(test_copies_that_cannot_be_read, place_setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_any_one_trouble, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_any_one_lack, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_trouble_of_verify, place_setup, teardown),
