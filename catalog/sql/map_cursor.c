@@ -5,6 +5,13 @@
 
 #include "catalog/map/ruleset.h"
 
+/* Columns whose values are those of the call, or of the count of a status: rows of which no others
+ * are asked for, as by count(*), need not be made. */
+#define SAME_COLUMNS                                                                     \
+    (1ull << COLUMN_SOURCE_ID | 1ull << COLUMN_CHECKPOINT_ID | 1ull << COLUMN_STATUS |   \
+     1ull << COLUMN_RULESET | 1ull << COLUMN_SOURCE | 1ull << COLUMN_TARGET |            \
+     1ull << COLUMN_STRICT)
+
 #define BATCH 128 /* leaves per batch, if each is settled independently */
 
 int map_cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
@@ -199,7 +206,7 @@ static int keep_tree(struct map_cursor *c, const struct map_source *of, bool aga
                      struct map_kept **out)
 {
     struct map_table *t = (struct map_table *)c->base.pVtab;
-    return again || c->questions > 1 || (c->many && t->function->counts)
+    return again || c->questions > 1 || (c->many && c->counting)
                ? map_trees_get(&c->trees, &t->statements, of, out)
                : SQLITE_OK;
 }
@@ -323,12 +330,11 @@ static int settle_counts(struct map_cursor *c)
 
 static int map_cursor_settle(struct map_cursor *c)
 {
-    const struct map_table *t = (const struct map_table *)c->base.pVtab;
     int rc = c->reading.leaves ? SQLITE_OK : next_task(c);
     if (rc == SQLITE_OK)
-        rc = t->function->counts ? settle_counts(c)
-             : c->by_leaf        ? settle_batch(c)
-                                 : settle_all(c);
+        rc = c->counting  ? settle_counts(c)
+             : c->by_leaf ? settle_batch(c)
+                          : settle_all(c);
     c->source.at = c->source.first;
     c->target.at = c->target.first;
     return rc == SQLITE_OK && c->task.failed ? SQLITE_NOMEM : cursor_error(c, rc);
@@ -358,6 +364,9 @@ int map_cursor_next(sqlite3_vtab_cursor *base)
     if (++c->target.at < c->target.next)
         return SQLITE_OK;
     c->target.at = c->target.first;
+    if (c->repeats && ++c->repeat < c->task.row[c->row].nth)
+        return SQLITE_OK;
+    c->repeat = 0;
     c->row++;
     return cursor_seek(c);
 }
@@ -428,7 +437,10 @@ static int cursor_begin(struct map_cursor *c)
                  view == c->dialect->view && !c->set.asks_winners && !map_strict(&c->set);
     c->questions++;
     rc = find_fault(c);
-    if (t->function->counts && c->dialect->unmatched && !c->fault) {
+    c->repeats = !t->function->counts && c->dialect->unmatched &&
+                 view == c->dialect->view && !(c->used & ~SAME_COLUMNS);
+    c->counting = t->function->counts || c->repeats;
+    if (c->counting && c->dialect->unmatched && !c->fault) {
         c->if_some = c->dialect->unmatched(&c->set, false);
         c->if_all = c->dialect->unmatched(&c->set, true);
     }

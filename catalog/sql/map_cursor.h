@@ -100,8 +100,11 @@ struct map_cursor {
     bool many;                  /* more calls are likely */
     size_t row;
     size_t before;            /* rows of earlier batches of the current source */
+    bool counting;            /* rows are counted, not made */
+    bool repeats;             /* and each count is shown as so many equal rows */
     struct map_counts counts; /* of the current sources, instead of rows */
-    /* For counts: what dialect->unmatched() says of leaves that no rule matches. */
+    size_t repeat;            /* number of the current row among the equal ones */
+    /* For counting: what dialect->unmatched() says of leaves that no rule matches. */
     const char *if_some, *if_all;
     sqlite3_value *argument[GIVEN];
 };

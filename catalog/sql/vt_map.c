@@ -16,7 +16,9 @@
  * Names are matched with the rules as they are read (map_load.h), the dialect settles the matches
  * into rows (catalog/map/dialect.h), and this file returns them. Sources of one layout have the
  * same rows, except for the tensor ids, and so have targets: the map is settled once, and each row
- * is returned for all of them. A set whose dialect belongs to another view has no rows; nor has
+ * is returned for all of them. Rows of a conversion of which a query uses only the checkpoint and
+ * the status, as count(*) does, are counted like those of conversion_counts() and returned so many
+ * times. A set whose dialect belongs to another view has no rows; nor has
  * one that does not exist.
  */
 #include <stdlib.h>
@@ -206,6 +208,20 @@ static void give_text_column(sqlite3_context *context, const struct map_row *row
     }
 }
 
+/* On one side of an OR an argument may be given that is not given on the other: rows have checkpoints
+ * all the same. */
+static void give_argument(sqlite3_context *context, const struct map_cursor *c, int i)
+{
+    if (i == COLUMN_TARGET) {
+        if (c->target.list[c->target.at].id || c->argument[GIVEN_TARGET])
+            sqlite3_result_int64(context, c->target.list[c->target.at].id);
+    } else if (c->argument[i - COLUMN_RULESET]) {
+        sqlite3_result_value(context, c->argument[i - COLUMN_RULESET]);
+    } else if (i == COLUMN_SOURCE) {
+        sqlite3_result_int64(context, c->source.list[c->source.at].id);
+    }
+}
+
 static int map_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i)
 {
     struct map_cursor *c = (struct map_cursor *)base;
@@ -253,15 +269,11 @@ static int map_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i
         sqlite3_result_int64(context,
                              row == &c->counts.row[c->row] ? (int64_t)row->nth : 1);
         break;
-    case COLUMN_TARGET:
-        if (c->target.list[c->target.at].id || c->argument[GIVEN_TARGET])
-            sqlite3_result_int64(context, c->target.list[c->target.at].id);
-        break;
     case COLUMN_RULESET:
     case COLUMN_SOURCE:
+    case COLUMN_TARGET:
     case COLUMN_STRICT:
-        if (c->argument[i - COLUMN_RULESET])
-            sqlite3_result_value(context, c->argument[i - COLUMN_RULESET]);
+        give_argument(context, c, i);
         break;
     default:
         give_text_column(context, row, i);
@@ -276,7 +288,10 @@ static int map_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *row)
     id = rowid_add(id, (uint64_t)c->source.list[c->source.at].id);
     id = rowid_add(id, (uint64_t)c->target.list[c->target.at].id);
     id = rowid_add_value(id, c->argument[GIVEN_STRICT]);
-    *row = (sqlite3_int64)rowid_add(id, c->before + c->row);
+    /* In which order statuses are counted depends on the call. */
+    for (const char *s = c->repeats ? c->task.row[c->row].status : ""; *s; s++)
+        id = rowid_add(id, (unsigned char)*s);
+    *row = (sqlite3_int64)rowid_add(id, c->repeats ? c->repeat : c->before + c->row);
     return SQLITE_OK;
 }
 

@@ -104,6 +104,7 @@ PART = 5
 EVERY = [
     ("all conversions, counted", "SELECT sum(rows) FROM ruleset r JOIN conversion_counts(r.name)",
      "SELECT count(*) FROM every"),
+    ("all conversions, as rows", "SELECT count(*) FROM conversion", "SELECT count(*) FROM every"),
     ("all conversions by rule set", "SELECT r.name, sum(rows) FROM ruleset r JOIN conversion_counts(r.name) GROUP BY 1",
      "SELECT ruleset, count(*) FROM every GROUP BY 1"),
     ("all conversions by rule set and status",

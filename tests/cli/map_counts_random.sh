@@ -48,7 +48,14 @@ def ruleset():
     if r.random() < 0.05: options = options | {"unmatched": "lose"}
     return {"dialect": "convert", "options": options, "rules": rules}
 if ckptdb("import", ".").returncode: sys.exit("import")
-MADE = "SELECT ruleset, checkpoint_id, status, count(*) AS rows FROM conversion GROUP BY 1, 2, 3"
+# Rows of which more is asked are made, those of which no more is asked are counted and repeated.
+MADE = "SELECT ruleset, checkpoint_id, status, count(coalesce(ord, 0)) AS rows FROM conversion GROUP BY 1, 2, 3"
+LIKE = "SELECT ruleset, checkpoint_id, status, count(*) AS rows FROM conversion GROUP BY 1, 2, 3"
+OR = ("SELECT '{0}', source_id, status, count(*) FROM conversion_rows WHERE ruleset = '{0}' AND (source_id < 9 OR status = 'ok' OR"
+      " source = 12 OR checkpoint_id = 13 OR status > 'o' AND source_id = 14) GROUP BY 2, 3")
+TWICE = ("SELECT '{0}', source_id, status, count(*) FROM conversion_rows WHERE ruleset = '{0}' AND source_id = 4"
+         " AND status = 'error' OR ruleset = '{0}' AND checkpoint_id = 4 OR source_id = 14 AND status > 'e' AND ruleset = '{0}' OR"
+         " source_id = 14 AND status < 'e' AND ruleset = '{0}' OR source_id = 14 AND ruleset = '{0}' AND status > 'm' GROUP BY 2, 3")
 ALL = "SELECT r.name, checkpoint_id, status, rows FROM ruleset r JOIN conversion_counts(r.name)"
 ONE = "SELECT '{0}', checkpoint_id, status, rows FROM conversion_counts('{0}')"
 EACH = "SELECT r.name, c.id, status, rows FROM ruleset r, checkpoint c JOIN conversion_counts(r.name, c.id)"
@@ -64,10 +71,16 @@ for i in range(1, 121):
                    f"{text(replacement)}, {text(more['compute'])}, {text(more.get('ops'))});"]
 check = [f"SELECT 'all differ', * FROM (SELECT * FROM ({MADE}) EXCEPT {ALL});",
          f"SELECT 'all differ', * FROM ({ALL} EXCEPT SELECT * FROM ({MADE}));",
+         f"SELECT 'alike differ', * FROM (SELECT * FROM ({MADE}) EXCEPT {LIKE});",
          f"SELECT 'each differ', * FROM (SELECT * FROM ({MADE}) EXCEPT {EACH});"]
 for i in range(1, 121, 7):
     one = MADE.replace(" GROUP", f" WHERE ruleset = 's{i}' GROUP")
-    check += [f"SELECT 'one differs', * FROM (SELECT * FROM ({one}) EXCEPT {ONE.format(f's{i}')});"]
+    check += [f"SELECT 'one differs', * FROM (SELECT * FROM ({one}) EXCEPT {ONE.format(f's{i}')});",
+              f"SELECT 'some differ', * FROM (SELECT * FROM ({OR.format(f's{i}')}) EXCEPT SELECT * FROM ({one}));",
+              f"SELECT 'twice', * FROM ({TWICE.format(f's{i}')} EXCEPT SELECT * FROM ({one}));",
+              f"SELECT 'once', * FROM (SELECT * FROM ({one}) WHERE checkpoint_id IN (4, 14) EXCEPT {TWICE.format(f's{i}')});",
+              f"SELECT 'some are missing', * FROM (SELECT * FROM ({one}) WHERE checkpoint_id < 9 OR status = 'ok' OR checkpoint_id"
+              f" IN (12, 13) EXCEPT {OR.format(f's{i}')});"]
 edit = ["UPDATE rule SET pattern = 'b(.*)' WHERE pattern = 'a(.*)';", "UPDATE ruleset SET options = json_set(options, '$.unmatched', 'keep')"
         " WHERE name GLOB 's*[13]';", "DELETE FROM rule WHERE ord = 2;"]
 sums = [f"SELECT 'sets ' || count(DISTINCT ruleset), status, sum(rows), count(DISTINCT checkpoint_id) FROM ({MADE}) GROUP BY 2;"]
