@@ -14,6 +14,11 @@ struct piece {
     size_t len;
 };
 
+/* Leaves [first, end) of the checkpoint. */
+struct span {
+    size_t first, end;
+};
+
 struct finder {
     const struct optimizer_held *leaves;
     const struct optimizer_tables *tables;
@@ -23,6 +28,7 @@ struct finder {
     size_t value;      /* length of the "/value" that ends every name, or 0 */
     struct optimizer_params params; /* of the whole checkpoint */
     struct strmap names;            /* their names to index, plus 1 */
+    struct span span;               /* of the leaves of the folder that is visited */
 };
 
 static bool is(struct piece p, const char *word)
@@ -170,28 +176,42 @@ static uint64_t param_in(const struct strmap *names, struct piece path)
     return 0;
 }
 
-/* The subfolders of a folder. */
+/* The subfolders of a folder, and the span of the leaves of each. */
 struct folders {
     struct piece parent, at[CHILDREN_MAX];
+    struct span span[CHILDREN_MAX];
     size_t count;
 };
+
+/* The index of a folder; folders->count if it is not there. */
+static size_t folder_called(const struct folders *folders, struct piece name)
+{
+    size_t k = 0;
+    while (k < folders->count && (folders->at[k].len != name.len ||
+                                  memcmp(folders->at[k].at, name.at, name.len) != 0))
+        k++;
+    return k;
+}
 
 static void list_folders(const struct finder *f, struct piece parent, struct folders *out)
 {
     out->parent = parent;
     out->count = 0;
     struct piece last = {NULL, 0};
-    for (size_t i = 0; i < f->leaves->count && out->count < CHILDREN_MAX; i++) {
+    size_t at = 0;
+    for (size_t i = f->span.first; i < f->span.end; i++) {
         struct piece path = below(f, &f->leaves->at[i], parent), first = component(path);
-        if (!path.at || (last.at && last.len == first.len &&
-                         memcmp(last.at, first.at, last.len) == 0))
+        if (!path.at)
             continue;
-        bool there = false;
-        for (size_t k = 0; k < out->count && !there; k++)
-            there = out->at[k].len == first.len &&
-                    memcmp(out->at[k].at, first.at, first.len) == 0;
-        if (!there)
-            out->at[out->count++] = first;
+        if (!last.at || last.len != first.len || memcmp(last.at, first.at, last.len) != 0)
+            at = folder_called(out, first);
+        if (at == CHILDREN_MAX)
+            continue;
+        if (at == out->count) {
+            out->at[at] = first;
+            out->span[out->count++].first = i;
+        }
+        out->span[at].end = i + 1;
         last = first;
     }
 }
@@ -411,11 +431,7 @@ static const char *with_slash(const struct finder *f, struct piece path, size_t 
 
 static bool is_one_of(const struct folders *folders, struct piece name)
 {
-    for (size_t i = 0; folders && i < folders->count; i++)
-        if (folders->at[i].len == name.len &&
-            memcmp(folders->at[i].at, name.at, name.len) == 0)
-            return true;
-    return false;
+    return folder_called(folders, name) < folders->count;
 }
 
 /* Whether a null leaf is an empty tuple, which Orbax and Flax save as null: Optax's EmptyState,
@@ -435,7 +451,7 @@ static bool take_leaves(struct finder *f, struct optimizer_place *place,
                         struct piece root, const struct folders *without, bool masked,
                         bool *met)
 {
-    for (size_t i = 0; i < f->leaves->count; i++) {
+    for (size_t i = f->span.first; i < f->span.end; i++) {
         struct optimizer_leaf leaf = f->leaves->at[i];
         struct piece path = below(f, &leaf, root);
         if (!path.at || (without && is_one_of(without, component(path))) ||
@@ -501,16 +517,19 @@ static bool state_layout_visit(struct finder *f, struct piece folder, bool filte
 /* Visit the state of each label of a multi_transform. */
 static bool visit_labels(struct finder *f, struct piece folder, unsigned depth)
 {
+    const struct span all = f->span;
     struct folders labels;
+    bool good = true;
     list_folders(f, folder, &labels);
-    for (size_t i = 0; i < labels.count; i++) {
+    for (size_t i = 0; good && i < labels.count; i++) {
         struct piece label = state_layout_join(f, folder, labels.at[i]);
         struct piece inner =
             state_layout_join(f, label, (struct piece){"inner_state", 11});
-        if (!label.at || !inner.at || !state_layout_visit(f, inner, true, depth))
-            return false;
+        f->span = labels.span[i];
+        good = label.at && inner.at && state_layout_visit(f, inner, true, depth);
     }
-    return true;
+    f->span = all;
+    return good;
 }
 
 /* Visit those links of a chain that are chains or combinators themselves, and list them in
@@ -518,25 +537,27 @@ static bool visit_labels(struct finder *f, struct piece folder, unsigned depth)
 static bool visit_links(struct finder *f, const struct folders *links, bool filtered,
                         unsigned depth, struct folders *found)
 {
+    const struct span all = f->span;
+    bool good = true;
     found->count = 0;
-    for (size_t i = 0; i < links->count; i++) {
+    for (size_t i = 0; good && i < links->count; i++) {
         struct piece link = state_layout_join(f, links->parent, links->at[i]);
-        if (!link.at)
-            return false;
-        if (is_slot(f, links->at[i]) || !is_inner(f, link))
+        f->span = links->span[i];
+        good = link.at != NULL;
+        if (!good || is_slot(f, links->at[i]) || !is_inner(f, link))
             continue;
         found->at[found->count++] = links->at[i];
-        if (!state_layout_visit(f, link, filtered, depth))
-            return false;
+        good = state_layout_visit(f, link, filtered, depth);
     }
-    return true;
+    f->span = all;
+    return good;
 }
 
 /* Whether a folder has moments outside its subfolders `links`. */
 static bool holds_more(const struct finder *f, struct piece folder,
                        const struct folders *links)
 {
-    for (size_t i = 0; i < f->leaves->count; i++) {
+    for (size_t i = f->span.first; i < f->span.end; i++) {
         struct piece path = below(f, &f->leaves->at[i], folder);
         if (f->leaves->at[i].null || !path.at || is_one_of(links, component(path)))
             continue;
@@ -644,7 +665,8 @@ enum status optimizer_find_layout(const struct optimizer_held *leaves,
                        .out = out,
                        .arena = out->arena,
                        .root = {"", 0},
-                       .params = {.arena = out->arena}};
+                       .params = {.arena = out->arena},
+                       .span = {0, leaves->count}};
     bool fine = true;
     if (is_t5x(leaves)) {
         fine = add_t5x(&f, t5x_params);

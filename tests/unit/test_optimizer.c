@@ -1,6 +1,9 @@
 /* test_optimizer.c - the engine of optimizers on tables of cases: rows in, rows out. */
 
+#include <time.h>
+
 #include "catalog/optimizer/compare.h"
+#include "catalog/optimizer/layout.h"
 #include "catalog/optimizer/optimizer.h"
 #include "tests/unit/unit.h"
 
@@ -357,12 +360,48 @@ static void test_compare(void **state)
     }
 }
 
+/* Chains in a chain: each is a place, and is found without looking at the leaves of all others. */
+static void test_many_chains(void **state)
+{
+    enum {
+        CHAINS = 200,
+        LINKS = 250
+    };
+    struct arena arena = {0};
+    struct optimizer_held held = {.arena = &arena};
+    struct optimizer_params none = {.arena = &arena};
+    struct optimizer_layout layout = {.arena = &arena};
+    struct error err = {.offset = NO_OFFSET};
+    const clock_t begin = clock();
+    (void)state;
+    for (int i = 0; i < CHAINS * LINKS; i++) {
+        char name[64];
+        const int len =
+            snprintf(name, sizeof(name), "opt_state/%d/%d/mu/a", i / LINKS, i % LINKS);
+        assert_true(optimizer_add_leaf(
+            &held, &(struct optimizer_leaf){name, (size_t)len, "[2]", "float32", false}));
+    }
+    assert_true(optimizer_add_leaf(
+        &held, &(struct optimizer_leaf){"params/a", 8, "[2]", "float32", false}));
+    assert_int_equal(OK, optimizer_find_layout(&held, &none, &tables, &layout, &err));
+    assert_int_equal(layout.count, CHAINS);
+    for (size_t i = 0; i < layout.count; i++)
+        assert_int_equal(layout.at[i].held.count, LINKS);
+    print_message("%.1f s\n", (double)(clock() - begin) / CLOCKS_PER_SEC);
+    assert_true((double)(clock() - begin) / CLOCKS_PER_SEC < 6);
+    optimizer_release_layout(&layout);
+    optimizer_release_held(&held);
+    optimizer_release_params(&none);
+    arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_adafactor), cmocka_unit_test(test_multi),
-        cmocka_unit_test(test_optax),     cmocka_unit_test(test_specs),
-        cmocka_unit_test(test_shapes),    cmocka_unit_test(test_compare),
+        cmocka_unit_test(test_adafactor),   cmocka_unit_test(test_multi),
+        cmocka_unit_test(test_optax),       cmocka_unit_test(test_specs),
+        cmocka_unit_test(test_shapes),      cmocka_unit_test(test_compare),
+        cmocka_unit_test(test_many_chains),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
