@@ -117,6 +117,7 @@ struct torch_tree {
     struct strmap names; /* of the tensors so far */
     uint64_t name_bytes, visits;
     uint64_t fact_bytes;
+    uint64_t lost_bytes;   /* of lists that were too long to show */
     uint64_t without_data; /* tensors on the device "meta" */
     char first_without[128];
     bool stopped; /* a limit was hit: reported once */

@@ -93,7 +93,12 @@ static void fact_list(struct torch_tree *t, const struct text *key, pickle_ref l
     const struct pickle *p = t->pickle;
     uint64_t most = 65536 + 4 * p->text_bytes + 64 * (uint64_t)p->node_count;
     struct text json = {.limit = most < LIMIT_PICKLE_FACT ? most : LIMIT_PICKLE_FACT};
+    if (t->fact_bytes > LIMIT_FACTS_BYTES) /* it would be left out: do not make it */
+        return;
+    if (t->lost_bytes > LIMIT_FACTS_BYTES)
+        json.failed = true;
     torch_add_list(t, list, &json);
+    t->lost_bytes += json.failed ? json.len : 0;
     if (text_str(&json))
         torch_fact_text(t, key, text_str(&json), json.len);
     else

@@ -353,6 +353,8 @@ static void name_parameters(struct walk *w, pickle_ref dict)
                              (name = pickle_item(p, names, i));
              i++) {
             const struct pickle_node *n = pickle_at(p, name);
+            if (!within_limits(w)) /* groups may be shared, too */
+                return;
             if (pickle_kind(p, number) != PICKLE_INT || n->kind != PICKLE_TEXT)
                 continue;
             text_addf(&w->name, w->joined ? ".state.%lld" : "state.%lld",
