@@ -1,5 +1,5 @@
 /*
- * cpu.h - what this processor can do, on x86-64: cpu_has(AVX2), with the names of <sys/platform/x86.h>.
+ * cpu.h - what this processor can do, on x86-64: CPU_HAS(AVX2), with the names of <sys/platform/x86.h>.
  *
  * The C library asks the processor at the start of every program, and glibc tells (since 2.33). The
  * compiler's own __builtin_cpu_supports() asks anew before main(), 5 us a question on a virtual machine:
@@ -19,9 +19,9 @@
 
 #    ifdef CPU_TOLD
 #        include <sys/platform/x86.h>
-#        define cpu_has(feature) CPU_FEATURE_ACTIVE(feature)
+#        define CPU_HAS(feature) CPU_FEATURE_ACTIVE(feature)
 #    else
-#        define cpu_has(feature)   CPU_HAS_##feature
+#        define CPU_HAS(feature)   CPU_HAS_##feature
 #        define CPU_HAS_SSE4_2     __builtin_cpu_supports("sse4.2")
 #        define CPU_HAS_AVX2       __builtin_cpu_supports("avx2")
 #        define CPU_HAS_AVX512F    __builtin_cpu_supports("avx512f")

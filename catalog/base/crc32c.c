@@ -148,14 +148,14 @@ TARGET_FOLD static uint32_t extend_folding(uint32_t crc, const uint8_t *at, size
 
 uint32_t crc32c_extend(uint32_t crc, const void *bytes, size_t len)
 {
-    if (len >= FOLDED && cpu_has(AVX512F) && cpu_has(VPCLMULQDQ))
+    if (len >= FOLDED && CPU_HAS(AVX512F) && CPU_HAS(VPCLMULQDQ))
         return ~extend_folding(~crc, bytes, len);
     return crc32c_extend_runs(crc, bytes, len);
 }
 
 uint32_t crc32c_extend_runs(uint32_t crc, const void *bytes, size_t len)
 {
-    if (cpu_has(SSE4_2))
+    if (CPU_HAS(SSE4_2))
         return ~extend_sse42(~crc, bytes, len);
     return crc32c_extend_portable(crc, bytes, len);
 }

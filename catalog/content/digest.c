@@ -8,9 +8,9 @@
 const struct digest_kernels *digest_kernels(void)
 {
 #ifdef __x86_64__
-    if (cpu_has(AVX512F))
+    if (CPU_HAS(AVX512F))
         return &digest_avx512;
-    if (cpu_has(AVX2))
+    if (CPU_HAS(AVX2))
         return &digest_avx2;
 #endif
     return &digest_plain;

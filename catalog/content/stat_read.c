@@ -23,10 +23,10 @@ bool stat_scalar_only;
 const struct stat_kernels *stat_kernels(void)
 {
 #ifdef __x86_64__
-    if (!stat_scalar_only && cpu_has(AVX512F) && cpu_has(AVX512BW) && cpu_has(AVX512DQ) &&
-        cpu_has(AVX512VL))
+    if (!stat_scalar_only && CPU_HAS(AVX512F) && CPU_HAS(AVX512BW) && CPU_HAS(AVX512DQ) &&
+        CPU_HAS(AVX512VL))
         return &stat_avx512;
-    if (!stat_scalar_only && cpu_has(AVX2))
+    if (!stat_scalar_only && CPU_HAS(AVX2))
         return &stat_avx2;
 #endif
     return &stat_plain;

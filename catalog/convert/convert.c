@@ -225,7 +225,7 @@ static enum status run_copy(const struct converter *c, const void *src, void *ds
 static const struct kernel_set *kernels_best(void)
 {
 #ifdef __x86_64__
-    if (!converter_scalar_only && cpu_has(AVX2) && cpu_has(F16C))
+    if (!converter_scalar_only && CPU_HAS(AVX2) && CPU_HAS(F16C))
         return &kernels_avx2;
 #endif
     return &kernels_plain;

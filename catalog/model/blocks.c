@@ -144,14 +144,24 @@ static uint32_t run_of(const struct laid *l, uint32_t from)
     return n;
 }
 
-static struct blocks_run *add_run(struct blocks_run *to, const struct laid *a, uint32_t i,
-                                  uint32_t a_count, const struct laid *b, uint32_t j,
-                                  uint32_t b_count)
+/* So many blocks of one side. */
+struct stretch {
+    const struct laid *of;
+    uint32_t from, count;
+};
+
+static uint32_t rows_of(struct stretch s)
 {
-    *to = (struct blocks_run){.a = a->at[i],
-                              .a_rows = a->at[i + a_count] - a->at[i],
-                              .b = b->at[j],
-                              .b_rows = b->at[j + b_count] - b->at[j]};
+    return s.of->at[s.from + s.count] - s.of->at[s.from];
+}
+
+static struct blocks_run *add_run(struct blocks_run *to, struct stretch a,
+                                  struct stretch b)
+{
+    *to = (struct blocks_run){.a = a.of->at[a.from],
+                              .a_rows = rows_of(a),
+                              .b = b.of->at[b.from],
+                              .b_rows = rows_of(b)};
     return to + 1;
 }
 
@@ -174,7 +184,8 @@ static size_t collect_runs(const struct laid *a, struct laid *b, struct blocks_r
         uint32_t others;
         n = run_of(a, i);
         const uint32_t j = place_of(a, i, b, &others);
-        to = add_run(to, a, i, n, b, j, alike ? n : others);
+        to = add_run(to, (struct stretch){a, i, n},
+                     (struct stretch){b, j, alike ? n : others});
         to[-1].alike = alike;
         for (uint32_t k = 0; !alike && k < others; k++)
             b->other[j + k] = i; /* now in a run */
@@ -182,7 +193,7 @@ static size_t collect_runs(const struct laid *a, struct laid *b, struct blocks_r
     for (uint32_t j = 0, n; j < b->count; j += n) {
         n = b->other[j] == NONE ? run_of(b, j) : 1;
         if (b->other[j] == NONE)
-            to = add_run(to, a, a->count, 0, b, j, n);
+            to = add_run(to, (struct stretch){a, a->count, 0}, (struct stretch){b, j, n});
     }
     return (size_t)(to - out);
 }

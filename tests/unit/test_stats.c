@@ -174,7 +174,7 @@ static void test_kernels(void **unused)
             make(n, kind, counts[i]);
             assert_kernels(stat_kernels(), n);
 #ifdef __x86_64__
-            if (cpu_has(AVX2))
+            if (CPU_HAS(AVX2))
                 assert_kernels(&stat_avx2, n);
 #endif
         }
