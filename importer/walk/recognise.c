@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "catalog/base/names.h"
 #include "catalog/base/text.h"
 #include "catalog/base/threads.h"
 #include "importer/job/stray.h"
@@ -99,7 +100,7 @@ static bool named_like_a_set(const char *name)
 
 bool listing_asks_for(const struct listing *l, const struct entry *e)
 {
-    return l->asked != ASKED_ALL && strcmp(l->only, e->name) == 0;
+    return l->only && names_hold(l->only, l->only_count, e->name);
 }
 
 /* Whether the file has to be looked at. Files without a suffix can
@@ -114,7 +115,7 @@ static bool recognise_wanted(const struct listing *l, const struct entry *e)
     case ASKED_FILE:
         return false;
     case ASKED_PARTS:
-        return strncmp(e->name, l->only, strlen(l->only)) == 0;
+        return strncmp(e->name, l->only[0], strlen(l->only[0])) == 0;
     case ASKED_COMPANION:
         return !format_claims_name(e->name);
     }
@@ -174,38 +175,48 @@ static void probe_unless_settled(struct walker *w, struct listing *l, struct ent
         probe(w, l, e);
 }
 
+/* The order in which a directory's files are probed. */
+enum turn {
+    PROBE_NAMED, /* files that were asked for by name, whatever is known of them */
+    PROBE_OTHERS,
+    PROBE_PARTS, /* files that are catalogued as parts of a checkpoint: whether they need a
+                    look depends on whether their index could be read */
+};
+
 /* A job for threads: to probe some of a directory's files. */
 struct probing {
     struct walker *walker;
     struct listing *listing;
-    bool parts; /* probe files catalogued as parts of a checkpoint, or all others */
+    enum turn turn;
     atomic_uint_fast64_t next;
 };
+
+static void probe_in_turn(const struct probing *p, struct entry *e)
+{
+    if (p->turn == PROBE_NAMED && listing_asks_for(p->listing, e) &&
+        !unfinished_name(e->name))
+        probe(p->walker, p->listing, e);
+    else if (p->turn != PROBE_NAMED && known_as_part(e) == (p->turn == PROBE_PARTS))
+        probe_unless_settled(p->walker, p->listing, e);
+}
 
 static void probe_some(void *argument)
 {
     struct probing *p = argument;
     struct listing *l = p->listing;
     for (uint64_t i; (i = atomic_fetch_add(&p->next, 1)) < l->file_count;)
-        if (known_as_part(&l->files[i]) == p->parts)
-            probe_unless_settled(p->walker, l, &l->files[i]);
+        probe_in_turn(p, &l->files[i]);
 }
 
-static void probe_all(struct walker *w, struct listing *l, bool dirty, bool parts)
+/* `many`: perhaps so many that more threads help. */
+static void probe_all(struct walker *w, struct listing *l, bool many, enum turn turn)
 {
-    struct probing p = {.walker = w, .listing = l, .parts = parts};
+    struct probing p = {.walker = w, .listing = l, .turn = turn};
     struct threads *helpers = NULL;
-    if (dirty && l->file_count >= MANY_FILES && w->options->threads > 1)
+    if (many && l->file_count >= MANY_FILES && w->options->threads > 1)
         helpers = threads_start(w->options->threads - 1, probe_some, &p);
     probe_some(&p);
     threads_join(helpers);
-}
-
-/* Probe parts last: whether that is needed depends on whether their index could be read. */
-static void probe_unknown(struct walker *w, struct listing *l, bool dirty)
-{
-    probe_all(w, l, dirty, false);
-    probe_all(w, l, dirty, true);
 }
 
 /* --- units ------------------------------------------------------------------------------ */
@@ -338,7 +349,8 @@ static bool asked_for(const struct listing *l, const struct entry *e, const char
 {
     const char *slash = strrchr(path, '/');
     return l->asked == ASKED_ALL || l->asked == ASKED_COMPANION || claims_only ||
-           listing_asks_for(l, e) || (slash && strcmp(slash + 1, l->only) == 0);
+           listing_asks_for(l, e) ||
+           (slash && names_hold(l->only, l->only_count, slash + 1));
 }
 
 /* Whether a stray file is worth a report under any name. Web pages named as such, and empty
@@ -453,19 +465,6 @@ static void recognise_settle(struct walker *w, struct listing *l, struct folder 
     if (e->format->loaded_first)
         note_shadow(w, l, e, u.path);
     walk_add_unit(w, u);
-}
-
-/* Probe the file that was asked for by name, to find out what the name means. */
-static void look_at_named(struct walker *w, struct listing *l)
-{
-    struct entry *e = l->asked == ASKED_ALL ? NULL : listing_file(l, l->only);
-    if (l->asked != ASKED_ALL && !e)
-        l->asked = ASKED_PARTS;
-    if (!e || unfinished_name(e->name))
-        return;
-    probe(w, l, e);
-    if (e->format && !e->format->index)
-        l->asked = ASKED_COMPANION;
 }
 
 static void add_directory_unit(struct walker *w, struct listing *l, struct unit u)
@@ -587,23 +586,19 @@ static bool recognise_directory(struct walker *w, struct listing *l, bool *whole
     return u.format;
 }
 
-bool recognise(struct walker *w, struct listing *l)
+/* Find the checkpoints among the files that are wanted. */
+static void recognise_files(struct walker *w, struct listing *l)
 {
-    bool whole;
-    if (l->asked == ASKED_ALL && recognise_directory(w, l, &whole))
-        return whole;
-    if (!l->file_count)
-        return false;
     bool *claims_only = arena_array(l->arena, l->file_count, sizeof(*claims_only));
     if (!claims_only) {
         w->failed = true;
-        return false;
+        return;
     }
-    look_at_named(w, l);
     bool dirty = look_up(w, l);
     if (!dirty)
         claim_all(w, l, false, claims_only);
-    probe_unknown(w, l, dirty);
+    probe_all(w, l, dirty, PROBE_OTHERS);
+    probe_all(w, l, dirty, PROBE_PARTS);
     if (dirty)
         claim_all(w, l, true, claims_only);
     struct folder folder = {.dirty = dirty};
@@ -613,5 +608,58 @@ bool recognise(struct walker *w, struct listing *l)
             recognise_settle(w, l, &folder, &l->files[i], claims_only[i]);
     report_unread(w, l);
     pthread_mutex_unlock(&w->lock);
+}
+
+/* The same for one name that stands for several files, apart from the others. */
+static void recognise_several(struct walker *w, const struct listing *l, enum asked asked,
+                              const char *const *name)
+{
+    struct listing own = *l;
+    own.files = arena_array(l->arena, l->file_count, sizeof(*own.files));
+    if (!own.files) {
+        w->failed = true;
+        return;
+    }
+    memcpy(own.files, l->files, l->file_count * sizeof(*own.files));
+    own.asked = asked;
+    own.only = name;
+    own.only_count = 1;
+    recognise_files(w, &own);
+}
+
+/* Probe the files that were asked for by name, to find out what the names mean. */
+static void recognise_named(struct walker *w, struct listing *l)
+{
+    const char **names = arena_array(l->arena, l->only_count, sizeof(*names));
+    uint64_t kept = 0;
+    if (!names) {
+        w->failed = true;
+        return;
+    }
+    probe_all(w, l, l->only_count >= MANY_FILES, PROBE_NAMED);
+    for (uint64_t i = 0; i < l->only_count; i++) {
+        const struct entry *e = listing_file(l, l->only[i]);
+        if (!e)
+            recognise_several(w, l, ASKED_PARTS, &l->only[i]);
+        else if (e->format && !e->format->index)
+            recognise_several(w, l, ASKED_COMPANION, &l->only[i]);
+        else
+            names[kept++] = l->only[i];
+    }
+    l->only = names;
+    l->only_count = kept;
+    if (kept)
+        recognise_files(w, l);
+}
+
+bool recognise(struct walker *w, struct listing *l)
+{
+    bool whole;
+    if (l->asked == ASKED_ALL && recognise_directory(w, l, &whole))
+        return whole;
+    if (l->file_count && l->asked == ASKED_ALL)
+        recognise_files(w, l);
+    else if (l->file_count)
+        recognise_named(w, l);
     return false;
 }

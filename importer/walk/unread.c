@@ -137,22 +137,30 @@ static void report_kind(struct walker *w, const struct listing *l,
     text_release(&names);
 }
 
-void report_unread(struct walker *w, struct listing *l)
+/* A file that was asked for by name; NULL: there is none. */
+static void report_asked(struct walker *w, struct listing *l, const struct entry *e)
 {
-    const struct entry *asked = l->only ? listing_file(l, l->only) : NULL;
-    const char *path =
-        asked && asked->unread ? walk_join(l->arena, l->path, asked->name) : NULL;
-    bool any = false;
-    for (uint64_t i = 0; !l->only && !any && i < l->file_count; i++)
-        any = l->files[i].unread;
-    for (size_t i = 0; unread_kinds[i].name && (path || any); i++) {
+    for (size_t i = 0; e && e->unread && unread_kinds[i].name; i++) {
         const struct unread_kind *kind = &unread_kinds[i];
-        if (any && kind->what)
-            report_kind(w, l, kind);
-        else if (path && kind->what && strcmp(kind->name, asked->unread) == 0)
+        const char *path = kind->what && strcmp(kind->name, e->unread) == 0
+                               ? walk_join(l->arena, l->path, e->name)
+                               : NULL;
+        if (path)
             walk_issue(w, path, true, "not-read", "%s: %s, which is not read here",
                        kind->name, kind->what);
     }
+}
+
+void report_unread(struct walker *w, struct listing *l)
+{
+    bool any = false;
+    for (uint64_t i = 0; i < l->only_count; i++)
+        report_asked(w, l, listing_file(l, l->only[i]));
+    for (uint64_t i = 0; !l->only && !any && i < l->file_count; i++)
+        any = l->files[i].unread;
+    for (size_t i = 0; unread_kinds[i].name && any; i++)
+        if (unread_kinds[i].what)
+            report_kind(w, l, &unread_kinds[i]);
 }
 
 void unread_summary(const struct walk *walk, struct text *out)

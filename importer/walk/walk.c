@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "catalog/base/names.h"
 #include "catalog/base/text.h"
 #include "catalog/base/threads.h"
 #include "catalog/store/store.h"
@@ -29,11 +30,11 @@ static bool seen_before(struct walker *w, const struct file_identity *identity)
     return !added;
 }
 
-/* Queue a directory once, even if several links lead to it. `only`: a name in it that
- * was asked for; NULL: everything. */
-static void walk_push(struct walker *w, const char *path, const char *only,
-                      bool recursive)
+/* Queue a directory once, even if several links lead to it. `named`: only names in it were
+ * asked for, which follow. NULL: it is not queued. */
+static struct task *walk_push(struct walker *w, const char *path, bool named)
 {
+    struct task *t = NULL;
     enum entry_kind kind;
     struct file_identity identity;
     struct error err = {.offset = NO_OFFSET};
@@ -41,11 +42,11 @@ static void walk_push(struct walker *w, const char *path, const char *only,
     if (path_look(path, &kind, &identity, &err) != OK) {
         if (err.status != ERR_MISSING)
             walk_unseen(w, path, err.message);
-    } else if (only || !seen_before(w, &identity)) {
-        struct task *t = arena_alloc(&w->walk->arena, sizeof(*t));
+    } else if (named || !seen_before(w, &identity)) {
         char *kept = arena_copy(&w->walk->arena, path, strlen(path));
-        if (t && kept) {
-            *t = (struct task){kept, only, recursive, w->tasks};
+        t = kept ? arena_alloc(&w->walk->arena, sizeof(*t)) : NULL;
+        if (t) {
+            *t = (struct task){.path = kept, .next = w->tasks};
             w->tasks = t;
             w->open_tasks++;
             pthread_cond_signal(&w->changed);
@@ -54,6 +55,49 @@ static void walk_push(struct walker *w, const char *path, const char *only,
         }
     }
     pthread_mutex_unlock(&w->lock);
+    return t;
+}
+
+/* The task of a directory in which names were asked for. NULL: it cannot be looked into. */
+static struct task *named_task(struct walker *w, const char *directory)
+{
+    struct arena *arena = &w->walk->arena;
+    const char *kept;
+    bool added;
+    void *larger = arena_grow(arena, w->by_name, w->named.count, &w->by_name_space,
+                              sizeof(*w->by_name));
+    uint64_t *at = larger ? strmap_keep(&w->named, arena, directory, strlen(directory),
+                                        &kept, &added)
+                          : NULL;
+    if (!at) {
+        w->failed = true;
+        return NULL;
+    }
+    w->by_name = larger;
+    if (added) {
+        *at = w->named.count - 1;
+        w->by_name[*at] = walk_push(w, kept, true);
+    }
+    return w->by_name[*at];
+}
+
+/* Queue a name in a directory, before the walk begins: `import *.safetensors` names thousands in
+ * one directory, which is listed once. */
+static void push_only(struct walker *w, const char *directory, const char *name)
+{
+    struct arena *arena = &w->walk->arena;
+    struct task *t = named_task(w, directory);
+    if (!t)
+        return;
+    const char *kept = arena_copy(arena, name, strlen(name));
+    void *larger =
+        arena_grow(arena, t->only, t->only_count, &t->only_space, sizeof(*t->only));
+    if (!kept || !larger) {
+        w->failed = true;
+        return;
+    }
+    t->only = larger;
+    t->only[t->only_count++] = kept;
 }
 
 static struct task *walk_pop(struct walker *w)
@@ -119,7 +163,7 @@ bool unfinished_name(const char *name)
 static void report_entry(struct walker *w, const struct listing *l, const char *path,
                          const char *name, const char *code, const char *what)
 {
-    if (l->only ? strcmp(l->only, name) != 0 : !format_claims_name(name))
+    if (l->only ? !names_hold(l->only, l->only_count, name) : !format_claims_name(name))
         return;
     pthread_mutex_lock(&w->lock);
     walk_issue(w, path, false, code, "%s", what);
@@ -224,7 +268,7 @@ static void enter_below(struct walker *w, const struct listing *l)
             walk_issue(w, path, true, "unfinished", "an unfinished save: not indexed");
             pthread_mutex_unlock(&w->lock);
         } else if (!never_entered(e->name, hub_cache)) {
-            walk_push(w, path, NULL, true);
+            walk_push(w, path, false);
         }
     }
 }
@@ -237,10 +281,13 @@ static void walk_work(void *argument)
         struct listing l = {.path = t->path,
                             .asked = t->only ? ASKED_FILE : ASKED_ALL,
                             .only = t->only,
+                            .only_count = t->only_count,
                             .arena = &arena};
+        if (t->only)
+            names_sort(t->only, t->only_count);
         if (list_directory(w, &l)) {
             bool whole = recognise(w, &l);
-            if (t->recursive && !whole)
+            if (!t->only && !whole)
                 enter_below(w, &l);
         }
         arena_release(&arena);
@@ -261,8 +308,11 @@ static void walk_work(void *argument)
 static enum status add_root(struct walker *w, const char *path)
 {
     struct walk *walk = w->walk;
-    walk->roots[walk->root_count] = arena_copy(&walk->arena, path, strlen(path));
-    return walk->roots[walk->root_count++] ? OK : ERR_MEMORY;
+    bool added;
+    return strmap_keep(&walk->rooted, &walk->arena, path, strlen(path),
+                       &walk->roots[walk->root_count++], &added)
+               ? OK
+               : ERR_MEMORY;
 }
 
 struct part_search {
@@ -340,7 +390,7 @@ static enum status push_directory(struct walker *w, char *real, struct error *er
     checkpoint_around(real);
     if (add_root(w, real) != OK)
         return error_memory_at(err, real);
-    walk_push(w, real, NULL, true);
+    walk_push(w, real, false);
     return OK;
 }
 
@@ -356,11 +406,10 @@ static enum status push_name(struct walker *w, const char *path, bool exists,
     if (exists && !format_claims_name(place.name) && checkpoint_around(place.directory)) {
         push_directory(w, place.directory, err);
     } else {
-        char *only = arena_copy(&w->walk->arena, place.name, strlen(place.name));
-        if (!only || add_root(w, place.path) != OK)
+        if (add_root(w, place.path) != OK)
             error_memory_at(err, path);
         else
-            walk_push(w, place.directory, only, false);
+            push_only(w, place.directory, place.name);
     }
     free(place.directory);
     return err->status;
@@ -384,18 +433,6 @@ static enum status push_argument(struct walker *w, const char *path, struct erro
     return err->status;
 }
 
-bool walk_covers(const struct walk *walk, const char *path)
-{
-    for (uint64_t i = 0; i < walk->root_count; i++) {
-        const char *root = walk->roots[i];
-        size_t len = strlen(root);
-        if (strncmp(path, root, len) == 0 &&
-            (path[len] == '\0' || path[len] == '/' || strcmp(root, "/") == 0))
-            return true;
-    }
-    return false;
-}
-
 /* Whether a set of directories contains one that `path` is in;
  * with `itself`, or `path` itself. */
 static bool covers(const struct strmap *set, const char *path, bool itself)
@@ -410,6 +447,11 @@ static bool covers(const struct strmap *set, const char *path, bool itself)
             return true;
     }
     return false;
+}
+
+bool walk_covers(const struct walk *walk, const char *path)
+{
+    return covers(&walk->rooted, path, true) || strmap_get(&walk->rooted, "/", 1);
 }
 
 bool walk_saw(const struct walk *walk, const char *path)
@@ -550,6 +592,7 @@ enum status walk_paths(const char *const *paths, int count,
     pthread_cond_destroy(&w.changed);
     pthread_mutex_destroy(&w.lock);
     strmap_release(&w.visited);
+    strmap_release(&w.named);
     if (err->status == OK)
         *out = w.walk;
     else
@@ -564,6 +607,7 @@ void walk_free(struct walk *walk)
     strmap_release(&walk->listed);
     strmap_release(&walk->unseen);
     strmap_release(&walk->whole);
+    strmap_release(&walk->rooted);
     arena_release(&walk->arena);
     free(walk);
 }

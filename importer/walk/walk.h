@@ -60,6 +60,7 @@ struct walk {
     const char **roots; /* absolute, what the arguments became: vanished files are
                            looked for below them */
     uint64_t root_count;
+    struct strmap rooted; /* the same, to be looked up */
     struct strmap listed; /* directories whose entries were read */
     struct strmap whole;  /* directories that are one checkpoint: not searched */
     struct strmap unseen; /* paths that could not, or were not to, be looked at */

@@ -14,8 +14,9 @@
 /* A directory in the queue. */
 struct task {
     const char *path;
-    const char *only; /* NULL, or the only name in it that was asked for */
-    bool recursive;
+    const char **only; /* the names in it that were asked for; NULL: everything */
+    uint64_t only_count;
+    size_t only_space;
     struct task *next;
 };
 
@@ -26,6 +27,9 @@ struct walker {
     pthread_cond_t changed;
     struct task *tasks;
     uint64_t open_tasks;   /* queued or in progress */
+    struct strmap named;   /* directories of names asked for: positions in by_name */
+    struct task **by_name; /* their tasks */
+    size_t by_name_space;
     struct strmap visited; /* directories, by device and inode: ends loops of links */
     size_t unit_space, passed_space, unread_space, issue_space, note_space;
     bool stopped, interrupted;
@@ -49,7 +53,7 @@ struct entry {
 /* What was asked for in a directory. */
 enum asked {
     ASKED_ALL,
-    ASKED_FILE,  /* the file of that name, or the checkpoint it belongs to */
+    ASKED_FILE,  /* the files of those names, or the checkpoints they belong to */
     ASKED_PARTS, /* there is no such file: files that begin with the name */
     ASKED_COMPANION, /* a companion file, which stands for all checkpoints of its program here */
 };
@@ -58,7 +62,8 @@ enum asked {
 struct listing {
     const char *path;
     enum asked asked;
-    const char *only; /* the name that was asked for; NULL: ASKED_ALL */
+    const char *const *only; /* the names that were asked for, sorted; NULL: ASKED_ALL */
+    uint64_t only_count;     /* 1 for ASKED_PARTS and ASKED_COMPANION */
     struct arena *arena;
     struct entry *files, *dirs; /* sorted by name */
     uint64_t file_count, dir_count;
