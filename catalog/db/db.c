@@ -104,7 +104,8 @@ static bool on_read_only_system(const char *path)
 char *db_uri(const char *path, bool reads)
 {
     struct text uri = {0};
-    text_adds(&uri, "file:");
+    /* Without an empty authority, SQLite takes the "tmp" of "//tmp/x.db" for a host. */
+    text_adds(&uri, path[0] == '/' ? "file://" : "file:");
     for (const char *c = path; *c; c++) {
         if (strchr("%?#", *c))
             text_addf(&uri, "%%%02X", (unsigned char)*c);

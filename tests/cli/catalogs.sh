@@ -61,3 +61,7 @@ echo "--- an older program's catalog: its views are renewed, a user's own stay"
 "$CKPTDB_BIN" -d old.db 'CREATE VIEW optax_slot AS SELECT 7 AS old; PRAGMA user_version = 1'
 "$CKPTDB_BIN" -d old.db "SELECT count(*) FROM optax_slot WHERE transformation = 'scale_by_adam'"
 "$CKPTDB_BIN" -d old.db "SELECT name FROM sqlite_schema WHERE name IN ('conversion', 'mine') ORDER BY 1"
+echo "--- a path that begins with two slashes"
+"$CKPTDB_BIN" -d "/$PWD/slashes.db" import empty
+"$CKPTDB_BIN" -d "/$PWD/slashes.db" --readonly 'SELECT count(*) FROM checkpoint'
+echo "status $?, $(ls slashes.db)"
