@@ -360,6 +360,14 @@ static void lose_part(struct deepspeed *d, struct part_file *f, const struct err
         *d->job->err = *err;
 }
 
+/* Whether the file's other values become facts: those of the model states of the first rank. */
+static bool has_facts(const struct deepspeed *d, const struct part_file *f)
+{
+    if (f->part == PART_STAGE3 && d->files[0].part != PART_MODEL)
+        return !f->mp && !f->dp;
+    return f->part == PART_MODEL && !f->mp;
+}
+
 static enum status deepspeed_read_part(struct deepspeed *d, struct part_file *f)
 {
     struct error err = {.offset = NO_OFFSET};
@@ -376,7 +384,7 @@ static enum status deepspeed_read_part(struct deepspeed *d, struct part_file *f)
                                .emit = f->part == PART_OPTIM ? emit_flat : emit_model,
                                .look = f->part == PART_OPTIM ? learn_stage : learn_params,
                                .set = d,
-                               .no_facts = f->part != PART_MODEL || f->mp};
+                               .no_facts = !has_facts(d, f)};
         torch_file_state(&t, s, &err);
     }
     if (err.status != OK && d->job->err->status == OK)
