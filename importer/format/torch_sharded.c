@@ -14,6 +14,11 @@ static int sharded_probe(const struct probe *p)
     return weight_map_probe(p, SUFFIX);
 }
 
+static bool torch_sharded_shadow(const char *name, struct text *out)
+{
+    return weight_map_single(name, SUFFIX, out);
+}
+
 static enum status sharded_claim(struct claim *c)
 {
     return weight_map_claim(c, SUFFIX);
@@ -22,19 +27,41 @@ static enum status sharded_claim(struct claim *c)
 struct shard {
     struct weight_map *map;
     uint32_t number;
+    struct strmap begun; /* offset of a tensor -> bytes of the smallest there */
 };
+
+/* Count a tensor's bytes. transformers counts a storage that tensors share once, and other writers
+ * count each tensor. */
+static bool count_bytes(struct job *job, struct shard *s,
+                        const struct tensor_claim *claim, uint64_t nbytes)
+{
+    bool added = true;
+    const char *key;
+    s->map->nbytes += nbytes;
+    if (claim->storage != STORAGE_RANGE || !nbytes)
+        return true;
+    uint64_t *least = strmap_keep(&s->begun, job->arena, (const char *)&claim->offset,
+                                  sizeof(claim->offset), &key, &added);
+    if (!least)
+        return error_memory_at(job->err, job->path), false;
+    if (!added)
+        s->map->tied += *least > nbytes ? *least : nbytes;
+    if (added || nbytes < *least)
+        *least = nbytes;
+    return true;
+}
 
 static enum status emit_wanted(struct torch_tree *t, const struct tensor_claim *claim)
 {
-    const struct shard *s = t->set;
+    struct shard *s = t->set;
     struct dtype dtype;
     uint64_t elements, nbytes;
     if (!weight_map_wants(t->job, s->map, s->number, claim->name, claim->name_len))
         return t->job->err->status;
     dtype_find(claim->dtype, &dtype);
     if (shape_elements(claim->shape, claim->rank, &elements) &&
-        dtype_nbytes(&dtype, elements, &nbytes))
-        s->map->nbytes += nbytes;
+        dtype_nbytes(&dtype, elements, &nbytes) && !count_bytes(t->job, s, claim, nbytes))
+        return t->job->err->status;
     return job_tensor(t->job, claim);
 }
 
@@ -42,7 +69,7 @@ static enum status torch_sharded_index_shard(struct job *job, struct weight_map 
                                              uint32_t number)
 {
     struct error err = {.offset = NO_OFFSET};
-    struct shard shard = {m, number};
+    struct shard shard = {.map = m, .number = number};
     struct source *s;
     uint32_t file;
     if (!weight_map_open(job, m, number, &s, &file))
@@ -55,6 +82,7 @@ static enum status torch_sharded_index_shard(struct job *job, struct weight_map 
                            .no_facts = true};
     if (torch_file_state(&t, s, &err) != OK && job->err->status == OK)
         weight_map_lose(job, m, number, &err);
+    strmap_release(&shard.begun);
     return job->err->status;
 }
 
@@ -77,6 +105,7 @@ const struct format format_torch_sharded = {
     .set = true,
     .beside = {"config.json", "generation_config.json"},
     .probe = sharded_probe,
+    .loaded_first = torch_sharded_shadow,
     .claim = sharded_claim,
     .index = torch_sharded_index_set,
 };

@@ -42,6 +42,25 @@ printf '{"metadata":{"total_size":2,"kind":"x"},"weight_map":{"a":"model-00001-o
     >case/model.safetensors.index.json
 "$CKPTDB_BIN" import case
 "$CKPTDB_BIN" --list "SELECT key, value FROM metadata"
+echo '--- tied weights, which total_size has once, or twice, but not less and not more'
+for total in 8 16 7 17; do
+    rm -rf case "$CKPTDB"
+    mkdir case
+    python3 - "$TESTS/fixtures" $total <<'PY'
+import json, sys
+sys.path.insert(0, sys.argv[1])
+sys.dont_write_bytecode = True
+from make_torch import Raw, op, saved, tensor
+name = "pytorch_model-00001-of-00001.bin"
+open(f"case/{name}", "wb").write(saved({"a": Raw(op(tensor()) + b"q\1"), "b": Raw(b"h\1")}))
+json.dump({"metadata": {"total_size": int(sys.argv[2])}, "weight_map": {"a": name, "b": name}},
+          open("case/pytorch_model.bin.index.json", "w"))
+PY
+    "$CKPTDB_BIN" import case
+done
+echo '--- a file that is loaded in place of the shards'
+cp case/pytorch_model-00001-of-00001.bin case/pytorch_model.bin
+"$CKPTDB_BIN" import case
 echo '--- a shard that is missing is missing in every import; once it is there, all is'
 rm -rf case "$CKPTDB"
 cp -r "$TESTS/fixtures/real/torch/dcp_two/data/sharded" case
