@@ -326,6 +326,26 @@ static enum status open_tree(struct job *job, struct t5x *t)
     return array_tree_scan(job, job->path, &t->arrays);
 }
 
+/* Warn of arrays that are stored but that no leaf stands for. */
+static void report_unnamed(const struct t5x *t)
+{
+    uint64_t unnamed = 0;
+    const char *first = NULL;
+    for (uint64_t i = 0; i < t->arrays.count; i++) {
+        const char *path = t->arrays.sites[i].path;
+        if (strmap_get(&t->folders, path, strlen(path)))
+            continue;
+        first = first ? first : path;
+        unnamed++;
+    }
+    if (unnamed)
+        job_issue(
+            t->sink.job, ISSUE_WARNING, NULL, NO_OFFSET, "not-in-metadata",
+            "folders of arrays that no leaf of `checkpoint` is read from: %llu, the "
+            "first of them \"%.200s\"; not listed",
+            (unsigned long long)unnamed, first);
+}
+
 static enum status t5x_index(struct job *job)
 {
     struct t5x t = {.sink.job = job};
@@ -333,6 +353,8 @@ static enum status t5x_index(struct job *job)
         .leaf = t5x_see_leaf, .map = see_map, .context = &t};
     if (open_tree(job, &t) == OK)
         flax_walk(job, t.sink.source, &visitor);
+    if (job->err->status == OK)
+        report_unnamed(&t);
     strmap_release(&t.folders);
     if (job->err->status != OK)
         return job->err->status;

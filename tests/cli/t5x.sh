@@ -34,6 +34,11 @@ try get run@7 target/enc/w
 rm -r run/checkpoint_7/target.enc.b
 try import run
 "$CKPTDB_BIN" "SELECT name, dtype, shape, storage FROM tensor WHERE checkpoint LIKE '%_7'"
+echo "--- folders of arrays that the tree does not name"
+cp -r run/checkpoint_7/target.enc.w run/checkpoint_7/target.enc.spare
+mkdir -p run/checkpoint_7/groups
+cp -r run/checkpoint_7/target.enc.w run/checkpoint_7/groups/w
+try import run
 echo "--- a step is gone"
 rm -r run/checkpoint_3
 try import run
