@@ -32,7 +32,7 @@ static const char **paths_beside(const struct walk *walk)
 static bool asked_for(const struct walk *walk, const char *const *beside,
                       const char *path)
 {
-    if (!path || walk_covers(walk, path))
+    if (!path || walk_covers(walk, path) || walk_prefixes(walk, path))
         return path;
     while (*beside && strcmp(*beside, path) != 0)
         beside++;

@@ -374,7 +374,8 @@ static bool out_of_place(const struct entry *e)
 static void report_stray(struct walker *w, struct listing *l, const struct entry *e,
                          const char *path)
 {
-    bool own = format_claims_name(e->name) || listing_asks_for(l, e);
+    bool own = format_claims_name(e->name) || listing_asks_for(l, e) ||
+               (l->asked == ASKED_PARTS && walk_prefixes(w->walk, path));
     if (e->stray && (own || out_of_place(e))) {
         const char *what =
             strcmp(e->stray, "empty-file") == 0 ? "an empty file"
@@ -423,6 +424,8 @@ static void settle_passed(struct walker *w, struct listing *l, struct entry *e,
         walk_add_unread(w, path, e);
     else if (e->probed && !e->format && !e->unread)
         report_stray(w, l, e, path);
+    else if (!e->probed && listing_asks_for(l, e) && unfinished_name(e->name))
+        walk_issue(w, path, true, "unfinished", "an unfinished save: not indexed");
     if (e->probed)
         walk_add_passed(w, path, e);
 }

@@ -315,6 +315,14 @@ static enum status add_root(struct walker *w, const char *path)
                : ERR_MEMORY;
 }
 
+static bool add_prefix(struct walker *w, const char *path)
+{
+    struct walk *walk = w->walk;
+    const char *kept;
+    bool added;
+    return strmap_keep(&walk->prefixes, &walk->arena, path, strlen(path), &kept, &added);
+}
+
 struct part_search {
     const char *name;
     bool found;
@@ -406,7 +414,7 @@ static enum status push_name(struct walker *w, const char *path, bool exists,
     if (exists && !format_claims_name(place.name) && checkpoint_around(place.directory)) {
         push_directory(w, place.directory, err);
     } else {
-        if (add_root(w, place.path) != OK)
+        if (add_root(w, place.path) != OK || (!exists && !add_prefix(w, place.path)))
             error_memory_at(err, path);
         else
             push_only(w, place.directory, place.name);
@@ -452,6 +460,19 @@ static bool covers(const struct strmap *set, const char *path, bool itself)
 bool walk_covers(const struct walk *walk, const char *path)
 {
     return covers(&walk->rooted, path, true) || strmap_get(&walk->rooted, "/", 1);
+}
+
+bool walk_prefixes(const struct walk *walk, const char *path)
+{
+    static const char index[] = ".index";
+    const size_t len = walk->prefixes.count ? strlen(path) : 0;
+    const size_t stem = len > strlen(index) ? len - strlen(index) : 0;
+    struct shard_name shard;
+    if (stem && strcmp(path + stem, index) == 0 &&
+        strmap_get(&walk->prefixes, path, stem))
+        return true;
+    return len && shard_name(path, &shard) && !strchr(shard.rest, '/') &&
+           strmap_get(&walk->prefixes, path, shard.stem);
 }
 
 bool walk_saw(const struct walk *walk, const char *path)
@@ -607,6 +628,7 @@ void walk_free(struct walk *walk)
     strmap_release(&walk->listed);
     strmap_release(&walk->unseen);
     strmap_release(&walk->whole);
+    strmap_release(&walk->prefixes);
     strmap_release(&walk->rooted);
     arena_release(&walk->arena);
     free(walk);

@@ -60,11 +60,12 @@ struct walk {
     const char **roots; /* absolute, what the arguments became: vanished files are
                            looked for below them */
     uint64_t root_count;
-    struct strmap rooted; /* the same, to be looked up */
-    struct strmap listed; /* directories whose entries were read */
-    struct strmap whole;  /* directories that are one checkpoint: not searched */
-    struct strmap unseen; /* paths that could not, or were not to, be looked at */
-    uint64_t files;       /* number of files seen */
+    struct strmap rooted;   /* the same, to be looked up */
+    struct strmap prefixes; /* roots that are no file, but the prefix of a set's files */
+    struct strmap listed;   /* directories whose entries were read */
+    struct strmap whole;    /* directories that are one checkpoint: not searched */
+    struct strmap unseen;   /* paths that could not, or were not to, be looked at */
+    uint64_t files;         /* number of files seen */
     void *private;
 };
 
@@ -78,6 +79,10 @@ void walk_free(struct walk *);
 
 /* Whether a path is one of the roots or below one. */
 bool walk_covers(const struct walk *, const char *path);
+
+/* Whether an argument is a prefix that names this file of a set: PREFIX.index or
+ * PREFIX-00000-of-00002. Such a file is beside the root, not below it. */
+bool walk_prefixes(const struct walk *, const char *path);
 
 /* Whether what is, or was, at a path could be looked at. False: nothing is known
  * about it and what is below it. */

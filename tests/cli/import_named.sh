@@ -37,3 +37,22 @@ for order in "$(ls -d here/*) $prefixes" "$prefixes $(ls -dr here/*)"; do
     diff alone together | head -20
 done
 "$CKPTDB_BIN" -d together.db --list "SELECT format, count(*) FROM checkpoint GROUP BY 1" "SELECT code, count(*) FROM issue GROUP BY 1"
+# What an argument led to, and was not imported, is reported: the files of a prefix, a save in progress.
+echo '--- named and not imported'
+mkdir odd odd/dir
+echo garbage >odd/ckpt.index
+echo garbage >odd/ckpt.data-00000-of-00001
+head -c 100 here/y_two_files/export-00000-of-00002 >odd/old-00000-of-00001
+cp here/y_two_files/export-00000-of-00002 odd/zeros-00000-of-00001
+chmod u+w odd/*
+dd if=/dev/zero of=odd/zeros-00000-of-00001 bs=1 seek=60 count=15 conv=notrunc 2>/dev/null
+echo garbage >odd/dir.index
+for temporary in odd/foo.tmp-1.safetensors odd/m_temp; do
+    cp "$TESTS/fixtures/npy/y_one.npy" $temporary 2>/dev/null || cp here/y_stored.npz $temporary
+done
+for argument in ckpt old zeros dir foo.tmp-1.safetensors m_temp dir.index; do
+    for _ in 1 2; do # the second time, the issues are the catalog's
+        "$CKPTDB_BIN" -d odd.db import odd/$argument 2>&1 | sed "s|$PWD/||"
+        echo "$argument: status ${PIPESTATUS[0]}"
+    done
+done
