@@ -17,7 +17,14 @@ static const struct {
 } places[] = {
     {"checkpoints", "path"}, {"checkpoints", "run"}, {"files", "path"},
     {"passed", "path"},      {"unread", "path"},     {"issues", "path"},
+    {"damages", "file"},
 };
+
+/* What the paths below a place have before their next '/': nothing below the root. */
+static const char *path_prefix(const char *place)
+{
+    return strcmp(place, "/") == 0 ? "" : place;
+}
 
 /* Change the paths of one column; returns the number of rows. */
 static int64_t move_column(const ckptdb *c, size_t place, const char *old,
@@ -25,15 +32,18 @@ static int64_t move_column(const ckptdb *c, size_t place, const char *old,
 {
     const char *table = places[place].table, *column = places[place].column;
     struct text sql = {0};
+    /* The root itself is the one path that ends in '/'. */
     text_addf(&sql,
-              "UPDATE %s SET %s = ?2 || substr(%s, length(?1) + 1)"
+              "UPDATE %s SET %s = coalesce(nullif(?2 ||"
+              " iif(%s = '/', '', substr(%s, length(?1) + 1)), ''), '/')"
               " WHERE %s = ?1 OR substr(%s, 1, length(?1) + 1) = ?1 || '/'",
-              table, column, column, column, column);
+              table, column, column, column, column, column);
     if (!text_str(&sql)) {
         error_memory(err);
         return 0;
     }
-    sqlite3_stmt *stmt = library_query(c, err, text_str(&sql), "ss", old, new);
+    sqlite3_stmt *stmt =
+        library_query(c, err, text_str(&sql), "ss", path_prefix(old), path_prefix(new));
     library_row(stmt, err);
     sqlite3_finalize(stmt);
     text_release(&sql);
@@ -68,7 +78,7 @@ static void recognise_files(const ckptdb *c, const char *new, struct error *err)
         library_query(c, err,
                       "SELECT id, path, size, mtime_ns FROM files WHERE size IS NOT NULL"
                       " AND (path = ?1 OR substr(path, 1, length(?1) + 1) = ?1 || '/')",
-                      "s", new);
+                      "s", path_prefix(new));
     while (err->status == OK && library_row(rows, err))
         recognise_file(c, rows, err);
     sqlite3_finalize(rows);
@@ -120,7 +130,7 @@ static bool holds_any(const ckptdb *c, const char *prefix, struct error *err)
 {
     static const char sql[] = "SELECT 1 FROM checkpoints WHERE path = ?1 OR"
                               " substr(path, 1, length(?1) + 1) = ?1 || '/' LIMIT 1";
-    sqlite3_stmt *any = library_query(c, err, sql, "s", prefix);
+    sqlite3_stmt *any = library_query(c, err, sql, "s", path_prefix(prefix));
     const bool found = library_row(any, err);
     sqlite3_finalize(any);
     return found;

@@ -82,3 +82,17 @@ echo '--- every command word shows how it is used'
 "$CKPTDB_BIN" help | sed -n '2,/^In the shell/s/^  \([a-z]*\) .*/\1/p' | while read -r word; do
     "$CKPTDB_BIN" help "$word" | grep -qE "^  (ckptdb )?$word( |\$)|^  ckptdb .*$word" || echo "no example: $word"
 done
+echo "--- relocate: to the root and from there; what verify found moves along"
+mkdir place && names place/names.json 1
+"$CKPTDB_BIN" -d root.db import place 2>/dev/null
+echo x >place/names.json && "$CKPTDB_BIN" -d root.db verify >/dev/null 2>&1
+paths() {
+    "$CKPTDB_BIN" -d root.db "SELECT path FROM checkpoint UNION ALL SELECT path FROM file UNION ALL SELECT DISTINCT file FROM damage"
+}
+paths
+"$CKPTDB_BIN" -d root.db relocate "$PWD/place" /
+echo "status $?" && paths
+"$CKPTDB_BIN" -d root.db relocate / "$PWD/place"
+echo "status $?" && paths
+"$CKPTDB_BIN" -d root.db relocate "$PWD/place/names.json" /
+echo "status $?" && paths
