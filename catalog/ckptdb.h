@@ -235,10 +235,10 @@ enum ckptdb_status ckptdb_find_tensor(ckptdb *, int64_t checkpoint, const char *
 struct ckptdb_tensor_info {
     int64_t id;
     const char *name;
-    const char
-        *dtype; /* as NumPy and ml_dtypes call it: "bfloat16"; "string"; "unknown(...)" */
+    const char *dtype; /* as NumPy and ml_dtypes call it: "bfloat16"; "string";
+                        * "unknown(...)"; "?" if the checkpoint does not say */
     unsigned rank;
-    const uint64_t *shape; /* outermost first */
+    const uint64_t *shape; /* outermost first; not known: NULL, and rank 0 */
     uint64_t elements;
     uint64_t nbytes; /* logical; 0 if the dtype has no size */
 };

@@ -22,19 +22,19 @@ static bool take_info(sqlite3_stmt *row, struct arena *arena,
 {
     uint64_t *shape = NULL;
     unsigned rank = 0;
-    const char *json = library_text(row, 3);
+    const char *dtype = library_text(row, 2), *json = library_text(row, 3);
     if (json && !shape_parse(json, arena, &shape, &rank))
         return false;
     *out = (struct ckptdb_tensor_info){
         .id = sqlite3_column_int64(row, 0),
         .name = library_text(row, 1),
-        .dtype = library_text(row, 2),
+        .dtype = dtype ? dtype : "?", /* as ckptdb_tensor_open() names an unknown one */
         .rank = rank,
         .shape = shape,
         .elements = (uint64_t)sqlite3_column_int64(row, 4),
         .nbytes = (uint64_t)sqlite3_column_int64(row, 5),
     };
-    return out->name && out->dtype;
+    return out->name;
 }
 
 enum ckptdb_status ckptdb_tensors(ckptdb *c, int64_t checkpoint,

@@ -31,21 +31,27 @@ static void write_model(const char *name)
     text_release(&model);
 }
 
-/* A catalog in memory with these files in it. */
-static ckptdb *open_with(const char *const *names, size_t count)
+/* A catalog in memory of own_folder, in which there are this many checkpoints. */
+static ckptdb *open_imported(size_t count)
 {
     const char *paths[] = {own_folder};
     struct ckptdb_import_options o = {.size = sizeof(o), .paths = paths, .path_count = 1};
     struct ckptdb_import_report report = {.size = sizeof(report)};
     struct ckptdb_error err;
     ckptdb *db;
-    for (size_t i = 0; i < count; i++)
-        write_model(names[i]);
     assert_int_equal(ckptdb_open(NULL, CKPTDB_READ, &db, &err), CKPTDB_OK);
     assert_int_equal(ckptdb_import(db, &o, &report, &err), CKPTDB_OK);
     assert_int_equal(report.added, count);
     assert_int_equal(report.issues, 0);
     return db;
+}
+
+/* A catalog in memory with these files in it. */
+static ckptdb *open_with(const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        write_model(names[i]);
+    return open_imported(count);
 }
 
 static ckptdb *open_one(int64_t *model)
@@ -131,6 +137,36 @@ static void test_listing(void **state)
     (void)state;
     assert_int_equal(ckptdb_tensors(db, model, count_first, &seen, NULL), CKPTDB_OK);
     assert_int_equal(seen, 1);
+    ckptdb_close(db);
+}
+
+static bool see_unknown(void *context, const struct ckptdb_tensor_info *t)
+{
+    ++*(int *)context;
+    assert_string_equal(t->name, "x");
+    assert_string_equal(t->dtype, "?");
+    assert_int_equal(t->rank, 0);
+    assert_null(t->shape);
+    return true;
+}
+
+/* A checkpoint of names whose tensor has neither a dtype nor a shape. */
+static void test_unknown(void **state)
+{
+    static const char names[] = "{\"ckptdb\": \"names\", \"tensors\": {\"x\": {}}}";
+    char path[128];
+    int64_t found;
+    int seen = 0;
+    (void)state;
+    snprintf(path, sizeof(path), "%s/names.json", own_folder);
+    write_file(path, names, sizeof(names) - 1);
+    ckptdb *db = open_imported(1);
+    assert_int_equal(ckptdb_find(db, "names.json", &found, 1, NULL, NULL), CKPTDB_OK);
+    assert_int_equal(ckptdb_tensors(db, found, see_unknown, &seen, NULL), CKPTDB_OK);
+    assert_int_equal(seen, 1);
+    ckptdb_tensor *t = open_tensor(db, found, "x");
+    assert_string_equal(ckptdb_tensor_info(t)->dtype, "?");
+    ckptdb_tensor_close(t);
     ckptdb_close(db);
 }
 
@@ -944,6 +980,7 @@ int main(void)
         IN_FOLDER(test_places),        IN_FOLDER(test_contents),
         IN_FOLDER(test_meanwhile),     IN_FOLDER(test_long_functions),
         IN_FOLDER(test_inferring),     cmocka_unit_test(test_formats),
+        IN_FOLDER(test_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
