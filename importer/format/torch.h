@@ -191,7 +191,10 @@ bool torch_sparse_read(struct torch_tree *, pickle_ref args, struct torch_tensor
 /* The call that makes such a tensor, inside any parameters around it; 0: the node is no such
  * tensor. */
 pickle_ref torch_wrapper(const struct pickle *, pickle_ref);
-/* The dicts of a wrapper's attributes; 0: none. */
+/* The call that makes an ordinary tensor with attributes, inside any parameters around it; 0: the
+ * node is no such tensor. */
+pickle_ref torch_attributed(const struct pickle *, pickle_ref);
+/* The dicts of the attributes of either; 0: none. */
 void torch_wrapper_parts(const struct pickle *, pickle_ref wrapper, pickle_ref parts[2]);
 bool torch_wrapper_read(struct torch_tree *, pickle_ref wrapper, struct torch_tensor *,
                         struct error *);

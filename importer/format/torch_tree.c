@@ -293,7 +293,8 @@ static bool enter_dict(struct walk *w, const struct pickle_call *call)
     return pickle_kind(p, pairs) != PICKLE_LIST || go_into(w, pairs, FRAME_KEYED);
 }
 
-/* Enter the tensors that a wrapper is made of, named by its attributes. */
+/* Enter the tensors that a wrapper is made of, or that an ordinary tensor has as attributes. They
+ * are named by the attributes. */
 static bool enter_wrapper(struct walk *w, pickle_ref wrapper)
 {
     pickle_ref parts[2];
@@ -381,6 +382,8 @@ static bool enter_container(struct walk *w, pickle_ref ref, bool within_module)
         ok = enter_module(w, ref);
     } else if (torch_wrapper(p, ref)) {
         ok = enter_wrapper(w, torch_wrapper(p, ref));
+    } else if (torch_attributed(p, ref)) {
+        ok = enter_wrapper(w, torch_attributed(p, ref));
     } else if (is_call(p, ref) && torch_callee(p, ref) != TORCH_SEQUENCE) {
         ok = enter_call(w, ref);
     } else {
@@ -407,7 +410,7 @@ static void torch_tree_visit(struct walk *w, pickle_ref ref, bool module)
         return;
     if (torch_is_tensor(p, ref)) {
         torch_tree_add_tensor(w, ref);
-        if (!w->tensor.opaque || !is_call(p, ref))
+        if (!is_call(p, ref) || (!w->tensor.opaque && !torch_attributed(p, ref)))
             return;
     }
     if (module) {

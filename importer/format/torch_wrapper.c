@@ -18,20 +18,37 @@
 
 #define AROUND_MAX 4 /* nested parameters around it */
 
-pickle_ref torch_wrapper(const struct pickle *p, pickle_ref ref)
+/* The call of _rebuild_from_type or its version 2 that a node is, inside any parameters around it;
+ * 0: none. */
+static pickle_ref typed_call(const struct pickle *p, pickle_ref ref)
 {
     for (unsigned i = 0; i < AROUND_MAX && pickle_kind(p, ref) == PICKLE_CALL; i++) {
-        const pickle_ref args = pickle_at(p, ref)->call->args;
         const enum torch_meaning meaning = torch_callee(p, ref);
         if (meaning == TORCH_WRAP_TYPE || meaning == TORCH_WRAP_TYPE_V2)
-            return torch_meaning_of(p, pickle_item(p, args, 0)) == TORCH_REBUILD_WRAPPER
-                       ? ref
-                       : 0;
+            return ref;
         if (meaning != TORCH_WRAP_FIRST)
             return 0;
-        ref = pickle_item(p, args, 0);
+        ref = pickle_item(p, pickle_at(p, ref)->call->args, 0);
     }
     return 0;
+}
+
+static bool rebuilds_wrapper(const struct pickle *p, pickle_ref typed)
+{
+    const pickle_ref function = pickle_item(p, pickle_at(p, typed)->call->args, 0);
+    return torch_meaning_of(p, function) == TORCH_REBUILD_WRAPPER;
+}
+
+pickle_ref torch_wrapper(const struct pickle *p, pickle_ref ref)
+{
+    const pickle_ref typed = typed_call(p, ref);
+    return typed && rebuilds_wrapper(p, typed) ? typed : 0;
+}
+
+pickle_ref torch_attributed(const struct pickle *p, pickle_ref ref)
+{
+    const pickle_ref typed = typed_call(p, ref);
+    return typed && !rebuilds_wrapper(p, typed) ? typed : 0;
 }
 
 void torch_wrapper_parts(const struct pickle *p, pickle_ref wrapper, pickle_ref parts[2])

@@ -89,3 +89,20 @@ done
 : >pointers/other.npy
 "$CKPTDB_BIN" import pointers
 "$CKPTDB_BIN" "SELECT count(*) FROM issue WHERE path GLOB '*/pointers/*'"
+echo "--- tensors that a tensor has as attributes; the last one has itself"
+rm -rf "$CKPTDB" here
+mkdir here
+python3 - <<'PY'
+from make_torch import Call, Name, Raw, op, saved, storage, tensor
+def typed(state, function="torch._tensor._rebuild_from_type_v2"):
+    return Call(function, Name("torch._utils._rebuild_tensor_v2"), Name("torch.Tensor"), (storage(), 0, (2,), (1,)), state)
+own = op(typed({}))[:-3]
+own = own[:own.rindex(b"}")]
+tensors = {"plain": typed({"note": "text"}), "old": typed({"scale": tensor()}, "torch._tensor._rebuild_from_type"),
+           "slots": typed(({"a": tensor(), "n": 3}, {"b": tensor((1,))})),
+           "parameter": Call("torch._utils._rebuild_parameter", typed({"extra": typed({"inner": tensor()})}), True, {}),
+           "own": Raw(b"}q\1" + b"0" + own + b"h\1tR" + b"q\2" + b"0h\1" + op("self") + b"h\2s" + b"0h\2")}
+open("here/attributes.pt", "wb").write(saved(tensors))
+PY
+"$CKPTDB_BIN" import here
+"$CKPTDB_BIN" "SELECT name, shape, storage FROM tensor"
