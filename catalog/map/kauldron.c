@@ -99,6 +99,8 @@ static void reconcile(struct loader *l, const struct map_leaf *leaf, struct map_
         o->error = kauldron_unwanted_key(l, "Missing", rest, "ignore_model_keys");
     else if (!is_replaced(l, o->entry, rest))
         o->what = OWN;
+    if (!o->error.at)
+        o->error = l->restored.broken.at ? l->restored.broken : l->model.broken;
 }
 
 static int64_t order_of(const struct loader *l, const struct entry *e, enum step step)

@@ -26,6 +26,8 @@ struct filters {
     size_t count;
     bool given;
     struct map_text error; /* of the first pattern that is no path */
+    struct map_text
+        broken; /* a pattern that could not be tried on a key, once there is one */
 };
 
 /* The step at which a rule fails. */
@@ -107,7 +109,8 @@ bool kauldron_look_up(struct map_task *t, const struct strmap *nodes,
 
 bool kauldron_read_filters(struct loader *l, const char *option, struct filters *f);
 void kauldron_filters_release(struct filters *f);
-bool kauldron_is_ignored(struct loader *l, const struct filters *f, struct map_text rest);
+/* False, too, where a pattern could not be tried on the key: f->broken says so. */
+bool kauldron_is_ignored(struct loader *l, struct filters *f, struct map_text rest);
 struct map_text kauldron_unwanted_key(struct loader *l, const char *what,
                                       struct map_text rest, const char *option);
 /* The place in the source that a rule maps to `rest` below its new path; false: the rule takes

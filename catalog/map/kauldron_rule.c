@@ -65,14 +65,19 @@ static struct map_text print_key(struct loader *l, struct map_text rest)
     return (struct map_text){l->key.at ? l->key.at : "", l->key.len};
 }
 
-bool kauldron_is_ignored(struct loader *l, const struct filters *f, struct map_text rest)
+bool kauldron_is_ignored(struct loader *l, struct filters *f, struct map_text rest)
 {
     struct map_text key = print_key(l, rest);
     struct error err = {0};
-    for (size_t i = 0; i < f->count; i++)
-        if (regex_exec(f->regex[i], key.at, key.len, 0, &err) > 0)
-            return true;
-    return false;
+    int matched = 0;
+    for (size_t i = 0; matched == 0 && i < f->count; i++)
+        matched = regex_exec(f->regex[i], key.at, key.len, 0, &err);
+    if (matched < 0 && err.status == ERR_MEMORY)
+        l->task->failed = true;
+    else if (matched < 0 && !f->broken.at)
+        f->broken =
+            map_say(l->task, "error: a pattern to ignore: %s: %s", key.at, err.message);
+    return matched > 0;
 }
 
 struct map_text kauldron_unwanted_key(struct loader *l, const char *what,

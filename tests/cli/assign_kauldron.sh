@@ -138,3 +138,8 @@ echo '-- filters'
     JOIN json_each('[\"a.b.c\", \"layers[0].bias\", \"ab\"]') k"
 echo '-- printed'
 "$CKPTDB_BIN" --list "SELECT kontext_path(value) FROM json_each('[\"\", \"a/b\", \"0/a/10/-1/01\", \"layer-0/x.y/\", \"é/it''s/\\\"\"]')"
+# A pattern that takes too many steps on a key decides nothing: neither ignored nor loaded.
+deep=$(printf 'a/%.0s' {1..118})cb
+tree c_deep q/"$deep" q/w
+tree m_deep p/"$deep" p/w
+try steps c_deep m_deep "$(ignore "\"**$(printf '.a.**%.0s' {1..8}).b\"" '')" p q | sed -E 's:(a[./]){100,}:a...:g'
