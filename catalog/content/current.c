@@ -19,16 +19,23 @@ static enum status drop_known(sqlite3 *db, int64_t checkpoint, struct error *err
     return db_exec(db, sql, err);
 }
 
-/* Whether the file of a row of `files` has not changed since the import. */
-static bool as_indexed(sqlite3_stmt *s, struct error *why)
+/* Whether the file of a row of `files` has not changed since the import. *gone: it is not there,
+ * as on a disk that is not mounted. */
+static bool as_indexed(sqlite3_stmt *s, bool *gone, struct error *why)
 {
+    struct file_identity now;
+    struct error missing = {.offset = NO_OFFSET};
     const struct stored_file file = {
         .path = (const char *)sqlite3_column_text(s, 0),
         .present = true,
         .checked = true,
         .identity = db_identity(s, 1),
     };
-    return file_as_indexed(&file, why) == OK;
+    if (file_as_indexed(&file, why) == OK)
+        return true;
+    file_identify(file.path, &now, &missing);
+    *gone = missing.status == ERR_MISSING;
+    return false;
 }
 
 bool content_is_current(const struct content_work *w, int64_t checkpoint,
@@ -39,7 +46,7 @@ bool content_is_current(const struct content_work *w, int64_t checkpoint,
         " WHERE id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST "AND size IS NOT NULL";
     sqlite3_stmt *s = NULL;
     struct error why = {.offset = NO_OFFSET};
-    bool good = true;
+    bool good = true, gone = false;
     int rc = SQLITE_DONE;
     if (sqlite3_prepare_v2(w->db, sql, -1, &s, NULL) != SQLITE_OK) {
         db_error(w->db, "cannot list the files", err);
@@ -47,13 +54,13 @@ bool content_is_current(const struct content_work *w, int64_t checkpoint,
     }
     sqlite3_bind_int64(s, 1, checkpoint);
     while (good && (rc = sqlite3_step(s)) == SQLITE_ROW)
-        good = as_indexed(s, &why);
+        good = as_indexed(s, &gone, &why);
     if (good && rc != SQLITE_DONE)
         db_error(w->db, "cannot list the files", err);
     sqlite3_finalize(s);
     if (!good && w->trouble)
         w->trouble(w->context, NULL, &why);
-    if (!good && !status_passes(why.status)) /* otherwise the file may be unchanged */
+    if (!good && !gone && !status_passes(why.status)) /* else it may be unchanged */
         drop_known(w->db, checkpoint, err);
     return good && err->status == OK;
 }

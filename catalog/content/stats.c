@@ -27,6 +27,7 @@ struct run {
     uint64_t *gathered;      /* counts of its parts so far, indexed by code */
     struct stat_count *room; /* room for `codes` */
     bool failed, absent;
+    bool passes;     /* it failed for a reason that may pass */
     double *decoded; /* the number of each code of one dtype */
     const char *decoded_name;
     uint64_t uncommitted;
@@ -183,9 +184,9 @@ static void begin_tensor(struct run *run)
 static enum status end_tensor(struct run *run, const struct stored_tensor *t,
                               struct error *err)
 {
-    if (run->failed || run->absent)
+    if (run->absent || (run->failed && !run->passes))
         forget(run, t, err);
-    else
+    else if (!run->failed)
         stats_keep(run, t, err);
     if (err->status == OK)
         begin_tensor(run);
@@ -246,6 +247,7 @@ static enum status stats_take_outcome(void *context, const struct sweep_part *p,
     run->absent = run->absent || o->absent;
     if (o->err.status != OK && !o->absent && !run->failed) {
         run->failed = true;
+        run->passes = status_passes(o->err.status);
         run->complete = false;
         if (w->trouble)
             w->trouble(w->context, p->tensor->name, &o->err);

@@ -78,7 +78,8 @@ static const struct query restored_onto = RESTORE(
 
 /* Status and error of a row; a shape that differs from the model's is an error. */
 #define OF_SHAPE(shape, model, status, error)                                            \
-    "iif(" status " <> 'missing' AND " shape " <> " model ", 'error', " status "), "     \
+    "iif(" status " NOT IN ('missing', 'dropped') AND " shape " <> " model               \
+    ", 'error', " status "), "                                                           \
     "ifnull(" error ", 'its shape is ' || " shape                                        \
     " || ', in the model it is ' || " model ")"
 

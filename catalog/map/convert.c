@@ -322,9 +322,13 @@ static void say_shared(struct conversion *c, const struct group *g,
             text_adds(out, "another part of it");
         else
             map_repr(out, s->most);
-    } else if (s->several_rules && s->differently) {
-        text_addf(out, "ValueError: rules %lld and %lld join the parts of ",
-                  (long long)s->low, (long long)s->high);
+    } else if (s->differently) {
+        if (s->several_rules)
+            text_addf(out, "ValueError: rules %lld and %lld join the parts of ",
+                      (long long)s->low, (long long)s->high);
+        else
+            text_addf(out, "ValueError: rule %lld joins the parts of ",
+                      (long long)s->low);
         map_repr(out, name);
         text_adds(out, " in different ways");
     } else if (s->counted < g->count) {

@@ -289,9 +289,10 @@ static int map_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *row)
     id = rowid_add(id, (uint64_t)c->target.list[c->target.at].id);
     id = rowid_add_value(id, c->argument[GIVEN_STRICT]);
     /* In which order statuses are counted depends on the call. */
-    for (const char *s = c->repeats ? c->task.row[c->row].status : ""; *s; s++)
+    for (const char *s = c->counting ? c->task.row[c->row].status : ""; *s; s++)
         id = rowid_add(id, (unsigned char)*s);
-    *row = (sqlite3_int64)rowid_add(id, c->repeats ? c->repeat : c->before + c->row);
+    const uint64_t nth = c->repeats ? c->repeat : c->counting ? 0 : c->before + c->row;
+    *row = (sqlite3_int64)rowid_add(id, nth);
     return SQLITE_OK;
 }
 

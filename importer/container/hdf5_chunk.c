@@ -401,15 +401,30 @@ static enum status walk_extensible(struct chunk_walk *w)
 
 /* --- the other indexes -------------------------------------------------------------------- */
 
+/* The next position in the grid of chunks, in C order; false: there is none. */
+static bool next_place(const struct chunk_walk *w, uint64_t *place)
+{
+    for (unsigned d = w->d->space.rank; d-- > 0; place[d] = 0)
+        if (++place[d] < w->grid[d])
+            return true;
+    return false;
+}
+
+/* Chunks are numbered in the maximal shape, which may be beyond counting: only those of the
+ * present shape are looked for. */
 static enum status walk_implicit(struct chunk_walk *w)
 {
-    uint64_t at = w->d->address;
-    for (uint64_t i = 0; i < w->wanted && w->err->status == OK; i++) {
-        if (at > w->h->size || w->d->chunk_bytes > w->h->size - at)
-            return index_damaged(w, at, "chunks past the end of the file");
-        add_entry(w, i, (struct hdf5_chunk){.stored = w->d->chunk_bytes}, at);
-        at += w->d->chunk_bytes;
-    }
+    uint64_t place[HDF5_RANK_MAX] = {0};
+    const uint64_t size = w->h->size, each = w->d->chunk_bytes;
+    do {
+        uint64_t number = 0, at;
+        for (unsigned d = 0; d < w->d->space.rank; d++)
+            number += place[d] * w->steps[d]; /* below `wanted`, which has no overflow */
+        if (!mul_u64(number, each, &at) || !add_u64(at, w->d->address, &at) ||
+            at > size || each > size - at)
+            return index_damaged(w, w->d->address, "chunks past the end of the file");
+        add_chunk(w, place, (struct hdf5_chunk){.stored = each}, at);
+    } while (w->err->status == OK && next_place(w, place));
     return w->err->status;
 }
 

@@ -88,7 +88,7 @@ static enum status set_box(struct dataset_parsing *p, struct cursor *c, unsigned
         if (!d->box[i] || !mul_u64(d->chunk_bytes, d->box[i], &d->chunk_bytes))
             return dataset_damaged(p, "chunks have no size");
     }
-    if (hdf5_number(c, width) != d->type.size || !cursor_ok(c))
+    if (!d->type.size || hdf5_number(c, width) != d->type.size || !cursor_ok(c))
         return dataset_damaged(p, "chunks have elements of another size");
     return OK;
 }

@@ -258,6 +258,9 @@ static enum status vlen(struct type_parsing *p, const struct type_head *h,
     struct hdf5_type base = {0};
     if (parse_type(p, &base, depth + 1) != OK)
         return p->err->status;
+    /* an element: its length, and where the heap has it (an address, a number) */
+    if (h->size < 4 + p->h->offset_bytes + 4)
+        return type_damaged(p, "an element of varying length without room for its place");
     if ((h->flags & 0xF) == 1)
         t->class = HDF5_VLEN_TEXT;
     else

@@ -294,14 +294,18 @@ static bool zip_chunk(struct dcp *d, const struct shard *s, const struct place *
 {
     struct item item;
     struct torch_tensor *x = &d->tensor;
-    bool ok = open_item(d, s, place, &item, err) &&
-              (torch_is_tensor(&item.pickle, item.pickle.root) ||
-               torch_fail(&d->tree, err, "bad-chunk", "its data is not a tensor")) &&
-              torch_tensor_read(&item.tree, item.pickle.root, x, err) &&
-              (is_chunk(chunk, x->dtype, x->rank, x->shape) ||
-               torch_fail(&d->tree, err, "bad-chunk",
-                          "its dtype or shape are not those of the metadata")) &&
-              torch_place(&item.tree, x, out->extent, err);
+    bool ok =
+        open_item(d, s, place, &item, err) &&
+        (torch_is_tensor(&item.pickle, item.pickle.root) ||
+         torch_fail(&d->tree, err, "bad-chunk", "its data is not a tensor")) &&
+        torch_tensor_read(&item.tree, item.pickle.root, x, err) &&
+        (is_chunk(chunk, x->dtype, x->rank, x->shape) ||
+         torch_fail(&d->tree, err, "bad-chunk",
+                    "its dtype or shape are not those of the metadata")) &&
+        torch_place(&item.tree, x, out->extent, err) &&
+        (!out->extent->bytes ||
+         torch_fail(&d->tree, err, "unsupported",
+                    "its data is text with escapes, which cannot be read where it is"));
     *out->sum = ok && torch_run_summed(&x->run, out->extent) ? x->run.crc : 0;
     close_item(&item);
     return ok;

@@ -174,6 +174,12 @@ static bool deepspeed_add_group(struct deepspeed *d, const struct pickle *p,
         if (pickle_kind(p, name) != PICKLE_TEXT ||
             !torch_numbers(p, pickle_item(p, group, i + 1), shape, &rank))
             continue;
+        /* Groups that the pickle shares are not as many parameters as they are references. */
+        if (d->zero.param_count >= p->node_count) {
+            job_issue(d->zero.job, ISSUE_ERROR, NULL, NO_OFFSET, "limit",
+                      "param_shapes repeats its groups: the rest is left out");
+            return false;
+        }
         if (!zero_add_param(&d->zero, n->text, n->count, number, shape, rank))
             return false;
     }

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/names.h"
 #include "catalog/base/strmap.h"
 #include "importer/container/gguf.h"
 #include "importer/container/shard_name.h"
@@ -437,25 +438,36 @@ static bool split_name(const char *name, struct shard_name *out)
            out->part <= out->count;
 }
 
-static bool same_split(const char *name, const char *of, struct shard_name *out)
+/* Whether a name is that of another part of the same split; *out is set. `of` is the name that
+ * *own was made of. */
+static bool same_split(const char *name, const char *of, const struct shard_name *own,
+                       struct shard_name *out)
 {
-    struct shard_name own;
-    return split_name(of, &own) && split_name(name, out) && out->count == own.count &&
-           out->stem == own.stem && memcmp(name, of, own.stem) == 0;
+    return split_name(name, out) && out->count == own->count && out->stem == own->stem &&
+           out->part != own->part && memcmp(name, of, own->stem) == 0;
 }
 
-/* The first part that exists takes the others. */
+/* The first part that exists takes the others. All have its stem, so that they are beside each
+ * other in the sorted names. */
 static enum status gguf_claim(struct claim *c)
 {
     struct shard_name own, other;
     if (!split_name(c->name, &own))
         return OK;
-    for (uint64_t i = 0; i < c->count; i++)
-        if (same_split(c->names[i], c->name, &other) && other.part < own.part)
-            return OK;
-    for (uint64_t i = 0; i < c->count; i++)
-        if (same_split(c->names[i], c->name, &other) && other.part > own.part)
+    char *stem = strndup(c->name, own.stem);
+    if (!stem)
+        return ERR_MEMORY;
+    const uint64_t first = names_from(c->names, c->count, stem);
+    uint64_t end = first;
+    bool is_first = true;
+    for (; is_first && end < c->count && strncmp(c->names[end], stem, own.stem) == 0;
+         end++)
+        is_first =
+            !same_split(c->names[end], c->name, &own, &other) || other.part > own.part;
+    for (uint64_t i = first; is_first && i < end; i++)
+        if (same_split(c->names[i], c->name, &own, &other))
             claim_take(c, c->names[i]);
+    free(stem);
     return OK;
 }
 
@@ -540,7 +552,7 @@ static enum status index_others(struct job *job, struct set *set, const char *fi
     for (uint64_t i = 0; i < count; i++) {
         struct shard_name other;
         struct part p;
-        if (!same_split(names[i], first_name, &other) || other.part <= own->part)
+        if (!same_split(names[i], first_name, own, &other) || other.part <= own->part)
             continue;
         if (other.part <= known)
             there[other.part] = true;

@@ -155,6 +155,20 @@ bool torch_bytes_source(struct torch_tree *t, pickle_ref ref, struct source **ou
     return source_open_memory(t->source->name, bytes, false, out, err) == OK;
 }
 
+/* Whether a storage lies in the byte string: a legacy file states its number of elements. */
+static bool is_whole(struct torch_tree *t, const struct torch_legacy *legacy,
+                     const struct torch_key *key, const struct torch_run *where,
+                     uint64_t size, struct error *err)
+{
+    if (legacy->broken.status != OK) {
+        *err = legacy->broken;
+        return false;
+    }
+    return (key->bytes <= where->size && where->offset <= size &&
+            key->bytes <= size - where->offset) ||
+           torch_fail(t, err, "truncated", "its storage is cut short");
+}
+
 /* Find the only storage of the legacy file in a byte string. */
 static bool torch_embedded_load(struct torch_tree *t, pickle_ref bytes,
                                 struct torch_embedded *out, struct error *err)
@@ -171,8 +185,7 @@ static bool torch_embedded_load(struct torch_tree *t, pickle_ref bytes,
     bool ok = torch_legacy_read(&inner, 0, &legacy, err) == OK &&
               torch_key_read(&inner, legacy.object.root, &out->key, err) &&
               torch_legacy_find(&inner, &out->key, &where, err) &&
-              (out->key.bytes <= where.size ||
-               torch_fail(t, err, "truncated", "its storage is cut short")) &&
+              is_whole(t, &legacy, &out->key, &where, source->size, err) &&
               part_of(t, &all, where.offset, out->key.bytes, &out->run, err);
     /* The node belongs to the inner pickle, which is released. */
     out->key.node = 0;

@@ -81,8 +81,8 @@ static enum status add_members(struct torch_zip *z, struct error *err)
     return err->status;
 }
 
-/* Read a short member as text, without white space at its end. False: it is missing, or cannot be
- * read; *err is set if that may pass (memory, I/O). */
+/* Read a short member as text, without white space at its end. False: it is missing, or, with
+ * *err set, it cannot be read. */
 static bool short_text(const struct torch_zip *z, const char *name, char *out,
                        size_t room, struct error *err)
 {
@@ -90,7 +90,7 @@ static bool short_text(const struct torch_zip *z, const char *name, char *out,
     struct error damage = {.offset = NO_OFFSET};
     size_t len = 0;
     if (!m || zip_head(&z->zip, m, out, room - 1, &len, &damage) != OK) {
-        if (status_passes(damage.status) && err->status == OK)
+        if (damage.status != OK && err->status == OK)
             *err = damage;
         return false;
     }
