@@ -139,3 +139,12 @@ SELECT count(*) FROM (SELECT * FROM restored EXCEPT SELECT * FROM restore WHERE 
 Q
 } >together.sql
 "$CKPTDB_BIN" -d c.db --list -f together.sql
+echo '-- counts of the same set from two arms of an OR, one of which has it from another table'
+cat >counted.json <<'Q'
+{"ckptdb": "names", "tensors": {"a": {"dtype": "uint8", "shape": [1]}, "a2": {"dtype": "uint8", "shape": [1]}, "b": {"dtype": "uint8", "shape": [1]}}}
+Q
+"$CKPTDB_BIN" -d counted.db import counted.json
+echo '{"dialect": "convert", "rules": [["b", "x"]]}' >cc.json
+"$CKPTDB_BIN" -d counted.db map load cc cc.json
+"$CKPTDB_BIN" -d counted.db --list "SELECT c.status, c.rows FROM ruleset r CROSS JOIN conversion_counts c WHERE r.name = 'cc'
+    AND ((c.ruleset = r.name AND c.source = 1 AND c.status = 'unmatched') OR (c.ruleset = 'cc' AND c.source = 1 AND c.status = 'ok')) ORDER BY 1"

@@ -79,3 +79,20 @@ echo '--- all that the T5 importer gives, with the slots that the checkpoint lac
 "$CKPTDB_BIN" get whole.safetensors state/param_states/token_embedder/embedding/m
 "$CKPTDB_BIN" export model.ckpt-1000000 again.safetensors --map t5_to_t5x --target whole.safetensors
 cmp whole.safetensors again.safetensors && echo the same onto itself
+echo '--- a row that is dropped is not written, so its shape does not matter'
+head='{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[3],"data_offsets":[2,5]}}'
+printf "\\$(printf %o ${#head})\0\0\0\0\0\0\0%s12345" "$head" >undone.safetensors
+"$CKPTDB_BIN" import undone.safetensors
+echo '{"dialect": "t5x-assignment", "rules": [["a", "b"]]}' >undone.json
+"$CKPTDB_BIN" map load undone undone.json
+"$CKPTDB_BIN" map run undone undone.safetensors --target undone.safetensors
+"$CKPTDB_BIN" export undone.safetensors undone.npz --map undone --target undone.safetensors
+echo "status $?"
+echo '--- parts that one rule joins in different ways'
+head='{"x.0.0":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"x.1.1":{"dtype":"U8","shape":[2],"data_offsets":[2,4]}}'
+printf "\\$(printf %o ${#head})\0\0\0\0\0\0\0%s1234" "$head" >joined.safetensors
+"$CKPTDB_BIN" import joined.safetensors
+echo '{"dialect": "convert", "rules": [["x\\.(\\d)\\.(\\d)", "x", {"ops": [["stack", 0, "\\1"], ["reshape", ["\\2", -1]]]}]]}' >joined.json
+"$CKPTDB_BIN" map load joined joined.json
+"$CKPTDB_BIN" map run joined joined.safetensors
+echo "status $?"

@@ -47,3 +47,13 @@ truncate -s -100 later/l.npz
 "$CKPTDB_BIN" import later
 "$CKPTDB_BIN" "SELECT name, state, hash FROM checkpoint WHERE name = 'l.npz'"
 "$CKPTDB_BIN" "SELECT count(hash) FROM tensor WHERE checkpoint LIKE '%/l.npz'"
+echo '-- a disk that is away for a while costs nothing that is known of its files'
+mkdir disk && cp "$TESTS/fixtures/npz/y_stored.npz" disk/d.npz && "$CKPTDB_BIN" import disk
+"$CKPTDB_BIN" hash d.npz | cut -f 2-
+"$CKPTDB_BIN" stats d.npz >/dev/null
+mv disk away
+for command in hash stats dedup; do
+    "$CKPTDB_BIN" $command d.npz 2>&1 | cut -c 1-90
+done
+mv away disk
+"$CKPTDB_BIN" "SELECT count(*), count(t.hash), (SELECT count(*) FROM stats WHERE checkpoint_id = c.id) FROM tensor t JOIN checkpoint c ON c.id = t.checkpoint_id WHERE c.name = 'd.npz'"
