@@ -103,6 +103,38 @@ bool listing_asks_for(const struct listing *l, const struct entry *e)
     return l->only && names_hold(l->only, l->only_count, e->name);
 }
 
+/* The first prefix from `low` to `high` whose byte at `at` is not less than `byte`. */
+static uint64_t prefix_from(const struct listing *l, uint64_t low, uint64_t high,
+                            size_t at, unsigned byte)
+{
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if ((unsigned char)l->only[middle][at] < byte)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Whether the name begins with one of the prefixes that were asked for. They are sorted, so
+ * those that share the name's first bytes are a range, which shrinks byte by byte: of "a",
+ * "ab", "b" the range for "ax" is first all three, then "a" and "ab", of which "a" ends here. */
+static bool begins_as_asked(const struct listing *l, const char *name)
+{
+    uint64_t low = 0, high = l->only_count;
+    for (size_t at = 0; low < high; at++) {
+        if (!l->only[low][at])
+            return true;
+        if (!name[at])
+            return false;
+        unsigned byte = (unsigned char)name[at];
+        low = prefix_from(l, low, high, at, byte);
+        high = prefix_from(l, low, high, at, byte + 1);
+    }
+    return false;
+}
+
 /* Whether the file has to be looked at. Files without a suffix can
  * only be recognised by content. */
 static bool recognise_wanted(const struct listing *l, const struct entry *e)
@@ -115,7 +147,7 @@ static bool recognise_wanted(const struct listing *l, const struct entry *e)
     case ASKED_FILE:
         return false;
     case ASKED_PARTS:
-        return strncmp(e->name, l->only[0], strlen(l->only[0])) == 0;
+        return begins_as_asked(l, e->name);
     case ASKED_COMPANION:
         return !format_claims_name(e->name);
     }
@@ -613,29 +645,34 @@ static void recognise_files(struct walker *w, struct listing *l)
     pthread_mutex_unlock(&w->lock);
 }
 
-/* The same for one name that stands for several files, apart from the others. */
+/* The same for names that stand for several files each, apart from the other names. */
 static void recognise_several(struct walker *w, const struct listing *l, enum asked asked,
-                              const char *const *name)
+                              const char *const *names, uint64_t count)
 {
+    struct arena arena = {
+        0}; /* one for each call: there can be thousands of companions */
     struct listing own = *l;
-    own.files = arena_array(l->arena, l->file_count, sizeof(*own.files));
-    if (!own.files) {
-        w->failed = true;
-        return;
-    }
-    memcpy(own.files, l->files, l->file_count * sizeof(*own.files));
+    own.arena = &arena;
+    own.files = arena_array(&arena, l->file_count, sizeof(*own.files));
     own.asked = asked;
-    own.only = name;
-    own.only_count = 1;
-    recognise_files(w, &own);
+    own.only = names;
+    own.only_count = count;
+    if (own.files) {
+        memcpy(own.files, l->files, l->file_count * sizeof(*own.files));
+        recognise_files(w, &own);
+    } else {
+        w->failed = true;
+    }
+    arena_release(&arena);
 }
 
 /* Probe the files that were asked for by name, to find out what the names mean. */
 static void recognise_named(struct walker *w, struct listing *l)
 {
     const char **names = arena_array(l->arena, l->only_count, sizeof(*names));
-    uint64_t kept = 0;
-    if (!names) {
+    const char **prefixes = arena_array(l->arena, l->only_count, sizeof(*prefixes));
+    uint64_t kept = 0, prefix_count = 0;
+    if (!names || !prefixes) {
         w->failed = true;
         return;
     }
@@ -643,12 +680,14 @@ static void recognise_named(struct walker *w, struct listing *l)
     for (uint64_t i = 0; i < l->only_count; i++) {
         const struct entry *e = listing_file(l, l->only[i]);
         if (!e)
-            recognise_several(w, l, ASKED_PARTS, &l->only[i]);
+            prefixes[prefix_count++] = l->only[i];
         else if (e->format && !e->format->index)
-            recognise_several(w, l, ASKED_COMPANION, &l->only[i]);
+            recognise_several(w, l, ASKED_COMPANION, &l->only[i], 1);
         else
             names[kept++] = l->only[i];
     }
+    if (prefix_count)
+        recognise_several(w, l, ASKED_PARTS, prefixes, prefix_count);
     l->only = names;
     l->only_count = kept;
     if (kept)

@@ -54,7 +54,7 @@ struct entry {
 enum asked {
     ASKED_ALL,
     ASKED_FILE,  /* the files of those names, or the checkpoints they belong to */
-    ASKED_PARTS, /* there is no such file: files that begin with the name */
+    ASKED_PARTS, /* there are no such files: files that begin with one of the names */
     ASKED_COMPANION, /* a companion file, which stands for all checkpoints of its program here */
 };
 
@@ -63,7 +63,7 @@ struct listing {
     const char *path;
     enum asked asked;
     const char *const *only; /* the names that were asked for, sorted; NULL: ASKED_ALL */
-    uint64_t only_count;     /* 1 for ASKED_PARTS and ASKED_COMPANION */
+    uint64_t only_count;     /* 1 for ASKED_COMPANION */
     struct arena *arena;
     struct entry *files, *dirs; /* sorted by name */
     uint64_t file_count, dir_count;

@@ -56,3 +56,16 @@ for argument in ckpt old zeros dir foo.tmp-1.safetensors m_temp dir.index; do
         echo "$argument: status ${PIPESTATUS[0]}"
     done
 done
+# The prefixes of a folder are looked for in one pass: 1,500 passes took over 20 s of processor time.
+echo '--- many prefixes'
+python3 - "$TESTS"/fixtures/real/tf/saver_run/data/model.ckpt-100 <<'END'
+import os, sys
+os.mkdir("many")
+for end in (".index", ".data-00000-of-00001"):
+    data = open(sys.argv[1] + end, "rb").read()
+    for i in range(1500):
+        open(f"many/m{i}{end}", "wb").write(data)
+END
+# shellcheck disable=SC2046 # names without spaces
+(ulimit -t 10 && "$CKPTDB_BIN" -d many.db import $(seq -f 'many/m%.0f' 0 1499) 2>&1)
+"$CKPTDB_BIN" -d many.db --list "SELECT count(*), sum(path LIKE '%/many/m1') FROM checkpoint"
