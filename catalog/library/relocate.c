@@ -164,7 +164,7 @@ enum ckptdb_status ckptdb_relocate(ckptdb *c, const char *old, const char *new,
     int64_t moved = 0;
     if (!from || !to)
         error_memory(&err);
-    if (err.status == OK)
+    else if (err.status == OK)
         moved = move_all(c, from, to, dry_run, &err);
     if (err.status == OK && !moved)
         error_set(&err, ERR_MISSING, NULL, NO_OFFSET, "no checkpoint lies under %s",
