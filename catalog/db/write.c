@@ -70,8 +70,8 @@ static const char *const statement_sql[STATEMENTS] = {
         "DELETE FROM issues WHERE code IN ('vanished', 'unreadable',"
         " 'unfinished', 'dangling-link', 'not-a-file', 'two-formats', 'shadowed',"
         " 'not-read')"
-        " AND (path = ?1 OR substr(path, 1, length(?1) + 1) = ?1 || '/'"
-        " OR ?1 = '/')",
+        " AND (path = ?1"
+        "  OR (path > rtrim(?1, '/') || '/' AND path < rtrim(?1, '/') || '0'))",
     [FEED_TENSORS] = INSERT_ALL "layout_tensors SELECT * FROM ckptdb_feed",
     /* Without an id SQLite appends, and need not search for the place of each row. Listing
      * columns by name would copy them once more. */

@@ -69,3 +69,16 @@ END
 # shellcheck disable=SC2046 # names without spaces
 (ulimit -t 10 && "$CKPTDB_BIN" -d many.db import $(seq -f 'many/m%.0f' 0 1499) 2>&1)
 "$CKPTDB_BIN" -d many.db --list "SELECT count(*), sum(path LIKE '%/many/m1') FROM checkpoint"
+# An import replaces what the walk said below its arguments, and searches no other issues for it.
+echo '--- a thousand arguments in a catalog of 100,000 issues'
+mkdir folders
+(cd folders && seq -f d%g 1000 | xargs mkdir)
+"$CKPTDB_BIN" -d folders.db import here >/dev/null 2>&1
+"$CKPTDB_BIN" -d folders.db "DELETE FROM issues; WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
+    INSERT INTO issues (path, severity, code, message) SELECT '/elsewhere/model-' || i || '.safetensors', 'warning', 'vanished', '' FROM n"
+for path in d1 d1/below d1/below/that d1-beside d1.beside d10 d10/below d d0 d1000/below; do
+    "$CKPTDB_BIN" -d folders.db "INSERT INTO issues (path, severity, code, message) VALUES ('$PWD/folders/$path', 'warning', 'vanished', '')"
+done
+(ulimit -t 5 && "$CKPTDB_BIN" -d folders.db import folders/d?*)
+echo "status $?"
+"$CKPTDB_BIN" -d folders.db --list "SELECT path FROM issues WHERE path NOT GLOB '/elsewhere/*' ORDER BY 1" "SELECT count(*) FROM issues"

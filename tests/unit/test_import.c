@@ -381,6 +381,27 @@ static void test_new_catalog_over_commits(void **state)
     db_close(db);
 }
 
+/* An import of the root replaces what was said about the root and all that is below it. */
+static void test_root_is_cleared(void **state)
+{
+    const struct place *p = *state;
+    struct error err = {.offset = NO_OFFSET};
+    sqlite3 *db = NULL;
+    struct writer *w = NULL;
+    assert_int_equal(OK, db_open(p->catalog, DB_CREATE, &db, &err));
+    assert_int_equal(OK,
+                     db_exec(db,
+                             "INSERT INTO issues (path, severity, code, message)"
+                             " SELECT value, 'warning', 'vanished', '' FROM json_each("
+                             "'[\"/\", \"/a\", \"/a/b\", \"memory:/a\"]')",
+                             &err));
+    assert_int_equal(OK, writer_open(db, NULL, NULL, NULL, &w, &err));
+    assert_int_equal(OK, writer_clear_walked(w, "/", &err));
+    assert_int_equal(OK, writer_close(w, &err));
+    expect_said(db, "SELECT group_concat(path) FROM issues", "memory:/a");
+    db_close(db);
+}
+
 /* Modules are as long, in characters, as what they count says; kinds are told apart: names of any length
  * before, in and after characters of several bytes, of three shapes and two dtypes. */
 static void test_modules_and_kinds(void **state)
@@ -422,6 +443,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(test_new_catalog_over_commits),
+        CASE(test_root_is_cleared),
         CASE(test_layouts_are_shared),
         CASE(test_again),
         CASE(test_modules_and_kinds),
