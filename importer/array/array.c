@@ -185,14 +185,19 @@ enum status array_emit_site(struct job *job, const char *root, const struct arra
     return status;
 }
 
-void array_tree_report(struct job *job, const struct array_tree *tree)
+void array_tree_report(struct job *job, const char *root, const struct array_tree *tree)
 {
     if (tree->foreign)
         job_issue(
-            job, ISSUE_WARNING, NULL, NO_OFFSET, "passed-over",
+            job, ISSUE_WARNING, root, NO_OFFSET, "passed-over",
             "checkpoints of other formats inside this one: %llu, such as \"%.200s\"; "
             "not looked at (import them by their own paths)",
             (unsigned long long)tree->foreign, tree->first_foreign);
+    if (tree->links)
+        job_issue(
+            job, ISSUE_WARNING, root, NO_OFFSET, "linked-directory",
+            "links to directories, which are not followed: %llu, such as \"%.200s\"",
+            (unsigned long long)tree->links, tree->link);
     if (!tree->lost)
         return;
     struct error first = *tree->lost;

@@ -67,8 +67,16 @@ struct array_tree {
  * ERR_LIMIT, or where the root cannot be read. */
 enum status array_tree_scan(struct job *, const char *root, struct array_tree *out);
 
-/* Warn if there is something foreign, or if attributes could not be read. */
-void array_tree_report(struct job *, const struct array_tree *);
+/* Warn of what the scan passed over: checkpoints of other formats, links to directories,
+ * attributes that could not be read. */
+void array_tree_report(struct job *, const char *root, const struct array_tree *);
+
+/* Warn of checkpoints below a root whose own arrays are not in directories (zarr arrays count as
+ * checkpoints too), of links to directories, and of directories that cannot be read. Directories
+ * of the root are not searched if their names are in `own`, where a name that ends in '*' stands
+ * for all that begin so, or if the job has files in them. */
+enum status array_tree_report_foreign(struct job *, const char *root,
+                                      const char *const *own, size_t own_count);
 
 /* The site at a path; NULL if there is none. */
 struct array_site *array_tree_find(const struct array_tree *, const char *path);

@@ -15,6 +15,7 @@
 
 #include "catalog/base/json.h"
 #include "catalog/base/names.h"
+#include "catalog/base/strmap.h"
 #include "catalog/base/threads.h"
 #include "importer/array/array_private.h"
 
@@ -40,6 +41,11 @@ struct found {
 struct scan {
     const char *root;
     size_t ceiling; /* of each thread's arena */
+    /* Arrays are foreign too; these are the root's own directories (array.h). */
+    bool only_foreign;
+    const char *const *own;
+    size_t own_count;
+    struct strmap files; /* names of those in which the job has files */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct task *tasks;
@@ -188,17 +194,37 @@ static bool array_tree_add_group(struct node *n)
     return true;
 }
 
+/* Whether the node is the root, and `name` a directory of its own. */
+static bool is_own(const struct node *n, const char *name)
+{
+    const struct scan *s = n->scan;
+    if (!*n->path && strmap_get(&s->files, name, strlen(name)))
+        return true;
+    for (size_t i = 0; !*n->path && i < s->own_count; i++) {
+        const char *own = s->own[i];
+        size_t len = strlen(own);
+        if (len && (own[len - 1] == '*' ? strncmp(own, name, len - 1) == 0
+                                        : strcmp(own, name) == 0))
+            return true;
+    }
+    return false;
+}
+
 static bool add_links(struct node *n)
 {
     struct found *f = n->found;
     const char *first = NULL;
-    for (uint64_t i = 0; i < n->listing.linked_count; i++)
-        if (!first || strcmp(n->listing.linked[i], first) < 0)
-            first = n->listing.linked[i];
+    for (uint64_t i = 0; i < n->listing.linked_count; i++) {
+        const char *name = n->listing.linked[i];
+        if (is_own(n, name))
+            continue;
+        if (!first || strcmp(name, first) < 0)
+            first = name;
+        f->tree.links++;
+    }
     if (!first)
         return true;
     const char *link = array_below(&f->arena, n->path, first);
-    f->tree.links += n->listing.linked_count;
     if (link && (!f->tree.link || strcmp(link, f->tree.link) < 0))
         f->tree.link = link;
     return link;
@@ -209,7 +235,8 @@ static bool push_below(struct node *n, const struct zarr_array *array)
 {
     for (uint64_t i = 0; i < n->listing.dir_count; i++) {
         const char *name = n->listing.dirs[i];
-        if (*name == '.' || (array && array_begins_key(array, 0, name)))
+        if (*name == '.' || is_own(n, name) ||
+            (array && array_begins_key(array, 0, name)))
             continue;
         const char *path = array_below(&n->found->arena, n->path, name);
         if (!path)
@@ -303,11 +330,14 @@ static bool note_foreign(struct node *n, bool *whole)
 {
     static const char *const marks[] = {"_METADATA", "manifest.ocdbt", "pytreedef.json",
                                         "saved_model.pb"};
+    static const char *const nodes[] = {".zgroup", ".zarray", "zarr.json"};
     const struct array_listing *l = &n->listing;
     if (!*n->path)
         return true;
     for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]) && !*whole; i++)
         *whole = array_listed(l, marks[i]);
+    for (size_t i = 0; n->scan->only_foreign && i < 3 && !*whole; i++)
+        *whole = array_listed(l, nodes[i]);
     if (*whole)
         return count_foreign(n, "");
     for (uint64_t i = 0; i < l->file_count; i++)
@@ -323,6 +353,9 @@ static bool take_node(struct node *n)
         .path = n->path, .found = true, .identity = n->listing.identity};
     struct error err = {.offset = NO_OFFSET};
     bool is_array = false, foreign = false;
+    if (n->scan->only_foreign)
+        return add_links(n) && note_foreign(n, &foreign) &&
+               (foreign || push_below(n, NULL));
     if (!read_node(n, &site, &is_array) || !read_attributes(n) || !read_copies(n) ||
         !add_links(n))
         return false;
@@ -566,26 +599,66 @@ static enum status put_together(struct scan *s, struct job *job, struct array_tr
     return OK;
 }
 
-enum status array_tree_scan(struct job *job, const char *root, struct array_tree *out)
+static enum status run_scan(struct job *job, struct scan *s, unsigned thread_count,
+                            struct array_tree *out)
 {
     const struct arena *a = job->arena;
-    struct scan s = {.root = root, .ceiling = a->ceiling ? a->ceiling - a->used : 0};
     struct array_tree tree = {0};
+    s->ceiling = a->ceiling ? a->ceiling - a->used : 0;
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->changed, NULL);
+    array_tree_push(s, job->arena, "");
+    struct threads *threads =
+        thread_count > 1 ? threads_start(thread_count - 1, array_tree_work, s) : NULL;
+    array_tree_work(s);
+    threads_join(threads);
+    if (put_together(s, job, &tree) == OK)
+        *out = tree;
+    array_tree_release(s);
+    return job->err->status;
+}
+
+enum status array_tree_scan(struct job *job, const char *root, struct array_tree *out)
+{
+    struct scan s = {.root = root};
     struct array_listing l;
     struct arena scratch = {0};
     enum status status = array_list(&scratch, root, "", &l, job->err);
     arena_release(&scratch);
-    if (status != OK)
-        return status;
-    pthread_mutex_init(&s.lock, NULL);
-    pthread_cond_init(&s.changed, NULL);
-    array_tree_push(&s, job->arena, "");
-    struct threads *threads =
-        job->threads > 1 ? threads_start(job->threads - 1, array_tree_work, &s) : NULL;
-    array_tree_work(&s);
-    threads_join(threads);
-    if (put_together(&s, job, &tree) == OK)
-        *out = tree;
-    array_tree_release(&s);
+    return status == OK ? run_scan(job, &s, job->threads, out) : status;
+}
+
+/* A database can refer to files in any directory: note those of the root that have files of the
+ * job. */
+static enum status note_own_files(struct scan *s, struct job *job)
+{
+    size_t len = strlen(s->root);
+    for (uint64_t i = 0; i < job->batch->file_count; i++) {
+        const char *path = job->batch->files[i].path;
+        bool added;
+        if (strncmp(path, s->root, len) != 0 || path[len] != '/')
+            continue;
+        path += len + 1;
+        if (strchr(path, '/') && !strmap_add(&s->files, path, strcspn(path, "/"), &added))
+            return job_no_memory(job);
+    }
+    return OK;
+}
+
+/* Most roots have nothing but their own directories: threads would cost more than the search. */
+enum status array_tree_report_foreign(struct job *job, const char *root,
+                                      const char *const *own, size_t own_count)
+{
+    struct scan s = {
+        .root = root, .only_foreign = true, .own = own, .own_count = own_count};
+    struct array_tree tree = {0};
+    if (note_own_files(&s, job) == OK)
+        run_scan(job, &s, 1, &tree);
+    strmap_release(&s.files);
+    if (job->err->status != OK)
+        return job->err->status;
+    for (uint64_t i = 0; i < tree.count; i++)
+        job_issue_error(job, ISSUE_WARNING, tree.sites[i].problem);
+    array_tree_report(job, root, &tree);
     return job->err->status;
 }

@@ -122,8 +122,12 @@ static void jax_pytree_report(struct pytree *t)
 
 static enum status jax_pytree_index(struct job *job)
 {
+    static const char *const own[] = {"array_store", "array_store.tensorstore",
+                                      "leaf_data"};
     struct pytree t = {.job = job};
-    if (jax_pytree_read_tree(&t) == OK && open_store(&t) == OK) {
+    if (jax_pytree_read_tree(&t) == OK && open_store(&t) == OK &&
+        array_tree_report_foreign(job, job->path, own, sizeof(own) / sizeof(own[0])) ==
+            OK) {
         job_expect(job, t.tree.count);
         for (uint64_t i = 0; i < t.tree.count && job->err->status == OK; i++)
             emit_leaf(&t, &t.tree.leaves[i]);

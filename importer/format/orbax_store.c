@@ -10,6 +10,7 @@
 #include "importer/format/orbax.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,6 +167,19 @@ static enum status add_keys(struct orbax_store *s)
     return OK;
 }
 
+/* Warn of what lies below the directory and is no part of the store. */
+static enum status orbax_store_report_below(struct orbax_store *s)
+{
+    char processes[64];
+    const char *const own[] = {"d", "ocdbt.*", "array_metadatas", processes};
+    snprintf(processes, sizeof(processes), "%s*", s->processes);
+    if (s->listed)
+        return array_tree_report_foreign(s->job, s->directory, own,
+                                         sizeof(own) / sizeof(own[0]));
+    array_tree_report(s->job, s->directory, &s->tree);
+    return s->job->err->status;
+}
+
 enum status orbax_store_open_of(struct orbax_store *s, struct job *job,
                                 const char *directory, const char *processes)
 {
@@ -179,7 +193,8 @@ enum status orbax_store_open_of(struct orbax_store *s, struct job *job,
         if (s->array_count && !*s->tree.sites[0].path)
             s->tree.sites[0].strangers = 0;
     }
-    if (job->err->status != OK || load_strings(s) != OK)
+    if (job->err->status != OK || orbax_store_report_below(s) != OK ||
+        load_strings(s) != OK)
         return job->err->status;
     return add_keys(s);
 }

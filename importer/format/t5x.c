@@ -370,7 +370,7 @@ static enum status t5x_index(struct job *job)
             "folders of arrays without .zarray, which T5X does not read: %llu, such "
             "as \"%.200s\"; what `checkpoint` says of these arrays was taken",
             (unsigned long long)t.guessed, t.first_guessed);
-    array_tree_report(job, &t.arrays);
+    array_tree_report(job, job->path, &t.arrays);
     flax_state_step(job);
     return job->err->status;
 }

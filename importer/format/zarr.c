@@ -241,12 +241,7 @@ static enum status index_tree(struct job *job)
         state_attributes(job, &tree.attributes[i], bare);
     if (bare)
         job_meta_neighbour(job, "metadata.json");
-    array_tree_report(job, &tree);
-    if (tree.links)
-        job_issue(
-            job, ISSUE_WARNING, NULL, NO_OFFSET, "linked-directory",
-            "links to directories, which are not followed: %llu, such as \"%.200s\"",
-            (unsigned long long)tree.links, tree.link);
+    array_tree_report(job, job->path, &tree);
     state_step(job);
     return job->err->status;
 }

@@ -57,6 +57,22 @@ rm here/store/x.safetensors
 imported here --prune
 list
 
+fresh 'inside items of Orbax, with arrays in folders and in a database, and of JAX: said'
+item here/run
+item here/run/10/default
+item here/run/20/default
+safetensors here/run/hf/model.safetensors
+ln -s ../run/10 here/run/link
+cp -r "$TESTS/fixtures/ocdbt/y_zarr2" here/base
+cp -r "$TESTS/fixtures/jax_pytree/y_processes" here/tree
+for in in base tree; do
+    item here/$in/10/default
+    array here/$in/more/a
+    ln -s ../run/10 here/$in/link
+done
+mv here/base/d here/data && ln -s ../data here/base/d
+imported here
+
 fresh 'one prefix in both versions of TensorFlow'
 cp "$TESTS"/fixtures/tf_bundle/y_few_bits/* here
 imported here
