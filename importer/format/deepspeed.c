@@ -54,6 +54,9 @@ struct deepspeed {
     struct zero_frozen frozen;
     const struct part_file *file;
     bool met_stage;
+    struct strmap seen; /* stage 3: name of a tensor -> hash of its dtype and shape */
+    uint64_t passed;    /* tensors of all files that get no row */
+    char first_passed[320];
 };
 
 /* --- names of files ------------------------------------------------------------------------- */
@@ -299,16 +302,55 @@ static enum status deepspeed_add_run(struct torch_tree *t, struct zero *z,
     return zero_add_run(z, run) ? OK : t->job->err->status;
 }
 
+/* Count a tensor that gets no row, unless it is empty or one number: a step count or a scale. */
+static void deepspeed_pass(struct deepspeed *d, const struct tensor_claim *claim)
+{
+    uint64_t elements = 2;
+    if (shape_elements(claim->shape, claim->rank, &elements) && elements <= 1)
+        return;
+    if (!d->passed++)
+        snprintf(d->first_passed, sizeof(d->first_passed), "%.*s\" of \"%.100s",
+                 (int)(claim->name_len < 200 ? claim->name_len : 200), claim->name,
+                 d->file->name);
+}
+
 static enum status emit_flat(struct torch_tree *t, const struct tensor_claim *claim)
 {
     struct deepspeed *d = t->set;
     struct zero_run run = {0};
-    if (!parse_flat(claim->name, &run.slot, &run.group) || claim->rank != 1)
-        return OK; /* a step count or a scale */
+    if (!parse_flat(claim->name, &run.slot, &run.group) || claim->rank != 1) {
+        deepspeed_pass(d, claim);
+        return OK;
+    }
     run.slot = arena_copy(t->job->arena, run.slot, strlen(run.slot));
     if (!run.slot)
         return job_no_memory(t->job);
     return deepspeed_add_run(t, &d->zero, &run, claim);
+}
+
+/* Emit a tensor of stage 3's model states that is not cut: the ranks have copies of it, and the
+ * first one is listed. */
+static enum status emit_copied(struct torch_tree *t, const struct tensor_claim *claim,
+                               bool fragment)
+{
+    struct deepspeed *d = t->set;
+    const char *kept;
+    bool added;
+    const uint64_t seed = hash_seed(),
+                   kind = hash_bytes(claim->shape, claim->rank * sizeof(*claim->shape),
+                                     seed) ^
+                          hash_bytes(claim->dtype, strlen(claim->dtype), ~seed);
+    uint64_t *first =
+        strmap_keep(&d->seen, t->job->arena, claim->name, claim->name_len, &kept, &added);
+    if (!first)
+        return job_no_memory(t->job);
+    if (!added) {
+        if (*first != kind || fragment)
+            deepspeed_pass(d, claim);
+        return OK;
+    }
+    *first = kind;
+    return job_tensor(t->job, claim);
 }
 
 static enum status emit_model(struct torch_tree *t, const struct tensor_claim *claim)
@@ -318,8 +360,9 @@ static enum status emit_model(struct torch_tree *t, const struct tensor_claim *c
     uint64_t elements = 1;
     if (d->file->part != PART_STAGE3)
         return job_tensor(t->job, claim);
-    if (claim->rank == 1 && claim->name_len > frozen &&
-        memcmp(claim->name, FROZEN, frozen) == 0) {
+    const bool fragment =
+        claim->name_len > frozen && memcmp(claim->name, FROZEN, frozen) == 0;
+    if (claim->rank == 1 && fragment) {
         struct zero *z =
             zero_frozen_find(&d->frozen, claim->name + frozen, claim->name_len - frozen);
         struct zero_run run = {.slot = z && z->param_count ? z->params[0].name : ""};
@@ -327,9 +370,9 @@ static enum status emit_model(struct torch_tree *t, const struct tensor_claim *c
             return deepspeed_add_run(t, z, &run, claim);
     }
     /* Stage 3 leaves an empty tensor in the place of every weight. */
-    if (d->file->dp || !shape_elements(claim->shape, claim->rank, &elements) || !elements)
+    if (shape_elements(claim->shape, claim->rank, &elements) && !elements)
         return OK;
-    return job_tensor(t->job, claim);
+    return emit_copied(t, claim, fragment);
 }
 
 /* The prefix of the names of a file's tensors; NULL: none. */
@@ -473,6 +516,7 @@ static enum status read_model(struct deepspeed *d, unsigned mp)
     if (d->job->err->status == OK)
         put_frozen(d, mp);
     zero_frozen_release(&d->frozen);
+    strmap_release(&d->seen);
     if (!optim || d->job->err->status != OK)
         return d->job->err->status;
     find_missing(d, mp);
@@ -509,6 +553,12 @@ static enum status deepspeed_index(struct job *job)
     unsigned mp = 0;
     for (bool more = next_model(&d, &mp); more && read_model(&d, mp) == OK;)
         more = ++mp && next_model(&d, &mp);
+    if (d.passed && job->err->status == OK)
+        job_issue(
+            job, ISSUE_WARNING, NULL, NO_OFFSET, "unsupported",
+            "%llu tensors that are in no known place of ZeRO, or differ from the first "
+            "rank's, are left out, \"%s\" the first",
+            (unsigned long long)d.passed, d.first_passed);
     return job->err->status;
 }
 

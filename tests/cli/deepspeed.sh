@@ -69,3 +69,23 @@ open("global_step4/zero_pp_rank_0_mp_rank_00_optim_states.pt", "wb").write(saved
 PY
 try import global_step4
 try "SELECT tensors FROM checkpoint WHERE path LIKE '%/global_step4'"
+echo "--- tensors in no known place, and model states that are not the same in all ranks of stage 3"
+mkdir global_step5
+python3 - <<'PY'
+from make_torch import saved, storage, tensor
+def save(name, value):
+    open(f"global_step5/{name}", "wb").write(saved(value))
+def model(rank, **more):
+    save(f"zero_pp_rank_{rank}_mp_rank_00_model_states.pt", {
+        "module": {"w": tensor((0,)), "copied": tensor(), **more}, "param_shapes": [{"w": (2, 2)}]})
+def optim(rank, **more):
+    save(f"zero_pp_rank_{rank}_mp_rank_00_optim_states.pt", {"optimizer_state_dict": {
+        "zero_stage": 3, "partition_count": 2, "fp32_flat_groups": [tensor()], "scale": tensor((), ()),
+        "one": tensor((1,)), "optimizer_state_dict": {"state": {0: {"step": tensor((), ()), **more}}}}})
+model(0, other=tensor(), kind=tensor())
+model(1, other=tensor((1, 2), (2, 1)), kind=tensor(where=storage(kind="Int")), alone=tensor())
+optim(0)
+optim(1, exp_avg_row=tensor((1, 2), (2, 1)))
+PY
+try import global_step5
+try "SELECT t.name, t.shape, t.storage FROM tensor t JOIN checkpoint c ON c.id = checkpoint_id WHERE c.path LIKE '%/global_step5'"
