@@ -9,9 +9,7 @@
 #include "catalog/base/module_tree.h"
 #include "importer/job/job_private.h"
 
-/* The separator of the components of names: the format's own, or, if no name has that one,
- * '/' or '.' if any name has it. */
-static char separator_of(const struct batch_layout *l, char own)
+char layout_separator(const struct batch_layout *l, char own)
 {
     const char other = *(own == '/' ? "." : "/");
     bool others = false;
@@ -56,7 +54,7 @@ enum status layout_fold(struct job *job, struct batch_layout *layout)
 {
     struct module_tree tree = {0};
     struct listing l = {.job = job, .layout = layout};
-    const char separator = separator_of(layout, job->format->separator);
+    const char separator = layout_separator(layout, job->format->separator);
     const uint64_t most = MODULES_FREE + MODULES_EACH * layout->tensor_count;
     bool good = module_tree_init(&tree, separator, layout->tensor_count);
     tree.borrows = true;

@@ -63,6 +63,10 @@ enum status job_keep_source(struct job *, struct source *);
 /* Turn a name into one for the catalog: UTF-8 without NUL. False after an issue: it cannot be. */
 bool job_clean_name(struct job *, const char **name, size_t *len);
 
+/* The separator of the components of a layout's names: the format's own, or, if no name has that
+ * one, '/' or '.' if any name has it. A layout is shared by formats with other separators. */
+char layout_separator(const struct batch_layout *, char own);
+
 /* layout.c: pack extents, sum up modules and dtypes, compute the digests. */
 enum status layout_finish(struct job *, struct error *err);
 /* folds.c: modules with repeated ones folded. ERR_MEMORY. */

@@ -244,6 +244,7 @@ static enum status job_layout_add_up(struct job *job, struct batch_layout *l)
     struct module_path path = {.name = ""};
     struct batch_module *d = NULL; /* of the previous tensor */
     const char *dtype = NULL;
+    const char separator = layout_separator(l, job->format->separator);
     bool ok = true;
     for (uint64_t i = 0; ok && i < l->tensor_count; i++) {
         const struct batch_tensor *t = &l->tensors[i];
@@ -255,7 +256,7 @@ static enum status job_layout_add_up(struct job *job, struct batch_layout *l)
         l->stored_unknown |= t->stored_unknown;
         dtype = name;
         d = same ? d : sum_for(&dtypes, name, strlen(name), 0, i);
-        if ((ok = d && add_modules(&modules, &path, t, i, job->format->separator)))
+        if ((ok = d && add_modules(&modules, &path, t, i, separator)))
             add_to(d, t);
     }
     l->module_count = fold_modules(l, &modules);

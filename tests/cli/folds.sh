@@ -20,3 +20,13 @@ echo '-- an older catalog'
 ask | diff before - && echo 'renewed: the same'
 "$CKPTDB_BIN" forget a.json b.json
 "$CKPTDB_BIN" "SELECT count(*) FROM layout_folds"
+echo '-- two formats with other separators share a layout: its modules do not depend on which came first'
+mkdir shared
+echo '{"ckptdb": "names", "tensors": {"enc.l.0.w": {"dtype": "uint8", "shape": [1]}, "enc.l.1.w": {"dtype": "uint8", "shape": [1]}}}' >shared/names.json
+head='{"enc.l.0.w":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"enc.l.1.w":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}'
+printf "\\$(printf %o ${#head})\0\0\0\0\0\0\0%s12" "$head" >shared/model.safetensors
+for order in "names.json model.safetensors" "model.safetensors names.json"; do
+    rm -f shared.db
+    for file in $order; do "$CKPTDB_BIN" -d shared.db import shared/$file; done
+    "$CKPTDB_BIN" -d shared.db --list "SELECT checkpoint, group_concat(module, ' ') FROM (SELECT * FROM by_module ORDER BY checkpoint, module) GROUP BY 1"
+done
