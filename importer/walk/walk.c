@@ -392,10 +392,28 @@ enum status walk_find(const char *path, struct error *err)
     return err->status;
 }
 
+/* checkpoint_around(), which lists the directory, once for all names in it that were asked for. */
+static bool around_once(struct walker *w, char *directory)
+{
+    const char *kept;
+    bool added;
+    uint64_t *length = strmap_keep(&w->around, &w->walk->arena, directory,
+                                   strlen(directory), &kept, &added);
+    if (!length) {
+        w->failed = true;
+        return false;
+    }
+    if (added)
+        *length = checkpoint_around(directory) ? strlen(directory) : 0;
+    else if (*length)
+        directory[*length] = '\0';
+    return *length;
+}
+
 /* Queue a directory, or the checkpoint around it. */
 static enum status push_directory(struct walker *w, char *real, struct error *err)
 {
-    checkpoint_around(real);
+    around_once(w, real);
     if (add_root(w, real) != OK)
         return error_memory_at(err, real);
     walk_push(w, real, false);
@@ -411,7 +429,7 @@ static enum status push_name(struct walker *w, const char *path, bool exists,
         free(place.directory);
         return err->status;
     }
-    if (exists && !format_claims_name(place.name) && checkpoint_around(place.directory)) {
+    if (exists && !format_claims_name(place.name) && around_once(w, place.directory)) {
         push_directory(w, place.directory, err);
     } else {
         if (add_root(w, place.path) != OK || (!exists && !add_prefix(w, place.path)))
@@ -614,6 +632,7 @@ enum status walk_paths(const char *const *paths, int count,
     pthread_mutex_destroy(&w.lock);
     strmap_release(&w.visited);
     strmap_release(&w.named);
+    strmap_release(&w.around);
     if (err->status == OK)
         *out = w.walk;
     else

@@ -30,6 +30,8 @@ struct walker {
     struct strmap named;   /* directories of names asked for: positions in by_name */
     struct task **by_name; /* their tasks */
     size_t by_name_space;
+    struct strmap around;  /* directories named: length of the path of the checkpoint that
+                             each is in, or 0 */
     struct strmap visited; /* directories, by device and inode: ends loops of links */
     size_t unit_space, passed_space, unread_space, issue_space, note_space;
     bool stopped, interrupted;
