@@ -59,6 +59,13 @@ static const char statuses_sql[] =
     "UPDATE temp.difference SET status = iif(distance ->> '$.unequal', 'value', 'same')"
     " WHERE status = 'unread' AND distance IS NOT NULL";
 
+/* Pairs without a distance (complex numbers, times, bytes, texts) are compared by their bytes. */
+static const char contents_sql[] =
+    "UPDATE temp.difference"
+    " SET status = iif(tensor_sha256(tensor_a) = tensor_sha256(tensor_b), 'same', 'value')"
+    " WHERE wanted AND status = 'unread' AND distance IS NULL AND dtype_a = dtype_b"
+    " AND tensor_sha256(tensor_a) IS NOT NULL AND tensor_sha256(tensor_b) IS NOT NULL";
+
 #define ROWS "SELECT status, name_a, name_b, dtype_a, dtype_b, shape_a, shape_b"
 #define FROM_ROWS                                                                        \
     " FROM temp.difference WHERE ?1 OR status NOT IN ('same', 'unread') ORDER BY rowid"
@@ -102,7 +109,7 @@ static void show_read(void *context, uint64_t bytes)
 }
 
 /* Read the pairs that are `wanted` and store the distances of their values. */
-static bool diff_measure(struct session *s)
+static bool diff_measure(struct session *s, const struct comparing *c)
 {
     struct measuring m = {0};
     struct ckptdb_reading reading = {show_read, &m};
@@ -116,7 +123,10 @@ static bool diff_measure(struct session *s)
     m.bar = progress_new(s, "comparing", "B");
     const bool good = diff_run_step(s, stmt);
     progress_free(m.bar);
-    return good && diff_run_step(s, session_prepare(s, statuses_sql, ""));
+    if (!good || !diff_run_step(s, session_prepare(s, statuses_sql, "")))
+        return false;
+    /* What a map makes of a tensor is not in its bytes. */
+    return !c->values || c->map || diff_run_step(s, session_prepare(s, contents_sql, ""));
 }
 
 static bool diff_compare(struct session *s, const struct comparing *c)
@@ -127,7 +137,7 @@ static bool diff_compare(struct session *s, const struct comparing *c)
     stmt = c->all ? session_prepare(s, compare_sql, "iisii", c->a, c->b, c->map,
                                     (int64_t)c->values, (int64_t)c->bytes)
                   : session_prepare(s, differing_sql, "ii", c->a, c->b);
-    return diff_run_step(s, stmt) && (!c->all || diff_measure(s));
+    return diff_run_step(s, stmt) && (!c->all || diff_measure(s, c));
 }
 
 /* From the rows kept: numbers of same, unread and different. */

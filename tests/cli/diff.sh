@@ -92,3 +92,12 @@ for pair in '1, 99' '99, 2' '98, 99'; do
   "$CKPTDB_BIN" "SELECT group_concat(DISTINCT status), count(*) FROM diff($pair)" \
     "SELECT group_concat(DISTINCT status), count(*) FROM diff($pair) WHERE different = 1"
 done
+echo '-- numbers without a distance are compared by their bytes'
+complex() { # FILE LAST: the bytes of its last number
+    head='{"c":{"dtype":"C64","shape":[1],"data_offsets":[0,8]},"d":{"dtype":"C64","shape":[1],"data_offsets":[8,16]}}'
+    printf "\\$(printf %o ${#head})\0\0\0\0\0\0\0%s\0\0\200\77\0\0\200\77\0\0\200\77\0\0$2\100" "$head" >"$1"
+}
+complex c1.safetensors '\0' && complex c2.safetensors '\100'
+"$CKPTDB_BIN" -d complex.db import c1.safetensors c2.safetensors
+"$CKPTDB_BIN" -d complex.db diff c1.safetensors c2.safetensors --values --all
+echo "status $?"
