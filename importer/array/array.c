@@ -6,6 +6,7 @@
 
 #include "catalog/base/names.h"
 #include "catalog/base/text.h"
+#include "catalog/store/store.h"
 
 /* A tensor about to be emitted: its array, the grid with its values, and its directory. */
 struct emission {
@@ -183,6 +184,32 @@ enum status array_emit_site(struct job *job, const char *root, const struct arra
     }
     text_release(&where);
     return status;
+}
+
+enum status array_root_record(struct job *job, const char *root)
+{
+    struct file_identity identity;
+    struct error absent = {.offset = NO_OFFSET};
+    uint32_t file;
+    if (strcmp(root, job->path) == 0)
+        return OK;
+    bool found = file_identify(root, &identity, &absent) == OK;
+    return job_seen(job, root, "directory", found ? &identity : NULL, &file);
+}
+
+enum status array_groups_record(struct job *job, const char *root,
+                                const struct array_tree *tree)
+{
+    struct text path = {0};
+    uint32_t file;
+    for (uint64_t i = 0; i < tree->group_count && job->err->status == OK; i++) {
+        if (array_join(&path, root, tree->groups[i].path, ""))
+            job_seen(job, text_str(&path), "directory", &tree->groups[i].identity, &file);
+        else
+            job_no_memory(job);
+    }
+    text_release(&path);
+    return job->err->status;
 }
 
 void array_tree_report(struct job *job, const char *root, const struct array_tree *tree)

@@ -67,6 +67,13 @@ struct array_tree {
  * ERR_LIMIT, or where the root cannot be read. */
 enum status array_tree_scan(struct job *, const char *root, struct array_tree *out);
 
+/* Record a root that is not the job's primary, there or not, as a file of the checkpoint, so that a
+ * later import notices what is added to it. Call this before the root is read. */
+enum status array_root_record(struct job *, const char *root);
+/* The same for all groups, after a scan. */
+enum status array_groups_record(struct job *, const char *root,
+                                const struct array_tree *);
+
 /* Warn of what the scan passed over: checkpoints of other formats, links to directories,
  * attributes that could not be read. */
 void array_tree_report(struct job *, const char *root, const struct array_tree *);

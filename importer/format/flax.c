@@ -116,9 +116,11 @@ static enum status find_arrays(struct flax_file *f)
     text_release(&path);
     if (!f->folder)
         return job_no_memory(job);
-    return file_identify(f->folder, &identity, &missing) == OK
-               ? array_tree_scan(job, f->folder, &f->arrays)
-               : OK;
+    if (array_root_record(job, f->folder) != OK ||
+        file_identify(f->folder, &identity, &missing) != OK ||
+        array_tree_scan(job, f->folder, &f->arrays) != OK)
+        return job->err->status;
+    return array_groups_record(job, f->folder, &f->arrays);
 }
 
 /* The array that a placeholder names; NULL: there is none, or an earlier placeholder named it. */

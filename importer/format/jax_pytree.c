@@ -53,6 +53,14 @@ static enum status open_store(struct pytree *t)
 {
     static const char *const places[] = {"array_store", "array_store.tensorstore",
                                          "leaf_data/array_store.tensorstore"};
+    struct file_identity leaf_data;
+    struct error none = {.offset = NO_OFFSET};
+    const char *parent = orbax_path(t->job->arena, t->job->path, "leaf_data");
+    if (!parent)
+        return job_no_memory(t->job);
+    if (file_identify(parent, &leaf_data, &none) == OK &&
+        array_root_record(t->job, parent) != OK)
+        return t->job->err->status;
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         struct file_identity identity;
         struct error absent = {.offset = NO_OFFSET};

@@ -185,9 +185,12 @@ enum status orbax_store_open_of(struct orbax_store *s, struct job *job,
 {
     *s = (struct orbax_store){.job = job, .directory = directory, .processes = processes};
     s->arena.ceiling = LIMIT_ARENA_BYTES;
+    if (array_root_record(job, directory) != OK)
+        return job->err->status;
     s->listed = orbax_list(s);
     if (job->err->status == OK && !s->listed &&
-        array_tree_scan(job, directory, &s->tree) == OK) {
+        array_tree_scan(job, directory, &s->tree) == OK &&
+        array_groups_record(job, directory, &s->tree) == OK) {
         s->array_count = s->tree.count;
         /* A bare array shares its directory with the other files of the item. */
         if (s->array_count && !*s->tree.sites[0].path)

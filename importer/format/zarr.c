@@ -200,22 +200,6 @@ static void state_attributes(struct job *job, const struct array_attributes *a, 
     text_release(&file);
 }
 
-static enum status record_groups(struct job *job, const struct array_tree *tree)
-{
-    struct text path = {0};
-    uint32_t file;
-    for (uint64_t i = 0; i < tree->group_count && job->err->status == OK; i++) {
-        text_reset(&path);
-        text_addf(&path, "%s/%s", job->path, tree->groups[i].path);
-        if (text_str(&path))
-            job_seen(job, text_str(&path), "directory", &tree->groups[i].identity, &file);
-        else
-            job_no_memory(job);
-    }
-    text_release(&path);
-    return job->err->status;
-}
-
 static enum status emit_all(struct job *job, const struct array_tree *tree, bool bare)
 {
     job_expect(job, tree->count);
@@ -234,7 +218,8 @@ static enum status index_tree(struct job *job)
 {
     struct array_tree tree;
     bool bare = is_bare(job);
-    if (array_tree_scan(job, job->path, &tree) != OK || record_groups(job, &tree) != OK ||
+    if (array_tree_scan(job, job->path, &tree) != OK ||
+        array_groups_record(job, job->path, &tree) != OK ||
         emit_all(job, &tree, bare) != OK)
         return job->err->status;
     for (uint64_t i = 0; i < tree.attribute_count; i++)

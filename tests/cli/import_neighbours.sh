@@ -73,6 +73,24 @@ done
 mv here/base/d here/data && ln -s ../data here/base/d
 imported here
 
+fresh 'copies that were not finished: what is added below them is noticed'
+tree='{"__jax_pytreedef_repr":{"name":"builtins.dict","node_aux_data":["a"],"node_type":"node","children":[{"node_type":"leaf","leaf_id":0}]},"__jax_leaf_ids":["Array[[2], int16] -> 0"]}'
+mkdir -p here/item/deep here/tree/array_store here/older/leaf_data
+array here/item/deep/a
+echo '{"tree_metadata":{"x":{"key_metadata":[{"key":"deep/b","key_type":2}],"value_metadata":{"value_type":"np.ndarray"}}}}' >here/item/_METADATA
+echo "$tree" | tee here/tree/pytreedef.json >here/older/pytreedef.json
+printf '\202\244step\5\241a\262//GDAPlaceholder:a' >here/checkpoint_5
+imported here
+list
+array here/item/deep/b
+array here/tree/array_store/0
+array here/older/leaf_data/array_store.tensorstore/0
+array here/checkpoint_5_gda/a
+imported here
+list
+array here/checkpoint_5_gda/more
+imported here
+
 fresh 'one prefix in both versions of TensorFlow'
 cp "$TESTS"/fixtures/tf_bundle/y_few_bits/* here
 imported here
