@@ -268,7 +268,7 @@ static enum status add_checkpoint(struct verifier *v, sqlite3_stmt *s, struct er
     c->primary = primary ? arena_copy(&v->arena, primary, strlen(primary)) : c->path;
     if (!c->path || !c->primary || !c->stamp)
         return error_memory(err);
-    if (c->format && verify_siblings(v, c, v->count ? c - 1 : NULL, err) == OK)
+    if (c->format && verify_siblings(v, c, err) == OK)
         v->readable++;
     v->count++;
     return err->status;
@@ -381,6 +381,7 @@ enum status verify_run(sqlite3 *catalog, const struct verify_options *options,
         end_run(&v, err);
     sqlite3_finalize(v.put_finding);
     db_close(v.fresh);
+    strmap_release(&v.listers);
     arena_release(&v.arena);
     free(v.list);
     return err->status;

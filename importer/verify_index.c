@@ -35,8 +35,7 @@ static bool verify_index_add_name(void *context, const struct directory_entry *e
     return true;
 }
 
-enum status verify_siblings(struct verifier *v, struct verified *c,
-                            const struct verified *before, struct error *err)
+enum status verify_siblings(struct verifier *v, struct verified *c, struct error *err)
 {
     struct names n = {.arena = &v->arena};
     const char *slash = strrchr(c->primary, '/');
@@ -45,12 +44,19 @@ enum status verify_siblings(struct verifier *v, struct verified *c,
     c->directory = arena_copy(&v->arena, c->primary, len);
     if (!c->directory)
         return error_memory(err);
-    if (before && strcmp(before->directory, c->directory) == 0) {
-        c->siblings = before->siblings;
-        c->sibling_count = before->sibling_count;
-        c->unlisted = before->unlisted;
+    bool added = false;
+    uint64_t *lister =
+        strmap_add(&v->listers, c->directory, strlen(c->directory), &added);
+    if (!lister)
+        return error_memory(err);
+    if (!added) {
+        const struct verified *first = &v->list[*lister];
+        c->siblings = first->siblings;
+        c->sibling_count = first->sibling_count;
+        c->unlisted = first->unlisted;
         return OK;
     }
+    *lister = (uint64_t)(c - v->list);
     error_clear(&c->unlisted);
     directory_list(c->directory, 0, NULL, verify_index_add_name, &n, &c->unlisted);
     if (n.failed)

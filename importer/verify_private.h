@@ -38,6 +38,8 @@ struct verifier {
     time_t kept_at;  /* when that was done */
     struct reuse *reuse;
     struct writer *writer;
+    /* From a directory to the place in `list` of the first checkpoint in it. */
+    struct strmap listers;
 };
 
 enum status verify_prepare(sqlite3 *, const char *sql, sqlite3_stmt **out,
@@ -45,10 +47,9 @@ enum status verify_prepare(sqlite3 *, const char *sql, sqlite3_stmt **out,
 bool verify_stopped(void *verifier);
 
 /* verify_index.c: first verify_siblings(), for each checkpoint: the files in its directory,
- * or beside its primary file; shared with the checkpoint `before` (may be NULL) if that is
- * in the same directory. Then verify_index(), for all. */
-enum status verify_siblings(struct verifier *, struct verified *,
-                            const struct verified *before, struct error *err);
+ * or beside its primary file; a directory is listed once, for all checkpoints in it. Then
+ * verify_index(), for all. */
+enum status verify_siblings(struct verifier *, struct verified *, struct error *err);
 enum status verify_index(struct verifier *, struct error *err);
 
 /* verify_compare.c: first verify_attach(); then verify_compare() for one checkpoint at a time. */

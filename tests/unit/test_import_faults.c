@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/stat.h>
 
 /* --- faults ----------------------------------------------------------------------------- */
@@ -610,6 +611,31 @@ static void test_trouble_of_verify(void **state)
     }
 }
 
+/* A directory is listed once, though a checkpoint below it lies between those in it. */
+static void test_verify_lists_once(void **state)
+{
+    const struct place *p = *state;
+    const int64_t ids[] = {1, 2, 3};
+    const struct verify_options options = {.ids = ids, .count = 3, .threads = 1};
+    struct error err = {.offset = NO_OFFSET};
+    sqlite3 *db = NULL;
+    size_t skipped;
+    shell_out("mkdir -p %s/sub/a", p->root);
+    put_safetensors(p, "sub/a.safetensors", OTHER, 24);
+    put_safetensors(p, "sub/a/x.safetensors", OTHER, 24);
+    put_safetensors(p, "sub/b.safetensors", OTHER, 24);
+    put_file(p, "sub/config.json", "{\"a\":1}", 7);
+    import(p, "", plain);
+    assert_int_equal(db_open(p->catalog, DB_WRITE, &db, &err), OK);
+    arm(OPENDIR, "/sub", EACCES, INT_MAX); /* counts, and fails none */
+    verify_run(db, &options, &skipped, &err);
+    assert_int_equal(fault.calls, 1);
+    disarm();
+    db_close(db);
+    assert_int_equal(err.status, OK);
+    expect(p, "SELECT count(*) FROM verification WHERE findings = 0", "3");
+}
+
 static struct {
     int calls, at;
 } broken;
@@ -708,6 +734,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_any_one_trouble, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_any_one_lack, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_trouble_of_verify, place_setup, teardown),
+        cmocka_unit_test_setup_teardown(test_verify_lists_once, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_statement_breaks_off, place_setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_folding_breaks_off, place_setup, teardown),
