@@ -170,6 +170,81 @@ static bool vanished(const struct walk *walk, const struct known *k,
                                 walk_saw(walk, c->path));
 }
 
+static int compare_passed(const void *key, const void *file)
+{
+    return strcmp(key, ((const struct batch_file *)file)->path);
+}
+
+/* Whether this import, or an earlier one since the file changed, found no checkpoint in it. */
+static bool passed_over(const struct walk *walk, const struct known *k, const char *path,
+                        const struct file_identity *now)
+{
+    if (walk->passed_count && bsearch(path, walk->passed, walk->passed_count,
+                                      sizeof(*walk->passed), compare_passed))
+        return true;
+    for (const struct known_file *f = known_file(k, path); f;
+         f = f->next == KNOWN_NONE ? NULL : &k->files[f->next])
+        if (f->checkpoint == KNOWN_NONE && file_same(&f->identity, now))
+            return true;
+    return false;
+}
+
+/* Whether the primary file of a checkpoint that seems to be gone is there, but with contents
+ * that no format recognises. A set whose parts were found as checkpoints of their own is gone. */
+static bool overwritten(const struct walk *walk, const struct known *k,
+                        const struct known_checkpoint *c)
+{
+    struct file_identity now;
+    struct error ignored = {.offset = NO_OFFSET};
+    const struct known_file *primary = &k->files[c->first_file];
+    if (!c->file_count || !primary->present ||
+        file_identify(primary->path, &now, &ignored) != OK ||
+        file_same(&primary->identity, &now) || !passed_over(walk, k, primary->path, &now))
+        return false;
+    for (uint32_t i = 0; i < c->file_count; i++)
+        if (found(walk, k->files[c->first_file + i].path))
+            return false;
+    return true;
+}
+
+/* The walk's issue about a file if it says what the file is now, such as a web page, or NULL. */
+static const struct batch_issue *stray_issue(const struct walk *walk, const char *path)
+{
+    for (uint64_t i = 0; i < walk->issue_count; i++)
+        if (strcmp(walk->issues[i].path, path) == 0 &&
+            strcmp(walk->issues[i].code, "unrecognised") != 0)
+            return &walk->issues[i];
+    return NULL;
+}
+
+static enum status put_overwritten(struct writer *w, const struct walk *walk,
+                                   const struct known *k,
+                                   const struct known_checkpoint *c, struct error *err)
+{
+    struct batch_file file = {.path = k->files[c->first_file].path};
+    const struct batch_issue *stray = stray_issue(walk, file.path);
+    struct batch_issue issue = {
+        .path = file.path,
+        .offset = NO_OFFSET,
+        .code = "unrecognised",
+        .message = "no longer a checkpoint of any format that is read here: the file was "
+                   "damaged or replaced since it was imported",
+    };
+    if (stray)
+        issue = *stray;
+    struct batch b = {
+        .path = c->path,
+        .format = c->format,
+        .state = STATE_DAMAGED,
+        .files = &file, /* its issues, which the walk wrote, become the checkpoint's */
+        .file_count = 1,
+        .issues = &issue,
+        .issue_count = 1,
+        .failed = true,
+    };
+    return writer_put(w, &b, err);
+}
+
 /* Report checkpoints below the roots that are gone. `w` NULL: only count them. */
 static enum status report_vanished(struct importing *im, const struct known *k,
                                    struct writer *w, struct import_report *report,
@@ -179,6 +254,13 @@ static enum status report_vanished(struct importing *im, const struct known *k,
         const struct known_checkpoint *c = &k->checkpoints[i];
         if (!vanished(im->walk, k, c))
             continue;
+        if (overwritten(im->walk, k, c)) {
+            report->failed++;
+            report->failed_known++;
+            if (w)
+                put_overwritten(w, im->walk, k, c, err);
+            continue;
+        }
         report->vanished++;
         if (!w)
             continue;

@@ -535,6 +535,9 @@ static enum status put_failed(struct writer *w, const struct batch *b, int64_t i
         w->kept = true;
         return db_exec(w->db, sql, err);
     }
+    /* Earlier imports left nothing to clear, but this one may have issues of the same files. */
+    if (w->blank && clear_paths(w, b, err) != OK)
+        return err->status;
     sqlite3_stmt *s = writer_statement(w, PUT_STATE);
     sqlite3_bind_int64(s, 1, id);
     writer_bind_text(s, 2, state_names[b->state]);

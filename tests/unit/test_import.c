@@ -76,6 +76,37 @@ static void test_vanished_and_back(void **state)
     expect(p, "SELECT count(*) FROM files", "1");
 }
 
+/* A file that no format recognises any more is damaged, not gone: it is not pruned. */
+static void test_overwritten(void **state)
+{
+    static const char index[] = "{\"weight_map\":{\"a.w\":\"3.safetensors\","
+                                "\"a.b\":\"3.safetensors\"}}";
+    const struct place *p = *state;
+    struct import_options prune = {.prune = true}, dry = {.dry_run = true, .prune = true};
+    put_safetensors(p, "1.safetensors", TWO, 24);
+    put_safetensors(p, "2.safetensors", TWO, 24);
+    put_safetensors(p, "3.safetensors", TWO, 24);
+    put_file(p, "m.safetensors.index.json", index, strlen(index));
+    expect_report(import(p, "", plain), "3 new 0 changed 0 same 0 failed 0 gone");
+    put_file(p, "1.safetensors", "garbage garbage", 15);
+    put_file(p, "2.safetensors", "version https://git-lfs.github.com/spec/v1\noid", 46);
+    expect_report(import(p, "", dry), "0 new 0 changed 1 same 2 failed 0 gone");
+    for (int i = 0; i < 3; i++) {
+        expect_report(import(p, "", i ? prune : plain),
+                      "0 new 0 changed 1 same 2 failed 0 gone");
+        expect(p, "SELECT id, state FROM checkpoint ORDER BY id",
+               "1|damaged 2|damaged 3|complete");
+        expect(p, "SELECT checkpoint_id, severity, code FROM issue ORDER BY 1",
+               "1|error|unrecognised 2|error|git-lfs-pointer");
+    }
+    put_safetensors(p, "1.safetensors", TWO, 24);
+    shell_out("rm %s/2.safetensors", p->root);
+    /* The parts of a set whose index is damaged are checkpoints of their own: the set is gone. */
+    put_file(p, "m.safetensors.index.json", "garbage", 7);
+    expect_report(import(p, "", prune), "1 new 1 changed 0 same 0 failed 2 gone");
+    expect(p, "SELECT id, state FROM checkpoint ORDER BY id", "1|complete 4|complete");
+}
+
 static void test_bad_files(void **state)
 {
     const struct place *p = *state;
@@ -448,6 +479,7 @@ int main(void)
         CASE(test_again),
         CASE(test_modules_and_kinds),
         CASE(test_vanished_and_back),
+        CASE(test_overwritten),
         CASE(test_bad_files),
         CASE(test_links),
         CASE(test_named_file),
