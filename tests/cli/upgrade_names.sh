@@ -9,7 +9,8 @@ large() { # FILE, the first number that is left out
 }
 large large_a.json 0
 large large_b.json 777
-"$CKPTDB_BIN" import "$F/real" "$F/safetensors" large_a.json large_b.json >/dev/null 2>&1
+"$CKPTDB_BIN" import large_a.json large_b.json >/dev/null 2>&1 # their ids are 1 and 2, wherever they lie
+"$CKPTDB_BIN" import "$F/real" "$F/safetensors" >/dev/null 2>&1
 blocks() { "$CKPTDB_BIN" -d "$1" "SELECT id, length(blocks) / 20 BETWEEN 12 AND 48, hex(blocks) FROM layout_blocks ORDER BY id"; }
 blocks "$CKPTDB" | cut -f 2
 blocks "$CKPTDB" >blocks.txt
