@@ -333,8 +333,13 @@ static void report_unnamed(const struct t5x *t)
     const char *first = NULL;
     for (uint64_t i = 0; i < t->arrays.count; i++) {
         const char *path = t->arrays.sites[i].path;
+        const struct error *problem = t->arrays.sites[i].problem;
         if (strmap_get(&t->folders, path, strlen(path)))
             continue;
+        if (problem && status_passes(problem->status)) {
+            job_issue_error(t->sink.job, ISSUE_ERROR, problem);
+            continue; /* it may be no array at all */
+        }
         first = first ? first : path;
         unnamed++;
     }

@@ -178,7 +178,7 @@ static bool torch_embedded_load(struct torch_tree *t, pickle_ref bytes,
     struct torch_legacy legacy;
     struct torch_run where;
     if (!torch_bytes_run(t, bytes, &all, err) ||
-        !torch_bytes_source(t, bytes, &source, err))
+        !torch_bytes_source(t, bytes, &source, err) || !source)
         return false;
     struct torch_tree inner = {
         .job = t->job, .arena = t->arena, .path = t->path, .source = source};
