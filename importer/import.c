@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "catalog/base/names.h"
 #include "catalog/base/threads.h"
 #include "catalog/base/version.h"
 #include "catalog/base/work.h"
@@ -170,17 +171,11 @@ static bool vanished(const struct walk *walk, const struct known *k,
                                 walk_saw(walk, c->path));
 }
 
-static int compare_passed(const void *key, const void *file)
-{
-    return strcmp(key, ((const struct batch_file *)file)->path);
-}
-
 /* Whether this import, or an earlier one since the file changed, found no checkpoint in it. */
 static bool passed_over(const struct walk *walk, const struct known *k, const char *path,
                         const struct file_identity *now)
 {
-    if (walk->passed_count && bsearch(path, walk->passed, walk->passed_count,
-                                      sizeof(*walk->passed), compare_passed))
+    if (named_find(walk->passed, walk->passed_count, sizeof(*walk->passed), path))
         return true;
     for (const struct known_file *f = known_file(k, path); f;
          f = f->next == KNOWN_NONE ? NULL : &k->files[f->next])

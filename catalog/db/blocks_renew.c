@@ -5,11 +5,8 @@
 #include "catalog/db/ids.h"
 #include "catalog/model/blocks.h"
 
-#define BLOCKS_TEXT(number)  #number
-#define BLOCKS_LEAST(number) BLOCKS_TEXT(number)
-
-static const char wanting_sql[] = "SELECT id FROM layouts WHERE tensors >= " BLOCKS_LEAST(
-    BLOCKS_FROM) " AND id NOT IN (SELECT id FROM layout_blocks)";
+static const char wanting_sql[] = "SELECT id FROM layouts WHERE tensors >= ?1"
+                                  " AND id NOT IN (SELECT id FROM layout_blocks)";
 static const char rows_sql[] =
     "SELECT name, dtype, shape FROM layout_tensors"
     " WHERE id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST "ORDER BY id";
@@ -54,6 +51,8 @@ enum status blocks_renew(sqlite3 *db, struct error *err)
         sqlite3_prepare_v2(db, rows_sql, -1, &r.rows, NULL) != SQLITE_OK ||
         sqlite3_prepare_v2(db, blocks_put_sql, -1, &r.put, NULL) != SQLITE_OK)
         db_error(db, NULL, err);
+    else
+        sqlite3_bind_int64(r.wanting, 1, BLOCKS_FROM);
     while (err->status == OK && db_row(r.wanting, NULL, err))
         renew_layout(db, &r, err);
     sqlite3_finalize(r.wanting);

@@ -149,11 +149,9 @@ static void wait_by(sqlite3 *db, const struct db_wait *wait)
         sqlite3_busy_timeout(db, DB_BUSY_MS);
 }
 
-#define STOP_STEPS 4000 /* virtual machine steps between two calls of `stop` */
-
 static void stop_by(sqlite3 *db, const struct db_wait *wait)
 {
-    sqlite3_progress_handler(db, wait ? STOP_STEPS : 0, wait ? wait->stop : NULL,
+    sqlite3_progress_handler(db, wait ? DB_STOP_STEPS : 0, wait ? wait->stop : NULL,
                              wait ? wait->context : NULL);
 }
 

@@ -9,7 +9,8 @@
 
 #define CATALOG_APPLICATION_ID 0x636b7074 /* "ckpt" */
 #define CATALOG_VERSION        8          /* user_version: counts migrations */
-#define DB_BUSY_MS             10000      /* how long a statement waits for a writer */
+#define DB_STOP_STEPS          4000 /* of a statement between two questions whether to stop */
+#define DB_BUSY_MS             10000 /* how long a statement waits for a writer */
 
 enum db_mode {
     DB_READ,  /* must exist; on a read-only file system it is opened as immutable */

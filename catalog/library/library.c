@@ -159,8 +159,6 @@ enum status library_lookup(ckptdb *c, struct lookup **out, struct error *err)
 
 /* --- who looks on -------------------------------------------------------------------------- */
 
-#define STATEMENT_STEPS 4000 /* virtual machine steps between two calls of `stop` */
-
 /* How long a writer waits for another one, if its user can stop the waiting. */
 #define WAIT_MS         60000
 #define WAIT_STEP_MS    20
@@ -194,7 +192,7 @@ void ckptdb_watch(ckptdb *c, const struct ckptdb_watch *watch)
     c->watch = (struct ckptdb_watch){0};
     if (watch)
         library_take(&c->watch, sizeof(c->watch), watch, watch->size);
-    sqlite3_progress_handler(c->db, c->watch.stop ? STATEMENT_STEPS : 0,
+    sqlite3_progress_handler(c->db, c->watch.stop ? DB_STOP_STEPS : 0,
                              c->watch.stop ? stop_statement : NULL, c);
     if (c->watch.stop)
         sqlite3_busy_handler(c->db, library_wait, c);

@@ -50,11 +50,10 @@ static void add_fold(void *context, const struct module_visit *v, const struct m
         (struct batch_fold){path, v->depth, m->tensors, m->parameters, m->nbytes};
 }
 
-enum status layout_fold(struct job *job, struct batch_layout *layout)
+enum status layout_fold(struct job *job, struct batch_layout *layout, char separator)
 {
     struct module_tree tree = {0};
     struct listing l = {.job = job, .layout = layout};
-    const char separator = layout_separator(layout, job->format->separator);
     const uint64_t most = MODULES_FREE + MODULES_EACH * layout->tensor_count;
     bool good = module_tree_init(&tree, separator, layout->tensor_count);
     tree.borrows = true;

@@ -70,7 +70,7 @@ char layout_separator(const struct batch_layout *, char own);
 /* layout.c: pack extents, sum up modules and dtypes, compute the digests. */
 enum status layout_finish(struct job *, struct error *err);
 /* folds.c: modules with repeated ones folded. ERR_MEMORY. */
-enum status layout_fold(struct job *, struct batch_layout *);
+enum status layout_fold(struct job *, struct batch_layout *, char separator);
 void meta_digest(struct batch *);
 
 /* reuse.c: share the layout of a job without issues with later jobs. */

@@ -237,14 +237,14 @@ static uint64_t fold_modules(const struct batch_layout *l, struct summing *s)
     return s->count - kept;
 }
 
-static enum status job_layout_add_up(struct job *job, struct batch_layout *l)
+static enum status job_layout_add_up(struct job *job, struct batch_layout *l,
+                                     char separator)
 {
     struct summing modules = {.first = first_space(l->tensor_count)};
     struct summing dtypes = {.first = first_space(0)};
     struct module_path path = {.name = ""};
     struct batch_module *d = NULL; /* of the previous tensor */
     const char *dtype = NULL;
-    const char separator = layout_separator(l, job->format->separator);
     bool ok = true;
     for (uint64_t i = 0; ok && i < l->tensor_count; i++) {
         const struct batch_tensor *t = &l->tensors[i];
@@ -358,9 +358,10 @@ static bool layout_blocks(struct job *job, struct batch_layout *l)
 enum status layout_finish(struct job *job, struct error *err)
 {
     struct batch_layout *l = job_inside(job)->layout;
+    const char separator = layout_separator(l, job->format->separator);
     /* Folding needs most memory, so it comes before the sums. */
-    if (pack_all(job) != OK || layout_fold(job, l) != OK ||
-        job_layout_add_up(job, l) != OK)
+    if (pack_all(job) != OK || layout_fold(job, l, separator) != OK ||
+        job_layout_add_up(job, l, separator) != OK)
         return error_memory_at(err, job->path);
     l->logical = digest_logical(l);
     l->placement = digest_placement(l);

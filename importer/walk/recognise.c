@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "catalog/base/names.h"
+#include "catalog/base/search.h"
 #include "catalog/base/text.h"
 #include "catalog/base/threads.h"
 #include "importer/job/stray.h"
@@ -107,14 +108,9 @@ bool listing_asks_for(const struct listing *l, const struct entry *e)
 static uint64_t prefix_from(const struct listing *l, uint64_t low, uint64_t high,
                             size_t at, unsigned byte)
 {
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if ((unsigned char)l->only[middle][at] < byte)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    uint64_t found;
+    PARTITION_POINT(found, high - low, (unsigned char)l->only[low + found][at] < byte);
+    return low + found;
 }
 
 /* Whether the name begins with one of the prefixes that were asked for. They are sorted, so

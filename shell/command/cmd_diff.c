@@ -62,9 +62,9 @@ static const char statuses_sql[] =
 /* Pairs without a distance (complex numbers, times, bytes, texts) are compared by their bytes. */
 static const char contents_sql[] =
     "UPDATE temp.difference"
-    " SET status = iif(tensor_sha256(tensor_a) = tensor_sha256(tensor_b), 'same', 'value')"
-    " WHERE wanted AND status = 'unread' AND distance IS NULL AND dtype_a = dtype_b"
-    " AND tensor_sha256(tensor_a) IS NOT NULL AND tensor_sha256(tensor_b) IS NOT NULL";
+    " SET status = CASE tensor_sha256(tensor_a) = tensor_sha256(tensor_b)"
+    "   WHEN 1 THEN 'same' WHEN 0 THEN 'value' ELSE status END"
+    " WHERE wanted AND status = 'unread' AND distance IS NULL AND dtype_a = dtype_b";
 
 #define ROWS "SELECT status, name_a, name_b, dtype_a, dtype_b, shape_a, shape_b"
 #define FROM_ROWS                                                                        \
