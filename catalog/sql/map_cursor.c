@@ -421,6 +421,10 @@ static int cursor_begin(struct map_cursor *c)
     struct map_table *t = (struct map_table *)c->base.pVtab;
     enum map_view view = t->function->view;
     int rc = map_load_set(&t->statements, set_name(c), &c->set, &c->dialect);
+    if (rc == SQLITE_OK && !c->set.options) { /* no such set: none that does nothing */
+        t->base.zErrMsg = sqlite3_mprintf("no rule set is called '%s'", set_name(c));
+        return SQLITE_ERROR;
+    }
     if (rc != SQLITE_OK || !c->dialect)
         return rc;
     c->settle = view == MAP_RESTORE        ? c->dialect->restore
@@ -466,6 +470,8 @@ int map_cursor_filter(sqlite3_vtab_cursor *base, int set, const char *used, int 
     struct map_cursor *c = (struct map_cursor *)base;
     struct map_table *t = (struct map_table *)base->pVtab;
     cursor_reset(c);
+    sqlite3_free(t->base.zErrMsg);
+    t->base.zErrMsg = NULL;
     c->used = strtoull(used, NULL, 16);
     c->many = set >> GIVEN_FROM_ROWS & 1;
     for (int given = 0; given < GIVEN; given++)

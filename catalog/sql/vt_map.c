@@ -18,8 +18,8 @@
  * same rows, except for the tensor ids, and so have targets: the map is settled once, and each row
  * is returned for all of them. Rows of a conversion of which a query uses only the checkpoint and
  * the status, as count(*) does, are counted like those of conversion_counts() and returned so many
- * times. A set whose dialect belongs to another view has no rows; nor has
- * one that does not exist.
+ * times. A set whose dialect belongs to another view has no rows; one that does not exist is an
+ * error.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -106,3 +106,10 @@ ask()
 shell.stdin.close()
 shell.wait()
 END
+echo '-- a name that no rule set has is no map without results'
+for call in "diff(1, 1, 'none')" "diff(1, 1) WHERE ruleset = 'none'" "mapped(1, 'none')" "map_file('none', 'json')" \
+    "map_inverse('none', 1)" "map_check('none', 1)" "map_why(1, 'x', 0, 'none')" "map_why(1, 'x', 0, '')" \
+    "translation_rows('none', 1)" "assignment_rows('none', 1, 1)" "conversion_rows('none', 1)" \
+    "restore_rows('none', 1, 0, 0)" "conversion_counts('none')" "translation WHERE ruleset = 'none'"; do
+    echo "$call: $("$CKPTDB_BIN" --list "SELECT count(*) FROM $call" 2>&1)"
+done
