@@ -23,8 +23,8 @@ enum {
 };
 
 /* A query with the parameters ?1 checkpoint, ?2 --names, ?3 rule set, ?4 target. --where is
- * tested on the column `id`, --names on `name`. A row whose `name` is NULL is about the map as a
- * whole, and is always kept. */
+ * tested on the column `id`, --names on `name`, between `sql` and `order`. A row whose `name` is
+ * NULL is about the map as a whole, and is always kept. */
 struct query {
     const char *sql, *id, *name, *order;
 };
@@ -54,6 +54,23 @@ static const struct query conversion = {
     .id = "tensor_id",
     .name = "old_name",
     .order = "",
+};
+
+/* The same with --names or --where: a result is written only if they choose all of its parts. */
+static const struct query chosen_conversion = {
+    .sql =
+        "SELECT tensor_id, old_name, new_name, dtype, shape, "
+        "iif(status <> 'ok', status, iif(lost, 'error', iif(part > 0, 'dropped', 'ok'))), "
+        "ifnull(error, 'only a part of ' || new_name || ' is chosen: ' || first_lost || "
+        "iif(lost > 1, ' and ' || (lost - 1) || ' more are not', ' is not')), "
+        "NULL, 1, recipe FROM ("
+        "SELECT *, count(*) FILTER (WHERE NOT chosen) OVER result AS lost, "
+        "min(old_name) FILTER (WHERE NOT chosen) OVER result AS first_lost FROM ("
+        "SELECT *, row_number() OVER () AS place, (1",
+    .id = "tensor_id",
+    .name = "old_name",
+    .order = ") AS chosen FROM conversion WHERE ruleset = ?3 AND checkpoint_id = ?1) "
+             "WINDOW result AS (PARTITION BY new_name)) WHERE chosen ORDER BY place",
 };
 
 /* Rule sets with "restore" in their options, such as the T5 importer's: the slots that are
@@ -175,8 +192,9 @@ static enum status choose_query(sqlite3 *db, const struct selection *want,
         return OK;
     if (export_select_kind_of(db, want, &kind, err) != OK)
         return err->status;
-    *query = kind.assigns     ? &assignment
-             : kind.converts  ? &conversion
+    *query = kind.assigns ? &assignment
+             : kind.converts
+                 ? want->names || want->where ? &chosen_conversion : &conversion
              : !kind.restores ? &translation
              : want->target   ? &restored_onto
                               : &restored;

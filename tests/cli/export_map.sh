@@ -96,3 +96,18 @@ echo '{"dialect": "convert", "rules": [["x\\.(\\d)\\.(\\d)", "x", {"ops": [["sta
 "$CKPTDB_BIN" map load joined joined.json
 "$CKPTDB_BIN" map run joined joined.safetensors
 echo "status $?"
+echo '--- of what a map joins, all parts or none are chosen'
+head='{"l.0.w":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"l.1.w":{"dtype":"U8","shape":[2],"data_offsets":[2,4]},"l.2.w":{"dtype":"U8","shape":[2],"data_offsets":[4,6]},"b":{"dtype":"U8","shape":[2],"data_offsets":[6,8]},"qk":{"dtype":"U8","shape":[2],"data_offsets":[8,10]}}'
+{ printf "\\x$(printf %02x $((${#head} % 256)))\\x$(printf %02x $((${#head} / 256)))\0\0\0\0\0\0"; printf '%s0123456789' "$head"; } >parts.safetensors
+"$CKPTDB_BIN" import parts.safetensors
+cat >parts.json <<'JSON'
+{"dialect": "convert", "rules": [["l\\.(\\d)\\.w", "w", {"ops": [["stack", 0, "\\1"]]}], ["b", "bias"],
+ ["qk", "\\g<p>", {"compute": [["p", "part"]], "ops": [["split", 0, [1, 1], ["q", "k"]]]}]]}
+JSON
+"$CKPTDB_BIN" map load parts parts.json
+"$CKPTDB_BIN" map run parts parts.safetensors
+for chosen in 'l\.[012]' 'l\.[12]' 'l\.[01]' 'l\.0' '[bq]' 'l\.|b'; do
+    try export parts.safetensors parts.npz --map parts --names "$chosen" --force
+done
+try export parts.safetensors parts.npz --map parts --where "name <> 'l.2.w' AND name <> 'qk'" --force
+try export parts.safetensors parts.npz --map parts --names b --where "nbytes > 2" --force
