@@ -439,7 +439,7 @@ static void copy_token(struct json *j, struct text *out)
         [JSON_NULL] = "null",
     };
     if (j->type == JSON_NUMBER && special_length(j->text.at, j->text.len))
-        text_adds(out, words[JSON_NULL]);
+        text_json(out, (const char *)j->text.at, j->text.len);
     else if (j->type == JSON_NUMBER)
         text_add(out, j->text.at, j->text.len);
     else if (j->type == JSON_STRING || j->type == JSON_KEY)

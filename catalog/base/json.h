@@ -68,7 +68,8 @@ void json_taken(struct json *, size_t len);
 /* Skip the rest of the value whose first token was just read. */
 bool json_skip(struct json *);
 
-/* The same, but write the value to `out` without white space. */
+/* The same, but write the value to `out` without white space. Python's words for numbers become
+ * strings. */
 bool json_copy(struct json *, struct text *out);
 
 /* The last token as an exact number: only digits (and '-'), in range. */

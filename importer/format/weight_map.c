@@ -294,6 +294,7 @@ static enum status weight_map_parse(struct job *job, struct bytes text,
     *out = (struct weight_map){.arena = arena};
     struct reading r = {.job = job, .map = out};
     json_init(&r.json, cursor_over(text, 0), arena, source, err);
+    r.json.python = true;
     bool ok = weight_map_read_index(&r);
     strmap_release(&r.shards);
     if (ok && !sort_shards(out))

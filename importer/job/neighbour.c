@@ -51,6 +51,7 @@ void job_meta_neighbour(struct job *job, const char *name)
     text_addc(&prefix, ':');
     if (text_str(&prefix) && read_text(job, name, &text, &path, &err) == OK) {
         json_init(&j, cursor_over(text, 0), job->arena, path, &err);
+        j.python = true; /* json.dump() writes Infinity, and json.load() takes it */
         if (is_object(j))
             facts_state(job, &j, text_str(&prefix), '.');
     }

@@ -148,3 +148,19 @@ imported here
 imported here/dcp/older/5
 rm -r here/dcp/older/inner
 imported here --prune
+echo '--- numbers that Python writes and JSON has no words for'
+mkdir python
+python3 - <<'EOF'
+import json, struct
+head = json.dumps({"w": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]}}).encode()
+for shard in "m-00001-of-00001.safetensors", "alone.safetensors":
+    with open("python/" + shard, "wb") as f:
+        f.write(struct.pack("<Q", len(head)) + head + b"1")
+facts = {"model_type": "falcon_mamba", "limits": {"low": 0.0, "time_step_limit": [0.0, float("inf")]},
+         "top": float("inf"), "floor": float("-inf"), "loss": float("nan"), "after": 3}
+json.dump(facts, open("python/config.json", "w"))
+json.dump({"metadata": {"total_size": 1, "loss": float("nan")}, "weight_map": {"w": shard for shard in ["m-00001-of-00001.safetensors"]}},
+          open("python/m.safetensors.index.json", "w"))
+EOF
+"$CKPTDB_BIN" -d python.db import python
+"$CKPTDB_BIN" -d python.db --list "SELECT checkpoint, key, value, typeof(value) FROM metadata ORDER BY 1, 2" "SELECT message FROM issue"
