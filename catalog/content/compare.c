@@ -7,8 +7,19 @@
 #include "catalog/base/bits.h"
 #include "catalog/read/tensor_stream.h"
 
+/* Squares of float64 overflow above 1e154, and underflow: so numbers are multiplied by a power of two
+ * before they are squared, and a number that is too large for it makes the power smaller. */
+#define FACTOR_FIRST 1000 /* subnormal numbers are far from underflow */
+#define FACTOR_ROOM  0x1p300
+
+struct factor {
+    double times;
+    int power; /* times = 2^power */
+};
+
 struct sums {
-    double aa, bb, ab, dd;
+    double aa, bb, ab, dd; /* each of numbers multiplied by their factors */
+    struct factor a, b, d;
     struct comparison *out;
 };
 
@@ -107,9 +118,43 @@ static double compare_real_of(uint64_t bits)
     return x;
 }
 
+static void rescale(double *sum, double by)
+{
+    if (!isinf(*sum)) /* times 0 it would be NaN */
+        *sum *= by;
+}
+
+static bool factor_fits(const struct factor *f, double x)
+{
+    return fabs(x) * f->times <= FACTOR_ROOM;
+}
+
+/* If x is too large for the factor, choose another, for the sum of its squares and (NULL: none) that of
+ * its products, too. */
+static void factor_lower(struct factor *f, double x, double *squares, double *products)
+{
+    int power;
+    if (factor_fits(f, x) || isinf(x))
+        return;
+    frexp(x, &power);
+    const double change = ldexp(1, -power - f->power);
+    *f = (struct factor){ldexp(1, -power), -power};
+    rescale(squares, change * change);
+    if (products)
+        rescale(products, change);
+}
+
 static void add_sums(struct sums *s, double a, double b, double d)
 {
     s->out->max_abs = fabs(d) > s->out->max_abs ? fabs(d) : s->out->max_abs;
+    if (!factor_fits(&s->a, a) || !factor_fits(&s->b, b) || !factor_fits(&s->d, d)) {
+        factor_lower(&s->a, a, &s->aa, &s->ab);
+        factor_lower(&s->b, b, &s->bb, &s->ab);
+        factor_lower(&s->d, d, &s->dd, NULL);
+    }
+    a *= s->a.times;
+    b *= s->b.times;
+    d *= s->d.times;
     s->aa += a * a;
     s->bb += b * b;
     s->ab += a * b;
@@ -128,29 +173,42 @@ static void compare_add(struct sums *s, double a, double b)
     add_sums(s, a, b, d);
 }
 
-/* Add two 64-bit integers, which float64 does not always tell apart. */
-static void add_integers(struct sums *s, uint64_t a, uint64_t b, bool negative)
+/* Add two 64-bit integers, which float64 does not always tell apart. A negative one is given by its
+ * two's complement. */
+static void add_integers(struct sums *s, uint64_t a, bool a_negative, uint64_t b,
+                         bool b_negative)
 {
-    const bool less = negative ? (int64_t)a < (int64_t)b : a < b;
-    s->out->unequal += a != b;
-    add_sums(s, negative ? (double)(int64_t)a : (double)a,
-             negative ? (double)(int64_t)b : (double)b, (double)(less ? b - a : a - b));
+    const bool less = a_negative != b_negative ? a_negative : a < b;
+    const uint64_t apart = less ? b - a : a - b;
+    /* Of different signs, numbers can be 2^64 and more apart. */
+    const bool carries = a_negative != b_negative && apart < (less ? b : a);
+    s->out->unequal += a != b || a_negative != b_negative;
+    add_sums(s, a_negative ? (double)(int64_t)a : (double)a,
+             b_negative ? (double)(int64_t)b : (double)b,
+             (double)apart + (carries ? 0x1p64 : 0));
 }
 
-/* The dtype in which to compare: their own for equal 64-bit integers, otherwise float64. */
-static void common_dtype(const struct dtype *a, const struct dtype *b, struct dtype *out)
+static bool compare_is_integer(const struct dtype *t)
 {
-    const bool integers = a->kind == DTYPE_INT || a->kind == DTYPE_UINT;
-    if (integers && a->bits == 64 && strcmp(a->name, b->name) == 0)
-        *out = *a;
-    else
-        dtype_find("float64", out);
+    return t->kind == DTYPE_INT || t->kind == DTYPE_UINT;
+}
+
+/* The dtypes in which to compare: float64, or for integers of which one has 64 bits, int64 or uint64
+ * each. */
+static void common_dtypes(const struct dtype *a, const struct dtype *b,
+                          struct dtype *wide_a, struct dtype *wide_b)
+{
+    const bool integers = compare_is_integer(a) && compare_is_integer(b) &&
+                          (a->bits == 64 || b->bits == 64);
+    dtype_find(!integers ? "float64" : a->kind == DTYPE_INT ? "int64" : "uint64", wide_a);
+    dtype_find(!integers ? "float64" : b->kind == DTYPE_INT ? "int64" : "uint64", wide_b);
 }
 
 static void compare_finish(const struct sums *s)
 {
     struct comparison *c = s->out;
-    c->rel_l2 = s->dd == 0 ? 0 : sqrt(s->dd) / sqrt(s->aa);
+    c->rel_l2 =
+        s->dd == 0 ? 0 : ldexp(sqrt(s->dd) / sqrt(s->aa), s->a.power - s->d.power);
     c->cosine = s->ab / (sqrt(s->aa) * sqrt(s->bb));
 }
 
@@ -170,16 +228,22 @@ static enum status open_cast(const struct stored_tensor *a, const struct dtype *
     return tensor_stream_open(a, NULL, NULL, c->counts ? &a->dtype : as, &f->stream, err);
 }
 
-static void add_all(struct feed *x, struct feed *y, const struct dtype *wide,
+static bool compare_is_negative(const struct dtype *wide, uint64_t bits)
+{
+    return wide->kind == DTYPE_INT && bits >> 63;
+}
+
+static void add_all(struct feed *x, struct feed *y, const struct dtype wide[2],
                     struct sums *s, struct error *err)
 {
     while (compare_fill(x, err) == OK && compare_fill(y, err) == OK && x->block.len &&
            y->block.len) {
-        if (wide->kind == DTYPE_FLOAT)
-            compare_add(s, compare_real_of(compare_take(x)),
-                        compare_real_of(compare_take(y)));
+        const uint64_t a = compare_take(x), b = compare_take(y);
+        if (wide[0].kind == DTYPE_FLOAT)
+            compare_add(s, compare_real_of(a), compare_real_of(b));
         else
-            add_integers(s, compare_take(x), compare_take(y), wide->kind == DTYPE_INT);
+            add_integers(s, a, compare_is_negative(&wide[0], a), b,
+                         compare_is_negative(&wide[1], b));
     }
 }
 
@@ -188,18 +252,19 @@ enum status tensor_compare(const struct stored_tensor *a, const struct dtype *as
                            const struct compare_watch *watch, struct comparison *out,
                            struct error *err)
 {
-    struct dtype wide;
+    const struct factor first = {ldexp(1, FACTOR_FIRST), FACTOR_FIRST};
+    struct dtype wide[2];
     struct feed x = {.tensor = a, .watch = watch}, y = {.tensor = b, .watch = watch};
-    struct sums s = {.out = out};
+    struct sums s = {.a = first, .b = first, .d = first, .out = out};
     struct cast cast = {.lost = &out->lost};
     *out = (struct comparison){0};
-    common_dtype(as ? as : &a->dtype, &b->dtype, &wide);
+    common_dtypes(as ? as : &a->dtype, &b->dtype, &wide[0], &wide[1]);
     if (a->elements != b->elements)
         return error_set(err, ERR_ARGUMENT, a->checkpoint, NO_OFFSET,
                          "the tensors have not as many elements");
-    if (open_cast(a, as, &wide, &cast, &x, err) == OK &&
-        tensor_stream_open(b, NULL, NULL, &wide, &y.stream, err) == OK)
-        add_all(&x, &y, &wide, &s, err);
+    if (open_cast(a, as, &wide[0], &cast, &x, err) == OK &&
+        tensor_stream_open(b, NULL, NULL, &wide[1], &y.stream, err) == OK)
+        add_all(&x, &y, wide, &s, err);
     tensor_stream_close(x.stream);
     tensor_stream_close(y.stream);
     cast_release(&cast);

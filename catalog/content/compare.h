@@ -1,7 +1,7 @@
 /*
  * compare.h - how far apart the values of two tensors of one shape are, in one pass over both.
  *
- * Values are converted to float64, except for two tensors of the same 64-bit integers. NaN at the
+ * Values are converted to float64, except for integers of which one has 64 bits. NaN at the
  * same place in both is no difference; NaN in only one of them is, and is counted, but left out
  * of the sums. Block types are dequantised. A single thread computes the sums, so they are always
  * the same.

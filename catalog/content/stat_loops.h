@@ -55,7 +55,8 @@ TARGET static void finish(const struct lanes *lanes, const struct census *seen,
         squares += lanes->squares[i];
     }
     const double mean = shifted / (double)seen->finite;
-    const double spread = squares - shifted * mean;
+    /* Of float64 beyond 1e154 both overflow: the difference is not known, and not 0. */
+    const double spread = isinf(squares) ? squares : squares - shifted * mean;
     *out = (struct stat_sums){.finite = seen->finite,
                               .zeros = seen->zeros,
                               .nans = seen->nans,

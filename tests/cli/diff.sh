@@ -77,6 +77,25 @@ for name, i, u in ("big_a", 2**53, 2**64 - 1), ("big_b", 2**53 + 1, 0):
 END
 "$CKPTDB_BIN" import big_a.safetensors big_b.safetensors
 "$CKPTDB_BIN" diff big_a.safetensors big_b.safetensors --values; echo "status $?"
+echo '-- numbers whose squares float64 does not have; signed and unsigned integers'
+python3 - <<'END'
+import struct
+from make_safetensors import save
+def reals(name, *x): return (name, "F64", [len(x)], struct.pack("<%dd" % len(x), *x))
+inf = float("inf")
+save("far_a.safetensors", [reals("large", 1e200, 2e200), reals("small", 1e-200, 2e-200), reals("least", 5e-324, 1e-323),
+                           reals("mixed", 1e-200, 1, 1e200), reals("infinite", inf, 1, 2),
+                           ("iu", "I64", [4], struct.pack("<4q", 2**63 - 1, -2**63, -1, 5)), ("ui", "U64", [3], struct.pack("<3Q", 2**53 + 1, 2**64 - 1, 7)),
+                           ("narrow", "I64", [2], struct.pack("<2q", 2**53 + 1, -1))])
+save("far_b.safetensors", [reals("large", 1e200, 1e200), reals("small", 1e-200, 1e-200), reals("least", 5e-324, 5e-324),
+                           reals("mixed", 2e-200, 2, 2e200), reals("infinite", inf, 1, 3),
+                           ("iu", "U64", [4], struct.pack("<4Q", 2**63, 2**64 - 1, 2**64 - 1, 5)), ("ui", "I64", [3], struct.pack("<3q", 2**53, -1, 7)),
+                           ("narrow", "I32", [2], struct.pack("<2i", 2**31 - 1, -1))])
+END
+"$CKPTDB_BIN" import far_a.safetensors far_b.safetensors
+"$CKPTDB_BIN" --list "SELECT name, tensor_distance(a.id, b.id) -> '$.max_abs', tensor_distance(a.id, b.id) -> '$.rel_l2', tensor_distance(a.id, b.id) -> '$.cosine',
+    tensor_distance(a.id, b.id) -> '$.unequal' FROM tensor a JOIN tensor b USING (name)
+    WHERE a.checkpoint LIKE '%/far_a.safetensors' AND b.checkpoint LIKE '%/far_b.safetensors' ORDER BY a.ord"
 echo '-- trouble is 2'
 "$CKPTDB_BIN" diff a.safetensors none; echo "status $?"
 "$CKPTDB_BIN" diff a.safetensors b.safetensors --map none; echo "status $?"
