@@ -201,6 +201,67 @@ static bool pickle_interpret(struct machine *m)
     }
 }
 
+/* --- dicts ------------------------------------------------------------------------------ */
+
+#define FEW_PAIRS 8 /* so many keys are compared with each other */
+
+static bool same_key(const struct pickle_node *a, const struct pickle_node *b)
+{
+    if (a->kind == PICKLE_TEXT)
+        return b->kind == PICKLE_TEXT && a->count == b->count &&
+               memcmp(a->text, b->text, a->count) == 0;
+    return a->kind == PICKLE_INT && b->kind == PICKLE_INT && a->integer == b->integer;
+}
+
+static bool repeats_key(const struct pickle *p, const struct pickle_node *dict)
+{
+    for (uint32_t i = 2; i < dict->count; i += 2)
+        for (uint32_t k = 0; k < i; k += 2)
+            if (same_key(pickle_at(p, dict->items[k]), pickle_at(p, dict->items[i])))
+                return true;
+    return false;
+}
+
+/* Keep one pair of each key: the last value, in the place of the first. */
+static bool settle_dict(struct machine *m, struct pickle_node *dict)
+{
+    struct strmap texts = {0}, numbers = {0};
+    uint32_t kept = 0;
+    bool ok = strmap_reserve(&texts, dict->count / 2);
+    for (uint32_t i = 0; ok && i < dict->count; i += 2) {
+        const struct pickle_node *key = pickle_at(m->p, dict->items[i]);
+        uint64_t *at = NULL, to = kept;
+        bool added = true;
+        if (key->kind == PICKLE_TEXT)
+            ok = (at = strmap_add(&texts, key->text, key->count, &added)) != NULL;
+        else if (key->kind == PICKLE_INT)
+            ok = (at = strmap_add(&numbers, (const char *)&key->integer,
+                                  sizeof(key->integer), &added)) != NULL;
+        if (!added)
+            to = *at;
+        else if (at)
+            *at = kept;
+        dict->items[to] = dict->items[added ? i : to];
+        dict->items[to + 1] = dict->items[i + 1];
+        kept += added ? 2 : 0;
+    }
+    dict->count = ok ? kept : dict->count;
+    strmap_release(&texts);
+    strmap_release(&numbers);
+    return ok || pickle_no_memory(m);
+}
+
+static bool settle_dicts(struct machine *m)
+{
+    for (pickle_ref ref = 1; ref < m->p->node_count; ref++) {
+        struct pickle_node *n = pickle_at(m->p, ref);
+        if (n->kind == PICKLE_DICT &&
+            (n->count > 2 * FEW_PAIRS || repeats_key(m->p, n)) && !settle_dict(m, n))
+            return false;
+    }
+    return true;
+}
+
 enum status pickle_run(const struct source *source, uint64_t offset, uint64_t base,
                        struct arena *arena, struct pickle *out, struct error *err)
 {
@@ -216,8 +277,8 @@ enum status pickle_run(const struct source *source, uint64_t offset, uint64_t ba
         pickle_no_memory(&m);
     else if (offset > source->size)
         pickle_cut_short(&m);
-    else
-        pickle_interpret(&m);
+    else if (pickle_interpret(&m))
+        settle_dicts(&m);
     out->end = m.at;
     free(m.window);
     free(m.stack);
@@ -252,8 +313,8 @@ bool pickle_is_text(const struct pickle *p, pickle_ref ref, const char *text)
 pickle_ref pickle_get(const struct pickle *p, pickle_ref dict, const char *key)
 {
     const struct pickle_node *n = pickle_at(p, dict);
-    for (uint32_t i = n->kind == PICKLE_DICT ? n->count : 0; i >= 2; i -= 2)
-        if (pickle_is_text(p, n->items[i - 2], key))
-            return n->items[i - 1];
+    for (uint32_t i = 0; n->kind == PICKLE_DICT && i < n->count; i += 2)
+        if (pickle_is_text(p, n->items[i], key))
+            return n->items[i + 1];
     return 0;
 }

@@ -39,7 +39,9 @@ enum pickle_kind {
     PICKLE_TUPLE,  /* items */
     PICKLE_LIST,   /* items */
     PICKLE_SET,    /* items; frozen ones too */
-    PICKLE_DICT,   /* items: key, value, key, value, in the order they were set */
+    PICKLE_DICT, /* items: key, value, key, value, in the order that the keys were first set;
+                      of keys that are equal texts or integers only one is left, with the last
+                      value */
     PICKLE_GLOBAL, /* integer: position in globals */
     PICKLE_CALL,   /* call */
     PICKLE_PERSID, /* items: the one persistent id */
@@ -118,7 +120,7 @@ void pickle_release(struct pickle *);
 
 /* Item `i` of a tuple, list, …; 0 past the end, or if the node has no items. */
 pickle_ref pickle_item(const struct pickle *, pickle_ref, uint32_t i);
-/* The value of a text key of a dict (of the last one, as in Python); 0: none. Linear. */
+/* The value of a text key of a dict; 0: none. Linear. */
 pickle_ref pickle_get(const struct pickle *, pickle_ref dict, const char *key);
 bool pickle_is_text(const struct pickle *, pickle_ref, const char *text);
 /* Offset in the source of a text's stored form; NO_OFFSET if it is stored in another form. */

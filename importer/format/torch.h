@@ -111,14 +111,16 @@ struct torch_tree {
     /* Called once the pickle is read, before its values are walked; may be NULL. */
     void (*look)(struct torch_tree *);
     bool no_facts;          /* tensors only */
+    struct strmap encoded;  /* texts of bytes: node -> struct bytes */
     struct strmap embedded; /* storages in byte strings: node -> position in `loads` */
     struct torch_embedded *loads; /* private to torch_embedded.c */
     size_t load_count, load_space;
     struct strmap names; /* of the tensors so far */
     uint64_t name_bytes, visits;
     uint64_t fact_bytes;
-    uint64_t lost_bytes;   /* of lists that were too long to show */
-    uint64_t without_data; /* tensors on the device "meta" */
+    uint64_t lost_bytes;    /* of lists that were too long to show */
+    uint64_t inlined_bytes; /* of the rows so far */
+    uint64_t without_data;  /* tensors on the device "meta" */
     char first_without[128];
     bool stopped; /* a limit was hit: reported once */
 };
@@ -132,6 +134,9 @@ enum torch_meaning torch_meaning_of(const struct pickle *, pickle_ref);
 enum torch_meaning torch_callee(const struct pickle *, pickle_ref);
 /* The canonical dtype of a global like torch.float32, or of a storage class (NULL: untyped). */
 const char *torch_dtype_of(const struct pickle *, pickle_ref);
+
+#define TORCH_WRAPS_MAX                                                                  \
+    16 /* nested wrappers; a parameter of a subclass of a tensor has 3 */
 
 /* torch_tensor.c */
 struct torch_tensor {
@@ -191,11 +196,13 @@ bool torch_sparse_read(struct torch_tree *, pickle_ref args, struct torch_tensor
 /* The call that makes such a tensor, inside any parameters around it; 0: the node is no such
  * tensor. */
 pickle_ref torch_wrapper(const struct pickle *, pickle_ref);
-/* The call that makes an ordinary tensor with attributes, inside any parameters around it; 0: the
- * node is no such tensor. */
+/* The outermost call that gives a tensor attributes: such a tensor, an ordinary one of a class, or a
+ * parameter; 0: none. */
 pickle_ref torch_attributed(const struct pickle *, pickle_ref);
-/* The dicts of the attributes of either; 0: none. */
-void torch_wrapper_parts(const struct pickle *, pickle_ref wrapper, pickle_ref parts[2]);
+/* The dicts of these attributes; 0: none. */
+void torch_wrapper_parts(const struct pickle *, pickle_ref call, pickle_ref parts[2]);
+/* The tensor in a call that makes it a parameter; 0: none. */
+pickle_ref torch_inside(const struct pickle *, pickle_ref call);
 bool torch_wrapper_read(struct torch_tree *, pickle_ref wrapper, struct torch_tensor *,
                         struct error *);
 

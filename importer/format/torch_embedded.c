@@ -55,28 +55,47 @@ static bool torch_embedded_add_step(struct torch_tree *t, struct torch_run *run,
     return run->codec || torch_no_memory(t, err);
 }
 
-/* Encode a text as Latin-1, one byte per character, in the arena. */
-static bool encode(struct torch_tree *t, const struct pickle_node *text,
-                   struct bytes *out, struct error *err)
+/* Encode a text as Latin-1, one byte per character. False: it has others. */
+static bool encode_text(const struct pickle_node *text, uint8_t *to, size_t *len)
 {
     const uint8_t *in = (const uint8_t *)text->text;
-    uint8_t *to = arena_room(t->arena, text->count + 1u);
-    size_t n = 0;
-    if (!to)
-        return torch_no_memory(t, err);
+    *len = 0;
     for (uint32_t i = 0; i < text->count; i++) {
         uint8_t c = in[i];
         if (c >= 0x80) {
             if ((c != 0xc2 && c != 0xc3) || i + 1 == text->count ||
                 (in[i + 1] & 0xc0) != 0x80)
-                return torch_fail(t, err, "bad-bytes",
-                                  "its bytes are text with characters past U+00FF");
+                return false;
             c = (uint8_t)(c << 6 | (in[++i] & 0x3f));
         }
-        to[n++] = c;
+        to[(*len)++] = c;
     }
-    *out = (struct bytes){to, n};
     return true;
+}
+
+/* The text as Latin-1 in the arena. It is kept, as many tensors may share one text. */
+static bool encode(struct torch_tree *t, const struct pickle_node *text,
+                   struct bytes *out, struct error *err)
+{
+    bool added;
+    const char *kept;
+    uint64_t *at = strmap_keep(&t->encoded, t->arena, (const char *)&text, sizeof(text),
+                               &kept, &added);
+    if (!at)
+        return torch_no_memory(t, err);
+    if (added) {
+        struct bytes *made = arena_alloc(t->arena, sizeof(*made));
+        uint8_t *to = arena_room(t->arena, text->count + 1u);
+        size_t len;
+        if (!made || !to)
+            return torch_no_memory(t, err);
+        if (encode_text(text, to, &len))
+            *made = (struct bytes){to, len};
+        *at = (uintptr_t)made;
+    }
+    *out = *at ? *(const struct bytes *)(uintptr_t)*at : (struct bytes){0};
+    return out->at || torch_fail(t, err, "bad-bytes",
+                                 "its bytes are text with characters past U+00FF");
 }
 
 /* The node that holds the content, inside the calls around it: bytes, a text of 8-bit characters,

@@ -112,7 +112,9 @@ static void fact_path(struct torch_tree *t, const struct text *key, pickle_ref a
     const struct pickle *p = t->pickle;
     struct text path = {.limit = LIMIT_FACT_KEY};
     pickle_ref part;
-    for (uint32_t i = 0; (part = pickle_item(p, args, i)); i++) {
+    t->fact_bytes +=
+        pickle_at(p, args)->kind == PICKLE_TUPLE ? pickle_at(p, args)->count : 0;
+    for (uint32_t i = 0; !path.failed && (part = pickle_item(p, args, i)); i++) {
         const struct pickle_node *n = pickle_at(p, part);
         if (i && path.len && path.at[path.len - 1] != '/')
             text_addc(&path, '/');

@@ -13,6 +13,7 @@
  * Not read: parts with strides of another order, conjugated parts, and parts in the pickle itself.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "catalog/codec/codec.h"
@@ -293,14 +294,12 @@ static bool put_run(struct torch_tree *t, struct parts *s, struct torch_tensor *
     return put_chain(t, s, x, place, err);
 }
 
-bool torch_sparse_read(struct torch_tree *t, pickle_ref args, struct torch_tensor *x,
-                       struct error *err)
+static bool torch_sparse_read_parts(struct torch_tree *t, pickle_ref args,
+                                    struct parts *s, struct torch_tensor *x,
+                                    struct error *err)
 {
     const struct pickle *p = t->pickle;
     pickle_ref data = pickle_item(p, args, 1);
-    struct parts *s = arena_alloc(t->arena, sizeof(*s));
-    if (!s)
-        return torch_no_memory(t, err);
     if (!read_layout(p, pickle_item(p, args, 0), s))
         return unsupported(t, err, "of an unknown layout");
     const bool coo = is_coo(s);
@@ -317,4 +316,14 @@ bool torch_sparse_read(struct torch_tree *t, pickle_ref args, struct torch_tenso
         return false;
     return (coo ? check_coo(t, s, x, err) : check_compressed(t, s, x, err)) &&
            put_run(t, s, x, err);
+}
+
+bool torch_sparse_read(struct torch_tree *t, pickle_ref args, struct torch_tensor *x,
+                       struct error *err)
+{
+    struct parts *s = calloc(1, sizeof(*s)); /* large: neither on the stack nor kept */
+    const bool ok =
+        s ? torch_sparse_read_parts(t, args, s, x, err) : torch_no_memory(t, err);
+    free(s);
+    return ok;
 }

@@ -5,8 +5,6 @@
 
 #include "importer/format/torch.h"
 
-#define WRAPS_MAX 16 /* nested wrappers; a parameter of a subclass of a tensor has 3 */
-
 bool torch_fail(struct torch_tree *t, struct error *err, const char *code,
                 const char *fmt, ...)
 {
@@ -153,9 +151,12 @@ static bool torch_tensor_place(struct torch_tree *t, const struct torch_key *key
 }
 
 /* With conj or neg set, the values are the conjugate or the negative of the stored ones. */
-static void read_flags(const struct pickle *p, pickle_ref metadata,
+static void read_flags(struct torch_tree *t, pickle_ref metadata,
                        struct torch_tensor *out)
 {
+    const struct pickle *p = t->pickle;
+    if (pickle_kind(p, metadata) == PICKLE_DICT)
+        t->visits += pickle_at(p, metadata)->count / 2; /* tensors may share it */
     out->conjugate = pickle_kind(p, pickle_get(p, metadata, "conj")) == PICKLE_TRUE;
     out->negative = pickle_kind(p, pickle_get(p, metadata, "neg")) == PICKLE_TRUE;
 }
@@ -189,7 +190,7 @@ static bool read_rebuild(struct torch_tree *t, pickle_ref args, bool v3,
     if (!read_storage(t, pickle_item(p, args, 0), &key, out, err))
         return false;
     out->dtype = v3 ? torch_dtype_of(p, pickle_item(p, args, 6)) : key.dtype;
-    read_flags(p, pickle_item(p, args, v3 ? 7 : 6), out);
+    read_flags(t, pickle_item(p, args, v3 ? 7 : 6), out);
     if (!out->dtype)
         return torch_fail(t, err, "bad-tensor", "its dtype is not known");
     struct dtype dtype;
@@ -238,7 +239,7 @@ static enum torch_meaning unwrap(const struct pickle *p, pickle_ref ref, pickle_
     bool is_rebuild;
     *args = pickle_kind(p, ref) == PICKLE_CALL ? pickle_at(p, ref)->call->args : 0;
     *node = ref;
-    for (unsigned i = 0; i < WRAPS_MAX; i++) {
+    for (unsigned i = 0; i < TORCH_WRAPS_MAX; i++) {
         pickle_ref inner = 0;
         if (meaning == TORCH_WRAP_FIRST) {
             inner = pickle_item(p, *args, 0);

@@ -23,6 +23,9 @@ enum {
     HAS_TENSOR = 4,
     HAS_DICT = 8, /* or an object with a state: something with names */
     OPEN = 16,    /* the walk is inside it */
+    /* Of the state of an object, as several may share one. */
+    ASKED = 64,      /* whether it is a module's */
+    OF_MODULE = 128, /* it is */
 };
 
 /* --- children --------------------------------------------------------------------------- */
@@ -66,7 +69,7 @@ enum frame_kind {
     FRAME_ITEMS,      /* a list, named by position */
     FRAME_KEYED,      /* a list of [key, value] */
     FRAME_PARAMETERS, /* a dict of a module, of which only tensors count */
-    FRAME_BUFFERS,    /* the same for buffers; the node is the module's state */
+    FRAME_BUFFERS,    /* the same for buffers: without those in w->left_out */
     FRAME_MODULES,    /* a dict of a module's submodules */
 };
 
@@ -75,7 +78,8 @@ struct walk {
     struct frame *frames;
     size_t depth, space;
     struct text name;
-    bool joined;                /* the name has a part, so a '.' comes before the next */
+    bool joined;            /* the name has a part, so a '.' comes before the next */
+    struct strmap left_out; /* buffers of the last module that state_dict() leaves out */
     struct torch_tensor tensor; /* large: not one per call */
 };
 
@@ -140,12 +144,11 @@ static bool torch_tree_has(const struct pickle *p, pickle_ref ref, unsigned flag
 /* --- limits ----------------------------------------------------------------------------- */
 
 /* Shared nodes can make exponentially many names. Past limits that no honest sharing reaches, the
- * rest is left out, which is reported once. */
-static bool within_limits(struct walk *w)
+ * rest is left out, which is reported once. `steps` is work that was done on the way. */
+static bool within_limits(struct walk *w, uint64_t steps)
 {
     struct torch_tree *t = w->t;
-    t->visits++;
-    t->name_bytes += w->name.len;
+    t->visits += steps;
     if (t->visits <= LIMIT_PICKLE_VISITS + 8 * (uint64_t)t->pickle->node_count &&
         t->name_bytes <= LIMIT_PICKLE_NAMES + 64 * t->pickle->text_bytes &&
         w->name.len < LIMIT_NAME_BYTES / 2)
@@ -240,9 +243,15 @@ static bool go_into(struct walk *w, pickle_ref node, enum frame_kind kind)
 
 static bool is_module(const struct pickle *p, pickle_ref ref)
 {
-    pickle_ref state = is_call(p, ref) ? pickle_at(p, ref)->call->state : 0;
-    return state && pickle_get(p, state, "_parameters") &&
-           pickle_get(p, state, "_modules");
+    const pickle_ref state = is_call(p, ref) ? pickle_at(p, ref)->call->state : 0;
+    if (!state)
+        return false;
+    struct pickle_node *n = pickle_at(p, state);
+    if (!(n->flags & ASKED) && pickle_get(p, state, "_parameters") &&
+        pickle_get(p, state, "_modules"))
+        n->flags |= OF_MODULE;
+    n->flags |= ASKED;
+    return n->flags & OF_MODULE;
 }
 
 /* The dict that a node is, or that a call made; 0: neither. */
@@ -270,14 +279,35 @@ static void say_module(struct walk *w, pickle_ref ref)
                 : "?");
 }
 
+/* Learn which buffers of a module state_dict() leaves out. No module lies inside a buffer, so that
+ * one list is enough. */
+static bool learn_left_out(struct walk *w, pickle_ref state)
+{
+    const struct pickle *p = w->t->pickle;
+    const pickle_ref set =
+        torch_list_of(p, pickle_get(p, state, "_non_persistent_buffers_set"));
+    pickle_ref name;
+    bool added;
+    strmap_release(&w->left_out);
+    for (uint32_t i = 0; (name = set ? pickle_item(p, set, i) : 0); i++) {
+        const struct pickle_node *n = pickle_at(p, name);
+        if (n->kind == PICKLE_TEXT &&
+            !strmap_add(&w->left_out, n->text, n->count, &added))
+            return torch_no_memory(w->t, w->t->job->err);
+    }
+    return within_limits(w, set ? pickle_at(p, set)->count : 0);
+}
+
 /* The last frame pushed is walked first: parameters, then buffers, then submodules. */
 static bool enter_module(struct walk *w, pickle_ref ref)
 {
     const struct pickle *p = w->t->pickle;
-    pickle_ref state = pickle_at(p, ref)->call->state;
-    pickle_ref buffers = pickle_get(p, state, "_buffers");
-    return go_into(w, pairs_of(p, pickle_get(p, state, "_modules")), FRAME_MODULES) &&
-           go_into(w, buffers ? state : 0, FRAME_BUFFERS) &&
+    const pickle_ref state = pickle_at(p, ref)->call->state,
+                     buffers = pairs_of(p, pickle_get(p, state, "_buffers"));
+    return within_limits(w, pickle_at(p, state)->count / 2) &&
+           (!buffers || learn_left_out(w, state)) &&
+           go_into(w, pairs_of(p, pickle_get(p, state, "_modules")), FRAME_MODULES) &&
+           go_into(w, buffers, FRAME_BUFFERS) &&
            go_into(w, pairs_of(p, pickle_get(p, state, "_parameters")), FRAME_PARAMETERS);
 }
 
@@ -295,12 +325,18 @@ static bool enter_dict(struct walk *w, const struct pickle_call *call)
 
 /* Enter the tensors that a wrapper is made of, or that an ordinary tensor has as attributes. They
  * are named by the attributes. */
-static bool enter_wrapper(struct walk *w, pickle_ref wrapper)
+static bool enter_attributes(struct walk *w, pickle_ref tensor)
 {
-    pickle_ref parts[2];
-    torch_wrapper_parts(w->t->pickle, wrapper, parts);
-    return go_into(w, parts[1], FRAME_PARAMETERS) &&
-           go_into(w, parts[0], FRAME_PARAMETERS);
+    const struct pickle *p = w->t->pickle;
+    pickle_ref parts[2], call = torch_attributed(p, tensor);
+    for (unsigned i = 0; call && i < TORCH_WRAPS_MAX; i++) {
+        torch_wrapper_parts(p, call, parts);
+        if (!go_into(w, parts[1], FRAME_PARAMETERS) ||
+            !go_into(w, parts[0], FRAME_PARAMETERS))
+            return false;
+        call = torch_attributed(p, torch_inside(p, call));
+    }
+    return true;
 }
 
 static bool enter_call(struct walk *w, pickle_ref ref)
@@ -354,7 +390,8 @@ static void name_parameters(struct walk *w, pickle_ref dict)
                              (name = pickle_item(p, names, i));
              i++) {
             const struct pickle_node *n = pickle_at(p, name);
-            if (!within_limits(w)) /* groups may be shared, too */
+            w->t->name_bytes += w->name.len;
+            if (!within_limits(w, 1)) /* groups may be shared, too */
                 return;
             if (pickle_kind(p, number) != PICKLE_INT || n->kind != PICKLE_TEXT)
                 continue;
@@ -380,10 +417,8 @@ static bool enter_container(struct walk *w, pickle_ref ref, bool within_module)
         if (!within_module)
             say_module(w, ref);
         ok = enter_module(w, ref);
-    } else if (torch_wrapper(p, ref)) {
-        ok = enter_wrapper(w, torch_wrapper(p, ref));
     } else if (torch_attributed(p, ref)) {
-        ok = enter_wrapper(w, torch_attributed(p, ref));
+        ok = enter_attributes(w, ref);
     } else if (is_call(p, ref) && torch_callee(p, ref) != TORCH_SEQUENCE) {
         ok = enter_call(w, ref);
     } else {
@@ -406,11 +441,13 @@ static void torch_tree_visit(struct walk *w, pickle_ref ref, bool module)
     struct torch_tree *t = w->t;
     const struct pickle *p = t->pickle;
     const struct pickle_node *n = pickle_at(p, ref);
-    if (!within_limits(w))
+    t->name_bytes += w->name.len;
+    if (!within_limits(w, 1))
         return;
     if (torch_is_tensor(p, ref)) {
         torch_tree_add_tensor(w, ref);
-        if (!is_call(p, ref) || (!w->tensor.opaque && !torch_attributed(p, ref)))
+        if (!is_call(p, ref) ||
+            (!w->tensor.opaque && (torch_wrapper(p, ref) || !torch_attributed(p, ref))))
             return;
     }
     if (module) {
@@ -441,46 +478,25 @@ static void torch_tree_spell(struct walk *w, const struct frame *f, pickle_ref k
         text_addf(&w->name, "%u", position);
 }
 
-/* Whether a later pair of the dict has the same key, and so overwrites this one. */
-static bool is_overwritten(const struct pickle *p, const struct pickle_node *dict,
-                           uint32_t i)
-{
-    const struct pickle_node *key = pickle_at(p, dict->items[i]);
-    if (key->kind != PICKLE_TEXT || dict->count > 64)
-        return false;
-    for (uint32_t k = i + 2; k < dict->count; k += 2) {
-        const struct pickle_node *other = pickle_at(p, dict->items[k]);
-        if (other->kind == PICKLE_TEXT && other->count == key->count &&
-            memcmp(other->text, key->text, key->count) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Visit the next buffer of a module, except those that state_dict() leaves out. False at the end.
- * */
-static bool step_buffers(struct walk *w, struct frame *f)
+/* Whether a child counts in a frame. */
+static bool torch_tree_counts(const struct walk *w, const struct frame *f, pickle_ref key,
+                              pickle_ref value)
 {
     const struct pickle *p = w->t->pickle;
-    pickle_ref buffers = pairs_of(p, pickle_get(p, f->node, "_buffers"));
-    pickle_ref left_out =
-        torch_list_of(p, pickle_get(p, f->node, "_non_persistent_buffers_set"));
-    uint32_t i = f->next;
-    pickle_ref key = pickle_item(p, buffers, i), value = pickle_item(p, buffers, i + 1),
-               out;
-    if (!value)
-        return false;
-    f->next += 2;
-    for (uint32_t k = 0; (out = left_out ? pickle_item(p, left_out, k) : 0); k++)
-        if (pickle_kind(p, key) == PICKLE_TEXT && pickle_kind(p, out) == PICKLE_TEXT &&
-            pickle_is_text(p, out, pickle_at(p, key)->text))
-            return true;
-    struct frame now = *f;
-    torch_tree_spell(w, &now, key, 0);
-    w->joined = true;
-    if (torch_is_tensor(p, value))
-        torch_tree_visit(w, value, false);
-    return true;
+    const struct pickle_node *name = pickle_at(p, key);
+    switch (f->kind) {
+    case FRAME_BUFFERS:
+        if (name->kind == PICKLE_TEXT &&
+            strmap_get(&w->left_out, name->text, name->count))
+            return false;
+        return torch_is_tensor(p, value);
+    case FRAME_PARAMETERS:
+        return torch_is_tensor(p, value);
+    case FRAME_MODULES:
+        return is_module(p, value);
+    default:
+        return value != 0;
+    }
 }
 
 /* Visit the next child of the top frame; false at its end. */
@@ -488,32 +504,24 @@ static bool torch_tree_step(struct walk *w)
 {
     const struct pickle *p = w->t->pickle;
     struct frame *f = &w->frames[w->depth - 1];
-    struct frame now = *f;
-    const struct pickle_node *n = pickle_at(p, f->node);
-    pickle_ref key = 0, value;
-    if (f->kind == FRAME_BUFFERS)
-        return step_buffers(w, f);
-    bool pairs = f->kind != FRAME_ITEMS && f->kind != FRAME_KEYED;
-    value = pickle_item(p, f->node, f->next + pairs);
+    const struct frame now = *f;
+    const bool pairs = f->kind != FRAME_ITEMS && f->kind != FRAME_KEYED;
+    pickle_ref key = pairs ? pickle_item(p, f->node, f->next) : 0;
+    pickle_ref value = pickle_item(p, f->node, f->next + pairs);
     if (!value)
         return false;
-    if (pairs)
-        key = pickle_item(p, f->node, f->next);
     f->next += 1 + pairs;
     if (now.kind == FRAME_KEYED) {
         key = pickle_item(p, value, 0);
         value = pickle_item(p, value, 1);
-        if (!key || !value)
-            return true;
     }
-    if (pairs && is_overwritten(p, n, now.next))
+    if (!torch_tree_counts(w, &now, key, value)) {
+        w->t->visits++;
         return true;
+    }
     torch_tree_spell(w, &now, key, now.next);
     w->joined = true;
-    if (now.kind == FRAME_PARAMETERS ? torch_is_tensor(p, value)
-        : now.kind == FRAME_MODULES  ? is_module(p, value)
-                                     : true)
-        torch_tree_visit(w, value, now.kind == FRAME_MODULES);
+    torch_tree_visit(w, value, now.kind == FRAME_MODULES);
     return true;
 }
 
@@ -548,12 +556,14 @@ enum status torch_tree_state(struct torch_tree *t)
             "device \"meta\"",
             (unsigned long long)t->without_data, t->first_without);
     free(w.frames);
+    strmap_release(&w.left_out);
     text_release(&w.name);
     return t->job->err->status;
 }
 
 void torch_tree_release(struct torch_tree *t)
 {
+    strmap_release(&t->encoded);
     strmap_release(&t->embedded);
     strmap_release(&t->names);
 }

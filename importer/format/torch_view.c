@@ -141,8 +141,16 @@ static bool copy_to_job(struct torch_tree *t, const struct torch_tensor *x,
         return torch_fail(t, err, "unsupported", "bytes in too many layers");
     if (chain->len && !(out->codec = arena_copy(arena, chain->at, chain->len)))
         return torch_no_memory(t, err);
-    if (out->bytes && !(out->bytes = arena_copy(arena, out->bytes, (size_t)out->stored)))
-        return torch_no_memory(t, err);
+    if (out->bytes) {
+        /* Each row has bytes of its own in the catalog, but rows may share a text. */
+        t->inlined_bytes += out->stored;
+        if (t->inlined_bytes > LIMIT_PICKLE_INLINE + 4 * t->pickle->text_bytes)
+            return torch_fail(t, err, "limit",
+                              "its bytes and those of others are the same text in the "
+                              "pickle: together they are too many for the catalog");
+        if (!(out->bytes = arena_copy(arena, out->bytes, (size_t)out->stored)))
+            return torch_no_memory(t, err);
+    }
     if (span->in_order)
         return true;
     out->strides = arena_array(arena, x->rank + 1u, sizeof(*out->strides));
