@@ -63,8 +63,8 @@ struct exporter {
 
 extern const struct exporter *const exporters[]; /* ends in NULL */
 
-/* A dtype that every format has and whose values include those of `d`, or come close; NULL if `d`
- * is not a number. */
+/* A common dtype whose values include those of `d`, or come close; NULL if `d` is not a number. A
+ * format that cannot hold it either may still name it: nobody is then told to convert. */
 const char *export_dtype_instead(const struct dtype *d);
 
 /* By name, or by the suffix of a path; NULL. */

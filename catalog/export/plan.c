@@ -213,9 +213,9 @@ const char *export_dtype_instead(const struct dtype *d)
 {
     switch (d->kind) {
     case DTYPE_INT:
-        return "int8";
+        return d->bits > 8 ? "int64" : "int8";
     case DTYPE_UINT:
-        return "uint8";
+        return d->bits > 8 ? "uint64" : "uint8";
     case DTYPE_FLOAT:
     case DTYPE_BLOCK:
         return "float32";
@@ -228,17 +228,28 @@ const char *export_dtype_instead(const struct dtype *d)
     }
 }
 
-/* The refusal says what the user can do: convert the tensor, where that is possible, or leave it
- * out. */
-static void refuse_format(struct export_plan *p, const struct export_tensor *t,
-                          const char *why, const char *instead)
+/* Whether the tensor can be converted to this dtype, and the format then holds it. */
+static bool is_way_out(const struct export_tensor *t, const struct exporter *exporter,
+                       const char *dtype)
 {
     struct error err = {.offset = NO_OFFSET};
     struct converter converter;
-    struct dtype to;
-    if (instead)
-        dtype_find(instead, &to);
-    if (instead && converter_find(&t->from, &to, &converter, &err) == OK)
+    struct export_tensor other = *t;
+    struct text why = {.limit = 1000};
+    const char *instead = NULL;
+    dtype_find(dtype, &other.to);
+    bool holds = exporter->holds(&other, &why, &instead);
+    text_release(&why);
+    return holds && converter_find(&t->from, &other.to, &converter, &err) == OK;
+}
+
+/* The refusal says what the user can do: convert the tensor, where that is possible, or leave it
+ * out. */
+static void refuse_format(struct export_plan *p, const struct export_tensor *t,
+                          const struct exporter *exporter, const char *why,
+                          const char *instead)
+{
+    if (instead && is_way_out(t, exporter, instead))
         refuse_tensor(&p->refusals, t->old_name, "(%.60s) %s; --dtype %s converts",
                       t->to.name, why, instead);
     else if (t->to.kind == DTYPE_STRING)
@@ -261,7 +272,7 @@ static void check_tensor(struct export_plan *p, const struct export_tensor *t,
     uint64_t nbytes;
     p->lossy += loss_possible(&t->from, &t->to);
     if (!exporter->holds(t, &why, &instead))
-        refuse_format(p, t, text_str(&why), instead);
+        refuse_format(p, t, exporter, text_str(&why), instead);
     else if (strcmp(t->from.name, t->to.name) != 0 &&
              converter_find(&t->from, &t->to, &converter, &err) != OK)
         refuse_error(&p->refusals, t->old_name, &err);

@@ -20,7 +20,8 @@ struct reader_ops {
      * of varying length, which have no such bytes. */
     enum status (*read)(struct reader *, const struct slice *, uint64_t start,
                         uint8_t *dst, size_t len, struct error *err);
-    /* Read `count` units from `position` on, for units_read(). */
+    /* Read `count` units of the slice from `position` on, in C order, for units_read()
+     * (slice_position() says where one is in units.shape). Needed only for that. */
     enum status (*gather)(struct reader *, const struct slice *, uint64_t position,
                           uint64_t count, uint8_t *dst, struct error *err);
     /* As reader_borrow(): NULL, with or without an error, if the bytes are not in memory. No
@@ -70,10 +71,31 @@ struct reader {
 };
 
 /* A kind of reader: reader_kind_NAME, in a file of its own, and a line READER(NAME) in
- * readers.def. The first in that list that takes a tensor reads it; the last one is not asked. */
+ * readers.def. The first in that list that takes a tensor reads it; the last one is not asked.
+ * For example, one that reads a run of a file as it is:
+ *
+ *   static enum status run_gather(struct reader *r, const struct slice *slice, uint64_t position,
+ *                                 uint64_t count, uint8_t *dst, struct error *err);
+ *   static void run_close(struct reader *r);           frees r->own, which may be NULL
+ *
+ *   static const struct reader_ops run_ops = {
+ *       .read = units_read, .gather = run_gather, .close = run_close};
+ *
+ *   static enum status run_open(struct reader *r, struct error *err)
+ *   {
+ *       struct file_set *files;
+ *       r->ops = &run_ops;
+ *       if (units_open(r, err) == OK && file_set_open(r->tensor, r->files, &files, err) == OK)
+ *           r->own = files;
+ *       return err->status;
+ *   }
+ */
 struct reader_kind {
     bool (*takes)(const struct stored_tensor *);
-    /* Sets ops first, then what is its own: reader_open() calls ops->close after an error. */
+    /* Sets ops first, then what is its own: reader_open() calls ops->close after an error, and frees
+     * what is in struct units itself. `tensor`, `files`, `unit`, `block`, `nbytes` and `shaped` are
+     * set already, `unit` and `block` by the dtype: a kind may set others. Files are opened through
+     * files.h, which checks that they are those that were indexed. */
     enum status (*open)(struct reader *, struct error *err);
 };
 
@@ -81,8 +103,9 @@ enum status reader_no_memory(const struct stored_tensor *, struct error *err);
 
 /* --- read_units.c ------------------------------------------------------------------------- */
 
+/* For a kind that has `gather`: cut the tensor into units. */
 enum status units_open(struct reader *, struct error *err);
-void units_close(struct reader *);
+void units_close(struct reader *); /* for reader_close() alone */
 /* Implements reader_ops.read by reader_ops.gather. Any number of threads. */
 enum status units_read(struct reader *, const struct slice *slices, uint64_t start,
                        uint8_t *dst, size_t len, struct error *err);

@@ -119,7 +119,9 @@ void job_sum_kind(struct job *, const char *kind); /* "crc32c", "crc32" */
 /* Sets job->err to ERR_MEMORY, which a format returns if it runs out of memory itself. */
 enum status job_no_memory(struct job *);
 
-/* Report a problem that does not stop the job. `path` NULL: the primary file. */
+/* Report a problem that does not stop the job. `path` NULL: the primary file. `code`, for
+ * issue.code: a word for the kind of problem, as of status_name() ("corrupt") or narrower ("truncated");
+ * names of fixtures begin with it. */
 enum issue_severity {
     ISSUE_ERROR,
     ISSUE_WARNING

@@ -521,6 +521,42 @@ static void test_refusals(void **state)
     }
 }
 
+/* A format of two dtypes, which names a common one for all others. */
+static bool two_holds(const struct export_tensor *t, struct text *why,
+                      const char **instead)
+{
+    if (strcmp(t->to.name, "float32") == 0 || strcmp(t->to.name, "int64") == 0)
+        return true;
+    *instead = export_dtype_instead(&t->to);
+    return !text_adds(why, "no such dtype");
+}
+
+/* Only a dtype that the format then holds is recommended. */
+static void test_instead(void **state)
+{
+    static const struct exporter two = {.name = "two", .holds = two_holds};
+    static const uint8_t bytes[16];
+    static const struct {
+        const char *dtype, *why;
+    } cases[] = {
+        {"float64", "(float64) no such dtype; --dtype float32 converts\n"},
+        {"int16", "(int16) no such dtype; --dtype int64 converts\n"},
+        {"int4", "(int4) no such dtype; --names or --where can leave it out\n"},
+        {"uint16", "(uint16) no such dtype; --names or --where can leave it out\n"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct fake fake = {"x", cases[i].dtype, 1, {2}, bytes};
+        struct shop shop = {.tensors = &fake, .count = 1};
+        struct export_plan plan = {.loader = {.load = fake_load, .context = &shop}};
+        struct error err = {.offset = NO_OFFSET};
+        export_plan_add(&plan, ID(0), NULL, "x", NULL, &err);
+        assert_int_equal(export_plan_check(&plan, &two, &err), OK);
+        assert_non_null(strstr(lines_of(&plan), cases[i].why));
+        export_plan_release(&plan);
+    }
+}
+
 static void test_whole_plan(void **state)
 {
     static const struct fake tensors[] = {
@@ -1239,6 +1275,7 @@ int main(void)
         IN_DIRECTORY(test_many),
         IN_DIRECTORY(test_blocks),
         IN_DIRECTORY(test_refusals),
+        cmocka_unit_test(test_instead),
         cmocka_unit_test(test_causes),
         IN_DIRECTORY(test_whole_plan),
         IN_DIRECTORY(test_cast),
