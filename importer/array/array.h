@@ -88,8 +88,9 @@ enum status array_tree_report_foreign(struct job *, const char *root,
 /* The site at a path; NULL if there is none. */
 struct array_site *array_tree_find(const struct array_tree *, const char *path);
 
-/* List the directory site->path for the values of an array described elsewhere: fills
- * in everything but the metadata. */
+/* List the directory site->path, which the scan has not seen (it may be behind a link), for the
+ * values of an array described elsewhere: fills in everything. The directory's own metadata counts
+ * if it has some. If they cannot be read, has_metadata is false, and `array` what was given. */
 enum status array_site_list(struct job *, const char *root, const struct zarr_array *,
                             struct array_site *site);
 

@@ -20,6 +20,13 @@ bool array_path(char out[PATH_MAX], const char *root, const char *path, const ch
     return len > 0 && len < PATH_MAX;
 }
 
+void array_path_too_long(const char *root, const char *path, const char *name,
+                         struct error *err)
+{
+    error_set(err, ERR_IO, root, NO_OFFSET,
+              "the path of a metadata file below it is too long: %.300s/%s", path, name);
+}
+
 const char *array_below(struct arena *arena, const char *path, const char *name)
 {
     size_t a = strlen(path), b = strlen(name);
@@ -110,6 +117,26 @@ enum status array_read(struct arena *arena, const char *path, struct bytes *out,
     else if (source_read(s, 0, bytes, s->size, err) == OK)
         *out = (struct bytes){bytes, s->size};
     source_close(s);
+    return err->status;
+}
+
+enum status array_read_metadata(struct arena *arena, struct arena *scratch,
+                                const char *root, struct array_site *site,
+                                const struct array_listing *l, struct bytes *text,
+                                unsigned *version, struct error *err)
+{
+    char whole[PATH_MAX];
+    *version = array_listed(l, "zarr.json") ? 3 : 2;
+    const char *name = *version == 3 ? "zarr.json" : ".zarray";
+    if (*version == 2 && !array_listed(l, name))
+        return ERR_MISSING;
+    if (!array_path(whole, root, site->path, name)) {
+        array_path_too_long(root, site->path, name, err);
+        return err->status;
+    }
+    site->metadata_name = name;
+    if (array_read(scratch, whole, text, &site->metadata_identity, err) == OK)
+        zarr_parse(*text, *version, whole, arena, &site->array, err);
     return err->status;
 }
 
@@ -341,6 +368,27 @@ enum status array_find_values(struct arena *arena, struct arena *scratch,
     return OK;
 }
 
+/* Take the directory's own metadata, if there is some that can be read. False: no memory. */
+static bool take_own_metadata(struct job *job, struct arena *scratch, const char *root,
+                              const struct array_listing *l, struct array_site *site)
+{
+    struct zarr_array given = site->array;
+    struct error problem = {.offset = NO_OFFSET};
+    struct bytes text;
+    unsigned version;
+    enum status status = array_read_metadata(job->arena, scratch, root, site, l, &text,
+                                             &version, &problem);
+    if (status == OK && site->array.kind == ZARR_ARRAY)
+        return true;
+    site->array = given;
+    if (status == OK)
+        site->metadata_name = NULL; /* a group's */
+    if (problem.status == OK)
+        return true;
+    site->has_metadata = false;
+    return problem.status != ERR_MEMORY && array_keep_problem(job->arena, site, &problem);
+}
+
 enum status array_site_list(struct job *job, const char *root,
                             const struct zarr_array *array, struct array_site *site)
 {
@@ -351,11 +399,13 @@ enum status array_site_list(struct job *job, const char *root,
     site->has_metadata = true;
     site->found = array_list(&scratch, root, site->path, &l, &problem) == OK;
     site->identity = l.identity;
-    if (site->found)
-        array_find_values(job->arena, &scratch, root, site, &l, job->err);
-    else if (problem.status != ERR_MISSING &&
-             !array_keep_problem(job->arena, site, &problem))
+    bool ok = site->found ? take_own_metadata(job, &scratch, root, &l, site)
+                          : problem.status == ERR_MISSING ||
+                                array_keep_problem(job->arena, site, &problem);
+    if (!ok)
         job_no_memory(job);
+    else if (site->found)
+        array_find_values(job->arena, &scratch, root, site, &l, job->err);
     arena_release(&scratch);
     return job->err->status;
 }

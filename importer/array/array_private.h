@@ -25,6 +25,8 @@ struct array_listing {
 
 /* "ROOT/PATH/NAME"; false if it is too long to exist. */
 bool array_path(char out[PATH_MAX], const char *root, const char *path, const char *name);
+void array_path_too_long(const char *root, const char *path, const char *name,
+                         struct error *);
 /* "PATH/NAME" below the root; NULL: no memory. */
 const char *array_below(struct arena *, const char *path, const char *name);
 
@@ -36,6 +38,12 @@ bool array_listed(const struct array_listing *, const char *file);
 /* Read a whole metadata file; `identity` may be NULL. */
 enum status array_read(struct arena *, const char *path, struct bytes *out,
                        struct file_identity *identity, struct error *err);
+
+/* Read and parse the metadata file of the site's directory, which has been listed, into the first
+ * arena. ERR_MISSING: it has none. `text` and `version` are those of the file. */
+enum status array_read_metadata(struct arena *, struct arena *scratch, const char *root,
+                                struct array_site *, const struct array_listing *,
+                                struct bytes *text, unsigned *version, struct error *err);
 
 /* Whether `name`, as component number `depth` of a key, can be a directory of chunks. */
 bool array_begins_key(const struct zarr_array *, unsigned depth, const char *name);

@@ -128,13 +128,6 @@ static bool add_attributes(struct node *n, const char *file, struct bytes text)
     return true;
 }
 
-static void path_too_long(const struct node *n, const char *name, struct error *err)
-{
-    error_set(err, ERR_IO, n->scan->root, NO_OFFSET,
-              "the path of a metadata file below it is too long: %.300s/%s", n->path,
-              name);
-}
-
 /* Attributes that cannot be read do not affect the arrays. */
 static bool lose_attributes(struct found *f, const struct error *problem)
 {
@@ -160,7 +153,7 @@ static bool read_attributes(struct node *n)
     if (!array_listed(&n->listing, ".zattrs"))
         return true;
     if (!array_path(whole, n->scan->root, n->path, ".zattrs"))
-        path_too_long(n, ".zattrs", &problem);
+        array_path_too_long(n->scan->root, n->path, ".zattrs", &problem);
     else
         array_read(&f->scratch, whole, &text, NULL, &problem);
     return problem.status == OK ? add_attributes(n, ".zattrs", text)
@@ -246,12 +239,6 @@ static bool push_below(struct node *n, const struct zarr_array *array)
     return true;
 }
 
-static const char *metadata_name(const struct array_listing *l, unsigned *version)
-{
-    *version = array_listed(l, "zarr.json") ? 3 : 2;
-    return *version == 3 ? "zarr.json" : array_listed(l, ".zarray") ? ".zarray" : NULL;
-}
-
 /* The root can hold copies of all metadata below it ("consolidated"). */
 static bool keep_consolidated(struct node *n, struct bytes text, unsigned version)
 {
@@ -292,22 +279,16 @@ static bool read_node(struct node *n, struct array_site *site, bool *is_array)
     struct bytes text;
     struct zarr_parts parts;
     struct error problem = {.offset = NO_OFFSET};
-    char whole[PATH_MAX];
-    const char *name = metadata_name(&n->listing, &version);
-    if (!name)
+    enum status status = array_read_metadata(&f->arena, &f->scratch, n->scan->root, site,
+                                             &n->listing, &text, &version, &problem);
+    if (status == ERR_MISSING && !site->metadata_name)
         return true;
-    if (array_path(whole, n->scan->root, n->path, name))
-        site->metadata_name = name;
-    else
-        path_too_long(n, name, &problem);
-    if (site->metadata_name &&
-        array_read(&f->scratch, whole, &text, &site->metadata_identity, &problem) == OK &&
-        zarr_parse(text, version, whole, &f->arena, &site->array, &problem) == OK) {
+    if (status == OK) {
         *is_array = site->has_metadata = site->array.kind == ZARR_ARRAY;
         if (version == 2)
             return true;
-        return zarr_parts(text, whole, &f->scratch, &parts, &problem) == OK
-                   ? add_attributes(n, name, parts.attributes) &&
+        return zarr_parts(text, site->metadata_name, &f->scratch, &parts, &problem) == OK
+                   ? add_attributes(n, site->metadata_name, parts.attributes) &&
                          keep_consolidated(n, parts.consolidated, 3)
                    : problem.status != ERR_MEMORY;
     }
@@ -524,7 +505,7 @@ static enum status add_consolidated(struct consolidated *c, const char *path,
     struct job *job = c->job;
     struct array_tree *tree = c->tree;
     struct array_tree on_disk = {.sites = tree->sites, .count = c->before};
-    struct array_site site = {.path = path, .consolidated = true};
+    struct array_site site = {.path = path};
     struct zarr_array array;
     struct error problem = {.offset = NO_OFFSET};
     if (!is_safe(path) || array_tree_find(&on_disk, path))
@@ -539,6 +520,7 @@ static enum status add_consolidated(struct consolidated *c, const char *path,
         return OK;
     if (array_site_list(job, c->root, &array, &site) != OK)
         return job->err->status;
+    site.consolidated = !site.metadata_name;
     void *larger =
         arena_grow(job->arena, tree->sites, tree->count, &c->space, sizeof(*tree->sites));
     if (!larger)

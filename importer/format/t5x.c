@@ -172,6 +172,14 @@ static const struct zarr_array *array_of(struct t5x *t, const struct t5x_spec *s
     return good && array->kind == ZARR_ARRAY ? array : NULL;
 }
 
+/* Where .zarray cannot be read, the spec serves, with a warning. */
+static void use_spec(struct t5x *t, struct array_site *site)
+{
+    job_issue_error(t->sink.job, ISSUE_WARNING, site->problem);
+    site->problem = NULL;
+    site->has_metadata = true;
+}
+
 /* Find the folder of an array. First try the spec's path, then only its last component: paths in
  * a bucket begin with the run's, "runs/a/checkpoint_5/target.w". False: no memory. */
 static bool find_site(struct t5x *t, const struct t5x_spec *s,
@@ -186,19 +194,17 @@ static bool find_site(struct t5x *t, const struct t5x_spec *s,
         if (!path)
             break;
         const struct array_site *site = array_tree_find(&t->arrays, path);
-        if (site && site->problem && spec_array)
-            job_issue_error(job, ISSUE_WARNING, site->problem);
         if (site && (site->has_metadata || !spec_array)) {
             *out = *site;
         } else if (spec_array) {
             *out = (struct array_site){.path = path};
+            /* if the folder is missing, its chunks are reported lost */
             if (array_site_list(job, job->path, spec_array, out) != OK)
                 return false;
-            if (out->found && !(site && site->problem) && t->guessed++ == 0)
+            if (out->found && !out->metadata_name && t->guessed++ == 0)
                 t->first_guessed = path;
-            /* if the folder is missing, its chunks are reported lost */
-            out->array = *spec_array;
-            out->has_metadata = true;
+            if (!out->has_metadata)
+                use_spec(t, out);
         }
         if (!strchr(path, '/'))
             break;

@@ -42,3 +42,15 @@ try import run
 echo "--- a step is gone"
 rm -r run/checkpoint_3
 try import run
+echo "--- the folder of an array behind a link: its own .zarray counts, as for TensorStore"
+rm -f "$CKPTDB"
+mkdir linked
+cp -r run/checkpoint_12 "$real/t5x_version2/data/checkpoint_7" linked
+mv linked/checkpoint_7/target.enc.w away
+ln -s "$PWD/away" linked/checkpoint_7/target.enc.w
+try import linked/checkpoint_7
+try get linked/checkpoint_7 target/enc/w >before
+sed -i 's/"order": *"C"/"order":"F"/' away/.zarray
+try import linked/checkpoint_7
+try get linked/checkpoint_7 target/enc/w >after
+diff before after | head -n 8

@@ -73,3 +73,18 @@ echo "--- metadata whose path is too long, and attributes that are too large: th
 "$CKPTDB_BIN" -d long.db 'SELECT length(name), shape, storage FROM tensor'
 "$CKPTDB_BIN" -d long.db 'SELECT state FROM checkpoint'
 rm -r long
+echo "--- an array behind a link that the root's copies name: its own metadata count"
+mkdir -p copies.zarr away
+echo '{"zarr_format":2}' >copies.zarr/.zgroup
+array='{"zarr_format":2,"shape":[2,2],"chunks":[2,2],"dtype":"|u1","order":"ORDER","compressor":null,"filters":null,"fill_value":0}'
+echo "${array/ORDER/F}" >away/.zarray
+printf '\1\2\3\4' >away/0.0
+ln -s "$PWD/away" copies.zarr/l
+echo "{\"zarr_consolidated_format\":1,\"metadata\":{\".zgroup\":{\"zarr_format\":2},\"l/.zarray\":${array/ORDER/C}}}" \
+    >copies.zarr/.zmetadata
+imported copies.zarr
+"$CKPTDB_BIN" get copies.zarr l
+echo "-- damaged, it is no array, as without a link"
+echo '{"zarr_format":2,"shape":' >away/.zarray
+imported copies.zarr
+"$CKPTDB_BIN" get copies.zarr l || true
