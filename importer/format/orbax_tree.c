@@ -141,9 +141,8 @@ static bool orbax_tree_keep_leaf(struct reading *r)
         .key = key,
         .name = name,
         .len = r->key.len,
-        .empty = r->empty     ? r->empty
-                 : r->skipped ? "null"
-                              : NULL,
+        .empty = r->empty,
+        .skipped = r->skipped,
     };
     return true;
 }
