@@ -182,6 +182,19 @@ static bool open_shard(struct levels *l, struct zarr_chain *c,
     return true;
 }
 
+/* Add a codec that is no shard and no transpose. The prefix makes a difference only to packbits:
+ * without it it is a codec from array to bytes (zarr-extensions), with other bytes. */
+static bool add_named(struct zarr_chain *c, const char *name,
+                      const struct zarr_value *settings)
+{
+    static const char prefix[] = "numcodecs.";
+    const size_t len = sizeof(prefix) - 1;
+    bool prefixed = strncmp(name, prefix, len) == 0;
+    if (!prefixed && strcmp(name, "packbits") == 0)
+        return zarr_unreadable(c->z, "its codec \"%s\" is not known here", name);
+    return zarr_add_codec(c, prefixed ? name + len : name, settings, false);
+}
+
 /* Read one list of codecs. If it has a shard, *inner is the list of the shard's chunks. */
 static bool read_codecs(struct levels *l, const struct zarr_value *list,
                         struct zarr_value *inner)
@@ -200,12 +213,11 @@ static bool read_codecs(struct levels *l, const struct zarr_value *list,
     while (!a->unreadable && zarr_next(&j, &v)) {
         if (!zarr_extension(z, &v, name, &settings))
             return false;
-        const char *word = strncmp(name, "numcodecs.", 10) == 0 ? name + 10 : name;
         bool ok = strcmp(name, "transpose") == 0 && c.stage == ZARR_STAGE_ARRAY
                       ? transpose(l, &c, &settings)
                   : strcmp(name, "sharding_indexed") == 0
                       ? open_shard(l, &c, &settings, inner)
-                      : zarr_add_codec(&c, word, &settings, false);
+                      : add_named(&c, name, &settings);
         if (!ok)
             return false;
     }
