@@ -176,13 +176,15 @@ static bool orbax_list_add_name(void *context, const struct directory_entry *e)
     return true;
 }
 
-/* The entries of a directory whose names begin with `prefix`, sorted. */
-static const char **names_in(struct arena *arena, const char *directory,
-                             const char *prefix, uint64_t *count)
+/* The entries of a directory whose names begin with `prefix`, sorted. If it cannot be read to its
+ * end, keys may be in what was not seen. */
+static const char **names_in(struct listing *l, const char *directory, const char *prefix,
+                             uint64_t *count)
 {
-    struct names n = {.arena = arena, .prefix = prefix};
-    struct error ignored = {.offset = NO_OFFSET};
-    directory_list(directory, 0, NULL, orbax_list_add_name, &n, &ignored);
+    struct names n = {.arena = l->arena, .prefix = prefix};
+    struct error err = {.offset = NO_OFFSET};
+    if (directory_list(directory, 0, NULL, orbax_list_add_name, &n, &err) != OK)
+        report_from_database(l, false, &err);
     names_sort(n.at, n.count);
     *count = n.count;
     return n.at;
@@ -191,7 +193,7 @@ static const char **names_in(struct arena *arena, const char *directory,
 static const char *const *manifest_names(void *context, uint64_t *count)
 {
     struct listing *l = context;
-    return names_in(l->arena, l->directory, MANIFEST_PREFIX, count);
+    return names_in(l, l->directory, MANIFEST_PREFIX, count);
 }
 
 /* --- metadata ----------------------------------------------------------------------- */
@@ -492,8 +494,7 @@ static int by_key(const void *a, const void *b)
 static bool take_processes(struct listing *l)
 {
     uint64_t count;
-    const char **names =
-        names_in(l->arena, l->store->directory, l->store->processes, &count);
+    const char **names = names_in(l, l->store->directory, l->store->processes, &count);
     bool any = false;
     for (uint64_t i = 0; i < count && l->job->err->status == OK; i++) {
         struct error err = {.offset = NO_OFFSET};
@@ -508,18 +509,19 @@ static bool take_processes(struct listing *l)
     return any;
 }
 
-static bool exists(struct listing *l, const char *name)
+/* Whether the item has a manifest. If that cannot be told, opening it says why. */
+static bool has_manifest(struct listing *l)
 {
     struct file_identity identity;
-    struct error ignored = {.offset = NO_OFFSET};
-    const char *path = orbax_path(l->arena, l->store->directory, name);
-    return path && file_identify(path, &identity, &ignored) == OK;
+    struct error absent = {.offset = NO_OFFSET};
+    const char *path = orbax_path(l->arena, l->store->directory, OCDBT_MANIFEST);
+    return path && file_identify(path, &identity, &absent) != ERR_MISSING;
 }
 
 static bool take_databases(struct listing *l)
 {
     struct error err = {.offset = NO_OFFSET};
-    bool merged = exists(l, OCDBT_MANIFEST);
+    bool merged = has_manifest(l);
     if (merged && take_database(l, l->store->directory, &err))
         return true;
     if (merged)

@@ -525,6 +525,50 @@ static void test_any_one_trouble(void **state)
     }
 }
 
+/* The sum of the values of a tensor; -1: it cannot be read. */
+static double sum_of(const struct place *p)
+{
+    sqlite3 *db = NULL;
+    sqlite3_stmt *s = NULL;
+    struct error err = {.offset = NO_OFFSET};
+    assert_int_equal(db_open(p->catalog, DB_WRITE, &db, &err), OK);
+    assert_int_equal(
+        sqlite3_prepare_v2(
+            db, "SELECT coalesce(sum(value), -1) FROM tensor, tensor_values(tensor.id)",
+            -1, &s, NULL),
+        SQLITE_OK);
+    double sum = sqlite3_step(s) == SQLITE_ROW ? sqlite3_column_double(s, 0) : -1;
+    sqlite3_finalize(s);
+    db_close(db);
+    return sum;
+}
+
+/* The databases of the processes of an Orbax item are listed only in part: chunks that were not seen
+ * are not taken for zeros. */
+static void test_processes_not_all_listed(void **state)
+{
+    const struct place *p = *state;
+    char item[FOLDER_BYTES + 8];
+    snprintf(item, sizeof(item), "%s/item", p->root);
+    shell_out("cp -r $TESTS/fixtures/orbax/n_unmerged_chunks_of_processes %s", item);
+    bool more = true, lost = false;
+    for (int at = 1; more; at++) {
+        shell_out("rm -f %s*", p->catalog);
+        arm(READDIR, "/item", EIO, at);
+        fault.once = true;
+        import(p, "", plain);
+        more = fault.calls >= at;
+        disarm();
+        double sum = sum_of(p);
+        lost |= sum < 0;
+        if (sum != 15 && sum != -1)
+            fail_msg("call %d: %f", at, sum);
+        import(p, "", plain);
+        assert_true(sum_of(p) == 15);
+    }
+    assert_true(lost);
+}
+
 /* Import while one call for memory fails. False: the import says that it failed. */
 static bool import_lacking(const struct place *p, int at, bool *more)
 {
@@ -730,6 +774,8 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(test_directory_in_doubt, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_copies_that_cannot_be_read, place_setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_processes_not_all_listed, place_setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_any_one_trouble, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_any_one_lack, place_setup, teardown),
