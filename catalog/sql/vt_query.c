@@ -17,11 +17,12 @@
  *                   (rowid.h). It is required if an optional parameter is also a column
  *
  * Parameters without a column of the same name become hidden columns, in the order of their first
- * use. If the value of a parameter is NULL there are no rows. One called `ruleset` or `map` is the
- * name of a rule set: another name is an error, or a slip of the pen would be taken for a map without
- * results ('' for `map` means none). Columns that a statement does not
- * use are replaced by NULL in the SELECT, so SQLite does not compute them if it can flatten the
- * query.
+ * use. If the value of a required parameter, or of a column, is NULL there are no rows; a NULL
+ * for an optional hidden column is the same as leaving it out, so that diff(1, 2, NULL) does not
+ * look like "no differences". A parameter called `ruleset` or `map` is the name of a rule set:
+ * another name is an error, or a slip of the pen would be taken for a map without results ('' for
+ * `map` means none). Columns that a statement does not use are replaced by NULL in the SELECT, so
+ * SQLite does not compute them if it can flatten the query.
  *
  * Finding the columns means preparing the query once more. A long query therefore lists them in
  * two lines at its head: "-- columns: a, b" and "-- parameters: :c, $d" (tests/unit/test_query.c
@@ -390,8 +391,8 @@ static int check_ruleset(struct query *q, const char *parameter, sqlite3_value *
 {
     const char *name = (const char *)sqlite3_value_text(value);
     sqlite3_stmt *s = NULL;
-    if (strcmp(parameter, "ruleset") != 0 &&
-        (strcmp(parameter, "map") != 0 || !name || !*name))
+    if (!name ||
+        (strcmp(parameter, "ruleset") != 0 && (strcmp(parameter, "map") != 0 || !*name)))
         return SQLITE_OK;
     int rc = sqlite3_prepare_v2(q->db, "SELECT 1 FROM main.ruleset WHERE name = ?1", -1,
                                 &s, NULL);
@@ -409,18 +410,21 @@ static int check_ruleset(struct query *q, const char *parameter, sqlite3_value *
 static int query_filter(sqlite3_vtab_cursor *base, int set, const char *columns, int argc,
                         sqlite3_value **argv)
 {
+    (void)argc;
     struct query_cursor *c = (struct query_cursor *)base;
     struct query *q = (struct query *)base->pVtab;
     cursor_reset(c);
     c->row = 0;
     c->each = NULL;
     c->done = true;
-    for (int i = 0; i < argc; i++)
-        if (sqlite3_value_type(argv[i]) == SQLITE_NULL)
+    for (int i = 0, at = 0; i < q->parameters; i++) {
+        const struct parameter *p = &q->parameter[i];
+        if (!(set >> i & 1) && p->required)
+            return query_vt_refuse(base->pVtab, p->name + 1);
+        if ((set >> i & 1) && sqlite3_value_type(argv[at++]) == SQLITE_NULL &&
+            (p->required || p->column < q->columns))
             return SQLITE_OK;
-    for (int i = 0; i < q->parameters; i++)
-        if (q->parameter[i].required && !(set >> i & 1))
-            return query_vt_refuse(base->pVtab, q->parameter[i].name + 1);
+    }
     int rc = cursor_prepare(c, strtoull(columns, NULL, 16));
     if (rc != SQLITE_OK)
         return cursor_error(c, rc);

@@ -15,7 +15,8 @@
 WITH
   given(a, b, ruleset, different) AS (SELECT :a, :b, $ruleset, $different), -- argument order
   side(a, b) AS MATERIALIZED ( -- their layouts
-    SELECT (SELECT layout FROM checkpoints WHERE id = :a), (SELECT layout FROM checkpoints WHERE id = :b)
+    SELECT (SELECT layout FROM checkpoints WHERE id = known_checkpoint(:a)),
+           (SELECT layout FROM checkpoints WHERE id = known_checkpoint(:b)) WHERE known_renaming($ruleset) IS $ruleset
   ),
   side_a(b, own, key, hashed, recipe, dtype, shape, nbytes) AS NOT MATERIALIZED (
     SELECT b, +id, +name, ID_FIRST(:a) + ID_ORD(id), NULL, +dtype, +shape, +nbytes

@@ -3,7 +3,7 @@
 -- made into a tree as in merge_state.sql: a later leaf replaces a subtree (`dropped`, with a
 -- note), and a later subtree cannot be put below a leaf (`error`).
 WITH
-  given(a, b) AS (SELECT :a, :b),
+  given(a, b) AS (SELECT known_checkpoint(:a), known_checkpoint(:b)),
   entry(name, place, tensor_id, dtype, shape, common) AS MATERIALIZED (
     SELECT name, place, tensor_id, dtype, shape,
            name IN (SELECT name FROM leaf WHERE checkpoint_id = (SELECT b FROM given))

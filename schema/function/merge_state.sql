@@ -4,7 +4,7 @@
 -- replaces a subtree (which is `dropped`), and a later subtree cannot be put below a leaf
 -- (`error`).
 WITH
-  given(a, b, overwrite) AS (SELECT :a, :b, ifnull($overwrite, 0)),
+  given(a, b, overwrite) AS (SELECT known_checkpoint(:a), known_checkpoint(:b), ifnull($overwrite, 0)),
   first(name, place, tensor_id, dtype, shape) AS MATERIALIZED (
     SELECT name, place, tensor_id, dtype, shape FROM leaf
     WHERE checkpoint_id = (SELECT a FROM given)

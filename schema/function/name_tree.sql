@@ -2,7 +2,7 @@
 -- has its flat name. `parent` is NULL for the root, whose path is ''.
 WITH RECURSIVE
   leaves(place, name) AS MATERIALIZED (
-    SELECT place, name FROM leaf WHERE checkpoint_id = :checkpoint
+    SELECT place, name FROM leaf WHERE checkpoint_id = known_checkpoint(:checkpoint)
   ),
   node(path, place, name) AS (
     SELECT name, place, name FROM leaves

@@ -40,10 +40,7 @@ static const char compare_sql[] =
     KEEP KEPT " tensor_a, tensor_b, NULL AS distance,"
               " (?4 AND status IN ('value', 'dtype', 'unread'))"
               " OR (?5 AND status = 'unread' AND ?3 IS NOT NULL) AS wanted"
-              /* (With a NULL argument, diff() would return no rows: NULL
-               * does not mean "not given".) */
-              " FROM (SELECT * FROM diff(?1, ?2) WHERE ?3 IS NULL"
-              "       UNION ALL SELECT * FROM diff(?1, ?2, ?3))";
+              " FROM diff(?1, ?2, ?3)";
 
 /* Only the rows that differ, for when equal tensors are neither read nor listed. Their
  * number follows from B's number of tensors. */

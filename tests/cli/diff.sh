@@ -106,10 +106,11 @@ cp a.safetensors d.safetensors; "$CKPTDB_BIN" import d.safetensors; "$CKPTDB_BIN
 echo '-- a picture is not JSON'
 "$CKPTDB_BIN" diff 1 1 --tree --json
 echo "status $?"
-echo '-- of a checkpoint that is not there, nothing is alike'
-for pair in '1, 99' '99, 2' '98, 99'; do
-  "$CKPTDB_BIN" "SELECT group_concat(DISTINCT status), count(*) FROM diff($pair)" \
-    "SELECT group_concat(DISTINCT status), count(*) FROM diff($pair) WHERE different = 1"
+echo '-- what is not in the catalog is no side, and NULL is no rule set'
+"$CKPTDB_BIN" map load assigns - <<<'{"dialect": "t5x-assignment", "rules": [["(.*)", "\\1"]]}'
+for arguments in '1, 99' '99, 2' '98, 99' "'a.safetensors', 1" "1, 2, 'none'" "1, 2, 'assigns'" '1, 2, NULL' '1, 2' '1, NULL'; do
+  "$CKPTDB_BIN" --keep-going -c "SELECT group_concat(DISTINCT status), count(*) FROM diff($arguments)" \
+    -c "SELECT group_concat(DISTINCT status), count(*) FROM diff($arguments) WHERE different = 1"
 done
 echo '-- numbers without a distance are compared by their bytes'
 complex() { # FILE LAST: the bytes of its last number

@@ -30,3 +30,7 @@ q "intersect_state($leaf, $abc)"
 within=$(state within '{"a/b/c": "?", "a": {"b": "int32[]", "d": "?"}, "a/d/e": "?", "a/d/f/g": "int32[2]", "h": null, "h/i": "?"}')
 q "intersect_state($within, $within)"
 q "merge_state($abc)"
+for unknown in 'flatten(0)' 'name_tree(0)' "merge_state($abc, 0)" "intersect_state(0, $abc)" "map_inverse('none', $abc)" "map_inverse('t5_to_t5x', 0)"; do
+    q "$unknown"
+done
+q "merge_state($abc, $abd, NULL)"
