@@ -222,8 +222,8 @@ static enum status open_cast(const struct stored_tensor *a, const struct dtype *
     c->counts = loss_possible(&a->dtype, as);
     c->elements = a->elements;
     f->cast = c;
-    if (converter_find(&a->dtype, as, &c->narrow, err) != OK ||
-        converter_find(as, wide, &c->widen, err) != OK)
+    if (converter_find_stored(&a->dtype, as, &c->narrow, err) != OK ||
+        converter_find_stored(as, wide, &c->widen, err) != OK)
         return err->status;
     return tensor_stream_open(a, NULL, NULL, c->counts ? &a->dtype : as, &f->stream, err);
 }

@@ -62,7 +62,7 @@ enum stat_way stat_way(const struct stored_tensor *t)
     if (!stat_read_is_number(d))
         return STAT_NONE;
     wide(d, way, &to);
-    if (converter_find(d, &to, &c, &ignored) != OK)
+    if (converter_find_stored(d, &to, &c, &ignored) != OK)
         return STAT_NONE;
     const bool coded = d->kind != DTYPE_COMPLEX && (d->bits == 8 || d->bits == 16) &&
                        d->block_elems == 1;
@@ -404,7 +404,7 @@ struct stat_outcome *stat_read(struct stat_tables *tables, const struct sweep_pa
     c->converted = strcmp(to.name, t->dtype.name) != 0 || t->dtype.kind == DTYPE_COMPLEX;
     o->absent = c->way == STAT_NONE;
     if (!o->absent && !sweep_is_void(t, &o->err) &&
-        converter_find(&t->dtype, &to, &c->converter, &o->err) == OK &&
+        converter_find_stored(&t->dtype, &to, &c->converter, &o->err) == OK &&
         reader_open(t, part->files, &r, &o->err) == OK &&
         (c->way == STAT_CODES ? count_by_code(tables, c, r) : count_numbers(c, r)) ==
             OK &&

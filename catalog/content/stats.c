@@ -58,7 +58,7 @@ static enum status decode_codes(struct run *run, const struct dtype *d, struct e
             codes[i] = (uint16_t)i;
     }
     dtype_find("float64", &to);
-    if (converter_find(d, &to, &c, err) == OK &&
+    if (converter_find_stored(d, &to, &c, err) == OK &&
         converter_run(&c, codes, run->decoded, count, 0, err) == OK)
         run->decoded_name =
             d->name; /* a constant: only dtypes with parameters have names that are not */

@@ -177,8 +177,8 @@ static enum status run_copy(const struct converter *, const void *, void *, uint
 static enum status run_steps(const struct converter *, const void *, void *, uint64_t,
                              uint64_t *);
 
-enum status converter_find(const struct dtype *from, const struct dtype *to,
-                           struct converter *out, struct error *err)
+enum status converter_find_stored(const struct dtype *from, const struct dtype *to,
+                                  struct converter *out, struct error *err)
 {
     struct converter c = {.from = *from, .to = *to, .run = run_steps, .parts = 1};
     if (strcmp(from->name, to->name) == 0 && dtype_sized(from)) {
@@ -206,6 +206,31 @@ enum status converter_find(const struct dtype *from, const struct dtype *to,
         step_add(&c, complex_kernel(to), to);
     *out = c;
     return OK;
+}
+
+static bool is_integer(const struct dtype *d)
+{
+    return d->kind == DTYPE_INT || d->kind == DTYPE_UINT;
+}
+
+static bool is_quantised(const struct dtype *d)
+{
+    return strncmp(d->name, "qint", 4) == 0 || strncmp(d->name, "quint", 5) == 0;
+}
+
+enum status converter_find(const struct dtype *from, const struct dtype *to,
+                           struct converter *out, struct error *err)
+{
+    if (is_quantised(from) && !is_integer(to))
+        return convert_refuse(
+            from, to,
+            "it has quantised integers, which are numbers only with their "
+            "scale and zero point; a dtype of integers gives them as they "
+            "are stored",
+            err);
+    if (is_quantised(to) && !is_integer(from))
+        return convert_refuse(from, to, "nothing is quantised here", err);
+    return converter_find_stored(from, to, out, err);
 }
 
 /* --- running --------------------------------------------------------------------------- */

@@ -54,9 +54,15 @@ struct converter {
     unsigned parts; /* numbers per element: 2 between complex dtypes, else 1 */
 };
 
-/* ERR_UNSUPPORTED, with the reason, if there is no such conversion. */
+/* ERR_UNSUPPORTED, with the reason, if there is no such conversion. Quantised dtypes (qint8) convert
+ * to integers, as they are stored, and from these: the scale and zero point that make numbers of them
+ * are not known here. */
 enum status converter_find(const struct dtype *from, const struct dtype *to,
                            struct converter *out, struct error *err);
+
+/* The same, but a quantised dtype counts as the integers that it stores. */
+enum status converter_find_stored(const struct dtype *from, const struct dtype *to,
+                                  struct converter *out, struct error *err);
 
 /* Run, and turn ERR_VALUE into a message: "element 17: 300 does not fit int8". `first` is
  * the index of src[0] in its tensor. */

@@ -149,11 +149,12 @@ struct torch_tensor {
     uint64_t bound; /* bytes of the run that belong to its storage */
     bool known;     /* dtype and shape are set: it gets a row, with or without data */
     bool meta, conjugate, negative;
-    bool opaque;         /* of an unknown kind, but tensors inside it may be known */
-    unsigned swap;       /* big-endian numbers of this many bytes; 1: no swapping */
-    const char *strings; /* "S5": NumPy's fixed-length texts; NULL: numbers */
-    unsigned item;       /* bytes per element, if its dtype does not say; else 0 */
-    bool sparse;         /* the run's codec makes the dense values */
+    bool opaque;          /* of an unknown kind, but tensors inside it may be known */
+    unsigned swap;        /* big-endian numbers of this many bytes; 1: no swapping */
+    const char *strings;  /* "S5": NumPy's fixed-length texts; NULL: numbers */
+    unsigned item;        /* bytes per element, if its dtype does not say; else 0 */
+    bool sparse;          /* the run's codec makes the dense values */
+    pickle_ref quantiser; /* (scheme, scale, zero point [, axis]); 0: not quantised */
 };
 /* Whether the node makes a tensor or an array. */
 bool torch_is_tensor(const struct pickle *, pickle_ref);

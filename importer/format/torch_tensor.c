@@ -301,11 +301,14 @@ bool torch_tensor_read(struct torch_tree *t, pickle_ref ref, struct torch_tensor
     out->item = 0;
     out->offset = out->bound = 0;
     out->sparse = false;
+    out->quantiser = 0;
     if (pickle_kind(t->pickle, ref) == PICKLE_PERSID)
         return t->read_id(t, ref, out, err);
     switch (unwrap(t->pickle, ref, &node, &args)) {
-    case TORCH_REBUILD:
     case TORCH_REBUILD_QUANTISED:
+        out->quantiser = pickle_item(t->pickle, args, 4);
+        return read_rebuild(t, args, false, out, err);
+    case TORCH_REBUILD:
         return read_rebuild(t, args, false, out, err);
     case TORCH_REBUILD_V3:
         return read_rebuild(t, args, true, out, err);

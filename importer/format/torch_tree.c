@@ -435,6 +435,33 @@ static bool enter_container(struct walk *w, pickle_ref ref, bool within_module)
     return ok;
 }
 
+/* What makes numbers of a quantised tensor, by the names that torch.Tensor has for it: tensors if
+ * each channel has its own, else facts. */
+static void add_quantiser(struct walk *w, pickle_ref quantiser)
+{
+    static const char *const names[2][4] = {
+        {".qscheme", ".q_scale", ".q_zero_point", NULL},
+        {".qscheme", ".q_per_channel_scales", ".q_per_channel_zero_points",
+         ".q_per_channel_axis"}};
+    const struct pickle *p = w->t->pickle;
+    const size_t len = w->name.len;
+    const bool channels = torch_is_tensor(p, pickle_item(p, quantiser, 1));
+    pickle_ref part;
+    for (uint32_t i = 0; i < 4 && names[channels][i] && within_limits(w, 1) &&
+                         (part = pickle_item(p, quantiser, i));
+         i++) {
+        w->name.len = len;
+        text_adds(&w->name, names[channels][i]);
+        if (torch_is_tensor(p, part))
+            torch_tree_add_tensor(w, part);
+        else if (!w->t->no_facts)
+            torch_fact_value(w->t, &w->name, part);
+    }
+    w->name.len = len;
+    if (w->name.at)
+        w->name.at[len] = '\0';
+}
+
 /* Visit a value under the current name. */
 static void torch_tree_visit(struct walk *w, pickle_ref ref, bool module)
 {
@@ -446,8 +473,11 @@ static void torch_tree_visit(struct walk *w, pickle_ref ref, bool module)
         return;
     if (torch_is_tensor(p, ref)) {
         torch_tree_add_tensor(w, ref);
+        const bool opaque = w->tensor.opaque;
+        if (w->tensor.quantiser)
+            add_quantiser(w, w->tensor.quantiser);
         if (!is_call(p, ref) ||
-            (!w->tensor.opaque && (torch_wrapper(p, ref) || !torch_attributed(p, ref))))
+            (!opaque && (torch_wrapper(p, ref) || !torch_attributed(p, ref))))
             return;
     }
     if (module) {

@@ -75,3 +75,30 @@ print("within 1 GB:", resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 1
 PY
     "$CKPTDB_BIN" "SELECT storage, count(*) FROM tensor GROUP BY storage"
 done
+echo "--- quantised tensors: what makes numbers of the integers, which no cast takes for numbers"
+python3 - <<'PY'
+import struct
+from make_torch import Call, Name, saved, storage, tensor
+def quantised(*quantiser):
+    return Call("torch._utils._rebuild_qtensor", storage("1", "QInt8", 4), 0, (2, 2), (2, 1), quantiser, False,
+                Call("collections.OrderedDict"))
+open("here/quantised.pt", "wb").write(saved({
+    "a": quantised(Name("torch.per_tensor_affine"), 0.5, 3),
+    "b": quantised(Name("torch.per_channel_affine"), tensor(), tensor(), 0), "c": tensor()},
+    data={"0": struct.pack("<2f", 1, 2), "1": bytes([1, 2, 3, 255])}))
+PY
+list quantised.pt
+try() {
+    echo "$ ckptdb $*"
+    "$CKPTDB_BIN" "$@" 2>&1
+    echo "status $?"
+}
+try "SELECT key, value FROM metadata"
+try get quantised.pt a --dtype float32
+try get quantised.pt a --dtype int32
+try get quantised.pt a
+try export quantised.pt a.npz --names '^a$' --dtype float32
+try export quantised.pt a.npz --names '^[ac]$' --dtype float16
+try "SELECT hex(tensor_bytes(id, 'float32')) FROM tensor WHERE name = 'a'"
+try "SELECT value FROM tensor_values((SELECT id FROM tensor WHERE name = 'a'))"
+try stats quantised.pt '^a$' --csv

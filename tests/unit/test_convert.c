@@ -16,7 +16,7 @@ static struct converter find(const char *from, const char *to)
     struct error err = {0};
     dtype_find(from, &a);
     dtype_find(to, &b);
-    if (converter_find(&a, &b, &c, &err) != OK)
+    if (converter_find_stored(&a, &b, &c, &err) != OK)
         fail_msg("%s to %s: %s", from, to, err.message);
     return c;
 }
@@ -604,6 +604,10 @@ static const struct {
     {"void16", "float16", "raw bytes are not numbers"},
     {"int64", "datetime64[s]", "times are not numbers"},
     {"timedelta64[s]", "int64", "times are not numbers"},
+    {"qint8", "float32",
+     "it has quantised integers, which are numbers only with their scale and zero point; a "
+     "dtype of integers gives them as they are stored"},
+    {"float32", "quint8", "nothing is quantised here"},
 };
 
 static void refused(void **state)
@@ -613,7 +617,7 @@ static void refused(void **state)
         struct dtype from, to;
         struct converter c;
         struct error err = {0};
-        char want[256];
+        char want[320];
         dtype_find(refusals[i].from, &from);
         dtype_find(refusals[i].to, &to);
         snprintf(want, sizeof(want), "cannot convert %s to %s: %s", refusals[i].from,
