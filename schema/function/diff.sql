@@ -55,8 +55,11 @@ WITH
     SELECT status, own, hashed, recipe, dtype, shape, nbytes, b FROM named
     WHERE b IS NOT NULL AND ($different IS NOT 1 OR status NOT IN ('same', 'unread'))
     UNION ALL
-    SELECT iif(own IS NULL, 'only_b', iif(id IS NULL, 'only_a', 'renamed')), own, hashed, recipe, dtype, shape, nbytes, id
-    FROM alone_a FULL JOIN alone_b USING (hash, nth)
+    SELECT iif(max(own) IS NULL, 'only_b', iif(max(id) IS NULL, 'only_a', 'renamed')), max(own), max(hashed), max(recipe),
+           max(dtype), max(shape), max(nbytes), max(id)
+    FROM (SELECT own, hashed, recipe, dtype, shape, nbytes, NULL AS id, hash, nth FROM alone_a
+          UNION ALL SELECT NULL, NULL, NULL, NULL, NULL, NULL, id, hash, -nth FROM alone_b)
+    GROUP BY hash, iif(hash IS NULL, nth, abs(nth)) -- a hash that is not known equals none
     UNION ALL
     SELECT status, ID_FIRST(s.a) + ID_ORD(tensor_a), tensor_a, NULL, dtype_a, shape_a, nbytes_a, ID_FIRST(s.b) + ID_ORD(tensor_b)
     FROM side s CROSS JOIN differing(:a, :b) WHERE $different = 1 AND $ruleset IS NULL
