@@ -228,8 +228,7 @@ static bool push_below(struct node *n, const struct zarr_array *array)
 {
     for (uint64_t i = 0; i < n->listing.dir_count; i++) {
         const char *name = n->listing.dirs[i];
-        if (*name == '.' || is_own(n, name) ||
-            (array && array_begins_key(array, 0, name)))
+        if (is_own(n, name) || (array && array_begins_key(array, 0, name)))
             continue;
         const char *path = array_below(&n->found->arena, n->path, name);
         if (!path)
@@ -306,25 +305,36 @@ static bool count_foreign(struct node *n, const char *name)
     return path;
 }
 
+static bool is_zarr_node(const struct array_listing *l)
+{
+    return array_listed(l, ".zgroup") || array_listed(l, ".zarray") ||
+           array_listed(l, "zarr.json");
+}
+
 /* Count checkpoints of other formats below the root. *whole: this directory is one. */
 static bool note_foreign(struct node *n, bool *whole)
 {
     static const char *const marks[] = {"_METADATA", "manifest.ocdbt", "pytreedef.json",
                                         "saved_model.pb"};
-    static const char *const nodes[] = {".zgroup", ".zarray", "zarr.json"};
     const struct array_listing *l = &n->listing;
     if (!*n->path)
         return true;
     for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]) && !*whole; i++)
         *whole = array_listed(l, marks[i]);
-    for (size_t i = 0; n->scan->only_foreign && i < 3 && !*whole; i++)
-        *whole = array_listed(l, nodes[i]);
+    *whole = *whole || (n->scan->only_foreign && is_zarr_node(l));
     if (*whole)
         return count_foreign(n, "");
     for (uint64_t i = 0; i < l->file_count; i++)
         if (format_claims_name(l->files[i]) && !count_foreign(n, l->files[i]))
             return false;
     return true;
+}
+
+/* Whether the directory is hidden and no node, such as .git. An array can be named ".x". */
+static bool is_hidden(const struct node *n)
+{
+    const char *slash = strrchr(n->path, '/');
+    return *(slash ? slash + 1 : n->path) == '.' && !is_zarr_node(&n->listing);
 }
 
 static bool take_node(struct node *n)
@@ -334,6 +344,8 @@ static bool take_node(struct node *n)
         .path = n->path, .found = true, .identity = n->listing.identity};
     struct error err = {.offset = NO_OFFSET};
     bool is_array = false, foreign = false;
+    if (is_hidden(n))
+        return true;
     if (n->scan->only_foreign)
         return add_links(n) && note_foreign(n, &foreign) &&
                (foreign || push_below(n, NULL));

@@ -93,3 +93,11 @@ cp -r "$fixtures/y_zarr2" long/3/state
 python3 -c 'print("{\"metrics\": {\"a\": 1}, \"" + "x" * 5000 + "\": 2, \"last\": 3}")' >long/3/_CHECKPOINT_METADATA
 try import long
 try "SELECT key, value FROM metadata WHERE checkpoint_id = (SELECT id FROM checkpoint WHERE path LIKE '%/long/3/state') AND key NOT LIKE '\_%' ESCAPE '\\'"
+echo "--- names that begin with a dot or end in a slash: {'': {'w': ...}, 'b/': ...}"
+cp -r "$fixtures/y_files" odd_names
+mv odd_names/params.w odd_names/.w
+mv odd_names/params.b odd_names/b
+sed -i "s/\"key\": \"params\", \"key_type\": 2}, {\"key\": \"w\"/\"key\": \"\", \"key_type\": 2}, {\"key\": \"w\"/
+    s|{\"key\": \"params\", \"key_type\": 2}, {\"key\": \"b\"|{\"key\": \"b/\"|" odd_names/_METADATA
+try import odd_names
+try tensors odd_names

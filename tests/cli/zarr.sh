@@ -88,3 +88,14 @@ echo "-- damaged, it is no array, as without a link"
 echo '{"zarr_format":2,"shape":' >away/.zarray
 imported copies.zarr
 "$CKPTDB_BIN" get copies.zarr l || true
+echo "--- a name may begin with a dot; a hidden directory that is no node is none of the store's"
+mkdir -p dots.zarr/.hidden/.deep dots.zarr/.git/objects/a
+echo '{"zarr_format":2}' | tee dots.zarr/.zgroup dots.zarr/.hidden/.zgroup >dots.zarr/.git/objects/a/.zgroup
+for name in .a ..b .hidden/.deep .git/objects/a; do
+    mkdir -p "dots.zarr/$name"
+    echo '{"zarr_format":2,"shape":[1],"chunks":[1],"dtype":"|u1","order":"C","compressor":null,"filters":null,
+        "fill_value":0}' >"dots.zarr/$name/.zarray"
+    printf '\7' >"dots.zarr/$name/0"
+done
+"$CKPTDB_BIN" -d dots.db import dots.zarr
+"$CKPTDB_BIN" -d dots.db tensors dots.zarr
