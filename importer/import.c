@@ -46,12 +46,13 @@ struct indexing {
 };
 
 /* Remember the files of a failed batch as passed over. Missing ones are not remembered:
- * nobody has looked at them, and the next import must report again that they are missing. */
+ * nobody has looked at them, and the next import must report again that they are missing.
+ * Nor are directories: they are looked at in every import. */
 static void remember(struct batch *b)
 {
     b->passed = arena_array(&b->arena, b->file_count + 1, sizeof(*b->passed));
     for (uint64_t i = 0; b->passed && i < b->file_count; i++)
-        if (b->files[i].present)
+        if (b->files[i].present && strcmp(b->files[i].role, "directory") != 0)
             b->passed[b->passed_count++] = b->files[i];
 }
 
@@ -279,6 +280,31 @@ static enum status forget_passed(struct importing *im, const struct known *k,
     return err->status;
 }
 
+/* Whether a file is the one that an earlier import refused: it is not opened again, so its
+ * issues are not found again. */
+static bool still_refused(const struct known *k, const char *path)
+{
+    struct file_identity now;
+    struct error ignored = {.offset = NO_OFFSET};
+    const struct known_file *f = known_file(k, path);
+    while (f && f->checkpoint != KNOWN_NONE)
+        f = f->next == KNOWN_NONE ? NULL : &k->files[f->next];
+    return f && file_identify(path, &now, &ignored) == OK &&
+           file_same(&f->identity, &now);
+}
+
+/* Delete the issues of what earlier imports refused and this walk looked at: this import finds
+ * them again, unless it was mended or is a checkpoint no more. */
+static enum status forget_refused(struct importing *im, const struct known *k,
+                                  struct writer *w, struct error *err)
+{
+    for (uint32_t i = 0; i < k->refused_count && err->status == OK; i++)
+        if (walk_covers(im->walk, k->refused[i]) && walk_saw(im->walk, k->refused[i]) &&
+            !still_refused(k, k->refused[i]))
+            writer_forget_passed(w, k->refused[i], err);
+    return err->status;
+}
+
 /* --- the whole import ------------------------------------------------------------------- */
 
 static enum status write_walk(struct importing *im, struct writer *w, struct error *err)
@@ -330,8 +356,9 @@ static enum status write_all(struct importing *im, struct sqlite3 *db,
         return err->status;
     /* Forgetting a file deletes its issues, so do it before new issues
      * of the same paths are written. */
-    if (forget_passed(im, k, w, err) == OK && write_walk(im, w, err) == OK &&
-        index_all(im, w, report, err) == OK && write_notes(im, w, err) == OK)
+    if (forget_passed(im, k, w, err) == OK && forget_refused(im, k, w, err) == OK &&
+        write_walk(im, w, err) == OK && index_all(im, w, report, err) == OK &&
+        write_notes(im, w, err) == OK)
         report_vanished(im, k, w, report, err);
     if (err->status != OK && err->status != ERR_INTERRUPTED) {
         writer_abort(w);

@@ -89,6 +89,12 @@ static bool add_passed(struct known *k, sqlite3_stmt *s, uint32_t *unused)
                     });
 }
 
+static bool add_refused(struct known *k, sqlite3_stmt *s, uint32_t *unused)
+{
+    (void)unused;
+    return (k->refused[k->refused_count++] = known_keep(k, s, 0));
+}
+
 static bool add_one_checkpoint(struct known *k, sqlite3_stmt *s, uint32_t *unused)
 {
     (void)unused;
@@ -126,18 +132,24 @@ static bool load_all(struct known *k, sqlite3 *db, const char *looker, struct er
 {
     const struct bytes name = {(const uint8_t *)looker, strlen(looker)};
     sqlite3_int64 same;
-    uint32_t checkpoints, files;
+    uint32_t checkpoints, files, refused;
     if (db_number(db, "SELECT 1 FROM looked WHERE looker = ?1", name, reading, &same,
                   err) != OK ||
         !count_known(db, "SELECT count(*) FROM checkpoints", &checkpoints, err) ||
         !count_known(
             db, "SELECT (SELECT count(*) FROM files) + (SELECT count(*) FROM passed)",
-            &files, err))
+            &files, err) ||
+        !count_known(db,
+                     "SELECT count(DISTINCT path) FROM issues WHERE checkpoint IS NULL",
+                     &refused, err))
         return false;
     k->checkpoints =
         arena_array(&k->arena, (size_t)checkpoints + 1, sizeof(*k->checkpoints));
     k->files = arena_array(&k->arena, (size_t)files + 1, sizeof(*k->files));
-    return k->checkpoints && k->files &&
+    k->refused = arena_array(&k->arena, (size_t)refused + 1, sizeof(*k->refused));
+    return k->checkpoints && k->files && k->refused &&
+           each_row(k, db, "SELECT DISTINCT path FROM issues WHERE checkpoint IS NULL",
+                    add_refused, err) &&
            each_row(
                k, db,
                same

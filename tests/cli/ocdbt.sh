@@ -28,3 +28,11 @@ echo "--- values that are gone: in the database that is referred to"
 rm -r run/checkpoint-9/part/d
 try import .
 try get checkpoint-9 w
+echo "--- a folder that was refused and is no store any more: nothing of that stays"
+mkdir -p left/run
+printf '\x0c\xdb\x3a\x2a' >left/manifest.ocdbt
+cp "$fixtures/real/tf/saver_run/data/"*0.index left/run
+try -d left.db import left
+rm left/manifest.ocdbt
+try -d left.db import left
+try -d left.db "SELECT path, code FROM issue WHERE code <> 'missing-shard'"
