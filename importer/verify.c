@@ -15,7 +15,8 @@
 #include "importer/job/job_run.h"
 #include "importer/verify_private.h"
 
-#define KEEP_SECONDS 2 /* a kill loses this much work, and one checkpoint */
+#define FINDINGS_MAX 10000 /* that are kept of a checkpoint */
+#define KEEP_SECONDS 2     /* a kill loses this much work, and one checkpoint */
 
 enum status verify_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out,
                            struct error *err)
@@ -75,7 +76,8 @@ struct reading {
     struct verifier *verifier;
     struct verified *checkpoint;
     struct arena arena;
-    struct strmap covered; /* byte ranges whose checksum was found to be right */
+    struct strmap
+        covered; /* byte ranges whose checksum was right, or whose damage was told */
 };
 
 static enum status found_in_data(void *context, const char *name,
@@ -95,9 +97,20 @@ size_t verify_run_key(char *key, const char *path, uint64_t offset)
     return len + sizeof(offset);
 }
 
+/* Whether reading a tensor has said of this extent what there is to say. */
+static bool is_covered(const struct stored_tensor *t, const struct extent *e,
+                       const struct error *damage)
+{
+    const struct stored_file *f = &t->files[e->file];
+    return damage->status == OK || t->extent_count == 1 ||
+           (damage->offset == e->offset + f->base &&
+            strcmp(damage->source, f->path) == 0);
+}
+
 /* Remember the ranges that a tensor's checksums have covered. If a tensor is a whole member
  * of an archive, verify_archives() need not check that member. */
-static enum status cover(void *context, const struct stored_tensor *t, struct error *err)
+static enum status cover(void *context, const struct stored_tensor *t,
+                         const struct error *damage, struct error *err)
 {
     struct reading *r = context;
     char key[RUN_KEY_BYTES];
@@ -107,7 +120,7 @@ static enum status cover(void *context, const struct stored_tensor *t, struct er
         const char *chain = e->codec ? e->codec : t->codec;
         uint64_t before = 0;
         bool added;
-        if (e->file == NO_FILE || !t->sums[i])
+        if (e->file == NO_FILE || !t->sums[i] || !is_covered(t, e, damage))
             continue;
         codec_chain_argument(chain, "member", &before);
         const struct stored_file *f = &t->files[e->file];
@@ -161,7 +174,7 @@ static enum status read_data(struct verifier *v, struct verified *c, struct erro
         .threads = v->options->threads,
         .context = &r,
         .found = found_in_data,
-        .fine = cover,
+        .read = cover,
         .stop = reading_stopped,
         .progress = reading_progress,
     };
@@ -180,13 +193,21 @@ static enum status copy_rows(struct verifier *v, const struct verified *c,
 {
     sqlite3_stmt *from = NULL, *to = NULL;
     int rc = SQLITE_DONE;
-    if (verify_prepare(v->fresh,
-                       "SELECT DISTINCT * FROM temp.found WHERE checkpoint = ?1"
-                       " ORDER BY file, offset, name, code LIMIT 10000",
-                       &from, err) == OK &&
+    if (verify_prepare(
+            v->fresh,
+            "WITH all_found AS MATERIALIZED ("
+            " SELECT DISTINCT * FROM temp.found WHERE checkpoint = ?1)"
+            "SELECT * FROM ("
+            " SELECT * FROM all_found ORDER BY file, offset, name, code LIMIT ?2)"
+            "UNION ALL "
+            "SELECT ?1, NULL, NULL, NULL, 'limit',"
+            " printf('%d more findings are not listed', count(*) - ?2)"
+            " FROM all_found HAVING count(*) > ?2",
+            &from, err) == OK &&
         verify_prepare(v->catalog, "INSERT INTO damages VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
                        &to, err) == OK) {
         sqlite3_bind_int64(from, 1, c->id);
+        sqlite3_bind_int(from, 2, FINDINGS_MAX);
         while (err->status == OK && (rc = sqlite3_step(from)) == SQLITE_ROW) {
             for (int i = 0; i < 6; i++)
                 sqlite3_bind_value(to, i + 1, sqlite3_column_value(from, i));

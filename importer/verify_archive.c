@@ -37,12 +37,12 @@ static void *check_member(void *context, uint64_t number, uint64_t *bytes)
         return NULL;
     what->offset = NO_OFFSET;
     *bytes = sizeof(*what);
-    const struct checksum sum = {.kind = "crc32", .value = m->crc, .fine = &fine};
+    const struct checksum sum = {
+        .kind = "crc32", .value = m->crc, .at = m->data, .fine = &fine};
     if (zip_run(&a->zip, m, &run, what) == OK &&
         source_open_view(a->zip.source, run.offset, run.stored, &s, what) == OK &&
         codec_chain_open(s, *run.codec ? run.codec : NULL, &s, NULL, what) == OK) {
-        if (checksum_verify(s, &sum, what) == ERR_CHECKSUM)
-            what->offset = m->data;
+        checksum_verify(s, &sum, what);
         source_close(s);
     }
     return what;

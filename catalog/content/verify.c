@@ -8,7 +8,7 @@
 struct verifying {
     const struct verify_data *work;
     struct digest_fold *fold;
-    bool failed; /* the current tensor */
+    struct error damage; /* of the current tensor */
 };
 
 /* A tensor that is too large for a hash is only checked. */
@@ -40,7 +40,7 @@ static enum status compare_hash(struct verifying *v, const struct stored_tensor 
     struct error what = {.offset = NO_OFFSET};
     char text[DIGEST_TEXT];
     digest_fold_end(v->fold, &hash);
-    if (v->failed || !is_hashed(v, t))
+    if (v->damage.status != OK || !is_hashed(v, t))
         return OK;
     digest_print(&hash, text);
     sqlite3_bind_text(s, 1, t->name, -1, SQLITE_STATIC);
@@ -64,8 +64,8 @@ static enum status compare_hash(struct verifying *v, const struct stored_tensor 
     sqlite3_reset(s);
     if (err->status != OK)
         return err->status;
-    v->failed = what.status != OK;
-    return v->failed ? v->work->found(v->work->context, t->name, &what, err) : OK;
+    v->damage = what;
+    return what.status != OK ? v->work->found(v->work->context, t->name, &what, err) : OK;
 }
 
 static enum status verify_take_outcome(void *context, const struct sweep_part *t,
@@ -76,21 +76,20 @@ static enum status verify_take_outcome(void *context, const struct sweep_part *t
     const struct part_outcome *o = thing;
     if (o->err.status == ERR_MEMORY)
         return *err = o->err, err->status;
-    if (o->err.status != OK && !v->failed) {
-        v->failed = true;
+    if (o->err.status != OK && v->damage.status == OK) {
+        v->damage = o->err;
         if (is_worth_a_word(o) &&
             w->found(w->context, t->tensor->name, &o->err, err) != OK)
             return err->status;
     }
-    if (!v->failed && is_hashed(v, t->tensor))
+    if (v->damage.status == OK && is_hashed(v, t->tensor))
         digest_fold_add(v->fold, o->blocks, part_blocks(t->len));
     if (!t->last)
         return OK;
     if (w->hash && compare_hash(v, t->tensor, err) != OK)
         return err->status;
-    if (!v->failed && w->fine)
-        w->fine(w->context, t->tensor, err);
-    v->failed = false;
+    w->read(w->context, t->tensor, &v->damage, err);
+    v->damage = (struct error){.offset = NO_OFFSET};
     return err->status;
 }
 

@@ -18,8 +18,9 @@ struct verify_data {
     /* A tensor is damaged. */
     enum status (*found)(void *context, const char *name, const struct error *what,
                          struct error *err);
-    /* A tensor was read, and all its checksums are right. */
-    enum status (*fine)(void *context, const struct stored_tensor *, struct error *err);
+    /* A tensor was read; `damage`: the first that was found of it, or OK. */
+    enum status (*read)(void *context, const struct stored_tensor *,
+                        const struct error *damage, struct error *err);
     bool (*stop)(void *context); /* called on any thread */
     void (*progress)(void *context, uint64_t done, uint64_t total);
 };

@@ -40,9 +40,7 @@ uint32_t checksum_extend(const char *kind, uint32_t sum, const void *bytes, size
 enum status checksum_wrong(const struct source *s, const struct checksum *sum,
                            uint32_t found, struct error *err)
 {
-    uint64_t begin;
-    source_descriptor(s, &begin);
-    return error_set(err, ERR_CHECKSUM, s->name, begin,
+    return error_set(err, ERR_CHECKSUM, s->name, sum->at,
                      "the data is damaged: its %s is %08x, the file states %08x",
                      sum->kind, (unsigned)found, (unsigned)sum->value);
 }

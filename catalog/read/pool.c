@@ -67,7 +67,13 @@ static bool sum_of(const struct pool *p, uint64_t i, struct checksum *sum)
     const struct stored_tensor *t = p->tensor;
     if (!p->fine || !t->sums[i] || p->fine[i] || strings_vary(t->codec))
         return false;
-    *sum = (struct checksum){t->sum_kind, t->sums[i], 0, &p->fine[i]};
+    const struct extent *e = &t->extents[i];
+    *sum = (struct checksum){
+        .kind = t->sum_kind,
+        .value = t->sums[i],
+        .at = e->offset + (e->file == NO_FILE ? 0 : t->files[e->file].base),
+        .fine = &p->fine[i],
+    };
     return true;
 }
 
@@ -93,6 +99,7 @@ static enum status open_summed(struct pool *p, uint64_t i, struct checksum *sum,
     size_t len = before_checksum(chain, sum);
     if (!len)
         codec_chain_argument(chain, "member", &sum->before);
+    sum->at -= sum->before;
     struct source *s = NULL;
     if (file_set_extent(p->files, &p->tensor->extents[i], sum->before, &s, err) != OK)
         return err->status;

@@ -99,3 +99,45 @@ damage("y_two/.metadata", b"ChunkStorageMetadata", b"ChunkStorageMetadat_")
 EOF
 "$CKPTDB_BIN" -d ../facts.db verify
 cd ..
+echo '-- a damaged member of an archive is told once, also if a tensor of two pieces has several'
+mkdir once && cp -r "$TESTS/fixtures/dcp/y_two" once/dcp && cp "$TESTS"/fixtures/npz/y_{stored,deflated}.npz "$TESTS/fixtures/torch/y_two_types.pt" once
+"$CKPTDB_BIN" -d once.db import once
+cat >flip.py <<'EOF'
+import os, sys, zipfile
+for path in sys.argv[1:]:
+    s = os.stat(path)
+    for m in zipfile.ZipFile(path).infolist():
+        if m.filename.endswith(".pkl") or m.compress_size < 3:
+            continue
+        with open(path, "r+b") as f:
+            f.seek(m.header_offset + 26)
+            head = f.read(4)
+            f.seek(m.header_offset + 30 + head[0] + 256 * head[1] + head[2] + 256 * head[3] + m.compress_size - 3)
+            byte = f.read(1)[0]
+            f.seek(-1, 1)
+            f.write(bytes([byte ^ 1]))
+    os.utime(path, ns=(s.st_atime_ns, s.st_mtime_ns))
+EOF
+python3 flip.py once/*.npz once/*.pt once/dcp/__1_0.distcp
+"$CKPTDB_BIN" -d once.db verify
+python3 flip.py once/dcp/__0_0.distcp
+"$CKPTDB_BIN" -d once.db verify dcp
+echo '-- more findings than are kept: how many'
+mkdir many && python3 - <<'EOF'
+from make_safetensors import save
+for name, count in ("over", 10003), ("full", 10000):
+    save("many/%s.safetensors" % name, [("t%05d" % i, "U8", [1], b"1") for i in range(count)])
+EOF
+"$CKPTDB_BIN" -d many.db import many && "$CKPTDB_BIN" -d many.db hash >/dev/null
+python3 - <<'EOF'
+import os
+for name, count in ("over", 10003), ("full", 10000):
+    path = "many/%s.safetensors" % name
+    s = os.stat(path)
+    with open(path, "r+b") as f:
+        f.seek(-count, 2)
+        f.write(b"2" * count)
+    os.utime(path, ns=(s.st_atime_ns, s.st_mtime_ns))
+EOF
+"$CKPTDB_BIN" -d many.db verify | grep -v 'not those that were hashed'
+"$CKPTDB_BIN" -d many.db --list "SELECT checkpoint, code, count(*), max(name) FROM damage GROUP BY 1, 2"
