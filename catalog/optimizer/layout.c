@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define T5X_ROOT     "state/param_states"
-#define CHILDREN_MAX 256  /* subfolders of a folder that are looked at */
+#define CHILDREN_MAX 256 /* subfolders of a folder that are looked at, or may be states */
 #define SAMPLE       1000 /* leaves of the state used to find the folder of parameters */
 #define DEPTH_MAX    16   /* nesting of combinators */
 
@@ -29,6 +29,7 @@ struct finder {
     struct optimizer_params params; /* of the whole checkpoint */
     struct strmap names;            /* their names to index, plus 1 */
     struct span span;               /* of the leaves of the folder that is visited */
+    bool lost; /* a folder has more than CHILDREN_MAX states: error */
 };
 
 static bool is(struct piece p, const char *word)
@@ -181,6 +182,7 @@ struct folders {
     struct piece parent, at[CHILDREN_MAX];
     struct span span[CHILDREN_MAX];
     size_t count;
+    bool lost; /* there are more, and one of them is a combinator or a chain */
 };
 
 /* The index of a folder; folders->count if it is not there. */
@@ -193,10 +195,18 @@ static size_t folder_called(const struct folders *folders, struct piece name)
     return k;
 }
 
+/* Whether a folder that holds something of this name is a combinator or a chain. */
+static bool is_inner_name(struct piece name)
+{
+    return name.len && (is_integer(name) || is(name, "inner_state") ||
+                        is(name, "inner_states") || is(name, "inner_opt_state"));
+}
+
 static void list_folders(const struct finder *f, struct piece parent, struct folders *out)
 {
     out->parent = parent;
     out->count = 0;
+    out->lost = false;
     struct piece last = {NULL, 0};
     size_t at = 0;
     for (size_t i = f->span.first; i < f->span.end; i++) {
@@ -205,8 +215,10 @@ static void list_folders(const struct finder *f, struct piece parent, struct fol
             continue;
         if (!last.at || last.len != first.len || memcmp(last.at, first.at, last.len) != 0)
             at = folder_called(out, first);
-        if (at == CHILDREN_MAX)
+        if (at == CHILDREN_MAX) {
+            out->lost |= is_inner_name(component(after(path, first)));
             continue;
+        }
         if (at == out->count) {
             out->at[at] = first;
             out->span[out->count++].first = i;
@@ -490,25 +502,26 @@ static bool add_place(struct finder *f, struct piece root, const struct folders 
     return true;
 }
 
-static bool state_layout_has(const struct folders *folders, const char *name)
+static bool state_layout_has(const struct finder *f, struct piece folder,
+                             const char *name)
 {
-    for (size_t i = 0; i < folders->count; i++)
-        if (is(folders->at[i], name))
+    for (size_t i = f->span.first; i < f->span.end; i++) {
+        struct piece path = below(f, &f->leaves->at[i], folder);
+        if (path.at && is(component(path), name))
             return true;
+    }
     return false;
 }
 
 /* Whether the folder holds a combinator or a chain, rather than the state of one transformation. */
 static bool is_inner(const struct finder *f, struct piece folder)
 {
-    struct folders in;
-    list_folders(f, folder, &in);
-    for (size_t i = 0; i < in.count; i++)
-        if (is_integer(in.at[i]))
+    for (size_t i = f->span.first; i < f->span.end; i++) {
+        struct piece path = below(f, &f->leaves->at[i], folder);
+        if (path.at && is_inner_name(component(path)))
             return true;
-    return state_layout_has(&in, "inner_state") ||
-           state_layout_has(&in, "inner_states") ||
-           state_layout_has(&in, "inner_opt_state");
+    }
+    return false;
 }
 
 static bool state_layout_visit(struct finder *f, struct piece folder, bool filtered,
@@ -521,6 +534,8 @@ static bool visit_labels(struct finder *f, struct piece folder, unsigned depth)
     struct folders labels;
     bool good = true;
     list_folders(f, folder, &labels);
+    if (labels.lost)
+        return f->lost = true, false;
     for (size_t i = 0; good && i < labels.count; i++) {
         struct piece label = state_layout_join(f, folder, labels.at[i]);
         struct piece inner =
@@ -576,19 +591,22 @@ static bool state_layout_visit(struct finder *f, struct piece folder, bool filte
     struct piece inner = {NULL, 0};
     if (in.count == 0)
         return true;
+    if (in.lost)
+        return f->lost = true, false;
     if (depth > DEPTH_MAX)
         return add_place(f, folder, NULL, filtered);
-    if (state_layout_has(&in, "inner_states"))
+    if (state_layout_has(f, folder, "inner_states"))
         inner = state_layout_join(f, folder, (struct piece){"inner_states", 12});
-    else if (state_layout_has(&in, "inner_opt_state"))
+    else if (state_layout_has(f, folder, "inner_opt_state"))
         inner = state_layout_join(f, folder, (struct piece){"inner_opt_state", 15});
-    else if (state_layout_has(&in, "inner_state"))
+    else if (state_layout_has(f, folder, "inner_state"))
         inner = state_layout_join(f, folder, (struct piece){"inner_state", 11});
-    if (state_layout_has(&in, "inner_states"))
+    if (state_layout_has(f, folder, "inner_states"))
         return inner.at && visit_labels(f, inner, depth + 1);
     if (inner.at)
         return state_layout_visit(
-            f, inner, filtered || !state_layout_has(&in, "inner_opt_state"), depth + 1);
+            f, inner, filtered || !state_layout_has(f, folder, "inner_opt_state"),
+            depth + 1);
     struct folders links;
     if (!visit_links(f, &in, filtered, depth + 1, &links))
         return false;
@@ -677,6 +695,9 @@ enum status optimizer_find_layout(const struct optimizer_held *leaves,
     }
     strmap_release(&f.names);
     optimizer_release_params(&f.params);
+    if (f.lost)
+        return error_set(err, ERR_LIMIT, NULL, NO_OFFSET,
+                         "a folder of the state has more than %d states", CHILDREN_MAX);
     return fine ? OK : error_memory(err);
 }
 

@@ -171,8 +171,11 @@ static int read_layout(struct question_cursor *c, sqlite3 *db)
     struct error err = {.offset = NO_OFFSET};
     int rc = read_checkpoint(c, db, LEAVES " ORDER BY place", take_leaf);
     if (rc == SQLITE_OK &&
-        optimizer_find_layout(&c->held, &c->params, &c->tables, &c->layout, &err) != OK)
-        rc = SQLITE_NOMEM;
+        optimizer_find_layout(&c->held, &c->params, &c->tables, &c->layout, &err) != OK) {
+        rc = err.status == ERR_MEMORY ? SQLITE_NOMEM : SQLITE_ERROR;
+        if (rc == SQLITE_ERROR)
+            c->base.pVtab->zErrMsg = sqlite3_mprintf("%s", err.message);
+    }
     return rc;
 }
 
@@ -521,8 +524,9 @@ static int question_filter(sqlite3_vtab_cursor *base, int plan, const char *none
         sqlite3_value_type(argv[1]) == SQLITE_NULL)
         return SQLITE_OK;
     int rc = optimizer_vt_load(c, t, sqlite3_value_int64(argv[1]));
-    if (rc != SQLITE_OK)
-        return optimizer_vt_fail(c, rc, sqlite3_errmsg(t->db));
+    if (rc != SQLITE_OK) /* (read_layout() may have said why) */
+        return base->pVtab->zErrMsg ? rc
+                                    : optimizer_vt_fail(c, rc, sqlite3_errmsg(t->db));
     c->text = sqlite3_value_dup(argv[0]);
     const uint8_t *text = c->text ? sqlite3_value_text(c->text) : NULL;
     if (!text)

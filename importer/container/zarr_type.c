@@ -153,9 +153,10 @@ static bool time_type(struct zarr_parsing *z, const struct zarr_value *configura
     if (configuration->type != JSON_OBJECT || !zarr_members(z, configuration, m, NULL) ||
         !zarr_word(z, &m[0].value, unit, sizeof(unit)))
         return z->err->status == OK && unknown_type(z, name);
-    if (m[1].value.type == JSON_NUMBER) {
+    if (m[1].value.type != JSON_FAIL) {
         zarr_enter(z, &m[1].value, &j);
-        json_u64(&j, &scale);
+        if (!json_u64(&j, &scale) || !scale || scale > INT32_MAX)
+            return unknown_type(z, name);
     }
     char code = strcmp(name, "numpy.datetime64") == 0 ? 'M' : 'm';
     if (strcmp(unit, "generic") == 0)

@@ -173,7 +173,7 @@ bool hash_jobs(const char *text, unsigned *threads)
     char *end;
     const long value = text ? strtol(text, &end, 10) : 0;
     *threads = (unsigned)value;
-    if (!text || (*text && !*end && value >= 1 && value <= 1024))
+    if (!text || (*text >= '0' && *text <= '9' && !*end && value >= 1 && value <= 1024))
         return true;
     complain("--jobs takes a number from 1 to 1024, not '%s'", text);
     return false;

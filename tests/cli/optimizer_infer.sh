@@ -110,3 +110,13 @@ spec mine '{"adafactor": {}}'
 "$ckptdb" optimizer delete mine; echo "status $?"
 "$ckptdb" --readonly optimizer delete mine; echo "status $?"
 "$ckptdb" optimizer list
+echo '-- more labels than are looked at: said, not left out; and a state with as many folders of parameters'
+for labels in 256 257; do
+    mapfile -t many < <(for ((i = 0; i < labels; i++)); do
+        echo "params/p$i:4"; echo "opt_state/inner_states/l$i/inner_state/0/trace/p$i:4"; done)
+    names "labels$labels.json" "${many[@]}"
+    "$ckptdb" --list "SELECT count(DISTINCT place) FROM infer_optimizer((SELECT id FROM checkpoint WHERE name LIKE '%labels$labels.json')) WHERE fits" 2>&1
+done
+mapfile -t many < <(for ((i = 0; i < 300; i++)); do echo "params/p$i:4"; echo "opt_state/trace/p$i:4"; done)
+names wide.json "${many[@]}"
+"$ckptdb" --list "SELECT count(DISTINCT place), count(*) > 0 FROM infer_optimizer((SELECT id FROM checkpoint WHERE name LIKE '%wide.json')) WHERE fits"

@@ -99,3 +99,14 @@ for name in .a ..b .hidden/.deep .git/objects/a; do
 done
 "$CKPTDB_BIN" -d dots.db import dots.zarr
 "$CKPTDB_BIN" -d dots.db tensors dots.zarr
+echo '-- a scale of times is from 1 to 2147483647'
+mkdir -p time/c
+printf '\1\0\0\0\0\0\0\0' >time/c/0
+for scale in 10 2147483647 0 -1 2.5 2147483648 '"3"' null; do
+    printf '{"zarr_format": 3, "node_type": "array", "shape": [1], "data_type": {"name": "numpy.datetime64", "configuration": {"unit": "s", "scale_factor": %s}},
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1]}}, "chunk_key_encoding": {"name": "default"}, "fill_value": 0,
+        "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}' "$scale" >time/zarr.json
+    "$CKPTDB_BIN" -d time.db import time 2>&1 | grep -v new
+    "$CKPTDB_BIN" -d time.db --list "SELECT '$scale', dtype, storage FROM tensor"
+    rm time.db
+done
