@@ -177,9 +177,12 @@ static bool gin_read_pairs(struct gin *g)
     return true;
 }
 
+/* (In a file that file_sql.c writes, a line inside a string may look like a binding.) */
 static bool gin_recognise(const char *text)
 {
-    return *text != '{' && next_binding(text, text) != NULL;
+    static const char sql[] = "INSERT INTO ruleset";
+    return *text != '{' && strncmp(text, sql, strlen(sql)) != 0 &&
+           next_binding(text, text) != NULL;
 }
 
 /* If there are several bindings, the last one counts. */

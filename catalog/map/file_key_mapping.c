@@ -28,7 +28,8 @@ static bool key_mapping_recognise(const char *text)
             texts && (value.type == JSON_NULL || strcmp(text_str(&key), "dialect") != 0);
         some = true;
     }
-    texts = texts && some && !w.failed && w.json.type == JSON_OBJECT_END;
+    texts = texts && some && !w.failed && w.json.type == JSON_OBJECT_END &&
+            json_next(&w.json) == JSON_END;
     form_walk_end(&w);
     text_release(&key);
     return texts;
@@ -60,13 +61,19 @@ static const char *step_of(struct arena *arena, const char *key, const char *val
     return copy;
 }
 
+/* Add a pair. If the object has several of one key, the last value counts, in the place of the
+ * first, as in Python's dict: *place is where the key has its rule. */
 static bool key_mapping_add(struct ruleset *set, const struct text *key,
-                            const struct form_value *value)
+                            const struct form_value *value, struct strmap *place)
 {
-    struct ruleset_rule rule = {.ord = (int64_t)set->rules + 1,
-                                .pattern = wrapped(set->arena, key)};
-    if (!key->at)
+    bool added = false;
+    uint64_t *at = key->at ? strmap_add(place, key->at, key->len, &added) : NULL;
+    if (!at)
         return false;
+    if (added)
+        *at = set->rules;
+    struct ruleset_rule rule = {.ord = (int64_t)*at + 1,
+                                .pattern = wrapped(set->arena, key)};
     rule.nul = strlen(key->at) != key->len;
     if (value->type == JSON_STRING) {
         const char *to = form_string(set->arena, value);
@@ -75,7 +82,9 @@ static bool key_mapping_add(struct ruleset *set, const struct text *key,
         if (!rule.compute)
             return false;
     }
-    return rule.pattern && ruleset_add(set, rule);
+    if (rule.pattern && !added)
+        set->rule[*at] = rule;
+    return rule.pattern && (!added || ruleset_add(set, rule));
 }
 
 static void key_mapping_read(struct form_text *f)
@@ -83,15 +92,17 @@ static void key_mapping_read(struct form_text *f)
     struct form_walk w = {0};
     struct text key = {0};
     struct form_value value;
+    struct strmap place = {0};
     bool room = true;
     while (room && form_next(&w, f->text, strlen(f->text), &key, &value))
-        room = key_mapping_add(f->set, &key, &value);
+        room = key_mapping_add(f->set, &key, &value, &place);
     room = room &&
            ruleset_add(f->set, (struct ruleset_rule){.ord = (int64_t)f->set->rules + 1,
                                                      .pattern = REST,
                                                      .replacement = REST_GIVES});
     if (!room)
         error_memory_at(f->err, f->path);
+    strmap_release(&place);
     form_walk_end(&w);
     text_release(&key);
 }

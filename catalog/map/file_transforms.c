@@ -146,8 +146,8 @@ static void transforms_add_leaf(struct reading *r, const char *path, const char 
 }
 
 /* Recurses as deep as the JSON text is nested, which LIMIT_JSON_DEPTH bounds. */
-static void read_node(struct reading *r, const char *path,
-                      const char *turn, /* NOLINT(misc-no-recursion) */
+static void read_node(struct reading *r, const char *path, /* NULL: at the root */
+                      const char *turn,                    /* NOLINT(misc-no-recursion) */
                       const struct form_value *v)
 {
     struct arena *arena = r->f->set->arena;
@@ -161,9 +161,8 @@ static void read_node(struct reading *r, const char *path,
         snprintf(place, sizeof(place), "%08lu", index++);
         bool list = v->type == JSON_ARRAY;
         const char *name = list ? number : text_str(&key);
-        const char *below =
-            *turn ? joined(arena, path, "/", name) : joined(arena, "", "", name);
-        const char *order = joined(arena, turn, *turn ? "\1" : "", list ? place : name);
+        const char *below = joined(arena, path ? path : "", path ? "/" : "", name);
+        const char *order = joined(arena, turn, path ? "\1" : "", list ? place : name);
         if (is_leaf(&value))
             transforms_add_leaf(r, below, order, &value);
         else if (below && order)
@@ -258,7 +257,7 @@ static void transforms_read(struct form_text *f)
     struct reading r = {.f = f};
     struct form_value tree = form_member(f->text, strlen(f->text), "transforms");
     check_members(f);
-    read_node(&r, "", "", &tree);
+    read_node(&r, NULL, "", &tree);
     if (f->err->status == OK)
         add_rules(&r);
     read_options(f, r.ordered ? "ordered" : r.nested ? "nested" : NULL);

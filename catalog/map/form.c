@@ -155,7 +155,9 @@ struct form_value form_member(const char *text, size_t len, const char *key)
         if (is)
             found = value;
     }
-    return j.type == JSON_FAIL ? (struct form_value){JSON_FAIL, NULL, 0} : found;
+    /* Text after the object, perhaps a second one, would be lost. */
+    bool whole = j.type == JSON_OBJECT_END && json_next(&j) == JSON_END;
+    return whole ? found : (struct form_value){JSON_FAIL, NULL, 0};
 }
 
 static const char *form_copied(struct arena *arena, const struct form_value *v,

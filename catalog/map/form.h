@@ -93,7 +93,7 @@ bool form_next(struct form_walk *, const char *text, size_t len, struct text *ke
 /* False: it ended for want of memory. */
 bool form_walk_end(struct form_walk *);
 
-/* The first member of this name; JSON_FAIL: none, or the text is not JSON object. */
+/* The first member of this name; JSON_FAIL: none, or the text is not one JSON object. */
 struct form_value form_member(const char *text, size_t len, const char *key);
 /* A string value decoded, or another value without white space, in the arena. NULL: no memory. */
 const char *form_string(struct arena *, const struct form_value *);

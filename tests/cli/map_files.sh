@@ -50,3 +50,11 @@ echo '{"a": 3}' >bad.json
 load bad bad.json
 echo '{}' >empty.json
 load empty empty.json
+echo '-- text after the object: a second one would be lost'
+for first in '{"a": "b"}' '{"new_to_old": {"a": "b"}}' '{"dialect": "orbax", "transforms": {"a": {}}}'; do
+    echo "$first {}" >two.json
+    load two two.json
+done
+echo '-- a key twice: its last value, in its first place'
+echo '{"a": "first", "b": "c", "a": "last"}' >twice.json
+load twice twice.json

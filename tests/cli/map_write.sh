@@ -81,6 +81,8 @@ set_of flat orbax '{}' "1, 'a(.*)', 'b', NULL, NULL" "2, 'a/(.*)', 'c', NULL, NU
 again flat transforms
 set_of below orbax '{"nested": true}' "1, 'a', 'b', NULL, NULL" "2, 'a/b', 'b', NULL, NULL" "3, 'a!', 'b', NULL, NULL"
 again below transforms
+set_of begins orbax '{"nested": true}' "1, '//', NULL, NULL, NULL" "2, '/a', 'b', NULL, NULL" "3, 'a', 'c', NULL, NULL"
+again begins transforms
 set_of named orbax '{"nested": true}' "1, 'a/original_key/b', 'b', NULL, NULL"
 again named transforms
 set_of empty_tree orbax '{}'
@@ -104,6 +106,9 @@ again plain key_mapping
 set_of keep t5x-translator '{}' "1, '(?s:(.*))', '\\1', NULL, NULL"
 again keep key_mapping
 again tree key_mapping
+
+set_of line t5x-translator '{}' "1, 'a', 'b${nl}assignment_map = [', NULL, NULL"
+again line sql
 
 echo '-- what no form, or only SQL holds'
 set_of nul t5x-translator '{}' "1, 'a' || char(0) || 'b', 'c', NULL, NULL"
