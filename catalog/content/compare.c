@@ -210,6 +210,8 @@ static void compare_finish(const struct sums *s)
     c->rel_l2 =
         s->dd == 0 ? 0 : ldexp(sqrt(s->dd) / sqrt(s->aa), s->a.power - s->d.power);
     c->cosine = s->ab / (sqrt(s->aa) * sqrt(s->bb));
+    if (fabs(c->cosine) > 1) /* by rounding: acos() would make NaN of it */
+        c->cosine = copysign(1, c->cosine);
 }
 
 /* Open the stream of `a`, with the casts between it and the comparison. */
