@@ -127,23 +127,11 @@ static const struct option_spec options[] = {
     {NULL, NULL, NULL},
 };
 
-/* Report a bad pattern before anything is read. */
-static bool regex_is_good(struct session *s, const char *regex)
-{
-    sqlite3_stmt *stmt = session_prepare(s, "SELECT regexp_error(?1)", "s", regex);
-    const bool asked = session_row(s, stmt);
-    const bool good = asked && sqlite3_column_type(stmt, 0) == SQLITE_NULL;
-    if (asked && !good)
-        complain("%s", sqlite3_column_text(stmt, 0));
-    sqlite3_finalize(stmt);
-    return good;
-}
-
 static int stats_run(struct session *s, const struct args *args)
 {
     struct hash_request r = {.again = args->value[AGAIN] != NULL};
     const char *regex = args->count > 1 ? args->operand[1] : NULL;
-    if (!hash_jobs(args->value[JOBS], &r.threads) || (regex && !regex_is_good(s, regex)))
+    if (!hash_jobs(args->value[JOBS], &r.threads) || !session_regex(s, regex))
         return STATUS_TROUBLE;
     int status = args->count ? find_run(s, args->operand[0], &r) : STATUS_NO;
     const int of = status != STATUS_NO ? OF_RUN : args->count ? OF_ONE : OF_ALL;

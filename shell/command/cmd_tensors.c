@@ -7,11 +7,13 @@ static const char sql[] =
 
 static int tensors_run(struct session *s, const struct args *args)
 {
+    const char *regex = args->count > 1 ? args->operand[1] : NULL;
+    if (!session_regex(s, regex))
+        return STATUS_TROUBLE;
     sqlite3_int64 checkpoint = session_checkpoint(s, args->operand[0]);
     if (!checkpoint)
         return STATUS_NO;
-    return render_query(s, sql, "is", (int64_t)checkpoint,
-                        args->count > 1 ? args->operand[1] : NULL);
+    return render_query(s, sql, "is", (int64_t)checkpoint, regex);
 }
 
 const struct command command_tensors = {

@@ -323,3 +323,12 @@ sqlite3_stmt *session_prepare(struct session *s, const char *sql, const char *ty
     va_end(args);
     return stmt;
 }
+
+bool session_regex(struct session *s, const char *regex)
+{
+    sqlite3_stmt *stmt =
+        regex ? session_prepare(s, "SELECT regexp_match(?1, '')", "s", regex) : NULL;
+    const bool good = !regex || session_row(s, stmt);
+    sqlite3_finalize(stmt);
+    return good;
+}

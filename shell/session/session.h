@@ -128,6 +128,10 @@ sqlite3_stmt *session_vprepare(struct session *, const char *sql, const char *ty
  * or `stmt` is NULL. */
 bool session_row(struct session *, sqlite3_stmt *stmt);
 
+/* Whether Python would compile this pattern (NULL: there is none); false after saying why not, so
+ * that a bad one is found before anything is read, and where there is no name to try it on. */
+bool session_regex(struct session *, const char *regex);
+
 /* The id of a checkpoint named as users name them: an id, its name, a path as catalogued, a
  * unique suffix of one at a '/', a folder (or its suffix) that holds exactly one, RUN@STEP,
  * RUN@latest, either with :ITEM after it. 0, after saying why not (candidates of an ambiguous
