@@ -59,10 +59,8 @@ static int map_show(struct session *s, const struct args *args)
 
 static int map_load_command(struct session *s, const struct args *args)
 {
-    if (s->readonly) {
-        complain("map load writes the catalog, and --readonly forbids that");
+    if (!must_write(s, "map load"))
         return STATUS_TROUBLE;
-    }
     return map_load(s, args->operand[1], args->operand[2]);
 }
 
@@ -228,10 +226,8 @@ static int map_infer_command(struct session *s, const struct args *args)
 static int delete (struct session *s, const struct args *args)
 {
     const char *name = args->operand[1];
-    if (s->readonly) {
-        complain("map delete writes the catalog, and --readonly forbids that");
+    if (!must_write(s, "map delete"))
         return STATUS_TROUBLE;
-    }
     char *dialect = session_dialect(s, name);
     if (!dialect)
         return STATUS_NO;

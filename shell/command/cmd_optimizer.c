@@ -84,9 +84,8 @@ static int optimizer_load(struct session *s, const struct args *args)
     const char *name = args->operand[1], *path = args->operand[2];
     struct text file = {0};
     int status = STATUS_TROUBLE;
-    if (s->readonly)
-        complain("optimizer load writes the catalog, and --readonly forbids that");
-    else if (read_text(path, &file) && session_open(s, CKPTDB_CREATE))
+    if (must_write(s, "optimizer load") && read_text(path, &file) &&
+        session_open(s, CKPTDB_CREATE))
         status = strlen(text_str(&file)) == file.len ? STATUS_FINE : STATUS_NO;
     if (status == STATUS_NO)
         complain("%s: a NUL character; is this text?", path);
@@ -131,10 +130,8 @@ static int verify_state(struct session *s, const struct args *args)
 
 static int delete_one(struct session *s, const struct args *args)
 {
-    if (s->readonly) {
-        complain("optimizer delete writes the catalog, and --readonly forbids that");
+    if (!must_write(s, "optimizer delete"))
         return STATUS_TROUBLE;
-    }
     if (!session_open(s, CKPTDB_WRITE))
         return STATUS_TROUBLE;
     if (!known(s, args->operand[1]))

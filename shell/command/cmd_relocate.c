@@ -14,6 +14,8 @@ static int relocate_run(struct session *s, const struct args *args)
     struct text json = {0};
     uint64_t count;
     const bool dry = args->value[0] != NULL;
+    if (!must_write(s, "relocate")) /* a dry run, too: it moves, and takes that back */
+        return STATUS_TROUBLE;
     ckptdb_relocate(s->open, args->operand[0], args->operand[1], dry, &count, &err);
     int status = err.status == CKPTDB_OK ? STATUS_FINE : complain_status(&err);
     if (err.status != CKPTDB_OK && err.status != CKPTDB_MISSING)

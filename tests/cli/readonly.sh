@@ -47,4 +47,9 @@ run forget a.npz --dry-run
 run import .
 run import . --dry-run
 run relocate "$PWD" /elsewhere
+run relocate "$PWD" /elsewhere --dry-run
+run map load mine m.txt
+run map delete t5_to_t5x
+run optimizer load mine m.txt
+run optimizer delete mine
 [ "$before" = "$(sha256sum "$CKPTDB")" ] && echo 'the catalog is as it was'
