@@ -11,7 +11,8 @@
  *
  * Tensors are named as in their files, prefixed with the file's rank, layer or expert if there
  * are several. What ZeRO flattens becomes zero.PARAMETER.fp32, zero.PARAMETER.exp_avg, …
- * (zero.h), the names of DeepSpeed's universal checkpoints. Stage 3's fragments of frozen
+ * (zero.h), the names of DeepSpeed's universal checkpoints; tied parameters have their fp32 under
+ * each name, as zero_to_fp32.py gives them. Stage 3's fragments of frozen
  * parameters become frozen_param_fragments.PARAMETER, which is the name of the whole parameter in
  * the other stages.
  *
@@ -53,7 +54,7 @@ struct deepspeed {
     struct zero zero; /* of the current rank of tensor parallelism */
     struct zero_frozen frozen;
     const struct part_file *file;
-    bool met_stage;
+    bool met_stage, learned; /* what files of this rank say of ZeRO */
     struct strmap seen; /* stage 3: name of a tensor -> hash of its dtype and shape */
     uint64_t passed;    /* tensors of all files that get no row */
     char first_passed[320];
@@ -204,6 +205,38 @@ static void learn_frozen(struct deepspeed *d, const struct pickle *p, pickle_ref
     }
 }
 
+/* Read shared_params: for the name of a tied parameter, the name under which it is kept. */
+static void learn_aliases(struct deepspeed *d, const struct pickle *p, pickle_ref root)
+{
+    const pickle_ref shared = dict_of(p, pickle_get(p, root, "shared_params"));
+    struct strmap kept = {0};
+    bool added, ok = shared != 0;
+    for (uint64_t i = 0; ok && i < d->zero.param_count; i++) {
+        const struct zero_param *x = &d->zero.params[i];
+        uint64_t *at = strmap_add(&kept, x->name, x->len, &added);
+        if (!at)
+            job_no_memory(d->job);
+        ok = at != NULL;
+        if (at && added)
+            *at = i;
+    }
+    /* Each alias is put before the others of its parameter. */
+    for (uint32_t i = ok ? pickle_at(p, shared)->count : 0; ok && i >= 2; i -= 2) {
+        const struct pickle_node *alias = pickle_at(p, pickle_item(p, shared, i - 2)),
+                                 *own = pickle_at(p, pickle_item(p, shared, i - 1));
+        if (alias->kind != PICKLE_TEXT || own->kind != PICKLE_TEXT)
+            continue;
+        const uint64_t *at = strmap_get(&kept, own->text, own->count);
+        struct zero *frozen = zero_frozen_find(&d->frozen, own->text, own->count);
+        if (at)
+            ok =
+                zero_add_alias(&d->zero, &d->zero.params[*at], alias->text, alias->count);
+        else if (frozen && frozen->param_count)
+            ok = zero_add_alias(frozen, &frozen->params[0], alias->text, alias->count);
+    }
+    strmap_release(&kept);
+}
+
 /* Read param_shapes: a list with a dict for each group, or, in older versions, one dict. */
 static void learn_params(struct torch_tree *t)
 {
@@ -213,16 +246,18 @@ static void learn_params(struct torch_tree *t)
     const pickle_ref shapes = root ? pickle_get(p, root, "param_shapes") : 0;
     if (root && d->file->part == PART_STAGE3)
         learn_frozen(d, p, root);
-    if (!shapes || d->zero.param_count)
+    if (!root || d->learned)
         return;
-    if (dict_of(p, shapes)) {
-        deepspeed_add_group(d, p, dict_of(p, shapes), 0);
-        return;
-    }
+    bool more = true;
     pickle_ref group;
-    for (uint32_t i = 0; (group = pickle_item(p, shapes, i)); i++)
-        if (!deepspeed_add_group(d, p, dict_of(p, group), i))
-            return;
+    if (dict_of(p, shapes))
+        more = deepspeed_add_group(d, p, dict_of(p, shapes), 0);
+    else
+        for (uint32_t i = 0; more && shapes && (group = pickle_item(p, shapes, i)); i++)
+            more = deepspeed_add_group(d, p, dict_of(p, group), i);
+    d->learned = d->zero.param_count || d->frozen.count;
+    if (d->learned)
+        learn_aliases(d, p, root);
 }
 
 /* The number that a node is, or the largest of a list; 0: it is neither. */
@@ -360,11 +395,12 @@ static enum status emit_model(struct torch_tree *t, const struct tensor_claim *c
     uint64_t elements = 1;
     if (d->file->part != PART_STAGE3)
         return job_tensor(t->job, claim);
-    const bool fragment =
-        claim->name_len > frozen && memcmp(claim->name, FROZEN, frozen) == 0;
+    const size_t skip = t->prefix ? strlen(t->prefix) + 1 : 0;
+    const bool fragment = claim->name_len > skip + frozen &&
+                          memcmp(claim->name + skip, FROZEN, frozen) == 0;
     if (claim->rank == 1 && fragment) {
-        struct zero *z =
-            zero_frozen_find(&d->frozen, claim->name + frozen, claim->name_len - frozen);
+        struct zero *z = zero_frozen_find(&d->frozen, claim->name + skip + frozen,
+                                          claim->name_len - skip - frozen);
         struct zero_run run = {.slot = z && z->param_count ? z->params[0].name : ""};
         if (z)
             return deepspeed_add_run(t, z, &run, claim);
@@ -379,7 +415,7 @@ static enum status emit_model(struct torch_tree *t, const struct tensor_claim *c
 static const char *prefix_of(struct deepspeed *d, const struct part_file *f)
 {
     char prefix[160];
-    if (f->part == PART_MODEL && d->several)
+    if ((f->part == PART_MODEL || f->part == PART_STAGE3) && d->several)
         snprintf(prefix, sizeof(prefix), "mp_rank_%02u", f->mp);
     else if (f->part == PART_LAYER)
         snprintf(prefix, sizeof(prefix), d->several ? "%.*s-model_%02u" : "%.*s",
@@ -506,7 +542,7 @@ static enum status read_model(struct deepspeed *d, unsigned mp)
     snprintf(frozen, sizeof(frozen), d->several ? "mp_rank_%02u." FROZEN : FROZEN, mp);
     d->zero = (struct zero){.job = d->job, .prefix = prefix};
     d->frozen = (struct zero_frozen){.job = d->job, .prefix = frozen};
-    d->met_stage = false;
+    d->met_stage = d->learned = false;
     for (size_t i = 0; i < d->count && d->job->err->status == OK; i++) {
         if (d->files[i].mp != mp)
             continue;

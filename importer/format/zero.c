@@ -11,6 +11,9 @@
  * slots would cost far more than their file. */
 #define SLOTS_MAX 64
 
+/* Of tensors that are listed again under other names. */
+#define ALIAS_PIECES_MAX 262144
+
 static enum status zero_no_memory(struct zero *z)
 {
     return job_no_memory(z->job);
@@ -39,6 +42,19 @@ bool zero_add_param(struct zero *z, const char *name, size_t len, unsigned group
         return true;
     }
     z->params[z->param_count++] = p;
+    return true;
+}
+
+bool zero_add_alias(struct zero *z, struct zero_param *p, const char *name, size_t len)
+{
+    struct zero_alias *alias = arena_alloc(z->job->arena, sizeof(*alias));
+    const char *kept = arena_copy(z->job->arena, name, len);
+    if (!alias || !kept) {
+        zero_no_memory(z);
+        return false;
+    }
+    *alias = (struct zero_alias){.name = kept, .len = len, .next = p->aliases};
+    p->aliases = alias;
     return true;
 }
 
@@ -232,22 +248,23 @@ static bool zero_fill(struct tape *t, const struct zero_param *p, struct dcp_pie
     return t->z->stage == 3 ? take_shares(t, p, out) : take_next(t, p, out);
 }
 
-static enum status emit_param(struct tape *t, const struct zero_param *p)
+/* Emit a parameter under one of its names. */
+static enum status emit_named(struct tape *t, const struct zero_param *p, const char *own,
+                              size_t len, struct dcp_pieces *pieces)
 {
     struct zero *z = t->z;
     struct error err = {.offset = NO_OFFSET};
     struct text name = {.limit = LIMIT_NAME_BYTES};
-    struct dcp_pieces pieces = {.dtype = t->dtype, .rank = p->rank};
+    *pieces = (struct dcp_pieces){.dtype = t->dtype, .rank = p->rank, .shape = p->shape};
     text_addf(&name, "%s", z->prefix);
-    text_add(&name, p->name, p->len);
+    text_add(&name, own, len);
     if (!z->without_slot)
         text_addf(&name, ".%s", t->slot);
-    pieces.shape = p->shape;
     if (!text_str(&name)) {
         text_release(&name);
         return zero_no_memory(z);
     }
-    if (!t->lost && !zero_fill(t, p, &pieces)) {
+    if (!t->lost && !zero_fill(t, p, pieces)) {
         t->lost = true;
         job_issue(z->job, ISSUE_ERROR, NULL, NO_OFFSET, "size-mismatch",
                   "the ranks' %s ends before parameter \"%.200s\" is complete; it and "
@@ -261,8 +278,34 @@ static enum status emit_param(struct tape *t, const struct zero_param *p)
                                                   .shape = p->shape,
                                                   .rank = p->rank});
     else if (z->job->err->status == OK)
-        dcp_pieces_emit(z->job, text_str(&name), name.len, &pieces, &err);
+        dcp_pieces_emit(z->job, text_str(&name), name.len, pieces, &err);
     text_release(&name);
+    return z->job->err->status;
+}
+
+static enum status emit_param(struct tape *t, const struct zero_param *p)
+{
+    struct zero *z = t->z;
+    const struct tape before = *t;
+    struct dcp_pieces pieces;
+    const struct zero_alias *alias =
+        z->without_slot || strcmp(t->slot, "fp32") == 0 ? p->aliases : NULL;
+    emit_named(t, p, p->name, p->len, &pieces);
+    for (; alias && z->job->err->status == OK; alias = alias->next) {
+        const bool lost = t->lost;
+        z->alias_pieces += pieces.count;
+        if (z->alias_pieces > ALIAS_PIECES_MAX) {
+            job_issue(
+                z->job, ISSUE_ERROR, NULL, NO_OFFSET, "limit",
+                "the other names of parameters have more than %d pieces: \"%.200s\" "
+                "and others are left out",
+                ALIAS_PIECES_MAX, alias->name);
+            break;
+        }
+        *t = before; /* the same elements once more */
+        t->lost = lost;
+        emit_named(t, p, alias->name, alias->len, &pieces);
+    }
     return z->job->err->status;
 }
 

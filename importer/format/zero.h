@@ -17,8 +17,16 @@
 #include "catalog/base/strmap.h"
 #include "importer/job/job.h"
 
+/* Another name of a parameter, as of tied weights. */
+struct zero_alias {
+    const char *name;
+    size_t len;
+    struct zero_alias *next; /* NULL: the last one */
+};
+
 struct zero_param {
     const char *name;
+    struct zero_alias *aliases;
     size_t len;
     unsigned group;
     unsigned rank;
@@ -47,11 +55,15 @@ struct zero {
     size_t param_space;
     struct zero_run *runs;
     size_t run_count, run_space;
+    uint64_t alias_pieces; /* of rows of aliases so far */
 };
 
 bool zero_add_param(struct zero *, const char *name, size_t len, unsigned group,
                     const uint64_t *shape, unsigned rank);
 bool zero_add_run(struct zero *, const struct zero_run *);
+
+/* Give a parameter of `z` another name, under which it has the slot fp32, as in zero_to_fp32.py. */
+bool zero_add_alias(struct zero *, struct zero_param *, const char *name, size_t len);
 
 /* Emit PREFIX NAME.SLOT for every parameter and slot. Runs that do not fit are issues. */
 enum status zero_emit(struct zero *);

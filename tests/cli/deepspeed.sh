@@ -89,3 +89,29 @@ optim(1, exp_avg_row=tensor((1, 2), (2, 1)))
 PY
 try import global_step5
 try "SELECT t.name, t.shape, t.storage FROM tensor t JOIN checkpoint c ON c.id = checkpoint_id WHERE c.path LIKE '%/global_step5'"
+echo "--- tied parameters, which the flat runs have once; two ranks of tensor parallelism in stage 3"
+mkdir global_step11 global_step12
+python3 - <<'PY'
+from make_torch import saved, storage, tensor
+def save(folder, name, value):
+    open(f"{folder}/{name}", "wb").write(saved(value, data={"0": bytes(range(24)), "1": bytes(range(24, 48))}))
+six = tensor((6,), where=storage(numel=6))
+shapes = [{"w": (2, 2), "v": (2,)}]
+save("global_step11", "mp_rank_00_model_states.pt", {
+    "module": {}, "param_shapes": shapes, "shared_params": {"tied": "w", "again": "w", "lost": "gone"}})
+save("global_step11", "zero_pp_rank_0_mp_rank_00_optim_states.pt", {"optimizer_state_dict": {
+    "zero_stage": 2, "partition_count": 1, "single_partition_of_fp32_groups": [six],
+    "base_optimizer_state": {"state": {0: {"exp_avg": six}}}}})
+for mp in 0, 1:
+    save("global_step12", f"zero_pp_rank_0_mp_rank_0{mp}_model_states.pt", {
+        "module": {"w": tensor((0,)), "copied": tensor(where=storage(str(mp)))}, "param_shapes": shapes,
+        "shared_params": {"tied": "v", "cold": "ice"}, "frozen_param_shapes": {"ice": (2,)},
+        "frozen_param_fragments": {"ice": tensor(where=storage(str(mp)))}})
+    save("global_step12", f"zero_pp_rank_0_mp_rank_0{mp}_optim_states.pt", {"optimizer_state_dict": {
+        "zero_stage": 3, "partition_count": 1, "fp32_flat_groups": [tensor((6,), where=storage(str(mp), numel=6))]}})
+PY
+for step in 11 12; do
+    try import global_step$step
+    try "SELECT t.name, t.shape, t.storage, hex(tensor_bytes(t.id)) FROM tensor t JOIN checkpoint c ON c.id = checkpoint_id
+         WHERE c.path LIKE '%/global_step$step'"
+done
