@@ -45,7 +45,8 @@
  *
  * Errors. Functions that can fail return a status, 0 for success. Their last argument is an error,
  * which may be NULL and is cleared by the call. A problem with a checkpoint is not an error of its
- * import: it is a row of the view `issue`, and the rest is imported.
+ * import: it is a row of the view `issue`, and the rest is imported. An id that no checkpoint or tensor has
+ * is CKPTDB_MISSING. A pointer may be NULL only where that is stated.
  *
  * Threads. Use a ckptdb, and what it lists, from one thread at a time; a program may open the same
  * catalog any number of times. The same goes for a ckptdb_tensor and a ckptdb_stream, which are
@@ -59,9 +60,9 @@
  *
  * ABI. All names begin with ckptdb_ or CKPTDB_. Within one libckptdb.so.N no function changes its
  * arguments or meaning, and no constant its value. Structs that a caller fills begin with their size:
- * a newer library accepts an older, smaller one and takes the missing fields for 0. Structs that the
- * library returns only grow at their end. New values may join an enum: treat a status
- * that you do not know as an error. ckptdb_error never changes.
+ * a newer library accepts an older, smaller one and takes the missing fields for 0; one without
+ * its size is CKPTDB_ARGUMENT. Structs that the library returns only grow at their end. New values may
+ * join an enum: treat a status that you do not know as an error. ckptdb_error never changes.
  */
 #ifndef CKPTDB_H
 #define CKPTDB_H
@@ -123,7 +124,8 @@ enum ckptdb_mode {
 };
 
 /* `path` NULL: a new one in memory, gone when it is closed. CKPTDB_MISSING: there is none at
- * `path`; CKPTDB_ARGUMENT: what is there is not a catalog, or one of a newer program. */
+ * `path`; CKPTDB_ARGUMENT: what is there is not a catalog, or one of a newer program, or `path` is
+ * empty. */
 enum ckptdb_status ckptdb_open(const char *path, enum ckptdb_mode, ckptdb **out,
                                struct ckptdb_error *);
 void ckptdb_close(ckptdb *);
@@ -136,7 +138,8 @@ enum ckptdb_status ckptdb_open_watched(const char *path, enum ckptdb_mode,
                                        struct ckptdb_error *);
 
 /* Its connection, with all views and SQL functions (schema/README.md lists them), for everything that
- * has no function here. It is closed with the catalog. */
+ * has no function here. It is closed with the catalog: finalize your statements before. While you have a
+ * transaction open, importing, forgetting, hashing, statistics and verifying are CKPTDB_ARGUMENT. */
 struct sqlite3 *ckptdb_sqlite(ckptdb *);
 
 /* Callbacks during long work. Each may be NULL. */
@@ -530,7 +533,8 @@ struct ckptdb_export_options {
 
 /* Write tensors to a file (or folder, or shards and index), which appears complete or not at
  * all. Everything is checked before the first byte is written; each reason for a refusal is reported to
- * the watch as a line, and the error follows. */
+ * the watch as a line, and the error follows (CKPTDB_UNSUPPORTED), which has the first reason if there is
+ * no `say`. */
 enum ckptdb_status ckptdb_export(ckptdb *, const char *path,
                                  const struct ckptdb_export_options *,
                                  struct ckptdb_error *);

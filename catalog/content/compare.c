@@ -263,7 +263,7 @@ enum status tensor_compare(const struct stored_tensor *a, const struct dtype *as
     common_dtypes(as ? as : &a->dtype, &b->dtype, &wide[0], &wide[1]);
     if (a->elements != b->elements)
         return error_set(err, ERR_ARGUMENT, a->checkpoint, NO_OFFSET,
-                         "the tensors have not as many elements");
+                         "the tensors differ in their number of elements");
     if (open_cast(a, as, &wide[0], &cast, &x, err) == OK &&
         tensor_stream_open(b, NULL, NULL, &wide[1], &y.stream, err) == OK)
         add_all(&x, &y, wide, &s, err);

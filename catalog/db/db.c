@@ -28,6 +28,7 @@ enum status db_error(sqlite3 *db, const char *doing, struct error *err)
     enum status status = (rc & 0xFF) == SQLITE_NOMEM       ? ERR_MEMORY
                          : (rc & 0xFF) == SQLITE_INTERRUPT ? ERR_INTERRUPTED
                          : (rc & 0xFF) == SQLITE_BUSY      ? ERR_BUSY
+                         : (rc & 0xFF) == SQLITE_NOTADB    ? ERR_ARGUMENT
                                                            : ERR_IO;
     const char *file = sqlite3_db_filename(db, "main");
     const char *what = status == ERR_BUSY ? being_written : sqlite3_errmsg(db);

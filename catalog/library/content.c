@@ -120,9 +120,11 @@ enum ckptdb_status ckptdb_hash(ckptdb *c, const struct ckptdb_content_options *g
     struct error err = {.offset = NO_OFFSET};
     struct working w = {.catalog = c, .doing = "hashing"};
     struct ckptdb_content_options o;
-    time_t begun;
+    time_t begun = 0;
     bool complete;
-    library_take(&o, sizeof(o), given, given->size);
+    if (library_take(&o, sizeof(o), given, &err) != OK || library_alone(c, &err) != OK ||
+        library_known(c, o.checkpoints, o.count, &err) != OK)
+        return library_end(&err, error);
     const struct content_work work = work_of(&w, &o, &begun);
     begin_results(c, OVERLAY_HASHES, &o, &err);
     if (o.twins && err.status == OK)
@@ -146,9 +148,11 @@ enum ckptdb_status ckptdb_statistics(ckptdb *c,
     struct error err = {.offset = NO_OFFSET};
     struct working w = {.catalog = c, .doing = "reading"};
     struct ckptdb_content_options o;
-    time_t begun;
+    time_t begun = 0;
     bool complete;
-    library_take(&o, sizeof(o), given, given->size);
+    if (library_take(&o, sizeof(o), given, &err) != OK || library_alone(c, &err) != OK ||
+        library_known(c, o.checkpoints, o.count, &err) != OK)
+        return library_end(&err, error);
     const struct content_work work = work_of(&w, &o, &begun);
     begin_results(c, OVERLAY_STATISTICS, &o, &err);
     const int before = sqlite3_total_changes(c->db);
@@ -176,7 +180,9 @@ enum ckptdb_status ckptdb_sha256(ckptdb *c, const struct ckptdb_content_options 
     struct ckptdb_content_options o;
     struct working w = {.catalog = c, .doing = "SHA-256", .options = &o};
     bool complete;
-    library_take(&o, sizeof(o), given, given->size);
+    if (library_take(&o, sizeof(o), given, &err) != OK ||
+        library_known(c, o.checkpoints, o.count, &err) != OK)
+        return library_end(&err, error);
     const struct content_work work = work_of(&w, &o, NULL);
     if (o.count != 1)
         error_set(&err, ERR_ARGUMENT, NULL, NO_OFFSET,
@@ -220,7 +226,9 @@ enum ckptdb_status ckptdb_verify(ckptdb *c, const struct ckptdb_content_options 
     struct working w = {.catalog = c};
     struct ckptdb_content_options o;
     size_t before = 0;
-    library_take(&o, sizeof(o), given, given->size);
+    if (library_take(&o, sizeof(o), given, &err) != OK || library_alone(c, &err) != OK ||
+        library_known(c, o.checkpoints, o.count, &err) != OK)
+        return library_end(&err, error);
     const struct verify_options options = {
         .ids = o.checkpoints,
         .count = o.count,

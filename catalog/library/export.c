@@ -2,6 +2,7 @@
  * export.c - plans and writes an export of tensors of the catalog (catalog/export/).
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,6 +126,25 @@ static enum status library_export_check_options(struct exporting *x)
     return x->err->status;
 }
 
+#define SAID_BYTES 2048 /* of a line to the watch */
+
+/* Say that nothing was written; the reason was said to the watch, and is told here if it does not listen. */
+static void refuse_for(const struct exporting *x, const char *reason, const char *advice)
+{
+    const bool heard = x->catalog->watch.say;
+    error_set(x->err, ERR_UNSUPPORTED, NULL, NO_OFFSET, "nothing was written%s%s%s",
+              heard ? "" : ": ", heard ? "" : reason, advice);
+}
+
+/* The checkpoints that the options name. */
+static enum status library_export_check_known(const struct exporting *x)
+{
+    const struct ckptdb_export_options *o = x->options;
+    return o->sql ? OK
+                  : library_known(x->catalog, (int64_t[]){o->checkpoint, o->target},
+                                  o->target ? 2 : 1, x->err);
+}
+
 /* An incomplete checkpoint is exported only on request, so that the copy does not pass for a
  * whole one. */
 static enum status library_export_check_whole(struct exporting *x)
@@ -141,10 +161,11 @@ static enum status library_export_check_whole(struct exporting *x)
     row = library_query(c, x->err, sql, "i", x->options->checkpoint);
     if (library_row(row, x->err)) {
         const char *why = library_text(row, 2);
-        library_say(c, "%s is %s: %s", library_text(row, 0), library_text(row, 1),
-                    why ? why : "see the view `issue`");
-        error_set(x->err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
-                  "nothing was written; --partial exports what is there");
+        char line[SAID_BYTES];
+        snprintf(line, sizeof(line), "%s is %s: %s", library_text(row, 0),
+                 library_text(row, 1), why ? why : "see the view `issue`");
+        library_say(c, "%s", line);
+        refuse_for(x, line, "; --partial exports what is there");
     }
     sqlite3_finalize(row);
     return x->err->status;
@@ -161,7 +182,7 @@ static void say_refusals(struct exporting *x)
         *end = '\0';
         library_say(x->catalog, "%s", at);
     }
-    error_set(x->err, ERR_UNSUPPORTED, NULL, NO_OFFSET, "nothing was written");
+    refuse_for(x, lines.at ? lines.at : "no memory", ""); /* the first line */
     text_release(&lines);
 }
 
@@ -310,7 +331,8 @@ enum ckptdb_status ckptdb_export(ckptdb *c, const char *path,
 {
     struct error err = {.offset = NO_OFFSET};
     struct ckptdb_export_options o;
-    library_take(&o, sizeof(o), given, given->size);
+    if (library_take(&o, sizeof(o), given, &err) != OK)
+        return library_end(&err, error);
     struct exporting x = {
         .catalog = c,
         .options = &o,
@@ -325,7 +347,8 @@ enum ckptdb_status ckptdb_export(ckptdb *c, const char *path,
         .err = &err,
     };
     if (find_exporter(&x) == OK && library_export_check_options(&x) == OK &&
-        library_export_check_whole(&x) == OK && make_plan(&x) == OK)
+        library_export_check_known(&x) == OK && library_export_check_whole(&x) == OK &&
+        make_plan(&x) == OK)
         write_plan(&x);
     export_plan_release(&x.plan);
     return library_end(&err, error);

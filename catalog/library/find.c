@@ -276,6 +276,7 @@ enum ckptdb_status ckptdb_find_tensor(ckptdb *c, int64_t checkpoint, const char 
     static const char sql[] = "SELECT id FROM tensor WHERE checkpoint_id = ?1"
                               " AND name = ?2 ORDER BY id LIMIT 1";
     struct error err = {.offset = NO_OFFSET};
+    library_known(c, &checkpoint, 1, &err);
     sqlite3_stmt *row = library_query(c, &err, sql, "is", checkpoint, name);
     if (library_row(row, &err))
         *id = sqlite3_column_int64(row, 0);

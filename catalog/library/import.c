@@ -186,8 +186,8 @@ enum ckptdb_status ckptdb_import(ckptdb *c, const struct ckptdb_import_options *
     struct ckptdb_import_options o;
     struct import_report r = {0};
     struct error err = {.offset = NO_OFFSET}, giving = {.offset = NO_OFFSET};
-    library_take(&o, sizeof(o), given, given->size);
-    run_import(c, &o, &r, &err);
+    if (library_take(&o, sizeof(o), given, &err) == OK && library_alone(c, &err) == OK)
+        run_import(c, &o, &r, &err);
     struct ckptdb_import_report report = {
         .size = sizeof(report),
         .added = r.added,
@@ -222,8 +222,9 @@ enum ckptdb_status ckptdb_forget(ckptdb *c, const int64_t *checkpoints, size_t c
     struct error err = {.offset = NO_OFFSET};
     struct ckptdb_watch watch = c->watch;
     struct writer *writer;
-    if (writer_open(c->db, NULL, watch.stop ? library_wait : NULL, c, &writer, &err) ==
-        OK) {
+    if (library_alone(c, &err) == OK &&
+        writer_open(c->db, NULL, watch.stop ? library_wait : NULL, c, &writer, &err) ==
+            OK) {
         for (size_t i = 0; i < count && err.status == OK; i++)
             writer_drop(writer, checkpoints[i], &err);
         if (err.status == OK)

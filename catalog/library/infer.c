@@ -15,17 +15,6 @@ struct ckptdb_inferred {
     struct ckptdb_inferred_info info;
 };
 
-static enum status check_there(const ckptdb *c, int64_t id, struct error *err)
-{
-    sqlite3_stmt *row =
-        library_query(c, err, "SELECT 1 FROM checkpoints WHERE id = ?1", "i", id);
-    if (!library_row(row, err))
-        error_set(err, ERR_MISSING, NULL, NO_OFFSET, "there is no checkpoint %lld",
-                  (long long)id);
-    sqlite3_finalize(row);
-    return err->status;
-}
-
 enum ckptdb_status ckptdb_infer(ckptdb *c, int64_t a, int64_t b, ckptdb_inferred **out,
                                 struct ckptdb_error *error)
 {
@@ -45,7 +34,7 @@ enum ckptdb_status ckptdb_infer_on(ckptdb *c, int64_t a, int64_t b, unsigned thr
     i->result.stop = library_stopped;
     i->result.context = c;
     i->result.threads = threads;
-    if (check_there(c, a, &err) == OK && check_there(c, b, &err) == OK &&
+    if (library_known(c, (int64_t[]){a, b}, 2, &err) == OK &&
         infer_run(c->db, a, b, &i->result, &err) == OK &&
         form_write(form_find("json"), &i->result.set, &i->map, &err) == OK &&
         !text_str(&i->map))

@@ -49,10 +49,17 @@ void ckptdb_free(void *memory)
     free(memory);
 }
 
-void library_take(void *to, size_t to_size, const void *from, size_t size)
+enum status library_take(void *to, size_t to_size, const void *from, struct error *err)
 {
+    size_t size = 0;
     memset(to, 0, to_size);
+    if (from)
+        memcpy(&size, from, sizeof(size));
+    if (size < sizeof(size))
+        return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                         "there are no options, or they do not begin with their size");
     memcpy(to, from, size < to_size ? size : to_size);
+    return OK;
 }
 
 /* --- a catalog ----------------------------------------------------------------------------- */
@@ -109,11 +116,13 @@ enum ckptdb_status ckptdb_open_watched(const char *path, enum ckptdb_mode mode,
         return library_end(&err, error);
     }
     if (watch)
-        library_take(&c->watch, sizeof(c->watch), watch, watch->size);
+        library_take(&c->watch, sizeof(c->watch), watch, &err);
     clock_gettime(CLOCK_MONOTONIC, &opening.begun);
     if ((unsigned)mode >= sizeof(modes) / sizeof(modes[0]))
         error_set(&err, ERR_ARGUMENT, path, NO_OFFSET, "no such mode");
-    else
+    else if (path && !*path) /* SQLite would make one that is gone when it is closed */
+        error_set(&err, ERR_ARGUMENT, NULL, NO_OFFSET, "the catalog's path is empty");
+    else if (err.status == OK)
         db_open_waiting(path ? path : ":memory:", path ? modes[mode] : DB_CREATE,
                         c->watch.stop ? &wait : NULL, &c->db, &err);
     if ((err.status == ERR_BUSY || err.status == ERR_INTERRUPTED) && library_stopped(c)) {
@@ -189,9 +198,8 @@ int library_wait(void *context, int times)
 
 void ckptdb_watch(ckptdb *c, const struct ckptdb_watch *watch)
 {
-    c->watch = (struct ckptdb_watch){0};
-    if (watch)
-        library_take(&c->watch, sizeof(c->watch), watch, watch->size);
+    struct error ignored = {.offset = NO_OFFSET}; /* ckptdb_open_watched() reports it */
+    library_take(&c->watch, sizeof(c->watch), watch, &ignored);
     sqlite3_progress_handler(c->db, c->watch.stop ? DB_STOP_STEPS : 0,
                              c->watch.stop ? stop_statement : NULL, c);
     if (c->watch.stop)
@@ -235,6 +243,30 @@ sqlite3_stmt *library_query(const ckptdb *c, struct error *err, const char *sql,
     }
     va_end(args);
     return stmt;
+}
+
+enum status library_alone(const ckptdb *c, struct error *err)
+{
+    if (sqlite3_get_autocommit(c->db))
+        return OK;
+    return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                     "a transaction is open: COMMIT or ROLLBACK first");
+}
+
+enum status library_known(const ckptdb *c, const int64_t *checkpoints, size_t count,
+                          struct error *err)
+{
+    sqlite3_stmt *row =
+        library_query(c, err, "SELECT 1 FROM checkpoints WHERE id = ?1", "");
+    for (size_t i = 0; i < count && err->status == OK; i++) {
+        sqlite3_bind_int64(row, 1, checkpoints[i]);
+        if (!library_row(row, err))
+            error_set(err, ERR_MISSING, NULL, NO_OFFSET, "there is no checkpoint %lld",
+                      (long long)checkpoints[i]);
+        sqlite3_reset(row);
+    }
+    sqlite3_finalize(row);
+    return err->status;
 }
 
 bool library_row(sqlite3_stmt *stmt, struct error *err)

@@ -35,9 +35,17 @@ bool library_stopped(void *context);
 /* SQLite's busy handler for a watch that can stop the waiting; `context` is a ckptdb. */
 int library_wait(void *context, int times);
 
-/* Copy a struct that the caller filled, of which it knew the first `size` bytes; the others are
- * 0. */
-void library_take(void *to, size_t to_size, const void *from, size_t size);
+/* Copy a struct that the caller filled, which begins with how many bytes of it the caller knew; the
+ * others are 0. ERR_ARGUMENT without a struct, or without its size: the work would be done without what
+ * was asked for. */
+enum status library_take(void *to, size_t to_size, const void *from, struct error *err);
+
+/* ERR_ARGUMENT while the caller has a transaction open, which work that commits would end. */
+enum status library_alone(const ckptdb *, struct error *err);
+
+/* ERR_MISSING if there is no checkpoint of one of these ids. */
+enum status library_known(const ckptdb *, const int64_t *checkpoints, size_t count,
+                          struct error *err);
 
 /* Prepare and bind: `types` has an 's' for a const char * (NULL: SQL NULL), an 'i' for an
  * int64_t. NULL with *err set if that fails. */

@@ -19,7 +19,8 @@ char *library_dialect(const ckptdb *c, const char *map, struct error *err)
         if (!dialect)
             error_memory(err);
     } else {
-        error_set(err, ERR_MISSING, NULL, NO_OFFSET, "no rule set is called '%s'", map);
+        error_set(err, ERR_MISSING, NULL, NO_OFFSET, "no rule set is called '%s'",
+                  map ? map : "");
     }
     sqlite3_finalize(row);
     return dialect;
@@ -61,9 +62,12 @@ enum ckptdb_status ckptdb_map(ckptdb *c, const struct ckptdb_map_options *given,
 {
     struct error err = {.offset = NO_OFFSET};
     struct ckptdb_map_options o;
-    library_take(&o, sizeof(o), given, given->size);
+    if (library_take(&o, sizeof(o), given, &err) != OK)
+        return library_end(&err, error);
     char *dialect = library_dialect(c, o.map, &err);
     const char *sql = dialect ? query_of(&o, dialect, &err) : "";
+    if (err.status == OK)
+        library_known(c, (int64_t[]){o.checkpoint, o.target}, o.target ? 2 : 1, &err);
     sqlite3_stmt *row = library_query(c, &err, sql, "sii", o.map, o.checkpoint, o.target);
     bool more = true;
     while (more && library_row(row, &err)) {

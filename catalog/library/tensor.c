@@ -47,7 +47,7 @@ enum ckptdb_status ckptdb_tensors(ckptdb *c, int64_t checkpoint,
     sqlite3_stmt *row = library_query(c, &err, sql, "i", checkpoint);
     struct arena arena = {0};
     struct ckptdb_tensor_info info;
-    bool more = true;
+    bool more = library_known(c, &checkpoint, 1, &err) == OK;
     while (more && library_row(row, &err)) {
         if (take_info(row, &arena, &info))
             more = each(context, &info);
@@ -74,8 +74,8 @@ static void open_tensor(ckptdb *c, int64_t id, const char *recipe, ckptdb_tensor
     else if (library_lookup(c, &lookup, err) == OK) {
         if (recipe)
             lookup_composed(lookup, recipe, &t->arena, &t->stored, err);
-        else
-            lookup_tensor(lookup, id, &t->arena, &t->stored, err);
+        else if (lookup_tensor(lookup, id, &t->arena, &t->stored, err) == ERR_ARGUMENT)
+            err->status = ERR_MISSING; /* "there is no tensor" */
     }
     if (!t || err->status != OK) {
         ckptdb_tensor_close(t);
@@ -171,6 +171,7 @@ enum ckptdb_status ckptdb_tensor_open_mapped(ckptdb *c, const char *map,
     struct error err = {.offset = NO_OFFSET};
     *out = NULL;
     check_makes_names(c, map, &err);
+    library_known(c, &checkpoint, 1, &err);
     sqlite3_stmt *row = library_query(c, &err, sql, "sis", map, checkpoint, new_name);
     if (library_row(row, &err))
         open_row(c, row, new_name, out, &err);

@@ -86,7 +86,9 @@ static void test_opening(void **state)
     assert_int_equal(ckptdb_open(path, (enum ckptdb_mode)99, &db, &err), CKPTDB_ARGUMENT);
     write_model("a.safetensors");
     snprintf(path, sizeof(path), "%s/a.safetensors", own_folder);
-    assert_int_equal(ckptdb_open(path, CKPTDB_WRITE, &db, NULL), CKPTDB_IO);
+    assert_int_equal(ckptdb_open(path, CKPTDB_WRITE, &db, NULL), CKPTDB_ARGUMENT);
+    assert_int_equal(ckptdb_open("", CKPTDB_CREATE, &db, NULL), CKPTDB_ARGUMENT);
+    assert_null(db);
     ckptdb_close(NULL);
     assert_string_equal(ckptdb_version(), "0.1.0");
 }
@@ -112,7 +114,7 @@ static void test_finding(void **state)
     assert_int_equal(ckptdb_find(db, "", ids, 2, &count, &err), CKPTDB_MISSING);
     assert_int_equal(ckptdb_find_tensor(db, one, "none", ids, &err), CKPTDB_MISSING);
     assert_int_equal(ckptdb_tensor_open(db, INT64_MAX, &(ckptdb_tensor *){0}, &err),
-                     CKPTDB_ARGUMENT);
+                     CKPTDB_MISSING);
     assert_int_equal(ckptdb_forget(db, &one, 1, &err), CKPTDB_OK);
     assert_int_equal(ckptdb_find(db, "b.safetensors", ids, 2, &count, &err),
                      CKPTDB_MISSING);
@@ -483,6 +485,11 @@ static void test_exporting(void **state)
     assert_int_equal(ckptdb_export(db, path, &o, &err), CKPTDB_UNSUPPORTED);
     assert_string_equal(err.message, "nothing was written");
     assert_non_null(strstr(heard.lines, "npy"));
+    ckptdb_watch(db, NULL); /* nobody was told why */
+    assert_int_equal(ckptdb_export(db, path, &o, &err), CKPTDB_UNSUPPORTED);
+    assert_string_equal(err.message,
+                        "nothing was written: 2 tensors are selected; a file "
+                        "of format npy holds 1: use --names, or another format");
     o.size = offsetof(struct ckptdb_export_options, names); /* an older program's */
     snprintf(path, sizeof(path), "%s/out.npz", own_folder);
     assert_int_equal(ckptdb_export(db, path, &o, &err), CKPTDB_OK);
@@ -811,12 +818,10 @@ static void test_meanwhile(void **state)
     assert_non_null(strstr(m.said, "c.safetensors was imported anew"));
     /* The next checkpoint may get the number of the one that is gone. */
     ckptdb_watch(db, NULL);
-    assert_int_equal(ckptdb_hash(db, &all, NULL, &err), CKPTDB_OK);
-    assert_int_equal(
-        asked(ckptdb_sqlite(db), "SELECT count(*) FROM checkpoint_hashes WHERE id = 2"),
-        0);
-    assert_int_equal(
-        asked(ckptdb_sqlite(db), "SELECT id FROM checkpoint_hashes WHERE id < 3"), 1);
+    assert_int_equal(ckptdb_hash(db, &all, NULL, &err), CKPTDB_MISSING);
+    assert_string_equal(err.message, "there is no checkpoint 2");
+    assert_int_equal(asked(ckptdb_sqlite(db), "SELECT count(*) FROM checkpoint_hashes"),
+                     0);
     ckptdb_close(db);
 }
 
@@ -963,6 +968,124 @@ static void test_formats(void **state)
     assert_int_equal(ckptdb_size("5 apples"), 0);
 }
 
+/* --- what makes no sense --- */
+
+static bool never_listed(void *context, const struct ckptdb_tensor_info *t)
+{
+    (void)context, (void)t;
+    fail();
+    return false;
+}
+
+static bool never_mapped(void *context, const struct ckptdb_mapped *m)
+{
+    (void)context, (void)m;
+    fail();
+    return false;
+}
+
+/* Nothing is done for an id that nothing has, and that is no success. */
+static void test_unknown_ids(void **state)
+{
+    const int64_t none = 99;
+    int64_t model, id;
+    char path[128];
+    ckptdb *db = open_one(&model);
+    const struct ckptdb_content_options c = {
+        .size = sizeof(c), .checkpoints = &none, .count = 1};
+    const struct ckptdb_map_options m = {
+        .size = sizeof(m), .map = "t5_to_t5x", .checkpoint = none, .each = never_mapped};
+    struct ckptdb_export_options e = {.size = sizeof(e), .checkpoint = none};
+    (void)state;
+    snprintf(path, sizeof(path), "%s/out.npz", own_folder);
+    const enum ckptdb_status got[] = {
+        ckptdb_tensors(db, none, never_listed, NULL, NULL),
+        ckptdb_find_tensor(db, none, "w", &id, NULL),
+        ckptdb_tensor_open(db, none << 24, &(ckptdb_tensor *){0}, NULL),
+        ckptdb_tensor_open_mapped(db, "t5_to_t5x", none, "w", &(ckptdb_tensor *){0},
+                                  NULL),
+        ckptdb_hash(db, &c, NULL, NULL),
+        ckptdb_statistics(db, &c, NULL, NULL),
+        ckptdb_sha256(db, &c, NULL, NULL),
+        ckptdb_map(db, &m, NULL),
+        ckptdb_export(db, path, &e, NULL),
+    };
+    for (size_t i = 0; i < sizeof(got) / sizeof(got[0]); i++)
+        assert_int_equal(got[i], CKPTDB_MISSING);
+    e.checkpoint = model;
+    e.map = "t5_to_t5x";
+    e.target = none;
+    assert_int_equal(ckptdb_export(db, path, &e, NULL), CKPTDB_MISSING);
+    assert_int_equal(access(path, F_OK), -1);
+    ckptdb_close(db);
+}
+
+static void run_sql(ckptdb *db, const char *sql, int rc)
+{
+    assert_int_equal(sqlite3_exec(ckptdb_sqlite(db), sql, NULL, NULL, NULL), rc);
+}
+
+/* The caller's transaction is neither committed nor rolled back. */
+static void test_own_transaction(void **state)
+{
+    const char *paths[] = {own_folder};
+    int64_t model;
+    ckptdb *db = open_one(&model);
+    const struct ckptdb_import_options i = {
+        .size = sizeof(i), .paths = paths, .path_count = 1};
+    const struct ckptdb_content_options c = {
+        .size = sizeof(c), .checkpoints = &model, .count = 1};
+    (void)state;
+    run_sql(db, "BEGIN; INSERT INTO ruleset(name, dialect) VALUES ('own', 'convert')",
+            SQLITE_OK);
+    const enum ckptdb_status got[] = {
+        ckptdb_import(db, &i, NULL, NULL),     ckptdb_hash(db, &c, NULL, NULL),
+        ckptdb_statistics(db, &c, NULL, NULL), ckptdb_verify(db, &c, NULL, NULL),
+        ckptdb_forget(db, &model, 1, NULL),
+    };
+    for (size_t k = 0; k < sizeof(got) / sizeof(got[0]); k++)
+        assert_int_equal(got[k], CKPTDB_ARGUMENT);
+    run_sql(db, "ROLLBACK", SQLITE_OK);
+    assert_int_equal(
+        asked(ckptdb_sqlite(db), "SELECT count(*) FROM ruleset WHERE name = 'own'"), 0);
+    assert_int_equal(asked(ckptdb_sqlite(db), "SELECT count(*) FROM checkpoint"), 1);
+    assert_int_equal(ckptdb_hash(db, &c, NULL, NULL), CKPTDB_OK);
+    ckptdb_close(db);
+}
+
+/* Without their size, options would be taken for those of nothing. */
+static void test_without_size(void **state)
+{
+    const char *paths[] = {own_folder};
+    int64_t model;
+    ckptdb *db = open_one(&model), *late;
+    const struct ckptdb_import_options i = {.paths = paths, .path_count = 1};
+    const struct ckptdb_export_options e = {.checkpoint = model};
+    const struct ckptdb_content_options c = {.checkpoints = &model, .count = 1};
+    const struct ckptdb_map_options m = {.map = "t5_to_t5x", .each = never_mapped};
+    const struct ckptdb_watch w = {0};
+    struct ckptdb_import_report report = {.size = sizeof(report), .added = 9};
+    char path[128];
+    (void)state;
+    snprintf(path, sizeof(path), "%s/out.npz", own_folder);
+    for (int some = 0; some < 2; some++) {
+        const enum ckptdb_status got[] = {
+            ckptdb_import(db, some ? &i : NULL, &report, NULL),
+            ckptdb_export(db, path, some ? &e : NULL, NULL),
+            ckptdb_hash(db, some ? &c : NULL, NULL, NULL),
+            ckptdb_statistics(db, some ? &c : NULL, NULL, NULL),
+            ckptdb_verify(db, some ? &c : NULL, NULL, NULL),
+            ckptdb_sha256(db, some ? &c : NULL, NULL, NULL),
+            ckptdb_map(db, some ? &m : NULL, NULL),
+            ckptdb_open_watched(NULL, CKPTDB_CREATE, &w, &late, NULL),
+        };
+        for (size_t k = 0; k < sizeof(got) / sizeof(got[0]); k++)
+            assert_int_equal(got[k], CKPTDB_ARGUMENT);
+        assert_int_equal(report.added, 0);
+    }
+    ckptdb_close(db);
+}
+
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
 
 int main(void)
@@ -980,7 +1103,8 @@ int main(void)
         IN_FOLDER(test_places),        IN_FOLDER(test_contents),
         IN_FOLDER(test_meanwhile),     IN_FOLDER(test_long_functions),
         IN_FOLDER(test_inferring),     cmocka_unit_test(test_formats),
-        IN_FOLDER(test_unknown),
+        IN_FOLDER(test_unknown),       IN_FOLDER(test_unknown_ids),
+        IN_FOLDER(test_without_size),  IN_FOLDER(test_own_transaction),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
