@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "catalog/base/names.h"
+#include "catalog/base/search.h"
 #include "catalog/base/threads.h"
 #include "catalog/base/version.h"
 #include "catalog/base/work.h"
@@ -206,9 +207,10 @@ static bool overwritten(const struct walk *walk, const struct known *k,
 /* The walk's issue about a file if it says what the file is now, such as a web page, or NULL. */
 static const struct batch_issue *stray_issue(const struct walk *walk, const char *path)
 {
-    for (uint64_t i = 0; i < walk->issue_count; i++)
-        if (strcmp(walk->issues[i].path, path) == 0 &&
-            strcmp(walk->issues[i].code, "unrecognised") != 0)
+    uint64_t i = 0;
+    PARTITION_POINT(i, walk->issue_count, strcmp(walk->issues[i].path, path) < 0);
+    for (; i < walk->issue_count && strcmp(walk->issues[i].path, path) == 0; i++)
+        if (strcmp(walk->issues[i].code, "unrecognised") != 0)
             return &walk->issues[i];
     return NULL;
 }

@@ -148,7 +148,9 @@ static bool load_all(struct known *k, sqlite3 *db, const char *looker, struct er
     k->files = arena_array(&k->arena, (size_t)files + 1, sizeof(*k->files));
     k->refused = arena_array(&k->arena, (size_t)refused + 1, sizeof(*k->refused));
     return k->checkpoints && k->files && k->refused &&
-           each_row(k, db, "SELECT DISTINCT path FROM issues WHERE checkpoint IS NULL",
+           each_row(k, db,
+                    "SELECT DISTINCT path FROM issues WHERE checkpoint IS NULL"
+                    " ORDER BY path",
                     add_refused, err) &&
            each_row(
                k, db,

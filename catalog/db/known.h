@@ -41,7 +41,7 @@ struct known {
     uint32_t file_count;
     struct known_checkpoint *checkpoints;
     uint32_t checkpoint_count;
-    const char **refused; /* paths of issues of no checkpoint */
+    const char **refused; /* paths of issues of no checkpoint, sorted */
     uint32_t refused_count;
     struct strmap by_path;       /* file path -> index in files */
     struct strmap by_checkpoint; /* checkpoint path -> index in checkpoints */

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "catalog/base/names.h"
+#include "catalog/base/search.h"
 #include "catalog/base/text.h"
 #include "catalog/base/threads.h"
 #include "catalog/store/store.h"
@@ -253,6 +254,16 @@ static bool list_directory(struct walker *w, struct listing *l)
     return true;
 }
 
+/* Whether a link leads to what the walk comes to without it: there its checkpoints have the paths
+ * that they have in an import that follows no links. */
+static bool leads_back(const struct walker *w, const char *path)
+{
+    char *real = path_resolve(path);
+    const bool back = real && walk_covers(w->walk, real);
+    free(real);
+    return back;
+}
+
 static void enter_below(struct walker *w, const struct listing *l)
 {
     bool hub_cache = listing_dir(l, "snapshots") && listing_dir(l, "blobs");
@@ -261,7 +272,7 @@ static void enter_below(struct walker *w, const struct listing *l)
         const char *path = walk_join(l->arena, l->path, e->name);
         if (!path) {
             w->failed = true;
-        } else if (e->linked && !w->options->follow) {
+        } else if (e->linked && (!w->options->follow || leads_back(w, path))) {
             walk_avoided(w, path);
         } else if (!never_entered(e->name, hub_cache) && unfinished_name(e->name)) {
             pthread_mutex_lock(&w->lock);
@@ -346,6 +357,14 @@ static enum status find_parts(const char *directory, const char *name, const cha
                               struct error *err)
 {
     struct part_search search = {.name = name};
+    char index[PATH_MAX];
+    enum entry_kind kind;
+    struct file_identity identity;
+    struct error missing = {.offset = NO_OFFSET};
+    const int len = snprintf(index, sizeof(index), "%s/%s.index", directory, name);
+    /* Thousands may be named, which need not list the folder then. */
+    if (len < (int)sizeof(index) && path_look(index, &kind, &identity, &missing) == OK)
+        return OK;
     if (directory_list(directory, 0, NULL, see_part, &search, err) != OK || search.found)
         return err->status;
     return error_set(err, ERR_MISSING, path, NO_OFFSET, "no such file or directory");
@@ -596,6 +615,49 @@ static void sort_results(struct walk *walk)
     walk->unread_count = kept;
 }
 
+/* Whether one of the sorted paths is that of a file of the prefix. PATH: of place `at`. */
+#define HAS_PART(walk, prefix, at, count, PATH)                                          \
+    do {                                                                                 \
+        PARTITION_POINT(at, count, strcmp(PATH, prefix) < 0);                            \
+        for (; at < (count) && strncmp(PATH, prefix, strlen(prefix)) == 0; at++)         \
+            if (walk_prefixes(walk, PATH))                                               \
+                return true;                                                             \
+    } while (0)
+
+/* Whether a prefix is a checkpoint that was found, or an issue, also of an earlier import, says
+ * what is wrong with its files. */
+static bool prefix_is_told(const struct walker *w, const char *prefix)
+{
+    const struct walk *walk = w->walk;
+    const struct known *k = w->options->known;
+    uint64_t at = 0;
+    PARTITION_POINT(at, walk->unit_count, strcmp(walk->units[at].path, prefix) < 0);
+    if (at < walk->unit_count && strcmp(walk->units[at].path, prefix) == 0)
+        return true;
+    HAS_PART(walk, prefix, at, walk->issue_count, walk->issues[at].path);
+    HAS_PART(walk, prefix, at, k->refused_count, k->refused[at]);
+    return false;
+}
+
+/* Report the prefixes that came to nothing. The lists are sorted. */
+static void report_prefixes(struct walker *w)
+{
+    struct walk *walk = w->walk;
+    for (uint64_t i = 0; walk->prefixes.count && i < walk->root_count; i++) {
+        const char *root = walk->roots[i], *slash = strrchr(root, '/');
+        if (!strmap_get(&walk->prefixes, root, strlen(root)) || !walk_saw(walk, root) ||
+            prefix_is_told(w, root))
+            continue;
+        if (slash && unfinished_name(slash + 1))
+            walk_issue(w, root, true, "unfinished", "an unfinished save: not indexed");
+        else
+            walk_issue(w, root, false, "unrecognised",
+                       "files begin with this name, but are no checkpoint that is called "
+                       "so: import them by their own names, or their folder");
+    }
+    sort_results(walk);
+}
+
 static enum status walk_run(struct walker *w, struct error *err)
 {
     struct threads *threads = w->options->threads > 1
@@ -607,6 +669,7 @@ static enum status walk_run(struct walker *w, struct error *err)
         return error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
     sort_units(w);
     sort_results(w->walk);
+    report_prefixes(w);
     if (w->failed)
         return error_memory(err);
     return OK;

@@ -53,7 +53,7 @@ struct walk {
     uint64_t passed_count;
     struct unread_file *unread; /* sorted by path, each once */
     uint64_t unread_count;
-    struct batch_issue *issues;
+    struct batch_issue *issues; /* sorted by path */
     uint64_t issue_count;
     struct walk_note *notes; /* about found checkpoints, by their path */
     uint64_t note_count;

@@ -50,7 +50,9 @@ echo garbage >odd/dir.index
 for temporary in odd/foo.tmp-1.safetensors odd/m_temp; do
     cp "$TESTS/fixtures/npy/y_one.npy" $temporary 2>/dev/null || cp here/y_stored.npz $temporary
 done
-for argument in ckpt old zeros dir foo.tmp-1.safetensors m_temp dir.index; do
+for file in here/y_two_files/*; do cp "$file" odd/busy.tmp-1"${file#here/y_two_files/export}"; done
+for file in here/y_two-*.safetensors; do cp "$file" odd/${file#here/}; done
+for argument in ckpt old zeros dir foo.tmp-1.safetensors m_temp dir.index busy.tmp-1 y_two; do
     for _ in 1 2; do # the second time, the issues are the catalog's
         "$CKPTDB_BIN" -d odd.db import odd/$argument 2>&1 | sed "s|$PWD/||"
         echo "$argument: status ${PIPESTATUS[0]}"

@@ -65,6 +65,14 @@ try import --prune links
 rm real/b.safetensors
 try import --prune links
 try ls
+echo "--- a folder that a link leads to and the walk comes to has its own path, followed or not"
+mkdir -p ways/z/deep
+put ways/z/w.safetensors
+ln -s z ways/a
+ln -s ../../z ways/z/deep/again
+ln -s .. ways/z/deep/up
+for _ in 1 2; do "$CKPTDB_BIN" -d ways.db import ways; "$CKPTDB_BIN" -d ways.db import --follow ways; done
+"$CKPTDB_BIN" -d ways.db --list "SELECT path FROM checkpoint"
 echo "--- a name that is no UTF-8"
 mkdir bytes
 printf x >$'bytes/\377.npy'
