@@ -381,22 +381,29 @@ static bool asked_for(const struct listing *l, const struct entry *e, const char
            (slash && names_hold(l->only, l->only_count, slash + 1));
 }
 
-/* Whether a stray file is worth a report under any name. Web pages named as such, and empty
- * files (markers, locks), are common. */
+static bool ends_with_one_of(const char *name, const char *const *suffixes, size_t count)
+{
+    const size_t len = strlen(name);
+    for (size_t i = 0; i < count; i++) {
+        const size_t n = strlen(suffixes[i]);
+        if (len > n && strcasecmp(name + len - n, suffixes[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whether a stray file is worth a report though no format claims its name. Web pages named as
+ * such, and empty files (markers, locks), are common; but an empty pytorch_model.bin is not. */
 static bool out_of_place(const struct entry *e)
 {
     static const char *const pages[] = {".html", ".htm", ".xhtml", ".shtml", ".php"};
+    static const char *const weights[] = {".bin", ".pkl", ".tar", ".distcp"};
     if (strcmp(e->stray, "git-lfs-pointer") == 0)
         return true;
-    if (strcmp(e->stray, "html-page") != 0)
-        return false;
-    size_t len = strlen(e->name);
-    for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
-        size_t n = strlen(pages[i]);
-        if (len > n && strcasecmp(e->name + len - n, pages[i]) == 0)
-            return false;
-    }
-    return true;
+    if (strcmp(e->stray, "html-page") == 0)
+        return !ends_with_one_of(e->name, pages, sizeof(pages) / sizeof(pages[0]));
+    return strcmp(e->stray, "empty-file") == 0 &&
+           ends_with_one_of(e->name, weights, sizeof(weights) / sizeof(weights[0]));
 }
 
 static void report_stray(struct walker *w, struct listing *l, const struct entry *e,

@@ -95,6 +95,8 @@ for i in 1 2 3 4 5; do
 done
 : >pointers/empty.npy
 : >pointers/other.npy
+: >pointers/pytorch_model.bin
+: >pointers/.lock
 "$CKPTDB_BIN" import pointers
 "$CKPTDB_BIN" "SELECT count(*) FROM issue WHERE path GLOB '*/pointers/*'"
 echo "--- tensors that a tensor has as attributes; the last one has itself"
