@@ -18,6 +18,8 @@ export PYTHONPATH=$TESTS/fixtures PYTHONDONTWRITEBYTECODE=1 # what writes files 
 top=$(mktemp -d) || exit 2
 trap 'rm -rf "$top"' EXIT
 
+patience=600 # seconds: it ends what hangs; under a sanitizer, on a busy machine, some take over 120
+
 run_case() { # FILE: prints "ok", "skip: why" or the difference
     local file=$1 name work rc
     name=$(basename "${file%.*}")
@@ -26,8 +28,8 @@ run_case() { # FILE: prints "ok", "skip: why" or the difference
     export HOME=$work/home CKPTDB=$work/catalog.db
     case $file in
     *.sql) "$CKPTDB_BIN" -d "$CKPTDB" import "$work/dir" 2>/dev/null # makes it
-        (cd "$TESTS" && timeout 120 "$CKPTDB_BIN" -d "$CKPTDB" -f "$file") ;;
-    *) (cd "$work/dir" && timeout 120 bash "$file") ;;
+        (cd "$TESTS" && timeout $patience "$CKPTDB_BIN" -d "$CKPTDB" -f "$file") ;;
+    *) (cd "$work/dir" && timeout $patience bash "$file") ;;
     esac </dev/null >"$work/raw" 2>&1
     rc=$?
     [ $rc = 77 ] && { echo "skip $(basename "$file"): $(tail -n 1 "$work/raw")"; return; }
