@@ -7,9 +7,8 @@
 #include "shell/command/map_infer.h"
 #include "shell/command/map_why.h"
 #include "shell/command/settings.h"
-#include "shell/map_load.h"
-#include "shell/map_write.h"
 #include "shell/render/render.h"
+#include "shell/session/read_text.h"
 
 static const struct option_spec options[] = {
     {"--target", "CHECKPOINT", "the model to map onto (assignment maps)"},
@@ -43,6 +42,25 @@ static int list(struct session *s, const struct args *args)
         "");
 }
 
+/* Print the set as a file that `map load` reads. */
+static int map_write(struct session *s, const char *name, const char *format)
+{
+    struct ckptdb_error err;
+    char *text;
+    size_t len;
+    if (s->one_command && s->mode != MODE_AUTO) {
+        complain("--format %s writes a file, not rows: no --json or the like", format);
+        return STATUS_TROUBLE;
+    }
+    if (ckptdb_map_write(s->open, name, format, &text, &len, &err) != CKPTDB_OK) {
+        complain_status(&err);
+        return STATUS_TROUBLE;
+    }
+    fwrite(text, 1, len, s->out);
+    ckptdb_free(text);
+    return session_flush(s) ? STATUS_FINE : STATUS_TROUBLE;
+}
+
 static int map_show(struct session *s, const struct args *args)
 {
     char *dialect = session_dialect(s, args->operand[1]);
@@ -57,11 +75,26 @@ static int map_show(struct session *s, const struct args *args)
                         "s", args->operand[1]);
 }
 
-static int map_load_command(struct session *s, const struct args *args)
+/* In place of any set of that name; nothing changes if the file is refused. */
+static int map_load(struct session *s, const struct args *args)
 {
+    const char *name = args->operand[1], *path = args->operand[2];
+    struct ckptdb_error err;
+    struct text file = {0};
+    int status = STATUS_TROUBLE;
     if (!must_write(s, "map load"))
         return STATUS_TROUBLE;
-    return map_load(s, args->operand[1], args->operand[2]);
+    if (read_text(path, &file) && session_open(s, CKPTDB_CREATE)) {
+        status = STATUS_FINE;
+        if (ckptdb_map_load(s->open, name, text_str(&file), file.len, path, &err) !=
+            CKPTDB_OK) {
+            complain_status(&err);
+            status = STATUS_NO;
+        }
+    }
+    s->failed = s->failed || status != STATUS_FINE;
+    text_release(&file);
+    return status;
 }
 
 /* Print the rows; then the query `bad` tells whether one of them makes the status 1. */
@@ -254,7 +287,7 @@ static const struct verb {
     unsigned options; /* allowed options, one bit each */
     int (*run)(struct session *, const struct args *);
 } verbs[] = {
-    {"load", "load NAME FILE", 2, CKPTDB_CREATE, 0, map_load_command},
+    {"load", "load NAME FILE", 2, CKPTDB_CREATE, 0, map_load},
     {"list", "list", 0, CKPTDB_READ, 0, list},
     {"show", "show NAME [--format F]", 1, CKPTDB_READ, 1 << FORMAT, map_show},
     {"run", "run NAME CHECKPOINT [--target MODEL]", 2, CKPTDB_READ,
