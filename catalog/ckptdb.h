@@ -367,8 +367,8 @@ struct ckptdb_content_options {
     bool again;       /* also compute what is known */
     bool twins;       /* hashing: only tensors that could have an equal one */
     bool quick;       /* verifying: headers and indexes alone */
-    const char *
-        names; /* statistics: only tensors whose name this regex matches anywhere; NULL: all */
+    /* Statistics: only tensors whose name this regex matches anywhere; NULL: all */
+    const char *names;
     /* SHA-256: called with 64 hex digits. */
     void (*sum)(void *context, const char *hex, const char *name);
     void *context;
@@ -412,8 +412,8 @@ struct ckptdb_reading {
 /* What a map makes of one name. NULL: not known. */
 struct ckptdb_mapped {
     const char *old_name, *new_name;
-    const char
-        *status; /* "ok", "error", "unmatched", "dropped", ...: schema/rules/README.md */
+    /* "ok", "error", "unmatched", "dropped", ...: schema/rules/README.md */
+    const char *status;
     const char *dtype, *shape; /* of the result; the shape as JSON */
     const char *error;
 };
@@ -482,8 +482,8 @@ struct ckptdb_inferred_info {
 const struct ckptdb_inferred_info *ckptdb_inferred_info(const ckptdb_inferred *);
 
 struct ckptdb_pair {
-    const char
-        *how; /* "content", "name", "guess"; "dropped", "missing": only one side has it */
+    /* "content", "name", "guess"; "dropped", "missing": only one side has it */
+    const char *how;
     const char *old_name, *new_name; /* NULL: none */
 };
 void ckptdb_inferred_pairs(const ckptdb_inferred *,
@@ -512,15 +512,15 @@ struct ckptdb_export_options {
     const char *map;   /* new names, dtypes, shapes; NULL: none */
     int64_t target;    /* the model that an assigning map fills; 0: none */
     const char *sql; /* SELECT of tensor_id, new_name [, dtype], in place of all above */
-    const char *
-        format; /* "safetensors", "npz", "npy", "zarr", "zarr3"; NULL: as the path ends */
+    /* "safetensors", "npz", ... (ckptdb_formats()); NULL: as the path ends */
+    const char *format;
     const char *dtype; /* a floating-point one leaves integers alone; NULL: as stored */
     bool partial;      /* of a damaged checkpoint, what is there */
     bool force;        /* replace what is there */
     bool no_sync;      /* do not wait until all is on the disk */
     bool dry_run;      /* check everything, write nothing */
-    bool
-        no_metadata; /* leave out the source's own metadata, and where the export comes from */
+    /* Leave out the source's own metadata, and where the export comes from */
+    bool no_metadata;
     unsigned threads;            /* 0: one per core */
     uint64_t shard_size;         /* most bytes of tensors in a file; 0: one file */
     const char *const *metadata; /* key, value, ..., NULL; or NULL */

@@ -76,8 +76,8 @@ struct reading {
     struct verifier *verifier;
     struct verified *checkpoint;
     struct arena arena;
-    struct strmap
-        covered; /* byte ranges whose checksum was right, or whose damage was told */
+    /* Byte ranges whose checksum was right, or whose damage was told */
+    struct strmap covered;
 };
 
 static enum status found_in_data(void *context, const char *name,

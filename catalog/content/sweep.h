@@ -25,8 +25,8 @@ struct sweep_part {
 struct sweep {
     sqlite3 *db;
     int64_t checkpoint;
-    const char
-        *which; /* another condition on `tensor t`, besides having bytes; NULL: none */
+    /* Another condition on `tensor t`, besides having bytes; NULL: none */
+    const char *which;
     const char *order; /* "t.ord"; NULL: the order of their bytes in the files */
     unsigned threads;  /* 0: one per core */
     bool as_stored;    /* read sub-byte elements that are stored one per byte as bytes */

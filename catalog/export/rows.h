@@ -23,8 +23,8 @@
 struct export_tensor {
     int64_t id;
     const char *recipe; /* of a composed tensor; NULL: the tensor itself */
-    uint64_t
-        number; /* in the selection, or, once it is placed, in the order of the places */
+    /* In the selection, or, once it is placed, in the order of the places */
+    uint64_t number;
     const char *name; /* new name */
     const char *old_name;
     const char *checkpoint; /* path of its source */

@@ -23,8 +23,8 @@ struct selection {
     const char *where; /* expression over the columns of `tensor` */
     const char *map;   /* rule set */
     int64_t target;    /* checkpoint that an assignment fills */
-    const char
-        *sql; /* SELECT of tensor_id, new_name [, dtype]; all others are then unset */
+    /* SELECT of tensor_id, new_name [, dtype]; all others are then unset */
+    const char *sql;
 };
 
 /* How many, and the first of them. */

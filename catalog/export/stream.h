@@ -14,9 +14,8 @@ struct stream {
     struct export_plan *plan; /* its rows and loader: used by one thread at a time */
     const struct exporter *exporter;
     const struct export_options *options;
-    struct output *output; /* the single file; or, if NULL: */
-    struct staging
-        *staging; /* of all; both NULL: nothing is written, what is lost counted, */
+    struct output *output;    /* the single file; or, if NULL: */
+    struct staging *staging;  /* of all; if both are NULL, only what is lost is counted */
     const char *const *names; /* by export_tensor.file, unless in pieces */
     uint64_t nbytes;          /* of all tensors, for progress */
     uint64_t piece_bytes;     /* of the largest piece, not encoded; 0: there are none */

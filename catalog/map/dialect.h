@@ -161,8 +161,8 @@ struct dialect {
     bool by_leaf; /* a row depends on its leaf alone, except for which row loses a name */
     bool divides; /* one name may become several; rows name the source's tensors */
     bool fills;   /* a model keeps its own value for what the source lacks */
-    bool
-        required; /* every rule must decide a name, unless the option require_all is false */
+    /* Every rule must decide a name, unless the option require_all is false */
+    bool required;
     const char *options; /* that its sets may have, each followed by a space */
     void (*settle)(struct map_task *);
     void (*restore)(struct map_task *); /* for MAP_RESTORE; NULL: not possible */

@@ -26,8 +26,8 @@ struct filters {
     size_t count;
     bool given;
     struct map_text error; /* of the first pattern that is no path */
-    struct map_text
-        broken; /* a pattern that could not be tried on a key, once there is one */
+    /* A pattern that could not be tried on a key, once there is one */
+    struct map_text broken;
 };
 
 /* The step at which a rule fails. */
@@ -57,8 +57,8 @@ struct entry {
 struct loader {
     struct map_task *task;
     struct strmap old, new; /* nodes */
-    struct strmap
-        written; /* in this phase: place to the last entry that wrote there, index + 1 */
+    /* In this phase: place to the last entry that wrote there, index + 1 */
+    struct strmap written;
     struct filters restored, model;
     bool ignores;
     struct entry *entry; /* in the order of application: phase, then ord */

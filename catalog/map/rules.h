@@ -37,8 +37,8 @@ struct rule_result {
     size_t len;
     const char *cast; /* dtype the rule casts to; NULL: none */
     const char *ops;  /* operations on the tensor, JSON, numbers filled in; NULL: none */
-    bool
-        no_memory; /* why it is an error: that says nothing of the rules, and is not remembered */
+    /* Why it is an error: that says nothing of the rules, and is not remembered */
+    bool no_memory;
 };
 
 struct rules;

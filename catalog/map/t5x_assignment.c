@@ -25,13 +25,13 @@ struct assignment {
     bool strict;
     struct strmap old; /* the source's leaves by name */
     bool doubled;      /* some leaves of the source have the same name */
-    const struct map_leaf *
-        *from;   /* of each target leaf: the source leaf that a rule takes; NULL: none */
-    bool *shown; /* of each source leaf: the target has its name */
-    bool *taken; /* of each source leaf: a rule takes it for some name */
-    bool *used;  /* of each rule: it decides some name */
-    bool errors; /* pass 1 met errors */
-    bool listed; /* some error lists all names already */
+    /* Of each target leaf: the source leaf that a rule takes; NULL: none */
+    const struct map_leaf **from;
+    bool *shown;           /* of each source leaf: the target has its name */
+    bool *taken;           /* of each source leaf: a rule takes it for some name */
+    bool *used;            /* of each rule: it decides some name */
+    bool errors;           /* pass 1 met errors */
+    bool listed;           /* some error lists all names already */
     struct map_text names; /* that list */
 };
 

@@ -39,8 +39,8 @@ struct mapped {
 /* An Adafactor: a part of a MultiOptimizer, or the only one. */
 struct part {
     const struct json_value *args, *axes, *filter;
-    const struct json_value
-        *logical;                   /* the logical_factor_rules that apply; NULL: none */
+    /* The logical_factor_rules that apply; NULL: none */
+    const struct json_value *logical;
     const struct json_value *optax; /* set if the part is an Optax optimizer instead */
     const struct json_value *spec;
     struct mapped *map; /* NULL: no factor_map */

@@ -37,7 +37,7 @@ static bool is(struct piece p, const char *word)
     return p.at && p.len == strlen(word) && memcmp(p.at, word, p.len) == 0;
 }
 
-static bool is_integer(struct piece p)
+static bool piece_is_integer(struct piece p)
 {
     for (size_t i = 0; i < p.len; i++)
         if (p.at[i] < '0' || p.at[i] > '9')
@@ -132,7 +132,7 @@ static bool is_bare_state(const struct finder *f)
     for (size_t i = 0; i < f->leaves->count; i++) {
         struct piece path = {f->leaves->at[i].name, f->leaves->at[i].len},
                      first = component(path);
-        while (is_integer(first) && path.len > 0) {
+        while (piece_is_integer(first) && path.len > 0) {
             path = after(path, first);
             first = component(path);
         }
@@ -198,7 +198,7 @@ static size_t folder_called(const struct folders *folders, struct piece name)
 /* Whether a folder that holds something of this name is a combinator or a chain. */
 static bool is_inner_name(struct piece name)
 {
-    return name.len && (is_integer(name) || is(name, "inner_state") ||
+    return name.len && (piece_is_integer(name) || is(name, "inner_state") ||
                         is(name, "inner_states") || is(name, "inner_opt_state"));
 }
 

@@ -15,9 +15,9 @@
 #include "catalog/optimizer/compare.h"
 
 struct optimizer_place {
-    struct optimizer_params
-        params; /* with its root, "opt_state/1"; "" is "", and its names begin
-                                       with '/'; NULL: T5X's */
+    /* With its root, "opt_state/1"; "" is "", and its names begin with '/'; NULL:
+     * T5X's */
+    struct optimizer_params params;
     struct optimizer_held held;
 };
 

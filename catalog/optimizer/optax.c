@@ -215,7 +215,7 @@ static void promoted(const struct members *m, const char **dtype)
         *dtype = NULL;
 }
 
-static bool is_integer(const struct json_value *v)
+static bool optax_is_integer(const struct json_value *v)
 {
     return json_type_of(v) == JSON_NUMBER && !strpbrk((const char *)v->text.at, ".eE");
 }
@@ -238,7 +238,7 @@ static bool add_hyperparam(struct optax *o, const struct node *n, const struct a
         row.path = run_textf(o->run, "%s/hyperparams_states/%s/count", n->path, a->name);
     else
         row.path = run_textf(o->run, "%s/hyperparams/%s", n->path, a->name);
-    if (state || is_integer(a->value))
+    if (state || optax_is_integer(a->value))
         row.dtype = "int32";
     else if (!class && number)
         row.dtype = number;

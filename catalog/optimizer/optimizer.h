@@ -43,9 +43,9 @@ struct optimizer_param {
  * arena. */
 struct optimizer_params {
     struct arena *arena;
-    const char
-        *root; /* where Optax's state of them is; NULL: T5X's "state/param_states", with a
-                         state/step beside it */
+    /* Where Optax's state of them is; NULL: T5X's "state/param_states", with a
+     * state/step beside it */
+    const char *root;
     struct optimizer_param *at;
     size_t count, space;
     struct strmap shapes, dtypes;
@@ -86,11 +86,11 @@ struct optax_function {
 struct optax_slot {
     const char *of, *slot;
     const char *scope; /* "one" row, or one a "param" */
-    const char
-        *shape; /* "same" as the parameter's, "dimensions": a vector for each; "rows",
-                          "columns", "unfactored" of a factored moment; or itself, "[]" */
-    const char
-        *dtype; /* "@": the parameter's; "@mu_dtype": that argument, or the parameter's */
+    /* "same" as the parameter's, "dimensions": a vector for each; "rows", "columns",
+     * "unfactored" of a factored moment; or itself, "[]" */
+    const char *shape;
+    /* "@": the parameter's; "@mu_dtype": that argument, or the parameter's */
+    const char *dtype;
     const char *when;
 };
 struct optax_unregistered {

@@ -19,8 +19,8 @@
 struct file_set {
     const struct stored_tensor *tensor;
     struct file_cache *files; /* NULL: no cache */
-    struct source
-        *source[]; /* one per file of the tensor; NULL: not needed, or not kept open */
+    /* One per file of the tensor; NULL: not needed, or not kept open */
+    struct source *source[];
 };
 
 static enum status files_check(const struct stored_file *file,

@@ -21,8 +21,8 @@ struct grid_reader;
 struct grid_limits {
     uint64_t budget;  /* bytes */
     unsigned threads; /* 0: as many as there are cores */
-    uint64_t
-        ahead_least; /* bytes of a band that is decoded while the one before is read */
+    /* Bytes of a band that is decoded while the one before is read */
+    uint64_t ahead_least;
 };
 
 /* `unit`: bytes of an element; of strings, the fixed width. Limits may be NULL. The tensor

@@ -140,9 +140,9 @@ struct hdf5_type {
     uint32_t size;     /* bytes of an element as stored, array dimensions included */
     uint32_t item;     /* the same without array dimensions */
     unsigned swap;     /* big-endian, in units of this many bytes; 0: no */
-    unsigned
-        narrow; /* integers of which only this many low bits count; 0: all. What the others
-                          are is not known unless the n-bit filter made them */
+    /* Integers of which only this many low bits count; 0: all. What the others are is
+     * not known unless the n-bit filter made them */
+    unsigned narrow;
     enum hdf5_padding padding;
     unsigned rank; /* of an array type: dimensions that come after the dataset's */
     uint64_t shape[HDF5_RANK_MAX];

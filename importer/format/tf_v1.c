@@ -56,8 +56,8 @@ struct piece {
     uint64_t *origin, *shape;
     uint32_t file;
     bool compressed;
-    uint64_t
-        record; /* offset of the record's value in the block, decoded if compressed */
+    /* Offset of the record's value in the block, decoded if compressed */
+    uint64_t record;
     uint64_t block, block_stored; /* the block's offset and bytes in the file */
     struct tf_v1_value value;
 };

@@ -49,8 +49,8 @@ struct weight_map {
     bool has_total; /* the index states a total_size: */
     double total;
     uint64_t nbytes; /* bytes of all tensors found; the caller adds them up */
-    uint64_t
-        tied; /* of these, what total_size may leave out: it begins where another does */
+    /* Of these, what total_size may leave out: it begins where another does */
+    uint64_t tied;
     bool any_lost;
     struct weight_stray *strays; /* private to weight_map.c */
     uint64_t stray_count;

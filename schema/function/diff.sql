@@ -69,7 +69,5 @@ SELECT status, x.name AS name_a, y.name AS name_b, p.dtype AS dtype_a, y.dtype A
        coalesce(p.recipe, ID_FIRST(:a) + ID_ORD(own)) AS tensor_a, ID_FIRST(:b) + ID_ORD(b) AS tensor_b,
        (SELECT c.hash FROM tensor_hashes h JOIN content_hashes c ON c.id = h.hash WHERE h.id = hashed) AS hash_a,
        (SELECT c.hash FROM tensor_hashes h JOIN content_hashes c ON c.id = h.hash WHERE h.id = ID_FIRST(:b) + ID_ORD(b)) AS hash_b
-FROM pair p
-LEFT JOIN layout_tensors x ON x.id = p.own
-LEFT JOIN layout_tensors y ON y.id = p.b
+FROM pair p LEFT JOIN layout_tensors x ON x.id = p.own LEFT JOIN layout_tensors y ON y.id = p.b
 ORDER BY own IS NULL, own, b

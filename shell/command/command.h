@@ -39,8 +39,8 @@ struct arg_pair {
 struct args {
     const char *const *operand;
     int count;
-    const char
-        *value[ARGS_MAX]; /* of options[i]; NULL: not given; "" : given, takes none */
+    /* Of options[i]; NULL: not given; "" : given, takes none */
+    const char *value[ARGS_MAX];
     struct arg_pair pair[PAIRS_MAX]; /* in order; value[] has the first of an option */
     int pairs;
 };

@@ -64,9 +64,9 @@ struct session {
     bool timer;       /* .timer */
     bool failed;      /* the running command or statement could not do its work;
                                    a script stops here, as it does not after a mere "no" */
-    bool
-        unread; /* a statement of the running command failed, which was said: what it did not
-                                   find may be there, and the command ends with STATUS_TROUBLE */
+    /* A statement of the running command failed, which was said: what it did not find
+     * may be there, and the command ends with STATUS_TROUBLE */
+    bool unread;
     bool quit; /* .quit was seen */
     int quit_status;
     unsigned reading;      /* how many .read are inside each other */
