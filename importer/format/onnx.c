@@ -7,7 +7,7 @@
  *                25 functions
  *   GraphProto   1 node 5 initializer 15 sparse_initializer
  *   NodeProto    2 output 4 op_type 5 attribute
- *   Attribute    1 name 5 t 6 g 11 graphs 22 sparse_tensor
+ *   Attribute    1 name 5 t 6 g 11 graphs 22 sparse_tensor (others: onnx_constant.c)
  *   Function     7 node        Training     1 initialization 2 algorithm
  *   Entry        1 key 2 value  Opset       1 domain 2 version
  *
@@ -182,6 +182,8 @@ static void walk_attribute(struct onnx *o, const struct node *n)
         if (f.number == 1 && !onnx_text(o, &f, &name))
             return;
     onnx_enter(o, all);
+    if (constant && onnx_constant(o, name, n->output))
+        return;
     while (onnx_next(o, &f)) {
         if (f.number == 6 || f.number == 11)
             inside(o, &f, walk_graph);
@@ -273,9 +275,22 @@ static void walk_training(struct onnx *o)
 static void walk_pair(struct onnx *o)
 {
     struct bytes key, value;
+    struct text safe = {.limit = LIMIT_NAME_BYTES};
     onnx_pair(o, &key, &value);
-    if (o->job->err->status == OK && utf8_valid((const char *)key.at, key.len) && key.len)
-        job_meta_text(o->job, (const char *)key.at, (const char *)value.at, value.len);
+    if (o->job->err->status != OK)
+        return;
+    const char *name = (const char *)key.at;
+    if (memchr(name, '\0', key.len) || !utf8_valid(name, key.len)) {
+        text_escape(&safe, name, key.len);
+        name = text_str(&safe);
+    }
+    if (name && *name)
+        job_meta_text(o->job, name, (const char *)value.at, value.len);
+    else
+        job_issue(o->job, ISSUE_WARNING, NULL, o->message.at, "bad-metadata",
+                  "a property of the metadata is left out: its key is %s",
+                  name ? "empty" : "too long");
+    text_release(&safe);
 }
 
 static void walk_opset(struct onnx *o)

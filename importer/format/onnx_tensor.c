@@ -209,9 +209,7 @@ static bool place_inside(struct onnx *o, const struct tensor *t,
 
 /* --- emitting ------------------------------------------------------------------------------- */
 
-/* Make a tensor's name unique: if another graph has it too, append the graph's number,
- * "w@graph2". */
-static bool onnx_tensor_name_of(struct onnx *o, struct bytes *name)
+bool onnx_own_name(struct onnx *o, struct bytes *name)
 {
     struct job *job = o->job;
     struct text apart = {0};
@@ -301,7 +299,7 @@ static void onnx_tensor_emit(struct onnx *o, struct tensor *t)
     if (!(t->external ? onnx_external(o, t->range, name, &claim, nbytes)
                       : place_inside(o, t, &claim, holder, nbytes, codec)))
         return;
-    if (!onnx_tensor_name_of(o, &t->name))
+    if (!onnx_own_name(o, &t->name))
         return;
     claim.name = (const char *)t->name.at;
     claim.name_len = t->name.len;
@@ -420,6 +418,7 @@ void onnx_sparse(struct onnx *o, struct message_range range, struct bytes name)
     struct sparse *s = malloc(sizeof(*s));
     struct text chain = {0};
     char room[208];
+    struct tensor_claim claim = {0};
     if (!s) {
         job_no_memory(o->job);
         return;
@@ -431,20 +430,23 @@ void onnx_sparse(struct onnx *o, struct message_range range, struct bytes name)
                                      : NULL;
         if (!name.at)
             name = s->values.name;
-        if (!h || !sparse_chain(s, h, &chain))
+        claim = (struct tensor_claim){
+            .dtype = h ? h->dtype : NULL, .shape = s->dense.shape, .rank = s->dense.rank};
+        if (h && sparse_chain(s, h, &chain)) {
+            claim.storage = STORAGE_RANGE;
+            claim.offset = range.at;
+            claim.stored = range.end - range.at;
+            claim.codec = text_str(&chain);
+        } else {
             job_issue(o->job, ISSUE_WARNING, NULL, range.at, "unsupported",
                       "the sparse tensor \"%s\" is of a kind that is not read",
                       onnx_tensor_shown(name, room));
-        else if (onnx_tensor_name_of(o, &name))
-            job_tensor(o->job, &(struct tensor_claim){.name = (const char *)name.at,
-                                                      .name_len = name.len,
-                                                      .dtype = h->dtype,
-                                                      .shape = s->dense.shape,
-                                                      .rank = s->dense.rank,
-                                                      .storage = STORAGE_RANGE,
-                                                      .offset = range.at,
-                                                      .stored = range.end - range.at,
-                                                      .codec = text_str(&chain)});
+        }
+        if (h && !s->dense.bad_shape && onnx_own_name(o, &name)) {
+            claim.name = (const char *)name.at;
+            claim.name_len = name.len;
+            job_tensor(o->job, &claim);
+        }
     }
     text_release(&chain);
     free(s);
