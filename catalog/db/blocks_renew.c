@@ -1,8 +1,8 @@
 #include "catalog/db/blocks_renew.h"
 
 #include "catalog/base/text.h"
-#include "catalog/db/db.h"
 #include "catalog/db/ids.h"
+#include "catalog/db/statement.h"
 #include "catalog/model/blocks.h"
 
 static const char wanting_sql[] = "SELECT id FROM layouts WHERE tensors >= ?1"

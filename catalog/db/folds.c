@@ -1,8 +1,8 @@
 #include "catalog/db/folds.h"
 
 #include "catalog/base/module_tree.h"
-#include "catalog/db/db.h"
 #include "catalog/db/ids.h"
+#include "catalog/db/statement.h"
 
 /* The layouts without folds, each with the character that separates components in its names: the
  * one after a module that is stored; or, if the format's separator is in no name, '.' or '/',

@@ -7,7 +7,7 @@
 #include "catalog/base/arena.h"
 #include "catalog/base/strmap.h"
 #include "catalog/base/text.h"
-#include "catalog/db/db.h"
+#include "catalog/db/statement.h"
 #include "catalog/store/source.h"
 
 #define REVISION_SHOWN 7

@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#include "catalog/db/db.h"
+#include "catalog/db/statement.h"
 
 /* Whether tensor names are in a table of their own, as before version 7. */
 bool overlay_names_apart(sqlite3 *, struct error *err);

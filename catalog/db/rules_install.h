@@ -4,7 +4,7 @@
 #ifndef CKPTDB_RULES_INSTALL_H
 #define CKPTDB_RULES_INSTALL_H
 
-#include "catalog/db/db.h"
+#include "catalog/db/statement.h"
 
 /* Install every shipped set that is missing, and renew those that an older version installed. A
  * user's own sets (`shipped` is 0), edited ones included, stay. Writes nothing if all are up to

@@ -1,0 +1,77 @@
+#include "catalog/db/statement.h"
+
+#include <stdio.h>
+
+enum status db_error(sqlite3 *db, const char *doing, struct error *err)
+{
+    int rc = sqlite3_extended_errcode(db);
+    enum status status = (rc & 0xFF) == SQLITE_NOMEM       ? ERR_MEMORY
+                         : (rc & 0xFF) == SQLITE_INTERRUPT ? ERR_INTERRUPTED
+                         : (rc & 0xFF) == SQLITE_BUSY      ? ERR_BUSY
+                         : (rc & 0xFF) == SQLITE_NOTADB    ? ERR_ARGUMENT
+                                                           : ERR_IO;
+    const char *file = sqlite3_db_filename(db, "main");
+    const char *what = status == ERR_BUSY ? DB_BEING_WRITTEN : sqlite3_errmsg(db);
+    return error_set(err, status, file, NO_OFFSET, "%s%s%s", doing ? doing : "",
+                     doing ? ": " : "", what);
+}
+
+enum status db_step(sqlite3 *db, sqlite3_stmt *s, const char *doing, struct error *err)
+{
+    const int rc = sqlite3_step(s);
+    sqlite3_reset(s);
+    return rc == SQLITE_DONE || rc == SQLITE_ROW ? OK : db_error(db, doing, err);
+}
+
+bool db_row(sqlite3_stmt *s, const char *doing, struct error *err)
+{
+    const int rc = sqlite3_step(s);
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        db_error(sqlite3_db_handle(s), doing, err);
+    return rc == SQLITE_ROW;
+}
+
+enum status db_exec(sqlite3 *db, const char *sql, struct error *err)
+{
+    return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? OK
+                                                                : db_error(db, NULL, err);
+}
+
+struct file_identity db_identity(sqlite3_stmt *s, int at)
+{
+    return (struct file_identity){
+        .size = (uint64_t)sqlite3_column_int64(s, at),
+        .mtime_ns = sqlite3_column_int64(s, at + 1),
+        .inode = (uint64_t)sqlite3_column_int64(s, at + 2),
+        .device = (uint64_t)sqlite3_column_int64(s, at + 3),
+    };
+}
+
+void db_bind_identity(sqlite3_stmt *s, int at, const struct file_identity *f)
+{
+    sqlite3_bind_int64(s, at, (sqlite3_int64)f->size);
+    sqlite3_bind_int64(s, at + 1, f->mtime_ns);
+    sqlite3_bind_int64(s, at + 2, (sqlite3_int64)f->inode);
+    sqlite3_bind_int64(s, at + 3, (sqlite3_int64)f->device);
+}
+
+enum status db_number(sqlite3 *db, const char *sql, struct bytes name, const char *doing,
+                      sqlite3_int64 *out, struct error *err)
+{
+    sqlite3_stmt *s = NULL;
+    int rc = sqlite3_prepare_v2(db, sql, -1, &s, NULL);
+    if (rc == SQLITE_OK && name.at)
+        rc = sqlite3_bind_text(s, 1, (const char *)name.at, (int)name.len, SQLITE_STATIC);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(s);
+    *out = rc == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
+    sqlite3_finalize(s);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? OK : db_error(db, doing, err);
+}
+
+enum status db_size_cache(sqlite3 *db, sqlite3_int64 size, struct error *err)
+{
+    char sql[64];
+    snprintf(sql, sizeof(sql), "PRAGMA cache_size=%lld", (long long)size);
+    return db_exec(db, sql, err);
+}

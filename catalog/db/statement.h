@@ -1,0 +1,38 @@
+/*
+ * statement.h - statements of SQLite, with errors as ours: for the catalog and all that is built on it.
+ */
+#ifndef CKPTDB_DB_STATEMENT_H
+#define CKPTDB_DB_STATEMENT_H
+
+#include <stdbool.h>
+
+#include "catalog/base/bits.h"
+#include "catalog/base/error.h"
+#include "catalog/db/sqlite.h"
+#include "catalog/store/source.h"
+
+/* What ERR_BUSY says. */
+#define DB_BEING_WRITTEN "another program is writing the catalog; try again later"
+
+/* Set *err from the connection's last error; `doing` may be NULL. */
+enum status db_error(sqlite3 *, const char *doing, struct error *err);
+enum status db_exec(sqlite3 *, const char *sql, struct error *err);
+/* Run a statement, ignore its rows, and reset it; `doing` as for db_error(). */
+enum status db_step(sqlite3 *, sqlite3_stmt *, const char *doing, struct error *err);
+/* Step to the next row. False: at the end, or *err says why it failed; check which. */
+bool db_row(sqlite3_stmt *, const char *doing, struct error *err);
+
+/* The first column of a query's first row; 0 where that is NULL or there is no row. `name` is ?1
+ * (NO_NAME: the query has none); `doing` as for db_error(). */
+#define NO_NAME ((struct bytes){0})
+enum status db_number(sqlite3 *, const char *sql, struct bytes name, const char *doing,
+                      sqlite3_int64 *out, struct error *err);
+
+/* The pages in SQLite's cache; negative: KiB. */
+enum status db_size_cache(sqlite3 *, sqlite3_int64 size, struct error *err);
+
+/* Four columns from `at` on: size, mtime_ns, inode and device of a row of `files` or `passed`. */
+struct file_identity db_identity(sqlite3_stmt *, int at);
+void db_bind_identity(sqlite3_stmt *, int at, const struct file_identity *);
+
+#endif
