@@ -6,9 +6,13 @@
 #include "catalog/codec/strings.h"
 #include "catalog/read/chunks.h"
 
-#define KEPT       128                  /* decoded chunks, at most */
+/* Strings are read in C order, so all chunks of a row of chunks take turns: so many are kept decoded, but
+ * not more than this. */
+#define KEPT_LEAST 128
+#define KEPT_MOST  ((uint64_t)1 << 16)
 #define KEPT_BYTES ((uint64_t)64 << 20) /* of all of them together */
 #define IN_MEMORY  ((uint64_t)8 << 20)  /* of one in memory */
+#define KEPT_EACH  2048                 /* what else one needs, about */
 
 /* A decoded chunk. */
 struct kept {
@@ -21,11 +25,23 @@ struct string_grid {
     const struct stored_tensor *tensor;
     const struct grid_level *level; /* of the chunks */
     struct chunks *chunks;
-    uint64_t elements;      /* in a chunk */
-    struct kept kept[KEPT]; /* direct-mapped: chunk n is in slot n % KEPT */
-    uint64_t bytes;
-    unsigned hand; /* slot to evict next */
+    uint64_t elements; /* in a chunk */
+    struct kept *kept; /* direct-mapped: chunk n is in slot n % slots */
+    uint64_t slots, bytes;
+    uint64_t hand; /* slot to evict next */
 };
+
+/* How many chunks to keep: those of a row of chunks. */
+static uint64_t slots_for(const struct stored_tensor *t, const struct grid_level *level)
+{
+    uint64_t row = 1;
+    for (unsigned d = 1; d < t->rank; d++)
+        if (t->shape[d] &&
+            (!mul_u64(row, (t->shape[d] - 1) / level->shape[d] + 1, &row) ||
+             row > KEPT_MOST))
+            return KEPT_MOST;
+    return row > KEPT_LEAST ? row : KEPT_LEAST;
+}
 
 enum status string_grid_open(const struct stored_tensor *t, struct file_cache *files,
                              struct string_grid **out, struct error *err)
@@ -35,7 +51,11 @@ enum status string_grid_open(const struct stored_tensor *t, struct file_cache *f
         return error_memory_at(err, t->checkpoint);
     g->tensor = t;
     g->level = &t->grid->level[t->grid->levels - 1];
-    if (!shape_elements(g->level->shape, t->rank, &g->elements))
+    g->slots = slots_for(t, g->level);
+    g->kept = calloc((size_t)g->slots, sizeof(*g->kept));
+    if (!g->kept)
+        error_memory_at(err, t->checkpoint);
+    else if (!shape_elements(g->level->shape, t->rank, &g->elements))
         error_set(err, ERR_LIMIT, t->checkpoint, NO_OFFSET,
                   "a chunk of the tensor is too large");
     else
@@ -58,8 +78,9 @@ void string_grid_close(struct string_grid *g)
 {
     if (!g)
         return;
-    for (unsigned i = 0; i < KEPT; i++)
+    for (uint64_t i = 0; g->kept && i < g->slots; i++)
         give_up(g, &g->kept[i]);
+    free(g->kept);
     chunks_close(g->chunks);
     free(g);
 }
@@ -77,7 +98,7 @@ static enum status open_strings(struct string_grid *g, const struct chunk *chunk
     free(encoding);
     if (source_open_spill(s, &s, err) != OK)
         return err->status;
-    k->bytes = s->size < IN_MEMORY ? s->size : IN_MEMORY;
+    k->bytes = (s->size < IN_MEMORY ? s->size : IN_MEMORY) + KEPT_EACH;
     return strings_open(s, g->tensor->codec, g->elements, &k->strings, err);
 }
 
@@ -97,7 +118,7 @@ static enum status string_grid_keep(struct string_grid *g, const uint64_t *at,
         return err->status;
     }
     while (g->bytes && k.bytes > KEPT_BYTES - g->bytes)
-        give_up(g, &g->kept[g->hand++ % KEPT]);
+        give_up(g, &g->kept[g->hand++ % g->slots]);
     *slot = k;
     g->bytes += k.bytes;
     return OK;
@@ -119,7 +140,7 @@ enum status string_grid_at(struct string_grid *g, uint64_t index, struct bytes *
         number = number * ((t->shape[d] - 1) / chunk[d] + 1) + at[d];
         position = position * chunk[axis] + inside[axis];
     }
-    struct kept *k = &g->kept[number % KEPT];
+    struct kept *k = &g->kept[number % g->slots];
     if (k->number != number + 1 && string_grid_keep(g, at, number, k, err) != OK)
         return err->status;
     if (k->strings)

@@ -2,7 +2,8 @@
  * string_grid.h - strings of varying length in a grid of chunks.
  *
  * A chunk holds its strings in C order, or in the order of its level; a chunk at the edge of the
- * tensor also holds strings that lie outside of it. The last chunks are kept decoded.
+ * tensor also holds strings that lie outside of it. Those of a row of chunks
+ * are kept decoded, as far as 64 MiB hold them, so that reading in order decodes each once.
  */
 #ifndef CKPTDB_READ_STRING_GRID_H
 #define CKPTDB_READ_STRING_GRID_H
