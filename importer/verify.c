@@ -278,15 +278,19 @@ static enum status add_checkpoint(struct verifier *v, sqlite3_stmt *s, struct er
 {
     struct verified *c = &v->list[v->count];
     const char *path = (const char *)sqlite3_column_text(s, 1);
-    const char *primary = (const char *)sqlite3_column_text(s, 3);
-    *c =
-        (struct verified){.id = sqlite3_column_int64(s, 0),
-                          .format = format_named((const char *)sqlite3_column_text(s, 2)),
-                          .by_this_program = sqlite3_column_int(s, 6) != 0};
+    const char *format = (const char *)sqlite3_column_text(s, 2);
+    const char *primary = sqlite3_column_type(s, 3) == SQLITE_NULL
+                              ? path
+                              : (const char *)sqlite3_column_text(s, 3);
     const char *stamp = (const char *)sqlite3_column_text(s, 5);
+    if (!path || !format || !primary || !stamp)
+        return error_memory(err);
+    *c = (struct verified){.id = sqlite3_column_int64(s, 0),
+                           .format = format_named(format),
+                           .by_this_program = sqlite3_column_int(s, 6) != 0};
     c->path = arena_copy(&v->arena, path, strlen(path));
-    c->stamp = stamp ? arena_copy(&v->arena, stamp, strlen(stamp)) : NULL;
-    c->primary = primary ? arena_copy(&v->arena, primary, strlen(primary)) : c->path;
+    c->stamp = arena_copy(&v->arena, stamp, strlen(stamp));
+    c->primary = arena_copy(&v->arena, primary, strlen(primary));
     if (!c->path || !c->primary || !c->stamp)
         return error_memory(err);
     if (c->format && verify_siblings(v, c, err) == OK)

@@ -202,10 +202,14 @@ static enum status hash_checkpoint(sqlite3 *db, int64_t checkpoint, struct error
         return error_memory(err);
     if (content_prepare(db, lines_sql, &s, err) == OK) {
         sqlite3_bind_int64(s, 1, checkpoint);
-        while ((rc = sqlite3_step(s)) == SQLITE_ROW)
-            digest_update(d, sqlite3_column_text(s, 0),
-                          (size_t)sqlite3_column_bytes(s, 0));
-        if (rc != SQLITE_DONE)
+        while (err->status == OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+            const void *line = sqlite3_column_text(s, 0);
+            if (!line)
+                error_memory(err);
+            else
+                digest_update(d, line, (size_t)sqlite3_column_bytes(s, 0));
+        }
+        if (err->status == OK && rc != SQLITE_DONE)
             db_error(db, "cannot list the tensors", err);
     }
     sqlite3_finalize(s);

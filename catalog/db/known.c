@@ -9,8 +9,9 @@ static const char reading[] = "cannot read what is catalogued";
 
 static char *known_keep(struct known *k, sqlite3_stmt *s, int column)
 {
-    return arena_copy(&k->arena, sqlite3_column_text(s, column),
-                      (size_t)sqlite3_column_bytes(s, column));
+    const void *text = sqlite3_column_text(s, column);
+    return text ? arena_copy(&k->arena, text, (size_t)sqlite3_column_bytes(s, column))
+                : NULL;
 }
 
 /* Count rows, of which there must be fewer than KNOWN_NONE. */

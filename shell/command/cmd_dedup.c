@@ -119,9 +119,11 @@ static int dedup_run(struct session *s, const struct args *args)
         status != STATUS_TROUBLE && args->count == 0 && is_pairs(args) && !may_pair(s);
     if (refused)
         status = session_interrupted ? STATUS_INTERRUPTED : STATUS_TROUBLE;
-    if (!refused && status != STATUS_TROUBLE && hash_id_list(&request, &list)) {
-        const int printed =
-            render_query(s, answer, "si", text_str(&list), (int64_t)(args->count == 0));
+    if (!refused && status != STATUS_TROUBLE) {
+        const int printed = hash_id_list(&request, &list)
+                                ? render_query(s, answer, "si", text_str(&list),
+                                               (int64_t)(args->count == 0))
+                                : STATUS_TROUBLE;
         status = status ? status : printed;
     }
     text_release(&list);

@@ -56,7 +56,10 @@ bool hash_id_list(const struct hash_request *r, struct text *out)
     for (size_t i = 0; i < r->count; i++)
         text_addf(out, "%s%lld", i ? "," : "[", (long long)r->ids[i]);
     text_adds(out, r->count ? "]" : "[]");
-    return text_str(out) != NULL;
+    if (text_str(out))
+        return true;
+    complain("no memory");
+    return false;
 }
 
 static int print_hashes(struct session *s, const struct hash_request *r)

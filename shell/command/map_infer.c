@@ -140,6 +140,8 @@ static int print_rules(struct inferring *i)
                              " value ->> 2 AS replacement, value ->> 3 AS compute,"
                              " value ->> 4 AS ops FROM json_each(?1)",
                              text_str(&rows));
+    else
+        complain("no memory for the rules");
     text_release(&rows);
     return status;
 }
