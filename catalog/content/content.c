@@ -75,7 +75,7 @@ static enum status content_take_outcome(void *context, const struct sweep_part *
     struct run *run = context;
     const struct part_outcome *o = thing;
     const struct content_work *w = run->work;
-    if (o->err.status == ERR_MEMORY)
+    if (o->err.status == ERR_MEMORY || o->err.status == ERR_INTERRUPTED)
         return *err = o->err, err->status;
     if (o->err.status != OK && !run->tensor_failed) {
         run->tensor_failed = true;

@@ -27,7 +27,8 @@ static enum status part_read_bytes(const struct sweep_part *t, struct reader *r,
         const uint64_t in_block = DIGEST_BLOCK - at % DIGEST_BLOCK, left = t->len - at;
         uint64_t len = left < in_block ? left : in_block;
         struct bytes got = {.len = (size_t)(len < READ_BYTES ? len : READ_BYTES)};
-        if (reader_borrow(r, NULL, t->start + at, room, &got, err) != OK)
+        if (sweep_go_on(t, err) != OK ||
+            reader_borrow(r, NULL, t->start + at, room, &got, err) != OK)
             return err->status;
         use(context, got);
         at += got.len;
@@ -91,19 +92,22 @@ static void part_check(const struct sweep_part *t, struct reader *r, uint8_t *ro
          at = reader_from(r, at)) {
         struct bytes got = {.len = READ_BYTES};
         got.len = end - at < READ_BYTES ? (size_t)(end - at) : got.len;
-        reader_borrow(r, NULL, at, room, &got, err);
+        if (sweep_go_on(t, err) == OK)
+            reader_borrow(r, NULL, at, room, &got, err);
         at += got.len;
     }
 }
 
 /* Read all strings, which decodes the chunks that they are in. */
-static void check_strings(struct reader *r, struct part_outcome *o)
+static void check_strings(const struct sweep_part *t, struct reader *r,
+                          struct part_outcome *o)
 {
     struct string_table *table = NULL;
     struct bytes text;
     if (reader_strings(r, &table, &o->err) == OK)
         for (uint64_t i = 0; i < string_count(table); i++)
-            if (string_at(table, i, &text, &o->err) != OK)
+            if (sweep_go_on(t, &o->err) != OK ||
+                string_at(table, i, &text, &o->err) != OK)
                 break;
     if (table)
         string_table_close(table);
@@ -121,7 +125,7 @@ static void part_read_part(const struct sweep_part *t, enum part_reading reading
     }
     o->opened = true;
     if (t->tensor->dtype.kind == DTYPE_STRING)
-        check_strings(r, o);
+        check_strings(t, r, o);
     else if (reading == PART_SHA256)
         sha256(t, r, room, o);
     else if (reading == PART_HASHED)

@@ -327,7 +327,8 @@ static enum status stat_read_part(struct counting *c, struct reader *r, uint64_t
     for (uint64_t done = 0; done < elements && err->status == OK;) {
         const uint64_t left = elements - done, count = left < most ? left : most;
         struct bytes got = {.len = (size_t)stat_read_bytes_of(d, count)};
-        if (reader_borrow(r, NULL, c->part->start + stat_read_bytes_of(d, done), room,
+        if (sweep_go_on(c->part, err) == OK &&
+            reader_borrow(r, NULL, c->part->start + stat_read_bytes_of(d, done), room,
                           &got, err) == OK)
             count_bytes(c, got.at, count, err);
         done += count;

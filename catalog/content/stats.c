@@ -242,7 +242,7 @@ static enum status stats_take_outcome(void *context, const struct sweep_part *p,
     struct run *run = context;
     struct stat_outcome *o = thing;
     const struct content_work *w = run->work;
-    if (o->err.status == ERR_MEMORY)
+    if (o->err.status == ERR_MEMORY || o->err.status == ERR_INTERRUPTED)
         return *err = o->err, err->status;
     run->absent = run->absent || o->absent;
     if (o->err.status != OK && !o->absent && !run->failed) {

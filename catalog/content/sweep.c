@@ -66,12 +66,12 @@ static bool add_parts(struct sweeping *s, struct stored_tensor *t)
     const uint64_t part = w->part ? w->part(t) : UINT64_MAX;
     uint64_t start = 0;
     while (t->nbytes - start > part) {
-        if (!sweep_add_part(s, (struct sweep_part){t, start, part, false, s->files}))
+        if (!sweep_add_part(s, (struct sweep_part){t, start, part, false, s->files, w}))
             return false;
         start += part;
     }
     return sweep_add_part(
-        s, (struct sweep_part){t, start, t->nbytes - start, true, s->files});
+        s, (struct sweep_part){t, start, t->nbytes - start, true, s->files, w});
 }
 
 static enum status load_tensor(struct sweeping *s, int64_t id, struct error *err)
@@ -119,6 +119,14 @@ static bool stop(void *context)
 {
     const struct sweep *w = ((const struct sweeping *)context)->sweep;
     return w->stop && w->stop(w->watcher);
+}
+
+enum status sweep_go_on(const struct sweep_part *p, struct error *err)
+{
+    const struct sweep *w = p->sweep;
+    return w->stop && w->stop(w->watcher)
+               ? error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted")
+               : OK;
 }
 
 static enum status run_batches(struct sweeping *s, struct error *err)

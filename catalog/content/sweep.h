@@ -14,12 +14,15 @@
 
 #include "catalog/db/db.h"
 
+struct sweep;
+
 /* A tensor, or a part of it: the bytes [start, start + len). */
 struct sweep_part {
     struct stored_tensor *tensor;
     uint64_t start, len;
     bool last;                /* it is the tensor's last part */
     struct file_cache *files; /* for reader_open() */
+    const struct sweep *sweep;
 };
 
 struct sweep {
@@ -47,6 +50,11 @@ struct sweep {
 /* OK: everything was taken; otherwise take()'s error, ERR_INTERRUPTED, ERR_MEMORY, or an error of
  * the catalog. */
 enum status sweep_run(const struct sweep *, struct error *err);
+
+/* For make(), to call every few hundred KiB: ERR_INTERRUPTED after stop(), so that a tensor that is
+ * not cut into parts, of any size, does not have to be read to its end first. take() passes the error
+ * on. */
+enum status sweep_go_on(const struct sweep_part *, struct error *);
 
 /* Refuse, with ERR_LIMIT, a large tensor of which next to nothing is stored: a file of a few
  * bytes can declare an array without chunks with any number of elements. */

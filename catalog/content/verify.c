@@ -74,7 +74,7 @@ static enum status verify_take_outcome(void *context, const struct sweep_part *t
     struct verifying *v = context;
     const struct verify_data *w = v->work;
     const struct part_outcome *o = thing;
-    if (o->err.status == ERR_MEMORY)
+    if (o->err.status == ERR_MEMORY || o->err.status == ERR_INTERRUPTED)
         return *err = o->err, err->status;
     if (o->err.status != OK && v->damage.status == OK) {
         v->damage = o->err;

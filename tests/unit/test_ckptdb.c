@@ -753,6 +753,54 @@ static void test_long_functions(void **state)
     ckptdb_close(db);
 }
 
+struct second {
+    pthread_t caller;
+    int calls; /* by the one thread that computes */
+};
+
+static bool stop_at_second(void *context)
+{
+    struct second *s = context;
+    return !pthread_equal(pthread_self(), s->caller) && ++s->calls > 1;
+}
+
+/* A tensor that is read as one piece is not read to its end: the first call is before it. */
+static void test_stopping_inside(void **state)
+{
+    static const char head[] = "{\"w\":{\"dtype\":\"F32\",\"shape\":[2],"
+                               "\"data_offsets\":[0,8]}}12345678";
+    static enum ckptdb_status (*const run[])(
+        ckptdb *, const struct ckptdb_content_options *, bool *,
+        struct ckptdb_error *) = {ckptdb_sha256, ckptdb_hash, ckptdb_statistics};
+    struct heard sums = {.stop = false};
+    struct text model = {0};
+    int64_t one = 1;
+    char path[128];
+    (void)state;
+    put_u64(&model, sizeof(head) - 9);
+    text_adds(&model, head);
+    snprintf(path, sizeof(path), "%s/one.safetensors", own_folder);
+    write_file(path, model.at, model.len);
+    text_release(&model);
+    ckptdb *db = open_imported(1);
+    const struct ckptdb_content_options o = {.size = sizeof(o),
+                                             .checkpoints = &one,
+                                             .count = 1,
+                                             .threads = 1,
+                                             .sum = add_sum,
+                                             .context = &sums};
+    for (size_t i = 0; i < sizeof(run) / sizeof(*run); i++) {
+        struct second second = {.caller = pthread_self()};
+        const struct ckptdb_watch watch = {
+            .size = sizeof(watch), .context = &second, .stop = stop_at_second};
+        ckptdb_watch(db, &watch);
+        assert_int_equal(run[i](db, &o, NULL, NULL), CKPTDB_INTERRUPTED);
+        ckptdb_watch(db, NULL);
+        assert_string_equal(sums.lines, "");
+    }
+    ckptdb_close(db);
+}
+
 /* --- what another program does meanwhile --- */
 
 struct meanwhile {
@@ -1091,20 +1139,21 @@ static void test_without_size(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_opening),       IN_FOLDER(test_finding),
-        IN_FOLDER(test_listing),       IN_FOLDER(test_slices),
-        IN_FOLDER(test_reading),       IN_FOLDER(test_stream),
-        IN_FOLDER(test_changed),       IN_FOLDER(test_changed_meanwhile),
-        IN_FOLDER(test_threads),       IN_FOLDER(test_maps),
-        IN_FOLDER(test_exporting),     IN_FOLDER(test_stopping),
-        IN_FOLDER(test_opening_waits), IN_FOLDER(test_renewal_stops),
-        IN_FOLDER(test_settings),      cmocka_unit_test(test_words),
-        IN_FOLDER(test_cells),         IN_FOLDER(test_files),
-        IN_FOLDER(test_places),        IN_FOLDER(test_contents),
-        IN_FOLDER(test_meanwhile),     IN_FOLDER(test_long_functions),
-        IN_FOLDER(test_inferring),     cmocka_unit_test(test_formats),
-        IN_FOLDER(test_unknown),       IN_FOLDER(test_unknown_ids),
-        IN_FOLDER(test_without_size),  IN_FOLDER(test_own_transaction),
+        IN_FOLDER(test_opening),         IN_FOLDER(test_finding),
+        IN_FOLDER(test_listing),         IN_FOLDER(test_slices),
+        IN_FOLDER(test_reading),         IN_FOLDER(test_stream),
+        IN_FOLDER(test_changed),         IN_FOLDER(test_changed_meanwhile),
+        IN_FOLDER(test_threads),         IN_FOLDER(test_maps),
+        IN_FOLDER(test_exporting),       IN_FOLDER(test_stopping),
+        IN_FOLDER(test_opening_waits),   IN_FOLDER(test_renewal_stops),
+        IN_FOLDER(test_settings),        cmocka_unit_test(test_words),
+        IN_FOLDER(test_cells),           IN_FOLDER(test_files),
+        IN_FOLDER(test_places),          IN_FOLDER(test_contents),
+        IN_FOLDER(test_meanwhile),       IN_FOLDER(test_long_functions),
+        IN_FOLDER(test_inferring),       cmocka_unit_test(test_formats),
+        IN_FOLDER(test_unknown),         IN_FOLDER(test_unknown_ids),
+        IN_FOLDER(test_without_size),    IN_FOLDER(test_own_transaction),
+        IN_FOLDER(test_stopping_inside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
