@@ -67,7 +67,9 @@ static bool key_mapping_add(struct ruleset *set, const struct text *key,
                             const struct form_value *value, struct strmap *place)
 {
     bool added = false;
-    uint64_t *at = key->at ? strmap_add(place, key->at, key->len, &added) : NULL;
+    const char *kept;
+    uint64_t *at =
+        key->at ? strmap_keep(place, set->arena, key->at, key->len, &kept, &added) : NULL;
     if (!at)
         return false;
     if (added)
