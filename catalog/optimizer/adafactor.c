@@ -40,7 +40,7 @@ static bool rule_for(struct run *r, const struct part *p,
                      const struct optimizer_param *param, struct rule *rule,
                      const char **error)
 {
-    const struct json_value *axes = axes_of(p->axes, param);
+    const struct json_value *axes = axes_of(r, p->axes, param);
     *rule = (struct rule){.kind = RULE_UNFACTORED};
     if (!value_true(json_get(p->args, "factored"), true))
         return true;
@@ -140,7 +140,7 @@ static bool factored_shapes(struct run *r, const struct part *p,
 static const char *axes_text(struct run *r, const struct part *p,
                              const struct optimizer_param *param, bool *fine)
 {
-    const struct json_value *axes = axes_of(p->axes, param);
+    const struct json_value *axes = axes_of(r, p->axes, param);
     const char *text = axes ? run_json(r, axes) : NULL;
     *fine = *fine && (!axes || text);
     return text;

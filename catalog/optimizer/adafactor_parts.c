@@ -175,7 +175,7 @@ bool adafactor_check_axes(struct adafactor *a)
     for (size_t k = 0; k < a->parts; k++) {
         const struct part *p = &a->part[k];
         for (size_t i = 0; p->logical && i < p->members.count; i++) {
-            const struct json_value *axes = axes_of(p->axes, p->members.at[i]);
+            const struct json_value *axes = axes_of(r, p->axes, p->members.at[i]);
             struct rule rule;
             if (axes && !adafactor_axes_rule(r, p, axes, &rule))
                 return false;

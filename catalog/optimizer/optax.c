@@ -71,7 +71,7 @@ static const char *factored_shape(struct optax *o, const struct node *n,
 static bool add_dimensions(struct optax *o, struct optimizer_row row)
 {
     const struct optimizer_shape *s = row.param->shape;
-    const struct json_value *axes = axes_of(o->axes, row.param);
+    const struct json_value *axes = axes_of(o->run, o->axes, row.param);
     if (axes && !(row.axes = run_json(o->run, axes))) /* of all vectors together */
         return false;
     for (unsigned k = 0; s && k < s->rank; k++) {
@@ -92,7 +92,7 @@ static bool add_for_param(struct optax *o, const struct node *n,
     if (strcmp(slot->shape, "dimensions") == 0)
         return add_dimensions(o, row);
     if (strcmp(slot->shape, "same") == 0) {
-        const struct json_value *axes = axes_of(o->axes, row.param);
+        const struct json_value *axes = axes_of(o->run, o->axes, row.param);
         row.shape = s ? s->text : NULL;
         row.axes = axes ? run_json(o->run, axes) : NULL;
         return (!axes || row.axes) && optax_add(o, row);

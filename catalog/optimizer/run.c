@@ -13,6 +13,8 @@ void run_end(struct run *r)
     for (size_t i = 0; i < r->regexes; i++)
         regex_free(r->regex[i]);
     r->regexes = 0;
+    strmap_release(&r->axes);
+    r->indexed = NULL;
 }
 
 bool run_no_memory(struct run *r)
@@ -181,9 +183,38 @@ const char *value_dtype(struct run *r, const struct json_value *v)
     return json_string_is(v, "float64") ? "float32" : run_plain(r, v);
 }
 
-const struct json_value *axes_of(const struct json_value *axes,
+/* Index the members of an object by key, for as many questions as there are parameters: json_get()
+ * compares one member after the other. False: no memory, or no object. */
+static bool index_axes(struct run *r, const struct json_value *axes)
+{
+    if (r->indexed && r->indexed == axes)
+        return true;
+    strmap_release(&r->axes);
+    r->indexed = NULL;
+    if (json_type_of(axes) != JSON_OBJECT)
+        return false;
+    for (const struct json_value *v = axes->first; v; v = v->next) {
+        bool added;
+        uint64_t *at = strmap_add(&r->axes, v->key, strlen(v->key), &added);
+        if (!at)
+            return false;
+        if (added) /* the first of a key counts, as in json_get() */
+            *at = (uintptr_t)v;
+    }
+    r->indexed = axes;
+    return true;
+}
+
+const struct json_value *axes_of(struct run *r, const struct json_value *axes,
                                  const struct optimizer_param *param)
 {
-    const struct json_value *found = json_get(axes, param->name);
+    const struct json_value *found = NULL;
+    if (index_axes(r, axes)) {
+        const uint64_t *at = strmap_get(&r->axes, param->name, param->len);
+        if (at) /* NOLINTNEXTLINE(performance-no-int-to-ptr): a map's values are numbers */
+            found = (const struct json_value *)(uintptr_t)*at;
+    } else {
+        found = json_get(axes, param->name);
+    }
     return value_null(found) ? NULL : found;
 }

@@ -7,6 +7,7 @@
 #define CKPTDB_OPTIMIZER_RUN_H
 
 #include "catalog/base/json_tree.h"
+#include "catalog/base/strmap.h"
 #include "catalog/optimizer/optimizer.h"
 #include "catalog/regex/regex.h"
 
@@ -20,6 +21,8 @@ struct run {
     struct optimizer_rows *rows;
     struct regex **regex; /* all that were compiled; run_end() frees them */
     size_t regexes, regex_space;
+    const struct json_value *indexed; /* axes_of() asked this object last: */
+    struct strmap axes;               /* its members by key */
     struct error *err;
 };
 
@@ -69,7 +72,7 @@ static inline bool value_null(const struct json_value *v)
  * becomes float32. */
 const char *value_dtype(struct run *, const struct json_value *);
 /* The axes of a parameter, a JSON list; NULL: none are given. */
-const struct json_value *axes_of(const struct json_value *axes,
+const struct json_value *axes_of(struct run *, const struct json_value *axes,
                                  const struct optimizer_param *);
 
 /* --- filters: which parameters a part of a spec is for --------------------------------------- */

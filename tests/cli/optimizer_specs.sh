@@ -61,3 +61,17 @@ echo '-- infer'
 names saved.json target/w:4,3 state/step::int32 state/param_states/0/count::int32 state/param_states/0/mu/w:4,3 \
     state/param_states/0/nu/w:4,3 state/param_states/1/count::int32
 "$ckptdb" optimizer infer saved.json | head -n 12
+echo '-- axes of 50,000 parameters: each is found, and not by comparing all'
+python3 - <<'PY'
+import json
+names = [f"l{i // 50}/w{i % 50}" for i in range(50000)]
+json.dump({"ckptdb": "names", "tensors": {n: {"dtype": "float32", "shape": [2, 3]} for n in names}}, open("many.json", "w"))
+json.dump({"axes": {n: ["embed", "mlp"] for n in names[:-1]}, "adafactor": {}}, open("axes.spec", "w"))
+json.dump({"axes": {n: ["embed", "mlp"] for n in names[:-1]}, "optax": {"opt": "adamw"}}, open("axes_optax.spec", "w"))
+PY
+"$CKPTDB_BIN" import many.json >/dev/null 2>&1
+for spec in axes axes_optax; do
+    "$CKPTDB_BIN" optimizer load $spec $spec.spec
+    (ulimit -t 8 && "$CKPTDB_BIN" "SELECT count(*), count(axes), count(error) FROM optimizer_state
+        WHERE optimizer = '$spec' AND checkpoint_id = (SELECT id FROM checkpoint WHERE name = 'many.json')")
+done
