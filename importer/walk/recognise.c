@@ -648,6 +648,25 @@ static void recognise_files(struct walker *w, struct listing *l)
     pthread_mutex_unlock(&w->lock);
 }
 
+/* Warn of a named companion file without a checkpoint beside it: what it lists may lie elsewhere,
+ * but such paths are those of the machine that wrote them. */
+static void report_lone_companion(struct walker *w, struct listing *l)
+{
+    const char *path = listing_path(l, l->only[0]);
+    for (uint64_t i = 0; i < l->file_count; i++)
+        if (l->files[i].format && l->files[i].format->index)
+            return;
+    pthread_mutex_lock(&w->lock);
+    if (path)
+        walk_issue(
+            w, path, true, "not-read",
+            "it stands for the checkpoints of its folder, and there are none: name "
+            "them by their own paths");
+    else
+        w->failed = true;
+    pthread_mutex_unlock(&w->lock);
+}
+
 /* The same for names that stand for several files each, apart from the other names. */
 static void recognise_several(struct walker *w, const struct listing *l, enum asked asked,
                               const char *const *names, uint64_t count)
@@ -663,6 +682,8 @@ static void recognise_several(struct walker *w, const struct listing *l, enum as
     if (own.files) {
         memcpy(own.files, l->files, l->file_count * sizeof(*own.files));
         recognise_files(w, &own);
+        if (asked == ASKED_COMPANION)
+            report_lone_companion(w, &own);
     } else {
         w->failed = true;
     }

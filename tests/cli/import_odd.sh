@@ -116,3 +116,9 @@ open("here/attributes.pt", "wb").write(saved(tensors))
 PY
 "$CKPTDB_BIN" import here
 "$CKPTDB_BIN" "SELECT name, shape, storage FROM tensor"
+
+echo "--- TensorFlow's list of checkpoints that lie elsewhere"
+mkdir -p elsewhere
+echo 'model_checkpoint_path: "/gone/model.ckpt-1"' >elsewhere/checkpoint
+try import elsewhere/checkpoint
+try import elsewhere
