@@ -109,6 +109,7 @@ static enum status files_open(const char *path, int flags, struct source **out,
     }
     if (!S_ISREG(st.st_mode)) {
         error_set(err, ERR_UNSUPPORTED, path, NO_OFFSET, "not a regular file");
+        error_code(err, "missing-file");
         goto fail;
     }
     size_t len = strlen(path) + 1;

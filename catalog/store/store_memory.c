@@ -204,8 +204,10 @@ static enum status memory_open(const char *path, int flags, struct source **out,
     (void)flags;
     if (!store_memory_find_place(path, &p))
         return error_set(err, ERR_MISSING, path, NO_OFFSET, "no such file");
-    if (p.kind != ENTRY_FILE)
-        return error_set(err, ERR_UNSUPPORTED, path, NO_OFFSET, "not a regular file");
+    if (p.kind != ENTRY_FILE) {
+        error_set(err, ERR_UNSUPPORTED, path, NO_OFFSET, "not a regular file");
+        return error_code(err, "missing-file");
+    }
     if (identity)
         *identity = identity_of(&p);
     return source_open_memory(path, p.tree->files[p.first].bytes, false, out, err);
