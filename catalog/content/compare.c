@@ -209,7 +209,9 @@ static void compare_finish(const struct sums *s)
     struct comparison *c = s->out;
     c->rel_l2 =
         s->dd == 0 ? 0 : ldexp(sqrt(s->dd) / sqrt(s->aa), s->a.power - s->d.power);
-    c->cosine = s->ab / (sqrt(s->aa) * sqrt(s->bb));
+    c->cosine = s->dd == 0 && s->aa > 0 && isfinite(s->aa)
+                    ? 1
+                    : s->ab / (sqrt(s->aa) * sqrt(s->bb));
     if (fabs(c->cosine) > 1) /* by rounding: acos() would make NaN of it */
         c->cosine = copysign(1, c->cosine);
 }
