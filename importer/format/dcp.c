@@ -27,6 +27,13 @@
 #define COMMON   "common.pt"
 #define MODULE   "torch.distributed.checkpoint"
 
+#define FIELDS_MAX 64 /* of an object of the metadata; torch's have up to 6 */
+/* Of the names in keys, bytes for each byte of .metadata; of items that are opened, bytes for each of
+ * their files. Only parts that are shared pass them. */
+#define KEYS_SHARE  16
+#define ITEMS_SHARE 4
+#define SHARE_START (UINT64_C(16) << 20)
+
 static int dcp_probe_dir(const struct probe_dir *p)
 {
     if (!probe_dir_has_file(p, METADATA))
@@ -58,6 +65,8 @@ struct dcp {
     size_t shard_count, shard_space;
     struct text key;
     uint64_t visits;            /* chunks of all tensors so far */
+    uint64_t key_bytes;         /* of all keys that were made so far */
+    uint64_t opened, openable;  /* bytes of items opened so far; of their files */
     struct torch_tensor tensor; /* large: not one per call */
 };
 
@@ -71,14 +80,28 @@ static pickle_ref field(const struct pickle *p, pickle_ref object, const char *n
     pickle_ref state = pickle_at(p, object)->call->state;
     if (state && pickle_kind(p, state) == PICKLE_TUPLE)
         state = pickle_item(p, state, 0);
-    return state ? pickle_get(p, state, name) : 0;
+    /* many objects may share one dict */
+    return state && pickle_at(p, state)->count <= 2 * FIELDS_MAX
+               ? pickle_get(p, state, name)
+               : 0;
 }
 
-/* The key of storage_data as text that can be compared: name, NUL, offsets: "w\0" "0,128,". */
+static bool shared_too_often(struct dcp *d, const char *what)
+{
+    error_set(d->job->err, ERR_LIMIT, d->tree.path, NO_OFFSET,
+              "the metadata repeats its %s more often than this program follows", what);
+    return false;
+}
+
+/* The key of storage_data as text that can be compared: name, NUL, offsets: "w\0" "0,128,". NULL:
+ * no memory, or the job's error is set. */
 static const char *place_key(struct dcp *d, pickle_ref name, const uint64_t *offsets,
                              unsigned rank)
 {
     const struct pickle_node *n = pickle_at(&d->pickle, name);
+    d->key_bytes += n->count;
+    if (d->key_bytes > SHARE_START + KEYS_SHARE * d->tree.source->size)
+        return shared_too_often(d, "names"), NULL;
     text_reset(&d->key);
     text_add(&d->key, n->text, n->count);
     text_addc(&d->key, '\0');
@@ -105,8 +128,10 @@ static enum status learn_places(struct dcp *d)
                            ? strmap_keep(&d->places, d->job->arena, d->key.at, d->key.len,
                                          &kept, &added)
                            : NULL;
+        if (!at && d->job->err->status == OK)
+            torch_no_memory(&d->tree, d->job->err);
         if (!at)
-            return torch_no_memory(&d->tree, d->job->err), ERR_MEMORY;
+            return d->job->err->status;
         *at = pickle_item(p, data, i + 1);
     }
     return OK;
@@ -201,6 +226,8 @@ static struct shard *find_shard(struct dcp *d, const struct pickle_node *path)
     }
     if (job_open(d->job, path->text, "data", &s->source, &s->file, err) == ERR_MISSING)
         error_code(err, "missing-shard");
+    if (err->status == OK)
+        d->openable += s->source->size;
     return err->status == OK && read_image(d, s, err) == OK ? s : NULL;
 }
 
@@ -233,6 +260,9 @@ static bool open_item(struct dcp *d, const struct shard *s, const struct place *
                    (unsigned long long)s->source->size);
         return false;
     }
+    d->opened += place->length;
+    if (d->opened > SHARE_START + ITEMS_SHARE * d->openable)
+        return shared_too_often(d, "items");
     return source_open_view(s->source, place->offset, place->length, &out->source, err) ==
                OK &&
            torch_zip_open(&out->tree, out->source, s->file, place->offset, &out->zip,
@@ -320,7 +350,7 @@ static const char *dtype_of(const struct pickle *p, pickle_ref metadata)
                            ? pickle_at(p, properties)->call->state
                            : 0;
     pickle_ref dtype = state && pickle_kind(p, state) == PICKLE_DICT
-                           ? pickle_get(p, state, "dtype")
+                           ? field(p, properties, "dtype")
                            : pickle_item(p, state, 0);
     return torch_dtype_of(p, dtype);
 }

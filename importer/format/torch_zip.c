@@ -212,7 +212,8 @@ static bool find_storage(struct torch_tree *t, const struct torch_key *key,
     int len = snprintf(name, sizeof(name), "data/%.*s",
                        key->len < 200 ? (int)key->len : 0, key->key);
     const struct zip_member *m = torch_zip_member(z, name, (size_t)len);
-    if (!m || key->len >= 200 || memchr(key->key, '/', key->len))
+    if (!m || key->len >= 200 || memchr(key->key, '/', key->len) ||
+        memchr(key->key, '\0', key->len))
         return torch_fail(t, err, "missing-storage",
                           "its storage \"%.40s\" is not in the archive", key->key);
     return torch_zip_member_run(t, z, m, out, err);

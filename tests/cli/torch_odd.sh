@@ -102,3 +102,28 @@ try export quantised.pt a.npz --names '^[ac]$' --dtype float16
 try "SELECT hex(tensor_bytes(id, 'float32')) FROM tensor WHERE name = 'a'"
 try "SELECT value FROM tensor_values((SELECT id FROM tensor WHERE name = 'a'))"
 try stats quantised.pt '^a$' --csv
+echo "--- distributed checkpoints whose objects share a name, an item, or a state of many fields"
+python3 - <<'PY'
+import os
+from make_torch import CHECKPOINT, Call, Raw, chunk, described, index, info, metadata, op, saved, tensor
+def put(folder, body, **files):
+    os.makedirs(f"here/{folder}")
+    for name, data in {".metadata": body, **files}.items():
+        open(f"here/{folder}/{name}", "wb").write(data)
+def shared(value):
+    return [Raw(op(value) + b"q\1")] + [Raw(b"h\1")] * 999
+long = shared("n" * 100000)
+put("names", metadata({"w": described((2,), [chunk((0,), (2,))])},
+                      [(index(long[i], (i,)), info("__0_0.distcp", 0, 1)) for i in range(300)]))
+item = saved({f"k{i}": i for i in range(3000)}, root="archive")
+put("items", metadata({f"o{i}": Call(CHECKPOINT + "metadata.BytesStorageMetadata", new=True) for i in range(1000)},
+                      [(index(f"o{i}", None), info("__0_0.distcp", 0, len(item))) for i in range(1000)]), **{"__0_0.distcp": item})
+state = op({**{f"f{i}": None for i in range(100)}, "size": (2,)}) + b"q\1"
+tensors = {f"t{i}": Raw(op(Call(CHECKPOINT + "metadata.TensorStorageMetadata", new=True)) + (state if i == 0 else b"h\1") + b"b")
+           for i in range(3)}
+put("fields", metadata(tensors, []))
+PY
+for f in names items fields; do
+    rm -f "$CKPTDB"
+    "$CKPTDB_BIN" import here/$f 2>&1 | cut -c 1-200 | tail -n 2
+done
