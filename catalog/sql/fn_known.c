@@ -3,6 +3,7 @@
  * mistyped argument would look like an answer: diff(1, 99) would be "only_a" for every tensor.
  *
  *   known_checkpoint(id)    the id; an error if there is no such checkpoint
+ *   known_ruleset(name)     the name; an error if there is no such rule set; NULL for NULL
  *   known_renaming(name)    the name; an error if there is no such rule set, or if it assigns:
  *                           its rules begin at the names of a model; NULL for NULL
  */
@@ -17,6 +18,8 @@ struct known_thing {
 static const struct known_thing known_things[] = {
     {"known_checkpoint", "SELECT 1 FROM main.checkpoints WHERE id = ?1",
      "there is no checkpoint with the id %s"},
+    {"known_ruleset", "SELECT 1 FROM main.ruleset WHERE name = ?1",
+     "no rule set is called '%s'"},
     {"known_renaming",
      "SELECT 1 FROM main.ruleset WHERE name = ?1"
      " AND (dialect_is(dialect, 'translation') OR dialect_is(dialect, 'conversion'))",

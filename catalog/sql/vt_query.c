@@ -19,10 +19,8 @@
  * Parameters without a column of the same name become hidden columns, in the order of their first
  * use. If the value of a required parameter, or of a column, is NULL there are no rows; a NULL
  * for an optional hidden column is the same as leaving it out, so that diff(1, 2, NULL) does not
- * look like "no differences". A parameter called `ruleset` or `map` is the name of a rule set:
- * another name is an error, or a slip of the pen would be taken for a map without results ('' for
- * `map` means none). Columns that a statement does not use are replaced by NULL in the SELECT, so
- * SQLite does not compute them if it can flatten the query.
+ * look like "no differences". Columns that a statement does not use are replaced by NULL in the
+ * SELECT, so SQLite does not compute them if it can flatten the query.
  *
  * Finding the columns means preparing the query once more. A long query therefore lists them in
  * two lines at its head: "-- columns: a, b" and "-- parameters: :c, $d" (tests/unit/test_query.c
@@ -386,27 +384,6 @@ static int query_vt_refuse(sqlite3_vtab *table, const char *name)
     return SQLITE_ERROR;
 }
 
-/* Fail if a parameter is the name of a rule set, and there is none of that name. */
-static int check_ruleset(struct query *q, const char *parameter, sqlite3_value *value)
-{
-    const char *name = (const char *)sqlite3_value_text(value);
-    sqlite3_stmt *s = NULL;
-    if (!name ||
-        (strcmp(parameter, "ruleset") != 0 && (strcmp(parameter, "map") != 0 || !*name)))
-        return SQLITE_OK;
-    int rc = sqlite3_prepare_v2(q->db, "SELECT 1 FROM main.ruleset WHERE name = ?1", -1,
-                                &s, NULL);
-    if (rc == SQLITE_OK && (rc = sqlite3_bind_value(s, 1, value)) == SQLITE_OK)
-        rc = sqlite3_step(s);
-    sqlite3_free(q->base.zErrMsg);
-    q->base.zErrMsg = rc == SQLITE_DONE
-                          ? sqlite3_mprintf("no rule set is called '%s'", name)
-                      : rc != SQLITE_ROW ? sqlite3_mprintf("%s", sqlite3_errmsg(q->db))
-                                         : NULL;
-    sqlite3_finalize(s);
-    return rc == SQLITE_ROW ? SQLITE_OK : rc == SQLITE_DONE ? SQLITE_ERROR : rc;
-}
-
 static int query_filter(sqlite3_vtab_cursor *base, int set, const char *columns, int argc,
                         sqlite3_value **argv)
 {
@@ -431,9 +408,6 @@ static int query_filter(sqlite3_vtab_cursor *base, int set, const char *columns,
     for (int i = 0, at = 0; i < q->parameters; i++) {
         if (!(set >> i & 1))
             continue;
-        rc = check_ruleset(q, q->parameter[i].name + 1, argv[at]);
-        if (rc != SQLITE_OK)
-            return rc;
         c->given[i] = sqlite3_value_dup(argv[at++]);
         int index = sqlite3_bind_parameter_index(c->stmt, q->parameter[i].name);
         if (!c->given[i] || sqlite3_bind_value(c->stmt, index, c->given[i]) != SQLITE_OK)

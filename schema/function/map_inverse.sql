@@ -3,7 +3,7 @@
 -- derived from the results of the map, never from its patterns. `error` says why a row cannot be
 -- inverted.
 WITH
-  given(ruleset, source, target) AS (SELECT :ruleset, known_checkpoint(:source), $target),
+  given(ruleset, source, target) AS (SELECT known_ruleset(:ruleset), known_checkpoint(:source), $target),
   option(dialect) AS MATERIALIZED (
     SELECT dialect FROM ruleset WHERE name = (SELECT ruleset FROM given)
   ),

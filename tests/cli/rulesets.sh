@@ -106,10 +106,12 @@ ask()
 shell.stdin.close()
 shell.wait()
 END
-echo '-- a name that no rule set has is no map without results'
+echo '-- a name that no rule set has is no map without results, nor is one that fills a model one from old names to new'
+"$CKPTDB_BIN" "INSERT INTO ruleset(name, dialect) VALUES ('fills', 't5x-assignment')"
 for call in "diff(1, 1, 'none')" "diff(1, 1) WHERE ruleset = 'none'" "mapped(1, 'none')" "map_file('none', 'json')" \
     "map_inverse('none', 1)" "map_check('none', 1)" "map_why(1, 'x', 0, 'none')" "map_why(1, 'x', 0, '')" \
     "translation_rows('none', 1)" "assignment_rows('none', 1, 1)" "conversion_rows('none', 1)" \
+    "diff(1, 1, 'fills')" "mapped(1, 'fills')" "diff(1, 1, 'llama_hf_to_gguf')" \
     "restore_rows('none', 1, 0, 0)" "conversion_counts('none')" "translation WHERE ruleset = 'none'"; do
     echo "$call: $("$CKPTDB_BIN" --list "SELECT count(*) FROM $call" 2>&1)"
 done
