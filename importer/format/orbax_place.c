@@ -94,6 +94,12 @@ static enum status state_file(struct job *job, const char *path, const char *pre
     return job->err->status;
 }
 
+static bool has_file(struct arena *arena, const char *directory, const char *name)
+{
+    const char *path = orbax_path(arena, directory, name);
+    return path && path_is(path, ENTRY_FILE);
+}
+
 /* --- items that are JSON ------------------------------------------------------------ */
 
 static bool is_small_file(const char *path)
@@ -147,17 +153,25 @@ static void list_few(struct few *f)
     directory_list(f->directory, 0, NULL, take_name, f, &ignored);
 }
 
+/* State the JSON items of a step. A folder that is a step by its name alone and has many entries
+ * may hold as many checkpoints, each of which would look at all of them. */
 static enum status state_items(struct job *job, const char *step, const char *own)
 {
     const char *items[JSON_ITEMS];
     struct few f = {.arena = job->arena,
                     .but = own,
                     .at = items,
-                    .room = JSON_ITEMS,
-                    .left = STEP_ENTRIES,
-                    .items = true,
+                    .room = FEW_ENTRIES + 1,
+                    .left = SIZE_MAX,
                     .directory = step};
+    if (has_file(job->arena, step, STEP_FILE)) {
+        f.room = JSON_ITEMS;
+        f.left = STEP_ENTRIES;
+        f.items = true;
+    }
     list_few(&f);
+    if (!f.items && f.count > FEW_ENTRIES)
+        return OK;
     names_sort(items, f.count);
     for (size_t i = 0; i < f.count && items[i] && job->err->status == OK; i++) {
         char prefix[NAME_MAX + 2];
@@ -192,12 +206,6 @@ static bool orbax_place_split(struct arena *arena, const char *path, const char 
     *above = slash == path ? "/" : arena_copy(arena, path, (size_t)(slash - path));
     *name = slash + 1;
     return *above != NULL;
-}
-
-static bool has_file(struct arena *arena, const char *directory, const char *name)
-{
-    const char *path = orbax_path(arena, directory, name);
-    return path && path_is(path, ENTRY_FILE);
 }
 
 /* An item's directory and what is around it. */

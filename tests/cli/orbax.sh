@@ -101,3 +101,18 @@ sed -i "s/\"key\": \"params\", \"key_type\": 2}, {\"key\": \"w\"/\"key\": \"\", 
     s|{\"key\": \"params\", \"key_type\": 2}, {\"key\": \"b\"|{\"key\": \"b/\"|" odd_names/_METADATA
 try import odd_names
 try tensors odd_names
+echo "--- a folder that only its name makes a step, with more entries than a step has, holds no JSON items"
+mkdir -p many/exp_1/cfg
+echo '{"lr": 0.1}' >many/exp_1/cfg/metadata
+for i in 1 2 3; do cp -r "$fixtures/y_zarr2" many/exp_1/m$i; done
+rm -f "$CKPTDB"
+try import many
+try "SELECT count(*), max(key), max(value) FROM metadata WHERE key LIKE 'cfg%'"
+mkdir many/exp_1/e{1..30}
+rm -f "$CKPTDB"
+try import many
+try "SELECT count(*) FROM metadata WHERE key LIKE 'cfg%'"
+echo '{}' >many/exp_1/_CHECKPOINT_METADATA
+rm -f "$CKPTDB"
+try import many
+try "SELECT count(*), max(key), max(value) FROM metadata WHERE key LIKE 'cfg%'"
