@@ -220,6 +220,7 @@ static bool set_short(struct msgpack *m, struct msgpack_item *item, uint8_t firs
 bool msgpack_next(struct msgpack *m, struct msgpack_item *item)
 {
     uint64_t number;
+    m->heads++;
     *item = (struct msgpack_item){.offset = m->at};
     const uint8_t *at = msgpack_take(m, 1);
     if (!at)

@@ -63,6 +63,7 @@ struct msgpack {
     size_t window_len;
     uint8_t *buffer; /* what the window is read into */
     size_t portion;  /* to read next */
+    uint64_t heads;  /* how many have been read */
     bool cut;        /* the bytes of a head ended before the value did: no error */
 };
 

@@ -20,6 +20,7 @@
 #include "importer/format/flax_array.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "catalog/model/tensor.h"
@@ -150,13 +151,12 @@ static bool read_chunked_shape(struct msgpack *m, struct flax_array *a)
     return true;
 }
 
+/* Read the chunk at `position` into `run`. */
 static bool flax_array_read_chunk(struct msgpack *m, struct flax_array *a,
-                                  uint64_t position)
+                                  uint64_t position, struct flax_run *run)
 {
     struct msgpack_item item;
     struct flax_array chunk = {.rank = 0};
-    if (a->runs[position].offset)
-        return twice(m, position);
     if (!msgpack_next(m, &item))
         return false;
     if (!flax_is_array(&item))
@@ -167,7 +167,25 @@ static bool flax_array_read_chunk(struct msgpack *m, struct flax_array *a,
         return msgpack_fail(m, item.offset, ERR_CORRUPT, NULL,
                             "a chunk that is not flat, or of another dtype");
     memcpy(a->dtype, chunk.dtype, sizeof(a->dtype));
-    a->runs[position] = chunk.run;
+    *run = chunk.run;
+    run->position = position;
+    return true;
+}
+
+static int flax_array_by_position(const void *a, const void *b)
+{
+    uint64_t x = ((const struct flax_run *)a)->position;
+    uint64_t y = ((const struct flax_run *)b)->position;
+    return (x > y) - (x < y);
+}
+
+/* Each position is below their number, so all are there if none is there twice. */
+static bool sort_runs(struct msgpack *m, struct flax_array *a)
+{
+    qsort(a->runs, (size_t)a->run_count, sizeof(*a->runs), flax_array_by_position);
+    for (uint64_t i = 1; i < a->run_count; i++)
+        if (a->runs[i].position == a->runs[i - 1].position)
+            return twice(m, a->runs[i].position);
     return true;
 }
 
@@ -176,22 +194,26 @@ static bool flax_array_read_chunks(struct msgpack *m, struct arena *arena,
 {
     struct msgpack_item chunks;
     uint64_t position;
+    size_t space = 0;
     if (!msgpack_want(m, &chunks, MSGPACK_MAP, "the chunks of an array"))
         return false;
     if (chunks.count == 0)
         return msgpack_fail(m, chunks.offset, ERR_CORRUPT, NULL,
                             "a chunked array without chunks");
     a->dtype[0] = '\0';
-    a->run_count = chunks.count;
-    a->runs = arena_array(arena, (size_t)chunks.count, sizeof(*a->runs));
-    if (!a->runs)
-        return msgpack_fail(m, NO_OFFSET, ERR_MEMORY, NULL,
-                            "no memory for the chunks of an array");
-    for (uint64_t i = 0; i < chunks.count; i++)
-        if (!read_position(m, chunks.count, &position) ||
-            !flax_array_read_chunk(m, a, position))
+    a->runs = NULL;
+    for (a->run_count = 0; a->run_count < chunks.count; a->run_count++) {
+        if (!read_position(m, chunks.count, &position))
             return false;
-    return true;
+        void *list = arena_grow(arena, a->runs, a->run_count, &space, sizeof(*a->runs));
+        if (!list)
+            return msgpack_fail(m, NO_OFFSET, ERR_MEMORY, NULL,
+                                "no memory for the chunks of an array");
+        a->runs = list;
+        if (!flax_array_read_chunk(m, a, position, &a->runs[a->run_count]))
+            return false;
+    }
+    return sort_runs(m, a);
 }
 
 bool flax_chunks_read(struct msgpack *m, struct arena *arena, struct flax_array *a)

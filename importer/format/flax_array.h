@@ -23,6 +23,7 @@
 struct flax_run {
     uint64_t offset, len; /* in bytes of the file */
     uint64_t elements;    /* as the file states */
+    uint64_t position;    /* among the runs of its array */
 };
 
 struct flax_array {

@@ -173,7 +173,7 @@ static bool visit_chunked(struct flax_tree *t, const struct msgpack_item *map,
 static bool offer_map(struct flax_tree *t, const struct msgpack_item *map, bool *taken)
 {
     struct msgpack *m = &t->reader;
-    uint64_t start = m->at;
+    uint64_t start = m->at, heads = m->heads;
     struct flax_leaf leaf = {
         .name = t->path.at, .name_len = t->path.len, .reader = m, .item = map};
     *taken = false;
@@ -186,7 +186,7 @@ static bool offer_map(struct flax_tree *t, const struct msgpack_item *map, bool 
         t->leaves++;
         return count_path(t);
     }
-    t->looked_at += m->at - start;
+    t->looked_at += m->heads - heads; /* a head has a byte at least */
     m->at = start;
     return t->looked_at / 16 <= t->source->size ||
            msgpack_fail(m, start, ERR_LIMIT, NULL,

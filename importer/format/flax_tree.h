@@ -62,7 +62,7 @@ struct flax_tree {
     struct strmap paths; /* of all values except arrays, whose names the job compares */
     uint64_t leaves;     /* of any kind */
     uint64_t path_bytes; /* of all paths */
-    uint64_t looked_at;  /* bytes read for maps that the visitor then did not take */
+    uint64_t looked_at;  /* heads read for maps that the visitor then did not take */
     unsigned depth;
     struct flax_level {
         uint64_t left; /* entries not yet read */

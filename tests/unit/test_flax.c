@@ -170,6 +170,42 @@ static void tree_of_t5x(void **state)
     batch_free(b);
 }
 
+static void add_be32(struct text *out, char first, uint64_t n)
+{
+    text_addc(out, first);
+    for (int shift = 24; shift >= 0; shift -= 8)
+        text_addc(out, (char)(n >> shift));
+}
+
+/* Maps far inside each other, around an array that is long for its one head. */
+static void deep_tree_of_t5x(void **state)
+{
+    char want[256] = "target";
+    struct text file = {0}, got = {0};
+    const uint32_t bytes = 1 << 20;
+    (void)state;
+    text_adds(&file, "\x82\xA7version\x03\xA9optimizer\x81\xA6target");
+    for (int i = 0; i < 60; i++) {
+        text_adds(&file, "\x83\xA1x\x80\xA1y\x80\xA1z");
+        strcat(want, "/z");
+    }
+    add_be32(&file, (char)0xC9, bytes + 17);
+    text_adds(&file, "\x01\x93\x91");
+    add_be32(&file, (char)0xCE, bytes);
+    text_adds(&file, "\xA4int8");
+    add_be32(&file, (char)0xC6, bytes);
+    for (uint32_t i = 0; i < bytes; i++)
+        text_addc(&file, 1);
+    struct batch *b = index_as(&format_t5x, text_str(&file), file.len);
+    print_batch(b, &got);
+    strcat(want, " int8[1048576] ");
+    assert_int_equal(b->issue_count, 0);
+    assert_memory_equal(text_str(&got), want, strlen(want));
+    batch_free(b);
+    text_release(&got);
+    text_release(&file);
+}
+
 /* --- chunked arrays --------------------------------------------------------------------- */
 
 /* Shapes of uint32 arrays, and how many elements their chunks have. */
@@ -183,13 +219,6 @@ static const struct {
     {3, {1, 1, 9}, 4}, {4, {3, 1, 5, 2}, 11}, {5, {2, 3, 2, 3, 2}, 13},
     {2, {0, 4}, 1},
 };
-
-static void add_be32(struct text *out, char first, uint64_t n)
-{
-    text_addc(out, first);
-    for (int shift = 24; shift >= 0; shift -= 8)
-        text_addc(out, (char)(n >> shift));
-}
 
 static void add_key(struct text *out, uint64_t n)
 {
@@ -279,6 +308,26 @@ static void pieces(void **state)
         batch_free(b);
         text_release(&file);
     }
+}
+
+/* Memory goes to the chunks that there are, not to those that are announced. */
+static void announced_chunks(void **state)
+{
+    struct text file = {0};
+    const uint32_t zeros = 1 << 20;
+    (void)state;
+    text_adds(&file, "\x83\xB9__msgpack_chunked_array__\xC3\xA5shape\x81\xA1"
+                     "0\x01\xA6"
+                     "chunks");
+    add_be32(&file, (char)0xDF, zeros / 2);
+    for (uint32_t i = 0; i < zeros; i++)
+        text_addc(&file, 0);
+    struct batch *b = index_bytes(text_str(&file), file.len);
+    assert_int_equal(b->layout->tensor_count, 0);
+    assert_string_equal(b->issues[0].code, "bad-chunks");
+    assert_true(b->arena.used < zeros);
+    batch_free(b);
+    text_release(&file);
 }
 
 /* --- values that are kept --------------------------------------------------------------- */
@@ -382,9 +431,10 @@ static void evidence(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_trees),    cmocka_unit_test(tree_of_t5x),
-        cmocka_unit_test(pieces),         cmocka_unit_test(long_texts),
-        cmocka_unit_test(steps_of_names), cmocka_unit_test(evidence),
+        cmocka_unit_test(known_trees),      cmocka_unit_test(tree_of_t5x),
+        cmocka_unit_test(deep_tree_of_t5x), cmocka_unit_test(announced_chunks),
+        cmocka_unit_test(pieces),           cmocka_unit_test(long_texts),
+        cmocka_unit_test(steps_of_names),   cmocka_unit_test(evidence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
