@@ -19,10 +19,15 @@ static void arena_keep(void *arena, void *at)
 }
 
 void *protobuf_unpack(const ProtobufCMessageDescriptor *type, struct bytes message,
-                      struct arena *arena)
+                      struct arena *arena, struct error *err)
 {
+    const struct error *last;
+    const unsigned long before = error_troubles(&last);
     bool small = message.len < (CEILING_MOST - CEILING_BASE) / CEILING_PER_BYTE;
     arena->ceiling = small ? CEILING_BASE + message.len * CEILING_PER_BYTE : CEILING_MOST;
     ProtobufCAllocator allocator = {arena_take, arena_keep, arena};
-    return protobuf_c_message_unpack(type, &allocator, message.len, message.at);
+    void *m = protobuf_c_message_unpack(type, &allocator, message.len, message.at);
+    if (!m && error_troubles(&last) != before) /* the arena's ceiling is no such trouble */
+        error_memory(err);
+    return m;
 }

@@ -225,7 +225,8 @@ static void *unpack(struct v1 *v, const ProtobufCMessageDescriptor *type,
     if (!bytes)
         job_no_memory(v->job);
     else if (source_read(in, f->at, bytes, (size_t)f->len, err) == OK)
-        m = protobuf_unpack(type, (struct bytes){bytes, (size_t)f->len}, &v->message);
+        m = protobuf_unpack(type, (struct bytes){bytes, (size_t)f->len}, &v->message,
+                            err);
     free(bytes);
     return m;
 }
@@ -242,7 +243,7 @@ static enum status take_meta_field(struct v1 *v, const struct source *in,
                                "the list of tensors is damaged");
     } else if (f->number == META_VERSIONS) {
         const Tf__VersionDef *m = unpack(v, &tf__version_def__descriptor, in, f, err);
-        status = tf_version(v->job, m);
+        status = err->status != OK ? err->status : tf_version(v->job, m);
     }
     arena_release(&v->message);
     return status;

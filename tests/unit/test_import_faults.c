@@ -612,6 +612,8 @@ static void test_any_one_lack(void **state)
             char *found = good ? catalogued(p) : NULL;
             if (found && strcmp(found, wanted) != 0 && !strstr(found, "no memory"))
                 fail_msg("%s, call %d", fixtures[i], at);
+            if (found && strstr(found, "corrupt"))
+                fail_msg("%s, call %d: %s", fixtures[i], at, found);
             free(found);
             import(p, "", plain);
             found = catalogued(p);
