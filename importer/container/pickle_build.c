@@ -103,10 +103,12 @@ static bool push_call(struct machine *m, pickle_ref callee, pickle_ref args,
     const struct pickle_node *c = pickle_at(m->p, callee);
     if (c->kind == PICKLE_GLOBAL)
         m->p->globals[c->integer].called = true;
-    pickle_ref ref = pickle_new_node(m, PICKLE_CALL);
     struct pickle_call *call = arena_alloc(m->p->arena, sizeof(*call));
-    if (!ref || !call)
-        return ref ? pickle_no_memory(m) : false;
+    if (!call) /* before there is a node, so that each has its call */
+        return pickle_no_memory(m);
+    pickle_ref ref = pickle_new_node(m, PICKLE_CALL);
+    if (!ref)
+        return false;
     *call = (struct pickle_call){.callee = callee, .args = args, .kwargs = kwargs};
     pickle_at(m->p, ref)->call = call;
     return pickle_push(m, ref);

@@ -216,10 +216,10 @@ bool pickle_push_bytes(struct machine *m, uint64_t len)
 {
     if (!leaves(m, len))
         return false;
-    pickle_ref ref = pickle_new_node(m, PICKLE_BYTES);
     struct pickle_data *data = arena_alloc(m->p->arena, sizeof(*data));
-    if (!ref || !data)
-        return ref ? pickle_no_memory(m) : false;
+    pickle_ref ref = data ? pickle_new_node(m, PICKLE_BYTES) : 0;
+    if (!ref)
+        return data ? false : pickle_no_memory(m);
     *data = (struct pickle_data){m->at, len};
     pickle_at(m->p, ref)->data = data;
     m->at += len;

@@ -358,9 +358,8 @@ static enum status take_header(struct bundle *b, const struct sstable_entry *e)
     if (!e->key.at || e->key.len)
         return error_set(job->err, ERR_UNSUPPORTED, job->path, NO_OFFSET,
                          "an SSTable, but not the index of a TensorFlow checkpoint");
-    const Tf__BundleHeaderProto *m =
-        protobuf_unpack(&tf__bundle_header_proto__descriptor, e->value, &b->message,
-                        job->err);
+    const Tf__BundleHeaderProto *m = protobuf_unpack(&tf__bundle_header_proto__descriptor,
+                                                     e->value, &b->message, job->err);
     if (!m || m->num_shards < 0)
         return error_set(job->err, ERR_CORRUPT, job->path, e->offset,
                          "the header of the bundle cannot be read");
@@ -383,8 +382,8 @@ static enum status take_entries(struct bundle *b, struct sstable *table)
     struct error *err = b->job->err;
     struct sstable_entry e;
     while (sstable_next(table, &e, err) == OK && e.key.at) {
-        const Tf__BundleEntryProto *m =
-            protobuf_unpack(&tf__bundle_entry_proto__descriptor, e.value, &b->message, err);
+        const Tf__BundleEntryProto *m = protobuf_unpack(
+            &tf__bundle_entry_proto__descriptor, e.value, &b->message, err);
         if (err->status != OK)
             return err->status;
         enum status status = e.key.len && e.key.at[0] == 0

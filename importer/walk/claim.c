@@ -108,7 +108,11 @@ void claim_all(struct walker *w, struct listing *l, bool dirty, bool *claims_onl
                 return;
             }
             struct claim claim = {l->path, e->name, names, l->file_count, &c};
-            e->format->claim(&claim); /* indexing will report what is wrong with it */
+            /* indexing will report what else is wrong with it */
+            if (e->format->claim(&claim) == ERR_MEMORY) {
+                w->failed = true;
+                return;
+            }
         }
         claims_only[i] = c.found_only;
     }
