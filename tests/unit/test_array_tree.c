@@ -178,7 +178,7 @@ static const struct tree_case cases[] = {
       {"x/c/1/0", ""},
       {"x/c/1/1", ""}},
      "x int8 [4,4] @1 1+3\ndirectory .\nchunks x\nindex x/zarr.json\nchunks x/c\n"
-     "chunks x/c/0\nchunks x/c/1\nx:scale = 0.5\nx:deep/a = [1,null]\n"},
+     "chunks x/c/0\nchunks x/c/1\nx:scale = 0.5\nx:deep/a = [1,\"NaN\"]\n"},
     {"strangers, a lost chunk, a link",
      {{".zgroup", GROUP2},
       {"a/.zarray", ARRAY2("[4]", "[2]", NULLED)},
@@ -209,7 +209,7 @@ static const struct tree_case cases[] = {
      "a float32 [4,4] @2 incomplete\nb int8 [4,4] @4 2+1 incomplete\n"
      "old float32 [4,4] @8 incomplete\ndirectory .\ndirectory far\nchunks a\n"
      "index a/.zarray\nchunks b\nindex b/zarr.json\nchunks b/c\nchunks b/c/1\nchunks old\n"
-     "index old/.zarray\nb:scale = 0.5\nb:deep/a = [1,null]\nerror bad-chunk a\n"
+     "index old/.zarray\nb:scale = 0.5\nb:deep/a = [1,\"NaN\"]\nerror bad-chunk a\n"
      "error bad-chunk b\nerror bad-chunk old\nwarning linked-directory .\n"},
     {"metadata that is damaged, structured, or of something unknown",
      {{".zgroup", GROUP2},
