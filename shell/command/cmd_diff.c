@@ -16,6 +16,7 @@ enum {
     VALUES,
     ALL,
     TREE,
+    QUIET,
     JOBS
 };
 
@@ -27,6 +28,7 @@ static const struct option_spec options[] = {
                 "say how far apart the contents are: max_abs, rel_l2, cosine"},
     [ALL] = {"--all", NULL, "also list what is the same"},
     [TREE] = {"--tree", NULL, "draw modules instead of rows, as on a terminal"},
+    [QUIET] = {"--quiet", NULL, "print nothing: the exit status is the answer"},
     [JOBS] = {"--jobs", "N", "number of threads (default: one per core)"},
     {NULL, NULL, NULL},
 };
@@ -273,6 +275,35 @@ static int diff_show(struct session *s, const struct args *args)
                         (int64_t)all);
 }
 
+static int diff_report(struct session *s, const struct args *args,
+                       const struct comparing *how, const struct counts *c)
+{
+    const int status = diff_show(s, args);
+    if (status != STATUS_FINE)
+        return status;
+    if (how->map)
+        say_map_errors(s, how->map, how->a);
+    say_counts(c);
+    diff_says_whether_it_loads(s, how->a, how->b);
+    if (how->map)
+        say_losses(s);
+    return STATUS_FINE;
+}
+
+/* Whether the options say one way to show the result; else say why not. */
+static bool way_of_showing(const struct session *s, const struct args *args)
+{
+    if (args->value[TREE] && s->mode != MODE_AUTO)
+        complain("--tree draws for people: it excludes --json and the like");
+    else if (args->value[QUIET] &&
+             (args->value[TREE] || args->value[ALL] || s->mode != MODE_AUTO))
+        complain(
+            "--quiet prints nothing: it excludes --all, --tree, --json and the like");
+    else
+        return true;
+    return false;
+}
+
 static int diff_run(struct session *s, const struct args *args)
 {
     struct comparing how = {.map = args->value[MAP],
@@ -282,10 +313,8 @@ static int diff_run(struct session *s, const struct args *args)
     unsigned threads;
     int status = STATUS_FINE;
     how.all = how.map || how.values || args->value[ALL];
-    if (args->value[TREE] && s->mode != MODE_AUTO) {
-        complain("--tree draws for people: it excludes --json and the like");
+    if (!way_of_showing(s, args))
         return STATUS_TROUBLE;
-    }
     if (!hash_jobs(args->value[JOBS], &threads) || !map_known(s, how.map))
         return STATUS_TROUBLE;
     how.a = session_checkpoint(s, args->operand[0]);
@@ -296,22 +325,17 @@ static int diff_run(struct session *s, const struct args *args)
         return status == STATUS_INTERRUPTED ? status : STATUS_TROUBLE;
     if (!diff_compare(s, &how) || !count_rows(s, &how, &c))
         return session_interrupted ? STATUS_INTERRUPTED : STATUS_TROUBLE;
-    status = diff_show(s, args);
+    if (!args->value[QUIET])
+        status = diff_report(s, args, &how, &c);
     if (status != STATUS_FINE)
         return status == STATUS_INTERRUPTED ? status : STATUS_TROUBLE;
-    if (how.map)
-        say_map_errors(s, how.map, how.a);
-    say_counts(&c);
-    diff_says_whether_it_loads(s, how.a, how.b);
-    if (how.map)
-        say_losses(s);
     return c.different ? STATUS_NO : STATUS_FINE;
 }
 
 const struct command command_diff = {
     .name = "diff",
     .args =
-        "A B [--map RULESET [--set KEY=VALUE]...] [--bytes|--values] [--all] [--tree] [--jobs N]",
+        "A B [--map RULESET [--set KEY=VALUE]...] [--bytes|--values] [--all] [--tree] [--quiet] [--jobs N]",
     .summary = "compare two checkpoints",
     .help =
         "Compares names, dtypes and shapes; with --bytes also the contents, by hash\n"

@@ -199,6 +199,7 @@ enum {
     QUICK,
     MANIFEST,
     AGAIN,
+    QUIET,
     JOBS
 };
 
@@ -208,13 +209,14 @@ static const struct option_spec options[] = {
     [MANIFEST] = {"--manifest", "FILE",
                   "one checkpoint: compare with what `hash --manifest` wrote"},
     [AGAIN] = {"--again", NULL, "also what an interrupted run has verified"},
+    [QUIET] = {"--quiet", NULL, "print no rows: the exit status is the answer"},
     [JOBS] = {"--jobs", "N", "number of threads (default: one per core)"},
     {NULL, NULL, NULL},
 };
 
-/* Print the findings. If there are none, people get a line that says so. */
+/* Print the findings, unless `quiet`. If there are none, people get a line that says so. */
 static int print_findings(struct session *s, const struct hash_request *r,
-                          int status_so_far, bool *any)
+                          int status_so_far, bool quiet, bool *any)
 {
     const bool people = s->mode == MODE_AUTO && s->out_is_terminal;
     struct text list = {0};
@@ -228,6 +230,8 @@ static int print_findings(struct session *s, const struct hash_request *r,
     *any = session_row(s, count) && sqlite3_column_int(count, 0);
     if (s->unread) {
         status = STATUS_TROUBLE;
+    } else if (count && quiet) {
+        status = STATUS_FINE;
     } else if (count && people && !*any) {
         status = STATUS_FINE;
         if (status_so_far == STATUS_FINE)
@@ -251,6 +255,10 @@ static int verify_command(struct session *s, const struct args *args)
     struct hash_request r = {.again = args->value[AGAIN] != NULL};
     const char *manifest = args->value[MANIFEST];
     bool any = false;
+    if (args->value[QUIET] && s->mode != MODE_AUTO) {
+        complain("--quiet prints nothing: it excludes --json and the like");
+        return STATUS_TROUBLE;
+    }
     if (!hash_jobs(args->value[JOBS], &r.threads))
         return STATUS_TROUBLE;
     r.ids = session_checkpoints(s, args->operand, args->count, &r.count);
@@ -267,7 +275,7 @@ static int verify_command(struct session *s, const struct args *args)
     if (status == STATUS_FINE && manifest)
         status = check_manifest(s, &r, manifest);
     if (status != STATUS_TROUBLE) {
-        const int printed = print_findings(s, &r, status, &any);
+        const int printed = print_findings(s, &r, status, args->value[QUIET], &any);
         status = status ? status : printed ? printed : any ? STATUS_NO : STATUS_FINE;
     }
     free(r.ids);
@@ -276,7 +284,7 @@ static int verify_command(struct session *s, const struct args *args)
 
 const struct command command_verify = {
     .name = "verify",
-    .args = "[CHECKPOINT...] [--quick] [--manifest FILE] [--again] [--jobs N]",
+    .args = "[CHECKPOINT...] [--quick] [--manifest FILE] [--again] [--quiet] [--jobs N]",
     .summary = "find damage: checksums, headers, files that changed",
     .help =
         "Headers and indexes are read again and compared with the catalog, and all data\n"

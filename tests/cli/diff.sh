@@ -103,6 +103,12 @@ echo '-- values without hashes tell, too'
 rm "$CKPTDB"; "$CKPTDB_BIN" import a.safetensors b.safetensors >/dev/null
 "$CKPTDB_BIN" diff a.safetensors b.safetensors --values --all
 cp a.safetensors d.safetensors; "$CKPTDB_BIN" import d.safetensors; "$CKPTDB_BIN" diff a.safetensors d.safetensors --values; echo "status $?"
+echo '-- the status alone'
+for options in '' --bytes --values --all --tree --json; do
+  "$CKPTDB_BIN" diff a.safetensors b.safetensors --quiet $options; echo "status $?"
+  "$CKPTDB_BIN" diff a.safetensors d.safetensors --quiet $options; echo "status $?"
+done 2>&1
+"$CKPTDB_BIN" diff a.safetensors none --quiet; echo "status $?"
 echo '-- a picture is not JSON'
 "$CKPTDB_BIN" diff 1 1 --tree --json
 echo "status $?"

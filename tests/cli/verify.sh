@@ -141,3 +141,9 @@ for name, count in ("over", 10003), ("full", 10000):
 EOF
 "$CKPTDB_BIN" -d many.db verify | grep -v 'not those that were hashed'
 "$CKPTDB_BIN" -d many.db --list "SELECT checkpoint, code, count(*), max(name) FROM damage GROUP BY 1, 2"
+echo '-- the status alone'
+for name in over full; do
+    "$CKPTDB_BIN" -d many.db verify --quick --quiet $name.safetensors; echo "status $?"
+    "$CKPTDB_BIN" -d many.db verify --quiet $name.safetensors; echo "status $?"
+done
+"$CKPTDB_BIN" -d many.db verify --quiet --json over.safetensors; echo "status $?"
