@@ -101,6 +101,24 @@ static void add_one(struct conversion *c, const struct map_leaf *leaf,
         convert_fail(c, row, misfit);
 }
 
+/* Give the row of a part its new name; false: the rule drops the part, or fails for it. */
+static bool name_part(struct conversion *c, const struct map_leaf *leaf,
+                      const char *label, struct map_row *row)
+{
+    const struct rule_result *name =
+        rules_apply_part(c->task->engine, label, leaf->name.at, leaf->name.len);
+    struct text copy = {0};
+    c->task->failed = c->task->failed || name->no_memory;
+    text_add(&copy, name->text, name->len);
+    const struct map_text kept = map_keep(c->task, &copy);
+    row->status = map_status(name->outcome);
+    if (name->outcome == RULE_OK)
+        row->new_name = kept;
+    else if (name->outcome == RULE_ERROR)
+        row->error = kept;
+    return name->outcome == RULE_OK;
+}
+
 static void add_parts(struct conversion *c, const struct map_leaf *leaf,
                       const struct map_match *by, const struct operation_part *part,
                       size_t count)
@@ -109,15 +127,9 @@ static void add_parts(struct conversion *c, const struct map_leaf *leaf,
         struct map_row *row = convert_add_piece(c, leaf, i);
         if (!row)
             return;
-        const struct rule_result *name = rules_apply_part(c->task->engine, part[i].label,
-                                                          leaf->name.at, leaf->name.len);
-        struct text copy = {0};
-        c->task->failed = c->task->failed || name->no_memory;
-        text_add(&copy, name->text, name->len);
         row->by = by;
-        row->new_name =
-            name->outcome == RULE_OK ? map_keep(c->task, &copy) : (struct map_text){0};
-        text_release(&copy);
+        if (!name_part(c, leaf, part[i].label, row))
+            continue;
         row->ops = strcmp(part[i].operations, "[]") == 0 ? NULL : part[i].operations;
         map_operate(c->task, row, leaf->dtype);
         row->dtype = map_dtype(by, leaf);

@@ -148,3 +148,16 @@ echo '{"dialect": "convert", "rules": [["b", "x"]]}' >cc.json
 "$CKPTDB_BIN" -d counted.db map load cc cc.json
 "$CKPTDB_BIN" -d counted.db --list "SELECT c.status, c.rows FROM ruleset r CROSS JOIN conversion_counts c WHERE r.name = 'cc'
     AND ((c.ruleset = r.name AND c.source = 1 AND c.status = 'unmatched') OR (c.ruleset = 'cc' AND c.source = 1 AND c.status = 'ok')) ORDER BY 1"
+echo '-- a rule that drops one part of a tensor, or fails for it'
+echo '{"ckptdb": "names", "tensors": {"h.0.qkv": {"dtype": "float32", "shape": [6, 2]}}}' >fused.json
+"$CKPTDB_BIN" -d parts.db import fused.json
+part() { # TABLE STEPS
+    echo "{\"dialect\": \"convert\", \"options\": {\"tables\": {\"t\": $1}}, \"rules\": [[\"(h.0).qkv\", \"\\\\1.\\\\g<n>\",
+        {\"compute\": [[\"p\", \"part\"], $2], \"ops\": [[\"split\", 0, [2, 2, 2], [\"q\", \"k\", \"v\"]]]}]]}" >part.json
+    "$CKPTDB_BIN" -d parts.db map load part part.json
+    "$CKPTDB_BIN" -d parts.db map run part fused.json
+    echo "status $?"
+    "$CKPTDB_BIN" -d parts.db "SELECT status, rows FROM conversion_counts('part') ORDER BY 1"
+}
+part '{"": "", "q": "query", "k": "key"}' '["n", "table", "t", "\\g<p>"]'
+part '{"v": "yes"}' '["d", "table", "t", "\\g<p>", ""], ["x", "drop", "\\g<d>"], ["n", "if", "\\g<p>", "\\g<p>", ""]'
