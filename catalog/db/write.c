@@ -458,8 +458,6 @@ static enum status put_sums(struct writer *w, const struct batch *b, int64_t id,
 {
     if (!b->sum_kind || !b->sum_count)
         return OK;
-    for (uint64_t i = 0; i < b->sum_count; i++)
-        store_u32le(&b->sums[i], b->sums[i]);
     sqlite3_stmt *s = writer_statement(w, PUT_SUMS);
     sqlite3_bind_int64(s, 1, id);
     writer_bind_text(s, 2, b->sum_kind);

@@ -2,7 +2,8 @@
 -- the map itself (given, option, rule), what it does (mapping; result: the rows with a result),
 -- and the model. schema/check/join.sh appends views_rules.sql and the checks.
 given(ruleset, source, target, bound) AS MATERIALIZED (
-  SELECT known_ruleset(:ruleset), :source, $target, rule_bound(:ruleset, :source)
+  SELECT known_ruleset(:ruleset), known_checkpoint(:source), known_checkpoint($target),
+         rule_bound(:ruleset, :source)
 ),
 option(dialect, renames, required, restores, strict, last, fault) AS MATERIALIZED (
   SELECT dialect, NOT dialect_is(dialect, 'assignment'),

@@ -5,7 +5,7 @@
 -- (state_chain_rows). `place` is the folder of a state that is not T5X's; there may be several. No
 -- rows: there is no state, or no parameters that it could belong to.
 WITH
-  given(checkpoint) AS MATERIALIZED (SELECT :checkpoint),
+  given(checkpoint) AS MATERIALIZED (SELECT known_checkpoint(:checkpoint)),
   candidate(optimizer, spec, own) AS (
     SELECT name, spec, 1 FROM optimizer
     UNION ALL

@@ -4,7 +4,8 @@
 -- reports that no rule matches. (target 0 and map '' mean none.)
 WITH
   given(checkpoint, name, target, map) AS MATERIALIZED (
-    SELECT :checkpoint, :name, nullif($target, 0), known_ruleset(nullif($map, ''))
+    SELECT known_checkpoint(:checkpoint), :name, known_checkpoint(nullif($target, 0)),
+           known_ruleset(nullif($map, ''))
   ),
   asked(ruleset, dialect) AS MATERIALIZED (
     SELECT r.name, r.dialect FROM given g CROSS JOIN ruleset r WHERE r.name = ifnull(g.map, r.name)

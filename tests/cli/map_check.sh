@@ -104,3 +104,8 @@ why a/w --map nobody
 "$CKPTDB_BIN" map list | cut -f 1 | tr '\n' ' '
 echo
 "$CKPTDB_BIN" map why old.json
+echo "-- what is not in the catalog is no answer"
+for query in "map_check('moves', 99)" "map_check('moves', 1, 99)" "map_check('moves', 1, 0)" "map_why(99, 'a/w')" \
+    "map_why(1, 'a/w', 99)" "verify_state('adam', 99)" "infer_optimizer(99)"; do
+    "$CKPTDB_BIN" "SELECT count(*) FROM $query"
+done
