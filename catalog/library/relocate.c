@@ -26,18 +26,20 @@ static const char *path_prefix(const char *place)
     return strcmp(place, "/") == 0 ? "" : place;
 }
 
+/* What the path of a column below ?1 becomes below ?2 (the root itself is the one path that ends in
+ * '/'), and whether it is there. */
+#define MOVED                                                                            \
+    "coalesce(nullif(?2 || iif(%s = '/', '', substr(%s, length(?1) + 1)), ''), '/')"
+#define BELOW_OLD "(%s = ?1 OR substr(%s, 1, length(?1) + 1) = ?1 || '/')"
+
 /* Change the paths of one column; returns the number of rows. */
 static int64_t move_column(const ckptdb *c, size_t place, const char *old,
                            const char *new, struct error *err)
 {
     const char *table = places[place].table, *column = places[place].column;
     struct text sql = {0};
-    /* The root itself is the one path that ends in '/'. */
-    text_addf(&sql,
-              "UPDATE %s SET %s = coalesce(nullif(?2 ||"
-              " iif(%s = '/', '', substr(%s, length(?1) + 1)), ''), '/')"
-              " WHERE %s = ?1 OR substr(%s, 1, length(?1) + 1) = ?1 || '/'",
-              table, column, column, column, column, column);
+    text_addf(&sql, "UPDATE %s SET %s = " MOVED " WHERE " BELOW_OLD, table, column,
+              column, column, column, column);
     if (!text_str(&sql)) {
         error_memory(err);
         return 0;
@@ -53,6 +55,50 @@ static int64_t move_column(const ckptdb *c, size_t place, const char *old,
                   new, sqlite3_errmsg(c->db));
     }
     return err->status == OK ? sqlite3_changes(c->db) : 0;
+}
+
+/* Refuse to move a checkpoint to the path of another one, which an import has found there. */
+static enum status check_taken(const ckptdb *c, const char *old, const char *new,
+                               struct error *err)
+{
+    struct text sql = {0};
+    text_addf(&sql,
+              "SELECT path FROM checkpoints WHERE NOT " BELOW_OLD
+              " AND path IN (SELECT " MOVED " FROM checkpoints WHERE " BELOW_OLD ")",
+              "path", "path", "path", "path", "path", "path");
+    if (!text_str(&sql))
+        return error_memory(err);
+    sqlite3_stmt *taken =
+        library_query(c, err, text_str(&sql), "ss", path_prefix(old), path_prefix(new));
+    if (library_row(taken, err))
+        error_set(
+            err, ERR_ARGUMENT, NULL, NO_OFFSET,
+            "cannot move %s to %s: %s is in the catalog already; forget one of the two "
+            "first",
+            old, new, library_text(taken, 0));
+    sqlite3_finalize(taken);
+    text_release(&sql);
+    return err->status;
+}
+
+/* Of files that are no checkpoints and were seen in both places, keep what is known of the new. */
+static enum status forget_twice_seen(const ckptdb *c, const char *table,
+                                     const char *which, const char *old, const char *new,
+                                     struct error *err)
+{
+    struct text sql = {0};
+    text_addf(&sql,
+              "DELETE FROM %s WHERE %s AND " BELOW_OLD " AND " MOVED
+              " IN (SELECT path FROM %s WHERE %s)",
+              table, which, "path", "path", "path", "path", table, which);
+    if (!text_str(&sql))
+        return error_memory(err);
+    sqlite3_stmt *stmt =
+        library_query(c, err, text_str(&sql), "ss", path_prefix(old), path_prefix(new));
+    library_row(stmt, err);
+    sqlite3_finalize(stmt);
+    text_release(&sql);
+    return err->status;
 }
 
 /* A file that was copied to another disk with its times is the same file, so store its new inode
@@ -92,6 +138,9 @@ static int64_t move_all(const ckptdb *c, const char *old, const char *new, bool 
     /* A row of `unread` refers to one of `passed` by its path: they agree again at the end. */
     if (db_exec(c->db, "SAVEPOINT relocate; PRAGMA defer_foreign_keys = ON", err) != OK)
         return 0;
+    if (check_taken(c, old, new, err) == OK &&
+        forget_twice_seen(c, "passed", "1", old, new, err) == OK)
+        forget_twice_seen(c, "issues", "checkpoint IS NULL", old, new, err);
     for (size_t i = 0; i < sizeof(places) / sizeof(*places) && err->status == OK; i++) {
         const int64_t moved = move_column(c, i, old, new, err);
         checkpoints = i == 0 ? moved : checkpoints;
@@ -112,17 +161,33 @@ static int64_t move_all(const ckptdb *c, const char *old, const char *new, bool 
 
 /* --- places -------------------------------------------------------------------------------- */
 
-/* An absolute path without a trailing '/', not resolved: the old place may be a link to the new
- * one by now. malloc'ed. */
+/* Add the components of a path to one that is absolute and clean: ".." takes the last one away. */
+static void add_components(struct text *t, const char *path)
+{
+    for (size_t len; *path; path += len) {
+        path += strspn(path, "/");
+        len = strcspn(path, "/");
+        if (len == 2 && memcmp(path, "..", 2) == 0) {
+            while (t->len && t->at[--t->len] != '/')
+                ;
+        } else if (len && !(len == 1 && *path == '.')) {
+            text_addc(t, '/');
+            text_add(t, path, len);
+        }
+    }
+}
+
+/* An absolute path without dots or a trailing '/', links not resolved: the old place may be a link
+ * to the new one by now. malloc'ed. */
 static char *absolute(const char *path)
 {
     char folder[PATH_MAX];
     struct text t = {0};
     if (path[0] != '/' && getcwd(folder, sizeof(folder)))
-        text_addf(&t, "%s/", folder);
-    text_adds(&t, path);
-    while (t.len > 1 && t.at[t.len - 1] == '/')
-        t.at[--t.len] = '\0';
+        add_components(&t, folder);
+    add_components(&t, path);
+    if (!t.len)
+        text_addc(&t, '/');
     return text_steal(&t);
 }
 
@@ -148,11 +213,29 @@ static char *old_place(const ckptdb *c, const char *path, struct error *err)
     return real;
 }
 
-/* The new place; resolved if it exists. */
+/* The new place as an import would store it: as much of it as exists is resolved. */
 static char *new_place(const char *path)
 {
-    char *real = realpath(path, NULL);
-    return real ? real : absolute(path);
+    char *real = realpath(path, NULL), *written = real ? NULL : absolute(path);
+    struct text t = {0};
+    if (real || !written)
+        return real;
+    for (size_t end = strlen(written); end > 1 && !real;) {
+        while (end > 1 && written[--end] != '/')
+            ;
+        char *folder = strndup(written, end ? end : 1);
+        real = folder ? realpath(folder, NULL) : NULL;
+        free(folder);
+        if (real) {
+            text_adds(&t, path_prefix(real));
+            text_adds(&t, written + end);
+        }
+    }
+    free(real);
+    if (!t.len)
+        return written;
+    free(written);
+    return text_steal(&t);
 }
 
 enum ckptdb_status ckptdb_relocate(ckptdb *c, const char *old, const char *new,
@@ -160,9 +243,13 @@ enum ckptdb_status ckptdb_relocate(ckptdb *c, const char *old, const char *new,
                                    struct ckptdb_error *error)
 {
     struct error err = {.offset = NO_OFFSET};
-    char *from = old_place(c, old, &err), *to = new_place(new);
+    const bool given = *old && *new;
+    char *from = given ? old_place(c, old, &err) : NULL;
+    char *to = given ? new_place(new) : NULL;
     int64_t moved = 0;
-    if (!from || !to)
+    if (!given)
+        error_set(&err, ERR_ARGUMENT, NULL, NO_OFFSET, "an empty path");
+    else if (!from || !to)
         error_memory(&err);
     else if (err.status == OK)
         moved = move_all(c, from, to, dry_run, &err);

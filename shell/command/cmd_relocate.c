@@ -16,6 +16,10 @@ static int relocate_run(struct session *s, const struct args *args)
     const bool dry = args->value[0] != NULL;
     if (!must_write(s, "relocate")) /* a dry run, too: it moves, and takes that back */
         return STATUS_TROUBLE;
+    if (!*args->operand[0] || !*args->operand[1]) {
+        complain("relocate: an empty path, where a variable was not set?");
+        return STATUS_TROUBLE;
+    }
     ckptdb_relocate(s->open, args->operand[0], args->operand[1], dry, &count, &err);
     int status = err.status == CKPTDB_OK ? STATUS_FINE : complain_status(&err);
     if (err.status != CKPTDB_OK && err.status != CKPTDB_MISSING)

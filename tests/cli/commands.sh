@@ -82,6 +82,28 @@ echo '--- every command word shows how it is used'
 "$CKPTDB_BIN" help | sed -n '2,/^In the shell/s/^  \([a-z]*\) .*/\1/p' | while read -r word; do
     "$CKPTDB_BIN" help "$word" | grep -qE "^  (ckptdb )?$word( |\$)|^  ckptdb .*$word" || echo "no example: $word"
 done
+echo "--- relocate: into a folder that is known, and what is in both"
+mkdir -p both/old both/new
+for d in old new; do
+    cp models/a/model.json both/$d/of_$d.json
+    echo "in $d" >both/$d/notes
+    : >both/$d/empty.npy
+done
+before=$CKPTDB
+export CKPTDB=both.db
+"$CKPTDB_BIN" import both
+mv both/old/of_old.json both/new
+try relocate both/old ./gone/../both/./new/
+try 'SELECT path FROM checkpoint UNION ALL SELECT path FROM passed UNION ALL SELECT path FROM issue'
+"$CKPTDB_BIN" import both
+cp both/new/of_old.json both/old
+"$CKPTDB_BIN" import both
+try relocate both/old both/new
+try relocate both/new/ both/not/../yet//there/.
+try 'SELECT path FROM checkpoint'
+try relocate '' both/new
+try relocate both/old ''
+export CKPTDB=$before
 echo "--- relocate: to the root and from there; what verify found moves along"
 mkdir place && names place/names.json 1
 "$CKPTDB_BIN" -d root.db import place 2>/dev/null
