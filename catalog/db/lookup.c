@@ -273,8 +273,9 @@ static uint32_t *files_wanted(struct finding *f, uint32_t *count)
     return list;
 }
 
-static enum status take_file(struct finding *f, uint32_t position,
-                             struct stored_file *out)
+/* *out stays as it is, without a path, if the checkpoint has no file of this position. */
+static enum status take_file_if_any(struct finding *f, uint32_t position,
+                                    struct stored_file *out)
 {
     struct lookup *l = f->lookup;
     sqlite3_int64 checkpoint = f->t->id >> TENSOR_ORD_BITS;
@@ -283,8 +284,6 @@ static enum status take_file(struct finding *f, uint32_t position,
             ? 0
             : lookup_find(f, &l->file, find_file,
                           (checkpoint << TENSOR_ORD_BITS) + (sqlite3_int64)position);
-    if (found == 0)
-        damaged(f, "file");
     if (found > 0 && lookup_keep_text(f, l->file, 0, &out->path)) {
         bool known = sqlite3_column_type(l->file, 1) != SQLITE_NULL;
         out->present = out->checked = known;
@@ -293,6 +292,45 @@ static enum status take_file(struct finding *f, uint32_t position,
     }
     sqlite3_reset(l->file);
     return f->err->status;
+}
+
+static enum status take_file(struct finding *f, uint32_t position,
+                             struct stored_file *out)
+{
+    if (take_file_if_any(f, position, out) == OK && !out->path)
+        damaged(f, "file");
+    return f->err->status;
+}
+
+/* Whether a path is that of a directory of chunks inside the array's: "a/c/0/12" inside "a". */
+static bool is_inside(const struct stored_file *file, const struct stored_file *array)
+{
+    size_t len = strlen(array->path);
+    const char *key = file->path + len + 1;
+    return strncmp(file->path, array->path, len) == 0 && file->path[len] == '/' &&
+           strspn(key, "c/0123456789") == strlen(key);
+}
+
+/* Append to the tensor's files the directories of chunks inside the array's, so that a chunk that
+ * is new or replaced there is noticed. An import lists them after the metadata file. */
+static enum status take_inside(struct finding *f, const struct stored_file *array,
+                               uint32_t position)
+{
+    struct stored_tensor *t = f->t;
+    struct stored_file *files = (struct stored_file *)t->files;
+    size_t space = t->file_count;
+    for (;;) {
+        struct stored_file next = {0};
+        if (take_file_if_any(f, ++position, &next) != OK)
+            return f->err->status;
+        if (!next.path || !is_inside(&next, array))
+            return OK;
+        files = arena_grow(f->arena, files, t->file_count, &space, sizeof(*files));
+        if (!files)
+            return error_memory_at(f->err, "catalog");
+        files[t->file_count++] = next;
+        t->files = files;
+    }
 }
 
 static bool run_was_there(const struct stored_tensor *t, uint32_t file, uint64_t offset,
@@ -354,7 +392,9 @@ static enum status take_files(struct finding *f)
     t->file_count = count;
     if (t->storage != STORAGE_INLINE && !bytes_were_there(t))
         t->storage = STORAGE_NONE;
-    return OK;
+    if (count && t->grid && t->grid->in_files && t->grid->separator == '/')
+        take_inside(f, &files[t->grid->directory], wanted[count - 1]);
+    return f->err->status;
 }
 
 /* --- checksums -------------------------------------------------------------------------- */

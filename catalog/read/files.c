@@ -291,9 +291,10 @@ static enum status open_grid(struct opening *o, struct error *err)
 {
     const struct stored_tensor *t = o->set->tensor;
     const struct grid *g = t->grid;
-    if (g->in_files && check_file(o, g->directory, err) != OK)
-        return err->status;
-    if (g->in_files || t->from_catalog)
+    /* The directory, the metadata file, the directories inside. */
+    for (uint32_t i = 0; g->in_files && err->status == OK && i < t->file_count; i++)
+        check_file(o, i, err);
+    if (err->status == OK && !g->in_files && t->from_catalog)
         check_file(o, g->metadata, err);
     /* First the files that are read: a file that is opened need not be checked once more. */
     for (uint64_t i = 0; err->status == OK && i < g->value_count; i++)

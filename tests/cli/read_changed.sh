@@ -38,3 +38,20 @@ every_way inline
 rm -r inline
 echo "--- gone"
 every_way inline
+echo "--- chunks in directories of the array's: one is added, one is replaced"
+mkdir -p nested.zarr/c/{0,1}
+echo '{"zarr_format":3,"node_type":"array","shape":[4,2],"data_type":"int16","fill_value":9,
+ "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2,1]}},"chunk_key_encoding":{"name":"default"},
+ "codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}' >nested.zarr/zarr.json
+printf '\1\0\2\0' | tee nested.zarr/c/0/0 >nested.zarr/c/1/1
+nested() { # CHUNK TIME
+    touch -d "@$2" nested.zarr/c/*
+    "$CKPTDB_BIN" -d nested.db import nested.zarr
+    "$CKPTDB_BIN" -d nested.db get nested.zarr
+    printf '\3\0\4\0' >"nested.zarr/c/$1.new" && mv "nested.zarr/c/$1.new" "nested.zarr/c/$1"
+    "$CKPTDB_BIN" -d nested.db get nested.zarr
+    echo "status $?"
+    "$CKPTDB_BIN" -d nested.db hash nested.zarr 2>&1
+}
+nested 0/1 1000000000
+nested 1/1 1000000001
