@@ -6,8 +6,9 @@
 #ifndef CKPTDB_READ_BOXES_H
 #define CKPTDB_READ_BOXES_H
 
+#include "catalog/model/slice.h"
+#include "catalog/model/tensor.h"
 #include "catalog/read/gather.h"
-#include "catalog/read/read.h"
 
 /* Indexes into a slice: lo[d] .. lo[d] + n[d] - 1 of dimension d. */
 struct box {

@@ -5,7 +5,8 @@
 #ifndef CKPTDB_READ_CHUNKS_H
 #define CKPTDB_READ_CHUNKS_H
 
-#include "catalog/read/read.h"
+#include "catalog/model/tensor.h"
+#include "catalog/read/file_cache.h"
 
 struct chunks;
 

@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include "catalog/read/kept.h"
-#include "catalog/read/read.h"
 
 #define CACHED 32
 

@@ -4,7 +4,8 @@
 #ifndef CKPTDB_READ_FILES_H
 #define CKPTDB_READ_FILES_H
 
-#include "catalog/read/read.h"
+#include "catalog/model/tensor.h"
+#include "catalog/read/file_cache.h"
 
 struct file_set;
 

@@ -14,7 +14,9 @@
 #ifndef CKPTDB_READ_GRID_READER_H
 #define CKPTDB_READ_GRID_READER_H
 
-#include "catalog/read/read.h"
+#include "catalog/model/slice.h"
+#include "catalog/model/tensor.h"
+#include "catalog/read/file_cache.h"
 
 struct grid_reader;
 

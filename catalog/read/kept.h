@@ -8,7 +8,8 @@
 #ifndef CKPTDB_READ_KEPT_H
 #define CKPTDB_READ_KEPT_H
 
-#include "catalog/read/read.h"
+#include "catalog/model/tensor.h"
+#include "catalog/read/file_cache.h"
 
 struct kept_cache;
 struct kept_tensor;

@@ -4,7 +4,8 @@
 #ifndef CKPTDB_READ_POOL_H
 #define CKPTDB_READ_POOL_H
 
-#include "catalog/read/read.h"
+#include "catalog/model/tensor.h"
+#include "catalog/read/file_cache.h"
 
 struct pool;
 

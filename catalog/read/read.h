@@ -11,15 +11,9 @@
 
 #include "catalog/model/slice.h"
 #include "catalog/model/tensor.h"
+#include "catalog/read/file_cache.h"
 
 struct reader;
-
-/* Files that stay open from one tensor to the next, for callers that read many. Their identity is
- * checked again every few milliseconds. Any number of threads. NULL without memory. It must
- * outlive the readers that it is given to. */
-struct file_cache;
-struct file_cache *file_cache_new(void);
-void file_cache_free(struct file_cache *);
 
 /* Prepare to read `tensor`, which must outlive the reader. Opens and checks its files
  * (ERR_CHANGED, ERR_MISSING, ERR_IO), or takes them from `files` (NULL: they are its own).
