@@ -275,8 +275,10 @@ static bool ask_rule(struct rules *s, struct rule *r, struct rule_result *result
 /* NULL: there is no such rule. (Rules are added in the order of `ord`.) */
 static struct rule *rule_called(struct rules *s, int64_t ord)
 {
-    size_t at;
-    PARTITION_POINT(at, s->count, s->rule[at].ord < ord);
+    size_t at = s->after;
+    if (at >= s->count || s->rule[at].ord != ord)
+        PARTITION_POINT(at, s->count, s->rule[at].ord < ord);
+    s->after = at + 1;
     return at < s->count && s->rule[at].ord == ord ? &s->rule[at] : NULL;
 }
 
@@ -302,11 +304,13 @@ static struct rule_result find_result(struct rules *s)
 {
     struct rule_result result = unmatched;
     struct rule *one = s->one ? rule_called(s, s->asked) : NULL;
-    if (one)
+    const bool choosy = s->known && s->name.len;
+    const unsigned char first = choosy ? (unsigned char)*s->name.at : 0;
+    if (one && (!choosy || regex_may_match(&one->needs, first, s->name.len, s->letters)))
         ask_rule(s, one, &result);
     for (size_t i = 0; !s->one && i < s->count; i++) {
-        if (s->known && s->name.len)
-            i = next_candidate(s, i, (unsigned char)*s->name.at, s->name.len, s->letters);
+        if (choosy)
+            i = next_candidate(s, i, first, s->name.len, s->letters);
         if (i < s->count && ask_rule(s, &s->rule[i], &result))
             break;
     }

@@ -143,6 +143,7 @@ struct rules {
     bool dropped;     /* by a step of the rule that ran last */
     bool one;         /* `result` is the answer of the rule `asked` alone */
     int64_t asked;
+    size_t after; /* the position after that rule: often the next that is asked */
     struct rule_result result;
 };
 
