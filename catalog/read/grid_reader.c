@@ -39,7 +39,7 @@ struct buffer {
 };
 
 /* A band that is being decoded ahead. */
-struct ahead {
+struct band_ahead {
     struct band band;
     struct buffer memory;
     struct decode_job *job;
@@ -62,10 +62,10 @@ struct grid_reader {
     int fd; /* temporary file; -1: not open */
     struct source *stream;
 
-    struct ahead ahead[AHEAD_BANDS];
+    struct band_ahead ahead[AHEAD_BANDS];
     /* The first `queued` are being decoded, in order; then free ones, the most recently used
      * first. */
-    struct ahead *queue[AHEAD_BANDS];
+    struct band_ahead *queue[AHEAD_BANDS];
     unsigned queued;
     uint64_t read_to; /* end of the last read */
     bool looked;      /* go_ahead() has begun what follows this band */
@@ -149,7 +149,7 @@ static void find_band(const struct grid_reader *g, uint64_t offset, struct band 
 /* --- bands to come ---------------------------------------------------------------------- */
 
 /* Whether to decode the band in `a` ahead: it has chunks, and fits into half of the budget. */
-static bool worth_it(const struct grid_reader *g, const struct ahead *a)
+static bool worth_it(const struct grid_reader *g, const struct band_ahead *a)
 {
     uint64_t len = a->band.end - a->band.begin;
     if (!g->queued && len < g->limits.ahead_least)
@@ -163,7 +163,7 @@ static void begin_ahead(struct grid_reader *g)
 {
     uint64_t chunks = 0, end = g->band.end;
     for (unsigned i = 0; i < AHEAD_BANDS; i++) {
-        struct ahead *a = g->queue[i];
+        struct band_ahead *a = g->queue[i];
         if (i == g->queued) {
             if (end >= g->base.size ||
                 chunks >= (uint64_t)AHEAD_TURNS * decode_threads(g->decode))
@@ -206,7 +206,7 @@ static void stop_ahead(struct grid_reader *g)
  * return false. */
 static bool take_next(struct grid_reader *g, uint64_t offset, struct error *err)
 {
-    struct ahead *a = g->queue[0];
+    struct band_ahead *a = g->queue[0];
     if (!g->queued || offset < a->band.begin || offset >= a->band.end) {
         stop_ahead(g);
         return false;
