@@ -82,7 +82,7 @@ static int map_load(struct session *s, const struct args *args)
     struct ckptdb_error err;
     struct text file = {0};
     int status = STATUS_TROUBLE;
-    if (!must_write(s, "map load"))
+    if (!must_have_name(args->operand[1], "map load") || !must_write(s, "map load"))
         return STATUS_TROUBLE;
     if (read_text(path, &file) && session_open(s, CKPTDB_CREATE)) {
         status = STATUS_FINE;

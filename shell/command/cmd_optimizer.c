@@ -84,8 +84,8 @@ static int optimizer_load(struct session *s, const struct args *args)
     const char *name = args->operand[1], *path = args->operand[2];
     struct text file = {0};
     int status = STATUS_TROUBLE;
-    if (must_write(s, "optimizer load") && read_text(path, &file) &&
-        session_open(s, CKPTDB_CREATE))
+    if (must_have_name(name, "optimizer load") && must_write(s, "optimizer load") &&
+        read_text(path, &file) && session_open(s, CKPTDB_CREATE))
         status = strlen(text_str(&file)) == file.len ? STATUS_FINE : STATUS_NO;
     if (status == STATUS_NO)
         complain("%s: a NUL character; is this text?", path);

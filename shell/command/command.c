@@ -395,6 +395,13 @@ bool must_write(const struct session *s, const char *command)
     return session_may_write(s);
 }
 
+bool must_have_name(const char *name, const char *command)
+{
+    if (!*name)
+        complain("%s: an empty name, where a variable was not set?", command);
+    return *name != '\0';
+}
+
 static int open_for(struct session *s, const struct command *c)
 {
     enum ckptdb_mode mode = modes_of_need[c->catalog];

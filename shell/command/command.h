@@ -102,6 +102,10 @@ int command_run(struct session *, const struct command *, int argc,
 /* Whether a command that opened the catalog with CATALOG_KEEP may write to it; else says why not. */
 bool must_write(const struct session *, const char *command);
 
+/* Whether something that is to be kept has a name; else says that it has none: '' is what an unset
+ * variable becomes. */
+bool must_have_name(const char *name, const char *command);
+
 /* args->value by option name; NULL when not given. */
 const char *args_option(const struct command *, const struct args *, const char *name);
 bool args_flag(const struct command *, const struct args *, const char *name);

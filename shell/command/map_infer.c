@@ -346,7 +346,8 @@ static int infer_both(struct inferring *i)
 int map_infer(struct session *s, const struct map_infer *asked)
 {
     struct inferring i = {.session = s, .asked = asked};
-    if (asked->name && !must_write(s, "map infer --name"))
+    if (asked->name && (!must_have_name(asked->name, "map infer --name") ||
+                        !must_write(s, "map infer --name")))
         return STATUS_TROUBLE;
     i.a = session_checkpoint(s, asked->a);
     i.b = i.a ? session_checkpoint(s, asked->b) : 0;

@@ -111,6 +111,9 @@ try map load two
 try map list extra
 try map list --target x
 try --readonly map load two two.sql
+try map load '' two.sql
+try map infer source.json source.json --name ''
+try optimizer load '' two.sql
 echo "-- a set that another program wrote, of a dialect that is not known here"
 "$CKPTDB_BIN" "INSERT INTO ruleset(name, dialect) VALUES ('foreign', 'later')"
 for command in run check; do try map $command foreign source.json; done
