@@ -13,6 +13,7 @@
 #define KEPT_BYTES ((uint64_t)64 << 20) /* of all of them together */
 #define IN_MEMORY  ((uint64_t)8 << 20)  /* of one in memory */
 #define KEPT_EACH  2048                 /* what else one needs, about */
+#define WINDOWS    ((uint64_t)64 << 10) /* strings.c has up to two of them of each */
 
 /* A decoded chunk. */
 struct kept {
@@ -98,7 +99,8 @@ static enum status open_strings(struct string_grid *g, const struct chunk *chunk
     free(encoding);
     if (source_open_spill(s, &s, err) != OK)
         return err->status;
-    k->bytes = (s->size < IN_MEMORY ? s->size : IN_MEMORY) + KEPT_EACH;
+    k->bytes = (s->size < IN_MEMORY ? s->size : IN_MEMORY) +
+               2 * (s->size < WINDOWS ? s->size : WINDOWS) + KEPT_EACH;
     return strings_open(s, g->tensor->codec, g->elements, &k->strings, err);
 }
 
