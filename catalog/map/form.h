@@ -16,8 +16,8 @@
 
 #include <stdbool.h>
 
-#include "catalog/base/json.h"
 #include "catalog/map/dialect.h"
+#include "catalog/map/form_walk.h"
 #include "catalog/map/ruleset.h"
 
 /* A file on its way to a set. */
@@ -72,34 +72,5 @@ void form_cannot(struct error *, const char *form, const char *fmt, ...)
 
 /* Refuse to write a set as an object whose keys are the patterns: two rules have the same one. */
 void form_check_keys(const struct ruleset *, struct error *);
-
-/* A value of a JSON text, as it is written there. */
-struct form_value {
-    enum json_type type; /* JSON_FAIL: there is none */
-    const char *at;
-    size_t len;
-};
-
-/* Walks over the members of an object or a list: a key ("" in a list), and the value. `state` is all
- * zeros at first. False: no more, or the text is not JSON (state->failed). */
-struct form_walk {
-    struct json json;
-    struct arena arena;
-    struct error err;
-    bool begun, failed;
-};
-bool form_next(struct form_walk *, const char *text, size_t len, struct text *key,
-               struct form_value *value);
-/* False: it ended for want of memory. */
-bool form_walk_end(struct form_walk *);
-
-/* The first member of this name; JSON_FAIL: none, or the text is not one JSON object. */
-struct form_value form_member(const char *text, size_t len, const char *key);
-/* A string value decoded, or another value without white space, in the arena. NULL: no memory. */
-const char *form_string(struct arena *, const struct form_value *);
-const char *form_copy(struct arena *, const struct form_value *);
-
-/* Whether a JSON text is there and no empty list. */
-bool form_has(const char *list);
 
 #endif

@@ -6,7 +6,7 @@
 #include "catalog/base/strmap.h"
 #include "catalog/compose/operation.h"
 #include "catalog/map/dialect.h"
-#include "catalog/map/form.h"
+#include "catalog/map/form_walk.h"
 #include "catalog/map/kontext.h"
 #include "catalog/model/dtype.h"
 
