@@ -231,13 +231,15 @@ static bool settle_dict(struct machine *m, struct pickle_node *dict)
     for (uint32_t i = 0; ok && i < dict->count; i += 2) {
         const struct pickle_node *key = pickle_at(m->p, dict->items[i]);
         uint64_t *at = NULL, to = kept;
+        const bool text = key->kind == PICKLE_TEXT, number = key->kind == PICKLE_INT;
         bool added = true;
-        if (key->kind == PICKLE_TEXT)
-            ok = (at = strmap_add(&texts, key->text, key->count, &added)) != NULL;
-        else if (key->kind == PICKLE_INT)
-            ok = (at = strmap_add(&numbers, (const char *)&key->integer,
-                                  sizeof(key->integer), &added)) != NULL;
-        if (!added)
+        if (text)
+            at = strmap_add(&texts, key->text, key->count, &added);
+        else if (number)
+            at = strmap_add(&numbers, (const char *)&key->integer, sizeof(key->integer),
+                            &added);
+        ok = at || !(text || number);
+        if (at && !added)
             to = *at;
         else if (at)
             *at = kept;

@@ -248,13 +248,13 @@ static void learn_params(struct torch_tree *t)
         learn_frozen(d, p, root);
     if (!root || d->learned)
         return;
-    bool more = true;
     pickle_ref group;
     if (dict_of(p, shapes))
-        more = deepspeed_add_group(d, p, dict_of(p, shapes), 0);
+        deepspeed_add_group(d, p, dict_of(p, shapes), 0);
     else
-        for (uint32_t i = 0; more && shapes && (group = pickle_item(p, shapes, i)); i++)
-            more = deepspeed_add_group(d, p, dict_of(p, group), i);
+        for (uint32_t i = 0; shapes && (group = pickle_item(p, shapes, i)); i++)
+            if (!deepspeed_add_group(d, p, dict_of(p, group), i))
+                break;
     d->learned = d->zero.param_count || d->frozen.count;
     if (d->learned)
         learn_aliases(d, p, root);

@@ -110,8 +110,10 @@ struct torch_tree {
     void *set; /* for `emit` */
     /* Called once the pickle is read, before its values are walked; may be NULL. */
     void (*look)(struct torch_tree *);
-    bool no_facts;          /* tensors only */
-    struct strmap encoded;  /* texts of bytes: node -> struct bytes */
+    bool no_facts;         /* tensors only */
+    struct strmap encoded; /* texts of bytes: node -> position in `texts` */
+    struct bytes *texts;   /* as Latin-1; at NULL: they have other characters */
+    size_t text_count, text_space;
     struct strmap embedded; /* storages in byte strings: node -> position in `loads` */
     struct torch_embedded *loads; /* private to torch_embedded.c */
     size_t load_count, load_space;

@@ -84,16 +84,18 @@ static bool encode(struct torch_tree *t, const struct pickle_node *text,
     if (!at)
         return torch_no_memory(t, err);
     if (added) {
-        struct bytes *made = arena_alloc(t->arena, sizeof(*made));
+        void *list = arena_grow(t->arena, t->texts, t->text_count, &t->text_space,
+                                sizeof(*t->texts));
         uint8_t *to = arena_room(t->arena, text->count + 1u);
         size_t len;
-        if (!made || !to)
+        if (!list || !to)
             return torch_no_memory(t, err);
-        if (encode_text(text, to, &len))
-            *made = (struct bytes){to, len};
-        *at = (uintptr_t)made;
+        t->texts = list;
+        *at = t->text_count++;
+        const bool fits = encode_text(text, to, &len);
+        t->texts[*at] = fits ? (struct bytes){to, len} : (struct bytes){0};
     }
-    *out = *at ? *(const struct bytes *)(uintptr_t)*at : (struct bytes){0};
+    *out = t->texts[*at];
     return out->at || torch_fail(t, err, "bad-bytes",
                                  "its bytes are text with characters past U+00FF");
 }

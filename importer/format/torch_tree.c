@@ -454,7 +454,7 @@ static void add_quantiser(struct walk *w, pickle_ref quantiser)
         text_adds(&w->name, names[channels][i]);
         if (torch_is_tensor(p, part))
             torch_tree_add_tensor(w, part);
-        else if (!w->t->no_facts)
+        else /* of the tensor, so that no_facts does not concern it */
             torch_fact_value(w->t, &w->name, part);
     }
     w->name.len = len;

@@ -70,9 +70,9 @@ pickle_ref torch_attributed(const struct pickle *p, pickle_ref ref)
     return 0;
 }
 
-void torch_wrapper_parts(const struct pickle *p, pickle_ref wrapper, pickle_ref parts[2])
+void torch_wrapper_parts(const struct pickle *p, pickle_ref call, pickle_ref parts[2])
 {
-    const pickle_ref state = pickle_item(p, pickle_at(p, wrapper)->call->args, 3);
+    const pickle_ref state = pickle_item(p, pickle_at(p, call)->call->args, 3);
     const bool both = pickle_kind(p, state) == PICKLE_TUPLE;
     for (unsigned i = 0; i < 2; i++) {
         parts[i] = both ? pickle_item(p, state, i) : i == 0 ? state : 0;
