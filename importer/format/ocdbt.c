@@ -38,7 +38,7 @@ static enum status emit_arrays(struct orbax_store *s)
 static enum status ocdbt_index(struct job *job)
 {
     struct orbax_store store;
-    if (orbax_store_open(&store, job, job->path) == OK)
+    if (orbax_store_open(&store, job, job->path, false) == OK)
         emit_arrays(&store);
     orbax_store_release(&store);
     return job->err->status;

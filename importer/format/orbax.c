@@ -195,7 +195,7 @@ static enum status index_item(struct orbax_item *o)
 {
     if (orbax_place(o->job, o->job->path) != OK ||
         orbax_tree_read(o->job, o->job->path, &o->tree) != OK ||
-        orbax_store_open(&o->store, o->job, o->job->path) != OK)
+        orbax_store_open(&o->store, o->job, o->job->path, o->tree.in_folders) != OK)
         return o->job->err->status;
     if (o->tree.all_stored)
         orbax_store_miss_absent(&o->store);

@@ -29,7 +29,8 @@ struct orbax_leaf {
 struct orbax_tree {
     bool damaged;    /* `_METADATA` exists but could not be read (an issue) */
     bool known;      /* `_METADATA` was read, */
-    bool all_stored; /* and it says that all values of all arrays were stored */
+    bool all_stored; /* and it says that all values of all arrays were stored; */
+    bool in_folders; /* it says that the arrays are not in OCDBT */
     struct orbax_leaf *leaves;
     uint64_t count;
 };
@@ -77,8 +78,10 @@ struct orbax_store {
     bool broken;          /* a part could not be read, and that was reported */
 };
 
-/* Find the arrays and strings of the item at `directory`. Release the store even after an error. */
-enum status orbax_store_open(struct orbax_store *, struct job *, const char *directory);
+/* Find the arrays and strings of the item at `directory`. `in_folders`: a database there is not
+ * what Orbax reads. Release the store even after an error. */
+enum status orbax_store_open(struct orbax_store *, struct job *, const char *directory,
+                             bool in_folders);
 /* The same if the directories of the processes' databases are called `processes` and a number. */
 enum status orbax_store_open_of(struct orbax_store *, struct job *, const char *directory,
                                 const char *processes);

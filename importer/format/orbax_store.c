@@ -180,32 +180,68 @@ static enum status orbax_store_report_below(struct orbax_store *s)
     return s->job->err->status;
 }
 
-enum status orbax_store_open_of(struct orbax_store *s, struct job *job,
-                                const char *directory, const char *processes)
+static enum status scan_folders(struct orbax_store *s)
 {
-    *s = (struct orbax_store){.job = job, .directory = directory, .processes = processes};
-    s->arena.ceiling = LIMIT_ARENA_BYTES;
-    if (array_root_record(job, directory) != OK)
+    struct job *job = s->job;
+    if (array_tree_scan(job, s->directory, &s->tree) != OK ||
+        array_groups_record(job, s->directory, &s->tree) != OK)
         return job->err->status;
-    s->listed = orbax_list(s);
-    if (job->err->status == OK && !s->listed &&
-        array_tree_scan(job, directory, &s->tree) == OK &&
-        array_groups_record(job, directory, &s->tree) == OK) {
-        s->array_count = s->tree.count;
-        /* A bare array shares its directory with the other files of the item. */
-        if (s->array_count && !*s->tree.sites[0].path)
-            s->tree.sites[0].strangers = 0;
+    s->array_count = s->tree.count;
+    /* A bare array shares its directory with the other files of the item. */
+    if (s->array_count && !*s->tree.sites[0].path)
+        s->tree.sites[0].strangers = 0;
+    return OK;
+}
+
+static void report_unused_database(struct orbax_store *s)
+{
+    struct file_identity identity;
+    struct error absent = {.offset = NO_OFFSET};
+    const char *path = orbax_path(s->job->arena, s->directory, "manifest.ocdbt");
+    if (path && file_identify(path, &identity, &absent) == OK)
+        job_issue(s->job, ISSUE_WARNING, path, NO_OFFSET, "passed-over",
+                  "_METADATA says that the arrays are not in this database: those in "
+                  "folders beside it are taken, as Orbax does");
+}
+
+/* Find the arrays: in databases if there are any, else, or if `in_folders`, in folders. */
+static enum status find_arrays(struct orbax_store *s, bool in_folders)
+{
+    if (in_folders && scan_folders(s) == OK && s->array_count) {
+        report_unused_database(s);
+        return OK;
     }
-    if (job->err->status != OK || orbax_store_report_below(s) != OK ||
-        load_strings(s) != OK)
+    if (s->job->err->status == OK)
+        s->listed = orbax_list(s);
+    return s->job->err->status == OK && !s->listed && !in_folders ? scan_folders(s)
+                                                                  : s->job->err->status;
+}
+
+static enum status open_store(struct orbax_store *s, struct job *job,
+                              const char *directory, bool in_folders)
+{
+    s->job = job;
+    s->directory = directory;
+    s->arena.ceiling = LIMIT_ARENA_BYTES;
+    if (array_root_record(job, directory) != OK || find_arrays(s, in_folders) != OK)
+        return job->err->status;
+    if (orbax_store_report_below(s) != OK || load_strings(s) != OK)
         return job->err->status;
     return add_keys(s);
 }
 
-enum status orbax_store_open(struct orbax_store *s, struct job *job,
-                             const char *directory)
+enum status orbax_store_open_of(struct orbax_store *s, struct job *job,
+                                const char *directory, const char *processes)
 {
-    return orbax_store_open_of(s, job, directory, ORBAX_PROCESS_PREFIX);
+    *s = (struct orbax_store){.processes = processes};
+    return open_store(s, job, directory, false);
+}
+
+enum status orbax_store_open(struct orbax_store *s, struct job *job,
+                             const char *directory, bool in_folders)
+{
+    *s = (struct orbax_store){.processes = ORBAX_PROCESS_PREFIX};
+    return open_store(s, job, directory, in_folders);
 }
 
 void orbax_store_miss_absent(struct orbax_store *s)

@@ -207,6 +207,13 @@ static bool read_storing(struct reading *r)
     return r->json.type != JSON_FAIL && json_skip(&r->json);
 }
 
+/* Orbax itself looks for manifest.ocdbt only if this is null or absent. */
+static bool read_use_ocdbt(struct reading *r)
+{
+    r->tree->in_folders = json_next(&r->json) == JSON_FALSE;
+    return r->json.type != JSON_FAIL && json_skip(&r->json);
+}
+
 static bool orbax_tree_read_file(struct reading *r)
 {
     enum json_type type;
@@ -220,6 +227,8 @@ static bool orbax_tree_read_file(struct reading *r)
             good = read_custom(r);
         else if (json_is(&r->json, "store_array_data_equal_to_fill_value"))
             good = read_storing(r);
+        else if (json_is(&r->json, "use_ocdbt"))
+            good = read_use_ocdbt(r);
         else
             good = json_next(&r->json) != JSON_FAIL && json_skip(&r->json);
         if (!good)

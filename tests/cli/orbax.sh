@@ -116,3 +116,9 @@ echo '{}' >many/exp_1/_CHECKPOINT_METADATA
 rm -f "$CKPTDB"
 try import many
 try "SELECT count(*), max(key), max(value) FROM metadata WHERE key LIKE 'cfg%'"
+echo "--- a save without OCDBT over one with it: _METADATA says where the arrays are"
+cp -r "$fixtures/y_zarr2" over
+cp -r "$fixtures"/y_files/. over
+try import over
+try tensors over
+try get over params/b
