@@ -37,6 +37,8 @@ static int replay_file(const char *path)
     return failed;
 }
 
+static int replay(const char *path);
+
 static int replay_folder(const char *path)
 {
     char full[PATH_MAX];
@@ -50,22 +52,24 @@ static int replay_folder(const char *path)
         if (e->d_name[0] == '.')
             continue;
         int len = snprintf(full, sizeof(full), "%s/%s", path, e->d_name);
-        failed |= len < 0 || (size_t)len >= sizeof(full) || replay_file(full);
+        failed |= len < 0 || (size_t)len >= sizeof(full) || replay(full);
         count++;
     }
     closedir(dir);
     return failed || !count;
 }
 
+static int replay(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? replay_folder(path)
+                                                       : replay_file(path);
+}
+
 int main(int argc, char **argv)
 {
     int failed = argc < 2;
-    for (int i = 1; i < argc; i++) {
-        struct stat st;
-        if (stat(argv[i], &st) == 0 && S_ISDIR(st.st_mode))
-            failed |= replay_folder(argv[i]);
-        else
-            failed |= replay_file(argv[i]);
-    }
+    for (int i = 1; i < argc; i++)
+        failed |= replay(argv[i]);
     return failed;
 }
