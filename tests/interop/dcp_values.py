@@ -162,7 +162,7 @@ def rows_of(ckptdb, root):
         found.setdefault(row["checkpoint"], {})[row["name"]] = [row["dtype"], shape, row["sha"]]
     issues = subprocess.run([ckptdb, "-d", catalog, "-c", "SELECT path, code, message FROM issue"], capture_output=True, text=True,
                             check=False)
-    print(issues.stdout[:1500], end="")
+    print(issues.stdout[:1500].rstrip())
     return found
 
 
