@@ -113,22 +113,12 @@ static bool read_extras(struct form_text *f, const struct form_value *v,
     return good;
 }
 
-static bool has_nul(const char *at, size_t len)
-{
-    for (size_t i = 0; i + 5 < len; i++)
-        if (at[i] == '\\' && strncmp(at + i, "\\u0000", 6) == 0)
-            return true;
-        else if (at[i] == '\\')
-            i++;
-    return false;
-}
-
 static bool read_rule(struct form_text *f, const struct form_value *v, int64_t number)
 {
     struct form_walk w = {0};
     struct text key = {0};
     struct form_value value;
-    struct ruleset_rule rule = {.ord = number, .nul = has_nul(v->at, v->len)};
+    struct ruleset_rule rule = {.ord = number, .nul = form_has_nul(v->at, v->len)};
     unsigned count = 0;
     bool good = v->type == JSON_ARRAY;
     while (good && form_next(&w, v->at, v->len, &key, &value)) {

@@ -93,6 +93,16 @@ const char *form_copy(struct arena *arena, const struct form_value *v)
     return form_copied(arena, v, false);
 }
 
+bool form_has_nul(const char *json, size_t len)
+{
+    for (size_t i = 0; i + 5 < len; i++)
+        if (json[i] == '\\' && strncmp(json + i, "\\u0000", 6) == 0)
+            return true;
+        else if (json[i] == '\\')
+            i++;
+    return false;
+}
+
 bool form_has(const char *list)
 {
     return list && strcmp(list, "[]") != 0;

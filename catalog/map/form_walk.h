@@ -46,6 +46,9 @@ struct form_value form_member(const char *text, size_t len, const char *key);
 const char *form_string(struct arena *, const struct form_value *);
 const char *form_copy(struct arena *, const struct form_value *);
 
+/* Whether some string in a JSON text has the character NUL, which our strings end at. */
+bool form_has_nul(const char *json, size_t len);
+
 /* Whether a JSON text is there and no empty list. */
 bool form_has(const char *list);
 

@@ -227,12 +227,18 @@ static bool add_ops(struct rules *rules, struct arena *arena, const char *ops)
     return ok;
 }
 
+static bool rule_has_nul(const struct ruleset_rule *r)
+{
+    return r->nul || (r->compute && form_has_nul(r->compute, strlen(r->compute))) ||
+           (r->ops && form_has_nul(r->ops, strlen(r->ops)));
+}
+
 static bool add_rule(struct rules *rules, struct arena *arena,
                      const struct ruleset_rule *r)
 {
     struct ops found = {0};
     bool ok = !r->ops || read_ops(r->ops, &found);
-    if (r->nul)
+    if (rule_has_nul(r))
         text_adds(&found.fault, "ValueError: a NUL character in a rule");
     ok = ok && rules_add(rules, r->ord, r->pattern, r->replacement,
                          found.cast.len ? found.cast.at : NULL,
@@ -380,6 +386,9 @@ enum status ruleset_check_options(const char *dialect, const char *options, bool
     if (options[strspn(options, " \t\r\n")] != '{')
         return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
                          "its options are not an object");
+    if (form_has_nul(options, strlen(options)))
+        return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                         "its options: a NUL character");
     while (d && err->status == OK &&
            form_next(&w, options, strlen(options), &key, &value))
         if (check_option(d, text_str(&key), &value, err) == OK && paths &&
@@ -399,7 +408,7 @@ static enum status check_numbers(const struct ruleset *set, struct error *err)
     for (size_t i = 0; i < set->rules && err->status == OK; i++) {
         const struct ruleset_rule *r = &set->rule[i];
         bool added = false;
-        if (r->nul)
+        if (rule_has_nul(r))
             error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "rule %lld: a NUL character",
                       (long long)r->ord);
         else if (!strmap_add(&seen, (const char *)&r->ord, sizeof(r->ord), &added))

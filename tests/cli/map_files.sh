@@ -58,3 +58,12 @@ done
 echo '-- a key twice: its last value, in its first place'
 echo '{"a": "first", "b": "c", "a": "last"}' >twice.json
 load twice twice.json
+echo '-- NUL characters, at which a text would end'
+cat >nul.json <<'J'
+{"dialect": "t5x-translator", "options": {"tables": {"t": {"a\u0000b": "x"}}}, "rules": [["(.*)", "\\g<k>", {"compute": [["k", "table", "t", "\\1"]]}]]}
+J
+load nul nul.json
+echo "INSERT INTO ruleset(name, dialect) VALUES ('nul', 't5x-translator');
+INSERT INTO rule(ruleset, ord, pattern, replacement, compute) VALUES ('nul', 1, '(.*)', '\\g<k>', '[[\"k\", \"if\", \"\", \"\", \"a\\u0000b\"]]');" >nul.sql
+load nul nul.sql
+"$CKPTDB_BIN" -f nul.sql "SELECT rule_status('nul', 'a'), rule_error('nul', 'a')"
