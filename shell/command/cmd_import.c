@@ -2,12 +2,12 @@
  * cmd_import.c - index the checkpoints under some paths.
  */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "catalog/base/text.h"
 #include "shell/command/command.h"
+#include "shell/command/hashing.h"
 #include "shell/command/import_issues.h"
 
 struct showing {
@@ -129,14 +129,6 @@ static int report_counts(struct showing *s, const struct ckptdb_import_report *r
     return status;
 }
 
-static bool parse_jobs(const char *text, unsigned *jobs)
-{
-    char *end;
-    unsigned long n = strtoul(text, &end, 10);
-    *jobs = (unsigned)n;
-    return *text >= '0' && *text <= '9' && !*end && n >= 1 && n <= 1024;
-}
-
 extern const struct command command_import;
 
 /* Check this first: a mistyped path must not leave an empty catalog behind. */
@@ -215,12 +207,9 @@ static int import_command(struct session *session, const struct args *args)
     };
     const struct ckptdb_watch watch = {
         .size = sizeof(watch), .context = &showing, .progress = import_show};
-    const char *jobs = args_option(&command_import, args, "--jobs");
     options.found = options.dry_run ? show_found : NULL;
-    if (jobs && !parse_jobs(jobs, &options.threads)) {
-        complain("import: --jobs takes a number from 1 on, not \"%s\"", jobs);
+    if (!hash_jobs(args_option(&command_import, args, "--jobs"), &options.threads))
         return STATUS_TROUBLE;
-    }
     ckptdb *catalog =
         paths_exist(&options) ? open_catalog(session, options.dry_run) : NULL;
     if (!catalog)

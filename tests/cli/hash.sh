@@ -58,4 +58,4 @@ done
 mv away disk
 "$CKPTDB_BIN" "SELECT count(*), count(t.hash), (SELECT count(*) FROM stats WHERE checkpoint_id = c.id) FROM tensor t JOIN checkpoint c ON c.id = t.checkpoint_id WHERE c.name = 'd.npz'"
 echo '-- --jobs is a number, as elsewhere'
-for command in hash stats verify; do "$CKPTDB_BIN" $command --jobs ' 5'; "$CKPTDB_BIN" $command --jobs +5; echo "status $?"; done
+for command in hash stats verify 'import .'; do "$CKPTDB_BIN" $command --jobs ' 5'; "$CKPTDB_BIN" $command --jobs +5; "$CKPTDB_BIN" $command --jobs 1025; echo "status $?"; done
