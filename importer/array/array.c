@@ -7,6 +7,7 @@
 #include "catalog/base/names.h"
 #include "catalog/base/text.h"
 #include "catalog/store/store.h"
+#include "importer/job/facts.h"
 
 /* A tensor about to be emitted: its array, the grid with its values, and its directory. */
 struct emission {
@@ -238,6 +239,35 @@ void array_tree_report(struct job *job, const char *root, const struct array_tre
 struct array_site *array_tree_find(const struct array_tree *tree, const char *path)
 {
     return named_find(tree->sites, tree->count, sizeof(*tree->sites), path);
+}
+
+/* --- attributes -------------------------------------------------------------------------- */
+
+bool array_attributes_blank(struct bytes text)
+{
+    size_t blank = 0;
+    while (blank < text.len && strchr("{} \t\r\n", text.at[blank]))
+        blank++;
+    return blank == text.len;
+}
+
+enum status array_attributes_state(struct job *job, const char *source, const char *name,
+                                   struct bytes text, struct error *err)
+{
+    struct text key = {0};
+    struct json j;
+    text_adds(&key, name);
+    if (*name)
+        text_addc(&key, ':');
+    if (text_str(&key)) {
+        json_init(&j, cursor_over(text, 0), job->arena, source, err);
+        j.python = true;
+        facts_state(job, &j, text_str(&key), '/');
+    } else {
+        job_no_memory(job);
+    }
+    text_release(&key);
+    return job->err->status;
 }
 
 /* --- arrays in lists of keys ------------------------------------------------------------ */

@@ -99,6 +99,13 @@ enum status array_site_list(struct job *, const char *root, const struct zarr_ar
 enum status array_emit_site(struct job *, const char *root, const struct array_site *,
                             const char *name, size_t len, const char *dtype);
 
+/* Whether attributes state nothing: "{}". */
+bool array_attributes_blank(struct bytes text);
+/* State attributes as facts: those of the root (name "") under their keys, those of other nodes
+ * under "NAME:KEY". What is wrong with the text goes to *err, which names `source`. */
+enum status array_attributes_state(struct job *, const char *source, const char *name,
+                                   struct bytes text, struct error *err);
+
 /* --- in lists --------------------------------------------------------------------------- */
 
 /* Emit an array whose values are listed (grid.h; in any order, sorted in place). */

@@ -120,23 +120,22 @@ enum status array_read(struct arena *arena, const char *path, struct bytes *out,
     return err->status;
 }
 
-enum status array_read_metadata(struct arena *arena, struct arena *scratch,
-                                const char *root, struct array_site *site,
-                                const struct array_listing *l, struct bytes *text,
-                                unsigned *version, struct error *err)
+enum status array_read_metadata(const struct array_place *p, struct array_site *site,
+                                const struct array_listing *l, struct array_metadata *out,
+                                struct error *err)
 {
     char whole[PATH_MAX];
-    *version = array_listed(l, "zarr.json") ? 3 : 2;
-    const char *name = *version == 3 ? "zarr.json" : ".zarray";
-    if (*version == 2 && !array_listed(l, name))
+    *out = (struct array_metadata){.version = array_listed(l, "zarr.json") ? 3 : 2};
+    const char *name = out->version == 3 ? "zarr.json" : ".zarray";
+    if (out->version == 2 && !array_listed(l, name))
         return ERR_MISSING;
-    if (!array_path(whole, root, site->path, name)) {
-        array_path_too_long(root, site->path, name, err);
+    if (!array_path(whole, p->root, site->path, name)) {
+        array_path_too_long(p->root, site->path, name, err);
         return err->status;
     }
     site->metadata_name = name;
-    if (array_read(scratch, whole, text, &site->metadata_identity, err) == OK)
-        zarr_parse(*text, *version, whole, arena, &site->array, err);
+    if (array_read(p->scratch, whole, &out->text, &site->metadata_identity, err) == OK)
+        zarr_parse(out->text, out->version, whole, p->arena, &site->array, err);
     return err->status;
 }
 
@@ -374,10 +373,9 @@ static bool take_own_metadata(struct job *job, struct arena *scratch, const char
 {
     struct zarr_array given = site->array;
     struct error problem = {.offset = NO_OFFSET};
-    struct bytes text;
-    unsigned version;
-    enum status status = array_read_metadata(job->arena, scratch, root, site, l, &text,
-                                             &version, &problem);
+    struct array_metadata read;
+    enum status status = array_read_metadata(
+        &(struct array_place){root, job->arena, scratch}, site, l, &read, &problem);
     if (status == OK && site->array.kind == ZARR_ARRAY)
         return true;
     site->array = given;

@@ -39,11 +39,23 @@ bool array_listed(const struct array_listing *, const char *file);
 enum status array_read(struct arena *, const char *path, struct bytes *out,
                        struct file_identity *identity, struct error *err);
 
-/* Read and parse the metadata file of the site's directory, which has been listed, into the first
- * arena. ERR_MISSING: it has none. `text` and `version` are those of the file. */
-enum status array_read_metadata(struct arena *, struct arena *scratch, const char *root,
-                                struct array_site *, const struct array_listing *,
-                                struct bytes *text, unsigned *version, struct error *err);
+/* A metadata file that was read. */
+struct array_metadata {
+    struct bytes text;
+    unsigned version; /* of zarr: 2 or 3 */
+};
+
+/* Where arrays below a root are read: what is found lives in `arena`. */
+struct array_place {
+    const char *root;
+    struct arena *arena, *scratch;
+};
+
+/* Read and parse the metadata file of the site's directory, which has been listed.
+ * ERR_MISSING without an error: it has none. `out` is in the scratch arena. */
+enum status array_read_metadata(const struct array_place *, struct array_site *,
+                                const struct array_listing *, struct array_metadata *out,
+                                struct error *err);
 
 /* Whether `name`, as component number `depth` of a key, can be a directory of chunks. */
 bool array_begins_key(const struct zarr_array *, unsigned depth, const char *name);

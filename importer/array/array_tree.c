@@ -112,10 +112,7 @@ static bool add_attributes(struct node *n, const char *file, struct bytes text)
 {
     struct found *f = n->found;
     struct array_tree *t = &f->tree;
-    size_t blank = 0;
-    while (blank < text.len && strchr("{} \t\r\n", text.at[blank]))
-        blank++;
-    if (blank == text.len)
+    if (array_attributes_blank(text))
         return true;
     void *larger = arena_grow(&f->arena, t->attributes, t->attribute_count,
                               &f->attribute_space, sizeof(*t->attributes));
@@ -274,19 +271,20 @@ static bool read_copies(struct node *n)
 static bool read_node(struct node *n, struct array_site *site, bool *is_array)
 {
     struct found *f = n->found;
-    unsigned version;
-    struct bytes text;
+    struct array_metadata read;
     struct zarr_parts parts;
     struct error problem = {.offset = NO_OFFSET};
-    enum status status = array_read_metadata(&f->arena, &f->scratch, n->scan->root, site,
-                                             &n->listing, &text, &version, &problem);
+    enum status status =
+        array_read_metadata(&(struct array_place){n->scan->root, &f->arena, &f->scratch},
+                            site, &n->listing, &read, &problem);
     if (status == ERR_MISSING && !site->metadata_name)
         return true;
     if (status == OK) {
         *is_array = site->has_metadata = site->array.kind == ZARR_ARRAY;
-        if (version == 2)
+        if (read.version == 2)
             return true;
-        return zarr_parts(text, site->metadata_name, &f->scratch, &parts, &problem) == OK
+        return zarr_parts(read.text, site->metadata_name, &f->scratch, &parts,
+                          &problem) == OK
                    ? add_attributes(n, site->metadata_name, parts.attributes) &&
                          keep_consolidated(n, parts.consolidated, 3)
                    : problem.status != ERR_MEMORY;

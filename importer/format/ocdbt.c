@@ -5,10 +5,12 @@
  *   manifest.ocdbt, d/...          the database (container/ocdbt.c), with the keys
  *     NAME/.zarray, NAME/0.0 ...   of each array (version 2), or
  *     NAME/zarr.json, NAME/c/0/0   (version 3)
+ *     NAME/.zattrs                 attributes (version 2): facts, as those in zarr.json are
  *
  * An array whose keys are ".zarray" and "0.0" is named "". Databases with other files of Orbax
  * beside them are read by orbax.c, those of JAX by jax_pytree.c.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "importer/container/ocdbt.h"
@@ -35,11 +37,27 @@ static enum status emit_arrays(struct orbax_store *s)
     return s->job->err->status;
 }
 
+/* Attributes of arrays and groups are facts, as in folders (zarr.c). */
+static void state_all_attributes(struct orbax_store *s)
+{
+    for (size_t i = 0; i < s->attribute_count && s->job->err->status == OK; i++) {
+        const struct array_attributes *a = &s->attributes[i];
+        struct error err = {.offset = NO_OFFSET};
+        char what[256];
+        snprintf(what, sizeof(what), "attributes of \"%.200s\"", a->path);
+        array_attributes_state(s->job, s->directory, a->path, a->text, &err);
+        if (err.status == OK)
+            continue;
+        error_prefix(&err, what);
+        job_issue_error(s->job, ISSUE_WARNING, &err);
+    }
+}
+
 static enum status ocdbt_index(struct job *job)
 {
     struct orbax_store store;
-    if (orbax_store_open(&store, job, job->path, false) == OK)
-        emit_arrays(&store);
+    if (orbax_store_open_plain(&store, job, job->path) == OK && emit_arrays(&store) == OK)
+        state_all_attributes(&store);
     orbax_store_release(&store);
     return job->err->status;
 }

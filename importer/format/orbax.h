@@ -66,8 +66,11 @@ struct orbax_store {
     const char *directory;
     const char *processes; /* prefix of the names of the processes' directories */
     struct arena arena;    /* freed with the store */
+    bool attributed;       /* the attributes in databases are wanted */
     bool listed;           /* arrays are in OCDBT databases, else in directories */
     struct orbax_array *arrays;
+    struct array_attributes *attributes; /* those, of arrays and groups; path: the key */
+    size_t attribute_count, attribute_space;
     struct array_tree tree;
     uint64_t array_count;
     struct orbax_string *strings;
@@ -85,6 +88,9 @@ enum status orbax_store_open(struct orbax_store *, struct job *, const char *dir
 /* The same if the directories of the processes' databases are called `processes` and a number. */
 enum status orbax_store_open_of(struct orbax_store *, struct job *, const char *directory,
                                 const char *processes);
+/* The same with the attributes in a database. */
+enum status orbax_store_open_plain(struct orbax_store *, struct job *,
+                                   const char *directory);
 /* Say that the writer stored every chunk, even those that hold only fill values: an absent chunk
  * then is a lost one. */
 void orbax_store_miss_absent(struct orbax_store *);

@@ -198,8 +198,11 @@ static const char *const *manifest_names(void *context, uint64_t *count)
 
 /* --- metadata ----------------------------------------------------------------------- */
 
+#define ATTRIBUTES (-1)
+#define NOT_READ   (-2)
+
 /* The zarr version of a metadata key: 2 for "a/b/.zarray", 3 for "a/b/zarr.json"; 0: it is no
- * metadata, -1: metadata that is not read. *array_len: length of the array's key, 3 for both
+ * metadata; ATTRIBUTES, or NOT_READ, other metadata. *array_len: length of the array's key, 3 for both
  * examples. */
 static int metadata_version(struct bytes key, size_t *array_len)
 {
@@ -208,9 +211,9 @@ static int metadata_version(struct bytes key, size_t *array_len)
         int version;
     } names[] = {{".zarray", 2},
                  {"zarr.json", 3},
-                 {".zattrs", -1},
-                 {".zgroup", -1},
-                 {".zmetadata", -1}};
+                 {".zattrs", ATTRIBUTES},
+                 {".zgroup", NOT_READ},
+                 {".zmetadata", NOT_READ}};
     size_t begin = key.len;
     while (begin && key.at[begin - 1] != '/')
         begin--;
@@ -266,26 +269,41 @@ static enum status orbax_list_parse(struct listing *l, struct bytes text, int ve
     return OK;
 }
 
-/* Read the array metadata that an entry holds. *out NULL: it cannot be read (an issue), or it
- * belongs to a group. */
-static enum status orbax_list_read_metadata(struct listing *l,
-                                            const struct ocdbt_entry *e, int version,
-                                            struct bytes key, struct zarr_array **out,
-                                            bool *group)
+/* Keep the attributes of a node, if they are wanted and there are some. */
+static enum status keep_attributes(struct listing *l, struct bytes key, struct bytes text)
+{
+    struct orbax_store *s = l->store;
+    if (!s->attributed || array_attributes_blank(text))
+        return OK;
+    void *list = arena_grow(l->arena, s->attributes, s->attribute_count,
+                            &s->attribute_space, sizeof(*s->attributes));
+    const char *path = arena_copy(l->arena, key.at, key.len);
+    const void *kept = arena_copy(l->arena, text.at, text.len);
+    if (!list || !path || !kept)
+        return error_memory_at(l->job->err, l->directory);
+    s->attributes = list;
+    s->attributes[s->attribute_count++] =
+        (struct array_attributes){.path = path, .text = {kept, text.len}};
+    return OK;
+}
+
+/* The text of metadata that an entry holds; text->at NULL: it cannot be read (an issue). */
+static enum status metadata_text(struct listing *l, const struct ocdbt_entry *e,
+                                 struct bytes key, struct bytes *text)
 {
     struct error err = {.offset = NO_OFFSET};
-    struct bytes text = e->value;
     uint32_t file;
     bool lost = false;
-    if (!text.at && value_file(l, e->file, &file, &lost) != OK)
-        return l->job->err->status;
-    if (lost)
+    *text = e->value;
+    if (text->at)
         return OK;
-    if (!text.at && ocdbt_value(l->db, e, LIMIT_JSON_SIDE_FILE, &text, &err) != OK) {
-        report_array(l, key, &err);
-        return err.status == ERR_MEMORY ? error_memory_at(l->job->err, l->directory) : OK;
-    }
-    return orbax_list_parse(l, text, version, key, out, group);
+    if (value_file(l, e->file, &file, &lost) != OK || lost)
+        return l->job->err->status;
+    if (ocdbt_value(l->db, e, LIMIT_JSON_SIDE_FILE, text, &err) == OK)
+        return OK;
+    *text = (struct bytes){0};
+    report_array(l, key, &err);
+    return err.status == ERR_MEMORY ? error_memory_at(l->job->err, l->directory) : OK;
 }
 
 static enum status add_array(struct listing *l, struct bytes key,
@@ -349,19 +367,35 @@ static enum status add_loose(struct listing *l, const struct ocdbt_entry *e)
     return OK;
 }
 
-static enum status take_entry(struct listing *l, const struct ocdbt_entry *e)
+/* Take the metadata of an array or of a group. */
+static enum status take_metadata(struct listing *l, struct bytes key, int version,
+                                 struct bytes text)
 {
     bool group = false;
     struct zarr_array *array = NULL;
-    struct bytes key = e->key;
+    struct zarr_parts parts = {0};
+    struct error ignored = {.offset = NO_OFFSET}; /* parsing says what is wrong */
+    if (text.at && orbax_list_parse(l, text, version, key, &array, &group) != OK)
+        return l->job->err->status;
+    if (l->store->attributed && version == 3 && (array || group) &&
+        zarr_parts(text, l->directory, l->arena, &parts, &ignored) == OK &&
+        keep_attributes(l, key, parts.attributes) != OK)
+        return l->job->err->status;
+    return group ? OK : add_array(l, key, array);
+}
+
+static enum status take_entry(struct listing *l, const struct ocdbt_entry *e)
+{
+    struct bytes key = e->key, text = {0};
     int version = metadata_version(e->key, &key.len);
     if (version == 0)
         return add_loose(l, e);
-    if (version < 0)
+    if (version == NOT_READ || (version == ATTRIBUTES && !l->store->attributed))
         return OK;
-    if (orbax_list_read_metadata(l, e, version, key, &array, &group) != OK)
+    if (metadata_text(l, e, key, &text) != OK)
         return l->job->err->status;
-    return group ? OK : add_array(l, key, array);
+    return version == ATTRIBUTES ? keep_attributes(l, key, text)
+                                 : take_metadata(l, key, version, text);
 }
 
 /* Take all entries of the database in `directory`. Damaged parts of it become issues. False: it

@@ -237,6 +237,13 @@ enum status orbax_store_open_of(struct orbax_store *s, struct job *job,
     return open_store(s, job, directory, false);
 }
 
+enum status orbax_store_open_plain(struct orbax_store *s, struct job *job,
+                                   const char *directory)
+{
+    *s = (struct orbax_store){.processes = ORBAX_PROCESS_PREFIX, .attributed = true};
+    return open_store(s, job, directory, false);
+}
+
 enum status orbax_store_open(struct orbax_store *s, struct job *job,
                              const char *directory, bool in_folders)
 {

@@ -176,27 +176,18 @@ static const char *zarr_shown(struct job *job, const char *path, bool bare)
     return name;
 }
 
-/* Attributes of the root become facts under their keys, those of other nodes under "PATH:KEY". */
 static void state_attributes(struct job *job, const struct array_attributes *a, bool bare)
 {
     struct error err = {.offset = NO_OFFSET};
-    struct text key = {0}, file = {0};
-    struct json j;
+    struct text file = {0};
     const char *name = *a->path ? zarr_shown(job, a->path, bare) : "";
-    text_adds(&key, name ? name : "");
-    if (*a->path)
-        text_addc(&key, ':');
     text_addf(&file, "%s%s%s/%s", job->path, *a->path ? "/" : "", a->path, a->file);
-    if (!name || !text_str(&key) || !text_str(&file)) {
+    if (!name || !text_str(&file))
         job_no_memory(job);
-    } else {
-        json_init(&j, cursor_over(a->text, 0), job->arena, text_str(&file), &err);
-        j.python = true;
-        facts_state(job, &j, text_str(&key), '/');
-        if (err.status != OK)
-            job_issue_error(job, ISSUE_WARNING, &err);
-    }
-    text_release(&key);
+    else
+        array_attributes_state(job, text_str(&file), name, a->text, &err);
+    if (err.status != OK)
+        job_issue_error(job, ISSUE_WARNING, &err);
     text_release(&file);
 }
 

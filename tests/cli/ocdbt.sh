@@ -36,3 +36,8 @@ try -d left.db import left
 rm left/manifest.ocdbt
 try -d left.db import left
 try -d left.db "SELECT path, code FROM issue WHERE code <> 'missing-shard'"
+echo "--- attributes are facts, in both versions"
+mkdir facts
+cp -r "$fixtures/ocdbt/y_attributes" "$fixtures/ocdbt/n_corrupt_attributes" facts
+try -d facts.db import facts
+try -d facts.db "SELECT key, value FROM metadata ORDER BY key"
