@@ -120,6 +120,8 @@ bool onnx_constant(struct onnx *o, struct bytes attribute, struct bytes name)
     h.bad |= !k->list && (!h.fields || (h.fields > 1 && k->field == 4));
     if (o->job->err->status != OK)
         return true;
+    if (!name.at) /* a node without an output */
+        name = (struct bytes){(const uint8_t *)"", 0};
     if (h.bad)
         job_issue(o->job, ISSUE_ERROR, NULL, all.at, "size-mismatch",
                   "constant \"%.*s\": its %s cannot be read: left out",
