@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,29 +33,45 @@ static const char *path_prefix(const char *place)
     "coalesce(nullif(?2 || iif(%s = '/', '', substr(%s, length(?1) + 1)), ''), '/')"
 #define BELOW_OLD "(%s = ?1 OR substr(%s, 1, length(?1) + 1) = ?1 || '/')"
 
-/* Change the paths of one column; returns the number of rows. */
-static int64_t move_column(const ckptdb *c, size_t place, const char *old,
-                           const char *new, struct error *err)
+static int64_t relocate_update(const ckptdb *c, struct text *sql, const char *old,
+                               const char *new, struct error *err)
 {
-    const char *table = places[place].table, *column = places[place].column;
-    struct text sql = {0};
-    text_addf(&sql, "UPDATE %s SET %s = " MOVED " WHERE " BELOW_OLD, table, column,
-              column, column, column, column);
-    if (!text_str(&sql)) {
+    if (!text_str(sql)) {
         error_memory(err);
         return 0;
     }
     sqlite3_stmt *stmt =
-        library_query(c, err, text_str(&sql), "ss", path_prefix(old), path_prefix(new));
+        library_query(c, err, text_str(sql), "ss", path_prefix(old), path_prefix(new));
     library_row(stmt, err);
     sqlite3_finalize(stmt);
-    text_release(&sql);
+    return err->status == OK ? sqlite3_changes(c->db) : 0;
+}
+
+/* Change the paths of one column; returns the number of rows. First all get a mark that no path
+ * begins with: where one place is inside the other, a row could otherwise come to the path of one
+ * that is yet to be moved. */
+static int64_t move_column(const ckptdb *c, size_t place, const char *old,
+                           const char *new, struct error *err)
+{
+    const char *table = places[place].table, *column = places[place].column;
+    char moved[64];
+    struct text mark = {0}, move = {0};
+    snprintf(moved, sizeof(moved), "substr(%s, 2)", column);
+    text_addf(&mark, "UPDATE %s SET %s = '>' || %s WHERE ?2 = ?2 AND " BELOW_OLD, table,
+              column, column, column, column);
+    text_addf(&move, "UPDATE %s SET %s = " MOVED " WHERE substr(%s, 1, 1) = '>'", table,
+              column, moved, moved, column);
+    int64_t rows = 0;
+    if (relocate_update(c, &mark, old, new, err) > 0)
+        rows = relocate_update(c, &move, old, new, err);
+    text_release(&mark);
+    text_release(&move);
     if (err->status == ERR_IO) { /* a constraint: the new path is taken */
         error_clear(err);
         error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "cannot move %s to %s: %s", old,
                   new, sqlite3_errmsg(c->db));
     }
-    return err->status == OK ? sqlite3_changes(c->db) : 0;
+    return rows;
 }
 
 /* Refuse to move a checkpoint to the path of another one, which an import has found there. */

@@ -104,6 +104,13 @@ try 'SELECT path FROM checkpoint'
 try relocate '' both/new
 try relocate both/old ''
 export CKPTDB=$before
+echo "--- relocate: into a folder inside, and out of it: names meet on the way"
+mkdir -p inside/x/sub/sub && for d in x x/sub x/sub/sub; do names inside/$d/names.json 1; done
+"$CKPTDB_BIN" -d inside.db import inside 2>&1
+"$CKPTDB_BIN" -d inside.db relocate inside/x inside/x/sub
+"$CKPTDB_BIN" -d inside.db -c 'SELECT path FROM checkpoint UNION ALL SELECT path FROM file'
+"$CKPTDB_BIN" -d inside.db relocate inside/x/sub inside/x
+"$CKPTDB_BIN" -d inside.db -c 'SELECT path FROM checkpoint UNION ALL SELECT path FROM file'
 echo "--- relocate: to the root and from there; what verify found moves along"
 mkdir place && names place/names.json 1
 "$CKPTDB_BIN" -d root.db import place 2>/dev/null
