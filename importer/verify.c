@@ -42,7 +42,7 @@ static const char findings_sql[] =
 static void bind_text(sqlite3_stmt *s, int at, const char *text)
 {
     if (text && *text)
-        sqlite3_bind_text(s, at, text, -1, SQLITE_TRANSIENT);
+        sqlite3_bind_text(s, at, text, -1, SQLITE_STATIC);
     else
         sqlite3_bind_null(s, at);
 }

@@ -40,9 +40,9 @@ static enum status keep_hash(struct run *run, const struct stored_tensor *t,
     char text[DIGEST_TEXT];
     digest_fold_end(run->fold, &hash);
     digest_print(&hash, text);
-    sqlite3_bind_text(run->put, 1, text, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(run->put, 1, text, -1, SQLITE_STATIC);
     sqlite3_bind_int64(run->link, 1, t->id);
-    sqlite3_bind_text(run->link, 2, text, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(run->link, 2, text, -1, SQLITE_STATIC);
     if (db_step(run->work->db, run->put, "cannot keep a hash", err) == OK)
         db_step(run->work->db, run->link, "cannot keep a hash", err);
     return err->status;
@@ -185,7 +185,7 @@ static enum status keep_checkpoint(sqlite3 *db, int64_t checkpoint,
                         " SELECT id, ?2 FROM checkpoints WHERE id = ?1",
                         &s, err) == OK) {
         sqlite3_bind_int64(s, 1, checkpoint);
-        sqlite3_bind_text(s, 2, text, -1, SQLITE_TRANSIENT);
+        sqlite3_bind_text(s, 2, text, -1, SQLITE_STATIC);
         db_step(db, s, "cannot keep a hash", err);
     }
     sqlite3_finalize(s);

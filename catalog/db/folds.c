@@ -43,7 +43,7 @@ static void put_fold(void *context, const struct module_visit *v, const struct m
     if (f->rc != SQLITE_DONE)
         return;
     sqlite3_bind_int64(f->put, 1, f->next++);
-    sqlite3_bind_text(f->put, 2, v->path, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(f->put, 2, v->path, -1, SQLITE_STATIC);
     sqlite3_bind_int64(f->put, 3, v->depth);
     sqlite3_bind_int64(f->put, 4, (sqlite3_int64)m->tensors);
     sqlite3_bind_int64(f->put, 5, (sqlite3_int64)m->parameters);

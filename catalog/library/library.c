@@ -234,15 +234,20 @@ sqlite3_stmt *library_query(const ckptdb *c, struct error *err, const char *sql,
     }
     va_list args;
     va_start(args, types);
-    for (int i = 0; types[i]; i++) {
-        if (types[i] == 'i')
-            sqlite3_bind_int64(stmt, i + 1, va_arg(args, int64_t));
-        else
-            sqlite3_bind_text(stmt, i + 1, va_arg(args, const char *), -1,
-                              SQLITE_TRANSIENT);
+    int rc = SQLITE_OK;
+    for (int i = 0; rc == SQLITE_OK && types[i]; i++) {
+        rc = types[i] == 'i' ? sqlite3_bind_int64(stmt, i + 1, va_arg(args, int64_t))
+                             : sqlite3_bind_text(stmt, i + 1, va_arg(args, const char *),
+                                                 -1, SQLITE_TRANSIENT);
+        if (rc == SQLITE_RANGE) /* queries may use fewer than others */
+            rc = SQLITE_OK;
     }
     va_end(args);
-    return stmt;
+    if (rc == SQLITE_OK)
+        return stmt;
+    db_error(c->db, NULL, err);
+    sqlite3_finalize(stmt);
+    return NULL;
 }
 
 enum status library_alone(const ckptdb *c, struct error *err)

@@ -50,9 +50,9 @@ struct manifest {
 static void put_finding(struct manifest *m, const char *name, const char *message)
 {
     sqlite3_bind_int64(m->put, 1, m->checkpoint);
-    sqlite3_bind_text(m->put, 2, name, -1, SQLITE_TRANSIENT);
-    sqlite3_bind_text(m->put, 3, m->path, -1, SQLITE_TRANSIENT);
-    sqlite3_bind_text(m->put, 4, message, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(m->put, 2, name, -1, SQLITE_STATIC);
+    sqlite3_bind_text(m->put, 3, m->path, -1, SQLITE_STATIC);
+    sqlite3_bind_text(m->put, 4, message, -1, SQLITE_STATIC);
     if (sqlite3_step(m->put) != SQLITE_DONE && !m->failed) {
         complain("cannot keep a finding: %s", sqlite3_errmsg(m->session->db));
         m->failed = true;
