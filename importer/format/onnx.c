@@ -7,7 +7,7 @@
  *                25 functions
  *   GraphProto   1 node 5 initializer 15 sparse_initializer
  *   NodeProto    2 output 4 op_type 5 attribute
- *   Attribute    1 name 5 t 6 g 11 graphs 22 sparse_tensor (others: onnx_constant.c)
+ *   Attribute    1 name 5 t 6 g 11 graphs 22 sparse_tensor
  *   Function     7 node        Training     1 initialization 2 algorithm
  *   Entry        1 key 2 value  Opset       1 domain 2 version
  *
@@ -182,8 +182,6 @@ static void walk_attribute(struct onnx *o, const struct node *n)
         if (f.number == 1 && !onnx_text(o, &f, &name))
             return;
     onnx_enter(o, all);
-    if (constant && onnx_constant(o, name, n->output))
-        return;
     while (onnx_next(o, &f)) {
         if (f.number == 6 || f.number == 11)
             inside(o, &f, walk_graph);

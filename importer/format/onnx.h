@@ -1,7 +1,6 @@
 /*
  * onnx.h - the inside of the ONNX reader: onnx.c walks the model and finds the tensors,
- * onnx_tensor.c locates the elements of one, onnx_external.c those in other files,
- * onnx_constant.c those of constants that are no tensors.
+ * onnx_tensor.c locates the elements of one, onnx_external.c those in other files.
  */
 #ifndef CKPTDB_IMPORTER_FORMAT_ONNX_H
 #define CKPTDB_IMPORTER_FORMAT_ONNX_H
@@ -65,14 +64,6 @@ void onnx_external_report(struct onnx *);
 void onnx_tensor(struct onnx *, struct message_range, struct bytes name);
 /* The same for a SparseTensorProto: one row with the dense shape. */
 void onnx_sparse(struct onnx *, struct message_range, struct bytes name);
-
-/* Emit the value of a Constant node, which is the current message: a number, a text or a list. False:
- * its attribute is not of that kind. */
-bool onnx_constant(struct onnx *, struct bytes attribute, struct bytes name);
-
-/* Make a tensor's name unique: if another graph has it too, append the graph's number,
- * "w@graph2". False: no memory. */
-bool onnx_own_name(struct onnx *, struct bytes *name);
 
 /* Report the oddities and missing files, and free the walk's memory. */
 void onnx_finish(struct onnx *);

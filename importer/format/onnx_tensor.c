@@ -209,7 +209,9 @@ static bool place_inside(struct onnx *o, const struct tensor *t,
 
 /* --- emitting ------------------------------------------------------------------------------- */
 
-bool onnx_own_name(struct onnx *o, struct bytes *name)
+/* Make a tensor's name unique: if another graph has it too, append the graph's number,
+ * "w@graph2". False: no memory. */
+static bool onnx_tensor_name_of(struct onnx *o, struct bytes *name)
 {
     struct job *job = o->job;
     struct text apart = {0};
@@ -299,7 +301,7 @@ static void onnx_tensor_emit(struct onnx *o, struct tensor *t)
     if (!(t->external ? onnx_external(o, t->range, name, &claim, nbytes)
                       : place_inside(o, t, &claim, holder, nbytes, codec)))
         return;
-    if (!onnx_own_name(o, &t->name))
+    if (!onnx_tensor_name_of(o, &t->name))
         return;
     claim.name = (const char *)t->name.at;
     claim.name_len = t->name.len;
@@ -442,7 +444,7 @@ void onnx_sparse(struct onnx *o, struct message_range range, struct bytes name)
                       "the sparse tensor \"%s\" is of a kind that is not read",
                       onnx_tensor_shown(name, room));
         }
-        if (h && !s->dense.bad_shape && onnx_own_name(o, &name)) {
+        if (h && !s->dense.bad_shape && onnx_tensor_name_of(o, &name)) {
             claim.name = (const char *)name.at;
             claim.name_len = name.len;
             job_tensor(o->job, &claim);

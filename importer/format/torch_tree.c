@@ -435,27 +435,27 @@ static bool enter_container(struct walk *w, pickle_ref ref, bool within_module)
     return ok;
 }
 
-/* What makes numbers of a quantised tensor, by the names that torch.Tensor has for it: tensors if
- * each channel has its own, else facts. */
+/* State what makes numbers of a quantised tensor, by the names that torch.Tensor has for it. If each
+ * channel has its own, scales and zero points are tensors inside the tensor, not of the state: a
+ * row of theirs would be a name that torch.load() does not give. */
 static void add_quantiser(struct walk *w, pickle_ref quantiser)
 {
     static const char *const names[2][4] = {
         {".qscheme", ".q_scale", ".q_zero_point", NULL},
-        {".qscheme", ".q_per_channel_scales", ".q_per_channel_zero_points",
-         ".q_per_channel_axis"}};
+        {".qscheme", NULL, NULL, ".q_per_channel_axis"}};
     const struct pickle *p = w->t->pickle;
     const size_t len = w->name.len;
     const bool channels = torch_is_tensor(p, pickle_item(p, quantiser, 1));
     pickle_ref part;
-    for (uint32_t i = 0; i < 4 && names[channels][i] && within_limits(w, 1) &&
-                         (part = pickle_item(p, quantiser, i));
-         i++) {
+    for (uint32_t i = 0; i < 4; i++) {
+        const char *name = names[channels][i];
+        part = name ? pickle_item(p, quantiser, i) : 0;
+        if (!part || !within_limits(w, 1))
+            continue;
         w->name.len = len;
-        text_adds(&w->name, names[channels][i]);
-        if (torch_is_tensor(p, part))
-            torch_tree_add_tensor(w, part);
-        else /* of the tensor, so that no_facts does not concern it */
-            torch_fact_value(w->t, &w->name, part);
+        text_adds(&w->name, name);
+        /* a fact of the tensor, so that no_facts does not concern it */
+        torch_fact_value(w->t, &w->name, part);
     }
     w->name.len = len;
     if (w->name.at)
