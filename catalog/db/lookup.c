@@ -306,9 +306,8 @@ static enum status take_file(struct finding *f, uint32_t position,
 static bool is_inside(const struct stored_file *file, const struct stored_file *array)
 {
     size_t len = strlen(array->path);
-    const char *key = file->path + len + 1;
     return strncmp(file->path, array->path, len) == 0 && file->path[len] == '/' &&
-           strspn(key, "c/0123456789") == strlen(key);
+           !file->path[len + strspn(file->path + len, "c/0123456789")];
 }
 
 /* Append to the tensor's files the directories of chunks inside the array's, so that a chunk that
