@@ -438,11 +438,11 @@ static void copy_token(struct json *j, struct text *out)
         [JSON_ARRAY_END] = "]", [JSON_TRUE] = "true",    [JSON_FALSE] = "false",
         [JSON_NULL] = "null",
     };
-    if (j->type == JSON_NUMBER && special_length(j->text.at, j->text.len))
-        text_json(out, (const char *)j->text.at, j->text.len);
-    else if (j->type == JSON_NUMBER)
+    const bool word =
+        j->type == JSON_NUMBER && special_length(j->text.at, j->text.len) > 0;
+    if (j->type == JSON_NUMBER && !word)
         text_add(out, j->text.at, j->text.len);
-    else if (j->type == JSON_STRING || j->type == JSON_KEY)
+    else if (word || j->type == JSON_STRING || j->type == JSON_KEY)
         text_json(out, (const char *)j->text.at, j->text.len);
     else
         text_adds(out, words[j->type]);
