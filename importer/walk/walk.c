@@ -625,8 +625,9 @@ static void sort_results(struct walk *walk)
     } while (0)
 
 /* Whether a prefix is a checkpoint that was found, or an issue, also of an earlier import, says
- * what is wrong with its files. */
-static bool prefix_is_told(const struct walker *w, const char *prefix)
+ * what is wrong with its files. The first `issue_count` issues of the walk are sorted. */
+static bool prefix_is_told(const struct walker *w, const char *prefix,
+                           uint64_t issue_count)
 {
     const struct walk *walk = w->walk;
     const struct known *k = w->options->known;
@@ -634,7 +635,7 @@ static bool prefix_is_told(const struct walker *w, const char *prefix)
     PARTITION_POINT(at, walk->unit_count, strcmp(walk->units[at].path, prefix) < 0);
     if (at < walk->unit_count && strcmp(walk->units[at].path, prefix) == 0)
         return true;
-    HAS_PART(walk, prefix, at, walk->issue_count, walk->issues[at].path);
+    HAS_PART(walk, prefix, at, issue_count, walk->issues[at].path);
     HAS_PART(walk, prefix, at, k->refused_count, k->refused[at]);
     return false;
 }
@@ -643,10 +644,11 @@ static bool prefix_is_told(const struct walker *w, const char *prefix)
 static void report_prefixes(struct walker *w)
 {
     struct walk *walk = w->walk;
+    const uint64_t sorted = walk->issue_count;
     for (uint64_t i = 0; walk->prefixes.count && i < walk->root_count; i++) {
         const char *root = walk->roots[i], *slash = strrchr(root, '/');
         if (!strmap_get(&walk->prefixes, root, strlen(root)) || !walk_saw(walk, root) ||
-            prefix_is_told(w, root))
+            prefix_is_told(w, root, sorted))
             continue;
         if (slash && unfinished_name(slash + 1))
             walk_issue(w, root, true, "unfinished", "an unfinished save: not indexed");

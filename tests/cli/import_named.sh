@@ -58,6 +58,10 @@ for argument in ckpt old zeros dir foo.tmp-1.safetensors m_temp dir.index busy.t
         echo "$argument: status ${PIPESTATUS[0]}"
     done
 done
+echo '--- beside many others that came to nothing, one that is told of'
+mkdir told && echo garbage >told/ckpt.index
+for i in {10..29}; do cp here/y_two-00001-of-00002.safetensors told/a$i-00001-of-00002.safetensors; done
+"$CKPTDB_BIN" -d told.db import told/a{10..29} told/ckpt 2>&1
 # The prefixes of a folder are looked for in one pass: a pass for each took over 10 s.
 echo '--- many prefixes'
 python3 - "$TESTS"/fixtures/real/tf/saver_run/data/model.ckpt-100 <<'END'

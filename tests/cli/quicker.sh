@@ -72,5 +72,5 @@ cp -r "$TESTS/fixtures/real/safetensors/llama_tiny/data" again
 echo '-- an argument that comes from another table, from a list, or is left out'
 "$CKPTDB_BIN" "SELECT count(*) FROM diff d, ruleset r WHERE d.a = 2 AND d.b = 3 AND d.ruleset = r.name AND r.name = 'to'"
 "$CKPTDB_BIN" "SELECT count(*) FROM mapped m, tensors_of t WHERE m.checkpoint_id = t.checkpoint_id AND m.checkpoint_id IN (2, 3)
-  AND m.ruleset IN ('to', 'none') AND t.of = m.checkpoint_id AND t.id = m.tensor_id"
+  AND m.ruleset IN ('to', 'to2') AND t.of = m.checkpoint_id AND t.id = m.tensor_id"
 "$CKPTDB_BIN" "SELECT count(*) FROM extent WHERE tensor_id = (2 << 24) + 0.5"
