@@ -143,13 +143,14 @@ struct place {
     uint64_t offset, length;
 };
 
-/* False after setting *err. */
+/* False after setting *err or the job's error. */
 static bool dcp_find_place(struct dcp *d, pickle_ref name, const uint64_t *offsets,
                            unsigned rank, struct place *out, struct error *err)
 {
     const struct pickle *p = &d->pickle;
-    const char *key = place_key(d, name, offsets, rank);
-    const uint64_t *at = key ? strmap_get(&d->places, d->key.at, d->key.len) : NULL;
+    if (!place_key(d, name, offsets, rank))
+        return d->job->err->status == OK ? torch_no_memory(&d->tree, d->job->err) : false;
+    const uint64_t *at = strmap_get(&d->places, d->key.at, d->key.len);
     if (!at) {
         torch_fail(&d->tree, err, "missing-chunk",
                    "the metadata does not say where its data is");
