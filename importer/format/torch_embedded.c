@@ -83,19 +83,20 @@ static bool encode(struct torch_tree *t, const struct pickle_node *text,
                                &kept, &added);
     if (!at)
         return torch_no_memory(t, err);
-    if (added) {
+    if (!*at) { /* new, or there was no memory for it */
         void *list = arena_grow(t->arena, t->texts, t->text_count, &t->text_space,
                                 sizeof(*t->texts));
+        if (list)
+            t->texts = list;
         uint8_t *to = arena_room(t->arena, text->count + 1u);
         size_t len;
         if (!list || !to)
             return torch_no_memory(t, err);
-        t->texts = list;
-        *at = t->text_count++;
         const bool fits = encode_text(text, to, &len);
-        t->texts[*at] = fits ? (struct bytes){to, len} : (struct bytes){0};
+        t->texts[t->text_count++] = fits ? (struct bytes){to, len} : (struct bytes){0};
+        *at = t->text_count;
     }
-    *out = t->texts[*at];
+    *out = t->texts[*at - 1];
     return out->at || torch_fail(t, err, "bad-bytes",
                                  "its bytes are text with characters past U+00FF");
 }
@@ -226,14 +227,14 @@ bool torch_embedded(struct torch_tree *t, pickle_ref call, struct torch_key *key
     uint64_t *at = strmap_add(&t->embedded, (const char *)place, sizeof(*place), &added);
     if (!at)
         return torch_no_memory(t, err);
-    if (added) {
+    if (!*at) {
         void *list = arena_grow(t->arena, t->loads, t->load_count, &t->load_space,
                                 sizeof(*t->loads));
         if (!list)
             return torch_no_memory(t, err);
         t->loads = list;
-        *at = t->load_count++;
-        struct torch_embedded *new = &t->loads[*at];
+        struct torch_embedded *new = &t->loads[t->load_count++];
+        *at = t->load_count;
         *new = (struct torch_embedded){.run = {.lost = true}};
         pickle_ref bytes =
             pickle_item(t->pickle, pickle_at(t->pickle, call)->call->args, 0);
@@ -242,7 +243,7 @@ bool torch_embedded(struct torch_tree *t, pickle_ref call, struct torch_key *key
             return false;
         }
     }
-    *key = t->loads[*at].key;
-    *run = t->loads[*at].run;
+    *key = t->loads[*at - 1].key;
+    *run = t->loads[*at - 1].run;
     return true;
 }
