@@ -187,6 +187,8 @@ static void add_components(struct text *t, const char *path)
         if (len == 2 && memcmp(path, "..", 2) == 0) {
             while (t->len && t->at[--t->len] != '/')
                 ;
+            if (t->at)
+                t->at[t->len] = '\0';
         } else if (len && !(len == 1 && *path == '.')) {
             text_addc(t, '/');
             text_add(t, path, len);
@@ -237,8 +239,8 @@ static char *new_place(const char *path)
     struct text t = {0};
     if (real || !written)
         return real;
-    for (size_t end = strlen(written); end > 1 && !real;) {
-        while (end > 1 && written[--end] != '/')
+    for (size_t end = strlen(written); end > 0 && !real;) {
+        while (end > 0 && written[--end] != '/')
             ;
         char *folder = strndup(written, end ? end : 1);
         real = folder ? realpath(folder, NULL) : NULL;

@@ -125,3 +125,18 @@ echo "status $?" && paths
 echo "status $?" && paths
 "$CKPTDB_BIN" -d root.db relocate "$PWD/place/names.json" /
 echo "status $?" && paths
+echo "--- relocate: to a place of which nothing exists, and with '..' at the end"
+mkdir place/sub && names place/names.json 1 && names place/sub/names.json 2
+"$CKPTDB_BIN" -d far.db import place
+far() { # OLD NEW
+    echo "$ relocate $*"
+    "$CKPTDB_BIN" -d far.db relocate "$@"
+    echo "status $?"
+    "$CKPTDB_BIN" -d far.db "SELECT path FROM checkpoint UNION ALL SELECT path FROM file"
+}
+far "$PWD/place" /not-there
+far /not-there/sub/.. /not-there/x
+far /not-there/x /not-there/y/..
+far /not-there/.. "$PWD/place"
+far gone/.. /..
+far /.. "$PWD"
