@@ -98,7 +98,8 @@ static enum status check_taken(const ckptdb *c, const char *old, const char *new
     return err->status;
 }
 
-/* Of files that are no checkpoints and were seen in both places, keep what is known of the new. */
+/* Of files that are no checkpoints and were seen in both places, keep what is known of the new. A
+ * path below the old place counts for nothing here: what is there moves on itself. */
 static enum status forget_twice_seen(const ckptdb *c, const char *table,
                                      const char *which, const char *old, const char *new,
                                      struct error *err)
@@ -106,8 +107,8 @@ static enum status forget_twice_seen(const ckptdb *c, const char *table,
     struct text sql = {0};
     text_addf(&sql,
               "DELETE FROM %s WHERE %s AND " BELOW_OLD " AND " MOVED
-              " IN (SELECT path FROM %s WHERE %s)",
-              table, which, "path", "path", "path", "path", table, which);
+              " IN (SELECT path FROM %s WHERE %s AND NOT " BELOW_OLD ")",
+              table, which, "path", "path", "path", "path", table, which, "path", "path");
     if (!text_str(&sql))
         return error_memory(err);
     sqlite3_stmt *stmt =

@@ -140,3 +140,18 @@ far /not-there/x /not-there/y/..
 far /not-there/.. "$PWD/place"
 far gone/.. /..
 far /.. "$PWD"
+echo "--- relocate: into a folder inside and to itself: what is below the old place moves on"
+mkdir -p deep/sub && names deep/names.json 1
+for d in deep deep/sub; do
+    echo "in $d" >$d/notes
+    : >$d/empty.npy
+done
+"$CKPTDB_BIN" -d deep.db import deep
+kept() {
+    "$CKPTDB_BIN" -d deep.db "SELECT path FROM passed UNION ALL SELECT path FROM issue"
+}
+kept
+"$CKPTDB_BIN" -d deep.db relocate deep deep/sub
+kept
+"$CKPTDB_BIN" -d deep.db relocate deep deep
+kept
