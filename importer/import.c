@@ -46,15 +46,24 @@ struct indexing {
     unsigned threads_each; /* per job: a few jobs may use the threads of many */
 };
 
-/* Remember the files of a failed batch as passed over. Missing ones are not remembered:
- * nobody has looked at them, and the next import must report again that they are missing.
- * Nor are directories: they are looked at in every import. */
+static bool is_directory(const struct batch_file *f)
+{
+    return strcmp(f->role, "directory") == 0 || strcmp(f->role, "chunks") == 0;
+}
+
+/* Remember the files of a failed batch as passed over. If one is missing, none is: the next import
+ * must report again that it is missing. Directories are looked at in every import. */
 static void remember(struct batch *b)
 {
     b->passed = arena_array(&b->arena, b->file_count + 1, sizeof(*b->passed));
-    for (uint64_t i = 0; b->passed && i < b->file_count; i++)
-        if (b->files[i].present && strcmp(b->files[i].role, "directory") != 0)
+    for (uint64_t i = 0; b->passed && i < b->file_count; i++) {
+        if (!b->files[i].present) {
+            b->passed_count = 0;
+            return;
+        }
+        if (!is_directory(&b->files[i]))
             b->passed[b->passed_count++] = b->files[i];
+    }
 }
 
 static void *index_unit(void *context, uint64_t number, uint64_t *bytes)
@@ -163,6 +172,8 @@ static bool vanished(const struct walk *walk, const struct known *k,
 {
     if (!walk_covers(walk, c->path) || found(walk, c->path))
         return false;
+    if (walk_leads_back(walk, c->path))
+        return true; /* its files are found by their own path */
     if (!c->file_count)
         return walk_saw(walk, c->path);
     const char *primary = k->files[c->first_file].path;

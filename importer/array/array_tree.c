@@ -9,9 +9,12 @@
  * Each thread fills lists of its own, which are merged and sorted at the end, so the result
  * does not depend on the order of the threads.
  */
+#include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "catalog/base/json.h"
 #include "catalog/base/names.h"
@@ -328,11 +331,20 @@ static bool note_foreign(struct node *n, bool *whole)
     return true;
 }
 
-/* Whether the directory is hidden and no node, such as .git. An array can be named ".x". */
+/* Whether the directory is named as hidden ones are, such as .git. An array can be named ".x". */
 static bool is_hidden(const struct node *n)
 {
     const char *slash = strrchr(n->path, '/');
-    return *(slash ? slash + 1 : n->path) == '.' && !is_zarr_node(&n->listing);
+    return *(slash ? slash + 1 : n->path) == '.';
+}
+
+/* Whether the directory is hidden and another user's, such as .Trash-0: nobody expects it to be
+ * read, so it is not even tried. */
+static bool is_private(const struct node *n)
+{
+    char whole[PATH_MAX];
+    return is_hidden(n) && array_path(whole, n->scan->root, n->path, "") &&
+           access(whole, R_OK | X_OK) != 0 && errno == EACCES;
 }
 
 static bool take_node(struct node *n)
@@ -342,7 +354,7 @@ static bool take_node(struct node *n)
         .path = n->path, .found = true, .identity = n->listing.identity};
     struct error err = {.offset = NO_OFFSET};
     bool is_array = false, foreign = false;
-    if (is_hidden(n))
+    if (is_hidden(n) && !is_zarr_node(&n->listing))
         return true;
     if (n->scan->only_foreign)
         return add_links(n) && note_foreign(n, &foreign) &&
@@ -373,7 +385,9 @@ static void array_tree_work(void *argument)
         struct array_site site = {.path = t->path, .found = true};
         n.problem.offset = NO_OFFSET;
         bool ok;
-        if (array_list(&f->scratch, s->root, t->path, &n.listing, &n.problem) == OK)
+        if (is_private(&n))
+            ok = true;
+        else if (array_list(&f->scratch, s->root, t->path, &n.listing, &n.problem) == OK)
             ok = take_node(&n);
         else /* deleted meanwhile, or not readable */
             ok =

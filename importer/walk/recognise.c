@@ -393,17 +393,19 @@ static bool ends_with_one_of(const char *name, const char *const *suffixes, size
 }
 
 /* Whether a stray file is worth a report though no format claims its name. Web pages named as
- * such, and empty files (markers, locks), are common; but an empty pytorch_model.bin is not. */
+ * such, and empty files (markers, locks; an OpenVINO model.bin), are common; but an empty
+ * pytorch_model.bin is not. */
 static bool out_of_place(const struct entry *e)
 {
     static const char *const pages[] = {".html", ".htm", ".xhtml", ".shtml", ".php"};
-    static const char *const weights[] = {".bin", ".pkl", ".tar", ".distcp"};
+    static const char *const weights[] = {".pkl", ".tar", ".distcp"};
     if (strcmp(e->stray, "git-lfs-pointer") == 0)
         return true;
     if (strcmp(e->stray, "html-page") == 0)
         return !ends_with_one_of(e->name, pages, sizeof(pages) / sizeof(pages[0]));
     return strcmp(e->stray, "empty-file") == 0 &&
-           ends_with_one_of(e->name, weights, sizeof(weights) / sizeof(weights[0]));
+           (strstr(e->name, "pytorch_model") || strstr(e->name, "adapter_model") ||
+            ends_with_one_of(e->name, weights, sizeof(weights) / sizeof(weights[0])));
 }
 
 static void report_stray(struct walker *w, struct listing *l, const struct entry *e,

@@ -255,11 +255,18 @@ static bool list_directory(struct walker *w, struct listing *l)
 }
 
 /* Whether a link leads to what the walk comes to without it: there its checkpoints have the paths
- * that they have in an import that follows no links. */
+ * that they have in an import that follows no links. The walk passes over some directories, and
+ * what is below them: links to those are followed. */
 static bool leads_back(const struct walker *w, const char *path)
 {
     char *real = path_resolve(path);
-    const bool back = real && walk_covers(w->walk, real);
+    bool back = real && walk_covers(w->walk, real);
+    for (char *name = real, *end; back && name; name = end) {
+        end = strchr(name, '/');
+        if (end)
+            *end++ = '\0';
+        back = !never_entered(name, true) && !unfinished_name(name);
+    }
     free(real);
     return back;
 }
@@ -272,8 +279,10 @@ static void enter_below(struct walker *w, const struct listing *l)
         const char *path = walk_join(l->arena, l->path, e->name);
         if (!path) {
             w->failed = true;
-        } else if (e->linked && (!w->options->follow || leads_back(w, path))) {
+        } else if (e->linked && !w->options->follow) {
             walk_avoided(w, path);
+        } else if (e->linked && leads_back(w, path)) {
+            walk_led_back(w, path);
         } else if (!never_entered(e->name, hub_cache) && unfinished_name(e->name)) {
             pthread_mutex_lock(&w->lock);
             walk_issue(w, path, true, "unfinished", "an unfinished save: not indexed");
@@ -517,6 +526,11 @@ bool walk_saw(const struct walk *walk, const char *path)
     return !covers(&walk->unseen, path, true);
 }
 
+bool walk_leads_back(const struct walk *walk, const char *path)
+{
+    return covers(&walk->back, path, true);
+}
+
 bool walk_inside(const struct walk *walk, const char *path)
 {
     return covers(&walk->whole, path, false);
@@ -711,6 +725,7 @@ void walk_free(struct walk *walk)
         return;
     strmap_release(&walk->listed);
     strmap_release(&walk->unseen);
+    strmap_release(&walk->back);
     strmap_release(&walk->whole);
     strmap_release(&walk->prefixes);
     strmap_release(&walk->rooted);

@@ -65,6 +65,7 @@ struct walk {
     struct strmap listed;   /* directories whose entries were read */
     struct strmap whole;    /* directories that are one checkpoint: not searched */
     struct strmap unseen;   /* paths that could not, or were not to, be looked at */
+    struct strmap back;     /* links to what the walk comes to by its own path */
     uint64_t files;         /* number of files seen */
     void *private;
 };
@@ -87,6 +88,9 @@ bool walk_prefixes(const struct walk *, const char *path);
 /* Whether what is, or was, at a path could be looked at. False: nothing is known
  * about it and what is below it. */
 bool walk_saw(const struct walk *, const char *path);
+
+/* Whether a path is below a link whose contents have their own paths in this walk. */
+bool walk_leads_back(const struct walk *, const char *path);
 
 /* Whether a path is inside a directory that is one checkpoint. */
 bool walk_inside(const struct walk *, const char *path);

@@ -99,6 +99,13 @@ void walk_avoided(struct walker *w, const char *path)
     pthread_mutex_unlock(&w->lock);
 }
 
+void walk_led_back(struct walker *w, const char *path)
+{
+    pthread_mutex_lock(&w->lock);
+    walk_remember(w, &w->walk->back, path);
+    pthread_mutex_unlock(&w->lock);
+}
+
 void walk_add_passed(struct walker *w, const char *path, const struct entry *e)
 {
     struct walk *walk = w->walk;

@@ -108,6 +108,8 @@ void walk_note(struct walker *, const char *checkpoint, const char *path,
 void walk_unseen(struct walker *, const char *path, const char *why);
 /* The same without an issue, as nobody asked for it. Takes the lock. */
 void walk_avoided(struct walker *, const char *path);
+/* Remember a link that leads to what the walk comes to. Takes the lock. */
+void walk_led_back(struct walker *, const char *path);
 
 /* Under the lock. */
 void walk_issue(struct walker *, const char *path, bool warning, const char *code,

@@ -73,6 +73,29 @@ ln -s ../../z ways/z/deep/again
 ln -s .. ways/z/deep/up
 for _ in 1 2; do "$CKPTDB_BIN" -d ways.db import ways; "$CKPTDB_BIN" -d ways.db import --follow ways; done
 "$CKPTDB_BIN" -d ways.db --list "SELECT path FROM checkpoint"
+echo "--- one that a smaller import catalogued by the link, and one that no walk comes to"
+mkdir -p further/real/.git/ck further/a further/b
+ln -s ../b further/a/link
+ln -s real/.git/ck further/lk
+put further/b/m.safetensors
+put further/real/.git/ck/w.safetensors
+"$CKPTDB_BIN" -d further.db import --follow further/a
+"$CKPTDB_BIN" -d further.db import --follow further
+"$CKPTDB_BIN" -d further.db import --follow --prune further
+"$CKPTDB_BIN" -d further.db --list "SELECT path FROM checkpoint"
+echo "--- empty files: a model.bin of OpenVINO without weights, and weights that are none"
+mkdir bins
+: >bins/model.bin
+: >bins/pytorch_model.bin
+try import bins
+echo "--- all that is wrong with a refused file, each time it is imported"
+mkdir cut
+python3 - "$TESTS/fixtures/onnx/y_external/m.onnx" <<'PY'
+import sys
+open("cut/m.onnx", "wb").write(open(sys.argv[1], "rb").read() + b"\x3a\x7f\x01")
+PY
+try import cut
+try import cut
 echo "--- a name that is no UTF-8"
 mkdir bytes
 printf x >$'bytes/\377.npy'

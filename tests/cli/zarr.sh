@@ -127,3 +127,21 @@ EOF
 import json, sys
 print(json.load(sys.stdin) == [["none" if c == 500 else "%03d%03d" % (r, c) for c in range(1000)] for r in range(1000)])'
 rm -r texts
+echo "-- a hidden folder that is another user's, beside arrays"
+mkdir -p shared/z/a && echo '{"zarr_format":2}' >shared/z/.zgroup
+echo '{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":"|u1","compressor":null,"fill_value":0,"order":"C","filters":null}' \
+    >shared/z/a/.zarray
+printf ab >shared/z/a/0
+mkdir -m 000 shared/z/.Trash-0
+as_other() { "$@"; }
+if [ "$(id -u)" = 0 ]; then # root may read all: another user looks
+    chmod o+x "$PWD" "$PWD/.." "$PWD/../.." && chmod o+rwx shared && cp "$CKPTDB_BIN" shared/program
+    as_other() { HOME=$PWD/shared setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+else
+    cp "$CKPTDB_BIN" shared/program
+fi
+as_other shared/program -d shared/c.db import shared/z
+cp -r shared/z/a shared/z/b
+as_other shared/program -d shared/c.db import shared/z
+as_other shared/program -d shared/c.db --list "SELECT name FROM tensor" "SELECT message FROM issue"
+chmod 700 shared/z/.Trash-0
