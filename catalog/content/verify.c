@@ -9,6 +9,7 @@ struct verifying {
     const struct verify_data *work;
     struct digest_fold *fold;
     struct error damage; /* of the current tensor */
+    bool silent;         /* and nothing was said of it */
 };
 
 /* A tensor that is too large for a hash is only checked. */
@@ -78,8 +79,8 @@ static enum status verify_take_outcome(void *context, const struct sweep_part *t
         return *err = o->err, err->status;
     if (o->err.status != OK && v->damage.status == OK) {
         v->damage = o->err;
-        if (is_worth_a_word(o) &&
-            w->found(w->context, t->tensor->name, &o->err, err) != OK)
+        v->silent = !is_worth_a_word(o);
+        if (!v->silent && w->found(w->context, t->tensor->name, &o->err, err) != OK)
             return err->status;
     }
     if (v->damage.status == OK && is_hashed(v, t->tensor))
@@ -88,7 +89,9 @@ static enum status verify_take_outcome(void *context, const struct sweep_part *t
         return OK;
     if (w->hash && compare_hash(v, t->tensor, err) != OK)
         return err->status;
-    w->read(w->context, t->tensor, &v->damage, err);
+    if (!v->silent)
+        w->read(w->context, t->tensor, &v->damage, err);
+    v->silent = false;
     v->damage = (struct error){.offset = NO_OFFSET};
     return err->status;
 }

@@ -148,8 +148,11 @@ static bool dcp_find_place(struct dcp *d, pickle_ref name, const uint64_t *offse
                            unsigned rank, struct place *out, struct error *err)
 {
     const struct pickle *p = &d->pickle;
-    if (!place_key(d, name, offsets, rank))
-        return d->job->err->status == OK ? torch_no_memory(&d->tree, d->job->err) : false;
+    if (!place_key(d, name, offsets, rank)) {
+        if (d->job->err->status == OK)
+            torch_no_memory(&d->tree, d->job->err);
+        return false;
+    }
     const uint64_t *at = strmap_get(&d->places, d->key.at, d->key.len);
     if (!at) {
         torch_fail(&d->tree, err, "missing-chunk",

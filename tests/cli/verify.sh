@@ -122,6 +122,17 @@ python3 flip.py once/*.npz once/*.pt once/dcp/__1_0.distcp
 "$CKPTDB_BIN" -d once.db verify
 python3 flip.py once/dcp/__0_0.distcp
 "$CKPTDB_BIN" -d once.db verify dcp
+echo '-- a damaged member is told of a tensor whose elements cannot be read, too'
+mkdir unread && python3 - <<'EOF'
+import struct, zipfile
+def npy(descr, data):
+    head = ("{'descr': '%s', 'fortran_order': False, 'shape': (4,), }" % descr).encode().ljust(117) + b"\n"
+    return b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head + data
+with zipfile.ZipFile("unread/u.npz", "w") as z:
+    for name, descr, width in ("wide", "<f16", 16), ("plain", "<f4", 4):
+        z.writestr(zipfile.ZipInfo(name + ".npy"), npy(descr, bytes(4 * width)))
+EOF
+"$CKPTDB_BIN" -d unread.db import unread && python3 flip.py unread/u.npz && "$CKPTDB_BIN" -d unread.db verify
 echo '-- more findings than are kept: how many'
 mkdir many && python3 - <<'EOF'
 from make_safetensors import save
