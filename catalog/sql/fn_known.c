@@ -6,6 +6,7 @@
  *   known_ruleset(name)     the name; an error if there is no such rule set; NULL for NULL
  *   known_renaming(name)    the name; an error if there is no such rule set, or if it assigns:
  *                           its rules begin at the names of a model; NULL for NULL
+ *   known_optimizer(name)   the name; an error if there is no such optimizer; NULL for NULL
  */
 #include <stddef.h>
 
@@ -24,6 +25,8 @@ static const struct known_thing known_things[] = {
      "SELECT 1 FROM main.ruleset WHERE name = ?1"
      " AND (dialect_is(dialect, 'translation') OR dialect_is(dialect, 'conversion'))",
      "no rule set that goes from old names to new is called '%s'"},
+    {"known_optimizer", "SELECT 1 FROM main.optimizer WHERE name = ?1",
+     "no optimizer is called '%s'"},
 };
 
 static void known_refuse(sqlite3_context *context, const char *format, const char *text)

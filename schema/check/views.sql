@@ -1,8 +1,8 @@
 -- views.sql - the tables on which the checks of map_check(ruleset, source[, target]) are written:
 -- the map itself (given, option, rule), what it does (mapping; result: the rows with a result),
--- and the model. schema/check/join.sh appends views_rules.sql and the checks.
+-- and the model (target 0 means none). schema/check/join.sh appends views_rules.sql and the checks.
 given(ruleset, source, target, bound) AS MATERIALIZED (
-  SELECT known_ruleset(:ruleset), known_checkpoint(:source), known_checkpoint($target),
+  SELECT known_ruleset(:ruleset), known_checkpoint(:source), known_checkpoint(nullif($target, 0)),
          rule_bound(:ruleset, :source)
 ),
 option(dialect, renames, required, restores, strict, last, fault) AS MATERIALIZED (

@@ -1,9 +1,11 @@
 -- map_inverse.sql - map_inverse(ruleset, source[, target]): the inverse map, as literal rules of
 -- T5X's translator, whose pattern is the new name and whose replacement is the old one. It is
 -- derived from the results of the map, never from its patterns. `error` says why a row cannot be
--- inverted.
+-- inverted. (target 0 means none.)
 WITH
-  given(ruleset, source, target) AS (SELECT known_ruleset(:ruleset), known_checkpoint(:source), $target),
+  given(ruleset, source, target) AS MATERIALIZED (
+    SELECT known_ruleset(:ruleset), known_checkpoint(:source), known_checkpoint(nullif($target, 0))
+  ),
   option(dialect) AS MATERIALIZED (
     SELECT dialect FROM ruleset WHERE name = (SELECT ruleset FROM given)
   ),

@@ -2,7 +2,9 @@
 -- holds differs from the one that the optimizer would keep (query/state_diff.sql), and what
 -- setting of Adafactor would explain it. No rows: they agree.
 WITH
-  given(optimizer, checkpoint) AS MATERIALIZED (SELECT :optimizer, known_checkpoint(:checkpoint)),
+  given(optimizer, checkpoint) AS MATERIALIZED (
+    SELECT known_optimizer(:optimizer), known_checkpoint(:checkpoint)
+  ),
   param(name, shape, second) AS MATERIALIZED (
     SELECT name, shape,
            (SELECT value FROM json_each(shape) ORDER BY value DESC LIMIT 1 OFFSET 1)

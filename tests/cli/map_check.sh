@@ -105,7 +105,13 @@ why a/w --map nobody
 echo
 "$CKPTDB_BIN" map why old.json
 echo "-- what is not in the catalog is no answer"
-for query in "map_check('moves', 99)" "map_check('moves', 1, 99)" "map_check('moves', 1, 0)" "map_why(99, 'a/w')" \
-    "map_why(1, 'a/w', 99)" "verify_state('adam', 99)" "infer_optimizer(99)"; do
+"$CKPTDB_BIN" "INSERT INTO optimizer(name, spec) VALUES ('adam', '{}')"
+for query in "map_check('moves', 99)" "map_check('moves', 1, 99)" "map_why(99, 'a/w')" "map_why(1, 'a/w', 99)" \
+    "map_inverse('only', 1, 99)" "map_inverse('moves', 1, 99)" "verify_state('adam', 99)" "verify_state('adma', 1)" \
+    "infer_optimizer(99)"; do
     "$CKPTDB_BIN" "SELECT count(*) FROM $query"
+done
+echo "-- a target 0 is none"
+for function in map_check map_inverse; do
+    "$CKPTDB_BIN" "SELECT count(*) FROM $function('only', 1, 0)" "SELECT * FROM $function('only', 1, 0) EXCEPT SELECT * FROM $function('only', 1)"
 done
