@@ -17,7 +17,15 @@ struct factor {
     int power; /* times = 2^power */
 };
 
+/* What is compared. */
+enum compare_way {
+    COMPARE_FLOATS,
+    COMPARE_SMALL, /* integers that float64 holds: of up to 32 bits */
+    COMPARE_LARGE, /* integers of which one has 64 bits */
+};
+
 struct sums {
+    enum compare_way way;
     double aa, bb, ab, dd; /* each of numbers multiplied by their factors */
     struct factor a, b, d;
     struct comparison *out;
@@ -193,15 +201,18 @@ static bool compare_is_integer(const struct dtype *t)
     return t->kind == DTYPE_INT || t->kind == DTYPE_UINT;
 }
 
-/* The dtypes in which to compare: float64, or for integers of which one has 64 bits, int64 or uint64
- * each. */
-static void common_dtypes(const struct dtype *a, const struct dtype *b,
-                          struct dtype *wide_a, struct dtype *wide_b)
+/* The dtypes to which values are converted: float64, or if both are integers, int64 or uint64 each.
+ * Those tell large integers apart, and quantised ones convert to them, as they are stored, but to no
+ * float. */
+static enum compare_way common_dtypes(const struct dtype *a, const struct dtype *b,
+                                      struct dtype *wide_a, struct dtype *wide_b)
 {
-    const bool integers = compare_is_integer(a) && compare_is_integer(b) &&
-                          (a->bits == 64 || b->bits == 64);
+    const bool integers = compare_is_integer(a) && compare_is_integer(b);
     dtype_find(!integers ? "float64" : a->kind == DTYPE_INT ? "int64" : "uint64", wide_a);
     dtype_find(!integers ? "float64" : b->kind == DTYPE_INT ? "int64" : "uint64", wide_b);
+    return !integers                        ? COMPARE_FLOATS
+           : a->bits == 64 || b->bits == 64 ? COMPARE_LARGE
+                                            : COMPARE_SMALL;
 }
 
 static void compare_finish(const struct sums *s)
@@ -226,8 +237,8 @@ static enum status open_cast(const struct stored_tensor *a, const struct dtype *
     c->counts = loss_possible(&a->dtype, as);
     c->elements = a->elements;
     f->cast = c;
-    if (converter_find_stored(&a->dtype, as, &c->narrow, err) != OK ||
-        converter_find_stored(as, wide, &c->widen, err) != OK)
+    if (converter_find(&a->dtype, as, &c->narrow, err) != OK ||
+        converter_find(as, wide, &c->widen, err) != OK)
         return err->status;
     return tensor_stream_open(a, NULL, NULL, c->counts ? &a->dtype : as, &f->stream, err);
 }
@@ -243,8 +254,10 @@ static void add_all(struct feed *x, struct feed *y, const struct dtype wide[2],
     while (compare_fill(x, err) == OK && compare_fill(y, err) == OK && x->block.len &&
            y->block.len) {
         const uint64_t a = compare_take(x), b = compare_take(y);
-        if (wide[0].kind == DTYPE_FLOAT)
+        if (s->way == COMPARE_FLOATS)
             compare_add(s, compare_real_of(a), compare_real_of(b));
+        else if (s->way == COMPARE_SMALL)
+            compare_add(s, (double)(int64_t)a, (double)(int64_t)b);
         else
             add_integers(s, a, compare_is_negative(&wide[0], a), b,
                          compare_is_negative(&wide[1], b));
@@ -262,7 +275,7 @@ enum status tensor_compare(const struct stored_tensor *a, const struct dtype *as
     struct sums s = {.a = first, .b = first, .d = first, .out = out};
     struct cast cast = {.lost = &out->lost};
     *out = (struct comparison){0};
-    common_dtypes(as ? as : &a->dtype, &b->dtype, &wide[0], &wide[1]);
+    s.way = common_dtypes(as ? as : &a->dtype, &b->dtype, &wide[0], &wide[1]);
     if (a->elements != b->elements)
         return error_set(err, ERR_ARGUMENT, a->checkpoint, NO_OFFSET,
                          "the tensors differ in their number of elements");

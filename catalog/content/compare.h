@@ -1,10 +1,10 @@
 /*
  * compare.h - how far apart the values of two tensors of one shape are, in one pass over both.
  *
- * Values are converted to float64, except for integers of which one has 64 bits. NaN at the
- * same place in both is no difference; NaN in only one of them is, and is counted, but left out
- * of the sums. Block types are dequantised. A single thread computes the sums, so they are always
- * the same.
+ * Integers are compared as such, quantised ones (qint8) as they are stored; other values, and
+ * integers with floats, as float64. NaN at the same place in both is no difference; NaN in only one
+ * of them is, and is counted, but left out of the sums. Block types are dequantised. A single
+ * thread computes the sums, so they are always the same.
  */
 #ifndef CKPTDB_CONTENT_COMPARE_H
 #define CKPTDB_CONTENT_COMPARE_H
@@ -30,8 +30,8 @@ struct compare_watch {
 };
 
 /* `as` (NULL: no cast): a is cast to it first, as an export would. ERR_ARGUMENT if the numbers of
- * elements differ; ERR_UNSUPPORTED if values are not real numbers; otherwise errors of reading
- * and casting, and those of `watch` (NULL: none). */
+ * elements differ; ERR_UNSUPPORTED if values are not real numbers, or quantised integers
+ * meet floats; otherwise errors of reading and casting, and those of `watch` (NULL: none). */
 enum status tensor_compare(const struct stored_tensor *a, const struct dtype *as,
                            const struct stored_tensor *b,
                            const struct compare_watch *watch, struct comparison *out,

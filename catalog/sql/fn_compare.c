@@ -2,8 +2,9 @@
  * fn_compare.c - tensor_distance(a, b[, dtype]): how far the values of two tensors are apart,
  * after a has been cast to dtype, as JSON:
  * {"max_abs":…,"rel_l2":…,"cosine":…,"unequal":…,"nans":…,
- * "lost":{"out_of_range":…,"to_zero":…,"to_nan":…}}. NULL if one of them has no numbers to read. A
- * fourth argument is a pointer to a struct ckptdb_reading (catalog/ckptdb.h), or NULL.
+ * "lost":{"out_of_range":…,"to_zero":…,"to_nan":…}}. NULL if one of them has no numbers to read.
+ * Quantised integers (qint8) have them as they are stored, next to other integers only. A fourth
+ * argument is a pointer to a struct ckptdb_reading (catalog/ckptdb.h), or NULL.
  */
 #include <math.h>
 

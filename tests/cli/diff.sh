@@ -127,3 +127,32 @@ complex c1.safetensors '\0' && complex c2.safetensors '\100'
 "$CKPTDB_BIN" -d complex.db import c1.safetensors c2.safetensors
 "$CKPTDB_BIN" -d complex.db diff c1.safetensors c2.safetensors --values --all
 echo "status $?"
+echo '-- quantised integers are compared as they are stored, with integers only'
+quantised=$TESTS/fixtures/real/torch/quantized/data
+python3 - "$quantised" <<'END'
+import json, sys, zipfile
+from make_safetensors import save
+for name in "zip", "four_bit":
+    with zipfile.ZipFile(f"{sys.argv[1]}/{name}.pt") as old, zipfile.ZipFile(f"{name}2.pt", "w") as new:
+        for member in old.namelist():
+            data = bytearray(old.read(member))
+            if "/data/" in member:
+                data[0] ^= 1
+            new.writestr(member, bytes(data))
+save("floats.safetensors", [("qint8", "F32", [4, 6], bytes(96))])
+for name, ops in ("identity", []), ("to_int32", [["cast", "int32"]]), ("to_float32", [["cast", "float32"]]):
+    json.dump({"dialect": "convert", "rules": [["(.*)", r"\1", {"ops": ops}]]}, open(name + ".json", "w"))
+END
+q() { "$CKPTDB_BIN" -d quantised.db "$@"; }
+q import "$quantised"/{zip,four_bit}.pt zip2.pt four_bit2.pt floats.safetensors
+for m in identity to_int32 to_float32; do q map load $m $m.json; done
+for name in zip four_bit; do
+    for options in '' '--map identity' '--map to_int32'; do
+        q diff "$quantised/$name.pt" ${name}2.pt --values $options; echo "status $?"
+    done
+done
+q export zip2.pt ints.safetensors --dtype int32 --names '^qint8$' && q import ints.safetensors
+q diff "$quantised/zip.pt" ints.safetensors --values | grep qint8
+q diff zip2.pt ints.safetensors --values --all --map to_int32 | grep -w qint8
+q diff zip2.pt floats.safetensors --values | grep -w dtype
+q diff zip2.pt floats.safetensors --values --all --map to_float32 | grep -w qint8
