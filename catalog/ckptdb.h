@@ -376,8 +376,8 @@ struct ckptdb_content_options {
 
 /* All of these keep their results in the catalog as they go: after CKPTDB_INTERRUPTED the next call
  * continues. Tensors that cannot be read are reported to the watch, and *all (or NULL) is set to
- * false. Progress is "hashing", "reading", "SHA-256", "verifying" (bytes) or "checking"
- * (checkpoints).
+ * false, as by a call that fails. Progress is "hashing", "reading", "SHA-256", "verifying" (bytes) or
+ * "checking" (checkpoints).
  *
  * In a catalog opened with CKPTDB_READ nothing is kept, and the watch is told: the results are in the
  * views of this connection alone, without those of other checkpoints, until ckptdb_content_forget()

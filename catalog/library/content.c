@@ -122,6 +122,8 @@ enum ckptdb_status ckptdb_hash(ckptdb *c, const struct ckptdb_content_options *g
     struct ckptdb_content_options o;
     time_t begun = 0;
     bool complete;
+    if (all)
+        *all = false;
     if (library_take(&o, sizeof(o), given, &err) != OK || library_alone(c, &err) != OK ||
         library_known(c, o.checkpoints, o.count, &err) != OK)
         return library_end(&err, error);
@@ -137,7 +139,7 @@ enum ckptdb_status ckptdb_hash(ckptdb *c, const struct ckptdb_content_options *g
     content_commit(c->db, &err);
     say_not_kept(c, before);
     if (all)
-        *all = !w.trouble;
+        *all = err.status == OK && !w.trouble;
     return library_end(&err, error);
 }
 
@@ -150,6 +152,8 @@ enum ckptdb_status ckptdb_statistics(ckptdb *c,
     struct ckptdb_content_options o;
     time_t begun = 0;
     bool complete;
+    if (all)
+        *all = false;
     if (library_take(&o, sizeof(o), given, &err) != OK || library_alone(c, &err) != OK ||
         library_known(c, o.checkpoints, o.count, &err) != OK)
         return library_end(&err, error);
@@ -163,7 +167,7 @@ enum ckptdb_status ckptdb_statistics(ckptdb *c,
     content_commit(c->db, &err);
     say_not_kept(c, before);
     if (all)
-        *all = !w.trouble;
+        *all = err.status == OK && !w.trouble;
     return library_end(&err, error);
 }
 
@@ -180,6 +184,8 @@ enum ckptdb_status ckptdb_sha256(ckptdb *c, const struct ckptdb_content_options 
     struct ckptdb_content_options o;
     struct working w = {.catalog = c, .doing = "SHA-256", .options = &o};
     bool complete;
+    if (all)
+        *all = false;
     if (library_take(&o, sizeof(o), given, &err) != OK ||
         library_known(c, o.checkpoints, o.count, &err) != OK)
         return library_end(&err, error);
@@ -192,7 +198,7 @@ enum ckptdb_status ckptdb_sha256(ckptdb *c, const struct ckptdb_content_options 
     if (o.count == 1)
         say_trouble(&w, o.checkpoints[0]);
     if (all)
-        *all = !w.trouble;
+        *all = err.status == OK && !w.trouble;
     return library_end(&err, error);
 }
 
@@ -226,6 +232,8 @@ enum ckptdb_status ckptdb_verify(ckptdb *c, const struct ckptdb_content_options 
     struct working w = {.catalog = c};
     struct ckptdb_content_options o;
     size_t before = 0;
+    if (skipped)
+        *skipped = 0;
     if (library_take(&o, sizeof(o), given, &err) != OK || library_alone(c, &err) != OK ||
         library_known(c, o.checkpoints, o.count, &err) != OK)
         return library_end(&err, error);

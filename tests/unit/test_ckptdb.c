@@ -1134,6 +1134,37 @@ static void test_without_size(void **state)
     ckptdb_close(db);
 }
 
+/* A call that fails does not leave what it reports as it was, nor says that it read all. */
+static void test_refused_reports(void **state)
+{
+    static enum ckptdb_status (*const run[])(
+        ckptdb *, const struct ckptdb_content_options *, bool *,
+        struct ckptdb_error *) = {ckptdb_sha256, ckptdb_hash, ckptdb_statistics};
+    int64_t model, none;
+    ckptdb *db = open_one(&model);
+    const struct ckptdb_content_options refused[] = {
+        {.checkpoints = &model, .count = 1}, /* without a size */
+        {.size = sizeof(refused[0]), .checkpoints = &none, .count = 1},
+    };
+    const struct ckptdb_content_options empty = {.size = sizeof(empty)};
+    bool all = true;
+    (void)state;
+    none = model + 99;
+    for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
+        const enum ckptdb_status why = i ? CKPTDB_MISSING : CKPTDB_ARGUMENT;
+        uint64_t skipped = 9;
+        for (size_t k = 0; k < sizeof(run) / sizeof(*run); k++, all = true) {
+            assert_int_equal(run[k](db, &refused[i], &all, NULL), why);
+            assert_false(all);
+        }
+        assert_int_equal(ckptdb_verify(db, &refused[i], &skipped, NULL), why);
+        assert_int_equal(skipped, 0);
+    }
+    assert_int_equal(ckptdb_sha256(db, &empty, &all, NULL), CKPTDB_ARGUMENT);
+    assert_false(all);
+    ckptdb_close(db);
+}
+
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
 
 int main(void)
@@ -1153,7 +1184,7 @@ int main(void)
         IN_FOLDER(test_inferring),       cmocka_unit_test(test_formats),
         IN_FOLDER(test_unknown),         IN_FOLDER(test_unknown_ids),
         IN_FOLDER(test_without_size),    IN_FOLDER(test_own_transaction),
-        IN_FOLDER(test_stopping_inside),
+        IN_FOLDER(test_refused_reports), IN_FOLDER(test_stopping_inside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
