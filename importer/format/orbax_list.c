@@ -59,7 +59,9 @@ struct listing {
     struct zarr_array **metadata;
     size_t metadata_count, metadata_space;
     unsigned databases;
-    bool keys_lost; /* some nodes could not be read, so keys may be missing */
+    bool keys_lost;         /* some nodes could not be read, so keys may be missing */
+    struct array_tree lost; /* the attributes that could not be read */
+    struct error first_lost;
 };
 
 static void report_damage(void *context, bool warning, const struct error *error)
@@ -118,22 +120,32 @@ static enum status orbax_list_open_file(struct listing *l, uint32_t number,
                     &f->file);
 }
 
+/* The file that holds a value; NULL after setting the job's error. If it is lost and that was not
+ * reported, *why says why. */
+static struct listed_file *orbax_list_find_file(struct listing *l, uint32_t number,
+                                                struct error *why)
+{
+    struct source *s = NULL;
+    struct listed_file *f = file_slot(l, number);
+    if (!f)
+        error_memory_at(l->job->err, l->directory);
+    if (!f || (f->known && (!f->lost || f->reported)))
+        return f;
+    if (orbax_list_open_file(l, number, ocdbt_file(l->db, number), &s, why) != OK)
+        return NULL;
+    source_close(s);
+    return file_slot(l, number);
+}
+
 /* The job's number of the file that holds a value. *lost: the file is missing, which has been
  * reported. */
 static enum status value_file(struct listing *l, uint32_t number, uint32_t *file,
                               bool *lost)
 {
     struct error err = {.offset = NO_OFFSET};
-    struct listed_file *f = file_slot(l, number);
-    struct source *s = NULL;
+    struct listed_file *f = orbax_list_find_file(l, number, &err);
     if (!f)
-        return error_memory_at(l->job->err, l->directory);
-    if (!f->known) {
-        if (orbax_list_open_file(l, number, ocdbt_file(l->db, number), &s, &err) != OK)
-            return l->job->err->status;
-        source_close(s);
-        f = file_slot(l, number);
-    }
+        return l->job->err->status;
     if (f->lost && !f->reported)
         report_damage(l, false, &err);
     f->reported |= f->lost;
@@ -287,6 +299,39 @@ static enum status keep_attributes(struct listing *l, struct bytes key, struct b
     return OK;
 }
 
+/* Attributes that cannot be read do not affect the arrays. */
+static enum status orbax_list_lose_attributes(struct listing *l, struct bytes key,
+                                              const struct error *why)
+{
+    char what[256];
+    if (why->status == ERR_MEMORY)
+        return error_memory_at(l->job->err, l->directory);
+    if (l->lost.lost_attributes++)
+        return OK;
+    snprintf(what, sizeof(what), "\"%.*s\"", ORBAX_SHOWN(key));
+    l->first_lost = *why;
+    error_prefix(&l->first_lost, what);
+    l->lost.lost = &l->first_lost;
+    return OK;
+}
+
+static enum status take_attributes(struct listing *l, const struct ocdbt_entry *e,
+                                   struct bytes key)
+{
+    struct error why = {.offset = NO_OFFSET};
+    struct bytes text = e->value;
+    if (text.at)
+        return keep_attributes(l, key, text);
+    const struct listed_file *f = orbax_list_find_file(l, e->file, &why);
+    if (!f)
+        return l->job->err->status;
+    if (f->lost && f->reported) /* all that is in it */
+        return OK;
+    if (!f->lost && ocdbt_value(l->db, e, LIMIT_JSON_SIDE_FILE, &text, &why) == OK)
+        return keep_attributes(l, key, text);
+    return orbax_list_lose_attributes(l, key, &why);
+}
+
 /* The text of metadata that an entry holds; text->at NULL: it cannot be read (an issue). */
 static enum status metadata_text(struct listing *l, const struct ocdbt_entry *e,
                                  struct bytes key, struct bytes *text)
@@ -392,10 +437,10 @@ static enum status take_entry(struct listing *l, const struct ocdbt_entry *e)
         return add_loose(l, e);
     if (version == NOT_READ || (version == ATTRIBUTES && !l->store->attributed))
         return OK;
-    if (metadata_text(l, e, key, &text) != OK)
-        return l->job->err->status;
-    return version == ATTRIBUTES ? keep_attributes(l, key, text)
-                                 : take_metadata(l, key, version, text);
+    if (version == ATTRIBUTES)
+        return take_attributes(l, e, key);
+    return metadata_text(l, e, key, &text) == OK ? take_metadata(l, key, version, text)
+                                                 : l->job->err->status;
 }
 
 /* Take all entries of the database in `directory`. Damaged parts of it become issues. False: it
@@ -592,6 +637,7 @@ bool orbax_list(struct orbax_store *s)
     bool listed = take_databases(&l);
     if (listed && s->job->err->status == OK && sort_arrays(&l) == OK)
         place_values(&l);
+    array_tree_report(s->job, s->directory, &l.lost);
     strmap_release(&l.arrays);
     strmap_release(&l.parsed);
     return listed;
