@@ -6,6 +6,7 @@
 
 #define T5X_ROOT     "state/param_states"
 #define CHILDREN_MAX 256 /* subfolders of a folder that are looked at, or may be states */
+#define TOO_MANY     "a folder with more than 256 states, of which not all are looked at"
 #define SAMPLE       1000 /* leaves of the state used to find the folder of parameters */
 #define DEPTH_MAX    16   /* nesting of combinators */
 
@@ -29,7 +30,6 @@ struct finder {
     struct optimizer_params params; /* of the whole checkpoint */
     struct strmap names;            /* their names to index, plus 1 */
     struct span span;               /* of the leaves of the folder that is visited */
-    bool lost; /* a folder has more than CHILDREN_MAX states: error */
 };
 
 static bool is(struct piece p, const char *word)
@@ -502,6 +502,15 @@ static bool add_place(struct finder *f, struct piece root, const struct folders 
     return true;
 }
 
+/* Add a place that says that not all states in a folder are looked at. */
+static bool add_refused(struct finder *f, struct piece folder)
+{
+    struct optimizer_place *place = new_place(f, folder);
+    if (place)
+        place->error = TOO_MANY;
+    return place != NULL;
+}
+
 static bool state_layout_has(const struct finder *f, struct piece folder,
                              const char *name)
 {
@@ -535,7 +544,7 @@ static bool visit_labels(struct finder *f, struct piece folder, unsigned depth)
     bool good = true;
     list_folders(f, folder, &labels);
     if (labels.lost)
-        return f->lost = true, false;
+        good = add_refused(f, folder);
     for (size_t i = 0; good && i < labels.count; i++) {
         struct piece label = state_layout_join(f, folder, labels.at[i]);
         struct piece inner =
@@ -592,7 +601,7 @@ static bool state_layout_visit(struct finder *f, struct piece folder, bool filte
     if (in.count == 0)
         return true;
     if (in.lost)
-        return f->lost = true, false;
+        return add_refused(f, folder);
     if (depth > DEPTH_MAX)
         return add_place(f, folder, NULL, filtered);
     if (state_layout_has(f, folder, "inner_states"))
@@ -695,9 +704,6 @@ enum status optimizer_find_layout(const struct optimizer_held *leaves,
     }
     strmap_release(&f.names);
     optimizer_release_params(&f.params);
-    if (f.lost)
-        return error_set(err, ERR_LIMIT, NULL, NO_OFFSET,
-                         "a folder of the state has more than %d states", CHILDREN_MAX);
     return fine ? OK : error_memory(err);
 }
 

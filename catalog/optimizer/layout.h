@@ -7,7 +7,8 @@
  *   Optax's state alone     0/mu/…                              for the parameters named in it
  *
  * Combinators (chains, named chains, masks, labels, MultiSteps, injected hyperparameters, …) are
- * entered: each state inside, for multi_transform one per label, becomes a place of its own.
+ * entered: each state inside, for multi_transform one per label, becomes a place of its own. A
+ * folder with more of them than are looked at is a place with an error.
  */
 #ifndef CKPTDB_OPTIMIZER_LAYOUT_H
 #define CKPTDB_OPTIMIZER_LAYOUT_H
@@ -19,6 +20,8 @@ struct optimizer_place {
      * T5X's */
     struct optimizer_params params;
     struct optimizer_held held;
+    /* Why not all of the folder is looked at (no parameters, nothing held); or NULL */
+    const char *error;
 };
 
 struct optimizer_layout {

@@ -171,11 +171,8 @@ static int read_layout(struct question_cursor *c, sqlite3 *db)
     struct error err = {.offset = NO_OFFSET};
     int rc = read_checkpoint(c, db, LEAVES " ORDER BY place", take_leaf);
     if (rc == SQLITE_OK &&
-        optimizer_find_layout(&c->held, &c->params, &c->tables, &c->layout, &err) != OK) {
-        rc = err.status == ERR_MEMORY ? SQLITE_NOMEM : SQLITE_ERROR;
-        if (rc == SQLITE_ERROR)
-            c->base.pVtab->zErrMsg = sqlite3_mprintf("%s", err.message);
-    }
+        optimizer_find_layout(&c->held, &c->params, &c->tables, &c->layout, &err) != OK)
+        rc = SQLITE_NOMEM;
     return rc;
 }
 
@@ -304,6 +301,23 @@ static void diff_column(struct question_cursor *c, sqlite3_context *context, int
         give_text(context, &text, texts[column](d, &text));
 }
 
+/* The state that the optimizer would keep at a place; of a folder that is not all looked at, the reason
+ * why. */
+static enum status wanted_at(const struct question_cursor *c, struct bytes spec,
+                             const struct optimizer_place *place,
+                             struct optimizer_rows *wanted, struct error *err)
+{
+    if (!place->error)
+        return optimizer_state(spec, &place->params, &c->tables, wanted, err);
+    wanted->at = arena_alloc(wanted->arena, sizeof(*wanted->at));
+    if (!wanted->at)
+        return error_memory(err);
+    wanted->count = wanted->space = 1;
+    *wanted->at = (struct optimizer_row){
+        .path = *place->params.root ? place->params.root : ".", .error = place->error};
+    return OK;
+}
+
 /* Places for which the optimizer would keep no state are left out. */
 static enum status run_score(struct question_cursor *c, struct bytes text,
                              struct error *err)
@@ -318,7 +332,7 @@ static enum status run_score(struct question_cursor *c, struct bytes text,
             return error_memory(err);
         wanted->arena = score->differences.arena = &c->arena;
         score->place = &c->layout.at[i];
-        if (optimizer_state(text, &score->place->params, &c->tables, wanted, err) != OK)
+        if (wanted_at(c, text, score->place, wanted, err) != OK)
             return err->status;
         if (wanted->count == 0)
             continue;
@@ -388,6 +402,8 @@ static enum status run_chain(struct question_cursor *c, struct bytes text,
     for (size_t i = 0; i < c->layout.count && err->status == OK; i++) {
         struct score *score = &c->score[c->scores];
         score->place = &c->layout.at[i];
+        if (score->place->error)
+            continue;
         optimizer_chain_of(score->place, &c->tables, &c->arena, &score->chain, err);
         c->scores += score->chain.spec != NULL;
     }
@@ -524,9 +540,8 @@ static int question_filter(sqlite3_vtab_cursor *base, int plan, const char *none
         sqlite3_value_type(argv[1]) == SQLITE_NULL)
         return SQLITE_OK;
     int rc = optimizer_vt_load(c, t, sqlite3_value_int64(argv[1]));
-    if (rc != SQLITE_OK) /* (read_layout() may have said why) */
-        return base->pVtab->zErrMsg ? rc
-                                    : optimizer_vt_fail(c, rc, sqlite3_errmsg(t->db));
+    if (rc != SQLITE_OK)
+        return optimizer_vt_fail(c, rc, sqlite3_errmsg(t->db));
     c->text = sqlite3_value_dup(argv[0]);
     const uint8_t *text = c->text ? sqlite3_value_text(c->text) : NULL;
     if (!text)

@@ -110,7 +110,7 @@ spec mine '{"adafactor": {}}'
 "$ckptdb" optimizer delete mine; echo "status $?"
 "$ckptdb" --readonly optimizer delete mine; echo "status $?"
 "$ckptdb" optimizer list
-echo '-- more labels than are looked at: said, not left out; and a state with as many folders of parameters'
+echo '-- more labels, or links of a chain, than are looked at: said of that checkpoint, not left out; and a state with as many folders of parameters'
 for labels in 256 257; do
     mapfile -t many < <(for ((i = 0; i < labels; i++)); do
         echo "params/p$i:4"; echo "opt_state/inner_states/l$i/inner_state/0/trace/p$i:4"; done)
@@ -120,3 +120,8 @@ done
 mapfile -t many < <(for ((i = 0; i < 300; i++)); do echo "params/p$i:4"; echo "opt_state/trace/p$i:4"; done)
 names wide.json "${many[@]}"
 "$ckptdb" --list "SELECT count(DISTINCT place), count(*) > 0 FROM infer_optimizer((SELECT id FROM checkpoint WHERE name LIKE '%wide.json')) WHERE fits"
+mapfile -t many < <(for ((i = 0; i < 257; i++)); do echo "params/p$i:4"; echo "opt_state/$i/0/trace/p$i:4"; done)
+names chain_opt_state.json "${many[@]}"
+mapfile -t many < <(for ((i = 0; i < 257; i++)); do echo "$i/0/trace/p$i:4"; done)
+names chain_.json "${many[@]}"
+"$ckptdb" --list "SELECT DISTINCT path, fits, differences, error, place, first FROM (SELECT id, replace(path, rtrim(path, replace(path, '/', '')), '') AS path FROM checkpoint) c, infer_optimizer(c.id) WHERE first LIKE '%more than%'"
