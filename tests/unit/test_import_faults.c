@@ -487,8 +487,7 @@ static void test_copies_that_cannot_be_read(void **state)
 static void test_any_one_trouble(void **state)
 {
     static const char *const fixtures[] = {
-        "torch/y_big_endian.pt",
-        "torch/y_shared_text_of_bytes.pt",        "real/orbax/composite/data",
+        "torch/y_big_endian.pt",        "real/orbax/composite/data",
         "real/torch/old_1_13_zip/data", "real/jax/t5x_inline/data",
         "real/jax/zarr3_groups/data",   "real/tf/v2_sharded3/data",
     };
