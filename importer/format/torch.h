@@ -114,8 +114,8 @@ struct torch_tree {
     struct strmap encoded; /* texts of bytes: node -> position in `texts` plus 1 */
     struct bytes *texts;   /* as Latin-1; at NULL: they have other characters */
     size_t text_count, text_space;
-    struct strmap
-        embedded; /* storages in byte strings: node -> position in `loads` plus 1 */
+    /* storages in byte strings: node -> position in `loads` plus 1 */
+    struct strmap embedded;
     struct torch_embedded *loads; /* private to torch_embedded.c */
     size_t load_count, load_space;
     struct strmap names; /* of the tensors so far */
