@@ -184,17 +184,23 @@ static bool vanished(const struct walk *walk, const struct known *k,
                                 walk_saw(walk, c->path));
 }
 
+/* What an earlier import passed over at a path; NULL: nothing. */
+static const struct known_file *passed_before(const struct known *k, const char *path)
+{
+    const struct known_file *f = known_file(k, path);
+    while (f && f->checkpoint != KNOWN_NONE)
+        f = f->next == KNOWN_NONE ? NULL : &k->files[f->next];
+    return f;
+}
+
 /* Whether this import, or an earlier one since the file changed, found no checkpoint in it. */
 static bool passed_over(const struct walk *walk, const struct known *k, const char *path,
                         const struct file_identity *now)
 {
     if (named_find(walk->passed, walk->passed_count, sizeof(*walk->passed), path))
         return true;
-    for (const struct known_file *f = known_file(k, path); f;
-         f = f->next == KNOWN_NONE ? NULL : &k->files[f->next])
-        if (f->checkpoint == KNOWN_NONE && file_same(&f->identity, now))
-            return true;
-    return false;
+    const struct known_file *f = passed_before(k, path);
+    return f && file_same(&f->identity, now);
 }
 
 /* Whether the primary file of a checkpoint that seems to be gone is there, but with contents
@@ -299,9 +305,7 @@ static bool still_refused(const struct known *k, const char *path)
 {
     struct file_identity now;
     struct error ignored = {.offset = NO_OFFSET};
-    const struct known_file *f = known_file(k, path);
-    while (f && f->checkpoint != KNOWN_NONE)
-        f = f->next == KNOWN_NONE ? NULL : &k->files[f->next];
+    const struct known_file *f = passed_before(k, path);
     return f && file_identify(path, &now, &ignored) == OK &&
            file_same(&f->identity, &now);
 }

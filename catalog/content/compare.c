@@ -196,18 +196,13 @@ static void add_integers(struct sums *s, uint64_t a, bool a_negative, uint64_t b
              (double)apart + (carries ? 0x1p64 : 0));
 }
 
-static bool compare_is_integer(const struct dtype *t)
-{
-    return t->kind == DTYPE_INT || t->kind == DTYPE_UINT;
-}
-
 /* The dtypes to which values are converted: float64, or if both are integers, int64 or uint64 each.
  * Those tell large integers apart, and quantised ones convert to them, as they are stored, but to no
  * float. */
 static enum compare_way common_dtypes(const struct dtype *a, const struct dtype *b,
                                       struct dtype *wide_a, struct dtype *wide_b)
 {
-    const bool integers = compare_is_integer(a) && compare_is_integer(b);
+    const bool integers = dtype_is_integer(a) && dtype_is_integer(b);
     dtype_find(!integers ? "float64" : a->kind == DTYPE_INT ? "int64" : "uint64", wide_a);
     dtype_find(!integers ? "float64" : b->kind == DTYPE_INT ? "int64" : "uint64", wide_b);
     return !integers                        ? COMPARE_FLOATS

@@ -208,11 +208,6 @@ enum status converter_find_stored(const struct dtype *from, const struct dtype *
     return OK;
 }
 
-static bool is_integer(const struct dtype *d)
-{
-    return d->kind == DTYPE_INT || d->kind == DTYPE_UINT;
-}
-
 static bool is_quantised(const struct dtype *d)
 {
     return strncmp(d->name, "qint", 4) == 0 || strncmp(d->name, "quint", 5) == 0;
@@ -221,14 +216,14 @@ static bool is_quantised(const struct dtype *d)
 enum status converter_find(const struct dtype *from, const struct dtype *to,
                            struct converter *out, struct error *err)
 {
-    if (is_quantised(from) && !is_integer(to))
+    if (is_quantised(from) && !dtype_is_integer(to))
         return convert_refuse(
             from, to,
             "it has quantised integers, which are numbers only with their "
             "scale and zero point; a dtype of integers gives them as they "
             "are stored",
             err);
-    if (is_quantised(to) && !is_integer(from))
+    if (is_quantised(to) && !dtype_is_integer(from))
         return convert_refuse(from, to, "nothing is quantised here", err);
     return converter_find_stored(from, to, out, err);
 }

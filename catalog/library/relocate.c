@@ -33,17 +33,18 @@ static const char *path_prefix(const char *place)
     "coalesce(nullif(?2 || iif(%s = '/', '', substr(%s, length(?1) + 1)), ''), '/')"
 #define BELOW_OLD "(%s = ?1 OR substr(%s, 1, length(?1) + 1) = ?1 || '/')"
 
-static int64_t relocate_update(const ckptdb *c, struct text *sql, const char *old,
+/* Run a statement about the old place, ?1, and the new one, ?2; releases its text. Returns the
+ * number of rows that it changed. */
+static int64_t relocate_change(const ckptdb *c, struct text *sql, const char *old,
                                const char *new, struct error *err)
 {
-    if (!text_str(sql)) {
+    if (!text_str(sql))
         error_memory(err);
-        return 0;
-    }
     sqlite3_stmt *stmt =
         library_query(c, err, text_str(sql), "ss", path_prefix(old), path_prefix(new));
     library_row(stmt, err);
     sqlite3_finalize(stmt);
+    text_release(sql);
     return err->status == OK ? sqlite3_changes(c->db) : 0;
 }
 
@@ -57,15 +58,14 @@ static int64_t move_column(const ckptdb *c, size_t place, const char *old,
     char moved[64];
     struct text mark = {0}, move = {0};
     snprintf(moved, sizeof(moved), "substr(%s, 2)", column);
-    text_addf(&mark, "UPDATE %s SET %s = '>' || %s WHERE ?2 = ?2 AND " BELOW_OLD, table,
-              column, column, column, column);
-    text_addf(&move, "UPDATE %s SET %s = " MOVED " WHERE substr(%s, 1, 1) = '>'", table,
-              column, moved, moved, column);
-    int64_t rows = 0;
-    if (relocate_update(c, &mark, old, new, err) > 0)
-        rows = relocate_update(c, &move, old, new, err);
-    text_release(&mark);
-    text_release(&move);
+    text_addf(&mark, "UPDATE %s SET %s = '>' || %s WHERE " BELOW_OLD, table, column,
+              column, column, column);
+    int64_t rows = relocate_change(c, &mark, old, new, err);
+    if (rows > 0) {
+        text_addf(&move, "UPDATE %s SET %s = " MOVED " WHERE substr(%s, 1, 1) = '>'",
+                  table, column, moved, moved, column);
+        rows = relocate_change(c, &move, old, new, err);
+    }
     if (err->status == ERR_IO) { /* a constraint: the new path is taken */
         error_clear(err);
         error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "cannot move %s to %s: %s", old,
@@ -109,13 +109,7 @@ static enum status forget_twice_seen(const ckptdb *c, const char *table,
               "DELETE FROM %s WHERE %s AND " BELOW_OLD " AND " MOVED
               " IN (SELECT path FROM %s WHERE %s AND NOT " BELOW_OLD ")",
               table, which, "path", "path", "path", "path", table, which, "path", "path");
-    if (!text_str(&sql))
-        return error_memory(err);
-    sqlite3_stmt *stmt =
-        library_query(c, err, text_str(&sql), "ss", path_prefix(old), path_prefix(new));
-    library_row(stmt, err);
-    sqlite3_finalize(stmt);
-    text_release(&sql);
+    relocate_change(c, &sql, old, new, err);
     return err->status;
 }
 

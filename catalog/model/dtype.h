@@ -46,6 +46,11 @@ void dtype_find(const char *name, struct dtype *out);
  * the one with the nearest spelling. NULL: none is near. */
 const char *dtype_nearest(const char *name);
 
+static inline bool dtype_is_integer(const struct dtype *d)
+{
+    return d->kind == DTYPE_INT || d->kind == DTYPE_UINT;
+}
+
 /* The dtypes whose names have no parameter, in the order of the table; NULL past the end. */
 const struct dtype *dtype_at(size_t index);
 

@@ -365,7 +365,7 @@ static bool numbers_of(const struct tensor *t, const struct holder *h, uint64_t 
 /* How the codec adds up values with the same index (codec/sparse.c). */
 static char adding(const struct dtype *d)
 {
-    if (d->kind == DTYPE_INT || d->kind == DTYPE_UINT)
+    if (dtype_is_integer(d))
         return 'i';
     if (d->kind == DTYPE_COMPLEX && d->bits >= 64)
         return 'c';

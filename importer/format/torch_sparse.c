@@ -145,7 +145,7 @@ static void put_shape(struct text *out, const uint64_t *shape, unsigned rank)
 
 static char adds(const struct dtype *dtype)
 {
-    if (dtype->kind == DTYPE_INT || dtype->kind == DTYPE_UINT)
+    if (dtype_is_integer(dtype))
         return 'i';
     if (dtype->kind == DTYPE_COMPLEX)
         return dtype->bits >= 64 ? 'c' : '-';

@@ -16,9 +16,26 @@
 
 #include "importer/format/torch.h"
 
-/* The call of _rebuild_from_type or its version 2 that a node is, inside any parameters around it;
- * 0: none. */
-static pickle_ref typed_call(const struct pickle *p, pickle_ref ref)
+pickle_ref torch_inside(const struct pickle *p, pickle_ref call)
+{
+    const pickle_ref args = pickle_at(p, call)->call->args;
+    if (torch_callee(p, call) == TORCH_WRAP_FIRST)
+        return pickle_item(p, args, 0);
+    if (torch_meaning_of(p, pickle_item(p, args, 0)) == TORCH_WRAP_FIRST)
+        return pickle_item(p, pickle_item(p, args, 2), 0);
+    return 0;
+}
+
+static bool has_attributes(const struct pickle *p, pickle_ref call)
+{
+    pickle_ref parts[2];
+    torch_wrapper_parts(p, call, parts);
+    return parts[0] || parts[1];
+}
+
+/* The call of _rebuild_from_type or its version 2 that a node is, inside any parameters around it,
+ * or, if `attributed`, one of these that has attributes (_rebuild_parameter_with_state); 0: none. */
+static pickle_ref typed_call(const struct pickle *p, pickle_ref ref, bool attributed)
 {
     for (unsigned i = 0; i < TORCH_WRAPS_MAX && pickle_kind(p, ref) == PICKLE_CALL; i++) {
         const enum torch_meaning meaning = torch_callee(p, ref);
@@ -26,7 +43,9 @@ static pickle_ref typed_call(const struct pickle *p, pickle_ref ref)
             return ref;
         if (meaning != TORCH_WRAP_FIRST)
             return 0;
-        ref = pickle_item(p, pickle_at(p, ref)->call->args, 0);
+        if (attributed && has_attributes(p, ref))
+            return ref;
+        ref = torch_inside(p, ref);
     }
     return 0;
 }
@@ -39,35 +58,13 @@ static bool rebuilds_wrapper(const struct pickle *p, pickle_ref typed)
 
 pickle_ref torch_wrapper(const struct pickle *p, pickle_ref ref)
 {
-    const pickle_ref typed = typed_call(p, ref);
+    const pickle_ref typed = typed_call(p, ref, false);
     return typed && rebuilds_wrapper(p, typed) ? typed : 0;
-}
-
-pickle_ref torch_inside(const struct pickle *p, pickle_ref call)
-{
-    const pickle_ref args = pickle_at(p, call)->call->args;
-    if (torch_callee(p, call) == TORCH_WRAP_FIRST)
-        return pickle_item(p, args, 0);
-    if (torch_meaning_of(p, pickle_item(p, args, 0)) == TORCH_WRAP_FIRST)
-        return pickle_item(p, pickle_item(p, args, 2), 0);
-    return 0;
 }
 
 pickle_ref torch_attributed(const struct pickle *p, pickle_ref ref)
 {
-    pickle_ref parts[2];
-    for (unsigned i = 0; i < TORCH_WRAPS_MAX && pickle_kind(p, ref) == PICKLE_CALL; i++) {
-        const enum torch_meaning meaning = torch_callee(p, ref);
-        if (meaning == TORCH_WRAP_TYPE || meaning == TORCH_WRAP_TYPE_V2)
-            return ref;
-        if (meaning != TORCH_WRAP_FIRST)
-            return 0;
-        torch_wrapper_parts(p, ref, parts); /* _rebuild_parameter_with_state */
-        if (parts[0] || parts[1])
-            return ref;
-        ref = torch_inside(p, ref);
-    }
-    return 0;
+    return typed_call(p, ref, true);
 }
 
 void torch_wrapper_parts(const struct pickle *p, pickle_ref call, pickle_ref parts[2])
