@@ -42,6 +42,16 @@ class Statement:
         self.title, self.sql, self.limit, self.how = title, sql, limit, how
 
 
+def blocks():
+    """Limit, how, title and text of each statement of statements.sql."""
+    text = (pathlib.Path(__file__).parent / "statements.sql").read_text()
+    return re.findall(r"^-- ([0-9]+) (?:(ordered|counted) )?(.*)\n((?:[^-\n].*\n)+)", text, re.M)
+
+
+def titles():
+    return [title for _, _, title, _ in blocks()]
+
+
 def fixed(flat):
     """The statements of statements.sql about the tables of a connection, in order."""
     values = {}
@@ -51,9 +61,7 @@ def fixed(flat):
 
     for name, sql in VALUES.items():
         values[name] = flat.execute(f"SELECT quote(({fill(sql)}))").fetchone()[0]
-    text = (pathlib.Path(__file__).parent / "statements.sql").read_text()
-    found = re.findall(r"^-- ([0-9]+) (?:(ordered|counted) )?(.*)\n((?:[^-\n].*\n)+)", text, re.M)
-    return [Statement(title, fill(sql.strip()), float(limit), how or "rows") for limit, how, title, sql in found]
+    return [Statement(title, fill(sql.strip()), float(limit), how or "rows") for limit, how, title, sql in blocks()]
 
 
 # What can be joined: columns of one kind, of one domain. "many" kinds meet too often to join by them alone.

@@ -359,7 +359,7 @@ SELECT id, path, tensors FROM checkpoint WHERE name = {cname};
 SELECT step, tensors, nbytes, id FROM checkpoint WHERE run = {run} ORDER BY step, id;
 -- 3 checkpoints by the run's path
 SELECT count(*), sum(nbytes) FROM checkpoint WHERE run_path GLOB {run_glob};
--- 3 bytes by run
+-- 3 checkpoints' bytes by run
 SELECT run, count(*), sum(nbytes) FROM checkpoint GROUP BY run ORDER BY 3 DESC, 1 LIMIT 20;
 -- 3 latest step of each run
 SELECT run, max(step) FROM checkpoint GROUP BY run;
