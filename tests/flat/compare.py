@@ -105,7 +105,7 @@ class Program:
         return rows_of(out[:-len(end)].decode("utf-8", "replace"))
 
 
-def extension(catalog, asked, patience):
+def extension(ckptdb, catalog, asked, patience):
     """What another program answers that has loaded our extension: one process for all, answers in order."""
     with tempfile.NamedTemporaryFile("w", suffix=".sql") as script:
         for statement in asked:
@@ -113,7 +113,8 @@ def extension(catalog, asked, patience):
         script.flush()
         try:
             done = subprocess.run(["bash", str(HERE.parent / "plain_sqlite.sh"), "-json", str(catalog), f".read {script.name}"],
-                                  capture_output=True, timeout=patience * 10, check=False)
+                                  capture_output=True, timeout=patience * 10, check=False,
+                                  env={**os.environ, "CKPTDB_BIN": os.path.abspath(ckptdb)})
         except subprocess.TimeoutExpired as late:
             done = subprocess.CompletedProcess([], -1, late.stdout or b"", b"no end")
     parts = done.stdout.decode("utf-8", "replace").split(f'[{{"mark":"{MARK}"}}]\n')
@@ -189,7 +190,7 @@ class Net:
                 print(f"{len(answer[0])} rows: {statement.sql}", flush=True)
             expected.append((statement, answer))
             self.check("program", statement, program.ask(statement), answer)
-        others = extension(catalog, [statement for statement, _ in expected], self.args.patience)
+        others = extension(self.args.ckptdb, catalog, [statement for statement, _ in expected], self.args.patience)
         for (statement, answer), ours in zip(expected, others):
             self.check("extension", statement, ours, answer)
 

@@ -396,3 +396,103 @@ SELECT 'tensor' AS kind, count(*) AS n FROM tensor WHERE checkpoint_id = {cid} U
 SELECT c.name, t.name, t.id FROM checkpoint c JOIN tensor t ON t.checkpoint_id = c.id ORDER BY t.id LIMIT 50 OFFSET 1000;
 -- 3 rows by rowid
 SELECT count(*), min(name), min(path) FROM tensor WHERE rowid IN ({id}, {id2}, {id3});
+
+-- ---- more of each
+
+-- 3 by path
+SELECT path, count(*), sum(nbytes) FROM tensor GROUP BY path ORDER BY 3 DESC, 1 LIMIT 20;
+-- 3 by size, having
+SELECT nbytes, count(*) AS n FROM tensor GROUP BY nbytes HAVING n > 10 ORDER BY nbytes DESC LIMIT 20;
+-- 3 by hash, having
+SELECT hash, count(*), sum(nbytes) FROM tensor WHERE hash IS NOT NULL GROUP BY hash HAVING count(*) > 1;
+-- 3 by elements and dtype
+SELECT elements, dtype, count(*) FROM tensor GROUP BY elements, dtype ORDER BY 3 DESC, 1, 2 LIMIT 20;
+-- 3 by name and shape, having
+SELECT name, shape, count(*) AS n FROM tensor GROUP BY name, shape HAVING n >= 5 ORDER BY n DESC, name, shape LIMIT 30;
+-- 3 checkpoints that have many tensors of a dtype
+SELECT checkpoint, count(*) AS n FROM tensor WHERE dtype = {dtype} GROUP BY checkpoint HAVING n > 10 ORDER BY n DESC, checkpoint LIMIT 20;
+-- 3 distinct storage
+SELECT DISTINCT storage FROM tensor;
+-- 3 distinct ranks
+SELECT DISTINCT rank FROM tensor ORDER BY 1;
+-- 3 distinct sizes
+SELECT count(*), sum(nbytes) FROM (SELECT DISTINCT nbytes FROM tensor);
+-- 3 distinct checkpoint and dtype
+SELECT count(*) FROM (SELECT DISTINCT checkpoint_id, dtype FROM tensor);
+-- 3 distinct name and shape
+SELECT count(*) FROM (SELECT DISTINCT name, shape FROM tensor);
+-- 3 how many files
+SELECT count(DISTINCT file) FROM tensor;
+-- 3 how many hashes
+SELECT count(DISTINCT hash), count(hash) FROM tensor;
+-- 3 all tensors with their checkpoint, LEFT JOIN
+SELECT count(*), count(c.id), sum(t.nbytes) FROM tensor t LEFT JOIN checkpoint c ON c.id = t.checkpoint_id;
+-- 3 checkpoints and tensors, FULL JOIN
+SELECT count(*), count(c.id), count(t.id) FROM checkpoint c FULL JOIN tensor t ON t.checkpoint_id = c.id;
+-- 3 tensors and checkpoints by name, FULL JOIN of one name
+SELECT count(*), count(t.id) FROM (SELECT * FROM tensor WHERE name = {name}) t FULL JOIN checkpoint c ON c.id = t.checkpoint_id;
+-- 3 tensors of an incomplete checkpoint
+SELECT count(*), sum(t.nbytes) FROM tensor t JOIN checkpoint c ON c.id = t.checkpoint_id WHERE c.state <> 'complete';
+-- 1 tensors of a format
+SELECT count(*), sum(t.nbytes) FROM checkpoint c JOIN tensor t ON t.checkpoint_id = c.id WHERE c.format = 'safetensors';
+-- 3 tensors of the last checkpoints
+SELECT count(*), sum(t.nbytes) FROM tensor t JOIN (SELECT id FROM checkpoint ORDER BY id DESC LIMIT 20) c ON c.id = t.checkpoint_id;
+-- 3 tensors of each run's latest step
+SELECT count(*), sum(t.nbytes) FROM tensor t JOIN (SELECT run, max(step) AS step FROM checkpoint GROUP BY run) r
+JOIN checkpoint c ON c.id = t.checkpoint_id AND c.run = r.run AND c.step = r.step;
+-- 3 a name or a step
+SELECT count(*), sum(t.nbytes) FROM tensor t JOIN checkpoint c ON c.id = t.checkpoint_id WHERE t.name = {name} OR c.id = {cid};
+-- 3 tensors whose name is another's and a suffix
+SELECT count(*) FROM tensor a JOIN tensor b ON b.name = replace(a.name, '.weight', '.bias') AND b.checkpoint_id = a.checkpoint_id WHERE a.checkpoint_id = {cid};
+-- 3 same shape in another checkpoint
+SELECT count(*) FROM tensor a JOIN tensor b ON b.shape = a.shape AND b.checkpoint_id = {cid3} WHERE a.checkpoint_id = {cid} AND a.ord < 20;
+-- 3 self join on the next in order
+SELECT count(*), sum(b.offset - a.offset) FROM tensor a JOIN tensor b ON b.checkpoint_id = a.checkpoint_id AND b.ord = a.ord + 1 WHERE a.checkpoint_id = {cid};
+-- 3 self join on id
+SELECT a.name, b.name FROM tensor a JOIN tensor b ON b.id = a.id + 1 WHERE a.checkpoint_id = {cid} ORDER BY a.id LIMIT 20;
+-- 3 names in every step of a run
+SELECT t.name FROM tensor t JOIN checkpoint c ON c.id = t.checkpoint_id WHERE c.run = {run} GROUP BY t.name
+HAVING count(*) = (SELECT count(*) FROM checkpoint WHERE run = {run}) ORDER BY t.name LIMIT 20;
+-- 3 shapes that change over the steps of a run
+SELECT t.name, count(DISTINCT t.shape) AS n FROM tensor t JOIN checkpoint c ON c.id = t.checkpoint_id WHERE c.run = {run} GROUP BY t.name HAVING n > 1;
+-- 3 issues with their checkpoints
+SELECT c.name, i.code FROM issue i JOIN checkpoint c ON c.id = i.checkpoint_id ORDER BY i.id LIMIT 50;
+-- 3 checkpoints without issues
+SELECT count(*) FROM checkpoint c LEFT JOIN issue i ON i.checkpoint_id = c.id WHERE i.id IS NULL;
+-- 3 files with their checkpoints
+SELECT c.format, count(*), sum(f.size) FROM file f JOIN checkpoint c ON c.id = f.checkpoint_id GROUP BY c.format;
+-- 3 checkpoints with their files
+SELECT c.name, f.path FROM checkpoint c JOIN file f ON f.checkpoint_id = c.id WHERE c.run = {run} ORDER BY c.id, f.path LIMIT 50;
+-- 3 by_dtype with checkpoint
+SELECT c.run, d.dtype, sum(d.nbytes) AS b FROM by_dtype d JOIN checkpoint c ON c.id = d.checkpoint_id GROUP BY c.run, d.dtype ORDER BY b DESC, 1, 2 LIMIT 20;
+-- 3 by_module with checkpoint
+SELECT c.name, m.module, m.nbytes FROM checkpoint c JOIN by_module m ON m.checkpoint_id = c.id WHERE c.run = {run} AND m.depth = 1;
+-- 3 by_module of a module, everywhere
+SELECT count(*), sum(nbytes) FROM by_module WHERE module = 'model';
+-- 3 largest with checkpoint
+SELECT c.run, l.name, l.nbytes FROM largest l JOIN checkpoint c ON c.id = l.checkpoint_id WHERE c.id = {cid} ORDER BY l.nbytes DESC, l.name LIMIT 10;
+-- 3 metadata with file
+SELECT m.value, count(*), sum(f.size) FROM metadata m JOIN file f ON f.checkpoint_id = m.checkpoint_id WHERE m.key = 'lr' GROUP BY m.value;
+-- 3 two facts of each checkpoint
+SELECT a.value, b.value, count(*) FROM metadata a JOIN metadata b ON b.checkpoint_id = a.checkpoint_id AND b.key = 'seed' WHERE a.key = 'lr' GROUP BY 1, 2;
+-- 3 metadata of a run as a pivot
+SELECT c.step, max(CASE WHEN m.key = 'lr' THEN m.value END), max(CASE WHEN m.key = 'seed' THEN m.value END) FROM checkpoint c
+LEFT JOIN metadata m ON m.checkpoint_id = c.id WHERE c.run = {run} GROUP BY c.step;
+-- 3 disk by run
+SELECT run, sum(bytes) FROM disk GROUP BY run ORDER BY 2 DESC, 1 LIMIT 10;
+-- 3 disk with checkpoint
+SELECT c.name, d.bytes FROM checkpoint c JOIN disk d ON d.run = c.run WHERE c.id = {cid};
+-- 3 five thousand rows of a join
+SELECT c.name, t.name, t.dtype, t.nbytes FROM tensor t JOIN checkpoint c ON c.id = t.checkpoint_id WHERE t.name IN ({name}, {name2}) ORDER BY t.id LIMIT 5000;
+-- 3 checkpoints that hold every name of another
+SELECT count(*) FROM checkpoint c WHERE c.step = 400 AND c.run GLOB '*run000*'
+AND NOT EXISTS (SELECT 1 FROM tensor a WHERE a.checkpoint_id = {cid} AND NOT EXISTS (SELECT 1 FROM tensor b WHERE b.checkpoint_id = c.id AND b.name = a.name));
+-- 3 the same name in two runs
+SELECT count(*) FROM (SELECT name FROM tensor WHERE checkpoint_id IN (SELECT id FROM checkpoint WHERE run = {run})
+INTERSECT SELECT name FROM tensor WHERE checkpoint_id = {cid3});
+-- 3 names that only one checkpoint has
+SELECT count(*) FROM (SELECT name FROM tensor GROUP BY name HAVING count(*) = 1);
+-- 3 mean size by rank of a checkpoint
+SELECT rank, avg(nbytes), min(nbytes), max(nbytes) FROM tensor WHERE checkpoint_id = {cid} GROUP BY rank;
+-- 3 share of each dtype
+SELECT dtype, round(100.0 * sum(nbytes) / (SELECT sum(nbytes) FROM tensor), 1) FROM tensor GROUP BY dtype;
