@@ -18,8 +18,8 @@
 #include "catalog/base/text.h"
 #include "catalog/library/library.h"
 
-#define ROWS                                                                             \
-    "SELECT c.id, n.name, c.run, c.step FROM checkpoints c JOIN labels n ON n.id = c.id" \
+#define ROWS                                                                               \
+    "SELECT c.id, n.name, c.run, c.step FROM _checkpoints c JOIN _labels n ON n.id = c.id" \
     " WHERE "
 #define IN_ORDER " ORDER BY coalesce(c.run, c.path), c.step, c.path"
 
@@ -42,7 +42,7 @@ static const char by_step[] =
     ROWS NAMED_BY("c.run") " AND c.step = ?3 AND " HAS_ITEM("c") IN_ORDER;
 static const char by_latest[] =
     ROWS NAMED_BY("c.run") " AND c.step = (SELECT max(step) "
-                           "FROM checkpoints l WHERE l.run = c.run AND " HAS_ITEM(
+                           "FROM _checkpoints l WHERE l.run = c.run AND " HAS_ITEM(
                                "l") ")"
                                     " AND " HAS_ITEM("c") IN_ORDER;
 static const char by_near_step[] = "SELECT * FROM (" ROWS NAMED_BY(

@@ -1,0 +1,381 @@
+#include "catalog/sql/tensor_blocks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/limits.h"
+#include "catalog/base/list.h"
+#include "catalog/base/text.h"
+#include "catalog/db/ids.h"
+
+#define ASK_ALL_AFTER 32 /* layouts whose holders are looked up one by one */
+
+struct span {
+    uint32_t at, len;
+};
+#define SPAN_NULL UINT32_MAX
+
+struct block {
+    unsigned columns; /* that are there */
+    char *bytes[BLOCK_TEXTS];
+    struct span *span[BLOCK_TEXTS];
+    int64_t *number[BLOCK_COLUMNS - BLOCK_TEXTS];
+};
+
+static const char *const column_names[BLOCK_COLUMNS] = {
+    [BLOCK_NAME] = "name",         [BLOCK_DTYPE] = "dtype",   [BLOCK_SHAPE] = "shape",
+    [BLOCK_ELEMENTS] = "elements", [BLOCK_NBYTES] = "nbytes", [BLOCK_STORED] = "stored",
+    [BLOCK_STORAGE] = "storage",   [BLOCK_FILE] = "file",     [BLOCK_START] = "start",
+};
+
+/* --- cells ------------------------------------------------------------------------------- */
+
+struct cell block_text(const struct block *b, uint32_t ord, enum block_column column)
+{
+    const struct span s = b->span[column][ord % BLOCK_TENSORS];
+    return s.len == SPAN_NULL ? (struct cell){0}
+                              : (struct cell){b->bytes[column] + s.at, s.len};
+}
+
+int64_t block_number(const struct block *b, uint32_t ord, enum block_column column)
+{
+    return b->number[column - BLOCK_TEXTS][ord % BLOCK_TENSORS];
+}
+
+int64_t shape_rank(struct cell shape)
+{
+    if (!shape.at)
+        return NUMBER_NULL;
+    int64_t rank = shape.len > 2;
+    for (size_t i = 0; i < shape.len; i++)
+        rank += shape.at[i] == ',';
+    return rank;
+}
+
+/* --- layouts ----------------------------------------------------------------------------- */
+
+const char *blocks_damage(const struct blocks *b)
+{
+    return b->damage;
+}
+
+static int damaged_layout(struct blocks *b, int64_t layout, const char *what)
+{
+    snprintf(b->damage, sizeof(b->damage), "the catalog is damaged: layout %lld %s",
+             (long long)layout, what);
+    return SQLITE_CORRUPT_VTAB;
+}
+
+static void block_free(struct block *block)
+{
+    if (!block)
+        return;
+    for (int i = 0; i < BLOCK_TEXTS; i++) {
+        free(block->bytes[i]);
+        free(block->span[i]);
+    }
+    for (int i = 0; i < BLOCK_COLUMNS - BLOCK_TEXTS; i++)
+        free(block->number[i]);
+    free(block);
+}
+
+static size_t blocks_of(const struct layout *l)
+{
+    return (l->tensors + BLOCK_TENSORS - 1) / BLOCK_TENSORS;
+}
+
+static void drop_blocks(struct blocks *b)
+{
+    for (size_t i = 0; i < b->layout_count; i++)
+        for (size_t k = 0; k < blocks_of(b->layout[i]); k++) {
+            block_free(b->layout[i]->block[k]);
+            b->layout[i]->block[k] = NULL;
+        }
+    b->bytes = 0;
+    b->round++;
+}
+
+void blocks_forget(struct blocks *b)
+{
+    drop_blocks(b);
+    for (size_t i = 0; i < b->layout_count; i++) {
+        free(b->layout[i]->block);
+        free(b->layout[i]->holders);
+        free(b->layout[i]);
+    }
+    free(b->layout);
+    strmap_release(&b->by_id);
+    b->layout = NULL;
+    b->layout_count = b->layout_space = 0;
+    b->by_id = (struct strmap){0};
+    b->asked = 0;
+    b->all_holders = false;
+}
+
+void blocks_close(struct blocks *b)
+{
+    blocks_forget(b);
+    sqlite3_finalize(b->find_layout);
+    sqlite3_finalize(b->find_holders);
+    for (size_t i = 0; i < sizeof(b->load) / sizeof(b->load[0]); i++)
+        sqlite3_finalize(b->load[i].stmt);
+}
+
+static int prepare_once(struct blocks *b, sqlite3_stmt **stmt, const char *sql)
+{
+    return *stmt ? SQLITE_OK
+                 : sqlite3_prepare_v3(b->db, sql, -1, SQLITE_PREPARE_PERSISTENT, stmt,
+                                      NULL);
+}
+
+static int add_layout(struct blocks *b, int64_t id, int64_t tensors, struct layout **out)
+{
+    if (tensors < 0 || tensors > TENSOR_ORD_MASK + 1)
+        return damaged_layout(b, id, "has an impossible number of tensors");
+    struct layout **list =
+        list_grow(b->layout, b->layout_count, &b->layout_space, sizeof(*list));
+    if (!list)
+        return SQLITE_NOMEM;
+    b->layout = list;
+    struct layout *l = calloc(1, sizeof(*l));
+    if (!l)
+        return SQLITE_NOMEM;
+    *l = (struct layout){
+        .id = id, .index = (uint32_t)b->layout_count, .tensors = (uint32_t)tensors};
+    bool added;
+    l->block = calloc(blocks_of(l) + 1, sizeof(*l->block));
+    uint64_t *place = l->block ? strmap_add(&b->by_id, (const char *)&l->id,
+                                            sizeof(l->id), &added)
+                               : NULL;
+    if (!place) {
+        free(l->block);
+        free(l);
+        return SQLITE_NOMEM;
+    }
+    *place = b->layout_count;
+    b->layout[b->layout_count++] = l;
+    *out = l;
+    return SQLITE_OK;
+}
+
+int blocks_layout(struct blocks *b, int64_t id, struct layout **out)
+{
+    const uint64_t *known = strmap_get(&b->by_id, (const char *)&id, sizeof(id));
+    if (known) {
+        *out = b->layout[*known];
+        return SQLITE_OK;
+    }
+    int rc = prepare_once(b, &b->find_layout, "SELECT tensors FROM _layouts WHERE id = ?1");
+    if (rc != SQLITE_OK)
+        return rc;
+    sqlite3_bind_int64(b->find_layout, 1, id);
+    rc = sqlite3_step(b->find_layout);
+    if (rc == SQLITE_ROW)
+        rc = add_layout(b, id, sqlite3_column_int64(b->find_layout, 0), out);
+    else if (rc == SQLITE_DONE)
+        rc = damaged_layout(b, id, "is missing");
+    sqlite3_reset(b->find_layout);
+    return rc;
+}
+
+/* --- who has them ------------------------------------------------------------------------ */
+
+static int add_holder(struct layout *l, size_t *space, struct holder holder)
+{
+    struct holder *list = list_grow(l->holders, l->holder_count, space, sizeof(*list));
+    if (!list)
+        return SQLITE_NOMEM;
+    l->holders = list;
+    l->holders[l->holder_count++] = holder;
+    return SQLITE_OK;
+}
+
+int blocks_all_holders(struct blocks *b)
+{
+    sqlite3_stmt *all = NULL;
+    struct layout *l = NULL;
+    size_t space = 0;
+    if (b->all_holders)
+        return SQLITE_OK;
+    for (size_t i = 0; i < b->layout_count; i++)
+        b->layout[i]->holder_count = 0;
+    int rc = sqlite3_prepare_v2(
+        b->db, "SELECT layout, id, placed FROM _checkpoints ORDER BY layout, id", -1, &all,
+        NULL);
+    while (rc == SQLITE_OK && (rc = sqlite3_step(all)) == SQLITE_ROW) {
+        const int64_t id = sqlite3_column_int64(all, 0);
+        rc = SQLITE_OK;
+        if (!l || l->id != id) {
+            rc = blocks_layout(b, id, &l);
+            if (rc == SQLITE_OK) {
+                free(l->holders);
+                l->holders = NULL;
+                space = 0;
+            }
+        }
+        if (rc == SQLITE_OK)
+            rc = add_holder(l, &space,
+                            (struct holder){sqlite3_column_int64(all, 1),
+                                            sqlite3_column_int(all, 2) != 0});
+    }
+    sqlite3_finalize(all);
+    b->all_holders = rc == SQLITE_DONE;
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+int blocks_holders(struct blocks *b, struct layout *l)
+{
+    size_t space = 0;
+    if (b->all_holders || l->holders_known)
+        return SQLITE_OK;
+    if (b->asked++ >= ASK_ALL_AFTER)
+        return blocks_all_holders(b);
+    int rc = prepare_once(
+        b, &b->find_holders,
+        "SELECT id, placed FROM _checkpoints WHERE layout = ?1 ORDER BY id");
+    if (rc != SQLITE_OK)
+        return rc;
+    l->holder_count = 0;
+    free(l->holders);
+    l->holders = NULL;
+    sqlite3_bind_int64(b->find_holders, 1, l->id);
+    while ((rc = sqlite3_step(b->find_holders)) == SQLITE_ROW)
+        if (add_holder(l, &space,
+                       (struct holder){sqlite3_column_int64(b->find_holders, 0),
+                                       sqlite3_column_int(b->find_holders, 1) != 0}) !=
+            SQLITE_OK) {
+            rc = SQLITE_NOMEM;
+            break;
+        }
+    sqlite3_reset(b->find_holders);
+    l->holders_known = rc == SQLITE_DONE;
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* --- columns ----------------------------------------------------------------------------- */
+
+/* The statement that reads a set of columns. Statements make few different sets. */
+static int loader_of(struct blocks *b, unsigned columns, sqlite3_stmt **out)
+{
+    const size_t most = sizeof(b->load) / sizeof(b->load[0]);
+    size_t i = 0;
+    while (i < most - 1 && b->load[i].stmt && b->load[i].columns != columns)
+        i++;
+    if (b->load[i].columns != columns) {
+        struct text sql = {0};
+        sqlite3_finalize(b->load[i].stmt);
+        b->load[i] = (struct block_load){.columns = columns};
+        text_adds(&sql, "SELECT id");
+        for (int c = 0; c < BLOCK_COLUMNS; c++)
+            if (columns >> c & 1)
+                text_addf(&sql, ", %s", column_names[c]);
+        text_adds(&sql, " FROM _layout_tensors WHERE id BETWEEN ?1 AND ?2 ORDER BY id");
+        int rc = text_str(&sql) ? prepare_once(b, &b->load[i].stmt, text_str(&sql))
+                                : SQLITE_NOMEM;
+        text_release(&sql);
+        if (rc != SQLITE_OK)
+            return rc;
+    }
+    *out = b->load[i].stmt;
+    return SQLITE_OK;
+}
+
+static bool allot(struct blocks *b, struct block *block, unsigned columns, uint32_t count)
+{
+    bool good = true;
+    for (int c = 0; c < BLOCK_COLUMNS; c++) {
+        if (!(columns >> c & 1))
+            continue;
+        void **list = c < BLOCK_TEXTS ? (void **)&block->span[c]
+                                      : (void **)&block->number[c - BLOCK_TEXTS];
+        free(*list); /* of an attempt that failed */
+        *list = malloc((size_t)count * sizeof(int64_t));
+        good &= *list != NULL;
+        b->bytes += (size_t)count * sizeof(int64_t);
+    }
+    return good;
+}
+
+static bool take_cell(struct block *block, enum block_column column, uint32_t at,
+                      struct text *bytes, sqlite3_stmt *s, int from)
+{
+    const bool null = sqlite3_column_type(s, from) == SQLITE_NULL;
+    if (column >= BLOCK_TEXTS) {
+        block->number[column - BLOCK_TEXTS][at] =
+            null ? NUMBER_NULL : sqlite3_column_int64(s, from);
+        return true;
+    }
+    const unsigned char *text = null ? NULL : sqlite3_column_text(s, from);
+    const size_t len = text ? (size_t)sqlite3_column_bytes(s, from) : 0;
+    block->span[column][at] =
+        (struct span){(uint32_t)bytes->len, null ? SPAN_NULL : (uint32_t)len};
+    return null || (text && text_add(bytes, text, len) && text_addc(bytes, '\0'));
+}
+
+/* Read `count` tensors from `first` on. */
+static int read_rows(struct blocks *b, struct layout *l, struct block *block,
+                     unsigned columns, uint32_t first)
+{
+    const uint32_t left = l->tensors - first;
+    const uint32_t count = left < BLOCK_TENSORS ? left : BLOCK_TENSORS;
+    const int64_t id = (int64_t)((uint64_t)l->id << TENSOR_ORD_BITS) + first;
+    struct text bytes[BLOCK_TEXTS] = {{0}};
+    sqlite3_stmt *s = NULL;
+    uint32_t rows = 0;
+    bool good = true;
+    int rc = loader_of(b, columns, &s);
+    if (rc != SQLITE_OK)
+        return rc;
+    if (!allot(b, block, columns, count))
+        return SQLITE_NOMEM;
+    sqlite3_bind_int64(s, 1, id);
+    sqlite3_bind_int64(s, 2, id + count - 1);
+    while (good && rows < count && (rc = sqlite3_step(s)) == SQLITE_ROW &&
+           sqlite3_column_int64(s, 0) == id + rows) {
+        for (int c = 0, from = 1; c < BLOCK_COLUMNS; c++)
+            if (columns >> c & 1)
+                good &= take_cell(block, (enum block_column)c, rows,
+                                  c < BLOCK_TEXTS ? &bytes[c] : NULL, s, from++);
+        rows += good;
+    }
+    sqlite3_reset(s);
+    for (int c = 0; c < BLOCK_TEXTS; c++) {
+        if (columns >> c & 1 && rows == count) {
+            b->bytes += bytes[c].space;
+            free(block->bytes[c]);
+            block->bytes[c] = text_steal(&bytes[c]);
+        }
+        text_release(&bytes[c]);
+    }
+    if (!good)
+        return SQLITE_NOMEM;
+    if (rows < count)
+        return rc == SQLITE_ROW || rc == SQLITE_DONE
+                   ? damaged_layout(b, l->id, "lacks a tensor")
+                   : rc;
+    block->columns |= columns;
+    return SQLITE_OK;
+}
+
+int block_load(struct blocks *b, struct layout *l, uint32_t ord, unsigned columns,
+               const struct block **out)
+{
+    struct block **at = &l->block[ord / BLOCK_TENSORS];
+    unsigned lacking = columns & ~(*at ? (*at)->columns : 0);
+    if (lacking || !*at) {
+        if (b->bytes > BLOCKS_BYTES) {
+            drop_blocks(b);
+            lacking = columns;
+        }
+        if (!*at && !(*at = calloc(1, sizeof(**at))))
+            return SQLITE_NOMEM;
+        b->bytes += sizeof(**at);
+        int rc = lacking ? read_rows(b, l, *at, lacking, ord - ord % BLOCK_TENSORS)
+                         : SQLITE_OK;
+        if (rc != SQLITE_OK)
+            return rc;
+    }
+    *out = *at;
+    return SQLITE_OK;
+}

@@ -1,0 +1,106 @@
+/*
+ * tensor_blocks.h - the layouts of a catalog in memory: the columns of their tensors, BLOCK_TENSORS
+ * at a time, and the checkpoints that have each. Everything is read when it is first asked for, and
+ * kept for the statements that follow until the catalog changes.
+ *
+ * What is kept has a ceiling (BLOCKS_BYTES): beyond it all blocks are dropped and read again, so a
+ * block is valid until the next call of block_load().
+ *
+ * Functions return SQLite codes; the reason of a failure is sqlite3_errmsg(), or blocks_damage().
+ */
+#ifndef CKPTDB_SQL_TENSOR_BLOCKS_H
+#define CKPTDB_SQL_TENSOR_BLOCKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "catalog/base/strmap.h"
+#include "catalog/db/sqlite.h"
+
+#define BLOCK_TENSORS 512
+#define BLOCKS_BYTES  ((size_t)128 << 20)
+
+/* Columns of _layout_tensors: first the texts, then the numbers. */
+enum block_column {
+    BLOCK_NAME,
+    BLOCK_DTYPE,
+    BLOCK_SHAPE,
+    BLOCK_TEXTS,
+    BLOCK_ELEMENTS = BLOCK_TEXTS,
+    BLOCK_NBYTES,
+    BLOCK_STORED,
+    BLOCK_STORAGE,
+    BLOCK_FILE,
+    BLOCK_START,
+    BLOCK_COLUMNS
+};
+
+/* A text, with a NUL after it. `at` NULL: SQL NULL. */
+struct cell {
+    const char *at;
+    size_t len;
+};
+
+#define NUMBER_NULL INT64_MIN
+
+struct block;
+
+/* A checkpoint that has a layout. */
+struct holder {
+    int64_t checkpoint;
+    bool placed;
+};
+
+struct layout {
+    int64_t id;
+    uint32_t index; /* its place in blocks.layout */
+    uint32_t tensors;
+    struct block **block; /* NULL: not read yet */
+    struct holder *holders; /* by id */
+    size_t holder_count;
+    bool holders_known;
+};
+
+/* One statement for each set of columns. */
+struct block_load {
+    unsigned columns;
+    sqlite3_stmt *stmt;
+};
+
+struct blocks {
+    sqlite3 *db;
+    struct layout **layout;
+    size_t layout_count, layout_space;
+    struct strmap by_id; /* of struct layout.id to index */
+    size_t bytes;
+    unsigned round; /* counts how often blocks were dropped */
+    unsigned asked; /* layouts whose holders were looked up one by one */
+    bool all_holders;
+    sqlite3_stmt *find_layout, *find_holders;
+    struct block_load load[8];
+    char damage[96];
+};
+
+/* Forget everything that was read; statements stay. */
+void blocks_forget(struct blocks *);
+void blocks_close(struct blocks *);
+
+/* The layout of this id, which is in _layouts. */
+int blocks_layout(struct blocks *, int64_t id, struct layout **out);
+/* Read which checkpoints have a layout; for many layouts it reads those of all. */
+int blocks_holders(struct blocks *, struct layout *);
+/* The same for all layouts at once: each that a checkpoint has is in blocks.layout then. */
+int blocks_all_holders(struct blocks *);
+/* Read the columns (a set of 1 << enum block_column) of the block that tensor `ord` is in. */
+int block_load(struct blocks *, struct layout *, uint32_t ord, unsigned columns,
+               const struct block **out);
+
+struct cell block_text(const struct block *, uint32_t ord, enum block_column);
+int64_t block_number(const struct block *, uint32_t ord, enum block_column);
+/* The rank that a shape has as JSON: its commas. */
+int64_t shape_rank(struct cell shape);
+
+/* What is wrong with the catalog after SQLITE_CORRUPT_VTAB. */
+const char *blocks_damage(const struct blocks *);
+
+#endif

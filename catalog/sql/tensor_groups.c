@@ -1,0 +1,249 @@
+#include "catalog/sql/tensor_groups.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/limits.h"
+#include "catalog/base/list.h"
+
+void groups_end(struct tensor_groups *g)
+{
+    sqlite3_finalize(g->stream);
+    free(g->entry);
+    text_release(&g->key);
+    *g = (struct tensor_groups){.blocks = g->blocks};
+}
+
+int groups_named(struct tensor_groups *g, struct blocks *b, struct cell name)
+{
+    g->blocks = b;
+    int rc = sqlite3_prepare_v2(
+        b->db, "SELECT id, 0 FROM _layout_tensors WHERE name = ?1 ORDER BY id", -1,
+        &g->stream, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_text(g->stream, 1, name.at, (int)name.len, SQLITE_TRANSIENT);
+    return rc;
+}
+
+/* --- by an index of the catalog ----------------------------------------------------------- */
+
+static int open_index(struct tensor_groups *g, const char *column, bool backwards)
+{
+    char sql[128];
+    sqlite3_snprintf(sizeof(sql), sql, "SELECT id, %s FROM _layout_tensors ORDER BY %s%s",
+                     column, column, backwards ? " DESC" : "");
+    return sqlite3_prepare_v2(g->blocks->db, sql, -1, &g->stream, NULL);
+}
+
+static int next_of_stream(struct tensor_groups *g, struct layout **layout, uint32_t *ord,
+                          bool *same)
+{
+    int rc = sqlite3_step(g->stream);
+    if (rc != SQLITE_ROW)
+        return rc;
+    const uint64_t id = (uint64_t)sqlite3_column_int64(g->stream, 0);
+    const unsigned char *key = sqlite3_column_text(g->stream, 1);
+    const size_t len = (size_t)sqlite3_column_bytes(g->stream, 1);
+    const bool null = sqlite3_column_type(g->stream, 1) == SQLITE_NULL;
+    *same = g->begun && g->key.len == len + !null &&
+            (!len || memcmp(g->key.at, key, len) == 0);
+    g->begun = true;
+    text_reset(&g->key);
+    if (!null && !(text_add(&g->key, key, len) && text_addc(&g->key, '\0')))
+        return SQLITE_NOMEM;
+    *ord = (uint32_t)(id & TENSOR_ORD_MASK);
+    rc = blocks_layout(g->blocks, (int64_t)(id >> TENSOR_ORD_BITS), layout);
+    return rc == SQLITE_OK ? SQLITE_ROW : rc;
+}
+
+/* --- by sorting --------------------------------------------------------------------------- */
+
+/* Keys are written so that memcmp() orders them as SQLite does: NULL, then numbers, then texts.
+ * What is to come backwards has its bits turned. */
+static void put_number(struct text *out, int64_t n)
+{
+    unsigned char bytes[9] = {n != NUMBER_NULL};
+    const uint64_t high = (uint64_t)n ^ (uint64_t)1 << 63;
+    for (int i = 0; i < 8; i++)
+        bytes[1 + i] = (unsigned char)(high >> (56 - 8 * i));
+    text_add(out, bytes, n == NUMBER_NULL ? 1 : sizeof(bytes));
+}
+
+static void put_text(struct text *out, struct cell cell)
+{
+    text_addc(out, cell.at ? 1 : 0);
+    for (size_t i = 0; cell.at && i < cell.len; i++) {
+        text_addc(out, cell.at[i]);
+        if (!cell.at[i])
+            text_addc(out, 1);
+    }
+    text_add(out, "\0", 2);
+}
+
+static void put_key(struct text *out, const struct block *b, uint32_t ord, int column)
+{
+    switch (column) {
+    case TENSOR_NAME:
+        put_text(out, block_text(b, ord, BLOCK_NAME));
+        break;
+    case TENSOR_DTYPE:
+        put_text(out, block_text(b, ord, BLOCK_DTYPE));
+        break;
+    case TENSOR_SHAPE:
+        put_text(out, block_text(b, ord, BLOCK_SHAPE));
+        break;
+    case TENSOR_RANK:
+        put_number(out, shape_rank(block_text(b, ord, BLOCK_SHAPE)));
+        break;
+    case TENSOR_ELEMENTS:
+        put_number(out, block_number(b, ord, BLOCK_ELEMENTS));
+        break;
+    default:
+        put_number(out, block_number(b, ord, BLOCK_NBYTES));
+    }
+}
+
+static unsigned columns_of_key(const struct tensor_plan *p)
+{
+    static const enum block_column columns[TENSOR_COLUMNS] = {
+        [TENSOR_NAME] = BLOCK_NAME,         [TENSOR_DTYPE] = BLOCK_DTYPE,
+        [TENSOR_SHAPE] = BLOCK_SHAPE,       [TENSOR_RANK] = BLOCK_SHAPE,
+        [TENSOR_ELEMENTS] = BLOCK_ELEMENTS, [TENSOR_NBYTES] = BLOCK_NBYTES,
+    };
+    unsigned set = 0;
+    for (int i = 0; i < p->keys; i++)
+        set |= 1u << columns[p->key[i].column];
+    return set;
+}
+
+struct sorting {
+    struct tensor_groups *groups;
+    const struct tensor_plan *plan;
+    struct strmap keys; /* each to its place in `key` */
+    struct arena arena;
+    struct sort_key {
+        const char *at;
+        size_t len;
+        uint32_t first; /* place before sorting */
+    } *key;
+    size_t key_count, key_space, entry_space;
+    struct text written;
+};
+
+static int sort_add(struct sorting *s, const struct block *b, uint32_t layout, uint32_t ord)
+{
+    struct tensor_groups *g = s->groups;
+    const char *kept;
+    bool added;
+    text_reset(&s->written);
+    for (int i = 0; i < s->plan->keys; i++) {
+        const size_t from = s->written.len;
+        put_key(&s->written, b, ord, s->plan->key[i].column);
+        for (size_t k = from; s->plan->key[i].backwards && k < s->written.len; k++)
+            s->written.at[k] = (char)~s->written.at[k];
+    }
+    if (!text_str(&s->written))
+        return SQLITE_NOMEM;
+    uint64_t *place =
+        strmap_keep(&s->keys, &s->arena, s->written.at, s->written.len, &kept, &added);
+    struct group_entry *entry =
+        list_grow(g->entry, g->count, &s->entry_space, sizeof(*entry));
+    struct sort_key *key = list_grow(s->key, s->key_count, &s->key_space, sizeof(*key));
+    g->entry = entry ? entry : g->entry;
+    s->key = key ? key : s->key;
+    if (!place || !entry || !key)
+        return SQLITE_NOMEM;
+    if (added) {
+        *place = s->key_count;
+        s->key[s->key_count] =
+            (struct sort_key){kept, s->written.len, (uint32_t)s->key_count};
+        s->key_count++;
+    }
+    g->entry[g->count++] = (struct group_entry){(uint32_t)*place, layout, ord};
+    return SQLITE_OK;
+}
+
+static int sort_by_bytes(const void *a, const void *b)
+{
+    const struct sort_key *x = a, *y = b;
+    const size_t less = x->len < y->len ? x->len : y->len;
+    const int sign = memcmp(x->at, y->at, less);
+    return sign ? sign : (x->len > less) - (y->len > less);
+}
+
+/* Put the entries in the order of their keys; those of one key stay in theirs. */
+static int sort_entries(struct sorting *s)
+{
+    struct tensor_groups *g = s->groups;
+    struct group_entry *sorted = malloc((g->count + 1) * sizeof(*sorted));
+    uint32_t *rank = malloc((s->key_count + 1) * sizeof(*rank));
+    size_t *place = calloc(s->key_count + 1, sizeof(*place));
+    if (sorted && rank && place) {
+        if (s->key_count)
+            qsort(s->key, s->key_count, sizeof(*s->key), sort_by_bytes);
+        for (size_t i = 0; i < s->key_count; i++)
+            rank[s->key[i].first] = (uint32_t)i;
+        for (size_t i = 0; i < g->count; i++)
+            place[(g->entry[i].rank = rank[g->entry[i].rank]) + 1]++;
+        for (size_t i = 0; i < s->key_count; i++)
+            place[i + 1] += place[i];
+        for (size_t i = 0; i < g->count; i++)
+            sorted[place[g->entry[i].rank]++] = g->entry[i];
+        free(g->entry);
+        g->entry = sorted;
+        sorted = NULL;
+    }
+    const bool good = rank && place && !sorted;
+    free(rank);
+    free(place);
+    free(sorted);
+    return good ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+static int sort_all(struct tensor_groups *g, const struct tensor_plan *p)
+{
+    struct sorting s = {.groups = g, .plan = p};
+    const unsigned columns = columns_of_key(p);
+    const struct block *block = NULL;
+    int rc = blocks_all_holders(g->blocks);
+    for (size_t i = 0; rc == SQLITE_OK && i < g->blocks->layout_count; i++) {
+        struct layout *l = g->blocks->layout[i];
+        for (uint32_t ord = 0; rc == SQLITE_OK && l->holder_count && ord < l->tensors; ord++) {
+            if (ord % BLOCK_TENSORS == 0)
+                rc = block_load(g->blocks, l, ord, columns, &block);
+            if (rc == SQLITE_OK)
+                rc = sort_add(&s, block, (uint32_t)i, ord);
+        }
+    }
+    if (rc == SQLITE_OK)
+        rc = sort_entries(&s);
+    text_release(&s.written);
+    strmap_release(&s.keys);
+    arena_release(&s.arena);
+    free(s.key);
+    return rc;
+}
+
+int groups_ordered(struct tensor_groups *g, struct blocks *b, const struct tensor_plan *p)
+{
+    g->blocks = b;
+    if (p->keys == 1 && p->key[0].column == TENSOR_NAME)
+        return open_index(g, "name", p->key[0].backwards);
+    if (p->keys == 1 && p->key[0].column == TENSOR_NBYTES)
+        return open_index(g, "nbytes", p->key[0].backwards);
+    return sort_all(g, p);
+}
+
+int groups_next(struct tensor_groups *g, struct layout **layout, uint32_t *ord, bool *same)
+{
+    if (g->stream)
+        return next_of_stream(g, layout, ord, same);
+    if (g->at == g->count)
+        return SQLITE_DONE;
+    const struct group_entry *e = &g->entry[g->at];
+    *same = g->at && e[-1].rank == e->rank;
+    *layout = g->blocks->layout[e->layout];
+    *ord = e->ord;
+    g->at++;
+    return SQLITE_ROW;
+}

@@ -1,0 +1,34 @@
+/*
+ * tensor_groups.h - tensors of layouts one after the other, by name or in the order of some of their
+ * columns, for the plans of the table `tensor` that do not begin with checkpoints.
+ */
+#ifndef CKPTDB_SQL_TENSOR_GROUPS_H
+#define CKPTDB_SQL_TENSOR_GROUPS_H
+
+#include "catalog/base/text.h"
+#include "catalog/sql/tensor_blocks.h"
+#include "catalog/sql/tensor_plan.h"
+
+struct group_entry {
+    uint32_t rank; /* of its key among all keys */
+    uint32_t layout, ord;
+};
+
+struct tensor_groups {
+    struct blocks *blocks;
+    sqlite3_stmt *stream; /* ids, and keys, in their order; NULL: the entries have them */
+    struct group_entry *entry;
+    size_t count, at;
+    struct text key; /* of the last one of the stream */
+    bool begun;
+};
+
+/* The tensors of this name. */
+int groups_named(struct tensor_groups *, struct blocks *, struct cell name);
+/* All tensors in the order of a plan's keys. */
+int groups_ordered(struct tensor_groups *, struct blocks *, const struct tensor_plan *);
+/* The next tensor, SQLITE_ROW or SQLITE_DONE; *same: its key is that of the one before. */
+int groups_next(struct tensor_groups *, struct layout **, uint32_t *ord, bool *same);
+void groups_end(struct tensor_groups *);
+
+#endif

@@ -1,0 +1,274 @@
+#include "catalog/sql/tensor_plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/text.h"
+#include "catalog/sql/tensor_test.h"
+
+#define BIT(column) (1u << (column))
+static const unsigned texts = BIT(TENSOR_CHECKPOINT) | BIT(TENSOR_PATH) | BIT(TENSOR_NAME) |
+                              BIT(TENSOR_DTYPE) | BIT(TENSOR_SHAPE) | BIT(TENSOR_FILE) |
+                              BIT(TENSOR_STORAGE) | BIT(TENSOR_HASH);
+/* Columns of a tensor wherever it is: by these rows can be put in order. */
+static const unsigned keyed = BIT(TENSOR_NAME) | BIT(TENSOR_DTYPE) | BIT(TENSOR_SHAPE) |
+                              BIT(TENSOR_RANK) | BIT(TENSOR_ELEMENTS) | BIT(TENSOR_NBYTES);
+static const unsigned of_checkpoint =
+    BIT(TENSOR_CHECKPOINT_ID) | BIT(TENSOR_CHECKPOINT) | BIT(TENSOR_PATH);
+
+bool tensor_column_is_text(int column)
+{
+    return texts >> column & 1;
+}
+
+int plan_equality(const struct tensor_plan *p, int column)
+{
+    for (int i = 0; i < p->tests; i++)
+        if (p->test[i].column == column &&
+            (p->test[i].op == TEST_EQ || p->test[i].op == TEST_IS))
+            return i;
+    return -1;
+}
+
+/* --- as text ------------------------------------------------------------------------------ */
+
+/* A letter a column: "f=k>;k-a+;1f" has two tests and two keys, and uses the first five columns. */
+static char *plan_text(const struct tensor_plan *p)
+{
+    struct text out = {0};
+    for (int i = 0; i < p->tests; i++)
+        text_addf(&out, "%c%c", 'a' + p->test[i].column, p->test[i].op);
+    text_addc(&out, ';');
+    for (int i = 0; i < p->keys; i++)
+        text_addf(&out, "%c%c", 'a' + p->key[i].column, p->key[i].backwards ? '-' : '+');
+    text_addf(&out, ";%x", p->used);
+    char *copy = text_str(&out) ? sqlite3_mprintf("%s", text_str(&out)) : NULL;
+    text_release(&out);
+    return copy;
+}
+
+static int plan_number(const struct tensor_plan *p)
+{
+    return (int)p->access | (int)p->order << 4 | (int)p->once << 6 | p->backwards << 8 |
+           p->then_id << 9;
+}
+
+void plan_read(struct tensor_plan *p, int number, const char *text)
+{
+    *p = (struct tensor_plan){
+        .access = (enum tensor_access)(number & 15),
+        .order = (enum tensor_order)(number >> 4 & 3),
+        .once = (enum tensor_once)(number >> 6 & 3),
+        .backwards = number >> 8 & 1,
+        .then_id = number >> 9 & 1,
+    };
+    for (; *text != ';'; text += 2, p->tests++) {
+        p->test[p->tests].column = text[0] - 'a';
+        p->test[p->tests].op = text[1];
+    }
+    for (text++; *text != ';'; text += 2, p->keys++) {
+        p->key[p->keys].column = text[0] - 'a';
+        p->key[p->keys].backwards = text[1] == '-';
+    }
+    p->used = (unsigned)strtoul(text + 1, NULL, 16);
+}
+
+/* --- making one --------------------------------------------------------------------------- */
+
+static bool is_comparison(char op)
+{
+    return strchr("=i!<l>g", op) != NULL;
+}
+
+static bool is_testable(struct sqlite3_index_info *info, int i, int column, char op)
+{
+    if (!op || column == TENSOR_STORED || column == TENSOR_STORAGE || column == TENSOR_OFFSET)
+        return false;
+    if ((column == TENSOR_FILE || column == TENSOR_HASH) && op != TEST_EQ)
+        return false;
+    return !tensor_column_is_text(column) || !is_comparison(op) ||
+           sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") == 0;
+}
+
+static void plan_tests(struct tensor_plan *p, struct sqlite3_index_info *info)
+{
+    for (int i = 0; i < info->nConstraint && p->tests < PLAN_TESTS; i++) {
+        const int column = info->aConstraint[i].iColumn;
+        const char op = test_operator(info->aConstraint[i].op);
+        if (!info->aConstraint[i].usable || !is_testable(info, i, column, op))
+            continue;
+        p->test[p->tests].column = column;
+        p->test[p->tests++].op = op;
+        info->aConstraintUsage[i].argvIndex = p->tests;
+    }
+}
+
+static void plan_access(struct tensor_plan *p)
+{
+    static const struct {
+        int column;
+        enum tensor_access access;
+    } best[] = {
+        {TENSOR_ID, BY_ID},     {TENSOR_CHECKPOINT_ID, BY_CHECKPOINT_ID},
+        {TENSOR_CHECKPOINT, BY_CHECKPOINT}, {TENSOR_PATH, BY_PATH},
+        {TENSOR_HASH, BY_HASH}, {TENSOR_FILE, BY_FILE},
+        {TENSOR_NAME, BY_NAME},
+    };
+    p->access = BY_SCAN;
+    for (size_t i = 0; i < sizeof(best) / sizeof(best[0]); i++)
+        if (plan_equality(p, best[i].column) >= 0) {
+            p->access = best[i].access;
+            return;
+        }
+}
+
+struct ordering {
+    const struct sqlite3_index_orderby *at, *end;
+};
+
+static int order_column(const struct ordering *o)
+{
+    return o->at == o->end ? TENSOR_COLUMNS : o->at->iColumn;
+}
+
+/* Whether what is left of an ORDER BY is how the rows of one checkpoint lie. */
+static bool is_in_file(const struct ordering *o, bool backwards)
+{
+    const int column = order_column(o);
+    return column == TENSOR_COLUMNS ||
+           ((column == TENSOR_ORD || column == TENSOR_ID) && o->at->desc == backwards);
+}
+
+static bool has_one_checkpoint(const struct tensor_plan *p)
+{
+    return p->access <= BY_PATH;
+}
+
+/* Whether the rows of a scan of the checkpoints can come in this order. */
+static bool order_files(struct tensor_plan *p, struct ordering o)
+{
+    while (has_one_checkpoint(p) && o.at < o.end && order_column(&o) < TENSOR_COLUMNS &&
+           BIT(order_column(&o)) & of_checkpoint)
+        o.at++;
+    const int column = order_column(&o);
+    if (column == TENSOR_COLUMNS)
+        return true;
+    p->backwards = o.at->desc;
+    if (column == TENSOR_ID || (column == TENSOR_ORD && has_one_checkpoint(p)))
+        return true;
+    if (column == TENSOR_CHECKPOINT_ID)
+        p->order = IN_FILES;
+    else if (column == TENSOR_CHECKPOINT && p->access == BY_SCAN)
+        p->order = IN_CHECKPOINT;
+    else if (column == TENSOR_PATH && p->access == BY_SCAN)
+        p->order = IN_PATH;
+    else
+        return false;
+    o.at++;
+    return is_in_file(&o, p->backwards);
+}
+
+static bool order_keys(struct tensor_plan *p, struct ordering o)
+{
+    for (; o.at < o.end && order_column(&o) < TENSOR_COLUMNS && keyed >> order_column(&o) & 1;
+         o.at++) {
+        if (p->keys == PLAN_KEYS)
+            return false;
+        p->key[p->keys].column = order_column(&o);
+        p->key[p->keys++].backwards = o.at->desc;
+    }
+    if (!p->keys)
+        return false;
+    if (order_column(&o) == TENSOR_CHECKPOINT_ID && !o.at->desc) {
+        o.at++;
+        p->then_id = true;
+        return is_in_file(&o, false);
+    }
+    p->then_id = order_column(&o) == TENSOR_ID && !o.at->desc;
+    return p->then_id || o.at == o.end;
+}
+
+/* The columns that an ORDER BY, a GROUP BY or a DISTINCT has. */
+static unsigned ordered_columns(const struct sqlite3_index_info *info)
+{
+    unsigned set = 0;
+    for (int i = 0; i < info->nOrderBy; i++)
+        set |= BIT(info->aOrderBy[i].iColumn);
+    return set;
+}
+
+static void plan_order(struct tensor_plan *p, struct sqlite3_index_info *info)
+{
+    const struct ordering o = {info->aOrderBy, info->aOrderBy + info->nOrderBy};
+    const struct tensor_plan before = *p;
+    const bool distinct = sqlite3_vtab_distinct(info) >= 2;
+    const unsigned columns = ordered_columns(info);
+    if (!info->nOrderBy)
+        return;
+    info->orderByConsumed = p->access != BY_NAME && p->access != BY_HASH && order_files(p, o);
+    if (info->orderByConsumed) {
+        if (distinct && !(columns & ~of_checkpoint) && !(p->used & ~columns) &&
+            p->access == BY_SCAN)
+            p->once = EACH_CHECKPOINT;
+        return;
+    }
+    *p = before;
+    if (p->access != BY_SCAN || !order_keys(p, o)) {
+        *p = before;
+        return;
+    }
+    info->orderByConsumed = 1;
+    p->order = IN_KEYS;
+    if (distinct && !(columns & ~keyed) && !(p->used & ~columns))
+        p->once = EACH_KEY;
+}
+
+/* How many of the rows that the access finds are left by the tests. */
+static double plan_share(const struct tensor_plan *p, const struct tensor_counts *n)
+{
+    double share = 1;
+    for (int i = 0; i < p->tests; i++) {
+        const bool equal = p->test[i].op == TEST_EQ || p->test[i].op == TEST_IS;
+        if (p->test[i].column == TENSOR_NAME && equal)
+            share /= p->access == BY_NAME ? 1 : n->tensors;
+        else if (BIT(p->test[i].column) & (of_checkpoint | BIT(TENSOR_ID)))
+            share /= equal ? 1 : 4;
+        else if (p->test[i].column != TENSOR_HASH && p->test[i].column != TENSOR_FILE)
+            share /= equal ? 8 : 3;
+    }
+    return share;
+}
+
+static void plan_cost(const struct tensor_plan *p, const struct tensor_counts *n,
+                      struct sqlite3_index_info *info)
+{
+    const double all = n->checkpoints * n->tensors;
+    const double found = p->access == BY_ID     ? 1
+                         : p->access <= BY_PATH ? n->tensors
+                         : p->access == BY_HASH ? 4
+                         : p->access == BY_FILE ? n->tensors
+                         : p->access == BY_NAME ? n->checkpoints / 4
+                                                : all;
+    double rows = found * plan_share(p, n);
+    if (rows < 1)
+        rows = 1;
+    /* A test is made once for each tensor of a layout; a tensor of a checkpoint is found by name. */
+    const bool by_name = p->access < BY_NAME && plan_equality(p, TENSOR_NAME) >= 0;
+    info->estimatedRows = (sqlite3_int64)rows;
+    info->estimatedCost = 8 + rows * 1.5 + (by_name ? 4 : p->access == BY_ID ? 0 : found / 8);
+    if (p->access == BY_ID)
+        info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
+}
+
+int plan_make(struct sqlite3_index_info *info, const struct tensor_counts *counts)
+{
+    struct tensor_plan p = {.used = (unsigned)info->colUsed & (BIT(TENSOR_COLUMNS) - 1)};
+    plan_tests(&p, info);
+    plan_access(&p);
+    plan_order(&p, info);
+    plan_cost(&p, counts, info);
+    info->idxNum = plan_number(&p);
+    info->idxStr = plan_text(&p);
+    info->needToFreeIdxStr = 1;
+    return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;
+}

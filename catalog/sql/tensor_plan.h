@@ -1,0 +1,95 @@
+/*
+ * tensor_plan.h - how the table `tensor` answers a statement: where it begins, what it tests, and in
+ * which order its rows come. Made in xBestIndex, carried to xFilter as idxNum and idxStr.
+ */
+#ifndef CKPTDB_SQL_TENSOR_PLAN_H
+#define CKPTDB_SQL_TENSOR_PLAN_H
+
+#include <stdbool.h>
+
+#include "catalog/db/sqlite.h"
+
+enum tensor_column {
+    TENSOR_ID,
+    TENSOR_CHECKPOINT_ID,
+    TENSOR_CHECKPOINT,
+    TENSOR_PATH,
+    TENSOR_ORD,
+    TENSOR_NAME,
+    TENSOR_DTYPE,
+    TENSOR_SHAPE,
+    TENSOR_RANK,
+    TENSOR_ELEMENTS,
+    TENSOR_NBYTES,
+    TENSOR_STORED,
+    TENSOR_STORAGE,
+    TENSOR_FILE,
+    TENSOR_OFFSET,
+    TENSOR_HASH,
+    TENSOR_COLUMNS
+};
+#define TENSOR_DECLARATION                                                               \
+    "CREATE TABLE x(id INTEGER PRIMARY KEY, checkpoint_id INTEGER, checkpoint TEXT, path TEXT,"      \
+    " ord INTEGER, name TEXT, dtype TEXT, shape TEXT, rank INTEGER, elements INTEGER,"   \
+    " nbytes INTEGER, stored INTEGER, storage TEXT, file TEXT, \"offset\" INTEGER,"      \
+    " hash TEXT) WITHOUT ROWID"
+
+/* Where the rows are found. */
+enum tensor_access {
+    BY_ID,
+    BY_CHECKPOINT_ID,
+    BY_CHECKPOINT, /* its name */
+    BY_PATH,       /* the checkpoint's */
+    BY_HASH,
+    BY_FILE,
+    BY_NAME, /* of tensors, in all checkpoints */
+    BY_SCAN, /* of all, or a range of ids */
+};
+
+enum tensor_order {
+    IN_FILES,      /* by checkpoint id and ord: the files' order */
+    IN_CHECKPOINT, /* by the checkpoint's name, then ord */
+    IN_PATH,       /* by the checkpoint's path, then ord */
+    IN_KEYS,       /* by columns of the tensors */
+};
+
+/* Of rows that a DISTINCT does not tell apart, those that come once. */
+enum tensor_once {
+    EACH_ROW,
+    EACH_CHECKPOINT,
+    EACH_KEY,
+};
+
+#define PLAN_TESTS 16
+#define PLAN_KEYS  6
+
+struct tensor_plan {
+    enum tensor_access access;
+    enum tensor_order order;
+    enum tensor_once once;
+    bool backwards; /* IN_FILES, IN_CHECKPOINT, IN_PATH */
+    bool then_id;   /* IN_KEYS: rows of one key by id */
+    int tests, keys;
+    struct {
+        int column;
+        char op;
+    } test[PLAN_TESTS]; /* the n-th has the n-th argument of xFilter */
+    struct {
+        int column;
+        bool backwards;
+    } key[PLAN_KEYS];
+    unsigned used; /* columns of the statement */
+};
+
+/* How much there is, for estimates. */
+struct tensor_counts {
+    double checkpoints, tensors; /* tensors: of one checkpoint */
+};
+
+int plan_make(struct sqlite3_index_info *, const struct tensor_counts *);
+void plan_read(struct tensor_plan *, int number, const char *text);
+/* The equality test of a column; -1: none. */
+int plan_equality(const struct tensor_plan *, int column);
+bool tensor_column_is_text(int column);
+
+#endif
