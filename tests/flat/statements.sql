@@ -394,8 +394,6 @@ SELECT CASE WHEN nbytes < 1024 THEN 'small' WHEN nbytes < 65536 THEN 'middle' EL
 SELECT 'tensor' AS kind, count(*) AS n FROM tensor WHERE checkpoint_id = {cid} UNION ALL SELECT 'file', count(*) FROM file WHERE checkpoint_id = {cid} ORDER BY kind;
 -- 3 ordered pages of a joined list
 SELECT c.name, t.name, t.id FROM checkpoint c JOIN tensor t ON t.checkpoint_id = c.id ORDER BY t.id LIMIT 50 OFFSET 1000;
--- 3 rows by rowid
-SELECT count(*), min(name), min(path) FROM tensor WHERE rowid IN ({id}, {id2}, {id3});
 
 -- ---- more of each
 
