@@ -19,6 +19,16 @@ CREATE TABLE IF NOT EXISTS _layout_tensors (
   extents   BLOB                -- packed list (tensor.h); NULL for a range
 ) STRICT;
 
+-- The dtypes and shapes that a layout has, each once: a model has few. Questions that are about these
+-- alone need not go through its tensors. id = ID_FIRST(layout) + k.
+CREATE TABLE IF NOT EXISTS _layout_kinds (
+  id        INTEGER PRIMARY KEY,
+  dtype     TEXT,
+  shape     TEXT,
+  elements  INTEGER,
+  nbytes    INTEGER
+) STRICT;
+
 -- The empty leaves of trees. id as in _layout_tensors; `before`: the number of tensors before it.
 CREATE TABLE IF NOT EXISTS _layout_nodes (
   id      INTEGER PRIMARY KEY,

@@ -93,6 +93,7 @@ static const char *const statement_sql[STATEMENTS] = {
         INSERT_ALL "_layout_folds SELECT NULL, c1, c2, c3, c4, c5 FROM ckptdb_feed",
     [FEED_DTYPES] =
         INSERT_ALL "_layout_dtypes SELECT c0, c1, c2, c3, c4 FROM ckptdb_feed",
+    [FEED_KINDS] = INSERT_ALL "_layout_kinds SELECT c0, c1, c2, c3, c4 FROM ckptdb_feed",
     [FEED_FACTS] = INSERT_ALL "_meta_facts SELECT c0, c1, c2 FROM ckptdb_feed",
     [FEED_PLACEMENTS] =
         INSERT_ALL "_placements"
@@ -646,6 +647,7 @@ static const char drop_orphans[] =
     "DELETE FROM _layout_folds WHERE id" ID_OWNER "IN (SELECT id FROM gone);"
     "DELETE FROM _layout_blocks WHERE id IN (SELECT id FROM gone);"
     "DELETE FROM _layout_dtypes WHERE id" ID_OWNER "IN (SELECT id FROM gone);"
+    "DELETE FROM _layout_kinds WHERE id" ID_OWNER "IN (SELECT id FROM gone);"
     "DELETE FROM _layouts WHERE id IN (SELECT id FROM gone);"
     "DROP TABLE gone;"
     "DELETE FROM _meta_facts WHERE id" ID_OWNER "NOT IN"

@@ -69,6 +69,28 @@ static void placement_value(const struct batch_tensor *t, int column,
     }
 }
 
+/* Columns: dtype, shape, elements, nbytes. */
+static void kind_value(const struct batch_kind *k, int column, sqlite3_context *context)
+{
+    if (column == 0)
+        result_string(context, k->dtype_unknown ? NULL : k->dtype);
+    else if (column == 1)
+        result_string(context, k->shape_text);
+    else if (column == 2)
+        result_number(context, !k->shape_unknown, k->elements);
+    else
+        result_number(context, k->sized, k->nbytes);
+}
+
+static void kind_column(const struct feed *f, uint64_t row, int column,
+                        sqlite3_context *context)
+{
+    if (column == 0)
+        sqlite3_result_int64(context, f->base + (int64_t)row);
+    else
+        kind_value(((const struct batch_kind *const *)f->rows)[row], column - 1, context);
+}
+
 static void tensor_column(const struct feed *f, uint64_t row, int column,
                           sqlite3_context *context)
 {
@@ -81,16 +103,10 @@ static void tensor_column(const struct feed *f, uint64_t row, int column,
         sqlite3_result_text64(context, t->name, t->name_len, SQLITE_STATIC, SQLITE_UTF8);
         break;
     case 2:
-        result_string(context, t->kind->dtype_unknown ? NULL : t->kind->dtype);
-        break;
     case 3:
-        result_string(context, t->kind->shape_text);
-        break;
     case 4:
-        result_number(context, !t->kind->shape_unknown, t->kind->elements);
-        break;
     case 5:
-        result_number(context, t->kind->sized, t->kind->nbytes);
+        kind_value(t->kind, column - 2, context);
         break;
     case 6:
         result_number(context, t->module, t->module);
@@ -215,6 +231,7 @@ static enum status put_layout(struct writer *w, const struct batch_layout *l, in
     struct feed nodes = {l->node_count, node_column, l->nodes, base, 0};
     struct feed modules = {l->module_count, module_column, l->modules, base, 0};
     struct feed folds = {l->fold_count, fold_column, l->folds, base, 0};
+    struct feed kinds = {l->kind_count, kind_column, l->kinds, base, 0};
     struct feed dtypes = {l->dtype_count, dtype_column, l->dtypes, base, 0};
     writer_feed_behind(w, FEED_TENSORS, all_plain(l) ? MORE_PLAIN_TENSORS : MORE_TENSORS,
                        tensors, err);
@@ -224,6 +241,8 @@ static enum status put_layout(struct writer *w, const struct batch_layout *l, in
         writer_feed_behind(w, FEED_FOLDS, MORE_FOLDS, folds, err);
     if (err->status == OK && writer_feed(w, FEED_NODES, nodes, err) == OK)
         writer_feed(w, FEED_DTYPES, dtypes, err);
+    if (err->status == OK)
+        writer_feed(w, FEED_KINDS, kinds, err);
     return err->status;
 }
 

@@ -53,6 +53,7 @@ enum writer_statement_id {
     FEED_FOLDS,
     MORE_FOLDS,
     FEED_DTYPES,
+    FEED_KINDS,
     FEED_FACTS,
     FEED_PLACEMENTS,
     STATEMENTS,

@@ -123,6 +123,8 @@ struct batch_layout {
     uint64_t fold_count;
     struct batch_module *dtypes; /* depth unused */
     uint64_t dtype_count;
+    const struct batch_kind **kinds; /* of the tensors, each once */
+    uint64_t kind_count;
     struct bytes blocks; /* of the tensors (blocks.h); none: there are few */
     uint64_t parameters, nbytes, stored;
     bool stored_unknown;

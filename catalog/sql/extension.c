@@ -3,6 +3,8 @@
  */
 #include "catalog/sql/extension.h"
 
+#include "catalog/db/db.h"
+
 #include <stddef.h>
 
 #ifndef SQLITE_CORE
@@ -80,9 +82,16 @@ int sql_given(sqlite3_index_info *info, int column, bool *unusable)
     return found;
 }
 
-#ifndef SQLITE_CORE
+enum status sql_cover_views(sqlite3 *db, struct error *err)
+{
+    sqlite3_int64 application = 0;
+    if (db_number(db, "PRAGMA main.application_id", NO_NAME, NULL, &application, err) != OK ||
+        application != CATALOG_APPLICATION_ID)
+        return err->status;
+    return db_exec(db, "CREATE VIRTUAL TABLE IF NOT EXISTS temp.tensor USING ckptdb_tensor", err);
+}
 
-#    include "catalog/db/db.h"
+#ifndef SQLITE_CORE
 
 #    define EXPORT      __attribute__((visibility("default")))
 #    define OLDEST_HOST 3040000 /* STRICT tables, ->>, and what the views use */
@@ -95,11 +104,13 @@ static int enter(sqlite3 *db, char **message, bool reads)
         return SQLITE_ERROR;
     }
     struct error err = {.offset = NO_OFFSET};
-    if (db_check_version(db, true, &err) != OK) {
-        *message = sqlite3_mprintf("%s", err.message);
-        return SQLITE_ERROR;
-    }
-    return sql_register_all(db, reads);
+    int rc = db_check_version(db, true, &err) == OK ? sql_register_all(db, reads) : SQLITE_ERROR;
+    if (rc == SQLITE_OK)
+        sql_cover_views(db, &err);
+    if (err.status == OK)
+        return rc;
+    *message = sqlite3_mprintf("%s", err.message);
+    return SQLITE_ERROR;
 }
 
 EXPORT int sqlite3_ckptdb_init(sqlite3 *db, char **message,

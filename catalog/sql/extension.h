@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 
+#include "catalog/base/error.h"
 #include "catalog/db/sqlite.h"
 
 /* Safe anywhere, even in a view of an untrusted database. */
@@ -41,6 +42,10 @@ int sql_given(sqlite3_index_info *, int column, bool *unusable);
  * which depends on no other table. With the other one SQLite 3.40 misses plans, and may end up
  * with none. */
 int sql_prefer(sqlite3_index_info *, int before, int after);
+
+/* Put the tables that this program makes of public views in front of these, as temporary ones; in
+ * other databases than catalogs it does nothing. */
+enum status sql_cover_views(sqlite3 *, struct error *err);
 
 /* Register everything; without `reads`, only what opens no files. Returns an SQLite code. */
 int sql_register_all(sqlite3 *, bool reads);

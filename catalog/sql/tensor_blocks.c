@@ -11,18 +11,6 @@
 
 #define ASK_ALL_AFTER 32 /* layouts whose holders are looked up one by one */
 
-struct span {
-    uint32_t at, len;
-};
-#define SPAN_NULL UINT32_MAX
-
-struct block {
-    unsigned columns; /* that are there */
-    char *bytes[BLOCK_TEXTS];
-    struct span *span[BLOCK_TEXTS];
-    int64_t *number[BLOCK_COLUMNS - BLOCK_TEXTS];
-};
-
 static const char *const column_names[BLOCK_COLUMNS] = {
     [BLOCK_NAME] = "name",         [BLOCK_DTYPE] = "dtype",   [BLOCK_SHAPE] = "shape",
     [BLOCK_ELEMENTS] = "elements", [BLOCK_NBYTES] = "nbytes", [BLOCK_STORED] = "stored",
@@ -30,18 +18,6 @@ static const char *const column_names[BLOCK_COLUMNS] = {
 };
 
 /* --- cells ------------------------------------------------------------------------------- */
-
-struct cell block_text(const struct block *b, uint32_t ord, enum block_column column)
-{
-    const struct span s = b->span[column][ord % BLOCK_TENSORS];
-    return s.len == SPAN_NULL ? (struct cell){0}
-                              : (struct cell){b->bytes[column] + s.at, s.len};
-}
-
-int64_t block_number(const struct block *b, uint32_t ord, enum block_column column)
-{
-    return b->number[column - BLOCK_TEXTS][ord % BLOCK_TENSORS];
-}
 
 int64_t shape_rank(struct cell shape)
 {
@@ -67,7 +43,7 @@ static int damaged_layout(struct blocks *b, int64_t layout, const char *what)
     return SQLITE_CORRUPT_VTAB;
 }
 
-static void block_free(struct block *block)
+void block_free(struct block *block)
 {
     if (!block)
         return;
@@ -266,11 +242,11 @@ static int loader_of(struct blocks *b, unsigned columns, sqlite3_stmt **out)
         struct text sql = {0};
         sqlite3_finalize(b->load[i].stmt);
         b->load[i] = (struct block_load){.columns = columns};
-        text_adds(&sql, "SELECT id");
+        text_adds(&sql, "SELECT ckptdb_block(id");
         for (int c = 0; c < BLOCK_COLUMNS; c++)
             if (columns >> c & 1)
                 text_addf(&sql, ", %s", column_names[c]);
-        text_adds(&sql, " FROM _layout_tensors WHERE id BETWEEN ?1 AND ?2 ORDER BY id");
+        text_adds(&sql, ") FROM _layout_tensors WHERE id BETWEEN ?1 AND ?2");
         int rc = text_str(&sql) ? prepare_once(b, &b->load[i].stmt, text_str(&sql))
                                 : SQLITE_NOMEM;
         text_release(&sql);
@@ -297,85 +273,145 @@ static bool allot(struct blocks *b, struct block *block, unsigned columns, uint3
     return good;
 }
 
-static bool take_cell(struct block *block, enum block_column column, uint32_t at,
-                      struct text *bytes, sqlite3_stmt *s, int from)
+/* --- the function that fills blocks ------------------------------------------------------- */
+
+struct filler {
+    unsigned holders;
+    struct block *block; /* NULL: nothing is being filled */
+    unsigned columns;
+    uint32_t rows, count;
+    int64_t first; /* id */
+    struct text bytes[BLOCK_TEXTS];
+    bool good;
+};
+
+static void take_cell(struct filler *f, enum block_column column, sqlite3_value *v)
 {
-    const bool null = sqlite3_column_type(s, from) == SQLITE_NULL;
+    const bool null = sqlite3_value_type(v) == SQLITE_NULL;
     if (column >= BLOCK_TEXTS) {
-        block->number[column - BLOCK_TEXTS][at] =
-            null ? NUMBER_NULL : sqlite3_column_int64(s, from);
-        return true;
+        f->block->number[column - BLOCK_TEXTS][f->rows] =
+            null ? NUMBER_NULL : sqlite3_value_int64(v);
+        return;
     }
-    const unsigned char *text = null ? NULL : sqlite3_column_text(s, from);
-    const size_t len = text ? (size_t)sqlite3_column_bytes(s, from) : 0;
-    block->span[column][at] =
+    struct text *bytes = &f->bytes[column];
+    const unsigned char *text = null ? NULL : sqlite3_value_text(v);
+    const size_t len = text ? (size_t)sqlite3_value_bytes(v) : 0;
+    f->block->span[column][f->rows] =
         (struct span){(uint32_t)bytes->len, null ? SPAN_NULL : (uint32_t)len};
-    return null || (text && text_add(bytes, text, len) && text_addc(bytes, '\0'));
+    if (!null)
+        f->good &= text && text_add(bytes, text, len) && text_addc(bytes, '\0');
 }
 
-/* Read `count` tensors from `first` on. */
-static int read_rows(struct blocks *b, struct layout *l, struct block *block,
-                     unsigned columns, uint32_t first)
+/* ckptdb_block(id, column...) of each row of the block, in the order of their ids. */
+static void fill_row(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
-    const uint32_t left = l->tensors - first;
-    const uint32_t count = left < BLOCK_TENSORS ? left : BLOCK_TENSORS;
-    const int64_t id = (int64_t)((uint64_t)l->id << TENSOR_ORD_BITS) + first;
-    struct text bytes[BLOCK_TEXTS] = {{0}};
+    struct filler *f = sqlite3_user_data(ctx);
+    if (!f->block || f->rows == f->count || sqlite3_value_int64(argv[0]) != f->first + f->rows)
+        return;
+    for (int c = 0, i = 1; c < BLOCK_COLUMNS && i < argc; c++)
+        if (f->columns >> c & 1)
+            take_cell(f, (enum block_column)c, argv[i++]);
+    f->rows++;
+}
+
+static void fill_end(sqlite3_context *ctx)
+{
+    (void)ctx;
+}
+
+struct filler *filler_hold(struct filler *f)
+{
+    f->holders++;
+    return f;
+}
+
+void filler_drop(void *filler)
+{
+    struct filler *f = filler;
+    if (!--f->holders)
+        free(f);
+}
+
+int filler_register(sqlite3 *db, struct filler **out)
+{
+    struct filler *f = calloc(1, sizeof(*f));
+    if (!f)
+        return SQLITE_NOMEM;
+    f->holders = 1;
+    *out = f;
+    return sqlite3_create_function_v2(db, "ckptdb_block", -1, SQLITE_UTF8 | SQLITE_DIRECTONLY, f,
+                                      NULL, fill_row, fill_end, filler_drop);
+}
+
+/* Read `count` tensors from the block's first on. */
+static int read_rows(struct blocks *b, const struct layout *l, struct block *block,
+                     unsigned columns, uint32_t count)
+{
+    struct filler *f = b->filler;
     sqlite3_stmt *s = NULL;
-    uint32_t rows = 0;
-    bool good = true;
     int rc = loader_of(b, columns, &s);
     if (rc != SQLITE_OK)
         return rc;
     if (!allot(b, block, columns, count))
         return SQLITE_NOMEM;
-    sqlite3_bind_int64(s, 1, id);
-    sqlite3_bind_int64(s, 2, id + count - 1);
-    while (good && rows < count && (rc = sqlite3_step(s)) == SQLITE_ROW &&
-           sqlite3_column_int64(s, 0) == id + rows) {
-        for (int c = 0, from = 1; c < BLOCK_COLUMNS; c++)
-            if (columns >> c & 1)
-                good &= take_cell(block, (enum block_column)c, rows,
-                                  c < BLOCK_TEXTS ? &bytes[c] : NULL, s, from++);
-        rows += good;
-    }
+    *f = (struct filler){.holders = f->holders, .block = block, .columns = columns,
+                         .count = count, .good = true,
+                         .first = (int64_t)((uint64_t)l->id << TENSOR_ORD_BITS) + block->first};
+    sqlite3_bind_int64(s, 1, f->first);
+    sqlite3_bind_int64(s, 2, f->first + count - 1);
+    rc = sqlite3_step(s);
     sqlite3_reset(s);
+    const bool whole = rc == SQLITE_ROW && f->good && f->rows == count;
     for (int c = 0; c < BLOCK_TEXTS; c++) {
-        if (columns >> c & 1 && rows == count) {
-            b->bytes += bytes[c].space;
+        if (columns >> c & 1 && whole) {
+            b->bytes += f->bytes[c].space;
             free(block->bytes[c]);
-            block->bytes[c] = text_steal(&bytes[c]);
+            block->bytes[c] = text_steal(&f->bytes[c]);
         }
-        text_release(&bytes[c]);
+        text_release(&f->bytes[c]);
     }
-    if (!good)
-        return SQLITE_NOMEM;
-    if (rows < count)
-        return rc == SQLITE_ROW || rc == SQLITE_DONE
-                   ? damaged_layout(b, l->id, "lacks a tensor")
-                   : rc;
-    block->columns |= columns;
-    return SQLITE_OK;
+    f->block = NULL;
+    if (whole) {
+        block->columns |= columns;
+        return SQLITE_OK;
+    }
+    return rc != SQLITE_ROW ? rc : f->good ? damaged_layout(b, l->id, "lacks a tensor") : SQLITE_NOMEM;
 }
 
 int block_load(struct blocks *b, struct layout *l, uint32_t ord, unsigned columns,
                const struct block **out)
 {
     struct block **at = &l->block[ord / BLOCK_TENSORS];
-    unsigned lacking = columns & ~(*at ? (*at)->columns : 0);
-    if (lacking || !*at) {
-        if (b->bytes > BLOCKS_BYTES) {
-            drop_blocks(b);
-            lacking = columns;
-        }
-        if (!*at && !(*at = calloc(1, sizeof(**at))))
-            return SQLITE_NOMEM;
-        b->bytes += sizeof(**at);
-        int rc = lacking ? read_rows(b, l, *at, lacking, ord - ord % BLOCK_TENSORS)
-                         : SQLITE_OK;
-        if (rc != SQLITE_OK)
-            return rc;
+    if (*at && !(columns & ~(*at)->columns)) {
+        *out = *at;
+        return SQLITE_OK;
     }
+    if (b->bytes > BLOCKS_BYTES)
+        drop_blocks(b);
+    const unsigned lacking = columns & ~(*at ? (*at)->columns : 0);
+    const uint32_t first = ord - ord % BLOCK_TENSORS, left = l->tensors - first;
+    if (!*at && !(*at = calloc(1, sizeof(**at))))
+        return SQLITE_NOMEM;
+    (*at)->first = first;
+    b->bytes += sizeof(**at);
     *out = *at;
-    return SQLITE_OK;
+    return lacking ? read_rows(b, l, *at, lacking, left < BLOCK_TENSORS ? left : BLOCK_TENSORS)
+                   : SQLITE_OK;
+}
+
+int block_row(struct blocks *b, struct layout *l, uint32_t ord, unsigned columns,
+              struct block **own, const struct block **out)
+{
+    const struct block *there = l->block[ord / BLOCK_TENSORS];
+    const size_t before = b->bytes;
+    *out = there;
+    if (there && !(columns & ~there->columns))
+        return SQLITE_OK;
+    if (!*own && !(*own = calloc(1, sizeof(**own))))
+        return SQLITE_NOMEM;
+    (*own)->first = ord;
+    *out = *own;
+    int rc = columns ? read_rows(b, l, *own, columns, 1) : SQLITE_OK;
+    b->bytes = before;
+    return rc;
 }

@@ -38,8 +38,9 @@ static int open_index(struct tensor_groups *g, const char *column, bool backward
 static int next_of_stream(struct tensor_groups *g, struct layout **layout, uint32_t *ord,
                           bool *same)
 {
-    int rc = sqlite3_step(g->stream);
-    if (rc != SQLITE_ROW)
+    int rc = g->ended ? SQLITE_DONE : sqlite3_step(g->stream);
+    g->ended = rc != SQLITE_ROW;
+    if (g->ended)
         return rc;
     const uint64_t id = (uint64_t)sqlite3_column_int64(g->stream, 0);
     const unsigned char *key = sqlite3_column_text(g->stream, 1);

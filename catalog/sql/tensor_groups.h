@@ -20,7 +20,7 @@ struct tensor_groups {
     struct group_entry *entry;
     size_t count, at;
     struct text key; /* of the last one of the stream */
-    bool begun;
+    bool begun, ended;
 };
 
 /* The tensors of this name. */

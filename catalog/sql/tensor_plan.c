@@ -13,6 +13,9 @@ static const unsigned texts = BIT(TENSOR_CHECKPOINT) | BIT(TENSOR_PATH) | BIT(TE
 /* Columns of a tensor wherever it is: by these rows can be put in order. */
 static const unsigned keyed = BIT(TENSOR_NAME) | BIT(TENSOR_DTYPE) | BIT(TENSOR_SHAPE) |
                               BIT(TENSOR_RANK) | BIT(TENSOR_ELEMENTS) | BIT(TENSOR_NBYTES);
+/* What _layout_kinds has. */
+static const unsigned of_kinds = BIT(TENSOR_DTYPE) | BIT(TENSOR_SHAPE) | BIT(TENSOR_RANK) |
+                                 BIT(TENSOR_ELEMENTS) | BIT(TENSOR_NBYTES);
 static const unsigned of_checkpoint =
     BIT(TENSOR_CHECKPOINT_ID) | BIT(TENSOR_CHECKPOINT) | BIT(TENSOR_PATH);
 
@@ -219,8 +222,34 @@ static void plan_order(struct tensor_plan *p, struct sqlite3_index_info *info)
     }
     info->orderByConsumed = 1;
     p->order = IN_KEYS;
-    if (distinct && !(columns & ~keyed) && !(p->used & ~columns))
+    if (distinct && (!(p->used & ~of_kinds) || p->used == BIT(TENSOR_NAME)))
+        p->once = EACH_VALUE;
+    else if (distinct && !(columns & ~keyed) && !(p->used & ~columns))
         p->once = EACH_KEY;
+}
+
+void plan_values(const struct tensor_plan *p, struct text *sql)
+{
+    static const char *const names[TENSOR_COLUMNS] = {
+        [TENSOR_NAME] = "name",
+        [TENSOR_DTYPE] = "dtype",
+        [TENSOR_SHAPE] = "shape",
+        [TENSOR_RANK] = "iif(shape = '[]', 0, length(shape) - length(replace(shape, ',', '')) + 1)",
+        [TENSOR_ELEMENTS] = "elements",
+        [TENSOR_NBYTES] = "nbytes",
+    };
+    const char *before = "SELECT DISTINCT ";
+    for (int c = 0; c < TENSOR_COLUMNS; c++)
+        if (p->used >> c & 1) {
+            text_addf(sql, "%s%s", before, names[c]);
+            before = ", ";
+        }
+    text_addf(sql, " FROM %s", p->used == BIT(TENSOR_NAME) ? "_layout_tensors" : "_layout_kinds");
+    before = " ORDER BY ";
+    for (int i = 0; i < p->keys; i++) {
+        text_addf(sql, "%s%s%s", before, names[p->key[i].column], p->key[i].backwards ? " DESC" : "");
+        before = ", ";
+    }
 }
 
 /* How many of the rows that the access finds are left by the tests. */

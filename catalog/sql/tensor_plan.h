@@ -58,6 +58,7 @@ enum tensor_once {
     EACH_ROW,
     EACH_CHECKPOINT,
     EACH_KEY,
+    EACH_VALUE, /* the values of the columns used, without the tensors that have them */
 };
 
 #define PLAN_TESTS 16
@@ -91,5 +92,8 @@ void plan_read(struct tensor_plan *, int number, const char *text);
 /* The equality test of a column; -1: none. */
 int plan_equality(const struct tensor_plan *, int column);
 bool tensor_column_is_text(int column);
+/* The statement whose rows are those of an EACH_VALUE: the columns used, from the first on. */
+struct text;
+void plan_values(const struct tensor_plan *, struct text *sql);
 
 #endif

@@ -83,6 +83,8 @@ static const char *const detail_sql[DETAILS] = {
                      " ORDER BY id",
 };
 
+#define FEW_TENSORS 4
+
 struct tensor_table {
     sqlite3_vtab base; /* first */
     sqlite3 *db;
@@ -141,6 +143,7 @@ struct tensor_cursor {
     enum stream kind;
     sqlite3_stmt *stream;
     int64_t first_id; /* ids before it are not wanted */
+    sqlite3_stmt *values; /* of an EACH_VALUE: its rows are ours */
     struct tensor_groups groups;
     bool grouped, group_left; /* group_left: group_layout is the begin of the next group */
     struct layout *group_layout;
@@ -160,8 +163,9 @@ struct tensor_cursor {
     uint32_t ord;
     bool eof;
     const struct block *block;
-    uint32_t block_first;
     unsigned block_round;
+    uint32_t block_end; /* ord */
+    struct block *own_row; /* that block_row() fills */
 
     /* Of its checkpoint. */
     struct arena own;
@@ -194,6 +198,7 @@ static int tensor_disconnect(sqlite3_vtab *base)
 {
     struct tensor_table *t = (struct tensor_table *)base;
     blocks_close(&t->blocks);
+    filler_drop(t->blocks.filler);
     sqlite3_finalize(t->anchor);
     for (int i = 0; i < STREAMS; i++)
         sqlite3_finalize(t->idle[i]);
@@ -208,11 +213,12 @@ static int tensor_disconnect(sqlite3_vtab *base)
 static int tensor_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
                           sqlite3_vtab **out, char **message)
 {
-    (void)aux, (void)argc, (void)argv, (void)message;
+    (void)argc, (void)argv, (void)message;
     struct tensor_table *t = calloc(1, sizeof(*t));
     if (!t)
         return SQLITE_NOMEM;
     t->db = t->blocks.db = db;
+    t->blocks.filler = filler_hold(aux);
     t->regexes = regex_cache_new();
     int rc = t->regexes ? sqlite3_declare_vtab(db, TENSOR_DECLARATION) : SQLITE_NOMEM;
     if (rc == SQLITE_OK)
@@ -224,7 +230,8 @@ static int tensor_connect(sqlite3 *db, void *aux, int argc, const char *const *a
     return rc;
 }
 
-static double counted(sqlite3 *db, const char *sql)
+/* The first number that a query gives; `otherwise` where there is none. */
+static double counted(sqlite3 *db, const char *sql, double otherwise)
 {
     sqlite3_stmt *s = NULL;
     double number = 0;
@@ -232,7 +239,18 @@ static double counted(sqlite3 *db, const char *sql)
         sqlite3_step(s) == SQLITE_ROW)
         number = sqlite3_column_double(s, 0);
     sqlite3_finalize(s);
-    return number < 1 ? 1 : number;
+    return number < 1 ? otherwise : number;
+}
+
+/* SQLite takes a table that was never ANALYZEd for one of 2^20 rows. So must this one, or its joins
+ * with `checkpoint` would begin on the wrong side. */
+#define ROWS_UNKNOWN 1048576
+static void count(struct tensor_table *t)
+{
+    t->counts.checkpoints = counted(
+        t->db, "SELECT stat FROM main.sqlite_stat1 WHERE tbl = '_checkpoints'", ROWS_UNKNOWN);
+    t->counts.tensors = counted(
+        t->db, "SELECT avg(tensors) FROM (SELECT tensors FROM _layouts LIMIT 64)", 1);
 }
 
 /* Forget what was read if the database has changed since. A transaction that writes may be rolled
@@ -255,11 +273,8 @@ static int tensor_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     struct tensor_table *t = (struct tensor_table *)base;
     if (!t->cursors)
         look_for_changes(t);
-    if (!t->counts.checkpoints) {
-        t->counts.checkpoints = counted(t->db, "SELECT max(id) FROM _checkpoints");
-        t->counts.tensors = counted(
-            t->db, "SELECT avg(tensors) FROM (SELECT tensors FROM _layouts LIMIT 64)");
-    }
+    if (!t->counts.checkpoints)
+        count(t);
     return plan_make(info, &t->counts);
 }
 
@@ -314,6 +329,8 @@ static void tensor_reset(struct tensor_cursor *c)
     }
     if (c->grouped)
         groups_end(&c->groups);
+    sqlite3_finalize(c->values);
+    c->values = NULL;
     leave_checkpoint(c);
     if (c->arena.used)
         arena_release(&c->arena);
@@ -335,6 +352,7 @@ static int tensor_close(sqlite3_vtab_cursor *base)
     free(c->selected);
     free(c->list);
     free(c->pick);
+    block_free(c->own_row);
     free(c);
     if (!--t->cursors)
         sqlite3_reset(t->anchor);
@@ -408,9 +426,10 @@ static bool passes(const struct tensor_cursor *c, const struct block *b, uint32_
 static int tensor_passes(struct tensor_cursor *c, struct layout *l, uint32_t ord, bool *good)
 {
     const struct block *b = NULL;
-    int rc = c->test_columns
-                 ? block_load(&table_of(c)->blocks, l, ord, c->test_columns, &b)
-                 : SQLITE_OK;
+    int rc = c->test_columns ? block_row(&table_of(c)->blocks, l, ord, c->test_columns,
+                                         &c->own_row, &b)
+                             : SQLITE_OK;
+    c->block = NULL;
     *good = rc == SQLITE_OK && passes(c, b, ord);
     return rc;
 }
@@ -459,8 +478,8 @@ static int select_tested(struct tensor_cursor *c, struct layout *l, struct selec
 static bool has_tests_of_tensors(const struct tensor_cursor *c)
 {
     for (int i = 0; i < c->plan.tests; i++)
-        if (c->test[i].column == TENSOR_ORD || block_columns_of(c->test[i].column))
-            return c->test[i].column != TENSOR_FILE || c->test_columns;
+        if (c->test[i].column >= TENSOR_ORD && c->test[i].column <= TENSOR_NBYTES)
+            return true;
     return false;
 }
 
@@ -591,7 +610,8 @@ static int pick_group(struct tensor_cursor *c)
             same = false;
         if (rc != SQLITE_ROW)
             break;
-        if (!c->group_left && c->pick_count && !(same && runs)) {
+        if (!c->group_left && c->pick_count &&
+            !(same && (runs || c->group_layout == c->pick[c->pick_count - 1].layout))) {
             c->group_left = true;
             break;
         }
@@ -732,9 +752,18 @@ static int next_checkpoint(struct tensor_cursor *c)
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
+static int next_value(struct tensor_cursor *c)
+{
+    int rc = sqlite3_step(c->values);
+    c->eof = rc != SQLITE_ROW;
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
 static int tensor_next(sqlite3_vtab_cursor *base)
 {
     struct tensor_cursor *c = (struct tensor_cursor *)base;
+    if (c->values)
+        return tensor_fail(table_of(c), next_value(c));
     c->at++;
     if (c->at < c->end && c->plan.once == EACH_ROW) {
         go_to(c);
@@ -806,6 +835,17 @@ static int open_equal(struct tensor_cursor *c, enum stream kind, const struct te
                : sqlite3_bind_text(c->stream, 1, t->text.at, (int)t->text.len, SQLITE_STATIC);
 }
 
+static int open_values(struct tensor_cursor *c)
+{
+    struct text sql = {0};
+    plan_values(&c->plan, &sql);
+    int rc = text_str(&sql)
+                 ? sqlite3_prepare_v2(table_of(c)->db, text_str(&sql), -1, &c->values, NULL)
+                 : SQLITE_NOMEM;
+    text_release(&sql);
+    return rc;
+}
+
 static int open_source(struct tensor_cursor *c)
 {
     static const struct {
@@ -862,7 +902,7 @@ static int begin_tests(struct tensor_cursor *c, int argc, sqlite3_value **argv)
     }
     c->read_columns = 0;
     for (int column = 0; column < TENSOR_COLUMNS; column++)
-        if (c->plan.used >> column & 1)
+        if (c->plan.used >> column & 1 && !(column == TENSOR_NAME && c->named >= 0))
             c->read_columns |= block_columns_of(column);
     return SQLITE_OK;
 }
@@ -878,25 +918,44 @@ static int tensor_filter(sqlite3_vtab_cursor *base, int number, const char *text
     for (int i = 0; rc == SQLITE_OK && i < c->plan.tests; i++)
         if (c->test[i].kind == TEST_NEVER)
             return SQLITE_OK;
-    if (rc == SQLITE_OK)
-        rc = open_source(c);
     c->eof = false;
-    if (rc == SQLITE_OK)
-        rc = next_checkpoint(c);
+    if (rc == SQLITE_OK && c->plan.once == EACH_VALUE) {
+        rc = open_values(c);
+        if (rc == SQLITE_OK)
+            rc = next_value(c);
+    } else if (rc == SQLITE_OK) {
+        rc = open_source(c);
+        if (rc == SQLITE_OK)
+            rc = next_checkpoint(c);
+    }
     return tensor_fail(table_of(c), rc);
 }
 
 /* --- columns ------------------------------------------------------------------------------ */
 
-static int current_block(struct tensor_cursor *c)
+/* Whether so few tensors of the checkpoint are wanted that they are read one by one. */
+static bool wants_few(const struct tensor_cursor *c)
+{
+    return c->end <= FEW_TENSORS && c->plan.access != BY_SCAN;
+}
+
+static int load_block(struct tensor_cursor *c)
 {
     struct blocks *b = &table_of(c)->blocks;
-    if (c->block && c->block_first == c->ord / BLOCK_TENSORS && c->block_round == b->round)
-        return SQLITE_OK;
-    int rc = block_load(b, c->hit.layout, c->ord, c->read_columns, &c->block);
-    c->block_first = c->ord / BLOCK_TENSORS;
+    int rc = wants_few(c) ? block_row(b, c->hit.layout, c->ord, c->read_columns, &c->own_row,
+                                      &c->block)
+                          : block_load(b, c->hit.layout, c->ord, c->read_columns, &c->block);
     c->block_round = b->round;
+    c->block_end = c->block->first + (c->block == c->own_row ? 1 : BLOCK_TENSORS);
     return rc;
+}
+
+static inline int current_block(struct tensor_cursor *c)
+{
+    return c->block && c->ord >= c->block->first && c->ord < c->block_end &&
+                   c->block_round == table_of(c)->blocks.round
+               ? SQLITE_OK
+               : load_block(c);
 }
 
 /* With -1 for its length SQLite need not copy a text once more to put a NUL after it. */
@@ -920,7 +979,7 @@ static int give_number(sqlite3_context *ctx, int64_t number)
 static int open_window(struct tensor_cursor *c, struct window *w, int64_t at, size_t limit,
                        size_t size)
 {
-    const bool few = c->end <= 4;
+    const bool few = c->end <= FEW_TENSORS;
     w->first = few ? at : 0;
     w->last = few ? at : (int64_t)limit - 1;
     w->at = arena_array(&c->own, (size_t)(w->last - w->first + 1), size);
@@ -1083,6 +1142,8 @@ static int give_label(struct tensor_cursor *c, sqlite3_context *ctx, int column)
 
 static int give_of_block(struct tensor_cursor *c, sqlite3_context *ctx, int column)
 {
+    if (column == TENSOR_NAME && c->named >= 0)
+        return give_text(ctx, c->test[c->named].text);
     int rc = current_block(c);
     if (rc != SQLITE_OK)
         return rc;
@@ -1106,6 +1167,13 @@ static int tensor_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int co
 {
     struct tensor_cursor *c = (struct tensor_cursor *)base;
     int rc = SQLITE_OK;
+    if (c->values) {
+        int at = 0;
+        for (int i = 0; i < column; i++)
+            at += c->plan.used >> i & 1;
+        sqlite3_result_value(ctx, sqlite3_column_value(c->values, at));
+        return SQLITE_OK;
+    }
     switch (column) {
     case TENSOR_ID:
         sqlite3_result_int64(ctx, id_of(c, c->ord));
@@ -1132,7 +1200,7 @@ static int tensor_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int co
     default:
         rc = give_of_block(c, ctx, column);
     }
-    return tensor_fail(table_of(c), rc);
+    return rc == SQLITE_OK ? rc : tensor_fail(table_of(c), rc);
 }
 
 static int tensor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *id)
@@ -1160,5 +1228,9 @@ static const sqlite3_module tensor_module = {
 
 int sql_register_tensor(sqlite3 *db)
 {
-    return sqlite3_create_module_v2(db, "ckptdb_tensor", &tensor_module, NULL, NULL);
+    struct filler *filler = NULL;
+    int rc = filler_register(db, &filler);
+    return rc == SQLITE_OK ? sqlite3_create_module_v2(db, "ckptdb_tensor", &tensor_module,
+                                                      filler_hold(filler), filler_drop)
+                           : rc;
 }

@@ -237,6 +237,31 @@ static uint64_t fold_modules(const struct batch_layout *l, struct summing *s)
     return s->count - kept;
 }
 
+/* List the kinds of its tensors, each once. */
+static enum status list_kinds(struct job *job, struct batch_layout *l)
+{
+    struct strmap seen = {0};
+    const struct batch_kind *before = NULL;
+    size_t space = 0;
+    bool added = true, ok = true;
+    for (uint64_t i = 0; ok && i < l->tensor_count; i++) {
+        const struct batch_kind *const *kind = &l->tensors[i].kind;
+        if (*kind == before)
+            continue;
+        before = *kind;
+        ok = strmap_add(&seen, (const char *)kind, sizeof(*kind), &added) != NULL;
+        if (!ok || !added)
+            continue;
+        const struct batch_kind **list =
+            arena_grow(job->arena, l->kinds, l->kind_count, &space, sizeof(*list));
+        ok = list != NULL;
+        if (ok)
+            (l->kinds = list)[l->kind_count++] = *kind;
+    }
+    strmap_release(&seen);
+    return ok ? OK : ERR_MEMORY;
+}
+
 static enum status job_layout_add_up(struct job *job, struct batch_layout *l,
                                      char separator)
 {
@@ -361,7 +386,7 @@ enum status layout_finish(struct job *job, struct error *err)
     const char separator = layout_separator(l, job->format->separator);
     /* Folding needs most memory, so it comes before the sums. */
     if (pack_all(job) != OK || layout_fold(job, l, separator) != OK ||
-        job_layout_add_up(job, l, separator) != OK)
+        job_layout_add_up(job, l, separator) != OK || list_kinds(job, l) != OK)
         return error_memory_at(err, job->path);
     l->logical = digest_logical(l);
     l->placement = digest_placement(l);

@@ -66,3 +66,9 @@ ALTER TABLE outdated RENAME TO _outdated;
 PRAGMA legacy_alter_table = OFF;
 CREATE INDEX _issues_by_path ON _issues(path);
 ALTER TABLE _labels ADD COLUMN run TEXT;
+CREATE TABLE _layout_kinds (
+  id INTEGER PRIMARY KEY, dtype TEXT, shape TEXT, elements INTEGER, nbytes INTEGER
+) STRICT;
+INSERT INTO _layout_kinds
+SELECT ID_FIRST(layout) + row_number() OVER (PARTITION BY layout) - 1, dtype, shape, elements, nbytes
+FROM (SELECT DISTINCT ID_OWNER(id) AS layout, dtype, shape, elements, nbytes FROM _layout_tensors);
