@@ -895,7 +895,7 @@ static int begin_tests(struct tensor_cursor *c, int argc, sqlite3_value **argv)
             return SQLITE_NOMEM;
         const bool equal = t->op == TEST_EQ || t->op == TEST_IS;
         if (t->column == TENSOR_NAME && t->kind == TEST_TEXT && equal && c->named < 0 &&
-            c->plan.order != IN_KEYS)
+            c->plan.order != IN_KEYS && c->plan.access != BY_ID && c->plan.access != BY_HASH)
             c->named = i;
         else if (t->column != TENSOR_FILE && t->column != TENSOR_HASH)
             c->test_columns |= block_columns_of(t->column);
