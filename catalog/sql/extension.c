@@ -6,6 +6,7 @@
 #include "catalog/db/db.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #ifndef SQLITE_CORE
 const sqlite3_api_routines *sqlite3_api;
@@ -42,6 +43,16 @@ int sql_register_table(sqlite3 *db, const char *name, const sqlite3_module *modu
                       : SQLITE_NOMEM;
     sqlite3_free(in_views);
     return rc;
+}
+
+void sql_result_copy(sqlite3_context *context, sqlite3_value *v)
+{
+    const char *text =
+        sqlite3_value_type(v) == SQLITE_TEXT ? (const char *)sqlite3_value_text(v) : NULL;
+    if (text && strlen(text) == (size_t)sqlite3_value_bytes(v))
+        sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
+    else
+        sqlite3_result_value(context, v);
 }
 
 int sql_register_pure(sqlite3 *db, const struct sql_function *f)
@@ -88,7 +99,15 @@ enum status sql_cover_views(sqlite3 *db, struct error *err)
     if (db_number(db, "PRAGMA main.application_id", NO_NAME, NULL, &application, err) != OK ||
         application != CATALOG_APPLICATION_ID)
         return err->status;
-    return db_exec(db, "CREATE VIRTUAL TABLE IF NOT EXISTS temp.tensor USING ckptdb_tensor", err);
+    return db_exec(db,
+                   "CREATE VIRTUAL TABLE IF NOT EXISTS temp.tensor USING ckptdb_tensor;"
+                   "CREATE VIRTUAL TABLE IF NOT EXISTS temp.checkpoint USING ckptdb_view;"
+                   "CREATE VIRTUAL TABLE IF NOT EXISTS temp.file USING ckptdb_view;"
+                   "CREATE VIRTUAL TABLE IF NOT EXISTS temp.issue USING ckptdb_view;"
+                   "CREATE VIRTUAL TABLE IF NOT EXISTS temp.metadata USING ckptdb_view;"
+                   "CREATE VIRTUAL TABLE IF NOT EXISTS temp.node USING ckptdb_view;"
+                   "CREATE VIRTUAL TABLE IF NOT EXISTS temp.by_dtype USING ckptdb_view;",
+                   err);
 }
 
 #ifndef SQLITE_CORE

@@ -27,6 +27,11 @@ struct sql_function {
 };
 int sql_register_pure(sqlite3 *, const struct sql_function *);
 
+/* Make a value of a statement the result. sqlite3_result_value() would allocate memory for each row,
+ * while a text reuses its buffer; and with -1 for its length SQLite need not copy it again to append
+ * a NUL. */
+void sql_result_copy(sqlite3_context *, sqlite3_value *);
+
 /* Views call a table-valued function by its name with this suffix. Without the extension SQLite
  * then says "no such table: NAME (of ckptdb.so: load this extension first)". */
 #define OF_EXTENSION " (of ckptdb.so: load this extension first)"

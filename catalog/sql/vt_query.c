@@ -422,19 +422,6 @@ static int query_eof(sqlite3_vtab_cursor *base)
     return ((struct query_cursor *)base)->done;
 }
 
-/* Copy a value to the result. sqlite3_result_value() would allocate memory for each row, while
- * a text reuses its buffer; and with -1 for its length SQLite need not copy it again to append
- * a NUL. */
-static void result_of(sqlite3_context *context, sqlite3_value *v)
-{
-    const char *text =
-        sqlite3_value_type(v) == SQLITE_TEXT ? (const char *)sqlite3_value_text(v) : NULL;
-    if (text && strlen(text) == (size_t)sqlite3_value_bytes(v))
-        sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
-    else
-        sqlite3_result_value(context, v);
-}
-
 static int query_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i)
 {
     struct query_cursor *c = (struct query_cursor *)base;
@@ -442,7 +429,7 @@ static int query_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int
     if (i == q->each)
         sqlite3_result_int64(context, c->element);
     else if (i < q->columns)
-        result_of(context, sqlite3_column_value(c->stmt, i));
+        sql_result_copy(context, sqlite3_column_value(c->stmt, i));
     for (int k = 0; i >= q->columns && k < q->parameters; k++)
         if (q->parameter[k].column == i && c->given[k])
             sqlite3_result_value(context, c->given[k]);

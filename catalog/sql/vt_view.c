@@ -1,0 +1,387 @@
+/*
+ * vt_view.c - makes tables of public views: SQLite looks into a view where it is joined, but not on
+ * the right of a RIGHT or FULL JOIN, nor where a view of several tables is on the right of a LEFT
+ * JOIN. There it computes the whole view, and looks through it for every row of the other side.
+ *
+ * Such a table asks the view with all conditions that SQLite hands to it, and in the order that is
+ * wanted. CREATE VIRTUAL TABLE temp.NAME puts it in front of the view (sql_cover_views()).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/text.h"
+#include "catalog/sql/extension.h"
+#include "catalog/sql/rowid.h"
+#include "catalog/sql/tensor_test.h"
+
+#define VIEW_COLUMNS 32
+#define VIEW_TESTS   12
+
+/* Words between spaces. `key`: the columns that identify a row; `few`: equality with one of these
+ * leaves few rows. */
+static const struct covered {
+    const char *name, *key, *few;
+} covered[] = {
+    {"checkpoint", " id ", " name path "},
+    {"file", " id ", " checkpoint_id path "},
+    {"issue", " id ", " checkpoint_id checkpoint path "},
+    {"metadata", " checkpoint_id key ", " checkpoint_id checkpoint "},
+    {"node", " checkpoint_id name ", " checkpoint_id "},
+    {"by_dtype", " checkpoint_id dtype ", " checkpoint_id checkpoint "},
+};
+
+static bool has_word(const char *words, const char *word)
+{
+    char spaced[64];
+    sqlite3_snprintf(sizeof(spaced), spaced, " %s ", word);
+    return strstr(words, spaced) != NULL;
+}
+
+struct view_table {
+    sqlite3_vtab base; /* first */
+    sqlite3 *db;
+    const struct covered *view;
+    char *column[VIEW_COLUMNS];
+    enum {
+        VIEW_ANY,
+        VIEW_TEXT,
+        VIEW_NUMBER
+    } type[VIEW_COLUMNS];
+    int columns;
+    char *idle_sql; /* of a statement that no cursor uses at the moment */
+    sqlite3_stmt *idle;
+};
+
+struct view_cursor {
+    sqlite3_vtab_cursor base; /* first */
+    char *sql;
+    sqlite3_stmt *stmt;
+    bool eof;
+    /* The row of one id: the rows of a join often ask for the same one again. */
+    bool kept, kept_empty;
+    int64_t id;
+};
+
+/* --- the table ---------------------------------------------------------------------------- */
+
+static int view_disconnect(sqlite3_vtab *base)
+{
+    struct view_table *t = (struct view_table *)base;
+    for (int i = 0; i < t->columns; i++)
+        free(t->column[i]);
+    sqlite3_finalize(t->idle);
+    free(t->idle_sql);
+    free(t);
+    return SQLITE_OK;
+}
+
+/* Take the columns of the view, and write the declaration of a table with the same. */
+static int view_describe(struct view_table *t, struct text *declaration)
+{
+    sqlite3_stmt *s = NULL;
+    char sql[128];
+    sqlite3_snprintf(sizeof(sql), sql, "SELECT * FROM main.\"%w\"", t->view->name);
+    int rc = sqlite3_prepare_v2(t->db, sql, -1, &s, NULL);
+    for (int i = 0; rc == SQLITE_OK && i < sqlite3_column_count(s); i++) {
+        const char *type = sqlite3_column_decltype(s, i);
+        if (t->columns == VIEW_COLUMNS ||
+            !(t->column[t->columns] = strdup(sqlite3_column_name(s, i)))) {
+            rc = SQLITE_NOMEM;
+            break;
+        }
+        t->type[t->columns++] = !type                          ? VIEW_ANY
+                                : strcmp(type, "TEXT") == 0    ? VIEW_TEXT
+                                : strcmp(type, "INTEGER") == 0 ? VIEW_NUMBER
+                                                               : VIEW_ANY;
+        text_addf(declaration, "%s\"%s\" %s", i ? ", " : "CREATE TABLE x(", t->column[i],
+                  t->type[i] == VIEW_ANY ? "" : type);
+    }
+    text_addc(declaration, ')');
+    sqlite3_finalize(s);
+    return rc == SQLITE_OK && !text_str(declaration) ? SQLITE_NOMEM : rc;
+}
+
+static int view_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
+                        sqlite3_vtab **out, char **message)
+{
+    (void)aux;
+    struct view_table *t = calloc(1, sizeof(*t));
+    struct text declaration = {0};
+    if (!t)
+        return SQLITE_NOMEM;
+    t->db = db;
+    for (size_t i = 0; argc > 2 && i < sizeof(covered) / sizeof(covered[0]); i++)
+        if (sqlite3_stricmp(argv[2], covered[i].name) == 0)
+            t->view = &covered[i];
+    int rc = t->view ? view_describe(t, &declaration) : SQLITE_ERROR;
+    if (rc == SQLITE_OK)
+        rc = sqlite3_declare_vtab(db, declaration.at);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
+    if (rc != SQLITE_OK)
+        *message = sqlite3_mprintf("%s", t->view ? sqlite3_errmsg(db) : "no view to cover");
+    text_release(&declaration);
+    if (rc == SQLITE_OK)
+        *out = &t->base;
+    else
+        view_disconnect(&t->base);
+    return rc;
+}
+
+/* --- planning ----------------------------------------------------------------------------- */
+
+/* Whether a condition means the same of the view's column and a value as of what the value came
+ * from, as far as can be known now; view_filter() looks at the value. */
+static char view_test(const struct view_table *t, sqlite3_index_info *info, int i)
+{
+    const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+    const char op = test_operator(c->op);
+    if (!c->usable || c->iColumn < 0 || t->type[c->iColumn] == VIEW_ANY)
+        return 0;
+    if (t->type[c->iColumn] == VIEW_TEXT &&
+        sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") != 0)
+        return 0;
+    return op;
+}
+
+/* idxStr is "f=b>;k-a+;1f": tests, an order, and the columns used. */
+static int view_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+    const struct view_table *t = (const struct view_table *)base;
+    struct text plan = {0};
+    int tests = 0;
+    double rows = 1048576; /* as SQLite takes a table that was never ANALYZEd */
+    for (int i = 0; i < info->nConstraint && tests < VIEW_TESTS; i++) {
+        const char op = view_test(t, info, i);
+        if (!op)
+            continue;
+        const char *name = t->column[info->aConstraint[i].iColumn];
+        const bool equal = op == TEST_EQ || op == TEST_IS;
+        text_addf(&plan, "%c%c", 'a' + info->aConstraint[i].iColumn, op);
+        info->aConstraintUsage[i].argvIndex = ++tests;
+        if (equal && strcmp(name, "id") == 0) {
+            rows = 1;
+            info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
+        }
+        else if (equal && has_word(t->view->few, name))
+            rows = rows < 8 ? rows : 8;
+        else
+            rows /= equal ? 16 : 4;
+    }
+    text_addc(&plan, ';');
+    info->orderByConsumed = info->nOrderBy > 0;
+    for (int i = 0; i < info->nOrderBy; i++)
+        text_addf(&plan, "%c%c", 'a' + info->aOrderBy[i].iColumn,
+                  info->aOrderBy[i].desc ? '-' : '+');
+    text_addf(&plan, ";%llx", (unsigned long long)info->colUsed);
+    info->estimatedRows = rows < 1 ? 1 : (sqlite3_int64)rows;
+    info->estimatedCost = 20 + (double)info->estimatedRows * 3;
+    info->idxNum = tests == 1 && info->idxFlags == SQLITE_INDEX_SCAN_UNIQUE;
+    info->idxStr = text_str(&plan) ? sqlite3_mprintf("%s", text_str(&plan)) : NULL;
+    info->needToFreeIdxStr = 1;
+    text_release(&plan);
+    return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+/* --- rows --------------------------------------------------------------------------------- */
+
+static int view_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
+{
+    (void)base;
+    struct view_cursor *c = calloc(1, sizeof(*c));
+    if (!c)
+        return SQLITE_NOMEM;
+    *out = &c->base;
+    return SQLITE_OK;
+}
+
+/* Return the statement to the table, for the next cursor. */
+static void view_reset(struct view_cursor *c)
+{
+    struct view_table *t = (struct view_table *)c->base.pVtab;
+    c->eof = true;
+    c->kept = false;
+    if (!c->stmt)
+        return;
+    sqlite3_reset(c->stmt);
+    sqlite3_clear_bindings(c->stmt);
+    sqlite3_finalize(t->idle);
+    free(t->idle_sql);
+    t->idle = c->stmt;
+    t->idle_sql = c->sql;
+    c->stmt = NULL;
+    c->sql = NULL;
+}
+
+static int view_close(sqlite3_vtab_cursor *base)
+{
+    view_reset((struct view_cursor *)base);
+    free(base);
+    return SQLITE_OK;
+}
+
+static int view_fail(struct view_table *t, int rc)
+{
+    if (rc == SQLITE_OK || rc == SQLITE_NOMEM || rc == SQLITE_INTERRUPT)
+        return rc;
+    sqlite3_free(t->base.zErrMsg);
+    t->base.zErrMsg = sqlite3_mprintf("%s", sqlite3_errmsg(t->db));
+    return rc;
+}
+
+static const char *operator_text(char op)
+{
+    switch (op) {
+    case TEST_EQ:
+        return "=";
+    case TEST_IS:
+        return "IS";
+    case TEST_NE:
+        return "<>";
+    case TEST_LT:
+        return "<";
+    case TEST_LE:
+        return "<=";
+    case TEST_GT:
+        return ">";
+    case TEST_GE:
+        return ">=";
+    case TEST_LIKE:
+        return "LIKE";
+    case TEST_GLOB:
+        return "GLOB";
+    case TEST_REGEXP:
+        return "REGEXP";
+    case TEST_NULL:
+        return "IS NULL --";
+    default:
+        return "IS NOT NULL --";
+    }
+}
+
+/* A number that is compared with a text column may be meant as a number, if it comes from a column
+ * of numbers: the condition is left to SQLite then. */
+static bool is_alike(const struct view_table *t, int column, char op, sqlite3_value *v)
+{
+    const int type = sqlite3_value_type(v);
+    return op == TEST_NULL || op == TEST_NOTNULL || type == SQLITE_NULL ||
+           (t->type[column] == VIEW_TEXT ? type == SQLITE_TEXT
+                                         : type == SQLITE_INTEGER || type == SQLITE_FLOAT);
+}
+
+static void write_query(const struct view_table *t, const char *plan, sqlite3_value **argv,
+                        struct text *sql)
+{
+    const char *used = strrchr(plan, ';') + 1, *at = plan;
+    const unsigned long long columns = strtoull(used, NULL, 16);
+    for (int i = 0; i < t->columns; i++) {
+        text_adds(sql, i ? ", " : "SELECT ");
+        if (columns >> i & 1 || has_word(t->view->key, t->column[i]))
+            text_addf(sql, "\"%s\"", t->column[i]);
+        else
+            text_adds(sql, "NULL");
+    }
+    text_addf(sql, " FROM main.\"%s\" WHERE 1", t->view->name);
+    for (int i = 0; *at != ';'; at += 2, i++)
+        if (is_alike(t, at[0] - 'a', at[1], argv[i]))
+            text_addf(sql, "\n AND \"%s\" %s ?%d", t->column[at[0] - 'a'],
+                      operator_text(at[1]), i + 1);
+    const char *before = "\n ORDER BY ";
+    for (at++; *at != ';'; at += 2) {
+        text_addf(sql, "%s\"%s\"%s", before, t->column[at[0] - 'a'], at[1] == '-' ? " DESC" : "");
+        before = ", ";
+    }
+}
+
+static int view_next(sqlite3_vtab_cursor *base)
+{
+    struct view_cursor *c = (struct view_cursor *)base;
+    if (c->kept) {
+        c->eof = true;
+        return SQLITE_OK;
+    }
+    int rc = sqlite3_step(c->stmt);
+    c->eof = rc != SQLITE_ROW;
+    return rc == SQLITE_ROW || rc == SQLITE_DONE
+               ? SQLITE_OK
+               : view_fail((struct view_table *)base->pVtab, rc);
+}
+
+static int view_filter(sqlite3_vtab_cursor *base, int number, const char *plan, int argc,
+                       sqlite3_value **argv)
+{
+    struct view_cursor *c = (struct view_cursor *)base;
+    struct view_table *t = (struct view_table *)base->pVtab;
+    struct text sql = {0};
+    const bool single = number && sqlite3_value_type(argv[0]) == SQLITE_INTEGER;
+    if (single && c->kept && sqlite3_value_int64(argv[0]) == c->id) {
+        c->eof = c->kept_empty;
+        return SQLITE_OK;
+    }
+    view_reset(c);
+    write_query(t, plan, argv, &sql);
+    int rc = text_str(&sql) ? SQLITE_OK : SQLITE_NOMEM;
+    if (rc == SQLITE_OK && t->idle && strcmp(t->idle_sql, sql.at) == 0) {
+        c->stmt = t->idle;
+        c->sql = t->idle_sql;
+        t->idle = NULL;
+        t->idle_sql = NULL;
+    } else if (rc == SQLITE_OK) {
+        rc = sqlite3_prepare_v3(t->db, sql.at, -1, SQLITE_PREPARE_PERSISTENT, &c->stmt, NULL);
+        c->sql = rc == SQLITE_OK ? text_steal(&sql) : NULL;
+    }
+    text_release(&sql);
+    for (int i = 0; rc == SQLITE_OK && i < argc && i < sqlite3_bind_parameter_count(c->stmt); i++)
+        rc = sqlite3_bind_value(c->stmt, i + 1, argv[i]);
+    rc = rc == SQLITE_OK ? view_next(base) : view_fail(t, rc);
+    c->kept = rc == SQLITE_OK && single;
+    c->kept_empty = c->eof;
+    c->id = single ? sqlite3_value_int64(argv[0]) : 0;
+    return rc;
+}
+
+static int view_eof(sqlite3_vtab_cursor *base)
+{
+    return ((struct view_cursor *)base)->eof;
+}
+
+static int view_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
+{
+    sql_result_copy(ctx, sqlite3_column_value(((struct view_cursor *)base)->stmt, column));
+    return SQLITE_OK;
+}
+
+static int view_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *id)
+{
+    sqlite3_stmt *s = ((struct view_cursor *)base)->stmt;
+    const struct view_table *t = (const struct view_table *)base->pVtab;
+    uint64_t hash = 0;
+    for (int i = 0; i < t->columns; i++)
+        if (has_word(t->view->key, t->column[i]))
+            hash = rowid_add_value(hash, sqlite3_column_type(s, i) == SQLITE_NULL
+                                             ? NULL
+                                             : sqlite3_column_value(s, i));
+    *id = (sqlite3_int64)hash;
+    return SQLITE_OK;
+}
+
+static const sqlite3_module view_module = {
+    .iVersion = 0,
+    .xCreate = view_connect,
+    .xConnect = view_connect,
+    .xBestIndex = view_best_index,
+    .xDisconnect = view_disconnect,
+    .xDestroy = view_disconnect,
+    .xOpen = view_open,
+    .xClose = view_close,
+    .xFilter = view_filter,
+    .xNext = view_next,
+    .xEof = view_eof,
+    .xColumn = view_column,
+    .xRowid = view_rowid,
+};
+
+int sql_register_view(sqlite3 *db)
+{
+    return sqlite3_create_module_v2(db, "ckptdb_view", &view_module, NULL, NULL);
+}
