@@ -43,7 +43,8 @@ struct comparing {
     uint64_t at;   /* the first element of this round */
     struct piece *pieces;
     struct desk *desks;
-    unsigned threads; /* that compare, the caller's among them */
+    /* That compare, the caller's among them; before compare_open() those allowed, 0: one per core */
+    unsigned threads;
 };
 
 static uint64_t bytes_of(const struct dtype *d, uint64_t elements)
@@ -81,13 +82,15 @@ static enum status find_converters(struct comparing *c, struct error *err)
 }
 
 /* Several threads read where that costs no more than reading from front to back. */
-static unsigned threads_for(const struct stored_tensor *a, const struct stored_tensor *b)
+static unsigned threads_for(const struct stored_tensor *a, const struct stored_tensor *b,
+                            unsigned allowed)
 {
     const uint64_t pieces = (a->elements + PIECE - 1) / PIECE;
     if (pieces < 2 || !sweep_parts_are_cheap(a) || !sweep_parts_are_cheap(b))
         return 1;
-    const unsigned cores = threads_cores();
-    return pieces < cores ? (unsigned)pieces : cores;
+    unsigned most = allowed ? allowed : threads_cores();
+    most = most < THREADS_MAX ? most : THREADS_MAX;
+    return pieces < most ? (unsigned)pieces : most;
 }
 
 static enum status make_room(struct comparing *c, struct error *err)
@@ -98,7 +101,7 @@ static enum status make_room(struct comparing *c, struct error *err)
                    cast = c->a.as ? bytes_of(c->a.as, most) : 0;
     const uint64_t pieces = (left + PIECE - 1) / PIECE;
     bool good = true;
-    c->threads = threads_for(c->a.tensor, c->b.tensor);
+    c->threads = threads_for(c->a.tensor, c->b.tensor, c->threads);
     c->pieces = calloc(pieces < ROUND ? (size_t)pieces + 1 : ROUND, sizeof(*c->pieces));
     c->desks = calloc(c->threads, sizeof(*c->desks));
     for (unsigned i = 0; c->desks && i < c->threads; i++) {
@@ -264,7 +267,9 @@ enum status tensor_compare(const struct stored_tensor *a, const struct dtype *as
                            const struct compare_watch *watch, struct comparison *out,
                            struct error *err)
 {
-    struct comparing c = {.a = {.tensor = a, .as = as}, .b = {.tensor = b}};
+    struct comparing c = {.a = {.tensor = a, .as = as},
+                          .b = {.tensor = b},
+                          .threads = watch ? watch->threads : 0};
     struct compare_sums sums = compare_none;
     struct team *team = team_new();
     *out = (struct comparison){0};

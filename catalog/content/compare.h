@@ -28,6 +28,7 @@ struct comparison {
 struct compare_watch {
     void *context;
     enum status (*read)(void *context, uint64_t bytes, struct error *err);
+    unsigned threads; /* that compare; 0: one per core */
 };
 
 /* `as` (NULL: no cast): a is cast to it first, as an export would. ERR_ARGUMENT if the numbers of

@@ -220,6 +220,19 @@ static void assert_like(const struct comparison *have, const struct comparison *
     assert_near(have->cosine, want->cosine, 1e-12);
 }
 
+struct watching {
+    uint64_t bytes, calls, stops_at;
+};
+
+static enum status count_read(void *context, uint64_t bytes, struct error *err)
+{
+    struct watching *w = context;
+    w->bytes += bytes;
+    return ++w->calls == w->stops_at
+               ? error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted")
+               : OK;
+}
+
 /* Compare, in all ways that there are, which must agree to the bit. */
 static void compare_all(struct sample *a, struct sample *b, struct comparison *out)
 {
@@ -231,9 +244,12 @@ static void compare_all(struct sample *a, struct sample *b, struct comparison *o
     sample_in_file(b, "b", &file_b);
     for (unsigned way = 0; way < 4; way++) {
         struct comparison have;
+        struct watching seen = {0};
+        const struct compare_watch watch = {&seen, count_read,
+                                            way == 3 ? 0 : 2 * way + 1};
         compare_scalar_only = converter_scalar_only = way & 1;
         assert_int_equal(tensor_compare(&file_a.t, NULL, way & 2 ? &b->t : &file_b.t,
-                                        NULL, &have, &err),
+                                        &watch, &have, &err),
                          OK);
         assert_true(have.max_abs == out->max_abs && have.unequal == out->unequal &&
                     have.nans == out->nans);
@@ -324,26 +340,13 @@ static void test_powers(void **unused)
 
 /* --- casts, failures, and who watches ------------------------------------------------------- */
 
-struct watching {
-    uint64_t bytes, calls, stops_at;
-};
-
-static enum status count_read(void *context, uint64_t bytes, struct error *err)
-{
-    struct watching *w = context;
-    w->bytes += bytes;
-    return ++w->calls == w->stops_at
-               ? error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted")
-               : OK;
-}
-
 static void test_watch(void **unused)
 {
     struct sample a, b, file_a, file_b;
     struct error err = {.offset = NO_OFFSET};
     struct comparison out;
     struct watching seen = {0};
-    const struct compare_watch watch = {&seen, count_read};
+    const struct compare_watch watch = {&seen, count_read, 3};
     (void)unused;
     sample_in_memory(&a, "int8", 2 * ROUND + 1);
     sample_in_memory(&b, "int4", 2 * ROUND + 1);
