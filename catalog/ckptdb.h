@@ -405,6 +405,7 @@ enum ckptdb_status ckptdb_sha256(ckptdb *, const struct ckptdb_content_options *
 struct ckptdb_reading {
     void (*read)(void *context, uint64_t bytes);
     void *context;
+    unsigned threads; /* that compare; 0: one per core */
 };
 
 /* --- maps ---------------------------------------------------------------------------------- */

@@ -18,6 +18,7 @@
 #include "shell/command/script.h"
 #include "shell/line/complete.h"
 #include "shell/line/repl.h"
+#include "shell/session/heap.h"
 
 /* A -c, a -f or positional SQL. */
 struct action {
@@ -372,6 +373,7 @@ static void tune_memory(void)
 {
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     sqlite3_config(SQLITE_CONFIG_PAGECACHE, NULL, 0, 0);
+    heap_for_sqlite();
 #ifdef __GLIBC__
     /* NOLINTBEGIN(concurrency-mt-unsafe): before there are threads */
     mallopt(M_ARENA_MAX, 1);

@@ -4,259 +4,262 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalog/base/bits.h"
-#include "catalog/read/tensor_stream.h"
+#include "catalog/base/pages.h"
+#include "catalog/base/team.h"
+#include "catalog/content/compare_sums.h"
+#include "catalog/content/sweep.h"
+#include "catalog/convert/convert.h"
+#include "catalog/read/files.h"
+#include "catalog/read/read.h"
 
-/* Squares of float64 overflow above 1e154, and underflow: so numbers are multiplied by a power of two
- * before they are squared, and a number that is too large for it makes the power smaller. */
-#define FACTOR_FIRST 1000 /* subnormal numbers are far from underflow */
-#define FACTOR_ROOM  0x1p300
+/* Elements, a multiple of COMPARE_BLOCK. The numbers of a piece are read, cast, converted and compared
+ * on one thread, in its cache. */
+#define PIECE ((uint64_t)32 << 10)
+#define ROUND 64 /* pieces that are compared before the watch is told */
 
-struct factor {
-    double times;
-    int power; /* times = 2^power */
-};
-
-/* What is compared. */
-enum compare_way {
-    COMPARE_FLOATS,
-    COMPARE_SMALL, /* integers that float64 holds: of up to 32 bits */
-    COMPARE_LARGE, /* integers of which one has 64 bits */
-};
-
-struct sums {
-    enum compare_way way;
-    double aa, bb, ab, dd; /* each of numbers multiplied by their factors */
-    struct factor a, b, d;
-    struct comparison *out;
-};
-
-/* A stream, and the rest of its current block of numbers. */
-struct feed {
-    struct tensor_stream *stream;
-    struct bytes block;
+/* One of the tensors. */
+struct side {
     const struct stored_tensor *tensor;
-    const struct compare_watch *watch;
-    struct cast *cast; /* NULL: the stream gives the numbers to compare */
-};
-
-/* Converts what the stream gives to the dtype asked for, then to that of the comparison. */
-struct cast {
+    struct reader *reader;
+    const struct dtype *as; /* it is cast to this first; NULL: it is not cast */
+    bool counts;            /* what the cast loses */
     struct converter narrow, widen;
-    /* `narrow` is done here, to count what it loses; otherwise the stream does it. */
-    bool counts;
-    uint64_t elements, done; /* of the tensor */
-    void *narrowed, *widened;
-    uint64_t room; /* elements, in both */
-    struct loss *lost;
 };
 
-static void cast_release(struct cast *c)
+struct piece {
+    struct compare_sums sums;
+    struct loss lost;
+    struct error err;
+};
+
+/* Buffers of one thread, for a piece. */
+struct desk {
+    uint8_t *a, *b, *cast;
+};
+
+struct comparing {
+    struct side a, b;
+    bool integers; /* of which one has 64 bits; all else is compared as float64 */
+    uint64_t at;   /* the first element of this round */
+    struct piece *pieces;
+    struct desk *desks;
+    /* That compare, the caller's among them; before compare_open() those allowed, 0: one per core */
+    unsigned threads;
+};
+
+static uint64_t bytes_of(const struct dtype *d, uint64_t elements)
 {
-    free(c->narrowed);
-    free(c->widened);
+    uint64_t nbytes = 0;
+    dtype_nbytes(d, elements, &nbytes); /* the tensor's do fit */
+    return nbytes;
 }
 
-static enum status cast_room(struct cast *c, uint64_t count, struct error *err)
-{
-    if (count <= c->room)
-        return OK;
-    cast_release(c);
-    c->narrowed = malloc((size_t)((count * c->narrow.to.bits + 7) / 8));
-    c->widened = malloc((size_t)count * sizeof(uint64_t));
-    c->room = c->narrowed && c->widened ? count : 0;
-    return c->room ? OK : error_memory(err);
-}
+/* --- opening -------------------------------------------------------------------------------- */
 
-static enum status cast_block(struct cast *c, struct bytes *block, struct error *err)
+/* The dtypes to which values are converted: int64 or uint64 each if both are integers and one has 64
+ * bits, which float64 does not always tell apart; else float64. */
+static enum status find_converters(struct comparing *c, struct error *err)
 {
-    const struct dtype *from = c->counts ? &c->narrow.from : &c->widen.from;
-    const uint64_t left = c->elements - c->done, held = block->len * 8 / from->bits;
-    /* A block of packed elements may end inside a byte. */
-    const uint64_t count = held < left ? held : left;
-    const void *numbers = block->at;
-    if (cast_room(c, count, err) != OK)
-        return err->status;
-    if (c->counts) {
-        if (converter_run(&c->narrow, numbers, c->narrowed, count, c->done, err) != OK)
-            return err->status;
-        loss_count(from, numbers, &c->narrow.to, c->narrowed, count, c->lost);
-        numbers = c->narrowed;
+    struct side *sides[] = {&c->a, &c->b};
+    const struct dtype *a = c->a.as ? c->a.as : &c->a.tensor->dtype,
+                       *b = &c->b.tensor->dtype;
+    const bool both = dtype_is_integer(a) && dtype_is_integer(b);
+    c->integers = both && (a->bits == 64 || b->bits == 64);
+    for (unsigned i = 0; i < 2 && err->status == OK; i++) {
+        const struct dtype *from = i ? b : a;
+        struct dtype wide;
+        dtype_find(!c->integers              ? "float64"
+                   : from->kind == DTYPE_INT ? "int64"
+                                             : "uint64",
+                   &wide);
+        /* Quantised integers are compared as they are stored, but only with integers. */
+        if (both)
+            converter_find_stored(from, &wide, &sides[i]->widen, err);
+        else
+            converter_find(from, &wide, &sides[i]->widen, err);
     }
-    converter_run(&c->widen, numbers, c->widened, count, c->done, err);
-    c->done += count;
-    *block = (struct bytes){c->widened, count * sizeof(uint64_t)};
     return err->status;
 }
 
-/* The tensor's bytes that a block came from, before it was cast. */
-static uint64_t bytes_of_block(const struct feed *f)
+/* Several threads read where that costs no more than reading from front to back. */
+static unsigned threads_for(const struct stored_tensor *a, const struct stored_tensor *b,
+                            unsigned allowed)
 {
-    const struct stored_tensor *t = f->tensor;
-    const unsigned bits = f->cast && f->cast->counts ? f->cast->narrow.from.bits
-                          : f->cast                  ? f->cast->widen.from.bits
-                                                     : 64;
-    const double elements = (double)f->block.len * 8 / bits;
-    return t->elements ? (uint64_t)(elements * (double)t->nbytes / (double)t->elements)
-                       : 0;
+    const uint64_t pieces = (a->elements + PIECE - 1) / PIECE;
+    if (pieces < 2 || !sweep_parts_are_cheap(a) || !sweep_parts_are_cheap(b))
+        return 1;
+    unsigned most = allowed ? allowed : threads_cores();
+    most = most < THREADS_MAX ? most : THREADS_MAX;
+    return pieces < most ? (unsigned)pieces : most;
 }
 
-static enum status compare_fill(struct feed *f, struct error *err)
+static enum status make_room(struct comparing *c, struct error *err)
 {
-    if (f->block.len || tensor_stream_next(f->stream, &f->block, err) != OK)
-        return err->status;
-    if (f->watch && f->watch->read(f->watch->context, bytes_of_block(f), err) != OK)
-        return err->status;
-    return f->cast && f->block.len ? cast_block(f->cast, &f->block, err) : OK;
-}
-
-/* Take the next number of the block, as its 8 bytes. */
-static uint64_t compare_take(struct feed *f)
-{
-    const uint64_t bits = load_u64le(f->block.at);
-    f->block.at += sizeof(bits);
-    f->block.len -= sizeof(bits);
-    return bits;
-}
-
-static double compare_real_of(uint64_t bits)
-{
-    double x;
-    memcpy(&x, &bits, sizeof(x));
-    return x;
-}
-
-static void rescale(double *sum, double by)
-{
-    if (!isinf(*sum)) /* times 0 it would be NaN */
-        *sum *= by;
-}
-
-static bool factor_fits(const struct factor *f, double x)
-{
-    return fabs(x) * f->times <= FACTOR_ROOM;
-}
-
-/* If x is too large for the factor, choose another, for the sum of its squares and (NULL: none) that of
- * its products, too. */
-static void factor_lower(struct factor *f, double x, double *squares, double *products)
-{
-    int power;
-    if (factor_fits(f, x) || isinf(x))
-        return;
-    frexp(x, &power);
-    const double change = ldexp(1, -power - f->power);
-    *f = (struct factor){ldexp(1, -power), -power};
-    rescale(squares, change * change);
-    if (products)
-        rescale(products, change);
-}
-
-static void add_sums(struct sums *s, double a, double b, double d)
-{
-    s->out->max_abs = fabs(d) > s->out->max_abs ? fabs(d) : s->out->max_abs;
-    if (!factor_fits(&s->a, a) || !factor_fits(&s->b, b) || !factor_fits(&s->d, d)) {
-        factor_lower(&s->a, a, &s->aa, &s->ab);
-        factor_lower(&s->b, b, &s->bb, &s->ab);
-        factor_lower(&s->d, d, &s->dd, NULL);
+    const uint64_t left = c->a.tensor->elements, most = left < PIECE ? left : PIECE;
+    const uint64_t a = bytes_of(&c->a.tensor->dtype, most),
+                   b = bytes_of(&c->b.tensor->dtype, most),
+                   cast = c->a.as ? bytes_of(c->a.as, most) : 0;
+    const uint64_t pieces = (left + PIECE - 1) / PIECE;
+    bool good = true;
+    c->threads = threads_for(c->a.tensor, c->b.tensor, c->threads);
+    c->pieces = calloc(pieces < ROUND ? (size_t)pieces + 1 : ROUND, sizeof(*c->pieces));
+    c->desks = calloc(c->threads, sizeof(*c->desks));
+    for (unsigned i = 0; c->desks && i < c->threads; i++) {
+        struct desk *d = &c->desks[i];
+        *d = (struct desk){pages_alloc((size_t)a), pages_alloc((size_t)b),
+                           pages_alloc((size_t)cast)};
+        good = good && d->a && d->b && d->cast;
     }
-    a *= s->a.times;
-    b *= s->b.times;
-    d *= s->d.times;
-    s->aa += a * a;
-    s->bb += b * b;
-    s->ab += a * b;
-    s->dd += d * d;
+    return good && c->pieces && c->desks ? OK : error_memory(err);
 }
 
-static void compare_add(struct sums *s, double a, double b)
+static enum status compare_open(struct comparing *c, struct error *err)
 {
-    if (isnan(a) || isnan(b)) {
-        s->out->nans += isnan(a) != isnan(b);
-        s->out->unequal += isnan(a) != isnan(b);
-        return;
+    struct side *a = &c->a;
+    if (a->as && strcmp(a->as->name, a->tensor->dtype.name) == 0)
+        a->as = NULL;
+    a->counts = a->as && loss_possible(&a->tensor->dtype, a->as);
+    if (a->as)
+        converter_find(&a->tensor->dtype, a->as, &a->narrow, err);
+    if (err->status == OK && find_converters(c, err) == OK &&
+        reader_open(a->tensor, NULL, &a->reader, err) == OK &&
+        reader_open(c->b.tensor, NULL, &c->b.reader, err) == OK)
+        make_room(c, err);
+    return err->status;
+}
+
+static void compare_close(struct comparing *c)
+{
+    for (unsigned i = 0; c->desks && i < c->threads; i++) {
+        free(c->desks[i].a);
+        free(c->desks[i].b);
+        free(c->desks[i].cast);
     }
-    const double d = a == b ? 0 : b - a; /* equal infinities have no distance */
-    s->out->unequal += a != b;
-    add_sums(s, a, b, d);
+    free(c->desks);
+    free(c->pieces);
+    reader_close(c->a.reader);
+    reader_close(c->b.reader);
 }
 
-/* Add two 64-bit integers, which float64 does not always tell apart. A negative one is given by its
- * two's complement. */
-static void add_integers(struct sums *s, uint64_t a, bool a_negative, uint64_t b,
-                         bool b_negative)
+/* --- comparing ------------------------------------------------------------------------------ */
+
+/* Read elements and cast them; returns where they are then, or NULL after an error. */
+static const uint8_t *side_read(const struct side *s, uint64_t from, uint64_t count,
+                                uint8_t *room, uint8_t *cast, struct piece *p)
 {
-    const bool less = a_negative != b_negative ? a_negative : a < b;
-    const uint64_t apart = less ? b - a : a - b;
-    /* Of different signs, numbers can be 2^64 and more apart. */
-    const bool carries = a_negative != b_negative && apart < (less ? b : a);
-    s->out->unequal += a != b || a_negative != b_negative;
-    add_sums(s, a_negative ? (double)(int64_t)a : (double)a,
-             b_negative ? (double)(int64_t)b : (double)b,
-             (double)apart + (carries ? 0x1p64 : 0));
+    const struct dtype *d = &s->tensor->dtype;
+    struct bytes in = {.len = (size_t)bytes_of(d, count)};
+    if (reader_borrow(s->reader, NULL, bytes_of(d, from), room, &in, &p->err) != OK)
+        return NULL;
+    if (!s->as)
+        return in.at;
+    if (converter_run(&s->narrow, in.at, cast, count, from, &p->err) != OK)
+        return NULL;
+    if (s->counts)
+        loss_count(d, in.at, s->as, cast, count, &p->lost);
+    return cast;
 }
 
-/* The dtypes to which values are converted: float64, or if both are integers, int64 or uint64 each.
- * Those tell large integers apart, and quantised ones convert to them, as they are stored, but to no
- * float. */
-static enum compare_way common_dtypes(const struct dtype *a, const struct dtype *b,
-                                      struct dtype *wide_a, struct dtype *wide_b)
+/* Convert a block's elements, from `at` on in the piece, to those that are compared. */
+static enum status side_widen(const struct side *s, const uint8_t *piece, uint64_t at,
+                              size_t count, double *out, struct error *err)
 {
-    const bool integers = dtype_is_integer(a) && dtype_is_integer(b);
-    dtype_find(!integers ? "float64" : a->kind == DTYPE_INT ? "int64" : "uint64", wide_a);
-    dtype_find(!integers ? "float64" : b->kind == DTYPE_INT ? "int64" : "uint64", wide_b);
-    return !integers                        ? COMPARE_FLOATS
-           : a->bits == 64 || b->bits == 64 ? COMPARE_LARGE
-                                            : COMPARE_SMALL;
+    return converter_run(&s->widen, piece + bytes_of(&s->widen.from, at), out, count, at,
+                         err);
 }
 
-static void compare_finish(const struct sums *s)
+static enum status compare_piece(const struct comparing *c, const struct desk *desk,
+                                 uint64_t number, struct piece *p)
 {
-    struct comparison *c = s->out;
-    c->rel_l2 =
-        s->dd == 0 ? 0 : ldexp(sqrt(s->dd) / sqrt(s->aa), s->a.power - s->d.power);
-    c->cosine = s->dd == 0 && s->aa > 0 && isfinite(s->aa)
-                    ? 1
-                    : s->ab / (sqrt(s->aa) * sqrt(s->bb));
-    if (fabs(c->cosine) > 1) /* by rounding: acos() would make NaN of it */
-        c->cosine = copysign(1, c->cosine);
-}
-
-/* Open the stream of `a`, with the casts between it and the comparison. */
-static enum status open_cast(const struct stored_tensor *a, const struct dtype *as,
-                             const struct dtype *wide, struct cast *c, struct feed *f,
-                             struct error *err)
-{
-    if (!as || strcmp(as->name, a->dtype.name) == 0)
-        return tensor_stream_open(a, NULL, NULL, wide, &f->stream, err);
-    c->counts = loss_possible(&a->dtype, as);
-    c->elements = a->elements;
-    f->cast = c;
-    if (converter_find(&a->dtype, as, &c->narrow, err) != OK ||
-        converter_find(as, wide, &c->widen, err) != OK)
-        return err->status;
-    return tensor_stream_open(a, NULL, NULL, c->counts ? &a->dtype : as, &f->stream, err);
-}
-
-static bool compare_is_negative(const struct dtype *wide, uint64_t bits)
-{
-    return wide->kind == DTYPE_INT && bits >> 63;
-}
-
-static void add_all(struct feed *x, struct feed *y, const struct dtype wide[2],
-                    struct sums *s, struct error *err)
-{
-    while (compare_fill(x, err) == OK && compare_fill(y, err) == OK && x->block.len &&
-           y->block.len) {
-        const uint64_t a = compare_take(x), b = compare_take(y);
-        if (s->way == COMPARE_FLOATS)
-            compare_add(s, compare_real_of(a), compare_real_of(b));
-        else if (s->way == COMPARE_SMALL)
-            compare_add(s, (double)(int64_t)a, (double)(int64_t)b);
+    const uint64_t from = c->at + number * PIECE, left = c->a.tensor->elements - from,
+                   count = left < PIECE ? left : PIECE;
+    struct compare_block block;
+    struct compare_sums sums;
+    *p = (struct piece){.sums = compare_none, .err = {.offset = NO_OFFSET}};
+    const uint8_t *a = side_read(&c->a, from, count, desk->a, desk->cast, p),
+                  *b = a ? side_read(&c->b, from, count, desk->b, NULL, p) : NULL;
+    if (!b)
+        return p->err.status;
+    for (uint64_t i = 0; i < count; i += block.count) {
+        block.count = (size_t)(count - i < COMPARE_BLOCK ? count - i : COMPARE_BLOCK);
+        if (side_widen(&c->a, a, i, block.count, block.a, &p->err) != OK ||
+            side_widen(&c->b, b, i, block.count, block.b, &p->err) != OK)
+            break;
+        if (c->integers)
+            compare_integers(&block, c->a.widen.to.kind == DTYPE_INT,
+                             c->b.widen.to.kind == DTYPE_INT, &sums);
         else
-            add_integers(s, a, compare_is_negative(&wide[0], a), b,
-                         compare_is_negative(&wide[1], b));
+            compare_floats(&block, &sums);
+        compare_join(&p->sums, &sums);
     }
+    return p->err.status;
+}
+
+static bool compare_some(void *context, unsigned desk, uint64_t from, uint64_t to)
+{
+    struct comparing *c = context;
+    for (uint64_t i = from; i < to; i++)
+        if (compare_piece(c, &c->desks[desk], i, &c->pieces[i]) != OK)
+            return false;
+    return true;
+}
+
+/* Add the pieces of a round to what came before, in order, up to the first that failed. */
+static enum status take_round(struct comparing *c, uint64_t pieces,
+                              struct compare_sums *sums, struct loss *lost,
+                              struct error *err)
+{
+    for (uint64_t i = 0; i < pieces; i++) {
+        const struct piece *p = &c->pieces[i];
+        if (p->err.status != OK) {
+            *err = p->err;
+            break;
+        }
+        compare_join(sums, &p->sums);
+        lost->out_of_range += p->lost.out_of_range;
+        lost->to_zero += p->lost.to_zero;
+        lost->to_nan += p->lost.to_nan;
+    }
+    return err->status;
+}
+
+static enum status compare_rounds(struct comparing *c, struct team *team,
+                                  const struct compare_watch *watch,
+                                  struct compare_sums *sums, struct loss *lost,
+                                  struct error *err)
+{
+    const uint64_t elements = c->a.tensor->elements;
+    for (c->at = 0; c->at < elements && err->status == OK; c->at += ROUND * PIECE) {
+        const uint64_t left = elements - c->at,
+                       count = left < ROUND * PIECE ? left : ROUND * PIECE;
+        struct team_job job = {.count = (count + PIECE - 1) / PIECE,
+                               .most = c->threads,
+                               .run = compare_some,
+                               .context = c};
+        team_add(team, &job);
+        team_finish(team, &job);
+        if (take_round(c, job.count, sums, lost, err) == OK && watch)
+            watch->read(watch->context,
+                        bytes_of(&c->a.tensor->dtype, count) +
+                            bytes_of(&c->b.tensor->dtype, count),
+                        err);
+    }
+    return err->status;
+}
+
+static void compare_finish(const struct compare_sums *s, struct comparison *out)
+{
+    const struct compare_products *p = &s->of;
+    out->max_abs = s->max_abs;
+    out->unequal = s->unequal;
+    out->nans = s->nans;
+    out->rel_l2 =
+        p->dd == 0 ? 0 : ldexp(sqrt(p->dd) / sqrt(p->aa), s->power_a - s->power_d);
+    out->cosine = p->dd == 0 && p->aa > 0 && isfinite(p->aa)
+                      ? 1
+                      : p->ab / (sqrt(p->aa) * sqrt(p->bb));
+    if (fabs(out->cosine) > 1) /* by rounding: acos() would make NaN of it */
+        out->cosine = copysign(1, out->cosine);
 }
 
 enum status tensor_compare(const struct stored_tensor *a, const struct dtype *as,
@@ -264,22 +267,26 @@ enum status tensor_compare(const struct stored_tensor *a, const struct dtype *as
                            const struct compare_watch *watch, struct comparison *out,
                            struct error *err)
 {
-    const struct factor first = {ldexp(1, FACTOR_FIRST), FACTOR_FIRST};
-    struct dtype wide[2];
-    struct feed x = {.tensor = a, .watch = watch}, y = {.tensor = b, .watch = watch};
-    struct sums s = {.a = first, .b = first, .d = first, .out = out};
-    struct cast cast = {.lost = &out->lost};
+    struct comparing c = {.a = {.tensor = a, .as = as},
+                          .b = {.tensor = b},
+                          .threads = watch ? watch->threads : 0};
+    struct compare_sums sums = compare_none;
+    struct team *team = team_new();
     *out = (struct comparison){0};
-    s.way = common_dtypes(as ? as : &a->dtype, &b->dtype, &wide[0], &wide[1]);
     if (a->elements != b->elements)
-        return error_set(err, ERR_ARGUMENT, a->checkpoint, NO_OFFSET,
-                         "the tensors differ in their number of elements");
-    if (open_cast(a, as, &wide[0], &cast, &x, err) == OK &&
-        tensor_stream_open(b, NULL, NULL, &wide[1], &y.stream, err) == OK)
-        add_all(&x, &y, wide, &s, err);
-    tensor_stream_close(x.stream);
-    tensor_stream_close(y.stream);
-    cast_release(&cast);
-    compare_finish(&s);
+        error_set(err, ERR_ARGUMENT, a->checkpoint, NO_OFFSET,
+                  "the tensors differ in their number of elements");
+    else if (!team)
+        error_memory(err);
+    else if (compare_open(&c, err) == OK) {
+        team_grow(team, c.threads - 1);
+        if (compare_rounds(&c, team, watch, &sums, &out->lost, err) == OK &&
+            reader_verify(c.a.reader, err) == OK &&
+            reader_verify(c.b.reader, err) == OK && tensor_files_as_indexed(a, err) == OK)
+            tensor_files_as_indexed(b, err);
+    }
+    team_free(team);
+    compare_close(&c);
+    compare_finish(&sums, out);
     return err->status;
 }

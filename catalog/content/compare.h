@@ -3,8 +3,9 @@
  *
  * Integers are compared as such, quantised ones (qint8) as they are stored; other values, and
  * integers with floats, as float64. NaN at the same place in both is no difference; NaN in only one
- * of them is, and is counted, but left out of the sums. Block types are dequantised. A single
- * thread computes the sums, so they are always the same.
+ * of them is, and is counted, but left out of the sums. Block types are dequantised. Large tensors
+ * are compared on all cores; sums are added in an order that depends neither on the number of
+ * threads nor on the processor.
  */
 #ifndef CKPTDB_CONTENT_COMPARE_H
 #define CKPTDB_CONTENT_COMPARE_H
@@ -22,11 +23,12 @@ struct comparison {
     struct loss lost; /* lost by the cast of a */
 };
 
-/* Called after every block that is read of either, with the bytes of the tensor that it
- * covers. */
+/* Called on the caller's thread now and then, with the bytes of both tensors that have been compared
+ * since the last call. */
 struct compare_watch {
     void *context;
     enum status (*read)(void *context, uint64_t bytes, struct error *err);
+    unsigned threads; /* that compare; 0: one per core */
 };
 
 /* `as` (NULL: no cast): a is cast to it first, as an export would. ERR_ARGUMENT if the numbers of

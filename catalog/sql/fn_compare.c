@@ -81,7 +81,8 @@ static void tensor_distance(sqlite3_context *ctx, int argc, sqlite3_value **argv
     struct asking asking = {
         .db = sqlite3_context_db_handle(ctx),
         .reading = argc > 3 ? sqlite3_value_pointer(argv[3], "ckptdb_reading") : NULL};
-    const struct compare_watch watch = {&asking, ask};
+    const struct compare_watch watch = {&asking, ask,
+                                        asking.reading ? asking.reading->threads : 0};
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL ||
         sqlite3_value_type(argv[1]) == SQLITE_NULL)
         return;

@@ -93,7 +93,8 @@ struct comparing {
     int64_t a, b;
     const char *map; /* NULL: no map */
     bool values, bytes;
-    bool all; /* also keep rows of equal tensors */
+    bool all;         /* also keep rows of equal tensors */
+    unsigned threads; /* that read; 0: one per core */
 };
 
 struct measuring {
@@ -111,7 +112,7 @@ static void show_read(void *context, uint64_t bytes)
 static bool diff_measure(struct session *s, const struct comparing *c)
 {
     struct measuring m = {0};
-    struct ckptdb_reading reading = {show_read, &m};
+    struct ckptdb_reading reading = {show_read, &m, c->threads};
     sqlite3_stmt *stmt = session_prepare(s, bytes_sql, "");
     if (stmt && sqlite3_step(stmt) == SQLITE_ROW)
         m.total = (unsigned long long)sqlite3_column_int64(stmt, 0);
@@ -310,18 +311,17 @@ static int diff_run(struct session *s, const struct args *args)
                             .values = args->value[VALUES],
                             .bytes = args->value[BYTES]};
     struct counts c = {0};
-    unsigned threads;
     int status = STATUS_FINE;
     how.all = how.map || how.values || args->value[ALL];
     if (!way_of_showing(s, args))
         return STATUS_TROUBLE;
-    if (!hash_jobs(args->value[JOBS], &threads) || !map_known(s, how.map))
+    if (!hash_jobs(args->value[JOBS], &how.threads) || !map_known(s, how.map))
         return STATUS_TROUBLE;
     how.a = session_checkpoint(s, args->operand[0]);
     how.b = how.a ? session_checkpoint(s, args->operand[1]) : 0;
     if (!how.a || !how.b || !give_settings(s, args, how.a))
         return STATUS_TROUBLE;
-    if (how.bytes && !hash_both(s, how.a, how.b, threads, &status))
+    if (how.bytes && !hash_both(s, how.a, how.b, how.threads, &status))
         return status == STATUS_INTERRUPTED ? status : STATUS_TROUBLE;
     if (!diff_compare(s, &how) || !count_rows(s, &how, &c))
         return session_interrupted ? STATUS_INTERRUPTED : STATUS_TROUBLE;

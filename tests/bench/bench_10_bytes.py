@@ -63,11 +63,11 @@ def read(bench, catalog, path, size):
                   f"cat '{path}' >/dev/null", 1.3)
 
 
-def floats():
-    """Sixteen MiB of float32 as weights are: signs, exponents of some octaves, any mantissa."""
+def floats(width=4):
+    """Sixteen MiB of float32 (or bfloat16) as weights are: signs, exponents of some octaves, any mantissa."""
     noise = os.urandom(1 << 20)
     block = bytearray(noise)
-    for i in range(3, len(block), 4):
+    for i in range(width - 1, len(block), width):
         block[i] = noise[i] & 0x80 | 0x3C | noise[i] & 1
     return bytes(block) * (TENSOR >> 20)
 
@@ -113,6 +113,22 @@ def diff(bench, catalog):
                       same=lambda a, b: len(a.splitlines()) == len(b.splitlines()) == 1 and b"part7" in a)
 
 
+def values(bench, catalog):
+    """How far two checkpoints are apart: CPU and wall of reading both once, some times over."""
+    size = max(TENSOR, bench.count(SIZE // 4) // TENSOR * TENSOR)
+    for dtype, width in ("F32", 4), ("BF16", 2):
+        paths = [str(bench.root / f"{side}_{dtype}.safetensors") for side in "ab"]
+        for path in paths:
+            save(path, [(f"layers.{i}.weight", [TENSOR // width], TENSOR) for i in range(size // TENSOR)], dtype,
+                 floats(width))
+        bench.run([bench.ckptdb, "-d", catalog, "import", *paths])
+        bench.compare(f"diff --values, {dtype}",
+                      [bench.ckptdb, "-d", catalog, "--csv", "diff", *map(os.path.basename, paths), "--values"],
+                      f"cat '{paths[0]}' '{paths[1]}' >/dev/null", 6, status=1)
+        for path in paths:
+            os.remove(path)
+
+
 def dedup(bench, catalog, folder, layouts):
     """Runs whose every other tensor is frozen, under one layout or some: the first name is the layout's own."""
     os.mkdir(folder)
@@ -137,6 +153,7 @@ def dedup(bench, catalog, folder, layouts):
 def run(bench):
     names = {"read": ["hash, 1 thread", "hash, 2 threads", "SHA-256 manifest, 2 threads", "statistics, 2 threads"],
              "verify": ["verify a TensorFlow checkpoint"], "diff": ["diff by names, 5,000 tensors", "diff by names, against safetensors' own"],
+             "values": ["diff --values, F32", "diff --values, BF16"],
              "dedup": [f"{row}{of}" for of in ("", ", 20 layouts") for row in (
                  f"dedup of {bench.count(CHECKPOINTS):,} hashed checkpoints", "dedup --by checkpoint", "dedup --by run",
                  "dedup --by pair run_00000.safetensors")]}
@@ -149,6 +166,8 @@ def run(bench):
         verify(bench, str(bench.root / "verify.db"), str(bench.root / "model.ckpt"))
     if "diff" in wanted:
         diff(bench, str(bench.root / "diff.db"))
+    if "values" in wanted:
+        values(bench, str(bench.root / "values.db"))
     if "dedup" in wanted:
         for layouts in (1, 20):
             dedup(bench, str(bench.root / f"dedup{layouts}.db"), str(bench.root / f"many{layouts}"), layouts)

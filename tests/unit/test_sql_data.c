@@ -199,7 +199,7 @@ static void test_reading(void **unused)
     (void)unused;
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
         uint64_t bytes = 0;
-        struct ckptdb_reading reading = {add_read, &bytes};
+        struct ckptdb_reading reading = {add_read, &bytes, 0};
         sqlite3_stmt *s = NULL;
         snprintf(sql, sizeof(sql), "SELECT tensor_distance(117440512, 117440512, %s, ?1)",
                  ways[i]);
