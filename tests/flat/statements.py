@@ -108,7 +108,9 @@ class Random:
         return "tensor" if self.chance(0.6) else self.r.choice(OTHERS)
 
     def quoted(self, value):
-        return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)
+        if isinstance(value, str):
+            return "'" + value.replace("'", "''") + "'"
+        return "9e999" if value == float("inf") else repr(value)
 
     def literal(self, view, column):
         if self.chance(0.03):
