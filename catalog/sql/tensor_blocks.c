@@ -94,6 +94,8 @@ void blocks_close(struct blocks *b)
     blocks_forget(b);
     sqlite3_finalize(b->find_layout);
     sqlite3_finalize(b->find_holders);
+    sqlite3_finalize(b->find_named);
+    sqlite3_finalize(b->find_kinds);
     for (size_t i = 0; i < sizeof(b->load) / sizeof(b->load[0]); i++)
         sqlite3_finalize(b->load[i].stmt);
 }
@@ -227,6 +229,15 @@ int blocks_holders(struct blocks *b, struct layout *l)
     sqlite3_reset(b->find_holders);
     l->holders_known = rc == SQLITE_DONE;
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+int blocks_kinds(struct blocks *b, const struct layout *l, sqlite3_stmt **out)
+{
+    int rc = prepare_once(b, &b->find_kinds,
+                          "SELECT dtype, shape, elements, nbytes FROM _layout_kinds"
+                          " WHERE id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST);
+    *out = b->find_kinds;
+    return rc == SQLITE_OK ? sqlite3_bind_int64(*out, 1, l->id) : rc;
 }
 
 /* --- columns ----------------------------------------------------------------------------- */

@@ -77,7 +77,7 @@ struct blocks {
     unsigned round; /* counts how often blocks were dropped */
     unsigned asked; /* layouts whose holders were looked up one by one */
     bool all_holders;
-    sqlite3_stmt *find_layout, *find_holders;
+    sqlite3_stmt *find_layout, *find_holders, *find_named, *find_kinds;
     struct block_load load[8];
     char damage[96];
 };
@@ -99,6 +99,9 @@ int blocks_layout(struct blocks *, int64_t id, struct layout **out);
 int blocks_holders(struct blocks *, struct layout *);
 /* The same for all layouts at once: each that a checkpoint has is in blocks.layout then. */
 int blocks_all_holders(struct blocks *);
+/* Step through what the layout has as kinds of tensors: dtype, shape, elements and nbytes each.
+ * Reset the statement. */
+int blocks_kinds(struct blocks *, const struct layout *, sqlite3_stmt **out);
 /* Read the columns (a set of 1 << enum block_column) of the block that tensor `ord` is in. */
 int block_load(struct blocks *, struct layout *, uint32_t ord, unsigned columns,
                const struct block **out);

@@ -14,15 +14,38 @@ void groups_end(struct tensor_groups *g)
     *g = (struct tensor_groups){.blocks = g->blocks};
 }
 
-int groups_named(struct tensor_groups *g, struct blocks *b, struct cell name)
+int groups_named(struct tensor_groups *g, struct blocks *b, struct cell from, struct cell to)
 {
+    size_t space = 0;
+    sqlite3_stmt *s = b->find_named;
     g->blocks = b;
-    int rc = sqlite3_prepare_v2(
-        b->db, "SELECT id, 0 FROM _layout_tensors WHERE name = ?1 ORDER BY id", -1,
-        &g->stream, NULL);
+    int rc = s ? SQLITE_OK
+               : sqlite3_prepare_v3(b->db,
+                                    "SELECT id FROM _layout_tensors"
+                                    " WHERE name BETWEEN ?1 AND ?2 ORDER BY id",
+                                    -1, SQLITE_PREPARE_PERSISTENT, &b->find_named, NULL);
+    s = b->find_named;
     if (rc == SQLITE_OK)
-        rc = sqlite3_bind_text(g->stream, 1, name.at, (int)name.len, SQLITE_TRANSIENT);
-    return rc;
+        rc = sqlite3_bind_text(s, 1, from.at, (int)from.len, SQLITE_STATIC);
+    if (rc == SQLITE_OK)
+        rc = to.at ? sqlite3_bind_text(s, 2, to.at, (int)to.len, SQLITE_STATIC)
+                   : sqlite3_bind_zeroblob(s, 2, 0);
+    while (rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+        const uint64_t id = (uint64_t)sqlite3_column_int64(s, 0);
+        struct group_entry *entry = list_grow(g->entry, g->count, &space, sizeof(*entry));
+        struct layout *l;
+        if (!entry) {
+            rc = SQLITE_NOMEM;
+            break;
+        }
+        g->entry = entry;
+        rc = blocks_layout(b, (int64_t)(id >> TENSOR_ORD_BITS), &l);
+        if (rc == SQLITE_OK)
+            g->entry[g->count++] =
+                (struct group_entry){0, l->index, (uint32_t)(id & TENSOR_ORD_MASK)};
+    }
+    sqlite3_reset(s);
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
 /* --- by an index of the catalog ----------------------------------------------------------- */

@@ -87,8 +87,8 @@ static bool is_testable(struct sqlite3_index_info *info, int i, int column, char
 {
     if (!op || column == TENSOR_STORED || column == TENSOR_STORAGE || column == TENSOR_OFFSET)
         return false;
-    if ((column == TENSOR_FILE || column == TENSOR_HASH) && op != TEST_EQ)
-        return false;
+    if (column == TENSOR_FILE || column == TENSOR_HASH)
+        return op == TEST_EQ || (column == TENSOR_HASH && op == TEST_NOTNULL);
     return !tensor_column_is_text(column) || !is_comparison(op) ||
            sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") == 0;
 }
@@ -123,6 +123,15 @@ static void plan_access(struct tensor_plan *p)
             p->access = best[i].access;
             return;
         }
+    bool above = false, below = false;
+    for (int i = 0; i < p->tests; i++) {
+        if (p->test[i].column == TENSOR_HASH)
+            p->access = BY_HASHED;
+        above |= p->test[i].column == TENSOR_NAME && strchr(">g", p->test[i].op);
+        below |= p->test[i].column == TENSOR_NAME && strchr("<l", p->test[i].op);
+    }
+    if (p->access == BY_SCAN && above && below)
+        p->access = BY_NAMES;
 }
 
 struct ordering {
@@ -208,7 +217,8 @@ static void plan_order(struct tensor_plan *p, struct sqlite3_index_info *info)
     const unsigned columns = ordered_columns(info);
     if (!info->nOrderBy)
         return;
-    info->orderByConsumed = p->access != BY_NAME && p->access != BY_HASH && order_files(p, o);
+    const bool files = has_one_checkpoint(p) || p->access == BY_FILE || p->access == BY_SCAN;
+    info->orderByConsumed = files && order_files(p, o);
     if (info->orderByConsumed) {
         if (distinct && !(columns & ~of_checkpoint) && !(p->used & ~columns) &&
             p->access == BY_SCAN)
@@ -275,8 +285,10 @@ static void plan_cost(const struct tensor_plan *p, const struct tensor_counts *n
     const double found = p->access == BY_ID     ? 1
                          : p->access <= BY_PATH ? n->tensors
                          : p->access == BY_HASH ? 4
+                         : p->access == BY_HASHED ? all / 8
                          : p->access == BY_FILE ? n->tensors
                          : p->access == BY_NAME ? n->checkpoints / 4
+                         : p->access == BY_NAMES ? all / 16
                                                 : all;
     double rows = found * plan_share(p, n);
     if (rows < 1)

@@ -41,8 +41,10 @@ enum tensor_access {
     BY_CHECKPOINT, /* its name */
     BY_PATH,       /* the checkpoint's */
     BY_HASH,
+    BY_HASHED, /* all that have a hash */
     BY_FILE,
-    BY_NAME, /* of tensors, in all checkpoints */
+    BY_NAME,  /* of tensors, in all checkpoints */
+    BY_NAMES, /* between two */
     BY_SCAN, /* of all, or a range of ids */
 };
 

@@ -30,6 +30,7 @@ enum stream {
     STREAM_PATH,
     STREAM_FILE,
     STREAM_HASH,
+    STREAM_HASHED,
     STREAM_BY_NAME,
     STREAM_BY_NAME_BACK,
     STREAM_BY_PATH,
@@ -52,6 +53,9 @@ static const char *const stream_sql[STREAMS] = {
                     " FROM _content_hashes h JOIN _tensor_hashes x ON x.hash = h.id"
                     " JOIN _checkpoints c ON c.id = x.id" ID_OWNER
                     " WHERE h.hash = ?1 ORDER BY x.id",
+    [STREAM_HASHED] = "SELECT c.id, c.layout, c.placed, x.id" ID_ORD
+                      " FROM _tensor_hashes x JOIN _checkpoints c ON c.id = x.id" ID_OWNER
+                      " ORDER BY x.id",
     [STREAM_BY_NAME] =
         "SELECT c.id, c.layout, c.placed, NULL FROM _labels l CROSS JOIN _checkpoints c"
         " ON c.id = l.id ORDER BY l.name",
@@ -134,6 +138,7 @@ struct tensor_cursor {
     struct tensor_test test[PLAN_TESTS];
     unsigned test_columns; /* of blocks, that the tests look at */
     unsigned read_columns; /* of blocks, that rows are made of */
+    int test_tensors, test_kinds; /* tests of tensors, and of these of their kinds */
     int named;             /* the test of a name; -1: none */
     struct arena arena;    /* of selections */
     struct selection *selected;
@@ -460,8 +465,54 @@ static int select_named(struct tensor_cursor *c, struct layout *l, struct select
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
+/* What the tests leave of a layout's kinds of tensors: whether any, and whether all. Most layouts
+ * have none or all of what a statement asks for, and their tensors need not be read to know it. */
+static int look_at_kinds(struct tensor_cursor *c, struct layout *l, bool *any, bool *all)
+{
+    sqlite3_stmt *s = NULL;
+    int rc = blocks_kinds(&table_of(c)->blocks, l, &s);
+    *any = false;
+    *all = true;
+    while (rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+        bool good = true;
+        for (int i = 0; good && i < c->plan.tests; i++) {
+            const struct tensor_test *t = &c->test[i];
+            const int at = t->column == TENSOR_DTYPE ? 0 : t->column == TENSOR_ELEMENTS ? 2 : 3;
+            if (t->column == TENSOR_DTYPE || t->column == TENSOR_SHAPE ||
+                t->column == TENSOR_RANK) {
+                const int from = t->column == TENSOR_DTYPE ? 0 : 1;
+                const struct cell cell = {(const char *)sqlite3_column_text(s, from),
+                                          (size_t)sqlite3_column_bytes(s, from)};
+                good = t->column == TENSOR_RANK ? test_number(t, shape_rank(cell))
+                                                : test_text(t, cell);
+            } else if (t->column == TENSOR_ELEMENTS || t->column == TENSOR_NBYTES) {
+                good = test_number(t, sqlite3_column_type(s, at) == SQLITE_NULL
+                                          ? NUMBER_NULL
+                                          : sqlite3_column_int64(s, at));
+            }
+        }
+        *any |= good;
+        *all &= good;
+        rc = SQLITE_OK;
+    }
+    sqlite3_reset(s);
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
 static int select_tested(struct tensor_cursor *c, struct layout *l, struct selection *s)
 {
+    bool any = true, all = false;
+    const struct block *there = l->tensors ? l->block[0] : NULL;
+    if (c->test_kinds && !(there && !(c->test_columns & ~there->columns))) {
+        int rc = look_at_kinds(c, l, &any, &all);
+        if (rc != SQLITE_OK || !any)
+            return rc;
+        if (all && c->test_kinds == c->test_tensors) {
+            s->count = l->tensors;
+            return SQLITE_OK;
+        }
+    }
+
     uint32_t *ords = arena_room(&c->arena, (l->tensors + 1) * sizeof(*ords));
     const struct block *b = NULL;
     int rc = ords ? SQLITE_OK : SQLITE_NOMEM;
@@ -473,14 +524,6 @@ static int select_tested(struct tensor_cursor *c, struct layout *l, struct selec
     }
     s->ords = ords;
     return rc;
-}
-
-static bool has_tests_of_tensors(const struct tensor_cursor *c)
-{
-    for (int i = 0; i < c->plan.tests; i++)
-        if (c->test[i].column >= TENSOR_ORD && c->test[i].column <= TENSOR_NBYTES)
-            return true;
-    return false;
 }
 
 /* Make room for a selection of each layout that is known so far. */
@@ -512,7 +555,7 @@ static int select_tensors(struct tensor_cursor *c, struct layout *l,
     s->count = 0;
     if (c->named >= 0)
         rc = select_named(c, l, s);
-    else if (has_tests_of_tensors(c))
+    else if (c->test_tensors)
         rc = select_tested(c, l, s);
     else
         s->count = l->tensors;
@@ -846,6 +889,24 @@ static int open_values(struct tensor_cursor *c)
     return rc;
 }
 
+static int open_names(struct tensor_cursor *c)
+{
+    struct cell from = {"", 0}, to = {0};
+    for (int i = 0; i < c->plan.tests; i++) {
+        const struct tensor_test *t = &c->test[i];
+        if (t->column != TENSOR_NAME || t->kind != TEST_TEXT)
+            continue;
+        if (strchr(">g", t->op))
+            from = t->text;
+        else if (strchr("<l", t->op))
+            to = t->text;
+    }
+    if (!to.at)
+        return open_range(c);
+    c->grouped = true;
+    return groups_named(&c->groups, &table_of(c)->blocks, from, to);
+}
+
 static int open_source(struct tensor_cursor *c)
 {
     static const struct {
@@ -870,6 +931,10 @@ static int open_source(struct tensor_cursor *c)
         return open_stream(c, (enum stream)((p->order == IN_CHECKPOINT ? STREAM_BY_NAME
                                                                        : STREAM_BY_PATH) +
                                             p->backwards));
+    if (p->access == BY_HASHED)
+        return open_stream(c, STREAM_HASHED);
+    if (p->access == BY_NAMES)
+        return open_names(c);
     if (p->access == BY_SCAN || p->access == BY_CHECKPOINT_ID)
         return open_range(c);
     const struct tensor_test *test = &c->test[plan_equality(p, equal[p->access].column)];
@@ -879,13 +944,14 @@ static int open_source(struct tensor_cursor *c)
     if (p->access != BY_NAME)
         return open_equal(c, equal[p->access].stream, test);
     c->grouped = true;
-    return groups_named(&c->groups, &t->blocks, test->text);
+    return groups_named(&c->groups, &t->blocks, test->text, test->text);
 }
 
 static int begin_tests(struct tensor_cursor *c, int argc, sqlite3_value **argv)
 {
     c->named = -1;
     c->test_columns = 0;
+    c->test_tensors = c->test_kinds = 0;
     for (int i = 0; i < c->plan.tests; i++)
         c->test[i] = (struct tensor_test){.column = c->plan.test[i].column,
                                           .op = c->plan.test[i].op};
@@ -894,8 +960,11 @@ static int begin_tests(struct tensor_cursor *c, int argc, sqlite3_value **argv)
         if (!test_begin(t, tensor_column_is_text(t->column), argv[i], table_of(c)->regexes))
             return SQLITE_NOMEM;
         const bool equal = t->op == TEST_EQ || t->op == TEST_IS;
+        c->test_tensors += t->column >= TENSOR_ORD && t->column <= TENSOR_NBYTES;
+        c->test_kinds += t->column >= TENSOR_DTYPE && t->column <= TENSOR_NBYTES;
         if (t->column == TENSOR_NAME && t->kind == TEST_TEXT && equal && c->named < 0 &&
-            c->plan.order != IN_KEYS && c->plan.access != BY_ID && c->plan.access != BY_HASH)
+            c->plan.order != IN_KEYS && c->plan.access != BY_ID && c->plan.access != BY_HASH &&
+            c->plan.access != BY_HASHED)
             c->named = i;
         else if (t->column != TENSOR_FILE && t->column != TENSOR_HASH)
             c->test_columns |= block_columns_of(t->column);
@@ -936,7 +1005,8 @@ static int tensor_filter(sqlite3_vtab_cursor *base, int number, const char *text
 /* Whether so few tensors of the checkpoint are wanted that they are read one by one. */
 static bool wants_few(const struct tensor_cursor *c)
 {
-    return c->end <= FEW_TENSORS && c->plan.access != BY_SCAN;
+    return c->end <= FEW_TENSORS && c->plan.order != IN_KEYS &&
+           (c->hit.ord >= 0 || c->selection->ords || c->plan.access != BY_SCAN);
 }
 
 static int load_block(struct tensor_cursor *c)
