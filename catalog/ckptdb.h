@@ -552,8 +552,9 @@ struct ckptdb_format {
     char separator;       /* in the names of its tensors: '/' or '.'; 0: none */
 };
 
-/* Whether there is such a dtype. If not, *nearest (or NULL) is set to one that may be meant, such as
- * float16 for "fp16", or to NULL. */
+/* Whether there is such a dtype, by its name in the catalog or another that programs have for it, such as
+ * "bf16", "F32", "torch.half" or "<f4", which wherever a dtype is asked for is as good. *nearest (or NULL)
+ * is set to its name in the catalog; if there is none, to one that may be meant, or to NULL. */
 bool ckptdb_dtype(const char *name, const char **nearest);
 
 /* The dtypes that have a name of their own, until `each` returns false. */

@@ -189,10 +189,10 @@ enum ckptdb_status ckptdb_tensor_open_mapped(ckptdb *c, const char *map,
 bool ckptdb_dtype(const char *name, const char **nearest)
 {
     struct dtype d;
-    dtype_find(name, &d);
+    dtype_called(name, &d);
     const bool known = d.kind != DTYPE_UNKNOWN;
     if (nearest)
-        *nearest = known ? name : dtype_nearest(name);
+        *nearest = known ? d.name : dtype_nearest(name);
     return known;
 }
 
@@ -231,7 +231,7 @@ const struct dtype *tensor_dtype(const ckptdb_tensor *t, const char *name,
 {
     if (!name)
         return t->casts ? &t->given : NULL;
-    dtype_find(name, room);
+    dtype_called(name, room);
     if (room->kind == DTYPE_UNKNOWN) {
         const char *near = dtype_nearest(name);
         error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s: there is no such dtype%s%s",
@@ -400,7 +400,7 @@ enum ckptdb_status ckptdb_npy_header(const char *dtype, const uint64_t *shape,
     struct text out = {0};
     struct dtype d;
     char descr[64];
-    dtype_find(dtype, &d);
+    dtype_called(dtype, &d);
     *header = NULL;
     if (d.kind == DTYPE_STRING)
         error_set(&err, ERR_UNSUPPORTED, NULL, NO_OFFSET,

@@ -67,7 +67,8 @@ struct session {
     /* A statement of the running command failed, which was said: what it did not find
      * may be there, and the command ends with STATUS_TROUBLE */
     bool unread;
-    bool quit; /* .quit was seen */
+    unsigned long long rows; /* of the last statement that was printed */
+    bool quit;               /* .quit was seen */
     int quit_status;
     unsigned reading;      /* how many .read are inside each other */
     bool settings;         /* session_set() gave some */
