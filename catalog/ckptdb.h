@@ -222,10 +222,11 @@ enum ckptdb_status ckptdb_relocate(ckptdb *, const char *old, const char *new_pl
 /* --- finding ------------------------------------------------------------------------------- */
 
 /* The checkpoint that a person means: its name, an id, a path or its last components, a folder that
- * holds exactly one, RUN@STEP or RUN@latest, either with :ITEM. `ids` has room for `room` ids, at
- * least 1. CKPTDB_OK: ids[0] is the checkpoint. CKPTDB_ARGUMENT: it names several. CKPTDB_MISSING: it
- * names none; `ids` then has the steps near the one asked for, as far as there is room, and *count
- * (or NULL) says how many there are. */
+ * holds exactly one, RUN@STEP or RUN@latest, either with :ITEM, the end of a name, or a run, which is its
+ * latest step. `ids` has room for `room` ids, at least 1. CKPTDB_OK: ids[0] is the checkpoint; *count (or
+ * NULL) is 1, for a run the number of its checkpoints. CKPTDB_ARGUMENT: it names several, *count of them.
+ * CKPTDB_MISSING: it names none; `ids` then has the steps near the one asked for, as far as there is room,
+ * and *count says how many there are. */
 enum ckptdb_status ckptdb_find(ckptdb *, const char *name, int64_t *ids, size_t room,
                                size_t *count, struct ckptdb_error *);
 

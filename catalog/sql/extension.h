@@ -42,6 +42,11 @@ int sql_given(sqlite3_index_info *, int column, bool *unusable);
  * with none. */
 int sql_prefer(sqlite3_index_info *, int before, int after);
 
+/* A copy of an argument that means a checkpoint: of a text, the id of what commands take it for
+ * (catalog/db/find.h), else of the value. Returns an SQLite code; with SQLITE_ERROR *message is set, to be
+ * freed with sqlite3_free(). */
+int sql_checkpoint(sqlite3 *, sqlite3_value *given, sqlite3_value **out, char **message);
+
 /* Register everything; without `reads`, only what opens no files. Returns an SQLite code. */
 int sql_register_all(sqlite3 *, bool reads);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "catalog/map/ruleset.h"
+#include "catalog/sql/extension.h"
 
 /* Columns whose values are those of the call, or of the count of a status: rows of which no others
  * are asked for, as by count(*), need not be made. */
@@ -464,6 +465,18 @@ static int map_cursor_refuse(sqlite3_vtab *table, enum given given)
     return SQLITE_ERROR;
 }
 
+/* A source or a target may be named; but `checkpoint_id = 'x'` is of a column, which holds ids. */
+static int take_argument(struct map_cursor *c, enum given given, bool by_column,
+                         sqlite3_value *value)
+{
+    struct map_table *t = (struct map_table *)c->base.pVtab;
+    if (given == GIVEN_TARGET || (given == GIVEN_SOURCE && !by_column))
+        return sql_checkpoint(t->statements.db, value, &c->argument[given],
+                              &t->base.zErrMsg);
+    c->argument[given] = sqlite3_value_dup(value);
+    return c->argument[given] ? SQLITE_OK : SQLITE_NOMEM;
+}
+
 int map_cursor_filter(sqlite3_vtab_cursor *base, int set, const char *used, int argc,
                       sqlite3_value **argv)
 {
@@ -480,10 +493,11 @@ int map_cursor_filter(sqlite3_vtab_cursor *base, int set, const char *used, int 
     for (int i = 0; i < argc; i++)
         if (sqlite3_value_type(argv[i]) == SQLITE_NULL)
             return SQLITE_OK;
-    for (int given = 0, at = 0; given < GIVEN; given++)
-        if (set >> given & 1 && !(c->argument[given] = sqlite3_value_dup(argv[at++])))
-            return SQLITE_NOMEM;
-    return cursor_error(c, cursor_begin(c));
+    int rc = SQLITE_OK;
+    for (int given = 0, at = 0; given < GIVEN && rc == SQLITE_OK; given++)
+        if (set >> given & 1)
+            rc = take_argument(c, given, set >> GIVEN_BY_COLUMN & 1, argv[at++]);
+    return cursor_error(c, rc == SQLITE_OK ? cursor_begin(c) : rc);
 }
 
 int map_cursor_eof(sqlite3_vtab_cursor *base)

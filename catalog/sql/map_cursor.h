@@ -52,9 +52,10 @@ enum given {
     GIVEN_TARGET,
     GIVEN_STRICT,
     GIVEN,
-    /* A further bit of idxNum: the rule set comes from another table, so several calls are
-     * likely. */
-    GIVEN_FROM_ROWS = GIVEN
+    /* Further bits of idxNum: the rule set comes from another table, so several calls are likely; the
+     * source is given by a column that rows have. */
+    GIVEN_FROM_ROWS = GIVEN,
+    GIVEN_BY_COLUMN
 };
 
 /* A table-valued function. */

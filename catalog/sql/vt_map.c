@@ -134,6 +134,9 @@ static int map_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
         sqlite3_vtab_rhs_value(info, at[GIVEN_RULESET], &(sqlite3_value *){NULL}) !=
             SQLITE_OK)
         info->idxNum |= 1 << GIVEN_FROM_ROWS;
+    if (at[GIVEN_SOURCE] >= 0 &&
+        info->aConstraint[at[GIVEN_SOURCE]].iColumn != COLUMN_SOURCE)
+        info->idxNum |= 1 << GIVEN_BY_COLUMN;
     info->estimatedRows =
         (sqlite3_int64)(info->estimatedCost < 1e18 ? info->estimatedCost / 10 : 1e17);
     info->idxStr = sqlite3_mprintf("%llx", info->colUsed);

@@ -16,10 +16,12 @@ static const char usual[] =
     "id, name, format, step, state, tensors, nbytes, mtime AS date, "
     "parameters, files, " SHORT_RUN ", path";
 
-/* Also finds names that only look like globs, and everything at or below the path ?2. */
-#define CALLED_SO                                                                        \
+/* What the glob ?1 matches; names that only look like globs; everything at or below the path ?2; and the
+ * checkpoint ?3. */
+#define LISTED                                                                           \
+    " FROM checkpoint WHERE ?1 IS NULL OR " CHECKPOINT_GLOB                              \
     " OR name = ?1 OR instr(path || '/', '/' || ?1 || '/') > 0"                          \
-    " OR path = ?2 OR substr(path, 1, length(?2) + 1) = ?2 || '/'"
+    " OR path = ?2 OR substr(path, 1, length(?2) + 1) = ?2 || '/' OR id = ?3"
 
 extern const struct command command_ls;
 
@@ -67,6 +69,28 @@ static bool add_columns(struct session *s, struct text *sql, const char *list, b
     }
 }
 
+static bool any_listed(struct session *s, const char *glob, const char *here)
+{
+    sqlite3_stmt *row =
+        session_prepare(s, "SELECT 1" LISTED " LIMIT 1", "ss", glob, here);
+    const bool any = session_row(s, row);
+    sqlite3_finalize(row);
+    return any || s->unread;
+}
+
+/* The checkpoint that a word means in other commands, such as RUN@latest; 0 after saying that it means
+ * none. */
+static sqlite3_int64 named(struct session *s, const char *word)
+{
+    if (strpbrk(word, "*?[")) {
+        complain("no checkpoint matches %s", word);
+        return 0;
+    }
+    const sqlite3_int64 id = session_checkpoint(s, word);
+    s->failed = false; /* a mere no */
+    return id;
+}
+
 static int ls_run(struct session *s, const struct args *args)
 {
     const char *columns = args_option(&command_ls, args, "--columns");
@@ -76,16 +100,19 @@ static int ls_run(struct session *s, const struct args *args)
     bool ok = !columns || add_columns(s, &sql, columns, false);
     if (!columns)
         text_adds(&sql, usual);
-    text_adds(&sql, " FROM checkpoint WHERE ?1 IS NULL OR " CHECKPOINT_GLOB CALLED_SO
-                    " ORDER BY ");
+    text_adds(&sql, LISTED " ORDER BY ");
     ok = ok && (!sort || add_columns(s, &sql, sort, true));
     text_adds(&sql, sort ? ", " : "");
     text_adds(&sql, "coalesce(checkpoint.run, path), checkpoint.step, path");
     int status = STATUS_TROUBLE;
     const char *glob = args->count ? args->operand[0] : NULL;
     char *here = glob ? realpath(glob, NULL) : NULL;
-    if (ok && text_str(&sql))
-        status = render_query(s, text_str(&sql), "ss", glob, here);
+    sqlite3_int64 id = 0;
+    const bool any = !ok || !glob || any_listed(s, glob, here) || (id = named(s, glob));
+    if (ok && text_str(&sql) && !s->unread)
+        status = render_query(s, text_str(&sql), "ssi", glob, here, (int64_t)id);
+    if (status == STATUS_FINE && !any)
+        status = STATUS_NO;
     free(here);
     text_release(&sql);
     return status;
@@ -105,7 +132,7 @@ const struct command command_ls = {
     .help =
         "GLOB matches one or more whole components anywhere in a path, or a name: * is\n"
         "any text, also with '/', ? is one character, [a-c] is one of these. A path ('.'\n"
-        "too) lists what is in it. A narrow terminal shows fewer columns.\n"
+        "too) lists what is in it, RUN@latest one. A narrow terminal shows fewer columns.\n"
         "\n"
         "  ckptdb ls 't5_*'\n"
         "  ckptdb ls 'gpt-small@*' --sort 'step desc'\n"

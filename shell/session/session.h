@@ -135,7 +135,8 @@ bool session_regex(struct session *, const char *regex);
 
 /* The id of a checkpoint named as users name them: an id, its name, a path as catalogued, a
  * unique suffix of one at a '/', a folder (or its suffix) that holds exactly one, RUN@STEP,
- * RUN@latest, either with :ITEM after it. 0, after saying why not (candidates of an ambiguous
+ * RUN@latest, either with :ITEM after it, the end of a name, a run (its latest step, which is said). 0, after
+ * saying why not (candidates of an ambiguous
  * name are listed). */
 sqlite3_int64 session_checkpoint(struct session *, const char *name);
 
@@ -153,7 +154,8 @@ int64_t *session_checkpoints(struct session *, const char *const *words, int cou
 /* For the help of commands. */
 #define CHECKPOINT_HELP                                                                  \
     "CHECKPOINT is a name or an id as `ls` shows it, a path or its last components, a\n" \
-    "folder that holds exactly one, RUN@STEP or RUN@latest (RUN@STEP:ITEM).\n"
+    "folder that holds exactly one, RUN@STEP or RUN@latest (RUN@STEP:ITEM). RUN alone is\n" \
+    "its latest step, where one is wanted.\n"
 
 /* The id of a tensor of a checkpoint; -1 after saying why not, with the nearest names. Without a
  * name (NULL) the only one is meant. */
