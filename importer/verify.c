@@ -149,7 +149,7 @@ static void reading_progress(void *context, uint64_t done, uint64_t total)
 static enum status open_hashes(struct verifier *v, const struct verified *c,
                                sqlite3_stmt **out, struct error *err)
 {
-    static const char any[] = "SELECT 1 FROM known.tensor_hashes"
+    static const char any[] = "SELECT 1 FROM known._tensor_hashes"
                               " WHERE id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST "LIMIT 1";
     static const char one[] =
         "SELECT t.hash FROM known.tensor t WHERE t.checkpoint_id = ?2 AND t.name = ?1"
@@ -204,7 +204,7 @@ static enum status copy_rows(struct verifier *v, const struct verified *c,
             " printf('%d more findings are not listed', count(*) - ?2)"
             " FROM all_found HAVING count(*) > ?2",
             &from, err) == OK &&
-        verify_prepare(v->catalog, "INSERT INTO damages VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        verify_prepare(v->catalog, "INSERT INTO _damages VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
                        &to, err) == OK) {
         sqlite3_bind_int64(from, 1, c->id);
         sqlite3_bind_int(from, 2, FINDINGS_MAX);
@@ -240,8 +240,8 @@ static enum status keep_result(struct verifier *v, const struct verified *c,
     if (!is_as_it_was(v, c, err))
         return err->status;
     snprintf(sql, sizeof(sql),
-             "DELETE FROM damages WHERE checkpoint = %lld;"
-             "INSERT OR REPLACE INTO verifications"
+             "DELETE FROM _damages WHERE checkpoint = %lld;"
+             "INSERT OR REPLACE INTO _verifications"
              " VALUES (%lld, %lld, %d, 1)",
              (long long)c->id, (long long)c->id, (long long)time(NULL),
              v->options->quick);
@@ -251,7 +251,7 @@ static enum status keep_result(struct verifier *v, const struct verified *c,
 /* All are verified: the next run starts from the beginning. */
 static enum status end_run(struct verifier *v, struct error *err)
 {
-    return db_exec(v->catalog, "UPDATE verifications SET open = 0 WHERE open", err);
+    return db_exec(v->catalog, "UPDATE _verifications SET open = 0 WHERE open", err);
 }
 
 /* Keep all results that are not in the catalog yet, in one transaction.
@@ -303,12 +303,12 @@ static enum status verify_load(struct verifier *v, size_t *skipped, struct error
 {
     static const char sql[] =
         "SELECT c.id, c.path, c.format,"
-        " (SELECT f.path FROM files f WHERE f.id = c.id" ID_FIRST "),"
-        " NOT ?2 AND EXISTS (SELECT 1 FROM verifications v WHERE v.id = c.id AND v.open"
+        " (SELECT f.path FROM _files f WHERE f.id = c.id" ID_FIRST "),"
+        " NOT ?2 AND EXISTS (SELECT 1 FROM _verifications v WHERE v.id = c.id AND v.open"
         "                    AND v.quick <= ?3),"
         " " CONTENT_STAMP ","
-        " (SELECT looker FROM looked) IS ?5 AND c.id NOT IN (SELECT id FROM outdated)"
-        " FROM json_each(?1) j JOIN checkpoints c ON c.id = j.value"
+        " (SELECT looker FROM _looked) IS ?5 AND c.id NOT IN (SELECT id FROM _outdated)"
+        " FROM json_each(?1) j JOIN _checkpoints c ON c.id = j.value"
         " ORDER BY c.format NOT IN (SELECT value FROM json_each(?4)), 4, 2";
     struct text ids = {0}, known = {0};
     sqlite3_stmt *s = NULL;

@@ -138,7 +138,7 @@ enum status verify_archives(struct verifier *v, const struct verified *c,
                             const struct strmap *covered, struct error *err)
 {
     static const char files_sql[] =
-        "SELECT path FROM main.files WHERE id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST
+        "SELECT path FROM main._files WHERE id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST
         " AND size IS NOT NULL AND role <> 'directory'";
     static const char inside_sql[] =
         "SELECT name FROM main.tensor WHERE checkpoint_id = ?1 AND file = ?2"

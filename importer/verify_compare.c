@@ -7,7 +7,6 @@
 
 #include "catalog/base/text.h"
 #include "catalog/db/ids.h"
-#include "catalog/db/overlay.h"
 #include "catalog/db/schema.h"
 #include "importer/verify_private.h"
 
@@ -23,12 +22,6 @@ enum status verify_attach(struct verifier *v, struct error *err)
     }
     sqlite3_finalize(s);
     free(uri);
-    const bool apart = err->status == OK && overlay_names_apart(v->catalog, err);
-    if (err->status == OK)
-        db_exec(v->fresh,
-                schema_text(apart ? "schema/verify/known_apart.sql"
-                                  : "schema/verify/known.sql"),
-                err);
     return err->status == OK
                ? db_exec(v->fresh, schema_text("schema/verify/views.sql"), err)
                : err->status;
@@ -65,7 +58,7 @@ static enum status compare_files(struct verifier *v, struct verified *c,
                                  struct error *err)
 {
     static const char sql[] =
-        "SELECT path, size, mtime_ns, inode, device FROM known.files"
+        "SELECT path, size, mtime_ns, inode, device FROM known._files"
         " WHERE id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST "AND size IS NOT NULL";
     sqlite3_stmt *s = NULL;
     int rc = SQLITE_DONE;

@@ -121,7 +121,7 @@ static enum status take_batch(void *context, uint64_t number, void *batch,
 static enum status find_fresh(struct verifier *v, struct error *err)
 {
     sqlite3_stmt *s = NULL;
-    if (verify_prepare(v->fresh, "SELECT id FROM main.checkpoints WHERE path = ?1", &s,
+    if (verify_prepare(v->fresh, "SELECT id FROM main._checkpoints WHERE path = ?1", &s,
                        err) != OK)
         return err->status;
     for (size_t i = 0; i < v->count && err->status == OK; i++) {

@@ -1,12 +1,12 @@
--- 00_core.sql - the tables. Plural names are storage and may change with user_version;
--- singular names (10_views.sql, and the tables ruleset, rule and optimizer) are the
--- public face. How they fit together: schema/README.md.
+-- 00_core.sql - the tables. Names that begin with _ are storage and may change with
+-- user_version; the views (10_views.sql) and the tables ruleset, rule and optimizer are
+-- the public face. How they fit together: schema/README.md.
 --
 -- Indexes are in 01_indexes.sql: a new catalog gets them after its first import.
 
 -- What checkpoints can share: names, dtypes, shapes, and where in their files the bytes are.
 -- `logical` is a digest of names, dtypes, shapes and nodes, `placement` one of the rest.
-CREATE TABLE layouts (
+CREATE TABLE _layouts (
   id          INTEGER PRIMARY KEY,
   logical     BLOB NOT NULL UNIQUE,
   placement   BLOB NOT NULL,
@@ -17,7 +17,7 @@ CREATE TABLE layouts (
 ) STRICT;
 
 -- Their tensors, nodes and modules: 02_layouts.sql. id = ID_FIRST(layout) + k.
-CREATE TABLE layout_dtypes (
+CREATE TABLE _layout_dtypes (
   id          INTEGER PRIMARY KEY,
   dtype       TEXT,
   tensors     INTEGER NOT NULL,
@@ -26,27 +26,27 @@ CREATE TABLE layout_dtypes (
 ) STRICT;
 
 -- The metadata of checkpoints; those that have the same share a row.
-CREATE TABLE metas (
+CREATE TABLE _metas (
   id      INTEGER PRIMARY KEY,
   digest  BLOB NOT NULL UNIQUE
 ) STRICT;
 
-CREATE TABLE meta_facts (
-  id     INTEGER PRIMARY KEY,   -- ID_FIRST(metas.id) + k
+CREATE TABLE _meta_facts (
+  id     INTEGER PRIMARY KEY,   -- ID_FIRST(_metas.id) + k
   key    TEXT NOT NULL,
   value  ANY
 ) STRICT;
 
-CREATE TABLE checkpoints (
+CREATE TABLE _checkpoints (
   id         INTEGER PRIMARY KEY,
   path       TEXT NOT NULL UNIQUE,
   format     TEXT NOT NULL,
   run        TEXT,
   step       INTEGER,
   item       TEXT,
-  layout     INTEGER NOT NULL REFERENCES layouts(id),
-  meta       INTEGER REFERENCES metas(id),
-  placed     INTEGER NOT NULL,  -- 1: placements says where its tensors are
+  layout     INTEGER NOT NULL REFERENCES _layouts(id),
+  meta       INTEGER REFERENCES _metas(id),
+  placed     INTEGER NOT NULL,  -- 1: _placements says where its tensors are
   stored     INTEGER,
   files      INTEGER NOT NULL,
   mtime_ns   INTEGER,           -- of its newest file
@@ -54,7 +54,7 @@ CREATE TABLE checkpoints (
 ) STRICT;
 
 -- Where the tensors of a checkpoint are, if not where its layout says. id = tensor.id.
-CREATE TABLE placements (
+CREATE TABLE _placements (
   id       INTEGER PRIMARY KEY,
   storage  INTEGER NOT NULL,
   file     INTEGER,
@@ -67,14 +67,14 @@ CREATE TABLE placements (
 
 -- Checksums that are stored in the files: 4 bytes each, little-endian; one per tensor, then one
 -- for each further extent (tensor.h).
-CREATE TABLE checksums (
-  id    INTEGER PRIMARY KEY REFERENCES checkpoints(id) ON DELETE CASCADE,
+CREATE TABLE _checksums (
+  id    INTEGER PRIMARY KEY REFERENCES _checkpoints(id) ON DELETE CASCADE,
   kind  TEXT NOT NULL,          -- 'crc32c', 'crc32'
   sums  BLOB NOT NULL
 ) STRICT;
 
 -- id = ID_FIRST(checkpoint) + position.
-CREATE TABLE files (
+CREATE TABLE _files (
   id        INTEGER PRIMARY KEY,
   path      TEXT NOT NULL,
   size      INTEGER,            -- NULL: missing when the checkpoint was indexed
@@ -87,7 +87,7 @@ CREATE TABLE files (
 
 -- Files that were examined and are not part of a checkpoint: not opened again unless they
 -- change.
-CREATE TABLE passed (
+CREATE TABLE _passed (
   path      TEXT PRIMARY KEY,
   size      INTEGER NOT NULL,
   mtime_ns  INTEGER NOT NULL,
@@ -95,16 +95,16 @@ CREATE TABLE passed (
   device    INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE issues (
+CREATE TABLE _issues (
   id          INTEGER PRIMARY KEY,
-  checkpoint  INTEGER REFERENCES checkpoints(id) ON DELETE CASCADE,
+  checkpoint  INTEGER REFERENCES _checkpoints(id) ON DELETE CASCADE,
   path        TEXT NOT NULL,
   offset      INTEGER,
   severity    TEXT NOT NULL CHECK (severity IN ('error', 'warning')),
   code        TEXT NOT NULL,
   message     TEXT NOT NULL
 ) STRICT;
-CREATE INDEX issues_by_path ON issues(path);
+CREATE INDEX _issues_by_path ON _issues(path);
 
 -- Maps. Shipped sets are marked, so that an upgrade can replace them.
 CREATE TABLE ruleset (

@@ -1,11 +1,8 @@
--- 02_layouts.sql - what a layout consists of.
---
--- Names are texts here, so that a tensor is found by its name in one step, and read without a
--- second one. Before version 7 they were numbers of rows in a table of names
--- (upgrade/names_begin.sql).
+-- 02_layouts.sql - what a layout consists of. Names are texts here, so that a tensor is found by its
+-- name in one step, and read without a second one.
 
 -- The tensors of a layout. id = ID_FIRST(layout) + position in the file's own order.
-CREATE TABLE IF NOT EXISTS layout_tensors (
+CREATE TABLE IF NOT EXISTS _layout_tensors (
   id        INTEGER PRIMARY KEY,
   name      TEXT NOT NULL,
   dtype     TEXT,               -- NULL: not known (names-only checkpoints)
@@ -22,8 +19,8 @@ CREATE TABLE IF NOT EXISTS layout_tensors (
   extents   BLOB                -- packed list (tensor.h); NULL for a range
 ) STRICT;
 
--- The empty leaves of trees. id as in layout_tensors; `before`: the number of tensors before it.
-CREATE TABLE IF NOT EXISTS layout_nodes (
+-- The empty leaves of trees. id as in _layout_tensors; `before`: the number of tensors before it.
+CREATE TABLE IF NOT EXISTS _layout_nodes (
   id      INTEGER PRIMARY KEY,
   name    TEXT NOT NULL,
   kind    TEXT NOT NULL,        -- 'null', 'dict', 'list'
@@ -32,8 +29,8 @@ CREATE TABLE IF NOT EXISTS layout_nodes (
 
 -- Sums by module, computed at import. id = ID_FIRST(layout) + k. A module is stored as the first
 -- `length` characters of the name of a tensor in it. Most modules hold a single tensor: for each
--- tensor the longest one of these has no row here, but is layout_tensors.module.
-CREATE TABLE IF NOT EXISTS layout_modules (
+-- tensor the longest one of these has no row here, but is _layout_tensors.module.
+CREATE TABLE IF NOT EXISTS _layout_modules (
   id          INTEGER PRIMARY KEY,
   tensor      INTEGER NOT NULL,   -- the position of that tensor in the layout
   length      INTEGER NOT NULL,

@@ -2,10 +2,11 @@
 --
 -- Names depend on what else is catalogued, so all are recomputed at the end of each import
 -- (catalog/db/labels.c); until then a new row has its path as its name.
-CREATE TABLE IF NOT EXISTS labels (
-  id     INTEGER PRIMARY KEY,   -- checkpoints.id
+CREATE TABLE IF NOT EXISTS _labels (
+  id     INTEGER PRIMARY KEY,   -- _checkpoints.id
   name   TEXT NOT NULL,
-  state  TEXT                   -- 'complete', 'incomplete', 'damaged'; NULL: an older
+  state  TEXT,                  -- 'complete', 'incomplete', 'damaged'; NULL: an older
                                 -- program indexed it, the next import will tell
+  run    TEXT                   -- what stands before @ in its name; NULL: it is in no run
 ) STRICT;
-CREATE UNIQUE INDEX IF NOT EXISTS labels_by_name ON labels(name);
+CREATE UNIQUE INDEX IF NOT EXISTS _labels_by_name ON _labels(name);

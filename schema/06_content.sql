@@ -6,19 +6,19 @@
 -- worth it: complete sets of hashes are equal only between steps that trained nothing, and rows
 -- for ranges of checkpoints would have to be split and merged at each import, and would turn the
 -- joins below into range joins.
-CREATE TABLE IF NOT EXISTS content_hashes (
+CREATE TABLE IF NOT EXISTS _content_hashes (
   id    INTEGER PRIMARY KEY,
   hash  TEXT NOT NULL UNIQUE      -- 32 hex digits
 ) STRICT;
 
-CREATE TABLE IF NOT EXISTS tensor_hashes (
+CREATE TABLE IF NOT EXISTS _tensor_hashes (
   id    INTEGER PRIMARY KEY,      -- tensor.id
-  hash  INTEGER NOT NULL          -- content_hashes.id
+  hash  INTEGER NOT NULL          -- _content_hashes.id
 ) STRICT;
-CREATE INDEX IF NOT EXISTS tensor_hashes_by_hash ON tensor_hashes(hash);
+CREATE INDEX IF NOT EXISTS _tensor_hashes_by_hash ON _tensor_hashes(hash);
 
-CREATE TABLE IF NOT EXISTS checkpoint_hashes (
-  id    INTEGER PRIMARY KEY,      -- checkpoints.id
+CREATE TABLE IF NOT EXISTS _checkpoint_hashes (
+  id    INTEGER PRIMARY KEY,      -- _checkpoints.id
   hash  TEXT NOT NULL
 ) STRICT;
-CREATE INDEX IF NOT EXISTS checkpoint_hashes_by_hash ON checkpoint_hashes(hash);
+CREATE INDEX IF NOT EXISTS _checkpoint_hashes_by_hash ON _checkpoint_hashes(hash);

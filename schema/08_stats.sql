@@ -1,9 +1,9 @@
 -- 08_stats.sql - statistics of tensors' values (catalog/content/stats.h).
 --
 -- Tensors of the same hash and dtype share a row.
-CREATE TABLE IF NOT EXISTS statistics (
+CREATE TABLE IF NOT EXISTS _statistics (
   id          INTEGER PRIMARY KEY,
-  hash        INTEGER,            -- content_hashes.id; NULL: not known
+  hash        INTEGER,            -- _content_hashes.id; NULL: not known
   dtype       TEXT NOT NULL,
   elements    INTEGER NOT NULL,
   finite      INTEGER NOT NULL,   -- the rest are NaN and infinities
@@ -18,10 +18,10 @@ CREATE TABLE IF NOT EXISTS statistics (
   l2          REAL,
   histogram   TEXT                -- JSON: {"edges":[…],"counts":[…]}
 ) STRICT;
-CREATE UNIQUE INDEX IF NOT EXISTS statistics_by_content ON statistics(hash, dtype);
+CREATE UNIQUE INDEX IF NOT EXISTS _statistics_by_content ON _statistics(hash, dtype);
 
-CREATE TABLE IF NOT EXISTS tensor_statistics (
+CREATE TABLE IF NOT EXISTS _tensor_statistics (
   id          INTEGER PRIMARY KEY,  -- tensor.id
-  statistics  INTEGER NOT NULL      -- statistics.id
+  statistics  INTEGER NOT NULL      -- _statistics.id
 ) STRICT;
-CREATE INDEX IF NOT EXISTS tensor_statistics_by_row ON tensor_statistics(statistics);
+CREATE INDEX IF NOT EXISTS _tensor_statistics_by_row ON _tensor_statistics(statistics);

@@ -1,7 +1,7 @@
 -- 09_folds.sql - the modules of a layout with repeated ones folded: layers.{0..31}.mlp.
 --
--- Computed at import (importer/job/folds.c). id = ID_FIRST(layouts.id) + k.
-CREATE TABLE IF NOT EXISTS layout_folds (
+-- Computed at import (importer/job/folds.c). id = ID_FIRST(_layouts.id) + k.
+CREATE TABLE IF NOT EXISTS _layout_folds (
   id          INTEGER PRIMARY KEY,
   module      TEXT NOT NULL,
   depth       INTEGER NOT NULL,   -- components

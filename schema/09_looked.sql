@@ -1,17 +1,17 @@
--- 09_looked.sql - which program filled the table `passed` (its version, and a digest of its
+-- 09_looked.sql - which program filled the table `_passed` (its version, and a digest of its
 -- sources), as one row. Another program may be able to read files that this one passed over.
 
-CREATE TABLE IF NOT EXISTS looked (looker TEXT NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS _looked (looker TEXT NOT NULL) STRICT;
 
--- The files of `passed` that look like checkpoints but cannot be read; `kind` is a name that
+-- The files of `_passed` that look like checkpoints but cannot be read; `kind` is a name that
 -- `formats` lists.
-CREATE TABLE IF NOT EXISTS unread (
-  path  TEXT PRIMARY KEY REFERENCES passed(path) ON DELETE CASCADE,
+CREATE TABLE IF NOT EXISTS _unread (
+  path  TEXT PRIMARY KEY REFERENCES _passed(path) ON DELETE CASCADE,
   kind  TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- Checkpoints that another program indexed. It may have read them differently, so the next import
 -- that reaches them reads them again.
-CREATE TABLE IF NOT EXISTS outdated (
-  id  INTEGER PRIMARY KEY   -- checkpoints.id
+CREATE TABLE IF NOT EXISTS _outdated (
+  id  INTEGER PRIMARY KEY   -- _checkpoints.id
 ) STRICT;

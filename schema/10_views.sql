@@ -7,12 +7,12 @@
 -- the checkpoint's first id, from which its files are numbered. The views below are built on this
 -- one. Both conditions of the join are needed: the range finds the tensors of a checkpoint;
 -- ID_OWNER finds the checkpoints of a tensor that was found by its name.
-CREATE VIEW checkpoint_tensors AS
+CREATE VIEW _checkpoint_tensors AS
 SELECT c.id AS checkpoint_id, c.path, c.placed, ID_FIRST(c.id) AS first_id,
        ID_FIRST(c.id) + ID_ORD(t.id) AS tensor_id, ID_ORD(t.id) AS ord, t.name,
        t.dtype, t.shape, t.elements, t.nbytes, t.module, t.storage, t.file, t.start, t.stored
-FROM checkpoints c
-JOIN layout_tensors t
+FROM _checkpoints c
+JOIN _layout_tensors t
   ON t.id BETWEEN ID_FIRST(c.layout) AND ID_LAST(c.layout)
  AND c.layout = ID_OWNER(t.id);
 
@@ -24,31 +24,31 @@ SELECT t.tensor_id AS id, t.checkpoint_id, t.path AS checkpoint, t.ord, t.name, 
          AS rank,
        t.elements,
        t.nbytes,
-       iif(t.placed, (SELECT p.stored FROM placements p WHERE p.id = t.tensor_id), t.stored)
+       iif(t.placed, (SELECT p.stored FROM _placements p WHERE p.id = t.tensor_id), t.stored)
          AS stored,
-       CASE iif(t.placed, (SELECT p.storage FROM placements p WHERE p.id = t.tensor_id),
+       CASE iif(t.placed, (SELECT p.storage FROM _placements p WHERE p.id = t.tensor_id),
                 t.storage)
          WHEN 1 THEN 'range' WHEN 2 THEN 'pieces' WHEN 3 THEN 'chunks'
          WHEN 4 THEN 'inline' ELSE 'none' END AS storage,
-       (SELECT f.path FROM files f
+       (SELECT f.path FROM _files f
         WHERE f.id = t.first_id + iif(t.placed,
-            (SELECT p.file FROM placements p WHERE p.id = t.tensor_id), t.file)) AS file,
+            (SELECT p.file FROM _placements p WHERE p.id = t.tensor_id), t.file)) AS file,
        iif(t.placed,
-           (SELECT p.start + f.base FROM placements p
-            JOIN files f ON f.id = t.first_id + p.file
+           (SELECT p.start + f.base FROM _placements p
+            JOIN _files f ON f.id = t.first_id + p.file
             WHERE p.id = t.tensor_id AND p.storage = 1),
            iif(t.storage = 1,
-               t.start + (SELECT f.base FROM files f WHERE f.id = t.first_id + t.file),
+               t.start + (SELECT f.base FROM _files f WHERE f.id = t.first_id + t.file),
                NULL)) AS offset,
-       (SELECT h.hash FROM tensor_hashes x JOIN content_hashes h ON h.id = x.hash
+       (SELECT h.hash FROM _tensor_hashes x JOIN _content_hashes h ON h.id = x.hash
         WHERE x.id = t.tensor_id) AS hash
-FROM checkpoint_tensors t;
+FROM _checkpoint_tensors t;
 
--- (LEFT JOIN labels: SQLite omits an outer join if the query does not use its columns.)
+-- (LEFT JOIN _labels: SQLite omits an outer join if the query does not use its columns.)
 CREATE VIEW metadata AS
 SELECT c.id AS checkpoint_id, l.name AS checkpoint, m.key,
-       coalesce(m.value, (SELECT t.text FROM long_facts f JOIN long_texts t ON t.id = f.text
+       coalesce(m.value, (SELECT t.text FROM _long_facts f JOIN _long_texts t ON t.id = f.text
                           WHERE f.id = m.id)) AS value
-FROM checkpoints c
-JOIN meta_facts m ON m.id BETWEEN ID_FIRST(c.meta) AND ID_LAST(c.meta)
-LEFT JOIN labels l ON l.id = c.id;
+FROM _checkpoints c
+JOIN _meta_facts m ON m.id BETWEEN ID_FIRST(c.meta) AND ID_LAST(c.meta)
+LEFT JOIN _labels l ON l.id = c.id;

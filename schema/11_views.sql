@@ -6,52 +6,52 @@ SELECT c.id, n.name, c.path, c.format, c.run, c.step, c.item, n.state, c.layout,
        l.tensors, l.parameters, l.nbytes, c.stored, c.files,
        strftime('%Y-%m-%d %H:%M:%S', c.mtime_ns / 1000000000, 'unixepoch') AS mtime,
        strftime('%Y-%m-%d %H:%M:%S', c.imported, 'unixepoch') AS imported,
-       (SELECT h.hash FROM checkpoint_hashes h WHERE h.id = c.id) AS hash
-FROM checkpoints c
-JOIN layouts l ON l.id = c.layout
-JOIN labels n ON n.id = c.id;
+       (SELECT h.hash FROM _checkpoint_hashes h WHERE h.id = c.id) AS hash
+FROM _checkpoints c
+JOIN _layouts l ON l.id = c.layout
+JOIN _labels n ON n.id = c.id;
 
 CREATE VIEW file AS
 SELECT f.id, c.id AS checkpoint_id, f.path, f.size, f.mtime_ns, f.inode, f.device, f.role
-FROM checkpoints c
-JOIN files f
+FROM _checkpoints c
+JOIN _files f
   ON f.id BETWEEN ID_FIRST(c.id) AND ID_LAST(c.id)
  AND c.id = ID_OWNER(f.id);
 
 CREATE VIEW node AS
 SELECT c.id AS checkpoint_id, x.name, x.kind
-FROM checkpoints c
-JOIN layout_nodes x
+FROM _checkpoints c
+JOIN _layout_nodes x
   ON x.id BETWEEN ID_FIRST(c.layout) AND ID_LAST(c.layout)
  AND c.layout = ID_OWNER(x.id);
 
 CREATE VIEW issue AS
 SELECT i.id, i.checkpoint AS checkpoint_id, l.name AS checkpoint, i.path, i.offset,
        i.severity, i.code, i.message
-FROM issues i
-LEFT JOIN labels l ON l.id = i.checkpoint;
+FROM _issues i
+LEFT JOIN _labels l ON l.id = i.checkpoint;
 
 CREATE VIEW by_dtype AS
 SELECT c.id AS checkpoint_id, l.name AS checkpoint, d.dtype, d.tensors, d.parameters,
        d.nbytes
-FROM checkpoints c
-JOIN layout_dtypes d
+FROM _checkpoints c
+JOIN _layout_dtypes d
   ON d.id BETWEEN ID_FIRST(c.layout) AND ID_LAST(c.layout)
  AND c.layout = ID_OWNER(d.id)
-LEFT JOIN labels l ON l.id = c.id;
+LEFT JOIN _labels l ON l.id = c.id;
 
--- Most modules of a single tensor have no row in layout_modules: the second half derives them from
+-- Most modules of a single tensor have no row in _layout_modules: the second half derives them from
 -- the tensor's row. (Thanks to the casts, columns of both halves have the same affinity, which
 -- SQLite requires for moving a WHERE into each of them.)
 CREATE VIEW by_module AS
 SELECT c.id AS checkpoint_id, l.name AS checkpoint,
        substr(n.name, 1, m.length) AS module, m.depth, m.tensors, m.parameters, m.nbytes
-FROM checkpoints c
-JOIN layout_modules m
+FROM _checkpoints c
+JOIN _layout_modules m
   ON m.id BETWEEN ID_FIRST(c.layout) AND ID_LAST(c.layout)
  AND c.layout = ID_OWNER(m.id)
-JOIN layout_tensors n ON n.id = ID_FIRST(c.layout) + m.tensor
-LEFT JOIN labels l ON l.id = c.id
+JOIN _layout_tensors n ON n.id = ID_FIRST(c.layout) + m.tensor
+LEFT JOIN _labels l ON l.id = c.id
 UNION ALL
 SELECT t.checkpoint_id,
        l.name,
@@ -62,35 +62,35 @@ SELECT t.checkpoint_id,
        CAST(iif(t.dtype IN ('string', 'variant', 'resource'), 0, coalesce(t.elements, 0))
             AS INTEGER),
        CAST(coalesce(t.nbytes, 0) AS INTEGER)
-FROM checkpoint_tensors t
-LEFT JOIN labels l ON l.id = t.checkpoint_id
+FROM _checkpoint_tensors t
+LEFT JOIN _labels l ON l.id = t.checkpoint_id
 WHERE t.module;
 
 -- Each distinct tensor of the catalog, and how many checkpoints have it: a query over all
 -- tensors, such as sum(nbytes * checkpoints), reads each layout once.
 CREATE VIEW by_name AS
 SELECT t.name, t.dtype, t.shape, t.elements, t.nbytes, l.checkpoints
-FROM (SELECT layout, count(*) AS checkpoints FROM checkpoints GROUP BY layout) l
-JOIN layout_tensors t
+FROM (SELECT layout, count(*) AS checkpoints FROM _checkpoints GROUP BY layout) l
+JOIN _layout_tensors t
   ON t.id BETWEEN ID_FIRST(l.layout) AND ID_LAST(l.layout);
 
 -- Sorted by an index, so that a LIMIT stops early.
 CREATE VIEW largest AS
 SELECT t.checkpoint_id, l.name AS checkpoint, t.name, t.dtype, t.shape, t.nbytes
-FROM checkpoint_tensors t
-LEFT JOIN labels l ON l.id = t.checkpoint_id
+FROM _checkpoint_tensors t
+LEFT JOIN _labels l ON l.id = t.checkpoint_id
 ORDER BY t.nbytes DESC;
 
 -- Disk usage by run and folder. A file with several names counts once, in the first folder; files
--- of chunks are not listed in `files`, so they are not counted.
+-- of chunks are not listed in `_files`, so they are not counted.
 CREATE VIEW disk AS
 SELECT run, folder, count(*) AS files, sum(size) AS bytes
 FROM (SELECT c.run AS run,
              rtrim(rtrim(f.path, replace(f.path, '/', '')), '/') AS folder,
              f.size AS size,
              min(f.path)
-      FROM files f
-      JOIN checkpoints c ON c.id = ID_OWNER(f.id)
+      FROM _files f
+      JOIN _checkpoints c ON c.id = ID_OWNER(f.id)
       WHERE f.size IS NOT NULL AND f.role NOT IN ('directory', 'chunks')
       GROUP BY f.device, f.inode)
 GROUP BY run, folder;

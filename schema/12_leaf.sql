@@ -7,12 +7,12 @@
 CREATE VIEW leaf AS
 SELECT checkpoint_id, ID_FIRST(2 * ord + 1) AS place, name, +tensor_id AS tensor_id, dtype,
        shape
-FROM checkpoint_tensors
+FROM _checkpoint_tensors
 UNION ALL
 SELECT c.id, ID_FIRST(2 * x.before) + ID_ORD(x.id), x.name, NULL, CAST(NULL AS TEXT),
        CAST(NULL AS TEXT)
-FROM checkpoints c
-JOIN layout_nodes x
+FROM _checkpoints c
+JOIN _layout_nodes x
   ON x.id BETWEEN ID_FIRST(c.layout) AND ID_LAST(c.layout)
  AND c.layout = ID_OWNER(x.id)
 WHERE +x.kind = 'null';

@@ -2,12 +2,12 @@
 CREATE VIEW damage AS
 SELECT d.checkpoint AS checkpoint_id, l.name AS checkpoint, d.name, d.file, d.offset, d.code,
        d.message
-FROM damages d
-LEFT JOIN labels l ON l.id = d.checkpoint;
+FROM _damages d
+LEFT JOIN _labels l ON l.id = d.checkpoint;
 
 CREATE VIEW verification AS
 SELECT v.id AS checkpoint_id, l.name AS checkpoint,
        strftime('%Y-%m-%d %H:%M:%S', v.at, 'unixepoch') AS verified, v.quick,
-       (SELECT count(*) FROM damages d WHERE d.checkpoint = v.id) AS findings
-FROM verifications v
-LEFT JOIN labels l ON l.id = v.id;
+       (SELECT count(*) FROM _damages d WHERE d.checkpoint = v.id) AS findings
+FROM _verifications v
+LEFT JOIN _labels l ON l.id = v.id;

@@ -3,10 +3,10 @@ CREATE VIEW stats AS
 SELECT c.id AS checkpoint_id, l.name AS checkpoint, x.id AS tensor_id, t.name, t.dtype, t.shape,
        s.elements, s.min, s.max, s.mean, s.std, s.l2, s.zeros, s.nans, s.infs, s.subnormals,
        s.histogram
-FROM checkpoints c
-JOIN tensor_statistics x
+FROM _checkpoints c
+JOIN _tensor_statistics x
   ON x.id BETWEEN ID_FIRST(c.id) AND ID_LAST(c.id)
  AND c.id = ID_OWNER(x.id)
-JOIN statistics s ON s.id = x.statistics
-JOIN layout_tensors t ON t.id = ID_FIRST(c.layout) + ID_ORD(x.id)
-LEFT JOIN labels l ON l.id = c.id;
+JOIN _statistics s ON s.id = x.statistics
+JOIN _layout_tensors t ON t.id = ID_FIRST(c.layout) + ID_ORD(x.id)
+LEFT JOIN _labels l ON l.id = c.id;

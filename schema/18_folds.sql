@@ -3,8 +3,8 @@
 CREATE VIEW by_folded_module AS
 SELECT c.id AS checkpoint_id, l.name AS checkpoint, f.module, f.depth, f.tensors,
        f.parameters, f.nbytes
-FROM checkpoints c
-JOIN layout_folds f
+FROM _checkpoints c
+JOIN _layout_folds f
   ON f.id BETWEEN ID_FIRST(c.layout) AND ID_LAST(c.layout)
  AND c.layout = ID_OWNER(f.id)
-LEFT JOIN labels l ON l.id = c.id;
+LEFT JOIN _labels l ON l.id = c.id;

@@ -18,8 +18,8 @@ SELECT r.name AS ruleset,
        x.note,
        x.ops
 FROM ruleset r
-JOIN checkpoints c
+JOIN _checkpoints c
 JOIN (SELECT NULL AS target_id, 1 AS strict
-      UNION ALL SELECT id, 1 FROM checkpoints
-      UNION ALL SELECT id, 0 FROM checkpoints) m
+      UNION ALL SELECT id, 1 FROM _checkpoints
+      UNION ALL SELECT id, 0 FROM _checkpoints) m
 JOIN "restore_rows (of ckptdb.so: load this extension first)"(r.name, c.id, ifnull(m.target_id, 0), m.strict) x;

@@ -9,5 +9,5 @@ SELECT o.name AS optimizer,
        x.axes,
        x.error
 FROM optimizer o
-JOIN checkpoints c
+JOIN _checkpoints c
 JOIN "optimizer_state_rows (of ckptdb.so: load this extension first)"(o.spec, c.id) x;

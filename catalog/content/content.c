@@ -55,7 +55,7 @@ static enum status drop_hash(struct run *run, const struct stored_tensor *t,
     struct digest_block unused;
     char sql[100];
     digest_fold_end(run->fold, &unused);
-    snprintf(sql, sizeof(sql), "DELETE FROM tensor_hashes WHERE id = %lld",
+    snprintf(sql, sizeof(sql), "DELETE FROM _tensor_hashes WHERE id = %lld",
              (long long)t->id);
     return run->algorithm == CONTENT_HASH ? db_exec(run->work->db, sql, err) : OK;
 }
@@ -131,7 +131,7 @@ static enum status run_checkpoint(struct run *run, int64_t checkpoint, bool all,
                       " AND t.dtype NOT IN ('string', 'variant', 'resource')");
     if (!all)
         text_adds(&which,
-                  " AND NOT EXISTS (SELECT 1 FROM tensor_hashes h WHERE h.id = t.id)");
+                  " AND NOT EXISTS (SELECT 1 FROM _tensor_hashes h WHERE h.id = t.id)");
     if (run->work->twins)
         text_addf(&which, " AND %s", twins_condition);
     const struct sweep sweep = {
@@ -181,8 +181,8 @@ static enum status keep_checkpoint(sqlite3 *db, int64_t checkpoint,
     char text[DIGEST_TEXT];
     digest_print(hash, text);
     if (content_prepare(db,
-                        "INSERT OR REPLACE INTO checkpoint_hashes"
-                        " SELECT id, ?2 FROM checkpoints WHERE id = ?1",
+                        "INSERT OR REPLACE INTO _checkpoint_hashes"
+                        " SELECT id, ?2 FROM _checkpoints WHERE id = ?1",
                         &s, err) == OK) {
         sqlite3_bind_int64(s, 1, checkpoint);
         sqlite3_bind_text(s, 2, text, -1, SQLITE_STATIC);
@@ -236,7 +236,7 @@ static enum status hash_if_whole(const struct content_work *w, int64_t checkpoin
 static enum status drop_checkpoint(sqlite3 *db, int64_t checkpoint, struct error *err)
 {
     char sql[100];
-    snprintf(sql, sizeof(sql), "DELETE FROM checkpoint_hashes WHERE id = %lld",
+    snprintf(sql, sizeof(sql), "DELETE FROM _checkpoint_hashes WHERE id = %lld",
              (long long)checkpoint);
     return db_exec(db, sql, err);
 }
@@ -246,7 +246,7 @@ static bool is_known(sqlite3 *db, int64_t checkpoint, struct error *err)
 {
     sqlite3_stmt *s = NULL;
     bool known = false;
-    if (content_prepare(db, "SELECT 1 FROM checkpoint_hashes WHERE id = ?1", &s, err) ==
+    if (content_prepare(db, "SELECT 1 FROM _checkpoint_hashes WHERE id = ?1", &s, err) ==
         OK) {
         sqlite3_bind_int64(s, 1, checkpoint);
         known = db_row(s, "hashes", err);
@@ -259,13 +259,13 @@ static enum status compute(const struct content_work *w, int64_t checkpoint,
                            bool *complete, struct error *err)
 {
     struct run run = {.work = w, .algorithm = CONTENT_HASH};
-    if (content_prepare(w->db, "INSERT OR IGNORE INTO content_hashes(hash) VALUES (?1)",
+    if (content_prepare(w->db, "INSERT OR IGNORE INTO _content_hashes(hash) VALUES (?1)",
                         &run.put, err) == OK &&
         content_prepare(
             w->db,
             /* No SELECT of rows: before a trigger it would make a table of them. */
-            "INSERT OR REPLACE INTO tensor_hashes"
-            " VALUES (?1, (SELECT id FROM content_hashes WHERE hash = ?2))",
+            "INSERT OR REPLACE INTO _tensor_hashes"
+            " VALUES (?1, (SELECT id FROM _content_hashes WHERE hash = ?2))",
             &run.link, err) == OK)
         run_checkpoint(&run, checkpoint, w->again, NULL, err);
     sqlite3_finalize(run.put);

@@ -12,9 +12,9 @@ static enum status drop_known(sqlite3 *db, int64_t checkpoint, struct error *err
     const long long high = low + (long long)TENSOR_ORD_MASK;
     char sql[400];
     snprintf(sql, sizeof(sql),
-             "DELETE FROM tensor_hashes WHERE id BETWEEN %lld AND %lld;"
-             "DELETE FROM checkpoint_hashes WHERE id = %lld;"
-             "DELETE FROM tensor_statistics WHERE id BETWEEN %lld AND %lld",
+             "DELETE FROM _tensor_hashes WHERE id BETWEEN %lld AND %lld;"
+             "DELETE FROM _checkpoint_hashes WHERE id = %lld;"
+             "DELETE FROM _tensor_statistics WHERE id BETWEEN %lld AND %lld",
              low, high, (long long)checkpoint, low, high);
     return db_exec(db, sql, err);
 }
@@ -42,7 +42,7 @@ bool content_is_current(const struct content_work *w, int64_t checkpoint,
                         struct error *err)
 {
     static const char sql[] =
-        "SELECT path, size, mtime_ns, inode, device FROM files"
+        "SELECT path, size, mtime_ns, inode, device FROM _files"
         " WHERE id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST "AND size IS NOT NULL";
     sqlite3_stmt *s = NULL;
     struct error why = {.offset = NO_OFFSET};
@@ -68,7 +68,7 @@ bool content_is_current(const struct content_work *w, int64_t checkpoint,
 char *content_stamp(sqlite3 *db, int64_t checkpoint, struct error *err)
 {
     static const char sql[] =
-        "SELECT " CONTENT_STAMP " FROM checkpoints c WHERE c.id = ?1";
+        "SELECT " CONTENT_STAMP " FROM _checkpoints c WHERE c.id = ?1";
     sqlite3_stmt *s = NULL;
     char *stamp = NULL;
     int rc = sqlite3_prepare_v2(db, sql, -1, &s, NULL);

@@ -165,7 +165,7 @@ static enum status forget(struct run *run, const struct stored_tensor *t,
                           struct error *err)
 {
     char sql[100];
-    snprintf(sql, sizeof(sql), "DELETE FROM tensor_statistics WHERE id = %lld",
+    snprintf(sql, sizeof(sql), "DELETE FROM _tensor_statistics WHERE id = %lld",
              (long long)t->id);
     return db_exec(run->work->db, sql, err);
 }
@@ -268,10 +268,10 @@ static enum status stats_take_outcome(void *context, const struct sweep_part *p,
 static enum status share(sqlite3 *db, int64_t checkpoint, struct error *err)
 {
     static const char sql[] =
-        "INSERT OR IGNORE INTO tensor_statistics SELECT x.id, s.id FROM tensor_hashes x"
-        " JOIN checkpoints c ON c.id = x.id" ID_OWNER
-        " JOIN layout_tensors t ON t.id = (c.layout" ID_FIRST ") + (x.id" ID_ORD ")"
-        " JOIN statistics s ON s.hash = x.hash AND s.dtype = t.dtype"
+        "INSERT OR IGNORE INTO _tensor_statistics SELECT x.id, s.id FROM _tensor_hashes x"
+        " JOIN _checkpoints c ON c.id = x.id" ID_OWNER
+        " JOIN _layout_tensors t ON t.id = (c.layout" ID_FIRST ") + (x.id" ID_ORD ")"
+        " JOIN _statistics s ON s.hash = x.hash AND s.dtype = t.dtype"
         " WHERE x.id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST;
     sqlite3_stmt *s = NULL;
     if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) != SQLITE_OK)
@@ -290,7 +290,7 @@ static enum status sweep_checkpoint(struct run *run, int64_t checkpoint,
         "t.dtype NOT IN ('string', 'variant', 'resource')%s%s%Q",
         w->again
             ? ""
-            : " AND NOT EXISTS (SELECT 1 FROM tensor_statistics x WHERE x.id = t.id)",
+            : " AND NOT EXISTS (SELECT 1 FROM _tensor_statistics x WHERE x.id = t.id)",
         regex ? " AND t.name REGEXP " : " AND '' = ", regex ? regex : "");
     const struct sweep sweep = {
         .db = w->db,
@@ -317,16 +317,16 @@ static enum status sweep_checkpoint(struct run *run, int64_t checkpoint,
 static enum status stats_prepare(struct run *run, struct error *err)
 {
     static const char put[] =
-        "INSERT INTO statistics(elements, finite, zeros, nans, infs, subnormals, min, max,"
+        "INSERT INTO _statistics(elements, finite, zeros, nans, infs, subnormals, min, max,"
         " mean, std, l2, histogram, dtype, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,"
-        " ?10, ?11, ?12, ?13, (SELECT hash FROM tensor_hashes WHERE id = ?14))"
+        " ?10, ?11, ?12, ?13, (SELECT hash FROM _tensor_hashes WHERE id = ?14))"
         /* Equal values have equal statistics: the row exists, perhaps made by an older
          * program. */
         " ON CONFLICT(hash, dtype) DO UPDATE SET min = excluded.min, max = excluded.max,"
         " mean = excluded.mean, std = excluded.std, l2 = excluded.l2,"
         " histogram = excluded.histogram RETURNING id";
     static const char link[] =
-        "INSERT INTO tensor_statistics VALUES (?1, ?2)"
+        "INSERT INTO _tensor_statistics VALUES (?1, ?2)"
         " ON CONFLICT(id) DO UPDATE SET statistics = excluded.statistics";
     sqlite3 *db = run->work->db;
     run->tables = stat_tables_new();

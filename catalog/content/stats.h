@@ -1,6 +1,6 @@
 /*
  * stats.h - statistics of the values of tensors, kept in the catalog (tables `statistics`,
- * `tensor_statistics`; view `stats`).
+ * `_tensor_statistics`; view `stats`).
  *
  * Values are numbers: bool is 0 and 1, a complex number is its magnitude, block types are
  * dequantised; strings, times and raw bytes have none. A 64-bit integer counts as the nearest

@@ -9,10 +9,7 @@
 
 #include "catalog/base/text.h"
 #include "catalog/db/ahead.h"
-#include "catalog/db/blocks_renew.h"
-#include "catalog/db/folds.h"
 #include "catalog/db/labels.h"
-#include "catalog/db/overlay.h"
 #include "catalog/db/rules_install.h"
 #include "catalog/db/schema.h"
 
@@ -136,16 +133,15 @@ static enum status db_fill(sqlite3 *db, const char *first, bool scratch,
     return status;
 }
 
-/* Drop everything of a kind ("VIEW", "TRIGGER") that a schema file creates. */
-static enum status drop_old(sqlite3 *db, const char *text, const char *kind,
-                            struct error *err)
+/* Drop the views that a schema file creates. */
+static enum status drop_views(sqlite3 *db, const char *text, struct error *err)
 {
-    char create[32], drop[200];
-    snprintf(create, sizeof(create), "\nCREATE %s ", kind);
+    static const char create[] = "\nCREATE VIEW ";
     for (const char *at = text; err->status == OK && (at = strstr(at, create));) {
+        char drop[200];
         at += strlen(create);
-        snprintf(drop, sizeof(drop), "DROP %s IF EXISTS %.*s", kind,
-                 (int)strcspn(at, " \n("), at);
+        snprintf(drop, sizeof(drop), "DROP VIEW IF EXISTS %.*s", (int)strcspn(at, " \n("),
+                 at);
         db_exec(db, drop, err);
     }
     return err->status;
@@ -246,20 +242,6 @@ static enum status await_creation(sqlite3 *db, const struct db_wait *wait,
     }
 }
 
-/* Drop the view `copy` that catalogs up to version 5 had, but not a view of that name that a user
- * made. */
-static enum status drop_retired(sqlite3 *db, struct error *err)
-{
-    sqlite3_int64 ours = 0;
-    if (db_number(
-            db,
-            "SELECT count(*) FROM sqlite_schema WHERE name = 'copy' AND type = 'view'"
-            " AND sql LIKE '%FROM tensor_hashes GROUP BY hash HAVING%'",
-            NO_NAME, NULL, &ours, err) != OK)
-        return err->status;
-    return ours ? db_exec(db, "DROP VIEW copy", err) : OK;
-}
-
 /* SQLite sorts as many rows as fit into its cache, then merges the runs. With a cache that fits
  * into the processor's, that takes half the time. */
 #define SORT_KIB 4096
@@ -277,44 +259,25 @@ static enum status create_indexes(sqlite3 *db, struct error *err)
     return ahead_end(ahead, err) == OK ? db_size_cache(db, size, err) : err->status;
 }
 
-/* Add what is new in this version, and move names to where they are now
- * (upgrade/names_begin.sql). */
-static enum status upgrade_names(sqlite3 *db, struct error *err)
-{
-    const bool apart = overlay_names_apart(db, err);
-    if (err->status == OK && apart)
-        db_exec(db, schema_text("schema/upgrade/names_begin.sql"), err);
-    if (err->status == OK && db_fill(db, SCHEMA_LATER, false, err) == OK && apart &&
-        db_exec(db, schema_text("schema/upgrade/names_end.sql"), err) == OK)
-        create_indexes(db, err);
-    return err->status;
-}
-
-/* Replace the views and triggers of an older version, which are code, by ours. Those that a user
- * made stay. */
-static enum status renew(sqlite3 *db, struct error *err)
+/* Bring a catalog of version 8 to this one (upgrade/v8.sql). What a user made stays. */
+static enum status upgrade(sqlite3 *db, struct error *err)
 {
     sqlite3_int64 version = 0;
     enum status status = db_exec(db, "BEGIN IMMEDIATE", err);
     if (status != OK)
         return status;
     status = db_number(db, "PRAGMA user_version", NO_NAME, NULL, &version, err);
-    bool needed = status == OK && version < CATALOG_VERSION;
-    if (needed)
-        status = drop_retired(db, err);
-    for (const struct schema_file *f = schema_files; needed && status == OK && f->path;
-         f++)
-        if (drop_old(db, f->text, "TRIGGER", err) != OK ||
-            drop_old(db, f->text, "VIEW", err) != OK)
-            status = err->status;
-    if (needed && status == OK)
-        status = upgrade_names(db, err);
-    if (needed && status == OK)
-        status = labels_renew(db, err);
-    if (needed && status == OK)
-        status = folds_renew(db, err);
-    if (needed && status == OK)
-        status = blocks_renew(db, err);
+    if (status == OK &&
+        version < CATALOG_VERSION) { /* else another program has done it */
+        for (const struct schema_file *f = schema_files; status == OK && f->path; f++)
+            status = drop_views(db, f->text, err);
+        if (status == OK)
+            status = db_exec(db, schema_text("schema/upgrade/v8.sql"), err);
+        if (status == OK && db_fill(db, SCHEMA_LATER, false, err) == OK &&
+            create_indexes(db, err) == OK)
+            labels_renew(db, err);
+        status = err->status;
+    }
     return end(db, status, err);
 }
 
@@ -334,8 +297,8 @@ static bool indexes_missing(sqlite3 *db)
     sqlite3_int64 missing = 0;
     struct error ignored = {0};
     db_number(db,
-              "SELECT EXISTS (SELECT 1 FROM layouts) AND NOT EXISTS (SELECT 1 FROM"
-              " sqlite_schema WHERE name = 'issues_by_checkpoint')",
+              "SELECT EXISTS (SELECT 1 FROM _layouts) AND NOT EXISTS (SELECT 1 FROM"
+              " sqlite_schema WHERE name = '_issues_by_checkpoint')",
               NO_NAME, NULL, &missing, &ignored);
     return missing != 0;
 }
@@ -384,6 +347,35 @@ static enum status read_marks(sqlite3 *db, sqlite3_int64 *application,
     return err->status;
 }
 
+enum status db_check_version(sqlite3 *db, bool reads, struct error *err)
+{
+    const char *path = sqlite3_db_filename(db, "main");
+    sqlite3_int64 application = 0, version = 0;
+    if (read_marks(db, &application, &version, err) != OK ||
+        application != CATALOG_APPLICATION_ID)
+        return err->status;
+    if (version > CATALOG_VERSION)
+        return error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
+                         "made by a newer ckptdb (catalog version %lld, this program "
+                         "knows %d): use that program, or another catalog (-d FILE)",
+                         version, CATALOG_VERSION);
+    if (version < OLDEST_VERSION)
+        return error_set(
+            err, ERR_ARGUMENT, path, NO_OFFSET,
+            "made by an older ckptdb (catalog version %lld, this program "
+            "knows %d): import the same paths into a new one (ckptdb -d NEW "
+            "import PATH...); FILES in `man ckptdb` says how maps of your own "
+            "come along",
+            version, CATALOG_VERSION);
+    if (version < CATALOG_VERSION && reads)
+        return error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
+                         "made by an older ckptdb (catalog version %lld, this program "
+                         "knows %d): open it, or a copy, once for writing, and it is "
+                         "brought up to date (ckptdb -d FILE -c 'SELECT 1')",
+                         version, CATALOG_VERSION);
+    return OK;
+}
+
 static enum status check_identity(sqlite3 *db, const char *path, enum db_mode mode,
                                   const struct db_wait *wait, struct error *err)
 {
@@ -407,14 +399,9 @@ static enum status check_identity(sqlite3 *db, const char *path, enum db_mode mo
     if (application != CATALOG_APPLICATION_ID)
         return error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
                          "not a ckptdb catalog (it is left as it is)");
-    if (version > CATALOG_VERSION)
-        return error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
-                         "made by a newer ckptdb (catalog version %lld, this program "
-                         "knows %d): use that program, or another catalog (-d FILE)",
-                         version, CATALOG_VERSION);
-    /* Any other change between versions belongs here, where `version` is still the old one. */
-    if (version < CATALOG_VERSION &&
-        (mode == DB_READ ? overlay_old(db, err) : renew(db, err)) != OK)
+    if (db_check_version(db, mode == DB_READ, err) != OK)
+        return err->status;
+    if (version < CATALOG_VERSION && upgrade(db, err) != OK)
         return err->status;
     return mode == DB_WRITE || (mode != DB_READ && cut_short) ? db_repair(db, err) : OK;
 }

@@ -8,7 +8,8 @@
 #include "catalog/model/tensor.h"
 
 #define CATALOG_APPLICATION_ID 0x636b7074 /* "ckpt" */
-#define CATALOG_VERSION        8          /* user_version: counts migrations */
+#define CATALOG_VERSION        9          /* user_version: counts migrations */
+#define OLDEST_VERSION         8          /* the oldest that is brought up to date */
 #define DB_STOP_STEPS          4000 /* of a statement between two questions whether to stop */
 #define DB_BUSY_MS             10000 /* how long a statement waits for a writer */
 
@@ -36,7 +37,8 @@ struct db_wait {
 /* Open a catalog. `functions` registers the SQL functions that its views need, and returns an
  * SQLite code; catalog/sql/open.h registers all of them. `wait` is only for the opening; NULL:
  * wait up to DB_BUSY_MS, as statements do. ERR_BUSY: it gave up; ERR_INTERRUPTED: it stopped.
- * ERR_ARGUMENT: the database is no catalog (it is left as it is), or is of a newer version;
+ * ERR_ARGUMENT: the database is no catalog (it is left as it is), or of a version that is too new
+ * or too old;
  * ERR_MISSING; ERR_IO. */
 enum status db_open_with(const char *path, enum db_mode mode, int (*functions)(sqlite3 *),
                          const struct db_wait *wait, sqlite3 **out, struct error *err);
@@ -45,6 +47,9 @@ void db_close(sqlite3 *);
  * too. free() it; NULL without memory. */
 char *db_uri(const char *path, bool reads);
 
+/* If the main database is a catalog of a version that this program cannot use (or, if it only
+ * `reads`, would have to bring up to date): ERR_ARGUMENT, and what to do. */
+enum status db_check_version(sqlite3 *, bool reads, struct error *err);
 enum status db_build_indexes(sqlite3 *, struct error *err);
 /* Update the shipped maps, and build the indexes that a killed import has left out. If another
  * program is writing, that is left to it. */

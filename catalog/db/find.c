@@ -22,8 +22,8 @@
 #include "catalog/db/statement.h"
 
 #define ROWS                                                                             \
-    "SELECT c.id, n.name, c.run, c.step FROM main.checkpoints c"                         \
-    " JOIN main.labels n ON n.id = c.id WHERE "
+    "SELECT c.id, n.name, c.run, c.step FROM main._checkpoints c"                         \
+    " JOIN main._labels n ON n.id = c.id WHERE "
 #define IN_ORDER " ORDER BY coalesce(c.run, c.path), c.step, c.path"
 
 /* A column's path is meant if the name is the whole path, or its last components. */
@@ -45,7 +45,7 @@ static const char by_step[] =
     ROWS NAMED_BY("c.run") " AND c.step = ?3 AND " HAS_ITEM("c") IN_ORDER;
 static const char by_latest[] =
     ROWS NAMED_BY("c.run") " AND c.step = (SELECT max(step) "
-                           "FROM main.checkpoints l WHERE l.run = c.run AND " HAS_ITEM(
+                           "FROM main._checkpoints l WHERE l.run = c.run AND " HAS_ITEM(
                                "l") ")"
                                     " AND " HAS_ITEM("c") IN_ORDER;
 static const char by_near_step[] = "SELECT * FROM (" ROWS NAMED_BY(
@@ -61,7 +61,7 @@ static const char by_name_end[] =
 static const char by_repository_end[] =
     ROWS "instr(n.name, '/' || ?1 || '@') > 0" IN_ORDER;
 static const char refused_at[] =
-    "SELECT code, message FROM main.issues WHERE checkpoint IS NULL AND " NAMED_BY(
+    "SELECT code, message FROM main._issues WHERE checkpoint IS NULL AND " NAMED_BY(
         "path") " ORDER BY severity, id LIMIT 1";
 
 /* A search for a name, and what the last query (ROWS) found. */
@@ -326,9 +326,9 @@ enum status find_one(sqlite3 *db, const char *name, int64_t *id, struct text *wh
     struct error later = {.offset = NO_OFFSET};
     struct nearest near = {.wanted = name};
     sqlite3_stmt *row = db_query(db, &later,
-                                 count ? "SELECT name, id FROM main.labels WHERE id = ?1"
-                                       : "SELECT name, path FROM main.labels"
-                                         " JOIN main.checkpoints USING (id)",
+                                 count ? "SELECT name, id FROM main._labels WHERE id = ?1"
+                                       : "SELECT name, path FROM main._labels"
+                                         " JOIN main._checkpoints USING (id)",
                                  count ? "i" : "", (int64_t)0);
     for (size_t i = 0; row && i < count && i < FIND_CANDIDATES; i++) {
         sqlite3_reset(row);

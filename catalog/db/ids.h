@@ -4,8 +4,8 @@
  * schema/ have the same four names, as functions (schema/embed.sh); here they come after their
  * argument:
  *
- *   "SELECT path FROM files WHERE id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST
- *   "JOIN layout_tensors t ON t.id = (c.layout" ID_FIRST ") + (x.id" ID_ORD ")"
+ *   "SELECT path FROM _files WHERE id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST
+ *   "JOIN _layout_tensors t ON t.id = (c.layout" ID_FIRST ") + (x.id" ID_ORD ")"
  *
  * They bind like <<: less tightly than +, more tightly than = and AND.
  */

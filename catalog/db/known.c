@@ -134,14 +134,14 @@ static bool load_all(struct known *k, sqlite3 *db, const char *looker, struct er
     const struct bytes name = {(const uint8_t *)looker, strlen(looker)};
     sqlite3_int64 same;
     uint32_t checkpoints, files, refused;
-    if (db_number(db, "SELECT 1 FROM looked WHERE looker = ?1", name, reading, &same,
+    if (db_number(db, "SELECT 1 FROM _looked WHERE looker = ?1", name, reading, &same,
                   err) != OK ||
-        !count_known(db, "SELECT count(*) FROM checkpoints", &checkpoints, err) ||
+        !count_known(db, "SELECT count(*) FROM _checkpoints", &checkpoints, err) ||
         !count_known(
-            db, "SELECT (SELECT count(*) FROM files) + (SELECT count(*) FROM passed)",
+            db, "SELECT (SELECT count(*) FROM _files) + (SELECT count(*) FROM _passed)",
             &files, err) ||
         !count_known(db,
-                     "SELECT count(DISTINCT path) FROM issues WHERE checkpoint IS NULL",
+                     "SELECT count(DISTINCT path) FROM _issues WHERE checkpoint IS NULL",
                      &refused, err))
         return false;
     k->checkpoints =
@@ -150,28 +150,28 @@ static bool load_all(struct known *k, sqlite3 *db, const char *looker, struct er
     k->refused = arena_array(&k->arena, (size_t)refused + 1, sizeof(*k->refused));
     return k->checkpoints && k->files && k->refused &&
            each_row(k, db,
-                    "SELECT DISTINCT path FROM issues WHERE checkpoint IS NULL"
+                    "SELECT DISTINCT path FROM _issues WHERE checkpoint IS NULL"
                     " ORDER BY path",
                     add_refused, err) &&
            each_row(
                k, db,
                same
                    ? "SELECT c.id, c.path, c.format, n.state IS NULL OR"
-                     "  c.id IN (SELECT id FROM outdated)"
-                     " FROM checkpoints c LEFT JOIN labels n ON n.id = c.id ORDER BY c.id"
-                   : "SELECT id, path, format, 1 FROM checkpoints ORDER BY id",
+                     "  c.id IN (SELECT id FROM _outdated)"
+                     " FROM _checkpoints c LEFT JOIN _labels n ON n.id = c.id ORDER BY c.id"
+                   : "SELECT id, path, format, 1 FROM _checkpoints ORDER BY id",
                add_one_checkpoint, err) &&
            each_row(
                k, db,
-               "SELECT id, path, size, mtime_ns, inode, device FROM files ORDER BY id",
+               "SELECT id, path, size, mtime_ns, inode, device FROM _files ORDER BY id",
                add_checkpoint_file, err) &&
            each_row(k, db,
-                    "SELECT DISTINCT checkpoint FROM issues WHERE checkpoint > 0"
+                    "SELECT DISTINCT checkpoint FROM _issues WHERE checkpoint > 0"
                     "  AND code IN ('io', 'memory') ORDER BY checkpoint",
                     mark_again, err) &&
            (!same || each_row(k, db,
                               "SELECT p.path, size, mtime_ns, inode, device, kind"
-                              " FROM passed p LEFT JOIN unread u ON u.path = p.path",
+                              " FROM _passed p LEFT JOIN _unread u ON u.path = p.path",
                               add_passed, err));
 }
 

@@ -289,7 +289,7 @@ static enum status read_rows(struct labelling *l)
     sqlite3_stmt *s = NULL;
     int rc = sqlite3_prepare_v2(l->db,
                                 "SELECT c.id, c.path, n.name, c.run, c.step, c.item"
-                                " FROM checkpoints c JOIN labels n ON n.id = c.id"
+                                " FROM _checkpoints c JOIN _labels n ON n.id = c.id"
                                 " ORDER BY c.id",
                                 -1, &s, NULL);
     while (rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
@@ -342,7 +342,7 @@ static enum status put_names(struct labelling *l, const char *sql, bool path)
  * first. */
 static enum status write_rows(struct labelling *l)
 {
-    static const char update[] = "UPDATE labels SET name = ?2 WHERE id = ?1";
+    static const char update[] = "UPDATE _labels SET name = ?2 WHERE id = ?1";
     return put_names(l, update, true) == OK ? put_names(l, update, false)
                                             : l->err->status;
 }
@@ -350,9 +350,9 @@ static enum status write_rows(struct labelling *l)
 enum status labels_renew(sqlite3 *db, struct error *err)
 {
     static const char complete[] =
-        "INSERT INTO labels(id, name) SELECT id, path FROM checkpoints"
-        " WHERE id NOT IN (SELECT id FROM labels);"
-        "DELETE FROM labels WHERE id NOT IN (SELECT id FROM checkpoints)";
+        "INSERT INTO _labels(id, name) SELECT id, path FROM _checkpoints"
+        " WHERE id NOT IN (SELECT id FROM _labels);"
+        "DELETE FROM _labels WHERE id NOT IN (SELECT id FROM _checkpoints)";
     struct labelling l = {.db = db, .err = err};
     if (db_exec(db, complete, err) == OK && read_rows(&l) == OK && find_tails(&l) == OK) {
         find_hubs(&l);

@@ -15,8 +15,8 @@
 static const char find_tensor[] =
     "SELECT c.path, c.placed, t.name, t.dtype, t.shape, t.elements, t.nbytes,"
     " t.storage, t.file, t.start, t.stored, t.codec, t.strides, t.extents"
-    " FROM checkpoints c"
-    " JOIN layout_tensors t ON t.id = (c.layout" ID_FIRST ") + (?1" ID_ORD ")"
+    " FROM _checkpoints c"
+    " JOIN _layout_tensors t ON t.id = (c.layout" ID_FIRST ") + (?1" ID_ORD ")"
     " WHERE c.id = ?1" ID_OWNER;
 enum {
     PATH,
@@ -41,18 +41,18 @@ enum {
 };
 
 static const char find_name[] =
-    "SELECT t.name FROM checkpoints c"
-    " JOIN layout_tensors t ON t.id = (c.layout" ID_FIRST ") + (?1" ID_ORD ")"
+    "SELECT t.name FROM _checkpoints c"
+    " JOIN _layout_tensors t ON t.id = (c.layout" ID_FIRST ") + (?1" ID_ORD ")"
     " WHERE c.id = ?1" ID_OWNER;
 
 static const char find_placement[] =
-    "SELECT storage, file, start, stored, codec, strides, extents FROM placements"
+    "SELECT storage, file, start, stored, codec, strides, extents FROM _placements"
     " WHERE id = ?1";
 
 static const char find_file[] =
-    "SELECT path, size, mtime_ns, inode, device, base FROM files WHERE id = ?1";
+    "SELECT path, size, mtime_ns, inode, device, base FROM _files WHERE id = ?1";
 
-static const char find_sums[] = "SELECT kind FROM checksums WHERE id = ?1";
+static const char find_sums[] = "SELECT kind FROM _checksums WHERE id = ?1";
 
 struct lookup {
     sqlite3 *db;
@@ -426,8 +426,8 @@ static enum status take_sums(struct finding *f)
         return OK;
     int found = lookup_find(f, &l->sums, find_sums, checkpoint);
     if (found > 0 && lookup_keep_text(f, l->sums, 0, &f->t->sum_kind)) {
-        if (sqlite3_blob_open(l->db, "main", "checksums", "sums", checkpoint, 0, &blob) ==
-            SQLITE_OK)
+        if (sqlite3_blob_open(l->db, "main", "_checksums", "sums", checkpoint, 0,
+                              &blob) == SQLITE_OK)
             read_sums(f, blob);
         else
             db_error(l->db, "cannot read checksums", f->err);

@@ -1,9 +1,6 @@
 /*
- * overlay.h - temporary views and tables of a connection, which hide those of a file that it only
- * reads:
- *
- * - If an older version made the file, it lacks tables, and its views are not ours. - If the file
- * cannot be written, results are kept in temporary tables while they are needed.
+ * overlay.h - if a catalog cannot be written, results are kept in temporary tables while they are
+ * needed, which hide those of the file; temporary views read them.
  */
 #ifndef CKPTDB_DB_OVERLAY_H
 #define CKPTDB_DB_OVERLAY_H
@@ -11,15 +8,6 @@
 #include <stddef.h>
 
 #include "catalog/db/statement.h"
-
-/* Whether tensor names are in a table of their own, as before version 7. */
-bool overlay_names_apart(sqlite3 *, struct error *err);
-/* In a catalog from before version 7, have names where SQL of this version looks for them:
- * temporary views; and before version 8, an empty layout_blocks. All else is left as it is in the
- * file. */
-enum status overlay_names(sqlite3 *, struct error *err);
-/* Create what a catalog of an older version lacks. */
-enum status overlay_old(sqlite3 *, struct error *err);
 
 enum overlay_results {
     OVERLAY_HASHES,

@@ -39,7 +39,7 @@ enum status db_number(sqlite3 *, const char *sql, struct bytes name, const char 
 /* The pages in SQLite's cache; negative: KiB. */
 enum status db_size_cache(sqlite3 *, sqlite3_int64 size, struct error *err);
 
-/* Four columns from `at` on: size, mtime_ns, inode and device of a row of `files` or `passed`. */
+/* Four columns from `at` on: size, mtime_ns, inode and device of a row of `_files` or `_passed`. */
 struct file_identity db_identity(sqlite3_stmt *, int at);
 void db_bind_identity(sqlite3_stmt *, int at, const struct file_identity *);
 

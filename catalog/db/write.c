@@ -27,74 +27,75 @@ static const char *const state_names[] = {
 #define INSERT_ALL "INSERT OR ROLLBACK INTO "
 
 static const char *const statement_sql[STATEMENTS] = {
-    [FIND_CHECKPOINT] = "SELECT id FROM checkpoints WHERE path = ?1",
-    [FIND_OUTDATED] = "SELECT 1 FROM outdated WHERE id = ?1",
+    [FIND_CHECKPOINT] = "SELECT id FROM _checkpoints WHERE path = ?1",
+    [FIND_OUTDATED] = "SELECT 1 FROM _outdated WHERE id = ?1",
     /* Without ON CONFLICT, because for that SQLite saves each changed page, too. */
     [PUT_CHECKPOINT] =
-        "INSERT INTO checkpoints(id, path, format, run, step, item, layout, meta, placed,"
+        "INSERT INTO _checkpoints(id, path, format, run, step, item, layout, meta, placed,"
         " stored, files, mtime_ns, imported)"
         " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     [RENEW_CHECKPOINT] =
-        "UPDATE checkpoints SET format = ?3, run = ?4, step = ?5, item = ?6, layout = ?7,"
+        "UPDATE _checkpoints SET format = ?3, run = ?4, step = ?5, item = ?6, layout = ?7,"
         " meta = ?8, placed = ?9, stored = ?10, files = ?11, mtime_ns = ?12,"
         " imported = ?13 WHERE id = ?1",
-    [PUT_LABEL] = "INSERT INTO labels(id, name, state) VALUES (?1, ?2, ?3)",
-    [RENEW_LABEL] = "INSERT INTO labels(id, name, state) VALUES (?1, ?2, ?3)"
+    [PUT_LABEL] = "INSERT INTO _labels(id, name, state) VALUES (?1, ?2, ?3)",
+    [RENEW_LABEL] = "INSERT INTO _labels(id, name, state) VALUES (?1, ?2, ?3)"
                     " ON CONFLICT(id) DO UPDATE SET state = excluded.state",
-    [PUT_STATE] = "UPDATE labels SET state = ?2 WHERE id = ?1",
-    [FIND_LAYOUT] = "SELECT id, placement FROM layouts WHERE logical = ?1",
-    [PUT_LAYOUT] = "INSERT INTO layouts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-    [PUT_BLOCKS] = "INSERT INTO layout_blocks VALUES (?1, ?2)",
-    [FIND_META] = "SELECT id FROM metas WHERE digest = ?1",
-    [PUT_META] = "INSERT INTO metas VALUES (?1, ?2)",
-    [FIND_LONG_TEXT] = "SELECT id FROM long_texts WHERE digest = ?1",
-    [PUT_LONG_TEXT] = "INSERT INTO long_texts(digest, text) VALUES (?1, ?2)",
-    [PUT_LONG_FACT] = "INSERT INTO long_facts VALUES (?1, ?2)",
-    [PUT_FILE] = "INSERT INTO files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-    [PUT_ISSUE] = "INSERT INTO issues(checkpoint, path, offset, severity, code, message)"
+    [PUT_STATE] = "UPDATE _labels SET state = ?2 WHERE id = ?1",
+    [FIND_LAYOUT] = "SELECT id, placement FROM _layouts WHERE logical = ?1",
+    [PUT_LAYOUT] = "INSERT INTO _layouts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    [PUT_BLOCKS] = "INSERT INTO _layout_blocks VALUES (?1, ?2)",
+    [FIND_META] = "SELECT id FROM _metas WHERE digest = ?1",
+    [PUT_META] = "INSERT INTO _metas VALUES (?1, ?2)",
+    [FIND_LONG_TEXT] = "SELECT id FROM _long_texts WHERE digest = ?1",
+    [PUT_LONG_TEXT] = "INSERT INTO _long_texts(digest, text) VALUES (?1, ?2)",
+    [PUT_LONG_FACT] = "INSERT INTO _long_facts VALUES (?1, ?2)",
+    [PUT_FILE] = "INSERT INTO _files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    [PUT_ISSUE] = "INSERT INTO _issues(checkpoint, path, offset, severity, code, message)"
                   " VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-    [PUT_PASSED] = "INSERT OR REPLACE INTO passed VALUES (?1, ?2, ?3, ?4, ?5)",
-    [PUT_UNREAD] = "INSERT INTO unread VALUES (?1, ?2)",
-    [PUT_SUMS] = "INSERT INTO checksums VALUES (?1, ?2, ?3)",
-    [CLEAR_ISSUES] = "DELETE FROM issues WHERE checkpoint IS NULL AND path = ?1",
-    [CLEAR_BELOW] = "DELETE FROM issues WHERE checkpoint IS NULL"
+    [PUT_PASSED] = "INSERT OR REPLACE INTO _passed VALUES (?1, ?2, ?3, ?4, ?5)",
+    [PUT_UNREAD] = "INSERT INTO _unread VALUES (?1, ?2)",
+    [PUT_SUMS] = "INSERT INTO _checksums VALUES (?1, ?2, ?3)",
+    [CLEAR_ISSUES] = "DELETE FROM _issues WHERE checkpoint IS NULL AND path = ?1",
+    [CLEAR_BELOW] = "DELETE FROM _issues WHERE checkpoint IS NULL"
                     " AND path > ?1 || '/' AND path < ?1 || '0'",
-    [CLEAR_NOTES] = "DELETE FROM issues WHERE checkpoint = ?1"
+    [CLEAR_NOTES] = "DELETE FROM _issues WHERE checkpoint = ?1"
                     " AND code IN ('two-formats', 'shadowed')",
     [FIND_TRACES] =
-        "SELECT EXISTS (SELECT 1 FROM issues) OR EXISTS (SELECT 1 FROM passed)",
-    [FIND_LOOKER] = "SELECT 1 FROM looked WHERE looker = ?1",
-    [PUT_LOOKER] = "INSERT INTO looked VALUES (?1)",
-    [CLEAR_PASSED] = "DELETE FROM passed WHERE path = ?1",
+        "SELECT EXISTS (SELECT 1 FROM _issues) OR EXISTS (SELECT 1 FROM _passed)",
+    [FIND_LOOKER] = "SELECT 1 FROM _looked WHERE looker = ?1",
+    [PUT_LOOKER] = "INSERT INTO _looked VALUES (?1)",
+    [CLEAR_PASSED] = "DELETE FROM _passed WHERE path = ?1",
     [CLEAR_WALKED] =
-        "DELETE FROM issues WHERE code IN ('vanished', 'unreadable',"
+        "DELETE FROM _issues WHERE code IN ('vanished', 'unreadable',"
         " 'unfinished', 'dangling-link', 'not-a-file', 'two-formats', 'shadowed',"
         " 'not-read')"
         " AND (path = ?1"
         "  OR (path > rtrim(?1, '/') || '/' AND path < rtrim(?1, '/') || '0'))",
-    [FEED_TENSORS] = INSERT_ALL "layout_tensors SELECT * FROM ckptdb_feed",
+    [FEED_TENSORS] = INSERT_ALL "_layout_tensors SELECT * FROM ckptdb_feed",
     /* Without an id SQLite appends, and need not search for the place of each row. Listing
      * columns by name would copy them once more. */
     [MORE_TENSORS] = INSERT_ALL
-    "layout_tensors SELECT NULL, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13"
+    "_layout_tensors SELECT NULL, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13"
     " FROM ckptdb_feed",
     [MORE_PLAIN_TENSORS] =
-        INSERT_ALL "layout_tensors"
+        INSERT_ALL "_layout_tensors"
                    " SELECT NULL, c1, c2, c3, c4, c5, c6, 1, 0, c9, c10, NULL, NULL, NULL"
                    " FROM ckptdb_feed",
-    [FEED_NODES] = INSERT_ALL "layout_nodes SELECT c0, c1, c2, c3 FROM ckptdb_feed",
+    [FEED_NODES] = INSERT_ALL "_layout_nodes SELECT c0, c1, c2, c3 FROM ckptdb_feed",
     [FEED_MODULES] =
-        INSERT_ALL "layout_modules SELECT c0, c1, c2, c3, c4, c5, c6 FROM ckptdb_feed",
+        INSERT_ALL "_layout_modules SELECT c0, c1, c2, c3, c4, c5, c6 FROM ckptdb_feed",
     [MORE_MODULES] =
-        INSERT_ALL "layout_modules SELECT NULL, c1, c2, c3, c4, c5, c6 FROM ckptdb_feed",
+        INSERT_ALL "_layout_modules SELECT NULL, c1, c2, c3, c4, c5, c6 FROM ckptdb_feed",
     [FEED_FOLDS] =
-        INSERT_ALL "layout_folds SELECT c0, c1, c2, c3, c4, c5 FROM ckptdb_feed",
+        INSERT_ALL "_layout_folds SELECT c0, c1, c2, c3, c4, c5 FROM ckptdb_feed",
     [MORE_FOLDS] =
-        INSERT_ALL "layout_folds SELECT NULL, c1, c2, c3, c4, c5 FROM ckptdb_feed",
-    [FEED_DTYPES] = INSERT_ALL "layout_dtypes SELECT c0, c1, c2, c3, c4 FROM ckptdb_feed",
-    [FEED_FACTS] = INSERT_ALL "meta_facts SELECT c0, c1, c2 FROM ckptdb_feed",
+        INSERT_ALL "_layout_folds SELECT NULL, c1, c2, c3, c4, c5 FROM ckptdb_feed",
+    [FEED_DTYPES] =
+        INSERT_ALL "_layout_dtypes SELECT c0, c1, c2, c3, c4 FROM ckptdb_feed",
+    [FEED_FACTS] = INSERT_ALL "_meta_facts SELECT c0, c1, c2 FROM ckptdb_feed",
     [FEED_PLACEMENTS] =
-        INSERT_ALL "placements"
+        INSERT_ALL "_placements"
                    " SELECT c0, c1, c2, c3, c4, c5, c6, c7 FROM ckptdb_feed",
 };
 
@@ -215,9 +216,9 @@ static enum status learn(struct writer *w, struct error *err)
     if (version == w->version && version >= 0)
         return OK;
     w->version = version;
-    w->next_layout = next_id(w->db, "layouts", err);
-    w->next_meta = next_id(w->db, "metas", err);
-    w->next_checkpoint = next_id(w->db, "checkpoints", err);
+    w->next_layout = next_id(w->db, "_layouts", err);
+    w->next_meta = next_id(w->db, "_metas", err);
+    w->next_checkpoint = next_id(w->db, "_checkpoints", err);
     if (err->status != OK) {
         w->version = -1;
         return err->status;
@@ -264,7 +265,7 @@ static void enter_wal(struct writer *w)
 static bool write_is_empty(sqlite3 *db)
 {
     struct error ignored = {.offset = NO_OFFSET};
-    return next_id(db, "layouts", &ignored) == 1;
+    return next_id(db, "_layouts", &ignored) == 1;
 }
 
 /* Whether earlier imports have left nothing that a batch would have to clear. */
@@ -283,8 +284,8 @@ static enum status take_over(struct writer *w, const char *looker, struct error 
     if (err->status != OK || same > 0)
         return err->status;
     if (db_exec(w->db,
-                "DELETE FROM passed; DELETE FROM looked;"
-                "INSERT OR IGNORE INTO outdated SELECT id FROM checkpoints",
+                "DELETE FROM _passed; DELETE FROM _looked;"
+                "INSERT OR IGNORE INTO _outdated SELECT id FROM _checkpoints",
                 err) != OK)
         return err->status;
     s = writer_statement(w, PUT_LOOKER);
@@ -330,10 +331,10 @@ static enum status clear_own(struct writer *w, int64_t id, struct error *err)
     char sql[512];
     int64_t low = (int64_t)((uint64_t)id << SHIFT), high = low + TENSOR_ORD_MASK;
     snprintf(sql, sizeof(sql),
-             "DELETE FROM files WHERE id BETWEEN %lld AND %lld;"
-             "DELETE FROM placements WHERE id BETWEEN %lld AND %lld;"
-             "DELETE FROM checksums WHERE id = %lld;"
-             "DELETE FROM issues WHERE checkpoint = %lld",
+             "DELETE FROM _files WHERE id BETWEEN %lld AND %lld;"
+             "DELETE FROM _placements WHERE id BETWEEN %lld AND %lld;"
+             "DELETE FROM _checksums WHERE id = %lld;"
+             "DELETE FROM _issues WHERE checkpoint = %lld",
              (long long)low, (long long)high, (long long)low, (long long)high,
              (long long)id, (long long)id);
     w->orphans = true;
@@ -527,7 +528,7 @@ static enum status put_failed(struct writer *w, const struct batch *b, int64_t i
                               struct error *err)
 {
     char sql[80];
-    snprintf(sql, sizeof(sql), "DELETE FROM issues WHERE checkpoint = %lld",
+    snprintf(sql, sizeof(sql), "DELETE FROM _issues WHERE checkpoint = %lld",
              (long long)id);
     if (b->passes) {
         w->kept = true;
@@ -578,7 +579,7 @@ enum status writer_drop(struct writer *w, int64_t checkpoint, struct error *err)
     w->unnamed = true;
     snprintf(
         sql, sizeof(sql),
-        "DELETE FROM labels WHERE id = %lld; DELETE FROM checkpoints WHERE id = %lld",
+        "DELETE FROM _labels WHERE id = %lld; DELETE FROM _checkpoints WHERE id = %lld",
         (long long)checkpoint, (long long)checkpoint);
     return db_exec(w->db, sql, err);
 }
@@ -637,22 +638,22 @@ enum status writer_forget_passed(struct writer *w, const char *path, struct erro
 
 /* Layouts and facts that no checkpoint uses any more. */
 static const char drop_orphans[] =
-    "CREATE TEMP TABLE gone AS SELECT id FROM layouts"
-    "  WHERE id NOT IN (SELECT layout FROM checkpoints);"
-    "DELETE FROM layout_tensors WHERE id" ID_OWNER "IN (SELECT id FROM gone);"
-    "DELETE FROM layout_nodes WHERE id" ID_OWNER "IN (SELECT id FROM gone);"
-    "DELETE FROM layout_modules WHERE id" ID_OWNER "IN (SELECT id FROM gone);"
-    "DELETE FROM layout_folds WHERE id" ID_OWNER "IN (SELECT id FROM gone);"
-    "DELETE FROM layout_blocks WHERE id IN (SELECT id FROM gone);"
-    "DELETE FROM layout_dtypes WHERE id" ID_OWNER "IN (SELECT id FROM gone);"
-    "DELETE FROM layouts WHERE id IN (SELECT id FROM gone);"
+    "CREATE TEMP TABLE gone AS SELECT id FROM _layouts"
+    "  WHERE id NOT IN (SELECT layout FROM _checkpoints);"
+    "DELETE FROM _layout_tensors WHERE id" ID_OWNER "IN (SELECT id FROM gone);"
+    "DELETE FROM _layout_nodes WHERE id" ID_OWNER "IN (SELECT id FROM gone);"
+    "DELETE FROM _layout_modules WHERE id" ID_OWNER "IN (SELECT id FROM gone);"
+    "DELETE FROM _layout_folds WHERE id" ID_OWNER "IN (SELECT id FROM gone);"
+    "DELETE FROM _layout_blocks WHERE id IN (SELECT id FROM gone);"
+    "DELETE FROM _layout_dtypes WHERE id" ID_OWNER "IN (SELECT id FROM gone);"
+    "DELETE FROM _layouts WHERE id IN (SELECT id FROM gone);"
     "DROP TABLE gone;"
-    "DELETE FROM meta_facts WHERE id" ID_OWNER "NOT IN"
-    "  (SELECT meta FROM checkpoints WHERE meta IS NOT NULL);"
-    "DELETE FROM metas WHERE id NOT IN"
-    "  (SELECT meta FROM checkpoints WHERE meta IS NOT NULL);"
-    "DELETE FROM long_facts WHERE id" ID_OWNER "NOT IN (SELECT id FROM metas);"
-    "DELETE FROM long_texts WHERE id NOT IN (SELECT text FROM long_facts)";
+    "DELETE FROM _meta_facts WHERE id" ID_OWNER "NOT IN"
+    "  (SELECT meta FROM _checkpoints WHERE meta IS NOT NULL);"
+    "DELETE FROM _metas WHERE id NOT IN"
+    "  (SELECT meta FROM _checkpoints WHERE meta IS NOT NULL);"
+    "DELETE FROM _long_facts WHERE id" ID_OWNER "NOT IN (SELECT id FROM _metas);"
+    "DELETE FROM _long_texts WHERE id NOT IN (SELECT text FROM _long_facts)";
 
 static void write_release(struct writer *w)
 {

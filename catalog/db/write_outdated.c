@@ -9,27 +9,27 @@
 #include "catalog/db/write_private.h"
 
 static const char note[] =
-    "CREATE TEMP TABLE IF NOT EXISTS was_checkpoint AS SELECT * FROM checkpoints WHERE 0;"
-    "CREATE TEMP TABLE IF NOT EXISTS was_file AS SELECT * FROM files WHERE 0;"
-    "CREATE TEMP TABLE IF NOT EXISTS was_placement AS SELECT * FROM placements WHERE 0;"
-    "INSERT INTO was_checkpoint SELECT * FROM checkpoints WHERE id = %lld;"
+    "CREATE TEMP TABLE IF NOT EXISTS was_checkpoint AS SELECT * FROM _checkpoints WHERE 0;"
+    "CREATE TEMP TABLE IF NOT EXISTS was_file AS SELECT * FROM _files WHERE 0;"
+    "CREATE TEMP TABLE IF NOT EXISTS was_placement AS SELECT * FROM _placements WHERE 0;"
+    "INSERT INTO was_checkpoint SELECT * FROM _checkpoints WHERE id = %lld;"
     "INSERT INTO was_file SELECT f.* FROM was_checkpoint w"
-    "  JOIN files f ON f.id BETWEEN w.id" ID_FIRST "AND w.id" ID_LAST ";"
+    "  JOIN _files f ON f.id BETWEEN w.id" ID_FIRST "AND w.id" ID_LAST ";"
     "INSERT INTO was_placement SELECT p.* FROM was_checkpoint w"
-    "  JOIN placements p ON p.id BETWEEN w.id" ID_FIRST "AND w.id" ID_LAST;
+    "  JOIN _placements p ON p.id BETWEEN w.id" ID_FIRST "AND w.id" ID_LAST;
 
 /* New files, and other roles of files, make no difference. */
 static const char same[] =
     "SELECT NOT EXISTS (SELECT id, layout, placed FROM was_checkpoint"
-    "    EXCEPT SELECT id, layout, placed FROM checkpoints WHERE id IN (SELECT id FROM was_checkpoint))"
+    "    EXCEPT SELECT id, layout, placed FROM _checkpoints WHERE id IN (SELECT id FROM was_checkpoint))"
     "  AND NOT EXISTS (SELECT id, path, size, mtime_ns, inode, device, base FROM was_file"
-    "    EXCEPT SELECT id, path, size, mtime_ns, inode, device, base FROM files"
+    "    EXCEPT SELECT id, path, size, mtime_ns, inode, device, base FROM _files"
     "    WHERE id IN (SELECT id FROM was_file))"
     "  AND NOT EXISTS (SELECT * FROM was_placement"
-    "    EXCEPT SELECT * FROM placements WHERE id IN (SELECT id FROM was_placement))";
+    "    EXCEPT SELECT * FROM _placements WHERE id IN (SELECT id FROM was_placement))";
 
 static const char forget[] =
-    "DELETE FROM outdated WHERE id IN (SELECT id FROM was_checkpoint);"
+    "DELETE FROM _outdated WHERE id IN (SELECT id FROM was_checkpoint);"
     "DELETE FROM was_checkpoint; DELETE FROM was_file; DELETE FROM was_placement";
 
 #define SQL_BYTES 1024
@@ -46,15 +46,15 @@ static bool is_outdated(struct writer *w, int64_t checkpoint, struct error *err)
     return writer_find(w, s, err) > 0;
 }
 
-/* The trigger content_changed forgets, except for outdated checkpoints. */
+/* The trigger _content_changed forgets, except for outdated checkpoints. */
 enum status write_forget_content(struct writer *w, int64_t checkpoint, struct error *err)
 {
     char sql[SQL_BYTES];
     bool outdated = is_outdated(w, checkpoint, err);
     snprintf(sql, sizeof(sql),
-             "DELETE FROM outdated WHERE id = %lld;"
-             "UPDATE checkpoints SET imported = imported WHERE id = %lld;"
-             "INSERT INTO outdated SELECT %lld WHERE %d",
+             "DELETE FROM _outdated WHERE id = %lld;"
+             "UPDATE _checkpoints SET imported = imported WHERE id = %lld;"
+             "INSERT INTO _outdated SELECT %lld WHERE %d",
              (long long)checkpoint, (long long)checkpoint, (long long)checkpoint,
              outdated);
     return err->status == OK ? db_exec(w->db, sql, err) : err->status;

@@ -87,8 +87,8 @@ static void give_issues(const ckptdb *c, const struct walk *walk, struct issues 
                         struct error *err)
 {
     static const char sql[] =
-        "SELECT i.severity, i.path, i.offset, i.message, c.path, i.code FROM issues i"
-        " LEFT JOIN checkpoints c ON c.id = i.checkpoint ORDER BY i.path, i.id";
+        "SELECT i.severity, i.path, i.offset, i.message, c.path, i.code FROM _issues i"
+        " LEFT JOIN _checkpoints c ON c.id = i.checkpoint ORDER BY i.path, i.id";
     const char **beside = paths_beside(walk);
     sqlite3_stmt *row = beside ? library_query(c, err, sql, "") : NULL;
     if (!beside)

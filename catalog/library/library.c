@@ -244,7 +244,7 @@ enum status library_known(const ckptdb *c, const int64_t *checkpoints, size_t co
                           struct error *err)
 {
     sqlite3_stmt *row =
-        library_query(c, err, "SELECT 1 FROM checkpoints WHERE id = ?1", "");
+        library_query(c, err, "SELECT 1 FROM _checkpoints WHERE id = ?1", "");
     for (size_t i = 0; i < count && err->status == OK; i++) {
         sqlite3_bind_int64(row, 1, checkpoints[i]);
         if (!library_row(row, err))

@@ -16,9 +16,9 @@
 static const struct {
     const char *table, *column;
 } places[] = {
-    {"checkpoints", "path"}, {"checkpoints", "run"}, {"files", "path"},
-    {"passed", "path"},      {"unread", "path"},     {"issues", "path"},
-    {"damages", "file"},
+    {"_checkpoints", "path"}, {"_checkpoints", "run"}, {"_files", "path"},
+    {"_passed", "path"},      {"_unread", "path"},     {"_issues", "path"},
+    {"_damages", "file"},
 };
 
 /* What the paths below a place have before their next '/': nothing below the root. */
@@ -80,8 +80,8 @@ static enum status check_taken(const ckptdb *c, const char *old, const char *new
 {
     struct text sql = {0};
     text_addf(&sql,
-              "SELECT path FROM checkpoints WHERE NOT " BELOW_OLD
-              " AND path IN (SELECT " MOVED " FROM checkpoints WHERE " BELOW_OLD ")",
+              "SELECT path FROM _checkpoints WHERE NOT " BELOW_OLD
+              " AND path IN (SELECT " MOVED " FROM _checkpoints WHERE " BELOW_OLD ")",
               "path", "path", "path", "path", "path", "path");
     if (!text_str(&sql))
         return error_memory(err);
@@ -124,7 +124,7 @@ static void recognise_file(const ckptdb *c, sqlite3_stmt *row, struct error *err
         now.mtime_ns != sqlite3_column_int64(row, 3))
         return;
     sqlite3_stmt *update = library_query(
-        c, err, "UPDATE files SET inode = ?2, device = ?3 WHERE id = ?1", "iii",
+        c, err, "UPDATE _files SET inode = ?2, device = ?3 WHERE id = ?1", "iii",
         (int64_t)sqlite3_column_int64(row, 0), (int64_t)now.inode, (int64_t)now.device);
     library_row(update, err);
     sqlite3_finalize(update);
@@ -134,7 +134,7 @@ static void recognise_files(const ckptdb *c, const char *new, struct error *err)
 {
     sqlite3_stmt *rows =
         library_query(c, err,
-                      "SELECT id, path, size, mtime_ns FROM files WHERE size IS NOT NULL"
+                      "SELECT id, path, size, mtime_ns FROM _files WHERE size IS NOT NULL"
                       " AND (path = ?1 OR substr(path, 1, length(?1) + 1) = ?1 || '/')",
                       "s", path_prefix(new));
     while (err->status == OK && library_row(rows, err))
@@ -151,8 +151,8 @@ static int64_t move_all(const ckptdb *c, const char *old, const char *new, bool 
     if (db_exec(c->db, "SAVEPOINT relocate; PRAGMA defer_foreign_keys = ON", err) != OK)
         return 0;
     if (check_taken(c, old, new, err) == OK &&
-        forget_twice_seen(c, "passed", "1", old, new, err) == OK)
-        forget_twice_seen(c, "issues", "checkpoint IS NULL", old, new, err);
+        forget_twice_seen(c, "_passed", "1", old, new, err) == OK)
+        forget_twice_seen(c, "_issues", "checkpoint IS NULL", old, new, err);
     for (size_t i = 0; i < sizeof(places) / sizeof(*places) && err->status == OK; i++) {
         const int64_t moved = move_column(c, i, old, new, err);
         checkpoints = i == 0 ? moved : checkpoints;
@@ -207,7 +207,7 @@ static char *absolute(const char *path)
 
 static bool holds_any(const ckptdb *c, const char *prefix, struct error *err)
 {
-    static const char sql[] = "SELECT 1 FROM checkpoints WHERE path = ?1 OR"
+    static const char sql[] = "SELECT 1 FROM _checkpoints WHERE path = ?1 OR"
                               " substr(path, 1, length(?1) + 1) = ?1 || '/' LIMIT 1";
     sqlite3_stmt *any = library_query(c, err, sql, "s", path_prefix(prefix));
     const bool found = library_row(any, err);

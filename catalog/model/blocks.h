@@ -1,6 +1,6 @@
 /*
  * blocks.h - finds what two lists of tensors have in common from digests of blocks of tensors,
- * without reading their rows (the table layout_blocks; schema/function/unlike.sql).
+ * without reading their rows (the table _layout_blocks; schema/function/unlike.sql).
  *
  *   struct blocks b;
  *   blocks_begin(&b);
@@ -8,7 +8,7 @@
  *   keep(blocks_end(&b));               // BLOCK_BYTES per block: digest, number of tensors (u32le)
  *   blocks_release(&b);
  *
- * The digest covers names, dtypes and shapes as in the rows of layout_tensors: blocks with equal
+ * The digest covers names, dtypes and shapes as in the rows of _layout_tensors: blocks with equal
  * digests have equal rows. Whether a name ends a block depends on that name alone (one in 64 does),
  * so inserting or removing a tensor changes the block that it is in (or splits it, or joins it with
  * the next), and no other.

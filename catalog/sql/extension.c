@@ -82,7 +82,7 @@ int sql_given(sqlite3_index_info *info, int column, bool *unusable)
 
 #ifndef SQLITE_CORE
 
-#    include "catalog/db/overlay.h"
+#    include "catalog/db/db.h"
 
 #    define EXPORT      __attribute__((visibility("default")))
 #    define OLDEST_HOST 3040000 /* STRICT tables, ->>, and what the views use */
@@ -95,12 +95,11 @@ static int enter(sqlite3 *db, char **message, bool reads)
         return SQLITE_ERROR;
     }
     struct error err = {.offset = NO_OFFSET};
-    int rc = sql_register_all(db, reads);
-    if (rc == SQLITE_OK && overlay_names(db, &err) != OK) {
+    if (db_check_version(db, true, &err) != OK) {
         *message = sqlite3_mprintf("%s", err.message);
-        rc = SQLITE_ERROR;
+        return SQLITE_ERROR;
     }
-    return rc;
+    return sql_register_all(db, reads);
 }
 
 EXPORT int sqlite3_ckptdb_init(sqlite3 *db, char **message,

@@ -20,7 +20,7 @@ struct known_thing {
 };
 
 static const struct known_thing known_things[] = {
-    {"known_checkpoint", "SELECT 1 FROM main.checkpoints WHERE id = ?1",
+    {"known_checkpoint", "SELECT 1 FROM main._checkpoints WHERE id = ?1",
      "there is no checkpoint with the id %s"},
     {"known_ruleset", "SELECT 1 FROM main.ruleset WHERE name = ?1",
      "no rule set is called '%s'"},

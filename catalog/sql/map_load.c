@@ -390,8 +390,8 @@ int map_load_bound(struct map_statements *m, const char *ruleset,
 /* --- sources ----------------------------------------------------------------------------- */
 
 #define SELECT_SOURCES                                                                   \
-    "SELECT id, layout, meta, (SELECT tensors FROM main.layouts l WHERE l.id = layout)"  \
-    " FROM main.checkpoints "
+    "SELECT id, layout, meta, (SELECT tensors FROM main._layouts l WHERE l.id = layout)" \
+    " FROM main._checkpoints "
 
 int map_load_sources(struct map_statements *m, sqlite3_value *id, struct map_source **out,
                      size_t *count)

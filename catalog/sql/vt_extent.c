@@ -46,7 +46,7 @@ struct extent_cursor {
 
 static const char all_ids[] =
     "SELECT (c.id" ID_FIRST ") + (t.id" ID_ORD ")"
-    " FROM checkpoints c JOIN layout_tensors t"
+    " FROM _checkpoints c JOIN _layout_tensors t"
     " ON t.id BETWEEN c.layout" ID_FIRST "AND c.layout" ID_LAST "ORDER BY 1";
 
 static int extent_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,

@@ -6,7 +6,7 @@
 --
 -- Contents differ if both hashes are known and differ. A tensor that only one side has, with the
 -- contents of one that only the other side has, is `renamed`. Hashes are compared by their ids in
--- content_hashes; their texts are looked up only for the result. With `different` and no rule set,
+-- _content_hashes; their texts are looked up only for the result. With `different` and no rule set,
 -- the rows are those of differing(). `own` is the tensor of a's layout that a row belongs to,
 -- `hashed` the tensor whose hash it has. (For speed: unary + removes affinities, and LIMIT -1
 -- keeps SQLite from joining the arms of a UNION ALL one by one.)
@@ -15,12 +15,12 @@
 WITH
   given(a, b, ruleset, different) AS (SELECT :a, :b, $ruleset, $different), -- argument order
   side(a, b) AS MATERIALIZED ( -- their layouts
-    SELECT (SELECT layout FROM checkpoints WHERE id = known_checkpoint(:a)),
-           (SELECT layout FROM checkpoints WHERE id = known_checkpoint(:b)) WHERE known_renaming($ruleset) IS $ruleset
+    SELECT (SELECT layout FROM _checkpoints WHERE id = known_checkpoint(:a)),
+           (SELECT layout FROM _checkpoints WHERE id = known_checkpoint(:b)) WHERE known_renaming($ruleset) IS $ruleset
   ),
   side_a(b, own, key, hashed, recipe, dtype, shape, nbytes) AS NOT MATERIALIZED (
     SELECT b, +id, +name, ID_FIRST(:a) + ID_ORD(id), NULL, +dtype, +shape, +nbytes
-    FROM side CROSS JOIN layout_tensors ON id BETWEEN ID_FIRST(a) AND ID_LAST(a) WHERE $ruleset IS NULL AND $different IS NOT 1
+    FROM side CROSS JOIN _layout_tensors ON id BETWEEN ID_FIRST(a) AND ID_LAST(a) WHERE $ruleset IS NULL AND $different IS NOT 1
     UNION ALL
     SELECT b, ID_FIRST(a) + ID_ORD(tensor_id), new_name,
            iif(renamed_only, tensor_id, NULL), recipe, dtype, shape, nbytes
@@ -28,7 +28,7 @@ WITH
     LIMIT -1
   ),
   side_b(id) AS NOT MATERIALIZED (
-    SELECT +id FROM side CROSS JOIN layout_tensors ON id BETWEEN ID_FIRST(b) AND ID_LAST(b) WHERE $different IS NOT 1 OR $ruleset IS NOT NULL
+    SELECT +id FROM side CROSS JOIN _layout_tensors ON id BETWEEN ID_FIRST(b) AND ID_LAST(b) WHERE $different IS NOT 1 OR $ruleset IS NOT NULL
     LIMIT -1
   ),
   named AS MATERIALIZED (
@@ -39,16 +39,16 @@ WITH
                 WHEN h.hash <> g.hash THEN 'value'
                 ELSE iif(h.hash = g.hash, 'same', 'unread') END AS status
     FROM side_a x
-    LEFT JOIN layout_tensors y ON y.name = x.key AND y.id BETWEEN ID_FIRST(x.b) AND ID_LAST(x.b)
-    LEFT JOIN tensor_hashes h ON h.id = x.hashed LEFT JOIN tensor_hashes g ON g.id = ID_FIRST(:b) + ID_ORD(y.id)
+    LEFT JOIN _layout_tensors y ON y.name = x.key AND y.id BETWEEN ID_FIRST(x.b) AND ID_LAST(x.b)
+    LEFT JOIN _tensor_hashes h ON h.id = x.hashed LEFT JOIN _tensor_hashes g ON g.id = ID_FIRST(:b) + ID_ORD(y.id)
   ),
   alone_a AS (
     SELECT x.*, hash, row_number() OVER (PARTITION BY hash ORDER BY own) AS nth
-    FROM named x LEFT JOIN tensor_hashes h ON h.id = x.hashed WHERE x.b IS NULL
+    FROM named x LEFT JOIN _tensor_hashes h ON h.id = x.hashed WHERE x.b IS NULL
   ),
   alone_b AS (
     SELECT y.id, hash, row_number() OVER (PARTITION BY hash ORDER BY y.id) AS nth
-    FROM side_b y LEFT JOIN tensor_hashes h ON h.id = ID_FIRST(:b) + ID_ORD(y.id)
+    FROM side_b y LEFT JOIN _tensor_hashes h ON h.id = ID_FIRST(:b) + ID_ORD(y.id)
     WHERE y.id NOT IN (SELECT b FROM named WHERE b IS NOT NULL)
   ),
   pair AS (
@@ -67,7 +67,7 @@ WITH
 SELECT status, x.name AS name_a, y.name AS name_b, p.dtype AS dtype_a, y.dtype AS dtype_b, p.shape AS shape_a,
        y.shape AS shape_b, p.nbytes AS nbytes_a, y.nbytes AS nbytes_b,
        coalesce(p.recipe, ID_FIRST(:a) + ID_ORD(own)) AS tensor_a, ID_FIRST(:b) + ID_ORD(b) AS tensor_b,
-       (SELECT c.hash FROM tensor_hashes h JOIN content_hashes c ON c.id = h.hash WHERE h.id = hashed) AS hash_a,
-       (SELECT c.hash FROM tensor_hashes h JOIN content_hashes c ON c.id = h.hash WHERE h.id = ID_FIRST(:b) + ID_ORD(b)) AS hash_b
-FROM pair p LEFT JOIN layout_tensors x ON x.id = p.own LEFT JOIN layout_tensors y ON y.id = p.b
+       (SELECT c.hash FROM _tensor_hashes h JOIN _content_hashes c ON c.id = h.hash WHERE h.id = hashed) AS hash_a,
+       (SELECT c.hash FROM _tensor_hashes h JOIN _content_hashes c ON c.id = h.hash WHERE h.id = ID_FIRST(:b) + ID_ORD(b)) AS hash_b
+FROM pair p LEFT JOIN _layout_tensors x ON x.id = p.own LEFT JOIN _layout_tensors y ON y.id = p.b
 ORDER BY own IS NULL, own, b

@@ -49,7 +49,7 @@ WITH
 SELECT m.ruleset, m.old_name, m.new_name, m.origin, m.status, m.error,
        iif(m.status = 'unmatched', 'no rule matches', m.note) AS note, m.rule, u.pattern, u.replacement,
        m.dtype, m.shape, t.storage, t.file, t.offset, t.stored, m.tensor_id,
-       iif(m.origin = 'assigned', (SELECT path FROM checkpoints WHERE id = g.target), NULL) AS onto
+       iif(m.origin = 'assigned', (SELECT path FROM _checkpoints WHERE id = g.target), NULL) AS onto
 FROM given g CROSS JOIN made m
 LEFT JOIN rule u ON u.ruleset = m.ruleset AND u.ord = m.rule
 LEFT JOIN tensors_of(g.checkpoint) t ON t.name = m.old_name

@@ -16,5 +16,5 @@ SELECT x.tensor_id, x.recipe, x.new_name, x.dtype, x.shape,
        iif(x.recipe IS NULL, t.nbytes, (shape_elements(x.shape) * dtype_bits(x.dtype) + 7) / 8) AS nbytes,
        x.recipe IS NULL AND x.dtype = t.dtype AS renamed_only
 FROM made x
-JOIN layout_tensors t
-  ON t.id = (SELECT ID_FIRST(layout) FROM checkpoints WHERE id = :checkpoint_id) + ID_ORD(x.tensor_id)
+JOIN _layout_tensors t
+  ON t.id = (SELECT ID_FIRST(layout) FROM _checkpoints WHERE id = :checkpoint_id) + ID_ORD(x.tensor_id)

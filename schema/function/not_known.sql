@@ -6,24 +6,24 @@ WITH
   given(statement) AS MATERIALIZED (SELECT :statement),
   range(first, last) AS MATERIALIZED ( -- ids of the checkpoints that have numeric tensors
     SELECT ID_FIRST(c.id), ID_LAST(c.id)
-    FROM checkpoints c
+    FROM _checkpoints c
     WHERE c.format <> 'names'
-      AND EXISTS (SELECT 1 FROM layout_dtypes d WHERE d.id BETWEEN ID_FIRST(c.layout) AND ID_LAST(c.layout)
+      AND EXISTS (SELECT 1 FROM _layout_dtypes d WHERE d.id BETWEEN ID_FIRST(c.layout) AND ID_LAST(c.layout)
                   AND d.nbytes > 0 AND d.dtype NOT IN ('string', 'variant', 'resource'))
   ),
   asked(what, command, known, enough) AS (
     SELECT 'statistics are', 'stats',
            (SELECT count(*) FROM range
-            WHERE EXISTS (SELECT 1 FROM tensor_statistics WHERE id BETWEEN first AND last)), NULL
+            WHERE EXISTS (SELECT 1 FROM _tensor_statistics WHERE id BETWEEN first AND last)), NULL
     FROM given WHERE regexp('(?i)\b(from|join)\s+stats\b', statement)
     UNION ALL
     SELECT 'content hashes are', iif(copies, 'dedup', 'hash'),
            (SELECT count(*) FROM range
-            WHERE EXISTS (SELECT 1 FROM tensor_hashes WHERE id BETWEEN first AND last)), iif(copies, 1, NULL)
+            WHERE EXISTS (SELECT 1 FROM _tensor_hashes WHERE id BETWEEN first AND last)), iif(copies, 1, NULL)
     FROM (SELECT statement, regexp('(?i)\b(from|join)\s+(duplicate|waste|shared)\b', statement) AS copies FROM given)
     WHERE copies OR regexp('(?i)\bhash\b', statement)
     UNION ALL
-    SELECT 'what verify found is', 'verify', (SELECT count(*) FROM range JOIN verifications v ON v.id = ID_OWNER(first)), NULL
+    SELECT 'what verify found is', 'verify', (SELECT count(*) FROM range JOIN _verifications v ON v.id = ID_OWNER(first)), NULL
     FROM given WHERE regexp('(?i)\b(from|join)\s+(damage|verification)\b', statement)
   )
 SELECT what || ' known of ' || known || ' of ' || (SELECT count(*) FROM range) || ' checkpoints: '

@@ -3,21 +3,21 @@
 -- computes only the pairs of that checkpoint.
 WITH own AS MATERIALIZED (
   SELECT c.id AS checkpoint_id, x.hash, count(*) AS tensors, sum(t.nbytes) AS nbytes
-  FROM checkpoints c
+  FROM _checkpoints c
   -- CROSS JOIN: filter the checkpoints first, then look up their hashes.
-  CROSS JOIN tensor_hashes x ON x.id BETWEEN ID_FIRST(c.id) AND ID_LAST(c.id)
-  JOIN layout_tensors t ON t.id = ID_FIRST(c.layout) + ID_ORD(x.id)
+  CROSS JOIN _tensor_hashes x ON x.id BETWEEN ID_FIRST(c.id) AND ID_LAST(c.id)
+  JOIN _layout_tensors t ON t.id = ID_FIRST(c.layout) + ID_ORD(x.id)
   WHERE $checkpoint_id IS NULL OR c.id = $checkpoint_id
   GROUP BY c.id, x.hash
 ), pair AS (
   -- If another checkpoint has several tensors of one hash, the first counts.
   SELECT o.checkpoint_id, ID_OWNER(y.id) AS other_id, sum(o.tensors) AS tensors, sum(o.nbytes) AS nbytes
-  FROM own o CROSS JOIN tensor_hashes y ON y.hash = o.hash AND ID_OWNER(y.id) <> o.checkpoint_id
-  WHERE NOT EXISTS (SELECT 1 FROM tensor_hashes z WHERE z.hash = y.hash AND z.id BETWEEN ID_FIRST(ID_OWNER(y.id)) AND y.id - 1)
+  FROM own o CROSS JOIN _tensor_hashes y ON y.hash = o.hash AND ID_OWNER(y.id) <> o.checkpoint_id
+  WHERE NOT EXISTS (SELECT 1 FROM _tensor_hashes z WHERE z.hash = y.hash AND z.id BETWEEN ID_FIRST(ID_OWNER(y.id)) AND y.id - 1)
   GROUP BY ID_OWNER(y.id), o.checkpoint_id  -- (In this order it sorts faster.)
 )
 SELECT p.checkpoint_id, a.name AS checkpoint, p.other_id, b.name AS other, p.tensors, p.nbytes,
        (p.checkpoint_id << 31) + p.other_id AS id
 FROM pair p
-JOIN labels a ON a.id = p.checkpoint_id
-JOIN labels b ON b.id = p.other_id
+JOIN _labels a ON a.id = p.checkpoint_id
+JOIN _labels b ON b.id = p.other_id

@@ -6,9 +6,9 @@ WITH
   known_fact AS (SELECT key, value FROM known.metadata WHERE checkpoint_id = :known),
   fresh_fact AS (SELECT key, value FROM main.metadata WHERE checkpoint_id = :fresh),
   new_file AS (
-    SELECT path FROM main.files WHERE id BETWEEN ID_FIRST(:fresh) AND ID_LAST(:fresh)
+    SELECT path FROM main._files WHERE id BETWEEN ID_FIRST(:fresh) AND ID_LAST(:fresh)
     EXCEPT
-    SELECT path FROM known.files WHERE id BETWEEN ID_FIRST(:known) AND ID_LAST(:known)
+    SELECT path FROM known._files WHERE id BETWEEN ID_FIRST(:known) AND ID_LAST(:known)
   ),
   differing(key, how) AS (
     SELECT key, 'is no longer what it was when it was indexed'
@@ -19,6 +19,6 @@ WITH
     WHERE :by_this_program AND NOT EXISTS (SELECT * FROM new_file)
       AND key NOT IN (SELECT key FROM known_fact)
   )
-SELECT NULL AS name, (SELECT path FROM known.files WHERE id = ID_FIRST(:known)) AS file, NULL AS offset,
+SELECT NULL AS name, (SELECT path FROM known._files WHERE id = ID_FIRST(:known)) AS file, NULL AS offset,
        'metadata' AS code, 'the fact ' || key || ' ' || how AS message
 FROM differing

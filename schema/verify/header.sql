@@ -2,8 +2,8 @@
 -- :known is the checkpoint in the catalog, :fresh the one that was just indexed. Grids of chunks
 -- are compared elsewhere, chunk by chunk.
 SELECT coalesce(k.name, f.name) AS name,
-       (SELECT path FROM known.files WHERE id = ID_FIRST(:known) + coalesce(k.file, f.file, 0)) AS file,
-       k.start + (SELECT base FROM known.files WHERE id = ID_FIRST(:known) + k.file) AS offset,
+       (SELECT path FROM known._files WHERE id = ID_FIRST(:known) + coalesce(k.file, f.file, 0)) AS file,
+       k.start + (SELECT base FROM known._files WHERE id = ID_FIRST(:known) + k.file) AS offset,
        'header' AS code,
        CASE WHEN f.name IS NULL THEN 'the headers no longer name this tensor'
             WHEN k.name IS NULL THEN 'the headers did not name this tensor when it was indexed'

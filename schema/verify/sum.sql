@@ -2,11 +2,11 @@
 -- (:known). The checksums of further extents, which follow those of tensors, are reported together.
 WITH
   sums(known, fresh, kind) AS MATERIALIZED (
-    SELECT k.sums, f.sums, k.kind FROM known.checksums k JOIN main.checksums f
+    SELECT k.sums, f.sums, k.kind FROM known._checksums k JOIN main._checksums f
     WHERE k.id = :known AND f.id = :fresh AND k.sums <> f.sums
   ),
   numbered(ord) AS (
-    SELECT ID_ORD(t.id) FROM known.checkpoints c JOIN known_tensors t
+    SELECT ID_ORD(t.id) FROM known._checkpoints c JOIN known._layout_tensors t
     ON t.id BETWEEN ID_FIRST(c.layout) AND ID_LAST(c.layout)
     WHERE c.id = :known AND EXISTS (SELECT 1 FROM sums)
   )
@@ -18,7 +18,7 @@ FROM sums s CROSS JOIN numbered n
 JOIN known.tensor t ON t.checkpoint_id = :known AND t.ord = n.ord
 WHERE substr(s.known, 4 * n.ord + 1, 4) <> substr(s.fresh, 4 * n.ord + 1, 4)
 UNION ALL
-SELECT NULL, (SELECT path FROM known.files WHERE id = ID_FIRST(:known)), NULL, 'checksum',
+SELECT NULL, (SELECT path FROM known._files WHERE id = ID_FIRST(:known)), NULL, 'checksum',
        'the files state other checksums of pieces now than when they were indexed'
 FROM sums WHERE substr(known, 4 * (SELECT count(*) FROM numbered) + 1)
              <> substr(fresh, 4 * (SELECT count(*) FROM numbered) + 1)

@@ -2,11 +2,11 @@
 -- has changed, even if everything read from it may be the same.
 SELECT NULL AS name, f.path AS file, f.offset, f.code,
        f.message || ' (it was not so when it was indexed)' AS message
-FROM main.issues f
+FROM main._issues f
 WHERE f.checkpoint = :fresh AND f.severity = 'warning' AND f.code <> 'checksum'
-  AND NOT EXISTS (SELECT 1 FROM known.issues k WHERE k.checkpoint = :known
+  AND NOT EXISTS (SELECT 1 FROM known._issues k WHERE k.checkpoint = :known
                   AND k.path = f.path AND k.code = f.code AND k.message = f.message)
-  AND (SELECT count(*) FROM main.issues g
+  AND (SELECT count(*) FROM main._issues g
        WHERE g.checkpoint = :fresh AND g.path = f.path AND g.code = f.code)
-    > (SELECT count(*) FROM known.issues k
+    > (SELECT count(*) FROM known._issues k
        WHERE k.checkpoint = :known AND k.path = f.path AND k.code = f.code)

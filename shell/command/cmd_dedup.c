@@ -82,7 +82,7 @@ static bool may_pair(struct session *s)
                         "SELECT sum(tensors * checkpoints) FROM"
                         " (SELECT count(*) AS tensors,"
                         "         count(DISTINCT tensor_checkpoint(id)) AS checkpoints"
-                        "  FROM tensor_hashes GROUP BY hash HAVING tensors > 1)",
+                        "  FROM _tensor_hashes GROUP BY hash HAVING tensors > 1)",
                         "");
     const bool good = session_row(s, stmt);
     if (good)

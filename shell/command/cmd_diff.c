@@ -151,7 +151,7 @@ static const char count_rows_sql[] =
 static const char count_others_sql[] =
     "WITH side(id, tensors, hashed) AS ("
     "  SELECT c.id, l.tensors, (SELECT h.tensors FROM hashed(c.id) h)"
-    "  FROM checkpoints c JOIN layouts l ON l.id = c.layout)"
+    "  FROM _checkpoints c JOIN _layouts l ON l.id = c.layout)"
     " SELECT alike, CASE WHEN a.hashed = 0 OR b.hashed = 0 THEN alike"
     "                    WHEN a.hashed = a.tensors AND b.hashed = b.tensors THEN 0 END, different"
     " FROM side a JOIN side b JOIN"

@@ -11,7 +11,7 @@ static bool say_each(struct session *s, const int64_t *ids, size_t count, bool d
                         : "{\"dry_run\":false,\"forgotten\":[");
     for (size_t i = 0; i < count; i++) {
         sqlite3_stmt *row = session_prepare(
-            s, "SELECT path FROM checkpoints WHERE id = ?1", "i", (int64_t)ids[i]);
+            s, "SELECT path FROM _checkpoints WHERE id = ?1", "i", (int64_t)ids[i]);
         const char *path =
             session_row(s, row) ? (const char *)sqlite3_column_text(row, 0) : NULL;
         if (path) {

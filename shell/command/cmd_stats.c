@@ -72,8 +72,8 @@ static int find_run(struct session *s, const char *word, struct hash_request *r)
     static const char sql[] =
         "WITH named AS (SELECT run, CASE WHEN run = rtrim(?1, '/') THEN 1"
         "   WHEN '/' || rtrim(?1, '/') = substr(run, -1 - length(rtrim(?1, '/'))) THEN 2"
-        "   WHEN run = ?2 THEN 3 END AS way FROM checkpoints WHERE run IS NOT NULL)"
-        " SELECT id FROM checkpoints WHERE run = (SELECT min(run) FROM named"
+        "   WHEN run = ?2 THEN 3 END AS way FROM _checkpoints WHERE run IS NOT NULL)"
+        " SELECT id FROM _checkpoints WHERE run = (SELECT min(run) FROM named"
         "  WHERE way = (SELECT min(way) FROM named)"
         "  HAVING count(DISTINCT run) = 1 AND count(*) > 1) ORDER BY step, id";
     char *real = realpath(word, NULL);

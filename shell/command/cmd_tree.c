@@ -161,7 +161,7 @@ static char separator_of(struct session *s, sqlite3_int64 checkpoint)
     sqlite3_stmt *stmt = session_prepare(
         s,
         "SELECT format, max(instr(name, '/') > 0), max(instr(name, '.') > 0)"
-        " FROM checkpoints c JOIN tensor t ON t.checkpoint_id = c.id WHERE c.id = ?1",
+        " FROM _checkpoints c JOIN tensor t ON t.checkpoint_id = c.id WHERE c.id = ?1",
         "i", (int64_t)checkpoint);
     if (session_row(s, stmt)) {
         const char *name = (const char *)sqlite3_column_text(stmt, 0);

@@ -153,7 +153,7 @@ static void report_rest(struct manifest *m, const char *end)
 static int check_lines(struct manifest *m, unsigned threads)
 {
     static const char put[] =
-        "INSERT INTO damages VALUES (?1, ?2, ?3, NULL, 'manifest', ?4)";
+        "INSERT INTO _damages VALUES (?1, ?2, ?3, NULL, 'manifest', ?4)";
     const char *end = m->text + strlen(m->text);
     struct session *s = m->session;
     const struct ckptdb_content_options o = {.size = sizeof(o),
@@ -225,7 +225,7 @@ static int print_findings(struct session *s, const struct hash_request *r,
     if (hash_id_list(r, &list))
         count = session_prepare(s,
                                 "SELECT EXISTS (SELECT 1 FROM json_each(?1) j"
-                                " JOIN damages d ON d.checkpoint = j.value)",
+                                " JOIN _damages d ON d.checkpoint = j.value)",
                                 "s", text_str(&list));
     *any = session_row(s, count) && sqlite3_column_int(count, 0);
     if (s->unread) {

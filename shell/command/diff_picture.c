@@ -266,8 +266,8 @@ static char *skeleton_name(struct session *s, int64_t id, bool *skeleton)
 static bool any_skeleton(struct session *s, int64_t a, int64_t b)
 {
     sqlite3_stmt *stmt = session_prepare(
-        s, "SELECT 1 FROM checkpoints WHERE id IN (?1, ?2) AND format = 'names'", "ii", a,
-        b);
+        s, "SELECT 1 FROM _checkpoints WHERE id IN (?1, ?2) AND format = 'names'", "ii",
+        a, b);
     const bool any = session_row(s, stmt);
     sqlite3_finalize(stmt);
     return any;

@@ -9,7 +9,8 @@ static int tables_run(struct session *s, const struct args *args)
     return render_query(
         s,
         "SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view')"
-        " AND name NOT GLOB 'sqlite_*' AND (?1 IS NULL OR name GLOB ?1)"
+        " AND name NOT GLOB 'sqlite_*'"
+        " AND iif(?1 IS NULL, name NOT GLOB '_*', name GLOB ?1)"
         " ORDER BY type DESC, name",
         "s", glob);
 }
@@ -18,9 +19,9 @@ const struct command command_tables = {
     .name = "tables",
     .args = "[GLOB]",
     .summary = "views and tables",
-    .help = "The views, and the tables ruleset, rule and optimizer, are what to ask; "
-            "tables in\n"
-            "the plural are how it is stored.",
+    .help = "The views, and the tables ruleset, rule and optimizer, are what to ask. "
+            "Names that begin\n"
+            "with _, listed where GLOB fits them, are how it is stored.",
     .max_args = 1,
     .catalog = CATALOG_READ,
     .shell_only = true,

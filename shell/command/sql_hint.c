@@ -5,8 +5,8 @@
 #include "catalog/base/text.h"
 #include "shell/session/resolve.h"
 
-/* Views, and tables not named in the plural (which are storage), are meant for queries. */
-#define ASKED "(s.type = 'view' OR s.type = 'table' AND s.name NOT GLOB '*s')"
+/* Names that begin with _ are storage, and not meant for queries. */
+#define ASKED "s.type IN ('view', 'table') AND s.name NOT GLOB '_*'"
 
 /* The beginning of a message of SQLite, and a query for the names that may have been meant. */
 static const struct hint {

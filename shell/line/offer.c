@@ -66,13 +66,14 @@ static void offer_rows(struct wanted *w, const char *sql)
 void offer_relations(struct wanted *w)
 {
     offer_rows(w, "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')"
+                  " AND (?1 GLOB '_*' OR name NOT GLOB '_*')"
                   " AND lower(substr(name, 1, length(?1))) = lower(?1)");
 }
 
 void offer_columns(struct wanted *w)
 {
     offer_rows(w, "SELECT c.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c"
-                  " WHERE m.type IN ('table', 'view')"
+                  " WHERE m.type IN ('table', 'view') AND m.name NOT GLOB '_*'"
                   " AND lower(substr(c.name, 1, length(?1))) = lower(?1)");
 }
 
@@ -221,7 +222,7 @@ static sqlite3_int64 checkpoint_called(struct wanted *w, const char *name)
     if (w->session->db && name &&
         sqlite3_prepare_v2(
             w->session->db,
-            "SELECT id FROM labels WHERE name = ?1 OR id = CAST(?1 AS INTEGER)"
+            "SELECT id FROM _labels WHERE name = ?1 OR id = CAST(?1 AS INTEGER)"
             " AND CAST(CAST(?1 AS INTEGER) AS TEXT) = ?1",
             -1, &stmt, NULL) == SQLITE_OK) {
         sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
@@ -293,7 +294,7 @@ static void offer_by_scan(struct wanted *w, const char *sql, sqlite3_int64 numbe
 void offer_checkpoints(struct wanted *w)
 {
     w->levels = "/@";
-    offer_names(w, "labels");
+    offer_names(w, "_labels");
     if (!*w->prefix)
         return;
     if (strchr("./", *w->prefix))
@@ -303,10 +304,10 @@ void offer_checkpoints(struct wanted *w)
     w->levels = "/";
     if (*w->prefix == '/')
         offer_by_scan(
-            w, "SELECT path FROM checkpoints WHERE substr(path, 1, length(?1)) = ?1", 0);
+            w, "SELECT path FROM _checkpoints WHERE substr(path, 1, length(?1)) = ?1", 0);
     else
         offer_by_scan(w,
-                      "SELECT substr(path, instr(path, '/' || ?1) + 1) FROM checkpoints"
+                      "SELECT substr(path, instr(path, '/' || ?1) + 1) FROM _checkpoints"
                       " WHERE instr(path, '/' || ?1) > 0",
                       0);
 }
@@ -321,7 +322,7 @@ void offer_tensors(struct wanted *w)
                       " AND name >= ?1 AND name < ?1 || " LAST,
                       checkpoint);
     else
-        offer_names(w, "layout_tensors");
+        offer_names(w, "_layout_tensors");
 }
 
 void offer_rulesets(struct wanted *w)

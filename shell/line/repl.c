@@ -9,7 +9,7 @@
 static void greet(struct session *s)
 {
     long long checkpoints = 0;
-    sqlite3_stmt *stmt = session_prepare(s, "SELECT count(*) FROM checkpoints", "");
+    sqlite3_stmt *stmt = session_prepare(s, "SELECT count(*) FROM _checkpoints", "");
     if (stmt && sqlite3_step(stmt) == SQLITE_ROW)
         checkpoints = sqlite3_column_int64(stmt, 0);
     sqlite3_finalize(stmt);

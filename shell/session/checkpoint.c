@@ -9,8 +9,8 @@
 
 #define CANDIDATES 10 /* how many candidates for an ambiguous name to list */
 
-#define ROWS                                                                             \
-    "SELECT c.id, n.name, c.run, c.step FROM checkpoints c JOIN labels n ON n.id = c.id" \
+#define ROWS                                                                               \
+    "SELECT c.id, n.name, c.run, c.step FROM _checkpoints c JOIN _labels n ON n.id = c.id" \
     " WHERE "
 #define IN_ORDER " ORDER BY coalesce(c.run, c.path), c.step, c.path"
 
@@ -32,7 +32,7 @@ static void say_candidates(struct session *s, const int64_t *ids, size_t count)
 static void say_latest(struct session *s, const char *run, int64_t id)
 {
     sqlite3_stmt *row =
-        session_prepare(s, "SELECT name FROM labels WHERE id = ?1", "i", id);
+        session_prepare(s, "SELECT name FROM _labels WHERE id = ?1", "i", id);
     if (session_row(s, row))
         complain("%s is a run: its latest step is taken, %s", run,
                  sqlite3_column_text(row, 0));
@@ -54,8 +54,8 @@ sqlite3_int64 session_checkpoint(struct session *s, const char *name)
     say_candidates(s, ids, count);
     if (err.status == CKPTDB_MISSING && !count)
         say_near(session_prepare(s,
-                                 "SELECT path, name FROM checkpoints JOIN labels"
-                                 " USING (id) UNION ALL SELECT name, name FROM labels"
+                                 "SELECT path, name FROM _checkpoints JOIN _labels"
+                                 " USING (id) UNION ALL SELECT name, name FROM _labels"
                                  " ORDER BY 1",
                                  ""),
                  name, true);
@@ -129,7 +129,7 @@ int64_t *session_checkpoints(struct session *s, const char *const *words, int co
     struct ids ids = {.at = calloc(1, sizeof(*ids.at))};
     bool ok = ids.at;
     if (ok && !count)
-        ok = add_rows(&ids, session_prepare(s, "SELECT id FROM checkpoints ORDER BY id",
+        ok = add_rows(&ids, session_prepare(s, "SELECT id FROM _checkpoints ORDER BY id",
                                             "")) >= 0;
     for (int i = 0; i < count && ok; i++) {
         ids.known = ids.count;

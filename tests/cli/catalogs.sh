@@ -52,15 +52,6 @@ echo "status $?"
 echo "status $?"
 "$CKPTDB_BIN" -d behind.db -c '.ls -d new.db'
 echo "status $?"
-echo "--- an older program's catalog: its views are renewed, a user's own stay"
-"$CKPTDB_BIN" -d old.db import empty 2>/dev/null
-"$CKPTDB_BIN" -d old.db 'CREATE VIEW mine AS SELECT 7; DROP VIEW conversion; PRAGMA user_version = 1'
-"$CKPTDB_BIN" -d old.db --readonly "SELECT user_version, (SELECT count(*) FROM conversion WHERE ruleset = '') FROM pragma_user_version"
-"$CKPTDB_BIN" -d old.db "SELECT user_version > 1, (SELECT count(*) FROM conversion WHERE ruleset = ''), mine.* FROM pragma_user_version, mine"
-# What was a view and is a function: the old one does not hide it.
-"$CKPTDB_BIN" -d old.db 'CREATE VIEW optax_slot AS SELECT 7 AS old; PRAGMA user_version = 1'
-"$CKPTDB_BIN" -d old.db "SELECT count(*) FROM optax_slot WHERE transformation = 'scale_by_adam'"
-"$CKPTDB_BIN" -d old.db "SELECT name FROM sqlite_schema WHERE name IN ('conversion', 'mine') ORDER BY 1"
 echo "--- a path that begins with two slashes"
 "$CKPTDB_BIN" -d "/$PWD/slashes.db" import empty
 "$CKPTDB_BIN" -d "/$PWD/slashes.db" --readonly 'SELECT count(*) FROM checkpoint'

@@ -65,7 +65,7 @@ echo "--- forget"
 try forget other.json --dry-run
 try forget other.json
 try forget other.json
-try 'SELECT count(*), (SELECT count(*) FROM layouts), (SELECT count(*) FROM layout_tensors) FROM checkpoint'
+try 'SELECT count(*), (SELECT count(*) FROM _layouts), (SELECT count(*) FROM _layout_tensors) FROM checkpoint'
 try --readonly forget a/model.json
 echo "--- help"
 try help ls
@@ -94,7 +94,7 @@ export CKPTDB=both.db
 "$CKPTDB_BIN" import both
 mv both/old/of_old.json both/new
 try relocate both/old ./gone/../both/./new/
-try 'SELECT path FROM checkpoint UNION ALL SELECT path FROM passed UNION ALL SELECT path FROM issue'
+try 'SELECT path FROM checkpoint UNION ALL SELECT path FROM _passed UNION ALL SELECT path FROM issue'
 "$CKPTDB_BIN" import both
 cp both/new/of_old.json both/old
 "$CKPTDB_BIN" import both
@@ -148,7 +148,7 @@ for d in deep deep/sub; do
 done
 "$CKPTDB_BIN" -d deep.db import deep
 kept() {
-    "$CKPTDB_BIN" -d deep.db "SELECT path FROM passed UNION ALL SELECT path FROM issue"
+    "$CKPTDB_BIN" -d deep.db "SELECT path FROM _passed UNION ALL SELECT path FROM issue"
 }
 kept
 "$CKPTDB_BIN" -d deep.db relocate deep deep/sub

@@ -10,7 +10,7 @@ done
 wait
 "$CKPTDB_BIN" import . 2>&1 | sed 's/[0-9][0-9]* unchanged/all unchanged/'
 "$CKPTDB_BIN" 'SELECT count(*) = count(DISTINCT path), count(DISTINCT run) FROM checkpoint;
-    SELECT count(*) = count(DISTINCT logical) FROM layouts;
+    SELECT count(*) = count(DISTINCT logical) FROM _layouts;
     SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> '"'ok'"
 echo '-- who waits for another writer is told so, and Ctrl-C ends it'
 until_there() { for _ in $(seq 200); do grep -q "$1" "$2" 2>/dev/null && return; sleep 0.1; done; }

@@ -43,8 +43,8 @@ while IFS=$'\t' read -r page name; do
             echo "without $name: $words: status $status, $(wc -l <out) rows; $(cat err)"
         fi
     done <<<"$commands"
-done < <("$CKPTDB_BIN" -d good.db --tsv -c "SELECT rootpage, name FROM sqlite_schema WHERE name IN ('checkpoints',
-    'layouts', 'files', 'issues_by_checkpoint', 'ruleset', 'sqlite_autoindex_ruleset_1', 'rule',
+done < <("$CKPTDB_BIN" -d good.db --tsv -c "SELECT rootpage, name FROM sqlite_schema WHERE name IN ('_checkpoints',
+    '_layouts', '_files', '_issues_by_checkpoint', 'ruleset', 'sqlite_autoindex_ruleset_1', 'rule',
     'optimizer')" | tail -n +2)
 [ $refused -gt 30 ] && echo "all others refuse" || echo "only $refused refused"
 

@@ -23,7 +23,7 @@ echo '-- the same values, wherever they are'
 echo '-- one thread, several: one hash'
 cp "$CKPTDB" again.db
 "$CKPTDB_BIN" -d again.db hash --again --jobs 1 >/dev/null
-"$CKPTDB_BIN" "ATTACH 'again.db' AS other; SELECT count(*) FROM (SELECT id, hash FROM tensor_hashes EXCEPT SELECT id, hash FROM other.tensor_hashes)"
+"$CKPTDB_BIN" "ATTACH 'again.db' AS other; SELECT count(*) FROM (SELECT id, hash FROM _tensor_hashes EXCEPT SELECT id, hash FROM other._tensor_hashes)"
 echo '-- what is wrong is reported, what changed loses its hash'
 printf X | dd of=b.safetensors bs=1 seek=85 conv=notrunc status=none
 "$CKPTDB_BIN" hash b.safetensors --again

@@ -21,7 +21,7 @@ chmod -R u+w here
 rows() {
     "$CKPTDB_BIN" -d "$1" --list "SELECT path, format, state, tensors FROM checkpoint ORDER BY 1" \
         "SELECT path, role FROM file ORDER BY 1, 2" "SELECT severity, path, code, message FROM issue ORDER BY 1, 2, 3, 4" \
-        "SELECT path FROM passed ORDER BY 1" "SELECT path, kind FROM unread ORDER BY 1"
+        "SELECT path FROM _passed ORDER BY 1" "SELECT path, kind FROM _unread ORDER BY 1"
 }
 prefixes=$(ls here/*.index | sed 's/\.index$//')
 for order in "$(ls -d here/*) $prefixes" "$prefixes $(ls -dr here/*)"; do
@@ -80,14 +80,14 @@ echo '--- a thousand arguments in a catalog of 100,000 issues'
 mkdir folders
 (cd folders && seq -f d%g 1000 | xargs mkdir)
 "$CKPTDB_BIN" -d folders.db import here >/dev/null 2>&1
-"$CKPTDB_BIN" -d folders.db "DELETE FROM issues; WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
-    INSERT INTO issues (path, severity, code, message) SELECT '/elsewhere/model-' || i || '.safetensors', 'warning', 'vanished', '' FROM n"
+"$CKPTDB_BIN" -d folders.db "DELETE FROM _issues; WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
+    INSERT INTO _issues (path, severity, code, message) SELECT '/elsewhere/model-' || i || '.safetensors', 'warning', 'vanished', '' FROM n"
 for path in d1 d1/below d1/below/that d1-beside d1.beside d10 d10/below d d0 d1000/below; do
-    "$CKPTDB_BIN" -d folders.db "INSERT INTO issues (path, severity, code, message) VALUES ('$PWD/folders/$path', 'warning', 'vanished', '')"
+    "$CKPTDB_BIN" -d folders.db "INSERT INTO _issues (path, severity, code, message) VALUES ('$PWD/folders/$path', 'warning', 'vanished', '')"
 done
 (ulimit -t 5 && "$CKPTDB_BIN" -d folders.db import folders/d?*)
 echo "status $?"
-"$CKPTDB_BIN" -d folders.db --list "SELECT path FROM issues WHERE path NOT GLOB '/elsewhere/*' ORDER BY 1" "SELECT count(*) FROM issues"
+"$CKPTDB_BIN" -d folders.db --list "SELECT path FROM _issues WHERE path NOT GLOB '/elsewhere/*' ORDER BY 1" "SELECT count(*) FROM _issues"
 # Whether the folder of files without a suffix is inside a checkpoint is found out once.
 echo '--- many files without a suffix'
 python3 - here/y_stored.npz <<'END'

@@ -12,7 +12,7 @@ done
 wait
 sort said?
 "$CKPTDB_BIN" 'SELECT count(*), count(DISTINCT path), sum(tensors) FROM checkpoint'
-"$CKPTDB_BIN" 'SELECT count(DISTINCT name) FROM layout_tensors; PRAGMA integrity_check'
+"$CKPTDB_BIN" 'SELECT count(DISTINCT name) FROM _layout_tensors; PRAGMA integrity_check'
 echo "--- somebody else writes"
 python3 - "$CKPTDB" "$CKPTDB_BIN" <<'EOF'
 import signal, sqlite3, subprocess, sys, time

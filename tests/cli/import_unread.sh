@@ -100,7 +100,7 @@ try import some
 rm some/*.tflite
 try import --prune some
 issues | sed '/kinds/d'
-"$CKPTDB_BIN" --list "SELECT count(*) FROM unread WHERE path LIKE '%/some/%'"
+"$CKPTDB_BIN" --list "SELECT count(*) FROM _unread WHERE path LIKE '%/some/%'"
 
 echo "--- formats"
 "$CKPTDB_BIN" --jsonl formats | grep '"read":"no","written":"no"'

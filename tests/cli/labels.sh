@@ -1,5 +1,4 @@
-# What checkpoints are called: the shortest name each, through import, forget and relocate; and in a
-# catalog of an older version.
+# What checkpoints are called: the shortest name each, through import, forget and relocate.
 one=$TESTS/fixtures/real/safetensors/dtypes/data/six_bit.safetensors
 put() { for each; do mkdir -p "$(dirname "$each")" && cp "$one" "$each"; done; }
 a=0123456789abcdef0123456789abcdef01234567
@@ -29,23 +28,6 @@ echo "--- one of two is forgotten, another comes back, all move"
 mv x z
 "$CKPTDB_BIN" relocate x z
 "$CKPTDB_BIN" "SELECT name FROM checkpoint WHERE path GLOB '*/z/gpt/*' OR path GLOB '*/y/*' ORDER BY path"
-echo "--- a catalog of version 2: only read, written, imported into"
-cp "$CKPTDB" old.db
-sqlite() { "$CKPTDB_BIN" -d old.db "$@"; }
-sqlite 'DROP VIEW checkpoint; DROP TABLE labels; PRAGMA user_version = 2'
-sqlite --readonly "SELECT count(*), count(state), min(name) FROM checkpoint"
-sqlite --readonly "SELECT user_version FROM pragma_user_version"
-sqlite "SELECT user_version FROM pragma_user_version; SELECT count(*), count(state), min(name) FROM checkpoint"
-sqlite import .
-sqlite import .
-sqlite "SELECT count(*), count(state), min(name) FROM checkpoint"
-echo "--- a catalog of version 3, only read: what it knows is shown, what it lacks is worked out"
-cp "$CKPTDB" old.db
-sqlite hash >/dev/null
-sqlite 'DROP VIEW by_folded_module; DROP TABLE layout_folds; DROP TABLE damages; PRAGMA user_version = 3'
-sqlite --readonly "SELECT count(*) > 3, count(*) = count(hash), count(*) = count(state) FROM checkpoint"
-sqlite --readonly "SELECT count(DISTINCT checkpoint_id) > 3 FROM by_folded_module; SELECT count(*) FROM damage"
-sqlite --readonly "SELECT user_version FROM pragma_user_version"
 echo "--- each by its name, and each once"
 "$CKPTDB_BIN" "SELECT name FROM checkpoint" | while read -r name; do
     "$CKPTDB_BIN" tensors "$name" >/dev/null || echo "not found: $name"

@@ -20,7 +20,7 @@ put c.safetensors long=200000
 try import .
 try "SELECT name, key, length(CAST(value AS BLOB)), typeof(value), substr(value, 1, 2) FROM metadata m
     JOIN checkpoint c ON c.id = m.checkpoint_id ORDER BY 1, 2"
-sizes="SELECT length(CAST(text AS BLOB)), (SELECT count(*) FROM long_facts f WHERE f.text = t.id) FROM long_texts t"
+sizes="SELECT length(CAST(text AS BLOB)), (SELECT count(*) FROM _long_facts f WHERE f.text = t.id) FROM _long_texts t"
 try "$sizes ORDER BY 1"
 try "SELECT count(DISTINCT value) FROM metadata WHERE key = 'long'"
 echo "--- as far as somebody states them"

@@ -60,7 +60,7 @@ ALL = "SELECT r.name, checkpoint_id, status, rows FROM ruleset r JOIN conversion
 ONE = "SELECT '{0}', checkpoint_id, status, rows FROM conversion_counts('{0}')"
 EACH = "SELECT r.name, c.id, status, rows FROM ruleset r, checkpoint c JOIN conversion_counts(r.name, c.id)"
 # No file has a name twice; a catalog that somebody wrote to may.
-values = ["INSERT INTO layout_nodes(id, name, kind, before) SELECT max(id) + 1000, name, 'null', 1 FROM layout_tensors GROUP BY id >> 24"
+values = ["INSERT INTO _layout_nodes(id, name, kind, before) SELECT max(id) + 1000, name, 'null', 1 FROM _layout_tensors GROUP BY id >> 24"
           " HAVING (id >> 24) % 5 = 0;"]
 for i in range(1, 121):
     s = ruleset()

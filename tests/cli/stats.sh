@@ -34,12 +34,12 @@ echo '-- the runs with NaN, dead layers, outliers'
 "$CKPTDB_BIN" "SELECT checkpoint, name FROM stats WHERE zeros = elements AND zeros > 0"
 "$CKPTDB_BIN" "EXPLAIN QUERY PLAN SELECT mean FROM stats WHERE checkpoint_id = 1" | grep -c 'SCAN'
 echo '-- what is known is shared by hash, and not read again'
-"$CKPTDB_BIN" "SELECT count(*), count(DISTINCT statistics) FROM tensor_statistics"
+"$CKPTDB_BIN" "SELECT count(*), count(DISTINCT statistics) FROM _tensor_statistics"
 "$CKPTDB_BIN" hash >/dev/null
-"$CKPTDB_BIN" "SELECT count(*), count(DISTINCT statistics) FROM tensor_statistics; SELECT count(*), count(hash) FROM statistics"
-"$CKPTDB_BIN" "DELETE FROM tensor_statistics; SELECT count(*) FROM statistics"
+"$CKPTDB_BIN" "SELECT count(*), count(DISTINCT statistics) FROM _tensor_statistics; SELECT count(*), count(hash) FROM _statistics"
+"$CKPTDB_BIN" "DELETE FROM _tensor_statistics; SELECT count(*) FROM _statistics"
 "$CKPTDB_BIN" stats run frozen | wc -l
-"$CKPTDB_BIN" "SELECT count(*), count(DISTINCT statistics) FROM tensor_statistics; SELECT count(*) FROM statistics"
+"$CKPTDB_BIN" "SELECT count(*), count(DISTINCT statistics) FROM _tensor_statistics; SELECT count(*) FROM _statistics"
 echo '-- one thread, several: the same'
 cp "$CKPTDB" one.db
 "$CKPTDB_BIN" -d one.db stats kinds.safetensors --again --jobs 1 >one.txt
@@ -63,7 +63,7 @@ touch -d '2001-01-01' kinds.safetensors
 echo "status $?"
 "$CKPTDB_BIN" "SELECT count(*) FROM stats WHERE checkpoint = 'kinds.safetensors'"
 "$CKPTDB_BIN" import . && "$CKPTDB_BIN" stats kinds.safetensors bytes | cut -f 1-5
-"$CKPTDB_BIN" forget kinds.safetensors && "$CKPTDB_BIN" "SELECT count(*) FROM statistics"
+"$CKPTDB_BIN" forget kinds.safetensors && "$CKPTDB_BIN" "SELECT count(*) FROM _statistics"
 echo '-- mistakes'
 "$CKPTDB_BIN" stats run '('
 echo "status $?"

@@ -10,7 +10,7 @@ done
 echo '-- disk'
 "$CKPTDB_BIN" "SELECT run, folder, files, bytes FROM disk ORDER BY folder"
 echo "-- columns"
-for view in checkpoint tensor largest by_dtype by_module metadata issue disk content place linked repeated duplicate waste; do
+for view in checkpoint tensor largest by_dtype by_module metadata issue disk content _place _linked _repeated duplicate waste; do
     echo "$view: $("$CKPTDB_BIN" "SELECT group_concat(name, ', ') FROM pragma_table_info('$view')")"
 done
 echo "-- rows of leaf that go through a coroutine, which takes three times as long"

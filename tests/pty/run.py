@@ -262,8 +262,12 @@ def case_completion_of_sql(t):
     s.send(CTRL_C)
     s.expect(PROMPT)
     s.send("select * from check" + TAB)
-    s.expect(r"checkpoint +checkpoint_tensors +checksums\s+checkpoint_hashes +checkpoints")
-    s.expect(r"select \* from check")
+    s.expect("select \\* from checkpoint")
+    s.send(CTRL_C)
+    s.expect(PROMPT)
+    s.send("select * from _check" + TAB)
+    s.expect(r"_checkpoint_hashes +_checkpoints\s+_checkpoint_tensors +_checksums")
+    s.expect(r"select \* from _check")
 
 
 def case_completion_of_commands(t):

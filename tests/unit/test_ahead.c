@@ -77,7 +77,7 @@ static void fill(struct place *p, int tensors)
     snprintf(
         sql, sizeof(sql),
         "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < %d - 1)"
-        "INSERT INTO layout_tensors(id, name, storage, extents)"
+        "INSERT INTO _layout_tensors(id, name, storage, extents)"
         " SELECT (1 << 24) + i, 't' || i, 3, zeroblob(1 << 20) FROM n",
         tensors);
     run(p, sql);
@@ -85,8 +85,8 @@ static void fill(struct place *p, int tensors)
 }
 
 #define INDEXES                                                                          \
-    "SELECT count(*) FROM sqlite_schema WHERE name IN ('layout_tensors_by_name',"        \
-    " 'issues_by_checkpoint')"
+    "SELECT count(*) FROM sqlite_schema WHERE name IN ('_layout_tensors_by_name',"       \
+    " '_issues_by_checkpoint')"
 
 static void test_syncs(void **state)
 {
@@ -112,7 +112,7 @@ static void test_failure_ends_the_writing(void **state)
     assert_string_equal(err.message, "cannot write the catalog: disk I/O error");
     assert_int_equal(shim.calls, 1);
     assert_int_equal(ask(p, INDEXES), 0);
-    assert_int_equal(ask(p, "SELECT count(*) FROM layout_tensors"), 17);
+    assert_int_equal(ask(p, "SELECT count(*) FROM _layout_tensors"), 17);
 }
 
 static void test_small_file(void **state)

@@ -279,16 +279,16 @@ static void fill_side(sqlite3 *db, int id, const struct side *s, bool blocks)
     sqlite3_stmt *put, *hash;
     snprintf(
         sql, sizeof(sql),
-        "INSERT INTO layouts VALUES (%d, x'%02d', x'00', %u, 0, 0, 0);"
-        "INSERT INTO checkpoints VALUES (%d, '/%d', 'names', NULL, NULL, NULL, %d, NULL,"
+        "INSERT INTO _layouts VALUES (%d, x'%02d', x'00', %u, 0, 0, 0);"
+        "INSERT INTO _checkpoints VALUES (%d, '/%d', 'names', NULL, NULL, NULL, %d, NULL,"
         " 0, 0, 0, 0, 0)",
         id, id, s->count, id, id, id);
     run(db, sql);
     sqlite3_prepare_v2(db,
-                       "INSERT INTO layout_tensors(id, name, dtype, shape, storage)"
+                       "INSERT INTO _layout_tensors(id, name, dtype, shape, storage)"
                        " VALUES ((?1 << 24) + ?2, ?3, ?4, ?5, 0)",
                        -1, &put, NULL);
-    sqlite3_prepare_v2(db, "INSERT INTO tensor_hashes VALUES ((?1 << 24) + ?2, ?3)", -1,
+    sqlite3_prepare_v2(db, "INSERT INTO _tensor_hashes VALUES ((?1 << 24) + ?2, ?3)", -1,
                        &hash, NULL);
     for (unsigned i = 0; i < s->count; i++) {
         const struct row *r = &s->rows[i];
@@ -309,7 +309,7 @@ static void fill_side(sqlite3 *db, int id, const struct side *s, bool blocks)
     sqlite3_finalize(hash);
     if (!blocks)
         return;
-    sqlite3_prepare_v2(db, "INSERT INTO layout_blocks VALUES (?1, ?2)", -1, &put, NULL);
+    sqlite3_prepare_v2(db, "INSERT INTO _layout_blocks VALUES (?1, ?2)", -1, &put, NULL);
     sqlite3_bind_int(put, 1, id);
     sqlite3_bind_blob(put, 2, s->blocks, (int)s->len, SQLITE_STATIC);
     assert_int_equal(sqlite3_step(put), SQLITE_DONE);
@@ -346,8 +346,8 @@ static void test_diff(void **unused)
         const unsigned with = any(8); /* mostly both */
         random_pair(trial, &one, &two);
         run(db,
-            "BEGIN; DELETE FROM tensor_hashes; DELETE FROM checkpoints;"
-            "DELETE FROM layout_blocks; DELETE FROM layout_tensors; DELETE FROM layouts");
+            "BEGIN; DELETE FROM _tensor_hashes; DELETE FROM _checkpoints;"
+            "DELETE FROM _layout_blocks; DELETE FROM _layout_tensors; DELETE FROM _layouts");
         fill_side(db, 1, &one, with != 1);
         fill_side(db, 2, &two, with != 2);
         run(db, "COMMIT");

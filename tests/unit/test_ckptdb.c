@@ -826,8 +826,8 @@ static void interfere(void *context, const char *doing, uint64_t done, uint64_t 
     assert_int_equal(ckptdb_forget(other, &m->gone, 1, NULL), CKPTDB_OK);
     snprintf(
         sql, sizeof(sql),
-        "UPDATE checkpoints SET imported = imported + 1, mtime_ns = 0 WHERE id = %lld;"
-        "UPDATE files SET size = 1 WHERE id >> 24 = %lld",
+        "UPDATE _checkpoints SET imported = imported + 1, mtime_ns = 0 WHERE id = %lld;"
+        "UPDATE _files SET size = 1 WHERE id >> 24 = %lld",
         (long long)m->renewed, (long long)m->renewed);
     assert_int_equal(sqlite3_exec(ckptdb_sqlite(other), sql, NULL, NULL, NULL),
                      SQLITE_OK);
@@ -863,14 +863,14 @@ static void test_meanwhile(void **state)
     ckptdb_watch(db, &watch);
     assert_int_equal(ckptdb_verify(db, &all, NULL, &err), CKPTDB_OK);
     assert_true(m.done);
-    assert_int_equal(asked(ckptdb_sqlite(db), "SELECT count(*) FROM damages"), 0);
-    assert_int_equal(asked(ckptdb_sqlite(db), "SELECT sum(id) FROM verifications"), 1);
+    assert_int_equal(asked(ckptdb_sqlite(db), "SELECT count(*) FROM _damages"), 0);
+    assert_int_equal(asked(ckptdb_sqlite(db), "SELECT sum(id) FROM _verifications"), 1);
     assert_non_null(strstr(m.said, "c.safetensors was imported anew"));
     /* The next checkpoint may get the number of the one that is gone. */
     ckptdb_watch(db, NULL);
     assert_int_equal(ckptdb_hash(db, &all, NULL, &err), CKPTDB_MISSING);
     assert_string_equal(err.message, "there is no checkpoint 2");
-    assert_int_equal(asked(ckptdb_sqlite(db), "SELECT count(*) FROM checkpoint_hashes"),
+    assert_int_equal(asked(ckptdb_sqlite(db), "SELECT count(*) FROM _checkpoint_hashes"),
                      0);
     ckptdb_close(db);
 }
@@ -926,7 +926,7 @@ static void test_renewal_stops(void **state)
     (void)state;
     snprintf(path, sizeof(path), "%s/old.db", own_folder);
     assert_int_equal(sqlite3_open(path, &old), SQLITE_OK);
-    shell_out("sed s#WORK#/models# $TESTS/catalogs/v4.sql >%s.sql", path);
+    shell_out("sed s#WORK#/models# $TESTS/catalogs/v8.sql >%s.sql", path);
     snprintf(dump_path, sizeof(dump_path), "%s.sql", path);
     dump = (char *)read_file(dump_path, &len);
     dump = realloc(dump, len + 1);
@@ -937,26 +937,24 @@ static void test_renewal_stops(void **state)
     assert_int_equal(
         sqlite3_exec(
             old,
-            "WITH RECURSIVE n(i) AS (VALUES (10) UNION ALL SELECT i + 1 FROM n WHERE i < 5000)"
-            " INSERT INTO names SELECT i, 'name' || i FROM n;"
-            "INSERT INTO layouts SELECT 9, x'09', x'09', 0, 0, 0, 0;"
-            "INSERT INTO layout_tensors SELECT (9 << 24) + id, id, 'uint8', '[1]', 1, 1,"
-            " NULL, 1, 0, 0, 1, NULL, NULL, NULL FROM names",
+            "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 5000)"
+            " INSERT INTO layout_tensors SELECT (9 << 24) + i, 'name' || i, 'uint8', '[1]', 1,"
+            " 1, NULL, 1, 0, 0, 1, NULL, NULL, NULL FROM n",
             NULL, NULL, NULL),
         SQLITE_OK);
     assert_int_equal(ckptdb_open_watched(path, CKPTDB_USE, &watch, &db, &err),
                      CKPTDB_INTERRUPTED);
     assert_null(db);
-    assert_int_equal(asked(old, "PRAGMA user_version"), 4);
-    assert_int_equal(
-        asked(old,
-              "SELECT sum(name = id & 16777215) FROM layout_tensors WHERE id > 9 << 24"),
-        4994);
+    assert_int_equal(asked(old, "PRAGMA user_version"), 8);
+    assert_int_equal(asked(old, "SELECT count(*) FROM layout_tensors INDEXED BY "
+                                "layout_tensors_by_name WHERE name LIKE 'name%'"),
+                     5000);
     heard.stop = false;
     assert_int_equal(ckptdb_open_watched(path, CKPTDB_USE, &watch, &db, &err), CKPTDB_OK);
-    assert_int_equal(asked(ckptdb_sqlite(db),
-                           "SELECT count(*) FROM layout_tensors WHERE name LIKE 'name%'"),
-                     4991);
+    assert_int_equal(
+        asked(ckptdb_sqlite(db),
+              "SELECT count(*) FROM _layout_tensors WHERE name LIKE 'name%'"),
+        5000);
     ckptdb_close(db);
     sqlite3_close(old);
 }

@@ -47,21 +47,21 @@ static void run(const char *sql, const char *first, sqlite3_int64 second)
 /* A names-only checkpoint of the object or array `json`; null values are null leaves. */
 static sqlite3_int64 checkpoint_of(const char *json, sqlite3_int64 id)
 {
-    run("INSERT INTO layouts SELECT ?2, CAST('layout ' || ?2 AS BLOB), x'', 0, 0, 0, "
+    run("INSERT INTO _layouts SELECT ?2, CAST('layout ' || ?2 AS BLOB), x'', 0, 0, 0, "
         "NULL WHERE ?1 <> "
         "''",
         json, id);
-    run("INSERT INTO layout_tensors(id, name, dtype, storage)"
+    run("INSERT INTO _layout_tensors(id, name, dtype, storage)"
         " SELECT ?2 << 24 | row_number() OVER (ORDER BY e.id) - 1,"
         "  iif(json_type(?1) = 'array', e.value, e.key), 'int64', 0"
         " FROM json_each(?1) e WHERE e.type <> 'null'",
         json, id);
-    run("INSERT INTO layout_nodes SELECT ?2 << 24 | k, name, 'null', before FROM ("
+    run("INSERT INTO _layout_nodes SELECT ?2 << 24 | k, name, 'null', before FROM ("
         " SELECT e.key AS name, row_number() OVER (ORDER BY e.id) AS k, e.type,"
         "  sum(e.type <> 'null') OVER (ORDER BY e.id) AS before"
         " FROM json_each(?1) e) WHERE type = 'null'",
         json, id);
-    run("INSERT INTO checkpoints(id, path, format, layout, placed, files, imported)"
+    run("INSERT INTO _checkpoints(id, path, format, layout, placed, files, imported)"
         " SELECT ?2, '/' || ?2, 'names', ?2, 0, 1, 0 WHERE ?1 <> ''",
         json, id);
     return id;

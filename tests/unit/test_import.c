@@ -19,7 +19,7 @@ static void test_layouts_are_shared(void **state)
     put_safetensors(p, "2.safetensors", TWO "  ", 24); /* other header, same layout */
     put_safetensors(p, "3.safetensors", OTHER, 24);
     expect_report(import(p, "", plain), "3 new 0 changed 0 same 0 failed 0 gone");
-    expect(p, "SELECT count(*) FROM layouts", "2");
+    expect(p, "SELECT count(*) FROM _layouts", "2");
     expect(p, "SELECT count(*), sum(nbytes), sum(tensors) FROM checkpoint", "3|72|5");
     expect(
         p,
@@ -34,7 +34,7 @@ static void test_layouts_are_shared(void **state)
            "int64|1|3");
     expect(p, "SELECT count(*) FROM issue", "0");
     expect(p, "PRAGMA journal_mode", "delete");
-    expect(p, "SELECT count(*) FROM sqlite_schema WHERE name = 'layout_tensors_by_name'",
+    expect(p, "SELECT count(*) FROM sqlite_schema WHERE name = '_layout_tensors_by_name'",
            "1");
 }
 
@@ -45,7 +45,7 @@ static void test_again(void **state)
     put_safetensors(p, "2.safetensors", TWO, 24);
     put_file(p, "notes.txt", "hello", 5);
     import(p, "", plain);
-    expect(p, "SELECT count(*) FROM passed", "1");
+    expect(p, "SELECT count(*) FROM _passed", "1");
     expect_report(import(p, "", plain), "0 new 0 changed 2 same 0 failed 0 gone");
     put_safetensors(p, "2.safetensors", OTHER, 24);
     expect_report(import(p, "", plain), "0 new 1 changed 1 same 0 failed 0 gone");
@@ -53,8 +53,8 @@ static void test_again(void **state)
     put_safetensors(p, "1.safetensors", OTHER, 24);
     import(p, "", plain);
     /* What nobody uses any more is gone. */
-    expect(p, "SELECT group_concat(name) FROM layout_tensors", "c");
-    expect(p, "SELECT count(*) FROM layout_tensors", "1");
+    expect(p, "SELECT group_concat(name) FROM _layout_tensors", "c");
+    expect(p, "SELECT count(*) FROM _layout_tensors", "1");
 }
 
 static void test_vanished_and_back(void **state)
@@ -73,7 +73,7 @@ static void test_vanished_and_back(void **state)
     shell_out("rm %s/2.safetensors", p->root);
     import(p, "", prune);
     expect(p, "SELECT id FROM checkpoint", "1");
-    expect(p, "SELECT count(*) FROM files", "1");
+    expect(p, "SELECT count(*) FROM _files", "1");
 }
 
 /* A file that no format recognises any more is damaged, not gone: it is not pruned. */
@@ -275,7 +275,7 @@ static char *dump(const struct place *p, unsigned jobs)
     char name[128], command[512];
     snprintf(name, sizeof(name), "%s.dump%u", p->root, jobs);
     snprintf(command, sizeof(command),
-             "sqlite3 '%s' 'UPDATE checkpoints SET imported = 0' .dump > '%s'",
+             "sqlite3 '%s' 'UPDATE _checkpoints SET imported = 0' .dump > '%s'",
              p->catalog, name);
     assert_int_equal(system(command), 0);
     return strdup(name);
@@ -348,13 +348,13 @@ static void test_two_writers(void **state)
     import(p, "/a", first);
     expect(p, "SELECT count(*), count(DISTINCT path), sum(tensors) FROM checkpoint",
            "5|5|7");
-    expect(p, "SELECT count(*) FROM files", "5");
+    expect(p, "SELECT count(*) FROM _files", "5");
     expect(
         p,
-        "SELECT group_concat(name) FROM (SELECT DISTINCT name FROM layout_tensors ORDER BY name)",
+        "SELECT group_concat(name) FROM (SELECT DISTINCT name FROM _layout_tensors ORDER BY name)",
         "a.b,a.w,c");
-    expect(p, "SELECT count(*) FROM layouts", "2");
-    expect(p, "SELECT count(*) FROM sqlite_schema WHERE name = 'layout_tensors_by_name'",
+    expect(p, "SELECT count(*) FROM _layouts", "2");
+    expect(p, "SELECT count(*) FROM sqlite_schema WHERE name = '_layout_tensors_by_name'",
            "1");
     expect(p, "PRAGMA journal_mode", "delete");
 }
@@ -391,7 +391,7 @@ static void test_new_catalog_over_commits(void **state)
     sqlite3 *db = NULL;
     struct writer *w = NULL;
     const char *indexed =
-        "SELECT count(*) FROM sqlite_schema WHERE name = 'layout_tensors_by_name'";
+        "SELECT count(*) FROM sqlite_schema WHERE name = '_layout_tensors_by_name'";
     assert_int_equal(OK, db_open(p->catalog, DB_CREATE, &db, &err));
     assert_int_equal(OK, writer_open(db, NULL, NULL, NULL, &w, &err));
     put_batch(w, "/1", "a");
@@ -405,7 +405,7 @@ static void test_new_catalog_over_commits(void **state)
     expect_said(db, indexed, "1");
     expect_said(
         db,
-        "SELECT group_concat(name) FROM (SELECT +name AS name FROM layout_tensors ORDER BY id)",
+        "SELECT group_concat(name) FROM (SELECT +name AS name FROM _layout_tensors ORDER BY id)",
         "a,b,a,c");
     expect_said(db, "SELECT count(*) FROM tensor WHERE name = 'a'", "2");
     expect_said(db, "PRAGMA integrity_check", "ok");
@@ -422,14 +422,14 @@ static void test_root_is_cleared(void **state)
     assert_int_equal(OK, db_open(p->catalog, DB_CREATE, &db, &err));
     assert_int_equal(OK,
                      db_exec(db,
-                             "INSERT INTO issues (path, severity, code, message)"
+                             "INSERT INTO _issues (path, severity, code, message)"
                              " SELECT value, 'warning', 'vanished', '' FROM json_each("
                              "'[\"/\", \"/a\", \"/a/b\", \"memory:/a\"]')",
                              &err));
     assert_int_equal(OK, writer_open(db, NULL, NULL, NULL, &w, &err));
     assert_int_equal(OK, writer_clear_walked(w, "/", &err));
     assert_int_equal(OK, writer_close(w, &err));
-    expect_said(db, "SELECT group_concat(path) FROM issues", "memory:/a");
+    expect_said(db, "SELECT group_concat(path) FROM _issues", "memory:/a");
     db_close(db);
 }
 

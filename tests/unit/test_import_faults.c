@@ -3,7 +3,6 @@
  * reason is an issue, is not remembered and not taken for gone. The linker puts __wrap_X in the
  * place of X (Makefile), so that this works for root too.
  */
-#include "catalog/db/folds.h"
 #include "catalog/sql/open.h"
 #include "importer/verify.h"
 #include "tests/unit/import_place.h"
@@ -168,7 +167,7 @@ static void test_passing_trouble(void **state)
             print_message("trouble %zu, named %d\n", i, named);
             assert_int_equal(r.added, 0);
             expect(p, "SELECT count(*) FROM issue", "1");
-            expect(p, "SELECT count(*) FROM passed", "0");
+            expect(p, "SELECT count(*) FROM _passed", "0");
             expect_report(import(p, below, plain),
                           "1 new 0 changed 0 same 0 failed 0 gone");
             expect(p, "SELECT count(*) FROM issue", "0");
@@ -310,17 +309,18 @@ static void test_other_formats(void **state)
     snprintf(path, sizeof(path), "%s/1.safetensors", p->root);
     assert_int_equal(stat(path, &st), 0);
     import(p, "/notes.txt", plain);
-    snprintf(sql, sizeof(sql), "INSERT INTO passed VALUES ('%s', %lld, %lld, %lld, %lld)",
-             path, (long long)st.st_size,
+    snprintf(sql, sizeof(sql),
+             "INSERT INTO _passed VALUES ('%s', %lld, %lld, %lld, %lld)", path,
+             (long long)st.st_size,
              (long long)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec,
              (long long)st.st_ino, (long long)st.st_dev);
     query(p, sql);
     /* Remembered by this program: it need not look. */
     expect_report(import(p, "", plain), "0 new 0 changed 0 same 0 failed 0 gone");
-    query(p, "UPDATE looked SET looker = '0.0.9 npy npz'");
+    query(p, "UPDATE _looked SET looker = '0.0.9 npy npz'");
     expect_report(import(p, "", plain), "1 new 0 changed 0 same 0 failed 0 gone");
-    expect(p, "SELECT count(*) FROM passed", "1");
-    expect(p, "SELECT count(*) FROM looked", "1");
+    expect(p, "SELECT count(*) FROM _passed", "1");
+    expect(p, "SELECT count(*) FROM _looked", "1");
 }
 
 /* Everything that is catalogued. */
@@ -371,7 +371,7 @@ static void test_known_stays(void **state)
         "\"a.b\":\"m-00001-of-00002.safetensors\","
         "\"c\":\"m-00002-of-00002.safetensors\"}}   ";
     static const char known[] =
-        "SELECT format, tensors, state, (SELECT count(*) FROM tensor_hashes WHERE id >> 24 = c.id)"
+        "SELECT format, tensors, state, (SELECT count(*) FROM _tensor_hashes WHERE id >> 24 = c.id)"
         " FROM checkpoint c ORDER BY format";
     struct import_options prune = {.prune = true};
     const struct place *p = *state;
@@ -384,8 +384,8 @@ static void test_known_stays(void **state)
         shell_out("rm -f %s*", p->catalog);
         put_file(p, "m.safetensors.index.json", index, strlen(index) - 1);
         import(p, "", plain);
-        query(p, "INSERT INTO content_hashes VALUES (1, 'x');"
-                 "INSERT INTO tensor_hashes SELECT id, 1 FROM tensor");
+        query(p, "INSERT INTO _content_hashes VALUES (1, 'x');"
+                 "INSERT INTO _tensor_hashes SELECT id, 1 FROM tensor");
         expect(p, known, "safetensors-sharded|3|complete|3 zarr|2|complete|2");
         if (cases[i].changed)
             put_file(p, "m.safetensors.index.json", index, strlen(index));
@@ -704,8 +704,8 @@ static void test_a_statement_breaks_off(void **state)
     const struct place *p = *state;
     put_safetensors(p, "1.safetensors", TWO, 24);
     import(p, "", plain);
-    query(p, "INSERT INTO content_hashes VALUES (1, 'x');"
-             "INSERT INTO tensor_hashes SELECT id, 1 FROM tensor");
+    query(p, "INSERT INTO _content_hashes VALUES (1, 'x');"
+             "INSERT INTO _tensor_hashes SELECT id, 1 FROM tensor");
     shell_out("cp %s %s.kept", p->catalog, p->catalog);
     put_safetensors(p, "2.safetensors", OTHER, 24);
     broken.calls = 1;
@@ -735,35 +735,6 @@ static void test_a_statement_breaks_off(void **state)
     }
 }
 
-/* Folding breaks off: it says so, or all folds are there. */
-static void test_folding_breaks_off(void **state)
-{
-    const struct place *p = *state;
-    sqlite3 *db = NULL;
-    struct error err = {.offset = NO_OFFSET};
-    shell_out("cp -r $TESTS/fixtures/real/safetensors/llama_tiny %s/", p->root);
-    import(p, "", plain);
-    assert_int_equal(db_open(p->catalog, DB_WRITE, &db, &err), OK);
-    sqlite3_int64 folds = 0, found = 0;
-    db_number(db, "SELECT count(*) FROM layout_folds", NO_NAME, NULL, &folds, &err);
-    assert_true(folds > 0);
-    bool more = true;
-    for (broken.at = 1; more; broken.at += 1 + broken.at / 50) {
-        assert_int_equal(db_exec(db, "DELETE FROM layout_folds", &err), OK);
-        broken.calls = 0;
-        sqlite3_progress_handler(db, 1, break_off, NULL);
-        folds_renew(db, &err);
-        more = broken.calls >= broken.at;
-        sqlite3_progress_handler(db, 0, NULL, NULL);
-        db_number(db, "SELECT count(*) FROM layout_folds", NO_NAME, NULL, &found, &err);
-        if (err.status == OK && found != folds)
-            fail_msg("%lld folds of %lld", found, folds);
-        error_clear(&err);
-    }
-    assert_int_equal(found, folds);
-    db_close(db);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -789,7 +760,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_verify_lists_once, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_statement_breaks_off, place_setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(test_folding_breaks_off, place_setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

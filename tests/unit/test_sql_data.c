@@ -11,7 +11,7 @@ static enum status add_source(sqlite3 *db, struct error *err)
     struct file_identity now;
     assert_int_equal(OK, file_identify("/proc/self/exe", &now, err));
     snprintf(sql, sizeof(sql),
-             "INSERT INTO files VALUES (117440513, '/proc/self/exe', %llu, %lld, %llu, "
+             "INSERT INTO _files VALUES (117440513, '/proc/self/exe', %llu, %lld, %llu, "
              "%llu, 'data', 0)",
              (unsigned long long)now.size, (long long)now.mtime_ns,
              (unsigned long long)now.inode, (unsigned long long)now.device);
@@ -22,18 +22,18 @@ static enum status add_source(sqlite3 *db, struct error *err)
 static sqlite3 *catalog(void)
 {
     static const char rows[] =
-        "INSERT INTO layouts VALUES (1, x'01', x'01', 3, 4, 8, 4);"
-        "INSERT INTO layout_tensors VALUES"
+        "INSERT INTO _layouts VALUES (1, x'01', x'01', 3, 4, 8, 4);"
+        "INSERT INTO _layout_tensors VALUES"
         " (16777216, 'here', 'int16', '[2]', 2, 4, NULL, 4, NULL, NULL, 4, NULL, NULL,"
         "  x'42000102040100feff'),"
         " (16777217, 'lost', 'int16', '[2]', 2, 4, NULL, 1, 0, 0, 4, NULL, NULL, NULL),"
         " (16777218, 'strings', 'string', '[1]', 1, NULL, NULL, 4, NULL, NULL, 1, 'strings:S1', "
         "NULL,"
         "  x'420001020161');"
-        "INSERT INTO checkpoints VALUES (7, '/a/b', 'x', NULL, NULL, NULL, 1, NULL, 0, "
+        "INSERT INTO _checkpoints VALUES (7, '/a/b', 'x', NULL, NULL, NULL, 1, NULL, 0, "
         "4, 0,"
         " NULL, 0);"
-        "INSERT INTO files VALUES (117440512, '/a/gone', NULL, NULL, NULL, NULL, 'data', "
+        "INSERT INTO _files VALUES (117440512, '/a/gone', NULL, NULL, NULL, NULL, 'data', "
         "0);";
     struct error err = {.offset = NO_OFFSET};
     sqlite3 *db = NULL;
@@ -173,7 +173,7 @@ static void test_damaged_rows(void **state)
         struct error err = {.offset = NO_OFFSET};
         sqlite3 *db = catalog();
         printf("# %s\n", damages[i].damage);
-        snprintf(sql, sizeof(sql), "UPDATE layout_tensors SET %s WHERE id = 16777216",
+        snprintf(sql, sizeof(sql), "UPDATE _layout_tensors SET %s WHERE id = 16777216",
                  damages[i].damage);
         assert_int_equal(OK, db_exec(db, sql, &err));
         answer(db, "SELECT tensor_bytes(117440512)", text, sizeof(text));
@@ -227,18 +227,18 @@ static int stop_now(void *asked)
 static void test_interrupted(void **unused)
 {
     static const char transposed[] =
-        "DELETE FROM layout_tensors WHERE id > 16777216;"
-        "UPDATE layout_tensors SET shape = '[1,2]';"
-        "INSERT INTO layouts VALUES (2, x'02', x'02', 1, 2, 4, 4);"
-        "INSERT INTO layout_tensors VALUES"
+        "DELETE FROM _layout_tensors WHERE id > 16777216;"
+        "UPDATE _layout_tensors SET shape = '[1,2]';"
+        "INSERT INTO _layouts VALUES (2, x'02', x'02', 1, 2, 4, 4);"
+        "INSERT INTO _layout_tensors VALUES"
         " (33554432, 'here', 'int16', '[2,1]', 2, 4, NULL, 4, NULL, NULL, 4, NULL, NULL,"
         "  x'42000102040100feff');"
-        "INSERT INTO checkpoints VALUES (8, '/a/c', 'x', NULL, NULL, NULL, 2, NULL, 0, 4, 0,"
+        "INSERT INTO _checkpoints VALUES (8, '/a/c', 'x', NULL, NULL, NULL, 2, NULL, 0, 4, 0,"
         " NULL, 0);"
-        "INSERT INTO files SELECT id + 16777216, path, size, mtime_ns, inode, device, role, base"
-        " FROM files;"
-        "INSERT INTO content_hashes VALUES (1, '00'), (2, '01');"
-        "INSERT INTO tensor_hashes VALUES (117440512, 1), (134217728, 2)";
+        "INSERT INTO _files SELECT id + 16777216, path, size, mtime_ns, inode, device, role, base"
+        " FROM _files;"
+        "INSERT INTO _content_hashes VALUES (1, '00'), (2, '01');"
+        "INSERT INTO _tensor_hashes VALUES (117440512, 1), (134217728, 2)";
     (void)unused;
     sqlite3 *db = catalog();
     sqlite3_stmt *s = NULL;
