@@ -133,16 +133,22 @@ static enum status db_fill(sqlite3 *db, const char *first, bool scratch,
     return status;
 }
 
-/* Drop the views that a schema file creates. */
+/* Drop the views that a schema file creates. (For DROP VIEW IF EXISTS a function of that name is a table,
+ * which it refuses to drop.) */
 static enum status drop_views(sqlite3 *db, const char *text, struct error *err)
 {
     static const char create[] = "\nCREATE VIEW ";
     for (const char *at = text; err->status == OK && (at = strstr(at, create));) {
         char drop[200];
+        sqlite3_int64 there = 0;
         at += strlen(create);
-        snprintf(drop, sizeof(drop), "DROP VIEW IF EXISTS %.*s", (int)strcspn(at, " \n("),
-                 at);
-        db_exec(db, drop, err);
+        const struct bytes name = {(const uint8_t *)at, strcspn(at, " \n(")};
+        snprintf(drop, sizeof(drop), "DROP VIEW %.*s", (int)name.len, at);
+        db_number(db,
+                  "SELECT count(*) FROM sqlite_schema WHERE type = 'view' AND name = ?1",
+                  name, NULL, &there, err);
+        if (there)
+            db_exec(db, drop, err);
     }
     return err->status;
 }

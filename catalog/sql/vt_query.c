@@ -514,8 +514,7 @@ int sql_register_query(sqlite3 *db)
         const char *stem = f->path + strlen(folders[k].path);
         char *name =
             sqlite3_mprintf("%.*s%s", (int)strcspn(stem, "."), stem, folders[k].suffix);
-        rc = name ? sqlite3_create_module_v2(db, name, &query_module, (void *)f, NULL)
-                  : SQLITE_NOMEM;
+        rc = name ? sql_register_table(db, name, &query_module, (void *)f) : SQLITE_NOMEM;
         sqlite3_free(name);
     }
     return rc;
