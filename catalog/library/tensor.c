@@ -127,6 +127,10 @@ static void check_makes_names(const ckptdb *c, const char *map, struct error *er
     sqlite3_free(dialect);
 }
 
+/* The rule set ?1 where it is one of this view, which refuses others; else NULL. */
+#define SET_OF(view)                                                                     \
+    "(SELECT name FROM ruleset WHERE name = ?1 AND dialect_is(dialect, '" view "'))"
+
 /* A map's cast is the default dtype for reading. */
 static void take_cast(ckptdb_tensor *t, const char *dtype, struct error *err)
 {
@@ -164,10 +168,15 @@ enum ckptdb_status ckptdb_tensor_open_mapped(ckptdb *c, const char *map,
 {
     static const char sql[] =
         "SELECT tensor_id, recipe, dtype, status, error FROM conversion"
-        " WHERE ruleset = ?1 AND checkpoint_id = ?2 AND new_name = ?3 AND part = 0"
-        " UNION ALL"
-        " SELECT tensor_id, " RECIPE_OF_ONE ", dtype, status, error FROM translation"
-        " WHERE ruleset = ?1 AND checkpoint_id = ?2 AND new_name = ?3 AND wins LIMIT 1";
+        " WHERE ruleset = " SET_OF(
+            "conversion") " AND checkpoint_id = ?2"
+                          " AND new_name = ?3 AND part = 0"
+                          " UNION ALL"
+                          " SELECT tensor_id, " RECIPE_OF_ONE
+                          ", dtype, status, error FROM translation"
+                          " WHERE ruleset = " SET_OF(
+                              "translation") " AND checkpoint_id = ?2"
+                                             " AND new_name = ?3 AND wins LIMIT 1";
     struct error err = {.offset = NO_OFFSET};
     *out = NULL;
     check_makes_names(c, map, &err);

@@ -162,6 +162,10 @@ int64_t *session_checkpoints(struct session *, const char *const *words, int cou
 sqlite3_int64 session_tensor(struct session *, sqlite3_int64 checkpoint,
                              const char *name);
 
+/* The rule set ?1 where it is one of this view, which refuses others; else NULL. */
+#define SET_OF(view)                                                                     \
+    "(SELECT name FROM ruleset WHERE name = ?1 AND dialect_is(dialect, '" view "'))"
+
 /* The dialect of a rule set, to be freed with sqlite3_free(); NULL after saying that there is no
  * such set. */
 char *session_dialect(struct session *, const char *ruleset);
