@@ -1,7 +1,7 @@
 -- 05_labels.sql - the readable name of each checkpoint, and the state in which it was found.
 --
 -- Names depend on what else is catalogued, so all are recomputed at the end of each import
--- (catalog/db/labels.c); until then a new row has its path as its name.
+-- (catalog/db/labels.c); until then a new row has its path as its name, and no run.
 CREATE TABLE IF NOT EXISTS _labels (
   id     INTEGER PRIMARY KEY,   -- _checkpoints.id
   name   TEXT NOT NULL,

@@ -6,12 +6,15 @@
 -- Each tensor of each checkpoint: its columns in the layout, its position there (ord), its id, and
 -- the checkpoint's first id, from which its files are numbered. The views below are built on this
 -- one. Both conditions of the join are needed: the range finds the tensors of a checkpoint;
--- ID_OWNER finds the checkpoints of a tensor that was found by its name.
+-- ID_OWNER finds the checkpoints of a tensor that was found by its name. (SQLite omits a LEFT JOIN
+-- if the query does not use its columns. It stands in the middle, since a view that ends in one is
+-- computed as a whole where it is joined with something.)
 CREATE VIEW _checkpoint_tensors AS
-SELECT c.id AS checkpoint_id, c.path, c.placed, ID_FIRST(c.id) AS first_id,
+SELECT c.id AS checkpoint_id, l.name AS checkpoint, c.path, c.placed, ID_FIRST(c.id) AS first_id,
        ID_FIRST(c.id) + ID_ORD(t.id) AS tensor_id, ID_ORD(t.id) AS ord, t.name,
        t.dtype, t.shape, t.elements, t.nbytes, t.module, t.storage, t.file, t.start, t.stored
 FROM _checkpoints c
+LEFT JOIN _labels l ON l.id = c.id
 JOIN _layout_tensors t
   ON t.id BETWEEN ID_FIRST(c.layout) AND ID_LAST(c.layout)
  AND c.layout = ID_OWNER(t.id);
@@ -19,7 +22,7 @@ JOIN _layout_tensors t
 -- Columns that few queries use (where the bytes are stored) come from scalar subqueries, not from
 -- outer joins, so that an aggregate over the view does not compute them.
 CREATE VIEW tensor AS
-SELECT t.tensor_id AS id, t.checkpoint_id, t.path AS checkpoint, t.ord, t.name, t.dtype, t.shape,
+SELECT t.tensor_id AS id, t.checkpoint_id, t.checkpoint, t.path, t.ord, t.name, t.dtype, t.shape,
        iif(t.shape = '[]', 0, length(t.shape) - length(replace(t.shape, ',', '')) + 1)
          AS rank,
        t.elements,
@@ -44,7 +47,6 @@ SELECT t.tensor_id AS id, t.checkpoint_id, t.path AS checkpoint, t.ord, t.name, 
         WHERE x.id = t.tensor_id) AS hash
 FROM _checkpoint_tensors t;
 
--- (LEFT JOIN _labels: SQLite omits an outer join if the query does not use its columns.)
 CREATE VIEW metadata AS
 SELECT c.id AS checkpoint_id, l.name AS checkpoint, m.key,
        coalesce(m.value, (SELECT t.text FROM _long_facts f JOIN _long_texts t ON t.id = f.text

@@ -2,7 +2,7 @@
 -- which `verify` indexes once more, is without these and all that follow.
 
 CREATE VIEW checkpoint AS
-SELECT c.id, n.name, c.path, c.format, c.run, c.step, c.item, n.state, c.layout,
+SELECT c.id, n.name, c.path, c.format, n.run, c.run AS run_path, c.step, c.item, n.state, c.layout,
        l.tensors, l.parameters, l.nbytes, c.stored, c.files,
        strftime('%Y-%m-%d %H:%M:%S', c.mtime_ns / 1000000000, 'unixepoch') AS mtime,
        strftime('%Y-%m-%d %H:%M:%S', c.imported, 'unixepoch') AS imported,
@@ -54,7 +54,7 @@ JOIN _layout_tensors n ON n.id = ID_FIRST(c.layout) + m.tensor
 LEFT JOIN _labels l ON l.id = c.id
 UNION ALL
 SELECT t.checkpoint_id,
-       l.name,
+       t.checkpoint,
        substr(t.name, 1, t.module),
        CAST(t.module + 1 - length(replace(substr(t.name, 1, t.module),
                                           substr(t.name, t.module + 1, 1), '')) AS INTEGER),
@@ -63,7 +63,6 @@ SELECT t.checkpoint_id,
             AS INTEGER),
        CAST(coalesce(t.nbytes, 0) AS INTEGER)
 FROM _checkpoint_tensors t
-LEFT JOIN _labels l ON l.id = t.checkpoint_id
 WHERE t.module;
 
 -- Each distinct tensor of the catalog, and how many checkpoints have it: a query over all
@@ -76,21 +75,20 @@ JOIN _layout_tensors t
 
 -- Sorted by an index, so that a LIMIT stops early.
 CREATE VIEW largest AS
-SELECT t.checkpoint_id, l.name AS checkpoint, t.name, t.dtype, t.shape, t.nbytes
+SELECT t.checkpoint_id, t.checkpoint, t.name, t.dtype, t.shape, t.nbytes
 FROM _checkpoint_tensors t
-LEFT JOIN _labels l ON l.id = t.checkpoint_id
 ORDER BY t.nbytes DESC;
 
 -- Disk usage by run and folder. A file with several names counts once, in the first folder; files
 -- of chunks are not listed in `_files`, so they are not counted.
 CREATE VIEW disk AS
 SELECT run, folder, count(*) AS files, sum(size) AS bytes
-FROM (SELECT c.run AS run,
+FROM (SELECT n.run AS run,
              rtrim(rtrim(f.path, replace(f.path, '/', '')), '/') AS folder,
              f.size AS size,
              min(f.path)
       FROM _files f
-      JOIN _checkpoints c ON c.id = ID_OWNER(f.id)
+      JOIN _labels n ON n.id = ID_OWNER(f.id)
       WHERE f.size IS NOT NULL AND f.role NOT IN ('directory', 'chunks')
       GROUP BY f.device, f.inode)
 GROUP BY run, folder;

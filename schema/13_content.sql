@@ -114,7 +114,6 @@ links AS (
 ), summed AS (
   SELECT checkpoint_id, count(*) AS tensors, sum(nbytes) AS nbytes FROM wasted GROUP BY checkpoint_id
 )
-SELECT s.checkpoint_id, l.name AS checkpoint, c.run, s.tensors, s.nbytes
+SELECT s.checkpoint_id, l.name AS checkpoint, l.run, s.tensors, s.nbytes
 FROM summed s
-JOIN _checkpoints c ON c.id = s.checkpoint_id
 JOIN _labels l ON l.id = s.checkpoint_id;

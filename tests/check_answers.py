@@ -98,8 +98,8 @@ def strings_of(catalog, ids):
 
 
 def compare_tensors(catalog, answers):
-    rows = {(row["checkpoint"], row["name"]): row
-            for row in catalog.view("SELECT id, checkpoint, name, dtype, shape FROM tensor")}
+    rows = {(row["path"], row["name"]): row
+            for row in catalog.view("SELECT id, path, name, dtype, shape FROM tensor")}
     for path, name in sorted(answers.tensors.keys() - rows.keys()):
         yield f"{answers.short(path)}: {name!r} is missing"
     for path, name in sorted(rows.keys() - answers.tensors.keys()):

@@ -31,7 +31,7 @@ struct hub {
 
 struct labelled {
     sqlite3_int64 id, step;
-    const char *path, *run, *item, *old, *name;
+    const char *path, *run, *item, *old, *old_run, *name;
     bool has_step;
     const char *tail, *run_tail;
     struct hub hub;
@@ -287,11 +287,12 @@ static const char *labels_keep(struct labelling *l, sqlite3_stmt *s, int column)
 static enum status read_rows(struct labelling *l)
 {
     sqlite3_stmt *s = NULL;
-    int rc = sqlite3_prepare_v2(l->db,
-                                "SELECT c.id, c.path, n.name, c.run, c.step, c.item"
-                                " FROM _checkpoints c JOIN _labels n ON n.id = c.id"
-                                " ORDER BY c.id",
-                                -1, &s, NULL);
+    int rc =
+        sqlite3_prepare_v2(l->db,
+                           "SELECT c.id, c.path, n.name, c.run, c.step, c.item, n.run"
+                           " FROM _checkpoints c JOIN _labels n ON n.id = c.id"
+                           " ORDER BY c.id",
+                           -1, &s, NULL);
     while (rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
         struct labelled c = {
             .id = sqlite3_column_int64(s, 0),
@@ -301,12 +302,14 @@ static enum status read_rows(struct labelling *l)
             .has_step = sqlite3_column_type(s, 4) != SQLITE_NULL,
             .step = sqlite3_column_int64(s, 4),
             .item = labels_keep(l, s, 5),
+            .old_run = labels_keep(l, s, 6),
         };
         struct labelled *list =
             arena_grow(&l->arena, l->list, l->count, &l->space, sizeof(*list));
         const bool kept = c.path && c.old &&
                           (c.run || sqlite3_column_type(s, 3) == SQLITE_NULL) &&
-                          (c.item || sqlite3_column_type(s, 5) == SQLITE_NULL);
+                          (c.item || sqlite3_column_type(s, 5) == SQLITE_NULL) &&
+                          (c.old_run || sqlite3_column_type(s, 6) == SQLITE_NULL);
         rc = list && kept ? SQLITE_OK : SQLITE_NOMEM;
         if (rc == SQLITE_OK) {
             l->list = list;
@@ -319,16 +322,23 @@ static enum status read_rows(struct labelling *l)
                                 : db_error(l->db, "cannot name the checkpoints", l->err);
 }
 
+static bool same_run(const struct labelled *c)
+{
+    return c->run_tail && c->old_run ? strcmp(c->run_tail, c->old_run) == 0
+                                     : c->run_tail == c->old_run;
+}
+
 static enum status put_names(struct labelling *l, const char *sql, bool path)
 {
     sqlite3_stmt *s = NULL;
     int rc = sqlite3_prepare_v2(l->db, sql, -1, &s, NULL);
     for (size_t i = 0; i < l->count && (rc == SQLITE_OK || rc == SQLITE_DONE); i++) {
         const struct labelled *c = &l->list[i];
-        if (strcmp(c->name, c->old) == 0)
+        if (strcmp(c->name, c->old) == 0 && same_run(c))
             continue;
         sqlite3_bind_int64(s, 1, c->id);
         sqlite3_bind_text(s, 2, path ? c->path : c->name, -1, SQLITE_STATIC);
+        sqlite3_bind_text(s, 3, c->run_tail, -1, SQLITE_STATIC);
         rc = sqlite3_step(s);
         sqlite3_reset(s);
     }
@@ -342,7 +352,7 @@ static enum status put_names(struct labelling *l, const char *sql, bool path)
  * first. */
 static enum status write_rows(struct labelling *l)
 {
-    static const char update[] = "UPDATE _labels SET name = ?2 WHERE id = ?1";
+    static const char update[] = "UPDATE _labels SET name = ?2, run = ?3 WHERE id = ?1";
     return put_names(l, update, true) == OK ? put_names(l, update, false)
                                             : l->err->status;
 }

@@ -8,7 +8,7 @@
  *   dir/model.safetensors  else the shortest tail of the path that no other path ends in
  *
  * A tail begins at a '/' and is not all digits (that is an id). What would be ambiguous has a
- * longer form, in the end its whole path.
+ * longer form, in the end its whole path. RUN is kept by itself, too, as the run of all its steps.
  */
 #ifndef CKPTDB_DB_LABELS_H
 #define CKPTDB_DB_LABELS_H

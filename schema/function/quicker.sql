@@ -16,8 +16,7 @@ WITH
      || 'WHERE checkpoint_id = tensor_checkpoint(ID) AND name = tensor_name(ID)'),
     (4, '\bSCAN [ctn]\b', '(?is)\bpath\s*(NOT\s*)?(LIKE|GLOB|REGEXP)\b',
      'the checkpoints are found first by: '
-     || 'WHERE checkpoint_id IN (SELECT id FROM checkpoint WHERE path LIKE ...); in `tensor`, the column '
-     || 'checkpoint is the path'),
+     || 'WHERE checkpoint_id IN (SELECT id FROM checkpoint WHERE path LIKE ...)'),
     (5, '\bSCAN [ctn]\b', '(?is)\bGROUP\s+BY\s+[\w.]*(checkpoint(_id)?|path|id|run|step)\b(?!.*\bname\b)',
      'sums of each checkpoint are kept: SELECT id, tensors, parameters, nbytes FROM checkpoint'),
     (6, '\bSCAN [ctn]\b', '(?is)\b(GROUP\s+BY\s+[\w.]*|DISTINCT\s+)dtype\b',

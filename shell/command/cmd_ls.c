@@ -5,16 +5,11 @@
 #include "shell/command/command.h"
 #include "shell/render/query.h"
 
-/* The run's path, or the short form of it that the name begins with. */
-#define SHORT_RUN                                                                        \
-    "iif(run IS NULL OR instr(name, '@' || step) = 0, run, "                             \
-    "substr(name, 1, instr(name, '@' || step) - 1)) AS run"
-
 /* The most informative columns first: a narrow screen leaves out the last
  * ones. The run is also in the name. */
 static const char usual[] =
     "id, name, format, step, state, tensors, nbytes, mtime AS date, "
-    "parameters, files, " SHORT_RUN ", path";
+    "parameters, files, run, path";
 
 /* What the glob ?1 matches; names that only look like globs; everything at or below the path ?2; and the
  * checkpoint ?3. */
@@ -103,7 +98,7 @@ static int ls_run(struct session *s, const struct args *args)
     text_adds(&sql, LISTED " ORDER BY ");
     ok = ok && (!sort || add_columns(s, &sql, sort, true));
     text_adds(&sql, sort ? ", " : "");
-    text_adds(&sql, "coalesce(checkpoint.run, path), checkpoint.step, path");
+    text_adds(&sql, "coalesce(run_path, path), checkpoint.step, path");
     int status = STATUS_TROUBLE;
     const char *glob = args->count ? args->operand[0] : NULL;
     char *here = glob ? realpath(glob, NULL) : NULL;

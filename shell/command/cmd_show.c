@@ -9,10 +9,10 @@
 #define THIS_TENSOR " checkpoint_id = tensor_checkpoint(?1) AND name = ?2 AND id = ?1"
 
 static const char sql_facts[] =
-    "SELECT id, checkpoint, name, dtype, shape, rank, elements, nbytes, stored, storage,"
+    "SELECT id, checkpoint, path, name, dtype, shape, rank, elements, nbytes, stored, storage,"
     " file, offset FROM tensor WHERE" THIS_TENSOR;
 static const char sql_all[] =
-    "SELECT id, checkpoint, name, dtype, shape, rank, elements, nbytes, stored, storage,"
+    "SELECT id, checkpoint, path, name, dtype, shape, rank, elements, nbytes, stored, storage,"
     " file, offset, ?3 ->> 'codec' AS codec, ?3 ->> 'strides' AS strides,"
     " ?3 -> 'extents' AS extents, ?4 AS issues"
     " FROM tensor WHERE" THIS_TENSOR;

@@ -56,9 +56,9 @@ PERSON = [
      "LEFT JOIN tensors_of(c.id) t GROUP BY c.id)",
      "SELECT count(*), sum(n), sum(s) FROM (SELECT count(t.rowid) AS n, sum(t.nbytes) AS s FROM checkpoint c "
      "LEFT JOIN flat t ON t.checkpoint_id = c.id GROUP BY c.id)"),
-    ("path LIKE", f"SELECT count(*), sum(nbytes) FROM tensor WHERE checkpoint LIKE '%{STEP}'",
+    ("path LIKE", f"SELECT count(*), sum(nbytes) FROM tensor WHERE path LIKE '%{STEP}'",
      f"SELECT count(*), sum(nbytes) FROM flat WHERE checkpoint LIKE '%{STEP}'"),
-    ("path GLOB", "SELECT count(*), sum(nbytes) FROM tensor WHERE checkpoint GLOB '*/run0007/*'",
+    ("path GLOB", "SELECT count(*), sum(nbytes) FROM tensor WHERE path GLOB '*/run0007/*'",
      "SELECT count(*), sum(nbytes) FROM flat WHERE checkpoint GLOB '*/run0007/*'"),
     ("path LIKE of a joined checkpoint",
      f"SELECT count(*), sum(nbytes) FROM tensor WHERE checkpoint_id IN (SELECT id FROM checkpoint WHERE path LIKE '%{STEP}')",
@@ -142,7 +142,7 @@ def flat_table(catalog, flat):
         ATTACH '{catalog}' AS c;
         CREATE TABLE flat(id INTEGER PRIMARY KEY, checkpoint_id INTEGER, checkpoint TEXT, name TEXT, dtype TEXT,
                           shape TEXT, file TEXT, offset INTEGER, nbytes INTEGER);
-        INSERT INTO flat SELECT id, checkpoint_id, checkpoint, name, dtype, shape, file, offset, nbytes
+        INSERT INTO flat SELECT id, checkpoint_id, path, name, dtype, shape, file, offset, nbytes
         FROM c.tensor ORDER BY checkpoint_id;
         CREATE TABLE checkpoint AS SELECT id, path FROM c.checkpoint;
         CREATE UNIQUE INDEX checkpoint_1 ON checkpoint(id);

@@ -18,7 +18,7 @@ try() { # NAME JSON TARGET?
     "$CKPTDB_BIN" map run "$1" original.safetensors ${3:+--target "$3"} | cut -f 1-7
     "$CKPTDB_BIN" export original.safetensors "$1.safetensors" --map "$1" ${3:+--target "$3"} && "$CKPTDB_BIN" import . 2>/dev/null
     "$CKPTDB_BIN" --list "SELECT name, dtype, shape, (SELECT group_concat(value, ' ') FROM tensor_values(id)) FROM tensor
-        WHERE checkpoint LIKE '%/$1.safetensors'"
+        WHERE path LIKE '%/$1.safetensors'"
 }
 # Orbax's case O14, a value function that multiplies by ten.
 try O14 '{"dialect": "orbax", "transforms": {"a": {"original_key": "c/e", "value": [["scale", 10]]}}}' a.json

@@ -12,7 +12,7 @@ done
 "$CKPTDB_BIN" import . 2>&1
 what() {
     echo "$ $1"
-    "$CKPTDB_BIN" --json show "$1" "$(first "$1")" 2>/dev/null | grep -o '"checkpoint":"[^"]*"' ||
+    "$CKPTDB_BIN" --json show "$1" "$(first "$1")" 2>/dev/null | grep -o '"path":"[^"]*"' ||
         "$CKPTDB_BIN" tensors "$1" 2>&1 | sed -E 's/id [0-9]+/id N/'
 }
 first() { "$CKPTDB_BIN" tensors "$1" 2>/dev/null | head -n 1 | cut -f 1; }

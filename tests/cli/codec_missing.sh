@@ -21,7 +21,7 @@ without hash exp@5:params
 "$CKPTDB_BIN" hash exp@5:params
 without hash exp@5:params --again
 without stats exp@5:params
-without "SELECT tensor_sha256(id) FROM tensor WHERE checkpoint LIKE '%005/params'"
+without "SELECT tensor_sha256(id) FROM tensor WHERE path LIKE '%005/params'"
 without get exp@5:params Dense_0/bias
 # Both tensors fail, on two threads: the first of them is told of.
 without export exp@5:params out.npz

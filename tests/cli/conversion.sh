@@ -115,7 +115,7 @@ run export z.npz parts.npz --map z --no-sync
 run import parts.npz
 run export parts.npz back.safetensors --map zz --no-sync
 run import back.safetensors
-"$CKPTDB_BIN" -d c.db --list "SELECT name, tensor_sha256(id) FROM tensor WHERE checkpoint REGEXP '/(parts|back)\.' ORDER BY 1 DESC" | LC_ALL=C sort | diff - <(LC_ALL=C sort answers) && echo same
+"$CKPTDB_BIN" -d c.db --list "SELECT name, tensor_sha256(id) FROM tensor WHERE path REGEXP '/(parts|back)\.' ORDER BY 1 DESC" | LC_ALL=C sort | diff - <(LC_ALL=C sort answers) && echo same
 echo "-- all sets together, and each checkpoint by itself, are what each set is"
 {
     echo "CREATE TEMP TABLE alone AS SELECT * FROM conversion WHERE 0;"

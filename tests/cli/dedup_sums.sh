@@ -42,7 +42,7 @@ END
 python3 save.py
 report() {
     "$CKPTDB_BIN" dedup
-    echo "read: $("$CKPTDB_BIN" --list "SELECT group_concat(name || nbytes, ' ') FROM (SELECT name, nbytes FROM tensor WHERE hash IS NOT NULL ORDER BY checkpoint, name)")"
+    echo "read: $("$CKPTDB_BIN" --list "SELECT group_concat(name || nbytes, ' ') FROM (SELECT name, nbytes FROM tensor WHERE hash IS NOT NULL ORDER BY path, name)")"
 }
 "$CKPTDB_BIN" import torch tf zero flate
 report

@@ -64,7 +64,7 @@ for m in cast short; do
 done
 "$CKPTDB_BIN" diff wide.safetensors narrow.safetensors --map cast --all --values
 "$CKPTDB_BIN" "SELECT tensor_distance(a.id, b.id) ->> '$.unequal', tensor_distance(a.id, b.id, 'float16') ->> '$.lost' FROM tensor a JOIN tensor b USING (name)
-    WHERE a.checkpoint LIKE '%/wide.safetensors' AND b.checkpoint LIKE '%/narrow.safetensors' AND name IN ('many', 'few') ORDER BY 1"
+    WHERE a.path LIKE '%/wide.safetensors' AND b.path LIKE '%/narrow.safetensors' AND name IN ('many', 'few') ORDER BY 1"
 for to in float12 complex64 int16 int4; do
     "$CKPTDB_BIN" "SELECT '$to', tensor_distance(id, id, '$to') ->> '$.unequal' FROM tensor WHERE name = 'count' AND dtype = 'int64'"
 done
@@ -95,7 +95,7 @@ END
 "$CKPTDB_BIN" import far_a.safetensors far_b.safetensors
 "$CKPTDB_BIN" --list "SELECT name, tensor_distance(a.id, b.id) -> '$.max_abs', tensor_distance(a.id, b.id) -> '$.rel_l2', tensor_distance(a.id, b.id) -> '$.cosine',
     tensor_distance(a.id, b.id) -> '$.unequal' FROM tensor a JOIN tensor b USING (name)
-    WHERE a.checkpoint LIKE '%/far_a.safetensors' AND b.checkpoint LIKE '%/far_b.safetensors' ORDER BY a.ord"
+    WHERE a.path LIKE '%/far_a.safetensors' AND b.path LIKE '%/far_b.safetensors' ORDER BY a.ord"
 echo '-- trouble is 2'
 "$CKPTDB_BIN" diff a.safetensors none; echo "status $?"
 "$CKPTDB_BIN" diff a.safetensors b.safetensors --map none; echo "status $?"

@@ -15,7 +15,7 @@ safetensors() {
 look() { # FILE: its tensors, by the program itself
     "$CKPTDB_BIN" import "$1" >/dev/null 2>&1
     "$CKPTDB_BIN" --list "SELECT name, dtype, shape, substr(tensor_sha256(id), 1, 12) AS sha256
-        FROM tensor WHERE checkpoint = '$PWD/$1' ORDER BY ord"
+        FROM tensor WHERE path = '$PWD/$1' ORDER BY ord"
 }
 
 safetensors model.safetensors '{"decoder.w":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]},"encoder.w":{"dtype":"F32","shape":[2],"data_offsets":[16,24]},"step":{"dtype":"I32","shape":[],"data_offsets":[24,28]}}' \
@@ -49,7 +49,7 @@ try export model.safetensors x.npz --where "name = 'step' -- that one"
 try export model.safetensors x.npy
 
 echo '--- names of your own'
-try export --sql "SELECT id AS tensor_id, upper(name) AS new_name FROM tensor WHERE checkpoint LIKE '%/model.safetensors'" upper.safetensors
+try export --sql "SELECT id AS tensor_id, upper(name) AS new_name FROM tensor WHERE path LIKE '%/model.safetensors'" upper.safetensors
 look upper.safetensors
 try export --sql "SELECT id AS tensor_id, 'x' AS new_name, 'float16' AS dtype FROM tensor WHERE name = 'encoder.w' LIMIT 1" half.npy
 look half.npy

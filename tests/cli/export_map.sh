@@ -22,7 +22,7 @@ safetensors() {
 look() {
     "$CKPTDB_BIN" import "$1" >/dev/null 2>&1
     "$CKPTDB_BIN" --list "SELECT name, dtype, shape FROM tensor
-        WHERE checkpoint = '$PWD/$1' ORDER BY name"
+        WHERE path = '$PWD/$1' ORDER BY name"
     "$CKPTDB_BIN" --list "SELECT key, value FROM metadata m JOIN checkpoint c
         ON c.id = m.checkpoint_id WHERE c.path = '$PWD/$1' ORDER BY key"
 }
@@ -70,10 +70,10 @@ echo '--- all that the T5 importer gives, with the slots that the checkpoint lac
 "$CKPTDB_BIN" export model.ckpt-1000000 whole.safetensors --map t5_to_t5x
 "$CKPTDB_BIN" import whole.safetensors >/dev/null 2>&1
 "$CKPTDB_BIN" --list "SELECT count(*), sum(name LIKE 'target/%'), sum(shape = '[1]' AND name LIKE 'state/%') FROM tensor
-    WHERE checkpoint LIKE '%/whole.safetensors'" \
+    WHERE path LIKE '%/whole.safetensors'" \
     "SELECT count(*) FROM restore WHERE ruleset = 't5_to_t5x' AND target_id IS NULL
         AND checkpoint_id = (SELECT id FROM checkpoint WHERE path LIKE '%/t5_mesh/%' ORDER BY path LIMIT 1)" \
-    "SELECT count(*) FROM (SELECT name, dtype, shape FROM tensor WHERE checkpoint LIKE '%/whole.safetensors'
+    "SELECT count(*) FROM (SELECT name, dtype, shape FROM tensor WHERE path LIKE '%/whole.safetensors'
         EXCEPT SELECT name, dtype, shape FROM restore WHERE ruleset = 't5_to_t5x' AND target_id IS NULL
         AND checkpoint_id = (SELECT id FROM checkpoint WHERE path LIKE '%/t5_mesh/%' ORDER BY path LIMIT 1))"
 "$CKPTDB_BIN" get whole.safetensors state/param_states/token_embedder/embedding/m

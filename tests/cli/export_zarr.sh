@@ -15,8 +15,8 @@ safetensors() {
 same() { # FOLDER: its tensors, and whether they are those of model.safetensors
     "$CKPTDB_BIN" import "$1" || echo "status $?"
     "$CKPTDB_BIN" --list "SELECT t.name, t.dtype, t.shape, tensor_sha256(t.id) = tensor_sha256(s.id) AS same
-        FROM tensor t LEFT JOIN tensor s ON s.name = t.name AND s.checkpoint = '$PWD/model.safetensors'
-        WHERE t.checkpoint = '$PWD/$1' ORDER BY t.name"
+        FROM tensor t LEFT JOIN tensor s ON s.name = t.name AND s.path = '$PWD/model.safetensors'
+        WHERE t.path = '$PWD/$1' ORDER BY t.name"
 }
 names() { # FILE NAME...: a checkpoint of one byte a name
     local file=$1 header='' at=0
@@ -50,9 +50,9 @@ done
 
 echo '--- the root is an array'
 names root.safetensors w
-try export --sql "SELECT id AS tensor_id, '' AS new_name FROM tensor WHERE checkpoint LIKE '%/root.safetensors'" root.zarr
+try export --sql "SELECT id AS tensor_id, '' AS new_name FROM tensor WHERE path LIKE '%/root.safetensors'" root.zarr
 (cd root.zarr && find . -type f | LC_ALL=C sort)
-try export --sql "SELECT id AS tensor_id, '' AS new_name FROM tensor WHERE checkpoint LIKE '%/root.safetensors'" root3.zarr --format zarr3
+try export --sql "SELECT id AS tensor_id, '' AS new_name FROM tensor WHERE path LIKE '%/root.safetensors'" root3.zarr --format zarr3
 same root.zarr
 same root3.zarr
 

@@ -16,7 +16,7 @@ echo '-- raw blocks, and what only whole blocks can give'
 "$CKPTDB_BIN" get quantised.gguf q8_3d --slice '1, :, :8' --format raw | wc -c
 echo '-- a split model is one checkpoint'
 "$CKPTDB_BIN" "SELECT format, tensors, files FROM checkpoint WHERE path LIKE '%tiny%'"
-"$CKPTDB_BIN" "SELECT name, replace(file, rtrim(file, replace(file, '/', '')), '') FROM tensor WHERE checkpoint LIKE '%tiny%'"
+"$CKPTDB_BIN" "SELECT name, replace(file, rtrim(file, replace(file, '/', '')), '') FROM tensor WHERE path LIKE '%tiny%'"
 echo '-- exports: dequantised, or refused'
 "$CKPTDB_BIN" export quantised.gguf x.safetensors --names '^q8'
 "$CKPTDB_BIN" export quantised.gguf x.safetensors --names '^q8' --dtype float16 && "$CKPTDB_BIN" import x.safetensors

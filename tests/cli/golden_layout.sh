@@ -3,7 +3,7 @@ small=$TESTS/fixtures/real/jax/t5x_inline/data/checkpoint_12/checkpoint
 step() { mkdir -p "$1" && cp "$small" "$1"; }
 which_is() { # CHECKPOINT: its path
     "$CKPTDB_BIN" show "$1" state/step --json >shown 2>&1 || { cat shown && return; }
-    echo "$1 is $(grep -o '"checkpoint":"[^"]*"' shown)"
+    echo "$1 is $(grep -o '"path":"[^"]*"' shown)"
 }
 for name in 0 42 10 999.tmp-0 100 007 7 x -1; do step "run/checkpoint_$name"; done
 step run/ckpt_5
@@ -13,7 +13,7 @@ step five/xcheckpoint_5
 step padded/checkpoint_0005
 step checkpoint_3 # no run but the folder itself
 "$CKPTDB_BIN" import .
-show="SELECT replace(path, '$PWD/', ''), replace(run, '$PWD/', ''), step FROM checkpoint"
+show="SELECT replace(path, '$PWD/', ''), replace(run_path, '$PWD/', ''), step FROM checkpoint"
 "$CKPTDB_BIN" --list "$show ORDER BY path"
 echo '-- all_steps: checkpoint_(digits), and the latest'
 "$CKPTDB_BIN" --list "SELECT json_group_array(step), max(step) FROM

@@ -15,7 +15,7 @@ python3 "$TESTS/fixtures/make_npy.py" d.npy '<f4' '(2, 3)F' '<f' 0 3 1 4 2 5
 "$CKPTDB_BIN" hash | cut -f 1,3
 echo "status $?"
 echo '-- the edges of blocks'
-"$CKPTDB_BIN" "SELECT name, hash FROM tensor WHERE checkpoint LIKE '%edges%'"
+"$CKPTDB_BIN" "SELECT name, hash FROM tensor WHERE path LIKE '%edges%'"
 echo '-- the same values, wherever they are'
 "$CKPTDB_BIN" "SELECT name, dtype, shape FROM tensor t JOIN content c ON t.checkpoint_id = c.checkpoint_id AND t.id = c.tensor_id
   WHERE c.hash = (SELECT hash FROM tensor WHERE name = 'x') ORDER BY name"
@@ -29,7 +29,7 @@ printf X | dd of=b.safetensors bs=1 seek=85 conv=notrunc status=none
 "$CKPTDB_BIN" hash b.safetensors --again
 echo "status $?"
 "$CKPTDB_BIN" import b.safetensors
-"$CKPTDB_BIN" "SELECT count(*), count(hash) FROM tensor WHERE checkpoint LIKE '%/b.safetensors'"
+"$CKPTDB_BIN" "SELECT count(*), count(hash) FROM tensor WHERE path LIKE '%/b.safetensors'"
 "$CKPTDB_BIN" forget a.safetensors
 "$CKPTDB_BIN" "SELECT count(*) FROM content WHERE hash = '$("$CKPTDB_BIN" "SELECT hash FROM tensor WHERE name = 'c'")'"
 echo '-- manifests are those of sha256sum'
@@ -46,7 +46,7 @@ mkdir later && cp "$TESTS/fixtures/npz/y_stored.npz" later/l.npz && "$CKPTDB_BIN
 truncate -s -100 later/l.npz
 "$CKPTDB_BIN" import later
 "$CKPTDB_BIN" "SELECT name, state, hash FROM checkpoint WHERE name = 'l.npz'"
-"$CKPTDB_BIN" "SELECT count(hash) FROM tensor WHERE checkpoint LIKE '%/l.npz'"
+"$CKPTDB_BIN" "SELECT count(hash) FROM tensor WHERE path LIKE '%/l.npz'"
 echo '-- a disk that is away for a while costs nothing that is known of its files'
 mkdir disk && cp "$TESTS/fixtures/npz/y_stored.npz" disk/d.npz && "$CKPTDB_BIN" import disk
 "$CKPTDB_BIN" hash d.npz | cut -f 2-

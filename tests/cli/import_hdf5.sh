@@ -13,17 +13,17 @@ echo "--- every odd file, and why"
 try import odd archives
 
 echo "--- how chunks lie: every index, and filters"
-sql "SELECT name, dtype, shape, storage, stored FROM tensor WHERE checkpoint LIKE '%/y_chunks_new.h5'"
+sql "SELECT name, dtype, shape, storage, stored FROM tensor WHERE path LIKE '%/y_chunks_new.h5'"
 sql "SELECT e.ordinal, e.offset, e.stored, e.codec, e.origin, e.shape
      FROM tensor t JOIN extent e ON e.tensor_id = t.id
-     WHERE t.checkpoint LIKE '%/y_chunks_new.h5' AND t.name IN ('filled', 'two', 'growing')
+     WHERE t.path LIKE '%/y_chunks_new.h5' AND t.name IN ('filled', 'two', 'growing')
      ORDER BY t.name, e.ordinal" | head -20
 try get y_chunks_old.h5 filled
 try get y_chunks_new.h5 two
 
 echo "--- a stored member's tensors are ranges of the archive, a deflated one's cuts"
-sql "SELECT name, storage, offset, stored FROM tensor WHERE checkpoint LIKE '%/y_stored.keras'"
-sql "SELECT name, storage, offset, stored FROM tensor WHERE checkpoint LIKE '%/y_deflated.keras'"
+sql "SELECT name, storage, offset, stored FROM tensor WHERE path LIKE '%/y_stored.keras'"
+sql "SELECT name, storage, offset, stored FROM tensor WHERE path LIKE '%/y_deflated.keras'"
 try get y_deflated.keras layers/dense/vars/0
 
 echo "--- attributes and configuration are facts, empty groups are leaves"
@@ -34,7 +34,7 @@ try tensors y_text.h5
 try get y_text.h5 vlen
 
 echo "--- a user block, also one that hides the signature"
-sql "SELECT checkpoint, name, offset FROM tensor WHERE checkpoint LIKE '%user_block%' ORDER BY checkpoint, name"
+sql "SELECT checkpoint, name, offset FROM tensor WHERE path LIKE '%user_block%' ORDER BY checkpoint, name"
 echo "--- strings are kept in the catalog, and belong to the file that they were read from"
 cp odd/y_text.h5 odd/again.h5
 printf ' ' >>odd/again.h5

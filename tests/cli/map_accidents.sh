@@ -144,6 +144,6 @@ title '44: bfloat16 and fp8 keep their bits'
 real low.safetensors a '[2]' BF16 c07f0180 b '[3]' F8_E4M3 7f80ff c '[2]' F8_E5M2 7cff
 map low '{"dialect": "t5x-translator", "rules": [["(.*)", "new/\\1"]]}'
 "$CKPTDB_BIN" export low.safetensors low_new.safetensors --map low && "$CKPTDB_BIN" import low_new.safetensors 2>/dev/null
-"$CKPTDB_BIN" --list "SELECT name, dtype, hex(tensor_bytes(id)) FROM tensor WHERE checkpoint LIKE '%/low%' ORDER BY checkpoint, name"
+"$CKPTDB_BIN" --list "SELECT name, dtype, hex(tensor_bytes(id)) FROM tensor WHERE path LIKE '%/low%' ORDER BY checkpoint, name"
 "$CKPTDB_BIN" export low.safetensors low.npz --map low && "$CKPTDB_BIN" import low.npz 2>/dev/null
-"$CKPTDB_BIN" --list "SELECT name, dtype, hex(tensor_bytes(id)) FROM tensor WHERE checkpoint LIKE '%/low.npz' ORDER BY name"
+"$CKPTDB_BIN" --list "SELECT name, dtype, hex(tensor_bytes(id)) FROM tensor WHERE path LIKE '%/low.npz' ORDER BY name"

@@ -4,7 +4,7 @@ python3 "$TESTS/models.py"
 "$CKPTDB_BIN" import . >/dev/null 2>&1
 list() { # FILE: name|dtype|shape|sha256 of its tensors
     "$CKPTDB_BIN" --list "SELECT name, dtype, shape, tensor_sha256(id) FROM tensor
-        WHERE checkpoint = '$PWD/$1' ORDER BY name"
+        WHERE path = '$PWD/$1' ORDER BY name"
 }
 again() { # RULESET FROM [--set KEY=VALUE]...
     rm -f made.safetensors again.safetensors

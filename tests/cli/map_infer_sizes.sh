@@ -39,8 +39,8 @@ run
 "$CKPTDB_BIN" "SELECT ord, pattern, replacement, ops FROM rule WHERE ruleset = 'found'"
 "$CKPTDB_BIN" export a.safetensors made.safetensors --map found --no-sync
 "$CKPTDB_BIN" import made.safetensors >/dev/null
-"$CKPTDB_BIN" "SELECT b.name FROM tensor b WHERE b.checkpoint LIKE '%/b.safetensors' EXCEPT SELECT m.name FROM tensor m
-    JOIN tensor b ON b.name = m.name WHERE m.checkpoint LIKE '%/made.safetensors' AND b.checkpoint LIKE '%/b.safetensors'
+"$CKPTDB_BIN" "SELECT b.name FROM tensor b WHERE b.path LIKE '%/b.safetensors' EXCEPT SELECT m.name FROM tensor m
+    JOIN tensor b ON b.name = m.name WHERE m.path LIKE '%/made.safetensors' AND b.path LIKE '%/b.safetensors'
     AND m.shape = b.shape AND tensor_sha256(m.id) = tensor_sha256(b.id)"
 echo '-- changed, and gone'
 touch -d '2001-01-01' a.safetensors

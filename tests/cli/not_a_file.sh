@@ -11,8 +11,8 @@ every_way() {
     run diff a.npz b.npz --values
     run diff b.npz a.npz --values
     run diff a.npz b.npz --bytes
-    run "SELECT count(tensor_sha256(id)) FROM tensor WHERE checkpoint LIKE '%/a.npz'"
-    run "SELECT count(*) FROM tensor t JOIN tensor_values(t.id) WHERE checkpoint LIKE '%/a.npz'"
+    run "SELECT count(tensor_sha256(id)) FROM tensor WHERE path LIKE '%/a.npz'"
+    run "SELECT count(*) FROM tensor t JOIN tensor_values(t.id) WHERE path LIKE '%/a.npz'"
     run get a.npz w
     run hash a.npz
     run stats a.npz

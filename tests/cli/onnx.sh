@@ -7,7 +7,7 @@ cp -r "$cases/y_external" ext
 "$CKPTDB_BIN" import .
 for c in y_raw y_packed y_pieces y_int32_data y_int4; do
     echo "-- $c"
-    "$CKPTDB_BIN" "SELECT name, dtype, position, value FROM tensor t, tensor_values(t.id) WHERE checkpoint LIKE '%/$c.onnx' ORDER BY name, position LIMIT 6"
+    "$CKPTDB_BIN" "SELECT name, dtype, position, value FROM tensor t, tensor_values(t.id) WHERE path LIKE '%/$c.onnx' ORDER BY name, position LIMIT 6"
 done
 echo '-- raw_data twice: the last counts, as in protobuf'
 value y_raw_twice.onnx w

@@ -86,7 +86,7 @@ touch keys/done/commit_success.txt
 rm -f "$CKPTDB"
 try import keys
 try "SELECT path, name, run, step, item FROM checkpoint"
-try "SELECT replace(c.path, c.run, ''), m.key, m.value FROM metadata m JOIN checkpoint c ON c.id = m.checkpoint_id"
+try "SELECT replace(c.path, c.run_path, ''), m.key, m.value FROM metadata m JOIN checkpoint c ON c.id = m.checkpoint_id"
 echo "--- a fact whose key is too long, and those after it, are missed aloud"
 mkdir -p long/3
 cp -r "$fixtures/y_zarr2" long/3/state

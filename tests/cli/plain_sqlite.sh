@@ -17,7 +17,7 @@ sqlite3 "$CKPTDB" "INSERT INTO ruleset(name, dialect) VALUES ('m', 't5x-translat
 sqlite3 "$CKPTDB" "UPDATE ruleset SET options = 'x' WHERE name = 'm'"
 sqlite3 "$CKPTDB" "INSERT INTO rule(ruleset, ord, pattern, ops) VALUES ('m', 1, 'a', 'b')"
 echo "--- look-ups do not scan"
-for condition in "tensor WHERE checkpoint = 'p' AND name = 'n'" "tensor WHERE name = 'n'" \
+for condition in "tensor WHERE checkpoint = 'p' AND name = 'n'" "checkpoint c JOIN tensor t ON t.checkpoint_id = c.id WHERE c.name = 'p'" "tensor WHERE path = 'p' AND name = 'n'" "tensor WHERE name = 'n'" \
     "tensor WHERE checkpoint_id = 1 AND name = 'n'" "file WHERE checkpoint_id = 1" \
     "metadata WHERE checkpoint_id = 1" "by_module WHERE checkpoint_id = 1" "by_folded_module WHERE checkpoint_id = 1" \
     "issue WHERE checkpoint_id = 1"; do

@@ -32,7 +32,7 @@ pair "SELECT count(*), sum(nbytes) FROM tensor" "SELECT sum(tensors), sum(nbytes
 echo '-- what is quick has no hint'
 ask "SELECT count(*) FROM tensor WHERE checkpoint_id = 1"
 ask "SELECT count(*) FROM tensor WHERE name = 'global_step'"
-ask "SELECT count(*) FROM tensor WHERE checkpoint = '$(sed 's/[.]data.*//' file)'"
+ask "SELECT count(*) FROM tensor WHERE path = '$(sed 's/[.]data.*//' file)'"
 ask "SELECT count(*) FROM file"
 ask "SELECT name FROM largest LIMIT 1"
 echo '-- rows of maps are counted without making them'

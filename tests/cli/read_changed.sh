@@ -7,8 +7,8 @@ cp -r "$fixtures/orbax/y_all_zero_elided" zeros
 export TZ=UTC
 ckptdb() { "$CKPTDB_BIN" "$@" 2>&1 | sed -E "s|[0-9a-f]{32}|HASH|g"; }
 every_way() { # CHECKPOINT
-    local where="checkpoint = '$PWD/$1' AND nbytes IS NOT NULL"
-    case $1 in strings) where="checkpoint = '$PWD/$1' AND dtype = 'string'" ;; esac
+    local where="path = '$PWD/$1' AND nbytes IS NOT NULL"
+    case $1 in strings) where="path = '$PWD/$1' AND dtype = 'string'" ;; esac
     name=$("$CKPTDB_BIN" "SELECT name FROM tensor WHERE $where LIMIT 1")
     ckptdb get "$1" "$name" | cut -c 1-160
     ckptdb -c "SELECT length(tensor_sha256(id)) FROM tensor WHERE $where LIMIT 1"

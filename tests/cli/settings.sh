@@ -41,7 +41,7 @@ for each in four two; do
     "$CKPTDB_BIN" export $each/model.safetensors.index.json $each.gguf.safetensors --map llama_hf_to_gguf
     "$CKPTDB_BIN" import $each.gguf.safetensors 2>/dev/null
 done
-"$CKPTDB_BIN" "SELECT count(DISTINCT tensor_sha256(id)) FROM tensor WHERE checkpoint LIKE '%.gguf.safetensors' AND name = 'blk.0.attn_k.weight'"
+"$CKPTDB_BIN" "SELECT count(DISTINCT tensor_sha256(id)) FROM tensor WHERE path LIKE '%.gguf.safetensors' AND name = 'blk.0.attn_k.weight'"
 echo '-- no config.json: an error by name, until somebody says it'
 first none
 first none --set num_attention_heads=4

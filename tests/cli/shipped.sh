@@ -4,7 +4,7 @@ python3 "$TESTS/models.py"
 "$CKPTDB_BIN" import .
 list() { # FILE: name|dtype|shape|sha256 of its tensors
     "$CKPTDB_BIN" --list "SELECT name, dtype, shape, tensor_sha256(id) FROM tensor
-        WHERE checkpoint = '$PWD/$1' ORDER BY name"
+        WHERE path = '$PWD/$1' ORDER BY name"
 }
 check() { # RULESET FROM TO [--set KEY=VALUE]...
     "$CKPTDB_BIN" export "$PWD/$2.safetensors" got.safetensors --map "$1" --force --no-sync "${@:4}" >log 2>&1 ||

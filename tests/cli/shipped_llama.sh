@@ -4,7 +4,7 @@ python3 "$TESTS/fixtures/make_llama.py"
 "$CKPTDB_BIN" import .
 list() { # CHECKPOINT: its tensors as float32
     "$CKPTDB_BIN" --list "SELECT name, shape, tensor_sha256(id, 'float32') FROM tensor
-        WHERE checkpoint = '$PWD/$1' ORDER BY name"
+        WHERE path = '$PWD/$1' ORDER BY name"
 }
 same() { # FROM RULESET WANT: what the map makes is what the other file holds
     "$CKPTDB_BIN" export "$PWD/$1" got.safetensors --map "$2" --dtype float32 --force --no-sync

@@ -39,7 +39,7 @@ rm "$CKPTDB"
 
 list() { # PATH's end
     "$CKPTDB_BIN" --list "SELECT name, dtype, shape, tensor_sha256(id) FROM tensor
-        WHERE checkpoint LIKE '%$1' ORDER BY name"
+        WHERE path LIKE '%$1' ORDER BY name"
 }
 back() { # CHECKPOINT [--set KEY=VALUE]: to T5X with the zeros that T5X adds, and back without them
     "$CKPTDB_BIN" export "$1" t5x.safetensors --map t5_to_t5x --force
@@ -59,7 +59,7 @@ echo '--- T5 1.1, which has rms_norm'
 back model.ckpt-20 --set norm=rms_norm
 echo '--- a checkpoint whose second data file is lost: its names'
 "$CKPTDB_BIN" --list "SELECT 1 WHERE map_set('norm', 'rms_norm')" "SELECT count(*), count(*) FILTER (WHERE rule_replace(rule_bound('t5x_to_t5', NULL),
-        rule_replace('t5_to_t5x', name)) = name) FROM tensor WHERE checkpoint LIKE '%/model.ckpt-0'"
+        rule_replace('t5_to_t5x', name)) = name) FROM tensor WHERE path LIKE '%/model.ckpt-0'"
 echo '--- without --where, the zeros are told by their shape'
 "$CKPTDB_BIN" --list "SELECT 1 WHERE map_set('norm', 'rms_norm')" "SELECT status, count(*), count(*) FILTER (WHERE shape = '[1]') FROM conversion
     WHERE ruleset = 't5x_to_t5' AND checkpoint_id = (SELECT id FROM checkpoint

@@ -53,8 +53,8 @@ rm -r tf nul
 "$CKPTDB_BIN" import --prune . 2>/dev/null
 
 echo "--- another shape than the model's"
-name=$("$CKPTDB_BIN" "SELECT name FROM tensor WHERE checkpoint LIKE '%/whole' LIMIT 1")
-shape=$("$CKPTDB_BIN" "SELECT trim(shape, '[]') FROM tensor WHERE checkpoint LIKE '%/whole' LIMIT 1")
+name=$("$CKPTDB_BIN" "SELECT name FROM tensor WHERE path LIKE '%/whole' LIMIT 1")
+shape=$("$CKPTDB_BIN" "SELECT trim(shape, '[]') FROM tensor WHERE path LIKE '%/whole' LIMIT 1")
 names same.json "$name:$shape"
 names other.json "$name:7,7"
 for dialect in orbax kauldron t5x-assignment; do

@@ -7,7 +7,7 @@ try() {
     status=$?
     [ $status = 0 ] || echo "status $status"
 }
-"$CKPTDB_BIN" "SELECT path, run, step FROM checkpoint"
+"$CKPTDB_BIN" "SELECT path, run, run_path, step FROM checkpoint"
 try tensors run@latest '^global' --csv
 try show run@1000000 global_step --json
 try show "$PWD/run/@1000500" shared/embedding | tr -s ' -'

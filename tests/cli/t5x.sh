@@ -33,7 +33,7 @@ try import run
 try get run@7 target/enc/w
 rm -r run/checkpoint_7/target.enc.b
 try import run
-"$CKPTDB_BIN" "SELECT name, dtype, shape, storage FROM tensor WHERE checkpoint LIKE '%_7'"
+"$CKPTDB_BIN" "SELECT name, dtype, shape, storage FROM tensor WHERE path LIKE '%_7'"
 echo "--- folders of arrays that the tree does not name"
 cp -r run/checkpoint_7/target.enc.w run/checkpoint_7/target.enc.spare
 mkdir -p run/checkpoint_7/groups

@@ -17,7 +17,7 @@ make_npy large.npy '<u8' '(2,)' '<Q' 18446744073709551615 1
 make_npy dates.npy '<M8[s]' '(2,)' '<q' 1709208000 -9223372036854775808
 "$CKPTDB_BIN" import . >/dev/null 2>&1
 id() { # FILE: its first tensor
-    "$CKPTDB_BIN" "SELECT id FROM tensor WHERE checkpoint LIKE '%/$1' AND ord = 0"
+    "$CKPTDB_BIN" "SELECT id FROM tensor WHERE path LIKE '%/$1' AND ord = 0"
 }
 for name in fortran words latin scalar empty complex raw large dates; do
     sql "SELECT dtype, shape, position, idx, CASE typeof(value) WHEN 'blob' THEN hex(value) ELSE value END AS value, typeof(value) FROM tensor t, tensor_values(t.id) WHERE t.name = '$name' ORDER BY position LIMIT 7"
@@ -48,7 +48,7 @@ sql "SELECT shape_elements('[2,3]'), shape_elements('[]'), shape_elements('[0, 7
 sql "SELECT shape_elements('2,3')"
 sql "SELECT shape_elements('[9223372036854775807,2]')"
 sql "SELECT ordinal, file LIKE '%/fortran.npy' AS file, offset, stored, codec, origin, shape FROM extent WHERE tensor_id = $one"
-sql "SELECT t.name, count(e.ordinal) FROM tensor t LEFT JOIN extent e ON e.tensor_id = t.id WHERE t.checkpoint LIKE '%.npy' GROUP BY t.name ORDER BY 1"
+sql "SELECT t.name, count(e.ordinal) FROM tensor t LEFT JOIN extent e ON e.tensor_id = t.id WHERE t.path LIKE '%.npy' GROUP BY t.name ORDER BY 1"
 sql "SELECT count(*) FROM extent WHERE tensor_id = 99"
 sql "SELECT count(*) FROM extent"
 sql "SELECT name, (SELECT count(*) FROM tensor_values(id)) AS n FROM tensor ORDER BY 1"

@@ -5,17 +5,17 @@ mkdir here
 cp -r "$cases"/y_* here
 "$CKPTDB_BIN" import here
 "$CKPTDB_BIN" --csv -c "
-SELECT substr(t.checkpoint, instr(t.checkpoint, '/here/') + 8) AS checkpoint, t.name, dtype, t.shape, storage, e.codec,
+SELECT substr(t.path, instr(t.path, '/here/') + 8) AS checkpoint, t.name, dtype, t.shape, storage, e.codec,
        (SELECT json_group_array(value) FROM tensor_values(t.id)) AS values_
 FROM tensor t LEFT JOIN extent e ON e.tensor_id = t.id AND e.ordinal = 0
-ORDER BY t.checkpoint, t.name"
+ORDER BY t.path, t.name"
 echo '--- pieces'
 "$CKPTDB_BIN" --csv -c "
 SELECT t.name, e.ordinal, e.codec, e.origin, e.shape FROM tensor t JOIN extent e ON e.tensor_id = t.id
-WHERE t.checkpoint LIKE '%/y_slices_raw_and_snappy' ORDER BY t.name, e.ordinal"
+WHERE t.path LIKE '%/y_slices_raw_and_snappy' ORDER BY t.name, e.ordinal"
 echo '--- steps, runs and files'
 "$CKPTDB_BIN" --csv -c "
-SELECT substr(path, instr(path, '/here/') + 8) AS path, step, substr(run, instr(run, '/here/') + 8) AS run, files
+SELECT substr(path, instr(path, '/here/') + 8) AS path, step, substr(run_path, instr(run_path, '/here/') + 8) AS run, files
 FROM checkpoint WHERE step IS NOT NULL ORDER BY path"
 
 ask() { # PATH...: imported into a catalog of its own

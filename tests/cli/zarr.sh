@@ -44,7 +44,7 @@ imported store.zarr
 cp -r store.zarr/b store.zarr/model/deeper
 rm store.zarr/b/0
 imported store.zarr
-"$CKPTDB_BIN" "SELECT name, dtype, shape FROM tensor WHERE checkpoint LIKE '%store.zarr'"
+"$CKPTDB_BIN" "SELECT name, dtype, shape FROM tensor WHERE path LIKE '%store.zarr'"
 "$CKPTDB_BIN" get store.zarr b
 echo "status $?"
 

@@ -152,14 +152,14 @@ def rank_main(rank, world, seed, root):
 def rows_of(ckptdb, root):
     catalog = f"{root}/catalog.db"
     subprocess.run([ckptdb, "-d", catalog, "import", root], capture_output=True, check=False)
-    query = "SELECT checkpoint, name, dtype, shape, tensor_sha256(id) AS sha FROM tensor"
+    query = "SELECT path, name, dtype, shape, tensor_sha256(id) AS sha FROM tensor"
     done = subprocess.run([ckptdb, "-d", catalog, "--json", "-c", query], capture_output=True, text=True, check=False)
     if done.returncode:
         print(done.stderr[-2000:])
     found = {}
     for row in json.loads(done.stdout or "[]"):
         shape = json.loads(row["shape"]) if isinstance(row["shape"], str) else row["shape"]
-        found.setdefault(row["checkpoint"], {})[row["name"]] = [row["dtype"], shape, row["sha"]]
+        found.setdefault(row["path"], {})[row["name"]] = [row["dtype"], shape, row["sha"]]
     issues = subprocess.run([ckptdb, "-d", catalog, "-c", "SELECT path, code, message FROM issue"], capture_output=True, text=True,
                             check=False)
     print(issues.stdout[:1500].rstrip())

@@ -94,7 +94,7 @@ def sql(statement):
 def our_answers(path):
     quoted = "'" + os.path.realpath(path).replace("'", "''") + "'"
     tensors = {}
-    for row in sql(f"SELECT name, dtype, shape, tensor_sha256(id) AS h FROM tensor WHERE checkpoint = {quoted}"):
+    for row in sql(f"SELECT name, dtype, shape, tensor_sha256(id) AS h FROM tensor WHERE path = {quoted}"):
         dims = row["shape"] if isinstance(row["shape"], list) else json.loads(row["shape"])
         tensors[row["name"]] = [row["dtype"], dims, row["h"]]
     owner = f"checkpoint_id = (SELECT id FROM checkpoint WHERE path = {quoted})"

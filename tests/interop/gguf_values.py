@@ -190,7 +190,7 @@ def check_numbers(path, tensors):
 
 
 def check(path, tensors, facts):
-    rows = sql("SELECT name, dtype, shape, tensor_sha256(id) AS sha FROM tensor WHERE checkpoint = "
+    rows = sql("SELECT name, dtype, shape, tensor_sha256(id) AS sha FROM tensor WHERE path = "
                f"'{path}'")
     found = {r["name"]: (r["dtype"], as_list(r["shape"]), r["sha"]) for r in rows}
     assert sorted(found) == sorted(tensors), f"{sorted(found)}, not {sorted(tensors)}"

@@ -217,7 +217,7 @@ def sql(statement):
 
 def found_in(path):
     rows = sql("SELECT name, dtype, shape, CASE dtype WHEN 'string' THEN (SELECT json_group_array(hex(value)) FROM "
-               f"(SELECT value FROM tensor_values(tensor.id) ORDER BY position)) ELSE tensor_sha256(id) END AS v FROM tensor WHERE checkpoint = '{path}'")
+               f"(SELECT value FROM tensor_values(tensor.id) ORDER BY position)) ELSE tensor_sha256(id) END AS v FROM tensor WHERE path = '{path}'")
     parse = lambda v: json.loads(v) if isinstance(v, str) and v.startswith("[") else v
     return {r["name"]: (r["dtype"], parse(r["shape"]), parse(r["v"])) for r in rows}
 

@@ -180,7 +180,7 @@ def main():
     @case("own names")
     def _():
         run("export", "--sql", "SELECT id AS tensor_id, 'x.' || ord AS new_name FROM tensor "
-            "WHERE checkpoint LIKE '%/big.safetensors' ORDER BY name", "sql.npz")
+            "WHERE path LIKE '%/big.safetensors' ORDER BY name", "sql.npz")
         in_order = sorted(big)  # the writer orders by dtype, then by name
         same_all(load_npz("sql.npz"), {f"x.{i}": big[n] for i, n in enumerate(in_order)})
 

@@ -207,14 +207,14 @@ FORMS = [("zip", save_zip, PLAIN + NEWER), ("deflated", save_deflated, PLAIN), (
 def rows_of(folder):
     catalog = os.path.join(folder, "catalog.db")
     subprocess.run([CKPTDB, "-d", catalog, "import", os.path.join(folder, "data")], capture_output=True, check=False)
-    query = ("SELECT checkpoint, name, dtype, shape, CASE dtype WHEN 'string' THEN NULL ELSE tensor_sha256(id) END "
+    query = ("SELECT path, name, dtype, shape, CASE dtype WHEN 'string' THEN NULL ELSE tensor_sha256(id) END "
              "AS sha FROM tensor")
     done = subprocess.run([CKPTDB, "-d", catalog, "--json", "-c", query], capture_output=True, text=True, check=False)
     if done.returncode:
         print(done.stderr[-2000:])
     found = {}
     for row in json.loads(done.stdout or "[]"):
-        file = os.path.basename(row["checkpoint"])
+        file = os.path.basename(row["path"])
         found.setdefault(file, {})[row["name"]] = (row["dtype"], json.loads(row["shape"]), row["sha"])
     return found
 

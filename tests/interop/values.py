@@ -113,11 +113,11 @@ def our_answers(path):
     quoted = "'" + os.path.realpath(os.path.dirname(path)) + "/" + os.path.basename(path) + "'"
     answers, strings = {}, {}
     for row in sql("SELECT t.name, v.position, hex(v.value) AS v FROM tensor t JOIN "
-                   f"tensor_values(t.id) v WHERE t.checkpoint = {quoted} AND t.dtype = 'string' "
+                   f"tensor_values(t.id) v WHERE t.path = {quoted} AND t.dtype = 'string' "
                    "ORDER BY t.name, v.position"):
         strings.setdefault(row["name"], []).append(row["v"])
     for row in sql("SELECT name, dtype, shape, iif(dtype = 'string', NULL, tensor_sha256(id)) AS h "
-                   f"FROM tensor WHERE checkpoint = {quoted}"):
+                   f"FROM tensor WHERE path = {quoted}"):
         dims = row["shape"] if isinstance(row["shape"], list) else json.loads(row["shape"])
         what = strings.get(row["name"], []) if row["dtype"] == "string" else row["h"]
         answers[row["name"]] = row["dtype"], dims, what
