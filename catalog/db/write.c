@@ -67,7 +67,7 @@ static const char *const statement_sql[STATEMENTS] = {
     [PUT_LOOKER] = "INSERT INTO _looked VALUES (?1)",
     [CLEAR_PASSED] = "DELETE FROM _passed WHERE path = ?1",
     [CLEAR_WALKED] =
-        "DELETE FROM _issues WHERE code IN ('vanished', 'unreadable',"
+        "DELETE FROM _issues WHERE code IN ('gone', 'unreadable',"
         " 'unfinished', 'dangling-link', 'not-a-file', 'two-formats', 'shadowed',"
         " 'not-read')"
         " AND (path = ?1"
@@ -600,7 +600,7 @@ enum status writer_vanished(struct writer *w, int64_t checkpoint, const char *pa
         .path = path,
         .offset = NO_OFFSET,
         .warning = true,
-        .code = "vanished",
+        .code = "gone",
         .message = "no longer there; `ckptdb import --prune` drops it from the catalog, "
                    "`ckptdb relocate OLD NEW` follows it where it was moved",
     };

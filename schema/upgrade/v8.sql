@@ -66,3 +66,4 @@ ALTER TABLE outdated RENAME TO _outdated;
 PRAGMA legacy_alter_table = OFF;
 CREATE INDEX _issues_by_path ON _issues(path);
 ALTER TABLE _labels ADD COLUMN run TEXT;
+UPDATE _issues SET code = 'gone' WHERE code = 'vanished';
