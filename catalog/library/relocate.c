@@ -130,11 +130,11 @@ static void recognise_file(const ckptdb *c, sqlite3_stmt *row, struct error *err
     library_row(update, err);
     sqlite3_finalize(update);
     /* What an import missed where it was is there again, with its first file. */
-    sqlite3_stmt *back =
-        library_query(c, err,
-                      "DELETE FROM _issues WHERE code = 'gone' AND checkpoint = (?1" ID_OWNER
-                      ") AND (?1" ID_ORD ") = 0",
-                      "i", (int64_t)sqlite3_column_int64(row, 0));
+    sqlite3_stmt *back = library_query(
+        c, err,
+        "DELETE FROM _issues WHERE code = 'gone' AND checkpoint = (?1" ID_OWNER
+        ") AND (?1" ID_ORD ") = 0",
+        "i", (int64_t)sqlite3_column_int64(row, 0));
     library_row(back, err);
     sqlite3_finalize(back);
 }
