@@ -9,6 +9,7 @@
 
 #include "catalog/base/text.h"
 #include "catalog/db/ahead.h"
+#include "catalog/db/alike.h"
 #include "catalog/db/labels.h"
 #include "catalog/db/rules_install.h"
 #include "catalog/db/schema.h"
@@ -280,7 +281,7 @@ static enum status upgrade(sqlite3 *db, struct error *err)
         if (status == OK)
             status = db_exec(db, schema_text("schema/upgrade/v8.sql"), err);
         if (status == OK && db_fill(db, SCHEMA_LATER, false, err) == OK &&
-            create_indexes(db, err) == OK)
+            create_indexes(db, err) == OK && alike_fill(db, err) == OK)
             labels_renew(db, err);
         status = err->status;
     }

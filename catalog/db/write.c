@@ -44,6 +44,8 @@ static const char *const statement_sql[STATEMENTS] = {
     [PUT_STATE] = "UPDATE _labels SET state = ?2 WHERE id = ?1",
     [FIND_LAYOUT] = "SELECT id, placement FROM _layouts WHERE logical = ?1",
     [PUT_LAYOUT] = "INSERT INTO _layouts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    [PUT_ALIKE] = "INSERT INTO _layout_alike VALUES (?1, ?2, coalesce((SELECT first"
+                  " FROM _layout_alike WHERE digest = ?2 LIMIT 1), ?1))",
     [PUT_BLOCKS] = "INSERT INTO _layout_blocks VALUES (?1, ?2)",
     [FIND_META] = "SELECT id FROM _metas WHERE digest = ?1",
     [PUT_META] = "INSERT INTO _metas VALUES (?1, ?2)",
@@ -646,6 +648,9 @@ static const char drop_orphans[] =
     "DELETE FROM _layout_folds WHERE id" ID_OWNER "IN (SELECT id FROM gone);"
     "DELETE FROM _layout_blocks WHERE id IN (SELECT id FROM gone);"
     "DELETE FROM _layout_dtypes WHERE id" ID_OWNER "IN (SELECT id FROM gone);"
+    "DELETE FROM _layout_alike WHERE id IN (SELECT id FROM gone);"
+    "UPDATE _layout_alike SET first = (SELECT min(a.id) FROM _layout_alike a"
+    "  WHERE a.digest = _layout_alike.digest) WHERE first IN (SELECT id FROM gone);"
     "DELETE FROM _layouts WHERE id IN (SELECT id FROM gone);"
     "DROP TABLE gone;"
     "DELETE FROM _meta_facts WHERE id" ID_OWNER "NOT IN"
