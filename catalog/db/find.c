@@ -22,7 +22,7 @@
 #include "catalog/db/statement.h"
 
 #define ROWS                                                                             \
-    "SELECT c.id, n.name, c.run, c.step FROM main._checkpoints c"                         \
+    "SELECT c.id, n.name, c.run, c.step FROM main._checkpoints c"                        \
     " JOIN main._labels n ON n.id = c.id WHERE "
 #define IN_ORDER " ORDER BY coalesce(c.run, c.path), c.step, c.path"
 

@@ -336,7 +336,7 @@ static int compare_nodes(const void *x, const void *y)
 }
 
 /* The tensors in the order of their names; free() it. */
-static struct named *by_name(const struct batch_layout *l)
+static struct named *in_name_order(const struct batch_layout *l)
 {
     struct named *list = malloc(((size_t)l->tensor_count + 1) * sizeof(*list));
     size_t common = l->tensor_count ? l->tensors[0].name_len : 0;
@@ -374,7 +374,7 @@ static bool digest_alike(struct batch_layout *l)
     l->alike = l->logical;
     if (in_order(l))
         return true;
-    tensors = by_name(l);
+    tensors = in_name_order(l);
     nodes = malloc(((size_t)l->node_count + 1) * sizeof(const struct batch_node *));
     const bool good = tensors && nodes;
     fields_begin(&d);

@@ -12,11 +12,14 @@ static const char usual[] =
     "parameters, files, run, path";
 
 /* What the glob ?1 matches; names that only look like globs; everything at or below the path ?2; and the
- * checkpoint ?3. */
+ * checkpoints ?3. */
 #define LISTED                                                                           \
     " FROM checkpoint WHERE ?1 IS NULL OR " CHECKPOINT_GLOB                              \
     " OR name = ?1 OR instr(path || '/', '/' || ?1 || '/') > 0"                          \
-    " OR path = ?2 OR substr(path, 1, length(?2) + 1) = ?2 || '/' OR id = ?3"
+    " OR path = ?2 OR substr(path, 1, length(?2) + 1) = ?2 || '/'"                       \
+    " OR id IN (SELECT value FROM json_each(?3))"
+
+#define ITEMS_MAX 256 /* of a step that are listed by its name */
 
 extern const struct command command_ls;
 
@@ -73,17 +76,27 @@ static bool any_listed(struct session *s, const char *glob, const char *here)
     return any || s->unread;
 }
 
-/* The checkpoint that a word means in other commands, such as RUN@latest; 0 after saying that it means
- * none. */
-static sqlite3_int64 named(struct session *s, const char *word)
+/* What a word means in other commands, such as RUN@latest, as a JSON list of ids; false after saying that
+ * it means nothing. A step that is several checkpoints is all of them here. */
+static bool ls_named(struct session *s, const char *word, struct text *ids)
 {
+    int64_t found[ITEMS_MAX];
+    size_t count = 0;
     if (strpbrk(word, "*?[")) {
         complain("no checkpoint matches %s", word);
-        return 0;
+        return false;
     }
-    const sqlite3_int64 id = session_checkpoint(s, word);
-    s->failed = false; /* a mere no */
-    return id;
+    const enum ckptdb_status status =
+        ckptdb_find(s->open, word, found, ITEMS_MAX, &count, NULL);
+    if (status != CKPTDB_OK && status != CKPTDB_ARGUMENT) {
+        session_checkpoint(s, word); /* says so, with what is near */
+        s->failed = false;           /* a mere no */
+        return false;
+    }
+    count = status == CKPTDB_OK ? 1 : count < ITEMS_MAX ? count : ITEMS_MAX;
+    for (size_t i = 0; i < count; i++)
+        text_addf(ids, "%c%lld", i ? ',' : '[', (long long)found[i]);
+    return text_addc(ids, ']');
 }
 
 static int ls_run(struct session *s, const struct args *args)
@@ -102,10 +115,12 @@ static int ls_run(struct session *s, const struct args *args)
     int status = STATUS_TROUBLE;
     const char *glob = args->count ? args->operand[0] : NULL;
     char *here = glob ? realpath(glob, NULL) : NULL;
-    sqlite3_int64 id = 0;
-    const bool any = !ok || !glob || any_listed(s, glob, here) || (id = named(s, glob));
+    struct text ids = {0};
+    const bool any = !ok || !glob || any_listed(s, glob, here) || ls_named(s, glob, &ids);
     if (ok && text_str(&sql) && !s->unread)
-        status = render_query(s, text_str(&sql), "ssi", glob, here, (int64_t)id);
+        status = render_query(s, text_str(&sql), "sss", glob, here,
+                              ids.len ? text_str(&ids) : NULL);
+    text_release(&ids);
     if (status == STATUS_FINE && !any)
         status = STATUS_NO;
     free(here);

@@ -3,6 +3,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "shell/session/resolve.h"
 #include "shell/session/session.h"
@@ -52,7 +53,7 @@ sqlite3_int64 session_checkpoint(struct session *s, const char *name)
     s->failed = true;
     complain("%s%s", err.message, count ? ":" : "");
     say_candidates(s, ids, count);
-    if (err.status == CKPTDB_MISSING && !count)
+    if (err.status == CKPTDB_MISSING && !count && access(name, F_OK) != 0)
         say_near(session_prepare(s,
                                  "SELECT path, name FROM _checkpoints JOIN _labels"
                                  " USING (id) UNION ALL SELECT name, name FROM _labels"

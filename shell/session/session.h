@@ -152,8 +152,8 @@ int64_t *session_checkpoints(struct session *, const char *const *words, int cou
     "path GLOB '*/' || ?1 || '/*')"
 
 /* For the help of commands. */
-#define CHECKPOINT_HELP                                                                  \
-    "CHECKPOINT is a name or an id as `ls` shows it, a path or its last components, a\n" \
+#define CHECKPOINT_HELP                                                                     \
+    "CHECKPOINT is a name or an id as `ls` shows it, a path or its last components, a\n"    \
     "folder that holds exactly one, RUN@STEP or RUN@latest (RUN@STEP:ITEM). RUN alone is\n" \
     "its latest step, where one is wanted.\n"
 

@@ -28,7 +28,7 @@ echo "--- ls"
 "$CKPTDB_BIN" --json ls --columns name,nbytes --sort 'nbytes desc' 'models/*'
 "$CKPTDB_BIN" ls --columns name,nosuch
 "$CKPTDB_BIN" ls --sort 'name; DROP TABLE names'
-for each in gpt-small@latest orbax@3:opt gpt-small@11 'nothing*' 'mod[e]l' nosuch gpt-smal; do
+for each in gpt-small@latest orbax@latest orbax@3:opt gpt-small@11 'nothing*' 'mod[e]l' nosuch gpt-smal; do
     "$CKPTDB_BIN" ls --columns name "$each"
     echo "status $?"
 done

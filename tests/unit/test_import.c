@@ -420,12 +420,11 @@ static void test_root_is_cleared(void **state)
     sqlite3 *db = NULL;
     struct writer *w = NULL;
     assert_int_equal(OK, db_open(p->catalog, DB_CREATE, &db, &err));
-    assert_int_equal(OK,
-                     db_exec(db,
-                             "INSERT INTO _issues (path, severity, code, message)"
-                             " SELECT value, 'warning', 'gone', '' FROM json_each("
-                             "'[\"/\", \"/a\", \"/a/b\", \"memory:/a\"]')",
-                             &err));
+    assert_int_equal(OK, db_exec(db,
+                                 "INSERT INTO _issues (path, severity, code, message)"
+                                 " SELECT value, 'warning', 'gone', '' FROM json_each("
+                                 "'[\"/\", \"/a\", \"/a/b\", \"memory:/a\"]')",
+                                 &err));
     assert_int_equal(OK, writer_open(db, NULL, NULL, NULL, &w, &err));
     assert_int_equal(OK, writer_clear_walked(w, "/", &err));
     assert_int_equal(OK, writer_close(w, &err));
