@@ -257,8 +257,10 @@ def case_completion_of_sql(t):
     s.expect("from tensor")
     s.send(CTRL_C)
     s.expect(PROMPT)
-    s.send("SEL" + TAB + "checkpoint_i" + TAB)
-    s.expect("SELECT checkpoint_id ")
+    s.send("SEL" + TAB + "impor" + TAB)
+    s.expect("SELECT imported ")
+    s.send(", checkpoint_i" + TAB)  # the column, and the function
+    s.expect("SELECT imported , checkpoint_id")
     s.send(CTRL_C)
     s.expect(PROMPT)
     s.send("select * from check" + TAB)
