@@ -11,6 +11,7 @@
  *   known_optimizer(name)   the name; an error if there is no such optimizer; NULL for NULL
  */
 #include <stddef.h>
+#include <string.h>
 
 #include "catalog/db/find.h"
 #include "catalog/sql/extension.h"
@@ -92,8 +93,11 @@ int sql_checkpoint(sqlite3 *db, sqlite3_value *given, sqlite3_value **out, char 
     }
     const char *name = (const char *)sqlite3_value_text(given);
     *out = NULL;
-    if (name && find_one(db, name, &id, &why, &err) == OK)
+    const bool whole = name && strlen(name) == (size_t)sqlite3_value_bytes(given);
+    if (whole && find_one(db, name, &id, &why, &err) == OK)
         return known_value(db, id, out);
+    if (name && !whole)
+        text_adds(&why, "the name of a checkpoint has no NUL byte in it");
     const bool told = name && err.status != ERR_MEMORY && text_str(&why);
     *message = told ? sqlite3_mprintf("%s", text_str(&why)) : NULL;
     text_release(&why);

@@ -15,7 +15,7 @@ same() { # the same rows by name and by id
 }
 echo '-- checkpoint_id'
 for each in "'run@9'" "'run@latest'" "'run'" "'$PWD/a/model.safetensors'" "'./a'" "'tree.json'" NULL 1 "'1'" 99 "'99'" "''" "'model.safetensors'" \
-    "'run@11'" "'tree.jsn'" "x''" 1.5; do
+    "'run@11'" "'tree.jsn'" "x''" 1.5 "'tree.json' || char(0) || 'z'"; do
     ask "SELECT (SELECT name FROM checkpoint WHERE id = checkpoint_id($each)), checkpoint_id($each) IS NULL"
 done
 echo '-- table functions'

@@ -259,8 +259,12 @@ def case_completion_of_sql(t):
     s.expect(PROMPT)
     s.send("SEL" + TAB + "impor" + TAB)
     s.expect("SELECT imported ")
-    s.send(", checkpoint_i" + TAB)  # the column, and the function
-    s.expect("SELECT imported , checkpoint_id")
+    s.send(CTRL_C)
+    s.expect(PROMPT)
+    s.send("SELECT checkpoint_i" + TAB)  # the column, and the function
+    s.send("(1);\r")
+    s.expect("no checkpoint with the id 1")
+    s.expect(PROMPT)
     s.send(CTRL_C)
     s.expect(PROMPT)
     s.send("select * from check" + TAB)
