@@ -52,6 +52,10 @@ static const char by_near_step[] = "SELECT * FROM (" ROWS NAMED_BY(
     "c.run") " AND c.step IS NOT NULL ORDER BY abs(c.step - ?2), c.path LIMIT 4)"
              " ORDER BY run, step";
 static const char by_item[] = ROWS NAMED_BY("c.run") " AND c.step = ?2" IN_ORDER;
+/* A run of several steps, whatever else is in its folder. */
+static const char by_run[] =
+    ROWS "c.run IN (SELECT r.run FROM main._checkpoints r WHERE " NAMED_BY(
+        "r.run") " GROUP BY r.run HAVING count(DISTINCT r.step) > 1)" IN_ORDER;
 static const char by_folder[] = ROWS "(substr(c.path, 1, length(?1) + 1) = ?1 || '/'"
                                      " OR instr(c.path, '/' || ?1 || '/') > 0)" IN_ORDER;
 static const char by_repository[] =
@@ -176,11 +180,13 @@ static bool search_here(struct search *s, const char *name)
 {
     char *path = catalogued_path(name);
     bool settled =
-        path && (search_text(s, by_path, path) || search_text(s, by_folder, path));
+        path && (search_text(s, by_path, path) || search_text(s, by_run, path) ||
+                 search_text(s, by_folder, path));
     char *real = settled || s->err->status != OK ? NULL : realpath(name, NULL);
     settled =
         settled || (real && (!path || strcmp(real, path) != 0) &&
-                    (search_text(s, by_path, real) || search_text(s, by_folder, real)));
+                    (search_text(s, by_path, real) || search_text(s, by_run, real) ||
+                     search_text(s, by_folder, real)));
     free(real);
     free(path);
     return settled;
@@ -256,8 +262,9 @@ static bool search_word(struct search *s, const char *word)
            search_text(s, by_name, word) || search_text(s, by_path, word) ||
            (is_relative(word) && search_here(s, word)) ||
            search_text(s, by_suffix, word) || search_run_step(s, word) ||
-           search_text(s, by_folder, word) || search_text(s, by_repository, word) ||
-           search_text(s, by_name_end, word) || search_text(s, by_repository_end, word) ||
+           search_text(s, by_run, word) || search_text(s, by_folder, word) ||
+           search_text(s, by_repository, word) || search_text(s, by_name_end, word) ||
+           search_text(s, by_repository_end, word) ||
            (!is_relative(word) && search_here(s, word));
 }
 

@@ -37,6 +37,11 @@ echo "--- a run where one checkpoint is wanted"
 "$CKPTDB_BIN" --csv tensors runs/gpt-small
 "$CKPTDB_BIN" diff gpt-small ./runs/other --all
 "$CKPTDB_BIN" tensors orbax
+put runs/gpt-small/final.safetensors
+"$CKPTDB_BIN" import runs/gpt-small/final.safetensors 2>/dev/null
+for each in gpt-small runs/gpt-small ./runs/gpt-small "$PWD/runs/gpt-small/" runs/other; do "$CKPTDB_BIN" --csv tensors "$each" | head -n 1; done
+"$CKPTDB_BIN" forget runs/gpt-small
+"$CKPTDB_BIN" forget final.safetensors 2>&1
 echo "--- forget"
 forget() { "$CKPTDB_BIN" forget "$@" 2>&1; echo "status $?"; }
 forget 'gpt-small@1*' other --dry-run
