@@ -222,10 +222,11 @@ enum ckptdb_status ckptdb_relocate(ckptdb *, const char *old, const char *new_pl
 /* --- finding ------------------------------------------------------------------------------- */
 
 /* The checkpoint that a person means: its name, an id, a path or its last components, a folder that
- * holds exactly one, RUN@STEP or RUN@latest, either with :ITEM. `ids` has room for `room` ids, at
- * least 1. CKPTDB_OK: ids[0] is the checkpoint. CKPTDB_ARGUMENT: it names several. CKPTDB_MISSING: it
- * names none; `ids` then has the steps near the one asked for, as far as there is room, and *count
- * (or NULL) says how many there are. */
+ * holds exactly one, RUN@STEP or RUN@latest, either with :ITEM, the end of a name, or a run, which is its
+ * latest step. `ids` has room for `room` ids, at least 1. CKPTDB_OK: ids[0] is the checkpoint; *count (or
+ * NULL) is 1, for a run the number of its checkpoints. CKPTDB_ARGUMENT: it names several, *count of them.
+ * CKPTDB_MISSING: it names none; `ids` then has the steps near the one asked for, as far as there is room,
+ * and *count says how many there are. */
 enum ckptdb_status ckptdb_find(ckptdb *, const char *name, int64_t *ids, size_t room,
                                size_t *count, struct ckptdb_error *);
 
@@ -553,8 +554,9 @@ struct ckptdb_format {
     char separator;       /* in the names of its tensors: '/' or '.'; 0: none */
 };
 
-/* Whether there is such a dtype. If not, *nearest (or NULL) is set to one that may be meant, such as
- * float16 for "fp16", or to NULL. */
+/* Whether there is such a dtype, by its name in the catalog or another that programs have for it, such as
+ * "bf16", "F32", "torch.half" or "<f4", which wherever a dtype is asked for is as good. *nearest (or NULL)
+ * is set to its name in the catalog; if there is none, to one that may be meant, or to NULL. */
 bool ckptdb_dtype(const char *name, const char **nearest);
 
 /* The dtypes that have a name of their own, until `each` returns false. */

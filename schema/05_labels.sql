@@ -5,7 +5,8 @@
 CREATE TABLE IF NOT EXISTS _labels (
   id     INTEGER PRIMARY KEY,   -- _checkpoints.id
   name   TEXT NOT NULL,
-  state  TEXT,                  -- 'complete', 'incomplete', 'damaged'; NULL: an older
+  state  TEXT,                  -- 'complete', 'incomplete', 'damaged' (the view says 'gone'
+                                -- while there is such an issue); NULL: an older
                                 -- program indexed it, the next import will tell
   run    TEXT                   -- what stands before @ in its name; NULL: it is in no run
 ) STRICT;

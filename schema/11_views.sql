@@ -2,7 +2,9 @@
 -- which `verify` indexes once more, is without these and all that follow.
 
 CREATE VIEW checkpoint AS
-SELECT c.id, n.name, c.path, c.format, n.run, c.run AS run_path, c.step, c.item, n.state, c.layout,
+SELECT c.id, n.name, c.path, c.format, n.run, c.run AS run_path, c.step, c.item,
+       iif(EXISTS (SELECT 1 FROM _issues i WHERE i.checkpoint = c.id AND i.code = 'gone'), 'gone', n.state) AS state,
+       coalesce((SELECT a.first FROM _layout_alike a WHERE a.id = c.layout), c.layout) AS layout,
        l.tensors, l.parameters, l.nbytes, c.stored, c.files,
        strftime('%Y-%m-%d %H:%M:%S', c.mtime_ns / 1000000000, 'unixepoch') AS mtime,
        strftime('%Y-%m-%d %H:%M:%S', c.imported, 'unixepoch') AS imported,

@@ -4,7 +4,7 @@
 -- `wins` is 0 if the original would keep a later leaf of the same new name instead. In a set whose
 -- mode is strict that is an error.
 CREATE VIEW translation AS
-SELECT r.name AS ruleset,
+SELECT x.ruleset,
        x.checkpoint_id,
        x.ord,
        x.tensor_id,
@@ -18,5 +18,4 @@ SELECT r.name AS ruleset,
        x.note,
        x.wins,
        x.ops
-FROM ruleset r
-JOIN "translation_rows (of ckptdb.so: load this extension first)" x ON x.ruleset = r.name;
+FROM "translation_rows (of ckptdb.so: load this extension first)" x;

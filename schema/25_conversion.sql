@@ -1,7 +1,7 @@
 -- 25_conversion.sql - every checkpoint under every rule set that converts: renames, rearranges,
 -- splits and joins tensors (catalog/map/convert.c).
 CREATE VIEW conversion AS
-SELECT r.name AS ruleset,
+SELECT x.ruleset,
        x.checkpoint_id,
        x.ord,
        x.new_name,
@@ -17,5 +17,4 @@ SELECT r.name AS ruleset,
        x.status,
        x.error,
        x.note
-FROM ruleset r
-JOIN "conversion_rows (of ckptdb.so: load this extension first)" x ON x.ruleset = r.name;
+FROM "conversion_rows (of ckptdb.so: load this extension first)" x;

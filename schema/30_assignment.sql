@@ -2,7 +2,7 @@
 -- source, under every rule set that assigns: T5X's assignment maps, Orbax's transforms,
 -- Kauldron's new_to_old (catalog/map/).
 CREATE VIEW assignment AS
-SELECT r.name AS ruleset,
+SELECT x.ruleset,
        x.source_id,
        x.target_id,
        x.new_name,
@@ -15,5 +15,4 @@ SELECT r.name AS ruleset,
        x.status,
        x.error,
        x.note
-FROM ruleset r
-JOIN "assignment_rows (of ckptdb.so: load this extension first)" x ON x.ruleset = r.name;
+FROM "assignment_rows (of ckptdb.so: load this extension first)" x;

@@ -2,7 +2,7 @@
 -- rule set that translates names: without a model (target_id NULL; strict is 1), and with
 -- every checkpoint as the model (catalog/map/t5_restore.c).
 CREATE VIEW restore AS
-SELECT r.name AS ruleset,
+SELECT x.ruleset,
        c.id AS checkpoint_id,
        m.target_id,
        m.strict,
@@ -17,9 +17,9 @@ SELECT r.name AS ruleset,
        x.error,
        x.note,
        x.ops
-FROM ruleset r
-JOIN _checkpoints c
+FROM _checkpoints c
 JOIN (SELECT NULL AS target_id, 1 AS strict
       UNION ALL SELECT id, 1 FROM _checkpoints
       UNION ALL SELECT id, 0 FROM _checkpoints) m
-JOIN "restore_rows (of ckptdb.so: load this extension first)"(r.name, c.id, ifnull(m.target_id, 0), m.strict) x;
+JOIN "restore_rows (of ckptdb.so: load this extension first)" x
+  ON x.source = c.id AND x.target_id = ifnull(m.target_id, 0) AND x.strict = m.strict;

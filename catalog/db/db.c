@@ -9,6 +9,7 @@
 
 #include "catalog/base/text.h"
 #include "catalog/db/ahead.h"
+#include "catalog/db/alike.h"
 #include "catalog/db/labels.h"
 #include "catalog/db/rules_install.h"
 #include "catalog/db/schema.h"
@@ -133,16 +134,22 @@ static enum status db_fill(sqlite3 *db, const char *first, bool scratch,
     return status;
 }
 
-/* Drop the views that a schema file creates. */
+/* Drop the views that a schema file creates. (For DROP VIEW IF EXISTS a function of that name is a table,
+ * which it refuses to drop.) */
 static enum status drop_views(sqlite3 *db, const char *text, struct error *err)
 {
     static const char create[] = "\nCREATE VIEW ";
     for (const char *at = text; err->status == OK && (at = strstr(at, create));) {
         char drop[200];
+        sqlite3_int64 there = 0;
         at += strlen(create);
-        snprintf(drop, sizeof(drop), "DROP VIEW IF EXISTS %.*s", (int)strcspn(at, " \n("),
-                 at);
-        db_exec(db, drop, err);
+        const struct bytes name = {(const uint8_t *)at, strcspn(at, " \n(")};
+        snprintf(drop, sizeof(drop), "DROP VIEW %.*s", (int)name.len, at);
+        db_number(db,
+                  "SELECT count(*) FROM sqlite_schema WHERE type = 'view' AND name = ?1",
+                  name, NULL, &there, err);
+        if (there)
+            db_exec(db, drop, err);
     }
     return err->status;
 }
@@ -274,7 +281,7 @@ static enum status upgrade(sqlite3 *db, struct error *err)
         if (status == OK)
             status = db_exec(db, schema_text("schema/upgrade/v8.sql"), err);
         if (status == OK && db_fill(db, SCHEMA_LATER, false, err) == OK &&
-            create_indexes(db, err) == OK)
+            create_indexes(db, err) == OK && alike_fill(db, err) == OK)
             labels_renew(db, err);
         status = err->status;
     }

@@ -31,6 +31,37 @@ bool db_row(sqlite3_stmt *s, const char *doing, struct error *err)
     return rc == SQLITE_ROW;
 }
 
+sqlite3_stmt *db_vquery(sqlite3 *db, struct error *err, const char *sql,
+                        const char *types, va_list args)
+{
+    sqlite3_stmt *stmt = NULL;
+    if (err->status != OK)
+        return NULL;
+    int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+    for (int i = 0; rc == SQLITE_OK && types[i]; i++) {
+        rc = types[i] == 'i' ? sqlite3_bind_int64(stmt, i + 1, va_arg(args, int64_t))
+                             : sqlite3_bind_text(stmt, i + 1, va_arg(args, const char *),
+                                                 -1, SQLITE_TRANSIENT);
+        if (rc == SQLITE_RANGE) /* queries may use fewer than others */
+            rc = SQLITE_OK;
+    }
+    if (rc == SQLITE_OK)
+        return stmt;
+    db_error(db, NULL, err);
+    sqlite3_finalize(stmt);
+    return NULL;
+}
+
+sqlite3_stmt *db_query(sqlite3 *db, struct error *err, const char *sql, const char *types,
+                       ...)
+{
+    va_list args;
+    va_start(args, types);
+    sqlite3_stmt *stmt = db_vquery(db, err, sql, types, args);
+    va_end(args);
+    return stmt;
+}
+
 enum status db_exec(sqlite3 *db, const char *sql, struct error *err)
 {
     return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? OK

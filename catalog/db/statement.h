@@ -4,6 +4,7 @@
 #ifndef CKPTDB_DB_STATEMENT_H
 #define CKPTDB_DB_STATEMENT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 
 #include "catalog/base/bits.h"
@@ -21,6 +22,13 @@ enum status db_exec(sqlite3 *, const char *sql, struct error *err);
 enum status db_step(sqlite3 *, sqlite3_stmt *, const char *doing, struct error *err);
 /* Step to the next row. False: at the end, or *err says why it failed; check which. */
 bool db_row(sqlite3_stmt *, const char *doing, struct error *err);
+
+/* Prepare and bind: `types` has an 's' for a const char * (NULL: SQL NULL), an 'i' for an int64_t. NULL
+ * with *err set if that fails, or was set before. */
+sqlite3_stmt *db_query(sqlite3 *, struct error *err, const char *sql, const char *types,
+                       ...);
+sqlite3_stmt *db_vquery(sqlite3 *, struct error *err, const char *sql, const char *types,
+                        va_list);
 
 /* The first column of a query's first row; 0 where that is NULL or there is no row. `name` is ?1
  * (NO_NAME: the query has none); `doing` as for db_error(). */

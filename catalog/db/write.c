@@ -44,6 +44,8 @@ static const char *const statement_sql[STATEMENTS] = {
     [PUT_STATE] = "UPDATE _labels SET state = ?2 WHERE id = ?1",
     [FIND_LAYOUT] = "SELECT id, placement FROM _layouts WHERE logical = ?1",
     [PUT_LAYOUT] = "INSERT INTO _layouts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    [PUT_ALIKE] = "INSERT INTO _layout_alike VALUES (?1, ?2, coalesce((SELECT first"
+                  " FROM _layout_alike WHERE digest = ?2 LIMIT 1), ?1))",
     [PUT_BLOCKS] = "INSERT INTO _layout_blocks VALUES (?1, ?2)",
     [FIND_META] = "SELECT id FROM _metas WHERE digest = ?1",
     [PUT_META] = "INSERT INTO _metas VALUES (?1, ?2)",
@@ -67,7 +69,7 @@ static const char *const statement_sql[STATEMENTS] = {
     [PUT_LOOKER] = "INSERT INTO _looked VALUES (?1)",
     [CLEAR_PASSED] = "DELETE FROM _passed WHERE path = ?1",
     [CLEAR_WALKED] =
-        "DELETE FROM _issues WHERE code IN ('vanished', 'unreadable',"
+        "DELETE FROM _issues WHERE code IN ('gone', 'unreadable',"
         " 'unfinished', 'dangling-link', 'not-a-file', 'two-formats', 'shadowed',"
         " 'not-read')"
         " AND (path = ?1"
@@ -601,7 +603,7 @@ enum status writer_vanished(struct writer *w, int64_t checkpoint, const char *pa
         .path = path,
         .offset = NO_OFFSET,
         .warning = true,
-        .code = "vanished",
+        .code = "gone",
         .message = "no longer there; `ckptdb import --prune` drops it from the catalog, "
                    "`ckptdb relocate OLD NEW` follows it where it was moved",
     };
@@ -648,6 +650,9 @@ static const char drop_orphans[] =
     "DELETE FROM _layout_blocks WHERE id IN (SELECT id FROM gone);"
     "DELETE FROM _layout_dtypes WHERE id" ID_OWNER "IN (SELECT id FROM gone);"
     "DELETE FROM _layout_kinds WHERE id" ID_OWNER "IN (SELECT id FROM gone);"
+    "DELETE FROM _layout_alike WHERE id IN (SELECT id FROM gone);"
+    "UPDATE _layout_alike SET first = (SELECT min(a.id) FROM _layout_alike a"
+    "  WHERE a.digest = _layout_alike.digest) WHERE first IN (SELECT id FROM gone);"
     "DELETE FROM _layouts WHERE id IN (SELECT id FROM gone);"
     "DROP TABLE gone;"
     "DELETE FROM _meta_facts WHERE id" ID_OWNER "NOT IN"

@@ -208,6 +208,11 @@ static enum status put_layout_row(struct writer *w, const struct batch_layout *l
     sqlite3_bind_int64(s, 6, (sqlite3_int64)l->nbytes);
     if (!l->stored_unknown)
         sqlite3_bind_int64(s, 7, (sqlite3_int64)l->stored);
+    if (writer_finish(w, s, err) != OK)
+        return err->status;
+    s = writer_statement(w, PUT_ALIKE);
+    sqlite3_bind_int64(s, 1, id);
+    writer_bind_digest(s, 2, &l->alike);
     return writer_finish(w, s, err);
 }
 

@@ -67,7 +67,7 @@ static enum status plan_append(struct export_plan *p, const struct stored_tensor
         .shape = s->shape,
     };
     if (dtype)
-        dtype_find(dtype, &t.to);
+        dtype_called(dtype, &t.to);
     if (s->extent_count) {
         t.source_file = s->extents[0].file;
         t.source_offset = s->extents[0].offset;
@@ -140,7 +140,7 @@ static bool any_dtype(const struct dtype *d)
 enum status export_plan_cast(struct export_plan *p, const char *dtype, struct error *err)
 {
     struct dtype to;
-    dtype_find(dtype, &to);
+    dtype_called(dtype, &to);
     if (to.kind != DTYPE_UNKNOWN && !dtype_sized(&to))
         return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
                          "--dtype %.60s: nothing can be converted to it", dtype);
@@ -151,7 +151,7 @@ enum status export_plan_cast(struct export_plan *p, const char *dtype, struct er
                          near ? "; the nearest is " : "", near ? near : "");
     }
     bool all = !is_inexact(&to) || !p->inexact;
-    p->cast = arena_copy(&p->arena, dtype, strlen(dtype));
+    p->cast = arena_copy(&p->arena, to.name, strlen(to.name));
     p->uncast = all ? 0 : p->count - p->inexact;
     if (!p->cast)
         return error_memory(err);

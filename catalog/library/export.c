@@ -149,10 +149,11 @@ static enum status library_export_check_known(const struct exporting *x)
  * whole one. */
 static enum status library_export_check_whole(struct exporting *x)
 {
+    /* What an import missed may be there again: reading tells. */
     static const char sql[] =
         "SELECT c.name, coalesce(c.state, 'damaged'), (SELECT i.path || ': ' || i.message"
         " FROM issue i WHERE i.checkpoint_id = ?1 AND i.severity = 'error' LIMIT 1)"
-        " FROM checkpoint c WHERE c.id = ?1 AND (c.state <> 'complete' OR c.state IS NULL"
+        " FROM _labels c WHERE c.id = ?1 AND (c.state <> 'complete' OR c.state IS NULL"
         " AND EXISTS (SELECT 1 FROM _issues WHERE checkpoint = ?1 AND severity = 'error'))";
     const ckptdb *c = x->catalog;
     sqlite3_stmt *row;

@@ -225,29 +225,11 @@ void library_say(const ckptdb *c, const char *fmt, ...)
 sqlite3_stmt *library_query(const ckptdb *c, struct error *err, const char *sql,
                             const char *types, ...)
 {
-    sqlite3_stmt *stmt = NULL;
-    if (err->status != OK)
-        return NULL;
-    if (sqlite3_prepare_v2(c->db, sql, -1, &stmt, NULL) != SQLITE_OK) {
-        db_error(c->db, NULL, err);
-        return NULL;
-    }
     va_list args;
     va_start(args, types);
-    int rc = SQLITE_OK;
-    for (int i = 0; rc == SQLITE_OK && types[i]; i++) {
-        rc = types[i] == 'i' ? sqlite3_bind_int64(stmt, i + 1, va_arg(args, int64_t))
-                             : sqlite3_bind_text(stmt, i + 1, va_arg(args, const char *),
-                                                 -1, SQLITE_TRANSIENT);
-        if (rc == SQLITE_RANGE) /* queries may use fewer than others */
-            rc = SQLITE_OK;
-    }
+    sqlite3_stmt *stmt = db_vquery(c->db, err, sql, types, args);
     va_end(args);
-    if (rc == SQLITE_OK)
-        return stmt;
-    db_error(c->db, NULL, err);
-    sqlite3_finalize(stmt);
-    return NULL;
+    return stmt;
 }
 
 enum status library_alone(const ckptdb *c, struct error *err)

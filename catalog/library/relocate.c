@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "catalog/base/text.h"
+#include "catalog/db/ids.h"
 #include "catalog/db/labels.h"
 #include "catalog/library/library.h"
 
@@ -128,6 +129,14 @@ static void recognise_file(const ckptdb *c, sqlite3_stmt *row, struct error *err
         (int64_t)sqlite3_column_int64(row, 0), (int64_t)now.inode, (int64_t)now.device);
     library_row(update, err);
     sqlite3_finalize(update);
+    /* What an import missed where it was is there again, with its first file. */
+    sqlite3_stmt *back = library_query(
+        c, err,
+        "DELETE FROM _issues WHERE code = 'gone' AND checkpoint = (?1" ID_OWNER
+        ") AND (?1" ID_ORD ") = 0",
+        "i", (int64_t)sqlite3_column_int64(row, 0));
+    library_row(back, err);
+    sqlite3_finalize(back);
 }
 
 static void recognise_files(const ckptdb *c, const char *new, struct error *err)

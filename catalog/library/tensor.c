@@ -127,6 +127,10 @@ static void check_makes_names(const ckptdb *c, const char *map, struct error *er
     sqlite3_free(dialect);
 }
 
+/* The rule set ?1 where it is one of this view, which refuses others; else NULL. */
+#define SET_OF(view)                                                                     \
+    "(SELECT name FROM ruleset WHERE name = ?1 AND dialect_is(dialect, '" view "'))"
+
 /* A map's cast is the default dtype for reading. */
 static void take_cast(ckptdb_tensor *t, const char *dtype, struct error *err)
 {
@@ -164,10 +168,15 @@ enum ckptdb_status ckptdb_tensor_open_mapped(ckptdb *c, const char *map,
 {
     static const char sql[] =
         "SELECT tensor_id, recipe, dtype, status, error FROM conversion"
-        " WHERE ruleset = ?1 AND checkpoint_id = ?2 AND new_name = ?3 AND part = 0"
-        " UNION ALL"
-        " SELECT tensor_id, " RECIPE_OF_ONE ", dtype, status, error FROM translation"
-        " WHERE ruleset = ?1 AND checkpoint_id = ?2 AND new_name = ?3 AND wins LIMIT 1";
+        " WHERE ruleset = " SET_OF(
+            "conversion") " AND checkpoint_id = ?2"
+                          " AND new_name = ?3 AND part = 0"
+                          " UNION ALL"
+                          " SELECT tensor_id, " RECIPE_OF_ONE
+                          ", dtype, status, error FROM translation"
+                          " WHERE ruleset = " SET_OF(
+                              "translation") " AND checkpoint_id = ?2"
+                                             " AND new_name = ?3 AND wins LIMIT 1";
     struct error err = {.offset = NO_OFFSET};
     *out = NULL;
     check_makes_names(c, map, &err);
@@ -189,10 +198,10 @@ enum ckptdb_status ckptdb_tensor_open_mapped(ckptdb *c, const char *map,
 bool ckptdb_dtype(const char *name, const char **nearest)
 {
     struct dtype d;
-    dtype_find(name, &d);
+    dtype_called(name, &d);
     const bool known = d.kind != DTYPE_UNKNOWN;
     if (nearest)
-        *nearest = known ? name : dtype_nearest(name);
+        *nearest = known ? d.name : dtype_nearest(name);
     return known;
 }
 
@@ -231,7 +240,7 @@ const struct dtype *tensor_dtype(const ckptdb_tensor *t, const char *name,
 {
     if (!name)
         return t->casts ? &t->given : NULL;
-    dtype_find(name, room);
+    dtype_called(name, room);
     if (room->kind == DTYPE_UNKNOWN) {
         const char *near = dtype_nearest(name);
         error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s: there is no such dtype%s%s",
@@ -400,7 +409,7 @@ enum ckptdb_status ckptdb_npy_header(const char *dtype, const uint64_t *shape,
     struct text out = {0};
     struct dtype d;
     char descr[64];
-    dtype_find(dtype, &d);
+    dtype_called(dtype, &d);
     *header = NULL;
     if (d.kind == DTYPE_STRING)
         error_set(&err, ERR_UNSUPPORTED, NULL, NO_OFFSET,

@@ -1,5 +1,6 @@
 #include "catalog/model/dtype.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -163,12 +164,14 @@ bool dtype_counts(const struct dtype *d)
     return d->kind != DTYPE_STRING && d->kind != DTYPE_OPAQUE;
 }
 
-/* Names of dtypes in PyTorch, llama.cpp, safetensors and C, with ours. */
-static const char *const usual[][2] = {
+/* What other programs call a dtype, in lower case: PyTorch, llama.cpp, safetensors and C; after
+ * "np." what NumPy alone means by it. Letters with a width alone, such as i8, are safetensors'. */
+static const char *const aliases[][2] = {
     {"fp16", "float16"},
     {"f16", "float16"},
     {"half", "float16"},
     {"bf16", "bfloat16"},
+    {"bfloat", "bfloat16"},
     {"brain", "bfloat16"},
     {"fp32", "float32"},
     {"f32", "float32"},
@@ -180,6 +183,7 @@ static const char *const usual[][2] = {
     {"f8_e4m3", "float8_e4m3fn"},
     {"fp8", "float8_e4m3fn"},
     {"f8_e5m2", "float8_e5m2"},
+    {"f8_e8m0", "float8_e8m0fnu"},
     {"fp8_e4m3", "float8_e4m3fn"},
     {"fp8_e5m2", "float8_e5m2"},
     {"i8", "int8"},
@@ -196,26 +200,79 @@ static const char *const usual[][2] = {
     {"u64", "uint64"},
     {"boolean", "bool"},
     {"c64", "complex64"},
+    {"cfloat", "complex64"},
     {"c128", "complex128"},
+    {"cdouble", "complex128"},
+    {"chalf", "complex32"},
+    {"np.float", "float64"},
+    {"np.float_", "float64"},
+    {"np.int", "int64"},
+    {"np.int_", "int64"},
+    {"np.intc", "int32"},
+    {"np.uint", "uint64"},
+    {"np.byte", "int8"},
+    {"np.ubyte", "uint8"},
+    {"np.bool_", "bool"},
 };
-#define USUAL (sizeof(usual) / sizeof(usual[0]))
+#define ALIASES (sizeof(aliases) / sizeof(aliases[0]))
 
-static const char *usual_dtype(const char *name)
+/* Of a NumPy type string with its byte order: <f4, |u1. */
+static const char *array_alias(const char *name)
 {
-    for (size_t i = 0; i < USUAL; i++)
-        if (strcasecmp(name, usual[i][0]) == 0)
-            return usual[i][1];
+    static const char *const types[][2] = {
+        {"b1", "bool"},      {"i1", "int8"},        {"i2", "int16"},   {"i4", "int32"},
+        {"i8", "int64"},     {"u1", "uint8"},       {"u2", "uint16"},  {"u4", "uint32"},
+        {"u8", "uint64"},    {"f2", "float16"},     {"f4", "float32"}, {"f8", "float64"},
+        {"c8", "complex64"}, {"c16", "complex128"},
+    };
+    const size_t order = strspn(name, "<>=|");
+    for (size_t i = 0; order == 1 && i < sizeof(types) / sizeof(types[0]); i++)
+        if (strcmp(name + order, types[i][0]) == 0)
+            return types[i][1];
     return NULL;
+}
+
+const char *dtype_alias(const char *name)
+{
+    static const char *const modules[][2] = {
+        {"torch.", ""},     {"np.", "np."},        {"numpy.", "np."},
+        {"jnp.", "np."},    {"jax.numpy.", "np."}, {"tf.", ""},
+        {"ml_dtypes.", ""}, {"dt_", ""},           {"ggml_type_", ""},
+    };
+    char word[40];
+    const char *rest = name, *module = "";
+    for (size_t i = 0; rest == name && i < sizeof(modules) / sizeof(modules[0]); i++)
+        if (strncasecmp(name, modules[i][0], strlen(modules[i][0])) == 0) {
+            rest = name + strlen(modules[i][0]);
+            module = modules[i][1];
+        }
+    snprintf(word, sizeof(word), "%s%.30s", module, rest);
+    for (size_t i = 0; i < ALIASES; i++)
+        if (strcasecmp(word, aliases[i][0]) == 0)
+            return aliases[i][1];
+    for (size_t i = 0; i < DTYPES; i++)
+        if (strcasecmp(rest, dtypes[i].name) == 0)
+            return strcmp(name, dtypes[i].name) == 0 ? NULL : dtypes[i].name;
+    for (size_t i = 0; i < ALIASES; i++)
+        if (strcasecmp(rest, aliases[i][0]) == 0)
+            return aliases[i][1];
+    return array_alias(name);
+}
+
+void dtype_called(const char *name, struct dtype *out)
+{
+    const char *known = dtype_alias(name);
+    dtype_find(known ? known : name, out);
 }
 
 const char *dtype_nearest(const char *name)
 {
     struct nearest nearest = {.wanted = name};
-    const char *best = usual_dtype(name);
+    const char *best = dtype_alias(name);
     for (size_t i = 0; !best && i < DTYPES; i++)
         nearest_offer(&nearest, dtypes[i].name, dtypes[i].name);
-    for (size_t i = 0; !best && i < USUAL; i++)
-        nearest_offer(&nearest, usual[i][0], usual[i][1]);
+    for (size_t i = 0; !best && i < ALIASES; i++)
+        nearest_offer(&nearest, aliases[i][0], aliases[i][1]);
     for (size_t i = 0; !best && nearest.count && i < DTYPES; i++)
         if (strcmp(dtypes[i].name, nearest.name[0]) == 0)
             best = dtypes[i].name;

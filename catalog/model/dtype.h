@@ -42,7 +42,14 @@ struct dtype {
  * else a constant. Never fails: kind DTYPE_UNKNOWN is the answer for the rest. */
 void dtype_find(const char *name, struct dtype *out);
 
-/* A suggestion for a name that is no dtype: the dtype that other programs call by it (fp16), else
+/* The canonical name of what other programs call `name`: bf16, F32, torch.half, np.float32, <f4.
+ * NULL: it is no such name, or a canonical one. */
+const char *dtype_alias(const char *name);
+
+/* dtype_find() for a name that a person gave, who may use an alias. */
+void dtype_called(const char *name, struct dtype *out);
+
+/* A suggestion for a name that is no dtype: the dtype that other programs call by it, else
  * the one with the nearest spelling. NULL: none is near. */
 const char *dtype_nearest(const char *name);
 

@@ -55,6 +55,26 @@ static inline void fields_string(struct fields *f, const char *s)
     fields_text(f, s ? s : "", s ? strlen(s) : 0);
 }
 
+/* A tensor of a layout; `rank` -1: the shape is not known. */
+static inline void fields_tensor(struct fields *f, const char *name, size_t len,
+                                 const char *dtype, const uint64_t *shape, int rank)
+{
+    fields_text(f, name, len);
+    fields_string(f, dtype);
+    fields_number(f, (uint64_t)(rank + 1));
+    for (int k = 0; k < rank; k++)
+        fields_number(f, shape[k]);
+}
+
+/* An empty leaf; `position` 0: wherever it is. */
+static inline void fields_node(struct fields *f, const char *name, const char *kind,
+                               uint64_t position)
+{
+    fields_string(f, name);
+    fields_string(f, kind);
+    fields_number(f, position);
+}
+
 static inline void fields_begin(struct fields *f)
 {
     f->used = 0;

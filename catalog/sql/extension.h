@@ -51,6 +51,10 @@ int sql_prefer(sqlite3_index_info *, int before, int after);
 /* Put the tables that this program makes of public views in front of these, as temporary ones; in
  * other databases than catalogs it does nothing. */
 enum status sql_cover_views(sqlite3 *, struct error *err);
+/* A copy of an argument that means a checkpoint: of a text, the id of what commands take it for
+ * (catalog/db/find.h), else of the value. Returns an SQLite code; with SQLITE_ERROR *message is set, to be
+ * freed with sqlite3_free(). */
+int sql_checkpoint(sqlite3 *, sqlite3_value *given, sqlite3_value **out, char **message);
 
 /* Register everything; without `reads`, only what opens no files. Returns an SQLite code. */
 int sql_register_all(sqlite3 *, bool reads);

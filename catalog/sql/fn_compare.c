@@ -61,7 +61,7 @@ static const struct dtype *cast_of(int argc, sqlite3_value **argv, struct dtype 
     const char *name = argc > 2 ? (const char *)sqlite3_value_text(argv[2]) : NULL;
     if (!name)
         return NULL;
-    dtype_find(name, room);
+    dtype_called(name, room);
     return room;
 }
 

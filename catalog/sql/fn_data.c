@@ -98,7 +98,7 @@ static enum status wanted_dtype(int argc, sqlite3_value **argv, struct dtype *ro
     *to = NULL;
     if (!name)
         return OK;
-    dtype_find(name, room);
+    dtype_called(name, room);
     *to = room;
     if (room->kind != DTYPE_UNKNOWN)
         return OK;

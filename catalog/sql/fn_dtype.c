@@ -14,7 +14,7 @@ static void dtype_bits(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     const char *name = (const char *)sqlite3_value_text(argv[0]);
     if (!name)
         return;
-    dtype_find(name, &dtype);
+    dtype_called(name, &dtype);
     if (dtype.bits)
         sqlite3_result_int(ctx, dtype.bits);
 }

@@ -2,6 +2,8 @@
  * fn_known.c - functions that fail where the catalog has no such thing, for queries in which a
  * mistyped argument would look like an answer: diff(1, 99) would be "only_a" for every tensor.
  *
+ *   checkpoint_id(name)     the id of what commands take as CHECKPOINT; an error if that is none, or
+ *                           several; NULL for NULL
  *   known_checkpoint(id)    the id; an error if there is no such checkpoint
  *   known_ruleset(name)     the name; an error if there is no such rule set; NULL for NULL
  *   known_renaming(name)    the name; an error if there is no such rule set, or if it assigns:
@@ -9,7 +11,9 @@
  *   known_optimizer(name)   the name; an error if there is no such optimizer; NULL for NULL
  */
 #include <stddef.h>
+#include <string.h>
 
+#include "catalog/db/find.h"
 #include "catalog/sql/extension.h"
 
 struct known_thing {
@@ -39,26 +43,84 @@ static void known_refuse(sqlite3_context *context, const char *format, const cha
     sqlite3_free(message);
 }
 
-static void known_run(sqlite3_context *context, int argc, sqlite3_value **argv)
+static void known_result(sqlite3_context *context, const struct known_thing *thing,
+                         sqlite3_value *given)
 {
-    (void)argc;
-    const struct known_thing *thing = sqlite3_user_data(context);
     sqlite3 *db = sqlite3_context_db_handle(context);
     sqlite3_stmt *s = NULL;
-    if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
+    if (sqlite3_value_type(given) == SQLITE_NULL)
         return;
     int rc = sqlite3_prepare_v2(db, thing->sql, -1, &s, NULL);
     if (rc == SQLITE_OK)
-        rc = sqlite3_bind_value(s, 1, argv[0]);
+        rc = sqlite3_bind_value(s, 1, given);
     if (rc == SQLITE_OK)
         rc = sqlite3_step(s);
     if (rc == SQLITE_ROW)
-        sqlite3_result_value(context, argv[0]);
+        sqlite3_result_value(context, given);
     else if (rc == SQLITE_DONE)
-        known_refuse(context, thing->message, (const char *)sqlite3_value_text(argv[0]));
+        known_refuse(context, thing->message, (const char *)sqlite3_value_text(given));
     else
         sqlite3_result_error(context, sqlite3_errmsg(db), -1);
     sqlite3_finalize(s);
+}
+
+static void known_run(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    known_result(context, sqlite3_user_data(context), argv[0]);
+}
+
+/* The value of SELECT ?1. */
+static int known_value(sqlite3 *db, int64_t id, sqlite3_value **out)
+{
+    sqlite3_stmt *s = NULL;
+    int rc = sqlite3_prepare_v2(db, "SELECT ?1", -1, &s, NULL);
+    if (rc == SQLITE_OK && sqlite3_bind_int64(s, 1, id) == SQLITE_OK)
+        rc = sqlite3_step(s);
+    *out = rc == SQLITE_ROW ? sqlite3_value_dup(sqlite3_column_value(s, 0)) : NULL;
+    sqlite3_finalize(s);
+    return *out ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+int sql_checkpoint(sqlite3 *db, sqlite3_value *given, sqlite3_value **out, char **message)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct text why = {0};
+    int64_t id;
+    if (sqlite3_value_type(given) != SQLITE_TEXT) {
+        *out = sqlite3_value_dup(given);
+        return *out ? SQLITE_OK : SQLITE_NOMEM;
+    }
+    const char *name = (const char *)sqlite3_value_text(given);
+    *out = NULL;
+    const bool whole = name && strlen(name) == (size_t)sqlite3_value_bytes(given);
+    if (whole && find_one(db, name, &id, &why, &err) == OK)
+        return known_value(db, id, out);
+    if (name && !whole)
+        text_adds(&why, "the name of a checkpoint has no NUL byte in it");
+    const bool told = name && err.status != ERR_MEMORY && text_str(&why);
+    *message = told ? sqlite3_mprintf("%s", text_str(&why)) : NULL;
+    text_release(&why);
+    return *message ? SQLITE_ERROR : SQLITE_NOMEM;
+}
+
+static void checkpoint_id(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    sqlite3 *db = sqlite3_context_db_handle(context);
+    sqlite3_value *id = NULL;
+    char *message = NULL;
+    const int rc = sql_checkpoint(db, argv[0], &id, &message);
+    if (rc == SQLITE_NOMEM)
+        sqlite3_result_error_nomem(context);
+    else if (rc != SQLITE_OK)
+        sqlite3_result_error(context, message, -1);
+    else if (sqlite3_value_type(argv[0]) == SQLITE_TEXT)
+        sqlite3_result_value(context, id);
+    else /* an id must be one, too */
+        known_result(context, &known_things[0], id);
+    sqlite3_value_free(id);
+    sqlite3_free(message);
 }
 
 int sql_register_known(sqlite3 *db)
@@ -69,5 +131,8 @@ int sql_register_known(sqlite3 *db)
         rc = sqlite3_create_function_v2(db, known_things[i].function, 1, SQL_FLAGS_PURE,
                                         (void *)&known_things[i], known_run, NULL, NULL,
                                         NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_create_function_v2(db, "checkpoint_id", 1, SQL_FLAGS_PURE, NULL,
+                                        checkpoint_id, NULL, NULL, NULL);
     return rc;
 }

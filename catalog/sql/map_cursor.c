@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/nearest.h"
 #include "catalog/map/ruleset.h"
+#include "catalog/sql/extension.h"
 
 /* Columns whose values are those of the call, or of the count of a status: rows of which no others
  * are asked for, as by count(*), need not be made. */
@@ -29,6 +31,7 @@ static void cursor_reset(struct map_cursor *c)
     struct map_cursor again = {
         .base = c->base, .trees = c->trees, .questions = c->questions};
     map_read_end(&((struct map_table *)c->base.pVtab)->statements, &c->reading);
+    sqlite3_finalize(c->sets);
     arena_release(&c->task.arena);
     arena_release(&c->given.arena);
     arena_release(&c->set.arena);
@@ -346,12 +349,38 @@ static bool has_more(const struct map_cursor *c)
            c->target.next < c->target.count;
 }
 
-/* If there are no rows left, settle further batches or sources until there are. */
+static int cursor_begin(struct map_cursor *c);
+
+/* Go on to the next rule set, where none was named. */
+static int next_set(struct map_cursor *c)
+{
+    struct map_cursor kept = {.used = c->used, .many = true, .sets = c->sets};
+    const int rc = sqlite3_step(c->sets);
+    if (rc != SQLITE_ROW) {
+        sqlite3_finalize(c->sets);
+        c->sets = NULL;
+        return rc == SQLITE_DONE ? SQLITE_OK : rc;
+    }
+    for (int i = 0; i < GIVEN; i++) {
+        kept.argument[i] = i == GIVEN_RULESET ? NULL : c->argument[i];
+        c->argument[i] = i == GIVEN_RULESET ? c->argument[i] : NULL;
+    }
+    c->sets = NULL;
+    cursor_reset(c);
+    c->used = kept.used;
+    c->many = kept.many;
+    c->sets = kept.sets;
+    memcpy(c->argument, kept.argument, sizeof(c->argument));
+    c->argument[GIVEN_RULESET] = sqlite3_value_dup(sqlite3_column_value(c->sets, 0));
+    return c->argument[GIVEN_RULESET] ? cursor_begin(c) : SQLITE_NOMEM;
+}
+
+/* If there are no rows left, settle further batches, sources or rule sets until there are. */
 static int cursor_seek(struct map_cursor *c)
 {
     int rc = SQLITE_OK;
-    while (rc == SQLITE_OK && c->row == c->task.rows && has_more(c))
-        rc = map_cursor_settle(c);
+    while (rc == SQLITE_OK && c->row == c->task.rows && (has_more(c) || c->sets))
+        rc = has_more(c) ? map_cursor_settle(c) : next_set(c);
     return rc;
 }
 
@@ -416,22 +445,78 @@ static int find_fault(struct map_cursor *c)
     return c->set.failed ? SQLITE_NOMEM : SQLITE_OK;
 }
 
+/* Whether a rule set was named, so that another is no answer: by a value, and not by the row of an outer
+ * query, which only the plan of the whole statement tells. */
+static bool names_set(const struct map_cursor *c)
+{
+    struct map_table *t = (struct map_table *)c->base.pVtab;
+    sqlite3 *db = t->statements.db;
+    bool outer = false;
+    for (sqlite3_stmt *s = NULL;
+         c->by_value && !outer && (s = sqlite3_next_stmt(db, s));) {
+        sqlite3_stmt *plan = NULL;
+        char *sql = sqlite3_stmt_busy(s) && sqlite3_sql(s)
+                        ? sqlite3_mprintf("EXPLAIN QUERY PLAN %s", sqlite3_sql(s))
+                        : NULL;
+        if (sql)
+            sqlite3_prepare_v2(db, sql, -1, &plan, NULL);
+        while (!outer && plan && sqlite3_step(plan) == SQLITE_ROW) {
+            const char *line = (const char *)sqlite3_column_text(plan, 3);
+            outer = line && strstr(line, "CORRELATED ");
+        }
+        sqlite3_finalize(plan);
+        sqlite3_free(sql);
+    }
+    return c->by_value && !outer;
+}
+
+/* Fail: there is no such rule set. */
+static int refuse_name(struct map_cursor *c)
+{
+    struct map_table *t = (struct map_table *)c->base.pVtab;
+    struct nearest near = {.wanted = set_name(c)};
+    sqlite3_stmt *s = NULL;
+    sqlite3_prepare_v2(t->statements.db, "SELECT name FROM main.ruleset", -1, &s, NULL);
+    while (s && sqlite3_step(s) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(s, 0);
+        if (name)
+            nearest_offer(&near, name, name);
+    }
+    sqlite3_finalize(s);
+    t->base.zErrMsg = sqlite3_mprintf("no rule set is called '%s'%s%s", set_name(c),
+                                      near.count ? "; the nearest is " : "",
+                                      near.count ? near.name[0] : "");
+    nearest_release(&near);
+    return t->base.zErrMsg ? SQLITE_ERROR : SQLITE_NOMEM;
+}
+
+/* Fail: the rule set has rows in another view. */
+static int refuse_dialect(struct map_cursor *c)
+{
+    static const char *const views[] = {[MAP_TRANSLATION] = "translation",
+                                        [MAP_ASSIGNMENT] = "assignment",
+                                        [MAP_CONVERSION] = "conversion"};
+    struct map_table *t = (struct map_table *)c->base.pVtab;
+    t->base.zErrMsg = sqlite3_mprintf(
+        "the rule set '%s' is of the dialect %s, which has rows in %s%s", set_name(c),
+        c->dialect->name, views[c->dialect->view], t->function->counts ? "_counts" : "");
+    return t->base.zErrMsg ? SQLITE_ERROR : SQLITE_NOMEM;
+}
+
 static int cursor_begin(struct map_cursor *c)
 {
     struct map_table *t = (struct map_table *)c->base.pVtab;
     enum map_view view = t->function->view;
     int rc = map_load_set(&t->statements, set_name(c), &c->set, &c->dialect);
-    if (rc == SQLITE_OK && !c->set.options) { /* no such set: none that does nothing */
-        t->base.zErrMsg = sqlite3_mprintf("no rule set is called '%s'", set_name(c));
-        return SQLITE_ERROR;
-    }
+    if (rc == SQLITE_OK && !c->set.options) /* no such set: none that does nothing */
+        return t->function->counts || names_set(c) ? refuse_name(c) : SQLITE_OK;
     if (rc != SQLITE_OK || !c->dialect)
         return rc;
     c->settle = view == MAP_RESTORE        ? c->dialect->restore
                 : view == c->dialect->view ? c->dialect->settle
                                            : NULL;
     if (!c->settle)
-        return SQLITE_OK;
+        return names_set(c) ? refuse_dialect(c) : SQLITE_OK;
     c->set.strict =
         c->argument[GIVEN_STRICT] && sqlite3_value_int(c->argument[GIVEN_STRICT]) != 0;
     c->set.asks_winners =
@@ -452,7 +537,7 @@ static int cursor_begin(struct map_cursor *c)
         rc = load_checkpoints(c);
     if (rc == SQLITE_OK && !is_bound(c))
         rc = find_rules(c, set_name(c));
-    return rc == SQLITE_OK ? cursor_seek(c) : rc;
+    return rc;
 }
 
 /* Fail: a required argument is missing. */
@@ -462,6 +547,24 @@ static int map_cursor_refuse(sqlite3_vtab *table, enum given given)
     sqlite3_free(table->zErrMsg);
     table->zErrMsg = sqlite3_mprintf("say which %s: %s = ...", name[given], name[given]);
     return SQLITE_ERROR;
+}
+
+static bool plan_by_value(const struct map_plans *p, unsigned number)
+{
+    return p->at[number % MAP_PLANS].by_value &&
+           p->at[number % MAP_PLANS].number == number;
+}
+
+/* A source or a target may be named; but `checkpoint_id = 'x'` is of a column, which holds ids. */
+static int take_argument(struct map_cursor *c, enum given given, bool by_column,
+                         sqlite3_value *value)
+{
+    struct map_table *t = (struct map_table *)c->base.pVtab;
+    if (given == GIVEN_TARGET || (given == GIVEN_SOURCE && !by_column))
+        return sql_checkpoint(t->statements.db, value, &c->argument[given],
+                              &t->base.zErrMsg);
+    c->argument[given] = sqlite3_value_dup(value);
+    return c->argument[given] ? SQLITE_OK : SQLITE_NOMEM;
 }
 
 int map_cursor_filter(sqlite3_vtab_cursor *base, int set, const char *used, int argc,
@@ -474,20 +577,27 @@ int map_cursor_filter(sqlite3_vtab_cursor *base, int set, const char *used, int 
     t->base.zErrMsg = NULL;
     c->used = strtoull(used, NULL, 16);
     c->many = set >> GIVEN_FROM_ROWS & 1;
+    c->by_value = plan_by_value(&t->plans, (unsigned)set >> GIVEN_PLAN);
     for (int given = 0; given < GIVEN; given++)
         if (t->function->needs[given] && !(set >> given & 1))
             return map_cursor_refuse(&t->base, given);
     for (int i = 0; i < argc; i++)
         if (sqlite3_value_type(argv[i]) == SQLITE_NULL)
             return SQLITE_OK;
-    for (int given = 0, at = 0; given < GIVEN; given++)
-        if (set >> given & 1 && !(c->argument[given] = sqlite3_value_dup(argv[at++])))
-            return SQLITE_NOMEM;
-    return cursor_error(c, cursor_begin(c));
+    int rc = SQLITE_OK;
+    for (int given = 0, at = 0; given < GIVEN && rc == SQLITE_OK; given++)
+        if (set >> given & 1)
+            rc = take_argument(c, given, set >> GIVEN_BY_COLUMN & 1, argv[at++]);
+    if (rc == SQLITE_OK && !c->argument[GIVEN_RULESET])
+        rc = sqlite3_prepare_v2(t->statements.db, "SELECT name FROM main.ruleset", -1,
+                                &c->sets, NULL);
+    else if (rc == SQLITE_OK)
+        rc = cursor_begin(c);
+    return cursor_error(c, rc == SQLITE_OK ? cursor_seek(c) : rc);
 }
 
 int map_cursor_eof(sqlite3_vtab_cursor *base)
 {
     const struct map_cursor *c = (const struct map_cursor *)base;
-    return c->row == c->task.rows && !has_more(c);
+    return c->row == c->task.rows && !has_more(c) && !c->sets;
 }

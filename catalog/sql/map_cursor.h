@@ -52,9 +52,24 @@ enum given {
     GIVEN_TARGET,
     GIVEN_STRICT,
     GIVEN,
-    /* A further bit of idxNum: the rule set comes from another table, so several calls are
-     * likely. */
-    GIVEN_FROM_ROWS = GIVEN
+    /* Further bits of idxNum: the rule set comes from another table, so several calls are likely; the
+     * source is given by a column that rows have. */
+    GIVEN_FROM_ROWS = GIVEN,
+    GIVEN_BY_COLUMN,
+    GIVEN_PLAN /* and the bits above: the number of the plan */
+};
+
+/* The plans that give a rule set by a constant, a parameter or a subquery, which is to be one of the
+ * view's. xBestIndex is not told: a plan is taken for one of these until SQLite asks, for the same
+ * statement, what else there is without the tables that the name comes from. */
+#define MAP_PLANS   4096
+#define MAP_NUMBERS (1u << (30 - GIVEN_PLAN))
+struct map_plans {
+    struct {
+        unsigned number;
+        bool by_value;
+    } at[MAP_PLANS];        /* the last ones, by number % MAP_PLANS */
+    unsigned number, first; /* of the last plan, and of the first of its statement */
 };
 
 /* A table-valued function. */
@@ -70,6 +85,7 @@ struct map_table {
     const struct map_function *function;
     struct rule_cache *rules;
     struct map_statements statements;
+    struct map_plans plans;
 };
 
 /* Checkpoints, sorted by layout. */
@@ -98,6 +114,8 @@ struct map_cursor {
     struct map_trees trees;     /* kept for all calls of the statement */
     unsigned questions;         /* number of calls (xFilter) so far */
     bool many;                  /* more calls are likely */
+    bool by_value;      /* the rule set was named, and not by the rows of a table */
+    sqlite3_stmt *sets; /* no rule set was named: those to come; NULL: none */
     size_t row;
     size_t before;            /* rows of earlier batches of the current source */
     bool counting;            /* rows are counted, not made */

@@ -169,8 +169,14 @@ static int infer_filter(sqlite3_vtab_cursor *base, int number, const char *text,
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL ||
         sqlite3_value_type(argv[1]) == SQLITE_NULL)
         return SQLITE_OK;
-    for (int i = 0; i < 2; i++)
-        c->given[i] = sqlite3_value_int64(argv[i]);
+    for (int i = 0; i < 2; i++) {
+        sqlite3_value *id = NULL;
+        const int rc = sql_checkpoint(t->db, argv[i], &id, &base->pVtab->zErrMsg);
+        if (rc != SQLITE_OK)
+            return rc;
+        c->given[i] = sqlite3_value_int64(id);
+        sqlite3_value_free(id);
+    }
     struct infer_watch watch = {.db = t->db, .thread = pthread_self()};
     c->result.stop = infer_stopped;
     c->result.context = &watch;

@@ -18,8 +18,9 @@
  * same rows, except for the tensor ids, and so have targets: the map is settled once, and each row
  * is returned for all of them. Rows of a conversion of which a query uses only the checkpoint and
  * the status, as count(*) does, are counted like those of conversion_counts() and returned so many
- * times. A set whose dialect belongs to another view has no rows; one that does not exist is an
- * error.
+ * times. Without a rule set, every one of the view is asked. A name that is no rule set, or one of another
+ * view, is an error that says which is meant; of names that other tables of the query give, only the view's
+ * have rows.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,13 +34,13 @@
 #define COST_OF_NONE 1e30 /* factor for a missing argument: the call will fail */
 
 static const struct map_function functions[] = {
-    {"translation_rows", MAP_TRANSLATION, {true, false, false, false}, false},
-    {"assignment_rows", MAP_ASSIGNMENT, {true, false, false, false}, false},
-    {"conversion_rows", MAP_CONVERSION, {true, false, false, false}, false},
-    {"restore_rows", MAP_RESTORE, {true, false, true, true}, false},
-    {"translation_counts", MAP_TRANSLATION, {true, false, false, false}, true},
-    {"assignment_counts", MAP_ASSIGNMENT, {true, false, false, false}, true},
-    {"conversion_counts", MAP_CONVERSION, {true, false, false, false}, true},
+    {"translation_rows", MAP_TRANSLATION, {false, false, false, false}, false},
+    {"assignment_rows", MAP_ASSIGNMENT, {false, false, false, false}, false},
+    {"conversion_rows", MAP_CONVERSION, {false, false, false, false}, false},
+    {"restore_rows", MAP_RESTORE, {false, false, true, true}, false},
+    {"translation_counts", MAP_TRANSLATION, {false, false, false, false}, true},
+    {"assignment_counts", MAP_ASSIGNMENT, {false, false, false, false}, true},
+    {"conversion_counts", MAP_CONVERSION, {false, false, false, false}, true},
 };
 
 /* --- the table --------------------------------------------------------------------------- */
@@ -99,6 +100,30 @@ static int given_by(int column)
     }
 }
 
+/* Number a plan that is given the rule set, or note that those of the same statement are given it by
+ * rows. */
+static int plan_number(struct map_plans *p, const sqlite3_index_info *info, bool given)
+{
+    bool all = true, asked = false;
+    for (int i = 0; i < info->nConstraint; i++) {
+        const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+        all = all && c->usable;
+        asked = asked || (c->iColumn == COLUMN_RULESET && !c->usable &&
+                          c->op == SQLITE_INDEX_CONSTRAINT_EQ);
+    }
+    if (all)
+        p->first = p->number + 1;
+    for (unsigned n = p->first; asked && n <= p->number; n++)
+        p->at[n % MAP_PLANS].by_value = false;
+    if (!given)
+        return 0;
+    if (++p->number == MAP_NUMBERS)
+        p->number = p->first = 1;
+    p->at[p->number % MAP_PLANS].number = p->number;
+    p->at[p->number % MAP_PLANS].by_value = true;
+    return (int)(p->number << GIVEN_PLAN);
+}
+
 /* idxNum is the set of arguments given, idxStr the columns used, in hexadecimal. A plan that
  * lacks a required argument is not refused, but so expensive that SQLite takes any other; it
  * fails when it runs. (vt_query.c says why.) */
@@ -123,7 +148,7 @@ static int map_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
             info->idxNum |= 1 << given;
         } else if (!f->needs[given]) {
             info->estimatedCost *=
-                given == GIVEN_SOURCE || f->view == MAP_ASSIGNMENT ? 1e6 : 1;
+                given <= GIVEN_SOURCE || f->view == MAP_ASSIGNMENT ? 1e6 : 1;
         } else if (unusable) {
             return SQLITE_CONSTRAINT;
         } else {
@@ -134,6 +159,11 @@ static int map_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
         sqlite3_vtab_rhs_value(info, at[GIVEN_RULESET], &(sqlite3_value *){NULL}) !=
             SQLITE_OK)
         info->idxNum |= 1 << GIVEN_FROM_ROWS;
+    info->idxNum |=
+        plan_number(&((struct map_table *)base)->plans, info, at[GIVEN_RULESET] >= 0);
+    if (at[GIVEN_SOURCE] >= 0 &&
+        info->aConstraint[at[GIVEN_SOURCE]].iColumn != COLUMN_SOURCE)
+        info->idxNum |= 1 << GIVEN_BY_COLUMN;
     info->estimatedRows =
         (sqlite3_int64)(info->estimatedCost < 1e18 ? info->estimatedCost / 10 : 1e17);
     info->idxStr = sqlite3_mprintf("%llx", info->colUsed);

@@ -539,7 +539,14 @@ static int question_filter(sqlite3_vtab_cursor *base, int plan, const char *none
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL ||
         sqlite3_value_type(argv[1]) == SQLITE_NULL)
         return SQLITE_OK;
-    int rc = optimizer_vt_load(c, t, sqlite3_value_int64(argv[1]));
+    sqlite3_value *id = NULL;
+    sqlite3_free(base->pVtab->zErrMsg);
+    base->pVtab->zErrMsg = NULL;
+    int rc = sql_checkpoint(t->db, argv[1], &id, &base->pVtab->zErrMsg);
+    if (rc != SQLITE_OK)
+        return rc;
+    rc = optimizer_vt_load(c, t, sqlite3_value_int64(id));
+    sqlite3_value_free(id);
     if (rc != SQLITE_OK)
         return optimizer_vt_fail(c, rc, sqlite3_errmsg(t->db));
     c->text = sqlite3_value_dup(argv[0]);

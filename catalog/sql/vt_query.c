@@ -17,7 +17,8 @@
  *                   (rowid.h). It is required if an optional parameter is also a column
  *
  * Parameters without a column of the same name become hidden columns, in the order of their first
- * use. If the value of a required parameter, or of a column, is NULL there are no rows; a NULL
+ * use. Those that mean checkpoints (a, b, checkpoint, of, source, target) take what commands do: a text
+ * is the id of what it names. If the value of a required parameter, or of a column, is NULL there are no rows; a NULL
  * for an optional hidden column is the same as leaving it out, so that diff(1, 2, NULL) does not
  * look like "no differences". Columns that a statement does not use are replaced by NULL in the
  * SELECT, so SQLite does not compute them if it can flatten the query.
@@ -384,6 +385,25 @@ static int query_vt_refuse(sqlite3_vtab *table, const char *name)
     return SQLITE_ERROR;
 }
 
+/* Keep the value of a parameter. */
+static int query_argument(struct query_cursor *c, int i, sqlite3_value *given)
+{
+    static const char *const checkpoints[] = {"a",  "b",      "checkpoint",
+                                              "of", "source", "target"};
+    struct query *q = (struct query *)c->base.pVtab;
+    const struct parameter *p = &q->parameter[i];
+    bool named = false;
+    for (size_t k = 0; k < sizeof(checkpoints) / sizeof(*checkpoints); k++)
+        named = named || strcmp(p->name + 1, checkpoints[k]) == 0;
+    if (named && p->column >= q->columns) {
+        sqlite3_free(q->base.zErrMsg);
+        q->base.zErrMsg = NULL;
+        return sql_checkpoint(q->db, given, &c->given[i], &q->base.zErrMsg);
+    }
+    c->given[i] = sqlite3_value_dup(given);
+    return c->given[i] ? SQLITE_OK : SQLITE_NOMEM;
+}
+
 static int query_filter(sqlite3_vtab_cursor *base, int set, const char *columns, int argc,
                         sqlite3_value **argv)
 {
@@ -408,9 +428,11 @@ static int query_filter(sqlite3_vtab_cursor *base, int set, const char *columns,
     for (int i = 0, at = 0; i < q->parameters; i++) {
         if (!(set >> i & 1))
             continue;
-        c->given[i] = sqlite3_value_dup(argv[at++]);
+        const int given = query_argument(c, i, argv[at++]);
+        if (given != SQLITE_OK)
+            return given;
         int index = sqlite3_bind_parameter_index(c->stmt, q->parameter[i].name);
-        if (!c->given[i] || sqlite3_bind_value(c->stmt, index, c->given[i]) != SQLITE_OK)
+        if (sqlite3_bind_value(c->stmt, index, c->given[i]) != SQLITE_OK)
             return SQLITE_NOMEM;
     }
     c->done = false;
@@ -479,8 +501,7 @@ int sql_register_query(sqlite3 *db)
         const char *stem = f->path + strlen(folders[k].path);
         char *name =
             sqlite3_mprintf("%.*s%s", (int)strcspn(stem, "."), stem, folders[k].suffix);
-        rc = name ? sqlite3_create_module_v2(db, name, &query_module, (void *)f, NULL)
-                  : SQLITE_NOMEM;
+        rc = name ? sql_register_table(db, name, &query_module, (void *)f) : SQLITE_NOMEM;
         sqlite3_free(name);
     }
     return rc;

@@ -7,10 +7,11 @@
 WITH given(checkpoint_id, ruleset) AS (SELECT :checkpoint_id, :ruleset), -- argument order
 made(tensor_id, recipe, new_name, dtype, shape) AS (
   SELECT tensor_id, '[[[' || tensor_id || ',' || ops || ']],null,null]', iif(status = 'error', NULL, new_name), dtype, shape
-  FROM translation WHERE ruleset = known_renaming(:ruleset) AND checkpoint_id = :checkpoint_id AND status <> 'dropped'
+  FROM translation
+  WHERE ruleset = (SELECT name FROM ruleset WHERE name = known_renaming(:ruleset) AND dialect_is(dialect, 'translation')) AND checkpoint_id = :checkpoint_id AND status <> 'dropped'
   UNION ALL
   SELECT tensor_id, recipe, iif(status = 'error', NULL, new_name), dtype, shape FROM conversion
-  WHERE ruleset = :ruleset AND checkpoint_id = :checkpoint_id AND status <> 'dropped' AND (part = 0 OR status <> 'ok')
+  WHERE ruleset = (SELECT name FROM ruleset WHERE name = :ruleset AND dialect_is(dialect, 'conversion')) AND checkpoint_id = :checkpoint_id AND status <> 'dropped' AND (part = 0 OR status <> 'ok')
 )
 SELECT x.tensor_id, x.recipe, x.new_name, x.dtype, x.shape,
        iif(x.recipe IS NULL, t.nbytes, (shape_elements(x.shape) * dtype_bits(x.dtype) + 7) / 8) AS nbytes,

@@ -72,3 +72,4 @@ CREATE TABLE _layout_kinds (
 INSERT INTO _layout_kinds
 SELECT ID_FIRST(layout) + row_number() OVER (PARTITION BY layout) - 1, dtype, shape, elements, nbytes
 FROM (SELECT DISTINCT ID_OWNER(id) AS layout, dtype, shape, elements, nbytes FROM _layout_tensors);
+UPDATE _issues SET code = 'gone' WHERE code = 'vanished';

@@ -227,9 +227,10 @@ static void say_map_errors(struct session *s, const char *map, int64_t a)
     sqlite3_stmt *stmt = session_prepare(
         s,
         "SELECT count(*), min(error) FROM"
-        " (SELECT error FROM translation WHERE ruleset = ?1 AND checkpoint_id = ?2 AND status = 'error'"
-        "  UNION ALL"
-        "  SELECT error FROM conversion WHERE ruleset = ?1 AND checkpoint_id = ?2 AND status = 'error')",
+        " (SELECT error FROM translation WHERE ruleset = " SET_OF(
+            "translation") "  AND checkpoint_id = ?2 AND status = 'error' UNION ALL"
+                           "  SELECT error FROM conversion WHERE ruleset = " SET_OF(
+                               "conversion") "  AND checkpoint_id = ?2 AND status = 'error')",
         "si", map, a);
     if (session_row(s, stmt) && sqlite3_column_int64(stmt, 0))
         complain("the map has errors for %lld names of the first, such as: %s",

@@ -235,8 +235,7 @@ static bool read_options(struct get *g, const struct args *args)
         complain("--full: only with --format text");
         return false;
     }
-    g->dtype = dtype;
-    if (dtype && !ckptdb_dtype(dtype, NULL)) {
+    if (dtype && !ckptdb_dtype(dtype, &g->dtype)) {
         say_unknown_dtype("--dtype", dtype);
         return false;
     }
@@ -345,6 +344,7 @@ const struct command command_get = {
         "are abbreviated. json is nested lists, in which NaN and infinities are null. csv\n"
         "has one line for each row of the last dimension. raw is C order, little-endian.\n"
         "Block types are dequantised. Checksums stored in the file are verified.\n"
+        "A dtype may also be called as other programs do: bf16, F32, torch.half, <f4.\n"
         "\n"
         "  ckptdb get llama/model.safetensors lm_head.weight --slice ':3, -4:'\n"
         "  ckptdb get t5/checkpoint_1000 target/encoder/scale --dtype float32 -o scale.npy\n"

@@ -11,10 +11,15 @@ static const char usual[] =
     "id, name, format, step, state, tensors, nbytes, mtime AS date, "
     "parameters, files, run, path";
 
-/* Also finds names that only look like globs, and everything at or below the path ?2. */
-#define CALLED_SO                                                                        \
+/* What the glob ?1 matches; names that only look like globs; everything at or below the path ?2; and the
+ * checkpoints ?3. */
+#define LISTED                                                                           \
+    " FROM checkpoint WHERE ?1 IS NULL OR " CHECKPOINT_GLOB                              \
     " OR name = ?1 OR instr(path || '/', '/' || ?1 || '/') > 0"                          \
-    " OR path = ?2 OR substr(path, 1, length(?2) + 1) = ?2 || '/'"
+    " OR path = ?2 OR substr(path, 1, length(?2) + 1) = ?2 || '/'"                       \
+    " OR id IN (SELECT value FROM json_each(?3))"
+
+#define ITEMS_MAX 256 /* of a step that are listed by its name */
 
 extern const struct command command_ls;
 
@@ -62,6 +67,38 @@ static bool add_columns(struct session *s, struct text *sql, const char *list, b
     }
 }
 
+static bool any_listed(struct session *s, const char *glob, const char *here)
+{
+    sqlite3_stmt *row =
+        session_prepare(s, "SELECT 1" LISTED " LIMIT 1", "ss", glob, here);
+    const bool any = session_row(s, row);
+    sqlite3_finalize(row);
+    return any || s->unread;
+}
+
+/* What a word means in other commands, such as RUN@latest, as a JSON list of ids; false after saying that
+ * it means nothing. A step that is several checkpoints is all of them here. */
+static bool ls_named(struct session *s, const char *word, struct text *ids)
+{
+    int64_t found[ITEMS_MAX];
+    size_t count = 0;
+    if (strpbrk(word, "*?[")) {
+        complain("no checkpoint matches %s", word);
+        return false;
+    }
+    const enum ckptdb_status status =
+        ckptdb_find(s->open, word, found, ITEMS_MAX, &count, NULL);
+    if (status != CKPTDB_OK && status != CKPTDB_ARGUMENT) {
+        session_checkpoint(s, word); /* says so, with what is near */
+        s->failed = false;           /* a mere no */
+        return false;
+    }
+    count = status == CKPTDB_OK ? 1 : count < ITEMS_MAX ? count : ITEMS_MAX;
+    for (size_t i = 0; i < count; i++)
+        text_addf(ids, "%c%lld", i ? ',' : '[', (long long)found[i]);
+    return text_addc(ids, ']');
+}
+
 static int ls_run(struct session *s, const struct args *args)
 {
     const char *columns = args_option(&command_ls, args, "--columns");
@@ -71,16 +108,21 @@ static int ls_run(struct session *s, const struct args *args)
     bool ok = !columns || add_columns(s, &sql, columns, false);
     if (!columns)
         text_adds(&sql, usual);
-    text_adds(&sql, " FROM checkpoint WHERE ?1 IS NULL OR " CHECKPOINT_GLOB CALLED_SO
-                    " ORDER BY ");
+    text_adds(&sql, LISTED " ORDER BY ");
     ok = ok && (!sort || add_columns(s, &sql, sort, true));
     text_adds(&sql, sort ? ", " : "");
     text_adds(&sql, "coalesce(run_path, path), checkpoint.step, path");
     int status = STATUS_TROUBLE;
     const char *glob = args->count ? args->operand[0] : NULL;
     char *here = glob ? realpath(glob, NULL) : NULL;
-    if (ok && text_str(&sql))
-        status = render_query(s, text_str(&sql), "ss", glob, here);
+    struct text ids = {0};
+    const bool any = !ok || !glob || any_listed(s, glob, here) || ls_named(s, glob, &ids);
+    if (ok && text_str(&sql) && !s->unread)
+        status = render_query(s, text_str(&sql), "sss", glob, here,
+                              ids.len ? text_str(&ids) : NULL);
+    text_release(&ids);
+    if (status == STATUS_FINE && !any)
+        status = STATUS_NO;
     free(here);
     text_release(&sql);
     return status;
@@ -100,7 +142,7 @@ const struct command command_ls = {
     .help =
         "GLOB matches one or more whole components anywhere in a path, or a name: * is\n"
         "any text, also with '/', ? is one character, [a-c] is one of these. A path ('.'\n"
-        "too) lists what is in it. A narrow terminal shows fewer columns.\n"
+        "too) lists what is in it, RUN@latest one. A narrow terminal shows fewer columns.\n"
         "\n"
         "  ckptdb ls 't5_*'\n"
         "  ckptdb ls 'gpt-small@*' --sort 'step desc'\n"

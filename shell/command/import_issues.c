@@ -117,7 +117,7 @@ static void add_alike(struct import_issues *all, const struct ckptdb_issue *i)
 
 void import_issues_add(struct import_issues *all, const struct ckptdb_issue *i)
 {
-    if (strcmp(i->code, "vanished") == 0) {
+    if (strcmp(i->code, "gone") == 0) {
         add_gone(all, i->path);
     } else if (all->shown >= ISSUES_SHOWN) {
         all->left++;

@@ -92,8 +92,11 @@ static int run_timed(struct session *s, sqlite3_stmt *stmt)
     if (sql && status == STATUS_FINE &&
         (s->timer || (worked > LONG && isatty(STDERR_FILENO))))
         sql_quicker(s, sql);
-    if (sql && status == STATUS_FINE && s->err_is_terminal)
+    if (sql && status == STATUS_FINE && s->err_is_terminal) {
         sql_not_known(s, sql);
+        if (s->rows <= 1) /* none, or what an aggregate makes of none */
+            sql_dtype_hint(sql);
+    }
     sqlite3_free(sql);
     return status;
 }

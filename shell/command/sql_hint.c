@@ -104,3 +104,74 @@ void sql_quicker(struct session *s, const char *statement)
     sqlite3_finalize(stmt);
     text_release(&plan);
 }
+
+/* A word, number, string or other character of a statement; the rest of it is at `end`. */
+struct sql_token {
+    const char *at, *end;
+};
+
+static bool sql_token_next(struct sql_token *t)
+{
+    t->at = t->end + strspn(t->end, " \t\r\n\f");
+    t->end = t->at + strcspn(t->at, " \t\r\n\f'\"()[]`,.;=<>!+-*/|&~%");
+    if (t->at[0] == '\'' || t->at[0] == '"' || t->at[0] == '`') {
+        const char *close = strchr(t->at + 1, t->at[0]);
+        t->end = close ? close + 1 : t->at + strlen(t->at);
+    } else if (t->end == t->at && *t->at) {
+        t->end += 1 + (strchr("=<>", t->at[1]) != NULL && t->at[1]);
+    }
+    return t->end > t->at;
+}
+
+static bool token_is(const struct sql_token *t, const char *word)
+{
+    const size_t len = strlen(word), quotes = t->at[0] == '"' || t->at[0] == '`';
+    return (size_t)(t->end - t->at) == len + 2 * quotes &&
+           sqlite3_strnicmp(t->at + quotes, word, (int)len) == 0;
+}
+
+static bool token_compares(const struct sql_token *t)
+{
+    static const char *const operators[] = {"=", "==", "<>", "!=", "is", "not"};
+    for (size_t i = 0; i < sizeof(operators) / sizeof(*operators); i++)
+        if (token_is(t, operators[i]))
+            return true;
+    return false;
+}
+
+static void say_alias(const struct sql_token *string)
+{
+    char name[40] = "";
+    const char *known = NULL;
+    const size_t len = (size_t)(string->end - string->at) - 2;
+    if (len < sizeof(name))
+        memcpy(name, string->at + 1, len);
+    if (*name && ckptdb_dtype(name, &known) && strcmp(known, name) != 0)
+        complain("no dtype is called '%s' in the catalog: dtype = '%s' is meant", name,
+                 known);
+}
+
+void sql_dtype_hint(const char *statement)
+{
+    struct sql_token t = {.end = statement};
+    enum {
+        NOTHING,
+        COLUMN,
+        OPERATOR,
+        LIST
+    } after = NOTHING;
+    while (sql_token_next(&t)) {
+        if (t.at[0] == '\'' && t.end - t.at > 1 && after >= OPERATOR) {
+            say_alias(&t);
+            after = after == LIST ? LIST : NOTHING;
+        } else if (token_is(&t, "dtype")) {
+            after = COLUMN;
+        } else if (after && token_compares(&t)) {
+            after = OPERATOR;
+        } else if (after && token_is(&t, "in")) {
+            after = LIST;
+        } else if (after != LIST || (*t.at != '(' && *t.at != ',')) {
+            after = NOTHING;
+        }
+    }
+}

@@ -1,6 +1,6 @@
 /*
  * sql_hint.h - what may have been meant by a statement that SQLite refused, how one that took long is
- * asked quicker, and what one asks for that was not worked out yet.
+ * asked quicker, what one asks for that was not worked out yet, and what a dtype is called.
  */
 #ifndef CKPTDB_SHELL_SQL_HINT_H
 #define CKPTDB_SHELL_SQL_HINT_H
@@ -18,5 +18,9 @@ void sql_quicker(struct session *, const char *statement);
 /* That statistics, hashes or damage that a statement asks for are not known of all checkpoints
  * (schema/function/not_known.sql): no rows would be taken for none. */
 void sql_not_known(struct session *, const char *statement);
+
+/* That no dtype is called what a statement compares `dtype` with, but what other programs call so is:
+ * WHERE dtype = 'bf16' finds nothing. */
+void sql_dtype_hint(const char *statement);
 
 #endif

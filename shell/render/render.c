@@ -481,6 +481,7 @@ static int render(struct session *s, sqlite3_stmt *stmt, enum kind kind)
         r.listing = kind != KIND_ANY;
         r.whole = kind == KIND_FACTS;
         rc = render_steps(&r);
+        s->rows = r.done + r.rows;
         if (rc == SQLITE_DONE)
             say_left_out(s, &r);
     }

@@ -3,6 +3,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "shell/session/resolve.h"
 #include "shell/session/session.h"
@@ -28,17 +29,31 @@ static void say_candidates(struct session *s, const int64_t *ids, size_t count)
         complain("  and %zu more", count - CANDIDATES);
 }
 
+/* A run was named where one checkpoint is wanted: which step is taken. */
+static void say_latest(struct session *s, const char *run, int64_t id)
+{
+    sqlite3_stmt *row =
+        session_prepare(s, "SELECT name FROM _labels WHERE id = ?1", "i", id);
+    if (session_row(s, row))
+        complain("%s is a run: its latest step is taken, %s", run,
+                 sqlite3_column_text(row, 0));
+    sqlite3_finalize(row);
+}
+
 sqlite3_int64 session_checkpoint(struct session *s, const char *name)
 {
     int64_t ids[CANDIDATES] = {0};
     size_t count = 0;
     struct ckptdb_error err;
-    if (ckptdb_find(s->open, name, ids, CANDIDATES, &count, &err) == CKPTDB_OK)
+    if (ckptdb_find(s->open, name, ids, CANDIDATES, &count, &err) == CKPTDB_OK) {
+        if (count > 1)
+            say_latest(s, name, ids[0]);
         return ids[0];
+    }
     s->failed = true;
     complain("%s%s", err.message, count ? ":" : "");
     say_candidates(s, ids, count);
-    if (err.status == CKPTDB_MISSING && !count)
+    if (err.status == CKPTDB_MISSING && !count && access(name, F_OK) != 0)
         say_near(session_prepare(s,
                                  "SELECT path, name FROM _checkpoints JOIN _labels"
                                  " USING (id) UNION ALL SELECT name, name FROM _labels"
@@ -92,8 +107,14 @@ static int add_word(struct session *s, struct ids *ids, const char *word)
     static const char matching[] = ROWS CHECKPOINT_GLOB IN_ORDER;
     const bool glob = strpbrk(word, "*?[");
     int64_t id;
+    size_t found = 0;
     struct ckptdb_error err;
-    if (glob && ckptdb_find(s->open, word, &id, 1, NULL, &err) == CKPTDB_OK)
+    if (ckptdb_find(s->open, word, &id, 1, &found, &err) == CKPTDB_OK && found > 1) {
+        complain("%s is a run: say which of its %zu checkpoints, such as %s@latest", word,
+                 found, word);
+        return -1;
+    }
+    if (err.status == CKPTDB_OK)
         return add_id(ids, id) ? 1 : -1;
     if (!glob || err.status != CKPTDB_MISSING)
         return (id = session_checkpoint(s, word)) && add_id(ids, id) ? 1 : -1;

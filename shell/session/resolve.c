@@ -68,10 +68,10 @@ static void say_failing(struct session *s, const char *map, sqlite3_int64 checkp
 {
     static const char sql[] =
         "SELECT count(*), old_name, error FROM"
-        " (SELECT ord, old_name, error FROM conversion WHERE ruleset = ?1"
-        "  AND checkpoint_id = ?2 AND status = 'error' UNION ALL"
-        "  SELECT ord, old_name, error FROM translation WHERE ruleset = ?1"
-        "  AND checkpoint_id = ?2 AND status = 'error' ORDER BY ord) HAVING count(*)";
+        " (SELECT ord, old_name, error FROM conversion WHERE ruleset = " SET_OF(
+            "conversion") "  AND checkpoint_id = ?2 AND status = 'error' UNION ALL"
+                          "  SELECT ord, old_name, error FROM translation WHERE ruleset = " SET_OF(
+                              "translation") "  AND checkpoint_id = ?2 AND status = 'error' ORDER BY ord) HAVING count(*)";
     sqlite3_stmt *stmt = session_prepare(s, sql, "si", map, (int64_t)checkpoint);
     if (stmt && sqlite3_step(stmt) == SQLITE_ROW)
         complain("the map fails for %lld names, the first is %s: %s",
@@ -83,10 +83,10 @@ static void say_failing(struct session *s, const char *map, sqlite3_int64 checkp
 ckptdb_tensor *session_mapped(struct session *s, const char *map,
                               sqlite3_int64 checkpoint, const char *name)
 {
-    static const char names[] =
-        "SELECT new_name FROM conversion WHERE ruleset = ?1 AND checkpoint_id = ?2"
-        " AND new_name IS NOT NULL UNION ALL SELECT new_name FROM translation"
-        " WHERE ruleset = ?1 AND checkpoint_id = ?2 AND new_name IS NOT NULL";
+    static const char names[] = "SELECT new_name FROM conversion WHERE ruleset = " SET_OF(
+        "conversion") " AND checkpoint_id = ?2 AND new_name IS NOT NULL UNION ALL"
+                      " SELECT new_name FROM translation WHERE ruleset = " SET_OF(
+                          "translation") " AND checkpoint_id = ?2 AND new_name IS NOT NULL";
     struct ckptdb_error err;
     ckptdb_tensor *t = NULL;
     char *dialect = session_dialect(s, map); /* complains if there is no such map */

@@ -67,7 +67,8 @@ struct session {
     /* A statement of the running command failed, which was said: what it did not find
      * may be there, and the command ends with STATUS_TROUBLE */
     bool unread;
-    bool quit; /* .quit was seen */
+    unsigned long long rows; /* of the last statement that was printed */
+    bool quit;               /* .quit was seen */
     int quit_status;
     unsigned reading;      /* how many .read are inside each other */
     bool settings;         /* session_set() gave some */
@@ -134,7 +135,8 @@ bool session_regex(struct session *, const char *regex);
 
 /* The id of a checkpoint named as users name them: an id, its name, a path as catalogued, a
  * unique suffix of one at a '/', a folder (or its suffix) that holds exactly one, RUN@STEP,
- * RUN@latest, either with :ITEM after it. 0, after saying why not (candidates of an ambiguous
+ * RUN@latest, either with :ITEM after it, the end of a name, a run (its latest step, which is said). 0, after
+ * saying why not (candidates of an ambiguous
  * name are listed). */
 sqlite3_int64 session_checkpoint(struct session *, const char *name);
 
@@ -150,14 +152,19 @@ int64_t *session_checkpoints(struct session *, const char *const *words, int cou
     "path GLOB '*/' || ?1 || '/*')"
 
 /* For the help of commands. */
-#define CHECKPOINT_HELP                                                                  \
-    "CHECKPOINT is a name or an id as `ls` shows it, a path or its last components, a\n" \
-    "folder that holds exactly one, RUN@STEP or RUN@latest (RUN@STEP:ITEM).\n"
+#define CHECKPOINT_HELP                                                                     \
+    "CHECKPOINT is a name or an id as `ls` shows it, a path or its last components, a\n"    \
+    "folder that holds exactly one, RUN@STEP or RUN@latest (RUN@STEP:ITEM). RUN alone is\n" \
+    "its latest step, where one is wanted.\n"
 
 /* The id of a tensor of a checkpoint; -1 after saying why not, with the nearest names. Without a
  * name (NULL) the only one is meant. */
 sqlite3_int64 session_tensor(struct session *, sqlite3_int64 checkpoint,
                              const char *name);
+
+/* The rule set ?1 where it is one of this view, which refuses others; else NULL. */
+#define SET_OF(view)                                                                     \
+    "(SELECT name FROM ruleset WHERE name = ?1 AND dialect_is(dialect, '" view "'))"
 
 /* The dialect of a rule set, to be freed with sqlite3_free(); NULL after saying that there is no
  * such set. */

@@ -28,6 +28,20 @@ echo "--- ls"
 "$CKPTDB_BIN" --json ls --columns name,nbytes --sort 'nbytes desc' 'models/*'
 "$CKPTDB_BIN" ls --columns name,nosuch
 "$CKPTDB_BIN" ls --sort 'name; DROP TABLE names'
+for each in gpt-small@latest orbax@latest orbax@3:opt gpt-small@11 'nothing*' 'mod[e]l' nosuch gpt-smal; do
+    "$CKPTDB_BIN" ls --columns name "$each"
+    echo "status $?"
+done
+"$CKPTDB_BIN" --json ls nosuch
+echo "--- a run where one checkpoint is wanted"
+"$CKPTDB_BIN" --csv tensors runs/gpt-small
+"$CKPTDB_BIN" diff gpt-small ./runs/other --all
+"$CKPTDB_BIN" tensors orbax
+put runs/gpt-small/final.safetensors
+"$CKPTDB_BIN" import runs/gpt-small/final.safetensors 2>/dev/null
+for each in gpt-small runs/gpt-small ./runs/gpt-small "$PWD/runs/gpt-small/" runs/other; do "$CKPTDB_BIN" --csv tensors "$each" | head -n 1; done
+"$CKPTDB_BIN" forget runs/gpt-small
+"$CKPTDB_BIN" forget final.safetensors 2>&1
 echo "--- forget"
 forget() { "$CKPTDB_BIN" forget "$@" 2>&1; echo "status $?"; }
 forget 'gpt-small@1*' other --dry-run
@@ -58,3 +72,14 @@ for each in trainer@1 trainer@1:model.safetensors trainer@latest:optimizer.safet
     trainer@latest/model.safetensors trainer@1:safetensors trainer@1:nosuch trainer@latest:nosuch; do
     what "$each"
 done
+echo "--- the end of a name"
+put hub/models--Qwen--tiny/snapshots/{0123456789,9876543210}abcdef0123456789abcdef01234567/model.safetensors
+mkdir -p hub/models--Qwen--tiny/refs
+printf 9876543210abcdef0123456789abcdef01234567 >hub/models--Qwen--tiny/refs/main
+"$CKPTDB_BIN" import hub 2>&1
+for each in tiny tiny@0123456 repo Qwen; do what "$each"; done
+echo "--- what import refused"
+echo '{}' >refused.safetensors
+: >empty.npy
+"$CKPTDB_BIN" import refused.safetensors empty.npy 2>&1
+for each in refused.safetensors ./empty.npy "$PWD/empty.npy" fused.safetensors; do "$CKPTDB_BIN" tensors "$each"; done

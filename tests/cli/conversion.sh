@@ -120,8 +120,10 @@ echo "-- all sets together, and each checkpoint by itself, are what each set is"
 {
     echo "CREATE TEMP TABLE alone AS SELECT * FROM conversion WHERE 0;"
     echo "CREATE TEMP TABLE restored AS SELECT * FROM restore WHERE 0;"
-    for set in $("$CKPTDB_BIN" -d c.db --list "SELECT name FROM ruleset ORDER BY name"); do
+    for set in $("$CKPTDB_BIN" -d c.db --list "SELECT name FROM ruleset WHERE dialect_is(dialect, 'conversion') ORDER BY name"); do
         echo "INSERT INTO alone SELECT * FROM conversion WHERE ruleset = '$set';"
+    done
+    for set in $("$CKPTDB_BIN" -d c.db --list "SELECT name FROM ruleset WHERE dialect_is(dialect, 'translation') ORDER BY name"); do
         for id in $("$CKPTDB_BIN" -d c.db --list "SELECT id FROM checkpoint WHERE id <= 3"); do
             echo "INSERT INTO restored SELECT * FROM restore WHERE ruleset = '$set' AND checkpoint_id = 1 AND target_id = $id AND strict;"
         done

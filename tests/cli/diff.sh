@@ -114,7 +114,7 @@ echo '-- a picture is not JSON'
 echo "status $?"
 echo '-- what is not in the catalog is no side, and NULL is no rule set'
 "$CKPTDB_BIN" map load assigns - <<<'{"dialect": "t5x-assignment", "rules": [["(.*)", "\\1"]]}'
-for arguments in '1, 99' '99, 2' '98, 99' "'a.safetensors', 1" "1, 2, 'none'" "1, 2, 'assigns'" '1, 2, NULL' '1, 2' '1, NULL'; do
+for arguments in '1, 99' '99, 2' '98, 99' "'nosuch.safetensors', 1" "1, 2, 'none'" "1, 2, 'assigns'" '1, 2, NULL' '1, 2' '1, NULL'; do
   "$CKPTDB_BIN" --keep-going -c "SELECT group_concat(DISTINCT status), count(*) FROM diff($arguments)" \
     -c "SELECT group_concat(DISTINCT status), count(*) FROM diff($arguments) WHERE different = 1"
 done

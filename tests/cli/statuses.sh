@@ -72,7 +72,6 @@ try 'SELECT tensor_values(3)'
 try 'tensor_values(3)'
 try 'SELECT tensor_byte(2)'
 try map show t5_to_t5
-try get x --dtype fp16
 try get x --dtype bfloat1
 try get x --dtype zzz
 echo "--- full disk"

@@ -257,8 +257,14 @@ def case_completion_of_sql(t):
     s.expect("from tensor")
     s.send(CTRL_C)
     s.expect(PROMPT)
-    s.send("SEL" + TAB + "checkpoint_i" + TAB)
-    s.expect("SELECT checkpoint_id ")
+    s.send("SEL" + TAB + "impor" + TAB)
+    s.expect("SELECT imported ")
+    s.send(CTRL_C)
+    s.expect(PROMPT)
+    s.send("SELECT checkpoint_i" + TAB)  # the column, and the function
+    s.send("(1);\r")
+    s.expect("no checkpoint with the id 1")
+    s.expect(PROMPT)
     s.send(CTRL_C)
     s.expect(PROMPT)
     s.send("select * from check" + TAB)
@@ -612,6 +618,26 @@ def case_what_is_not_known_is_no_absence(t):
     s.line("SELECT 'the end';")
     s.expect("the end")
     equal("are known of" in s.output[s.output.index("1 + 1 FROM"):], False)
+
+
+def case_an_alias_of_a_dtype_is_told(t):
+    t.names("m.json", {"w": [1]})
+    s = t.ready()
+    s.line(".import .")
+    s.expect("1 new")
+    said = "no dtype is called 'bf16' in the catalog: dtype = 'bfloat16' is meant"
+    for statement in ("SELECT name FROM tensor t WHERE t.dtype = 'bf16';", "SELECT sum(nbytes) FROM tensor WHERE \"dtype\" IS 'bf16';",
+                      "SELECT name FROM tensor WHERE dtype NOT IN ('float32', 'bf16') AND rank > 9;"):
+        s.line(statement)
+        s.expect(said)
+        s.expect(PROMPT)
+    for statement in ("SELECT name FROM tensor WHERE dtype = 'bfloat16';", "SELECT name FROM tensor WHERE dtype > 'x' AND name = 'bf16';",
+                      "SELECT value FROM json_each('[1, 2]') WHERE 'bf16' <> '' OR 'dtype' = '';"):
+        s.line(statement)
+        s.expect(PROMPT)
+    s.line("SELECT 'the end';")
+    s.expect("the end")
+    equal(s.output.count(said), 3)
 
 
 def case_an_odd_name_takes_no_columns(t):

@@ -66,7 +66,7 @@ static void test_vanished_and_back(void **state)
     import(p, "", plain);
     shell_out("mv %s/2.safetensors %s.kept", p->root, p->root);
     expect_report(import(p, "", plain), "0 new 0 changed 1 same 0 failed 1 gone");
-    expect(p, "SELECT checkpoint_id, severity, code FROM issue", "2|warning|vanished");
+    expect(p, "SELECT checkpoint_id, severity, code FROM issue", "2|warning|gone");
     shell_out("mv %s.kept %s/2.safetensors", p->root, p->root);
     expect_report(import(p, "", plain), "0 new 0 changed 2 same 0 failed 0 gone");
     expect(p, "SELECT count(*) FROM issue", "0");
@@ -420,12 +420,11 @@ static void test_root_is_cleared(void **state)
     sqlite3 *db = NULL;
     struct writer *w = NULL;
     assert_int_equal(OK, db_open(p->catalog, DB_CREATE, &db, &err));
-    assert_int_equal(OK,
-                     db_exec(db,
-                             "INSERT INTO _issues (path, severity, code, message)"
-                             " SELECT value, 'warning', 'vanished', '' FROM json_each("
-                             "'[\"/\", \"/a\", \"/a/b\", \"memory:/a\"]')",
-                             &err));
+    assert_int_equal(OK, db_exec(db,
+                                 "INSERT INTO _issues (path, severity, code, message)"
+                                 " SELECT value, 'warning', 'gone', '' FROM json_each("
+                                 "'[\"/\", \"/a\", \"/a/b\", \"memory:/a\"]')",
+                                 &err));
     assert_int_equal(OK, writer_open(db, NULL, NULL, NULL, &w, &err));
     assert_int_equal(OK, writer_clear_walked(w, "/", &err));
     assert_int_equal(OK, writer_close(w, &err));
