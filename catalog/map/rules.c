@@ -307,12 +307,11 @@ static struct rule_result find_result(struct rules *s, size_t *at)
         ask_rule(s, one, &result);
     if (s->one || (s->known && !s->marked && !mark(s)))
         return result;
-    for (size_t i = *at; i < s->count; i++) {
-        if (s->known)
-            i = rule_index_next(s->index, i);
+    bool decided = false;
+    while (!decided && *at < s->count) {
+        const size_t i = s->known ? rule_index_next(s->index, *at) : *at;
         *at = i < s->count ? i + 1 : s->count;
-        if (i < s->count && ask_rule(s, &s->rule[i], &result))
-            break;
+        decided = i < s->count && ask_rule(s, &s->rule[i], &result);
     }
     return result;
 }
