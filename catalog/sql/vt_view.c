@@ -17,17 +17,28 @@
 #define VIEW_COLUMNS 32
 #define VIEW_TESTS   12
 
-/* Words between spaces. `key`: the columns that identify a row; `few`: equality with one of these
- * leaves few rows. */
+/* `columns` are those of the view, with types where the view's have an affinity. Words between spaces:
+ * the columns that identify a row (`key`), and those with which equality leaves few (`few`). */
 static const struct covered {
-    const char *name, *key, *few;
+    const char *name, *key, *few, *columns;
 } covered[] = {
-    {"checkpoint", " id ", " name path "},
-    {"file", " id ", " checkpoint_id path "},
-    {"issue", " id ", " checkpoint_id checkpoint path "},
-    {"metadata", " checkpoint_id key ", " checkpoint_id checkpoint "},
-    {"node", " checkpoint_id name ", " checkpoint_id "},
-    {"by_dtype", " checkpoint_id dtype ", " checkpoint_id checkpoint "},
+    {"checkpoint", " id ", " name path ",
+     "id INTEGER, name TEXT, path TEXT, format TEXT, run TEXT, run_path TEXT, step INTEGER,"
+     " item TEXT, state, layout, tensors INTEGER, parameters INTEGER, nbytes INTEGER,"
+     " stored INTEGER, files INTEGER, mtime, imported, hash TEXT"},
+    {"file", " id ", " checkpoint_id path ",
+     "id INTEGER, checkpoint_id INTEGER, path TEXT, size INTEGER, mtime_ns INTEGER, inode INTEGER,"
+     " device INTEGER, role TEXT"},
+    {"issue", " id ", " checkpoint_id checkpoint path ",
+     "id INTEGER, checkpoint_id INTEGER, checkpoint TEXT, path TEXT, offset INTEGER, severity TEXT,"
+     " code TEXT, message TEXT"},
+    {"metadata", " checkpoint_id key ", " checkpoint_id checkpoint ",
+     "checkpoint_id INTEGER, checkpoint TEXT, key TEXT, value"},
+    {"node", " checkpoint_id name ", " checkpoint_id ",
+     "checkpoint_id INTEGER, name TEXT, kind TEXT"},
+    {"by_dtype", " checkpoint_id dtype ", " checkpoint_id checkpoint ",
+     "checkpoint_id INTEGER, checkpoint TEXT, dtype TEXT, tensors INTEGER, parameters INTEGER,"
+     " nbytes INTEGER"},
 };
 
 static bool has_word(const char *words, const char *word)
@@ -75,30 +86,20 @@ static int view_disconnect(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
-/* Take the columns of the view, and write the declaration of a table with the same. */
-static int view_describe(struct view_table *t, struct text *declaration)
+/* Take the columns' names and types from the declaration: "id INTEGER, value, ...". */
+static bool view_describe(struct view_table *t)
 {
-    sqlite3_stmt *s = NULL;
-    char sql[128];
-    sqlite3_snprintf(sizeof(sql), sql, "SELECT * FROM main.\"%w\"", t->view->name);
-    int rc = sqlite3_prepare_v2(t->db, sql, -1, &s, NULL);
-    for (int i = 0; rc == SQLITE_OK && i < sqlite3_column_count(s); i++) {
-        const char *type = sqlite3_column_decltype(s, i);
-        if (t->columns == VIEW_COLUMNS ||
-            !(t->column[t->columns] = strdup(sqlite3_column_name(s, i)))) {
-            rc = SQLITE_NOMEM;
-            break;
-        }
-        t->type[t->columns++] = !type                          ? VIEW_ANY
-                                : strcmp(type, "TEXT") == 0    ? VIEW_TEXT
-                                : strcmp(type, "INTEGER") == 0 ? VIEW_NUMBER
-                                                               : VIEW_ANY;
-        text_addf(declaration, "%s\"%s\" %s", i ? ", " : "CREATE TABLE x(", t->column[i],
-                  t->type[i] == VIEW_ANY ? "" : type);
+    for (const char *at = t->view->columns; *at;) {
+        const size_t name = strcspn(at, " ,"), whole = strcspn(at, ",");
+        if (t->columns == VIEW_COLUMNS || !(t->column[t->columns] = strndup(at, name)))
+            return false;
+        t->type[t->columns++] = at[name] != ' '     ? VIEW_ANY
+                                : at[name + 1] == 'T' ? VIEW_TEXT
+                                                      : VIEW_NUMBER;
+        at += whole;
+        at += strspn(at, ", ");
     }
-    text_addc(declaration, ')');
-    sqlite3_finalize(s);
-    return rc == SQLITE_OK && !text_str(declaration) ? SQLITE_NOMEM : rc;
+    return true;
 }
 
 static int view_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
@@ -106,21 +107,22 @@ static int view_connect(sqlite3 *db, void *aux, int argc, const char *const *arg
 {
     (void)aux;
     struct view_table *t = calloc(1, sizeof(*t));
-    struct text declaration = {0};
+    char declaration[512];
     if (!t)
         return SQLITE_NOMEM;
     t->db = db;
     for (size_t i = 0; argc > 2 && i < sizeof(covered) / sizeof(covered[0]); i++)
         if (sqlite3_stricmp(argv[2], covered[i].name) == 0)
             t->view = &covered[i];
-    int rc = t->view ? view_describe(t, &declaration) : SQLITE_ERROR;
-    if (rc == SQLITE_OK)
-        rc = sqlite3_declare_vtab(db, declaration.at);
+    int rc = t->view && !view_describe(t) ? SQLITE_NOMEM : t->view ? SQLITE_OK : SQLITE_ERROR;
+    if (rc == SQLITE_OK) {
+        sqlite3_snprintf(sizeof(declaration), declaration, "CREATE TABLE x(%s)", t->view->columns);
+        rc = sqlite3_declare_vtab(db, declaration);
+    }
     if (rc == SQLITE_OK)
         rc = sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
     if (rc != SQLITE_OK)
         *message = sqlite3_mprintf("%s", t->view ? sqlite3_errmsg(db) : "no view to cover");
-    text_release(&declaration);
     if (rc == SQLITE_OK)
         *out = &t->base;
     else
