@@ -45,6 +45,7 @@ void rules_free(struct rules *s)
     text_release(&s->ops);
     text_release(&s->name);
     text_release(&s->part);
+    rule_index_free(s->index);
     arena_release(&s->arena);
     free(s);
 }
@@ -70,7 +71,9 @@ bool rules_add(struct rules *s, int64_t ord, const char *pattern, const char *re
     if (!grown)
         return false;
     s->rule = grown;
-    s->answered = false;
+    s->answered = s->marked = false;
+    rule_index_free(s->index);
+    s->index = NULL;
     struct rule *r = &s->rule[s->count];
     *r = (struct rule){
         .ord = ord,
@@ -208,21 +211,24 @@ static enum rule_outcome run_rule(struct rules *s, struct rule *r, struct run *o
     return RULE_OK;
 }
 
+enum regex_how rules_pattern(const struct rules *s, const struct rule *r,
+                             struct text *pattern)
+{
+    const bool translates = s->shape == RULES_TRANSLATOR;
+    text_adds(pattern, r->pattern);
+    text_adds(pattern, translates ? "$" : "");
+    return translates ? REGEX_MATCH : REGEX_FULLMATCH;
+}
+
 static void compile(struct rules *s, struct rule *r)
 {
     struct text pattern = {0};
     struct error err = {0};
-    text_adds(&pattern, r->pattern);
-    if (s->shape == RULES_TRANSLATOR)
-        text_addc(&pattern, '$');
+    const enum regex_how how = rules_pattern(s, r, &pattern);
     if (!text_str(&pattern))
         r->pattern_fault = rules_no_memory;
-    else if (regex_compile(text_str(&pattern), pattern.len,
-                           s->shape == RULES_TRANSLATOR ? REGEX_MATCH : REGEX_FULLMATCH,
-                           &r->regex, &err) != OK)
+    else if (regex_compile(text_str(&pattern), pattern.len, how, &r->regex, &err) != OK)
         r->pattern_fault = rules_fault_from(s, &err);
-    else
-        r->needs = regex_needs(r->regex);
     text_release(&pattern);
 }
 
@@ -245,7 +251,6 @@ static bool decide(struct rules *s, struct rule *r, enum rule_outcome *outcome,
     err.code = NULL;
     int matched = s->known ? regex_exec_known(r->regex, s->name.at, s->name.len, &err)
                            : regex_exec(r->regex, s->name.at, s->name.len, 0, &err);
-    s->known = matched >= 0;
     if (matched < 0)
         rules_fail_match(s, &err);
     else if (matched > 0)
@@ -284,40 +289,35 @@ static struct rule *rule_called(struct rules *s, int64_t ord)
 
 static const struct rule_result unmatched = {.outcome = RULE_UNMATCHED, .text = ""};
 
-/* The first rule from `at` on that the name could match; s->count: none. */
-static size_t next_candidate(const struct rules *s, size_t at, unsigned char first,
-                             size_t len, uint64_t letters)
+/* Mark the rules that the name could match. What is not UTF-8 is an error of the first rule. */
+static bool mark(struct rules *s)
 {
-    while (at < s->count && !regex_may_match(&s->rule[at].needs, first, len, letters))
-        at++;
-    return at;
+    if (!s->index && !(s->index = rule_index_new(s)))
+        return rules_fail(s, rules_no_memory);
+    rule_index_mark(s->index, s->name.at, s->name.len);
+    return s->marked = true;
 }
 
-bool rules_could_match(const struct rules *s, unsigned char first, size_t len,
-                       uint64_t letters)
-{
-    return !len || letters & REGEX_BEYOND ||
-           next_candidate(s, 0, first, len, letters) < s->count;
-}
-
-static struct rule_result find_result(struct rules *s)
+/* The answer of the first rule from number *at on; *at is set to the number after it. */
+static struct rule_result find_result(struct rules *s, size_t *at)
 {
     struct rule_result result = unmatched;
     struct rule *one = s->one ? rule_called(s, s->asked) : NULL;
-    const bool choosy = s->known && s->name.len;
-    const unsigned char first = choosy ? (unsigned char)*s->name.at : 0;
-    if (one && (!choosy || regex_may_match(&one->needs, first, s->name.len, s->letters)))
+    if (one)
         ask_rule(s, one, &result);
-    for (size_t i = 0; !s->one && i < s->count; i++) {
-        if (choosy)
-            i = next_candidate(s, i, first, s->name.len, s->letters);
-        if (i < s->count && ask_rule(s, &s->rule[i], &result))
-            break;
+    if (s->one || (s->known && !s->marked && !mark(s)))
+        return result;
+    bool decided = false;
+    while (!decided && *at < s->count) {
+        const size_t i = s->known ? rule_index_next(s->index, *at) : *at;
+        *at = i < s->count ? i + 1 : s->count;
+        decided = i < s->count && ask_rule(s, &s->rule[i], &result);
     }
     return result;
 }
 
-static const struct rule_result *apply(struct rules *s, const char *name, size_t len)
+static const struct rule_result *apply(struct rules *s, size_t *at, const char *name,
+                                       size_t len)
 {
     bool same = s->name.at && s->name.len == len && memcmp(s->name.at, name, len) == 0;
     text_reset(&s->out);
@@ -325,11 +325,11 @@ static const struct rule_result *apply(struct rules *s, const char *name, size_t
     if (!same) {
         text_reset(&s->name);
         rules_append(&s->name, (struct run){name, len});
-        s->letters = regex_letters(name, len);
-        s->known = !(s->letters & REGEX_BEYOND);
+        s->known = utf8_valid(name, len);
+        s->marked = false;
     }
     if (!s->name.failed)
-        s->result = find_result(s);
+        s->result = find_result(s, at);
     s->answered = !s->name.failed && !s->out.failed && !s->lacked;
     if (!s->answered)
         s->result = (struct rule_result){.outcome = RULE_ERROR,
@@ -344,18 +344,29 @@ const struct rule_result *rules_apply(struct rules *s, const char *name, size_t 
     if (s->answered && !s->one && !s->part.len && s->name.len == len &&
         memcmp(s->name.at, name, len) == 0)
         return &s->result;
+    size_t first = 0;
+    return rules_apply_from(s, &first, name, len);
+}
+
+const struct rule_result *rules_apply_from(struct rules *s, size_t *at, const char *name,
+                                           size_t len)
+{
+    const bool first = *at == 0;
     s->one = false;
     text_reset(&s->part);
-    return apply(s, name, len);
+    apply(s, at, name, len);
+    s->answered = s->answered && first;
+    return &s->result;
 }
 
 const struct rule_result *rules_apply_part(struct rules *s, const char *part,
                                            const char *name, size_t len)
 {
+    size_t at = 0;
     s->one = false;
     text_reset(&s->part);
     text_adds(&s->part, part);
-    return apply(s, name, len);
+    return apply(s, &at, name, len);
 }
 
 const struct rule_result *rules_apply_one(struct rules *s, int64_t ord, const char *name,
@@ -364,10 +375,11 @@ const struct rule_result *rules_apply_one(struct rules *s, int64_t ord, const ch
     if (s->answered && s->one && s->asked == ord && s->name.len == len &&
         memcmp(s->name.at, name, len) == 0)
         return &s->result;
+    size_t at = 0;
     s->one = true;
     s->asked = ord;
     text_reset(&s->part);
-    return apply(s, name, len);
+    return apply(s, &at, name, len);
 }
 
 /* --- looking for faults ------------------------------------------------------------------- */

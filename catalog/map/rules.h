@@ -73,10 +73,10 @@ bool rules_add_setting(struct rules *, const char *key, const char *value,
  * costs a comparison. It lives until the next call. */
 const struct rule_result *rules_apply(struct rules *, const char *name, size_t len);
 
-/* False: rules_apply() finds no rule for a name that begins so, is `len` bytes long and has these
- * letters (regex_letters()). What it costs to ask is little, and needs no look at the name. */
-bool rules_could_match(const struct rules *, unsigned char first, size_t len,
-                       uint64_t letters);
+/* The same for the rules from number *at on, counted from 0; *at becomes the number after the one that
+ * decides. */
+const struct rule_result *rules_apply_from(struct rules *, size_t *at, const char *name,
+                                           size_t len);
 
 /* The same for a part of the tensor, by its label: what the step "part" gives. */
 const struct rule_result *rules_apply_part(struct rules *, const char *part,

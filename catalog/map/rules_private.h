@@ -1,7 +1,7 @@
 /*
- * rules_private.h - shared by the files of rules.h: rules.c adds and applies rules,
- * rule_template.c expands templates, rule_step.c runs the steps that compute further groups, and
- * the operations.
+ * rules_private.h - shared by the files of rules.h: rules.c adds and applies rules, rule_index.c finds
+ * those that could match a name, rule_template.c expands templates, rule_step.c runs the steps that
+ * compute further groups, and the operations.
  */
 #ifndef CKPTDB_MAP_RULES_PRIVATE_H
 #define CKPTDB_MAP_RULES_PRIVATE_H
@@ -107,7 +107,6 @@ struct rule {
     struct op_piece *op;
     size_t ops, op_space;
     struct regex *regex;
-    struct regex_needs needs;  /* nothing, until it is compiled */
     const char *pattern_fault; /* the error of every name; NULL: none */
 };
 
@@ -134,14 +133,15 @@ struct rules {
     size_t values, value_space;
     bool sorted;
     struct text key, number, out, ops;
-    struct text name; /* the name that `result` is about */
-    struct text part; /* and the part of its tensor; empty: the whole */
-    bool known;       /* `name` is known to be UTF-8 */
-    uint64_t letters; /* regex_letters() of it */
-    bool answered;    /* `result` is valid */
-    bool lacked;      /* the last call ran out of memory */
-    bool dropped;     /* by a step of the rule that ran last */
-    bool one;         /* `result` is the answer of the rule `asked` alone */
+    struct text name;         /* the name that `result` is about */
+    struct text part;         /* and the part of its tensor; empty: the whole */
+    bool known;               /* `name` is UTF-8 */
+    bool marked;              /* and the index has marked the rules that it could match */
+    struct rule_index *index; /* NULL: not made yet */
+    bool answered;            /* `result` is valid */
+    bool lacked;              /* the last call ran out of memory */
+    bool dropped;             /* by a step of the rule that ran last */
+    bool one;                 /* `result` is the answer of the rule `asked` alone */
     int64_t asked;
     size_t after; /* the position after that rule: often the next that is asked */
     struct rule_result result;
@@ -161,6 +161,25 @@ extern const char rules_no_memory[];
 bool rules_fail_match(struct rules *, const struct error *err);
 /* Report a fault: it is then in s->out. Returns false. */
 bool rules_fail(struct rules *, const char *fault);
+
+/* --- rule_index.c --------------------------------------------------------------------------- */
+
+/*
+ * Tells of all rules which ones could match a name, at a cost that does not grow with their number:
+ * by one literal of the pattern for each, all of which are looked for at once (Aho and Corasick). A rule whose
+ * pattern has none, or is wrong, could match any name.
+ */
+struct rule_index;
+/* NULL: no memory. */
+struct rule_index *rule_index_new(const struct rules *);
+void rule_index_free(struct rule_index *);
+/* Mark the rules that a name, which is UTF-8, could match. */
+void rule_index_mark(struct rule_index *, const char *name, size_t len);
+/* The first marked rule from `at` on; SIZE_MAX: none. */
+size_t rule_index_next(const struct rule_index *, size_t at);
+/* How a rule's pattern is compiled: appended to `pattern`. */
+enum regex_how rules_pattern(const struct rules *, const struct rule *,
+                             struct text *pattern);
 
 /* --- rule_template.c ----------------------------------------------------------------------- */
 

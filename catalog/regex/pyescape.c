@@ -104,6 +104,7 @@ void pyescape_read(struct pyreader *p, struct token t)
     } else if (t.c == 'A' || t.c == 'Z') {
         text_adds(p->out, t.c == 'A' ? "\\A" : "\\z");
         reader_add(p, ITEM_POSITION, WIDTH_NONE);
+        reader_top(p)->ends = t.c == 'Z';
     } else if (t.c == 'b' || t.c == 'B') {
         put_boundary(p, t.c == 'b');
         reader_add(p, ITEM_POSITION, WIDTH_NONE);

@@ -37,7 +37,9 @@ void pygroup_refer(struct pyreader *p, uint32_t group, size_t pos)
     if (reader_failed(p))
         return;
     text_addf(p->out, pyset_folds_ascii(p) ? "(?i:\\g{%u})" : "\\g{%u}", group);
-    reader_add(p, ITEM_OTHER, p->group[group - 1].width);
+    struct width width = p->group[group - 1].width;
+    width.known = WIDTH_ONE.known; /* case may differ */
+    reader_add(p, ITEM_OTHER, width);
 }
 
 /* --- flags ------------------------------------------------------------------------- */
@@ -345,17 +347,22 @@ static void check_flags(struct pyreader *p)
     error_code(p->err, "ValueError");
 }
 
-static struct width width_either(struct width a, struct width b)
+static struct width width_either(struct pyreader *p, struct width a, struct width b)
 {
     return (struct width){a.low < b.low ? a.low : b.low,
-                          a.high > b.high ? a.high : b.high, a.letters & b.letters};
+                          a.high > b.high ? a.high : b.high,
+                          known_either(p, a.known, b.known)};
 }
 
-static void end_branch(struct frame *f)
+static void end_branch(struct pyreader *p, struct frame *f)
 {
-    struct width w = width_sum(f->branch, f->item_width);
-    f->branches = f->bars ? width_either(f->branches, w) : w;
+    struct width w = width_sum(p, f->branch, f->item_width);
+    /* Nothing of the pattern comes after it; and a full match has its end anyway. */
+    if (f->kind == FRAME_WHOLE && f->ends && p->keys && p->keys->how != REGEX_FULLMATCH)
+        w.known = known_sum(p, w.known, known_end);
+    f->branches = f->bars ? width_either(p, f->branches, w) : w;
     f->bars++;
+    f->ends = false;
     f->item = ITEM_NONE;
     f->item_width = f->branch = WIDTH_NONE;
 }
@@ -369,10 +376,10 @@ void pygroup_close(struct pyreader *p, struct token t)
         return;
     }
     bool one_armed = f->kind == FRAME_CONDITION && f->bars == 0;
-    end_branch(f);
+    end_branch(p, f);
     struct width width = f->branches;
     if (one_armed)
-        width.low = width.letters = 0;
+        width = width_either(p, width, WIDTH_NONE);
     if (f->kind == FRAME_CAPTURE)
         p->group[f->group - 1] = (struct group){width, true};
     if (f->kind == FRAME_BEHIND) {
@@ -391,7 +398,7 @@ void pygroup_bar(struct pyreader *p, struct token t)
     struct frame *f = reader_top(p);
     if (f->kind == FRAME_CONDITION && f->bars == 1)
         tokens_error(&p->in, t.pos, "conditional backref with more than two branches");
-    end_branch(f);
+    end_branch(p, f);
     text_addc(p->out, '|');
 }
 
@@ -400,9 +407,7 @@ void pygroup_check(struct pyreader *p)
 {
     if (p->depth)
         tokens_error(&p->in, reader_top(p)->pos, "missing ), unterminated subpattern");
-    end_branch(&p->frames[0]);
-    p->syntax->letters = p->frames[0].branches.letters;
-    p->syntax->least = p->frames[0].branches.low;
+    end_branch(p, &p->frames[0]);
     check_flags(p);
     for (size_t i = 0; i < p->conditions; i++)
         if (p->condition[i].group > p->syntax->groups)

@@ -3,6 +3,7 @@
  *
  *   pysyntax.c  main loop, quantifiers        pyset.c    characters, classes, sets
  *   pyescape.c  escapes                       pygroup.c  groups, flags, references
+ *   pyliteral.c the literals in what is matched
  *
  * Each reads from `in` and writes the pattern for PCRE2 to `out`. There is no syntax tree: a
  * stack of open groups keeps what a quantifier would repeat and the width of everything.
@@ -13,6 +14,7 @@
 #include "catalog/base/arena.h"
 #include "catalog/regex/pysyntax.h"
 #include "catalog/regex/pytoken.h"
+#include "catalog/regex/regex.h"
 
 #define NESTING_MAX 200        /* under PCRE2's own 250 */
 #define FOREVER     UINT32_MAX /* Python's MAXREPEAT: no upper bound */
@@ -31,14 +33,24 @@ enum flag {
 };
 #define FLAG_LETTERS "iLmsxatu"
 
-/* How many code points an expression can match, capped at FOREVER; and the letters that every text
- * it matches contains (regex_letters()). */
+/*
+ * The literals in the texts that an expression matches: each begins with one of `head`, ends with one
+ * of `tail`, and contains one of each set in `inside`; an empty set says nothing. If not `open`, each
+ * is one of `head`, and nothing else; an empty set is then the empty text.
+ */
+struct known {
+    struct regex_literals head, tail;
+    const struct regex_keys *inside;
+    bool open;
+};
+
+/* How many code points an expression can match, capped at FOREVER; and what is known of them. */
 struct width {
     uint64_t low, high;
-    uint64_t letters;
+    struct known known;
 };
-#define WIDTH_NONE ((struct width){0, 0, 0})
-#define WIDTH_ONE  ((struct width){1, 1, 0})
+#define WIDTH_NONE ((struct width){0, 0, {.open = false}})
+#define WIDTH_ONE  ((struct width){1, 1, {.open = true}})
 
 enum frame_kind {
     FRAME_WHOLE,
@@ -67,6 +79,7 @@ struct frame {
     unsigned bars;  /* number of complete alternatives */
     enum item item; /* the last item, and its width */
     struct width item_width;
+    bool ends;             /* it is a $ or \Z that only the end of the text matches */
     struct width branch;   /* width of the current alternative, without `item` */
     struct width branches; /* width of the complete alternatives */
 };
@@ -91,7 +104,10 @@ struct pyreader {
     const char *unsupported; /* first unsupported feature; Python's errors come first */
     bool uneven_behind;      /* a look-behind without a fixed width */
     uint32_t folded;         /* code points in ranges whose case PCRE2 must fold */
-    struct group *group;     /* group[n] has number n + 1 */
+    const struct pysyntax_keys *keys; /* NULL: nobody asks for literals */
+    uint32_t member[REGEX_LITERALS];  /* of the set that is being read */
+    size_t members;                   /* more than there is room for: they do not count */
+    struct group *group;              /* group[n] has number n + 1 */
     size_t group_space;
     struct condition *condition;
     size_t conditions, condition_space;
@@ -112,11 +128,24 @@ static inline bool reader_failed(const struct pyreader *p)
 
 /* Note an item that was written, and its width. */
 void reader_add(struct pyreader *, enum item, struct width);
-struct width width_capped(uint64_t low, uint64_t high, uint64_t letters);
-struct width width_sum(struct width a, struct width b);
+struct width width_capped(uint64_t low, uint64_t high, struct known known);
+struct width width_sum(struct pyreader *, struct width a, struct width b);
 
 /* Remember a feature that Python has and this module has not; the first one counts. */
 void reader_unsupported(struct pyreader *, const char *what);
+
+/* --- pyliteral.c ------------------------------------------------------------------- */
+
+/* What is known of one expression after another, of one or another, and of a repeated one. */
+struct known known_sum(struct pyreader *, struct known a, struct known b);
+struct known known_either(struct pyreader *, struct known a, struct known b);
+struct known known_repeat(struct pyreader *, struct known, uint64_t low, uint64_t high);
+/* Of an expression that is one of `members`, as it is. */
+struct known known_member(struct pyreader *);
+/* Of the ends of the text. */
+extern const struct known known_begin, known_end;
+/* Make keys of what is known of the whole pattern. False: no memory. */
+bool known_finish(struct pyreader *, struct known);
 
 /* --- pyset.c ----------------------------------------------------------------------- */
 

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "catalog/regex/pytext.h"
-#include "catalog/regex/regex.h"
 
 /* PCRE2 folds the code points of a range one by one: 0.1 s for so many. */
 #define FOLDED_MAX (UINT32_C(1) << 25)
@@ -128,9 +127,18 @@ static void put_other_case(struct text *out, uint32_t low, uint32_t high, uint32
         put_range(out, low + (uint32_t)shift, high + (uint32_t)shift);
 }
 
-/* Write a range in a set, and the other cases of its letters if PCRE2 does not add them. */
+/* Write a range in a set, and the other cases of its letters if PCRE2 does not add them. Note its
+ * members, if they are few and have one case. */
 static void put_set_range(struct pyreader *p, uint32_t low, uint32_t high)
 {
+    const bool folds = reader_top(p)->flags & FLAG_I;
+    if (p->members > REGEX_LITERALS || high - low >= REGEX_LITERALS - p->members)
+        p->members = SIZE_MAX;
+    for (uint32_t c = low; p->members != SIZE_MAX && c <= high; c++)
+        if (SURROGATE(c) || (folds && (is_letter(c) || c >= 0x80)))
+            p->members = SIZE_MAX;
+        else
+            p->member[p->members++] = c;
     put_range(p->out, low, high);
     for (size_t i = 0; folds_unicode(p) && i < SAME_LETTERS; i++)
         text_adds(p->out, same_set(i, low, high));
@@ -150,12 +158,10 @@ void pyset_literal(struct pyreader *p, uint32_t c)
     for (size_t i = 0; folds_unicode(p) && i < SAME_LETTERS; i++)
         set = set || *same_set(i, c, c);
     text_adds(p->out, set ? "[" : "");
+    p->members = 0;
     put_set_range(p, c, c);
     text_adds(p->out, set ? "]" : "");
-    struct width width = WIDTH_ONE;
-    if (c < 0x80 && !(reader_top(p)->flags & FLAG_I))
-        width.letters = regex_letters(&(char){(char)c}, 1);
-    reader_add(p, ITEM_OTHER, width);
+    reader_add(p, ITEM_OTHER, (struct width){1, 1, known_member(p)});
 }
 
 /* --- sets -------------------------------------------------------------------------- */
@@ -180,10 +186,12 @@ static struct member read_member(struct pyreader *p, struct token t)
 
 static void put_member(struct pyreader *p, struct member m)
 {
-    if (m.set)
+    if (m.set) {
         text_adds(p->out, m.set);
-    else
+        p->members = SIZE_MAX;
+    } else {
         put_set_range(p, m.c, m.c);
+    }
 }
 
 /* Read member `t` of a set, or the range that it begins. True: the set is complete. */
@@ -199,7 +207,7 @@ static bool read_set_item(struct pyreader *p, struct token t, size_t open_pos)
         tokens_error(&p->in, open_pos, "unterminated character set");
     if (token_is(that, ']')) {
         put_member(p, low);
-        put_char(p->out, '-');
+        put_set_range(p, '-', '-');
         return true;
     }
     struct member high = read_member(p, that);
@@ -214,7 +222,9 @@ static bool read_set_item(struct pyreader *p, struct token t, size_t open_pos)
 
 void pyset_read(struct pyreader *p, struct token open)
 {
-    text_adds(p->out, tokens_match(&p->in, '^') ? "[^" : "[");
+    const bool negated = tokens_match(&p->in, '^');
+    text_adds(p->out, negated ? "[^" : "[");
+    p->members = negated ? SIZE_MAX : 0;
     bool done = false;
     for (bool first = true; !done && !reader_failed(p); first = false) {
         struct token t = tokens_take(&p->in);
@@ -226,5 +236,5 @@ void pyset_read(struct pyreader *p, struct token open)
             done = read_set_item(p, t, open.pos);
     }
     text_addc(p->out, ']');
-    reader_add(p, ITEM_OTHER, WIDTH_ONE);
+    reader_add(p, ITEM_OTHER, (struct width){1, 1, known_member(p)});
 }

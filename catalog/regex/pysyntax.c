@@ -6,21 +6,22 @@
 #define PATTERN_MAX ((size_t)64 << 10)
 #define REPEAT_MAX  65535 /* PCRE2's limit */
 
-struct width width_capped(uint64_t low, uint64_t high, uint64_t letters)
+struct width width_capped(uint64_t low, uint64_t high, struct known known)
 {
     return (struct width){low < FOREVER ? low : FOREVER - 1,
-                          high < FOREVER ? high : FOREVER, letters};
+                          high < FOREVER ? high : FOREVER, known};
 }
 
-struct width width_sum(struct width a, struct width b)
+struct width width_sum(struct pyreader *p, struct width a, struct width b)
 {
-    return width_capped(a.low + b.low, a.high + b.high, a.letters | b.letters);
+    return width_capped(a.low + b.low, a.high + b.high, known_sum(p, a.known, b.known));
 }
 
 void reader_add(struct pyreader *p, enum item item, struct width width)
 {
     struct frame *f = reader_top(p);
-    f->branch = width_sum(f->branch, f->item_width);
+    f->branch = width_sum(p, f->branch, f->item_width);
+    f->ends = false;
     f->item = item;
     f->item_width = width;
 }
@@ -100,7 +101,7 @@ static void read_repeat(struct pyreader *p, struct token t)
         tokens_error(&p->in, t.pos, "multiple repeat");
     f->item = ITEM_REPEAT;
     f->item_width = width_capped(f->item_width.low * low, f->item_width.high * high,
-                                 low ? f->item_width.letters : 0);
+                                 known_repeat(p, f->item_width.known, low, high));
     put_quantifier(p, t, low, high);
 }
 
@@ -145,6 +146,7 @@ static void read_token(struct pyreader *p, struct token t)
     case '$':
         text_addc(p->out, (char)t.c);
         reader_add(p, ITEM_POSITION, WIDTH_NONE);
+        reader_top(p)->ends = t.c == '$' && !(reader_top(p)->flags & FLAG_M);
         break;
     default:
         pyset_literal(p, t.c);
@@ -158,7 +160,8 @@ static void pysyntax_check_whole(struct pyreader *p)
         reader_unsupported(p, "the flag t (TEMPLATE) is not supported");
     if (!reader_failed(p) && p->unsupported)
         error_set(p->err, ERR_UNSUPPORTED, NULL, NO_OFFSET, "%s", p->unsupported);
-    if (!reader_failed(p) && !text_str(p->out))
+    if (!reader_failed(p) &&
+        (!text_str(p->out) || (p->keys && !known_finish(p, p->frames[0].branches.known))))
         error_memory(p->err);
 }
 
@@ -184,7 +187,8 @@ static void read_whole(struct pyreader *p)
     pysyntax_check_whole(p);
 }
 
-enum status pysyntax_read(const char *pattern, size_t len, struct pysyntax *out,
+enum status pysyntax_read(const char *pattern, size_t len,
+                          const struct pysyntax_keys *keys, struct pysyntax *out,
                           struct error *err)
 {
     *out = (struct pysyntax){0};
@@ -203,6 +207,7 @@ enum status pysyntax_read(const char *pattern, size_t len, struct pysyntax *out,
     p->out = &out->pcre;
     p->syntax = out;
     p->err = err;
+    p->keys = keys;
     tokens_open(&p->in, out->source, len, err);
     read_whole(p);
     arena_release(&p->memory);

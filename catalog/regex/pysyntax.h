@@ -20,20 +20,27 @@
 
 #include "catalog/base/strmap.h"
 #include "catalog/base/text.h"
+#include "catalog/regex/regex.h"
 
 struct pysyntax {
     struct text pcre;    /* the pattern for PCRE2 */
     unsigned groups;     /* without group 0 */
     bool possessive;     /* a group has a possessive quantifier: (a)*+ */
-    uint64_t letters;    /* that every text it matches contains: regex_letters() */
-    uint64_t least;      /* code points of the shortest text it matches */
     struct strmap names; /* group names to numbers; they point into `source` */
     char *source;
 };
 
+/* The arguments of regex_find_keys(). */
+struct pysyntax_keys {
+    enum regex_how how;
+    struct arena *arena;
+    struct regex_keys *out;
+};
+
 /* `pattern` is valid UTF-8. Release `out` in any case. err->code is the class of Python's
- * exception: "error", "OverflowError" or "ValueError". */
-enum status pysyntax_read(const char *pattern, size_t len, struct pysyntax *out,
+ * exception: "error", "OverflowError" or "ValueError". `keys` NULL: they are not wanted. */
+enum status pysyntax_read(const char *pattern, size_t len,
+                          const struct pysyntax_keys *keys, struct pysyntax *out,
                           struct error *err);
 void pysyntax_release(struct pysyntax *);
 

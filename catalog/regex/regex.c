@@ -19,7 +19,6 @@ struct regex {
     pcre2_match_data *match;
     pcre2_match_context *limits;
     pcre2_jit_stack *stack; /* made when JIT's default 32 KiB were not enough */
-    const uint8_t *begins;  /* bitmap of possible first bytes; NULL: any */
     bool jit;
     unsigned groups;    /* without group 0 */
     const size_t *span; /* of the last match: begin and end of each group */
@@ -85,7 +84,6 @@ static enum status prepare_match(struct regex *re, struct error *err)
     re->jit =
         !re->syntax.possessive && pcre2_jit_compile(re->code, PCRE2_JIT_COMPLETE) == 0 &&
         pcre2_pattern_info(re->code, PCRE2_INFO_JITSIZE, &jit_size) == 0 && jit_size > 0;
-    pcre2_pattern_info(re->code, PCRE2_INFO_FIRSTBITMAP, &re->begins);
     re->match = pcre2_match_data_create_from_pattern(re->code, NULL);
     re->limits = pcre2_match_context_create(NULL);
     if (!re->match || !re->limits)
@@ -104,7 +102,7 @@ enum status regex_compile(const char *pattern, size_t len, enum regex_how how,
     struct regex *re = calloc(1, sizeof(*re));
     if (!re)
         return error_memory(err);
-    enum status status = pysyntax_read(pattern, len, &re->syntax, err);
+    enum status status = pysyntax_read(pattern, len, NULL, &re->syntax, err);
     if (status == OK)
         status = compile_pcre(re, how, start_misleads(pattern, len, how), err);
     if (status == OK)
@@ -117,6 +115,22 @@ enum status regex_compile(const char *pattern, size_t len, enum regex_how how,
     re->groups = re->syntax.groups;
     *out = re;
     return OK;
+}
+
+bool regex_find_keys(const char *pattern, size_t len, enum regex_how how,
+                     struct arena *arena, struct regex_keys *out)
+{
+    const struct pysyntax_keys keys = {how, arena, out};
+    struct pysyntax syntax = {0};
+    struct error err = {0};
+    enum status status = OK;
+    *out = (struct regex_keys){0};
+    if (utf8_valid(pattern, len))
+        status = pysyntax_read(pattern, len, &keys, &syntax, &err);
+    pysyntax_release(&syntax);
+    if (status != OK)
+        *out = (struct regex_keys){0};
+    return status != ERR_MEMORY;
 }
 
 void regex_free(struct regex *re)
@@ -212,42 +226,6 @@ int regex_exec(struct regex *re, const char *text, size_t len, size_t start,
 int regex_exec_known(struct regex *re, const char *text, size_t len, struct error *err)
 {
     return regex_run(re, text, len, 0, 0, err);
-}
-
-uint64_t regex_letters(const char *text, size_t len)
-{
-#define LETTER(c)                                                                        \
-    ((c) == '/' ? '@' : (c) == '.' ? '`' : (c)) /* what parts of names are parted by */
-#define BIT(c)                                                                           \
-    (LETTER(c) < 64    ? 0                                                               \
-     : LETTER(c) < 128 ? (uint64_t)1 << (LETTER(c) & 63)                                 \
-                       : REGEX_BEYOND)
-#define BITS(c) BIT(c), BIT((c) + 1), BIT((c) + 2), BIT((c) + 3)
-#define ROW(c)  BITS(c), BITS((c) + 4), BITS((c) + 8), BITS((c) + 12)
-    static const uint64_t bit[256] = {
-        ROW(0),   ROW(16),  ROW(32),  ROW(48),  ROW(64),  ROW(80),  ROW(96),  ROW(112),
-        ROW(128), ROW(144), ROW(160), ROW(176), ROW(192), ROW(208), ROW(224), ROW(240),
-    };
-#undef LETTER
-#undef BIT
-#undef BITS
-#undef ROW
-    uint64_t letters = 0, word;
-    size_t i = 0;
-    for (; i + sizeof(word) <= len; i += sizeof(word)) {
-        memcpy(&word, text + i, sizeof(word));
-        letters |= bit[word & 255] | bit[word >> 8 & 255] | bit[word >> 16 & 255] |
-                   bit[word >> 24 & 255] | bit[word >> 32 & 255] | bit[word >> 40 & 255] |
-                   bit[word >> 48 & 255] | bit[word >> 56];
-    }
-    for (; i < len; i++)
-        letters |= bit[(unsigned char)text[i]];
-    return letters;
-}
-
-struct regex_needs regex_needs(const struct regex *re)
-{
-    return (struct regex_needs){re->syntax.letters, re->syntax.least, re->begins};
 }
 
 int regex_exec_next(struct regex *re, const char *text, size_t len, struct error *err)

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "catalog/base/arena.h"
 #include "catalog/base/error.h"
 #include "catalog/base/text.h"
 
@@ -32,6 +33,31 @@ enum status regex_compile(const char *pattern, size_t len, enum regex_how how,
                           struct regex **out, struct error *err);
 void regex_free(struct regex *);
 
+/*
+ * Literals, for an index of many patterns: a text that the pattern matches contains one literal of
+ * each set. REGEX_BEGIN and REGEX_END, which are no part of UTF-8, stand for its ends: `encoder/\d+$`
+ * has the literal BEGIN encoder/. A text that ends in a newline also has an end before that one. What
+ * is not understood, a wrong pattern among it, has no sets.
+ */
+#define REGEX_BEGIN    '\xFE'
+#define REGEX_END      '\xFF'
+#define REGEX_LITERALS 8 /* most in a set */
+struct regex_literal {
+    const char *at;
+    size_t len;
+};
+struct regex_literals {
+    const struct regex_literal *at;
+    size_t count;
+};
+struct regex_keys {
+    const struct regex_literals *set;
+    size_t count;
+};
+/* The keys live in the arena. False: no memory. */
+bool regex_find_keys(const char *pattern, size_t len, enum regex_how how, struct arena *,
+                     struct regex_keys *out);
+
 /* Number of groups, without group 0. */
 unsigned regex_groups(const struct regex *);
 /* Number of the group called `name`; -1: none. */
@@ -44,25 +70,6 @@ int regex_exec(struct regex *, const char *text, size_t len, size_t start,
 /* The same from the start of a text that is known to be UTF-8, for instance one that regex_exec()
  * has accepted before. */
 int regex_exec_known(struct regex *, const char *text, size_t len, struct error *err);
-/* The letters that a text contains: one bit for each byte from '@' to U+007F; the first bit is also
- * set by '/', that of '`' by '.', and the last one by bytes beyond ASCII. Lets a list of patterns skip those that cannot match. */
-#define REGEX_BEYOND ((uint64_t)1 << 63)
-uint64_t regex_letters(const char *text, size_t len);
-/* Conditions that every text must meet to match a regex, for lists of them; all zero: no
- * conditions. `begins` lives as long as the regex. */
-struct regex_needs {
-    uint64_t letters, least; /* regex_letters(); bytes */
-    const uint8_t *begins;   /* bitmap of possible first bytes; NULL: any */
-};
-struct regex_needs regex_needs(const struct regex *);
-/* False if it cannot match a text of `len` bytes (at least one) that begins with `first` and has
- * these letters. */
-static inline bool regex_may_match(const struct regex_needs *needs, unsigned char first,
-                                   size_t len, uint64_t letters)
-{
-    return !(needs->letters & ~letters) && len >= needs->least &&
-           (!needs->begins || (needs->begins[first / 8] >> first % 8 & 1));
-}
 /* The next match in the same text, as in re.finditer and re.sub: from the end of the last match;
  * if that was empty, an empty match at the same place does not count. */
 int regex_exec_next(struct regex *, const char *text, size_t len, struct error *err);

@@ -290,14 +290,14 @@ static int count_kept(struct map_cursor *c, bool *counted)
     int rc = keep_tree(c, &c->source.list[c->source.first], false, &kept);
     if (rc != SQLITE_OK || !kept)
         return rc;
-    if (!map_trees_look(&c->trees, kept))
+    if (!map_trees_compare(kept))
         return SQLITE_NOMEM;
     if (!c->if_some && !kept->differ)
         return SQLITE_OK;
     const struct map_reading how = {c->dialect, rules_of(c), MAP_WANTS_ALL, 0, NULL};
     const struct map_tree leaves = {kept->tree.leaf, kept->leaves};
     task_reset(c);
-    if (!map_match_some(&how, kept->look, c->if_some ? SIZE_MAX : 1, &c->task, &leaves,
+    if (!map_match_some(&how, c->if_some ? SIZE_MAX : 1, &c->task, &leaves,
                         &c->task.source))
         return SQLITE_NOMEM;
     if (!c->if_some && c->task.source.count)

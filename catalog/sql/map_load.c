@@ -91,13 +91,14 @@ static bool add_match(struct loading *l, struct map_leaf *leaf,
 static bool match_leaf(struct loading *l, struct map_leaf *leaf, const char *name,
                        size_t len)
 {
-    const struct map_task *t = l->task;
     struct rules *rules = l->how->rules;
-    bool good = true;
-    if (!l->how->dialect->each)
-        return add_match(l, leaf, rules_apply(rules, name, len));
-    for (size_t i = 0; good && i < t->rules; i++)
-        good = add_match(l, leaf, rules_apply_one(rules, t->rule[i].ord, name, len));
+    const struct rule_result *result;
+    size_t at = 0;
+    bool good;
+    do {
+        result = rules_apply_from(rules, &at, name, len);
+        good = add_match(l, leaf, result);
+    } while (good && l->how->dialect->each && result->outcome != RULE_UNMATCHED);
     return good;
 }
 
@@ -272,14 +273,11 @@ int map_load_tree(struct map_statements *m, sqlite3_int64 checkpoint, size_t exp
     return map_load_all(m, &how, checkpoint, t, out);
 }
 
-bool map_match_some(const struct map_reading *how, const struct map_look *look,
-                    size_t most, struct map_task *t, const struct map_tree *tree,
-                    struct map_tree *out)
+bool map_match_some(const struct map_reading *how, size_t most, struct map_task *t,
+                    const struct map_tree *tree, struct map_tree *out)
 {
     struct loading l = {.how = how, .task = t};
     for (size_t i = 0; !t->failed && i < tree->count && l.tree.count < most; i++) {
-        if (!map_could_match(how->rules, &look[i]))
-            continue;
         struct map_leaf *leaf = arena_grow(&t->arena, l.tree.leaf, l.tree.count,
                                            &l.leaf_space, sizeof(*leaf));
         t->failed = t->failed || !leaf;

@@ -82,23 +82,10 @@ int map_load_leaves(struct map_statements *, const struct dialect *, struct rule
 /* Read all leaves and empty containers, without matching; there are about `expected`. */
 int map_load_tree(struct map_statements *, sqlite3_int64 checkpoint, size_t expected,
                   struct map_task *, struct map_tree *);
-/* The arguments of rules_could_match() for a leaf's name. */
-struct map_look {
-    uint64_t letters;
-    uint32_t len;
-    unsigned char first;
-};
-
-static inline bool map_could_match(const struct rules *rules, const struct map_look *look)
-{
-    return rules_could_match(rules, look->first, look->len, look->letters);
-}
-
 /* Match the names of a shared tree as map_match_leaves() does, but copy only the first `most`
- * leaves that a rule matches. `look` has an entry for each leaf of the tree. False: out of
- * memory. */
-bool map_match_some(const struct map_reading *, const struct map_look *look, size_t most,
-                    struct map_task *, const struct map_tree *, struct map_tree *out);
+ * leaves that a rule matches. False: out of memory. */
+bool map_match_some(const struct map_reading *, size_t most, struct map_task *,
+                    const struct map_tree *, struct map_tree *out);
 /* Match the names of a tree that is shared: its leaves are copied to the task's arena first,
  * their texts are not. False: out of memory. */
 bool map_match_leaves(const struct dialect *, struct rules *, struct map_task *,

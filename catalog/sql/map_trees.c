@@ -2,10 +2,8 @@
 
 #include <stdlib.h>
 
-#include "catalog/regex/regex.h"
-
 /* Larger trees are read each time: keeping them would cost more memory than it saves time. */
-#define KEPT_LEAVES (1 << 20) /* leaves of all trees; each takes about 170 bytes */
+#define KEPT_LEAVES (1 << 20) /* leaves of all trees; each takes about 150 bytes */
 #define TREE_LEAVES (1 << 18) /* leaves of one tree */
 
 static size_t count_leaves(const struct map_tree *tree)
@@ -86,24 +84,12 @@ static bool names_differ(const struct map_tree *tree, size_t count, bool *memory
     return differ;
 }
 
-bool map_trees_look(struct map_trees *k, struct map_kept *kept)
+bool map_trees_compare(struct map_kept *kept)
 {
     bool memory = true;
-    if (kept->look)
-        return true;
-    struct map_look *look = arena_room(&k->arena, (kept->leaves + 1) * sizeof(*look));
-    for (size_t i = 0; look && i < kept->leaves; i++) {
-        const struct map_text name = kept->tree.leaf[i].name;
-        look[i] = (struct map_look){
-            .letters = regex_letters(name.at, name.len),
-            .len = (uint32_t)name.len, /* SQLite's texts are shorter than 2 GiB */
-            .first = name.len ? (unsigned char)*name.at : 0,
-        };
-    }
-    if (look)
+    if (!kept->compared)
         kept->differ = names_differ(&kept->tree, kept->leaves, &memory);
-    kept->look = memory ? look : NULL;
-    return kept->look;
+    return kept->compared = memory;
 }
 
 void map_trees_release(struct map_trees *k)

@@ -12,9 +12,8 @@ struct map_kept {
     sqlite3_int64 layout;
     struct map_tree tree;
     size_t leaves; /* of the tree, without empty containers */
-    /* Set by map_trees_look(); NULL: not called yet. */
-    const struct map_look *look; /* one per leaf */
-    bool differ;                 /* all leaves have different names */
+    bool compared; /* by map_trees_compare(), which sets `differ` */
+    bool differ;   /* all leaves have different names */
 };
 
 struct map_trees {
@@ -28,8 +27,8 @@ struct map_trees {
  * code. */
 int map_trees_get(struct map_trees *, struct map_statements *, const struct map_source *,
                   struct map_kept **);
-/* Set `look` and `differ` of a cached tree. False: out of memory. */
-bool map_trees_look(struct map_trees *, struct map_kept *);
+/* Set `differ` of a cached tree. False: out of memory. */
+bool map_trees_compare(struct map_kept *);
 void map_trees_release(struct map_trees *);
 
 #endif

@@ -326,90 +326,120 @@ static void matches_as_python(void **state)
         int found = regex_exec(re, matches[i].text, strlen(matches[i].text), 0, &err);
         assert_int_equal(found, matches[i].spans != NULL);
         add_spans(re, &spans);
-        if (found) {
-            size_t len = strlen(matches[i].text), begin = 0, end = 0;
-            const struct regex_needs needs = regex_needs(re);
+        if (found)
             assert_string_equal(text_str(&spans), matches[i].spans);
-            regex_span(re, 0, &begin, &end);
-            assert_true(regex_may_match(&needs, (unsigned char)matches[i].text[begin],
-                                        len, regex_letters(matches[i].text, len)) ||
-                        begin == len);
-        }
         text_release(&spans);
         regex_free(re);
     }
 }
 
-/* What is told of a text before it is matched. */
-static void letters_tell(void **state)
+/* The literals in what a pattern matches: sets of them, with ^ and $ for the ends of the text. */
+static void keys_of_patterns(void **state)
 {
     (void)state;
     static const struct {
-        const char *pattern, *text;
-        bool may;
+        const char *pattern, *keys;
     } cases[] = {
-        {"ab", "ba", true},
-        {"ab", "aa", false},
-        {"(Self|EncDec)Attention/q", "SelfDense/q", false},
-        {"(Self|EncDec)Attention/q", "EncDecAttention/k", false},
-        {"(ab|bc)d", "bdx", true},
-        {"(ab|bc)d", "ad", false},
-        {"(?:a|)b", "b", true},
-        {"(ab)?c{0}d*e{0,2}f{,3}", "", true},
-        {"(ab)+", "a", false},
-        {"a{2}", "b", false},
-        {"a{2}", "a", false},
-        {"\\d+x|[^y]{3}", "1", false},
-        {"\\d+x|[^y]{3}", "1\xC3\xA9", true},
-        {"(\\d\\d)?\\1", "1", false},
-        {"(?:(\\d\\d)|.)(?(1)z|\\d)", "12", true},
-        {"(?i)ab", "AB", true},
-        {"(?i:a)b", "Ab", true},
-        {"(?i:a)b", "A", false},
-        {"(?!a)(?<!c)b", "b", true},
-        {"(?=a).", "\x01", true},
-        {"(a)?(?(1)b|c)", "c", true},
-        {"(a)?(?(1)b)", "", true},
-        {"[ab]\\w.", "xyz", true},
-        {"\\x61\\.", "b.", false},
-        {"(?x) a # b\n c", "ac", true},
-        {"(a)\\1", "b", false},
-        {"\xC3\xA9", "\xC3\xA9", true},
-        {"\x7F", "\x7F", true},
-        {"a/b", "a.b", false},
-        {"a\\.b", "a/b", false},
-        {"a\\.b/c", "a.b/c", true},
-        {"a.b", "a/b", true},
-        {"a[./]b", "a/b", true},
-        {"(?i)a\\.b", "A.B", true},
+        {"ab", "^ab$"},
+        {"a/(.*)b", "^a/ b$"},
+        {"(.*)mlp\\/expert(.*)", "mlp/expert"},
+        {"(.*)/x/(.*)/y/(.*)", "/x/ /y/"},
+        {"(q|k)/(\\d+)/w|end", "^q/|^k/|^end /w$|end$ q/|k/|end"},
+        {"(Self|EncDec)Attention/q", "^SelfAttention/q$|^EncDecAttention/q$"},
+        {"(?:a|)b", "^ab$|^b$"},
+        {"a?", ""},
+        {"x(ab)?c{0}d*e{0,2}f{,3}y", "^xab|^x y$"},
+        {"(ab)+", "^ab ab$"},
+        {"(ab)+c", "^ab abc$"},
+        {"a{2}b{1}", "^a ab$"},
+        {"[ab]/[.][0-9]", "^a/.|^b/."},
+        {"[a-c]x[^y]\\w", "^ax|^bx|^cx"},
+        {"(?i)a/b_1", "_1$ /"},
+        {"(?i:a)b", "b$"},
+        {"(?i:[/_.])b", "^/b$|^_b$|^.b$"},
+        {"(?!a)(?<!c)b(?=x)x", "^bx$"},
+        {"(a)?(?(1)b|c)d", "^abd$|^acd$|^bd$|^cd$"},
+        {"(a)?(?(1)b)", ""},
+        {"\\x61\\.\\/", "^a./$"},
+        {"(?x) a # b\n c", "^ac$"},
+        {"(ab)\\1c", "^ab c$"},
+        {"\xC3\xA9[\xC3\xA8x]", "^\xC3\xA9\xC3\xA8$|^\xC3\xA9x$"},
+        {"\\ud800", ""},
+        {"(?m)^a$", "^a$"},
+        {"[", ""},
+        {"\xFF", ""},
+        {"", ""},
+        {".*", ""},
     };
     for (size_t i = 0; i < LEN(cases); i++) {
-        struct regex *re = compile(cases[i].pattern, REGEX_FULLMATCH);
-        const struct regex_needs needs = regex_needs(re);
-        const char *text = cases[i].text;
-        uint64_t letters = regex_letters(text, strlen(text));
+        struct arena arena = {0};
+        struct regex_keys keys;
+        struct text out = {0};
         print_message("pattern %s\n", cases[i].pattern);
-        /* A byte that any of them may begin with: it is the letters that are asked. */
-        bool may = false;
-        for (unsigned c = 0; c < 256; c++)
-            may = may || regex_may_match(&needs, (unsigned char)c, strlen(text), letters);
-        assert_int_equal(may, cases[i].may);
-        regex_free(re);
+        assert_true(regex_find_keys(cases[i].pattern, strlen(cases[i].pattern),
+                                    REGEX_FULLMATCH, &arena, &keys));
+        for (size_t k = 0; k < keys.count; k++)
+            for (size_t j = 0; j < keys.set[k].count; j++) {
+                const struct regex_literal l = keys.set[k].at[j];
+                text_adds(&out, j ? "|" : k ? " " : "");
+                for (size_t at = 0; at < l.len; at++)
+                    text_addc(&out, l.at[at] == REGEX_BEGIN ? '^'
+                                    : l.at[at] == REGEX_END ? '$'
+                                                            : l.at[at]);
+            }
+        assert_string_equal(out.len ? text_str(&out) : "", cases[i].keys);
+        text_release(&out);
+        arena_release(&arena);
     }
 }
 
-/* Eight bytes at a time give what one at a time does. */
-static void letters_of_all_lengths(void **state)
+/* A $ is the end of the text if nothing of the pattern comes after it; and a search begins anywhere. */
+static void keys_by_how(void **state)
 {
     (void)state;
-    char text[40];
-    for (size_t i = 0; i < sizeof(text); i++)
-        text[i] = (char)(i * 37 + 11);
-    for (size_t len = 0; len <= sizeof(text); len++) {
-        uint64_t each = 0;
-        for (size_t i = 0; i < len; i++)
-            each |= regex_letters(text + i, 1);
-        assert_true(regex_letters(text, len) == each);
+    static const struct {
+        const char *pattern;
+        enum regex_how how;
+        const char *literal; /* the first */
+    } cases[] = {
+        {"ab", REGEX_SEARCH, "ab"},
+        {"ab$", REGEX_SEARCH, "ab\xFF"},
+        {"^ab", REGEX_SEARCH, "ab"},
+        {"ab", REGEX_MATCH,
+         "\xFE"
+         "ab"},
+        {"ab$", REGEX_MATCH,
+         "\xFE"
+         "ab\xFF"},
+        {"ab\\Z", REGEX_MATCH,
+         "\xFE"
+         "ab\xFF"},
+        {"ab$\\n", REGEX_MATCH,
+         "\xFE"
+         "ab\n"},
+        {"(?:ab$)", REGEX_MATCH,
+         "\xFE"
+         "ab"},
+        {"(?m)ab$", REGEX_MATCH,
+         "\xFE"
+         "ab"},
+        {"ab$\\b", REGEX_MATCH,
+         "\xFE"
+         "ab"},
+        {"ab$", REGEX_FULLMATCH,
+         "\xFE"
+         "ab\xFF"},
+    };
+    for (size_t i = 0; i < LEN(cases); i++) {
+        struct arena arena = {0};
+        struct regex_keys keys;
+        print_message("pattern %s\n", cases[i].pattern);
+        assert_true(regex_find_keys(cases[i].pattern, strlen(cases[i].pattern),
+                                    cases[i].how, &arena, &keys));
+        assert_int_equal(keys.count, 1);
+        assert_int_equal(keys.set->at->len, strlen(cases[i].literal));
+        assert_memory_equal(keys.set->at->at, cases[i].literal, keys.set->at->len);
+        arena_release(&arena);
     }
 }
 
@@ -624,8 +654,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(matches_as_python),
-        cmocka_unit_test(letters_tell),
-        cmocka_unit_test(letters_of_all_lengths),
+        cmocka_unit_test(keys_of_patterns),
+        cmocka_unit_test(keys_by_how),
         cmocka_unit_test(errors_as_python),
         cmocka_unit_test(refuses_what_it_cannot),
         cmocka_unit_test(refuses_size),

@@ -2,6 +2,8 @@
 #include "catalog/regex/regex.h"
 #include "tests/unit/unit.h"
 
+#define LEN(array) (sizeof(array) / sizeof(array)[0])
+
 #define WORDS_MAX 6
 
 /* The allocation that fails, counted down to; the linker puts __wrap_X in the place of X (Makefile). */
@@ -324,42 +326,221 @@ static void many_keys(void **state)
     rules_free(r);
 }
 
-/* What could match does, or the rules are asked; what could not does not. */
-static void names_that_could_match(void **state)
+/* --- the index of rules ------------------------------------------------------------------ */
+
+/* Parts of patterns, and texts that they match, or almost. */
+static const struct {
+    const char *pattern, *text[4];
+} parts[] = {
+    {"encoder", {"encoder"}},
+    {"encoder/", {"encoder/"}},
+    {"block_", {"block_"}},
+    {"layer", {"layer", "Layer", "layers"}},
+    {"/", {"/", "."}},
+    {"\\.", {".", "/"}},
+    {"[.]", {".", "/"}},
+    {"kernel", {"kernel"}},
+    {"a", {"a", "b", "A"}},
+    {"(\\d+)", {"1", "17", "\xD9\xA3"}},
+    {"(\\w*)", {"", "_slot", "\xC3\xA9"}},
+    {"(.*)", {"", "x/y", "a\nb"}},
+    {".", {"x", "\xE2\x82\xAC"}},
+    {"[^/]+", {"q", "query"}},
+    {"[qkv]", {"q", "v", "o"}},
+    {"[a-z]", {"q", "Q"}},
+    {"[0-3x]", {"0", "3", "x"}},
+    {"[]-]", {"]", "-"}},
+    {"(q|k|v|o)", {"q", "o", "w"}},
+    {"(?:Self|EncDec)Attention", {"SelfAttention", "EncDecAttention", "Attention"}},
+    {"(?:wi|wo)(?:_(\\d))?", {"wi", "wo_1", "wi_"}},
+    {"(?:|x|xy)", {"", "x", "xy"}},
+    {"|", {"", "a"}},
+    {"(_v)?", {"_v", ""}},
+    {"(ab)+", {"ab", "abab"}},
+    {"a{2}", {"aa", "a"}},
+    {"a{0}", {"", "a"}},
+    {"x{1,}?", {"x", "xxx"}},
+    {"(?>ab|a)", {"ab", "a"}},
+    {"(?i:Ks)", {"ks", "KS", "\xE2\x84\xAA\xC5\xBF"}},
+    {"(?i:[/k])", {"/", "K", "\xE2\x84\xAA"}},
+    {"(?a:\\w)", {"w", "\xC3\xA9"}},
+    {"(?x: a # b\n c)", {"ac", "a c"}},
+    {"(?-i:q)", {"q", "Q"}},
+    {"(?s:.)", {"\n", "x"}},
+    {"(?m:^)", {""}},
+    {"(?m:$)", {"", "\n"}},
+    {"^", {""}},
+    {"$", {"", "\n"}},
+    {"\\A", {""}},
+    {"\\Z", {"", "\n"}},
+    {"\\b", {"", "/"}},
+    {"\n", {"\n"}},
+    {"(?=k)", {"", "k"}},
+    {"(?!k)", {"", "k"}},
+    {"(?<=r)", {"", "r"}},
+    {"(?<!r)", {"", "r"}},
+    {"(?P<n>a|b)(?P=n)", {"aa", "ab"}},
+    {"(?i:(?P<m>a))(?i:(?P=m))", {"aA", "ab"}},
+    {"(a)?(?(1)b|c)", {"ab", "c", "ac"}},
+    {"((a)|b)(?(2)c)", {"ac", "b"}},
+    {"\xC3\xA9", {"\xC3\xA9", "\xC3\xA8"}},
+    {"[\xC3\xA9\xE2\x82\xAC]", {"\xE2\x82\xAC", "\xC3\xA9"}},
+    {"\\x61\\u0062\\143", {"abc"}},
+    {"target/decoder/layers_0/encoder_decoder_attention/query/kernel/"
+     "target/decoder/layers_0/encoder_decoder_attention/query/kernel",
+     {"target/decoder/layers_0/encoder_decoder_attention/query/kernel/"
+      "target/decoder/layers_0/encoder_decoder_attention/query/kernel"}},
+    {"[", {"["}},
+    {"*", {""}},
+};
+
+static uint64_t next_number(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return *state >> 33;
+}
+
+#define RULES 24
+
+/* A set of rules, its patterns also compiled one by one, and texts that each may match. */
+struct rule_world {
+    enum rules_shape shape;
+    struct rules *rules;
+    struct regex *regex[RULES];
+    struct text text[RULES];
+    size_t count;
+};
+
+static void make_world(struct rule_world *w, uint64_t *state)
+{
+    struct text pattern = {0};
+    const size_t usual = next_number(state) % LEN(parts); /* many rules begin alike */
+    w->shape = next_number(state) % 2 ? RULES_TRANSLATOR : RULES_FULLMATCH;
+    assert_non_null(w->rules = rules_new(w->shape));
+    w->count = next_number(state) % (RULES + 1);
+    for (size_t i = 0; i < w->count; i++) {
+        struct error err = {0};
+        size_t length = next_number(state) % 7;
+        text_reset(&pattern);
+        text_adds(&pattern, next_number(state) % 12 == 0 ? "(?i)" : "");
+        for (size_t k = 0; k < length; k++) {
+            size_t part = next_number(state) % (LEN(parts) - 2);
+            part = next_number(state) % 200 == 0 ? LEN(parts) - 1 - part % 2 : part;
+            part = k == 0 && next_number(state) % 2 ? usual : part;
+            size_t texts = 1;
+            while (texts < 4 && parts[part].text[texts])
+                texts++;
+            const bool twice =
+                strstr(parts[part].pattern, "?P<") && strstr(text_str(&pattern), "?P<");
+            const bool counts = strstr(parts[part].pattern, "?(") && length > 1;
+            if (twice || counts)
+                continue;
+            text_adds(&pattern, parts[part].pattern);
+            text_adds(&w->text[i], parts[part].text[next_number(state) % texts]);
+        }
+        assert_true(rules_add(w->rules, (int64_t)i, text_str(&pattern), "x", NULL, NULL));
+        text_adds(&pattern, w->shape == RULES_TRANSLATOR ? "$" : "");
+        if (regex_compile(pattern.at, pattern.len,
+                          w->shape == RULES_TRANSLATOR ? REGEX_MATCH : REGEX_FULLMATCH,
+                          &w->regex[i], &err) != OK)
+            w->regex[i] = NULL; /* the error of every name that reaches the rule */
+    }
+    text_release(&pattern);
+}
+
+static void release_world(struct rule_world *w)
+{
+    rules_free(w->rules);
+    for (size_t i = 0; i < w->count; i++) {
+        regex_free(w->regex[i]);
+        text_release(&w->text[i]);
+    }
+    *w = (struct rule_world){0};
+}
+
+/* Each rule alone, all rules one after another, and the first: they say the same. */
+static size_t check_name(struct rule_world *w, const char *name, size_t len)
+{
+    size_t matches = 0, at = 0;
+    struct error err = {0};
+    int64_t first = -1;
+    for (size_t i = 0; i < w->count; i++) {
+        if (w->regex[i] && regex_exec(w->regex[i], name, len, 0, &err) == 0)
+            continue;
+        const struct rule_result *r = rules_apply_from(w->rules, &at, name, len);
+        if (r->outcome == RULE_UNMATCHED || r->ord != (int64_t)i)
+            fail_msg("rule %zu matches '%s', and is not found", i, name);
+        assert_int_equal(at, i + 1);
+        first = matches++ ? first : (int64_t)i;
+    }
+    assert_int_equal(rules_apply_from(w->rules, &at, name, len)->outcome, RULE_UNMATCHED);
+    const struct rule_result *r = rules_apply(w->rules, name, len);
+    assert_int_equal(r->outcome == RULE_UNMATCHED ? -1 : r->ord, first);
+    return matches;
+}
+
+static void index_finds_what_matches(void **state)
+{
+    (void)state;
+    uint64_t random = 21;
+    size_t matches = 0;
+    struct rule_world w = {0};
+    struct text name = {0};
+    for (int round = 0; round < 6000; round++) {
+        make_world(&w, &random);
+        check_name(&w, "", 0);
+        check_name(&w, "\xFF/\xFE", 3);
+        for (size_t i = 0; i < w.count; i++) {
+            text_reset(&name);
+            text_add(&name, w.text[i].len ? w.text[i].at : "", w.text[i].len);
+            matches += check_name(&w, text_str(&name), name.len);
+            const size_t change = next_number(&random) % 5;
+            if (change == 0)
+                text_adds(&name, "\n");
+            else if (change == 1)
+                text_adds(&name, parts[next_number(&random) % LEN(parts)].text[0]);
+            else if (change == 2 && name.len && (name.at[name.len - 1] & 0x80) == 0)
+                name.at[--name.len] = '\0';
+            else if (change == 3)
+                text_add(&name, w.text[0].len ? w.text[0].at : "", w.text[0].len);
+            matches += check_name(&w, text_str(&name), name.len);
+        }
+        release_world(&w);
+    }
+    print_message("%zu matches\n", matches);
+    assert_true(matches > 100000);
+    text_release(&name);
+}
+
+/* Of many rules only those are asked that could match: 20,000 rules, whose literals begin alike, end
+ * alike, or are in the midst, take no longer for a name than a few. */
+static void many_rules(void **state)
 {
     (void)state;
     static const struct {
-        const char *name;
-        bool could;
-    } cases[] = {
-        {"layer/1/q", true}, {"layer/x/q", true}, {"mayer/1/q", false},
-        {"layer/1/", false}, {"layer", false},    {"", true},
-        {"\xC3\xA9", true},  {"\xFF", true},
+        const char *before, *after, *name, *rest;
+    } forms[] = {
+        {"model/layer_", "/(.*)", "model/layer_", "/q"},
+        {"(.*)/layer_", "", "model/x/layer_", ""},
+        {"(.*)[.]layer_", "[.](\\w+)", "model.layer_", ".w"},
+        {"(?:q|k)/", "/(?i:End)", "k/", "/eNd"},
     };
     struct rules *r = rules_new(RULES_FULLMATCH);
+    char text[64];
     assert_non_null(r);
-    assert_true(rules_add(r, 1, "layer/(\\d+)/q", "x", NULL, NULL));
-    assert_true(rules_add(r, 2, "layer/(\\d+)/q.*", "y", NULL, NULL));
-    /* Nothing is known of patterns that no name has reached. */
-    assert_true(rules_could_match(r, 'm', 9, regex_letters("mayer/1/q", 9)));
-    assert_int_equal(rules_apply(r, "mayer/1/q", 9)->outcome, RULE_UNMATCHED);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        const char *name = cases[i].name;
-        size_t len = strlen(name);
-        bool could =
-            rules_could_match(r, (unsigned char)*name, len, regex_letters(name, len));
-        assert_int_equal(could, cases[i].could);
-        assert_true(could || rules_apply(r, name, len)->outcome == RULE_UNMATCHED);
+    for (int i = 0; i < 20000; i++) {
+        snprintf(text, sizeof(text), "%s%d%s", forms[i % 4].before, i,
+                 forms[i % 4].after);
+        assert_true(rules_add(r, i, text, "x", NULL, NULL));
     }
-    rules_free(r);
-
-    /* A pattern that makes no sense is the error of every name that reaches it. */
-    r = rules_new(RULES_FULLMATCH);
-    assert_non_null(r);
-    assert_true(rules_add(r, 1, "a", "x", NULL, NULL));
-    assert_true(rules_add(r, 2, "[", "y", NULL, NULL));
-    assert_int_equal(rules_apply(r, "b", 1)->outcome, RULE_ERROR);
-    assert_true(rules_could_match(r, 'c', 1, regex_letters("c", 1)));
+    for (int i = 0; i < 200000; i++) {
+        int rule = (int)(i * 7919LL % 20000);
+        int len = snprintf(text, sizeof(text), "%s%d%s", forms[rule % 4].name, rule,
+                           forms[rule % 4].rest);
+        const struct rule_result *found = rules_apply(r, text, (size_t)len);
+        assert_int_equal(found->outcome, RULE_OK);
+        assert_int_equal(found->ord, rule);
+    }
     rules_free(r);
 }
 
@@ -372,7 +553,8 @@ int main(void)
         cmocka_unit_test(numbers_have_a_limit),
         cmocka_unit_test(bytes_that_are_no_text),
         cmocka_unit_test(many_keys),
-        cmocka_unit_test(names_that_could_match),
+        cmocka_unit_test(index_finds_what_matches),
+        cmocka_unit_test(many_rules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
