@@ -12,6 +12,7 @@
 #include "catalog/map/rules_private.h"
 
 #define ROWS_ROOM ((size_t)1 << 18) /* entries of all rows: a MiB */
+#define KEPT      256               /* bytes of a name: the next one often begins alike */
 
 struct node {
     uint32_t first; /* child; the children end where those of the next node begin */
@@ -37,6 +38,9 @@ struct rule_index {
     uint32_t begin, now;
     uint8_t class[256]; /* of bytes; 0: in no literal */
     struct marks found, always;
+    /* Of the last name: the node after each byte, and whether it hits */
+    uint32_t state[KEPT + 1];
+    uint64_t hits[KEPT / 64];
 };
 
 /* A literal by which a rule is found. */
@@ -293,21 +297,44 @@ static void marks_clear(struct marks *m, size_t groups)
             m->rule[i * 64 + (size_t)__builtin_ctzll(m->group[i])] = 0;
 }
 
-void rule_index_mark(struct rule_index *x, const char *name, size_t len)
+/* Go back to where the last name was after `same` bytes, and mark the rules found until there. */
+static uint32_t resume(struct rule_index *x, size_t same)
 {
-    uint32_t at = x->begin;
+    x->state[0] = x->begin;
+    for (size_t i = 0; i < KEPT / 64; i++) {
+        const size_t first = i * 64;
+        x->hits[i] &= same <= first        ? 0
+                      : same - first >= 64 ? UINT64_MAX
+                                           : ((uint64_t)1 << (same - first)) - 1;
+        for (uint64_t left = x->hits[i]; left; left &= left - 1)
+            mark_rules(x, x->state[first + (size_t)__builtin_ctzll(left) + 1]);
+    }
+    return x->state[same];
+}
+
+void rule_index_mark(struct rule_index *x, const char *name, size_t len, size_t same)
+{
+    const size_t body = len && name[len - 1] == '\n' ? len - 1 : len;
+    size_t i = same < body ? same : body;
+    i = i < KEPT ? i : KEPT;
     marks_clear(&x->found, x->groups);
     if (++x->now == 0) { /* it starts again: what was seen long ago must not count */
-        for (size_t i = 0; i < x->nodes; i++)
-            x->node[i].seen = 0;
+        for (size_t k = 0; k < x->nodes; k++)
+            x->node[k].seen = 0;
         x->now = 1;
     }
-    for (size_t i = 0; i < len; i++) {
-        if (i + 1 == len && name[i] == '\n')
+    uint32_t at = resume(x, i);
+    for (; i < len; i++) {
+        if (i == body)
             mark_rules(x, step(x, at, (uint8_t)REGEX_END));
         at = step(x, at, (uint8_t)name[i]);
-        if (x->node[at].hit)
+        const bool hit = x->node[at].hit;
+        if (hit)
             mark_rules(x, at);
+        if (i < KEPT) {
+            x->state[i + 1] = at;
+            x->hits[i / 64] |= (uint64_t)hit << i % 64;
+        }
     }
     mark_rules(x, step(x, at, (uint8_t)REGEX_END));
 }

@@ -292,9 +292,12 @@ static const struct rule_result unmatched = {.outcome = RULE_UNMATCHED, .text = 
 /* Mark the rules that the name could match. What is not UTF-8 is an error of the first rule. */
 static bool mark(struct rules *s)
 {
-    if (!s->index && !(s->index = rule_index_new(s)))
-        return rules_fail(s, rules_no_memory);
-    rule_index_mark(s->index, s->name.at, s->name.len);
+    if (!s->index) {
+        s->shared = 0;
+        if (!(s->index = rule_index_new(s)))
+            return rules_fail(s, rules_no_memory);
+    }
+    rule_index_mark(s->index, s->name.at, s->name.len, s->shared);
     return s->marked = true;
 }
 
@@ -316,13 +319,30 @@ static struct rule_result find_result(struct rules *s, size_t *at)
     return result;
 }
 
+/* How many bytes two names begin with that are the same. */
+static size_t shared_bytes(const struct text *last, const char *name, size_t len)
+{
+    const size_t most = last->len < len ? last->len : len;
+    size_t i = 0;
+    for (uint64_t a, b; i + sizeof(a) <= most; i += sizeof(a)) {
+        memcpy(&a, last->at + i, sizeof(a));
+        memcpy(&b, name + i, sizeof(b));
+        if (a != b)
+            break;
+    }
+    while (i < most && last->at[i] == name[i])
+        i++;
+    return i;
+}
+
 static const struct rule_result *apply(struct rules *s, size_t *at, const char *name,
                                        size_t len)
 {
-    bool same = s->name.at && s->name.len == len && memcmp(s->name.at, name, len) == 0;
+    const size_t shared = shared_bytes(&s->name, name, len);
     text_reset(&s->out);
     s->lacked = s->part.failed;
-    if (!same) {
+    if (!s->name.at || shared < len || len < s->name.len) {
+        s->shared = s->marked || shared < s->shared ? shared : s->shared;
         text_reset(&s->name);
         rules_append(&s->name, (struct run){name, len});
         s->known = utf8_valid(name, len);

@@ -133,10 +133,11 @@ struct rules {
     size_t values, value_space;
     bool sorted;
     struct text key, number, out, ops;
-    struct text name;         /* the name that `result` is about */
-    struct text part;         /* and the part of its tensor; empty: the whole */
-    bool known;               /* `name` is UTF-8 */
-    bool marked;              /* and the index has marked the rules that it could match */
+    struct text name; /* the name that `result` is about */
+    struct text part; /* and the part of its tensor; empty: the whole */
+    bool known;       /* `name` is UTF-8 */
+    bool marked;      /* and the index has marked the rules that it could match */
+    size_t shared;    /* bytes that it shares with the name marked last; or fewer */
     struct rule_index *index; /* NULL: not made yet */
     bool answered;            /* `result` is valid */
     bool lacked;              /* the last call ran out of memory */
@@ -173,8 +174,9 @@ struct rule_index;
 /* NULL: no memory. */
 struct rule_index *rule_index_new(const struct rules *);
 void rule_index_free(struct rule_index *);
-/* Mark the rules that a name, which is UTF-8, could match. */
-void rule_index_mark(struct rule_index *, const char *name, size_t len);
+/* Mark the rules that a name, which is UTF-8, could match. It begins with `same` bytes of the name marked
+ * last. */
+void rule_index_mark(struct rule_index *, const char *name, size_t len, size_t same);
 /* The first marked rule from `at` on; SIZE_MAX: none. */
 size_t rule_index_next(const struct rule_index *, size_t at);
 /* How a rule's pattern is compiled: appended to `pattern`. */
