@@ -128,6 +128,59 @@ static struct outcome try_entry(struct loader *l, const struct entry *e,
     return o;
 }
 
+static int by_order(const void *a, const void *b)
+{
+    const struct entry *const *x = a, *const *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* Index the entries that write somewhere, by where. */
+static bool index_targets(struct loader *l)
+{
+    bool added;
+    for (struct entry *e = l->entry + l->entries; e-- > l->entry;) {
+        if (e->step == STEP_NEW)
+            continue;
+        uint64_t *first =
+            e->target.at ? strmap_add(&l->targets, e->target.at, e->target.len, &added)
+                         : NULL;
+        if (e->target.at && !first)
+            return false;
+        e->next = first ? (size_t)*first : l->at_root;
+        if (first)
+            *first = (uint64_t)(e - l->entry) + 1;
+        else
+            l->at_root = (size_t)(e - l->entry) + 1;
+    }
+    return true;
+}
+
+/* Set l->over to the entries that write at or above a name, in their order. Returns how many. */
+static size_t find_over(struct loader *l, struct map_text name)
+{
+    size_t count = 0, next = l->at_root;
+    for (size_t end = 0;; end++) {
+        for (; next; next = l->entry[next - 1].next) {
+            const struct entry **grown = arena_grow(&l->task->arena, l->over, count,
+                                                    &l->over_space, sizeof(*grown));
+            l->task->failed = l->task->failed || !grown;
+            if (!grown)
+                return 0;
+            l->over = grown;
+            l->over[count++] = &l->entry[next - 1];
+        }
+        while (end < name.len && name.at[end] != '/')
+            end++;
+        if (end > name.len)
+            break;
+        const uint64_t *first = strmap_get(&l->targets, name.at, end);
+        next = first ? (size_t)*first : 0;
+    }
+    if (count > 1)
+        qsort(l->over, count, sizeof(*l->over), by_order);
+    return count;
+}
+
 /* The error that the original would meet first; without errors, what the last rule does. A leaf
  * that the source lacks is noticed only at the end of a phase: a later rule of the phase may
  * supply it. */
@@ -135,10 +188,10 @@ static struct outcome decide(struct loader *l, const struct map_leaf *leaf)
 {
     struct outcome last = {0}, failed = {0};
     struct map_text rest = {0};
-    for (size_t i = 0; i < l->entries; i++) {
-        const struct entry *e = &l->entry[i];
-        if (e->step == STEP_NEW || !kauldron_is_below(e->target, leaf->name, &rest))
-            continue;
+    const size_t count = find_over(l, leaf->name);
+    for (size_t i = 0; i < count; i++) {
+        const struct entry *e = l->over[i];
+        kauldron_is_below(e->target, leaf->name, &rest);
         bool over = last.entry && e->late != last.entry->late && last.what == ABSENT;
         if (over && !failed.entry)
             failed = last;
@@ -258,14 +311,11 @@ static void settle_leaf(struct loader *l, const struct map_leaf *leaf)
 
 /* --- errors that belong to no leaf of the model ------------------------------------------ */
 
-static bool reaches(struct loader *l, const struct entry *e)
+/* Whether the model has a leaf at or below the place where an entry writes. */
+static bool reaches(const struct loader *l, const struct entry *e)
 {
-    const struct map_tree *target = &l->task->target;
-    struct map_text rest;
-    for (size_t i = 0; e->step != STEP_NEW && i < target->count; i++)
-        if (kauldron_is_below(e->target, target->leaf[i].name, &rest))
-            return true;
-    return false;
+    return e->step != STEP_NEW && l->task->target.count &&
+           kauldron_node_at(&l->new, e->target);
 }
 
 /* A path as a name of the catalog; at NULL if the path has a fault. */
@@ -370,7 +420,7 @@ static void kauldron_settle(struct map_task *t)
                 kauldron_read_filters(&l, "ignore_restored_keys", &l.restored) &&
                 kauldron_read_filters(&l, "ignore_model_keys", &l.model);
     l.ignores = l.restored.given || l.model.given;
-    if (good && kauldron_read_entries(&l))
+    if (good && kauldron_read_entries(&l) && index_targets(&l))
         kauldron_load(&l);
     else
         t->failed = true;
@@ -378,6 +428,7 @@ static void kauldron_settle(struct map_task *t)
     kauldron_filters_release(&l.model);
     text_release(&l.key);
     strmap_release(&l.written);
+    strmap_release(&l.targets);
     strmap_release(&l.old);
     strmap_release(&l.new);
 }

@@ -52,6 +52,7 @@ struct entry {
     struct map_text error; /* of looking up the paths */
     enum step step;
     struct map_text write_error;
+    size_t next; /* entry with the same target, index + 1; 0: none */
 };
 
 struct loader {
@@ -63,6 +64,11 @@ struct loader {
     bool ignores;
     struct entry *entry; /* in the order of application: phase, then ord */
     size_t entries;
+    struct strmap targets; /* place to the first entry that writes there, index + 1 */
+    size_t at_root;        /* the same for the root */
+    const struct entry *
+        *over; /* the entries at or above a leaf: scratch space of decide() */
+    size_t over_space;
     struct text key; /* scratch space of print_key() */
 };
 

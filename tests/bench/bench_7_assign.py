@@ -1,7 +1,8 @@
 """A million names of a model, filled from a checkpoint by an assignment map, in SQL and in Python;
-and what checking a map costs beside running it."""
+what checking a map costs beside running it; and maps of 5,000 rules of every dialect."""
 import itertools
 import json
+import statistics
 import sys
 from pathlib import Path
 
@@ -56,8 +57,42 @@ def check(bench, name, goal, names, rules):
                   [bench.ckptdb, "-d", catalog, "map", "run", "many", "1"], goal)
 
 
+def blocks(count, dialect):
+    """A rule for each block of each tower, and one for what is in none."""
+    pairs = [(tower, block) for block in range(count // 2) for tower in translate.BLOCKS][:count - 1]
+    if dialect == "kauldron":
+        return [[f"{tower}.block_{block:03d}"] * 2 for tower, block in pairs] + [["global_step"] * 2]
+    rules = [[rf"{tower}/block_{block:03d}/(.*)", rf"{tower}/block_{block:03d}/\1"] for tower, block in pairs]
+    return rules + [["([^/]*|shared/.*)", r"\1"]]
+
+
+def many(bench, dialect, view, names, rules):
+    """Seconds of CPU of the whole process, against a goal of 3."""
+    name = f"5,000 rules, {dialect}"
+    if not bench.wants(name):
+        return
+    folder = bench.root / f"many_{dialect}"
+    folder.mkdir()
+    translate.write_names(str(folder / "names.json"), names)
+    (folder / "map.json").write_text(json.dumps({"dialect": dialect, "rules": blocks(rules, dialect)}))
+    catalog = str(folder / "catalog.db")
+    bench.run([bench.ckptdb, "-d", catalog, "import", str(folder / "names.json")])
+    bench.run([bench.ckptdb, "-d", catalog, "map", "load", "many", str(folder / "map.json")])
+    pair = " AND source_id = 1 AND target_id = 1" if view == "assignment" else ""
+    seconds = []
+    for _ in range(bench.pairs):
+        found = bench.run([bench.ckptdb, "-d", catalog, "--list",
+                           f"SELECT count(new_name) FROM {view} WHERE ruleset = 'many'{pair}"])[1]
+        seconds.append(bench.cpu)
+    assert int(found) >= names, found
+    bench.row(name, statistics.median(seconds), min(seconds), max(seconds), 3, f"seconds of CPU, {names} names")
+
+
 def run(bench):
     assign(bench, "assign, each name its own", 0.35, ("names", bench.count(1000000)),
            "= (SELECT id FROM checkpoint WHERE path GLOB '*/step_0.json')")
     assign(bench, "assign, names shared", 0.08, ("run", bench.count(645)), "<> target_id")
     check(bench, "map check, 200 rules", 3, bench.count(100000), 200)
+    for dialect, view in [("t5x-translator", "translation"), ("t5x-assignment", "assignment"), ("orbax", "assignment"),
+                          ("kauldron", "assignment"), ("convert", "conversion")]:
+        many(bench, dialect, view, bench.count(250000), bench.count(5000))
