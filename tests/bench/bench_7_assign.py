@@ -58,12 +58,12 @@ def check(bench, name, goal, names, rules):
 
 
 def blocks(count, dialect):
-    """A rule for each block of each tower, and one for what is in none."""
+    """A rule for each block of each tower, and one for all that is in none of these."""
     pairs = [(tower, block) for block in range(count // 2) for tower in translate.BLOCKS][:count - 1]
     if dialect == "kauldron":
         return [[f"{tower}.block_{block:03d}"] * 2 for tower, block in pairs] + [["global_step"] * 2]
     rules = [[rf"{tower}/block_{block:03d}/(.*)", rf"{tower}/block_{block:03d}/\1"] for tower, block in pairs]
-    return rules + [["([^/]*|shared/.*)", r"\1"]]
+    return rules + [["(.*)", r"\1"]]
 
 
 def many(bench, dialect, view, names, rules):
