@@ -35,12 +35,14 @@ struct rule_index {
     uint32_t *rule; /* of each literal, in the literals' order */
     uint32_t *row;
     size_t nodes, rows, classes, groups;
-    uint32_t begin, now;
+    uint32_t now;
     uint8_t class[256]; /* of bytes; 0: in no literal */
     struct marks found, always;
-    /* Of the last name: the node after each byte, and whether it hits */
+    /* Of the last name: the node after each byte, whether it hits, and after how many bytes the last one
+     * that hit was; SIZE_MAX: that is not kept */
     uint32_t state[KEPT + 1];
     uint64_t hits[KEPT / 64];
+    size_t last;
 };
 
 /* A literal by which a rule is found. */
@@ -253,7 +255,8 @@ static bool make(struct rule_index *x, const struct rules *s, struct arena *aren
     x->nodes = 1;
     for (uint32_t at = 0; at < nodes; at++)
         add_children(x, entry, at, span);
-    x->begin = step(x, 0, (uint8_t)REGEX_BEGIN);
+    x->state[0] = step(x, 0, (uint8_t)REGEX_BEGIN);
+    x->now = 1;
     return true;
 }
 
@@ -297,10 +300,17 @@ static void marks_clear(struct marks *m, size_t groups)
             m->rule[i * 64 + (size_t)__builtin_ctzll(m->group[i])] = 0;
 }
 
-/* Go back to where the last name was after `same` bytes, and mark the rules found until there. */
+/* Go back to where the last name was after `same` bytes, and forget the rules found since. */
 static uint32_t resume(struct rule_index *x, size_t same)
 {
-    x->state[0] = x->begin;
+    if (x->last <= same)
+        return x->state[same];
+    marks_clear(&x->found, x->groups);
+    if (++x->now == 0) { /* it starts again: what was seen long ago must not count */
+        for (size_t i = 0; i < x->nodes; i++)
+            x->node[i].seen = 0;
+        x->now = 1;
+    }
     for (size_t i = 0; i < KEPT / 64; i++) {
         const size_t first = i * 64;
         x->hits[i] &= same <= first        ? 0
@@ -309,7 +319,18 @@ static uint32_t resume(struct rule_index *x, size_t same)
         for (uint64_t left = x->hits[i]; left; left &= left - 1)
             mark_rules(x, x->state[first + (size_t)__builtin_ctzll(left) + 1]);
     }
+    x->last = same;
     return x->state[same];
+}
+
+/* Mark the rules of literals that end at the end of the name. */
+static void mark_end(struct rule_index *x, uint32_t at)
+{
+    at = step(x, at, (uint8_t)REGEX_END);
+    if (!x->node[at].hit)
+        return;
+    mark_rules(x, at);
+    x->last = SIZE_MAX;
 }
 
 void rule_index_mark(struct rule_index *x, const char *name, size_t len, size_t same)
@@ -317,26 +338,22 @@ void rule_index_mark(struct rule_index *x, const char *name, size_t len, size_t 
     const size_t body = len && name[len - 1] == '\n' ? len - 1 : len;
     size_t i = same < body ? same : body;
     i = i < KEPT ? i : KEPT;
-    marks_clear(&x->found, x->groups);
-    if (++x->now == 0) { /* it starts again: what was seen long ago must not count */
-        for (size_t k = 0; k < x->nodes; k++)
-            x->node[k].seen = 0;
-        x->now = 1;
-    }
     uint32_t at = resume(x, i);
     for (; i < len; i++) {
         if (i == body)
-            mark_rules(x, step(x, at, (uint8_t)REGEX_END));
+            mark_end(x, at);
         at = step(x, at, (uint8_t)name[i]);
         const bool hit = x->node[at].hit;
-        if (hit)
+        if (hit) {
             mark_rules(x, at);
+            x->last = i < KEPT && x->last != SIZE_MAX ? i + 1 : SIZE_MAX;
+        }
         if (i < KEPT) {
             x->state[i + 1] = at;
             x->hits[i / 64] |= (uint64_t)hit << i % 64;
         }
     }
-    mark_rules(x, step(x, at, (uint8_t)REGEX_END));
+    mark_end(x, at);
 }
 
 size_t rule_index_next(const struct rule_index *x, size_t at)

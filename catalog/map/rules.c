@@ -345,7 +345,11 @@ static const struct rule_result *apply(struct rules *s, size_t *at, const char *
         s->shared = s->marked || shared < s->shared ? shared : s->shared;
         text_reset(&s->name);
         rules_append(&s->name, (struct run){name, len});
-        s->known = utf8_valid(name, len);
+        size_t from =
+            s->known ? shared : 0; /* the last character that both have, or before it */
+        while (from && (name[--from] & 0xC0) == 0x80)
+            ;
+        s->known = utf8_valid(name + from, len - from);
         s->marked = false;
     }
     if (!s->name.failed)
