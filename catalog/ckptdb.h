@@ -142,6 +142,11 @@ enum ckptdb_status ckptdb_open_watched(const char *path, enum ckptdb_mode,
  * transaction open, importing, forgetting, hashing, statistics and verifying are CKPTDB_ARGUMENT. */
 struct sqlite3 *ckptdb_sqlite(ckptdb *);
 
+/* SQL on this connection writes `ruleset`, `rule`, `optimizer`, tables, views, indexes and triggers of its
+ * user, and temporary and attached databases. Anything else is SQLITE_AUTH, "not authorized": this is the
+ * reason of the last one, and what to do instead; "" before any. */
+const char *ckptdb_refused(const ckptdb *);
+
 /* Callbacks during long work. Each may be NULL. */
 struct ckptdb_watch {
     size_t size; /* of this struct */
@@ -395,6 +400,11 @@ enum ckptdb_status ckptdb_statistics(ckptdb *, const struct ckptdb_content_optio
  * in memory. */
 enum ckptdb_status ckptdb_verify(ckptdb *, const struct ckptdb_content_options *,
                                  uint64_t *skipped, struct ckptdb_error *);
+/* Keeps a finding of the caller's own beside those of ckptdb_verify(), with the code `manifest`: `file`, a
+ * list of sums, says something else of the tensor `name`. */
+enum ckptdb_status ckptdb_found(ckptdb *, int64_t checkpoint, const char *name,
+                                const char *file, const char *message,
+                                struct ckptdb_error *);
 /* Passes the SHA-256 of each tensor of one checkpoint that has bytes to `sum`, in the file's order; keeps
  * nothing. */
 enum ckptdb_status ckptdb_sha256(ckptdb *, const struct ckptdb_content_options *,

@@ -56,10 +56,10 @@ echo '--- what another program indexed is read anew; what was computed of the sa
 "$CKPTDB_BIN" import models
 "$CKPTDB_BIN" hash >/dev/null
 "$CKPTDB_BIN" stats tied.safetensors >/dev/null
-"$CKPTDB_BIN" "UPDATE _looked SET looker = 'another'"
+sqlite3 "$CKPTDB" "UPDATE _looked SET looker = 'another'"
 "$CKPTDB_BIN" import models
 "$CKPTDB_BIN" 'SELECT count(hash), (SELECT count(*) FROM stats), (SELECT count(*) FROM _outdated) FROM checkpoint'
-"$CKPTDB_BIN" "UPDATE _looked SET looker = 'another'; UPDATE _files SET base = base + 4 WHERE path LIKE '%again%'"
+sqlite3 "$CKPTDB" "UPDATE _looked SET looker = 'another'; UPDATE _files SET base = base + 4 WHERE path LIKE '%again%'"
 mkdir other
 "$CKPTDB_BIN" import other
 "$CKPTDB_BIN" import --dry-run models
@@ -68,7 +68,7 @@ mkdir other
 "$CKPTDB_BIN" import models
 "$CKPTDB_BIN" hash | awk '{ print $1 }' | uniq -c | awk '{ print $1 }'
 echo '--- one that can no longer be read: tried again by every import'
-"$CKPTDB_BIN" "UPDATE _looked SET looker = 'another'"
+sqlite3 "$CKPTDB" "UPDATE _looked SET looker = 'another'"
 head -c 60 models/tied.safetensors >models/again.safetensors
 "$CKPTDB_BIN" import models 2>&1 | tail -1
 "$CKPTDB_BIN" 'SELECT name, state, hash IS NOT NULL FROM checkpoint; SELECT count(*) FROM _outdated'
