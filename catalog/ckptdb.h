@@ -120,12 +120,12 @@ enum ckptdb_mode {
     CKPTDB_READ,   /* must exist; nothing is written */
     CKPTDB_WRITE,  /* must exist; brought up to date if an older program made it */
     CKPTDB_CREATE, /* the same, created if it does not exist */
-    CKPTDB_USE,    /* as CKPTDB_WRITE, without checking it first: opens at once */
+    CKPTDB_USE,    /* as CKPTDB_WRITE, but what an interrupted import left out waits */
 };
 
-/* `path` NULL: a new one in memory, gone when it is closed. CKPTDB_MISSING: there is none at
- * `path`; CKPTDB_ARGUMENT: what is there is not a catalog, or one of a newer program, or `path` is
- * empty. */
+/* `path` NULL: a new one in memory, gone when it is closed. CKPTDB_MISSING: there is none at `path`;
+ * CKPTDB_ARGUMENT: what is there is not a catalog, or one of a newer or much older program, or damaged, or
+ * `path` is empty. */
 enum ckptdb_status ckptdb_open(const char *path, enum ckptdb_mode, ckptdb **out,
                                struct ckptdb_error *);
 void ckptdb_close(ckptdb *);

@@ -77,8 +77,8 @@ struct comparison {
 /* Most rows are in the order in which the files create them: a search begins behind the last. */
 static void compare_object(struct comparison *c, const char *name, const char *sql)
 {
-    const size_t name_len = strlen(name), len = strlen(sql);
-    for (size_t i = 0; i < c->count; i++) {
+    const size_t name_len = name ? strlen(name) : 0, len = sql ? strlen(sql) : 0;
+    for (size_t i = 0; i < c->count && len; i++) {
         const size_t k = (c->next + i) % c->count;
         const struct schema_object *o = &c->made[k];
         if (o->len != name_len || strncmp(o->name, name, name_len) != 0)
