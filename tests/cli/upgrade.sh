@@ -10,7 +10,7 @@ schema="SELECT type, name, iif(type = 'table', '', sql) FROM sqlite_schema
 old() { # VERSION
     rm -f old.db
     sed "s#WORK#$PWD#g" "$TESTS/catalogs/v8.sql" | sqlite3 old.db
-    sqlite3 old.db "PRAGMA user_version = $1; CREATE VIEW mine_of_ours AS SELECT name FROM checkpoint;
+    sqlite3 old.db "UPDATE checkpoints SET run = '$PWD/run', step = 3 WHERE id = 5; PRAGMA user_version = $1; CREATE VIEW mine_of_ours AS SELECT name FROM checkpoint;
         CREATE VIEW mine_of_storage AS SELECT count(*) FROM labels; CREATE TABLE mine(x); INSERT INTO mine VALUES (7)"
 }
 rows() { # of every table, whatever it is called
@@ -27,7 +27,7 @@ echo "status $?"
 bash "$TESTS/plain_sqlite.sh" old.db "SELECT regexp('a', 'a')"
 echo "status $?"
 echo '--- opened for writing: the same rows, and the schema of a new one'
-"$CKPTDB_BIN" -d old.db "SELECT name, state, tensors, nbytes, hash FROM checkpoint;
+"$CKPTDB_BIN" -d old.db "SELECT name, state, tensors, nbytes, hash, run FROM checkpoint;
   SELECT checkpoint_id, name, dtype, shape, offset FROM tensor WHERE checkpoint_id IN (1, 5) ORDER BY 1, 2;
   SELECT count(*), count(DISTINCT hash) FROM content; SELECT count(*), sum(wasted) FROM duplicate;
   SELECT count(*), sum(elements) FROM stats; SELECT name, findings FROM verification JOIN checkpoint c ON c.id = checkpoint_id;
