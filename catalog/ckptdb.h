@@ -120,12 +120,12 @@ enum ckptdb_mode {
     CKPTDB_READ,   /* must exist; nothing is written */
     CKPTDB_WRITE,  /* must exist; brought up to date if an older program made it */
     CKPTDB_CREATE, /* the same, created if it does not exist */
-    CKPTDB_USE,    /* as CKPTDB_WRITE, without checking it first: opens at once */
+    CKPTDB_USE,    /* as CKPTDB_WRITE, but what an interrupted import left out waits */
 };
 
-/* `path` NULL: a new one in memory, gone when it is closed. CKPTDB_MISSING: there is none at
- * `path`; CKPTDB_ARGUMENT: what is there is not a catalog, or one of a newer program, or `path` is
- * empty. */
+/* `path` NULL: a new one in memory, gone when it is closed. CKPTDB_MISSING: there is none at `path`;
+ * CKPTDB_ARGUMENT: what is there is not a catalog, or one of a newer or much older program, or damaged, or
+ * `path` is empty. */
 enum ckptdb_status ckptdb_open(const char *path, enum ckptdb_mode, ckptdb **out,
                                struct ckptdb_error *);
 void ckptdb_close(ckptdb *);
@@ -141,6 +141,11 @@ enum ckptdb_status ckptdb_open_watched(const char *path, enum ckptdb_mode,
  * has no function here. It is closed with the catalog: finalize your statements before. While you have a
  * transaction open, importing, forgetting, hashing, statistics and verifying are CKPTDB_ARGUMENT. */
 struct sqlite3 *ckptdb_sqlite(ckptdb *);
+
+/* SQL on this connection writes `ruleset`, `rule`, `optimizer`, tables, views, indexes and triggers of its
+ * user, and temporary and attached databases. Anything else is SQLITE_AUTH, "not authorized": this is the
+ * reason of the last one, and what to do instead; "" before any. */
+const char *ckptdb_refused(const ckptdb *);
 
 /* Callbacks during long work. Each may be NULL. */
 struct ckptdb_watch {
@@ -396,6 +401,11 @@ enum ckptdb_status ckptdb_statistics(ckptdb *, const struct ckptdb_content_optio
  * in memory. */
 enum ckptdb_status ckptdb_verify(ckptdb *, const struct ckptdb_content_options *,
                                  uint64_t *skipped, struct ckptdb_error *);
+/* Keeps a finding of the caller's own beside those of ckptdb_verify(), with the code `manifest`: `file`, a
+ * list of sums, says something else of the tensor `name`. */
+enum ckptdb_status ckptdb_found(ckptdb *, int64_t checkpoint, const char *name,
+                                const char *file, const char *message,
+                                struct ckptdb_error *);
 /* Passes the SHA-256 of each tensor of one checkpoint that has bytes to `sum`, in the file's order; keeps
  * nothing. */
 enum ckptdb_status ckptdb_sha256(ckptdb *, const struct ckptdb_content_options *,

@@ -377,11 +377,13 @@ static enum status write_all(struct importing *im, struct sqlite3 *db,
         write_walk(im, w, err) == OK && index_all(im, w, report, err) == OK &&
         write_notes(im, w, err) == OK)
         report_vanished(im, k, w, report, err);
-    if (err->status != OK && err->status != ERR_INTERRUPTED) {
+    /* Even if it was stopped: only whole checkpoints have been written, so keep them. (Where nobody stops
+     * it, a statement was interrupted: what it belongs to is not whole.) */
+    if (err->status != OK &&
+        !(err->status == ERR_INTERRUPTED && interrupted(im->options))) {
         writer_abort(w);
         return err->status;
     }
-    /* Even if interrupted: only whole checkpoints have been written, so keep them. */
     struct error closing = {.offset = NO_OFFSET};
     if (writer_close(w, &closing) != OK && err->status == OK)
         *err = closing;

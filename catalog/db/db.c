@@ -98,20 +98,6 @@ static enum status look_empty(sqlite3 *db, bool *empty, struct error *err)
     return err->status;
 }
 
-const char *schema_text(const char *path)
-{
-    const struct schema_file *f = schema_files;
-    while (f->path && strcmp(f->path, path) != 0)
-        f++;
-    return f->text;
-}
-
-bool schema_is_from(const struct schema_file *f, const char *first)
-{
-    const char *number = f->path + strlen("schema/");
-    return *number >= '0' && *number <= '9' && strncmp(number, first, 2) >= 0;
-}
-
 /* Run every schema/NN_*.sql from number `first` on, except for the indexes of a new catalog
  * (01_indexes.sql), which are built later. Mark the database as a catalog of this version, and
  * install the maps that are shipped. A scratch catalog has neither maps nor views of contents. */
@@ -134,20 +120,20 @@ static enum status db_fill(sqlite3 *db, const char *first, bool scratch,
     return status;
 }
 
-/* Drop the views that a schema file creates. (For DROP VIEW IF EXISTS a function of that name is a table,
- * which it refuses to drop.) */
-static enum status drop_views(sqlite3 *db, const char *text, struct error *err)
+/* Drop all views and triggers that the schema files create. (For DROP VIEW IF EXISTS a function of that
+ * name is a table, which it refuses to drop.) */
+static enum status drop_views(sqlite3 *db, struct error *err)
 {
-    static const char create[] = "\nCREATE VIEW ";
-    for (const char *at = text; err->status == OK && (at = strstr(at, create));) {
+    for (struct schema_object o = {0}; err->status == OK && schema_next(&o);) {
+        const char *kind = o.kind == SCHEMA_VIEW ? "VIEW" : "TRIGGER";
+        const struct bytes name = {(const uint8_t *)o.name, o.len};
         char drop[200];
         sqlite3_int64 there = 0;
-        at += strlen(create);
-        const struct bytes name = {(const uint8_t *)at, strcspn(at, " \n(")};
-        snprintf(drop, sizeof(drop), "DROP VIEW %.*s", (int)name.len, at);
-        db_number(db,
-                  "SELECT count(*) FROM sqlite_schema WHERE type = 'view' AND name = ?1",
+        if (o.kind == SCHEMA_TABLE)
+            continue;
+        db_number(db, "SELECT count(*) FROM main.sqlite_schema WHERE type <> 'table' AND name = ?1",
                   name, NULL, &there, err);
+        snprintf(drop, sizeof(drop), "DROP %s main.%.*s", kind, (int)o.len, o.name);
         if (there)
             db_exec(db, drop, err);
     }
@@ -266,26 +252,28 @@ static enum status create_indexes(sqlite3 *db, struct error *err)
     return ahead_end(ahead, err) == OK ? db_size_cache(db, size, err) : err->status;
 }
 
-/* Bring a catalog of version 8 to this one (upgrade/v8.sql). What a user made stays. */
-static enum status upgrade(sqlite3 *db, struct error *err)
+/* Bring a catalog of version 8 to this one (upgrade/v8.sql), or make its views and triggers anew, if
+ * another program has changed them. What a user made stays. */
+static enum status renew(sqlite3 *db, struct error *err)
 {
     sqlite3_int64 version = 0;
+    bool differs = false;
     enum status status = db_exec(db, "BEGIN IMMEDIATE", err);
     if (status != OK)
         return status;
-    status = db_number(db, "PRAGMA user_version", NO_NAME, NULL, &version, err);
-    if (status == OK &&
-        version < CATALOG_VERSION) { /* else another program has done it */
-        for (const struct schema_file *f = schema_files; status == OK && f->path; f++)
-            status = drop_views(db, f->text, err);
-        if (status == OK)
-            status = db_exec(db, schema_text("schema/upgrade/v8.sql"), err);
-        if (status == OK && db_fill(db, SCHEMA_LATER, false, err) == OK &&
-            create_indexes(db, err) == OK && alike_fill(db, err) == OK)
-            labels_renew(db, err);
-        status = err->status;
-    }
-    return end(db, status, err);
+    if (db_number(db, "PRAGMA user_version", NO_NAME, NULL, &version, err) == OK &&
+        version == CATALOG_VERSION)
+        schema_check(db, false, &differs, err); /* a third program may have done it */
+    const bool old = version < CATALOG_VERSION;
+    if (err->status == OK && (old || differs))
+        drop_views(db, err);
+    if (err->status == OK && old)
+        db_exec(db, schema_text("schema/upgrade/v8.sql"), err);
+    if (err->status == OK && (old || differs))
+        db_fill(db, SCHEMA_LATER, false, err);
+    if (err->status == OK && old && create_indexes(db, err) == OK && alike_fill(db, err) == OK)
+        labels_renew(db, err);
+    return end(db, err->status, err);
 }
 
 enum status db_build_indexes(sqlite3 *db, struct error *err)
@@ -367,13 +355,10 @@ enum status db_check_version(sqlite3 *db, bool reads, struct error *err)
                          "knows %d): use that program, or another catalog (-d FILE)",
                          version, CATALOG_VERSION);
     if (version < OLDEST_VERSION)
-        return error_set(
-            err, ERR_ARGUMENT, path, NO_OFFSET,
-            "made by an older ckptdb (catalog version %lld, this program "
-            "knows %d): import the same paths into a new one (ckptdb -d NEW "
-            "import PATH...); FILES in `man ckptdb` says how maps of your own "
-            "come along",
-            version, CATALOG_VERSION);
+        return error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
+                         "made by an older ckptdb (catalog version %lld, this program "
+                         "knows %d): " DB_IMPORT_ANEW,
+                         version, CATALOG_VERSION);
     if (version < CATALOG_VERSION && reads)
         return error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
                          "made by an older ckptdb (catalog version %lld, this program "
@@ -408,7 +393,10 @@ static enum status check_identity(sqlite3 *db, const char *path, enum db_mode mo
                          "not a ckptdb catalog (it is left as it is)");
     if (db_check_version(db, mode == DB_READ, err) != OK)
         return err->status;
-    if (version < CATALOG_VERSION && upgrade(db, err) != OK)
+    bool renewed = version < CATALOG_VERSION;
+    if (!renewed && schema_check(db, mode == DB_READ, &renewed, err) != OK)
+        return err->status;
+    if (renewed && mode != DB_READ && renew(db, err) != OK)
         return err->status;
     return mode == DB_WRITE || (mode != DB_READ && cut_short) ? db_repair(db, err) : OK;
 }

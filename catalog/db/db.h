@@ -16,9 +16,8 @@
 enum db_mode {
     DB_READ,  /* must exist; on a read-only file system it is opened as immutable */
     DB_WRITE, /* must exist; is upgraded, and missing indexes are built */
-    DB_USE,   /* for writing, must exist. Does not look at the schema, so that a statement
-                  starts at once: indexes that an interrupted first import left out wait for
-                  db_build_indexes(). */
+    DB_USE, /* for writing, must exist; is upgraded. Indexes that an interrupted first import left
+                  out wait for db_build_indexes(), so that a statement starts at once. */
     DB_CREATE, /* as DB_USE; created if it does not exist */
     DB_SCRATCH, /* a new one of this connection alone, of checkpoints and tensors only: without maps
                    and optimizers, which take longer to make than all else */
@@ -38,7 +37,7 @@ struct db_wait {
  * SQLite code; catalog/sql/open.h registers all of them. `wait` is only for the opening; NULL:
  * wait up to DB_BUSY_MS, as statements do. ERR_BUSY: it gave up; ERR_INTERRUPTED: it stopped.
  * ERR_ARGUMENT: the database is no catalog (it is left as it is), or of a version that is too new
- * or too old;
+ * or too old, or lacks tables;
  * ERR_MISSING; ERR_IO. */
 enum status db_open_with(const char *path, enum db_mode mode, int (*functions)(sqlite3 *),
                          const struct db_wait *wait, sqlite3 **out, struct error *err);

@@ -4,7 +4,7 @@
 #ifndef CKPTDB_SCHEMA_H
 #define CKPTDB_SCHEMA_H
 
-#include <stdbool.h>
+#include "catalog/db/statement.h"
 
 struct schema_file {
     const char *path; /* "schema/00_core.sql"; NULL ends the table */
@@ -23,5 +23,26 @@ bool schema_is_from(const struct schema_file *, const char *first);
 #define SCHEMA_FIRST "00"
 #define SCHEMA_LATER "02"
 #define SCHEMA_MORE  "11"
+
+/* What the numbered files create, one after the other: begin with {0}. False: there is no more. `text`
+ * begins with the statement, which a ';' ends. */
+struct schema_object {
+    const struct schema_file *file;
+    const char *text, *name;
+    size_t len; /* of the name */
+    enum {
+        SCHEMA_OTHER, /* an index: schema_next() passes over it */
+        SCHEMA_TABLE,
+        SCHEMA_VIEW,
+        SCHEMA_TRIGGER
+    } kind;
+};
+bool schema_next(struct schema_object *);
+/* Whether they create something of this name, in capitals or not. */
+bool schema_makes(const char *name);
+
+/* Whether the catalog has all of it. *differs: a view or trigger is not as these files create it, so all
+ * should be made anew. ERR_ARGUMENT: a table is gone, or, where the catalog is only read, a view. */
+enum status schema_check(sqlite3 *, bool reads, bool *differs, struct error *err);
 
 #endif

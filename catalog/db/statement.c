@@ -1,6 +1,14 @@
 #include "catalog/db/statement.h"
 
 #include <stdio.h>
+#include <string.h>
+
+/* Whether a constraint failed that no SQL but our own can break: one of storage. */
+static bool contradicts(int rc, const char *message)
+{
+    return rc == SQLITE_CONSTRAINT_FOREIGNKEY ||
+           ((rc & 0xFF) == SQLITE_CONSTRAINT && strstr(message, "constraint failed: _"));
+}
 
 enum status db_error(sqlite3 *db, const char *doing, struct error *err)
 {
@@ -12,6 +20,10 @@ enum status db_error(sqlite3 *db, const char *doing, struct error *err)
                                                            : ERR_IO;
     const char *file = sqlite3_db_filename(db, "main");
     const char *what = status == ERR_BUSY ? DB_BEING_WRITTEN : sqlite3_errmsg(db);
+    if (contradicts(rc, what))
+        return error_set(
+            err, status, file, NO_OFFSET,
+            "damaged by another program, which changed its tables; " DB_IMPORT_ANEW);
     return error_set(err, status, file, NO_OFFSET, "%s%s%s", doing ? doing : "",
                      doing ? ": " : "", what);
 }

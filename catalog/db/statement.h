@@ -15,7 +15,13 @@
 /* What ERR_BUSY says. */
 #define DB_BEING_WRITTEN "another program is writing the catalog; try again later"
 
-/* Set *err from the connection's last error; `doing` may be NULL. */
+/* The way out of a catalog that cannot be used any more. */
+#define DB_IMPORT_ANEW                                                                   \
+    "import the same paths into a new one (ckptdb -d NEW import PATH...); FILES in "     \
+    "`man ckptdb` says how maps of your own come along"
+
+/* Set *err from the connection's last error; `doing` may be NULL. Where storage contradicts itself, as
+ * after another program has changed it, it says so in place of a constraint's text. */
 enum status db_error(sqlite3 *, const char *doing, struct error *err);
 enum status db_exec(sqlite3 *, const char *sql, struct error *err);
 /* Run a statement, ignore its rows, and reset it; `doing` as for db_error(). */

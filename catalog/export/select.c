@@ -120,7 +120,8 @@ static enum status export_select_prepare(sqlite3 *db, const char *sql, const cha
 {
     const char *rest = "";
     sqlite3_stmt *extra = NULL;
-    if (sqlite3_prepare_v2(db, sql, -1, out, &rest) != SQLITE_OK)
+    const int rc = sqlite3_prepare_v2(db, sql, -1, out, &rest);
+    if (rc != SQLITE_OK && rc != SQLITE_AUTH)
         return error_set(err, ERR_ARGUMENT, whose, NO_OFFSET, "%s", sqlite3_errmsg(db));
     /* What follows must be comments and semicolons only: they prepare to NULL. */
     bool more = sqlite3_prepare_v2(db, rest, -1, &extra, NULL) != SQLITE_OK || extra;

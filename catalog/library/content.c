@@ -60,7 +60,9 @@ void ckptdb_content_forget(ckptdb *c)
         return;
     /* The caller may have stopped the work: forgetting must not stop, too. */
     ckptdb_watch(c, NULL);
+    c->writing++;
     overlay_end(c->db, &ignored);
+    c->writing--;
     ckptdb_watch(c, watch.size ? &watch : NULL);
 }
 
@@ -128,6 +130,7 @@ enum ckptdb_status ckptdb_hash(ckptdb *c, const struct ckptdb_content_options *g
         library_known(c, o.checkpoints, o.count, &err) != OK)
         return library_end(&err, error);
     const struct content_work work = work_of(&w, &o, &begun);
+    c->writing++;
     begin_results(c, OVERLAY_HASHES, &o, &err);
     if (o.twins && err.status == OK)
         twins_find(c->db, &err);
@@ -137,6 +140,7 @@ enum ckptdb_status ckptdb_hash(ckptdb *c, const struct ckptdb_content_options *g
         say_trouble(&w, o.checkpoints[i]);
     }
     content_commit(c->db, &err);
+    c->writing--;
     say_not_kept(c, before);
     if (all)
         *all = err.status == OK && !w.trouble;
@@ -158,6 +162,7 @@ enum ckptdb_status ckptdb_statistics(ckptdb *c,
         library_known(c, o.checkpoints, o.count, &err) != OK)
         return library_end(&err, error);
     const struct content_work work = work_of(&w, &o, &begun);
+    c->writing++;
     begin_results(c, OVERLAY_STATISTICS, &o, &err);
     const int before = sqlite3_total_changes(c->db);
     for (size_t i = 0; i < o.count && err.status == OK; i++) {
@@ -165,6 +170,7 @@ enum ckptdb_status ckptdb_statistics(ckptdb *c,
         say_trouble(&w, o.checkpoints[i]);
     }
     content_commit(c->db, &err);
+    c->writing--;
     say_not_kept(c, before);
     if (all)
         *all = err.status == OK && !w.trouble;
@@ -249,12 +255,30 @@ enum ckptdb_status ckptdb_verify(ckptdb *c, const struct ckptdb_content_options 
         .renewed = verify_renewed,
     };
     const char *file = sqlite3_db_filename(c->db, "main");
+    c->writing++;
     if (!file || !*file) /* what is read anew is compared by a second connection */
         error_set(&err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
                   "only a catalog in a file is verified");
     else if (begin_results(c, OVERLAY_DAMAGE, &o, &err) == OK)
         verify_and_keep(c, &options, &before, &err);
+    c->writing--;
     if (skipped)
         *skipped = before;
+    return library_end(&err, error);
+}
+
+enum ckptdb_status ckptdb_found(ckptdb *c, int64_t checkpoint, const char *name,
+                                const char *file, const char *message,
+                                struct ckptdb_error *error)
+{
+    static const char put[] =
+        "INSERT INTO _damages VALUES (?1, ?2, ?3, NULL, 'manifest', ?4)";
+    struct error err = {.offset = NO_OFFSET};
+    c->writing++;
+    sqlite3_stmt *row =
+        library_query(c, &err, put, "isss", checkpoint, name, file, message);
+    library_row(row, &err);
+    sqlite3_finalize(row);
+    c->writing--;
     return library_end(&err, error);
 }

@@ -158,7 +158,9 @@ static void run_import(ckptdb *c, const struct ckptdb_import_options *o,
     };
     struct ckptdb_watch watch = c->watch;
     sqlite3_progress_handler(c->db, 0, NULL, NULL);
+    c->writing++;
     import_run(c->db, &options, r, err);
+    c->writing--;
     watch.size = sizeof(watch);
     ckptdb_watch(c, &watch);
 }
@@ -222,6 +224,7 @@ enum ckptdb_status ckptdb_forget(ckptdb *c, const int64_t *checkpoints, size_t c
     struct error err = {.offset = NO_OFFSET};
     struct ckptdb_watch watch = c->watch;
     struct writer *writer;
+    c->writing++;
     if (library_alone(c, &err) == OK &&
         writer_open(c->db, NULL, watch.stop ? library_wait : NULL, c, &writer, &err) ==
             OK) {
@@ -232,6 +235,7 @@ enum ckptdb_status ckptdb_forget(ckptdb *c, const int64_t *checkpoints, size_t c
         else
             writer_abort(writer);
     }
+    c->writing--;
     watch.size = sizeof(watch);
     ckptdb_watch(c, &watch); /* writer_open() has installed a busy handler of its own */
     return library_end(&err, error);

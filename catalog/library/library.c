@@ -130,6 +130,7 @@ enum ckptdb_status ckptdb_open_watched(const char *path, enum ckptdb_mode mode,
         error_set(&err, ERR_INTERRUPTED, path, NO_OFFSET, "interrupted");
     }
     if (err.status == OK) {
+        library_guard(c);
         ckptdb_watch(c, watch);
         *out = c;
     } else {

@@ -21,7 +21,12 @@ struct ckptdb {
     sqlite3 *db;
     struct lookup *lookup; /* NULL: not needed yet */
     struct ckptdb_watch watch;
+    unsigned writing;  /* functions under way whose statements write storage */
+    char refused[400]; /* why a statement was "not authorized" */
 };
+
+/* From now on SQL may not write storage, unless `writing` is set. */
+void library_guard(ckptdb *);
 
 /* Copy the error to the caller's (NULL: not wanted), and return its status. */
 enum ckptdb_status library_end(const struct error *, struct ckptdb_error *);

@@ -270,12 +270,14 @@ enum ckptdb_status ckptdb_relocate(ckptdb *c, const char *old, const char *new,
     char *from = given ? old_place(c, old, &err) : NULL;
     char *to = given ? new_place(new) : NULL;
     int64_t moved = 0;
+    c->writing++;
     if (!given)
         error_set(&err, ERR_ARGUMENT, NULL, NO_OFFSET, "an empty path");
     else if (!from || !to)
         error_memory(&err);
     else if (err.status == OK)
         moved = move_all(c, from, to, dry_run, &err);
+    c->writing--;
     if (err.status == OK && !moved)
         error_set(&err, ERR_MISSING, NULL, NO_OFFSET, "no checkpoint lies under %s",
                   from);

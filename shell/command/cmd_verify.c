@@ -43,21 +43,18 @@ struct manifest {
     const char *path;
     char *text;          /* of the file; NUL-terminated lines once parsed */
     struct strmap lines; /* name -> offset of its line + 1; 0: compared */
-    sqlite3_stmt *put;
-    bool failed; /* a finding could not be stored */
+    bool failed;         /* a finding could not be stored */
 };
 
 static void put_finding(struct manifest *m, const char *name, const char *message)
 {
-    sqlite3_bind_int64(m->put, 1, m->checkpoint);
-    sqlite3_bind_text(m->put, 2, name, -1, SQLITE_STATIC);
-    sqlite3_bind_text(m->put, 3, m->path, -1, SQLITE_STATIC);
-    sqlite3_bind_text(m->put, 4, message, -1, SQLITE_STATIC);
-    if (sqlite3_step(m->put) != SQLITE_DONE && !m->failed) {
-        complain("cannot keep a finding: %s", sqlite3_errmsg(m->session->db));
+    struct ckptdb_error err;
+    if (ckptdb_found(m->session->open, m->checkpoint, name, m->path, message, &err) !=
+            CKPTDB_OK &&
+        !m->failed) {
+        complain("cannot keep a finding: %s", err.message);
         m->failed = true;
     }
-    sqlite3_reset(m->put);
 }
 
 static void compare_sum(void *context, const char *hex, const char *name)
@@ -152,8 +149,6 @@ static void report_rest(struct manifest *m, const char *end)
 
 static int check_lines(struct manifest *m, unsigned threads)
 {
-    static const char put[] =
-        "INSERT INTO _damages VALUES (?1, ?2, ?3, NULL, 'manifest', ?4)";
     const char *end = m->text + strlen(m->text);
     struct session *s = m->session;
     const struct ckptdb_content_options o = {.size = sizeof(o),
@@ -164,14 +159,13 @@ static int check_lines(struct manifest *m, unsigned threads)
                                              .context = m};
     struct ckptdb_error err;
     struct byte_bar bar;
-    if (!parse_manifest(m) || !(m->put = session_prepare(s, put, "")))
+    if (!parse_manifest(m))
         return STATUS_TROUBLE;
     bar_begin(&bar, s);
     ckptdb_sha256(s->open, &o, NULL, &err);
     bar_end(&bar);
     if (err.status == CKPTDB_OK) /* tensors that could not be read have lines left */
         report_rest(m, end);
-    sqlite3_finalize(m->put);
     return m->failed ? STATUS_TROUBLE : content_status(s, &err, true, GOES_ON);
 }
 

@@ -51,14 +51,16 @@ static void say_refused(struct session *s, const char *sql, size_t start,
                         const struct origin *from)
 {
     int offset = sqlite3_error_offset(s->db);
+    const bool refused = sqlite3_errcode(s->db) == SQLITE_AUTH;
+    const char *why = refused ? ckptdb_refused(s->open) : sqlite3_errmsg(s->db);
     size_t at = start + (offset > 0 ? (size_t)offset : 0);
     unsigned line = from->line;
     for (size_t i = 0; i < at; i++)
         line += sql[i] == '\n';
     if (from->name)
-        complain("%s:%u: %s", from->name, line, sqlite3_errmsg(s->db));
+        complain("%s:%u: %s", from->name, line, why);
     else
-        complain("%s", sqlite3_errmsg(s->db));
+        complain("%s", why);
     if (offset >= 0)
         show_context(sql, at);
     char *message = sqlite3_mprintf("%s", sqlite3_errmsg(s->db));

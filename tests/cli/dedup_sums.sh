@@ -53,7 +53,7 @@ echo '-- none is lost: all hashed, the same is found'
 "$CKPTDB_BIN" dedup >some; "$CKPTDB_BIN" hash >/dev/null; "$CKPTDB_BIN" dedup | cmp - some && echo same
 echo '-- all pairs of thousands of checkpoints with the same weights would take hours'
 "$CKPTDB_BIN" dedup --by pair >pairs; echo "status $?"; wc -l <pairs
-"$CKPTDB_BIN" "WITH RECURSIVE n(x) AS (SELECT 1000 UNION ALL SELECT x + 1 FROM n WHERE x < 11000)
+sqlite3 "$CKPTDB" "WITH RECURSIVE n(x) AS (SELECT 1000 UNION ALL SELECT x + 1 FROM n WHERE x < 11000)
   INSERT INTO _tensor_hashes SELECT x << 24, (SELECT min(hash) FROM _tensor_hashes) FROM n"
 "$CKPTDB_BIN" dedup --by pair; echo "status $?"
 "$CKPTDB_BIN" dedup --by pair torch/1.pt | wc -l

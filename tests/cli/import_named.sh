@@ -80,10 +80,10 @@ echo '--- a thousand arguments in a catalog of 100,000 issues'
 mkdir folders
 (cd folders && seq -f d%g 1000 | xargs mkdir)
 "$CKPTDB_BIN" -d folders.db import here >/dev/null 2>&1
-"$CKPTDB_BIN" -d folders.db "DELETE FROM _issues; WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
+sqlite3 folders.db "DELETE FROM _issues; WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
     INSERT INTO _issues (path, severity, code, message) SELECT '/elsewhere/model-' || i || '.safetensors', 'warning', 'vanished', '' FROM n"
 for path in d1 d1/below d1/below/that d1-beside d1.beside d10 d10/below d d0 d1000/below; do
-    "$CKPTDB_BIN" -d folders.db "INSERT INTO _issues (path, severity, code, message) VALUES ('$PWD/folders/$path', 'warning', 'vanished', '')"
+    sqlite3 folders.db "INSERT INTO _issues (path, severity, code, message) VALUES ('$PWD/folders/$path', 'warning', 'vanished', '')"
 done
 (ulimit -t 5 && "$CKPTDB_BIN" -d folders.db import folders/d?*)
 echo "status $?"

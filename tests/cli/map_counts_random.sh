@@ -84,6 +84,7 @@ for i in range(1, 121, 7):
 edit = ["UPDATE rule SET pattern = 'b(.*)' WHERE pattern = 'a(.*)';", "UPDATE ruleset SET options = json_set(options, '$.unmatched', 'keep')"
         " WHERE name GLOB 's*[13]';", "DELETE FROM rule WHERE ord = 2;"]
 sums = [f"SELECT 'sets ' || count(DISTINCT ruleset), status, sum(rows), count(DISTINCT checkpoint_id) FROM ({MADE}) GROUP BY 2;"]
+subprocess.run(["sqlite3", os.environ["CKPTDB"], values.pop(0)], check=True)
 open("trial.sql", "w").write("\n".join(values + sums + check + edit + sums + check))
 p = ckptdb("-f", "trial.sql")
 print(p.stdout[:3000] + p.stderr[:2000], end="")

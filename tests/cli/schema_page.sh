@@ -13,3 +13,12 @@ for view in $views; do
        done ;;
     esac
 done
+echo '-- storage is not in sight, unless it is asked for'
+printf '.tables\n' | "$CKPTDB_BIN" | cut -f 1 | tr '\n' ' '
+echo
+printf '.tables _layout*\n' | "$CKPTDB_BIN" | cut -f 1 | tr '\n' ' '
+echo
+"$CKPTDB_BIN" 'SELECT * FROM checkpoints' 2>&1
+"$CKPTDB_BIN" 'SELECT start FROM tensor' 2>&1
+sqlite3 "$CKPTDB" "SELECT count(*) FROM sqlite_schema WHERE name NOT GLOB '_*' AND name NOT GLOB 'sqlite_*' AND type NOT IN ('view')
+    AND name NOT IN ('ruleset', 'rule', 'optimizer')"

@@ -37,7 +37,7 @@ echo '-- what is known is shared by hash, and not read again'
 "$CKPTDB_BIN" "SELECT count(*), count(DISTINCT statistics) FROM _tensor_statistics"
 "$CKPTDB_BIN" hash >/dev/null
 "$CKPTDB_BIN" "SELECT count(*), count(DISTINCT statistics) FROM _tensor_statistics; SELECT count(*), count(hash) FROM _statistics"
-"$CKPTDB_BIN" "DELETE FROM _tensor_statistics; SELECT count(*) FROM _statistics"
+sqlite3 "$CKPTDB" "DELETE FROM _tensor_statistics; SELECT count(*) FROM _statistics"
 "$CKPTDB_BIN" stats run frozen | wc -l
 "$CKPTDB_BIN" "SELECT count(*), count(DISTINCT statistics) FROM _tensor_statistics; SELECT count(*) FROM _statistics"
 echo '-- one thread, several: the same'

@@ -10,7 +10,7 @@ schema="SELECT type, name, iif(type = 'table', '', sql) FROM sqlite_schema
 old() { # VERSION
     rm -f old.db
     sed "s#WORK#$PWD#g" "$TESTS/catalogs/v8.sql" | sqlite3 old.db
-    sqlite3 old.db "PRAGMA user_version = $1; CREATE VIEW mine_of_ours AS SELECT name FROM checkpoint;
+    sqlite3 old.db "UPDATE checkpoints SET run = '$PWD/run', step = 3 WHERE id = 5; PRAGMA user_version = $1; CREATE VIEW mine_of_ours AS SELECT name FROM checkpoint;
         CREATE VIEW mine_of_storage AS SELECT count(*) FROM labels; CREATE TABLE mine(x); INSERT INTO mine VALUES (7)"
 }
 rows() { # of every table, whatever it is called
@@ -27,7 +27,7 @@ echo "status $?"
 bash "$TESTS/plain_sqlite.sh" old.db "SELECT regexp('a', 'a')"
 echo "status $?"
 echo '--- opened for writing: the same rows, and the schema of a new one'
-"$CKPTDB_BIN" -d old.db "SELECT name, state, tensors, nbytes, hash FROM checkpoint;
+"$CKPTDB_BIN" -d old.db "SELECT name, state, tensors, nbytes, hash, run FROM checkpoint;
   SELECT checkpoint_id, name, dtype, shape, offset FROM tensor WHERE checkpoint_id IN (1, 5) ORDER BY 1, 2;
   SELECT count(*), count(DISTINCT hash) FROM content; SELECT count(*), sum(wasted) FROM duplicate;
   SELECT count(*), sum(elements) FROM stats; SELECT name, findings FROM verification JOIN checkpoint c ON c.id = checkpoint_id;
@@ -56,10 +56,10 @@ echo '--- what another program indexed is read anew; what was computed of the sa
 "$CKPTDB_BIN" import models
 "$CKPTDB_BIN" hash >/dev/null
 "$CKPTDB_BIN" stats tied.safetensors >/dev/null
-"$CKPTDB_BIN" "UPDATE _looked SET looker = 'another'"
+sqlite3 "$CKPTDB" "UPDATE _looked SET looker = 'another'"
 "$CKPTDB_BIN" import models
 "$CKPTDB_BIN" 'SELECT count(hash), (SELECT count(*) FROM stats), (SELECT count(*) FROM _outdated) FROM checkpoint'
-"$CKPTDB_BIN" "UPDATE _looked SET looker = 'another'; UPDATE _files SET base = base + 4 WHERE path LIKE '%again%'"
+sqlite3 "$CKPTDB" "UPDATE _looked SET looker = 'another'; UPDATE _files SET base = base + 4 WHERE path LIKE '%again%'"
 mkdir other
 "$CKPTDB_BIN" import other
 "$CKPTDB_BIN" import --dry-run models
@@ -68,7 +68,7 @@ mkdir other
 "$CKPTDB_BIN" import models
 "$CKPTDB_BIN" hash | awk '{ print $1 }' | uniq -c | awk '{ print $1 }'
 echo '--- one that can no longer be read: tried again by every import'
-"$CKPTDB_BIN" "UPDATE _looked SET looker = 'another'"
+sqlite3 "$CKPTDB" "UPDATE _looked SET looker = 'another'"
 head -c 60 models/tied.safetensors >models/again.safetensors
 "$CKPTDB_BIN" import models 2>&1 | tail -1
 "$CKPTDB_BIN" 'SELECT name, state, hash IS NOT NULL FROM checkpoint; SELECT count(*) FROM _outdated'

@@ -35,12 +35,12 @@ echo "status $?"
 "$CKPTDB_BIN" verify nothing
 echo "status $?"
 echo '-- what was verified before an interruption is not verified again'
-"$CKPTDB_BIN" "UPDATE _verifications SET open = 1 WHERE id IN (SELECT id FROM checkpoint WHERE name LIKE '%npz'); DELETE FROM _damages"
+sqlite3 "$CKPTDB" "UPDATE _verifications SET open = 1 WHERE id IN (SELECT id FROM checkpoint WHERE name LIKE '%npz'); DELETE FROM _damages"
 "$CKPTDB_BIN" verify
 "$CKPTDB_BIN" verify
 echo "status $?"
 echo '-- a format of another program'
-"$CKPTDB_BIN" "UPDATE _checkpoints SET format = 'later' WHERE path LIKE '%zip.pt'"
+sqlite3 "$CKPTDB" "UPDATE _checkpoints SET format = 'later' WHERE path LIKE '%zip.pt'"
 "$CKPTDB_BIN" verify y_zip.pt y_one.gguf
 echo "status $?"
 echo '-- a manifest of a checkpoint that is one array, whose name is empty; none without reading data'

@@ -817,6 +817,7 @@ static void interfere(void *context, const char *doing, uint64_t done, uint64_t 
 {
     struct meanwhile *m = context;
     char sql[200];
+    sqlite3 *plain;
     ckptdb *other;
     (void)doing, (void)done, (void)total;
     if (m->done)
@@ -830,8 +831,13 @@ static void interfere(void *context, const char *doing, uint64_t done, uint64_t 
         "UPDATE _files SET size = 1 WHERE id >> 24 = %lld",
         (long long)m->renewed, (long long)m->renewed);
     assert_int_equal(sqlite3_exec(ckptdb_sqlite(other), sql, NULL, NULL, NULL),
-                     SQLITE_OK);
+                     SQLITE_AUTH);
+    assert_non_null(
+        strstr(ckptdb_refused(other), "_checkpoints is not for SQL to change"));
     ckptdb_close(other);
+    assert_int_equal(sqlite3_open(m->path, &plain), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(plain, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(plain);
 }
 
 static void hear_last(void *context, const char *line)

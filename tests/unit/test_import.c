@@ -24,7 +24,7 @@ static void test_layouts_are_shared(void **state)
     expect(
         p,
         "SELECT id - (checkpoint_id << 24), name, dtype, shape, rank, offset FROM tensor"
-        " WHERE checkpoint LIKE '%/2.safetensors' ORDER BY ord",
+        " WHERE path LIKE '%/2.safetensors' ORDER BY ord",
         "0|a.w|float32|[2,2]|2|126 1|a.b|float32|[2]|1|142");
     expect(p, "SELECT count(*) FROM tensor WHERE name = 'a.b'", "2");
     expect(p,
@@ -200,7 +200,8 @@ static void test_step_of_folder(void **state)
     put_safetensors(p, "run/checkpoint-20/model.safetensors", TWO, 24);
     put_safetensors(p, "run/checkpoint-3/model.safetensors", TWO, 24);
     import(p, "", plain);
-    expect(p, "SELECT step, run LIKE '%/run' FROM checkpoint ORDER BY step", "3|1 20|1");
+    expect(p, "SELECT step, run_path LIKE '%/run' FROM checkpoint ORDER BY step",
+           "3|1 20|1");
 }
 
 static void test_missing_path(void **state)
