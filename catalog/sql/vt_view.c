@@ -3,13 +3,14 @@
  * the right of a RIGHT or FULL JOIN, nor where a view of several tables is on the right of a LEFT
  * JOIN. There it computes the whole view, and looks through it for every row of the other side.
  *
- * Such a table asks the view with all conditions that SQLite hands to it, and in the order that is
- * wanted. CREATE VIRTUAL TABLE temp.NAME puts it in front of the view (sql_cover_views()).
+ * Such a table asks the view's own query with all conditions that SQLite hands to it, and in the order
+ * that is wanted. CREATE VIRTUAL TABLE temp.NAME puts it in front of the view (sql_cover_views()).
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "catalog/base/text.h"
+#include "catalog/db/schema.h"
 #include "catalog/sql/extension.h"
 #include "catalog/sql/rowid.h"
 #include "catalog/sql/tensor_test.h"
@@ -52,6 +53,7 @@ struct view_table {
     sqlite3_vtab base; /* first */
     sqlite3 *db;
     const struct covered *view;
+    const char *query; /* the view's, to its ';' */
     char *column[VIEW_COLUMNS];
     enum {
         VIEW_ANY,
@@ -114,7 +116,11 @@ static int view_connect(sqlite3 *db, void *aux, int argc, const char *const *arg
     for (size_t i = 0; argc > 2 && i < sizeof(covered) / sizeof(covered[0]); i++)
         if (sqlite3_stricmp(argv[2], covered[i].name) == 0)
             t->view = &covered[i];
-    int rc = t->view && !view_describe(t) ? SQLITE_NOMEM : t->view ? SQLITE_OK : SQLITE_ERROR;
+    for (struct schema_object o = {0}; t->view && !t->query && schema_next(&o);)
+        if (o.kind == SCHEMA_VIEW && strlen(t->view->name) == o.len &&
+            memcmp(o.name, t->view->name, o.len) == 0)
+            t->query = strstr(o.text, "\nSELECT");
+    int rc = !t->query ? SQLITE_ERROR : view_describe(t) ? SQLITE_OK : SQLITE_NOMEM;
     if (rc == SQLITE_OK) {
         sqlite3_snprintf(sizeof(declaration), declaration, "CREATE TABLE x(%s)", t->view->columns);
         rc = sqlite3_declare_vtab(db, declaration);
@@ -283,7 +289,11 @@ static void write_query(const struct view_table *t, const char *plan, sqlite3_va
         else
             text_adds(sql, "NULL");
     }
-    text_addf(sql, " FROM main.\"%s\" WHERE 1", t->view->name);
+    /* Not the view itself, which reads the catalog's own tables, also where results that a catalog for
+     * reading cannot keep are in temporary ones. */
+    text_adds(sql, " FROM (");
+    text_add(sql, t->query, strcspn(t->query, ";"));
+    text_adds(sql, ") WHERE 1");
     for (int i = 0; *at != ';'; at += 2, i++)
         if (is_alike(t, at[0] - 'a', at[1], argv[i]))
             text_addf(sql, "\n AND \"%s\" %s ?%d", t->column[at[0] - 'a'],
