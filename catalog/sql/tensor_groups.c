@@ -96,12 +96,15 @@ static void put_number(struct text *out, int64_t n)
 static void put_text(struct text *out, struct cell cell)
 {
     text_addc(out, cell.at ? 1 : 0);
-    for (size_t i = 0; cell.at && i < cell.len; i++) {
-        text_addc(out, cell.at[i]);
-        if (!cell.at[i])
-            text_addc(out, 1);
+    while (cell.at) { /* a NUL in it is followed by 1, the one at its end by 0 */
+        const size_t part = strlen(cell.at);
+        text_add(out, cell.at, part + 1);
+        if (part >= cell.len)
+            break;
+        text_addc(out, 1);
+        cell = (struct cell){cell.at + part + 1, cell.len - part - 1};
     }
-    text_add(out, "\0", 2);
+    text_addc(out, '\0');
 }
 
 static void put_key(struct text *out, const struct block *b, uint32_t ord, int column)

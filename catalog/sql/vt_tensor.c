@@ -158,6 +158,7 @@ struct tensor_cursor {
         uint32_t ord;
     } *pick;
     size_t pick_count, pick_space;
+    bool pick_mixed; /* not by layout and ord */
     struct hit *list;
     size_t list_count, list_space, list_at;
 
@@ -645,12 +646,11 @@ static int pick_group(struct tensor_cursor *c)
     const bool runs = c->plan.then_id || c->plan.once == EACH_KEY || !c->plan.keys;
     int rc = SQLITE_ROW;
     c->pick_count = 0;
+    c->pick_mixed = false;
     do {
         bool same = false, good = true;
         if (!c->group_left)
             rc = groups_next(&c->groups, &c->group_layout, &c->group_ord, &same);
-        else
-            same = false;
         if (rc != SQLITE_ROW)
             break;
         if (!c->group_left && c->pick_count &&
@@ -673,7 +673,10 @@ static int pick_group(struct tensor_cursor *c)
         if (!pick)
             return SQLITE_NOMEM;
         c->pick = pick;
-        c->pick[c->pick_count++] = (struct group_pick){c->group_layout, c->group_ord};
+        c->pick[c->pick_count] = (struct group_pick){c->group_layout, c->group_ord};
+        c->pick_mixed |= c->pick_count && by_place(&c->pick[c->pick_count - 1],
+                                                   &c->pick[c->pick_count]) > 0;
+        c->pick_count++;
     } while (true);
     return rc;
 }
@@ -689,7 +692,7 @@ static int next_group(struct tensor_cursor *c)
         return rc;
     if (rc != SQLITE_ROW && rc != SQLITE_DONE)
         return rc;
-    if (c->pick_count > 1)
+    if (c->pick_mixed)
         qsort(c->pick, c->pick_count, sizeof(*c->pick), by_place);
     if (c->arena.used)
         arena_release(&c->arena);
