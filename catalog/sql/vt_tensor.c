@@ -236,27 +236,20 @@ static int tensor_connect(sqlite3 *db, void *aux, int argc, const char *const *a
     return rc;
 }
 
-/* The first number that a query gives; `otherwise` where there is none. */
-static double counted(sqlite3 *db, const char *sql, double otherwise)
-{
-    sqlite3_stmt *s = NULL;
-    double number = 0;
-    if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) == SQLITE_OK &&
-        sqlite3_step(s) == SQLITE_ROW)
-        number = sqlite3_column_double(s, 0);
-    sqlite3_finalize(s);
-    return number < 1 ? otherwise : number;
-}
+/* SQLite takes a table that was never ANALYZEd for one of 2^20 rows, and so do the tables beside this
+ * one (vt_view.c): with another number joins would begin on the wrong side. */
+#define CHECKPOINTS_TAKEN 1048576
 
-/* SQLite takes a table that was never ANALYZEd for one of 2^20 rows. So must this one, or its joins
- * with `checkpoint` would begin on the wrong side. */
-#define ROWS_UNKNOWN 1048576
 static void count(struct tensor_table *t)
 {
-    t->counts.checkpoints = counted(
-        t->db, "SELECT stat FROM main.sqlite_stat1 WHERE tbl = '_checkpoints'", ROWS_UNKNOWN);
-    t->counts.tensors = counted(
-        t->db, "SELECT avg(tensors) FROM (SELECT tensors FROM _layouts LIMIT 64)", 1);
+    sqlite3_stmt *s = NULL;
+    t->counts = (struct tensor_counts){CHECKPOINTS_TAKEN, 1};
+    if (sqlite3_prepare_v2(t->db,
+                           "SELECT avg(tensors) FROM (SELECT tensors FROM _layouts LIMIT 64)", -1,
+                           &s, NULL) == SQLITE_OK &&
+        sqlite3_step(s) == SQLITE_ROW && sqlite3_column_double(s, 0) > 1)
+        t->counts.tensors = sqlite3_column_double(s, 0);
+    sqlite3_finalize(s);
 }
 
 /* Forget what was read if the database has changed since. A transaction that writes may be rolled

@@ -69,6 +69,8 @@ struct view_cursor {
     sqlite3_vtab_cursor base; /* first */
     char *sql;
     sqlite3_stmt *stmt;
+    const char *plan; /* what it was made for, and the conditions that it has */
+    unsigned conditions;
     bool eof;
     /* The row of one id: the rows of a join often ask for the same one again. */
     bool kept, kept_empty;
@@ -277,7 +279,7 @@ static bool is_alike(const struct view_table *t, int column, char op, sqlite3_va
                                          : type == SQLITE_INTEGER || type == SQLITE_FLOAT);
 }
 
-static void write_query(const struct view_table *t, const char *plan, sqlite3_value **argv,
+static void write_query(const struct view_table *t, const char *plan, unsigned conditions,
                         struct text *sql)
 {
     const char *used = strrchr(plan, ';') + 1, *at = plan;
@@ -295,7 +297,7 @@ static void write_query(const struct view_table *t, const char *plan, sqlite3_va
     text_add(sql, t->query, strcspn(t->query, ";"));
     text_adds(sql, ") WHERE 1");
     for (int i = 0; *at != ';'; at += 2, i++)
-        if (is_alike(t, at[0] - 'a', at[1], argv[i]))
+        if (conditions >> i & 1)
             text_addf(sql, "\n AND \"%s\" %s ?%d", t->column[at[0] - 'a'],
                       operator_text(at[1]), i + 1);
     const char *before = "\n ORDER BY ";
@@ -319,32 +321,53 @@ static int view_next(sqlite3_vtab_cursor *base)
                : view_fail((struct view_table *)base->pVtab, rc);
 }
 
+/* Take the statement of a plan: that of the table if it is the same. */
+static int view_prepare(struct view_cursor *c, const char *plan, unsigned conditions)
+{
+    struct view_table *t = (struct view_table *)c->base.pVtab;
+    struct text sql = {0};
+    int rc = SQLITE_OK;
+    view_reset(c);
+    write_query(t, plan, conditions, &sql);
+    if (!text_str(&sql)) {
+        rc = SQLITE_NOMEM;
+    } else if (t->idle && strcmp(t->idle_sql, sql.at) == 0) {
+        c->stmt = t->idle;
+        c->sql = t->idle_sql;
+        t->idle = NULL;
+        t->idle_sql = NULL;
+    } else {
+        rc = sqlite3_prepare_v3(t->db, sql.at, -1, SQLITE_PREPARE_PERSISTENT, &c->stmt, NULL);
+        c->sql = rc == SQLITE_OK ? text_steal(&sql) : NULL;
+    }
+    text_release(&sql);
+    c->plan = plan;
+    c->conditions = conditions;
+    return rc;
+}
+
 static int view_filter(sqlite3_vtab_cursor *base, int number, const char *plan, int argc,
                        sqlite3_value **argv)
 {
     struct view_cursor *c = (struct view_cursor *)base;
     struct view_table *t = (struct view_table *)base->pVtab;
-    struct text sql = {0};
     const bool single = number && sqlite3_value_type(argv[0]) == SQLITE_INTEGER;
+    unsigned conditions = 0;
+    int rc = SQLITE_OK;
     if (single && c->kept && sqlite3_value_int64(argv[0]) == c->id) {
         c->eof = c->kept_empty;
         return SQLITE_OK;
     }
-    view_reset(c);
-    write_query(t, plan, argv, &sql);
-    int rc = text_str(&sql) ? SQLITE_OK : SQLITE_NOMEM;
-    if (rc == SQLITE_OK && t->idle && strcmp(t->idle_sql, sql.at) == 0) {
-        c->stmt = t->idle;
-        c->sql = t->idle_sql;
-        t->idle = NULL;
-        t->idle_sql = NULL;
-    } else if (rc == SQLITE_OK) {
-        rc = sqlite3_prepare_v3(t->db, sql.at, -1, SQLITE_PREPARE_PERSISTENT, &c->stmt, NULL);
-        c->sql = rc == SQLITE_OK ? text_steal(&sql) : NULL;
-    }
-    text_release(&sql);
-    for (int i = 0; rc == SQLITE_OK && i < argc && i < sqlite3_bind_parameter_count(c->stmt); i++)
-        rc = sqlite3_bind_value(c->stmt, i + 1, argv[i]);
+    for (int i = 0; i < argc; i++)
+        conditions |= (unsigned)is_alike(t, plan[2 * i] - 'a', plan[2 * i + 1], argv[i]) << i;
+    if (c->stmt && c->plan == plan && c->conditions == conditions)
+        sqlite3_reset(c->stmt);
+    else
+        rc = view_prepare(c, plan, conditions);
+    for (int i = 0; rc == SQLITE_OK && i < argc; i++)
+        if (i < sqlite3_bind_parameter_count(c->stmt))
+            rc = sqlite3_bind_value(c->stmt, i + 1, argv[i]);
+    c->kept = false;
     rc = rc == SQLITE_OK ? view_next(base) : view_fail(t, rc);
     c->kept = rc == SQLITE_OK && single;
     c->kept_empty = c->eof;
