@@ -105,6 +105,8 @@ static int guard_ask(void *context, int action, const char *a, const char *b,
         return a[0] == '_' ? refuse_change(c, a, MADE) : SQLITE_OK;
     case SQLITE_CREATE_TEMP_TRIGGER:
         return is_own(b, false) ? refuse_change(c, b, YOURS) : SQLITE_OK;
+    case SQLITE_DROP_VTABLE:
+        return schema_makes(a) ? refuse_change(c, a, NEEDED) : SQLITE_OK;
     case SQLITE_ALTER_TABLE:
         return strcmp(a, "main") == 0 ? guard_change(c, action, b, NULL) : SQLITE_OK;
     default:

@@ -110,6 +110,16 @@ enum status sql_cover_views(sqlite3 *db, struct error *err)
                    err);
 }
 
+int sql_refuse_change(sqlite3_vtab *table, int argc, sqlite3_value **argv, sqlite3_int64 *id)
+{
+    (void)argv, (void)id;
+    sqlite3_free(table->zErrMsg);
+    table->zErrMsg = sqlite3_mprintf(
+        "%s", argc == 1 ? "checkpoints are dropped by the command `ckptdb forget CHECKPOINT...`"
+                        : "what lies in the catalog is written by `ckptdb import PATH` alone");
+    return SQLITE_READONLY;
+}
+
 #ifndef SQLITE_CORE
 
 #    define EXPORT      __attribute__((visibility("default")))

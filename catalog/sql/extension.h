@@ -56,6 +56,9 @@ enum status sql_cover_views(sqlite3 *, struct error *err);
  * freed with sqlite3_free(). */
 int sql_checkpoint(sqlite3 *, sqlite3_value *given, sqlite3_value **out, char **message);
 
+/* The xUpdate of these tables: refuses, and says what to do instead. */
+int sql_refuse_change(sqlite3_vtab *, int argc, sqlite3_value **argv, sqlite3_int64 *id);
+
 /* Register everything; without `reads`, only what opens no files. Returns an SQLite code. */
 int sql_register_all(sqlite3 *, bool reads);
 

@@ -1290,6 +1290,7 @@ static const sqlite3_module tensor_module = {
     .xEof = tensor_eof,
     .xColumn = tensor_column,
     .xRowid = tensor_rowid,
+    .xUpdate = sql_refuse_change,
 };
 
 int sql_register_tensor(sqlite3 *db)

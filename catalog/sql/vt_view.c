@@ -414,6 +414,7 @@ static const sqlite3_module view_module = {
     .xEof = view_eof,
     .xColumn = view_column,
     .xRowid = view_rowid,
+    .xUpdate = sql_refuse_change,
 };
 
 int sql_register_view(sqlite3 *db)
