@@ -52,7 +52,7 @@ SELECT m.ruleset, m.old_name, m.new_name, m.origin, m.status, m.error,
        iif(m.origin = 'assigned', (SELECT path FROM _checkpoints WHERE id = g.target), NULL) AS onto
 FROM given g CROSS JOIN made m
 LEFT JOIN rule u ON u.ruleset = m.ruleset AND u.ord = m.rule
-LEFT JOIN tensors_of(g.checkpoint) t ON t.name = m.old_name
+LEFT JOIN tensor t ON t.checkpoint_id = g.checkpoint AND t.name = m.old_name
   AND m.tensor_id IS NOT NULL
 WHERE m.status <> 'unmatched' OR g.map IS NOT NULL
 ORDER BY m.ruleset

@@ -5,17 +5,14 @@
 
 #define EXTENTS_SHOWN 20
 
-/* The name is for the index; the position makes the row unique. */
-#define THIS_TENSOR " checkpoint_id = tensor_checkpoint(?1) AND name = ?2 AND id = ?1"
-
 static const char sql_facts[] =
     "SELECT id, checkpoint, path, name, dtype, shape, rank, elements, nbytes, stored, storage,"
-    " file, offset FROM tensor WHERE" THIS_TENSOR;
+    " file, offset FROM tensor WHERE id = ?1";
 static const char sql_all[] =
     "SELECT id, checkpoint, path, name, dtype, shape, rank, elements, nbytes, stored, storage,"
-    " file, offset, ?3 ->> 'codec' AS codec, ?3 ->> 'strides' AS strides,"
-    " ?3 -> 'extents' AS extents, ?4 AS issues"
-    " FROM tensor WHERE" THIS_TENSOR;
+    " file, offset, ?2 ->> 'codec' AS codec, ?2 ->> 'strides' AS strides,"
+    " ?2 -> 'extents' AS extents, ?3 AS issues"
+    " FROM tensor WHERE id = ?1";
 /* Issues of this tensor's files, or whose message contains its name. */
 #define ISSUES                                                                                \
     " FROM issue WHERE checkpoint_id = tensor_checkpoint(?1) AND (path IN (SELECT value FROM" \
@@ -45,8 +42,7 @@ static int show_row(struct session *s, const struct shown *t)
     if (session_row(s, issues)) {
         const char *list = (const char *)sqlite3_column_text(issues, 0);
         if (list)
-            status = render_query(s, sql_all, "isss", t->info->id, t->info->name, t->json,
-                                  list);
+            status = render_query(s, sql_all, "iss", t->info->id, t->json, list);
         else /* never NULL in SQL: an empty list is "[]" */
             complain("no memory for the issues");
     }
@@ -86,7 +82,7 @@ static int show_lists(struct session *s, const struct shown *t)
     const int64_t id = t->info->id;
     const char *name = t->info->name;
     s->mode = MODE_LINE;
-    int status = render_query(s, sql_facts, "is", id, name);
+    int status = render_query(s, sql_facts, "i", id);
     if (status == STATUS_FINE)
         status = show_places(s, t);
     sqlite3_stmt *any = session_prepare(s, sql_issues, "iss", id, t->json, name);

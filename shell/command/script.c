@@ -6,15 +6,13 @@
 #include <strings.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "shell/command/sql_hint.h"
 #include "shell/render/human.h"
 #include "shell/session/pager.h"
 
 #define WORDS_MAX   256
-#define CONTEXT_MAX 72  /* most bytes to show of the line with an error */
-#define LONG        0.5 /* seconds of CPU time after which a hint is given */
+#define CONTEXT_MAX 72 /* most bytes to show of the line with an error */
 
 /* Where a unit comes from. */
 struct origin {
@@ -87,13 +85,10 @@ static int run_timed(struct session *s, sqlite3_stmt *stmt)
     pager_end(s);
     clock_gettime(CLOCK_MONOTONIC, &wall[1]);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu[1]);
-    double worked = seconds_of(&cpu[1]) - seconds_of(&cpu[0]);
     if (s->timer)
         fprintf(stderr, "%.3f s, %.3f s of CPU time\n",
-                seconds_of(&wall[1]) - seconds_of(&wall[0]), worked);
-    if (sql && status == STATUS_FINE &&
-        (s->timer || (worked > LONG && isatty(STDERR_FILENO))))
-        sql_quicker(s, sql);
+                seconds_of(&wall[1]) - seconds_of(&wall[0]),
+                seconds_of(&cpu[1]) - seconds_of(&cpu[0]));
     if (sql && status == STATUS_FINE && s->err_is_terminal) {
         sql_not_known(s, sql);
         if (s->rows <= 1) /* none, or what an aggregate makes of none */

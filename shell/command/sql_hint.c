@@ -67,22 +67,6 @@ void sql_hint(struct session *s, const char *message)
     }
 }
 
-/* Get the lines of EXPLAIN QUERY PLAN. */
-static bool explain(struct session *s, const char *statement, struct text *plan)
-{
-    sqlite3_stmt *stmt = NULL;
-    struct text sql = {0};
-    int rc = SQLITE_ERROR;
-    text_addf(&sql, "EXPLAIN QUERY PLAN %s", statement);
-    if (text_str(&sql))
-        sqlite3_prepare_v2(s->db, text_str(&sql), -1, &stmt, NULL);
-    while (stmt && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
-        text_addf(plan, "%s\n", (const char *)sqlite3_column_text(stmt, 3));
-    sqlite3_finalize(stmt);
-    text_release(&sql);
-    return rc == SQLITE_DONE && text_str(plan);
-}
-
 void sql_not_known(struct session *s, const char *statement)
 {
     sqlite3_stmt *stmt =
@@ -90,19 +74,6 @@ void sql_not_known(struct session *s, const char *statement)
     while (stmt && sqlite3_step(stmt) == SQLITE_ROW)
         complain("%s", (const char *)sqlite3_column_text(stmt, 0));
     sqlite3_finalize(stmt);
-}
-
-void sql_quicker(struct session *s, const char *statement)
-{
-    struct text plan = {0};
-    sqlite3_stmt *stmt = NULL;
-    if (explain(s, statement, &plan))
-        stmt = session_prepare(s, "SELECT advice FROM quicker(?1, ?2)", "ss",
-                               text_str(&plan), statement);
-    if (stmt && sqlite3_step(stmt) == SQLITE_ROW)
-        complain("quicker: %s", (const char *)sqlite3_column_text(stmt, 0));
-    sqlite3_finalize(stmt);
-    text_release(&plan);
 }
 
 /* A word, number, string or other character of a statement; the rest of it is at `end`. */

@@ -1,6 +1,6 @@
 /*
- * sql_hint.h - what may have been meant by a statement that SQLite refused, how one that took long is
- * asked quicker, what one asks for that was not worked out yet, and what a dtype is called.
+ * sql_hint.h - what may have been meant by a statement that SQLite refused, what one asks for that
+ * was not worked out yet, and what a dtype is called.
  */
 #ifndef CKPTDB_SHELL_SQL_HINT_H
 #define CKPTDB_SHELL_SQL_HINT_H
@@ -10,10 +10,6 @@
 /* Names near to the table, column or function that SQLite's message says there is not; that a
  * function is a table. Says nothing where nothing is near. */
 void sql_hint(struct session *, const char *message);
-
-/* How to ask what a statement asks without listing all tensors of the catalog, as far as
- * schema/function/quicker.sql knows; else nothing. */
-void sql_quicker(struct session *, const char *statement);
 
 /* That statistics, hashes or damage that a statement asks for are not known of all checkpoints
  * (schema/function/not_known.sql): no rows would be taken for none. */

@@ -112,7 +112,8 @@ ckptdb_tensor *session_mapped(struct session *s, const char *map,
 static sqlite3_int64 only_tensor(struct session *s, sqlite3_int64 checkpoint)
 {
     static const char sql[] = "SELECT c.name, c.tensors, t.id, t.name FROM checkpoint c"
-                              " LEFT JOIN tensors_of(c.id) t WHERE c.id = ?1 LIMIT 3";
+                              " LEFT JOIN tensor t ON t.checkpoint_id = c.id"
+                              " WHERE c.id = ?1 LIMIT 3";
     sqlite3_int64 id = -1;
     sqlite3_stmt *stmt = session_prepare(s, sql, "i", (int64_t)checkpoint);
     int rc = stmt ? sqlite3_step(stmt) : SQLITE_ERROR;

@@ -14,7 +14,7 @@ try import run
 try "SELECT name, format, run, step, tensors, state FROM checkpoint"
 try "SELECT t.name, dtype, shape, storage, (SELECT count(*) FROM extent e WHERE e.tensor_id = t.id) AS pieces
     FROM tensor t WHERE checkpoint_id = 1"
-try "SELECT c.name, key, value FROM metadata JOIN checkpoint c ON c.id = checkpoint_id WHERE key IN ('ds_version', 'global_steps')"
+try "SELECT c.name, key, value FROM metadata JOIN checkpoint c ON c.id = checkpoint_id WHERE key IN ('ds_version', 'global_steps') ORDER BY c.name, key"
 try get run@7 zero.c.exp_avg
 try get run@9 zero.c.exp_avg
 try get run@9 zero.a.fp32 --slice '1:, 2:4'

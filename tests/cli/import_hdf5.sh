@@ -27,7 +27,7 @@ sql "SELECT name, storage, offset, stored FROM tensor WHERE path LIKE '%/y_defla
 try get y_deflated.keras layers/dense/vars/0
 
 echo "--- attributes and configuration are facts, empty groups are leaves"
-sql "SELECT checkpoint, key, value FROM metadata WHERE checkpoint IN ('y_new.h5', 'y_text.h5', 'y_stored.keras')"
+sql "SELECT checkpoint, key, value FROM metadata WHERE checkpoint IN ('y_new.h5', 'y_text.h5', 'y_stored.keras') ORDER BY checkpoint, key"
 sql "SELECT value FROM metadata WHERE checkpoint = 'y_dense_ordered.h5' ORDER BY key LIMIT 3"
 sql "SELECT name, kind FROM node WHERE checkpoint_id = (SELECT id FROM checkpoint WHERE name = 'n_link_loop_to_root.h5')"
 try tensors y_text.h5

@@ -47,7 +47,7 @@ printf '\0\302\353\013\0\0\0\0' >set/model-00004-of-00005.safetensors # a header
 truncate -s 200000100 set/model-00004-of-00005.safetensors
 cp -r "$fixtures/orbax/n_name-nul_in_leaf" nul
 "$CKPTDB_BIN" import set tf nul
-try "SELECT name, state FROM checkpoint WHERE path GLOB '*/set/*' OR path GLOB '*/tf/*' OR path GLOB '*/nul'"
+try "SELECT name, state FROM checkpoint WHERE path GLOB '*/set/*' OR path GLOB '*/tf/*' OR path GLOB '*/nul' ORDER BY name"
 try "SELECT code, count(*) FROM issue WHERE path GLOB '*/set/*' OR path GLOB '*/tf/*' GROUP BY code"
 rm -r tf nul
 "$CKPTDB_BIN" import --prune . 2>/dev/null

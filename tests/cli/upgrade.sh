@@ -30,11 +30,11 @@ echo '--- opened for writing: the same rows, and the schema of a new one'
 "$CKPTDB_BIN" -d old.db "SELECT name, state, tensors, nbytes, hash, run FROM checkpoint;
   SELECT checkpoint_id, name, dtype, shape, offset FROM tensor WHERE checkpoint_id IN (1, 5) ORDER BY 1, 2;
   SELECT count(*), count(DISTINCT hash) FROM content; SELECT count(*), sum(wasted) FROM duplicate;
-  SELECT count(*), sum(elements) FROM stats; SELECT name, findings FROM verification JOIN checkpoint c ON c.id = checkpoint_id;
+  SELECT count(*), sum(elements) FROM stats; SELECT name, findings FROM verification JOIN checkpoint c ON c.id = checkpoint_id ORDER BY name;
   SELECT value FROM metadata WHERE key = 'split.tensors.count'; SELECT code FROM issue ORDER BY 1;
   SELECT name FROM ruleset WHERE NOT shipped; SELECT count(*) FROM rule WHERE ruleset = 'own'; SELECT name FROM optimizer;
   SELECT count(*) FROM translation WHERE ruleset = 'own'; SELECT tensors, nbytes FROM shared; PRAGMA user_version"
-rows | grep -v -E '^(labels|layout_alike|rule|ruleset):' | diff before -
+rows | grep -v -E '^(labels|layout_alike|layout_kinds|rule|ruleset):' | diff before -
 "$CKPTDB_BIN" -d old.db 'PRAGMA integrity_check; PRAGMA foreign_key_check'
 "$CKPTDB_BIN" -d old.db "$schema" | diff fresh - && echo 'the schema of a new one'
 "$CKPTDB_BIN" -d old.db "SELECT * FROM mine; SELECT count(*) FROM mine_of_ours" "SELECT * FROM mine_of_storage"
