@@ -228,6 +228,7 @@ static void test_interrupted(void **unused)
 {
     static const char transposed[] =
         "DELETE FROM _layout_tensors WHERE id > 16777216;"
+        "UPDATE _layouts SET tensors = 1;"
         "UPDATE _layout_tensors SET shape = '[1,2]';"
         "INSERT INTO _layouts VALUES (2, x'02', x'02', 1, 2, 4, 4);"
         "INSERT INTO _layout_tensors VALUES"
