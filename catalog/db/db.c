@@ -131,8 +131,10 @@ static enum status drop_views(sqlite3 *db, struct error *err)
         sqlite3_int64 there = 0;
         if (o.kind == SCHEMA_TABLE)
             continue;
-        db_number(db, "SELECT count(*) FROM main.sqlite_schema WHERE type <> 'table' AND name = ?1",
-                  name, NULL, &there, err);
+        db_number(
+            db,
+            "SELECT count(*) FROM main.sqlite_schema WHERE type <> 'table' AND name = ?1",
+            name, NULL, &there, err);
         snprintf(drop, sizeof(drop), "DROP %s main.%.*s", kind, (int)o.len, o.name);
         if (there)
             db_exec(db, drop, err);
@@ -271,7 +273,8 @@ static enum status renew(sqlite3 *db, struct error *err)
         db_exec(db, schema_text("schema/upgrade/v8.sql"), err);
     if (err->status == OK && (old || differs))
         db_fill(db, SCHEMA_LATER, false, err);
-    if (err->status == OK && old && create_indexes(db, err) == OK && alike_fill(db, err) == OK)
+    if (err->status == OK && old && create_indexes(db, err) == OK &&
+        alike_fill(db, err) == OK)
         labels_renew(db, err);
     return end(db, err->status, err);
 }

@@ -32,7 +32,10 @@ static enum status overlay_file(sqlite3 *db, const struct schema_file *f, bool t
         /* Those of which the program makes tables are temporary already. */
         const bool view = strncmp(statement, "VIEW ", 5) == 0;
         if (tables || view) {
-            text_addf(&sql, "%s%s", create, view ? "TEMP VIEW IF NOT EXISTS " : index ? "" : "TEMP ");
+            text_addf(&sql, "%s%s", create,
+                      view    ? "TEMP VIEW IF NOT EXISTS "
+                      : index ? ""
+                              : "TEMP ");
             statement += view ? strlen("VIEW ") : 0;
             text_add(&sql, statement, at ? (size_t)(at - statement) : strlen(statement));
         }

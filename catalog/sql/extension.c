@@ -96,7 +96,8 @@ int sql_given(sqlite3_index_info *info, int column, bool *unusable)
 enum status sql_cover_views(sqlite3 *db, struct error *err)
 {
     sqlite3_int64 application = 0;
-    if (db_number(db, "PRAGMA main.application_id", NO_NAME, NULL, &application, err) != OK ||
+    if (db_number(db, "PRAGMA main.application_id", NO_NAME, NULL, &application, err) !=
+            OK ||
         application != CATALOG_APPLICATION_ID)
         return err->status;
     return db_exec(db,
@@ -110,13 +111,15 @@ enum status sql_cover_views(sqlite3 *db, struct error *err)
                    err);
 }
 
-int sql_refuse_change(sqlite3_vtab *table, int argc, sqlite3_value **argv, sqlite3_int64 *id)
+int sql_refuse_change(sqlite3_vtab *table, int argc, sqlite3_value **argv,
+                      sqlite3_int64 *id)
 {
     (void)argv, (void)id;
     sqlite3_free(table->zErrMsg);
     table->zErrMsg = sqlite3_mprintf(
-        "%s", argc == 1 ? "checkpoints are dropped by the command `ckptdb forget CHECKPOINT...`"
-                        : "what lies in the catalog is written by `ckptdb import PATH` alone");
+        "%s", argc == 1
+                  ? "checkpoints are dropped by the command `ckptdb forget CHECKPOINT...`"
+                  : "what lies in the catalog is written by `ckptdb import PATH` alone");
     return SQLITE_READONLY;
 }
 
@@ -133,7 +136,8 @@ static int enter(sqlite3 *db, char **message, bool reads)
         return SQLITE_ERROR;
     }
     struct error err = {.offset = NO_OFFSET};
-    int rc = db_check_version(db, true, &err) == OK ? sql_register_all(db, reads) : SQLITE_ERROR;
+    int rc = db_check_version(db, true, &err) == OK ? sql_register_all(db, reads)
+                                                    : SQLITE_ERROR;
     if (rc == SQLITE_OK)
         sql_cover_views(db, &err);
     if (err.status == OK)

@@ -123,9 +123,9 @@ static int add_layout(struct blocks *b, int64_t id, int64_t tensors, struct layo
         .id = id, .index = (uint32_t)b->layout_count, .tensors = (uint32_t)tensors};
     bool added;
     l->block = calloc(blocks_of(l) + 1, sizeof(*l->block));
-    uint64_t *place = l->block ? strmap_add(&b->by_id, (const char *)&l->id,
-                                            sizeof(l->id), &added)
-                               : NULL;
+    uint64_t *place =
+        l->block ? strmap_add(&b->by_id, (const char *)&l->id, sizeof(l->id), &added)
+                 : NULL;
     if (!place) {
         free(l->block);
         free(l);
@@ -144,7 +144,8 @@ int blocks_layout(struct blocks *b, int64_t id, struct layout **out)
         *out = b->layout[*known];
         return SQLITE_OK;
     }
-    int rc = prepare_once(b, &b->find_layout, "SELECT tensors FROM _layouts WHERE id = ?1");
+    int rc =
+        prepare_once(b, &b->find_layout, "SELECT tensors FROM _layouts WHERE id = ?1");
     if (rc != SQLITE_OK)
         return rc;
     sqlite3_bind_int64(b->find_layout, 1, id);
@@ -179,8 +180,8 @@ int blocks_all_holders(struct blocks *b)
     for (size_t i = 0; i < b->layout_count; i++)
         b->layout[i]->holder_count = 0;
     int rc = sqlite3_prepare_v2(
-        b->db, "SELECT layout, id, placed FROM _checkpoints ORDER BY layout, id", -1, &all,
-        NULL);
+        b->db, "SELECT layout, id, placed FROM _checkpoints ORDER BY layout, id", -1,
+        &all, NULL);
     while (rc == SQLITE_OK && (rc = sqlite3_step(all)) == SQLITE_ROW) {
         const int64_t id = sqlite3_column_int64(all, 0);
         rc = SQLITE_OK;
@@ -209,9 +210,9 @@ int blocks_holders(struct blocks *b, struct layout *l)
         return SQLITE_OK;
     if (b->asked++ >= ASK_ALL_AFTER)
         return blocks_all_holders(b);
-    int rc = prepare_once(
-        b, &b->find_holders,
-        "SELECT id, placed FROM _checkpoints WHERE layout = ?1 ORDER BY id");
+    int rc =
+        prepare_once(b, &b->find_holders,
+                     "SELECT id, placed FROM _checkpoints WHERE layout = ?1 ORDER BY id");
     if (rc != SQLITE_OK)
         return rc;
     l->holder_count = 0;
@@ -317,7 +318,8 @@ static void take_cell(struct filler *f, enum block_column column, sqlite3_value 
 static void fill_row(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     struct filler *f = sqlite3_user_data(ctx);
-    if (!f->block || f->rows == f->count || sqlite3_value_int64(argv[0]) != f->first + f->rows)
+    if (!f->block || f->rows == f->count ||
+        sqlite3_value_int64(argv[0]) != f->first + f->rows)
         return;
     for (int c = 0, i = 1; c < BLOCK_COLUMNS && i < argc; c++)
         if (f->columns >> c & 1)
@@ -350,8 +352,9 @@ int filler_register(sqlite3 *db, struct filler **out)
         return SQLITE_NOMEM;
     f->holders = 1;
     *out = f;
-    return sqlite3_create_function_v2(db, "ckptdb_block", -1, SQLITE_UTF8 | SQLITE_DIRECTONLY, f,
-                                      NULL, fill_row, fill_end, filler_drop);
+    return sqlite3_create_function_v2(db, "ckptdb_block", -1,
+                                      SQLITE_UTF8 | SQLITE_DIRECTONLY, f, NULL, fill_row,
+                                      fill_end, filler_drop);
 }
 
 /* Read `count` tensors from the block's first on. */
@@ -365,9 +368,13 @@ static int read_rows(struct blocks *b, const struct layout *l, struct block *blo
         return rc;
     if (!allot(b, block, columns, count))
         return SQLITE_NOMEM;
-    *f = (struct filler){.holders = f->holders, .block = block, .columns = columns,
-                         .count = count, .good = true,
-                         .first = (int64_t)((uint64_t)l->id << TENSOR_ORD_BITS) + block->first};
+    *f = (struct filler){.holders = f->holders,
+                         .block = block,
+                         .columns = columns,
+                         .count = count,
+                         .good = true,
+                         .first = (int64_t)((uint64_t)l->id << TENSOR_ORD_BITS) +
+                                  block->first};
     sqlite3_bind_int64(s, 1, f->first);
     sqlite3_bind_int64(s, 2, f->first + count - 1);
     rc = sqlite3_step(s);
@@ -386,7 +393,9 @@ static int read_rows(struct blocks *b, const struct layout *l, struct block *blo
         block->columns |= columns;
         return SQLITE_OK;
     }
-    return rc != SQLITE_ROW ? rc : f->good ? damaged_layout(b, l->id, "lacks a tensor") : SQLITE_NOMEM;
+    return rc != SQLITE_ROW ? rc
+           : f->good        ? damaged_layout(b, l->id, "lacks a tensor")
+                            : SQLITE_NOMEM;
 }
 
 int block_load(struct blocks *b, struct layout *l, uint32_t ord, unsigned columns,
@@ -406,7 +415,8 @@ int block_load(struct blocks *b, struct layout *l, uint32_t ord, unsigned column
     (*at)->first = first;
     b->bytes += sizeof(**at);
     *out = *at;
-    return lacking ? read_rows(b, l, *at, lacking, left < BLOCK_TENSORS ? left : BLOCK_TENSORS)
+    return lacking ? read_rows(b, l, *at, lacking,
+                               left < BLOCK_TENSORS ? left : BLOCK_TENSORS)
                    : SQLITE_OK;
 }
 

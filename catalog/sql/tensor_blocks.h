@@ -55,7 +55,7 @@ struct layout {
     int64_t id;
     uint32_t index; /* its place in blocks.layout */
     uint32_t tensors;
-    struct block **block; /* NULL: not read yet */
+    struct block **block;   /* NULL: not read yet */
     struct holder *holders; /* by id */
     size_t holder_count;
     bool holders_known;

@@ -14,7 +14,8 @@ void groups_end(struct tensor_groups *g)
     *g = (struct tensor_groups){.blocks = g->blocks};
 }
 
-int groups_named(struct tensor_groups *g, struct blocks *b, struct cell from, struct cell to)
+int groups_named(struct tensor_groups *g, struct blocks *b, struct cell from,
+                 struct cell to)
 {
     size_t space = 0;
     sqlite3_stmt *s = b->find_named;
@@ -152,12 +153,13 @@ struct sorting {
         const char *at;
         size_t len;
         uint32_t first; /* place before sorting */
-    } *key;
+    } * key;
     size_t key_count, key_space, entry_space;
     struct text written;
 };
 
-static int sort_add(struct sorting *s, const struct block *b, uint32_t layout, uint32_t ord)
+static int sort_add(struct sorting *s, const struct block *b, uint32_t layout,
+                    uint32_t ord)
 {
     struct tensor_groups *g = s->groups;
     const char *kept;
@@ -235,7 +237,8 @@ static int sort_all(struct tensor_groups *g, const struct tensor_plan *p)
     int rc = blocks_all_holders(g->blocks);
     for (size_t i = 0; rc == SQLITE_OK && i < g->blocks->layout_count; i++) {
         struct layout *l = g->blocks->layout[i];
-        for (uint32_t ord = 0; rc == SQLITE_OK && l->holder_count && ord < l->tensors; ord++) {
+        for (uint32_t ord = 0; rc == SQLITE_OK && l->holder_count && ord < l->tensors;
+             ord++) {
             if (ord % BLOCK_TENSORS == 0)
                 rc = block_load(g->blocks, l, ord, columns, &block);
             if (rc == SQLITE_OK)
@@ -261,7 +264,8 @@ int groups_ordered(struct tensor_groups *g, struct blocks *b, const struct tenso
     return sort_all(g, p);
 }
 
-int groups_next(struct tensor_groups *g, struct layout **layout, uint32_t *ord, bool *same)
+int groups_next(struct tensor_groups *g, struct layout **layout, uint32_t *ord,
+                bool *same)
 {
     if (g->stream)
         return next_of_stream(g, layout, ord, same);

@@ -7,15 +7,17 @@
 #include "catalog/sql/tensor_test.h"
 
 #define BIT(column) (1u << (column))
-static const unsigned texts = BIT(TENSOR_CHECKPOINT) | BIT(TENSOR_PATH) | BIT(TENSOR_NAME) |
-                              BIT(TENSOR_DTYPE) | BIT(TENSOR_SHAPE) | BIT(TENSOR_FILE) |
-                              BIT(TENSOR_STORAGE) | BIT(TENSOR_HASH);
+static const unsigned texts = BIT(TENSOR_CHECKPOINT) | BIT(TENSOR_PATH) |
+                              BIT(TENSOR_NAME) | BIT(TENSOR_DTYPE) | BIT(TENSOR_SHAPE) |
+                              BIT(TENSOR_FILE) | BIT(TENSOR_STORAGE) | BIT(TENSOR_HASH);
 /* Columns of a tensor wherever it is: by these rows can be put in order. */
 static const unsigned keyed = BIT(TENSOR_NAME) | BIT(TENSOR_DTYPE) | BIT(TENSOR_SHAPE) |
-                              BIT(TENSOR_RANK) | BIT(TENSOR_ELEMENTS) | BIT(TENSOR_NBYTES);
+                              BIT(TENSOR_RANK) | BIT(TENSOR_ELEMENTS) |
+                              BIT(TENSOR_NBYTES);
 /* What _layout_kinds has. */
-static const unsigned of_kinds = BIT(TENSOR_DTYPE) | BIT(TENSOR_SHAPE) | BIT(TENSOR_RANK) |
-                                 BIT(TENSOR_ELEMENTS) | BIT(TENSOR_NBYTES);
+static const unsigned of_kinds = BIT(TENSOR_DTYPE) | BIT(TENSOR_SHAPE) |
+                                 BIT(TENSOR_RANK) | BIT(TENSOR_ELEMENTS) |
+                                 BIT(TENSOR_NBYTES);
 static const unsigned of_checkpoint =
     BIT(TENSOR_CHECKPOINT_ID) | BIT(TENSOR_CHECKPOINT) | BIT(TENSOR_PATH);
 
@@ -85,7 +87,8 @@ static bool is_comparison(char op)
 
 static bool is_testable(struct sqlite3_index_info *info, int i, int column, char op)
 {
-    if (!op || column == TENSOR_STORED || column == TENSOR_STORAGE || column == TENSOR_OFFSET)
+    if (!op || column == TENSOR_STORED || column == TENSOR_STORAGE ||
+        column == TENSOR_OFFSET)
         return false;
     if (column == TENSOR_FILE || column == TENSOR_HASH)
         return op == TEST_EQ || (column == TENSOR_HASH && op == TEST_NOTNULL);
@@ -112,9 +115,12 @@ static void plan_access(struct tensor_plan *p)
         int column;
         enum tensor_access access;
     } best[] = {
-        {TENSOR_ID, BY_ID},     {TENSOR_CHECKPOINT_ID, BY_CHECKPOINT_ID},
-        {TENSOR_CHECKPOINT, BY_CHECKPOINT}, {TENSOR_PATH, BY_PATH},
-        {TENSOR_HASH, BY_HASH}, {TENSOR_FILE, BY_FILE},
+        {TENSOR_ID, BY_ID},
+        {TENSOR_CHECKPOINT_ID, BY_CHECKPOINT_ID},
+        {TENSOR_CHECKPOINT, BY_CHECKPOINT},
+        {TENSOR_PATH, BY_PATH},
+        {TENSOR_HASH, BY_HASH},
+        {TENSOR_FILE, BY_FILE},
         {TENSOR_NAME, BY_NAME},
     };
     p->access = BY_SCAN;
@@ -182,7 +188,8 @@ static bool order_files(struct tensor_plan *p, struct ordering o)
 
 static bool order_keys(struct tensor_plan *p, struct ordering o)
 {
-    for (; o.at < o.end && order_column(&o) < TENSOR_COLUMNS && keyed >> order_column(&o) & 1;
+    for (; o.at < o.end && order_column(&o) < TENSOR_COLUMNS &&
+           keyed >> order_column(&o) & 1;
          o.at++) {
         if (p->keys == PLAN_KEYS)
             return false;
@@ -217,7 +224,8 @@ static void plan_order(struct tensor_plan *p, struct sqlite3_index_info *info)
     const unsigned columns = ordered_columns(info);
     if (!info->nOrderBy)
         return;
-    const bool files = has_one_checkpoint(p) || p->access == BY_FILE || p->access == BY_SCAN;
+    const bool files =
+        has_one_checkpoint(p) || p->access == BY_FILE || p->access == BY_SCAN;
     info->orderByConsumed = files && order_files(p, o);
     if (info->orderByConsumed) {
         if (distinct && !(columns & ~of_checkpoint) && !(p->used & ~columns) &&
@@ -244,7 +252,8 @@ void plan_values(const struct tensor_plan *p, struct text *sql)
         [TENSOR_NAME] = "name",
         [TENSOR_DTYPE] = "dtype",
         [TENSOR_SHAPE] = "shape",
-        [TENSOR_RANK] = "iif(shape = '[]', 0, length(shape) - length(replace(shape, ',', '')) + 1)",
+        [TENSOR_RANK] =
+            "iif(shape = '[]', 0, length(shape) - length(replace(shape, ',', '')) + 1)",
         [TENSOR_ELEMENTS] = "elements",
         [TENSOR_NBYTES] = "nbytes",
     };
@@ -254,10 +263,12 @@ void plan_values(const struct tensor_plan *p, struct text *sql)
             text_addf(sql, "%s%s", before, names[c]);
             before = ", ";
         }
-    text_addf(sql, " FROM %s", p->used == BIT(TENSOR_NAME) ? "_layout_tensors" : "_layout_kinds");
+    text_addf(sql, " FROM %s",
+              p->used == BIT(TENSOR_NAME) ? "_layout_tensors" : "_layout_kinds");
     before = " ORDER BY ";
     for (int i = 0; i < p->keys; i++) {
-        text_addf(sql, "%s%s%s", before, names[p->key[i].column], p->key[i].backwards ? " DESC" : "");
+        text_addf(sql, "%s%s%s", before, names[p->key[i].column],
+                  p->key[i].backwards ? " DESC" : "");
         before = ", ";
     }
 }
@@ -282,21 +293,24 @@ static void plan_cost(const struct tensor_plan *p, const struct tensor_counts *n
                       struct sqlite3_index_info *info)
 {
     const double all = n->checkpoints * n->tensors;
-    const double found = p->access == BY_ID     ? 1
-                         : p->access <= BY_PATH ? n->tensors
-                         : p->access == BY_HASH ? 4
+    const double found = p->access == BY_ID       ? 1
+                         : p->access <= BY_PATH   ? n->tensors
+                         : p->access == BY_HASH   ? 4
                          : p->access == BY_HASHED ? all / 8
-                         : p->access == BY_FILE ? n->tensors
-                         : p->access == BY_NAME ? n->checkpoints / 4
-                         : p->access == BY_NAMES ? all / 16
-                                                : all;
+                         : p->access == BY_FILE   ? n->tensors
+                         : p->access == BY_NAME   ? n->checkpoints / 4
+                         : p->access == BY_NAMES  ? all / 16
+                                                  : all;
     double rows = found * plan_share(p, n);
     if (rows < 1)
         rows = 1;
     /* A test is made once for each tensor of a layout; a tensor of a checkpoint is found by name. */
     const bool by_name = p->access < BY_NAME && plan_equality(p, TENSOR_NAME) >= 0;
     info->estimatedRows = (sqlite3_int64)rows;
-    info->estimatedCost = 8 + rows * 1.5 + (by_name ? 4 : p->access == BY_ID ? 0 : found / 8);
+    info->estimatedCost = 8 + rows * 1.5 +
+                          (by_name              ? 4
+                           : p->access == BY_ID ? 0
+                                                : found / 8);
     if (p->access == BY_ID)
         info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
 }

@@ -49,10 +49,10 @@ static const char *const stream_sql[STREAMS] = {
     [STREAM_PATH] = FIND "WHERE c.path = ?1",
     [STREAM_FILE] = FIND "WHERE c.id IN (SELECT id" ID_OWNER
                          " FROM _files WHERE path = ?1) ORDER BY c.id",
-    [STREAM_HASH] = "SELECT c.id, c.layout, c.placed, x.id" ID_ORD
-                    " FROM _content_hashes h JOIN _tensor_hashes x ON x.hash = h.id"
-                    " JOIN _checkpoints c ON c.id = x.id" ID_OWNER
-                    " WHERE h.hash = ?1 ORDER BY x.id",
+    [STREAM_HASH] =
+        "SELECT c.id, c.layout, c.placed, x.id" ID_ORD
+        " FROM _content_hashes h JOIN _tensor_hashes x ON x.hash = h.id"
+        " JOIN _checkpoints c ON c.id = x.id" ID_OWNER " WHERE h.hash = ?1 ORDER BY x.id",
     [STREAM_HASHED] = "SELECT c.id, c.layout, c.placed, x.id" ID_ORD
                       " FROM _tensor_hashes x JOIN _checkpoints c ON c.id = x.id" ID_OWNER
                       " ORDER BY x.id",
@@ -83,8 +83,9 @@ static const char *const detail_sql[DETAILS] = {
                       " WHERE id BETWEEN ?1 AND ?2",
     [DETAIL_HASHES] = "SELECT x.id, h.hash FROM _tensor_hashes x JOIN _content_hashes h"
                       " ON h.id = x.hash WHERE x.id BETWEEN ?1 AND ?2",
-    [DETAIL_NAMED] = "SELECT id FROM _layout_tensors WHERE name = ?3 AND id BETWEEN ?1 AND ?2"
-                     " ORDER BY id",
+    [DETAIL_NAMED] =
+        "SELECT id FROM _layout_tensors WHERE name = ?3 AND id BETWEEN ?1 AND ?2"
+        " ORDER BY id",
 };
 
 #define FEW_TENSORS 4
@@ -136,27 +137,28 @@ struct tensor_cursor {
     sqlite3_vtab_cursor base; /* first */
     struct tensor_plan plan;
     struct tensor_test test[PLAN_TESTS];
-    unsigned test_columns; /* of blocks, that the tests look at */
-    unsigned read_columns; /* of blocks, that rows are made of */
+    unsigned test_columns;        /* of blocks, that the tests look at */
+    unsigned read_columns;        /* of blocks, that rows are made of */
     int test_tensors, test_kinds; /* tests of tensors, and of these of their kinds */
-    int named;             /* the test of a name; -1: none */
-    struct arena arena;    /* of selections */
+    int named;                    /* the test of a name; -1: none */
+    struct arena arena;           /* of selections */
     struct selection *selected;
     size_t selected_space;
 
     /* Where checkpoints come from: a statement, or the list of a group. */
     enum stream kind;
     sqlite3_stmt *stream;
-    int64_t first_id; /* ids before it are not wanted */
+    int64_t first_id;     /* ids before it are not wanted */
     sqlite3_stmt *values; /* of an EACH_VALUE: its rows are ours */
     struct tensor_groups groups;
-    bool grouped, group_left; /* group_left: group_layout is the begin of the next group */
+    bool grouped,
+        group_left; /* group_left: group_layout is the begin of the next group */
     struct layout *group_layout;
     uint32_t group_ord;
     struct group_pick {
         struct layout *layout;
         uint32_t ord;
-    } *pick;
+    } * pick;
     size_t pick_count, pick_space;
     bool pick_mixed; /* not by layout and ord */
     struct hit *list;
@@ -170,7 +172,7 @@ struct tensor_cursor {
     bool eof;
     const struct block *block;
     unsigned block_round;
-    uint32_t block_end; /* ord */
+    uint32_t block_end;    /* ord */
     struct block *own_row; /* that block_row() fills */
 
     /* Of its checkpoint. */
@@ -244,9 +246,9 @@ static void count(struct tensor_table *t)
 {
     sqlite3_stmt *s = NULL;
     t->counts = (struct tensor_counts){CHECKPOINTS_TAKEN, 1};
-    if (sqlite3_prepare_v2(t->db,
-                           "SELECT avg(tensors) FROM (SELECT tensors FROM _layouts LIMIT 64)", -1,
-                           &s, NULL) == SQLITE_OK &&
+    if (sqlite3_prepare_v2(
+            t->db, "SELECT avg(tensors) FROM (SELECT tensors FROM _layouts LIMIT 64)", -1,
+            &s, NULL) == SQLITE_OK &&
         sqlite3_step(s) == SQLITE_ROW && sqlite3_column_double(s, 0) > 1)
         t->counts.tensors = sqlite3_column_double(s, 0);
     sqlite3_finalize(s);
@@ -422,7 +424,8 @@ static bool passes(const struct tensor_cursor *c, const struct block *b, uint32_
     return true;
 }
 
-static int tensor_passes(struct tensor_cursor *c, struct layout *l, uint32_t ord, bool *good)
+static int tensor_passes(struct tensor_cursor *c, struct layout *l, uint32_t ord,
+                         bool *good)
 {
     const struct block *b = NULL;
     int rc = c->test_columns ? block_row(&table_of(c)->blocks, l, ord, c->test_columns,
@@ -440,7 +443,8 @@ static int select_named(struct tensor_cursor *c, struct layout *l, struct select
     const struct cell name = c->test[c->named].text;
     size_t space = 0;
     sqlite3_stmt *named = NULL;
-    int rc = detail_begin(table_of(c), DETAIL_NAMED, first, first + TENSOR_ORD_MASK, &named);
+    int rc =
+        detail_begin(table_of(c), DETAIL_NAMED, first, first + TENSOR_ORD_MASK, &named);
     if (rc == SQLITE_OK)
         rc = sqlite3_bind_text(named, 3, name.at, (int)name.len, SQLITE_STATIC);
     while (rc == SQLITE_OK && (rc = sqlite3_step(named)) == SQLITE_ROW) {
@@ -471,7 +475,9 @@ static int look_at_kinds(struct tensor_cursor *c, struct layout *l, bool *any, b
         bool good = true;
         for (int i = 0; good && i < c->plan.tests; i++) {
             const struct tensor_test *t = &c->test[i];
-            const int at = t->column == TENSOR_DTYPE ? 0 : t->column == TENSOR_ELEMENTS ? 2 : 3;
+            const int at = t->column == TENSOR_DTYPE      ? 0
+                           : t->column == TENSOR_ELEMENTS ? 2
+                                                          : 3;
             if (t->column == TENSOR_DTYPE || t->column == TENSOR_SHAPE ||
                 t->column == TENSOR_RANK) {
                 const int from = t->column == TENSOR_DTYPE ? 0 : 1;
@@ -628,9 +634,10 @@ static int by_checkpoint(const void *a, const void *b)
 static int by_place(const void *a, const void *b)
 {
     const struct group_pick *x = a, *y = b;
-    return x->layout->index != y->layout->index ? (x->layout->index < y->layout->index ? -1 : 1)
-           : x->ord < y->ord                    ? -1
-                                                : x->ord > y->ord;
+    return x->layout->index != y->layout->index
+               ? (x->layout->index < y->layout->index ? -1 : 1)
+           : x->ord < y->ord ? -1
+                             : x->ord > y->ord;
 }
 
 /* Take the tensors of the next group, and one more, with which the one after it begins. */
@@ -864,23 +871,24 @@ static int open_range(struct tensor_cursor *c)
     return rc;
 }
 
-static int open_equal(struct tensor_cursor *c, enum stream kind, const struct tensor_test *t)
+static int open_equal(struct tensor_cursor *c, enum stream kind,
+                      const struct tensor_test *t)
 {
     int rc = open_stream(c, kind);
     if (rc != SQLITE_OK)
         return rc;
-    return t->kind == TEST_INTEGER
-               ? sqlite3_bind_int64(c->stream, 1, t->integer)
-               : sqlite3_bind_text(c->stream, 1, t->text.at, (int)t->text.len, SQLITE_STATIC);
+    return t->kind == TEST_INTEGER ? sqlite3_bind_int64(c->stream, 1, t->integer)
+                                   : sqlite3_bind_text(c->stream, 1, t->text.at,
+                                                       (int)t->text.len, SQLITE_STATIC);
 }
 
 static int open_values(struct tensor_cursor *c)
 {
     struct text sql = {0};
     plan_values(&c->plan, &sql);
-    int rc = text_str(&sql)
-                 ? sqlite3_prepare_v2(table_of(c)->db, text_str(&sql), -1, &c->values, NULL)
-                 : SQLITE_NOMEM;
+    int rc = text_str(&sql) ? sqlite3_prepare_v2(table_of(c)->db, text_str(&sql), -1,
+                                                 &c->values, NULL)
+                            : SQLITE_NOMEM;
     text_release(&sql);
     return rc;
 }
@@ -953,14 +961,15 @@ static int begin_tests(struct tensor_cursor *c, int argc, sqlite3_value **argv)
                                           .op = c->plan.test[i].op};
     for (int i = 0; i < c->plan.tests && i < argc; i++) {
         struct tensor_test *t = &c->test[i];
-        if (!test_begin(t, tensor_column_is_text(t->column), argv[i], table_of(c)->regexes))
+        if (!test_begin(t, tensor_column_is_text(t->column), argv[i],
+                        table_of(c)->regexes))
             return SQLITE_NOMEM;
         const bool equal = t->op == TEST_EQ || t->op == TEST_IS;
         c->test_tensors += t->column >= TENSOR_ORD && t->column <= TENSOR_NBYTES;
         c->test_kinds += t->column >= TENSOR_DTYPE && t->column <= TENSOR_NBYTES;
         if (t->column == TENSOR_NAME && t->kind == TEST_TEXT && equal && c->named < 0 &&
-            c->plan.order != IN_KEYS && c->plan.access != BY_ID && c->plan.access != BY_HASH &&
-            c->plan.access != BY_HASHED)
+            c->plan.order != IN_KEYS && c->plan.access != BY_ID &&
+            c->plan.access != BY_HASH && c->plan.access != BY_HASHED)
             c->named = i;
         else if (t->column != TENSOR_FILE && t->column != TENSOR_HASH)
             c->test_columns |= block_columns_of(t->column);
@@ -972,8 +981,8 @@ static int begin_tests(struct tensor_cursor *c, int argc, sqlite3_value **argv)
     return SQLITE_OK;
 }
 
-static int tensor_filter(sqlite3_vtab_cursor *base, int number, const char *text, int argc,
-                         sqlite3_value **argv)
+static int tensor_filter(sqlite3_vtab_cursor *base, int number, const char *text,
+                         int argc, sqlite3_value **argv)
 {
     struct tensor_cursor *c = (struct tensor_cursor *)base;
     tensor_reset(c);
@@ -1008,9 +1017,10 @@ static bool wants_few(const struct tensor_cursor *c)
 static int load_block(struct tensor_cursor *c)
 {
     struct blocks *b = &table_of(c)->blocks;
-    int rc = wants_few(c) ? block_row(b, c->hit.layout, c->ord, c->read_columns, &c->own_row,
-                                      &c->block)
-                          : block_load(b, c->hit.layout, c->ord, c->read_columns, &c->block);
+    int rc =
+        wants_few(c)
+            ? block_row(b, c->hit.layout, c->ord, c->read_columns, &c->own_row, &c->block)
+            : block_load(b, c->hit.layout, c->ord, c->read_columns, &c->block);
     c->block_round = b->round;
     c->block_end = c->block->first + (c->block == c->own_row ? 1 : BLOCK_TENSORS);
     return rc;
@@ -1028,7 +1038,8 @@ static inline int current_block(struct tensor_cursor *c)
 static int give_text(sqlite3_context *ctx, struct cell cell)
 {
     if (cell.at)
-        sqlite3_result_text(ctx, cell.at, strlen(cell.at) == cell.len ? -1 : (int)cell.len,
+        sqlite3_result_text(ctx, cell.at,
+                            strlen(cell.at) == cell.len ? -1 : (int)cell.len,
                             SQLITE_TRANSIENT);
     return SQLITE_OK;
 }
@@ -1042,8 +1053,8 @@ static int give_number(sqlite3_context *ctx, int64_t number)
 
 /* Read rows of the checkpoint, with ids ID_FIRST(checkpoint) + at, into a window around `at`: a
  * single one where few rows of the checkpoint are wanted. */
-static int open_window(struct tensor_cursor *c, struct window *w, int64_t at, size_t limit,
-                       size_t size)
+static int open_window(struct tensor_cursor *c, struct window *w, int64_t at,
+                       size_t limit, size_t size)
 {
     const bool few = c->end <= FEW_TENSORS;
     w->first = few ? at : 0;
@@ -1068,8 +1079,8 @@ static int copy_cell(struct arena *a, sqlite3_stmt *s, int column, struct cell *
 
 /* Step through rows of the checkpoint with positions in a window; SQLITE_ROW, or SQLITE_OK at
  * the end. */
-static int window_row(const struct tensor_cursor *c, const struct window *w, sqlite3_stmt *s,
-                      int64_t *position)
+static int window_row(const struct tensor_cursor *c, const struct window *w,
+                      sqlite3_stmt *s, int64_t *position)
 {
     int rc;
     while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
@@ -1095,8 +1106,8 @@ static int current_place(struct tensor_cursor *c, struct place *out)
         const unsigned have = c->read_columns;
 #define NUMBER(column)                                                                   \
     (have >> (column)&1 ? block_number(c->block, c->ord, (column)) : NUMBER_NULL)
-        *out = (struct place){NUMBER(BLOCK_STORAGE), NUMBER(BLOCK_FILE), NUMBER(BLOCK_START),
-                              NUMBER(BLOCK_STORED)};
+        *out = (struct place){NUMBER(BLOCK_STORAGE), NUMBER(BLOCK_FILE),
+                              NUMBER(BLOCK_START), NUMBER(BLOCK_STORED)};
 #undef NUMBER
         return SQLITE_OK;
     }
@@ -1203,7 +1214,8 @@ static int give_place(struct tensor_cursor *c, sqlite3_context *ctx, int column)
 static int give_label(struct tensor_cursor *c, sqlite3_context *ctx, int column)
 {
     int rc = read_label(c);
-    return rc == SQLITE_OK ? give_text(ctx, column == TENSOR_PATH ? c->path : c->name) : rc;
+    return rc == SQLITE_OK ? give_text(ctx, column == TENSOR_PATH ? c->path : c->name)
+                           : rc;
 }
 
 static int give_of_block(struct tensor_cursor *c, sqlite3_context *ctx, int column)

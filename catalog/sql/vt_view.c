@@ -97,7 +97,7 @@ static bool view_describe(struct view_table *t)
         const size_t name = strcspn(at, " ,"), whole = strcspn(at, ",");
         if (t->columns == VIEW_COLUMNS || !(t->column[t->columns] = strndup(at, name)))
             return false;
-        t->type[t->columns++] = at[name] != ' '     ? VIEW_ANY
+        t->type[t->columns++] = at[name] != ' '       ? VIEW_ANY
                                 : at[name + 1] == 'T' ? VIEW_TEXT
                                                       : VIEW_NUMBER;
         at += whole;
@@ -124,13 +124,15 @@ static int view_connect(sqlite3 *db, void *aux, int argc, const char *const *arg
             t->query = strstr(o.text, "\nSELECT");
     int rc = !t->query ? SQLITE_ERROR : view_describe(t) ? SQLITE_OK : SQLITE_NOMEM;
     if (rc == SQLITE_OK) {
-        sqlite3_snprintf(sizeof(declaration), declaration, "CREATE TABLE x(%s)", t->view->columns);
+        sqlite3_snprintf(sizeof(declaration), declaration, "CREATE TABLE x(%s)",
+                         t->view->columns);
         rc = sqlite3_declare_vtab(db, declaration);
     }
     if (rc == SQLITE_OK)
         rc = sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
     if (rc != SQLITE_OK)
-        *message = sqlite3_mprintf("%s", t->view ? sqlite3_errmsg(db) : "no view to cover");
+        *message =
+            sqlite3_mprintf("%s", t->view ? sqlite3_errmsg(db) : "no view to cover");
     if (rc == SQLITE_OK)
         *out = &t->base;
     else
@@ -172,8 +174,7 @@ static int view_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
         if (equal && strcmp(name, "id") == 0) {
             rows = 1;
             info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
-        }
-        else if (equal && has_word(t->view->few, name))
+        } else if (equal && has_word(t->view->few, name))
             rows = rows < 8 ? rows : 8;
         else
             rows /= equal ? 16 : 4;
@@ -275,8 +276,9 @@ static bool is_alike(const struct view_table *t, int column, char op, sqlite3_va
 {
     const int type = sqlite3_value_type(v);
     return op == TEST_NULL || op == TEST_NOTNULL || type == SQLITE_NULL ||
-           (t->type[column] == VIEW_TEXT ? type == SQLITE_TEXT
-                                         : type == SQLITE_INTEGER || type == SQLITE_FLOAT);
+           (t->type[column] == VIEW_TEXT
+                ? type == SQLITE_TEXT
+                : type == SQLITE_INTEGER || type == SQLITE_FLOAT);
 }
 
 static void write_query(const struct view_table *t, const char *plan, unsigned conditions,
@@ -302,7 +304,8 @@ static void write_query(const struct view_table *t, const char *plan, unsigned c
                       operator_text(at[1]), i + 1);
     const char *before = "\n ORDER BY ";
     for (at++; *at != ';'; at += 2) {
-        text_addf(sql, "%s\"%s\"%s", before, t->column[at[0] - 'a'], at[1] == '-' ? " DESC" : "");
+        text_addf(sql, "%s\"%s\"%s", before, t->column[at[0] - 'a'],
+                  at[1] == '-' ? " DESC" : "");
         before = ", ";
     }
 }
@@ -337,7 +340,8 @@ static int view_prepare(struct view_cursor *c, const char *plan, unsigned condit
         t->idle = NULL;
         t->idle_sql = NULL;
     } else {
-        rc = sqlite3_prepare_v3(t->db, sql.at, -1, SQLITE_PREPARE_PERSISTENT, &c->stmt, NULL);
+        rc = sqlite3_prepare_v3(t->db, sql.at, -1, SQLITE_PREPARE_PERSISTENT, &c->stmt,
+                                NULL);
         c->sql = rc == SQLITE_OK ? text_steal(&sql) : NULL;
     }
     text_release(&sql);
@@ -359,7 +363,8 @@ static int view_filter(sqlite3_vtab_cursor *base, int number, const char *plan, 
         return SQLITE_OK;
     }
     for (int i = 0; i < argc; i++)
-        conditions |= (unsigned)is_alike(t, plan[2 * i] - 'a', plan[2 * i + 1], argv[i]) << i;
+        conditions |= (unsigned)is_alike(t, plan[2 * i] - 'a', plan[2 * i + 1], argv[i])
+                      << i;
     if (c->stmt && c->plan == plan && c->conditions == conditions)
         sqlite3_reset(c->stmt);
     else
@@ -382,7 +387,8 @@ static int view_eof(sqlite3_vtab_cursor *base)
 
 static int view_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
 {
-    sql_result_copy(ctx, sqlite3_column_value(((struct view_cursor *)base)->stmt, column));
+    sql_result_copy(ctx,
+                    sqlite3_column_value(((struct view_cursor *)base)->stmt, column));
     return SQLITE_OK;
 }
 
