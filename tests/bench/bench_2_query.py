@@ -26,8 +26,7 @@ QUERIES = [
      "SELECT sum(nbytes) FROM (SELECT nbytes FROM flat ORDER BY nbytes DESC LIMIT 20)"),
 ]
 
-# What maps make of all that, as "Quicker questions" has it, against tables of the answers with every index
-# that helps. Lists of rows are counted by their sums.
+# What maps make of all that, against tables of the answers with every index that helps. Lists of rows are counted by their sums.
 COUNTED = "WHERE ruleset = 'llama_hf_to_gguf'"
 MAPS = [
     ("conversions of a set, counted", "SELECT sum(rows) FROM conversion_counts('llama_hf_to_gguf')",
