@@ -23,8 +23,8 @@ int64_t shape_rank(struct cell shape)
 {
     if (!shape.at)
         return NUMBER_NULL;
-    int64_t rank = shape.len > 2;
-    for (size_t i = 0; i < shape.len; i++)
+    int64_t rank = shape.len != 2 || memcmp(shape.at, "[]", 2) != 0;
+    for (size_t i = 0; i < shape.len && shape.at[i]; i++)
         rank += shape.at[i] == ',';
     return rank;
 }

@@ -1249,8 +1249,13 @@ static int give_place(struct tensor_cursor *c, sqlite3_context *ctx, int column)
         return rc;
     if (column == TENSOR_FILE)
         return give_text(ctx, f.path);
-    if (p.storage == 1 && f.path.at && p.start != NUMBER_NULL)
-        sqlite3_result_int64(ctx, (int64_t)((uint64_t)p.start + (uint64_t)f.base));
+    int64_t offset;
+    if (p.storage != 1 || !f.path.at || p.start == NUMBER_NULL)
+        return SQLITE_OK;
+    if (__builtin_add_overflow(p.start, f.base, &offset))
+        sqlite3_result_double(ctx, (double)p.start + (double)f.base); /* as SQL adds */
+    else
+        sqlite3_result_int64(ctx, offset);
     return SQLITE_OK;
 }
 
