@@ -342,10 +342,312 @@ static void test_conditions(void **state)
     db_close(db);
 }
 
+/* --- sizes -------------------------------------------------------------------------------- */
+
+static const char *const asked_of_sizes[] = {
+    "1",
+    "ord % 3 = 1",
+    "name LIKE '%W'",
+    "nbytes > 0",
+    "dtype IS NULL",
+    "checkpoint_id = 3",
+    "checkpoint_id = 3 AND name IN ('t0.W', 't0.bias', 't1.W', 't1.bias')",
+    "checkpoint_id = 3 AND name IN ('t0.W', 't0.bias', 't1.W', 't1.bias', 't2.W')",
+    "checkpoint_id = 3 AND ord < 4",
+    "checkpoint_id = 3 AND ord < 5",
+    "checkpoint_id = 3 AND ord IN (0, 63, 64, 127, 128, 511, 512, 513)",
+    "name = 't31.W'",
+    "name > 't2' AND name < 't3'",
+    "file = '/r/3/63.st'",
+    "file = '/r/3/64.st'",
+    "id IN (SELECT id FROM tensor ORDER BY name DESC LIMIT 7)",
+    "id IN (SELECT id FROM tensor ORDER BY id DESC LIMIT 700)",
+    "id IN (SELECT max(id) FROM tensor GROUP BY dtype, shape)",
+};
+
+static void check_sizes(int tensors, int files, bool placed)
+{
+    sqlite3 *db = open_catalog(":memory:");
+    add_layout(db, 1, tensors, files);
+    add_layout(db, 2, 6, 3);
+    add_checkpoint(db, 3, 1, files);
+    add_checkpoint(db, 4, 2, 3);
+    add_checkpoint(db, 5, 1, files);
+    if (placed)
+        run(db,
+            "INSERT INTO _placements SELECT (3 << 24) + (id & 16777215), 1,"
+            " id * 7 %% %d, id & 511, 9, NULL, NULL, NULL FROM _layout_tensors"
+            " WHERE id >> 24 = 1 AND id %% 5;"
+            "UPDATE _checkpoints SET placed = 1 WHERE id = 3",
+            files);
+    build_indexes(db);
+    for (size_t i = 0; i < sizeof(asked_of_sizes) / sizeof(asked_of_sizes[0]); i++)
+        expect_same(db, asked_of_sizes[i]);
+    db_close(db);
+}
+
+static void test_sizes(void **state)
+{
+    static const int tensors[] = {0, 1, 4, 5, 511, 512, 513, 1023, 1024, 1025};
+    (void)state;
+    for (size_t i = 0; i < sizeof(tensors) / sizeof(tensors[0]); i++) {
+        check_sizes(tensors[i], 1, false);
+        check_sizes(tensors[i], 64, true);
+    }
+    check_sizes(200, 63, false);
+    check_sizes(200, 64, false);
+    check_sizes(200, 65, false);
+    check_sizes(600, 129, true);
+}
+
+/* More than is kept (BLOCKS_BYTES): blocks are dropped under the statements that use them. */
+static void test_memory(void **state)
+{
+    (void)state;
+    sqlite3 *db = open_catalog(":memory:");
+    for (int i = 1; i <= 5; i++) {
+        add_layout(db, i, 700, 1);
+        add_checkpoint(db, i + 10, i, 1);
+    }
+    run(db, "UPDATE _layout_tensors SET name = printf('%%050000d.', id) || name");
+    assert_true(asked(db, "SELECT sum(length(name)) FROM main.tensor") >
+                (int64_t)BLOCKS_BYTES);
+    const char *const orders[] = {"", "ORDER BY shape, dtype", "ORDER BY id DESC"};
+    for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+        char *sql = sqlite3_mprintf(
+            "SELECT count(*) FROM (SELECT id, length(name), substr(name, -30), shape"
+            " FROM (SELECT * FROM tensor %s LIMIT 1000000)"
+            " EXCEPT SELECT id, length(name), substr(name, -30), shape FROM main.tensor)",
+            orders[i]);
+        assert_int_equal(asked(db, sql), 0);
+        sqlite3_free(sql);
+    }
+    assert_int_equal(asked(db, "SELECT count(DISTINCT name) FROM tensor"), 3500);
+    db_close(db);
+}
+
+/* --- hostile values ------------------------------------------------------------------------ */
+
+static void test_hostile_values(void **state)
+{
+    static const char *const conditions[] = {
+        "1",
+        "name = 'a'",
+        "name > ''",
+        "name = CAST(x'610062' AS TEXT)",
+        "name = ''",
+        "name LIKE 'a%'",
+        "name GLOB 'a*'",
+        "name > 'a' AND name < 'b'",
+
+        "rank = 1",
+        "rank > 1",
+        "elements < 0",
+        "nbytes > 1e18",
+        "nbytes IN (SELECT max(nbytes)"
+        " FROM tensor)",
+        "offset > 0",
+        "file IS NULL",
+        "storage = 'none'",
+        "dtype = 'float32'",
+        "id IN (SELECT id FROM tensor ORDER BY name, shape LIMIT 5)",
+        "name IN (SELECT DISTINCT name FROM tensor)",
+        "file = CAST(x'2f00ff' AS TEXT)",
+    };
+    (void)state;
+    sqlite3 *db = small_catalog();
+    run(db,
+        "UPDATE _layout_tensors SET name = CAST(x'610062' AS TEXT), shape = '' WHERE id = 1 << 24;"
+        "UPDATE _layout_tensors SET name = CAST(x'ff61' AS TEXT), shape = '3' WHERE id = (1 << 24) + 1;"
+        "UPDATE _layout_tensors SET name = 'a', shape = CAST(x'5b312c00322c335d' AS TEXT),"
+        " dtype = CAST(x'666c00' AS TEXT) WHERE id = (1 << 24) + 2;"
+        "UPDATE _layout_tensors SET name = '', elements = -1, nbytes = 9223372036854775807"
+        " WHERE id = (1 << 24) + 3;"
+        "UPDATE _layout_tensors SET storage = 99, file = -7 WHERE id = (1 << 24) + 4;"
+        "UPDATE _layout_tensors SET storage = 1, file = 9223372036854775807 WHERE id = (1 << 24) + 5;"
+        "UPDATE _layout_tensors SET storage = 1, file = 0, start = 9223372036854775807, stored = -1"
+        " WHERE id = (1 << 24) + 6;"
+        "UPDATE _layout_tensors SET storage = 1, file = 16777215 WHERE id = (2 << 24);"
+        "UPDATE _files SET path = CAST(x'2f00ff' AS TEXT), base = 9223372036854775807"
+        " WHERE id = (5 << 24);"
+        "UPDATE _labels SET name = CAST(x'00' AS TEXT) WHERE id = 7;"
+        "DELETE FROM _labels WHERE id = 6;"
+        "DELETE FROM _layout_kinds");
+    for (size_t i = 0; i < sizeof(conditions) / sizeof(conditions[0]); i++)
+        expect_same(db, conditions[i]);
+    db_close(db);
+}
+
+/* --- damage ------------------------------------------------------------------------------- */
+
+/* A statement about a damaged catalog says so. */
+static void expect_damage(sqlite3 *db, const char *sql)
+{
+    const int64_t ours = number_of(db, sql);
+    const bool said =
+        strstr(sqlite3_errmsg(db), "the catalog is damaged: layout") != NULL;
+    if (ours >= 0 || !said)
+        fail_msg("%s: %lld, %s", sql, (long long)ours, sqlite3_errmsg(db));
+}
+
+static void test_damage(void **state)
+{
+    static const char *const damage[] = {
+        "DELETE FROM _layout_tensors WHERE id = (1 << 24) + 3",
+        "DELETE FROM _layout_tensors WHERE id = (1 << 24) + 6",
+        "DELETE FROM _layout_tensors",
+        "UPDATE _layouts SET tensors = -1",
+        "UPDATE _layouts SET tensors = 6 WHERE id = 1",
+        "UPDATE _layouts SET tensors = 16777216",
+        "UPDATE _layouts SET tensors = 16777217",
+        "UPDATE _layouts SET tensors = 9223372036854775807",
+        "PRAGMA foreign_keys = 0; DELETE FROM _layouts WHERE id = 1",
+        "PRAGMA foreign_keys = 0; UPDATE _checkpoints SET layout = -1",
+        "PRAGMA foreign_keys = 0; UPDATE _checkpoints SET layout = 9223372036854775807",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(damage) / sizeof(damage[0]); i++) {
+        sqlite3 *db = small_catalog();
+        print_message("%s\n", damage[i]);
+        run(db, "%s", damage[i]);
+        expect_damage(db, "SELECT count(name) FROM tensor");
+        expect_damage(db, "SELECT count(name) FROM tensor WHERE checkpoint_id = 5");
+        expect_damage(db,
+                      "SELECT count(*) FROM tensor WHERE name LIKE '%W' AND nbytes > 0");
+        expect_damage(
+            db, "SELECT sum(nbytes) FROM (SELECT nbytes FROM tensor ORDER BY id DESC"
+                " LIMIT 100)");
+        number_of(db, "SELECT count(*) FROM tensor WHERE name = 't0.W'");
+        number_of(db, "SELECT count(*) FROM (SELECT * FROM tensor ORDER BY dtype, name)");
+        number_of(db, "SELECT count(*) FROM (SELECT DISTINCT dtype FROM tensor)");
+        number_of(db, "SELECT offset FROM tensor WHERE id = 83886083");
+        db_close(db);
+    }
+}
+
+/* --- changes ------------------------------------------------------------------------------ */
+
+static void expect_all_same(sqlite3 *db)
+{
+    expect_same(db, "1");
+    expect_same(db, "name = 't0.W'");
+    expect_same(db, "name >= 'new' AND name < 'o'");
+    expect_same(db, "nbytes = 77");
+    expect_same(db, "id IN (SELECT id FROM tensor ORDER BY shape, name LIMIT 4)");
+    expect_same(db, "dtype IN (SELECT DISTINCT dtype FROM tensor)");
+}
+
+static void test_rollback(void **state)
+{
+    static const char *const changes[] = {
+        "UPDATE _layout_tensors SET name = 'new' || id, nbytes = 77, shape = '[7]';"
+        "UPDATE _layout_kinds SET nbytes = 77, shape = '[7]'",
+        "DELETE FROM _layout_tensors WHERE id >> 24 = 1;"
+        "UPDATE _layouts SET tensors = 0 WHERE id = 1",
+        "UPDATE _checkpoints SET layout = 2",
+        "DELETE FROM _checkpoints WHERE id = 6",
+        "UPDATE _files SET path = path || '.new'",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+        sqlite3 *db = small_catalog();
+        expect_all_same(db);
+        run(db, "BEGIN; SAVEPOINT a");
+        expect_all_same(db);
+        run(db, "%s", changes[i]);
+        expect_all_same(db);
+        run(db, "ROLLBACK TO a");
+        expect_all_same(db);
+        run(db, "%s", changes[i]);
+        expect_all_same(db);
+        run(db, "ROLLBACK");
+        expect_all_same(db);
+        run(db, "%s", changes[i]);
+        expect_all_same(db);
+        db_close(db);
+    }
+}
+
+/* While one connection goes through tensors, another one adds some. */
+static void test_writer_beside(void **state)
+{
+    (void)state;
+    sqlite3 *db = open_catalog("beside.db"), *writer;
+    sqlite3_stmt *s = NULL;
+    add_layout(db, 1, 700, 2);
+    add_checkpoint(db, 5, 1, 2);
+    run(db, "PRAGMA journal_mode = WAL");
+    writer = open_catalog("beside.db");
+    assert_int_equal(sqlite3_prepare_v2(db, "SELECT name FROM tensor", -1, &s, NULL),
+                     SQLITE_OK);
+    for (int row = 0; row < 3; row++)
+        assert_int_equal(sqlite3_step(s), SQLITE_ROW);
+    run(writer, "UPDATE _layout_tensors SET name = 'new' || id, nbytes = 77;"
+                "UPDATE _layout_kinds SET nbytes = 77");
+    add_layout(writer, 2, 9, 1);
+    add_checkpoint(writer, 6, 2, 1);
+    expect_all_same(writer);
+    expect_all_same(db);
+    int rows = 3;
+    while (sqlite3_step(s) == SQLITE_ROW) {
+        assert_memory_equal(sqlite3_column_text(s, 0), "t", 1);
+        rows++;
+    }
+    assert_int_equal(rows, 700);
+    sqlite3_finalize(s);
+    assert_int_equal(asked(db, "SELECT count(*) FROM tensor WHERE nbytes = 77"), 700);
+    expect_all_same(db);
+    db_close(writer);
+    db_close(db);
+}
+
+/* --- interruption ------------------------------------------------------------------------- */
+
+static int stop_once(void *left)
+{
+    return --*(int *)left == 0;
+}
+
+/* What was half read when a statement was interrupted is not taken for all. */
+static void test_interrupted(void **state)
+{
+    static const char *const asked_for[] = {
+        "SELECT count(*), sum(length(name)), sum(stored) FROM tensor",
+        "SELECT count(*) FROM (SELECT * FROM tensor ORDER BY shape, dtype, name)",
+        "SELECT count(*) FROM tensor WHERE name LIKE '%W'",
+        "SELECT count(DISTINCT file), count(hash) FROM tensor WHERE name > 't1' AND name < 't2'",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(asked_for) / sizeof(asked_for[0]); i++) {
+        bool ended = false;
+        for (int n = 1; !ended; n += 1 + n / 4) {
+            sqlite3 *db = small_catalog();
+            int left = n;
+            add_layout(db, 3, 1100, 70);
+            add_checkpoint(db, 9, 3, 70);
+            sqlite3_progress_handler(db, 20, stop_once, &left);
+            const int64_t got = number_of(db, asked_for[i]);
+            sqlite3_progress_handler(db, 0, NULL, NULL);
+            ended = got >= 0;
+            assert_true(ended || got == -1 - SQLITE_INTERRUPT);
+            expect_same(db, "1");
+            expect_same(db, "name LIKE '%W' AND shape = '[4,2]'");
+            db_close(db);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_conditions),
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_hostile_values),
+        cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_rollback),
+        cmocka_unit_test_setup_teardown(test_writer_beside, enter_folder, leave_folder),
+        cmocka_unit_test(test_interrupted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
