@@ -727,7 +727,7 @@ static int next_group(struct tensor_cursor *c)
         if (!room_for_selections(c))
             return SQLITE_NOMEM;
     }
-    if (layouts > 1 && (c->plan.then_id || !c->plan.keys))
+    if (layouts > 1 && c->list_count && (c->plan.then_id || !c->plan.keys))
         qsort(c->list, c->list_count, sizeof(*c->list), by_checkpoint);
     return SQLITE_ROW;
 }
