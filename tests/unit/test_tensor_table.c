@@ -526,6 +526,20 @@ static void test_damage(void **state)
     }
 }
 
+/* What a layout lacks of its kinds is not taken for what its tensors lack. */
+static void test_without_kinds(void **state)
+{
+    static const char *const cases[] = {"dtype = 'float32'", "shape IS NULL", "rank = 2",
+                                        "nbytes > 0 AND name LIKE '%W'"};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        sqlite3 *db = small_catalog();
+        run(db, "DELETE FROM _layout_kinds");
+        expect_same(db, cases[i]);
+        db_close(db);
+    }
+}
+
 /* --- changes ------------------------------------------------------------------------------ */
 
 static void expect_all_same(sqlite3 *db)
@@ -646,6 +660,7 @@ int main(void)
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_hostile_values),
         cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_without_kinds),
         cmocka_unit_test(test_rollback),
         cmocka_unit_test_setup_teardown(test_writer_beside, enter_folder, leave_folder),
         cmocka_unit_test(test_interrupted),
