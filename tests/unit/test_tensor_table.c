@@ -445,8 +445,7 @@ static void test_hostile_values(void **state)
         "rank > 1",
         "elements < 0",
         "nbytes > 1e18",
-        "nbytes IN (SELECT max(nbytes)"
-        " FROM tensor)",
+        "nbytes IN (SELECT max(nbytes) FROM tensor)",
         "offset > 0",
         "file IS NULL",
         "storage = 'none'",
