@@ -23,8 +23,8 @@ int64_t shape_rank(struct cell shape)
 {
     if (!shape.at)
         return NUMBER_NULL;
-    int64_t rank = shape.len > 2;
-    for (size_t i = 0; i < shape.len; i++)
+    int64_t rank = shape.len != 2 || memcmp(shape.at, "[]", 2) != 0;
+    for (size_t i = 0; i < shape.len && shape.at[i]; i++)
         rank += shape.at[i] == ',';
     return rank;
 }
@@ -109,8 +109,6 @@ static int prepare_once(struct blocks *b, sqlite3_stmt **stmt, const char *sql)
 
 static int add_layout(struct blocks *b, int64_t id, int64_t tensors, struct layout **out)
 {
-    if (tensors < 0 || tensors > TENSOR_ORD_MASK + 1)
-        return damaged_layout(b, id, "has an impossible number of tensors");
     struct layout **list =
         list_grow(b->layout, b->layout_count, &b->layout_space, sizeof(*list));
     if (!list)
@@ -144,14 +142,18 @@ int blocks_layout(struct blocks *b, int64_t id, struct layout **out)
         *out = b->layout[*known];
         return SQLITE_OK;
     }
-    int rc =
-        prepare_once(b, &b->find_layout, "SELECT tensors FROM _layouts WHERE id = ?1");
+    int rc = prepare_once(b, &b->find_layout,
+                          "SELECT tensors, (SELECT coalesce((max(id)" ID_ORD ") + 1, 0)"
+                          " FROM _layout_tensors WHERE id BETWEEN ?1" ID_FIRST
+                          "AND ?1" ID_LAST ") FROM _layouts WHERE id = ?1");
     if (rc != SQLITE_OK)
         return rc;
     sqlite3_bind_int64(b->find_layout, 1, id);
     rc = sqlite3_step(b->find_layout);
     if (rc == SQLITE_ROW)
-        rc = add_layout(b, id, sqlite3_column_int64(b->find_layout, 0), out);
+        rc = sqlite3_column_int64(b->find_layout, 0) == sqlite3_column_int64(b->find_layout, 1)
+                 ? add_layout(b, id, sqlite3_column_int64(b->find_layout, 0), out)
+                 : damaged_layout(b, id, "has more or fewer tensors than it says");
     else if (rc == SQLITE_DONE)
         rc = damaged_layout(b, id, "is missing");
     sqlite3_reset(b->find_layout);

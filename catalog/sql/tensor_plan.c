@@ -90,8 +90,8 @@ static bool is_testable(struct sqlite3_index_info *info, int i, int column, char
     if (!op || column == TENSOR_STORED || column == TENSOR_STORAGE ||
         column == TENSOR_OFFSET)
         return false;
-    if (column == TENSOR_FILE || column == TENSOR_HASH)
-        return op == TEST_EQ || (column == TENSOR_HASH && op == TEST_NOTNULL);
+    if ((column == TENSOR_FILE || column == TENSOR_HASH) && op != TEST_EQ)
+        return column == TENSOR_HASH && op == TEST_NOTNULL;
     return !tensor_column_is_text(column) || !is_comparison(op) ||
            sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") == 0;
 }

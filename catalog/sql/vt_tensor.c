@@ -78,7 +78,7 @@ enum detail {
 static const char *const detail_sql[DETAILS] = {
     [DETAIL_LABEL] = "SELECT l.name, c.path FROM _checkpoints c LEFT JOIN _labels l"
                      " ON l.id = c.id WHERE c.id = ?1",
-    [DETAIL_FILES] = "SELECT id, path, base FROM _files WHERE id BETWEEN ?1 AND ?2",
+    [DETAIL_FILES] = "SELECT id, path, base FROM _files WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
     [DETAIL_PLACES] = "SELECT id, storage, file, start, stored FROM _placements"
                       " WHERE id BETWEEN ?1 AND ?2",
     [DETAIL_HASHES] = "SELECT x.id, h.hash FROM _tensor_hashes x JOIN _content_hashes h"
@@ -89,6 +89,7 @@ static const char *const detail_sql[DETAILS] = {
 };
 
 #define FEW_TENSORS 4
+#define FEW_FILES   64
 
 struct tensor_table {
     sqlite3_vtab base; /* first */
@@ -122,11 +123,19 @@ struct place {
 };
 
 struct file_cell {
+    int64_t position, base;
     struct cell path;
-    int64_t base;
 };
 
-/* Rows of a checkpoint from `first` on, read for a run of its tensors or files. */
+/* Files of a checkpoint with positions from `first` to `last`, in their order. */
+struct file_list {
+    bool known;
+    int64_t first, last;
+    struct file_cell *at;
+    size_t count;
+};
+
+/* Rows of a checkpoint from `first` on, read for a run of its tensors. */
 struct window {
     bool known;
     int64_t first, last;
@@ -179,7 +188,8 @@ struct tensor_cursor {
     struct arena own;
     bool label_known;
     struct cell name, path;
-    struct window files, places, hashes;
+    struct file_list files;
+    struct window places, hashes;
 };
 
 /* --- errors ------------------------------------------------------------------------------- */
@@ -310,6 +320,7 @@ static int tensor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 static void leave_checkpoint(struct tensor_cursor *c)
 {
     c->label_known = c->files.known = c->places.known = c->hashes.known = false;
+    c->places.at = c->hashes.at = NULL;
     if (c->own.used) {
         arena_release(&c->own);
         c->own = (struct arena){0};
@@ -469,10 +480,12 @@ static int look_at_kinds(struct tensor_cursor *c, struct layout *l, bool *any, b
 {
     sqlite3_stmt *s = NULL;
     int rc = blocks_kinds(&table_of(c)->blocks, l, &s);
+    bool none = true;
     *any = false;
     *all = true;
     while (rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
         bool good = true;
+        none = false;
         for (int i = 0; good && i < c->plan.tests; i++) {
             const struct tensor_test *t = &c->test[i];
             const int at = t->column == TENSOR_DTYPE      ? 0
@@ -496,6 +509,10 @@ static int look_at_kinds(struct tensor_cursor *c, struct layout *l, bool *any, b
         rc = SQLITE_OK;
     }
     sqlite3_reset(s);
+    if (none) { /* a damaged catalog: its tensors tell */
+        *any = true;
+        *all = false;
+    }
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
@@ -713,7 +730,7 @@ static int next_group(struct tensor_cursor *c)
         if (!room_for_selections(c))
             return SQLITE_NOMEM;
     }
-    if (layouts > 1 && (c->plan.then_id || !c->plan.keys))
+    if (layouts > 1 && c->list_count && (c->plan.then_id || !c->plan.keys))
         qsort(c->list, c->list_count, sizeof(*c->list), by_checkpoint);
     return SQLITE_ROW;
 }
@@ -1051,16 +1068,20 @@ static int give_number(sqlite3_context *ctx, int64_t number)
     return SQLITE_OK;
 }
 
-/* Read rows of the checkpoint, with ids ID_FIRST(checkpoint) + at, into a window around `at`: a
- * single one where few rows of the checkpoint are wanted. */
-static int open_window(struct tensor_cursor *c, struct window *w, int64_t at,
-                       size_t limit, size_t size)
+/* Read rows of tensors of the checkpoint into a window around the one at `at`: a single one where few
+ * tensors are wanted, else those of its block. How many there are to read, a damaged catalog may say
+ * wrongly: so no window is longer. */
+static int open_window(struct tensor_cursor *c, struct window *w, int64_t at, size_t size)
 {
     const bool few = c->end <= FEW_TENSORS;
-    w->first = few ? at : 0;
-    w->last = few ? at : (int64_t)limit - 1;
-    w->at = arena_array(&c->own, (size_t)(w->last - w->first + 1), size);
-    w->known = w->at != NULL;
+    w->known = false;
+    w->first = few ? at : at - at % BLOCK_TENSORS;
+    w->last = few ? at : w->first + BLOCK_TENSORS - 1;
+    const size_t bytes = (size_t)(w->last - w->first + 1) * size;
+    if (!w->at)
+        w->at = arena_room(&c->own, bytes);
+    if (w->at)
+        memset(w->at, 0, bytes);
     return w->at ? SQLITE_OK : SQLITE_NOMEM;
 }
 
@@ -1115,7 +1136,7 @@ static int current_place(struct tensor_cursor *c, struct place *out)
     if (!in_window(w, c->ord)) {
         sqlite3_stmt *s = NULL;
         int64_t at;
-        int rc = open_window(c, w, c->ord, c->hit.layout->tensors, sizeof(struct place));
+        int rc = open_window(c, w, c->ord, sizeof(struct place));
         for (int64_t i = 0; rc == SQLITE_OK && i <= w->last - w->first; i++)
             ((struct place *)w->at)[i] =
                 (struct place){NUMBER_NULL, NUMBER_NULL, NUMBER_NULL, NUMBER_NULL};
@@ -1139,31 +1160,60 @@ static int current_place(struct tensor_cursor *c, struct place *out)
     return SQLITE_OK;
 }
 
+/* Read the files of the checkpoint: the one that is asked for where few tensors are wanted, else the
+ * first of them, and all when another is asked for. */
+static int read_files(struct tensor_cursor *c, int64_t position)
+{
+    struct file_list *list = &c->files;
+    const bool few = c->end <= FEW_TENSORS;
+    sqlite3_stmt *s = NULL;
+    size_t space = 0;
+    *list = (struct file_list){.first = few ? position : 0,
+                               .last = few                    ? position
+                                       : position < FEW_FILES ? FEW_FILES - 1
+                                                              : TENSOR_ORD_MASK};
+    int rc = detail_begin(table_of(c), DETAIL_FILES, id_of(c, list->first),
+                          id_of(c, list->last), &s);
+    while (rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+        struct file_cell *at =
+            arena_grow(&c->own, list->at, list->count, &space, sizeof(*at));
+        if (!at) {
+            rc = SQLITE_NOMEM;
+            break;
+        }
+        list->at = at;
+        at += list->count++;
+        at->position = sqlite3_column_int64(s, 0) & TENSOR_ORD_MASK;
+        at->base = sqlite3_column_int64(s, 2);
+        rc = copy_cell(&c->own, s, 1, &at->path);
+    }
+    sqlite3_reset(s);
+    list->known = rc == SQLITE_DONE;
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
 /* The file at a position of the checkpoint's; its path is NULL if there is none. */
 static int current_file(struct tensor_cursor *c, int64_t position, struct file_cell *out)
 {
-    struct window *w = &c->files;
+    struct file_list *list = &c->files;
     *out = (struct file_cell){.base = 0};
     if (position < 0 || position > TENSOR_ORD_MASK)
         return SQLITE_OK;
-    if (!in_window(w, position)) {
-        sqlite3_stmt *s = NULL;
-        int64_t at;
-        int rc = open_window(c, w, position, (size_t)(position | 63) + 1, sizeof(*out));
-        if (rc == SQLITE_OK)
-            rc = detail_begin(table_of(c), DETAIL_FILES, id_of(c, w->first),
-                              id_of(c, w->last), &s);
-        while (rc == SQLITE_OK && (rc = window_row(c, w, s, &at)) == SQLITE_ROW) {
-            struct file_cell *file = &((struct file_cell *)w->at)[at];
-            file->base = sqlite3_column_int64(s, 2);
-            rc = copy_cell(&c->own, s, 1, &file->path);
-        }
-        sqlite3_reset(s);
-        w->known = rc == SQLITE_OK;
+    if (!list->known || position < list->first || position > list->last) {
+        int rc = read_files(c, position);
         if (rc != SQLITE_OK)
             return rc;
     }
-    *out = ((struct file_cell *)w->at)[position - w->first];
+    size_t low = 0, high = list->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (list->at[middle].position < position)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < list->count && list->at[low].position == position)
+        *out = list->at[low];
     return SQLITE_OK;
 }
 
@@ -1173,7 +1223,7 @@ static int give_hash(struct tensor_cursor *c, sqlite3_context *ctx)
     if (!in_window(w, c->ord)) {
         sqlite3_stmt *s = NULL;
         int64_t at;
-        int rc = open_window(c, w, c->ord, c->hit.layout->tensors, sizeof(struct cell));
+        int rc = open_window(c, w, c->ord, sizeof(struct cell));
         if (rc == SQLITE_OK)
             rc = detail_begin(table_of(c), DETAIL_HASHES, id_of(c, w->first),
                               id_of(c, w->last), &s);
@@ -1206,8 +1256,13 @@ static int give_place(struct tensor_cursor *c, sqlite3_context *ctx, int column)
         return rc;
     if (column == TENSOR_FILE)
         return give_text(ctx, f.path);
-    if (p.storage == 1 && f.path.at && p.start != NUMBER_NULL)
-        sqlite3_result_int64(ctx, (int64_t)((uint64_t)p.start + (uint64_t)f.base));
+    int64_t offset;
+    if (p.storage != 1 || !f.path.at || p.start == NUMBER_NULL)
+        return SQLITE_OK;
+    if (__builtin_add_overflow(p.start, f.base, &offset))
+        sqlite3_result_double(ctx, (double)p.start + (double)f.base); /* as SQL adds */
+    else
+        sqlite3_result_int64(ctx, offset);
     return SQLITE_OK;
 }
 
