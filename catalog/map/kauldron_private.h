@@ -66,8 +66,8 @@ struct loader {
     size_t entries;
     struct strmap targets; /* place to the first entry that writes there, index + 1 */
     size_t at_root;        /* the same for the root */
-    const struct entry *
-        *over; /* the entries at or above a leaf: scratch space of decide() */
+    /* The entries at or above a leaf: scratch space of decide() */
+    const struct entry **over;
     size_t over_space;
     struct text key; /* scratch space of print_key() */
 };

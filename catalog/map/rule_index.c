@@ -17,8 +17,8 @@
 struct node {
     uint32_t first; /* child; the children end where those of the next node begin */
     uint32_t fail;
-    uint32_t
-        hit; /* the first of it, its fail, the fail of that ... that ends a literal; 0: none */
+    /* The first of it, its fail, the fail of that ... that ends a literal; 0: none */
+    uint32_t hit;
     uint32_t literal, literals; /* that end here: positions in `rule` */
     uint32_t seen;              /* at which mark() */
 };

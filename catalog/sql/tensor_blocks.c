@@ -56,7 +56,7 @@ void block_free(struct block *block)
     free(block);
 }
 
-static size_t blocks_of(const struct layout *l)
+static size_t block_total(const struct layout *l)
 {
     return (l->tensors + BLOCK_TENSORS - 1) / BLOCK_TENSORS;
 }
@@ -64,7 +64,7 @@ static size_t blocks_of(const struct layout *l)
 static void drop_blocks(struct blocks *b)
 {
     for (size_t i = 0; i < b->layout_count; i++)
-        for (size_t k = 0; k < blocks_of(b->layout[i]); k++) {
+        for (size_t k = 0; k < block_total(b->layout[i]); k++) {
             block_free(b->layout[i]->block[k]);
             b->layout[i]->block[k] = NULL;
         }
@@ -120,7 +120,7 @@ static int add_layout(struct blocks *b, int64_t id, int64_t tensors, struct layo
     *l = (struct layout){
         .id = id, .index = (uint32_t)b->layout_count, .tensors = (uint32_t)tensors};
     bool added;
-    l->block = calloc(blocks_of(l) + 1, sizeof(*l->block));
+    l->block = calloc(block_total(l) + 1, sizeof(*l->block));
     uint64_t *place =
         l->block ? strmap_add(&b->by_id, (const char *)&l->id, sizeof(l->id), &added)
                  : NULL;
@@ -151,7 +151,8 @@ int blocks_layout(struct blocks *b, int64_t id, struct layout **out)
     sqlite3_bind_int64(b->find_layout, 1, id);
     rc = sqlite3_step(b->find_layout);
     if (rc == SQLITE_ROW)
-        rc = sqlite3_column_int64(b->find_layout, 0) == sqlite3_column_int64(b->find_layout, 1)
+        rc = sqlite3_column_int64(b->find_layout, 0) ==
+                     sqlite3_column_int64(b->find_layout, 1)
                  ? add_layout(b, id, sqlite3_column_int64(b->find_layout, 0), out)
                  : damaged_layout(b, id, "has more or fewer tensors than it says");
     else if (rc == SQLITE_DONE)

@@ -108,7 +108,7 @@ static void put_text(struct text *out, struct cell cell)
     text_addc(out, '\0');
 }
 
-static void put_key(struct text *out, const struct block *b, uint32_t ord, int column)
+static void put_column(struct text *out, const struct block *b, uint32_t ord, int column)
 {
     switch (column) {
     case TENSOR_NAME:
@@ -167,7 +167,7 @@ static int sort_add(struct sorting *s, const struct block *b, uint32_t layout,
     text_reset(&s->written);
     for (int i = 0; i < s->plan->keys; i++) {
         const size_t from = s->written.len;
-        put_key(&s->written, b, ord, s->plan->key[i].column);
+        put_column(&s->written, b, ord, s->plan->key[i].column);
         for (size_t k = from; s->plan->key[i].backwards && k < s->written.len; k++)
             s->written.at[k] = (char)~s->written.at[k];
     }

@@ -1,0 +1,170 @@
+/*
+ * tensor_cursor.h - the table `tensor` and its cursors, for the three files that go through them:
+ * vt_tensor.c opens, tensor_walk.c steps, tensor_cells.c answers.
+ */
+#ifndef CKPTDB_SQL_TENSOR_CURSOR_H
+#define CKPTDB_SQL_TENSOR_CURSOR_H
+
+#include "catalog/base/limits.h"
+#include "catalog/sql/tensor_groups.h"
+#include "catalog/sql/tensor_test.h"
+
+/* Statements that find checkpoints: id, layout, placed, and the ord of the one tensor that is meant
+ * (NULL: all). ?1 is what is looked for, or ?1 and ?2 the range of ids. */
+enum stream {
+    STREAM_ID,
+    STREAM_RANGE,
+    STREAM_RANGE_BACK,
+    STREAM_NAME,
+    STREAM_PATH,
+    STREAM_FILE,
+    STREAM_HASH,
+    STREAM_HASHED,
+    STREAM_BY_NAME,
+    STREAM_BY_NAME_BACK,
+    STREAM_BY_PATH,
+    STREAM_BY_PATH_BACK,
+    STREAMS
+};
+
+/* Statements that read what belongs to one checkpoint or tensor. */
+enum detail {
+    DETAIL_LABEL,
+    DETAIL_FILES,
+    DETAIL_PLACES,
+    DETAIL_HASHES,
+    DETAIL_NAMED,
+    DETAILS
+};
+#define FEW_TENSORS 4
+#define FEW_FILES   64
+
+struct tensor_table {
+    sqlite3_vtab base; /* first */
+    sqlite3 *db;
+    struct blocks blocks;
+    struct tensor_counts counts;
+    unsigned version; /* of the database: what was read and counted belongs to it */
+    bool written;     /* by a transaction that may be rolled back */
+    unsigned cursors;
+    sqlite3_stmt *anchor; /* holds a read transaction while there are cursors */
+    sqlite3_stmt *idle[STREAMS], *detail[DETAILS];
+    struct regex_cache *regexes;
+};
+
+/* The tensors of a layout that are wanted. `ords` NULL: all of them. */
+struct selection {
+    bool known;
+    uint32_t *ords;
+    uint32_t count;
+};
+
+struct hit {
+    int64_t checkpoint;
+    struct layout *layout;
+    bool placed;
+    int64_t ord; /* -1: those that are selected */
+};
+
+struct place {
+    int64_t storage, file, start, stored;
+};
+
+struct file_cell {
+    int64_t position, base;
+    struct cell path;
+};
+
+/* Files of a checkpoint with positions from `first` to `last`, in their order. */
+struct file_list {
+    bool known;
+    int64_t first, last;
+    struct file_cell *at;
+    size_t count;
+};
+
+/* Rows of a checkpoint from `first` on, read for a run of its tensors. */
+struct window {
+    bool known;
+    int64_t first, last;
+    void *at;
+};
+
+struct tensor_cursor {
+    sqlite3_vtab_cursor base; /* first */
+    struct tensor_plan plan;
+    struct tensor_test test[PLAN_TESTS];
+    unsigned test_columns;        /* of blocks, that the tests look at */
+    unsigned read_columns;        /* of blocks, that rows are made of */
+    int test_tensors, test_kinds; /* tests of tensors, and of these of their kinds */
+    int named;                    /* the test of a name; -1: none */
+    struct arena arena;           /* of selections */
+    struct selection *selected;
+    size_t selected_space;
+
+    /* Where checkpoints come from: a statement, or the list of a group. */
+    enum stream kind;
+    sqlite3_stmt *stream;
+    int64_t first_id;     /* ids before it are not wanted */
+    sqlite3_stmt *values; /* of an EACH_VALUE: its rows are ours */
+    struct tensor_groups groups;
+    bool grouped,
+        group_left; /* group_left: group_layout is the begin of the next group */
+    struct layout *group_layout;
+    uint32_t group_ord;
+    struct group_pick {
+        struct layout *layout;
+        uint32_t ord;
+    } * pick;
+    size_t pick_count, pick_space;
+    bool pick_mixed; /* not by layout and ord */
+    struct hit *list;
+    size_t list_count, list_space, list_at;
+
+    /* The row. */
+    struct hit hit;
+    const struct selection *selection;
+    uint32_t at, end; /* rows of the checkpoint: counted, backwards or not */
+    uint32_t ord;
+    bool eof;
+    const struct block *block;
+    unsigned block_round;
+    uint32_t block_end;    /* ord */
+    struct block *own_row; /* that block_row() fills */
+
+    /* Of its checkpoint. */
+    struct arena own;
+    bool label_known;
+    struct cell name, path;
+    struct file_list files;
+    struct window places, hashes;
+};
+
+static inline struct tensor_table *table_of(const struct tensor_cursor *c)
+{
+    return (struct tensor_table *)c->base.pVtab;
+}
+
+/* The columns of blocks that a column of the table is made of. */
+unsigned tensor_block_columns(int column);
+/* Go to the first row of the next checkpoint that has any. Returns an SQLite code. */
+int tensor_walk(struct tensor_cursor *);
+/* Go to the row that `at` counts. */
+void tensor_go(struct tensor_cursor *);
+
+/* A statement for what belongs to a checkpoint, of which ids from ?1 to ?2 are wanted. */
+int tensor_detail(struct tensor_table *, enum detail which, int64_t first, int64_t last,
+                  sqlite3_stmt **out);
+/* Read the name and path of the current checkpoint. */
+int tensor_label(struct tensor_cursor *);
+/* Forget what was read of the current checkpoint. */
+void tensor_leave(struct tensor_cursor *);
+/* The id of what has a position in the current checkpoint. */
+static inline int64_t tensor_id_of(const struct tensor_cursor *c, int64_t position)
+{
+    return (int64_t)((uint64_t)c->hit.checkpoint << TENSOR_ORD_BITS) + position;
+}
+/* Make a column of the current row the result. */
+int tensor_cell(struct tensor_cursor *, sqlite3_context *, int column);
+
+#endif

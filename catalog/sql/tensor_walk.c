@@ -1,0 +1,411 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/limits.h"
+#include "catalog/base/list.h"
+#include "catalog/sql/tensor_cursor.h"
+
+/* --- which tensors of a layout ------------------------------------------------------------ */
+
+static const struct {
+    int column;
+    enum block_column block;
+} in_blocks[] = {
+    {TENSOR_NAME, BLOCK_NAME},         {TENSOR_DTYPE, BLOCK_DTYPE},
+    {TENSOR_SHAPE, BLOCK_SHAPE},       {TENSOR_RANK, BLOCK_SHAPE},
+    {TENSOR_ELEMENTS, BLOCK_ELEMENTS}, {TENSOR_NBYTES, BLOCK_NBYTES},
+    {TENSOR_STORED, BLOCK_STORED},     {TENSOR_STORAGE, BLOCK_STORAGE},
+    {TENSOR_FILE, BLOCK_FILE},         {TENSOR_OFFSET, BLOCK_FILE},
+    {TENSOR_OFFSET, BLOCK_START},      {TENSOR_OFFSET, BLOCK_STORAGE},
+};
+
+unsigned tensor_block_columns(int column)
+{
+    unsigned set = 0;
+    for (size_t i = 0; i < sizeof(in_blocks) / sizeof(in_blocks[0]); i++)
+        if (in_blocks[i].column == column)
+            set |= 1u << in_blocks[i].block;
+    return set;
+}
+
+static bool passes(const struct tensor_cursor *c, const struct block *b, uint32_t ord)
+{
+    for (int i = 0; i < c->plan.tests; i++) {
+        const struct tensor_test *t = &c->test[i];
+        bool good = true;
+        if (t->column == TENSOR_NAME)
+            good = i == c->named || test_text(t, block_text(b, ord, BLOCK_NAME));
+        else if (t->column == TENSOR_DTYPE)
+            good = test_text(t, block_text(b, ord, BLOCK_DTYPE));
+        else if (t->column == TENSOR_SHAPE)
+            good = test_text(t, block_text(b, ord, BLOCK_SHAPE));
+        else if (t->column == TENSOR_RANK)
+            good = test_number(t, shape_rank(block_text(b, ord, BLOCK_SHAPE)));
+        else if (t->column == TENSOR_ELEMENTS)
+            good = test_number(t, block_number(b, ord, BLOCK_ELEMENTS));
+        else if (t->column == TENSOR_NBYTES)
+            good = test_number(t, block_number(b, ord, BLOCK_NBYTES));
+        else if (t->column == TENSOR_ORD)
+            good = test_number(t, ord);
+        if (!good)
+            return false;
+    }
+    return true;
+}
+
+static int tensor_passes(struct tensor_cursor *c, struct layout *l, uint32_t ord,
+                         bool *good)
+{
+    const struct block *b = NULL;
+    int rc = c->test_columns ? block_row(&table_of(c)->blocks, l, ord, c->test_columns,
+                                         &c->own_row, &b)
+                             : SQLITE_OK;
+    c->block = NULL;
+    *good = rc == SQLITE_OK && passes(c, b, ord);
+    return rc;
+}
+
+/* Those of one name are found by the catalog's index. */
+static int select_named(struct tensor_cursor *c, struct layout *l, struct selection *s)
+{
+    const int64_t first = (int64_t)((uint64_t)l->id << TENSOR_ORD_BITS);
+    const struct cell name = c->test[c->named].text;
+    size_t space = 0;
+    sqlite3_stmt *named = NULL;
+    int rc =
+        tensor_detail(table_of(c), DETAIL_NAMED, first, first + TENSOR_ORD_MASK, &named);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_text(named, 3, name.at, (int)name.len, SQLITE_STATIC);
+    while (rc == SQLITE_OK && (rc = sqlite3_step(named)) == SQLITE_ROW) {
+        const uint32_t ord = (uint32_t)(sqlite3_column_int64(named, 0) & TENSOR_ORD_MASK);
+        bool good = false;
+        rc = ord < l->tensors ? tensor_passes(c, l, ord, &good) : SQLITE_OK;
+        if (!good)
+            continue;
+        uint32_t *ords = arena_grow(&c->arena, s->ords, s->count, &space, sizeof(*ords));
+        if (!ords)
+            rc = SQLITE_NOMEM;
+        else
+            (s->ords = ords)[s->count++] = ord;
+    }
+    sqlite3_reset(named);
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* What the tests leave of a layout's kinds of tensors: whether any, and whether all. Most layouts
+ * have none or all of what a statement asks for, and their tensors need not be read to know it. */
+static int look_at_kinds(struct tensor_cursor *c, struct layout *l, bool *any, bool *all)
+{
+    sqlite3_stmt *s = NULL;
+    int rc = blocks_kinds(&table_of(c)->blocks, l, &s);
+    bool none = true;
+    *any = false;
+    *all = true;
+    while (rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+        bool good = true;
+        none = false;
+        for (int i = 0; good && i < c->plan.tests; i++) {
+            const struct tensor_test *t = &c->test[i];
+            const int at = t->column == TENSOR_DTYPE      ? 0
+                           : t->column == TENSOR_ELEMENTS ? 2
+                                                          : 3;
+            if (t->column == TENSOR_DTYPE || t->column == TENSOR_SHAPE ||
+                t->column == TENSOR_RANK) {
+                const int from = t->column == TENSOR_DTYPE ? 0 : 1;
+                const struct cell cell = {(const char *)sqlite3_column_text(s, from),
+                                          (size_t)sqlite3_column_bytes(s, from)};
+                good = t->column == TENSOR_RANK ? test_number(t, shape_rank(cell))
+                                                : test_text(t, cell);
+            } else if (t->column == TENSOR_ELEMENTS || t->column == TENSOR_NBYTES) {
+                good = test_number(t, sqlite3_column_type(s, at) == SQLITE_NULL
+                                          ? NUMBER_NULL
+                                          : sqlite3_column_int64(s, at));
+            }
+        }
+        *any |= good;
+        *all &= good;
+        rc = SQLITE_OK;
+    }
+    sqlite3_reset(s);
+    if (none) { /* a damaged catalog: its tensors tell */
+        *any = true;
+        *all = false;
+    }
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static int select_tested(struct tensor_cursor *c, struct layout *l, struct selection *s)
+{
+    bool any = true, all = false;
+    const struct block *there = l->tensors ? l->block[0] : NULL;
+    if (c->test_kinds && !(there && !(c->test_columns & ~there->columns))) {
+        int rc = look_at_kinds(c, l, &any, &all);
+        if (rc != SQLITE_OK || !any)
+            return rc;
+        if (all && c->test_kinds == c->test_tensors) {
+            s->count = l->tensors;
+            return SQLITE_OK;
+        }
+    }
+
+    uint32_t *ords = arena_room(&c->arena, (l->tensors + 1) * sizeof(*ords));
+    const struct block *b = NULL;
+    int rc = ords ? SQLITE_OK : SQLITE_NOMEM;
+    for (uint32_t ord = 0; rc == SQLITE_OK && ord < l->tensors; ord++) {
+        if (ord % BLOCK_TENSORS == 0 && c->test_columns)
+            rc = block_load(&table_of(c)->blocks, l, ord, c->test_columns, &b);
+        if (rc == SQLITE_OK && passes(c, b, ord))
+            ords[s->count++] = ord;
+    }
+    s->ords = ords;
+    return rc;
+}
+
+/* Make room for a selection of each layout that is known so far. */
+static bool room_for_selections(struct tensor_cursor *c)
+{
+    const size_t layouts = table_of(c)->blocks.layout_space;
+    if (c->selected_space >= layouts)
+        return true;
+    struct selection *list = realloc(c->selected, layouts * sizeof(*list));
+    if (!list)
+        return false;
+    memset(list + c->selected_space, 0, (layouts - c->selected_space) * sizeof(*list));
+    c->selected = list;
+    c->selected_space = layouts;
+    return true;
+}
+
+static int select_tensors(struct tensor_cursor *c, struct layout *l,
+                          const struct selection **out)
+{
+    if (!room_for_selections(c))
+        return SQLITE_NOMEM;
+    struct selection *s = &c->selected[l->index];
+    int rc = SQLITE_OK;
+    *out = s;
+    if (s->known)
+        return SQLITE_OK;
+    s->ords = NULL;
+    s->count = 0;
+    if (c->named >= 0)
+        rc = select_named(c, l, s);
+    else if (c->test_tensors)
+        rc = select_tested(c, l, s);
+    else
+        s->count = l->tensors;
+    s->known = rc == SQLITE_OK;
+    return rc;
+}
+
+/* --- which checkpoints -------------------------------------------------------------------- */
+
+/* Whether the tests of checkpoints let the current one pass. */
+static int checkpoint_passes(struct tensor_cursor *c, bool *good)
+{
+    *good = true;
+    for (int i = 0; *good && i < c->plan.tests; i++) {
+        const struct tensor_test *t = &c->test[i];
+        int rc = SQLITE_OK;
+        if (t->kind == TEST_NEVER) {
+            *good = false;
+        } else if (t->column == TENSOR_CHECKPOINT_ID) {
+            *good = test_number(t, c->hit.checkpoint);
+        } else if (t->kind != TEST_NOTHING &&
+                   (t->column == TENSOR_CHECKPOINT || t->column == TENSOR_PATH)) {
+            rc = tensor_label(c);
+            *good = rc == SQLITE_OK &&
+                    test_text(t, t->column == TENSOR_PATH ? c->path : c->name);
+        }
+        if (rc != SQLITE_OK)
+            return rc;
+    }
+    return SQLITE_OK;
+}
+
+static int add_hits(struct tensor_cursor *c, struct layout *l)
+{
+    int rc = blocks_holders(&table_of(c)->blocks, l);
+    for (size_t i = 0; rc == SQLITE_OK && i < l->holder_count; i++) {
+        struct hit *list =
+            list_grow(c->list, c->list_count, &c->list_space, sizeof(*list));
+        if (!list)
+            return SQLITE_NOMEM;
+        c->list = list;
+        c->list[c->list_count++] =
+            (struct hit){l->holders[i].checkpoint, l, l->holders[i].placed, -1};
+    }
+    return rc;
+}
+
+static int by_checkpoint(const void *a, const void *b)
+{
+    const struct hit *x = a, *y = b;
+    return x->checkpoint < y->checkpoint ? -1 : x->checkpoint > y->checkpoint;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct group_pick *x = a, *y = b;
+    return x->layout->index != y->layout->index
+               ? (x->layout->index < y->layout->index ? -1 : 1)
+           : x->ord < y->ord ? -1
+                             : x->ord > y->ord;
+}
+
+/* Take the tensors of the next group, and one more, with which the one after it begins. */
+static int pick_group(struct tensor_cursor *c)
+{
+    const bool runs = c->plan.then_id || c->plan.once == EACH_KEY || !c->plan.keys;
+    int rc = SQLITE_ROW;
+    c->pick_count = 0;
+    c->pick_mixed = false;
+    do {
+        bool same = false, good = true;
+        if (!c->group_left)
+            rc = groups_next(&c->groups, &c->group_layout, &c->group_ord, &same);
+        if (rc != SQLITE_ROW)
+            break;
+        if (!c->group_left && c->pick_count &&
+            !(same && (runs || c->group_layout == c->pick[c->pick_count - 1].layout))) {
+            c->group_left = true;
+            break;
+        }
+        c->group_left = false;
+        if (c->group_ord >= c->group_layout->tensors)
+            continue;
+        const int tested = c->test_columns || c->plan.tests
+                               ? tensor_passes(c, c->group_layout, c->group_ord, &good)
+                               : SQLITE_OK;
+        if (tested != SQLITE_OK)
+            return tested;
+        if (!good)
+            continue;
+        struct group_pick *pick =
+            list_grow(c->pick, c->pick_count, &c->pick_space, sizeof(*pick));
+        if (!pick)
+            return SQLITE_NOMEM;
+        c->pick = pick;
+        c->pick[c->pick_count] = (struct group_pick){c->group_layout, c->group_ord};
+        c->pick_mixed |= c->pick_count && by_place(&c->pick[c->pick_count - 1],
+                                                   &c->pick[c->pick_count]) > 0;
+        c->pick_count++;
+    } while (true);
+    return rc;
+}
+
+/* Make the list of checkpoints of the next group, and the selections of their layouts. */
+static int next_group(struct tensor_cursor *c)
+{
+    for (size_t i = 0; i < c->pick_count; i++)
+        c->selected[c->pick[i].layout->index].known = false;
+    c->list_count = c->list_at = 0;
+    int rc = pick_group(c);
+    if (!c->pick_count)
+        return rc;
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        return rc;
+    if (c->pick_mixed)
+        qsort(c->pick, c->pick_count, sizeof(*c->pick), by_place);
+    if (c->arena.used)
+        arena_release(&c->arena);
+    c->arena = (struct arena){0};
+    uint32_t *ords = arena_room(&c->arena, c->pick_count * sizeof(*ords));
+    if (!ords || !room_for_selections(c))
+        return SQLITE_NOMEM;
+    size_t layouts = 0;
+    for (size_t i = 0, k; i < c->pick_count; i = k, layouts++) {
+        struct layout *l = c->pick[i].layout;
+        for (k = i; k < c->pick_count && c->pick[k].layout == l; k++)
+            ords[k] = c->pick[k].ord;
+        c->selected[l->index] = (struct selection){true, ords + i, (uint32_t)(k - i)};
+        rc = add_hits(c, l);
+        if (rc != SQLITE_OK)
+            return rc;
+        /* Holders of all layouts may have been read, and with them layouts. */
+        if (!room_for_selections(c))
+            return SQLITE_NOMEM;
+    }
+    if (layouts > 1 && c->list_count && (c->plan.then_id || !c->plan.keys))
+        qsort(c->list, c->list_count, sizeof(*c->list), by_checkpoint);
+    return SQLITE_ROW;
+}
+
+static int next_hit(struct tensor_cursor *c)
+{
+    int rc = SQLITE_ROW;
+    if (c->grouped) {
+        while (rc == SQLITE_ROW && c->list_at == c->list_count)
+            rc = next_group(c);
+        if (rc == SQLITE_ROW)
+            c->hit = c->list[c->list_at++];
+        return rc;
+    }
+    rc = sqlite3_step(c->stream);
+    if (rc != SQLITE_ROW)
+        return rc;
+    c->hit.checkpoint = sqlite3_column_int64(c->stream, 0);
+    c->hit.placed = sqlite3_column_int(c->stream, 2) != 0;
+    c->hit.ord = sqlite3_column_type(c->stream, 3) == SQLITE_NULL
+                     ? -1
+                     : sqlite3_column_int64(c->stream, 3);
+    rc = blocks_layout(&table_of(c)->blocks, sqlite3_column_int64(c->stream, 1),
+                       &c->hit.layout);
+    return rc == SQLITE_OK ? SQLITE_ROW : rc;
+}
+
+/* The first of n ascending numbers that is not below one. */
+static uint32_t first_from(const struct selection *s, int64_t ord)
+{
+    uint32_t low = 0, high = s->count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if ((s->ords ? s->ords[middle] : middle) < ord)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+void tensor_go(struct tensor_cursor *c)
+{
+    if (c->hit.ord >= 0) {
+        c->ord = (uint32_t)c->hit.ord;
+        return;
+    }
+    const uint32_t at = c->plan.backwards ? c->end - 1 - c->at : c->at;
+    c->ord = c->selection->ords ? c->selection->ords[at] : at;
+}
+
+int tensor_walk(struct tensor_cursor *c)
+{
+    int rc;
+    while ((rc = next_hit(c)) == SQLITE_ROW) {
+        bool good;
+        tensor_leave(c);
+        rc = checkpoint_passes(c, &good);
+        if (rc != SQLITE_OK)
+            return rc;
+        if (!good)
+            continue;
+        c->at = 0;
+        c->block = NULL;
+        if (c->hit.ord >= 0) {
+            c->end = c->hit.ord < (int64_t)c->hit.layout->tensors;
+        } else {
+            rc = select_tensors(c, c->hit.layout, &c->selection);
+            if (rc != SQLITE_OK)
+                return rc;
+            c->end = c->selection->count;
+            if (c->first_id >> TENSOR_ORD_BITS == c->hit.checkpoint && !c->plan.backwards)
+                c->at = first_from(c->selection, c->first_id & TENSOR_ORD_MASK);
+        }
+        if (c->at < c->end) {
+            tensor_go(c);
+            return SQLITE_OK;
+        }
+    }
+    c->eof = rc == SQLITE_DONE;
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
