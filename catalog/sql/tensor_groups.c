@@ -17,7 +17,6 @@ void groups_end(struct tensor_groups *g)
 int groups_named(struct tensor_groups *g, struct blocks *b, struct cell from,
                  struct cell to)
 {
-    size_t space = 0;
     sqlite3_stmt *s = b->find_named;
     g->blocks = b;
     int rc = s ? SQLITE_OK
@@ -29,11 +28,11 @@ int groups_named(struct tensor_groups *g, struct blocks *b, struct cell from,
     if (rc == SQLITE_OK)
         rc = sqlite3_bind_text(s, 1, from.at, (int)from.len, SQLITE_STATIC);
     if (rc == SQLITE_OK)
-        rc = to.at ? sqlite3_bind_text(s, 2, to.at, (int)to.len, SQLITE_STATIC)
-                   : sqlite3_bind_zeroblob(s, 2, 0);
+        rc = sqlite3_bind_text(s, 2, to.at, (int)to.len, SQLITE_STATIC);
     while (rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
         const uint64_t id = (uint64_t)sqlite3_column_int64(s, 0);
-        struct group_entry *entry = list_grow(g->entry, g->count, &space, sizeof(*entry));
+        struct group_entry *entry =
+            list_grow(g->entry, g->count, &g->space, sizeof(*entry));
         struct layout *l;
         if (!entry) {
             rc = SQLITE_NOMEM;

@@ -18,12 +18,12 @@ struct tensor_groups {
     struct blocks *blocks;
     sqlite3_stmt *stream; /* ids, and keys, in their order; NULL: the entries have them */
     struct group_entry *entry;
-    size_t count, at;
+    size_t count, space, at;
     struct text key; /* of the last one of the stream */
     bool begun, ended;
 };
 
-/* The tensors with names from one to another; NULL: without an end. */
+/* Add the tensors with names from one to another. */
 int groups_named(struct tensor_groups *, struct blocks *, struct cell from,
                  struct cell to);
 /* All tensors in the order of a plan's keys. */

@@ -21,6 +21,11 @@ static const unsigned of_kinds = BIT(TENSOR_DTYPE) | BIT(TENSOR_SHAPE) |
 static const unsigned of_checkpoint =
     BIT(TENSOR_CHECKPOINT_ID) | BIT(TENSOR_CHECKPOINT) | BIT(TENSOR_PATH);
 
+/* A value of these finds whole checkpoints, or one row. */
+static const unsigned by_value = BIT(TENSOR_ID) | BIT(TENSOR_CHECKPOINT_ID) |
+                                 BIT(TENSOR_CHECKPOINT) | BIT(TENSOR_PATH) |
+                                 BIT(TENSOR_HASH) | BIT(TENSOR_FILE);
+
 bool tensor_column_is_text(int column)
 {
     return texts >> column & 1;
@@ -103,8 +108,10 @@ static void plan_tests(struct tensor_plan *p, struct sqlite3_index_info *info)
         const char op = test_operator(info->aConstraint[i].op);
         if (!info->aConstraint[i].usable || !is_testable(info, i, column, op))
             continue;
+        /* SQLite would ask for each value of an IN in turn: then rows do not come in files' order. */
+        const bool list = !(BIT(column) & by_value) && sqlite3_vtab_in(info, i, 1);
         p->test[p->tests].column = column;
-        p->test[p->tests++].op = op;
+        p->test[p->tests++].op = list ? TEST_IN : op;
         info->aConstraintUsage[i].argvIndex = p->tests;
     }
 }
@@ -136,6 +143,9 @@ static void plan_access(struct tensor_plan *p)
         above |= p->test[i].column == TENSOR_NAME && strchr(">g", p->test[i].op);
         below |= p->test[i].column == TENSOR_NAME && strchr("<l", p->test[i].op);
     }
+    for (int i = 0; p->access == BY_SCAN && i < p->tests; i++)
+        if (p->test[i].column == TENSOR_NAME && p->test[i].op == TEST_IN)
+            p->access = BY_NAMES;
     if (p->access == BY_SCAN && above && below)
         p->access = BY_NAMES;
 }
@@ -278,7 +288,7 @@ static double plan_share(const struct tensor_plan *p, const struct tensor_counts
 {
     double share = 1;
     for (int i = 0; i < p->tests; i++) {
-        const bool equal = p->test[i].op == TEST_EQ || p->test[i].op == TEST_IS;
+        const bool equal = strchr("=in", p->test[i].op) != NULL;
         if (p->test[i].column == TENSOR_NAME && equal)
             share /= p->access == BY_NAME ? 1 : n->tensors;
         else if (BIT(p->test[i].column) & (of_checkpoint | BIT(TENSOR_ID)))

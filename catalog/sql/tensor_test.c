@@ -1,6 +1,9 @@
 #include "catalog/sql/tensor_test.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "catalog/base/list.h"
 
 char test_operator(unsigned char op)
 {
@@ -79,10 +82,33 @@ static bool take_text(struct tensor_test *t, sqlite3_value *v, struct regex_cach
     return ignored.status != ERR_MEMORY;
 }
 
+/* Take the values of a list, which SQLite gives one after the other. */
+static bool take_list(struct tensor_test *t, bool on_text, sqlite3_value *list,
+                      struct regex_cache *cache)
+{
+    size_t space = 0;
+    sqlite3_value *v = NULL;
+    int rc = sqlite3_vtab_in_first(list, &v);
+    for (; rc == SQLITE_OK && v; rc = sqlite3_vtab_in_next(list, &v)) {
+        struct tensor_test *among =
+            list_grow(t->among, t->among_count, &space, sizeof(*among));
+        if (!among)
+            return false;
+        t->among = among;
+        t->among[t->among_count] =
+            (struct tensor_test){.column = t->column, .op = TEST_EQ};
+        if (!test_begin(&t->among[t->among_count++], on_text, v, cache))
+            return false;
+    }
+    return rc == SQLITE_DONE || rc == SQLITE_OK;
+}
+
 bool test_begin(struct tensor_test *t, bool on_text, sqlite3_value *v,
                 struct regex_cache *cache)
 {
     t->kind = TEST_NOTHING;
+    if (t->op == TEST_IN)
+        return take_list(t, on_text, v, cache);
     if (t->op == TEST_NULL || t->op == TEST_NOTNULL)
         return true;
     if (sqlite3_value_type(v) == SQLITE_NULL) {
@@ -103,6 +129,11 @@ void test_end(struct tensor_test *t)
 {
     if (t->regex)
         regex_cache_return(t->regex);
+    for (size_t i = 0; i < t->among_count; i++)
+        test_end(&t->among[i]);
+    free(t->among);
+    t->among = NULL;
+    t->among_count = 0;
     sqlite3_value_free(t->value);
     t->regex = NULL;
     t->value = NULL;
@@ -143,6 +174,11 @@ static int without_value(const struct tensor_test *t, bool null)
 
 bool test_number(const struct tensor_test *t, int64_t number)
 {
+    for (size_t i = 0; i < t->among_count; i++)
+        if (test_number(&t->among[i], number))
+            return true;
+    if (t->op == TEST_IN)
+        return false;
     const int sure = without_value(t, number == NUMBER_NULL);
     if (sure >= 0)
         return sure;
@@ -156,6 +192,11 @@ bool test_number(const struct tensor_test *t, int64_t number)
 bool test_text(const struct tensor_test *t, struct cell cell)
 {
     struct error err = {.offset = NO_OFFSET};
+    for (size_t i = 0; i < t->among_count; i++)
+        if (test_text(&t->among[i], cell))
+            return true;
+    if (t->op == TEST_IN)
+        return false;
     const int sure = without_value(t, !cell.at);
     if (sure >= 0)
         return sure;

@@ -24,6 +24,8 @@ struct tensor_test {
     } kind;
     int64_t integer;
     double real;
+    struct tensor_test *among; /* TEST_IN: equality with each value of the list */
+    size_t among_count;
     sqlite3_value *value; /* the text's owner */
     struct cell text;
     struct cached_regex *regex; /* borrowed */
@@ -41,6 +43,7 @@ struct tensor_test {
 #define TEST_REGEXP  'R'
 #define TEST_NULL    '0'
 #define TEST_NOTNULL '1'
+#define TEST_IN      'n'
 
 /* The TEST_... of a constraint's operator; 0: none of these. */
 char test_operator(unsigned char op);

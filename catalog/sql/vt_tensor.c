@@ -307,22 +307,39 @@ static int open_values(struct tensor_cursor *c)
     return rc;
 }
 
+/* Whether each value of a list is a text, by which tensors can be found. */
+static bool are_texts(const struct tensor_test *list)
+{
+    for (size_t i = 0; i < list->among_count; i++)
+        if (list->among[i].kind != TEST_TEXT && list->among[i].kind != TEST_NEVER)
+            return false;
+    return list->op == TEST_IN;
+}
+
 static int open_names(struct tensor_cursor *c)
 {
+    struct blocks *b = &table_of(c)->blocks;
     struct cell from = {"", 0}, to = {0};
+    const struct tensor_test *list = NULL;
+    int rc = SQLITE_OK;
     for (int i = 0; i < c->plan.tests; i++) {
         const struct tensor_test *t = &c->test[i];
-        if (t->column != TENSOR_NAME || t->kind != TEST_TEXT)
+        if (t->column != TENSOR_NAME)
             continue;
-        if (strchr(">g", t->op))
+        if (are_texts(t))
+            list = t;
+        else if (t->kind == TEST_TEXT && strchr(">g", t->op))
             from = t->text;
-        else if (strchr("<l", t->op))
+        else if (t->kind == TEST_TEXT && strchr("<l", t->op))
             to = t->text;
     }
-    if (!to.at)
+    if (!list && !to.at)
         return open_range(c);
     c->grouped = true;
-    return groups_named(&c->groups, &table_of(c)->blocks, from, to);
+    for (size_t i = 0; list && rc == SQLITE_OK && i < list->among_count; i++)
+        if (list->among[i].kind == TEST_TEXT)
+            rc = groups_named(&c->groups, b, list->among[i].text, list->among[i].text);
+    return list ? rc : groups_named(&c->groups, b, from, to);
 }
 
 static int open_source(struct tensor_cursor *c)
