@@ -190,13 +190,13 @@ int blocks_all_holders(struct blocks *b)
         rc = SQLITE_OK;
         if (!l || l->id != id) {
             rc = blocks_layout(b, id, &l);
-            if (rc == SQLITE_OK) {
+            if (rc == SQLITE_OK && l) {
                 free(l->holders);
                 l->holders = NULL;
                 space = 0;
             }
         }
-        if (rc == SQLITE_OK)
+        if (rc == SQLITE_OK && l)
             rc = add_holder(l, &space,
                             (struct holder){sqlite3_column_int64(all, 1),
                                             sqlite3_column_int(all, 2) != 0});

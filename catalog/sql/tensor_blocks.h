@@ -11,6 +11,7 @@
 #ifndef CKPTDB_SQL_TENSOR_BLOCKS_H
 #define CKPTDB_SQL_TENSOR_BLOCKS_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -128,6 +129,7 @@ struct block {
 static inline struct cell block_text(const struct block *b, uint32_t ord,
                                      enum block_column column)
 {
+    assert(b->span[column]);
     const struct span s = b->span[column][ord - b->first];
     return s.len == SPAN_NULL ? (struct cell){0}
                               : (struct cell){b->bytes[column] + s.at, s.len};
@@ -136,7 +138,9 @@ static inline struct cell block_text(const struct block *b, uint32_t ord,
 static inline int64_t block_number(const struct block *b, uint32_t ord,
                                    enum block_column column)
 {
-    return b->number[column - BLOCK_TEXTS][ord - b->first];
+    const int64_t *number = b->number[column - BLOCK_TEXTS];
+    assert(number);
+    return number[ord - b->first];
 }
 
 /* The rank that a shape has as JSON: its commas. */

@@ -337,7 +337,7 @@ int tensor_cell(struct tensor_cursor *c, sqlite3_context *ctx, int column)
     if (c->values) {
         int at = 0;
         for (int i = 0; i < column; i++)
-            at += c->plan.used >> i & 1;
+            at += (int)(c->plan.used >> i & 1);
         sqlite3_result_value(ctx, sqlite3_column_value(c->values, at));
         return SQLITE_OK;
     }

@@ -90,6 +90,7 @@ struct window {
     void *at;
 };
 
+/* In the order of what happens. NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding) */
 struct tensor_cursor {
     sqlite3_vtab_cursor base; /* first */
     struct tensor_plan plan;

@@ -105,13 +105,14 @@ static void plan_tests(struct tensor_plan *p, struct sqlite3_index_info *info)
 {
     for (int i = 0; i < info->nConstraint && p->tests < PLAN_TESTS; i++) {
         const int column = info->aConstraint[i].iColumn;
-        const char op = test_operator(info->aConstraint[i].op);
+        char op = test_operator(info->aConstraint[i].op);
         if (!info->aConstraint[i].usable || !is_testable(info, i, column, op))
             continue;
         /* SQLite would ask for each value of an IN in turn: then rows do not come in files' order. */
-        const bool list = !(BIT(column) & by_value) && sqlite3_vtab_in(info, i, 1);
+        if (!(BIT(column) & by_value) && sqlite3_vtab_in(info, i, 1))
+            op = TEST_IN;
         p->test[p->tests].column = column;
-        p->test[p->tests++].op = list ? TEST_IN : op;
+        p->test[p->tests++].op = op;
         info->aConstraintUsage[i].argvIndex = p->tests;
     }
 }
@@ -299,18 +300,31 @@ static double plan_share(const struct tensor_plan *p, const struct tensor_counts
     return share;
 }
 
+/* How many rows an access finds. */
+static double plan_found(enum tensor_access access, const struct tensor_counts *n)
+{
+    switch (access) {
+    case BY_ID:
+        return 1;
+    case BY_HASH:
+        return 4;
+    case BY_NAME:
+        return n->checkpoints / 4;
+    case BY_NAMES:
+        return n->checkpoints * n->tensors / 16;
+    case BY_HASHED:
+        return n->checkpoints * n->tensors / 8;
+    case BY_SCAN:
+        return n->checkpoints * n->tensors;
+    default: /* those of one checkpoint */
+        return n->tensors;
+    }
+}
+
 static void plan_cost(const struct tensor_plan *p, const struct tensor_counts *n,
                       struct sqlite3_index_info *info)
 {
-    const double all = n->checkpoints * n->tensors;
-    const double found = p->access == BY_ID       ? 1
-                         : p->access <= BY_PATH   ? n->tensors
-                         : p->access == BY_HASH   ? 4
-                         : p->access == BY_HASHED ? all / 8
-                         : p->access == BY_FILE   ? n->tensors
-                         : p->access == BY_NAME   ? n->checkpoints / 4
-                         : p->access == BY_NAMES  ? all / 16
-                                                  : all;
+    const double found = plan_found(p->access, n);
     double rows = found * plan_share(p, n);
     if (rows < 1)
         rows = 1;

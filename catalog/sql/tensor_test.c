@@ -73,11 +73,10 @@ static bool take_text(struct tensor_test *t, sqlite3_value *v, struct regex_cach
     t->text = (struct cell){(const char *)text, (size_t)sqlite3_value_bytes(t->value)};
     t->kind = TEST_TEXT;
     /* LIKE and GLOB stop at a NUL. A pattern that is wrong fails where SQLite tries it. */
-    if (matches_pattern(t->op) && strlen(t->text.at) != t->text.len)
-        t->kind = TEST_NOTHING;
-    else if (t->op == TEST_REGEXP &&
-             regex_cache_borrow(cache, t->text.at, t->text.len, REGEX_SEARCH, &t->regex,
-                                &ignored) != OK)
+    if ((matches_pattern(t->op) && strlen(t->text.at) != t->text.len) ||
+        (t->op == TEST_REGEXP &&
+         regex_cache_borrow(cache, t->text.at, t->text.len, REGEX_SEARCH, &t->regex,
+                            &ignored) != OK))
         t->kind = TEST_NOTHING;
     return ignored.status != ERR_MEMORY;
 }
@@ -198,8 +197,8 @@ bool test_text(const struct tensor_test *t, struct cell cell)
     if (t->op == TEST_IN)
         return false;
     const int sure = without_value(t, !cell.at);
-    if (sure >= 0)
-        return sure;
+    if (sure >= 0 || !cell.at || !t->text.at)
+        return sure != 0;
     if (matches_pattern(t->op) && strlen(cell.at) != cell.len)
         return true;
     if (t->op == TEST_LIKE)

@@ -33,8 +33,12 @@ static bool passes(const struct tensor_cursor *c, const struct block *b, uint32_
     for (int i = 0; i < c->plan.tests; i++) {
         const struct tensor_test *t = &c->test[i];
         bool good = true;
-        if (t->column == TENSOR_NAME)
-            good = i == c->named || test_text(t, block_text(b, ord, BLOCK_NAME));
+        if (t->column == TENSOR_ORD)
+            good = test_number(t, ord);
+        else if (!b || i == c->named)
+            continue;
+        else if (t->column == TENSOR_NAME)
+            good = test_text(t, block_text(b, ord, BLOCK_NAME));
         else if (t->column == TENSOR_DTYPE)
             good = test_text(t, block_text(b, ord, BLOCK_DTYPE));
         else if (t->column == TENSOR_SHAPE)
@@ -45,8 +49,6 @@ static bool passes(const struct tensor_cursor *c, const struct block *b, uint32_
             good = test_number(t, block_number(b, ord, BLOCK_ELEMENTS));
         else if (t->column == TENSOR_NBYTES)
             good = test_number(t, block_number(b, ord, BLOCK_NBYTES));
-        else if (t->column == TENSOR_ORD)
-            good = test_number(t, ord);
         if (!good)
             return false;
     }
@@ -92,45 +94,44 @@ static int select_named(struct tensor_cursor *c, struct layout *l, struct select
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
+/* Whether a kind of tensors, a row of blocks_kinds(), passes the tests of its columns. */
+static bool kind_passes(const struct tensor_cursor *c, sqlite3_stmt *kind)
+{
+    const struct cell dtype = {(const char *)sqlite3_column_text(kind, 0),
+                               (size_t)sqlite3_column_bytes(kind, 0)};
+    const struct cell shape = {(const char *)sqlite3_column_text(kind, 1),
+                               (size_t)sqlite3_column_bytes(kind, 1)};
+    int64_t number[2];
+    for (int i = 0; i < 2; i++)
+        number[i] = sqlite3_column_type(kind, 2 + i) == SQLITE_NULL
+                        ? NUMBER_NULL
+                        : sqlite3_column_int64(kind, 2 + i);
+    for (int i = 0; i < c->plan.tests; i++) {
+        const struct tensor_test *t = &c->test[i];
+        if ((t->column == TENSOR_DTYPE && !test_text(t, dtype)) ||
+            (t->column == TENSOR_SHAPE && !test_text(t, shape)) ||
+            (t->column == TENSOR_RANK && !test_number(t, shape_rank(shape))) ||
+            (t->column == TENSOR_ELEMENTS && !test_number(t, number[0])) ||
+            (t->column == TENSOR_NBYTES && !test_number(t, number[1])))
+            return false;
+    }
+    return true;
+}
+
 /* What the tests leave of a layout's kinds of tensors: whether any, and whether all. Most layouts
- * have none or all of what a statement asks for, and their tensors need not be read to know it. */
+ * have none or all of what a statement asks for, and their tensors need not be read to know it. A
+ * layout without kinds has some. */
 static int look_at_kinds(struct tensor_cursor *c, struct layout *l, bool *any, bool *all)
 {
     sqlite3_stmt *s = NULL;
+    size_t kinds = 0, good = 0;
     int rc = blocks_kinds(&table_of(c)->blocks, l, &s);
-    bool none = true;
-    *any = false;
-    *all = true;
-    while (rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
-        bool good = true;
-        none = false;
-        for (int i = 0; good && i < c->plan.tests; i++) {
-            const struct tensor_test *t = &c->test[i];
-            const int at = t->column == TENSOR_DTYPE      ? 0
-                           : t->column == TENSOR_ELEMENTS ? 2
-                                                          : 3;
-            if (t->column == TENSOR_DTYPE || t->column == TENSOR_SHAPE ||
-                t->column == TENSOR_RANK) {
-                const int from = t->column == TENSOR_DTYPE ? 0 : 1;
-                const struct cell cell = {(const char *)sqlite3_column_text(s, from),
-                                          (size_t)sqlite3_column_bytes(s, from)};
-                good = t->column == TENSOR_RANK ? test_number(t, shape_rank(cell))
-                                                : test_text(t, cell);
-            } else if (t->column == TENSOR_ELEMENTS || t->column == TENSOR_NBYTES) {
-                good = test_number(t, sqlite3_column_type(s, at) == SQLITE_NULL
-                                          ? NUMBER_NULL
-                                          : sqlite3_column_int64(s, at));
-            }
-        }
-        *any |= good;
-        *all &= good;
-        rc = SQLITE_OK;
-    }
+    for (; rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW;
+         rc = SQLITE_OK, kinds++)
+        good += kind_passes(c, s);
     sqlite3_reset(s);
-    if (none) { /* a damaged catalog: its tensors tell */
-        *any = true;
-        *all = false;
-    }
+    *any = good || !kinds;
+    *all = kinds && good == kinds;
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 

@@ -362,9 +362,9 @@ static int view_filter(sqlite3_vtab_cursor *base, int number, const char *plan, 
         c->eof = c->kept_empty;
         return SQLITE_OK;
     }
-    for (int i = 0; i < argc; i++)
-        conditions |= (unsigned)is_alike(t, plan[2 * i] - 'a', plan[2 * i + 1], argv[i])
-                      << i;
+    const char *at = plan;
+    for (int i = 0; i < argc; i++, at += 2)
+        conditions |= (unsigned)is_alike(t, at[0] - 'a', at[1], argv[i]) << i;
     if (c->stmt && c->plan == plan && c->conditions == conditions)
         sqlite3_reset(c->stmt);
     else
