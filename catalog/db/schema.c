@@ -77,7 +77,9 @@ struct comparison {
 /* Most rows are in the order in which the files create them: a search begins behind the last. */
 static void compare_object(struct comparison *c, const char *name, const char *sql)
 {
-    const size_t name_len = name ? strlen(name) : 0, len = sql ? strlen(sql) : 0;
+    if (!name || !sql)
+        return;
+    const size_t name_len = strlen(name), len = strlen(sql);
     for (size_t i = 0; i < c->count && len; i++) {
         const size_t k = (c->next + i) % c->count;
         const struct schema_object *o = &c->made[k];

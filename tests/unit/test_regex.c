@@ -333,6 +333,14 @@ static void matches_as_python(void **state)
     }
 }
 
+static void add_literal(struct text *out, struct regex_literal l)
+{
+    for (size_t at = 0; at < l.len; at++)
+        text_addc(out, l.at[at] == REGEX_BEGIN ? '^'
+                       : l.at[at] == REGEX_END ? '$'
+                                               : l.at[at]);
+}
+
 /* The literals in what a pattern matches: sets of them, with ^ and $ for the ends of the text. */
 static void keys_of_patterns(void **state)
 {
@@ -380,12 +388,8 @@ static void keys_of_patterns(void **state)
                                     REGEX_FULLMATCH, &arena, &keys));
         for (size_t k = 0; k < keys.count; k++)
             for (size_t j = 0; j < keys.set[k].count; j++) {
-                const struct regex_literal l = keys.set[k].at[j];
                 text_adds(&out, j ? "|" : k ? " " : "");
-                for (size_t at = 0; at < l.len; at++)
-                    text_addc(&out, l.at[at] == REGEX_BEGIN ? '^'
-                                    : l.at[at] == REGEX_END ? '$'
-                                                            : l.at[at]);
+                add_literal(&out, keys.set[k].at[j]);
             }
         assert_string_equal(out.len ? text_str(&out) : "", cases[i].keys);
         text_release(&out);

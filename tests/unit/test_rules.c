@@ -411,6 +411,23 @@ struct rule_world {
     size_t count;
 };
 
+/* Append a part to a pattern, and a text that it matches; not a group that the pattern has already, nor
+ * a condition that could be about another group. */
+static void add_part(struct text *pattern, struct text *text, size_t part, size_t length,
+                     uint64_t *state)
+{
+    size_t texts = 1;
+    while (texts < 4 && parts[part].text[texts])
+        texts++;
+    const bool twice =
+        strstr(parts[part].pattern, "?P<") && strstr(text_str(pattern), "?P<");
+    const bool counts = strstr(parts[part].pattern, "?(") && length > 1;
+    if (twice || counts)
+        return;
+    text_adds(pattern, parts[part].pattern);
+    text_adds(text, parts[part].text[next_number(state) % texts]);
+}
+
 static void make_world(struct rule_world *w, uint64_t *state)
 {
     struct text pattern = {0};
@@ -427,16 +444,7 @@ static void make_world(struct rule_world *w, uint64_t *state)
             size_t part = next_number(state) % (LEN(parts) - 2);
             part = next_number(state) % 200 == 0 ? LEN(parts) - 1 - part % 2 : part;
             part = k == 0 && next_number(state) % 2 ? usual : part;
-            size_t texts = 1;
-            while (texts < 4 && parts[part].text[texts])
-                texts++;
-            const bool twice =
-                strstr(parts[part].pattern, "?P<") && strstr(text_str(&pattern), "?P<");
-            const bool counts = strstr(parts[part].pattern, "?(") && length > 1;
-            if (twice || counts)
-                continue;
-            text_adds(&pattern, parts[part].pattern);
-            text_adds(&w->text[i], parts[part].text[next_number(state) % texts]);
+            add_part(&pattern, &w->text[i], part, length, state);
         }
         assert_true(rules_add(w->rules, (int64_t)i, text_str(&pattern), "x", NULL, NULL));
         text_adds(&pattern, w->shape == RULES_TRANSLATOR ? "$" : "");
