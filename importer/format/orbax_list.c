@@ -116,8 +116,13 @@ static enum status orbax_list_open_file(struct listing *l, uint32_t number,
         return OK;
     f->known = true;
     bool index = strncmp(name, MANIFEST_PREFIX, strlen(MANIFEST_PREFIX)) == 0;
-    return job_seen(l->job, path, index ? "index" : "data", s ? &identity : NULL,
-                    &f->file);
+    enum status status =
+        job_seen(l->job, path, index ? "index" : "data", s ? &identity : NULL, &f->file);
+    if (status != OK) {
+        source_close(s);
+        *out = NULL;
+    }
+    return status;
 }
 
 /* The file that holds a value; NULL after setting the job's error. If it is lost and that was not
