@@ -5,7 +5,7 @@
 #include "tests/unit/unit.h"
 
 #define BLOCKS 200
-#define STEPS  100000
+#define STEPS  10000
 #define SMALL  512 /* the largest of the blocks that are kept in lists */
 
 struct held {
