@@ -57,15 +57,9 @@ int tensor_label(struct tensor_cursor *c)
         return SQLITE_OK;
     int rc = tensor_detail(table_of(c), DETAIL_LABEL, c->hit.checkpoint, 0, &s);
     if (rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
-        struct cell *const to[] = {&c->name, &c->path};
-        rc = SQLITE_OK;
-        for (int i = 0; i < 2; i++) {
-            const char *text = (const char *)sqlite3_column_text(s, i);
-            const size_t len = (size_t)sqlite3_column_bytes(s, i);
-            *to[i] = (struct cell){text ? arena_copy(&c->own, text, len) : NULL, len};
-            if (text && !to[i]->at)
-                rc = SQLITE_NOMEM;
-        }
+        rc = copy_cell(&c->own, s, 0, &c->name);
+        if (rc == SQLITE_OK)
+            rc = copy_cell(&c->own, s, 1, &c->path);
         c->label_known = rc == SQLITE_OK;
     }
     sqlite3_reset(s);
@@ -140,8 +134,7 @@ static bool in_window(const struct window *w, int64_t at)
 
 /* Step through rows of the checkpoint with positions in a window; SQLITE_ROW, or SQLITE_OK at
  * the end. */
-static int window_row(const struct tensor_cursor *c, const struct window *w,
-                      sqlite3_stmt *s, int64_t *position)
+static int window_row(const struct window *w, sqlite3_stmt *s, int64_t *position)
 {
     int rc;
     while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
@@ -149,7 +142,6 @@ static int window_row(const struct tensor_cursor *c, const struct window *w,
         if (*position >= 0 && *position <= w->last - w->first)
             return SQLITE_ROW;
     }
-    (void)c;
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
@@ -178,7 +170,7 @@ static int current_place(struct tensor_cursor *c, struct place *out)
         if (rc == SQLITE_OK)
             rc = tensor_detail(table_of(c), DETAIL_PLACES, tensor_id_of(c, w->first),
                                tensor_id_of(c, w->last), &s);
-        while (rc == SQLITE_OK && (rc = window_row(c, w, s, &at)) == SQLITE_ROW) {
+        while (rc == SQLITE_OK && (rc = window_row(w, s, &at)) == SQLITE_ROW) {
             int64_t *to = (int64_t *)&((struct place *)w->at)[at];
             rc = SQLITE_OK;
             for (int i = 0; i < 4; i++)
@@ -262,7 +254,7 @@ static int give_hash(struct tensor_cursor *c, sqlite3_context *ctx)
         if (rc == SQLITE_OK)
             rc = tensor_detail(table_of(c), DETAIL_HASHES, tensor_id_of(c, w->first),
                                tensor_id_of(c, w->last), &s);
-        while (rc == SQLITE_OK && (rc = window_row(c, w, s, &at)) == SQLITE_ROW)
+        while (rc == SQLITE_OK && (rc = window_row(w, s, &at)) == SQLITE_ROW)
             rc = copy_cell(&c->own, s, 1, &((struct cell *)w->at)[at]);
         sqlite3_reset(s);
         w->known = rc == SQLITE_OK;
