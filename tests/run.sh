@@ -3,7 +3,8 @@
 #
 #   sql/NAME.sql  run by `ckptdb -d FRESH -f NAME.sql`, from this folder
 #   cli/NAME.sh   run by bash in a fresh, empty folder; $CKPTDB_BIN is the program, $TESTS this
-#                 folder, $CKPTDB a catalog that does not exist yet
+#                 folder, $CKPTDB a catalog that does not exist yet, $SLOW what a limit of CPU time
+#                 is multiplied with (a sanitizer's program is slower)
 #
 # stdout and stderr go to one file; an exit status other than 0 is its last line. This folder is
 # written TESTS, the fresh one WORK, a time DATE. UPDATE=1 rewrites the .out files. A case that has nothing to
@@ -18,6 +19,10 @@ export PYTHONPATH=$TESTS/fixtures PYTHONDONTWRITEBYTECODE=1 # what writes files 
 top=$(mktemp -d) || exit 2
 trap 'rm -rf "$top"' EXIT
 
+SLOW=1
+grep -q __asan_init "$CKPTDB_BIN" && SLOW=10
+grep -q __tsan_init "$CKPTDB_BIN" && SLOW=40
+export SLOW
 patience=600 # seconds: it ends what hangs; under a sanitizer, on a busy machine, some take over 120
 
 run_case() { # FILE: prints "ok", "skip: why" or the difference

@@ -27,7 +27,7 @@ echo "SQL: status $?, $(ls new.db 2>/dev/null || echo no catalog)"
 echo 'SELECT 1' | "$CKPTDB_BIN" -d new.db
 echo "statements from a pipe: status $?, $(ls new.db 2>/dev/null || echo no catalog)"
 mkfifo pipe
-timeout 10 "$CKPTDB_BIN" -d pipe ls
+timeout 100 "$CKPTDB_BIN" -d pipe ls
 echo "a pipe: status $?"
 "$CKPTDB_BIN" -d new.db import empty 2>/dev/null
 echo "import: status $?, $(ls new.db)"

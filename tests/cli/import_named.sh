@@ -73,7 +73,7 @@ for end in (".index", ".data-00000-of-00001"):
         open(f"many/m{i}{end}", "wb").write(data)
 END
 # shellcheck disable=SC2046 # names without spaces
-(ulimit -t 10 && "$CKPTDB_BIN" -d many.db import $(seq -f 'many/m%.0f' 0 1499) 2>&1)
+(ulimit -t $((10 * SLOW)) && "$CKPTDB_BIN" -d many.db import $(seq -f 'many/m%.0f' 0 1499) 2>&1)
 "$CKPTDB_BIN" -d many.db --list "SELECT count(*), sum(path LIKE '%/many/m1') FROM checkpoint"
 # An import replaces what the walk said below its arguments, and searches no other issues for it.
 echo '--- a thousand arguments in a catalog of 100,000 issues'
@@ -85,7 +85,7 @@ sqlite3 folders.db "DELETE FROM _issues; WITH RECURSIVE n(i) AS (SELECT 1 UNION 
 for path in d1 d1/below d1/below/that d1-beside d1.beside d10 d10/below d d0 d1000/below; do
     sqlite3 folders.db "INSERT INTO _issues (path, severity, code, message) VALUES ('$PWD/folders/$path', 'warning', 'vanished', '')"
 done
-(ulimit -t 5 && "$CKPTDB_BIN" -d folders.db import folders/d?*)
+(ulimit -t $((5 * SLOW)) && "$CKPTDB_BIN" -d folders.db import folders/d?*)
 echo "status $?"
 "$CKPTDB_BIN" -d folders.db --list "SELECT path FROM _issues WHERE path NOT GLOB '/elsewhere/*' ORDER BY 1" "SELECT count(*) FROM _issues"
 # Whether the folder of files without a suffix is inside a checkpoint is found out once.
@@ -97,7 +97,7 @@ os.mkdir("plain")
 for i in range(4000):
     open(f"plain/n{i}", "wb").write(data)
 END
-(cd plain && ulimit -t 10 && "$CKPTDB_BIN" -d ../plain.db import n* 2>&1)
+(cd plain && ulimit -t $((10 * SLOW)) && "$CKPTDB_BIN" -d ../plain.db import n* 2>&1)
 cp -r "$TESTS/fixtures/zarr/y_keys" inside
 find inside -type f | sort | xargs "$CKPTDB_BIN" -d inside.db import 2>&1
 "$CKPTDB_BIN" -d inside.db --list "SELECT format, path LIKE '%/inside' FROM checkpoint"

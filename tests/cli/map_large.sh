@@ -10,7 +10,7 @@ json.dump({"dialect": "t5x-translator", "rules": [["(a|small)/(.*)", "c/\\2"]]},
 PY
 "$CKPTDB_BIN" import a.json b.json small.json one.json
 "$CKPTDB_BIN" map load m m.map
-(ulimit -t 10 && "$CKPTDB_BIN" "SELECT status, count(*) FROM diff(1, 2, 'm') GROUP BY status" "SELECT status, count(*) FROM diff(1, 2) GROUP BY status")
+(ulimit -t $((10 * SLOW)) && "$CKPTDB_BIN" "SELECT status, count(*) FROM diff(1, 2, 'm') GROUP BY status" "SELECT status, count(*) FROM diff(1, 2) GROUP BY status")
 sqlite3 "$CKPTDB" "WITH RECURSIVE k(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM k WHERE i < 4000) INSERT INTO _checkpoints(path, format, layout, placed, files, imported)
                SELECT '/x/' || i, format, layout, placed, files, imported FROM _checkpoints, k WHERE path LIKE '%small.json'" "SELECT count(*) FROM _checkpoints"
-(ulimit -t 2 && "$CKPTDB_BIN" map why small.json small/l0/w3 --map m | grep -v _id && "$CKPTDB_BIN" get one.json 2>&1 | sed 's/.*: one/one/')
+(ulimit -t $((2 * SLOW)) && "$CKPTDB_BIN" map why small.json small/l0/w3 --map m | grep -v _id && "$CKPTDB_BIN" get one.json 2>&1 | sed 's/.*: one/one/')

@@ -72,6 +72,6 @@ PY
 "$CKPTDB_BIN" import many.json >/dev/null 2>&1
 for spec in axes axes_optax; do
     "$CKPTDB_BIN" optimizer load $spec $spec.spec
-    (ulimit -t 8 && "$CKPTDB_BIN" "SELECT count(*), count(axes), count(error) FROM optimizer_state
+    (ulimit -t $((8 * SLOW)) && "$CKPTDB_BIN" "SELECT count(*), count(axes), count(error) FROM optimizer_state
         WHERE optimizer = '$spec' AND checkpoint_id = (SELECT id FROM checkpoint WHERE name = 'many.json')")
 done

@@ -53,7 +53,7 @@ saved("buffers.pt", module(b"}(" + op("_parameters") + b"}" + op("_modules") + b
                            op("_non_persistent_buffers_set") + b"](" + texts("c") + b"eu"))
 PY
 list modules.pt
-(ulimit -t 5 && list buffers.pt)
+(ulimit -t $((5 * SLOW)) && list buffers.pt)
 echo "--- one text that many arrays share: decoded once, and kept in the catalog only so often"
 python3 - <<'PY'
 from make_torch import Call, Name, op, saved

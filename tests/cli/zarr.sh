@@ -123,7 +123,7 @@ for c in range(1000):
             f.write(struct.pack("<I", 1000) + b"".join(struct.pack("<I6s", 6, b"%03d%03d" % (r, c)) for r in range(1000)))
 EOF
 "$CKPTDB_BIN" -d texts.db import texts
-(ulimit -t 4 && "$CKPTDB_BIN" -d texts.db get texts '' --format json) | python3 -c '
+(ulimit -t $((4 * SLOW)) && "$CKPTDB_BIN" -d texts.db get texts '' --format json) | python3 -c '
 import json, sys
 print(json.load(sys.stdin) == [["none" if c == 500 else "%03d%03d" % (r, c) for c in range(1000)] for r in range(1000)])'
 rm -r texts

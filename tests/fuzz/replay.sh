@@ -14,7 +14,7 @@ for program in "$1"/replay_*; do
     if [ ! -d "$corpus" ]; then
         echo "FAIL $name: no corpus in tests/fuzz/corpus/$name"
         failed=$((failed + 1))
-    elif out=$(ulimit -t 120; "$program" "$corpus" 2>&1); then
+    elif out=$(ulimit -t 300; "$program" "$corpus" 2>&1); then
         passed=$((passed + 1))
     else
         echo "FAIL $name:"
