@@ -181,9 +181,8 @@ struct ckptdb_issue {
 };
 
 struct ckptdb_import_options {
-    size_t size; /* of this struct */
-    const char *const
-        *paths; /* files, folders to be searched, prefixes of TensorFlow's */
+    size_t size;              /* of this struct */
+    const char *const *paths; /* files, folders to be searched, prefixes of TensorFlow's */
     size_t path_count;
     unsigned threads; /* 0: four per core */
     bool prune;       /* drop checkpoints below the paths that are no longer there */
@@ -220,9 +219,8 @@ enum ckptdb_status ckptdb_forget(ckptdb *, const int64_t *checkpoints, size_t co
 
 /* Files were moved: change the beginning of paths from `old` to `new`, which may be relative. Nothing on
  * disk is touched. *checkpoints (or NULL) is set to how many moved, or would; CKPTDB_MISSING: none. */
-enum ckptdb_status ckptdb_relocate(ckptdb *, const char *old, const char *new_place,
-                                   bool dry_run, uint64_t *checkpoints,
-                                   struct ckptdb_error *);
+enum ckptdb_status ckptdb_relocate(ckptdb *, const char *old, const char *new_place, bool dry_run,
+                                   uint64_t *checkpoints, struct ckptdb_error *);
 
 /* --- finding ------------------------------------------------------------------------------- */
 
@@ -232,12 +230,12 @@ enum ckptdb_status ckptdb_relocate(ckptdb *, const char *old, const char *new_pl
  * NULL) is 1, for a run the number of its checkpoints. CKPTDB_ARGUMENT: it names several, *count of them.
  * CKPTDB_MISSING: it names none; `ids` then has the steps near the one asked for, as far as there is room,
  * and *count says how many there are. */
-enum ckptdb_status ckptdb_find(ckptdb *, const char *name, int64_t *ids, size_t room,
-                               size_t *count, struct ckptdb_error *);
+enum ckptdb_status ckptdb_find(ckptdb *, const char *name, int64_t *ids, size_t room, size_t *count,
+                               struct ckptdb_error *);
 
 /* The tensor of this name. */
-enum ckptdb_status ckptdb_find_tensor(ckptdb *, int64_t checkpoint, const char *name,
-                                      int64_t *id, struct ckptdb_error *);
+enum ckptdb_status ckptdb_find_tensor(ckptdb *, int64_t checkpoint, const char *name, int64_t *id,
+                                      struct ckptdb_error *);
 
 #define CKPTDB_RANK_MAX 254
 
@@ -254,8 +252,7 @@ struct ckptdb_tensor_info {
 
 /* All tensors of a checkpoint in the file's own order, until `each` returns false. */
 enum ckptdb_status ckptdb_tensors(ckptdb *, int64_t checkpoint,
-                                  bool (*each)(void *context,
-                                               const struct ckptdb_tensor_info *),
+                                  bool (*each)(void *context, const struct ckptdb_tensor_info *),
                                   void *context, struct ckptdb_error *);
 
 /* --- reading ------------------------------------------------------------------------------- */
@@ -266,9 +263,9 @@ typedef struct ckptdb_tensor ckptdb_tensor;
 enum ckptdb_status ckptdb_tensor_open(ckptdb *, int64_t id, ckptdb_tensor **out,
                                       struct ckptdb_error *);
 /* The tensor that a map makes under this name: renamed, reshaped, stacked, split. */
-enum ckptdb_status ckptdb_tensor_open_mapped(ckptdb *, const char *map,
-                                             int64_t checkpoint, const char *new_name,
-                                             ckptdb_tensor **out, struct ckptdb_error *);
+enum ckptdb_status ckptdb_tensor_open_mapped(ckptdb *, const char *map, int64_t checkpoint,
+                                             const char *new_name, ckptdb_tensor **out,
+                                             struct ckptdb_error *);
 void ckptdb_tensor_close(ckptdb_tensor *);
 
 const struct ckptdb_tensor_info *ckptdb_tensor_info(const ckptdb_tensor *);
@@ -294,8 +291,7 @@ enum ckptdb_status ckptdb_slice_parse(const ckptdb_tensor *, const char *text,
 /* How many bytes it takes to read a part as this dtype. Here and below, `slices` NULL means all of the
  * tensor, and `dtype` NULL its own dtype. */
 enum ckptdb_status ckptdb_read_size(const ckptdb_tensor *, const struct ckptdb_slice *,
-                                    const char *dtype, uint64_t *bytes,
-                                    struct ckptdb_error *);
+                                    const char *dtype, uint64_t *bytes, struct ckptdb_error *);
 
 /* The elements, C order, little-endian, packed, into exactly `size` bytes. Only the bytes that the
  * slices touch are read, after a check that the files are those that were indexed. Conversion to a
@@ -323,8 +319,8 @@ uint64_t ckptdb_stream_size(const ckptdb_stream *); /* total bytes */
 /* The strings of a tensor of dtype "string", in C order, until `each` returns false; they may
  * contain NULs and need not be text. */
 enum ckptdb_status ckptdb_strings(const ckptdb_tensor *,
-                                  bool (*each)(void *context, uint64_t index,
-                                               const void *bytes, size_t len),
+                                  bool (*each)(void *context, uint64_t index, const void *bytes,
+                                               size_t len),
                                   void *context, struct ckptdb_error *);
 
 /* Elements as text, at any position of the tensor or of its slices (which must outlive it). Blocks,
@@ -334,7 +330,7 @@ typedef struct ckptdb_cells ckptdb_cells;
 enum ckptdb_spelling {
     CKPTDB_AS_TEXT, /* 1.5, nan, True, 1.0+2.0j, "text" */
     CKPTDB_AS_JSON, /* NaN and infinities null, complex [re,im], {"hex": ...} for other bytes */
-    CKPTDB_AS_CSV, /* as text, strings quoted where they must be */
+    CKPTDB_AS_CSV,  /* as text, strings quoted where they must be */
 };
 enum ckptdb_status ckptdb_cells_open(const ckptdb_tensor *, const struct ckptdb_slice *,
                                      const char *dtype, unsigned near, ckptdb_cells **out,
@@ -349,15 +345,13 @@ void ckptdb_cells_close(ckptdb_cells *);
 
 /* The header that turns raw elements in C order into a .npy file; the caller frees it by
  * ckptdb_free(). */
-enum ckptdb_status ckptdb_npy_header(const char *dtype, const uint64_t *shape,
-                                     unsigned rank, char **header, size_t *len,
-                                     struct ckptdb_error *);
+enum ckptdb_status ckptdb_npy_header(const char *dtype, const uint64_t *shape, unsigned rank,
+                                     char **header, size_t *len, struct ckptdb_error *);
 
 /* A file that appears under its name complete or not at all: closing it unfinished discards it.
  * CKPTDB_ARGUMENT: the name is taken. */
 typedef struct ckptdb_file ckptdb_file;
-enum ckptdb_status ckptdb_file_create(const char *path, ckptdb_file **out,
-                                      struct ckptdb_error *);
+enum ckptdb_status ckptdb_file_create(const char *path, ckptdb_file **out, struct ckptdb_error *);
 enum ckptdb_status ckptdb_file_write(ckptdb_file *, const void *bytes, size_t len,
                                      struct ckptdb_error *);
 enum ckptdb_status ckptdb_file_finish(ckptdb_file *, struct ckptdb_error *);
@@ -394,22 +388,21 @@ void ckptdb_content_forget(ckptdb *);
 enum ckptdb_status ckptdb_hash(ckptdb *, const struct ckptdb_content_options *, bool *all,
                                struct ckptdb_error *);
 /* Least, greatest, mean, ...: view `stats`. */
-enum ckptdb_status ckptdb_statistics(ckptdb *, const struct ckptdb_content_options *,
-                                     bool *all, struct ckptdb_error *);
+enum ckptdb_status ckptdb_statistics(ckptdb *, const struct ckptdb_content_options *, bool *all,
+                                     struct ckptdb_error *);
 /* Reads headers again and checks checksums and hashes: problems are in the view `damage`. *skipped (or
  * NULL): how many checkpoints were verified before an interruption. CKPTDB_UNSUPPORTED: a catalog
  * in memory. */
-enum ckptdb_status ckptdb_verify(ckptdb *, const struct ckptdb_content_options *,
-                                 uint64_t *skipped, struct ckptdb_error *);
+enum ckptdb_status ckptdb_verify(ckptdb *, const struct ckptdb_content_options *, uint64_t *skipped,
+                                 struct ckptdb_error *);
 /* Keeps a finding of the caller's own beside those of ckptdb_verify(), with the code `manifest`: `file`, a
  * list of sums, says something else of the tensor `name`. */
-enum ckptdb_status ckptdb_found(ckptdb *, int64_t checkpoint, const char *name,
-                                const char *file, const char *message,
-                                struct ckptdb_error *);
+enum ckptdb_status ckptdb_found(ckptdb *, int64_t checkpoint, const char *name, const char *file,
+                                const char *message, struct ckptdb_error *);
 /* Passes the SHA-256 of each tensor of one checkpoint that has bytes to `sum`, in the file's order; keeps
  * nothing. */
-enum ckptdb_status ckptdb_sha256(ckptdb *, const struct ckptdb_content_options *,
-                                 bool *all, struct ckptdb_error *);
+enum ckptdb_status ckptdb_sha256(ckptdb *, const struct ckptdb_content_options *, bool *all,
+                                 struct ckptdb_error *);
 
 /* Who is told how much of two tensors the SQL function tensor_distance(a, b, dtype, reading) has read:
  * bound by sqlite3_bind_pointer() as a "ckptdb_reading". Bytes of both, and since it was last told. */
@@ -435,14 +428,12 @@ struct ckptdb_map_options {
     const char *map;
     int64_t checkpoint;
     int64_t target; /* the model whose names an assigning map fills; else 0 */
-    bool (*each)(void *context,
-                 const struct ckptdb_mapped *); /* until it returns false */
+    bool (*each)(void *context, const struct ckptdb_mapped *); /* until it returns false */
     void *context;
 };
 
 /* Run a map on a checkpoint. */
-enum ckptdb_status ckptdb_map(ckptdb *, const struct ckptdb_map_options *,
-                              struct ckptdb_error *);
+enum ckptdb_status ckptdb_map(ckptdb *, const struct ckptdb_map_options *, struct ckptdb_error *);
 
 /* What maps of a dialect (column `dialect` of `ruleset`) do to a checkpoint. */
 enum ckptdb_dialect_kind {
@@ -456,8 +447,8 @@ enum ckptdb_dialect_kind ckptdb_dialect(const char *name);
 /* Give a map a number that the checkpoints do not state, until ckptdb_map_unset() (`map run --set`).
  * `map` NULL: every map that has such a setting. CKPTDB_ARGUMENT: none has, or the value must be a
  * number. */
-enum ckptdb_status ckptdb_map_set(ckptdb *, const char *map, const char *key,
-                                  const char *value, struct ckptdb_error *);
+enum ckptdb_status ckptdb_map_set(ckptdb *, const char *map, const char *key, const char *value,
+                                  struct ckptdb_error *);
 void ckptdb_map_unset(ckptdb *);
 
 /* CKPTDB_CHANGED if a file beside the checkpoint, from which the map takes numbers, has changed since it
@@ -467,12 +458,12 @@ enum ckptdb_status ckptdb_map_current(ckptdb *, const char *map, int64_t checkpo
 
 /* Store a map under this name, replacing one that has it. `text` is SQL, JSON, gin, key_mapping, ...,
  * which is recognised. `path` is for messages. */
-enum ckptdb_status ckptdb_map_load(ckptdb *, const char *name, const char *text,
-                                   size_t len, const char *path, struct ckptdb_error *);
+enum ckptdb_status ckptdb_map_load(ckptdb *, const char *name, const char *text, size_t len,
+                                   const char *path, struct ckptdb_error *);
 /* Write it in one of these forms ("json", "gin", ...); the caller frees the text by ckptdb_free().
  * CKPTDB_UNSUPPORTED: there is no such form, or it cannot hold the map; the message says which can. */
-enum ckptdb_status ckptdb_map_write(ckptdb *, const char *name, const char *form,
-                                    char **text, size_t *len, struct ckptdb_error *);
+enum ckptdb_status ckptdb_map_write(ckptdb *, const char *name, const char *form, char **text,
+                                    size_t *len, struct ckptdb_error *);
 void ckptdb_free(void *);
 
 /* Infer the map that turns the names of checkpoint a into those of b, from the contents of their tensors
@@ -499,20 +490,18 @@ struct ckptdb_pair {
     const char *old_name, *new_name; /* NULL: none */
 };
 void ckptdb_inferred_pairs(const ckptdb_inferred *,
-                           bool (*each)(void *context, const struct ckptdb_pair *),
-                           void *context);
+                           bool (*each)(void *context, const struct ckptdb_pair *), void *context);
 
 struct ckptdb_rule {
     int64_t ord;
     const char *pattern, *replacement, *compute, *ops; /* NULL: none */
 };
 void ckptdb_inferred_rules(const ckptdb_inferred *,
-                           bool (*each)(void *context, const struct ckptdb_rule *),
-                           void *context);
+                           bool (*each)(void *context, const struct ckptdb_rule *), void *context);
 
 /* Store it under this name, as ckptdb_map_load() does. */
-enum ckptdb_status ckptdb_inferred_keep(ckptdb *, const ckptdb_inferred *,
-                                        const char *name, struct ckptdb_error *);
+enum ckptdb_status ckptdb_inferred_keep(ckptdb *, const ckptdb_inferred *, const char *name,
+                                        struct ckptdb_error *);
 
 /* --- exporting ----------------------------------------------------------------------------- */
 
@@ -523,7 +512,7 @@ struct ckptdb_export_options {
     const char *where; /* SQL expression over the columns of `tensor`; NULL: all */
     const char *map;   /* new names, dtypes, shapes; NULL: none */
     int64_t target;    /* the model that an assigning map fills; 0: none */
-    const char *sql; /* SELECT of tensor_id, new_name [, dtype], in place of all above */
+    const char *sql;   /* SELECT of tensor_id, new_name [, dtype], in place of all above */
     /* "safetensors", "npz", ... (ckptdb_formats()); NULL: as the path ends */
     const char *format;
     const char *dtype; /* a floating-point one leaves integers alone; NULL: as stored */
@@ -547,8 +536,7 @@ struct ckptdb_export_options {
  * all. Everything is checked before the first byte is written; each reason for a refusal is reported to
  * the watch as a line, and the error follows (CKPTDB_UNSUPPORTED), which has the first reason if there is
  * no `say`. */
-enum ckptdb_status ckptdb_export(ckptdb *, const char *path,
-                                 const struct ckptdb_export_options *,
+enum ckptdb_status ckptdb_export(ckptdb *, const char *path, const struct ckptdb_export_options *,
                                  struct ckptdb_error *);
 
 /* "5GB", "500MiB", "1000": bytes; 0: not a size. */
@@ -573,8 +561,7 @@ bool ckptdb_dtype(const char *name, const char **nearest);
 void ckptdb_dtypes(bool (*each)(void *context, const char *name), void *context);
 
 /* All formats, until `each` returns false. */
-void ckptdb_formats(bool (*each)(void *context, const struct ckptdb_format *),
-                    void *context);
+void ckptdb_formats(bool (*each)(void *context, const struct ckptdb_format *), void *context);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

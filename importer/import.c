@@ -84,15 +84,15 @@ static void *index_unit(void *context, uint64_t number, uint64_t *bytes)
     job_run_index(&request, &batch, &err);
     /* A file that failed is not opened again until it changes, unless the machine was to
      * blame. An index file is, because it must keep claiming its shards. */
-    if (batch && batch->failed && !batch->passes && !status_passes(err.status) &&
-        !u->format->set && !u->known)
+    if (batch && batch->failed && !batch->passes && !status_passes(err.status) && !u->format->set &&
+        !u->known)
         remember(batch);
     *bytes = batch ? batch->arena.used : 0;
     return batch;
 }
 
-static void count_batch(struct import_report *r, const struct unit *u,
-                        const struct batch *b, bool kept)
+static void count_batch(struct import_report *r, const struct unit *u, const struct batch *b,
+                        bool kept)
 {
     r->failed += b->failed;
     r->failed_known += b->failed && u->known;
@@ -101,8 +101,7 @@ static void count_batch(struct import_report *r, const struct unit *u,
     r->unchanged += !b->failed && u->known && kept;
 }
 
-static enum status write_batch(void *context, uint64_t number, void *batch,
-                               struct error *err)
+static enum status write_batch(void *context, uint64_t number, void *batch, struct error *err)
 {
     struct indexing *x = context;
     const struct import_options *o = x->im->options;
@@ -123,8 +122,8 @@ static bool is_interrupted(void *context)
     return interrupted(((struct indexing *)context)->im->options);
 }
 
-static enum status index_all(struct importing *im, struct writer *w,
-                             struct import_report *report, struct error *err)
+static enum status index_all(struct importing *im, struct writer *w, struct import_report *report,
+                             struct error *err)
 {
     struct indexing x = {.im = im, .writer = w, .report = report, .reuse = reuse_new()};
     struct work work = {
@@ -153,8 +152,8 @@ static int compare_unit(const void *key, const void *unit)
 
 static bool found(const struct walk *walk, const char *path)
 {
-    return walk->unit_count && bsearch(path, walk->units, walk->unit_count,
-                                       sizeof(*walk->units), compare_unit);
+    return walk->unit_count &&
+           bsearch(path, walk->units, walk->unit_count, sizeof(*walk->units), compare_unit);
 }
 
 static bool is_gone(const char *path)
@@ -180,8 +179,8 @@ static bool vanished(const struct walk *walk, const struct known *k,
     const struct format *format = format_named(c->format);
     if (walk_inside(walk, primary) && !(format && format->part))
         return is_gone(primary); /* not named this time */
-    return is_gone(primary) || (walk_listed(walk, c->path) && walk_saw(walk, primary) &&
-                                walk_saw(walk, c->path));
+    return is_gone(primary) ||
+           (walk_listed(walk, c->path) && walk_saw(walk, primary) && walk_saw(walk, c->path));
 }
 
 /* What an earlier import passed over at a path; NULL: nothing. */
@@ -211,8 +210,7 @@ static bool overwritten(const struct walk *walk, const struct known *k,
     struct file_identity now;
     struct error ignored = {.offset = NO_OFFSET};
     const struct known_file *primary = &k->files[c->first_file];
-    if (!c->file_count || !primary->present ||
-        file_identify(primary->path, &now, &ignored) != OK ||
+    if (!c->file_count || !primary->present || file_identify(primary->path, &now, &ignored) != OK ||
         file_same(&primary->identity, &now) || !passed_over(walk, k, primary->path, &now))
         return false;
     for (uint32_t i = 0; i < c->file_count; i++)
@@ -232,8 +230,7 @@ static const struct batch_issue *stray_issue(const struct walk *walk, const char
     return NULL;
 }
 
-static enum status put_overwritten(struct writer *w, const struct walk *walk,
-                                   const struct known *k,
+static enum status put_overwritten(struct writer *w, const struct walk *walk, const struct known *k,
                                    const struct known_checkpoint *c, struct error *err)
 {
     struct batch_file file = {.path = k->files[c->first_file].path};
@@ -261,9 +258,8 @@ static enum status put_overwritten(struct writer *w, const struct walk *walk,
 }
 
 /* Report checkpoints below the roots that are gone. `w` NULL: only count them. */
-static enum status report_vanished(struct importing *im, const struct known *k,
-                                   struct writer *w, struct import_report *report,
-                                   struct error *err)
+static enum status report_vanished(struct importing *im, const struct known *k, struct writer *w,
+                                   struct import_report *report, struct error *err)
 {
     for (uint32_t i = 0; i < k->checkpoint_count && err->status == OK; i++) {
         const struct known_checkpoint *c = &k->checkpoints[i];
@@ -289,12 +285,12 @@ static enum status report_vanished(struct importing *im, const struct known *k,
     return err->status;
 }
 
-static enum status forget_passed(struct importing *im, const struct known *k,
-                                 struct writer *w, struct error *err)
+static enum status forget_passed(struct importing *im, const struct known *k, struct writer *w,
+                                 struct error *err)
 {
     for (uint32_t i = 0; i < k->file_count && err->status == OK; i++)
-        if (k->files[i].checkpoint == KNOWN_NONE &&
-            walk_covers(im->walk, k->files[i].path) && is_gone(k->files[i].path))
+        if (k->files[i].checkpoint == KNOWN_NONE && walk_covers(im->walk, k->files[i].path) &&
+            is_gone(k->files[i].path))
             writer_forget_passed(w, k->files[i].path, err);
     return err->status;
 }
@@ -306,14 +302,13 @@ static bool still_refused(const struct known *k, const char *path)
     struct file_identity now;
     struct error ignored = {.offset = NO_OFFSET};
     const struct known_file *f = passed_before(k, path);
-    return f && file_identify(path, &now, &ignored) == OK &&
-           file_same(&f->identity, &now);
+    return f && file_identify(path, &now, &ignored) == OK && file_same(&f->identity, &now);
 }
 
 /* Delete the issues of what earlier imports refused and this walk looked at: this import finds
  * them again, unless it was mended or is a checkpoint no more. */
-static enum status forget_refused(struct importing *im, const struct known *k,
-                                  struct writer *w, struct error *err)
+static enum status forget_refused(struct importing *im, const struct known *k, struct writer *w,
+                                  struct error *err)
 {
     for (uint32_t i = 0; i < k->refused_count && err->status == OK; i++)
         if (walk_covers(im->walk, k->refused[i]) && walk_saw(im->walk, k->refused[i]) &&
@@ -364,9 +359,8 @@ static int wait_for_turn(void *context, int times)
     return 1;
 }
 
-static enum status write_all(struct importing *im, struct sqlite3 *db,
-                             const struct known *k, struct import_report *report,
-                             struct error *err)
+static enum status write_all(struct importing *im, struct sqlite3 *db, const struct known *k,
+                             struct import_report *report, struct error *err)
 {
     struct writer *w = NULL;
     if (writer_open(db, im->looker, wait_for_turn, (void *)im->options, &w, err) != OK)
@@ -379,8 +373,7 @@ static enum status write_all(struct importing *im, struct sqlite3 *db,
         report_vanished(im, k, w, report, err);
     /* Even if it was stopped: only whole checkpoints have been written, so keep them. (Where nobody stops
      * it, a statement was interrupted: what it belongs to is not whole.) */
-    if (err->status != OK &&
-        !(err->status == ERR_INTERRUPTED && interrupted(im->options))) {
+    if (err->status != OK && !(err->status == ERR_INTERRUPTED && interrupted(im->options))) {
         writer_abort(w);
         return err->status;
     }

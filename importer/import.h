@@ -44,7 +44,7 @@ struct import_report {
 /* ERR_MISSING: a path does not exist (nothing was done); ERR_INTERRUPTED: what was finished
  * is in the catalog; others: trouble with the catalog. Trouble with checkpoints is in the
  * view `issue`. The report is always filled in. `db` may be NULL for a dry run. */
-enum status import_run(struct sqlite3 *db, const struct import_options *,
-                       struct import_report *, struct error *err);
+enum status import_run(struct sqlite3 *db, const struct import_options *, struct import_report *,
+                       struct error *err);
 
 #endif

@@ -18,8 +18,7 @@
 #define FINDINGS_MAX 10000 /* that are kept of a checkpoint */
 #define KEEP_SECONDS 2     /* a kill loses this much work, and one checkpoint */
 
-enum status verify_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out,
-                           struct error *err)
+enum status verify_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out, struct error *err)
 {
     return sqlite3_prepare_v2(db, sql, -1, out, NULL) == SQLITE_OK
                ? OK
@@ -36,8 +35,7 @@ bool verify_stopped(void *context)
 
 static const char findings_sql[] =
     "CREATE TEMP TABLE found (checkpoint INTEGER, name TEXT, file TEXT, offset INTEGER,"
-    " code TEXT, message TEXT);"
-    "CREATE INDEX temp.found_by_checkpoint ON found(checkpoint)";
+    " code TEXT, message TEXT);CREATE INDEX temp.found_by_checkpoint ON found(checkpoint)";
 
 static void bind_text(sqlite3_stmt *s, int at, const char *text)
 {
@@ -80,8 +78,8 @@ struct reading {
     struct strmap covered;
 };
 
-static enum status found_in_data(void *context, const char *name,
-                                 const struct error *what, struct error *err)
+static enum status found_in_data(void *context, const char *name, const struct error *what,
+                                 struct error *err)
 {
     struct reading *r = context;
     return verify_found(r->verifier, r->checkpoint->id, name, what, err);
@@ -103,19 +101,17 @@ static bool is_covered(const struct stored_tensor *t, const struct extent *e,
 {
     const struct stored_file *f = &t->files[e->file];
     return damage->status == OK || t->extent_count == 1 ||
-           (damage->offset == e->offset + f->base &&
-            strcmp(damage->source, f->path) == 0);
+           (damage->offset == e->offset + f->base && strcmp(damage->source, f->path) == 0);
 }
 
 /* Remember the ranges that a tensor's checksums have covered. If a tensor is a whole member
  * of an archive, verify_archives() need not check that member. */
-static enum status cover(void *context, const struct stored_tensor *t,
-                         const struct error *damage, struct error *err)
+static enum status cover(void *context, const struct stored_tensor *t, const struct error *damage,
+                         struct error *err)
 {
     struct reading *r = context;
     char key[RUN_KEY_BYTES];
-    for (uint64_t i = 0;
-         t->sums && strcmp(t->sum_kind, "crc32") == 0 && i < t->extent_count; i++) {
+    for (uint64_t i = 0; t->sums && strcmp(t->sum_kind, "crc32") == 0 && i < t->extent_count; i++) {
         const struct extent *e = &t->extents[i];
         const char *chain = e->codec ? e->codec : t->codec;
         uint64_t before = 0;
@@ -125,8 +121,7 @@ static enum status cover(void *context, const struct stored_tensor *t,
         codec_chain_argument(chain, "member", &before);
         const struct stored_file *f = &t->files[e->file];
         const size_t len = verify_run_key(key, f->path, e->offset + f->base - before);
-        if (len &&
-            !strmap_keep(&r->covered, &r->arena, key, len, &(const char *){NULL}, &added))
+        if (len && !strmap_keep(&r->covered, &r->arena, key, len, &(const char *){NULL}, &added))
             return error_memory(err);
     }
     return OK;
@@ -146,11 +141,11 @@ static void reading_progress(void *context, uint64_t done, uint64_t total)
 
 /* A query for the hashes that the checkpoint's tensors should have;
  * *out stays NULL if there are none. */
-static enum status open_hashes(struct verifier *v, const struct verified *c,
-                               sqlite3_stmt **out, struct error *err)
+static enum status open_hashes(struct verifier *v, const struct verified *c, sqlite3_stmt **out,
+                               struct error *err)
 {
-    static const char any[] = "SELECT 1 FROM known._tensor_hashes"
-                              " WHERE id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST "LIMIT 1";
+    static const char any[] = "SELECT 1 FROM known._tensor_hashes WHERE id BETWEEN ?1" ID_FIRST
+                              "AND ?1" ID_LAST "LIMIT 1";
     static const char one[] =
         "SELECT t.hash FROM known.tensor t WHERE t.checkpoint_id = ?2 AND t.name = ?1"
         " AND t.hash IS NOT NULL";
@@ -188,24 +183,20 @@ static enum status read_data(struct verifier *v, struct verified *c, struct erro
 
 /* --- the results ---------------------------------------------------------------------------- */
 
-static enum status copy_rows(struct verifier *v, const struct verified *c,
-                             struct error *err)
+static enum status copy_rows(struct verifier *v, const struct verified *c, struct error *err)
 {
     sqlite3_stmt *from = NULL, *to = NULL;
     int rc = SQLITE_DONE;
-    if (verify_prepare(
-            v->fresh,
-            "WITH all_found AS MATERIALIZED ("
-            " SELECT DISTINCT * FROM temp.found WHERE checkpoint = ?1)"
-            "SELECT * FROM ("
-            " SELECT * FROM all_found ORDER BY file, offset, name, code LIMIT ?2)"
-            "UNION ALL "
-            "SELECT ?1, NULL, NULL, NULL, 'limit',"
-            " printf('%d more findings are not listed', count(*) - ?2)"
-            " FROM all_found HAVING count(*) > ?2",
-            &from, err) == OK &&
-        verify_prepare(v->catalog, "INSERT INTO _damages VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                       &to, err) == OK) {
+    if (verify_prepare(v->fresh,
+                       "WITH all_found AS MATERIALIZED ("
+                       " SELECT DISTINCT * FROM temp.found WHERE checkpoint = ?1)SELECT * FROM ("
+                       " SELECT * FROM all_found ORDER BY file, offset, name, code LIMIT ?2)"
+                       "UNION ALL SELECT ?1, NULL, NULL, NULL, 'limit',"
+                       " printf('%d more findings are not listed', count(*) - ?2)"
+                       " FROM all_found HAVING count(*) > ?2",
+                       &from, err) == OK &&
+        verify_prepare(v->catalog, "INSERT INTO _damages VALUES (?1, ?2, ?3, ?4, ?5, ?6)", &to,
+                       err) == OK) {
         sqlite3_bind_int64(from, 1, c->id);
         sqlite3_bind_int(from, 2, FINDINGS_MAX);
         while (err->status == OK && (rc = sqlite3_step(from)) == SQLITE_ROW) {
@@ -233,18 +224,15 @@ static bool is_as_it_was(struct verifier *v, const struct verified *c, struct er
     return same;
 }
 
-static enum status keep_result(struct verifier *v, const struct verified *c,
-                               struct error *err)
+static enum status keep_result(struct verifier *v, const struct verified *c, struct error *err)
 {
     char sql[400];
     if (!is_as_it_was(v, c, err))
         return err->status;
     snprintf(sql, sizeof(sql),
-             "DELETE FROM _damages WHERE checkpoint = %lld;"
-             "INSERT OR REPLACE INTO _verifications"
+             "DELETE FROM _damages WHERE checkpoint = %lld;INSERT OR REPLACE INTO _verifications"
              " VALUES (%lld, %lld, %d, 1)",
-             (long long)c->id, (long long)c->id, (long long)time(NULL),
-             v->options->quick);
+             (long long)c->id, (long long)c->id, (long long)time(NULL), v->options->quick);
     return db_exec(v->catalog, sql, err) == OK ? copy_rows(v, c, err) : err->status;
 }
 
@@ -279,9 +267,8 @@ static enum status add_checkpoint(struct verifier *v, sqlite3_stmt *s, struct er
     struct verified *c = &v->list[v->count];
     const char *path = (const char *)sqlite3_column_text(s, 1);
     const char *format = (const char *)sqlite3_column_text(s, 2);
-    const char *primary = sqlite3_column_type(s, 3) == SQLITE_NULL
-                              ? path
-                              : (const char *)sqlite3_column_text(s, 3);
+    const char *primary =
+        sqlite3_column_type(s, 3) == SQLITE_NULL ? path : (const char *)sqlite3_column_text(s, 3);
     const char *stamp = (const char *)sqlite3_column_text(s, 5);
     if (!path || !format || !primary || !stamp)
         return error_memory(err);
@@ -302,12 +289,10 @@ static enum status add_checkpoint(struct verifier *v, sqlite3_stmt *s, struct er
 static enum status verify_load(struct verifier *v, size_t *skipped, struct error *err)
 {
     static const char sql[] =
-        "SELECT c.id, c.path, c.format,"
-        " (SELECT f.path FROM _files f WHERE f.id = c.id" ID_FIRST "),"
-        " NOT ?2 AND EXISTS (SELECT 1 FROM _verifications v WHERE v.id = c.id AND v.open"
-        "                    AND v.quick <= ?3),"
-        " " CONTENT_STAMP ","
-        " (SELECT looker FROM _looked) IS ?5 AND c.id NOT IN (SELECT id FROM _outdated)"
+        "SELECT c.id, c.path, c.format, (SELECT f.path FROM _files f WHERE f.id = c.id" ID_FIRST
+        "), NOT ?2 AND EXISTS (SELECT 1 FROM _verifications v WHERE v.id = c.id AND v.open"
+        "                    AND v.quick <= ?3), " CONTENT_STAMP
+        ", (SELECT looker FROM _looked) IS ?5 AND c.id NOT IN (SELECT id FROM _outdated)"
         " FROM json_each(?1) j JOIN _checkpoints c ON c.id = j.value"
         " ORDER BY c.format NOT IN (SELECT value FROM json_each(?4)), 4, 2";
     struct text ids = {0}, known = {0};
@@ -344,8 +329,7 @@ static enum status verify_load(struct verifier *v, size_t *skipped, struct error
     return err->status;
 }
 
-static enum status not_readable(struct verifier *v, const struct verified *c,
-                                struct error *err)
+static enum status not_readable(struct verifier *v, const struct verified *c, struct error *err)
 {
     struct error what = {.offset = NO_OFFSET};
     error_set(&what, ERR_UNSUPPORTED, c->path, NO_OFFSET,
@@ -387,15 +371,15 @@ static enum status open_fresh(struct verifier *v, struct error *err)
 {
     return db_open("", DB_SCRATCH, &v->fresh, err) == OK &&
                    db_exec(v->fresh, findings_sql, err) == OK &&
-                   verify_prepare(
-                       v->fresh, "INSERT INTO temp.found VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                       &v->put_finding, err) == OK
+                   verify_prepare(v->fresh,
+                                  "INSERT INTO temp.found VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                                  &v->put_finding, err) == OK
                ? OK
                : err->status;
 }
 
-enum status verify_run(sqlite3 *catalog, const struct verify_options *options,
-                       size_t *skipped, struct error *err)
+enum status verify_run(sqlite3 *catalog, const struct verify_options *options, size_t *skipped,
+                       struct error *err)
 {
     struct verifier v = {.options = options, .catalog = catalog};
     *skipped = 0;

@@ -19,12 +19,11 @@
 struct verify_options {
     const int64_t *ids; /* of checkpoints */
     size_t count;
-    unsigned threads; /* 0: one per core */
-    bool quick;       /* without step 3 */
-    bool again;       /* also what was verified before an interruption */
-    void *context;    /* handed to the functions below */
-    bool (*stop)(
-        void *context); /* asked on any thread; true ends all with ERR_INTERRUPTED */
+    unsigned threads;            /* 0: one per core */
+    bool quick;                  /* without step 3 */
+    bool again;                  /* also what was verified before an interruption */
+    void *context;               /* handed to the functions below */
+    bool (*stop)(void *context); /* asked on any thread; true ends all with ERR_INTERRUPTED */
     /* Progress in "checkpoints", or "B". On the caller's thread. */
     void (*progress)(void *context, const char *unit, uint64_t done, uint64_t total);
     /* Called for a checkpoint that was imported again meanwhile:

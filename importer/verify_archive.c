@@ -37,8 +37,7 @@ static void *check_member(void *context, uint64_t number, uint64_t *bytes)
         return NULL;
     what->offset = NO_OFFSET;
     *bytes = sizeof(*what);
-    const struct checksum sum = {
-        .kind = "crc32", .value = m->crc, .at = m->data, .fine = &fine};
+    const struct checksum sum = {.kind = "crc32", .value = m->crc, .at = m->data, .fine = &fine};
     if (zip_run(&a->zip, m, &run, what) == OK &&
         source_open_view(a->zip.source, run.offset, run.stored, &s, what) == OK &&
         codec_chain_open(s, *run.codec ? run.codec : NULL, &s, NULL, what) == OK) {
@@ -48,8 +47,7 @@ static void *check_member(void *context, uint64_t number, uint64_t *bytes)
     return what;
 }
 
-static enum status take_member(void *context, uint64_t number, void *thing,
-                               struct error *err)
+static enum status take_member(void *context, uint64_t number, void *thing, struct error *err)
 {
     struct archive *a = context;
     const struct zip_member *m = a->todo[number];
@@ -67,8 +65,7 @@ static enum status take_member(void *context, uint64_t number, void *thing,
     sqlite3_bind_int64(a->inside, 4, (sqlite3_int64)(m->data + m->stored));
     const bool tensor = sqlite3_step(a->inside) == SQLITE_ROW;
     verify_found(a->verifier, a->checkpoint->id,
-                 tensor ? (const char *)sqlite3_column_text(a->inside, 0) : NULL, what,
-                 err);
+                 tensor ? (const char *)sqlite3_column_text(a->inside, 0) : NULL, what, err);
     sqlite3_reset(a->inside);
     return err->status;
 }
@@ -115,8 +112,7 @@ static enum status check_members(struct archive *a, const struct strmap *covered
 }
 
 /* Damage to an archive's directory has been found with the headers; only passing trouble is new. */
-static enum status check_file(struct archive *a, const struct strmap *covered,
-                              struct error *err)
+static enum status check_file(struct archive *a, const struct strmap *covered, struct error *err)
 {
     struct arena arena = {0};
     struct source *s = NULL;
@@ -124,8 +120,7 @@ static enum status check_file(struct archive *a, const struct strmap *covered,
     uint8_t magic[4];
     if (source_open_file(a->path, 0, &s, NULL, &what) == OK && s->size >= sizeof(magic) &&
         source_read(s, 0, magic, sizeof(magic), &what) == OK &&
-        memcmp(magic, "PK\3\4", sizeof(magic)) == 0 &&
-        zip_open(s, &arena, &a->zip, &what) == OK)
+        memcmp(magic, "PK\3\4", sizeof(magic)) == 0 && zip_open(s, &arena, &a->zip, &what) == OK)
         check_members(a, covered, &arena, err);
     source_close(s);
     arena_release(&arena);

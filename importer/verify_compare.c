@@ -22,9 +22,8 @@ enum status verify_attach(struct verifier *v, struct error *err)
     }
     sqlite3_finalize(s);
     free(uri);
-    return err->status == OK
-               ? db_exec(v->fresh, schema_text("schema/verify/views.sql"), err)
-               : err->status;
+    return err->status == OK ? db_exec(v->fresh, schema_text("schema/verify/views.sql"), err)
+                             : err->status;
 }
 
 /* Report how a file differs from the one that was indexed. */
@@ -54,12 +53,11 @@ static enum status compare_file(struct verifier *v, struct verified *c, sqlite3_
     return what.status == OK ? OK : verify_found(v, c->id, NULL, &what, err);
 }
 
-static enum status compare_files(struct verifier *v, struct verified *c,
-                                 struct error *err)
+static enum status compare_files(struct verifier *v, struct verified *c, struct error *err)
 {
     static const char sql[] =
-        "SELECT path, size, mtime_ns, inode, device FROM known._files"
-        " WHERE id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST "AND size IS NOT NULL";
+        "SELECT path, size, mtime_ns, inode, device FROM known._files WHERE id BETWEEN ?1" ID_FIRST
+        "AND ?1" ID_LAST "AND size IS NOT NULL";
     sqlite3_stmt *s = NULL;
     int rc = SQLITE_DONE;
     if (verify_prepare(v->fresh, sql, &s, err) != OK)
@@ -87,13 +85,12 @@ static void bind_both(sqlite3_stmt *s, const struct verified *c)
 }
 
 /* Make the rows of a query findings. */
-static enum status compare_by(struct verifier *v, const struct verified *c,
-                              const char *query, struct error *err)
+static enum status compare_by(struct verifier *v, const struct verified *c, const char *query,
+                              struct error *err)
 {
     struct text sql = {0};
     sqlite3_stmt *s = NULL;
-    text_addf(&sql, "INSERT INTO temp.found SELECT :known, * FROM (\n%s)",
-              schema_text(query));
+    text_addf(&sql, "INSERT INTO temp.found SELECT :known, * FROM (\n%s)", schema_text(query));
     if (!text_str(&sql))
         error_memory(err);
     else if (verify_prepare(v->fresh, text_str(&sql), &s, err) == OK) {
@@ -105,8 +102,8 @@ static enum status compare_by(struct verifier *v, const struct verified *c,
     return err->status;
 }
 
-static enum status layouts_agree(struct verifier *v, const struct verified *c,
-                                 bool *agree, struct error *err)
+static enum status layouts_agree(struct verifier *v, const struct verified *c, bool *agree,
+                                 struct error *err)
 {
     sqlite3_stmt *s = NULL;
     if (verify_prepare(v->fresh, schema_text("schema/verify/same.sql"), &s, err) != OK)
@@ -123,13 +120,12 @@ enum status verify_compare(struct verifier *v, struct verified *c, struct error 
 {
     bool agree = false;
     if (compare_files(v, c, err) != OK || !c->fresh || c->unread ||
-        layouts_agree(v, c, &agree, err) != OK ||
-        (!agree && verify_grids(v, c, err) != OK) || c->changed)
+        layouts_agree(v, c, &agree, err) != OK || (!agree && verify_grids(v, c, err) != OK) ||
+        c->changed)
         return err->status;
     /* If tensors are in other places, their checksums are, too:
      * then only headers are compared. */
-    if (compare_by(v, c, agree ? "schema/verify/sum.sql" : "schema/verify/header.sql",
-                   err) == OK)
+    if (compare_by(v, c, agree ? "schema/verify/sum.sql" : "schema/verify/header.sql", err) == OK)
         compare_by(v, c, "schema/verify/fact.sql", err);
     if (err->status == OK)
         compare_by(v, c, "schema/verify/warning.sql", err);

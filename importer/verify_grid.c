@@ -28,8 +28,7 @@ static enum status lost_chunk(struct grids *g, uint64_t index, struct error *err
     const bool known = grid_key(t->grid, t->shape, t->rank, index, &key);
     if (t->grid->in_files) {
         struct text path = {0};
-        text_addf(&path, "%s/%s", t->files[t->grid->directory].path,
-                  known ? text_str(&key) : "?");
+        text_addf(&path, "%s/%s", t->files[t->grid->directory].path, known ? text_str(&key) : "?");
         error_set(&what, ERR_MISSING, text_str(&path) ? text_str(&path) : "", NO_OFFSET,
                   "the chunk was there when it was indexed, and is gone");
         text_release(&path);
@@ -61,8 +60,7 @@ static enum status compare_runs(struct grids *g, struct error *err)
 static enum status compare_grids(struct grids *g, struct error *err)
 {
     struct error what = {.offset = NO_OFFSET};
-    if (!g->then->grid || !g->now->grid ||
-        g->then->grid->in_files != g->now->grid->in_files)
+    if (!g->then->grid || !g->now->grid || g->then->grid->in_files != g->now->grid->in_files)
         return OK; /* the header has changed, which is reported elsewhere */
     if (compare_runs(g, err) != OK || g->lost <= NAMED_MAX)
         return err->status;
@@ -75,8 +73,7 @@ static enum status compare_grids(struct grids *g, struct error *err)
 
 /* lookup_tensor() looks for checksums in "main", which is wrong for the
  * fresh catalog, but grids have none. */
-static enum status compare_tensor(struct grids *g, int64_t then, int64_t now,
-                                  struct error *err)
+static enum status compare_tensor(struct grids *g, int64_t then, int64_t now, struct error *err)
 {
     struct arena arena = {0};
     struct lookup *catalog = NULL, *fresh = NULL;
@@ -102,8 +99,8 @@ enum status verify_grids(struct verifier *v, const struct verified *c, struct er
     struct grids g = {.verifier = v, .checkpoint = c};
     sqlite3_stmt *s = NULL;
     int rc = SQLITE_DONE;
-    if (sqlite3_prepare_v2(v->fresh, schema_text("schema/verify/grid.sql"), -1, &s,
-                           NULL) != SQLITE_OK)
+    if (sqlite3_prepare_v2(v->fresh, schema_text("schema/verify/grid.sql"), -1, &s, NULL) !=
+        SQLITE_OK)
         return db_error(v->fresh, "cannot compare chunks", err);
     sqlite3_bind_int64(s, sqlite3_bind_parameter_index(s, ":known"), c->id);
     sqlite3_bind_int64(s, sqlite3_bind_parameter_index(s, ":fresh"), c->fresh);

@@ -45,8 +45,7 @@ enum status verify_siblings(struct verifier *v, struct verified *c, struct error
     if (!c->directory)
         return error_memory(err);
     bool added = false;
-    uint64_t *lister =
-        strmap_add(&v->listers, c->directory, strlen(c->directory), &added);
+    uint64_t *lister = strmap_add(&v->listers, c->directory, strlen(c->directory), &added);
     if (!lister)
         return error_memory(err);
     if (!added) {
@@ -92,8 +91,8 @@ static void drop_batch(void *batch)
 }
 
 /* Warnings of an import are not damage, except for a wrong checksum. */
-static enum status keep_issues(struct verifier *v, struct verified *c,
-                               const struct batch *b, struct error *err)
+static enum status keep_issues(struct verifier *v, struct verified *c, const struct batch *b,
+                               struct error *err)
 {
     for (uint64_t i = 0; i < b->issue_count && err->status == OK; i++) {
         const struct batch_issue *x = &b->issues[i];
@@ -106,8 +105,7 @@ static enum status keep_issues(struct verifier *v, struct verified *c,
     return err->status;
 }
 
-static enum status take_batch(void *context, uint64_t number, void *batch,
-                              struct error *err)
+static enum status take_batch(void *context, uint64_t number, void *batch, struct error *err)
 {
     struct verifier *v = context;
     const struct batch *b = batch;
@@ -121,8 +119,7 @@ static enum status take_batch(void *context, uint64_t number, void *batch,
 static enum status find_fresh(struct verifier *v, struct error *err)
 {
     sqlite3_stmt *s = NULL;
-    if (verify_prepare(v->fresh, "SELECT id FROM main._checkpoints WHERE path = ?1", &s,
-                       err) != OK)
+    if (verify_prepare(v->fresh, "SELECT id FROM main._checkpoints WHERE path = ?1", &s, err) != OK)
         return err->status;
     for (size_t i = 0; i < v->count && err->status == OK; i++) {
         sqlite3_bind_text(s, 1, v->list[i].path, -1, SQLITE_STATIC);

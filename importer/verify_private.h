@@ -27,7 +27,7 @@ struct verified {
 struct verifier {
     const struct verify_options *options;
     sqlite3 *catalog; /* the user's catalog */
-    sqlite3 *fresh; /* what was just indexed; the catalog is attached to it as "known" */
+    sqlite3 *fresh;   /* what was just indexed; the catalog is attached to it as "known" */
     sqlite3_stmt *put_finding;
     struct arena arena;
     struct verified *list; /* sorted by path */
@@ -42,8 +42,7 @@ struct verifier {
     struct strmap listers;
 };
 
-enum status verify_prepare(sqlite3 *, const char *sql, sqlite3_stmt **out,
-                           struct error *err);
+enum status verify_prepare(sqlite3 *, const char *sql, sqlite3_stmt **out, struct error *err);
 bool verify_stopped(void *verifier);
 
 /* verify_index.c: first verify_siblings(), for each checkpoint: the files in its directory,

@@ -65,13 +65,11 @@ static void print_help(FILE *out)
           "       ckptdb [-d CATALOG] [OPTIONS] ['SELECT ...' | -c SQL | -f FILE]...\n\n",
           out);
     for (const struct option_spec *o = program_options; o->name; o++)
-        fprintf(out, "  %-12s %-8s  %s\n", o->name, o->argument ? o->argument : "",
-                o->help);
+        fprintf(out, "  %-12s %-8s  %s\n", o->name, o->argument ? o->argument : "", o->help);
     fputs("  ", out);
     for (int i = 0; mode_names[i]; i++)
         fprintf(out, "--%s ", mode_names[i]);
-    fputs("\n                         how rows are printed: box on a terminal, else "
-          "plain rows\n\n",
+    fputs("\n                         how rows are printed: box on a terminal, else plain rows\n\n",
           out);
     help_print(out, NULL);
 }
@@ -88,8 +86,8 @@ static void print_version(FILE *out)
     char pcre2[64];
     pcre2_config(PCRE2_CONFIG_VERSION, pcre2);
     pcre2[strcspn(pcre2, " ")] = '\0';
-    fprintf(out, "ckptdb %s\nSQLite %s, PCRE2 %s\nformats:", ckptdb_version(),
-            sqlite3_libversion(), pcre2);
+    fprintf(out, "ckptdb %s\nSQLite %s, PCRE2 %s\nformats:", ckptdb_version(), sqlite3_libversion(),
+            pcre2);
     ckptdb_formats(print_format, out);
     fputc('\n', out);
 }
@@ -141,12 +139,10 @@ static int set_once(const char **slot, const char *value, const char *name)
 }
 
 /* Act on one of program_options. */
-static int take_option(struct request *q, struct session *s, const char *name,
-                       const char *value)
+static int take_option(struct request *q, struct session *s, const char *name, const char *value)
 {
     if (strcmp(name, "-d") == 0)
-        return *value ? set_once(&q->catalog, value, name)
-                      : program_refuse("needs a path", name);
+        return *value ? set_once(&q->catalog, value, name) : program_refuse("needs a path", name);
     if (strcmp(name, "-c") == 0)
         return add_action(q, false, value);
     if (strcmp(name, "-f") == 0)
@@ -166,14 +162,11 @@ static int take_option(struct request *q, struct session *s, const char *name,
 }
 
 /* Read the option argv[*at]; *at is moved to the last word that belongs to it. */
-static int read_option(struct request *q, struct session *s, int argc, char **argv,
-                       int *at)
+static int read_option(struct request *q, struct session *s, int argc, char **argv, int *at)
 {
     const char *word = argv[*at];
     enum output_mode mode;
-    word = strcmp(word, "-h") == 0   ? "--help"
-           : strcmp(word, "-V") == 0 ? "--version"
-                                     : word;
+    word = strcmp(word, "-h") == 0 ? "--help" : strcmp(word, "-V") == 0 ? "--version" : word;
     if (strncmp(word, "--", 2) == 0 && mode_find(word + 2, &mode)) {
         if (s->mode != MODE_AUTO && s->mode != mode)
             return program_refuse("only one way to print rows can be chosen", word);
@@ -201,8 +194,7 @@ static int read_option(struct request *q, struct session *s, int argc, char **ar
 static bool looks_like_command(const char *word)
 {
     size_t len = strlen(word);
-    size_t fits =
-        strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
+    size_t fits = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
     return len > 0 && fits == len && !sqlite3_keyword_check(word, (int)len);
 }
 
@@ -219,9 +211,9 @@ static int unknown_command(const char *word)
  * rest is in the next arguments. */
 static bool begins_statement(const char *word)
 {
-    static const char *const beginnings[] = {
-        "SELECT", "WITH", "VALUES", "INSERT", "REPLACE", "UPDATE", "DELETE",
-        "CREATE", "DROP", "ALTER",  "PRAGMA", "ATTACH",  "DETACH", "EXPLAIN"};
+    static const char *const beginnings[] = {"SELECT", "WITH",   "VALUES", "INSERT", "REPLACE",
+                                             "UPDATE", "DELETE", "CREATE", "DROP",   "ALTER",
+                                             "PRAGMA", "ATTACH", "DETACH", "EXPLAIN"};
     for (size_t i = 0; i < sizeof(beginnings) / sizeof(*beginnings); i++)
         if (strcasecmp(word, beginnings[i]) == 0)
             return true;
@@ -240,8 +232,7 @@ static int read_operand(struct request *q, const char *word, bool *command)
     if (looks_like_command(word))
         return unknown_command(word);
     if (begins_statement(word)) {
-        complain("%s: a statement is one argument, in quotes: ckptdb '%s ...'", word,
-                 word);
+        complain("%s: a statement is one argument, in quotes: ckptdb '%s ...'", word, word);
         return STATUS_TROUBLE;
     }
     return add_action(q, false, word);
@@ -264,8 +255,7 @@ static int read_arguments(struct request *q, struct session *s, int argc, char *
     if (status != STATUS_FINE || !q->command)
         return status;
     if (q->action_count > 0)
-        return program_refuse("a command word and SQL exclude each other",
-                              q->command->name);
+        return program_refuse("a command word and SQL exclude each other", q->command->name);
     if (q->keep_going)
         return program_refuse("means nothing for a single command", "--keep-going");
     if (q->mode_given && q->command->no_rows)

@@ -12,22 +12,22 @@
  * the other 248.
  */
 #define BIT(n, b, entry) ((n) / (1u << (b)) % 2 ? UINT32_C(entry) : 0)
-#define ENTRY(n, b0, b1, b2, b3, b4, b5, b6, b7)                                         \
-    (BIT(n, 0, b0) ^ BIT(n, 1, b1) ^ BIT(n, 2, b2) ^ BIT(n, 3, b3) ^ BIT(n, 4, b4) ^     \
+#define ENTRY(n, b0, b1, b2, b3, b4, b5, b6, b7)                                                   \
+    (BIT(n, 0, b0) ^ BIT(n, 1, b1) ^ BIT(n, 2, b2) ^ BIT(n, 3, b3) ^ BIT(n, 4, b4) ^               \
      BIT(n, 5, b5) ^ BIT(n, 6, b6) ^ BIT(n, 7, b7))
-#define ENTRIES_4(n, ...)                                                                \
-    ENTRY(n, __VA_ARGS__), ENTRY((n) + 1, __VA_ARGS__), ENTRY((n) + 2, __VA_ARGS__),     \
+#define ENTRIES_4(n, ...)                                                                          \
+    ENTRY(n, __VA_ARGS__), ENTRY((n) + 1, __VA_ARGS__), ENTRY((n) + 2, __VA_ARGS__),               \
         ENTRY((n) + 3, __VA_ARGS__)
-#define ENTRIES_16(n, ...)                                                               \
-    ENTRIES_4(n, __VA_ARGS__), ENTRIES_4((n) + 4, __VA_ARGS__),                          \
-        ENTRIES_4((n) + 8, __VA_ARGS__), ENTRIES_4((n) + 12, __VA_ARGS__)
-#define ENTRIES_64(n, ...)                                                               \
-    ENTRIES_16(n, __VA_ARGS__), ENTRIES_16((n) + 16, __VA_ARGS__),                       \
+#define ENTRIES_16(n, ...)                                                                         \
+    ENTRIES_4(n, __VA_ARGS__), ENTRIES_4((n) + 4, __VA_ARGS__), ENTRIES_4((n) + 8, __VA_ARGS__),   \
+        ENTRIES_4((n) + 12, __VA_ARGS__)
+#define ENTRIES_64(n, ...)                                                                         \
+    ENTRIES_16(n, __VA_ARGS__), ENTRIES_16((n) + 16, __VA_ARGS__),                                 \
         ENTRIES_16((n) + 32, __VA_ARGS__), ENTRIES_16((n) + 48, __VA_ARGS__)
-#define TABLE(...)                                                                       \
-    {                                                                                    \
-        ENTRIES_64(0, __VA_ARGS__), ENTRIES_64(64, __VA_ARGS__),                         \
-            ENTRIES_64(128, __VA_ARGS__), ENTRIES_64(192, __VA_ARGS__)                   \
+#define TABLE(...)                                                                                 \
+    {                                                                                              \
+        ENTRIES_64(0, __VA_ARGS__), ENTRIES_64(64, __VA_ARGS__), ENTRIES_64(128, __VA_ARGS__),     \
+            ENTRIES_64(192, __VA_ARGS__)                                                           \
     }
 
 /* clang-format off */
@@ -49,9 +49,9 @@ uint32_t crc32c_extend_portable(uint32_t crc, const void *bytes, size_t len)
     crc = ~crc;
     for (; len >= 8; at += 8, len -= 8) {
         uint32_t low = crc ^ load_u32le(at);
-        crc = tables[7][low & 0xFF] ^ tables[6][low >> 8 & 0xFF] ^
-              tables[5][low >> 16 & 0xFF] ^ tables[4][low >> 24] ^ tables[3][at[4]] ^
-              tables[2][at[5]] ^ tables[1][at[6]] ^ tables[0][at[7]];
+        crc = tables[7][low & 0xFF] ^ tables[6][low >> 8 & 0xFF] ^ tables[5][low >> 16 & 0xFF] ^
+              tables[4][low >> 24] ^ tables[3][at[4]] ^ tables[2][at[5]] ^ tables[1][at[6]] ^
+              tables[0][at[7]];
     }
     for (; len; at++, len--)
         crc = crc >> 8 ^ tables[0][(crc ^ *at) & 0xFF];
@@ -72,12 +72,11 @@ uint32_t crc32c_extend_portable(uint32_t crc, const void *bytes, size_t len)
 static uint32_t over_run(uint64_t crc)
 {
     static const uint32_t zeros[32] = {
-        0xC2A5B65E, 0x80A71A4D, 0x04A2426B, 0x094484D6, 0x128909AC, 0x25121358,
-        0x4A2426B0, 0x94484D60, 0x2D7CEC31, 0x5AF9D862, 0xB5F3B0C4, 0x6E0B1779,
-        0xDC162EF2, 0xBDC02B15, 0x7E6C20DB, 0xFCD841B6, 0xFC5CF59D, 0xFD559DCB,
-        0xFF474D67, 0xFB62EC3F, 0xF329AE8F, 0xE3BF2BEF, 0xC292212F, 0x80C834AF,
-        0x047C1FAF, 0x08F83F5E, 0x11F07EBC, 0x23E0FD78, 0x47C1FAF0, 0x8F83F5E0,
-        0x1AEB9D31, 0x35D73A62,
+        0xC2A5B65E, 0x80A71A4D, 0x04A2426B, 0x094484D6, 0x128909AC, 0x25121358, 0x4A2426B0,
+        0x94484D60, 0x2D7CEC31, 0x5AF9D862, 0xB5F3B0C4, 0x6E0B1779, 0xDC162EF2, 0xBDC02B15,
+        0x7E6C20DB, 0xFCD841B6, 0xFC5CF59D, 0xFD559DCB, 0xFF474D67, 0xFB62EC3F, 0xF329AE8F,
+        0xE3BF2BEF, 0xC292212F, 0x80C834AF, 0x047C1FAF, 0x08F83F5E, 0x11F07EBC, 0x23E0FD78,
+        0x47C1FAF0, 0x8F83F5E0, 0x1AEB9D31, 0x35D73A62,
     };
     uint32_t out = 0;
     for (unsigned i = 0; i < 32; i++)
@@ -86,8 +85,7 @@ static uint32_t over_run(uint64_t crc)
 }
 
 /* The raw CRC: without inverting the bits before and after. */
-__attribute__((target("sse4.2"))) static uint32_t extend_sse42(uint32_t crc,
-                                                               const uint8_t *at,
+__attribute__((target("sse4.2"))) static uint32_t extend_sse42(uint32_t crc, const uint8_t *at,
                                                                size_t len)
 {
     uint64_t wide = crc;

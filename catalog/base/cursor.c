@@ -1,10 +1,10 @@
 #include "catalog/base/cursor.h"
 
-#define FIXED(name, type, load)                                                          \
-    type name(struct cursor *c)                                                          \
-    {                                                                                    \
-        struct bytes b = cursor_take(c, sizeof(type));                                   \
-        return b.at ? load(b.at) : 0;                                                    \
+#define FIXED(name, type, load)                                                                    \
+    type name(struct cursor *c)                                                                    \
+    {                                                                                              \
+        struct bytes b = cursor_take(c, sizeof(type));                                             \
+        return b.at ? load(b.at) : 0;                                                              \
     }
 
 static inline uint8_t load_u8(const uint8_t *at)

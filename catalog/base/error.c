@@ -46,8 +46,8 @@ unsigned long error_troubles(const struct error **last)
     return troubles;
 }
 
-enum status error_set(struct error *err, enum status status, const char *source,
-                      uint64_t offset, const char *fmt, ...)
+enum status error_set(struct error *err, enum status status, const char *source, uint64_t offset,
+                      const char *fmt, ...)
 {
     if (err->status != OK)
         return err->status;
@@ -83,8 +83,7 @@ void error_lacking(void)
     error_memory(&err);
 }
 
-enum status error_errno(struct error *err, int code, const char *source,
-                        const char *doing)
+enum status error_errno(struct error *err, int code, const char *source, const char *doing)
 {
     char why[128];
     if (strerror_r(code, why, sizeof(why)) != 0)
@@ -101,8 +100,7 @@ enum status error_code(struct error *err, const char *code)
 
 const char *error_word(const struct error *err)
 {
-    return err->code && !status_passes(err->status) ? err->code
-                                                    : status_name(err->status);
+    return err->code && !status_passes(err->status) ? err->code : status_name(err->status);
 }
 
 bool status_passes(enum status status)

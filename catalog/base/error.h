@@ -44,15 +44,14 @@ struct error {
 };
 
 /* Record an error and return `status`. `source` may be NULL. */
-enum status error_set(struct error *err, enum status status, const char *source,
-                      uint64_t offset, const char *fmt, ...) PRINTF_LIKE(5, 6);
+enum status error_set(struct error *err, enum status status, const char *source, uint64_t offset,
+                      const char *fmt, ...) PRINTF_LIKE(5, 6);
 /* ERR_MEMORY, "no memory": without a file, or while `source` was read or written. */
 enum status error_memory(struct error *err);
 enum status error_memory_at(struct error *err, const char *source);
 
 /* Record a failed system call: appends the text of errno value `code`. */
-enum status error_errno(struct error *err, int code, const char *source,
-                        const char *doing);
+enum status error_errno(struct error *err, int code, const char *source, const char *doing);
 
 /* Give the error that was just set a word of its own for issue.code (a constant; the
  * first one stays). Returns the error's status. */

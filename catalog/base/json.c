@@ -21,8 +21,8 @@ enum state {
 
 _Static_assert(LIMIT_JSON_DEPTH <= 64, "struct json keeps a bit a level");
 
-void json_init(struct json *j, struct cursor cursor, struct arena *arena,
-               const char *source, struct error *err)
+void json_init(struct json *j, struct cursor cursor, struct arena *arena, const char *source,
+               struct error *err)
 {
     *j = (struct json){.cursor = cursor, .arena = arena, .err = err, .source = source};
     j->at = cursor_offset(&j->cursor);
@@ -149,8 +149,8 @@ static bool read_code_point(struct cursor *c, uint32_t *code)
     if (*code < 0xD800 || *code > 0xDFFF)
         return true;
     uint32_t low;
-    if (*code > 0xDBFF || cursor_u8(c) != '\\' || cursor_u8(c) != 'u' ||
-        !read_hex4(c, &low) || low < 0xDC00 || low > 0xDFFF)
+    if (*code > 0xDBFF || cursor_u8(c) != '\\' || cursor_u8(c) != 'u' || !read_hex4(c, &low) ||
+        low < 0xDC00 || low > 0xDFFF)
         return false;
     *code = 0x10000 + ((*code - 0xD800) << 10) + (low - 0xDC00);
     return true;
@@ -179,8 +179,7 @@ static bool unescape(struct json *j, struct bytes raw)
     uint8_t *out = arena_alloc(j->arena, raw.len + 1);
     size_t len = 0;
     if (!out)
-        return json_fail(j, ERR_MEMORY, NULL, "no memory for a string of %zu bytes",
-                         raw.len);
+        return json_fail(j, ERR_MEMORY, NULL, "no memory for a string of %zu bytes", raw.len);
     struct cursor c = cursor_over(raw, j->at + 1);
     while (cursor_left(&c)) {
         if (*c.at != '\\') {
@@ -407,8 +406,7 @@ bool json_want(struct json *j, enum json_type type, const char *what)
     enum json_type got = json_next(j);
     if (got == type)
         return true;
-    return got == JSON_FAIL ? false
-                            : json_fail(j, ERR_CORRUPT, NULL, "%s expected", what);
+    return got == JSON_FAIL ? false : json_fail(j, ERR_CORRUPT, NULL, "%s expected", what);
 }
 
 void json_taken(struct json *j, size_t len)
@@ -434,12 +432,10 @@ bool json_skip(struct json *j)
 static void copy_token(struct json *j, struct text *out)
 {
     static const char *const words[] = {
-        [JSON_OBJECT] = "{",    [JSON_OBJECT_END] = "}", [JSON_ARRAY] = "[",
-        [JSON_ARRAY_END] = "]", [JSON_TRUE] = "true",    [JSON_FALSE] = "false",
-        [JSON_NULL] = "null",
+        [JSON_OBJECT] = "{",  [JSON_OBJECT_END] = "}", [JSON_ARRAY] = "[",   [JSON_ARRAY_END] = "]",
+        [JSON_TRUE] = "true", [JSON_FALSE] = "false",  [JSON_NULL] = "null",
     };
-    const bool word =
-        j->type == JSON_NUMBER && special_length(j->text.at, j->text.len) > 0;
+    const bool word = j->type == JSON_NUMBER && special_length(j->text.at, j->text.len) > 0;
     if (j->type == JSON_NUMBER && !word)
         text_add(out, j->text.at, j->text.len);
     else if (word || j->type == JSON_STRING || j->type == JSON_KEY)
@@ -450,8 +446,7 @@ static void copy_token(struct json *j, struct text *out)
 
 bool json_copy(struct json *j, struct text *out)
 {
-    unsigned outside =
-        j->type == JSON_OBJECT || j->type == JSON_ARRAY ? j->depth - 1 : j->depth;
+    unsigned outside = j->type == JSON_OBJECT || j->type == JSON_ARRAY ? j->depth - 1 : j->depth;
     copy_token(j, out);
     while (j->depth > outside) {
         enum json_type before = j->type, type = json_next(j);

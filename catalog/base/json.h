@@ -53,8 +53,7 @@ struct json {
     int state;           /* json.c's: what may come next */
 };
 
-void json_init(struct json *, struct cursor, struct arena *, const char *source,
-               struct error *);
+void json_init(struct json *, struct cursor, struct arena *, const char *source, struct error *);
 
 enum json_type json_next(struct json *);
 

@@ -25,8 +25,7 @@ static struct json_value *json_tree_value_of(struct json *j, const char *key)
     struct json_value *v = arena_alloc(j->arena, sizeof(*v));
     if (!v)
         error_memory(j->err);
-    if (!v || ((j->type == JSON_STRING || j->type == JSON_NUMBER) &&
-               !json_tree_keep(j, &v->text)))
+    if (!v || ((j->type == JSON_STRING || j->type == JSON_NUMBER) && !json_tree_keep(j, &v->text)))
         return NULL;
     v->type = j->type;
     v->key = key;
@@ -46,8 +45,7 @@ static void hang(struct nest *n, struct json_value *v)
     n->tail[n->depth] = &v->first;
 }
 
-const struct json_value *json_tree(struct bytes text, struct arena *arena,
-                                   struct error *err)
+const struct json_value *json_tree(struct bytes text, struct arena *arena, struct error *err)
 {
     const struct json_value *root = NULL;
     struct nest nest = {.tail = {&root}};

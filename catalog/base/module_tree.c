@@ -16,8 +16,8 @@
 #define SEED_SHAPE UINT64_C(0xE7037ED1A0B428DB)
 
 /* The slot of the index with the child of `parent` called `name`, or the free slot for it. */
-static uint32_t *module_tree_find(const struct module_tree *t, uint32_t parent,
-                                  const char *name, size_t len)
+static uint32_t *module_tree_find(const struct module_tree *t, uint32_t parent, const char *name,
+                                  size_t len)
 {
     size_t mask = t->index_space - 1;
     size_t i = hash_bytes(name, len, hash_seed() + parent * SEED_DTYPE) & mask;
@@ -92,9 +92,8 @@ static bool is_kind(const struct module_tree *t, uint32_t kind, const char *dtyp
                     const char *shape)
 {
     const struct module_kind *k = &t->kinds[kind];
-    return kind &&
-           (t->borrows ? k->shape == shape && k->dtype == dtype
-                       : strcmp(k->shape, shape) == 0 && strcmp(k->dtype, dtype) == 0);
+    return kind && (t->borrows ? k->shape == shape && k->dtype == dtype
+                               : strcmp(k->shape, shape) == 0 && strcmp(k->dtype, dtype) == 0);
 }
 
 /* Both texts as one key: "float32\0[2,3]". */
@@ -108,14 +107,12 @@ static const char *pair_key(struct text *out, const char *dtype, const char *sha
 
 static uint32_t add_kind(struct module_tree *t, const char *dtype, const char *shape)
 {
-    struct module_kind *kinds =
-        list_grow(t->kinds, t->kind_count, &t->kind_space, sizeof(*kinds));
+    struct module_kind *kinds = list_grow(t->kinds, t->kind_count, &t->kind_space, sizeof(*kinds));
     t->kinds = kinds ? kinds : t->kinds;
     struct text pair = {0};
     bool added = false;
     const char *kept, *key = kinds ? pair_key(&pair, dtype, shape) : NULL;
-    uint64_t *at =
-        key ? strmap_keep(&t->kind_map, &t->arena, key, pair.len, &kept, &added) : NULL;
+    uint64_t *at = key ? strmap_keep(&t->kind_map, &t->arena, key, pair.len, &kept, &added) : NULL;
     if (at && added) {
         *at = t->kind_count++;
         kinds[*at] = (struct module_kind){
@@ -131,19 +128,18 @@ static uint32_t add_kind(struct module_tree *t, const char *dtype, const char *s
 
 /* The position of a kind in kinds[]; 0 without memory. Models have few kinds, and neighbouring
  * tensors often have the same: a small cache saves most look-ups. */
-static uint32_t module_tree_kind_of(struct module_tree *t, const char *dtype,
-                                    const char *shape)
+static uint32_t module_tree_kind_of(struct module_tree *t, const char *dtype, const char *shape)
 {
-    uint32_t *near = t->borrows ? &t->kind_near[(uintptr_t)shape / 16 % MODULE_KINDS_NEAR]
-                                : &t->kind_last;
+    uint32_t *near =
+        t->borrows ? &t->kind_near[(uintptr_t)shape / 16 % MODULE_KINDS_NEAR] : &t->kind_last;
     if (!is_kind(t, *near, dtype, shape))
         *near = add_kind(t, dtype, shape);
     return *near;
 }
 
 /* Append a child to `parent`; `found` is its free slot of the index. */
-static uint32_t new_child(struct module_tree *t, uint32_t parent, uint32_t *found,
-                          const char *name, size_t len)
+static uint32_t new_child(struct module_tree *t, uint32_t parent, uint32_t *found, const char *name,
+                          size_t len)
 {
     struct module *nodes = t->nodes;
     uint32_t at = t->count++;
@@ -176,24 +172,20 @@ static uint32_t node_of(struct module_tree *t, const char *name, size_t len)
     unsigned depth = shared_modules(t, name, len);
     uint32_t node = depth ? t->last_node[depth - 1] : 0;
     size_t begin = depth ? t->last_end[depth - 1] + 1 : 0, from = 0;
-    const char *own =
-        t->borrows ? name : NULL; /* text that lasts: name + from, or a copy */
+    const char *own = t->borrows ? name : NULL; /* text that lasts: name + from, or a copy */
     for (; depth < MODULE_DEPTH; depth++) {
-        const char *found = depth + 1 < MODULE_DEPTH
-                                ? memchr(name + begin, t->separator, len - begin)
-                                : NULL;
+        const char *found =
+            depth + 1 < MODULE_DEPTH ? memchr(name + begin, t->separator, len - begin) : NULL;
         size_t end = found ? (size_t)(found - name) : len;
-        uint32_t *child = module_tree_grow(t)
-                              ? module_tree_find(t, node, name + begin, end - begin)
-                              : NULL;
+        uint32_t *child =
+            module_tree_grow(t) ? module_tree_find(t, node, name + begin, end - begin) : NULL;
         if (child && !*child && !own) {
             from = begin;
             own = arena_copy(&t->arena, name + begin, len - begin);
         }
         if (!child || (!*child && !own))
             return 0;
-        node = *child ? *child
-                      : new_child(t, node, child, own + (begin - from), end - begin);
+        node = *child ? *child : new_child(t, node, child, own + (begin - from), end - begin);
         if (!found)
             break;
         t->last_end[depth] = (uint32_t)end;
@@ -204,8 +196,8 @@ static uint32_t node_of(struct module_tree *t, const char *name, size_t len)
     return node;
 }
 
-bool module_tree_add(struct module_tree *t, const char *name, const char *dtype,
-                     const char *shape, uint64_t parameters, uint64_t nbytes)
+bool module_tree_add(struct module_tree *t, const char *name, const char *dtype, const char *shape,
+                     uint64_t parameters, uint64_t nbytes)
 {
     size_t len = strlen(name);
     uint32_t kind = module_tree_kind_of(t, dtype, shape);
@@ -335,16 +327,14 @@ static void add_ranges(struct text *out, const uint64_t *number, size_t count)
             text_adds(out, i == 0 ? "" : shown > RANGES_SHOWN + 1 ? ",...," : ",");
             text_addf(out, "%llu", (unsigned long long)number[i]);
             if (k - i > 1)
-                text_addf(out, "%s%llu", k - i > 2 ? ".." : ",",
-                          (unsigned long long)number[k - 1]);
+                text_addf(out, "%s%llu", k - i > 2 ? ".." : ",", (unsigned long long)number[k - 1]);
         }
         i = k;
     }
 }
 
 /* "layers.{0..11}": the numbers of all nodes that are folded into this one. */
-static bool label_group(const struct module_tree *t, const struct module *m,
-                        struct text *label)
+static bool label_group(const struct module_tree *t, const struct module *m, struct text *label)
 {
     uint64_t *numbers = calloc(m->copies, sizeof(*numbers));
     size_t count = 0, begin, end;
@@ -403,8 +393,7 @@ uint32_t module_tree_shown(const struct module_tree *t, const char *name)
     uint32_t node = 0;
     for (unsigned depth = 0; depth < MODULE_DEPTH; depth++) {
         const char *found = depth + 1 < MODULE_DEPTH ? strchr(name, t->separator) : NULL;
-        node = *module_tree_find(t, node, name,
-                                 found ? (size_t)(found - name) : strlen(name));
+        node = *module_tree_find(t, node, name, found ? (size_t)(found - name) : strlen(name));
         if (node && t->nodes[node].folded)
             node = t->nodes[node].leader;
         if (!node || !found)
@@ -491,8 +480,7 @@ static bool walk_end(struct walk *w)
 }
 
 bool module_tree_modules(struct module_tree *t,
-                         void (*see)(void *, const struct module_visit *,
-                                     const struct module *),
+                         void (*see)(void *, const struct module_visit *, const struct module *),
                          void *context)
 {
     struct walk w = {.tree = t, .depth = 1, .apart = true};
@@ -504,8 +492,8 @@ bool module_tree_modules(struct module_tree *t,
     return walk_end(&w);
 }
 
-bool module_tree_visit(struct module_tree *t,
-                       void (*see)(void *, const struct module_visit *), void *context)
+bool module_tree_visit(struct module_tree *t, void (*see)(void *, const struct module_visit *),
+                       void *context)
 {
     struct walk w = {.tree = t, .depth = 1};
     struct module_visit visit;

@@ -61,9 +61,8 @@ struct module_tree {
     size_t kind_space;
     struct strmap kind_map; /* by dtype and shape */
     uint32_t kind_last;
-    uint32_t kind_near
-        [MODULE_KINDS_NEAR]; /* where texts are borrowed: by where the shape is */
-    struct text last;        /* the previous name, */
+    uint32_t kind_near[MODULE_KINDS_NEAR]; /* where texts are borrowed: by where the shape is */
+    struct text last;                      /* the previous name, */
     /* the ends of its components and their nodes: neighbours share most of them. */
     uint32_t last_end[MODULE_DEPTH], last_node[MODULE_DEPTH];
     unsigned last_depth;
@@ -75,8 +74,8 @@ struct module_tree {
  * known). False without memory. */
 bool module_tree_init(struct module_tree *, char separator, uint64_t names);
 /* Copies the name, dtype and shape, unless the tree borrows them. */
-bool module_tree_add(struct module_tree *, const char *name, const char *dtype,
-                     const char *shape, uint64_t parameters, uint64_t nbytes);
+bool module_tree_add(struct module_tree *, const char *name, const char *dtype, const char *shape,
+                     uint64_t parameters, uint64_t nbytes);
 /* After the last name: add up the sums, fold equal modules, label them. */
 bool module_tree_finish(struct module_tree *);
 void module_tree_release(struct module_tree *);
@@ -101,10 +100,9 @@ struct module_visit {
 };
 /* Visit only the nodes with children, none joined with its only child; `rail` is not valid. */
 bool module_tree_modules(struct module_tree *,
-                         void (*see)(void *, const struct module_visit *,
-                                     const struct module *),
+                         void (*see)(void *, const struct module_visit *, const struct module *),
                          void *context);
-bool module_tree_visit(struct module_tree *,
-                       void (*see)(void *, const struct module_visit *), void *context);
+bool module_tree_visit(struct module_tree *, void (*see)(void *, const struct module_visit *),
+                       void *context);
 
 #endif

@@ -14,8 +14,8 @@ static unsigned least(unsigned a, unsigned b)
 /* Row i of the optimal string alignment table from the two rows above it; returns the row's
  * least value. Only cells within `limit` of the diagonal are computed: a cell further away has a
  * distance above `limit`. */
-static unsigned distance_row(unsigned *const rows[3], const char *a, const char *b,
-                             unsigned i, unsigned limit)
+static unsigned distance_row(unsigned *const rows[3], const char *a, const char *b, unsigned i,
+                             unsigned limit)
 {
     unsigned len = (unsigned)strnlen(b, COMPARED);
     unsigned from = i > limit ? i - limit : 1, to = least(len, i + limit);
@@ -38,8 +38,7 @@ static unsigned distance_row(unsigned *const rows[3], const char *a, const char 
 unsigned edit_distance(const char *a, const char *b, unsigned limit)
 {
     unsigned table[3][COMPARED + 1];
-    unsigned a_len = (unsigned)strnlen(a, COMPARED),
-             b_len = (unsigned)strnlen(b, COMPARED);
+    unsigned a_len = (unsigned)strnlen(a, COMPARED), b_len = (unsigned)strnlen(b, COMPARED);
     limit = least(limit, LIMIT);
     if (a_len > b_len + limit || b_len > a_len + limit)
         return limit + 1;

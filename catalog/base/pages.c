@@ -23,8 +23,7 @@ void *pages_alloc(size_t bytes)
         return NULL;
     size_t page = bytes < HUGE_BYTES ? PAGE_BYTES : HUGE_BYTES;
     void *at = NULL;
-    if (posix_memalign(&at, page, (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES) !=
-        0)
+    if (posix_memalign(&at, page, (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES) != 0)
         return NULL;
     if (page == HUGE_BYTES)
         ask_for_huge(at, bytes);

@@ -14,17 +14,17 @@
  *   uint64_t at;
  *   PARTITION_POINT(at, runs, run[at].end <= offset);
  */
-#define PARTITION_POINT(at, count, before)                                               \
-    do {                                                                                 \
-        uint64_t search_low = 0, search_high = (count);                                  \
-        while (search_low < search_high) {                                               \
-            (at) = search_low + (search_high - search_low) / 2;                          \
-            if (before)                                                                  \
-                search_low = (at) + 1;                                                   \
-            else                                                                         \
-                search_high = (at);                                                      \
-        }                                                                                \
-        (at) = search_low;                                                               \
+#define PARTITION_POINT(at, count, before)                                                         \
+    do {                                                                                           \
+        uint64_t search_low = 0, search_high = (count);                                            \
+        while (search_low < search_high) {                                                         \
+            (at) = search_low + (search_high - search_low) / 2;                                    \
+            if (before)                                                                            \
+                search_low = (at) + 1;                                                             \
+            else                                                                                   \
+                search_high = (at);                                                                \
+        }                                                                                          \
+        (at) = search_low;                                                                         \
     } while (0)
 
 #endif

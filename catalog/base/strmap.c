@@ -43,14 +43,13 @@ uint64_t hash_bytes(const void *bytes, size_t len, uint64_t seed)
     return XXH3_64bits_withSeed(bytes, len, seed);
 }
 
-static struct strmap_entry *strmap_find(const struct strmap *m, const char *key,
-                                        size_t len, uint64_t hash)
+static struct strmap_entry *strmap_find(const struct strmap *m, const char *key, size_t len,
+                                        uint64_t hash)
 {
     size_t mask = m->space - 1;
     for (size_t i = hash & mask;; i = (i + 1) & mask) {
         struct strmap_entry *e = &m->slots[i];
-        if (!e->key ||
-            (e->hash == hash && e->len == len && memcmp(e->key, key, len) == 0))
+        if (!e->key || (e->hash == hash && e->len == len && memcmp(e->key, key, len) == 0))
             return e;
     }
 }

@@ -6,11 +6,11 @@
 struct team {
     struct threads *threads[THREADS_MAX]; /* one group for each call of team_grow() */
     unsigned groups, count;               /* groups; threads requested in all */
-    pthread_mutex_t lock; /* guards all below, and the team's fields of each job */
-    pthread_cond_t work;  /* for the threads: something to begin, or the end */
-    pthread_cond_t done;  /* for the caller: a job has no run left */
-    struct team_job *first, **last; /* queue of jobs */
-    bool busy[THREADS_MAX];         /* by desk */
+    pthread_mutex_t lock;                 /* guards all below, and the team's fields of each job */
+    pthread_cond_t work;                  /* for the threads: something to begin, or the end */
+    pthread_cond_t done;                  /* for the caller: a job has no run left */
+    struct team_job *first, **last;       /* queue of jobs */
+    bool busy[THREADS_MAX];               /* by desk */
     bool ends;
 };
 

@@ -22,9 +22,8 @@ unsigned threads_cores(void)
     /* A container or taskset may allow fewer cores than the machine has. The call fails on
      * machines with more cores than a cpu_set_t can hold. */
     cpu_set_t allowed;
-    long n = sched_getaffinity(0, sizeof(allowed), &allowed) == 0
-                 ? CPU_COUNT(&allowed)
-                 : sysconf(_SC_NPROCESSORS_ONLN);
+    long n = sched_getaffinity(0, sizeof(allowed), &allowed) == 0 ? CPU_COUNT(&allowed)
+                                                                  : sysconf(_SC_NPROCESSORS_ONLN);
     return n < 1 ? 1 : n > THREADS_MAX ? THREADS_MAX : (unsigned)n;
 }
 

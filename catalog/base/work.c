@@ -65,8 +65,7 @@ static bool can_claim(const struct handoff *h)
 static bool handoff_claim(struct handoff *h, uint64_t *number)
 {
     pthread_mutex_lock(&h->lock);
-    while (can_claim(h) && !h->idle && h->making >= h->beside &&
-           h->ready_count >= PLENTY) {
+    while (can_claim(h) && !h->idle && h->making >= h->beside && h->ready_count >= PLENTY) {
         h->waiting++;
         pthread_cond_wait(&h->room, &h->lock);
         h->waiting--;
@@ -84,8 +83,8 @@ static void handoff_put(struct handoff *h, uint64_t number, void *thing, uint64_
 {
     pthread_mutex_lock(&h->lock);
     /* When the window or its bytes are full, only the next thing to be taken may enter. */
-    while (number != h->taken &&
-           (number >= h->taken + WINDOW || h->bytes > h->bytes_max) && !h->stopped) {
+    while (number != h->taken && (number >= h->taken + WINDOW || h->bytes > h->bytes_max) &&
+           !h->stopped) {
         h->waiting++;
         pthread_cond_wait(&h->room, &h->lock);
         h->waiting--;
@@ -248,8 +247,7 @@ enum status work_run(const struct work *w, struct error *err)
     if (!w->count)
         return err->status;
     r.handoff = handoff_new(w->count, w->window_bytes ? w->window_bytes : WINDOW_BYTES);
-    struct threads *threads =
-        r.handoff ? threads_start(work_threads(w), make_some, &r) : NULL;
+    struct threads *threads = r.handoff ? threads_start(work_threads(w), make_some, &r) : NULL;
     if (threads)
         take_all(&r, err);
     else

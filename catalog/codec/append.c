@@ -14,8 +14,8 @@ struct append_source {
     struct source *inner, *more;
 };
 
-static enum status append_read(const struct source *base, uint64_t offset, void *dst,
-                               size_t len, struct error *err)
+static enum status append_read(const struct source *base, uint64_t offset, void *dst, size_t len,
+                               struct error *err)
 {
     const struct append_source *s = (const struct append_source *)base;
     const uint64_t own = s->inner->size;
@@ -24,8 +24,8 @@ static enum status append_read(const struct source *base, uint64_t offset, void 
     if (first && source_read(s->inner, offset, dst, first, err) != OK)
         return err->status;
     return first == len ? OK
-                        : source_read(s->more, offset + first - own,
-                                      (uint8_t *)dst + first, len - first, err);
+                        : source_read(s->more, offset + first - own, (uint8_t *)dst + first,
+                                      len - first, err);
 }
 
 static void append_close(struct source *base)
@@ -36,8 +36,7 @@ static void append_close(struct source *base)
     free(s);
 }
 
-static const struct source_ops append_ops = {.read_at = append_read,
-                                             .close = append_close};
+static const struct source_ops append_ops = {.read_at = append_read, .close = append_close};
 
 /* "4096,520,deflate:2048+swap:8" */
 static bool append_parse(const char *argument, uint64_t *offset, uint64_t *len,
@@ -61,8 +60,8 @@ static bool append_parse(const char *argument, uint64_t *offset, uint64_t *len,
     return true;
 }
 
-static enum status append_open(struct source *inner, const char *argument,
-                               struct source **out, struct error *err)
+static enum status append_open(struct source *inner, const char *argument, struct source **out,
+                               struct error *err)
 {
     char chain[CODEC_STEP_BYTES];
     uint64_t offset, len, size;

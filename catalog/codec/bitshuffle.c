@@ -46,17 +46,14 @@ static bool bitshuffle_take_number(const char **at, uint64_t most, uint64_t *out
 static bool parse_bitshuffled(const char *at, struct bitshuffled *b)
 {
     if (!bitshuffle_take_number(&at, UINT64_MAX - 1, &b->size) || *at++ != ',' ||
-        !bitshuffle_take_number(&at, ELEMENT_BYTES, &b->element) || !b->element ||
-        *at++ != ',' || !bitshuffle_take_number(&at, UINT32_MAX, &b->block) ||
-        b->block % 8)
+        !bitshuffle_take_number(&at, ELEMENT_BYTES, &b->element) || !b->element || *at++ != ',' ||
+        !bitshuffle_take_number(&at, UINT32_MAX, &b->block) || b->block % 8)
         return false;
     if (!b->block) {
         b->block = BLOCK_TARGET / b->element / 8 * 8;
         b->block = b->block < BLOCK_LEAST ? BLOCK_LEAST : b->block;
     }
-    b->compressor = strcmp(at, ",lz4") == 0    ? LZ4
-                    : strcmp(at, ",zstd") == 0 ? ZSTD
-                                               : AS_IT_IS;
+    b->compressor = strcmp(at, ",lz4") == 0 ? LZ4 : strcmp(at, ",zstd") == 0 ? ZSTD : AS_IT_IS;
     return !*at || b->compressor != AS_IT_IS;
 }
 
@@ -124,8 +121,8 @@ static const uint8_t *next_block(struct unpacking *u, uint64_t bytes)
     if (stored > INT_MAX || stored > left - 4 || bytes > INT_MAX)
         return codec_corrupt(u->step, u->err, "ends inside a block"), NULL;
     u->at += 4 + stored;
-    bool good = u->lz4 ? u->lz4->decompress((const char *)at + 4, (char *)u->block,
-                                            (int)stored, (int)bytes) == (int)bytes
+    bool good = u->lz4 ? u->lz4->decompress((const char *)at + 4, (char *)u->block, (int)stored,
+                                            (int)bytes) == (int)bytes
                        : u->zstd->decompress(u->context, u->block, (size_t)bytes, at + 4,
                                              (size_t)stored) == bytes;
     return good ? u->block : (codec_corrupt(u->step, u->err, "a block is damaged"), NULL);
@@ -136,8 +133,7 @@ static enum status unpack_blocks(struct unpacking *u, uint8_t *out)
     const struct bitshuffled *b = u->b;
     uint64_t elements = b->size / b->element, done = 0;
     while (elements - done >= 8) {
-        uint64_t count =
-            elements - done < b->block ? (elements - done) / 8 * 8 : b->block;
+        uint64_t count = elements - done < b->block ? (elements - done) / 8 * 8 : b->block;
         const uint8_t *block = next_block(u, count * b->element);
         if (!block)
             return u->err->status;
@@ -159,20 +155,17 @@ static enum status bitshuffle_read_head(struct unpacking *u, struct bitshuffled 
     uint64_t size = load_u64be(u->at), bytes = load_u32be(u->at + 8);
     u->at += HEADER_BYTES;
     if (size != b->size || bytes % (8 * b->element) || !bytes)
-        return codec_corrupt(u->step, u->err,
-                             "holds %llu decoded bytes in blocks of %llu",
+        return codec_corrupt(u->step, u->err, "holds %llu decoded bytes in blocks of %llu",
                              (unsigned long long)size, (unsigned long long)bytes);
     b->block = bytes / b->element;
     return OK;
 }
 
-static enum status bitshuffle_decode(const struct codec_step *step, struct bytes in,
-                                     uint8_t *out, size_t room, size_t *made,
-                                     struct error *err)
+static enum status bitshuffle_decode(const struct codec_step *step, struct bytes in, uint8_t *out,
+                                     size_t room, size_t *made, struct error *err)
 {
     struct bitshuffled b = {0};
-    struct unpacking u = {
-        .step = step, .b = &b, .at = in.at, .end = in.at + in.len, .err = err};
+    struct unpacking u = {.step = step, .b = &b, .at = in.at, .end = in.at + in.len, .err = err};
     if (!parse_bitshuffled(step->argument, &b))
         return codec_corrupt(step, err, "bad argument");
     *made = (size_t)b.size;

@@ -9,10 +9,9 @@
 #include "catalog/base/pages.h"
 #include "catalog/codec/codec.h"
 
-#define ROOM_LEAST ((uint64_t)64 << 10)
-#define RATIO_EXACT                                                                      \
-    1024 /* decoded bytes per stored byte, at first, if the size is stated */
-#define RATIO_GUESS  4 /* if only an upper bound is stated */
+#define ROOM_LEAST   ((uint64_t)64 << 10)
+#define RATIO_EXACT  1024 /* decoded bytes per stored byte, at first, if the size is stated */
+#define RATIO_GUESS  4    /* if only an upper bound is stated */
 #define GROWTH       4
 #define CONTEXT_MOST ((uint64_t)1 << 20) /* bytes of a codec's state */
 
@@ -85,11 +84,10 @@ static enum status block_no_memory(struct run *r, uint64_t bytes)
 
 static enum status too_many(struct run *r, uint64_t made, uint64_t most)
 {
-    return made == most + 1
-               ? codec_corrupt(&r->step, r->err, "decodes to more than %llu bytes",
-                               (unsigned long long)most)
-               : codec_corrupt(&r->step, r->err, "holds %llu decoded bytes, not %llu",
-                               (unsigned long long)made, (unsigned long long)most);
+    return made == most + 1 ? codec_corrupt(&r->step, r->err, "decodes to more than %llu bytes",
+                                            (unsigned long long)most)
+                            : codec_corrupt(&r->step, r->err, "holds %llu decoded bytes, not %llu",
+                                            (unsigned long long)made, (unsigned long long)most);
 }
 
 /* Whether all steps of `chain` work in place and keep the length of a block of `len` bytes. */
@@ -154,9 +152,8 @@ static enum status decode_to_out(struct run *r, struct codec_size size)
     uint64_t room = least(size.most, r->out_len);
     size_t made;
     if (size.exact && size.most != r->out_len)
-        return codec_corrupt(
-            &r->step, r->err, "makes %llu bytes, where %llu are expected",
-            (unsigned long long)size.most, (unsigned long long)r->out_len);
+        return codec_corrupt(&r->step, r->err, "makes %llu bytes, where %llu are expected",
+                             (unsigned long long)size.most, (unsigned long long)r->out_len);
     if (r->codec->decode(&r->step, r->now, r->out, (size_t)room, &made, r->err) != OK)
         return r->err->status;
     if (made > room)
@@ -178,8 +175,8 @@ static enum status do_step(struct run *r)
     if ((last && r->out ? decode_to_out(r, size) : decode_to_scratch(r, size)) != OK)
         return r->err->status;
     if (size.exact && r->now.len != size.most)
-        return codec_corrupt(&r->step, r->err, "decodes to %zu bytes, not %llu",
-                             r->now.len, (unsigned long long)size.most);
+        return codec_corrupt(&r->step, r->err, "decodes to %zu bytes, not %llu", r->now.len,
+                             (unsigned long long)size.most);
     return OK;
 }
 
@@ -196,18 +193,18 @@ static enum status run_chain(struct run *r)
         if (!r->codec && strcmp(name, "strings") == 0 && !r->rest)
             return OK;
         if (!r->codec || !(r->codec->trim || r->codec->decode))
-            return error_set(r->err, ERR_UNSUPPORTED, b->name, b->offset,
-                             "unknown codec in \"%s\"", b->chain);
-        r->step = (struct codec_step){name, argument, b->name, b->offset,
-                                      state_of(r->decoder, r->codec)};
+            return error_set(r->err, ERR_UNSUPPORTED, b->name, b->offset, "unknown codec in \"%s\"",
+                             b->chain);
+        r->step =
+            (struct codec_step){name, argument, b->name, b->offset, state_of(r->decoder, r->codec)};
         if (do_step(r) != OK)
             return r->err->status;
     }
     return OK;
 }
 
-enum status block_decode(struct block_decoder *decoder, const struct block *block,
-                         uint8_t *out, uint64_t out_len, struct error *err)
+enum status block_decode(struct block_decoder *decoder, const struct block *block, uint8_t *out,
+                         uint64_t out_len, struct error *err)
 {
     uint8_t nothing;
     struct run r = {.decoder = decoder,
@@ -219,24 +216,23 @@ enum status block_decode(struct block_decoder *decoder, const struct block *bloc
         return err->status;
     if (r.now.len != out_len)
         return error_set(err, ERR_CORRUPT, block->name, block->offset,
-                         "%zu stored bytes make %zu bytes, not %llu", block->stored.len,
-                         r.now.len, (unsigned long long)out_len);
+                         "%zu stored bytes make %zu bytes, not %llu", block->stored.len, r.now.len,
+                         (unsigned long long)out_len);
     if (out_len && r.now.at != out)
         memcpy(out, r.now.at, r.now.len);
     return OK;
 }
 
-enum status block_decode_all(struct block_decoder *decoder, const struct block *block,
-                             uint64_t cap, uint8_t **out, uint64_t *out_len,
-                             struct error *err)
+enum status block_decode_all(struct block_decoder *decoder, const struct block *block, uint64_t cap,
+                             uint8_t **out, uint64_t *out_len, struct error *err)
 {
     struct run r = {.decoder = decoder, .block = block, .out_len = cap, .err = err};
     if (run_chain(&r) != OK)
         return err->status;
     if (r.now.len > cap)
         return error_set(err, ERR_CORRUPT, block->name, block->offset,
-                         "%zu stored bytes make %zu bytes, more than %llu",
-                         block->stored.len, r.now.len, (unsigned long long)cap);
+                         "%zu stored bytes make %zu bytes, more than %llu", block->stored.len,
+                         r.now.len, (unsigned long long)cap);
     uint8_t *copy = malloc(r.now.len + !r.now.len);
     if (!copy)
         return error_set(err, ERR_MEMORY, block->name, block->offset, "no memory");

@@ -16,7 +16,7 @@
 #include "catalog/base/error.h"
 
 struct block {
-    const char *chain; /* codec.h; NULL: none. A "strings:" step at its end is ignored */
+    const char *chain;   /* codec.h; NULL: none. A "strings:" step at its end is ignored */
     struct bytes stored; /* all stored bytes */
     const char *name;    /* for messages: their file, and their offset in it */
     uint64_t offset;
@@ -28,14 +28,13 @@ struct block_decoder *block_decoder_new(void);
 void block_decoder_free(struct block_decoder *decoder);
 
 /* Decode to exactly `out_len` bytes. After an error `out` may hold anything. */
-enum status block_decode(struct block_decoder *decoder, const struct block *block,
-                         uint8_t *out, uint64_t out_len, struct error *err);
+enum status block_decode(struct block_decoder *decoder, const struct block *block, uint8_t *out,
+                         uint64_t out_len, struct error *err);
 
 /* The same if the size is not known (strings of varying length): at most `cap` bytes, into
  * a malloc'ed buffer, the caller's to free. */
-enum status block_decode_all(struct block_decoder *decoder, const struct block *block,
-                             uint64_t cap, uint8_t **out, uint64_t *out_len,
-                             struct error *err);
+enum status block_decode_all(struct block_decoder *decoder, const struct block *block, uint64_t cap,
+                             uint8_t **out, uint64_t *out_len, struct error *err);
 
 /* Whether every step has a decoder, and a valid argument (its library may still be missing). */
 bool block_decodable(const char *chain);

@@ -23,8 +23,8 @@
 #define VERSION_MOST 2
 #define NO_CODEC     (-5) /* the library was built without the inner codec */
 
-static enum status read_header(const struct codec_step *step, struct bytes in,
-                               uint32_t *nbytes, struct error *err)
+static enum status read_header(const struct codec_step *step, struct bytes in, uint32_t *nbytes,
+                               struct error *err)
 {
     struct cursor c = cursor_over(in, step->offset);
     uint8_t version = cursor_u8(&c);
@@ -38,17 +38,15 @@ static enum status read_header(const struct codec_step *step, struct bytes in,
         return error_set(err, ERR_UNSUPPORTED, step->name, step->offset,
                          "%s: version %u of the format", step->codec, version);
     if (cbytes != in.len)
-        return codec_corrupt(step, err, "a frame of %u bytes, but %zu are there", cbytes,
-                             in.len);
+        return codec_corrupt(step, err, "a frame of %u bytes, but %zu are there", cbytes, in.len);
     if (*nbytes && (!typesize || !blocksize || blocksize > BLOSC_MAX_BUFFERSIZE ||
                     *nbytes > BLOSC_MAX_BUFFERSIZE))
         return codec_corrupt(step, err, "the header of the frame is damaged");
     return OK;
 }
 
-static enum status blosc_decode(const struct codec_step *step, struct bytes in,
-                                uint8_t *out, size_t room, size_t *made,
-                                struct error *err)
+static enum status blosc_decode(const struct codec_step *step, struct bytes in, uint8_t *out,
+                                size_t room, size_t *made, struct error *err)
 {
     const struct libblosc *lib = library_blosc(step, err);
     uint32_t nbytes;
@@ -60,8 +58,7 @@ static enum status blosc_decode(const struct codec_step *step, struct bytes in,
     int got = lib->decompress(in.at, out, nbytes, 1);
     if (got == NO_CODEC)
         return error_set(err, ERR_UNSUPPORTED, step->name, step->offset,
-                         "%s: the library was built without the frame's inner codec",
-                         step->codec);
+                         "%s: the library was built without the frame's inner codec", step->codec);
     if (got < 0 || (uint32_t)got != nbytes)
         return codec_corrupt(step, err, "data is damaged");
     return OK;
@@ -80,8 +77,7 @@ struct settings {
 };
 
 /* Read the number before the next comma or the end, and move *at past it. */
-static bool blosc_take_number(const char **at, unsigned least, unsigned most,
-                              unsigned *out)
+static bool blosc_take_number(const char **at, unsigned least, unsigned most, unsigned *out)
 {
     char *end;
     if (**at < '0' || **at > '9')
@@ -115,23 +111,21 @@ static bool blosc_bound(const char *argument, uint64_t in, uint64_t *most)
     return read_settings(argument, &settings) && in <= BLOSC_MAX_BUFFERSIZE;
 }
 
-static enum status blosc_encode(const struct codec_step *step, struct bytes in,
-                                uint8_t *out, size_t room, size_t *made,
-                                struct error *err)
+static enum status blosc_encode(const struct codec_step *step, struct bytes in, uint8_t *out,
+                                size_t room, size_t *made, struct error *err)
 {
     const struct libblosc *lib = library_blosc(step, err);
     struct settings s;
     if (!lib)
         return err->status;
     if (!read_settings(step->argument, &s))
-        return error_set(err, ERR_ARGUMENT, step->name, step->offset,
-                         "blosc: bad settings \"%s\"", step->argument);
-    int got = lib->encode((int)s.level, (int)s.shuffle, s.width, in.len, in.at, out, room,
-                          s.codec, 0, 1);
+        return error_set(err, ERR_ARGUMENT, step->name, step->offset, "blosc: bad settings \"%s\"",
+                         step->argument);
+    int got =
+        lib->encode((int)s.level, (int)s.shuffle, s.width, in.len, in.at, out, room, s.codec, 0, 1);
     if (got <= 0)
-        return error_set(err, got == NO_CODEC ? ERR_UNSUPPORTED : ERR_IO, step->name,
-                         step->offset, "blosc: the library cannot encode with %s",
-                         s.codec);
+        return error_set(err, got == NO_CODEC ? ERR_UNSUPPORTED : ERR_IO, step->name, step->offset,
+                         "blosc: the library cannot encode with %s", s.codec);
     *made = (size_t)got;
     return OK;
 }

@@ -7,8 +7,8 @@
 
 /* Decode one stream. Adds to *used and *made the bytes that it consumed and produced; returns the
  * library's last result. */
-static int decode_stream(const struct libbz2 *lib, struct bytes in, size_t *used,
-                         struct bytes out, size_t *made)
+static int decode_stream(const struct libbz2 *lib, struct bytes in, size_t *used, struct bytes out,
+                         size_t *made)
 {
     bz_stream z = {0};
     int rc = lib->init(&z, 0, 0);
@@ -29,8 +29,8 @@ static int decode_stream(const struct libbz2 *lib, struct bytes in, size_t *used
     return rc;
 }
 
-static enum status bz2_decode(const struct codec_step *step, struct bytes in,
-                              uint8_t *out, size_t room, size_t *made, struct error *err)
+static enum status bz2_decode(const struct codec_step *step, struct bytes in, uint8_t *out,
+                              size_t room, size_t *made, struct error *err)
 {
     const struct libbz2 *lib = library_bz2(step, err);
     if (!lib)

@@ -56,8 +56,7 @@ static uint32_t crc32_of(struct bytes data)
 static uint32_t adler32_of(struct bytes data)
 {
     const struct libdeflate *lib = library_deflate(NULL, NULL);
-    return lib ? lib->adler32(1, data.at, data.len)
-               : (uint32_t)adler32_z(1, data.at, data.len);
+    return lib ? lib->adler32(1, data.at, data.len) : (uint32_t)adler32_z(1, data.at, data.len);
 }
 
 /* One step of reducing a sum modulo 65,535: the carries above 16 bits are added at the low end. */
@@ -147,12 +146,12 @@ static uint32_t jenkins_lookup3_of(struct bytes data)
     return jenkins_lookup3(data);
 }
 
-#define CHECKSUM(kind)                                                                   \
-    static enum status kind##_trim(const struct codec_step *step, struct bytes *bytes,   \
-                                   struct error *err)                                    \
-    {                                                                                    \
-        return sum_trim(step, kind##_of, bytes, err);                                    \
-    }                                                                                    \
+#define CHECKSUM(kind)                                                                             \
+    static enum status kind##_trim(const struct codec_step *step, struct bytes *bytes,             \
+                                   struct error *err)                                              \
+    {                                                                                              \
+        return sum_trim(step, kind##_of, bytes, err);                                              \
+    }                                                                                              \
     const struct codec codec_##kind = {.name = #kind, .trim = kind##_trim};
 
 CHECKSUM(crc32c)

@@ -94,11 +94,9 @@ static enum status take_strings(struct source *s, const char *rest, const char *
                                 char **strings, struct error *err)
 {
     if (!strings)
-        return error_set(err, ERR_UNSUPPORTED, s->name, NO_OFFSET,
-                         "strings have no fixed size");
+        return error_set(err, ERR_UNSUPPORTED, s->name, NO_OFFSET, "strings have no fixed size");
     if (rest)
-        return error_set(err, ERR_CORRUPT, s->name, NO_OFFSET,
-                         "codec step after \"strings\"");
+        return error_set(err, ERR_CORRUPT, s->name, NO_OFFSET, "codec step after \"strings\"");
     *strings = strdup(argument);
     return *strings ? OK : error_memory_at(err, s->name);
 }
@@ -122,8 +120,8 @@ enum status codec_chain_open(struct source *inner, const char *chain, struct sou
         } else if (strcmp(name, "strings") == 0) {
             status = take_strings(s, rest, argument, strings, err);
         } else {
-            status = error_set(err, ERR_UNSUPPORTED, s->name, NO_OFFSET,
-                               "unknown codec in \"%s\"", chain);
+            status = error_set(err, ERR_UNSUPPORTED, s->name, NO_OFFSET, "unknown codec in \"%s\"",
+                               chain);
         }
     }
     if (status == OK)
@@ -133,11 +131,11 @@ enum status codec_chain_open(struct source *inner, const char *chain, struct sou
     return status;
 }
 
-enum status codec_bad_argument(struct source *inner, const char *name,
-                               const char *argument, struct error *err)
+enum status codec_bad_argument(struct source *inner, const char *name, const char *argument,
+                               struct error *err)
 {
-    error_set(err, ERR_CORRUPT, inner->name, NO_OFFSET, "codec %s: bad argument \"%s\"",
-              name, argument);
+    error_set(err, ERR_CORRUPT, inner->name, NO_OFFSET, "codec %s: bad argument \"%s\"", name,
+              argument);
     source_close(inner);
     return err->status;
 }
@@ -149,14 +147,12 @@ enum status codec_no_memory(struct source *inner, struct error *err)
     return err->status;
 }
 
-enum status codec_corrupt(const struct codec_step *step, struct error *err,
-                          const char *fmt, ...)
+enum status codec_corrupt(const struct codec_step *step, struct error *err, const char *fmt, ...)
 {
     char text[256];
     va_list args;
     va_start(args, fmt);
     vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
-    return error_set(err, ERR_CORRUPT, step->name, step->offset, "%s: %s", step->codec,
-                     text);
+    return error_set(err, ERR_CORRUPT, step->name, step->offset, "%s: %s", step->codec, text);
 }

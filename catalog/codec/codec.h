@@ -79,12 +79,11 @@ struct codec {
     bool (*size)(const char *argument, uint64_t in, struct codec_size *size);
     /* Decode all of `in` into `out`. *made is set to the number of bytes. If that is above
      * `room`, they were not written; room + 1 may stand for any such number. */
-    enum status (*decode)(const struct codec_step *step, struct bytes in, uint8_t *out,
-                          size_t room, size_t *made, struct error *err);
+    enum status (*decode)(const struct codec_step *step, struct bytes in, uint8_t *out, size_t room,
+                          size_t *made, struct error *err);
     bool in_place; /* `out` may be in.at if as many bytes come out as go in */
     /* Cut off what is not data at either end of `bytes`. */
-    enum status (*trim)(const struct codec_step *step, struct bytes *bytes,
-                        struct error *err);
+    enum status (*trim)(const struct codec_step *step, struct bytes *bytes, struct error *err);
     /* Memory that decoding to `out` bytes needs besides the output. NULL: only the state, at
      * most 1 MiB. */
     uint64_t (*memory)(uint64_t out);
@@ -95,8 +94,8 @@ struct codec {
     /* The most bytes that `in` bytes can encode to. False: a bad argument. */
     bool (*bound)(const char *argument, uint64_t in, uint64_t *most);
     /* Encode all of `in`; `room` is what bound() returned. */
-    enum status (*encode)(const struct codec_step *step, struct bytes in, uint8_t *out,
-                          size_t room, size_t *made, struct error *err);
+    enum status (*encode)(const struct codec_step *step, struct bytes in, uint8_t *out, size_t room,
+                          size_t *made, struct error *err);
     void (*encode_release)(void *state);
 };
 
@@ -124,9 +123,8 @@ bool codec_chain_argument(const char *chain, const char *step, uint64_t *value);
 const struct codec *codec_find(const char *name);
 
 /* `inner` decoded as a block into memory, for a codec without `open`. Takes ownership of `inner`. */
-enum status codec_open_whole(struct source *inner, const struct codec *codec,
-                             const char *argument, struct source **out,
-                             struct error *err);
+enum status codec_open_whole(struct source *inner, const struct codec *codec, const char *argument,
+                             struct source **out, struct error *err);
 
 /* For codecs: a decimal number and nothing else; N or <N as the `size` of a step; and ways to
  * fail. Those that take `inner` close it. */
@@ -134,10 +132,10 @@ bool codec_number(const char *text, uint64_t *value);
 bool codec_stated_size(const char *argument, uint64_t in, struct codec_size *size);
 /* A level from `least` to `most`, and nothing else. */
 bool codec_level(const char *text, int least, int most, int *level);
-enum status codec_bad_argument(struct source *inner, const char *name,
-                               const char *argument, struct error *err);
+enum status codec_bad_argument(struct source *inner, const char *name, const char *argument,
+                               struct error *err);
 enum status codec_no_memory(struct source *inner, struct error *err);
-enum status codec_corrupt(const struct codec_step *step, struct error *err,
-                          const char *fmt, ...) PRINTF_LIKE(3, 4);
+enum status codec_corrupt(const struct codec_step *step, struct error *err, const char *fmt, ...)
+    PRINTF_LIKE(3, 4);
 
 #endif

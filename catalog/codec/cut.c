@@ -13,8 +13,8 @@ static bool cut_parse(const char *argument, uint64_t *at, uint64_t *len)
     return codec_number(first, at) && codec_number(comma + 1, len);
 }
 
-static enum status cut_open(struct source *inner, const char *argument,
-                            struct source **out, struct error *err)
+static enum status cut_open(struct source *inner, const char *argument, struct source **out,
+                            struct error *err)
 {
     uint64_t at, len;
     if (!cut_parse(argument, &at, &len))
@@ -22,8 +22,7 @@ static enum status cut_open(struct source *inner, const char *argument,
     if (at > inner->size || len > inner->size - at) {
         error_set(err, ERR_CORRUPT, inner->name, NO_OFFSET,
                   "%llu bytes from byte %llu on are wanted of a block of %llu",
-                  (unsigned long long)len, (unsigned long long)at,
-                  (unsigned long long)inner->size);
+                  (unsigned long long)len, (unsigned long long)at, (unsigned long long)inner->size);
         source_close(inner);
         return err->status;
     }

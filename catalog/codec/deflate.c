@@ -74,17 +74,17 @@ static void *create_stream(int wrap, const struct codec_step *step, struct error
     return state;
 }
 
-#define STREAM(x, wrap, tail)                                                            \
-    static void *x##_create(const struct codec_step *step, struct error *err)            \
-    {                                                                                    \
-        return create_stream(wrap, step, err);                                           \
-    }                                                                                    \
-    static enum status x##_open(struct source *inner, const char *argument,              \
-                                struct source **out, struct error *err)                  \
-    {                                                                                    \
-        static const struct stream_codec codec = {                                       \
-            #x, tail, RATIO_MAX, x##_create, zlib_reset, zlib_decode_piece, zlib_free};  \
-        return stream_open(inner, &codec, argument, out, err);                           \
+#define STREAM(x, wrap, tail)                                                                      \
+    static void *x##_create(const struct codec_step *step, struct error *err)                      \
+    {                                                                                              \
+        return create_stream(wrap, step, err);                                                     \
+    }                                                                                              \
+    static enum status x##_open(struct source *inner, const char *argument, struct source **out,   \
+                                struct error *err)                                                 \
+    {                                                                                              \
+        static const struct stream_codec codec = {                                                 \
+            #x, tail, RATIO_MAX, x##_create, zlib_reset, zlib_decode_piece, zlib_free};            \
+        return stream_open(inner, &codec, argument, out, err);                                     \
     }
 
 STREAM(deflate, RAW, TAIL_ANYTHING) /* a zip member may have bytes after its stream */
@@ -116,13 +116,11 @@ static enum outcome inflate_with_zlib(int wrap, struct stream_piece *p)
     zlib_free(z);
     if (result == STREAM_GOES_ON)
         return p->in.len && !p->room ? TOO_LONG : DAMAGED;
-    return result == STREAM_ENDS        ? DONE
-           : result == STREAM_NO_MEMORY ? NO_MEMORY
-                                        : DAMAGED;
+    return result == STREAM_ENDS ? DONE : result == STREAM_NO_MEMORY ? NO_MEMORY : DAMAGED;
 }
 
-static enum outcome inflate_with_libdeflate(const struct libdeflate *lib, void **state,
-                                            int wrap, struct stream_piece *p)
+static enum outcome inflate_with_libdeflate(const struct libdeflate *lib, void **state, int wrap,
+                                            struct stream_piece *p)
 {
     if (!*state)
         *state = lib->create();
@@ -154,8 +152,8 @@ static bool all_zero(struct bytes bytes)
     return true;
 }
 
-static enum status inflate_block(const struct codec_step *step, int wrap,
-                                 struct stream_piece p, size_t *made, struct error *err)
+static enum status inflate_block(const struct codec_step *step, int wrap, struct stream_piece p,
+                                 size_t *made, struct error *err)
 {
     const struct libdeflate *lib = library_deflate(step, NULL);
     const size_t room = p.room, stored = p.in.len;
@@ -168,8 +166,7 @@ static enum status inflate_block(const struct codec_step *step, int wrap,
         case NO_MEMORY:
             return error_set(err, ERR_MEMORY, step->name, step->offset, "no memory");
         case DAMAGED:
-            return codec_corrupt(step, err,
-                                 "the stream at byte %zu is damaged or cut short",
+            return codec_corrupt(step, err, "the stream at byte %zu is damaged or cut short",
                                  stored - p.in.len);
         case DONE:
             break;
@@ -193,15 +190,14 @@ static void libdeflate_close(void *state)
 static bool gzip_bound(const char *argument, uint64_t in, uint64_t *most)
 {
     int level;
-    return codec_level(argument, 0, LEVEL_MOST, &level) &&
-           add_u64(in, in / 512 + 4096, most);
+    return codec_level(argument, 0, LEVEL_MOST, &level) && add_u64(in, in / 512 + 4096, most);
 }
 
 static size_t encode_with_zlib(int level, struct bytes in, uint8_t *out, size_t room)
 {
     z_stream z = {0};
-    if (in.len > PIECE_MAX || deflateInit2(&z, level, Z_DEFLATED, GZIP, MAX_MEM_LEVEL,
-                                           Z_DEFAULT_STRATEGY) != Z_OK)
+    if (in.len > PIECE_MAX ||
+        deflateInit2(&z, level, Z_DEFLATED, GZIP, MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
         return 0;
     z.next_in = (uint8_t *)in.at; /* zlib has no const */
     z.avail_in = (uInt)in.len;
@@ -212,8 +208,8 @@ static size_t encode_with_zlib(int level, struct bytes in, uint8_t *out, size_t 
     return made;
 }
 
-static enum status gzip_encode(const struct codec_step *step, struct bytes in,
-                               uint8_t *out, size_t room, size_t *made, struct error *err)
+static enum status gzip_encode(const struct codec_step *step, struct bytes in, uint8_t *out,
+                               size_t room, size_t *made, struct error *err)
 {
     const struct libdeflate *lib = library_deflate(step, NULL);
     int level = 0;
@@ -232,22 +228,19 @@ static void gzip_encode_release(void *state)
     library_deflate(NULL, NULL)->close_encoder(state);
 }
 
-#define BLOCK(x, wrap, ...)                                                              \
-    static enum status x##_decode(const struct codec_step *step, struct bytes in,        \
-                                  uint8_t *out, size_t room, size_t *made,               \
-                                  struct error *err)                                     \
-    {                                                                                    \
-        return inflate_block(step, wrap, (struct stream_piece){in, out, room}, made,     \
-                             err);                                                       \
-    }                                                                                    \
-    const struct codec codec_##x = {.name = #x,                                          \
-                                    .open = x##_open,                                    \
-                                    .size = codec_stated_size,                           \
-                                    .decode = x##_decode,                                \
-                                    .release = libdeflate_close,                         \
+#define BLOCK(x, wrap, ...)                                                                        \
+    static enum status x##_decode(const struct codec_step *step, struct bytes in, uint8_t *out,    \
+                                  size_t room, size_t *made, struct error *err)                    \
+    {                                                                                              \
+        return inflate_block(step, wrap, (struct stream_piece){in, out, room}, made, err);         \
+    }                                                                                              \
+    const struct codec codec_##x = {.name = #x,                                                    \
+                                    .open = x##_open,                                              \
+                                    .size = codec_stated_size,                                     \
+                                    .decode = x##_decode,                                          \
+                                    .release = libdeflate_close,                                   \
                                     __VA_ARGS__};
 
 BLOCK(deflate, RAW, .bound = NULL)
 BLOCK(zlib, ZLIB, .bound = NULL)
-BLOCK(gzip, GZIP, .bound = gzip_bound, .encode = gzip_encode,
-      .encode_release = gzip_encode_release)
+BLOCK(gzip, GZIP, .bound = gzip_bound, .encode = gzip_encode, .encode_release = gzip_encode_release)

@@ -20,8 +20,8 @@ struct encoder {
     } rooms[2]; /* used alternately: output of even and odd steps */
 };
 
-static enum status run_step(struct encoder_step *s, struct bytes in, uint8_t *out,
-                            size_t room, size_t *made, struct error *err)
+static enum status run_step(struct encoder_step *s, struct bytes in, uint8_t *out, size_t room,
+                            size_t *made, struct error *err)
 {
     struct codec_step step = {
         .codec = s->codec->name,
@@ -43,8 +43,7 @@ static enum status encode_add_step(struct encoder *e, const char *chain, const c
     uint64_t bound = 0;
     size_t made;
     if (e->count == STEPS_MAX || !codec || !codec->encode)
-        return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s: no codec that encodes",
-                         chain);
+        return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s: no codec that encodes", chain);
     *s = (struct encoder_step){.codec = codec};
     memcpy(s->text, argument, strlen(argument) + 1);
     if (!codec->bound(s->text, 0, &bound))
@@ -97,16 +96,14 @@ static bool encode_make_room(struct encoder *e, unsigned room, uint64_t bytes)
     return e->rooms[room].at != NULL;
 }
 
-enum status encoder_run(struct encoder *e, struct bytes in, struct bytes *out,
-                        struct error *err)
+enum status encoder_run(struct encoder *e, struct bytes in, struct bytes *out, struct error *err)
 {
     *out = in;
     for (unsigned i = 0; i < e->count; i++) {
         struct encoder_step *s = &e->steps[i];
         uint64_t bound;
         size_t made = 0;
-        if (!s->codec->bound(s->text, out->len, &bound) ||
-            !encode_make_room(e, i % 2, bound))
+        if (!s->codec->bound(s->text, out->len, &bound) || !encode_make_room(e, i % 2, bound))
             return error_memory(err);
         if (run_step(s, *out, e->rooms[i % 2].at, (size_t)bound, &made, err) != OK)
             return err->status;

@@ -24,8 +24,7 @@ struct encoder;
 /* ERR_ARGUMENT if a step cannot encode or has bad settings. ERR_UNSUPPORTED or ERR_IO if a library
  * cannot do it or is missing. Chain NULL or "": the bytes stay as they are. */
 enum status encoder_open(const char *chain, struct encoder **out, struct error *err);
-enum status encoder_run(struct encoder *, struct bytes in, struct bytes *out,
-                        struct error *err);
+enum status encoder_run(struct encoder *, struct bytes in, struct bytes *out, struct error *err);
 void encoder_close(struct encoder *);
 
 #endif

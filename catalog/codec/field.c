@@ -59,8 +59,8 @@ static size_t run_at(const struct field_source *s, uint64_t offset)
     return at ? at - 1 : 0;
 }
 
-static enum status field_read(const struct source *base, uint64_t offset, void *dst,
-                              size_t len, struct error *err)
+static enum status field_read(const struct source *base, uint64_t offset, void *dst, size_t len,
+                              struct error *err)
 {
     const struct field_source *s = (const struct field_source *)base;
     uint8_t *to = dst;
@@ -87,8 +87,8 @@ static void field_close(struct source *base)
 
 static const struct source_ops field_ops = {.read_at = field_read, .close = field_close};
 
-static enum status field_open(struct source *inner, const char *argument,
-                              struct source **out, struct error *err)
+static enum status field_open(struct source *inner, const char *argument, struct source **out,
+                              struct error *err)
 {
     uint64_t number;
     if (!codec_number(argument, &number) || !number)

@@ -12,16 +12,15 @@ struct flip_source {
     uint64_t width, byte;
 };
 
-static void flip_all(uint8_t *at, size_t len, uint64_t offset, uint64_t width,
-                     uint64_t byte)
+static void flip_all(uint8_t *at, size_t len, uint64_t offset, uint64_t width, uint64_t byte)
 {
     uint64_t first = (byte + width - offset % width) % width;
     for (; first < len; first += width)
         at[first] ^= 0x80;
 }
 
-static enum status flip_read(const struct source *base, uint64_t offset, void *dst,
-                             size_t len, struct error *err)
+static enum status flip_read(const struct source *base, uint64_t offset, void *dst, size_t len,
+                             struct error *err)
 {
     const struct flip_source *s = (const struct flip_source *)base;
     if (source_read(s->inner, offset, dst, len, err) == OK)
@@ -49,8 +48,8 @@ static bool flip_parse(const char *argument, uint64_t *width, uint64_t *byte)
            *width <= WIDTH_MAX && *byte < *width;
 }
 
-static enum status flip_open(struct source *inner, const char *argument,
-                             struct source **out, struct error *err)
+static enum status flip_open(struct source *inner, const char *argument, struct source **out,
+                             struct error *err)
 {
     uint64_t width, byte;
     if (!flip_parse(argument, &width, &byte))

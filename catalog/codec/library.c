@@ -12,8 +12,7 @@ struct symbol {
 };
 
 struct library {
-    const char *const
-        *names; /* file names, of which the first that loads is used; ends in NULL */
+    const char *const *names; /* file names, of which the first that loads is used; ends in NULL */
     const char *package;
     const struct symbol *symbols;
     size_t symbol_count;
@@ -54,8 +53,7 @@ static bool library_load(struct library *l)
     return handle != NULL;
 }
 
-static const void *library_of(struct library *l, const struct codec_step *step,
-                              struct error *err)
+static const void *library_of(struct library *l, const struct codec_step *step, struct error *err)
 {
     pthread_mutex_lock(&lock);
     const time_t now = time(NULL);
@@ -66,8 +64,8 @@ static const void *library_of(struct library *l, const struct codec_step *step,
     bool loaded = l->loaded;
     if (!loaded && err && *l->why)
         error_set(err, ERR_IO, step->name, step->offset,
-                  "%s needs %s (Debian package %s), which cannot be loaded: %s",
-                  step->codec, l->names[0], l->package, l->why);
+                  "%s needs %s (Debian package %s), which cannot be loaded: %s", step->codec,
+                  l->names[0], l->package, l->why);
     else if (!loaded && err)
         error_set(err, ERR_IO, step->name, step->offset,
                   "%s needs %s, which is not installed (Debian package %s)", step->codec,
@@ -77,24 +75,22 @@ static const void *library_of(struct library *l, const struct codec_step *step,
 }
 
 #define SYMBOL(lib, f, name) {#f, offsetof(struct lib, name)},
-#define LIBRARY(lib, function, functions, package, ...)                                  \
-    const struct lib *function(const struct codec_step *step, struct error *err)         \
-    {                                                                                    \
-        static const char *const names[] = {__VA_ARGS__, NULL};                          \
-        static const struct symbol symbols[] = {functions(SYMBOL)};                      \
-        static struct lib table;                                                         \
-        static struct library library = {                                                \
-            names,  package, symbols, sizeof(symbols) / sizeof(*symbols),                \
-            &table, false,   0,       ""};                                               \
-        return library_of(&library, step, err);                                          \
+#define LIBRARY(lib, function, functions, package, ...)                                            \
+    const struct lib *function(const struct codec_step *step, struct error *err)                   \
+    {                                                                                              \
+        static const char *const names[] = {__VA_ARGS__, NULL};                                    \
+        static const struct symbol symbols[] = {functions(SYMBOL)};                                \
+        static struct lib table;                                                                   \
+        static struct library library = {                                                          \
+            names, package, symbols, sizeof(symbols) / sizeof(*symbols), &table, false, 0, ""};    \
+        return library_of(&library, step, err);                                                    \
     }
 
-LIBRARY(libdeflate, library_deflate, LIBDEFLATE_FUNCTIONS, "libdeflate0",
-        "libdeflate.so.0", "libdeflate.so")
+LIBRARY(libdeflate, library_deflate, LIBDEFLATE_FUNCTIONS, "libdeflate0", "libdeflate.so.0",
+        "libdeflate.so")
 LIBRARY(libzstd, library_zstd, ZSTD_FUNCTIONS, "libzstd1", "libzstd.so.1", "libzstd.so")
 LIBRARY(liblz4, library_lz4, LZ4_FUNCTIONS, "liblz4-1", "liblz4.so.1", "liblz4.so")
-LIBRARY(libbz2, library_bz2, BZIP2_FUNCTIONS, "libbz2-1.0", "libbz2.so.1.0",
-        "libbz2.so.1", "libbz2.so")
+LIBRARY(libbz2, library_bz2, BZIP2_FUNCTIONS, "libbz2-1.0", "libbz2.so.1.0", "libbz2.so.1",
+        "libbz2.so")
 LIBRARY(liblzma, library_lzma, LZMA_FUNCTIONS, "liblzma5", "liblzma.so.5", "liblzma.so")
-LIBRARY(libblosc, library_blosc, BLOSC_FUNCTIONS, "libblosc1", "libblosc.so.1",
-        "libblosc.so")
+LIBRARY(libblosc, library_blosc, BLOSC_FUNCTIONS, "libblosc1", "libblosc.so.1", "libblosc.so")

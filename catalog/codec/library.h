@@ -21,41 +21,41 @@
 
 #define FUNCTION(lib, f, name) __typeof__(f) *name;
 
-#define LIBDEFLATE_FUNCTIONS(F)                                                          \
-    F(libdeflate, libdeflate_alloc_decompressor, create)                                 \
-    F(libdeflate, libdeflate_free_decompressor, close)                                   \
-    F(libdeflate, libdeflate_deflate_decompress_ex, deflate)                             \
-    F(libdeflate, libdeflate_zlib_decompress_ex, zlib)                                   \
-    F(libdeflate, libdeflate_gzip_decompress_ex, gzip)                                   \
-    F(libdeflate, libdeflate_crc32, crc32)                                               \
-    F(libdeflate, libdeflate_adler32, adler32)                                           \
-    F(libdeflate, libdeflate_alloc_compressor, create_encoder)                           \
-    F(libdeflate, libdeflate_free_compressor, close_encoder)                             \
+#define LIBDEFLATE_FUNCTIONS(F)                                                                    \
+    F(libdeflate, libdeflate_alloc_decompressor, create)                                           \
+    F(libdeflate, libdeflate_free_decompressor, close)                                             \
+    F(libdeflate, libdeflate_deflate_decompress_ex, deflate)                                       \
+    F(libdeflate, libdeflate_zlib_decompress_ex, zlib)                                             \
+    F(libdeflate, libdeflate_gzip_decompress_ex, gzip)                                             \
+    F(libdeflate, libdeflate_crc32, crc32)                                                         \
+    F(libdeflate, libdeflate_adler32, adler32)                                                     \
+    F(libdeflate, libdeflate_alloc_compressor, create_encoder)                                     \
+    F(libdeflate, libdeflate_free_compressor, close_encoder)                                       \
     F(libdeflate, libdeflate_gzip_compress, encode_gzip)
-#define ZSTD_FUNCTIONS(F)                                                                \
-    F(libzstd, ZSTD_createDCtx, create)                                                  \
-    F(libzstd, ZSTD_freeDCtx, close)                                                     \
-    F(libzstd, ZSTD_DCtx_reset, reset)                                                   \
-    F(libzstd, ZSTD_decompressDCtx, decompress)                                          \
-    F(libzstd, ZSTD_decompressStream, stream)                                            \
-    F(libzstd, ZSTD_isError, is_error)                                                   \
-    F(libzstd, ZSTD_getErrorCode, code)                                                  \
-    F(libzstd, ZSTD_getErrorName, message)                                               \
-    F(libzstd, ZSTD_createCCtx, create_encoder)                                          \
-    F(libzstd, ZSTD_freeCCtx, close_encoder)                                             \
+#define ZSTD_FUNCTIONS(F)                                                                          \
+    F(libzstd, ZSTD_createDCtx, create)                                                            \
+    F(libzstd, ZSTD_freeDCtx, close)                                                               \
+    F(libzstd, ZSTD_DCtx_reset, reset)                                                             \
+    F(libzstd, ZSTD_decompressDCtx, decompress)                                                    \
+    F(libzstd, ZSTD_decompressStream, stream)                                                      \
+    F(libzstd, ZSTD_isError, is_error)                                                             \
+    F(libzstd, ZSTD_getErrorCode, code)                                                            \
+    F(libzstd, ZSTD_getErrorName, message)                                                         \
+    F(libzstd, ZSTD_createCCtx, create_encoder)                                                    \
+    F(libzstd, ZSTD_freeCCtx, close_encoder)                                                       \
     F(libzstd, ZSTD_compressCCtx, encode)
 #define LZ4_FUNCTIONS(F) F(liblz4, LZ4_decompress_safe, decompress)
-#define BZIP2_FUNCTIONS(F)                                                               \
-    F(libbz2, BZ2_bzDecompressInit, init)                                                \
-    F(libbz2, BZ2_bzDecompress, decompress)                                              \
+#define BZIP2_FUNCTIONS(F)                                                                         \
+    F(libbz2, BZ2_bzDecompressInit, init)                                                          \
+    F(libbz2, BZ2_bzDecompress, decompress)                                                        \
     F(libbz2, BZ2_bzDecompressEnd, close)
-#define LZMA_FUNCTIONS(F)                                                                \
-    F(liblzma, lzma_auto_decoder, init)                                                  \
-    F(liblzma, lzma_raw_decoder, raw)                                                    \
-    F(liblzma, lzma_code, code)                                                          \
+#define LZMA_FUNCTIONS(F)                                                                          \
+    F(liblzma, lzma_auto_decoder, init)                                                            \
+    F(liblzma, lzma_raw_decoder, raw)                                                              \
+    F(liblzma, lzma_code, code)                                                                    \
     F(liblzma, lzma_end, close)
-#define BLOSC_FUNCTIONS(F)                                                               \
-    F(libblosc, blosc_decompress_ctx, decompress)                                        \
+#define BLOSC_FUNCTIONS(F)                                                                         \
+    F(libblosc, blosc_decompress_ctx, decompress)                                                  \
     F(libblosc, blosc_compress_ctx, encode)
 
 struct libdeflate {
@@ -78,8 +78,7 @@ struct libblosc {
 };
 #undef FUNCTION
 
-const struct libdeflate *library_deflate(const struct codec_step *step,
-                                         struct error *err);
+const struct libdeflate *library_deflate(const struct codec_step *step, struct error *err);
 const struct libzstd *library_zstd(const struct codec_step *step, struct error *err);
 const struct liblz4 *library_lz4(const struct codec_step *step, struct error *err);
 const struct libbz2 *library_bz2(const struct codec_step *step, struct error *err);

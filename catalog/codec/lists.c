@@ -37,9 +37,8 @@ static bool lists_chain_of(const char **at, char chain[CODEC_STEP_BYTES])
     if (!lists_take_number(at, ".", &outer) || !lists_take_number(at, ".", &field) ||
         !lists_take_number(at, ",", &width))
         return false;
-    snprintf(chain, CODEC_STEP_BYTES,
-             width ? "field:%u|field:%u|varints:%u" : "field:%u|field:%u", outer, field,
-             width);
+    snprintf(chain, CODEC_STEP_BYTES, width ? "field:%u|field:%u|varints:%u" : "field:%u|field:%u",
+             outer, field, width);
     return true;
 }
 
@@ -62,8 +61,8 @@ static enum status add_list(struct lists_source *s, const char *chain, struct er
     return err->status;
 }
 
-static enum status lists_read(const struct source *base, uint64_t offset, void *dst,
-                              size_t len, struct error *err)
+static enum status lists_read(const struct source *base, uint64_t offset, void *dst, size_t len,
+                              struct error *err)
 {
     (void)err;
     if (len)
@@ -81,8 +80,8 @@ static void lists_close(struct source *base)
 
 static const struct source_ops lists_ops = {.read_at = lists_read, .close = lists_close};
 
-static enum status lists_open(struct source *inner, const char *argument,
-                              struct source **out, struct error *err)
+static enum status lists_open(struct source *inner, const char *argument, struct source **out,
+                              struct error *err)
 {
     char chain[CODEC_STEP_BYTES];
     struct lists_source *s = calloc(1, sizeof(*s));

@@ -10,8 +10,8 @@
 
 #define HEADER_BYTES 4
 
-static enum status lz4_decode(const struct codec_step *step, struct bytes in,
-                              uint8_t *out, size_t room, size_t *made, struct error *err)
+static enum status lz4_decode(const struct codec_step *step, struct bytes in, uint8_t *out,
+                              size_t room, size_t *made, struct error *err)
 {
     const struct liblz4 *lib = library_lz4(step, err);
     if (!lib)
@@ -31,5 +31,4 @@ static enum status lz4_decode(const struct codec_step *step, struct bytes in,
     return OK;
 }
 
-const struct codec codec_lz4 = {
-    .name = "lz4", .size = codec_stated_size, .decode = lz4_decode};
+const struct codec codec_lz4 = {.name = "lz4", .size = codec_stated_size, .decode = lz4_decode};

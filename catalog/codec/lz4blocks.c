@@ -13,9 +13,8 @@
 
 #define HEADER_BYTES 12
 
-static enum status lz4blocks_decode(const struct codec_step *step, struct bytes in,
-                                    uint8_t *out, size_t room, size_t *made,
-                                    struct error *err)
+static enum status lz4blocks_decode(const struct codec_step *step, struct bytes in, uint8_t *out,
+                                    size_t room, size_t *made, struct error *err)
 {
     const struct liblz4 *lib = library_lz4(step, err);
     if (!lib)
@@ -25,8 +24,7 @@ static enum status lz4blocks_decode(const struct codec_step *step, struct bytes 
     uint64_t size = load_u64be(in.at), block = load_u32be(in.at + 8);
     *made = size > SIZE_MAX ? SIZE_MAX : (size_t)size;
     if (size && (!block || block > INT_MAX))
-        return codec_corrupt(step, err, "blocks of %llu bytes",
-                             (unsigned long long)block);
+        return codec_corrupt(step, err, "blocks of %llu bytes", (unsigned long long)block);
     if (size > room)
         return OK;
     const uint8_t *at = in.at + HEADER_BYTES, *end = in.at + in.len;
@@ -38,8 +36,8 @@ static enum status lz4blocks_decode(const struct codec_step *step, struct bytes 
         at += 4;
         if (stored == n)
             memcpy(out + done, at, (size_t)n);
-        else if (lib->decompress((const char *)at, (char *)out + done, (int)stored,
-                                 (int)n) != (int)n)
+        else if (lib->decompress((const char *)at, (char *)out + done, (int)stored, (int)n) !=
+                 (int)n)
             return codec_corrupt(step, err, "a block is damaged");
         at += stored;
     }

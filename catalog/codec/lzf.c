@@ -9,8 +9,8 @@
  */
 #include "catalog/codec/codec.h"
 
-static enum status lzf_decode(const struct codec_step *step, struct bytes in,
-                              uint8_t *out, size_t room, size_t *made, struct error *err)
+static enum status lzf_decode(const struct codec_step *step, struct bytes in, uint8_t *out,
+                              size_t room, size_t *made, struct error *err)
 {
     const uint8_t *at = in.at, *end = in.at + in.len;
     size_t n = 0;
@@ -38,13 +38,11 @@ static enum status lzf_decode(const struct codec_step *step, struct bytes in,
             return codec_corrupt(step, err, "refers to what is before its beginning");
         if (len > room - n)
             return OK;
-        for (size_t i = 0; i < len;
-             i++, n++) /* bytewise: source and target may overlap */
+        for (size_t i = 0; i < len; i++, n++) /* bytewise: source and target may overlap */
             out[n] = out[n - back];
     }
     *made = n;
     return OK;
 }
 
-const struct codec codec_lzf = {
-    .name = "lzf", .size = codec_stated_size, .decode = lzf_decode};
+const struct codec codec_lzf = {.name = "lzf", .size = codec_stated_size, .decode = lzf_decode};

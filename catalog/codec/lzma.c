@@ -8,8 +8,8 @@
 
 #define MEMORY_MOST ((uint64_t)256 << 20)
 
-lzma_ret codec_lzma_run(const struct liblzma *lib, lzma_stream *z, struct bytes in,
-                        uint8_t *out, size_t room, bool to_end)
+lzma_ret codec_lzma_run(const struct liblzma *lib, lzma_stream *z, struct bytes in, uint8_t *out,
+                        size_t room, bool to_end)
 {
     uint8_t beyond;
     z->next_in = in.at;
@@ -26,8 +26,8 @@ lzma_ret codec_lzma_run(const struct liblzma *lib, lzma_stream *z, struct bytes 
     return rc;
 }
 
-static enum status lzma_failed(const struct codec_step *step, lzma_ret rc,
-                               const lzma_stream *z, struct error *err)
+static enum status lzma_failed(const struct codec_step *step, lzma_ret rc, const lzma_stream *z,
+                               struct error *err)
 {
     switch (rc) {
     case LZMA_MEM_ERROR:
@@ -51,8 +51,8 @@ static enum status lzma_failed(const struct codec_step *step, lzma_ret rc,
     }
 }
 
-static enum status lzma_decode(const struct codec_step *step, struct bytes in,
-                               uint8_t *out, size_t room, size_t *made, struct error *err)
+static enum status lzma_decode(const struct codec_step *step, struct bytes in, uint8_t *out,
+                               size_t room, size_t *made, struct error *err)
 {
     const struct liblzma *lib = library_lzma(step, err);
     if (!lib)
@@ -77,7 +77,5 @@ static uint64_t lzma_memory(uint64_t out)
     return MEMORY_MOST;
 }
 
-const struct codec codec_lzma = {.name = "lzma",
-                                 .size = codec_stated_size,
-                                 .decode = lzma_decode,
-                                 .memory = lzma_memory};
+const struct codec codec_lzma = {
+    .name = "lzma", .size = codec_stated_size, .decode = lzma_decode, .memory = lzma_memory};

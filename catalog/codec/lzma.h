@@ -9,7 +9,7 @@
 /* Decode all of `in` into `room` bytes with a decoder that was initialised; returns liblzma's last
  * result. The counts are in *z, which the caller ends. `to_end`: when the output is full, also look
  * for the end of the stream; if there is another byte of data instead, total_out is `room` + 1. */
-lzma_ret codec_lzma_run(const struct liblzma *, lzma_stream *z, struct bytes in,
-                        uint8_t *out, size_t room, bool to_end);
+lzma_ret codec_lzma_run(const struct liblzma *, lzma_stream *z, struct bytes in, uint8_t *out,
+                        size_t room, bool to_end);
 
 #endif

@@ -2,8 +2,8 @@
  * also covers the N bytes before them in the zip member (read.c). */
 #include "catalog/codec/codec.h"
 
-static enum status member_open(struct source *inner, const char *argument,
-                               struct source **out, struct error *err)
+static enum status member_open(struct source *inner, const char *argument, struct source **out,
+                               struct error *err)
 {
     uint64_t before;
     if (!codec_number(argument, &before))
@@ -22,5 +22,4 @@ static enum status member_trim(const struct codec_step *step, struct bytes *byte
                : codec_corrupt(step, err, "bad argument \"%s\"", step->argument);
 }
 
-const struct codec codec_member = {
-    .name = "member", .open = member_open, .trim = member_trim};
+const struct codec codec_member = {.name = "member", .open = member_open, .trim = member_trim};

@@ -37,8 +37,8 @@ static bool nbit_size(const char *argument, uint64_t in, struct codec_size *size
     return true;
 }
 
-static enum status nbit_decode(const struct codec_step *step, struct bytes in,
-                               uint8_t *out, size_t room, size_t *made, struct error *err)
+static enum status nbit_decode(const struct codec_step *step, struct bytes in, uint8_t *out,
+                               size_t room, size_t *made, struct error *err)
 {
     struct narrow n = {0};
     uint64_t bit = 0;
@@ -47,16 +47,16 @@ static enum status nbit_decode(const struct codec_step *step, struct bytes in,
     uint64_t total = n.count * n.size, needed = n.count * n.bits;
     *made = (size_t)total;
     if (needed / 8 + (needed % 8 != 0) > in.len)
-        return codec_corrupt(step, err, "%zu bytes do not hold %llu numbers of %u bits",
-                             in.len, (unsigned long long)n.count, n.bits);
+        return codec_corrupt(step, err, "%zu bytes do not hold %llu numbers of %u bits", in.len,
+                             (unsigned long long)n.count, n.bits);
     if (total > room)
         return OK;
     for (uint64_t i = 0; i < n.count; i++) {
         uint64_t value = 0;
         for (unsigned left = n.bits; left;) {
             unsigned free = 8 - (unsigned)(bit % 8), take = free < left ? free : left;
-            value = value << take |
-                    (uint64_t)(in.at[bit / 8] >> (free - take) & ((1u << take) - 1));
+            value =
+                value << take | (uint64_t)(in.at[bit / 8] >> (free - take) & ((1u << take) - 1));
             bit += take;
             left -= take;
         }
@@ -68,5 +68,4 @@ static enum status nbit_decode(const struct codec_step *step, struct bytes in,
     return OK;
 }
 
-const struct codec codec_nbit = {
-    .name = "nbit", .size = nbit_size, .decode = nbit_decode};
+const struct codec codec_nbit = {.name = "nbit", .size = nbit_size, .decode = nbit_decode};

@@ -81,16 +81,16 @@ static void put_double(uint8_t *at, double v)
     store_u64le(at, double_bits(v));
 }
 
-#define WORD(x, member, type, width, get, put, unsigned_type)                            \
-    static void load_##x(const uint8_t *in, size_t count, union tile *tile)              \
-    {                                                                                    \
-        for (size_t i = 0; i < count; i++)                                               \
-            tile->member[i] = (type)get(in + i * (width));                               \
-    }                                                                                    \
-    static void store_##x(const union tile *tile, size_t count, uint8_t *out)            \
-    {                                                                                    \
-        for (size_t i = 0; i < count; i++)                                               \
-            put(out + i * (width), (unsigned_type)tile->member[i]);                      \
+#define WORD(x, member, type, width, get, put, unsigned_type)                                      \
+    static void load_##x(const uint8_t *in, size_t count, union tile *tile)                        \
+    {                                                                                              \
+        for (size_t i = 0; i < count; i++)                                                         \
+            tile->member[i] = (type)get(in + i * (width));                                         \
+    }                                                                                              \
+    static void store_##x(const union tile *tile, size_t count, uint8_t *out)                      \
+    {                                                                                              \
+        for (size_t i = 0; i < count; i++)                                                         \
+            put(out + i * (width), (unsigned_type)tile->member[i]);                                \
     }
 
 WORD(b1, i, bool, 1, get_byte, put_byte, bool)
@@ -119,21 +119,18 @@ static void store_f2(const union tile *tile, size_t count, uint8_t *out)
         store_u16le(out + 2 * i, (uint16_t)float_encode64(half, double_bits(tile->f[i])));
 }
 
-#define ROW(x, dtype, kind, bytes)                                                       \
-    {                                                                                    \
-#        x, dtype, kind, bytes, load_##x, store_##x                                      \
+#define ROW(x, dtype, kind, bytes)                                                                 \
+    {                                                                                              \
+#        x, dtype, kind, bytes, load_##x, store_##x                                                \
     }
 
 static const struct word words[] = {
-    ROW(b1, "bool", BOOL, 1),     ROW(i1, "int8", INT, 1),
-    ROW(i2, "int16", INT, 2),     ROW(i4, "int32", INT, 4),
-    ROW(i8, "int64", INT, 8),     ROW(u1, "uint8", UINT, 1),
-    ROW(u2, "uint16", UINT, 2),   ROW(u4, "uint32", UINT, 4),
-    ROW(u8, "uint64", UINT, 8),   ROW(f2, "float16", FLOAT, 2),
-    ROW(f4, "float32", FLOAT, 4), ROW(f8, "float64", FLOAT, 8),
+    ROW(b1, "bool", BOOL, 1),     ROW(i1, "int8", INT, 1),      ROW(i2, "int16", INT, 2),
+    ROW(i4, "int32", INT, 4),     ROW(i8, "int64", INT, 8),     ROW(u1, "uint8", UINT, 1),
+    ROW(u2, "uint16", UINT, 2),   ROW(u4, "uint32", UINT, 4),   ROW(u8, "uint64", UINT, 8),
+    ROW(f2, "float16", FLOAT, 2), ROW(f4, "float32", FLOAT, 4), ROW(f8, "float64", FLOAT, 8),
 };
-static const struct word *const f2 = &words[9], *const f4 = &words[10],
-                                *const f8 = &words[11];
+static const struct word *const f2 = &words[9], *const f4 = &words[10], *const f8 = &words[11];
 
 static double round_half(const struct float_format *half, double v)
 {
@@ -185,16 +182,15 @@ static uint64_t float_to_int(const struct word *w, double v)
     return wide ? UINT64_C(1) << 63 : UINT64_C(1) << 31;
 }
 
-static void store_floats(const struct word *to, union tile *tile, size_t count,
-                         uint8_t *out)
+static void store_floats(const struct word *to, union tile *tile, size_t count, uint8_t *out)
 {
     for (size_t i = 0; to->kind != FLOAT && i < count; i++)
         tile->i[i] = float_to_int(to, tile->f[i]);
     to->store(tile, count, out);
 }
 
-static void load_floats(const struct word *from, const struct word *work,
-                        const uint8_t *in, size_t count, union tile *tile)
+static void load_floats(const struct word *from, const struct word *work, const uint8_t *in,
+                        size_t count, union tile *tile)
 {
     from->load(in, count, tile);
     if (from->kind != FLOAT)
@@ -254,8 +250,8 @@ static bool delta_parse(const char *argument, struct filter *f)
 
 static bool fixedscaleoffset_parse(const char *argument, struct filter *f)
 {
-    return number_take_number(&argument, &f->scale) &&
-           number_take_number(&argument, &f->offset) && take_words(argument, f);
+    return number_take_number(&argument, &f->scale) && number_take_number(&argument, &f->offset) &&
+           take_words(argument, f);
 }
 
 /* --- filters: one tile at a time; `last` is what a filter carries over to the next tile --- */
@@ -265,8 +261,8 @@ union last {
     double f;
 };
 
-static void astype_tile(const struct filter *f, const uint8_t *in, size_t count,
-                        uint8_t *out, union last *last)
+static void astype_tile(const struct filter *f, const uint8_t *in, size_t count, uint8_t *out,
+                        union last *last)
 {
     (void)last;
     union tile tile;
@@ -301,8 +297,7 @@ static const struct word *common_float(const struct word *a, const struct word *
 }
 
 /* Running sum, rounded to `work` after each addition. */
-static void sum_floats(const struct word *work, size_t count, union tile *tile,
-                       double *last)
+static void sum_floats(const struct word *work, size_t count, union tile *tile, double *last)
 {
     const struct float_format *half = float_format_find("float16");
     double sum = *last;
@@ -319,8 +314,8 @@ static void sum_floats(const struct word *work, size_t count, union tile *tile,
     *last = sum;
 }
 
-static void delta_tile(const struct filter *f, const uint8_t *in, size_t count,
-                       uint8_t *out, union last *last)
+static void delta_tile(const struct filter *f, const uint8_t *in, size_t count, uint8_t *out,
+                       union last *last)
 {
     const struct word *work = common_float(f->from, f->to);
     union tile tile;
@@ -364,16 +359,16 @@ static enum status bad_filter(const struct codec_step *step, struct error *err)
     return codec_corrupt(step, err, "bad argument \"%s\"", step->argument);
 }
 
-static enum status broken_element(const struct codec_step *step, const struct filter *f,
-                                  size_t len, struct error *err)
+static enum status broken_element(const struct codec_step *step, const struct filter *f, size_t len,
+                                  struct error *err)
 {
     return codec_corrupt(step, err, "%zu bytes are not whole elements of %u bytes", len,
                          f->from->bytes);
 }
 
 static void number_run(const struct filter *f,
-                       void (*do_tile)(const struct filter *, const uint8_t *, size_t,
-                                       uint8_t *, union last *),
+                       void (*do_tile)(const struct filter *, const uint8_t *, size_t, uint8_t *,
+                                       union last *),
                        struct bytes in, uint8_t *out)
 {
     size_t count = in.len / f->from->bytes;
@@ -387,27 +382,26 @@ static void number_run(const struct filter *f,
     }
 }
 
-#define FILTER(x)                                                                        \
-    static bool x##_size(const char *argument, uint64_t in, struct codec_size *size)     \
-    {                                                                                    \
-        struct filter f;                                                                 \
-        return x##_parse(argument, &f) && filter_size(&f, in, size);                     \
-    }                                                                                    \
-    static enum status x##_decode(const struct codec_step *step, struct bytes in,        \
-                                  uint8_t *out, size_t room, size_t *made,               \
-                                  struct error *err)                                     \
-    {                                                                                    \
-        struct filter f;                                                                 \
-        if (!x##_parse(step->argument, &f))                                              \
-            return bad_filter(step, err);                                                \
-        if (in.len % f.from->bytes)                                                      \
-            return broken_element(step, &f, in.len, err);                                \
-        *made = in.len / f.from->bytes * f.to->bytes;                                    \
-        if (*made <= room)                                                               \
-            number_run(&f, x##_tile, in, out);                                           \
-        return OK;                                                                       \
-    }                                                                                    \
-    const struct codec codec_##x = {                                                     \
+#define FILTER(x)                                                                                  \
+    static bool x##_size(const char *argument, uint64_t in, struct codec_size *size)               \
+    {                                                                                              \
+        struct filter f;                                                                           \
+        return x##_parse(argument, &f) && filter_size(&f, in, size);                               \
+    }                                                                                              \
+    static enum status x##_decode(const struct codec_step *step, struct bytes in, uint8_t *out,    \
+                                  size_t room, size_t *made, struct error *err)                    \
+    {                                                                                              \
+        struct filter f;                                                                           \
+        if (!x##_parse(step->argument, &f))                                                        \
+            return bad_filter(step, err);                                                          \
+        if (in.len % f.from->bytes)                                                                \
+            return broken_element(step, &f, in.len, err);                                          \
+        *made = in.len / f.from->bytes * f.to->bytes;                                              \
+        if (*made <= room)                                                                         \
+            number_run(&f, x##_tile, in, out);                                                     \
+        return OK;                                                                                 \
+    }                                                                                              \
+    const struct codec codec_##x = {                                                               \
         .name = #x, .size = x##_size, .decode = x##_decode, .in_place = true};
 
 FILTER(delta)

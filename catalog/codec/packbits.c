@@ -12,9 +12,8 @@ static bool packbits_size(const char *argument, uint64_t in, struct codec_size *
     return strcmp(argument, "bool") == 0 && mul_u64(in ? in - 1 : 0, 8, &size->most);
 }
 
-static enum status packbits_decode(const struct codec_step *step, struct bytes in,
-                                   uint8_t *out, size_t room, size_t *made,
-                                   struct error *err)
+static enum status packbits_decode(const struct codec_step *step, struct bytes in, uint8_t *out,
+                                   size_t room, size_t *made, struct error *err)
 {
     if (!in.len || *in.at > 7 || (*in.at && in.len == 1))
         return codec_corrupt(step, err, "no count of unused bits in %zu bytes", in.len);

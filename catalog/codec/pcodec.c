@@ -73,8 +73,7 @@ static pco_fault read_dict(struct pco *p)
     if (!pco_align(b))
         return "bits that should be zeros, before its dictionary";
     p->mode.dict = *b;
-    if (pco_over(b) ||
-        p->mode.dict_count > ((uint64_t)b->in.len * 8 - b->at) / p->type.width)
+    if (pco_over(b) || p->mode.dict_count > ((uint64_t)b->in.len * 8 - b->at) / p->type.width)
         return "ends inside its dictionary";
     b->at += p->mode.dict_count * p->type.width;
     return NULL;
@@ -178,8 +177,7 @@ static pco_fault read_tables(struct pco *p)
 
 /* --- numbers -------------------------------------------------------------------------------- */
 
-static pco_fault read_sequence(struct pco *p, enum sequence which, unsigned stored,
-                               unsigned count)
+static pco_fault read_sequence(struct pco *p, enum sequence which, unsigned stored, unsigned count)
 {
     struct pco_latents *l = &p->latents[which];
     if (!p->used[which])
@@ -200,8 +198,8 @@ static pco_fault pcodec_read_numbers(struct pco *p, uint8_t *out)
         for (unsigned i = 0; i < SEQUENCES && !fault; i++)
             fault = read_sequence(p, (enum sequence)i, stored, count);
         if (!fault)
-            fault = pco_join(&p->mode, &p->type, p->latents[FIRST].value,
-                             p->latents[SECOND].value, count, out);
+            fault = pco_join(&p->mode, &p->type, p->latents[FIRST].value, p->latents[SECOND].value,
+                             count, out);
         out += (size_t)count * (p->type.width / 8);
         left -= count;
     }
@@ -229,8 +227,8 @@ static enum status check_window(struct pco *p, struct error *err)
     if (p->delta.kind != PCO_LOOKBACK || p->delta.window <= PCO_WINDOW_LOG)
         return OK;
     return error_set(err, ERR_UNSUPPORTED, step->name, step->offset,
-                     "%s: lookbacks in 2^%u numbers, most is 2^%u", step->codec,
-                     p->delta.window, PCO_WINDOW_LOG);
+                     "%s: lookbacks in 2^%u numbers, most is 2^%u", step->codec, p->delta.window,
+                     PCO_WINDOW_LOG);
 }
 
 static enum status pcodec_fail(const struct pco *p, pco_fault fault, struct error *err)
@@ -241,8 +239,8 @@ static enum status pcodec_fail(const struct pco *p, pco_fault fault, struct erro
 
 /* Decode the next chunk into `out`. *made is 0 at the end of the file, and above `room` if the
  * chunk does not fit (then nothing is decoded). */
-static enum status pcodec_read_chunk(struct pco *p, uint8_t *out, size_t room,
-                                     size_t *made, struct error *err)
+static enum status pcodec_read_chunk(struct pco *p, uint8_t *out, size_t room, size_t *made,
+                                     struct error *err)
 {
     uint8_t byte = (uint8_t)pco_take(&p->bits, 8);
     *made = 0;
@@ -251,8 +249,7 @@ static enum status pcodec_read_chunk(struct pco *p, uint8_t *out, size_t room,
     if (!byte)
         return OK;
     if (!pco_type_find(byte, &p->type) || (p->uniform && byte != p->uniform))
-        return pcodec_fail(p, "numbers of a type that is not known, or not the file's",
-                           err);
+        return pcodec_fail(p, "numbers of a type that is not known, or not the file's", err);
     p->numbers = pco_take(&p->bits, 24) + 1;
     *made = (size_t)p->numbers * (p->type.width / 8);
     if (*made > room)
@@ -269,9 +266,8 @@ static enum status pcodec_read_chunk(struct pco *p, uint8_t *out, size_t room,
     return fault ? pcodec_fail(p, fault, err) : OK;
 }
 
-static enum status pcodec_decode(const struct codec_step *step, struct bytes in,
-                                 uint8_t *out, size_t room, size_t *made,
-                                 struct error *err)
+static enum status pcodec_decode(const struct codec_step *step, struct bytes in, uint8_t *out,
+                                 size_t room, size_t *made, struct error *err)
 {
     if (!*step->state)
         *step->state = calloc(1, sizeof(struct pco));

@@ -111,8 +111,8 @@ pco_fault pco_read_bins(struct pco_latents *l, uint64_t numbers, uint16_t *weigh
 pco_fault pco_read_page(struct pco_latents *l, struct pco_bits *b);
 /* Decode a batch of `count` values into l->value, of which `stored` are in the file (the last
  * ones of a page follow from the initial values). `lookbacks`: `stored` entries. */
-pco_fault pco_read_batch(struct pco_latents *l, const uint64_t *lookbacks,
-                         unsigned stored, unsigned count, struct pco_bits *b);
+pco_fault pco_read_batch(struct pco_latents *l, const uint64_t *lookbacks, unsigned stored,
+                         unsigned count, struct pco_bits *b);
 
 /* --- numbers -------------------------------------------------------------------------------- */
 

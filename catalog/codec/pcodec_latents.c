@@ -177,8 +177,8 @@ static void undo_consecutive(struct pco_latents *l, unsigned count)
 
 /* Add to each difference the value `lookbacks[i]` places before; before the first value there are
  * zeros. The output lags behind by the initial values. */
-static pco_fault undo_lookback(struct pco_latents *l, const uint64_t *lookbacks,
-                               unsigned stored, unsigned count)
+static pco_fault undo_lookback(struct pco_latents *l, const uint64_t *lookbacks, unsigned stored,
+                               unsigned count)
 {
     const uint64_t mask = l->history_size - 1, window = UINT64_C(1) << l->delta.window;
     const uint64_t begin = l->history_at;
@@ -218,8 +218,8 @@ static void undo_convolution(struct pco_latents *l, unsigned count)
     memcpy(l->moment, all + count, order * sizeof(*all));
 }
 
-pco_fault pco_read_batch(struct pco_latents *l, const uint64_t *lookbacks,
-                         unsigned stored, unsigned count, struct pco_bits *b)
+pco_fault pco_read_batch(struct pco_latents *l, const uint64_t *lookbacks, unsigned stored,
+                         unsigned count, struct pco_bits *b)
 {
     const uint64_t middle = UINT64_C(1) << (l->width - 1);
     if (stored && !l->bins)

@@ -69,10 +69,8 @@ pco_fault pco_mode_check(const struct pco_mode *m, const struct pco_type *type)
         return "floats quantized by too many bits";
     if (m->kind != PCO_FLOAT_MULT)
         return NULL;
-    const uint64_t magnitude =
-        pco_low(ordered(type, m->base), type->width - 1) >> type->mantissa;
-    const uint64_t infinite =
-        pco_low(UINT64_MAX, type->width - 1 - type->mantissa); /* exponent */
+    const uint64_t magnitude = pco_low(ordered(type, m->base), type->width - 1) >> type->mantissa;
+    const uint64_t infinite = pco_low(UINT64_MAX, type->width - 1 - type->mantissa); /* exponent */
     const bool zero = !pco_low(ordered(type, m->base), type->width - 1);
     return zero || magnitude == infinite ? "multiples of a float that cannot be" : NULL;
 }
@@ -81,25 +79,23 @@ pco_fault pco_mode_check(const struct pco_mode *m, const struct pco_type *type)
 
 /* A latent counts floats that are integers: each integer up to 2^DIGITS, and from there on each
  * next float, since not every integer is a float any more. */
-#define DEFINE_MULTIPLE(NAME, UINT, FLOAT, OF, BITS_OF, DIGITS)                          \
-    static uint64_t NAME(uint64_t latent, uint64_t base)                                 \
-    {                                                                                    \
-        const UINT middle = (UINT)1 << (sizeof(UINT) * 8 - 1), l = (UINT)latent;         \
-        const UINT exact = (UINT)1 << (DIGITS);                                          \
-        const bool minus = l < middle;                                                   \
-        const UINT count = minus ? middle - 1 - l : l - middle;                          \
-        const FLOAT size = count < exact                                                 \
-                               ? (FLOAT)count                                            \
-                               : OF((UINT)(BITS_OF((FLOAT)exact) + (count - exact)));    \
-        return BITS_OF((minus ? -size : size) * OF((UINT)base));                         \
+#define DEFINE_MULTIPLE(NAME, UINT, FLOAT, OF, BITS_OF, DIGITS)                                    \
+    static uint64_t NAME(uint64_t latent, uint64_t base)                                           \
+    {                                                                                              \
+        const UINT middle = (UINT)1 << (sizeof(UINT) * 8 - 1), l = (UINT)latent;                   \
+        const UINT exact = (UINT)1 << (DIGITS);                                                    \
+        const bool minus = l < middle;                                                             \
+        const UINT count = minus ? middle - 1 - l : l - middle;                                    \
+        const FLOAT size =                                                                         \
+            count < exact ? (FLOAT)count : OF((UINT)(BITS_OF((FLOAT)exact) + (count - exact)));    \
+        return BITS_OF((minus ? -size : size) * OF((UINT)base));                                   \
     }
 
 DEFINE_MULTIPLE(multiple_32, uint32_t, float, float_of, float_bits, 24)
 DEFINE_MULTIPLE(multiple_64, uint64_t, double, double_of, double_bits, 53)
 
 /* Computed in float32, which holds the product of two float16 exactly. */
-static uint64_t multiple_16(const struct float_format *half, uint64_t latent,
-                            uint64_t base)
+static uint64_t multiple_16(const struct float_format *half, uint64_t latent, uint64_t base)
 {
     const uint32_t middle = 1u << 15, exact = 1u << 11, l = (uint32_t)latent;
     const bool minus = l < middle;
@@ -107,15 +103,13 @@ static uint64_t multiple_16(const struct float_format *half, uint64_t latent,
     const uint32_t bits =
         count < exact
             ? float_bits((float)count)
-            : float_decode(half, float_encode32(half, float_bits((float)exact)) +
-                                     (count - exact));
+            : float_decode(half, float_encode32(half, float_bits((float)exact)) + (count - exact));
     const float size = float_of(minus ? bits ^ UINT32_C(1) << 31 : bits);
-    return float_encode32(
-        half, float_bits(size * float_of(float_decode(half, (uint32_t)base))));
+    return float_encode32(half, float_bits(size * float_of(float_decode(half, (uint32_t)base))));
 }
 
-static void join_multiples(const struct pco_mode *m, const struct pco_type *type,
-                           uint64_t *first, const uint64_t *second, unsigned count)
+static void join_multiples(const struct pco_mode *m, const struct pco_type *type, uint64_t *first,
+                           const uint64_t *second, unsigned count)
 {
     const struct float_format *half = float_format_find("float16");
     const uint64_t base = ordered(type, m->base), middle = middle_of(type);
@@ -123,15 +117,15 @@ static void join_multiples(const struct pco_mode *m, const struct pco_type *type
         uint64_t number = type->width == 64   ? multiple_64(first[i], base)
                           : type->width == 32 ? multiple_32(first[i], base)
                                               : multiple_16(half, first[i], base);
-        first[i] = pco_low(pcodec_numbers_place_of(type, number) + (second[i] ^ middle),
-                           type->width);
+        first[i] =
+            pco_low(pcodec_numbers_place_of(type, number) + (second[i] ^ middle), type->width);
     }
 }
 
 /* --- all ------------------------------------------------------------------------------------ */
 
-static void join_quanta(const struct pco_mode *m, const struct pco_type *type,
-                        uint64_t *first, const uint64_t *second, unsigned count)
+static void join_quanta(const struct pco_mode *m, const struct pco_type *type, uint64_t *first,
+                        const uint64_t *second, unsigned count)
 {
     const uint64_t least_positive = middle_of(type) >> m->quantum;
     const uint64_t most = pco_low(UINT64_MAX, m->quantum);
@@ -141,8 +135,8 @@ static void join_quanta(const struct pco_mode *m, const struct pco_type *type,
     }
 }
 
-static pco_fault look_up(const struct pco_mode *m, const struct pco_type *type,
-                         uint64_t *first, unsigned count)
+static pco_fault look_up(const struct pco_mode *m, const struct pco_type *type, uint64_t *first,
+                         unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
         struct pco_bits at = m->dict;
@@ -155,13 +149,13 @@ static pco_fault look_up(const struct pco_mode *m, const struct pco_type *type,
 }
 
 /* A loop for each width, so that the compiler can vectorise it. */
-#define DEFINE_STORE(NAME, BYTES, STORE)                                                 \
-    static void NAME(const struct pco_type *type, const uint64_t *value, unsigned count, \
-                     uint8_t *out)                                                       \
-    {                                                                                    \
-        const struct pco_type t = {type->kind, 8 * (BYTES), 0};                          \
-        for (unsigned i = 0; i < count; i++)                                             \
-            STORE(out + (size_t)i * (BYTES), ordered(&t, value[i]));                     \
+#define DEFINE_STORE(NAME, BYTES, STORE)                                                           \
+    static void NAME(const struct pco_type *type, const uint64_t *value, unsigned count,           \
+                     uint8_t *out)                                                                 \
+    {                                                                                              \
+        const struct pco_type t = {type->kind, 8 * (BYTES), 0};                                    \
+        for (unsigned i = 0; i < count; i++)                                                       \
+            STORE(out + (size_t)i * (BYTES), ordered(&t, value[i]));                               \
     }
 
 static inline void store_8(uint8_t *at, uint64_t value)
@@ -184,8 +178,7 @@ DEFINE_STORE(store_all_16, 2, store_16)
 DEFINE_STORE(store_all_32, 4, store_32)
 DEFINE_STORE(store_all_64, 8, store_u64le)
 
-static void store(const struct pco_type *type, const uint64_t *value, unsigned count,
-                  uint8_t *out)
+static void store(const struct pco_type *type, const uint64_t *value, unsigned count, uint8_t *out)
 {
     if (type->width == 64)
         store_all_64(type, value, count, out);

@@ -27,9 +27,8 @@ static const struct {
     const char *name;
     lzma_vli id;
 } branches[] = {
-    {"x86", LZMA_FILTER_X86},           {"powerpc", LZMA_FILTER_POWERPC},
-    {"ia64", LZMA_FILTER_IA64},         {"arm", LZMA_FILTER_ARM},
-    {"armthumb", LZMA_FILTER_ARMTHUMB}, {"sparc", LZMA_FILTER_SPARC},
+    {"x86", LZMA_FILTER_X86}, {"powerpc", LZMA_FILTER_POWERPC},   {"ia64", LZMA_FILTER_IA64},
+    {"arm", LZMA_FILTER_ARM}, {"armthumb", LZMA_FILTER_ARMTHUMB}, {"sparc", LZMA_FILTER_SPARC},
 };
 
 /* Parse up to four numbers, "8388608/3/0/2"; returns how many, 0 if the text is not valid. */
@@ -49,9 +48,8 @@ static unsigned rawlzma_read_numbers(char *text, uint64_t numbers[4])
 static bool add_lzma(struct filters *f, lzma_vli id, const uint64_t numbers[4])
 {
     lzma_options_lzma *o = &f->of[f->count].lzma;
-    if (numbers[0] > UINT32_MAX || numbers[1] > LZMA_LCLP_MAX ||
-        numbers[2] > LZMA_LCLP_MAX || numbers[1] + numbers[2] > LZMA_LCLP_MAX ||
-        numbers[3] > LZMA_PB_MAX)
+    if (numbers[0] > UINT32_MAX || numbers[1] > LZMA_LCLP_MAX || numbers[2] > LZMA_LCLP_MAX ||
+        numbers[1] + numbers[2] > LZMA_LCLP_MAX || numbers[3] > LZMA_PB_MAX)
         return false;
     *o = (lzma_options_lzma){.dict_size = (uint32_t)numbers[0],
                              .lc = (uint32_t)numbers[1],
@@ -104,8 +102,7 @@ static bool rawlzma_add_filter(struct filters *f, char *text)
     return count == 1 && add_branch(f, text, numbers[0]);
 }
 
-static bool rawlzma_parse(const char *argument, struct codec_size *size,
-                          struct filters *f)
+static bool rawlzma_parse(const char *argument, struct codec_size *size, struct filters *f)
 {
     char text[CODEC_STEP_BYTES];
     size_t len = strlen(argument);
@@ -153,9 +150,8 @@ static void bound_dictionary(struct filters *f, size_t room)
     }
 }
 
-static enum status rawlzma_decode(const struct codec_step *step, struct bytes in,
-                                  uint8_t *out, size_t room, size_t *made,
-                                  struct error *err)
+static enum status rawlzma_decode(const struct codec_step *step, struct bytes in, uint8_t *out,
+                                  size_t room, size_t *made, struct error *err)
 {
     const struct liblzma *lib = library_lzma(step, err);
     lzma_stream z = LZMA_STREAM_INIT;
@@ -186,8 +182,7 @@ static enum status rawlzma_decode(const struct codec_step *step, struct bytes in
     if (*made > room)
         return OK;
     if (rc != LZMA_STREAM_END)
-        return codec_corrupt(step, err, "data is damaged or cut short after %zu bytes",
-                             *made);
+        return codec_corrupt(step, err, "data is damaged or cut short after %zu bytes", *made);
     return left ? codec_corrupt(step, err, "%zu bytes after the end", left) : OK;
 }
 
@@ -196,7 +191,5 @@ static uint64_t rawlzma_memory(uint64_t out)
     return (out < DICTIONARY_MOST ? out : DICTIONARY_MOST) + MEMORY;
 }
 
-const struct codec codec_rawlzma = {.name = "rawlzma",
-                                    .size = rawlzma_size,
-                                    .decode = rawlzma_decode,
-                                    .memory = rawlzma_memory};
+const struct codec codec_rawlzma = {
+    .name = "rawlzma", .size = rawlzma_size, .decode = rawlzma_decode, .memory = rawlzma_memory};

@@ -103,9 +103,8 @@ static uint64_t float_of(const struct scale *s, uint64_t number, uint64_t least)
     return bits;
 }
 
-static enum status scaleoffset_decode(const struct codec_step *step, struct bytes in,
-                                      uint8_t *out, size_t room, size_t *made,
-                                      struct error *err)
+static enum status scaleoffset_decode(const struct codec_step *step, struct bytes in, uint8_t *out,
+                                      size_t room, size_t *made, struct error *err)
 {
     struct scale s = {0};
     uint64_t least = 0, bit = 0, needed;
@@ -122,8 +121,8 @@ static enum status scaleoffset_decode(const struct codec_step *step, struct byte
     const uint8_t *data = in.at + HEAD_BYTES;
     if (bits > s.size * 8 || !mul_u64(s.count, bits, &needed) ||
         needed / 8 + (needed % 8 != 0) > in.len - HEAD_BYTES)
-        return codec_corrupt(step, err, "%zu bytes do not hold %llu numbers of %u bits",
-                             in.len, (unsigned long long)s.count, (unsigned)bits);
+        return codec_corrupt(step, err, "%zu bytes do not hold %llu numbers of %u bits", in.len,
+                             (unsigned long long)s.count, (unsigned)bits);
     if (total > room || !total)
         return OK;
     if (bits == s.size * 8) {

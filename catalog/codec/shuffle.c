@@ -6,15 +6,14 @@
  */
 #include "catalog/codec/codec.h"
 
-#define TILE                                                                             \
-    ((size_t)4096) /* elements completed at a time, so that writes stay in the cache */
+#define TILE ((size_t)4096) /* elements completed at a time, so that writes stay in the cache */
 
 /* Write one byte of each of `count` elements. */
-#define SPREAD(width)                                                                    \
-    static void spread_##width(const uint8_t *in, size_t count, uint8_t *out)            \
-    {                                                                                    \
-        for (size_t i = 0; i < count; i++)                                               \
-            out[i * (width)] = in[i];                                                    \
+#define SPREAD(width)                                                                              \
+    static void spread_##width(const uint8_t *in, size_t count, uint8_t *out)                      \
+    {                                                                                              \
+        for (size_t i = 0; i < count; i++)                                                         \
+            out[i * (width)] = in[i];                                                              \
     }
 
 SPREAD(2)
@@ -41,17 +40,16 @@ static bool shuffle_size(const char *argument, uint64_t in, struct codec_size *s
     return codec_number(argument, &width);
 }
 
-static enum status shuffle_decode(const struct codec_step *step, struct bytes in,
-                                  uint8_t *out, size_t room, size_t *made,
-                                  struct error *err)
+static enum status shuffle_decode(const struct codec_step *step, struct bytes in, uint8_t *out,
+                                  size_t room, size_t *made, struct error *err)
 {
     uint64_t width;
     codec_number(step->argument, &width);
     width = width ? width : 1; /* numcodecs: 0 means no shuffling */
     *made = in.len;
     if (in.len % width)
-        return codec_corrupt(step, err, "%zu bytes are not whole elements of %llu bytes",
-                             in.len, (unsigned long long)width);
+        return codec_corrupt(step, err, "%zu bytes are not whole elements of %llu bytes", in.len,
+                             (unsigned long long)width);
     if (in.len > room || !in.len)
         return OK;
     size_t count = in.len / (size_t)width, n;

@@ -1,24 +1,23 @@
 /* skip.c - codec "skip:N": drop the first N bytes. */
 #include "catalog/codec/codec.h"
 
-static enum status skip_open(struct source *inner, const char *argument,
-                             struct source **out, struct error *err)
+static enum status skip_open(struct source *inner, const char *argument, struct source **out,
+                             struct error *err)
 {
     uint64_t count;
     if (!codec_number(argument, &count))
         return codec_bad_argument(inner, "skip", argument, err);
     if (count > inner->size) {
         error_set(err, ERR_CORRUPT, inner->name, NO_OFFSET,
-                  "%llu bytes to skip, but only %llu are there",
-                  (unsigned long long)count, (unsigned long long)inner->size);
+                  "%llu bytes to skip, but only %llu are there", (unsigned long long)count,
+                  (unsigned long long)inner->size);
         source_close(inner);
         return err->status;
     }
     return source_open_range(inner, count, inner->size - count, out, err);
 }
 
-static enum status skip_trim(const struct codec_step *step, struct bytes *bytes,
-                             struct error *err)
+static enum status skip_trim(const struct codec_step *step, struct bytes *bytes, struct error *err)
 {
     uint64_t count;
     if (!codec_number(step->argument, &count))

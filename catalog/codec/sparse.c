@@ -92,22 +92,17 @@ static bool sparse_parse(const char *at, struct sparse *s)
         return false;
     s->add = at[2];
     at += 4;
-    if (!sparse_take_number(&at, ',', &s->width) ||
-        !sparse_take_number(&at, ',', &s->count) ||
-        !sparse_take_number(&at, ',', &s->values) ||
-        !sparse_take_number(&at, ',', &s->run) ||
-        !take_shape(&at, ',', s->shape, &s->rank) ||
-        !sparse_take_number(&at, ',', &s->index))
+    if (!sparse_take_number(&at, ',', &s->width) || !sparse_take_number(&at, ',', &s->count) ||
+        !sparse_take_number(&at, ',', &s->values) || !sparse_take_number(&at, ',', &s->run) ||
+        !take_shape(&at, ',', s->shape, &s->rank) || !sparse_take_number(&at, ',', &s->index))
         return false;
     if (s->add == 'c' && s->width != 8 && s->width != 16)
         return false;
     if (s->kind == 'o')
-        return sparse_take_number(&at, ',', &s->s0) &&
-               sparse_take_number(&at, '\0', &s->s1);
-    return sparse_take_number(&at, ',', &s->other) &&
-           sparse_take_number(&at, ',', &s->s0) &&
-           take_shape(&at, '\0', s->block, &s->block_rank) && s->rank >= 2 &&
-           s->block_rank == 2 && (s->s0 == 4 || s->s0 == 8) && s->block[0] && s->block[1];
+        return sparse_take_number(&at, ',', &s->s0) && sparse_take_number(&at, '\0', &s->s1);
+    return sparse_take_number(&at, ',', &s->other) && sparse_take_number(&at, ',', &s->s0) &&
+           take_shape(&at, '\0', s->block, &s->block_rank) && s->rank >= 2 && s->block_rank == 2 &&
+           (s->s0 == 4 || s->s0 == 8) && s->block[0] && s->block[1];
 }
 
 /* Bytes of the dense tensor; false if the element width is not valid, or on overflow. */
@@ -156,8 +151,7 @@ static enum status read_coordinates(const struct source *s, const struct sparse 
     }
     /* Read all bytes from the first index to the last one, whatever the strides. */
     if (!mul_u64(p->rank - 1, p->s0, &last) || !mul_u64(p->count - 1, p->s1, &reach) ||
-        !add_u64(last, reach, &last) || !add_u64(last, 1, &last) ||
-        !mul_u64(last, 8, &last))
+        !add_u64(last, reach, &last) || !add_u64(last, 1, &last) || !mul_u64(last, 8, &last))
         return sparse_bad(s, err, "impossible strides of its indexes");
     uint8_t *raw = sparse_read_all(s, p->index, last, err);
     for (uint64_t i = 0; raw && i < p->count && err->status == OK; i++) {
@@ -205,8 +199,8 @@ static enum status sparse_read_row(struct compressed *c, uint64_t place, uint64_
         const uint64_t row = (by_rows ? outer : other) * br;
         const uint64_t col = (by_rows ? other : outer) * bc;
         for (uint64_t r = 0; r < br; r++)
-            c->out[c->made++] = (struct entry){
-                (place + (row + r) * c->cols + col) * p->run, (k * br + r) * bc * p->run};
+            c->out[c->made++] = (struct entry){(place + (row + r) * c->cols + col) * p->run,
+                                               (k * br + r) * bc * p->run};
     }
     return OK;
 }
@@ -256,8 +250,7 @@ static enum status read_compressed(const struct source *s, const struct sparse *
                            .cols = p->shape[p->rank - 1]};
     uint64_t batches = 1;
     for (unsigned d = 0; d + 2 < p->rank; d++)
-        batches *=
-            p->shape[d]; /* no overflow: dense_size() has multiplied all, and none is 0 */
+        batches *= p->shape[d]; /* no overflow: dense_size() has multiplied all, and none is 0 */
     if (c.rows % br || c.cols % bc)
         return sparse_bad(s, err, "blocks that do not fill it");
     if (p->count % batches)
@@ -266,8 +259,7 @@ static enum status read_compressed(const struct source *s, const struct sparse *
     c.inner = p->kind == 'r' ? c.cols / bc : c.rows / br;
     if (read_batches(&c, batches, err) != OK)
         return err->status;
-    return c.made == p->count * br ? OK
-                                   : sparse_bad(s, err, "entries that belong to no row");
+    return c.made == p->count * br ? OK : sparse_bad(s, err, "entries that belong to no row");
 }
 
 /* --- adding up -------------------------------------------------------------------------- */
@@ -346,8 +338,8 @@ static enum status sparse_settle(struct sparse_source *s, char add, uint64_t uni
 
 /* --- the source ------------------------------------------------------------------------- */
 
-static enum status sparse_read(const struct source *base, uint64_t offset, void *dst,
-                               size_t len, struct error *err)
+static enum status sparse_read(const struct source *base, uint64_t offset, void *dst, size_t len,
+                               struct error *err)
 {
     (void)err;
     const struct sparse_source *s = (const struct sparse_source *)base;
@@ -361,8 +353,7 @@ static enum status sparse_read(const struct source *base, uint64_t offset, void 
         uint64_t from = begin > offset ? begin : offset;
         uint64_t to = end < offset + len ? end : offset + len;
         memcpy((uint8_t *)dst + (from - offset),
-               s->values + s->entries[at].value * s->width + (from - begin),
-               (size_t)(to - from));
+               s->values + s->entries[at].value * s->width + (from - begin), (size_t)(to - from));
     }
     return OK;
 }
@@ -376,11 +367,9 @@ static void sparse_close(struct source *base)
     free(s);
 }
 
-static const struct source_ops sparse_ops = {.read_at = sparse_read,
-                                             .close = sparse_close};
+static const struct source_ops sparse_ops = {.read_at = sparse_read, .close = sparse_close};
 
-static enum status sparse_fill(struct sparse_source *s, const struct sparse *p,
-                               struct error *err)
+static enum status sparse_fill(struct sparse_source *s, const struct sparse *p, struct error *err)
 {
     uint64_t rows = p->kind == 'o' ? 1 : p->block[0];
     uint64_t inside = p->kind == 'o' ? 1 : p->block[1], entries, bytes;
@@ -405,8 +394,8 @@ static enum status sparse_fill(struct sparse_source *s, const struct sparse *p,
     return sparse_settle(s, p->add, unit, err);
 }
 
-static enum status sparse_open(struct source *inner, const char *argument,
-                               struct source **out, struct error *err)
+static enum status sparse_open(struct source *inner, const char *argument, struct source **out,
+                               struct error *err)
 {
     struct sparse p;
     uint64_t size;

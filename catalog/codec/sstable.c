@@ -24,8 +24,8 @@ enum block_type {
     BLOCK_SNAPPY = 1
 };
 
-static enum status sstable_fail(const struct source *s, enum status status,
-                                const char *what, struct error *err)
+static enum status sstable_fail(const struct source *s, enum status status, const char *what,
+                                struct error *err)
 {
     uint64_t begin;
     source_descriptor(s, &begin);
@@ -33,8 +33,7 @@ static enum status sstable_fail(const struct source *s, enum status status,
 }
 
 /* Read and verify the block: *out is its content and trailer, malloc'ed. */
-static enum status sstable_read_block(const struct source *s, uint8_t **out,
-                                      struct error *err)
+static enum status sstable_read_block(const struct source *s, uint8_t **out, struct error *err)
 {
     if (s->size < TRAILER_BYTES)
         return sstable_fail(s, ERR_CORRUPT, "without its trailer", err);
@@ -46,8 +45,7 @@ static enum status sstable_read_block(const struct source *s, uint8_t **out,
         return sstable_fail(s, ERR_MEMORY, "and no memory for it", err);
     if (source_read(s, 0, block, size, err) == OK &&
         crc32c_unmask(load_u32le(block + size - 4)) != crc32c_extend(0, block, size - 4))
-        sstable_fail(s, ERR_CHECKSUM, "does not have its checksum: the file is damaged",
-                     err);
+        sstable_fail(s, ERR_CHECKSUM, "does not have its checksum: the file is damaged", err);
     if (err->status == OK)
         *out = block;
     else
@@ -55,8 +53,8 @@ static enum status sstable_read_block(const struct source *s, uint8_t **out,
     return err->status;
 }
 
-static enum status sstable_decode(const struct source *s, struct bytes content,
-                                  struct source **out, struct error *err)
+static enum status sstable_decode(const struct source *s, struct bytes content, struct source **out,
+                                  struct error *err)
 {
     uint64_t len = 0;
     if (!snappy_length(content, &len))
@@ -74,8 +72,8 @@ static enum status sstable_decode(const struct source *s, struct bytes content,
     return err->status;
 }
 
-static enum status sstable_open(struct source *inner, const char *argument,
-                                struct source **out, struct error *err)
+static enum status sstable_open(struct source *inner, const char *argument, struct source **out,
+                                struct error *err)
 {
     uint8_t *block = NULL;
     if (*argument)
@@ -88,8 +86,7 @@ static enum status sstable_open(struct source *inner, const char *argument,
         else if (type == BLOCK_SNAPPY)
             sstable_decode(inner, content, out, err);
         else
-            sstable_fail(inner, ERR_UNSUPPORTED, "is compressed by an unknown method",
-                         err);
+            sstable_fail(inner, ERR_UNSUPPORTED, "is compressed by an unknown method", err);
     }
     free(block);
     source_close(inner);

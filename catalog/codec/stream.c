@@ -71,8 +71,8 @@ static enum status next_stream(struct stream_source *s, struct error *err)
 }
 
 /* Call the library once: decodes up to `len` bytes into dst, and sets *got to how many. */
-static enum status stream_decode(struct stream_source *s, uint8_t *dst, size_t len,
-                                 size_t *got, struct error *err)
+static enum status stream_decode(struct stream_source *s, uint8_t *dst, size_t len, size_t *got,
+                                 struct error *err)
 {
     const char *codec = s->codec->codec, *message = NULL;
     *got = 0;
@@ -91,9 +91,8 @@ static enum status stream_decode(struct stream_source *s, uint8_t *dst, size_t l
     if (result == STREAM_NO_MEMORY)
         return error_memory_at(err, s->base.name);
     if (result == STREAM_DAMAGED)
-        return error_set(err, ERR_CORRUPT, s->base.name, file_offset(s),
-                         "%s data is damaged%s%s", codec, message ? ": " : "",
-                         message ? message : "");
+        return error_set(err, ERR_CORRUPT, s->base.name, file_offset(s), "%s data is damaged%s%s",
+                         codec, message ? ": " : "", message ? message : "");
     if (!*got && starved)
         return error_set(err, ERR_CORRUPT, s->base.name, file_offset(s),
                          "%s data is cut short after %llu of %llu decoded bytes", codec,
@@ -101,8 +100,7 @@ static enum status stream_decode(struct stream_source *s, uint8_t *dst, size_t l
     return OK;
 }
 
-static enum status decode_all(struct stream_source *s, uint8_t *dst, size_t len,
-                              struct error *err)
+static enum status decode_all(struct stream_source *s, uint8_t *dst, size_t len, struct error *err)
 {
     while (len) {
         size_t got;
@@ -111,8 +109,7 @@ static enum status decode_all(struct stream_source *s, uint8_t *dst, size_t len,
         if (!got && s->ended)
             return error_set(err, ERR_CORRUPT, s->base.name, file_offset(s),
                              "%s data ends after %llu bytes, not %llu", s->codec->codec,
-                             (unsigned long long)s->out_at,
-                             (unsigned long long)s->base.size);
+                             (unsigned long long)s->out_at, (unsigned long long)s->base.size);
         dst += got;
         len -= got;
     }
@@ -152,8 +149,8 @@ static enum status check_end(struct stream_source *s, struct error *err)
     return OK;
 }
 
-static enum status stream_read(const struct source *base, uint64_t offset, void *dst,
-                               size_t len, struct error *err)
+static enum status stream_read(const struct source *base, uint64_t offset, void *dst, size_t len,
+                               struct error *err)
 {
     struct stream_source *s = (struct stream_source *)base;
     pthread_mutex_lock(&s->lock);
@@ -177,17 +174,15 @@ static void stream_close(struct source *base)
     free(s);
 }
 
-static const struct source_ops stream_ops = {.read_at = stream_read,
-                                             .close = stream_close};
+static const struct source_ops stream_ops = {.read_at = stream_read, .close = stream_close};
 
-static enum status open_exact(struct source *inner, const struct stream_codec *codec,
-                              uint64_t size, struct source **out, struct error *err)
+static enum status open_exact(struct source *inner, const struct stream_codec *codec, uint64_t size,
+                              struct source **out, struct error *err)
 {
     if (codec->ratio && size / codec->ratio > inner->size)
         return error_set(err, ERR_CORRUPT, inner->name, NO_OFFSET,
                          "%llu %s bytes cannot hold the %llu bytes that are declared",
-                         (unsigned long long)inner->size, codec->codec,
-                         (unsigned long long)size);
+                         (unsigned long long)inner->size, codec->codec, (unsigned long long)size);
     struct stream_source *s = calloc(1, sizeof(*s));
     if (!s)
         return error_memory_at(err, inner->name);

@@ -36,8 +36,7 @@ struct stream_codec {
     /* The library's state; NULL and an error on failure. */
     void *(*create)(const struct codec_step *step, struct error *err);
     void (*reset)(void *state); /* prepares for another stream */
-    enum stream_result (*decode)(void *state, struct stream_piece *piece,
-                                 const char **message);
+    enum stream_result (*decode)(void *state, struct stream_piece *piece, const char **message);
     void (*close)(void *state);
 };
 

@@ -170,8 +170,7 @@ bool strings_put(const char *chain, struct bytes text, uint8_t *out)
 }
 
 /* [offset, offset + len) of the source in memory, or NULL. */
-static const uint8_t *window_at(struct window *w, uint64_t offset, size_t len,
-                                struct error *err)
+static const uint8_t *window_at(struct window *w, uint64_t offset, size_t len, struct error *err)
 {
     static const uint8_t nothing[1];
     const struct source *s = w->source;
@@ -204,8 +203,7 @@ static const uint8_t *window_at(struct window *w, uint64_t offset, size_t len,
 }
 
 /* Read the varint length at *at, and move *at past it. */
-static enum status next_length(struct window *w, uint64_t *at, uint64_t *length,
-                               struct error *err)
+static enum status next_length(struct window *w, uint64_t *at, uint64_t *length, struct error *err)
 {
     uint64_t left = *at < w->source->size ? w->source->size - *at : 0;
     size_t most = left < VARINT_MAX ? (size_t)left : VARINT_MAX;
@@ -248,8 +246,7 @@ static enum status scan_lengths(struct window *w, uint64_t count, struct mark *m
         sum = sum_length(sum, length);
         if (!add_u64(total, length, &total) || total > w->source->size)
             return error_set(err, ERR_CORRUPT, w->source->name, NO_OFFSET,
-                             "string %llu ends past the end of the data",
-                             (unsigned long long)i);
+                             "string %llu ends past the end of the data", (unsigned long long)i);
     }
     const uint8_t *stated = window_at(w, at, 4, err);
     if (!stated)
@@ -260,8 +257,7 @@ static enum status scan_lengths(struct window *w, uint64_t count, struct mark *m
     if (total != w->source->size - at - 4)
         return error_set(err, ERR_CORRUPT, w->source->name, NO_OFFSET,
                          "the strings are %llu bytes, but %llu are there",
-                         (unsigned long long)total,
-                         (unsigned long long)(w->source->size - at - 4));
+                         (unsigned long long)total, (unsigned long long)(w->source->size - at - 4));
     for (uint64_t i = 0; marks && i < count; i += MARK_EVERY)
         marks[i / MARK_EVERY].byte_at += at + 4;
     out->data_at = at + 4;
@@ -273,8 +269,7 @@ static enum status make_marks(struct strings *t, struct error *err)
 {
     if (t->count > t->source->size)
         return error_set(err, ERR_CORRUPT, t->source->name, NO_OFFSET,
-                         "%llu strings cannot lie in %llu bytes",
-                         (unsigned long long)t->count,
+                         "%llu strings cannot lie in %llu bytes", (unsigned long long)t->count,
                          (unsigned long long)t->source->size);
     t->marks = calloc((size_t)(t->count / MARK_EVERY + 1), sizeof(*t->marks));
     return t->marks ? OK : error_memory_at(err, t->source->name);
@@ -294,8 +289,7 @@ static enum status open_tf(struct strings *t, struct error *err)
 }
 
 /* The next field that is a string; f->number is 0 at the end. */
-static enum status next_field(struct strings *t, struct message_field *f,
-                              struct error *err)
+static enum status next_field(struct strings *t, struct message_field *f, struct error *err)
 {
     while (message_next(&t->message, f, err) == OK && f->number)
         if (f->number == t->encoding.field && f->wire == WIRE_BYTES)
@@ -316,16 +310,14 @@ static enum status open_fields(struct strings *t, struct error *err)
         found++;
     }
     if (err->status == OK && found != t->count)
-        error_set(err, ERR_CORRUPT, t->source->name, NO_OFFSET,
-                  "%llu strings are there, not %llu", (unsigned long long)found,
-                  (unsigned long long)t->count);
+        error_set(err, ERR_CORRUPT, t->source->name, NO_OFFSET, "%llu strings are there, not %llu",
+                  (unsigned long long)found, (unsigned long long)t->count);
     t->next = UINT64_MAX; /* begin at a mark */
     return err->status;
 }
 
 /* Read the u32le length at *at, and move *at past the string. */
-static enum status next_item(struct strings *t, uint64_t *at, uint32_t *length,
-                             struct error *err)
+static enum status next_item(struct strings *t, uint64_t *at, uint32_t *length, struct error *err)
 {
     const uint8_t *bytes = window_at(&t->lengths, *at, LENGTH_BYTES, err);
     if (!bytes)
@@ -333,10 +325,9 @@ static enum status next_item(struct strings *t, uint64_t *at, uint32_t *length,
     *length = load_u32le(bytes);
     *at += LENGTH_BYTES;
     if (*length > t->source->size - *at)
-        return error_set(
-            err, ERR_CORRUPT, t->source->name, NO_OFFSET,
-            "a string of %u bytes at byte %llu ends past the end of the data",
-            (unsigned)*length, (unsigned long long)*at);
+        return error_set(err, ERR_CORRUPT, t->source->name, NO_OFFSET,
+                         "a string of %u bytes at byte %llu ends past the end of the data",
+                         (unsigned)*length, (unsigned long long)*at);
     *at += *length;
     return OK;
 }
@@ -393,8 +384,7 @@ enum status strings_open(struct source *bytes, const char *chain, uint64_t count
     t->count = count;
     t->lengths.source = t->data.source = bytes;
     if (!parse_encoding(chain, &t->encoding))
-        error_set(err, ERR_UNSUPPORTED, bytes->name, NO_OFFSET,
-                  "unknown encoding of strings");
+        error_set(err, ERR_UNSUPPORTED, bytes->name, NO_OFFSET, "unknown encoding of strings");
     else if (t->encoding.kind == TF)
         open_tf(t, err);
     else if (t->encoding.kind == FIELDS)
@@ -422,8 +412,7 @@ void strings_close(struct strings *t)
     free(t);
 }
 
-static enum status tf_at(struct strings *t, uint64_t index, struct bytes *out,
-                         struct error *err)
+static enum status tf_at(struct strings *t, uint64_t index, struct bytes *out, struct error *err)
 {
     uint64_t length = 0;
     if (index < t->next || index - t->next > MARK_EVERY) {
@@ -445,8 +434,7 @@ static enum status tf_at(struct strings *t, uint64_t index, struct bytes *out,
     return out->at ? OK : err->status;
 }
 
-static enum status field_at(struct strings *t, uint64_t index, struct bytes *out,
-                            struct error *err)
+static enum status field_at(struct strings *t, uint64_t index, struct bytes *out, struct error *err)
 {
     struct message_field f;
     if (index < t->next || index - t->next > MARK_EVERY) {
@@ -462,8 +450,7 @@ static enum status field_at(struct strings *t, uint64_t index, struct bytes *out
     return out->at ? OK : err->status;
 }
 
-static enum status vlen_at(struct strings *t, uint64_t index, struct bytes *out,
-                           struct error *err)
+static enum status vlen_at(struct strings *t, uint64_t index, struct bytes *out, struct error *err)
 {
     uint32_t length = 0;
     if (index < t->next || index - t->next > MARK_EVERY) {
@@ -500,12 +487,11 @@ static enum status numpy_text(struct strings *t, uint64_t index, const uint8_t *
     return OK;
 }
 
-enum status strings_at(struct strings *t, uint64_t index, struct bytes *out,
-                       struct error *err)
+enum status strings_at(struct strings *t, uint64_t index, struct bytes *out, struct error *err)
 {
     if (index >= t->count)
-        return error_set(err, ERR_ARGUMENT, t->source->name, NO_OFFSET,
-                         "there is no string %llu", (unsigned long long)index);
+        return error_set(err, ERR_ARGUMENT, t->source->name, NO_OFFSET, "there is no string %llu",
+                         (unsigned long long)index);
     if (t->encoding.kind == TF)
         return tf_at(t, index, out, err);
     if (t->encoding.kind == FIELDS)

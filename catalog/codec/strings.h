@@ -33,8 +33,7 @@ enum status strings_open(struct source *bytes, const char *chain, uint64_t count
                          struct strings **out, struct error *err);
 void strings_close(struct strings *);
 /* Valid until the next call. */
-enum status strings_at(struct strings *, uint64_t index, struct bytes *out,
-                       struct error *err);
+enum status strings_at(struct strings *, uint64_t index, struct bytes *out, struct error *err);
 
 /* The checksum of its strings that a TensorFlow entry states (not masked): the CRC-32C of the
  * lengths, each as 4 bytes (8 if it does not fit), then the stored checksum of these, then all

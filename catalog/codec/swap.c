@@ -14,15 +14,15 @@ struct swap_source {
     unsigned width;
 };
 
-#define SWAP_ALL(bits)                                                                   \
-    static void swap_all_##bits(uint8_t *at, size_t len)                                 \
-    {                                                                                    \
-        for (size_t i = 0; i + (bits) / 8 <= len; i += (bits) / 8) {                     \
-            uint##bits##_t v;                                                            \
-            memcpy(&v, at + i, sizeof(v));                                               \
-            v = __builtin_bswap##bits(v);                                                \
-            memcpy(at + i, &v, sizeof(v));                                               \
-        }                                                                                \
+#define SWAP_ALL(bits)                                                                             \
+    static void swap_all_##bits(uint8_t *at, size_t len)                                           \
+    {                                                                                              \
+        for (size_t i = 0; i + (bits) / 8 <= len; i += (bits) / 8) {                               \
+            uint##bits##_t v;                                                                      \
+            memcpy(&v, at + i, sizeof(v));                                                         \
+            v = __builtin_bswap##bits(v);                                                          \
+            memcpy(at + i, &v, sizeof(v));                                                         \
+        }                                                                                          \
     }
 
 SWAP_ALL(16)
@@ -48,8 +48,8 @@ static void swap_all(uint8_t *at, size_t len, unsigned width)
 }
 
 /* Read part of one element: `len` bytes from `offset`, which do not go past its end. */
-static enum status swap_read_part(const struct swap_source *s, uint64_t offset,
-                                  uint8_t *dst, size_t len, struct error *err)
+static enum status swap_read_part(const struct swap_source *s, uint64_t offset, uint8_t *dst,
+                                  size_t len, struct error *err)
 {
     uint8_t element[WIDTH_MAX];
     size_t within = offset % s->width;
@@ -60,8 +60,8 @@ static enum status swap_read_part(const struct swap_source *s, uint64_t offset,
     return OK;
 }
 
-static enum status swap_read(const struct source *base, uint64_t offset, void *dst,
-                             size_t len, struct error *err)
+static enum status swap_read(const struct source *base, uint64_t offset, void *dst, size_t len,
+                             struct error *err)
 {
     const struct swap_source *s = (const struct swap_source *)base;
     uint8_t *at = dst;
@@ -98,8 +98,8 @@ static bool parse_width(const char *argument, uint64_t *width)
     return codec_number(argument, width) && *width >= 2 && *width <= WIDTH_MAX;
 }
 
-static enum status swap_open(struct source *inner, const char *argument,
-                             struct source **out, struct error *err)
+static enum status swap_open(struct source *inner, const char *argument, struct source **out,
+                             struct error *err)
 {
     uint64_t width;
     if (!parse_width(argument, &width))
@@ -128,15 +128,15 @@ static bool swap_size(const char *argument, uint64_t in, struct codec_size *size
     return parse_width(argument, &width);
 }
 
-static enum status swap_decode(const struct codec_step *step, struct bytes in,
-                               uint8_t *out, size_t room, size_t *made, struct error *err)
+static enum status swap_decode(const struct codec_step *step, struct bytes in, uint8_t *out,
+                               size_t room, size_t *made, struct error *err)
 {
     uint64_t width;
     parse_width(step->argument, &width);
     *made = in.len;
     if (in.len % width)
-        return codec_corrupt(step, err, "%zu bytes are not whole elements of %llu bytes",
-                             in.len, (unsigned long long)width);
+        return codec_corrupt(step, err, "%zu bytes are not whole elements of %llu bytes", in.len,
+                             (unsigned long long)width);
     if (in.len > room)
         return OK;
     size_t most = BLOCK_BYTES - BLOCK_BYTES % width;
@@ -149,8 +149,5 @@ static enum status swap_decode(const struct codec_step *step, struct bytes in,
     return OK;
 }
 
-const struct codec codec_swap = {.name = "swap",
-                                 .open = swap_open,
-                                 .size = swap_size,
-                                 .decode = swap_decode,
-                                 .in_place = true};
+const struct codec codec_swap = {
+    .name = "swap", .open = swap_open, .size = swap_size, .decode = swap_decode, .in_place = true};

@@ -144,8 +144,7 @@ static void put_pairs(struct szip_reader *r, uint32_t end)
         while ((sum + 1) * (sum + 2) / 2 <= both)
             sum++;
         uint32_t second = both - sum * (sum + 1) / 2;
-        if (r->count % 2 ==
-            0) /* else `a` stands for the line's first sample, read before */
+        if (r->count % 2 == 0) /* else `a` stands for the line's first sample, read before */
             r->samples[r->count++] = sum - second;
         r->samples[r->count++] = second;
     }
@@ -202,8 +201,7 @@ static void szip_add_up(struct szip_reader *r)
 /* --- all ---------------------------------------------------------------------------------- */
 
 /* Store sample number `index` of the output. */
-static void put_sample(const struct szip_line *p, uint8_t *out, uint64_t index,
-                       uint32_t value)
+static void put_sample(const struct szip_line *p, uint8_t *out, uint64_t index, uint32_t value)
 {
     if (p->planes > 1) {
         uint64_t elements = p->size / p->planes;
@@ -227,8 +225,7 @@ static enum status read_lines(struct szip_reader *r, uint8_t *out)
         while (r->count < wanted && r->err->status == OK)
             szip_read_block(r);
         /* The padding of a line that is not the last is stored, too. */
-        while (done + wanted < samples && r->count < p->blocks * p->block &&
-               r->err->status == OK)
+        while (done + wanted < samples && r->count < p->blocks * p->block && r->err->status == OK)
             szip_read_block(r);
         if (r->err->status != OK)
             return r->err->status;
@@ -241,8 +238,8 @@ static enum status read_lines(struct szip_reader *r, uint8_t *out)
     return OK;
 }
 
-static enum status szip_decode(const struct codec_step *step, struct bytes in,
-                               uint8_t *out, size_t room, size_t *made, struct error *err)
+static enum status szip_decode(const struct codec_step *step, struct bytes in, uint8_t *out,
+                               size_t room, size_t *made, struct error *err)
 {
     struct szip_line p = {0};
     struct szip_reader r = {.step = step, .p = &p, .in = in, .err = err};
@@ -266,5 +263,4 @@ static enum status szip_decode(const struct codec_step *step, struct bytes in,
     return err->status;
 }
 
-const struct codec codec_szip = {
-    .name = "szip", .size = szip_size, .decode = szip_decode};
+const struct codec codec_szip = {.name = "szip", .size = szip_size, .decode = szip_decode};

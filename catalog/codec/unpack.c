@@ -28,8 +28,8 @@ static void pack_group(const uint8_t *in, unsigned bits, uint8_t *out)
         out[i] = (uint8_t)(word >> (8 * i));
 }
 
-static enum status unpack_read(const struct source *base, uint64_t offset, void *dst,
-                               size_t len, struct error *err)
+static enum status unpack_read(const struct source *base, uint64_t offset, void *dst, size_t len,
+                               struct error *err)
 {
     const struct unpack_source *u = (const struct unpack_source *)base;
     uint8_t in[GROUPS * 8], out[GROUPS * BITS_MAX];
@@ -61,8 +61,7 @@ static void unpack_close(struct source *base)
     free(base);
 }
 
-static const struct source_ops unpack_ops = {.read_at = unpack_read,
-                                             .close = unpack_close};
+static const struct source_ops unpack_ops = {.read_at = unpack_read, .close = unpack_close};
 
 static uint64_t packed_bytes(uint64_t elements, uint64_t bits)
 {
@@ -74,8 +73,8 @@ static bool parse_bits(const char *argument, uint64_t *bits)
     return codec_number(argument, bits) && *bits >= 1 && *bits <= BITS_MAX;
 }
 
-static enum status unpack_open(struct source *inner, const char *argument,
-                               struct source **out, struct error *err)
+static enum status unpack_open(struct source *inner, const char *argument, struct source **out,
+                               struct error *err)
 {
     uint64_t bits;
     if (!parse_bits(argument, &bits))
@@ -100,9 +99,8 @@ static bool unpack_size(const char *argument, uint64_t in, struct codec_size *si
     return true;
 }
 
-static enum status unpack_decode(const struct codec_step *step, struct bytes in,
-                                 uint8_t *out, size_t room, size_t *made,
-                                 struct error *err)
+static enum status unpack_decode(const struct codec_step *step, struct bytes in, uint8_t *out,
+                                 size_t room, size_t *made, struct error *err)
 {
     (void)err;
     uint64_t bits;

@@ -28,8 +28,7 @@ struct varints_source {
 
 static enum status add_mark(struct varints_source *v, uint64_t at, struct error *err)
 {
-    uint64_t *marks =
-        list_grow(v->marks, (size_t)v->mark_count, &v->mark_space, sizeof(*marks));
+    uint64_t *marks = list_grow(v->marks, (size_t)v->mark_count, &v->mark_space, sizeof(*marks));
     if (!marks)
         return error_memory_at(err, v->inner->name);
     v->marks = marks;
@@ -79,8 +78,7 @@ static enum status count_all(struct varints_source *v, struct error *err)
     if (run)
         return badly_spelt(v, err);
     if (!mul_u64(v->count, v->width, &v->base.size))
-        return error_set(err, ERR_CORRUPT, v->inner->name, NO_OFFSET,
-                         "too many integers");
+        return error_set(err, ERR_CORRUPT, v->inner->name, NO_OFFSET, "too many integers");
     return OK;
 }
 
@@ -103,9 +101,8 @@ static enum status next_number(struct stream *s, uint64_t *value, struct error *
             s->len = left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES;
             s->next = 0;
             if (!s->len || shift > 63)
-                return error_set(
-                    err, ERR_CHANGED, s->source->name, NO_OFFSET,
-                    "integers are not what they were when they were counted");
+                return error_set(err, ERR_CHANGED, s->source->name, NO_OFFSET,
+                                 "integers are not what they were when they were counted");
             if (source_read(s->source, s->at, s->bytes, s->len, err) != OK)
                 return err->status;
             s->at += s->len;
@@ -126,8 +123,8 @@ static bool varints_fits(uint64_t value, unsigned width)
     return value >> bits == 0 || ~value >> (bits - 1) == 0;
 }
 
-static enum status varints_read(const struct source *base, uint64_t offset, void *dst,
-                                size_t len, struct error *err)
+static enum status varints_read(const struct source *base, uint64_t offset, void *dst, size_t len,
+                                struct error *err)
 {
     const struct varints_source *v = (const struct varints_source *)base;
     struct stream s = {.source = v->inner};
@@ -145,8 +142,8 @@ static enum status varints_read(const struct source *base, uint64_t offset, void
             return err->status;
         if (!varints_fits(value, v->width))
             return error_set(err, ERR_CORRUPT, base->name, NO_OFFSET,
-                             "integer %llu does not fit in %u bytes",
-                             (unsigned long long)first, v->width);
+                             "integer %llu does not fit in %u bytes", (unsigned long long)first,
+                             v->width);
         size_t n = v->width - within < len ? v->width - within : len;
         store_u64le(element, value);
         memcpy(to, element + within, n);
@@ -165,11 +162,10 @@ static void varints_close(struct source *base)
     free(v);
 }
 
-static const struct source_ops varints_ops = {.read_at = varints_read,
-                                              .close = varints_close};
+static const struct source_ops varints_ops = {.read_at = varints_read, .close = varints_close};
 
-static enum status varints_open(struct source *inner, const char *argument,
-                                struct source **out, struct error *err)
+static enum status varints_open(struct source *inner, const char *argument, struct source **out,
+                                struct error *err)
 {
     uint64_t width;
     if (!codec_number(argument, &width) || width < 1 || width > WIDTH_MAX)

@@ -16,8 +16,8 @@ struct whole_source {
     uint8_t *bytes;
 };
 
-static enum status whole_read(const struct source *base, uint64_t offset, void *dst,
-                              size_t len, struct error *err)
+static enum status whole_read(const struct source *base, uint64_t offset, void *dst, size_t len,
+                              struct error *err)
 {
     (void)err;
     if (len)
@@ -35,8 +35,7 @@ static void whole_close(struct source *base)
 
 static const struct source_ops whole_ops = {.read_at = whole_read, .close = whole_close};
 
-static enum status whole_read_all(const struct source *s, uint8_t **out,
-                                  struct error *err)
+static enum status whole_read_all(const struct source *s, uint8_t **out, struct error *err)
 {
     if (s->size > WHOLE_MOST)
         return error_set(err, ERR_LIMIT, s->name, NO_OFFSET,
@@ -53,8 +52,8 @@ static enum status whole_read_all(const struct source *s, uint8_t **out,
     return OK;
 }
 
-enum status codec_open_whole(struct source *inner, const struct codec *codec,
-                             const char *argument, struct source **out, struct error *err)
+enum status codec_open_whole(struct source *inner, const struct codec *codec, const char *argument,
+                             struct source **out, struct error *err)
 {
     char step[CODEC_STEP_BYTES];
     snprintf(step, sizeof(step), "%s:%s", codec->name, argument);
@@ -72,8 +71,7 @@ enum status codec_open_whole(struct source *inner, const struct codec *codec,
         block.stored = (struct bytes){stored, (size_t)inner->size};
         w->base = (struct source){&whole_ops, 0, inner->name, false};
         w->inner = inner;
-        status =
-            block_decode_all(decoder, &block, WHOLE_MOST, &w->bytes, &w->base.size, err);
+        status = block_decode_all(decoder, &block, WHOLE_MOST, &w->bytes, &w->base.size, err);
     }
     free(stored);
     block_decoder_free(decoder);

@@ -39,8 +39,7 @@ static enum stream_result zstd_decode_piece(void *state, struct stream_piece *p,
     *message = lib->message(rc);
     if (!lib->is_error(rc))
         return rc ? STREAM_GOES_ON : STREAM_ENDS;
-    return lib->code(rc) == ZSTD_error_memory_allocation ? STREAM_NO_MEMORY
-                                                         : STREAM_DAMAGED;
+    return lib->code(rc) == ZSTD_error_memory_allocation ? STREAM_NO_MEMORY : STREAM_DAMAGED;
 }
 
 static const struct stream_codec zstd_stream = {.codec = "zstd",
@@ -50,14 +49,14 @@ static const struct stream_codec zstd_stream = {.codec = "zstd",
                                                 .decode = zstd_decode_piece,
                                                 .close = zstd_close};
 
-static enum status zstd_open(struct source *inner, const char *argument,
-                             struct source **out, struct error *err)
+static enum status zstd_open(struct source *inner, const char *argument, struct source **out,
+                             struct error *err)
 {
     return stream_open(inner, &zstd_stream, argument, out, err);
 }
 
-static enum status zstd_decode(const struct codec_step *step, struct bytes in,
-                               uint8_t *out, size_t room, size_t *made, struct error *err)
+static enum status zstd_decode(const struct codec_step *step, struct bytes in, uint8_t *out,
+                               size_t room, size_t *made, struct error *err)
 {
     const struct libzstd *lib = library_zstd(step, err);
     if (!lib)
@@ -94,8 +93,8 @@ static bool zstd_bound(const char *argument, uint64_t in, uint64_t *most)
            add_u64(in, in / 256 + 512, most);
 }
 
-static enum status zstd_encode(const struct codec_step *step, struct bytes in,
-                               uint8_t *out, size_t room, size_t *made, struct error *err)
+static enum status zstd_encode(const struct codec_step *step, struct bytes in, uint8_t *out,
+                               size_t room, size_t *made, struct error *err)
 {
     const struct libzstd *lib = library_zstd(step, err);
     int level = 0;
@@ -108,8 +107,8 @@ static enum status zstd_encode(const struct codec_step *step, struct bytes in,
     if (!lib->is_error(*made))
         return OK;
     bool memory = lib->code(*made) == ZSTD_error_memory_allocation;
-    return error_set(err, memory ? ERR_MEMORY : ERR_IO, step->name, step->offset,
-                     "zstd: %s", lib->message(*made));
+    return error_set(err, memory ? ERR_MEMORY : ERR_IO, step->name, step->offset, "zstd: %s",
+                     lib->message(*made));
 }
 
 static void zstd_encode_release(void *state)

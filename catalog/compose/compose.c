@@ -39,8 +39,8 @@ enum status compose_reshape(const char *operations, uint64_t *shape, unsigned *r
     elements_of(&all, operations, strlen(operations));
     while (operations_next(&all, &o, err) > 0) {
         if (!operation_only_shapes(&o))
-            return compose_refuse(
-                err, "only reshape, flatten and cast can follow stack and concat");
+            return compose_refuse(err,
+                                  "only reshape, flatten and cast can follow stack and concat");
         if (view_apply(&v, &o, err) != OK)
             break;
     }
@@ -78,8 +78,8 @@ enum status compose_dtype(const struct dtype *d, double scale, struct error *err
         return error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
                          "operations on %s elements are not possible", d->name);
     if (scale != 1 && d->kind != DTYPE_FLOAT)
-        return error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
-                         "%s elements cannot be scaled", d->name);
+        return error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET, "%s elements cannot be scaled",
+                         d->name);
     return OK;
 }
 
@@ -122,8 +122,8 @@ static enum status read_recipe(struct recipe *r, const char *text, struct arena 
 
 /* Read a part, [ID, OPERATIONS]: load its tensor and apply the operations. */
 static enum status compose_read_part(const struct composer *from, struct arena *arena,
-                                     const char *text, size_t len,
-                                     struct composed_part *out, struct error *err)
+                                     const char *text, size_t len, struct composed_part *out,
+                                     struct error *err)
 {
     struct elements part;
     struct argument id;
@@ -147,16 +147,14 @@ static enum status compose_read_part(const struct composer *from, struct arena *
 }
 
 static enum status read_parts(const struct recipe *r, const struct composer *from,
-                              struct arena *arena, struct composition *c,
-                              struct error *err)
+                              struct arena *arena, struct composition *c, struct error *err)
 {
     struct elements parts;
     const char *at;
     size_t len, space = 0;
     argument_elements(&parts, &r->parts);
     while (elements_next(&parts, &at, &len) > 0) {
-        void *grown =
-            arena_grow(arena, c->part, (size_t)c->count, &space, sizeof(*c->part));
+        void *grown = arena_grow(arena, c->part, (size_t)c->count, &space, sizeof(*c->part));
         if (!grown)
             return error_memory(err);
         c->part = grown;
@@ -166,9 +164,8 @@ static enum status read_parts(const struct recipe *r, const struct composer *fro
         c->count++;
     }
     if (!c->count || (c->count > 1 && !r->join.len))
-        return compose_refuse(err, c->count
-                                       ? "several parts, and no word how to join them"
-                                       : "a recipe without parts");
+        return compose_refuse(err, c->count ? "several parts, and no word how to join them"
+                                            : "a recipe without parts");
     return OK;
 }
 
@@ -176,12 +173,11 @@ static enum status read_parts(const struct recipe *r, const struct composer *fro
 
 /* Whether two parts can be joined: equal in everything but their sizes along `axis`
  * (VIEW_RANK_MAX: equal in all sizes). */
-static bool parts_agree(const struct composed_part *a, const struct composed_part *b,
-                        unsigned axis)
+static bool parts_agree(const struct composed_part *a, const struct composed_part *b, unsigned axis)
 {
-    bool agree = a->view.rank == b->view.rank && a->view.scale == b->view.scale &&
-                 strcmp(compose_result(a->tensor->dtype.name),
-                        compose_result(b->tensor->dtype.name)) == 0;
+    bool agree =
+        a->view.rank == b->view.rank && a->view.scale == b->view.scale &&
+        strcmp(compose_result(a->tensor->dtype.name), compose_result(b->tensor->dtype.name)) == 0;
     for (unsigned i = 0; agree && i < a->view.rank; i++)
         agree = i == axis || a->view.shape[i] == b->view.shape[i];
     return agree;
@@ -190,8 +186,8 @@ static bool parts_agree(const struct composed_part *a, const struct composed_par
 /* Work out the place of each part in a row of the result, and the shape of the result. Concat of
  * [2,3] and [2,5] along axis 1: 2 rows of length 8; the parts have places 0 and 3, lengths 3 and
  * 5. */
-static enum status join_parts(const struct recipe *r, struct composition *c,
-                              uint64_t *shape, unsigned *rank, struct error *err)
+static enum status join_parts(const struct recipe *r, struct composition *c, uint64_t *shape,
+                              unsigned *rank, struct error *err)
 {
     const struct view *first = &c->part[0].view;
     bool concat = r->join.len && r->join.kind == OPERATION_CONCAT;
@@ -204,8 +200,7 @@ static enum status join_parts(const struct recipe *r, struct composition *c,
     for (uint64_t i = 0; i < c->count; i++) {
         struct composed_part *p = &c->part[i];
         if (!parts_agree(&c->part[0], p, concat ? axis : VIEW_RANK_MAX))
-            return compose_refuse(err,
-                                  "parts of other shapes or dtypes cannot be joined");
+            return compose_refuse(err, "parts of other shapes or dtypes cannot be joined");
         p->axis = axis;
         p->length = 1;
         for (unsigned a = axis; a < p->view.rank; a++)
@@ -224,9 +219,8 @@ static enum status join_parts(const struct recipe *r, struct composition *c,
     return OK;
 }
 
-static enum status result(const struct recipe *r, struct composition *c,
-                          struct arena *arena, struct stored_tensor *out,
-                          struct error *err)
+static enum status result(const struct recipe *r, struct composition *c, struct arena *arena,
+                          struct stored_tensor *out, struct error *err)
 {
     uint64_t shape[VIEW_RANK_MAX + 1];
     unsigned rank;
@@ -247,8 +241,7 @@ static enum status result(const struct recipe *r, struct composition *c,
     if (!t.shape)
         return error_memory(err);
     memcpy(t.shape, shape, rank * sizeof(*shape));
-    if (!shape_elements(shape, rank, &t.elements) ||
-        !dtype_nbytes(&t.dtype, t.elements, &t.nbytes))
+    if (!shape_elements(shape, rank, &t.elements) || !dtype_nbytes(&t.dtype, t.elements, &t.nbytes))
         return compose_refuse(err, "the shape overflows");
     if (compose_dtype(&t.dtype, c->scale, err) == OK)
         *out = t;
@@ -262,8 +255,7 @@ enum status compose(const char *recipe, const struct composer *from, struct aren
     struct composition *c = arena_alloc(arena, sizeof(*c));
     if (!c)
         return error_memory(err);
-    if (read_recipe(&r, recipe, arena, err) != OK ||
-        read_parts(&r, from, arena, c, err) != OK)
+    if (read_recipe(&r, recipe, arena, err) != OK || read_parts(&r, from, arena, c, err) != OK)
         return err->status;
     return result(&r, c, arena, out, err);
 }

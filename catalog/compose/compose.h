@@ -39,8 +39,8 @@ struct composition {
 
 /* Finds a stored tensor; `out` lives in `arena`. */
 struct composer {
-    enum status (*load)(void *context, int64_t id, struct arena *arena,
-                        struct stored_tensor *out, struct error *err);
+    enum status (*load)(void *context, int64_t id, struct arena *arena, struct stored_tensor *out,
+                        struct error *err);
     void *context;
 };
 

@@ -24,8 +24,7 @@ void elements_of(struct elements *e, const char *text, size_t len)
 {
     struct bytes bytes = {(const uint8_t *)text, len};
     e->text = e->rest = text;
-    e->why.status =
-        OK; /* not the whole struct: clearing it would cost more than a short list */
+    e->why.status = OK; /* not the whole struct: clearing it would cost more than a short list */
     e->why.code = NULL;
     json_init(&e->json, cursor_over(bytes, 0), NULL, NULL, &e->why);
     if (json_next(&e->json) == JSON_ARRAY)
@@ -86,8 +85,7 @@ void argument_read(struct argument *a, const char *at, size_t len)
 
 static int wrong(struct error *err, const char *what, const char *at, size_t len)
 {
-    error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s: %.*s", what,
-              len > 100 ? 100 : (int)len, at);
+    error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s: %.*s", what, len > 100 ? 100 : (int)len, at);
     return -1;
 }
 

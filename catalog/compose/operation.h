@@ -73,8 +73,7 @@ int elements_next(struct elements *, const char **at, size_t *len);
 int operations_next(struct elements *, struct operation *out, struct error *err);
 
 /* Read one operation from `len` bytes of text. Returns 1 or -1, as operations_next(). */
-int operation_read(const char *text, size_t len, struct operation *out,
-                   struct error *err);
+int operation_read(const char *text, size_t len, struct operation *out, struct error *err);
 
 static inline bool operation_divides(const struct operation *o)
 {
@@ -97,7 +96,6 @@ static inline bool operation_only_shapes(const struct operation *o)
 void argument_read(struct argument *, const char *at, size_t len);
 
 /* The integers of a list argument; false if it is not a list of integers, or too long. */
-bool argument_integers(const struct argument *, int64_t out[OPERATION_LIST_MAX],
-                       unsigned *count);
+bool argument_integers(const struct argument *, int64_t out[OPERATION_LIST_MAX], unsigned *count);
 
 #endif

@@ -63,8 +63,8 @@ struct division {
 static void parts_refuse(struct division *d, const char *why)
 {
     const struct operation *o = &d->halves.middle;
-    error_set(d->err, ERR_ARGUMENT, NULL, NO_OFFSET, "%.*s: %s",
-              o->len > 200 ? 200 : (int)o->len, o->at, why);
+    error_set(d->err, ERR_ARGUMENT, NULL, NO_OFFSET, "%.*s: %s", o->len > 200 ? 200 : (int)o->len,
+              o->at, why);
 }
 
 static void parts_add_part(struct division *d, const char *label, const char *operation)
@@ -99,12 +99,10 @@ static const char *label_of(struct division *d, const char *at, size_t len)
 {
     struct json j;
     struct error err = {0};
-    json_init(&j, cursor_over((struct bytes){(const uint8_t *)at, len}, 0), d->arena,
-              NULL, &err);
+    json_init(&j, cursor_over((struct bytes){(const uint8_t *)at, len}, 0), d->arena, NULL, &err);
     json_next(&j);
     bool plain = j.type == JSON_STRING || j.type == JSON_NUMBER;
-    return plain ? arena_copy(d->arena, j.text.at, j.text.len)
-                 : arena_copy(d->arena, at, len);
+    return plain ? arena_copy(d->arena, j.text.at, j.text.len) : arena_copy(d->arena, at, len);
 }
 
 static void unstack(struct division *d, const struct view *v)
@@ -123,8 +121,8 @@ static void unstack(struct division *d, const struct view *v)
     if (v->shape[axis] > PARTS_MAX)
         error_set(d->err, ERR_ARGUMENT, NULL, NO_OFFSET,
                   "%.*s: %llu tensors are more than one can become (%d)",
-                  o->len > 200 ? 200 : (int)o->len, o->at,
-                  (unsigned long long)v->shape[axis], PARTS_MAX);
+                  o->len > 200 ? 200 : (int)o->len, o->at, (unsigned long long)v->shape[axis],
+                  PARTS_MAX);
     for (uint64_t i = 0; d->err->status == OK && i < v->shape[axis]; i++) {
         snprintf(take, sizeof(take), "[\"take\",%u,%llu]", axis, (unsigned long long)i);
         add_counted(d, first + i, take);
@@ -148,8 +146,8 @@ static void parts_split(struct division *d, const struct view *v)
         view_split(o, v->shape[axis], d->arena, &size, &count, d->err) != OK)
         return;
     for (size_t i = 0; i < count && d->err->status == OK; at += size[i++]) {
-        snprintf(piece, sizeof(piece), "[\"slice\",%u,%llu,%llu]", axis,
-                 (unsigned long long)at, (unsigned long long)(at + size[i]));
+        snprintf(piece, sizeof(piece), "[\"slice\",%u,%llu,%llu]", axis, (unsigned long long)at,
+                 (unsigned long long)(at + size[i]));
         if (!labelled)
             add_counted(d, i, piece);
         else if (elements_next(&labels, &label, &len) > 0)
@@ -197,8 +195,8 @@ enum status parts_of(const char *operations, const char *shape, struct arena *ar
 
 /* --- several tensors become one ----------------------------------------------------------- */
 
-enum status join_of(const char *operations, struct arena *arena,
-                    struct operation_join *out, struct error *err)
+enum status join_of(const char *operations, struct arena *arena, struct operation_join *out,
+                    struct error *err)
 {
     struct halves h = {0};
     struct text join = {0};
@@ -231,15 +229,14 @@ bool join_along(const char *join, const char *shape, uint64_t *size)
     uint64_t sizes[VIEW_RANK_MAX] = {0};
     unsigned rank = 0, axis;
     if (!shape || !read_join(join, &o, &err) || o.kind != OPERATION_CONCAT ||
-        shapes_read(shape, sizes, &rank, &err) != OK ||
-        view_axis(rank, &o, 0, &axis, &err) != OK)
+        shapes_read(shape, sizes, &rank, &err) != OK || view_axis(rank, &o, 0, &axis, &err) != OK)
         return false;
     *size = sizes[axis];
     return true;
 }
 
-enum status join_shape(const char *join, uint64_t count, const char *shape,
-                       const char *after, struct text *out, struct error *err)
+enum status join_shape(const char *join, uint64_t count, const char *shape, const char *after,
+                       struct text *out, struct error *err)
 {
     struct operation o = {0};
     uint64_t sizes[VIEW_RANK_MAX + 1] = {0};

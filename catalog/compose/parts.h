@@ -42,7 +42,7 @@ bool join_along(const char *join, const char *shape, uint64_t *size);
 /* Append the shape of the result of a join and of the operations `after` it. `shape` is that of one
  * part; `count` is the number of parts, or for a concat the sum of their sizes along its axis.
  * ERR_ARGUMENT. */
-enum status join_shape(const char *join, uint64_t count, const char *shape,
-                       const char *after, struct text *out, struct error *err);
+enum status join_shape(const char *join, uint64_t count, const char *shape, const char *after,
+                       struct text *out, struct error *err);
 
 #endif

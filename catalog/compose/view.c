@@ -5,8 +5,7 @@
 
 #include "catalog/base/bits.h"
 
-static enum status impossible(const struct operation *o, const char *why,
-                              struct error *err)
+static enum status impossible(const struct operation *o, const char *why, struct error *err)
 {
     return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "%.*s: %s",
                      o->len > 200 ? 200 : (int)o->len, o->at, why);
@@ -35,8 +34,7 @@ static bool view_lay_out(struct view *v)
     return true;
 }
 
-enum status view_init(struct view *v, const uint64_t *shape, unsigned rank,
-                      struct error *err)
+enum status view_init(struct view *v, const uint64_t *shape, unsigned rank, struct error *err)
 {
     v->rank = rank;
     v->scale = 1;
@@ -60,8 +58,8 @@ static int64_t from_start(int64_t n, uint64_t size)
     return n < 0 ? n + (int64_t)size : n;
 }
 
-enum status view_axis(unsigned rank, const struct operation *o, unsigned i,
-                      unsigned *axis, struct error *err)
+enum status view_axis(unsigned rank, const struct operation *o, unsigned i, unsigned *axis,
+                      struct error *err)
 {
     const struct argument *a = &o->argument[i];
     int64_t n = from_start(a->integer, rank);
@@ -176,9 +174,8 @@ static enum status set_shape(struct view *v, const uint64_t *shape, unsigned ran
     struct view cutted = *v;
     bool empty = view_elements(v) == 0;
     if (!empty && !view_cut(&cutted, shape, rank))
-        return impossible(
-            o, "it would cut across axes that were put together; reshape before that",
-            err);
+        return impossible(o, "it would cut across axes that were put together; reshape before that",
+                          err);
     *v = cutted;
     v->rank = rank;
     if (rank)
@@ -189,8 +186,8 @@ static enum status set_shape(struct view *v, const uint64_t *shape, unsigned ran
 }
 
 /* Read the sizes of a reshape: 0 keeps an axis, -1 takes all remaining elements. */
-static enum status view_read_sizes(const struct view *v, const struct operation *o,
-                                   uint64_t *shape, unsigned *rank, struct error *err)
+static enum status view_read_sizes(const struct view *v, const struct operation *o, uint64_t *shape,
+                                   unsigned *rank, struct error *err)
 {
     int64_t sizes[OPERATION_LIST_MAX] = {0};
     uint64_t known = 1, elements = view_elements(v);
@@ -198,8 +195,7 @@ static enum status view_read_sizes(const struct view *v, const struct operation 
     if (!argument_integers(&o->argument[0], sizes, rank) || *rank > VIEW_RANK_MAX)
         return impossible(o, "a list of sizes is wanted", err);
     for (unsigned a = 0; a < *rank; a++) {
-        if (sizes[a] < -1 || (sizes[a] == -1 && open >= 0) ||
-            (sizes[a] == 0 && a >= v->rank))
+        if (sizes[a] < -1 || (sizes[a] == -1 && open >= 0) || (sizes[a] == 0 && a >= v->rank))
             return impossible(o, "such sizes make no shape", err);
         shape[a] = sizes[a] == 0 ? v->shape[a] : (uint64_t)sizes[a];
         if (sizes[a] == -1)
@@ -214,8 +210,7 @@ static enum status view_read_sizes(const struct view *v, const struct operation 
     if (known != elements)
         return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
                          "%.*s: a tensor of %llu elements cannot have this shape",
-                         o->len > 200 ? 200 : (int)o->len, o->at,
-                         (unsigned long long)elements);
+                         o->len > 200 ? 200 : (int)o->len, o->at, (unsigned long long)elements);
     return OK;
 }
 
@@ -232,8 +227,7 @@ static enum status flatten(struct view *v, const struct operation *o, struct err
 {
     uint64_t shape[VIEW_RANK_MAX] = {0};
     unsigned from, to, rank = 0;
-    if (view_axis(v->rank, o, 0, &from, err) != OK ||
-        view_axis(v->rank, o, 1, &to, err) != OK)
+    if (view_axis(v->rank, o, 0, &from, err) != OK || view_axis(v->rank, o, 1, &to, err) != OK)
         return err->status;
     if (to < from)
         return impossible(o, "the last axis comes before the first", err);
@@ -254,8 +248,7 @@ static void drop_axis(struct view *v, unsigned axis)
     memmove(v->dim + from, v->dim + to, (v->first[v->rank] - to) * sizeof(*v->dim));
     for (unsigned a = axis; a < v->rank; a++)
         v->first[a] = v->first[a + 1] - (to - from);
-    memmove(v->shape + axis, v->shape + axis + 1,
-            (v->rank - axis - 1) * sizeof(*v->shape));
+    memmove(v->shape + axis, v->shape + axis + 1, (v->rank - axis - 1) * sizeof(*v->shape));
     v->rank--;
 }
 
@@ -288,9 +281,8 @@ static enum status view_take(struct view *v, const struct operation *o, struct e
 
 /* Restrict an axis to [start, stop). If it has several dims this must be a range of the outer
  * one, or a single element. */
-static enum status view_narrow(struct view *v, unsigned axis, uint64_t start,
-                               uint64_t stop, const struct operation *o,
-                               struct error *err)
+static enum status view_narrow(struct view *v, unsigned axis, uint64_t start, uint64_t stop,
+                               const struct operation *o, struct error *err)
 {
     uint64_t inner = 1, count = stop - start;
     struct view_dim *dim = &v->dim[v->first[axis]];
@@ -302,8 +294,8 @@ static enum status view_narrow(struct view *v, unsigned axis, uint64_t start,
     for (unsigned d = 1; d < dims; d++)
         inner *= dim[d].count;
     if (count > 1 && (start % inner || stop % inner))
-        return impossible(
-            o, "it would cut across axes that were put together; do it before that", err);
+        return impossible(o, "it would cut across axes that were put together; do it before that",
+                          err);
     v->shape[axis] = count;
     if (count > 1) {
         v->offset += start / inner * dim->step;
@@ -332,9 +324,8 @@ static enum status slice(struct view *v, const struct operation *o, struct error
 }
 
 /* ["split", AXIS, COUNT]: the size of each of COUNT equal pieces. */
-static enum status equal_pieces(const struct operation *o, uint64_t size,
-                                struct arena *arena, uint64_t **out, size_t *count,
-                                struct error *err)
+static enum status equal_pieces(const struct operation *o, uint64_t size, struct arena *arena,
+                                uint64_t **out, size_t *count, struct error *err)
 {
     const int64_t pieces = o->argument[1].integer;
     if (pieces < 1 || size % (uint64_t)pieces)
@@ -350,9 +341,8 @@ static enum status equal_pieces(const struct operation *o, uint64_t size,
     return OK;
 }
 
-static enum status listed_pieces(const struct operation *o, uint64_t size,
-                                 struct arena *arena, uint64_t **out, size_t *count,
-                                 struct error *err)
+static enum status listed_pieces(const struct operation *o, uint64_t size, struct arena *arena,
+                                 uint64_t **out, size_t *count, struct error *err)
 {
     struct elements list;
     const char *at;
@@ -374,11 +364,8 @@ static enum status listed_pieces(const struct operation *o, uint64_t size,
         (*out)[(*count)++] = (uint64_t)a.integer;
     }
     if (more || !*count)
-        return impossible(o, "a number of pieces or a list of their sizes is wanted",
-                          err);
-    return sum == size
-               ? OK
-               : impossible(o, "the sizes do not add up to that of the axis", err);
+        return impossible(o, "a number of pieces or a list of their sizes is wanted", err);
+    return sum == size ? OK : impossible(o, "the sizes do not add up to that of the axis", err);
 }
 
 enum status view_split(const struct operation *o, uint64_t size, struct arena *arena,
@@ -406,8 +393,7 @@ static enum status zeros(struct view *v, const struct operation *o, struct error
     v->zeros = true;
     v->scale = 1;
     if (o->arguments) {
-        if (!argument_integers(&o->argument[0], sizes, &v->rank) ||
-            v->rank > VIEW_RANK_MAX)
+        if (!argument_integers(&o->argument[0], sizes, &v->rank) || v->rank > VIEW_RANK_MAX)
             return impossible(o, "a list of sizes is wanted", err);
         for (unsigned a = 0; a < v->rank; a++) {
             v->shape[a] = (uint64_t)sizes[a];
@@ -440,8 +426,7 @@ enum status view_apply(struct view *v, const struct operation *o, struct error *
     case OPERATION_ZEROS:
         return zeros(v, o, err);
     default:
-        return impossible(o, "only a map of dialect convert divides and joins tensors",
-                          err);
+        return impossible(o, "only a map of dialect convert divides and joins tensors", err);
     }
 }
 

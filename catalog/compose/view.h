@@ -35,8 +35,7 @@ struct view {
 };
 
 /* A view of the whole tensor. ERR_ARGUMENT if it has more than VIEW_RANK_MAX axes. */
-enum status view_init(struct view *, const uint64_t *shape, unsigned rank,
-                      struct error *err);
+enum status view_init(struct view *, const uint64_t *shape, unsigned rank, struct error *err);
 
 /* Apply one operation. A cast changes nothing here. ERR_ARGUMENT for what is impossible and for
  * operations that divide or join tensors. */
@@ -53,8 +52,8 @@ enum status view_axis(unsigned rank, const struct operation *, unsigned i, unsig
 
 /* The sizes of the *count pieces (at most PARTS_MAX) into which a split divides an axis of
  * `size`, in the arena. */
-enum status view_split(const struct operation *, uint64_t size, struct arena *,
-                       uint64_t **out, size_t *count, struct error *err);
+enum status view_split(const struct operation *, uint64_t size, struct arena *, uint64_t **out,
+                       size_t *count, struct error *err);
 
 /* Number of elements: the product of the shape, which fits. */
 uint64_t view_elements(const struct view *);

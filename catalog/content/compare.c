@@ -61,17 +61,13 @@ static uint64_t bytes_of(const struct dtype *d, uint64_t elements)
 static enum status find_converters(struct comparing *c, struct error *err)
 {
     struct side *sides[] = {&c->a, &c->b};
-    const struct dtype *a = c->a.as ? c->a.as : &c->a.tensor->dtype,
-                       *b = &c->b.tensor->dtype;
+    const struct dtype *a = c->a.as ? c->a.as : &c->a.tensor->dtype, *b = &c->b.tensor->dtype;
     const bool both = dtype_is_integer(a) && dtype_is_integer(b);
     c->integers = both && (a->bits == 64 || b->bits == 64);
     for (unsigned i = 0; i < 2 && err->status == OK; i++) {
         const struct dtype *from = i ? b : a;
         struct dtype wide;
-        dtype_find(!c->integers              ? "float64"
-                   : from->kind == DTYPE_INT ? "int64"
-                                             : "uint64",
-                   &wide);
+        dtype_find(!c->integers ? "float64" : from->kind == DTYPE_INT ? "int64" : "uint64", &wide);
         /* Quantised integers are compared as they are stored, but only with integers. */
         if (both)
             converter_find_stored(from, &wide, &sides[i]->widen, err);
@@ -96,8 +92,7 @@ static unsigned threads_for(const struct stored_tensor *a, const struct stored_t
 static enum status make_room(struct comparing *c, struct error *err)
 {
     const uint64_t left = c->a.tensor->elements, most = left < PIECE ? left : PIECE;
-    const uint64_t a = bytes_of(&c->a.tensor->dtype, most),
-                   b = bytes_of(&c->b.tensor->dtype, most),
+    const uint64_t a = bytes_of(&c->a.tensor->dtype, most), b = bytes_of(&c->b.tensor->dtype, most),
                    cast = c->a.as ? bytes_of(c->a.as, most) : 0;
     const uint64_t pieces = (left + PIECE - 1) / PIECE;
     bool good = true;
@@ -144,8 +139,8 @@ static void compare_close(struct comparing *c)
 /* --- comparing ------------------------------------------------------------------------------ */
 
 /* Read elements and cast them; returns where they are then, or NULL after an error. */
-static const uint8_t *side_read(const struct side *s, uint64_t from, uint64_t count,
-                                uint8_t *room, uint8_t *cast, struct piece *p)
+static const uint8_t *side_read(const struct side *s, uint64_t from, uint64_t count, uint8_t *room,
+                                uint8_t *cast, struct piece *p)
 {
     const struct dtype *d = &s->tensor->dtype;
     struct bytes in = {.len = (size_t)bytes_of(d, count)};
@@ -161,11 +156,10 @@ static const uint8_t *side_read(const struct side *s, uint64_t from, uint64_t co
 }
 
 /* Convert a block's elements, from `at` on in the piece, to those that are compared. */
-static enum status side_widen(const struct side *s, const uint8_t *piece, uint64_t at,
-                              size_t count, double *out, struct error *err)
+static enum status side_widen(const struct side *s, const uint8_t *piece, uint64_t at, size_t count,
+                              double *out, struct error *err)
 {
-    return converter_run(&s->widen, piece + bytes_of(&s->widen.from, at), out, count, at,
-                         err);
+    return converter_run(&s->widen, piece + bytes_of(&s->widen.from, at), out, count, at, err);
 }
 
 static enum status compare_piece(const struct comparing *c, const struct desk *desk,
@@ -205,9 +199,8 @@ static bool compare_some(void *context, unsigned desk, uint64_t from, uint64_t t
 }
 
 /* Add the pieces of a round to what came before, in order, up to the first that failed. */
-static enum status take_round(struct comparing *c, uint64_t pieces,
-                              struct compare_sums *sums, struct loss *lost,
-                              struct error *err)
+static enum status take_round(struct comparing *c, uint64_t pieces, struct compare_sums *sums,
+                              struct loss *lost, struct error *err)
 {
     for (uint64_t i = 0; i < pieces; i++) {
         const struct piece *p = &c->pieces[i];
@@ -224,14 +217,12 @@ static enum status take_round(struct comparing *c, uint64_t pieces,
 }
 
 static enum status compare_rounds(struct comparing *c, struct team *team,
-                                  const struct compare_watch *watch,
-                                  struct compare_sums *sums, struct loss *lost,
-                                  struct error *err)
+                                  const struct compare_watch *watch, struct compare_sums *sums,
+                                  struct loss *lost, struct error *err)
 {
     const uint64_t elements = c->a.tensor->elements;
     for (c->at = 0; c->at < elements && err->status == OK; c->at += ROUND * PIECE) {
-        const uint64_t left = elements - c->at,
-                       count = left < ROUND * PIECE ? left : ROUND * PIECE;
+        const uint64_t left = elements - c->at, count = left < ROUND * PIECE ? left : ROUND * PIECE;
         struct team_job job = {.count = (count + PIECE - 1) / PIECE,
                                .most = c->threads,
                                .run = compare_some,
@@ -240,8 +231,7 @@ static enum status compare_rounds(struct comparing *c, struct team *team,
         team_finish(team, &job);
         if (take_round(c, job.count, sums, lost, err) == OK && watch)
             watch->read(watch->context,
-                        bytes_of(&c->a.tensor->dtype, count) +
-                            bytes_of(&c->b.tensor->dtype, count),
+                        bytes_of(&c->a.tensor->dtype, count) + bytes_of(&c->b.tensor->dtype, count),
                         err);
     }
     return err->status;
@@ -253,23 +243,19 @@ static void compare_finish(const struct compare_sums *s, struct comparison *out)
     out->max_abs = s->max_abs;
     out->unequal = s->unequal;
     out->nans = s->nans;
-    out->rel_l2 =
-        p->dd == 0 ? 0 : ldexp(sqrt(p->dd) / sqrt(p->aa), s->power_a - s->power_d);
-    out->cosine = p->dd == 0 && p->aa > 0 && isfinite(p->aa)
-                      ? 1
-                      : p->ab / (sqrt(p->aa) * sqrt(p->bb));
+    out->rel_l2 = p->dd == 0 ? 0 : ldexp(sqrt(p->dd) / sqrt(p->aa), s->power_a - s->power_d);
+    out->cosine =
+        p->dd == 0 && p->aa > 0 && isfinite(p->aa) ? 1 : p->ab / (sqrt(p->aa) * sqrt(p->bb));
     if (fabs(out->cosine) > 1) /* by rounding: acos() would make NaN of it */
         out->cosine = copysign(1, out->cosine);
 }
 
 enum status tensor_compare(const struct stored_tensor *a, const struct dtype *as,
-                           const struct stored_tensor *b,
-                           const struct compare_watch *watch, struct comparison *out,
-                           struct error *err)
+                           const struct stored_tensor *b, const struct compare_watch *watch,
+                           struct comparison *out, struct error *err)
 {
-    struct comparing c = {.a = {.tensor = a, .as = as},
-                          .b = {.tensor = b},
-                          .threads = watch ? watch->threads : 0};
+    struct comparing c = {
+        .a = {.tensor = a, .as = as}, .b = {.tensor = b}, .threads = watch ? watch->threads : 0};
     struct compare_sums sums = compare_none;
     struct team *team = team_new();
     *out = (struct comparison){0};
@@ -281,8 +267,8 @@ enum status tensor_compare(const struct stored_tensor *a, const struct dtype *as
     else if (compare_open(&c, err) == OK) {
         team_grow(team, c.threads - 1);
         if (compare_rounds(&c, team, watch, &sums, &out->lost, err) == OK &&
-            reader_verify(c.a.reader, err) == OK &&
-            reader_verify(c.b.reader, err) == OK && tensor_files_as_indexed(a, err) == OK)
+            reader_verify(c.a.reader, err) == OK && reader_verify(c.b.reader, err) == OK &&
+            tensor_files_as_indexed(a, err) == OK)
             tensor_files_as_indexed(b, err);
     }
     team_free(team);

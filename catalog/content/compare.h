@@ -35,8 +35,7 @@ struct compare_watch {
  * elements differ; ERR_UNSUPPORTED if values are not real numbers, or quantised integers
  * meet floats; otherwise errors of reading and casting, and those of `watch` (NULL: none). */
 enum status tensor_compare(const struct stored_tensor *a, const struct dtype *as,
-                           const struct stored_tensor *b,
-                           const struct compare_watch *watch, struct comparison *out,
-                           struct error *err);
+                           const struct stored_tensor *b, const struct compare_watch *watch,
+                           struct comparison *out, struct error *err);
 
 #endif

@@ -37,8 +37,7 @@ struct compare_kernels {
     /* Compute d from a and b; 0 between infinities of one sign. */
     void (*distances)(struct compare_block *, struct compare_extremes *);
     /* Sum up, after a, b and d have been multiplied by their factors. */
-    void (*sums)(const struct compare_block *, const double factors[3],
-                 struct compare_products *);
+    void (*sums)(const struct compare_block *, const double factors[3], struct compare_products *);
 };
 
 extern const struct compare_kernels compare_plain;

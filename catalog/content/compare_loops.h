@@ -21,8 +21,7 @@ typedef int64_t int64_v __attribute__((vector_size(VECTOR)));
 #elif VECTOR == 32
 #    define GREATER(x, y) (double_v) _mm256_max_pd((__m256d)(x), (__m256d)(y))
 #else
-#    define GREATER(x, y)                                                                \
-        (double_v)(((int64_v)(x) & ((x) > (y))) | ((int64_v)(y) & ~((x) > (y))))
+#    define GREATER(x, y) (double_v)(((int64_v)(x) & ((x) > (y))) | ((int64_v)(y) & ~((x) > (y))))
 #endif
 #define MAGNITUDE(x) (double_v)((int64_v)(x)&INT64_MAX)
 #define IS_NAN(x)    ((x) != (x))
@@ -58,8 +57,7 @@ TARGET static void distances(struct compare_block *block, struct compare_extreme
     for (size_t i = 0; i < block->count; i += COMPARE_LANES) {
 #pragma GCC unroll 8
         for (unsigned k = 0; k < ROWS; k++) {
-            const double_v a = load(block->a + i + k * WIDE),
-                           b = load(block->b + i + k * WIDE);
+            const double_v a = load(block->a + i + k * WIDE), b = load(block->b + i + k * WIDE);
             const int64_v differ = a != b;
             const double_v d = (double_v)((int64_v)(b - a) & differ);
             memcpy(block->d + i + k * WIDE, &d, sizeof(d));

@@ -12,16 +12,15 @@
 #define SHIFT 700
 
 /* Zeros have the power of the smallest numbers, whose sums are the ones that can be rescaled. */
-const struct compare_sums compare_none = {
-    .power_a = SHIFT, .power_b = SHIFT, .power_d = SHIFT};
+const struct compare_sums compare_none = {.power_a = SHIFT, .power_b = SHIFT, .power_d = SHIFT};
 
 bool compare_scalar_only;
 
 static const struct compare_kernels *compare_kernels(void)
 {
 #ifdef __x86_64__
-    if (!compare_scalar_only && CPU_HAS(AVX512F) && CPU_HAS(AVX512BW) &&
-        CPU_HAS(AVX512DQ) && CPU_HAS(AVX512VL))
+    if (!compare_scalar_only && CPU_HAS(AVX512F) && CPU_HAS(AVX512BW) && CPU_HAS(AVX512DQ) &&
+        CPU_HAS(AVX512VL))
         return &compare_avx512;
     if (!compare_scalar_only && CPU_HAS(AVX2))
         return &compare_avx2;
@@ -34,8 +33,7 @@ static int power_of(double most)
     return most > LARGE ? -SHIFT : most < SMALL ? SHIFT : 0;
 }
 
-static void add_squares(const struct compare_kernels *k,
-                        const struct compare_block *block,
+static void add_squares(const struct compare_kernels *k, const struct compare_block *block,
                         const struct compare_extremes *e, struct compare_sums *out)
 {
     out->power_a = power_of(e->a);
@@ -44,8 +42,7 @@ static void add_squares(const struct compare_kernels *k,
     out->max_abs = e->d;
     out->unequal += e->unequal;
     k->sums(block,
-            (double[]){ldexp(1, out->power_a), ldexp(1, out->power_b),
-                       ldexp(1, out->power_d)},
+            (double[]){ldexp(1, out->power_a), ldexp(1, out->power_b), ldexp(1, out->power_d)},
             &out->of);
 }
 

@@ -33,8 +33,7 @@ struct run {
 
 /* --- on the caller's thread ----------------------------------------------------------------- */
 
-static enum status keep_hash(struct run *run, const struct stored_tensor *t,
-                             struct error *err)
+static enum status keep_hash(struct run *run, const struct stored_tensor *t, struct error *err)
 {
     struct digest_block hash;
     char text[DIGEST_TEXT];
@@ -49,14 +48,12 @@ static enum status keep_hash(struct run *run, const struct stored_tensor *t,
 }
 
 /* Remove the hash of a tensor that could not be read. */
-static enum status drop_hash(struct run *run, const struct stored_tensor *t,
-                             struct error *err)
+static enum status drop_hash(struct run *run, const struct stored_tensor *t, struct error *err)
 {
     struct digest_block unused;
     char sql[100];
     digest_fold_end(run->fold, &unused);
-    snprintf(sql, sizeof(sql), "DELETE FROM _tensor_hashes WHERE id = %lld",
-             (long long)t->id);
+    snprintf(sql, sizeof(sql), "DELETE FROM _tensor_hashes WHERE id = %lld", (long long)t->id);
     return run->algorithm == CONTENT_HASH ? db_exec(run->work->db, sql, err) : OK;
 }
 
@@ -69,8 +66,8 @@ static void give_sha256(struct run *run, const struct stored_tensor *t,
     run->each(run->work->context, hex, t->name);
 }
 
-static enum status content_take_outcome(void *context, const struct sweep_part *t,
-                                        void *thing, struct error *err)
+static enum status content_take_outcome(void *context, const struct sweep_part *t, void *thing,
+                                        struct error *err)
 {
     struct run *run = context;
     const struct part_outcome *o = thing;
@@ -100,18 +97,15 @@ static enum status content_take_outcome(void *context, const struct sweep_part *
     run->tensor_failed = false;
     if (err->status != OK || run->algorithm != CONTENT_HASH)
         return err->status;
-    return keep_bytes(w, t->tensor->id >> TENSOR_ORD_BITS, t->len, &run->uncommitted,
-                      err);
+    return keep_bytes(w, t->tensor->id >> TENSOR_ORD_BITS, t->len, &run->uncommitted, err);
 }
 
 /* --- sweeps --------------------------------------------------------------------------------- */
 
-static void *content_make_outcome(void *context, const struct sweep_part *t,
-                                  uint64_t *bytes)
+static void *content_make_outcome(void *context, const struct sweep_part *t, uint64_t *bytes)
 {
     const struct run *run = context;
-    return part_read(t, run->algorithm == CONTENT_HASH ? PART_HASHED : PART_SHA256,
-                     bytes);
+    return part_read(t, run->algorithm == CONTENT_HASH ? PART_HASHED : PART_SHA256, bytes);
 }
 
 static enum status content_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out,
@@ -123,15 +117,13 @@ static enum status content_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **
 }
 
 /* Sweep over the tensors that have bytes of their own; `all`: also those that have a hash. */
-static enum status run_checkpoint(struct run *run, int64_t checkpoint, bool all,
-                                  const char *order, struct error *err)
+static enum status run_checkpoint(struct run *run, int64_t checkpoint, bool all, const char *order,
+                                  struct error *err)
 {
     struct text which = {0};
-    text_adds(&which, "t.nbytes IS NOT NULL"
-                      " AND t.dtype NOT IN ('string', 'variant', 'resource')");
+    text_adds(&which, "t.nbytes IS NOT NULL AND t.dtype NOT IN ('string', 'variant', 'resource')");
     if (!all)
-        text_adds(&which,
-                  " AND NOT EXISTS (SELECT 1 FROM _tensor_hashes h WHERE h.id = t.id)");
+        text_adds(&which, " AND NOT EXISTS (SELECT 1 FROM _tensor_hashes h WHERE h.id = t.id)");
     if (run->work->twins)
         text_addf(&which, " AND %s", twins_condition);
     const struct sweep sweep = {
@@ -174,8 +166,8 @@ static const char unhashed_sql[] =
     "SELECT EXISTS (SELECT 1 FROM tensor t WHERE t.checkpoint_id = ?1 AND t.hash IS NULL"
     " AND t.storage <> 'none' AND t.dtype NOT IN ('string', 'variant', 'resource'))";
 
-static enum status keep_checkpoint(sqlite3 *db, int64_t checkpoint,
-                                   const struct digest_block *hash, struct error *err)
+static enum status keep_checkpoint(sqlite3 *db, int64_t checkpoint, const struct digest_block *hash,
+                                   struct error *err)
 {
     sqlite3_stmt *s = NULL;
     char text[DIGEST_TEXT];
@@ -229,8 +221,7 @@ static enum status hash_if_whole(const struct content_work *w, int64_t checkpoin
         whole = db_row(s, "hashes", err) && !sqlite3_column_int(s, 0);
     }
     sqlite3_finalize(s);
-    return whole && err->status == OK ? hash_checkpoint(w->db, checkpoint, err)
-                                      : err->status;
+    return whole && err->status == OK ? hash_checkpoint(w->db, checkpoint, err) : err->status;
 }
 
 static enum status drop_checkpoint(sqlite3 *db, int64_t checkpoint, struct error *err)
@@ -246,8 +237,7 @@ static bool is_known(sqlite3 *db, int64_t checkpoint, struct error *err)
 {
     sqlite3_stmt *s = NULL;
     bool known = false;
-    if (content_prepare(db, "SELECT 1 FROM _checkpoint_hashes WHERE id = ?1", &s, err) ==
-        OK) {
+    if (content_prepare(db, "SELECT 1 FROM _checkpoint_hashes WHERE id = ?1", &s, err) == OK) {
         sqlite3_bind_int64(s, 1, checkpoint);
         known = db_row(s, "hashes", err);
     }
@@ -255,18 +245,17 @@ static bool is_known(sqlite3 *db, int64_t checkpoint, struct error *err)
     return known;
 }
 
-static enum status compute(const struct content_work *w, int64_t checkpoint,
-                           bool *complete, struct error *err)
+static enum status compute(const struct content_work *w, int64_t checkpoint, bool *complete,
+                           struct error *err)
 {
     struct run run = {.work = w, .algorithm = CONTENT_HASH};
-    if (content_prepare(w->db, "INSERT OR IGNORE INTO _content_hashes(hash) VALUES (?1)",
-                        &run.put, err) == OK &&
-        content_prepare(
-            w->db,
-            /* No SELECT of rows: before a trigger it would make a table of them. */
-            "INSERT OR REPLACE INTO _tensor_hashes"
-            " VALUES (?1, (SELECT id FROM _content_hashes WHERE hash = ?2))",
-            &run.link, err) == OK)
+    if (content_prepare(w->db, "INSERT OR IGNORE INTO _content_hashes(hash) VALUES (?1)", &run.put,
+                        err) == OK &&
+        content_prepare(w->db,
+                        /* No SELECT of rows: before a trigger it would make a table of them. */
+                        "INSERT OR REPLACE INTO _tensor_hashes"
+                        " VALUES (?1, (SELECT id FROM _content_hashes WHERE hash = ?2))",
+                        &run.link, err) == OK)
         run_checkpoint(&run, checkpoint, w->again, NULL, err);
     sqlite3_finalize(run.put);
     sqlite3_finalize(run.link);
@@ -282,8 +271,8 @@ enum status content_hash(const struct content_work *w, int64_t checkpoint, bool 
                          struct error *err)
 {
     *complete = content_is_current(w, checkpoint, err);
-    if (*complete && (w->again || !is_known(w->db, checkpoint, err)) &&
-        err->status == OK && keep_begin(w, err) == OK)
+    if (*complete && (w->again || !is_known(w->db, checkpoint, err)) && err->status == OK &&
+        keep_begin(w, err) == OK)
         compute(w, checkpoint, complete, err);
     *complete = *complete && err->status == OK;
     return keep_pause(w, err);

@@ -19,7 +19,7 @@ struct content_work {
     time_t *begun;    /* when the open transaction began; shared by all calls */
     unsigned threads; /* 0: one per core */
     bool again;       /* compute what is known, too */
-    bool twins; /* only tensors that could have an equal one, as twins_find() found */
+    bool twins;       /* only tensors that could have an equal one, as twins_find() found */
     /* NULL: never stop. Called on any thread; true ends the work with ERR_INTERRUPTED. */
     bool (*stop)(void *context);
     /* Bytes read so far, of all there are to read; on the caller's thread. NULL: none. */

@@ -38,12 +38,11 @@ static bool as_indexed(sqlite3_stmt *s, bool *gone, struct error *why)
     return false;
 }
 
-bool content_is_current(const struct content_work *w, int64_t checkpoint,
-                        struct error *err)
+bool content_is_current(const struct content_work *w, int64_t checkpoint, struct error *err)
 {
     static const char sql[] =
-        "SELECT path, size, mtime_ns, inode, device FROM _files"
-        " WHERE id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST "AND size IS NOT NULL";
+        "SELECT path, size, mtime_ns, inode, device FROM _files WHERE id BETWEEN ?1" ID_FIRST
+        "AND ?1" ID_LAST "AND size IS NOT NULL";
     sqlite3_stmt *s = NULL;
     struct error why = {.offset = NO_OFFSET};
     bool good = true, gone = false;
@@ -67,8 +66,7 @@ bool content_is_current(const struct content_work *w, int64_t checkpoint,
 
 char *content_stamp(sqlite3 *db, int64_t checkpoint, struct error *err)
 {
-    static const char sql[] =
-        "SELECT " CONTENT_STAMP " FROM _checkpoints c WHERE c.id = ?1";
+    static const char sql[] = "SELECT " CONTENT_STAMP " FROM _checkpoints c WHERE c.id = ?1";
     sqlite3_stmt *s = NULL;
     char *stamp = NULL;
     int rc = sqlite3_prepare_v2(db, sql, -1, &s, NULL);

@@ -68,8 +68,7 @@ struct digest_fold *digest_fold_new(void)
     return f;
 }
 
-void digest_fold_add(struct digest_fold *f, const struct digest_block *blocks,
-                     uint64_t count)
+void digest_fold_add(struct digest_fold *f, const struct digest_block *blocks, uint64_t count)
 {
     if (!count)
         return;

@@ -25,8 +25,7 @@ struct digest_block {
 /* The digests of whole blocks, folded in their order. */
 struct digest_fold;
 struct digest_fold *digest_fold_new(void); /* NULL without memory */
-void digest_fold_add(struct digest_fold *, const struct digest_block *blocks,
-                     uint64_t count);
+void digest_fold_add(struct digest_fold *, const struct digest_block *blocks, uint64_t count);
 /* The hash of all blocks so far. Resets the fold. */
 void digest_fold_end(struct digest_fold *, struct digest_block *hash);
 void digest_fold_free(struct digest_fold *);

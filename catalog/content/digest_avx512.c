@@ -4,8 +4,7 @@
 #    include <stdlib.h>
 #    include <string.h>
 #    ifdef __clang__
-#        pragma clang attribute push(__attribute__((target("avx512f"))),                 \
-                                     apply_to = function)
+#        pragma clang attribute push(__attribute__((target("avx512f"))), apply_to = function)
 #    else
 #        pragma GCC optimize("O3")
 #        pragma GCC target("avx512f")

@@ -47,13 +47,11 @@ enum status keep_bytes(const struct content_work *w, int64_t checkpoint, uint64_
         return OK;
     *since = 0;
     char *before = content_stamp(w->db, checkpoint, err), *after = NULL;
-    if (err->status == OK && content_commit(w->db, err) == OK &&
-        keep_begin_work(w, err) == OK)
+    if (err->status == OK && content_commit(w->db, err) == OK && keep_begin_work(w, err) == OK)
         after = content_stamp(w->db, checkpoint, err);
     if (err->status == OK && (!before || !after || strcmp(before, after) != 0))
-        error_set(
-            err, ERR_CHANGED, NULL, NO_OFFSET,
-            "a checkpoint was imported anew or forgotten while it was read; try again");
+        error_set(err, ERR_CHANGED, NULL, NO_OFFSET,
+                  "a checkpoint was imported anew or forgotten while it was read; try again");
     sqlite3_free(before);
     sqlite3_free(after);
     return err->status;

@@ -19,9 +19,9 @@ uint64_t part_blocks(uint64_t len)
 }
 
 /* Pass a part's bytes to `use`, in order, in runs that never cross the end of a block. */
-static enum status part_read_bytes(const struct sweep_part *t, struct reader *r,
-                                   uint8_t *room, void (*use)(void *, struct bytes),
-                                   void *context, struct error *err)
+static enum status part_read_bytes(const struct sweep_part *t, struct reader *r, uint8_t *room,
+                                   void (*use)(void *, struct bytes), void *context,
+                                   struct error *err)
 {
     for (uint64_t at = 0; at < t->len;) {
         const uint64_t in_block = DIGEST_BLOCK - at % DIGEST_BLOCK, left = t->len - at;
@@ -99,15 +99,13 @@ static void part_check(const struct sweep_part *t, struct reader *r, uint8_t *ro
 }
 
 /* Read all strings, which decodes the chunks that they are in. */
-static void check_strings(const struct sweep_part *t, struct reader *r,
-                          struct part_outcome *o)
+static void check_strings(const struct sweep_part *t, struct reader *r, struct part_outcome *o)
 {
     struct string_table *table = NULL;
     struct bytes text;
     if (reader_strings(r, &table, &o->err) == OK)
         for (uint64_t i = 0; i < string_count(table); i++)
-            if (sweep_go_on(t, &o->err) != OK ||
-                string_at(table, i, &text, &o->err) != OK)
+            if (sweep_go_on(t, &o->err) != OK || string_at(table, i, &text, &o->err) != OK)
                 break;
     if (table)
         string_table_close(table);
@@ -115,8 +113,8 @@ static void check_strings(const struct sweep_part *t, struct reader *r,
 
 /* -------------------------------------------------------------------------------------------- */
 
-static void part_read_part(const struct sweep_part *t, enum part_reading reading,
-                           uint8_t *room, struct part_outcome *o)
+static void part_read_part(const struct sweep_part *t, enum part_reading reading, uint8_t *room,
+                           struct part_outcome *o)
 {
     struct reader *r = NULL;
     if (reader_open(t->tensor, t->files, &r, &o->err) != OK) {
@@ -147,8 +145,7 @@ struct part_outcome *part_read(const struct sweep_part *t, enum part_reading rea
                             : reading == PART_SHA256 ? 2
                             : reading == PART_HASHED ? part_blocks(t->len)
                                                      : 0;
-    struct part_outcome *o =
-        calloc(1, sizeof(*o) + (size_t)blocks * sizeof(o->blocks[0]));
+    struct part_outcome *o = calloc(1, sizeof(*o) + (size_t)blocks * sizeof(o->blocks[0]));
     uint8_t *room = malloc((size_t)(t->len < READ_BYTES ? t->len : READ_BYTES) + 1);
     if (o && none)
         o->err = refused;

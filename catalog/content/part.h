@@ -22,8 +22,7 @@ struct part_outcome {
 };
 
 /* Strings are read, but never hashed. free() it; NULL without memory. *bytes: its size. */
-struct part_outcome *part_read(const struct sweep_part *, enum part_reading,
-                               uint64_t *bytes);
+struct part_outcome *part_read(const struct sweep_part *, enum part_reading, uint64_t *bytes);
 
 /* Bytes of a part (struct sweep), for hashing and checking. */
 uint64_t part_bytes(const struct stored_tensor *);

@@ -34,8 +34,7 @@ static uint64_t *count_of(struct stat_grid *g, int64_t cell)
 }
 
 /* The least exponent at which the range covers at most so many cells. */
-static int exponent_for(const struct stat_grid *g, double least, double most,
-                        uint64_t cells)
+static int exponent_for(const struct stat_grid *g, double least, double most, uint64_t cells)
 {
     int exponent;
     frexp(fmax(fabs(least), fabs(most)), &exponent);
@@ -58,8 +57,7 @@ static void widen(struct stat_grid *g, int exponent)
     g->least = old.least;
     g->most = old.most;
     for (; cell <= last; cell++) /* rounds down, also for negative cells */
-        *count_of(g, by < 63 ? cell >> by : -(cell < 0)) +=
-            old.counts[(uint64_t)cell % STAT_CELLS];
+        *count_of(g, by < 63 ? cell >> by : -(cell < 0)) += old.counts[(uint64_t)cell % STAT_CELLS];
 }
 
 void stat_grid_cover(struct stat_grid *g, double least, double most)

@@ -20,9 +20,9 @@
 #define STAT_CELLS 32U
 
 struct stat_grid {
-    bool narrow;        /* of floats: cells are no finer than floats are */
-    int exponent;       /* w is 2 to the power of this */
-    double least, most; /* of all numbers counted; if none: infinity, minus infinity */
+    bool narrow;                 /* of floats: cells are no finer than floats are */
+    int exponent;                /* w is 2 to the power of this */
+    double least, most;          /* of all numbers counted; if none: infinity, minus infinity */
     uint64_t counts[STAT_CELLS]; /* cell k is counted in element k mod STAT_CELLS */
 };
 

@@ -26,8 +26,8 @@ struct stat_sums {
 
 /* `values` are `count` floats or doubles, not necessarily aligned. `tiny`: the least normal
  * number; 0: there are no subnormals. The numbers are also counted in the grid. */
-typedef void stat_kernel(const void *values, size_t count, double tiny,
-                         struct stat_sums *out, struct stat_grid *);
+typedef void stat_kernel(const void *values, size_t count, double tiny, struct stat_sums *out,
+                         struct stat_grid *);
 
 struct stat_kernels {
     stat_kernel *of_32, *of_64;

@@ -46,8 +46,8 @@ struct census {
     uint64_t finite, zeros, nans, small; /* small: zeros, too */
 };
 
-TARGET static void finish(const struct lanes *lanes, const struct census *seen,
-                          size_t count, double first, struct stat_sums *out)
+TARGET static void finish(const struct lanes *lanes, const struct census *seen, size_t count,
+                          double first, struct stat_sums *out)
 {
     double shifted = 0, squares = 0;
     for (unsigned i = 0; i < LANES; i++) {
@@ -76,8 +76,7 @@ TARGET static double middle(double a, double b, double c)
 /* --- cells ---------------------------------------------------------------------------------- */
 
 /* One by one, in four tables in turn, so that no count has to wait for the one before it. */
-TARGET static void count_cells_singly(const uint8_t *cells, size_t count,
-                                      struct stat_grid *grid)
+TARGET static void count_cells_singly(const uint8_t *cells, size_t count, struct stat_grid *grid)
 {
     uint32_t tables[4][STAT_CELLS] = {{0}};
     size_t i = 0;
@@ -87,8 +86,7 @@ TARGET static void count_cells_singly(const uint8_t *cells, size_t count,
     for (; i < count; i++)
         tables[0][cells[i]]++;
     for (unsigned c = 0; c < STAT_CELLS; c++)
-        grid->counts[c] +=
-            (uint64_t)tables[0][c] + tables[1][c] + tables[2][c] + tables[3][c];
+        grid->counts[c] += (uint64_t)tables[0][c] + tables[1][c] + tables[2][c] + tables[3][c];
 }
 
 #if VECTOR > 16
@@ -104,26 +102,20 @@ TARGET static void count_cells_singly(const uint8_t *cells, size_t count,
 #    define RUN     128 /* vectors that a counter of 8 bits can count */
 
 #    if VECTOR == 64
-#        define LOOK_UP(table, at)                                                       \
-            (uint8_v) _mm512_shuffle_epi8((__m512i)(table), (__m512i)(at))
-#        define XOR3(a, b, c)                                                            \
-            (uint8_v) _mm512_ternarylogic_epi32((__m512i)(a), (__m512i)(b),              \
-                                                (__m512i)(c), 0x96)
-#        define MAJORITY(a, b, c)                                                        \
-            (uint8_v) _mm512_ternarylogic_epi32((__m512i)(a), (__m512i)(b),              \
-                                                (__m512i)(c), 0xE8)
-#        define COUNT_BIT(counts, bits, bit)                                             \
-            (uint8_v) _mm512_mask_sub_epi8(                                              \
-                (__m512i)(counts),                                                       \
-                _mm512_test_epi8_mask((__m512i)(bits), (__m512i)(bit)),                  \
-                (__m512i)(counts), _mm512_set1_epi8(-1))
+#        define LOOK_UP(table, at) (uint8_v) _mm512_shuffle_epi8((__m512i)(table), (__m512i)(at))
+#        define XOR3(a, b, c)                                                                      \
+            (uint8_v) _mm512_ternarylogic_epi32((__m512i)(a), (__m512i)(b), (__m512i)(c), 0x96)
+#        define MAJORITY(a, b, c)                                                                  \
+            (uint8_v) _mm512_ternarylogic_epi32((__m512i)(a), (__m512i)(b), (__m512i)(c), 0xE8)
+#        define COUNT_BIT(counts, bits, bit)                                                       \
+            (uint8_v) _mm512_mask_sub_epi8((__m512i)(counts),                                      \
+                                           _mm512_test_epi8_mask((__m512i)(bits), (__m512i)(bit)), \
+                                           (__m512i)(counts), _mm512_set1_epi8(-1))
 #    else
-#        define LOOK_UP(table, at)                                                       \
-            (uint8_v) _mm256_shuffle_epi8((__m256i)(table), (__m256i)(at))
-#        define XOR3(a, b, c)     ((a) ^ (b) ^ (c))
-#        define MAJORITY(a, b, c) (((a) & (b)) | (((a) ^ (b)) & (c)))
-#        define COUNT_BIT(counts, bits, bit)                                             \
-            ((counts) - (uint8_v)(((bits) & (bit)) == (bit)))
+#        define LOOK_UP(table, at)           (uint8_v) _mm256_shuffle_epi8((__m256i)(table), (__m256i)(at))
+#        define XOR3(a, b, c)                ((a) ^ (b) ^ (c))
+#        define MAJORITY(a, b, c)            (((a) & (b)) | (((a) ^ (b)) & (c)))
+#        define COUNT_BIT(counts, bits, bit) ((counts) - (uint8_v)(((bits) & (bit)) == (bit)))
 #    endif
 
 /* Add two vectors of bits to a sum; returns the carry. */
@@ -184,14 +176,12 @@ TARGET static inline uint64_t total(uint8_v counts)
 }
 
 /* Count TALLIED cells, from `from` on, in up to RUN vectors of cells, a multiple of ADDED. */
-TARGET static void tally_cells(const uint8_t *cells, size_t vectors, unsigned from,
-                               uint64_t *out)
+TARGET static void tally_cells(const uint8_t *cells, size_t vectors, unsigned from, uint64_t *out)
 {
     uint8_v counts[TALLIED] = {{0}}, bit[TALLIED];
     struct adder s = {.flip = from & 16};
     for (unsigned i = 0; i < VECTOR; i++)
-        s.table[i] =
-            i % 16 / TALLIED == from % 16 / TALLIED ? (uint8_t)(1 << i % TALLIED) : 0;
+        s.table[i] = i % 16 / TALLIED == from % 16 / TALLIED ? (uint8_t)(1 << i % TALLIED) : 0;
     for (unsigned i = 0; i < TALLIED; i++)
         bit[i] = (uint8_v){0} + (uint8_t)(1 << i);
     for (size_t at = 0; at < vectors; at += ADDED) {
@@ -213,8 +203,8 @@ TARGET static void count_cells(const uint8_t *cells, size_t count, struct stat_g
     const size_t vectors = count / VECTOR / ADDED * ADDED;
     for (size_t run = 0; run < vectors; run += RUN)
         for (unsigned from = 0; from < STAT_CELLS; from += TALLIED)
-            tally_cells(cells + run * VECTOR, vectors - run < RUN ? vectors - run : RUN,
-                        from, grid->counts + from);
+            tally_cells(cells + run * VECTOR, vectors - run < RUN ? vectors - run : RUN, from,
+                        grid->counts + from);
     count_cells_singly(cells + vectors * VECTOR, count - vectors * VECTOR, grid);
 }
 
@@ -238,7 +228,7 @@ TARGET static void count_cells(const uint8_t *cells, size_t count, struct stat_g
 #    define LESSER_INT64(a, b)   (int64_v) _mm512_min_epi64((__m512i)(a), (__m512i)(b))
 #    define GREATER_INT64(a, b)  (int64_v) _mm512_max_epi64((__m512i)(a), (__m512i)(b))
 #else
-#    define CHOOSE(type, codes, a, b, which)                                             \
+#    define CHOOSE(type, codes, a, b, which)                                                       \
         (type)(((codes)(a) & (which)) | ((codes)(b) & ~(which)))
 #    define LESSER_INT64(a, b)  CHOOSE(int64_v, int64_v, a, b, (a) < (b))
 #    define GREATER_INT64(a, b) CHOOSE(int64_v, int64_v, a, b, (a) > (b))

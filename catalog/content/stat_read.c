@@ -55,8 +55,7 @@ enum stat_way stat_way(const struct stored_tensor *t)
     struct dtype to;
     struct converter c;
     struct error ignored = {.offset = NO_OFFSET};
-    const bool narrow = d->kind == DTYPE_BLOCK ||
-                        (d->kind == DTYPE_FLOAT && d->bits <= 32) ||
+    const bool narrow = d->kind == DTYPE_BLOCK || (d->kind == DTYPE_FLOAT && d->bits <= 32) ||
                         (d->kind != DTYPE_COMPLEX && d->bits <= 16);
     enum stat_way way = narrow ? STAT_32 : STAT_64;
     if (!stat_read_is_number(d))
@@ -64,8 +63,8 @@ enum stat_way stat_way(const struct stored_tensor *t)
     wide(d, way, &to);
     if (converter_find_stored(d, &to, &c, &ignored) != OK)
         return STAT_NONE;
-    const bool coded = d->kind != DTYPE_COMPLEX && (d->bits == 8 || d->bits == 16) &&
-                       d->block_elems == 1;
+    const bool coded =
+        d->kind != DTYPE_COMPLEX && (d->bits == 8 || d->bits == 16) && d->block_elems == 1;
     return coded && t->elements >= CODES_FROM ? STAT_CODES : way;
 }
 
@@ -146,8 +145,7 @@ static void table_give(struct stat_tables *t, struct table *given)
 
 static bool stat_read_push(struct stat_outcome *o, uint32_t code, uint64_t count)
 {
-    struct stat_count *codes =
-        list_grow(o->codes, o->code_count, &o->code_space, sizeof(*codes));
+    struct stat_count *codes = list_grow(o->codes, o->code_count, &o->code_space, sizeof(*codes));
     if (!codes)
         return false;
     o->codes = codes;
@@ -302,8 +300,7 @@ static enum status count_bytes(struct counting *c, const uint8_t *from, uint64_t
         else if (count_block(c, at, count, err) != OK)
             break;
         c->at += count;
-        if (c->way == STAT_CODES && c->at % STAT_HOLD == 0 &&
-            !empty_table(c->codes, d, c->out))
+        if (c->way == STAT_CODES && c->at % STAT_HOLD == 0 && !empty_table(c->codes, d, c->out))
             return error_memory(err);
     }
     return err->status;
@@ -314,11 +311,8 @@ static enum status stat_read_part(struct counting *c, struct reader *r, uint64_t
 {
     const struct dtype *d = &c->part->tensor->dtype;
     const uint64_t most = (uint64_t)READ_BLOCKS * STAT_BLOCK;
-    const uint64_t values = !c->converted           ? 0
-                            : elements < STAT_BLOCK ? elements
-                                                    : STAT_BLOCK;
-    uint8_t *room =
-        malloc((size_t)stat_read_bytes_of(d, elements < most ? elements : most) + 1);
+    const uint64_t values = !c->converted ? 0 : elements < STAT_BLOCK ? elements : STAT_BLOCK;
+    uint8_t *room = malloc((size_t)stat_read_bytes_of(d, elements < most ? elements : most) + 1);
     c->numbers = malloc((size_t)values * 2 * sizeof(*c->numbers) + 1);
     if (!room || !c->numbers) {
         free(room);
@@ -328,8 +322,8 @@ static enum status stat_read_part(struct counting *c, struct reader *r, uint64_t
         const uint64_t left = elements - done, count = left < most ? left : most;
         struct bytes got = {.len = (size_t)stat_read_bytes_of(d, count)};
         if (sweep_go_on(c->part, err) == OK &&
-            reader_borrow(r, NULL, c->part->start + stat_read_bytes_of(d, done), room,
-                          &got, err) == OK)
+            reader_borrow(r, NULL, c->part->start + stat_read_bytes_of(d, done), room, &got, err) ==
+                OK)
             count_bytes(c, got.at, count, err);
         done += count;
     }
@@ -366,8 +360,7 @@ static void write_histogram(struct stat_outcome *o)
         error_memory(&o->err);
 }
 
-static enum status count_by_code(struct stat_tables *tables, struct counting *c,
-                                 struct reader *r)
+static enum status count_by_code(struct stat_tables *tables, struct counting *c, struct reader *r)
 {
     struct stat_outcome *o = c->out;
     struct table *table = table_take(tables);
@@ -407,16 +400,14 @@ struct stat_outcome *stat_read(struct stat_tables *tables, const struct sweep_pa
     if (!o->absent && !sweep_is_void(t, &o->err) &&
         converter_find_stored(&t->dtype, &to, &c->converter, &o->err) == OK &&
         reader_open(t, part->files, &r, &o->err) == OK &&
-        (c->way == STAT_CODES ? count_by_code(tables, c, r) : count_numbers(c, r)) ==
-            OK &&
-        part->start == 0 && part->last && reader_verify(r, &o->err) == OK &&
-        c->way != STAT_CODES)
+        (c->way == STAT_CODES ? count_by_code(tables, c, r) : count_numbers(c, r)) == OK &&
+        part->start == 0 && part->last && reader_verify(r, &o->err) == OK && c->way != STAT_CODES)
         write_histogram(o);
     if (!r && (t->storage == STORAGE_NONE || o->err.status == ERR_MISSING))
         o->absent = true;
     reader_close(r);
-    *bytes += o->group_count * sizeof(*o->groups) + o->code_count * sizeof(*o->codes) +
-              o->histogram.len;
+    *bytes +=
+        o->group_count * sizeof(*o->groups) + o->code_count * sizeof(*o->codes) + o->histogram.len;
     free(c->numbers);
     free(c);
     return o;

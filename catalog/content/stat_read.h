@@ -49,8 +49,7 @@ struct stat_tables *stat_tables_new(void); /* NULL without memory */
 void stat_tables_free(struct stat_tables *);
 
 /* NULL without memory. *bytes: its size. */
-struct stat_outcome *stat_read(struct stat_tables *, const struct sweep_part *,
-                               uint64_t *bytes);
+struct stat_outcome *stat_read(struct stat_tables *, const struct sweep_part *, uint64_t *bytes);
 void stat_outcome_free(struct stat_outcome *);
 
 /* Add the second run of elements to the first. */

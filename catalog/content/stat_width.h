@@ -19,15 +19,13 @@ TARGET static NUMBER OF(number)(const uint8_t *values, size_t at)
     return x;
 }
 
-TARGET static void OF(take_lanes)(const uint8_t *x, size_t count, NUMBER first,
-                                  struct lanes *out)
+TARGET static void OF(take_lanes)(const uint8_t *x, size_t count, NUMBER first, struct lanes *out)
 {
     const double_v from = (double_v){0} + (double)first;
     double_v sum[SUMS] = {{0}}, squares[SUMS] = {{0}};
     NUMBERS least = (NUMBERS){0} + first, most = least;
     CODES smallest = (CODES){0} + SIZE, largest = {0};
-    for (const uint8_t *end = x + count * sizeof(NUMBER); x < end;
-         x += LANES * sizeof(NUMBER)) {
+    for (const uint8_t *end = x + count * sizeof(NUMBER); x < end; x += LANES * sizeof(NUMBER)) {
 #pragma GCC unroll 8
         for (unsigned i = 0; i < LANES / A_VECTOR; i++) {
             NUMBERS v;
@@ -95,8 +93,7 @@ TARGET static void OF(take_census)(const uint8_t *values, size_t count, CODE tin
 /* The middle one of three numbers, or the first that is finite; false: none is. */
 TARGET static bool OF(choose)(const uint8_t *values, size_t count, NUMBER *first)
 {
-    const double a = (double)OF(number)(values, 0),
-                 b = (double)OF(number)(values, count / 2),
+    const double a = (double)OF(number)(values, 0), b = (double)OF(number)(values, count / 2),
                  c = (double)OF(number)(values, count - 1);
     *first = (NUMBER)middle(a, b, c);
     if (isfinite(a) && isfinite(b) && isfinite(c))
@@ -109,8 +106,7 @@ TARGET static bool OF(choose)(const uint8_t *values, size_t count, NUMBER *first
 
 /* Copy the numbers, with `first` in place of those that are not finite, and as padding; returns
  * how many there are then. */
-TARGET static size_t OF(clean)(const uint8_t *values, size_t count, NUMBER first,
-                               NUMBER *out)
+TARGET static size_t OF(clean)(const uint8_t *values, size_t count, NUMBER first, NUMBER *out)
 {
     const size_t whole = (count + BLOCK - 1) / BLOCK * BLOCK;
     for (size_t i = 0; i < count; i++) {
@@ -124,8 +120,7 @@ TARGET static size_t OF(clean)(const uint8_t *values, size_t count, NUMBER first
 
 /* The cells, modulo STAT_CELLS, of finite numbers, four vectors at a time, which changes their
  * order. */
-TARGET static void OF(find_cells)(const uint8_t *x, size_t count, NUMBER scale,
-                                  uint8_t *out)
+TARGET static void OF(find_cells)(const uint8_t *x, size_t count, NUMBER scale, uint8_t *out)
 {
     for (size_t i = 0; i < count; i += 4 * A_VECTOR) {
         CELLS four = {0};
@@ -141,8 +136,8 @@ TARGET static void OF(find_cells)(const uint8_t *x, size_t count, NUMBER scale,
     }
 }
 
-TARGET static void OF(of)(const void *values, size_t count, double tiny,
-                          struct stat_sums *out, struct stat_grid *grid)
+TARGET static void OF(of)(const void *values, size_t count, double tiny, struct stat_sums *out,
+                          struct stat_grid *grid)
 {
     uint8_t cells[STAT_BLOCK];
     NUMBER clean[STAT_BLOCK], first, least_normal = (NUMBER)tiny;
@@ -155,10 +150,8 @@ TARGET static void OF(of)(const void *values, size_t count, double tiny,
     small = small ? small : 1;
     if (!OF(choose)(at, count, &first)) {
         OF(take_census)(at, count, small, &seen);
-        *out = (struct stat_sums){.nans = seen.nans,
-                                  .infs = count - seen.nans,
-                                  .least = INFINITY,
-                                  .most = -INFINITY};
+        *out = (struct stat_sums){
+            .nans = seen.nans, .infs = count - seen.nans, .least = INFINITY, .most = -INFINITY};
         return;
     }
     if (count % BLOCK == 0)
@@ -175,8 +168,7 @@ TARGET static void OF(of)(const void *values, size_t count, double tiny,
     stat_grid_cover(grid, out->least, out->most);
     OF(find_cells)(at, whole, (NUMBER)ldexp(1, -grid->exponent), cells);
     count_cells(cells, whole, grid);
-    grid->counts[(uint64_t)stat_grid_cell(grid, (double)first) % STAT_CELLS] -=
-        whole - seen.finite;
+    grid->counts[(uint64_t)stat_grid_cell(grid, (double)first) % STAT_CELLS] -= whole - seen.finite;
 }
 
 #undef A_VECTOR

@@ -117,8 +117,8 @@ static void bind_real(sqlite3_stmt *s, int at, double value, bool known)
 }
 
 /* False: no memory. */
-static bool bind_sums(sqlite3_stmt *s, const struct stored_tensor *t,
-                      const struct stat_sums *x, const char *histogram)
+static bool bind_sums(sqlite3_stmt *s, const struct stored_tensor *t, const struct stat_sums *x,
+                      const char *histogram)
 {
     const double n = (double)x->finite;
     const bool known = x->finite != 0;
@@ -134,13 +134,11 @@ static bool bind_sums(sqlite3_stmt *s, const struct stored_tensor *t,
     bind_real(s, 10, known ? sqrt(x->spread / n) : 0, known);
     bind_real(s, 11, sqrt(x->spread + n * (x->mean * x->mean)), known);
     sqlite3_bind_int64(s, 14, t->id);
-    return sqlite3_bind_text(s, 12, known ? histogram : NULL, -1, SQLITE_TRANSIENT) ==
-               SQLITE_OK &&
+    return sqlite3_bind_text(s, 12, known ? histogram : NULL, -1, SQLITE_TRANSIENT) == SQLITE_OK &&
            sqlite3_bind_text(s, 13, t->dtype.name, -1, SQLITE_TRANSIENT) == SQLITE_OK;
 }
 
-static enum status stats_keep(struct run *run, const struct stored_tensor *t,
-                              struct error *err)
+static enum status stats_keep(struct run *run, const struct stored_tensor *t, struct error *err)
 {
     struct text own = {0}, *histogram = run->histogram ? run->histogram : &own;
     sqlite3 *db = run->work->db;
@@ -161,12 +159,10 @@ static enum status stats_keep(struct run *run, const struct stored_tensor *t,
     return db_step(db, run->link, "cannot keep statistics", err);
 }
 
-static enum status forget(struct run *run, const struct stored_tensor *t,
-                          struct error *err)
+static enum status forget(struct run *run, const struct stored_tensor *t, struct error *err)
 {
     char sql[100];
-    snprintf(sql, sizeof(sql), "DELETE FROM _tensor_statistics WHERE id = %lld",
-             (long long)t->id);
+    snprintf(sql, sizeof(sql), "DELETE FROM _tensor_statistics WHERE id = %lld", (long long)t->id);
     return db_exec(run->work->db, sql, err);
 }
 
@@ -181,8 +177,7 @@ static void begin_tensor(struct run *run)
     run->failed = run->absent = false;
 }
 
-static enum status end_tensor(struct run *run, const struct stored_tensor *t,
-                              struct error *err)
+static enum status end_tensor(struct run *run, const struct stored_tensor *t, struct error *err)
 {
     if (run->absent || (run->failed && !run->passes))
         forget(run, t, err);
@@ -190,29 +185,26 @@ static enum status end_tensor(struct run *run, const struct stored_tensor *t,
         stats_keep(run, t, err);
     if (err->status == OK)
         begin_tensor(run);
-    return err->status == OK ? keep_bytes(run->work, t->id >> TENSOR_ORD_BITS, t->nbytes,
-                                          &run->uncommitted, err)
-                             : err->status;
+    return err->status == OK
+               ? keep_bytes(run->work, t->id >> TENSOR_ORD_BITS, t->nbytes, &run->uncommitted, err)
+               : err->status;
 }
 
 /* --- the sweep ------------------------------------------------------------------------------ */
 
 static uint64_t part_of_numbers(const struct stored_tensor *t)
 {
-    return sweep_parts_are_cheap(t) && stat_way(t) != STAT_NONE ? stat_part_bytes(t)
-                                                                : UINT64_MAX;
+    return sweep_parts_are_cheap(t) && stat_way(t) != STAT_NONE ? stat_part_bytes(t) : UINT64_MAX;
 }
 
-static void *stats_make_outcome(void *context, const struct sweep_part *p,
-                                uint64_t *bytes)
+static void *stats_make_outcome(void *context, const struct sweep_part *p, uint64_t *bytes)
 {
     return stat_read(((struct run *)context)->tables, p, bytes);
 }
 
 /* The counts of a tensor's only part are used as they are; those of several parts are added
  * up. */
-static void take_codes(struct run *run, const struct sweep_part *p,
-                       struct stat_outcome *o)
+static void take_codes(struct run *run, const struct sweep_part *p, struct stat_outcome *o)
 {
     if (p->start == 0 && p->last && p->tensor->elements < STAT_HOLD) {
         run->codes = o->codes;
@@ -236,8 +228,8 @@ static void drop_outcome(void *outcome)
     stat_outcome_free(outcome);
 }
 
-static enum status stats_take_outcome(void *context, const struct sweep_part *p,
-                                      void *thing, struct error *err)
+static enum status stats_take_outcome(void *context, const struct sweep_part *p, void *thing,
+                                      struct error *err)
 {
     struct run *run = context;
     struct stat_outcome *o = thing;
@@ -270,9 +262,9 @@ static enum status share(sqlite3 *db, int64_t checkpoint, struct error *err)
     static const char sql[] =
         "INSERT OR IGNORE INTO _tensor_statistics SELECT x.id, s.id FROM _tensor_hashes x"
         " JOIN _checkpoints c ON c.id = x.id" ID_OWNER
-        " JOIN _layout_tensors t ON t.id = (c.layout" ID_FIRST ") + (x.id" ID_ORD ")"
-        " JOIN _statistics s ON s.hash = x.hash AND s.dtype = t.dtype"
-        " WHERE x.id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST;
+        " JOIN _layout_tensors t ON t.id = (c.layout" ID_FIRST ") + (x.id" ID_ORD
+        ") JOIN _statistics s ON s.hash = x.hash AND s.dtype = t.dtype WHERE x.id BETWEEN ?1" ID_FIRST
+        "AND ?1" ID_LAST;
     sqlite3_stmt *s = NULL;
     if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) != SQLITE_OK)
         return db_error(db, "cannot read the catalog", err);
@@ -282,15 +274,13 @@ static enum status share(sqlite3 *db, int64_t checkpoint, struct error *err)
     return err->status;
 }
 
-static enum status sweep_checkpoint(struct run *run, int64_t checkpoint,
-                                    const char *regex, struct error *err)
+static enum status sweep_checkpoint(struct run *run, int64_t checkpoint, const char *regex,
+                                    struct error *err)
 {
     const struct content_work *w = run->work;
     char *which = sqlite3_mprintf(
         "t.dtype NOT IN ('string', 'variant', 'resource')%s%s%Q",
-        w->again
-            ? ""
-            : " AND NOT EXISTS (SELECT 1 FROM _tensor_statistics x WHERE x.id = t.id)",
+        w->again ? "" : " AND NOT EXISTS (SELECT 1 FROM _tensor_statistics x WHERE x.id = t.id)",
         regex ? " AND t.name REGEXP " : " AND '' = ", regex ? regex : "");
     const struct sweep sweep = {
         .db = w->db,
@@ -325,9 +315,8 @@ static enum status stats_prepare(struct run *run, struct error *err)
         " ON CONFLICT(hash, dtype) DO UPDATE SET min = excluded.min, max = excluded.max,"
         " mean = excluded.mean, std = excluded.std, l2 = excluded.l2,"
         " histogram = excluded.histogram RETURNING id";
-    static const char link[] =
-        "INSERT INTO _tensor_statistics VALUES (?1, ?2)"
-        " ON CONFLICT(id) DO UPDATE SET statistics = excluded.statistics";
+    static const char link[] = "INSERT INTO _tensor_statistics VALUES (?1, ?2)"
+                               " ON CONFLICT(id) DO UPDATE SET statistics = excluded.statistics";
     sqlite3 *db = run->work->db;
     run->tables = stat_tables_new();
     run->gathered = calloc(CODES, sizeof(*run->gathered));
@@ -340,13 +329,12 @@ static enum status stats_prepare(struct run *run, struct error *err)
                : db_error(db, "cannot keep statistics", err);
 }
 
-enum status content_stats(const struct content_work *w, int64_t checkpoint,
-                          const char *regex, bool *complete, struct error *err)
+enum status content_stats(const struct content_work *w, int64_t checkpoint, const char *regex,
+                          bool *complete, struct error *err)
 {
     struct run run = {.work = w, .complete = true};
     const bool current = content_is_current(w, checkpoint, err);
-    if (current && keep_begin(w, err) == OK &&
-        (w->again || share(w->db, checkpoint, err) == OK) &&
+    if (current && keep_begin(w, err) == OK && (w->again || share(w->db, checkpoint, err) == OK) &&
         stats_prepare(&run, err) == OK)
         sweep_checkpoint(&run, checkpoint, regex, err);
     sqlite3_finalize(run.put);

@@ -30,7 +30,7 @@
  * name a Python regex is found (NULL: all). What is known is not computed again, unless the work
  * asks for it; a tensor with the hash and dtype of one that has statistics shares them.
  * *complete: all could be read. */
-enum status content_stats(const struct content_work *, int64_t checkpoint,
-                          const char *regex, bool *complete, struct error *err);
+enum status content_stats(const struct content_work *, int64_t checkpoint, const char *regex,
+                          bool *complete, struct error *err);
 
 #endif

@@ -37,13 +37,11 @@ bool sweep_is_void(const struct stored_tensor *t, struct error *err)
     uint64_t chunk, inside;
     if (!t->grid || t->nbytes < VOID_BYTES ||
         !shape_elements(t->grid->level[0].shape, t->rank, &chunk) ||
-        !mul_u64(chunk, grid_value_total(t->grid), &inside) ||
-        inside > t->elements / VOID_RATIO)
+        !mul_u64(chunk, grid_value_total(t->grid), &inside) || inside > t->elements / VOID_RATIO)
         return false;
-    error_set(
-        err, ERR_LIMIT, t->checkpoint, NO_OFFSET,
-        "it has %llu elements, of which chunks hold %llu: it is not read for the rest",
-        (unsigned long long)t->elements, (unsigned long long)inside);
+    error_set(err, ERR_LIMIT, t->checkpoint, NO_OFFSET,
+              "it has %llu elements, of which chunks hold %llu: it is not read for the rest",
+              (unsigned long long)t->elements, (unsigned long long)inside);
     return true;
 }
 
@@ -70,8 +68,7 @@ static bool add_parts(struct sweeping *s, struct stored_tensor *t)
             return false;
         start += part;
     }
-    return sweep_add_part(
-        s, (struct sweep_part){t, start, t->nbytes - start, true, s->files, w});
+    return sweep_add_part(s, (struct sweep_part){t, start, t->nbytes - start, true, s->files, w});
 }
 
 static enum status load_tensor(struct sweeping *s, int64_t id, struct error *err)
@@ -102,8 +99,7 @@ static void *make_part(void *context, uint64_t number, uint64_t *bytes)
     return s->sweep->make(s->sweep->context, &s->parts[number], bytes);
 }
 
-static enum status sweep_take_part(void *context, uint64_t number, void *thing,
-                                   struct error *err)
+static enum status sweep_take_part(void *context, uint64_t number, void *thing, struct error *err)
 {
     struct sweeping *s = context;
     const struct sweep *w = s->sweep;
@@ -131,8 +127,7 @@ enum status sweep_go_on(const struct sweep_part *p, struct error *err)
 
 static enum status run_batches(struct sweeping *s, struct error *err)
 {
-    for (size_t i = 0; i < s->id_count && load_batch(s, i, err) == OK;
-         i += BATCH_TENSORS) {
+    for (size_t i = 0; i < s->id_count && load_batch(s, i, err) == OK; i += BATCH_TENSORS) {
         const struct work w = {.count = s->part_count,
                                .threads = s->sweep->threads,
                                .context = s,
@@ -167,8 +162,7 @@ static enum status take_ids(struct sweeping *s, sqlite3_stmt *ids, struct error 
             return error_memory(err);
         s->total += (uint64_t)sqlite3_column_int64(ids, 1);
     }
-    return rc == SQLITE_DONE ? OK
-                             : db_error(s->sweep->db, "cannot list the tensors", err);
+    return rc == SQLITE_DONE ? OK : db_error(s->sweep->db, "cannot list the tensors", err);
 }
 
 /* List all tensors in advance: asking the view again for each batch would take as long as reading

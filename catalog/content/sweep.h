@@ -38,8 +38,7 @@ struct sweep {
     uint64_t (*part)(const struct stored_tensor *);
     /* As in struct work. */
     void *(*make)(void *context, const struct sweep_part *, uint64_t *bytes);
-    enum status (*take)(void *context, const struct sweep_part *, void *thing,
-                        struct error *err);
+    enum status (*take)(void *context, const struct sweep_part *, void *thing, struct error *err);
     void (*drop)(void *thing);
     void *watcher;               /* passed to the two below */
     bool (*stop)(void *watcher); /* called on any thread; NULL: never stop */

@@ -15,19 +15,16 @@ static const char sizes_sql[] =
     " (nbytes INTEGER NOT NULL, sum INTEGER NOT NULL, PRIMARY KEY (nbytes, sum)) WITHOUT ROWID;"
     "DELETE FROM twin_sizes; DELETE FROM twin_stated; DELETE FROM twin_sums;"
     "INSERT INTO twin_sizes SELECT t.nbytes, sum(c.n), 0 FROM _layout_tensors t"
-    " JOIN (SELECT layout, count(*) AS n FROM _checkpoints GROUP BY layout) c"
-    " ON c.layout = t.id" ID_OWNER
+    " JOIN (SELECT layout, count(*) AS n FROM _checkpoints GROUP BY layout) c ON c.layout = t.id" ID_OWNER
     " WHERE t.nbytes > 0 GROUP BY t.nbytes HAVING sum(c.n) > 1";
 
 /* The tensors of a checkpoint that are stored unencoded, in one run with one checksum. */
 static const char plain_sql[] =
-    "SELECT t.id" ID_ORD ", t.nbytes FROM _checkpoints c"
-    " JOIN _layout_tensors t ON t.id BETWEEN c.layout" ID_FIRST "AND c.layout" ID_LAST
-    " LEFT JOIN _placements p"
-    "  ON p.id = iif(c.placed, (c.id" ID_FIRST ") + (t.id" ID_ORD "), NULL)"
-    " WHERE c.id = ?1 AND t.nbytes IN (SELECT nbytes FROM twin_sizes)"
-    "  AND iif(c.placed, p.storage, t.storage) = 1"
-    "  AND iif(c.placed, p.codec, t.codec) IS NULL"
+    "SELECT t.id" ID_ORD
+    ", t.nbytes FROM _checkpoints c JOIN _layout_tensors t ON t.id BETWEEN c.layout" ID_FIRST
+    "AND c.layout" ID_LAST " LEFT JOIN _placements p  ON p.id = iif(c.placed, (c.id" ID_FIRST
+    ") + (t.id" ID_ORD "), NULL) WHERE c.id = ?1 AND t.nbytes IN (SELECT nbytes FROM twin_sizes)"
+    "  AND iif(c.placed, p.storage, t.storage) = 1  AND iif(c.placed, p.codec, t.codec) IS NULL"
     "  AND iif(c.placed, p.strides, t.strides) IS NULL"
     "  AND iif(c.placed, p.stored, t.stored) = t.nbytes";
 
@@ -78,11 +75,11 @@ static enum status state_all(sqlite3 *db, struct error *err)
 {
     struct stating s = {.db = db};
     int rc = SQLITE_DONE;
-    if (sqlite3_prepare_v2(db, "SELECT id, kind, sums FROM _checksums", -1, &s.lists,
-                           NULL) != SQLITE_OK ||
+    if (sqlite3_prepare_v2(db, "SELECT id, kind, sums FROM _checksums", -1, &s.lists, NULL) !=
+            SQLITE_OK ||
         sqlite3_prepare_v2(db, plain_sql, -1, &s.plain, NULL) != SQLITE_OK ||
-        sqlite3_prepare_v2(db, "INSERT INTO twin_stated VALUES (?1, ?2, ?3, ?4)", -1,
-                           &s.keep, NULL) != SQLITE_OK)
+        sqlite3_prepare_v2(db, "INSERT INTO twin_stated VALUES (?1, ?2, ?3, ?4)", -1, &s.keep,
+                           NULL) != SQLITE_OK)
         db_error(db, "cannot read the catalog", err);
     while (err->status == OK && (rc = sqlite3_step(s.lists)) == SQLITE_ROW)
         state_list(&s, err);

@@ -19,8 +19,7 @@ static bool is_hashed(const struct verifying *v, const struct stored_tensor *t)
     return v->work->hash && t->dtype.kind != DTYPE_STRING && !sweep_is_void(t, &ignored);
 }
 
-static void *verify_make_outcome(void *context, const struct sweep_part *t,
-                                 uint64_t *bytes)
+static void *verify_make_outcome(void *context, const struct sweep_part *t, uint64_t *bytes)
 {
     const struct verifying *v = context;
     return part_read(t, is_hashed(v, t->tensor) ? PART_HASHED : PART_CHECKED, bytes);
@@ -51,15 +50,13 @@ static enum status compare_hash(struct verifying *v, const struct stored_tensor 
         error_memory(err);
     if (then && strcmp(then, text) != 0) {
         const struct extent *e = t->storage == STORAGE_RANGE ? t->extents : NULL;
-        const struct stored_file *f = e && e->file != NO_FILE ? &t->files[e->file]
-                                      : t->grid && t->grid->in_files
-                                          ? &t->files[t->grid->directory]
-                                      : !t->grid && t->file_count ? &t->files[0]
-                                                                  : NULL;
+        const struct stored_file *f = e && e->file != NO_FILE        ? &t->files[e->file]
+                                      : t->grid && t->grid->in_files ? &t->files[t->grid->directory]
+                                      : !t->grid && t->file_count    ? &t->files[0]
+                                                                     : NULL;
         error_set(&what, ERR_CHECKSUM, f ? f->path : t->checkpoint,
                   e && f ? e->offset + f->base : NO_OFFSET,
-                  "the values are not those that were hashed: %s now, %s then", text,
-                  then);
+                  "the values are not those that were hashed: %s now, %s then", text, then);
         error_code(&what, "hash");
     }
     sqlite3_reset(s);
@@ -69,8 +66,8 @@ static enum status compare_hash(struct verifying *v, const struct stored_tensor 
     return what.status != OK ? v->work->found(v->work->context, t->name, &what, err) : OK;
 }
 
-static enum status verify_take_outcome(void *context, const struct sweep_part *t,
-                                       void *thing, struct error *err)
+static enum status verify_take_outcome(void *context, const struct sweep_part *t, void *thing,
+                                       struct error *err)
 {
     struct verifying *v = context;
     const struct verify_data *w = v->work;

@@ -20,8 +20,8 @@ struct verify_data {
                          struct error *err);
     /* A tensor was read; `damage`: the first that was found of it, or OK. Not called for a tensor
      * that could not be read and of which found() was told nothing. */
-    enum status (*read)(void *context, const struct stored_tensor *,
-                        const struct error *damage, struct error *err);
+    enum status (*read)(void *context, const struct stored_tensor *, const struct error *damage,
+                        struct error *err);
     bool (*stop)(void *context); /* called on any thread */
     void (*progress)(void *context, uint64_t done, uint64_t total);
 };

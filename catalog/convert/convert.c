@@ -88,8 +88,7 @@ static const struct route *route_find(const struct dtype *d)
 {
     for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
         const struct route *r = &routes[i];
-        if (r->kind == d->kind && r->bits == d->bits &&
-            (!r->name || strcmp(r->name, d->name) == 0))
+        if (r->kind == d->kind && r->bits == d->bits && (!r->name || strcmp(r->name, d->name) == 0))
             return r;
     }
     return NULL;
@@ -143,10 +142,7 @@ static struct dtype part_of(const struct dtype *d)
 {
     struct dtype part = *d;
     if (d->kind == DTYPE_COMPLEX)
-        dtype_find(d->bits == 32   ? "float16"
-                   : d->bits == 64 ? "float32"
-                                   : "float64",
-                   &part);
+        dtype_find(d->bits == 32 ? "float16" : d->bits == 64 ? "float32" : "float64", &part);
     return part;
 }
 
@@ -172,10 +168,8 @@ static const char *unroutable(const struct dtype *d)
     return d->kind == DTYPE_TIME ? "times are not numbers" : "raw bytes are not numbers";
 }
 
-static enum status run_copy(const struct converter *, const void *, void *, uint64_t,
-                            uint64_t *);
-static enum status run_steps(const struct converter *, const void *, void *, uint64_t,
-                             uint64_t *);
+static enum status run_copy(const struct converter *, const void *, void *, uint64_t, uint64_t *);
+static enum status run_steps(const struct converter *, const void *, void *, uint64_t, uint64_t *);
 
 enum status converter_find_stored(const struct dtype *from, const struct dtype *to,
                                   struct converter *out, struct error *err)
@@ -196,8 +190,7 @@ enum status converter_find_stored(const struct dtype *from, const struct dtype *
     if (to->kind == DTYPE_BLOCK)
         return convert_refuse(from, to, "nothing is quantised here", err);
     if (from->kind == DTYPE_BLOCK && !ggml_decoder(from->name))
-        return convert_refuse(from, to, "such blocks are ggml's own, not those of files",
-                              err);
+        return convert_refuse(from, to, "such blocks are ggml's own, not those of files", err);
 
     plan(&c, &part_from, in, &part_to, route_out);
     if (from->kind == DTYPE_COMPLEX)
@@ -213,16 +206,15 @@ static bool is_quantised(const struct dtype *d)
     return strncmp(d->name, "qint", 4) == 0 || strncmp(d->name, "quint", 5) == 0;
 }
 
-enum status converter_find(const struct dtype *from, const struct dtype *to,
-                           struct converter *out, struct error *err)
+enum status converter_find(const struct dtype *from, const struct dtype *to, struct converter *out,
+                           struct error *err)
 {
     if (is_quantised(from) && !dtype_is_integer(to))
-        return convert_refuse(
-            from, to,
-            "it has quantised integers, which are numbers only with their "
-            "scale and zero point; a dtype of integers gives them as they "
-            "are stored",
-            err);
+        return convert_refuse(from, to,
+                              "it has quantised integers, which are numbers only with their "
+                              "scale and zero point; a dtype of integers gives them as they "
+                              "are stored",
+                              err);
     if (is_quantised(to) && !dtype_is_integer(from))
         return convert_refuse(from, to, "nothing is quantised here", err);
     return converter_find_stored(from, to, out, err);
@@ -230,8 +222,8 @@ enum status converter_find(const struct dtype *from, const struct dtype *to,
 
 /* --- running --------------------------------------------------------------------------- */
 
-static enum status run_copy(const struct converter *c, const void *src, void *dst,
-                            uint64_t count, uint64_t *bad)
+static enum status run_copy(const struct converter *c, const void *src, void *dst, uint64_t count,
+                            uint64_t *bad)
 {
     (void)bad;
     uint64_t nbytes;
@@ -254,8 +246,8 @@ static const struct kernel_set *kernels_best(void)
 /* Run all steps on one chunk. Returns how many numbers come before the first bad one. Each step
  * gets only the numbers before the first one that failed so far, so the result is the first
  * failure of any step. */
-static size_t run_chunk(const struct converter *c, const struct kernel_set *set,
-                        const void *src, void *dst, size_t count)
+static size_t run_chunk(const struct converter *c, const struct kernel_set *set, const void *src,
+                        void *dst, size_t count)
 {
     uint64_t buffers[2][CHUNK];
     const void *in = src;
@@ -267,8 +259,8 @@ static size_t run_chunk(const struct converter *c, const struct kernel_set *set,
     return count;
 }
 
-static enum status run_steps(const struct converter *c, const void *src, void *dst,
-                             uint64_t count, uint64_t *bad)
+static enum status run_steps(const struct converter *c, const void *src, void *dst, uint64_t count,
+                             uint64_t *bad)
 {
     const struct kernel_set *set = kernels_best();
     const uint64_t chunk = c->step_count == 1 ? count * c->parts : CHUNK;
@@ -279,8 +271,7 @@ static enum status run_steps(const struct converter *c, const void *src, void *d
     for (uint64_t at = 0; at < numbers; at += chunk) {
         const size_t n = (size_t)(numbers - at < chunk ? numbers - at : chunk);
         const uint64_t element = at / c->parts;
-        const uint8_t *in =
-            (const uint8_t *)src + element / from->block_elems * from->block_bytes;
+        const uint8_t *in = (const uint8_t *)src + element / from->block_elems * from->block_bytes;
         uint8_t *out = (uint8_t *)dst + element / to->block_elems * to->block_bytes;
         const size_t good = run_chunk(c, set, in, out, n);
         if (good < n) {
@@ -291,8 +282,8 @@ static enum status run_steps(const struct converter *c, const void *src, void *d
     return OK;
 }
 
-enum status converter_run(const struct converter *c, const void *src, void *dst,
-                          uint64_t count, uint64_t first, struct error *err)
+enum status converter_run(const struct converter *c, const void *src, void *dst, uint64_t count,
+                          uint64_t first, struct error *err)
 {
     uint64_t bad = 0;
     const enum status status = c->run(c, src, dst, count, &bad);
@@ -300,11 +291,9 @@ enum status converter_run(const struct converter *c, const void *src, void *dst,
         return OK;
     if (status != ERR_VALUE)
         return error_set(err, status, NULL, NO_OFFSET,
-                         "%" PRIu64 " elements of %s are not whole blocks", count,
-                         c->from.name);
+                         "%" PRIu64 " elements of %s are not whole blocks", count, c->from.name);
     char value[64];
     element_print(&c->from, src, bad, value, sizeof(value));
-    return error_set(err, ERR_VALUE, NULL, NO_OFFSET,
-                     "element %" PRIu64 ": %s does not fit %s", first + bad, value,
-                     c->to.name);
+    return error_set(err, ERR_VALUE, NULL, NO_OFFSET, "element %" PRIu64 ": %s does not fit %s",
+                     first + bad, value, c->to.name);
 }

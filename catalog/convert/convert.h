@@ -47,8 +47,8 @@ struct converter {
     /* Convert `count` elements from src to dst, which do not overlap and need no alignment.
      * Packed types begin at a byte; unused bits of the last byte are written as 0. On
      * ERR_VALUE, *bad is the first element that does not fit. */
-    enum status (*run)(const struct converter *, const void *src, void *dst,
-                       uint64_t count, uint64_t *bad);
+    enum status (*run)(const struct converter *, const void *src, void *dst, uint64_t count,
+                       uint64_t *bad);
     struct converter_step steps[CONVERTER_STEPS];
     unsigned step_count;
     unsigned parts; /* numbers per element: 2 between complex dtypes, else 1 */
@@ -57,8 +57,8 @@ struct converter {
 /* ERR_UNSUPPORTED, with the reason, if there is no such conversion. Quantised dtypes (qint8) convert
  * to integers, as they are stored, and from these: the scale and zero point that make numbers of them
  * are not known here. */
-enum status converter_find(const struct dtype *from, const struct dtype *to,
-                           struct converter *out, struct error *err);
+enum status converter_find(const struct dtype *from, const struct dtype *to, struct converter *out,
+                           struct error *err);
 
 /* The same, but a quantised dtype counts as the integers that it stores. */
 enum status converter_find_stored(const struct dtype *from, const struct dtype *to,
@@ -66,8 +66,8 @@ enum status converter_find_stored(const struct dtype *from, const struct dtype *
 
 /* Run, and turn ERR_VALUE into a message: "element 17: 300 does not fit int8". `first` is
  * the index of src[0] in its tensor. */
-enum status converter_run(const struct converter *, const void *src, void *dst,
-                          uint64_t count, uint64_t first, struct error *err);
+enum status converter_run(const struct converter *, const void *src, void *dst, uint64_t count,
+                          uint64_t first, struct error *err);
 
 /* One element as a value. Bools are integers 0 and 1, times are integers. */
 enum element_type {

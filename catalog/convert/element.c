@@ -82,10 +82,9 @@ enum element_type element_get(const struct dtype *d, const void *data, uint64_t 
         out->real = element_real_of(d->name, bits, bits_at(data, index, bits));
         return ELEMENT_REAL;
     case DTYPE_COMPLEX:
-        out->real =
-            element_real_of(part_name(d), bits / 2, bits_at(data, 2 * index, bits / 2));
-        out->imaginary = element_real_of(part_name(d), bits / 2,
-                                         bits_at(data, 2 * index + 1, bits / 2));
+        out->real = element_real_of(part_name(d), bits / 2, bits_at(data, 2 * index, bits / 2));
+        out->imaginary =
+            element_real_of(part_name(d), bits / 2, bits_at(data, 2 * index + 1, bits / 2));
         return ELEMENT_COMPLEX;
     default:
         return ELEMENT_NONE;
@@ -125,8 +124,7 @@ static struct precision precision_of(const char *name, unsigned bits)
 static double round_to(const struct precision *p, double value)
 {
     if (p->format)
-        return float_of(
-            float_decode(p->format, float_encode64(p->format, double_bits(value))));
+        return float_of(float_decode(p->format, float_encode64(p->format, double_bits(value))));
     if (p->mantissa == 52)
         return value;
     const float narrow = (float)value;
@@ -317,14 +315,12 @@ static void print_void(struct sink *s, const uint8_t *data, size_t len)
     sink_text(s, "\"");
 }
 
-static void print_element(struct sink *s, const struct dtype *d, const void *data,
-                          uint64_t index)
+static void print_element(struct sink *s, const struct dtype *d, const void *data, uint64_t index)
 {
     struct element e;
     char number[32];
     const bool complex = d->kind == DTYPE_COMPLEX;
-    const struct precision p =
-        precision_of(part_name(d), complex ? d->bits / 2 : d->bits);
+    const struct precision p = precision_of(part_name(d), complex ? d->bits / 2 : d->bits);
     switch (element_get(d, data, index, &e)) {
     case ELEMENT_INTEGER:
         snprintf(number, sizeof(number), "%" PRId64, e.integer);

@@ -93,24 +93,24 @@ INLINE uint32_t float_decode(const struct float_format *f, uint32_t code)
  * Tiny (subnormal in the format): add the power of two whose lowest mantissa bit is worth the
  * format's least value. The addition rounds, and the sum's low bits are the code.
  */
-#define DEFINE_FLOAT_ENCODE(NAME, UINT, OF, BITS_OF, MANTISSA, BIAS)                     \
-    INLINE uint32_t NAME(const struct float_format *f, UINT u)                           \
-    {                                                                                    \
-        const unsigned shift = MANTISSA - f->mantissa;                                   \
-        const UINT sign = u >> (sizeof(UINT) * 8 - 1);                                   \
-        const UINT a = u & ((UINT)-1 >> 1);                                              \
-        const UINT infinity = (UINT)(2 * BIAS + 1) << MANTISSA;                          \
-        const UINT least = (UINT)(BIAS + 1 - f->bias) << MANTISSA;                       \
-        const UINT adder = (UINT)(BIAS + 1 - f->bias + shift) << MANTISSA;               \
-        const UINT half = ((UINT)1 << (shift - 1)) - 1 + (a >> shift & 1);               \
-        const UINT rebias = (UINT)(BIAS - f->bias) << f->mantissa;                       \
-                                                                                         \
-        const UINT tiny = BITS_OF(OF(a) + OF(adder)) - adder;                            \
-        UINT code = a < least ? tiny : ((a + half) >> shift) - rebias;                   \
-        code = code > f->max ? f->overflow : code;                                       \
-        code = a > infinity ? (f->nan | (a >> shift & f->payload)) : code;               \
-        code |= code || f->minus_zero ? sign << (f->bits - 1) : 0;                       \
-        return (uint32_t)code;                                                           \
+#define DEFINE_FLOAT_ENCODE(NAME, UINT, OF, BITS_OF, MANTISSA, BIAS)                               \
+    INLINE uint32_t NAME(const struct float_format *f, UINT u)                                     \
+    {                                                                                              \
+        const unsigned shift = MANTISSA - f->mantissa;                                             \
+        const UINT sign = u >> (sizeof(UINT) * 8 - 1);                                             \
+        const UINT a = u & ((UINT)-1 >> 1);                                                        \
+        const UINT infinity = (UINT)(2 * BIAS + 1) << MANTISSA;                                    \
+        const UINT least = (UINT)(BIAS + 1 - f->bias) << MANTISSA;                                 \
+        const UINT adder = (UINT)(BIAS + 1 - f->bias + shift) << MANTISSA;                         \
+        const UINT half = ((UINT)1 << (shift - 1)) - 1 + (a >> shift & 1);                         \
+        const UINT rebias = (UINT)(BIAS - f->bias) << f->mantissa;                                 \
+                                                                                                   \
+        const UINT tiny = BITS_OF(OF(a) + OF(adder)) - adder;                                      \
+        UINT code = a < least ? tiny : ((a + half) >> shift) - rebias;                             \
+        code = code > f->max ? f->overflow : code;                                                 \
+        code = a > infinity ? (f->nan | (a >> shift & f->payload)) : code;                         \
+        code |= code || f->minus_zero ? sign << (f->bits - 1) : 0;                                 \
+        return (uint32_t)code;                                                                     \
     }
 
 DEFINE_FLOAT_ENCODE(float_encode32, uint32_t, float_of, float_bits, 23, 127)

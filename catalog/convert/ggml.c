@@ -57,8 +57,7 @@ static void q5_0(const uint8_t *b, float *out)
     const uint32_t high = load_u32le(b + 2);
     for (size_t i = 0; i < 16; i++) {
         out[i] = d * (float)((int)((b[6 + i] & 15) | (high >> i & 1) << 4) - 16);
-        out[i + 16] =
-            d * (float)((int)(b[6 + i] >> 4 | (high >> (i + 16) & 1) << 4) - 16);
+        out[i + 16] = d * (float)((int)(b[6 + i] >> 4 | (high >> (i + 16) & 1) << 4) - 16);
     }
 }
 
@@ -111,15 +110,13 @@ static void iq4_nl(const uint8_t *b, float *out)
 /* --- 4-bit floats ------------------------------------------------------------------------- */
 
 /* Twice the values of float4_e2m1. */
-static const float fp4_twice[16] = {0, 1,  2,  3,  4,  6,  8,  12,
-                                    0, -1, -2, -3, -4, -6, -8, -12};
+static const float fp4_twice[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
 /* The scale is a power of two, 2^(e - 127), halved here because the table has twice the values.
  * ggml does not treat e = 255 (NaN in the OCP specification) in a special way. */
 static void mxfp4(const uint8_t *b, float *out)
 {
-    const float d =
-        float_of(b[0] < 2 ? UINT32_C(0x00200000) << b[0] : (uint32_t)(b[0] - 1) << 23);
+    const float d = float_of(b[0] < 2 ? UINT32_C(0x00200000) << b[0] : (uint32_t)(b[0] - 1) << 23);
     for (size_t i = 0; i < 16; i++) {
         out[i] = d * fp4_twice[b[1 + i] & 15];
         out[i + 16] = d * fp4_twice[b[1 + i] >> 4];
@@ -132,8 +129,7 @@ static float ue4m3(uint8_t x)
     const unsigned exponent = x >> 3 & 15, rest = x & 7;
     if (x == 0x7F)
         return 0;
-    return exponent == 0 ? (float)rest * 0x1p-9F
-                         : float_of((exponent + 120) << 23 | rest << 20);
+    return exponent == 0 ? (float)rest * 0x1p-9F : float_of((exponent + 120) << 23 | rest << 20);
 }
 
 /* 64 elements in four parts of 16, each with its own scale. */
@@ -157,8 +153,7 @@ static void q2_k(const uint8_t *b, float *out)
     const uint8_t *scales = b, *q = b + 16;
     const float d = half(b + 80), least = half(b + 82);
     for (size_t j = 0; j < 16; j++) {
-        const float dl = d * (float)(scales[j] & 15),
-                    ml = least * (float)(scales[j] >> 4);
+        const float dl = d * (float)(scales[j] & 15), ml = least * (float)(scales[j] >> 4);
         const uint8_t *at = q + 32 * (j / 8) + 16 * (j % 2);
         const size_t shift = 2 * (j / 2 % 4);
         for (size_t i = 0; i < 16; i++)
@@ -172,14 +167,12 @@ static void q3_k(const uint8_t *b, float *out)
     const uint8_t *mask = b, *q = b + 32, *s = b + 96;
     const float d = half(b + 108);
     for (size_t j = 0; j < 16; j++) {
-        const int scale =
-            (s[j % 8] >> 4 * (j / 8) & 15) | (s[8 + j % 4] >> 2 * (j / 4) & 3) << 4;
+        const int scale = (s[j % 8] >> 4 * (j / 8) & 15) | (s[8 + j % 4] >> 2 * (j / 4) & 3) << 4;
         const float dl = d * (float)(scale - 32);
         const uint8_t *at = q + 32 * (j / 8) + 16 * (j % 2), *high = mask + 16 * (j % 2);
         const size_t shift = 2 * (j / 2 % 4), bit = j / 2;
         for (size_t i = 0; i < 16; i++)
-            out[16 * j + i] =
-                dl * (float)((at[i] >> shift & 3) - (high[i] >> bit & 1 ? 0 : 4));
+            out[16 * j + i] = dl * (float)((at[i] >> shift & 3) - (high[i] >> bit & 1 ? 0 : 4));
     }
 }
 
@@ -219,8 +212,7 @@ static void q5_k(const uint8_t *b, float *out)
         const uint8_t *high = b + 16, *q = b + 48 + 32 * (j / 2);
         const size_t shift = 4 * (j % 2);
         for (size_t i = 0; i < 32; i++)
-            out[32 * j + i] =
-                dl * (float)((q[i] >> shift & 15) | (high[i] >> j & 1) << 4) - ml;
+            out[32 * j + i] = dl * (float)((q[i] >> shift & 15) | (high[i] >> j & 1) << 4) - ml;
     }
 }
 
@@ -244,8 +236,7 @@ static void iq4_xs(const uint8_t *b, float *out)
     const float d = half(b);
     const unsigned high = load_u16le(b + 2);
     for (size_t j = 0; j < 8; j++) {
-        const int scale =
-            (int)((b[4 + j / 2] >> 4 * (j % 2) & 15) | (high >> 2 * j & 3) << 4);
+        const int scale = (int)((b[4 + j / 2] >> 4 * (j % 2) & 15) | (high >> 2 * j & 3) << 4);
         const float dl = d * (float)(scale - 32);
         const uint8_t *q = b + 8 + 16 * j;
         for (size_t i = 0; i < 16; i++) {
@@ -368,8 +359,8 @@ static void iq3_s(const uint8_t *b, float *out)
         const uint16_t entry = grid_iq3_s[code];
         const float scale = d * (float)(1 + 2 * (scales[k / 16] >> 4 * (k / 8 % 2) & 15));
         for (size_t i = 0; i < 4; i++)
-            out[4 * k + i] = signed_by(scale * (float)(1 + 2 * (entry >> 3 * i & 7)),
-                                       signs[k / 2], 4 * (k % 2) + i);
+            out[4 * k + i] = signed_by(scale * (float)(1 + 2 * (entry >> 3 * i & 7)), signs[k / 2],
+                                       4 * (k % 2) + i);
     }
 }
 
@@ -387,8 +378,7 @@ static void iq1_s(const uint8_t *b, float *out)
     for (size_t k = 0; k < 32; k++) {
         const unsigned high = load_u16le(b + 34 + 2 * (k / 4));
         const float scale = d * (float)(2 * (high >> 12 & 7) + 1);
-        put_grid1(b[2 + k] | (high >> 3 * (k % 4) & 7) << 8, scale, high & 0x8000,
-                  out + 8 * k);
+        put_grid1(b[2 + k] | (high >> 3 * (k % 4) & 7) << 8, scale, high & 0x8000, out + 8 * k);
     }
 }
 
@@ -416,14 +406,12 @@ ggml_decode *ggml_decoder(const char *dtype)
         const char *name;
         ggml_decode *decode;
     } types[] = {
-        {"q4_0", q4_0},       {"q4_1", q4_1},       {"q5_0", q5_0},
-        {"q5_1", q5_1},       {"q8_0", q8_0},       {"q2_k", q2_k},
-        {"q3_k", q3_k},       {"q4_k", q4_k},       {"q5_k", q5_k},
-        {"q6_k", q6_k},       {"iq2_xxs", iq2_xxs}, {"iq2_xs", iq2_xs},
-        {"iq3_xxs", iq3_xxs}, {"iq1_s", iq1_s},     {"iq4_nl", iq4_nl},
-        {"iq3_s", iq3_s},     {"iq2_s", iq2_s},     {"iq4_xs", iq4_xs},
-        {"iq1_m", iq1_m},     {"tq1_0", tq1_0},     {"tq2_0", tq2_0},
-        {"mxfp4", mxfp4},     {"nvfp4", nvfp4},     {"q1_0", q1_0},
+        {"q4_0", q4_0},       {"q4_1", q4_1},     {"q5_0", q5_0},       {"q5_1", q5_1},
+        {"q8_0", q8_0},       {"q2_k", q2_k},     {"q3_k", q3_k},       {"q4_k", q4_k},
+        {"q5_k", q5_k},       {"q6_k", q6_k},     {"iq2_xxs", iq2_xxs}, {"iq2_xs", iq2_xs},
+        {"iq3_xxs", iq3_xxs}, {"iq1_s", iq1_s},   {"iq4_nl", iq4_nl},   {"iq3_s", iq3_s},
+        {"iq2_s", iq2_s},     {"iq4_xs", iq4_xs}, {"iq1_m", iq1_m},     {"tq1_0", tq1_0},
+        {"tq2_0", tq2_0},     {"mxfp4", mxfp4},   {"nvfp4", nvfp4},     {"q1_0", q1_0},
         {"q2_0", q2_0},
     };
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)

@@ -45,7 +45,6 @@ struct kernel_set {
 };
 
 extern const struct kernel_set kernels_plain;
-extern const struct kernel_set
-    kernels_avx2; /* x86-64 only, for CPUs with both AVX2 and F16C */
+extern const struct kernel_set kernels_avx2; /* x86-64 only, for CPUs with both AVX2 and F16C */
 
 #endif

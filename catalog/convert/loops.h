@@ -17,37 +17,36 @@
 #    error "elements are read as little-endian words"
 #endif
 
-#define LOOP_HEAD(NAME)                                                                  \
-    TARGET static size_t NAME(const struct converter_step *step,                         \
-                              const void *restrict src, void *restrict dst,              \
-                              size_t count)
+#define LOOP_HEAD(NAME)                                                                            \
+    TARGET static size_t NAME(const struct converter_step *step, const void *restrict src,         \
+                              void *restrict dst, size_t count)
 
 /* Computes y from each x. The first loop is vectorised and only notes whether `ok` was ever false;
  * then the second loop finds where. The format is copied because, to the compiler, a write to dst
  * might change it. */
-#define LOOP_CHECKED(NAME, X, Y, ok, expression)                                         \
-    LOOP_HEAD(NAME)                                                                      \
-    {                                                                                    \
-        const struct converter_step s = *step;                                           \
-        const struct float_format f = s.format ? *s.format : (struct float_format){0};   \
-        (void)f;                                                                         \
-        const uint8_t *in = src;                                                         \
-        uint8_t *out = dst;                                                              \
-        uint64_t bad = 0;                                                                \
-        for (size_t i = 0; i < count; i++) {                                             \
-            X x;                                                                         \
-            memcpy(&x, in + i * sizeof(x), sizeof(x));                                   \
-            bad |= !(ok);                                                                \
-            const Y y = (Y)(expression);                                                 \
-            memcpy(out + i * sizeof(y), &y, sizeof(y));                                  \
-        }                                                                                \
-        for (size_t i = 0; bad && i < count; i++) {                                      \
-            X x;                                                                         \
-            memcpy(&x, in + i * sizeof(x), sizeof(x));                                   \
-            if (!(ok))                                                                   \
-                return i;                                                                \
-        }                                                                                \
-        return count;                                                                    \
+#define LOOP_CHECKED(NAME, X, Y, ok, expression)                                                   \
+    LOOP_HEAD(NAME)                                                                                \
+    {                                                                                              \
+        const struct converter_step s = *step;                                                     \
+        const struct float_format f = s.format ? *s.format : (struct float_format){0};             \
+        (void)f;                                                                                   \
+        const uint8_t *in = src;                                                                   \
+        uint8_t *out = dst;                                                                        \
+        uint64_t bad = 0;                                                                          \
+        for (size_t i = 0; i < count; i++) {                                                       \
+            X x;                                                                                   \
+            memcpy(&x, in + i * sizeof(x), sizeof(x));                                             \
+            bad |= !(ok);                                                                          \
+            const Y y = (Y)(expression);                                                           \
+            memcpy(out + i * sizeof(y), &y, sizeof(y));                                            \
+        }                                                                                          \
+        for (size_t i = 0; bad && i < count; i++) {                                                \
+            X x;                                                                                   \
+            memcpy(&x, in + i * sizeof(x), sizeof(x));                                             \
+            if (!(ok))                                                                             \
+                return i;                                                                          \
+        }                                                                                          \
+        return count;                                                                              \
     }
 
 #define LOOP(NAME, X, Y, expression) LOOP_CHECKED(NAME, X, Y, true, expression)
@@ -56,40 +55,39 @@
 
 /* Element i of a byte is at bit i * WIDTH, the first in the lowest bits. Unpacking writes all
  * elements of the last byte: the buffer always has room for them. */
-#define UNPACK(NAME, WIDTH, expression)                                                  \
-    LOOP_HEAD(NAME)                                                                      \
-    {                                                                                    \
-        (void)step;                                                                      \
-        const uint8_t *in = src;                                                         \
-        uint8_t *out = dst;                                                              \
-        for (size_t i = 0; i < count; i += 8 / WIDTH) {                                  \
-            for (unsigned j = 0; j < 8 / WIDTH; j++) {                                   \
-                const unsigned x = in[i * WIDTH / 8] >> j * WIDTH & ((1U << WIDTH) - 1); \
-                out[i + j] = (uint8_t)(expression);                                      \
-            }                                                                            \
-        }                                                                                \
-        return count;                                                                    \
+#define UNPACK(NAME, WIDTH, expression)                                                            \
+    LOOP_HEAD(NAME)                                                                                \
+    {                                                                                              \
+        (void)step;                                                                                \
+        const uint8_t *in = src;                                                                   \
+        uint8_t *out = dst;                                                                        \
+        for (size_t i = 0; i < count; i += 8 / WIDTH) {                                            \
+            for (unsigned j = 0; j < 8 / WIDTH; j++) {                                             \
+                const unsigned x = in[i * WIDTH / 8] >> j * WIDTH & ((1U << WIDTH) - 1);           \
+                out[i + j] = (uint8_t)(expression);                                                \
+            }                                                                                      \
+        }                                                                                          \
+        return count;                                                                              \
     }
 
-#define PACK(NAME, WIDTH)                                                                \
-    LOOP_HEAD(NAME)                                                                      \
-    {                                                                                    \
-        (void)step;                                                                      \
-        const uint8_t *in = src;                                                         \
-        uint8_t *out = dst;                                                              \
-        const size_t rest = count % (8 / WIDTH);                                         \
-        for (size_t i = 0; i < count - rest; i += 8 / WIDTH) {                           \
-            unsigned byte = 0;                                                           \
-            for (unsigned j = 0; j < 8 / WIDTH; j++)                                     \
-                byte |= (in[i + j] & ((1U << WIDTH) - 1)) << j * WIDTH;                  \
-            out[i * WIDTH / 8] = (uint8_t)byte;                                          \
-        }                                                                                \
-        if (rest)                                                                        \
-            out[count * WIDTH / 8] = 0;                                                  \
-        for (size_t i = count - rest; i < count; i++)                                    \
-            out[i * WIDTH / 8] |=                                                        \
-                (uint8_t)((in[i] & ((1U << WIDTH) - 1)) << i * WIDTH % 8);               \
-        return count;                                                                    \
+#define PACK(NAME, WIDTH)                                                                          \
+    LOOP_HEAD(NAME)                                                                                \
+    {                                                                                              \
+        (void)step;                                                                                \
+        const uint8_t *in = src;                                                                   \
+        uint8_t *out = dst;                                                                        \
+        const size_t rest = count % (8 / WIDTH);                                                   \
+        for (size_t i = 0; i < count - rest; i += 8 / WIDTH) {                                     \
+            unsigned byte = 0;                                                                     \
+            for (unsigned j = 0; j < 8 / WIDTH; j++)                                               \
+                byte |= (in[i + j] & ((1U << WIDTH) - 1)) << j * WIDTH;                            \
+            out[i * WIDTH / 8] = (uint8_t)byte;                                                    \
+        }                                                                                          \
+        if (rest)                                                                                  \
+            out[count * WIDTH / 8] = 0;                                                            \
+        for (size_t i = count - rest; i < count; i++)                                              \
+            out[i * WIDTH / 8] |= (uint8_t)((in[i] & ((1U << WIDTH) - 1)) << i * WIDTH % 8);       \
+        return count;                                                                              \
     }
 
 UNPACK(unpack_i2, 2, (x ^ 2) - 2)
@@ -150,8 +148,7 @@ INLINE uint64_t round_to_odd(uint64_t x)
 }
 
 LOOP(i64_f64_odd, int64_t, double,
-     x > -(INT64_C(1) << 53) && x < INT64_C(1) << 53 ? x
-                                                     : (int64_t)round_to_odd((uint64_t)x))
+     x > -(INT64_C(1) << 53) && x < INT64_C(1) << 53 ? x : (int64_t)round_to_odd((uint64_t)x))
 LOOP(u64_f64_odd, uint64_t, double, x < UINT64_C(1) << 53 ? x : round_to_odd(x))
 
 /* --- floats ---------------------------------------------------------------------------- */
@@ -192,8 +189,7 @@ LOOP_HEAD(encode32_half)
     size_t i = 0;
     for (; i + 8 <= count; i += 8) {
         const __m256 x = _mm256_loadu_ps((const void *)(in + 4 * i));
-        _mm_storeu_si128((void *)(out + 2 * i),
-                         _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+        _mm_storeu_si128((void *)(out + 2 * i), _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
     }
     return i + encode32_16(step, in + 4 * i, out + 2 * i, count - i);
 }
@@ -205,17 +201,17 @@ LOOP_HEAD(encode32_half)
 LOOP_CHECKED(no_nan_f32, float, float, x == x, x)
 LOOP_CHECKED(no_nan_f64, double, double, x == x, x)
 
-#define COMPLEX(NAME, X)                                                                 \
-    LOOP_HEAD(NAME)                                                                      \
-    {                                                                                    \
-        (void)step;                                                                      \
-        const uint8_t *in = src;                                                         \
-        uint8_t *out = dst;                                                              \
-        for (size_t i = 0; i < count; i++) {                                             \
-            memcpy(out + 2 * i * sizeof(X), in + i * sizeof(X), sizeof(X));              \
-            memset(out + (2 * i + 1) * sizeof(X), 0, sizeof(X));                         \
-        }                                                                                \
-        return count;                                                                    \
+#define COMPLEX(NAME, X)                                                                           \
+    LOOP_HEAD(NAME)                                                                                \
+    {                                                                                              \
+        (void)step;                                                                                \
+        const uint8_t *in = src;                                                                   \
+        uint8_t *out = dst;                                                                        \
+        for (size_t i = 0; i < count; i++) {                                                       \
+            memcpy(out + 2 * i * sizeof(X), in + i * sizeof(X), sizeof(X));                        \
+            memset(out + (2 * i + 1) * sizeof(X), 0, sizeof(X));                                   \
+        }                                                                                          \
+        return count;                                                                              \
     }
 
 COMPLEX(complex_16, uint16_t)

@@ -35,28 +35,27 @@ static unsigned bits_of_number(const struct dtype *d)
 }
 
 /* One loop per width, without branches. */
-#define TALLY(width, load)                                                               \
-    static void tally_##width(const uint8_t *at, uint64_t count, uint64_t exponent,      \
-                              struct tally *t)                                           \
-    {                                                                                    \
-        uint64_t zeros = 0, infinite = 0, nans = 0;                                      \
-        for (uint64_t i = 0; i < count; i++, at += (width) / 8) {                        \
-            uint64_t magnitude = load(at) & (UINT64_MAX >> (65 - (width)));              \
-            zeros += magnitude == 0;                                                     \
-            infinite += magnitude >= exponent;                                           \
-            nans += magnitude > exponent;                                                \
-        }                                                                                \
-        t->zeros += zeros;                                                               \
-        t->infinite += infinite;                                                         \
-        t->nans += nans;                                                                 \
+#define TALLY(width, load)                                                                         \
+    static void tally_##width(const uint8_t *at, uint64_t count, uint64_t exponent,                \
+                              struct tally *t)                                                     \
+    {                                                                                              \
+        uint64_t zeros = 0, infinite = 0, nans = 0;                                                \
+        for (uint64_t i = 0; i < count; i++, at += (width) / 8) {                                  \
+            uint64_t magnitude = load(at) & (UINT64_MAX >> (65 - (width)));                        \
+            zeros += magnitude == 0;                                                               \
+            infinite += magnitude >= exponent;                                                     \
+            nans += magnitude > exponent;                                                          \
+        }                                                                                          \
+        t->zeros += zeros;                                                                         \
+        t->infinite += infinite;                                                                   \
+        t->nans += nans;                                                                           \
     }
 TALLY(64, load_u64le)
 TALLY(32, load_u32le)
 TALLY(16, load_u16le)
 
 /* The 8-bit formats have no rule in common: classify all 256 codes first. */
-static void tally_8(const struct dtype *d, const uint8_t *at, uint64_t count,
-                    struct tally *t)
+static void tally_8(const struct dtype *d, const uint8_t *at, uint64_t count, struct tally *t)
 {
     uint8_t classes[256] = {0};
     for (unsigned code = 0; code < 256; code++) {

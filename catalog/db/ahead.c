@@ -41,16 +41,15 @@ static void ahead_sync(void *argument)
 {
     struct ahead *a = argument;
     do
-        a->rc =
-            a->file->pMethods->xSync(a->file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
+        a->rc = a->file->pMethods->xSync(a->file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
     while (a->rc == SQLITE_OK && ahead_pause(a));
 }
 
 static bool ahead_is_worth(sqlite3_file *file)
 {
     sqlite3_int64 size = 0;
-    return file && file->pMethods &&
-           file->pMethods->xFileSize(file, &size) == SQLITE_OK && size >= WORTH_BYTES;
+    return file && file->pMethods && file->pMethods->xFileSize(file, &size) == SQLITE_OK &&
+           size >= WORTH_BYTES;
 }
 
 struct ahead *ahead_start(sqlite3 *db)

@@ -25,28 +25,26 @@ static void add_tensor_row(struct fields *d, sqlite3_stmt *row, struct error *er
     if (!name || (json && !shape_parse(json, &arena, &shape, &rank) && !shape))
         error_memory(err);
     else
-        fields_tensor(d, name, (size_t)sqlite3_column_bytes(row, 0), alike_text(row, 1),
-                      shape, json ? (int)rank : -1);
+        fields_tensor(d, name, (size_t)sqlite3_column_bytes(row, 0), alike_text(row, 1), shape,
+                      json ? (int)rank : -1);
     arena_release(&arena);
 }
 
-static void alike_digest(sqlite3 *db, int64_t layout, uint64_t tensors,
-                         uint8_t out[FIELDS_DIGEST], struct error *err)
+static void alike_digest(sqlite3 *db, int64_t layout, uint64_t tensors, uint8_t out[FIELDS_DIGEST],
+                         struct error *err)
 {
     struct fields d;
     fields_begin(&d);
     fields_number(&d, tensors);
-    sqlite3_stmt *row =
-        db_query(db, err,
-                 "SELECT name, dtype, shape FROM _layout_tensors" OF_LAYOUT
-                 " ORDER BY name, dtype, shape",
-                 "i", layout);
+    sqlite3_stmt *row = db_query(db, err,
+                                 "SELECT name, dtype, shape FROM _layout_tensors" OF_LAYOUT
+                                 " ORDER BY name, dtype, shape",
+                                 "i", layout);
     while (err->status == OK && row && db_row(row, NULL, err))
         add_tensor_row(&d, row, err);
     sqlite3_finalize(row);
-    row = db_query(
-        db, err, "SELECT name, kind FROM _layout_nodes" OF_LAYOUT " ORDER BY name, kind",
-        "i", layout);
+    row = db_query(db, err, "SELECT name, kind FROM _layout_nodes" OF_LAYOUT " ORDER BY name, kind",
+                   "i", layout);
     while (err->status == OK && row && db_row(row, NULL, err))
         fields_node(&d, alike_text(row, 0), alike_text(row, 1), 0);
     sqlite3_finalize(row);
@@ -55,8 +53,7 @@ static void alike_digest(sqlite3 *db, int64_t layout, uint64_t tensors,
 
 enum status alike_fill(sqlite3 *db, struct error *err)
 {
-    sqlite3_stmt *row =
-        db_query(db, err, "SELECT id, tensors FROM _layouts ORDER BY id", "");
+    sqlite3_stmt *row = db_query(db, err, "SELECT id, tensors FROM _layouts ORDER BY id", "");
     sqlite3_stmt *put = db_query(db, err,
                                  "INSERT OR REPLACE INTO _layout_alike VALUES (?1, ?2,"
                                  " coalesce((SELECT first FROM _layout_alike"

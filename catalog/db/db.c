@@ -51,8 +51,7 @@ static bool may_create(enum db_mode mode)
     return mode == DB_CREATE || mode == DB_SCRATCH;
 }
 
-static enum status connect(const char *path, enum db_mode mode, sqlite3 **db,
-                           struct error *err)
+static enum status connect(const char *path, enum db_mode mode, sqlite3 **db, struct error *err)
 {
     char *uri = db_uri(path, mode == DB_READ);
     if (!uri)
@@ -101,8 +100,7 @@ static enum status look_empty(sqlite3 *db, bool *empty, struct error *err)
 /* Run every schema/NN_*.sql from number `first` on, except for the indexes of a new catalog
  * (01_indexes.sql), which are built later. Mark the database as a catalog of this version, and
  * install the maps that are shipped. A scratch catalog has neither maps nor views of contents. */
-static enum status db_fill(sqlite3 *db, const char *first, bool scratch,
-                           struct error *err)
+static enum status db_fill(sqlite3 *db, const char *first, bool scratch, struct error *err)
 {
     enum status status = OK;
     for (const struct schema_file *f = schema_files; status == OK && f->path; f++) {
@@ -131,10 +129,8 @@ static enum status drop_views(sqlite3 *db, struct error *err)
         sqlite3_int64 there = 0;
         if (o.kind == SCHEMA_TABLE)
             continue;
-        db_number(
-            db,
-            "SELECT count(*) FROM main.sqlite_schema WHERE type <> 'table' AND name = ?1",
-            name, NULL, &there, err);
+        db_number(db, "SELECT count(*) FROM main.sqlite_schema WHERE type <> 'table' AND name = ?1",
+                  name, NULL, &there, err);
         snprintf(drop, sizeof(drop), "DROP %s main.%.*s", kind, (int)o.len, o.name);
         if (there)
             db_exec(db, drop, err);
@@ -192,8 +188,7 @@ static enum status lock_to_create(sqlite3 *db, bool scratch, const struct db_wai
     return err->status;
 }
 
-static enum status create(sqlite3 *db, bool scratch, const struct db_wait *wait,
-                          struct error *err)
+static enum status create(sqlite3 *db, bool scratch, const struct db_wait *wait, struct error *err)
 {
     bool empty = false, locked = false;
     if (lock_to_create(db, scratch, wait, &locked, err) != OK)
@@ -213,16 +208,14 @@ static bool is_being_written(sqlite3 *db)
 {
     sqlite3_file *file = NULL;
     int reserved = 0;
-    return sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) ==
-               SQLITE_OK &&
+    return sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK &&
            file && file->pMethods &&
            file->pMethods->xCheckReservedLock(file, &reserved) == SQLITE_OK && reserved;
 }
 
 /* An empty file may be a catalog that another program is creating, but has not locked or filled
  * yet. Return when it is not empty any more, or when nobody has locked it for CREATE_MS. */
-static enum status await_creation(sqlite3 *db, const struct db_wait *wait,
-                                  struct error *err)
+static enum status await_creation(sqlite3 *db, const struct db_wait *wait, struct error *err)
 {
     bool empty = true;
     for (int times = 0, idle = 0;; times++) {
@@ -232,8 +225,8 @@ static enum status await_creation(sqlite3 *db, const struct db_wait *wait,
         if (idle > CREATE_MS / CREATE_STEP_MS)
             return OK;
         if (!wait_again(wait, times))
-            return error_set(err, ERR_BUSY, sqlite3_db_filename(db, "main"), NO_OFFSET,
-                             "%s", DB_BEING_WRITTEN);
+            return error_set(err, ERR_BUSY, sqlite3_db_filename(db, "main"), NO_OFFSET, "%s",
+                             DB_BEING_WRITTEN);
     }
 }
 
@@ -273,8 +266,7 @@ static enum status renew(sqlite3 *db, struct error *err)
         db_exec(db, schema_text("schema/upgrade/v8.sql"), err);
     if (err->status == OK && (old || differs))
         db_fill(db, SCHEMA_LATER, false, err);
-    if (err->status == OK && old && create_indexes(db, err) == OK &&
-        alike_fill(db, err) == OK)
+    if (err->status == OK && old && create_indexes(db, err) == OK && alike_fill(db, err) == OK)
         labels_renew(db, err);
     return end(db, err->status, err);
 }
@@ -337,8 +329,8 @@ static bool was_cut_short(const char *path)
     return found;
 }
 
-static enum status read_marks(sqlite3 *db, sqlite3_int64 *application,
-                              sqlite3_int64 *version, struct error *err)
+static enum status read_marks(sqlite3 *db, sqlite3_int64 *application, sqlite3_int64 *version,
+                              struct error *err)
 {
     if (db_number(db, "PRAGMA application_id", NO_NAME, NULL, application, err) == OK)
         db_number(db, "PRAGMA user_version", NO_NAME, NULL, version, err);
@@ -349,8 +341,7 @@ enum status db_check_version(sqlite3 *db, bool reads, struct error *err)
 {
     const char *path = sqlite3_db_filename(db, "main");
     sqlite3_int64 application = 0, version = 0;
-    if (read_marks(db, &application, &version, err) != OK ||
-        application != CATALOG_APPLICATION_ID)
+    if (read_marks(db, &application, &version, err) != OK || application != CATALOG_APPLICATION_ID)
         return err->status;
     if (version > CATALOG_VERSION)
         return error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
@@ -358,10 +349,10 @@ enum status db_check_version(sqlite3 *db, bool reads, struct error *err)
                          "knows %d): use that program, or another catalog (-d FILE)",
                          version, CATALOG_VERSION);
     if (version < OLDEST_VERSION)
-        return error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
-                         "made by an older ckptdb (catalog version %lld, this program "
-                         "knows %d): " DB_IMPORT_ANEW,
-                         version, CATALOG_VERSION);
+        return error_set(
+            err, ERR_ARGUMENT, path, NO_OFFSET,
+            "made by an older ckptdb (catalog version %lld, this program knows %d): " DB_IMPORT_ANEW,
+            version, CATALOG_VERSION);
     if (version < CATALOG_VERSION && reads)
         return error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
                          "made by an older ckptdb (catalog version %lld, this program "

@@ -10,15 +10,15 @@
 #define CATALOG_APPLICATION_ID 0x636b7074 /* "ckpt" */
 #define CATALOG_VERSION        9          /* user_version: counts migrations */
 #define OLDEST_VERSION         8          /* the oldest that is brought up to date */
-#define DB_STOP_STEPS          4000 /* of a statement between two questions whether to stop */
-#define DB_BUSY_MS             10000 /* how long a statement waits for a writer */
+#define DB_STOP_STEPS          4000       /* of a statement between two questions whether to stop */
+#define DB_BUSY_MS             10000      /* how long a statement waits for a writer */
 
 enum db_mode {
     DB_READ,  /* must exist; on a read-only file system it is opened as immutable */
     DB_WRITE, /* must exist; is upgraded, and missing indexes are built */
-    DB_USE, /* for writing, must exist; is upgraded. Indexes that an interrupted first import left
+    DB_USE,   /* for writing, must exist; is upgraded. Indexes that an interrupted first import left
                   out wait for db_build_indexes(), so that a statement starts at once. */
-    DB_CREATE, /* as DB_USE; created if it does not exist */
+    DB_CREATE,  /* as DB_USE; created if it does not exist */
     DB_SCRATCH, /* a new one of this connection alone, of checkpoints and tensors only: without maps
                    and optimizers, which take longer to make than all else */
 };
@@ -61,8 +61,8 @@ enum status db_repair(sqlite3 *, struct error *err);
 struct lookup;
 enum status lookup_open(sqlite3 *, struct lookup **out, struct error *err);
 void lookup_close(struct lookup *);
-enum status lookup_tensor(struct lookup *, int64_t id, struct arena *,
-                          struct stored_tensor *out, struct error *err);
+enum status lookup_tensor(struct lookup *, int64_t id, struct arena *, struct stored_tensor *out,
+                          struct error *err);
 /* As lookup_tensor(), for what a recipe makes (compose/compose.h); its id is that of its first
  * part. */
 enum status lookup_composed(struct lookup *, const char *recipe, struct arena *,

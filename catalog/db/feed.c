@@ -19,8 +19,7 @@ static int feed_connect(sqlite3 *db, void *aux, int argc, const char *const *arg
     (void)argv;
     (void)message;
     int rc = sqlite3_declare_vtab(
-        db, "CREATE TABLE x(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12,"
-            " c13)");
+        db, "CREATE TABLE x(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13)");
     if (rc != SQLITE_OK)
         return rc;
     struct feed_table *t = sqlite3_malloc(sizeof(*t));
@@ -61,8 +60,8 @@ static int feed_close(sqlite3_vtab_cursor *cursor)
     return SQLITE_OK;
 }
 
-static int feed_filter(sqlite3_vtab_cursor *cursor, int number, const char *text,
-                       int argc, sqlite3_value **argv)
+static int feed_filter(sqlite3_vtab_cursor *cursor, int number, const char *text, int argc,
+                       sqlite3_value **argv)
 {
     (void)number;
     (void)text;

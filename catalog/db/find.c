@@ -21,49 +21,41 @@
 #include "catalog/base/nearest.h"
 #include "catalog/db/statement.h"
 
-#define ROWS                                                                             \
-    "SELECT c.id, n.name, c.run, c.step FROM main._checkpoints c"                        \
+#define ROWS                                                                                       \
+    "SELECT c.id, n.name, c.run, c.step FROM main._checkpoints c"                                  \
     " JOIN main._labels n ON n.id = c.id WHERE "
 #define IN_ORDER " ORDER BY coalesce(c.run, c.path), c.step, c.path"
 
 /* A column's path is meant if the name is the whole path, or its last components. */
-#define NAMED_BY(column)                                                                 \
-    "(" column " = ?1 OR substr(" column ", -length(?1) - 1) = '/' || ?1)"
+#define NAMED_BY(column) "(" column " = ?1 OR substr(" column ", -length(?1) - 1) = '/' || ?1)"
 
 /* One of several checkpoints of a step: the items of Orbax have names; others are meant by their
  * file names (model.safetensors, optimizer.pt). */
-#define HAS_ITEM(t)                                                                      \
-    "(?2 IS NULL OR " t ".item = ?2"                                                     \
+#define HAS_ITEM(t)                                                                                \
+    "(?2 IS NULL OR " t ".item = ?2"                                                               \
     " OR (" t ".item IS NULL AND substr(" t ".path, -length(?2) - 1) = '/' || ?2))"
 
 static const char by_id[] = ROWS "c.id = ?1";
 static const char by_name[] = ROWS "n.name = ?1";
 static const char by_path[] = ROWS "c.path = ?1";
-static const char by_suffix[] =
-    ROWS "substr(c.path, -length(?1) - 1) = '/' || ?1" IN_ORDER;
-static const char by_step[] =
-    ROWS NAMED_BY("c.run") " AND c.step = ?3 AND " HAS_ITEM("c") IN_ORDER;
+static const char by_suffix[] = ROWS "substr(c.path, -length(?1) - 1) = '/' || ?1" IN_ORDER;
+static const char by_step[] = ROWS NAMED_BY("c.run") " AND c.step = ?3 AND " HAS_ITEM("c") IN_ORDER;
 static const char by_latest[] =
     ROWS NAMED_BY("c.run") " AND c.step = (SELECT max(step) "
                            "FROM main._checkpoints l WHERE l.run = c.run AND " HAS_ITEM(
-                               "l") ")"
-                                    " AND " HAS_ITEM("c") IN_ORDER;
+                               "l") ") AND " HAS_ITEM("c") IN_ORDER;
 static const char by_near_step[] = "SELECT * FROM (" ROWS NAMED_BY(
     "c.run") " AND c.step IS NOT NULL ORDER BY abs(c.step - ?2), c.path LIMIT 4)"
              " ORDER BY run, step";
 static const char by_item[] = ROWS NAMED_BY("c.run") " AND c.step = ?2" IN_ORDER;
 /* A run of several steps, whatever else is in its folder. */
-static const char by_run[] =
-    ROWS "c.run IN (SELECT r.run FROM main._checkpoints r WHERE " NAMED_BY(
-        "r.run") " GROUP BY r.run HAVING count(DISTINCT r.step) > 1)" IN_ORDER;
+static const char by_run[] = ROWS "c.run IN (SELECT r.run FROM main._checkpoints r WHERE " NAMED_BY(
+    "r.run") " GROUP BY r.run HAVING count(DISTINCT r.step) > 1)" IN_ORDER;
 static const char by_folder[] = ROWS "(substr(c.path, 1, length(?1) + 1) = ?1 || '/'"
                                      " OR instr(c.path, '/' || ?1 || '/') > 0)" IN_ORDER;
-static const char by_repository[] =
-    ROWS "substr(n.name, 1, length(?1) + 1) = ?1 || '@'" IN_ORDER;
-static const char by_name_end[] =
-    ROWS "substr(n.name, -length(?1) - 1) = '/' || ?1" IN_ORDER;
-static const char by_repository_end[] =
-    ROWS "instr(n.name, '/' || ?1 || '@') > 0" IN_ORDER;
+static const char by_repository[] = ROWS "substr(n.name, 1, length(?1) + 1) = ?1 || '@'" IN_ORDER;
+static const char by_name_end[] = ROWS "substr(n.name, -length(?1) - 1) = '/' || ?1" IN_ORDER;
+static const char by_repository_end[] = ROWS "instr(n.name, '/' || ?1 || '@') > 0" IN_ORDER;
 static const char refused_at[] =
     "SELECT code, message FROM main._issues WHERE checkpoint IS NULL AND " NAMED_BY(
         "path") " ORDER BY severity, id LIMIT 1";
@@ -149,8 +141,8 @@ static bool find_is_number(const char *text)
 /* ./x and ../x are relative to the current directory, and never the end of a path. */
 static bool is_relative(const char *name)
 {
-    return strncmp(name, "./", 2) == 0 || strncmp(name, "../", 3) == 0 ||
-           strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+    return strncmp(name, "./", 2) == 0 || strncmp(name, "../", 3) == 0 || strcmp(name, ".") == 0 ||
+           strcmp(name, "..") == 0;
 }
 
 /* The path as the catalog would store it: its folder without links and dots, then its last
@@ -166,8 +158,7 @@ static char *catalogued_path(const char *name)
     char *real = folder ? realpath(folder, NULL) : NULL;
     struct text path = {0};
     if (real)
-        text_addf(&path, "%s/%s", strcmp(real, "/") == 0 ? "" : real,
-                  slash ? slash + 1 : name);
+        text_addf(&path, "%s/%s", strcmp(real, "/") == 0 ? "" : real, slash ? slash + 1 : name);
     char *out = real ? text_steal(&path) : NULL;
     free(real);
     free(folder);
@@ -179,14 +170,12 @@ static char *catalogued_path(const char *name)
 static bool search_here(struct search *s, const char *name)
 {
     char *path = catalogued_path(name);
-    bool settled =
-        path && (search_text(s, by_path, path) || search_text(s, by_run, path) ||
-                 search_text(s, by_folder, path));
+    bool settled = path && (search_text(s, by_path, path) || search_text(s, by_run, path) ||
+                            search_text(s, by_folder, path));
     char *real = settled || s->err->status != OK ? NULL : realpath(name, NULL);
-    settled =
-        settled || (real && (!path || strcmp(real, path) != 0) &&
-                    (search_text(s, by_path, real) || search_text(s, by_run, real) ||
-                     search_text(s, by_folder, real)));
+    settled = settled || (real && (!path || strcmp(real, path) != 0) &&
+                          (search_text(s, by_path, real) || search_text(s, by_run, real) ||
+                           search_text(s, by_folder, real)));
     free(real);
     free(path);
     return settled;
@@ -194,20 +183,19 @@ static bool search_here(struct search *s, const char *name)
 
 /* Report that a run has no such step, or the step no such item, and list those it has. False:
  * there is no such run, either. */
-static bool search_steps(struct search *s, const char *run, int64_t step,
-                         const char *item)
+static bool search_steps(struct search *s, const char *run, int64_t step, const char *item)
 {
     if (item)
         search_run(s, db_query(s->db, s->err, by_item, "si", run, step));
     if (item && s->count) {
-        error_set(s->err, ERR_MISSING, NULL, NO_OFFSET,
-                  "step %lld of %s has no item %s; it has", (long long)step, run, item);
+        error_set(s->err, ERR_MISSING, NULL, NO_OFFSET, "step %lld of %s has no item %s; it has",
+                  (long long)step, run, item);
         return true;
     }
     search_run(s, db_query(s->db, s->err, by_near_step, "si", run, step));
     if (s->count)
-        error_set(s->err, ERR_MISSING, NULL, NO_OFFSET, "%s has no step %lld; near it",
-                  run, (long long)step);
+        error_set(s->err, ERR_MISSING, NULL, NO_OFFSET, "%s has no step %lld; near it", run,
+                  (long long)step);
     return s->count || s->err->status != OK;
 }
 
@@ -222,8 +210,7 @@ static bool search_step_of(struct search *s, const char *run, const struct step_
 {
     if (n->latest)
         return search_settled(s, db_query(s->db, s->err, by_latest, "ss", run, n->item));
-    return search_settled(
-               s, db_query(s->db, s->err, by_step, "ssi", run, n->item, n->number)) ||
+    return search_settled(s, db_query(s->db, s->err, by_step, "ssi", run, n->item, n->number)) ||
            search_steps(s, run, n->number, n->item);
 }
 
@@ -257,14 +244,13 @@ static bool search_run_step(struct search *s, const char *name)
 static bool search_word(struct search *s, const char *word)
 {
     return (find_is_number(word) &&
-            search_settled(s, db_query(s->db, s->err, by_id, "i",
-                                       (int64_t)strtoll(word, NULL, 10)))) ||
+            search_settled(
+                s, db_query(s->db, s->err, by_id, "i", (int64_t)strtoll(word, NULL, 10)))) ||
            search_text(s, by_name, word) || search_text(s, by_path, word) ||
-           (is_relative(word) && search_here(s, word)) ||
-           search_text(s, by_suffix, word) || search_run_step(s, word) ||
-           search_text(s, by_run, word) || search_text(s, by_folder, word) ||
-           search_text(s, by_repository, word) || search_text(s, by_name_end, word) ||
-           search_text(s, by_repository_end, word) ||
+           (is_relative(word) && search_here(s, word)) || search_text(s, by_suffix, word) ||
+           search_run_step(s, word) || search_text(s, by_run, word) ||
+           search_text(s, by_folder, word) || search_text(s, by_repository, word) ||
+           search_text(s, by_name_end, word) || search_text(s, by_repository_end, word) ||
            (!is_relative(word) && search_here(s, word));
 }
 
@@ -287,15 +273,14 @@ static void say_missing(struct search *s, const char *word)
     char *real = *word ? realpath(word, NULL) : NULL;
     if (!*word || (!search_refused(s, path) && !search_refused(s, real) &&
                    (is_relative(word) || !search_refused(s, word))))
-        error_set(s->err, ERR_MISSING, NULL, NO_OFFSET,
-                  "there is no checkpoint called %s",
+        error_set(s->err, ERR_MISSING, NULL, NO_OFFSET, "there is no checkpoint called %s",
                   *word ? word : "\"\" (the empty name)");
     free(real);
     free(path);
 }
 
-enum status find_checkpoint(sqlite3 *db, const char *name, int64_t *ids, size_t room,
-                            size_t *count, struct error *err)
+enum status find_checkpoint(sqlite3 *db, const char *name, int64_t *ids, size_t room, size_t *count,
+                            struct error *err)
 {
     struct search s = {.db = db, .name = name, .ids = ids, .room = room, .err = err};
     size_t len = strlen(name);
@@ -341,8 +326,7 @@ enum status find_one(sqlite3 *db, const char *name, int64_t *id, struct text *wh
         sqlite3_reset(row);
         sqlite3_bind_int64(row, 1, ids[i]);
         if (db_row(row, NULL, &later))
-            text_addf(why, "%s%s", i ? ", " : ": ",
-                      (const char *)sqlite3_column_text(row, 0));
+            text_addf(why, "%s%s", i ? ", " : ": ", (const char *)sqlite3_column_text(row, 0));
     }
     if (count > FIND_CANDIDATES)
         text_addf(why, " and %zu more", count - FIND_CANDIDATES);

@@ -10,12 +10,11 @@
 #define FIND_CANDIDATES 10 /* of an ambiguous name, that a message lists */
 
 /* As ckptdb_find() (catalog/ckptdb.h). */
-enum status find_checkpoint(sqlite3 *, const char *name, int64_t *ids, size_t room,
-                            size_t *count, struct error *err);
+enum status find_checkpoint(sqlite3 *, const char *name, int64_t *ids, size_t room, size_t *count,
+                            struct error *err);
 
 /* The same where one is wanted and nobody can be asked: *why is what is wrong in one line, with the
  * candidates or the nearest names. */
-enum status find_one(sqlite3 *, const char *name, int64_t *id, struct text *why,
-                     struct error *err);
+enum status find_one(sqlite3 *, const char *name, int64_t *id, struct text *why, struct error *err);
 
 #endif

@@ -10,8 +10,7 @@ static const char reading[] = "cannot read what is catalogued";
 static char *known_keep(struct known *k, sqlite3_stmt *s, int column)
 {
     const void *text = sqlite3_column_text(s, column);
-    return text ? arena_copy(&k->arena, text, (size_t)sqlite3_column_bytes(s, column))
-                : NULL;
+    return text ? arena_copy(&k->arena, text, (size_t)sqlite3_column_bytes(s, column)) : NULL;
 }
 
 /* Count rows, of which there must be fewer than KNOWN_NONE. */
@@ -43,8 +42,7 @@ static bool add_checkpoint(struct known *k, sqlite3_stmt *s)
 static bool add_file(struct known *k, struct known_file f)
 {
     bool added;
-    uint64_t *at =
-        f.path ? strmap_add(&k->by_path, f.path, strlen(f.path), &added) : NULL;
+    uint64_t *at = f.path ? strmap_add(&k->by_path, f.path, strlen(f.path), &added) : NULL;
     if (!at)
         return false;
     f.next = added ? KNOWN_NONE : (uint32_t)*at;
@@ -57,11 +55,9 @@ static bool add_file(struct known *k, struct known_file f)
 static bool add_checkpoint_file(struct known *k, sqlite3_stmt *s, uint32_t *owner)
 {
     int64_t id = sqlite3_column_int64(s, 0);
-    while (*owner < k->checkpoint_count &&
-           k->checkpoints[*owner].id < id >> TENSOR_ORD_BITS)
+    while (*owner < k->checkpoint_count && k->checkpoints[*owner].id < id >> TENSOR_ORD_BITS)
         ++*owner;
-    if (*owner == k->checkpoint_count ||
-        k->checkpoints[*owner].id != id >> TENSOR_ORD_BITS)
+    if (*owner == k->checkpoint_count || k->checkpoints[*owner].id != id >> TENSOR_ORD_BITS)
         return true; /* the file of no checkpoint, in a damaged catalog */
     struct known_checkpoint *c = &k->checkpoints[*owner];
     if (c->file_count++ == 0)
@@ -80,14 +76,13 @@ static bool add_checkpoint_file(struct known *k, sqlite3_stmt *s, uint32_t *owne
 static bool add_passed(struct known *k, sqlite3_stmt *s, uint32_t *unused)
 {
     (void)unused;
-    return add_file(k,
-                    (struct known_file){
-                        .path = known_keep(k, s, 0),
-                        .present = true,
-                        .identity = db_identity(s, 1),
-                        .kind = sqlite3_column_bytes(s, 5) ? known_keep(k, s, 5) : NULL,
-                        .checkpoint = KNOWN_NONE,
-                    });
+    return add_file(k, (struct known_file){
+                           .path = known_keep(k, s, 0),
+                           .present = true,
+                           .identity = db_identity(s, 1),
+                           .kind = sqlite3_column_bytes(s, 5) ? known_keep(k, s, 5) : NULL,
+                           .checkpoint = KNOWN_NONE,
+                       });
 }
 
 static bool add_refused(struct known *k, sqlite3_stmt *s, uint32_t *unused)
@@ -103,8 +98,7 @@ static bool add_one_checkpoint(struct known *k, sqlite3_stmt *s, uint32_t *unuse
 }
 
 static bool each_row(struct known *k, sqlite3 *db, const char *sql,
-                     bool (*add)(struct known *, sqlite3_stmt *, uint32_t *),
-                     struct error *err)
+                     bool (*add)(struct known *, sqlite3_stmt *, uint32_t *), struct error *err)
 {
     sqlite3_stmt *s = NULL;
     uint32_t state = 0;
@@ -134,37 +128,28 @@ static bool load_all(struct known *k, sqlite3 *db, const char *looker, struct er
     const struct bytes name = {(const uint8_t *)looker, strlen(looker)};
     sqlite3_int64 same;
     uint32_t checkpoints, files, refused;
-    if (db_number(db, "SELECT 1 FROM _looked WHERE looker = ?1", name, reading, &same,
-                  err) != OK ||
+    if (db_number(db, "SELECT 1 FROM _looked WHERE looker = ?1", name, reading, &same, err) != OK ||
         !count_known(db, "SELECT count(*) FROM _checkpoints", &checkpoints, err) ||
-        !count_known(
-            db, "SELECT (SELECT count(*) FROM _files) + (SELECT count(*) FROM _passed)",
-            &files, err) ||
-        !count_known(db,
-                     "SELECT count(DISTINCT path) FROM _issues WHERE checkpoint IS NULL",
+        !count_known(db, "SELECT (SELECT count(*) FROM _files) + (SELECT count(*) FROM _passed)",
+                     &files, err) ||
+        !count_known(db, "SELECT count(DISTINCT path) FROM _issues WHERE checkpoint IS NULL",
                      &refused, err))
         return false;
-    k->checkpoints =
-        arena_array(&k->arena, (size_t)checkpoints + 1, sizeof(*k->checkpoints));
+    k->checkpoints = arena_array(&k->arena, (size_t)checkpoints + 1, sizeof(*k->checkpoints));
     k->files = arena_array(&k->arena, (size_t)files + 1, sizeof(*k->files));
     k->refused = arena_array(&k->arena, (size_t)refused + 1, sizeof(*k->refused));
     return k->checkpoints && k->files && k->refused &&
            each_row(k, db,
-                    "SELECT DISTINCT path FROM _issues WHERE checkpoint IS NULL"
-                    " ORDER BY path",
+                    "SELECT DISTINCT path FROM _issues WHERE checkpoint IS NULL ORDER BY path",
                     add_refused, err) &&
-           each_row(
-               k, db,
-               same
-                   ? "SELECT c.id, c.path, c.format, n.state IS NULL OR"
-                     "  c.id IN (SELECT id FROM _outdated)"
-                     " FROM _checkpoints c LEFT JOIN _labels n ON n.id = c.id ORDER BY c.id"
-                   : "SELECT id, path, format, 1 FROM _checkpoints ORDER BY id",
-               add_one_checkpoint, err) &&
-           each_row(
-               k, db,
-               "SELECT id, path, size, mtime_ns, inode, device FROM _files ORDER BY id",
-               add_checkpoint_file, err) &&
+           each_row(k, db,
+                    same ? "SELECT c.id, c.path, c.format, n.state IS NULL OR"
+                           "  c.id IN (SELECT id FROM _outdated)"
+                           " FROM _checkpoints c LEFT JOIN _labels n ON n.id = c.id ORDER BY c.id"
+                         : "SELECT id, path, format, 1 FROM _checkpoints ORDER BY id",
+                    add_one_checkpoint, err) &&
+           each_row(k, db, "SELECT id, path, size, mtime_ns, inode, device FROM _files ORDER BY id",
+                    add_checkpoint_file, err) &&
            each_row(k, db,
                     "SELECT DISTINCT checkpoint FROM _issues WHERE checkpoint > 0"
                     "  AND code IN ('io', 'memory') ORDER BY checkpoint",
@@ -175,8 +160,7 @@ static bool load_all(struct known *k, sqlite3 *db, const char *looker, struct er
                               add_passed, err));
 }
 
-enum status known_load(sqlite3 *db, const char *looker, struct known **out,
-                       struct error *err)
+enum status known_load(sqlite3 *db, const char *looker, struct known **out, struct error *err)
 {
     struct known *k = calloc(1, sizeof(*k));
     if (!k)

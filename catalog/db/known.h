@@ -30,9 +30,9 @@ struct known_file {
 struct known_checkpoint {
     int64_t id;
     const char *path, *format;
-    bool again; /* a part could not be read for a passing reason: look again */
+    bool again;                      /* a part could not be read for a passing reason: look again */
     uint32_t first_file, file_count; /* its range of indexes in files */
-    bool stale; /* another version of the program indexed it: index it again */
+    bool stale;                      /* another version of the program indexed it: index it again */
 };
 
 struct known {

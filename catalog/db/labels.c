@@ -114,8 +114,7 @@ static enum status find_tails(struct labelling *l)
     if (!list)
         return error_memory(l->err);
     for (size_t i = 0; i < l->count; i++)
-        list[i] =
-            (struct tail){l->list[i].path, strlen(l->list[i].path), &l->list[i].tail};
+        list[i] = (struct tail){l->list[i].path, strlen(l->list[i].path), &l->list[i].tail};
     shorten(list, l->count);
     for (size_t i = 0; i < l->count; i++) {
         struct labelled *c = &l->list[i];
@@ -137,8 +136,7 @@ static void read_main(const char *path, size_t root, char out[REVISION_BYTES + 1
     struct source *s = NULL;
     struct error ignored = {.offset = NO_OFFSET};
     size_t len = 0;
-    if (text_str(&name) &&
-        source_open_file(text_str(&name), 0, &s, NULL, &ignored) == OK) {
+    if (text_str(&name) && source_open_file(text_str(&name), 0, &s, NULL, &ignored) == OK) {
         len = s->size < REVISION_BYTES ? (size_t)s->size : REVISION_BYTES;
         if (source_read(s, 0, out, len, &ignored) != OK)
             len = 0;
@@ -227,8 +225,7 @@ static enum status make_name(struct labelling *l, struct labelled *c)
         else
             text_addf(&t, "%s@%lld", c->run_tail, (long long)c->step);
         if (full)
-            text_addf(&t, c->hub.repo ? "/%s" : ":%s",
-                      c->hub.repo ? c->hub.rest : c->item);
+            text_addf(&t, c->hub.repo ? "/%s" : ":%s", c->hub.repo ? c->hub.rest : c->item);
         c->name = text_str(&t) ? arena_copy(&l->arena, t.at, t.len) : NULL;
     }
     text_release(&t);
@@ -280,19 +277,16 @@ static enum status make_names(struct labelling *l)
 static const char *labels_keep(struct labelling *l, sqlite3_stmt *s, int column)
 {
     const unsigned char *text = sqlite3_column_text(s, column);
-    return text ? arena_copy(&l->arena, text, (size_t)sqlite3_column_bytes(s, column))
-                : NULL;
+    return text ? arena_copy(&l->arena, text, (size_t)sqlite3_column_bytes(s, column)) : NULL;
 }
 
 static enum status read_rows(struct labelling *l)
 {
     sqlite3_stmt *s = NULL;
-    int rc =
-        sqlite3_prepare_v2(l->db,
-                           "SELECT c.id, c.path, n.name, c.run, c.step, c.item, n.run"
-                           " FROM _checkpoints c JOIN _labels n ON n.id = c.id"
-                           " ORDER BY c.id",
-                           -1, &s, NULL);
+    int rc = sqlite3_prepare_v2(l->db,
+                                "SELECT c.id, c.path, n.name, c.run, c.step, c.item, n.run"
+                                " FROM _checkpoints c JOIN _labels n ON n.id = c.id ORDER BY c.id",
+                                -1, &s, NULL);
     while (rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
         struct labelled c = {
             .id = sqlite3_column_int64(s, 0),
@@ -304,10 +298,8 @@ static enum status read_rows(struct labelling *l)
             .item = labels_keep(l, s, 5),
             .old_run = labels_keep(l, s, 6),
         };
-        struct labelled *list =
-            arena_grow(&l->arena, l->list, l->count, &l->space, sizeof(*list));
-        const bool kept = c.path && c.old &&
-                          (c.run || sqlite3_column_type(s, 3) == SQLITE_NULL) &&
+        struct labelled *list = arena_grow(&l->arena, l->list, l->count, &l->space, sizeof(*list));
+        const bool kept = c.path && c.old && (c.run || sqlite3_column_type(s, 3) == SQLITE_NULL) &&
                           (c.item || sqlite3_column_type(s, 5) == SQLITE_NULL) &&
                           (c.old_run || sqlite3_column_type(s, 6) == SQLITE_NULL);
         rc = list && kept ? SQLITE_OK : SQLITE_NOMEM;
@@ -353,8 +345,7 @@ static enum status put_names(struct labelling *l, const char *sql, bool path)
 static enum status write_rows(struct labelling *l)
 {
     static const char update[] = "UPDATE _labels SET name = ?2, run = ?3 WHERE id = ?1";
-    return put_names(l, update, true) == OK ? put_names(l, update, false)
-                                            : l->err->status;
+    return put_names(l, update, true) == OK ? put_names(l, update, false) : l->err->status;
 }
 
 enum status labels_renew(sqlite3 *db, struct error *err)

@@ -14,10 +14,9 @@
 
 static const char find_tensor[] =
     "SELECT c.path, c.placed, t.name, t.dtype, t.shape, t.elements, t.nbytes,"
-    " t.storage, t.file, t.start, t.stored, t.codec, t.strides, t.extents"
-    " FROM _checkpoints c"
-    " JOIN _layout_tensors t ON t.id = (c.layout" ID_FIRST ") + (?1" ID_ORD ")"
-    " WHERE c.id = ?1" ID_OWNER;
+    " t.storage, t.file, t.start, t.stored, t.codec, t.strides, t.extents FROM _checkpoints c"
+    " JOIN _layout_tensors t ON t.id = (c.layout" ID_FIRST ") + (?1" ID_ORD
+    ") WHERE c.id = ?1" ID_OWNER;
 enum {
     PATH,
     PLACED,
@@ -41,13 +40,11 @@ enum {
 };
 
 static const char find_name[] =
-    "SELECT t.name FROM _checkpoints c"
-    " JOIN _layout_tensors t ON t.id = (c.layout" ID_FIRST ") + (?1" ID_ORD ")"
-    " WHERE c.id = ?1" ID_OWNER;
+    "SELECT t.name FROM _checkpoints c JOIN _layout_tensors t ON t.id = (c.layout" ID_FIRST
+    ") + (?1" ID_ORD ") WHERE c.id = ?1" ID_OWNER;
 
 static const char find_placement[] =
-    "SELECT storage, file, start, stored, codec, strides, extents FROM _placements"
-    " WHERE id = ?1";
+    "SELECT storage, file, start, stored, codec, strides, extents FROM _placements WHERE id = ?1";
 
 static const char find_file[] =
     "SELECT path, size, mtime_ns, inode, device, base FROM _files WHERE id = ?1";
@@ -93,17 +90,14 @@ void lookup_close(struct lookup *l)
 static enum status damaged(struct finding *f, const char *what)
 {
     return error_set(f->err, ERR_CORRUPT, "catalog", NO_OFFSET,
-                     "the row of tensor %lld is damaged: its %s", (long long)f->t->id,
-                     what);
+                     "the row of tensor %lld is damaged: its %s", (long long)f->t->id, what);
 }
 
 /* Prepare the statement on first use, bind `id` and step: 1: a row, 0: none, -1: an error. */
-static int lookup_find(struct finding *f, sqlite3_stmt **s, const char *sql,
-                       sqlite3_int64 id)
+static int lookup_find(struct finding *f, sqlite3_stmt **s, const char *sql, sqlite3_int64 id)
 {
     sqlite3 *db = f->lookup->db;
-    int rc = *s ? SQLITE_OK
-                : sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, s, NULL);
+    int rc = *s ? SQLITE_OK : sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, s, NULL);
     if (rc == SQLITE_OK)
         rc = sqlite3_bind_int64(*s, 1, id);
     if (rc == SQLITE_OK)
@@ -115,8 +109,7 @@ static int lookup_find(struct finding *f, sqlite3_stmt **s, const char *sql,
 }
 
 /* Copy a text column; NULL if it is SQL NULL. */
-static bool lookup_keep_text(struct finding *f, sqlite3_stmt *s, int column,
-                             const char **out)
+static bool lookup_keep_text(struct finding *f, sqlite3_stmt *s, int column, const char **out)
 {
     const unsigned char *text = sqlite3_column_text(s, column);
     *out = NULL;
@@ -141,8 +134,7 @@ static const char *parse_signed(const char *at, int64_t *value)
         return NULL;
     for (; *at >= '0' && *at <= '9'; at++)
         if (!mul_u64(magnitude, 10, &magnitude) ||
-            !add_u64(magnitude, (uint64_t)(*at - '0'), &magnitude) ||
-            magnitude > INT64_MAX)
+            !add_u64(magnitude, (uint64_t)(*at - '0'), &magnitude) || magnitude > INT64_MAX)
             return NULL;
     *value = minus ? -(int64_t)magnitude : (int64_t)magnitude;
     return at;
@@ -174,8 +166,8 @@ static enum status take_extents(struct finding *f, sqlite3_stmt *s, int at)
     if (!packed)
         return error_memory_at(f->err, "catalog");
     struct extent_list list;
-    if (extents_unpack((struct bytes){(const uint8_t *)packed, len}, t->shape, t->rank,
-                       f->arena, &list, f->err) != OK)
+    if (extents_unpack((struct bytes){(const uint8_t *)packed, len}, t->shape, t->rank, f->arena,
+                       &list, f->err) != OK)
         return f->err->status;
     t->grid = list.grid;
     t->extents = list.at;
@@ -223,8 +215,7 @@ static enum status take_tensor(struct finding *f, sqlite3_stmt *s, bool *placed)
 {
     struct stored_tensor *t = f->t;
     const char *dtype, *shape;
-    if (!lookup_keep_text(f, s, PATH, &t->checkpoint) ||
-        !lookup_keep_text(f, s, NAME, &t->name) ||
+    if (!lookup_keep_text(f, s, PATH, &t->checkpoint) || !lookup_keep_text(f, s, NAME, &t->name) ||
         !lookup_keep_text(f, s, DTYPE, &dtype) || !lookup_keep_text(f, s, SHAPE, &shape))
         return f->err->status;
     *placed = sqlite3_column_int(s, PLACED) != 0;
@@ -274,16 +265,14 @@ static uint32_t *files_wanted(struct finding *f, uint32_t *count)
 }
 
 /* *out stays as it is, without a path, if the checkpoint has no file of this position. */
-static enum status take_file_if_any(struct finding *f, uint32_t position,
-                                    struct stored_file *out)
+static enum status take_file_if_any(struct finding *f, uint32_t position, struct stored_file *out)
 {
     struct lookup *l = f->lookup;
     sqlite3_int64 checkpoint = f->t->id >> TENSOR_ORD_BITS;
-    int found =
-        position > TENSOR_ORD_MASK
-            ? 0
-            : lookup_find(f, &l->file, find_file,
-                          (checkpoint << TENSOR_ORD_BITS) + (sqlite3_int64)position);
+    int found = position > TENSOR_ORD_MASK
+                    ? 0
+                    : lookup_find(f, &l->file, find_file,
+                                  (checkpoint << TENSOR_ORD_BITS) + (sqlite3_int64)position);
     if (found > 0 && lookup_keep_text(f, l->file, 0, &out->path)) {
         bool known = sqlite3_column_type(l->file, 1) != SQLITE_NULL;
         out->present = out->checked = known;
@@ -294,8 +283,7 @@ static enum status take_file_if_any(struct finding *f, uint32_t position,
     return f->err->status;
 }
 
-static enum status take_file(struct finding *f, uint32_t position,
-                             struct stored_file *out)
+static enum status take_file(struct finding *f, uint32_t position, struct stored_file *out)
 {
     if (take_file_if_any(f, position, out) == OK && !out->path)
         damaged(f, "file");
@@ -350,8 +338,7 @@ static bool grid_was_there(const struct stored_tensor *t)
         return false;
     for (uint64_t i = 0; i < g->value_count; i++)
         if (!grid_value_inline(&g->values[i]) &&
-            !run_was_there(t, g->values[i].file, g->values[i].offset,
-                           g->values[i].stored))
+            !run_was_there(t, g->values[i].file, g->values[i].offset, g->values[i].stored))
             return false;
     return true;
 }
@@ -362,8 +349,7 @@ static bool bytes_were_there(const struct stored_tensor *t)
     if (t->grid)
         return grid_was_there(t);
     for (uint64_t i = 0; i < t->extent_count; i++)
-        if (!run_was_there(t, t->extents[i].file, t->extents[i].offset,
-                           t->extents[i].stored))
+        if (!run_was_there(t, t->extents[i].file, t->extents[i].offset, t->extents[i].stored))
             return false;
     return true;
 }
@@ -383,8 +369,7 @@ static enum status take_files(struct finding *f)
             return f->err->status;
     uint64_t next = 0;
     for (uint32_t *file; (file = next_file(t, &next));) {
-        const uint32_t *at =
-            bsearch(file, wanted, count, sizeof(*wanted), lookup_by_number);
+        const uint32_t *at = bsearch(file, wanted, count, sizeof(*wanted), lookup_by_number);
         *file = (uint32_t)(at - wanted);
     }
     t->files = files;
@@ -401,16 +386,14 @@ static enum status take_files(struct finding *f)
 static enum status read_sums(struct finding *f, sqlite3_blob *blob)
 {
     struct stored_tensor *t = f->t;
-    uint64_t first = f->first_sum_plus_1 - 1,
-             there = (uint64_t)sqlite3_blob_bytes(blob) / 4;
+    uint64_t first = f->first_sum_plus_1 - 1, there = (uint64_t)sqlite3_blob_bytes(blob) / 4;
     if (first > there || t->extent_count > there - first)
         return damaged(f, "checksums");
     uint8_t *bytes = arena_array(f->arena, t->extent_count + 1, 4);
     t->sums = arena_array(f->arena, t->extent_count + 1, sizeof(*t->sums));
     if (!bytes || !t->sums)
         return error_memory_at(f->err, "catalog");
-    if (sqlite3_blob_read(blob, bytes, (int)(t->extent_count * 4), (int)(first * 4)) !=
-        SQLITE_OK)
+    if (sqlite3_blob_read(blob, bytes, (int)(t->extent_count * 4), (int)(first * 4)) != SQLITE_OK)
         return db_error(f->lookup->db, "cannot read checksums", f->err);
     for (uint64_t i = 0; i < t->extent_count; i++)
         t->sums[i] = load_u32le(bytes + i * 4);
@@ -426,8 +409,8 @@ static enum status take_sums(struct finding *f)
         return OK;
     int found = lookup_find(f, &l->sums, find_sums, checkpoint);
     if (found > 0 && lookup_keep_text(f, l->sums, 0, &f->t->sum_kind)) {
-        if (sqlite3_blob_open(l->db, "main", "_checksums", "sums", checkpoint, 0,
-                              &blob) == SQLITE_OK)
+        if (sqlite3_blob_open(l->db, "main", "_checksums", "sums", checkpoint, 0, &blob) ==
+            SQLITE_OK)
             read_sums(f, blob);
         else
             db_error(l->db, "cannot read checksums", f->err);
@@ -492,8 +475,8 @@ enum status lookup_name(struct lookup *l, int64_t id, struct text *out, bool *fo
     struct finding f = {.lookup = l, .err = err};
     int rows = lookup_find(&f, &l->name, find_name, id);
     *found = rows > 0;
-    if (*found && !text_add(out, sqlite3_column_text(l->name, 0),
-                            (size_t)sqlite3_column_bytes(l->name, 0)))
+    if (*found &&
+        !text_add(out, sqlite3_column_text(l->name, 0), (size_t)sqlite3_column_bytes(l->name, 0)))
         error_memory_at(f.err, "catalog");
     sqlite3_reset(l->name);
     return err->status;

@@ -26,8 +26,8 @@ static enum status overlay_file(sqlite3 *db, const struct schema_file *f, bool t
     struct text sql = {0};
     for (const char *at = strstr(f->text, create); at;) {
         const char *statement = at + strlen(create);
-        const bool index = strstr(statement, "INDEX ") == statement ||
-                           strstr(statement, "UNIQUE ") == statement;
+        const bool index =
+            strstr(statement, "INDEX ") == statement || strstr(statement, "UNIQUE ") == statement;
         at = strstr(statement, create);
         /* Those of which the program makes tables are temporary already. */
         const bool view = strncmp(statement, "VIEW ", 5) == 0;
@@ -57,26 +57,21 @@ static const struct {
     [OVERLAY_HASHES] = {"schema/06_content.sql",
                         {{"_tensor_hashes", "SELECT x.* FROM temp.overlaid_checkpoints o"
                                             " CROSS JOIN main._tensor_hashes" OF_TENSORS},
-                         {"_content_hashes",
-                          "SELECT * FROM main._content_hashes"
-                          " WHERE id IN (SELECT hash FROM _tensor_hashes)"},
-                         {"_checkpoint_hashes",
-                          "SELECT x.* FROM main._checkpoint_hashes x"
-                          " JOIN temp.overlaid_checkpoints o USING (id)"}}},
+                         {"_content_hashes", "SELECT * FROM main._content_hashes"
+                                             " WHERE id IN (SELECT hash FROM _tensor_hashes)"},
+                         {"_checkpoint_hashes", "SELECT x.* FROM main._checkpoint_hashes x"
+                                                " JOIN temp.overlaid_checkpoints o USING (id)"}}},
     [OVERLAY_DAMAGE] = {"schema/07_damage.sql",
-                        {{"_verifications",
-                          "SELECT x.* FROM main._verifications x"
-                          " JOIN temp.overlaid_checkpoints o USING (id)"},
-                         {"_damages",
-                          "SELECT x.* FROM main._damages x"
-                          " JOIN temp.overlaid_checkpoints o ON o.id = x.checkpoint"}}},
+                        {{"_verifications", "SELECT x.* FROM main._verifications x"
+                                            " JOIN temp.overlaid_checkpoints o USING (id)"},
+                         {"_damages", "SELECT x.* FROM main._damages x"
+                                      " JOIN temp.overlaid_checkpoints o ON o.id = x.checkpoint"}}},
     [OVERLAY_STATISTICS] = {"schema/08_stats.sql",
                             {{"_tensor_statistics",
                               "SELECT x.* FROM temp.overlaid_checkpoints o"
                               " CROSS JOIN main._tensor_statistics" OF_TENSORS},
-                             {"_statistics",
-                              "SELECT * FROM main._statistics WHERE id IN"
-                              " (SELECT statistics FROM _tensor_statistics)"}}},
+                             {"_statistics", "SELECT * FROM main._statistics WHERE id IN"
+                                             " (SELECT statistics FROM _tensor_statistics)"}}},
 };
 
 bool overlay_wanted(sqlite3 *db)
@@ -112,8 +107,8 @@ static enum status fill_results(sqlite3 *db, enum overlay_results kind, struct e
     return err->status;
 }
 
-enum status overlay_begin(sqlite3 *db, enum overlay_results kind,
-                          const int64_t *checkpoints, size_t count, struct error *err)
+enum status overlay_begin(sqlite3 *db, enum overlay_results kind, const int64_t *checkpoints,
+                          size_t count, struct error *err)
 {
     if (overlay_end(db, err) != OK || note_before(db, checkpoints, count, err) != OK)
         return err->status;
@@ -137,8 +132,7 @@ enum status overlay_end(sqlite3 *db, struct error *err)
     db_number(db, begun, NO_NAME, "cannot read the catalog", &any, err);
     if (!any || err->status != OK)
         return err->status;
-    if (sqlite3_prepare_v2(db, made, -1, &s, NULL) == SQLITE_OK &&
-        sqlite3_step(s) == SQLITE_ROW)
+    if (sqlite3_prepare_v2(db, made, -1, &s, NULL) == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW)
         drops = sqlite3_mprintf("%s", sqlite3_column_text(s, 0));
     if (!drops)
         db_error(db, "cannot drop temporary tables", err);

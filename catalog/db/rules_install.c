@@ -32,8 +32,7 @@ static enum status rules_install_run(sqlite3 *db, const char *sql, const char *n
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? OK : db_error(db, name, err);
 }
 
-static enum status install(sqlite3 *db, const char *name, const char *sql,
-                           struct error *err)
+static enum status install(sqlite3 *db, const char *name, const char *sql, struct error *err)
 {
     enum status status = db_exec(db, "SAVEPOINT install", err);
     if (status != OK)
@@ -42,8 +41,8 @@ static enum status install(sqlite3 *db, const char *name, const char *sql,
     if (status == OK)
         status = db_exec(db, sql, err);
     if (status == OK)
-        status = rules_install_run(db, "UPDATE ruleset SET shipped = ?2 WHERE name = ?1",
-                                   name, edition(sql), err);
+        status = rules_install_run(db, "UPDATE ruleset SET shipped = ?2 WHERE name = ?1", name,
+                                   edition(sql), err);
     if (status != OK)
         sqlite3_exec(db, "ROLLBACK TO install", NULL, NULL, NULL);
     sqlite3_exec(db, "RELEASE install", NULL, NULL, NULL);
@@ -51,8 +50,8 @@ static enum status install(sqlite3 *db, const char *name, const char *sql,
 }
 
 /* The `shipped` of a set; -1: there is no such set. */
-static enum status held_edition(sqlite3 *db, sqlite3_stmt *s, const char *name,
-                                sqlite3_int64 *held, struct error *err)
+static enum status held_edition(sqlite3 *db, sqlite3_stmt *s, const char *name, sqlite3_int64 *held,
+                                struct error *err)
 {
     sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
     const int rc = sqlite3_step(s);
@@ -71,8 +70,7 @@ static enum status renew_set(sqlite3 *db, sqlite3_stmt *s, const struct schema_f
     sqlite3_int64 held = 0;
     if (!name)
         return error_memory(err);
-    if (held_edition(db, s, name, &held, err) == OK && held != 0 &&
-        held != edition(f->text))
+    if (held_edition(db, s, name, &held, err) == OK && held != 0 && held != edition(f->text))
         install(db, name, f->text, err);
     sqlite3_free(name);
     return err->status;
@@ -81,8 +79,8 @@ static enum status renew_set(sqlite3 *db, sqlite3_stmt *s, const struct schema_f
 static enum status renew_sets(sqlite3 *db, struct error *err)
 {
     sqlite3_stmt *s = NULL;
-    if (sqlite3_prepare_v2(db, "SELECT shipped FROM ruleset WHERE name = ?1", -1, &s,
-                           NULL) != SQLITE_OK)
+    if (sqlite3_prepare_v2(db, "SELECT shipped FROM ruleset WHERE name = ?1", -1, &s, NULL) !=
+        SQLITE_OK)
         db_error(db, NULL, err);
     for (const struct schema_file *f = schema_files; err->status == OK && f->path; f++)
         if (strncmp(f->path, FOLDER, strlen(FOLDER)) == 0)

@@ -32,8 +32,7 @@ bool schema_next(struct schema_object *o)
     if (!o->file)
         *o = (struct schema_object){.file = schema_files, .text = schema_files->text};
     while (o->file->path) {
-        const char *at =
-            schema_is_from(o->file, SCHEMA_FIRST) ? strstr(o->text, create) : NULL;
+        const char *at = schema_is_from(o->file, SCHEMA_FIRST) ? strstr(o->text, create) : NULL;
         if (!at) {
             o->file++;
             o->text = o->file->text;
@@ -94,9 +93,8 @@ static void compare_object(struct comparison *c, const char *name, const char *s
 
 enum status schema_check(sqlite3 *db, bool reads, bool *differs, struct error *err)
 {
-    static const char sql[] =
-        "SELECT name, sql FROM main.sqlite_schema"
-        " WHERE type IN ('table', 'view', 'trigger') AND sql NOT NULL";
+    static const char sql[] = "SELECT name, sql FROM main.sqlite_schema"
+                              " WHERE type IN ('table', 'view', 'trigger') AND sql NOT NULL";
     struct comparison c = {.count = 0};
     sqlite3_stmt *s = NULL;
     for (struct schema_object o = {0}; c.count < OBJECTS_MAX && schema_next(&o);)

@@ -21,11 +21,10 @@ enum status db_error(sqlite3 *db, const char *doing, struct error *err)
     const char *file = sqlite3_db_filename(db, "main");
     const char *what = status == ERR_BUSY ? DB_BEING_WRITTEN : sqlite3_errmsg(db);
     if (contradicts(rc, what))
-        return error_set(
-            err, status, file, NO_OFFSET,
-            "damaged by another program, which changed its tables; " DB_IMPORT_ANEW);
-    return error_set(err, status, file, NO_OFFSET, "%s%s%s", doing ? doing : "",
-                     doing ? ": " : "", what);
+        return error_set(err, status, file, NO_OFFSET,
+                         "damaged by another program, which changed its tables; " DB_IMPORT_ANEW);
+    return error_set(err, status, file, NO_OFFSET, "%s%s%s", doing ? doing : "", doing ? ": " : "",
+                     what);
 }
 
 enum status db_step(sqlite3 *db, sqlite3_stmt *s, const char *doing, struct error *err)
@@ -43,17 +42,17 @@ bool db_row(sqlite3_stmt *s, const char *doing, struct error *err)
     return rc == SQLITE_ROW;
 }
 
-sqlite3_stmt *db_vquery(sqlite3 *db, struct error *err, const char *sql,
-                        const char *types, va_list args)
+sqlite3_stmt *db_vquery(sqlite3 *db, struct error *err, const char *sql, const char *types,
+                        va_list args)
 {
     sqlite3_stmt *stmt = NULL;
     if (err->status != OK)
         return NULL;
     int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
     for (int i = 0; rc == SQLITE_OK && types[i]; i++) {
-        rc = types[i] == 'i' ? sqlite3_bind_int64(stmt, i + 1, va_arg(args, int64_t))
-                             : sqlite3_bind_text(stmt, i + 1, va_arg(args, const char *),
-                                                 -1, SQLITE_TRANSIENT);
+        rc = types[i] == 'i'
+                 ? sqlite3_bind_int64(stmt, i + 1, va_arg(args, int64_t))
+                 : sqlite3_bind_text(stmt, i + 1, va_arg(args, const char *), -1, SQLITE_TRANSIENT);
         if (rc == SQLITE_RANGE) /* queries may use fewer than others */
             rc = SQLITE_OK;
     }
@@ -64,8 +63,7 @@ sqlite3_stmt *db_vquery(sqlite3 *db, struct error *err, const char *sql,
     return NULL;
 }
 
-sqlite3_stmt *db_query(sqlite3 *db, struct error *err, const char *sql, const char *types,
-                       ...)
+sqlite3_stmt *db_query(sqlite3 *db, struct error *err, const char *sql, const char *types, ...)
 {
     va_list args;
     va_start(args, types);
@@ -76,8 +74,7 @@ sqlite3_stmt *db_query(sqlite3 *db, struct error *err, const char *sql, const ch
 
 enum status db_exec(sqlite3 *db, const char *sql, struct error *err)
 {
-    return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? OK
-                                                                : db_error(db, NULL, err);
+    return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? OK : db_error(db, NULL, err);
 }
 
 struct file_identity db_identity(sqlite3_stmt *s, int at)

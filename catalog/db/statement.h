@@ -16,8 +16,8 @@
 #define DB_BEING_WRITTEN "another program is writing the catalog; try again later"
 
 /* The way out of a catalog that cannot be used any more. */
-#define DB_IMPORT_ANEW                                                                   \
-    "import the same paths into a new one (ckptdb -d NEW import PATH...); FILES in "     \
+#define DB_IMPORT_ANEW                                                                             \
+    "import the same paths into a new one (ckptdb -d NEW import PATH...); FILES in "               \
     "`man ckptdb` says how maps of your own come along"
 
 /* Set *err from the connection's last error; `doing` may be NULL. Where storage contradicts itself, as
@@ -31,10 +31,8 @@ bool db_row(sqlite3_stmt *, const char *doing, struct error *err);
 
 /* Prepare and bind: `types` has an 's' for a const char * (NULL: SQL NULL), an 'i' for an int64_t. NULL
  * with *err set if that fails, or was set before. */
-sqlite3_stmt *db_query(sqlite3 *, struct error *err, const char *sql, const char *types,
-                       ...);
-sqlite3_stmt *db_vquery(sqlite3 *, struct error *err, const char *sql, const char *types,
-                        va_list);
+sqlite3_stmt *db_query(sqlite3 *, struct error *err, const char *sql, const char *types, ...);
+sqlite3_stmt *db_vquery(sqlite3 *, struct error *err, const char *sql, const char *types, va_list);
 
 /* The first column of a query's first row; 0 where that is NULL or there is no row. `name` is ?1
  * (NO_NAME: the query has none); `doing` as for db_error(). */

@@ -63,17 +63,14 @@ static const char *const statement_sql[STATEMENTS] = {
                     " AND path > ?1 || '/' AND path < ?1 || '0'",
     [CLEAR_NOTES] = "DELETE FROM _issues WHERE checkpoint = ?1"
                     " AND code IN ('two-formats', 'shadowed')",
-    [FIND_TRACES] =
-        "SELECT EXISTS (SELECT 1 FROM _issues) OR EXISTS (SELECT 1 FROM _passed)",
+    [FIND_TRACES] = "SELECT EXISTS (SELECT 1 FROM _issues) OR EXISTS (SELECT 1 FROM _passed)",
     [FIND_LOOKER] = "SELECT 1 FROM _looked WHERE looker = ?1",
     [PUT_LOOKER] = "INSERT INTO _looked VALUES (?1)",
     [CLEAR_PASSED] = "DELETE FROM _passed WHERE path = ?1",
-    [CLEAR_WALKED] =
-        "DELETE FROM _issues WHERE code IN ('gone', 'unreadable',"
-        " 'unfinished', 'dangling-link', 'not-a-file', 'two-formats', 'shadowed',"
-        " 'not-read')"
-        " AND (path = ?1"
-        "  OR (path > rtrim(?1, '/') || '/' AND path < rtrim(?1, '/') || '0'))",
+    [CLEAR_WALKED] = "DELETE FROM _issues WHERE code IN ('gone', 'unreadable',"
+                     " 'unfinished', 'dangling-link', 'not-a-file', 'two-formats', 'shadowed',"
+                     " 'not-read') AND (path = ?1"
+                     "  OR (path > rtrim(?1, '/') || '/' AND path < rtrim(?1, '/') || '0'))",
     [FEED_TENSORS] = INSERT_ALL "_layout_tensors SELECT * FROM ckptdb_feed",
     /* Without an id SQLite appends, and need not search for the place of each row. Listing
      * columns by name would copy them once more. */
@@ -89,17 +86,13 @@ static const char *const statement_sql[STATEMENTS] = {
         INSERT_ALL "_layout_modules SELECT c0, c1, c2, c3, c4, c5, c6 FROM ckptdb_feed",
     [MORE_MODULES] =
         INSERT_ALL "_layout_modules SELECT NULL, c1, c2, c3, c4, c5, c6 FROM ckptdb_feed",
-    [FEED_FOLDS] =
-        INSERT_ALL "_layout_folds SELECT c0, c1, c2, c3, c4, c5 FROM ckptdb_feed",
-    [MORE_FOLDS] =
-        INSERT_ALL "_layout_folds SELECT NULL, c1, c2, c3, c4, c5 FROM ckptdb_feed",
-    [FEED_DTYPES] =
-        INSERT_ALL "_layout_dtypes SELECT c0, c1, c2, c3, c4 FROM ckptdb_feed",
+    [FEED_FOLDS] = INSERT_ALL "_layout_folds SELECT c0, c1, c2, c3, c4, c5 FROM ckptdb_feed",
+    [MORE_FOLDS] = INSERT_ALL "_layout_folds SELECT NULL, c1, c2, c3, c4, c5 FROM ckptdb_feed",
+    [FEED_DTYPES] = INSERT_ALL "_layout_dtypes SELECT c0, c1, c2, c3, c4 FROM ckptdb_feed",
     [FEED_KINDS] = INSERT_ALL "_layout_kinds SELECT c0, c1, c2, c3, c4 FROM ckptdb_feed",
     [FEED_FACTS] = INSERT_ALL "_meta_facts SELECT c0, c1, c2 FROM ckptdb_feed",
-    [FEED_PLACEMENTS] =
-        INSERT_ALL "_placements"
-                   " SELECT c0, c1, c2, c3, c4, c5, c6, c7 FROM ckptdb_feed",
+    [FEED_PLACEMENTS] = INSERT_ALL "_placements"
+                                   " SELECT c0, c1, c2, c3, c4, c5, c6, c7 FROM ckptdb_feed",
 };
 
 /* --- small helpers ---------------------------------------------------------------------- */
@@ -150,8 +143,8 @@ int64_t writer_find(struct writer *w, sqlite3_stmt *s, struct error *err)
     return id;
 }
 
-enum status writer_feed(struct writer *w, enum writer_statement_id which,
-                        struct feed rows, struct error *err)
+enum status writer_feed(struct writer *w, enum writer_statement_id which, struct feed rows,
+                        struct error *err)
 {
     if (!rows.count)
         return OK;
@@ -160,8 +153,7 @@ enum status writer_feed(struct writer *w, enum writer_statement_id which,
 }
 
 enum status writer_feed_behind(struct writer *w, enum writer_statement_id first,
-                               enum writer_statement_id more, struct feed rows,
-                               struct error *err)
+                               enum writer_statement_id more, struct feed rows, struct error *err)
 {
     struct feed rest = rows;
     if (!rows.count)
@@ -296,9 +288,8 @@ static enum status take_over(struct writer *w, const char *looker, struct error 
     return writer_finish(w, s, err);
 }
 
-enum status writer_open(sqlite3 *db, const char *looker,
-                        int (*wait)(void *context, int times), void *context,
-                        struct writer **out, struct error *err)
+enum status writer_open(sqlite3 *db, const char *looker, int (*wait)(void *context, int times),
+                        void *context, struct writer **out, struct error *err)
 {
     struct writer *w = calloc(1, sizeof(*w));
     if (!w)
@@ -336,16 +327,14 @@ static enum status clear_own(struct writer *w, int64_t id, struct error *err)
     snprintf(sql, sizeof(sql),
              "DELETE FROM _files WHERE id BETWEEN %lld AND %lld;"
              "DELETE FROM _placements WHERE id BETWEEN %lld AND %lld;"
-             "DELETE FROM _checksums WHERE id = %lld;"
-             "DELETE FROM _issues WHERE checkpoint = %lld",
-             (long long)low, (long long)high, (long long)low, (long long)high,
-             (long long)id, (long long)id);
+             "DELETE FROM _checksums WHERE id = %lld;DELETE FROM _issues WHERE checkpoint = %lld",
+             (long long)low, (long long)high, (long long)low, (long long)high, (long long)id,
+             (long long)id);
     w->orphans = true;
     return db_exec(w->db, sql, err);
 }
 
-static enum status put_files(struct writer *w, const struct batch *b, int64_t id,
-                             struct error *err)
+static enum status put_files(struct writer *w, const struct batch *b, int64_t id, struct error *err)
 {
     for (uint64_t i = 0; i < b->file_count && err->status == OK; i++) {
         const struct batch_file *f = &b->files[i];
@@ -380,8 +369,8 @@ static enum status put_issues(struct writer *w, const struct batch *b, int64_t i
     return err->status;
 }
 
-static enum status put_passed(struct writer *w, const struct batch_file *list,
-                              uint64_t count, struct error *err)
+static enum status put_passed(struct writer *w, const struct batch_file *list, uint64_t count,
+                              struct error *err)
 {
     for (uint64_t i = 0; i < count && err->status == OK; i++) {
         sqlite3_stmt *s = writer_statement(w, PUT_PASSED);
@@ -434,8 +423,8 @@ static enum status clear_paths(struct writer *w, const struct batch *b, struct e
     return err->status;
 }
 
-static void bind_checkpoint(sqlite3_stmt *s, const struct batch *b, int64_t id,
-                            int64_t layout, bool placed)
+static void bind_checkpoint(sqlite3_stmt *s, const struct batch *b, int64_t id, int64_t layout,
+                            bool placed)
 {
     int64_t newest = 0;
     for (uint64_t i = 0; i < b->file_count; i++)
@@ -457,8 +446,7 @@ static void bind_checkpoint(sqlite3_stmt *s, const struct batch *b, int64_t id,
     sqlite3_bind_int64(s, 13, (sqlite3_int64)time(NULL));
 }
 
-static enum status put_sums(struct writer *w, const struct batch *b, int64_t id,
-                            struct error *err)
+static enum status put_sums(struct writer *w, const struct batch *b, int64_t id, struct error *err)
 {
     if (!b->sum_kind || !b->sum_count)
         return OK;
@@ -470,8 +458,8 @@ static enum status put_sums(struct writer *w, const struct batch *b, int64_t id,
 }
 
 /* A checkpoint's name is its path until labels_renew() names all of them. */
-static enum status put_label(struct writer *w, const struct batch *b, int64_t id,
-                             bool known, struct error *err)
+static enum status put_label(struct writer *w, const struct batch *b, int64_t id, bool known,
+                             struct error *err)
 {
     sqlite3_stmt *s = writer_statement(w, known ? RENEW_LABEL : PUT_LABEL);
     sqlite3_bind_int64(s, 1, id);
@@ -481,8 +469,8 @@ static enum status put_label(struct writer *w, const struct batch *b, int64_t id
     return writer_finish(w, s, err);
 }
 
-static enum status put_checkpoint(struct writer *w, const struct batch *b, int64_t id,
-                                  bool known, struct error *err)
+static enum status put_checkpoint(struct writer *w, const struct batch *b, int64_t id, bool known,
+                                  struct error *err)
 {
     const struct batch_layout *l = b->layout;
     int64_t layout, meta = -1;
@@ -531,8 +519,7 @@ static enum status put_failed(struct writer *w, const struct batch *b, int64_t i
                               struct error *err)
 {
     char sql[80];
-    snprintf(sql, sizeof(sql), "DELETE FROM _issues WHERE checkpoint = %lld",
-             (long long)id);
+    snprintf(sql, sizeof(sql), "DELETE FROM _issues WHERE checkpoint = %lld", (long long)id);
     if (b->passes) {
         w->kept = true;
         return db_exec(w->db, sql, err);
@@ -580,10 +567,9 @@ enum status writer_drop(struct writer *w, int64_t checkpoint, struct error *err)
     if (write_begin(w, err) != OK || clear_own(w, checkpoint, err) != OK)
         return err->status;
     w->unnamed = true;
-    snprintf(
-        sql, sizeof(sql),
-        "DELETE FROM _labels WHERE id = %lld; DELETE FROM _checkpoints WHERE id = %lld",
-        (long long)checkpoint, (long long)checkpoint);
+    snprintf(sql, sizeof(sql),
+             "DELETE FROM _labels WHERE id = %lld; DELETE FROM _checkpoints WHERE id = %lld",
+             (long long)checkpoint, (long long)checkpoint);
     return db_exec(w->db, sql, err);
 }
 
@@ -620,8 +606,8 @@ enum status writer_clear_notes(struct writer *w, int64_t checkpoint, struct erro
     return writer_finish(w, s, err);
 }
 
-enum status writer_note(struct writer *w, const char *checkpoint,
-                        const struct batch_issue *issue, struct error *err)
+enum status writer_note(struct writer *w, const char *checkpoint, const struct batch_issue *issue,
+                        struct error *err)
 {
     struct batch b = {.issues = (struct batch_issue *)issue, .issue_count = 1};
     if (write_begin(w, err) != OK)
@@ -642,23 +628,20 @@ enum status writer_forget_passed(struct writer *w, const char *path, struct erro
 /* Layouts and facts that no checkpoint uses any more. */
 static const char drop_orphans[] =
     "CREATE TEMP TABLE gone AS SELECT id FROM _layouts"
-    "  WHERE id NOT IN (SELECT layout FROM _checkpoints);"
-    "DELETE FROM _layout_tensors WHERE id" ID_OWNER "IN (SELECT id FROM gone);"
-    "DELETE FROM _layout_nodes WHERE id" ID_OWNER "IN (SELECT id FROM gone);"
-    "DELETE FROM _layout_modules WHERE id" ID_OWNER "IN (SELECT id FROM gone);"
-    "DELETE FROM _layout_folds WHERE id" ID_OWNER "IN (SELECT id FROM gone);"
-    "DELETE FROM _layout_blocks WHERE id IN (SELECT id FROM gone);"
-    "DELETE FROM _layout_dtypes WHERE id" ID_OWNER "IN (SELECT id FROM gone);"
-    "DELETE FROM _layout_kinds WHERE id" ID_OWNER "IN (SELECT id FROM gone);"
-    "DELETE FROM _layout_alike WHERE id IN (SELECT id FROM gone);"
+    "  WHERE id NOT IN (SELECT layout FROM _checkpoints);DELETE FROM _layout_tensors WHERE id" ID_OWNER
+    "IN (SELECT id FROM gone);DELETE FROM _layout_nodes WHERE id" ID_OWNER
+    "IN (SELECT id FROM gone);DELETE FROM _layout_modules WHERE id" ID_OWNER
+    "IN (SELECT id FROM gone);DELETE FROM _layout_folds WHERE id" ID_OWNER
+    "IN (SELECT id FROM gone);DELETE FROM _layout_blocks WHERE id IN (SELECT id FROM gone);"
+    "DELETE FROM _layout_dtypes WHERE id" ID_OWNER
+    "IN (SELECT id FROM gone);DELETE FROM _layout_kinds WHERE id" ID_OWNER
+    "IN (SELECT id FROM gone);DELETE FROM _layout_alike WHERE id IN (SELECT id FROM gone);"
     "UPDATE _layout_alike SET first = (SELECT min(a.id) FROM _layout_alike a"
     "  WHERE a.digest = _layout_alike.digest) WHERE first IN (SELECT id FROM gone);"
-    "DELETE FROM _layouts WHERE id IN (SELECT id FROM gone);"
-    "DROP TABLE gone;"
-    "DELETE FROM _meta_facts WHERE id" ID_OWNER "NOT IN"
-    "  (SELECT meta FROM _checkpoints WHERE meta IS NOT NULL);"
-    "DELETE FROM _metas WHERE id NOT IN"
-    "  (SELECT meta FROM _checkpoints WHERE meta IS NOT NULL);"
+    "DELETE FROM _layouts WHERE id IN (SELECT id FROM gone);DROP TABLE gone;"
+    "DELETE FROM _meta_facts WHERE id" ID_OWNER
+    "NOT IN  (SELECT meta FROM _checkpoints WHERE meta IS NOT NULL);"
+    "DELETE FROM _metas WHERE id NOT IN  (SELECT meta FROM _checkpoints WHERE meta IS NOT NULL);"
     "DELETE FROM _long_facts WHERE id" ID_OWNER "NOT IN (SELECT id FROM _metas);"
     "DELETE FROM _long_texts WHERE id NOT IN (SELECT text FROM _long_facts)";
 
@@ -678,8 +661,7 @@ static void write_release(struct writer *w)
 static void leave_wal(sqlite3 *db)
 {
     sqlite3_busy_timeout(db, 0);
-    sqlite3_exec(db, "PRAGMA wal_checkpoint; PRAGMA journal_mode=DELETE", NULL, NULL,
-                 NULL);
+    sqlite3_exec(db, "PRAGMA wal_checkpoint; PRAGMA journal_mode=DELETE", NULL, NULL, NULL);
     sqlite3_busy_timeout(db, DB_BUSY_MS);
 }
 

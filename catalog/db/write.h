@@ -20,9 +20,8 @@ struct writer;
  * they are put again. `wait` is called, with `context`, while another program is writing: true
  * continues waiting, false is ERR_BUSY. NULL: wait ten seconds. Several writers take turns
  * between commits. */
-enum status writer_open(struct sqlite3 *, const char *looker,
-                        int (*wait)(void *context, int times), void *context,
-                        struct writer **out, struct error *err);
+enum status writer_open(struct sqlite3 *, const char *looker, int (*wait)(void *context, int times),
+                        void *context, struct writer **out, struct error *err);
 /* The batch stays the caller's. */
 enum status writer_put(struct writer *, const struct batch *, struct error *err);
 /* Whether another version had indexed the checkpoint that was put last, and found the same
@@ -38,8 +37,8 @@ enum status writer_vanished(struct writer *, int64_t checkpoint, const char *pat
  * are renewed without it. If the checkpoint is not catalogued, they are stored with the path
  * only. */
 enum status writer_clear_notes(struct writer *, int64_t checkpoint, struct error *err);
-enum status writer_note(struct writer *, const char *checkpoint,
-                        const struct batch_issue *, struct error *err);
+enum status writer_note(struct writer *, const char *checkpoint, const struct batch_issue *,
+                        struct error *err);
 /* A file that was passed over is gone: forget it and its issues. */
 enum status writer_forget_passed(struct writer *, const char *path, struct error *err);
 /* Commit, build missing indexes, leave WAL mode if nobody reads, and free. */

@@ -38,8 +38,7 @@ static void result_strides(sqlite3_context *context, const struct batch_tensor *
 }
 
 /* Columns: storage, file, start, stored, codec, strides, extents. */
-static void placement_value(const struct batch_tensor *t, int column,
-                            sqlite3_context *context)
+static void placement_value(const struct batch_tensor *t, int column, sqlite3_context *context)
 {
     if (column > 3 && !t->coding)
         return;
@@ -82,8 +81,7 @@ static void kind_value(const struct batch_kind *k, int column, sqlite3_context *
         result_number(context, k->sized, k->nbytes);
 }
 
-static void kind_column(const struct feed *f, uint64_t row, int column,
-                        sqlite3_context *context)
+static void kind_column(const struct feed *f, uint64_t row, int column, sqlite3_context *context)
 {
     if (column == 0)
         sqlite3_result_int64(context, f->base + (int64_t)row);
@@ -91,8 +89,7 @@ static void kind_column(const struct feed *f, uint64_t row, int column,
         kind_value(((const struct batch_kind *const *)f->rows)[row], column - 1, context);
 }
 
-static void tensor_column(const struct feed *f, uint64_t row, int column,
-                          sqlite3_context *context)
+static void tensor_column(const struct feed *f, uint64_t row, int column, sqlite3_context *context)
 {
     const struct batch_tensor *t = (const struct batch_tensor *)f->rows + row;
     switch (column) {
@@ -125,8 +122,7 @@ static void placement_column(const struct feed *f, uint64_t row, int column,
         placement_value((const struct batch_tensor *)f->rows + row, column - 1, context);
 }
 
-static void node_column(const struct feed *f, uint64_t row, int column,
-                        sqlite3_context *context)
+static void node_column(const struct feed *f, uint64_t row, int column, sqlite3_context *context)
 {
     const struct batch_node *n = (const struct batch_node *)f->rows + row;
     switch (column) {
@@ -145,8 +141,7 @@ static void node_column(const struct feed *f, uint64_t row, int column,
 }
 
 /* Columns: id, tensor, length, depth, tensors, parameters, nbytes. */
-static void module_column(const struct feed *f, uint64_t row, int column,
-                          sqlite3_context *context)
+static void module_column(const struct feed *f, uint64_t row, int column, sqlite3_context *context)
 {
     const struct batch_module *m = (const struct batch_module *)f->rows + row;
     const uint64_t values[] = {m->depth, m->tensors, m->parameters, m->nbytes};
@@ -161,8 +156,7 @@ static void module_column(const struct feed *f, uint64_t row, int column,
 }
 
 /* Columns: id, dtype, tensors, parameters, nbytes. */
-static void dtype_column(const struct feed *f, uint64_t row, int column,
-                         sqlite3_context *context)
+static void dtype_column(const struct feed *f, uint64_t row, int column, sqlite3_context *context)
 {
     const struct batch_module *m = (const struct batch_module *)f->rows + row;
     if (column == 0 || column > 1)
@@ -172,8 +166,7 @@ static void dtype_column(const struct feed *f, uint64_t row, int column,
 }
 
 /* Columns: id, module, depth, tensors, parameters, nbytes. */
-static void fold_column(const struct feed *f, uint64_t row, int column,
-                        sqlite3_context *context)
+static void fold_column(const struct feed *f, uint64_t row, int column, sqlite3_context *context)
 {
     const struct batch_fold *m = (const struct batch_fold *)f->rows + row;
     const uint64_t values[] = {m->depth, m->tensors, m->parameters, m->nbytes};
@@ -196,8 +189,8 @@ static bool all_plain(const struct batch_layout *l)
     return true;
 }
 
-static enum status put_layout_row(struct writer *w, const struct batch_layout *l,
-                                  int64_t id, struct error *err)
+static enum status put_layout_row(struct writer *w, const struct batch_layout *l, int64_t id,
+                                  struct error *err)
 {
     sqlite3_stmt *s = writer_statement(w, PUT_LAYOUT);
     sqlite3_bind_int64(s, 1, id);
@@ -238,8 +231,8 @@ static enum status put_layout(struct writer *w, const struct batch_layout *l, in
     struct feed folds = {l->fold_count, fold_column, l->folds, base, 0};
     struct feed kinds = {l->kind_count, kind_column, l->kinds, base, 0};
     struct feed dtypes = {l->dtype_count, dtype_column, l->dtypes, base, 0};
-    writer_feed_behind(w, FEED_TENSORS, all_plain(l) ? MORE_PLAIN_TENSORS : MORE_TENSORS,
-                       tensors, err);
+    writer_feed_behind(w, FEED_TENSORS, all_plain(l) ? MORE_PLAIN_TENSORS : MORE_TENSORS, tensors,
+                       err);
     if (err->status == OK)
         writer_feed_behind(w, FEED_MODULES, MORE_MODULES, modules, err);
     if (err->status == OK)
@@ -253,8 +246,8 @@ static enum status put_layout(struct writer *w, const struct batch_layout *l, in
 
 /* Find or write the layout's row; *placed: this checkpoint's bytes are at other places than the
  * layout's. */
-enum status writer_find_layout(struct writer *w, const struct batch_layout *l,
-                               int64_t *id, bool *placed, struct error *err)
+enum status writer_find_layout(struct writer *w, const struct batch_layout *l, int64_t *id,
+                               bool *placed, struct error *err)
 {
     sqlite3_stmt *s = writer_statement(w, FIND_LAYOUT);
     writer_bind_digest(s, 1, &l->logical);
@@ -295,8 +288,7 @@ static bool is_long(const struct batch_meta *m)
     return m->type == FACT_TEXT && m->text_len >= LONG_FACT_BYTES;
 }
 
-static void fact_column(const struct feed *f, uint64_t row, int column,
-                        sqlite3_context *context)
+static void fact_column(const struct feed *f, uint64_t row, int column, sqlite3_context *context)
 {
     const struct batch_meta *m = (const struct batch_meta *)f->rows + row;
     if (column == 0)
@@ -312,8 +304,8 @@ static void fact_column(const struct feed *f, uint64_t row, int column,
 }
 
 /* Store the text of a long fact once for all checkpoints that state it. */
-static enum status put_long_fact(struct writer *w, const struct batch_meta *m,
-                                 int64_t fact, struct error *err)
+static enum status put_long_fact(struct writer *w, const struct batch_meta *m, int64_t fact,
+                                 struct error *err)
 {
     struct sha256_ctx sha;
     struct layout_digest digest;

@@ -13,9 +13,8 @@ static const char note[] =
     "CREATE TEMP TABLE IF NOT EXISTS was_file AS SELECT * FROM _files WHERE 0;"
     "CREATE TEMP TABLE IF NOT EXISTS was_placement AS SELECT * FROM _placements WHERE 0;"
     "INSERT INTO was_checkpoint SELECT * FROM _checkpoints WHERE id = %lld;"
-    "INSERT INTO was_file SELECT f.* FROM was_checkpoint w"
-    "  JOIN _files f ON f.id BETWEEN w.id" ID_FIRST "AND w.id" ID_LAST ";"
-    "INSERT INTO was_placement SELECT p.* FROM was_checkpoint w"
+    "INSERT INTO was_file SELECT f.* FROM was_checkpoint w  JOIN _files f ON f.id BETWEEN w.id" ID_FIRST
+    "AND w.id" ID_LAST ";INSERT INTO was_placement SELECT p.* FROM was_checkpoint w"
     "  JOIN _placements p ON p.id BETWEEN w.id" ID_FIRST "AND w.id" ID_LAST;
 
 /* New files, and other roles of files, make no difference. */
@@ -24,8 +23,7 @@ static const char same[] =
     "    EXCEPT SELECT id, layout, placed FROM _checkpoints WHERE id IN (SELECT id FROM was_checkpoint))"
     "  AND NOT EXISTS (SELECT id, path, size, mtime_ns, inode, device, base FROM was_file"
     "    EXCEPT SELECT id, path, size, mtime_ns, inode, device, base FROM _files"
-    "    WHERE id IN (SELECT id FROM was_file))"
-    "  AND NOT EXISTS (SELECT * FROM was_placement"
+    "    WHERE id IN (SELECT id FROM was_file))  AND NOT EXISTS (SELECT * FROM was_placement"
     "    EXCEPT SELECT * FROM _placements WHERE id IN (SELECT id FROM was_placement))";
 
 static const char forget[] =
@@ -55,13 +53,11 @@ enum status write_forget_content(struct writer *w, int64_t checkpoint, struct er
              "DELETE FROM _outdated WHERE id = %lld;"
              "UPDATE _checkpoints SET imported = imported WHERE id = %lld;"
              "INSERT INTO _outdated SELECT %lld WHERE %d",
-             (long long)checkpoint, (long long)checkpoint, (long long)checkpoint,
-             outdated);
+             (long long)checkpoint, (long long)checkpoint, (long long)checkpoint, outdated);
     return err->status == OK ? db_exec(w->db, sql, err) : err->status;
 }
 
-enum status write_outdated(struct writer *w, int64_t checkpoint, bool *outdated,
-                           struct error *err)
+enum status write_outdated(struct writer *w, int64_t checkpoint, bool *outdated, struct error *err)
 {
     char sql[SQL_BYTES];
     *outdated = is_outdated(w, checkpoint, err);
@@ -74,8 +70,7 @@ enum status write_outdated(struct writer *w, int64_t checkpoint, bool *outdated,
 enum status write_renewed(struct writer *w, int64_t checkpoint, struct error *err)
 {
     sqlite3_stmt *s = NULL;
-    if (sqlite3_prepare_v2(w->db, same, -1, &s, NULL) != SQLITE_OK ||
-        sqlite3_step(s) != SQLITE_ROW)
+    if (sqlite3_prepare_v2(w->db, same, -1, &s, NULL) != SQLITE_OK || sqlite3_step(s) != SQLITE_ROW)
         db_error(w->db, "cannot compare with what was catalogued", err);
     else
         w->kept = sqlite3_column_int(s, 0) != 0;

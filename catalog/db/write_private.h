@@ -91,19 +91,17 @@ enum status writer_feed(struct writer *, enum writer_statement_id, struct feed r
                         struct error *err);
 /* Insert rows of the newest layout: the first with its id, the others after it. */
 enum status writer_feed_behind(struct writer *, enum writer_statement_id first,
-                               enum writer_statement_id more, struct feed rows,
-                               struct error *err);
+                               enum writer_statement_id more, struct feed rows, struct error *err);
 
 /* Find or write the layout's row; *placed: this checkpoint's bytes are at other places than the
  * layout's. */
 enum status writer_find_layout(struct writer *, const struct batch_layout *, int64_t *id,
                                bool *placed, struct error *err);
-enum status writer_put_placements(struct writer *, const struct batch_layout *,
-                                  int64_t checkpoint, struct error *err);
+enum status writer_put_placements(struct writer *, const struct batch_layout *, int64_t checkpoint,
+                                  struct error *err);
 /* Called before a checkpoint is written again: if another version of the program indexed it,
  * remember what that found, for write_renewed() to compare afterwards. (write_outdated.c) */
-enum status write_outdated(struct writer *, int64_t checkpoint, bool *outdated,
-                           struct error *err);
+enum status write_outdated(struct writer *, int64_t checkpoint, bool *outdated, struct error *err);
 enum status write_renewed(struct writer *, int64_t checkpoint, struct error *err);
 /* Forget all that is known of the contents of its tensors. */
 enum status write_forget_content(struct writer *, int64_t checkpoint, struct error *err);

@@ -55,8 +55,8 @@ struct exporter {
     enum status (*lay_out)(struct export_layout *, struct error *err);
     /* For tensors that lay_pieces() has split: append the path of a piece in the folder, and
      * the chain that encodes it (catalog/codec/encode.h). */
-    bool (*piece_path)(const struct export_options *, const struct export_tensor *,
-                       uint64_t piece, struct text *out);
+    bool (*piece_path)(const struct export_options *, const struct export_tensor *, uint64_t piece,
+                       struct text *out);
     bool (*piece_chain)(const struct export_options *, const struct export_tensor *,
                         struct text *out);
 };
@@ -77,22 +77,21 @@ const struct exporter *exporter_for_path(const char *path);
 struct export_loader {
     enum status (*begin)(void *context, struct error *err);
     void (*end)(void *context);
-    enum status (*load)(void *context, int64_t id, const char *recipe,
-                        struct arena *arena, struct stored_tensor *out,
-                        struct error *err);
+    enum status (*load)(void *context, int64_t id, const char *recipe, struct arena *arena,
+                        struct stored_tensor *out, struct error *err);
     void *context;
 };
 
 struct export_plan {
     struct arena arena; /* of the plan as a whole */
     struct export_loader loader;
-    struct export_rows *rows; /* NULL: nothing was added yet */
-    uint64_t count, inexact;  /* tensors; of them, floating-point, complex and blocks */
-    const char *cast;         /* dtype for all, see export_plan_cast(); NULL: none */
-    uint64_t uncast;          /* tensors that `cast` left alone */
-    bool partial;             /* leave out what has no bytes, do not refuse it */
-    uint64_t left_out;        /* how many were left out */
-    uint64_t lossy;           /* tensors whose conversion can lose numbers */
+    struct export_rows *rows;          /* NULL: nothing was added yet */
+    uint64_t count, inexact;           /* tensors; of them, floating-point, complex and blocks */
+    const char *cast;                  /* dtype for all, see export_plan_cast(); NULL: none */
+    uint64_t uncast;                   /* tensors that `cast` left alone */
+    bool partial;                      /* leave out what has no bytes, do not refuse it */
+    uint64_t left_out;                 /* how many were left out */
+    uint64_t lossy;                    /* tensors whose conversion can lose numbers */
     struct text last_name, last_shape; /* what was added last: its old name; JSON */
     struct file_cache *files;          /* open ones, for all tensors */
     struct refusals refusals;
@@ -111,8 +110,7 @@ enum status export_plan_cast(struct export_plan *, const char *dtype, struct err
 
 /* Refuse problems with the whole: nothing or too much selected, names used twice, what the format
  * cannot hold, conversions that do not exist. */
-enum status export_plan_check(struct export_plan *, const struct exporter *,
-                              struct error *err);
+enum status export_plan_check(struct export_plan *, const struct exporter *, struct error *err);
 
 void export_plan_release(struct export_plan *);
 
@@ -141,7 +139,7 @@ struct export_options {
     enum status (*guard)(void *context, const char *path, struct error *err);
     void *guard_context;
     struct export_loss *loss; /* to be filled in; or NULL */
-    char *warning; /* EXPORT_WARNING_BYTES, for what is odd but not refused; or NULL */
+    char *warning;            /* EXPORT_WARNING_BYTES, for what is odd but not refused; or NULL */
 };
 
 /* The value of a setting; NULL: not stated. */

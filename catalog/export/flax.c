@@ -23,15 +23,13 @@
 /* Dtypes that numpy.dtype() finds by name when ml_dtypes is imported. */
 static bool has_dtype(const struct dtype *d)
 {
-    bool number = d->kind == DTYPE_BOOL || d->kind == DTYPE_INT ||
-                  d->kind == DTYPE_UINT || d->kind == DTYPE_FLOAT ||
-                  d->kind == DTYPE_COMPLEX;
+    bool number = d->kind == DTYPE_BOOL || d->kind == DTYPE_INT || d->kind == DTYPE_UINT ||
+                  d->kind == DTYPE_FLOAT || d->kind == DTYPE_COMPLEX;
     return number && d->block_elems == 1 && strchr(d->name, 'q') == NULL &&
            strcmp(d->name, "complex32") != 0;
 }
 
-static bool export_flax_holds(const struct export_tensor *t, struct text *why,
-                              const char **instead)
+static bool export_flax_holds(const struct export_tensor *t, struct text *why, const char **instead)
 {
     if (t->rank > RANK_MAX)
         return !text_addf(why, "%u dimensions; NumPy has at most %d", t->rank, RANK_MAX);
@@ -109,8 +107,8 @@ struct flax_tree {
 static void open_map(struct flax_tree *tree)
 {
     struct export_layout *l = tree->l;
-    tree->map = arena_grow(&l->plan->arena, tree->map, tree->depth, &tree->space,
-                           sizeof(*tree->map));
+    tree->map =
+        arena_grow(&l->plan->arena, tree->map, tree->depth, &tree->space, sizeof(*tree->map));
     if (!tree->map) {
         error_memory_at(l->err, l->path);
         return;
@@ -176,8 +174,7 @@ static enum status export_flax_lay_out(struct export_layout *l, struct error *er
     struct export_scan *scan = NULL;
     struct export_tensor *t = NULL;
     lay_file(l, l->path);
-    if (lay_ok(l) &&
-        export_scan_open(l->rows, EXPORT_BY_TREE, EXPORT_ALL, &scan, err) == OK)
+    if (lay_ok(l) && export_scan_open(l->rows, EXPORT_BY_TREE, EXPORT_ALL, &scan, err) == OK)
         export_scan_next(scan, &t, err);
     if (lay_ok(l) && t && !*t->name) { /* alone: the file is the array, without a map */
         add_array(&tree.text, t);

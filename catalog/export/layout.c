@@ -14,8 +14,7 @@ bool lay_ok(const struct export_layout *l)
 
 static void too_large(struct export_layout *l)
 {
-    error_set(l->err, ERR_UNSUPPORTED, l->file_path, NO_OFFSET,
-              "more bytes than a file can have");
+    error_set(l->err, ERR_UNSUPPORTED, l->file_path, NO_OFFSET, "more bytes than a file can have");
 }
 
 static void export_layout_advance(struct export_layout *l, uint64_t bytes)
@@ -73,14 +72,12 @@ void lay_zeros(struct export_layout *l, uint64_t count)
 void lay_fill(struct export_layout *l, uint64_t at, const void *bytes, size_t len)
 {
     if (lay_ok(l))
-        export_rows_add_text(l->rows, file_now(l), at, (struct bytes){bytes, len},
-                             l->err);
+        export_rows_add_text(l->rows, file_now(l), at, (struct bytes){bytes, len}, l->err);
 }
 
 /* The four bytes are in the same row as the text before or after them, so that writing can fill
  * them in. */
-void lay_crc32(struct export_layout *l, uint64_t tensor, uint64_t nbytes,
-               struct bytes before)
+void lay_crc32(struct export_layout *l, uint64_t tensor, uint64_t nbytes, struct bytes before)
 {
     static const uint8_t zeros[4];
     if (!lay_ok(l))
@@ -178,11 +175,9 @@ struct spans {
     size_t space;
 };
 
-static void add_span(struct export_layout *l, struct spans *s, uint64_t first,
-                     uint64_t last)
+static void add_span(struct export_layout *l, struct spans *s, uint64_t first, uint64_t last)
 {
-    void *list =
-        arena_grow(&l->plan->arena, s->list, s->count, &s->space, sizeof(*s->list));
+    void *list = arena_grow(&l->plan->arena, s->list, s->count, &s->space, sizeof(*s->list));
     if (!list) {
         error_memory_at(l->err, l->path);
         return;
@@ -227,8 +222,7 @@ const char *lay_part_path(struct export_layout *l, uint32_t part, uint32_t count
         len -= cut;
     text_add(&path, l->path, len);
     text_addf(&path, "-%05" PRIu32 "-of-%05" PRIu32 "%s", part + 1, count, suffix);
-    const char *kept =
-        path.failed ? NULL : arena_copy(&l->plan->arena, path.at, path.len);
+    const char *kept = path.failed ? NULL : arena_copy(&l->plan->arena, path.at, path.len);
     text_release(&path);
     if (!kept)
         error_memory_at(l->err, l->path);

@@ -59,8 +59,7 @@ void lay_pieces(struct export_layout *, struct export_tensor *t);
 
 /* Four bytes for a CRC-32: of `before`, then the data of the tensor with that number, which may
  * be placed later. */
-void lay_crc32(struct export_layout *, uint64_t tensor, uint64_t nbytes,
-               struct bytes before);
+void lay_crc32(struct export_layout *, uint64_t tensor, uint64_t nbytes, struct bytes before);
 
 /* The tensors of the selection in spans of at most shard_size bytes, or in one span without a
  * shard_size. In the plan's arena. */

@@ -5,13 +5,11 @@
 #include "catalog/export/npy_header.h"
 #include "catalog/export/numpy.h"
 
-bool export_numpy_holds(const struct export_tensor *t, struct text *why,
-                        const char **instead)
+bool export_numpy_holds(const struct export_tensor *t, struct text *why, const char **instead)
 {
     char descr[64];
     if (t->rank > NPY_RANK_MAX)
-        return !text_addf(why, "%u dimensions; NumPy has at most %d", t->rank,
-                          NPY_RANK_MAX);
+        return !text_addf(why, "%u dimensions; NumPy has at most %d", t->rank, NPY_RANK_MAX);
     if (npy_descr(&t->to, descr))
         return true;
     *instead = export_dtype_instead(&t->to);

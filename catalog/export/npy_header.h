@@ -17,7 +17,6 @@ bool npy_descr(const struct dtype *, char out[64]);
 
 /* Append a version 1.0 header for C order; its length is a multiple of 64, so data after it
  * is aligned where it is. */
-bool npy_header(struct text *out, const char *descr, const uint64_t *shape,
-                unsigned rank);
+bool npy_header(struct text *out, const char *descr, const uint64_t *shape, unsigned rank);
 
 #endif

@@ -71,8 +71,7 @@ static void put_short(struct text *out, uint64_t v)
     put32(out, v < FULL32 ? (uint32_t)v : FULL32);
 }
 
-static bool export_npz_holds(const struct export_tensor *t, struct text *why,
-                             const char **instead)
+static bool export_npz_holds(const struct export_tensor *t, struct text *why, const char **instead)
 {
     if (strlen(t->name) + strlen(".npy") > NAME_MAX_ZIP)
         return !text_adds(why, "a name in a zip archive has at most 65535 bytes");
@@ -96,8 +95,7 @@ static bool member_init(struct member *m, const struct export_tensor *t, uint64_
         return false;
     m->size = m->npy.len + t->nbytes;
     m->name_len = strlen(t->name) + strlen(".npy");
-    uint64_t plain =
-        at + LOCAL_SIZE + m->name_len + (m->size >= FULL32 ? EXTRA64_SIZE : 0);
+    uint64_t plain = at + LOCAL_SIZE + m->name_len + (m->size >= FULL32 ? EXTRA64_SIZE : 0);
     m->padding = (unsigned)(-plain % ALIGNMENT);
     if (m->padding && m->padding < PADDING_HEAD)
         m->padding += ALIGNMENT;
@@ -261,8 +259,7 @@ static void put_directory(struct export_layout *l, struct text *out)
     struct export_scan *scan = NULL;
     struct export_tensor *t;
     struct member m;
-    if (!lay_ok(l) ||
-        export_scan_open(l->rows, EXPORT_BY_PLACE, EXPORT_ALL, &scan, l->err) != OK)
+    if (!lay_ok(l) || export_scan_open(l->rows, EXPORT_BY_PLACE, EXPORT_ALL, &scan, l->err) != OK)
         return;
     while (export_scan_next(scan, &t, l->err) == OK && t) {
         if (member_init(&m, t, member_at(t)))
@@ -291,11 +288,9 @@ static enum status export_npz_lay_out(struct export_layout *l, struct error *err
 static enum status export_npz_check(struct export_plan *p, struct error *err)
 {
     const char *name, *longer;
-    if (export_rows_find_pair(p->rows, ".npy", &p->arena, &name, &longer, err) == OK &&
-        name)
+    if (export_rows_find_pair(p->rows, ".npy", &p->arena, &name, &longer, err) == OK && name)
         refuse(&p->refusals,
-               "%.200s and %.200s are the same key to programs that read npz files; "
-               "rename one",
+               "%.200s and %.200s are the same key to programs that read npz files; rename one",
                name, longer);
     return err->status;
 }

@@ -6,7 +6,6 @@
 
 #include "catalog/export/export.h"
 
-bool export_numpy_holds(const struct export_tensor *, struct text *why,
-                        const char **instead);
+bool export_numpy_holds(const struct export_tensor *, struct text *why, const char **instead);
 
 #endif

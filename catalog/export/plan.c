@@ -31,8 +31,7 @@ const struct exporter *exporter_for_path(const char *path)
         len--;
     for (size_t i = 0; exporters[i]; i++) {
         size_t suffix = strlen(exporters[i]->suffix);
-        if (len > suffix &&
-            memcmp(path + len - suffix, exporters[i]->suffix, suffix) == 0 &&
+        if (len > suffix && memcmp(path + len - suffix, exporters[i]->suffix, suffix) == 0 &&
             (!path[len] || exporters[i]->folder_marks))
             return exporters[i];
     }
@@ -51,8 +50,8 @@ static bool is_inexact(const struct dtype *d)
 }
 
 static enum status plan_append(struct export_plan *p, const struct stored_tensor *s,
-                               const char *recipe, const char *new_name,
-                               const char *dtype, struct error *err)
+                               const char *recipe, const char *new_name, const char *dtype,
+                               struct error *err)
 {
     struct export_tensor t = {
         .id = s->id,
@@ -99,10 +98,9 @@ static bool can_be_read(struct export_plan *p, const struct stored_tensor *s)
                       "the catalog knows no bytes of it (its checkpoint names "
                       "it, or its data is lost)");
     else if (!dtype_sized(&s->dtype))
-        refuse_tensor(
-            &p->refusals, s->name,
-            "dtype %.60s cannot be exported; --names or --where can leave it out",
-            s->dtype.name);
+        refuse_tensor(&p->refusals, s->name,
+                      "dtype %.60s cannot be exported; --names or --where can leave it out",
+                      s->dtype.name);
     else if (reader_open(s, p->files, &reader, &err) != OK)
         refuse_error(&p->refusals, s->name, &err);
     reader_close(reader);
@@ -117,8 +115,7 @@ enum status export_plan_add(struct export_plan *p, int64_t id, const char *recip
     struct error why = {.offset = NO_OFFSET};
     if (!p->files && !(p->files = file_cache_new()))
         return error_memory(err);
-    enum status status =
-        p->loader.load(p->loader.context, id, recipe, &arena, &stored, &why);
+    enum status status = p->loader.load(p->loader.context, id, recipe, &arena, &stored, &why);
     if (status == ERR_MEMORY)
         *err = why;
     else if (status != OK)
@@ -155,15 +152,14 @@ enum status export_plan_cast(struct export_plan *p, const char *dtype, struct er
     p->uncast = all ? 0 : p->count - p->inexact;
     if (!p->cast)
         return error_memory(err);
-    return p->rows ? export_rows_cast(p->rows, &to, all ? any_dtype : is_inexact, err)
-                   : OK;
+    return p->rows ? export_rows_cast(p->rows, &to, all ? any_dtype : is_inexact, err) : OK;
 }
 
 /* The previous row. */
 struct kept_row {
     struct text name, old_name;
     const char *checkpoint; /* NULL: there is none */
-    bool refused; /* it shares its name with the row before it, and was refused */
+    bool refused;           /* it shares its name with the row before it, and was refused */
 };
 
 static bool keep_row(struct kept_row *k, const struct export_tensor *t, bool refused)
@@ -194,8 +190,7 @@ static enum status check_collisions(struct export_plan *p, struct error *err)
     while (export_scan_next(scan, &t, err) == OK && t) {
         bool same = before.checkpoint && strcmp(text_str(&before.name), t->name) == 0;
         if (same && !before.refused)
-            refuse_collision(&p->refusals, t->name, text_str(&before.old_name),
-                             before.checkpoint);
+            refuse_collision(&p->refusals, t->name, text_str(&before.old_name), before.checkpoint);
         if (same)
             refuse_collision(&p->refusals, t->name, t->old_name, t->checkpoint);
         if (!keep_row(&before, t, same)) {
@@ -246,19 +241,17 @@ static bool is_way_out(const struct export_tensor *t, const struct exporter *exp
 /* The refusal says what the user can do: convert the tensor, where that is possible, or leave it
  * out. */
 static void refuse_format(struct export_plan *p, const struct export_tensor *t,
-                          const struct exporter *exporter, const char *why,
-                          const char *instead)
+                          const struct exporter *exporter, const char *why, const char *instead)
 {
     if (instead && is_way_out(t, exporter, instead))
-        refuse_tensor(&p->refusals, t->old_name, "(%.60s) %s; --dtype %s converts",
-                      t->to.name, why, instead);
+        refuse_tensor(&p->refusals, t->old_name, "(%.60s) %s; --dtype %s converts", t->to.name, why,
+                      instead);
     else if (t->to.kind == DTYPE_STRING)
         refuse_tensor(&p->refusals, t->old_name,
-                      "(string) %s; --where \"dtype <> 'string'\" leaves strings out",
-                      why);
+                      "(string) %s; --where \"dtype <> 'string'\" leaves strings out", why);
     else
-        refuse_tensor(&p->refusals, t->old_name,
-                      "(%.60s) %s; --names or --where can leave it out", t->to.name, why);
+        refuse_tensor(&p->refusals, t->old_name, "(%.60s) %s; --names or --where can leave it out",
+                      t->to.name, why);
 }
 
 /* Refuse a tensor that the format cannot hold, or that cannot be converted. */
@@ -302,14 +295,12 @@ enum status export_plan_check(struct export_plan *p, const struct exporter *expo
     if (!p->count && !p->refusals.count)
         refuse(&p->refusals, "no tensor is selected");
     if (exporter->most && p->count > exporter->most)
-        refuse(
-            &p->refusals,
-            "%llu tensors are selected; a file of format %s holds %llu: use --names, or "
-            "another format",
-            (unsigned long long)p->count, exporter->name,
-            (unsigned long long)exporter->most);
-    if (p->rows && check_tensors(p, exporter, err) == OK &&
-        check_collisions(p, err) == OK && exporter->check)
+        refuse(&p->refusals,
+               "%llu tensors are selected; a file of format %s holds %llu: use --names, or "
+               "another format",
+               (unsigned long long)p->count, exporter->name, (unsigned long long)exporter->most);
+    if (p->rows && check_tensors(p, exporter, err) == OK && check_collisions(p, err) == OK &&
+        exporter->check)
         exporter->check(p, err);
     return err->status;
 }

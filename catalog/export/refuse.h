@@ -25,8 +25,7 @@ struct refusals {
 /* Refuse for a cause that does not concern a tensor, or names it. */
 void refuse(struct refusals *, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Refuse because of a tensor. */
-void refuse_tensor(struct refusals *, const char *name, const char *fmt, ...)
-    PRINTF_LIKE(3, 4);
+void refuse_tensor(struct refusals *, const char *name, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 /* The lines, control characters escaped, each with its newline:
  *   a.w: no rule of m matches it

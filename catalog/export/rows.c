@@ -17,11 +17,9 @@ static const char schema[] =
     "source, converted, shape, elements, file, start, recipe);"
     "CREATE TABLE placed(number INTEGER PRIMARY KEY, id, name, old_name, checkpoint, "
     "source, converted, shape, elements, file, start, recipe, part, place, lead, piece, run,"
-    " nbytes);"
-    "CREATE TABLE files(number INTEGER PRIMARY KEY, path, size);"
+    " nbytes);CREATE TABLE files(number INTEGER PRIMARY KEY, path, size);"
     "CREATE TABLE texts(number INTEGER PRIMARY KEY, file, place, bytes);"
-    "CREATE TABLE sums(number INTEGER PRIMARY KEY, file, place, tensor, nbytes, before);"
-    "BEGIN";
+    "CREATE TABLE sums(number INTEGER PRIMARY KEY, file, place, tensor, nbytes, before);BEGIN";
 
 static const char add_chosen[] =
     "INSERT INTO chosen(id, name, old_name, checkpoint, source, converted, shape, "
@@ -39,8 +37,7 @@ static const char *const add_what[] = {
 static const char *const scan_what[] = {
     [EXPORT_FILES] = "SELECT number - 1, path, size FROM files ORDER BY number",
     [EXPORT_TEXTS] = "SELECT file, place, bytes FROM texts ORDER BY number",
-    [EXPORT_SUMS] =
-        "SELECT file, place, tensor, nbytes, before FROM sums ORDER BY number",
+    [EXPORT_SUMS] = "SELECT file, place, tensor, nbytes, before FROM sums ORDER BY number",
 };
 #define WHATS 3
 
@@ -65,24 +62,23 @@ enum {
     NBYTES
 };
 
-#define CHOSEN_COLUMNS                                                                   \
-    "c.number, id, c.name, old_name, checkpoint, source, converted, shape, elements,"    \
+#define CHOSEN_COLUMNS                                                                             \
+    "c.number, id, c.name, old_name, checkpoint, source, converted, shape, elements,"              \
     " file, start, recipe, 0, 0, 0, 0, 0 FROM chosen c"
-#define PLACED_COLUMNS                                                                   \
-    "number, id, name, old_name, checkpoint, source, converted, shape, elements, file,"  \
+#define PLACED_COLUMNS                                                                             \
+    "number, id, name, old_name, checkpoint, source, converted, shape, elements, file,"            \
     " start, recipe, part, place, lead, piece, run FROM placed"
 #define SPAN " WHERE number BETWEEN ?1 AND ?2"
 
 static const char *const scans[] = {
     [EXPORT_BY_SELECTION] =
         "SELECT " CHOSEN_COLUMNS " WHERE c.number BETWEEN ?1 AND ?2 ORDER BY c.number",
-    [EXPORT_BY_NAME] = "SELECT " CHOSEN_COLUMNS
-                       " WHERE c.number BETWEEN ?1 AND ?2 ORDER BY c.name, c.number",
+    [EXPORT_BY_NAME] =
+        "SELECT " CHOSEN_COLUMNS " WHERE c.number BETWEEN ?1 AND ?2 ORDER BY c.name, c.number",
     [EXPORT_BY_DTYPE] = "SELECT " CHOSEN_COLUMNS " JOIN dtypes d ON d.number = converted"
                         " WHERE c.number BETWEEN ?1 AND ?2 ORDER BY d.place, c.name",
-    [EXPORT_BY_TREE] =
-        "SELECT " CHOSEN_COLUMNS
-        " WHERE c.number BETWEEN ?1 AND ?2 ORDER BY c.name COLLATE tree, c.number",
+    [EXPORT_BY_TREE] = "SELECT " CHOSEN_COLUMNS
+                       " WHERE c.number BETWEEN ?1 AND ?2 ORDER BY c.name COLLATE tree, c.number",
     [EXPORT_BY_PLACE] = "SELECT " PLACED_COLUMNS SPAN " ORDER BY number",
     [EXPORT_PLACED_BY_NAME] = "SELECT " PLACED_COLUMNS SPAN " ORDER BY name",
     [EXPORT_PLACED_BY_SOURCE] =
@@ -123,8 +119,7 @@ static enum status failed(struct export_rows *rows, struct error *err)
 
 /* Compares names with '/' before all other characters, so that what is below a name follows
  * it. */
-static int compare_in_tree(void *context, int a_len, const void *a, int b_len,
-                           const void *b)
+static int compare_in_tree(void *context, int a_len, const void *a, int b_len, const void *b)
 {
     const unsigned char *p = a, *q = b;
     int most = a_len < b_len ? a_len : b_len;
@@ -137,12 +132,10 @@ static int compare_in_tree(void *context, int a_len, const void *a, int b_len,
 
 static bool prepare_all(struct export_rows *rows)
 {
-    bool ok =
-        sqlite3_prepare_v2(rows->db, add_chosen, -1, &rows->add, NULL) == SQLITE_OK &&
-        sqlite3_prepare_v2(rows->db, add_placed, -1, &rows->place, NULL) == SQLITE_OK;
+    bool ok = sqlite3_prepare_v2(rows->db, add_chosen, -1, &rows->add, NULL) == SQLITE_OK &&
+              sqlite3_prepare_v2(rows->db, add_placed, -1, &rows->place, NULL) == SQLITE_OK;
     for (int i = 0; ok && i < WHATS; i++)
-        ok = sqlite3_prepare_v2(rows->db, add_what[i], -1, &rows->what[i], NULL) ==
-             SQLITE_OK;
+        ok = sqlite3_prepare_v2(rows->db, add_what[i], -1, &rows->what[i], NULL) == SQLITE_OK;
     return ok;
 }
 
@@ -153,10 +146,9 @@ enum status export_rows_open(struct export_rows **out, struct error *err)
         return error_memory(err);
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
     if (sqlite3_open_v2("", &rows->db, flags, NULL) != SQLITE_OK ||
-        sqlite3_create_collation_v2(rows->db, "tree", SQLITE_UTF8, NULL, compare_in_tree,
-                                    NULL) != SQLITE_OK ||
-        sqlite3_exec(rows->db, schema, NULL, NULL, NULL) != SQLITE_OK ||
-        !prepare_all(rows)) {
+        sqlite3_create_collation_v2(rows->db, "tree", SQLITE_UTF8, NULL, compare_in_tree, NULL) !=
+            SQLITE_OK ||
+        sqlite3_exec(rows->db, schema, NULL, NULL, NULL) != SQLITE_OK || !prepare_all(rows)) {
         failed(rows, err);
         export_rows_close(rows);
         return err->status;
@@ -190,8 +182,7 @@ static bool share(struct export_rows *rows, struct shared_texts *t, const char *
     uint64_t *at = strmap_keep(&t->index, &rows->arena, text, strlen(text), &kept, added);
     if (at && *added) {
         *at = t->count;
-        void *list =
-            arena_grow(&rows->arena, t->list, t->count, &t->space, sizeof(*t->list));
+        void *list = arena_grow(&rows->arena, t->list, t->count, &t->space, sizeof(*t->list));
         if (!list)
             return false;
         t->list = list;
@@ -202,22 +193,21 @@ static bool share(struct export_rows *rows, struct shared_texts *t, const char *
     return at != NULL;
 }
 
-static bool number_of_dtype(struct export_rows *rows, const struct dtype *d,
-                            uint64_t *number)
+static bool number_of_dtype(struct export_rows *rows, const struct dtype *d, uint64_t *number)
 {
     bool added = false;
     sqlite3_stmt *s = NULL;
     bool shared = share(rows, &rows->dtype_names, d->name, number, &added);
     if (!shared || !added)
         return shared;
-    void *list = arena_grow(&rows->arena, rows->dtypes, (size_t)*number,
-                            &rows->dtype_space, sizeof(*rows->dtypes));
+    void *list = arena_grow(&rows->arena, rows->dtypes, (size_t)*number, &rows->dtype_space,
+                            sizeof(*rows->dtypes));
     if (!list)
         return false;
     rows->dtypes = list;
     dtype_find(rows->dtype_names.list[*number], &rows->dtypes[*number]);
-    bool ok = sqlite3_prepare_v2(rows->db, "INSERT INTO dtypes VALUES (?1, ?2, 0)", -1,
-                                 &s, NULL) == SQLITE_OK;
+    bool ok = sqlite3_prepare_v2(rows->db, "INSERT INTO dtypes VALUES (?1, ?2, 0)", -1, &s, NULL) ==
+              SQLITE_OK;
     if (ok) {
         sqlite3_bind_int64(s, 1, (sqlite3_int64)*number);
         sqlite3_bind_text(s, 2, d->name, -1, SQLITE_STATIC);
@@ -227,8 +217,7 @@ static bool number_of_dtype(struct export_rows *rows, const struct dtype *d,
     return ok;
 }
 
-const char *const *export_rows_checkpoints(const struct export_rows *rows,
-                                           uint64_t *count)
+const char *const *export_rows_checkpoints(const struct export_rows *rows, uint64_t *count)
 {
     *count = rows ? rows->checkpoints.count : 0;
     return rows ? rows->checkpoints.list : NULL;
@@ -263,8 +252,8 @@ static bool bind(struct export_rows *rows, sqlite3_stmt *s, const struct export_
     return true;
 }
 
-static enum status insert(struct export_rows *rows, sqlite3_stmt *s,
-                          const struct export_tensor *t, bool placed, struct error *err)
+static enum status insert(struct export_rows *rows, sqlite3_stmt *s, const struct export_tensor *t,
+                          bool placed, struct error *err)
 {
     struct text shape = {0};
     if (!bind(rows, s, t, &shape)) {
@@ -298,8 +287,7 @@ enum status export_rows_place(struct export_rows *rows, const struct export_tens
     return insert(rows, rows->place, t, true, err);
 }
 
-static enum status add_item(struct export_rows *rows, enum export_what what,
-                            struct error *err)
+static enum status add_item(struct export_rows *rows, enum export_what what, struct error *err)
 {
     if (sqlite3_step(rows->what[what]) != SQLITE_DONE)
         failed(rows, err);
@@ -307,8 +295,8 @@ static enum status add_item(struct export_rows *rows, enum export_what what,
     return err->status;
 }
 
-enum status export_rows_add_file(struct export_rows *rows, const char *path,
-                                 uint64_t size, struct error *err)
+enum status export_rows_add_file(struct export_rows *rows, const char *path, uint64_t size,
+                                 struct error *err)
 {
     sqlite3_bind_text(rows->what[EXPORT_FILES], 1, path, -1, SQLITE_STATIC);
     sqlite3_bind_int64(rows->what[EXPORT_FILES], 2, (sqlite3_int64)size);
@@ -338,8 +326,8 @@ enum status export_rows_add_sum(struct export_rows *rows, const struct export_su
 }
 
 /* Run a statement that takes two numbers. */
-static enum status change(struct export_rows *rows, const char *sql, uint64_t a,
-                          uint64_t b, struct error *err)
+static enum status change(struct export_rows *rows, const char *sql, uint64_t a, uint64_t b,
+                          struct error *err)
 {
     sqlite3_stmt *s = NULL;
     bool ok = sqlite3_prepare_v2(rows->db, sql, -1, &s, NULL) == SQLITE_OK;
@@ -362,13 +350,12 @@ enum status export_rows_cast(struct export_rows *rows, const struct dtype *to,
         return error_memory(err);
     for (size_t i = 0; err->status == OK && i < rows->dtype_names.count; i++)
         if (i != number && which(&rows->dtypes[i]))
-            change(rows, "UPDATE chosen SET converted = ?1 WHERE converted = ?2", number,
-                   i, err);
+            change(rows, "UPDATE chosen SET converted = ?1 WHERE converted = ?2", number, i, err);
     return err->status;
 }
 
-enum status export_rows_rank(struct export_rows *rows,
-                             unsigned (*rank)(const struct dtype *), struct error *err)
+enum status export_rows_rank(struct export_rows *rows, unsigned (*rank)(const struct dtype *),
+                             struct error *err)
 {
     for (size_t i = 0; err->status == OK && i < rows->dtype_names.count; i++)
         change(rows, "UPDATE dtypes SET place = ?1 WHERE number = ?2",
@@ -378,9 +365,8 @@ enum status export_rows_rank(struct export_rows *rows,
 
 /* --- asking ----------------------------------------------------------------------------- */
 
-enum status export_rows_find_pair(struct export_rows *rows, const char *suffix,
-                                  struct arena *arena, const char **name,
-                                  const char **longer, struct error *err)
+enum status export_rows_find_pair(struct export_rows *rows, const char *suffix, struct arena *arena,
+                                  const char **name, const char **longer, struct error *err)
 {
     static const char sql[] = "SELECT b.name, a.name FROM chosen a JOIN chosen b"
                               " ON b.name = substr(a.name, 1, length(a.name) - ?2)"
@@ -394,10 +380,8 @@ enum status export_rows_find_pair(struct export_rows *rows, const char *suffix,
         rc = sqlite3_step(s);
     }
     if (rc == SQLITE_ROW) {
-        *name = arena_copy(arena, sqlite3_column_text(s, 0),
-                           (size_t)sqlite3_column_bytes(s, 0));
-        *longer = arena_copy(arena, sqlite3_column_text(s, 1),
-                             (size_t)sqlite3_column_bytes(s, 1));
+        *name = arena_copy(arena, sqlite3_column_text(s, 0), (size_t)sqlite3_column_bytes(s, 0));
+        *longer = arena_copy(arena, sqlite3_column_text(s, 1), (size_t)sqlite3_column_bytes(s, 1));
         if (!*name || !*longer)
             error_memory(err);
     } else if (rc != SQLITE_DONE) {
@@ -420,15 +404,13 @@ sqlite3_stmt *export_rows_listing(struct export_rows *rows)
 }
 
 enum status export_scan_open(struct export_rows *rows, enum export_order order,
-                             struct export_span span, struct export_scan **out,
-                             struct error *err)
+                             struct export_span span, struct export_scan **out, struct error *err)
 {
     struct export_scan *scan = calloc(1, sizeof(*scan));
     if (!scan)
         return error_memory(err);
     scan->rows = rows;
-    if (sqlite3_prepare_v2(rows->db, scans[order], -1, &scan->statement, NULL) !=
-        SQLITE_OK) {
+    if (sqlite3_prepare_v2(rows->db, scans[order], -1, &scan->statement, NULL) != SQLITE_OK) {
         export_scan_close(scan);
         return failed(rows, err);
     }
@@ -496,8 +478,7 @@ static bool export_rows_read_row(struct export_scan *scan)
     return true;
 }
 
-enum status export_scan_next(struct export_scan *scan, struct export_tensor **t,
-                             struct error *err)
+enum status export_scan_next(struct export_scan *scan, struct export_tensor **t, struct error *err)
 {
     int rc = sqlite3_step(scan->statement);
     *t = NULL;
@@ -526,8 +507,7 @@ enum status export_items_open(struct export_rows *rows, enum export_what what,
     if (!items)
         return error_memory(err);
     *items = (struct export_items){.rows = rows, .what = what};
-    if (sqlite3_prepare_v2(rows->db, scan_what[what], -1, &items->statement, NULL) !=
-        SQLITE_OK) {
+    if (sqlite3_prepare_v2(rows->db, scan_what[what], -1, &items->statement, NULL) != SQLITE_OK) {
         export_items_close(items);
         return failed(rows, err);
     }
@@ -567,8 +547,7 @@ static void read_item(sqlite3_stmt *s, enum export_what what, struct export_item
     }
 }
 
-bool export_items_next(struct export_items *items, struct export_item *out,
-                       struct error *err)
+bool export_items_next(struct export_items *items, struct export_item *out, struct error *err)
 {
     sqlite3_stmt *s = items->statement;
     int rc = err->status == OK ? sqlite3_step(s) : SQLITE_DONE;

@@ -32,8 +32,8 @@ struct export_tensor {
     uint64_t *shape;
     unsigned rank;
     uint64_t elements;
-    uint64_t nbytes;      /* as written */
-    uint32_t source_file; /* where its first byte lies now, for reading in that order: */
+    uint64_t nbytes;        /* as written */
+    uint32_t source_file;   /* where its first byte lies now, for reading in that order: */
     uint64_t source_offset; /* position in the checkpoint's files, byte */
     /* Set by layout.h: */
     uint32_t file;     /* which of the files that are written, */
@@ -50,8 +50,7 @@ enum status export_rows_open(struct export_rows **out, struct error *err);
 void export_rows_close(struct export_rows *);
 
 /* Add a tensor to the selection: all fields up to source_offset, except for nbytes and number. */
-enum status export_rows_add(struct export_rows *, const struct export_tensor *,
-                            struct error *err);
+enum status export_rows_add(struct export_rows *, const struct export_tensor *, struct error *err);
 /* Set the dtype `to` of all tensors for whose current dtype `which` is true. */
 enum status export_rows_cast(struct export_rows *, const struct dtype *to,
                              bool (*which)(const struct dtype *), struct error *err);
@@ -64,9 +63,8 @@ const char *const *export_rows_checkpoints(const struct export_rows *, uint64_t 
 
 /* Find two new names of which one is the other followed by `suffix`, in `arena`; *name NULL:
  * there are none. */
-enum status export_rows_find_pair(struct export_rows *, const char *suffix,
-                                  struct arena *arena, const char **name,
-                                  const char **longer, struct error *err);
+enum status export_rows_find_pair(struct export_rows *, const char *suffix, struct arena *arena,
+                                  const char **name, const char **longer, struct error *err);
 
 /* Files, texts and checksums to write. Files are numbered from 0 in the order in which they are
  * added. */
@@ -81,8 +79,7 @@ struct export_sum {
     uint64_t at, tensor, nbytes;
     uint32_t before;
 };
-enum status export_rows_add_sum(struct export_rows *, const struct export_sum *,
-                                struct error *err);
+enum status export_rows_add_sum(struct export_rows *, const struct export_sum *, struct error *err);
 
 /* A statement that lists the placed tensors for people; NULL without memory. */
 sqlite3_stmt *export_rows_listing(struct export_rows *);
@@ -112,8 +109,7 @@ struct export_scan;
 enum status export_scan_open(struct export_rows *, enum export_order, struct export_span,
                              struct export_scan **out, struct error *err);
 /* *t is valid until the next call; NULL at the end. */
-enum status export_scan_next(struct export_scan *, struct export_tensor **t,
-                             struct error *err);
+enum status export_scan_next(struct export_scan *, struct export_tensor **t, struct error *err);
 void export_scan_close(struct export_scan *);
 
 /* Scan files, texts or sums, in the order in which they were added. */
@@ -131,8 +127,8 @@ struct export_item {
     struct export_sum sum; /* of EXPORT_SUMS alone */
 };
 struct export_items;
-enum status export_items_open(struct export_rows *, enum export_what,
-                              struct export_items **out, struct error *err);
+enum status export_items_open(struct export_rows *, enum export_what, struct export_items **out,
+                              struct error *err);
 /* False at the end and after an error. */
 bool export_items_next(struct export_items *, struct export_item *, struct error *err);
 void export_items_close(struct export_items *);

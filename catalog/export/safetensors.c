@@ -116,8 +116,7 @@ static void export_safetensors_add_tensor(struct text *out, const struct export_
                                           uint64_t offset)
 {
     text_json(out, t->name, strlen(t->name));
-    text_addf(out, ":{\"dtype\":\"%s\",\"shape\":[",
-              spellings[spelling_of(&t->to)].spelling);
+    text_addf(out, ":{\"dtype\":\"%s\",\"shape\":[", spellings[spelling_of(&t->to)].spelling);
     for (unsigned d = 0; d < t->rank; d++) {
         unsigned long long size = t->shape[d];
         if (is_paired(&t->to) && d + 1 == t->rank)

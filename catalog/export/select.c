@@ -39,8 +39,8 @@ static const struct query tensors = {
 
 static const struct query translation = {
     .sql =
-        "SELECT tensor_id, old_name, new_name, dtype, shape, status, error, NULL, "
-        "1, " RECIPE_OF_ONE "FROM translation WHERE ruleset = ?3 AND checkpoint_id = ?1",
+        "SELECT tensor_id, old_name, new_name, dtype, shape, status, error, NULL, 1, " RECIPE_OF_ONE
+        "FROM translation WHERE ruleset = ?3 AND checkpoint_id = ?1",
     .id = "tensor_id",
     .name = "old_name",
     .order = "",
@@ -58,15 +58,14 @@ static const struct query conversion = {
 
 /* The same with --names or --where: a result is written only if they choose all of its parts. */
 static const struct query chosen_conversion = {
-    .sql =
-        "SELECT tensor_id, old_name, new_name, dtype, shape, "
-        "iif(status <> 'ok', status, iif(lost, 'error', iif(part > 0, 'dropped', 'ok'))), "
-        "ifnull(error, 'only a part of ' || new_name || ' is chosen: ' || first_lost || "
-        "iif(lost > 1, ' and ' || (lost - 1) || ' more are not', ' is not')), "
-        "NULL, 1, recipe FROM ("
-        "SELECT *, count(*) FILTER (WHERE NOT chosen) OVER result AS lost, "
-        "min(old_name) FILTER (WHERE NOT chosen) OVER result AS first_lost FROM ("
-        "SELECT *, row_number() OVER () AS place, (1",
+    .sql = "SELECT tensor_id, old_name, new_name, dtype, shape, "
+           "iif(status <> 'ok', status, iif(lost, 'error', iif(part > 0, 'dropped', 'ok'))), "
+           "ifnull(error, 'only a part of ' || new_name || ' is chosen: ' || first_lost || "
+           "iif(lost > 1, ' and ' || (lost - 1) || ' more are not', ' is not')), "
+           "NULL, 1, recipe FROM ("
+           "SELECT *, count(*) FILTER (WHERE NOT chosen) OVER result AS lost, "
+           "min(old_name) FILTER (WHERE NOT chosen) OVER result AS first_lost FROM ("
+           "SELECT *, row_number() OVER () AS place, (1",
     .id = "tensor_id",
     .name = "old_name",
     .order = ") AS chosen FROM conversion WHERE ruleset = ?3 AND checkpoint_id = ?1) "
@@ -76,36 +75,33 @@ static const struct query chosen_conversion = {
 /* Rule sets with "restore" in their options, such as the T5 importer's: the slots that are
  * missing are added; with a target, only its names are kept, and its names that get nothing are
  * reported. A value that would hide another is an error. */
-#define RESTORE(rows)                                                                    \
-    {                                                                                    \
-        .sql = "SELECT iif(origin = 'zeros', -1, tensor_id), old_name, name, dtype, "    \
-               "shape, iif(note GLOB 'hidden*', 'error', status), ifnull(error, note), " \
-               "NULL, 1, " RECIPE_OF_ONE "FROM " rows,                                   \
-        .id = "tensor_id", .name = "coalesce(old_name, name)", .order = " ORDER BY ord", \
+#define RESTORE(rows)                                                                              \
+    {                                                                                              \
+        .sql = "SELECT iif(origin = 'zeros', -1, tensor_id), old_name, name, dtype, "              \
+               "shape, iif(note GLOB 'hidden*', 'error', status), ifnull(error, note), "           \
+               "NULL, 1, " RECIPE_OF_ONE "FROM " rows,                                             \
+        .id = "tensor_id", .name = "coalesce(old_name, name)", .order = " ORDER BY ord",           \
     }
-#define RESTORE_ROWS(target)                                                             \
-    "restore WHERE ruleset = ?3 AND checkpoint_id = ?1 AND " target " "
-#define ONTO RESTORE_ROWS("target_id = ?4 AND strict = 1")
+#define RESTORE_ROWS(target) "restore WHERE ruleset = ?3 AND checkpoint_id = ?1 AND " target " "
+#define ONTO                 RESTORE_ROWS("target_id = ?4 AND strict = 1")
 static const struct query restored = RESTORE(RESTORE_ROWS("target_id IS NULL"));
-static const struct query restored_onto = RESTORE(
-    "(SELECT ord, origin, tensor_id, old_name, name, dtype, shape, status, error, "
-    "note, ops FROM " ONTO "UNION ALL SELECT NULL, NULL, NULL, NULL, name, NULL, "
-    "NULL, 'missing', NULL, NULL, NULL FROM tensor WHERE checkpoint_id = ?4 AND "
-    "name NOT IN (SELECT name FROM " ONTO "AND name IS NOT NULL)) WHERE 1");
+static const struct query restored_onto =
+    RESTORE("(SELECT ord, origin, tensor_id, old_name, name, dtype, shape, status, error, "
+            "note, ops FROM " ONTO "UNION ALL SELECT NULL, NULL, NULL, NULL, name, NULL, "
+            "NULL, 'missing', NULL, NULL, NULL FROM tensor WHERE checkpoint_id = ?4 AND "
+            "name NOT IN (SELECT name FROM " ONTO "AND name IS NOT NULL)) WHERE 1");
 
 /* Status and error of a row; a shape that differs from the model's is an error. */
-#define OF_SHAPE(shape, model, status, error)                                            \
-    "iif(" status " NOT IN ('missing', 'dropped') AND " shape " <> " model               \
-    ", 'error', " status "), "                                                           \
-    "ifnull(" error ", 'its shape is ' || " shape                                        \
-    " || ', in the model it is ' || " model ")"
+#define OF_SHAPE(shape, model, status, error)                                                      \
+    "iif(" status " NOT IN ('missing', 'dropped') AND " shape " <> " model ", 'error', " status    \
+    "), "                                                                                          \
+    "ifnull(" error ", 'its shape is ' || " shape " || ', in the model it is ' || " model ")"
 
 /* A name without a source keeps the target's own value, except in T5X. */
 static const struct query assignment = {
     .sql = "SELECT m.tensor_id, m.old_name, m.new_name, m.dtype, m.shape, " OF_SHAPE(
         "m.shape", "t.shape", "m.status",
-        "m.error") ", iif(dialect_is(r.dialect, 'fills'), t.id, NULL), t.id IS NOT "
-                   "NULL, " RECIPE_OF_ONE
+        "m.error") ", iif(dialect_is(r.dialect, 'fills'), t.id, NULL), t.id IS NOT NULL, " RECIPE_OF_ONE
                    "FROM assignment m JOIN ruleset r ON r.name = m.ruleset LEFT JOIN tensor t "
                    "ON t.checkpoint_id = ?4 AND t.name = m.new_name "
                    "WHERE m.ruleset = ?3 AND m.source_id = ?1 AND m.target_id = ?4",
@@ -175,8 +171,8 @@ static enum status export_select_kind_of(sqlite3 *db, const struct selection *wa
                              sqlite3_column_int(s, 1) != 0};
     else if (dialect)
         error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
-                  "%.200s is of dialect %.100s, which this program does not run",
-                  want->map, dialect);
+                  "%.200s is of dialect %.100s, which this program does not run", want->map,
+                  dialect);
     else
         error_set(err, ERR_MISSING, NULL, NO_OFFSET,
                   "no rule set is called %.200s; `map list` lists them", want->map);
@@ -193,16 +189,14 @@ static enum status choose_query(sqlite3 *db, const struct selection *want,
         return OK;
     if (export_select_kind_of(db, want, &kind, err) != OK)
         return err->status;
-    *query = kind.assigns ? &assignment
-             : kind.converts
-                 ? want->names || want->where ? &chosen_conversion : &conversion
+    *query = kind.assigns     ? &assignment
+             : kind.converts  ? want->names || want->where ? &chosen_conversion : &conversion
              : !kind.restores ? &translation
              : want->target   ? &restored_onto
                               : &restored;
     if (kind.assigns && !want->target)
         return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
-                         "%.200s fills the names of a model: say which with --target",
-                         want->map);
+                         "%.200s fills the names of a model: say which with --target", want->map);
     if (!kind.assigns && (kind.converts || !kind.restores) && want->target)
         return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
                          "%.200s translates names by itself: it has no use for --target",
@@ -210,8 +204,8 @@ static enum status choose_query(sqlite3 *db, const struct selection *want,
     return OK;
 }
 
-static enum status prepare_selection(sqlite3 *db, const struct selection *want,
-                                     sqlite3_stmt **out, struct error *err)
+static enum status prepare_selection(sqlite3 *db, const struct selection *want, sqlite3_stmt **out,
+                                     struct error *err)
 {
     struct text sql = {0};
     const struct query *query;
@@ -220,20 +214,17 @@ static enum status prepare_selection(sqlite3 *db, const struct selection *want,
         return err->status;
     text_adds(&sql, query->sql);
     if (want->names)
-        text_addf(&sql, " AND (%s IS NULL OR regexp_match(?2, %s))", query->name,
-                  query->name);
+        text_addf(&sql, " AND (%s IS NULL OR regexp_match(?2, %s))", query->name, query->name);
     if (want->where)
-        text_addf(
-            &sql,
-            " AND (%s IS NULL OR %s IN (SELECT id FROM tensor WHERE checkpoint_id = ?1 "
-            "AND (%s\n)))",
-            query->name, query->id, want->where);
+        text_addf(&sql,
+                  " AND (%s IS NULL OR %s IN (SELECT id FROM tensor WHERE checkpoint_id = ?1 "
+                  "AND (%s\n)))",
+                  query->name, query->id, want->where);
     text_adds(&sql, query->order);
     if (!text_str(&sql))
         error_memory(err);
     else
-        export_select_prepare(db, text_str(&sql), want->where ? "--where" : want->map,
-                              out, err);
+        export_select_prepare(db, text_str(&sql), want->where ? "--where" : want->map, out, err);
     text_release(&sql);
     if (err->status != OK)
         return err->status;
@@ -289,8 +280,7 @@ static void export_select_note(struct selection_note *n, const char *name)
 }
 
 static enum status export_select_take_row(sqlite3_stmt *s, const struct selection *want,
-                                          struct export_plan *p,
-                                          struct selection_notes *notes,
+                                          struct export_plan *p, struct selection_notes *notes,
                                           struct error *err)
 {
     const char *old = column_name(s, OLD_NAME), *new_name = column_name(s, NEW_NAME);
@@ -307,9 +297,7 @@ static enum status export_select_take_row(sqlite3_stmt *s, const struct selectio
     } else if (strcmp(status, "missing") == 0) {
         if (sqlite3_column_type(s, FALLBACK) != SQLITE_NULL)
             return add_row(
-                p,
-                &(struct made){.id = sqlite3_column_int64(s, FALLBACK), .name = new_name},
-                err);
+                p, &(struct made){.id = sqlite3_column_int64(s, FALLBACK), .name = new_name}, err);
         export_select_note(&notes->absent, new_name);
     } else if (sqlite3_column_type(s, TENSOR_ID) == SQLITE_NULL) {
         notes->leaves++;
@@ -317,9 +305,8 @@ static enum status export_select_take_row(sqlite3_stmt *s, const struct selectio
         if (!sqlite3_column_int(s, IN_TARGET))
             export_select_note(&notes->extra, new_name);
         return add_row(p,
-                       &(struct made){sqlite3_column_int64(s, TENSOR_ID),
-                                      column_name(s, RECIPE), new_name,
-                                      column_name(s, DTYPE), column_name(s, SHAPE)},
+                       &(struct made){sqlite3_column_int64(s, TENSOR_ID), column_name(s, RECIPE),
+                                      new_name, column_name(s, DTYPE), column_name(s, SHAPE)},
                        err);
     }
     return OK;
@@ -368,9 +355,8 @@ static enum status take_users_row(sqlite3_stmt *s, const struct columns *c, uint
     return OK;
 }
 
-enum status selection_run(sqlite3 *db, const struct selection *want,
-                          struct export_plan *plan, struct selection_notes *notes,
-                          struct error *err)
+enum status selection_run(sqlite3 *db, const struct selection *want, struct export_plan *plan,
+                          struct selection_notes *notes, struct error *err)
 {
     sqlite3_stmt *s = NULL;
     struct columns columns = {0};
@@ -400,8 +386,8 @@ done:
 }
 
 /* Keys such as "config.json:..." are of files beside the checkpoint, and are left out. */
-static enum status add_own_metadata(sqlite3 *db, int64_t checkpoint,
-                                    struct export_metadata *out, struct error *err)
+static enum status add_own_metadata(sqlite3 *db, int64_t checkpoint, struct export_metadata *out,
+                                    struct error *err)
 {
     sqlite3_stmt *s = NULL;
     if (sqlite3_prepare_v2(db,
@@ -424,8 +410,8 @@ static enum status add_hash(sqlite3 *db, int64_t checkpoint, struct export_metad
                             struct error *err)
 {
     sqlite3_stmt *s = NULL;
-    if (sqlite3_prepare_v2(db, "SELECT hash FROM checkpoint WHERE id = ?1", -1, &s,
-                           NULL) != SQLITE_OK)
+    if (sqlite3_prepare_v2(db, "SELECT hash FROM checkpoint WHERE id = ?1", -1, &s, NULL) !=
+        SQLITE_OK)
         return db_error(db, "hashes", err);
     sqlite3_bind_int64(s, 1, checkpoint);
     const char *hash = db_row(s, "hashes", err) ? column_name(s, 0) : NULL;
@@ -489,8 +475,8 @@ static bool is_catalog(sqlite3 *db, const char *real, const struct stat *st)
     struct stat own;
     const char *file = sqlite3_db_filename(db, "main");
     return file && *file &&
-           (lies_in(file, real) || (stat(file, &own) == 0 && own.st_ino == st->st_ino &&
-                                    own.st_dev == st->st_dev));
+           (lies_in(file, real) ||
+            (stat(file, &own) == 0 && own.st_ino == st->st_ino && own.st_dev == st->st_dev));
 }
 
 enum status selection_guard(sqlite3 *db, const struct export_plan *p, const char *path,
@@ -509,12 +495,11 @@ enum status selection_guard(sqlite3 *db, const struct export_plan *p, const char
         goto done;
     }
     ours = touches_input(p, real);
-    if (sqlite3_prepare_v2(
-            db,
-            "SELECT c.path FROM file f JOIN checkpoint c ON c.id = f.checkpoint_id "
-            "WHERE f.path IN (?1, ?2) OR (f.inode = ?3 AND f.device = ?4)"
-            " OR (?5 AND substr(f.path, 1, length(?2) + 1) = ?2 || '/')",
-            -1, &s, NULL) != SQLITE_OK) {
+    if (sqlite3_prepare_v2(db,
+                           "SELECT c.path FROM file f JOIN checkpoint c ON c.id = f.checkpoint_id "
+                           "WHERE f.path IN (?1, ?2) OR (f.inode = ?3 AND f.device = ?4)"
+                           " OR (?5 AND substr(f.path, 1, length(?2) + 1) = ?2 || '/')",
+                           -1, &s, NULL) != SQLITE_OK) {
         db_error(db, "files of checkpoints", err);
         goto done;
     }

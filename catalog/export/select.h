@@ -12,8 +12,8 @@
 #define EXPORT_ZEROS (-1)
 
 /* The recipe in a row of a map: of one tensor and its operations. */
-#define RECIPE_OF_ONE                                                                    \
-    "iif(ops IS NULL, NULL,"                                                             \
+#define RECIPE_OF_ONE                                                                              \
+    "iif(ops IS NULL, NULL,"                                                                       \
     " json_array(json_array(json_array(tensor_id, json(ops))), NULL, NULL)) "
 
 /* What the user asked for; NULL (or 0): nothing. */
@@ -35,7 +35,7 @@ struct selection_note {
 
 /* Notes for the user that are no reason to refuse the plan. */
 struct selection_notes {
-    uint64_t leaves; /* left out: empty leaves of a tree, which are not tensors */
+    uint64_t leaves;              /* left out: empty leaves of a tree, which are not tensors */
     struct selection_note absent; /* left out: names of the target that have no source */
     struct selection_note extra;  /* in the plan: names that the target does not have */
 };
@@ -47,9 +47,8 @@ enum status selection_run(sqlite3 *, const struct selection *, struct export_pla
 
 /* The checkpoint's own metadata, and where the export comes from: ckptdb_source (its path),
  * ckptdb_hash (if known), ckptdb_map. Not metadata of files beside it (config.json). */
-enum status selection_metadata(sqlite3 *, const struct selection *,
-                               const struct export_plan *, struct export_metadata *,
-                               struct error *err);
+enum status selection_metadata(sqlite3 *, const struct selection *, const struct export_plan *,
+                               struct export_metadata *, struct error *err);
 
 /* ERR_ARGUMENT if writing to `path` would destroy a file of a checkpoint in the plan. */
 enum status selection_guard(sqlite3 *, const struct export_plan *, const char *path,

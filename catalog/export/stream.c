@@ -69,7 +69,7 @@ struct pump {
     uint64_t memory;            /* taken by the readers of open flows */
     uint64_t written;           /* bytes, for progress */
     struct error error;         /* of the flow `failed` */
-    uint64_t failed; /* the first flow, in order, that failed; flows before it go on */
+    uint64_t failed;            /* the first flow, in order, that failed; flows before it go on */
 };
 
 struct worker {
@@ -86,9 +86,8 @@ struct worker {
  * tensor. */
 static bool same_as_planned(const struct stored_tensor *s, const struct export_tensor *t)
 {
-    return strcmp(s->name, t->old_name) == 0 &&
-           strcmp(s->dtype.name, t->from.name) == 0 && s->rank == t->rank &&
-           s->elements == t->elements &&
+    return strcmp(s->name, t->old_name) == 0 && strcmp(s->dtype.name, t->from.name) == 0 &&
+           s->rank == t->rank && s->elements == t->elements &&
            memcmp(s->shape, t->shape, t->rank * sizeof(*t->shape)) == 0;
 }
 
@@ -116,16 +115,15 @@ static bool keep_tensor(struct flow *f, const struct export_tensor *t)
     return true;
 }
 
-static struct flow *flow_new(struct pump *p, const struct export_tensor *tensor,
-                             struct error *err)
+static struct flow *flow_new(struct pump *p, const struct export_tensor *tensor, struct error *err)
 {
     struct export_plan *plan = p->stream->plan;
     const struct export_loader *loader = &plan->loader;
     struct flow *f = calloc(1, sizeof(*f));
     if (!f || !keep_tensor(f, tensor))
         error_memory_at(err, tensor->checkpoint);
-    else if (loader->load(loader->context, tensor->id, tensor->recipe, &f->arena,
-                          &f->stored, err) == OK &&
+    else if (loader->load(loader->context, tensor->id, tensor->recipe, &f->arena, &f->stored,
+                          err) == OK &&
              !same_as_planned(&f->stored, tensor))
         error_set(err, ERR_CHANGED, tensor->checkpoint, NO_OFFSET,
                   "%s is no longer what it was when the export began; run it again",
@@ -248,8 +246,8 @@ static uint64_t export_stream_bytes_of(const struct dtype *d, uint64_t elements)
 
 /* Read and convert the elements [first, first + count) to *out. They are written to `room`; NULL:
  * out->at is valid until the next call, and `count` is at most that of a block. */
-static enum status produce(struct worker *w, const struct flow *f, uint64_t first,
-                           uint64_t count, uint8_t *room, struct bytes *out)
+static enum status produce(struct worker *w, const struct flow *f, uint64_t first, uint64_t count,
+                           uint8_t *room, struct bytes *out)
 {
     const struct export_tensor *t = &f->tensor;
     struct bytes read = {.len = (size_t)export_stream_bytes_of(&t->from, count)};
@@ -262,8 +260,8 @@ static enum status produce(struct worker *w, const struct flow *f, uint64_t firs
         return name_tensor(f, &w->error);
     else if (!f->converts)
         out->at = read.at;
-    else if (converter_run(&f->converter, read.at, room ? room : w->converted, count,
-                           first, &w->error) == OK &&
+    else if (converter_run(&f->converter, read.at, room ? room : w->converted, count, first,
+                           &w->error) == OK &&
              f->loses && w->pump->stream->options->loss)
         loss_count(&t->from, read.at, &t->to, out->at, count, &w->loss);
     return name_tensor(f, &w->error);
@@ -271,8 +269,7 @@ static enum status produce(struct worker *w, const struct flow *f, uint64_t firs
 
 /* Do one block of a tensor that is written as a whole; *len is its size. Without a conversion
  * blocks are counted in bytes, as not every dtype can be cut after any element. */
-static enum status block_run(struct worker *w, struct flow *f, uint64_t block,
-                             size_t *len)
+static enum status block_run(struct worker *w, struct flow *f, uint64_t block, size_t *len)
 {
     const struct export_tensor *t = &f->tensor;
     const struct stream *stream = w->pump->stream;
@@ -295,10 +292,9 @@ static enum status block_run(struct worker *w, struct flow *f, uint64_t block,
     if (!is_written(stream))
         return OK;
     if (stream->output)
-        return output_write(stream->output, t->offset + to, out.at, out.len, early,
-                            &w->error);
-    return staging_write(stream->staging, stream->names[t->file], t->offset + to, out,
-                         early, &w->error);
+        return output_write(stream->output, t->offset + to, out.at, out.len, early, &w->error);
+    return staging_write(stream->staging, stream->names[t->file], t->offset + to, out, early,
+                         &w->error);
 }
 
 /* Have the encoder for a tensor's pieces: mostly that of the previous piece. */
@@ -339,8 +335,7 @@ static enum status fill_piece(struct worker *w, const struct flow *f, uint64_t f
     return OK;
 }
 
-static enum status piece_run(struct worker *w, struct flow *f, uint64_t number,
-                             size_t *len)
+static enum status piece_run(struct worker *w, struct flow *f, uint64_t number, size_t *len)
 {
     const struct export_tensor *t = &f->tensor;
     const struct stream *stream = w->pump->stream;
@@ -373,8 +368,7 @@ static enum status do_block(struct worker *w, struct flow *f, uint64_t block, si
 static uint32_t flow_sum(const struct flow *f)
 {
     uLong sum = f->sums[0];
-    uint64_t step =
-        f->converts ? export_stream_bytes_of(&f->tensor.to, f->step) : f->step;
+    uint64_t step = f->converts ? export_stream_bytes_of(&f->tensor.to, f->step) : f->step;
     uint64_t last = f->tensor.nbytes - (f->blocks - 1) * step;
     for (uint64_t i = 1; i < f->blocks; i++)
         sum = crc32_combine(sum, f->sums[i], (z_off_t)(i + 1 < f->blocks ? step : last));
@@ -382,8 +376,7 @@ static uint32_t flow_sum(const struct flow *f)
 }
 
 /* Called when all blocks are done: verify the source's checksums, and close the flow. */
-static enum status flow_finish(const struct stream *stream, struct flow *f,
-                               struct error *err)
+static enum status flow_finish(const struct stream *stream, struct flow *f, struct error *err)
 {
     if (f->sums)
         stream->crc32s[f->tensor.number] = flow_sum(f);
@@ -590,8 +583,8 @@ static void close_all(struct flow *f)
 enum status stream_run(const struct stream *stream, struct error *err)
 {
     struct pump p = {.stream = stream, .error = {.offset = NO_OFFSET}};
-    if (export_scan_open(stream->plan->rows, EXPORT_PLACED_BY_SOURCE, EXPORT_ALL, &p.scan,
-                         err) != OK)
+    if (export_scan_open(stream->plan->rows, EXPORT_PLACED_BY_SOURCE, EXPORT_ALL, &p.scan, err) !=
+        OK)
         return err->status;
     unsigned others = other_threads(stream->options->threads, stream->piece_bytes);
     p.last = &p.first;

@@ -12,9 +12,9 @@ enum status export_check_tree(struct export_plan *p, struct error *err)
     if (export_scan_open(p->rows, EXPORT_BY_TREE, EXPORT_ALL, &scan, err) != OK)
         return err->status;
     while (export_scan_next(scan, &t, err) == OK && t) {
-        bool below = !first && (!before.len ||
-                                (strncmp(t->name, text_str(&before), before.len) == 0 &&
-                                 t->name[before.len] == '/'));
+        bool below =
+            !first && (!before.len || (strncmp(t->name, text_str(&before), before.len) == 0 &&
+                                       t->name[before.len] == '/'));
         if (below)
             refuse_tensor(&p->refusals, t->name,
                           "below \"%.400s\", which is a tensor and cannot hold others; "

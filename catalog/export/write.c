@@ -43,8 +43,7 @@ static enum status export_write_lay_out(struct writing *w, struct error *err)
         w->exporter->lay_out(l, err);
     lay_finish(l);
     if (l->sums && err->status == OK) {
-        w->crc32s =
-            arena_array(&w->plan->arena, (size_t)w->plan->count, sizeof(*w->crc32s));
+        w->crc32s = arena_array(&w->plan->arena, (size_t)w->plan->count, sizeof(*w->crc32s));
         if (!w->crc32s)
             return error_memory_at(err, w->path);
     }
@@ -60,12 +59,10 @@ static bool in_staging(const struct writing *w)
 
 static enum status guard(const struct writing *w, const char *path, struct error *err)
 {
-    return w->options->guard ? w->options->guard(w->options->guard_context, path, err)
-                             : OK;
+    return w->options->guard ? w->options->guard(w->options->guard_context, path, err) : OK;
 }
 
-static enum status check_path(const struct writing *w, const char *path,
-                              struct error *err)
+static enum status check_path(const struct writing *w, const char *path, struct error *err)
 {
     struct stat st;
     if (lstat(path, &st) != 0)
@@ -75,8 +72,7 @@ static enum status check_path(const struct writing *w, const char *path,
     if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
         return error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "is there, and not a file");
     if (!w->options->force)
-        return error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
-                         "exists; --force writes over it");
+        return error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "exists; --force writes over it");
     return OK;
 }
 
@@ -95,8 +91,7 @@ static bool has_mark(const struct writing *w, const char *path)
 
 /* Replacing a folder removes all that is in it, so it must look like one that this format
  * writes. */
-static enum status check_folder(const struct writing *w, const char *path,
-                                struct error *err)
+static enum status check_folder(const struct writing *w, const char *path, struct error *err)
 {
     struct stat st;
     if (lstat(path, &st) != 0)
@@ -104,15 +99,12 @@ static enum status check_folder(const struct writing *w, const char *path,
     if (guard(w, path, err) != OK)
         return err->status;
     if (!S_ISDIR(st.st_mode))
-        return error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
-                         "is there, and not a folder");
+        return error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "is there, and not a folder");
     if (!w->options->force)
-        return error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
-                         "exists; --force writes over it");
+        return error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "exists; --force writes over it");
     if (!has_mark(w, path))
         return error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
-                         "a folder that is not of format %s, which --force does not "
-                         "remove",
+                         "a folder that is not of format %s, which --force does not remove",
                          w->exporter->name);
     return OK;
 }
@@ -208,23 +200,20 @@ static void put_sum(struct writing *w, struct texts *t, uint64_t text_at)
 }
 
 /* In a folder, a file that is just one text is created and written in one step. */
-static enum status put_text(struct writing *w, struct texts *t,
-                            const struct export_item *text, struct error *err)
+static enum status put_text(struct writing *w, struct texts *t, const struct export_item *text,
+                            struct error *err)
 {
     bool early = w->options->sync, folder = w->exporter->folder_marks != NULL;
     struct bytes bytes = {(const uint8_t *)t->bytes.at, t->bytes.len};
     if (w->output)
         return output_write(w->output, text->at, bytes.at, bytes.len, early, err);
     if (!folder)
-        return staging_write(w->staging, w->names[text->file], text->at, bytes, early,
-                             err);
+        return staging_write(w->staging, w->names[text->file], text->at, bytes, early, err);
     while (t->has_file && t->file.file < text->file)
         t->has_file = export_items_next(t->files, &t->file, err);
     if (err->status != OK || (text->at == 0 && bytes.len == t->file.size))
-        return err->status == OK ? staging_put(w->staging, t->file.path, bytes, err)
-                                 : err->status;
-    if (text->at == 0 &&
-        staging_create(w->staging, t->file.path, t->file.size, err) != OK)
+        return err->status == OK ? staging_put(w->staging, t->file.path, bytes, err) : err->status;
+    if (text->at == 0 && staging_create(w->staging, t->file.path, t->file.size, err) != OK)
         return err->status;
     return staging_write(w->staging, t->file.path, text->at, bytes, early, err);
 }
@@ -306,8 +295,7 @@ static enum status export_write_commit(struct writing *w, struct error *err)
         staging_commit_folder(w->staging, options->force, err);
     if (err->status != OK || !options->sync)
         return err->status;
-    return w->output ? output_sync_name(w->output, err)
-                     : staging_sync_names(w->staging, err);
+    return w->output ? output_sync_name(w->output, err) : staging_sync_names(w->staging, err);
 }
 
 /* Check that the format has every setting. */
@@ -321,8 +309,7 @@ static enum status check_settings(const struct exporter *exporter,
             known++;
         if (!known || !known->key)
             error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
-                      "--option %.100s: format %s has no such option (`ckptdb formats` "
-                      "lists them)",
+                      "--option %.100s: format %s has no such option (`ckptdb formats` lists them)",
                       *stated, exporter->name);
     }
     return err->status;
@@ -332,12 +319,11 @@ enum status export_write(struct export_plan *plan, const struct exporter *export
                          const char *path, const struct export_options *options, bool dry,
                          struct error *err)
 {
-    struct writing w = {
-        .plan = plan, .exporter = exporter, .options = options, .path = path};
+    struct writing w = {.plan = plan, .exporter = exporter, .options = options, .path = path};
     if (!plan->count)
         return error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "no tensor is selected");
-    if (check_settings(exporter, options, err) == OK &&
-        export_write_lay_out(&w, err) == OK && check_paths(&w, err) == OK) {
+    if (check_settings(exporter, options, err) == OK && export_write_lay_out(&w, err) == OK &&
+        check_paths(&w, err) == OK) {
         if (dry && plan->lossy && options->loss)
             stream_data(&w, err);
         else if (!dry && open_outputs(&w, err) == OK && stream_data(&w, err) == OK &&

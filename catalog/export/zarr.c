@@ -35,9 +35,8 @@ static bool holds_part(const char *at, size_t len, unsigned version, struct text
     if (!len)
         return !text_adds(why, "a name with nothing before or after a '/'");
     if (len > COMPONENT_MAX)
-        return !text_addf(why,
-                          "a part of its name has %zu bytes; a file's has at most %d",
-                          len, COMPONENT_MAX);
+        return !text_addf(why, "a part of its name has %zu bytes; a file's has at most %d", len,
+                          COMPONENT_MAX);
     if (*at == '.')
         return !text_adds(why, "names that begin with '.' are files of zarr's own");
     if (memchr(at, '\\', len))
@@ -64,8 +63,8 @@ static bool holds_name(const char *name, unsigned version, struct text *why)
     return true;
 }
 
-static bool export_zarr_holds(const struct export_tensor *t, unsigned version,
-                              struct text *why, const char **instead)
+static bool export_zarr_holds(const struct export_tensor *t, unsigned version, struct text *why,
+                              const char **instead)
 {
     if (!holds_name(t->name, version, why))
         return false;
@@ -89,8 +88,7 @@ struct hierarchy {
     bool common;                    /* zarr-python knows all dtypes so far */
 };
 
-static void put_file(struct hierarchy *z, const char *folder, size_t len,
-                     const char *file)
+static void put_file(struct hierarchy *z, const char *folder, size_t len, const char *file)
 {
     text_reset(&z->path);
     text_add(&z->path, folder, len);
@@ -100,10 +98,9 @@ static void put_file(struct hierarchy *z, const char *folder, size_t len,
 
 static void export_zarr_add_group(struct hierarchy *z)
 {
-    text_adds(&z->json, z->how.version == 2
-                            ? "{\"zarr_format\":2}"
-                            : "{\"zarr_format\":3,\"node_type\":\"group\","
-                              "\"attributes\":{}}");
+    text_adds(&z->json, z->how.version == 2 ? "{\"zarr_format\":2}"
+                                            : "{\"zarr_format\":3,\"node_type\":\"group\","
+                                              "\"attributes\":{}}");
 }
 
 static const char *const *attributes_of(const struct hierarchy *z)
@@ -144,8 +141,7 @@ static void put_array(struct hierarchy *z, struct export_tensor *t)
 }
 
 /* Call `see` for every tensor, in the order of the tree: a group comes before what is in it. */
-static void each_array(struct hierarchy *z,
-                       void (*see)(struct hierarchy *, struct export_tensor *))
+static void each_array(struct hierarchy *z, void (*see)(struct hierarchy *, struct export_tensor *))
 {
     struct export_scan *scan = NULL;
     struct export_tensor *t;
@@ -259,12 +255,10 @@ static enum status try_codec(const struct zarr_how *how, struct error *err)
     return err->status;
 }
 
-static enum status export_zarr_lay_out(struct export_layout *l, unsigned version,
-                                       struct error *err)
+static enum status export_zarr_lay_out(struct export_layout *l, unsigned version, struct error *err)
 {
     struct hierarchy z = {.l = l, .common = true};
-    if (zarr_settings(l->options, version, &z.how, err) != OK ||
-        try_codec(&z.how, err) != OK)
+    if (zarr_settings(l->options, version, &z.how, err) != OK || try_codec(&z.how, err) != OK)
         return err->status;
     each_array(&z, put_nodes);
     if (version == 2)
@@ -279,9 +273,8 @@ static enum status export_zarr_lay_out(struct export_layout *l, unsigned version
 
 /* --- pieces ----------------------------------------------------------------------------- */
 
-static bool piece_path(const struct export_options *options,
-                       const struct export_tensor *t, unsigned version, uint64_t piece,
-                       struct text *out)
+static bool piece_path(const struct export_options *options, const struct export_tensor *t,
+                       unsigned version, uint64_t piece, struct text *out)
 {
     uint64_t chunk[TENSOR_RANK_MAX], at[TENSOR_RANK_MAX];
     struct error ignored = {.offset = NO_OFFSET};
@@ -302,13 +295,12 @@ static bool piece_path(const struct export_options *options,
     return !out->failed;
 }
 
-static bool piece_chain(const struct export_options *options,
-                        const struct export_tensor *t, unsigned version, struct text *out)
+static bool piece_chain(const struct export_options *options, const struct export_tensor *t,
+                        unsigned version, struct text *out)
 {
     struct error ignored = {.offset = NO_OFFSET};
     struct zarr_how how;
-    return zarr_settings(options, version, &how, &ignored) == OK &&
-           zarr_chain(&how, &t->to, out);
+    return zarr_settings(options, version, &how, &ignored) == OK && zarr_chain(&how, &t->to, out);
 }
 
 /* --- the two formats -------------------------------------------------------------------- */
@@ -323,41 +315,38 @@ static const struct export_setting settings[] = {
 static const char *const marks_v2[] = {".zgroup", ".zarray", NULL};
 static const char *const marks_v3[] = {"zarr.json", NULL};
 
-#define ZARR(v, title, ending, about, marks)                                             \
-    static bool holds_v##v(const struct export_tensor *t, struct text *why,              \
-                           const char **instead)                                         \
-    {                                                                                    \
-        return export_zarr_holds(t, v, why, instead);                                    \
-    }                                                                                    \
-    static enum status lay_out_v##v(struct export_layout *l, struct error *err)          \
-    {                                                                                    \
-        return export_zarr_lay_out(l, v, err);                                           \
-    }                                                                                    \
-    static bool path_v##v(const struct export_options *options,                          \
-                          const struct export_tensor *t, uint64_t piece,                 \
-                          struct text *out)                                              \
-    {                                                                                    \
-        return piece_path(options, t, v, piece, out);                                    \
-    }                                                                                    \
-    static bool chain_v##v(const struct export_options *options,                         \
-                           const struct export_tensor *t, struct text *out)              \
-    {                                                                                    \
-        return piece_chain(options, t, v, out);                                          \
-    }                                                                                    \
-    const struct exporter exporter_##title = {                                           \
-        .name = #title,                                                                  \
-        .suffix = ending,                                                                \
-        .summary = about,                                                                \
-        .settings = settings,                                                            \
-        .keeps_metadata = true,                                                          \
-        .folder_marks = marks,                                                           \
-        .holds = holds_v##v,                                                             \
-        .check = export_check_tree,                                                      \
-        .lay_out = lay_out_v##v,                                                         \
-        .piece_path = path_v##v,                                                         \
-        .piece_chain = chain_v##v,                                                       \
+#define ZARR(v, title, ending, about, marks)                                                       \
+    static bool holds_v##v(const struct export_tensor *t, struct text *why, const char **instead)  \
+    {                                                                                              \
+        return export_zarr_holds(t, v, why, instead);                                              \
+    }                                                                                              \
+    static enum status lay_out_v##v(struct export_layout *l, struct error *err)                    \
+    {                                                                                              \
+        return export_zarr_lay_out(l, v, err);                                                     \
+    }                                                                                              \
+    static bool path_v##v(const struct export_options *options, const struct export_tensor *t,     \
+                          uint64_t piece, struct text *out)                                        \
+    {                                                                                              \
+        return piece_path(options, t, v, piece, out);                                              \
+    }                                                                                              \
+    static bool chain_v##v(const struct export_options *options, const struct export_tensor *t,    \
+                           struct text *out)                                                       \
+    {                                                                                              \
+        return piece_chain(options, t, v, out);                                                    \
+    }                                                                                              \
+    const struct exporter exporter_##title = {                                                     \
+        .name = #title,                                                                            \
+        .suffix = ending,                                                                          \
+        .summary = about,                                                                          \
+        .settings = settings,                                                                      \
+        .keeps_metadata = true,                                                                    \
+        .folder_marks = marks,                                                                     \
+        .holds = holds_v##v,                                                                       \
+        .check = export_check_tree,                                                                \
+        .lay_out = lay_out_v##v,                                                                   \
+        .piece_path = path_v##v,                                                                   \
+        .piece_chain = chain_v##v,                                                                 \
     };
 
 ZARR(2, zarr, ".zarr", "zarr version 2: a group, one file per chunk", marks_v2)
-ZARR(3, zarr3, ".zarr", "zarr version 3: a group, one file per chunk (read as zarr)",
-     marks_v3)
+ZARR(3, zarr3, ".zarr", "zarr version 3: a group, one file per chunk (read as zarr)", marks_v3)

@@ -33,8 +33,8 @@ static const struct {
 static enum status bad_setting(const char *key, const char *value, const char *wanted,
                                struct error *err)
 {
-    return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "--option %s=%.100s: %s", key,
-                     value, wanted);
+    return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "--option %s=%.100s: %s", key, value,
+                     wanted);
 }
 
 enum status zarr_settings(const struct export_options *options, unsigned version,
@@ -49,13 +49,10 @@ enum status zarr_settings(const struct export_options *options, unsigned version
             continue;
     if (i == CODECS)
         return bad_setting("codec", codec, "one of zstd, gzip, blosc, none", err);
-    *out = (struct zarr_how){version, ZARR_CHUNK_BYTES, (enum zarr_codec)i,
-                             zarr_codecs[i].level};
-    if (chunk &&
-        (!(out->chunk_bytes = export_size(chunk)) || out->chunk_bytes > ZARR_CHUNK_MOST))
+    *out = (struct zarr_how){version, ZARR_CHUNK_BYTES, (enum zarr_codec)i, zarr_codecs[i].level};
+    if (chunk && (!(out->chunk_bytes = export_size(chunk)) || out->chunk_bytes > ZARR_CHUNK_MOST))
         return bad_setting("chunk", chunk, "expected a number of bytes up to 1GiB", err);
-    if (level &&
-        !codec_level(level, zarr_codecs[i].least, zarr_codecs[i].most, &out->level))
+    if (level && !codec_level(level, zarr_codecs[i].least, zarr_codecs[i].most, &out->level))
         return bad_setting("level", level, "the codec has no such level", err);
     return OK;
 }
@@ -128,8 +125,7 @@ static void add_time_v3(const struct dtype *d, struct text *out)
         len = strcspn(unit, "]");
     }
     text_addf(out,
-              "{\"name\":\"numpy.%s\",\"configuration\":{\"unit\":\"%.*s\","
-              "\"scale_factor\":%lu}}",
+              "{\"name\":\"numpy.%s\",\"configuration\":{\"unit\":\"%.*s\",\"scale_factor\":%lu}}",
               d->name[0] == 'd' ? "datetime64" : "timedelta64", (int)len, unit, scale);
 }
 
@@ -228,12 +224,10 @@ static void add_compressor_v2(const struct zarr_how *how, struct text *out)
                   "\"blocksize\":0}",
                   how->level);
     else
-        text_addf(out, "{\"id\":\"%s\",\"level\":%d}", zarr_codecs[how->codec].name,
-                  how->level);
+        text_addf(out, "{\"id\":\"%s\",\"level\":%d}", zarr_codecs[how->codec].name, how->level);
 }
 
-static void add_codecs_v3(const struct zarr_how *how, const struct dtype *d,
-                          struct text *out)
+static void add_codecs_v3(const struct zarr_how *how, const struct dtype *d, struct text *out)
 {
     text_adds(out, "[{\"name\":\"bytes\"");
     if (dtype_swap_width(d) > 1)
@@ -242,8 +236,7 @@ static void add_codecs_v3(const struct zarr_how *how, const struct dtype *d,
     if (how->codec == ZARR_BLOSC)
         text_addf(out,
                   ",{\"name\":\"blosc\",\"configuration\":{\"cname\":\"zstd\","
-                  "\"clevel\":%d,\"shuffle\":\"shuffle\",\"typesize\":%u,"
-                  "\"blocksize\":0}}",
+                  "\"clevel\":%d,\"shuffle\":\"shuffle\",\"typesize\":%u,\"blocksize\":0}}",
                   how->level, width_of(d));
     else if (how->codec != ZARR_NONE)
         text_addf(out, ",{\"name\":\"%s\",\"configuration\":{\"level\":%d%s}}",
@@ -264,14 +257,13 @@ bool zarr_attributes(const char *const *attributes, struct text *out)
     return text_addc(out, '}');
 }
 
-bool zarr_array(const struct zarr_how *how, struct export_tensor *t,
-                const char *const *attributes, struct text *out)
+bool zarr_array(const struct zarr_how *how, struct export_tensor *t, const char *const *attributes,
+                struct text *out)
 {
     uint64_t chunk[TENSOR_RANK_MAX];
     zarr_cut(how, t, chunk);
     text_addf(out, "{\"zarr_format\":%u,", how->version);
-    text_adds(out,
-              how->version == 2 ? "\"shape\":" : "\"node_type\":\"array\",\"shape\":");
+    text_adds(out, how->version == 2 ? "\"shape\":" : "\"node_type\":\"array\",\"shape\":");
     shape_print(out, t->shape, t->rank);
     if (how->version == 2) {
         text_adds(out, ",\"chunks\":");
@@ -285,8 +277,7 @@ bool zarr_array(const struct zarr_how *how, struct export_tensor *t,
     }
     text_adds(out, ",\"data_type\":");
     add_type_v3(&t->to, out);
-    text_adds(out, ",\"chunk_grid\":{\"name\":\"regular\",\"configuration\":"
-                   "{\"chunk_shape\":");
+    text_adds(out, ",\"chunk_grid\":{\"name\":\"regular\",\"configuration\":{\"chunk_shape\":");
     shape_print(out, chunk, t->rank);
     text_adds(out, "}},\"chunk_key_encoding\":{\"name\":\"default\",\"configuration\":"
                    "{\"separator\":\".\"}},\"fill_value\":");

@@ -25,8 +25,8 @@ struct zarr_how {
 };
 
 /* From --option codec, level and chunk. ERR_ARGUMENT. */
-enum status zarr_settings(const struct export_options *, unsigned version,
-                          struct zarr_how *out, struct error *err);
+enum status zarr_settings(const struct export_options *, unsigned version, struct zarr_how *out,
+                          struct error *err);
 
 /* Whether arrays can have such elements. */
 bool zarr_has_dtype(const struct dtype *);
@@ -42,8 +42,8 @@ void zarr_cut(const struct zarr_how *, struct export_tensor *t, uint64_t *chunk)
 bool zarr_chain(const struct zarr_how *, const struct dtype *, struct text *out);
 
 /* The metadata of an array (version 3: with `attributes`, which may be NULL) and of a group. */
-bool zarr_array(const struct zarr_how *, struct export_tensor *,
-                const char *const *attributes, struct text *out);
+bool zarr_array(const struct zarr_how *, struct export_tensor *, const char *const *attributes,
+                struct text *out);
 bool zarr_attributes(const char *const *attributes, struct text *out);
 
 #endif

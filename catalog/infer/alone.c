@@ -28,13 +28,11 @@ static bool try_ops(struct trial *t, const char *ops, bool reshaped)
 {
     const char *comma = strlen(ops) > 1 ? "," : "";
     snprintf(t->ops, sizeof(t->ops), "%s%s%s%s%s]", ops, reshaped ? comma : "",
-             reshaped ? "[\"reshape\"," : "", reshaped ? t->like->shape : "",
-             reshaped ? "]" : "");
+             reshaped ? "[\"reshape\"," : "", reshaped ? t->like->shape : "", reshaped ? "]" : "");
     const bool none = strcmp(t->ops, "[]") == 0;
-    t->found =
-        sample_find(t->x, t->like->dtype, t->like->shape,
-                    &(struct infer_probe){
-                        .at = t->at, .ops = none ? NULL : t->ops, .dtype = t->cast});
+    t->found = sample_find(
+        t->x, t->like->dtype, t->like->shape,
+        &(struct infer_probe){.at = t->at, .ops = none ? NULL : t->ops, .dtype = t->cast});
     return t->found != INFER_NONE;
 }
 
@@ -70,19 +68,17 @@ static bool try_heads(struct trial *t)
 {
     const uint64_t rows = t->a->size[0];
     const char *rest = t->a->rank > 1 ? strchr(t->a->shape, ',') : "]";
-    if (t->a->rank < 1 || t->a->rank > 2 || strcmp(t->a->shape, t->like->shape) != 0 ||
-        !rest)
+    if (t->a->rank < 1 || t->a->rank > 2 || strcmp(t->a->shape, t->like->shape) != 0 || !rest)
         return false;
     for (uint64_t half = 1; half <= HEAD_MAX / 2; half++) {
         char ops[OPS_BYTES];
         if (rows % (2 * half))
             continue;
         for (int way = 0; way < 2; way++) {
-            snprintf(
-                ops, sizeof(ops),
-                "[[\"reshape\",[-1,%llu,%llu%s],[\"transpose\",1,2],[\"flatten\",0,2]",
-                (unsigned long long)(way ? half : 2),
-                (unsigned long long)(way ? 2 : half), rest);
+            snprintf(ops, sizeof(ops),
+                     "[[\"reshape\",[-1,%llu,%llu%s],[\"transpose\",1,2],[\"flatten\",0,2]",
+                     (unsigned long long)(way ? half : 2), (unsigned long long)(way ? 2 : half),
+                     rest);
             if (half > 1 && try_ops(t, ops, false))
                 return true;
         }
@@ -95,8 +91,8 @@ static bool makes_shape(const struct trial *t, const char *ops)
 {
     struct error err = {.offset = NO_OFFSET};
     struct text shape = {0};
-    const bool good = shapes_after(ops, t->a->shape, NULL, &shape, &err) == OK &&
-                      shape.len && strcmp(text_str(&shape), t->like->shape) == 0;
+    const bool good = shapes_after(ops, t->a->shape, NULL, &shape, &err) == OK && shape.len &&
+                      strcmp(text_str(&shape), t->like->shape) == 0;
     text_release(&shape);
     return good;
 }
@@ -150,8 +146,7 @@ static void try_ahead(struct trial *t)
         transforms_no_room(t->x);
         return;
     }
-    struct infer_probe *p =
-        sample_list(t->x, false, t->a->dtype, t->a->shape, t->at + 1, &count);
+    struct infer_probe *p = sample_list(t->x, false, t->a->dtype, t->a->shape, t->at + 1, &count);
     for (size_t i = 0; i < count; i++) {
         p[i].ops = kept;
         p[i].dtype = t->cast;
@@ -177,8 +172,7 @@ static bool is_done(struct trial *t)
 {
     const bool same_shape = strcmp(t->a->shape, t->like->shape) == 0;
     t->cast = strcmp(t->a->dtype, t->like->dtype) == 0 ? NULL : t->like->dtype;
-    const bool found = try_right(t) ||
-                       (t->cast && same_shape && try_ops(t, "[", false)) ||
+    const bool found = try_right(t) || (t->cast && same_shape && try_ops(t, "[", false)) ||
                        try_orders(t, false) || (!same_shape && try_ops(t, "[", true)) ||
                        try_orders(t, true) || try_heads(t);
     if (!found)

@@ -140,8 +140,7 @@ static const char *infer_fuse_name_of(const struct fitting *s, size_t fit)
     return layers_at(s->g, !s->f.of_b, s->fits[fit])->name;
 }
 
-static bool are_siblings(const struct fitting *s, size_t a, size_t b,
-                         const struct edges *like)
+static bool are_siblings(const struct fitting *s, size_t a, size_t b, const struct edges *like)
 {
     struct edges e;
     return find_edges(infer_fuse_name_of(s, a), infer_fuse_name_of(s, b), &e) &&
@@ -158,8 +157,8 @@ struct sibling {
 
 /* All siblings of `first` that differ in the same place. 0: an earlier one is among them, so this
  * set was tried. */
-static size_t list_siblings(const struct fitting *s, size_t first,
-                            const struct edges *like, struct sibling *out)
+static size_t list_siblings(const struct fitting *s, size_t first, const struct edges *like,
+                            struct sibling *out)
 {
     size_t count = 0;
     for (size_t i = 0; i < s->count; i++) {
@@ -186,8 +185,7 @@ static char initial_of(const struct sibling *x)
 }
 
 /* Whether a word consists of the first letters of siblings: qkv, Wqkv. */
-static bool is_initials(const char *word, size_t len, const struct sibling *x,
-                        size_t count)
+static bool is_initials(const char *word, size_t len, const struct sibling *x, size_t count)
 {
     const size_t from = len > 2 && tolower((unsigned char)*word) == 'w';
     size_t found = 0;
@@ -212,8 +210,8 @@ static int letter_of(const char *word, size_t len, const struct sibling *one)
 /* Where the whole's name contains the label of sibling `at`: as a word, or as one of its
  * initials; -1: it does not. In "attn_qkv", of the words attn and qkv, v is letter 2 of word 1: 1
  * * 5 + 2. */
-static int place_in_name(const struct name_words *words, const struct sibling *x,
-                         size_t count, size_t at)
+static int place_in_name(const struct name_words *words, const struct sibling *x, size_t count,
+                         size_t at)
 {
     for (unsigned k = 0; k < words->count; k++) {
         const char *word = words->at[k];
@@ -239,8 +237,7 @@ static int place_by_custom(const struct sibling *x)
                   {"wk", 2}, {"v", 3},     {"value", 3}, {"wv", 3}, {"gate", 4},
                   {"w1", 4}, {"up", 5},    {"w3", 5}};
     for (size_t i = 0; i < sizeof(custom) / sizeof(custom[0]); i++)
-        if (strlen(custom[i].label) == x->len &&
-            strncmp(custom[i].label, x->label, x->len) == 0)
+        if (strlen(custom[i].label) == x->len && strncmp(custom[i].label, x->label, x->len) == 0)
             return custom[i].place;
     return -1;
 }
@@ -270,8 +267,7 @@ static bool put_pieces(struct fitting *s, struct sibling *x, size_t count)
 
 static int by_label(const void *a, const void *b)
 {
-    return infer_name_order(((const struct sibling *)a)->label,
-                            ((const struct sibling *)b)->label);
+    return infer_name_order(((const struct sibling *)a)->label, ((const struct sibling *)b)->label);
 }
 
 static bool choose_pieces(struct fitting *s, bool named, struct sibling *x, size_t count)
@@ -339,9 +335,8 @@ static bool try_whole(struct fusing *all, bool of_b, uint32_t at)
     if (whole->used || whole->unknown || t->rank > INFER_RANK_MAX)
         return true;
     for (unsigned k = 0; good && k < 2 * t->rank; k++) {
-        struct fitting s = {
-            .g = all->g,
-            .f = {.of_b = of_b, .whole = at, .axis = k / 2, .turned = k % 2}};
+        struct fitting s = {.g = all->g,
+                            .f = {.of_b = of_b, .whole = at, .axis = k / 2, .turned = k % 2}};
         if (s.f.turned && t->rank != 2)
             continue;
         list_fits(&s);
@@ -372,8 +367,8 @@ static bool put_ops(const struct guessing *g, const struct fusion *f, size_t lay
     uint64_t size[PIECES_MOST];
     bool equal = true;
     if (f->of_b)
-        return text_addf(out, "[%s[\"concat\",%u,%%]]",
-                         f->turned ? "[\"transpose\"]," : "", f->axis);
+        return text_addf(out, "[%s[\"concat\",%u,%%]]", f->turned ? "[\"transpose\"]," : "",
+                         f->axis);
     for (unsigned i = 0; i < f->pieces; i++) {
         const struct layers *p = layers_at(g, true, f->piece[i]);
         size[i] = size_along(f, guess_layer(g, true, p, layer));
@@ -384,8 +379,7 @@ static bool put_ops(const struct guessing *g, const struct fusion *f, size_t lay
         text_addf(out, "%c%llu", i ? ',' : '[', (unsigned long long)size[i]);
     if (equal)
         text_addf(out, "%u", f->pieces);
-    return text_addf(out, "%s%%]%s]", equal ? "" : "]",
-                     f->turned ? ",[\"transpose\"]" : "");
+    return text_addf(out, "%s%%]%s]", equal ? "" : "]", f->turned ? ",[\"transpose\"]" : "");
 }
 
 static bool take_layer(struct guessing *g, const struct fusion *f, size_t layer)
@@ -399,13 +393,12 @@ static bool take_layer(struct guessing *g, const struct fusion *f, size_t layer)
     text_release(&ops);
     for (unsigned i = 0; good && i < f->pieces; i++) {
         const uint32_t piece = layers_at(g, !f->of_b, f->piece[i])->at[layer];
-        good = infer_add(g->task,
-                         (struct infer_pair){.a = f->of_b ? piece : whole,
-                                             .b = f->of_b ? whole : piece,
-                                             .part = i,
-                                             .how = INFER_GUESS,
-                                             .form = f->of_b ? INFER_JOIN : INFER_SPLIT,
-                                             .ops = kept});
+        good = infer_add(g->task, (struct infer_pair){.a = f->of_b ? piece : whole,
+                                                      .b = f->of_b ? whole : piece,
+                                                      .part = i,
+                                                      .how = INFER_GUESS,
+                                                      .form = f->of_b ? INFER_JOIN : INFER_SPLIT,
+                                                      .ops = kept});
     }
     return good;
 }

@@ -26,9 +26,7 @@ int infer_name_order(const char *a, const char *b)
             const size_t zeros_a = strspn(a, "0"), zeros_b = strspn(b, "0");
             const size_t n = strspn(a + zeros_a, "0123456789"),
                          m = strspn(b + zeros_b, "0123456789");
-            const int order = n == m  ? strncmp(a + zeros_a, b + zeros_b, n)
-                              : n < m ? -1
-                                      : 1;
+            const int order = n == m ? strncmp(a + zeros_a, b + zeros_b, n) : n < m ? -1 : 1;
             if (order)
                 return order;
             a += zeros_a + n;
@@ -116,9 +114,9 @@ static double weight_of(const struct infer_words *w, const char *at, size_t len)
     char word[WORD_BYTES];
     const size_t n = lower_word(at, len, word);
     const uint64_t *count = w && n ? strmap_get(&w->counts, word, n) : NULL;
-    return count && w->names > 1 ? 0.05 + log((double)w->names / (double)*count + 1) /
-                                              log((double)w->names + 1)
-                                 : 1;
+    return count && w->names > 1
+               ? 0.05 + log((double)w->names / (double)*count + 1) / log((double)w->names + 1)
+               : 1;
 }
 
 double infer_likeness(const struct infer_words *words, const char *a, const char *b)
@@ -133,10 +131,9 @@ double infer_likeness(const struct infer_words *words, const char *a, const char
         unsigned best = 0;
         all += weight;
         for (unsigned k = 0; k < y.count; k++) {
-            const double like =
-                taken[k] || x.number[i] != y.number[k]
-                    ? 0
-                    : guess_word_likeness(x.at[i], x.len[i], y.at[k], y.len[k]);
+            const double like = taken[k] || x.number[i] != y.number[k]
+                                    ? 0
+                                    : guess_word_likeness(x.at[i], x.len[i], y.at[k], y.len[k]);
             if (like > most)
                 most = like, best = k;
         }
@@ -168,8 +165,7 @@ static size_t layer_key(const char *name, bool apart, char *out)
     return n + strlen(name);
 }
 
-static bool add_layer(struct guessing *g, bool of_b, uint32_t at, struct strmap *keys,
-                      char *room)
+static bool add_layer(struct guessing *g, bool of_b, uint32_t at, struct strmap *keys, char *room)
 {
     struct arena *arena = g->task->arena;
     struct side *s = &g->side[of_b];
@@ -216,8 +212,7 @@ static bool add_shape(struct text *t, const struct infer_tensor *x, bool turned)
 }
 
 /* Sort the layers of a group by name, and collect their shapes. */
-static bool infer_guess_describe(struct guessing *g, bool of_b, struct layers *l,
-                                 size_t left)
+static bool infer_guess_describe(struct guessing *g, bool of_b, struct layers *l, size_t left)
 {
     const struct infer_list *list = of_b ? &g->task->b : &g->task->a;
     struct arena *arena = g->task->arena;
@@ -240,8 +235,7 @@ static bool infer_guess_describe(struct guessing *g, bool of_b, struct layers *l
     }
     l->place = left ? (double)l->at[0] / (double)left : 0;
     l->shape = text_str(&shape) ? arena_copy(arena, text_str(&shape), shape.len) : NULL;
-    l->turned =
-        matrices && text_str(&turned) ? arena_copy(arena, turned.at, turned.len) : NULL;
+    l->turned = matrices && text_str(&turned) ? arena_copy(arena, turned.at, turned.len) : NULL;
     free(name);
     text_release(&shape);
     text_release(&turned);
@@ -328,18 +322,16 @@ static bool take_stack(struct guessing *g, const struct candidate *c)
     const bool joins = a->count > b->count;
     const size_t count = joins ? a->count : b->count;
     struct text ops = {0};
-    bool good =
-        text_addf(&ops, joins ? "[[\"stack\",%u,%%]]" : "[[\"unstack\",%u%%]]", c->axis);
+    bool good = text_addf(&ops, joins ? "[[\"stack\",%u,%%]]" : "[[\"unstack\",%u%%]]", c->axis);
     const char *kept = good ? arena_copy(g->task->arena, ops.at, ops.len) : NULL;
     text_release(&ops);
     for (size_t i = 0; kept && good && i < count; i++)
-        good = infer_add(g->task,
-                         (struct infer_pair){.a = a->at[joins ? i : 0],
-                                             .b = b->at[joins ? 0 : i],
-                                             .part = (uint32_t)i,
-                                             .how = INFER_GUESS,
-                                             .form = joins ? INFER_JOIN : INFER_UNSTACK,
-                                             .ops = kept});
+        good = infer_add(g->task, (struct infer_pair){.a = a->at[joins ? i : 0],
+                                                      .b = b->at[joins ? 0 : i],
+                                                      .part = (uint32_t)i,
+                                                      .how = INFER_GUESS,
+                                                      .form = joins ? INFER_JOIN : INFER_UNSTACK,
+                                                      .ops = kept});
     return kept && good;
 }
 
@@ -353,11 +345,11 @@ static bool infer_guess_take(struct guessing *g, const struct candidate *c)
     if (c->stacked)
         return take_stack(g, c);
     for (size_t i = 0; good && i < a->count; i++)
-        good = infer_add(
-            g->task, (struct infer_pair){.a = a->at[i],
-                                         .b = b->at[i],
-                                         .how = INFER_GUESS,
-                                         .ops = c->turned ? "[[\"transpose\"]]" : NULL});
+        good =
+            infer_add(g->task, (struct infer_pair){.a = a->at[i],
+                                                   .b = b->at[i],
+                                                   .how = INFER_GUESS,
+                                                   .ops = c->turned ? "[[\"transpose\"]]" : NULL});
     return good;
 }
 
@@ -367,8 +359,8 @@ struct candidates {
 };
 
 /* Whether the groups could be paired, or (c->stacked) one could be the other's stack. */
-static bool could_be(const struct guessing *g, const struct layers *a,
-                     const struct layers *b, struct candidate *c)
+static bool could_be(const struct guessing *g, const struct layers *a, const struct layers *b,
+                     struct candidate *c)
 {
     if (a->used || b->used)
         return false;
@@ -378,8 +370,8 @@ static bool could_be(const struct guessing *g, const struct layers *a,
 }
 
 /* Add the groups of side B in [from, to) that fit group like->a. */
-static bool list_fitting(struct guessing *g, const struct candidate *like, size_t from,
-                         size_t to, struct candidates *out)
+static bool list_fitting(struct guessing *g, const struct candidate *like, size_t from, size_t to,
+                         struct candidates *out)
 {
     const struct layers *x = &g->side[0].layers[like->a];
     for (size_t k = from; k < to; k++) {
@@ -388,10 +380,8 @@ static bool list_fitting(struct guessing *g, const struct candidate *like, size_
         c.b = (uint32_t)k;
         if (!could_be(g, x, y, &c))
             continue;
-        const double apart =
-            x->place > y->place ? x->place - y->place : y->place - x->place;
-        c.likeness =
-            infer_likeness(&g->words, x->name, y->name) - 0.3 * apart - 0.2 * c.turned;
+        const double apart = x->place > y->place ? x->place - y->place : y->place - x->place;
+        c.likeness = infer_likeness(&g->words, x->name, y->name) - 0.3 * apart - 0.2 * c.turned;
         struct candidate *grown =
             arena_grow(g->task->arena, out->at, out->count, &out->space, sizeof(*grown));
         if (!grown)
@@ -435,9 +425,9 @@ static bool match_names(struct infer_task *t)
     struct strmap names = {0};
     bool good = true, added;
     for (size_t i = 0; good && i < t->b.count; i++) {
-        uint64_t *value = t->used_b[i] ? &(uint64_t){0}
-                                       : strmap_add(&names, t->b.at[i].name,
-                                                    strlen(t->b.at[i].name), &added);
+        uint64_t *value =
+            t->used_b[i] ? &(uint64_t){0}
+                         : strmap_add(&names, t->b.at[i].name, strlen(t->b.at[i].name), &added);
         good = value != NULL;
         if (good)
             *value = i;
@@ -449,9 +439,8 @@ static bool match_names(struct infer_task *t)
             !same_or_unknown(a->shape, t->b.at[*value].shape) ||
             !same_or_unknown(a->dtype, t->b.at[*value].dtype))
             continue;
-        good =
-            infer_add(t, (struct infer_pair){
-                             .a = (uint32_t)i, .b = (uint32_t)*value, .how = INFER_NAME});
+        good = infer_add(
+            t, (struct infer_pair){.a = (uint32_t)i, .b = (uint32_t)*value, .how = INFER_NAME});
     }
     strmap_release(&names);
     return good;
@@ -464,8 +453,8 @@ bool infer_guess(struct infer_task *task)
     for (size_t side = 0; side < 2; side++)
         for (size_t i = 0; good && i < g.side[side].count; i++)
             good = infer_words_add(&g.words, g.side[side].layers[i].name);
-    good = good && guess_fused(&g, true) && match_layers(&g, false) &&
-           match_layers(&g, true) && guess_fused(&g, false);
+    good = good && guess_fused(&g, true) && match_layers(&g, false) && match_layers(&g, true) &&
+           guess_fused(&g, false);
     /* wi_0 and wi_1 are not layers of one group if each is a stack by itself: try it. */
     for (size_t side = 0; good && side < 2; side++) {
         g.apart[side] = true;

@@ -58,8 +58,7 @@ enum infer_form {
 /* What becomes of a tensor of A. */
 struct infer_item {
     const char *old;
-    const char *const
-        *made; /* names in B, in the order of the parts; none: it is dropped */
+    const char *const *made; /* names in B, in the order of the parts; none: it is dropped */
     size_t count;
     enum infer_form form;
     /* JSON list; NULL: none. A '%' stands for the key of a join, or for the last argument of a

@@ -77,8 +77,8 @@ static void list_holes(struct merging *m, uint32_t number, uint32_t longest)
             if (to > from && d->old[to - 1].kind != TOKEN_TEXT)
                 break;
             if (from || to < d->olds) /* part of the name must remain */
-                merge_add_place(m, (struct draft_place){draft_mix(before, after[to]),
-                                                        number, from, to});
+                merge_add_place(
+                    m, (struct draft_place){draft_mix(before, after[to]), number, from, to});
         }
         if (from < d->olds)
             before = draft_mix_token(before, &d->old[from]);
@@ -134,15 +134,14 @@ static void put_difference(struct one *o)
     o->merging->failed = o->merging->failed || !entry;
     for (size_t i = 0; entry && i < o->members; i++) {
         const struct member *x = &o->member[i];
-        entry[i] =
-            (struct draft_entry){x->text, draft_text(w, x->draft->new, x->at, x->end)};
+        entry[i] = (struct draft_entry){x->text, draft_text(w, x->draft->new, x->at, x->end)};
         copies = copies && strcmp(entry[i].key, entry[i].value) == 0;
         some = some || x->at < x->end;
     }
     if (entry && some)
-        put_new(o, copies ? (struct token){TOKEN_COPY, 0, o->group}
-                          : (struct token){TOKEN_TABLE, draft_table(w, entry, o->members),
-                                           o->group});
+        put_new(o, copies
+                       ? (struct token){TOKEN_COPY, 0, o->group}
+                       : (struct token){TOKEN_TABLE, draft_table(w, entry, o->members), o->group});
 }
 
 /* Merge the texts up to the next reference: what all members begin with, what they differ in, and
@@ -174,8 +173,7 @@ static void put_new_name(struct one *o)
     for (bool more = !first->drops; more;) {
         for (size_t i = 0; i < o->members; i++) {
             struct member *x = &o->member[i];
-            for (x->end = x->at;
-                 x->end < x->draft->news && !is_reference(&x->draft->new[x->end]);)
+            for (x->end = x->at; x->end < x->draft->news && !is_reference(&x->draft->new[x->end]);)
                 x->end++;
         }
         put_segment(o);
@@ -214,8 +212,7 @@ static void put_old_name(struct one *o)
     for (uint32_t i = 0; i < d->olds; i++) {
         if (i == from)
             o->made.old[o->made.olds++] = (struct token){
-                TOKEN_CHOICE, words_id(o->merging->words, text_str(&choice), choice.len),
-                o->group};
+                TOKEN_CHOICE, words_id(o->merging->words, text_str(&choice), choice.len), o->group};
         if (i >= from && i < to)
             continue;
         struct token t = d->old[i];
@@ -224,8 +221,7 @@ static void put_old_name(struct one *o)
     }
     if (from >= d->olds)
         o->made.old[o->made.olds++] = (struct token){
-            TOKEN_CHOICE, words_id(o->merging->words, text_str(&choice), choice.len),
-            o->group};
+            TOKEN_CHOICE, words_id(o->merging->words, text_str(&choice), choice.len), o->group};
     text_release(&choice);
 }
 
@@ -250,8 +246,7 @@ static bool merge_places(struct merging *m, const struct draft_place *p, size_t 
     for (size_t i = 0; o.member && i < count; i++) {
         const struct draft *d = &m->drafts->at[p[i].draft];
         o.member[i] = (struct member){
-            d, draft_text(m->words, d->old, p[i].from, p[i].to), p[i].from, p[i].to, 0,
-            0};
+            d, draft_text(m->words, d->old, p[i].from, p[i].to), p[i].from, p[i].to, 0, 0};
         olds += d->olds;
         news += d->news + 1;
     }
@@ -327,8 +322,8 @@ bool drafts_merge(struct drafts *drafts, bool shortest)
 {
     struct merging m = {.drafts = drafts, .words = drafts->words, .seed = hash_seed()};
     const uint32_t most = drafts->count > MANY_DRAFTS ? MANY_HOLE : HOLE_MAX;
-    for (uint32_t longest = shortest ? 1 : most;
-         longest <= most && drafts->count <= DRAFTS_MAX; longest++)
+    for (uint32_t longest = shortest ? 1 : most; longest <= most && drafts->count <= DRAFTS_MAX;
+         longest++)
         while (!m.failed && merge_round(&m, longest)) {}
     free(m.place);
     return !m.failed && !drafts->words->failed;

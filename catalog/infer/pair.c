@@ -17,8 +17,7 @@
 
 bool infer_add(struct infer_task *t, struct infer_pair p)
 {
-    struct infer_pair *grown =
-        arena_grow(t->arena, t->pair, t->pairs, &t->pair_space, sizeof(p));
+    struct infer_pair *grown = arena_grow(t->arena, t->pair, t->pairs, &t->pair_space, sizeof(p));
     if (!grown)
         return false;
     t->pair = grown;
@@ -70,8 +69,7 @@ static int by_content_and_name(const void *x, const void *y)
 
 static struct by_content *list_contents(struct infer_task *t, size_t *count)
 {
-    struct by_content *list =
-        arena_array(t->arena, t->a.count + t->b.count + 1, sizeof(*list));
+    struct by_content *list = arena_array(t->arena, t->a.count + t->b.count + 1, sizeof(*list));
     *count = 0;
     for (size_t side = 0; list && side < 2; side++) {
         const struct infer_list *l = side ? &t->b : &t->a;
@@ -129,16 +127,14 @@ static bool learn(struct learned *l, const struct infer_task *t)
     for (size_t i = 0; i < t->pairs; i++) {
         const char *kept;
         bool added;
-        const size_t n =
-            learned_key(l, t->a.at[t->pair[i].a].name, t->b.at[t->pair[i].b].name);
+        const size_t n = learned_key(l, t->a.at[t->pair[i].a].name, t->b.at[t->pair[i].b].name);
         if (!strmap_keep(&l->known, l->arena, l->room, n, &kept, &added))
             return false;
     }
     return true;
 }
 
-static double how_like(struct learned *l, const struct infer_task *t, uint32_t a,
-                       uint32_t b)
+static double how_like(struct learned *l, const struct infer_task *t, uint32_t a, uint32_t b)
 {
     const char *x = t->a.at[a].name, *y = t->b.at[b].name;
     const size_t n = learned_key(l, x, y);
@@ -156,18 +152,15 @@ static bool pair_equals(struct infer_task *t, struct learned *l, const struct eq
         choice = arena_array(t->arena, e->as * e->bs, sizeof(*choice));
     for (size_t i = 0; choice && i < e->as; i++)
         for (size_t k = 0; k < e->bs; k++)
-            choice[choices++] =
-                (struct choice){how_like(l, t, e->a[i], e->b[k]), e->a[i], e->b[k]};
+            choice[choices++] = (struct choice){how_like(l, t, e->a[i], e->b[k]), e->a[i], e->b[k]};
     if (choice)
         qsort(choice, choices, sizeof(*choice), by_likeness);
     for (size_t i = 0; good && i < choices; i++)
         if (!t->used_a[choice[i].a] && !t->used_b[choice[i].b])
-            good = infer_add(t, (struct infer_pair){.a = choice[i].a,
-                                                    .b = choice[i].b,
-                                                    .how = INFER_CONTENT});
+            good = infer_add(
+                t, (struct infer_pair){.a = choice[i].a, .b = choice[i].b, .how = INFER_CONTENT});
     for (size_t i = 0; good && !choice && i < e->as && i < e->bs; i++)
-        good = infer_add(
-            t, (struct infer_pair){.a = e->a[i], .b = e->b[i], .how = INFER_CONTENT});
+        good = infer_add(t, (struct infer_pair){.a = e->a[i], .b = e->b[i], .how = INFER_CONTENT});
     return good;
 }
 
@@ -198,8 +191,7 @@ static bool pair_copies(struct infer_task *t, struct learned *l, const struct eq
 /* Call `use` for each content that both sides have; `unique`: only those of one tensor each, else
  * only the others. */
 static bool each_content(struct infer_task *t, struct learned *l, bool unique,
-                         bool (*use)(struct infer_task *, struct learned *,
-                                     const struct equals *))
+                         bool (*use)(struct infer_task *, struct learned *, const struct equals *))
 {
     size_t count;
     bool good = true;
@@ -207,8 +199,7 @@ static bool each_content(struct infer_task *t, struct learned *l, bool unique,
     uint32_t *at = arena_array(t->arena, count + 1, sizeof(*at));
     for (size_t i = 0, end; list && at && good && i < count; i = end) {
         struct equals e = {.a = at + i};
-        for (end = i; end < count && !content_order(list[i].tensor, list[end].tensor);
-             end++) {
+        for (end = i; end < count && !content_order(list[i].tensor, list[end].tensor); end++) {
             at[end] = list[end].at;
             *(list[end].of_b ? &e.bs : &e.as) += 1;
         }

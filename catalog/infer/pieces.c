@@ -17,8 +17,7 @@
 /* How what is cut out becomes a piece: its axes are permuted, then it is reshaped. */
 struct turn {
     unsigned axis[INFER_RANK_MAX];
-    uint64_t from[INFER_RANK_MAX],
-        to[INFER_RANK_MAX]; /* shapes before and after permuting */
+    uint64_t from[INFER_RANK_MAX], to[INFER_RANK_MAX]; /* shapes before and after permuting */
     unsigned rank;
     const char *shape; /* of the piece */
     bool reshapes;
@@ -94,8 +93,7 @@ static void turn_shape(struct turn *turn)
     text_release(&shape);
 }
 
-static void put_piece_ops(const struct cutting *c, const char *operation,
-                          struct text *out)
+static void put_piece_ops(const struct cutting *c, const char *operation, struct text *out)
 {
     text_addf(out, "[%s", operation);
     put_turn(out, &c->turn);
@@ -107,11 +105,9 @@ static bool find_piece(struct cutting *c, const char *operation)
 {
     struct text ops = {0};
     put_piece_ops(c, operation, &ops);
-    const struct infer_probe probe = {
-        .of_b = c->of_b, .at = c->at, .ops = text_str(&ops)};
-    const uint32_t found = probe.ops
-                               ? sample_find(c->x, c->whole->dtype, c->turn.shape, &probe)
-                               : INFER_NONE;
+    const struct infer_probe probe = {.of_b = c->of_b, .at = c->at, .ops = text_str(&ops)};
+    const uint32_t found =
+        probe.ops ? sample_find(c->x, c->whole->dtype, c->turn.shape, &probe) : INFER_NONE;
     text_release(&ops);
     if (found == INFER_NONE || c->pieces == PIECES_MAX)
         return false;
@@ -153,8 +149,7 @@ static void cut_ahead(struct cutting *c)
         text_reset(&ops);
         put_piece_ops(c, take, &ops);
         const char *kept = text_str(&ops) ? arena_copy(arena, ops.at, ops.len) : NULL;
-        p[i - 1] = (struct infer_probe){
-            .of_b = c->of_b, .at = c->at, .ops = kept, .sample = true};
+        p[i - 1] = (struct infer_probe){.of_b = c->of_b, .at = c->at, .ops = kept, .sample = true};
         if (!kept)
             p = NULL;
     }
@@ -227,13 +222,12 @@ static uint64_t cut_next(struct cutting *c, uint64_t at)
             if (t->axis[i] == c->axis)
                 t->from[c->axis] = p->size[i];
         const uint64_t size = t->from[c->axis];
-        if (!size || size > c->whole->size[c->axis] - at ||
-            size == c->whole->size[c->axis])
+        if (!size || size > c->whole->size[c->axis] - at || size == c->whole->size[c->axis])
             continue;
         t->shape = p->shape;
         turn_shape(t);
-        snprintf(slice, sizeof(slice), "[\"slice\",%u,%llu,%llu]", c->axis,
-                 (unsigned long long)at, (unsigned long long)(at + size));
+        snprintf(slice, sizeof(slice), "[\"slice\",%u,%llu,%llu]", c->axis, (unsigned long long)at,
+                 (unsigned long long)(at + size));
         if (!t->reshapes && find_piece(c, slice))
             return size;
     }
@@ -336,8 +330,8 @@ void transform_pieces(struct transforms *x, bool of_b, uint32_t *class)
     for (size_t i = 0; c.classes && i < list->count && !transforms_stopped(x); i++) {
         c.at = i;
         c.whole = &list->at[i];
-        if (transforms_used(x, of_b, i) || !c.whole->hash || !c.whole->shape ||
-            !c.whole->dtype || c.whole->rank > INFER_RANK_MAX)
+        if (transforms_used(x, of_b, i) || !c.whole->hash || !c.whole->shape || !c.whole->dtype ||
+            c.whole->rank > INFER_RANK_MAX)
             continue;
         const bool found = infer_pieces_cut(&c);
         hits += found;

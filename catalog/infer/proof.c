@@ -57,11 +57,11 @@ static bool operates(struct inference *f, const struct rule_result *r,
     return good;
 }
 
-static bool makes(struct inference *f, const struct rule_result *r,
-                  const struct infer_item *item, const char *name)
+static bool makes(struct inference *f, const struct rule_result *r, const struct infer_item *item,
+                  const char *name)
 {
-    return r->outcome == RULE_OK && strlen(name) == r->len &&
-           memcmp(r->text, name, r->len) == 0 && operates(f, r, item);
+    return r->outcome == RULE_OK && strlen(name) == r->len && memcmp(r->text, name, r->len) == 0 &&
+           operates(f, r, item);
 }
 
 /* The labels of an item's parts, as running the rules passes them: numbers if it is unstacked,
@@ -87,18 +87,16 @@ static const char *const *labels_of(struct inference *f, const struct infer_item
 }
 
 /* Whether the rules make the right names of an item; marks the rules that did it in `used`. */
-static bool is_made(struct inference *f, struct rules *rules,
-                    const struct infer_item *item, bool *used)
+static bool is_made(struct inference *f, struct rules *rules, const struct infer_item *item,
+                    bool *used)
 {
     const size_t len = strlen(item->old);
-    const bool parted =
-        item->count && item->form != INFER_PLAIN && item->form != INFER_JOIN;
+    const bool parted = item->count && item->form != INFER_PLAIN && item->form != INFER_JOIN;
     const char *const *label = parted ? labels_of(f, item) : NULL;
     f->failed = f->failed || (parted && !label);
     for (size_t i = 0; i < (parted ? item->count : 1) && !f->failed; i++) {
-        const struct rule_result *r =
-            parted ? rules_apply_part(rules, label[i], item->old, len)
-                   : rules_apply(rules, item->old, len);
+        const struct rule_result *r = parted ? rules_apply_part(rules, label[i], item->old, len)
+                                             : rules_apply(rules, item->old, len);
         f->failed = f->failed || r->no_memory;
         if (item->count ? !makes(f, r, item, item->made[i]) : r->outcome != RULE_DROPPED)
             return false;

@@ -10,8 +10,8 @@
 #include "catalog/infer/inference.h"
 #include "catalog/map/dialect.h"
 
-#define PROOF_MAX                                                                        \
-    UINT64_C(200000000) /* rules times names: above it, rules are exact and are not run */
+#define PROOF_MAX                                                                                  \
+    UINT64_C(200000000)    /* rules times names: above it, rules are exact and are not run */
 #define PATTERN_MAX  65536 /* bytes; the limit of regex.h */
 #define RULE_COST    64    /* bytes that a rule counts for, besides its text */
 #define COMPARED_MAX 20000 /* names; with more, the first correct set is taken */
@@ -53,8 +53,7 @@ const char *infer_label(struct inference *f, const struct parted *p, const char 
 {
     size_t n;
     struct token *t = words_split(&f->words, name, &n);
-    return t && n >= p->head + p->tail ? draft_text(&f->words, t, p->head, n - p->tail)
-                                       : "";
+    return t && n >= p->head + p->tail ? draft_text(&f->words, t, p->head, n - p->tail) : "";
 }
 
 bool infer_labels_count(const char *const *label, size_t count, unsigned long *first)
@@ -109,14 +108,13 @@ static struct token part_token(struct inference *f, const struct infer_item *ite
     } else if (counts && first) {
         text_addf(&fill, ",%lu", first);
     } else if (!counts) {
-        struct draft_entry *entry =
-            arena_array(f->words.arena, item->count, sizeof(*entry));
+        struct draft_entry *entry = arena_array(f->words.arena, item->count, sizeof(*entry));
         f->failed = f->failed || !entry;
         for (size_t i = 0; entry && i < item->count; i++) {
             char number[32];
             int len = snprintf(number, sizeof(number), "%zu", i);
-            entry[i] = (struct draft_entry){
-                arena_copy(f->words.arena, number, (size_t)len), label[i]};
+            entry[i] =
+                (struct draft_entry){arena_copy(f->words.arena, number, (size_t)len), label[i]};
             f->failed = f->failed || !entry[i].key;
         }
         token.kind = TOKEN_PARTS;
@@ -128,8 +126,7 @@ static struct token part_token(struct inference *f, const struct infer_item *ite
     return token;
 }
 
-static void example_of_parts(struct inference *f, const struct infer_item *item,
-                             struct example *e)
+static void example_of_parts(struct inference *f, const struct infer_item *item, struct example *e)
 {
     const struct parted p = infer_parted(f, item);
     const char **label = arena_array(f->words.arena, item->count, sizeof(*label));
@@ -145,8 +142,7 @@ static void example_of_parts(struct inference *f, const struct infer_item *item,
     e->news = (uint32_t)(p.head + 1 + p.tail);
 }
 
-static void example_of_join(struct inference *f, const struct infer_item *item,
-                            struct example *e)
+static void example_of_join(struct inference *f, const struct infer_item *item, struct example *e)
 {
     char number[32];
     snprintf(number, sizeof(number), "%lld", (long long)item->key);
@@ -162,8 +158,8 @@ static void example_of_join(struct inference *f, const struct infer_item *item,
 }
 
 /* A text that equal token lists share, whatever their numbers are: its id. */
-static uint32_t skeleton(struct inference *f, const struct token *t, size_t count,
-                         uint32_t ops, bool drops)
+static uint32_t skeleton(struct inference *f, const struct token *t, size_t count, uint32_t ops,
+                         bool drops)
 {
     struct text s = {0};
     text_addf(&s, "%u%c", ops, drops ? '-' : '+');
@@ -274,8 +270,7 @@ static void put_step(struct writing *w, const struct token *t)
 static void need_part(struct writing *w)
 {
     if (!w->part)
-        text_adds(&w->compute,
-                  w->compute.len ? ", [\"part\", \"part\"]" : "[[\"part\", \"part\"]");
+        text_adds(&w->compute, w->compute.len ? ", [\"part\", \"part\"]" : "[[\"part\", \"part\"]");
     w->part = true;
 }
 
@@ -378,8 +373,7 @@ static const char *ops_of(struct writing *w, uint32_t key)
 {
     struct text ops = {0};
     for (const char *at = w->f->words.word[w->d->ops].at; *at; at++)
-        *at == '%' && key < w->d->news ? put_key(w, key + 1, &ops)
-                                       : (void)text_addc(&ops, *at);
+        *at == '%' && key < w->d->news ? put_key(w, key + 1, &ops) : (void)text_addc(&ops, *at);
     return infer_rules_keep_text(w->f, &ops);
 }
 
@@ -506,9 +500,8 @@ static size_t cost_of(const struct ruleset *set)
 {
     size_t cost = length_of(set->options);
     for (size_t i = 0; i < set->rules; i++)
-        cost += RULE_COST + length_of(set->rule[i].pattern) +
-                length_of(set->rule[i].replacement) + length_of(set->rule[i].compute) +
-                length_of(set->rule[i].ops);
+        cost += RULE_COST + length_of(set->rule[i].pattern) + length_of(set->rule[i].replacement) +
+                length_of(set->rule[i].compute) + length_of(set->rule[i].ops);
     return cost;
 }
 
@@ -539,15 +532,13 @@ enum status infer_rules(const struct infer_item *item, size_t count, struct rule
     bool *wrong = arena_array(set->arena, count + 1, sizeof(*wrong));
     for (size_t i = 0; wrong && !failed && i < STRATEGIES; i++) {
         struct arena arena = {0};
-        struct inference f = {
-            .item = item, .count = count, .set = set, .words = {.arena = &arena}};
+        struct inference f = {.item = item, .count = count, .set = set, .words = {.arena = &arena}};
         if (best.dialect && (!strategies[i].merges || count > COMPARED_MAX))
             break;
         set->rule = NULL;
         set->rules = set->space = 0;
         id_of(&f, ""); /* id 0 is the empty text: no operations */
-        if (infer_by(&f, &strategies[i], wrong) &&
-            (!best.dialect || cost_of(set) < cost_of(&best)))
+        if (infer_by(&f, &strategies[i], wrong) && (!best.dialect || cost_of(set) < cost_of(&best)))
             best = *set;
         failed = f.failed || f.words.failed;
         strmap_release(&f.words.map);

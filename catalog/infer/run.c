@@ -22,17 +22,14 @@ struct inferring {
 const char *infer_how_name(const struct infer_pair *p)
 {
     static const char *const names[] = {"", "content", "name", "guess"};
-    return p->b == INFER_NONE   ? "dropped"
-           : p->a == INFER_NONE ? "missing"
-                                : names[p->how];
+    return p->b == INFER_NONE ? "dropped" : p->a == INFER_NONE ? "missing" : names[p->how];
 }
 
 /* --- digests ----------------------------------------------------------------------------------- */
 
 /* Hash a stream's bytes in the same way as content hashes are made. */
-static enum status hash_stream(struct tensor_stream *s, struct digest *d,
-                               struct digest_fold *f, struct digest_block *out,
-                               struct error *err)
+static enum status hash_stream(struct tensor_stream *s, struct digest *d, struct digest_fold *f,
+                               struct digest_block *out, struct error *err)
 {
     struct bytes block;
     uint64_t in_block = 0;
@@ -60,8 +57,7 @@ static enum status hash_stream(struct tensor_stream *s, struct digest *d,
 }
 
 static enum status hash_whole(const struct stored_tensor *t, struct file_cache *files,
-                              const struct dtype *to, struct digest_block *out,
-                              struct error *err)
+                              const struct dtype *to, struct digest_block *out, struct error *err)
 {
     struct tensor_stream *s = NULL;
     struct digest *d = digest_new();
@@ -78,8 +74,7 @@ static enum status hash_whole(const struct stored_tensor *t, struct file_cache *
 
 /* Hash runs of elements that are spread evenly: at the same places in all tensors of one size. */
 static enum status hash_sample(const struct stored_tensor *t, struct file_cache *files,
-                               const struct dtype *to, struct digest_block *out,
-                               struct error *err)
+                               const struct dtype *to, struct digest_block *out, struct error *err)
 {
     struct converter converter;
     struct reader *r = NULL;
@@ -97,8 +92,8 @@ static enum status hash_sample(const struct stored_tensor *t, struct file_cache 
     for (uint64_t i = 0; d && i < SAMPLES && err->status == OK; i++) {
         const uint64_t first = (t->elements - SAMPLE_RUN) / (SAMPLES - 1) * i;
         const size_t width = to ? to->block_bytes : from->block_bytes;
-        if (reader_read(r, first * from->block_bytes, in,
-                        SAMPLE_RUN * (size_t)from->block_bytes, err) == OK &&
+        if (reader_read(r, first * from->block_bytes, in, SAMPLE_RUN * (size_t)from->block_bytes,
+                        err) == OK &&
             (!to || converter_run(&converter, in, made, SAMPLE_RUN, first, err) == OK))
             digest_update(d, to ? made : in, SAMPLE_RUN * width);
     }
@@ -110,8 +105,7 @@ static enum status hash_sample(const struct stored_tensor *t, struct file_cache 
 }
 
 static enum status infer_run_load(struct inferring *i, const struct infer_probe *p,
-                                  struct arena *arena, struct stored_tensor *out,
-                                  struct error *err)
+                                  struct arena *arena, struct stored_tensor *out, struct error *err)
 {
     const int64_t id = (i->checkpoint[p->of_b] << TENSOR_ORD_BITS) + (int64_t)p->at;
     struct text recipe = {0};
@@ -159,8 +153,7 @@ static void infer_run_describe(struct inferring *i, const struct infer_probe *p,
     infer_run_load(i, p, arena, &out->tensor, &out->err);
 }
 
-static void read_probe(const struct probing *p, struct file_cache *files,
-                       struct reading *out)
+static void read_probe(const struct probing *p, struct file_cache *files, struct reading *out)
 {
     const struct dtype *to = p->probe->dtype ? &p->to : NULL;
     out->err = p->err;
@@ -203,8 +196,7 @@ static bool round_stopped(void *context)
     return out->stop && out->stop(out->context);
 }
 
-static enum status take_made(void *context, uint64_t number, void *thing,
-                             struct error *err)
+static enum status take_made(void *context, uint64_t number, void *thing, struct error *err)
 {
     const struct round *r = context;
     if (round_stopped(context))
@@ -231,9 +223,8 @@ static enum status run_round(struct round *r, size_t count, struct error *err)
     return take_reading(&one, r->out, err);
 }
 
-static enum status digest_tensors(void *context, const struct infer_probe *probe,
-                                  size_t count, struct infer_digest *out,
-                                  struct error *err)
+static enum status digest_tensors(void *context, const struct infer_probe *probe, size_t count,
+                                  struct infer_digest *out, struct error *err)
 {
     struct inferring *i = context;
     const size_t most = count < ROUND_MOST ? count : ROUND_MOST;
@@ -255,8 +246,7 @@ static enum status digest_tensors(void *context, const struct infer_probe *probe
 /* --- lists of tensors ------------------------------------------------------------------------ */
 
 /* A column's text in the arena; NULL where the column is. False: no memory. */
-static bool keep_column(struct arena *arena, sqlite3_stmt *s, int column,
-                        const char **out)
+static bool keep_column(struct arena *arena, sqlite3_stmt *s, int column, const char **out)
 {
     const bool null = sqlite3_column_type(s, column) == SQLITE_NULL;
     const char *text = (const char *)sqlite3_column_text(s, column);
@@ -264,8 +254,8 @@ static bool keep_column(struct arena *arena, sqlite3_stmt *s, int column,
     return null || *out;
 }
 
-static enum status infer_run_read_row(struct arena *arena, sqlite3_stmt *s,
-                                      struct infer_tensor *t, struct error *err)
+static enum status infer_run_read_row(struct arena *arena, sqlite3_stmt *s, struct infer_tensor *t,
+                                      struct error *err)
 {
     const char *shape;
     if (!keep_column(arena, s, 0, &t->name) || !keep_column(arena, s, 1, &t->dtype) ||
@@ -300,8 +290,7 @@ static enum status read_list(sqlite3 *db, int64_t checkpoint, struct arena *aren
     int rc = sqlite3_prepare_v2(db, sql, -1, &s, NULL);
     sqlite3_bind_int64(s, 1, checkpoint);
     while (rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
-        struct infer_tensor *grown =
-            arena_grow(arena, out->at, out->count, &space, sizeof(*grown));
+        struct infer_tensor *grown = arena_grow(arena, out->at, out->count, &space, sizeof(*grown));
         rc = SQLITE_OK;
         if (!grown) {
             error_memory(err);
@@ -347,8 +336,7 @@ static void infer_run_all(sqlite3 *db, struct inferring *i, struct error *err)
         error_memory(err);
 }
 
-enum status infer_run(sqlite3 *db, int64_t a, int64_t b, struct inferred *r,
-                      struct error *err)
+enum status infer_run(sqlite3 *db, int64_t a, int64_t b, struct inferred *r, struct error *err)
 {
     struct inferring i = {.out = r, .checkpoint = {a, b}};
     r->task = (struct infer_task){.arena = &r->arena};

@@ -12,8 +12,8 @@
 
 static bool ahead_key(struct text *out, const struct infer_probe *p)
 {
-    return text_addf(out, "%d %zu %d %s %s", p->of_b, p->at, p->sample,
-                     p->dtype ? p->dtype : "-", p->ops ? p->ops : "-") &&
+    return text_addf(out, "%d %zu %d %s %s", p->of_b, p->at, p->sample, p->dtype ? p->dtype : "-",
+                     p->ops ? p->ops : "-") &&
            text_str(out);
 }
 
@@ -27,8 +27,7 @@ static struct infer_digest *digests_of(struct transforms *x, const struct infer_
 }
 
 /* Compute digests on all cores at once, which digest_of() will be asked for one by one. */
-static void infer_sample_look_ahead(struct transforms *x, const struct infer_probe *p,
-                                    size_t count)
+static void infer_sample_look_ahead(struct transforms *x, const struct infer_probe *p, size_t count)
 {
     const struct infer_digest *d = count ? digests_of(x, p, count) : NULL;
     struct text key = {0};
@@ -36,10 +35,9 @@ static void infer_sample_look_ahead(struct transforms *x, const struct infer_pro
         const char *kept;
         bool added;
         text_reset(&key);
-        uint64_t *value =
-            ahead_key(&key, &p[i])
-                ? strmap_keep(&x->ahead, x->task->arena, key.at, key.len, &kept, &added)
-                : NULL;
+        uint64_t *value = ahead_key(&key, &p[i]) ? strmap_keep(&x->ahead, x->task->arena, key.at,
+                                                               key.len, &kept, &added)
+                                                 : NULL;
         const struct infer_digest *there = &d[i];
         if (value)
             memcpy(value, &there, sizeof(there)); /* the map's values are integers */
@@ -50,16 +48,14 @@ static void infer_sample_look_ahead(struct transforms *x, const struct infer_pro
 }
 
 /* False: the tensor has no such digest. */
-static bool digest_of(struct transforms *x, const struct infer_probe *p,
-                      char out[DIGEST_TEXT])
+static bool digest_of(struct transforms *x, const struct infer_probe *p, char out[DIGEST_TEXT])
 {
     struct infer_digest one;
     const struct infer_digest *d = NULL;
     struct text key = {0};
     if (transforms_stopped(x))
         return false;
-    const uint64_t *known =
-        ahead_key(&key, p) ? strmap_get(&x->ahead, key.at, key.len) : NULL;
+    const uint64_t *known = ahead_key(&key, p) ? strmap_get(&x->ahead, key.at, key.len) : NULL;
     if (known)
         memcpy(&d, known, sizeof(d));
     else if (x->task->digest(x->task->context, p, 1, &one, x->err) == OK)
@@ -87,15 +83,14 @@ static size_t class_key(char *out, size_t size, const char *dtype, const char *s
 }
 
 /* Insert a tensor in front of those of its side that have the same sample. */
-static bool keep_sample(struct transforms *x, bool of_b, const char *dtype,
-                        const char *shape, size_t at, const char *digest)
+static bool keep_sample(struct transforms *x, bool of_b, const char *dtype, const char *shape,
+                        size_t at, const char *digest)
 {
     char key[512];
     const char *kept;
     bool added;
     const size_t len = class_key(key, sizeof(key), dtype, shape, digest);
-    uint64_t *first =
-        strmap_keep(&x->sampled[of_b], x->task->arena, key, len, &kept, &added);
+    uint64_t *first = strmap_keep(&x->sampled[of_b], x->task->arena, key, len, &kept, &added);
     if (!first) {
         transforms_no_room(x);
         return false;
@@ -115,8 +110,7 @@ struct infer_probe *sample_list(struct transforms *x, bool of_b, const char *dty
     for (size_t i = from; i < list->count && !transforms_stopped(x); i++) {
         if (transforms_used(x, of_b, i) || !has_class(&list->at[i], dtype, shape))
             continue;
-        struct infer_probe *grown =
-            arena_grow(x->task->arena, p, *count, &space, sizeof(*p));
+        struct infer_probe *grown = arena_grow(x->task->arena, p, *count, &space, sizeof(*p));
         if (!grown) {
             transforms_no_room(x);
             break;
@@ -127,16 +121,14 @@ struct infer_probe *sample_list(struct transforms *x, bool of_b, const char *dty
     return p;
 }
 
-uint64_t sample_class(struct transforms *x, bool of_b, const char *dtype,
-                      const char *shape)
+uint64_t sample_class(struct transforms *x, bool of_b, const char *dtype, const char *shape)
 {
     char key[512];
     const char *class = NULL;
     bool added = false;
     const size_t len = class_key(key, sizeof(key), dtype, shape, "");
     uint64_t *found =
-        len ? strmap_keep(&x->classes[of_b], x->task->arena, key, len, &class, &added)
-            : NULL;
+        len ? strmap_keep(&x->classes[of_b], x->task->arena, key, len, &class, &added) : NULL;
     if (!found || !added)
         return found ? *found : 0;
     size_t listed, count = 0;
@@ -165,8 +157,8 @@ static uint32_t find_sample(struct transforms *x, const char *dtype, const char 
     return first ? (uint32_t)*first : 0;
 }
 
-void sample_ahead(struct transforms *x, const char *dtype, const char *shape,
-                  struct infer_probe *p, size_t count)
+void sample_ahead(struct transforms *x, const char *dtype, const char *shape, struct infer_probe *p,
+                  size_t count)
 {
     size_t found = 0;
     infer_sample_look_ahead(x, p, count);

@@ -21,8 +21,7 @@ struct slots {
 
 bool drafts_add(struct drafts *d, struct draft draft)
 {
-    struct draft *grown =
-        arena_grow(d->words->arena, d->at, d->count, &d->space, sizeof(draft));
+    struct draft *grown = arena_grow(d->words->arena, d->at, d->count, &d->space, sizeof(draft));
     if (!grown)
         return false;
     d->at = grown;
@@ -43,8 +42,7 @@ void drafts_sweep(struct drafts *d)
 
 static int by_key(const void *a, const void *b)
 {
-    return strcmp(((const struct draft_entry *)a)->key,
-                  ((const struct draft_entry *)b)->key);
+    return strcmp(((const struct draft_entry *)a)->key, ((const struct draft_entry *)b)->key);
 }
 
 uint32_t draft_table(struct words *w, struct draft_entry *entry, size_t count)
@@ -99,8 +97,8 @@ static bool same_number(const struct word *padded, const struct word *plain)
 
 /* Whether number `to` of the new name equals number `from` of the old one in all examples;
  * `padded`: up to leading zeros. */
-static bool is_copy(const struct slots *s, struct example *const *e, size_t n,
-                    uint32_t from, uint32_t to, bool padded)
+static bool is_copy(const struct slots *s, struct example *const *e, size_t n, uint32_t from,
+                    uint32_t to, bool padded)
 {
     for (size_t i = 0; i < n; i++) {
         const struct token *old = &e[i]->old[from], *new = &e[i]->new[to];
@@ -123,16 +121,14 @@ static uint32_t table_of(struct slots *s, struct example *const *e, size_t n,
         for (uint32_t k = 0; k < e[i]->olds; k++)
             if (k == from || (from == INFER_NONE && old[k].kind == TOKEN_DIGITS)) {
                 text_adds(&key, key.len ? "," : "");
-                text_add(&key, word_of(s, &e[i]->old[k])->at,
-                         word_of(s, &e[i]->old[k])->len);
+                text_add(&key, word_of(s, &e[i]->old[k])->at, word_of(s, &e[i]->old[k])->len);
             }
         entry[i] = (struct draft_entry){
             text_str(&key) ? arena_copy(s->words->arena, key.at, key.len) : NULL,
             word_of(s, &e[i]->new[to])->at};
         text_release(&key);
         uint64_t *value =
-            entry[i].key ? strmap_add(&seen, entry[i].key, strlen(entry[i].key), &added)
-                         : NULL;
+            entry[i].key ? strmap_add(&seen, entry[i].key, strlen(entry[i].key), &added) : NULL;
         s->failed = s->failed || !value;
         good = value && (added || *value == e[i]->new[to].id);
         if (good)
@@ -145,8 +141,7 @@ static uint32_t table_of(struct slots *s, struct example *const *e, size_t n,
 static bool is_constant(struct example *const *e, size_t n, uint32_t at, bool new)
 {
     for (size_t i = 1; i < n; i++)
-        if (new ? e[i]->new[at].id != e[0]->new[at].id
-                : e[i]->old[at].id != e[0]->old[at].id)
+        if (new ? e[i]->new[at].id != e[0]->new[at].id : e[i]->old[at].id != e[0]->old[at].id)
             return false;
     return true;
 }
@@ -201,8 +196,8 @@ static void add_draft(struct slots *s, struct example *const *e, size_t n)
 }
 
 /* The number of values of an old number; *tells: each of them has one outcome only. */
-static size_t count_values(struct slots *s, struct example *const *e, size_t n,
-                           uint32_t slot, bool *tells)
+static size_t count_values(struct slots *s, struct example *const *e, size_t n, uint32_t slot,
+                           bool *tells)
 {
     struct strmap seen = {0};
     bool added;
@@ -281,11 +276,9 @@ static void divide(struct slots *s, struct example **e, size_t n)
 
 static int by_skeleton(const void *a, const void *b)
 {
-    const struct example *x = *(struct example *const *)a,
-                         *y = *(struct example *const *)b;
-    return x->skeleton != y->skeleton
-               ? (x->skeleton > y->skeleton) - (x->skeleton < y->skeleton)
-               : (x->turn > y->turn) - (x->turn < y->turn);
+    const struct example *x = *(struct example *const *)a, *y = *(struct example *const *)b;
+    return x->skeleton != y->skeleton ? (x->skeleton > y->skeleton) - (x->skeleton < y->skeleton)
+                                      : (x->turn > y->turn) - (x->turn < y->turn);
 }
 
 bool drafts_make(struct drafts *drafts, struct example *example, size_t count)

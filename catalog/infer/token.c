@@ -8,9 +8,8 @@ uint32_t words_id(struct words *w, const char *at, size_t len)
     const char *kept;
     bool added = false;
     uint64_t *value = strmap_keep(&w->map, w->arena, at, len, &kept, &added);
-    struct word *grown = value && added ? arena_grow(w->arena, w->word, w->count,
-                                                     &w->space, sizeof(*grown))
-                                        : NULL;
+    struct word *grown =
+        value && added ? arena_grow(w->arena, w->word, w->count, &w->space, sizeof(*grown)) : NULL;
     if (!value || (added && !grown)) {
         w->failed = true;
         return 0;

@@ -19,8 +19,8 @@ enum token_kind {
     TOKEN_CHOICE, /* id: the regular expressions of its texts, joined by '|' */
     TOKEN_REST,
     /* In a new name, what a group becomes: */
-    TOKEN_COPY, /* the group's text */
-    TOKEN_INT,  /* the number without leading zeros */
+    TOKEN_COPY,  /* the group's text */
+    TOKEN_INT,   /* the number without leading zeros */
     TOKEN_TABLE, /* id: a JSON object; looked up by the group's text, or by all groups (group 0) */
     TOKEN_PART,  /* the part's label */
     TOKEN_PARTS, /* id: a JSON object; looked up by the part's label */

@@ -38,8 +38,8 @@ static inline void transforms_no_room(struct transforms *x)
     error_set(x->err, ERR_MEMORY, NULL, NO_OFFSET, "no memory to infer");
 }
 
-static inline const struct infer_tensor *transforms_tensor(const struct transforms *x,
-                                                           bool of_b, size_t at)
+static inline const struct infer_tensor *transforms_tensor(const struct transforms *x, bool of_b,
+                                                           size_t at)
 {
     return of_b ? &x->task->b.at[at] : &x->task->a.at[at];
 }
@@ -56,15 +56,14 @@ static inline bool transforms_used(const struct transforms *x, bool of_b, size_t
 struct infer_probe *sample_list(struct transforms *, bool of_b, const char *dtype,
                                 const char *shape, size_t from, size_t *count);
 /* Sample all unused tensors of a side with this dtype and shape; returns their number. */
-uint64_t sample_class(struct transforms *, bool of_b, const char *dtype,
-                      const char *shape);
+uint64_t sample_class(struct transforms *, bool of_b, const char *dtype, const char *shape);
 /* The first unused tensor of each dtype and shape of a side; `out` has room for all. Returns the
  * number. */
 size_t sample_classes(struct transforms *, bool of_b, uint32_t *out);
 /* Compute the digests ahead that sample_find() will need for these sample probes, which are
  * changed. */
-void sample_ahead(struct transforms *, const char *dtype, const char *shape,
-                  struct infer_probe *, size_t count);
+void sample_ahead(struct transforms *, const char *dtype, const char *shape, struct infer_probe *,
+                  size_t count);
 /* The unused tensor of the other side, of this dtype and shape, with the content of the probe;
  * INFER_NONE: there is none. */
 uint32_t sample_find(struct transforms *, const char *dtype, const char *shape,

@@ -31,8 +31,7 @@ static bool infer_widen_begins(const struct words *w, const struct draft *d, uin
 {
     const struct word *before =
         at && d->old[at - 1].kind == TOKEN_TEXT ? &w->word[d->old[at - 1].id] : NULL;
-    return !at ||
-           (before && before->len == 1 && strchr("/.", *before->at) && *before->at);
+    return !at || (before && before->len == 1 && strchr("/.", *before->at) && *before->at);
 }
 
 /* The number of tokens at the end that are the same in both names. */
@@ -40,8 +39,7 @@ static uint32_t equal_tail(const struct draft *d)
 {
     uint32_t n = 0;
     for (; n < d->olds && n < d->news; n++) {
-        const struct token *old = &d->old[d->olds - 1 - n],
-                           *new = &d->new[d->news - 1 - n];
+        const struct token *old = &d->old[d->olds - 1 - n], *new = &d->new[d->news - 1 - n];
         const bool copied =
             token_is_group(old) && new->kind == TOKEN_COPY &&new->group == old->group;
         if (!copied && (old->kind != TOKEN_TEXT || !token_same(old, new)))
@@ -98,8 +96,8 @@ static void list_tails(struct widening *w, uint32_t number, const struct draft *
         const uint32_t at = d->olds - left, to = d->news - left;
         if (infer_widen_begins(w->drafts->words, d, at) &&
             largest_group(d, to) <= groups_before(d, at))
-            add_place(w, (struct draft_place){draft_mix(draft_mix(old, new), d->ops),
-                                              number, at, to});
+            add_place(w,
+                      (struct draft_place){draft_mix(draft_mix(old, new), d->ops), number, at, to});
         old = draft_mix_token(old, &d->old[at]);
         new = draft_mix_token(new, &d->new[to]);
     }
@@ -113,8 +111,8 @@ static void keep_prefixes(struct widening *w, const struct draft *d)
     for (uint32_t i = 0; i <= d->olds && !w->failed; i++) {
         if (infer_widen_begins(w->drafts->words, d, i)) {
             const char *kept;
-            w->failed = !strmap_keep(&w->kept, w->drafts->words->arena,
-                                     (const char *)&old, sizeof(old), &kept, &added);
+            w->failed = !strmap_keep(&w->kept, w->drafts->words->arena, (const char *)&old,
+                                     sizeof(old), &kept, &added);
         }
         if (i < d->olds)
             old = draft_mix_token(old, &d->old[i]);
@@ -169,8 +167,7 @@ static void widen_one(struct widening *w, const struct draft_place *p, size_t co
     wide.news = d->drops ? 0 : p->to + 1;
     for (size_t i = 0; i < count; i++) {
         all->at[p[i].draft].gone = true;
-        wide.turn =
-            all->at[p[i].draft].turn < wide.turn ? all->at[p[i].draft].turn : wide.turn;
+        wide.turn = all->at[p[i].draft].turn < wide.turn ? all->at[p[i].draft].turn : wide.turn;
     }
     w->failed = !drafts_add(all, wide);
 }
@@ -187,8 +184,7 @@ static bool widen_all(struct widening *w)
         for (end = i + 1; end < w->places && w->place[end].key == w->place[i].key;)
             end++;
         if (end - i > 1)
-            best[found++] =
-                (struct widest){i, end - i, w->place[i].from, w->place[i].draft};
+            best[found++] = (struct widest){i, end - i, w->place[i].from, w->place[i].draft};
     }
     if (best)
         qsort(best, found, sizeof(*best), by_width);

@@ -31,15 +31,13 @@ struct ckptdb_cells {
 static void choose_dtype(ckptdb_cells *c, const struct dtype *to)
 {
     const struct dtype *own = &c->tensor->dtype;
-    bool opaque =
-        own->kind == DTYPE_BLOCK || (own->kind == DTYPE_FLOAT && own->bits == 6);
+    bool opaque = own->kind == DTYPE_BLOCK || (own->kind == DTYPE_FLOAT && own->bits == 6);
     c->dtype = to ? *to : *own;
     if (!to && opaque)
         dtype_find("float32", &c->dtype);
 }
 
-static enum status open_numbers(ckptdb_cells *c, const struct dtype *to,
-                                struct error *err)
+static enum status open_numbers(ckptdb_cells *c, const struct dtype *to, struct error *err)
 {
     const struct dtype *own = &c->tensor->dtype;
     uint64_t in = 0, out = 0;
@@ -72,9 +70,8 @@ static void open_cells(ckptdb_cells *c, const struct dtype *to, struct error *er
                   "strings cannot be converted to %s", to->name);
 }
 
-enum ckptdb_status ckptdb_cells_open(const ckptdb_tensor *t,
-                                     const struct ckptdb_slice *slices, const char *dtype,
-                                     unsigned near, ckptdb_cells **out,
+enum ckptdb_status ckptdb_cells_open(const ckptdb_tensor *t, const struct ckptdb_slice *slices,
+                                     const char *dtype, unsigned near, ckptdb_cells **out,
                                      struct ckptdb_error *error)
 {
     struct error err = {.offset = NO_OFFSET};
@@ -89,8 +86,7 @@ enum ckptdb_status ckptdb_cells_open(const ckptdb_tensor *t,
         c->tensor = &t->stored;
         c->slices = tensor_slices(slices);
         c->near = near ? near : 1;
-        c->count =
-            slices ? slice_elements(c->slices, t->stored.rank) : t->stored.elements;
+        c->count = slices ? slice_elements(c->slices, t->stored.rank) : t->stored.elements;
         open_cells(c, to, &err);
     }
     if (err.status == OK)
@@ -125,8 +121,7 @@ enum ckptdb_status ckptdb_cells_verify(ckptdb_cells *c, struct ckptdb_error *err
     return tensor_end(c->of, &err, error);
 }
 
-static enum status read_near(ckptdb_cells *c, uint64_t begin, uint64_t len,
-                             struct error *err)
+static enum status read_near(ckptdb_cells *c, uint64_t begin, uint64_t len, struct error *err)
 {
     if (c->slices && !c->packed)
         return reader_read_slice(c->reader, c->slices, begin, c->in, (size_t)len, err);
@@ -134,8 +129,7 @@ static enum status read_near(ckptdb_cells *c, uint64_t begin, uint64_t len,
 }
 
 /* Load the elements around `position`. */
-static enum status library_cells_load(ckptdb_cells *c, uint64_t position,
-                                      struct error *err)
+static enum status library_cells_load(ckptdb_cells *c, uint64_t position, struct error *err)
 {
     const struct dtype *own = &c->tensor->dtype;
     uint64_t begin = 0, len = 0, all = c->packed ? c->tensor->elements : c->count;
@@ -148,11 +142,9 @@ static enum status library_cells_load(ckptdb_cells *c, uint64_t position,
     if (!dtype_nbytes(own, first, &begin) || !dtype_nbytes(own, count, &len))
         return error_set(err, ERR_UNSUPPORTED, c->tensor->checkpoint, NO_OFFSET,
                          "not whole blocks of %s", own->name);
-    if (read_near(c, begin, len, err) != OK ||
-        tensor_files_as_indexed(c->tensor, err) != OK)
+    if (read_near(c, begin, len, err) != OK || tensor_files_as_indexed(c->tensor, err) != OK)
         return err->status;
-    if (c->out != c->in &&
-        converter_run(&c->converter, c->in, c->out, count, first, err) != OK)
+    if (c->out != c->in && converter_run(&c->converter, c->in, c->out, count, first, err) != OK)
         return err->status;
     c->block_at = first;
     c->block_len = count;
@@ -256,8 +248,8 @@ static void put_number(const ckptdb_cells *c, uint64_t index, enum ckptdb_spelli
         text_adds(out, word_for(token, style));
 }
 
-static void library_cells_put_cell(ckptdb_cells *c, uint64_t position,
-                                   enum ckptdb_spelling style, struct error *err)
+static void library_cells_put_cell(ckptdb_cells *c, uint64_t position, enum ckptdb_spelling style,
+                                   struct error *err)
 {
     struct bytes s;
     if (c->strings || c->packed)
@@ -270,9 +262,8 @@ static void library_cells_put_cell(ckptdb_cells *c, uint64_t position,
     }
 }
 
-enum ckptdb_status ckptdb_cell(ckptdb_cells *c, uint64_t position,
-                               enum ckptdb_spelling style, const char **text, size_t *len,
-                               struct ckptdb_error *error)
+enum ckptdb_status ckptdb_cell(ckptdb_cells *c, uint64_t position, enum ckptdb_spelling style,
+                               const char **text, size_t *len, struct ckptdb_error *error)
 {
     struct error err = {.offset = NO_OFFSET};
     text_reset(&c->spelled);

@@ -35,21 +35,18 @@ static void work_progress(void *context, uint64_t done, uint64_t total)
 
 /* If the catalog is read-only, results go into temporary tables of this connection. */
 static enum status begin_results(const ckptdb *c, enum overlay_results kind,
-                                 const struct ckptdb_content_options *o,
-                                 struct error *err)
+                                 const struct ckptdb_content_options *o, struct error *err)
 {
     /* For twins, every tensor that could be equal is compared with those of all checkpoints. */
     return overlay_wanted(c->db)
-               ? overlay_begin(c->db, kind, o->twins ? NULL : o->checkpoints, o->count,
-                               err)
+               ? overlay_begin(c->db, kind, o->twins ? NULL : o->checkpoints, o->count, err)
                : OK;
 }
 
 static void say_not_kept(const ckptdb *c, int changes)
 {
     if (overlay_wanted(c->db) && sqlite3_total_changes(c->db) != changes)
-        library_say(
-            c, "what was computed is not kept: the catalog is open for reading alone");
+        library_say(c, "what was computed is not kept: the catalog is open for reading alone");
 }
 
 void ckptdb_content_forget(ckptdb *c)
@@ -90,8 +87,8 @@ static void say_trouble(struct working *w, int64_t checkpoint)
     sqlite3_stmt *row = library_query(w->catalog, &ignored, sql, "i", checkpoint);
     const char *name = library_row(row, &ignored) ? library_text(row, 0) : "";
     refusals_print(&w->causes, &lines);
-    for (char *at = text_str(&lines) ? lines.at : NULL, *end;
-         at && (end = strchr(at, '\n')); at = end + 1) {
+    for (char *at = text_str(&lines) ? lines.at : NULL, *end; at && (end = strchr(at, '\n'));
+         at = end + 1) {
         *end = '\0';
         library_say(w->catalog, "%s: %s", name, at);
     }
@@ -100,8 +97,8 @@ static void say_trouble(struct working *w, int64_t checkpoint)
     refusals_release(&w->causes);
 }
 
-static struct content_work work_of(struct working *w,
-                                   const struct ckptdb_content_options *o, time_t *begun)
+static struct content_work work_of(struct working *w, const struct ckptdb_content_options *o,
+                                   time_t *begun)
 {
     return (struct content_work){
         .db = w->catalog->db,
@@ -116,8 +113,8 @@ static struct content_work work_of(struct working *w,
     };
 }
 
-enum ckptdb_status ckptdb_hash(ckptdb *c, const struct ckptdb_content_options *given,
-                               bool *all, struct ckptdb_error *error)
+enum ckptdb_status ckptdb_hash(ckptdb *c, const struct ckptdb_content_options *given, bool *all,
+                               struct ckptdb_error *error)
 {
     struct error err = {.offset = NO_OFFSET};
     struct working w = {.catalog = c, .doing = "hashing"};
@@ -147,8 +144,7 @@ enum ckptdb_status ckptdb_hash(ckptdb *c, const struct ckptdb_content_options *g
     return library_end(&err, error);
 }
 
-enum ckptdb_status ckptdb_statistics(ckptdb *c,
-                                     const struct ckptdb_content_options *given,
+enum ckptdb_status ckptdb_statistics(ckptdb *c, const struct ckptdb_content_options *given,
                                      bool *all, struct ckptdb_error *error)
 {
     struct error err = {.offset = NO_OFFSET};
@@ -183,8 +179,8 @@ static void give_sum(void *context, const char *hex, const char *name)
     w->options->sum(w->options->context, hex, name);
 }
 
-enum ckptdb_status ckptdb_sha256(ckptdb *c, const struct ckptdb_content_options *given,
-                                 bool *all, struct ckptdb_error *error)
+enum ckptdb_status ckptdb_sha256(ckptdb *c, const struct ckptdb_content_options *given, bool *all,
+                                 struct ckptdb_error *error)
 {
     struct error err = {.offset = NO_OFFSET};
     struct ckptdb_content_options o;
@@ -197,8 +193,7 @@ enum ckptdb_status ckptdb_sha256(ckptdb *c, const struct ckptdb_content_options 
         return library_end(&err, error);
     const struct content_work work = work_of(&w, &o, NULL);
     if (o.count != 1)
-        error_set(&err, ERR_ARGUMENT, NULL, NO_OFFSET,
-                  "a manifest is of one checkpoint: name it");
+        error_set(&err, ERR_ARGUMENT, NULL, NO_OFFSET, "a manifest is of one checkpoint: name it");
     else
         content_sha256(&work, o.checkpoints[0], give_sum, &complete, &err);
     if (o.count == 1)
@@ -208,8 +203,7 @@ enum ckptdb_status ckptdb_sha256(ckptdb *c, const struct ckptdb_content_options 
     return library_end(&err, error);
 }
 
-static void verify_progress(void *context, const char *unit, uint64_t done,
-                            uint64_t total)
+static void verify_progress(void *context, const char *unit, uint64_t done, uint64_t total)
 {
     struct working *w = context;
     w->doing = strcmp(unit, "B") == 0 ? "verifying" : "checking";
@@ -219,12 +213,11 @@ static void verify_progress(void *context, const char *unit, uint64_t done,
 static void verify_renewed(void *context, const char *path)
 {
     const struct working *w = context;
-    library_say(w->catalog, "%s was imported anew while it was verified: verify it again",
-                path);
+    library_say(w->catalog, "%s was imported anew while it was verified: verify it again", path);
 }
 
-static void verify_and_keep(const ckptdb *c, const struct verify_options *options,
-                            size_t *skipped, struct error *err)
+static void verify_and_keep(const ckptdb *c, const struct verify_options *options, size_t *skipped,
+                            struct error *err)
 {
     const int before = sqlite3_total_changes(c->db);
     verify_run(c->db, options, skipped, err);
@@ -257,8 +250,7 @@ enum ckptdb_status ckptdb_verify(ckptdb *c, const struct ckptdb_content_options 
     const char *file = sqlite3_db_filename(c->db, "main");
     c->writing++;
     if (!file || !*file) /* what is read anew is compared by a second connection */
-        error_set(&err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
-                  "only a catalog in a file is verified");
+        error_set(&err, ERR_UNSUPPORTED, NULL, NO_OFFSET, "only a catalog in a file is verified");
     else if (begin_results(c, OVERLAY_DAMAGE, &o, &err) == OK)
         verify_and_keep(c, &options, &before, &err);
     c->writing--;
@@ -267,16 +259,13 @@ enum ckptdb_status ckptdb_verify(ckptdb *c, const struct ckptdb_content_options 
     return library_end(&err, error);
 }
 
-enum ckptdb_status ckptdb_found(ckptdb *c, int64_t checkpoint, const char *name,
-                                const char *file, const char *message,
-                                struct ckptdb_error *error)
+enum ckptdb_status ckptdb_found(ckptdb *c, int64_t checkpoint, const char *name, const char *file,
+                                const char *message, struct ckptdb_error *error)
 {
-    static const char put[] =
-        "INSERT INTO _damages VALUES (?1, ?2, ?3, NULL, 'manifest', ?4)";
+    static const char put[] = "INSERT INTO _damages VALUES (?1, ?2, ?3, NULL, 'manifest', ?4)";
     struct error err = {.offset = NO_OFFSET};
     c->writing++;
-    sqlite3_stmt *row =
-        library_query(c, &err, put, "isss", checkpoint, name, file, message);
+    sqlite3_stmt *row = library_query(c, &err, put, "isss", checkpoint, name, file, message);
     library_row(row, &err);
     sqlite3_finalize(row);
     c->writing--;

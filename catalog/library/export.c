@@ -29,8 +29,7 @@ static enum status shelf_begin(void *context, struct error *err)
 
 /* The float32 zero, of shape [1], that takes the place of a slot that the optimizer does not
  * use. */
-static enum status load_zeros(struct arena *arena, struct stored_tensor *out,
-                              struct error *err)
+static enum status load_zeros(struct arena *arena, struct stored_tensor *out, struct error *err)
 {
     static const float zero = 0;
     uint64_t *shape = arena_array(arena, 1, sizeof(*shape));
@@ -55,9 +54,8 @@ static enum status load_zeros(struct arena *arena, struct stored_tensor *out,
     return OK;
 }
 
-static enum status shelf_load(void *context, int64_t id, const char *recipe,
-                              struct arena *arena, struct stored_tensor *out,
-                              struct error *err)
+static enum status shelf_load(void *context, int64_t id, const char *recipe, struct arena *arena,
+                              struct stored_tensor *out, struct error *err)
 {
     struct lookup *lookup;
     if (library_lookup(context, &lookup, err) != OK)
@@ -85,8 +83,7 @@ static enum status refuse_format(const struct exporting *x)
     for (size_t i = 0; exporters[i]; i++) {
         const char *suffix = exporters[i]->suffix;
         if (format || !i || strcmp(suffix, exporters[i - 1]->suffix) != 0)
-            text_addf(&known, "%s%s", i ? ", " : "",
-                      format ? exporters[i]->name : suffix);
+            text_addf(&known, "%s%s", i ? ", " : "", format ? exporters[i]->name : suffix);
     }
     const char *list = text_str(&known) ? text_str(&known) : "";
     if (format)
@@ -94,8 +91,7 @@ static enum status refuse_format(const struct exporting *x)
                   "format %s: not a format that can be written (%s)", format, list);
     else
         error_set(x->err, ERR_ARGUMENT, NULL, NO_OFFSET,
-                  "%s: its suffix names no format that can be written (%s); or name the "
-                  "format",
+                  "%s: its suffix names no format that can be written (%s); or name the format",
                   x->path, list);
     text_release(&known);
     return x->err->status;
@@ -113,11 +109,10 @@ static enum status library_export_check_options(struct exporting *x)
     const struct ckptdb_export_options *o = x->options;
     const struct exporter *e = x->exporter;
     if (o->metadata && *o->metadata && !e->keeps_metadata)
-        error_set(x->err, ERR_ARGUMENT, NULL, NO_OFFSET,
-                  "format %s has no room for metadata", e->name);
+        error_set(x->err, ERR_ARGUMENT, NULL, NO_OFFSET, "format %s has no room for metadata",
+                  e->name);
     else if (o->shard_size && !e->parts)
-        error_set(x->err, ERR_ARGUMENT, NULL, NO_OFFSET,
-                  "only safetensors has files in parts");
+        error_set(x->err, ERR_ARGUMENT, NULL, NO_OFFSET, "only safetensors has files in parts");
     else if (o->sql && (o->names || o->where || o->map || o->target))
         error_set(x->err, ERR_ARGUMENT, NULL, NO_OFFSET,
                   "a query of your own selects and names by itself");
@@ -163,8 +158,8 @@ static enum status library_export_check_whole(struct exporting *x)
     if (library_row(row, x->err)) {
         const char *why = library_text(row, 2);
         char line[SAID_BYTES];
-        snprintf(line, sizeof(line), "%s is %s: %s", library_text(row, 0),
-                 library_text(row, 1), why ? why : "see the view `issue`");
+        snprintf(line, sizeof(line), "%s is %s: %s", library_text(row, 0), library_text(row, 1),
+                 why ? why : "see the view `issue`");
         library_say(c, "%s", line);
         refuse_for(x, line, "; --partial exports what is there");
     }
@@ -199,16 +194,13 @@ static void say_notes(const struct exporting *x, const struct selection_notes *n
     const ckptdb *c = x->catalog;
     const struct export_plan *p = &x->plan;
     if (n->leaves)
-        library_say(c, "left out, being empty leaves and no tensors: %" PRIu64,
-                    n->leaves);
+        library_say(c, "left out, being empty leaves and no tensors: %" PRIu64, n->leaves);
     say_note(c, &n->absent, "left out, having no source: names of the target");
-    say_note(c, &n->extra,
-             "passed on, as the map does it: names that the target has not");
+    say_note(c, &n->extra, "passed on, as the map does it: names that the target has not");
     if (p->uncast)
-        library_say(c,
-                    "not floating-point, and keeping their dtype: %" PRIu64 " of %" PRIu64
-                    " tensors",
-                    p->uncast, p->count);
+        library_say(
+            c, "not floating-point, and keeping their dtype: %" PRIu64 " of %" PRIu64 " tensors",
+            p->uncast, p->count);
     if (p->left_out)
         library_say(c, "%" PRIu64 " tensors without bytes are left out", p->left_out);
 }
@@ -217,11 +209,10 @@ static void say_loss(const ckptdb *c, const struct export_loss *l)
 {
     if (l->tensors)
         library_say(c,
-                    "lost by conversion: out of range %" PRIu64
-                    ", rounded to zero %" PRIu64 ", became NaN %" PRIu64 ", in %" PRIu64
-                    " of the tensors (%s%s)",
-                    l->all.out_of_range, l->all.to_zero, l->all.to_nan, l->tensors,
-                    l->first, l->tensors > 1 ? ", ..." : "");
+                    "lost by conversion: out of range %" PRIu64 ", rounded to zero %" PRIu64
+                    ", became NaN %" PRIu64 ", in %" PRIu64 " of the tensors (%s%s)",
+                    l->all.out_of_range, l->all.to_zero, l->all.to_nan, l->tensors, l->first,
+                    l->tensors > 1 ? ", ..." : "");
 }
 
 /* --- planning, writing ----------------------------------------------------------------------- */
@@ -236,8 +227,7 @@ static enum status make_plan(struct exporting *x)
         return x->err->status;
     selection_run(x->catalog->db, &x->want, &x->plan, &notes, x->err);
     shelf_end(x->catalog);
-    if (x->err->status != OK ||
-        (dtype && export_plan_cast(&x->plan, dtype, x->err) != OK) ||
+    if (x->err->status != OK || (dtype && export_plan_cast(&x->plan, dtype, x->err) != OK) ||
         export_plan_check(&x->plan, x->exporter, x->err) != OK)
         return x->err->status;
     if (x->plan.refusals.count)

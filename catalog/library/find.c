@@ -15,8 +15,8 @@ enum ckptdb_status ckptdb_find(ckptdb *c, const char *name, int64_t *ids, size_t
     return library_end(&err, error);
 }
 
-enum ckptdb_status ckptdb_find_tensor(ckptdb *c, int64_t checkpoint, const char *name,
-                                      int64_t *id, struct ckptdb_error *error)
+enum ckptdb_status ckptdb_find_tensor(ckptdb *c, int64_t checkpoint, const char *name, int64_t *id,
+                                      struct ckptdb_error *error)
 {
     static const char sql[] = "SELECT id FROM tensor WHERE checkpoint_id = ?1"
                               " AND name = ?2 ORDER BY id LIMIT 1";

@@ -30,8 +30,7 @@ static bool library_formats_give(const struct listing *l, const struct known *k)
     const char *suffixes = k->read && k->read->suffixes ? k->read->suffixes : "";
     const struct export_setting *s = k->written ? k->written->settings : NULL;
     for (; s && s->key; s++)
-        text_addf(&options, "%s%s=%s (%s)", options.len ? ", " : "", s->key, s->values,
-                  s->summary);
+        text_addf(&options, "%s%s=%s (%s)", options.len ? ", " : "", s->key, s->values, s->summary);
     const struct ckptdb_format format = {
         .name = k->name,
         .summary = k->read      ? k->read->summary
@@ -59,14 +58,13 @@ void ckptdb_formats(bool (*each)(void *, const struct ckptdb_format *), void *co
     const struct listing l = {each, context};
     for (size_t i = 0; formats[i]; i++)
         if (formats[i]->index &&
-            !library_formats_give(&l,
-                                  &(struct known){formats[i]->name, formats[i],
-                                                  exporter_find(formats[i]->name), NULL}))
+            !library_formats_give(&l, &(struct known){formats[i]->name, formats[i],
+                                                      exporter_find(formats[i]->name), NULL}))
             return;
     for (size_t i = 0; exporters[i]; i++)
         if (!is_read(exporters[i]->name) &&
-            !library_formats_give(
-                &l, &(struct known){exporters[i]->name, NULL, exporters[i], NULL}))
+            !library_formats_give(&l,
+                                  &(struct known){exporters[i]->name, NULL, exporters[i], NULL}))
             return;
     for (const struct unread_kind *k = unread_kinds; k->name; k++)
         if (k->what && !library_formats_give(&l, &(struct known){k->name, NULL, NULL, k}))

@@ -12,8 +12,8 @@
 #include "catalog/library/library.h"
 
 /* Numbers in the file's header that say what it is, and what lets statements write the schema. */
-static const char *const closed_pragmas[] = {"writable_schema", "user_version",
-                                             "application_id", "schema_version"};
+static const char *const closed_pragmas[] = {"writable_schema", "user_version", "application_id",
+                                             "schema_version"};
 #define CLOSED        (sizeof(closed_pragmas) / sizeof(*closed_pragmas))
 #define SCHEMA_PRAGMA 0 /* the one that is about all databases of the connection */
 
@@ -52,27 +52,24 @@ static bool is_own(const char *name, bool rows)
 
 static int refuse_change(ckptdb *c, const char *name, const char *instead)
 {
-    snprintf(
-        c->refused, sizeof(c->refused),
-        "%.100s is not for SQL to change: %s; SQL writes ruleset, rule, optimizer, and "
-        "tables of your own",
-        name, instead);
+    snprintf(c->refused, sizeof(c->refused),
+             "%.100s is not for SQL to change: %s; SQL writes ruleset, rule, optimizer, and "
+             "tables of your own",
+             name, instead);
     return SQLITE_DENY;
 }
 
 /* A change in the main database, of `name`; or of `on`, the table of an index or trigger. */
 static int guard_change(ckptdb *c, int action, const char *name, const char *on)
 {
-    const bool attached =
-        action == SQLITE_CREATE_INDEX || action == SQLITE_CREATE_TRIGGER;
+    const bool attached = action == SQLITE_CREATE_INDEX || action == SQLITE_CREATE_TRIGGER;
     for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++)
         if (changes[i].action == action && is_own(name, changes[i].rows))
             return refuse_change(c, name, changes[i].instead);
     return attached && is_own(on, false) ? refuse_change(c, on, YOURS) : SQLITE_OK;
 }
 
-static int guard_pragma(ckptdb *c, const char *name, const char *value,
-                        const char *database)
+static int guard_pragma(ckptdb *c, const char *name, const char *value, const char *database)
 {
     const bool elsewhere = database && strcmp(database, "main") != 0;
     size_t i = 0;
@@ -85,8 +82,8 @@ static int guard_pragma(ckptdb *c, const char *name, const char *value,
     return SQLITE_DENY;
 }
 
-static int guard_ask(void *context, int action, const char *a, const char *b,
-                     const char *database, const char *by)
+static int guard_ask(void *context, int action, const char *a, const char *b, const char *database,
+                     const char *by)
 {
     ckptdb *c = context;
     (void)by;

@@ -29,8 +29,7 @@ static const char **paths_beside(const struct walk *walk)
     return list;
 }
 
-static bool asked_for(const struct walk *walk, const char *const *beside,
-                      const char *path)
+static bool asked_for(const struct walk *walk, const char *const *beside, const char *path)
 {
     if (!path || walk_covers(walk, path) || walk_prefixes(walk, path))
         return path;
@@ -50,11 +49,10 @@ struct issues {
 /* Whether an issue refuses a file, and is the first one of that file: rows are sorted by path. */
 static bool is_refused(struct issues *all, const struct ckptdb_issue *i)
 {
-    if (i->checkpoint || strcmp(i->severity, "error") != 0 ||
-        strcmp(i->code, "unreadable") == 0)
+    if (i->checkpoint || strcmp(i->severity, "error") != 0 || strcmp(i->code, "unreadable") == 0)
         return false; /* what the search could not look at may be anything */
-    const bool same = all->before.len && text_str(&all->before) &&
-                      strcmp(text_str(&all->before), i->path) == 0;
+    const bool same =
+        all->before.len && text_str(&all->before) && strcmp(text_str(&all->before), i->path) == 0;
     text_reset(&all->before);
     text_adds(&all->before, i->path);
     return !same;
@@ -141,8 +139,8 @@ static void tell_waiting(void *context)
 
 /* An import stops between checkpoints: interrupting a statement would undo those that are not
  * committed yet. So the watch does not interrupt statements meanwhile. */
-static void run_import(ckptdb *c, const struct ckptdb_import_options *o,
-                       struct import_report *r, struct error *err)
+static void run_import(ckptdb *c, const struct ckptdb_import_options *o, struct import_report *r,
+                       struct error *err)
 {
     const struct import_options options = {
         .paths = o->paths,
@@ -182,8 +180,7 @@ static void give_all(const ckptdb *c, const struct ckptdb_import_options *o,
 }
 
 enum ckptdb_status ckptdb_import(ckptdb *c, const struct ckptdb_import_options *given,
-                                 struct ckptdb_import_report *out,
-                                 struct ckptdb_error *error)
+                                 struct ckptdb_import_report *out, struct ckptdb_error *error)
 {
     struct ckptdb_import_options o;
     struct import_report r = {0};
@@ -226,8 +223,7 @@ enum ckptdb_status ckptdb_forget(ckptdb *c, const int64_t *checkpoints, size_t c
     struct writer *writer;
     c->writing++;
     if (library_alone(c, &err) == OK &&
-        writer_open(c->db, NULL, watch.stop ? library_wait : NULL, c, &writer, &err) ==
-            OK) {
+        writer_open(c->db, NULL, watch.stop ? library_wait : NULL, c, &writer, &err) == OK) {
         for (size_t i = 0; i < count && err.status == OK; i++)
             writer_drop(writer, checkpoints[i], &err);
         if (err.status == OK)

@@ -36,8 +36,7 @@ enum ckptdb_status ckptdb_infer_on(ckptdb *c, int64_t a, int64_t b, unsigned thr
     i->result.threads = threads;
     if (library_known(c, (int64_t[]){a, b}, 2, &err) == OK &&
         infer_run(c->db, a, b, &i->result, &err) == OK &&
-        form_write(form_find("json"), &i->result.set, &i->map, &err) == OK &&
-        !text_str(&i->map))
+        form_write(form_find("json"), &i->result.set, &i->map, &err) == OK && !text_str(&i->map))
         error_memory(&err);
     if (err.status == OK) {
         i->info = (struct ckptdb_inferred_info){
@@ -73,8 +72,7 @@ static const char *name_at(const struct infer_list *l, uint32_t at)
 }
 
 void ckptdb_inferred_pairs(const ckptdb_inferred *i,
-                           bool (*each)(void *, const struct ckptdb_pair *),
-                           void *context)
+                           bool (*each)(void *, const struct ckptdb_pair *), void *context)
 {
     const struct infer_task *t = &i->result.task;
     for (size_t k = 0; k < t->pairs; k++) {
@@ -89,20 +87,18 @@ void ckptdb_inferred_pairs(const ckptdb_inferred *i,
 }
 
 void ckptdb_inferred_rules(const ckptdb_inferred *i,
-                           bool (*each)(void *, const struct ckptdb_rule *),
-                           void *context)
+                           bool (*each)(void *, const struct ckptdb_rule *), void *context)
 {
     for (size_t k = 0; k < i->result.set.rules; k++) {
         const struct ruleset_rule *r = &i->result.set.rule[k];
-        const struct ckptdb_rule rule = {r->ord, r->pattern, r->replacement, r->compute,
-                                         r->ops};
+        const struct ckptdb_rule rule = {r->ord, r->pattern, r->replacement, r->compute, r->ops};
         if (!each(context, &rule))
             return;
     }
 }
 
-enum ckptdb_status ckptdb_inferred_keep(ckptdb *c, const ckptdb_inferred *i,
-                                        const char *name, struct ckptdb_error *error)
+enum ckptdb_status ckptdb_inferred_keep(ckptdb *c, const ckptdb_inferred *i, const char *name,
+                                        struct ckptdb_error *error)
 {
     struct error err = {.offset = NO_OFFSET};
     rules_store(c->db, name, &i->result.set, &err);

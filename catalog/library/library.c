@@ -23,8 +23,8 @@ _Static_assert((int)CKPTDB_INTERRUPTED == (int)ERR_INTERRUPTED, "status");
 enum ckptdb_status library_end(const struct error *err, struct ckptdb_error *out)
 {
     if (out) {
-        *out = (struct ckptdb_error){.status = (enum ckptdb_status)err->status,
-                                     .offset = err->offset};
+        *out =
+            (struct ckptdb_error){.status = (enum ckptdb_status)err->status, .offset = err->offset};
         memcpy(out->source, err->source, sizeof(out->source));
         memcpy(out->message, err->message, sizeof(out->message));
     }
@@ -84,13 +84,12 @@ static int opening_stop(void *context)
     struct opening *o = context;
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    const double seconds = (double)(now.tv_sec - o->begun.tv_sec) +
-                           (double)(now.tv_nsec - o->begun.tv_nsec) / 1e9;
+    const double seconds =
+        (double)(now.tv_sec - o->begun.tv_sec) + (double)(now.tv_nsec - o->begun.tv_nsec) / 1e9;
     if (!o->said && seconds > RENEWAL_NOTICED_S) {
-        library_say(
-            o->catalog,
-            "waiting: the catalog is brought up to date, as an older ckptdb made it"
-            " or an import was cut short");
+        library_say(o->catalog,
+                    "waiting: the catalog is brought up to date, as an older ckptdb made it"
+                    " or an import was cut short");
         o->said = true;
     }
     return library_stopped(o->catalog);
@@ -223,8 +222,8 @@ void library_say(const ckptdb *c, const char *fmt, ...)
 
 /* --- queries ------------------------------------------------------------------------------- */
 
-sqlite3_stmt *library_query(const ckptdb *c, struct error *err, const char *sql,
-                            const char *types, ...)
+sqlite3_stmt *library_query(const ckptdb *c, struct error *err, const char *sql, const char *types,
+                            ...)
 {
     va_list args;
     va_start(args, types);
@@ -244,8 +243,7 @@ enum status library_alone(const ckptdb *c, struct error *err)
 enum status library_known(const ckptdb *c, const int64_t *checkpoints, size_t count,
                           struct error *err)
 {
-    sqlite3_stmt *row =
-        library_query(c, err, "SELECT 1 FROM _checkpoints WHERE id = ?1", "");
+    sqlite3_stmt *row = library_query(c, err, "SELECT 1 FROM _checkpoints WHERE id = ?1", "");
     for (size_t i = 0; i < count && err->status == OK; i++) {
         sqlite3_bind_int64(row, 1, checkpoints[i]);
         if (!library_row(row, err))

@@ -54,8 +54,8 @@ enum status library_known(const ckptdb *, const int64_t *checkpoints, size_t cou
 
 /* Prepare and bind: `types` has an 's' for a const char * (NULL: SQL NULL), an 'i' for an
  * int64_t. NULL with *err set if that fails. */
-sqlite3_stmt *library_query(const ckptdb *, struct error *err, const char *sql,
-                            const char *types, ...);
+sqlite3_stmt *library_query(const ckptdb *, struct error *err, const char *sql, const char *types,
+                            ...);
 /* Step: true on a row. False at the end, or with *err set. */
 bool library_row(sqlite3_stmt *, struct error *err);
 /* A column's text; NULL if it is SQL NULL. */

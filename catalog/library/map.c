@@ -19,8 +19,7 @@ char *library_dialect(const ckptdb *c, const char *map, struct error *err)
         if (!dialect)
             error_memory(err);
     } else {
-        error_set(err, ERR_MISSING, NULL, NO_OFFSET, "no rule set is called '%s'",
-                  map ? map : "");
+        error_set(err, ERR_MISSING, NULL, NO_OFFSET, "no rule set is called '%s'", map ? map : "");
     }
     sqlite3_finalize(row);
     return dialect;
@@ -44,17 +43,14 @@ static const char *query_of(const struct ckptdb_map_options *o, const char *dial
     const bool assigns = ruleset_dialect_assigns(dialect);
     if (!ruleset_dialect_known(dialect))
         error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
-                  "'%s' is of dialect '%s', which this program does not run", o->map,
-                  dialect);
+                  "'%s' is of dialect '%s', which this program does not run", o->map, dialect);
     else if (assigns && !o->target)
-        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
-                  "'%s' maps onto a model: a target is wanted", o->map);
+        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "'%s' maps onto a model: a target is wanted",
+                  o->map);
     else if (!assigns && o->target)
         error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
                   "'%s' translates names and has no use for a target", o->map);
-    return assigns                             ? assigned
-           : ruleset_dialect_converts(dialect) ? converted
-                                               : translated;
+    return assigns ? assigned : ruleset_dialect_converts(dialect) ? converted : translated;
 }
 
 enum ckptdb_status ckptdb_map(ckptdb *c, const struct ckptdb_map_options *given,
@@ -108,9 +104,8 @@ static enum status read_set(const char *text, const char *path, const char *name
     return err->status;
 }
 
-enum ckptdb_status ckptdb_map_load(ckptdb *c, const char *name, const char *text,
-                                   size_t len, const char *path,
-                                   struct ckptdb_error *error)
+enum ckptdb_status ckptdb_map_load(ckptdb *c, const char *name, const char *text, size_t len,
+                                   const char *path, struct ckptdb_error *error)
 {
     struct error err = {.offset = NO_OFFSET};
     struct arena arena = {0};
@@ -120,16 +115,15 @@ enum ckptdb_status ckptdb_map_load(ckptdb *c, const char *name, const char *text
     if (!copy)
         error_memory(&err);
     else if (strlen(copy) != len)
-        error_set(&err, ERR_ARGUMENT, NULL, NO_OFFSET,
-                  "%s: a NUL character; is this text?", path);
+        error_set(&err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s: a NUL character; is this text?", path);
     else if (read_set(copy, path, name, &set, &err) == OK)
         rules_store(c->db, name, &set, &err);
     arena_release(&arena);
     return library_end(&err, error);
 }
 
-enum ckptdb_status ckptdb_map_write(ckptdb *c, const char *name, const char *form_name,
-                                    char **text, size_t *len, struct ckptdb_error *error)
+enum ckptdb_status ckptdb_map_write(ckptdb *c, const char *name, const char *form_name, char **text,
+                                    size_t *len, struct ckptdb_error *error)
 {
     struct error err = {.offset = NO_OFFSET};
     struct arena arena = {0};

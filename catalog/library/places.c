@@ -6,8 +6,7 @@
 #include "catalog/base/text.h"
 #include "catalog/library/tensor.h"
 
-static void add_numbers(struct text *json, const char *key, const uint64_t *numbers,
-                        unsigned rank)
+static void add_numbers(struct text *json, const char *key, const uint64_t *numbers, unsigned rank)
 {
     text_addf(json, ",\"%s\":", key);
     if (numbers)
@@ -77,8 +76,8 @@ static void library_places_describe(struct text *json, const struct stored_tenso
     text_adds(json, "]}");
 }
 
-enum ckptdb_status ckptdb_tensor_places(const ckptdb_tensor *t, uint64_t most,
-                                        char **json, struct ckptdb_error *error)
+enum ckptdb_status ckptdb_tensor_places(const ckptdb_tensor *t, uint64_t most, char **json,
+                                        struct ckptdb_error *error)
 {
     struct error err = {.offset = NO_OFFSET};
     struct text out = {0};

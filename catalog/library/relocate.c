@@ -17,9 +17,8 @@
 static const struct {
     const char *table, *column;
 } places[] = {
-    {"_checkpoints", "path"}, {"_checkpoints", "run"}, {"_files", "path"},
-    {"_passed", "path"},      {"_unread", "path"},     {"_issues", "path"},
-    {"_damages", "file"},
+    {"_checkpoints", "path"}, {"_checkpoints", "run"}, {"_files", "path"},   {"_passed", "path"},
+    {"_unread", "path"},      {"_issues", "path"},     {"_damages", "file"},
 };
 
 /* What the paths below a place have before their next '/': nothing below the root. */
@@ -30,14 +29,13 @@ static const char *path_prefix(const char *place)
 
 /* What the path of a column below ?1 becomes below ?2 (the root itself is the one path that ends in
  * '/'), and whether it is there. */
-#define MOVED                                                                            \
-    "coalesce(nullif(?2 || iif(%s = '/', '', substr(%s, length(?1) + 1)), ''), '/')"
+#define MOVED     "coalesce(nullif(?2 || iif(%s = '/', '', substr(%s, length(?1) + 1)), ''), '/')"
 #define BELOW_OLD "(%s = ?1 OR substr(%s, 1, length(?1) + 1) = ?1 || '/')"
 
 /* Run a statement about the old place, ?1, and the new one, ?2; releases its text. Returns the
  * number of rows that it changed. */
-static int64_t relocate_change(const ckptdb *c, struct text *sql, const char *old,
-                               const char *new, struct error *err)
+static int64_t relocate_change(const ckptdb *c, struct text *sql, const char *old, const char *new,
+                               struct error *err)
 {
     if (!text_str(sql))
         error_memory(err);
@@ -52,48 +50,45 @@ static int64_t relocate_change(const ckptdb *c, struct text *sql, const char *ol
 /* Change the paths of one column; returns the number of rows. First all get a mark that no path
  * begins with: where one place is inside the other, a row could otherwise come to the path of one
  * that is yet to be moved. */
-static int64_t move_column(const ckptdb *c, size_t place, const char *old,
-                           const char *new, struct error *err)
+static int64_t move_column(const ckptdb *c, size_t place, const char *old, const char *new,
+                           struct error *err)
 {
     const char *table = places[place].table, *column = places[place].column;
     char moved[64];
     struct text mark = {0}, move = {0};
     snprintf(moved, sizeof(moved), "substr(%s, 2)", column);
-    text_addf(&mark, "UPDATE %s SET %s = '>' || %s WHERE " BELOW_OLD, table, column,
-              column, column, column);
+    text_addf(&mark, "UPDATE %s SET %s = '>' || %s WHERE " BELOW_OLD, table, column, column, column,
+              column);
     int64_t rows = relocate_change(c, &mark, old, new, err);
     if (rows > 0) {
-        text_addf(&move, "UPDATE %s SET %s = " MOVED " WHERE substr(%s, 1, 1) = '>'",
-                  table, column, moved, moved, column);
+        text_addf(&move, "UPDATE %s SET %s = " MOVED " WHERE substr(%s, 1, 1) = '>'", table, column,
+                  moved, moved, column);
         rows = relocate_change(c, &move, old, new, err);
     }
     if (err->status == ERR_IO) { /* a constraint: the new path is taken */
         error_clear(err);
-        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "cannot move %s to %s: %s", old,
-                  new, sqlite3_errmsg(c->db));
+        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "cannot move %s to %s: %s", old, new,
+                  sqlite3_errmsg(c->db));
     }
     return rows;
 }
 
 /* Refuse to move a checkpoint to the path of another one, which an import has found there. */
-static enum status check_taken(const ckptdb *c, const char *old, const char *new,
-                               struct error *err)
+static enum status check_taken(const ckptdb *c, const char *old, const char *new, struct error *err)
 {
     struct text sql = {0};
     text_addf(&sql,
-              "SELECT path FROM _checkpoints WHERE NOT " BELOW_OLD
-              " AND path IN (SELECT " MOVED " FROM _checkpoints WHERE " BELOW_OLD ")",
+              "SELECT path FROM _checkpoints WHERE NOT " BELOW_OLD " AND path IN (SELECT " MOVED
+              " FROM _checkpoints WHERE " BELOW_OLD ")",
               "path", "path", "path", "path", "path", "path");
     if (!text_str(&sql))
         return error_memory(err);
     sqlite3_stmt *taken =
         library_query(c, err, text_str(&sql), "ss", path_prefix(old), path_prefix(new));
     if (library_row(taken, err))
-        error_set(
-            err, ERR_ARGUMENT, NULL, NO_OFFSET,
-            "cannot move %s to %s: %s is in the catalog already; forget one of the two "
-            "first",
-            old, new, library_text(taken, 0));
+        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                  "cannot move %s to %s: %s is in the catalog already; forget one of the two first",
+                  old, new, library_text(taken, 0));
     sqlite3_finalize(taken);
     text_release(&sql);
     return err->status;
@@ -101,9 +96,8 @@ static enum status check_taken(const ckptdb *c, const char *old, const char *new
 
 /* Of files that are no checkpoints and were seen in both places, keep what is known of the new. A
  * path below the old place counts for nothing here: what is there moves on itself. */
-static enum status forget_twice_seen(const ckptdb *c, const char *table,
-                                     const char *which, const char *old, const char *new,
-                                     struct error *err)
+static enum status forget_twice_seen(const ckptdb *c, const char *table, const char *which,
+                                     const char *old, const char *new, struct error *err)
 {
     struct text sql = {0};
     text_addf(&sql,
@@ -130,11 +124,11 @@ static void recognise_file(const ckptdb *c, sqlite3_stmt *row, struct error *err
     library_row(update, err);
     sqlite3_finalize(update);
     /* What an import missed where it was is there again, with its first file. */
-    sqlite3_stmt *back = library_query(
-        c, err,
-        "DELETE FROM _issues WHERE code = 'gone' AND checkpoint = (?1" ID_OWNER
-        ") AND (?1" ID_ORD ") = 0",
-        "i", (int64_t)sqlite3_column_int64(row, 0));
+    sqlite3_stmt *back =
+        library_query(c, err,
+                      "DELETE FROM _issues WHERE code = 'gone' AND checkpoint = (?1" ID_OWNER
+                      ") AND (?1" ID_ORD ") = 0",
+                      "i", (int64_t)sqlite3_column_int64(row, 0));
     library_row(back, err);
     sqlite3_finalize(back);
 }
@@ -172,8 +166,7 @@ static int64_t move_all(const ckptdb *c, const char *old, const char *new, bool 
         labels_renew(c->db, err);
     const bool keep = err->status == OK && !dry;
     struct error ending = {.offset = NO_OFFSET};
-    if (db_exec(c->db,
-                keep ? "RELEASE relocate" : "ROLLBACK TO relocate; RELEASE relocate",
+    if (db_exec(c->db, keep ? "RELEASE relocate" : "ROLLBACK TO relocate; RELEASE relocate",
                 &ending) != OK &&
         err->status == OK)
         *err = ending;
@@ -261,9 +254,8 @@ static char *new_place(const char *path)
     return text_steal(&t);
 }
 
-enum ckptdb_status ckptdb_relocate(ckptdb *c, const char *old, const char *new,
-                                   bool dry_run, uint64_t *checkpoints,
-                                   struct ckptdb_error *error)
+enum ckptdb_status ckptdb_relocate(ckptdb *c, const char *old, const char *new, bool dry_run,
+                                   uint64_t *checkpoints, struct ckptdb_error *error)
 {
     struct error err = {.offset = NO_OFFSET};
     const bool given = *old && *new;
@@ -279,8 +271,7 @@ enum ckptdb_status ckptdb_relocate(ckptdb *c, const char *old, const char *new,
         moved = move_all(c, from, to, dry_run, &err);
     c->writing--;
     if (err.status == OK && !moved)
-        error_set(&err, ERR_MISSING, NULL, NO_OFFSET, "no checkpoint lies under %s",
-                  from);
+        error_set(&err, ERR_MISSING, NULL, NO_OFFSET, "no checkpoint lies under %s", from);
     if (checkpoints)
         *checkpoints = (uint64_t)moved;
     free(from);

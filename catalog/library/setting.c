@@ -8,8 +8,7 @@
 #include "catalog/store/source.h"
 
 /* Report an unknown setting, and list those of the map. */
-static void refuse_key(const ckptdb *c, const char *map, const char *key,
-                       struct error *err)
+static void refuse_key(const ckptdb *c, const char *map, const char *key, struct error *err)
 {
     static const char sql[] =
         "SELECT group_concat(key, ', ') FROM ruleset, json_each(options, '$.settings')"
@@ -17,16 +16,15 @@ static void refuse_key(const ckptdb *c, const char *map, const char *key,
     sqlite3_stmt *row = library_query(c, err, sql, "s", map);
     const char *has = library_row(row, err) ? library_text(row, 0) : NULL;
     if (!map)
-        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s: no map has such a setting",
-                  key);
+        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s: no map has such a setting", key);
     else
-        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s: '%s' has no such setting%s%s",
-                  key, map, has ? "; it has " : ", nor any", has ? has : "");
+        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s: '%s' has no such setting%s%s", key, map,
+                  has ? "; it has " : ", nor any", has ? has : "");
     sqlite3_finalize(row);
 }
 
-static void check_setting(const ckptdb *c, const char *map, const char *key,
-                          const char *value, struct error *err)
+static void check_setting(const ckptdb *c, const char *map, const char *key, const char *value,
+                          struct error *err)
 {
     static const char sql[] =
         "SELECT value ->> 'number' FROM ruleset, json_each(options, '$.settings')"
@@ -36,19 +34,17 @@ static void check_setting(const ckptdb *c, const char *map, const char *key,
     const bool number = found && sqlite3_column_int(row, 0);
     sqlite3_finalize(row);
     if (number && (!*value || strspn(value, "0123456789") != strlen(value)))
-        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s=%s: expected a whole number",
-                  key, value);
+        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s=%s: expected a whole number", key, value);
     else if (!found)
         refuse_key(c, map, key, err);
 }
 
-enum ckptdb_status ckptdb_map_set(ckptdb *c, const char *map, const char *key,
-                                  const char *value, struct ckptdb_error *error)
+enum ckptdb_status ckptdb_map_set(ckptdb *c, const char *map, const char *key, const char *value,
+                                  struct ckptdb_error *error)
 {
     struct error err = {.offset = NO_OFFSET};
     check_setting(c, map, key, value, &err);
-    sqlite3_stmt *row =
-        library_query(c, &err, "SELECT map_set(?1, ?2)", "ss", key, value);
+    sqlite3_stmt *row = library_query(c, &err, "SELECT map_set(?1, ?2)", "ss", key, value);
     library_row(row, &err);
     sqlite3_finalize(row);
     return library_end(&err, error);
@@ -81,11 +77,10 @@ enum ckptdb_status ckptdb_map_current(ckptdb *c, const char *map, int64_t checkp
     sqlite3_stmt *row = library_query(c, &err, sql, "si", map, checkpoint);
     while (library_row(row, &err))
         if (!is_same(row)) {
-            error_set(
-                &err, ERR_CHANGED, NULL, NO_OFFSET,
-                "%s changed since it was indexed, and '%s' takes numbers from it: import "
-                "it again",
-                library_text(row, 0), map);
+            error_set(&err, ERR_CHANGED, NULL, NO_OFFSET,
+                      "%s changed since it was indexed, and '%s' takes numbers from it: import "
+                      "it again",
+                      library_text(row, 0), map);
             break;
         }
     sqlite3_finalize(row);

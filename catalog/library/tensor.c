@@ -11,14 +11,12 @@
 #include "catalog/read/tensor_stream.h"
 
 _Static_assert(sizeof(struct ckptdb_slice) == sizeof(struct slice), "slice");
-_Static_assert(offsetof(struct ckptdb_slice, step) == offsetof(struct slice, step),
-               "slice");
+_Static_assert(offsetof(struct ckptdb_slice, step) == offsetof(struct slice, step), "slice");
 _Static_assert(CKPTDB_RANK_MAX == TENSOR_RANK_MAX, "rank");
 
 /* --- listing ------------------------------------------------------------------------------- */
 
-static bool take_info(sqlite3_stmt *row, struct arena *arena,
-                      struct ckptdb_tensor_info *out)
+static bool take_info(sqlite3_stmt *row, struct arena *arena, struct ckptdb_tensor_info *out)
 {
     uint64_t *shape = NULL;
     unsigned rank = 0;
@@ -122,13 +120,12 @@ static void check_makes_names(const ckptdb *c, const char *map, struct error *er
     char *dialect = library_dialect(c, map, err);
     if (dialect && ruleset_dialect_assigns(dialect))
         error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
-                  "'%s' fills the names of a model: an export with a target does it",
-                  map);
+                  "'%s' fills the names of a model: an export with a target does it", map);
     sqlite3_free(dialect);
 }
 
 /* The rule set ?1 where it is one of this view, which refuses others; else NULL. */
-#define SET_OF(view)                                                                     \
+#define SET_OF(view)                                                                               \
     "(SELECT name FROM ruleset WHERE name = ?1 AND dialect_is(dialect, '" view "'))"
 
 /* A map's cast is the default dtype for reading. */
@@ -150,8 +147,7 @@ static void open_row(ckptdb *c, sqlite3_stmt *row, const char *name, ckptdb_tens
                      struct error *err)
 {
     const char *status = library_text(row, 3), *why = library_text(row, 4);
-    if (sqlite3_column_type(row, 0) != SQLITE_INTEGER || !status ||
-        strcmp(status, "ok") != 0) {
+    if (sqlite3_column_type(row, 0) != SQLITE_INTEGER || !status || strcmp(status, "ok") != 0) {
         error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET, "%s: %s", name,
                   why ? why : "an empty leaf, and no tensor");
         return;
@@ -161,20 +157,15 @@ static void open_row(ckptdb *c, sqlite3_stmt *row, const char *name, ckptdb_tens
         take_cast(*out, library_text(row, 2), err);
 }
 
-enum ckptdb_status ckptdb_tensor_open_mapped(ckptdb *c, const char *map,
-                                             int64_t checkpoint, const char *new_name,
-                                             ckptdb_tensor **out,
+enum ckptdb_status ckptdb_tensor_open_mapped(ckptdb *c, const char *map, int64_t checkpoint,
+                                             const char *new_name, ckptdb_tensor **out,
                                              struct ckptdb_error *error)
 {
     static const char sql[] =
-        "SELECT tensor_id, recipe, dtype, status, error FROM conversion"
-        " WHERE ruleset = " SET_OF(
-            "conversion") " AND checkpoint_id = ?2"
-                          " AND new_name = ?3 AND part = 0"
-                          " UNION ALL"
+        "SELECT tensor_id, recipe, dtype, status, error FROM conversion WHERE ruleset = " SET_OF(
+            "conversion") " AND checkpoint_id = ?2 AND new_name = ?3 AND part = 0 UNION ALL"
                           " SELECT tensor_id, " RECIPE_OF_ONE
-                          ", dtype, status, error FROM translation"
-                          " WHERE ruleset = " SET_OF(
+                          ", dtype, status, error FROM translation WHERE ruleset = " SET_OF(
                               "translation") " AND checkpoint_id = ?2"
                                              " AND new_name = ?3 AND wins LIMIT 1";
     struct error err = {.offset = NO_OFFSET};
@@ -213,8 +204,8 @@ enum ckptdb_status ckptdb_slice_parse(const ckptdb_tensor *t, const char *text,
 {
     struct error err = {.offset = NO_OFFSET};
     bool room[TENSOR_RANK_MAX] = {false};
-    slice_parse(text, t->stored.shape, t->stored.rank, (struct slice *)slices,
-                drop ? drop : room, &err);
+    slice_parse(text, t->stored.shape, t->stored.rank, (struct slice *)slices, drop ? drop : room,
+                &err);
     return library_end(&err, error);
 }
 
@@ -235,23 +226,22 @@ enum status tensor_check_slices(const ckptdb_tensor *t, const struct ckptdb_slic
     return OK;
 }
 
-const struct dtype *tensor_dtype(const ckptdb_tensor *t, const char *name,
-                                 struct dtype *room, struct error *err)
+const struct dtype *tensor_dtype(const ckptdb_tensor *t, const char *name, struct dtype *room,
+                                 struct error *err)
 {
     if (!name)
         return t->casts ? &t->given : NULL;
     dtype_called(name, room);
     if (room->kind == DTYPE_UNKNOWN) {
         const char *near = dtype_nearest(name);
-        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s: there is no such dtype%s%s",
-                  name, near ? "; the nearest is " : "", near ? near : "");
+        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s: there is no such dtype%s%s", name,
+                  near ? "; the nearest is " : "", near ? near : "");
     }
     return room;
 }
 
-enum ckptdb_status ckptdb_read_size(const ckptdb_tensor *t,
-                                    const struct ckptdb_slice *slices, const char *dtype,
-                                    uint64_t *bytes, struct ckptdb_error *error)
+enum ckptdb_status ckptdb_read_size(const ckptdb_tensor *t, const struct ckptdb_slice *slices,
+                                    const char *dtype, uint64_t *bytes, struct ckptdb_error *error)
 {
     struct error err = {.offset = NO_OFFSET};
     struct dtype room;
@@ -268,8 +258,7 @@ enum ckptdb_status ckptdb_read_size(const ckptdb_tensor *t,
     return library_end(&err, error);
 }
 
-enum ckptdb_status tensor_end(const ckptdb_tensor *t, struct error *err,
-                              struct ckptdb_error *error)
+enum ckptdb_status tensor_end(const ckptdb_tensor *t, struct error *err, struct ckptdb_error *error)
 {
     if (err->status != OK && err->status != ERR_ARGUMENT)
         error_prefix(err, t->stored.name);
@@ -291,8 +280,7 @@ static enum status open_stream(ckptdb_stream *s, const struct ckptdb_slice *slic
     const bool as_stored = dtype && strcmp(dtype, CKPTDB_AS_STORED) == 0;
     /* The result of a map's cast is not stored anywhere. */
     const bool raw = as_stored && !t->casts;
-    const struct dtype *to =
-        raw ? NULL : tensor_dtype(t, as_stored ? NULL : dtype, &room, err);
+    const struct dtype *to = raw ? NULL : tensor_dtype(t, as_stored ? NULL : dtype, &room, err);
     s->bytes = t->stored;
     if (err->status == OK && raw)
         tensor_as_stored(&s->bytes, &s->arena, err);
@@ -307,14 +295,14 @@ static void close_stream(ckptdb_stream *s)
     arena_release(&s->arena);
 }
 
-static void library_tensor_read_all(struct tensor_stream *s, const ckptdb_tensor *t,
-                                    uint8_t *to, uint64_t size, struct error *err)
+static void library_tensor_read_all(struct tensor_stream *s, const ckptdb_tensor *t, uint8_t *to,
+                                    uint64_t size, struct error *err)
 {
     struct bytes block;
     if (tensor_stream_nbytes(s) != size) {
         error_set(err, ERR_ARGUMENT, t->stored.checkpoint, NO_OFFSET,
-                  "the buffer has %llu bytes, and the elements %llu",
-                  (unsigned long long)size, (unsigned long long)tensor_stream_nbytes(s));
+                  "the buffer has %llu bytes, and the elements %llu", (unsigned long long)size,
+                  (unsigned long long)tensor_stream_nbytes(s));
         return;
     }
     while (tensor_stream_next(s, &block, err) == OK && block.len) {
@@ -335,8 +323,7 @@ enum ckptdb_status ckptdb_read(const ckptdb_tensor *t, const struct ckptdb_slice
     return tensor_end(t, &err, error);
 }
 
-enum ckptdb_status ckptdb_stream_open(const ckptdb_tensor *t,
-                                      const struct ckptdb_slice *slices,
+enum ckptdb_status ckptdb_stream_open(const ckptdb_tensor *t, const struct ckptdb_slice *slices,
                                       const char *dtype, ckptdb_stream **out,
                                       struct ckptdb_error *error)
 {
@@ -390,8 +377,7 @@ enum ckptdb_status ckptdb_strings(const ckptdb_tensor *t,
     if (t->stored.dtype.kind != DTYPE_STRING)
         error_set(&err, ERR_ARGUMENT, t->stored.checkpoint, NO_OFFSET,
                   "not a tensor of strings, but of %s", t->stored.dtype.name);
-    else if (reader_open(&t->stored, NULL, &r, &err) == OK &&
-             reader_verify(r, &err) == OK)
+    else if (reader_open(&t->stored, NULL, &r, &err) == OK && reader_verify(r, &err) == OK)
         reader_strings(r, &table, &err);
     for (uint64_t i = 0; table && i < string_count(table); i++)
         if (string_at(table, i, &s, &err) != OK || !each(context, i, s.at, s.len))
@@ -401,9 +387,8 @@ enum ckptdb_status ckptdb_strings(const ckptdb_tensor *t,
     return tensor_end(t, &err, error);
 }
 
-enum ckptdb_status ckptdb_npy_header(const char *dtype, const uint64_t *shape,
-                                     unsigned rank, char **header, size_t *len,
-                                     struct ckptdb_error *error)
+enum ckptdb_status ckptdb_npy_header(const char *dtype, const uint64_t *shape, unsigned rank,
+                                     char **header, size_t *len, struct ckptdb_error *error)
 {
     struct error err = {.offset = NO_OFFSET};
     struct text out = {0};
@@ -418,8 +403,8 @@ enum ckptdb_status ckptdb_npy_header(const char *dtype, const uint64_t *shape,
         error_set(&err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
                   "NumPy has no dtype %s; choose another with --dtype", d.name);
     else if (rank > NPY_RANK_MAX)
-        error_set(&err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
-                  "NumPy has at most %d dimensions", NPY_RANK_MAX);
+        error_set(&err, ERR_UNSUPPORTED, NULL, NO_OFFSET, "NumPy has at most %d dimensions",
+                  NPY_RANK_MAX);
     else if (!npy_header(&out, descr, shape, rank))
         error_memory(&err);
     if (err.status == OK) {

@@ -18,8 +18,8 @@ struct ckptdb_tensor {
 
 /* The dtype with this name, in `room`; `name` NULL: what the map casts to, or NULL for the
  * tensor's own. */
-const struct dtype *tensor_dtype(const ckptdb_tensor *, const char *name,
-                                 struct dtype *room, struct error *err);
+const struct dtype *tensor_dtype(const ckptdb_tensor *, const char *name, struct dtype *room,
+                                 struct error *err);
 
 /* Callers compute slices themselves: ERR_ARGUMENT if one leaves the tensor. */
 enum status tensor_check_slices(const ckptdb_tensor *, const struct ckptdb_slice *,
@@ -32,7 +32,6 @@ static inline const struct slice *tensor_slices(const struct ckptdb_slice *s)
 }
 
 /* library_end(), with the tensor's name in front of errors about its bytes. */
-enum ckptdb_status tensor_end(const ckptdb_tensor *, struct error *,
-                              struct ckptdb_error *);
+enum ckptdb_status tensor_end(const ckptdb_tensor *, struct error *, struct ckptdb_error *);
 
 #endif

@@ -45,8 +45,8 @@ struct conversion {
 /* --- pieces ------------------------------------------------------------------------------ */
 
 /* Append a piece and its row; NULL: out of memory. */
-static struct map_row *convert_add_piece(struct conversion *c,
-                                         const struct map_leaf *leaf, size_t nth)
+static struct map_row *convert_add_piece(struct conversion *c, const struct map_leaf *leaf,
+                                         size_t nth)
 {
     struct map_row *row = map_add(c->task, "ok");
     struct piece *grown =
@@ -63,8 +63,7 @@ static struct map_row *convert_add_piece(struct conversion *c,
     return row;
 }
 
-static void convert_fail(struct conversion *c, struct map_row *row,
-                         const struct error *err)
+static void convert_fail(struct conversion *c, struct map_row *row, const struct error *err)
 {
     c->task->failed = c->task->failed || err->status == ERR_MEMORY;
     row->status = "error";
@@ -72,8 +71,8 @@ static void convert_fail(struct conversion *c, struct map_row *row,
 }
 
 /* A tensor that stays in one piece. `misfit`: why its operations cannot apply; OK: they can. */
-static void add_one(struct conversion *c, const struct map_leaf *leaf,
-                    const struct map_match *by, const struct error *misfit)
+static void add_one(struct conversion *c, const struct map_leaf *leaf, const struct map_match *by,
+                    const struct error *misfit)
 {
     struct error err = {.offset = NO_OFFSET};
     struct map_row *row = convert_add_piece(c, leaf, 0);
@@ -85,8 +84,7 @@ static void add_one(struct conversion *c, const struct map_leaf *leaf,
     if (leaf->kind != MAP_TENSOR)
         return;
     row->ops = by->ops;
-    if (by->ops !=
-        c->last_ops) { /* names of one rule mostly share one text: parse it once */
+    if (by->ops != c->last_ops) { /* names of one rule mostly share one text: parse it once */
         if (join_of(by->ops, &c->task->arena, &c->last_join, &err) == ERR_MEMORY)
             c->task->failed = true;
         c->last_ops = by->ops;
@@ -102,8 +100,8 @@ static void add_one(struct conversion *c, const struct map_leaf *leaf,
 }
 
 /* Give the row of a part its new name; false: the rule drops the part, or fails for it. */
-static bool name_part(struct conversion *c, const struct map_leaf *leaf,
-                      const char *label, struct map_row *row)
+static bool name_part(struct conversion *c, const struct map_leaf *leaf, const char *label,
+                      struct map_row *row)
 {
     const struct rule_result *name =
         rules_apply_part(c->task->engine, label, leaf->name.at, leaf->name.len);
@@ -119,9 +117,8 @@ static bool name_part(struct conversion *c, const struct map_leaf *leaf,
     return name->outcome == RULE_OK;
 }
 
-static void add_parts(struct conversion *c, const struct map_leaf *leaf,
-                      const struct map_match *by, const struct operation_part *part,
-                      size_t count)
+static void add_parts(struct conversion *c, const struct map_leaf *leaf, const struct map_match *by,
+                      const struct operation_part *part, size_t count)
 {
     for (size_t i = 0; i < count && !c->task->failed; i++) {
         struct map_row *row = convert_add_piece(c, leaf, i);
@@ -193,8 +190,8 @@ static void group_piece(struct conversion *c, size_t i)
     if (!row->new_name.at)
         return;
     uint64_t *value = strmap_add(&c->names, row->new_name.at, row->new_name.len, &added);
-    struct group *grown = arena_grow(&c->task->arena, c->group, c->groups,
-                                     &c->group_space, sizeof(*c->group));
+    struct group *grown =
+        arena_grow(&c->task->arena, c->group, c->groups, &c->group_space, sizeof(*c->group));
     c->task->failed = c->task->failed || !value || !grown;
     if (c->task->failed)
         return;
@@ -299,8 +296,7 @@ static void sum_join(struct summary *s, const struct operation_join *j,
 
 static struct summary summarize(struct conversion *c, const struct group *g)
 {
-    struct summary s = {
-        .low = INT64_MAX, .high = INT64_MIN, .first = INT64_MAX, .last = INT64_MIN};
+    struct summary s = {.low = INT64_MAX, .high = INT64_MIN, .first = INT64_MAX, .last = INT64_MIN};
     const struct operation_join *last = NULL;
     const char *rest = NULL;
     for (size_t i = g->first + 1; i; i = c->piece[i - 1].next) {
@@ -320,8 +316,8 @@ static struct summary summarize(struct conversion *c, const struct group *g)
     return s;
 }
 
-static void say_shared(struct conversion *c, const struct group *g,
-                       const struct summary *s, struct text *out)
+static void say_shared(struct conversion *c, const struct group *g, const struct summary *s,
+                       struct text *out)
 {
     struct map_text name = row_of(c, g->first)->new_name;
     if (g->joined < g->count) {
@@ -336,11 +332,10 @@ static void say_shared(struct conversion *c, const struct group *g,
             map_repr(out, s->most);
     } else if (s->differently) {
         if (s->several_rules)
-            text_addf(out, "ValueError: rules %lld and %lld join the parts of ",
-                      (long long)s->low, (long long)s->high);
+            text_addf(out, "ValueError: rules %lld and %lld join the parts of ", (long long)s->low,
+                      (long long)s->high);
         else
-            text_addf(out, "ValueError: rule %lld joins the parts of ",
-                      (long long)s->low);
+            text_addf(out, "ValueError: rule %lld joins the parts of ", (long long)s->low);
         map_repr(out, name);
         text_adds(out, " in different ways");
     } else if (s->counted < g->count) {
@@ -357,8 +352,8 @@ static void say_shared(struct conversion *c, const struct group *g,
     } else if (s->unlike && s->shape && s->dtype) {
         text_adds(out, "ValueError: parts of ");
         map_repr(out, name);
-        text_addf(out, " have different shapes or dtypes: %s %s and %s %s", s->shape,
-                  s->dtype, s->top_shape, s->top_dtype);
+        text_addf(out, " have different shapes or dtypes: %s %s and %s %s", s->shape, s->dtype,
+                  s->top_shape, s->top_dtype);
     }
 }
 
@@ -405,13 +400,12 @@ static void add_json(struct text *out, const char *json)
     }
 }
 
-static void convert_add_tensor(struct conversion *c, struct text *out,
-                               const struct map_row *row)
+static void convert_add_tensor(struct conversion *c, struct text *out, const struct map_row *row)
 {
     bool tensor = row->old->kind == MAP_TENSOR;
-    text_addf(out, tensor ? "[%lld," : "[null,",
-              (long long)(c->task->source_id * ((int64_t)1 << TENSOR_ORD_BITS) +
-                          map_ord(row->old)));
+    text_addf(
+        out, tensor ? "[%lld," : "[null,",
+        (long long)(c->task->source_id * ((int64_t)1 << TENSOR_ORD_BITS) + map_ord(row->old)));
     add_json(out, row->ops);
     text_addc(out, ']');
 }
@@ -469,9 +463,8 @@ static const char *joined_ops(struct conversion *c, const struct map_row *row,
     return map_keep(c->task, &out).at;
 }
 
-static void settle_joined(struct conversion *c, struct map_row *row,
-                          const struct piece *piece, const struct group *g,
-                          const char *recipe)
+static void settle_joined(struct conversion *c, struct map_row *row, const struct piece *piece,
+                          const struct group *g, const char *recipe)
 {
     struct text shape = {0};
     struct error err = {.offset = NO_OFFSET};
@@ -480,9 +473,8 @@ static void settle_joined(struct conversion *c, struct map_row *row,
     row->ops = joined_ops(c, row, &piece->how);
     if (g->shape)
         join_shape(piece->how.join, g->size, g->shape, piece->how.after, &shape, &err);
-    row->shape = err.status == OK && (shape.len || shape.failed)
-                     ? map_keep(c->task, &shape).at
-                     : NULL;
+    row->shape =
+        err.status == OK && (shape.len || shape.failed) ? map_keep(c->task, &shape).at : NULL;
     c->task->failed = c->task->failed || err.status == ERR_MEMORY;
     text_release(&shape);
     if (!map_is(row, "error") && !g->error.at && err.status != OK)

@@ -34,8 +34,7 @@ const char *dialect_name(size_t i)
 
 /* Leave the reader at the value of an option; false: the option is missing or null, or (the task has
  * failed) memory ran out. */
-static bool find_option(struct map_task *t, const char *key, struct json *j,
-                        struct error *err)
+static bool find_option(struct map_task *t, const char *key, struct json *j, struct error *err)
 {
     const char *text = t->options ? t->options : "{}";
     struct bytes bytes = {(const uint8_t *)text, strlen(text)};
@@ -60,8 +59,8 @@ bool map_flag(struct map_task *t, const char *key, bool otherwise)
     if (!find_option(t, key, &j, &err))
         return otherwise;
     struct map_text text = map_say(t, "%.*s", (int)j.text.len, (const char *)j.text.at);
-    return j.type == JSON_TRUE || ((j.type == JSON_NUMBER || j.type == JSON_STRING) &&
-                                   text.at && strtod(text.at, NULL) != 0);
+    return j.type == JSON_TRUE || ((j.type == JSON_NUMBER || j.type == JSON_STRING) && text.at &&
+                                   strtod(text.at, NULL) != 0);
 }
 
 bool map_says(struct map_task *t, const char *key, const char *word)
@@ -85,16 +84,15 @@ size_t map_list(struct map_task *t, const char *key, struct map_text **out)
     if (!find_option(t, key, &j, &err) || j.type != JSON_ARRAY)
         return 0;
     while (json_next(&j) != JSON_ARRAY_END && j.type != JSON_FAIL) {
-        struct map_text *grown =
-            arena_grow(&t->arena, list, count, &space, sizeof(*list));
+        struct map_text *grown = arena_grow(&t->arena, list, count, &space, sizeof(*list));
         bool plain = j.type == JSON_STRING || j.type == JSON_NUMBER;
         const char *text = plain ? (const char *)j.text.at : "";
         t->failed = t->failed || !grown;
         if (!grown)
             return 0;
         list = grown;
-        list[count++] = (struct map_text){
-            arena_copy(&t->arena, text, plain ? j.text.len : 0), plain ? j.text.len : 0};
+        list[count++] = (struct map_text){arena_copy(&t->arena, text, plain ? j.text.len : 0),
+                                          plain ? j.text.len : 0};
         t->failed = t->failed || !list[count - 1].at;
         json_skip(&j);
     }
@@ -109,8 +107,7 @@ struct map_row *map_add(struct map_task *t, const char *status)
 {
     static const struct map_row empty = {.rule = NO_RULE};
     static _Thread_local struct map_row nowhere;
-    struct map_row *grown =
-        arena_grow(&t->arena, t->row, t->rows, &t->row_space, sizeof(*t->row));
+    struct map_row *grown = arena_grow(&t->arena, t->row, t->rows, &t->row_space, sizeof(*t->row));
     struct map_row *row = grown ? &grown[t->rows] : &nowhere;
     if (grown) {
         t->row = grown;
@@ -217,8 +214,8 @@ bool map_index(struct map_task *t, struct strmap *index, const struct map_tree *
     return true;
 }
 
-const struct map_leaf *map_leaf_called(const struct map_tree *tree,
-                                       const struct strmap *index, struct map_text name)
+const struct map_leaf *map_leaf_called(const struct map_tree *tree, const struct strmap *index,
+                                       struct map_text name)
 {
     const uint64_t *found = strmap_get(index, name.at, name.len);
     return found && *found ? &tree->leaf[*found - 1] : NULL;
@@ -243,8 +240,7 @@ void map_operate(struct map_task *t, struct map_row *row, const char *dtype)
     if (!row->ops) /* the usual case: skip clearing a struct error, which is large */
         return;
     struct map_operated *known =
-        &t->operated[((uintptr_t)row->ops >> 4 ^ (uintptr_t)row->shape >> 4) %
-                     MAP_OPERATED];
+        &t->operated[((uintptr_t)row->ops >> 4 ^ (uintptr_t)row->shape >> 4) % MAP_OPERATED];
     if (known->after && known->ops == row->ops && known->shape == row->shape &&
         known->dtype == dtype) {
         row->shape = known->after;

@@ -106,7 +106,7 @@ struct map_row {
     const char *recipe;
     const char *origin; /* of a restored row: "translated", "zeros" */
     int64_t turn;       /* the settler's own: when the name entered the original's dict */
-    bool loses; /* a later leaf gets the same name, and the original keeps that one */
+    bool loses;         /* a later leaf gets the same name, and the original keeps that one */
 };
 
 #define NO_RULE INT64_MIN
@@ -131,9 +131,9 @@ struct map_task {
     struct rules *engine; /* that found the matches; NULL unless the dialect divides */
     struct map_operated operated[MAP_OPERATED]; /* the latest */
     bool has_target;                            /* restore: there is a model */
-    bool strict;       /* restore: the model must have all names */
-    bool asks_winners; /* the query asks which rows lose their name */
-    bool failed;       /* out of memory */
+    bool strict;                                /* restore: the model must have all names */
+    bool asks_winners;                          /* the query asks which rows lose their name */
+    bool failed;                                /* out of memory */
 };
 
 /* The view that shows what a map makes. */
@@ -158,9 +158,9 @@ struct dialect {
     enum map_trial trial;
     bool each;       /* all matching rules count, not only the first */
     bool containers; /* empty containers are leaves, too */
-    bool by_leaf; /* a row depends on its leaf alone, except for which row loses a name */
-    bool divides; /* one name may become several; rows name the source's tensors */
-    bool fills;   /* a model keeps its own value for what the source lacks */
+    bool by_leaf;    /* a row depends on its leaf alone, except for which row loses a name */
+    bool divides;    /* one name may become several; rows name the source's tensors */
+    bool fills;      /* a model keeps its own value for what the source lacks */
     /* Every rule must decide a name, unless the option require_all is false */
     bool required;
     const char *options; /* that its sets may have, each followed by a space */

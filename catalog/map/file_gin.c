@@ -33,8 +33,7 @@ static void skip(struct gin *g)
 
 static bool gin_is_word(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
 /* The value of the first binding of assignment_map at or after `from`; NULL: there is none.
@@ -181,8 +180,7 @@ static bool gin_read_pairs(struct gin *g)
 static bool gin_recognise(const char *text)
 {
     static const char sql[] = "INSERT INTO ruleset";
-    return *text != '{' && strncmp(text, sql, strlen(sql)) != 0 &&
-           next_binding(text, text) != NULL;
+    return *text != '{' && strncmp(text, sql, strlen(sql)) != 0 && next_binding(text, text) != NULL;
 }
 
 /* If there are several bindings, the last one counts. */
@@ -224,8 +222,7 @@ static void write_string(struct text *out, const char *s)
 /* Whether the option has the value that T5X assumes without it. */
 static bool is_usual(const char *key, const struct form_value *v)
 {
-    return (strcmp(key, "mode") == 0 && v->len == 8 &&
-            strncmp(v->at, "\"compat\"", 8) == 0) ||
+    return (strcmp(key, "mode") == 0 && v->len == 8 && strncmp(v->at, "\"compat\"", 8) == 0) ||
            (strcmp(key, "require_all") == 0 && v->type == JSON_TRUE) ||
            (strcmp(key, "is_resuming") == 0 && v->type == JSON_FALSE);
 }
@@ -237,8 +234,7 @@ static void gin_check(const struct ruleset *set, struct error *err)
     struct form_value value;
     while (form_next(&w, set->options, strlen(set->options), &key, &value))
         if (!is_usual(text_str(&key), &value))
-            form_cannot(err, "json", "gin has no place for the option \"%.200s\"",
-                        text_str(&key));
+            form_cannot(err, "json", "gin has no place for the option \"%.200s\"", text_str(&key));
     form_walk_end(&w);
     text_release(&key);
 }

@@ -64,14 +64,13 @@ static bool is_json(struct form_text *f)
     struct error err = {.offset = NO_OFFSET};
     struct json j;
     size_t len = strlen(f->text);
-    json_init(&j, cursor_over((struct bytes){(const uint8_t *)f->text, len}, 0), &arena,
-              NULL, &err);
+    json_init(&j, cursor_over((struct bytes){(const uint8_t *)f->text, len}, 0), &arena, NULL,
+              &err);
     while (json_next(&j) != JSON_END && j.type != JSON_FAIL)
         ;
     bool good = j.type != JSON_FAIL;
     if (!good) {
-        const char *at =
-            f->text + (j.cursor.failed ? len : (size_t)(j.cursor.at - j.cursor.begin));
+        const char *at = f->text + (j.cursor.failed ? len : (size_t)(j.cursor.at - j.cursor.begin));
         const char *token = f->text + (j.at <= len ? j.at : len);
         if (*token == '"' && *bad_escape(token) == '\\')
             at = bad_escape(token);
@@ -84,8 +83,7 @@ static bool is_json(struct form_text *f)
 }
 
 /* The optional third element of a rule: {"ord", "compute", "ops"}. */
-static bool read_extras(struct form_text *f, const struct form_value *v,
-                        struct ruleset_rule *rule)
+static bool read_extras(struct form_text *f, const struct form_value *v, struct ruleset_rule *rule)
 {
     struct form_walk w = {0};
     struct text key = {0};
@@ -95,8 +93,7 @@ static bool read_extras(struct form_text *f, const struct form_value *v,
         const char *name = text_str(&key);
         struct error err = {.offset = NO_OFFSET};
         struct json j;
-        json_init(&j,
-                  cursor_over((struct bytes){(const uint8_t *)value.at, value.len}, 0),
+        json_init(&j, cursor_over((struct bytes){(const uint8_t *)value.at, value.len}, 0),
                   &w.arena, NULL, &err);
         json_next(&j);
         if (strcmp(name, "ord") == 0)
@@ -150,11 +147,10 @@ static void read_rules(struct form_text *f, const struct form_value *v)
     int64_t number = 0;
     while (f->err->status == OK && form_next(&w, v->at, v->len, &key, &value))
         if (!read_rule(f, &value, ++number))
-            form_refuse(
-                f,
-                "rule %lld is no [\"pattern\", \"replacement\" or null], with {\"ord\", "
-                "\"compute\", \"ops\"} or without",
-                (long long)number);
+            form_refuse(f,
+                        "rule %lld is no [\"pattern\", \"replacement\" or null], with {\"ord\", "
+                        "\"compute\", \"ops\"} or without",
+                        (long long)number);
     form_walk_end(&w);
     text_release(&key);
 }
@@ -169,8 +165,7 @@ static void read_members(struct form_text *f)
     while (form_next(&w, f->text, strlen(f->text), &key, &value)) {
         const char *name = text_str(&key);
         if (strcmp(name, "dialect") == 0)
-            set->dialect =
-                value.type == JSON_STRING ? form_string(set->arena, &value) : NULL;
+            set->dialect = value.type == JSON_STRING ? form_string(set->arena, &value) : NULL;
         else if (strcmp(name, "options") == 0)
             options = value;
         else if (strcmp(name, "rules") == 0)
@@ -230,8 +225,7 @@ static void write_rule(const struct ruleset_rule *r, int64_t number, struct text
     text_addc(out, ']');
 }
 
-static void json_form_write(const struct ruleset *set, struct text *out,
-                            struct error *err)
+static void json_form_write(const struct ruleset *set, struct text *out, struct error *err)
 {
     for (size_t i = 0; i < set->rules; i++)
         if (!is_list(set->rule[i].compute) || !is_list(set->rule[i].ops))

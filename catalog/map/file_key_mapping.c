@@ -24,8 +24,7 @@ static bool key_mapping_recognise(const char *text)
     bool texts = *text == '{', some = false;
     while (texts && form_next(&w, text, strlen(text), &key, &value)) {
         texts = value.type == JSON_STRING || value.type == JSON_NULL;
-        texts =
-            texts && (value.type == JSON_NULL || strcmp(text_str(&key), "dialect") != 0);
+        texts = texts && (value.type == JSON_NULL || strcmp(text_str(&key), "dialect") != 0);
         some = true;
     }
     texts = texts && some && !w.failed && w.json.type == JSON_OBJECT_END &&
@@ -74,8 +73,7 @@ static bool key_mapping_add(struct ruleset *set, const struct text *key,
         return false;
     if (added)
         *at = set->rules;
-    struct ruleset_rule rule = {.ord = (int64_t)*at + 1,
-                                .pattern = wrapped(set->arena, key)};
+    struct ruleset_rule rule = {.ord = (int64_t)*at + 1, .pattern = wrapped(set->arena, key)};
     rule.nul = strlen(key->at) != key->len;
     if (value->type == JSON_STRING) {
         const char *to = form_string(set->arena, value);
@@ -98,10 +96,9 @@ static void key_mapping_read(struct form_text *f)
     bool room = true;
     while (room && form_next(&w, f->text, strlen(f->text), &key, &value))
         room = key_mapping_add(f->set, &key, &value, &place);
-    room = room &&
-           ruleset_add(f->set, (struct ruleset_rule){.ord = (int64_t)f->set->rules + 1,
-                                                     .pattern = REST,
-                                                     .replacement = REST_GIVES});
+    room = room && ruleset_add(f->set, (struct ruleset_rule){.ord = (int64_t)f->set->rules + 1,
+                                                             .pattern = REST,
+                                                             .replacement = REST_GIVES});
     if (!room)
         error_memory_at(f->err, f->path);
     strmap_release(&place);
@@ -136,8 +133,7 @@ static const char *key_mapping_value_of(struct arena *arena, const struct rulese
     const char *value = NULL;
     unsigned i = 0;
     if (same(r->replacement, "\\g<new>") && !form_has(r->ops) && r->compute &&
-        form_next(&outer, r->compute, strlen(r->compute), &name, &step) &&
-        step.type == JSON_ARRAY)
+        form_next(&outer, r->compute, strlen(r->compute), &name, &step) && step.type == JSON_ARRAY)
         while (form_next(&inner, step.at, step.len, &name, &word))
             if (i++ == 3 && word.type == JSON_STRING)
                 value = form_string(arena, &word);
@@ -194,8 +190,7 @@ static void key_mapping_check(const struct ruleset *set, struct error *err)
                 "rule %lld does not substitute, by re.sub, what it finds anywhere in a name",
                 (long long)r->ord);
         else if (last && i == 0)
-            form_cannot(err, "json", "there is no rule before rule %lld",
-                        (long long)r->ord);
+            form_cannot(err, "json", "there is no rule before rule %lld", (long long)r->ord);
         else if (last && !is_rest(r))
             form_cannot(err, "json",
                         "rule %lld, the last, does not leave all other names as they are",
@@ -203,8 +198,7 @@ static void key_mapping_check(const struct ruleset *set, struct error *err)
     }
 }
 
-static void key_mapping_write(const struct ruleset *set, struct text *out,
-                              struct error *err)
+static void key_mapping_write(const struct ruleset *set, struct text *out, struct error *err)
 {
     key_mapping_check(set, err);
     if (err->status != OK)
@@ -213,8 +207,7 @@ static void key_mapping_write(const struct ruleset *set, struct text *out,
     for (size_t i = 0; i + 1 < set->rules; i++) {
         const struct ruleset_rule *r = &set->rule[i];
         const char *key = key_of(set->arena, r);
-        const char *value =
-            r->replacement ? key_mapping_value_of(set->arena, r, key) : NULL;
+        const char *value = r->replacement ? key_mapping_value_of(set->arena, r, key) : NULL;
         text_adds(out, "  ");
         text_json(out, key, strlen(key));
         text_adds(out, ": ");

@@ -40,8 +40,7 @@ static void new_to_old_read(struct form_text *f)
     struct text key = {0}, options = {0};
     struct form_value value;
     text_addc(&options, '{');
-    while (f->err->status == OK &&
-           form_next(&w, f->text, strlen(f->text), &key, &value)) {
+    while (f->err->status == OK && form_next(&w, f->text, strlen(f->text), &key, &value)) {
         if (strcmp(text_str(&key), "new_to_old") == 0) {
             new_to_old_read_pairs(f, &value);
         } else {
@@ -65,8 +64,7 @@ static void new_to_old_check_options(const struct ruleset *set, struct error *er
     static const char *const own[] = {"dialect", "new_to_old"};
     for (size_t i = 0; i < 2; i++)
         if (form_member(set->options, strlen(set->options), own[i]).type != JSON_FAIL)
-            form_cannot(err, "json", "new_to_old has no place for the option \"%s\"",
-                        own[i]);
+            form_cannot(err, "json", "new_to_old has no place for the option \"%s\"", own[i]);
 }
 
 static void new_to_old_check(const struct ruleset *set, struct error *err)
@@ -74,13 +72,11 @@ static void new_to_old_check(const struct ruleset *set, struct error *err)
     new_to_old_check_options(set, err);
     for (size_t i = 0; i < set->rules; i++)
         if (!set->rule[i].replacement)
-            form_cannot(err, "json", "rule %lld has no old path",
-                        (long long)set->rule[i].ord);
+            form_cannot(err, "json", "rule %lld has no old path", (long long)set->rule[i].ord);
     form_check_keys(set, err);
 }
 
-static void new_to_old_write(const struct ruleset *set, struct text *out,
-                             struct error *err)
+static void new_to_old_write(const struct ruleset *set, struct text *out, struct error *err)
 {
     struct form_walk w = {0};
     struct text key = {0};

@@ -39,9 +39,8 @@ static void sql_form_write(const struct ruleset *set, struct text *out, struct e
     quote(out, set->options);
     text_adds(out, ");\n");
     if (set->rules)
-        text_adds(
-            out,
-            "INSERT INTO rule(ruleset, ord, pattern, replacement, compute, ops) VALUES\n");
+        text_adds(out,
+                  "INSERT INTO rule(ruleset, ord, pattern, replacement, compute, ops) VALUES\n");
     for (size_t i = 0; i < set->rules; i++) {
         const struct ruleset_rule *r = &set->rule[i];
         const char *const value[] = {r->pattern, r->replacement, r->compute, r->ops};

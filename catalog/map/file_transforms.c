@@ -49,8 +49,7 @@ static bool is_leaf(const struct form_value *v)
            strspn(v->at + 1, " \t\r\n") + 2 == v->len;
 }
 
-static const char *joined(struct arena *arena, const char *a, const char *sep,
-                          const char *b)
+static const char *joined(struct arena *arena, const char *a, const char *sep, const char *b)
 {
     struct text t = {0};
     text_addf(&t, "%s%s", a, sep);
@@ -72,8 +71,7 @@ static const char *original(struct reading *r, const struct form_value *v)
         return "\\g<0>";
     if (v->type != JSON_ARRAY)
         return v->type == JSON_STRING ? form_string(arena, v) : NULL;
-    for (bool first = true; name && form_next(&w, v->at, v->len, &key, &part);
-         first = false) {
+    for (bool first = true; name && form_next(&w, v->at, v->len, &key, &part); first = false) {
         const char *text = form_string(arena, &part);
         name = text ? joined(arena, name, first ? "" : "/", text) : NULL;
     }
@@ -90,8 +88,7 @@ static const char *stranger(const struct form_value *v)
     bool known = true;
     while (known && form_next(&w, v->at, v->len, &key, &value))
         known = strcmp(text_str(&key), "original_key") == 0 ||
-                strcmp(text_str(&key), "use_fallback") == 0 ||
-                strcmp(text_str(&key), "value") == 0;
+                strcmp(text_str(&key), "use_fallback") == 0 || strcmp(text_str(&key), "value") == 0;
     form_walk_end(&w);
     text_release(&key);
     return known ? NULL : "has other keys than original_key, use_fallback and value";
@@ -109,8 +106,8 @@ static const char *transforms_read_leaf(struct reading *r, const struct form_val
     fallback = form_member(v->at, v->len, "use_fallback");
     ops = form_member(v->at, v->len, "value");
     bool operates = ops.type != JSON_FAIL && ops.type != JSON_NULL;
-    if (fallback.type != JSON_FAIL && fallback.type != JSON_NULL &&
-        fallback.type != JSON_TRUE && fallback.type != JSON_FALSE)
+    if (fallback.type != JSON_FAIL && fallback.type != JSON_NULL && fallback.type != JSON_TRUE &&
+        fallback.type != JSON_FALSE)
         return "has a use_fallback that is neither true nor false";
     if (fallback.type == JSON_TRUE &&
         ((from.type != JSON_FAIL && from.type != JSON_NULL) || operates))
@@ -129,12 +126,9 @@ static void transforms_add_leaf(struct reading *r, const char *path, const char 
                                 const struct form_value *v)
 {
     struct arena *arena = r->f->set->arena;
-    struct transform t = {
-        .path = path, .turn = turn, .rule = {.pattern = path}, .nth = r->count};
-    struct transform *grown =
-        arena_grow(arena, r->leaf, r->count, &r->space, sizeof(*r->leaf));
-    const char *fault =
-        grown && path && turn ? transforms_read_leaf(r, v, &t.rule) : NULL;
+    struct transform t = {.path = path, .turn = turn, .rule = {.pattern = path}, .nth = r->count};
+    struct transform *grown = arena_grow(arena, r->leaf, r->count, &r->space, sizeof(*r->leaf));
+    const char *fault = grown && path && turn ? transforms_read_leaf(r, v, &t.rule) : NULL;
     if (!grown || !path || !turn) {
         form_refuse(r->f, "no memory");
         return;
@@ -215,11 +209,9 @@ static void read_options(struct form_text *f, const char *own)
     text_addc(&out, '{');
     if (given.type != JSON_FAIL && given.type != JSON_OBJECT)
         form_refuse(f, "\"options\" is not an object");
-    while (given.type == JSON_OBJECT &&
-           form_next(&w, given.at, given.len, &key, &value)) {
+    while (given.type == JSON_OBJECT && form_next(&w, given.at, given.len, &key, &value)) {
         const char *copy = form_copy(f->set->arena, &value);
-        if (own &&
-            (strcmp(text_str(&key), "nested") == 0 || strcmp(text_str(&key), own) == 0))
+        if (own && (strcmp(text_str(&key), "nested") == 0 || strcmp(text_str(&key), own) == 0))
             continue;
         text_adds(&out, out.len > 1 ? "," : "");
         text_json(&out, key.at, key.len);
@@ -280,8 +272,8 @@ static int by_order(const void *a, const void *b)
     return order ? order : (x->rule->ord > y->rule->ord) - (x->rule->ord < y->rule->ord);
 }
 
-static bool transforms_split(struct arena *arena, const struct ruleset_rule *rule,
-                             bool nested, struct branch *out)
+static bool transforms_split(struct arena *arena, const struct ruleset_rule *rule, bool nested,
+                             struct branch *out)
 {
     char *copy = arena_copy(arena, rule->pattern, strlen(rule->pattern));
     char *order = arena_copy(arena, rule->pattern, strlen(rule->pattern));
@@ -316,21 +308,19 @@ static void check_branches(const struct branch *b, size_t count, struct error *e
     for (size_t i = 1; i < count && err->status == OK; i++) {
         size_t n = shared(&b[i - 1], &b[i]);
         if (n == b[i].parts || n == b[i - 1].parts)
-            form_cannot(
-                err, "json",
-                "the pattern of rule %lld lies below that of another rule, or is the same",
-                (long long)b[i].rule->ord);
+            form_cannot(err, "json",
+                        "the pattern of rule %lld lies below that of another rule, or is the same",
+                        (long long)b[i].rule->ord);
     }
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < b[i].parts; k++)
             if ((k > 0 && (strcmp(b[i].part[k], "original_key") == 0 ||
                            strcmp(b[i].part[k], "use_fallback") == 0)) ||
                 strchr(b[i].part[k], '\1'))
-                form_cannot(
-                    err, "json",
-                    "the pattern of rule %lld has a component that a tree takes for a "
-                    "transform's own key",
-                    (long long)b[i].rule->ord);
+                form_cannot(err, "json",
+                            "the pattern of rule %lld has a component that a tree takes for a "
+                            "transform's own key",
+                            (long long)b[i].rule->ord);
 }
 
 static void transforms_check(const struct ruleset *set, struct error *err)
@@ -377,12 +367,10 @@ static void write_branch(const struct branch *b, size_t before, size_t after, bo
 static bool is_nested(const struct ruleset *set)
 {
     struct form_value v = form_member(set->options, strlen(set->options), "nested");
-    return v.type == JSON_TRUE ||
-           (v.type == JSON_NUMBER && !(v.len == 1 && *v.at == '0'));
+    return v.type == JSON_TRUE || (v.type == JSON_NUMBER && !(v.len == 1 && *v.at == '0'));
 }
 
-static void transforms_write(const struct ruleset *set, struct text *out,
-                             struct error *err)
+static void transforms_write(const struct ruleset *set, struct text *out, struct error *err)
 {
     struct branch *b = arena_array(set->arena, set->rules + 1, sizeof(*b));
     transforms_check(set, err);
@@ -402,8 +390,8 @@ static void transforms_write(const struct ruleset *set, struct text *out,
     text_adds(out, " \"transforms\": {\n");
     for (size_t i = 0; i < set->rules; i++) {
         bool last = i + 1 == set->rules;
-        write_branch(&b[i], i ? shared(&b[i - 1], &b[i]) : 0,
-                     last ? 0 : shared(&b[i], &b[i + 1]), last, out);
+        write_branch(&b[i], i ? shared(&b[i - 1], &b[i]) : 0, last ? 0 : shared(&b[i], &b[i + 1]),
+                     last, out);
     }
     text_adds(out, " }}\n");
 }

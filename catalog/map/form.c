@@ -25,9 +25,8 @@ enum status form_unknown(const char *name, struct error *err)
     struct text known = {0};
     for (size_t i = FORMS; i-- > 0;)
         text_addf(&known, "%s%s", forms[i]->name, i > 1 ? ", " : i == 1 ? " and " : "");
-    error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
-              "there is no form \"%.100s\"; there are %s", name,
-              text_str(&known) ? known.at : "");
+    error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET, "there is no form \"%.100s\"; there are %s",
+              name, text_str(&known) ? known.at : "");
     text_release(&known);
     return err->status;
 }
@@ -78,8 +77,8 @@ void form_cannot(struct error *err, const char *form, const char *fmt, ...)
     vsnprintf(message, sizeof(message), fmt, args);
     va_end(args);
     if (err->status == OK)
-        error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET, "%s%s%s%s", message,
-                  form ? "; " : "", form ? form : "", form ? " holds it" : "");
+        error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET, "%s%s%s%s", message, form ? "; " : "",
+                  form ? form : "", form ? " holds it" : "");
 }
 
 void form_check_keys(const struct ruleset *set, struct error *err)
@@ -111,12 +110,12 @@ enum status form_read(const struct form *form, const char *text, const char *pat
     return err->status;
 }
 
-enum status form_write(const struct form *form, const struct ruleset *set,
-                       struct text *out, struct error *err)
+enum status form_write(const struct form *form, const struct ruleset *set, struct text *out,
+                       struct error *err)
 {
     if (form->dialect && strcmp(form->dialect->name, set->dialect) != 0)
-        form_cannot(err, "json", "%s holds %s alone, and this set is of dialect %s",
-                    form->name, form->holds, set->dialect);
+        form_cannot(err, "json", "%s holds %s alone, and this set is of dialect %s", form->name,
+                    form->holds, set->dialect);
     if (form->read && *set->options != '{')
         form_cannot(err, "sql", "its options are not an object");
     for (size_t i = 0; i < set->rules; i++) {
@@ -125,8 +124,7 @@ enum status form_write(const struct form *form, const struct ruleset *set,
             form_cannot(err, NULL, "rule %lld has a NUL character, which no file holds",
                         (long long)r->ord);
         if (form->names_alone && (form_has(r->compute) || form_has(r->ops)))
-            form_cannot(err, "json",
-                        "%s has no place for what rule %lld has beside its names",
+            form_cannot(err, "json", "%s has no place for what rule %lld has beside its names",
                         form->name, (long long)r->ord);
     }
     if (err->status == OK)

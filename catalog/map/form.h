@@ -32,7 +32,7 @@ struct form {
     const char *name;              /* "gin" */
     const struct dialect *dialect; /* the only one it holds; NULL: any */
     const char *holds;             /* "assignment maps of T5X", for messages */
-    bool names_alone; /* it has no place for what a rule does beside giving names */
+    bool names_alone;              /* it has no place for what a rule does beside giving names */
     /* Whether a text is of this form rather than of those after it in forms.def. */
     bool (*recognise)(const char *text);
     /* Fills f->set, whose dialect is the form's, and whose options are none ("{}"), unless they are set
@@ -53,8 +53,8 @@ const struct form *form_for_text(const char *text); /* never NULL */
 enum status form_unknown(const char *name, struct error *);
 
 /* `path` is for messages. ERR_ARGUMENT: what is wrong, with its line where that is known. */
-enum status form_read(const struct form *, const char *text, const char *path,
-                      struct ruleset *, struct error *);
+enum status form_read(const struct form *, const char *text, const char *path, struct ruleset *,
+                      struct error *);
 /* ERR_UNSUPPORTED: the form cannot hold the set; the message says which does. */
 enum status form_write(const struct form *, const struct ruleset *, struct text *out,
                        struct error *);
@@ -64,11 +64,9 @@ enum status form_write(const struct form *, const struct ruleset *, struct text 
 /* Refuse the file: "PATH: text". */
 void form_refuse(struct form_text *, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* The same, "PATH: line N, column N: text", at a place in the text. */
-void form_refuse_at(struct form_text *, const char *at, const char *fmt, ...)
-    PRINTF_LIKE(3, 4);
+void form_refuse_at(struct form_text *, const char *at, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* Refuse to write: "form has no place for ...; json holds it". */
-void form_cannot(struct error *, const char *form, const char *fmt, ...)
-    PRINTF_LIKE(3, 4);
+void form_cannot(struct error *, const char *form, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 /* Refuse to write a set as an object whose keys are the patterns: two rules have the same one. */
 void form_check_keys(const struct ruleset *, struct error *);

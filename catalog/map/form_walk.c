@@ -27,8 +27,7 @@ bool form_next(struct form_walk *w, const char *text, size_t len, struct text *k
     w->failed = j->type == JSON_FAIL || key->failed;
     if (key->failed)
         error_memory(&w->err);
-    if (w->failed || j->type == JSON_OBJECT_END || j->type == JSON_ARRAY_END ||
-        j->type == JSON_END)
+    if (w->failed || j->type == JSON_OBJECT_END || j->type == JSON_ARRAY_END || j->type == JSON_END)
         return false;
     w->failed = !json_skip(j);
     value->len = (size_t)(cursor_offset(&j->cursor)) - (size_t)(value->at - text);
@@ -48,8 +47,7 @@ struct form_value form_member(const char *text, size_t len, const char *key)
     struct error err = {.offset = NO_OFFSET};
     struct form_value found = {JSON_FAIL, NULL, 0};
     json_init(&j, cursor_over(form_bytes_of(text, len), 0), NULL, NULL, &err);
-    for (bool object = json_next(&j) == JSON_OBJECT;
-         object && json_next(&j) == JSON_KEY;) {
+    for (bool object = json_next(&j) == JSON_OBJECT; object && json_next(&j) == JSON_KEY;) {
         bool is = found.type == JSON_FAIL && json_is(&j, key);
         json_next(&j);
         struct form_value value = {j.type, text + j.at, 0};
@@ -63,8 +61,7 @@ struct form_value form_member(const char *text, size_t len, const char *key)
     return whole ? found : (struct form_value){JSON_FAIL, NULL, 0};
 }
 
-static const char *form_copied(struct arena *arena, const struct form_value *v,
-                               bool decoded)
+static const char *form_copied(struct arena *arena, const struct form_value *v, bool decoded)
 {
     struct arena scratch = {0};
     struct error err = {.offset = NO_OFFSET};
@@ -75,9 +72,8 @@ static const char *form_copied(struct arena *arena, const struct form_value *v,
         text_add(&out, j.text.at, j.text.len);
     else if (j.type != JSON_FAIL)
         json_copy(&j, &out);
-    const char *copy = err.status == OK && text_str(&out)
-                           ? arena_copy(arena, text_str(&out), out.len)
-                           : NULL;
+    const char *copy =
+        err.status == OK && text_str(&out) ? arena_copy(arena, text_str(&out), out.len) : NULL;
     text_release(&out);
     arena_release(&scratch);
     return copy;

@@ -45,8 +45,7 @@ static struct map_text no_element(struct loader *l, struct map_text rest)
 {
     return map_say(l->task, kauldron_is_position(rest, SIZE_MAX)
                                 ? "IndexError: list index out of range"
-                                : "TypeError: list indices must be integers or slices, "
-                                  "not str");
+                                : "TypeError: list indices must be integers or slices, not str");
 }
 
 /* The exception that the original raises on the way to a place that the source lacks: it gets
@@ -72,14 +71,11 @@ static struct map_text absence(struct loader *l, struct map_text place)
 static bool is_replaced(struct loader *l, const struct entry *e, struct map_text rest)
 {
     struct map_text part, place;
-    for (rest = kauldron_above(rest, &part); rest.at;
-         rest = kauldron_above(rest, &part)) {
-        const struct map_leaf *leaf =
-            kauldron_origin_of(l, e, rest, &place)
-                ? kauldron_leaf_at(&l->task->source, &l->old, place)
-                : NULL;
-        if (leaf && leaf->kind == MAP_TENSOR &&
-            !kauldron_is_ignored(l, &l->restored, rest))
+    for (rest = kauldron_above(rest, &part); rest.at; rest = kauldron_above(rest, &part)) {
+        const struct map_leaf *leaf = kauldron_origin_of(l, e, rest, &place)
+                                          ? kauldron_leaf_at(&l->task->source, &l->old, place)
+                                          : NULL;
+        if (leaf && leaf->kind == MAP_TENSOR && !kauldron_is_ignored(l, &l->restored, rest))
             return true;
     }
     return false;
@@ -142,8 +138,7 @@ static bool index_targets(struct loader *l)
         if (e->step == STEP_NEW)
             continue;
         uint64_t *first =
-            e->target.at ? strmap_add(&l->targets, e->target.at, e->target.len, &added)
-                         : NULL;
+            e->target.at ? strmap_add(&l->targets, e->target.at, e->target.len, &added) : NULL;
         if (e->target.at && !first)
             return false;
         e->next = first ? (size_t)*first : l->at_root;
@@ -161,8 +156,8 @@ static size_t find_over(struct loader *l, struct map_text name)
     size_t count = 0, next = l->at_root;
     for (size_t end = 0;; end++) {
         for (; next; next = l->entry[next - 1].next) {
-            const struct entry **grown = arena_grow(&l->task->arena, l->over, count,
-                                                    &l->over_space, sizeof(*grown));
+            const struct entry **grown =
+                arena_grow(&l->task->arena, l->over, count, &l->over_space, sizeof(*grown));
             l->task->failed = l->task->failed || !grown;
             if (!grown)
                 return 0;
@@ -205,14 +200,13 @@ static struct outcome decide(struct loader *l, const struct map_leaf *leaf)
         return last;
     if (!failed.error.at && failed.inside)
         failed.error = absence(l, failed.place);
-    else if (!failed.error.at &&
-             kauldron_is_below(failed.entry->target, leaf->name, &rest))
+    else if (!failed.error.at && kauldron_is_below(failed.entry->target, leaf->name, &rest))
         failed.error = no_element(l, rest);
     return failed;
 }
 
-static void map_leaf(struct loader *l, const struct map_leaf *leaf,
-                     const struct outcome *o, struct map_row *row)
+static void map_leaf(struct loader *l, const struct map_leaf *leaf, const struct outcome *o,
+                     struct map_row *row)
 {
     map_take(row, o->old);
     row->old_name = o->place;
@@ -263,8 +257,7 @@ static void grow_from(struct loader *l, const struct entry *e, struct map_text a
 
 /* Put a subtree of the source where the model has a leaf. Later rules may write into it
  * (kauldron_write.c has looked up where), and replace what is there. */
-static void kauldron_grow(struct loader *l, const struct map_leaf *leaf,
-                          const struct outcome *o)
+static void kauldron_grow(struct loader *l, const struct map_leaf *leaf, const struct outcome *o)
 {
     struct map_task *t = l->task;
     size_t first = t->rows, kept;
@@ -296,9 +289,7 @@ static void settle_leaf(struct loader *l, const struct map_leaf *leaf)
     bool taken = o.entry && !failed && o.what == MAPPED && o.old;
     if (!tensor && !failed && !(taken && o.old->kind == MAP_TENSOR))
         return; /* a null or {} that stays empty has no row */
-    struct map_row *row = map_add(l->task, failed  ? "error"
-                                           : taken ? "mapped"
-                                                   : "missing");
+    struct map_row *row = map_add(l->task, failed ? "error" : taken ? "mapped" : "missing");
     row->new_name = leaf->name;
     row->error = o.error;
     if (o.entry)
@@ -314,8 +305,7 @@ static void settle_leaf(struct loader *l, const struct map_leaf *leaf)
 /* Whether the model has a leaf at or below the place where an entry writes. */
 static bool reaches(const struct loader *l, const struct entry *e)
 {
-    return e->step != STEP_NEW && l->task->target.count &&
-           kauldron_node_at(&l->new, e->target);
+    return e->step != STEP_NEW && l->task->target.count && kauldron_node_at(&l->new, e->target);
 }
 
 /* A path as a name of the catalog; at NULL if the path has a fault. */
@@ -325,8 +315,8 @@ static struct map_text kauldron_name_of(struct loader *l, const struct kontext *
     if (!path->good || path->globs)
         return name;
     for (size_t i = 0; i < path->parts; i++)
-        name = kauldron_join(l->task, name,
-                             (struct map_text){path->part[i].text, path->part[i].len});
+        name =
+            kauldron_join(l->task, name, (struct map_text){path->part[i].text, path->part[i].len});
     return name.at ? name : (struct map_text){"", 0};
 }
 
@@ -346,8 +336,7 @@ static void say_unexpected(struct loader *l, const struct entry *e)
 {
     struct map_task *t = l->task;
     struct map_text rest;
-    for (size_t i = 0; l->ignores && !e->error.at && i < t->source.count && !t->failed;
-         i++) {
+    for (size_t i = 0; l->ignores && !e->error.at && i < t->source.count && !t->failed; i++) {
         const struct map_leaf *old = &t->source.leaf[i];
         if (old->kind != MAP_TENSOR || !kauldron_rest_of(l, e, old->name, &rest) ||
             kauldron_node_at(&l->new, kauldron_join(t, e->target, rest)) ||
@@ -395,8 +384,7 @@ static void kauldron_finish(struct loader *l)
         }
         if (row->rule != NO_RULE && map_rule_of(t, row->rule)->operates) {
             row->status = "error";
-            row->error =
-                map_say(t, "ValueError: rules of dialect kauldron know no operations");
+            row->error = map_say(t, "ValueError: rules of dialect kauldron know no operations");
         }
     }
 }

@@ -45,8 +45,7 @@ static bool index_leaf(struct strmap *nodes, struct map_text name, struct map_te
     return true;
 }
 
-bool kauldron_index_nodes(struct map_task *t, struct strmap *nodes,
-                          const struct map_tree *tree)
+bool kauldron_index_nodes(struct map_task *t, struct strmap *nodes, const struct map_tree *tree)
 {
     struct map_text last = {"", 0};
     for (size_t i = 0; i < tree->count && !t->failed; last = tree->leaf[i++].name)
@@ -60,15 +59,14 @@ uint64_t kauldron_node_at(const struct strmap *nodes, struct map_text place)
     return !place.at ? NODE_NAMED : found ? *found : 0;
 }
 
-const struct map_leaf *kauldron_leaf_at(const struct map_tree *tree,
-                                        const struct strmap *nodes, struct map_text place)
+const struct map_leaf *kauldron_leaf_at(const struct map_tree *tree, const struct strmap *nodes,
+                                        struct map_text place)
 {
     uint64_t node = kauldron_node_at(nodes, place);
     return node >= NODE_LEAF ? &tree->leaf[node - NODE_LEAF] : NULL;
 }
 
-struct map_text kauldron_join(struct map_task *t, struct map_text place,
-                              struct map_text rest)
+struct map_text kauldron_join(struct map_task *t, struct map_text place, struct map_text rest)
 {
     struct text name = {0};
     if (!place.at || !rest.at)
@@ -118,8 +116,8 @@ bool kauldron_is_position(struct map_text rest, size_t length)
            strtoull(rest.at, NULL, 10) < length;
 }
 
-bool kauldron_is_list(struct map_task *t, const struct map_tree *tree,
-                      const struct strmap *nodes, struct map_text place)
+bool kauldron_is_list(struct map_task *t, const struct map_tree *tree, const struct strmap *nodes,
+                      struct map_text place)
 {
     const struct map_leaf *leaf = kauldron_leaf_at(tree, nodes, place);
     if (leaf)
@@ -128,8 +126,7 @@ bool kauldron_is_list(struct map_task *t, const struct map_tree *tree,
            kauldron_node_at(nodes, kauldron_element(t, place, 0));
 }
 
-int64_t kauldron_list_length(struct map_task *t, const struct strmap *nodes,
-                             struct map_text list)
+int64_t kauldron_list_length(struct map_task *t, const struct strmap *nodes, struct map_text list)
 {
     int64_t count = 0;
     while (!t->failed && kauldron_node_at(nodes, kauldron_element(t, list, count)))
@@ -141,8 +138,7 @@ int64_t kauldron_list_length(struct map_task *t, const struct strmap *nodes,
  * step is negative. */
 static int64_t bound(const struct kontext_part *part, int which, int64_t count, bool back)
 {
-    int64_t at = part->bound[which], least = back ? -1 : 0,
-            most = back ? count - 1 : count;
+    int64_t at = part->bound[which], least = back ? -1 : 0, most = back ? count - 1 : count;
     if (!part->has[which])
         return (which == 0) == back ? most : least;
     if (at < 0)
@@ -150,11 +146,10 @@ static int64_t bound(const struct kontext_part *part, int which, int64_t count, 
     return at < least ? least : at > most ? most : at;
 }
 
-static bool slice(struct map_task *t, const struct strmap *nodes,
-                  const struct kontext_part *part, struct found *f)
+static bool slice(struct map_task *t, const struct strmap *nodes, const struct kontext_part *part,
+                  struct found *f)
 {
-    int64_t count =
-        f->sliced ? (int64_t)f->picks : kauldron_list_length(t, nodes, f->place);
+    int64_t count = f->sliced ? (int64_t)f->picks : kauldron_list_length(t, nodes, f->place);
     int64_t step = part->has[2] ? part->bound[2] : 1;
     int64_t at = bound(part, 0, count, step < 0), stop = bound(part, 1, count, step < 0);
     int64_t *pick = arena_array(&t->arena, (size_t)count + 1, sizeof(*pick));
@@ -183,8 +178,7 @@ static bool kauldron_node_enter(struct map_task *t, const struct strmap *nodes,
         int64_t count = (int64_t)f->picks;
         if (part->kind != KONTEXT_NUMBER || i >= count || i < -count)
             return false;
-        *f = (struct found){
-            .place = kauldron_element(t, f->place, f->pick[i < 0 ? i + count : i])};
+        *f = (struct found){.place = kauldron_element(t, f->place, f->pick[i < 0 ? i + count : i])};
         return true;
     }
     struct map_text list = f->place;
@@ -198,9 +192,8 @@ static bool kauldron_node_enter(struct map_task *t, const struct strmap *nodes,
     return true;
 }
 
-bool kauldron_look_up(struct map_task *t, const struct strmap *nodes,
-                      const struct kontext *path, struct found *out,
-                      struct map_text *error)
+bool kauldron_look_up(struct map_task *t, const struct strmap *nodes, const struct kontext *path,
+                      struct found *out, struct map_text *error)
 {
     struct text text = {0};
     bool found = !kontext_fault(path, &text);

@@ -44,7 +44,7 @@ struct entry {
     bool late;
     struct kontext new, old;
     struct map_text target,
-        origin; /* the nodes the paths lead to; kauldron_write_entry() sets target to
+        origin;         /* the nodes the paths lead to; kauldron_write_entry() sets target to
                                      * where the rule writes, given what earlier rules wrote */
     bool found, sliced; /* both paths exist; the old one is a slice of `origin` */
     int64_t *pick;      /* the indices of the slice's elements */
@@ -83,33 +83,27 @@ struct found {
 /* --- kauldron_node.c --------------------------------------------------------------------- */
 
 /* Put every leaf and every node above it into the map. */
-bool kauldron_index_nodes(struct map_task *t, struct strmap *nodes,
-                          const struct map_tree *tree);
+bool kauldron_index_nodes(struct map_task *t, struct strmap *nodes, const struct map_tree *tree);
 /* 0: there is no such node. */
 uint64_t kauldron_node_at(const struct strmap *nodes, struct map_text place);
-const struct map_leaf *kauldron_leaf_at(const struct map_tree *tree,
-                                        const struct strmap *nodes,
+const struct map_leaf *kauldron_leaf_at(const struct map_tree *tree, const struct strmap *nodes,
                                         struct map_text place);
-struct map_text kauldron_join(struct map_task *t, struct map_text place,
-                              struct map_text rest);
+struct map_text kauldron_join(struct map_task *t, struct map_text place, struct map_text rest);
 /* Whether the node is at or below the place; *rest is its name from there. */
-bool kauldron_is_below(struct map_text place, struct map_text name,
-                       struct map_text *rest);
+bool kauldron_is_below(struct map_text place, struct map_text name, struct map_text *rest);
 /* The parent of a place (the root's is the root); *part is the last component. */
 struct map_text kauldron_above(struct map_text place, struct map_text *part);
 struct map_text kauldron_element(struct map_task *t, struct map_text list, int64_t i);
 /* Whether the first component of a rest is a position in a list of that length. */
 bool kauldron_is_position(struct map_text rest, size_t length);
 /* Whether the node counts as a list: all its children are numbers, and 0 is among them. */
-bool kauldron_is_list(struct map_task *t, const struct map_tree *tree,
-                      const struct strmap *nodes, struct map_text place);
+bool kauldron_is_list(struct map_task *t, const struct map_tree *tree, const struct strmap *nodes,
+                      struct map_text place);
 /* How many elements: children 0, 1, 2, ... without a gap. */
-int64_t kauldron_list_length(struct map_task *t, const struct strmap *nodes,
-                             struct map_text list);
+int64_t kauldron_list_length(struct map_task *t, const struct strmap *nodes, struct map_text list);
 /* The node that a path leads to; false: there is none, and *error says why. */
-bool kauldron_look_up(struct map_task *t, const struct strmap *nodes,
-                      const struct kontext *path, struct found *out,
-                      struct map_text *error);
+bool kauldron_look_up(struct map_task *t, const struct strmap *nodes, const struct kontext *path,
+                      struct found *out, struct map_text *error);
 
 /* --- kauldron_rule.c --------------------------------------------------------------------- */
 
@@ -117,8 +111,8 @@ bool kauldron_read_filters(struct loader *l, const char *option, struct filters 
 void kauldron_filters_release(struct filters *f);
 /* False, too, where a pattern could not be tried on the key: f->broken says so. */
 bool kauldron_is_ignored(struct loader *l, struct filters *f, struct map_text rest);
-struct map_text kauldron_unwanted_key(struct loader *l, const char *what,
-                                      struct map_text rest, const char *option);
+struct map_text kauldron_unwanted_key(struct loader *l, const char *what, struct map_text rest,
+                                      const char *option);
 /* The place in the source that a rule maps to `rest` below its new path; false: the rule takes
  * a slice, and `rest` is not in it. */
 bool kauldron_origin_of(struct loader *l, const struct entry *e, struct map_text rest,

@@ -10,15 +10,13 @@
 
 /* --- what the options ignore ------------------------------------------------------------- */
 
-static bool kauldron_rule_add_filter(struct loader *l, struct filters *f,
-                                     struct map_text pattern)
+static bool kauldron_rule_add_filter(struct loader *l, struct filters *f, struct map_text pattern)
 {
     struct kontext path;
     struct text text = {0};
     struct error err = {0};
     size_t space = f->count;
-    struct regex **grown =
-        arena_grow(&l->task->arena, f->regex, f->count, &space, sizeof(*grown));
+    struct regex **grown = arena_grow(&l->task->arena, f->regex, f->count, &space, sizeof(*grown));
     if (!grown || !kontext_parse(&l->task->arena, pattern.at, pattern.len, &path))
         return false;
     f->regex = grown;
@@ -31,8 +29,8 @@ static bool kauldron_rule_add_filter(struct loader *l, struct filters *f,
     }
     kontext_filter(&path, &text);
     const char *regex = text_str(&text);
-    bool good = regex && regex_compile(regex, text.len, REGEX_MATCH, &f->regex[f->count],
-                                       &err) == OK;
+    bool good =
+        regex && regex_compile(regex, text.len, REGEX_MATCH, &f->regex[f->count], &err) == OK;
     f->count += good;
     text_release(&text);
     return good;
@@ -75,20 +73,18 @@ bool kauldron_is_ignored(struct loader *l, struct filters *f, struct map_text re
     if (matched < 0 && err.status == ERR_MEMORY)
         l->task->failed = true;
     else if (matched < 0 && !f->broken.at)
-        f->broken =
-            map_say(l->task, "error: a pattern to ignore: %s: %s", key.at, err.message);
+        f->broken = map_say(l->task, "error: a pattern to ignore: %s: %s", key.at, err.message);
     return matched > 0;
 }
 
-struct map_text kauldron_unwanted_key(struct loader *l, const char *what,
-                                      struct map_text rest, const char *option)
+struct map_text kauldron_unwanted_key(struct loader *l, const char *what, struct map_text rest,
+                                      const char *option)
 {
     struct map_text key = print_key(l, rest);
-    return map_say(
-        l->task,
-        "ValueError: %s key in restored checkpoint: %s. If you don't want to load this "
-        "key, please use a matching pattern in the `%s` argument.",
-        what, key.at, option);
+    return map_say(l->task,
+                   "ValueError: %s key in restored checkpoint: %s. If you don't want to load this "
+                   "key, please use a matching pattern in the `%s` argument.",
+                   what, key.at, option);
 }
 
 /* --- rules that fail as a whole ---------------------------------------------------------- */
@@ -106,8 +102,7 @@ bool kauldron_origin_of(struct loader *l, const struct entry *e, struct map_text
     unsigned long long i = strtoull(rest.at, NULL, 10);
     *out = kauldron_element(l->task, e->origin, e->pick[i]);
     if (slash)
-        *out = kauldron_join(l->task, *out,
-                             (struct map_text){slash + 1, rest.len - len - 1});
+        *out = kauldron_join(l->task, *out, (struct map_text){slash + 1, rest.len - len - 1});
     return true;
 }
 
@@ -115,8 +110,7 @@ bool kauldron_origin_of(struct loader *l, const struct entry *e, struct map_text
 static bool find_pick(const struct entry *e, int64_t element, size_t *at)
 {
     const bool back = e->picks > 1 && e->pick[1] < e->pick[0];
-    PARTITION_POINT(*at, e->picks,
-                    back ? e->pick[*at] > element : e->pick[*at] < element);
+    PARTITION_POINT(*at, e->picks, back ? e->pick[*at] > element : e->pick[*at] < element);
     return *at < e->picks && e->pick[*at] == element;
 }
 
@@ -128,8 +122,7 @@ bool kauldron_rest_of(struct loader *l, const struct entry *e, struct map_text n
         return false;
     if (!e->sliced)
         return true;
-    if (!kauldron_is_position(*rest, SIZE_MAX) ||
-        !find_pick(e, strtoll(rest->at, NULL, 10), &at))
+    if (!kauldron_is_position(*rest, SIZE_MAX) || !find_pick(e, strtoll(rest->at, NULL, 10), &at))
         return false;
     const char *slash = memchr(rest->at, '/', rest->len);
     const struct map_text inside =
@@ -186,9 +179,8 @@ static bool kauldron_rule_read_entry(struct loader *l, struct entry *e)
         kauldron_rule_fail(e, STEP_OLD, l->restored.error);
     else if (l->ignores && leaf && leaf->kind == MAP_TENSOR &&
              !kauldron_is_ignored(l, &l->restored, (struct map_text){0}))
-        kauldron_rule_fail(
-            e, STEP_OLD,
-            map_say(t, "ValueError: Error trying to mutate path : Path is empty"));
+        kauldron_rule_fail(e, STEP_OLD,
+                           map_say(t, "ValueError: Error trying to mutate path : Path is empty"));
     else
         kauldron_write_entry(l, e);
     return true;

@@ -48,17 +48,14 @@ static bool is_leaf_of_source(struct loader *l, struct spot spot)
     if (!l->ignores || !spot.by)
         return false;
     kauldron_is_below(spot.by->target, spot.place, &rest);
-    const struct map_leaf *leaf =
-        rest.at && kauldron_origin_of(l, spot.by, rest, &origin)
-            ? kauldron_leaf_at(&l->task->source, &l->old, origin)
-            : NULL;
-    return leaf && leaf->kind == MAP_TENSOR &&
-           !kauldron_is_ignored(l, &l->restored, rest);
+    const struct map_leaf *leaf = rest.at && kauldron_origin_of(l, spot.by, rest, &origin)
+                                      ? kauldron_leaf_at(&l->task->source, &l->old, origin)
+                                      : NULL;
+    return leaf && leaf->kind == MAP_TENSOR && !kauldron_is_ignored(l, &l->restored, rest);
 }
 
 /* What is at a spot; for a list, *length is set as well. */
-static enum spot_kind kauldron_write_kind_of(struct loader *l, struct spot spot,
-                                             int64_t *length)
+static enum spot_kind kauldron_write_kind_of(struct loader *l, struct spot spot, int64_t *length)
 {
     static const enum spot_kind kinds[] = {
         [MAP_TENSOR] = SPOT_TENSOR,
@@ -93,13 +90,12 @@ static enum spot_kind kauldron_write_kind_of(struct loader *l, struct spot spot,
 
 /* Set the error "TYPE: Error trying to mutate path PATH: text"; `by`: the rule that wrote there
  * before. */
-static bool fail_write(struct loader *l, struct entry *e, const struct entry *by,
-                       const char *type, const struct map_text text)
+static bool fail_write(struct loader *l, struct entry *e, const struct entry *by, const char *type,
+                       const struct map_text text)
 {
     struct text path = {0}, error = {0};
     kontext_print(&e->new, &path);
-    text_addf(&error, "%s: Error trying to mutate path %s: ", type,
-              path.at ? path.at : "");
+    text_addf(&error, "%s: Error trying to mutate path %s: ", type, path.at ? path.at : "");
     text_release(&path);
     text_add(&error, text.at ? text.at : "", text.len);
     if (by)
@@ -119,8 +115,8 @@ static struct map_text repr_of(struct loader *l, const struct kontext_part *part
 }
 
 /* Part i, not the last, does not exist. */
-static bool fail_on_the_way(struct loader *l, struct entry *e, size_t i,
-                            enum spot_kind kind, const struct entry *by)
+static bool fail_on_the_way(struct loader *l, struct entry *e, size_t i, enum spot_kind kind,
+                            const struct entry *by)
 {
     const struct kontext_part *part = &e->new.part[i];
     struct map_text name = repr_of(l, part);
@@ -141,8 +137,8 @@ static bool fail_on_the_way(struct loader *l, struct entry *e, size_t i,
 }
 
 /* The last part cannot be written. */
-static bool fail_at_last(struct loader *l, struct entry *e, enum spot_kind kind,
-                         int64_t length, const struct entry *by)
+static bool fail_at_last(struct loader *l, struct entry *e, enum spot_kind kind, int64_t length,
+                         const struct entry *by)
 {
     struct map_task *t = l->task;
     const struct kontext_part *part = &e->new.part[e->new.parts - 1];
@@ -155,11 +151,9 @@ static bool fail_at_last(struct loader *l, struct entry *e, enum spot_kind kind,
                                   "key %s. Only dict, list can be recursed into.",
                                   spot_class[kind], key));
     if (part->kind != KONTEXT_NUMBER)
-        return fail_write(l, e, by, "TypeError",
-                          map_say(t, "Expected list index, got %s.", key));
-    return fail_write(
-        l, e, by, "KeyError",
-        map_say(t, "Key %s out of range (length %lld)", key, (long long)length));
+        return fail_write(l, e, by, "TypeError", map_say(t, "Expected list index, got %s.", key));
+    return fail_write(l, e, by, "KeyError",
+                      map_say(t, "Key %s out of range (length %lld)", key, (long long)length));
 }
 
 /* Follow part i of the new path from *at. */
@@ -169,8 +163,7 @@ static bool step_into(struct loader *l, struct entry *e, size_t i, struct spot *
     struct spot next = step_to(l, *at, (struct map_text){part->text, part->len});
     bool last = i + 1 == e->new.parts;
     int64_t length, n;
-    if (!is_leaf_of_source(l, *at) &&
-        kauldron_write_kind_of(l, next, &length) != SPOT_NOWHERE) {
+    if (!is_leaf_of_source(l, *at) && kauldron_write_kind_of(l, next, &length) != SPOT_NOWHERE) {
         *at = next;
         return true;
     }

@@ -70,8 +70,7 @@ static bool take_name(struct parser *p)
     if (p->at < p->end && (*p->at == '-' || *p->at == '+'))
         p->at++;
     bool number = p->at != from || (p->at < p->end && is_digit(*p->at));
-    while (p->at < p->end &&
-           (number ? is_digit(*p->at) : kontext_is_word((unsigned char)*p->at)))
+    while (p->at < p->end && (number ? is_digit(*p->at) : kontext_is_word((unsigned char)*p->at)))
         p->at++;
     size_t len = (size_t)(p->at - from);
     if (number)
@@ -115,8 +114,8 @@ static bool take_escape(struct parser *p)
     if (!most)
         return *p->at != 'N' && text_addc(&p->text, '\\');
     p->at++;
-    return take_digits(p, 16, most, true, &c) && c && c <= 0x10ffff &&
-           (c < 0xd800 || c > 0xdfff) && pytext_encode(&p->text, c);
+    return take_digits(p, 16, most, true, &c) && c && c <= 0x10ffff && (c < 0xd800 || c > 0xdfff) &&
+           pytext_encode(&p->text, c);
 }
 
 /* A string literal, after its prefix. NUL and half a surrogate pair, which no name contains,
@@ -176,8 +175,7 @@ static bool take_bound(struct parser *p, unsigned which)
         p->at++;
     p->part.has[which] = p->at > digits;
     errno = 0;
-    p->part.bound[which] =
-        p->at > digits ? strtoll(from, &end, 10) : 0; /* saturates, as wanted */
+    p->part.bound[which] = p->at > digits ? strtoll(from, &end, 10) : 0; /* saturates, as wanted */
     return p->at > digits || p->at == from;
 }
 
@@ -194,8 +192,8 @@ static bool take_literal(struct parser *p)
 {
     static const char *const words[] = {"True", "False", "None"};
     skip_spaces(p);
-    bool prefixed = p->end - p->at > 1 && memchr("uUrR", *p->at, 4) &&
-                    (p->at[1] == '\'' || p->at[1] == '"');
+    bool prefixed =
+        p->end - p->at > 1 && memchr("uUrR", *p->at, 4) && (p->at[1] == '\'' || p->at[1] == '"');
     bool raw = prefixed && (*p->at | 32) == 'r';
     p->at += prefixed;
     if (p->at < p->end && (*p->at == '\'' || *p->at == '"'))
@@ -265,8 +263,8 @@ bool kontext_fault(const struct kontext *k, struct text *out)
 {
     if (k->good && !k->globs)
         return false;
-    text_adds(out, k->good ? "ValueError: Invalid part(s) in "
-                           : "ValueError: Could not parse path: ");
+    text_adds(out,
+              k->good ? "ValueError: Invalid part(s) in " : "ValueError: Could not parse path: ");
     if (utf8_valid(k->source, k->len))
         pytext_repr(out, k->source, k->len);
     if (k->good)
@@ -356,8 +354,8 @@ void kontext_filter(const struct kontext *k, struct text *out)
         if (never) {
             text_adds(out, "(?!)");
         } else if (glob) {
-            text_adds(out, part->kind == KONTEXT_STARS ? "(?:[^.]+(?:\\.|\\Z))*"
-                                                       : "[^.]+(?:\\.|\\Z)");
+            text_adds(out,
+                      part->kind == KONTEXT_STARS ? "(?:[^.]+(?:\\.|\\Z))*" : "[^.]+(?:\\.|\\Z)");
         } else {
             for (size_t c = 0; c < part->len; c++) {
                 if (strchr("\\^$.|?*+()[]{}#&~- ", part->text[c]))

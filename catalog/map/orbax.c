@@ -91,8 +91,7 @@ static struct tried try_transform(struct transforms *t, const struct map_leaf *l
     struct tried tried = {.by = by,
                           .turn = t->turn[rule],
                           .old_name = by->outcome == RULE_OK ? by->text : leaf->name,
-                          .error = by->outcome == RULE_ERROR ? by->text
-                                                             : (struct map_text){0}};
+                          .error = by->outcome == RULE_ERROR ? by->text : (struct map_text){0}};
     t->used[rule] = true;
     tried.what = by->outcome == RULE_ERROR ? FAILED
                  : by->outcome == RULE_OK  ? MAPPED
@@ -104,8 +103,7 @@ static struct tried try_transform(struct transforms *t, const struct map_leaf *l
     if (tried.what == FAILED || tried.old)
         return tried;
     struct text error = {0};
-    text_adds(&error, tried.what == MAPPED ? "ValueError: Transformation key \""
-                                           : "ValueError: ");
+    text_adds(&error, tried.what == MAPPED ? "ValueError: Transformation key \"" : "ValueError: ");
     text_add(&error, tried.old_name.at, tried.old_name.len);
     text_adds(&error, tried.what == MAPPED
                           ? "\" not found in origin tree."
@@ -144,10 +142,8 @@ static void say_overruled(struct transforms *t, const struct map_leaf *leaf,
 /* A leaf that transforms match. */
 static void transform_leaf(struct transforms *t, const struct map_leaf *leaf)
 {
-    static const char *const status[] = {[MAPPED] = "mapped",
-                                         [ORIGINAL] = "kept",
-                                         [FALLBACK] = "missing",
-                                         [FAILED] = "error"};
+    static const char *const status[] = {
+        [MAPPED] = "mapped", [ORIGINAL] = "kept", [FALLBACK] = "missing", [FAILED] = "error"};
     struct tried decided = try_transform(t, leaf, &t->task->match[leaf->match]);
     for (uint32_t i = 1; i < leaf->matches; i++) {
         struct tried tried = try_transform(t, leaf, &t->task->match[leaf->match + i]);

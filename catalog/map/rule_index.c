@@ -70,8 +70,7 @@ static bool marks_room(struct rule_index *x, struct marks *m)
  * Few names contain a good literal. It is long; and of two, the better one is in fewer patterns: names
  * look like patterns. For a set of literals that of the worst counts.
  */
-static uint64_t cost_of(const struct strmap *uses, struct regex_literals set,
-                        size_t rules)
+static uint64_t cost_of(const struct strmap *uses, struct regex_literals set, size_t rules)
 {
     uint64_t most = 0, cost = 0;
     for (size_t i = 0; i < set.count; i++) {
@@ -83,15 +82,14 @@ static uint64_t cost_of(const struct strmap *uses, struct regex_literals set,
     return cost + most;
 }
 
-static const struct regex_literals *choose(const struct strmap *uses,
-                                           const struct regex_keys *keys, size_t rules)
+static const struct regex_literals *choose(const struct strmap *uses, const struct regex_keys *keys,
+                                           size_t rules)
 {
     const struct regex_literals *best = NULL;
     uint64_t least = 0;
     for (size_t i = 0; i < keys->count; i++) {
         const uint64_t cost = cost_of(uses, keys->set[i], rules);
-        if (!best || cost < least ||
-            (cost == least && keys->set[i].at[0].len > best->at[0].len)) {
+        if (!best || cost < least || (cost == least && keys->set[i].at[0].len > best->at[0].len)) {
             best = &keys->set[i];
             least = cost;
         }
@@ -108,8 +106,7 @@ static bool read_keys(const struct rules *s, struct arena *arena, struct regex_k
     for (size_t i = 0; good && i < s->count; i++) {
         text_reset(&pattern);
         const enum regex_how how = rules_pattern(s, &s->rule[i], &pattern);
-        good = text_str(&pattern) &&
-               regex_find_keys(pattern.at, pattern.len, how, arena, &keys[i]);
+        good = text_str(&pattern) && regex_find_keys(pattern.at, pattern.len, how, arena, &keys[i]);
         for (size_t k = 0; good && k < keys[i].count; k++)
             for (size_t j = 0; good && j < keys[i].set[k].count; j++) {
                 const struct regex_literal l = keys[i].set[k].at[j];
@@ -132,8 +129,8 @@ static int by_text(const void *a, const void *b)
 }
 
 /* The literals by which the rules are found, sorted; a rule that has none is always found. */
-static struct entry *find_entries(struct rule_index *x, const struct rules *s,
-                                  struct arena *arena, size_t *count)
+static struct entry *find_entries(struct rule_index *x, const struct rules *s, struct arena *arena,
+                                  size_t *count)
 {
     struct strmap uses = {0};
     struct regex_keys *keys = arena_array(arena, s->count + 1, sizeof(*keys));
@@ -243,9 +240,8 @@ static bool make(struct rule_index *x, const struct rules *s, struct arena *aren
     if (!marks_room(x, &x->found) || !marks_room(x, &x->always))
         return false;
     const struct entry *entry = find_entries(x, s, arena, &count);
-    struct span *span = entry && make_room(x, entry, count)
-                            ? arena_array(arena, x->nodes, sizeof(*span))
-                            : NULL;
+    struct span *span =
+        entry && make_room(x, entry, count) ? arena_array(arena, x->nodes, sizeof(*span)) : NULL;
     if (!span)
         return false;
     for (size_t i = 0; i < count; i++)
@@ -362,8 +358,8 @@ size_t rule_index_next(const struct rule_index *x, size_t at)
     if (group >= x->groups)
         return SIZE_MAX;
     uint64_t bits = (x->found.rule[word] | x->always.rule[word]) >> at % 64 << at % 64;
-    uint64_t words = (x->found.group[group] | x->always.group[group]) &
-                     ~(((uint64_t)2 << word % 64) - 1);
+    uint64_t words =
+        (x->found.group[group] | x->always.group[group]) & ~(((uint64_t)2 << word % 64) - 1);
     if (!bits) {
         while (!words && ++group < x->groups)
             words = x->found.group[group] | x->always.group[group];

@@ -23,8 +23,7 @@ static const struct step_form step_forms[] = {
 bool rules_add_step(struct rules *s, const char *const *word, unsigned count)
 {
     struct rule *r = &s->rule[s->count - 1];
-    struct step *grown =
-        arena_grow(&s->arena, r->step, r->steps, &r->step_space, sizeof(*r->step));
+    struct step *grown = arena_grow(&s->arena, r->step, r->steps, &r->step_space, sizeof(*r->step));
     if (!grown)
         return false;
     r->step = grown;
@@ -49,8 +48,8 @@ bool rules_add_step(struct rules *s, const char *const *word, unsigned count)
         at++;
     }
     if (count < at + step->form->least || count > at + step->form->most) {
-        step->fault = rules_fault_of(s, "ValueError",
-                                     "wrong number of arguments for step", operation);
+        step->fault =
+            rules_fault_of(s, "ValueError", "wrong number of arguments for step", operation);
         return step->fault != rules_no_memory;
     }
     for (; at < count; at++) {
@@ -123,8 +122,8 @@ static struct found find_values(struct rules *s, struct step *step, struct run k
 
 /* Look up the step's first argument in its table. *entry NULL: the key is missing, and the step
  * has a default as its second argument. False: the error is reported. */
-static bool find_entry(struct rules *s, struct rule *r, size_t at,
-                       const struct value **entry, size_t *count)
+static bool find_entry(struct rules *s, struct rule *r, size_t at, const struct value **entry,
+                       size_t *count)
 {
     struct step *step = &r->step[at];
     struct run key;
@@ -134,9 +133,8 @@ static bool find_entry(struct rules *s, struct rule *r, size_t at,
     const struct value *v = *entry = found.at;
     *count = found.count;
     if (v && v->listed != (step->form->kind == STEP_INDEX)) {
-        rules_fail(s, v->listed
-                          ? "ValueError: a list is looked up with index, not with table: "
-                          : "ValueError: what is not a list is looked up with table: ");
+        rules_fail(s, v->listed ? "ValueError: a list is looked up with index, not with table: "
+                                : "ValueError: what is not a list is looked up with table: ");
         text_adds(&s->out, step->table);
         return false;
     }
@@ -166,8 +164,8 @@ static size_t count_digits(struct run number)
 {
     size_t digits = 0;
     for (size_t i = 0; i < number.len; i++)
-        digits += ((unsigned char)number.at[i] & 0xC0) != 0x80 &&
-                  !strchr(" \t\n\r+-_", number.at[i]);
+        digits +=
+            ((unsigned char)number.at[i] & 0xC0) != 0x80 && !strchr(" \t\n\r+-_", number.at[i]);
     return digits;
 }
 
@@ -191,11 +189,10 @@ static bool rule_step_number_of(struct rules *s, struct rule *r, size_t at, unsi
     size_t digits = plain ? number.len : count_digits(number);
     if (digits > INT_DIGITS) {
         rules_fail(s, "ValueError: ");
-        text_addf(
-            &s->out,
-            "Exceeds the limit (%d digits) for integer string conversion: value has "
-            "%zu digits; use sys.set_int_max_str_digits() to increase the limit",
-            INT_DIGITS, digits);
+        text_addf(&s->out,
+                  "Exceeds the limit (%d digits) for integer string conversion: value has "
+                  "%zu digits; use sys.set_int_max_str_digits() to increase the limit",
+                  INT_DIGITS, digits);
         return false;
     }
     if (plain) {
@@ -236,12 +233,10 @@ static bool run_index(struct rules *s, struct rule *r, size_t at)
     const struct value *list;
     size_t count;
     /* With two arguments in any case, what is not found is an error: `list` is set. */
-    if (!find_entry(s, r, at, &list, &count) || !list ||
-        !rule_step_number_of(s, r, at, 1))
+    if (!find_entry(s, r, at, &list, &count) || !list || !rule_step_number_of(s, r, at, 1))
         return false;
     bool minus = *step->value.at == '-';
-    uint64_t n =
-        index_value((struct run){step->value.at + minus, step->value.len - minus});
+    uint64_t n = index_value((struct run){step->value.at + minus, step->value.len - minus});
     if (n == UINT64_MAX)
         return rules_fail(s, "IndexError: cannot fit 'int' into an index-sized integer");
     size_t held = list->text ? count : 0;
@@ -266,10 +261,8 @@ bool rules_compile_sub(struct rules *s, struct step *step)
     struct error err = {0};
     const struct expansion *pattern = &step->arg[0], *template = &step->arg[1];
     if (step->regex || /* compiled before, when memory ran out for the template */
-        regex_compile(pattern->source, pattern->len, REGEX_SEARCH, &step->regex, &err) ==
-            OK)
-        template_compile(template->source, template->len, step->regex, &step->template,
-                         NULL, &err);
+        regex_compile(pattern->source, pattern->len, REGEX_SEARCH, &step->regex, &err) == OK)
+        template_compile(template->source, template->len, step->regex, &step->template, NULL, &err);
     if (err.status != OK)
         step->fault = rules_fault_from(s, &err);
     return err.status == OK;
@@ -289,8 +282,7 @@ static bool run_sub(struct rules *s, struct rule *r, size_t at)
     if (!rules_expand(s, r, at, &step->arg[2], &s->key, &text))
         return false;
     text_reset(&step->own);
-    if (regex_replace(step->regex, step->template, text.at, text.len, &step->own, &err) <
-        0)
+    if (regex_replace(step->regex, step->template, text.at, text.len, &step->own, &err) < 0)
         return rules_fail_match(s, &err);
     step->value = (struct run){step->own.at ? step->own.at : "", step->own.len};
     return !step->own.failed || rules_fail(s, rules_no_memory);
@@ -359,8 +351,7 @@ bool rules_run_step(struct rules *s, struct rule *r, size_t at)
 /* Append a number as JSON: leading zeros are removed. */
 static bool rule_step_add_number(struct rules *s, struct run number)
 {
-    for (; number.len > 1 && *number.at == '0' && rule_step_is_plain(number);
-         number.len--)
+    for (; number.len > 1 && *number.at == '0' && rule_step_is_plain(number); number.len--)
         number.at++;
     bool good = number.len > 0 && number.len < 40;
     for (size_t i = 0; good && i < number.len; i++)

@@ -19,8 +19,8 @@ static int step_named(const struct rule *r, size_t steps, const char *name, size
 }
 
 /* The first reference to a step at or after `at`. */
-static bool next_reference(const struct rule *r, size_t steps, const struct expansion *e,
-                           size_t at, struct reference *out)
+static bool next_reference(const struct rule *r, size_t steps, const struct expansion *e, size_t at,
+                           struct reference *out)
 {
     for (size_t i = at; i + 1 < e->len; i++) {
         if (e->source[i] != '\\')
@@ -39,11 +39,9 @@ static bool next_reference(const struct rule *r, size_t steps, const struct expa
     return false;
 }
 
-static void rule_template_add_piece(struct rules *s, struct expansion *e,
-                                    struct piece piece)
+static void rule_template_add_piece(struct rules *s, struct expansion *e, struct piece piece)
 {
-    struct piece *grown =
-        arena_grow(&s->arena, e->piece, e->count, &e->space, sizeof(*e->piece));
+    struct piece *grown = arena_grow(&s->arena, e->piece, e->count, &e->space, sizeof(*e->piece));
     if (grown) {
         e->piece = grown;
         e->piece[e->count++] = piece;
@@ -72,8 +70,8 @@ static size_t plain_length(const struct rule *r, const char *at, size_t len)
     return group ? 2 : 0;
 }
 
-static void add_plain(struct rules *s, const struct rule *r, struct expansion *e,
-                      const char *at, size_t len)
+static void add_plain(struct rules *s, const struct rule *r, struct expansion *e, const char *at,
+                      size_t len)
 {
     for (size_t part; len && !e->fault; at += part, len -= part) {
         part = plain_length(r, at, len);
@@ -87,8 +85,8 @@ static void add_plain(struct rules *s, const struct rule *r, struct expansion *e
 }
 
 /* Add the text between two references to steps. */
-static void add_template(struct rules *s, const struct rule *r, struct expansion *e,
-                         const char *at, size_t len)
+static void add_template(struct rules *s, const struct rule *r, struct expansion *e, const char *at,
+                         size_t len)
 {
     struct piece piece = {.kind = PIECE_TEMPLATE};
     struct error err = {0};
@@ -136,8 +134,7 @@ static void rule_template_check_whole(struct rules *s, const struct rule *r, siz
     text_release(&whole);
 }
 
-void rules_prepare(struct rules *s, const struct rule *r, size_t steps,
-                   struct expansion *e)
+void rules_prepare(struct rules *s, const struct rule *r, size_t steps, struct expansion *e)
 {
     struct reference ref;
     size_t at = 0;
@@ -145,8 +142,7 @@ void rules_prepare(struct rules *s, const struct rule *r, size_t steps,
         rule_template_check_whole(s, r, steps, e);
     for (; !e->fault && next_reference(r, steps, e, at, &ref); at = ref.end) {
         add_template(s, r, e, e->source + at, ref.begin - at);
-        rule_template_add_piece(s, e,
-                                (struct piece){.kind = PIECE_STEP, .number = ref.step});
+        rule_template_add_piece(s, e, (struct piece){.kind = PIECE_STEP, .number = ref.step});
     }
     add_template(s, r, e, e->source + at, e->len - at);
     e->ready = true;

@@ -59,15 +59,13 @@ const char *rules_keep(struct rules *s, const char *string)
 
 struct expansion rules_expansion(struct rules *s, const char *source)
 {
-    return (struct expansion){.source = rules_keep(s, source),
-                              .len = source ? strlen(source) : 0};
+    return (struct expansion){.source = rules_keep(s, source), .len = source ? strlen(source) : 0};
 }
 
 bool rules_add(struct rules *s, int64_t ord, const char *pattern, const char *replacement,
                const char *cast, const char *fault)
 {
-    struct rule *grown =
-        arena_grow(&s->arena, s->rule, s->count, &s->space, sizeof(*s->rule));
+    struct rule *grown = arena_grow(&s->arena, s->rule, s->count, &s->space, sizeof(*s->rule));
     if (!grown)
         return false;
     s->rule = grown;
@@ -93,8 +91,7 @@ bool rules_add(struct rules *s, int64_t ord, const char *pattern, const char *re
 bool rules_add_ops(struct rules *s, const char *text, bool number)
 {
     struct rule *r = &s->rule[s->count - 1];
-    struct op_piece *grown =
-        arena_grow(&s->arena, r->op, r->ops, &r->op_space, sizeof(*r->op));
+    struct op_piece *grown = arena_grow(&s->arena, r->op, r->ops, &r->op_space, sizeof(*r->op));
     if (!grown)
         return false;
     r->op = grown;
@@ -103,8 +100,8 @@ bool rules_add_ops(struct rules *s, const char *text, bool number)
     return r->op[r->ops++].text.source != NULL;
 }
 
-bool rules_add_value(struct rules *s, const char *table, const char *key,
-                     const char *value, bool listed)
+bool rules_add_value(struct rules *s, const char *table, const char *key, const char *value,
+                     bool listed)
 {
     struct value *grown =
         arena_grow(&s->arena, s->value, s->values, &s->value_space, sizeof(*s->value));
@@ -128,11 +125,10 @@ bool rules_add_value(struct rules *s, const char *table, const char *key,
     return true;
 }
 
-bool rules_add_setting(struct rules *s, const char *key, const char *value,
-                       const char *fault)
+bool rules_add_setting(struct rules *s, const char *key, const char *value, const char *fault)
 {
-    struct known *grown = arena_grow(&s->arena, s->setting, s->settings,
-                                     &s->setting_space, sizeof(*s->setting));
+    struct known *grown =
+        arena_grow(&s->arena, s->setting, s->settings, &s->setting_space, sizeof(*s->setting));
     if (!grown)
         return false;
     s->setting = grown;
@@ -145,8 +141,7 @@ bool rules_add_setting(struct rules *s, const char *key, const char *value,
     return true;
 }
 
-const char *rules_fault_of(struct rules *s, const char *type, const char *text,
-                           const char *detail)
+const char *rules_fault_of(struct rules *s, const char *type, const char *text, const char *detail)
 {
     struct text t = {0};
     text_addf(&t, "%s: %s%s%s", type, text, detail ? " " : "", detail ? detail : "");
@@ -162,9 +157,8 @@ static const char *rules_class_of(const struct error *err)
 
 const char *rules_fault_from(struct rules *s, const struct error *err)
 {
-    return err->status == ERR_MEMORY
-               ? rules_no_memory
-               : rules_fault_of(s, rules_class_of(err), err->message, NULL);
+    return err->status == ERR_MEMORY ? rules_no_memory
+                                     : rules_fault_of(s, rules_class_of(err), err->message, NULL);
 }
 
 bool rules_fail_match(struct rules *s, const struct error *err)
@@ -211,8 +205,7 @@ static enum rule_outcome run_rule(struct rules *s, struct rule *r, struct run *o
     return RULE_OK;
 }
 
-enum regex_how rules_pattern(const struct rules *s, const struct rule *r,
-                             struct text *pattern)
+enum regex_how rules_pattern(const struct rules *s, const struct rule *r, struct text *pattern)
 {
     const bool translates = s->shape == RULES_TRANSLATOR;
     text_adds(pattern, r->pattern);
@@ -234,8 +227,7 @@ static void compile(struct rules *s, struct rule *r)
 
 /* Whether the rule decides the name in s->name: it matches, or trying it is an error. *outcome
  * says how, and *out is the new name. Errors are in s->out. */
-static bool decide(struct rules *s, struct rule *r, enum rule_outcome *outcome,
-                   struct run *out)
+static bool decide(struct rules *s, struct rule *r, enum rule_outcome *outcome, struct run *out)
 {
     struct error err;
     if (!r->regex && !r->pattern_fault)
@@ -267,13 +259,12 @@ static bool ask_rule(struct rules *s, struct rule *r, struct rule_result *result
         return false;
     if (outcome == RULE_ERROR)
         out = (struct run){s->out.at, s->out.len};
-    *result =
-        (struct rule_result){.outcome = outcome,
-                             .ord = r->ord,
-                             .text = out.at,
-                             .len = out.len,
-                             .cast = outcome == RULE_OK ? r->cast : NULL,
-                             .ops = outcome == RULE_OK && r->ops ? s->ops.at : NULL};
+    *result = (struct rule_result){.outcome = outcome,
+                                   .ord = r->ord,
+                                   .text = out.at,
+                                   .len = out.len,
+                                   .cast = outcome == RULE_OK ? r->cast : NULL,
+                                   .ops = outcome == RULE_OK && r->ops ? s->ops.at : NULL};
     return true;
 }
 
@@ -335,8 +326,7 @@ static size_t shared_bytes(const struct text *last, const char *name, size_t len
     return i;
 }
 
-static const struct rule_result *apply(struct rules *s, size_t *at, const char *name,
-                                       size_t len)
+static const struct rule_result *apply(struct rules *s, size_t *at, const char *name, size_t len)
 {
     const size_t shared = shared_bytes(&s->name, name, len);
     text_reset(&s->out);
@@ -345,8 +335,7 @@ static const struct rule_result *apply(struct rules *s, size_t *at, const char *
         s->shared = s->marked || shared < s->shared ? shared : s->shared;
         text_reset(&s->name);
         rules_append(&s->name, (struct run){name, len});
-        size_t from =
-            s->known ? shared : 0; /* the last character that both have, or before it */
+        size_t from = s->known ? shared : 0; /* the last character that both have, or before it */
         while (from && (name[--from] & 0xC0) == 0x80)
             ;
         s->known = utf8_valid(name + from, len - from);
@@ -383,8 +372,8 @@ const struct rule_result *rules_apply_from(struct rules *s, size_t *at, const ch
     return &s->result;
 }
 
-const struct rule_result *rules_apply_part(struct rules *s, const char *part,
-                                           const char *name, size_t len)
+const struct rule_result *rules_apply_part(struct rules *s, const char *part, const char *name,
+                                           size_t len)
 {
     size_t at = 0;
     s->one = false;

@@ -62,12 +62,11 @@ bool rules_add_ops(struct rules *, const char *text, bool number);
 bool rules_add_step(struct rules *, const char *const *word, unsigned count);
 /* A value of table[key]. A list is added value by value, in order, `listed`; an empty one as
  * one NULL. */
-bool rules_add_value(struct rules *, const char *table, const char *key,
-                     const char *value, bool listed);
+bool rules_add_value(struct rules *, const char *table, const char *key, const char *value,
+                     bool listed);
 
 /* What the step "setting" gives for `key`: `value`, or where that is NULL the error `fault`, whole. */
-bool rules_add_setting(struct rules *, const char *key, const char *value,
-                       const char *fault);
+bool rules_add_setting(struct rules *, const char *key, const char *value, const char *fault);
 
 /* What the rules make of a name. The answer for the last name is kept, so asking again
  * costs a comparison. It lives until the next call. */
@@ -79,8 +78,8 @@ const struct rule_result *rules_apply_from(struct rules *, size_t *at, const cha
                                            size_t len);
 
 /* The same for a part of the tensor, by its label: what the step "part" gives. */
-const struct rule_result *rules_apply_part(struct rules *, const char *part,
-                                           const char *name, size_t len);
+const struct rule_result *rules_apply_part(struct rules *, const char *part, const char *name,
+                                           size_t len);
 
 /* What the rule `ord` alone makes of it: RULE_UNMATCHED also where there is no such rule. */
 const struct rule_result *rules_apply_one(struct rules *, int64_t ord, const char *name,

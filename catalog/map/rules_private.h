@@ -133,11 +133,11 @@ struct rules {
     size_t values, value_space;
     bool sorted;
     struct text key, number, out, ops;
-    struct text name; /* the name that `result` is about */
-    struct text part; /* and the part of its tensor; empty: the whole */
-    bool known;       /* `name` is UTF-8 */
-    bool marked;      /* and the index has marked the rules that it could match */
-    size_t shared;    /* bytes that it shares with the name marked last; or fewer */
+    struct text name;         /* the name that `result` is about */
+    struct text part;         /* and the part of its tensor; empty: the whole */
+    bool known;               /* `name` is UTF-8 */
+    bool marked;              /* and the index has marked the rules that it could match */
+    size_t shared;            /* bytes that it shares with the name marked last; or fewer */
     struct rule_index *index; /* NULL: not made yet */
     bool answered;            /* `result` is valid */
     bool lacked;              /* the last call ran out of memory */
@@ -152,8 +152,7 @@ struct rules {
 const char *rules_keep(struct rules *, const char *string);
 struct expansion rules_expansion(struct rules *, const char *source);
 /* "Type: text" that lives as long as the rules. */
-const char *rules_fault_of(struct rules *, const char *type, const char *text,
-                           const char *detail);
+const char *rules_fault_of(struct rules *, const char *type, const char *text, const char *detail);
 /* The same for an error, with the class of the exception that Python raises. */
 const char *rules_fault_from(struct rules *, const struct error *err);
 /* Out of memory: no fault of the rules, recognised by its address, and not remembered. */
@@ -180,8 +179,7 @@ void rule_index_mark(struct rule_index *, const char *name, size_t len, size_t s
 /* The first marked rule from `at` on; SIZE_MAX: none. */
 size_t rule_index_next(const struct rule_index *, size_t at);
 /* How a rule's pattern is compiled: appended to `pattern`. */
-enum regex_how rules_pattern(const struct rules *, const struct rule *,
-                             struct text *pattern);
+enum regex_how rules_pattern(const struct rules *, const struct rule *, struct text *pattern);
 
 /* --- rule_template.c ----------------------------------------------------------------------- */
 
@@ -208,8 +206,8 @@ static inline struct run rules_piece_run(const struct rules *s, const struct rul
 }
 
 /* rules_expand_any(), without a call for the many templates of one piece. */
-static inline bool rules_expand(struct rules *s, struct rule *r, size_t steps,
-                                struct expansion *e, struct text *buffer, struct run *out)
+static inline bool rules_expand(struct rules *s, struct rule *r, size_t steps, struct expansion *e,
+                                struct text *buffer, struct run *out)
 {
     if (!e->ready || e->fault || e->count != 1 || e->piece[0].kind == PIECE_TEMPLATE)
         return rules_expand_any(s, r, steps, e, buffer, out);

@@ -14,8 +14,7 @@
 
 bool ruleset_add(struct ruleset *s, struct ruleset_rule rule)
 {
-    struct ruleset_rule *grown =
-        arena_grow(s->arena, s->rule, s->rules, &s->space, sizeof(rule));
+    struct ruleset_rule *grown = arena_grow(s->arena, s->rule, s->rules, &s->space, sizeof(rule));
     if (!grown)
         return false;
     s->rule = grown;
@@ -62,15 +61,15 @@ static bool scalar(struct arena *arena, const struct form_value *v, const char *
     return *text != NULL;
 }
 
-static bool add_value(struct rules *rules, struct arena *arena, const char *table,
-                      const char *key, const struct form_value *v, bool listed)
+static bool add_value(struct rules *rules, struct arena *arena, const char *table, const char *key,
+                      const struct form_value *v, bool listed)
 {
     const char *text;
     return scalar(arena, v, &text) && rules_add_value(rules, table, key, text, listed);
 }
 
-static bool add_listed(struct rules *rules, struct arena *arena, const char *table,
-                       const char *key, const struct form_value *list)
+static bool add_listed(struct rules *rules, struct arena *arena, const char *table, const char *key,
+                       const struct form_value *list)
 {
     struct form_walk w = {0};
     struct text unused = {0};
@@ -218,8 +217,8 @@ static bool add_ops(struct rules *rules, struct arena *arena, const char *ops)
             form_string(arena, &(struct form_value){JSON_STRING, ops + j.at, end - j.at});
         text_reset(&plain);
         text_add(&plain, ops + done, j.at - done);
-        ok = text_str(&plain) && rules_add_ops(rules, text_str(&plain), false) &&
-             template && rules_add_ops(rules, template, true);
+        ok = text_str(&plain) && rules_add_ops(rules, text_str(&plain), false) && template &&
+             rules_add_ops(rules, template, true);
         done = end;
     }
     ok = ok && rules_add_ops(rules, ops + done, false);
@@ -233,16 +232,15 @@ static bool rule_has_nul(const struct ruleset_rule *r)
            (r->ops && form_has_nul(r->ops, strlen(r->ops)));
 }
 
-static bool add_rule(struct rules *rules, struct arena *arena,
-                     const struct ruleset_rule *r)
+static bool add_rule(struct rules *rules, struct arena *arena, const struct ruleset_rule *r)
 {
     struct ops found = {0};
     bool ok = !r->ops || read_ops(r->ops, &found);
     if (rule_has_nul(r))
         text_adds(&found.fault, "ValueError: a NUL character in a rule");
-    ok = ok && rules_add(rules, r->ord, r->pattern, r->replacement,
-                         found.cast.len ? found.cast.at : NULL,
-                         found.fault.len ? found.fault.at : NULL);
+    ok = ok &&
+         rules_add(rules, r->ord, r->pattern, r->replacement, found.cast.len ? found.cast.at : NULL,
+                   found.fault.len ? found.fault.at : NULL);
     ok = ok && (!r->compute || add_steps(rules, arena, r->compute));
     ok = ok && (!found.moves || found.fault.len || add_ops(rules, arena, r->ops));
     text_release(&found.cast);
@@ -283,16 +281,14 @@ static enum status check_dialect(const struct ruleset *set, struct error *err)
 static bool is_text(const struct form_value *v, const char *word)
 {
     size_t len = strlen(word);
-    return v->type == JSON_STRING && v->len == len + 2 &&
-           strncmp(v->at + 1, word, len) == 0;
+    return v->type == JSON_STRING && v->len == len + 2 && strncmp(v->at + 1, word, len) == 0;
 }
 
 /* What the value of an option must be; NULL: it is valid. */
 static const char *ruleset_wanted(const char *key, const struct form_value *v)
 {
     if (strcmp(key, "mode") == 0)
-        return is_text(v, "compat") || is_text(v, "strict") ? NULL
-                                                            : "\"compat\" or \"strict\"";
+        return is_text(v, "compat") || is_text(v, "strict") ? NULL : "\"compat\" or \"strict\"";
     if (strcmp(key, "unmatched") == 0)
         return is_text(v, "error") || is_text(v, "keep") || is_text(v, "drop")
                    ? NULL
@@ -304,8 +300,7 @@ static const char *ruleset_wanted(const char *key, const struct form_value *v)
                    ? NULL
                    : "a list of patterns";
     /* json_object() has no other truth than 0 and 1. */
-    bool number =
-        v->type == JSON_NUMBER && v->len == 1 && (*v->at == '0' || *v->at == '1');
+    bool number = v->type == JSON_NUMBER && v->len == 1 && (*v->at == '0' || *v->at == '1');
     return v->type == JSON_TRUE || v->type == JSON_FALSE || v->type == JSON_NULL || number
                ? NULL
                : "true or false";
@@ -313,8 +308,7 @@ static const char *ruleset_wanted(const char *key, const struct form_value *v)
 
 /* Why a text is not a path ("": it is one), in `fault`; `pattern`: globs are allowed. NULL: out of
  * memory. */
-static const char *path_fault(const char *path, size_t len, bool pattern,
-                              struct text *fault)
+static const char *path_fault(const char *path, size_t len, bool pattern, struct text *fault)
 {
     struct arena arena = {0};
     struct kontext found;
@@ -327,8 +321,7 @@ static const char *path_fault(const char *path, size_t len, bool pattern,
 }
 
 /* Check an option whose value is a pattern of paths or a list of such patterns. */
-static enum status check_filters(const char *key, const struct form_value *v,
-                                 struct error *err)
+static enum status check_filters(const char *key, const struct form_value *v, struct error *err)
 {
     bool list = v->type == JSON_ARRAY;
     struct form_walk w = {0};
@@ -370,8 +363,7 @@ static enum status check_option(const struct dialect *d, const char *key,
                   "there is no option \"%.100s\"; dialect %s has %.*s", key, d->name,
                   (int)strlen(d->options) - 1, d->options);
     else if (want)
-        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "option \"%s\" is to be %s", key,
-                  want);
+        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "option \"%s\" is to be %s", key, want);
     text_release(&word);
     return err->status;
 }
@@ -384,13 +376,10 @@ enum status ruleset_check_options(const char *dialect, const char *options, bool
     struct text key = {0};
     struct form_value value;
     if (options[strspn(options, " \t\r\n")] != '{')
-        return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
-                         "its options are not an object");
+        return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "its options are not an object");
     if (form_has_nul(options, strlen(options)))
-        return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
-                         "its options: a NUL character");
-    while (d && err->status == OK &&
-           form_next(&w, options, strlen(options), &key, &value))
+        return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "its options: a NUL character");
+    while (d && err->status == OK && form_next(&w, options, strlen(options), &key, &value))
         if (check_option(d, text_str(&key), &value, err) == OK && paths &&
             strncmp(key.at, "ignore_", 7) == 0 && value.type != JSON_NULL)
             check_filters(key.at, &value, err);
@@ -414,8 +403,8 @@ static enum status check_numbers(const struct ruleset *set, struct error *err)
         else if (!strmap_add(&seen, (const char *)&r->ord, sizeof(r->ord), &added))
             error_memory(err);
         else if (!added)
-            error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
-                      "two rules have the number %lld", (long long)r->ord);
+            error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "two rules have the number %lld",
+                      (long long)r->ord);
     }
     strmap_release(&seen);
     return err->status;
@@ -432,8 +421,8 @@ static enum status check_paths(const struct ruleset *set, struct error *err)
         if (!wrong)
             error_memory(err);
         else if (*wrong)
-            error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "rule %lld, %s: %s",
-                      (long long)r->ord, i % 2 ? "replacement" : "pattern", wrong);
+            error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "rule %lld, %s: %s", (long long)r->ord,
+                      i % 2 ? "replacement" : "pattern", wrong);
     }
     text_release(&fault);
     return err->status;
@@ -455,8 +444,8 @@ static enum status check_rules(const struct ruleset *set, struct error *err)
     if (fault && strncmp(fault, "error: ", 7) == 0) /* the class of Python's re */
         fault += 7;
     if (fault)
-        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "rule %lld, %s: %s", (long long)ord,
-                  what, fault);
+        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "rule %lld, %s: %s", (long long)ord, what,
+                  fault);
     rules_free(rules);
     return err->status;
 }

@@ -71,8 +71,7 @@ static void read_declared(struct json *j, struct declared *d)
                 json_fail(j, ERR_ARGUMENT, NULL, "a ratio is of two settings");
         } else {
             json_fail(j, ERR_ARGUMENT, NULL, "a setting has no \"%.*s\"",
-                      (int)(j->text.len < 100 ? j->text.len : 100),
-                      (const char *)j->text.at);
+                      (int)(j->text.len < 100 ? j->text.len : 100), (const char *)j->text.at);
         }
     }
 }
@@ -120,8 +119,8 @@ static bool setting_take(struct resolving *r, const struct declared *d, struct s
         s->value = said;
         return true;
     }
-    text_addf(&why, "ValueError: %s: %s says %.100s, which is not a whole number above 0",
-              d->key, who, *said ? said : "nothing");
+    text_addf(&why, "ValueError: %s: %s says %.100s, which is not a whole number above 0", d->key,
+              who, *said ? said : "nothing");
     if (strcmp(who, "--set") != 0)
         add_remedy(&why, d);
     s->fault = arena_text(r, &why);
@@ -141,8 +140,8 @@ static void take_stated(struct resolving *r, const struct declared *d, struct se
             who = d->from[i];
         } else if (who && strcmp(s->value, said) != 0) {
             struct text why = {0};
-            text_addf(&why, "ValueError: %s: %s says %.100s, but %s says %.100s", d->key,
-                      who, s->value, d->from[i], said);
+            text_addf(&why, "ValueError: %s: %s says %.100s, but %s says %.100s", d->key, who,
+                      s->value, d->from[i], said);
             add_remedy(&why, d);
             s->fault = arena_text(r, &why);
         }
@@ -165,8 +164,8 @@ static void take_ratio(struct resolving *r, const struct declared *d, struct set
         text_addf(&t, "%lu", over / under);
         s->value = arena_text(r, &t);
     } else {
-        text_addf(&t, "ValueError: %s: %s is %lu, which %s, %lu, does not divide", d->key,
-                  a->key, over, b->key, under);
+        text_addf(&t, "ValueError: %s: %s is %lu, which %s, %lu, does not divide", d->key, a->key,
+                  over, b->key, under);
         s->fault = arena_text(r, &t);
     }
 }
@@ -174,14 +173,9 @@ static void take_ratio(struct resolving *r, const struct declared *d, struct set
 static void say_unknown(struct resolving *r, const struct declared *d, struct setting *s)
 {
     struct text why = {0};
-    text_addf(&why, "KeyError: %s is not known: the checkpoint's metadata has no",
-              d->key);
+    text_addf(&why, "KeyError: %s is not known: the checkpoint's metadata has no", d->key);
     for (unsigned i = 0; i < d->sources; i++)
-        text_addf(&why, "%s %s",
-                  i == 0                ? ""
-                  : i + 1 == d->sources ? " and no"
-                                        : ",",
-                  d->from[i]);
+        text_addf(&why, "%s %s", i == 0 ? "" : i + 1 == d->sources ? " and no" : ",", d->from[i]);
     add_remedy(&why, d);
     s->fault = arena_text(r, &why);
 }
@@ -262,8 +256,7 @@ bool setting_bind(struct text *out, const char *ruleset, const struct settings *
 
 static bool read_bound(struct json *j, const char **ruleset, struct settings *out)
 {
-    if (!json_want(j, JSON_OBJECT, "a bound rule set") ||
-        !json_want(j, JSON_KEY, "ruleset"))
+    if (!json_want(j, JSON_OBJECT, "a bound rule set") || !json_want(j, JSON_KEY, "ruleset"))
         return false;
     *ruleset = read_text(j);
     if (!json_want(j, JSON_KEY, "settings") || !json_want(j, JSON_ARRAY, "a list"))
@@ -285,9 +278,8 @@ const char *setting_unbind(const char *bound, struct arena *arena, struct settin
     struct json j;
     out->count = 0;
     if (strncmp(bound, BOUND, strlen(BOUND)) == 0) {
-        json_init(&j,
-                  cursor_over((struct bytes){(const uint8_t *)bound, strlen(bound)}, 0),
-                  arena, NULL, &err);
+        json_init(&j, cursor_over((struct bytes){(const uint8_t *)bound, strlen(bound)}, 0), arena,
+                  NULL, &err);
         if (read_bound(&j, &ruleset, out))
             return ruleset;
         out->count = 0;

@@ -52,8 +52,8 @@ struct setting_source {
 
 /* The settings that a set's options declare, resolved. ERR_ARGUMENT: the declaration makes no
  * sense. Strings live in the arena. */
-enum status settings_resolve(struct bytes options, const struct setting_source *,
-                             struct arena *, struct settings *out, struct error *);
+enum status settings_resolve(struct bytes options, const struct setting_source *, struct arena *,
+                             struct settings *out, struct error *);
 
 /* The set with its settings as one text; without any it is the set's name. */
 bool setting_bind(struct text *out, const char *ruleset, const struct settings *);

@@ -14,7 +14,7 @@
 #include "catalog/regex/pytext.h"
 #include "catalog/regex/regex.h"
 
-#define LIST_ALWAYS                                                                      \
+#define LIST_ALWAYS                                                                                \
     100 /* up to so many unmapped names, every error lists all; with more, only the first */
 
 /* A key of the dict. */
@@ -128,10 +128,9 @@ static void say_untranslated(struct restoring *r, bool tell_unmatched)
         if (!unmatched)
             continue;
         row->status = "error";
-        row->error =
-            count <= LIST_ALWAYS || !listed
-                ? list
-                : map_say(r->task, "ValueError: Unmapped tensor keys exist: {...}");
+        row->error = count <= LIST_ALWAYS || !listed
+                         ? list
+                         : map_say(r->task, "ValueError: Unmapped tensor keys exist: {...}");
         listed = true;
     }
 }
@@ -145,8 +144,7 @@ static struct item *item_called(struct restoring *r, struct map_text name)
 }
 
 /* Put a value into the dict; an existing key keeps its position. */
-static void t5_restore_put(struct restoring *r, struct map_text name, int64_t turn,
-                           size_t leaf)
+static void t5_restore_put(struct restoring *r, struct map_text name, int64_t turn, size_t leaf)
 {
     bool added;
     uint64_t *value = strmap_add(&r->index, name.at, name.len, &added);
@@ -157,8 +155,7 @@ static void t5_restore_put(struct restoring *r, struct map_text name, int64_t tu
         return;
     r->item = grown;
     if (added) {
-        r->item[r->items++] =
-            (struct item){.name = name, .was = name, .turn = turn, .leaf = leaf};
+        r->item[r->items++] = (struct item){.name = name, .was = name, .turn = turn, .leaf = leaf};
         *value = r->items;
     }
     struct item *item = &r->item[*value - 1];
@@ -168,21 +165,18 @@ static void t5_restore_put(struct restoring *r, struct map_text name, int64_t tu
 
 /* --- 2: zeros for missing slots (the original overwrites some that exist) ----------------- */
 
-static struct map_text slot(struct restoring *r, const struct map_row *owner,
-                            const char *of)
+static struct map_text slot(struct restoring *r, const struct map_row *owner, const char *of)
 {
     struct text name = {0};
     text_adds(&name, "state/param_states");
-    text_add(&name, owner->new_name.at + strlen("target"),
-             owner->new_name.len - strlen("target"));
+    text_add(&name, owner->new_name.at + strlen("target"), owner->new_name.len - strlen("target"));
     text_addc(&name, '/');
     text_adds(&name, of);
     return map_keep(r->task, &name);
 }
 
 /* Whether the translation gave the owner this slot; slots added as zeros do not count. */
-static bool has_slot(struct restoring *r, const struct map_row *owner, const char *of,
-                     size_t items)
+static bool has_slot(struct restoring *r, const struct map_row *owner, const char *of, size_t items)
 {
     const struct item *item = item_called(r, slot(r, owner, of));
     return item && item < r->item + items;
@@ -230,8 +224,7 @@ static bool is_shared(struct restoring *r, struct regex *layer)
     return true;
 }
 
-static void correct(struct restoring *r, struct regex *layer,
-                    const struct template *plain)
+static void correct(struct restoring *r, struct regex *layer, const struct template *plain)
 {
     struct error err = {0};
     for (size_t i = 0; i < r->items && !r->task->failed; i++) {
@@ -273,8 +266,7 @@ static void t5_restore_merge(struct restoring *r)
     }
     strmap_release(&r->index);
     for (size_t i = 0; i < r->items && !r->task->failed; i++) {
-        uint64_t *value =
-            strmap_add(&r->index, r->item[i].was.at, r->item[i].was.len, &added);
+        uint64_t *value = strmap_add(&r->index, r->item[i].was.at, r->item[i].was.len, &added);
         r->task->failed = !value;
         if (value)
             *value = i + 1;
@@ -283,14 +275,12 @@ static void t5_restore_merge(struct restoring *r)
 
 static void correct_biases(struct restoring *r)
 {
-    static const char pattern[] = "layers_(\\d+)/relpos_bias",
-                      replacement[] = "relpos_bias";
+    static const char pattern[] = "layers_(\\d+)/relpos_bias", replacement[] = "relpos_bias";
     struct regex *layer = NULL;
     struct template *plain = NULL;
     struct error err = {0};
     if (regex_compile(pattern, strlen(pattern), REGEX_SEARCH, &layer, &err) != OK ||
-        template_compile(replacement, strlen(replacement), layer, &plain, NULL, &err) !=
-            OK)
+        template_compile(replacement, strlen(replacement), layer, &plain, NULL, &err) != OK)
         r->task->failed = true;
     else if (is_shared(r, layer))
         correct(r, layer, plain);

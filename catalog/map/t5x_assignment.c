@@ -17,7 +17,7 @@
 
 #include "catalog/map/dialect.h"
 
-#define LIST_ALWAYS                                                                      \
+#define LIST_ALWAYS                                                                                \
     1000 /* up to so many names in the source, every error lists all; with more, only the first */
 
 struct assignment {
@@ -91,8 +91,7 @@ static struct map_text no_such_parameter(struct assignment *a, struct map_text n
     return map_keep(a->task, &out);
 }
 
-static struct map_row *t5x_assignment_keep_leaf(struct assignment *a,
-                                                const struct map_leaf *leaf)
+static struct map_row *t5x_assignment_keep_leaf(struct assignment *a, const struct map_leaf *leaf)
 {
     struct map_row *row = map_add(a->task, "kept");
     row->new_name = row->old_name = leaf->name;
@@ -103,8 +102,8 @@ static struct map_row *t5x_assignment_keep_leaf(struct assignment *a,
 
 /* The source's leaf of this name. Names are mostly asked for in the source's own order, so leaf
  * *next, the one after the last found, is tried before the hash table. */
-static const struct map_leaf *leaf_called(const struct assignment *a,
-                                          struct map_text name, size_t *next)
+static const struct map_leaf *leaf_called(const struct assignment *a, struct map_text name,
+                                          size_t *next)
 {
     const struct map_tree *source = &a->task->source;
     if (*next < source->count && !a->doubled) {
@@ -119,8 +118,7 @@ static const struct map_leaf *leaf_called(const struct assignment *a,
 }
 
 /* A leaf of the target that no rule matches takes the source's value of the same name, if any. */
-static void keep_own(struct assignment *a, const struct map_leaf *leaf,
-                     const struct map_leaf *own)
+static void keep_own(struct assignment *a, const struct map_leaf *leaf, const struct map_leaf *own)
 {
     if (!own) {
         map_add(a->task, "missing")->new_name = leaf->name;
@@ -135,14 +133,11 @@ static void keep_own(struct assignment *a, const struct map_leaf *leaf,
 
 /* A rule takes the source's leaf `old` for the target's `leaf`. If pass 2 replaces its value by
  * `own`, there are two rows. */
-static void take_old(struct assignment *a, const struct map_leaf *leaf,
-                     const struct map_match *by, const struct map_leaf *old,
-                     const struct map_leaf *own)
+static void take_old(struct assignment *a, const struct map_leaf *leaf, const struct map_match *by,
+                     const struct map_leaf *old, const struct map_leaf *own)
 {
     bool undone = own && !a->taken[own - a->task->source.leaf];
-    struct map_row *row = map_add(a->task, !undone     ? "mapped"
-                                           : a->strict ? "error"
-                                                       : "dropped");
+    struct map_row *row = map_add(a->task, !undone ? "mapped" : a->strict ? "error" : "dropped");
     row->new_name = leaf->name;
     row->old_name = by->text;
     row->by = by;
@@ -154,11 +149,10 @@ static void take_old(struct assignment *a, const struct map_leaf *leaf,
         map_operate(a->task, row, old->dtype);
         return;
     }
-    row->note =
-        "undone: no rule takes the source's own value of this name, which replaces it";
+    row->note = "undone: no rule takes the source's own value of this name, which replaces it";
     if (a->strict)
-        row->error = map_say(
-            a->task, "ValueError: the source's own value of this name replaces it");
+        row->error =
+            map_say(a->task, "ValueError: the source's own value of this name replaces it");
     t5x_assignment_keep_leaf(a, own)->turn = turn(PASS_RULES, leaf->place);
 }
 
@@ -180,8 +174,7 @@ static void assign_leaf(struct assignment *a, const struct map_leaf *leaf, size_
         take_old(a, leaf, by, old, own);
         return;
     }
-    struct map_row *row =
-        map_add(a->task, by->outcome == RULE_DROPPED ? "dropped" : "error");
+    struct map_row *row = map_add(a->task, by->outcome == RULE_DROPPED ? "dropped" : "error");
     row->new_name = leaf->name;
     row->by = by;
     row->dtype = by->cast;
@@ -317,8 +310,7 @@ static const char *class_of(const struct map_leaf *leaf)
     return leaf->kind != MAP_TENSOR ? "NoneType" : scalar ? "int" : "LazyArray";
 }
 
-static void collide(struct assignment *a, struct map_row *row,
-                    const struct map_row *above)
+static void collide(struct assignment *a, struct map_row *row, const struct map_row *above)
 {
     const char *rest = row->new_name.at + above->new_name.len + 1;
     size_t left = row->new_name.len - above->new_name.len - 1;
@@ -328,10 +320,8 @@ static void collide(struct assignment *a, struct map_row *row,
         row->status = "error";
         row->error =
             memchr(rest, '/', left)
-                ? map_say(a->task, "TypeError: argument of type '%s' is not iterable",
-                          class)
-                : map_say(a->task,
-                          "TypeError: '%s' object does not support item assignment",
+                ? map_say(a->task, "TypeError: argument of type '%s' is not iterable", class)
+                : map_say(a->task, "TypeError: '%s' object does not support item assignment",
                           class);
         return;
     }
@@ -433,10 +423,9 @@ static void make_tree(struct assignment *a)
     struct map_row **above = arena_array(&t->arena, t->rows + 1, sizeof(*above));
     bool added;
     for (size_t i = 0; above && i < t->rows; i++) {
-        uint64_t *value = !is_key(&t->row[i])
-                              ? NULL
-                              : strmap_add(&keys, t->row[i].new_name.at,
-                                           t->row[i].new_name.len, &added);
+        uint64_t *value = !is_key(&t->row[i]) ? NULL
+                                              : strmap_add(&keys, t->row[i].new_name.at,
+                                                           t->row[i].new_name.len, &added);
         t->failed = t->failed || (is_key(&t->row[i]) && !value);
         if (value)
             *value = i + 1;

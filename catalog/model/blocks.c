@@ -81,8 +81,7 @@ static bool lay(struct laid *l, struct blocks_side s)
     for (uint32_t i = 0; i <= l->count; i++)
         l->other[i] = NONE;
     for (uint32_t i = 0; known && i < l->count; i++)
-        l->at[i + 1] =
-            l->at[i] + load_u32le(l->blocks + (size_t)i * BLOCK_BYTES + FIELDS_DIGEST);
+        l->at[i + 1] = l->at[i] + load_u32le(l->blocks + (size_t)i * BLOCK_BYTES + FIELDS_DIGEST);
     if (!known)
         l->at[l->count] = (uint32_t)s.tensors;
     return true;
@@ -119,9 +118,8 @@ static bool find_alike(struct laid *a, struct laid *b)
     for (uint32_t i = 0; i < a->count; i++) {
         const uint8_t *own = a->blocks + (size_t)i * BLOCK_BYTES;
         size_t k = load_u64le(own) & (space - 1);
-        while (index[k] &&
-               (b->other[index[k] - 1] != NONE ||
-                !same_block(b->blocks + (size_t)(index[k] - 1) * BLOCK_BYTES, own)))
+        while (index[k] && (b->other[index[k] - 1] != NONE ||
+                            !same_block(b->blocks + (size_t)(index[k] - 1) * BLOCK_BYTES, own)))
             k = (k + 1) & (space - 1);
         if (index[k]) {
             a->other[i] = index[k] - 1;
@@ -138,8 +136,8 @@ static uint32_t run_of(const struct laid *l, uint32_t from)
 {
     uint32_t n = 1;
     const bool alike = l->other[from] != NONE;
-    while (from + n < l->count && (alike ? l->other[from + n] == l->other[from] + n
-                                         : l->other[from + n] == NONE))
+    while (from + n < l->count &&
+           (alike ? l->other[from + n] == l->other[from] + n : l->other[from + n] == NONE))
         n++;
     return n;
 }
@@ -155,21 +153,17 @@ static uint32_t rows_of(struct stretch s)
     return s.of->at[s.from + s.count] - s.of->at[s.from];
 }
 
-static struct blocks_run *add_run(struct blocks_run *to, struct stretch a,
-                                  struct stretch b)
+static struct blocks_run *add_run(struct blocks_run *to, struct stretch a, struct stretch b)
 {
-    *to = (struct blocks_run){.a = a.of->at[a.from],
-                              .a_rows = rows_of(a),
-                              .b = b.of->at[b.from],
-                              .b_rows = rows_of(b)};
+    *to = (struct blocks_run){
+        .a = a.of->at[a.from], .a_rows = rows_of(a), .b = b.of->at[b.from], .b_rows = rows_of(b)};
     return to + 1;
 }
 
 /* The blocks of b that correspond to the run of a at block i: the equal ones, or else the *count
  * blocks of b, not in a, that follow the one equal to a's block i - 1. Returns the first of
  * them. */
-static uint32_t place_of(const struct laid *a, uint32_t i, const struct laid *b,
-                         uint32_t *count)
+static uint32_t place_of(const struct laid *a, uint32_t i, const struct laid *b, uint32_t *count)
 {
     const uint32_t j = a->other[i] != NONE ? a->other[i] : i ? a->other[i - 1] + 1 : 0;
     *count = j < b->count && b->other[j] == NONE ? run_of(b, j) : 0;
@@ -184,8 +178,7 @@ static size_t collect_runs(const struct laid *a, struct laid *b, struct blocks_r
         uint32_t others;
         n = run_of(a, i);
         const uint32_t j = place_of(a, i, b, &others);
-        to = add_run(to, (struct stretch){a, i, n},
-                     (struct stretch){b, j, alike ? n : others});
+        to = add_run(to, (struct stretch){a, i, n}, (struct stretch){b, j, alike ? n : others});
         to[-1].alike = alike;
         for (uint32_t k = 0; !alike && k < others; k++)
             b->other[j + k] = i; /* now in a run */
@@ -198,8 +191,7 @@ static size_t collect_runs(const struct laid *a, struct laid *b, struct blocks_r
     return (size_t)(to - out);
 }
 
-struct blocks_run *blocks_compare(struct blocks_side a, struct blocks_side b,
-                                  size_t *count)
+struct blocks_run *blocks_compare(struct blocks_side a, struct blocks_side b, size_t *count)
 {
     struct laid x = {0}, y = {0};
     struct blocks_run *out = NULL;

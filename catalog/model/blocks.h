@@ -56,7 +56,6 @@ struct blocks_side {
 };
 
 /* All runs in the order of a, then those with tensors of b only; malloc'ed. NULL: no memory. */
-struct blocks_run *blocks_compare(struct blocks_side a, struct blocks_side b,
-                                  size_t *count);
+struct blocks_run *blocks_compare(struct blocks_side a, struct blocks_side b, size_t *count);
 
 #endif

@@ -56,8 +56,8 @@ static inline void fields_string(struct fields *f, const char *s)
 }
 
 /* A tensor of a layout; `rank` -1: the shape is not known. */
-static inline void fields_tensor(struct fields *f, const char *name, size_t len,
-                                 const char *dtype, const uint64_t *shape, int rank)
+static inline void fields_tensor(struct fields *f, const char *name, size_t len, const char *dtype,
+                                 const uint64_t *shape, int rank)
 {
     fields_text(f, name, len);
     fields_string(f, dtype);

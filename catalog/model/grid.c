@@ -7,8 +7,8 @@
 
 /* --- geometry --------------------------------------------------------------------------- */
 
-bool grid_counts(const uint64_t *shape, unsigned rank, const uint64_t *box,
-                 uint64_t *counts, uint64_t *all)
+bool grid_counts(const uint64_t *shape, unsigned rank, const uint64_t *box, uint64_t *counts,
+                 uint64_t *all)
 {
     bool fits = true;
     *all = 1;
@@ -57,8 +57,7 @@ static bool runs_valid(const struct grid *g, uint64_t all)
     uint64_t end = 0;
     for (uint64_t i = 0; i < g->run_count; i++) {
         const struct grid_run *r = &g->runs[i];
-        if (r->first < end || !r->count || !add_u64(r->first, r->count, &end) ||
-            end > all)
+        if (r->first < end || !r->count || !add_u64(r->first, r->count, &end) || end > all)
             return false;
     }
     return true;
@@ -81,8 +80,7 @@ static bool own_codecs_of(const struct grid *g, struct own_codecs *list)
 {
     list->count = 0;
     for (uint64_t i = 0; !g->in_files && i < g->value_count; i++)
-        if (g->values[i].codec &&
-            own_codec_number(list, g->values[i].codec) == OWN_CODECS_MAX)
+        if (g->values[i].codec && own_codec_number(list, g->values[i].codec) == OWN_CODECS_MAX)
             return false;
     return true;
 }
@@ -225,8 +223,8 @@ static void pack_level(struct text *out, const struct grid_level *l, unsigned ra
     for (unsigned d = 0; d < rank; d++)
         grid_put(out, l->shape[d]);
     grid_put(out, (l->order ? ORDERED : 0U) | (l->index_first ? INDEX_FIRST : 0U) |
-                      (l->index_summed ? INDEX_SUMMED : 0U) |
-                      (l->index_big ? INDEX_BIG : 0U) | (l->codec ? WITH_CODEC : 0U));
+                      (l->index_summed ? INDEX_SUMMED : 0U) | (l->index_big ? INDEX_BIG : 0U) |
+                      (l->codec ? WITH_CODEC : 0U));
     if (l->order)
         text_add(out, l->order, rank);
     if (l->codec)
@@ -299,9 +297,8 @@ bool grid_pack(struct text *out, const struct grid *g, unsigned rank)
     if (!own_codecs_of(g, &codecs))
         return false;
     grid_put(out, (g->in_files ? IN_FILES : 0U) | (g->prefixed ? PREFIXED : 0U) |
-                      (g->incomplete ? INCOMPLETE : 0U) |
-                      (metadata ? WITH_METADATA : 0U) | (codecs.count ? OWN_CODECS : 0U) |
-                      (sources ? WITH_SOURCES : 0U));
+                      (g->incomplete ? INCOMPLETE : 0U) | (metadata ? WITH_METADATA : 0U) |
+                      (codecs.count ? OWN_CODECS : 0U) | (sources ? WITH_SOURCES : 0U));
     grid_put(out, g->levels);
     for (unsigned l = 0; l < g->levels; l++)
         pack_level(out, &g->level[l], rank);
@@ -326,8 +323,7 @@ static void *room(struct unpacking *u, uint64_t count, size_t size)
 {
     if (count > cursor_left(u->c)) /* each entry takes at least one byte */
         cursor_fail(u->c);
-    void *list =
-        cursor_ok(u->c) ? arena_array(u->arena, (size_t)(count ? count : 1), size) : NULL;
+    void *list = cursor_ok(u->c) ? arena_array(u->arena, (size_t)(count ? count : 1), size) : NULL;
     u->no_memory |= cursor_ok(u->c) && !list;
     return list;
 }
@@ -386,8 +382,8 @@ static uint32_t unpack_file(struct unpacking *u)
     return file ? (uint32_t)(file - 1) : GRID_NO_FILE;
 }
 
-static void unpack_value(struct unpacking *u, struct grid_value *v, bool sources,
-                         uint64_t last, uint64_t *end)
+static void unpack_value(struct unpacking *u, struct grid_value *v, bool sources, uint64_t last,
+                         uint64_t *end)
 {
     uint64_t codec = u->codecs.count ? cursor_varint(u->c) : 0;
     if (codec > u->codecs.count || !add_u64(last, cursor_varint(u->c), &v->index))
@@ -432,8 +428,8 @@ static void unpack_values(struct unpacking *u, struct grid *g, uint64_t flags)
     }
 }
 
-enum status grid_unpack(struct cursor *c, const uint64_t *shape, unsigned rank,
-                        struct arena *arena, struct grid *out, struct error *err)
+enum status grid_unpack(struct cursor *c, const uint64_t *shape, unsigned rank, struct arena *arena,
+                        struct grid *out, struct error *err)
 {
     struct unpacking u = {.c = c, .arena = arena, .rank = rank};
     struct grid g = {0};

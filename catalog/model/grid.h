@@ -42,8 +42,8 @@ struct grid_level {
 
 /* A value that a list names. */
 struct grid_value {
-    uint64_t index; /* in C order of the level 0 grid */
-    uint32_t file;  /* position in the checkpoint's files; of an inline value the one that
+    uint64_t index;    /* in C order of the level 0 grid */
+    uint32_t file;     /* position in the checkpoint's files; of an inline value the one that
                           it was read from; GRID_NO_FILE: inline, and that is not known */
     uint64_t offset;   /* in that file, in bytes, before the file's base is added */
     uint64_t stored;   /* bytes */
@@ -105,8 +105,8 @@ struct grid {
 
 /* How many boxes of a level there are along each axis of an array (`counts`, room for rank numbers)
  * and in all; false on overflow. */
-bool grid_counts(const uint64_t *shape, unsigned rank, const uint64_t *box,
-                 uint64_t *counts, uint64_t *all);
+bool grid_counts(const uint64_t *shape, unsigned rank, const uint64_t *box, uint64_t *counts,
+                 uint64_t *all);
 
 /* Whether the grid makes sense for such an array: levels, shapes, orders, runs and values
  * within the grid and ascending. */
@@ -154,7 +154,7 @@ uint32_t *grid_next_file(struct grid *, uint64_t *at);
 bool grid_pack(struct text *out, const struct grid *, unsigned rank);
 
 /* Everything but the text of codecs is checked; inline bytes point into the cursor's. */
-enum status grid_unpack(struct cursor *, const uint64_t *shape, unsigned rank,
-                        struct arena *, struct grid *out, struct error *err);
+enum status grid_unpack(struct cursor *, const uint64_t *shape, unsigned rank, struct arena *,
+                        struct grid *out, struct error *err);
 
 #endif

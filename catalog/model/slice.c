@@ -21,8 +21,7 @@ struct part {
 
 static enum status bad_slice(const char *text, const char *why, struct error *err)
 {
-    return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "slice \"%.100s\": %s", text,
-                     why);
+    return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "slice \"%.100s\": %s", text, why);
 }
 
 static void skip_blanks(const char **at)
@@ -43,8 +42,7 @@ static bool slice_take_number(const char **at, int64_t *value)
     uint64_t magnitude = 0;
     for (; *c >= '0' && *c <= '9'; c++)
         if (!mul_u64(magnitude, 10, &magnitude) ||
-            !add_u64(magnitude, (uint64_t)(*c - '0'), &magnitude) ||
-            magnitude > INT64_MAX)
+            !add_u64(magnitude, (uint64_t)(*c - '0'), &magnitude) || magnitude > INT64_MAX)
             magnitude = INT64_MAX;
     *value = minus ? -(int64_t)magnitude : (int64_t)magnitude;
     *at = c;
@@ -106,8 +104,8 @@ static struct slice resolve_slice(const struct part *p, uint64_t size)
     return (struct slice){count ? (uint64_t)start : 0, count, p->step};
 }
 
-static enum status resolve(const char *text, const struct part *p, unsigned axis,
-                           uint64_t size, struct slice *out, struct error *err)
+static enum status resolve(const char *text, const struct part *p, unsigned axis, uint64_t size,
+                           struct slice *out, struct error *err)
 {
     if (p->kind == PART_SLICE) {
         *out = resolve_slice(p, size);
@@ -117,16 +115,14 @@ static enum status resolve(const char *text, const struct part *p, unsigned axis
     int64_t index = p->start < 0 ? p->start + n : p->start;
     if (index < 0 || index >= n)
         return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
-                         "slice \"%.100s\": index %lld is out of bounds for axis %u of "
-                         "size %llu",
+                         "slice \"%.100s\": index %lld is out of bounds for axis %u of size %llu",
                          text, (long long)p->start, axis, (unsigned long long)size);
     *out = (struct slice){(uint64_t)index, 1, 1};
     return OK;
 }
 
 /* Check all parts, and count those that are not an ellipsis. */
-static enum status count_parts(const char *text, unsigned *count, bool *ellipsis,
-                               struct error *err)
+static enum status count_parts(const char *text, unsigned *count, bool *ellipsis, struct error *err)
 {
     const char *at = text;
     *count = 0;
@@ -156,8 +152,7 @@ enum status slice_parse(const char *text, const uint64_t *shape, unsigned rank,
         return err->status;
     if (count > rank)
         return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
-                         "slice \"%.100s\": %u indexes for %u dimensions", text, count,
-                         rank);
+                         "slice \"%.100s\": %u indexes for %u dimensions", text, count, rank);
     for (unsigned d = 0; d < rank; d++) {
         slices[d] = (struct slice){0, shape[d], 1};
         drop[d] = false;

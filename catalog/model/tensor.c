@@ -55,8 +55,8 @@ static void pack_box(struct text *out, const struct extent *e, unsigned rank)
 }
 
 /* `end`: where the previous extent ends. */
-static void pack_one(struct text *out, const struct extent *e, unsigned rank,
-                     unsigned flags, uint64_t end)
+static void pack_one(struct text *out, const struct extent *e, unsigned rank, unsigned flags,
+                     uint64_t end)
 {
     if (!(flags & EXTENTS_INLINE) || flags & EXTENTS_FROM)
         tensor_put(out, e->file == NO_FILE ? 0 : (uint64_t)e->file + 1);
@@ -75,8 +75,8 @@ static void pack_one(struct text *out, const struct extent *e, unsigned rank,
         pack_strides(out, e->strides, rank);
 }
 
-bool extents_pack(struct text *out, const struct extent *list, uint64_t count,
-                  unsigned rank, uint64_t first_sum_plus_1, unsigned flags)
+bool extents_pack(struct text *out, const struct extent *list, uint64_t count, unsigned rank,
+                  uint64_t first_sum_plus_1, unsigned flags)
 {
     uint64_t end = 0;
     struct own_codecs codecs = {.count = 0};
@@ -136,8 +136,7 @@ static const char *codec_at(struct cursor *c, const struct own_codecs *list)
 }
 
 /* *out stays NULL where the tensor's strides apply. False: no memory. */
-static bool unpack_strides(struct cursor *c, unsigned rank, struct arena *arena,
-                           int64_t **out)
+static bool unpack_strides(struct cursor *c, unsigned rank, struct arena *arena, int64_t **out)
 {
     unsigned own = cursor_u8(c);
     if (own > 1)
@@ -188,13 +187,11 @@ static bool unpack_one(struct unpacking *u, struct extent *e)
         if (!e->origin || !e->shape)
             return false;
     }
-    return !(u->flags & EXTENTS_STRIDES) ||
-           unpack_strides(c, u->rank, u->arena, &e->strides);
+    return !(u->flags & EXTENTS_STRIDES) || unpack_strides(c, u->rank, u->arena, &e->strides);
 }
 
 static enum status unpack_grid(struct cursor *c, const uint64_t *shape, unsigned rank,
-                               struct arena *arena, struct extent_list *out,
-                               struct error *err)
+                               struct arena *arena, struct extent_list *out, struct error *err)
 {
     struct grid *grid = arena_alloc(arena, sizeof(*grid));
     if (!grid)
@@ -205,8 +202,7 @@ static enum status unpack_grid(struct cursor *c, const uint64_t *shape, unsigned
 }
 
 enum status extents_unpack(struct bytes packed, const uint64_t *shape, unsigned rank,
-                           struct arena *arena, struct extent_list *out,
-                           struct error *err)
+                           struct arena *arena, struct extent_list *out, struct error *err)
 {
     struct cursor c = cursor_over(packed, 0);
     struct extent_list list = {0};
@@ -225,8 +221,7 @@ enum status extents_unpack(struct bytes packed, const uint64_t *shape, unsigned 
         if (!unpack_one(&u, &list.at[i]))
             return error_memory_at(err, "catalog");
         if (!cursor_ok(&c))
-            return error_set(err, ERR_CORRUPT, "catalog", NO_OFFSET,
-                             "extent list cut short");
+            return error_set(err, ERR_CORRUPT, "catalog", NO_OFFSET, "extent list cut short");
     }
     *out = list;
     return OK;
@@ -266,8 +261,8 @@ size_t codec_of_bytes(const char *chain)
     return bar ? (size_t)(bar - chain) : 0;
 }
 
-enum status run_chain(const struct stored_tensor *t, const char *own, char *out,
-                      const char **chain, struct error *err)
+enum status run_chain(const struct stored_tensor *t, const char *own, char *out, const char **chain,
+                      struct error *err)
 {
     *chain = t->codec;
     if (!own)
@@ -298,8 +293,7 @@ enum status extent_chain(const struct stored_tensor *t, const struct extent *e, 
     size_t before = (size_t)(cut - *chain);
     int len = before < CHAIN_BYTES
                   ? snprintf(out, CHAIN_BYTES, "%.*scut:%llu,%llu%s", (int)before, *chain,
-                             (unsigned long long)e->cut_at,
-                             (unsigned long long)e->cut_len, cut + 3)
+                             (unsigned long long)e->cut_at, (unsigned long long)e->cut_len, cut + 3)
                   : CHAIN_BYTES;
     if (len >= CHAIN_BYTES)
         return too_long(t, err);

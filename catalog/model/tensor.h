@@ -100,7 +100,7 @@ struct stored_tensor {
     int64_t *strides;  /* rank numbers, in elements; NULL: C order */
     struct extent *extents;
     uint64_t extent_count;
-    struct grid *grid; /* an array in chunks (no extents, no strides); else NULL */
+    struct grid *grid;               /* an array in chunks (no extents, no strides); else NULL */
     struct composition *composition; /* of a composed tensor; else NULL */
     /* Checksums, one an extent, in its order, not masked, 0 where an extent has none; NULL
        where the format has none. "crc32c": of the stored bytes; "crc32": of a zip member
@@ -147,8 +147,8 @@ size_t codec_of_bytes(const char *chain);
 /* The chain of a run: its own steps (NULL: the tensor's), then the tensor's last step for elements.
  * *chain is the tensor's text, or one written to `out` (CHAIN_BYTES bytes), or NULL: no steps.
  * ERR_CORRUPT if it does not fit. */
-enum status run_chain(const struct stored_tensor *, const char *own, char *out,
-                      const char **chain, struct error *err);
+enum status run_chain(const struct stored_tensor *, const char *own, char *out, const char **chain,
+                      struct error *err);
 
 /* The same for an extent, with its numbers in the step "cut". */
 enum status extent_chain(const struct stored_tensor *, const struct extent *, char *out,
@@ -158,8 +158,8 @@ struct text;
 
 /* Append the packed list to `out` (a byte buffer here). `flags`: EXTENTS_BOXES, _INLINE and _CUTS
  * as they apply; codecs and strides are packed if an extent has its own. */
-bool extents_pack(struct text *out, const struct extent *list, uint64_t count,
-                  unsigned rank, uint64_t first_sum_plus_1, unsigned flags);
+bool extents_pack(struct text *out, const struct extent *list, uint64_t count, unsigned rank,
+                  uint64_t first_sum_plus_1, unsigned flags);
 
 /* The same for a grid. */
 bool extents_pack_grid(struct text *out, const struct grid *, unsigned rank);
@@ -173,8 +173,7 @@ struct extent_list {
 
 /* Unpack into the arena. Every number is checked; inline bytes point into `packed`. */
 enum status extents_unpack(struct bytes packed, const uint64_t *shape, unsigned rank,
-                           struct arena *arena, struct extent_list *out,
-                           struct error *err);
+                           struct arena *arena, struct extent_list *out, struct error *err);
 
 /* Product of the dimensions; false on overflow (a zero anywhere does not save a
  * product that overflows before it). */

@@ -20,8 +20,8 @@ static void whole_rule(struct rule *rule)
     rule->has[WORD_ROW] = rule->has[WORD_COLUMN] = false;
 }
 
-static bool mapped_rule(struct run *r, const struct part *p,
-                        const struct optimizer_param *param, struct rule *rule)
+static bool mapped_rule(struct run *r, const struct part *p, const struct optimizer_param *param,
+                        struct rule *rule)
 {
     const struct mapped *map = p->map;
     rule->kind = map ? RULE_MISSING : RULE_HEURISTIC;
@@ -36,9 +36,8 @@ static bool mapped_rule(struct run *r, const struct part *p,
 }
 
 /* Find the rule for a parameter, or in *error the exception that the original raises instead. */
-static bool rule_for(struct run *r, const struct part *p,
-                     const struct optimizer_param *param, struct rule *rule,
-                     const char **error)
+static bool rule_for(struct run *r, const struct part *p, const struct optimizer_param *param,
+                     struct rule *rule, const char **error)
 {
     const struct json_value *axes = axes_of(r, p->axes, param);
     *rule = (struct rule){.kind = RULE_UNFACTORED};
@@ -68,14 +67,13 @@ static const char *tuple_text(struct run *r, const struct optimizer_shape *s)
 {
     const char *text = "";
     for (unsigned k = 0; text && k < s->rank; k++)
-        text =
-            run_textf(r, "%s%s%llu", text, k ? ", " : "", (unsigned long long)s->size[k]);
+        text = run_textf(r, "%s%s%llu", text, k ? ", " : "", (unsigned long long)s->size[k]);
     return text ? run_textf(r, "(%s%s)", text, s->rank == 1 ? "," : "") : NULL;
 }
 
 /* Check a rule against a shape; *error stays NULL if they fit. */
-static bool judge_rank(struct run *r, const struct optimizer_param *param,
-                       const struct rule *rule, const char **error)
+static bool judge_rank(struct run *r, const struct optimizer_param *param, const struct rule *rule,
+                       const char **error)
 {
     const struct optimizer_shape *s = param->shape;
     bool explicit = rule->kind == RULE_WORDS && rule->count != s->rank;
@@ -83,20 +81,17 @@ static bool judge_rank(struct run *r, const struct optimizer_param *param,
         return true;
     const char *tuple = tuple_text(r, s), *list = "";
     for (size_t k = 0; explicit && list && k < rule->count; k++)
-        list = run_textf(r, "%s%s%s", list, k ? ", " : "",
-                         adafactor_word_text[rule->word[k]]);
+        list = run_textf(r, "%s%s%s", list, k ? ", " : "", adafactor_word_text[rule->word[k]]);
     if (!tuple || !list)
         return false;
-    *error =
-        explicit
-            ? run_textf(r,
-                        "ValueError: Factorization rule (%s%s) has incorrect rank for "
-                        "param of rank %u: %s, %s",
-                        list, rule->count == 1 ? "," : "", s->rank, param->name, tuple)
-            : run_textf(r,
-                        "ValueError: A parameter with rank strictly higher than 2 must "
-                        "have an explicit factorization rule: %s, %s",
-                        param->name, tuple);
+    *error = explicit ? run_textf(r,
+                                  "ValueError: Factorization rule (%s%s) has incorrect rank for "
+                                  "param of rank %u: %s, %s",
+                                  list, rule->count == 1 ? "," : "", s->rank, param->name, tuple)
+                      : run_textf(r,
+                                  "ValueError: A parameter with rank strictly higher than 2 must "
+                                  "have an explicit factorization rule: %s, %s",
+                                  param->name, tuple);
     return *error != NULL;
 }
 
@@ -117,23 +112,22 @@ static const char *shape_beside(struct run *r, const struct optimizer_shape *s,
     return drop ? run_shape(r, s, drop) : NULL;
 }
 
-static bool factored_shapes(struct run *r, const struct part *p,
-                            const struct optimizer_shape *s, const struct rule *rule,
-                            struct shapes *out)
+static bool factored_shapes(struct run *r, const struct part *p, const struct optimizer_shape *s,
+                            const struct rule *rule, struct shapes *out)
 {
     bool heuristic = rule->kind == RULE_HEURISTIC ||
                      (rule->kind == RULE_WORDS && s->rank <= 2 && !rule->has[WORD_BATCH]);
     double least = value_number(json_get(p->args, "min_dim_size_to_factor"), 128);
-    if (heuristic ? s->rank < 2 || (double)s->size[s->second] < least
-                  : rule->kind == RULE_UNFACTORED ||
-                        (!rule->has[WORD_ROW] && !rule->has[WORD_COLUMN])) {
+    if (heuristic
+            ? s->rank < 2 || (double)s->size[s->second] < least
+            : rule->kind == RULE_UNFACTORED || (!rule->has[WORD_ROW] && !rule->has[WORD_COLUMN])) {
         out->v = s->text;
         return true;
     }
-    out->v_row = heuristic ? run_shape_without(r, s, s->largest)
-                           : shape_beside(r, s, rule, WORD_COLUMN);
-    out->v_col = heuristic ? run_shape_without(r, s, s->second)
-                           : shape_beside(r, s, rule, WORD_ROW);
+    out->v_row =
+        heuristic ? run_shape_without(r, s, s->largest) : shape_beside(r, s, rule, WORD_COLUMN);
+    out->v_col =
+        heuristic ? run_shape_without(r, s, s->second) : shape_beside(r, s, rule, WORD_ROW);
     return out->v_row && out->v_col;
 }
 
@@ -146,8 +140,8 @@ static const char *axes_text(struct run *r, const struct part *p,
     return text;
 }
 
-static bool add_slots(struct run *r, const struct part *p,
-                      const struct optimizer_param *param, const struct shapes *shapes)
+static bool add_slots(struct run *r, const struct part *p, const struct optimizer_param *param,
+                      const struct shapes *shapes)
 {
     const struct json_value *beta1 = json_get(p->args, "beta1");
     const char *text = param->shape ? param->shape->text : NULL, *momentum = "float32";
@@ -158,8 +152,7 @@ static bool add_slots(struct run *r, const struct part *p,
         momentum = given ? given : momentum;
         fine = r->err->status == OK;
     }
-    struct optimizer_row row = {STATE_ROOT, param, "/v_row", shapes->v_row,
-                                "float32",  NULL,  NULL};
+    struct optimizer_row row = {STATE_ROOT, param, "/v_row", shapes->v_row, "float32", NULL, NULL};
     fine = fine && run_add(r, row);
     row.slot = "/v_col", row.shape = shapes->v_col;
     fine = fine && run_add(r, row);
@@ -170,8 +163,7 @@ static bool add_slots(struct run *r, const struct part *p,
     return fine && run_add(r, row);
 }
 
-static bool param_state(struct run *r, const struct part *p,
-                        const struct optimizer_param *param)
+static bool param_state(struct run *r, const struct part *p, const struct optimizer_param *param)
 {
     struct shapes shapes = {"[1]", "[1]", "[1]"};
     const char *error = NULL;
@@ -180,8 +172,7 @@ static bool param_state(struct run *r, const struct part *p,
         (!error && param->shape && !judge_rank(r, param, &rule, &error)))
         return false;
     if (error)
-        return run_add(
-            r, (struct optimizer_row){STATE_ROOT, param, NULL, NULL, NULL, NULL, error});
+        return run_add(r, (struct optimizer_row){STATE_ROOT, param, NULL, NULL, NULL, NULL, error});
     if (!param->shape)
         shapes = (struct shapes){NULL, NULL, NULL};
     else if (!factored_shapes(r, p, param->shape, &rule, &shapes))

@@ -8,8 +8,8 @@
 
 /* --- parameters that several parts select ------------------------------------------------------ */
 
-bool adafactor_selecting(struct adafactor *a, const struct optimizer_param *param,
-                         size_t *at, struct text *out)
+bool adafactor_selecting(struct adafactor *a, const struct optimizer_param *param, size_t *at,
+                         struct text *out)
 {
     bool several = false;
     text_addc(out, '[');
@@ -27,8 +27,8 @@ bool adafactor_selecting(struct adafactor *a, const struct optimizer_param *para
 }
 
 /* How many leading folders two names share; *depth: how many folders `a` has in all. */
-static size_t shared_folders(const struct optimizer_param *a,
-                             const struct optimizer_param *b, size_t *depth)
+static size_t shared_folders(const struct optimizer_param *a, const struct optimizer_param *b,
+                             size_t *depth)
 {
     size_t shared = 0;
     bool same = b != NULL;
@@ -51,8 +51,7 @@ static void text_repr(struct text *out, struct run *r, const char *from, size_t 
 
 /* Append one parameter to the nested dict as Python prints it, {'a': {'b': [0]}}; `before` is the
  * parameter appended last, whose folders are still open. */
-static void tree_line(struct run *r, struct text *out,
-                      const struct optimizer_param *param,
+static void tree_line(struct run *r, struct text *out, const struct optimizer_param *param,
                       const struct optimizer_param *before)
 {
     size_t depth, depth_before = 0;
@@ -92,13 +91,11 @@ bool adafactor_check_overlap(struct adafactor *a)
         shared_folders(param, NULL, &depth);
     while (depth-- > 0)
         text_addc(&tree, '}');
-    bool fine =
-        !several ||
-        (text_str(&tree)
-             ? run_fault(r,
-                         "ValueError: Multiple optimizers match the same leaves : {%s}",
-                         text_str(&tree))
-             : run_no_memory(r));
+    bool fine = !several ||
+                (text_str(&tree)
+                     ? run_fault(r, "ValueError: Multiple optimizers match the same leaves : {%s}",
+                                 text_str(&tree))
+                     : run_no_memory(r));
     text_release(&tree);
     return fine;
 }
@@ -125,8 +122,7 @@ static bool axis_word(struct run *r, const struct part *p, const struct json_val
 }
 
 /* "ValueError: Incomplete …" */
-static bool incomplete(struct run *r, const struct rule *rule,
-                       const struct json_value *axes)
+static bool incomplete(struct run *r, const struct rule *rule, const struct json_value *axes)
 {
     struct text enums = {0}, names = {0};
     size_t k = 0;
@@ -137,23 +133,20 @@ static bool incomplete(struct run *r, const struct rule *rule,
         if (name)
             text_repr(&names, r, name, strlen(name));
     }
-    bool fine =
-        text_str(&enums) && text_str(&names)
-            ? run_fault(r, "ValueError: Incomplete adafactor spec (%s) for P(%s)!",
-                        enums.at, names.at)
-            : run_no_memory(r);
+    bool fine = text_str(&enums) && text_str(&names)
+                    ? run_fault(r, "ValueError: Incomplete adafactor spec (%s) for P(%s)!",
+                                enums.at, names.at)
+                    : run_no_memory(r);
     text_release(&enums);
     text_release(&names);
     return fine;
 }
 
-bool adafactor_axes_rule(struct run *r, const struct part *p,
-                         const struct json_value *axes, struct rule *rule)
+bool adafactor_axes_rule(struct run *r, const struct part *p, const struct json_value *axes,
+                         struct rule *rule)
 {
-    *rule = (struct rule){RULE_WORDS,
-                          arena_array(r->arena, axes->count + 1, sizeof(enum word)),
-                          0,
-                          {false}};
+    *rule = (struct rule){
+        RULE_WORDS, arena_array(r->arena, axes->count + 1, sizeof(enum word)), 0, {false}};
     if (!rule->word)
         return run_no_memory(r);
     for (const struct json_value *x = axes->first; x; x = x->next) {

@@ -69,12 +69,12 @@ bool adafactor_read_parts(struct adafactor *a);
 
 /* Append the parts that select a parameter: "[0, 1]"; returns whether there are several. Call
  * it for all parameters in order: at[k], 0 at first, is the position in the members of part k. */
-bool adafactor_selecting(struct adafactor *a, const struct optimizer_param *param,
-                         size_t *at, struct text *out);
+bool adafactor_selecting(struct adafactor *a, const struct optimizer_param *param, size_t *at,
+                         struct text *out);
 bool adafactor_check_overlap(struct adafactor *a);
 /* The rule that follows from a parameter's axes. */
-bool adafactor_axes_rule(struct run *r, const struct part *p,
-                         const struct json_value *axes, struct rule *rule);
+bool adafactor_axes_rule(struct run *r, const struct part *p, const struct json_value *axes,
+                         struct rule *rule);
 bool adafactor_check_axes(struct adafactor *a);
 
 #endif

@@ -14,9 +14,8 @@ static const struct {
     {"batch", WORD_BATCH}, {"none", WORD_NONE},     {"unfactorized", WORD_NONE},
 };
 
-const char *const adafactor_word_text[WORD_BAD] = {
-    "<FactorDim.NONE: None>", "<FactorDim.BATCH: 1>", "<FactorDim.ROW: 2>",
-    "<FactorDim.COLUMN: 3>"};
+const char *const adafactor_word_text[WORD_BAD] = {"<FactorDim.NONE: None>", "<FactorDim.BATCH: 1>",
+                                                   "<FactorDim.ROW: 2>", "<FactorDim.COLUMN: 3>"};
 
 enum word adafactor_word_called(const char *text)
 {
@@ -46,19 +45,17 @@ static bool check_arguments(struct run *r, const struct part *p)
         for (size_t i = 0; i < r->tables->arguments; i++)
             known = known || strcmp(r->tables->argument[i].name, a->key) == 0;
         const char *shown = known ? "" : run_repr(r, a->key);
-        if (!shown ||
-            (!known && !run_fault(r,
-                                  "TypeError: Adafactor.__init__() got an unexpected "
-                                  "keyword argument %s",
-                                  shown)))
+        if (!shown || (!known && !run_fault(r,
+                                            "TypeError: Adafactor.__init__() got an unexpected "
+                                            "keyword argument %s",
+                                            shown)))
             return false;
     }
     return true;
 }
 
 /* Read the rule of an element of factor_map. *good is false if it is no rule. */
-static bool read_rule(struct run *r, const struct json_value *v, struct rule *out,
-                      bool *good)
+static bool read_rule(struct run *r, const struct json_value *v, struct rule *out, bool *good)
 {
     const char *text;
     *good = true;
@@ -95,18 +92,16 @@ static bool read_rule(struct run *r, const struct json_value *v, struct rule *ou
 static bool read_line(struct run *r, struct part *p, const struct json_value *line)
 {
     struct mapped *m = &p->map[p->mapped];
-    bool good =
-        line->type == JSON_ARRAY && line->count == 2 && line->first->type == JSON_STRING;
+    bool good = line->type == JSON_ARRAY && line->count == 2 && line->first->type == JSON_STRING;
     if (good && !read_rule(r, line->first->next, &m->rule, &good))
         return false;
     if (!good) {
         const char *shown = run_plain(r, line);
-        return shown &&
-               run_fault(r,
-                         "factor_map has %s, which is no [regex, rule]: a rule is "
-                         "null, \"heuristic\" or a list of \"ROW\", \"COLUMN\", "
-                         "\"BATCH\" and \"NONE\"",
-                         shown);
+        return shown && run_fault(r,
+                                  "factor_map has %s, which is no [regex, rule]: a rule is "
+                                  "null, \"heuristic\" or a list of \"ROW\", \"COLUMN\", "
+                                  "\"BATCH\" and \"NONE\"",
+                                  shown);
     }
     const char *error = NULL;
     if (!run_regex(r, line->first, &m->regex, &error))
@@ -177,9 +172,8 @@ static bool adafactor_spec_read_part(struct run *r, struct part *p, bool filtere
     if (!p->args) {
         const char *shown = keys_of(r, p->spec);
         return shown &&
-               run_fault(
-                   r, "a part of \"multi\" has the optimizer %s, which is not adafactor",
-                   shown);
+               run_fault(r, "a part of \"multi\" has the optimizer %s, which is not adafactor",
+                         shown);
     }
     if (p->args->type != JSON_OBJECT)
         return run_fault(r, "'adafactor' is not an object");
@@ -187,9 +181,8 @@ static bool adafactor_spec_read_part(struct run *r, struct part *p, bool filtere
         return false;
     if (!value_true(json_get(p->args, "factored"), true) &&
         !value_null(json_get(p->args, "factor_map")) &&
-        !run_fault(r,
-                   "ValueError: Adafactor factored is False but factorization rules have "
-                   "been provided."))
+        !run_fault(r, "ValueError: Adafactor factored is False but factorization rules have "
+                      "been provided."))
         return false;
     return read_logical(r, p) && read_factor_map(r, p);
 }
@@ -206,8 +199,7 @@ static const struct json_value *adafactor_spec_kind_of(const struct json_value *
 bool adafactor_read_parts(struct adafactor *a)
 {
     struct run *r = a->run;
-    const struct json_value *multi = json_get(r->spec, "multi"),
-                            *axes = json_get(r->spec, "axes");
+    const struct json_value *multi = json_get(r->spec, "multi"), *axes = json_get(r->spec, "axes");
     a->several = multi != NULL;
     a->parts = multi ? multi->count : 1;
     a->part = arena_array(r->arena, a->parts + 1, sizeof(*a->part));

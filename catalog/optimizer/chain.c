@@ -105,8 +105,7 @@ static struct held_slot *slot_called(struct link *l, struct piece name)
 }
 
 /* Add a leaf to its link; false: it cannot belong to a chain of bare transformations. */
-static bool take_leaf(struct chain *c, const struct optimizer_leaf *leaf,
-                      struct piece path)
+static bool take_leaf(struct chain *c, const struct optimizer_leaf *leaf, struct piece path)
 {
     struct piece name = {"", 0}, first = chain_take(&path);
     if (!is_slot(c->run.tables, first)) {
@@ -124,8 +123,7 @@ static bool take_leaf(struct chain *c, const struct optimizer_leaf *leaf,
 }
 
 /* The rest of a leaf's name below the place; at NULL: it is not below it. */
-static struct piece below(const struct optimizer_place *p,
-                          const struct optimizer_leaf *leaf)
+static struct piece below(const struct optimizer_place *p, const struct optimizer_leaf *leaf)
 {
     const char *root = p->params.root ? p->params.root : T5X_ROOT;
     const size_t len = strlen(root);
@@ -146,8 +144,7 @@ static bool take_leaves(struct chain *c, const struct optimizer_place *p)
 
 /* --- which transformation keeps such state ----------------------------------------------------- */
 
-static bool chain_fits(const struct chain *c, const struct optax_slot *s,
-                       const struct held_slot *h)
+static bool chain_fits(const struct chain *c, const struct optax_slot *s, const struct held_slot *h)
 {
     if (strcmp(s->scope, "one") == 0 || h->alone)
         return strcmp(s->scope, "one") == 0 && h->alone;
@@ -159,14 +156,13 @@ static bool chain_fits(const struct chain *c, const struct optax_slot *s,
 }
 
 /* Whether a transformation with these arguments keeps what the link holds, and nothing else. */
-static bool keeps(const struct chain *c, const struct link *l,
-                  const struct optax_function *f, const struct args *args)
+static bool keeps(const struct chain *c, const struct link *l, const struct optax_function *f,
+                  const struct args *args)
 {
     size_t found = 0;
     for (size_t i = 0; i < c->run.tables->slots; i++) {
         const struct optax_slot *s = &c->run.tables->slot[i];
-        if (strcmp(s->of, f->name) != 0 ||
-            !args_when(args, s->when, s->when ? strlen(s->when) : 0))
+        if (strcmp(s->of, f->name) != 0 || !args_when(args, s->when, s->when ? strlen(s->when) : 0))
             continue;
         bool held = false;
         for (size_t k = 0; k < l->slots && !held; k++)
@@ -180,8 +176,8 @@ static bool keeps(const struct chain *c, const struct link *l,
 
 /* Find an option with which the transformation keeps it: a slot whose condition is "OPTION
  * true". */
-static bool keeps_with_option(struct chain *c, struct link *l,
-                              const struct optax_function *f, bool *found)
+static bool keeps_with_option(struct chain *c, struct link *l, const struct optax_function *f,
+                              bool *found)
 {
     static const char truth[] = " true";
     for (size_t i = 0; i < c->run.tables->slots; i++) {
@@ -341,8 +337,7 @@ enum status optimizer_chain_of(const struct optimizer_place *place,
     *out = (struct optimizer_chain){NULL, NULL};
     if (!c)
         return error_memory(err);
-    *c = (struct chain){.run = {.arena = arena, .tables = tables, .err = err},
-                        .known = true};
+    *c = (struct chain){.run = {.arena = arena, .tables = tables, .err = err}, .known = true};
     if (know_params(c, &place->params) && take_leaves(c, place)) {
         for (size_t i = 0; i < c->links && c->known && err->status == OK; i++)
             c->known = find_maker(c, &c->link[i]) && c->link[i].made_by;

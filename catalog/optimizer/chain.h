@@ -16,8 +16,7 @@ struct optimizer_chain {
 
 /* If several transformations keep the same state, the first of the table is named. Links
  * without state are taken for identity. Texts are in the arena. */
-enum status optimizer_chain_of(const struct optimizer_place *,
-                               const struct optimizer_tables *, struct arena *,
-                               struct optimizer_chain *out, struct error *err);
+enum status optimizer_chain_of(const struct optimizer_place *, const struct optimizer_tables *,
+                               struct arena *, struct optimizer_chain *out, struct error *err);
 
 #endif

@@ -12,22 +12,18 @@ bool optimizer_add_leaf(struct optimizer_held *h, const struct optimizer_leaf *l
 {
     bool added;
     const char *kept;
-    struct optimizer_leaf *at =
-        arena_grow(h->arena, h->at, h->count, &h->space, sizeof(*at));
+    struct optimizer_leaf *at = arena_grow(h->arena, h->at, h->count, &h->space, sizeof(*at));
     if (!at)
         return false;
     h->at = at;
     at += h->count;
     *at = *leaf;
-    uint64_t *place =
-        strmap_keep(&h->names, h->arena, leaf->name, leaf->len, &kept, &added);
+    uint64_t *place = strmap_keep(&h->names, h->arena, leaf->name, leaf->len, &kept, &added);
     if (!place)
         return false;
     at->name = kept;
-    at->shape =
-        leaf->shape ? arena_copy(h->arena, leaf->shape, strlen(leaf->shape)) : NULL;
-    at->dtype =
-        leaf->dtype ? arena_copy(h->arena, leaf->dtype, strlen(leaf->dtype)) : NULL;
+    at->shape = leaf->shape ? arena_copy(h->arena, leaf->shape, strlen(leaf->shape)) : NULL;
+    at->dtype = leaf->dtype ? arena_copy(h->arena, leaf->dtype, strlen(leaf->dtype)) : NULL;
     if ((leaf->shape && !at->shape) || (leaf->dtype && !at->dtype))
         return false;
     if (added)
@@ -61,7 +57,7 @@ struct compare {
     struct optimizer_differences *out;
     struct strmap nulls; /* wanted null leaves: place + 1 */
     bool *met;           /* for each held leaf: a row of this name is wanted */
-    bool *covers; /* the other side has tensors below this null leaf: held, then wanted */
+    bool *covers;        /* the other side has tensors below this null leaf: held, then wanted */
     struct text name;
 };
 
@@ -81,8 +77,8 @@ static const char *compare_name_of(struct compare *c, const struct optimizer_row
 }
 
 /* The null leaf whose name is the folder of this name: place + 1; 0: none. */
-static uint64_t null_above(const struct compare *c, const struct strmap *map,
-                           const char *name, size_t len)
+static uint64_t null_above(const struct compare *c, const struct strmap *map, const char *name,
+                           size_t len)
 {
     const uint64_t *at = strmap_get(map, name, folder_length(name, len));
     if (!at || *at == 0)
@@ -93,12 +89,10 @@ static uint64_t null_above(const struct compare *c, const struct strmap *map,
 }
 
 static bool compare_note(struct compare *c, enum optimizer_problem problem,
-                         const struct optimizer_row *row,
-                         const struct optimizer_leaf *leaf)
+                         const struct optimizer_row *row, const struct optimizer_leaf *leaf)
 {
     struct optimizer_differences *d = c->out;
-    struct optimizer_difference *at =
-        arena_grow(d->arena, d->at, d->count, &d->space, sizeof(*at));
+    struct optimizer_difference *at = arena_grow(d->arena, d->at, d->count, &d->space, sizeof(*at));
     if (!at)
         return false;
     d->at = at;
@@ -163,22 +157,20 @@ static bool find_covers(struct compare *c)
         if (!row->path || (!c->held->nulls && !row_null(row)))
             continue;
         const char *name = compare_name_of(c, row), *kept;
-        uint64_t above = name && c->held->nulls
-                             ? null_above(c, &c->held->names, name, c->name.len)
-                             : 0;
+        uint64_t above =
+            name && c->held->nulls ? null_above(c, &c->held->names, name, c->name.len) : 0;
         if (above)
             c->covers[above - 1] = true;
-        uint64_t *at = name && row_null(row) ? strmap_keep(&c->nulls, c->out->arena, name,
-                                                           c->name.len, &kept, &added)
-                                             : NULL;
+        uint64_t *at = name && row_null(row)
+                           ? strmap_keep(&c->nulls, c->out->arena, name, c->name.len, &kept, &added)
+                           : NULL;
         if (at)
             *at = i + 1;
         if (!name || (row_null(row) && !at))
             return false;
     }
     for (size_t i = 0; c->nulls.count && i < c->held->count; i++) {
-        uint64_t above =
-            null_above(c, &c->nulls, c->held->at[i].name, c->held->at[i].len);
+        uint64_t above = null_above(c, &c->nulls, c->held->at[i].name, c->held->at[i].len);
         if (above)
             c->covers[c->held->count + above - 1] = true;
     }
@@ -186,13 +178,12 @@ static bool find_covers(struct compare *c)
 }
 
 enum status optimizer_compare(const struct optimizer_rows *wanted,
-                              const struct optimizer_held *held,
-                              struct optimizer_differences *out, struct error *err)
+                              const struct optimizer_held *held, struct optimizer_differences *out,
+                              struct error *err)
 {
     struct compare c = {.wanted = wanted, .held = held, .out = out};
     c.met = arena_array(out->arena, held->count + 1, sizeof(*c.met));
-    c.covers =
-        arena_array(out->arena, held->count + wanted->count + 1, sizeof(*c.covers));
+    c.covers = arena_array(out->arena, held->count + wanted->count + 1, sizeof(*c.covers));
     bool fine = c.met && c.covers && find_covers(&c);
     for (size_t i = 0; fine && i < wanted->count; i++)
         fine = compare_row(&c, i);

@@ -52,8 +52,8 @@ struct optimizer_differences {
 };
 
 enum status optimizer_compare(const struct optimizer_rows *wanted,
-                              const struct optimizer_held *held,
-                              struct optimizer_differences *out, struct error *err);
+                              const struct optimizer_held *held, struct optimizer_differences *out,
+                              struct error *err);
 
 /* Append the name of the leaf; what was expected; what was found: "float32[2,3]", "null" or an
  * error. False: there is none, and nothing was appended. */

@@ -13,8 +13,7 @@ static const char *const kinds[] = {"contains", "startswith", "endswith", "searc
 static const struct json_value *unwrap(const struct json_value *f, bool *wanted)
 {
     const struct json_value *inner;
-    while (json_type_of(f) == JSON_OBJECT && f->count == 1 &&
-           (inner = json_get(f, "not"))) {
+    while (json_type_of(f) == JSON_OBJECT && f->count == 1 && (inner = json_get(f, "not"))) {
         f = inner;
         *wanted = !*wanted;
     }
@@ -38,15 +37,13 @@ static bool judge(struct run *r, const struct json_value *f, struct regex **rege
     *regex = NULL;
     *error = NULL;
     if (is_filter(f))
-        return strcmp(f->first->key, "search") != 0 ||
-               run_regex(r, f->first, regex, error);
+        return strcmp(f->first->key, "search") != 0 || run_regex(r, f->first, regex, error);
     const char *shown = run_json(r, f);
-    *error =
-        shown ? run_textf(r,
-                          "filter %s is none of {\"contains\": S}, {\"startswith\": S}, "
-                          "{\"endswith\": S}, {\"search\": S} and {\"not\": F}",
-                          shown)
-              : NULL;
+    *error = shown ? run_textf(r,
+                               "filter %s is none of {\"contains\": S}, {\"startswith\": S}, "
+                               "{\"endswith\": S}, {\"search\": S} and {\"not\": F}",
+                               shown)
+                   : NULL;
     return *error != NULL;
 }
 
@@ -106,8 +103,7 @@ static bool select_members(struct run *r, const struct json_value *f, bool wante
         text_reset(&path);
         text_addc(&path, '/');
         text_add(&path, from->at[i]->name, from->at[i]->len);
-        found =
-            text_str(&path) ? passes(r, f->first->key, f->first->text, regex, &path) : -1;
+        found = text_str(&path) ? passes(r, f->first->key, f->first->text, regex, &path) : -1;
         if (found == (int)wanted)
             out->at[out->count++] = from->at[i];
     }
@@ -118,8 +114,8 @@ static bool select_members(struct run *r, const struct json_value *f, bool wante
 bool filter_members(struct run *r, const struct json_value *f, bool wanted,
                     const struct members *from, struct members *out)
 {
-    *out = (struct members){.at = arena_array(r->arena, from->count + 1,
-                                              sizeof(const struct optimizer_param *))};
+    *out = (struct members){
+        .at = arena_array(r->arena, from->count + 1, sizeof(const struct optimizer_param *))};
     if (!out->at)
         return run_no_memory(r);
     if (!everything(f))

@@ -25,8 +25,8 @@ struct finder {
     const struct optimizer_tables *tables;
     struct optimizer_layout *out;
     struct arena *arena;
-    struct piece root; /* the folder of all state, without a '/' at the end */
-    size_t value;      /* length of the "/value" that ends every name, or 0 */
+    struct piece root;              /* the folder of all state, without a '/' at the end */
+    size_t value;                   /* length of the "/value" that ends every name, or 0 */
     struct optimizer_params params; /* of the whole checkpoint */
     struct strmap names;            /* their names to index, plus 1 */
     struct span span;               /* of the leaves of the folder that is visited */
@@ -49,8 +49,7 @@ static bool piece_is_integer(struct piece p)
 static bool is_slot(const struct finder *f, struct piece p)
 {
     for (size_t i = 0; i < f->tables->slots; i++)
-        if (strcmp(f->tables->slot[i].scope, "param") == 0 &&
-            is(p, f->tables->slot[i].slot))
+        if (strcmp(f->tables->slot[i].scope, "param") == 0 && is(p, f->tables->slot[i].slot))
             return true;
     return false;
 }
@@ -92,8 +91,8 @@ static struct piece below(const struct finder *f, const struct optimizer_leaf *l
         name.len -= f->value;
     if (!folder.at || folder.len == 0)
         return name;
-    if (!name.at || name.len <= folder.len ||
-        memcmp(name.at, folder.at, folder.len) != 0 || name.at[folder.len] != '/')
+    if (!name.at || name.len <= folder.len || memcmp(name.at, folder.at, folder.len) != 0 ||
+        name.at[folder.len] != '/')
         return (struct piece){NULL, 0};
     return (struct piece){name.at + folder.len + 1, name.len - folder.len - 1};
 }
@@ -112,9 +111,8 @@ static bool find_named_root(struct finder *f)
             if (found && end >= f->root.len)
                 break;
             path = after(path, first);
-            if (path.len == 0 ||
-                !(is(first, "opt_state") || is(first, "opt_states") ||
-                  is(first, "optimizer_state") || is(first, "optimizer_states")))
+            if (path.len == 0 || !(is(first, "opt_state") || is(first, "opt_states") ||
+                                   is(first, "optimizer_state") || is(first, "optimizer_states")))
                 continue;
             f->root = (struct piece){f->leaves->at[i].name, end};
             found = true;
@@ -130,8 +128,7 @@ static bool is_bare_state(const struct finder *f)
 {
     bool moments = false;
     for (size_t i = 0; i < f->leaves->count; i++) {
-        struct piece path = {f->leaves->at[i].name, f->leaves->at[i].len},
-                     first = component(path);
+        struct piece path = {f->leaves->at[i].name, f->leaves->at[i].len}, first = component(path);
         while (piece_is_integer(first) && path.len > 0) {
             path = after(path, first);
             first = component(path);
@@ -189,8 +186,8 @@ struct folders {
 static size_t folder_called(const struct folders *folders, struct piece name)
 {
     size_t k = 0;
-    while (k < folders->count && (folders->at[k].len != name.len ||
-                                  memcmp(folders->at[k].at, name.at, name.len) != 0))
+    while (k < folders->count &&
+           (folders->at[k].len != name.len || memcmp(folders->at[k].at, name.at, name.len) != 0))
         k++;
     return k;
 }
@@ -308,14 +305,13 @@ static bool find_folder(const struct finder *f, struct piece *folder, bool *foun
     return true;
 }
 
-static bool add_param(struct finder *f, struct piece name,
-                      const struct optimizer_leaf *leaf)
+static bool add_param(struct finder *f, struct piece name, const struct optimizer_leaf *leaf)
 {
     bool added;
     const char *kept;
     uint64_t *at = strmap_keep(&f->names, f->arena, name.at, name.len, &kept, &added);
-    if (!at || (added && !optimizer_add_param(&f->params, name.at, name.len, leaf->shape,
-                                              leaf->dtype)))
+    if (!at ||
+        (added && !optimizer_add_param(&f->params, name.at, name.len, leaf->shape, leaf->dtype)))
         return false;
     *at = added ? f->params.count : *at;
     return true;
@@ -375,8 +371,7 @@ static bool take_params(struct finder *f, struct piece folder)
         const struct optimizer_leaf *leaf = &f->leaves->at[i];
         struct piece name = below(f, leaf, folder);
         bool state = f->root.len == 0 || below(f, leaf, f->root).at != NULL;
-        if (!leaf->null && name.at && !state && !is(name, "step") &&
-            !add_param(f, name, leaf))
+        if (!leaf->null && name.at && !state && !is(name, "step") && !add_param(f, name, leaf))
             return false;
     }
     return true;
@@ -399,8 +394,7 @@ static bool find_params(struct finder *f)
     strmap_release(&f->names);
     for (size_t i = 0; i < f->params.count; i++) {
         bool added;
-        uint64_t *at =
-            strmap_add(&f->names, f->params.at[i].name, f->params.at[i].len, &added);
+        uint64_t *at = strmap_add(&f->names, f->params.at[i].name, f->params.at[i].len, &added);
         if (!at)
             return false;
         *at = i + 1;
@@ -413,14 +407,12 @@ static bool find_params(struct finder *f)
 static struct optimizer_place *new_place(struct finder *f, struct piece root)
 {
     struct optimizer_layout *l = f->out;
-    struct optimizer_place *at =
-        arena_grow(f->arena, l->at, l->count, &l->space, sizeof(*at));
+    struct optimizer_place *at = arena_grow(f->arena, l->at, l->count, &l->space, sizeof(*at));
     if (!at)
         return NULL;
     l->at = at;
     at += l->count;
-    *at = (struct optimizer_place){.params = {.arena = f->arena},
-                                   .held = {.arena = f->arena}};
+    *at = (struct optimizer_place){.params = {.arena = f->arena}, .held = {.arena = f->arena}};
     at->params.root = arena_copy(f->arena, root.at, root.len);
     if (!at->params.root)
         return NULL;
@@ -459,9 +451,8 @@ static bool is_empty_tuple(const struct finder *f, const struct optimizer_leaf *
 
 /* Add the leaves below `root`, except for those in the folders `without`, under their full
  * names; met[i] is set if one of them belongs to parameter i. */
-static bool take_leaves(struct finder *f, struct optimizer_place *place,
-                        struct piece root, const struct folders *without, bool masked,
-                        bool *met)
+static bool take_leaves(struct finder *f, struct optimizer_place *place, struct piece root,
+                        const struct folders *without, bool masked, bool *met)
 {
     for (size_t i = f->span.first; i < f->span.end; i++) {
         struct optimizer_leaf leaf = f->leaves->at[i];
@@ -495,8 +486,8 @@ static bool add_place(struct finder *f, struct piece root, const struct folders 
     for (size_t i = 0; i < f->params.count; i++) {
         const struct optimizer_param *p = &f->params.at[i];
         if ((!filtered || met[i]) &&
-            !optimizer_add_param(&place->params, p->name, p->len,
-                                 p->shape ? p->shape->text : NULL, p->dtype))
+            !optimizer_add_param(&place->params, p->name, p->len, p->shape ? p->shape->text : NULL,
+                                 p->dtype))
             return false;
     }
     return true;
@@ -511,8 +502,7 @@ static bool add_refused(struct finder *f, struct piece folder)
     return place != NULL;
 }
 
-static bool state_layout_has(const struct finder *f, struct piece folder,
-                             const char *name)
+static bool state_layout_has(const struct finder *f, struct piece folder, const char *name)
 {
     for (size_t i = f->span.first; i < f->span.end; i++) {
         struct piece path = below(f, &f->leaves->at[i], folder);
@@ -547,8 +537,7 @@ static bool visit_labels(struct finder *f, struct piece folder, unsigned depth)
         good = add_refused(f, folder);
     for (size_t i = 0; good && i < labels.count; i++) {
         struct piece label = state_layout_join(f, folder, labels.at[i]);
-        struct piece inner =
-            state_layout_join(f, label, (struct piece){"inner_state", 11});
+        struct piece inner = state_layout_join(f, label, (struct piece){"inner_state", 11});
         f->span = labels.span[i];
         good = label.at && inner.at && state_layout_visit(f, inner, true, depth);
     }
@@ -578,8 +567,7 @@ static bool visit_links(struct finder *f, const struct folders *links, bool filt
 }
 
 /* Whether a folder has moments outside its subfolders `links`. */
-static bool holds_more(const struct finder *f, struct piece folder,
-                       const struct folders *links)
+static bool holds_more(const struct finder *f, struct piece folder, const struct folders *links)
 {
     for (size_t i = f->span.first; i < f->span.end; i++) {
         struct piece path = below(f, &f->leaves->at[i], folder);
@@ -592,8 +580,7 @@ static bool holds_more(const struct finder *f, struct piece folder,
     return false;
 }
 
-static bool state_layout_visit(struct finder *f, struct piece folder, bool filtered,
-                               unsigned depth)
+static bool state_layout_visit(struct finder *f, struct piece folder, bool filtered, unsigned depth)
 {
     struct folders in;
     list_folders(f, folder, &in);
@@ -614,8 +601,7 @@ static bool state_layout_visit(struct finder *f, struct piece folder, bool filte
         return inner.at && visit_labels(f, inner, depth + 1);
     if (inner.at)
         return state_layout_visit(
-            f, inner, filtered || !state_layout_has(f, folder, "inner_opt_state"),
-            depth + 1);
+            f, inner, filtered || !state_layout_has(f, folder, "inner_opt_state"), depth + 1);
     struct folders links;
     if (!visit_links(f, &in, filtered, depth + 1, &links))
         return false;
@@ -675,8 +661,7 @@ static bool add_t5x(struct finder *f, const struct optimizer_params *params)
         return false;
     for (size_t i = 0; f->out->count && i < f->leaves->count; i++) {
         const struct optimizer_leaf *leaf = &f->leaves->at[i];
-        if (begins(leaf->name, leaf->len, "state/") &&
-            !optimizer_add_leaf(&f->out->at->held, leaf))
+        if (begins(leaf->name, leaf->len, "state/") && !optimizer_add_leaf(&f->out->at->held, leaf))
             return false;
     }
     return true;
@@ -699,8 +684,7 @@ enum status optimizer_find_layout(const struct optimizer_held *leaves,
         fine = add_t5x(&f, t5x_params);
     } else if (find_named_root(&f) || (leaves->count && is_bare_state(&f))) {
         find_value(&f);
-        fine = find_params(&f) &&
-               (!f.params.count || state_layout_visit(&f, f.root, false, 0));
+        fine = find_params(&f) && (!f.params.count || state_layout_visit(&f, f.root, false, 0));
     }
     strmap_release(&f.names);
     optimizer_release_params(&f.params);

@@ -53,8 +53,7 @@ static bool optax_add(struct optax *o, struct optimizer_row row)
 /* --- slots ----------------------------------------------------------------------------------------- */
 
 static const char *factored_shape(struct optax *o, const struct node *n,
-                                  const struct optax_slot *slot,
-                                  const struct optimizer_shape *s)
+                                  const struct optax_slot *slot, const struct optimizer_shape *s)
 {
     double least = value_number(args_get(n->args, "min_dim_size_to_factor", 22), 128);
     bool whole = s->rank < 2 || !value_true(args_get(n->args, "factored", 8), true) ||
@@ -63,8 +62,7 @@ static const char *factored_shape(struct optax *o, const struct node *n,
         return whole ? s->text : "[1]";
     if (whole)
         return "[1]";
-    return run_shape_without(o->run, s,
-                             strcmp(slot->shape, "rows") == 0 ? s->largest : s->second);
+    return run_shape_without(o->run, s, strcmp(slot->shape, "rows") == 0 ? s->largest : s->second);
 }
 
 /* Add a vector for each dimension of the parameter. */
@@ -83,8 +81,8 @@ static bool add_dimensions(struct optax *o, struct optimizer_row row)
     return true;
 }
 
-static bool add_for_param(struct optax *o, const struct node *n,
-                          const struct optax_slot *slot, struct optimizer_row row)
+static bool add_for_param(struct optax *o, const struct node *n, const struct optax_slot *slot,
+                          struct optimizer_row row)
 {
     const struct optimizer_shape *s = row.param->shape;
     if (!row.dtype)
@@ -106,8 +104,7 @@ static bool add_for_param(struct optax *o, const struct node *n,
 }
 
 /* The dtype of a slot: "@ARGUMENT" refers to an argument. *dtype NULL: the parameter's. */
-static bool slot_dtype(struct optax *o, const struct node *n, const char *text,
-                       const char **dtype)
+static bool slot_dtype(struct optax *o, const struct node *n, const char *text, const char **dtype)
 {
     *dtype = text;
     if (text[0] != '@')
@@ -139,8 +136,7 @@ static bool add_slots(struct optax *o, const struct node *n)
     for (size_t i = 0; i < t->slots; i++) {
         const struct optax_slot *s = &t->slot[i];
         if (strcmp(s->of, n->name) == 0 &&
-            args_when(n->args, s->when, s->when ? strlen(s->when) : 0) &&
-            !add_slot(o, n, s))
+            args_when(n->args, s->when, s->when ? strlen(s->when) : 0) && !add_slot(o, n, s))
             return false;
     }
     return true;
@@ -151,8 +147,7 @@ static bool not_restored(struct optax *o, const struct node *n, const char *belo
 {
     return late_fault(o, run_textf(o->run,
                                    "ValueError: Failed to restore optimizer state, path "
-                                   "%s%s is not present in the input optimizer state "
-                                   "dict.",
+                                   "%s%s is not present in the input optimizer state dict.",
                                    n->path + strlen("state/"), below));
 }
 
@@ -204,8 +199,7 @@ static void promoted(const struct members *m, const char **dtype)
     bool has[4] = {false};
     for (size_t i = 0; i < m->count; i++)
         for (size_t k = 0; k < 4; k++)
-            has[k] =
-                has[k] || (m->at[i]->dtype && strcmp(m->at[i]->dtype, order[k]) == 0);
+            has[k] = has[k] || (m->at[i]->dtype && strcmp(m->at[i]->dtype, order[k]) == 0);
     *dtype = has[0]   ? order[0]
              : has[1] ? order[1]
              : has[2] ? order[2]
@@ -228,8 +222,8 @@ static bool is_class(const struct arg *a, const struct json_value *given)
 }
 
 /* Add a row for a hyperparameter, or with `state` for its schedule's count. */
-static bool add_hyperparam(struct optax *o, const struct node *n, const struct arg *a,
-                           bool class, bool state)
+static bool add_hyperparam(struct optax *o, const struct node *n, const struct arg *a, bool class,
+                           bool state)
 {
     const char *number;
     promoted(n->members, &number);
@@ -245,14 +239,12 @@ static bool add_hyperparam(struct optax *o, const struct node *n, const struct a
     return row.path && optax_add(o, row);
 }
 
-static bool add_hyperparams(struct optax *o, const struct node *n,
-                            const struct json_value *given)
+static bool add_hyperparams(struct optax *o, const struct node *n, const struct json_value *given)
 {
     const char *number;
     promoted(n->members, &number);
     if (!number &&
-        !late_fault(o,
-                    "ValueError: bfloat16 and float16 parameters have no common dtype"))
+        !late_fault(o, "ValueError: bfloat16 and float16 parameters have no common dtype"))
         return false;
     const size_t count = n->args->count;
     for (size_t k = 0; k < 2 * count; k++) {
@@ -279,8 +271,8 @@ static bool links_fault(struct optax *o, const struct optax_function *f)
 
 /* Add a function's slots, and if it is an optimizer, those links of its chain whose conditions
  * hold. */
-static bool add_function(struct optax *o, const struct optax_function *f,
-                         const struct node *n, unsigned depth)
+static bool add_function(struct optax *o, const struct optax_function *f, const struct node *n,
+                         unsigned depth)
 {
     const char *chain = f->chain;
     bool found = true;
@@ -295,8 +287,8 @@ static bool add_function(struct optax *o, const struct optax_function *f,
             return false;
         if (!found)
             break;
-        struct node inner = {link->name, run_textf(o->run, "%s/%u", n->path, place),
-                             &args, n->members};
+        struct node inner = {link->name, run_textf(o->run, "%s/%u", n->path, place), &args,
+                             n->members};
         if (!inner.path || !add_function(o, link, &inner, depth + 1))
             return false;
     }
@@ -304,8 +296,7 @@ static bool add_function(struct optax *o, const struct optax_function *f,
 }
 
 /* The inner optimizer of inject_hyperparams gets a number in place of each schedule. */
-static bool add_injected(struct optax *o, const struct optax_function *f,
-                         const struct node *n)
+static bool add_injected(struct optax *o, const struct optax_function *f, const struct node *n)
 {
     static const struct json_value zero = {.type = JSON_NUMBER,
                                            .text = {(const uint8_t *)"0.0", 3}};
@@ -316,8 +307,7 @@ static bool add_injected(struct optax *o, const struct optax_function *f,
                       is_schedule(a->value) ? &zero : a->value))
             return false;
     }
-    struct node inner = {f->name, run_textf(o->run, "%s/inner_state", n->path), &args,
-                         n->members};
+    struct node inner = {f->name, run_textf(o->run, "%s/inner_state", n->path), &args, n->members};
     return inner.path && add_function(o, f, &inner, 0);
 }
 
@@ -391,8 +381,7 @@ static bool add_tx(struct optax *o, const struct json_value *tx, const char *pat
     struct node n = {form_key(form), path, &none, members};
     if (form == FORM_OPT || form == FORM_TRANSFORM || form == FORM_INJECT)
         return add_named(o, form, tx, value, &n);
-    return add_slots(o, &n) && judge_axes(o, &n) &&
-           add_inside(o, form, tx, path, members);
+    return add_slots(o, &n) && judge_axes(o, &n) && add_inside(o, form, tx, path, members);
 }
 
 static bool add_late(struct optax *o)
@@ -403,23 +392,18 @@ static bool add_late(struct optax *o)
     return true;
 }
 
-bool optax_late_faults(struct run *r, const struct json_value *tx,
-                       const struct members *members)
+bool optax_late_faults(struct run *r, const struct json_value *tx, const struct members *members)
 {
-    struct optax o = {
-        .run = r, .all = members, .late = {.arena = r->arena}, .check = true};
+    struct optax o = {.run = r, .all = members, .late = {.arena = r->arena}, .check = true};
     return add_tx(&o, tx, STATE_ROOT, members) && add_late(&o);
 }
 
 bool optax_state(struct run *r)
 {
-    const struct json_value *tx = json_get(r->spec, "optax"),
-                            *axes = json_get(r->spec, "axes");
+    const struct json_value *tx = json_get(r->spec, "optax"), *axes = json_get(r->spec, "axes");
     struct members all;
-    struct optax o = {.run = r,
-                      .all = &all,
-                      .late = {.arena = r->arena},
-                      .axes = value_null(axes) ? NULL : axes};
+    struct optax o = {
+        .run = r, .all = &all, .late = {.arena = r->arena}, .axes = value_null(axes) ? NULL : axes};
     struct optimizer_row step = {"state/step", NULL, NULL, "[]", "int32", NULL, NULL};
     const char *root = r->params->root;
     if (!optax_faults(r, tx) || r->rows->count > 0)

@@ -63,8 +63,8 @@ static bool set_all(struct run *r, struct args *args, const struct json_value *o
     return true;
 }
 
-bool args_of(struct run *r, const struct optax_function *f,
-             const struct json_value *given, struct args *out)
+bool args_of(struct run *r, const struct optax_function *f, const struct json_value *given,
+             struct args *out)
 {
     const struct json_value *defaults = NULL;
     *out = (struct args){0};
@@ -131,8 +131,8 @@ bool args_when(const struct args *args, const char *when, size_t len)
 
 /* Add renamed arguments to *out: for "mask=decay_mask decay=rate", `mask` with the value of
  * `decay_mask`, and `decay` with that of `rate`. */
-static bool rename_args(struct run *r, const char *text, size_t len,
-                        const struct args *from, struct args *out)
+static bool rename_args(struct run *r, const char *text, size_t len, const struct args *from,
+                        struct args *out)
 {
     while (len > 0) {
         size_t pair = optax_args_place_of(text, len, " "),
@@ -154,16 +154,14 @@ static bool link_args(struct run *r, const struct optax_function *f, const char 
 {
     struct args given = {0};
     for (size_t i = 0; i < args->count; i++)
-        if (!args_set(r, &given, args->at[i].name, strlen(args->at[i].name),
-                      args->at[i].value))
+        if (!args_set(r, &given, args->at[i].name, strlen(args->at[i].name), args->at[i].value))
             return false;
     if (!rename_args(r, renames, len, args, &given) || !args_of(r, f, NULL, out))
         return false;
     for (size_t i = 0; i < given.count; i++)
         if (!value_null(given.at[i].value) ||
             optax_args_find(out, given.at[i].name, strlen(given.at[i].name)))
-            if (!args_set(r, out, given.at[i].name, strlen(given.at[i].name),
-                          given.at[i].value))
+            if (!args_set(r, out, given.at[i].name, strlen(given.at[i].name), given.at[i].value))
                 return false;
     return true;
 }
@@ -184,8 +182,7 @@ bool chain_next(struct run *r, const char **chain, const struct args *args,
         *link = function_called(r, text, name);
         *found = *link != NULL;
         const char *renames = text + name + (name < head);
-        if (*found &&
-            !link_args(r, *link, renames, name < head ? head - name - 2 : 0, args, out))
+        if (*found && !link_args(r, *link, renames, name < head ? head - name - 2 : 0, args, out))
             return false;
     }
     return true;

@@ -19,10 +19,7 @@ static const struct form_text {
     [FORM_NAMED_CHAIN] = {"named_chain", {NULL}, true, false},
     [FORM_MASKED] = {"masked", {"mask"}, false, true},
     [FORM_MULTI_TRANSFORM] = {"multi_transform", {"filter"}, true, false},
-    [FORM_MULTI_STEPS] = {"multi_steps",
-                          {"every_k_schedule", "use_grad_mean"},
-                          false,
-                          true},
+    [FORM_MULTI_STEPS] = {"multi_steps", {"every_k_schedule", "use_grad_mean"}, false, true},
     [FORM_APPLY_IF_FINITE] = {"apply_if_finite", {"max_consecutive_errors"}, false, true},
 };
 
@@ -57,8 +54,7 @@ static const char *label_text(struct run *r, const struct json_value *label)
 /* The first or second element of a pair; NULL if it is no list, or too short. */
 static const struct json_value *pair(const struct json_value *list, int second)
 {
-    const struct json_value *first =
-        list && list->type == JSON_ARRAY ? list->first : NULL;
+    const struct json_value *first = list && list->type == JSON_ARRAY ? list->first : NULL;
     return second && first ? first->next : first;
 }
 
@@ -74,8 +70,7 @@ static const struct json_value *element(const struct json_value *list, size_t pl
 bool next_child(struct run *r, const struct json_value *tx, const struct json_value **at,
                 size_t *place, struct child *out, bool *found)
 {
-    const struct json_value *value, *mask = json_get(tx, "mask"),
-                                    *filter = json_get(tx, "filter");
+    const struct json_value *value, *mask = json_get(tx, "mask"), *filter = json_get(tx, "filter");
     enum form f = optax_form_of(tx, &value);
     *found = false;
     *out = (struct child){.wanted = *place == 0};
@@ -96,10 +91,9 @@ bool next_child(struct run *r, const struct json_value *tx, const struct json_va
                                                       : label_text(r, pair(*at, 0));
         if (!name)
             return false;
-        out->path = f == FORM_CHAIN ? run_textf(r, "/%zu", *place)
-                    : f == FORM_NAMED_CHAIN
-                        ? run_textf(r, "/%s", name)
-                        : run_textf(r, "/inner_states/%s/inner_state", name);
+        out->path = f == FORM_CHAIN         ? run_textf(r, "/%zu", *place)
+                    : f == FORM_NAMED_CHAIN ? run_textf(r, "/%s", name)
+                                            : run_textf(r, "/inner_states/%s/inner_state", name);
     }
     ++*place;
     return !*found || out->path;
@@ -111,12 +105,11 @@ static bool not_a_form(struct run *r, const struct json_value *tx)
 {
     const char *shown = run_json(r, tx);
     return shown &&
-           run_fault(
-               r,
-               "%s is not a transformation: a spec has one of \"opt\", \"transform\", "
-               "\"chain\", \"named_chain\", \"masked\", \"multi_transform\", "
-               "\"inject_hyperparams\", \"multi_steps\" and \"apply_if_finite\"",
-               shown);
+           run_fault(r,
+                     "%s is not a transformation: a spec has one of \"opt\", \"transform\", "
+                     "\"chain\", \"named_chain\", \"masked\", \"multi_transform\", "
+                     "\"inject_hyperparams\", \"multi_steps\" and \"apply_if_finite\"",
+                     shown);
 }
 
 /* Check a form whose value is a list or a transformation; *wrong is true if a fault was added. */
@@ -127,8 +120,7 @@ static bool judge_shape(struct run *r, enum form f, const struct json_value *tx,
     if (forms[f].list && value->type != JSON_ARRAY)
         return run_fault(r, "'%s' is not a list", forms[f].key);
     if (f == FORM_CHAIN && value->count == 0)
-        return run_fault(r,
-                         "ValueError: not enough values to unpack (expected 2, got 0)");
+        return run_fault(r, "ValueError: not enough values to unpack (expected 2, got 0)");
     if (f == FORM_MASKED && !json_get(tx, "mask"))
         return run_fault(r, "\"masked\" has no \"mask\"");
     if (f == FORM_MULTI_TRANSFORM && !json_get(tx, "filter"))
@@ -152,9 +144,8 @@ static bool judge_name(struct run *r, enum form f, const struct json_value *valu
     *wrong = !*function;
     const char *shown = value->type == JSON_NULL ? "null" : run_repr(r, name);
     return shown &&
-           (!*wrong ||
-            run_fault(r, "unknown %s %s",
-                      f == FORM_TRANSFORM ? "transformation" : "optimizer", shown));
+           (!*wrong || run_fault(r, "unknown %s %s",
+                                 f == FORM_TRANSFORM ? "transformation" : "optimizer", shown));
 }
 
 static bool judge_keys(struct run *r, enum form f, const struct json_value *tx)
@@ -164,8 +155,8 @@ static bool judge_keys(struct run *r, enum form f, const struct json_value *tx)
         for (size_t i = 0; !known && i < 3 && forms[f].beside[i]; i++)
             known = strcmp(v->key, forms[f].beside[i]) == 0;
         const char *shown = known ? "" : run_repr(r, v->key);
-        if (!shown || (!known && !run_fault(r, "unknown key %s beside \"%s\"", shown,
-                                            forms[f].key)))
+        if (!shown ||
+            (!known && !run_fault(r, "unknown key %s beside \"%s\"", shown, forms[f].key)))
             return false;
     }
     return true;
@@ -182,9 +173,8 @@ static bool judge_value(struct run *r, const struct json_value *a)
         return true;
     const char *name = run_repr(r, a->key), *shown = run_json(r, a);
     return name && shown &&
-           run_fault(r,
-                     "argument %s is neither {\"$schedule\": ...} nor {\"$mask\": F}: %s",
-                     name, shown);
+           run_fault(r, "argument %s is neither {\"$schedule\": ...} nor {\"$mask\": F}: %s", name,
+                     shown);
 }
 
 static bool judge_args(struct run *r, const struct optax_function *function,
@@ -198,10 +188,9 @@ static bool judge_args(struct run *r, const struct optax_function *function,
         for (size_t i = 0; i < known.count; i++)
             there = there || strcmp(known.at[i].name, a->key) == 0;
         const char *shown = there ? "" : run_repr(r, a->key);
-        if (!shown || (!there && !run_fault(r,
-                                            "TypeError: %s() got an unexpected keyword "
-                                            "argument %s",
-                                            function->name, shown)))
+        if (!shown ||
+            (!there && !run_fault(r, "TypeError: %s() got an unexpected keyword argument %s",
+                                  function->name, shown)))
             return false;
     }
     for (const struct json_value *a = args->first; a; a = a->next)

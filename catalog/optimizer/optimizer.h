@@ -52,8 +52,8 @@ struct optimizer_params {
 };
 
 /* Strings are copied; `shape` and `dtype` may be NULL. False: no memory. */
-bool optimizer_add_param(struct optimizer_params *, const char *name, size_t len,
-                         const char *shape, const char *dtype);
+bool optimizer_add_param(struct optimizer_params *, const char *name, size_t len, const char *shape,
+                         const char *dtype);
 void optimizer_release_params(struct optimizer_params *);
 
 /* A leaf of the state: its name in pieces, and what it is. Without shape, dtype and error it is

@@ -65,8 +65,7 @@ static bool keep_shape(struct optimizer_params *p, const char *text,
 bool optimizer_add_param(struct optimizer_params *p, const char *name, size_t len,
                          const char *shape, const char *dtype)
 {
-    struct optimizer_param *at =
-        arena_grow(p->arena, p->at, p->count, &p->space, sizeof(*at));
+    struct optimizer_param *at = arena_grow(p->arena, p->at, p->count, &p->space, sizeof(*at));
     if (!at)
         return false;
     p->at = at;
@@ -74,8 +73,7 @@ bool optimizer_add_param(struct optimizer_params *p, const char *name, size_t le
     *at = (struct optimizer_param){.name = arena_copy(p->arena, name, len), .len = len};
     bool added;
     if (!at->name || (shape && !keep_shape(p, shape, &at->shape)) ||
-        (dtype &&
-         !strmap_keep(&p->dtypes, p->arena, dtype, strlen(dtype), &at->dtype, &added)))
+        (dtype && !strmap_keep(&p->dtypes, p->arena, dtype, strlen(dtype), &at->dtype, &added)))
         return false;
     p->count++;
     return true;

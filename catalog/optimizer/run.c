@@ -38,8 +38,7 @@ bool run_add(struct run *r, struct optimizer_row row)
 /* Copy the text to the arena, and release it. */
 static const char *optimizer_run_settle(struct run *r, struct text *text)
 {
-    const char *copy =
-        text_str(text) ? arena_copy(r->arena, text_str(text), text->len) : NULL;
+    const char *copy = text_str(text) ? arena_copy(r->arena, text_str(text), text->len) : NULL;
     text_release(text);
     if (!copy)
         run_no_memory(r);
@@ -99,15 +98,13 @@ const char *run_repr(struct run *r, const char *text)
     return optimizer_run_settle(r, &out);
 }
 
-const char *run_shape(struct run *r, const struct optimizer_shape *shape,
-                      const bool *drop)
+const char *run_shape(struct run *r, const struct optimizer_shape *shape, const bool *drop)
 {
     struct text out = {0};
     text_addc(&out, '[');
     for (unsigned k = 0; k < shape->rank; k++)
         if (!drop[k])
-            text_addf(&out, "%s%llu", out.len > 1 ? "," : "",
-                      (unsigned long long)shape->size[k]);
+            text_addf(&out, "%s%llu", out.len > 1 ? "," : "", (unsigned long long)shape->size[k]);
     text_addc(&out, ']');
     return optimizer_run_settle(r, &out);
 }
@@ -128,14 +125,14 @@ bool run_regex(struct run *r, const struct json_value *pattern, struct regex **o
                const char **error)
 {
     struct error err = {.offset = NO_OFFSET};
-    struct regex **at = arena_grow(r->arena, r->regex, r->regexes, &r->regex_space,
-                                   sizeof(struct regex *));
+    struct regex **at =
+        arena_grow(r->arena, r->regex, r->regexes, &r->regex_space, sizeof(struct regex *));
     if (!at)
         return run_no_memory(r);
     r->regex = at;
     *out = NULL;
-    if (regex_compile((const char *)pattern->text.at, pattern->text.len, REGEX_SEARCH,
-                      out, &err) == OK) {
+    if (regex_compile((const char *)pattern->text.at, pattern->text.len, REGEX_SEARCH, out, &err) ==
+        OK) {
         r->regex[r->regexes++] = *out;
         return true;
     }
@@ -148,8 +145,7 @@ bool run_regex(struct run *r, const struct json_value *pattern, struct regex **o
 bool members_all(struct run *r, struct members *out)
 {
     out->count = r->params->count;
-    out->at =
-        arena_array(r->arena, out->count + 1, sizeof(const struct optimizer_param *));
+    out->at = arena_array(r->arena, out->count + 1, sizeof(const struct optimizer_param *));
     for (size_t i = 0; out->at && i < out->count; i++)
         out->at[i] = &r->params->at[i];
     return out->at || run_no_memory(r);

@@ -43,13 +43,12 @@ bool run_fault(struct run *, const char *fmt, ...) PRINTF_LIKE(2, 3);
 const char *run_textf(struct run *, const char *fmt, ...) PRINTF_LIKE(2, 3);
 const char *run_json(struct run *, const struct json_value *);  /* as JSON */
 const char *run_plain(struct run *, const struct json_value *); /* strings unquoted */
-const char *run_repr(struct run *, const char *text); /* as Python prints a str */
+const char *run_repr(struct run *, const char *text);           /* as Python prints a str */
 
 /* The text of a shape without the dimensions for which `drop` is true. */
 const char *run_shape(struct run *, const struct optimizer_shape *, const bool *drop);
 /* The same without one of them. */
-const char *run_shape_without(struct run *, const struct optimizer_shape *,
-                              unsigned dimension);
+const char *run_shape_without(struct run *, const struct optimizer_shape *, unsigned dimension);
 
 /* Compile a pattern for re.search. If Python would refuse it, *out is NULL and *error says why. */
 bool run_regex(struct run *, const struct json_value *pattern, struct regex **out,

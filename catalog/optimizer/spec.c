@@ -51,8 +51,8 @@ static bool state(struct run *r)
 }
 
 enum status optimizer_state(struct bytes spec, const struct optimizer_params *params,
-                            const struct optimizer_tables *tables,
-                            struct optimizer_rows *out, struct error *err)
+                            const struct optimizer_tables *tables, struct optimizer_rows *out,
+                            struct error *err)
 {
     struct run r = {
         .arena = out->arena, .params = params, .tables = tables, .rows = out, .err = err};

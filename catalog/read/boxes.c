@@ -42,12 +42,11 @@ void box_range(const struct box *b, const struct slice *slices, const uint64_t *
 /* How many of the n indexes start, start + step, ... lie in [low, high]; the first of them is
  * number *skip. With start 9, step -2, n 5 (9 7 5 3 1) and [2, 6]: *skip is 2, and two do (5,
  * 3). */
-static uint64_t clip(uint64_t start, int64_t step, uint64_t n, uint64_t low,
-                     uint64_t high, uint64_t *skip)
+static uint64_t clip(uint64_t start, int64_t step, uint64_t n, uint64_t low, uint64_t high,
+                     uint64_t *skip)
 {
     uint64_t size = step < 0 ? -(uint64_t)step : (uint64_t)step;
-    uint64_t before,
-        after; /* distances along the slice to where the range begins and ends */
+    uint64_t before, after; /* distances along the slice to where the range begins and ends */
     if (step < 0) {
         before = start > high ? start - high : 0;
         after = start - low;
@@ -75,9 +74,8 @@ bool box_gather(const struct box *b, const struct slice *slices, const struct pa
         uint64_t skip = 0, origin = p->origin ? p->origin[d] : 0;
         uint64_t start = at(&slices[d], b->lo[d]);
         int64_t step = b->n[d] > 1 ? slices[d].step : 1;
-        uint64_t count = p->shape[d] ? clip(start, step, b->n[d], origin,
-                                            origin + p->shape[d] - 1, &skip)
-                                     : 0;
+        uint64_t count =
+            p->shape[d] ? clip(start, step, b->n[d], origin, origin + p->shape[d] - 1, &skip) : 0;
         if (!count)
             return false;
         uint64_t first = start + skip * (uint64_t)step - origin;

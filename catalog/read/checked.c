@@ -37,17 +37,17 @@ uint32_t checksum_extend(const char *kind, uint32_t sum, const void *bytes, size
     return kinds[strcmp(kind, kinds[0].kind) != 0].extend(sum, bytes, len);
 }
 
-enum status checksum_wrong(const struct source *s, const struct checksum *sum,
-                           uint32_t found, struct error *err)
+enum status checksum_wrong(const struct source *s, const struct checksum *sum, uint32_t found,
+                           struct error *err)
 {
     return error_set(err, ERR_CHECKSUM, s->name, sum->at,
-                     "the data is damaged: its %s is %08x, the file states %08x",
-                     sum->kind, (unsigned)found, (unsigned)sum->value);
+                     "the data is damaged: its %s is %08x, the file states %08x", sum->kind,
+                     (unsigned)found, (unsigned)sum->value);
 }
 
 /* Extend *found by the bytes [at, end) of s. */
-static enum status sum_range(const struct source *s, uint64_t at, uint64_t end,
-                             const char *kind, uint32_t *found, struct error *err)
+static enum status sum_range(const struct source *s, uint64_t at, uint64_t end, const char *kind,
+                             uint32_t *found, struct error *err)
 {
     uint8_t *block = pages_alloc(BLOCK_BYTES);
     if (!block)
@@ -63,8 +63,7 @@ static enum status sum_range(const struct source *s, uint64_t at, uint64_t end,
     return err->status;
 }
 
-enum status checksum_verify(const struct source *s, const struct checksum *sum,
-                            struct error *err)
+enum status checksum_verify(const struct source *s, const struct checksum *sum, struct error *err)
 {
     uint32_t found = 0;
     if (sum_range(s, 0, s->size, sum->kind, &found, err) != OK)
@@ -76,8 +75,8 @@ enum status checksum_verify(const struct source *s, const struct checksum *sum,
 }
 
 /* Bytes [offset, offset + len) of the base were read: extend the sum if they continue it. */
-static enum status take_in(struct checked_source *c, uint64_t offset,
-                           const uint8_t *bytes, size_t len, struct error *err)
+static enum status take_in(struct checked_source *c, uint64_t offset, const uint8_t *bytes,
+                           size_t len, struct error *err)
 {
     if (offset > c->at || offset + len <= c->at)
         return OK;
@@ -99,8 +98,8 @@ static enum status take_in(struct checked_source *c, uint64_t offset,
 }
 
 /* Reads block by block, so that each is summed while it is in the processor's cache. */
-static enum status checked_read(const struct source *base, uint64_t offset, void *dst,
-                                size_t len, struct error *err)
+static enum status checked_read(const struct source *base, uint64_t offset, void *dst, size_t len,
+                                struct error *err)
 {
     struct checked_source *c = (struct checked_source *)base;
     uint8_t *at = dst;
@@ -129,8 +128,7 @@ static void checked_close(struct source *base)
     free(c);
 }
 
-static const struct source_ops checked_ops = {.read_at = checked_read,
-                                              .close = checked_close};
+static const struct source_ops checked_ops = {.read_at = checked_read, .close = checked_close};
 
 enum status source_open_checked(struct source *inner, const struct checksum *sum,
                                 struct source **out, struct error *err)
@@ -142,8 +140,8 @@ enum status source_open_checked(struct source *inner, const struct checksum *sum
         return err->status;
     }
     pthread_mutex_init(&c->lock, NULL);
-    c->base = (struct source){&checked_ops, inner->size - sum->before, inner->name,
-                              inner->sequential};
+    c->base =
+        (struct source){&checked_ops, inner->size - sum->before, inner->name, inner->sequential};
     c->inner = inner;
     c->sum = *sum;
     *out = &c->base;

@@ -56,8 +56,7 @@ void chunks_close(struct chunks *c)
 
 /* The box of `level` that contains the chunk. Chunks of 10 in shards of 40: chunk 7 is in shard
  * 1. */
-static void box_of(const struct chunks *c, unsigned level, const uint64_t *at,
-                   uint64_t *box)
+static void box_of(const struct chunks *c, unsigned level, const uint64_t *at, uint64_t *box)
 {
     const uint64_t *own = c->grid->level[level].shape;
     const uint64_t *chunk = c->grid->level[c->last].shape;
@@ -141,8 +140,8 @@ static enum status chunks_open_file(struct chunks *c, uint64_t index, struct sou
     return err->status;
 }
 
-static enum status open_listed(struct chunks *c, const struct grid_value *v,
-                               struct source **out, struct error *err)
+static enum status open_listed(struct chunks *c, const struct grid_value *v, struct source **out,
+                               struct error *err)
 {
     struct bytes bytes = {v->bytes, (size_t)v->stored};
     if (grid_value_inline(v))
@@ -169,9 +168,8 @@ static enum status open_value(struct chunks *c, uint64_t index, struct source **
 
 /* Go one level down: release `outer` (NULL at the top), which the caller holds, and return the
  * shard `name` inside it, held. NULL: that shard is absent, or there was an error. */
-static struct shard *take_shard(struct chunks *c, struct shard_name name,
-                                const uint64_t *box, struct shard *outer,
-                                struct error *err)
+static struct shard *take_shard(struct chunks *c, struct shard_name name, const uint64_t *box,
+                                struct shard *outer, struct error *err)
 {
     struct source *source = NULL;
     const char *codec; /* unused: a shard has no chain of its own */
@@ -203,8 +201,7 @@ static uint64_t place_inside(const struct chunks *c, const uint64_t *box)
     return place;
 }
 
-enum status chunk_take(struct chunks *c, const uint64_t *at, struct chunk *out,
-                       struct error *err)
+enum status chunk_take(struct chunks *c, const uint64_t *at, struct chunk *out, struct error *err)
 {
     uint64_t box[TENSOR_RANK_MAX];
     struct shard *shard = NULL;

@@ -11,8 +11,8 @@
 struct chunks;
 
 /* Checks the files, as file_set_open() does. The tensor has a grid. */
-enum status chunks_open(const struct stored_tensor *, struct file_cache *,
-                        struct chunks **out, struct error *err);
+enum status chunks_open(const struct stored_tensor *, struct file_cache *, struct chunks **out,
+                        struct error *err);
 void chunks_close(struct chunks *);
 
 /* A chunk that is being read. */
@@ -23,8 +23,7 @@ struct chunk {
 };
 
 /* The chunk at a place of the grid (`rank` numbers). Any number of threads. */
-enum status chunk_take(struct chunks *, const uint64_t *at, struct chunk *out,
-                       struct error *err);
+enum status chunk_take(struct chunks *, const uint64_t *at, struct chunk *out, struct error *err);
 void chunk_give(struct chunks *, struct chunk *);
 
 /* False: no chunk exists between these two places, the corners of a box of the grid. */

@@ -49,15 +49,15 @@ struct composed {
 
 /* --- parts as sources -------------------------------------------------------------------- */
 
-static enum status part_read(const struct source *s, uint64_t offset, void *dst,
-                             size_t len, struct error *err)
+static enum status part_read(const struct source *s, uint64_t offset, void *dst, size_t len,
+                             struct error *err)
 {
     return reader_read(((const struct part_source *)s)->reader, offset, dst, len, err);
 }
 
 /* Decode the quantised blocks that bytes [offset, offset + len) of the decoded tensor lie in. */
-static enum status part_decode(const struct source *base, uint64_t offset, void *dst,
-                               size_t len, struct error *err)
+static enum status part_decode(const struct source *base, uint64_t offset, void *dst, size_t len,
+                               struct error *err)
 {
     const struct part_source *s = (const struct part_source *)base;
     const struct dtype *d = &s->decode.from;
@@ -69,8 +69,8 @@ static enum status part_decode(const struct source *base, uint64_t offset, void 
         blocks = blocks < BLOCKS_AT_ONCE ? blocks : BLOCKS_AT_ONCE;
         const size_t made = (size_t)(blocks * s->block - within);
         const size_t n = len < made ? len : made;
-        if (reader_read(s->reader, first * d->block_bytes, stored,
-                        (size_t)blocks * d->block_bytes, err) != OK ||
+        if (reader_read(s->reader, first * d->block_bytes, stored, (size_t)blocks * d->block_bytes,
+                        err) != OK ||
             converter_run(&s->decode, stored, decoded, blocks * d->block_elems,
                           first * d->block_elems, err) != OK)
             break;
@@ -129,9 +129,8 @@ static enum status open_source(const struct stored_tensor *t, struct file_cache 
 }
 
 /* Decode a tensor once, to be read in any order. */
-static enum status composed_decode(const struct stored_tensor *t,
-                                   struct file_cache *files, struct source **out,
-                                   struct error *err)
+static enum status composed_decode(const struct stored_tensor *t, struct file_cache *files,
+                                   struct source **out, struct error *err)
 {
     struct source *s = NULL;
     if (open_source(t, files, &s, err) != OK)
@@ -219,8 +218,8 @@ static enum status find_converters(struct composed *c, struct error *err)
  * A view of shape [4, 6], at = 8, end = 24: the rest of row 1 (4 elements); called again with at
  * = 12: rows 2 and 3 together (12 elements). In the result a row takes made->length elements, of
  * which the part has p->length, from p->place on. */
-static uint64_t next_box(const struct composed *c, const struct composed_part *p,
-                         uint64_t at, uint64_t end, struct gather *g)
+static uint64_t next_box(const struct composed *c, const struct composed_part *p, uint64_t at,
+                         uint64_t end, struct gather *g)
 {
     const struct view *v = &p->view;
     unsigned dims = v->first[v->rank], rows_end = v->first[p->axis];
@@ -250,8 +249,7 @@ static uint64_t next_box(const struct composed *c, const struct composed_part *p
 }
 
 /* How many elements of the part come before element `position` of the result. */
-static uint64_t before(const struct composed *c, const struct composed_part *p,
-                       uint64_t position)
+static uint64_t before(const struct composed *c, const struct composed_part *p, uint64_t position)
 {
     uint64_t row = position / c->made->length, within = position % c->made->length;
     uint64_t own = within < p->place               ? 0
@@ -260,8 +258,8 @@ static uint64_t before(const struct composed *c, const struct composed_part *p,
     return row * p->length + own;
 }
 
-static enum status gather_part(struct composed *c, uint64_t i, uint64_t position,
-                               uint64_t count, uint8_t *dst, struct error *err)
+static enum status gather_part(struct composed *c, uint64_t i, uint64_t position, uint64_t count,
+                               uint8_t *dst, struct error *err)
 {
     const struct composed_part *p = &c->made->part[i];
     uint64_t at = before(c, p, position), end = before(c, p, position + count);
@@ -280,8 +278,8 @@ static enum status gather_part(struct composed *c, uint64_t i, uint64_t position
 }
 
 /* Multiply in float32 (float64 for dtypes of more than 32 bits), and round once. */
-static enum status scale(const struct composed *c, uint8_t *data, uint64_t position,
-                         uint64_t count, struct error *err)
+static enum status scale(const struct composed *c, uint8_t *data, uint64_t position, uint64_t count,
+                         struct error *err)
 {
     bool wide = c->widen.to.bits == 64;
     union {
@@ -303,8 +301,8 @@ static enum status scale(const struct composed *c, uint8_t *data, uint64_t posit
     return err->status;
 }
 
-static enum status composed_run(struct composed *c, uint64_t position, uint64_t count,
-                                uint8_t *dst, struct error *err)
+static enum status composed_run(struct composed *c, uint64_t position, uint64_t count, uint8_t *dst,
+                                struct error *err)
 {
     if (!count)
         return OK;
@@ -315,18 +313,16 @@ static enum status composed_run(struct composed *c, uint64_t position, uint64_t 
     return c->made->scale == 1 ? OK : scale(c, dst, position, count, err);
 }
 
-static enum status composed_slice(struct composed *c, const struct slice *slices,
-                                  uint64_t position, uint64_t count, uint8_t *dst,
-                                  struct error *err)
+static enum status composed_slice(struct composed *c, const struct slice *slices, uint64_t position,
+                                  uint64_t count, uint8_t *dst, struct error *err)
 {
     const struct slice whole = {.count = 1, .step = 1};
     const struct slice *last = c->tensor->rank ? &slices[c->tensor->rank - 1] : &whole;
     while (count && err->status == OK) {
         uint64_t n = last->step == 1 ? last->count - position % last->count : 1;
         n = n < count ? n : count;
-        composed_run(c,
-                     slice_position(slices, c->tensor->shape, c->tensor->rank, position),
-                     n, dst, err);
+        composed_run(c, slice_position(slices, c->tensor->shape, c->tensor->rank, position), n, dst,
+                     err);
         position += n;
         count -= n;
         dst += n * c->unit;
@@ -336,9 +332,8 @@ static enum status composed_slice(struct composed *c, const struct slice *slices
 
 /* --- the reader -------------------------------------------------------------------------- */
 
-static enum status composed_gather(struct reader *r, const struct slice *slices,
-                                   uint64_t position, uint64_t count, uint8_t *dst,
-                                   struct error *err)
+static enum status composed_gather(struct reader *r, const struct slice *slices, uint64_t position,
+                                   uint64_t count, uint8_t *dst, struct error *err)
 {
     return slices ? composed_slice(r->own, slices, position, count, dst, err)
                   : composed_run(r->own, position, count, dst, err);
@@ -405,8 +400,7 @@ static enum status composed_open(struct reader *r, struct error *err)
     c->part = calloc((size_t)c->made->count, sizeof(*c->part));
     if (!c->part)
         return reader_no_memory(t, err);
-    if (units_open(r, err) != OK || find_converters(c, err) != OK ||
-        try_parts(c, err) != OK)
+    if (units_open(r, err) != OK || find_converters(c, err) != OK || try_parts(c, err) != OK)
         return err->status;
     r->units.moves = c->gathers;
     r->sequential = c->sequential || c->gathers;

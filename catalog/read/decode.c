@@ -31,8 +31,8 @@ struct decode {
     const struct grid_level *level; /* of the chunks */
     struct chunks *chunks;
     size_t unit;
-    char *chain;  /* from stored bytes to elements; NULL: they are stored as they are */
-    bool decodes; /* some chunk has codec steps */
+    char *chain;      /* from stored bytes to elements; NULL: they are stored as they are */
+    bool decodes;     /* some chunk has codec steps */
     int64_t *strides; /* between elements of a chunk, in units */
     int64_t *still;   /* all zero: to repeat one element */
     uint8_t *fill;
@@ -64,8 +64,7 @@ static enum status cut_chain(struct decode *d, struct error *err)
         return OK;
     d->decodes = true;
     d->chain = strndup(d->tensor->codec, len);
-    return d->chain ? check_chain(d, d->chain, err)
-                    : error_memory_at(err, d->tensor->checkpoint);
+    return d->chain ? check_chain(d, d->chain, err) : error_memory_at(err, d->tensor->checkpoint);
 }
 
 /* Computes the steps between a chunk's elements, and how many elements it has. */
@@ -152,11 +151,9 @@ static enum status take_fill(struct decode *d, struct error *err)
     if (!d->fill)
         return error_memory_at(err, d->tensor->checkpoint);
     bool text = d->tensor->dtype.kind == DTYPE_STRING;
-    if (text ? !strings_put(d->tensor->codec, fill, d->fill)
-             : fill.len && fill.len != d->unit)
+    if (text ? !strings_put(d->tensor->codec, fill, d->fill) : fill.len && fill.len != d->unit)
         return error_set(err, ERR_CORRUPT, d->tensor->checkpoint, NO_OFFSET,
-                         "the element for absent chunks is %zu bytes, not %zu", fill.len,
-                         d->unit);
+                         "the element for absent chunks is %zu bytes, not %zu", fill.len, d->unit);
     if (fill.len && !text)
         memcpy(d->fill, fill.at, fill.len);
     d->fill_is_zero = true;
@@ -165,9 +162,8 @@ static enum status take_fill(struct decode *d, struct error *err)
     return OK;
 }
 
-enum status decode_open(const struct stored_tensor *t, struct file_cache *files,
-                        size_t unit, const struct grid_limits *limits,
-                        struct decode **out, struct error *err)
+enum status decode_open(const struct stored_tensor *t, struct file_cache *files, size_t unit,
+                        const struct grid_limits *limits, struct decode **out, struct error *err)
 {
     struct decode *d = calloc(1, sizeof(*d));
     if (!d)
@@ -176,8 +172,8 @@ enum status decode_open(const struct stored_tensor *t, struct file_cache *files,
     d->unit = unit;
     d->level = &t->grid->level[t->grid->levels - 1];
     d->budget = limits->budget;
-    d->workers = limits->threads && limits->threads < THREADS_MAX ? limits->threads
-                                                                  : threads_cores();
+    d->workers =
+        limits->threads && limits->threads < THREADS_MAX ? limits->threads : threads_cores();
     d->strides = calloc(t->rank + 1, sizeof(*d->strides));
     d->still = calloc(t->rank + 1, sizeof(*d->still));
     if (!d->strides || !d->still)
@@ -231,13 +227,10 @@ uint64_t decode_memory(const struct decode *d, uint64_t bytes)
     threads = threads < d->workers ? threads : d->workers;
     if (!d->decodes)
         return 0;
-    return add_u64(d->memory, d->bytes, &each) && mul_u64(each, threads, &all)
-               ? all
-               : UINT64_MAX;
+    return add_u64(d->memory, d->bytes, &each) && mul_u64(each, threads, &all) ? all : UINT64_MAX;
 }
 
-bool decode_nothing(const struct decode *d, const struct slice *slices,
-                    const struct box *box)
+bool decode_nothing(const struct decode *d, const struct slice *slices, const struct box *box)
 {
     uint64_t low[TENSOR_RANK_MAX], high[TENSOR_RANK_MAX];
     struct band_cells cells;
@@ -279,8 +272,8 @@ struct decode_job {
 };
 
 /* Describe what to copy from the chunk at a place of the grid to the result. */
-static void decode_place(const struct decode_job *j, const uint64_t *at,
-                         const int64_t *strides, struct gather *out)
+static void decode_place(const struct decode_job *j, const uint64_t *at, const int64_t *strides,
+                         struct gather *out)
 {
     const struct decode *d = j->decode;
     uint64_t origin[TENSOR_RANK_MAX];
@@ -297,8 +290,8 @@ static const char *decode_chain_of(const struct decode *d, const struct chunk *c
 }
 
 /* Open a chunk's elements as a stream. */
-static enum status open_stream(const struct decode *d, const struct chunk *c,
-                               struct source **out, struct error *err)
+static enum status open_stream(const struct decode *d, const struct chunk *c, struct source **out,
+                               struct error *err)
 {
     const struct source *stored = c->source;
     struct source *s = NULL;
@@ -319,8 +312,8 @@ static enum status open_stream(const struct decode *d, const struct chunk *c,
     return err->status;
 }
 
-static enum status read_stored(const struct decode *d, struct worker *w,
-                               const struct source *s, struct error *err)
+static enum status read_stored(const struct decode *d, struct worker *w, const struct source *s,
+                               struct error *err)
 {
     if (s->size > w->room) { /* a quarter more, as later chunks may be a little larger */
         uint64_t room = s->size + s->size / 4;
@@ -335,8 +328,8 @@ static enum status read_stored(const struct decode *d, struct worker *w,
     return source_read(s, 0, w->stored, (size_t)s->size, err);
 }
 
-static enum status decode_at_once(const struct decode *d, struct worker *w,
-                                  const struct chunk *c, uint8_t *out, struct error *err)
+static enum status decode_at_once(const struct decode *d, struct worker *w, const struct chunk *c,
+                                  uint8_t *out, struct error *err)
 {
     const struct source *s = c->source;
     struct block block = {.chain = decode_chain_of(d, c), .name = s->name};
@@ -365,8 +358,8 @@ static bool in_place(const struct decode_job *j, const struct gather *g)
 
 /* Decode straight to the result where the chunk is one run in it, otherwise by way of scratch
  * memory. */
-static enum status do_at_once(const struct decode_job *j, struct worker *w,
-                              struct gather *g, const struct chunk *c, struct error *err)
+static enum status do_at_once(const struct decode_job *j, struct worker *w, struct gather *g,
+                              const struct chunk *c, struct error *err)
 {
     const struct decode *d = j->decode;
     struct source *s = NULL;
@@ -378,17 +371,16 @@ static enum status do_at_once(const struct decode_job *j, struct worker *w,
         return err->status;
     if (j->dst) {
         gather_copy(g, w->scratch, j->dst);
-    } else if (source_open_memory(c->source->name,
-                                  (struct bytes){w->scratch, (size_t)d->bytes}, false, &s,
-                                  err) == OK) {
+    } else if (source_open_memory(c->source->name, (struct bytes){w->scratch, (size_t)d->bytes},
+                                  false, &s, err) == OK) {
         gather_to_file(g, s, j->fd, s->name, err);
         source_close(s);
     }
     return err->status;
 }
 
-static enum status do_as_stream(const struct decode_job *j, struct gather *g,
-                                const struct chunk *c, struct error *err)
+static enum status do_as_stream(const struct decode_job *j, struct gather *g, const struct chunk *c,
+                                struct error *err)
 {
     struct source *s = NULL;
     if (open_stream(j->decode, c, &s, err) != OK)
@@ -401,8 +393,7 @@ static enum status do_as_stream(const struct decode_job *j, struct gather *g,
     return err->status;
 }
 
-static enum status do_fill(const struct decode_job *j, const uint64_t *at,
-                           struct error *err)
+static enum status do_fill(const struct decode_job *j, const uint64_t *at, struct error *err)
 {
     const struct decode *d = j->decode;
     struct source *s = NULL;
@@ -411,8 +402,8 @@ static enum status do_fill(const struct decode_job *j, const uint64_t *at,
     if (j->dst) {
         gather_copy(&g, d->fill, j->dst);
     } else if (!d->fill_is_zero &&
-               source_open_memory(d->tensor->checkpoint, (struct bytes){d->fill, d->unit},
-                                  false, &s, err) == OK) {
+               source_open_memory(d->tensor->checkpoint, (struct bytes){d->fill, d->unit}, false,
+                                  &s, err) == OK) {
         gather_to_file(&g, s, j->fd, s->name, err);
         source_close(s);
     }
@@ -495,10 +486,8 @@ static void decode_prepare(struct decode_job *j, uint64_t taken, uint64_t each)
     }
     j->failed = UINT64_MAX;
     pthread_mutex_init(&j->lock, NULL);
-    j->team = (struct team_job){.count = j->cells.count,
-                                .most = plan(j, taken, each),
-                                .run = run_chunks,
-                                .context = j};
+    j->team = (struct team_job){
+        .count = j->cells.count, .most = plan(j, taken, each), .run = run_chunks, .context = j};
     uint64_t share = j->cells.count / RUNS_LEAST / (j->team.most + 1);
     j->team.at_once = share < RUN_CHUNKS ? share : RUN_CHUNKS;
 }
@@ -536,23 +525,22 @@ static enum status decode_run(struct decode_job *j, uint64_t taken, uint64_t eac
     return outcome(j, err);
 }
 
-enum status decode_to_memory(struct decode *d, const struct slice *slices,
-                             const struct box *box, uint64_t taken, uint8_t *dst,
-                             struct error *err)
+enum status decode_to_memory(struct decode *d, const struct slice *slices, const struct box *box,
+                             uint64_t taken, uint8_t *dst, struct error *err)
 {
     struct decode_job j = {.decode = d, .slices = slices, .box = box, .dst = dst};
     return decode_run(&j, taken, d->bytes, err);
 }
 
-enum status decode_to_file(struct decode *d, const struct slice *slices,
-                           const struct box *box, int fd, struct error *err)
+enum status decode_to_file(struct decode *d, const struct slice *slices, const struct box *box,
+                           int fd, struct error *err)
 {
     struct decode_job j = {.decode = d, .slices = slices, .box = box, .fd = fd};
     return decode_run(&j, 0, d->bytes + PIECE_BYTES, err);
 }
 
-struct decode_job *decode_begin(struct decode *d, const struct slice *slices,
-                                const struct box *box, uint64_t taken, uint8_t *dst)
+struct decode_job *decode_begin(struct decode *d, const struct slice *slices, const struct box *box,
+                                uint64_t taken, uint8_t *dst)
 {
     struct decode_job *j = calloc(1, sizeof(*j));
     if (!j)
@@ -597,8 +585,8 @@ struct chunk_source {
     uint64_t at[];
 };
 
-static enum status chunk_read(const struct source *base, uint64_t offset, void *dst,
-                              size_t len, struct error *err)
+static enum status chunk_read(const struct source *base, uint64_t offset, void *dst, size_t len,
+                              struct error *err)
 {
     const struct chunk_source *c = (const struct chunk_source *)base;
     if (source_read(c->stream, c->begin + offset, dst, len, err) != OK)
@@ -626,9 +614,8 @@ static enum status open_chunk(struct chunk_source *c, struct error *err)
     return err->status;
 }
 
-enum status decode_to_stream(struct decode *d, const struct slice *slices,
-                             const struct box *box, struct source **out,
-                             struct error *err)
+enum status decode_to_stream(struct decode *d, const struct slice *slices, const struct box *box,
+                             struct source **out, struct error *err)
 {
     struct decode_job j = {.decode = d, .slices = slices, .box = box};
     struct gather g;

@@ -14,8 +14,7 @@ struct decode;
 
 /* `unit`: bytes of an element. Checks the tensor's files. */
 enum status decode_open(const struct stored_tensor *, struct file_cache *, size_t unit,
-                        const struct grid_limits *, struct decode **out,
-                        struct error *err);
+                        const struct grid_limits *, struct decode **out, struct error *err);
 void decode_close(struct decode *);
 
 /* Shape of a chunk. */
@@ -39,8 +38,8 @@ bool decode_from(const struct decode *, uint64_t position, uint64_t *out);
  * beginning of a cleared temporary file. One box at a time. */
 enum status decode_to_memory(struct decode *, const struct slice *, const struct box *,
                              uint64_t taken, uint8_t *dst, struct error *err);
-enum status decode_to_file(struct decode *, const struct slice *, const struct box *,
-                           int fd, struct error *err);
+enum status decode_to_file(struct decode *, const struct slice *, const struct box *, int fd,
+                           struct error *err);
 
 /* As decode_to_memory(), but other threads do it from now on; slices and box must stay valid
  * until one of the two below is called. `taken` includes the memory of other jobs, as all share

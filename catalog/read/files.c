@@ -22,18 +22,17 @@ struct file_set {
     struct source *source[];
 };
 
-static enum status files_check(const struct stored_file *file,
-                               const struct file_identity *now, struct error *err)
+static enum status files_check(const struct stored_file *file, const struct file_identity *now,
+                               struct error *err)
 {
     const struct file_identity *then = &file->identity;
     if (!file->checked || file_same(now, then))
         return OK;
     if (now->size != then->size)
-        return error_set(
-            err, ERR_CHANGED, file->path, NO_OFFSET,
-            "changed since it was indexed (%llu bytes now, %llu then); import "
-            "it again",
-            (unsigned long long)now->size, (unsigned long long)then->size);
+        return error_set(err, ERR_CHANGED, file->path, NO_OFFSET,
+                         "changed since it was indexed (%llu bytes now, %llu then); import "
+                         "it again",
+                         (unsigned long long)now->size, (unsigned long long)then->size);
     return error_set(err, ERR_CHANGED, file->path, NO_OFFSET,
                      "changed since it was indexed (%s); import it again",
                      now->mtime_ns != then->mtime_ns ? "another modification time"
@@ -53,8 +52,7 @@ enum status file_replaced(const char *path, struct error *err)
 {
     error_clear(err);
     return error_set(err, ERR_CHANGED, path, NO_OFFSET,
-                     "changed since it was indexed (not a regular file any more); import "
-                     "it again");
+                     "changed since it was indexed (not a regular file any more); import it again");
 }
 
 static enum status open_checked(const struct stored_file *file, struct source **out,
@@ -139,8 +137,7 @@ void file_cache_free(struct file_cache *c)
 
 /* The slot that holds the file as it was indexed, otherwise a free or the least recently used
  * idle one; NULL: all are in use. */
-static struct cached_file *files_find_slot(struct file_cache *c,
-                                           const struct stored_file *file)
+static struct cached_file *files_find_slot(struct file_cache *c, const struct stored_file *file)
 {
     struct cached_file *best = NULL;
     for (size_t i = 0; i < CACHED; i++) {
@@ -188,8 +185,8 @@ static enum status take_cached(struct file_cache *c, const struct stored_file *f
         *out = f->source;
     } else {
         source_close(f->source);
-        *f = (struct cached_file){
-            .source = *out, .identity = file->identity, .looked_at = now_ns()};
+        *f =
+            (struct cached_file){.source = *out, .identity = file->identity, .looked_at = now_ns()};
     }
     f->users++;
     f->used = ++c->clock;
@@ -229,8 +226,7 @@ static const struct stored_file *file_of(const struct stored_tensor *t, uint32_t
 {
     if (file < t->file_count)
         return &t->files[file];
-    error_set(err, ERR_MISSING, t->checkpoint, NO_OFFSET,
-              "a part of the tensor has no file");
+    error_set(err, ERR_MISSING, t->checkpoint, NO_OFFSET, "a part of the tensor has no file");
     return NULL;
 }
 
@@ -345,8 +341,7 @@ enum status file_set_open(const struct stored_tensor *t, struct file_cache *file
 enum status tensor_files_as_indexed(const struct stored_tensor *t, struct error *err)
 {
     struct file_set set = {.tensor = t};
-    struct opening o = {
-        .set = &set, .seen = calloc(t->file_count + 1, 1), .only_looks = true};
+    struct opening o = {.set = &set, .seen = calloc(t->file_count + 1, 1), .only_looks = true};
     if (!o.seen)
         error_memory_at(err, t->checkpoint);
     else
@@ -372,15 +367,14 @@ static enum status open_inline(const struct stored_tensor *t, const struct exten
     return source_open_memory(t->checkpoint, bytes, false, out, err);
 }
 
-static enum status outside(const struct stored_file *file, uint64_t offset,
-                           struct error *err)
+static enum status outside(const struct stored_file *file, uint64_t offset, struct error *err)
 {
     return error_set(err, ERR_CORRUPT, file->path, offset,
                      "a part of the tensor lies outside its file");
 }
 
-static enum status open_range(struct file_set *f, uint32_t file, uint64_t begin,
-                              uint64_t size, struct source **out, struct error *err)
+static enum status open_range(struct file_set *f, uint32_t file, uint64_t begin, uint64_t size,
+                              struct source **out, struct error *err)
 {
     struct source *kept = f->source[file], *owned = NULL;
     if (kept)
@@ -390,8 +384,8 @@ static enum status open_range(struct file_set *f, uint32_t file, uint64_t begin,
     return source_open_range(owned, begin, size, out, err);
 }
 
-enum status file_set_range(struct file_set *f, uint32_t file, uint64_t offset,
-                           uint64_t stored, struct source **out, struct error *err)
+enum status file_set_range(struct file_set *f, uint32_t file, uint64_t offset, uint64_t stored,
+                           struct source **out, struct error *err)
 {
     uint64_t begin;
     const struct stored_file *known = file_of(f->tensor, file, err);

@@ -13,8 +13,8 @@ struct file_set;
  * tensor or a value of its grid lies in; check the directory of a grid of chunk files, the
  * directories inside it, and its metadata file. ERR_CHANGED: a file has changed or is gone; ERR_MISSING: it was missing when it
  * was indexed. */
-enum status file_set_open(const struct stored_tensor *, struct file_cache *,
-                          struct file_set **out, struct error *err);
+enum status file_set_open(const struct stored_tensor *, struct file_cache *, struct file_set **out,
+                          struct error *err);
 void file_set_close(struct file_set *);
 
 /* Check a file or directory that need not be opened; the same errors. */
@@ -33,8 +33,8 @@ enum status file_set_extent(struct file_set *, const struct extent *, uint64_t b
                             struct source **out, struct error *err);
 
 /* `stored` bytes from `offset` on, to which the file's base is added. */
-enum status file_set_range(struct file_set *, uint32_t file, uint64_t offset,
-                           uint64_t stored, struct source **out, struct error *err);
+enum status file_set_range(struct file_set *, uint32_t file, uint64_t offset, uint64_t stored,
+                           struct source **out, struct error *err);
 
 /* The decoded tensors that are kept with the open files. */
 struct kept_cache;

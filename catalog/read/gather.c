@@ -132,13 +132,13 @@ static void repeat(uint8_t *to, const uint8_t *from, uint64_t count, size_t unit
     }
 }
 
-#define COPY_ALL(bytes)                                                                  \
-    for (uint64_t i = 0; i < count; i++)                                                 \
+#define COPY_ALL(bytes)                                                                            \
+    for (uint64_t i = 0; i < count; i++)                                                           \
     memcpy(to + (int64_t)i * to_step, from + (int64_t)i * from_step, bytes)
 
 /* Copy `count` units; the steps are in bytes. */
-static void copy_units(uint8_t *to, int64_t to_step, const uint8_t *from,
-                       int64_t from_step, uint64_t count, size_t unit)
+static void copy_units(uint8_t *to, int64_t to_step, const uint8_t *from, int64_t from_step,
+                       uint64_t count, size_t unit)
 {
     if (to_step == (int64_t)unit && from_step == (int64_t)unit)
         memcpy(to, from, count * unit);
@@ -175,8 +175,8 @@ static bool gather_advance(const struct gather_dim *dim, unsigned rank, uint64_t
 }
 
 /* Copy from the buffer to `dst`: `count` steps of dim[0], every step of the others. */
-static void scatter(const struct gather_dim *dim, unsigned rank, uint64_t count,
-                    size_t unit, const uint8_t *buffer, uint8_t *dst)
+static void scatter(const struct gather_dim *dim, unsigned rank, uint64_t count, size_t unit,
+                    const uint8_t *buffer, uint8_t *dst)
 {
     struct gather_dim part[64];
     uint64_t index[64] = {0}, from = 0, to = 0;
@@ -190,13 +190,12 @@ static void scatter(const struct gather_dim *dim, unsigned rank, uint64_t count,
 }
 
 /* Copy all of the loaded dimensions at one position of the outer ones. */
-static enum status gather_load(const struct gather *g, const struct plan *p,
-                               const struct source *s, uint8_t *buffer, uint8_t *dst,
-                               struct error *err)
+static enum status gather_load(const struct gather *g, const struct plan *p, const struct source *s,
+                               uint8_t *buffer, uint8_t *dst, struct error *err)
 {
     if (!p->loaded || p->direct)
-        return source_read(s, g->from * g->unit, dst + g->to * g->unit,
-                           (size_t)(p->part * g->unit), err);
+        return source_read(s, g->from * g->unit, dst + g->to * g->unit, (size_t)(p->part * g->unit),
+                           err);
     const struct gather_dim *dim = &g->dim[g->rank - p->loaded];
     uint64_t from = g->from, to = g->to;
     for (uint64_t done = 0; done < dim->count; done += p->part) {
@@ -211,8 +210,7 @@ static enum status gather_load(const struct gather *g, const struct plan *p,
     return OK;
 }
 
-enum status gather_run(struct gather *g, const struct source *s, uint8_t *dst,
-                       struct error *err)
+enum status gather_run(struct gather *g, const struct source *s, uint8_t *dst, struct error *err)
 {
     if (!drop_and_turn(g))
         return OK;
@@ -226,8 +224,7 @@ enum status gather_run(struct gather *g, const struct source *s, uint8_t *dst,
     enum status status;
     do
         status = gather_load(g, &p, s, buffer, dst, err);
-    while (status == OK &&
-           gather_advance(g->dim, g->rank - p.loaded, index, &g->from, &g->to));
+    while (status == OK && gather_advance(g->dim, g->rank - p.loaded, index, &g->from, &g->to));
     free(buffer);
     return status;
 }
@@ -280,8 +277,7 @@ static void turn_to_file(struct gather *g)
 }
 
 /* Gather a piece into the buffer, then write it run by run. */
-static enum status move_piece(const struct pieces *p, struct gather out,
-                              struct error *err)
+static enum status move_piece(const struct pieces *p, struct gather out, struct error *err)
 {
     uint64_t packed = 1, run = 1, index[64] = {0};
     turn_to_file(&out);
@@ -305,8 +301,8 @@ static enum status move_piece(const struct pieces *p, struct gather out,
 }
 
 /* Move a gather in parts of `part` steps of dim[0]. */
-static enum status move_in_parts(const struct pieces *p, struct gather piece,
-                                 uint64_t part, struct error *err)
+static enum status move_in_parts(const struct pieces *p, struct gather piece, uint64_t part,
+                                 struct error *err)
 {
     struct gather_dim *dim = &piece.dim[0];
     for (uint64_t left = dim->count; left; left -= dim->count) {
@@ -319,8 +315,8 @@ static enum status move_in_parts(const struct pieces *p, struct gather piece,
     return err->status;
 }
 
-enum status gather_to_file(struct gather *g, const struct source *s, int fd,
-                           const char *what, struct error *err)
+enum status gather_to_file(struct gather *g, const struct source *s, int fd, const char *what,
+                           struct error *err)
 {
     uint64_t room = PIECE_BYTES / g->unit, inside = 1, index[64] = {0};
     if (!drop_and_turn(g))

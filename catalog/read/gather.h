@@ -26,8 +26,7 @@ struct gather {
 };
 
 /* Every unit must lie inside the source and inside dst: the caller vouches for it. Changes *g. */
-enum status gather_run(struct gather *g, const struct source *s, uint8_t *dst,
-                       struct error *err);
+enum status gather_run(struct gather *g, const struct source *s, uint8_t *dst, struct error *err);
 
 /* Whether the units form one run in the source and in memory. */
 bool gather_is_run(const struct gather *g);
@@ -37,7 +36,7 @@ void gather_copy(struct gather *g, const uint8_t *from, uint8_t *dst);
 
 /* As gather_run(), into a temporary file (temporary.h) instead of memory: byte 0 of the file is
  * what would be dst. `what` names it in error messages. */
-enum status gather_to_file(struct gather *g, const struct source *s, int fd,
-                           const char *what, struct error *err);
+enum status gather_to_file(struct gather *g, const struct source *s, int fd, const char *what,
+                           struct error *err);
 
 #endif

@@ -104,8 +104,8 @@ static enum status fill_memory(struct grid_reader *g, struct error *err)
 {
     if (!buffer_grow(&g->memory, g->band.end - g->band.begin))
         return error_memory_at(err, g->base.name);
-    if (decode_to_memory(g->decode, g->slices, &g->band.box, bands_memory(g),
-                         g->memory.at, err) == OK)
+    if (decode_to_memory(g->decode, g->slices, &g->band.box, bands_memory(g), g->memory.at, err) ==
+        OK)
         g->kind = BAND_MEMORY;
     return err->status;
 }
@@ -130,8 +130,7 @@ static enum status fill_file(struct grid_reader *g, struct error *err)
 static uint64_t rows_most(const struct grid_reader *g)
 {
     uint64_t most = g->limits.budget / 8, useful;
-    if (!mul_u64(g->chunk * g->unit, decode_threads(g->decode), &useful) ||
-        useful > BAND_BYTES)
+    if (!mul_u64(g->chunk * g->unit, decode_threads(g->decode), &useful) || useful > BAND_BYTES)
         useful = BAND_BYTES;
     useful = useful < BAND_LEAST ? BAND_LEAST : useful;
     most = (most < useful ? most : useful) / g->unit;
@@ -165,14 +164,13 @@ static void begin_ahead(struct grid_reader *g)
     for (unsigned i = 0; i < AHEAD_BANDS; i++) {
         struct band_ahead *a = g->queue[i];
         if (i == g->queued) {
-            if (end >= g->base.size ||
-                chunks >= (uint64_t)AHEAD_TURNS * decode_threads(g->decode))
+            if (end >= g->base.size || chunks >= (uint64_t)AHEAD_TURNS * decode_threads(g->decode))
                 return;
             find_band(g, end, &a->band);
             if (!worth_it(g, a) || !buffer_grow(&a->memory, a->band.end - a->band.begin))
                 return;
-            a->job = decode_begin(g->decode, g->slices, &a->band.box,
-                                  g->limits.budget / 2, a->memory.at);
+            a->job = decode_begin(g->decode, g->slices, &a->band.box, g->limits.budget / 2,
+                                  a->memory.at);
             if (!a->job)
                 return;
             g->queued++;
@@ -250,8 +248,7 @@ static bool in_band(const struct grid_reader *g, uint64_t offset)
     return g->kind != BAND_NONE && offset >= g->band.begin && offset < g->band.end;
 }
 
-static void repeat_fill(const struct grid_reader *g, uint64_t offset, uint8_t *dst,
-                        size_t len)
+static void repeat_fill(const struct grid_reader *g, uint64_t offset, uint8_t *dst, size_t len)
 {
     const uint8_t *fill = decode_fill(g->decode);
     const size_t first = len < g->unit ? len : g->unit;
@@ -262,8 +259,8 @@ static void repeat_fill(const struct grid_reader *g, uint64_t offset, uint8_t *d
 }
 
 /* Read from the current band; `offset` counts from its beginning. */
-static enum status read_band(struct grid_reader *g, uint64_t offset, uint8_t *dst,
-                             size_t len, struct error *err)
+static enum status read_band(struct grid_reader *g, uint64_t offset, uint8_t *dst, size_t len,
+                             struct error *err)
 {
     switch (g->kind) {
     case BAND_MEMORY:
@@ -281,8 +278,8 @@ static enum status read_band(struct grid_reader *g, uint64_t offset, uint8_t *ds
     return OK;
 }
 
-static enum status slice_read(const struct source *base, uint64_t offset, void *dst,
-                              size_t len, struct error *err)
+static enum status slice_read(const struct source *base, uint64_t offset, void *dst, size_t len,
+                              struct error *err)
 {
     struct grid_reader *g = (struct grid_reader *)base;
     for (uint8_t *at = dst; len;) {
@@ -323,8 +320,7 @@ uint64_t grid_reader_from(struct grid_reader *g, uint64_t start)
         find_band(g, at, &band);
         if (!decode_nothing(g->decode, g->slices, &band.box))
             return at;
-        if (band.end >= g->base.size ||
-            !decode_from(g->decode, band.end / g->unit, &position))
+        if (band.end >= g->base.size || !decode_from(g->decode, band.end / g->unit, &position))
             return g->base.size;
         at = position * g->unit;
     }
@@ -345,8 +341,7 @@ static bool same_slices(const struct grid_reader *g, const struct slice *slices)
 {
     for (unsigned d = 0; d < g->tensor->rank; d++) {
         const struct slice *s = &g->slices[d], *other = &slices[d];
-        if (s->start != other->start || s->count != other->count ||
-            s->step != other->step)
+        if (s->start != other->start || s->count != other->count || s->step != other->step)
             return false;
     }
     return true;
@@ -381,8 +376,7 @@ enum status grid_reader_slice(struct grid_reader *g, const struct slice *slices,
     for (unsigned d = 0; !slices && d < g->tensor->rank; d++)
         whole[d] = (struct slice){.count = g->tensor->shape[d], .step = 1};
     slices = slices ? slices : whole;
-    if (!(g->chosen && same_slices(g, slices)) &&
-        grid_reader_choose(g, slices, err) != OK)
+    if (!(g->chosen && same_slices(g, slices)) && grid_reader_choose(g, slices, err) != OK)
         return err->status;
     *out = g->packed ? g->packed : &g->base;
     return OK;
@@ -390,14 +384,13 @@ enum status grid_reader_slice(struct grid_reader *g, const struct slice *slices,
 
 /* ---------------------------------------------------------------------------------------- */
 
-enum status grid_reader_open(const struct stored_tensor *t, struct file_cache *files,
-                             size_t unit, const struct grid_limits *limits,
-                             struct grid_reader **out, struct error *err)
+enum status grid_reader_open(const struct stored_tensor *t, struct file_cache *files, size_t unit,
+                             const struct grid_limits *limits, struct grid_reader **out,
+                             struct error *err)
 {
     if (unit > UNIT_BYTES)
         return error_set(err, ERR_LIMIT, t->checkpoint, NO_OFFSET,
-                         "elements of %zu bytes in chunks, most is %zu", unit,
-                         UNIT_BYTES);
+                         "elements of %zu bytes in chunks, most is %zu", unit, UNIT_BYTES);
     struct grid_reader *g = calloc(1, sizeof(*g));
     if (g)
         g->slices = calloc(t->rank + 1, sizeof(*g->slices));
@@ -412,8 +405,7 @@ enum status grid_reader_open(const struct stored_tensor *t, struct file_cache *f
     g->unit = unit;
     g->fd = -1;
     g->limits =
-        limits ? *limits
-               : (struct grid_limits){.budget = BUDGET_BYTES, .ahead_least = AHEAD_LEAST};
+        limits ? *limits : (struct grid_limits){.budget = BUDGET_BYTES, .ahead_least = AHEAD_LEAST};
     if (decode_open(t, files, unit, &g->limits, &g->decode, err) != OK) {
         grid_reader_close(g);
         return err->status;

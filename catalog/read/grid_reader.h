@@ -29,9 +29,9 @@ struct grid_limits {
 
 /* `unit`: bytes of an element; of strings, the fixed width. Limits may be NULL. The tensor
  * must outlive the reader. */
-enum status grid_reader_open(const struct stored_tensor *, struct file_cache *,
-                             size_t unit, const struct grid_limits *,
-                             struct grid_reader **out, struct error *err);
+enum status grid_reader_open(const struct stored_tensor *, struct file_cache *, size_t unit,
+                             const struct grid_limits *, struct grid_reader **out,
+                             struct error *err);
 void grid_reader_close(struct grid_reader *);
 
 /* The most memory that the reader takes, in bytes. */
@@ -39,8 +39,8 @@ uint64_t grid_reader_memory(const struct grid_reader *);
 
 /* A slice that lies inside the tensor (NULL: all of it) as a source: C order, packed. The reader
  * owns it, and it is valid until the next call. One thread at a time. */
-enum status grid_reader_slice(struct grid_reader *, const struct slice *slices,
-                              struct source **out, struct error *err);
+enum status grid_reader_slice(struct grid_reader *, const struct slice *slices, struct source **out,
+                              struct error *err);
 
 /* In the source of the whole tensor: the first byte from `start` on that is in a band with a
  * chunk; the source's size if there is none. */

@@ -71,9 +71,8 @@ static struct kept_tensor *kept_find(struct kept_cache *c, int64_t id)
     return k;
 }
 
-enum status kept_take(struct file_cache *files, const struct stored_tensor *t,
-                      kept_maker *make, struct kept_tensor **out, struct source **source,
-                      struct error *err)
+enum status kept_take(struct file_cache *files, const struct stored_tensor *t, kept_maker *make,
+                      struct kept_tensor **out, struct source **source, struct error *err)
 {
     struct kept_tensor *k = kept_find(file_cache_kept(files), t->id);
     if (!k)

@@ -23,8 +23,7 @@ void kept_cache_free(struct kept_cache *);
 typedef enum status kept_maker(const struct stored_tensor *, struct file_cache *,
                                struct source **out, struct error *err);
 enum status kept_take(struct file_cache *, const struct stored_tensor *, kept_maker *make,
-                      struct kept_tensor **out, struct source **source,
-                      struct error *err);
+                      struct kept_tensor **out, struct source **source, struct error *err);
 void kept_give(struct file_cache *, struct kept_tensor *);
 
 #endif

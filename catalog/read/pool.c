@@ -27,8 +27,8 @@ struct pool {
     uint64_t clock;
 };
 
-enum status pool_open(const struct stored_tensor *t, struct file_cache *files,
-                      struct pool **out, struct error *err)
+enum status pool_open(const struct stored_tensor *t, struct file_cache *files, struct pool **out,
+                      struct error *err)
 {
     bool sums = t->sums && t->sum_kind && checksum_known(t->sum_kind);
     struct pool *p = calloc(1, sizeof(*p));
@@ -83,16 +83,15 @@ static size_t before_checksum(const char *chain, const struct checksum *sum)
 {
     static const char *const methods[] = {"deflate:", "bz2:", "rawlzma:"};
     for (size_t i = 0; chain && i < sizeof(methods) / sizeof(methods[0]); i++)
-        if (strcmp(sum->kind, "crc32") == 0 &&
-            strncmp(chain, methods[i], strlen(methods[i])) == 0)
+        if (strcmp(sum->kind, "crc32") == 0 && strncmp(chain, methods[i], strlen(methods[i])) == 0)
             return strcspn(chain, "|");
     return 0;
 }
 
 /* Open the bytes that the checksum covers, with the `before` bytes in front of them. *steps is
  * the codec chain, and becomes what of it remains. */
-static enum status open_summed(struct pool *p, uint64_t i, struct checksum *sum,
-                               const char **steps, struct source **out, struct error *err)
+static enum status open_summed(struct pool *p, uint64_t i, struct checksum *sum, const char **steps,
+                               struct source **out, struct error *err)
 {
     const char *chain = *steps;
     char first[CODEC_STEP_BYTES];
@@ -115,8 +114,8 @@ static enum status open_summed(struct pool *p, uint64_t i, struct checksum *sum,
     return OK;
 }
 
-static enum status open_extent(struct pool *p, uint64_t i, bool random,
-                               struct source **out, struct error *err)
+static enum status open_extent(struct pool *p, uint64_t i, bool random, struct source **out,
+                               struct error *err)
 {
     struct checksum sum;
     const char *chain;

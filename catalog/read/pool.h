@@ -10,8 +10,8 @@
 struct pool;
 
 /* Opens and checks the tensor's files, as file_set_open() does. */
-enum status pool_open(const struct stored_tensor *, struct file_cache *,
-                      struct pool **out, struct error *err);
+enum status pool_open(const struct stored_tensor *, struct file_cache *, struct pool **out,
+                      struct error *err);
 void pool_close(struct pool *);
 
 struct lease {

@@ -62,11 +62,9 @@ static enum status read_measure(struct reader *r, struct error *err)
         fits = dtype_nbytes(&t->dtype, t->elements, &r->nbytes);
     }
     if (!fits || width > INT64_MAX)
-        return error_set(err, ERR_CORRUPT, t->checkpoint, NO_OFFSET,
-                         "the tensor's size overflows");
+        return error_set(err, ERR_CORRUPT, t->checkpoint, NO_OFFSET, "the tensor's size overflows");
     r->unit = width ? (size_t)width : 1;
-    r->shaped =
-        width && (r->block == 1 || (t->rank && t->shape[t->rank - 1] % r->block == 0));
+    r->shaped = width && (r->block == 1 || (t->rank && t->shape[t->rank - 1] % r->block == 0));
     return OK;
 }
 
@@ -143,11 +141,9 @@ static enum status refuse_strings(const struct reader *r, struct error *err)
                      "strings have no fixed size");
 }
 
-enum status reader_read(struct reader *r, uint64_t start, void *dst, size_t len,
-                        struct error *err)
+enum status reader_read(struct reader *r, uint64_t start, void *dst, size_t len, struct error *err)
 {
-    return refuse_strings(r, err) == OK ? reader_read_padded(r, start, dst, len, err)
-                                        : err->status;
+    return refuse_strings(r, err) == OK ? reader_read_padded(r, start, dst, len, err) : err->status;
 }
 
 /* Check the slices and convert them to units. */
@@ -164,14 +160,12 @@ static enum status slices_in_units(const struct reader *r, const struct slice *s
             return error_set(err, ERR_ARGUMENT, t->checkpoint, NO_OFFSET,
                              "the slice of dimension %u lies outside the tensor", d);
         if (d + 1 == t->rank && r->block > 1) {
-            bool whole =
-                s.start % r->block == 0 && s.count % r->block == 0 && s.step == 1;
+            bool whole = s.start % r->block == 0 && s.count % r->block == 0 && s.step == 1;
             if (!whole || !r->shaped)
-                return error_set(
-                    err, ERR_UNSUPPORTED, t->checkpoint, NO_OFFSET,
-                    "a slice of packed %s elements must take whole blocks of "
-                    "%llu along the last dimension",
-                    t->dtype.name, (unsigned long long)r->block);
+                return error_set(err, ERR_UNSUPPORTED, t->checkpoint, NO_OFFSET,
+                                 "a slice of packed %s elements must take whole blocks of "
+                                 "%llu along the last dimension",
+                                 t->dtype.name, (unsigned long long)r->block);
             s.start /= r->block;
             s.count /= r->block;
         }
@@ -180,8 +174,8 @@ static enum status slices_in_units(const struct reader *r, const struct slice *s
     return OK;
 }
 
-enum status reader_read_slice(struct reader *r, const struct slice *slices,
-                              uint64_t start, void *dst, size_t len, struct error *err)
+enum status reader_read_slice(struct reader *r, const struct slice *slices, uint64_t start,
+                              void *dst, size_t len, struct error *err)
 {
     struct slice in_units[TENSOR_RANK_MAX] = {{0}};
     if (refuse_strings(r, err) != OK || slices_in_units(r, slices, in_units, err) != OK)
@@ -189,8 +183,8 @@ enum status reader_read_slice(struct reader *r, const struct slice *slices,
     return r->ops->read(r, in_units, start, dst, len, err);
 }
 
-enum status reader_borrow(struct reader *r, const struct slice *slices, uint64_t start,
-                          void *room, struct bytes *out, struct error *err)
+enum status reader_borrow(struct reader *r, const struct slice *slices, uint64_t start, void *room,
+                          struct bytes *out, struct error *err)
 {
     struct slice in_units[TENSOR_RANK_MAX] = {{0}};
     out->at = NULL;
@@ -225,8 +219,7 @@ enum status reader_verify(struct reader *r, struct error *err)
     return r->ops->verify ? r->ops->verify(r, err) : OK;
 }
 
-enum status tensor_as_stored(struct stored_tensor *t, struct arena *arena,
-                             struct error *err)
+enum status tensor_as_stored(struct stored_tensor *t, struct arena *arena, struct error *err)
 {
     uint64_t bits;
     const char *last = t->codec ? strrchr(t->codec, '|') : NULL;

@@ -24,12 +24,11 @@ void reader_close(struct reader *);
 
 /* The logical bytes [start, start + len) of the tensor. Threads: any number at once, unless
  * reader_sequential(). */
-enum status reader_read(struct reader *, uint64_t start, void *dst, size_t len,
-                        struct error *err);
+enum status reader_read(struct reader *, uint64_t start, void *dst, size_t len, struct error *err);
 /* As reader_read() (slices NULL) or reader_read_slice(), for out->len bytes. If the reader has
  * them in memory, *out points there, until the next call; otherwise they are read to `room`. */
-enum status reader_borrow(struct reader *, const struct slice *slices, uint64_t start,
-                          void *room, struct bytes *out, struct error *err);
+enum status reader_borrow(struct reader *, const struct slice *slices, uint64_t start, void *room,
+                          struct bytes *out, struct error *err);
 /* The first logical byte from `start` on that is stored, or one a little before it: what lies
  * between is the fill value of absent chunks. The tensor's size if none is. Threads: as for
  * reader_read(). */
@@ -67,8 +66,7 @@ struct string_table;
 enum status reader_strings(struct reader *, struct string_table **out, struct error *err);
 uint64_t string_count(const struct string_table *);
 /* Bytes are valid until the next call or close. */
-enum status string_at(struct string_table *, uint64_t index, struct bytes *out,
-                      struct error *err);
+enum status string_at(struct string_table *, uint64_t index, struct bytes *out, struct error *err);
 void string_table_close(struct string_table *);
 
 #endif

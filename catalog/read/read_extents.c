@@ -13,17 +13,15 @@
 /* --- gathering -------------------------------------------------------------------------- */
 
 /* The strides that the format states; NULL: elements follow one another in C order. */
-static const int64_t *stated_strides(const struct stored_tensor *t,
-                                     const struct extent *e)
+static const int64_t *stated_strides(const struct stored_tensor *t, const struct extent *e)
 {
     return e->strides ? e->strides : t->strides;
 }
 
 /* The strides of a part: the stated ones, or (NULL) those of its box in C order. All its units
  * must lie inside the source. */
-static enum status part_strides(const struct reader *r, const struct part *p,
-                                const int64_t *stated, const struct source *s,
-                                int64_t *strides, struct error *err)
+static enum status part_strides(const struct reader *r, const struct part *p, const int64_t *stated,
+                                const struct source *s, int64_t *strides, struct error *err)
 {
     const struct stored_tensor *t = r->tensor;
     uint64_t size = 1, reach = 0, room = s->size / r->unit;
@@ -31,17 +29,16 @@ static enum status part_strides(const struct reader *r, const struct part *p,
     for (unsigned d = t->rank; d-- > 0;) {
         uint64_t step = stated ? (uint64_t)stated[d] : size, far;
         if (p->shape[d] > 1)
-            inside = inside && step <= INT64_MAX &&
-                     mul_u64(p->shape[d] - 1, step, &far) && add_u64(reach, far, &reach);
+            inside = inside && step <= INT64_MAX && mul_u64(p->shape[d] - 1, step, &far) &&
+                     add_u64(reach, far, &reach);
         strides[d] = (int64_t)step;
         size *= p->shape[d];
     }
     if (!inside || reach >= room || (!stated && size != room))
-        return error_set(
-            err, ERR_CORRUPT, s->name, NO_OFFSET,
-            "the data of a part of the tensor is %llu bytes, which do not hold "
-            "its elements",
-            (unsigned long long)s->size);
+        return error_set(err, ERR_CORRUPT, s->name, NO_OFFSET,
+                         "the data of a part of the tensor is %llu bytes, which do not hold "
+                         "its elements",
+                         (unsigned long long)s->size);
     return OK;
 }
 
@@ -53,8 +50,8 @@ struct wanted {
 };
 
 /* Copy the elements of the box that are in extent i. */
-static enum status gather_extent(struct reader *r, uint64_t i, const struct wanted *w,
-                                 uint8_t *dst, struct error *err)
+static enum status gather_extent(struct reader *r, uint64_t i, const struct wanted *w, uint8_t *dst,
+                                 struct error *err)
 {
     const struct stored_tensor *t = r->tensor;
     const struct extent *e = &t->extents[i];
@@ -96,9 +93,8 @@ static enum status gather_box(struct reader *r, const struct wanted *w, uint8_t 
 }
 
 /* Gather `count` units of a slice, from `position` on, in C order. */
-static enum status gather_units(struct reader *r, const struct slice *slices,
-                                uint64_t position, uint64_t count, uint8_t *dst,
-                                struct error *err)
+static enum status gather_units(struct reader *r, const struct slice *slices, uint64_t position,
+                                uint64_t count, uint8_t *dst, struct error *err)
 {
     struct wanted w = {.slices = slices ? slices : r->units.whole};
     for (unsigned d = 0; d < r->tensor->rank; d++)
@@ -119,9 +115,8 @@ static enum status gather_units(struct reader *r, const struct slice *slices,
 
 /* --- the reader ------------------------------------------------------------------------- */
 
-static enum status extents_read(struct reader *r, const struct slice *slices,
-                                uint64_t start, uint8_t *dst, size_t len,
-                                struct error *err)
+static enum status extents_read(struct reader *r, const struct slice *slices, uint64_t start,
+                                uint8_t *dst, size_t len, struct error *err)
 {
     struct lease lease;
     if (slices || !r->flat)
@@ -145,10 +140,8 @@ static void extents_close(struct reader *r)
     tiles_close(r->tiles);
 }
 
-static const struct reader_ops extents_ops = {.read = extents_read,
-                                              .gather = gather_units,
-                                              .verify = extents_verify,
-                                              .close = extents_close};
+static const struct reader_ops extents_ops = {
+    .read = extents_read, .gather = gather_units, .verify = extents_verify, .close = extents_close};
 
 /* Whether one extent holds the whole tensor in C order. */
 static bool is_flat(const struct stored_tensor *t)

@@ -18,22 +18,20 @@ static enum status grid_read(struct reader *r, const struct slice *slices, uint6
     return source_read(s, start, dst, len, err);
 }
 
-static const uint8_t *grid_lend(struct reader *r, const struct slice *slices,
-                                uint64_t start, size_t len, struct error *err)
+static const uint8_t *grid_lend(struct reader *r, const struct slice *slices, uint64_t start,
+                                size_t len, struct error *err)
 {
     struct source *s = NULL;
-    return grid_reader_slice(r->own, slices, &s, err) == OK
-               ? grid_reader_lend(r->own, start, len)
-               : NULL;
+    return grid_reader_slice(r->own, slices, &s, err) == OK ? grid_reader_lend(r->own, start, len)
+                                                            : NULL;
 }
 
 static uint64_t grid_from(struct reader *r, uint64_t start)
 {
     struct source *s = NULL;
     struct error ignored = {.offset = NO_OFFSET}; /* the next read reports it */
-    return grid_reader_slice(r->own, NULL, &s, &ignored) == OK
-               ? grid_reader_from(r->own, start)
-               : start;
+    return grid_reader_slice(r->own, NULL, &s, &ignored) == OK ? grid_reader_from(r->own, start)
+                                                               : start;
 }
 
 static uint64_t grid_memory(const struct reader *r)
@@ -59,8 +57,7 @@ static const struct reader_ops grid_ops = {.read = grid_read,
 static const struct reader_ops texts_ops = {.close = texts_close};
 
 /* Bytes of an element in a chunk; 0: strings of varying length. */
-static enum status grid_unit(const struct stored_tensor *t, uint64_t *unit,
-                             struct error *err)
+static enum status grid_unit(const struct stored_tensor *t, uint64_t *unit, struct error *err)
 {
     uint64_t bits = 0;
     *unit = t->dtype.block_bytes;
@@ -73,8 +70,7 @@ static enum status grid_unit(const struct stored_tensor *t, uint64_t *unit,
                          "elements of dtype %s that are strings", t->dtype.name);
     if ((bits ? bits != t->dtype.bits : t->dtype.block_elems > 1) || t->strides)
         return error_set(err, ERR_UNSUPPORTED, t->checkpoint, NO_OFFSET,
-                         "%s elements in chunks of this kind cannot be read",
-                         t->dtype.name);
+                         "%s elements in chunks of this kind cannot be read", t->dtype.name);
     return OK;
 }
 

@@ -34,13 +34,12 @@ void units_close(struct reader *r)
 }
 
 /* Units of the whole tensor, by way of a band: called when reads follow one another. */
-static enum status read_band(struct reader *r, uint64_t position, uint64_t count,
-                             uint8_t *dst, struct error *err)
+static enum status read_band(struct reader *r, uint64_t position, uint64_t count, uint8_t *dst,
+                             struct error *err)
 {
     uint64_t all = r->nbytes / r->unit, most = BAND_BYTES / r->unit;
     while (count) {
-        if (position < r->units.band_at ||
-            position >= r->units.band_at + r->units.band_len) {
+        if (position < r->units.band_at || position >= r->units.band_at + r->units.band_len) {
             r->units.band_at = position;
             r->units.band_len = 0;
             uint64_t len = all - position < most ? all - position : most;
@@ -61,8 +60,8 @@ static enum status read_band(struct reader *r, uint64_t position, uint64_t count
     return OK;
 }
 
-static enum status read_units(struct reader *r, uint64_t position, uint64_t count,
-                              uint8_t *dst, struct error *err)
+static enum status read_units(struct reader *r, uint64_t position, uint64_t count, uint8_t *dst,
+                              struct error *err)
 {
     enum status status;
     if (!r->units.moves || r->unit > BAND_BYTES)
@@ -91,9 +90,8 @@ static enum status read_units_read_part(struct reader *r, const struct slice *sl
 }
 
 /* Read a part of one unit. */
-static enum status read_inside(struct reader *r, const struct slice *slices,
-                               uint64_t start, uint8_t *dst, size_t len,
-                               struct error *err)
+static enum status read_inside(struct reader *r, const struct slice *slices, uint64_t start,
+                               uint8_t *dst, size_t len, struct error *err)
 {
     uint8_t *unit = malloc(r->unit);
     if (!unit)
@@ -121,8 +119,7 @@ static enum status read_units_read_bytes(struct reader *r, const struct slice *s
     size_t rest = len % r->unit;
     if (read_units_read_part(r, slices, start / r->unit, units, dst, err) != OK || !rest)
         return err->status;
-    return read_inside(r, slices, start + units * r->unit, dst + units * r->unit, rest,
-                       err);
+    return read_inside(r, slices, start + units * r->unit, dst + units * r->unit, rest, err);
 }
 
 enum status reader_past_end(const struct reader *r, uint64_t bytes, struct error *err)
@@ -131,8 +128,8 @@ enum status reader_past_end(const struct reader *r, uint64_t bytes, struct error
                      "the slice has %llu bytes only", (unsigned long long)bytes);
 }
 
-enum status units_read(struct reader *r, const struct slice *slices, uint64_t start,
-                       uint8_t *dst, size_t len, struct error *err)
+enum status units_read(struct reader *r, const struct slice *slices, uint64_t start, uint8_t *dst,
+                       size_t len, struct error *err)
 {
     uint64_t end, bytes = r->unit; /* no more than the tensor has: no overflow */
     for (unsigned d = 0; slices && d < r->tensor->rank; d++)

@@ -18,16 +18,16 @@
 struct reader_ops {
     /* Read bytes [start, start + len); ERR_ARGUMENT past the end of the slice. NULL for strings
      * of varying length, which have no such bytes. */
-    enum status (*read)(struct reader *, const struct slice *, uint64_t start,
-                        uint8_t *dst, size_t len, struct error *err);
+    enum status (*read)(struct reader *, const struct slice *, uint64_t start, uint8_t *dst,
+                        size_t len, struct error *err);
     /* Read `count` units of the slice from `position` on, in C order, for units_read()
      * (slice_position() says where one is in units.shape). Needed only for that. */
-    enum status (*gather)(struct reader *, const struct slice *, uint64_t position,
-                          uint64_t count, uint8_t *dst, struct error *err);
+    enum status (*gather)(struct reader *, const struct slice *, uint64_t position, uint64_t count,
+                          uint8_t *dst, struct error *err);
     /* As reader_borrow(): NULL, with or without an error, if the bytes are not in memory. No
      * `lend`: they never are. */
-    const uint8_t *(*lend)(struct reader *, const struct slice *, uint64_t start,
-                           size_t len, struct error *err);
+    const uint8_t *(*lend)(struct reader *, const struct slice *, uint64_t start, size_t len,
+                           struct error *err);
     /* As reader_from(). NULL: everything is stored. */
     uint64_t (*from)(struct reader *, uint64_t start);
     /* NULL: reading verifies all there is to verify. */
@@ -107,8 +107,8 @@ enum status reader_no_memory(const struct stored_tensor *, struct error *err);
 enum status units_open(struct reader *, struct error *err);
 void units_close(struct reader *); /* for reader_close() alone */
 /* Implements reader_ops.read by reader_ops.gather. Any number of threads. */
-enum status units_read(struct reader *, const struct slice *slices, uint64_t start,
-                       uint8_t *dst, size_t len, struct error *err);
+enum status units_read(struct reader *, const struct slice *slices, uint64_t start, uint8_t *dst,
+                       size_t len, struct error *err);
 enum status reader_past_end(const struct reader *, uint64_t bytes, struct error *err);
 
 /* reader_read() that also takes strings of fixed width: their elements with the padding. */

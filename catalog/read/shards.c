@@ -37,8 +37,7 @@ struct shards {
     uint64_t bytes, clock;
 };
 
-enum status shards_open(const struct stored_tensor *t, struct shards **out,
-                        struct error *err)
+enum status shards_open(const struct stored_tensor *t, struct shards **out, struct error *err)
 {
     struct shards *s = calloc(1, sizeof(*s));
     if (!s)
@@ -149,8 +148,7 @@ static uint64_t file_offset(const struct shard *s)
 }
 
 /* Compute the size of the index, and where the shard's chunks may lie. */
-static enum status shards_measure(struct shard *s, const struct grid *g,
-                                  struct error *err)
+static enum status shards_measure(struct shard *s, const struct grid *g, struct error *err)
 {
     const struct grid_level *own = &g->level[s->level], *next = own + 1;
     uint64_t entries = 1, bytes = 0;
@@ -164,8 +162,7 @@ static enum status shards_measure(struct shard *s, const struct grid *g,
     if (!fits || bytes > s->source->size)
         return error_set(err, ERR_CORRUPT, s->source->name, file_offset(s),
                          "the shard is %llu bytes, less than its index of %llu chunks",
-                         (unsigned long long)s->source->size,
-                         (unsigned long long)entries);
+                         (unsigned long long)s->source->size, (unsigned long long)entries);
     if (bytes > INDEX_BYTES)
         return error_set(err, ERR_LIMIT, s->source->name, file_offset(s),
                          "the shard has an index of %llu bytes, most is %llu",
@@ -192,8 +189,7 @@ static enum status shards_read_index(struct shard *s, const struct grid_level *l
     if (found == stated)
         return OK;
     return error_set(err, ERR_CHECKSUM, s->source->name, file_offset(s) + at,
-                     "the index of the shard is damaged: its crc32c is %08x, the file "
-                     "states %08x",
+                     "the index of the shard is damaged: its crc32c is %08x, the file states %08x",
                      (unsigned)found, (unsigned)stated);
 }
 
@@ -219,13 +215,11 @@ static enum status shards_load(struct shard *s, const struct grid *g, struct err
     s->inside = calloc(s->rank + 1, sizeof(*s->inside));
     if (!s->inside)
         return error_memory_at(err, s->source ? s->source->name : NULL);
-    return shards_measure(s, g, err) == OK ? shards_read_index(s, level, err)
-                                           : err->status;
+    return shards_measure(s, g, err) == OK ? shards_read_index(s, level, err) : err->status;
 }
 
-enum status shards_add(struct shards *shards, struct shard_name name,
-                       struct source *source, struct shard *outer, struct shard **out,
-                       struct error *err)
+enum status shards_add(struct shards *shards, struct shard_name name, struct source *source,
+                       struct shard *outer, struct shard **out, struct error *err)
 {
     struct shard *gone = NULL, *s = calloc(1, sizeof(*s));
     if (!s) {

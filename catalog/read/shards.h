@@ -15,8 +15,7 @@
 struct shard;
 struct shards;
 
-enum status shards_open(const struct stored_tensor *, struct shards **out,
-                        struct error *err);
+enum status shards_open(const struct stored_tensor *, struct shards **out, struct error *err);
 void shards_close(struct shards *);
 
 /* Which shard: the value's index in the level 0 grid, and for one that lies in that one its

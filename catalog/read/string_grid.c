@@ -38,8 +38,7 @@ static uint64_t slots_for(const struct stored_tensor *t, const struct grid_level
     uint64_t row = 1;
     for (unsigned d = 1; d < t->rank; d++)
         if (t->shape[d] &&
-            (!mul_u64(row, (t->shape[d] - 1) / level->shape[d] + 1, &row) ||
-             row > KEPT_MOST))
+            (!mul_u64(row, (t->shape[d] - 1) / level->shape[d] + 1, &row) || row > KEPT_MOST))
             return KEPT_MOST;
     return row > KEPT_LEAST ? row : KEPT_LEAST;
 }
@@ -57,8 +56,7 @@ enum status string_grid_open(const struct stored_tensor *t, struct file_cache *f
     if (!g->kept)
         error_memory_at(err, t->checkpoint);
     else if (!shape_elements(g->level->shape, t->rank, &g->elements))
-        error_set(err, ERR_LIMIT, t->checkpoint, NO_OFFSET,
-                  "a chunk of the tensor is too large");
+        error_set(err, ERR_LIMIT, t->checkpoint, NO_OFFSET, "a chunk of the tensor is too large");
     else
         chunks_open(t, files, &g->chunks, err);
     if (err->status == OK)
@@ -86,8 +84,8 @@ void string_grid_close(struct string_grid *g)
     free(g);
 }
 
-static enum status open_strings(struct string_grid *g, const struct chunk *chunk,
-                                struct kept *k, struct error *err)
+static enum status open_strings(struct string_grid *g, const struct chunk *chunk, struct kept *k,
+                                struct error *err)
 {
     char *encoding = NULL, filled[CHAIN_BYTES];
     const char *chain;
@@ -104,8 +102,8 @@ static enum status open_strings(struct string_grid *g, const struct chunk *chunk
     return strings_open(s, g->tensor->codec, g->elements, &k->strings, err);
 }
 
-static enum status string_grid_keep(struct string_grid *g, const uint64_t *at,
-                                    uint64_t number, struct kept *slot, struct error *err)
+static enum status string_grid_keep(struct string_grid *g, const uint64_t *at, uint64_t number,
+                                    struct kept *slot, struct error *err)
 {
     struct chunk chunk;
     struct kept k = {.number = number + 1};

@@ -33,11 +33,10 @@ struct padded_source {
     struct reader *reader;
 };
 
-static enum status padded_read(const struct source *s, uint64_t offset, void *dst,
-                               size_t len, struct error *err)
+static enum status padded_read(const struct source *s, uint64_t offset, void *dst, size_t len,
+                               struct error *err)
 {
-    return reader_read_padded(((const struct padded_source *)s)->reader, offset, dst, len,
-                              err);
+    return reader_read_padded(((const struct padded_source *)s)->reader, offset, dst, len, err);
 }
 
 static void padded_close(struct source *s)
@@ -45,8 +44,7 @@ static void padded_close(struct source *s)
     free(s);
 }
 
-static const struct source_ops padded_ops = {.read_at = padded_read,
-                                             .close = padded_close};
+static const struct source_ops padded_ops = {.read_at = padded_read, .close = padded_close};
 
 static enum status open_padded(struct string_table *t, struct error *err)
 {
@@ -54,8 +52,7 @@ static enum status open_padded(struct string_table *t, struct error *err)
     struct padded_source *s = calloc(1, sizeof(*s));
     if (!s)
         return reader_no_memory(r->tensor, err);
-    s->base =
-        (struct source){&padded_ops, r->nbytes, r->tensor->checkpoint, r->sequential};
+    s->base = (struct source){&padded_ops, r->nbytes, r->tensor->checkpoint, r->sequential};
     s->reader = r;
     return strings_open(&s->base, r->tensor->codec, r->tensor->elements, &t->all, err);
 }
@@ -77,8 +74,7 @@ static void run_release(struct reader *r, struct run *run)
     run->strings = NULL;
 }
 
-static enum status run_open(struct reader *r, uint64_t extent, struct run *out,
-                            struct error *err)
+static enum status run_open(struct reader *r, uint64_t extent, struct run *out, struct error *err)
 {
     const struct stored_tensor *t = r->tensor;
     struct run run = {.extent = extent};
@@ -86,8 +82,8 @@ static enum status run_open(struct reader *r, uint64_t extent, struct run *out,
     if (pool_take(r->pool, extent, false, &run.lease, err) != OK)
         return err->status;
     if (source_open_view(run.lease.source, 0, run.lease.source->size, &view, err) != OK ||
-        strings_open(view, t->codec, extent_elements(t, &t->extents[extent]),
-                     &run.strings, err) != OK) {
+        strings_open(view, t->codec, extent_elements(t, &t->extents[extent]), &run.strings, err) !=
+            OK) {
         pool_give(r->pool, &run.lease);
         return err->status;
     }
@@ -106,8 +102,7 @@ enum status reader_strings(struct reader *r, struct string_table **out, struct e
     t->reader = r;
     if (!strings_vary(r->tensor->codec))
         open_padded(t, err);
-    else if (r->tensor->elements &&
-             !r->texts) /* opening fails if the first run is damaged */
+    else if (r->tensor->elements && !r->texts) /* opening fails if the first run is damaged */
         run_open(r, 0, &t->run[0], err);
     if (err->status == OK)
         *out = t;
@@ -145,8 +140,8 @@ static enum status run_of(struct string_table *t, uint64_t extent, struct run **
 }
 
 /* The position of an element in an extent; false: it is not in it. */
-static bool find_in(const struct stored_tensor *t, const struct extent *e,
-                    const uint64_t *index, uint64_t *position)
+static bool find_in(const struct stored_tensor *t, const struct extent *e, const uint64_t *index,
+                    uint64_t *position)
 {
     *position = 0;
     for (unsigned d = 0; d < t->rank; d++) {
@@ -160,9 +155,8 @@ static bool find_in(const struct stored_tensor *t, const struct extent *e,
 }
 
 /* Find the extent with element `at`, and the position in it. */
-static enum status string_table_locate(const struct reader *r, uint64_t at,
-                                       uint64_t *extent, uint64_t *position,
-                                       struct error *err)
+static enum status string_table_locate(const struct reader *r, uint64_t at, uint64_t *extent,
+                                       uint64_t *position, struct error *err)
 {
     const struct stored_tensor *t = r->tensor;
     uint64_t index[TENSOR_RANK_MAX], rest = at, candidate, end;
@@ -180,8 +174,7 @@ static enum status string_table_locate(const struct reader *r, uint64_t at,
                      "no part of the tensor holds string %llu", (unsigned long long)at);
 }
 
-enum status string_at(struct string_table *t, uint64_t index, struct bytes *out,
-                      struct error *err)
+enum status string_at(struct string_table *t, uint64_t index, struct bytes *out, struct error *err)
 {
     struct run *run = NULL;
     uint64_t extent = 0, position = index;
@@ -192,8 +185,7 @@ enum status string_at(struct string_table *t, uint64_t index, struct bytes *out,
         return strings_at(t->all, index, out, err);
     if (t->reader->texts)
         return string_grid_at(t->reader->texts, index, out, err);
-    if (t->reader->tiles &&
-        string_table_locate(t->reader, index, &extent, &position, err) != OK)
+    if (t->reader->tiles && string_table_locate(t->reader, index, &extent, &position, err) != OK)
         return err->status;
     if (run_of(t, extent, &run, err) != OK)
         return err->status;
@@ -211,8 +203,7 @@ static enum status verify_run(struct reader *r, uint64_t extent, struct error *e
         return OK;
     if (pool_take(r->pool, extent, false, &lease, err) != OK)
         return err->status;
-    if (strings_tf_sum(lease.source, extent_elements(t, &t->extents[extent]), &found,
-                       err) == OK &&
+    if (strings_tf_sum(lease.source, extent_elements(t, &t->extents[extent]), &found, err) == OK &&
         found != stated)
         error_set(err, ERR_CHECKSUM, lease.source->name, NO_OFFSET,
                   "the strings are damaged: their crc32c is %08x, the file states %08x",

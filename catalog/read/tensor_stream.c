@@ -49,12 +49,10 @@ static enum status tensor_stream_make_room(struct tensor_stream *s, struct error
 {
     uint64_t in = 0, out = 0, wide;
     const struct dtype *from = &s->tensor->dtype;
-    wide = from->block_bytes > s->dtype.block_bytes ? from->block_bytes
-                                                    : s->dtype.block_bytes;
+    wide = from->block_bytes > s->dtype.block_bytes ? from->block_bytes : s->dtype.block_bytes;
     s->step = BLOCK_BYTES / wide / BLOCK_MULTIPLE * BLOCK_MULTIPLE;
     s->step = s->step ? s->step : BLOCK_MULTIPLE;
-    s->picks =
-        s->slices && s->converts && from->block_elems > 1 && s->dtype.block_elems == 1;
+    s->picks = s->slices && s->converts && from->block_elems > 1 && s->dtype.block_elems == 1;
     s->step = s->step < s->elements || s->picks ? s->step : s->elements;
     if (!dtype_nbytes(from, s->step, &in) || !dtype_nbytes(&s->dtype, s->step, &out) ||
         !dtype_nbytes(&s->dtype, s->elements, &s->nbytes))
@@ -137,8 +135,7 @@ static enum status tensor_stream_read_block(struct tensor_stream *s, uint64_t co
 static enum status load_run(struct tensor_stream *s, uint64_t position, struct error *err)
 {
     const struct stored_tensor *t = s->tensor;
-    const uint64_t first = position - position % BLOCK_MULTIPLE,
-                   left = t->elements - first;
+    const uint64_t first = position - position % BLOCK_MULTIPLE, left = t->elements - first;
     /* As many elements as fit: a slice often goes on along the row. */
     const uint64_t count = left < s->step ? left : s->step;
     uint64_t begin = 0, nbytes = 0;
@@ -147,8 +144,8 @@ static enum status load_run(struct tensor_stream *s, uint64_t position, struct e
     s->run_len = 0;
     dtype_nbytes(&t->dtype, first, &begin);
     if (!dtype_nbytes(&t->dtype, count, &nbytes))
-        return error_set(err, ERR_UNSUPPORTED, t->checkpoint, NO_OFFSET,
-                         "not whole blocks of %s", t->dtype.name);
+        return error_set(err, ERR_UNSUPPORTED, t->checkpoint, NO_OFFSET, "not whole blocks of %s",
+                         t->dtype.name);
     if (reader_read(s->reader, begin, s->in, (size_t)nbytes, err) != OK ||
         converter_run(&s->converter, s->in, s->run, count, first, err) != OK)
         return err->status;
@@ -157,8 +154,8 @@ static enum status load_run(struct tensor_stream *s, uint64_t position, struct e
     return OK;
 }
 
-static enum status pick_block(struct tensor_stream *s, uint64_t count,
-                              struct bytes *block, struct error *err)
+static enum status pick_block(struct tensor_stream *s, uint64_t count, struct bytes *block,
+                              struct error *err)
 {
     const struct stored_tensor *t = s->tensor;
     const size_t width = s->dtype.block_bytes;
@@ -173,8 +170,7 @@ static enum status pick_block(struct tensor_stream *s, uint64_t count,
     return OK;
 }
 
-enum status tensor_stream_next(struct tensor_stream *s, struct bytes *block,
-                               struct error *err)
+enum status tensor_stream_next(struct tensor_stream *s, struct bytes *block, struct error *err)
 {
     uint64_t left = s->elements - s->at, nbytes;
     uint64_t count = left < s->step ? left : s->step;

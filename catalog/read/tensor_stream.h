@@ -32,7 +32,6 @@ uint64_t tensor_stream_nbytes(const struct tensor_stream *); /* of all blocks to
 
 /* The next block, valid until the next call; whole elements (and whole bytes of packed
  * ones); empty at the end. */
-enum status tensor_stream_next(struct tensor_stream *, struct bytes *block,
-                               struct error *err);
+enum status tensor_stream_next(struct tensor_stream *, struct bytes *block, struct error *err);
 
 #endif

@@ -47,18 +47,15 @@ static uint64_t weight_of(const uint64_t *origin, const uint64_t *shape, unsigne
     uint64_t weight = 1;
     for (unsigned d = 0; d < rank; d++) {
         uint64_t begin = origin ? origin[d] : 0;
-        uint64_t difference =
-            random_at(d, begin + shape[d]) + PRIME - random_at(d, begin);
+        uint64_t difference = random_at(d, begin + shape[d]) + PRIME - random_at(d, begin);
         weight = mul_mod(weight, difference % PRIME);
     }
     return weight;
 }
 
-static enum status not_tiled(const struct stored_tensor *t, const char *how,
-                             struct error *err)
+static enum status not_tiled(const struct stored_tensor *t, const char *how, struct error *err)
 {
-    return error_set(err, ERR_CORRUPT, t->checkpoint, NO_OFFSET,
-                     "the parts of the tensor %s", how);
+    return error_set(err, ERR_CORRUPT, t->checkpoint, NO_OFFSET, "the parts of the tensor %s", how);
 }
 
 static enum status check_box(const struct stored_tensor *t, const struct extent *e,
@@ -73,16 +70,15 @@ static enum status check_box(const struct stored_tensor *t, const struct extent 
     unsigned last = t->rank - 1;
     if (block > 1 && t->rank &&
         (t->shape[last] % block ||
-         (e->shape &&
-          (e->shape[last] % block || (e->origin && e->origin[last] % block)))))
+         (e->shape && (e->shape[last] % block || (e->origin && e->origin[last] % block)))))
         return error_set(err, ERR_UNSUPPORTED, t->checkpoint, NO_OFFSET,
                          "the parts of the tensor cut blocks of packed elements");
     return OK;
 }
 
 /* The first and last position, in units, of a box that is not empty. */
-static void range_of(const struct stored_tensor *t, const struct extent *e,
-                     uint64_t *first, uint64_t *last)
+static void range_of(const struct stored_tensor *t, const struct extent *e, uint64_t *first,
+                     uint64_t *last)
 {
     uint64_t stride = 1;
     *first = *last = 0;
@@ -116,12 +112,10 @@ static void sort(struct tiles *tiles)
             tiles->tile[i].reach = tiles->tile[i - 1].reach;
 }
 
-enum status tiles_open(const struct stored_tensor *t, struct tiles **out,
-                       struct error *err)
+enum status tiles_open(const struct stored_tensor *t, struct tiles **out, struct error *err)
 {
     uint64_t elements = 0, weight = 0;
-    struct tiles *tiles =
-        calloc(1, sizeof(*tiles) + t->extent_count * sizeof(struct tile));
+    struct tiles *tiles = calloc(1, sizeof(*tiles) + t->extent_count * sizeof(struct tile));
     if (!tiles)
         return error_memory_at(err, t->checkpoint);
     for (uint64_t i = 0; i < t->extent_count; i++) {
@@ -158,8 +152,8 @@ void tiles_close(struct tiles *tiles)
     free(tiles);
 }
 
-void tiles_between(const struct tiles *tiles, uint64_t first, uint64_t last,
-                   uint64_t *begin, uint64_t *end)
+void tiles_between(const struct tiles *tiles, uint64_t first, uint64_t last, uint64_t *begin,
+                   uint64_t *end)
 {
     const struct tile *tile = tiles->tile;
     PARTITION_POINT(*begin, tiles->count, tile[*begin].reach < first);

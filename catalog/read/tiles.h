@@ -13,8 +13,7 @@ struct tiles;
 
 /* Fails with ERR_CORRUPT unless the boxes of the tensor's extents cover every element of it
  * exactly once; ERR_UNSUPPORTED when a box cuts a block of packed elements. */
-enum status tiles_open(const struct stored_tensor *, struct tiles **out,
-                       struct error *err);
+enum status tiles_open(const struct stored_tensor *, struct tiles **out, struct error *err);
 void tiles_close(struct tiles *);
 
 /* The extents that may touch units of the tensor between two positions in C order, both

@@ -90,8 +90,7 @@ static void put_boundary(struct pyreader *p, bool at)
 {
     const char *word = pyset_class(p, 'w');
     text_addf(p->out,
-              at ? "(?(?<=[%s])(?![%s])|(?=[%s]))"
-                 : "(?!\\A\\z)(?(?<=[%s])(?=[%s])|(?![%s]))",
+              at ? "(?(?<=[%s])(?![%s])|(?=[%s]))" : "(?!\\A\\z)(?(?<=[%s])(?=[%s])|(?![%s]))",
               word, word, word);
 }
 

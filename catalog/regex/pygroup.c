@@ -5,8 +5,7 @@
 
 #include "catalog/regex/pytext.h"
 
-#define GROUP_MAX                                                                        \
-    1073741823 /* Python refuses this number and larger ones in a condition */
+#define GROUP_MAX 1073741823 /* Python refuses this number and larger ones in a condition */
 
 /* --- references -------------------------------------------------------------------- */
 
@@ -68,9 +67,8 @@ static struct token next_flag(struct pyreader *p, const char *ends, const char *
         tokens_error(&p->in, p->in.next.pos, "%s", missing);
     else if (!token_in(t, ends) && !flag_of(t))
         tokens_error(&p->in, t.pos, "%s",
-                     t.chars == 1 && pytext_isalpha(p->in.source + t.at, t.len)
-                         ? "unknown flag"
-                         : missing);
+                     t.chars == 1 && pytext_isalpha(p->in.source + t.at, t.len) ? "unknown flag"
+                                                                                : missing);
     return t;
 }
 
@@ -140,8 +138,7 @@ static void push_capture(struct pyreader *p, size_t pos, const struct name *name
             text_addf(&message, "redefinition of group name ");
             pytext_repr(&message, name->at, name->len);
             text_addf(&message, " as group %u; was group %u", s->groups, (unsigned)*was);
-            tokens_error(&p->in, name->pos, "%s",
-                         text_str(&message) ? text_str(&message) : "");
+            tokens_error(&p->in, name->pos, "%s", text_str(&message) ? text_str(&message) : "");
             text_release(&message);
         }
     }
@@ -201,8 +198,7 @@ static void read_extension(struct pyreader *p, struct token open)
     struct token t = tokens_take(&p->in);
     if (!t.chars)
         tokens_error(&p->in, p->in.next.pos, "unexpected end of pattern");
-    tokens_error(&p->in, open.pos + 1, "unknown extension ?P%.*s", (int)t.len,
-                 p->in.source + t.at);
+    tokens_error(&p->in, open.pos + 1, "unknown extension ?P%.*s", (int)t.len, p->in.source + t.at);
 }
 
 /* The number of a condition's group. The group may come later, so pygroup_check() looks whether it
@@ -223,8 +219,8 @@ static uint32_t read_condition_number(struct pyreader *p, struct name name)
     text_release(&digits);
     if (value == 0 || reader_failed(p))
         return 0;
-    struct condition *grown = arena_grow(&p->memory, p->condition, p->conditions,
-                                         &p->condition_space, sizeof(*grown));
+    struct condition *grown =
+        arena_grow(&p->memory, p->condition, p->conditions, &p->condition_space, sizeof(*grown));
     if (!grown) {
         error_memory(p->err);
         return 0;
@@ -239,9 +235,8 @@ static void read_condition(struct pyreader *p, struct token open)
     struct name name;
     if (!tokens_until(&p->in, ')', "group name", &name))
         return;
-    uint32_t group = pytext_isidentifier(name.at, name.len)
-                         ? find_name(p, name)
-                         : read_condition_number(p, name);
+    uint32_t group = pytext_isidentifier(name.at, name.len) ? find_name(p, name)
+                                                            : read_condition_number(p, name);
     if (!group)
         return;
     check_behind(p, group);
@@ -259,23 +254,19 @@ static void read_flags(struct pyreader *p, struct token open, struct token t)
         return;
     if (token_is(t, ')')) {
         if (p->depth || f->bars || f->item != ITEM_NONE)
-            tokens_error(&p->in, open.pos,
-                         "global flags not at the start of the expression");
+            tokens_error(&p->in, open.pos, "global flags not at the start of the expression");
         f->flags |= on;
         put_flags(p, f->flags, ')');
         return;
     }
     if (on & FLAG_T)
-        tokens_error(&p->in, p->in.next.pos - 1,
-                     "bad inline flags: cannot turn on global flag");
+        tokens_error(&p->in, p->in.next.pos - 1, "bad inline flags: cannot turn on global flag");
     if (token_is(t, '-'))
         read_flags_off(p, &off);
     if (off & FLAG_T)
-        tokens_error(&p->in, p->in.next.pos - 1,
-                     "bad inline flags: cannot turn off global flag");
+        tokens_error(&p->in, p->in.next.pos - 1, "bad inline flags: cannot turn off global flag");
     if (on & off)
-        tokens_error(&p->in, p->in.next.pos - 1,
-                     "bad inline flags: flag turned on and off");
+        tokens_error(&p->in, p->in.next.pos - 1, "bad inline flags: flag turned on and off");
     f = reader_failed(p) ? NULL : pygroup_push(p, FRAME_PLAIN, open.pos);
     if (!f)
         return;
@@ -342,15 +333,13 @@ static void check_flags(struct pyreader *p)
     unsigned flags = p->frames[0].flags;
     if (reader_failed(p) || !(flags & FLAG_A) || !(flags & FLAG_U))
         return;
-    error_set(p->err, ERR_ARGUMENT, NULL, NO_OFFSET,
-              "ASCII and UNICODE flags are incompatible");
+    error_set(p->err, ERR_ARGUMENT, NULL, NO_OFFSET, "ASCII and UNICODE flags are incompatible");
     error_code(p->err, "ValueError");
 }
 
 static struct width width_either(struct pyreader *p, struct width a, struct width b)
 {
-    return (struct width){a.low < b.low ? a.low : b.low,
-                          a.high > b.high ? a.high : b.high,
+    return (struct width){a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high,
                           known_either(p, a.known, b.known)};
 }
 
@@ -415,7 +404,6 @@ void pygroup_check(struct pyreader *p)
                          p->condition[i].group);
     if (reader_failed(p) || !p->uneven_behind)
         return;
-    error_set(p->err, ERR_ARGUMENT, NULL, NO_OFFSET,
-              "look-behind requires fixed-width pattern");
+    error_set(p->err, ERR_ARGUMENT, NULL, NO_OFFSET, "look-behind requires fixed-width pattern");
     error_code(p->err, "error");
 }

@@ -30,9 +30,8 @@ static bool cross(struct pyreader *p, struct regex_literals a, struct regex_lite
     *out = (struct regex_literals){at, count};
     for (size_t i = 0; at && i < count; i++) {
         const struct regex_literal x = a.at[i / b.count], y = b.at[i % b.count];
-        char *both = x.len + y.len > LITERAL_MOST
-                         ? NULL
-                         : arena_room(&p->memory, x.len + y.len + 1);
+        char *both =
+            x.len + y.len > LITERAL_MOST ? NULL : arena_room(&p->memory, x.len + y.len + 1);
         if (!both)
             return false;
         memcpy(both, x.at, x.len);
@@ -74,8 +73,7 @@ static size_t shortest(struct regex_literals set)
 }
 
 /* The sets with one more; if they are many, without the one whose literals are shortest. */
-static const struct regex_keys *add_inside(struct pyreader *p,
-                                           const struct regex_keys *was,
+static const struct regex_keys *add_inside(struct pyreader *p, const struct regex_keys *was,
                                            struct regex_literals set)
 {
     const size_t count = was ? was->count : 0;
@@ -118,8 +116,7 @@ struct known known_sum(struct pyreader *p, struct known a, struct known b)
     const bool fits = cross(p, tail_of(a), b.head, &both);
     if (fits && !a.open && !b.open)
         return (struct known){.head = both};
-    struct known k = {
-        .head = a.head, .tail = tail_of(b), .inside = a.inside, .open = true};
+    struct known k = {.head = a.head, .tail = tail_of(b), .inside = a.inside, .open = true};
     for (size_t i = 0; b.inside && i < b.inside->count; i++)
         k.inside = add_inside(p, k.inside, b.inside->set[i]);
     if (!a.open && b.open && fits) {
@@ -193,15 +190,15 @@ struct known known_member(struct pyreader *p)
 }
 
 /* Copy a set to memory that outlives the reader, unless it says nothing. */
-static bool keep_set(struct arena *arena, struct regex_literals set,
-                     struct regex_keys *keys, struct regex_literals *to)
+static bool keep_set(struct arena *arena, struct regex_literals set, struct regex_keys *keys,
+                     struct regex_literals *to)
 {
     if (!shortest(set))
         return true;
     struct regex_literal *at = arena_array(arena, set.count, sizeof(*at));
     for (size_t i = 0; at && i < set.count; i++) {
-        at[i] = (struct regex_literal){arena_copy(arena, set.at[i].at, set.at[i].len),
-                                       set.at[i].len};
+        at[i] =
+            (struct regex_literal){arena_copy(arena, set.at[i].at, set.at[i].len), set.at[i].len};
         at = at[i].at ? at : NULL;
     }
     to[keys->count] = (struct regex_literals){at, set.count};
@@ -219,8 +216,7 @@ bool known_finish(struct pyreader *p, struct known k)
         k = known_sum(p, k, known_end);
     const size_t inside = k.inside ? k.inside->count : 0;
     struct regex_literals *set = arena_array(arena, inside + 2, sizeof(*set));
-    bool good =
-        set && keep_set(arena, k.head, out, set) && keep_set(arena, k.tail, out, set);
+    bool good = set && keep_set(arena, k.head, out, set) && keep_set(arena, k.tail, out, set);
     for (size_t i = 0; good && i < inside; i++)
         good = keep_set(arena, k.inside->set[i], out, set);
     out->set = set;

@@ -100,10 +100,10 @@ struct pyreader {
     struct text *out;
     struct pysyntax *syntax;
     struct error *err;
-    struct arena memory;     /* needed only while reading */
-    const char *unsupported; /* first unsupported feature; Python's errors come first */
-    bool uneven_behind;      /* a look-behind without a fixed width */
-    uint32_t folded;         /* code points in ranges whose case PCRE2 must fold */
+    struct arena memory;              /* needed only while reading */
+    const char *unsupported;          /* first unsupported feature; Python's errors come first */
+    bool uneven_behind;               /* a look-behind without a fixed width */
+    uint32_t folded;                  /* code points in ranges whose case PCRE2 must fold */
     const struct pysyntax_keys *keys; /* NULL: nobody asks for literals */
     uint32_t member[REGEX_LITERALS];  /* of the set that is being read */
     size_t members;                   /* more than there is room for: they do not count */

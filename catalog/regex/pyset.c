@@ -13,15 +13,15 @@
  * Python's classes as the inside of a set, ASCII first because PCRE2 looks ASCII up in a
  * bitmap. \w is str.isalnum() and the underscore, \s is str.isspace().
  */
-#define SPACE                                                                            \
-    "\\t-\\r\\x{1c}-\\ \\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}"     \
+#define SPACE                                                                                      \
+    "\\t-\\r\\x{1c}-\\ \\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}"               \
     "\\x{202f}\\x{205f}\\x{3000}"
-#define NOT_SPACE                                                                        \
-    "!-~\\x{0}-\\x{8}\\x{e}-\\x{1b}\\x{7f}-\\x{84}\\x{86}-\\x{9f}\\p{L}\\p{M}\\p{N}"     \
+#define NOT_SPACE                                                                                  \
+    "!-~\\x{0}-\\x{8}\\x{e}-\\x{1b}\\x{7f}-\\x{84}\\x{86}-\\x{9f}\\p{L}\\p{M}\\p{N}"               \
     "\\p{P}\\p{S}\\p{Cf}\\p{Cn}\\p{Co}"
-#define NOT_WORD                                                                         \
-    "\\x{0}-/:-@\\[-\\^`{-\\x{7f}\\p{C}\\p{M}\\p{S}\\p{Z}\\p{Pd}\\p{Pe}\\p{Pf}\\p{Pi}"   \
-    "\\p{Po}\\p{Ps}\\x{203f}\\x{2040}\\x{2054}\\x{fe33}\\x{fe34}\\x{fe4d}-\\x{fe4f}"     \
+#define NOT_WORD                                                                                   \
+    "\\x{0}-/:-@\\[-\\^`{-\\x{7f}\\p{C}\\p{M}\\p{S}\\p{Z}\\p{Pd}\\p{Pe}\\p{Pf}\\p{Pi}"             \
+    "\\p{Po}\\p{Ps}\\x{203f}\\x{2040}\\x{2054}\\x{fe33}\\x{fe34}\\x{fe4d}-\\x{fe4f}"               \
     "\\x{ff3f}"
 
 static const struct {
@@ -117,8 +117,7 @@ static void put_range(struct text *out, uint32_t low, uint32_t high)
 
 /* Write the part of a range that is among the 26 letters from `from` on, shifted to the other
  * case. */
-static void put_other_case(struct text *out, uint32_t low, uint32_t high, uint32_t from,
-                           int shift)
+static void put_other_case(struct text *out, uint32_t low, uint32_t high, uint32_t from, int shift)
 {
     uint32_t to = from + 25;
     low = low > from ? low : from;

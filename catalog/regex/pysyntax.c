@@ -8,8 +8,8 @@
 
 struct width width_capped(uint64_t low, uint64_t high, struct known known)
 {
-    return (struct width){low < FOREVER ? low : FOREVER - 1,
-                          high < FOREVER ? high : FOREVER, known};
+    return (struct width){low < FOREVER ? low : FOREVER - 1, high < FOREVER ? high : FOREVER,
+                          known};
 }
 
 struct width width_sum(struct pyreader *p, struct width a, struct width b)
@@ -35,8 +35,7 @@ void reader_unsupported(struct pyreader *p, const char *what)
 /* --- quantifiers ------------------------------------------------------------------- */
 
 /* Read {n}, {m,n}, {m,}, {,n} or {,} after its brace; false, and nothing read, if it is none. */
-static bool read_counts(struct pyreader *p, struct token open, uint32_t *low,
-                        uint32_t *high)
+static bool read_counts(struct pyreader *p, struct token open, uint32_t *low, uint32_t *high)
 {
     struct tokens back = p->in;
     uint32_t min = 0, max = 0;
@@ -57,8 +56,7 @@ static bool read_counts(struct pyreader *p, struct token open, uint32_t *low,
     *low = min;
     *high = max_digits ? max : FOREVER;
     if (min == UINT32_MAX || (max_digits && max == UINT32_MAX)) {
-        error_set(p->err, ERR_ARGUMENT, NULL, NO_OFFSET,
-                  "the repetition number is too large");
+        error_set(p->err, ERR_ARGUMENT, NULL, NO_OFFSET, "the repetition number is too large");
         error_code(p->err, "OverflowError");
     } else if (*high < *low) {
         tokens_error(&p->in, open.pos + 1, "min repeat greater than max repeat");
@@ -66,8 +64,7 @@ static bool read_counts(struct pyreader *p, struct token open, uint32_t *low,
     return true;
 }
 
-static void put_quantifier(struct pyreader *p, struct token t, uint32_t low,
-                           uint32_t high)
+static void put_quantifier(struct pyreader *p, struct token t, uint32_t low, uint32_t high)
 {
     const struct text *before = p->out;
     bool group = before->len > 0 && before->at[before->len - 1] == ')';
@@ -187,15 +184,13 @@ static void read_whole(struct pyreader *p)
     pysyntax_check_whole(p);
 }
 
-enum status pysyntax_read(const char *pattern, size_t len,
-                          const struct pysyntax_keys *keys, struct pysyntax *out,
-                          struct error *err)
+enum status pysyntax_read(const char *pattern, size_t len, const struct pysyntax_keys *keys,
+                          struct pysyntax *out, struct error *err)
 {
     *out = (struct pysyntax){0};
     if (len > PATTERN_MAX)
         return error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
-                         "a pattern of more than %zu bytes is not supported",
-                         PATTERN_MAX);
+                         "a pattern of more than %zu bytes is not supported", PATTERN_MAX);
     struct pyreader *p = calloc(1, sizeof(*p));
     out->source = malloc(len + 1);
     if (!p || !out->source) {

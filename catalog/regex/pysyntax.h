@@ -39,9 +39,8 @@ struct pysyntax_keys {
 
 /* `pattern` is valid UTF-8. Release `out` in any case. err->code is the class of Python's
  * exception: "error", "OverflowError" or "ValueError". `keys` NULL: they are not wanted. */
-enum status pysyntax_read(const char *pattern, size_t len,
-                          const struct pysyntax_keys *keys, struct pysyntax *out,
-                          struct error *err);
+enum status pysyntax_read(const char *pattern, size_t len, const struct pysyntax_keys *keys,
+                          struct pysyntax *out, struct error *err);
 void pysyntax_release(struct pysyntax *);
 
 #endif

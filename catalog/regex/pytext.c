@@ -19,8 +19,7 @@ bool pytext_encode(struct text *out, uint32_t c)
     if (c < 0x80)
         return text_addc(out, (char)c);
     if (c < 0x800)
-        return text_addc(out, (char)(0xC0 | c >> 6)) &&
-               text_addc(out, (char)(0x80 | (c & 0x3F)));
+        return text_addc(out, (char)(0xC0 | c >> 6)) && text_addc(out, (char)(0x80 | (c & 0x3F)));
     if (c >= 0x10000)
         text_addc(out, (char)(0xF0 | c >> 18));
     text_addc(out, (char)(c >= 0x10000 ? 0x80 | (c >> 12 & 0x3F) : 0xE0 | c >> 12));
@@ -34,12 +33,12 @@ static bool fully_matches(const char *pattern, const char *at, size_t len)
 {
     int code = 0;
     size_t offset = 0;
-    pcre2_code *re = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
-                                   PCRE2_UTF | PCRE2_ANCHORED | PCRE2_ENDANCHORED, &code,
-                                   &offset, NULL);
+    pcre2_code *re =
+        pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
+                      PCRE2_UTF | PCRE2_ANCHORED | PCRE2_ENDANCHORED, &code, &offset, NULL);
     pcre2_match_data *match = re ? pcre2_match_data_create(1, NULL) : NULL;
-    bool yes = match && pcre2_match(re, (PCRE2_SPTR)at, len, 0, PCRE2_NO_UTF_CHECK, match,
-                                    NULL) > 0;
+    bool yes =
+        match && pcre2_match(re, (PCRE2_SPTR)at, len, 0, PCRE2_NO_UTF_CHECK, match, NULL) > 0;
     pcre2_match_data_free(match);
     pcre2_code_free(re);
     return yes;
@@ -49,9 +48,8 @@ static bool fully_matches(const char *pattern, const char *at, size_t len)
 bool pytext_isidentifier(const char *at, size_t len)
 {
     size_t i = 0;
-    while (i < len &&
-           (at[i] == '_' || (at[i] >= 'a' && at[i] <= 'z') ||
-            (at[i] >= 'A' && at[i] <= 'Z') || (i && at[i] >= '0' && at[i] <= '9')))
+    while (i < len && (at[i] == '_' || (at[i] >= 'a' && at[i] <= 'z') ||
+                       (at[i] >= 'A' && at[i] <= 'Z') || (i && at[i] >= '0' && at[i] <= '9')))
         i++;
     if (i == len || (unsigned char)at[i] < 0x80)
         return i > 0 && i == len;
@@ -134,8 +132,7 @@ static void add_repr(struct text *out, const char *at, size_t step, char quote)
         text_adds(out, "\\t");
     else if (c == '\\' || c == (unsigned char)quote)
         text_addf(out, "\\%c", (int)c);
-    else if ((c >= ' ' && c < 0x7F) ||
-             (c > 0x7F && fully_matches("[^\\p{C}\\p{Z}]", at, step)))
+    else if ((c >= ' ' && c < 0x7F) || (c > 0x7F && fully_matches("[^\\p{C}\\p{Z}]", at, step)))
         text_add(out, at, step);
     else if (c > 0xFFFF)
         text_addf(out, "\\U%08x", c);

@@ -66,13 +66,12 @@ static enum status compile_pcre(struct regex *re, enum regex_how how, bool misle
     pcre2_set_newline(context, PCRE2_NEWLINE_LF);
     int code = 0;
     size_t offset = 0;
-    re->code = pcre2_compile((PCRE2_SPTR)text_str(&re->syntax.pcre), re->syntax.pcre.len,
-                             options, &code, &offset, context);
+    re->code = pcre2_compile((PCRE2_SPTR)text_str(&re->syntax.pcre), re->syntax.pcre.len, options,
+                             &code, &offset, context);
     pcre2_compile_context_free(context);
     if (re->code)
         return OK;
-    return pcre_error(err, code == PCRE2_ERROR_HEAP_FAILED ? ERR_MEMORY : ERR_UNSUPPORTED,
-                      code);
+    return pcre_error(err, code == PCRE2_ERROR_HEAP_FAILED ? ERR_MEMORY : ERR_UNSUPPORTED, code);
 }
 
 /* Where JIT is not possible (memory may not be both writable and executable), PCRE2 interprets
@@ -81,9 +80,8 @@ static enum status compile_pcre(struct regex *re, enum regex_how how, bool misle
 static enum status prepare_match(struct regex *re, struct error *err)
 {
     size_t jit_size = 0;
-    re->jit =
-        !re->syntax.possessive && pcre2_jit_compile(re->code, PCRE2_JIT_COMPLETE) == 0 &&
-        pcre2_pattern_info(re->code, PCRE2_INFO_JITSIZE, &jit_size) == 0 && jit_size > 0;
+    re->jit = !re->syntax.possessive && pcre2_jit_compile(re->code, PCRE2_JIT_COMPLETE) == 0 &&
+              pcre2_pattern_info(re->code, PCRE2_INFO_JITSIZE, &jit_size) == 0 && jit_size > 0;
     re->match = pcre2_match_data_create_from_pattern(re->code, NULL);
     re->limits = pcre2_match_context_create(NULL);
     if (!re->match || !re->limits)
@@ -94,8 +92,8 @@ static enum status prepare_match(struct regex *re, struct error *err)
     return OK;
 }
 
-enum status regex_compile(const char *pattern, size_t len, enum regex_how how,
-                          struct regex **out, struct error *err)
+enum status regex_compile(const char *pattern, size_t len, enum regex_how how, struct regex **out,
+                          struct error *err)
 {
     if (!utf8_valid(pattern, len))
         return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "the pattern is not UTF-8");
@@ -117,8 +115,8 @@ enum status regex_compile(const char *pattern, size_t len, enum regex_how how,
     return OK;
 }
 
-bool regex_find_keys(const char *pattern, size_t len, enum regex_how how,
-                     struct arena *arena, struct regex_keys *out)
+bool regex_find_keys(const char *pattern, size_t len, enum regex_how how, struct arena *arena,
+                     struct regex_keys *out)
 {
     const struct pysyntax_keys keys = {how, arena, out};
     struct pysyntax syntax = {0};
@@ -180,18 +178,17 @@ static bool grow_stack(struct regex *re)
 }
 
 /* The caller has checked that `text` is UTF-8 and that `start` is at a character. */
-static int regex_run(struct regex *re, const char *text, size_t len, size_t start,
-                     uint32_t options, struct error *err)
+static int regex_run(struct regex *re, const char *text, size_t len, size_t start, uint32_t options,
+                     struct error *err)
 {
     PCRE2_SPTR subject = (PCRE2_SPTR)(text ? text : "");
     int rc = 0;
     do {
         if (re->jit)
-            rc = pcre2_jit_match(re->code, subject, len, start, options, re->match,
-                                 re->limits);
+            rc = pcre2_jit_match(re->code, subject, len, start, options, re->match, re->limits);
         else
-            rc = pcre2_match(re->code, subject, len, start, options | PCRE2_NO_UTF_CHECK,
-                             re->match, re->limits);
+            rc = pcre2_match(re->code, subject, len, start, options | PCRE2_NO_UTF_CHECK, re->match,
+                             re->limits);
     } while (rc == PCRE2_ERROR_JIT_STACKLIMIT && grow_stack(re));
     re->spans = rc > 0 ? (unsigned)rc : 0;
     if (rc > 0)
@@ -207,8 +204,7 @@ static int regex_run(struct regex *re, const char *text, size_t len, size_t star
     return -1;
 }
 
-int regex_exec(struct regex *re, const char *text, size_t len, size_t start,
-               struct error *err)
+int regex_exec(struct regex *re, const char *text, size_t len, size_t start, struct error *err)
 {
     re->spans = 0;
     if (!is_ascii(text, len) && !utf8_valid(text, len)) {
@@ -216,8 +212,8 @@ int regex_exec(struct regex *re, const char *text, size_t len, size_t start,
         return -1;
     }
     if (start > len || (start < len && ((unsigned char)text[start] & 0xC0) == 0x80)) {
-        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
-                  "a search cannot begin at byte %zu of %zu", start, len);
+        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "a search cannot begin at byte %zu of %zu",
+                  start, len);
         return -1;
     }
     return regex_run(re, text, len, start, 0, err);

@@ -29,8 +29,8 @@ struct regex;
  * exception ("error", "OverflowError", "ValueError"): ERR_ARGUMENT for a bad pattern.
  * ERR_UNSUPPORTED, without these, for a pattern that is valid in Python but not supported here
  * (listed in pysyntax.h). */
-enum status regex_compile(const char *pattern, size_t len, enum regex_how how,
-                          struct regex **out, struct error *err);
+enum status regex_compile(const char *pattern, size_t len, enum regex_how how, struct regex **out,
+                          struct error *err);
 void regex_free(struct regex *);
 
 /*
@@ -65,8 +65,7 @@ int regex_group_named(const struct regex *, const char *name, size_t len);
 
 /* 1: matched; 0: no match; -1: error (a match limit was hit: ERR_LIMIT; text that is not UTF-8:
  * ERR_ARGUMENT). `start` is the byte at which to begin; look-behinds see the text before it. */
-int regex_exec(struct regex *, const char *text, size_t len, size_t start,
-               struct error *err);
+int regex_exec(struct regex *, const char *text, size_t len, size_t start, struct error *err);
 /* The same from the start of a text that is known to be UTF-8, for instance one that regex_exec()
  * has accepted before. */
 int regex_exec_known(struct regex *, const char *text, size_t len, struct error *err);

@@ -66,8 +66,7 @@ static void add_source(struct reader *r, struct token t)
     grow_literal(r, before);
 }
 
-static void template_add_group(struct reader *r, uint64_t group, const char *digits,
-                               size_t pos)
+static void template_add_group(struct reader *r, uint64_t group, const char *digits, size_t pos)
 {
     if (group > regex_groups(r->re))
         tokens_error(&r->in, pos, "invalid group reference %s", digits);
@@ -84,8 +83,7 @@ static void add_numbered(struct reader *r, struct name name)
     else if (!number || digits.at[0] == '-')
         tokens_name_error(&r->in, "bad character in group name", name);
     else
-        template_add_group(r,
-                           digits.len > 10 ? UINT64_MAX : strtoull(digits.at, NULL, 10),
+        template_add_group(r, digits.len > 10 ? UINT64_MAX : strtoull(digits.at, NULL, 10),
                            digits.at, name.pos);
     text_release(&digits);
 }
@@ -205,8 +203,8 @@ bool template_expand(const struct template *t, const struct regex *re, const cha
     return !out->failed;
 }
 
-int regex_replace(struct regex *re, const struct template *t, const char *text,
-                  size_t len, struct text *out, struct error *err)
+int regex_replace(struct regex *re, const struct template *t, const char *text, size_t len,
+                  struct text *out, struct error *err)
 {
     size_t done = 0, begin = 0, end = 0;
     int count = 0, found = regex_exec(re, text, len, 0, err);

@@ -33,14 +33,12 @@ int sql_register_all(sqlite3 *db, bool reads)
     return SQLITE_OK;
 }
 
-int sql_register_table(sqlite3 *db, const char *name, const sqlite3_module *module,
-                       void *aux)
+int sql_register_table(sqlite3 *db, const char *name, const sqlite3_module *module, void *aux)
 {
     int rc = sqlite3_create_module_v2(db, name, module, aux, NULL);
     char *in_views = sqlite3_mprintf("%s" OF_EXTENSION, name);
     if (rc == SQLITE_OK)
-        rc = in_views ? sqlite3_create_module_v2(db, in_views, module, aux, NULL)
-                      : SQLITE_NOMEM;
+        rc = in_views ? sqlite3_create_module_v2(db, in_views, module, aux, NULL) : SQLITE_NOMEM;
     sqlite3_free(in_views);
     return rc;
 }
@@ -59,8 +57,8 @@ int sql_register_pure(sqlite3 *db, const struct sql_function *f)
 {
     int rc = SQLITE_OK;
     for (; rc == SQLITE_OK && f->name; f++)
-        rc = sqlite3_create_function_v2(db, f->name, f->arguments, SQL_FLAGS_PURE, NULL,
-                                        f->run, NULL, NULL, NULL);
+        rc = sqlite3_create_function_v2(db, f->name, f->arguments, SQL_FLAGS_PURE, NULL, f->run,
+                                        NULL, NULL, NULL);
     return rc;
 }
 
@@ -96,8 +94,7 @@ int sql_given(sqlite3_index_info *info, int column, bool *unusable)
 enum status sql_cover_views(sqlite3 *db, struct error *err)
 {
     sqlite3_int64 application = 0;
-    if (db_number(db, "PRAGMA main.application_id", NO_NAME, NULL, &application, err) !=
-            OK ||
+    if (db_number(db, "PRAGMA main.application_id", NO_NAME, NULL, &application, err) != OK ||
         application != CATALOG_APPLICATION_ID)
         return err->status;
     return db_exec(db,
@@ -111,15 +108,13 @@ enum status sql_cover_views(sqlite3 *db, struct error *err)
                    err);
 }
 
-int sql_refuse_change(sqlite3_vtab *table, int argc, sqlite3_value **argv,
-                      sqlite3_int64 *id)
+int sql_refuse_change(sqlite3_vtab *table, int argc, sqlite3_value **argv, sqlite3_int64 *id)
 {
     (void)argv, (void)id;
     sqlite3_free(table->zErrMsg);
     table->zErrMsg = sqlite3_mprintf(
-        "%s", argc == 1
-                  ? "checkpoints are dropped by the command `ckptdb forget CHECKPOINT...`"
-                  : "what lies in the catalog is written by `ckptdb import PATH` alone");
+        "%s", argc == 1 ? "checkpoints are dropped by the command `ckptdb forget CHECKPOINT...`"
+                        : "what lies in the catalog is written by `ckptdb import PATH` alone");
     return SQLITE_READONLY;
 }
 
@@ -136,8 +131,7 @@ static int enter(sqlite3 *db, char **message, bool reads)
         return SQLITE_ERROR;
     }
     struct error err = {.offset = NO_OFFSET};
-    int rc = db_check_version(db, true, &err) == OK ? sql_register_all(db, reads)
-                                                    : SQLITE_ERROR;
+    int rc = db_check_version(db, true, &err) == OK ? sql_register_all(db, reads) : SQLITE_ERROR;
     if (rc == SQLITE_OK)
         sql_cover_views(db, &err);
     if (err.status == OK)
@@ -146,20 +140,16 @@ static int enter(sqlite3 *db, char **message, bool reads)
     return SQLITE_ERROR;
 }
 
-EXPORT int sqlite3_ckptdb_init(sqlite3 *db, char **message,
-                               const sqlite3_api_routines *api);
-EXPORT int sqlite3_ckptdb_init(sqlite3 *db, char **message,
-                               const sqlite3_api_routines *api)
+EXPORT int sqlite3_ckptdb_init(sqlite3 *db, char **message, const sqlite3_api_routines *api);
+EXPORT int sqlite3_ckptdb_init(sqlite3 *db, char **message, const sqlite3_api_routines *api)
 {
     SQLITE_EXTENSION_INIT2(api);
     return enter(db, message, true);
 }
 
 /* For hosts that run untrusted SQL at top level, where DIRECTONLY gives no protection. */
-EXPORT int sqlite3_ckptdb_noread_init(sqlite3 *db, char **message,
-                                      const sqlite3_api_routines *api);
-EXPORT int sqlite3_ckptdb_noread_init(sqlite3 *db, char **message,
-                                      const sqlite3_api_routines *api)
+EXPORT int sqlite3_ckptdb_noread_init(sqlite3 *db, char **message, const sqlite3_api_routines *api);
+EXPORT int sqlite3_ckptdb_noread_init(sqlite3 *db, char **message, const sqlite3_api_routines *api)
 {
     SQLITE_EXTENSION_INIT2(api);
     return enter(db, message, false);

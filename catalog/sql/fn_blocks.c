@@ -31,8 +31,8 @@ static void block_runs(sqlite3_context *context, int argc, sqlite3_value **argv)
     struct blocks_run *runs = blocks_compare(side_of(argv), side_of(argv + 2), &count);
     text_addc(&json, '[');
     for (size_t i = 0; runs && i < count; i++)
-        text_addf(&json, "%s[%u,%u,%u,%u,%d]", i ? "," : "", runs[i].a, runs[i].a_rows,
-                  runs[i].b, runs[i].b_rows, runs[i].alike);
+        text_addf(&json, "%s[%u,%u,%u,%u,%d]", i ? "," : "", runs[i].a, runs[i].a_rows, runs[i].b,
+                  runs[i].b_rows, runs[i].alike);
     text_addc(&json, ']');
     if (runs && text_str(&json))
         sqlite3_result_text64(context, json.at, json.len, SQLITE_TRANSIENT, SQLITE_UTF8);

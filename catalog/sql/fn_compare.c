@@ -32,8 +32,8 @@ static void compare_give(sqlite3_context *ctx, const struct comparison *c)
     text_addf(&out, "\"unequal\":%llu,\"nans\":%llu,", (unsigned long long)c->unequal,
               (unsigned long long)c->nans);
     text_addf(&out, "\"lost\":{\"out_of_range\":%llu,\"to_zero\":%llu,\"to_nan\":%llu}}",
-              (unsigned long long)c->lost.out_of_range,
-              (unsigned long long)c->lost.to_zero, (unsigned long long)c->lost.to_nan);
+              (unsigned long long)c->lost.out_of_range, (unsigned long long)c->lost.to_zero,
+              (unsigned long long)c->lost.to_nan);
     if (text_str(&out))
         sqlite3_result_text(ctx, text_str(&out), (int)out.len, SQLITE_TRANSIENT);
     else
@@ -78,18 +78,15 @@ static void tensor_distance(sqlite3_context *ctx, int argc, sqlite3_value **argv
     struct dtype room;
     const struct dtype *as = cast_of(argc, argv, &room);
     struct comparison c;
-    struct asking asking = {
-        .db = sqlite3_context_db_handle(ctx),
-        .reading = argc > 3 ? sqlite3_value_pointer(argv[3], "ckptdb_reading") : NULL};
-    const struct compare_watch watch = {&asking, ask,
-                                        asking.reading ? asking.reading->threads : 0};
-    if (sqlite3_value_type(argv[0]) == SQLITE_NULL ||
-        sqlite3_value_type(argv[1]) == SQLITE_NULL)
+    struct asking asking = {.db = sqlite3_context_db_handle(ctx),
+                            .reading =
+                                argc > 3 ? sqlite3_value_pointer(argv[3], "ckptdb_reading") : NULL};
+    const struct compare_watch watch = {&asking, ask, asking.reading ? asking.reading->threads : 0};
+    if (sqlite3_value_type(argv[0]) == SQLITE_NULL || sqlite3_value_type(argv[1]) == SQLITE_NULL)
         return;
     struct lookup *l = keeper_lookup(sqlite3_user_data(ctx), &err);
     if (l && tensor_given(l, argv[0], &arena, &a, &err) == OK &&
-        tensor_given(l, argv[1], &arena, &b, &err) == OK && has_numbers(&a) &&
-        has_numbers(&b)) {
+        tensor_given(l, argv[1], &arena, &b, &err) == OK && has_numbers(&a) && has_numbers(&b)) {
         const enum status status = tensor_compare(&a, as, &b, &watch, &c, &err);
         if (status == OK)
             compare_give(ctx, &c);
@@ -109,7 +106,6 @@ int sql_register_compare(sqlite3 *db)
     int rc = k ? SQLITE_OK : SQLITE_NOMEM;
     for (int args = 2; args <= 4 && rc == SQLITE_OK; args++)
         rc = sqlite3_create_function_v2(db, "tensor_distance", args, SQL_FLAGS_READS,
-                                        keeper_hold(k), tensor_distance, NULL, NULL,
-                                        keeper_drop);
+                                        keeper_hold(k), tensor_distance, NULL, NULL, keeper_drop);
     return rc;
 }

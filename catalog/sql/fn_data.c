@@ -26,9 +26,8 @@ enum status tensor_given(struct lookup *l, sqlite3_value *v, struct arena *arena
 {
     const char *recipe =
         sqlite3_value_type(v) == SQLITE_TEXT ? (const char *)sqlite3_value_text(v) : NULL;
-    return recipe && *recipe == '['
-               ? lookup_composed(l, recipe, arena, out, err)
-               : lookup_tensor(l, sqlite3_value_int64(v), arena, out, err);
+    return recipe && *recipe == '[' ? lookup_composed(l, recipe, arena, out, err)
+                                    : lookup_tensor(l, sqlite3_value_int64(v), arena, out, err);
 }
 
 void tensor_error(const struct stored_tensor *t, struct error *err)
@@ -42,8 +41,7 @@ void tensor_error(const struct stored_tensor *t, struct error *err)
 /* Consumes a stream, and sets the result of the function. */
 typedef enum status consumer(sqlite3_context *, struct tensor_stream *, struct error *);
 
-static enum status give_bytes(sqlite3_context *ctx, struct tensor_stream *s,
-                              struct error *err)
+static enum status give_bytes(sqlite3_context *ctx, struct tensor_stream *s, struct error *err)
 {
     sqlite3 *db = sqlite3_context_db_handle(ctx);
     uint64_t size = tensor_stream_nbytes(s), at = 0, since = 0;
@@ -69,8 +67,7 @@ static enum status give_bytes(sqlite3_context *ctx, struct tensor_stream *s,
     return err->status;
 }
 
-static enum status give_sha256(sqlite3_context *ctx, struct tensor_stream *s,
-                               struct error *err)
+static enum status give_sha256(sqlite3_context *ctx, struct tensor_stream *s, struct error *err)
 {
     struct sha256_ctx hash;
     uint8_t digest[SHA256_DIGEST_SIZE];
@@ -103,8 +100,8 @@ static enum status wanted_dtype(int argc, sqlite3_value **argv, struct dtype *ro
     if (room->kind != DTYPE_UNKNOWN)
         return OK;
     const char *near = dtype_nearest(name);
-    return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "there is no dtype \"%s\"%s%s",
-                     name, near ? "; the nearest is " : "", near ? near : "");
+    return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "there is no dtype \"%s\"%s%s", name,
+                     near ? "; the nearest is " : "", near ? near : "");
 }
 
 static void data_read_tensor(sqlite3_context *ctx, int argc, sqlite3_value **argv,
@@ -161,8 +158,8 @@ int sql_register_data(sqlite3 *db)
     struct keeper *k = keeper_new(db, "ckptdb_tensors");
     int rc = k ? values_register(db, k) : SQLITE_NOMEM;
     for (int i = 0; i < 4 && rc == SQLITE_OK; i++)
-        rc = sqlite3_create_function_v2(db, functions[i / 2].name, 1 + i % 2,
-                                        SQL_FLAGS_READS, keeper_hold(k),
-                                        functions[i / 2].run, NULL, NULL, keeper_drop);
+        rc = sqlite3_create_function_v2(db, functions[i / 2].name, 1 + i % 2, SQL_FLAGS_READS,
+                                        keeper_hold(k), functions[i / 2].run, NULL, NULL,
+                                        keeper_drop);
     return rc;
 }

@@ -32,8 +32,7 @@ static void shape_elements_sql(sqlite3_context *ctx, int argc, sqlite3_value **a
     if (!shape)
         sqlite3_result_error_nomem(ctx);
     else if (!good)
-        sqlite3_result_error(ctx, "shape_elements: not a shape, which looks like [2,3]",
-                             -1);
+        sqlite3_result_error(ctx, "shape_elements: not a shape, which looks like [2,3]", -1);
     else if (!shape_elements(shape, rank, &elements) || elements > INT64_MAX)
         sqlite3_result_error(ctx, "shape_elements: more than 2^63 - 1 elements", -1);
     else
@@ -77,8 +76,7 @@ int sql_register_dtype(sqlite3 *db)
     struct keeper *k = keeper_new(db, "ckptdb_names");
     int rc = k ? sql_register_pure(db, pure) : SQLITE_NOMEM;
     if (rc == SQLITE_OK) /* not deterministic: it reads the catalog */
-        rc = sqlite3_create_function_v2(db, "tensor_name", 1,
-                                        SQLITE_UTF8 | SQLITE_INNOCUOUS, keeper_hold(k),
-                                        tensor_name, NULL, NULL, keeper_drop);
+        rc = sqlite3_create_function_v2(db, "tensor_name", 1, SQLITE_UTF8 | SQLITE_INNOCUOUS,
+                                        keeper_hold(k), tensor_name, NULL, NULL, keeper_drop);
     return rc;
 }

@@ -55,6 +55,6 @@ static void map_form(sqlite3_context *context, int argc, sqlite3_value **argv)
 
 int sql_register_form(sqlite3 *db)
 {
-    return sqlite3_create_function_v2(db, "map_form", 2, SQLITE_UTF8 | SQLITE_INNOCUOUS,
-                                      NULL, map_form, NULL, NULL, NULL);
+    return sqlite3_create_function_v2(db, "map_form", 2, SQLITE_UTF8 | SQLITE_INNOCUOUS, NULL,
+                                      map_form, NULL, NULL, NULL);
 }

@@ -23,8 +23,7 @@ struct known_thing {
 static const struct known_thing known_things[] = {
     {"known_checkpoint", "SELECT 1 FROM main._checkpoints WHERE id = ?1",
      "there is no checkpoint with the id %s"},
-    {"known_ruleset", "SELECT 1 FROM main.ruleset WHERE name = ?1",
-     "no rule set is called '%s'"},
+    {"known_ruleset", "SELECT 1 FROM main.ruleset WHERE name = ?1", "no rule set is called '%s'"},
     {"known_renaming",
      "SELECT 1 FROM main.ruleset WHERE name = ?1"
      " AND (dialect_is(dialect, 'translation') OR dialect_is(dialect, 'conversion'))",
@@ -126,13 +125,11 @@ static void checkpoint_id(sqlite3_context *context, int argc, sqlite3_value **ar
 int sql_register_known(sqlite3 *db)
 {
     int rc = SQLITE_OK;
-    for (size_t i = 0;
-         rc == SQLITE_OK && i < sizeof(known_things) / sizeof(*known_things); i++)
+    for (size_t i = 0; rc == SQLITE_OK && i < sizeof(known_things) / sizeof(*known_things); i++)
         rc = sqlite3_create_function_v2(db, known_things[i].function, 1, SQL_FLAGS_PURE,
-                                        (void *)&known_things[i], known_run, NULL, NULL,
-                                        NULL);
+                                        (void *)&known_things[i], known_run, NULL, NULL, NULL);
     if (rc == SQLITE_OK)
-        rc = sqlite3_create_function_v2(db, "checkpoint_id", 1, SQL_FLAGS_PURE, NULL,
-                                        checkpoint_id, NULL, NULL, NULL);
+        rc = sqlite3_create_function_v2(db, "checkpoint_id", 1, SQL_FLAGS_PURE, NULL, checkpoint_id,
+                                        NULL, NULL, NULL);
     return rc;
 }

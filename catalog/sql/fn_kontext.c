@@ -20,12 +20,11 @@ static void kontext_give(sqlite3_context *context, struct text *t)
 }
 
 /* False: the value is NULL, or memory ran out (and the result is set). */
-static bool kontext_parse_value(sqlite3_context *context, sqlite3_value *value,
-                                struct arena *arena, struct kontext *path)
+static bool kontext_parse_value(sqlite3_context *context, sqlite3_value *value, struct arena *arena,
+                                struct kontext *path)
 {
     const char *text = (const char *)sqlite3_value_text(value);
-    bool good =
-        text && kontext_parse(arena, text, (size_t)sqlite3_value_bytes(value), path);
+    bool good = text && kontext_parse(arena, text, (size_t)sqlite3_value_bytes(value), path);
     if (text && !good)
         sqlite3_result_error_nomem(context);
     return good;
@@ -37,8 +36,7 @@ static void kontext_name(sqlite3_context *context, int argc, sqlite3_value **arg
     struct arena arena = {0};
     struct kontext path;
     struct text out = {0};
-    bool named =
-        kontext_parse_value(context, argv[0], &arena, &path) && path.good && !path.globs;
+    bool named = kontext_parse_value(context, argv[0], &arena, &path) && path.good && !path.globs;
     for (size_t i = 0; named && i < path.parts; i++) {
         named = path.part[i].kind != KONTEXT_SLICE;
         text_adds(&out, i ? "/" : "");
@@ -56,8 +54,7 @@ static void kontext_error(sqlite3_context *context, int argc, sqlite3_value **ar
     struct arena arena = {0};
     struct kontext path;
     struct text out = {0};
-    if (kontext_parse_value(context, argv[0], &arena, &path) &&
-        kontext_fault(&path, &out))
+    if (kontext_parse_value(context, argv[0], &arena, &path) && kontext_fault(&path, &out))
         kontext_give(context, &out);
     text_release(&out);
     arena_release(&arena);

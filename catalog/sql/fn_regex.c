@@ -53,8 +53,7 @@ static void regex_fail(struct call *c, const char *what, sqlite3_value *value)
         return;
     text_escape(&quoted, s.at, s.len < 200 ? s.len : 200);
     text_adds(&quoted, s.len < 200 ? "" : "...");
-    char *message =
-        sqlite3_mprintf("%s '%s': %s", what, text_str(&quoted), c->err.message);
+    char *message = sqlite3_mprintf("%s '%s': %s", what, text_str(&quoted), c->err.message);
     if (message && c->err.status != ERR_MEMORY)
         sqlite3_result_error(c->ctx, message, -1);
     else
@@ -85,8 +84,8 @@ static bool parse_how(sqlite3_context *ctx, sqlite3_value *value, enum regex_how
 
 /* Borrow the compiled pattern argv[0] and set the text to argv[1]; `how` is the optional argument
  * argv[how_at]. False: the result is set (to NULL or an error). */
-static bool call_open(struct call *c, sqlite3_context *ctx, int argc,
-                      sqlite3_value **argv, int how_at)
+static bool call_open(struct call *c, sqlite3_context *ctx, int argc, sqlite3_value **argv,
+                      int how_at)
 {
     *c = (struct call){.ctx = ctx, .pattern = argv[0], .err.offset = NO_OFFSET};
     for (int i = 0; i < argc; i++)
@@ -100,8 +99,8 @@ static bool call_open(struct call *c, sqlite3_context *ctx, int argc,
         return false;
     c->text = text.at;
     c->len = text.len;
-    if (regex_cache_borrow(sqlite3_user_data(ctx), pattern.at, pattern.len, how,
-                           &c->entry, &c->err) != OK) {
+    if (regex_cache_borrow(sqlite3_user_data(ctx), pattern.at, pattern.len, how, &c->entry,
+                           &c->err) != OK) {
         regex_fail(c, "pattern", argv[0]);
         return false;
     }
@@ -195,8 +194,7 @@ static void capture_fn(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     size_t begin = 0, end = 0;
     int group = call_exec(&c) == 1 ? find_group(&c, argv[2]) : -1;
     if (group >= 0 && regex_span(c.regex, (unsigned)group, &begin, &end))
-        sqlite3_result_text64(ctx, c.text + begin, end - begin, SQLITE_TRANSIENT,
-                              SQLITE_UTF8);
+        sqlite3_result_text64(ctx, c.text + begin, end - begin, SQLITE_TRANSIENT, SQLITE_UTF8);
     regex_cache_return(c.entry);
 }
 
@@ -252,12 +250,11 @@ static void error_fn(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     struct string pattern, template;
     const struct template *t;
     bool templated = argc > 1 && sqlite3_value_type(argv[1]) != SQLITE_NULL;
-    if (sqlite3_value_type(argv[0]) == SQLITE_NULL ||
-        !get_string(ctx, argv[0], &pattern) ||
+    if (sqlite3_value_type(argv[0]) == SQLITE_NULL || !get_string(ctx, argv[0], &pattern) ||
         (templated && !get_string(ctx, argv[1], &template)))
         return;
-    if (regex_cache_borrow(sqlite3_user_data(ctx), pattern.at, pattern.len, REGEX_SEARCH,
-                           &c.entry, &c.err) == OK) {
+    if (regex_cache_borrow(sqlite3_user_data(ctx), pattern.at, pattern.len, REGEX_SEARCH, &c.entry,
+                           &c.err) == OK) {
         if (templated)
             cached_template(c.entry, template.at, template.len, &t, &c.err);
         regex_cache_return(c.entry);
@@ -292,11 +289,10 @@ int sql_register_regex(sqlite3 *db)
     struct regex_cache *cache = regex_cache_new();
     int rc = cache ? SQLITE_OK : SQLITE_NOMEM;
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
-        for (int n = functions[i].min_args; n <= functions[i].max_args && rc == SQLITE_OK;
-             n++)
+        for (int n = functions[i].min_args; n <= functions[i].max_args && rc == SQLITE_OK; n++)
             rc = sqlite3_create_function_v2(db, functions[i].name, n, SQL_FLAGS_PURE,
-                                            regex_cache_share(cache), functions[i].run,
-                                            NULL, NULL, regex_release);
+                                            regex_cache_share(cache), functions[i].run, NULL, NULL,
+                                            regex_release);
     regex_cache_free(cache);
     return rc;
 }

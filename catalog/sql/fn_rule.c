@@ -25,8 +25,8 @@
 
 /* The rules for (ruleset, name, ...), and the name. NULL: an argument is NULL, or the result is
  * an error. */
-static struct rules *rules_of(sqlite3_context *context, sqlite3_value **argv,
-                              const char **name, size_t *len)
+static struct rules *rules_of(sqlite3_context *context, sqlite3_value **argv, const char **name,
+                              size_t *len)
 {
     struct rule_set *set = sqlite3_get_auxdata(context, 0);
     if (sqlite3_value_type(argv[1]) == SQLITE_NULL)
@@ -36,8 +36,8 @@ static struct rules *rules_of(sqlite3_context *context, sqlite3_value **argv,
         char *why = NULL;
         if (!ruleset)
             return NULL;
-        set = rule_cache_find(sqlite3_user_data(context),
-                              sqlite3_context_db_handle(context), ruleset, &why);
+        set = rule_cache_find(sqlite3_user_data(context), sqlite3_context_db_handle(context),
+                              ruleset, &why);
         if (!set)
             sqlite3_result_error(context, why ? why : "no memory", -1);
         sqlite3_free(why);
@@ -54,8 +54,7 @@ static struct rules *rules_of(sqlite3_context *context, sqlite3_value **argv,
 }
 
 /* If memory ran out there is no answer: make the statement fail. */
-static const struct rule_result *told(sqlite3_context *context,
-                                      const struct rule_result *r)
+static const struct rule_result *told(sqlite3_context *context, const struct rule_result *r)
 {
     if (!r->no_memory)
         return r;
@@ -64,17 +63,15 @@ static const struct rule_result *told(sqlite3_context *context,
 }
 
 /* The answer for (ruleset, name[, ord]); NULL: see rules_of(). */
-static const struct rule_result *answer(sqlite3_context *context, int argc,
-                                        sqlite3_value **argv)
+static const struct rule_result *answer(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     const char *name;
     size_t len;
     struct rules *rules = rules_of(context, argv, &name, &len);
     if (!rules)
         return NULL;
-    return told(context,
-                argc > 2 ? rules_apply_one(rules, sqlite3_value_int64(argv[2]), name, len)
-                         : rules_apply(rules, name, len));
+    return told(context, argc > 2 ? rules_apply_one(rules, sqlite3_value_int64(argv[2]), name, len)
+                                  : rules_apply(rules, name, len));
 }
 
 /* `text` is NUL-terminated. If it contains no other NUL, passing -1 tells SQLite so, which then
@@ -168,9 +165,8 @@ int sql_register_rule(sqlite3 *db)
         const char *name;
         void (*run)(sqlite3_context *, int, sqlite3_value **);
     } functions[] = {
-        {"rule_match", rule_match},     {"rule_status", rule_status},
-        {"rule_replace", rule_replace}, {"rule_error", rule_error},
-        {"rule_cast", rule_cast},       {"rule_ops", rule_ops},
+        {"rule_match", rule_match}, {"rule_status", rule_status}, {"rule_replace", rule_replace},
+        {"rule_error", rule_error}, {"rule_cast", rule_cast},     {"rule_ops", rule_ops},
     };
     struct rule_cache *cache = rule_cache_new();
     if (!cache)
@@ -178,15 +174,14 @@ int sql_register_rule(sqlite3 *db)
     int rc = SQLITE_OK;
     /* Not deterministic: the answers depend on rows. SQLite calls the destructor even if
      * registering fails. */
-    for (size_t i = 0;
-         rc == SQLITE_OK && i < 2 * sizeof(functions) / sizeof(functions[0]); i++)
-        rc = sqlite3_create_function_v2(
-            db, functions[i / 2].name, 2 + (int)(i % 2), SQLITE_UTF8 | SQLITE_INNOCUOUS,
-            rule_cache_hold(cache), functions[i / 2].run, NULL, NULL, rule_cache_drop);
+    for (size_t i = 0; rc == SQLITE_OK && i < 2 * sizeof(functions) / sizeof(functions[0]); i++)
+        rc = sqlite3_create_function_v2(db, functions[i / 2].name, 2 + (int)(i % 2),
+                                        SQLITE_UTF8 | SQLITE_INNOCUOUS, rule_cache_hold(cache),
+                                        functions[i / 2].run, NULL, NULL, rule_cache_drop);
     if (rc == SQLITE_OK)
-        rc = sqlite3_create_function_v2(
-            db, "rule_part", 3, SQLITE_UTF8 | SQLITE_INNOCUOUS, rule_cache_hold(cache),
-            rule_part, NULL, NULL, rule_cache_drop);
+        rc = sqlite3_create_function_v2(db, "rule_part", 3, SQLITE_UTF8 | SQLITE_INNOCUOUS,
+                                        rule_cache_hold(cache), rule_part, NULL, NULL,
+                                        rule_cache_drop);
     rule_cache_drop(cache);
     return rc == SQLITE_OK ? sql_register_pure(db, pure) : rc;
 }

@@ -126,9 +126,8 @@ static sqlite3_stmt *setting_prepare(sqlite3 *db, const char *sql)
 static struct bytes declaring(sqlite3 *db, const char *ruleset, struct arena *arena,
                               struct error *err)
 {
-    sqlite3_stmt *s =
-        setting_prepare(db, "SELECT options FROM main.ruleset WHERE name = ?1"
-                            " AND instr(options, '\"settings\"')");
+    sqlite3_stmt *s = setting_prepare(db, "SELECT options FROM main.ruleset WHERE name = ?1"
+                                          " AND instr(options, '\"settings\"')");
     struct bytes options = {0};
     sqlite3_bind_text(s, 1, ruleset, -1, SQLITE_STATIC);
     if (s)
@@ -139,8 +138,7 @@ static struct bytes declaring(sqlite3 *db, const char *ruleset, struct arena *ar
     return options;
 }
 
-static void setting_fail(sqlite3_context *context, const char *ruleset,
-                         const struct error *err)
+static void setting_fail(sqlite3_context *context, const char *ruleset, const struct error *err)
 {
     char *why = sqlite3_mprintf("settings of rule set '%s': %s", ruleset, err->message);
     if (why && err->status != ERR_MEMORY)
@@ -159,13 +157,11 @@ static void rule_bound(sqlite3_context *context, int argc, sqlite3_value **argv)
     struct settings settings = {0};
     struct error err = {.offset = NO_OFFSET}, reading = {.offset = NO_OFFSET};
     struct text bound = {0};
-    struct bytes options =
-        ruleset ? declaring(db, ruleset, &arena, &err) : (struct bytes){0};
+    struct bytes options = ruleset ? declaring(db, ruleset, &arena, &err) : (struct bytes){0};
     if (options.at) {
         struct asking asking = {sqlite3_user_data(context),
-                                setting_prepare(db,
-                                                "SELECT value FROM main.metadata"
-                                                " WHERE checkpoint_id = ?2 AND key = ?1"),
+                                setting_prepare(db, "SELECT value FROM main.metadata"
+                                                    " WHERE checkpoint_id = ?2 AND key = ?1"),
                                 &reading};
         struct setting_source source = {&asking, given_value, metadata_value};
         sqlite3_bind_value(asking.fact, 2, argv[1]);
@@ -180,8 +176,7 @@ static void rule_bound(sqlite3_context *context, int argc, sqlite3_value **argv)
     if (err.status != OK)
         setting_fail(context, ruleset, &err);
     else if (ruleset && setting_bind(&bound, ruleset, &settings))
-        sqlite3_result_text64(context, bound.at, bound.len, SQLITE_TRANSIENT,
-                              SQLITE_UTF8);
+        sqlite3_result_text64(context, bound.at, bound.len, SQLITE_TRANSIENT, SQLITE_UTF8);
     else if (ruleset)
         sqlite3_result_error_nomem(context);
     text_release(&bound);
@@ -194,10 +189,9 @@ int sql_register_setting(sqlite3 *db)
     if (!g)
         return SQLITE_NOMEM;
     g->holders = 2; /* SQLite drops each, even if registering fails */
-    int rc = sqlite3_create_function_v2(db, "map_set", 2, SQLITE_UTF8 | SQLITE_DIRECTONLY,
-                                        g, map_set, NULL, NULL, given_drop);
-    int bound =
-        sqlite3_create_function_v2(db, "rule_bound", 2, SQLITE_UTF8 | SQLITE_INNOCUOUS, g,
-                                   rule_bound, NULL, NULL, given_drop);
+    int rc = sqlite3_create_function_v2(db, "map_set", 2, SQLITE_UTF8 | SQLITE_DIRECTONLY, g,
+                                        map_set, NULL, NULL, given_drop);
+    int bound = sqlite3_create_function_v2(db, "rule_bound", 2, SQLITE_UTF8 | SQLITE_INNOCUOUS, g,
+                                           rule_bound, NULL, NULL, given_drop);
     return rc == SQLITE_OK ? bound : rc;
 }

@@ -182,9 +182,8 @@ enum status keeper_ask(sqlite3 *db, uint64_t bytes, uint64_t *since, struct erro
     if (*since < ASK_BYTES)
         return OK;
     *since = 0;
-    return keeper_interrupted(db)
-               ? error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted")
-               : OK;
+    return keeper_interrupted(db) ? error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted")
+                                  : OK;
 }
 
 void keeper_result_error(sqlite3_context *ctx, const char *what, const struct error *err)
@@ -199,8 +198,7 @@ void keeper_result_error(sqlite3_context *ctx, const char *what, const struct er
         return;
     }
     error_text(err, text, sizeof(text));
-    char *message =
-        what ? sqlite3_mprintf("%s: %s", what, text) : sqlite3_mprintf("%s", text);
+    char *message = what ? sqlite3_mprintf("%s: %s", what, text) : sqlite3_mprintf("%s", text);
     if (message)
         sqlite3_result_error(ctx, message, -1);
     else

@@ -9,9 +9,9 @@
 
 /* Columns whose values are those of the call, or of the count of a status: rows of which no others
  * are asked for, as by count(*), need not be made. */
-#define SAME_COLUMNS                                                                     \
-    (1ull << COLUMN_SOURCE_ID | 1ull << COLUMN_CHECKPOINT_ID | 1ull << COLUMN_STATUS |   \
-     1ull << COLUMN_RULESET | 1ull << COLUMN_SOURCE | 1ull << COLUMN_TARGET |            \
+#define SAME_COLUMNS                                                                               \
+    (1ull << COLUMN_SOURCE_ID | 1ull << COLUMN_CHECKPOINT_ID | 1ull << COLUMN_STATUS |             \
+     1ull << COLUMN_RULESET | 1ull << COLUMN_SOURCE | 1ull << COLUMN_TARGET |                      \
      1ull << COLUMN_STRICT)
 
 #define BATCH 128 /* leaves per batch, if each is settled independently */
@@ -28,8 +28,7 @@ int map_cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 
 static void cursor_reset(struct map_cursor *c)
 {
-    struct map_cursor again = {
-        .base = c->base, .trees = c->trees, .questions = c->questions};
+    struct map_cursor again = {.base = c->base, .trees = c->trees, .questions = c->questions};
     map_read_end(&((struct map_table *)c->base.pVtab)->statements, &c->reading);
     sqlite3_finalize(c->sets);
     arena_release(&c->task.arena);
@@ -67,9 +66,9 @@ static int cursor_error(struct map_cursor *c, int rc)
 static unsigned map_cursor_wanted(const struct map_cursor *c)
 {
     const struct map_table *t = (const struct map_table *)c->base.pVtab;
-    bool operates = map_cursor_uses(c, COLUMN_DTYPE) ||
-                    map_cursor_uses(c, COLUMN_SHAPE) || map_cursor_uses(c, COLUMN_OPS) ||
-                    map_cursor_uses(c, COLUMN_STATUS) || map_cursor_uses(c, COLUMN_ERROR);
+    bool operates = map_cursor_uses(c, COLUMN_DTYPE) || map_cursor_uses(c, COLUMN_SHAPE) ||
+                    map_cursor_uses(c, COLUMN_OPS) || map_cursor_uses(c, COLUMN_STATUS) ||
+                    map_cursor_uses(c, COLUMN_ERROR);
     if (t->function->view != MAP_TRANSLATION)
         return MAP_WANTS_ALL;
     return (map_cursor_uses(c, COLUMN_OLD_NAME) ? MAP_WANTS_NAMES : 0) |
@@ -110,8 +109,7 @@ static struct rules *rules_of(const struct map_cursor *c)
 /* Whether the set has settings, which it takes from the metadata of checkpoints. */
 static bool is_bound(const struct map_cursor *c)
 {
-    return c->dialect->divides && c->set.options &&
-           strstr(c->set.options, "\"settings\"");
+    return c->dialect->divides && c->set.options && strstr(c->set.options, "\"settings\"");
 }
 
 /* Bind the rules to the settings of a source, if the set has any. */
@@ -216,21 +214,18 @@ static int keep_tree(struct map_cursor *c, const struct map_source *of, bool aga
 
 /* Load the leaves of a checkpoint, matched unless `rules` is NULL; `again`: they will be read
  * again. */
-static int load_leaves(struct map_cursor *c, const struct map_source *of,
-                       struct rules *rules, bool again, struct map_task *t,
-                       struct map_tree *out)
+static int load_leaves(struct map_cursor *c, const struct map_source *of, struct rules *rules,
+                       bool again, struct map_task *t, struct map_tree *out)
 {
     struct map_statements *m = &((struct map_table *)c->base.pVtab)->statements;
     struct map_kept *kept = NULL;
     int rc = keep_tree(c, of, again, &kept);
     if (rc != SQLITE_OK || !kept)
-        return rc != SQLITE_OK ? rc
-                               : map_load_leaves(m, c->dialect, rules, of->id, t, out);
+        return rc != SQLITE_OK ? rc : map_load_leaves(m, c->dialect, rules, of->id, t, out);
     *out = kept->tree;
     if (rules || !c->dialect->containers)
         out->count = kept->leaves;
-    return !rules || map_match_leaves(c->dialect, rules, t, out) ? SQLITE_OK
-                                                                 : SQLITE_NOMEM;
+    return !rules || map_match_leaves(c->dialect, rules, t, out) ? SQLITE_OK : SQLITE_NOMEM;
 }
 
 /* Settle all leaves for the current sources, which share a layout. */
@@ -238,8 +233,8 @@ static int settle_all(struct map_cursor *c)
 {
     task_reset(c);
     int rc = load_leaves(c, &c->source.list[c->source.first],
-                         c->dialect->from_model ? NULL : rules_of(c), c->target.count > 1,
-                         &c->task, &c->task.source);
+                         c->dialect->from_model ? NULL : rules_of(c), c->target.count > 1, &c->task,
+                         &c->task.source);
     if (rc == SQLITE_OK)
         settle_task(c);
     return rc;
@@ -277,10 +272,8 @@ static int next_task(struct map_cursor *c)
     c->task.rows = c->row = 0;
     if (rc != SQLITE_OK || !c->by_leaf)
         return rc;
-    c->reading =
-        (struct map_reading){c->dialect, rules_of(c), map_cursor_wanted(c), 0, NULL};
-    return map_read_begin(&t->statements, c->source.list[c->source.first].id,
-                          &c->reading);
+    c->reading = (struct map_reading){c->dialect, rules_of(c), map_cursor_wanted(c), 0, NULL};
+    return map_read_begin(&t->statements, c->source.list[c->source.first].id, &c->reading);
 }
 
 /* Count the rows of a cached tree by settling only the leaves that a rule matches: of many rule
@@ -300,8 +293,7 @@ static int count_kept(struct map_cursor *c, bool *counted)
     const struct map_reading how = {c->dialect, rules_of(c), MAP_WANTS_ALL, 0, NULL};
     const struct map_tree leaves = {kept->tree.leaf, kept->leaves};
     task_reset(c);
-    if (!map_match_some(&how, c->if_some ? SIZE_MAX : 1, &c->task, &leaves,
-                        &c->task.source))
+    if (!map_match_some(&how, c->if_some ? SIZE_MAX : 1, &c->task, &leaves, &c->task.source))
         return SQLITE_NOMEM;
     if (!c->if_some && c->task.source.count)
         return SQLITE_OK;
@@ -335,9 +327,7 @@ static int map_cursor_settle(struct map_cursor *c)
 {
     int rc = c->reading.leaves ? SQLITE_OK : next_task(c);
     if (rc == SQLITE_OK)
-        rc = c->counting  ? settle_counts(c)
-             : c->by_leaf ? settle_batch(c)
-                          : settle_all(c);
+        rc = c->counting ? settle_counts(c) : c->by_leaf ? settle_batch(c) : settle_all(c);
     c->source.at = c->source.first;
     c->target.at = c->target.first;
     return rc == SQLITE_OK && c->task.failed ? SQLITE_NOMEM : cursor_error(c, rc);
@@ -452,8 +442,7 @@ static bool names_set(const struct map_cursor *c)
     struct map_table *t = (struct map_table *)c->base.pVtab;
     sqlite3 *db = t->statements.db;
     bool outer = false;
-    for (sqlite3_stmt *s = NULL;
-         c->by_value && !outer && (s = sqlite3_next_stmt(db, s));) {
+    for (sqlite3_stmt *s = NULL; c->by_value && !outer && (s = sqlite3_next_stmt(db, s));) {
         sqlite3_stmt *plan = NULL;
         char *sql = sqlite3_stmt_busy(s) && sqlite3_sql(s)
                         ? sqlite3_mprintf("EXPLAIN QUERY PLAN %s", sqlite3_sql(s))
@@ -483,9 +472,9 @@ static int refuse_name(struct map_cursor *c)
             nearest_offer(&near, name, name);
     }
     sqlite3_finalize(s);
-    t->base.zErrMsg = sqlite3_mprintf("no rule set is called '%s'%s%s", set_name(c),
-                                      near.count ? "; the nearest is " : "",
-                                      near.count ? near.name[0] : "");
+    t->base.zErrMsg =
+        sqlite3_mprintf("no rule set is called '%s'%s%s", set_name(c),
+                        near.count ? "; the nearest is " : "", near.count ? near.name[0] : "");
     nearest_release(&near);
     return t->base.zErrMsg ? SQLITE_ERROR : SQLITE_NOMEM;
 }
@@ -517,17 +506,15 @@ static int cursor_begin(struct map_cursor *c)
                                            : NULL;
     if (!c->settle)
         return names_set(c) ? refuse_dialect(c) : SQLITE_OK;
-    c->set.strict =
-        c->argument[GIVEN_STRICT] && sqlite3_value_int(c->argument[GIVEN_STRICT]) != 0;
-    c->set.asks_winners =
-        map_cursor_uses(c, COLUMN_WINS) || map_cursor_uses(c, COLUMN_NOTE);
+    c->set.strict = c->argument[GIVEN_STRICT] && sqlite3_value_int(c->argument[GIVEN_STRICT]) != 0;
+    c->set.asks_winners = map_cursor_uses(c, COLUMN_WINS) || map_cursor_uses(c, COLUMN_NOTE);
     /* Batches stream matches, and rules that are paths have none. */
-    c->by_leaf = c->dialect->by_leaf && c->dialect->trial != MAP_PATH &&
-                 view == c->dialect->view && !c->set.asks_winners && !map_strict(&c->set);
+    c->by_leaf = c->dialect->by_leaf && c->dialect->trial != MAP_PATH && view == c->dialect->view &&
+                 !c->set.asks_winners && !map_strict(&c->set);
     c->questions++;
     rc = find_fault(c);
-    c->repeats = !t->function->counts && c->dialect->unmatched &&
-                 view == c->dialect->view && !(c->used & ~SAME_COLUMNS);
+    c->repeats = !t->function->counts && c->dialect->unmatched && view == c->dialect->view &&
+                 !(c->used & ~SAME_COLUMNS);
     c->counting = t->function->counts || c->repeats;
     if (c->counting && c->dialect->unmatched && !c->fault) {
         c->if_some = c->dialect->unmatched(&c->set, false);
@@ -551,8 +538,7 @@ static int map_cursor_refuse(sqlite3_vtab *table, enum given given)
 
 static bool plan_by_value(const struct map_plans *p, unsigned number)
 {
-    return p->at[number % MAP_PLANS].by_value &&
-           p->at[number % MAP_PLANS].number == number;
+    return p->at[number % MAP_PLANS].by_value && p->at[number % MAP_PLANS].number == number;
 }
 
 /* A source or a target may be named; but `checkpoint_id = 'x'` is of a column, which holds ids. */
@@ -561,8 +547,7 @@ static int take_argument(struct map_cursor *c, enum given given, bool by_column,
 {
     struct map_table *t = (struct map_table *)c->base.pVtab;
     if (given == GIVEN_TARGET || (given == GIVEN_SOURCE && !by_column))
-        return sql_checkpoint(t->statements.db, value, &c->argument[given],
-                              &t->base.zErrMsg);
+        return sql_checkpoint(t->statements.db, value, &c->argument[given], &t->base.zErrMsg);
     c->argument[given] = sqlite3_value_dup(value);
     return c->argument[given] ? SQLITE_OK : SQLITE_NOMEM;
 }
@@ -589,8 +574,8 @@ int map_cursor_filter(sqlite3_vtab_cursor *base, int set, const char *used, int 
         if (set >> given & 1)
             rc = take_argument(c, given, set >> GIVEN_BY_COLUMN & 1, argv[at++]);
     if (rc == SQLITE_OK && !c->argument[GIVEN_RULESET])
-        rc = sqlite3_prepare_v2(t->statements.db, "SELECT name FROM main.ruleset", -1,
-                                &c->sets, NULL);
+        rc = sqlite3_prepare_v2(t->statements.db, "SELECT name FROM main.ruleset", -1, &c->sets,
+                                NULL);
     else if (rc == SQLITE_OK)
         rc = cursor_begin(c);
     return cursor_error(c, rc == SQLITE_OK ? cursor_seek(c) : rc);

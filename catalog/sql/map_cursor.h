@@ -10,33 +10,33 @@
 #include "catalog/sql/rule_cache.h"
 
 /* One list for all functions; some columns are used by one of them only. */
-#define MAP_COLUMNS(X)                                                                   \
-    X(SOURCE_ID, "source_id INTEGER")                                                    \
-    X(CHECKPOINT_ID, "checkpoint_id INTEGER")                                            \
-    X(ORD, "ord INTEGER")                                                                \
-    X(PLACE, "place INTEGER")                                                            \
-    X(NTH, "nth INTEGER")                                                                \
-    X(IS_TENSOR, "is_tensor INTEGER")                                                    \
-    X(NAME, "name TEXT")                                                                 \
-    X(NEW_NAME, "new_name TEXT")                                                         \
-    X(OLD_NAME, "old_name TEXT")                                                         \
-    X(TENSOR_ID, "tensor_id INTEGER")                                                    \
-    X(ORIGIN, "origin TEXT")                                                             \
-    X(DTYPE, "dtype TEXT")                                                               \
-    X(SHAPE, "shape TEXT")                                                               \
-    X(PART, "part INTEGER")                                                              \
-    X(PARTS, "parts INTEGER")                                                            \
-    X(OPS, "ops TEXT")                                                                   \
-    X(RECIPE, "recipe TEXT")                                                             \
-    X(RULE, "rule INTEGER")                                                              \
-    X(STATUS, "status TEXT")                                                             \
-    X(ERROR, "error TEXT")                                                               \
-    X(NOTE, "note TEXT")                                                                 \
-    X(WINS, "wins INTEGER")                                                              \
-    X(ROWS, "rows INTEGER")                                                              \
-    X(RULESET, "ruleset HIDDEN")                                                         \
-    X(SOURCE, "source HIDDEN")                                                           \
-    X(TARGET, "target_id HIDDEN")                                                        \
+#define MAP_COLUMNS(X)                                                                             \
+    X(SOURCE_ID, "source_id INTEGER")                                                              \
+    X(CHECKPOINT_ID, "checkpoint_id INTEGER")                                                      \
+    X(ORD, "ord INTEGER")                                                                          \
+    X(PLACE, "place INTEGER")                                                                      \
+    X(NTH, "nth INTEGER")                                                                          \
+    X(IS_TENSOR, "is_tensor INTEGER")                                                              \
+    X(NAME, "name TEXT")                                                                           \
+    X(NEW_NAME, "new_name TEXT")                                                                   \
+    X(OLD_NAME, "old_name TEXT")                                                                   \
+    X(TENSOR_ID, "tensor_id INTEGER")                                                              \
+    X(ORIGIN, "origin TEXT")                                                                       \
+    X(DTYPE, "dtype TEXT")                                                                         \
+    X(SHAPE, "shape TEXT")                                                                         \
+    X(PART, "part INTEGER")                                                                        \
+    X(PARTS, "parts INTEGER")                                                                      \
+    X(OPS, "ops TEXT")                                                                             \
+    X(RECIPE, "recipe TEXT")                                                                       \
+    X(RULE, "rule INTEGER")                                                                        \
+    X(STATUS, "status TEXT")                                                                       \
+    X(ERROR, "error TEXT")                                                                         \
+    X(NOTE, "note TEXT")                                                                           \
+    X(WINS, "wins INTEGER")                                                                        \
+    X(ROWS, "rows INTEGER")                                                                        \
+    X(RULESET, "ruleset HIDDEN")                                                                   \
+    X(SOURCE, "source HIDDEN")                                                                     \
+    X(TARGET, "target_id HIDDEN")                                                                  \
     X(STRICT, "strict HIDDEN")
 
 enum column {
@@ -114,8 +114,8 @@ struct map_cursor {
     struct map_trees trees;     /* kept for all calls of the statement */
     unsigned questions;         /* number of calls (xFilter) so far */
     bool many;                  /* more calls are likely */
-    bool by_value;      /* the rule set was named, and not by the rows of a table */
-    sqlite3_stmt *sets; /* no rule set was named: those to come; NULL: none */
+    bool by_value;              /* the rule set was named, and not by the rows of a table */
+    sqlite3_stmt *sets;         /* no rule set was named: those to come; NULL: none */
     size_t row;
     size_t before;            /* rows of earlier batches of the current source */
     bool counting;            /* rows are counted, not made */

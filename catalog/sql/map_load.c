@@ -44,8 +44,7 @@ static struct map_text copy_text(struct map_task *t, const char *text, size_t le
 static struct map_text copy(struct map_task *t, sqlite3_stmt *s, int i)
 {
     const char *text = map_load_column(s, i);
-    return text ? copy_text(t, text, (size_t)sqlite3_column_bytes(s, i))
-                : (struct map_text){0};
+    return text ? copy_text(t, text, (size_t)sqlite3_column_bytes(s, i)) : (struct map_text){0};
 }
 
 /* --- matches ----------------------------------------------------------------------------- */
@@ -57,21 +56,19 @@ static const char *intern(struct loading *l, const char *text)
     bool added;
     if (!text)
         return NULL;
-    uint64_t *value =
-        strmap_keep(&l->texts, &l->task->arena, text, strlen(text), &kept, &added);
+    uint64_t *value = strmap_keep(&l->texts, &l->task->arena, text, strlen(text), &kept, &added);
     l->task->failed = l->task->failed || !value;
     return kept;
 }
 
-static bool add_match(struct loading *l, struct map_leaf *leaf,
-                      const struct rule_result *result)
+static bool add_match(struct loading *l, struct map_leaf *leaf, const struct rule_result *result)
 {
     if (result->outcome == RULE_UNMATCHED)
         return true;
     if (result->no_memory)
         return false;
-    struct map_match *grown = arena_grow(&l->task->arena, l->match, l->matches,
-                                         &l->match_space, sizeof(*l->match));
+    struct map_match *grown =
+        arena_grow(&l->task->arena, l->match, l->matches, &l->match_space, sizeof(*l->match));
     if (!grown)
         return false;
     l->match = grown;
@@ -88,8 +85,7 @@ static bool add_match(struct loading *l, struct map_leaf *leaf,
 }
 
 /* Add the match of the first rule that matches the name, or with dialect->each of every rule. */
-static bool match_leaf(struct loading *l, struct map_leaf *leaf, const char *name,
-                       size_t len)
+static bool match_leaf(struct loading *l, struct map_leaf *leaf, const char *name, size_t len)
 {
     struct rules *rules = l->how->rules;
     const struct rule_result *result;
@@ -131,8 +127,8 @@ static bool map_load_add_leaf(struct loading *l, sqlite3_stmt *s)
     if (container && (how->rules || !how->dialect->containers))
         return true;
     struct map_tree *tree = &l->tree;
-    struct map_leaf *grown = arena_grow(&l->task->arena, tree->leaf, tree->count,
-                                        &l->leaf_space, sizeof(*tree->leaf));
+    struct map_leaf *grown =
+        arena_grow(&l->task->arena, tree->leaf, tree->count, &l->leaf_space, sizeof(*tree->leaf));
     if (!grown)
         return false;
     tree->leaf = grown;
@@ -173,11 +169,10 @@ void map_statements_release(struct map_statements *m)
     }
 }
 
-static int map_load_prepare(struct map_statements *m, enum map_statement which,
-                            const char *sql, sqlite3_stmt **out)
+static int map_load_prepare(struct map_statements *m, enum map_statement which, const char *sql,
+                            sqlite3_stmt **out)
 {
-    int rc = m->at[which] ? SQLITE_OK
-                          : sqlite3_prepare_v2(m->db, sql, -1, &m->at[which], NULL);
+    int rc = m->at[which] ? SQLITE_OK : sqlite3_prepare_v2(m->db, sql, -1, &m->at[which], NULL);
     *out = m->at[which];
     return rc;
 }
@@ -197,15 +192,12 @@ static enum map_statement statement_of(const struct map_reading *how)
     return how->wants & MAP_WANTS_VALUES ? MAP_SELECT_LEAVES : MAP_SELECT_NAMES;
 }
 
-int map_read_begin(struct map_statements *m, sqlite3_int64 checkpoint,
-                   struct map_reading *how)
+int map_read_begin(struct map_statements *m, sqlite3_int64 checkpoint, struct map_reading *how)
 {
-    static const char names[] =
-        "SELECT place, name FROM leaf WHERE checkpoint_id = :checkpoint_id";
+    static const char names[] = "SELECT place, name FROM leaf WHERE checkpoint_id = :checkpoint_id";
     enum map_statement which = statement_of(how);
     int rc = map_load_prepare(
-        m, which,
-        which == MAP_SELECT_NAMES ? names : schema_text("schema/query/tree.sql"),
+        m, which, which == MAP_SELECT_NAMES ? names : schema_text("schema/query/tree.sql"),
         &how->leaves);
     if (rc != SQLITE_OK)
         return rc;
@@ -213,16 +205,14 @@ int map_read_begin(struct map_statements *m, sqlite3_int64 checkpoint,
     return sqlite3_bind_int64(how->leaves, 1, checkpoint);
 }
 
-int map_read_next(struct map_reading *how, size_t most, struct map_task *t,
-                  struct map_tree *out)
+int map_read_next(struct map_reading *how, size_t most, struct map_task *t, struct map_tree *out)
 {
     struct loading l = {.how = how, .task = t, .sorted = true};
     int rc = SQLITE_ROW;
     if (how->expected &&
         (l.tree.leaf = arena_room(&t->arena, how->expected * sizeof(*l.tree.leaf))))
         l.leaf_space = how->expected;
-    while (!t->failed && l.tree.count < most &&
-           (rc = sqlite3_step(how->leaves)) == SQLITE_ROW)
+    while (!t->failed && l.tree.count < most && (rc = sqlite3_step(how->leaves)) == SQLITE_ROW)
         t->failed = !map_load_add_leaf(&l, how->leaves) || t->failed;
     strmap_release(&l.texts);
     if (!l.sorted)
@@ -246,9 +236,8 @@ void map_read_end(struct map_statements *m, struct map_reading *how)
     how->leaves = NULL;
 }
 
-static int map_load_all(struct map_statements *m, struct map_reading *how,
-                        sqlite3_int64 checkpoint, struct map_task *t,
-                        struct map_tree *out)
+static int map_load_all(struct map_statements *m, struct map_reading *how, sqlite3_int64 checkpoint,
+                        struct map_task *t, struct map_tree *out)
 {
     int rc = map_read_begin(m, checkpoint, how);
     if (rc == SQLITE_OK)
@@ -257,9 +246,8 @@ static int map_load_all(struct map_statements *m, struct map_reading *how,
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-int map_load_leaves(struct map_statements *m, const struct dialect *d,
-                    struct rules *rules, sqlite3_int64 checkpoint, struct map_task *t,
-                    struct map_tree *out)
+int map_load_leaves(struct map_statements *m, const struct dialect *d, struct rules *rules,
+                    sqlite3_int64 checkpoint, struct map_task *t, struct map_tree *out)
 {
     struct map_reading how = {d, rules, MAP_WANTS_ALL, 0, NULL};
     return map_load_all(m, &how, checkpoint, t, out);
@@ -278,8 +266,8 @@ bool map_match_some(const struct map_reading *how, size_t most, struct map_task 
 {
     struct loading l = {.how = how, .task = t};
     for (size_t i = 0; !t->failed && i < tree->count && l.tree.count < most; i++) {
-        struct map_leaf *leaf = arena_grow(&t->arena, l.tree.leaf, l.tree.count,
-                                           &l.leaf_space, sizeof(*leaf));
+        struct map_leaf *leaf =
+            arena_grow(&t->arena, l.tree.leaf, l.tree.count, &l.leaf_space, sizeof(*leaf));
         t->failed = t->failed || !leaf;
         if (!leaf)
             break;
@@ -308,8 +296,7 @@ bool map_match_leaves(const struct dialect *d, struct rules *rules, struct map_t
         leaf[i] = tree->leaf[i];
         leaf[i].match = (uint32_t)l.matches;
         leaf[i].matches = 0;
-        t->failed =
-            !match_leaf(&l, &leaf[i], leaf[i].name.at, leaf[i].name.len) || t->failed;
+        t->failed = !match_leaf(&l, &leaf[i], leaf[i].name.at, leaf[i].name.len) || t->failed;
     }
     strmap_release(&l.texts);
     tree->leaf = leaf;
@@ -337,9 +324,8 @@ static bool add_rule(struct map_task *t, size_t *space, sqlite3_stmt *s)
 
 static int load_rules(struct map_statements *m, const char *ruleset, struct map_task *t)
 {
-    static const char sql[] =
-        "SELECT ord, pattern, replacement, nullif(ops, '[]') IS NOT NULL"
-        " FROM main.rule WHERE ruleset = ?1 ORDER BY ord";
+    static const char sql[] = "SELECT ord, pattern, replacement, nullif(ops, '[]') IS NOT NULL"
+                              " FROM main.rule WHERE ruleset = ?1 ORDER BY ord";
     sqlite3_stmt *s;
     size_t space = 0;
     int rc = map_load_prepare(m, MAP_SELECT_RULES, sql, &s);
@@ -369,8 +355,8 @@ int map_load_set(struct map_statements *m, const char *ruleset, struct map_task 
     return rc == SQLITE_OK && *out ? load_rules(m, ruleset, t) : rc;
 }
 
-int map_load_bound(struct map_statements *m, const char *ruleset,
-                   sqlite3_int64 checkpoint, char **out)
+int map_load_bound(struct map_statements *m, const char *ruleset, sqlite3_int64 checkpoint,
+                   char **out)
 {
     sqlite3_stmt *s;
     *out = NULL;
@@ -387,8 +373,8 @@ int map_load_bound(struct map_statements *m, const char *ruleset,
 
 /* --- sources ----------------------------------------------------------------------------- */
 
-#define SELECT_SOURCES                                                                   \
-    "SELECT id, layout, meta, (SELECT tensors FROM main._layouts l WHERE l.id = layout)" \
+#define SELECT_SOURCES                                                                             \
+    "SELECT id, layout, meta, (SELECT tensors FROM main._layouts l WHERE l.id = layout)"           \
     " FROM main._checkpoints "
 
 int map_load_sources(struct map_statements *m, sqlite3_value *id, struct map_source **out,
@@ -397,10 +383,8 @@ int map_load_sources(struct map_statements *m, sqlite3_value *id, struct map_sou
     sqlite3_stmt *s;
     size_t space = 0;
     bool memory = true;
-    int rc =
-        id ? map_load_prepare(m, MAP_SELECT_SOURCE, SELECT_SOURCES "WHERE id = ?1", &s)
-           : map_load_prepare(m, MAP_SELECT_SOURCES, SELECT_SOURCES "ORDER BY layout, id",
-                              &s);
+    int rc = id ? map_load_prepare(m, MAP_SELECT_SOURCE, SELECT_SOURCES "WHERE id = ?1", &s)
+                : map_load_prepare(m, MAP_SELECT_SOURCES, SELECT_SOURCES "ORDER BY layout, id", &s);
     if (rc != SQLITE_OK)
         return rc;
     if (id)

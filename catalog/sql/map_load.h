@@ -29,10 +29,9 @@ void map_statements_release(struct map_statements *);
 
 /* Which parts of leaves and matches are needed; the others are not read. */
 enum {
-    MAP_WANTS_NAMES = 1, /* of the leaves */
-    MAP_WANTS_VALUES =
-        2, /* kinds, dtypes and shapes; without them every leaf counts as a tensor */
-    MAP_WANTS_OPS = 4, /* the casts and operations of rules */
+    MAP_WANTS_NAMES = 1,  /* of the leaves */
+    MAP_WANTS_VALUES = 2, /* kinds, dtypes and shapes; without them every leaf counts as a tensor */
+    MAP_WANTS_OPS = 4,    /* the casts and operations of rules */
     MAP_WANTS_ALL = 7
 };
 
@@ -69,10 +68,8 @@ struct map_reading {
 
 /* Read in batches: begin, next until it returns something other than SQLITE_ROW (SQLITE_DONE:
  * that was the last batch), and in any case end. Each batch is sorted by `place`. */
-int map_read_begin(struct map_statements *, sqlite3_int64 checkpoint,
-                   struct map_reading *);
-int map_read_next(struct map_reading *, size_t most, struct map_task *,
-                  struct map_tree *);
+int map_read_begin(struct map_statements *, sqlite3_int64 checkpoint, struct map_reading *);
+int map_read_next(struct map_reading *, size_t most, struct map_task *, struct map_tree *);
 void map_read_end(struct map_statements *, struct map_reading *);
 
 /* Read all leaves; `rules` may be NULL. Only without rules, and if the dialect uses them, empty
@@ -88,7 +85,6 @@ bool map_match_some(const struct map_reading *, size_t most, struct map_task *,
                     const struct map_tree *, struct map_tree *out);
 /* Match the names of a tree that is shared: its leaves are copied to the task's arena first,
  * their texts are not. False: out of memory. */
-bool map_match_leaves(const struct dialect *, struct rules *, struct map_task *,
-                      struct map_tree *);
+bool map_match_leaves(const struct dialect *, struct rules *, struct map_task *, struct map_tree *);
 
 #endif

@@ -17,31 +17,30 @@ static size_t count_leaves(const struct map_tree *tree)
 
 static struct map_kept *find_tree(const struct map_trees *k, sqlite3_int64 layout)
 {
-    const uint64_t *place =
-        strmap_get(&k->layouts, (const char *)&layout, sizeof(layout));
+    const uint64_t *place = strmap_get(&k->layouts, (const char *)&layout, sizeof(layout));
     return place ? k->list[*place] : NULL;
 }
 
 /* Read a tree and keep it. */
-static int add_tree(struct map_trees *k, struct map_statements *m,
-                    const struct map_source *source, struct map_kept **out)
+static int add_tree(struct map_trees *k, struct map_statements *m, const struct map_source *source,
+                    struct map_kept **out)
 {
     struct map_task task = {.arena = k->arena}; /* borrowed, returned below */
     struct map_kept *kept = arena_alloc(&task.arena, sizeof(*kept));
     struct map_kept **list =
         arena_grow(&task.arena, k->list, k->count, &k->space, sizeof(struct map_kept *));
     bool added;
-    int rc = kept && list ? map_load_tree(m, source->id, (size_t)source->tensors, &task,
-                                          &kept->tree)
-                          : SQLITE_NOMEM;
+    int rc = kept && list
+                 ? map_load_tree(m, source->id, (size_t)source->tensors, &task, &kept->tree)
+                 : SQLITE_NOMEM;
     k->arena = task.arena;
     k->list = list ? list : k->list;
     if (rc != SQLITE_OK)
         return rc;
     kept->layout = source->layout;
     kept->leaves = count_leaves(&kept->tree);
-    uint64_t *place = strmap_add(&k->layouts, (const char *)&kept->layout,
-                                 sizeof(kept->layout), &added);
+    uint64_t *place =
+        strmap_add(&k->layouts, (const char *)&kept->layout, sizeof(kept->layout), &added);
     if (!place)
         return SQLITE_NOMEM;
     *place = k->count;
@@ -50,8 +49,8 @@ static int add_tree(struct map_trees *k, struct map_statements *m,
     return SQLITE_OK;
 }
 
-int map_trees_get(struct map_trees *k, struct map_statements *m,
-                  const struct map_source *source, struct map_kept **out)
+int map_trees_get(struct map_trees *k, struct map_statements *m, const struct map_source *source,
+                  struct map_kept **out)
 {
     struct map_kept *kept = find_tree(k, source->layout);
     bool fits = source->tensors >= 0 && source->tensors <= TREE_LEAVES &&

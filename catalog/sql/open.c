@@ -7,11 +7,11 @@ static int all_functions(sqlite3 *db)
     return sql_register_all(db, true);
 }
 
-enum status db_open_waiting(const char *path, enum db_mode mode,
-                            const struct db_wait *wait, sqlite3 **out, struct error *err)
+enum status db_open_waiting(const char *path, enum db_mode mode, const struct db_wait *wait,
+                            sqlite3 **out, struct error *err)
 {
-    if (db_open_with(path, mode, all_functions, wait, out, err) == OK &&
-        mode != DB_SCRATCH && sql_cover_views(*out, err) != OK) {
+    if (db_open_with(path, mode, all_functions, wait, out, err) == OK && mode != DB_SCRATCH &&
+        sql_cover_views(*out, err) != OK) {
         db_close(*out);
         *out = NULL;
     }

@@ -124,8 +124,7 @@ static void regex_cache_settle(struct cached_regex **set, struct cached_regex *e
 }
 
 enum status regex_cache_borrow(struct regex_cache *c, const char *pattern, size_t len,
-                               enum regex_how how, struct cached_regex **out,
-                               struct error *err)
+                               enum regex_how how, struct cached_regex **out, struct error *err)
 {
     uint64_t hash = hash_bytes(pattern, len, c->seed) + how;
     struct cached_regex **set = c->places[hash % SETS], *e = NULL;
@@ -177,8 +176,7 @@ enum status cached_template(struct cached_regex *e, const char *text, size_t len
         t->len = len;
         if (len)
             memcpy(t->text, text, len);
-        enum status status =
-            template_compile(text, len, e->regex, &t->compiled, NULL, err);
+        enum status status = template_compile(text, len, e->regex, &t->compiled, NULL, err);
         if (status != OK) {
             free(t);
             return status;

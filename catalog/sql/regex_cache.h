@@ -31,8 +31,7 @@ void regex_cache_free(struct regex_cache *);
 
 /* Errors are those of regex_compile(). */
 enum status regex_cache_borrow(struct regex_cache *, const char *pattern, size_t len,
-                               enum regex_how how, struct cached_regex **out,
-                               struct error *err);
+                               enum regex_how how, struct cached_regex **out, struct error *err);
 void regex_cache_return(struct cached_regex *);
 
 struct regex *cached_regex(const struct cached_regex *);

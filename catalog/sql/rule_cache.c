@@ -48,8 +48,7 @@ struct rules *rule_set_rules(const struct rule_set *set)
     return set->rules;
 }
 
-static struct rule_set *set_new(sqlite3 *db, const char *bound, struct text *rows,
-                                char **why)
+static struct rule_set *set_new(sqlite3 *db, const char *bound, struct text *rows, char **why)
 {
     struct rule_set *set = calloc(1, sizeof(*set));
     if (!set)
@@ -123,8 +122,7 @@ static struct rule_set *cache_take(struct rule_cache *cache, const char *bound)
 
 /* Compile the set from its current rows, or return `was` (whose reference is taken over) if
  * they have not changed. NULL: see *why. */
-static struct rule_set *renewed(sqlite3 *db, const char *bound, struct rule_set *was,
-                                char **why)
+static struct rule_set *renewed(sqlite3 *db, const char *bound, struct rule_set *was, char **why)
 {
     struct text rows = {0};
     struct rule_set *set = NULL;
@@ -146,9 +144,9 @@ struct rule_set *rule_cache_find(struct rule_cache *cache, sqlite3 *db, const ch
                                  char **why)
 {
     unsigned version = 0;
-    bool committed = sqlite3_txn_state(db, "main") == SQLITE_TXN_READ &&
-                     sqlite3_file_control(db, "main", SQLITE_FCNTL_DATA_VERSION,
-                                          &version) == SQLITE_OK;
+    bool committed =
+        sqlite3_txn_state(db, "main") == SQLITE_TXN_READ &&
+        sqlite3_file_control(db, "main", SQLITE_FCNTL_DATA_VERSION, &version) == SQLITE_OK;
     struct rule_set *set = cache_take(cache, bound);
     *why = NULL;
     if (!set || !committed || !set->committed || set->version != version)

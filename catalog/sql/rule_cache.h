@@ -28,8 +28,7 @@ void rule_cache_drop(void *);
 /* The current set, with a reference for the caller. `bound` is its name, or the name with settings
  * (catalog/map/setting.h). NULL: the reason is in *why, to be freed by sqlite3_free() (NULL: out of
  * memory). */
-struct rule_set *rule_cache_find(struct rule_cache *, sqlite3 *, const char *bound,
-                                 char **why);
+struct rule_set *rule_cache_find(struct rule_cache *, sqlite3 *, const char *bound, char **why);
 struct rule_set *rule_set_hold(struct rule_set *);
 void rule_set_drop(void *);
 

@@ -31,8 +31,7 @@ bool rule_load_rows(sqlite3 *db, const char *bound, struct text *out)
     struct settings settings;
     const char *name = setting_unbind(bound, &arena, &settings);
     static const char sql[] =
-        "SELECT dialect, options, NULL, NULL, NULL FROM main.ruleset WHERE name = ?1"
-        " UNION ALL "
+        "SELECT dialect, options, NULL, NULL, NULL FROM main.ruleset WHERE name = ?1 UNION ALL "
         "SELECT * FROM (SELECT ord, pattern, replacement, compute, ops FROM main.rule"
         " WHERE ruleset = ?1 ORDER BY ord)";
     sqlite3_stmt *s = query(db, sql, name);
@@ -62,15 +61,15 @@ static const char *nothing_stated(void *context, const char *key, struct arena *
 }
 
 /* Add the settings. A set that is not bound to a checkpoint takes the defaults of its options. */
-static bool load_settings(const char *options, struct settings *settings,
-                          struct arena *arena, struct rules *rules)
+static bool load_settings(const char *options, struct settings *settings, struct arena *arena,
+                          struct rules *rules)
 {
     static const struct setting_source nothing = {NULL, nothing_given, nothing_stated};
     struct error err = {.offset = NO_OFFSET};
     bool room = true;
     if (!settings->count && options && strstr(options, "\"settings\"") &&
-        settings_resolve((struct bytes){(const uint8_t *)options, strlen(options)},
-                         &nothing, arena, settings, &err) == ERR_MEMORY)
+        settings_resolve((struct bytes){(const uint8_t *)options, strlen(options)}, &nothing, arena,
+                         settings, &err) == ERR_MEMORY)
         return false;
     for (unsigned i = 0; room && i < settings->count; i++) {
         const struct setting *one = &settings->at[i];
@@ -93,10 +92,10 @@ struct rules *rule_load(sqlite3 *db, const char *bound, char **why)
     } else if (rules_fetch(db, name, &set, &err) != OK) {
         *why = sqlite3_mprintf("%s", err.message);
     } else if (!ruleset_shape(set.dialect, &shape)) {
-        *why = sqlite3_mprintf(
-            "rule set '%s' is of dialect '%s', whose rules do not match one name "
-            "at a time",
-            name, set.dialect);
+        *why =
+            sqlite3_mprintf("rule set '%s' is of dialect '%s', whose rules do not match one name "
+                            "at a time",
+                            name, set.dialect);
     } else if ((rules = ruleset_compile(&set, shape)) == NULL ||
                !load_settings(set.options, &settings, &arena, rules)) {
         *why = sqlite3_mprintf("rule set '%s': no memory", name);

@@ -12,8 +12,8 @@ static const char *rules_store_column(sqlite3_stmt *s, int i)
 
 /* Copy a text to the set's arena; *nul is set if it contains a NUL, *room cleared if memory ran
  * out. */
-static const char *rules_store_copied(struct ruleset *set, sqlite3_stmt *s, int i,
-                                      bool *nul, bool *room)
+static const char *rules_store_copied(struct ruleset *set, sqlite3_stmt *s, int i, bool *nul,
+                                      bool *room)
 {
     const char *text = rules_store_column(s, i);
     size_t len = (size_t)sqlite3_column_bytes(s, i);
@@ -34,14 +34,12 @@ static enum status rules_store_prepare(sqlite3 *db, const char *sql, const char 
 
 /* --- reading ------------------------------------------------------------------------------------- */
 
-static enum status fetch_set(sqlite3 *db, const char *name, struct ruleset *set,
-                             struct error *err)
+static enum status fetch_set(sqlite3 *db, const char *name, struct ruleset *set, struct error *err)
 {
     sqlite3_stmt *s = NULL;
     bool nul = false, room = true;
-    if (rules_store_prepare(db,
-                            "SELECT dialect, options FROM main.ruleset WHERE name = ?1",
-                            name, &s, err) == OK) {
+    if (rules_store_prepare(db, "SELECT dialect, options FROM main.ruleset WHERE name = ?1", name,
+                            &s, err) == OK) {
         int rc = sqlite3_step(s);
         if (rc == SQLITE_ROW) {
             set->name = arena_copy(set->arena, name, strlen(name));
@@ -50,8 +48,7 @@ static enum status fetch_set(sqlite3 *db, const char *name, struct ruleset *set,
             if (!room || !set->name || !set->dialect || !set->options)
                 error_memory(err);
         } else if (rc == SQLITE_DONE) {
-            error_set(err, ERR_MISSING, NULL, NO_OFFSET, "no rule set is called '%.200s'",
-                      name);
+            error_set(err, ERR_MISSING, NULL, NO_OFFSET, "no rule set is called '%.200s'", name);
         } else {
             db_error(db, "rule sets", err);
         }
@@ -66,11 +63,10 @@ static enum status fetch_rules(sqlite3 *db, const char *name, struct ruleset *se
     sqlite3_stmt *s = NULL;
     int rc = SQLITE_DONE;
     bool room = true;
-    if (rules_store_prepare(
-            db,
-            "SELECT ord, pattern, replacement, compute, ops FROM main.rule"
-            " WHERE ruleset = ?1 ORDER BY ord",
-            name, &s, err) == OK)
+    if (rules_store_prepare(db,
+                            "SELECT ord, pattern, replacement, compute, ops FROM main.rule"
+                            " WHERE ruleset = ?1 ORDER BY ord",
+                            name, &s, err) == OK)
         while (room && (rc = sqlite3_step(s)) == SQLITE_ROW) {
             struct ruleset_rule r = {.ord = sqlite3_column_int64(s, 0)};
             r.pattern = rules_store_copied(set, s, 1, &r.nul, &room);
@@ -87,8 +83,7 @@ static enum status fetch_rules(sqlite3 *db, const char *name, struct ruleset *se
     return err->status;
 }
 
-enum status rules_fetch(sqlite3 *db, const char *name, struct ruleset *set,
-                        struct error *err)
+enum status rules_fetch(sqlite3 *db, const char *name, struct ruleset *set, struct error *err)
 {
     if (fetch_set(db, name, set, err) == OK)
         fetch_rules(db, name, set, err);
@@ -141,8 +136,7 @@ static bool insert_all(sqlite3 *db, const char *name, const struct ruleset *set)
     return good;
 }
 
-enum status rules_store(sqlite3 *db, const char *name, const struct ruleset *set,
-                        struct error *err)
+enum status rules_store(sqlite3 *db, const char *name, const struct ruleset *set, struct error *err)
 {
     if (db_exec(db, "SAVEPOINT rules_store", err) != OK)
         return err->status;
@@ -178,8 +172,7 @@ static const char *rules_store_choose(sqlite3 *db, const char *path, const char 
         " SELECT iif(count(*) = 1, max(name), NULL), group_concat(name, ', ') FROM ruleset LIMIT 1";
     sqlite3_stmt *s = NULL;
     const char *chosen = NULL;
-    if (rules_store_prepare(db, sql, name, &s, err) == OK &&
-        db_row(s, "rule sets", err)) {
+    if (rules_store_prepare(db, sql, name, &s, err) == OK && db_row(s, "rule sets", err)) {
         const char *found = rules_store_column(s, 0), *all = rules_store_column(s, 1);
         if (found && !(chosen = arena_copy(arena, found, strlen(found))))
             error_memory(err);
@@ -193,16 +186,14 @@ static const char *rules_store_choose(sqlite3 *db, const char *path, const char 
     return chosen;
 }
 
-enum status rules_from_sql(const char *sql, const char *path, const char *name,
-                           struct ruleset *set, struct error *err)
+enum status rules_from_sql(const char *sql, const char *path, const char *name, struct ruleset *set,
+                           struct error *err)
 {
     sqlite3 *db = NULL;
     char *message = NULL;
     const char *chosen = NULL;
-    if (scratch_open(&db, err) == OK &&
-        sqlite3_exec(db, sql, NULL, NULL, &message) != SQLITE_OK)
-        error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "%s",
-                  message ? message : "no memory");
+    if (scratch_open(&db, err) == OK && sqlite3_exec(db, sql, NULL, NULL, &message) != SQLITE_OK)
+        error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "%s", message ? message : "no memory");
     if (err->status == OK)
         chosen = rules_store_choose(db, path, name, set->arena, err);
     if (chosen)

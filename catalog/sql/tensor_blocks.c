@@ -103,27 +103,24 @@ void blocks_close(struct blocks *b)
 static int prepare_once(struct blocks *b, sqlite3_stmt **stmt, const char *sql)
 {
     return *stmt ? SQLITE_OK
-                 : sqlite3_prepare_v3(b->db, sql, -1, SQLITE_PREPARE_PERSISTENT, stmt,
-                                      NULL);
+                 : sqlite3_prepare_v3(b->db, sql, -1, SQLITE_PREPARE_PERSISTENT, stmt, NULL);
 }
 
 static int add_layout(struct blocks *b, int64_t id, int64_t tensors, struct layout **out)
 {
-    struct layout **list =
-        list_grow(b->layout, b->layout_count, &b->layout_space, sizeof(*list));
+    struct layout **list = list_grow(b->layout, b->layout_count, &b->layout_space, sizeof(*list));
     if (!list)
         return SQLITE_NOMEM;
     b->layout = list;
     struct layout *l = calloc(1, sizeof(*l));
     if (!l)
         return SQLITE_NOMEM;
-    *l = (struct layout){
-        .id = id, .index = (uint32_t)b->layout_count, .tensors = (uint32_t)tensors};
+    *l =
+        (struct layout){.id = id, .index = (uint32_t)b->layout_count, .tensors = (uint32_t)tensors};
     bool added;
     l->block = calloc(block_total(l) + 1, sizeof(*l->block));
     uint64_t *place =
-        l->block ? strmap_add(&b->by_id, (const char *)&l->id, sizeof(l->id), &added)
-                 : NULL;
+        l->block ? strmap_add(&b->by_id, (const char *)&l->id, sizeof(l->id), &added) : NULL;
     if (!place) {
         free(l->block);
         free(l);
@@ -143,16 +140,15 @@ int blocks_layout(struct blocks *b, int64_t id, struct layout **out)
         return SQLITE_OK;
     }
     int rc = prepare_once(b, &b->find_layout,
-                          "SELECT tensors, (SELECT coalesce((max(id)" ID_ORD ") + 1, 0)"
-                          " FROM _layout_tensors WHERE id BETWEEN ?1" ID_FIRST
+                          "SELECT tensors, (SELECT coalesce((max(id)" ID_ORD
+                          ") + 1, 0) FROM _layout_tensors WHERE id BETWEEN ?1" ID_FIRST
                           "AND ?1" ID_LAST ") FROM _layouts WHERE id = ?1");
     if (rc != SQLITE_OK)
         return rc;
     sqlite3_bind_int64(b->find_layout, 1, id);
     rc = sqlite3_step(b->find_layout);
     if (rc == SQLITE_ROW)
-        rc = sqlite3_column_int64(b->find_layout, 0) ==
-                     sqlite3_column_int64(b->find_layout, 1)
+        rc = sqlite3_column_int64(b->find_layout, 0) == sqlite3_column_int64(b->find_layout, 1)
                  ? add_layout(b, id, sqlite3_column_int64(b->find_layout, 0), out)
                  : damaged_layout(b, id, "has more or fewer tensors than it says");
     else if (rc == SQLITE_DONE)
@@ -183,8 +179,7 @@ int blocks_all_holders(struct blocks *b)
     for (size_t i = 0; i < b->layout_count; i++)
         b->layout[i]->holder_count = 0;
     int rc = sqlite3_prepare_v2(
-        b->db, "SELECT layout, id, placed FROM _checkpoints ORDER BY layout, id", -1,
-        &all, NULL);
+        b->db, "SELECT layout, id, placed FROM _checkpoints ORDER BY layout, id", -1, &all, NULL);
     while (rc == SQLITE_OK && (rc = sqlite3_step(all)) == SQLITE_ROW) {
         const int64_t id = sqlite3_column_int64(all, 0);
         rc = SQLITE_OK;
@@ -197,9 +192,9 @@ int blocks_all_holders(struct blocks *b)
             }
         }
         if (rc == SQLITE_OK && l)
-            rc = add_holder(l, &space,
-                            (struct holder){sqlite3_column_int64(all, 1),
-                                            sqlite3_column_int(all, 2) != 0});
+            rc = add_holder(
+                l, &space,
+                (struct holder){sqlite3_column_int64(all, 1), sqlite3_column_int(all, 2) != 0});
     }
     sqlite3_finalize(all);
     b->all_holders = rc == SQLITE_DONE;
@@ -213,9 +208,8 @@ int blocks_holders(struct blocks *b, struct layout *l)
         return SQLITE_OK;
     if (b->asked++ >= ASK_ALL_AFTER)
         return blocks_all_holders(b);
-    int rc =
-        prepare_once(b, &b->find_holders,
-                     "SELECT id, placed FROM _checkpoints WHERE layout = ?1 ORDER BY id");
+    int rc = prepare_once(b, &b->find_holders,
+                          "SELECT id, placed FROM _checkpoints WHERE layout = ?1 ORDER BY id");
     if (rc != SQLITE_OK)
         return rc;
     l->holder_count = 0;
@@ -225,8 +219,7 @@ int blocks_holders(struct blocks *b, struct layout *l)
     while ((rc = sqlite3_step(b->find_holders)) == SQLITE_ROW)
         if (add_holder(l, &space,
                        (struct holder){sqlite3_column_int64(b->find_holders, 0),
-                                       sqlite3_column_int(b->find_holders, 1) != 0}) !=
-            SQLITE_OK) {
+                                       sqlite3_column_int(b->find_holders, 1) != 0}) != SQLITE_OK) {
             rc = SQLITE_NOMEM;
             break;
         }
@@ -262,8 +255,7 @@ static int loader_of(struct blocks *b, unsigned columns, sqlite3_stmt **out)
             if (columns >> c & 1)
                 text_addf(&sql, ", %s", column_names[c]);
         text_adds(&sql, ") FROM _layout_tensors WHERE id BETWEEN ?1 AND ?2");
-        int rc = text_str(&sql) ? prepare_once(b, &b->load[i].stmt, text_str(&sql))
-                                : SQLITE_NOMEM;
+        int rc = text_str(&sql) ? prepare_once(b, &b->load[i].stmt, text_str(&sql)) : SQLITE_NOMEM;
         text_release(&sql);
         if (rc != SQLITE_OK)
             return rc;
@@ -278,8 +270,8 @@ static bool allot(struct blocks *b, struct block *block, unsigned columns, uint3
     for (int c = 0; c < BLOCK_COLUMNS; c++) {
         if (!(columns >> c & 1))
             continue;
-        void **list = c < BLOCK_TEXTS ? (void **)&block->span[c]
-                                      : (void **)&block->number[c - BLOCK_TEXTS];
+        void **list =
+            c < BLOCK_TEXTS ? (void **)&block->span[c] : (void **)&block->number[c - BLOCK_TEXTS];
         free(*list); /* of an attempt that failed */
         *list = malloc((size_t)count * sizeof(int64_t));
         good &= *list != NULL;
@@ -321,8 +313,7 @@ static void take_cell(struct filler *f, enum block_column column, sqlite3_value 
 static void fill_row(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     struct filler *f = sqlite3_user_data(ctx);
-    if (!f->block || f->rows == f->count ||
-        sqlite3_value_int64(argv[0]) != f->first + f->rows)
+    if (!f->block || f->rows == f->count || sqlite3_value_int64(argv[0]) != f->first + f->rows)
         return;
     for (int c = 0, i = 1; c < BLOCK_COLUMNS && i < argc; c++)
         if (f->columns >> c & 1)
@@ -355,9 +346,8 @@ int filler_register(sqlite3 *db, struct filler **out)
         return SQLITE_NOMEM;
     f->holders = 1;
     *out = f;
-    return sqlite3_create_function_v2(db, "ckptdb_block", -1,
-                                      SQLITE_UTF8 | SQLITE_DIRECTONLY, f, NULL, fill_row,
-                                      fill_end, filler_drop);
+    return sqlite3_create_function_v2(db, "ckptdb_block", -1, SQLITE_UTF8 | SQLITE_DIRECTONLY, f,
+                                      NULL, fill_row, fill_end, filler_drop);
 }
 
 /* Read `count` tensors from the block's first on. */
@@ -376,8 +366,7 @@ static int read_rows(struct blocks *b, const struct layout *l, struct block *blo
                          .columns = columns,
                          .count = count,
                          .good = true,
-                         .first = (int64_t)((uint64_t)l->id << TENSOR_ORD_BITS) +
-                                  block->first};
+                         .first = (int64_t)((uint64_t)l->id << TENSOR_ORD_BITS) + block->first};
     sqlite3_bind_int64(s, 1, f->first);
     sqlite3_bind_int64(s, 2, f->first + count - 1);
     rc = sqlite3_step(s);
@@ -418,8 +407,7 @@ int block_load(struct blocks *b, struct layout *l, uint32_t ord, unsigned column
     (*at)->first = first;
     b->bytes += sizeof(**at);
     *out = *at;
-    return lacking ? read_rows(b, l, *at, lacking,
-                               left < BLOCK_TENSORS ? left : BLOCK_TENSORS)
+    return lacking ? read_rows(b, l, *at, lacking, left < BLOCK_TENSORS ? left : BLOCK_TENSORS)
                    : SQLITE_OK;
 }
 

@@ -109,8 +109,8 @@ int block_load(struct blocks *, struct layout *, uint32_t ord, unsigned columns,
 
 /* The same for a single tensor, where few of a layout are wanted: its block if that is there, else
  * *own, which the caller keeps for the next call and gives to block_free(). */
-int block_row(struct blocks *, struct layout *, uint32_t ord, unsigned columns,
-              struct block **own, const struct block **out);
+int block_row(struct blocks *, struct layout *, uint32_t ord, unsigned columns, struct block **own,
+              const struct block **out);
 void block_free(struct block *);
 
 struct span {
@@ -126,17 +126,14 @@ struct block {
     int64_t *number[BLOCK_COLUMNS - BLOCK_TEXTS];
 };
 
-static inline struct cell block_text(const struct block *b, uint32_t ord,
-                                     enum block_column column)
+static inline struct cell block_text(const struct block *b, uint32_t ord, enum block_column column)
 {
     assert(b->span[column]);
     const struct span s = b->span[column][ord - b->first];
-    return s.len == SPAN_NULL ? (struct cell){0}
-                              : (struct cell){b->bytes[column] + s.at, s.len};
+    return s.len == SPAN_NULL ? (struct cell){0} : (struct cell){b->bytes[column] + s.at, s.len};
 }
 
-static inline int64_t block_number(const struct block *b, uint32_t ord,
-                                   enum block_column column)
+static inline int64_t block_number(const struct block *b, uint32_t ord, enum block_column column)
 {
     const int64_t *number = b->number[column - BLOCK_TEXTS];
     assert(number);

@@ -6,15 +6,13 @@
 static const char *const detail_sql[DETAILS] = {
     [DETAIL_LABEL] = "SELECT l.name, c.path FROM _checkpoints c LEFT JOIN _labels l"
                      " ON l.id = c.id WHERE c.id = ?1",
-    [DETAIL_FILES] =
-        "SELECT id, path, base FROM _files WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
+    [DETAIL_FILES] = "SELECT id, path, base FROM _files WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
     [DETAIL_PLACES] = "SELECT id, storage, file, start, stored FROM _placements"
                       " WHERE id BETWEEN ?1 AND ?2",
     [DETAIL_HASHES] = "SELECT x.id, h.hash FROM _tensor_hashes x JOIN _content_hashes h"
                       " ON h.id = x.hash WHERE x.id BETWEEN ?1 AND ?2",
-    [DETAIL_NAMED] =
-        "SELECT id FROM _layout_tensors WHERE name = ?3 AND id BETWEEN ?1 AND ?2"
-        " ORDER BY id",
+    [DETAIL_NAMED] = "SELECT id FROM _layout_tensors WHERE name = ?3 AND id BETWEEN ?1 AND ?2"
+                     " ORDER BY id",
 };
 
 int tensor_detail(struct tensor_table *t, enum detail which, int64_t first, int64_t last,
@@ -22,8 +20,8 @@ int tensor_detail(struct tensor_table *t, enum detail which, int64_t first, int6
 {
     int rc = t->detail[which]
                  ? SQLITE_OK
-                 : sqlite3_prepare_v3(t->db, detail_sql[which], -1,
-                                      SQLITE_PREPARE_PERSISTENT, &t->detail[which], NULL);
+                 : sqlite3_prepare_v3(t->db, detail_sql[which], -1, SQLITE_PREPARE_PERSISTENT,
+                                      &t->detail[which], NULL);
     *out = t->detail[which];
     if (rc == SQLITE_OK)
         rc = sqlite3_bind_int64(*out, 1, first);
@@ -76,10 +74,9 @@ static bool wants_few(const struct tensor_cursor *c)
 static int find_block(struct tensor_cursor *c)
 {
     struct blocks *b = &table_of(c)->blocks;
-    int rc =
-        wants_few(c)
-            ? block_row(b, c->hit.layout, c->ord, c->read_columns, &c->own_row, &c->block)
-            : block_load(b, c->hit.layout, c->ord, c->read_columns, &c->block);
+    int rc = wants_few(c)
+                 ? block_row(b, c->hit.layout, c->ord, c->read_columns, &c->own_row, &c->block)
+                 : block_load(b, c->hit.layout, c->ord, c->read_columns, &c->block);
     c->block_round = b->round;
     c->block_end = c->block->first + (c->block == c->own_row ? 1 : BLOCK_TENSORS);
     return rc;
@@ -97,8 +94,7 @@ static inline int current_block(struct tensor_cursor *c)
 static int put_cell(sqlite3_context *ctx, struct cell cell)
 {
     if (cell.at)
-        sqlite3_result_text(ctx, cell.at,
-                            strlen(cell.at) == cell.len ? -1 : (int)cell.len,
+        sqlite3_result_text(ctx, cell.at, strlen(cell.at) == cell.len ? -1 : (int)cell.len,
                             SQLITE_TRANSIENT);
     return SQLITE_OK;
 }
@@ -152,10 +148,9 @@ static int current_place(struct tensor_cursor *c, struct place *out)
         if (rc != SQLITE_OK)
             return rc;
         const unsigned have = c->read_columns;
-#define NUMBER(column)                                                                   \
-    (have >> (column)&1 ? block_number(c->block, c->ord, (column)) : NUMBER_NULL)
-        *out = (struct place){NUMBER(BLOCK_STORAGE), NUMBER(BLOCK_FILE),
-                              NUMBER(BLOCK_START), NUMBER(BLOCK_STORED)};
+#define NUMBER(column) (have >> (column)&1 ? block_number(c->block, c->ord, (column)) : NUMBER_NULL)
+        *out = (struct place){NUMBER(BLOCK_STORAGE), NUMBER(BLOCK_FILE), NUMBER(BLOCK_START),
+                              NUMBER(BLOCK_STORED)};
 #undef NUMBER
         return SQLITE_OK;
     }
@@ -202,8 +197,7 @@ static int read_files(struct tensor_cursor *c, int64_t position)
     int rc = tensor_detail(table_of(c), DETAIL_FILES, tensor_id_of(c, list->first),
                            tensor_id_of(c, list->last), &s);
     while (rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
-        struct file_cell *at =
-            arena_grow(&c->own, list->at, list->count, &space, sizeof(*at));
+        struct file_cell *at = arena_grow(&c->own, list->at, list->count, &space, sizeof(*at));
         if (!at) {
             rc = SQLITE_NOMEM;
             break;
@@ -296,8 +290,7 @@ static int give_place(struct tensor_cursor *c, sqlite3_context *ctx, int column)
 static int give_label(struct tensor_cursor *c, sqlite3_context *ctx, int column)
 {
     int rc = tensor_label(c);
-    return rc == SQLITE_OK ? put_cell(ctx, column == TENSOR_PATH ? c->path : c->name)
-                           : rc;
+    return rc == SQLITE_OK ? put_cell(ctx, column == TENSOR_PATH ? c->path : c->name) : rc;
 }
 
 static int give_of_block(struct tensor_cursor *c, sqlite3_context *ctx, int column)

@@ -109,8 +109,7 @@ struct tensor_cursor {
     int64_t first_id;     /* ids before it are not wanted */
     sqlite3_stmt *values; /* of an EACH_VALUE: its rows are ours */
     struct tensor_groups groups;
-    bool grouped,
-        group_left; /* group_left: group_layout is the begin of the next group */
+    bool grouped, group_left; /* group_left: group_layout is the begin of the next group */
     struct layout *group_layout;
     uint32_t group_ord;
     struct group_pick {

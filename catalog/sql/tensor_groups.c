@@ -14,8 +14,7 @@ void groups_end(struct tensor_groups *g)
     *g = (struct tensor_groups){.blocks = g->blocks};
 }
 
-int groups_named(struct tensor_groups *g, struct blocks *b, struct cell from,
-                 struct cell to)
+int groups_named(struct tensor_groups *g, struct blocks *b, struct cell from, struct cell to)
 {
     sqlite3_stmt *s = b->find_named;
     g->blocks = b;
@@ -31,8 +30,7 @@ int groups_named(struct tensor_groups *g, struct blocks *b, struct cell from,
         rc = sqlite3_bind_text(s, 2, to.at, (int)to.len, SQLITE_STATIC);
     while (rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
         const uint64_t id = (uint64_t)sqlite3_column_int64(s, 0);
-        struct group_entry *entry =
-            list_grow(g->entry, g->count, &g->space, sizeof(*entry));
+        struct group_entry *entry = list_grow(g->entry, g->count, &g->space, sizeof(*entry));
         struct layout *l;
         if (!entry) {
             rc = SQLITE_NOMEM;
@@ -53,8 +51,8 @@ int groups_named(struct tensor_groups *g, struct blocks *b, struct cell from,
 static int open_index(struct tensor_groups *g, const char *column, bool backwards)
 {
     char sql[128];
-    sqlite3_snprintf(sizeof(sql), sql, "SELECT id, %s FROM _layout_tensors ORDER BY %s%s",
-                     column, column, backwards ? " DESC" : "");
+    sqlite3_snprintf(sizeof(sql), sql, "SELECT id, %s FROM _layout_tensors ORDER BY %s%s", column,
+                     column, backwards ? " DESC" : "");
     return sqlite3_prepare_v2(g->blocks->db, sql, -1, &g->stream, NULL);
 }
 
@@ -69,8 +67,7 @@ static int next_of_stream(struct tensor_groups *g, struct layout **layout, uint3
     const unsigned char *key = sqlite3_column_text(g->stream, 1);
     const size_t len = (size_t)sqlite3_column_bytes(g->stream, 1);
     const bool null = sqlite3_column_type(g->stream, 1) == SQLITE_NULL;
-    *same = g->begun && g->key.len == len + !null &&
-            (!len || memcmp(g->key.at, key, len) == 0);
+    *same = g->begun && g->key.len == len + !null && (!len || memcmp(g->key.at, key, len) == 0);
     g->begun = true;
     text_reset(&g->key);
     if (!null && !(text_add(&g->key, key, len) && text_addc(&g->key, '\0')))
@@ -157,8 +154,7 @@ struct sorting {
     struct text written;
 };
 
-static int sort_add(struct sorting *s, const struct block *b, uint32_t layout,
-                    uint32_t ord)
+static int sort_add(struct sorting *s, const struct block *b, uint32_t layout, uint32_t ord)
 {
     struct tensor_groups *g = s->groups;
     const char *kept;
@@ -174,8 +170,7 @@ static int sort_add(struct sorting *s, const struct block *b, uint32_t layout,
         return SQLITE_NOMEM;
     uint64_t *place =
         strmap_keep(&s->keys, &s->arena, s->written.at, s->written.len, &kept, &added);
-    struct group_entry *entry =
-        list_grow(g->entry, g->count, &s->entry_space, sizeof(*entry));
+    struct group_entry *entry = list_grow(g->entry, g->count, &s->entry_space, sizeof(*entry));
     struct sort_key *key = list_grow(s->key, s->key_count, &s->key_space, sizeof(*key));
     g->entry = entry ? entry : g->entry;
     s->key = key ? key : s->key;
@@ -183,8 +178,7 @@ static int sort_add(struct sorting *s, const struct block *b, uint32_t layout,
         return SQLITE_NOMEM;
     if (added) {
         *place = s->key_count;
-        s->key[s->key_count] =
-            (struct sort_key){kept, s->written.len, (uint32_t)s->key_count};
+        s->key[s->key_count] = (struct sort_key){kept, s->written.len, (uint32_t)s->key_count};
         s->key_count++;
     }
     g->entry[g->count++] = (struct group_entry){(uint32_t)*place, layout, ord};
@@ -236,8 +230,7 @@ static int sort_all(struct tensor_groups *g, const struct tensor_plan *p)
     int rc = blocks_all_holders(g->blocks);
     for (size_t i = 0; rc == SQLITE_OK && i < g->blocks->layout_count; i++) {
         struct layout *l = g->blocks->layout[i];
-        for (uint32_t ord = 0; rc == SQLITE_OK && l->holder_count && ord < l->tensors;
-             ord++) {
+        for (uint32_t ord = 0; rc == SQLITE_OK && l->holder_count && ord < l->tensors; ord++) {
             if (ord % BLOCK_TENSORS == 0)
                 rc = block_load(g->blocks, l, ord, columns, &block);
             if (rc == SQLITE_OK)
@@ -263,8 +256,7 @@ int groups_ordered(struct tensor_groups *g, struct blocks *b, const struct tenso
     return sort_all(g, p);
 }
 
-int groups_next(struct tensor_groups *g, struct layout **layout, uint32_t *ord,
-                bool *same)
+int groups_next(struct tensor_groups *g, struct layout **layout, uint32_t *ord, bool *same)
 {
     if (g->stream)
         return next_of_stream(g, layout, ord, same);

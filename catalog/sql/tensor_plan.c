@@ -7,24 +7,22 @@
 #include "catalog/sql/tensor_test.h"
 
 #define BIT(column) (1u << (column))
-static const unsigned texts = BIT(TENSOR_CHECKPOINT) | BIT(TENSOR_PATH) |
-                              BIT(TENSOR_NAME) | BIT(TENSOR_DTYPE) | BIT(TENSOR_SHAPE) |
-                              BIT(TENSOR_FILE) | BIT(TENSOR_STORAGE) | BIT(TENSOR_HASH);
+static const unsigned texts = BIT(TENSOR_CHECKPOINT) | BIT(TENSOR_PATH) | BIT(TENSOR_NAME) |
+                              BIT(TENSOR_DTYPE) | BIT(TENSOR_SHAPE) | BIT(TENSOR_FILE) |
+                              BIT(TENSOR_STORAGE) | BIT(TENSOR_HASH);
 /* Columns of a tensor wherever it is: by these rows can be put in order. */
 static const unsigned keyed = BIT(TENSOR_NAME) | BIT(TENSOR_DTYPE) | BIT(TENSOR_SHAPE) |
-                              BIT(TENSOR_RANK) | BIT(TENSOR_ELEMENTS) |
-                              BIT(TENSOR_NBYTES);
+                              BIT(TENSOR_RANK) | BIT(TENSOR_ELEMENTS) | BIT(TENSOR_NBYTES);
 /* What _layout_kinds has. */
-static const unsigned of_kinds = BIT(TENSOR_DTYPE) | BIT(TENSOR_SHAPE) |
-                                 BIT(TENSOR_RANK) | BIT(TENSOR_ELEMENTS) |
-                                 BIT(TENSOR_NBYTES);
+static const unsigned of_kinds = BIT(TENSOR_DTYPE) | BIT(TENSOR_SHAPE) | BIT(TENSOR_RANK) |
+                                 BIT(TENSOR_ELEMENTS) | BIT(TENSOR_NBYTES);
 static const unsigned of_checkpoint =
     BIT(TENSOR_CHECKPOINT_ID) | BIT(TENSOR_CHECKPOINT) | BIT(TENSOR_PATH);
 
 /* A value of these finds whole checkpoints, or one row. */
 static const unsigned by_value = BIT(TENSOR_ID) | BIT(TENSOR_CHECKPOINT_ID) |
-                                 BIT(TENSOR_CHECKPOINT) | BIT(TENSOR_PATH) |
-                                 BIT(TENSOR_HASH) | BIT(TENSOR_FILE);
+                                 BIT(TENSOR_CHECKPOINT) | BIT(TENSOR_PATH) | BIT(TENSOR_HASH) |
+                                 BIT(TENSOR_FILE);
 
 bool tensor_column_is_text(int column)
 {
@@ -34,8 +32,7 @@ bool tensor_column_is_text(int column)
 int plan_equality(const struct tensor_plan *p, int column)
 {
     for (int i = 0; i < p->tests; i++)
-        if (p->test[i].column == column &&
-            (p->test[i].op == TEST_EQ || p->test[i].op == TEST_IS))
+        if (p->test[i].column == column && (p->test[i].op == TEST_EQ || p->test[i].op == TEST_IS))
             return i;
     return -1;
 }
@@ -92,8 +89,7 @@ static bool is_comparison(char op)
 
 static bool is_testable(struct sqlite3_index_info *info, int i, int column, char op)
 {
-    if (!op || column == TENSOR_STORED || column == TENSOR_STORAGE ||
-        column == TENSOR_OFFSET)
+    if (!op || column == TENSOR_STORED || column == TENSOR_STORAGE || column == TENSOR_OFFSET)
         return false;
     if ((column == TENSOR_FILE || column == TENSOR_HASH) && op != TEST_EQ)
         return column == TENSOR_HASH && op == TEST_NOTNULL;
@@ -199,8 +195,7 @@ static bool order_files(struct tensor_plan *p, struct ordering o)
 
 static bool order_keys(struct tensor_plan *p, struct ordering o)
 {
-    for (; o.at < o.end && order_column(&o) < TENSOR_COLUMNS &&
-           keyed >> order_column(&o) & 1;
+    for (; o.at < o.end && order_column(&o) < TENSOR_COLUMNS && keyed >> order_column(&o) & 1;
          o.at++) {
         if (p->keys == PLAN_KEYS)
             return false;
@@ -235,8 +230,7 @@ static void plan_order(struct tensor_plan *p, struct sqlite3_index_info *info)
     const unsigned columns = ordered_columns(info);
     if (!info->nOrderBy)
         return;
-    const bool files =
-        has_one_checkpoint(p) || p->access == BY_FILE || p->access == BY_SCAN;
+    const bool files = has_one_checkpoint(p) || p->access == BY_FILE || p->access == BY_SCAN;
     info->orderByConsumed = files && order_files(p, o);
     if (info->orderByConsumed) {
         if (distinct && !(columns & ~of_checkpoint) && !(p->used & ~columns) &&
@@ -263,8 +257,7 @@ void plan_values(const struct tensor_plan *p, struct text *sql)
         [TENSOR_NAME] = "name",
         [TENSOR_DTYPE] = "dtype",
         [TENSOR_SHAPE] = "shape",
-        [TENSOR_RANK] =
-            "iif(shape = '[]', 0, length(shape) - length(replace(shape, ',', '')) + 1)",
+        [TENSOR_RANK] = "iif(shape = '[]', 0, length(shape) - length(replace(shape, ',', '')) + 1)",
         [TENSOR_ELEMENTS] = "elements",
         [TENSOR_NBYTES] = "nbytes",
     };
@@ -274,8 +267,7 @@ void plan_values(const struct tensor_plan *p, struct text *sql)
             text_addf(sql, "%s%s", before, names[c]);
             before = ", ";
         }
-    text_addf(sql, " FROM %s",
-              p->used == BIT(TENSOR_NAME) ? "_layout_tensors" : "_layout_kinds");
+    text_addf(sql, " FROM %s", p->used == BIT(TENSOR_NAME) ? "_layout_tensors" : "_layout_kinds");
     before = " ORDER BY ";
     for (int i = 0; i < p->keys; i++) {
         text_addf(sql, "%s%s%s", before, names[p->key[i].column],
@@ -331,10 +323,7 @@ static void plan_cost(const struct tensor_plan *p, const struct tensor_counts *n
     /* A test is made once for each tensor of a layout; a tensor of a checkpoint is found by name. */
     const bool by_name = p->access < BY_NAME && plan_equality(p, TENSOR_NAME) >= 0;
     info->estimatedRows = (sqlite3_int64)rows;
-    info->estimatedCost = 8 + rows * 1.5 +
-                          (by_name              ? 4
-                           : p->access == BY_ID ? 0
-                                                : found / 8);
+    info->estimatedCost = 8 + rows * 1.5 + (by_name ? 4 : p->access == BY_ID ? 0 : found / 8);
     if (p->access == BY_ID)
         info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
 }

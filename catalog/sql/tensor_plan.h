@@ -28,10 +28,10 @@ enum tensor_column {
     TENSOR_HASH,
     TENSOR_COLUMNS
 };
-#define TENSOR_DECLARATION                                                                      \
-    "CREATE TABLE x(id INTEGER PRIMARY KEY, checkpoint_id INTEGER, checkpoint TEXT, path TEXT," \
-    " ord INTEGER, name TEXT, dtype TEXT, shape TEXT, rank INTEGER, elements INTEGER,"          \
-    " nbytes INTEGER, stored INTEGER, storage TEXT, file TEXT, \"offset\" INTEGER,"             \
+#define TENSOR_DECLARATION                                                                         \
+    "CREATE TABLE x(id INTEGER PRIMARY KEY, checkpoint_id INTEGER, checkpoint TEXT, path TEXT,"    \
+    " ord INTEGER, name TEXT, dtype TEXT, shape TEXT, rank INTEGER, elements INTEGER,"             \
+    " nbytes INTEGER, stored INTEGER, storage TEXT, file TEXT, \"offset\" INTEGER,"                \
     " hash TEXT) WITHOUT ROWID"
 
 /* Where the rows are found. */

@@ -74,9 +74,8 @@ static bool take_text(struct tensor_test *t, sqlite3_value *v, struct regex_cach
     t->kind = TEST_TEXT;
     /* LIKE and GLOB stop at a NUL. A pattern that is wrong fails where SQLite tries it. */
     if ((matches_pattern(t->op) && strlen(t->text.at) != t->text.len) ||
-        (t->op == TEST_REGEXP &&
-         regex_cache_borrow(cache, t->text.at, t->text.len, REGEX_SEARCH, &t->regex,
-                            &ignored) != OK))
+        (t->op == TEST_REGEXP && regex_cache_borrow(cache, t->text.at, t->text.len, REGEX_SEARCH,
+                                                    &t->regex, &ignored) != OK))
         t->kind = TEST_NOTHING;
     return ignored.status != ERR_MEMORY;
 }
@@ -89,21 +88,18 @@ static bool take_list(struct tensor_test *t, bool on_text, sqlite3_value *list,
     sqlite3_value *v = NULL;
     int rc = sqlite3_vtab_in_first(list, &v);
     for (; rc == SQLITE_OK && v; rc = sqlite3_vtab_in_next(list, &v)) {
-        struct tensor_test *among =
-            list_grow(t->among, t->among_count, &space, sizeof(*among));
+        struct tensor_test *among = list_grow(t->among, t->among_count, &space, sizeof(*among));
         if (!among)
             return false;
         t->among = among;
-        t->among[t->among_count] =
-            (struct tensor_test){.column = t->column, .op = TEST_EQ};
+        t->among[t->among_count] = (struct tensor_test){.column = t->column, .op = TEST_EQ};
         if (!test_begin(&t->among[t->among_count++], on_text, v, cache))
             return false;
     }
     return rc == SQLITE_DONE || rc == SQLITE_OK;
 }
 
-bool test_begin(struct tensor_test *t, bool on_text, sqlite3_value *v,
-                struct regex_cache *cache)
+bool test_begin(struct tensor_test *t, bool on_text, sqlite3_value *v, struct regex_cache *cache)
 {
     t->kind = TEST_NOTHING;
     if (t->op == TEST_IN)

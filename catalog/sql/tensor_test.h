@@ -49,8 +49,7 @@ struct tensor_test {
 char test_operator(unsigned char op);
 
 /* Make a test with a constraint's value. False: no memory. */
-bool test_begin(struct tensor_test *, bool on_text, sqlite3_value *,
-                struct regex_cache *);
+bool test_begin(struct tensor_test *, bool on_text, sqlite3_value *, struct regex_cache *);
 void test_end(struct tensor_test *);
 
 bool test_number(const struct tensor_test *, int64_t number); /* NUMBER_NULL: SQL NULL */

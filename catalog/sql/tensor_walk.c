@@ -55,13 +55,12 @@ static bool passes(const struct tensor_cursor *c, const struct block *b, uint32_
     return true;
 }
 
-static int tensor_passes(struct tensor_cursor *c, struct layout *l, uint32_t ord,
-                         bool *good)
+static int tensor_passes(struct tensor_cursor *c, struct layout *l, uint32_t ord, bool *good)
 {
     const struct block *b = NULL;
-    int rc = c->test_columns ? block_row(&table_of(c)->blocks, l, ord, c->test_columns,
-                                         &c->own_row, &b)
-                             : SQLITE_OK;
+    int rc = c->test_columns
+                 ? block_row(&table_of(c)->blocks, l, ord, c->test_columns, &c->own_row, &b)
+                 : SQLITE_OK;
     c->block = NULL;
     *good = rc == SQLITE_OK && passes(c, b, ord);
     return rc;
@@ -74,8 +73,7 @@ static int select_named(struct tensor_cursor *c, struct layout *l, struct select
     const struct cell name = c->test[c->named].text;
     size_t space = 0;
     sqlite3_stmt *named = NULL;
-    int rc =
-        tensor_detail(table_of(c), DETAIL_NAMED, first, first + TENSOR_ORD_MASK, &named);
+    int rc = tensor_detail(table_of(c), DETAIL_NAMED, first, first + TENSOR_ORD_MASK, &named);
     if (rc == SQLITE_OK)
         rc = sqlite3_bind_text(named, 3, name.at, (int)name.len, SQLITE_STATIC);
     while (rc == SQLITE_OK && (rc = sqlite3_step(named)) == SQLITE_ROW) {
@@ -126,8 +124,7 @@ static int look_at_kinds(struct tensor_cursor *c, struct layout *l, bool *any, b
     sqlite3_stmt *s = NULL;
     size_t kinds = 0, good = 0;
     int rc = blocks_kinds(&table_of(c)->blocks, l, &s);
-    for (; rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW;
-         rc = SQLITE_OK, kinds++)
+    for (; rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW; rc = SQLITE_OK, kinds++)
         good += kind_passes(c, s);
     sqlite3_reset(s);
     *any = good || !kinds;
@@ -177,8 +174,7 @@ static bool room_for_selections(struct tensor_cursor *c)
     return true;
 }
 
-static int select_tensors(struct tensor_cursor *c, struct layout *l,
-                          const struct selection **out)
+static int select_tensors(struct tensor_cursor *c, struct layout *l, const struct selection **out)
 {
     if (!room_for_selections(c))
         return SQLITE_NOMEM;
@@ -215,8 +211,7 @@ static int checkpoint_passes(struct tensor_cursor *c, bool *good)
         } else if (t->kind != TEST_NOTHING &&
                    (t->column == TENSOR_CHECKPOINT || t->column == TENSOR_PATH)) {
             rc = tensor_label(c);
-            *good = rc == SQLITE_OK &&
-                    test_text(t, t->column == TENSOR_PATH ? c->path : c->name);
+            *good = rc == SQLITE_OK && test_text(t, t->column == TENSOR_PATH ? c->path : c->name);
         }
         if (rc != SQLITE_OK)
             return rc;
@@ -228,8 +223,7 @@ static int add_hits(struct tensor_cursor *c, struct layout *l)
 {
     int rc = blocks_holders(&table_of(c)->blocks, l);
     for (size_t i = 0; rc == SQLITE_OK && i < l->holder_count; i++) {
-        struct hit *list =
-            list_grow(c->list, c->list_count, &c->list_space, sizeof(*list));
+        struct hit *list = list_grow(c->list, c->list_count, &c->list_space, sizeof(*list));
         if (!list)
             return SQLITE_NOMEM;
         c->list = list;
@@ -248,10 +242,9 @@ static int by_checkpoint(const void *a, const void *b)
 static int by_place(const void *a, const void *b)
 {
     const struct group_pick *x = a, *y = b;
-    return x->layout->index != y->layout->index
-               ? (x->layout->index < y->layout->index ? -1 : 1)
-           : x->ord < y->ord ? -1
-                             : x->ord > y->ord;
+    return x->layout->index != y->layout->index ? (x->layout->index < y->layout->index ? -1 : 1)
+           : x->ord < y->ord                    ? -1
+                                                : x->ord > y->ord;
 }
 
 /* Take the tensors of the next group, and one more, with which the one after it begins. */
@@ -282,14 +275,13 @@ static int pick_group(struct tensor_cursor *c)
             return tested;
         if (!good)
             continue;
-        struct group_pick *pick =
-            list_grow(c->pick, c->pick_count, &c->pick_space, sizeof(*pick));
+        struct group_pick *pick = list_grow(c->pick, c->pick_count, &c->pick_space, sizeof(*pick));
         if (!pick)
             return SQLITE_NOMEM;
         c->pick = pick;
         c->pick[c->pick_count] = (struct group_pick){c->group_layout, c->group_ord};
-        c->pick_mixed |= c->pick_count && by_place(&c->pick[c->pick_count - 1],
-                                                   &c->pick[c->pick_count]) > 0;
+        c->pick_mixed |=
+            c->pick_count && by_place(&c->pick[c->pick_count - 1], &c->pick[c->pick_count]) > 0;
         c->pick_count++;
     } while (true);
     return rc;
@@ -347,11 +339,9 @@ static int next_hit(struct tensor_cursor *c)
         return rc;
     c->hit.checkpoint = sqlite3_column_int64(c->stream, 0);
     c->hit.placed = sqlite3_column_int(c->stream, 2) != 0;
-    c->hit.ord = sqlite3_column_type(c->stream, 3) == SQLITE_NULL
-                     ? -1
-                     : sqlite3_column_int64(c->stream, 3);
-    rc = blocks_layout(&table_of(c)->blocks, sqlite3_column_int64(c->stream, 1),
-                       &c->hit.layout);
+    c->hit.ord =
+        sqlite3_column_type(c->stream, 3) == SQLITE_NULL ? -1 : sqlite3_column_int64(c->stream, 3);
+    rc = blocks_layout(&table_of(c)->blocks, sqlite3_column_int64(c->stream, 1), &c->hit.layout);
     return rc == SQLITE_OK ? SQLITE_ROW : rc;
 }
 

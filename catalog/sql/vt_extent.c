@@ -26,8 +26,7 @@ enum {
 
 static const char declaration[] =
     "CREATE TABLE x(tensor_id INTEGER, ordinal INTEGER, file TEXT, \"offset\" INTEGER,"
-    " stored INTEGER, codec TEXT, origin TEXT, shape TEXT,"
-    " strides TEXT)";
+    " stored INTEGER, codec TEXT, origin TEXT, shape TEXT, strides TEXT)";
 
 struct extent_table {
     sqlite3_vtab base; /* must be first */
@@ -45,9 +44,9 @@ struct extent_cursor {
 };
 
 static const char all_ids[] =
-    "SELECT (c.id" ID_FIRST ") + (t.id" ID_ORD ")"
-    " FROM _checkpoints c JOIN _layout_tensors t"
-    " ON t.id BETWEEN c.layout" ID_FIRST "AND c.layout" ID_LAST "ORDER BY 1";
+    "SELECT (c.id" ID_FIRST ") + (t.id" ID_ORD
+    ") FROM _checkpoints c JOIN _layout_tensors t ON t.id BETWEEN c.layout" ID_FIRST
+    "AND c.layout" ID_LAST "ORDER BY 1";
 
 static int extent_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
                           sqlite3_vtab **out, char **message)
@@ -144,8 +143,7 @@ static int extent_vt_load(struct extent_cursor *c, int64_t id)
     struct lookup *l = keeper_lookup(keeper_of(c), &err);
     if (l)
         lookup_tensor(l, id, &c->arena, &c->tensor, &err);
-    return err.status == OK || err.status == ERR_ARGUMENT ? SQLITE_OK
-                                                          : extent_vt_fail(c, &err);
+    return err.status == OK || err.status == ERR_ARGUMENT ? SQLITE_OK : extent_vt_fail(c, &err);
 }
 
 static uint64_t extents_of(const struct stored_tensor *t)
@@ -252,14 +250,14 @@ static void give_strides(sqlite3_context *ctx, const int64_t *strides, unsigned 
 }
 
 /* `e` NULL: the row is a value of a grid, whose own codec is `own`. */
-static void give_codec(sqlite3_context *ctx, const struct stored_tensor *t,
-                       const struct extent *e, const char *own)
+static void give_codec(sqlite3_context *ctx, const struct stored_tensor *t, const struct extent *e,
+                       const char *own)
 {
     char filled[CHAIN_BYTES];
     const char *chain;
     struct error err = {.offset = NO_OFFSET};
-    if ((e ? extent_chain(t, e, filled, &chain, &err)
-           : run_chain(t, own, filled, &chain, &err)) != OK)
+    if ((e ? extent_chain(t, e, filled, &chain, &err) : run_chain(t, own, filled, &chain, &err)) !=
+        OK)
         sqlite3_result_error(ctx, err.message, -1);
     else if (chain)
         sqlite3_result_text(ctx, chain, -1, SQLITE_TRANSIENT);
@@ -280,8 +278,7 @@ static void give_cell(sqlite3_context *ctx, const struct extent_cursor *c,
     else if (column == STORED && row->stored_known)
         sqlite3_result_int64(ctx, (sqlite3_int64)row->stored);
     else if (column == CODEC)
-        give_codec(ctx, t, c->at < t->extent_count ? &t->extents[c->at] : NULL,
-                   row->codec);
+        give_codec(ctx, t, c->at < t->extent_count ? &t->extents[c->at] : NULL, row->codec);
     else if (column == ORIGIN)
         give_numbers(ctx, row->origin, t->rank);
     else if (column == SHAPE)
@@ -371,7 +368,6 @@ int sql_register_extent(sqlite3 *db)
     struct keeper *k = keeper_new(db, "ckptdb_extents");
     int rc = k ? SQLITE_OK : SQLITE_NOMEM;
     for (size_t i = 0; rc == SQLITE_OK && i < sizeof(names) / sizeof(names[0]); i++)
-        rc = sqlite3_create_module_v2(db, names[i], &extent_module, keeper_hold(k),
-                                      keeper_drop);
+        rc = sqlite3_create_module_v2(db, names[i], &extent_module, keeper_hold(k), keeper_drop);
     return rc;
 }

@@ -159,15 +159,13 @@ static int infer_filter(sqlite3_vtab_cursor *base, int number, const char *text,
     struct error err = {.offset = NO_OFFSET};
     if (number != 3) {
         sqlite3_free(base->pVtab->zErrMsg);
-        base->pVtab->zErrMsg =
-            sqlite3_mprintf("say of which checkpoints: %s(a, b)", t->kind->name);
+        base->pVtab->zErrMsg = sqlite3_mprintf("say of which checkpoints: %s(a, b)", t->kind->name);
         return SQLITE_ERROR;
     }
     infer_release(&c->result);
     c->result = (struct inferred){0};
     c->at = c->rows = 0;
-    if (sqlite3_value_type(argv[0]) == SQLITE_NULL ||
-        sqlite3_value_type(argv[1]) == SQLITE_NULL)
+    if (sqlite3_value_type(argv[0]) == SQLITE_NULL || sqlite3_value_type(argv[1]) == SQLITE_NULL)
         return SQLITE_OK;
     for (int i = 0; i < 2; i++) {
         sqlite3_value *id = NULL;
@@ -180,8 +178,7 @@ static int infer_filter(sqlite3_vtab_cursor *base, int number, const char *text,
     struct infer_watch watch = {.db = t->db, .thread = pthread_self()};
     c->result.stop = infer_stopped;
     c->result.context = &watch;
-    const enum status status =
-        infer_run(t->db, c->given[0], c->given[1], &c->result, &err);
+    const enum status status = infer_run(t->db, c->given[0], c->given[1], &c->result, &err);
     c->result.context = NULL;
     if (status != OK)
         return infer_vt_fail(base->pVtab, &err);
@@ -206,8 +203,7 @@ static void give_text(sqlite3_context *ctx, const char *text)
     sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
 }
 
-static void give_rule(sqlite3_context *ctx, const struct ruleset *set, size_t at,
-                      int column)
+static void give_rule(sqlite3_context *ctx, const struct ruleset *set, size_t at, int column)
 {
     const struct ruleset_rule *r = &set->rule[at];
     const char *const texts[] = {NULL,   r->pattern,   r->replacement, r->compute,
@@ -237,8 +233,7 @@ static void give_ops(sqlite3_context *ctx, const struct infer_pair *p)
     text_release(&ops);
 }
 
-static void give_pair(sqlite3_context *ctx, const struct infer_task *t, size_t at,
-                      int column)
+static void give_pair(sqlite3_context *ctx, const struct infer_task *t, size_t at, int column)
 {
     const struct infer_pair *p = &t->pair[at];
     if (column == 0)
@@ -292,7 +287,6 @@ int sql_register_infer(sqlite3 *db)
 {
     int rc = SQLITE_OK;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && rc == SQLITE_OK; i++)
-        rc = sqlite3_create_module_v2(db, kinds[i].name, &infer_module, (void *)&kinds[i],
-                                      NULL);
+        rc = sqlite3_create_module_v2(db, kinds[i].name, &infer_module, (void *)&kinds[i], NULL);
     return rc;
 }

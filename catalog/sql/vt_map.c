@@ -55,8 +55,7 @@ static int map_connect(sqlite3 *db, void *function, int argc, const char *const 
     char *declaration = sqlite3_mprintf("CREATE TABLE x(%s)", columns + 2);
     struct map_table *t = calloc(1, sizeof(*t));
     struct rule_cache *rules = rule_cache_new();
-    int rc =
-        declaration && t && rules ? sqlite3_declare_vtab(db, declaration) : SQLITE_NOMEM;
+    int rc = declaration && t && rules ? sqlite3_declare_vtab(db, declaration) : SQLITE_NOMEM;
     if (rc == SQLITE_OK)
         rc = sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
     sqlite3_free(declaration);
@@ -108,8 +107,8 @@ static int plan_number(struct map_plans *p, const sqlite3_index_info *info, bool
     for (int i = 0; i < info->nConstraint; i++) {
         const struct sqlite3_index_constraint *c = &info->aConstraint[i];
         all = all && c->usable;
-        asked = asked || (c->iColumn == COLUMN_RULESET && !c->usable &&
-                          c->op == SQLITE_INDEX_CONSTRAINT_EQ);
+        asked = asked ||
+                (c->iColumn == COLUMN_RULESET && !c->usable && c->op == SQLITE_INDEX_CONSTRAINT_EQ);
     }
     if (all)
         p->first = p->number + 1;
@@ -147,8 +146,7 @@ static int map_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
                 info->aConstraint[at[given]].iColumn >= COLUMN_RULESET;
             info->idxNum |= 1 << given;
         } else if (!f->needs[given]) {
-            info->estimatedCost *=
-                given <= GIVEN_SOURCE || f->view == MAP_ASSIGNMENT ? 1e6 : 1;
+            info->estimatedCost *= given <= GIVEN_SOURCE || f->view == MAP_ASSIGNMENT ? 1e6 : 1;
         } else if (unusable) {
             return SQLITE_CONSTRAINT;
         } else {
@@ -156,13 +154,10 @@ static int map_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
         }
     }
     if (at[GIVEN_RULESET] >= 0 &&
-        sqlite3_vtab_rhs_value(info, at[GIVEN_RULESET], &(sqlite3_value *){NULL}) !=
-            SQLITE_OK)
+        sqlite3_vtab_rhs_value(info, at[GIVEN_RULESET], &(sqlite3_value *){NULL}) != SQLITE_OK)
         info->idxNum |= 1 << GIVEN_FROM_ROWS;
-    info->idxNum |=
-        plan_number(&((struct map_table *)base)->plans, info, at[GIVEN_RULESET] >= 0);
-    if (at[GIVEN_SOURCE] >= 0 &&
-        info->aConstraint[at[GIVEN_SOURCE]].iColumn != COLUMN_SOURCE)
+    info->idxNum |= plan_number(&((struct map_table *)base)->plans, info, at[GIVEN_RULESET] >= 0);
+    if (at[GIVEN_SOURCE] >= 0 && info->aConstraint[at[GIVEN_SOURCE]].iColumn != COLUMN_SOURCE)
         info->idxNum |= 1 << GIVEN_BY_COLUMN;
     info->estimatedRows =
         (sqlite3_int64)(info->estimatedCost < 1e18 ? info->estimatedCost / 10 : 1e17);
@@ -275,9 +270,8 @@ static int map_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i
         break;
     case COLUMN_TENSOR_ID:
         if (tensor)
-            sqlite3_result_int64(context,
-                                 (c->source.list[c->source.at].id << TENSOR_ORD_BITS) +
-                                     map_ord(row->old));
+            sqlite3_result_int64(context, (c->source.list[c->source.at].id << TENSOR_ORD_BITS) +
+                                              map_ord(row->old));
         break;
     case COLUMN_RULE:
         if (rule != NO_RULE)
@@ -296,8 +290,7 @@ static int map_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i
         sqlite3_result_int(context, !row->loses);
         break;
     case COLUMN_ROWS:
-        sqlite3_result_int64(context,
-                             row == &c->counts.row[c->row] ? (int64_t)row->nth : 1);
+        sqlite3_result_int64(context, row == &c->counts.row[c->row] ? (int64_t)row->nth : 1);
         break;
     case COLUMN_RULESET:
     case COLUMN_SOURCE:
@@ -342,9 +335,7 @@ static const sqlite3_module map_module = {
 int sql_register_map(sqlite3 *db)
 {
     int rc = SQLITE_OK;
-    for (size_t i = 0; rc == SQLITE_OK && i < sizeof(functions) / sizeof(functions[0]);
-         i++)
-        rc =
-            sql_register_table(db, functions[i].name, &map_module, (void *)&functions[i]);
+    for (size_t i = 0; rc == SQLITE_OK && i < sizeof(functions) / sizeof(functions[0]); i++)
+        rc = sql_register_table(db, functions[i].name, &map_module, (void *)&functions[i]);
     return rc;
 }

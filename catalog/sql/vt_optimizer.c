@@ -78,8 +78,7 @@ struct question_cursor {
 
 /* Read a table of texts: *out points to its cells, row by row, with "" for NULL. Returns an
  * SQLite code. */
-static int read_texts(sqlite3 *db, struct arena *arena, const char *sql, void *out,
-                      size_t *rows)
+static int read_texts(sqlite3 *db, struct arena *arena, const char *sql, void *out, size_t *rows)
 {
     sqlite3_stmt *s = NULL;
     const char **cell = NULL;
@@ -92,8 +91,7 @@ static int read_texts(sqlite3 *db, struct arena *arena, const char *sql, void *o
             const char *text = (const char *)sqlite3_column_text(s, i);
             cell = arena_grow(arena, cell, count, &space, sizeof(*cell));
             if (cell)
-                cell[count] =
-                    arena_copy(arena, text ? text : "", text ? strlen(text) : 0);
+                cell[count] = arena_copy(arena, text ? text : "", text ? strlen(text) : 0);
             if (!cell || !cell[count++])
                 rc = SQLITE_NOMEM;
         }
@@ -136,17 +134,17 @@ static const char *optimizer_vt_column_text(sqlite3_stmt *s, int i)
 static bool take_param(struct question_cursor *c, sqlite3_stmt *s)
 {
     const char *name = optimizer_vt_column_text(s, 0);
-    return name && optimizer_add_param(
-                       &c->params, name, (size_t)sqlite3_column_bytes(s, 0),
-                       optimizer_vt_column_text(s, 1), optimizer_vt_column_text(s, 2));
+    return name &&
+           optimizer_add_param(&c->params, name, (size_t)sqlite3_column_bytes(s, 0),
+                               optimizer_vt_column_text(s, 1), optimizer_vt_column_text(s, 2));
 }
 
 static bool take_leaf(struct question_cursor *c, sqlite3_stmt *s)
 {
     const char *name = optimizer_vt_column_text(s, 0);
-    struct optimizer_leaf leaf = {
-        name, (size_t)sqlite3_column_bytes(s, 0), optimizer_vt_column_text(s, 1),
-        optimizer_vt_column_text(s, 2), sqlite3_column_int(s, 3) != 0};
+    struct optimizer_leaf leaf = {name, (size_t)sqlite3_column_bytes(s, 0),
+                                  optimizer_vt_column_text(s, 1), optimizer_vt_column_text(s, 2),
+                                  sqlite3_column_int(s, 3) != 0};
     return name && optimizer_add_leaf(&c->held, &leaf);
 }
 
@@ -163,8 +161,7 @@ static int read_checkpoint(struct question_cursor *c, sqlite3 *db, const char *s
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-#define LEAVES                                                                           \
-    "SELECT name, shape, dtype, tensor_id IS NULL FROM leaf WHERE checkpoint_id = ?1"
+#define LEAVES "SELECT name, shape, dtype, tensor_id IS NULL FROM leaf WHERE checkpoint_id = ?1"
 
 static int read_layout(struct question_cursor *c, sqlite3 *db)
 {
@@ -195,12 +192,11 @@ static int optimizer_vt_load(struct question_cursor *c, const struct question_ta
     c->checkpoint = checkpoint;
     int rc = read_tables(t->db, &c->kept, &c->tables);
     if (rc == SQLITE_OK)
-        rc = read_checkpoint(
-            c, t->db, "SELECT name, shape, dtype FROM optimizer_params(?1) ORDER BY turn",
-            take_param);
-    if (rc == SQLITE_OK && t->question->reads == WITH_STATE)
         rc = read_checkpoint(c, t->db,
-                             LEAVES " AND substr(name, 1, 6) = 'state/' ORDER BY place",
+                             "SELECT name, shape, dtype FROM optimizer_params(?1) ORDER BY turn",
+                             take_param);
+    if (rc == SQLITE_OK && t->question->reads == WITH_STATE)
+        rc = read_checkpoint(c, t->db, LEAVES " AND substr(name, 1, 6) = 'state/' ORDER BY place",
                              take_leaf);
     else if (rc == SQLITE_OK && t->question->reads == WITH_LAYOUT)
         rc = read_layout(c, t->db);
@@ -226,8 +222,7 @@ static void give_text(sqlite3_context *context, struct text *text, bool there)
     text_release(text);
 }
 
-static enum status run_state(struct question_cursor *c, struct bytes text,
-                             struct error *err)
+static enum status run_state(struct question_cursor *c, struct bytes text, struct error *err)
 {
     return optimizer_state(text, &c->params, &c->tables, &c->wanted, err);
 }
@@ -237,8 +232,7 @@ static size_t state_rows(const struct question_cursor *c)
     return c->wanted.count;
 }
 
-static void state_column(struct question_cursor *c, sqlite3_context *context, int column,
-                         size_t at)
+static void state_column(struct question_cursor *c, sqlite3_context *context, int column, size_t at)
 {
     const struct optimizer_row *row = &c->wanted.at[at];
     struct text name = {0};
@@ -253,8 +247,7 @@ static void state_column(struct question_cursor *c, sqlite3_context *context, in
                                                  : row->error);
 }
 
-static enum status run_filter(struct question_cursor *c, struct bytes text,
-                              struct error *err)
+static enum status run_filter(struct question_cursor *c, struct bytes text, struct error *err)
 {
     return optimizer_filter(text, &c->params, &c->wanted, err);
 }
@@ -268,16 +261,13 @@ static void filter_column(struct question_cursor *c, sqlite3_context *context, i
     else if (column == 2)
         optimizer_vt_give(context, row->error);
     else if (row->param)
-        sqlite3_result_text(context, row->param->name, (int)row->param->len,
-                            SQLITE_TRANSIENT);
+        sqlite3_result_text(context, row->param->name, (int)row->param->len, SQLITE_TRANSIENT);
 }
 
-static enum status run_diff(struct question_cursor *c, struct bytes text,
-                            struct error *err)
+static enum status run_diff(struct question_cursor *c, struct bytes text, struct error *err)
 {
     enum status status = run_state(c, text, err);
-    return status == OK ? optimizer_compare(&c->wanted, &c->held, &c->differences, err)
-                        : status;
+    return status == OK ? optimizer_compare(&c->wanted, &c->held, &c->differences, err) : status;
 }
 
 static size_t diff_rows(const struct question_cursor *c)
@@ -285,12 +275,10 @@ static size_t diff_rows(const struct question_cursor *c)
     return c->differences.count;
 }
 
-static void diff_column(struct question_cursor *c, sqlite3_context *context, int column,
-                        size_t at)
+static void diff_column(struct question_cursor *c, sqlite3_context *context, int column, size_t at)
 {
     static bool (*const texts[])(const struct optimizer_difference *, struct text *) = {
-        optimizer_difference_name, NULL, optimizer_difference_expected,
-        optimizer_difference_found};
+        optimizer_difference_name, NULL, optimizer_difference_expected, optimizer_difference_found};
     const struct optimizer_difference *d = &c->differences.at[at];
     struct text text = {0};
     if (column == 1)
@@ -304,8 +292,8 @@ static void diff_column(struct question_cursor *c, sqlite3_context *context, int
 /* The state that the optimizer would keep at a place; of a folder that is not all looked at, the reason
  * why. */
 static enum status wanted_at(const struct question_cursor *c, struct bytes spec,
-                             const struct optimizer_place *place,
-                             struct optimizer_rows *wanted, struct error *err)
+                             const struct optimizer_place *place, struct optimizer_rows *wanted,
+                             struct error *err)
 {
     if (!place->error)
         return optimizer_state(spec, &place->params, &c->tables, wanted, err);
@@ -313,14 +301,13 @@ static enum status wanted_at(const struct question_cursor *c, struct bytes spec,
     if (!wanted->at)
         return error_memory(err);
     wanted->count = wanted->space = 1;
-    *wanted->at = (struct optimizer_row){
-        .path = *place->params.root ? place->params.root : ".", .error = place->error};
+    *wanted->at = (struct optimizer_row){.path = *place->params.root ? place->params.root : ".",
+                                         .error = place->error};
     return OK;
 }
 
 /* Places for which the optimizer would keep no state are left out. */
-static enum status run_score(struct question_cursor *c, struct bytes text,
-                             struct error *err)
+static enum status run_score(struct question_cursor *c, struct bytes text, struct error *err)
 {
     c->score = arena_array(&c->arena, c->layout.count + 1, sizeof(*c->score));
     if (!c->score)
@@ -336,8 +323,7 @@ static enum status run_score(struct question_cursor *c, struct bytes text,
             return err->status;
         if (wanted->count == 0)
             continue;
-        if (optimizer_compare(wanted, &score->place->held, &score->differences, err) !=
-            OK)
+        if (optimizer_compare(wanted, &score->place->held, &score->differences, err) != OK)
             return err->status;
         c->scores++;
     }
@@ -360,8 +346,7 @@ static void give_first(sqlite3_context *context, const struct optimizer_differen
     /* Names begin with a '/' if the checkpoint is nothing but a state (layout.h). */
     if (!text.failed && text.len > before && text.at[before] == '/')
         memmove(text.at + before, text.at + before + 1, text.len-- - before);
-    bool expected =
-        d->problem != PROBLEM_UNEXPECTED && optimizer_difference_expected(d, &text);
+    bool expected = d->problem != PROBLEM_UNEXPECTED && optimizer_difference_expected(d, &text);
     if (expected && d->problem != PROBLEM_MISSING && d->problem != PROBLEM_ERROR)
         text_adds(&text, " expected, ");
     if (d->problem != PROBLEM_MISSING && d->problem != PROBLEM_ERROR)
@@ -377,8 +362,7 @@ static void give_place(sqlite3_context *context, const struct optimizer_place *p
     optimizer_vt_give(context, root && !*root ? "." : root);
 }
 
-static void score_column(struct question_cursor *c, sqlite3_context *context, int column,
-                         size_t at)
+static void score_column(struct question_cursor *c, sqlite3_context *context, int column, size_t at)
 {
     const struct optimizer_differences *d = &c->score[at].differences;
     sqlite3_int64 count = 0;
@@ -392,8 +376,7 @@ static void score_column(struct question_cursor *c, sqlite3_context *context, in
         give_first(context, &d->at[0]);
 }
 
-static enum status run_chain(struct question_cursor *c, struct bytes text,
-                             struct error *err)
+static enum status run_chain(struct question_cursor *c, struct bytes text, struct error *err)
 {
     (void)text;
     c->score = arena_array(&c->arena, c->layout.count + 1, sizeof(*c->score));
@@ -410,8 +393,7 @@ static enum status run_chain(struct question_cursor *c, struct bytes text,
     return err->status;
 }
 
-static void chain_column(struct question_cursor *c, sqlite3_context *context, int column,
-                         size_t at)
+static void chain_column(struct question_cursor *c, sqlite3_context *context, int column, size_t at)
 {
     const struct score *s = &c->score[at];
     if (column == 2)
@@ -421,17 +403,17 @@ static void chain_column(struct question_cursor *c, sqlite3_context *context, in
 }
 
 static const struct question questions[] = {
-    {"optimizer_state_rows", "name, shape, dtype, axes, error", "spec", 5, PARAMS_ALONE,
-     run_state, state_rows, state_column},
-    {"state_diff_rows", "name, problem, expected, found, ord", "spec", 5, WITH_STATE,
-     run_diff, diff_rows, diff_column},
+    {"optimizer_state_rows", "name, shape, dtype, axes, error", "spec", 5, PARAMS_ALONE, run_state,
+     state_rows, state_column},
+    {"state_diff_rows", "name, problem, expected, found, ord", "spec", 5, WITH_STATE, run_diff,
+     diff_rows, diff_column},
     {"state_score_rows",
-     "differences, missing, unexpected, shape, dtype, \"null\", error, first, place",
-     "spec", 9, WITH_LAYOUT, run_score, score_rows, score_column},
-    {"state_chain_rows", "optimizer, spec, place", "asked", 3, WITH_LAYOUT, run_chain,
-     score_rows, chain_column},
-    {"optimizer_filter", "filter, name, error", "filters", 3, PARAMS_ALONE, run_filter,
-     state_rows, filter_column},
+     "differences, missing, unexpected, shape, dtype, \"null\", error, first, place", "spec", 9,
+     WITH_LAYOUT, run_score, score_rows, score_column},
+    {"state_chain_rows", "optimizer, spec, place", "asked", 3, WITH_LAYOUT, run_chain, score_rows,
+     chain_column},
+    {"optimizer_filter", "filter, name, error", "filters", 3, PARAMS_ALONE, run_filter, state_rows,
+     filter_column},
 };
 
 /* --- the module ------------------------------------------------------------------------------- */
@@ -442,8 +424,8 @@ static int question_connect(sqlite3 *db, void *aux, int argc, const char *const 
     (void)argc, (void)argv, (void)message;
     const struct question *q = aux;
     struct question_table *t = calloc(1, sizeof(*t));
-    char *sql = sqlite3_mprintf("CREATE TABLE x(%s, %s HIDDEN, checkpoint HIDDEN)",
-                                q->columns, q->text);
+    char *sql =
+        sqlite3_mprintf("CREATE TABLE x(%s, %s HIDDEN, checkpoint HIDDEN)", q->columns, q->text);
     int rc = t && sql ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
     sqlite3_free(sql);
     if (rc == SQLITE_OK)
@@ -527,8 +509,8 @@ static int optimizer_vt_fail(struct question_cursor *c, int rc, const char *mess
     return rc;
 }
 
-static int question_filter(sqlite3_vtab_cursor *base, int plan, const char *none,
-                           int argc, sqlite3_value **argv)
+static int question_filter(sqlite3_vtab_cursor *base, int plan, const char *none, int argc,
+                           sqlite3_value **argv)
 {
     (void)plan, (void)none, (void)argc;
     struct question_cursor *c = (struct question_cursor *)base;
@@ -536,8 +518,7 @@ static int question_filter(sqlite3_vtab_cursor *base, int plan, const char *none
     struct error err = {.offset = NO_OFFSET};
     optimizer_vt_empty(c);
     c->at = SIZE_MAX;
-    if (sqlite3_value_type(argv[0]) == SQLITE_NULL ||
-        sqlite3_value_type(argv[1]) == SQLITE_NULL)
+    if (sqlite3_value_type(argv[0]) == SQLITE_NULL || sqlite3_value_type(argv[1]) == SQLITE_NULL)
         return SQLITE_OK;
     sqlite3_value *id = NULL;
     sqlite3_free(base->pVtab->zErrMsg);
@@ -610,9 +591,7 @@ static const sqlite3_module question_module = {
 int sql_register_optimizer(sqlite3 *db)
 {
     int rc = SQLITE_OK;
-    for (size_t i = 0; rc == SQLITE_OK && i < sizeof(questions) / sizeof(questions[0]);
-         i++)
-        rc = sql_register_table(db, questions[i].name, &question_module,
-                                (void *)&questions[i]);
+    for (size_t i = 0; rc == SQLITE_OK && i < sizeof(questions) / sizeof(questions[0]); i++)
+        rc = sql_register_table(db, questions[i].name, &question_module, (void *)&questions[i]);
     return rc;
 }

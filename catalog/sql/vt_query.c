@@ -324,8 +324,7 @@ static int cursor_prepare(struct query_cursor *c, unsigned long long used)
     text_adds(&sql, " FROM (");
     text_adds(&sql, q->sql);
     text_adds(&sql, ")");
-    int rc = text_str(&sql) ? sqlite3_prepare_v2(q->db, sql.at, -1, &c->stmt, NULL)
-                            : SQLITE_NOMEM;
+    int rc = text_str(&sql) ? sqlite3_prepare_v2(q->db, sql.at, -1, &c->stmt, NULL) : SQLITE_NOMEM;
     text_release(&sql);
     return rc;
 }
@@ -388,8 +387,7 @@ static int query_vt_refuse(sqlite3_vtab *table, const char *name)
 /* Keep the value of a parameter. */
 static int query_argument(struct query_cursor *c, int i, sqlite3_value *given)
 {
-    static const char *const checkpoints[] = {"a",  "b",      "checkpoint",
-                                              "of", "source", "target"};
+    static const char *const checkpoints[] = {"a", "b", "checkpoint", "of", "source", "target"};
     struct query *q = (struct query *)c->base.pVtab;
     const struct parameter *p = &q->parameter[i];
     bool named = false;
@@ -499,8 +497,7 @@ int sql_register_query(sqlite3 *db)
         if (strncmp(f->path, folders[k].path, strlen(folders[k].path)) != 0)
             continue;
         const char *stem = f->path + strlen(folders[k].path);
-        char *name =
-            sqlite3_mprintf("%.*s%s", (int)strcspn(stem, "."), stem, folders[k].suffix);
+        char *name = sqlite3_mprintf("%.*s%s", (int)strcspn(stem, "."), stem, folders[k].suffix);
         rc = name ? sql_register_table(db, name, &query_module, (void *)f) : SQLITE_NOMEM;
         sqlite3_free(name);
     }

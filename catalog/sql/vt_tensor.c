@@ -22,21 +22,21 @@
 #define FIND         "SELECT c.id, c.layout, c.placed, NULL FROM _checkpoints c "
 #define FIND_LABELED FIND "JOIN _labels l ON l.id = c.id "
 static const char *const stream_sql[STREAMS] = {
-    [STREAM_ID] = "SELECT id, layout, placed, ?1" ID_ORD
-                  " FROM _checkpoints WHERE id = ?1" ID_OWNER,
+    [STREAM_ID] =
+        "SELECT id, layout, placed, ?1" ID_ORD " FROM _checkpoints WHERE id = ?1" ID_OWNER,
     [STREAM_RANGE] = FIND "WHERE c.id BETWEEN ?1 AND ?2 ORDER BY c.id",
     [STREAM_RANGE_BACK] = FIND "WHERE c.id BETWEEN ?1 AND ?2 ORDER BY c.id DESC",
     [STREAM_NAME] = FIND_LABELED "WHERE l.name = ?1",
     [STREAM_PATH] = FIND "WHERE c.path = ?1",
-    [STREAM_FILE] = FIND "WHERE c.id IN (SELECT id" ID_OWNER
-                         " FROM _files WHERE path = ?1) ORDER BY c.id",
+    [STREAM_FILE] =
+        FIND "WHERE c.id IN (SELECT id" ID_OWNER " FROM _files WHERE path = ?1) ORDER BY c.id",
     [STREAM_HASH] =
         "SELECT c.id, c.layout, c.placed, x.id" ID_ORD
         " FROM _content_hashes h JOIN _tensor_hashes x ON x.hash = h.id"
         " JOIN _checkpoints c ON c.id = x.id" ID_OWNER " WHERE h.hash = ?1 ORDER BY x.id",
-    [STREAM_HASHED] = "SELECT c.id, c.layout, c.placed, x.id" ID_ORD
-                      " FROM _tensor_hashes x JOIN _checkpoints c ON c.id = x.id" ID_OWNER
-                      " ORDER BY x.id",
+    [STREAM_HASHED] =
+        "SELECT c.id, c.layout, c.placed, x.id" ID_ORD
+        " FROM _tensor_hashes x JOIN _checkpoints c ON c.id = x.id" ID_OWNER " ORDER BY x.id",
     [STREAM_BY_NAME] =
         "SELECT c.id, c.layout, c.placed, NULL FROM _labels l CROSS JOIN _checkpoints c"
         " ON c.id = l.id ORDER BY l.name",
@@ -54,9 +54,8 @@ static int tensor_fail(struct tensor_table *t, int rc)
     if (rc == SQLITE_OK || rc == SQLITE_NOMEM || rc == SQLITE_INTERRUPT)
         return rc;
     sqlite3_free(t->base.zErrMsg);
-    t->base.zErrMsg =
-        sqlite3_mprintf("%s", rc == SQLITE_CORRUPT_VTAB ? blocks_damage(&t->blocks)
-                                                        : sqlite3_errmsg(t->db));
+    t->base.zErrMsg = sqlite3_mprintf("%s", rc == SQLITE_CORRUPT_VTAB ? blocks_damage(&t->blocks)
+                                                                      : sqlite3_errmsg(t->db));
     return rc;
 }
 
@@ -106,9 +105,9 @@ static void count(struct tensor_table *t)
 {
     sqlite3_stmt *s = NULL;
     t->counts = (struct tensor_counts){CHECKPOINTS_TAKEN, 1};
-    if (sqlite3_prepare_v2(
-            t->db, "SELECT avg(tensors) FROM (SELECT tensors FROM _layouts LIMIT 64)", -1,
-            &s, NULL) == SQLITE_OK &&
+    if (sqlite3_prepare_v2(t->db,
+                           "SELECT avg(tensors) FROM (SELECT tensors FROM _layouts LIMIT 64)", -1,
+                           &s, NULL) == SQLITE_OK &&
         sqlite3_step(s) == SQLITE_ROW && sqlite3_column_double(s, 0) > 1)
         t->counts.tensors = sqlite3_column_double(s, 0);
     sqlite3_finalize(s);
@@ -248,13 +247,12 @@ static int begin_stream(struct tensor_cursor *c, enum stream kind)
     c->stream = t->idle[kind];
     t->idle[kind] = NULL;
     return c->stream ? SQLITE_OK
-                     : sqlite3_prepare_v3(t->db, stream_sql[kind], -1,
-                                          SQLITE_PREPARE_PERSISTENT, &c->stream, NULL);
+                     : sqlite3_prepare_v3(t->db, stream_sql[kind], -1, SQLITE_PREPARE_PERSISTENT,
+                                          &c->stream, NULL);
 }
 
 /* The ids of checkpoints that the tests leave. */
-static void narrow(const struct tensor_cursor *c, int64_t *first, int64_t *last,
-                   int64_t *first_id)
+static void narrow(const struct tensor_cursor *c, int64_t *first, int64_t *last, int64_t *first_id)
 {
     *first = INT64_MIN;
     *last = INT64_MAX;
@@ -285,24 +283,23 @@ static int open_range(struct tensor_cursor *c)
     return rc;
 }
 
-static int open_equal(struct tensor_cursor *c, enum stream kind,
-                      const struct tensor_test *t)
+static int open_equal(struct tensor_cursor *c, enum stream kind, const struct tensor_test *t)
 {
     int rc = begin_stream(c, kind);
     if (rc != SQLITE_OK)
         return rc;
-    return t->kind == TEST_INTEGER ? sqlite3_bind_int64(c->stream, 1, t->integer)
-                                   : sqlite3_bind_text(c->stream, 1, t->text.at,
-                                                       (int)t->text.len, SQLITE_STATIC);
+    return t->kind == TEST_INTEGER
+               ? sqlite3_bind_int64(c->stream, 1, t->integer)
+               : sqlite3_bind_text(c->stream, 1, t->text.at, (int)t->text.len, SQLITE_STATIC);
 }
 
 static int open_values(struct tensor_cursor *c)
 {
     struct text sql = {0};
     plan_values(&c->plan, &sql);
-    int rc = text_str(&sql) ? sqlite3_prepare_v2(table_of(c)->db, text_str(&sql), -1,
-                                                 &c->values, NULL)
-                            : SQLITE_NOMEM;
+    int rc = text_str(&sql)
+                 ? sqlite3_prepare_v2(table_of(c)->db, text_str(&sql), -1, &c->values, NULL)
+                 : SQLITE_NOMEM;
     text_release(&sql);
     return rc;
 }
@@ -364,9 +361,8 @@ static int open_source(struct tensor_cursor *c)
     }
     if (p->order != IN_FILES)
         return begin_stream(
-            c,
-            (enum stream)((p->order == IN_CHECKPOINT ? STREAM_BY_NAME : STREAM_BY_PATH) +
-                          p->backwards));
+            c, (enum stream)((p->order == IN_CHECKPOINT ? STREAM_BY_NAME : STREAM_BY_PATH) +
+                             p->backwards));
     if (p->access == BY_HASHED)
         return begin_stream(c, STREAM_HASHED);
     if (p->access == BY_NAMES)
@@ -389,19 +385,18 @@ static int begin_tests(struct tensor_cursor *c, int argc, sqlite3_value **argv)
     c->test_columns = 0;
     c->test_tensors = c->test_kinds = 0;
     for (int i = 0; i < c->plan.tests; i++)
-        c->test[i] = (struct tensor_test){.column = c->plan.test[i].column,
-                                          .op = c->plan.test[i].op};
+        c->test[i] =
+            (struct tensor_test){.column = c->plan.test[i].column, .op = c->plan.test[i].op};
     for (int i = 0; i < c->plan.tests && i < argc; i++) {
         struct tensor_test *t = &c->test[i];
-        if (!test_begin(t, tensor_column_is_text(t->column), argv[i],
-                        table_of(c)->regexes))
+        if (!test_begin(t, tensor_column_is_text(t->column), argv[i], table_of(c)->regexes))
             return SQLITE_NOMEM;
         const bool equal = t->op == TEST_EQ || t->op == TEST_IS;
         c->test_tensors += t->column >= TENSOR_ORD && t->column <= TENSOR_NBYTES;
         c->test_kinds += t->column >= TENSOR_DTYPE && t->column <= TENSOR_NBYTES;
         if (t->column == TENSOR_NAME && t->kind == TEST_TEXT && equal && c->named < 0 &&
-            c->plan.order != IN_KEYS && c->plan.access != BY_ID &&
-            c->plan.access != BY_HASH && c->plan.access != BY_HASHED)
+            c->plan.order != IN_KEYS && c->plan.access != BY_ID && c->plan.access != BY_HASH &&
+            c->plan.access != BY_HASHED)
             c->named = i;
         else if (t->column != TENSOR_FILE && t->column != TENSOR_HASH)
             c->test_columns |= tensor_block_columns(t->column);
@@ -413,8 +408,8 @@ static int begin_tests(struct tensor_cursor *c, int argc, sqlite3_value **argv)
     return SQLITE_OK;
 }
 
-static int tensor_filter(sqlite3_vtab_cursor *base, int number, const char *text,
-                         int argc, sqlite3_value **argv)
+static int tensor_filter(sqlite3_vtab_cursor *base, int number, const char *text, int argc,
+                         sqlite3_value **argv)
 {
     struct tensor_cursor *c = (struct tensor_cursor *)base;
     tensor_reset(c);

@@ -109,9 +109,8 @@ static int values_plan(sqlite3_vtab *t, sqlite3_index_info *info)
         }
     info->estimatedCost = 1e6;
     info->estimatedRows = 1000000;
-    info->orderByConsumed = info->nOrderBy == 1 &&
-                            info->aOrderBy[0].iColumn == POSITION &&
-                            !info->aOrderBy[0].desc;
+    info->orderByConsumed =
+        info->nOrderBy == 1 && info->aOrderBy[0].iColumn == POSITION && !info->aOrderBy[0].desc;
     return SQLITE_OK;
 }
 
@@ -155,8 +154,7 @@ static enum status choose_dtype(struct values_cursor *c, struct error *err)
         if (converter_find(d, &c->dtype, &c->converter, err) != OK)
             return err->status;
     }
-    if (!dtype_nbytes(d, BLOCK_ELEMENTS, &in) ||
-        !dtype_nbytes(&c->dtype, BLOCK_ELEMENTS, &out))
+    if (!dtype_nbytes(d, BLOCK_ELEMENTS, &in) || !dtype_nbytes(&c->dtype, BLOCK_ELEMENTS, &out))
         return error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
                          "elements of dtype %s have no values", d->name);
     c->in = malloc((size_t)in);
@@ -190,8 +188,8 @@ static enum status start(struct values_cursor *c, struct keeper *k, sqlite3_valu
 }
 
 /* Limit the cursor to [start, start + count). For 10 elements, start 8 and count 5 give 8 and 9. */
-static enum status values_vt_narrow(struct values_cursor *c, int given,
-                                    sqlite3_value **argv, struct error *err)
+static enum status values_vt_narrow(struct values_cursor *c, int given, sqlite3_value **argv,
+                                    struct error *err)
 {
     sqlite3_int64 from = 0, count = INT64_MAX;
     if (given & 2)
@@ -222,12 +220,10 @@ static enum status values_vt_load(struct values_cursor *c, struct error *err)
         count = c->tensor.elements - first;
     c->block_len = 0;
     if (!dtype_nbytes(d, first, &begin) || !dtype_nbytes(d, count, &len))
-        return error_set(err, ERR_CORRUPT, NULL, NO_OFFSET, "not whole blocks of %s",
-                         d->name);
+        return error_set(err, ERR_CORRUPT, NULL, NO_OFFSET, "not whole blocks of %s", d->name);
     if (reader_read(c->reader, begin, c->in, (size_t)len, err) != OK)
         return err->status;
-    if (c->converts &&
-        converter_run(&c->converter, c->in, c->out, count, first, err) != OK)
+    if (c->converts && converter_run(&c->converter, c->in, c->out, count, first, err) != OK)
         return err->status;
     c->block_at = first;
     c->block_len = count;
@@ -311,16 +307,14 @@ static int give_string(sqlite3_context *ctx, struct values_cursor *c)
         return values_vt_fail(&c->base, &err);
     }
     if (utf8_valid((const char *)s.at, s.len) && !memchr(s.at, '\0', s.len))
-        sqlite3_result_text64(ctx, (const char *)s.at, s.len, SQLITE_TRANSIENT,
-                              SQLITE_UTF8);
+        sqlite3_result_text64(ctx, (const char *)s.at, s.len, SQLITE_TRANSIENT, SQLITE_UTF8);
     else
         sqlite3_result_blob64(ctx, s.at, s.len, SQLITE_TRANSIENT);
     return SQLITE_OK;
 }
 
 /* "[1.0,-2.0]"; JSON has no NaN and no infinities. */
-static void give_complex(sqlite3_context *ctx, const struct values_cursor *c,
-                         uint64_t index)
+static void give_complex(sqlite3_context *ctx, const struct values_cursor *c, uint64_t index)
 {
     char printed[128], json[sizeof("[null,null]") + sizeof(printed)];
     element_print(&c->dtype, c->out, index, printed, sizeof(printed));
@@ -353,8 +347,8 @@ static void give_element(sqlite3_context *ctx, const struct values_cursor *c)
         give_complex(ctx, c, index);
         break;
     case ELEMENT_NONE:
-        sqlite3_result_blob64(ctx, c->out + index * c->dtype.block_bytes,
-                              c->dtype.block_bytes, SQLITE_TRANSIENT);
+        sqlite3_result_blob64(ctx, c->out + index * c->dtype.block_bytes, c->dtype.block_bytes,
+                              SQLITE_TRANSIENT);
         break;
     }
 }

@@ -124,15 +124,13 @@ static int view_connect(sqlite3 *db, void *aux, int argc, const char *const *arg
             t->query = strstr(o.text, "\nSELECT");
     int rc = !t->query ? SQLITE_ERROR : view_describe(t) ? SQLITE_OK : SQLITE_NOMEM;
     if (rc == SQLITE_OK) {
-        sqlite3_snprintf(sizeof(declaration), declaration, "CREATE TABLE x(%s)",
-                         t->view->columns);
+        sqlite3_snprintf(sizeof(declaration), declaration, "CREATE TABLE x(%s)", t->view->columns);
         rc = sqlite3_declare_vtab(db, declaration);
     }
     if (rc == SQLITE_OK)
         rc = sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
     if (rc != SQLITE_OK)
-        *message =
-            sqlite3_mprintf("%s", t->view ? sqlite3_errmsg(db) : "no view to cover");
+        *message = sqlite3_mprintf("%s", t->view ? sqlite3_errmsg(db) : "no view to cover");
     if (rc == SQLITE_OK)
         *out = &t->base;
     else
@@ -276,9 +274,8 @@ static bool is_alike(const struct view_table *t, int column, char op, sqlite3_va
 {
     const int type = sqlite3_value_type(v);
     return op == TEST_NULL || op == TEST_NOTNULL || type == SQLITE_NULL ||
-           (t->type[column] == VIEW_TEXT
-                ? type == SQLITE_TEXT
-                : type == SQLITE_INTEGER || type == SQLITE_FLOAT);
+           (t->type[column] == VIEW_TEXT ? type == SQLITE_TEXT
+                                         : type == SQLITE_INTEGER || type == SQLITE_FLOAT);
 }
 
 static void write_query(const struct view_table *t, const char *plan, unsigned conditions,
@@ -300,12 +297,11 @@ static void write_query(const struct view_table *t, const char *plan, unsigned c
     text_adds(sql, ") WHERE 1");
     for (int i = 0; *at != ';'; at += 2, i++)
         if (conditions >> i & 1)
-            text_addf(sql, "\n AND \"%s\" %s ?%d", t->column[at[0] - 'a'],
-                      operator_text(at[1]), i + 1);
+            text_addf(sql, "\n AND \"%s\" %s ?%d", t->column[at[0] - 'a'], operator_text(at[1]),
+                      i + 1);
     const char *before = "\n ORDER BY ";
     for (at++; *at != ';'; at += 2) {
-        text_addf(sql, "%s\"%s\"%s", before, t->column[at[0] - 'a'],
-                  at[1] == '-' ? " DESC" : "");
+        text_addf(sql, "%s\"%s\"%s", before, t->column[at[0] - 'a'], at[1] == '-' ? " DESC" : "");
         before = ", ";
     }
 }
@@ -319,9 +315,8 @@ static int view_next(sqlite3_vtab_cursor *base)
     }
     int rc = sqlite3_step(c->stmt);
     c->eof = rc != SQLITE_ROW;
-    return rc == SQLITE_ROW || rc == SQLITE_DONE
-               ? SQLITE_OK
-               : view_fail((struct view_table *)base->pVtab, rc);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK
+                                                 : view_fail((struct view_table *)base->pVtab, rc);
 }
 
 /* Take the statement of a plan: that of the table if it is the same. */
@@ -340,8 +335,7 @@ static int view_prepare(struct view_cursor *c, const char *plan, unsigned condit
         t->idle = NULL;
         t->idle_sql = NULL;
     } else {
-        rc = sqlite3_prepare_v3(t->db, sql.at, -1, SQLITE_PREPARE_PERSISTENT, &c->stmt,
-                                NULL);
+        rc = sqlite3_prepare_v3(t->db, sql.at, -1, SQLITE_PREPARE_PERSISTENT, &c->stmt, NULL);
         c->sql = rc == SQLITE_OK ? text_steal(&sql) : NULL;
     }
     text_release(&sql);
@@ -387,8 +381,7 @@ static int view_eof(sqlite3_vtab_cursor *base)
 
 static int view_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
 {
-    sql_result_copy(ctx,
-                    sqlite3_column_value(((struct view_cursor *)base)->stmt, column));
+    sql_result_copy(ctx, sqlite3_column_value(((struct view_cursor *)base)->stmt, column));
     return SQLITE_OK;
 }
 
@@ -399,9 +392,8 @@ static int view_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *id)
     uint64_t hash = 0;
     for (int i = 0; i < t->columns; i++)
         if (has_word(t->view->key, t->column[i]))
-            hash = rowid_add_value(hash, sqlite3_column_type(s, i) == SQLITE_NULL
-                                             ? NULL
-                                             : sqlite3_column_value(s, i));
+            hash = rowid_add_value(
+                hash, sqlite3_column_type(s, i) == SQLITE_NULL ? NULL : sqlite3_column_value(s, i));
     *id = (sqlite3_int64)hash;
     return SQLITE_OK;
 }

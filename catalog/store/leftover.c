@@ -77,8 +77,7 @@ static void sweep_one(int directory, const char *name)
     int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return;
-    if (fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
-        flock(fd, LOCK_EX | LOCK_NB) == 0) {
+    if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0) {
         if (S_ISREG(st.st_mode))
             (void)unlinkat(directory, name, 0);
         else if (S_ISDIR(st.st_mode))

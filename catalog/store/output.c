@@ -38,8 +38,7 @@ static int system_open_unnamed(int directory)
 
 static int system_open_named(int directory, const char *name)
 {
-    return openat(directory, name, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW,
-                  0666);
+    return openat(directory, name, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0666);
 }
 
 static int system_reserve(int fd, uint64_t size)
@@ -121,8 +120,7 @@ static enum status open_directory(struct output *o, struct error *err)
     const char *slash = strrchr(o->path, '/');
     struct stat there;
     o->name = slash ? slash + 1 : o->path;
-    char *directory =
-        slash ? strndup(o->path, (size_t)(slash - o->path) + 1) : strdup(".");
+    char *directory = slash ? strndup(o->path, (size_t)(slash - o->path) + 1) : strdup(".");
     if (!directory)
         return error_memory_at(err, o->path);
     o->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -131,8 +129,7 @@ static enum status open_directory(struct output *o, struct error *err)
         err->status = ERR_ARGUMENT;
     } else if (!*o->name || strcmp(o->name, ".") == 0 || strcmp(o->name, "..") == 0) {
         error_set(err, ERR_ARGUMENT, o->path, NO_OFFSET,
-                  *o->path ? "a directory; name a file in it"
-                           : "the empty name of a file");
+                  *o->path ? "a directory; name a file in it" : "the empty name of a file");
     } else if (fstatat(o->directory, o->name, &there, AT_SYMLINK_NOFOLLOW) != 0 &&
                errno == ENAMETOOLONG) { /* found out now rather than after writing */
         error_errno(err, errno, o->path, "cannot name a file so");
@@ -190,8 +187,7 @@ enum status output_open(const char *path, const struct output_io *io, struct out
 enum status output_reserve(struct output *o, uint64_t size, struct error *err)
 {
     if (size > INT64_MAX)
-        return error_set(err, ERR_ARGUMENT, o->path, NO_OFFSET,
-                         "larger than a file can be");
+        return error_set(err, ERR_ARGUMENT, o->path, NO_OFFSET, "larger than a file can be");
     if (o->io->reserve(o->fd, size) == 0)
         return OK;
     char doing[80];
@@ -251,8 +247,7 @@ enum status output_commit(struct output *o, bool replace, struct error *err)
     if (output_give_name(o, replace) == 0)
         return OK;
     if (errno == EEXIST && !replace)
-        return error_set(err, ERR_ARGUMENT, o->path, NO_OFFSET,
-                         "exists; --force writes over it");
+        return error_set(err, ERR_ARGUMENT, o->path, NO_OFFSET, "exists; --force writes over it");
     return error_errno(err, errno, o->path, "cannot give the finished file its name");
 }
 

@@ -28,8 +28,8 @@ struct range_source {
     uint64_t offset;
 };
 
-static enum status range_read(const struct source *s, uint64_t offset, void *dst,
-                              size_t len, struct error *err)
+static enum status range_read(const struct source *s, uint64_t offset, void *dst, size_t len,
+                              struct error *err)
 {
     const struct range_source *r = (const struct range_source *)s;
     return source_read(r->inner, r->offset + offset, dst, len, err);

@@ -60,8 +60,8 @@ enum status file_identify(const char *path, struct file_identity *out, struct er
 bool file_same(const struct file_identity *a, const struct file_identity *b);
 
 /* Bytes in memory. `copy` false: the bytes must outlive the source. */
-enum status source_open_memory(const char *name, struct bytes bytes, bool copy,
-                               struct source **out, struct error *err);
+enum status source_open_memory(const char *name, struct bytes bytes, bool copy, struct source **out,
+                               struct error *err);
 
 /* [offset, offset + size) of `inner`; owns `inner` (closed with it, and on
  * failure too). */
@@ -75,12 +75,11 @@ enum status source_open_view(const struct source *inner, uint64_t offset, uint64
 /* Decode all of a sequential source once, so that it can be read in any order: into memory if it is
  * small, else into an unlinked temporary file ($TMPDIR or /tmp). Owns `inner`, and closes it at
  * once. */
-enum status source_open_spill(struct source *inner, struct source **out,
-                              struct error *err);
+enum status source_open_spill(struct source *inner, struct source **out, struct error *err);
 
 /* The same; a source of more than `memory` bytes goes to the file. */
-enum status source_open_spill_within(struct source *inner, uint64_t memory,
-                                     struct source **out, struct error *err);
+enum status source_open_spill_within(struct source *inner, uint64_t memory, struct source **out,
+                                     struct error *err);
 
 /* The descriptor of a plain file source, for copy_file_range and fadvise, with the offset at
  * which the source begins in the file; -1 if it is not a file. *offset is set in any case, to the

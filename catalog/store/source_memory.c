@@ -10,8 +10,8 @@ struct memory_source {
     char *name;
 };
 
-static enum status memory_read(const struct source *s, uint64_t offset, void *dst,
-                               size_t len, struct error *err)
+static enum status memory_read(const struct source *s, uint64_t offset, void *dst, size_t len,
+                               struct error *err)
 {
     (void)err;
     memcpy(dst, ((const struct memory_source *)s)->at + offset, len);
@@ -26,11 +26,10 @@ static void memory_close(struct source *s)
     free(m);
 }
 
-static const struct source_ops memory_ops = {.read_at = memory_read,
-                                             .close = memory_close};
+static const struct source_ops memory_ops = {.read_at = memory_read, .close = memory_close};
 
-enum status source_open_memory(const char *name, struct bytes bytes, bool copy,
-                               struct source **out, struct error *err)
+enum status source_open_memory(const char *name, struct bytes bytes, bool copy, struct source **out,
+                               struct error *err)
 {
     struct memory_source *m = calloc(1, sizeof(*m));
     if (!m)

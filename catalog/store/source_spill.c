@@ -19,8 +19,8 @@ struct spill_source {
     char *name; /* copied from the source */
 };
 
-static enum status spill_read(const struct source *s, uint64_t offset, void *dst,
-                              size_t len, struct error *err)
+static enum status spill_read(const struct source *s, uint64_t offset, void *dst, size_t len,
+                              struct error *err)
 {
     const struct spill_source *p = (const struct spill_source *)s;
     if (p->at) {
@@ -42,8 +42,7 @@ static void spill_close(struct source *s)
 
 static const struct source_ops spill_ops = {.read_at = spill_read, .close = spill_close};
 
-static enum status fill_file(struct spill_source *p, const struct source *inner,
-                             struct error *err)
+static enum status fill_file(struct spill_source *p, const struct source *inner, struct error *err)
 {
     uint8_t *block = pages_alloc(BLOCK_BYTES);
     if (!block)
@@ -71,14 +70,13 @@ static enum status fill_memory(struct spill_source *p, const struct source *inne
     return source_read(inner, 0, p->at, (size_t)inner->size, err);
 }
 
-enum status source_open_spill(struct source *inner, struct source **out,
-                              struct error *err)
+enum status source_open_spill(struct source *inner, struct source **out, struct error *err)
 {
     return source_open_spill_within(inner, MEMORY_BYTES, out, err);
 }
 
-enum status source_open_spill_within(struct source *inner, uint64_t memory,
-                                     struct source **out, struct error *err)
+enum status source_open_spill_within(struct source *inner, uint64_t memory, struct source **out,
+                                     struct error *err)
 {
     enum status status;
     struct spill_source *p = calloc(1, sizeof(*p));

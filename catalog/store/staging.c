@@ -27,8 +27,8 @@ struct slot {
 
 struct staging {
     const struct output_io *io;
-    int directory, folder; /* descriptors of the folder's parent, and of the folder */
-    const char *name;      /* final name of the folder, in path[] */
+    int directory, folder;         /* descriptors of the folder's parent, and of the folder */
+    const char *name;              /* final name of the folder, in path[] */
     char temporary[LEFTOVER_NAME]; /* its present name; "": none */
     pthread_mutex_t lock;          /* guards the slots */
     pthread_cond_t unused;
@@ -37,8 +37,7 @@ struct staging {
     char path[];
 };
 
-static enum status failed(struct staging *s, const char *name, const char *doing,
-                          struct error *err)
+static enum status failed(struct staging *s, const char *name, const char *doing, struct error *err)
 {
     char shown[400];
     int code = errno;
@@ -52,8 +51,7 @@ static enum status open_directory(struct staging *s, struct error *err)
 {
     char *slash = strrchr(s->path, '/');
     s->name = slash ? slash + 1 : s->path;
-    char *directory =
-        slash ? strndup(s->path, (size_t)(slash - s->path) + 1) : strdup(".");
+    char *directory = slash ? strndup(s->path, (size_t)(slash - s->path) + 1) : strdup(".");
     if (!directory)
         return error_memory_at(err, s->path);
     s->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -79,8 +77,7 @@ static enum status make_folder(struct staging *s, struct error *err)
                 continue;
             break;
         }
-        s->folder =
-            openat(s->directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        s->folder = openat(s->directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (s->folder >= 0 && leftover_claim(s->folder)) {
             memcpy(s->temporary, name, sizeof(name));
             return OK;
@@ -93,8 +90,8 @@ static enum status make_folder(struct staging *s, struct error *err)
     return err->status = ERR_ARGUMENT;
 }
 
-enum status staging_open(const char *path, const struct output_io *io,
-                         struct staging **out, struct error *err)
+enum status staging_open(const char *path, const struct output_io *io, struct staging **out,
+                         struct error *err)
 {
     size_t size = strlen(path) + 1;
     struct staging *s = calloc(1, sizeof(*s) + size);
@@ -158,8 +155,7 @@ static enum status write_all(struct staging *s, int fd, const char *name, uint64
     return OK;
 }
 
-enum status staging_put(struct staging *s, const char *name, struct bytes bytes,
-                        struct error *err)
+enum status staging_put(struct staging *s, const char *name, struct bytes bytes, struct error *err)
 {
     int fd = make_file(s, name);
     if (fd < 0)
@@ -170,8 +166,7 @@ enum status staging_put(struct staging *s, const char *name, struct bytes bytes,
     return err->status;
 }
 
-enum status staging_create(struct staging *s, const char *name, uint64_t size,
-                           struct error *err)
+enum status staging_create(struct staging *s, const char *name, uint64_t size, struct error *err)
 {
     int fd = make_file(s, name);
     if (fd < 0)
@@ -256,8 +251,8 @@ static void give_slot(struct staging *s, struct slot *slot, size_t written, bool
     pthread_mutex_unlock(&s->lock);
 }
 
-enum status staging_write(struct staging *s, const char *name, uint64_t offset,
-                          struct bytes bytes, bool early, struct error *err)
+enum status staging_write(struct staging *s, const char *name, uint64_t offset, struct bytes bytes,
+                          bool early, struct error *err)
 {
     struct slot *slot = take_slot(s, name, err);
     if (!slot)
@@ -319,8 +314,7 @@ enum status staging_commit_folder(struct staging *s, bool replace, struct error 
     if (errno == EEXIST && replace && replace_folder(s) == 0)
         return OK;
     if (errno == EEXIST && !replace)
-        return error_set(err, ERR_ARGUMENT, s->path, NO_OFFSET,
-                         "exists; --force writes over it");
+        return error_set(err, ERR_ARGUMENT, s->path, NO_OFFSET, "exists; --force writes over it");
     return error_errno(err, errno, s->path, "cannot give the finished folder its name");
 }
 
@@ -333,8 +327,7 @@ enum status staging_commit_file(struct staging *s, const char *name, bool replac
         error_memory_at(err, name);
     else if (s->io->rename(s->directory, text_str(&from), name, replace) != 0) {
         if (errno == EEXIST && !replace)
-            error_set(err, ERR_ARGUMENT, name, NO_OFFSET,
-                      "exists; --force writes over it");
+            error_set(err, ERR_ARGUMENT, name, NO_OFFSET, "exists; --force writes over it");
         else
             error_errno(err, errno, name, "cannot give the finished file its name");
     }

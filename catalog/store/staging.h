@@ -22,21 +22,19 @@
 struct staging;
 
 /* `io` NULL: output_system. ERR_ARGUMENT if the directory does not exist or is not writable. */
-enum status staging_open(const char *path, const struct output_io *io,
-                         struct staging **out, struct error *err);
+enum status staging_open(const char *path, const struct output_io *io, struct staging **out,
+                         struct error *err);
 
 /* Create a file of that size, so that a full disk is noticed before its first byte is written. */
-enum status staging_create(struct staging *, const char *name, uint64_t size,
-                           struct error *err);
+enum status staging_create(struct staging *, const char *name, uint64_t size, struct error *err);
 
 /* Write into a file made by staging_create(). Any number of threads (more than 32 files at once
  * wait for each other). `early`: see output_write(). */
-enum status staging_write(struct staging *, const char *name, uint64_t offset,
-                          struct bytes bytes, bool early, struct error *err);
+enum status staging_write(struct staging *, const char *name, uint64_t offset, struct bytes bytes,
+                          bool early, struct error *err);
 
 /* Write a whole file, and create the folders above it. Any number of threads. */
-enum status staging_put(struct staging *, const char *name, struct bytes bytes,
-                        struct error *err);
+enum status staging_put(struct staging *, const char *name, struct bytes bytes, struct error *err);
 
 /* Wait until all bytes of that file, or of all files, are on the disk. */
 enum status staging_sync_file(struct staging *, const char *name, struct error *err);

@@ -30,8 +30,8 @@ enum status directory_list(const char *path, int flags, struct file_identity *ow
     return store_of(path)->list(path, flags, own, see, context, err);
 }
 
-enum status path_look(const char *path, enum entry_kind *kind,
-                      struct file_identity *identity, struct error *err)
+enum status path_look(const char *path, enum entry_kind *kind, struct file_identity *identity,
+                      struct error *err)
 {
     return store_of(path)->look(path, kind, identity, err);
 }

@@ -30,10 +30,10 @@ struct store {
     enum status (*open)(const char *path, int flags, struct source **out,
                         struct file_identity *identity, struct error *err);
     enum status (*list)(const char *path, int flags, struct file_identity *own,
-                        bool (*see)(void *context, const struct directory_entry *),
-                        void *context, struct error *err);
-    enum status (*look)(const char *path, enum entry_kind *kind,
-                        struct file_identity *identity, struct error *err);
+                        bool (*see)(void *context, const struct directory_entry *), void *context,
+                        struct error *err);
+    enum status (*look)(const char *path, enum entry_kind *kind, struct file_identity *identity,
+                        struct error *err);
     char *(*resolve)(const char *path);
 };
 
@@ -42,8 +42,8 @@ struct store {
 #undef STORE
 
 /* The kind and identity of what is at a path; symbolic links are followed. ERR_MISSING; ERR_IO. */
-enum status path_look(const char *path, enum entry_kind *kind,
-                      struct file_identity *identity, struct error *err);
+enum status path_look(const char *path, enum entry_kind *kind, struct file_identity *identity,
+                      struct error *err);
 
 /* Whether there is something of this kind at a path. False also after a failure. */
 bool path_is(const char *path, enum entry_kind kind);

@@ -18,8 +18,8 @@ struct file_source {
     char path[];
 };
 
-static enum status file_read(const struct source *s, uint64_t offset, void *dst,
-                             size_t len, struct error *err)
+static enum status file_read(const struct source *s, uint64_t offset, void *dst, size_t len,
+                             struct error *err)
 {
     const struct file_source *f = (const struct file_source *)s;
     uint8_t *at = dst;
@@ -73,9 +73,7 @@ static struct file_identity identity_of(const struct stat *st)
 
 static enum entry_kind store_files_kind_of(const struct stat *st)
 {
-    return S_ISREG(st->st_mode)   ? ENTRY_FILE
-           : S_ISDIR(st->st_mode) ? ENTRY_FOLDER
-                                  : ENTRY_SPECIAL;
+    return S_ISREG(st->st_mode) ? ENTRY_FILE : S_ISDIR(st->st_mode) ? ENTRY_FOLDER : ENTRY_SPECIAL;
 }
 
 /* Whether a failed call says that there is nothing at a path. That is so, too, where a name in it is
@@ -83,8 +81,7 @@ static enum entry_kind store_files_kind_of(const struct stat *st)
  * somewhere. */
 static bool is_absent(int code, const char *path)
 {
-    return code == ENOENT || code == ENOTDIR ||
-           (code == ENAMETOOLONG && strlen(path) < PATH_MAX);
+    return code == ENOENT || code == ENOTDIR || (code == ENAMETOOLONG && strlen(path) < PATH_MAX);
 }
 
 static enum status open_failed(struct error *err, int code, const char *path)
@@ -171,15 +168,14 @@ static bool look_at_entry(int fd, struct directory_entry *e)
 }
 
 static enum status list_entries(DIR *d, const char *path, int flags,
-                                bool (*see)(void *, const struct directory_entry *),
-                                void *context, struct error *err)
+                                bool (*see)(void *, const struct directory_entry *), void *context,
+                                struct error *err)
 {
     for (;;) {
         errno = 0;
         const struct dirent *entry = readdir(d);
         if (!entry)
-            return errno ? error_errno(err, errno, path, "cannot read this directory")
-                         : OK;
+            return errno ? error_errno(err, errno, path, "cannot read this directory") : OK;
         struct directory_entry e = {.name = entry->d_name};
         if (strcmp(e.name, ".") == 0 || strcmp(e.name, "..") == 0)
             continue;

@@ -34,8 +34,7 @@ static int compare_paths(const char *a, const char *b)
         a++;
         b++;
     }
-    const int left = *a == '/' ? 1 : (uint8_t)*a + 1,
-              right = *b == '/' ? 1 : (uint8_t)*b + 1;
+    const int left = *a == '/' ? 1 : (uint8_t)*a + 1, right = *b == '/' ? 1 : (uint8_t)*b + 1;
     return (*a ? left : 0) - (*b ? right : 0);
 }
 
@@ -81,8 +80,7 @@ static enum status check_files(const struct tree *t, struct error *err)
         if (!is_path(path))
             return error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "not a path");
         if (before && (strcmp(before, path) == 0 || is_below(path, before)))
-            return error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
-                             "there twice, or below a file");
+            return error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "there twice, or below a file");
     }
     return OK;
 }
@@ -173,11 +171,9 @@ static bool store_memory_find_place(const char *path, struct place *out)
         return false;
     out->len = strlen(out->path);
     out->first = first_from(out->tree, out->path);
-    const char *found =
-        out->first < out->tree->count ? out->tree->files[out->first].path : NULL;
+    const char *found = out->first < out->tree->count ? out->tree->files[out->first].path : NULL;
     out->kind = found && strcmp(found, out->path) == 0 ? ENTRY_FILE : ENTRY_FOLDER;
-    return !*out->path ||
-           (found && (out->kind == ENTRY_FILE || is_below(found, out->path)));
+    return !*out->path || (found && (out->kind == ENTRY_FILE || is_below(found, out->path)));
 }
 
 static struct file_identity identity_of(const struct place *p)
@@ -185,8 +181,7 @@ static struct file_identity identity_of(const struct place *p)
     const uint64_t number = 2 * (uint64_t)p->first + (p->kind == ENTRY_FILE);
     return (struct file_identity){
         .size = p->kind == ENTRY_FILE ? p->tree->files[p->first].bytes.len : 0,
-        .inode = number << 16 |
-                 (p->len & 0xFFFF), /* "a" and "a/b" may begin at the same file */
+        .inode = number << 16 | (p->len & 0xFFFF), /* "a" and "a/b" may begin at the same file */
         .device = p->tree->device,
     };
 }
@@ -225,8 +220,8 @@ static enum status memory_look(const char *path, enum entry_kind *kind,
 }
 
 static enum status memory_list(const char *path, int flags, struct file_identity *own,
-                               bool (*see)(void *, const struct directory_entry *),
-                               void *context, struct error *err)
+                               bool (*see)(void *, const struct directory_entry *), void *context,
+                               struct error *err)
 {
     struct place p;
     char name[NAME_MAX + 1];
@@ -236,8 +231,7 @@ static enum status memory_list(const char *path, int flags, struct file_identity
     if (own)
         *own = identity_of(&p);
     const size_t skip = strlen(p.path) + (*p.path != '\0');
-    for (size_t i = p.first;
-         i < p.tree->count && is_below(p.tree->files[i].path, p.path);) {
+    for (size_t i = p.first; i < p.tree->count && is_below(p.tree->files[i].path, p.path);) {
         const char *rest = p.tree->files[i].path + skip;
         const size_t len = strcspn(rest, "/");
         const struct place inner = {p.tree, p.tree->files[i].path, skip + len, i,

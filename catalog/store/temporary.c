@@ -17,8 +17,7 @@ int temporary_open(const char *what, struct error *err)
     char path[4096];
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): nothing sets any */
     const char *folder = getenv("TMPDIR");
-    int len = snprintf(path, sizeof(path), "%s/ckptdb-XXXXXX",
-                       folder && *folder ? folder : "/tmp");
+    int len = snprintf(path, sizeof(path), "%s/ckptdb-XXXXXX", folder && *folder ? folder : "/tmp");
     if (len < 0 || (size_t)len >= sizeof(path)) {
         error_set(err, ERR_IO, what, NO_OFFSET, "$TMPDIR is too long");
         return -1;
@@ -26,8 +25,7 @@ int temporary_open(const char *what, struct error *err)
     int fd = mkstemp(path);
     if (fd < 0)
         error_errno(err, errno, path,
-                    "cannot make the temporary file that this tensor needs ($TMPDIR says "
-                    "where)");
+                    "cannot make the temporary file that this tensor needs ($TMPDIR says where)");
     else
         unlink(path);
     return fd;
@@ -56,16 +54,15 @@ enum status temporary_write(int fd, uint64_t offset, const void *bytes, size_t l
     return OK;
 }
 
-enum status temporary_read(int fd, uint64_t offset, void *dst, size_t len,
-                           const char *what, struct error *err)
+enum status temporary_read(int fd, uint64_t offset, void *dst, size_t len, const char *what,
+                           struct error *err)
 {
     for (uint8_t *at = dst; len;) {
         ssize_t got = pread(fd, at, len, (off_t)offset);
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
-            return error_errno(err, got ? errno : EIO, what,
-                               "cannot read back the temporary file");
+            return error_errno(err, got ? errno : EIO, what, "cannot read back the temporary file");
         at += got;
         offset += (uint64_t)got;
         len -= (size_t)got;

@@ -20,7 +20,7 @@ enum status temporary_clear(int fd, uint64_t size, const char *what, struct erro
 /* Write or read all bytes, or fail. Any number of threads. */
 enum status temporary_write(int fd, uint64_t offset, const void *bytes, size_t len,
                             const char *what, struct error *err);
-enum status temporary_read(int fd, uint64_t offset, void *dst, size_t len,
-                           const char *what, struct error *err);
+enum status temporary_read(int fd, uint64_t offset, void *dst, size_t len, const char *what,
+                           struct error *err);
 
 #endif

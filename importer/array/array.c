@@ -22,8 +22,7 @@ struct emission {
 };
 
 /* Number of absent values, and the index of the first of them. */
-static uint64_t count_absent(const struct zarr_array *a, const struct grid *g,
-                             uint64_t *first)
+static uint64_t count_absent(const struct zarr_array *a, const struct grid *g, uint64_t *first)
 {
     uint64_t counts[TENSOR_RANK_MAX], all;
     if (!g->levels || !grid_counts(a->shape, a->rank, g->level[0].shape, counts, &all))
@@ -71,8 +70,8 @@ static enum status array_emit(struct job *job, struct emission *e)
     };
     if (a->unreadable) {
         job_issue(job, ISSUE_ERROR, e->where, NO_OFFSET, "unsupported",
-                  "tensor \"%.*s\" cannot be read: %s",
-                  (int)(e->len < 200 ? e->len : 200), e->name, a->unreadable);
+                  "tensor \"%.*s\" cannot be read: %s", (int)(e->len < 200 ? e->len : 200), e->name,
+                  a->unreadable);
         claim.storage = STORAGE_NONE;
         claim.codec = NULL;
         claim.grid = NULL;
@@ -86,8 +85,7 @@ static enum status array_emit(struct job *job, struct emission *e)
 
 /* --- arrays in directories -------------------------------------------------------------- */
 
-static bool array_join(struct text *path, const char *root, const char *below,
-                       const char *name)
+static bool array_join(struct text *path, const char *root, const char *below, const char *name)
 {
     text_reset(path);
     text_adds(path, root);
@@ -116,8 +114,7 @@ static enum status record(struct job *job, const char *root, const struct array_
     g->metadata = GRID_NO_FILE;
     if (status == OK && s->metadata_name &&
         (!array_join(&path, root, s->path, s->metadata_name) ||
-         job_seen(job, text_str(&path), "index", &s->metadata_identity, &g->metadata) !=
-             OK))
+         job_seen(job, text_str(&path), "index", &s->metadata_identity, &g->metadata) != OK))
         status = job_no_memory(job);
     for (uint64_t i = 0; i < s->inside_count && status == OK; i++)
         if (!array_join(&path, root, s->inside[i].path, "") ||
@@ -133,28 +130,25 @@ static void report_site(struct job *job, const struct array_site *s, const char 
     int len = (int)(e->len < 200 ? e->len : 200);
     if (s->consolidated)
         job_issue(job, ISSUE_WARNING, where, NO_OFFSET, "no-metadata",
-                  "the metadata file of \"%.*s\" is missing; what the root says of it "
-                  "was taken",
+                  "the metadata file of \"%.*s\" is missing; what the root says of it was taken",
                   len, e->name);
     if (!s->found) {
         job_issue(job, ISSUE_ERROR, where, NO_OFFSET, "missing-chunk",
-                  "the directory of tensor \"%.*s\" is missing, and its chunks with it",
-                  len, e->name);
+                  "the directory of tensor \"%.*s\" is missing, and its chunks with it", len,
+                  e->name);
         e->grid.incomplete = true;
     }
     if (s->no_files && e->grid.levels) {
-        job_issue(
-            job, ISSUE_ERROR, where, NO_OFFSET, "bad-chunk",
-            "chunks of tensor \"%.*s\" that are not files (folders, links to folders, "
-            "links that lead nowhere): %llu, the first is \"%.200s\"",
-            len, e->name, (unsigned long long)s->no_files, s->no_file);
+        job_issue(job, ISSUE_ERROR, where, NO_OFFSET, "bad-chunk",
+                  "chunks of tensor \"%.*s\" that are not files (folders, links to folders, "
+                  "links that lead nowhere): %llu, the first is \"%.200s\"",
+                  len, e->name, (unsigned long long)s->no_files, s->no_file);
         e->grid.incomplete = true;
     }
     if (s->strangers && e->grid.levels)
-        job_issue(
-            job, ISSUE_WARNING, where, NO_OFFSET, "stray-file",
-            "entries that are not chunks of array \"%.*s\": %llu, such as \"%.200s\"",
-            len, e->name, (unsigned long long)s->strangers, s->stranger);
+        job_issue(job, ISSUE_WARNING, where, NO_OFFSET, "stray-file",
+                  "entries that are not chunks of array \"%.*s\": %llu, such as \"%.200s\"", len,
+                  e->name, (unsigned long long)s->strangers, s->stranger);
 }
 
 enum status array_emit_site(struct job *job, const char *root, const struct array_site *s,
@@ -198,8 +192,7 @@ enum status array_root_record(struct job *job, const char *root)
     return job_seen(job, root, "directory", found ? &identity : NULL, &file);
 }
 
-enum status array_groups_record(struct job *job, const char *root,
-                                const struct array_tree *tree)
+enum status array_groups_record(struct job *job, const char *root, const struct array_tree *tree)
 {
     struct text path = {0};
     uint32_t file;
@@ -216,16 +209,14 @@ enum status array_groups_record(struct job *job, const char *root,
 void array_tree_report(struct job *job, const char *root, const struct array_tree *tree)
 {
     if (tree->foreign)
-        job_issue(
-            job, ISSUE_WARNING, root, NO_OFFSET, "passed-over",
-            "checkpoints of other formats inside this one: %llu, such as \"%.200s\"; "
-            "not looked at (import them by their own paths)",
-            (unsigned long long)tree->foreign, tree->first_foreign);
+        job_issue(job, ISSUE_WARNING, root, NO_OFFSET, "passed-over",
+                  "checkpoints of other formats inside this one: %llu, such as \"%.200s\"; "
+                  "not looked at (import them by their own paths)",
+                  (unsigned long long)tree->foreign, tree->first_foreign);
     if (tree->links)
-        job_issue(
-            job, ISSUE_WARNING, root, NO_OFFSET, "linked-directory",
-            "links to directories, which are not followed: %llu, such as \"%.200s\"",
-            (unsigned long long)tree->links, tree->link);
+        job_issue(job, ISSUE_WARNING, root, NO_OFFSET, "linked-directory",
+                  "links to directories, which are not followed: %llu, such as \"%.200s\"",
+                  (unsigned long long)tree->links, tree->link);
     if (!tree->lost)
         return;
     struct error first = *tree->lost;
@@ -280,8 +271,7 @@ static int array_by_index(const void *a, const void *b)
 }
 
 enum status array_emit_values(struct job *job, const struct zarr_array *a, uint32_t list,
-                              struct grid_value *values, uint64_t count,
-                              struct bytes name)
+                              struct grid_value *values, uint64_t count, struct bytes name)
 {
     struct emission e = {
         .array = a, .grid = a->grid, .name = (const char *)name.at, .len = name.len};

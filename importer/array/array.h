@@ -20,10 +20,10 @@ struct array_directory {
 
 /* A directory that holds, or should hold, an array. */
 struct array_site {
-    const char *path;  /* below the scan's root, '/'-joined; "" is the root */
-    bool found;        /* the directory exists */
-    bool has_metadata; /* a .zarray or zarr.json was read and parsed: `array` is valid */
-    bool consolidated; /* only the root's copy of it was found, not its own */
+    const char *path;            /* below the scan's root, '/'-joined; "" is the root */
+    bool found;                  /* the directory exists */
+    bool has_metadata;           /* a .zarray or zarr.json was read and parsed: `array` is valid */
+    bool consolidated;           /* only the root's copy of it was found, not its own */
     const struct error *problem; /* why metadata or values are missing; or NULL */
     struct zarr_array array;
     const char *metadata_name; /* ".zarray", "zarr.json"; NULL: none */
@@ -53,7 +53,7 @@ struct array_tree {
     uint64_t group_count;
     struct array_attributes *attributes; /* of groups and arrays; empty ones left out */
     uint64_t attribute_count;
-    uint64_t foreign; /* files and directories below the root that are no zarr, but named
+    uint64_t foreign;          /* files and directories below the root that are no zarr, but named
                          like checkpoints of other formats: not looked into, */
     const char *first_foreign; /* and the path of one of them */
     uint64_t lost_attributes;  /* .zattrs and .zmetadata that could not be read, */
@@ -71,8 +71,7 @@ enum status array_tree_scan(struct job *, const char *root, struct array_tree *o
  * later import notices what is added to it. Call this before the root is read. */
 enum status array_root_record(struct job *, const char *root);
 /* The same for all groups, after a scan. */
-enum status array_groups_record(struct job *, const char *root,
-                                const struct array_tree *);
+enum status array_groups_record(struct job *, const char *root, const struct array_tree *);
 
 /* Warn of what the scan passed over: checkpoints of other formats, links to directories,
  * attributes that could not be read. */
@@ -82,8 +81,8 @@ void array_tree_report(struct job *, const char *root, const struct array_tree *
  * checkpoints too), of links to directories, and of directories that cannot be read. Directories
  * of the root are not searched if their names are in `own`, where a name that ends in '*' stands
  * for all that begin so, or if the job has files in them. */
-enum status array_tree_report_foreign(struct job *, const char *root,
-                                      const char *const *own, size_t own_count);
+enum status array_tree_report_foreign(struct job *, const char *root, const char *const *own,
+                                      size_t own_count);
 
 /* The site at a path; NULL if there is none. */
 struct array_site *array_tree_find(const struct array_tree *, const char *path);
@@ -110,7 +109,6 @@ enum status array_attributes_state(struct job *, const char *source, const char 
 
 /* Emit an array whose values are listed (grid.h; in any order, sorted in place). */
 enum status array_emit_values(struct job *, const struct zarr_array *, uint32_t list,
-                              struct grid_value *values, uint64_t count,
-                              struct bytes name);
+                              struct grid_value *values, uint64_t count, struct bytes name);
 
 #endif

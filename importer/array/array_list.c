@@ -15,13 +15,12 @@
 
 bool array_path(char out[PATH_MAX], const char *root, const char *path, const char *name)
 {
-    int len = snprintf(out, PATH_MAX, "%s%s%s%s%s", root, *path ? "/" : "", path,
-                       *name ? "/" : "", name);
+    int len =
+        snprintf(out, PATH_MAX, "%s%s%s%s%s", root, *path ? "/" : "", path, *name ? "/" : "", name);
     return len > 0 && len < PATH_MAX;
 }
 
-void array_path_too_long(const char *root, const char *path, const char *name,
-                         struct error *err)
+void array_path_too_long(const char *root, const char *path, const char *name, struct error *err)
 {
     error_set(err, ERR_IO, root, NO_OFFSET,
               "the path of a metadata file below it is too long: %.300s/%s", path, name);
@@ -64,14 +63,12 @@ static bool list_entry(struct arena *arena, struct array_listing *l,
                        const struct directory_entry *e)
 {
     if (e->kind == ENTRY_FILE)
-        return array_list_add_name(arena, &l->files, &l->file_count, &l->file_space,
-                                   e->name);
+        return array_list_add_name(arena, &l->files, &l->file_count, &l->file_space, e->name);
     if (e->kind != ENTRY_FOLDER)
         return array_list_add_name(arena, &l->odd, &l->odd_count, &l->odd_space, e->name);
-    return e->linked ? array_list_add_name(arena, &l->linked, &l->linked_count,
-                                           &l->linked_space, e->name)
-                     : array_list_add_name(arena, &l->dirs, &l->dir_count, &l->dir_space,
-                                           e->name);
+    return e->linked
+               ? array_list_add_name(arena, &l->linked, &l->linked_count, &l->linked_space, e->name)
+               : array_list_add_name(arena, &l->dirs, &l->dir_count, &l->dir_space, e->name);
 }
 
 static bool array_list_see_entry(void *context, const struct directory_entry *e)
@@ -184,8 +181,7 @@ static bool take_key(struct keys *k, const char *key)
         name = name ? name + 1 : key;
         return *name == '.' || strcmp(key, "zarr.json") == 0 || stranger(k, key);
     }
-    void *larger =
-        arena_grow(k->scratch, k->indexes, k->count, &k->space, sizeof(*k->indexes));
+    void *larger = arena_grow(k->scratch, k->indexes, k->count, &k->space, sizeof(*k->indexes));
     if (!larger)
         return array_list_no_memory(k);
     k->indexes = larger;
@@ -204,8 +200,7 @@ bool array_begins_key(const struct zarr_array *a, unsigned depth, const char *na
 
 static bool stack(struct keys *k, const char *key)
 {
-    void *larger =
-        arena_grow(k->scratch, k->stack, k->stacked, &k->stack_space, sizeof(*k->stack));
+    void *larger = arena_grow(k->scratch, k->stack, k->stacked, &k->stack_space, sizeof(*k->stack));
     if (!larger)
         return array_list_no_memory(k);
     k->stack = larger;
@@ -255,8 +250,8 @@ static bool take_all_odd(struct keys *k, const char *key, const struct array_lis
 static bool take_inside(struct keys *k, const char *key, const struct array_listing *l)
 {
     struct array_site *s = k->site;
-    void *larger = arena_grow(k->arena, s->inside, s->inside_count, &k->inside_space,
-                              sizeof(*s->inside));
+    void *larger =
+        arena_grow(k->arena, s->inside, s->inside_count, &k->inside_space, sizeof(*s->inside));
     const char *path = array_below(k->arena, s->path, key);
     if (!larger || !path)
         return array_list_no_memory(k);
@@ -273,9 +268,8 @@ static bool take_inside(struct keys *k, const char *key, const struct array_list
         const char *name = array_below(k->scratch, key, l->dirs[i]);
         if (!name)
             return array_list_no_memory(k);
-        if (!(array_begins_key(&s->array, components(key), l->dirs[i])
-                  ? stack(k, name)
-                  : stranger(k, name)))
+        if (!(array_begins_key(&s->array, components(key), l->dirs[i]) ? stack(k, name)
+                                                                       : stranger(k, name)))
             return false;
     }
     return true;
@@ -326,8 +320,7 @@ static void guess_separator(struct zarr_array *a, const struct array_listing *l)
         a->grid.separator = '/';
 }
 
-bool array_keep_problem(struct arena *arena, struct array_site *s,
-                        const struct error *problem)
+bool array_keep_problem(struct arena *arena, struct array_site *s, const struct error *problem)
 {
     struct error *kept = arena_alloc(arena, sizeof(*kept));
     if (kept)
@@ -336,12 +329,11 @@ bool array_keep_problem(struct arena *arena, struct array_site *s,
     return kept;
 }
 
-enum status array_find_values(struct arena *arena, struct arena *scratch,
-                              const char *root, struct array_site *site,
-                              const struct array_listing *top, struct error *err)
+enum status array_find_values(struct arena *arena, struct arena *scratch, const char *root,
+                              struct array_site *site, const struct array_listing *top,
+                              struct error *err)
 {
-    struct keys k = {
-        .arena = arena, .scratch = scratch, .root = root, .site = site, .err = err};
+    struct keys k = {.arena = arena, .scratch = scratch, .root = root, .site = site, .err = err};
     guess_separator(&site->array, top);
     bool ok = take_all_odd(&k, "", top);
     for (uint64_t i = 0; i < top->file_count && ok; i++)
@@ -374,8 +366,8 @@ static bool take_own_metadata(struct job *job, struct arena *scratch, const char
     struct zarr_array given = site->array;
     struct error problem = {.offset = NO_OFFSET};
     struct array_metadata read;
-    enum status status = array_read_metadata(
-        &(struct array_place){root, job->arena, scratch}, site, l, &read, &problem);
+    enum status status = array_read_metadata(&(struct array_place){root, job->arena, scratch}, site,
+                                             l, &read, &problem);
     if (status == OK && site->array.kind == ZARR_ARRAY)
         return true;
     site->array = given;
@@ -387,8 +379,8 @@ static bool take_own_metadata(struct job *job, struct arena *scratch, const char
     return problem.status != ERR_MEMORY && array_keep_problem(job->arena, site, &problem);
 }
 
-enum status array_site_list(struct job *job, const char *root,
-                            const struct zarr_array *array, struct array_site *site)
+enum status array_site_list(struct job *job, const char *root, const struct zarr_array *array,
+                            struct array_site *site)
 {
     struct arena scratch = {.ceiling = job->arena->ceiling};
     struct error problem = {.offset = NO_OFFSET};
@@ -397,9 +389,9 @@ enum status array_site_list(struct job *job, const char *root,
     site->has_metadata = true;
     site->found = array_list(&scratch, root, site->path, &l, &problem) == OK;
     site->identity = l.identity;
-    bool ok = site->found ? take_own_metadata(job, &scratch, root, &l, site)
-                          : problem.status == ERR_MISSING ||
-                                array_keep_problem(job->arena, site, &problem);
+    bool ok = site->found
+                  ? take_own_metadata(job, &scratch, root, &l, site)
+                  : problem.status == ERR_MISSING || array_keep_problem(job->arena, site, &problem);
     if (!ok)
         job_no_memory(job);
     else if (site->found)

@@ -25,14 +25,13 @@ struct array_listing {
 
 /* "ROOT/PATH/NAME"; false if it is too long to exist. */
 bool array_path(char out[PATH_MAX], const char *root, const char *path, const char *name);
-void array_path_too_long(const char *root, const char *path, const char *name,
-                         struct error *);
+void array_path_too_long(const char *root, const char *path, const char *name, struct error *);
 /* "PATH/NAME" below the root; NULL: no memory. */
 const char *array_below(struct arena *, const char *path, const char *name);
 
 /* List the directory ROOT/PATH. ERR_MISSING if there is none. */
-enum status array_list(struct arena *, const char *root, const char *path,
-                       struct array_listing *, struct error *err);
+enum status array_list(struct arena *, const char *root, const char *path, struct array_listing *,
+                       struct error *err);
 bool array_listed(const struct array_listing *, const char *file);
 
 /* Read a whole metadata file; `identity` may be NULL. */
@@ -63,8 +62,7 @@ bool array_begins_key(const struct zarr_array *, unsigned depth, const char *nam
 /* Find the values of the site's array, whose directory has been listed. Results are in the
  * first arena; `scratch` may be released afterwards. */
 enum status array_find_values(struct arena *, struct arena *scratch, const char *root,
-                              struct array_site *, const struct array_listing *,
-                              struct error *err);
+                              struct array_site *, const struct array_listing *, struct error *err);
 
 /* Record why part of a site could not be read; false without memory. */
 bool array_keep_problem(struct arena *, struct array_site *, const struct error *);

@@ -117,8 +117,8 @@ static bool add_attributes(struct node *n, const char *file, struct bytes text)
     struct array_tree *t = &f->tree;
     if (array_attributes_blank(text))
         return true;
-    void *larger = arena_grow(&f->arena, t->attributes, t->attribute_count,
-                              &f->attribute_space, sizeof(*t->attributes));
+    void *larger = arena_grow(&f->arena, t->attributes, t->attribute_count, &f->attribute_space,
+                              sizeof(*t->attributes));
     char *kept = arena_copy(&f->arena, text.at, text.len);
     if (!larger || !kept)
         return false;
@@ -156,15 +156,14 @@ static bool read_attributes(struct node *n)
         array_path_too_long(n->scan->root, n->path, ".zattrs", &problem);
     else
         array_read(&f->scratch, whole, &text, NULL, &problem);
-    return problem.status == OK ? add_attributes(n, ".zattrs", text)
-                                : lose_attributes(f, &problem);
+    return problem.status == OK ? add_attributes(n, ".zattrs", text) : lose_attributes(f, &problem);
 }
 
 static bool add_site(struct node *n, const struct array_site *site)
 {
     struct found *f = n->found;
-    void *larger = arena_grow(&f->arena, f->tree.sites, f->tree.count, &f->site_space,
-                              sizeof(*f->tree.sites));
+    void *larger =
+        arena_grow(&f->arena, f->tree.sites, f->tree.count, &f->site_space, sizeof(*f->tree.sites));
     if (!larger)
         return false;
     f->tree.sites = larger;
@@ -178,8 +177,8 @@ static bool array_tree_add_group(struct node *n)
     struct array_tree *t = &f->tree;
     if (!*n->path)
         return true;
-    void *larger = arena_grow(&f->arena, t->groups, t->group_count, &f->group_space,
-                              sizeof(*t->groups));
+    void *larger =
+        arena_grow(&f->arena, t->groups, t->group_count, &f->group_space, sizeof(*t->groups));
     if (!larger)
         return false;
     t->groups = larger;
@@ -196,8 +195,8 @@ static bool is_own(const struct node *n, const char *name)
     for (size_t i = 0; !*n->path && i < s->own_count; i++) {
         const char *own = s->own[i];
         size_t len = strlen(own);
-        if (len && (own[len - 1] == '*' ? strncmp(own, name, len - 1) == 0
-                                        : strcmp(own, name) == 0))
+        if (len &&
+            (own[len - 1] == '*' ? strncmp(own, name, len - 1) == 0 : strcmp(own, name) == 0))
             return true;
     }
     return false;
@@ -278,16 +277,15 @@ static bool read_node(struct node *n, struct array_site *site, bool *is_array)
     struct zarr_parts parts;
     struct error problem = {.offset = NO_OFFSET};
     enum status status =
-        array_read_metadata(&(struct array_place){n->scan->root, &f->arena, &f->scratch},
-                            site, &n->listing, &read, &problem);
+        array_read_metadata(&(struct array_place){n->scan->root, &f->arena, &f->scratch}, site,
+                            &n->listing, &read, &problem);
     if (status == ERR_MISSING && !site->metadata_name)
         return true;
     if (status == OK) {
         *is_array = site->has_metadata = site->array.kind == ZARR_ARRAY;
         if (read.version == 2)
             return true;
-        return zarr_parts(read.text, site->metadata_name, &f->scratch, &parts,
-                          &problem) == OK
+        return zarr_parts(read.text, site->metadata_name, &f->scratch, &parts, &problem) == OK
                    ? add_attributes(n, site->metadata_name, parts.attributes) &&
                          keep_consolidated(n, parts.consolidated, 3)
                    : problem.status != ERR_MEMORY;
@@ -308,8 +306,7 @@ static bool count_foreign(struct node *n, const char *name)
 
 static bool is_zarr_node(const struct array_listing *l)
 {
-    return array_listed(l, ".zgroup") || array_listed(l, ".zarray") ||
-           array_listed(l, "zarr.json");
+    return array_listed(l, ".zgroup") || array_listed(l, ".zarray") || array_listed(l, "zarr.json");
 }
 
 /* Count checkpoints of other formats below the root. *whole: this directory is one. */
@@ -350,23 +347,20 @@ static bool is_private(const struct node *n)
 static bool take_node(struct node *n)
 {
     struct found *f = n->found;
-    struct array_site site = {
-        .path = n->path, .found = true, .identity = n->listing.identity};
+    struct array_site site = {.path = n->path, .found = true, .identity = n->listing.identity};
     struct error err = {.offset = NO_OFFSET};
     bool is_array = false, foreign = false;
     if (is_hidden(n) && !is_zarr_node(&n->listing))
         return true;
     if (n->scan->only_foreign)
-        return add_links(n) && note_foreign(n, &foreign) &&
-               (foreign || push_below(n, NULL));
-    if (!read_node(n, &site, &is_array) || !read_attributes(n) || !read_copies(n) ||
-        !add_links(n))
+        return add_links(n) && note_foreign(n, &foreign) && (foreign || push_below(n, NULL));
+    if (!read_node(n, &site, &is_array) || !read_attributes(n) || !read_copies(n) || !add_links(n))
         return false;
     if (!is_array)
         return note_foreign(n, &foreign) && array_tree_add_group(n) &&
                (foreign || push_below(n, NULL));
-    if (site.has_metadata && array_find_values(&f->arena, &f->scratch, n->scan->root,
-                                               &site, &n->listing, &err) != OK)
+    if (site.has_metadata &&
+        array_find_values(&f->arena, &f->scratch, n->scan->root, &site, &n->listing, &err) != OK)
         return false;
     return add_site(n, &site) && push_below(n, site.has_metadata ? &site.array : NULL);
 }
@@ -390,10 +384,9 @@ static void array_tree_work(void *argument)
         else if (array_list(&f->scratch, s->root, t->path, &n.listing, &n.problem) == OK)
             ok = take_node(&n);
         else /* deleted meanwhile, or not readable */
-            ok =
-                n.problem.status == ERR_MISSING ||
-                (n.problem.status != ERR_MEMORY &&
-                 array_keep_problem(&f->arena, &site, &n.problem) && add_site(&n, &site));
+            ok = n.problem.status == ERR_MISSING ||
+                 (n.problem.status != ERR_MEMORY &&
+                  array_keep_problem(&f->arena, &site, &n.problem) && add_site(&n, &site));
         arena_release(&f->scratch);
         if (!ok)
             array_tree_fail(s);
@@ -407,8 +400,7 @@ static void array_tree_work(void *argument)
 /* --- merging ---------------------------------------------------------------------------- */
 
 /* Append `more` elements to `list`, which has room for them; false if `list` is NULL. */
-static bool append(void *list, uint64_t *count, const void *from, uint64_t more,
-                   size_t size)
+static bool append(void *list, uint64_t *count, const void *from, uint64_t more, size_t size)
 {
     if (!list)
         return false;
@@ -433,8 +425,8 @@ static bool take_found(struct array_tree *tree, const struct array_tree *t)
     return append(tree->sites, &tree->count, t->sites, t->count, sizeof(*t->sites)) &&
            append(tree->groups, &tree->group_count, t->groups, t->group_count,
                   sizeof(*t->groups)) &&
-           append(tree->attributes, &tree->attribute_count, t->attributes,
-                  t->attribute_count, sizeof(*t->attributes));
+           append(tree->attributes, &tree->attribute_count, t->attributes, t->attribute_count,
+                  sizeof(*t->attributes));
 }
 
 static bool array_tree_merge(struct scan *s, struct arena *arena, struct array_tree *tree)
@@ -523,8 +515,7 @@ struct consolidated {
 };
 
 /* Add an array that the root's copies describe but whose own metadata was not found. */
-static enum status add_consolidated(struct consolidated *c, const char *path,
-                                    struct bytes metadata)
+static enum status add_consolidated(struct consolidated *c, const char *path, struct bytes metadata)
 {
     struct job *job = c->job;
     struct array_tree *tree = c->tree;
@@ -554,8 +545,8 @@ static enum status add_consolidated(struct consolidated *c, const char *path,
     return OK;
 }
 
-static enum status take_consolidated(struct job *job, const char *root,
-                                     const struct found *f, struct array_tree *tree)
+static enum status take_consolidated(struct job *job, const char *root, const struct found *f,
+                                     struct array_tree *tree)
 {
     char file[PATH_MAX];
     const char *name = f->consolidated_version == 3 ? "zarr.json" : ".zmetadata";
@@ -600,8 +591,8 @@ static enum status put_together(struct scan *s, struct job *job, struct array_tr
         if (take_consolidated(job, s->root, f, tree) != OK)
             return job->err->status;
     if (tree->count > LIMIT_TENSORS)
-        return error_set(job->err, ERR_LIMIT, job->path, NO_OFFSET,
-                         "more than %llu arrays", (unsigned long long)LIMIT_TENSORS);
+        return error_set(job->err, ERR_LIMIT, job->path, NO_OFFSET, "more than %llu arrays",
+                         (unsigned long long)LIMIT_TENSORS);
     return OK;
 }
 
@@ -652,11 +643,10 @@ static enum status note_own_files(struct scan *s, struct job *job)
 }
 
 /* Most roots have nothing but their own directories: threads would cost more than the search. */
-enum status array_tree_report_foreign(struct job *job, const char *root,
-                                      const char *const *own, size_t own_count)
+enum status array_tree_report_foreign(struct job *job, const char *root, const char *const *own,
+                                      size_t own_count)
 {
-    struct scan s = {
-        .root = root, .only_foreign = true, .own = own, .own_count = own_count};
+    struct scan s = {.root = root, .only_foreign = true, .own = own, .own_count = own_count};
     struct array_tree tree = {0};
     if (note_own_files(&s, job) == OK)
         run_scan(job, &s, 1, &tree);

@@ -40,8 +40,7 @@ static uint64_t tiling_number_of(const struct tiling *t, unsigned dimension, uin
     return hash_bytes(point, sizeof(point), t->seed) % PRIME;
 }
 
-static uint64_t product_of(const struct tiling *t, const uint64_t *origin,
-                           const uint64_t *box)
+static uint64_t product_of(const struct tiling *t, const uint64_t *origin, const uint64_t *box)
 {
     uint64_t product = 1;
     for (unsigned d = 0; d < t->rank; d++) {

@@ -2,8 +2,7 @@
 
 size_t base64_decode(struct bytes text, uint8_t *out, size_t room)
 {
-    static const char digits[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     size_t len = text.len, made = 0;
     uint32_t word = 0;
     if (len % 4)

@@ -40,8 +40,7 @@ static uint64_t take_size(struct gguf *g)
 }
 
 /* Report the first defect. A cursor that has run out is not one: more bytes may follow. */
-static bool corrupt(struct gguf *g, uint64_t at, const char *code, uint64_t value,
-                    const char *what)
+static bool corrupt(struct gguf *g, uint64_t at, const char *code, uint64_t value, const char *what)
 {
     if (!cursor_ok(&g->cursor) || g->bad)
         return false;
@@ -126,14 +125,12 @@ static bool skip_elements(struct gguf *g, const struct gguf_value *array, unsign
     const unsigned width = width_of(array->elements);
     if (width) {
         if (!mul_u64(array->count, width, &bytes))
-            return corrupt(g, array->at, "bad-count", array->count,
-                           "elements of an array");
+            return corrupt(g, array->at, "bad-count", array->count, "elements of an array");
         cursor_take(&g->cursor, bytes);
         return cursor_ok(&g->cursor);
     }
     if (array->elements == GGUF_ARRAY && depth == DEPTH_MAX)
-        return corrupt(g, array->at, "too-deep", DEPTH_MAX,
-                       "arrays in arrays, deeper than");
+        return corrupt(g, array->at, "too-deep", DEPTH_MAX, "arrays in arrays, deeper than");
     for (uint64_t i = 0; i < array->count && cursor_ok(&g->cursor); i++) {
         struct gguf_value inner = {.type = array->elements};
         if (array->elements == GGUF_STRING)
@@ -204,8 +201,7 @@ static bool gguf_begin(struct gguf *g, struct bytes head)
     g->big = (version & 0xFFFF) == 0 && version;
     g->version = g->big ? __builtin_bswap32(version) : version;
     if (g->version < 1 || g->version > 3)
-        return corrupt(g, 4, "unknown-version", g->version,
-                       "versions 1 to 3 are known, not");
+        return corrupt(g, 4, "unknown-version", g->version, "versions 1 to 3 are known, not");
     g->tensors_left = g->tensor_count = take_size(g);
     g->pairs_left = g->pair_count = take_size(g);
     if (g->tensor_count > INT64_MAX || g->pair_count > INT64_MAX)
@@ -217,8 +213,7 @@ static bool gguf_begin(struct gguf *g, struct bytes head)
 
 static bool is_alignment(const struct gguf_pair *p)
 {
-    return p->key.len == strlen(KEY_ALIGNMENT) &&
-           memcmp(p->key.at, KEY_ALIGNMENT, p->key.len) == 0;
+    return p->key.len == strlen(KEY_ALIGNMENT) && memcmp(p->key.at, KEY_ALIGNMENT, p->key.len) == 0;
 }
 
 static bool note_alignment(struct gguf *g, const struct gguf_pair *p)
@@ -248,8 +243,7 @@ static bool walk(struct gguf *g, struct bytes head)
         continue;
     if (g->bad || !cursor_ok(&g->cursor))
         return false;
-    g->data =
-        (cursor_offset(&g->cursor) + g->alignment - 1) / g->alignment * g->alignment;
+    g->data = (cursor_offset(&g->cursor) + g->alignment - 1) / g->alignment * g->alignment;
     return true;
 }
 
@@ -280,9 +274,8 @@ static enum status cut_short(struct gguf *g, const struct source *s)
     const bool whole = g->len == s->size;
     error_set(g->err, whole ? ERR_CORRUPT : ERR_LIMIT, s->name, g->len, "%s%s",
               whole ? NEED_MORE_TEXT : "the header goes on past the largest that is read",
-              was_text(g)
-                  ? "; bytes EF BF BD in it say that a text tool has changed the file"
-                  : "");
+              was_text(g) ? "; bytes EF BF BD in it say that a text tool has changed the file"
+                          : "");
     if (whole)
         error_code(g->err, "truncated");
     return g->err->status;
@@ -335,8 +328,7 @@ static void put_real(struct text *out, double real)
     text_adds(out, digits);
 }
 
-static void put_elements(struct gguf *g, const struct gguf_value *array,
-                         struct text *out);
+static void put_elements(struct gguf *g, const struct gguf_value *array, struct text *out);
 
 static void put_value(struct gguf *g, const struct gguf_value *v, struct text *out)
 {

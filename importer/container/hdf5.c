@@ -43,8 +43,8 @@ uint64_t hdf5_place(const struct hdf5 *h, uint64_t address)
     return h->shift + h->base + address;
 }
 
-enum status hdf5_corrupt(const struct hdf5 *h, struct error *err, uint64_t address,
-                         const char *fmt, ...)
+enum status hdf5_corrupt(const struct hdf5 *h, struct error *err, uint64_t address, const char *fmt,
+                         ...)
 {
     char text[256];
     va_list args;
@@ -63,8 +63,7 @@ enum status hdf5_no_memory(const struct hdf5 *h, struct error *err)
 
 /* --- reading ------------------------------------------------------------------------------ */
 
-static enum status check_range(struct hdf5 *h, uint64_t address, uint64_t len,
-                               struct error *err)
+static enum status check_range(struct hdf5 *h, uint64_t address, uint64_t len, struct error *err)
 {
     if (address > h->size || len > h->size - address) {
         hdf5_corrupt(h, err, address, "%llu bytes at address %llu, past the end",
@@ -73,9 +72,8 @@ static enum status check_range(struct hdf5 *h, uint64_t address, uint64_t len,
     }
     if (len > h->budget) {
         h->budget = 0; /* refuse all further reads of this file */
-        return error_set(
-            err, ERR_LIMIT, h->source->name, NO_OFFSET,
-            "the same parts are referred to more often than any file's need");
+        return error_set(err, ERR_LIMIT, h->source->name, NO_OFFSET,
+                         "the same parts are referred to more often than any file's need");
     }
     h->budget -= len;
     return OK;
@@ -97,8 +95,7 @@ static const struct hdf5_window *window_at(struct hdf5 *h, uint64_t at, struct e
     return w;
 }
 
-enum status hdf5_read(struct hdf5 *h, uint64_t address, void *dst, size_t len,
-                      struct error *err)
+enum status hdf5_read(struct hdf5 *h, uint64_t address, void *dst, size_t len, struct error *err)
 {
     uint8_t *to = dst;
     if (check_range(h, address, len, err) != OK)
@@ -132,8 +129,8 @@ enum status hdf5_take(struct hdf5 *h, uint64_t address, uint64_t len, struct are
     return hdf5_read(h, address, bytes, (size_t)len, err);
 }
 
-enum status hdf5_verify(const struct hdf5 *h, uint64_t address, struct bytes all,
-                        const char *what, struct error *err)
+enum status hdf5_verify(const struct hdf5 *h, uint64_t address, struct bytes all, const char *what,
+                        struct error *err)
 {
     struct bytes data = {all.at, all.len - SUM_BYTES};
     uint32_t stored = load_u32le(all.at + data.len), found = jenkins_lookup3(data);
@@ -158,8 +155,7 @@ enum status hdf5_take_summed(struct hdf5 *h, struct hdf5_part part, struct arena
     if (hdf5_take(h, part.address, part.len, arena, &all, err) != OK)
         return err->status;
     if (memcmp(all.at, part.signature, 4) != 0)
-        return hdf5_corrupt(h, err, part.address, "no %s where one is said to be",
-                            part.signature);
+        return hdf5_corrupt(h, err, part.address, "no %s where one is said to be", part.signature);
     *out = (struct bytes){all.at, all.len - SUM_BYTES};
     return hdf5_verify(h, part.address, all, part.signature, err);
 }
@@ -183,8 +179,7 @@ uint64_t hdf5_number(struct cursor *c, unsigned bytes)
 uint64_t hdf5_address(const struct hdf5 *h, struct cursor *c)
 {
     uint64_t address = hdf5_number(c, h->offset_bytes);
-    uint64_t none =
-        h->offset_bytes == 8 ? UINT64_MAX : (UINT64_C(1) << h->offset_bytes * 8) - 1;
+    uint64_t none = h->offset_bytes == 8 ? UINT64_MAX : (UINT64_C(1) << h->offset_bytes * 8) - 1;
     return cursor_ok(c) && address != none ? address : HDF5_UNDEFINED;
 }
 
@@ -246,9 +241,8 @@ static enum status check_widths(struct hdf5 *h, struct error *err)
 {
     unsigned o = h->offset_bytes, l = h->length_bytes;
     if ((o != 2 && o != 4 && o != 8) || (l != 2 && l != 4 && l != 8))
-        return error_set(
-            err, ERR_UNSUPPORTED, h->source->name, h->base,
-            "addresses of %u bytes and lengths of %u: 2, 4 and 8 can be read", o, l);
+        return error_set(err, ERR_UNSUPPORTED, h->source->name, h->base,
+                         "addresses of %u bytes and lengths of %u: 2, 4 and 8 can be read", o, l);
     return OK;
 }
 
@@ -256,13 +250,11 @@ static enum status check_widths(struct hdf5 *h, struct error *err)
  * removing a user block since has moved that. */
 static void set_end(struct hdf5 *h, uint64_t base, uint64_t end)
 {
-    h->end = end != HDF5_UNDEFINED && end >= base && base != HDF5_UNDEFINED
-                 ? end - base
-                 : HDF5_UNDEFINED;
+    h->end = end != HDF5_UNDEFINED && end >= base && base != HDF5_UNDEFINED ? end - base
+                                                                            : HDF5_UNDEFINED;
 }
 
-static enum status read_old(struct hdf5 *h, struct cursor *c, unsigned version,
-                            struct error *err)
+static enum status read_old(struct hdf5 *h, struct cursor *c, unsigned version, struct error *err)
 {
     cursor_take(c, 4); /* versions of the free space, root and shared header formats */
     h->offset_bytes = cursor_u8(c);
@@ -307,8 +299,7 @@ static enum status read_extension(struct hdf5 *h, uint64_t address, struct error
     return err->status;
 }
 
-static enum status read_new(struct hdf5 *h, struct cursor *c, struct bytes all,
-                            struct error *err)
+static enum status read_new(struct hdf5 *h, struct cursor *c, struct bytes all, struct error *err)
 {
     h->offset_bytes = cursor_u8(c);
     h->length_bytes = cursor_u8(c);
@@ -324,8 +315,7 @@ static enum status read_new(struct hdf5 *h, struct cursor *c, struct bytes all,
     cursor_take(c, SUM_BYTES);
     if (!cursor_ok(c))
         return cut_short(h, err);
-    if (hdf5_verify(h, 0, (struct bytes){all.at, len + SUM_BYTES}, "the superblock",
-                    err) != OK)
+    if (hdf5_verify(h, 0, (struct bytes){all.at, len + SUM_BYTES}, "the superblock", err) != OK)
         return err->status;
     set_end(h, base, end);
     h->unclosed = flags & OPEN_FOR_WRITING;

@@ -42,11 +42,11 @@ struct hdf5_collection;
 struct hdf5 {
     const struct source *source; /* owned by the caller */
     uint64_t shift;              /* of the source in its file, for messages */
-    uint64_t base; /* of the superblock in it: all addresses count from here */
-    uint64_t size; /* bytes from there to the end of the source */
+    uint64_t base;               /* of the superblock in it: all addresses count from here */
+    uint64_t size;               /* bytes from there to the end of the source */
     unsigned offset_bytes, length_bytes; /* of an address, of a length */
     uint64_t root;                       /* the root group's object header */
-    uint64_t end; /* as the superblock has it: bytes from `base` to the end of the file */
+    uint64_t end;    /* as the superblock has it: bytes from `base` to the end of the file */
     bool unclosed;   /* its writer did not close it */
     bool swmr;       /* and let others read meanwhile */
     uint64_t budget; /* bytes that may still be read, see above */
@@ -88,8 +88,8 @@ enum hdf5_kind {
     HDF5_NOTHING
 };
 
-enum status hdf5_object(struct hdf5 *, uint64_t address, struct arena *,
-                        struct hdf5_object *out, struct error *);
+enum status hdf5_object(struct hdf5 *, uint64_t address, struct arena *, struct hdf5_object *out,
+                        struct error *);
 enum hdf5_kind hdf5_kind(const struct hdf5_object *);
 
 /* --- groups ------------------------------------------------------------------------------- */
@@ -178,9 +178,9 @@ struct hdf5_dataset {
     struct hdf5_type type;
     struct hdf5_space space;
     enum hdf5_layout layout;
-    bool external;   /* the data is in other files */
-    uint64_t offset; /* COMPACT, CONTIGUOUS: in the source; HDF5_UNDEFINED: not written */
-    uint64_t stored; /* bytes there */
+    bool external;     /* the data is in other files */
+    uint64_t offset;   /* COMPACT, CONTIGUOUS: in the source; HDF5_UNDEFINED: not written */
+    uint64_t stored;   /* bytes there */
     struct bytes fill; /* an element as stored; empty: zeros */
     struct hdf5_filter filter[HDF5_FILTERS_MAX];
     unsigned filters;
@@ -211,8 +211,8 @@ struct hdf5_chunks {
 };
 
 /* The chunks of a chunked dataset; free out->at, even after an error. */
-enum status hdf5_chunks(struct hdf5 *, const struct hdf5_dataset *,
-                        struct hdf5_chunks *out, struct error *);
+enum status hdf5_chunks(struct hdf5 *, const struct hdf5_dataset *, struct hdf5_chunks *out,
+                        struct error *);
 
 /* Whether a chunk is partly outside the array: filters may not apply to it. */
 bool hdf5_chunk_is_partial(const struct hdf5_dataset *, uint64_t index);
@@ -235,8 +235,7 @@ struct hdf5_attributes {
 
 /* Attributes that cannot be read are left out; *odd (may be NULL) says why the first one was. */
 enum status hdf5_attributes(struct hdf5 *, const struct hdf5_object *, struct arena *,
-                            struct hdf5_attributes *out, struct error *odd,
-                            struct error *);
+                            struct hdf5_attributes *out, struct error *odd, struct error *);
 
 /* The text of an element of HDF5_VLEN_TEXT (16 bytes with addresses of 8) or HDF5_TEXT. */
 enum status hdf5_text(struct hdf5 *, const struct hdf5_type *, struct bytes element,

@@ -41,8 +41,8 @@ static enum status fetch_part(struct attribute_list *l, struct bytes *part, uint
     return OK;
 }
 
-static enum status data_of(struct attribute_list *l, struct hdf5_attribute *a,
-                           struct cursor *c, struct error *err)
+static enum status data_of(struct attribute_list *l, struct hdf5_attribute *a, struct cursor *c,
+                           struct error *err)
 {
     uint64_t bytes = a->space.null ? 0 : a->type.size;
     for (unsigned d = 0; d < a->space.rank; d++)
@@ -54,9 +54,8 @@ static enum status data_of(struct attribute_list *l, struct hdf5_attribute *a,
                                        "the values of an attribute are cut short");
 }
 
-static enum status parse_attribute(struct attribute_list *l, struct bytes data,
-                                   uint64_t at, struct hdf5_attribute *a,
-                                   struct error *err)
+static enum status parse_attribute(struct attribute_list *l, struct bytes data, uint64_t at,
+                                   struct hdf5_attribute *a, struct error *err)
 {
     struct cursor c = cursor_over(data, at);
     unsigned version = cursor_u8(&c), flags = cursor_u8(&c);
@@ -117,8 +116,7 @@ static enum status see_attribute(void *context, struct bytes record, struct erro
     m.flags = cursor_u8(&c);
     uint64_t order = cursor_u32le(&c);
     if (!cursor_ok(&c) || !id.at)
-        return hdf5_corrupt(l->h, err, HDF5_UNDEFINED,
-                            "a record of attributes is too short");
+        return hdf5_corrupt(l->h, err, HDF5_UNDEFINED, "a record of attributes is too short");
     if (m.flags & MESSAGE_IS_SHARED) { /* the id is in the file's shared heap */
         uint8_t shared[10] = {3, 1};
         memcpy(shared + 2, id.at, 8);
@@ -131,9 +129,8 @@ static enum status see_attribute(void *context, struct bytes record, struct erro
     return add_attribute(l, m.data, m.at, order, err);
 }
 
-static enum status list_dense_attributes(struct attribute_list *l,
-                                         const struct hdf5_message *m, bool *ordered,
-                                         struct error *err)
+static enum status list_dense_attributes(struct attribute_list *l, const struct hdf5_message *m,
+                                         bool *ordered, struct error *err)
 {
     struct hdf5 *h = l->h;
     struct cursor c = cursor_over(m->data, m->at);
@@ -143,8 +140,7 @@ static enum status list_dense_attributes(struct attribute_list *l,
         cursor_u16le(&c);
     uint64_t heap = hdf5_address(h, &c), tree = hdf5_address(h, &c);
     if (!cursor_ok(&c) || version)
-        return hdf5_corrupt(h, err, m->at - h->base,
-                            "the message of attributes is damaged");
+        return hdf5_corrupt(h, err, m->at - h->base, "the message of attributes is damaged");
     if (heap == HDF5_UNDEFINED || tree == HDF5_UNDEFINED)
         return OK;
     if (hdf5_heap_open(h, heap, l->arena, &l->heap, err) == OK)
@@ -167,9 +163,8 @@ static int attribute_by_creation(const void *a, const void *b)
                                 : attribute_by_name(a, b);
 }
 
-enum status hdf5_attributes(struct hdf5 *h, const struct hdf5_object *o,
-                            struct arena *arena, struct hdf5_attributes *out,
-                            struct error *odd, struct error *err)
+enum status hdf5_attributes(struct hdf5 *h, const struct hdf5_object *o, struct arena *arena,
+                            struct hdf5_attributes *out, struct error *odd, struct error *err)
 {
     bool ordered = false;
     *out = (struct hdf5_attributes){0};
@@ -213,8 +208,7 @@ enum status hdf5_text(struct hdf5 *h, const struct hdf5_type *t, struct bytes el
     uint32_t index = cursor_u32le(&c);
     *out = (struct bytes){(const uint8_t *)"", 0};
     if (!cursor_ok(&c))
-        return hdf5_corrupt(h, err, HDF5_UNDEFINED,
-                            "a string's place in the heap is cut short");
+        return hdf5_corrupt(h, err, HDF5_UNDEFINED, "a string's place in the heap is cut short");
     if (!len || !collection || collection == HDF5_UNDEFINED)
         return OK;
     if (hdf5_global(h, collection, index, out, err) != OK)

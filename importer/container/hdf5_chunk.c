@@ -32,13 +32,12 @@ struct chunk_walk {
     /* For arrays only: */
     uint64_t steps[HDF5_RANK_MAX]; /* entries from one chunk to the next on an axis */
     unsigned order[HDF5_RANK_MAX]; /* axes, slowest first */
-    uint64_t wanted; /* later entries belong to chunks outside the present shape */
+    uint64_t wanted;               /* later entries belong to chunks outside the present shape */
     bool filtered;
     unsigned size_bytes; /* width of a filtered chunk's stored size */
 };
 
-static enum status index_damaged(const struct chunk_walk *w, uint64_t address,
-                                 const char *what)
+static enum status index_damaged(const struct chunk_walk *w, uint64_t address, const char *what)
 {
     return hdf5_corrupt(w->h, w->err, address, "an index of chunks: %s", what);
 }
@@ -47,8 +46,8 @@ static enum status index_damaged(const struct chunk_walk *w, uint64_t address,
 
 /* Add the chunk at this position in the grid. One outside the present shape is
  * ignored: the dataset was larger once. */
-static enum status add_chunk(struct chunk_walk *w, const uint64_t *place,
-                             struct hdf5_chunk chunk, uint64_t address)
+static enum status add_chunk(struct chunk_walk *w, const uint64_t *place, struct hdf5_chunk chunk,
+                             uint64_t address)
 {
     struct hdf5_chunks *out = w->out;
     chunk.index = 0;
@@ -85,15 +84,13 @@ static enum status see_chunk1(void *context, struct bytes record, struct error *
     for (unsigned d = 0; d < w->d->space.rank; d++) {
         place[d] = cursor_u64le(&c);
         if (place[d] % w->d->box[d])
-            return index_damaged(w, HDF5_UNDEFINED,
-                                 "a chunk that is not at a chunk's place");
+            return index_damaged(w, HDF5_UNDEFINED, "a chunk that is not at a chunk's place");
         place[d] /= w->d->box[d];
     }
     cursor_u64le(&c); /* offset within the element: 0 */
     uint64_t address = hdf5_address(w->h, &c);
-    return cursor_ok(&c)
-               ? add_chunk(w, place, chunk, address)
-               : hdf5_corrupt(w->h, err, HDF5_UNDEFINED, "a short key of a chunk");
+    return cursor_ok(&c) ? add_chunk(w, place, chunk, address)
+                         : hdf5_corrupt(w->h, err, HDF5_UNDEFINED, "a short key of a chunk");
 }
 
 /* The stored size of a chunk and its mask; only filtered chunks have these fields. */
@@ -115,9 +112,8 @@ static enum status see_chunk2(void *context, struct bytes record, struct error *
     struct hdf5_chunk chunk = chunk_entry(w, &c);
     for (unsigned d = 0; d < w->d->space.rank; d++)
         place[d] = cursor_u64le(&c);
-    return cursor_ok(&c)
-               ? add_chunk(w, place, chunk, address)
-               : hdf5_corrupt(w->h, err, HDF5_UNDEFINED, "a short record of a chunk");
+    return cursor_ok(&c) ? add_chunk(w, place, chunk, address)
+                         : hdf5_corrupt(w->h, err, HDF5_UNDEFINED, "a short record of a chunk");
 }
 
 /* --- entries of arrays -------------------------------------------------------------------- */
@@ -142,9 +138,8 @@ static enum status number_entries(struct chunk_walk *w, unsigned first)
         unsigned axis = w->order[i];
         uint64_t most = d->space.most[axis];
         w->steps[i] = step;
-        if (i &&
-            (most == UINT64_MAX ||
-             !mul_u64(step, most / d->box[axis] + (most % d->box[axis] != 0), &step)))
+        if (i && (most == UINT64_MAX ||
+                  !mul_u64(step, most / d->box[axis] + (most % d->box[axis] != 0), &step)))
             return index_damaged(w, d->address, "a shape that no array numbers");
         uint64_t last;
         if (!w->grid[axis] || !mul_u64(w->grid[axis] - 1, w->steps[i], &last) ||
@@ -154,8 +149,8 @@ static enum status number_entries(struct chunk_walk *w, unsigned first)
     return OK;
 }
 
-static enum status add_entry(struct chunk_walk *w, uint64_t number,
-                             struct hdf5_chunk chunk, uint64_t address)
+static enum status add_entry(struct chunk_walk *w, uint64_t number, struct hdf5_chunk chunk,
+                             uint64_t address)
 {
     uint64_t place[HDF5_RANK_MAX];
     if (address == HDF5_UNDEFINED || number >= w->wanted)
@@ -182,8 +177,7 @@ static enum status add_entries(struct chunk_walk *w, struct cursor *c, uint64_t 
 }
 
 /* Read a page: consecutive entries with a checksum of their own. */
-static enum status add_page(struct chunk_walk *w, uint64_t address, uint64_t first,
-                            uint64_t count)
+static enum status add_page(struct chunk_walk *w, uint64_t address, uint64_t first, uint64_t count)
 {
     struct arena arena = {0};
     struct bytes all;
@@ -211,8 +205,8 @@ static enum status walk_fixed(struct chunk_walk *w)
     struct hdf5 *h = w->h;
     struct bytes head, block;
     uint64_t page, pages, len = 8u + h->length_bytes + h->offset_bytes + SUM_BYTES;
-    if (hdf5_take_summed(h, (struct hdf5_part){w->d->address, len, "FAHD"}, &w->arena,
-                         &head, w->err) != OK)
+    if (hdf5_take_summed(h, (struct hdf5_part){w->d->address, len, "FAHD"}, &w->arena, &head,
+                         w->err) != OK)
         return w->err->status;
     struct cursor c = hdf5_cursor(h, head, w->d->address);
     cursor_take(&c, 5);
@@ -228,8 +222,8 @@ static enum status walk_fixed(struct chunk_walk *w)
     if (!mul_u64(pages ? 0 : count, each, &body) ||
         !add_u64(body, fixed + (pages + 7) / 8 + SUM_BYTES, &len))
         return index_damaged(w, address, "a fixed array of too many entries");
-    if (hdf5_take_summed(h, (struct hdf5_part){address, len, "FADB"}, &w->arena, &block,
-                         w->err) != OK)
+    if (hdf5_take_summed(h, (struct hdf5_part){address, len, "FADB"}, &w->arena, &block, w->err) !=
+        OK)
         return w->err->status;
     c = hdf5_cursor(h, block, address);
     cursor_take(&c, fixed);
@@ -285,23 +279,23 @@ static enum status walk_data_block(struct chunk_walk *w, const struct extensible
     uint64_t fixed = 6u + h->offset_bytes + e->offset_bytes, len;
     if (address == HDF5_UNDEFINED || first >= w->wanted)
         return OK;
-    if (!mul_u64(paged ? 0 : count, each, &len) ||
-        !add_u64(len, fixed + SUM_BYTES, &len) || (paged && !written.bits.len))
+    if (!mul_u64(paged ? 0 : count, each, &len) || !add_u64(len, fixed + SUM_BYTES, &len) ||
+        (paged && !written.bits.len))
         return index_damaged(w, address, "a data block of too many entries");
-    if (hdf5_take_summed(h, (struct hdf5_part){address, len, "EADB"}, &arena, &block,
-                         w->err) == OK &&
+    if (hdf5_take_summed(h, (struct hdf5_part){address, len, "EADB"}, &arena, &block, w->err) ==
+            OK &&
         !paged) {
         struct cursor c = hdf5_cursor(h, block, address);
         cursor_take(&c, fixed);
         add_entries(w, &c, first, count);
     }
     arena_release(&arena);
-    for (uint64_t i = 0; paged && w->err->status == OK && i < count / e->page &&
-                         first + i * e->page < w->wanted;
+    for (uint64_t i = 0;
+         paged && w->err->status == OK && i < count / e->page && first + i * e->page < w->wanted;
          i++)
         if (bit_is_set(written.bits, written.first + i))
-            add_page(w, address + len + i * (e->page * each + SUM_BYTES),
-                     first + i * e->page, e->page);
+            add_page(w, address + len + i * (e->page * each + SUM_BYTES), first + i * e->page,
+                     e->page);
     return w->err->status;
 }
 
@@ -321,8 +315,7 @@ static enum status walk_super_block(struct chunk_walk *w, const struct extensibl
     if (!mul_u64(blocks, (pages + 7) / 8 + h->offset_bytes, &len) ||
         !add_u64(len, fixed + SUM_BYTES, &len))
         return index_damaged(w, address, "a super block of too many blocks");
-    if (hdf5_take_summed(h, (struct hdf5_part){address, len, "EASB"}, &arena, &all,
-                         w->err) == OK) {
+    if (hdf5_take_summed(h, (struct hdf5_part){address, len, "EASB"}, &arena, &all, w->err) == OK) {
         struct cursor c = hdf5_cursor(h, all, address);
         cursor_take(&c, fixed);
         struct pages written = {.bits = cursor_take(&c, blocks * ((pages + 7) / 8))};
@@ -344,13 +337,12 @@ static enum status walk_index_block(struct chunk_walk *w, const struct extensibl
     struct bytes all;
     unsigned direct = 2 * hdf5_log2(e->least_pointers);
     direct = direct < e->super_blocks ? direct : e->super_blocks;
-    uint64_t pointers =
-        2 * ((uint64_t)e->least_pointers - 1) + (e->super_blocks - direct);
+    uint64_t pointers = 2 * ((uint64_t)e->least_pointers - 1) + (e->super_blocks - direct);
     uint64_t len = 6u + h->offset_bytes + (uint64_t)e->in_index * entry_bytes(w) +
                    pointers * h->offset_bytes + SUM_BYTES;
     uint64_t first = e->in_index;
-    if (hdf5_take_summed(h, (struct hdf5_part){address, len, "EAIB"}, &w->arena, &all,
-                         w->err) != OK)
+    if (hdf5_take_summed(h, (struct hdf5_part){address, len, "EAIB"}, &w->arena, &all, w->err) !=
+        OK)
         return w->err->status;
     struct cursor c = hdf5_cursor(h, all, address);
     cursor_take(&c, 6u + h->offset_bytes);
@@ -363,8 +355,7 @@ static enum status walk_index_block(struct chunk_walk *w, const struct extensibl
         if (u >= direct)
             walk_super_block(w, e, hdf5_address(h, &c), u, first);
         for (uint64_t i = 0; u < direct && i < blocks && w->err->status == OK; i++)
-            walk_data_block(w, e, hdf5_address(h, &c), first + i * count, count,
-                            (struct pages){0});
+            walk_data_block(w, e, hdf5_address(h, &c), first + i * count, count, (struct pages){0});
         if (!mul_u64(count, blocks, &all_entries) || !add_u64(first, all_entries, &first))
             break;
     }
@@ -377,8 +368,8 @@ static enum status walk_extensible(struct chunk_walk *w)
     struct bytes head;
     struct extensible e;
     uint64_t len = 12u + 6u * h->length_bytes + h->offset_bytes + SUM_BYTES;
-    if (hdf5_take_summed(h, (struct hdf5_part){w->d->address, len, "EAHD"}, &w->arena,
-                         &head, w->err) != OK)
+    if (hdf5_take_summed(h, (struct hdf5_part){w->d->address, len, "EAHD"}, &w->arena, &head,
+                         w->err) != OK)
         return w->err->status;
     struct cursor c = hdf5_cursor(h, head, w->d->address);
     cursor_take(&c, 5);
@@ -420,8 +411,8 @@ static enum status walk_implicit(struct chunk_walk *w)
         uint64_t number = 0, at;
         for (unsigned d = 0; d < w->d->space.rank; d++)
             number += place[d] * w->steps[d]; /* below `wanted`, which has no overflow */
-        if (!mul_u64(number, each, &at) || !add_u64(at, w->d->address, &at) ||
-            at > size || each > size - at)
+        if (!mul_u64(number, each, &at) || !add_u64(at, w->d->address, &at) || at > size ||
+            each > size - at)
             return index_damaged(w, w->d->address, "chunks past the end of the file");
         add_chunk(w, place, (struct hdf5_chunk){.stored = each}, at);
     } while (w->err->status == OK && next_place(w, place));
@@ -472,11 +463,10 @@ static int hdf5_chunk_by_index(const void *a, const void *b)
     return (x->index > y->index) - (x->index < y->index);
 }
 
-enum status hdf5_chunks(struct hdf5 *h, const struct hdf5_dataset *d,
-                        struct hdf5_chunks *out, struct error *err)
+enum status hdf5_chunks(struct hdf5 *h, const struct hdf5_dataset *d, struct hdf5_chunks *out,
+                        struct error *err)
 {
-    struct chunk_walk w = {
-        .h = h, .d = d, .out = out, .err = err, .filtered = d->filters};
+    struct chunk_walk w = {.h = h, .d = d, .out = out, .err = err, .filtered = d->filters};
     uint64_t all;
     bool sorted = true;
     *out = (struct hdf5_chunks){0};

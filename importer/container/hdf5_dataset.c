@@ -62,8 +62,7 @@ static enum status set_data(struct dataset_parsing *p, const struct hdf5_message
     d->offset = cursor_offset(c);
     d->stored = len;
     cursor_take(c, len);
-    return cursor_ok(c) && m->data.len ? OK
-                                       : dataset_damaged(p, "data ends past its header");
+    return cursor_ok(c) && m->data.len ? OK : dataset_damaged(p, "data ends past its header");
 }
 
 static void set_offset(struct dataset_parsing *p, uint64_t address)
@@ -102,8 +101,8 @@ enum index_kind {
     INDEX_TREE2 = 5
 };
 
-static enum status parse_old_layout(struct dataset_parsing *p,
-                                    const struct hdf5_message *m, struct cursor *c)
+static enum status parse_old_layout(struct dataset_parsing *p, const struct hdf5_message *m,
+                                    struct cursor *c)
 {
     struct hdf5_dataset *d = p->out;
     unsigned rank = cursor_u8(c), class = cursor_u8(c);
@@ -119,9 +118,7 @@ static enum status parse_old_layout(struct dataset_parsing *p,
         return set_data(p, m, c, cursor_u32le(c));
     set_offset(p, address);
     d->stored = UINT64_MAX;
-    return class == HDF5_CONTIGUOUS && cursor_ok(c)
-               ? OK
-               : dataset_damaged(p, "layout is damaged");
+    return class == HDF5_CONTIGUOUS && cursor_ok(c) ? OK : dataset_damaged(p, "layout is damaged");
 }
 
 #define SINGLE_IS_FILTERED 2 /* flags of version 4 */
@@ -186,8 +183,7 @@ static enum status parse_layout(struct dataset_parsing *p, const struct hdf5_mes
 
 #define REGISTERED 256 /* version 2 stores names from this id on */
 
-static enum status parse_filter(struct dataset_parsing *p, struct cursor *c,
-                                unsigned version)
+static enum status parse_filter(struct dataset_parsing *p, struct cursor *c, unsigned version)
 {
     struct hdf5_filter f = {.id = cursor_u16le(c)};
     size_t name_len = version == 1 || f.id >= REGISTERED ? cursor_u16le(c) : 0;
@@ -195,8 +191,7 @@ static enum status parse_filter(struct dataset_parsing *p, struct cursor *c,
     f.count = cursor_u16le(c);
     if (version == 1)
         name_len = (name_len + 7) / 8 * 8;
-    struct bytes name = cursor_take(c, name_len),
-                 values = cursor_take(c, 4 * (uint64_t)f.count);
+    struct bytes name = cursor_take(c, name_len), values = cursor_take(c, 4 * (uint64_t)f.count);
     if (version == 1 && f.count % 2)
         cursor_take(c, 4);
     f.values = values.at;

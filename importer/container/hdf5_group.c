@@ -47,8 +47,7 @@ static enum status add_symbol(struct listing *l, struct cursor *c, struct error 
     cursor_take(c, 4);
     struct bytes scratch = cursor_take(c, 16);
     if (!hdf5_local_text(l->names, name_at, &name))
-        return hdf5_corrupt(h, err, HDF5_UNDEFINED,
-                            "the name of a link is outside its heap");
+        return hdf5_corrupt(h, err, HDF5_UNDEFINED, "the name of a link is outside its heap");
     if (scratch.at && cached == SYMBOL_SOFT) {
         link.kind = HDF5_SOFT;
         if (!hdf5_local_text(l->names, load_u32le(scratch.at), &link.target))
@@ -72,8 +71,7 @@ static enum status see_symbols(void *context, struct bytes record, struct error 
     if (hdf5_read(h, address, head, sizeof(head), err) != OK)
         return err->status;
     if (memcmp(head, "SNOD", 4) != 0)
-        return hdf5_corrupt(h, err, address,
-                            "no node of symbols where one is said to be");
+        return hdf5_corrupt(h, err, address, "no node of symbols where one is said to be");
     unsigned count = load_u16le(head + 6);
     if (hdf5_take(h, address + sizeof(head), count * entry, &arena, &node, err) == OK) {
         c = hdf5_cursor(h, node, address + sizeof(head));
@@ -84,21 +82,18 @@ static enum status see_symbols(void *context, struct bytes record, struct error 
     return err->status;
 }
 
-static enum status list_symbols(struct listing *l, const struct hdf5_message *m,
-                                struct error *err)
+static enum status list_symbols(struct listing *l, const struct hdf5_message *m, struct error *err)
 {
     struct hdf5 *h = l->h;
     struct cursor c = cursor_over(m->data, m->at);
     uint64_t tree = hdf5_address(h, &c), heap = hdf5_address(h, &c);
     if (!cursor_ok(&c))
-        return hdf5_corrupt(h, err, m->at - h->base,
-                            "a symbol table message is cut short");
+        return hdf5_corrupt(h, err, m->at - h->base, "a symbol table message is cut short");
     if (tree == HDF5_UNDEFINED)
         return OK;
     if (hdf5_local_heap(h, heap, l->arena, &l->names, err) != OK)
         return err->status;
-    return hdf5_tree1(h, tree, 0, h->length_bytes, (struct hdf5_visitor){see_symbols, l},
-                      err);
+    return hdf5_tree1(h, tree, 0, h->length_bytes, (struct hdf5_visitor){see_symbols, l}, err);
 }
 
 /* --- link messages ------------------------------------------------------------------------ */
@@ -114,8 +109,7 @@ enum link_type {
     TYPE_EXTERNAL = 64
 };
 
-static enum status parse_link(struct listing *l, struct bytes data, uint64_t at,
-                              struct error *err)
+static enum status parse_link(struct listing *l, struct bytes data, uint64_t at, struct error *err)
 {
     struct hdf5 *h = l->h;
     struct hdf5_link link = {.kind = HDF5_OTHER_LINK};
@@ -126,8 +120,7 @@ static enum status parse_link(struct listing *l, struct bytes data, uint64_t at,
         link.order = cursor_u64le(&c);
     if (flags & LINK_CHARSET)
         cursor_u8(&c);
-    struct bytes name =
-        cursor_take(&c, hdf5_number(&c, 1u << (flags & LINK_LENGTH_WIDTH)));
+    struct bytes name = cursor_take(&c, hdf5_number(&c, 1u << (flags & LINK_LENGTH_WIDTH)));
     if (type == TYPE_HARD) {
         link.kind = HDF5_HARD;
         link.object = hdf5_address(h, &c);
@@ -138,8 +131,7 @@ static enum status parse_link(struct listing *l, struct bytes data, uint64_t at,
                                             : HDF5_OTHER_LINK;
         if (type == TYPE_EXTERNAL && target.len) /* skip its version and flags */
             target = (struct bytes){target.at + 1, target.len - 1};
-        const char *kept =
-            arena_copy(l->arena, target.at ? target.at : (uint8_t *)"", target.len);
+        const char *kept = arena_copy(l->arena, target.at ? target.at : (uint8_t *)"", target.len);
         if (!kept)
             return hdf5_no_memory(h, err);
         link.target = (struct bytes){(const uint8_t *)kept, target.len};
@@ -159,14 +151,14 @@ static enum status see_dense(void *context, struct bytes record, struct error *e
     uint64_t at;
     if (record.len < 4)
         return hdf5_corrupt(l->h, err, HDF5_UNDEFINED, "a record of links is too short");
-    if (hdf5_heap_object(l->heap, (struct bytes){record.at + 4, record.len - 4}, &message,
-                         &at, err) != OK)
+    if (hdf5_heap_object(l->heap, (struct bytes){record.at + 4, record.len - 4}, &message, &at,
+                         err) != OK)
         return err->status;
     return parse_link(l, message, at, err);
 }
 
-static enum status list_dense_links(struct listing *l, const struct hdf5_message *m,
-                                    bool *ordered, struct error *err)
+static enum status list_dense_links(struct listing *l, const struct hdf5_message *m, bool *ordered,
+                                    struct error *err)
 {
     struct hdf5 *h = l->h;
     struct cursor c = cursor_over(m->data, m->at);
@@ -219,7 +211,6 @@ enum status hdf5_links(struct hdf5 *h, const struct hdf5_object *o, struct arena
             parse_link(&l, m.data, m.at, err);
     }
     if (err->status == OK && out->count)
-        qsort(out->at, out->count, sizeof(*out->at),
-              ordered ? link_by_creation : link_by_name);
+        qsort(out->at, out->count, sizeof(*out->at), ordered ? link_by_creation : link_by_name);
     return err->status;
 }

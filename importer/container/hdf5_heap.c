@@ -23,8 +23,7 @@ enum status hdf5_local_heap(struct hdf5 *h, uint64_t address, struct arena *aren
                             struct bytes *out, struct error *err)
 {
     struct bytes head = {0};
-    if (hdf5_take(h, address, 8 + 2u * h->length_bytes + h->offset_bytes, arena, &head,
-                  err) != OK)
+    if (hdf5_take(h, address, 8 + 2u * h->length_bytes + h->offset_bytes, arena, &head, err) != OK)
         return err->status;
     if (memcmp(head.at, "HEAP", 4) != 0)
         return hdf5_corrupt(h, err, address, "no local heap where one is said to be");
@@ -56,8 +55,8 @@ struct hdf5_collection {
 };
 
 /* Record where the objects are. Number 0 is the free space after the last one. */
-static enum status place_objects(struct hdf5 *h, struct hdf5_collection *p,
-                                 uint64_t address, struct error *err)
+static enum status place_objects(struct hdf5 *h, struct hdf5_collection *p, uint64_t address,
+                                 struct error *err)
 {
     size_t head = 8u + h->length_bytes;
     for (unsigned pass = 0; pass < 2; pass++) {
@@ -78,15 +77,14 @@ static enum status place_objects(struct hdf5 *h, struct hdf5_collection *p,
             if (size % 8)
                 cursor_take(&c, 8 - size % 8);
         }
-        if (!pass &&
-            !(p->place = arena_array(&h->held, (size_t)p->count + 1, sizeof(*p->place))))
+        if (!pass && !(p->place = arena_array(&h->held, (size_t)p->count + 1, sizeof(*p->place))))
             return hdf5_no_memory(h, err);
     }
     return OK;
 }
 
-static enum status load_collection(struct hdf5 *h, struct hdf5_collection *p,
-                                   uint64_t address, struct error *err)
+static enum status load_collection(struct hdf5 *h, struct hdf5_collection *p, uint64_t address,
+                                   struct error *err)
 {
     uint8_t head[16];
     size_t len = 8u + h->length_bytes;
@@ -96,8 +94,7 @@ static enum status load_collection(struct hdf5 *h, struct hdf5_collection *p,
     cursor_take(&c, 8);
     uint64_t size = hdf5_length(h, &c);
     if (memcmp(head, "GCOL", 4) != 0 || size < len)
-        return hdf5_corrupt(h, err, address,
-                            "no heap collection where one is said to be");
+        return hdf5_corrupt(h, err, address, "no heap collection where one is said to be");
     if (h->held.used > h->size + HELD_SLACK)
         return error_set(err, ERR_LIMIT, h->source->name, hdf5_place(h, address),
                          "heap collections of more bytes than the file has");
@@ -114,10 +111,10 @@ static const struct hdf5_collection *collection_at(struct hdf5 *h, uint64_t addr
     uint8_t key[8];
     const char *kept;
     store_u64le(key, address);
-    uint64_t *at = strmap_keep(&h->collections, &h->held, (const char *)key, sizeof(key),
-                               &kept, &added);
-    void *list = arena_grow(&h->held, h->collection, h->collection_count,
-                            &h->collection_space, sizeof(*h->collection));
+    uint64_t *at =
+        strmap_keep(&h->collections, &h->held, (const char *)key, sizeof(key), &kept, &added);
+    void *list = arena_grow(&h->held, h->collection, h->collection_count, &h->collection_space,
+                            sizeof(*h->collection));
     if (!at || !list)
         return hdf5_no_memory(h, err), NULL;
     h->collection = list;
@@ -131,8 +128,8 @@ static const struct hdf5_collection *collection_at(struct hdf5 *h, uint64_t addr
     return err->status == OK ? &h->collection[*at] : NULL;
 }
 
-enum status hdf5_global(struct hdf5 *h, uint64_t collection, uint32_t index,
-                        struct bytes *out, struct error *err)
+enum status hdf5_global(struct hdf5 *h, uint64_t collection, uint32_t index, struct bytes *out,
+                        struct error *err)
 {
     const struct hdf5_collection *p = collection_at(h, collection, err);
     if (!p)
@@ -143,9 +140,9 @@ enum status hdf5_global(struct hdf5 *h, uint64_t collection, uint32_t index,
     struct cursor c = hdf5_cursor(h, p->bytes, collection);
     cursor_take(&c, (uint64_t)p->place[index] + 8);
     *out = cursor_take(&c, hdf5_length(h, &c));
-    return cursor_ok(&c) ? OK
-                         : hdf5_corrupt(h, err, collection,
-                                        "an object ends past its heap collection");
+    return cursor_ok(&c)
+               ? OK
+               : hdf5_corrupt(h, err, collection, "an object ends past its heap collection");
 }
 
 /* --- fractal ------------------------------------------------------------------------------ */
@@ -161,8 +158,8 @@ struct hdf5_heap {
     uint64_t address;
     unsigned id_len, flags;
     uint64_t huge_tree;
-    unsigned width;          /* number of columns of the table */
-    uint64_t first, largest; /* size of the first data block, and of the largest */
+    unsigned width;                      /* number of columns of the table */
+    uint64_t first, largest;             /* size of the first data block, and of the largest */
     unsigned offset_bytes, length_bytes; /* widths in ids; blocks use the former, too */
     uint64_t root;
     unsigned root_rows; /* 0: the root is a data block */
@@ -202,9 +199,9 @@ static enum status parse_heap(struct hdf5_heap *p, struct bytes head, struct err
     p->offset_bytes = (bits + 7) / 8;
     unsigned largest = (hdf5_log2(p->largest) + 7) / 8, most = hdf5_width(managed_most);
     p->length_bytes = largest < most ? largest : most;
-    if (!cursor_ok(&c) || !p->id_len || bits > 64 || !p->width ||
-        p->first & (p->first - 1) || p->largest & (p->largest - 1) || !p->first ||
-        p->largest < p->first || p->width & (p->width - 1))
+    if (!cursor_ok(&c) || !p->id_len || bits > 64 || !p->width || p->first & (p->first - 1) ||
+        p->largest & (p->largest - 1) || !p->first || p->largest < p->first ||
+        p->width & (p->width - 1))
         return hdf5_corrupt(h, err, p->address, "the header of a heap makes no sense");
     return OK;
 }
@@ -224,8 +221,7 @@ enum status hdf5_heap_open(struct hdf5 *h, uint64_t address, struct arena *arena
     if (filters)
         len += l + 4 + filters;
     *p = (struct hdf5_heap){.h = h, .arena = arena, .address = address};
-    if (hdf5_take_summed(h, (struct hdf5_part){address, len, "FRHP"}, arena, &head,
-                         err) == OK &&
+    if (hdf5_take_summed(h, (struct hdf5_part){address, len, "FRHP"}, arena, &head, err) == OK &&
         parse_heap(p, head, err) == OK)
         *out = p;
     return err->status;
@@ -238,8 +234,8 @@ void hdf5_heap_close(struct hdf5_heap *p)
 }
 
 /* The checksum of a data block covers all of it, with zeros in place of the checksum. */
-static enum status verify_data(const struct hdf5_heap *p, uint64_t address,
-                               uint8_t *block, size_t len, struct error *err)
+static enum status verify_data(const struct hdf5_heap *p, uint64_t address, uint8_t *block,
+                               size_t len, struct error *err)
 {
     size_t sum_at = 5u + p->h->offset_bytes + p->offset_bytes;
     if (!(p->flags & HEAP_SUMMED) || len < sum_at + SUM_BYTES)
@@ -253,13 +249,13 @@ static enum status verify_data(const struct hdf5_heap *p, uint64_t address,
     if (found == stored)
         return OK;
     error_set(err, ERR_CORRUPT, p->h->source->name, hdf5_place(p->h, address),
-              "the checksum of a heap's block is %08x, but %08x is stored",
-              (unsigned)found, (unsigned)stored);
+              "the checksum of a heap's block is %08x, but %08x is stored", (unsigned)found,
+              (unsigned)stored);
     return error_code(err, "checksum");
 }
 
-static enum status load_block(struct hdf5_heap *p, uint64_t address, uint64_t len,
-                              bool data, struct bytes *out, struct error *err)
+static enum status load_block(struct hdf5_heap *p, uint64_t address, uint64_t len, bool data,
+                              struct bytes *out, struct error *err)
 {
     struct hdf5 *h = p->h;
     if (len < 5 + SUM_BYTES || address > h->size || len > h->size - address ||
@@ -272,23 +268,21 @@ static enum status load_block(struct hdf5_heap *p, uint64_t address, uint64_t le
         return err->status;
     *out = (struct bytes){block, (size_t)len};
     if (memcmp(block, data ? "FHDB" : "FHIB", 4) != 0)
-        return hdf5_corrupt(h, err, address,
-                            "no block of a heap where one is said to be");
+        return hdf5_corrupt(h, err, address, "no block of a heap where one is said to be");
     return data ? verify_data(p, address, block, (size_t)len, err)
                 : hdf5_verify(h, address, *out, "a heap's block", err);
 }
 
 /* Get a block of the heap; each is read and verified only once. */
-static enum status heap_block(struct hdf5_heap *p, uint64_t address, uint64_t len,
-                              bool data, struct bytes *out, struct error *err)
+static enum status heap_block(struct hdf5_heap *p, uint64_t address, uint64_t len, bool data,
+                              struct bytes *out, struct error *err)
 {
     struct hdf5 *h = p->h;
     uint8_t key[8];
     const char *kept;
     bool added = true;
     store_u64le(key, address);
-    uint64_t *at =
-        strmap_keep(&p->seen, p->arena, (const char *)key, sizeof(key), &kept, &added);
+    uint64_t *at = strmap_keep(&p->seen, p->arena, (const char *)key, sizeof(key), &kept, &added);
     if (!at)
         return hdf5_no_memory(h, err);
     if (!added) {
@@ -297,8 +291,8 @@ static enum status heap_block(struct hdf5_heap *p, uint64_t address, uint64_t le
                    ? OK
                    : hdf5_corrupt(h, err, address, "a block of a heap is damaged");
     }
-    void *list = arena_grow(p->arena, p->blocks, p->block_count, &p->block_space,
-                            sizeof(*p->blocks));
+    void *list =
+        arena_grow(p->arena, p->blocks, p->block_count, &p->block_space, sizeof(*p->blocks));
     if (!list)
         return hdf5_no_memory(h, err);
     p->blocks = list;
@@ -346,9 +340,8 @@ static enum status descend(struct hdf5_heap *p, uint64_t offset, struct heap_pla
         place->address = hdf5_address(h, &c);
         place->begin += column * each;
         place->len = each;
-        *rows = row < data_rows
-                    ? 0
-                    : hdf5_log2(each) - hdf5_log2(p->first) - hdf5_log2(p->width) + 1;
+        *rows =
+            row < data_rows ? 0 : hdf5_log2(each) - hdf5_log2(p->first) - hdf5_log2(p->width) + 1;
         return OK;
     }
     return hdf5_corrupt(h, err, p->address, "an object outside its heap");
@@ -369,8 +362,7 @@ static enum status managed_object(struct hdf5_heap *p, uint64_t offset, uint64_t
     }
     if (offset < place.begin || offset - place.begin > place.len ||
         len > place.len - (offset - place.begin))
-        return hdf5_corrupt(h, err, p->address,
-                            "an object ends past its block of the heap");
+        return hdf5_corrupt(h, err, p->address, "an object ends past its block of the heap");
     if (heap_block(p, place.address, place.len, true, &block, err) != OK)
         return err->status;
     *out = (struct bytes){block.at + (offset - place.begin), (size_t)len};
@@ -410,13 +402,11 @@ static enum status huge_object(struct hdf5_heap *p, struct cursor *c, struct byt
         s.found = cursor_ok(c);
     } else {
         s.number = hdf5_number(c, p->id_len - 1 < 8 ? p->id_len - 1 : 8);
-        if (hdf5_tree2(h, p->huge_tree, 1, (struct hdf5_visitor){see_huge, &s}, err) !=
-            OK)
+        if (hdf5_tree2(h, p->huge_tree, 1, (struct hdf5_visitor){see_huge, &s}, err) != OK)
             return err->status;
     }
     if (!s.found)
-        return hdf5_corrupt(h, err, p->address,
-                            "a huge object that its heap does not have");
+        return hdf5_corrupt(h, err, p->address, "a huge object that its heap does not have");
     *at = h->base + s.address;
     return hdf5_take(h, s.address, s.len, p->arena, out, err);
 }
@@ -440,14 +430,13 @@ static enum status tiny_object(struct hdf5_heap *p, struct bytes id, struct byte
     return OK;
 }
 
-enum status hdf5_heap_object(struct hdf5_heap *p, struct bytes id, struct bytes *out,
-                             uint64_t *at, struct error *err)
+enum status hdf5_heap_object(struct hdf5_heap *p, struct bytes id, struct bytes *out, uint64_t *at,
+                             struct error *err)
 {
     struct cursor c = cursor_over(id, 0);
     unsigned kind = cursor_u8(&c) >> 4 & 3;
     if (!id.at || id.len < p->id_len || id.len < 2)
-        return hdf5_corrupt(p->h, err, p->address,
-                            "an id that is shorter than its heap's");
+        return hdf5_corrupt(p->h, err, p->address, "an id that is shorter than its heap's");
     if (kind == 1)
         return huge_object(p, &c, out, at, err);
     if (kind == 2)

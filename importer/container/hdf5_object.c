@@ -42,10 +42,9 @@ static enum status add_block(struct header *r, uint64_t address, uint64_t len)
 {
     if (r->block_count == BLOCKS_MAX)
         return error_set(r->err, ERR_LIMIT, r->h->source->name, hdf5_place(r->h, address),
-                         "an object header in more than %d blocks, or in a circle",
-                         BLOCKS_MAX);
-    void *list = arena_grow(r->arena, r->blocks, r->block_count, &r->block_space,
-                            sizeof(*r->blocks));
+                         "an object header in more than %d blocks, or in a circle", BLOCKS_MAX);
+    void *list =
+        arena_grow(r->arena, r->blocks, r->block_count, &r->block_space, sizeof(*r->blocks));
     if (!list)
         return hdf5_no_memory(r->h, r->err);
     r->blocks = list;
@@ -61,12 +60,12 @@ static enum status add_message(struct header *r, struct hdf5_message m)
     if (m.type == MESSAGE_CONTINUES) {
         struct cursor c = cursor_over(m.data, m.at);
         uint64_t address = hdf5_address(r->h, &c), len = hdf5_length(r->h, &c);
-        return cursor_ok(&c) ? add_block(r, address, len)
-                             : hdf5_corrupt(r->h, r->err, o->address,
-                                            "a header's continuation is cut short");
+        return cursor_ok(&c)
+                   ? add_block(r, address, len)
+                   : hdf5_corrupt(r->h, r->err, o->address, "a header's continuation is cut short");
     }
-    void *list = arena_grow(r->arena, o->messages, o->count, &r->message_space,
-                            sizeof(*o->messages));
+    void *list =
+        arena_grow(r->arena, o->messages, o->count, &r->message_space, sizeof(*o->messages));
     if (!list)
         return hdf5_no_memory(r->h, r->err);
     o->messages = list;
@@ -89,15 +88,13 @@ static enum status read_messages(struct header *r, struct cursor c)
         m.at = cursor_offset(&c);
         m.data = cursor_take(&c, len);
         if (!cursor_ok(&c))
-            return hdf5_corrupt(r->h, r->err, r->object->address,
-                                "a message ends past its header");
+            return hdf5_corrupt(r->h, r->err, r->object->address, "a message ends past its header");
         add_message(r, m);
     }
     return r->err->status;
 }
 
-static enum status hdf5_object_read_block(struct header *r, struct block b,
-                                          uint64_t prefix)
+static enum status hdf5_object_read_block(struct header *r, struct block b, uint64_t prefix)
 {
     struct bytes all;
     if (!r->new) {
@@ -105,8 +102,7 @@ static enum status hdf5_object_read_block(struct header *r, struct block b,
             return r->err->status;
         return read_messages(r, hdf5_cursor(r->h, all, b.address));
     }
-    if (hdf5_take_summed(r->h,
-                         (struct hdf5_part){b.address, b.len, prefix ? "OHDR" : "OCHK"},
+    if (hdf5_take_summed(r->h, (struct hdf5_part){b.address, b.len, prefix ? "OHDR" : "OCHK"},
                          r->arena, &all, r->err) != OK)
         return r->err->status;
     struct cursor c = hdf5_cursor(r->h, all, b.address);
@@ -152,8 +148,7 @@ static enum status begin_old(struct header *r, struct block *first)
     if (hdf5_read(h, address, start, sizeof(start), r->err) != OK)
         return r->err->status;
     if (start[0] != 1)
-        return hdf5_corrupt(h, r->err, address,
-                            "no object header where one is said to be");
+        return hdf5_corrupt(h, r->err, address, "no object header where one is said to be");
     *first = (struct block){address + OLD_PREFIX, load_u32le(start + 8)};
     return OK;
 }
@@ -200,11 +195,10 @@ enum hdf5_kind hdf5_kind(const struct hdf5_object *o)
 /* --- shared messages ---------------------------------------------------------------------- */
 
 /* Shared heap number `i`, which is opened only once. */
-static enum status shared_heap(struct hdf5 *h, unsigned i, uint64_t address,
-                               struct hdf5_heap **out, struct error *err)
+static enum status shared_heap(struct hdf5 *h, unsigned i, uint64_t address, struct hdf5_heap **out,
+                               struct error *err)
 {
-    if (!h->shared_heap[i] &&
-        hdf5_heap_open(h, address, &h->held, &h->shared_heap[i], err) != OK)
+    if (!h->shared_heap[i] && hdf5_heap_open(h, address, &h->held, &h->shared_heap[i], err) != OK)
         return err->status;
     *out = h->shared_heap[i];
     return OK;
@@ -213,9 +207,8 @@ static enum status shared_heap(struct hdf5 *h, unsigned i, uint64_t address,
 /* Get a message from the file's heaps of shared messages. Their table has one entry per
  * heap: version, kind of index, u16 message types (one bit each), u32 minimal size, u16
  * limits of list and tree, u16 messages, and the addresses of index and heap. */
-static enum status fetch_from_heap(struct hdf5 *h, struct hdf5_message *m,
-                                   struct bytes id, struct arena *arena,
-                                   struct error *err)
+static enum status fetch_from_heap(struct hdf5 *h, struct hdf5_message *m, struct bytes id,
+                                   struct arena *arena, struct error *err)
 {
     struct bytes table = {0};
     size_t entry = 14 + (size_t)2 * h->offset_bytes;
@@ -246,9 +239,8 @@ static enum status fetch_from_heap(struct hdf5 *h, struct hdf5_message *m,
     return hdf5_corrupt(h, err, h->shared, "a shared message that no heap is for");
 }
 
-static enum status fetch_from_object(struct hdf5 *h, struct hdf5_message *m,
-                                     uint64_t address, struct arena *arena,
-                                     struct error *err)
+static enum status fetch_from_object(struct hdf5 *h, struct hdf5_message *m, uint64_t address,
+                                     struct arena *arena, struct error *err)
 {
     struct hdf5_object o;
     if (hdf5_object(h, address, arena, &o, err) != OK)
@@ -261,8 +253,8 @@ static enum status fetch_from_object(struct hdf5 *h, struct hdf5_message *m,
     return hdf5_corrupt(h, err, address, "the object has no such message to share");
 }
 
-enum status hdf5_message_fetch(struct hdf5 *h, struct hdf5_message *m,
-                               struct arena *arena, struct error *err)
+enum status hdf5_message_fetch(struct hdf5 *h, struct hdf5_message *m, struct arena *arena,
+                               struct error *err)
 {
     if (!(m->flags & MESSAGE_IS_SHARED))
         return OK;
@@ -277,14 +269,12 @@ enum status hdf5_message_fetch(struct hdf5 *h, struct hdf5_message *m,
     }
     uint64_t address = hdf5_address(h, &c);
     if (!cursor_ok(&c) || !version || version > 3)
-        return hdf5_corrupt(h, err, m->at - h->base,
-                            "where a shared message is, is damaged");
+        return hdf5_corrupt(h, err, m->at - h->base, "where a shared message is, is damaged");
     return fetch_from_object(h, m, address, arena, err);
 }
 
 enum status hdf5_message_find(struct hdf5 *h, const struct hdf5_object *o, unsigned type,
-                              struct arena *arena, struct hdf5_message *out,
-                              struct error *err)
+                              struct arena *arena, struct hdf5_message *out, struct error *err)
 {
     *out = (struct hdf5_message){.type = MESSAGE_NIL};
     for (size_t i = 0; i < o->count; i++)

@@ -37,13 +37,12 @@ enum hdf5_message_type {
 
 /* Offset in the file of an address, for messages. */
 uint64_t hdf5_place(const struct hdf5 *, uint64_t address);
-enum status hdf5_corrupt(const struct hdf5 *, struct error *, uint64_t address,
-                         const char *fmt, ...) PRINTF_LIKE(4, 5);
+enum status hdf5_corrupt(const struct hdf5 *, struct error *, uint64_t address, const char *fmt,
+                         ...) PRINTF_LIKE(4, 5);
 enum status hdf5_no_memory(const struct hdf5 *, struct error *);
 
 /* Read the bytes at an address into `dst` or the arena. Counts against the budget. */
-enum status hdf5_read(struct hdf5 *, uint64_t address, void *dst, size_t len,
-                      struct error *);
+enum status hdf5_read(struct hdf5 *, uint64_t address, void *dst, size_t len, struct error *);
 enum status hdf5_take(struct hdf5 *, uint64_t address, uint64_t len, struct arena *,
                       struct bytes *out, struct error *);
 /* The same for a structure that begins with a signature of 4 letters and ends with a
@@ -52,11 +51,11 @@ struct hdf5_part {
     uint64_t address, len;
     const char *signature;
 };
-enum status hdf5_take_summed(struct hdf5 *, struct hdf5_part, struct arena *,
-                             struct bytes *out, struct error *);
+enum status hdf5_take_summed(struct hdf5 *, struct hdf5_part, struct arena *, struct bytes *out,
+                             struct error *);
 /* Check that the last 4 bytes are the checksum of all bytes before them. */
-enum status hdf5_verify(const struct hdf5 *, uint64_t address, struct bytes,
-                        const char *what, struct error *);
+enum status hdf5_verify(const struct hdf5 *, uint64_t address, struct bytes, const char *what,
+                        struct error *);
 
 struct cursor hdf5_cursor(const struct hdf5 *, struct bytes, uint64_t address);
 uint64_t hdf5_number(struct cursor *, unsigned bytes); /* 0 to 8 bytes */
@@ -88,34 +87,33 @@ struct hdf5_visitor {
 enum status hdf5_tree1(struct hdf5 *, uint64_t address, unsigned type, size_t key_bytes,
                        struct hdf5_visitor, struct error *);
 /* Version 2, of this type. */
-enum status hdf5_tree2(struct hdf5 *, uint64_t address, unsigned type,
-                       struct hdf5_visitor, struct error *);
+enum status hdf5_tree2(struct hdf5 *, uint64_t address, unsigned type, struct hdf5_visitor,
+                       struct error *);
 
 /* --- hdf5_heap.c -------------------------------------------------------------------------- */
 
 /* A local heap's data: NUL-terminated names. */
-enum status hdf5_local_heap(struct hdf5 *, uint64_t address, struct arena *,
-                            struct bytes *out, struct error *);
+enum status hdf5_local_heap(struct hdf5 *, uint64_t address, struct arena *, struct bytes *out,
+                            struct error *);
 /* The string at `offset` in it. */
 bool hdf5_local_text(struct bytes heap, uint64_t offset, struct bytes *out);
 
 /* An object of the global heap. */
-enum status hdf5_global(struct hdf5 *, uint64_t collection, uint32_t index,
-                        struct bytes *out, struct error *);
+enum status hdf5_global(struct hdf5 *, uint64_t collection, uint32_t index, struct bytes *out,
+                        struct error *);
 
 /* A fractal heap. */
-enum status hdf5_heap_open(struct hdf5 *, uint64_t address, struct arena *,
-                           struct hdf5_heap **out, struct error *);
+enum status hdf5_heap_open(struct hdf5 *, uint64_t address, struct arena *, struct hdf5_heap **out,
+                           struct error *);
 /* The object with this id; *at is its offset in the source. */
-enum status hdf5_heap_object(struct hdf5_heap *, struct bytes id, struct bytes *out,
-                             uint64_t *at, struct error *);
+enum status hdf5_heap_object(struct hdf5_heap *, struct bytes id, struct bytes *out, uint64_t *at,
+                             struct error *);
 void hdf5_heap_close(struct hdf5_heap *);
 
 /* --- hdf5_type.c -------------------------------------------------------------------------- */
 
-enum status hdf5_type_parse(struct hdf5 *, struct cursor *, struct arena *,
-                            struct hdf5_type *, struct error *);
-enum status hdf5_space_parse(struct hdf5 *, struct cursor *, struct hdf5_space *,
-                             struct error *);
+enum status hdf5_type_parse(struct hdf5 *, struct cursor *, struct arena *, struct hdf5_type *,
+                            struct error *);
+enum status hdf5_space_parse(struct hdf5 *, struct cursor *, struct hdf5_space *, struct error *);
 
 #endif

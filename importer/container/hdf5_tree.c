@@ -32,19 +32,18 @@ struct tree1 {
 static enum status visit_leaf1(const struct tree1 *t, struct bytes entries, size_t each)
 {
     for (size_t at = 0; at + each <= entries.len && t->err->status == OK; at += each)
-        t->visitor.visit(t->visitor.context, (struct bytes){entries.at + at, each},
-                         t->err);
+        t->visitor.visit(t->visitor.context, (struct bytes){entries.at + at, each}, t->err);
     return t->err->status;
 }
 
 static enum status walk_tree1(const struct tree1 *t, uint64_t address, unsigned level);
 
-static enum status visit_children1(const struct tree1 *t, struct bytes entries,
-                                   size_t each, unsigned level)
+static enum status visit_children1(const struct tree1 *t, struct bytes entries, size_t each,
+                                   unsigned level)
 {
     for (size_t at = 0; at + each <= entries.len && t->err->status == OK; at += each) {
-        struct cursor c = cursor_over(
-            (struct bytes){entries.at + at + t->key_bytes, each - t->key_bytes}, 0);
+        struct cursor c =
+            cursor_over((struct bytes){entries.at + at + t->key_bytes, each - t->key_bytes}, 0);
         walk_tree1(t, hdf5_address(t->h, &c), level - 1);
     }
     return t->err->status;
@@ -65,8 +64,8 @@ static enum status walk_tree1(const struct tree1 *t, uint64_t address, unsigned 
     if ((level != UINT32_MAX && head[5] != level) || head[5] > DEPTH_MAX)
         return hdf5_corrupt(h, t->err, address, "a B-tree node of the wrong level");
     uint64_t len = (uint64_t)load_u16le(head + 6) * each;
-    if (hdf5_take(h, address + sizeof(head) + 2 * (uint64_t)h->offset_bytes, len, &arena,
-                  &entries, t->err) == OK) {
+    if (hdf5_take(h, address + sizeof(head) + 2 * (uint64_t)h->offset_bytes, len, &arena, &entries,
+                  t->err) == OK) {
         if (head[5])
             visit_children1(t, entries, each, head[5]);
         else
@@ -110,8 +109,7 @@ static void hdf5_tree_measure(struct tree2 *t)
     t->all_bytes[0] = 0;
     for (unsigned d = 1; d <= t->depth; d++) {
         uint64_t pointer = pointer_bytes(t, d), sum;
-        uint64_t room =
-            t->node > NODE2_EXTRA + pointer ? t->node - NODE2_EXTRA - pointer : 0;
+        uint64_t room = t->node > NODE2_EXTRA + pointer ? t->node - NODE2_EXTRA - pointer : 0;
         uint64_t here = room / (t->record + pointer);
         if (!mul_u64(here + 1, all, &sum) || !add_u64(sum, here, &all))
             all = UINT64_MAX;
@@ -122,8 +120,8 @@ static void hdf5_tree_measure(struct tree2 *t)
 static enum status walk_tree2(const struct tree2 *t, uint64_t address, uint64_t count,
                               unsigned depth);
 
-static enum status visit_children2(const struct tree2 *t, struct cursor *c,
-                                   uint64_t count, unsigned depth)
+static enum status visit_children2(const struct tree2 *t, struct cursor *c, uint64_t count,
+                                   unsigned depth)
 {
     for (uint64_t i = 0; i <= count && t->err->status == OK; i++) {
         uint64_t child = hdf5_address(t->h, c), records = hdf5_number(c, t->count_bytes);
@@ -143,10 +141,9 @@ static enum status walk_tree2(const struct tree2 *t, uint64_t address, uint64_t 
     uint64_t len, children = depth ? (count + 1) * pointer_bytes(t, depth) : 0;
     if (count > t->node || !mul_u64(count, t->record, &len) ||
         !add_u64(len, NODE2_EXTRA + children, &len) || len > t->node)
-        return hdf5_corrupt(h, t->err, address,
-                            "more records than a B-tree node has room for");
-    if (hdf5_take_summed(h, (struct hdf5_part){address, len, depth ? "BTIN" : "BTLF"},
-                         &arena, &all, t->err) == OK) {
+        return hdf5_corrupt(h, t->err, address, "more records than a B-tree node has room for");
+    if (hdf5_take_summed(h, (struct hdf5_part){address, len, depth ? "BTIN" : "BTLF"}, &arena, &all,
+                         t->err) == OK) {
         struct cursor c = hdf5_cursor(h, all, address);
         cursor_take(&c, NODE2_HEAD);
         if (all.at[5] != t->type)
@@ -160,16 +157,14 @@ static enum status walk_tree2(const struct tree2 *t, uint64_t address, uint64_t 
     return t->err->status;
 }
 
-enum status hdf5_tree2(struct hdf5 *h, uint64_t address, unsigned type,
-                       struct hdf5_visitor visitor, struct error *err)
+enum status hdf5_tree2(struct hdf5 *h, uint64_t address, unsigned type, struct hdf5_visitor visitor,
+                       struct error *err)
 {
     struct arena arena = {0};
     struct bytes head = {0};
     struct tree2 t = {.h = h, .visitor = visitor, .err = err};
-    uint64_t len =
-        4 + 1 + 1 + 4 + 2 + 2 + 1 + 1 + h->offset_bytes + 2 + h->length_bytes + 4;
-    if (hdf5_take_summed(h, (struct hdf5_part){address, len, "BTHD"}, &arena, &head,
-                         err) != OK) {
+    uint64_t len = 4 + 1 + 1 + 4 + 2 + 2 + 1 + 1 + h->offset_bytes + 2 + h->length_bytes + 4;
+    if (hdf5_take_summed(h, (struct hdf5_part){address, len, "BTHD"}, &arena, &head, err) != OK) {
         arena_release(&arena);
         return err->status;
     }

@@ -45,13 +45,11 @@ struct type_head {
     uint32_t flags, size;
 };
 
-static enum status parse_type(struct type_parsing *p, struct hdf5_type *t,
-                              unsigned depth);
+static enum status parse_type(struct type_parsing *p, struct hdf5_type *t, unsigned depth);
 
 static enum status type_damaged(struct type_parsing *p, const char *what)
 {
-    return hdf5_corrupt(p->h, p->err, cursor_offset(p->c) - p->h->base, "a datatype: %s",
-                        what);
+    return hdf5_corrupt(p->h, p->err, cursor_offset(p->c) - p->h->base, "a datatype: %s", what);
 }
 
 static void no_tensor(struct hdf5_type *t, const char *what)
@@ -67,8 +65,7 @@ static void plain(struct hdf5_type *t, const char *dtype, unsigned swap)
     t->swap = t->size > 1 ? swap : 0;
 }
 
-static void integer(struct type_parsing *p, const struct type_head *h,
-                    struct hdf5_type *t)
+static void integer(struct type_parsing *p, const struct type_head *h, struct hdf5_type *t)
 {
     static const char *const names[2][4] = {{"uint8", "uint16", "uint32", "uint64"},
                                             {"int8", "int16", "int32", "int64"}};
@@ -79,8 +76,7 @@ static void integer(struct type_parsing *p, const struct type_head *h,
     /* An integer of fewer bits than its bytes have needs no conversion if it is
      * unsigned and padded with zeros. */
     bool zeros = !is_signed && !(h->flags & 6);
-    if (log > 3 || h->size != 1u << log || offset || !precision ||
-        precision > h->size * 8) {
+    if (log > 3 || h->size != 1u << log || offset || !precision || precision > h->size * 8) {
         no_tensor(t, "integers of a width that no dtype has");
         return;
     }
@@ -110,13 +106,11 @@ static void real(struct type_parsing *p, const struct type_head *h, struct hdf5_
         return;
     for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
         if (known[i].size == h->size && known[i].exponent_at == exponent_at &&
-            known[i].exponent == exponent && known[i].mantissa == mantissa &&
-            known[i].bias == bias)
+            known[i].exponent == exponent && known[i].mantissa == mantissa && known[i].bias == bias)
             plain(t, known[i].dtype, h->flags & 1 ? h->size : 0);
 }
 
-static enum status opaque(struct type_parsing *p, const struct type_head *h,
-                          struct hdf5_type *t)
+static enum status opaque(struct type_parsing *p, const struct type_head *h, struct hdf5_type *t)
 {
     char name[32];
     struct numpy_type numpy;
@@ -170,8 +164,8 @@ static const char *complex_of(const struct hdf5_type *part)
 
 /* Read all members, even after one that makes the type
  * unreadable: more may follow the compound. */
-static enum status compound(struct type_parsing *p, const struct type_head *h,
-                            struct hdf5_type *t, unsigned depth)
+static enum status compound(struct type_parsing *p, const struct type_head *h, struct hdf5_type *t,
+                            unsigned depth)
 {
     static const char *const names[] = {"r", "i"};
     struct hdf5_type part = {0};
@@ -181,15 +175,14 @@ static enum status compound(struct type_parsing *p, const struct type_head *h,
     no_tensor(t, "a compound");
     for (unsigned i = 0; i < count && p->err->status == OK; i++) {
         struct bytes name = member_name(p->c, h->version);
-        uint64_t at =
-            h->version < 3 ? cursor_u32le(p->c) : hdf5_number(p->c, hdf5_width(h->size));
+        uint64_t at = h->version < 3 ? cursor_u32le(p->c) : hdf5_number(p->c, hdf5_width(h->size));
         if (h->version == 1)
             cursor_take(p->c, 28); /* dimensions, since replaced by array types */
         if (parse_type(p, &part, depth + 1) != OK)
             break;
         const char *complex = complex_of(&part);
-        fits = fits && complex && name_is(name, names[i]) &&
-               at == (uint64_t)i * part.size && h->size == 2 * part.size &&
+        fits = fits && complex && name_is(name, names[i]) && at == (uint64_t)i * part.size &&
+               h->size == 2 * part.size &&
                (!i || (strcmp(complex, dtype) == 0 && swap == part.swap));
         dtype = complex;
         swap = part.swap;
@@ -212,8 +205,7 @@ static enum status enumeration(struct type_parsing *p, const struct type_head *h
         truth = truth && (name_is(name, "FALSE") || name_is(name, "TRUE"));
     }
     struct bytes values = cursor_take(p->c, (uint64_t)count * base.size);
-    truth = truth && base.size == 1 && values.len == 2 && values.at[0] == 0 &&
-            values.at[1] == 1;
+    truth = truth && base.size == 1 && values.len == 2 && values.at[0] == 0 && values.at[1] == 1;
     if (base.class != HDF5_PLAIN || base.size != h->size || base.narrow)
         no_tensor(t, "an enumeration of no integers");
     else
@@ -221,8 +213,8 @@ static enum status enumeration(struct type_parsing *p, const struct type_head *h
     return OK;
 }
 
-static enum status array(struct type_parsing *p, const struct type_head *h,
-                         struct hdf5_type *t, unsigned depth)
+static enum status array(struct type_parsing *p, const struct type_head *h, struct hdf5_type *t,
+                         unsigned depth)
 {
     struct hdf5_type base = {0};
     unsigned rank = cursor_u8(p->c);
@@ -240,8 +232,7 @@ static enum status array(struct type_parsing *p, const struct type_head *h,
     for (unsigned d = 0; d < rank; d++)
         if (!mul_u64(bytes, shape[d], &bytes))
             return type_damaged(p, "an array of too many elements");
-    if (rank + base.rank > HDF5_RANK_MAX || !mul_u64(bytes, base.size, &bytes) ||
-        bytes != h->size)
+    if (rank + base.rank > HDF5_RANK_MAX || !mul_u64(bytes, base.size, &bytes) || bytes != h->size)
         return type_damaged(p, "an array whose size is not that of its elements");
     uint32_t size = t->size;
     *t = base;
@@ -252,8 +243,8 @@ static enum status array(struct type_parsing *p, const struct type_head *h,
     return OK;
 }
 
-static enum status vlen(struct type_parsing *p, const struct type_head *h,
-                        struct hdf5_type *t, unsigned depth)
+static enum status vlen(struct type_parsing *p, const struct type_head *h, struct hdf5_type *t,
+                        unsigned depth)
 {
     struct hdf5_type base = {0};
     if (parse_type(p, &base, depth + 1) != OK)
@@ -269,8 +260,7 @@ static enum status vlen(struct type_parsing *p, const struct type_head *h,
     return OK;
 }
 
-static enum status complex_number(struct type_parsing *p, struct hdf5_type *t,
-                                  unsigned depth)
+static enum status complex_number(struct type_parsing *p, struct hdf5_type *t, unsigned depth)
 {
     struct hdf5_type base = {0};
     if (parse_type(p, &base, depth + 1) != OK)
@@ -372,7 +362,7 @@ enum status hdf5_space_parse(struct hdf5 *h, struct cursor *c, struct hdf5_space
         uint64_t most = hdf5_length(h, c);
         out->most[d] = most == no_limit ? UINT64_MAX : most;
     }
-    return cursor_ok(c) ? OK
-                        : hdf5_corrupt(h, err, cursor_offset(c) - h->base,
-                                       "a dataspace is cut short");
+    return cursor_ok(c)
+               ? OK
+               : hdf5_corrupt(h, err, cursor_offset(c) - h->base, "a dataspace is cut short");
 }

@@ -46,8 +46,8 @@ static const char *msgpack_name_of(const struct msgpack *m)
     return m->source ? m->source->name : NULL;
 }
 
-bool msgpack_fail(struct msgpack *m, uint64_t offset, enum status status,
-                  const char *code, const char *fmt, ...)
+bool msgpack_fail(struct msgpack *m, uint64_t offset, enum status status, const char *code,
+                  const char *fmt, ...)
 {
     char message[sizeof(m->err->message)];
     va_list args;
@@ -60,8 +60,8 @@ bool msgpack_fail(struct msgpack *m, uint64_t offset, enum status status,
     return false;
 }
 
-enum status msgpack_open(struct msgpack *m, const struct source *source,
-                         struct arena *arena, struct error *err)
+enum status msgpack_open(struct msgpack *m, const struct source *source, struct arena *arena,
+                         struct error *err)
 {
     *m = (struct msgpack){.source = source, .err = err, .end = source->size};
     m->buffer = arena_alloc(arena, PORTION_MOST);
@@ -71,8 +71,7 @@ enum status msgpack_open(struct msgpack *m, const struct source *source,
 
 void msgpack_head(struct msgpack *m, struct bytes head, uint64_t size, struct error *err)
 {
-    *m = (struct msgpack){
-        .err = err, .end = size, .window = head.at, .window_len = head.len};
+    *m = (struct msgpack){.err = err, .end = size, .window = head.at, .window_len = head.len};
 }
 
 /* Fill the window from m->at. The portion doubles while reading is sequential. */
@@ -110,8 +109,7 @@ static const uint8_t *msgpack_take(struct msgpack *m, size_t len)
     if (m->cut || m->err->status != OK)
         return NULL;
     if (len > m->end - m->at) {
-        msgpack_fail(m, m->at, ERR_CORRUPT, "truncated",
-                     "ends where a value should go on");
+        msgpack_fail(m, m->at, ERR_CORRUPT, "truncated", "ends where a value should go on");
         return NULL;
     }
     if (!in_window(m, m->at, len) && !refill(m))
@@ -140,8 +138,8 @@ static bool set_count(struct msgpack *m, struct msgpack_item *item, uint64_t cou
         return true;
     return msgpack_fail(m, item->offset, ERR_CORRUPT, "truncated",
                         "%s of %llu items, where %llu bytes are left",
-                        item->type == MSGPACK_MAP ? "a map" : "an array",
-                        (unsigned long long)count, (unsigned long long)left);
+                        item->type == MSGPACK_MAP ? "a map" : "an array", (unsigned long long)count,
+                        (unsigned long long)left);
 }
 
 static bool set_payload(struct msgpack *m, struct msgpack_item *item, uint64_t len)
@@ -155,8 +153,7 @@ static bool set_payload(struct msgpack *m, struct msgpack_item *item, uint64_t l
     item->len = len;
     if (len > m->end - m->at)
         return msgpack_fail(m, item->offset, ERR_CORRUPT, "truncated",
-                            "a value of %llu bytes, where %llu are left",
-                            (unsigned long long)len,
+                            "a value of %llu bytes, where %llu are left", (unsigned long long)len,
                             (unsigned long long)(m->end - m->at));
     m->at += len;
     return true;
@@ -187,8 +184,7 @@ static bool set_real(struct msgpack_item *item, uint64_t bits, unsigned width)
 }
 
 /* Interpret the number that follows the first byte. */
-static bool set_value(struct msgpack *m, struct msgpack_item *item, uint64_t number,
-                      unsigned width)
+static bool set_value(struct msgpack *m, struct msgpack_item *item, uint64_t number, unsigned width)
 {
     switch (item->type) {
     case MSGPACK_UNSIGNED:
@@ -229,8 +225,7 @@ bool msgpack_next(struct msgpack *m, struct msgpack_item *item)
     if (first < 0xC0 || first >= 0xE0)
         return set_short(m, item, first);
     if (first == 0xC1)
-        return msgpack_fail(m, item->offset, ERR_CORRUPT, NULL,
-                            "the byte c1 begins no value");
+        return msgpack_fail(m, item->offset, ERR_CORRUPT, NULL, "the byte c1 begins no value");
     const struct head *h = &heads[first - 0xC0];
     item->type = (enum msgpack_type)h->type;
     item->truth = first == 0xC3;
@@ -263,7 +258,7 @@ bool msgpack_skip(struct msgpack *m, const struct msgpack_item *item)
     while (left--) {
         if (!msgpack_next(m, &inner))
             return false;
-        left += items_of(&inner); /* each count is at most the number of bytes left ... */
+        left += items_of(&inner);  /* each count is at most the number of bytes left ... */
         if (left > m->end - m->at) /* ... and so must be their sum */
             return msgpack_fail(m, inner.offset, ERR_CORRUPT, "truncated",
                                 "more items than bytes are left");
@@ -276,8 +271,7 @@ bool msgpack_skip(struct msgpack *m, const struct msgpack_item *item)
 /* The payload if the window holds all of it, else NULL. */
 static const uint8_t *seen(const struct msgpack *m, const struct msgpack_item *item)
 {
-    return in_window(m, item->data, item->len) ? m->window + (item->data - m->window_at)
-                                               : NULL;
+    return in_window(m, item->data, item->len) ? m->window + (item->data - m->window_at) : NULL;
 }
 
 bool msgpack_read(struct msgpack *m, const struct msgpack_item *item, void *dst)

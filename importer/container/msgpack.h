@@ -79,8 +79,7 @@ void msgpack_head(struct msgpack *, struct bytes head, uint64_t size, struct err
 bool msgpack_next(struct msgpack *, struct msgpack_item *);
 
 /* The same; another type is an error: "`what` expected". */
-bool msgpack_want(struct msgpack *, struct msgpack_item *, enum msgpack_type,
-                  const char *what);
+bool msgpack_want(struct msgpack *, struct msgpack_item *, enum msgpack_type, const char *what);
 
 /* Leave out the items of a value whose head was just read, however they are nested. */
 bool msgpack_skip(struct msgpack *, const struct msgpack_item *);
@@ -93,8 +92,8 @@ bool msgpack_add(struct msgpack *, const struct msgpack_item *, struct text *);
 bool msgpack_is(struct msgpack *, const struct msgpack_item *, const char *word);
 
 /* Set an error at `offset`; false. */
-bool msgpack_fail(struct msgpack *, uint64_t offset, enum status, const char *code,
-                  const char *fmt, ...) PRINTF_LIKE(5, 6);
+bool msgpack_fail(struct msgpack *, uint64_t offset, enum status, const char *code, const char *fmt,
+                  ...) PRINTF_LIKE(5, 6);
 
 static inline bool msgpack_is_text(const struct msgpack_item *item)
 {

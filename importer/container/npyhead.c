@@ -108,8 +108,7 @@ static bool set_type(struct literal *l, const struct numpy_type *type)
 {
     char codec[NUMPY_TYPE_BYTES + 32] = "";
     if (type->swap)
-        snprintf(codec, sizeof(codec), "swap:%u%s", type->swap,
-                 *type->strings ? "|" : "");
+        snprintf(codec, sizeof(codec), "swap:%u%s", type->swap, *type->strings ? "|" : "");
     if (*type->strings) {
         size_t len = strlen(codec);
         snprintf(codec + len, sizeof(codec) - len, "strings:%s", type->strings);
@@ -136,8 +135,7 @@ static bool read_descr(struct literal *l)
                             "object dtype: the data is a pickle, which is not executed");
     if (numpy_type_parse(descr, &type))
         return set_type(l, &type);
-    snprintf(message, sizeof(message), "descr '%s' is not a type that NumPy knows",
-             descr);
+    snprintf(message, sizeof(message), "descr '%s' is not a type that NumPy knows", descr);
     return npyhead_fail(l, ERR_UNSUPPORTED, "unknown-dtype", message);
 }
 
@@ -162,8 +160,7 @@ static bool read_dimension(struct literal *l, uint64_t *value)
         return npyhead_bad(l, "a negative dimension in the npy header");
     for (; npyhead_peek(l) >= '0' && npyhead_peek(l) <= '9'; digits++) {
         uint64_t digit = (uint64_t)(cursor_u8(&l->c) - '0');
-        if (!mul_u64(*value, 10, value) || !add_u64(*value, digit, value) ||
-            *value > INT64_MAX)
+        if (!mul_u64(*value, 10, value) || !add_u64(*value, digit, value) || *value > INT64_MAX)
             return npyhead_bad(l, "a dimension in the npy header is over 2^63 - 1");
     }
     if (!digits)
@@ -183,8 +180,7 @@ static bool npyhead_read_shape(struct literal *l)
         return npyhead_bad(l, "shape in the npy header is not a tuple");
     while (!npyhead_take(l, ')')) {
         if (!comma || rank == TENSOR_RANK_MAX)
-            return npyhead_bad(
-                l, "shape in the npy header is not a tuple of at most 254 numbers");
+            return npyhead_bad(l, "shape in the npy header is not a tuple of at most 254 numbers");
         if (!read_dimension(l, &shape[rank++]))
             return false;
         comma = npyhead_take(l, ',');
@@ -225,8 +221,7 @@ static bool read_pair(struct literal *l)
         return npyhead_take(l, ':') ? keys[i].read(l)
                                     : npyhead_bad(l, "':' expected in the npy header");
     }
-    return npyhead_bad(
-        l, "the npy header has a key that is not descr, fortran_order or shape");
+    return npyhead_bad(l, "the npy header has a key that is not descr, fortran_order or shape");
 }
 
 static bool read_dict(struct literal *l)
@@ -245,10 +240,9 @@ static bool read_dict(struct literal *l)
     if (cursor_left(&l->c))
         return npyhead_bad(l, "more text after the dict of the npy header");
     if (l->seen != KEY_ALL)
-        return npyhead_bad(l, !(l->seen & KEY_SHAPE) ? "the npy header has no shape"
-                              : !(l->seen & KEY_DESCR)
-                                  ? "the npy header has no descr"
-                                  : "the npy header has no fortran_order");
+        return npyhead_bad(l, !(l->seen & KEY_SHAPE)   ? "the npy header has no shape"
+                              : !(l->seen & KEY_DESCR) ? "the npy header has no descr"
+                                                       : "the npy header has no fortran_order");
     return true;
 }
 
@@ -256,8 +250,8 @@ static bool read_dict(struct literal *l)
 static bool npyhead_measure(struct literal *l)
 {
     struct npy_head *h = l->head;
-    if (!shape_elements(h->shape, h->rank, &h->items) ||
-        !mul_u64(h->items, l->item, &h->nbytes) || h->nbytes > INT64_MAX)
+    if (!shape_elements(h->shape, h->rank, &h->items) || !mul_u64(h->items, l->item, &h->nbytes) ||
+        h->nbytes > INT64_MAX)
         return npyhead_bad(l, "the shape in the npy header needs more than 2^63 bytes");
     if (!l->fortran || h->rank < 2 || h->items < 2)
         return true;
@@ -272,8 +266,7 @@ static bool npyhead_measure(struct literal *l)
     return true;
 }
 
-enum status npy_head_size(struct bytes start, const char *source, uint64_t *size,
-                          struct error *err)
+enum status npy_head_size(struct bytes start, const char *source, uint64_t *size, struct error *err)
 {
     struct cursor c = cursor_over(start, 0);
     struct bytes magic = cursor_take(&c, NPY_MAGIC_BYTES);
@@ -289,9 +282,8 @@ enum status npy_head_size(struct bytes start, const char *source, uint64_t *size
         return error_set(err, ERR_UNSUPPORTED, source, NPY_MAGIC_BYTES,
                          "npy version %u.%u; 1.0, 2.0 and 3.0 can be read", major, minor);
     if (length > LIMIT_NPY_HEADER)
-        return error_set(
-            err, ERR_LIMIT, source, 8, "an npy header of %llu bytes, most is %llu",
-            (unsigned long long)length, (unsigned long long)LIMIT_NPY_HEADER);
+        return error_set(err, ERR_LIMIT, source, 8, "an npy header of %llu bytes, most is %llu",
+                         (unsigned long long)length, (unsigned long long)LIMIT_NPY_HEADER);
     *size = cursor_offset(&c) + length;
     return OK;
 }

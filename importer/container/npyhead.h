@@ -25,8 +25,7 @@ struct npy_head {
 
 /* Size of the whole header, computed from its first NPY_FIXED_BYTES
  * (fewer if the file is shorter). */
-enum status npy_head_size(struct bytes start, const char *source, uint64_t *size,
-                          struct error *);
+enum status npy_head_size(struct bytes start, const char *source, uint64_t *size, struct error *);
 
 /* Parse a whole header. ERR_CORRUPT for one that NumPy would refuse (and for duplicate
  * keys); ERR_UNSUPPORTED, with the codes "object-dtype", "structured-dtype" and

@@ -85,8 +85,8 @@ static bool set_time(struct numpy_type *t, const char *code)
 {
     if (code[1] != '8' || !is_time_unit(code + 2))
         return false;
-    snprintf(t->dtype, sizeof(t->dtype), "%s%s",
-             *code == 'M' ? "datetime64" : "timedelta64", code + 2);
+    snprintf(t->dtype, sizeof(t->dtype), "%s%s", *code == 'M' ? "datetime64" : "timedelta64",
+             code + 2);
     t->item = 8;
     return true;
 }
@@ -97,9 +97,8 @@ static bool set_named(struct numpy_type *t, const char *name)
 {
     struct dtype found;
     dtype_find(name, &found);
-    bool plain = found.kind == DTYPE_BOOL || found.kind == DTYPE_INT ||
-                 found.kind == DTYPE_UINT || found.kind == DTYPE_FLOAT ||
-                 found.kind == DTYPE_COMPLEX;
+    bool plain = found.kind == DTYPE_BOOL || found.kind == DTYPE_INT || found.kind == DTYPE_UINT ||
+                 found.kind == DTYPE_FLOAT || found.kind == DTYPE_COMPLEX;
     if (!plain || found.bits % 8 || !found.bits || *name == 'q')
         return false;
     t->item = found.block_bytes;
@@ -129,9 +128,7 @@ bool numpy_type_parse(const char *text, struct numpy_type *out)
         return false;
     bool sized = *code == 'S' || *code == 'U' || *code == 'V';
     bool time = *code == 'M' || (*code == 'm' && code[1] == '8');
-    if (!(sized  ? set_sized(&t, code, big)
-          : time ? set_time(&t, code)
-                 : set_numeric(&t, code)))
+    if (!(sized ? set_sized(&t, code, big) : time ? set_time(&t, code) : set_numeric(&t, code)))
         return false;
     dtype_find(t.dtype, &found);
     unsigned width = dtype_swap_width(&found);

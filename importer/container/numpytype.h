@@ -11,9 +11,8 @@
 struct numpy_type {
     char dtype[NUMPY_TYPE_BYTES + 16]; /* canonical, or "unknown(X)" */
     unsigned item;                     /* bytes per element */
-    unsigned swap; /* big-endian, in units of this many bytes; 0: not */
-    char strings
-        [NUMPY_TYPE_BYTES]; /* dtype string: "S5", "U2" (codec/strings.h); else "" */
+    unsigned swap;                     /* big-endian, in units of this many bytes; 0: not */
+    char strings[NUMPY_TYPE_BYTES];    /* dtype string: "S5", "U2" (codec/strings.h); else "" */
 };
 
 /* False: not a type, or one without a dtype here ("O", lists of fields). */

@@ -69,8 +69,7 @@ struct ocdbt {
 };
 
 /* Whether names take more memory than is plausible for the nodes they come from. */
-static bool out_of_proportion(const struct ocdbt *db, uint64_t name_bytes,
-                              uint64_t growth)
+static bool out_of_proportion(const struct ocdbt *db, uint64_t name_bytes, uint64_t growth)
 {
     return name_bytes > LIMIT_KEYS_FREE && name_bytes / growth > db->read;
 }
@@ -149,8 +148,7 @@ static enum status check_node(struct ocdbt *db, struct level *l, uint64_t *keys,
 
 /* Give the needed files of a table their numbers. Their paths are relative to `base`. */
 static enum status number_table(struct ocdbt *db, struct ocdbt_table t, struct bytes base,
-                                struct table_file *files, struct ocdbt_place at,
-                                struct error *err)
+                                struct table_file *files, struct ocdbt_place at, struct error *err)
 {
     char full[PATH_MAX];
     struct ocdbt_path *path = &db->path;
@@ -214,8 +212,8 @@ static enum status parse_node(struct level *l, struct bytes body, unsigned heigh
 {
     const char *wrong = ocdbt_node_parse(body, height, &l->node);
     if (wrong)
-        return error_set(err, ERR_CORRUPT, at.name, at.offset,
-                         "an OCDBT node is damaged: %s", wrong);
+        return error_set(err, ERR_CORRUPT, at.name, at.offset, "an OCDBT node is damaged: %s",
+                         wrong);
     uint64_t count = l->node.table.count;
     if (count <= l->file_space)
         return OK;
@@ -258,8 +256,7 @@ static enum status ocdbt_enter(struct ocdbt *db, const struct place *p, size_t p
     if (find_node(db, p, &s, err) != OK)
         return err->status;
     struct ocdbt_place at = {s->name, p->offset};
-    struct bytes base = {(const uint8_t *)db->store.known[p->file.number].path,
-                         p->file.base};
+    struct bytes base = {(const uint8_t *)db->store.known[p->file.number].path, p->file.base};
     l->prefix = prefix;
     l->file = p->file.number;
     l->key.len = 0;
@@ -268,8 +265,7 @@ static enum status ocdbt_enter(struct ocdbt *db, const struct place *p, size_t p
     struct ocdbt_frame_at f = {s, p->offset, p->length, OCDBT_MAGIC_NODE, body_most(db)};
     if (ocdbt_read_frame(&db->store, &f, &l->body, &body, err) != OK ||
         count_node(db, p, body.len, at, err) != OK ||
-        parse_node(l, body, p->height, at, err) != OK ||
-        check_node(db, l, &keys, at, err) != OK ||
+        parse_node(l, body, p->height, at, err) != OK || check_node(db, l, &keys, at, err) != OK ||
         number_table(db, l->node.table, base, l->files, at, err) != OK)
         return err->status;
     if (keys != p->keys) {
@@ -302,8 +298,8 @@ static enum status enter_root(struct ocdbt *db, const struct ocdbt_manifest_read
         files[i].number = i == root->file ? FILE_NEEDED : FILE_NOT_NEEDED;
     if (number_table(db, m->is.table, (struct bytes){0}, files, m->at, err) == OK)
         ocdbt_enter(db,
-                    &(struct place){files[root->file], root->offset, root->length,
-                                    root->keys, m->is.height},
+                    &(struct place){files[root->file], root->offset, root->length, root->keys,
+                                    m->is.height},
                     0, err);
     free(files);
     return err->status;
@@ -324,8 +320,7 @@ static void level_release(struct level *l)
     text_release(&l->key);
 }
 
-enum status ocdbt_open(const struct ocdbt_files *files, struct ocdbt **out,
-                       struct error *err)
+enum status ocdbt_open(const struct ocdbt_files *files, struct ocdbt **out, struct error *err)
 {
     struct ocdbt_manifest_read m = {0};
     struct ocdbt *db = calloc(1, sizeof(*db));
@@ -408,8 +403,8 @@ static enum status ocdbt_give(struct ocdbt *db, const struct level *l,
         return limit_hit(at, "more entries", LIMIT_OCDBT_ENTRIES, err);
     if (out_of_proportion(db, db->key_bytes, LIMIT_OCDBT_GROWTH))
         return limit_hit(at, "more bytes of keys a byte", LIMIT_OCDBT_GROWTH, err);
-    *out = (struct ocdbt_entry){
-        .key = text_tail(&l->key, 0), .value = item->value, .file = l->file};
+    *out =
+        (struct ocdbt_entry){.key = text_tail(&l->key, 0), .value = item->value, .file = l->file};
     if (item->value.at || !item->elsewhere.length) {
         out->value.at = item->value.len ? item->value.at : nothing;
         out->length = item->value.len;
@@ -438,8 +433,8 @@ enum status ocdbt_next(struct ocdbt *db, struct ocdbt_entry *out, struct error *
         if (l->node.height == 0)
             return ocdbt_give(db, l, &item, out, err);
         const struct ocdbt_reference *below = &item.elsewhere;
-        struct place p = {l->files[below->file], below->offset, below->length,
-                          below->keys, l->node.height - 1};
+        struct place p = {l->files[below->file], below->offset, below->length, below->keys,
+                          l->node.height - 1};
         if (enter_or_report(db, &p, l->prefix + item.common, err) != OK)
             return err->status;
     }
@@ -464,8 +459,8 @@ enum status ocdbt_value(struct ocdbt *db, const struct ocdbt_entry *e, uint64_t 
     if (e->length > limit)
         return error_set(err, ERR_LIMIT, db->store.known[e->file].path,
                          e->value.at ? NO_OFFSET : e->offset,
-                         "a value of %llu bytes, the most is %llu",
-                         (unsigned long long)e->length, (unsigned long long)limit);
+                         "a value of %llu bytes, the most is %llu", (unsigned long long)e->length,
+                         (unsigned long long)limit);
     if (e->value.at) {
         *out = e->value;
         return OK;
@@ -474,8 +469,7 @@ enum status ocdbt_value(struct ocdbt *db, const struct ocdbt_entry *e, uint64_t 
         return err->status;
     if (!add_u64(e->offset, e->length, &end) || end > s->size) {
         error_set(err, ERR_CORRUPT, s->name, s->size,
-                  "a value of %llu bytes at byte %llu ends past the end of its file: cut "
-                  "short?",
+                  "a value of %llu bytes at byte %llu ends past the end of its file: cut short?",
                   (unsigned long long)e->length, (unsigned long long)e->offset);
         return error_code(err, "truncated");
     }

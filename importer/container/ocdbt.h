@@ -31,8 +31,8 @@ struct ocdbt;
 struct ocdbt_files {
     /* Open a file that holds a manifest or nodes; the reader closes it. It keeps few open
      * at a time, and opens one again only after many others. A missing file: ERR_MISSING. */
-    enum status (*read)(void *context, uint32_t file, const char *path,
-                        struct source **out, struct error *err);
+    enum status (*read)(void *context, uint32_t file, const char *path, struct source **out,
+                        struct error *err);
     /* The names of the files in the database's directory, for numbered manifests alone. NULL:
      * there are none. */
     const char *const *(*names)(void *context, uint64_t *count);
@@ -45,15 +45,14 @@ struct ocdbt_files {
 struct ocdbt_entry {
     struct bytes key;   /* valid until the next call; key.at NULL: the end */
     struct bytes value; /* inline: the same; value.at NULL: in a file */
-    uint32_t file;   /* which it is in; of an inline value, the one that its node is in */
-    uint64_t offset; /* in its file; not yet checked against the file's size */
-    uint64_t length; /* length of the value, inline or not */
+    uint32_t file;      /* which it is in; of an inline value, the one that its node is in */
+    uint64_t offset;    /* in its file; not yet checked against the file's size */
+    uint64_t length;    /* length of the value, inline or not */
 };
 
 /* Reads the manifest (if they are numbered, the newest intact one) and the root. An empty
  * database is not an error. `files` is copied. */
-enum status ocdbt_open(const struct ocdbt_files *files, struct ocdbt **out,
-                       struct error *err);
+enum status ocdbt_open(const struct ocdbt_files *files, struct ocdbt **out, struct error *err);
 enum status ocdbt_next(struct ocdbt *, struct ocdbt_entry *, struct error *err);
 
 /* The path of a file by its number; valid until ocdbt_close(). */

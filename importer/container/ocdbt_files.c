@@ -27,8 +27,8 @@ bool ocdbt_path_is_safe(const char *at, size_t len)
     return true;
 }
 
-enum status ocdbt_number(struct ocdbt_store *o, const char *path, size_t len,
-                         uint32_t *out, struct error *err)
+enum status ocdbt_number(struct ocdbt_store *o, const char *path, size_t len, uint32_t *out,
+                         struct error *err)
 {
     bool added = false;
     const char *kept = NULL;
@@ -36,8 +36,8 @@ enum status ocdbt_number(struct ocdbt_store *o, const char *path, size_t len,
     if (!number || o->known_count >= OCDBT_FILES_MOST)
         return ocdbt_no_memory(err);
     if (added) {
-        struct ocdbt_file *list = arena_grow(&o->arena, o->known, o->known_count,
-                                             &o->known_space, sizeof(*list));
+        struct ocdbt_file *list =
+            arena_grow(&o->arena, o->known, o->known_count, &o->known_space, sizeof(*list));
         if (!list)
             return ocdbt_no_memory(err);
         o->known = list;
@@ -63,8 +63,7 @@ enum status ocdbt_open_file(struct ocdbt_store *o, uint32_t number, struct sourc
     }
     struct source *source = NULL;
     struct ocdbt_file *known = &o->known[number];
-    enum status status =
-        o->files.read(o->files.context, number, known->path, &source, err);
+    enum status status = o->files.read(o->files.context, number, known->path, &source, err);
     if (status != OK)
         return status;
     if (!known->counted && !add_u64(o->there, source->size, &o->there))

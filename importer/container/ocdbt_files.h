@@ -45,8 +45,8 @@ bool ocdbt_fatal(enum status);
 
 bool ocdbt_path_is_safe(const char *at, size_t len);
 /* The number of the file with this path. */
-enum status ocdbt_number(struct ocdbt_store *, const char *path, size_t len,
-                         uint32_t *out, struct error *err);
+enum status ocdbt_number(struct ocdbt_store *, const char *path, size_t len, uint32_t *out,
+                         struct error *err);
 /* Valid until OCDBT_OPEN_FILES other files have been opened. */
 enum status ocdbt_open_file(struct ocdbt_store *, uint32_t number, struct source **out,
                             struct error *err);
@@ -60,8 +60,7 @@ struct ocdbt_frame_at {
 };
 /* Read a frame and decode its body, which is in `memory`. */
 enum status ocdbt_read_frame(struct ocdbt_store *, const struct ocdbt_frame_at *,
-                             struct buffer *memory, struct bytes *body,
-                             struct error *err);
+                             struct buffer *memory, struct bytes *body, struct error *err);
 
 /* ocdbt_manifest.c: the manifest to use; if they are numbered, the newest intact one. */
 struct ocdbt_manifest_read {

@@ -54,8 +54,7 @@ enum status ocdbt_inflate(struct inflater *z, struct bytes packed, uint64_t most
         rest = lib->stream(z->context, &decoded, &in);
         bool cut = in.pos == in.size && decoded.pos < decoded.size && rest;
         if (lib->is_error(rest) || cut)
-            return error_set(err, ERR_CORRUPT, at.name, at.offset,
-                             "its zstd data is damaged");
+            return error_set(err, ERR_CORRUPT, at.name, at.offset, "its zstd data is damaged");
     }
     if (in.pos != in.size)
         return error_set(err, ERR_CORRUPT, at.name, at.offset,

@@ -26,9 +26,9 @@ static enum status read_manifest(struct ocdbt_store *o, const char *path,
     if (ocdbt_read_frame(o, &f, &m->memory, &body, err) != OK)
         return err->status;
     const char *wrong = ocdbt_manifest_parse(body, &m->is);
-    return wrong ? error_set(err, ERR_CORRUPT, s->name, 0,
-                             "the OCDBT manifest is damaged: %s", wrong)
-                 : OK;
+    return wrong
+               ? error_set(err, ERR_CORRUPT, s->name, 0, "the OCDBT manifest is damaged: %s", wrong)
+               : OK;
 }
 
 /* The version number in "manifest.0123456789abcdef"; 0 for any other name. */
@@ -85,8 +85,7 @@ static enum status read_numbered(struct ocdbt_store *o, struct ocdbt_manifest_re
                                  struct error *err)
 {
     uint64_t count = 0, number = UINT64_MAX;
-    const char *const *names =
-        o->files.names ? o->files.names(o->files.context, &count) : NULL;
+    const char *const *names = o->files.names ? o->files.names(o->files.context, &count) : NULL;
     const char *first = o->known[0].path;
     for (unsigned tries = 0; names && tries < NUMBERED_TRIES; tries++) {
         struct error odd = {.offset = NO_OFFSET};

@@ -73,8 +73,8 @@ enum status ocdbt_frame(struct bytes frame, uint32_t magic, struct ocdbt_place p
                          "this is not %s: its magic number is another", what);
     if (cursor_u64le(&c) != frame.len || frame.len < OCDBT_FRAME_BYTES)
         return error_set(err, ERR_CORRUPT, place.name, place.offset,
-                         "the length in %s is not the %llu bytes that it has: cut short?",
-                         what, (unsigned long long)frame.len);
+                         "the length in %s is not the %llu bytes that it has: cut short?", what,
+                         (unsigned long long)frame.len);
     size_t summed = frame.len - 4;
     if (load_u32le(frame.at + summed) != crc32c_extend(0, frame.at, summed))
         return error_set(err, ERR_CORRUPT, place.name, place.offset,
@@ -82,14 +82,13 @@ enum status ocdbt_frame(struct bytes frame, uint32_t magic, struct ocdbt_place p
     uint32_t version = cursor_varint32(&c), compression = cursor_varint32(&c);
     size_t left = cursor_left(&c);
     if (!cursor_ok(&c) || left < 4)
-        return error_set(err, ERR_CORRUPT, place.name, place.offset,
-                         "the head of %s is damaged", what);
+        return error_set(err, ERR_CORRUPT, place.name, place.offset, "the head of %s is damaged",
+                         what);
     if (version != 0 || compression > COMPRESSION_ZSTD)
-        return error_set(
-            err, ERR_UNSUPPORTED, place.name, place.offset,
-            "%s of version %u, compressed by method %u; version 0 and methods "
-            "0 (none) and 1 (zstd) are read",
-            what, version, compression);
+        return error_set(err, ERR_UNSUPPORTED, place.name, place.offset,
+                         "%s of version %u, compressed by method %u; version 0 and methods "
+                         "0 (none) and 1 (zstd) are read",
+                         what, version, compression);
     *compressed = compression == COMPRESSION_ZSTD;
     *body = cursor_take(&c, left - 4);
     return OK;
@@ -205,8 +204,7 @@ static bool descending(struct bytes heights)
 }
 
 /* The manifest's own list of versions; the newest is the last one. */
-static const char *versions_parse(struct cursor *c, unsigned arity,
-                                  struct ocdbt_manifest *out)
+static const char *versions_parse(struct cursor *c, unsigned arity, struct ocdbt_manifest *out)
 {
     uint64_t last_file = out->table.count - 1; /* wraps if none: refused below */
     uint64_t count = cursor_varint(c);
@@ -235,8 +233,7 @@ static const char *versions_parse(struct cursor *c, unsigned arity,
 }
 
 /* References to nodes of older versions, which are checked but not followed. */
-static const char *history_parse(struct cursor *c, unsigned arity,
-                                 const struct ocdbt_table *table)
+static const char *history_parse(struct cursor *c, unsigned arity, const struct ocdbt_table *table)
 {
     uint64_t count = cursor_varint(c);
     if (count > 63 / arity - 1)
@@ -267,8 +264,8 @@ const char *ocdbt_manifest_parse(struct bytes body, struct ocdbt_manifest *out)
     uint32_t compression = cursor_varint32(&c);
     if (compression == COMPRESSION_ZSTD)
         cursor_u32le(&c); /* level */
-    if (!cursor_ok(&c) || !uuid.at || kind > 1 || inline_bytes > OCDBT_INLINE_BYTES ||
-        arity == 0 || arity > ARITY_MAX || compression > COMPRESSION_ZSTD)
+    if (!cursor_ok(&c) || !uuid.at || kind > 1 || inline_bytes > OCDBT_INLINE_BYTES || arity == 0 ||
+        arity > ARITY_MAX || compression > COMPRESSION_ZSTD)
         return "its configuration is damaged";
     memcpy(m.uuid, uuid.at, sizeof(m.uuid));
     m.numbered = kind == 1;
@@ -296,8 +293,7 @@ static bool keys_fit(struct ocdbt_node n)
     for (uint64_t i = 0; i < n.count; i++) {
         uint64_t shared = i ? cursor_varint(&n.shared) : 0;
         uint64_t next = shared + cursor_varint(&n.fresh);
-        if (shared > len || next > OCDBT_KEY_BYTES ||
-            (n.height && cursor_varint(&n.common) > next))
+        if (shared > len || next > OCDBT_KEY_BYTES || (n.height && cursor_varint(&n.common) > next))
             return false;
         len = next;
     }

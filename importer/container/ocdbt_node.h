@@ -81,7 +81,7 @@ struct ocdbt_item {
     size_t shared;      /* the key begins with this many bytes of the previous key */
     struct bytes fresh; /* and continues with these */
     struct bytes value; /* of a leaf: inline; at NULL: elsewhere */
-    size_t common; /* of an inner node: bytes of the key that all keys below begin with */
+    size_t common;      /* of an inner node: bytes of the key that all keys below begin with */
     struct ocdbt_reference elsewhere;
 };
 

@@ -160,8 +160,7 @@ static bool run_opcode(struct machine *m, uint8_t op)
     case 0x82:
     case 0x83:
     case 0x84:
-        return pickle_fail(m, ERR_UNSUPPORTED,
-                           "an extension code, which no file explains");
+        return pickle_fail(m, ERR_UNSUPPORTED, "an extension code, which no file explains");
     case 0x97:
     case 0x98:
         return pickle_fail(m, ERR_UNSUPPORTED, "a buffer that is not in the file");
@@ -173,8 +172,8 @@ static bool run_opcode(struct machine *m, uint8_t op)
 /* Create the nodes 0 to NODE_EMPTY_TUPLE. */
 static bool fixed_nodes(struct machine *m)
 {
-    static const enum pickle_kind kinds[] = {PICKLE_NOTHING, PICKLE_NONE, PICKLE_FALSE,
-                                             PICKLE_TRUE, PICKLE_TUPLE};
+    static const enum pickle_kind kinds[] = {PICKLE_NOTHING, PICKLE_NONE, PICKLE_FALSE, PICKLE_TRUE,
+                                             PICKLE_TUPLE};
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
         if (pickle_new_node(m, kinds[i]) != i)
             return false;
@@ -236,8 +235,7 @@ static bool settle_dict(struct machine *m, struct pickle_node *dict)
         if (text)
             at = strmap_add(&texts, key->text, key->count, &added);
         else if (number)
-            at = strmap_add(&numbers, (const char *)&key->integer, sizeof(key->integer),
-                            &added);
+            at = strmap_add(&numbers, (const char *)&key->integer, sizeof(key->integer), &added);
         ok = at || !(text || number);
         if (at && !added)
             to = *at;
@@ -257,8 +255,8 @@ static bool settle_dicts(struct machine *m)
 {
     for (pickle_ref ref = 1; ref < m->p->node_count; ref++) {
         struct pickle_node *n = pickle_at(m->p, ref);
-        if (n->kind == PICKLE_DICT &&
-            (n->count > 2 * FEW_PAIRS || repeats_key(m->p, n)) && !settle_dict(m, n))
+        if (n->kind == PICKLE_DICT && (n->count > 2 * FEW_PAIRS || repeats_key(m->p, n)) &&
+            !settle_dict(m, n))
             return false;
     }
     return true;
@@ -299,9 +297,8 @@ void pickle_release(struct pickle *p)
 pickle_ref pickle_item(const struct pickle *p, pickle_ref ref, uint32_t i)
 {
     const struct pickle_node *n = pickle_at(p, ref);
-    bool has = n->kind == PICKLE_TUPLE || n->kind == PICKLE_LIST ||
-               n->kind == PICKLE_DICT || n->kind == PICKLE_SET ||
-               n->kind == PICKLE_PERSID;
+    bool has = n->kind == PICKLE_TUPLE || n->kind == PICKLE_LIST || n->kind == PICKLE_DICT ||
+               n->kind == PICKLE_SET || n->kind == PICKLE_PERSID;
     return has && i < n->count ? n->items[i] : 0;
 }
 

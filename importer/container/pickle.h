@@ -39,7 +39,7 @@ enum pickle_kind {
     PICKLE_TUPLE,  /* items */
     PICKLE_LIST,   /* items */
     PICKLE_SET,    /* items; frozen ones too */
-    PICKLE_DICT, /* items: key, value, key, value, in the order that the keys were first set;
+    PICKLE_DICT,   /* items: key, value, key, value, in the order that the keys were first set;
                       of keys that are equal texts or integers only one is left, with the last
                       value */
     PICKLE_GLOBAL, /* integer: position in globals */
@@ -114,8 +114,8 @@ static inline enum pickle_kind pickle_kind(const struct pickle *p, pickle_ref re
 /* Run the pickle that begins at `offset` of `source`. ERR_CORRUPT, ERR_UNSUPPORTED, ERR_LIMIT
  * (LIMIT_PICKLE_NODES), ERR_IO, ERR_MEMORY, with the opcode's offset plus `base` in the error.
  * The globals are valid after an error too; pickle_release() then and later. */
-enum status pickle_run(const struct source *source, uint64_t offset, uint64_t base,
-                       struct arena *, struct pickle *out, struct error *);
+enum status pickle_run(const struct source *source, uint64_t offset, uint64_t base, struct arena *,
+                       struct pickle *out, struct error *);
 void pickle_release(struct pickle *);
 
 /* Item `i` of a tuple, list, …; 0 past the end, or if the node has no items. */

@@ -23,8 +23,7 @@ static const struct {
 
 /* "module.name", with the module's present name; false without memory. */
 static bool pickle_build_spell(struct machine *m, const char *module, size_t module_len,
-                               const char *name, size_t name_len,
-                               struct pickle_global *out)
+                               const char *name, size_t name_len, struct pickle_global *out)
 {
     for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++) {
         if (strlen(modules[i].old) == module_len &&
@@ -48,8 +47,8 @@ static bool pickle_build_spell(struct machine *m, const char *module, size_t mod
     return true;
 }
 
-static bool push_global(struct machine *m, const char *module, size_t module_len,
-                        const char *name, size_t name_len)
+static bool push_global(struct machine *m, const char *module, size_t module_len, const char *name,
+                        size_t name_len)
 {
     struct pickle *p = m->p;
     struct pickle_global found = {0};
@@ -97,8 +96,7 @@ bool pickle_do_stack_global(struct machine *m)
 
 /* --- calls ------------------------------------------------------------------------------ */
 
-static bool push_call(struct machine *m, pickle_ref callee, pickle_ref args,
-                      pickle_ref kwargs)
+static bool push_call(struct machine *m, pickle_ref callee, pickle_ref args, pickle_ref kwargs)
 {
     const struct pickle_node *c = pickle_at(m->p, callee);
     if (c->kind == PICKLE_GLOBAL)
@@ -117,8 +115,7 @@ static bool push_call(struct machine *m, pickle_ref callee, pickle_ref args,
 bool pickle_do_call(struct machine *m)
 {
     pickle_ref args, callee;
-    return pickle_pop(m, &args) && pickle_pop(m, &callee) &&
-           push_call(m, callee, args, 0);
+    return pickle_pop(m, &args) && pickle_pop(m, &callee) && push_call(m, callee, args, 0);
 }
 
 bool pickle_do_newobj_ex(struct machine *m)
@@ -133,9 +130,8 @@ bool pickle_do_inst(struct machine *m, bool named)
     size_t count;
     pickle_ref callee, args;
     if (named) {
-        if (!pickle_do_global(m) || !pickle_pop(m, &callee) ||
-            !pickle_unmark(m, &count) || !pickle_gather(m, PICKLE_TUPLE, count) ||
-            !pickle_pop(m, &args))
+        if (!pickle_do_global(m) || !pickle_pop(m, &callee) || !pickle_unmark(m, &count) ||
+            !pickle_gather(m, PICKLE_TUPLE, count) || !pickle_pop(m, &args))
             return false;
         return push_call(m, callee, args, 0);
     }

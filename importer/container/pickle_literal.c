@@ -87,8 +87,7 @@ bool pickle_push_decimal(struct machine *m, bool is_long)
         fits = fits && line[i] >= '0' && line[i] <= '9';
     if (!fits)
         return pickle_fail(m, ERR_CORRUPT, "an integer that is none");
-    return len - sign <= 18 ? pickle_push_int(m, strtoll(line, NULL, 10))
-                            : push_big(m, line, len);
+    return len - sign <= 18 ? pickle_push_int(m, strtoll(line, NULL, 10)) : push_big(m, line, len);
 }
 
 bool pickle_push_float_text(struct machine *m)
@@ -145,8 +144,7 @@ bool pickle_push_raw_unicode(struct machine *m)
                                                   : 0;
         i++;
         if (digits) {
-            if (len - i - 1 < digits || !hex_digits(line + i + 1, digits, &c) ||
-                c > 0x10ffff)
+            if (len - i - 1 < digits || !hex_digits(line + i + 1, digits, &c) || c > 0x10ffff)
                 return pickle_fail(m, ERR_CORRUPT, "a text with a bad escape");
             i += 1 + digits;
         }
@@ -178,8 +176,7 @@ bool pickle_push_quoted(struct machine *m)
         uint32_t c;
         if (line[i] != '\\') {
             text[made++] = line[i];
-        } else if (line[++i] == 'x' && len - 1 - i > 2 &&
-                   hex_digits(line + i + 1, 2, &c)) {
+        } else if (line[++i] == 'x' && len - 1 - i > 2 && hex_digits(line + i + 1, 2, &c)) {
             text[made++] = (char)c;
             i += 2;
         } else if (i < len - 1) {
@@ -219,8 +216,7 @@ bool pickle_long_of(struct machine *m, unsigned width)
     return pickle_take_number(m, width, &len) && push_long(m, len);
 }
 
-bool pickle_memo_of(struct machine *m, unsigned width,
-                    bool (*op)(struct machine *, uint64_t))
+bool pickle_memo_of(struct machine *m, unsigned width, bool (*op)(struct machine *, uint64_t))
 {
     uint64_t key = 0;
     if (width)

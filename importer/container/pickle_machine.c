@@ -12,8 +12,7 @@
 
 bool pickle_fail(struct machine *m, enum status status, const char *what)
 {
-    error_set(m->err, status, m->source->name, m->base + m->op_at, "bad pickle: %s",
-              what);
+    error_set(m->err, status, m->source->name, m->base + m->op_at, "bad pickle: %s", what);
     if (status == ERR_CORRUPT)
         error_code(m->err, "bad-pickle");
     return false;
@@ -154,8 +153,8 @@ pickle_ref pickle_new_node(struct machine *m, enum pickle_kind kind)
         return 0;
     }
     if (ref % PICKLE_PAGE == 0) {
-        void *pages = arena_grow(p->arena, p->pages, p->page_count, &p->page_space,
-                                 sizeof(*p->pages));
+        void *pages =
+            arena_grow(p->arena, p->pages, p->page_count, &p->page_space, sizeof(*p->pages));
         struct pickle_node *page = arena_array(p->arena, PICKLE_PAGE, sizeof(*page));
         if (!pages || !page)
             return pickle_no_memory(m), 0;
@@ -246,8 +245,7 @@ static uint64_t room_of(uint64_t count)
     return room;
 }
 
-bool pickle_add_items(struct machine *m, pickle_ref ref, const pickle_ref *items,
-                      size_t count)
+bool pickle_add_items(struct machine *m, pickle_ref ref, const pickle_ref *items, size_t count)
 {
     struct pickle_node *n = pickle_at(m->p, ref);
     uint64_t all = (uint64_t)n->count + count, room = room_of(all);
@@ -279,8 +277,7 @@ bool pickle_gather(struct machine *m, enum pickle_kind kind, size_t count)
         return false;
     struct pickle_node *n = pickle_at(m->p, ref);
     if (kind != PICKLE_TUPLE)
-        return pickle_add_items(m, ref, m->stack + m->depth, count) &&
-               pickle_push(m, ref);
+        return pickle_add_items(m, ref, m->stack + m->depth, count) && pickle_push(m, ref);
     n->items = arena_room(m->p->arena, count * sizeof(*n->items));
     if (!n->items)
         return pickle_no_memory(m);
@@ -355,9 +352,7 @@ bool pickle_memo_put(struct machine *m, uint64_t key)
 
 bool pickle_memo_get(struct machine *m, uint64_t key)
 {
-    pickle_ref ref =
-        key <= UINT32_MAX && m->memo_space ? memo_slot(m, (uint32_t)key)->value : 0;
+    pickle_ref ref = key <= UINT32_MAX && m->memo_space ? memo_slot(m, (uint32_t)key)->value : 0;
     return ref ? pickle_push(m, ref)
-               : pickle_fail(m, ERR_CORRUPT,
-                             "it asks for a value that was never remembered");
+               : pickle_fail(m, ERR_CORRUPT, "it asks for a value that was never remembered");
 }

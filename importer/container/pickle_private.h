@@ -68,8 +68,7 @@ bool pickle_push_int(struct machine *m, int64_t value);
 bool pickle_push_real(struct machine *m, double value);
 bool pickle_push_bytes(struct machine *m, uint64_t len);
 bool pickle_pop(struct machine *m, pickle_ref *ref);
-bool pickle_add_items(struct machine *m, pickle_ref ref, const pickle_ref *items,
-                      size_t count);
+bool pickle_add_items(struct machine *m, pickle_ref ref, const pickle_ref *items, size_t count);
 /* Push a node that holds the top `count` items, which are popped. */
 bool pickle_gather(struct machine *m, enum pickle_kind kind, size_t count);
 bool pickle_mark(struct machine *m);
@@ -109,8 +108,7 @@ bool pickle_text_of(struct machine *m, unsigned width, uint8_t flags);
 bool pickle_bytes_of(struct machine *m, unsigned width);
 bool pickle_int_of(struct machine *m, unsigned width);
 bool pickle_long_of(struct machine *m, unsigned width);
-bool pickle_memo_of(struct machine *m, unsigned width,
-                    bool (*op)(struct machine *, uint64_t));
+bool pickle_memo_of(struct machine *m, unsigned width, bool (*op)(struct machine *, uint64_t));
 bool pickle_push_persid(struct machine *m, bool line);
 bool pickle_do_proto(struct machine *m);
 

@@ -111,17 +111,15 @@ static enum status check_limit(const struct sstable *t, uint64_t offset, uint64_
 {
     if (size > LIMIT_SSTABLE_BLOCK)
         return error_set(err, ERR_LIMIT, t->source->name, offset,
-                         "a table block of %llu bytes, the most is %llu",
-                         (unsigned long long)size,
+                         "a table block of %llu bytes, the most is %llu", (unsigned long long)size,
                          (unsigned long long)LIMIT_SSTABLE_BLOCK);
     return OK;
 }
 
 /* The length of the entries alone: the content without its restart array, whose number of
  * elements is the content's last field. */
-static enum status entries_length(const struct sstable *t, const struct block *b,
-                                  uint64_t content, const uint8_t *end, uint64_t *entries,
-                                  struct error *err)
+static enum status entries_length(const struct sstable *t, const struct block *b, uint64_t content,
+                                  const uint8_t *end, uint64_t *entries, struct error *err)
 {
     uint64_t restarts = content >= 4 ? load_u32le(end - 4) : 0;
     if (content < 4 || content / 4 - 1 < restarts)
@@ -131,8 +129,8 @@ static enum status entries_length(const struct sstable *t, const struct block *b
     return OK;
 }
 
-static enum status find_entries(const struct sstable *t, struct block *b,
-                                struct bytes content, struct error *err)
+static enum status find_entries(const struct sstable *t, struct block *b, struct bytes content,
+                                struct error *err)
 {
     uint64_t len = 0;
     if (entries_length(t, b, content.len, content.at + content.len, &len, err) != OK)
@@ -142,8 +140,8 @@ static enum status find_entries(const struct sstable *t, struct block *b,
     return OK;
 }
 
-static enum status decode_block(const struct sstable *t, struct block *b,
-                                struct bytes content, struct error *err)
+static enum status decode_block(const struct sstable *t, struct block *b, struct bytes content,
+                                struct error *err)
 {
     uint64_t len = 0;
     if (!snappy_length(content, &len))
@@ -152,8 +150,7 @@ static enum status decode_block(const struct sstable *t, struct block *b,
     if (len > LIMIT_SSTABLE_BLOCK)
         return error_set(err, ERR_LIMIT, t->source->name, b->offset,
                          "a table block decodes to %llu bytes, the most is %llu",
-                         (unsigned long long)len,
-                         (unsigned long long)LIMIT_SSTABLE_BLOCK);
+                         (unsigned long long)len, (unsigned long long)LIMIT_SSTABLE_BLOCK);
     if (!buffer_reserve(&b->decoded, (size_t)len + 1))
         return error_memory_at(err, t->source->name);
     if (!snappy_decode(content, b->decoded.at, (size_t)len))
@@ -229,13 +226,11 @@ static enum status load_block(const struct sstable *t, struct block *b, uint64_t
     if (type == BLOCK_RAW)
         return find_entries(t, b, content, err);
     return error_set(err, ERR_UNSUPPORTED, name, offset,
-                     "a table block is compressed by method %u; 0 (none) and 1 (Snappy) "
-                     "are read",
+                     "a table block is compressed by method %u; 0 (none) and 1 (Snappy) are read",
                      type);
 }
 
-static enum status bad_entry(const struct sstable *t, const struct block *b,
-                             struct error *err)
+static enum status bad_entry(const struct sstable *t, const struct block *b, struct error *err)
 {
     return error_set(err, ERR_CORRUPT, t->source->name, b->offset,
                      "an entry of a table block ends past the end of the block");
@@ -262,10 +257,9 @@ static enum status sstable_read_key(const struct sstable *t, struct block *b,
     if (!cursor_ok(&c) || entry->shared > most_shared || fresh > room)
         return bad_entry(t, b, err);
     if (entry->shared + fresh > LIMIT_NAME_BYTES)
-        return error_set(err, ERR_LIMIT, t->source->name, b->offset,
-                         "a key of %llu bytes, the most is %llu",
-                         (unsigned long long)(entry->shared + fresh),
-                         (unsigned long long)LIMIT_NAME_BYTES);
+        return error_set(
+            err, ERR_LIMIT, t->source->name, b->offset, "a key of %llu bytes, the most is %llu",
+            (unsigned long long)(entry->shared + fresh), (unsigned long long)LIMIT_NAME_BYTES);
     if (b->windowed && fresh + LENGTHS_MAX > cursor_left(&b->entries)) {
         if (fill_window(t, b, LENGTHS_MAX + fresh + t->head, err) != OK)
             return err->status;
@@ -278,9 +272,8 @@ static enum status sstable_read_key(const struct sstable *t, struct block *b,
 }
 
 /* Take the value, or as much of it as the window holds, and move to the next entry. */
-static enum status sstable_read_value(const struct sstable *t, struct block *b,
-                                      uint64_t len, struct bytes *value,
-                                      struct error *err)
+static enum status sstable_read_value(const struct sstable *t, struct block *b, uint64_t len,
+                                      struct bytes *value, struct error *err)
 {
     struct cursor *c = &b->entries;
     uint64_t left = cursor_left(c), at = cursor_offset(c);
@@ -296,8 +289,8 @@ static enum status sstable_read_value(const struct sstable *t, struct block *b,
 
 /* The next entry. *ordered: its key is not below the previous one,
  * be that in the previous block. */
-static enum status next_entry(const struct sstable *t, struct block *b,
-                              struct sstable_entry *out, bool *ordered, struct error *err)
+static enum status next_entry(const struct sstable *t, struct block *b, struct sstable_entry *out,
+                              bool *ordered, struct error *err)
 {
     struct raw_entry entry = {0};
     struct bytes value = {0};
@@ -355,23 +348,20 @@ static enum status read_footer(const struct sstable *t, uint64_t *index_offset,
     if (source_read(s, at, footer, sizeof(footer), err) != OK)
         return err->status;
     if (!sstable_ends(all))
-        return error_set(
-            err, ERR_CORRUPT, s->name, s->size - 8,
-            "not an SSTable (its last 8 bytes are not the magic number): cut "
-            "short, or another file?");
+        return error_set(err, ERR_CORRUPT, s->name, s->size - 8,
+                         "not an SSTable (its last 8 bytes are not the magic number): cut "
+                         "short, or another file?");
     struct cursor c = cursor_over((struct bytes){footer, sizeof(footer) - 8}, at);
     cursor_varint(&c);
     cursor_varint(&c);
     *index_offset = cursor_varint(&c);
     *index_size = cursor_varint(&c);
     if (!cursor_ok(&c))
-        return error_set(err, ERR_CORRUPT, s->name, at,
-                         "the footer of the table is damaged");
+        return error_set(err, ERR_CORRUPT, s->name, at, "the footer of the table is damaged");
     return OK;
 }
 
-enum status sstable_open(const struct source *source, struct sstable **out,
-                         struct error *err)
+enum status sstable_open(const struct source *source, struct sstable **out, struct error *err)
 {
     uint64_t offset = 0, size = 0;
     struct sstable *t = calloc(1, sizeof(*t));
@@ -437,8 +427,7 @@ enum status sstable_next(struct sstable *t, struct sstable_entry *out, struct er
         return error_set(err, ERR_CORRUPT, t->source->name, out->offset,
                          "the keys of the table are not in order");
     t->key_bytes += out->key.len;
-    if (t->key_bytes > LIMIT_KEYS_FREE &&
-        t->key_bytes / LIMIT_KEY_GROWTH > t->source->size)
+    if (t->key_bytes > LIMIT_KEYS_FREE && t->key_bytes / LIMIT_KEY_GROWTH > t->source->size)
         return error_set(err, ERR_LIMIT, t->source->name, out->offset,
                          "the keys of the table are more than %llu times its size",
                          (unsigned long long)LIMIT_KEY_GROWTH);

@@ -27,18 +27,17 @@ struct sstable_entry {
     struct bytes key, value; /* valid until the next call; key.at NULL: the end */
     uint64_t offset;         /* in the file: of the value, or of its block where that is
                                 compressed */
-    uint64_t value_len; /* more than value.len where sstable_heads_only() left some out */
-    bool compressed;    /* Snappy: the next two say where the value is */
-    uint64_t block_stored; /* bytes of the block in the file */
-    uint64_t value_at;     /* in the decoded block */
+    uint64_t value_len;      /* more than value.len where sstable_heads_only() left some out */
+    bool compressed;         /* Snappy: the next two say where the value is */
+    uint64_t block_stored;   /* bytes of the block in the file */
+    uint64_t value_at;       /* in the decoded block */
 };
 
 /* Whether the end of a file has the magic number of a table. */
 bool sstable_ends(struct bytes tail);
 
 /* Reads the footer and the index block. `source` must outlive the table. */
-enum status sstable_open(const struct source *source, struct sstable **out,
-                         struct error *err);
+enum status sstable_open(const struct source *source, struct sstable **out, struct error *err);
 /* For raw blocks of more than `large` bytes, read only keys and the beginnings of values,
  * at least `head` bytes of each entry. The checksums of such blocks are not verified, since
  * not all of their bytes are read. They may have any size. */

@@ -81,8 +81,7 @@ static struct zarr_member *member_named(struct zarr_member *list, const struct j
     return NULL;
 }
 
-bool zarr_members(struct zarr_parsing *z, const struct zarr_value *object,
-                  struct zarr_member *list,
+bool zarr_members(struct zarr_parsing *z, const struct zarr_value *object, struct zarr_member *list,
                   bool (*other)(struct zarr_parsing *, struct bytes name,
                                 const struct zarr_value *))
 {
@@ -95,8 +94,7 @@ bool zarr_members(struct zarr_parsing *z, const struct zarr_value *object,
         struct bytes name = j.text;
         struct zarr_value value;
         if (m && m->value.type != JSON_FAIL)
-            return json_fail(&j, ERR_CORRUPT, "duplicate-key", "\"%s\" occurs twice",
-                             m->name);
+            return json_fail(&j, ERR_CORRUPT, "duplicate-key", "\"%s\" occurs twice", m->name);
         if (!zarr_next(&j, &value))
             return false;
         if (m)
@@ -146,8 +144,8 @@ bool zarr_numbers(struct zarr_parsing *z, const struct zarr_value *v, const char
             return json_fail(&j, ERR_LIMIT, NULL, "%s has more than %d numbers", what,
                              TENSOR_RANK_MAX);
         if (!json_u64(&j, &list[n]) || list[n] > INT64_MAX)
-            return json_fail(&j, ERR_CORRUPT, NULL,
-                             "%s has a number that is not in 0 .. 2^63 - 1", what);
+            return json_fail(&j, ERR_CORRUPT, NULL, "%s has a number that is not in 0 .. 2^63 - 1",
+                             what);
         n++;
     }
     if (j.type != JSON_ARRAY_END)
@@ -166,8 +164,7 @@ static bool need(struct zarr_parsing *z, const struct zarr_member *members)
 {
     for (; members->name; members++)
         if (members->value.type == JSON_FAIL)
-            return zarr_bad(z, NULL, "no \"%s\" in the metadata of an array",
-                            members->name);
+            return zarr_bad(z, NULL, "no \"%s\" in the metadata of an array", members->name);
     return true;
 }
 
@@ -213,15 +210,13 @@ static bool read_order(struct zarr_parsing *z, const struct zarr_value *v)
 }
 
 /* `fallback` if the metadata has none. */
-static bool read_separator(struct zarr_parsing *z, const struct zarr_value *v,
-                           char fallback)
+static bool read_separator(struct zarr_parsing *z, const struct zarr_value *v, char fallback)
 {
     char word[4];
     z->array->grid.separator = fallback;
     if (v->type == JSON_FAIL || v->type == JSON_NULL)
         return true;
-    if (!zarr_word(z, v, word, sizeof(word)) ||
-        (strcmp(word, ".") != 0 && strcmp(word, "/") != 0))
+    if (!zarr_word(z, v, word, sizeof(word)) || (strcmp(word, ".") != 0 && strcmp(word, "/") != 0))
         return zarr_bad(z, v, "a separator that is neither \".\" nor \"/\"");
     z->array->grid.separator = *word;
     return true;
@@ -266,11 +261,9 @@ static bool parse_v2(struct zarr_parsing *z, const struct zarr_value *text)
     struct zarr_member needed[NEEDED + 1] = {{0}};
     memcpy(needed, m, NEEDED * sizeof(*m));
     a->separator_guessed = m[SEPARATOR].value.type == JSON_FAIL;
-    return need(z, needed) &&
-           zarr_numbers(z, &m[SHAPE].value, "shape", &a->shape, &a->rank) &&
+    return need(z, needed) && zarr_numbers(z, &m[SHAPE].value, "shape", &a->shape, &a->rank) &&
            zarr_read_chunks(z, &m[CHUNKS].value) && read_order(z, &m[ORDER].value) &&
-           read_separator(z, &m[SEPARATOR].value, '.') &&
-           zarr_type_v2(z, &m[DTYPE].value) &&
+           read_separator(z, &m[SEPARATOR].value, '.') && zarr_type_v2(z, &m[DTYPE].value) &&
            zarr_chain_v2(z, &m[FILTERS].value, &m[COMPRESSOR].value) &&
            zarr_fill(z, &m[FILL].value);
 }
@@ -287,8 +280,7 @@ bool zarr_extension(struct zarr_parsing *z, const struct zarr_value *v, char *na
     };
     *configuration = (struct zarr_value){0};
     if (v->type == JSON_STRING)
-        return zarr_word(z, v, name, NUMPY_TYPE_BYTES) ||
-               zarr_bad(z, v, "a name that is too long");
+        return zarr_word(z, v, name, NUMPY_TYPE_BYTES) || zarr_bad(z, v, "a name that is too long");
     if (!zarr_members(z, v, m, NULL))
         return false;
     if (!zarr_word(z, &m[0].value, name, NUMPY_TYPE_BYTES))
@@ -339,8 +331,7 @@ static bool read_keys(struct zarr_parsing *z, const struct zarr_value *v)
 
 /* For an unknown key: nothing, if its value is an object that allows readers to ignore it;
  * otherwise the array is unreadable. */
-static bool must_understand(struct zarr_parsing *z, struct bytes name,
-                            const struct zarr_value *v)
+static bool must_understand(struct zarr_parsing *z, struct bytes name, const struct zarr_value *v)
 {
     struct zarr_member m[] = {
         {"must_understand", {0}},
@@ -414,12 +405,10 @@ static bool parse_v3(struct zarr_parsing *z, const struct zarr_value *text)
     memcpy(needed, m, NEEDED * sizeof(*m));
     if (!zarr_is_empty(&m[TRANSFORMERS].value))
         zarr_unreadable(z, "it has storage transformers, which are not known here");
-    return need(z, needed) &&
-           zarr_numbers(z, &m[SHAPE].value, "shape", &a->shape, &a->rank) &&
+    return need(z, needed) && zarr_numbers(z, &m[SHAPE].value, "shape", &a->shape, &a->rank) &&
            zarr_type_v3(z, &m[TYPE].value) && read_grid(z, &m[GRID].value) &&
            read_keys(z, &m[KEYS].value) &&
-           (!a->grid.levels || zarr_chain_v3(z, &m[CODECS].value)) &&
-           zarr_fill(z, &m[FILL].value);
+           (!a->grid.levels || zarr_chain_v3(z, &m[CODECS].value)) && zarr_fill(z, &m[FILL].value);
 }
 
 /* --- the public functions --------------------------------------------------------------- */
@@ -452,8 +441,7 @@ enum status zarr_parts(struct bytes metadata, const char *source, struct arena *
                        struct zarr_parts *out, struct error *err)
 {
     struct zarr_array unused = {0};
-    struct zarr_parsing z = {
-        .arena = arena, .source = source, .err = err, .array = &unused};
+    struct zarr_parsing z = {.arena = arena, .source = source, .err = err, .array = &unused};
     struct zarr_value text = {JSON_OBJECT, metadata, 0};
     struct zarr_member m[] = {
         {"attributes", {0}},
@@ -479,8 +467,7 @@ enum status zarr_parts(struct bytes metadata, const char *source, struct arena *
     return OK;
 }
 
-bool zarr_next_node(struct json *j, unsigned version, struct bytes *path,
-                    struct bytes *metadata)
+bool zarr_next_node(struct json *j, unsigned version, struct bytes *path, struct bytes *metadata)
 {
     static const char end[] = "/.zarray";
     const size_t len = sizeof(end) - 1;
@@ -509,14 +496,12 @@ static size_t zarr_read_index(const char *at, size_t len, uint64_t *value)
     size_t n = 0;
     *value = 0;
     for (; n < len && at[n] >= '0' && at[n] <= '9'; n++)
-        if (!mul_u64(*value, 10, value) ||
-            !add_u64(*value, (uint64_t)(at[n] - '0'), value))
+        if (!mul_u64(*value, 10, value) || !add_u64(*value, (uint64_t)(at[n] - '0'), value))
             return 0;
     return n > 1 && at[0] == '0' ? 0 : n;
 }
 
-bool zarr_key_index(const struct zarr_array *a, const char *key, size_t len,
-                    uint64_t *index)
+bool zarr_key_index(const struct zarr_array *a, const char *key, size_t len, uint64_t *index)
 {
     const struct grid *g = &a->grid;
     bool first = true;
@@ -543,8 +528,7 @@ bool zarr_key_index(const struct zarr_array *a, const char *key, size_t len,
             len--;
         }
         size_t digits = zarr_read_index(key, len, &at);
-        if (!digits || at >= count || !mul_u64(*index, count, index) ||
-            !add_u64(*index, at, index))
+        if (!digits || at >= count || !mul_u64(*index, count, index) || !add_u64(*index, at, index))
             return false;
         key += digits;
         len -= digits;

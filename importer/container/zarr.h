@@ -41,8 +41,8 @@ struct zarr_array {
 
 /* `source` is for messages. ERR_CORRUPT if this is not zarr metadata or contradicts itself;
  * ERR_UNSUPPORTED for structured dtypes. */
-enum status zarr_parse(struct bytes metadata, unsigned version, const char *source,
-                       struct arena *, struct zarr_array *out, struct error *err);
+enum status zarr_parse(struct bytes metadata, unsigned version, const char *source, struct arena *,
+                       struct zarr_array *out, struct error *err);
 
 /* Other parts of a zarr.json (and the `metadata` of a .zmetadata), as
  * parts of its text; empty: none. */
@@ -56,12 +56,10 @@ enum status zarr_parts(struct bytes metadata, const char *source, struct arena *
 /* Read the next node of `consolidated`: its path and its metadata; in version 2 only arrays.
  * The object's first token must have been read. False at the end and after an error. */
 struct json;
-bool zarr_next_node(struct json *, unsigned version, struct bytes *path,
-                    struct bytes *metadata);
+bool zarr_next_node(struct json *, unsigned version, struct bytes *path, struct bytes *metadata);
 
 /* The index in the level 0 grid of the value with this key ("0.1", "c/0/1"). False: not a
  * key of this array (signs, leading zeros, outside the grid, another separator). */
-bool zarr_key_index(const struct zarr_array *, const char *key, size_t len,
-                    uint64_t *index);
+bool zarr_key_index(const struct zarr_array *, const char *key, size_t len, uint64_t *index);
 
 #endif

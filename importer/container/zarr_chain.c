@@ -42,8 +42,7 @@ bool zarr_step_swap(struct zarr_chain *c, unsigned width)
 uint64_t zarr_compressed_bound(uint64_t size)
 {
     uint64_t bound;
-    return add_u64(size, size / 4 + 4096, &bound) && bound <= INT64_MAX ? bound
-                                                                        : INT64_MAX;
+    return add_u64(size, size / 4 + 4096, &bound) && bound <= INT64_MAX ? bound : INT64_MAX;
 }
 
 bool zarr_chain_begin(struct zarr_chain *c, struct zarr_parsing *z, const uint64_t *chunk,
@@ -128,8 +127,7 @@ bool zarr_chain_v2(struct zarr_parsing *z, const struct zarr_value *filters,
         error_code(z->err, "object-dtype");
         return false;
     }
-    bool none =
-        compressor_value->type == JSON_FAIL || compressor_value->type == JSON_NULL;
+    bool none = compressor_value->type == JSON_FAIL || compressor_value->type == JSON_NULL;
     if (!a->unreadable && !none && !add_v2(&c, compressor_value))
         return false;
     return a->unreadable || zarr_chain_finish(&c, &a->codec);

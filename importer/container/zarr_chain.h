@@ -26,10 +26,10 @@ struct zarr_chain {
     struct zarr_parsing *z;
     char steps[ZARR_STEPS_MAX][CODEC_STEP_BYTES]; /* in the order of encoding */
     unsigned count, first;                        /* steps; those not from a codec */
-    uint64_t size; /* bytes of a chunk after the codecs so far */
-    bool exact;    /* `size` is exact, not only a bound */
+    uint64_t size;                                /* bytes of a chunk after the codecs so far */
+    bool exact;                                   /* `size` is exact, not only a bound */
     enum zarr_stage stage;
-    unsigned item, swap; /* of the elements so far, as in struct zarr_type */
+    unsigned item, swap;               /* of the elements so far, as in struct zarr_type */
     char dtype[NUMPY_TYPE_BYTES + 16]; /* and their dtype */
     bool ordered;                      /* a step depends on the order of the elements */
     bool shuffled;    /* transposed after that: numcodecs then follows the strides */
@@ -50,8 +50,8 @@ bool zarr_chain_finish(struct zarr_chain *, const char **codec);
 uint64_t zarr_compressed_bound(uint64_t size);
 
 /* zarr_codec.c: add a codec by its name; `settings` is the object that holds them. */
-bool zarr_add_codec(struct zarr_chain *, const char *name,
-                    const struct zarr_value *settings, bool v2);
+bool zarr_add_codec(struct zarr_chain *, const char *name, const struct zarr_value *settings,
+                    bool v2);
 /* Its settings are unknown: like zarr_unreadable(). */
 bool zarr_bad_setting(struct zarr_chain *);
 

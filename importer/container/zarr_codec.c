@@ -28,8 +28,8 @@ static bool type_setting(struct zarr_chain *c, const struct zarr_value *v,
            d.kind == DTYPE_FLOAT || d.kind == DTYPE_COMPLEX || d.kind == DTYPE_TIME;
 }
 
-static bool whole_setting(struct zarr_chain *c, const struct zarr_value *v,
-                          uint64_t fallback, uint64_t *out)
+static bool whole_setting(struct zarr_chain *c, const struct zarr_value *v, uint64_t fallback,
+                          uint64_t *out)
 {
     struct json j;
     *out = fallback;
@@ -41,14 +41,12 @@ static bool whole_setting(struct zarr_chain *c, const struct zarr_value *v,
 
 bool zarr_bad_setting(struct zarr_chain *c)
 {
-    return zarr_unreadable(c->z, "its codec \"%s\" has settings that are not known here",
-                           c->word);
+    return zarr_unreadable(c->z, "its codec \"%s\" has settings that are not known here", c->word);
 }
 
 static bool compressor(struct zarr_chain *c, const char *step)
 {
-    bool ok =
-        zarr_step(c, "%s:%s%llu", step, c->exact ? "" : "<", (unsigned long long)c->size);
+    bool ok = zarr_step(c, "%s:%s%llu", step, c->exact ? "" : "<", (unsigned long long)c->size);
     c->size = zarr_compressed_bound(c->size);
     c->exact = false;
     return ok;
@@ -71,8 +69,7 @@ static bool decodes(const struct zarr_chain *c)
 /* A filter that takes elements of `stored` and yields elements of `decoded`; `settings` precede
  * the types in the step. In version 3 both are types of arrays and have no byte order. */
 static bool typed_filter(struct zarr_chain *c, const char *step, const char *settings,
-                         const struct numpy_type *decoded,
-                         const struct numpy_type *stored)
+                         const struct numpy_type *decoded, const struct numpy_type *stored)
 {
     struct dtype d;
     bool bytes = c->stage == ZARR_STAGE_BYTES, ok = true;
@@ -81,10 +78,8 @@ static bool typed_filter(struct zarr_chain *c, const char *step, const char *set
         return zarr_bad_setting(c);
     if (bytes && decoded->swap)
         ok = zarr_step_swap(c, decoded->swap);
-    if (*settings || strcmp(step, "astype") != 0 ||
-        strcmp(decoded->dtype, stored->dtype) != 0)
-        ok = ok &&
-             zarr_step(c, "%s:%s%s,%s", step, settings, decoded->dtype, stored->dtype) &&
+    if (*settings || strcmp(step, "astype") != 0 || strcmp(decoded->dtype, stored->dtype) != 0)
+        ok = ok && zarr_step(c, "%s:%s%s,%s", step, settings, decoded->dtype, stored->dtype) &&
              (c->z->array->unreadable || decodes(c) || zarr_bad_setting(c));
     if (bytes && stored->swap)
         ok = ok && zarr_step_swap(c, stored->swap);
@@ -242,8 +237,7 @@ static const struct {
 #define LZMA_1     UINT64_C(0x4000000000000001)
 
 /* One filter, in the notation of Python's lzma: {"id": 33, "preset": 6}. */
-static bool lzma_filter(struct zarr_chain *c, const struct zarr_value *v,
-                        struct text *out)
+static bool lzma_filter(struct zarr_chain *c, const struct zarr_value *v, struct text *out)
 {
     struct zarr_member m[] = {
         {"id", {0}}, {"preset", {0}}, {"dict_size", {0}},    {"lc", {0}}, {"lp", {0}},
@@ -254,19 +248,15 @@ static bool lzma_filter(struct zarr_chain *c, const struct zarr_value *v,
         !whole_setting(c, &m[0].value, 0, &id) ||
         !whole_setting(c, &m[1].value, LZMA_PRESET, &preset) ||
         (preset & ~LZMA_EXTREME) >= sizeof(lzma_dictionaries) ||
-        !whole_setting(c, &m[2].value,
-                       UINT64_C(1) << lzma_dictionaries[preset & ~LZMA_EXTREME],
+        !whole_setting(c, &m[2].value, UINT64_C(1) << lzma_dictionaries[preset & ~LZMA_EXTREME],
                        &dictionary) ||
-        !whole_setting(c, &m[3].value, 3, &lc) ||
-        !whole_setting(c, &m[4].value, 0, &lp) ||
-        !whole_setting(c, &m[5].value, 2, &pb) ||
-        !whole_setting(c, &m[6].value, 1, &dist) ||
+        !whole_setting(c, &m[3].value, 3, &lc) || !whole_setting(c, &m[4].value, 0, &lp) ||
+        !whole_setting(c, &m[5].value, 2, &pb) || !whole_setting(c, &m[6].value, 1, &dist) ||
         !whole_setting(c, &m[7].value, 0, &start))
         return false;
     if (id == LZMA_1)
-        return text_addf(out, ",lzma1=%llu/%llu/%llu/%llu",
-                         (unsigned long long)dictionary, (unsigned long long)lc,
-                         (unsigned long long)lp, (unsigned long long)pb);
+        return text_addf(out, ",lzma1=%llu/%llu/%llu/%llu", (unsigned long long)dictionary,
+                         (unsigned long long)lc, (unsigned long long)lp, (unsigned long long)pb);
     if (id == LZMA_2)
         return text_addf(out, ",lzma2=%llu", (unsigned long long)dictionary);
     for (size_t i = 0; i < sizeof(lzma_filters) / sizeof(lzma_filters[0]); i++)
@@ -287,8 +277,8 @@ static bool compress_raw_lzma(struct zarr_chain *c, const struct zarr_value *fil
     while (known && zarr_next(&j, &v))
         known = lzma_filter(c, &v, &text);
     known = known && text.len && text_str(&text) &&
-            zarr_step(c, "rawlzma:%s%llu%s", c->exact ? "" : "<",
-                      (unsigned long long)c->size, text_str(&text)) &&
+            zarr_step(c, "rawlzma:%s%llu%s", c->exact ? "" : "<", (unsigned long long)c->size,
+                      text_str(&text)) &&
             decodes(c);
     text_release(&text);
     c->size = zarr_compressed_bound(c->size);
@@ -380,10 +370,7 @@ static const struct {
     {"astype", V2 | ARRAY_TO_ARRAY, filter_astype, {"decode_dtype", "encode_dtype"}},
     {"quantize", V2 | ARRAY_TO_ARRAY, filter_quantize, {"dtype", "astype"}},
     {"bitround", V2 | ARRAY_TO_ARRAY, filter_nothing, {NULL}},
-    {"fixedscaleoffset",
-     V2 | ARRAY_TO_ARRAY,
-     filter_scale,
-     {"dtype", "astype", "scale", "offset"}},
+    {"fixedscaleoffset", V2 | ARRAY_TO_ARRAY, filter_scale, {"dtype", "astype", "scale", "offset"}},
     {"packbits", V2 | ARRAY_TO_ARRAY, filter_packbits, {NULL}},
     {"vlen-utf8", V2 | ARRAY_TO_BYTES, strings_to_bytes, {NULL}},
     {"vlen-bytes", V2 | ARRAY_TO_BYTES, strings_to_bytes, {NULL}},
@@ -397,8 +384,8 @@ static bool unknown_codec(struct zarr_chain *c)
     return zarr_unreadable(c->z, "its codec \"%s\" is not known here", c->word);
 }
 
-bool zarr_add_codec(struct zarr_chain *c, const char *name,
-                    const struct zarr_value *settings, bool v2)
+bool zarr_add_codec(struct zarr_chain *c, const char *name, const struct zarr_value *settings,
+                    bool v2)
 {
     size_t row = 0, rows = sizeof(known) / sizeof(known[0]);
     struct zarr_member m[SETTINGS_MAX + 1] = {{0}};
@@ -411,8 +398,7 @@ bool zarr_add_codec(struct zarr_chain *c, const char *name,
     if (row == rows)
         return unknown_codec(c);
     if (!(known[row].places & places))
-        return zarr_unreadable(c->z, "its codec \"%s\" is where none of its kind can be",
-                               name);
+        return zarr_unreadable(c->z, "its codec \"%s\" is where none of its kind can be", name);
     for (size_t i = 0; i < SETTINGS_MAX && known[row].settings[i]; i++)
         m[i].name = known[row].settings[i];
     if (settings->type == JSON_OBJECT && !zarr_members(c->z, settings, m, NULL))

@@ -47,8 +47,7 @@ void zarr_enter(struct zarr_parsing *, const struct zarr_value *, struct json *)
 
 /* Find the listed members of an object. A listed member that occurs twice is ERR_CORRUPT.
  * `other` (may be NULL) gets all others. */
-bool zarr_members(struct zarr_parsing *, const struct zarr_value *object,
-                  struct zarr_member *,
+bool zarr_members(struct zarr_parsing *, const struct zarr_value *object, struct zarr_member *,
                   bool (*other)(struct zarr_parsing *, struct bytes name,
                                 const struct zarr_value *));
 

@@ -16,8 +16,7 @@ struct levels {
     bool transposed; /* `axes` is not the identity */
 };
 
-static bool transpose(struct levels *l, struct zarr_chain *c,
-                      const struct zarr_value *settings)
+static bool transpose(struct levels *l, struct zarr_chain *c, const struct zarr_value *settings)
 {
     struct zarr_parsing *z = l->z;
     unsigned rank = z->array->rank, count;
@@ -31,16 +30,14 @@ static bool transpose(struct levels *l, struct zarr_chain *c,
     c->word = "transpose";
     if (settings->type != JSON_OBJECT || !zarr_members(z, settings, m, NULL))
         return z->err->status == OK && zarr_bad_setting(c);
-    if (zarr_word(z, &m[0].value, word,
-                  sizeof(word))) { /* as in drafts of version 3: "C" or "F" */
+    if (zarr_word(z, &m[0].value, word, sizeof(word))) { /* as in drafts of version 3: "C" or "F" */
         if (strcmp(word, "C") == 0)
             return true;
         for (unsigned d = 0; d < rank; d++)
             reversed[d] = rank - 1 - d;
         order = reversed;
         count = strcmp(word, "F") == 0 ? rank : UINT8_MAX;
-    } else if (!zarr_numbers(z, &m[0].value, "the order of a transpose codec", &order,
-                             &count)) {
+    } else if (!zarr_numbers(z, &m[0].value, "the order of a transpose codec", &order, &count)) {
         return false;
     }
     uint8_t *axes = arena_array(z->arena, rank ? rank : 1, sizeof(*axes));
@@ -48,8 +45,7 @@ static bool transpose(struct levels *l, struct zarr_chain *c,
         return zarr_no_memory(z);
     for (unsigned d = 0; d < rank; d++) {
         if (count != rank || order[d] >= rank || seen[order[d]])
-            return zarr_bad(z, settings,
-                            "the order of a transpose codec is none of %u axes", rank);
+            return zarr_bad(z, settings, "the order of a transpose codec is none of %u axes", rank);
         seen[order[d]] = true;
         axes[d] = l->axes[order[d]];
     }
@@ -83,8 +79,7 @@ static bool read_index_codecs(struct levels *l, const struct zarr_value *list,
         if (!zarr_extension(z, &v, name, &settings) ||
             (settings.type == JSON_OBJECT && !zarr_members(z, &settings, m, NULL)))
             return false;
-        bool bytes =
-            !count && (strcmp(name, "bytes") == 0 || strcmp(name, "endian") == 0);
+        bool bytes = !count && (strcmp(name, "bytes") == 0 || strcmp(name, "endian") == 0);
         zarr_word(z, &m[0].value, word, sizeof(word));
         level->index_big |= bytes && strcmp(word, "big") == 0;
         level->index_summed |= count == 1 && strcmp(name, "crc32c") == 0;
@@ -92,8 +87,7 @@ static bool read_index_codecs(struct levels *l, const struct zarr_value *list,
             !(count == 1 && level->index_summed))
             return zarr_unreadable(z, "its shards' indexes have the codec \"%s\"", name);
     }
-    return z->err->status == OK &&
-           (count || zarr_bad(z, list, "a shard without index_codecs"));
+    return z->err->status == OK && (count || zarr_bad(z, list, "a shard without index_codecs"));
 }
 
 /* The shape of the chunks inside the boxes of `outer`. The metadata has it by stored axes. */
@@ -106,8 +100,7 @@ static bool read_inner_shape(struct levels *l, const struct zarr_value *v,
     if (!zarr_numbers(z, v, "chunk_shape of a shard", &stored, &count))
         return false;
     if (count != z->array->rank)
-        return zarr_bad(z, v, "chunks of rank %u in shards of rank %u", count,
-                        z->array->rank);
+        return zarr_bad(z, v, "chunks of rank %u in shards of rank %u", count, z->array->rank);
     inner->shape = arena_array(z->arena, count ? count : 1, sizeof(*inner->shape));
     if (!inner->shape)
         return zarr_no_memory(z);
@@ -133,16 +126,15 @@ static uint64_t shard_bound(uint64_t size, const struct grid_level *outer,
     for (unsigned d = 0; d < rank; d++)
         chunks *= outer->shape[d] / inner->shape[d]; /* at most the number of elements */
     return mul_u64(chunks, 4096 + 16, &more) && add_u64(more, 4, &more) &&
-                   add_u64(zarr_compressed_bound(size), more, &bound) &&
-                   bound <= INT64_MAX
+                   add_u64(zarr_compressed_bound(size), more, &bound) && bound <= INT64_MAX
                ? bound
                : INT64_MAX;
 }
 
 /* Open a new level for the shard with these settings. *within:
  * the codecs of the chunks inside. */
-static bool open_shard(struct levels *l, struct zarr_chain *c,
-                       const struct zarr_value *settings, struct zarr_value *within)
+static bool open_shard(struct levels *l, struct zarr_chain *c, const struct zarr_value *settings,
+                       struct zarr_value *within)
 {
     struct zarr_parsing *z = l->z;
     struct grid *g = &z->array->grid;
@@ -154,8 +146,7 @@ static bool open_shard(struct levels *l, struct zarr_chain *c,
     if (c->stage != ZARR_STAGE_ARRAY || c->count != c->first)
         return zarr_unreadable(z, "its shards are filtered as a whole");
     if (g->levels == GRID_LEVELS_MAX)
-        return zarr_unreadable(z, "its shards are nested more than %d deep",
-                               GRID_LEVELS_MAX - 1);
+        return zarr_unreadable(z, "its shards are nested more than %d deep", GRID_LEVELS_MAX - 1);
     if (settings->type != JSON_OBJECT)
         return zarr_bad(z, settings, "a shard without settings");
     if (!zarr_members(z, settings, m, NULL))
@@ -184,8 +175,7 @@ static bool open_shard(struct levels *l, struct zarr_chain *c,
 
 /* Add a codec that is no shard and no transpose. The prefix makes a difference only to packbits:
  * without it it is a codec from array to bytes (zarr-extensions), with other bytes. */
-static bool add_named(struct zarr_chain *c, const char *name,
-                      const struct zarr_value *settings)
+static bool add_named(struct zarr_chain *c, const char *name, const struct zarr_value *settings)
 {
     static const char prefix[] = "numcodecs.";
     const size_t len = sizeof(prefix) - 1;
@@ -196,8 +186,7 @@ static bool add_named(struct zarr_chain *c, const char *name,
 }
 
 /* Read one list of codecs. If it has a shard, *inner is the list of the shard's chunks. */
-static bool read_codecs(struct levels *l, const struct zarr_value *list,
-                        struct zarr_value *inner)
+static bool read_codecs(struct levels *l, const struct zarr_value *list, struct zarr_value *inner)
 {
     struct zarr_parsing *z = l->z;
     struct zarr_array *a = z->array;
@@ -215,9 +204,8 @@ static bool read_codecs(struct levels *l, const struct zarr_value *list,
             return false;
         bool ok = strcmp(name, "transpose") == 0 && c.stage == ZARR_STAGE_ARRAY
                       ? transpose(l, &c, &settings)
-                  : strcmp(name, "sharding_indexed") == 0
-                      ? open_shard(l, &c, &settings, inner)
-                      : add_named(&c, name, &settings);
+                  : strcmp(name, "sharding_indexed") == 0 ? open_shard(l, &c, &settings, inner)
+                                                          : add_named(&c, name, &settings);
         if (!ok)
             return false;
     }

@@ -111,8 +111,8 @@ static const struct {
 };
 
 /* A type whose width is in its configuration. */
-static bool sized_type(struct zarr_parsing *z, const struct zarr_value *configuration,
-                       size_t row, const char *name)
+static bool sized_type(struct zarr_parsing *z, const struct zarr_value *configuration, size_t row,
+                       const char *name)
 {
     struct zarr_member m[] = {
         {names_v3[row].member, {0}},
@@ -130,8 +130,7 @@ static bool sized_type(struct zarr_parsing *z, const struct zarr_value *configur
     }
     if (!length || length % names_v3[row].divisor)
         return unknown_type(z, name);
-    snprintf(text, sizeof(text), "%c%c%llu", names_v3[row].numpy[0],
-             names_v3[row].numpy[1],
+    snprintf(text, sizeof(text), "%c%c%llu", names_v3[row].numpy[0], names_v3[row].numpy[1],
              (unsigned long long)(length / names_v3[row].divisor));
     return numpy_type_parse(text, &numpy) ? keep_numpy(z, &numpy) : unknown_type(z, name);
 }
@@ -164,8 +163,7 @@ static bool time_type(struct zarr_parsing *z, const struct zarr_value *configura
     else if (scale == 1)
         snprintf(text, sizeof(text), "<%c8[%s]", code, unit);
     else
-        snprintf(text, sizeof(text), "<%c8[%llu%s]", code, (unsigned long long)scale,
-                 unit);
+        snprintf(text, sizeof(text), "<%c8[%llu%s]", code, (unsigned long long)scale, unit);
     return numpy_type_parse(text, &numpy) ? keep_numpy(z, &numpy) : unknown_type(z, name);
 }
 
@@ -181,8 +179,7 @@ static bool raw_bits(const char *name, char *dtype, size_t size, unsigned *bytes
     return d.kind == DTYPE_VOID;
 }
 
-static bool type_by_name(struct zarr_parsing *z, const char *name,
-                         const struct zarr_value *v,
+static bool type_by_name(struct zarr_parsing *z, const char *name, const struct zarr_value *v,
                          const struct zarr_value *configuration)
 {
     char dtype[NUMPY_TYPE_BYTES + 8];
@@ -190,8 +187,7 @@ static bool type_by_name(struct zarr_parsing *z, const char *name,
     bool found;
     if (strcmp(name, "struct") == 0 || strcmp(name, "structured") == 0)
         return structured(z, v);
-    if (strncmp(name, "numpy.datetime64", 17) == 0 ||
-        strncmp(name, "numpy.timedelta64", 18) == 0)
+    if (strncmp(name, "numpy.datetime64", 17) == 0 || strncmp(name, "numpy.timedelta64", 18) == 0)
         return time_type(z, configuration, name);
     for (size_t i = 0; i < sizeof(names_v3) / sizeof(names_v3[0]); i++) {
         if (strcmp(name, names_v3[i].name) != 0)
@@ -199,9 +195,8 @@ static bool type_by_name(struct zarr_parsing *z, const char *name,
         z->fill_is_bytes = names_v3[i].bytes;
         if (!names_v3[i].dtype)
             return sized_type(z, configuration, i, name);
-        return strcmp(names_v3[i].dtype, "string") == 0
-                   ? keep_type(z, "string", 0)
-                   : named_type(z, names_v3[i].dtype, &found);
+        return strcmp(names_v3[i].dtype, "string") == 0 ? keep_type(z, "string", 0)
+                                                        : named_type(z, names_v3[i].dtype, &found);
     }
     if (raw_bits(name, dtype, sizeof(dtype), &bytes)) {
         z->fill_is_bytes = true;
@@ -250,16 +245,14 @@ static bool keep_fill(struct zarr_parsing *z, const void *bytes, size_t len)
     return true;
 }
 
-static bool converted(const char *from, const void *value, const struct dtype *to,
-                      void *out)
+static bool converted(const char *from, const void *value, const struct dtype *to, void *out)
 {
     struct dtype d;
     struct converter c;
     struct error ignored = {.offset = NO_OFFSET};
     uint64_t at;
     dtype_find(from, &d);
-    return converter_find(&d, to, &c, &ignored) == OK &&
-           c.run(&c, value, out, 1, &at) == OK;
+    return converter_find(&d, to, &c, &ignored) == OK && c.run(&c, value, out, 1, &at) == OK;
 }
 
 /* "0x7fc00000": the bits of one element, with exactly as many digits as it has room for. */
@@ -317,8 +310,7 @@ static bool number_fill(const struct json *j, const struct dtype *d, void *out)
     if (json_i64(j, &integer)) {
         bool fits = converted("int64", &integer, &as, out);
         if (fits && d->bits % 8 && d->kind == DTYPE_INT)
-            *(uint8_t *)out =
-                (uint8_t)integer; /* sign-extended, which is how TensorStore fills */
+            *(uint8_t *)out = (uint8_t)integer; /* sign-extended, which is how TensorStore fills */
         return fits;
     }
     if (json_u64(j, &large))

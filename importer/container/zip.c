@@ -107,8 +107,7 @@ static enum status read_end64(const struct source *s, uint64_t end, struct direc
         load_u64le(record + 24) != wide.entries)
         return corrupt(s, at, err, "it is spread over several disks");
     if (!agrees(d->entries, UINT16_MAX, wide.entries) ||
-        !agrees(d->bytes, UINT32_MAX, wide.bytes) ||
-        !agrees(d->offset, UINT32_MAX, wide.offset))
+        !agrees(d->bytes, UINT32_MAX, wide.bytes) || !agrees(d->offset, UINT32_MAX, wide.offset))
         return corrupt(s, at, err, "its two end records name different directories");
     *d = wide;
     return OK;
@@ -126,8 +125,7 @@ static enum status read_end(const struct source *s, const uint8_t *tail, size_t 
     const uint8_t *r = tail + found;
     uint64_t at = s->size - len + (uint64_t)found;
     *trailing = len - (size_t)found - END_BYTES - load_u16le(r + 20);
-    *d = (struct directory){load_u32le(r + 16), load_u32le(r + 12), load_u16le(r + 10),
-                            at};
+    *d = (struct directory){load_u32le(r + 16), load_u32le(r + 12), load_u16le(r + 10), at};
     if (load_u16le(r + 4) || load_u16le(r + 6) || load_u16le(r + 8) != d->entries)
         return corrupt(s, at, err, "it is spread over several disks");
     if (read_end64(s, at, d, err) != OK)
@@ -139,19 +137,16 @@ static enum status read_end(const struct source *s, const uint8_t *tail, size_t 
                        "archive, or lost from it)");
     if (d->entries > LIMIT_TENSORS || d->bytes > LIMIT_NAMES_BYTES)
         return error_set(err, ERR_LIMIT, s->name, at,
-                         "a zip directory of %llu entries and %llu bytes, most is %llu "
-                         "and %llu",
+                         "a zip directory of %llu entries and %llu bytes, most is %llu and %llu",
                          (unsigned long long)d->entries, (unsigned long long)d->bytes,
-                         (unsigned long long)LIMIT_TENSORS,
-                         (unsigned long long)LIMIT_NAMES_BYTES);
-    if (d->entries > d->bytes / CENTRAL_BYTES ||
-        d->entries < d->bytes / CENTRAL_BYTES_MAX)
+                         (unsigned long long)LIMIT_TENSORS, (unsigned long long)LIMIT_NAMES_BYTES);
+    if (d->entries > d->bytes / CENTRAL_BYTES || d->entries < d->bytes / CENTRAL_BYTES_MAX)
         return corrupt(s, at, err, "its directory cannot have that many members");
     return OK;
 }
 
-static enum status zip_locate(const struct source *s, struct directory *d,
-                              uint64_t *trailing, struct error *err)
+static enum status zip_locate(const struct source *s, struct directory *d, uint64_t *trailing,
+                              struct error *err)
 {
     size_t most = END_BYTES + UINT16_MAX;
     size_t len = s->size < most ? (size_t)s->size : most;
@@ -191,9 +186,8 @@ static bool widen(struct zip_member *m, struct bytes extra)
     return cursor_ok(&c);
 }
 
-static enum status zip_read_entry(const struct source *s, struct cursor *c,
-                                  struct arena *arena, struct zip_member *m,
-                                  struct error *err)
+static enum status zip_read_entry(const struct source *s, struct cursor *c, struct arena *arena,
+                                  struct zip_member *m, struct error *err)
 {
     uint64_t at = cursor_offset(c);
     uint32_t magic = cursor_u32le(c);
@@ -223,8 +217,8 @@ static enum status zip_read_entry(const struct source *s, struct cursor *c,
 }
 
 /* Find the member's data, and check the local header against the directory entry. */
-static enum status locate_data(const struct source *s, struct zip_member *m,
-                               uint64_t directory, struct error *err)
+static enum status locate_data(const struct source *s, struct zip_member *m, uint64_t directory,
+                               struct error *err)
 {
     uint8_t local[LOCAL_BYTES + UINT16_MAX];
     size_t len = LOCAL_BYTES + m->name_len;
@@ -236,11 +230,9 @@ static enum status locate_data(const struct source *s, struct zip_member *m,
         return corrupt(s, m->header, err, "no local header where the directory says");
     if (load_u16le(local + 26) != m->name_len ||
         memcmp(local + LOCAL_BYTES, m->name, m->name_len) != 0 ||
-        load_u16le(local + 8) != m->method ||
-        (load_u16le(local + 6) ^ m->flags) & ZIP_ENCRYPTED)
-        return corrupt(
-            s, m->header, err,
-            "a local header names another member or method than the directory");
+        load_u16le(local + 8) != m->method || (load_u16le(local + 6) ^ m->flags) & ZIP_ENCRYPTED)
+        return corrupt(s, m->header, err,
+                       "a local header names another member or method than the directory");
     uint64_t end;
     m->data = m->header + len + load_u16le(local + 28);
     if (!add_u64(m->data, m->stored, &end) || end > directory) {
@@ -256,8 +248,7 @@ static int by_header(const void *a, const void *b)
     return ((*x)->header > (*y)->header) - ((*x)->header < (*y)->header);
 }
 
-static enum status check_overlap(const struct zip *z, struct arena *arena,
-                                 struct error *err)
+static enum status check_overlap(const struct zip *z, struct arena *arena, struct error *err)
 {
     const struct zip_member **order = arena_array(arena, z->count + 1, sizeof(*order));
     if (!order)
@@ -274,9 +265,8 @@ static enum status check_overlap(const struct zip *z, struct arena *arena,
     return OK;
 }
 
-static enum status read_entries(struct zip *z, const struct directory *d,
-                                struct bytes bytes, struct arena *arena,
-                                struct error *err)
+static enum status read_entries(struct zip *z, const struct directory *d, struct bytes bytes,
+                                struct arena *arena, struct error *err)
 {
     const struct source *s = z->source;
     struct cursor c = cursor_over(bytes, d->offset);
@@ -284,8 +274,7 @@ static enum status read_entries(struct zip *z, const struct directory *d,
     for (uint64_t i = 0; i < d->entries && err->status == OK; i++) {
         struct zip_member *m = &z->members[i];
         bool added = false;
-        if (zip_read_entry(s, &c, arena, m, err) != OK ||
-            locate_data(s, m, d->offset, err) != OK)
+        if (zip_read_entry(s, &c, arena, m, err) != OK || locate_data(s, m, d->offset, err) != OK)
             break;
         if (!strmap_add(&names, m->name, m->name_len, &added)) {
             error_memory_at(err, s->name);

@@ -42,8 +42,7 @@ struct zip {
 
 /* Offsets are relative to `source`, which must outlive the zip. ERR_CORRUPT (with the codes
  * "truncated", "duplicate-member", "overlap"), ERR_LIMIT. */
-enum status zip_open(const struct source *source, struct arena *, struct zip *out,
-                     struct error *);
+enum status zip_open(const struct source *source, struct arena *, struct zip *out, struct error *);
 
 /* NULL: no such member. Linear. */
 const struct zip_member *zip_find(const struct zip *, const char *name);
@@ -67,7 +66,7 @@ enum status zip_head(const struct zip *, const struct zip_member *, void *dst, s
 
 /* All decoded bytes, in the arena; ERR_LIMIT if they are more than
  * `limit`. The checksum is not compared. */
-enum status zip_read(const struct zip *, const struct zip_member *, uint64_t limit,
-                     struct arena *, struct bytes *out, struct error *);
+enum status zip_read(const struct zip *, const struct zip_member *, uint64_t limit, struct arena *,
+                     struct bytes *out, struct error *);
 
 #endif

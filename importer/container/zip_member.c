@@ -38,15 +38,13 @@ enum status zip_check(const struct zip *z, const struct zip_member *m, struct er
                          "zip member \"%.200s\" is compressed by method %u; 0 (stored), "
                          "8 (deflate), 12 (bzip2) and 14 (LZMA) can be read",
                          m->name, m->method);
-    bool possible = m->method == ZIP_STORED ? m->size == m->stored
-                    : m->method == ZIP_DEFLATE
-                        ? m->size / DEFLATE_RATIO_MAX <= m->stored
-                        : true; /* runs compress without a useful bound */
+    bool possible = m->method == ZIP_STORED    ? m->size == m->stored
+                    : m->method == ZIP_DEFLATE ? m->size / DEFLATE_RATIO_MAX <= m->stored
+                                               : true; /* runs compress without a useful bound */
     if (!possible)
         return error_set(err, ERR_CORRUPT, where, m->header,
-                         "zip member \"%.200s\" cannot have %llu bytes out of %llu",
-                         m->name, (unsigned long long)m->size,
-                         (unsigned long long)m->stored);
+                         "zip member \"%.200s\" cannot have %llu bytes out of %llu", m->name,
+                         (unsigned long long)m->size, (unsigned long long)m->stored);
     return OK;
 }
 
@@ -56,13 +54,11 @@ static enum status read_lzma_header(const struct zip *z, const struct zip_member
                                     struct zip_run *out, struct error *err)
 {
     uint8_t h[LZMA_HEADER_BYTES];
-    if (m->stored >= sizeof(h) &&
-        source_read(z->source, m->data, h, sizeof(h), err) != OK)
+    if (m->stored >= sizeof(h) && source_read(z->source, m->data, h, sizeof(h), err) != OK)
         return err->status;
     if (m->stored < sizeof(h) || load_u16le(h + 2) != 5 || h[4] >= 9 * 5 * 5)
         return error_set(err, ERR_CORRUPT, z->source->name, m->data,
-                         "zip member \"%.200s\" does not begin as LZMA in a zip does",
-                         m->name);
+                         "zip member \"%.200s\" does not begin as LZMA in a zip does", m->name);
     out->offset += sizeof(h);
     out->stored -= sizeof(h);
     snprintf(out->codec, sizeof(out->codec), "rawlzma:%llu%s,lzma1=%u/%u/%u/%u",
@@ -89,8 +85,8 @@ enum status zip_run(const struct zip *z, const struct zip_member *m, struct zip_
 /* --- contents ----------------------------------------------------------------------------- */
 
 /* Inflate until `len` bytes are out or the stream ends. */
-static enum status inflate_head(const struct zip *z, const struct zip_member *m,
-                                uint8_t *dst, size_t len, size_t *got, struct error *err)
+static enum status inflate_head(const struct zip *z, const struct zip_member *m, uint8_t *dst,
+                                size_t len, size_t *got, struct error *err)
 {
     uint8_t in[4096];
     uint64_t done = 0;
@@ -118,8 +114,7 @@ static enum status inflate_head(const struct zip *z, const struct zip_member *m,
     inflateEnd(&stream);
     if (err->status == OK && *got < len && state != Z_STREAM_END)
         error_set(err, ERR_CORRUPT, z->source->name, m->data + done,
-                  "the deflate stream of zip member \"%.200s\" is damaged or cut short",
-                  m->name);
+                  "the deflate stream of zip member \"%.200s\" is damaged or cut short", m->name);
     return err->status;
 }
 
@@ -130,8 +125,8 @@ struct head {
 };
 
 /* Decode the run's first `take` stored bytes, as far as there is room. */
-static enum status decode_head(const struct zip *z, const struct zip_run *run,
-                               uint64_t take, struct head *out, struct error *err)
+static enum status decode_head(const struct zip *z, const struct zip_run *run, uint64_t take,
+                               struct head *out, struct error *err)
 {
     char name[CODEC_STEP_BYTES];
     const char *chain = run->codec, *argument;
@@ -147,8 +142,8 @@ static enum status decode_head(const struct zip *z, const struct zip_run *run,
         error_set(err, ERR_UNSUPPORTED, z->source->name, run->offset,
                   "a zip member is coded as no reader takes it: \"%s\"", run->codec);
     else if (source_read(z->source, run->offset, stored, (size_t)take, err) == OK)
-        codec->decode(&step, (struct bytes){stored, (size_t)take}, out->at, out->len,
-                      &out->made, err);
+        codec->decode(&step, (struct bytes){stored, (size_t)take}, out->at, out->len, &out->made,
+                      err);
     if (codec->release)
         codec->release(state);
     free(stored);
@@ -157,8 +152,8 @@ static enum status decode_head(const struct zip *z, const struct zip_run *run,
 
 /* For codecs that decode whole blocks: try a prefix of the stored bytes, and twice as many
  * each time until they yield the head. */
-static enum status blocks_head(const struct zip *z, const struct zip_member *m,
-                               uint8_t *dst, size_t len, size_t *got, struct error *err)
+static enum status blocks_head(const struct zip *z, const struct zip_member *m, uint8_t *dst,
+                               size_t len, size_t *got, struct error *err)
 {
     struct zip_run run;
     if (zip_run(z, m, &run, err) != OK)
@@ -178,8 +173,8 @@ static enum status blocks_head(const struct zip *z, const struct zip_member *m,
     }
 }
 
-enum status zip_head(const struct zip *z, const struct zip_member *m, void *dst,
-                     size_t len, size_t *got, struct error *err)
+enum status zip_head(const struct zip *z, const struct zip_member *m, void *dst, size_t len,
+                     size_t *got, struct error *err)
 {
     if (zip_check(z, m, err) != OK)
         return err->status;

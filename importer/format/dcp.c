@@ -40,9 +40,7 @@ static int dcp_probe_dir(const struct probe_dir *p)
         return 0;
     struct bytes head = p->peek(p, METADATA);
     struct probe seen = {.head = head};
-    return head.at && head.len > 2 && head.at[0] == 0x80 && probe_holds(&seen, MODULE)
-               ? 64
-               : 0;
+    return head.at && head.len > 2 && head.at[0] == 0x80 && probe_holds(&seen, MODULE) ? 64 : 0;
 }
 
 struct shard {
@@ -81,9 +79,7 @@ static pickle_ref field(const struct pickle *p, pickle_ref object, const char *n
     if (state && pickle_kind(p, state) == PICKLE_TUPLE)
         state = pickle_item(p, state, 0);
     /* many objects may share one dict */
-    return state && pickle_at(p, state)->count <= 2 * FIELDS_MAX
-               ? pickle_get(p, state, name)
-               : 0;
+    return state && pickle_at(p, state)->count <= 2 * FIELDS_MAX ? pickle_get(p, state, name) : 0;
 }
 
 static bool shared_too_often(struct dcp *d, const char *what)
@@ -95,8 +91,7 @@ static bool shared_too_often(struct dcp *d, const char *what)
 
 /* The key of storage_data as text that can be compared: name, NUL, offsets: "w\0" "0,128,". NULL:
  * no memory, or the job's error is set. */
-static const char *place_key(struct dcp *d, pickle_ref name, const uint64_t *offsets,
-                             unsigned rank)
+static const char *place_key(struct dcp *d, pickle_ref name, const uint64_t *offsets, unsigned rank)
 {
     const struct pickle_node *n = pickle_at(&d->pickle, name);
     d->key_bytes += n->count;
@@ -124,10 +119,10 @@ static enum status learn_places(struct dcp *d)
             (offset && pickle_kind(p, offset) != PICKLE_NONE &&
              !torch_numbers(p, offset, offsets, &rank)))
             continue;
-        uint64_t *at = place_key(d, name, offsets, rank)
-                           ? strmap_keep(&d->places, d->job->arena, d->key.at, d->key.len,
-                                         &kept, &added)
-                           : NULL;
+        uint64_t *at =
+            place_key(d, name, offsets, rank)
+                ? strmap_keep(&d->places, d->job->arena, d->key.at, d->key.len, &kept, &added)
+                : NULL;
         if (!at && d->job->err->status == OK)
             torch_no_memory(&d->tree, d->job->err);
         if (!at)
@@ -144,8 +139,8 @@ struct place {
 };
 
 /* False after setting *err or the job's error. */
-static bool dcp_find_place(struct dcp *d, pickle_ref name, const uint64_t *offsets,
-                           unsigned rank, struct place *out, struct error *err)
+static bool dcp_find_place(struct dcp *d, pickle_ref name, const uint64_t *offsets, unsigned rank,
+                           struct place *out, struct error *err)
 {
     const struct pickle *p = &d->pickle;
     if (!place_key(d, name, offsets, rank)) {
@@ -155,8 +150,7 @@ static bool dcp_find_place(struct dcp *d, pickle_ref name, const uint64_t *offse
     }
     const uint64_t *at = strmap_get(&d->places, d->key.at, d->key.len);
     if (!at) {
-        torch_fail(&d->tree, err, "missing-chunk",
-                   "the metadata does not say where its data is");
+        torch_fail(&d->tree, err, "missing-chunk", "the metadata does not say where its data is");
         return false;
     }
     pickle_ref info = (pickle_ref)*at, steps = field(p, info, "transform_descriptors");
@@ -169,8 +163,7 @@ static bool dcp_find_place(struct dcp *d, pickle_ref name, const uint64_t *offse
         return false;
     }
     if (pickle_item(p, steps, 0)) {
-        torch_fail(&d->tree, err, "unsupported",
-                   "its data was transformed by an extension");
+        torch_fail(&d->tree, err, "unsupported", "its data was transformed by an extension");
         return false;
     }
     out->path = pickle_at(p, path);
@@ -191,8 +184,8 @@ static enum status read_image(struct dcp *d, struct shard *s, struct error *err)
         return err->status;
     s->image = true;
     if (safetensors_load(s->source, d->job->arena, &text, err) != OK ||
-        safetensors_parse(text, s->source->name, d->job->arena, d->job->arena, &s->header,
-                          err) != OK)
+        safetensors_parse(text, s->source->name, d->job->arena, d->job->arena, &s->header, err) !=
+            OK)
         return err->status;
     s->data = 8 + text.len;
     for (uint64_t i = 0; i < s->header.count; i++) {
@@ -212,8 +205,8 @@ static struct shard *find_shard(struct dcp *d, const struct pickle_node *path)
     bool added;
     struct error *err = d->job->err;
     uint64_t *at = strmap_add(&d->by_path, path->text, path->count, &added);
-    void *list = at && added ? arena_grow(d->job->arena, d->shards, d->shard_count,
-                                          &d->shard_space, sizeof(*d->shards))
+    void *list = at && added ? arena_grow(d->job->arena, d->shards, d->shard_count, &d->shard_space,
+                                          sizeof(*d->shards))
                              : d->shards;
     if (!at || !list)
         return torch_no_memory(&d->tree, err), NULL;
@@ -256,10 +249,8 @@ static bool open_item(struct dcp *d, const struct shard *s, const struct place *
                                     .path = s->source->name,
                                     .run = {.file = s->file},
                                     .emit = d->tree.emit};
-    if (place->offset > s->source->size ||
-        place->length > s->source->size - place->offset) {
-        torch_fail(&out->tree, err, "truncated",
-                   "its data ends at byte %llu of a file of %llu",
+    if (place->offset > s->source->size || place->length > s->source->size - place->offset) {
+        torch_fail(&out->tree, err, "truncated", "its data ends at byte %llu of a file of %llu",
                    (unsigned long long)(place->offset + place->length),
                    (unsigned long long)s->source->size);
         return false;
@@ -267,10 +258,8 @@ static bool open_item(struct dcp *d, const struct shard *s, const struct place *
     d->opened += place->length;
     if (d->opened > SHARE_START + ITEMS_SHARE * d->openable)
         return shared_too_often(d, "items");
-    return source_open_view(s->source, place->offset, place->length, &out->source, err) ==
-               OK &&
-           torch_zip_open(&out->tree, out->source, s->file, place->offset, &out->zip,
-                          err) == OK &&
+    return source_open_view(s->source, place->offset, place->length, &out->source, err) == OK &&
+           torch_zip_open(&out->tree, out->source, s->file, place->offset, &out->zip, err) == OK &&
            torch_zip_run(&out->tree, &out->zip, &out->pickle, err) == OK;
 }
 
@@ -295,8 +284,7 @@ struct chunk {
     const struct dcp_box *box;
 };
 
-static bool is_chunk(const struct chunk *c, const char *dtype, unsigned rank,
-                     const uint64_t *shape)
+static bool is_chunk(const struct chunk *c, const char *dtype, unsigned rank, const uint64_t *shape)
 {
     return strcmp(dtype, c->dtype) == 0 && rank == c->box->rank &&
            memcmp(shape, c->box->shape, rank * sizeof(*shape)) == 0;
@@ -310,12 +298,11 @@ static bool image_chunk(struct dcp *d, const struct shard *s, pickle_ref name,
     const uint64_t *at = strmap_get(&s->tensors, n->text, n->count);
     const struct safetensors_tensor *x = at ? &s->header.tensors[*at] : NULL;
     if (!x)
-        return torch_fail(&d->tree, err, "missing-chunk", "it is not in the file %.100s",
-                          s->name);
+        return torch_fail(&d->tree, err, "missing-chunk", "it is not in the file %.100s", s->name);
     if (!is_chunk(chunk, x->dtype, x->rank, x->shape))
-        return torch_fail(
-            &d->tree, err, "bad-chunk",
-            "dtype or shape in the file %.100s are not those of the metadata", s->name);
+        return torch_fail(&d->tree, err, "bad-chunk",
+                          "dtype or shape in the file %.100s are not those of the metadata",
+                          s->name);
     out->extent->file = s->file;
     out->extent->offset = s->data + x->begin;
     out->extent->stored = x->end - x->begin;
@@ -328,18 +315,17 @@ static bool zip_chunk(struct dcp *d, const struct shard *s, const struct place *
 {
     struct item item;
     struct torch_tensor *x = &d->tensor;
-    bool ok =
-        open_item(d, s, place, &item, err) &&
-        (torch_is_tensor(&item.pickle, item.pickle.root) ||
-         torch_fail(&d->tree, err, "bad-chunk", "its data is not a tensor")) &&
-        torch_tensor_read(&item.tree, item.pickle.root, x, err) &&
-        (is_chunk(chunk, x->dtype, x->rank, x->shape) ||
-         torch_fail(&d->tree, err, "bad-chunk",
-                    "its dtype or shape are not those of the metadata")) &&
-        torch_place(&item.tree, x, out->extent, err) &&
-        (!out->extent->bytes ||
-         torch_fail(&d->tree, err, "unsupported",
-                    "its data is text with escapes, which cannot be read where it is"));
+    bool ok = open_item(d, s, place, &item, err) &&
+              (torch_is_tensor(&item.pickle, item.pickle.root) ||
+               torch_fail(&d->tree, err, "bad-chunk", "its data is not a tensor")) &&
+              torch_tensor_read(&item.tree, item.pickle.root, x, err) &&
+              (is_chunk(chunk, x->dtype, x->rank, x->shape) ||
+               torch_fail(&d->tree, err, "bad-chunk",
+                          "its dtype or shape are not those of the metadata")) &&
+              torch_place(&item.tree, x, out->extent, err) &&
+              (!out->extent->bytes ||
+               torch_fail(&d->tree, err, "unsupported",
+                          "its data is text with escapes, which cannot be read where it is"));
     *out->sum = ok && torch_run_summed(&x->run, out->extent) ? x->run.crc : 0;
     close_item(&item);
     return ok;
@@ -350,12 +336,10 @@ static bool zip_chunk(struct dcp *d, const struct shard *s, const struct place *
 static const char *dtype_of(const struct pickle *p, pickle_ref metadata)
 {
     pickle_ref properties = field(p, metadata, "properties");
-    pickle_ref state = pickle_kind(p, properties) == PICKLE_CALL
-                           ? pickle_at(p, properties)->call->state
-                           : 0;
-    pickle_ref dtype = state && pickle_kind(p, state) == PICKLE_DICT
-                           ? field(p, properties, "dtype")
-                           : pickle_item(p, state, 0);
+    pickle_ref state =
+        pickle_kind(p, properties) == PICKLE_CALL ? pickle_at(p, properties)->call->state : 0;
+    pickle_ref dtype = state && pickle_kind(p, state) == PICKLE_DICT ? field(p, properties, "dtype")
+                                                                     : pickle_item(p, state, 0);
     return torch_dtype_of(p, dtype);
 }
 
@@ -369,13 +353,11 @@ static bool read_box(struct dcp *d, pickle_ref chunk, unsigned rank, struct dcp_
         !torch_numbers(p, field(p, chunk, "sizes"), shape, &b) || a != rank || b != rank)
         return torch_fail(&d->tree, err, "bad-chunk",
                           "a chunk of it has not its number of dimensions");
-    return dcp_box_set(d->job->arena, origin, shape, rank, out) ||
-           torch_no_memory(&d->tree, err);
+    return dcp_box_set(d->job->arena, origin, shape, rank, out) || torch_no_memory(&d->tree, err);
 }
 
 static bool dcp_read_chunk(struct dcp *d, pickle_ref name, const char *dtype,
-                           const struct dcp_box *box, struct piece *out,
-                           struct error *err)
+                           const struct dcp_box *box, struct piece *out, struct error *err)
 {
     const struct chunk chunk = {dtype, box};
     struct place place;
@@ -480,8 +462,7 @@ static enum status state_all(struct dcp *d)
                   "this .metadata has no state_dict_metadata");
         return error_code(d->job->err, "bad-metadata");
     }
-    for (uint32_t i = 0; (name = pickle_item(p, all, i)) && d->job->err->status == OK;
-         i += 2) {
+    for (uint32_t i = 0; (name = pickle_item(p, all, i)) && d->job->err->status == OK; i += 2) {
         pickle_ref what = pickle_item(p, all, i + 1);
         if (pickle_kind(p, name) != PICKLE_TEXT)
             continue;

@@ -6,8 +6,8 @@
 
 #define COMPARED_MAX UINT64_C(20000000) /* pairs of boxes */
 
-bool dcp_box_set(struct arena *arena, const uint64_t *origin, const uint64_t *shape,
-                 unsigned rank, struct dcp_box *out)
+bool dcp_box_set(struct arena *arena, const uint64_t *origin, const uint64_t *shape, unsigned rank,
+                 struct dcp_box *out)
 {
     out->rank = rank;
     out->origin = arena_array(arena, 2 * rank + 1, sizeof(*out->origin));
@@ -84,8 +84,7 @@ static enum status dcp_box_check(const struct job *job, const struct dcp_pieces 
         uint64_t elements = 1;
         for (unsigned d = 0; d < p->rank; d++) {
             if (b->origin[d] > p->shape[d] || b->shape[d] > p->shape[d] - b->origin[d])
-                return wrong(job, err, "bad-chunk",
-                             "a piece of it reaches past its shape");
+                return wrong(job, err, "bad-chunk", "a piece of it reaches past its shape");
             elements *= b->shape[d];
         }
         if (!add_u64(sum, elements, &sum))
@@ -129,8 +128,8 @@ static void as_one(struct dcp_pieces *p, struct tensor_claim *claim)
     claim->extent_count = 0;
 }
 
-enum status dcp_pieces_emit(struct job *job, const char *name, size_t len,
-                            struct dcp_pieces *p, struct error *err)
+enum status dcp_pieces_emit(struct job *job, const char *name, size_t len, struct dcp_pieces *p,
+                            struct error *err)
 {
     char what[320];
     struct tensor_claim claim = {.name = name,
@@ -155,8 +154,7 @@ enum status dcp_pieces_emit(struct job *job, const char *name, size_t len,
     }
     if (err->status != OK) {
         /* Names from a safetensors header are not NUL-terminated. */
-        snprintf(what, sizeof(what), "tensor \"%.*s\"", (int)(len < 240 ? len : 240),
-                 name);
+        snprintf(what, sizeof(what), "tensor \"%.*s\"", (int)(len < 240 ? len : 240), name);
         error_prefix(err, what);
         job_issue_error(job, ISSUE_ERROR, err);
         claim.storage = STORAGE_NONE;

@@ -80,8 +80,7 @@ struct offsets {
 
 static bool dcp_hf_add_number(struct json *j, struct offsets *o, uint64_t value)
 {
-    void *list =
-        arena_grow(j->arena, o->numbers, o->used, &o->space, sizeof(*o->numbers));
+    void *list = arena_grow(j->arena, o->numbers, o->used, &o->space, sizeof(*o->numbers));
     if (!list)
         return json_fail(j, ERR_MEMORY, NULL, "no memory");
     o->numbers = list;
@@ -122,8 +121,7 @@ static bool read_info(struct json *j, struct offsets *o)
             return false;
         while ((type = json_next(j)) == JSON_KEY) {
             bool ours = json_is(j, "saved_offsets");
-            if (ours ? !read_offsets(j, o, &where)
-                     : json_next(j) == JSON_FAIL || !json_skip(j))
+            if (ours ? !read_offsets(j, o, &where) : json_next(j) == JSON_FAIL || !json_skip(j))
                 return false;
         }
         if (type != JSON_OBJECT_END)
@@ -159,8 +157,8 @@ static struct found *dcp_hf_find(struct hf *hf, const struct safetensors_tensor 
 {
     bool added;
     uint64_t *at = strmap_add(&hf->names, t->name, t->name_len, &added);
-    void *list = at && added ? arena_grow(hf->job->arena, hf->found, hf->count,
-                                          &hf->space, sizeof(*hf->found))
+    void *list = at && added ? arena_grow(hf->job->arena, hf->found, hf->count, &hf->space,
+                                          sizeof(*hf->found))
                              : hf->found;
     if (!at || !list)
         return NULL;
@@ -227,8 +225,7 @@ static enum status read_shard(struct hf *hf, const char *name)
 static enum status state_tensor(struct job *job, const struct found *f)
 {
     struct error err = {.offset = NO_OFFSET};
-    struct dcp_pieces pieces = {
-        .dtype = f->dtype, .rank = f->rank, .file = f->last->file};
+    struct dcp_pieces pieces = {.dtype = f->dtype, .rank = f->rank, .file = f->last->file};
     uint64_t shape[TENSOR_RANK_MAX] = {0};
     if (f->torn) {
         error_set(&err, ERR_CORRUPT, job->path, NO_OFFSET,

@@ -55,8 +55,8 @@ struct deepspeed {
     struct zero_frozen frozen;
     const struct part_file *file;
     bool met_stage, learned; /* what files of this rank say of ZeRO */
-    struct strmap seen; /* stage 3: name of a tensor -> hash of its dtype and shape */
-    uint64_t passed;    /* tensors of all files that get no row */
+    struct strmap seen;      /* stage 3: name of a tensor -> hash of its dtype and shape */
+    uint64_t passed;         /* tensors of all files that get no row */
     char first_passed[320];
 };
 
@@ -66,9 +66,8 @@ struct deepspeed {
  * leave "_model". False: something else comes. */
 static bool deepspeed_take_number(const char **at, const char *word, unsigned *out)
 {
-    const size_t len = strlen(word), digits = strlen(word) <= strlen(*at)
-                                                  ? strspn(*at + len, "0123456789")
-                                                  : 0;
+    const size_t len = strlen(word),
+                 digits = strlen(word) <= strlen(*at) ? strspn(*at + len, "0123456789") : 0;
     if (!digits || digits > 5 || strncmp(*at, word, len) != 0)
         return false;
     *out = (unsigned)strtoul(*at + len, NULL, 10);
@@ -144,8 +143,7 @@ static enum status list_parts(struct deepspeed *d)
         struct part_file f;
         if (!parse_part(names[i], &f))
             continue;
-        void *list =
-            arena_grow(d->job->arena, d->files, d->count, &d->space, sizeof(*d->files));
+        void *list = arena_grow(d->job->arena, d->files, d->count, &d->space, sizeof(*d->files));
         if (!list)
             return job_no_memory(d->job);
         d->files = list;
@@ -167,8 +165,8 @@ static pickle_ref dict_of(const struct pickle *p, pickle_ref ref)
     return ref && pickle_kind(p, ref) == PICKLE_DICT ? ref : 0;
 }
 
-static bool deepspeed_add_group(struct deepspeed *d, const struct pickle *p,
-                                pickle_ref group, unsigned number)
+static bool deepspeed_add_group(struct deepspeed *d, const struct pickle *p, pickle_ref group,
+                                unsigned number)
 {
     uint64_t shape[TENSOR_RANK_MAX];
     pickle_ref name;
@@ -229,8 +227,7 @@ static void learn_aliases(struct deepspeed *d, const struct pickle *p, pickle_re
         const uint64_t *at = strmap_get(&kept, own->text, own->count);
         struct zero *frozen = zero_frozen_find(&d->frozen, own->text, own->count);
         if (at)
-            ok =
-                zero_add_alias(&d->zero, &d->zero.params[*at], alias->text, alias->count);
+            ok = zero_add_alias(&d->zero, &d->zero.params[*at], alias->text, alias->count);
         else if (frozen && frozen->param_count)
             ok = zero_add_alias(frozen, &frozen->params[0], alias->text, alias->count);
     }
@@ -314,8 +311,7 @@ static bool parse_flat(const char *name, const char **slot, unsigned *group)
 }
 
 /* Add a rank's run of elements, of a group or of one frozen parameter. */
-static enum status deepspeed_add_run(struct torch_tree *t, struct zero *z,
-                                     struct zero_run *run,
+static enum status deepspeed_add_run(struct torch_tree *t, struct zero *z, struct zero_run *run,
                                      const struct tensor_claim *claim)
 {
     struct deepspeed *d = t->set;
@@ -326,11 +322,10 @@ static enum status deepspeed_add_run(struct torch_tree *t, struct zero *z,
     run->offset = claim->offset;
     run->dtype = claim->dtype;
     run->elements = claim->shape[0];
-    if (claim->storage != STORAGE_RANGE || (claim->codec && *claim->codec) ||
-        claim->strides || !dtype_sized(&dtype) || dtype.block_elems != 1) {
+    if (claim->storage != STORAGE_RANGE || (claim->codec && *claim->codec) || claim->strides ||
+        !dtype_sized(&dtype) || dtype.block_elems != 1) {
         job_issue(t->job, ISSUE_ERROR, t->path, NO_OFFSET, "unsupported",
-                  "\"%.200s\" is not a plain run of elements: its slot is listed without "
-                  "data",
+                  "\"%.200s\" is not a plain run of elements: its slot is listed without data",
                   claim->name);
         z->lost = true;
     }
@@ -345,8 +340,7 @@ static void deepspeed_pass(struct deepspeed *d, const struct tensor_claim *claim
         return;
     if (!d->passed++)
         snprintf(d->first_passed, sizeof(d->first_passed), "%.*s\" of \"%.100s",
-                 (int)(claim->name_len < 200 ? claim->name_len : 200), claim->name,
-                 d->file->name);
+                 (int)(claim->name_len < 200 ? claim->name_len : 200), claim->name, d->file->name);
 }
 
 static enum status emit_flat(struct torch_tree *t, const struct tensor_claim *claim)
@@ -372,8 +366,7 @@ static enum status emit_copied(struct torch_tree *t, const struct tensor_claim *
     const char *kept;
     bool added;
     const uint64_t seed = hash_seed(),
-                   kind = hash_bytes(claim->shape, claim->rank * sizeof(*claim->shape),
-                                     seed) ^
+                   kind = hash_bytes(claim->shape, claim->rank * sizeof(*claim->shape), seed) ^
                           hash_bytes(claim->dtype, strlen(claim->dtype), ~seed);
     uint64_t *first =
         strmap_keep(&d->seen, t->job->arena, claim->name, claim->name_len, &kept, &added);
@@ -396,8 +389,8 @@ static enum status emit_model(struct torch_tree *t, const struct tensor_claim *c
     if (d->file->part != PART_STAGE3)
         return job_tensor(t->job, claim);
     const size_t skip = t->prefix ? strlen(t->prefix) + 1 : 0;
-    const bool fragment = claim->name_len > skip + frozen &&
-                          memcmp(claim->name + skip, FROZEN, frozen) == 0;
+    const bool fragment =
+        claim->name_len > skip + frozen && memcmp(claim->name + skip, FROZEN, frozen) == 0;
     if (claim->rank == 1 && fragment) {
         struct zero *z = zero_frozen_find(&d->frozen, claim->name + skip + frozen,
                                           claim->name_len - skip - frozen);
@@ -590,11 +583,10 @@ static enum status deepspeed_index(struct job *job)
     for (bool more = next_model(&d, &mp); more && read_model(&d, mp) == OK;)
         more = ++mp && next_model(&d, &mp);
     if (d.passed && job->err->status == OK)
-        job_issue(
-            job, ISSUE_WARNING, NULL, NO_OFFSET, "unsupported",
-            "%llu tensors that are in no known place of ZeRO, or differ from the first "
-            "rank's, are left out, \"%s\" the first",
-            (unsigned long long)d.passed, d.first_passed);
+        job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "unsupported",
+                  "%llu tensors that are in no known place of ZeRO, or differ from the first "
+                  "rank's, are left out, \"%s\" the first",
+                  (unsigned long long)d.passed, d.first_passed);
     return job->err->status;
 }
 

@@ -57,8 +57,7 @@ static bool read_record(struct msgpack *m, struct msgpack_item *value, struct te
             msgpack_add(m, &item, key);
     }
     if (key && m->err->status == OK && !text_str(key))
-        return msgpack_fail(m, list.offset, ERR_LIMIT, NULL,
-                            "a name of more than %llu bytes",
+        return msgpack_fail(m, list.offset, ERR_LIMIT, NULL, "a name of more than %llu bytes",
                             (unsigned long long)LIMIT_NAME_BYTES);
     return msgpack_want(m, value, MSGPACK_BYTES, "a value as bytes");
 }
@@ -187,8 +186,7 @@ static bool read_record_value(struct flax_tree *t, const struct msgpack_item *va
     if (flax_value(t) != OK)
         return false;
     if (m->at != m->end)
-        return msgpack_fail(m, m->at, ERR_CORRUPT, NULL,
-                            "%llu bytes after the value of a record",
+        return msgpack_fail(m, m->at, ERR_CORRUPT, NULL, "%llu bytes after the value of a record",
                             (unsigned long long)(m->end - m->at));
     m->end = end;
     return true;

@@ -32,8 +32,8 @@ static bool flax_array_read_shape(struct msgpack *m, struct flax_array *a)
         return false;
     if (shape.count > FLAX_RANK_MAX)
         return msgpack_fail(m, shape.offset, ERR_UNSUPPORTED, "bad-shape",
-                            "%llu dimensions, the most is %d",
-                            (unsigned long long)shape.count, FLAX_RANK_MAX);
+                            "%llu dimensions, the most is %d", (unsigned long long)shape.count,
+                            FLAX_RANK_MAX);
     for (a->rank = 0; a->rank < shape.count; a->rank++) {
         if (!msgpack_next(m, &item))
             return false;
@@ -51,14 +51,12 @@ static bool flax_array_read_dtype(struct msgpack *m, struct flax_array *a)
     if (!msgpack_next(m, &item))
         return false;
     if (!msgpack_is_text(&item) || item.len == 0 || item.len > FLAX_DTYPE_MAX)
-        return msgpack_fail(m, item.offset, ERR_CORRUPT, NULL,
-                            "the name of a dtype expected");
+        return msgpack_fail(m, item.offset, ERR_CORRUPT, NULL, "the name of a dtype expected");
     memset(a->dtype, 0, sizeof(a->dtype));
     if (!msgpack_read(m, &item, a->dtype))
         return false;
     return strlen(a->dtype) == item.len ||
-           msgpack_fail(m, item.offset, ERR_CORRUPT, NULL,
-                        "a NUL byte in the name of a dtype");
+           msgpack_fail(m, item.offset, ERR_CORRUPT, NULL, "a NUL byte in the name of a dtype");
 }
 
 /* Read [shape, dtype, buffer], which must be all of the payload. */
@@ -71,24 +69,21 @@ static bool read_parts(struct msgpack *m, struct flax_array *a)
         return msgpack_fail(m, item.offset, ERR_CORRUPT, NULL,
                             "an array has a shape, a dtype and a buffer, not %llu parts",
                             (unsigned long long)item.count);
-    if (!flax_array_read_shape(m, a) || !flax_array_read_dtype(m, a) ||
-        !msgpack_next(m, &item))
+    if (!flax_array_read_shape(m, a) || !flax_array_read_dtype(m, a) || !msgpack_next(m, &item))
         return false;
     if (!msgpack_is_text(&item))
-        return msgpack_fail(m, item.offset, ERR_CORRUPT, NULL,
-                            "the bytes of an array expected");
+        return msgpack_fail(m, item.offset, ERR_CORRUPT, NULL, "the bytes of an array expected");
     a->run = (struct flax_run){.offset = item.data, .len = item.len};
     a->runs = &a->run;
     a->run_count = 1;
     if (!shape_elements(a->shape, a->rank, &a->run.elements))
         a->run.elements = UINT64_MAX; /* job_tensor() refuses such a shape */
-    return m->at == m->end || msgpack_fail(m, m->at, ERR_CORRUPT, NULL,
-                                           "%llu bytes after the buffer of an array",
-                                           (unsigned long long)(m->end - m->at));
+    return m->at == m->end ||
+           msgpack_fail(m, m->at, ERR_CORRUPT, NULL, "%llu bytes after the buffer of an array",
+                        (unsigned long long)(m->end - m->at));
 }
 
-bool flax_array_read(struct msgpack *m, const struct msgpack_item *item,
-                     struct flax_array *a)
+bool flax_array_read(struct msgpack *m, const struct msgpack_item *item, struct flax_array *a)
 {
     uint64_t end = m->end;
     m->at = item->data;
@@ -108,8 +103,7 @@ static bool read_position(struct msgpack *m, uint64_t count, uint64_t *position)
     struct msgpack_item item;
     if (!msgpack_next(m, &item))
         return false;
-    if (msgpack_is_text(&item) && item.len < sizeof(digits) &&
-        !msgpack_read(m, &item, digits))
+    if (msgpack_is_text(&item) && item.len < sizeof(digits) && !msgpack_read(m, &item, digits))
         return false;
     *position = 0;
     for (const char *c = digits; *c >= '0' && *c <= '9' && *position < count; c++)
@@ -135,8 +129,8 @@ static bool read_chunked_shape(struct msgpack *m, struct flax_array *a)
         return false;
     if (shape.count > FLAX_RANK_MAX)
         return msgpack_fail(m, shape.offset, ERR_UNSUPPORTED, "bad-shape",
-                            "%llu dimensions, the most is %d",
-                            (unsigned long long)shape.count, FLAX_RANK_MAX);
+                            "%llu dimensions, the most is %d", (unsigned long long)shape.count,
+                            FLAX_RANK_MAX);
     a->rank = (unsigned)shape.count;
     for (unsigned i = 0; i < a->rank; i++) {
         if (!read_position(m, a->rank, &d))
@@ -152,8 +146,8 @@ static bool read_chunked_shape(struct msgpack *m, struct flax_array *a)
 }
 
 /* Read the chunk at `position` into `run`. */
-static bool flax_array_read_chunk(struct msgpack *m, struct flax_array *a,
-                                  uint64_t position, struct flax_run *run)
+static bool flax_array_read_chunk(struct msgpack *m, struct flax_array *a, uint64_t position,
+                                  struct flax_run *run)
 {
     struct msgpack_item item;
     struct flax_array chunk = {.rank = 0};
@@ -189,8 +183,7 @@ static bool sort_runs(struct msgpack *m, struct flax_array *a)
     return true;
 }
 
-static bool flax_array_read_chunks(struct msgpack *m, struct arena *arena,
-                                   struct flax_array *a)
+static bool flax_array_read_chunks(struct msgpack *m, struct arena *arena, struct flax_array *a)
 {
     struct msgpack_item chunks;
     uint64_t position;
@@ -198,8 +191,7 @@ static bool flax_array_read_chunks(struct msgpack *m, struct arena *arena,
     if (!msgpack_want(m, &chunks, MSGPACK_MAP, "the chunks of an array"))
         return false;
     if (chunks.count == 0)
-        return msgpack_fail(m, chunks.offset, ERR_CORRUPT, NULL,
-                            "a chunked array without chunks");
+        return msgpack_fail(m, chunks.offset, ERR_CORRUPT, NULL, "a chunked array without chunks");
     a->dtype[0] = '\0';
     a->runs = NULL;
     for (a->run_count = 0; a->run_count < chunks.count; a->run_count++) {

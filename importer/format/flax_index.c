@@ -54,8 +54,7 @@ static void flax_index_shard(struct job *job, struct weight_map *m, uint32_t sha
         return;
     s.sink.source = source;
     job->err = &err;
-    flax_walk(job, source,
-              &(struct flax_visitor){.leaf = flax_index_see_leaf, .context = &s});
+    flax_walk(job, source, &(struct flax_visitor){.leaf = flax_index_see_leaf, .context = &s});
     job->err = jobs;
     if (err.status != OK)
         weight_map_lose(job, m, shard, &err);

@@ -32,8 +32,7 @@ static bool find_text(const char *name, char *codec, size_t space, uint64_t *wid
     if (!wide && strncmp(name, "bytes", 5) != 0)
         return false;
     unsigned long bits = *digits >= '1' && *digits <= '9' ? strtoul(digits, NULL, 10) : 0;
-    if (strlen(digits) > 8 || digits[strspn(digits, "0123456789")] || !bits ||
-        bits % unit)
+    if (strlen(digits) > 8 || digits[strspn(digits, "0123456789")] || !bits || bits % unit)
         return false;
     *width = bits / 8;
     snprintf(codec, space, "strings:%c%lu", wide ? 'U' : 'S', bits / unit);
@@ -42,13 +41,11 @@ static bool find_text(const char *name, char *codec, size_t space, uint64_t *wid
 
 static bool flax_leaf_is_plain(enum dtype_kind kind)
 {
-    return kind == DTYPE_BOOL || kind == DTYPE_INT || kind == DTYPE_UINT ||
-           kind == DTYPE_FLOAT || kind == DTYPE_COMPLEX || kind == DTYPE_TIME ||
-           kind == DTYPE_VOID;
+    return kind == DTYPE_BOOL || kind == DTYPE_INT || kind == DTYPE_UINT || kind == DTYPE_FLOAT ||
+           kind == DTYPE_COMPLEX || kind == DTYPE_TIME || kind == DTYPE_VOID;
 }
 
-const char *flax_dtype(struct job *job, const char *name, const char **codec,
-                       uint64_t *width)
+const char *flax_dtype(struct job *job, const char *name, const char **codec, uint64_t *width)
 {
     char step[32] = "", unknown[FLAX_DTYPE_MAX + 16];
     struct dtype found;
@@ -95,8 +92,7 @@ static bool add_box(struct boxes *b, uint64_t first, unsigned d, uint64_t count)
         return job_no_memory(b->sink->job), false;
     b->list = list;
     struct extent *e = &b->list[b->count++];
-    *e = (struct extent){
-        .file = b->sink->file, .origin = origin, .shape = origin + a->rank};
+    *e = (struct extent){.file = b->sink->file, .origin = origin, .shape = origin + a->rank};
     for (unsigned i = 0; i < a->rank; i++) {
         e->origin[i] = first / b->stride[i];
         e->shape[i] = i < d ? 1 : i == d ? count : a->shape[i];
@@ -141,8 +137,7 @@ static bool flax_leaf_add_run(struct boxes *b, const struct flax_run *run, uint6
 }
 
 /* NULL if the chunks fit the array, else what is wrong with them. */
-static const char *check_chunks(const struct flax_array *a, uint64_t elements,
-                                uint64_t width)
+static const char *check_chunks(const struct flax_array *a, uint64_t elements, uint64_t width)
 {
     uint64_t sum = 0, bytes;
     for (uint64_t i = 0; i < a->run_count; i++)
@@ -152,8 +147,8 @@ static const char *check_chunks(const struct flax_array *a, uint64_t elements,
     return sum == elements ? NULL : "has chunks that are not all of it";
 }
 
-static enum status claim_chunks(struct flax_sink *s, const struct flax_array *a,
-                                uint64_t width, struct tensor_claim *t)
+static enum status claim_chunks(struct flax_sink *s, const struct flax_array *a, uint64_t width,
+                                struct tensor_claim *t)
 {
     struct boxes b = {.sink = s, .array = a};
     uint64_t stride = 1, first = 0;
@@ -217,9 +212,8 @@ static enum status emit_array(struct flax_sink *s, const struct flax_leaf *leaf)
             return s->job->err->status;
     }
     if (wrong) {
-        job_issue(s->job, ISSUE_ERROR, s->source->name, a->runs[0].offset,
-                  "size-mismatch", "tensor \"%.*s\" (%s) %s: listed without data",
-                  SHOWN(leaf), a->dtype, wrong);
+        job_issue(s->job, ISSUE_ERROR, s->source->name, a->runs[0].offset, "size-mismatch",
+                  "tensor \"%.*s\" (%s) %s: listed without data", SHOWN(leaf), a->dtype, wrong);
         t.storage = STORAGE_NONE;
         t.codec = NULL;
         t.stored = 0;
@@ -239,8 +233,7 @@ static bool leave_out(struct flax_sink *s, const struct flax_leaf *leaf, const c
 /* Set the key of a fact. False: it is too long, or the limit of all facts is reached (an issue). */
 static bool key_of(struct flax_sink *s, const struct flax_leaf *leaf, struct text *key)
 {
-    if (utf8_valid(leaf->name, leaf->name_len) &&
-        !memchr(leaf->name, '\0', leaf->name_len))
+    if (utf8_valid(leaf->name, leaf->name_len) && !memchr(leaf->name, '\0', leaf->name_len))
         text_add(key, leaf->name, leaf->name_len);
     else
         text_escape(key, leaf->name, leaf->name_len);
@@ -265,8 +258,7 @@ static void state_text(struct flax_sink *s, const struct flax_leaf *leaf, const 
     text_release(&value);
 }
 
-static void state_number(struct job *job, const struct msgpack_item *item,
-                         const char *key)
+static void state_number(struct job *job, const struct msgpack_item *item, const char *key)
 {
     char digits[24];
     switch (item->type) {
@@ -286,9 +278,9 @@ static void state_number(struct job *job, const struct msgpack_item *item,
         if (item->number <= INT64_MAX)
             job_meta_integer(job, key, (int64_t)item->number);
         else
-            job_meta_text(job, key, digits,
-                          (size_t)snprintf(digits, sizeof(digits), "%llu",
-                                           (unsigned long long)item->number));
+            job_meta_text(
+                job, key, digits,
+                (size_t)snprintf(digits, sizeof(digits), "%llu", (unsigned long long)item->number));
     }
 }
 
@@ -301,8 +293,8 @@ static enum status flax_leaf_state_fact(struct flax_sink *s, const struct flax_l
             state_text(s, leaf, text_str(&key));
         else if (leaf->kind == FLAX_COMPLEX)
             job_meta_text(s->job, text_str(&key), pair,
-                          (size_t)snprintf(pair, sizeof(pair), "[%.17g,%.17g]",
-                                           leaf->complex[0], leaf->complex[1]));
+                          (size_t)snprintf(pair, sizeof(pair), "[%.17g,%.17g]", leaf->complex[0],
+                                           leaf->complex[1]));
         else
             state_number(s->job, leaf->item, text_str(&key));
     }
@@ -333,8 +325,8 @@ bool flax_state_step(struct job *job)
     const char *slash = strrchr(job->path, '/');
     if (!slash || !step_of_checkpoint(slash + 1, &step))
         return false;
-    char *run = arena_copy(job->arena, job->path,
-                           slash > job->path ? (size_t)(slash - job->path) : 1);
+    char *run =
+        arena_copy(job->arena, job->path, slash > job->path ? (size_t)(slash - job->path) : 1);
     if (!run)
         job_no_memory(job);
     job_step(job, step);

@@ -33,10 +33,9 @@ static bool count_path(struct flax_tree *t)
     t->path_bytes += t->path.len;
     if (t->path_bytes <= most && t->path_bytes <= LIMIT_NAMES_BYTES)
         return true;
-    return msgpack_fail(
-        &t->reader, t->reader.at, ERR_LIMIT, NULL,
-        "nested names of more than %llu bytes in all",
-        (unsigned long long)(most < LIMIT_NAMES_BYTES ? most : LIMIT_NAMES_BYTES));
+    return msgpack_fail(&t->reader, t->reader.at, ERR_LIMIT, NULL,
+                        "nested names of more than %llu bytes in all",
+                        (unsigned long long)(most < LIMIT_NAMES_BYTES ? most : LIMIT_NAMES_BYTES));
 }
 
 /* Whether the current path is new. Of two values with the same path this program keeps the first
@@ -60,26 +59,23 @@ static bool flax_tree_visit(struct flax_tree *t, struct flax_leaf *leaf)
     leaf->reader = &t->reader;
     if (++t->leaves > LIMIT_TENSORS)
         return msgpack_fail(&t->reader, t->reader.at, ERR_LIMIT, NULL,
-                            "a tree of more than %llu leaves",
-                            (unsigned long long)LIMIT_TENSORS);
+                            "a tree of more than %llu leaves", (unsigned long long)LIMIT_TENSORS);
     if (!count_path(t) || (leaf->kind != FLAX_ARRAY && !is_new(t, &added)))
         return false;
-    return !added || (t->visitor->leaf(t->visitor->context, leaf) == OK &&
-                      t->job->err->status == OK);
+    return !added ||
+           (t->visitor->leaf(t->visitor->context, leaf) == OK && t->job->err->status == OK);
 }
 
 /* Report an error in one array, and let the walk go on: true. Failures of memory or reading
  * become the job's error: false. */
-static bool flax_tree_report(struct flax_tree *t, const struct error *err,
-                             const char *code)
+static bool flax_tree_report(struct flax_tree *t, const struct error *err, const char *code)
 {
     if (err->status == ERR_IO || err->status == ERR_MEMORY) {
         *t->job->err = *err;
         return false;
     }
-    job_issue(t->job, ISSUE_ERROR, t->source->name, err->offset,
-              err->code ? err->code : code, "tensor \"%.*s\": %s: left out", SHOWN(t),
-              err->message);
+    job_issue(t->job, ISSUE_ERROR, t->source->name, err->offset, err->code ? err->code : code,
+              "tensor \"%.*s\": %s: left out", SHOWN(t), err->message);
     return true;
 }
 
@@ -92,8 +88,8 @@ static bool visit_array(struct flax_tree *t, const struct msgpack_item *item)
     t->reader.err = t->job->err;
     if (!ok)
         return flax_tree_report(t, &err, "bad-array");
-    return flax_tree_visit(
-        t, &(struct flax_leaf){.kind = FLAX_ARRAY, .item = item, .array = &array});
+    return flax_tree_visit(t,
+                           &(struct flax_leaf){.kind = FLAX_ARRAY, .item = item, .array = &array});
 }
 
 static bool flax_tree_real_of(const struct msgpack_item *item, double *value)
@@ -115,10 +111,10 @@ static bool visit_complex(struct flax_tree *t, const struct msgpack_item *item)
     m->err = &err;
     m->at = item->data;
     m->end = item->data + item->len;
-    bool ok = msgpack_want(m, &part, MSGPACK_ARRAY, "a complex number") &&
-              part.count == 2 && msgpack_next(m, &part) &&
-              flax_tree_real_of(&part, &leaf.complex[0]) && msgpack_next(m, &part) &&
-              flax_tree_real_of(&part, &leaf.complex[1]) && m->at == m->end;
+    bool ok = msgpack_want(m, &part, MSGPACK_ARRAY, "a complex number") && part.count == 2 &&
+              msgpack_next(m, &part) && flax_tree_real_of(&part, &leaf.complex[0]) &&
+              msgpack_next(m, &part) && flax_tree_real_of(&part, &leaf.complex[1]) &&
+              m->at == m->end;
     if (!ok)
         msgpack_fail(m, item->offset, ERR_CORRUPT, NULL, "not a complex number");
     m->at = item->data + item->len;
@@ -134,14 +130,13 @@ static bool visit_extension(struct flax_tree *t, const struct msgpack_item *item
     if (item->kind == FLAX_EXTENSION_COMPLEX)
         return visit_complex(t, item);
     job_issue(t->job, ISSUE_ERROR, t->source->name, item->offset, "unknown-extension",
-              "\"%.*s\" is an extension of type %d, which is none of Flax's: left out",
-              SHOWN(t), item->kind);
+              "\"%.*s\" is an extension of type %d, which is none of Flax's: left out", SHOWN(t),
+              item->kind);
     return true;
 }
 
 /* If the map whose head was read is a chunked array, visit it as a leaf and set *taken. */
-static bool visit_chunked(struct flax_tree *t, const struct msgpack_item *map,
-                          bool *taken)
+static bool visit_chunked(struct flax_tree *t, const struct msgpack_item *map, bool *taken)
 {
     struct msgpack *m = &t->reader;
     struct error err = {.offset = NO_OFFSET};
@@ -157,10 +152,9 @@ static bool visit_chunked(struct flax_tree *t, const struct msgpack_item *map,
         return m->err->status == OK;
     }
     m->err = &err;
-    bool ok = map->count == 3
-                  ? flax_chunks_read(m, t->job->arena, &array)
-                  : msgpack_fail(m, map->offset, ERR_CORRUPT, NULL,
-                                 "a chunked array has a shape and chunks, and no more");
+    bool ok = map->count == 3 ? flax_chunks_read(m, t->job->arena, &array)
+                              : msgpack_fail(m, map->offset, ERR_CORRUPT, NULL,
+                                             "a chunked array has a shape and chunks, and no more");
     m->err = t->job->err;
     if (ok)
         return flax_tree_visit(
@@ -174,13 +168,11 @@ static bool offer_map(struct flax_tree *t, const struct msgpack_item *map, bool 
 {
     struct msgpack *m = &t->reader;
     uint64_t start = m->at, heads = m->heads;
-    struct flax_leaf leaf = {
-        .name = t->path.at, .name_len = t->path.len, .reader = m, .item = map};
+    struct flax_leaf leaf = {.name = t->path.at, .name_len = t->path.len, .reader = m, .item = map};
     *taken = false;
     if (!t->visitor->map)
         return true;
-    if (t->visitor->map(t->visitor->context, &leaf, taken) != OK ||
-        t->job->err->status != OK)
+    if (t->visitor->map(t->visitor->context, &leaf, taken) != OK || t->job->err->status != OK)
         return false;
     if (*taken) {
         t->leaves++;
@@ -256,8 +248,7 @@ static bool add_key(struct flax_tree *t, const struct msgpack_item *key)
     else
         text_addf(&t->path, "%lld", (long long)key->integer);
     if (t->reader.err->status == OK && !text_str(&t->path))
-        msgpack_fail(&t->reader, key->offset, ERR_LIMIT, NULL,
-                     "a name of more than %llu bytes",
+        msgpack_fail(&t->reader, key->offset, ERR_LIMIT, NULL, "a name of more than %llu bytes",
                      (unsigned long long)LIMIT_NAME_BYTES);
     return t->reader.err->status == OK;
 }
@@ -279,8 +270,7 @@ static bool flax_tree_read_entry(struct flax_tree *t, struct flax_level *l)
     t->path.len = l->path;
     if (!l->list && !msgpack_next(&t->reader, &key))
         return false;
-    if (!msgpack_is_text(&key) && key.type != MSGPACK_UNSIGNED &&
-        key.type != MSGPACK_NEGATIVE)
+    if (!msgpack_is_text(&key) && key.type != MSGPACK_UNSIGNED && key.type != MSGPACK_NEGATIVE)
         return leave_out(t, &key);
     if (t->depth > 1 || l->path)
         text_addc(&t->path, '/');

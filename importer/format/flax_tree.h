@@ -22,11 +22,11 @@
 #define FLAX_DEPTH_MAX 128
 
 enum flax_kind {
-    FLAX_ARRAY, /* leaf->array */
-    FLAX_NULL,  /* nil */
-    FLAX_DICT,  /* an empty map */
-    FLAX_LIST,  /* an empty array */
-    FLAX_NUMBER, /* leaf->item: MSGPACK_UNSIGNED, MSGPACK_NEGATIVE, MSGPACK_REAL, MSGPACK_BOOL */
+    FLAX_ARRAY,   /* leaf->array */
+    FLAX_NULL,    /* nil */
+    FLAX_DICT,    /* an empty map */
+    FLAX_LIST,    /* an empty array */
+    FLAX_NUMBER,  /* leaf->item: MSGPACK_UNSIGNED, MSGPACK_NEGATIVE, MSGPACK_REAL, MSGPACK_BOOL */
     FLAX_TEXT,    /* leaf->item: MSGPACK_STRING, MSGPACK_BYTES */
     FLAX_COMPLEX, /* leaf->complex */
 };
@@ -58,7 +58,7 @@ struct flax_tree {
     const struct source *source;
     const struct flax_visitor *visitor;
     struct msgpack reader;
-    struct text path; /* of the current value; a caller may set a prefix of all names */
+    struct text path;    /* of the current value; a caller may set a prefix of all names */
     struct strmap paths; /* of all values except arrays, whose names the job compares */
     uint64_t leaves;     /* of any kind */
     uint64_t path_bytes; /* of all paths */

@@ -40,15 +40,13 @@ static int gguf_probe(const struct probe *p)
 
 /* By ggml's number of the type; NULL: removed from ggml, or not yet known. */
 static const char *const types[] = {
-    [0] = "float32",   [1] = "float16", [2] = "q4_0",     [3] = "q4_1",
-    [6] = "q5_0",      [7] = "q5_1",    [8] = "q8_0",     [9] = "q8_1",
-    [10] = "q2_k",     [11] = "q3_k",   [12] = "q4_k",    [13] = "q5_k",
-    [14] = "q6_k",     [15] = "q8_k",   [16] = "iq2_xxs", [17] = "iq2_xs",
-    [18] = "iq3_xxs",  [19] = "iq1_s",  [20] = "iq4_nl",  [21] = "iq3_s",
-    [22] = "iq2_s",    [23] = "iq4_xs", [24] = "int8",    [25] = "int16",
-    [26] = "int32",    [27] = "int64",  [28] = "float64", [29] = "iq1_m",
-    [30] = "bfloat16", [34] = "tq1_0",  [35] = "tq2_0",   [39] = "mxfp4",
-    [40] = "nvfp4",    [41] = "q1_0",   [42] = "q2_0",
+    [0] = "float32", [1] = "float16",  [2] = "q4_0",   [3] = "q4_1",      [6] = "q5_0",
+    [7] = "q5_1",    [8] = "q8_0",     [9] = "q8_1",   [10] = "q2_k",     [11] = "q3_k",
+    [12] = "q4_k",   [13] = "q5_k",    [14] = "q6_k",  [15] = "q8_k",     [16] = "iq2_xxs",
+    [17] = "iq2_xs", [18] = "iq3_xxs", [19] = "iq1_s", [20] = "iq4_nl",   [21] = "iq3_s",
+    [22] = "iq2_s",  [23] = "iq4_xs",  [24] = "int8",  [25] = "int16",    [26] = "int32",
+    [27] = "int64",  [28] = "float64", [29] = "iq1_m", [30] = "bfloat16", [34] = "tq1_0",
+    [35] = "tq2_0",  [39] = "mxfp4",   [40] = "nvfp4", [41] = "q1_0",     [42] = "q2_0",
 };
 
 /* --- one part ----------------------------------------------------------------------------- */
@@ -132,10 +130,10 @@ static enum status keep_shape(struct part *p, const struct gguf_pair *pair)
     if (pair->key.len <= prefix || memcmp(pair->key.at, ORIG_SHAPE, prefix) != 0 ||
         pair->value.type != GGUF_ARRAY || pair->value.elements != GGUF_I32)
         return OK;
-    struct gguf_value *values = arena_grow(p->job->arena, p->values, p->value_count,
-                                           &p->value_space, sizeof(*values));
-    uint64_t *at = strmap_add(&p->shapes, (const char *)pair->key.at + prefix,
-                              pair->key.len - prefix, &added);
+    struct gguf_value *values =
+        arena_grow(p->job->arena, p->values, p->value_count, &p->value_space, sizeof(*values));
+    uint64_t *at =
+        strmap_add(&p->shapes, (const char *)pair->key.at + prefix, pair->key.len - prefix, &added);
     if (!values || !at)
         return job_no_memory(p->job);
     p->values = values;
@@ -157,8 +155,8 @@ static void note_split(struct part *p, const struct gguf_pair *pair)
 }
 
 /* State a pair as a fact, unless an earlier part has stated its key. */
-static enum status state_pair(struct part *p, struct set *set,
-                              const struct gguf_pair *pair, struct text *room)
+static enum status state_pair(struct part *p, struct set *set, const struct gguf_pair *pair,
+                              struct text *room)
 {
     struct job *job = p->job;
     const char *kept;
@@ -181,10 +179,8 @@ static enum status gguf_read_pairs(struct part *p, struct set *set)
         if (!strmap_add(&own, (const char *)pair.key.at, pair.key.len, &added)) {
             job_no_memory(job);
         } else if (!added) {
-            error_set(job->err, ERR_CORRUPT, p->path, pair.offset,
-                      "the key \"%.*s\" occurs twice",
-                      (int)(pair.key.len < 200 ? pair.key.len : 200),
-                      (const char *)pair.key.at);
+            error_set(job->err, ERR_CORRUPT, p->path, pair.offset, "the key \"%.*s\" occurs twice",
+                      (int)(pair.key.len < 200 ? pair.key.len : 200), (const char *)pair.key.at);
             error_code(job->err, "duplicate-key");
         } else if (keep_shape(p, &pair) == OK) {
             note_split(p, &pair);
@@ -205,8 +201,7 @@ static void apply_shape(struct part *p, struct gguf_tensor *t)
     uint64_t shape[GGUF_RANK_MAX], stated, stored;
     if (!v || v->count > GGUF_RANK_MAX)
         return;
-    struct cursor c =
-        cursor_over((struct bytes){p->g.head + v->at, p->g.len - v->at}, v->at);
+    struct cursor c = cursor_over((struct bytes){p->g.head + v->at, p->g.len - v->at}, v->at);
     for (uint64_t d = 0; d < v->count; d++)
         shape[d] = p->g.big ? cursor_u32be(&c) : cursor_u32le(&c);
     if (!shape_elements(shape, (unsigned)v->count, &stated) ||
@@ -234,14 +229,13 @@ static enum status gguf_measure(struct part *p, struct entry *e)
     }
     const uint64_t row = t->rank ? t->shape[t->rank - 1] : 1;
     e->sized = shape_elements(t->shape, t->rank, &elements) && elements <= INT64_MAX &&
-               row % e->dtype.block_elems == 0 &&
-               dtype_nbytes(&e->dtype, elements, &e->nbytes) && e->nbytes <= INT64_MAX;
+               row % e->dtype.block_elems == 0 && dtype_nbytes(&e->dtype, elements, &e->nbytes) &&
+               e->nbytes <= INT64_MAX;
     if (!e->sized && dtype_sized(&e->dtype))
         job_issue(
             p->job, ISSUE_ERROR, p->path, t->at, "bad-shape",
             "tensor \"%.*s\": its shape is impossible, or its rows are not whole blocks of %s",
-            (int)(t->name.len < 200 ? t->name.len : 200), (const char *)t->name.at,
-            e->dtype.name);
+            (int)(t->name.len < 200 ? t->name.len : 200), (const char *)t->name.at, e->dtype.name);
     return OK;
 }
 
@@ -250,8 +244,7 @@ static enum status gguf_read_tensors(struct part *p)
     size_t space = 0;
     struct gguf_tensor t;
     while (gguf_tensor(&p->g, &t)) {
-        struct entry *list =
-            arena_grow(p->job->arena, p->entries, p->count, &space, sizeof(*list));
+        struct entry *list = arena_grow(p->job->arena, p->entries, p->count, &space, sizeof(*list));
         if (!list)
             return job_no_memory(p->job);
         p->entries = list;
@@ -277,11 +270,10 @@ static int by_offset(const void *a, const void *b)
 /* Two tensors that overlap cannot both be right: report it, and do not read the second. */
 static void report_overlap(struct part *p, const struct entry *a, struct entry *b)
 {
-    job_issue(
-        p->job, ISSUE_ERROR, p->path, p->g.data + b->t.offset, "overlap",
-        "tensors \"%.*s\" and \"%.*s\" overlap: the second is not read",
-        (int)(a->t.name.len < 200 ? a->t.name.len : 200), (const char *)a->t.name.at,
-        (int)(b->t.name.len < 200 ? b->t.name.len : 200), (const char *)b->t.name.at);
+    job_issue(p->job, ISSUE_ERROR, p->path, p->g.data + b->t.offset, "overlap",
+              "tensors \"%.*s\" and \"%.*s\" overlap: the second is not read",
+              (int)(a->t.name.len < 200 ? a->t.name.len : 200), (const char *)a->t.name.at,
+              (int)(b->t.name.len < 200 ? b->t.name.len : 200), (const char *)b->t.name.at);
     b->sized = false;
 }
 
@@ -298,8 +290,8 @@ static enum status check_end(struct part *p, const struct source *s)
         error_set(p->job->err, ERR_CORRUPT, s->name, s->size,
                   "data of tensor \"%.*s\" (%" PRIu64
                   " bytes) ends past the end of the file: it was cut short",
-                  (int)(e->t.name.len < 200 ? e->t.name.len : 200),
-                  (const char *)e->t.name.at, e->nbytes);
+                  (int)(e->t.name.len < 200 ? e->t.name.len : 200), (const char *)e->t.name.at,
+                  e->nbytes);
         return error_code(p->job->err, "truncated");
     }
     return OK;
@@ -340,8 +332,8 @@ static enum status check_places(struct part *p)
                   gaps);
     if (crooked)
         job_issue(p->job, ISSUE_WARNING, p->path, NO_OFFSET, "unaligned",
-                  "%" PRIu64 " tensors do not begin at a multiple of %" PRIu64 " bytes",
-                  crooked, p->g.alignment);
+                  "%" PRIu64 " tensors do not begin at a multiple of %" PRIu64 " bytes", crooked,
+                  p->g.alignment);
     return OK;
 }
 
@@ -460,10 +452,8 @@ static enum status gguf_claim(struct claim *c)
     const uint64_t first = names_from(c->names, c->count, stem);
     uint64_t end = first;
     bool is_first = true;
-    for (; is_first && end < c->count && strncmp(c->names[end], stem, own.stem) == 0;
-         end++)
-        is_first =
-            !same_split(c->names[end], c->name, &own, &other) || other.part > own.part;
+    for (; is_first && end < c->count && strncmp(c->names[end], stem, own.stem) == 0; end++)
+        is_first = !same_split(c->names[end], c->name, &own, &other) || other.part > own.part;
     for (uint64_t i = first; is_first && i < end; i++)
         if (same_split(c->names[i], c->name, &own, &other))
             claim_take(c, c->names[i]);
@@ -483,13 +473,11 @@ static void lose_part(struct job *job)
 }
 
 /* Report a part whose name and keys disagree. */
-static void check_split(struct job *job, const struct part *p,
-                        const struct shard_name *name)
+static void check_split(struct job *job, const struct part *p, const struct shard_name *name)
 {
     if (p->has_split && (p->split_count != name->count || p->split_no + 1 != name->part))
         job_issue(job, ISSUE_WARNING, p->path, NO_OFFSET, "split-disagrees",
-                  "its keys say part %" PRIu64 " of %" PRIu64 ", its name %" PRIu64
-                  " of %" PRIu64,
+                  "its keys say part %" PRIu64 " of %" PRIu64 ", its name %" PRIu64 " of %" PRIu64,
                   p->split_no + 1, p->split_count, name->part, name->count);
 }
 
@@ -510,8 +498,7 @@ static enum status part_at(struct job *job, struct set *set, const char *name,
 
 /* Report all missing parts in one issue, and record the first MISSING_NAMED as missing files. */
 static void gguf_report_missing(struct job *job, const char *first_name,
-                                const struct shard_name *own, const bool *there,
-                                uint64_t known)
+                                const struct shard_name *own, const bool *there, uint64_t known)
 {
     uint64_t missing = 0;
     struct text name = {0};
@@ -524,8 +511,8 @@ static void gguf_report_missing(struct job *job, const char *first_name,
         struct source *s = NULL;
         struct error err = {.offset = NO_OFFSET};
         uint32_t file;
-        text_addf(&at, "%.*s-%05" PRIu64 "-of-%05" PRIu64 SUFFIX, (int)own->stem,
-                  first_name, part, own->count);
+        text_addf(&at, "%.*s-%05" PRIu64 "-of-%05" PRIu64 SUFFIX, (int)own->stem, first_name, part,
+                  own->count);
         if (text_str(&at))
             job_open(job, text_str(&at), "data", &s, &file, &err);
         if (missing == 1 && text_str(&at))
@@ -536,9 +523,8 @@ static void gguf_report_missing(struct job *job, const char *first_name,
         missing += own->count - known;
     if (missing)
         job_issue(job, ISSUE_ERROR, NULL, NO_OFFSET, "missing-shard",
-                  "%" PRIu64 " of %" PRIu64 " split files are missing: %s%s", missing,
-                  own->count, text_str(&name) ? text_str(&name) : "",
-                  missing > 1 ? " and others" : "");
+                  "%" PRIu64 " of %" PRIu64 " split files are missing: %s%s", missing, own->count,
+                  text_str(&name) ? text_str(&name) : "", missing > 1 ? " and others" : "");
     text_release(&name);
 }
 
@@ -595,8 +581,7 @@ static enum status gguf_index(struct job *job)
             index_split(job, &set, &first, name, &own);
         else if (first.has_split && first.split_count > 1)
             job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "split-renamed",
-                      "part %" PRIu64 " of %" PRIu64
-                      " of a split model, but its name does not"
+                      "part %" PRIu64 " of %" PRIu64 " of a split model, but its name does not"
                       " say so: the other parts are not looked for",
                       first.split_no + 1, first.split_count);
     }

@@ -27,8 +27,7 @@ enum filter {
     ZSTD = 32015,
 };
 
-#define SLACK                                                                            \
-    65536 /* bytes that a filter may add to a chunk that it cannot make smaller */
+#define SLACK 65536 /* bytes that a filter may add to a chunk that it cannot make smaller */
 
 struct chain {
     char *out;
@@ -46,8 +45,7 @@ static bool hdf5_codec_add_step(struct chain *c, const char *fmt, ...)
     int n = vsnprintf(step, sizeof(step), fmt, args);
     va_end(args);
     if (n < 0 || (size_t)n + 2 > CHAIN_BYTES - c->len) {
-        error_set(c->err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
-                  "more filters than can be undone");
+        error_set(c->err, ERR_UNSUPPORTED, NULL, NO_OFFSET, "more filters than can be undone");
         return false;
     }
     if (c->len)
@@ -96,19 +94,15 @@ static bool add_scale_offset(struct chain *c, const struct hdf5_filter *f)
     int scale = class ? (int)hdf5_codec_value_of(f, 1) : 0;
     char fill[24] = "";
     if (hdf5_codec_value_of(f, 7))
-        snprintf(
-            fill, sizeof(fill), ",%llx",
-            (unsigned long long)(hdf5_codec_value_of(f, 8) |
-                                 (size == 8 ? (uint64_t)hdf5_codec_value_of(f, 9) << 32
-                                            : 0)));
-    return hdf5_codec_add_step(c, "scaleoffset:%s,%d,%u%s", type, scale, (unsigned)count,
-                               fill) &&
+        snprintf(fill, sizeof(fill), ",%llx",
+                 (unsigned long long)(hdf5_codec_value_of(f, 8) |
+                                      (size == 8 ? (uint64_t)hdf5_codec_value_of(f, 9) << 32 : 0)));
+    return hdf5_codec_add_step(c, "scaleoffset:%s,%d,%u%s", type, scale, (unsigned)count, fill) &&
            (!big || size == 1 || hdf5_codec_add_step(c, "swap:%u", (unsigned)size));
 }
 
 /* The n-bit filter, for integers only: "nbit:T,P,N" (codec/nbit.c). */
-static bool add_nbit(struct chain *c, const struct hdf5_filter *f,
-                     const struct hdf5_dataset *d)
+static bool add_nbit(struct chain *c, const struct hdf5_filter *f, const struct hdf5_dataset *d)
 {
     uint32_t size = hdf5_codec_value_of(f, 4), bits = hdf5_codec_value_of(f, 6);
     bool is_signed = strncmp(d->type.dtype, "int", 3) == 0;
@@ -121,26 +115,22 @@ static bool add_nbit(struct chain *c, const struct hdf5_filter *f,
         return error_set(c->err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
                          "the n-bit filter of other types than integers"),
                false;
-    return hdf5_codec_add_step(c, "nbit:%c%u,%u,%u", is_signed ? 'i' : 'u',
-                               (unsigned)size, (unsigned)bits,
-                               (unsigned)hdf5_codec_value_of(f, 2)) &&
+    return hdf5_codec_add_step(c, "nbit:%c%u,%u,%u", is_signed ? 'i' : 'u', (unsigned)size,
+                               (unsigned)bits, (unsigned)hdf5_codec_value_of(f, 2)) &&
            (d->type.swap < 2 || hdf5_codec_add_step(c, "swap:%u", d->type.swap));
 }
 
-static bool add_bitshuffle(struct chain *c, const struct hdf5_filter *f,
-                           struct chunk_size size)
+static bool add_bitshuffle(struct chain *c, const struct hdf5_filter *f, struct chunk_size size)
 {
     static const char *const compressors[] = {"", NULL, ",lz4", ",zstd"};
     uint32_t compressor = hdf5_codec_value_of(f, 4);
-    if (compressor > 3 || !compressors[compressor] || !hdf5_codec_value_of(f, 2) ||
-        !size.exact)
+    if (compressor > 3 || !compressors[compressor] || !hdf5_codec_value_of(f, 2) || !size.exact)
         return error_set(c->err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
                          "bitshuffle with other values than its plugin's"),
                false;
-    return hdf5_codec_add_step(
-        c, "bitshuffle:%llu,%u,%u%s", (unsigned long long)size.bytes,
-        (unsigned)hdf5_codec_value_of(f, 2), (unsigned)hdf5_codec_value_of(f, 3),
-        compressors[compressor]);
+    return hdf5_codec_add_step(c, "bitshuffle:%llu,%u,%u%s", (unsigned long long)size.bytes,
+                               (unsigned)hdf5_codec_value_of(f, 2),
+                               (unsigned)hdf5_codec_value_of(f, 3), compressors[compressor]);
 }
 
 static bool hdf5_codec_refuse(struct chain *c, const struct hdf5_filter *f)
@@ -203,8 +193,7 @@ bool hdf5_chain(const struct hdf5_dataset *d, uint32_t skipped, bool whole, bool
         if (d->filter[i].id == FLETCHER32)
             size[i + 1].bytes += 4;
         else if (d->filter[i].id != SHUFFLE)
-            size[i + 1] =
-                (struct chunk_size){size[i].bytes + size[i].bytes / 4 + SLACK, false};
+            size[i + 1] = (struct chunk_size){size[i].bytes + size[i].bytes / 4 + SLACK, false};
     }
     bool packed = false;
     for (unsigned i = 0; i < d->filters; i++)
@@ -219,9 +208,7 @@ bool hdf5_chain(const struct hdf5_dataset *d, uint32_t skipped, bool whole, bool
             return false;
     if (d->type.swap > 1 && !hdf5_codec_add_step(&c, "swap:%u", d->type.swap))
         return false;
-    static const char kind[] = {
-        [HDF5_TO_NUL] = 'Z', [HDF5_NULS] = 'S', [HDF5_SPACES] = 'P'};
+    static const char kind[] = {[HDF5_TO_NUL] = 'Z', [HDF5_NULS] = 'S', [HDF5_SPACES] = 'P'};
     return !strings || d->type.class != HDF5_TEXT ||
-           hdf5_codec_add_step(&c, "strings:%c%u", kind[d->type.padding],
-                               (unsigned)d->type.item);
+           hdf5_codec_add_step(&c, "strings:%c%u", kind[d->type.padding], (unsigned)d->type.item);
 }

@@ -104,8 +104,7 @@ static enum status state_scalar(struct fact *f, struct bytes element)
         return isnan(n.real) ? job_meta_null(job, key) : job_meta_real(job, key, n.real);
     case IS_UNSIGNED:
         if (n.bits > INT64_MAX) {
-            int len =
-                snprintf(digits, sizeof(digits), "%llu", (unsigned long long)n.bits);
+            int len = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)n.bits);
             return job_meta_text(job, key, digits, (size_t)len);
         }
         return job_meta_integer(job, key, (int64_t)n.bits);
@@ -131,8 +130,7 @@ static bool put_element(struct fact *f, struct bytes element, struct text *out)
     case IS_BOOL:
         return text_adds(out, n.bits ? "true" : "false");
     case IS_REAL:
-        return isfinite(n.real) ? text_addf(out, "%.17g", n.real)
-                                : text_adds(out, "null");
+        return isfinite(n.real) ? text_addf(out, "%.17g", n.real) : text_adds(out, "null");
     case IS_UNSIGNED:
         return text_addf(out, "%llu", (unsigned long long)n.bits);
     case IS_INTEGER:
@@ -169,8 +167,7 @@ static bool put_list(struct fact *f, const uint64_t *shape, unsigned rank, uint6
     return true;
 }
 
-static enum status state_list(struct fact *f, const uint64_t *shape, unsigned rank,
-                              uint64_t count)
+static enum status state_list(struct fact *f, const uint64_t *shape, unsigned rank, uint64_t count)
 {
     struct text out = {.limit = LIST_BYTES};
     bool ok = count ? put_list(f, shape, rank, count, &out) : text_adds(&out, "[]");
@@ -205,8 +202,7 @@ static enum status hdf5_facts_state_fact(struct fact *f)
 }
 
 /* Set the key "GROUP/NAME"; false if it is too long for one. */
-static bool fact_key(struct hdf5_tree *t, const struct hdf5_attribute *a,
-                     struct text *key)
+static bool fact_key(struct hdf5_tree *t, const struct hdf5_attribute *a, struct text *key)
 {
     text_reset(key);
     text_escape(key, t->name.len ? t->name.at : "", t->name.len);
@@ -216,8 +212,8 @@ static bool fact_key(struct hdf5_tree *t, const struct hdf5_attribute *a,
     return text_str(key) && key->len <= LIMIT_FACT_KEY;
 }
 
-static enum status state_one(struct hdf5_tree *t, const struct hdf5_attribute *a,
-                             struct text *key, struct error *err)
+static enum status state_one(struct hdf5_tree *t, const struct hdf5_attribute *a, struct text *key,
+                             struct error *err)
 {
     struct error why = {.offset = NO_OFFSET};
     struct fact f = {t, a, key, &why};
@@ -232,10 +228,9 @@ static enum status state_one(struct hdf5_tree *t, const struct hdf5_attribute *a
     t->fact_bytes += key->len;
     if (t->fact_bytes > LIMIT_FACTS_BYTES) {
         t->facts_are_full = true;
-        job_issue(
-            t->job, ISSUE_WARNING, t->path, NO_OFFSET, "limit",
-            "attributes of more than %llu bytes: those from \"%.200s\" on are left out",
-            (unsigned long long)LIMIT_FACTS_BYTES, text_str(key));
+        job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "limit",
+                  "attributes of more than %llu bytes: those from \"%.200s\" on are left out",
+                  (unsigned long long)LIMIT_FACTS_BYTES, text_str(key));
         return OK;
     }
     if (hdf5_facts_state_fact(&f) != OK && t->job->err->status == OK) {
@@ -251,8 +246,8 @@ static enum status state_one(struct hdf5_tree *t, const struct hdf5_attribute *a
     return err->status;
 }
 
-enum status hdf5_tree_facts(struct hdf5_tree *t, const struct hdf5_object *o,
-                            struct arena *arena, const char **dtype, struct error *err)
+enum status hdf5_tree_facts(struct hdf5_tree *t, const struct hdf5_object *o, struct arena *arena,
+                            const char **dtype, struct error *err)
 {
     struct hdf5_attributes list;
     struct error odd = {.offset = NO_OFFSET};
@@ -266,8 +261,7 @@ enum status hdf5_tree_facts(struct hdf5_tree *t, const struct hdf5_object *o,
         const struct hdf5_attribute *a = &list.at[i];
         bool is_text = a->type.class == HDF5_TEXT || a->type.class == HDF5_VLEN_TEXT;
         struct error ignored = {.offset = NO_OFFSET};
-        if (dtype && is_text && !a->space.null && !a->space.rank &&
-            strcmp(a->name, "dtype") == 0 &&
+        if (dtype && is_text && !a->space.null && !a->space.rank && strcmp(a->name, "dtype") == 0 &&
             hdf5_text(&t->h, &a->type, a->data, &text, &ignored) == OK &&
             !(*dtype = arena_copy(arena, text.at, text.len)))
             error_memory_at(err, t->path);

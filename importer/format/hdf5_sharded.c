@@ -34,8 +34,7 @@ static bool shard_wants(struct hdf5_tree *t, const char *name, size_t len)
     return weight_map_wants(t->job, s->map, s->number, name, len);
 }
 
-static enum status index_hdf5_shard(struct job *job, struct weight_map *m,
-                                    uint32_t number)
+static enum status index_hdf5_shard(struct job *job, struct weight_map *m, uint32_t number)
 {
     struct error err = {.offset = NO_OFFSET};
     struct hdf5_shard shard = {m, number};

@@ -36,8 +36,8 @@ static enum status emission_no_memory(struct emission *e)
 }
 
 /* Report a dataset that gets no row: not a tensor, or not in this file. */
-static enum status left_out(struct emission *e, enum issue_severity severity,
-                            const char *code, const char *why)
+static enum status left_out(struct emission *e, enum issue_severity severity, const char *code,
+                            const char *why)
 {
     job_issue(e->job, severity, e->tree->path, NO_OFFSET, code, "dataset \"%.*s\" %s",
               name_shown(e), e->claim.name, why);
@@ -88,8 +88,7 @@ static enum status set_fill(struct emission *e)
     if (!turned)
         return emission_no_memory(e);
     for (size_t i = 0; i < fill.len; i++)
-        turned[i] =
-            fill.at[t->swap > 1 ? i - i % t->swap + t->swap - 1 - i % t->swap : i];
+        turned[i] = fill.at[t->swap > 1 ? i - i % t->swap + t->swap - 1 - i % t->swap : i];
     e->grid.fill = (struct bytes){turned, fill.len};
     return OK;
 }
@@ -102,8 +101,8 @@ static enum status emit_dataset(struct emission *e)
     t->nbytes += e->nbytes;
     if (e->nbytes > BOMB_BYTES && e->nbytes / BOMB_TIMES > e->claim.stored)
         job_issue(e->job, ISSUE_WARNING, t->path, NO_OFFSET, "declared-size",
-                  "tensor \"%.*s\" has %llu bytes by its shape, and %llu are stored",
-                  name_shown(e), e->claim.name, (unsigned long long)e->nbytes,
+                  "tensor \"%.*s\" has %llu bytes by its shape, and %llu are stored", name_shown(e),
+                  e->claim.name, (unsigned long long)e->nbytes,
                   (unsigned long long)e->claim.stored);
     return job_tensor(e->job, &e->claim);
 }
@@ -116,8 +115,7 @@ static enum status emit_cut(struct emission *e, uint64_t offset)
     struct hdf5_tree *t = e->tree;
     char chain[2 * CHAIN_BYTES];
     struct extent *x = arena_alloc(e->job->arena, sizeof(*x));
-    snprintf(chain, sizeof(chain), "%s|cut%s%s", t->inflate, *e->chain ? "|" : "",
-             e->chain);
+    snprintf(chain, sizeof(chain), "%s|cut%s%s", t->inflate, *e->chain ? "|" : "", e->chain);
     const char *kept = arena_copy(e->job->arena, chain, strlen(chain));
     if (!x || !kept)
         return emission_no_memory(e);
@@ -206,8 +204,7 @@ static enum status own_codec_of(struct emission *e, const struct hdf5_chunk *c,
     if (!last->valid || last->whole != whole || last->skipped != skipped) {
         if (!hdf5_chain(&e->d, skipped, whole, false, text, e->err))
             return e->err->status;
-        *last = (struct own_codec){skipped, whole, true,
-                                   arena_copy(e->arena, text, strlen(text))};
+        *last = (struct own_codec){skipped, whole, true, arena_copy(e->arena, text, strlen(text))};
         if (!last->text)
             return emission_no_memory(e);
     }
@@ -229,8 +226,7 @@ static enum status take_values(struct emission *e, const struct hdf5_chunks *lis
                                         .stored = c->stored};
         if (own_codec_of(e, c, &last, &values[i].codec) != OK)
             return e->err->status;
-        if (!add_u64(e->claim.stored, c->stored, &e->claim.stored) ||
-            e->claim.stored > INT64_MAX)
+        if (!add_u64(e->claim.stored, c->stored, &e->claim.stored) || e->claim.stored > INT64_MAX)
             e->claim.stored = INT64_MAX;
     }
     e->grid.values = values;
@@ -308,17 +304,15 @@ static enum status take_dtype(struct emission *e, const char *stated)
     const struct hdf5_type *t = &e->d.type;
     if (t->class == HDF5_RAW && stated) {
         dtype_find(stated, &known);
-        if (dtype_sized(&known) && known.block_elems == 1 &&
-            known.block_bytes == t->item && known.bits == t->item * 8 &&
-            known.name != stated) {
+        if (dtype_sized(&known) && known.block_elems == 1 && known.block_bytes == t->item &&
+            known.bits == t->item * 8 && known.name != stated) {
             e->claim.dtype = known.name;
             return OK;
         }
     }
     dtype_find(t->dtype, &known);
-    e->claim.dtype = known.name != t->dtype
-                         ? known.name
-                         : arena_copy(e->job->arena, t->dtype, strlen(t->dtype));
+    e->claim.dtype =
+        known.name != t->dtype ? known.name : arena_copy(e->job->arena, t->dtype, strlen(t->dtype));
     return e->claim.dtype ? OK : emission_no_memory(e);
 }
 
@@ -334,17 +328,15 @@ static enum status check_kind(struct emission *e, bool *left)
     if (e->d.space.null)
         return left_out(e, ISSUE_WARNING, "no-data", "has no elements and no shape");
     if (e->d.layout == HDF5_VIRTUAL)
-        return left_out(e, ISSUE_ERROR, "external",
-                        "is virtual, made of other files: not read");
+        return left_out(e, ISSUE_ERROR, "external", "is virtual, made of other files: not read");
     if (e->d.external)
-        return left_out(e, ISSUE_ERROR, "external",
-                        "has its data in other files: not read");
+        return left_out(e, ISSUE_ERROR, "external", "has its data in other files: not read");
     *left = false;
     return OK;
 }
 
-enum status hdf5_tree_tensor(struct hdf5_tree *t, const struct hdf5_object *o,
-                             struct arena *arena, struct error *err)
+enum status hdf5_tree_tensor(struct hdf5_tree *t, const struct hdf5_object *o, struct arena *arena,
+                             struct error *err)
 {
     const char *dtype = NULL;
     bool left;
@@ -352,8 +344,7 @@ enum status hdf5_tree_tensor(struct hdf5_tree *t, const struct hdf5_object *o,
     const struct hdf5_space *s = &e.d.space;
     e.claim = (struct tensor_claim){.name = t->name.at, .name_len = t->name.len};
     if (hdf5_dataset(&t->h, o, arena, &e.d, err) != OK ||
-        hdf5_tree_facts(t, o, arena, &dtype, err) != OK || check_kind(&e, &left) != OK ||
-        left)
+        hdf5_tree_facts(t, o, arena, &dtype, err) != OK || check_kind(&e, &left) != OK || left)
         return err->status;
     memcpy(e.shape, s->shape, s->rank * sizeof(*s->shape));
     memcpy(e.shape + s->rank, e.d.type.shape, e.d.type.rank * sizeof(*s->shape));
@@ -364,8 +355,7 @@ enum status hdf5_tree_tensor(struct hdf5_tree *t, const struct hdf5_object *o,
     if (!shape_elements(e.shape, e.claim.rank, &e.elements) ||
         !mul_u64(e.elements, e.d.type.item, &e.nbytes)) {
         struct error why = {.offset = NO_OFFSET};
-        error_set(&why, ERR_CORRUPT, t->path, NO_OFFSET,
-                  "more elements than can be counted");
+        error_set(&why, ERR_CORRUPT, t->path, NO_OFFSET, "more elements than can be counted");
         return without_data(&e, &why);
     }
     if (e.d.type.class == HDF5_VLEN_TEXT)

@@ -19,8 +19,7 @@ struct gathering {
     struct error *err;
 };
 
-static enum status gathering_fails(const struct gathering *g, enum status status,
-                                   const char *why)
+static enum status gathering_fails(const struct gathering *g, enum status status, const char *why)
 {
     return error_set(g->err, status, g->tree->path, NO_OFFSET, "%s", why);
 }
@@ -32,8 +31,7 @@ static enum status read_run(struct gathering *g)
     if (g->d->offset == HDF5_UNDEFINED || !len)
         return OK;
     if (g->d->offset > h->source->size || len > h->source->size - g->d->offset)
-        return gathering_fails(g, ERR_CORRUPT,
-                               "its elements end past the end of the file");
+        return gathering_fails(g, ERR_CORRUPT, "its elements end past the end of the file");
     return source_read(h->source, g->d->offset, g->elements, (size_t)len, g->err);
 }
 
@@ -49,9 +47,8 @@ static void place_chunk(struct gathering *g, const uint8_t *chunk, uint64_t inde
         uint64_t n = d->space.shape[i] / d->box[i] + (d->space.shape[i] % d->box[i] != 0);
         origin[i] = index % n * d->box[i];
         index /= n;
-        inside[i] = d->space.shape[i] - origin[i] < d->box[i]
-                        ? d->space.shape[i] - origin[i]
-                        : d->box[i];
+        inside[i] =
+            d->space.shape[i] - origin[i] < d->box[i] ? d->space.shape[i] - origin[i] : d->box[i];
         rows *= i + 1 < rank ? inside[i] : 1;
     }
     for (uint64_t r = 0; rank && r < rows; r++) {
@@ -60,21 +57,18 @@ static void place_chunk(struct gathering *g, const uint8_t *chunk, uint64_t inde
             to = to * d->space.shape[i] + origin[i] + at[i];
             from = from * d->box[i] + at[i];
         }
-        memcpy(g->elements + to * item, chunk + from * item,
-               (size_t)(inside[rank - 1] * item));
+        memcpy(g->elements + to * item, chunk + from * item, (size_t)(inside[rank - 1] * item));
         for (unsigned i = rank - 1; i-- > 0 && ++at[i] == inside[i];)
             at[i] = 0;
     }
 }
 
-static enum status hdf5_text_read_chunk(struct gathering *g,
-                                        struct block_decoder *decoder,
+static enum status hdf5_text_read_chunk(struct gathering *g, struct block_decoder *decoder,
                                         const struct hdf5_chunk *c, uint8_t *room)
 {
     char chain[CHAIN_BYTES];
     const struct source *s = g->tree->h.source;
-    bool whole =
-        g->d->version > 3 && g->d->flags & 1 && hdf5_chunk_is_partial(g->d, c->index);
+    bool whole = g->d->version > 3 && g->d->flags & 1 && hdf5_chunk_is_partial(g->d, c->index);
     if (!hdf5_chain(g->d, c->skipped, whole, false, chain, g->err))
         return g->err->status;
     if (c->offset > s->size || c->stored > s->size - c->offset)
@@ -129,22 +123,19 @@ static enum status put_texts(struct gathering *g, struct text *out)
         text_add(out, number, sizeof(number));
         text_add(out, text.at, text.len);
     }
-    return text_str(out)
-               ? OK
-               : gathering_fails(g, ERR_LIMIT,
-                                 "more bytes of strings than can be kept in the "
-                                 "catalog");
+    return text_str(out) ? OK
+                         : gathering_fails(g, ERR_LIMIT,
+                                           "more bytes of strings than can be kept in the catalog");
 }
 
-enum status hdf5_tree_strings(struct hdf5_tree *t, const struct hdf5_dataset *d,
-                              uint64_t count, struct bytes *out, struct error *err)
+enum status hdf5_tree_strings(struct hdf5_tree *t, const struct hdf5_dataset *d, uint64_t count,
+                              struct bytes *out, struct error *err)
 {
     struct gathering g = {.tree = t, .d = d, .count = count, .err = err};
     struct text all = {.limit = LIMIT_PICKLE_INLINE};
     if (count > ELEMENTS_MOST || d->type.item > 32)
         return gathering_fails(&g, ERR_LIMIT,
-                               "more strings of varying length than can be kept in the "
-                               "catalog");
+                               "more strings of varying length than can be kept in the catalog");
     g.elements = calloc((size_t)count + 1, d->type.item ? d->type.item : 1);
     if (!g.elements)
         return gathering_fails(&g, ERR_MEMORY, "no memory");

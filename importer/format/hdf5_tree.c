@@ -18,8 +18,7 @@ struct hdf5_level {
     bool empty;
 };
 
-static enum status enter_group(struct hdf5_tree *t, const struct hdf5_object *o,
-                               struct error *err)
+static enum status enter_group(struct hdf5_tree *t, const struct hdf5_object *o, struct error *err)
 {
     struct hdf5_level *l = calloc(1, sizeof(*l));
     if (!l)
@@ -52,8 +51,7 @@ static bool is_above(const struct hdf5_tree *t, uint64_t address)
 
 /* Report an error in one object under its name, and go on. Failures of memory or reading, of the
  * job, and of the file as a whole are passed up in *err. */
-static enum status report_or_pass(struct hdf5_tree *t, struct error *why,
-                                  struct error *err)
+static enum status report_or_pass(struct hdf5_tree *t, struct error *why, struct error *err)
 {
     char what[240];
     if (why->status == OK || status_passes(why->status) || t->job->err->status != OK ||
@@ -71,8 +69,8 @@ static enum status report_or_pass(struct hdf5_tree *t, struct error *why,
     return OK;
 }
 
-static enum status see_group(struct hdf5_tree *t, const struct hdf5_object *o,
-                             struct arena *arena, struct error *err)
+static enum status see_group(struct hdf5_tree *t, const struct hdf5_object *o, struct arena *arena,
+                             struct error *err)
 {
     if (is_above(t, o->address)) {
         job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "link",
@@ -81,8 +79,7 @@ static enum status see_group(struct hdf5_tree *t, const struct hdf5_object *o,
         return OK;
     }
     if (t->depth >= DEPTH_MAX)
-        return error_set(err, ERR_LIMIT, t->path, NO_OFFSET, "groups more than %d deep",
-                         DEPTH_MAX);
+        return error_set(err, ERR_LIMIT, t->path, NO_OFFSET, "groups more than %d deep", DEPTH_MAX);
     if (hdf5_tree_facts(t, o, arena, NULL, err) != OK)
         return err->status;
     return enter_group(t, o, err);
@@ -124,8 +121,7 @@ static void report_link(struct hdf5_tree *t, const struct hdf5_link *l)
     for (size_t i = 0; i < len; i++) /* an external link is file, NUL, path */
         if (!target[i])
             target[i] = ' ';
-    job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "link",
-              "\"%.*s\" is %s%s%s: not followed",
+    job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "link", "\"%.*s\" is %s%s%s: not followed",
               (int)(t->name.len < 200 ? t->name.len : 200), t->name.at, kinds[l->kind],
               *target ? " to " : "", target);
 }
@@ -179,19 +175,16 @@ static enum status walk_groups(struct hdf5_tree *t, struct error *err)
     return err->status;
 }
 
-enum status hdf5_tree_index(struct hdf5_tree *t, const struct source *source,
-                            struct error *err)
+enum status hdf5_tree_index(struct hdf5_tree *t, const struct source *source, struct error *err)
 {
     t->name = (struct text){.limit = LIMIT_NAME_BYTES};
     t->top = NULL;
     t->depth = 0;
     if (hdf5_open(source, &t->h, err) == OK) {
         if (t->h.unclosed)
-            job_issue(
-                t->job, ISSUE_WARNING, t->path, NO_OFFSET, "unclosed",
-                "the file was not closed by its writer%s: what it wrote last may be "
-                "missing",
-                t->h.swmr ? ", or is still being written" : "");
+            job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "unclosed",
+                      "the file was not closed by its writer%s: what it wrote last may be missing",
+                      t->h.swmr ? ", or is still being written" : "");
         walk_groups(t, err);
     }
     while (t->top)

@@ -58,8 +58,7 @@ static enum status open_store(struct pytree *t)
     const char *parent = orbax_path(t->job->arena, t->job->path, "leaf_data");
     if (!parent)
         return job_no_memory(t->job);
-    if (file_identify(parent, &leaf_data, &none) == OK &&
-        array_root_record(t->job, parent) != OK)
+    if (file_identify(parent, &leaf_data, &none) == OK && array_root_record(t->job, parent) != OK)
         return t->job->err->status;
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         struct file_identity identity;
@@ -81,14 +80,13 @@ static enum status jax_pytree_emit_lost(struct pytree *t, const struct jax_leaf 
         dtype_find(leaf->dtype, &dtype);
     if (t->missing++ == 0)
         t->first_missing = leaf->name;
-    return job_tensor(t->job,
-                      &(struct tensor_claim){.name = leaf->name,
-                                             .name_len = leaf->len,
-                                             .dtype = dtype.name,
-                                             .shape = leaf->shape,
-                                             .rank = leaf->rank,
-                                             .dtype_unknown = dtype.kind == DTYPE_UNKNOWN,
-                                             .shape_unknown = !leaf->shape});
+    return job_tensor(t->job, &(struct tensor_claim){.name = leaf->name,
+                                                     .name_len = leaf->len,
+                                                     .dtype = dtype.name,
+                                                     .shape = leaf->shape,
+                                                     .rank = leaf->rank,
+                                                     .dtype_unknown = dtype.kind == DTYPE_UNKNOWN,
+                                                     .shape_unknown = !leaf->shape});
 }
 
 static enum status emit_leaf(struct pytree *t, const struct jax_leaf *leaf)
@@ -130,12 +128,10 @@ static void jax_pytree_report(struct pytree *t)
 
 static enum status jax_pytree_index(struct job *job)
 {
-    static const char *const own[] = {"array_store", "array_store.tensorstore",
-                                      "leaf_data"};
+    static const char *const own[] = {"array_store", "array_store.tensorstore", "leaf_data"};
     struct pytree t = {.job = job};
     if (jax_pytree_read_tree(&t) == OK && open_store(&t) == OK &&
-        array_tree_report_foreign(job, job->path, own, sizeof(own) / sizeof(own[0])) ==
-            OK) {
+        array_tree_report_foreign(job, job->path, own, sizeof(own) / sizeof(own[0])) == OK) {
         job_expect(job, t.tree.count);
         for (uint64_t i = 0; i < t.tree.count && job->err->status == OK; i++)
             emit_leaf(&t, &t.tree.leaves[i]);

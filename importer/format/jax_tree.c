@@ -113,8 +113,8 @@ static bool jax_tree_add_leaf(struct parsing *p, const char *empty)
         return false;
     }
     if (p->path.failed) {
-        error_set(p->err, ERR_LIMIT, p->source, NO_OFFSET,
-                  "a name of more than %llu bytes", (unsigned long long)LIMIT_NAME_BYTES);
+        error_set(p->err, ERR_LIMIT, p->source, NO_OFFSET, "a name of more than %llu bytes",
+                  (unsigned long long)LIMIT_NAME_BYTES);
         return false;
     }
     void *list = arena_grow(p->arena, t->leaves, t->count, &p->space, sizeof(*t->leaves));
@@ -122,8 +122,7 @@ static bool jax_tree_add_leaf(struct parsing *p, const char *empty)
     if (!list || !name)
         return jax_tree_no_memory(p);
     t->leaves = list;
-    t->leaves[t->count++] =
-        (struct jax_leaf){.name = name, .len = p->path.len, .empty = empty};
+    t->leaves[t->count++] = (struct jax_leaf){.name = name, .len = p->path.len, .empty = empty};
     return true;
 }
 
@@ -145,8 +144,8 @@ static void name_child(struct parsing *p, const struct bytes *key)
 static struct node *jax_tree_push(struct parsing *p)
 {
     if (p->depth == LIMIT_JSON_DEPTH) {
-        error_set(p->err, ERR_LIMIT, p->source, NO_OFFSET,
-                  "a tree of more than %d levels", LIMIT_JSON_DEPTH);
+        error_set(p->err, ERR_LIMIT, p->source, NO_OFFSET, "a tree of more than %d levels",
+                  LIMIT_JSON_DEPTH);
         return NULL;
     }
     struct node *n = &p->nodes[p->depth++];
@@ -297,8 +296,7 @@ static bool json_keys(struct parsing *p, struct json *j, struct node *n)
         else if (type == JSON_ARRAY_END)
             inside--;
         else if (type == JSON_STRING || type == JSON_NUMBER) {
-            void *list =
-                arena_grow(p->arena, n->keys, n->key_count, &space, sizeof(*n->keys));
+            void *list = arena_grow(p->arena, n->keys, n->key_count, &space, sizeof(*n->keys));
             if (!list)
                 return jax_tree_no_memory(p);
             n->keys = list;
@@ -377,10 +375,8 @@ static bool read_ids(struct parsing *p, struct json *j)
     enum json_type type;
     if (!json_want(j, JSON_ARRAY, "a list of leaves"))
         return false;
-    while ((type = json_next(j)) == JSON_STRING || type == JSON_NUMBER ||
-           type == JSON_NULL) {
-        void *list =
-            arena_grow(p->arena, p->ids, p->id_count, &p->id_space, sizeof(*p->ids));
+    while ((type = json_next(j)) == JSON_STRING || type == JSON_NUMBER || type == JSON_NULL) {
+        void *list = arena_grow(p->arena, p->ids, p->id_count, &p->id_space, sizeof(*p->ids));
         if (!list)
             return jax_tree_no_memory(p);
         p->ids = list;
@@ -421,8 +417,7 @@ static bool jax_tree_is_number(const char *text)
     return *text && text[strspn(text, "0123456789")] == '\0';
 }
 
-static bool jax_tree_read_leaf(struct parsing *p, struct jax_leaf *leaf,
-                               uint64_t position)
+static bool jax_tree_read_leaf(struct parsing *p, struct jax_leaf *leaf, uint64_t position)
 {
     struct bytes id = p->ids[position];
     char number[24];

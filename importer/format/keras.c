@@ -37,15 +37,15 @@ static int keras_probe(const struct probe *p)
     if (p->head.len < NAME_AT || memcmp(p->head.at, LOCAL_MAGIC, 4) != 0)
         return 0;
     size_t len = load_u16le(p->head.at + 26), n = strlen(METADATA);
-    bool first = len == n && p->head.len > NAME_AT + n &&
-                 memcmp(p->head.at + NAME_AT, METADATA, n) == 0;
+    bool first =
+        len == n && p->head.len > NAME_AT + n && memcmp(p->head.at + NAME_AT, METADATA, n) == 0;
     if (first && (probe_holds(p, "{\"keras_version\"") || named))
         return 96;
     return named ? 40 : 0;
 }
 
-static enum status json_facts(struct job *job, const struct zip *z,
-                              const struct zip_member *m, const char *prefix)
+static enum status json_facts(struct job *job, const struct zip *z, const struct zip_member *m,
+                              const char *prefix)
 {
     struct bytes text;
     struct error err = {.offset = NO_OFFSET};
@@ -69,36 +69,31 @@ static enum status json_facts(struct job *job, const struct zip *z,
 }
 
 /* Inflate a compressed member, into a temporary file if it is large. */
-static enum status inflate(struct job *job, const struct zip_member *m,
-                           const struct zip_run *run, struct source **out,
-                           struct error *err)
+static enum status inflate(struct job *job, const struct zip_member *m, const struct zip_run *run,
+                           struct source **out, struct error *err)
 {
     struct source *s;
     uint64_t most;
     if (!mul_u64(m->stored, INFLATED_TIMES, &most))
         most = UINT64_MAX;
     if (m->size > INFLATED_LEAST && m->size > most)
-        return error_set(
-            err, ERR_LIMIT, job->path, m->header,
-            "%llu bytes that %llu stored ones inflate to: no weights shrink so",
-            (unsigned long long)m->size, (unsigned long long)m->stored);
+        return error_set(err, ERR_LIMIT, job->path, m->header,
+                         "%llu bytes that %llu stored ones inflate to: no weights shrink so",
+                         (unsigned long long)m->size, (unsigned long long)m->stored);
     if (source_open_view(job->source, run->offset, run->stored, &s, err) != OK ||
         codec_chain_open(s, run->codec, &s, NULL, err) != OK)
         return err->status;
     return source_open_spill(s, out, err);
 }
 
-static enum status add_weights(struct job *job, const struct zip *z,
-                               const struct zip_member *m)
+static enum status add_weights(struct job *job, const struct zip *z, const struct zip_member *m)
 {
     struct error err = {.offset = NO_OFFSET};
     struct source *s = NULL;
     struct zip_run run;
     if (zip_run(z, m, &run, &err) == OK) {
-        struct hdf5_tree t = {.job = job,
-                              .path = job->path,
-                              .member_at = run.offset,
-                              .member_stored = run.stored};
+        struct hdf5_tree t = {
+            .job = job, .path = job->path, .member_at = run.offset, .member_stored = run.stored};
         if (*run.codec) {
             inflate(job, m, &run, &s, &err);
             t.inflate = run.codec;
@@ -124,8 +119,7 @@ static enum status keras_add_member(struct job *job, const struct zip *z,
         return json_facts(job, z, m, "");
     if (strcmp(m->name, CONFIG) == 0)
         return json_facts(job, z, m, CONFIG ":");
-    if (text_ends_in(m->name, m->name_len, ".weights.h5") &&
-        !memchr(m->name, '/', m->name_len))
+    if (text_ends_in(m->name, m->name_len, ".weights.h5") && !memchr(m->name, '/', m->name_len))
         return add_weights(job, z, m);
     if (text_ends_in(m->name, m->name_len, ".npz"))
         job_issue(job, ISSUE_ERROR, NULL, m->header, "unsupported",

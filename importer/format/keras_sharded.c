@@ -45,8 +45,7 @@ struct keras_set {
 
 static bool keras_sharded_is_plain(const char *name)
 {
-    return *name && !strpbrk(name, "/\\") && strcmp(name, ".") != 0 &&
-           strcmp(name, "..") != 0;
+    return *name && !strpbrk(name, "/\\") && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }
 
 /* By keys and values, not as JSON: the probe's head may end inside the map. */
@@ -64,11 +63,10 @@ static int keras_sharded_probe(const struct probe *p)
 
 static bool add_shard(struct keras_set *s, const struct json_value *name)
 {
-    if (name->type != JSON_STRING ||
-        strlen((const char *)name->text.at) != name->text.len)
+    if (name->type != JSON_STRING || strlen((const char *)name->text.at) != name->text.len)
         return false;
-    void *list = arena_grow(s->arena, s->shards, s->shard_count, &s->shard_space,
-                            sizeof(*s->shards));
+    void *list =
+        arena_grow(s->arena, s->shards, s->shard_count, &s->shard_space, sizeof(*s->shards));
     if (!list)
         return false;
     s->shards = list;
@@ -86,8 +84,7 @@ static bool collect_shards(struct keras_set *s, const struct json_value *index)
     for (const struct json_value *v = s->map->first; v; v = v->next) {
         if (v->type != JSON_ARRAY && !add_shard(s, v))
             return false;
-        for (const struct json_value *w = v->type == JSON_ARRAY ? v->first : NULL; w;
-             w = w->next)
+        for (const struct json_value *w = v->type == JSON_ARRAY ? v->first : NULL; w; w = w->next)
             if (!add_shard(s, w))
                 return false;
     }
@@ -253,11 +250,10 @@ static void report_differences(struct keras_set *s, const struct json_value *ind
                       "\"%.200s\" is in the index but not in its shard", v->key);
     }
     if (s->strays)
-        job_issue(
-            s->job, ISSUE_WARNING, NULL, NO_OFFSET, "not-in-index",
-            "tensors of shards that the index does not put there: %llu, the first is "
-            "\"%.200s\"; left out",
-            (unsigned long long)s->strays, s->stray ? s->stray : "");
+        job_issue(s->job, ISSUE_WARNING, NULL, NO_OFFSET, "not-in-index",
+                  "tensors of shards that the index does not put there: %llu, the first is "
+                  "\"%.200s\"; left out",
+                  (unsigned long long)s->strays, s->stray ? s->stray : "");
     if (json_type_of(total) == JSON_NUMBER && !any_lost &&
         strtod((const char *)total->text.at, NULL) != (double)s->nbytes)
         job_issue(s->job, ISSUE_WARNING, NULL, NO_OFFSET, "total-size",
@@ -296,8 +292,7 @@ static enum status read_keras_index(struct job *job, const struct json_value **o
     const struct source *s = job->source;
     if (s->size > LIMIT_HEADER_BYTES)
         return error_set(job->err, ERR_LIMIT, s->name, NO_OFFSET,
-                         "an index of %llu bytes, most is %llu",
-                         (unsigned long long)s->size,
+                         "an index of %llu bytes, most is %llu", (unsigned long long)s->size,
                          (unsigned long long)LIMIT_HEADER_BYTES);
     uint8_t *bytes = arena_alloc(job->arena, (size_t)s->size + 1);
     if (!bytes)
@@ -334,8 +329,7 @@ static enum status keras_sharded_index(struct job *job)
     if (read_keras_index(job, &index, &facts) != OK)
         return job->err->status;
     if (!collect_shards(&s, index)) {
-        error_set(job->err, ERR_CORRUPT, job->path, NO_OFFSET,
-                  "an index without weight_map");
+        error_set(job->err, ERR_CORRUPT, job->path, NO_OFFSET, "an index without weight_map");
         return error_code(job->err, "bad-index");
     }
     s.lost = arena_array(job->arena, s.shard_count + 1, sizeof(*s.lost));

@@ -165,10 +165,8 @@ static bool names_read_leaf(struct names *n)
 {
     uint64_t *shape;
     struct bytes text = n->json.text;
-    struct tensor_claim t = {.name = n->path.at,
-                             .name_len = n->path.len,
-                             .dtype_unknown = true,
-                             .shape_unknown = true};
+    struct tensor_claim t = {
+        .name = n->path.at, .name_len = n->path.len, .dtype_unknown = true, .shape_unknown = true};
     char *leaf = arena_copy(n->job->arena, text.at, text.len);
     if (!leaf)
         return names_no_memory(n);
@@ -181,8 +179,7 @@ static bool names_read_leaf(struct names *n)
     }
     bool unknown = text.len == 1 && text.at[0] == '?';
     if (!unknown && memchr(text.at, '[', text.len) && !is_dtype(leaf))
-        return names_bad(n,
-                         "a leaf is \"dtype[shape]\" with a shape like [2,3], or \"?\"");
+        return names_bad(n, "a leaf is \"dtype[shape]\" with a shape like [2,3], or \"?\"");
     return (unknown || set_dtype(n, text, &t)) && names_emit(n, &t);
 }
 
@@ -318,8 +315,7 @@ static enum status names_index(struct job *job)
         error_code(job->err, "bad-names");
     else if (job->err->status == OK && n.unknown)
         job_issue(job, ISSUE_WARNING, s->name, NO_OFFSET, "unknown-dtype",
-                  "dtype \"%.100s\" is not known: such names are listed without a size",
-                  n.unknown);
+                  "dtype \"%.100s\" is not known: such names are listed without a size", n.unknown);
     text_release(&n.path);
     return job->err->status;
 }

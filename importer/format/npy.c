@@ -17,8 +17,8 @@
 
 static int npy_probe(const struct probe *p)
 {
-    bool magic = p->head.len >= NPY_MAGIC_BYTES &&
-                 memcmp(p->head.at, NPY_MAGIC, NPY_MAGIC_BYTES) == 0;
+    bool magic =
+        p->head.len >= NPY_MAGIC_BYTES && memcmp(p->head.at, NPY_MAGIC, NPY_MAGIC_BYTES) == 0;
     return magic ? 8 * NPY_MAGIC_BYTES : 0;
 }
 
@@ -37,8 +37,7 @@ static enum status npy_read_head(struct job *job, struct npy_head *head)
         return error_memory_at(job->err, s->name);
     if (source_read(s, 0, bytes, len, job->err) != OK)
         return job->err->status;
-    return npy_head_parse((struct bytes){bytes, len}, s->name, job->arena, head,
-                          job->err);
+    return npy_head_parse((struct bytes){bytes, len}, s->name, job->arena, head, job->err);
 }
 
 /* All elements must be there; bytes after them are only worth a warning. */
@@ -67,18 +66,17 @@ static enum status npy_index(struct job *job)
     const char *dot = strrchr(name, '.');
 
     job_base(job, 0, head.size);
-    return job_tensor(
-        job, &(struct tensor_claim){
-                 .name = name,
-                 .name_len = dot && dot > name ? (size_t)(dot - name) : strlen(name),
-                 .dtype = head.dtype,
-                 .shape = head.shape,
-                 .rank = head.rank,
-                 .storage = STORAGE_RANGE,
-                 .stored = head.nbytes,
-                 .codec = head.codec,
-                 .strides = head.strides,
-             });
+    return job_tensor(job, &(struct tensor_claim){
+                               .name = name,
+                               .name_len = dot && dot > name ? (size_t)(dot - name) : strlen(name),
+                               .dtype = head.dtype,
+                               .shape = head.shape,
+                               .rank = head.rank,
+                               .storage = STORAGE_RANGE,
+                               .stored = head.nbytes,
+                               .codec = head.codec,
+                               .strides = head.strides,
+                           });
 }
 
 const struct format format_npy = {

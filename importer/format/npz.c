@@ -44,9 +44,8 @@ static int npz_probe(const struct probe *p)
 }
 
 /* Read the header of a member and check the size of its array against the member's. */
-static enum status npz_read_head(struct job *job, const struct zip *z,
-                                 const struct zip_member *m, struct npy_head *head,
-                                 struct error *err)
+static enum status npz_read_head(struct job *job, const struct zip *z, const struct zip_member *m,
+                                 struct npy_head *head, struct error *err)
 {
     uint8_t start[NPY_FIXED_BYTES];
     const char *where = job->source->name;
@@ -64,16 +63,15 @@ static enum status npz_read_head(struct job *job, const struct zip *z,
     if (m->size - head->size < head->nbytes) {
         error_set(err, ERR_CORRUPT, where, m->data,
                   "the array needs %llu bytes, the member has %llu",
-                  (unsigned long long)head->nbytes,
-                  (unsigned long long)(m->size - head->size));
+                  (unsigned long long)head->nbytes, (unsigned long long)(m->size - head->size));
         return error_code(err, "truncated");
     }
     return OK;
 }
 
 /* The codec from the member's bytes to elements: "deflate:4224|skip:128|swap:4"; NULL: none. */
-static const char *codec_of(struct job *job, const struct zip_member *m,
-                            const struct zip_run *run, const struct npy_head *head)
+static const char *codec_of(struct job *job, const struct zip_member *m, const struct zip_run *run,
+                            const struct npy_head *head)
 {
     char chain[CODEC_MAX] = "";
     unsigned long long skipped = head->size;
@@ -83,8 +81,8 @@ static const char *codec_of(struct job *job, const struct zip_member *m,
     else if (m->size == head->size + head->nbytes)
         len = snprintf(chain, sizeof(chain), "member:%llu", skipped);
     if (head->codec)
-        len += snprintf(chain + len, sizeof(chain) - (size_t)len, "%s%s", len ? "|" : "",
-                        head->codec);
+        len +=
+            snprintf(chain + len, sizeof(chain) - (size_t)len, "%s%s", len ? "|" : "", head->codec);
     if (!len)
         return NULL;
     char *kept = arena_copy(job->arena, chain, (size_t)len);
@@ -123,8 +121,7 @@ static enum status npz_add_tensor(struct job *job, const struct zip_member *m,
     return job->err->status == OK ? job_tensor(job, &t) : job->err->status;
 }
 
-static enum status npz_add_member(struct job *job, const struct zip *z,
-                                  const struct zip_member *m)
+static enum status npz_add_member(struct job *job, const struct zip *z, const struct zip_member *m)
 {
     struct error err = {.offset = NO_OFFSET};
     struct npy_head head = {0};

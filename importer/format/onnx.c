@@ -41,8 +41,7 @@ static bool graph_begins(const struct cursor *at, uint64_t len)
 /* Whether models have such a field. */
 static bool in_model(uint32_t number, uint32_t wire)
 {
-    const bool known =
-        (number >= 1 && number <= 8) || number == 14 || number == 20 || number == 25;
+    const bool known = (number >= 1 && number <= 8) || number == 14 || number == 20 || number == 25;
     return known && wire == (number == 1 || number == 5 ? WIRE_VARINT : WIRE_BYTES);
 }
 
@@ -60,13 +59,11 @@ static int onnx_probe(const struct probe *p)
         if (!cursor_ok(&c) || !in_model(number, wire))
             return 0;
         const uint64_t value = cursor_varint(&c);
-        if (!cursor_ok(&c) ||
-            (fields == 0 && number == 1 && (value == 0 || value > 1000)))
+        if (!cursor_ok(&c) || (fields == 0 && number == 1 && (value == 0 || value > 1000)))
             return 0;
         if (number == 7)
-            return value <= p->size - cursor_offset(&c) && graph_begins(&c, value)
-                       ? 24 + by_name
-                       : by_name;
+            return value <= p->size - cursor_offset(&c) && graph_begins(&c, value) ? 24 + by_name
+                                                                                   : by_name;
         if (wire == WIRE_BYTES)
             cursor_take(&c, value);
     }
@@ -120,8 +117,7 @@ bool onnx_text(struct onnx *o, const struct message_field *f, struct bytes *text
         return f->wire == WIRE_BYTES;
     if (f->len > LIMIT_FACTS_BYTES) { /* job_tensor() has a closer limit for names */
         error_set(job->err, ERR_LIMIT, job->path, f->at,
-                  "a text of %" PRIu64 " bytes, most is %" PRIu64, f->len,
-                  LIMIT_FACTS_BYTES);
+                  "a text of %" PRIu64 " bytes, most is %" PRIu64, f->len, LIMIT_FACTS_BYTES);
         return false;
     }
     uint8_t *at = (uint8_t *)arena_alloc(job->arena, (size_t)f->len + 1);
@@ -146,8 +142,7 @@ void onnx_pair(struct onnx *o, struct bytes *key, struct bytes *value)
 }
 
 /* Call `walk` on the contents of a field. */
-static void inside(struct onnx *o, const struct message_field *f,
-                   void (*walk)(struct onnx *))
+static void inside(struct onnx *o, const struct message_field *f, void (*walk)(struct onnx *))
 {
     if (f->wire != WIRE_BYTES)
         return;
@@ -305,17 +300,14 @@ static void walk_opset(struct onnx *o)
     text_adds(&key, "opset_import:");
     text_escape(&key, (const char *)domain.at, domain.len);
     if (o->job->err->status == OK && text_str(&key) && version <= INT64_MAX)
-        job_meta_integer(o->job, domain.len ? text_str(&key) : "opset_import",
-                         (int64_t)version);
+        job_meta_integer(o->job, domain.len ? text_str(&key) : "opset_import", (int64_t)version);
     text_release(&key);
 }
 
 static void state_field(struct onnx *o, const struct message_field *f)
 {
-    static const char *const texts[] = {[2] = "producer_name",
-                                        [3] = "producer_version",
-                                        [4] = "domain",
-                                        [6] = "doc_string"};
+    static const char *const texts[] = {
+        [2] = "producer_name", [3] = "producer_version", [4] = "domain", [6] = "doc_string"};
     uint64_t number;
     struct bytes text;
     if (f->number == 1 || f->number == 5) {
@@ -346,8 +338,7 @@ static void walk_model(struct onnx *o)
             inside(o, &f, walk_function);
     }
     if (graphs == 0 && o->job->err->status == OK) {
-        error_set(o->job->err, ERR_CORRUPT, o->job->path, NO_OFFSET,
-                  "a model without a graph");
+        error_set(o->job->err, ERR_CORRUPT, o->job->path, NO_OFFSET, "a model without a graph");
         error_code(o->job->err, "no-graph");
     } else if (graphs > 1) {
         o->repeated_graph = true;

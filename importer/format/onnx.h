@@ -55,8 +55,8 @@ void onnx_pair(struct onnx *, struct bytes *key, struct bytes *value);
 
 /* Set where the elements of a TensorProto with external data are; `shown` is its name, for
  * messages. False after an issue: they cannot be found. */
-bool onnx_external(struct onnx *, struct message_range, const char *shown,
-                   struct tensor_claim *, uint64_t nbytes);
+bool onnx_external(struct onnx *, struct message_range, const char *shown, struct tensor_claim *,
+                   uint64_t nbytes);
 /* Report how many tensors were left out for each missing file. */
 void onnx_external_report(struct onnx *);
 

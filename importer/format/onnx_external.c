@@ -80,8 +80,7 @@ static bool is_blob(const char *path, const char *folder)
         strncmp(revision - (sizeof(above) - 1), above, sizeof(above) - 1) != 0)
         return false;
     const size_t model = len - (sizeof(above) - 1);
-    return strncmp(path, folder, model) == 0 &&
-           is_below(path + model, blobs, sizeof(blobs) - 1);
+    return strncmp(path, folder, model) == 0 && is_below(path + model, blobs, sizeof(blobs) - 1);
 }
 
 /* Links are followed, as in every format. One that leads out of the model's folder is reported,
@@ -94,13 +93,11 @@ static void check_link(struct job *job, const char *location)
     char *folder = text_str(&at) ? path_resolve(at.at) : NULL;
     text_addf(&at, "/%s", location);
     char *path = text_str(&at) ? path_resolve(at.at) : NULL;
-    if (folder && path && !is_below(path, folder, strlen(folder)) &&
-        !is_blob(path, folder))
-        job_issue(
-            job, ISSUE_WARNING, NULL, NO_OFFSET, "linked-data",
-            "the external data \"%.200s\" is a link out of the model's folder, to %.200s: "
-            "onnx refuses it",
-            location, path);
+    if (folder && path && !is_below(path, folder, strlen(folder)) && !is_blob(path, folder))
+        job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "linked-data",
+                  "the external data \"%.200s\" is a link out of the model's folder, to %.200s: "
+                  "onnx refuses it",
+                  location, path);
     free(path);
     free(folder);
     text_release(&at);
@@ -116,8 +113,8 @@ static struct onnx_file *external_file(struct onnx *o, struct bytes location)
     uint64_t *at = strmap_add(&o->files, (const char *)location.at, location.len, &added);
     if (at && !added)
         return &o->external[*at];
-    void *list = arena_grow(job->arena, o->external, o->external_count,
-                            &o->external_space, sizeof(*o->external));
+    void *list = arena_grow(job->arena, o->external, o->external_count, &o->external_space,
+                            sizeof(*o->external));
     if (!at || !list) {
         job_no_memory(job);
         return NULL;
@@ -164,8 +161,7 @@ bool onnx_external(struct onnx *o, struct message_range tensor, const char *name
         p.length = file->size > p.offset ? file->size - p.offset : 0;
     if (!add_u64(p.offset, p.length, &end) || end > file->size) {
         job_issue(o->job, ISSUE_ERROR, NULL, tensor.at, "truncated",
-                  "tensor \"%s\": its data ends past the end of %s", name,
-                  file->location);
+                  "tensor \"%s\": its data ends past the end of %s", name, file->location);
         return false;
     }
     /* Data without a stated length may extend to the end of the file; the tensor needs only

@@ -68,8 +68,7 @@ struct tensor {
 
 static const char *onnx_tensor_shown(struct bytes name, char room[208])
 {
-    snprintf(room, 208, "%.*s", (int)(name.len < 200 ? name.len : 200),
-             (const char *)name.at);
+    snprintf(room, 208, "%.*s", (int)(name.len < 200 ? name.len : 200), (const char *)name.at);
     return room;
 }
 
@@ -175,9 +174,8 @@ static bool list_fits(const struct holder *h, const struct list *l, uint64_t nby
     return l->bytes >= numbers && l->bytes / 10 <= numbers;
 }
 
-static bool place_inside(struct onnx *o, const struct tensor *t,
-                         struct tensor_claim *claim, const struct holder *h,
-                         uint64_t nbytes, char codec[CODEC_BYTES])
+static bool place_inside(struct onnx *o, const struct tensor *t, struct tensor_claim *claim,
+                         const struct holder *h, uint64_t nbytes, char codec[CODEC_BYTES])
 {
     char room[208];
     const struct list *raw = &t->lists[RAW_DATA], *typed = &t->lists[h->field];
@@ -268,9 +266,8 @@ static void emit_unknown(struct onnx *o, const struct tensor *t, const char *nam
     snprintf(dtype, sizeof(dtype), "unknown(onnx %" PRIu64 ")", t->type);
     claim->dtype = arena_copy(o->job->arena, dtype, strlen(dtype));
     job_issue(o->job, ISSUE_WARNING, NULL, t->range.at, "unknown-dtype",
-              "tensor \"%s\" has data type %" PRIu64
-              ", which is not known: listed, not read",
-              name, t->type);
+              "tensor \"%s\" has data type %" PRIu64 ", which is not known: listed, not read", name,
+              t->type);
     if (claim->dtype)
         job_tensor(o->job, claim);
     else
@@ -337,8 +334,7 @@ static bool read_sparse(struct onnx *o, struct message_range range, struct spars
         if (f.number == 3)
             read_dims(o, &s->dense, &f);
         else if (f.wire == WIRE_BYTES && (f.number == 1 || f.number == 2) && ++s->parts)
-            onnx_read_tensor(o, onnx_contents(&f),
-                             f.number == 1 ? &s->values : &s->indices);
+            onnx_read_tensor(o, onnx_contents(&f), f.number == 1 ? &s->values : &s->indices);
     }
     onnx_leave(o, outer);
     return o->job->err->status == OK;
@@ -358,8 +354,7 @@ static bool numbers_of(const struct tensor *t, const struct holder *h, uint64_t 
     *n = raw ? (struct numbers){RAW_DATA, 0} : (struct numbers){h->field, h->width};
     if (t->external || t->segmented)
         return false;
-    return raw ? t->lists[RAW_DATA].bytes == nbytes
-               : list_fits(h, &t->lists[h->field], nbytes);
+    return raw ? t->lists[RAW_DATA].bytes == nbytes : list_fits(h, &t->lists[h->field], nbytes);
 }
 
 /* How the codec adds up values with the same index (codec/sparse.c). */
@@ -387,8 +382,7 @@ static bool sparse_known(const struct sparse *s, const struct dtype *dtype)
 }
 
 /* The codec chain from the message to the dense tensor. False: there is none. */
-static bool sparse_chain(const struct sparse *s, const struct holder *h,
-                         struct text *chain)
+static bool sparse_chain(const struct sparse *s, const struct holder *h, struct text *chain)
 {
     struct dtype dtype;
     struct numbers values, indices;
@@ -399,14 +393,12 @@ static bool sparse_chain(const struct sparse *s, const struct holder *h,
     if (!sparse_known(s, &dtype) || !shape_elements(s->dense.shape, rank, &elements))
         return false;
     const uint64_t count = s->values.shape[0];
-    if (!dtype_nbytes(&dtype, count, &nbytes) ||
-        !numbers_of(&s->values, h, nbytes, &values) ||
+    if (!dtype_nbytes(&dtype, count, &nbytes) || !numbers_of(&s->values, h, nbytes, &values) ||
         !numbers_of(&s->indices, &holders[7], 8 * count * (flat ? 1 : rank), &indices))
         return false;
     text_addf(chain, "lists:1.%u.%u,2.%u.%u|", values.field, values.width, indices.field,
               indices.width);
-    text_addf(chain, "sparse:o,%c,%u,%" PRIu64 ",0,1,", adding(&dtype), dtype.block_bytes,
-              count);
+    text_addf(chain, "sparse:o,%c,%u,%" PRIu64 ",0,1,", adding(&dtype), dtype.block_bytes, count);
     for (unsigned d = 0; !flat && d < rank; d++)
         text_addf(chain, "%s%" PRIu64, d ? "x" : "", s->dense.shape[d]);
     if (flat)

@@ -50,8 +50,7 @@ static bool has_placeholders(const struct probe_dir *p)
     if (!probe_dir_has_file(p, "checkpoint"))
         return false;
     struct probe file = {.head = p->peek(p, "checkpoint")};
-    return file.head.len && file.head.at[0] >= 0x80 &&
-           probe_holds(&file, "PLACEHOLDER://");
+    return file.head.len && file.head.at[0] >= 0x80 && probe_holds(&file, "PLACEHOLDER://");
 }
 
 /* Whether the tree's file is all there is, with all arrays in it: what Flax wrote through older
@@ -62,8 +61,8 @@ static bool is_tree_alone(const struct probe_dir *p)
     if (p->dir_count || !probe_dir_has_file(p, "checkpoint"))
         return false;
     for (uint64_t i = 0; i < p->file_count; i++)
-        if (strcmp(p->files[i], "checkpoint") != 0 &&
-            strcmp(p->files[i], others[0]) != 0 && strcmp(p->files[i], others[1]) != 0)
+        if (strcmp(p->files[i], "checkpoint") != 0 && strcmp(p->files[i], others[0]) != 0 &&
+            strcmp(p->files[i], others[1]) != 0)
             return false;
     const struct bytes head = p->peek(p, "checkpoint");
     const uint64_t size = head.len < PROBE_HEAD_BYTES ? head.len : UINT64_MAX;
@@ -81,10 +80,10 @@ static int orbax_probe(const struct probe_dir *p)
         strong |= found && !marks[i].weak;
     }
     /* An OCDBT database counts only with a file beside it that Orbax alone writes. */
-    bool database = probe_dir_has_file(p, "manifest.ocdbt") &&
-                    (probe_dir_has_file(p, "_CHECKPOINT_METADATA") ||
-                     probe_dir_has_file(p, "commit_success.txt") ||
-                     probe_dir_has_file(p, "checkpoint"));
+    bool database =
+        probe_dir_has_file(p, "manifest.ocdbt") &&
+        (probe_dir_has_file(p, "_CHECKPOINT_METADATA") ||
+         probe_dir_has_file(p, "commit_success.txt") || probe_dir_has_file(p, "checkpoint"));
     if (strong || database)
         return bits;
     if (has_placeholders(p))
@@ -99,14 +98,13 @@ static enum status orbax_emit_lost(struct orbax_item *o, const char *name, size_
 {
     if (o->missing++ == 0)
         o->first_missing = arena_copy(o->job->arena, name, len);
-    return job_tensor(o->job, &(struct tensor_claim){.name = name,
-                                                     .name_len = len,
-                                                     .dtype_unknown = true,
-                                                     .shape_unknown = true});
+    return job_tensor(
+        o->job, &(struct tensor_claim){
+                    .name = name, .name_len = len, .dtype_unknown = true, .shape_unknown = true});
 }
 
-enum status orbax_item_emit(struct orbax_item *o, const char *key, size_t key_len,
-                            const char *name, size_t len)
+enum status orbax_item_emit(struct orbax_item *o, const char *key, size_t key_len, const char *name,
+                            size_t len)
 {
     uint64_t position = orbax_store_find(&o->store, key, key_len);
     return position == ORBAX_NONE ? orbax_emit_lost(o, name, len)
@@ -131,9 +129,8 @@ static enum status emit_leaf(struct orbax_item *o, struct orbax_leaf *leaf)
     if (leaf->empty)
         return job_node(o->job, leaf->name, leaf->len, leaf->empty);
     uint64_t position = orbax_store_find(&o->store, leaf->key, leaf->len);
-    return position == ORBAX_NONE
-               ? emit_absent(o, leaf)
-               : orbax_store_emit(&o->store, position, leaf->name, leaf->len);
+    return position == ORBAX_NONE ? emit_absent(o, leaf)
+                                  : orbax_store_emit(&o->store, position, leaf->name, leaf->len);
 }
 
 /* Emit the arrays and strings that the tree does not name. */
@@ -175,8 +172,7 @@ static void orbax_report(struct orbax_item *o)
  * */
 static void report_no_tree(struct orbax_item *o)
 {
-    static const char *const alone[] = {"checkpoint", "array", "random_key",
-                                        "jax_random_key"};
+    static const char *const alone[] = {"checkpoint", "array", "random_key", "jax_random_key"};
     size_t len;
     uint64_t count = orbax_store_count(&o->store);
     if (o->tree.known || o->tree.damaged || o->aggregated || !count)
@@ -185,10 +181,9 @@ static void report_no_tree(struct orbax_item *o)
     for (size_t i = 0; count == 1 && i < sizeof(alone) / sizeof(alone[0]); i++)
         if (len == strlen(alone[i]) && memcmp(key, alone[i], len) == 0)
             return;
-    job_issue(
-        o->job, ISSUE_WARNING, NULL, NO_OFFSET, "no-metadata",
-        "no _METADATA, without which Orbax restores nothing: names are guessed from "
-        "the keys of the arrays, every '.' taken for a '/'");
+    job_issue(o->job, ISSUE_WARNING, NULL, NO_OFFSET, "no-metadata",
+              "no _METADATA, without which Orbax restores nothing: names are guessed from "
+              "the keys of the arrays, every '.' taken for a '/'");
 }
 
 static enum status index_item(struct orbax_item *o)

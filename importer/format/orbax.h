@@ -89,8 +89,7 @@ enum status orbax_store_open(struct orbax_store *, struct job *, const char *dir
 enum status orbax_store_open_of(struct orbax_store *, struct job *, const char *directory,
                                 const char *processes);
 /* The same with the attributes in a database. */
-enum status orbax_store_open_plain(struct orbax_store *, struct job *,
-                                   const char *directory);
+enum status orbax_store_open_plain(struct orbax_store *, struct job *, const char *directory);
 /* Say that the writer stored every chunk, even those that hold only fill values: an absent chunk
  * then is a lost one. */
 void orbax_store_miss_absent(struct orbax_store *);
@@ -98,13 +97,11 @@ uint64_t orbax_store_find(const struct orbax_store *, const char *key, size_t le
 uint64_t orbax_store_count(const struct orbax_store *);
 const char *orbax_store_key(const struct orbax_store *, uint64_t position, size_t *len);
 /* The shape of an array; NULL: not known. */
-const uint64_t *orbax_store_shape(const struct orbax_store *, uint64_t position,
-                                  unsigned *rank);
+const uint64_t *orbax_store_shape(const struct orbax_store *, uint64_t position, unsigned *rank);
 /* The name of an array that no tree names: its key with '/' for every '.'. NULL: no memory. */
 char *orbax_name_of_key(struct arena *, const char *key, size_t len);
 /* Emit the array or string at a position as a tensor of this name. */
-enum status orbax_store_emit(struct orbax_store *, uint64_t position, const char *name,
-                             size_t len);
+enum status orbax_store_emit(struct orbax_store *, uint64_t position, const char *name, size_t len);
 void orbax_store_release(struct orbax_store *);
 
 /* Fill the arrays of a store from the OCDBT database in its directory; if that was never written or
@@ -125,8 +122,8 @@ struct orbax_item {
 };
 
 /* Emit the array stored under a key; if there is none, a tensor without data. */
-enum status orbax_item_emit(struct orbax_item *, const char *key, size_t key_len,
-                            const char *name, size_t len);
+enum status orbax_item_emit(struct orbax_item *, const char *key, size_t key_len, const char *name,
+                            size_t len);
 
 /* Emit the leaves in and named by the item's `checkpoint` file, if it has one. */
 enum status orbax_aggregate_read(struct orbax_item *, const char *directory);

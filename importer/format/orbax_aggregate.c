@@ -50,8 +50,7 @@ static enum status orbax_aggregate_note(struct aggregate *a, const struct flax_l
     struct job *job = a->sink.job;
     const char *kept;
     bool added;
-    if (!strmap_keep(&a->item->noted, job->arena, leaf->name, leaf->name_len, &kept,
-                     &added))
+    if (!strmap_keep(&a->item->noted, job->arena, leaf->name, leaf->name_len, &kept, &added))
         return job_no_memory(job);
     return OK;
 }
@@ -78,8 +77,7 @@ static bool begins_map(const struct source *s)
 
 enum status orbax_aggregate_read(struct orbax_item *item, const char *directory)
 {
-    struct aggregate a = {
-        .sink.job = item->job, .item = item, .key.limit = LIMIT_NAME_BYTES};
+    struct aggregate a = {.sink.job = item->job, .item = item, .key.limit = LIMIT_NAME_BYTES};
     const struct flax_visitor visitor = {.leaf = orbax_aggregate_see_leaf, .context = &a};
     struct job *job = item->job;
     struct error err = {.offset = NO_OFFSET};

@@ -38,9 +38,8 @@ struct loose {
 
 /* A file of the current database. */
 struct listed_file {
-    uint32_t file; /* its number in the job */
-    bool known, lost,
-        reported; /* recorded in the job; missing or unreadable; reported so */
+    uint32_t file;              /* its number in the job */
+    bool known, lost, reported; /* recorded in the job; missing or unreadable; reported so */
 };
 
 struct listing {
@@ -83,8 +82,8 @@ static void report_from_database(void *context, bool warning, const struct error
 static struct listed_file *file_slot(struct listing *l, uint32_t number)
 {
     while (l->file_count <= number) {
-        void *list = arena_grow(l->arena, l->files, l->file_count, &l->file_space,
-                                sizeof(*l->files));
+        void *list =
+            arena_grow(l->arena, l->files, l->file_count, &l->file_space, sizeof(*l->files));
         if (!list)
             return NULL;
         l->files = list;
@@ -95,9 +94,8 @@ static struct listed_file *file_slot(struct listing *l, uint32_t number)
 
 /* Open a file of the database, and record it the first time. *out is NULL if it is missing or is
  * only a git-lfs pointer; *err then says so. */
-static enum status orbax_list_open_file(struct listing *l, uint32_t number,
-                                        const char *name, struct source **out,
-                                        struct error *err)
+static enum status orbax_list_open_file(struct listing *l, uint32_t number, const char *name,
+                                        struct source **out, struct error *err)
 {
     struct file_identity identity;
     struct source *s = NULL;
@@ -144,8 +142,7 @@ static struct listed_file *orbax_list_find_file(struct listing *l, uint32_t numb
 
 /* The job's number of the file that holds a value. *lost: the file is missing, which has been
  * reported. */
-static enum status value_file(struct listing *l, uint32_t number, uint32_t *file,
-                              bool *lost)
+static enum status value_file(struct listing *l, uint32_t number, uint32_t *file, bool *lost)
 {
     struct error err = {.offset = NO_OFFSET};
     struct listed_file *f = orbax_list_find_file(l, number, &err);
@@ -253,8 +250,7 @@ static void report_array(struct listing *l, struct bytes key, struct error *err)
 /* Parse metadata, unless the same text was parsed before. *out NULL: it is wrong (an issue) or
  * belongs to a group. */
 static enum status orbax_list_parse(struct listing *l, struct bytes text, int version,
-                                    struct bytes key, struct zarr_array **out,
-                                    bool *group)
+                                    struct bytes key, struct zarr_array **out, bool *group)
 {
     bool added;
     const char *kept;
@@ -292,8 +288,8 @@ static enum status keep_attributes(struct listing *l, struct bytes key, struct b
     struct orbax_store *s = l->store;
     if (!s->attributed || array_attributes_blank(text))
         return OK;
-    void *list = arena_grow(l->arena, s->attributes, s->attribute_count,
-                            &s->attribute_space, sizeof(*s->attributes));
+    void *list = arena_grow(l->arena, s->attributes, s->attribute_count, &s->attribute_space,
+                            sizeof(*s->attributes));
     const char *path = arena_copy(l->arena, key.at, key.len);
     const void *kept = arena_copy(l->arena, text.at, text.len);
     if (!list || !path || !kept)
@@ -320,8 +316,7 @@ static enum status orbax_list_lose_attributes(struct listing *l, struct bytes ke
     return OK;
 }
 
-static enum status take_attributes(struct listing *l, const struct ocdbt_entry *e,
-                                   struct bytes key)
+static enum status take_attributes(struct listing *l, const struct ocdbt_entry *e, struct bytes key)
 {
     struct error why = {.offset = NO_OFFSET};
     struct bytes text = e->value;
@@ -338,8 +333,8 @@ static enum status take_attributes(struct listing *l, const struct ocdbt_entry *
 }
 
 /* The text of metadata that an entry holds; text->at NULL: it cannot be read (an issue). */
-static enum status metadata_text(struct listing *l, const struct ocdbt_entry *e,
-                                 struct bytes key, struct bytes *text)
+static enum status metadata_text(struct listing *l, const struct ocdbt_entry *e, struct bytes key,
+                                 struct bytes *text)
 {
     struct error err = {.offset = NO_OFFSET};
     uint32_t file;
@@ -356,29 +351,26 @@ static enum status metadata_text(struct listing *l, const struct ocdbt_entry *e,
     return err.status == ERR_MEMORY ? error_memory_at(l->job->err, l->directory) : OK;
 }
 
-static enum status add_array(struct listing *l, struct bytes key,
-                             struct zarr_array *array)
+static enum status add_array(struct listing *l, struct bytes key, struct zarr_array *array)
 {
     bool added;
     const char *kept;
     struct orbax_store *s = l->store;
-    uint64_t *at =
-        strmap_keep(&l->arrays, l->arena, (const char *)key.at, key.len, &kept, &added);
+    uint64_t *at = strmap_keep(&l->arrays, l->arena, (const char *)key.at, key.len, &kept, &added);
     if (!at)
         return error_memory_at(l->job->err, l->directory);
     if (!added) { /* from another process's database, or in both zarr versions */
         struct orbax_array *known = &s->arrays[*at - 1];
         if (known->array && array && known->array != array)
-            job_issue(
-                l->job, ISSUE_WARNING, NULL, NO_OFFSET, "other-metadata",
-                "array \"%.*s\" has other metadata elsewhere: the first found counts",
-                ORBAX_SHOWN(key));
+            job_issue(l->job, ISSUE_WARNING, NULL, NO_OFFSET, "other-metadata",
+                      "array \"%.*s\" has other metadata elsewhere: the first found counts",
+                      ORBAX_SHOWN(key));
         if (!known->array)
             known->array = array;
         return OK;
     }
-    void *list = arena_grow(l->arena, s->arrays, s->array_count, &l->array_space,
-                            sizeof(*s->arrays));
+    void *list =
+        arena_grow(l->arena, s->arrays, s->array_count, &l->array_space, sizeof(*s->arrays));
     if (!list)
         return error_memory_at(l->job->err, l->directory);
     s->arrays = list;
@@ -397,11 +389,9 @@ static enum status add_loose(struct listing *l, const struct ocdbt_entry *e)
 {
     struct loose x = {.len = e->key.len, .array = ORBAX_NONE};
     bool lost;
-    x.value = (struct grid_value){
-        .file = GRID_NO_FILE, .offset = e->offset, .stored = e->length};
+    x.value = (struct grid_value){.file = GRID_NO_FILE, .offset = e->offset, .stored = e->length};
     x.key = arena_copy(l->arena, e->key.at, e->key.len);
-    void *list = arena_grow(l->arena, l->loose, l->loose_count, &l->loose_space,
-                            sizeof(*l->loose));
+    void *list = arena_grow(l->arena, l->loose, l->loose_count, &l->loose_space, sizeof(*l->loose));
     if (!x.key || !list)
         return error_memory_at(l->job->err, l->directory);
     l->loose = list;
@@ -452,8 +442,7 @@ static enum status take_entry(struct listing *l, const struct ocdbt_entry *e)
  * cannot be read at all; *err says why. */
 static bool take_database(struct listing *l, const char *directory, struct error *err)
 {
-    struct ocdbt_files files = {open_for_database, manifest_names, report_from_database,
-                                l};
+    struct ocdbt_files files = {open_for_database, manifest_names, report_from_database, l};
     struct ocdbt_entry e;
     l->directory = directory;
     l->file_count = 0;
@@ -519,8 +508,7 @@ static void drop_repeated(struct orbax_array *a)
 static enum status give_values(struct listing *l)
 {
     struct orbax_store *s = l->store;
-    struct grid_value *values =
-        arena_array(l->arena, l->loose_count + 1, sizeof(*values));
+    struct grid_value *values = arena_array(l->arena, l->loose_count + 1, sizeof(*values));
     if (!values)
         return error_memory_at(l->job->err, l->directory);
     for (uint64_t i = 0; i < s->array_count; i++) {
@@ -559,8 +547,8 @@ static enum status place_values(struct listing *l)
     if (first && !l->store->broken)
         job_issue(l->job, ISSUE_WARNING, NULL, NO_OFFSET, "not-in-array",
                   "values that belong to no array: %llu, the first of them \"%.*s\"",
-                  (unsigned long long)strangers,
-                  (int)(first->len < 200 ? first->len : 200), first->key);
+                  (unsigned long long)strangers, (int)(first->len < 200 ? first->len : 200),
+                  first->key);
     distrust_absence(l);
     return give_values(l);
 }
@@ -637,8 +625,7 @@ static enum status sort_arrays(struct listing *l)
 
 bool orbax_list(struct orbax_store *s)
 {
-    struct listing l = {
-        .store = s, .job = s->job, .arena = &s->arena, .directory = s->directory};
+    struct listing l = {.store = s, .job = s->job, .arena = &s->arena, .directory = s->directory};
     bool listed = take_databases(&l);
     if (listed && s->job->err->status == OK && sort_arrays(&l) == OK)
         place_values(&l);

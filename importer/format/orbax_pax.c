@@ -54,15 +54,13 @@ static bool count_item(struct padding *p)
     return set_key(p, digits, (size_t)len);
 }
 
-static bool state_shape(struct padding *p, const uint64_t *shape, unsigned rank,
-                        const char *name)
+static bool state_shape(struct padding *p, const uint64_t *shape, unsigned rank, const char *name)
 {
     struct text text = {0}, key = {.limit = LIMIT_FACT_KEY};
     text_addf(&key, "unpadded_shape:%s", name);
     shape_print(&text, shape, rank);
-    bool good = !text_str(&key) ||
-                (text_str(&text) &&
-                 job_meta_text(p->item->job, text_str(&key), text.at, text.len) == OK);
+    bool good = !text_str(&key) || (text_str(&text) && job_meta_text(p->item->job, text_str(&key),
+                                                                     text.at, text.len) == OK);
     text_release(&key);
     text_release(&text);
     return good;
@@ -78,8 +76,7 @@ static bool orbax_pax_compare(struct padding *p, const uint64_t *shape, unsigned
     unsigned stored_rank = 0;
     const uint64_t *stored =
         position == ORBAX_NONE ? NULL : orbax_store_shape(store, position, &stored_rank);
-    if (!stored ||
-        (rank == stored_rank && memcmp(stored, shape, rank * sizeof(*shape)) == 0))
+    if (!stored || (rank == stored_rank && memcmp(stored, shape, rank * sizeof(*shape)) == 0))
         return true;
     p->padded++;
     const char *name = orbax_name_of_key(p->item->job->arena, key, len);
@@ -156,10 +153,9 @@ bool orbax_is_padding(const char *path)
     struct source *s = NULL;
     if (source_open_file(path, SOURCE_HEADERS, &s, NULL, &ignored) != OK)
         return false;
-    struct probe p = {
-        .head = {head, s->size < sizeof(head) ? (size_t)s->size : sizeof(head)}};
-    bool found = source_read(s, 0, head, p.head.len, &ignored) == OK &&
-                 probe_holds(&p, "\"" TREE_KEY "\"");
+    struct probe p = {.head = {head, s->size < sizeof(head) ? (size_t)s->size : sizeof(head)}};
+    bool found =
+        source_read(s, 0, head, p.head.len, &ignored) == OK && probe_holds(&p, "\"" TREE_KEY "\"");
     source_close(s);
     return found;
 }
@@ -172,8 +168,7 @@ enum status orbax_padding_read(struct orbax_item *item)
     struct job *job = item->job;
     struct bytes text;
     const char *slash = strrchr(job->path, '/');
-    char *step =
-        arena_copy(job->arena, job->path, slash ? (size_t)(slash - job->path) : 0);
+    char *step = arena_copy(job->arena, job->path, slash ? (size_t)(slash - job->path) : 0);
     const char *path = step ? orbax_path(job->arena, step, METADATA_FILE) : NULL;
     if (!path)
         return job_no_memory(job);

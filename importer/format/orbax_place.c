@@ -213,8 +213,8 @@ struct place {
     struct job *job;
     const char *directory;    /* the item's; may be a step that has no items */
     const char *above, *name; /* the directory above it, and its own last component */
-    bool item;  /* `above` has a _CHECKPOINT_METADATA, and it has none itself */
-    bool steps; /* `above` is named like a step: number `step` of `run` */
+    bool item;                /* `above` has a _CHECKPOINT_METADATA, and it has none itself */
+    bool steps;               /* `above` is named like a step: number `step` of `run` */
     int64_t step;
     const char *run; /* the directory that holds the steps */
 };
@@ -224,8 +224,7 @@ static enum status place_no_memory(struct place *p)
     return error_memory_at(p->job->err, p->directory);
 }
 
-static enum status state_step_file(struct place *p, const char *directory,
-                                   const char *prefix)
+static enum status state_step_file(struct place *p, const char *directory, const char *prefix)
 {
     const char *path = orbax_path(p->job->arena, directory, STEP_FILE);
     return path ? state_file(p->job, path, prefix) : place_no_memory(p);
@@ -272,10 +271,9 @@ static bool look_around(struct place *p)
     const char *parent;
     if (!orbax_place_split(arena, p->directory, &p->above, &p->name))
         return false;
-    p->item =
-        has_file(arena, p->above, STEP_FILE) && !has_file(arena, p->directory, STEP_FILE);
-    p->steps = orbax_place_split(arena, p->above, &p->run, &parent) &&
-               step_of_name(parent, &p->step);
+    p->item = has_file(arena, p->above, STEP_FILE) && !has_file(arena, p->directory, STEP_FILE);
+    p->steps =
+        orbax_place_split(arena, p->above, &p->run, &parent) && step_of_name(parent, &p->step);
     return true;
 }
 

@@ -34,13 +34,12 @@ char *orbax_path(struct arena *arena, const char *directory, const char *name)
     return path;
 }
 
-static enum status read_whole(const struct source *s, struct arena *arena,
-                              struct bytes *out, struct error *err)
+static enum status read_whole(const struct source *s, struct arena *arena, struct bytes *out,
+                              struct error *err)
 {
     if (s->size > LIMIT_TREE_FILE)
         return error_set(err, ERR_LIMIT, s->name, NO_OFFSET,
-                         "%llu bytes, most is %llu for such a file",
-                         (unsigned long long)s->size,
+                         "%llu bytes, most is %llu for such a file", (unsigned long long)s->size,
                          (unsigned long long)LIMIT_TREE_FILE);
     uint8_t *bytes = arena_alloc(arena, (size_t)s->size + 1);
     if (!bytes)
@@ -66,8 +65,8 @@ static enum status open_there(struct job *job, const char *path, const char *rol
     return OK;
 }
 
-enum status orbax_read(struct job *job, const char *path, const char *role,
-                       struct arena *arena, struct bytes *out, struct error *err)
+enum status orbax_read(struct job *job, const char *path, const char *role, struct arena *arena,
+                       struct bytes *out, struct error *err)
 {
     struct source *s;
     uint32_t file;
@@ -88,8 +87,8 @@ static bool read_strings(struct orbax_store *s, struct json *j)
         struct bytes key = j->text;
         if (!json_want(j, JSON_STRING, "a text"))
             return false;
-        void *list = arena_grow(&s->arena, s->strings, s->string_count, &space,
-                                sizeof(*s->strings));
+        void *list =
+            arena_grow(&s->arena, s->strings, s->string_count, &space, sizeof(*s->strings));
         if (!list)
             return json_fail(j, ERR_MEMORY, NULL, "no memory");
         s->strings = list;
@@ -108,8 +107,8 @@ static enum status load_strings(struct orbax_store *s)
     const char *path = orbax_path(s->job->arena, s->directory, STRINGS_FILE);
     if (!path)
         return error_memory_at(s->job->err, s->directory);
-    if (open_there(s->job, path, "data", &source, &s->string_file, &err) == OK &&
-        source && read_whole(source, &s->arena, &text, &err) == OK) {
+    if (open_there(s->job, path, "data", &source, &s->string_file, &err) == OK && source &&
+        read_whole(source, &s->arena, &text, &err) == OK) {
         json_init(&j, cursor_over(text, 0), &s->arena, path, &err);
         read_strings(s, &j);
     }
@@ -174,8 +173,7 @@ static enum status orbax_store_report_below(struct orbax_store *s)
     const char *const own[] = {"d", "ocdbt.*", "array_metadatas", processes};
     snprintf(processes, sizeof(processes), "%s*", s->processes);
     if (s->listed)
-        return array_tree_report_foreign(s->job, s->directory, own,
-                                         sizeof(own) / sizeof(own[0]));
+        return array_tree_report_foreign(s->job, s->directory, own, sizeof(own) / sizeof(own[0]));
     array_tree_report(s->job, s->directory, &s->tree);
     return s->job->err->status;
 }
@@ -217,8 +215,8 @@ static enum status find_arrays(struct orbax_store *s, bool in_folders)
                                                                   : s->job->err->status;
 }
 
-static enum status open_store(struct orbax_store *s, struct job *job,
-                              const char *directory, bool in_folders)
+static enum status open_store(struct orbax_store *s, struct job *job, const char *directory,
+                              bool in_folders)
 {
     s->job = job;
     s->directory = directory;
@@ -230,22 +228,21 @@ static enum status open_store(struct orbax_store *s, struct job *job,
     return add_keys(s);
 }
 
-enum status orbax_store_open_of(struct orbax_store *s, struct job *job,
-                                const char *directory, const char *processes)
+enum status orbax_store_open_of(struct orbax_store *s, struct job *job, const char *directory,
+                                const char *processes)
 {
     *s = (struct orbax_store){.processes = processes};
     return open_store(s, job, directory, false);
 }
 
-enum status orbax_store_open_plain(struct orbax_store *s, struct job *job,
-                                   const char *directory)
+enum status orbax_store_open_plain(struct orbax_store *s, struct job *job, const char *directory)
 {
     *s = (struct orbax_store){.processes = ORBAX_PROCESS_PREFIX, .attributed = true};
     return open_store(s, job, directory, false);
 }
 
-enum status orbax_store_open(struct orbax_store *s, struct job *job,
-                             const char *directory, bool in_folders)
+enum status orbax_store_open(struct orbax_store *s, struct job *job, const char *directory,
+                             bool in_folders)
 {
     *s = (struct orbax_store){.processes = ORBAX_PROCESS_PREFIX};
     return open_store(s, job, directory, in_folders);
@@ -289,8 +286,7 @@ uint64_t orbax_store_find(const struct orbax_store *s, const char *key, size_t l
     return at ? *at - 1 : ORBAX_NONE;
 }
 
-const uint64_t *orbax_store_shape(const struct orbax_store *s, uint64_t position,
-                                  unsigned *rank)
+const uint64_t *orbax_store_shape(const struct orbax_store *s, uint64_t position, unsigned *rank)
 {
     const struct zarr_array *a = NULL;
     if (position < s->array_count && s->listed)
@@ -313,28 +309,24 @@ char *orbax_name_of_key(struct arena *arena, const char *key, size_t len)
 /* Emit an array that should exist but whose metadata could not be read (already reported). */
 static enum status emit_unknown(struct orbax_store *s, const char *name, size_t len)
 {
-    return job_tensor(s->job, &(struct tensor_claim){.name = name,
-                                                     .name_len = len,
-                                                     .dtype_unknown = true,
-                                                     .shape_unknown = true});
+    return job_tensor(
+        s->job, &(struct tensor_claim){
+                    .name = name, .name_len = len, .dtype_unknown = true, .shape_unknown = true});
 }
 
-enum status orbax_store_emit(struct orbax_store *s, uint64_t position, const char *name,
-                             size_t len)
+enum status orbax_store_emit(struct orbax_store *s, uint64_t position, const char *name, size_t len)
 {
     s->used[position] = true;
     if (position >= s->array_count)
         return emit_string(s, &s->strings[position - s->array_count], name, len);
     if (s->listed) {
         struct orbax_array *a = &s->arrays[position];
-        return a->array
-                   ? array_emit_values(s->job, a->array, a->manifest, a->values, a->count,
-                                       (struct bytes){(const uint8_t *)name, len})
-                   : emit_unknown(s, name, len);
+        return a->array ? array_emit_values(s->job, a->array, a->manifest, a->values, a->count,
+                                            (struct bytes){(const uint8_t *)name, len})
+                        : emit_unknown(s, name, len);
     }
     const struct array_site *site = &s->tree.sites[position];
-    if (array_emit_site(s->job, s->directory, site, name, len, NULL) != OK ||
-        site->has_metadata)
+    if (array_emit_site(s->job, s->directory, site, name, len, NULL) != OK || site->has_metadata)
         return s->job->err->status;
     return emit_unknown(s, name, len);
 }

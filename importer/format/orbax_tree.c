@@ -29,8 +29,7 @@
 static const struct {
     const char *type, *kind;
 } empties[] = {
-    {"None", "null"}, {"Dict", "dict"},  {"NamedTuple", "dict"},
-    {"List", "list"}, {"Tuple", "list"},
+    {"None", "null"}, {"Dict", "dict"}, {"NamedTuple", "dict"}, {"List", "list"}, {"Tuple", "list"},
 };
 
 struct reading {
@@ -83,14 +82,12 @@ static bool read_component(struct reading *r)
         }
         type = json_next(&r->json);
         if (has_key || (type != JSON_STRING && type != JSON_NUMBER))
-            return orbax_tree_bad(r,
-                                  "a component of a path has one key, which is a text");
+            return orbax_tree_bad(r, "a component of a path has one key, which is a text");
         has_key = true;
         if (!add_component(r))
             return false;
     }
-    return type == JSON_OBJECT_END &&
-           (has_key || orbax_tree_bad(r, "a component without a key"));
+    return type == JSON_OBJECT_END && (has_key || orbax_tree_bad(r, "a component without a key"));
 }
 
 static bool read_path(struct reading *r)
@@ -104,8 +101,7 @@ static bool read_path(struct reading *r)
     while ((type = json_next(&r->json)) == JSON_OBJECT)
         if (!read_component(r))
             return false;
-    return type == JSON_ARRAY_END ||
-           (type != JSON_FAIL && orbax_tree_bad(r, "not a component"));
+    return type == JSON_ARRAY_END || (type != JSON_FAIL && orbax_tree_bad(r, "not a component"));
 }
 
 static bool orbax_tree_read_value(struct reading *r)
@@ -169,8 +165,7 @@ static bool orbax_tree_read_leaf(struct reading *r)
             return false;
     }
     return type == JSON_OBJECT_END &&
-           (r->has_path ? orbax_tree_keep_leaf(r)
-                        : orbax_tree_bad(r, "a leaf without a path"));
+           (r->has_path ? orbax_tree_keep_leaf(r) : orbax_tree_bad(r, "a leaf without a path"));
 }
 
 /* --- the file ----------------------------------------------------------------------- */
@@ -237,13 +232,10 @@ static bool orbax_tree_read_file(struct reading *r)
     return type == JSON_OBJECT_END && json_want(&r->json, JSON_END, "the end");
 }
 
-enum status orbax_tree_read(struct job *job, const char *directory,
-                            struct orbax_tree *out)
+enum status orbax_tree_read(struct job *job, const char *directory, struct orbax_tree *out)
 {
-    struct reading r = {.job = job,
-                        .tree = out,
-                        .key.limit = LIMIT_NAME_BYTES,
-                        .name.limit = LIMIT_NAME_BYTES};
+    struct reading r = {
+        .job = job, .tree = out, .key.limit = LIMIT_NAME_BYTES, .name.limit = LIMIT_NAME_BYTES};
     struct error err = {.offset = NO_OFFSET};
     struct arena arena = {.ceiling = LIMIT_ARENA_BYTES}; /* holds the text */
     struct bytes text = {0};

@@ -20,15 +20,13 @@ static bool begins_pickle(const struct probe *p)
                strchr("}](c\x95\x8a\x8c)", p->head.at[2]) && p->head.at[2];
     if (p->head.at[0] == '(' || p->head.at[0] == '}' || p->head.at[0] == ']')
         return strchr("dltpqU(X", p->head.at[1]) && p->head.at[1];
-    return p->head.at[0] == 'c' &&
-           memchr(p->head.at, '\n', p->head.len < 64 ? p->head.len : 64);
+    return p->head.at[0] == 'c' && memchr(p->head.at, '\n', p->head.len < 64 ? p->head.len : 64);
 }
 
 static int pickle_probe(const struct probe *p)
 {
-    static const char *const words[] = {"multiarray",       "_rebuild_tensor",
-                                        "_load_from_bytes", "numpy.core",
-                                        "numpy._core",      "torch._utils"};
+    static const char *const words[] = {"multiarray", "_rebuild_tensor", "_load_from_bytes",
+                                        "numpy.core", "numpy._core",     "torch._utils"};
     if (!begins_pickle(p) || torch_legacy_magic(p->head))
         return 0;
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
@@ -37,12 +35,12 @@ static int pickle_probe(const struct probe *p)
     return 0;
 }
 
-static bool find_nothing(struct torch_tree *t, const struct torch_key *key,
-                         struct torch_run *out, struct error *err)
+static bool find_nothing(struct torch_tree *t, const struct torch_key *key, struct torch_run *out,
+                         struct error *err)
 {
     (void)out;
-    return torch_fail(t, err, "missing-storage",
-                      "its storage \"%.40s\" is not in the pickle", key->key);
+    return torch_fail(t, err, "missing-storage", "its storage \"%.40s\" is not in the pickle",
+                      key->key);
 }
 
 static enum status pickle_emit(struct torch_tree *t, const struct tensor_claim *claim)
@@ -53,14 +51,13 @@ static enum status pickle_emit(struct torch_tree *t, const struct tensor_claim *
 static enum status pickle_index(struct job *job)
 {
     struct pickle pickle;
-    struct torch_tree t = {
-        .job = job,
-        .arena = job->arena,
-        .pickle = &pickle,
-        .source = job->source,
-        .run = {.stored = job->source->size, .size = job->source->size},
-        .find = find_nothing,
-        .emit = pickle_emit};
+    struct torch_tree t = {.job = job,
+                           .arena = job->arena,
+                           .pickle = &pickle,
+                           .source = job->source,
+                           .run = {.stored = job->source->size, .size = job->source->size},
+                           .find = find_nothing,
+                           .emit = pickle_emit};
     pickle_run(job->source, 0, 0, job->arena, &pickle, job->err);
     torch_globals_learn(&t); /* even after an error: unknown names are worth a warning */
     if (job->err->status == OK && pickle.end < job->source->size)

@@ -26,8 +26,7 @@ static int safetensors_probe(const struct probe *p)
     return dot && strcmp(dot, ".safetensors") == 0 ? 16 : 0;
 }
 
-void safetensors_report(struct job *job, const char *path,
-                        const struct safetensors_header *h)
+void safetensors_report(struct job *job, const char *path, const struct safetensors_header *h)
 {
     if (h->unknown_dtype.at)
         job_issue(job, ISSUE_WARNING, path, NO_OFFSET, "unknown-dtype",
@@ -40,8 +39,8 @@ void safetensors_report(struct job *job, const char *path,
                   (const char *)h->unknown_key.at);
 }
 
-enum status safetensors_emit(struct job *job, uint32_t file,
-                             const struct safetensors_tensor *t, bool unique)
+enum status safetensors_emit(struct job *job, uint32_t file, const struct safetensors_tensor *t,
+                             bool unique)
 {
     return job_tensor(job, &(struct tensor_claim){
                                .name = t->name,
@@ -117,8 +116,7 @@ static enum status index_header(struct job *job, struct arena *arena, bool *kept
             return job->err->status;
         *kept = job_reuse_offer(job, shared, header.data_end);
     }
-    return job->err->status == OK && facts_first ? emit_facts(job, &header)
-                                                 : job->err->status;
+    return job->err->status == OK && facts_first ? emit_facts(job, &header) : job->err->status;
 }
 
 static enum status safetensors_index_file(struct job *job)

@@ -61,8 +61,7 @@ struct parser {
     bool has_metadata;
 };
 
-static bool safetensors_header_bad(struct parser *p, const char *code,
-                                   const char *message)
+static bool safetensors_header_bad(struct parser *p, const char *code, const char *message)
 {
     return json_fail(&p->json, ERR_CORRUPT, code, "%s", message);
 }
@@ -114,8 +113,7 @@ static bool safetensors_header_read_size(struct parser *p, uint64_t *value)
 {
     if (json_u64(&p->json, value) && *value <= INT64_MAX)
         return true;
-    return safetensors_header_bad(p, "bad-header",
-                                  "a whole number from 0 to 2^63 - 1 expected");
+    return safetensors_header_bad(p, "bad-header", "a whole number from 0 to 2^63 - 1 expected");
 }
 
 static bool safetensors_header_read_shape(struct parser *p, struct safetensors_tensor *t)
@@ -129,8 +127,7 @@ static bool safetensors_header_read_shape(struct parser *p, struct safetensors_t
         if (type == JSON_FAIL)
             return false;
         if (t->rank == RANK_MAX)
-            return safetensors_header_bad(p, "bad-header",
-                                          "a shape of more than 64 dimensions");
+            return safetensors_header_bad(p, "bad-header", "a shape of more than 64 dimensions");
         if (!safetensors_header_read_size(p, &shape[t->rank++]))
             return false;
     }
@@ -155,16 +152,13 @@ static bool read_offsets(struct parser *p, struct safetensors_tensor *t)
            safetensors_header_bad(p, "bad-header", "data that ends before it begins");
 }
 
-static bool check_bytes(struct parser *p, const struct safetensors_tensor *t,
-                        unsigned bits)
+static bool check_bytes(struct parser *p, const struct safetensors_tensor *t, unsigned bits)
 {
     uint64_t elements, total;
     if (!shape_elements(t->shape, t->rank, &elements) || !mul_u64(elements, bits, &total))
-        return safetensors_header_bad(p, "shape-overflow",
-                                      "a shape of more than 2^64 bits");
+        return safetensors_header_bad(p, "shape-overflow", "a shape of more than 2^64 bits");
     if (total % 8)
-        return safetensors_header_bad(p, "size-mismatch",
-                                      "elements that do not fill whole bytes");
+        return safetensors_header_bad(p, "size-mismatch", "elements that do not fill whole bytes");
     if (total / 8 != t->end - t->begin)
         return safetensors_header_bad(p, "size-mismatch",
                                       "dtype and shape need another number of bytes than "
@@ -209,8 +203,7 @@ static bool read_fields(struct parser *p, struct safetensors_tensor *t, unsigned
     if (type == JSON_FAIL)
         return false;
     return seen == FIELD_ALL ||
-           safetensors_header_bad(p, "bad-header",
-                                  "a tensor without dtype, shape or data_offsets");
+           safetensors_header_bad(p, "bad-header", "a tensor without dtype, shape or data_offsets");
 }
 
 /*
@@ -272,12 +265,10 @@ static bool read_usual(struct parser *p, struct safetensors_tensor *t, unsigned 
     unsigned known;
     if (!match(&c, "{\"dtype\":\"") || !match_dtype(&c, &found, &known) ||
         !match(&c, ",\"shape\":[") || !match_shape(&c, shape, &found.rank) ||
-        !match(&c, ",\"data_offsets\":[") || !match_size(&c, &found.begin) ||
-        !match(&c, ",") || !match_size(&c, &found.end) || !match(&c, "]}") ||
-        found.begin > found.end)
+        !match(&c, ",\"data_offsets\":[") || !match_size(&c, &found.begin) || !match(&c, ",") ||
+        !match_size(&c, &found.end) || !match(&c, "]}") || found.begin > found.end)
         return false;
-    found.shape =
-        arena_array(p->lists, found.rank ? found.rank : 1, sizeof(*found.shape));
+    found.shape = arena_array(p->lists, found.rank ? found.rank : 1, sizeof(*found.shape));
     if (!found.shape)
         return false;
     memcpy(found.shape, shape, found.rank * sizeof(*shape));
@@ -296,8 +287,7 @@ static bool safetensors_header_read_tensor(struct parser *p, struct bytes name)
         return false;
     if (bits && !check_bytes(p, &t, bits))
         return false;
-    void *list =
-        arena_grow(p->lists, h->tensors, h->count, &p->tensor_space, sizeof(*h->tensors));
+    void *list = arena_grow(p->lists, h->tensors, h->count, &p->tensor_space, sizeof(*h->tensors));
     if (!list)
         return safetensors_header_no_memory(p);
     h->tensors = list;
@@ -313,10 +303,9 @@ static bool safetensors_header_add_name(struct parser *p, struct strmap *names)
     const struct json *j = &p->json;
     if (!strmap_add(names, (const char *)j->text.at, j->text.len, &added))
         return safetensors_header_no_memory(p);
-    return added || json_fail(&p->json, ERR_CORRUPT, "duplicate-name",
-                              "\"%.*s\" occurs twice in the header",
-                              (int)(j->text.len < 200 ? j->text.len : 200),
-                              (const char *)j->text.at);
+    return added ||
+           json_fail(&p->json, ERR_CORRUPT, "duplicate-name", "\"%.*s\" occurs twice in the header",
+                     (int)(j->text.len < 200 ? j->text.len : 200), (const char *)j->text.at);
 }
 
 static bool read_fact(struct parser *p)
@@ -328,8 +317,7 @@ static bool read_fact(struct parser *p)
                                       "a key of __metadata__ holds a NUL character");
     if (!json_want(&p->json, JSON_STRING, "a text in __metadata__"))
         return false;
-    void *list =
-        arena_grow(p->arena, h->facts, h->fact_count, &p->fact_space, sizeof(*h->facts));
+    void *list = arena_grow(p->arena, h->facts, h->fact_count, &p->fact_space, sizeof(*h->facts));
     if (!list)
         return safetensors_header_no_memory(p);
     h->facts = list;
@@ -343,9 +331,8 @@ static bool safetensors_header_read_metadata(struct parser *p)
     enum json_type type = json_next(&p->json);
     if (type == JSON_NULL)
         return true;
-    bool ok =
-        type == JSON_OBJECT ||
-        safetensors_header_bad(p, "bad-header", "__metadata__ is not an object of texts");
+    bool ok = type == JSON_OBJECT ||
+              safetensors_header_bad(p, "bad-header", "__metadata__ is not an object of texts");
     while (ok && (type = json_next(&p->json)) != JSON_OBJECT_END)
         ok = type == JSON_KEY && safetensors_header_add_name(p, &keys) && read_fact(p);
     strmap_release(&keys);
@@ -361,13 +348,11 @@ static bool read_header(struct parser *p)
         struct bytes name = p->json.text;
         if (!safetensors_header_add_name(p, &p->names))
             return false;
-        if (!(json_is(&p->json, "__metadata__")
-                  ? safetensors_header_read_metadata(p)
-                  : safetensors_header_read_tensor(p, name)))
+        if (!(json_is(&p->json, "__metadata__") ? safetensors_header_read_metadata(p)
+                                                : safetensors_header_read_tensor(p, name)))
             return false;
     }
-    return type == JSON_OBJECT_END &&
-           json_want(&p->json, JSON_END, "the end of the header");
+    return type == JSON_OBJECT_END && json_want(&p->json, JSON_END, "the end of the header");
 }
 
 /* --- the data --------------------------------------------------------------------------- */
@@ -416,26 +401,23 @@ static bool check_cover(struct parser *p)
         const struct safetensors_tensor *t = ordered ? &h->tensors[i] : order[i];
         if (t->begin != h->data_end) {
             bool hole = t->begin > h->data_end;
-            return json_fail(
-                &p->json, ERR_CORRUPT, hole ? "hole" : "overlap",
-                "tensor \"%.*s\" begins at byte %llu of the data, but the one "
-                "before it ends at %llu",
-                (int)(t->name_len < 200 ? t->name_len : 200), t->name,
-                (unsigned long long)t->begin, (unsigned long long)h->data_end);
+            return json_fail(&p->json, ERR_CORRUPT, hole ? "hole" : "overlap",
+                             "tensor \"%.*s\" begins at byte %llu of the data, but the one "
+                             "before it ends at %llu",
+                             (int)(t->name_len < 200 ? t->name_len : 200), t->name,
+                             (unsigned long long)t->begin, (unsigned long long)h->data_end);
         }
         h->data_end = t->end;
     }
     return true;
 }
 
-enum status safetensors_load(const struct source *s, struct arena *arena,
-                             struct bytes *text, struct error *err)
+enum status safetensors_load(const struct source *s, struct arena *arena, struct bytes *text,
+                             struct error *err)
 {
     uint8_t length[LENGTH_BYTES];
     if (s->size < LENGTH_BYTES) {
-        error_set(err, ERR_CORRUPT, s->name, s->size,
-                  "the file ends inside its first 8 "
-                  "bytes");
+        error_set(err, ERR_CORRUPT, s->name, s->size, "the file ends inside its first 8 bytes");
         return error_code(err, "truncated");
     }
     if (source_read(s, 0, length, sizeof(length), err) != OK)
@@ -464,8 +446,7 @@ enum status safetensors_load(const struct source *s, struct arena *arena,
 static void expect_tensors(struct parser *p, struct bytes text)
 {
     size_t braces = 0,
-           most = text.len /
-                  sizeof("\"\":{\"dtype\":\"U8\",\"shape\":[],\"data_offsets\":[0,0]}");
+           most = text.len / sizeof("\"\":{\"dtype\":\"U8\",\"shape\":[],\"data_offsets\":[0,0]}");
     const uint8_t *end = text.at + text.len, *at = text.at;
     while (at < end && (at = memchr(at, '{', (size_t)(end - at)))) {
         braces++;
@@ -494,37 +475,33 @@ enum status safetensors_parse(struct bytes text, const char *source, struct aren
 }
 
 enum status safetensors_facts(struct bytes text, const char *source, struct arena *arena,
-                              struct safetensors_header *out, struct bytes *rest,
-                              struct error *err)
+                              struct safetensors_header *out, struct bytes *rest, struct error *err)
 {
     struct parser p = {.arena = arena, .header = out};
     *out = (struct safetensors_header){0};
     *rest = text;
     json_init(&p.json, cursor_over(text, LENGTH_BYTES), arena, source, err);
-    if (json_want(&p.json, JSON_OBJECT, "the header's object") &&
-        json_next(&p.json) == JSON_KEY && json_is(&p.json, "__metadata__") &&
-        safetensors_header_read_metadata(&p)) {
+    if (json_want(&p.json, JSON_OBJECT, "the header's object") && json_next(&p.json) == JSON_KEY &&
+        json_is(&p.json, "__metadata__") && safetensors_header_read_metadata(&p)) {
         size_t used = (size_t)(p.json.cursor.at - text.at);
         *rest = (struct bytes){text.at + used, text.len - used};
     }
     return err->status == ERR_CORRUPT ? error_code(err, "bad-header") : err->status;
 }
 
-enum status safetensors_check_end(const struct source *s, struct bytes text,
-                                  uint64_t data_end, struct error *err)
+enum status safetensors_check_end(const struct source *s, struct bytes text, uint64_t data_end,
+                                  struct error *err)
 {
     uint64_t there = s->size - LENGTH_BYTES - text.len;
     if (there == data_end)
         return OK;
     if (there < data_end) {
-        error_set(
-            err, ERR_CORRUPT, s->name, s->size,
-            "the tensors need %llu bytes of data, the file has %llu: it was cut short",
-            (unsigned long long)data_end, (unsigned long long)there);
+        error_set(err, ERR_CORRUPT, s->name, s->size,
+                  "the tensors need %llu bytes of data, the file has %llu: it was cut short",
+                  (unsigned long long)data_end, (unsigned long long)there);
         return error_code(err, "truncated");
     }
     error_set(err, ERR_CORRUPT, s->name, LENGTH_BYTES + text.len + data_end,
-              "%llu bytes follow the last tensor",
-              (unsigned long long)(there - data_end));
+              "%llu bytes follow the last tensor", (unsigned long long)(there - data_end));
     return error_code(err, "trailing-bytes");
 }

@@ -40,25 +40,22 @@ enum status safetensors_load(const struct source *, struct arena *, struct bytes
 /* Parse the header. The tensors and their shapes live in `lists`, which may be the same arena or be
  * released earlier; everything else in *out lives in the arena or in `text`. */
 enum status safetensors_parse(struct bytes text, const char *source, struct arena *,
-                              struct arena *lists, struct safetensors_header *out,
-                              struct error *);
+                              struct arena *lists, struct safetensors_header *out, struct error *);
 
 /* Parse only the __metadata__ if it is the first member: out->facts. *rest is the header's text
  * after it, or all of the text if it is not first. Steps of a run often differ in nothing but
  * these facts. */
 enum status safetensors_facts(struct bytes text, const char *source, struct arena *,
-                              struct safetensors_header *out, struct bytes *rest,
-                              struct error *);
+                              struct safetensors_header *out, struct bytes *rest, struct error *);
 
 /* The file must end where its last tensor does. */
-enum status safetensors_check_end(const struct source *, struct bytes text,
-                                  uint64_t data_end, struct error *);
+enum status safetensors_check_end(const struct source *, struct bytes text, uint64_t data_end,
+                                  struct error *);
 
 /* Warn about unknown dtypes and keys; `path` NULL: the primary file. */
-void safetensors_report(struct job *, const char *path,
-                        const struct safetensors_header *);
+void safetensors_report(struct job *, const char *path, const struct safetensors_header *);
 /* `unique`: no other file of the checkpoint can hold the name. */
-enum status safetensors_emit(struct job *, uint32_t file,
-                             const struct safetensors_tensor *, bool unique);
+enum status safetensors_emit(struct job *, uint32_t file, const struct safetensors_tensor *,
+                             bool unique);
 
 #endif

@@ -28,15 +28,13 @@ static enum status index_claim(struct claim *c)
  * differs from that of the index or an earlier shard gets the key "SHARD:KEY", like the facts of
  * a neighbour. */
 static enum status safetensors_index_state_fact(struct job *job, struct weight_map *m,
-                                                const char *shard,
-                                                const struct safetensors_fact *f)
+                                                const char *shard, const struct safetensors_fact *f)
 {
     struct bytes before;
     struct text key = {0};
     if (weight_map_fact(m, f->key, f->value, &before, job->err) != OK)
         return job->err->status;
-    if (before.at && before.len == f->value.len &&
-        memcmp(before.at, f->value.at, before.len) == 0)
+    if (before.at && before.len == f->value.len && memcmp(before.at, f->value.at, before.len) == 0)
         return OK;
     if (before.at)
         text_addf(&key, "%s:", shard);
@@ -49,8 +47,8 @@ static enum status safetensors_index_state_fact(struct job *job, struct weight_m
     return job->err->status;
 }
 
-static enum status emit_shard(struct job *job, struct weight_map *m, uint32_t shard,
-                              uint32_t file, const struct safetensors_header *h)
+static enum status emit_shard(struct job *job, struct weight_map *m, uint32_t shard, uint32_t file,
+                              const struct safetensors_header *h)
 {
     for (uint64_t i = 0; i < h->count; i++) {
         const struct safetensors_tensor *t = &h->tensors[i];
@@ -65,8 +63,7 @@ static enum status emit_shard(struct job *job, struct weight_map *m, uint32_t sh
     return job->err->status;
 }
 
-static enum status safetensors_index_shard(struct job *job, struct weight_map *m,
-                                           uint32_t shard)
+static enum status safetensors_index_shard(struct job *job, struct weight_map *m, uint32_t shard)
 {
     struct error err = {.offset = NO_OFFSET};
     struct safetensors_header header;

@@ -45,9 +45,8 @@ static bool has_version(struct bytes head, uint64_t size)
     struct msgpack m;
     msgpack_head(&m, head, size, &err);
     return msgpack_next(&m, &map) && map.type == MSGPACK_MAP && map.count >= 2 &&
-           msgpack_next(&m, &key) && msgpack_is(&m, &key, "version") &&
-           msgpack_next(&m, &value) && value.type == MSGPACK_UNSIGNED && value.number &&
-           msgpack_next(&m, &key) &&
+           msgpack_next(&m, &key) && msgpack_is(&m, &key, "version") && msgpack_next(&m, &value) &&
+           value.type == MSGPACK_UNSIGNED && value.number && msgpack_next(&m, &key) &&
            (msgpack_is(&m, &key, "optimizer") || msgpack_is(&m, &key, "flax_mutables"));
 }
 
@@ -109,8 +108,7 @@ static bool is_uint16(const char *dtype)
 /* The dtype that T5X takes a stored array to have, if it is not the stored one, else NULL. `spec_array`
  * is the array as its spec describes it, or NULL. A stored void dtype ("|V2") is NumPy's way to
  * write a dtype of another library; if its size fits, the spec's dtype is meant. */
-static const char *t5x_dtype(const struct zarr_array *array,
-                             const struct zarr_array *spec_array)
+static const char *t5x_dtype(const struct zarr_array *array, const struct zarr_array *spec_array)
 {
     struct dtype stored, spec;
     if (is_uint16(array->dtype))
@@ -119,25 +117,21 @@ static const char *t5x_dtype(const struct zarr_array *array,
         return NULL;
     dtype_find(array->dtype, &stored);
     dtype_find(spec_array->dtype, &spec);
-    return stored.kind == DTYPE_VOID && spec.bits == stored.bits ? spec_array->dtype
-                                                                 : NULL;
+    return stored.kind == DTYPE_VOID && spec.bits == stored.bits ? spec_array->dtype : NULL;
 }
 
 /* Whether the spec and the array's own metadata agree. */
 static bool agrees(const struct zarr_array *array, const struct zarr_array *spec_array)
 {
-    const char *dtype =
-        t5x_dtype(array, spec_array) ? t5x_dtype(array, spec_array) : array->dtype;
+    const char *dtype = t5x_dtype(array, spec_array) ? t5x_dtype(array, spec_array) : array->dtype;
     const char *other = is_uint16(spec_array->dtype) ? "bfloat16" : spec_array->dtype;
     return strcmp(dtype, other) == 0 && spec_array->rank == array->rank &&
-           memcmp(spec_array->shape, array->shape, array->rank * sizeof(*array->shape)) ==
-               0;
+           memcmp(spec_array->shape, array->shape, array->rank * sizeof(*array->shape)) == 0;
 }
 
 /* Emit a row for an array without data, and report why. */
 static enum status list_lost(struct t5x *t, const struct flax_leaf *leaf,
-                             const struct zarr_array *array, const char *code,
-                             const char *why)
+                             const struct zarr_array *array, const char *code, const char *why)
 {
     struct job *job = t->sink.job;
     job_issue(job, ISSUE_ERROR, t->sink.source->name, leaf->item->offset, code,
@@ -167,8 +161,7 @@ static const struct zarr_array *array_of(struct t5x *t, const struct t5x_spec *s
         return NULL;
     }
     struct bytes metadata = {(const uint8_t *)text, s->metadata.len};
-    bool good =
-        zarr_parse(metadata, 2, t->sink.source->name, job->arena, array, &ignored) == OK;
+    bool good = zarr_parse(metadata, 2, t->sink.source->name, job->arena, array, &ignored) == OK;
     return good && array->kind == ZARR_ARRAY ? array : NULL;
 }
 
@@ -182,8 +175,8 @@ static void use_spec(struct t5x *t, struct array_site *site)
 
 /* Find the folder of an array. First try the spec's path, then only its last component: paths in
  * a bucket begin with the run's, "runs/a/checkpoint_5/target.w". False: no memory. */
-static bool find_site(struct t5x *t, const struct t5x_spec *s,
-                      const struct zarr_array *spec_array, struct array_site *out)
+static bool find_site(struct t5x *t, const struct t5x_spec *s, const struct zarr_array *spec_array,
+                      struct array_site *out)
 {
     struct job *job = t->sink.job;
     *out = (struct array_site){0};
@@ -213,18 +206,16 @@ static bool find_site(struct t5x *t, const struct t5x_spec *s,
 }
 
 static enum status emit_site(struct t5x *t, const struct flax_leaf *leaf,
-                             const struct zarr_array *spec_array,
-                             const struct array_site *site)
+                             const struct zarr_array *spec_array, const struct array_site *site)
 {
     struct job *job = t->sink.job;
     const struct zarr_array *array = &site->array;
     t->uint16s += is_uint16(array->dtype);
     if (spec_array && !agrees(array, spec_array))
-        job_issue(
-            job, ISSUE_WARNING, t->sink.source->name, leaf->item->offset, "spec-mismatch",
-            "array \"%.*s\" has another shape or dtype here than in its own folder, "
-            "which counts",
-            (int)(leaf->name_len < 200 ? leaf->name_len : 200), leaf->name);
+        job_issue(job, ISSUE_WARNING, t->sink.source->name, leaf->item->offset, "spec-mismatch",
+                  "array \"%.*s\" has another shape or dtype here than in its own folder, "
+                  "which counts",
+                  (int)(leaf->name_len < 200 ? leaf->name_len : 200), leaf->name);
     return array_emit_site(job, job->path, site, leaf->name, leaf->name_len,
                            t5x_dtype(array, spec_array));
 }
@@ -232,8 +223,7 @@ static enum status emit_site(struct t5x *t, const struct flax_leaf *leaf,
 /* Emit the array of a folder, once. T5X never puts two arrays into one folder, and a hostile tree
  * could name the same large folder many times. */
 static enum status emit_own_site(struct t5x *t, const struct flax_leaf *leaf,
-                                 const struct zarr_array *spec_array,
-                                 const struct array_site *site)
+                                 const struct zarr_array *spec_array, const struct array_site *site)
 {
     bool added = false;
     if (!strmap_add(&t->folders, site->path, strlen(site->path), &added))
@@ -243,8 +233,7 @@ static enum status emit_own_site(struct t5x *t, const struct flax_leaf *leaf,
                              "has the folder of an array before it");
 }
 
-static enum status emit_spec(struct t5x *t, const struct flax_leaf *leaf,
-                             const struct t5x_spec *s)
+static enum status emit_spec(struct t5x *t, const struct flax_leaf *leaf, const struct t5x_spec *s)
 {
     struct job *job = t->sink.job;
     const struct zarr_array *spec_array = array_of(t, s);
@@ -252,11 +241,9 @@ static enum status emit_spec(struct t5x *t, const struct flax_leaf *leaf,
         return job->err->status;
     if (s->has_output)
         return list_lost(t, leaf, NULL, "unsupported",
-                         "is a view of what is stored (transform.output), which is not "
-                         "read");
+                         "is a view of what is stored (transform.output), which is not read");
     if (strcmp(s->driver, "zarr") != 0)
-        return list_lost(t, leaf, spec_array, "unsupported",
-                         "is kept by a driver other than zarr");
+        return list_lost(t, leaf, spec_array, "unsupported", "is kept by a driver other than zarr");
     if (!t->folder)
         return list_lost(t, leaf, spec_array, "missing-array",
                          "is in a folder, and this is a lone file");
@@ -265,18 +252,16 @@ static enum status emit_spec(struct t5x *t, const struct flax_leaf *leaf,
         return job->err->status;
     if (site.has_metadata)
         return emit_own_site(t, leaf, spec_array, &site);
-    return spec_array
-               ? list_lost(t, leaf, spec_array, "bad-path",
-                           "has a path that is not one below the checkpoint")
-               : list_lost(t, leaf, NULL, "bad-spec",
-                           "has metadata that make no sense, and none in its folder");
+    return spec_array ? list_lost(t, leaf, spec_array, "bad-path",
+                                  "has a path that is not one below the checkpoint")
+                      : list_lost(t, leaf, NULL, "bad-spec",
+                                  "has metadata that make no sense, and none in its folder");
 }
 
 /* --- the tree --------------------------------------------------------------------------- */
 
 /* A spec with members of a wrong type would be walked as parameters: report it instead. */
-static void see_bad_spec(struct t5x *t, const struct flax_leaf *leaf, uint64_t start,
-                         bool *taken)
+static void see_bad_spec(struct t5x *t, const struct flax_leaf *leaf, uint64_t start, bool *taken)
 {
     struct msgpack *m = leaf->reader;
     m->at = start;
@@ -350,18 +335,16 @@ static void report_unnamed(const struct t5x *t)
         unnamed++;
     }
     if (unnamed)
-        job_issue(
-            t->sink.job, ISSUE_WARNING, NULL, NO_OFFSET, "not-in-metadata",
-            "folders of arrays that no leaf of `checkpoint` is read from: %llu, the "
-            "first of them \"%.200s\"; not listed",
-            (unsigned long long)unnamed, first);
+        job_issue(t->sink.job, ISSUE_WARNING, NULL, NO_OFFSET, "not-in-metadata",
+                  "folders of arrays that no leaf of `checkpoint` is read from: %llu, the "
+                  "first of them \"%.200s\"; not listed",
+                  (unsigned long long)unnamed, first);
 }
 
 static enum status t5x_index(struct job *job)
 {
     struct t5x t = {.sink.job = job};
-    const struct flax_visitor visitor = {
-        .leaf = t5x_see_leaf, .map = see_map, .context = &t};
+    const struct flax_visitor visitor = {.leaf = t5x_see_leaf, .map = see_map, .context = &t};
     if (open_tree(job, &t) == OK)
         flax_walk(job, t.sink.source, &visitor);
     if (job->err->status == OK)
@@ -370,17 +353,15 @@ static enum status t5x_index(struct job *job)
     if (job->err->status != OK)
         return job->err->status;
     if (t.uint16s && t.version > VERSION_UINT16)
-        job_issue(job, ISSUE_WARNING, t.sink.source->name, NO_OFFSET,
-                  "uint16-is-bfloat16",
+        job_issue(job, ISSUE_WARNING, t.sink.source->name, NO_OFFSET, "uint16-is-bfloat16",
                   "%llu arrays say uint16, which version %llu should not: taken for "
                   "bfloat16, as T5X does",
                   (unsigned long long)t.uint16s, (unsigned long long)t.version);
     if (t.guessed)
-        job_issue(
-            job, ISSUE_WARNING, t.sink.source->name, NO_OFFSET, "no-metadata",
-            "folders of arrays without .zarray, which T5X does not read: %llu, such "
-            "as \"%.200s\"; what `checkpoint` says of these arrays was taken",
-            (unsigned long long)t.guessed, t.first_guessed);
+        job_issue(job, ISSUE_WARNING, t.sink.source->name, NO_OFFSET, "no-metadata",
+                  "folders of arrays without .zarray, which T5X does not read: %llu, such "
+                  "as \"%.200s\"; what `checkpoint` says of these arrays was taken",
+                  (unsigned long long)t.guessed, t.first_guessed);
     array_tree_report(job, job->path, &t.arrays);
     flax_state_step(job);
     return job->err->status;

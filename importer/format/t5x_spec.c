@@ -49,14 +49,12 @@ static bool add_text(struct msgpack *m, const struct msgpack_item *item, struct 
 {
     struct text raw = {.limit = T5X_PATH_MAX};
     bool ok = msgpack_add(m, item, &raw) && text_str(&raw) &&
-              utf8_valid(raw.at ? raw.at : "", raw.len) &&
-              text_json(out, text_str(&raw), raw.len);
+              utf8_valid(raw.at ? raw.at : "", raw.len) && text_json(out, text_str(&raw), raw.len);
     text_release(&raw);
     return ok;
 }
 
-static bool add_scalar(struct msgpack *m, const struct msgpack_item *item,
-                       struct text *out)
+static bool add_scalar(struct msgpack *m, const struct msgpack_item *item, struct text *out)
 {
     switch (item->type) {
     case MSGPACK_NIL:
@@ -111,8 +109,8 @@ static bool write_value(struct writing *w)
 static bool write_key(struct writing *w)
 {
     struct msgpack_item item;
-    return msgpack_next(w->m, &item) && msgpack_is_text(&item) &&
-           add_text(w->m, &item, w->out) && text_addc(w->out, ':');
+    return msgpack_next(w->m, &item) && msgpack_is_text(&item) && add_text(w->m, &item, w->out) &&
+           text_addc(w->out, ':');
 }
 
 /* Append a value, with all nested values, as JSON. */
@@ -201,8 +199,8 @@ static bool read_path(struct msgpack *m, struct text *out)
 {
     struct msgpack_item item;
     text_reset(out);
-    return msgpack_next(m, &item) && msgpack_is_text(&item) &&
-           msgpack_add(m, &item, out) && text_str(out);
+    return msgpack_next(m, &item) && msgpack_is_text(&item) && msgpack_add(m, &item, out) &&
+           text_str(out);
 }
 
 /* Skip entries of a map up to the key `name`, whose value then comes next. False at the map's
@@ -315,8 +313,7 @@ bool t5x_spec_read(struct msgpack *m, const struct msgpack_item *map, struct t5x
             return false;
     if (strcmp(s->driver, "cast") == 0 && s->has_base)
         return true;
-    return s->driver[0] && s->has_kvstore && r.has_metadata &&
-           complete_metadata(s, r.seen);
+    return s->driver[0] && s->has_kvstore && r.has_metadata && complete_metadata(s, r.seen);
 }
 
 bool t5x_spec_meant(struct msgpack *m, const struct msgpack_item *map)

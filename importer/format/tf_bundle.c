@@ -135,31 +135,28 @@ static bool take_run(struct bundle *b, const Tf__BundleEntryProto *m, struct byt
 /* Whether the stated data file and offset are possible. False after an issue. */
 static bool run_is_placed(struct bundle *b, const struct tf_run *run, struct bytes name)
 {
-    if (run->shard < b->shards.count && run->offset <= INT64_MAX &&
-        run->size <= INT64_MAX)
+    if (run->shard < b->shards.count && run->offset <= INT64_MAX && run->size <= INT64_MAX)
         return true;
-    job_issue(
-        b->job, ISSUE_ERROR, NULL, NO_OFFSET, "corrupt",
-        "tensor \"%.*s\" lies at offset %lld of data file %ld, there are %lu: listed "
-        "without data",
-        SHOWN(name), (long long)run->offset, (long)(int32_t)run->shard,
-        (unsigned long)b->shards.count);
+    job_issue(b->job, ISSUE_ERROR, NULL, NO_OFFSET, "corrupt",
+              "tensor \"%.*s\" lies at offset %lld of data file %ld, there are %lu: listed "
+              "without data",
+              SHOWN(name), (long long)run->offset, (long)(int32_t)run->shard,
+              (unsigned long)b->shards.count);
     return false;
 }
 
 static void report_size(struct bundle *b, const struct tf_run *run, struct bytes name)
 {
-    job_issue(
-        b->job, ISSUE_ERROR, NULL, NO_OFFSET, "size-mismatch",
-        "tensor \"%.*s\" has %llu bytes in its data file, which is not what its shape "
-        "and dtype need: listed without data",
-        SHOWN(name), (unsigned long long)run->size);
+    job_issue(b->job, ISSUE_ERROR, NULL, NO_OFFSET, "size-mismatch",
+              "tensor \"%.*s\" has %llu bytes in its data file, which is not what its shape "
+              "and dtype need: listed without data",
+              SHOWN(name), (unsigned long long)run->size);
 }
 
 /* --- tensors ---------------------------------------------------------------------------- */
 
-static enum status emit_range(struct bundle *b, const struct tf_run *run,
-                              struct bytes name, struct tensor_claim *claim)
+static enum status emit_range(struct bundle *b, const struct tf_run *run, struct bytes name,
+                              struct tensor_claim *claim)
 {
     struct dtype dtype;
     dtype_find(claim->dtype, &dtype);
@@ -186,10 +183,8 @@ static bool take_extents(const Tf__TensorSliceProto *m, const struct tf_run *who
     bool good = true;
     for (unsigned d = 0; d < whole->rank; d++) {
         const Tf__TensorSliceProto__Extent *x = m->extent[d];
-        bool cut =
-            x->has_length_case == TF__TENSOR_SLICE_PROTO__EXTENT__HAS_LENGTH_LENGTH;
-        spelled[d] =
-            cut ? (struct tf_extent){x->start, x->length} : (struct tf_extent){0, -1};
+        bool cut = x->has_length_case == TF__TENSOR_SLICE_PROTO__EXTENT__HAS_LENGTH_LENGTH;
+        spelled[d] = cut ? (struct tf_extent){x->start, x->length} : (struct tf_extent){0, -1};
         e->origin[d] = cut ? (uint64_t)x->start : 0;
         e->shape[d] = cut ? (uint64_t)x->length : whole->shape[d];
         good = good && (!cut || (x->start >= 0 && x->length >= 0));
@@ -198,9 +193,8 @@ static bool take_extents(const Tf__TensorSliceProto *m, const struct tf_run *who
 }
 
 /* Fill one extent from the slice it names. NULL if it is right, else what is wrong with it. */
-static const char *take_piece(struct bundle *b, const Tf__TensorSliceProto *m,
-                              struct bytes name, const struct tf_run *whole,
-                              struct tf_slice **piece, struct extent *e)
+static const char *take_piece(struct bundle *b, const Tf__TensorSliceProto *m, struct bytes name,
+                              const struct tf_run *whole, struct tf_slice **piece, struct extent *e)
 {
     struct tf_extent spelled[TENSOR_RANK_MAX] = {{0}};
     struct dtype dtype;
@@ -224,8 +218,8 @@ static const char *take_piece(struct bundle *b, const Tf__TensorSliceProto *m,
         return "";
     }
     dtype_find(spelling, &dtype);
-    if (run->shard >= b->shards.count || run->offset > INT64_MAX ||
-        run->size > INT64_MAX || !size_is_right(&dtype, run))
+    if (run->shard >= b->shards.count || run->offset > INT64_MAX || run->size > INT64_MAX ||
+        !size_is_right(&dtype, run))
         return "has a slice whose place or size cannot be right";
     e->offset = run->offset;
     e->stored = run->size;
@@ -234,9 +228,8 @@ static const char *take_piece(struct bundle *b, const Tf__TensorSliceProto *m,
 
 /* Fill claim->extents with all pieces. NULL if they are right, else the first thing that is
  * wrong. */
-static const char *take_pieces(struct bundle *b, const Tf__BundleEntryProto *m,
-                               struct bytes name, const struct tf_run *whole,
-                               struct tensor_claim *claim)
+static const char *take_pieces(struct bundle *b, const Tf__BundleEntryProto *m, struct bytes name,
+                               const struct tf_run *whole, struct tensor_claim *claim)
 {
     struct arena *arena = b->job->arena;
     struct extent *list = arena_array(arena, m->n_slices, sizeof(*list));
@@ -275,9 +268,8 @@ static const char *take_pieces(struct bundle *b, const Tf__BundleEntryProto *m,
     return NULL;
 }
 
-static enum status emit_pieces(struct bundle *b, const Tf__BundleEntryProto *m,
-                               struct bytes name, const struct tf_run *whole,
-                               struct tensor_claim *claim)
+static enum status emit_pieces(struct bundle *b, const Tf__BundleEntryProto *m, struct bytes name,
+                               const struct tf_run *whole, struct tensor_claim *claim)
 {
     struct dtype dtype;
     dtype_find(claim->dtype, &dtype);
@@ -286,8 +278,7 @@ static enum status emit_pieces(struct bundle *b, const Tf__BundleEntryProto *m,
         return b->job->err->status;
     if (wrong) {
         job_issue(b->job, ISSUE_ERROR, NULL, NO_OFFSET, "bad-slices",
-                  "partitioned tensor \"%.*s\" %s: listed without data", SHOWN(name),
-                  wrong);
+                  "partitioned tensor \"%.*s\" %s: listed without data", SHOWN(name), wrong);
     } else {
         claim->storage = STORAGE_PIECES;
         claim->codec = codec_of(b, &dtype);
@@ -297,8 +288,8 @@ static enum status emit_pieces(struct bundle *b, const Tf__BundleEntryProto *m,
     return job_tensor(b->job, claim);
 }
 
-static enum status take_tensor(struct bundle *b, struct bytes name,
-                               const Tf__BundleEntryProto *m, uint64_t offset)
+static enum status take_tensor(struct bundle *b, struct bytes name, const Tf__BundleEntryProto *m,
+                               uint64_t offset)
 {
     struct tf_run run;
     if (!take_run(b, m, name, offset, &run))
@@ -313,12 +304,11 @@ static enum status take_tensor(struct bundle *b, struct bytes name,
     if (!claim.dtype)
         return job_no_memory(b->job);
     tf_check_dtype(b->job, claim.dtype, name);
-    return m->n_slices ? emit_pieces(b, m, name, &run, &claim)
-                       : emit_range(b, &run, name, &claim);
+    return m->n_slices ? emit_pieces(b, m, name, &run, &claim) : emit_range(b, &run, name, &claim);
 }
 
-static enum status take_slice(struct bundle *b, struct bytes key,
-                              const Tf__BundleEntryProto *m, uint64_t offset)
+static enum status take_slice(struct bundle *b, struct bytes key, const Tf__BundleEntryProto *m,
+                              uint64_t offset)
 {
     static const struct bytes slice = {(const uint8_t *)"(a slice)", 9};
     struct tf_run run;
@@ -328,9 +318,8 @@ static enum status take_slice(struct bundle *b, struct bytes key,
     if (status == ERR_MEMORY)
         return job_no_memory(b->job);
     if (status != OK)
-        job_issue(
-            b->job, ISSUE_ERROR, NULL, offset, "corrupt",
-            "a key of the index begins with a zero byte but is not a slice's: left out");
+        job_issue(b->job, ISSUE_ERROR, NULL, offset, "corrupt",
+                  "a key of the index begins with a zero byte but is not a slice's: left out");
     return OK;
 }
 
@@ -358,15 +347,14 @@ static enum status take_header(struct bundle *b, const struct sstable_entry *e)
     if (!e->key.at || e->key.len)
         return error_set(job->err, ERR_UNSUPPORTED, job->path, NO_OFFSET,
                          "an SSTable, but not the index of a TensorFlow checkpoint");
-    const Tf__BundleHeaderProto *m = protobuf_unpack(&tf__bundle_header_proto__descriptor,
-                                                     e->value, &b->message, job->err);
+    const Tf__BundleHeaderProto *m =
+        protobuf_unpack(&tf__bundle_header_proto__descriptor, e->value, &b->message, job->err);
     if (!m || m->num_shards < 0)
         return error_set(job->err, ERR_CORRUPT, job->path, e->offset,
                          "the header of the bundle cannot be read");
     if (m->endianness != 0 && m->endianness != 1)
         return error_set(job->err, ERR_UNSUPPORTED, job->path, e->offset,
-                         "byte order %ld is neither little (0) nor big (1)",
-                         (long)m->endianness);
+                         "byte order %ld is neither little (0) nor big (1)", (long)m->endianness);
     if ((uint64_t)m->num_shards > LIMIT_SHARDS)
         return error_set(job->err, ERR_LIMIT, job->path, e->offset,
                          "%ld data files, the most is %llu", (long)m->num_shards,
@@ -382,13 +370,12 @@ static enum status take_entries(struct bundle *b, struct sstable *table)
     struct error *err = b->job->err;
     struct sstable_entry e;
     while (sstable_next(table, &e, err) == OK && e.key.at) {
-        const Tf__BundleEntryProto *m = protobuf_unpack(
-            &tf__bundle_entry_proto__descriptor, e.value, &b->message, err);
+        const Tf__BundleEntryProto *m =
+            protobuf_unpack(&tf__bundle_entry_proto__descriptor, e.value, &b->message, err);
         if (err->status != OK)
             return err->status;
-        enum status status = e.key.len && e.key.at[0] == 0
-                                 ? take_slice(b, e.key, m, e.offset)
-                                 : take_tensor(b, e.key, m, e.offset);
+        enum status status = e.key.len && e.key.at[0] == 0 ? take_slice(b, e.key, m, e.offset)
+                                                           : take_tensor(b, e.key, m, e.offset);
         arena_release(&b->message);
         if (status != OK)
             return status;

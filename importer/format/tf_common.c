@@ -90,11 +90,9 @@ const char *tf_dtype(struct job *job, int32_t number)
 void tf_check_dtype(struct job *job, const char *dtype, struct bytes name)
 {
     if (strncmp(dtype, "unknown(", 8) == 0)
-        job_issue(
-            job, ISSUE_ERROR, NULL, NO_OFFSET, "unknown-dtype",
-            "tensor \"%.*s\" has a dtype that is not known, number %s: it cannot be "
-            "read",
-            SHOWN(name), dtype + strlen("unknown"));
+        job_issue(job, ISSUE_ERROR, NULL, NO_OFFSET, "unknown-dtype",
+                  "tensor \"%.*s\" has a dtype that is not known, number %s: it cannot be read",
+                  SHOWN(name), dtype + strlen("unknown"));
 }
 
 int32_t tf_dtype_plain(int32_t number)
@@ -107,10 +105,9 @@ bool tf_shape(struct job *job, const Tf__TensorShapeProto *shape, struct bytes n
 {
     size_t rank = shape ? shape->n_dim : 0;
     if (rank > TENSOR_RANK_MAX || (shape && shape->unknown_rank)) {
-        job_issue(
-            job, ISSUE_ERROR, NULL, NO_OFFSET, "bad-shape",
-            "tensor \"%.*s\" has no shape, or one of more than %d dimensions: left out",
-            SHOWN(name), TENSOR_RANK_MAX);
+        job_issue(job, ISSUE_ERROR, NULL, NO_OFFSET, "bad-shape",
+                  "tensor \"%.*s\" has no shape, or one of more than %d dimensions: left out",
+                  SHOWN(name), TENSOR_RANK_MAX);
         return false;
     }
     run->rank = (unsigned)rank;
@@ -126,10 +123,9 @@ bool tf_shape(struct job *job, const Tf__TensorShapeProto *shape, struct bytes n
     }
     if (good && shape_elements(run->shape, run->rank, &run->elements))
         return true;
-    job_issue(
-        job, ISSUE_ERROR, NULL, NO_OFFSET, "bad-shape",
-        "the shape of tensor \"%.*s\" has a negative dimension or overflows: left out",
-        SHOWN(name));
+    job_issue(job, ISSUE_ERROR, NULL, NO_OFFSET, "bad-shape",
+              "the shape of tensor \"%.*s\" has a negative dimension or overflows: left out",
+              SHOWN(name));
     return false;
 }
 
@@ -152,8 +148,8 @@ void tf_step(struct job *job, const char *prefix)
     size_t digits = dash ? strspn(dash + 1, "0123456789") : 0;
     if (digits == 0 || digits > 18 || dash[1 + digits] || !slash)
         return;
-    char *run = arena_copy(job->arena, job->path,
-                           slash > job->path ? (size_t)(slash - job->path) : 1);
+    char *run =
+        arena_copy(job->arena, job->path, slash > job->path ? (size_t)(slash - job->path) : 1);
     if (!run)
         job_no_memory(job);
     job_step(job, strtoll(dash + 1, NULL, 10));

@@ -24,8 +24,7 @@ int32_t tf_dtype_plain(int32_t number);
 
 /* Set rank, shape and elements of `run`. False after an issue (the tensor is then left out), or
  * after an error of the job. */
-bool tf_shape(struct job *, const Tf__TensorShapeProto *, struct bytes name,
-              struct tf_run *run);
+bool tf_shape(struct job *, const Tf__TensorShapeProto *, struct bytes name, struct tf_run *run);
 
 /* ERR_UNSUPPORTED if the writer demands a newer reader. `v` may be NULL. */
 enum status tf_version(struct job *, const Tf__VersionDef *v);

@@ -54,11 +54,10 @@ enum status tf_shards_open(struct tf_shards *s, struct job *job)
     const char *slash = strrchr(job->path, '/');
     *s = (struct tf_shards){.job = job, .prefix.limit = PATH_BYTES};
     s->name_at = slash ? (size_t)(slash - job->path) + 1 : 0;
-    text_add(&s->prefix, job->path,
-             s->name_at + tf_prefix_length(job->path + s->name_at));
+    text_add(&s->prefix, job->path, s->name_at + tf_prefix_length(job->path + s->name_at));
     if (!text_str(&s->prefix))
-        return error_set(job->err, ERR_LIMIT, job->path, NO_OFFSET,
-                         "a path of over %d bytes", PATH_BYTES);
+        return error_set(job->err, ERR_LIMIT, job->path, NO_OFFSET, "a path of over %d bytes",
+                         PATH_BYTES);
     return OK;
 }
 
@@ -130,8 +129,7 @@ static const char *find_lookalike(struct tf_shards *s, const char *missing)
     return found;
 }
 
-static void tf_shards_report_missing(struct tf_shards *s, const char *path,
-                                     const struct error *why)
+static void tf_shards_report_missing(struct tf_shards *s, const char *path, const struct error *why)
 {
     char hint[256] = "";
     const bool absent = why->status == ERR_MISSING && !why->code;
@@ -139,11 +137,9 @@ static void tf_shards_report_missing(struct tf_shards *s, const char *path,
     s->advised = true; /* once only: a search for every shard would take too long */
     if (other)
         snprintf(hint, sizeof(hint), " (is it \"%.200s\"?)", other);
-    job_issue(s->job, ISSUE_ERROR, path, NO_OFFSET,
-              absent ? "missing-shard" : error_word(why),
-              "data file %.200s%s%.200s%s: its tensors are listed without data",
-              path + s->name_at, absent ? " is missing" : ": ",
-              absent ? "" : why->message, hint);
+    job_issue(s->job, ISSUE_ERROR, path, NO_OFFSET, absent ? "missing-shard" : error_word(why),
+              "data file %.200s%s%.200s%s: its tensors are listed without data", path + s->name_at,
+              absent ? " is missing" : ": ", absent ? "" : why->message, hint);
 }
 
 /* The path of a shard under its proper name, or, if that does not exist, under another number of
@@ -152,8 +148,7 @@ static const char *choose_path(struct tf_shards *s, uint32_t shard, struct text 
 {
     struct text other = {.limit = PATH_BYTES};
     text_adds(path, text_str(&s->prefix));
-    text_addf(path, DATA_INFIX "-%05lu-of-%05lu", (unsigned long)shard,
-              (unsigned long)s->count);
+    text_addf(path, DATA_INFIX "-%05lu-of-%05lu", (unsigned long)shard, (unsigned long)s->count);
     const char *right = text_str(path);
     if (right && !is_listed(s, right + s->name_at) && find_renamed(s, shard, &other)) {
         s->list[shard].renamed = true;
@@ -194,13 +189,11 @@ static enum status add_beside(struct tf_shards *s, const char *name, const char 
     struct text path = {.limit = PATH_BYTES};
     text_add(&path, text_str(&s->prefix), s->name_at);
     text_adds(&path, name);
-    if (!text_str(&path) ||
-        job_file(s->job, text_str(&path), role, &file, &why) == ERR_MEMORY)
+    if (!text_str(&path) || job_file(s->job, text_str(&path), role, &file, &why) == ERR_MEMORY)
         job_no_memory(s->job);
     else if (strcmp(role, "extra") == 0)
         job_issue(s->job, ISSUE_WARNING, text_str(&path), NO_OFFSET, "extra-shard",
-                  "not a data file of this checkpoint, which has %lu",
-                  (unsigned long)s->count);
+                  "not a data file of this checkpoint, which has %lu", (unsigned long)s->count);
     text_release(&path);
     return s->job->err->status;
 }

@@ -23,8 +23,7 @@ static const char *share_name(struct tf_slices *s, struct arena *arena)
 {
     const struct tf_slice *last = s->count ? &s->list[s->count - 1] : NULL;
     const char *name = s->name.len ? text_str(&s->name) : "";
-    if (last && last->name_len == s->name.len &&
-        memcmp(last->name, name, s->name.len) == 0)
+    if (last && last->name_len == s->name.len && memcmp(last->name, name, s->name.len) == 0)
         return last->name;
     return arena_copy(arena, name, s->name.len);
 }
@@ -71,8 +70,8 @@ enum status tf_slices_add(struct tf_slices *s, struct bytes key, const struct tf
     return OK;
 }
 
-static int order(const struct tf_slice *slice, struct bytes name,
-                 const struct tf_extent *extents, unsigned rank)
+static int order(const struct tf_slice *slice, struct bytes name, const struct tf_extent *extents,
+                 unsigned rank)
 {
     size_t common = slice->name_len < name.len ? slice->name_len : name.len;
     int by_name = common ? memcmp(slice->name, name.at, common) : 0;

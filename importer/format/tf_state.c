@@ -30,8 +30,7 @@ static bool is_data_index(const char *name)
 
 static int tf_state_probe(const struct probe *p)
 {
-    static const char *const texts[] = {"model_checkpoint_path:",
-                                        "all_model_checkpoint_paths:"};
+    static const char *const texts[] = {"model_checkpoint_path:", "all_model_checkpoint_paths:"};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         if (tf_state_begins(p->head, texts[i]))
             return 8 * (int)strlen(texts[i]);

@@ -149,8 +149,8 @@ static enum status tf_v1_claim(struct claim *claim)
     text_release(&graph);
     if (!parse_shard(claim->name, &own))
         return OK;
-    for (uint64_t i = names_from(claim->names, claim->count, claim->name) + 1;
-         i < claim->count; i++) {
+    for (uint64_t i = names_from(claim->names, claim->count, claim->name) + 1; i < claim->count;
+         i++) {
         const char *name = claim->names[i];
         if (strncmp(name, claim->name, own.stem) != 0)
             break;
@@ -185,26 +185,24 @@ static enum status tf_v1_add_tensor(struct v1 *v, const Tf__SavedSliceMeta *m)
     const char *kept;
     if (!tf_shape(v->job, m->shape, name, &t.run))
         return v->job->err->status;
-    uint64_t *at = strmap_keep(&v->names, v->job->arena, (const char *)name.at, name.len,
-                               &kept, &added);
+    uint64_t *at =
+        strmap_keep(&v->names, v->job->arena, (const char *)name.at, name.len, &kept, &added);
     if (!at)
         return job_no_memory(v->job);
     if (!added) {
         struct tensor *known = &v->tensors[*at];
         known->listed += t.listed;
         if (!same_shape(&known->run, &t.run))
-            known->fault =
-                (struct fault){"corrupt", "has another shape or dtype in another file"};
+            known->fault = (struct fault){"corrupt", "has another shape or dtype in another file"};
         return OK;
     }
     if (v->count >= LIMIT_TENSORS)
-        return error_set(v->job->err, ERR_LIMIT, v->job->path, NO_OFFSET,
-                         "more than %llu tensors", (unsigned long long)LIMIT_TENSORS);
+        return error_set(v->job->err, ERR_LIMIT, v->job->path, NO_OFFSET, "more than %llu tensors",
+                         (unsigned long long)LIMIT_TENSORS);
     *at = v->count;
     t.name = (struct bytes){(const uint8_t *)kept, name.len};
     t.readable = tf_v1_field_of(t.run.dtype, &t.field);
-    void *list =
-        arena_grow(v->job->arena, v->tensors, v->count, &v->space, sizeof(*v->tensors));
+    void *list = arena_grow(v->job->arena, v->tensors, v->count, &v->space, sizeof(*v->tensors));
     if (!list)
         return job_no_memory(v->job);
     v->tensors = list;
@@ -214,9 +212,8 @@ static enum status tf_v1_add_tensor(struct v1 *v, const Tf__SavedSliceMeta *m)
 
 /* Unpack a field's contents into v->message. NULL: they are not such a message (no error is set),
  * or an error. */
-static void *unpack(struct v1 *v, const ProtobufCMessageDescriptor *type,
-                    const struct source *in, const struct message_field *f,
-                    struct error *err)
+static void *unpack(struct v1 *v, const ProtobufCMessageDescriptor *type, const struct source *in,
+                    const struct message_field *f, struct error *err)
 {
     void *m = NULL;
     if (f->wire != WIRE_BYTES || f->len > LIMIT_SSTABLE_BLOCK)
@@ -225,8 +222,7 @@ static void *unpack(struct v1 *v, const ProtobufCMessageDescriptor *type,
     if (!bytes)
         job_no_memory(v->job);
     else if (source_read(in, f->at, bytes, (size_t)f->len, err) == OK)
-        m = protobuf_unpack(type, (struct bytes){bytes, (size_t)f->len}, &v->message,
-                            err);
+        m = protobuf_unpack(type, (struct bytes){bytes, (size_t)f->len}, &v->message, err);
     free(bytes);
     return m;
 }
@@ -236,11 +232,10 @@ static enum status take_meta_field(struct v1 *v, const struct source *in,
 {
     enum status status = OK;
     if (f->number == META_TENSOR) {
-        const Tf__SavedSliceMeta *m =
-            unpack(v, &tf__saved_slice_meta__descriptor, in, f, err);
-        status = m ? tf_v1_add_tensor(v, m)
-                   : error_set(err, ERR_CORRUPT, in->name, NO_OFFSET,
-                               "the list of tensors is damaged");
+        const Tf__SavedSliceMeta *m = unpack(v, &tf__saved_slice_meta__descriptor, in, f, err);
+        status =
+            m ? tf_v1_add_tensor(v, m)
+              : error_set(err, ERR_CORRUPT, in->name, NO_OFFSET, "the list of tensors is damaged");
     } else if (f->number == META_VERSIONS) {
         const Tf__VersionDef *m = unpack(v, &tf__version_def__descriptor, in, f, err);
         status = err->status != OK ? err->status : tf_version(v->job, m);
@@ -261,8 +256,8 @@ static enum status take_meta(struct v1 *v, const struct source *in, struct error
 }
 
 /* Read the record of the empty key, the first of a shard. */
-static enum status take_header(struct v1 *v, const struct shard *s,
-                               const struct sstable_entry *e, struct error *err)
+static enum status take_header(struct v1 *v, const struct shard *s, const struct sstable_entry *e,
+                               struct error *err)
 {
     struct source *value = NULL, *meta = NULL;
     struct message_field f;
@@ -289,8 +284,8 @@ static enum status take_header(struct v1 *v, const struct shard *s,
 /* --- records ---------------------------------------------------------------------------- */
 
 /* Set a piece's box from the extents in its key. False: it cannot be a box of this tensor. */
-static bool take_box(struct v1 *v, const struct tensor *t,
-                     const struct tf_extent *extents, struct piece *p)
+static bool take_box(struct v1 *v, const struct tensor *t, const struct tf_extent *extents,
+                     struct piece *p)
 {
     unsigned rank = t->run.rank;
     bool good = true;
@@ -329,13 +324,12 @@ static enum status take_value(struct v1 *v, const struct shard *s, struct tensor
         return err.status;
     }
     if (err.status != OK)
-        t->fault = (struct fault){
-            "corrupt", arena_copy(v->job->arena, err.message, strlen(err.message))};
-    else if (p->value.count != box_elements(p, t->run.rank))
         t->fault =
-            (struct fault){"size-mismatch", p->value.count < box_elements(p, t->run.rank)
-                                                ? "has fewer elements than its shape"
-                                                : "has more elements than its shape"};
+            (struct fault){"corrupt", arena_copy(v->job->arena, err.message, strlen(err.message))};
+    else if (p->value.count != box_elements(p, t->run.rank))
+        t->fault = (struct fault){"size-mismatch", p->value.count < box_elements(p, t->run.rank)
+                                                       ? "has fewer elements than its shape"
+                                                       : "has more elements than its shape"};
     p->file = s->file;
     p->compressed = e->compressed;
     p->block = e->offset - (e->compressed ? 0 : e->value_at);
@@ -351,14 +345,12 @@ static void add_orphan(struct v1 *v)
                  v->key_name.len ? text_str(&v->key_name) : "");
 }
 
-static enum status take_record(struct v1 *v, const struct shard *s,
-                               const struct sstable_entry *e)
+static enum status take_record(struct v1 *v, const struct shard *s, const struct sstable_entry *e)
 {
     struct tf_extent *extents;
     unsigned rank;
     struct piece p = {0};
-    enum status status =
-        tf_slice_key(e->key, &v->key_name, v->job->arena, &extents, &rank);
+    enum status status = tf_slice_key(e->key, &v->key_name, v->job->arena, &extents, &rank);
     if (status == ERR_MEMORY)
         return job_no_memory(v->job);
     if (status != OK) {
@@ -375,14 +367,12 @@ static enum status take_record(struct v1 *v, const struct shard *s,
     if (t->fault.code || !t->readable)
         return OK;
     if (rank != t->run.rank || !take_box(v, t, extents, &p)) {
-        t->fault =
-            (struct fault){"bad-slices", "has a slice that cannot be a part of it"};
+        t->fault = (struct fault){"bad-slices", "has a slice that cannot be a part of it"};
         return v->job->err->status;
     }
     if (take_value(v, s, t, e, &p) != OK)
         return v->job->err->status;
-    void *list =
-        arena_grow(v->job->arena, t->pieces, t->count, &t->space, sizeof(*t->pieces));
+    void *list = arena_grow(v->job->arena, t->pieces, t->count, &t->space, sizeof(*t->pieces));
     if (!list)
         return job_no_memory(v->job);
     t->pieces = list;
@@ -411,8 +401,7 @@ static struct arrangement arrangement_of(const struct tensor *t)
     return a;
 }
 
-static const char *tf_v1_chain_of(struct v1 *v, const struct tensor *t,
-                                  const struct arrangement *a)
+static const char *tf_v1_chain_of(struct v1 *v, const struct tensor *t, const struct arrangement *a)
 {
     char steps[TF_V1_STEPS] = "", chain[TF_V1_STEPS + 16];
     if (!(a->packed && a->plain))
@@ -445,8 +434,8 @@ static struct fault check_pieces(const struct tensor *t)
     if (t->fault.code)
         return t->fault;
     if (!t->readable)
-        return (struct fault){
-            "unsupported", "has a dtype that this version of the format does not store"};
+        return (struct fault){"unsupported",
+                              "has a dtype that this version of the format does not store"};
     if (t->count < t->listed || !t->count)
         return (struct fault){"missing-data", "is not stored, or not all of it"};
     for (size_t i = 0; i < t->count; i++)
@@ -457,8 +446,7 @@ static struct fault check_pieces(const struct tensor *t)
     return (struct fault){0};
 }
 
-static enum status tf_v1_place(struct v1 *v, const struct tensor *t,
-                               struct tensor_claim *claim)
+static enum status tf_v1_place(struct v1 *v, const struct tensor *t, struct tensor_claim *claim)
 {
     struct arrangement a = arrangement_of(t);
     struct extent *list = arena_array(v->job->arena, t->count, sizeof(*list));
@@ -560,8 +548,7 @@ static enum status open_shard(struct v1 *v, const char *path)
         return job_no_memory(v->job);
     if (err.status != OK) {
         const bool absent = err.status == ERR_MISSING && !err.code;
-        job_issue(v->job, ISSUE_ERROR, path, NO_OFFSET,
-                  absent ? "missing-shard" : error_word(&err),
+        job_issue(v->job, ISSUE_ERROR, path, NO_OFFSET, absent ? "missing-shard" : error_word(&err),
                   "file %.200s%s%.200s: its tensors are not known", path + v->name_at,
                   absent ? " is missing" : ": ", absent ? "" : err.message);
         return OK;
@@ -579,8 +566,7 @@ static enum status open_shards(struct v1 *v)
     for (uint64_t i = 0; status == OK && i < v->shards; i++) {
         text_reset(&path);
         text_adds(&path, text_str(&v->prefix));
-        text_addf(&path, "-%05llu-of-%05llu", (unsigned long long)i,
-                  (unsigned long long)v->shards);
+        text_addf(&path, "-%05llu-of-%05llu", (unsigned long long)i, (unsigned long long)v->shards);
         status = text_str(&path) ? open_shard(v, text_str(&path)) : job_no_memory(v->job);
     }
     text_release(&path);
@@ -597,13 +583,12 @@ static enum status find_files(struct v1 *v)
     const char *name = job->path + v->name_at;
     v->shards = parse_shard(name, &shard) ? shard.count : 0;
     if (v->shards > LIMIT_SHARDS)
-        return error_set(job->err, ERR_LIMIT, job->path, NO_OFFSET,
-                         "%llu files, the most is %llu", (unsigned long long)v->shards,
-                         (unsigned long long)LIMIT_SHARDS);
+        return error_set(job->err, ERR_LIMIT, job->path, NO_OFFSET, "%llu files, the most is %llu",
+                         (unsigned long long)v->shards, (unsigned long long)LIMIT_SHARDS);
     text_add(&v->prefix, job->path, v->name_at + prefix_length(name));
     if (!text_str(&v->prefix))
-        return error_set(job->err, ERR_LIMIT, job->path, NO_OFFSET,
-                         "a path of over %d bytes", PATH_BYTES);
+        return error_set(job->err, ERR_LIMIT, job->path, NO_OFFSET, "a path of over %d bytes",
+                         PATH_BYTES);
     tf_step(job, text_str(&v->prefix) + v->name_at);
     return OK;
 }
@@ -634,11 +619,9 @@ static enum status emit_all(struct v1 *v)
 
 static enum status tf_v1_index(struct job *job)
 {
-    struct v1 v = {
-        .job = job, .prefix.limit = PATH_BYTES, .key_name.limit = LIMIT_NAME_BYTES};
+    struct v1 v = {.job = job, .prefix.limit = PATH_BYTES, .key_name.limit = LIMIT_NAME_BYTES};
     struct shard whole = {.source = job->source, .path = job->path};
-    if (find_files(&v) == OK &&
-        (v.shards ? open_shards(&v) : take_shard(&v, &whole)) == OK)
+    if (find_files(&v) == OK && (v.shards ? open_shards(&v) : take_shard(&v, &whole)) == OK)
         emit_all(&v);
     arena_release(&v.message);
     strmap_release(&v.names);

@@ -23,13 +23,13 @@
 #define SLICES_DATA 2
 #define SLICE_DATA  3
 
-#define FIXED(n, w)                                                                      \
-    {                                                                                    \
-        .number = (n), .width = (w)                                                      \
+#define FIXED(n, w)                                                                                \
+    {                                                                                              \
+        .number = (n), .width = (w)                                                                \
     }
-#define VARINTS(n, w)                                                                    \
-    {                                                                                    \
-        .number = (n), .width = (w), .varints = true                                     \
+#define VARINTS(n, w)                                                                              \
+    {                                                                                              \
+        .number = (n), .width = (w), .varints = true                                               \
     }
 
 /* By DataType. */
@@ -70,8 +70,7 @@ void tf_v1_steps(const struct tf_v1_field *f, bool packed, char *out)
 {
     char list[24] = "";
     if (!packed)
-        snprintf(list, sizeof(list), "field:%u%s", (unsigned)f->number,
-                 f->varints ? "|" : "");
+        snprintf(list, sizeof(list), "field:%u%s", (unsigned)f->number, f->varints ? "|" : "");
     if (f->strings)
         snprintf(out, TF_V1_STEPS, "strings:F%u", (unsigned)f->number);
     else if (f->varints)
@@ -80,9 +79,8 @@ void tf_v1_steps(const struct tf_v1_field *f, bool packed, char *out)
         snprintf(out, TF_V1_STEPS, "%s", list);
 }
 
-enum status tf_v1_value_open(const struct source *shard,
-                             const struct sstable_entry *entry, struct source **out,
-                             struct error *err)
+enum status tf_v1_value_open(const struct source *shard, const struct sstable_entry *entry,
+                             struct source **out, struct error *err)
 {
     if (entry->value.len == entry->value_len)
         return source_open_memory(shard->name, entry->value, false, out, err);
@@ -91,8 +89,8 @@ enum status tf_v1_value_open(const struct source *shard,
 
 /* Step into a field of the message in *run: *run becomes the field's contents, empty if it is
  * absent. A field that occurs twice, which protobuf would merge, is refused. */
-static enum status descend(const struct source *value, uint32_t number,
-                           struct tf_v1_run *run, struct error *err)
+static enum status descend(const struct source *value, uint32_t number, struct tf_v1_run *run,
+                           struct error *err)
 {
     struct source *part = NULL;
     struct message_field f;
@@ -137,9 +135,8 @@ static enum status find_list(const struct source *value, const struct tf_v1_fiel
 }
 
 /* Count the elements by decoding them. */
-static enum status count_elements(const struct source *value,
-                                  const struct tf_v1_field *field, struct tf_v1_value *v,
-                                  struct error *err)
+static enum status count_elements(const struct source *value, const struct tf_v1_field *field,
+                                  struct tf_v1_value *v, struct error *err)
 {
     const struct tf_v1_run *run = v->packed ? &v->list : &v->message;
     struct source *s = NULL;
@@ -150,8 +147,7 @@ static enum status count_elements(const struct source *value,
         return err->status;
     v->count = s->size / field->width;
     if (s->size % field->width)
-        error_set(err, ERR_CORRUPT, value->name, NO_OFFSET,
-                  "a record ends within an element");
+        error_set(err, ERR_CORRUPT, value->name, NO_OFFSET, "a record ends within an element");
     source_close(s);
     return err->status;
 }
@@ -161,8 +157,7 @@ enum status tf_v1_value_find(const struct source *value, const struct tf_v1_fiel
 {
     struct tf_v1_value v = {.message = {0, value->size}};
     if (descend(value, SLICES_DATA, &v.message, err) != OK ||
-        descend(value, SLICE_DATA, &v.message, err) != OK ||
-        find_list(value, field, &v, err) != OK)
+        descend(value, SLICE_DATA, &v.message, err) != OK || find_list(value, field, &v, err) != OK)
         return err->status;
     if (!field->strings && count_elements(value, field, &v, err) != OK)
         return err->status;

@@ -34,9 +34,8 @@ struct tf_v1_value {
 
 /* Open a record's value as a source: over the entry's memory, or, if that holds only its
  * beginning, over the file. `entry` must stay valid. */
-enum status tf_v1_value_open(const struct source *shard,
-                             const struct sstable_entry *entry, struct source **out,
-                             struct error *err);
+enum status tf_v1_value_open(const struct source *shard, const struct sstable_entry *entry,
+                             struct source **out, struct error *err);
 
 /* Find the elements in a record and count them. ERR_CORRUPT: it is not a valid record. */
 enum status tf_v1_value_find(const struct source *value, const struct tf_v1_field *field,

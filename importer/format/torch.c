@@ -63,8 +63,8 @@ static int torch_probe(const struct probe *p)
         return 96;
     if (torch_tar_magic(p->head))
         return 64;
-    bool named = text_ends_in(p->name, len, ".pt") ||
-                 text_ends_in(p->name, len, ".pth") || text_ends_in(p->name, len, ".pt2");
+    bool named = text_ends_in(p->name, len, ".pt") || text_ends_in(p->name, len, ".pth") ||
+                 text_ends_in(p->name, len, ".pt2");
     return named && p->head.len >= 4 && memcmp(p->head.at, LOCAL_MAGIC, 4) == 0 ? 8 : 0;
 }
 
@@ -75,8 +75,7 @@ static enum status emit_to_job(struct torch_tree *t, const struct tensor_claim *
 
 /* --- the forms -------------------------------------------------------------------- */
 
-static enum status index_zip(struct torch_tree *t, const struct source *s,
-                             struct error *err)
+static enum status index_zip(struct torch_tree *t, const struct source *s, struct error *err)
 {
     struct torch_zip z;
     struct pickle pickle = {0};
@@ -101,11 +100,9 @@ static void report_rest(struct torch_tree *t, uint64_t end)
     if (!len || source_read(t->source, end, head, len, &ignored) != OK)
         return;
     bool again = torch_legacy_magic((struct bytes){head, len});
-    job_issue(t->job, ISSUE_WARNING, t->path, end,
-              again ? "second-object" : "trailing-bytes", "%llu bytes follow%s",
-              (unsigned long long)left,
-              again ? ": another torch.save, which torch.load does not read"
-                    : " the last storage");
+    job_issue(t->job, ISSUE_WARNING, t->path, end, again ? "second-object" : "trailing-bytes",
+              "%llu bytes follow%s", (unsigned long long)left,
+              again ? ": another torch.save, which torch.load does not read" : " the last storage");
 }
 
 static void refuse_cut(struct torch_tree *t, const struct source *s, struct error *err)
@@ -115,8 +112,7 @@ static void refuse_cut(struct torch_tree *t, const struct source *s, struct erro
     error_code(err, "truncated");
 }
 
-static enum status index_legacy(struct torch_tree *t, const struct source *s,
-                                struct error *err)
+static enum status index_legacy(struct torch_tree *t, const struct source *s, struct error *err)
 {
     struct torch_legacy l;
     t->source = s;
@@ -135,8 +131,7 @@ static enum status index_legacy(struct torch_tree *t, const struct source *s,
     return err->status;
 }
 
-enum status torch_file_state(struct torch_tree *t, const struct source *s,
-                             struct error *err)
+enum status torch_file_state(struct torch_tree *t, const struct source *s, struct error *err)
 {
     uint8_t bytes[512];
     size_t len = s->size < sizeof(bytes) ? (size_t)s->size : sizeof(bytes);

@@ -101,10 +101,9 @@ struct torch_tree {
     void *container; /* for `find` */
     /* For containers whose persistent ids are not the usual tuples (torch_tar.c), else NULL: read
      * the id of a storage, and the id of a tensor, whose node has the flag TORCH_IS_TENSOR. */
-    bool (*find_key)(struct torch_tree *, pickle_ref persid, struct torch_key *,
-                     struct torch_run *, struct error *);
-    bool (*read_id)(struct torch_tree *, pickle_ref persid, struct torch_tensor *,
-                    struct error *);
+    bool (*find_key)(struct torch_tree *, pickle_ref persid, struct torch_key *, struct torch_run *,
+                     struct error *);
+    bool (*read_id)(struct torch_tree *, pickle_ref persid, struct torch_tensor *, struct error *);
     /* Emit a tensor: job_tensor(), unless a set filters its tensors. */
     enum status (*emit)(struct torch_tree *, const struct tensor_claim *);
     void *set; /* for `emit` */
@@ -138,8 +137,7 @@ enum torch_meaning torch_callee(const struct pickle *, pickle_ref);
 /* The canonical dtype of a global like torch.float32, or of a storage class (NULL: untyped). */
 const char *torch_dtype_of(const struct pickle *, pickle_ref);
 
-#define TORCH_WRAPS_MAX                                                                  \
-    16 /* nested wrappers; a parameter of a subclass of a tensor has 3 */
+#define TORCH_WRAPS_MAX 16 /* nested wrappers; a parameter of a subclass of a tensor has 3 */
 
 /* torch_tensor.c */
 struct torch_tensor {
@@ -162,21 +160,18 @@ struct torch_tensor {
 /* Whether the node makes a tensor or an array. */
 bool torch_is_tensor(const struct pickle *, pickle_ref);
 /* False after setting *err. */
-bool torch_tensor_read(struct torch_tree *, pickle_ref, struct torch_tensor *,
-                       struct error *);
-bool torch_key_read(struct torch_tree *, pickle_ref persid, struct torch_key *,
-                    struct error *);
+bool torch_tensor_read(struct torch_tree *, pickle_ref, struct torch_tensor *, struct error *);
+bool torch_key_read(struct torch_tree *, pickle_ref persid, struct torch_key *, struct error *);
 /* The numbers of a tuple, list or torch.Size, at most TENSOR_RANK_MAX; false if it is anything
  * else. */
 bool torch_numbers(const struct pickle *, pickle_ref, uint64_t *out, unsigned *count);
 bool torch_number(const struct pickle *, pickle_ref, uint64_t *out);
-bool torch_fail(struct torch_tree *, struct error *, const char *code, const char *fmt,
-                ...) PRINTF_LIKE(4, 5);
+bool torch_fail(struct torch_tree *, struct error *, const char *code, const char *fmt, ...)
+    PRINTF_LIKE(4, 5);
 bool torch_no_memory(struct torch_tree *, struct error *);
 
 /* torch_numpy.c */
-bool torch_numpy_read(struct torch_tree *, pickle_ref, struct torch_tensor *,
-                      struct error *);
+bool torch_numpy_read(struct torch_tree *, pickle_ref, struct torch_tensor *, struct error *);
 /* The value of a NumPy scalar; false if it is neither an integer that int64_t holds nor a real
  * number. */
 bool torch_numpy_scalar(struct torch_tree *, pickle_ref, double *real, int64_t *integer,
@@ -186,15 +181,13 @@ bool torch_numpy_scalar(struct torch_tree *, pickle_ref, double *real, int64_t *
 /* The run of a node's bytes (a byte string, or a text to be encoded). */
 bool torch_bytes_run(struct torch_tree *, pickle_ref, struct torch_run *, struct error *);
 /* Open the same bytes as a source; close it. */
-bool torch_bytes_source(struct torch_tree *, pickle_ref, struct source **,
-                        struct error *);
+bool torch_bytes_source(struct torch_tree *, pickle_ref, struct source **, struct error *);
 /* The storage in a byte string that is itself a file of torch.save. */
-bool torch_embedded(struct torch_tree *, pickle_ref call, struct torch_key *,
-                    struct torch_run *, struct error *);
+bool torch_embedded(struct torch_tree *, pickle_ref call, struct torch_key *, struct torch_run *,
+                    struct error *);
 
 /* torch_sparse.c */
-bool torch_sparse_read(struct torch_tree *, pickle_ref args, struct torch_tensor *,
-                       struct error *);
+bool torch_sparse_read(struct torch_tree *, pickle_ref args, struct torch_tensor *, struct error *);
 
 /* torch_wrapper.c: tensors made of other tensors. */
 /* The call that makes such a tensor, inside any parameters around it; 0: the node is no such

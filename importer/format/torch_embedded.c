@@ -41,8 +41,8 @@ static bool part_of(struct torch_tree *t, const struct torch_run *run, uint64_t 
 }
 
 /* Append a codec step to a run; its result has `size` bytes. */
-static bool torch_embedded_add_step(struct torch_tree *t, struct torch_run *run,
-                                    const char *step, uint64_t size, struct error *err)
+static bool torch_embedded_add_step(struct torch_tree *t, struct torch_run *run, const char *step,
+                                    uint64_t size, struct error *err)
 {
     char chain[CHAIN_BYTES];
     int n = snprintf(chain, sizeof(chain), "%s%s%s:%llu", run->codec ? run->codec : "",
@@ -63,8 +63,7 @@ static bool encode_text(const struct pickle_node *text, uint8_t *to, size_t *len
     for (uint32_t i = 0; i < text->count; i++) {
         uint8_t c = in[i];
         if (c >= 0x80) {
-            if ((c != 0xc2 && c != 0xc3) || i + 1 == text->count ||
-                (in[i + 1] & 0xc0) != 0x80)
+            if ((c != 0xc2 && c != 0xc3) || i + 1 == text->count || (in[i + 1] & 0xc0) != 0x80)
                 return false;
             c = (uint8_t)(c << 6 | (in[++i] & 0x3f));
         }
@@ -74,18 +73,18 @@ static bool encode_text(const struct pickle_node *text, uint8_t *to, size_t *len
 }
 
 /* The text as Latin-1 in the arena. It is kept, as many tensors may share one text. */
-static bool encode(struct torch_tree *t, const struct pickle_node *text,
-                   struct bytes *out, struct error *err)
+static bool encode(struct torch_tree *t, const struct pickle_node *text, struct bytes *out,
+                   struct error *err)
 {
     bool added;
     const char *kept;
-    uint64_t *at = strmap_keep(&t->encoded, t->arena, (const char *)&text, sizeof(text),
-                               &kept, &added);
+    uint64_t *at =
+        strmap_keep(&t->encoded, t->arena, (const char *)&text, sizeof(text), &kept, &added);
     if (!at)
         return torch_no_memory(t, err);
     if (!*at) { /* new, or there was no memory for it */
-        void *list = arena_grow(t->arena, t->texts, t->text_count, &t->text_space,
-                                sizeof(*t->texts));
+        void *list =
+            arena_grow(t->arena, t->texts, t->text_count, &t->text_space, sizeof(*t->texts));
         if (list)
             t->texts = list;
         uint8_t *to = arena_room(t->arena, text->count + 1u);
@@ -97,8 +96,8 @@ static bool encode(struct torch_tree *t, const struct pickle_node *text,
         *at = t->text_count;
     }
     *out = t->texts[*at - 1];
-    return out->at || torch_fail(t, err, "bad-bytes",
-                                 "its bytes are text with characters past U+00FF");
+    return out->at ||
+           torch_fail(t, err, "bad-bytes", "its bytes are text with characters past U+00FF");
 }
 
 /* The node that holds the content, inside the calls around it: bytes, a text of 8-bit characters,
@@ -141,12 +140,10 @@ static bool text_run(struct torch_tree *t, const struct pickle_node *n, bool enc
         return inline_run(t, bytes, out, err);
     if (!part_of(t, &t->run, offset, n->count, out, err))
         return false;
-    return bytes.len == n->count ||
-           torch_embedded_add_step(t, out, "latin1", bytes.len, err);
+    return bytes.len == n->count || torch_embedded_add_step(t, out, "latin1", bytes.len, err);
 }
 
-bool torch_bytes_run(struct torch_tree *t, pickle_ref ref, struct torch_run *out,
-                     struct error *err)
+bool torch_bytes_run(struct torch_tree *t, pickle_ref ref, struct torch_run *out, struct error *err)
 {
     bool encoded;
     pickle_ref inner = content(t->pickle, ref, &encoded);
@@ -179,8 +176,8 @@ bool torch_bytes_source(struct torch_tree *t, pickle_ref ref, struct source **ou
 
 /* Whether a storage lies in the byte string: a legacy file states its number of elements. */
 static bool is_whole(struct torch_tree *t, const struct torch_legacy *legacy,
-                     const struct torch_key *key, const struct torch_run *where,
-                     uint64_t size, struct error *err)
+                     const struct torch_key *key, const struct torch_run *where, uint64_t size,
+                     struct error *err)
 {
     if (legacy->broken.status != OK) {
         *err = legacy->broken;
@@ -192,18 +189,17 @@ static bool is_whole(struct torch_tree *t, const struct torch_legacy *legacy,
 }
 
 /* Find the only storage of the legacy file in a byte string. */
-static bool torch_embedded_load(struct torch_tree *t, pickle_ref bytes,
-                                struct torch_embedded *out, struct error *err)
+static bool torch_embedded_load(struct torch_tree *t, pickle_ref bytes, struct torch_embedded *out,
+                                struct error *err)
 {
     struct source *source = NULL;
     struct torch_run all = {0};
     struct torch_legacy legacy;
     struct torch_run where;
-    if (!torch_bytes_run(t, bytes, &all, err) ||
-        !torch_bytes_source(t, bytes, &source, err) || !source)
+    if (!torch_bytes_run(t, bytes, &all, err) || !torch_bytes_source(t, bytes, &source, err) ||
+        !source)
         return false;
-    struct torch_tree inner = {
-        .job = t->job, .arena = t->arena, .path = t->path, .source = source};
+    struct torch_tree inner = {.job = t->job, .arena = t->arena, .path = t->path, .source = source};
     bool ok = torch_legacy_read(&inner, 0, &legacy, err) == OK &&
               torch_key_read(&inner, legacy.object.root, &out->key, err) &&
               torch_legacy_find(&inner, &out->key, &where, err) &&
@@ -228,16 +224,15 @@ bool torch_embedded(struct torch_tree *t, pickle_ref call, struct torch_key *key
     if (!at)
         return torch_no_memory(t, err);
     if (!*at) {
-        void *list = arena_grow(t->arena, t->loads, t->load_count, &t->load_space,
-                                sizeof(*t->loads));
+        void *list =
+            arena_grow(t->arena, t->loads, t->load_count, &t->load_space, sizeof(*t->loads));
         if (!list)
             return torch_no_memory(t, err);
         t->loads = list;
         struct torch_embedded *new = &t->loads[t->load_count++];
         *at = t->load_count;
         *new = (struct torch_embedded){.run = {.lost = true}};
-        pickle_ref bytes =
-            pickle_item(t->pickle, pickle_at(t->pickle, call)->call->args, 0);
+        pickle_ref bytes = pickle_item(t->pickle, pickle_at(t->pickle, call)->call->args, 0);
         if (!torch_embedded_load(t, bytes, new, err)) {
             new->run.lost = true;
             return false;

@@ -94,9 +94,8 @@ static bool torch_export_read_dtype(struct listing *l)
     uint64_t number = 0;
     if (!torch_export_read_size(l, &number))
         return false;
-    l->tensor.dtype = number < sizeof(scalar_types) / sizeof(scalar_types[0])
-                          ? scalar_types[number]
-                          : NULL;
+    l->tensor.dtype =
+        number < sizeof(scalar_types) / sizeof(scalar_types[0]) ? scalar_types[number] : NULL;
     return true;
 }
 
@@ -174,15 +173,13 @@ static bool torch_export_place(struct listing *l, struct error *err)
 {
     char name[256];
     struct torch_tensor *x = &l->tensor;
-    int len =
-        snprintf(name, sizeof(name), "%s%.*s", l->folder,
-                 (int)(l->path.len < 200 ? l->path.len : 0), (const char *)l->path.at);
+    int len = snprintf(name, sizeof(name), "%s%.*s", l->folder,
+                       (int)(l->path.len < 200 ? l->path.len : 0), (const char *)l->path.at);
     const struct zip_member *m = torch_zip_member(l->z, name, (size_t)len);
     if (l->pickled)
         return torch_fail(l->t, err, "unsupported", "it is pickled: that is not read");
     if (!m)
-        return torch_fail(l->t, err, "missing-storage",
-                          "its file \"%.100s\" is not there", name);
+        return torch_fail(l->t, err, "missing-storage", "its file \"%.100s\" is not there", name);
     if (!torch_zip_member_run(l->t, l->z, m, &x->run, err))
         return false;
     struct dtype dtype;
@@ -205,8 +202,7 @@ static bool emit_entry(struct listing *l)
                   (int)(l->name.len < 200 ? l->name.len : 200), (const char *)l->name.at);
         return true;
     }
-    if (!strmap_keep(&t->names, t->arena, (const char *)l->name.at, l->name.len, &kept,
-                     &added))
+    if (!strmap_keep(&t->names, t->arena, (const char *)l->name.at, l->name.len, &kept, &added))
         return torch_no_memory(t, t->job->err);
     if (!added) /* constants repeat names of weights */
         return true;
@@ -241,13 +237,11 @@ static bool read_config(struct listing *l)
 }
 
 /* Whether a member is FOLDER/NAME_…_config.json; NAME is that of the exported program. */
-static bool is_config(const struct torch_zip *z, const struct zip_member *m,
-                      const char *folder)
+static bool is_config(const struct torch_zip *z, const struct zip_member *m, const char *folder)
 {
     static const char suffix[] = "_config.json";
     size_t skip = z->root_len + 1, n = strlen(folder);
-    return m->name_len > skip + n + sizeof(suffix) &&
-           memcmp(m->name + skip, folder, n) == 0 &&
+    return m->name_len > skip + n + sizeof(suffix) && memcmp(m->name + skip, folder, n) == 0 &&
            strcmp(m->name + m->name_len - (sizeof(suffix) - 1), suffix) == 0;
 }
 
@@ -264,11 +258,10 @@ enum status torch_export_state(struct torch_tree *t, struct torch_zip *z)
             if (!is_config(z, m, folders[f]))
                 continue;
             *l = (struct listing){.t = t, .z = z, .folder = folders[f]};
-            if (zip_read(&z->zip, m, LIMIT_HEADER_BYTES, t->arena, &text, t->job->err) !=
-                OK)
+            if (zip_read(&z->zip, m, LIMIT_HEADER_BYTES, t->arena, &text, t->job->err) != OK)
                 break;
-            json_init(&l->json, cursor_over(text, z->base + m->data), t->arena,
-                      z->zip.source->name, t->job->err);
+            json_init(&l->json, cursor_over(text, z->base + m->data), t->arena, z->zip.source->name,
+                      t->job->err);
             read_config(l);
         }
     }

@@ -15,10 +15,9 @@ static bool room_for_fact(struct torch_tree *t, size_t bytes)
     if (t->fact_bytes <= LIMIT_FACTS_BYTES)
         return true;
     if (before <= LIMIT_FACTS_BYTES)
-        job_issue(
-            t->job, ISSUE_WARNING, t->path, NO_OFFSET, "limit",
-            "more than %llu bytes of values beside the tensors: the rest is left out",
-            (unsigned long long)LIMIT_FACTS_BYTES);
+        job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "limit",
+                  "more than %llu bytes of values beside the tensors: the rest is left out",
+                  (unsigned long long)LIMIT_FACTS_BYTES);
     return false;
 }
 
@@ -35,8 +34,7 @@ static const char *fact_key(const struct text *key, struct text *safe)
     return text_str(safe);
 }
 
-void torch_fact_text(struct torch_tree *t, const struct text *key, const char *text,
-                     size_t len)
+void torch_fact_text(struct torch_tree *t, const struct text *key, const char *text, size_t len)
 {
     struct text safe = {0};
     const char *name = fact_key(key, &safe);
@@ -112,8 +110,7 @@ static void fact_path(struct torch_tree *t, const struct text *key, pickle_ref a
     const struct pickle *p = t->pickle;
     struct text path = {.limit = LIMIT_FACT_KEY};
     pickle_ref part;
-    t->fact_bytes +=
-        pickle_at(p, args)->kind == PICKLE_TUPLE ? pickle_at(p, args)->count : 0;
+    t->fact_bytes += pickle_at(p, args)->kind == PICKLE_TUPLE ? pickle_at(p, args)->count : 0;
     for (uint32_t i = 0; !path.failed && (part = pickle_item(p, args, i)); i++) {
         const struct pickle_node *n = pickle_at(p, part);
         if (i && path.len && path.at[path.len - 1] != '/')

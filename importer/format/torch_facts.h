@@ -26,8 +26,7 @@ void torch_add_list(struct torch_tree *, pickle_ref list, struct text *);
 /* --- torch_facts.c: facts. `key` is any text; they stop at LIMIT_FACTS_BYTES, which is reported
  * once -- */
 
-void torch_fact_text(struct torch_tree *, const struct text *key, const char *text,
-                     size_t len);
+void torch_fact_text(struct torch_tree *, const struct text *key, const char *text, size_t len);
 /* State a call that makes one value (a path, a device, a NumPy scalar). False: it is no such
  * call. */
 bool torch_fact_call(struct torch_tree *, const struct text *key, pickle_ref call);

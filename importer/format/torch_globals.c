@@ -135,9 +135,8 @@ enum torch_meaning torch_callee(const struct pickle *p, pickle_ref ref)
         return TORCH_UNKNOWN;
     enum torch_meaning meaning = torch_meaning_of(p, n->call->callee);
     /* object.__reduce_ex__ in protocols 0 and 1: _reconstructor(class, base, state of the base) */
-    return meaning == TORCH_RECONSTRUCTOR
-               ? torch_meaning_of(p, pickle_item(p, n->call->args, 0))
-               : meaning;
+    return meaning == TORCH_RECONSTRUCTOR ? torch_meaning_of(p, pickle_item(p, n->call->args, 0))
+                                          : meaning;
 }
 
 const char *torch_dtype_of(const struct pickle *p, pickle_ref ref)
@@ -147,9 +146,8 @@ const char *torch_dtype_of(const struct pickle *p, pickle_ref ref)
         return NULL;
     const struct pickle_global *g = &p->globals[pickle_at(p, ref)->integer];
     const char *name = g->name + g->module_len + 1;
-    return meaning == TORCH_DTYPE
-               ? dtypes[find_pair(dtypes, COUNT(dtypes), name)][1]
-               : storages[find_pair(storages, COUNT(storages), name)][1];
+    return meaning == TORCH_DTYPE ? dtypes[find_pair(dtypes, COUNT(dtypes), name)][1]
+                                  : storages[find_pair(storages, COUNT(storages), name)][1];
 }
 
 /* getattr() is harmless in one use only: to name a member of an enumeration, as some versions of
@@ -158,8 +156,7 @@ static bool getattr_is_tame(const struct pickle *p)
 {
     for (pickle_ref ref = 1; ref < p->node_count; ref++) {
         const struct pickle_node *n = pickle_at(p, ref);
-        if (n->kind == PICKLE_CALL &&
-            torch_meaning_of(p, n->call->callee) == TORCH_GETATTR &&
+        if (n->kind == PICKLE_CALL && torch_meaning_of(p, n->call->callee) == TORCH_GETATTR &&
             torch_meaning_of(p, pickle_item(p, n->call->args, 0)) != DCP_ENUM)
             return false;
     }

@@ -16,12 +16,11 @@ bool torch_legacy_magic(struct bytes head)
         return false;
     if (head.len > at && head.at[at] == 0x95)
         at += 9;
-    return head.len >= at + sizeof(magic) &&
-           memcmp(head.at + at, magic, sizeof(magic)) == 0;
+    return head.len >= at + sizeof(magic) && memcmp(head.at + at, magic, sizeof(magic)) == 0;
 }
 
-static enum status torch_legacy_refuse(struct torch_tree *t, struct error *err,
-                                       uint64_t offset, const char *what)
+static enum status torch_legacy_refuse(struct torch_tree *t, struct error *err, uint64_t offset,
+                                       const char *what)
 {
     error_set(err, ERR_CORRUPT, t->path ? t->path : t->job->path, offset, "%s", what);
     return error_code(err, "bad-torch");
@@ -59,8 +58,7 @@ static enum status read_preamble(struct torch_tree *t, uint64_t *at, struct erro
 }
 
 /* Learn from all persistent ids the dtype of each storage's elements. */
-static enum status learn_storages(struct torch_tree *t, struct torch_legacy *l,
-                                  struct error *err)
+static enum status learn_storages(struct torch_tree *t, struct torch_legacy *l, struct error *err)
 {
     const struct pickle *p = t->pickle;
     for (pickle_ref ref = 1; ref < p->node_count; ref++) {
@@ -68,8 +66,7 @@ static enum status learn_storages(struct torch_tree *t, struct torch_legacy *l,
         struct error ignored = {.offset = NO_OFFSET};
         struct dtype dtype = {.block_bytes = 1};
         bool added;
-        if (pickle_kind(p, ref) != PICKLE_PERSID ||
-            !torch_key_read(t, ref, &key, &ignored))
+        if (pickle_kind(p, ref) != PICKLE_PERSID || !torch_key_read(t, ref, &key, &ignored))
             continue;
         uint64_t *at = strmap_add(&l->keys, key.key, key.len, &added);
         void *list = at && added ? arena_grow(t->arena, l->storages, l->count, &l->space,
@@ -85,10 +82,9 @@ static enum status learn_storages(struct torch_tree *t, struct torch_legacy *l,
             l->storages[*at] = (struct torch_legacy_storage){
                 key.key, key.len, key.dtype, dtype.block_bytes, NO_OFFSET, 0};
         } else if (l->storages[*at].dtype != key.dtype) {
-            return torch_legacy_refuse(
-                t, err, t->run.offset,
-                "a storage has elements of two kinds: where the next one "
-                "begins cannot be known");
+            return torch_legacy_refuse(t, err, t->run.offset,
+                                       "a storage has elements of two kinds: where the next one "
+                                       "begins cannot be known");
         }
     }
     return OK;
@@ -136,8 +132,8 @@ static void torch_legacy_locate(struct torch_tree *t, struct torch_legacy *l,
     }
 }
 
-bool torch_legacy_find(struct torch_tree *t, const struct torch_key *key,
-                       struct torch_run *out, struct error *err)
+bool torch_legacy_find(struct torch_tree *t, const struct torch_key *key, struct torch_run *out,
+                       struct error *err)
 {
     const struct torch_legacy *l = t->container;
     const uint64_t *at = strmap_get(&l->keys, key->key, key->len);
@@ -147,9 +143,8 @@ bool torch_legacy_find(struct torch_tree *t, const struct torch_key *key,
                           key->key);
     if (s->count != (key->dtype ? key->numel : key->bytes))
         return torch_fail(t, err, "bad-storage",
-                          "its storage \"%.40s\" should have %llu elements and has %llu",
-                          key->key, (unsigned long long)key->numel,
-                          (unsigned long long)s->count);
+                          "its storage \"%.40s\" should have %llu elements and has %llu", key->key,
+                          (unsigned long long)key->numel, (unsigned long long)s->count);
     *out = (struct torch_run){.file = t->run.file,
                               .offset = t->run.offset + s->offset,
                               .stored = s->count * s->bytes,
@@ -157,8 +152,8 @@ bool torch_legacy_find(struct torch_tree *t, const struct torch_key *key,
     return true;
 }
 
-enum status torch_legacy_read(struct torch_tree *t, uint64_t offset,
-                              struct torch_legacy *out, struct error *err)
+enum status torch_legacy_read(struct torch_tree *t, uint64_t offset, struct torch_legacy *out,
+                              struct error *err)
 {
     struct pickle keys = {0};
     *out = (struct torch_legacy){.broken = {.offset = NO_OFFSET}, .end = offset};

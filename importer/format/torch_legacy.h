@@ -36,8 +36,8 @@ bool torch_legacy_magic(struct bytes head);
 
 /* Read the five pickles at `offset` of t->source and find the storages. Sets t->pickle,
  * t->find and t->container. Release *out after an error too. */
-enum status torch_legacy_read(struct torch_tree *t, uint64_t offset,
-                              struct torch_legacy *out, struct error *err);
+enum status torch_legacy_read(struct torch_tree *t, uint64_t offset, struct torch_legacy *out,
+                              struct error *err);
 bool torch_legacy_find(struct torch_tree *, const struct torch_key *, struct torch_run *,
                        struct error *);
 void torch_legacy_release(struct torch_legacy *);

@@ -49,8 +49,7 @@ static bool read_type(struct torch_tree *t, pickle_ref ref, struct numpy_type *t
         return false;
     const struct pickle_call *call = pickle_at(p, ref)->call;
     if (!short_text(t, pickle_item(p, call->args, 0), code, sizeof(code)) ||
-        (call->state &&
-         !short_text(t, pickle_item(p, call->state, 1), order, sizeof(order))))
+        (call->state && !short_text(t, pickle_item(p, call->state, 1), order, sizeof(order))))
         return false;
     if (pickle_kind(p, pickle_item(p, call->state, 3)) == PICKLE_TUPLE)
         return false; /* a structured dtype */
@@ -76,10 +75,9 @@ static bool take_apart(const struct pickle *p, pickle_ref node, struct parts *ou
 {
     const struct pickle_call *call = pickle_at(p, node)->call;
     if (torch_callee(p, node) == NUMPY_FROM_BUFFER) {
-        *out =
-            (struct parts){pickle_item(p, call->args, 2), pickle_item(p, call->args, 1),
-                           pickle_item(p, call->args, 0),
-                           pickle_is_text(p, pickle_item(p, call->args, 3), "F")};
+        *out = (struct parts){pickle_item(p, call->args, 2), pickle_item(p, call->args, 1),
+                              pickle_item(p, call->args, 0),
+                              pickle_is_text(p, pickle_item(p, call->args, 3), "F")};
         return true;
     }
     if (!call->state)
@@ -88,10 +86,10 @@ static bool take_apart(const struct pickle *p, pickle_ref node, struct parts *ou
     uint32_t first = pickle_kind(p, pickle_item(p, call->state, 0)) == PICKLE_INT;
     pickle_ref fortran = pickle_item(p, call->state, first + 2);
     const struct pickle_node *n = pickle_at(p, fortran);
-    *out = (struct parts){
-        pickle_item(p, call->state, first), pickle_item(p, call->state, first + 1),
-        pickle_item(p, call->state, first + 3),
-        n->kind == PICKLE_TRUE || (n->kind == PICKLE_INT && n->integer != 0)};
+    *out =
+        (struct parts){pickle_item(p, call->state, first), pickle_item(p, call->state, first + 1),
+                       pickle_item(p, call->state, first + 3),
+                       n->kind == PICKLE_TRUE || (n->kind == PICKLE_INT && n->integer != 0)};
     return true;
 }
 
@@ -112,8 +110,7 @@ bool torch_numpy_read(struct torch_tree *t, pickle_ref node, struct torch_tensor
     struct parts parts;
     struct numpy_type type;
     uint64_t elements, nbytes, steps = 1;
-    if (!take_apart(p, node, &parts) ||
-        !torch_numbers(p, parts.shape, out->shape, &out->rank))
+    if (!take_apart(p, node, &parts) || !torch_numbers(p, parts.shape, out->shape, &out->rank))
         return torch_fail(t, err, "bad-array", "a NumPy array without a shape");
     if (!read_type(t, parts.dtype, &type))
         return torch_fail(t, err, "unsupported",
@@ -163,8 +160,8 @@ static double torch_numpy_real_of(const struct numpy_type *type, uint64_t bits)
     return half >> 15 & 1 ? -real : real;
 }
 
-bool torch_numpy_scalar(struct torch_tree *t, pickle_ref ref, double *real,
-                        int64_t *integer, bool *is_integer)
+bool torch_numpy_scalar(struct torch_tree *t, pickle_ref ref, double *real, int64_t *integer,
+                        bool *is_integer)
 {
     const struct pickle *p = t->pickle;
     struct error ignored = {.offset = NO_OFFSET};
@@ -175,8 +172,7 @@ bool torch_numpy_scalar(struct torch_tree *t, pickle_ref ref, double *real,
     if (!read_type(t, pickle_item(p, args, 0), &type) || type.item > 8 ||
         !torch_bytes_source(t, pickle_item(p, args, 1), &s, &ignored))
         return false;
-    bool there =
-        s->size == type.item && source_read(s, 0, raw, type.item, &ignored) == OK;
+    bool there = s->size == type.item && source_read(s, 0, raw, type.item, &ignored) == OK;
     source_close(s);
     if (!there)
         return false;
@@ -186,15 +182,12 @@ bool torch_numpy_scalar(struct torch_tree *t, pickle_ref ref, double *real,
     struct dtype dtype;
     dtype_find(type.dtype, &dtype);
     *is_integer = dtype.kind != DTYPE_FLOAT;
-    if (dtype.kind == DTYPE_INT && type.item && type.item < 8 &&
-        bits >> (8 * type.item - 1) & 1)
+    if (dtype.kind == DTYPE_INT && type.item && type.item < 8 && bits >> (8 * type.item - 1) & 1)
         bits |= UINT64_MAX << (8 * type.item);
     *integer = (int64_t)bits;
-    if (dtype.kind == DTYPE_FLOAT && strncmp(dtype.name, "float", 5) == 0 &&
-        type.item > 1)
+    if (dtype.kind == DTYPE_FLOAT && strncmp(dtype.name, "float", 5) == 0 && type.item > 1)
         *real = torch_numpy_real_of(&type, bits);
-    else if (dtype.kind != DTYPE_INT && dtype.kind != DTYPE_UINT &&
-             dtype.kind != DTYPE_BOOL)
+    else if (dtype.kind != DTYPE_INT && dtype.kind != DTYPE_UINT && dtype.kind != DTYPE_BOOL)
         return false;
     return !(dtype.kind == DTYPE_UINT && bits > INT64_MAX);
 }

@@ -43,15 +43,13 @@ static enum status read_member(struct torch_tree *t, const struct zip *outer,
     pickle_release(&pickle);
     torch_zip_close(&z);
     source_close(source);
-    t->names =
-        inner.names; /* keep them, so that tensors of both members have unique names */
+    t->names = inner.names; /* keep them, so that tensors of both members have unique names */
     inner.names = (struct strmap){0};
     torch_tree_release(&inner);
     return err->status;
 }
 
-enum status torch_program_state(struct torch_tree *t, const struct source *s,
-                                struct error *err)
+enum status torch_program_state(struct torch_tree *t, const struct source *s, struct error *err)
 {
     static const char *const members[][2] = {
         {"serialized_state_dict.pt", "serialized_state_dict.json"},
@@ -64,8 +62,8 @@ enum status torch_program_state(struct torch_tree *t, const struct source *s,
         const struct zip_member *m = zip_find(&zip, members[i][0]);
         m = m ? m : zip_find(&zip, members[i][1]);
         if (!m && i == 0) {
-            error_set(err, ERR_CORRUPT, s->name, NO_OFFSET,
-                      "an exported program without \"%s\"", members[i][0]);
+            error_set(err, ERR_CORRUPT, s->name, NO_OFFSET, "an exported program without \"%s\"",
+                      members[i][0]);
             return error_code(err, "bad-torch");
         }
         if (m && m->size && read_member(t, &zip, m, err) != OK)

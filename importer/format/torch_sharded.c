@@ -32,8 +32,8 @@ struct shard {
 
 /* Count a tensor's bytes. transformers counts a storage that tensors share once, and other writers
  * count each tensor. */
-static bool torch_count_bytes(struct job *job, struct shard *s,
-                              const struct tensor_claim *claim, uint64_t nbytes)
+static bool torch_count_bytes(struct job *job, struct shard *s, const struct tensor_claim *claim,
+                              uint64_t nbytes)
 {
     bool added = true;
     const char *key;
@@ -60,14 +60,12 @@ static enum status emit_wanted(struct torch_tree *t, const struct tensor_claim *
         return t->job->err->status;
     dtype_find(claim->dtype, &dtype);
     if (shape_elements(claim->shape, claim->rank, &elements) &&
-        dtype_nbytes(&dtype, elements, &nbytes) &&
-        !torch_count_bytes(t->job, s, claim, nbytes))
+        dtype_nbytes(&dtype, elements, &nbytes) && !torch_count_bytes(t->job, s, claim, nbytes))
         return t->job->err->status;
     return job_tensor(t->job, claim);
 }
 
-static enum status torch_sharded_index_shard(struct job *job, struct weight_map *m,
-                                             uint32_t number)
+static enum status torch_sharded_index_shard(struct job *job, struct weight_map *m, uint32_t number)
 {
     struct error err = {.offset = NO_OFFSET};
     struct shard shard = {.map = m, .number = number};

@@ -63,11 +63,10 @@ static bool read_layout(const struct pickle *p, pickle_ref ref, struct parts *ou
     return false;
 }
 
-static bool torch_sparse_read_part(struct torch_tree *t, pickle_ref ref,
-                                   struct torch_tensor *out, struct error *err)
+static bool torch_sparse_read_part(struct torch_tree *t, pickle_ref ref, struct torch_tensor *out,
+                                   struct error *err)
 {
-    if (!torch_is_tensor(t->pickle, ref) ||
-        torch_callee(t->pickle, ref) == TORCH_REBUILD_SPARSE)
+    if (!torch_is_tensor(t->pickle, ref) || torch_callee(t->pickle, ref) == TORCH_REBUILD_SPARSE)
         return unsupported(t, err, "without its parts");
     return torch_tensor_read(t, ref, out, err) &&
            (!out->sparse || unsupported(t, err, "made of sparse ones"));
@@ -94,16 +93,15 @@ static bool reach(struct torch_tree *t, const struct torch_tensor *x, bool in_or
         if (in_order && x->shape[d] != 1 && (uint64_t)x->strides[d] != step)
             return unsupported(t, err, "whose parts are in another order");
         step *= x->shape[d];
-        if (!mul_u64(x->shape[d] - 1, (uint64_t)x->strides[d], &far) ||
-            !add_u64(last, far, &last))
+        if (!mul_u64(x->shape[d] - 1, (uint64_t)x->strides[d], &far) || !add_u64(last, far, &last))
             return torch_fail(t, err, "bad-tensor", "its strides reach too far");
     }
     *elements = last + 1;
     return true;
 }
 
-static bool torch_sparse_place_of(struct torch_tree *t, const struct torch_tensor *x,
-                                  bool in_order, struct place *out, struct error *err)
+static bool torch_sparse_place_of(struct torch_tree *t, const struct torch_tensor *x, bool in_order,
+                                  struct place *out, struct error *err)
 {
     struct dtype dtype;
     uint64_t elements = 0, last;
@@ -125,8 +123,7 @@ static bool torch_sparse_place_of(struct torch_tree *t, const struct torch_tenso
                               .end = x->run.offset + x->run.stored,
                               .own = own,
                               .size = x->run.size};
-        snprintf(out->steps, sizeof(out->steps), "%s%s", x->run.codec,
-                 x->swap > 1 ? "+" : "");
+        snprintf(out->steps, sizeof(out->steps), "%s%s", x->run.codec, x->swap > 1 ? "+" : "");
     }
     if (x->swap > 1 && out->size) {
         const size_t len = strlen(out->steps);
@@ -175,9 +172,8 @@ static void put_sparse(const struct parts *s, const struct torch_tensor *x,
     dtype_find(x->dtype, &dtype);
     const unsigned own = is_coo(s) ? (unsigned)index->shape[0] : s->batch + 2;
     const unsigned entry = is_coo(s) ? 1 : s->batch + (s->blocks ? 3 : 1);
-    text_addf(chain, "sparse:%c,%c,%u,%llu,%llu,%llu,", s->kind, adds(&dtype),
-              dtype.block_bytes, (unsigned long long)s->count,
-              (unsigned long long)at[VALUES],
+    text_addf(chain, "sparse:%c,%c,%u,%llu,%llu,%llu,", s->kind, adds(&dtype), dtype.block_bytes,
+              (unsigned long long)s->count, (unsigned long long)at[VALUES],
               (unsigned long long)dense_run(values, entry));
     put_shape(chain, x->shape, own);
     text_addf(chain, ",%llu,", (unsigned long long)at[INDEX]);
@@ -213,8 +209,7 @@ static bool put_chain(struct torch_tree *t, struct parts *s, struct torch_tensor
     const char *text = text_str(&chain);
     x->run.codec = text ? arena_copy(t->arena, text, chain.len) : NULL;
     const char *last = x->run.codec ? strrchr(x->run.codec, '|') : NULL;
-    const bool fits =
-        x->run.codec && strlen(last ? last + 1 : x->run.codec) < CODEC_STEP_BYTES;
+    const bool fits = x->run.codec && strlen(last ? last + 1 : x->run.codec) < CODEC_STEP_BYTES;
     text_release(&chain);
     return fits || unsupported(t, err, "of too many dimensions");
 }
@@ -233,17 +228,16 @@ static bool check_coo(struct torch_tree *t, struct parts *s, const struct torch_
                       struct error *err)
 {
     const struct torch_tensor *index = &s->part[INDEX], *values = &s->part[VALUES];
-    if (index->rank != 2 || strcmp(index->dtype, "int64") != 0 ||
-        index->shape[0] > x->rank || index->shape[0] > 16 || values->rank < 1 ||
-        values->rank - 1 != x->rank - index->shape[0])
+    if (index->rank != 2 || strcmp(index->dtype, "int64") != 0 || index->shape[0] > x->rank ||
+        index->shape[0] > 16 || values->rank < 1 || values->rank - 1 != x->rank - index->shape[0])
         return unsupported(t, err, "with indexes of another kind");
     s->count = values->shape[0];
     return index->shape[1] == s->count ||
            torch_fail(t, err, "bad-tensor", "it has not as many indexes as values");
 }
 
-static bool check_compressed(struct torch_tree *t, struct parts *s,
-                             const struct torch_tensor *x, struct error *err)
+static bool check_compressed(struct torch_tree *t, struct parts *s, const struct torch_tensor *x,
+                             struct error *err)
 {
     const struct torch_tensor *index = &s->part[INDEX], *other = &s->part[OTHER],
                               *values = &s->part[VALUES];
@@ -255,8 +249,7 @@ static bool check_compressed(struct torch_tree *t, struct parts *s,
         (strcmp(index->dtype, "int64") != 0 && strcmp(index->dtype, "int32") != 0))
         return unsupported(t, err, "with indexes of another kind");
     const uint64_t outer = x->shape[batch + (s->kind == 'r' ? 0 : 1)];
-    const uint64_t block =
-        s->blocks ? values->shape[batch + (s->kind == 'r' ? 1 : 2)] : 1;
+    const uint64_t block = s->blocks ? values->shape[batch + (s->kind == 'r' ? 1 : 2)] : 1;
     s->count = values->shape[batch];
     bool fits = block && index->shape[batch] == outer / block + 1 &&
                 other->shape[batch] == s->count && in_batches(index, x, batch) &&
@@ -278,8 +271,7 @@ static bool put_run(struct torch_tree *t, struct parts *s, struct torch_tensor *
             continue;
         if (s->part[i].run.file != s->part[VALUES].run.file)
             return unsupported(t, err, "whose parts are in different files");
-        if (!torch_sparse_place_of(t, &s->part[i], !is_coo(s) || i == VALUES, &place[i],
-                                   err))
+        if (!torch_sparse_place_of(t, &s->part[i], !is_coo(s) || i == VALUES, &place[i], err))
             return false;
         first = place[i].begin < first ? place[i].begin : first;
         last = place[i].end > last ? place[i].end : last;
@@ -294,9 +286,8 @@ static bool put_run(struct torch_tree *t, struct parts *s, struct torch_tensor *
     return put_chain(t, s, x, place, err);
 }
 
-static bool torch_sparse_read_parts(struct torch_tree *t, pickle_ref args,
-                                    struct parts *s, struct torch_tensor *x,
-                                    struct error *err)
+static bool torch_sparse_read_parts(struct torch_tree *t, pickle_ref args, struct parts *s,
+                                    struct torch_tensor *x, struct error *err)
 {
     const struct pickle *p = t->pickle;
     pickle_ref data = pickle_item(p, args, 1);
@@ -305,14 +296,12 @@ static bool torch_sparse_read_parts(struct torch_tree *t, pickle_ref args,
     const bool coo = is_coo(s);
     if (!torch_numbers(p, pickle_item(p, data, coo ? 2 : 3), x->shape, &x->rank))
         return torch_fail(t, err, "bad-tensor", "its shape is not a list of sizes");
-    if (!torch_sparse_read_part(t, pickle_item(p, data, coo ? 1 : 2), &s->part[VALUES],
-                                err))
+    if (!torch_sparse_read_part(t, pickle_item(p, data, coo ? 1 : 2), &s->part[VALUES], err))
         return false;
     x->dtype = s->part[VALUES].dtype;
     x->known = x->sparse = true;
     if (!torch_sparse_read_part(t, pickle_item(p, data, 0), &s->part[INDEX], err) ||
-        (!coo &&
-         !torch_sparse_read_part(t, pickle_item(p, data, 1), &s->part[OTHER], err)))
+        (!coo && !torch_sparse_read_part(t, pickle_item(p, data, 1), &s->part[OTHER], err)))
         return false;
     return (coo ? check_coo(t, s, x, err) : check_compressed(t, s, x, err)) &&
            put_run(t, s, x, err);
@@ -322,8 +311,7 @@ bool torch_sparse_read(struct torch_tree *t, pickle_ref args, struct torch_tenso
                        struct error *err)
 {
     struct parts *s = calloc(1, sizeof(*s)); /* large: neither on the stack nor kept */
-    const bool ok =
-        s ? torch_sparse_read_parts(t, args, s, x, err) : torch_no_memory(t, err);
+    const bool ok = s ? torch_sparse_read_parts(t, args, s, x, err) : torch_no_memory(t, err);
     free(s);
     return ok;
 }

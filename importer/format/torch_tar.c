@@ -66,8 +66,7 @@ static int member_of(const uint8_t *header)
 
 bool torch_tar_magic(struct bytes head)
 {
-    return head.len >= BLOCK && memcmp(head.at + 257, "ustar", 5) == 0 &&
-           member_of(head.at) >= 0;
+    return head.len >= BLOCK && memcmp(head.at + 257, "ustar", 5) == 0 && member_of(head.at) >= 0;
 }
 
 static bool torch_tar_fail(struct tar *tar, uint64_t at, const char *what)
@@ -91,8 +90,7 @@ static bool torch_tar_read_size(const uint8_t *header, uint64_t *size)
 
 static bool read_directory(struct tar *tar)
 {
-    struct member *const members[] = {NULL, &tar->storages_in, &tar->tensors_in,
-                                      &tar->pickle_in};
+    struct member *const members[] = {NULL, &tar->storages_in, &tar->tensors_in, &tar->pickle_in};
     uint64_t at = 0, size;
     for (unsigned i = 0; i < ENTRIES_MAX && tar->source->size - at >= BLOCK; i++) {
         uint8_t header[BLOCK];
@@ -127,13 +125,13 @@ static bool key_text(const struct pickle *p, pickle_ref ref, char *out, size_t r
         return snprintf(out, room, "%lld", (long long)n->integer) < (int)room;
     if (n->kind != PICKLE_TEXT && n->kind != PICKLE_BIGINT)
         return false;
-    return snprintf(out, room, "%.*s", (int)(n->count < room ? n->count : room),
-                    n->text) < (int)room;
+    return snprintf(out, room, "%.*s", (int)(n->count < room ? n->count : room), n->text) <
+           (int)room;
 }
 
 /* Read the next pickle of the member, and move *at to its end. */
-static bool next_pickle(struct tar *tar, const struct source *s, uint64_t base,
-                        uint64_t *at, struct pickle *p)
+static bool next_pickle(struct tar *tar, const struct source *s, uint64_t base, uint64_t *at,
+                        struct pickle *p)
 {
     pickle_run(s, *at, base, tar->t->arena, p, tar->err);
     *at = p->end;
@@ -143,13 +141,13 @@ static bool next_pickle(struct tar *tar, const struct source *s, uint64_t base,
     return tar->err->status == OK;
 }
 
-static bool next_count(struct tar *tar, const struct source *s, uint64_t base,
-                       uint64_t *at, uint64_t *count)
+static bool next_count(struct tar *tar, const struct source *s, uint64_t base, uint64_t *at,
+                       uint64_t *count)
 {
     struct pickle p;
-    bool ok = next_pickle(tar, s, base, at, &p) &&
-              (torch_number(&p, p.root, count) ||
-               torch_tar_fail(tar, base, "a count is not a number"));
+    bool ok =
+        next_pickle(tar, s, base, at, &p) &&
+        (torch_number(&p, p.root, count) || torch_tar_fail(tar, base, "a count is not a number"));
     pickle_release(&p);
     return ok;
 }
@@ -160,10 +158,9 @@ static bool add_storage(struct tar *tar, const char *key, const struct tar_stora
 {
     bool added;
     const char *kept;
-    uint64_t *at =
-        strmap_keep(&tar->storage_keys, tar->t->arena, key, strlen(key), &kept, &added);
-    void *list = arena_grow(tar->t->arena, tar->storages, tar->storage_count,
-                            &tar->storage_space, sizeof(*tar->storages));
+    uint64_t *at = strmap_keep(&tar->storage_keys, tar->t->arena, key, strlen(key), &kept, &added);
+    void *list = arena_grow(tar->t->arena, tar->storages, tar->storage_count, &tar->storage_space,
+                            sizeof(*tar->storages));
     if (!at || !list)
         return torch_no_memory(tar->t, tar->err);
     if (!added)
@@ -182,11 +179,10 @@ static bool read_storage(struct tar *tar, const struct source *s, uint64_t *at)
     char key[64];
     uint8_t head[8];
     uint64_t bytes;
-    bool ok =
-        next_pickle(tar, s, tar->storages_in.at, at, &p) &&
-        ((key_text(&p, pickle_item(&p, p.root, 0), key, sizeof(key)) &&
-          torch_meaning_of(&p, pickle_item(&p, p.root, 2)) == TORCH_STORAGE) ||
-         torch_tar_fail(tar, tar->storages_in.at, "a storage without key and class"));
+    bool ok = next_pickle(tar, s, tar->storages_in.at, at, &p) &&
+              ((key_text(&p, pickle_item(&p, p.root, 0), key, sizeof(key)) &&
+                torch_meaning_of(&p, pickle_item(&p, p.root, 2)) == TORCH_STORAGE) ||
+               torch_tar_fail(tar, tar->storages_in.at, "a storage without key and class"));
     if (ok)
         new.dtype = torch_dtype_of(&p, pickle_item(&p, p.root, 2));
     pickle_release(&p);
@@ -214,16 +210,14 @@ static bool read_views(struct tar *tar, const struct source *s, uint64_t *at)
     for (uint32_t i = 0; ok && (view = pickle_item(&p, p.root, i)); i++) {
         uint64_t offset, count, end;
         struct dtype dtype = {.block_bytes = 1};
-        const uint64_t *found =
-            key_text(&p, pickle_item(&p, view, 0), key, sizeof(key)) &&
-                    key_text(&p, pickle_item(&p, view, 1), root, sizeof(root))
-                ? strmap_get(&tar->storage_keys, root, strlen(root))
-                : NULL;
+        const uint64_t *found = key_text(&p, pickle_item(&p, view, 0), key, sizeof(key)) &&
+                                        key_text(&p, pickle_item(&p, view, 1), root, sizeof(root))
+                                    ? strmap_get(&tar->storage_keys, root, strlen(root))
+                                    : NULL;
         if (!found || !torch_number(&p, pickle_item(&p, view, 2), &offset) ||
-            !torch_number(&p, pickle_item(&p, view, 3), &count) ||
-            !add_u64(offset, count, &end) || end > tar->storages[*found].count) {
-            ok = torch_tar_fail(tar, tar->storages_in.at,
-                                "a view of a storage reaches past it");
+            !torch_number(&p, pickle_item(&p, view, 3), &count) || !add_u64(offset, count, &end) ||
+            end > tar->storages[*found].count) {
+            ok = torch_tar_fail(tar, tar->storages_in.at, "a view of a storage reaches past it");
             break;
         }
         struct tar_storage new = tar->storages[*found];
@@ -242,8 +236,8 @@ static bool read_storages(struct tar *tar)
 {
     struct source *s = NULL;
     uint64_t at = 0, count = 0;
-    if (source_open_view(tar->source, tar->storages_in.at, tar->storages_in.size, &s,
-                         tar->err) != OK)
+    if (source_open_view(tar->source, tar->storages_in.at, tar->storages_in.size, &s, tar->err) !=
+        OK)
         return false;
     bool ok = next_count(tar, s, tar->storages_in.at, &at, &count);
     for (uint64_t i = 0; ok && i < count; i++)
@@ -263,8 +257,7 @@ static bool torch_tar_read_numbers(struct tar *tar, const struct source *s, uint
         return false;
     x->rank = load_u32le(head);
     if (x->rank > TORCH_RANK)
-        return torch_tar_fail(tar, tar->tensors_in.at + *at,
-                              "a tensor of more than 64 dimensions");
+        return torch_tar_fail(tar, tar->tensors_in.at + *at, "a tensor of more than 64 dimensions");
     size_t len = (2 * (size_t)x->rank + 1) * 8;
     *at += sizeof(head);
     if (source_read(s, *at, raw, len, tar->err) != OK)
@@ -278,8 +271,7 @@ static bool torch_tar_read_numbers(struct tar *tar, const struct source *s, uint
         x->shape[d] = load_u64le(raw + 8 * (size_t)d);
         uint64_t stride = load_u64le(raw + 8 * ((size_t)x->rank + d));
         if (x->shape[d] > INT64_MAX || stride > INT64_MAX)
-            return torch_tar_fail(tar, tar->tensors_in.at + *at,
-                                  "a negative size or stride");
+            return torch_tar_fail(tar, tar->tensors_in.at + *at, "a negative size or stride");
         x->strides[d] = (int64_t)stride;
     }
     x->offset = load_u64le(raw + len - 8);
@@ -305,10 +297,9 @@ static bool torch_tar_read_tensor(struct tar *tar, const struct source *s, uint6
         return torch_tar_fail(tar, tar->tensors_in.at + *at,
                               "a tensor of a storage that is not there");
     new.storage = *in;
-    uint64_t *to =
-        strmap_keep(&tar->tensor_keys, tar->t->arena, key, strlen(key), &kept, &added);
-    void *list = arena_grow(tar->t->arena, tar->tensors, tar->tensor_count,
-                            &tar->tensor_space, sizeof(*tar->tensors));
+    uint64_t *to = strmap_keep(&tar->tensor_keys, tar->t->arena, key, strlen(key), &kept, &added);
+    void *list = arena_grow(tar->t->arena, tar->tensors, tar->tensor_count, &tar->tensor_space,
+                            sizeof(*tar->tensors));
     if (!to || !list)
         return torch_no_memory(tar->t, tar->err);
     tar->tensors = list;
@@ -323,8 +314,7 @@ static bool torch_tar_read_tensors(struct tar *tar)
     uint64_t at = 0, count = 0;
     if (!tar->tensors_in.size)
         return true;
-    if (source_open_view(tar->source, tar->tensors_in.at, tar->tensors_in.size, &s,
-                         tar->err) != OK)
+    if (source_open_view(tar->source, tar->tensors_in.at, tar->tensors_in.size, &s, tar->err) != OK)
         return false;
     bool ok = next_count(tar, s, tar->tensors_in.at, &at, &count);
     for (uint64_t i = 0; ok && i < count; i++)
@@ -341,15 +331,14 @@ static bool find_key(struct torch_tree *t, pickle_ref persid, struct torch_key *
 {
     const struct tar *tar = t->container;
     char text[64];
-    const uint64_t *at =
-        key_text(t->pickle, pickle_item(t->pickle, persid, 0), text, sizeof(text))
-            ? strmap_get(&tar->storage_keys, text, strlen(text))
-            : NULL;
+    const uint64_t *at = key_text(t->pickle, pickle_item(t->pickle, persid, 0), text, sizeof(text))
+                             ? strmap_get(&tar->storage_keys, text, strlen(text))
+                             : NULL;
     if (!at)
         return torch_fail(t, err, "missing-storage", "its storage is not in the archive");
     const struct tar_storage *s = &tar->storages[*at];
-    *key = (struct torch_key){
-        .key = "", .dtype = s->dtype, .numel = s->count, .bytes = s->run.size};
+    *key =
+        (struct torch_key){.key = "", .dtype = s->dtype, .numel = s->count, .bytes = s->run.size};
     *run = s->run;
     return true;
 }
@@ -359,10 +348,9 @@ static bool read_id(struct torch_tree *t, pickle_ref persid, struct torch_tensor
 {
     const struct tar *tar = t->container;
     char text[64];
-    const uint64_t *at =
-        key_text(t->pickle, pickle_item(t->pickle, persid, 0), text, sizeof(text))
-            ? strmap_get(&tar->tensor_keys, text, strlen(text))
-            : NULL;
+    const uint64_t *at = key_text(t->pickle, pickle_item(t->pickle, persid, 0), text, sizeof(text))
+                             ? strmap_get(&tar->tensor_keys, text, strlen(text))
+                             : NULL;
     if (!at)
         return torch_fail(t, err, "bad-tensor", "its persistent id names no tensor");
     const struct tar_tensor *x = &tar->tensors[*at];
@@ -389,8 +377,7 @@ static void mark_tensors(const struct tar *tar, struct pickle *p)
             pickle_at(p, ref)->flags |= TORCH_IS_TENSOR;
 }
 
-enum status torch_tar_state(struct torch_tree *t, const struct source *s,
-                            struct error *err)
+enum status torch_tar_state(struct torch_tree *t, const struct source *s, struct error *err)
 {
     struct tar tar = {.t = t, .source = s, .err = err};
     struct pickle pickle = {0};

@@ -5,8 +5,7 @@
 
 #include "importer/format/torch.h"
 
-bool torch_fail(struct torch_tree *t, struct error *err, const char *code,
-                const char *fmt, ...)
+bool torch_fail(struct torch_tree *t, struct error *err, const char *code, const char *fmt, ...)
 {
     char what[256];
     va_list args;
@@ -62,11 +61,10 @@ bool torch_key_read(struct torch_tree *t, pickle_ref persid, struct torch_key *k
     *key = (struct torch_key){.node = persid};
     if (pickle_kind(p, id) != PICKLE_TUPLE ||
         !pickle_is_text(p, pickle_item(p, id, 0), "storage") ||
-        torch_meaning_of(p, pickle_item(p, id, 1)) != TORCH_STORAGE ||
-        n->kind != PICKLE_TEXT || pickle_kind(p, location) != PICKLE_TEXT ||
+        torch_meaning_of(p, pickle_item(p, id, 1)) != TORCH_STORAGE || n->kind != PICKLE_TEXT ||
+        pickle_kind(p, location) != PICKLE_TEXT ||
         !torch_number(p, pickle_item(p, id, 4), &key->numel))
-        return torch_fail(t, err, "bad-storage",
-                          "its persistent id does not name a storage");
+        return torch_fail(t, err, "bad-storage", "its persistent id does not name a storage");
     key->key = n->text;
     key->len = n->count;
     key->location = pickle_at(p, location)->text;
@@ -77,15 +75,14 @@ bool torch_key_read(struct torch_tree *t, pickle_ref persid, struct torch_key *k
         return true;
     dtype_find(key->dtype, &dtype);
     if (!mul_u64(key->numel, dtype.block_bytes, &key->bytes) || key->bytes > INT64_MAX)
-        return torch_fail(t, err, "bad-storage",
-                          "its storage of %llu elements is too large",
+        return torch_fail(t, err, "bad-storage", "its storage of %llu elements is too large",
                           (unsigned long long)key->numel);
     return true;
 }
 
 /* Old files have views of storages: narrow the run to the part that the view is. */
-static bool read_view(struct torch_tree *t, const struct torch_key *key,
-                      struct torch_run *run, uint64_t *bound, struct error *err)
+static bool read_view(struct torch_tree *t, const struct torch_key *key, struct torch_run *run,
+                      uint64_t *bound, struct error *err)
 {
     const struct pickle *p = t->pickle;
     pickle_ref view = pickle_item(p, pickle_item(p, key->node, 0), 5);
@@ -98,9 +95,8 @@ static bool read_view(struct torch_tree *t, const struct torch_key *key,
         dtype_find(key->dtype, &dtype);
     if (!torch_number(p, pickle_item(p, view, 1), &offset) ||
         !torch_number(p, pickle_item(p, view, 2), &size) ||
-        !mul_u64(offset, dtype.block_bytes, &from) ||
-        !mul_u64(size, dtype.block_bytes, &len) || !add_u64(from, len, &end) ||
-        end > key->bytes || run->codec)
+        !mul_u64(offset, dtype.block_bytes, &from) || !mul_u64(size, dtype.block_bytes, &len) ||
+        !add_u64(from, len, &end) || end > key->bytes || run->codec)
         return torch_fail(t, err, "bad-storage", "a view of a storage reaches past it");
     run->offset += from;
     run->stored = run->size = *bound = len;
@@ -138,9 +134,8 @@ static bool torch_tensor_place(struct torch_tree *t, const struct torch_key *key
             return true;
         if (key->bytes > out->run.size) {
             torch_fail(t, err, "truncated",
-                       "its storage \"%.40s\" should have %llu bytes and has %llu",
-                       key->key, (unsigned long long)key->bytes,
-                       (unsigned long long)out->run.size);
+                       "its storage \"%.40s\" should have %llu bytes and has %llu", key->key,
+                       (unsigned long long)key->bytes, (unsigned long long)out->run.size);
             return false;
         }
         if (!read_view(t, key, &out->run, &bound, err))
@@ -151,8 +146,7 @@ static bool torch_tensor_place(struct torch_tree *t, const struct torch_key *key
 }
 
 /* With conj or neg set, the values are the conjugate or the negative of the stored ones. */
-static void read_flags(struct torch_tree *t, pickle_ref metadata,
-                       struct torch_tensor *out)
+static void read_flags(struct torch_tree *t, pickle_ref metadata, struct torch_tensor *out)
 {
     const struct pickle *p = t->pickle;
     if (pickle_kind(p, metadata) == PICKLE_DICT)
@@ -178,8 +172,8 @@ static bool read_strides(struct torch_tree *t, pickle_ref size, pickle_ref strid
 
 /* Read (storage, offset, size, stride, …). The dtype is that of the storage's class; v3 has it as
  * an argument. */
-static bool read_rebuild(struct torch_tree *t, pickle_ref args, bool v3,
-                         struct torch_tensor *out, struct error *err)
+static bool read_rebuild(struct torch_tree *t, pickle_ref args, bool v3, struct torch_tensor *out,
+                         struct error *err)
 {
     const struct pickle *p = t->pickle;
     struct torch_key key = {0};

@@ -36,8 +36,7 @@ static bool is_call(const struct pickle *p, pickle_ref ref)
 }
 
 /* Child i of a node; false past the last. A child may be absent: 0. */
-static bool child_of(const struct pickle *p, pickle_ref ref, uint32_t i,
-                     pickle_ref *child)
+static bool child_of(const struct pickle *p, pickle_ref ref, uint32_t i, pickle_ref *child)
 {
     const struct pickle_node *n = pickle_at(p, ref);
     if (n->kind == PICKLE_CALL) {
@@ -78,8 +77,8 @@ struct walk {
     struct frame *frames;
     size_t depth, space;
     struct text name;
-    bool joined;            /* the name has a part, so a '.' comes before the next */
-    struct strmap left_out; /* buffers of the last module that state_dict() leaves out */
+    bool joined;                /* the name has a part, so a '.' comes before the next */
+    struct strmap left_out;     /* buffers of the last module that state_dict() leaves out */
     struct torch_tensor tensor; /* large: not one per call */
 };
 
@@ -99,8 +98,7 @@ static void torch_tree_leave(struct pickle *p, struct walk *w)
 {
     struct pickle_node *n = pickle_at(p, w->frames[--w->depth].node);
     if (w->depth)
-        pickle_at(p, w->frames[w->depth - 1].node)->flags |=
-            n->flags & (HAS_TENSOR | HAS_DICT);
+        pickle_at(p, w->frames[w->depth - 1].node)->flags |= n->flags & (HAS_TENSOR | HAS_DICT);
 }
 
 static void torch_tree_enter(struct pickle *p, struct walk *w, pickle_ref ref)
@@ -127,8 +125,7 @@ static enum status torch_tree_look_ahead(struct walk *w)
             continue;
         }
         if (pickle_at(p, child)->flags & SEEN)
-            pickle_at(p, node)->flags |=
-                pickle_at(p, child)->flags & (HAS_TENSOR | HAS_DICT);
+            pickle_at(p, node)->flags |= pickle_at(p, child)->flags & (HAS_TENSOR | HAS_DICT);
         else if (child)
             torch_tree_enter(p, w, child);
     }
@@ -193,15 +190,15 @@ static bool claim_name(struct walk *w, struct text *out)
         } else if (round > 1) {
             text_addf(out, "#%u", round);
         }
-        if (!text_str(out) || !strmap_keep(&t->names, t->arena, out->at ? out->at : "",
-                                           out->len, &kept, &added)) {
+        if (!text_str(out) ||
+            !strmap_keep(&t->names, t->arena, out->at ? out->at : "", out->len, &kept, &added)) {
             job_no_memory(t->job);
             return false;
         }
         if (round && added)
             job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "name-collision",
-                      "two tensors are named \"%.200s\": this one is \"%.200s\"",
-                      w->name.at, out->at);
+                      "two tensors are named \"%.200s\": this one is \"%.200s\"", w->name.at,
+                      out->at);
     }
     return true;
 }
@@ -235,10 +232,9 @@ static bool go_into(struct walk *w, pickle_ref node, enum frame_kind kind)
 {
     if (!node)
         return true;
-    return torch_tree_push(w, (struct frame){.node = node,
-                                             .kind = (uint8_t)kind,
-                                             .joined = w->joined,
-                                             .name_len = w->name.len});
+    return torch_tree_push(
+        w, (struct frame){
+               .node = node, .kind = (uint8_t)kind, .joined = w->joined, .name_len = w->name.len});
 }
 
 static bool is_module(const struct pickle *p, pickle_ref ref)
@@ -269,14 +265,13 @@ static void say_module(struct walk *w, pickle_ref ref)
     if (pickle_kind(p, callee) == PICKLE_PERSID) /* ('module', class, file, source) */
         callee = pickle_item(p, pickle_item(p, callee, 0), 1);
     if (torch_callee(p, ref) == TORCH_UNKNOWN || torch_callee(p, ref) == TORCH_MODULE)
-        job_issue(
-            t->job, ISSUE_WARNING, t->path, NO_OFFSET, "whole-module",
-            "\"%.100s\" is a whole module (class %.200s), not a state_dict: the names "
-            "are those of its state_dict",
-            w->name.at ? w->name.at : "",
-            pickle_kind(p, callee) == PICKLE_GLOBAL
-                ? p->globals[pickle_at(p, callee)->integer].name
-                : "?");
+        job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "whole-module",
+                  "\"%.100s\" is a whole module (class %.200s), not a state_dict: the names "
+                  "are those of its state_dict",
+                  w->name.at ? w->name.at : "",
+                  pickle_kind(p, callee) == PICKLE_GLOBAL
+                      ? p->globals[pickle_at(p, callee)->integer].name
+                      : "?");
 }
 
 /* Learn which buffers of a module state_dict() leaves out. No module lies inside a buffer, so that
@@ -284,15 +279,13 @@ static void say_module(struct walk *w, pickle_ref ref)
 static bool learn_left_out(struct walk *w, pickle_ref state)
 {
     const struct pickle *p = w->t->pickle;
-    const pickle_ref set =
-        torch_list_of(p, pickle_get(p, state, "_non_persistent_buffers_set"));
+    const pickle_ref set = torch_list_of(p, pickle_get(p, state, "_non_persistent_buffers_set"));
     pickle_ref name;
     bool added;
     strmap_release(&w->left_out);
     for (uint32_t i = 0; (name = set ? pickle_item(p, set, i) : 0); i++) {
         const struct pickle_node *n = pickle_at(p, name);
-        if (n->kind == PICKLE_TEXT &&
-            !strmap_add(&w->left_out, n->text, n->count, &added))
+        if (n->kind == PICKLE_TEXT && !strmap_add(&w->left_out, n->text, n->count, &added))
             return torch_no_memory(w->t, w->t->job->err);
     }
     return within_limits(w, set ? pickle_at(p, set)->count : 0);
@@ -331,8 +324,7 @@ static bool enter_attributes(struct walk *w, pickle_ref tensor)
     pickle_ref parts[2], call = torch_attributed(p, tensor);
     for (unsigned i = 0; call && i < TORCH_WRAPS_MAX; i++) {
         torch_wrapper_parts(p, call, parts);
-        if (!go_into(w, parts[1], FRAME_PARAMETERS) ||
-            !go_into(w, parts[0], FRAME_PARAMETERS))
+        if (!go_into(w, parts[1], FRAME_PARAMETERS) || !go_into(w, parts[0], FRAME_PARAMETERS))
             return false;
         call = torch_attributed(p, torch_inside(p, call));
     }
@@ -345,16 +337,14 @@ static bool enter_call(struct walk *w, pickle_ref ref)
     const struct pickle_call *call = pickle_at(p, ref)->call;
     bool tensors = torch_tree_has(p, ref, HAS_TENSOR);
     bool named = call->state && pickle_kind(p, call->state) == PICKLE_DICT;
-    pickle_ref args =
-        tensors && torch_tree_has(p, call->args, HAS_TENSOR) ? call->args : 0;
+    pickle_ref args = tensors && torch_tree_has(p, call->args, HAS_TENSOR) ? call->args : 0;
     pickle_ref state = 0, more = 0;
     if (torch_callee(p, ref) == TORCH_DICT)
         return enter_dict(w, call);
     if (call->state && !named && pickle_kind(p, call->state) == PICKLE_TUPLE) {
         state = pickle_item(p, call->state, 0); /* (dict, slots) */
         more = pickle_item(p, call->state, 1);
-        named =
-            pickle_kind(p, state) == PICKLE_DICT || pickle_kind(p, more) == PICKLE_DICT;
+        named = pickle_kind(p, state) == PICKLE_DICT || pickle_kind(p, more) == PICKLE_DICT;
         if (!named)
             return go_into(w, tensors ? call->state : 0, FRAME_ITEMS) &&
                    go_into(w, args, FRAME_ITEMS);
@@ -378,8 +368,7 @@ static bool enter_call(struct walk *w, pickle_ref ref)
 static void name_parameters(struct walk *w, pickle_ref dict)
 {
     const struct pickle *p = w->t->pickle;
-    pickle_ref groups = torch_list_of(p, pickle_get(p, dict, "param_groups")), group,
-               number, name;
+    pickle_ref groups = torch_list_of(p, pickle_get(p, dict, "param_groups")), group, number, name;
     size_t len = w->name.len;
     if (!groups || !pickle_get(p, dict, "state") || w->t->no_facts)
         return;
@@ -425,8 +414,7 @@ static bool enter_container(struct walk *w, pickle_ref ref, bool within_module)
         pickle_ref list = torch_list_of(p, ref);
         if (pickle_kind(p, list) == PICKLE_DICT)
             name_parameters(w, list);
-        ok = go_into(w, list,
-                     pickle_kind(p, list) == PICKLE_DICT ? FRAME_PAIRS : FRAME_ITEMS);
+        ok = go_into(w, list, pickle_kind(p, list) == PICKLE_DICT ? FRAME_PAIRS : FRAME_ITEMS);
     }
     if (ok && w->depth > depth) {
         w->frames[depth].owner = ref; /* its lowest frame is the last to end */
@@ -440,9 +428,8 @@ static bool enter_container(struct walk *w, pickle_ref ref, bool within_module)
  * row of theirs would be a name that torch.load() does not give. */
 static void add_quantiser(struct walk *w, pickle_ref quantiser)
 {
-    static const char *const names[2][4] = {
-        {".qscheme", ".q_scale", ".q_zero_point", NULL},
-        {".qscheme", NULL, NULL, ".q_per_channel_axis"}};
+    static const char *const names[2][4] = {{".qscheme", ".q_scale", ".q_zero_point", NULL},
+                                            {".qscheme", NULL, NULL, ".q_per_channel_axis"}};
     const struct pickle *p = w->t->pickle;
     const size_t len = w->name.len;
     const bool channels = torch_is_tensor(p, pickle_item(p, quantiser, 1));
@@ -476,8 +463,7 @@ static void torch_tree_visit(struct walk *w, pickle_ref ref, bool module)
         const bool opaque = w->tensor.opaque;
         if (w->tensor.quantiser)
             add_quantiser(w, w->tensor.quantiser);
-        if (!is_call(p, ref) ||
-            (!opaque && (torch_wrapper(p, ref) || !torch_attributed(p, ref))))
+        if (!is_call(p, ref) || (!opaque && (torch_wrapper(p, ref) || !torch_attributed(p, ref))))
             return;
     }
     if (module) {
@@ -516,8 +502,7 @@ static bool torch_tree_counts(const struct walk *w, const struct frame *f, pickl
     const struct pickle_node *name = pickle_at(p, key);
     switch (f->kind) {
     case FRAME_BUFFERS:
-        if (name->kind == PICKLE_TEXT &&
-            strmap_get(&w->left_out, name->text, name->count))
+        if (name->kind == PICKLE_TEXT && strmap_get(&w->left_out, name->text, name->count))
             return false;
         return torch_is_tensor(p, value);
     case FRAME_PARAMETERS:
@@ -580,11 +565,10 @@ enum status torch_tree_state(struct torch_tree *t)
     if (torch_tree_look_ahead(&w) == OK)
         walk(&w);
     if (t->without_data && t->job->err->status == OK)
-        job_issue(
-            t->job, ISSUE_WARNING, t->path, NO_OFFSET, "no-data",
-            "%llu tensors, \"%.100s\" the first, have no data: they were saved on the "
-            "device \"meta\"",
-            (unsigned long long)t->without_data, t->first_without);
+        job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "no-data",
+                  "%llu tensors, \"%.100s\" the first, have no data: they were saved on the "
+                  "device \"meta\"",
+                  (unsigned long long)t->without_data, t->first_without);
     free(w.frames);
     strmap_release(&w.left_out);
     text_release(&w.name);

@@ -37,16 +37,14 @@ static bool reach(const struct torch_tensor *x, uint64_t *last)
     *last = x->offset;
     for (unsigned d = 0; d < x->rank; d++) {
         uint64_t far;
-        if (!mul_u64(x->shape[d] - 1, (uint64_t)x->strides[d], &far) ||
-            !add_u64(*last, far, last))
+        if (!mul_u64(x->shape[d] - 1, (uint64_t)x->strides[d], &far) || !add_u64(*last, far, last))
             return false;
     }
     return *last < INT64_MAX / 16;
 }
 
 static bool torch_view_measure(struct torch_tree *t, const struct torch_tensor *x,
-                               const struct dtype *dtype, struct span *out,
-                               struct error *err)
+                               const struct dtype *dtype, struct span *out, struct error *err)
 {
     uint64_t elements, last = 0, end;
     *out = (struct span){.in_order = true};
@@ -59,18 +57,16 @@ static bool torch_view_measure(struct torch_tree *t, const struct torch_tensor *
     out->in_order = is_in_order(x);
     if (dtype->block_elems > 1 && (!out->in_order || x->offset % dtype->block_elems))
         return torch_fail(t, err, "unsupported",
-                          "a view of packed %s elements that are not in a row",
-                          dtype->name);
+                          "a view of packed %s elements that are not in a row", dtype->name);
     if (!reach(x, &last))
         return torch_fail(t, err, "bad-tensor", "its strides reach too far");
     uint64_t per = dtype->block_elems, width = x->item ? x->item : dtype->block_bytes;
     out->begin = x->offset / per * width;
     end = (last / per + 1) * width;
     out->len = end - out->begin;
-    return end <= x->bound ||
-           torch_fail(t, err, "bad-tensor",
-                      "its last element ends at byte %llu of a storage of %llu",
-                      (unsigned long long)end, (unsigned long long)x->bound);
+    return end <= x->bound || torch_fail(t, err, "bad-tensor",
+                                         "its last element ends at byte %llu of a storage of %llu",
+                                         (unsigned long long)end, (unsigned long long)x->bound);
 }
 
 static void torch_view_add_step(struct text *chain, const char *step)
@@ -88,8 +84,7 @@ static bool can_be_negated(const struct dtype *dtype)
 }
 
 /* Append the steps that correct the byte order and apply what torch left for later (conj, neg). */
-static void value_steps(const struct torch_tensor *x, const struct dtype *dtype,
-                        struct text *chain)
+static void value_steps(const struct torch_tensor *x, const struct dtype *dtype, struct text *chain)
 {
     char step[64];
     unsigned width = dtype_swap_width(dtype);
@@ -132,9 +127,8 @@ static void torch_view_place(const struct torch_run *run, const struct span *spa
     }
 }
 
-static bool copy_to_job(struct torch_tree *t, const struct torch_tensor *x,
-                        const struct span *span, struct text *chain, struct extent *out,
-                        struct error *err)
+static bool copy_to_job(struct torch_tree *t, const struct torch_tensor *x, const struct span *span,
+                        struct text *chain, struct extent *out, struct error *err)
 {
     struct arena *arena = t->job->arena;
     if (!text_str(chain))

@@ -109,8 +109,7 @@ bool torch_wrapper_read(struct torch_tree *t, pickle_ref wrapper, struct torch_t
 {
     const struct pickle *p = t->pickle;
     const pickle_ref outer = pickle_at(p, wrapper)->call->args;
-    const pickle_ref args = pickle_item(p, outer, 2),
-                     local = part(p, wrapper, "_local_tensor");
+    const pickle_ref args = pickle_item(p, outer, 2), local = part(p, wrapper, "_local_tensor");
     const pickle_ref class = pickle_item(p, outer, 1);
     x->opaque = true;
     x->dtype = torch_dtype_of(p, pickle_item(p, args, 1));
@@ -119,9 +118,8 @@ bool torch_wrapper_read(struct torch_tree *t, pickle_ref wrapper, struct torch_t
     x->known = true;
     if (local && torch_is_tensor(p, local) && !torch_wrapper(p, local))
         return read_local(t, local, x, err);
-    return torch_fail(t, err, "unsupported",
-                      "it is a %.100s, made of the tensors that are named after it",
-                      pickle_kind(p, class) == PICKLE_GLOBAL
-                          ? p->globals[pickle_at(p, class)->integer].name
-                          : "tensor of another class");
+    return torch_fail(
+        t, err, "unsupported", "it is a %.100s, made of the tensors that are named after it",
+        pickle_kind(p, class) == PICKLE_GLOBAL ? p->globals[pickle_at(p, class)->integer].name
+                                               : "tensor of another class");
 }

@@ -10,8 +10,8 @@
 
 #define VERSION_MAX 10 /* of archives; torch reads no later version */
 
-static enum status torch_zip_refuse(const struct torch_zip *z, struct error *err,
-                                    uint64_t offset, const char *what)
+static enum status torch_zip_refuse(const struct torch_zip *z, struct error *err, uint64_t offset,
+                                    const char *what)
 {
     error_set(err, ERR_CORRUPT, z->zip.source->name, offset, "%s", what);
     return error_code(err, "bad-torch");
@@ -19,8 +19,7 @@ static enum status torch_zip_refuse(const struct torch_zip *z, struct error *err
 
 /* --- members ---------------------------------------------------------------------------- */
 
-const struct zip_member *torch_zip_member(const struct torch_zip *z, const char *name,
-                                          size_t len)
+const struct zip_member *torch_zip_member(const struct torch_zip *z, const char *name, size_t len)
 {
     const uint64_t *at = strmap_get(&z->members, name, len);
     return at ? &z->zip.members[*at] : NULL;
@@ -42,8 +41,8 @@ static const char *below_root(const struct torch_zip *z, const struct zip_member
 
 /* torch ignores case when it searches a name, so two names that differ only in case are
  * ambiguous. */
-static enum status torch_zip_add_member(struct torch_zip *z, struct strmap *folded,
-                                        uint64_t i, struct error *err)
+static enum status torch_zip_add_member(struct torch_zip *z, struct strmap *folded, uint64_t i,
+                                        struct error *err)
 {
     const struct zip_member *m = &z->zip.members[i];
     const char *name = below_root(z, m);
@@ -83,8 +82,8 @@ static enum status add_members(struct torch_zip *z, struct error *err)
 
 /* Read a short member as text, without white space at its end. False: it is missing, or, with
  * *err set, it cannot be read. */
-static bool short_text(const struct torch_zip *z, const char *name, char *out,
-                       size_t room, struct error *err)
+static bool short_text(const struct torch_zip *z, const char *name, char *out, size_t room,
+                       struct error *err)
 {
     const struct zip_member *m = named(z, name);
     struct error damage = {.offset = NO_OFFSET};
@@ -100,8 +99,7 @@ static bool short_text(const struct torch_zip *z, const char *name, char *out,
     return true;
 }
 
-static enum status check_version(struct torch_tree *t, const struct torch_zip *z,
-                                 struct error *err)
+static enum status check_version(struct torch_tree *t, const struct torch_zip *z, struct error *err)
 {
     char text[32];
     char *end;
@@ -116,8 +114,7 @@ static enum status check_version(struct torch_tree *t, const struct torch_zip *z
     const char *digits = text + strspn(text, " \t\n\v\f\r");
     const unsigned version = (unsigned)strtoul(digits, &end, 10);
     if (end == digits || *end || end - digits > 9)
-        return torch_zip_refuse(z, err, NO_OFFSET,
-                                "the archive's version is not a number");
+        return torch_zip_refuse(z, err, NO_OFFSET, "the archive's version is not a number");
     if (version < 1 || version > VERSION_MAX)
         return error_set(err, ERR_UNSUPPORTED, z->zip.source->name, NO_OFFSET,
                          "version %u of torch's archives: 1 to %d can be read", version,
@@ -150,8 +147,8 @@ static enum status open_members(struct torch_tree *t, const struct source *sourc
                                 struct torch_zip *z, struct error *err)
 {
     if (zip_open(source, t->arena, &z->zip, err) == OK)
-        job_trailing(t->job, t->path, z->base + source->size - z->zip.trailing,
-                     z->zip.trailing, "the archive");
+        job_trailing(t->job, t->path, z->base + source->size - z->zip.trailing, z->zip.trailing,
+                     "the archive");
     if (err->status == OK && add_members(z, err) == OK)
         check_version(t, z, err);
     if (err->status != OK && err->offset != NO_OFFSET)
@@ -159,25 +156,22 @@ static enum status open_members(struct torch_tree *t, const struct source *sourc
     return err->status;
 }
 
-enum status torch_zip_open(struct torch_tree *t, const struct source *source,
-                           uint32_t file, uint64_t base, struct torch_zip *out,
-                           struct error *err)
+enum status torch_zip_open(struct torch_tree *t, const struct source *source, uint32_t file,
+                           uint64_t base, struct torch_zip *out, struct error *err)
 {
     char text[16];
     *out = (struct torch_zip){.arena = t->arena, .file = file, .base = base};
     if (open_members(t, source, out, err) != OK)
         return err->status;
-    out->exported = short_text(out, "archive_format", text, sizeof(text), err) &&
-                    strcmp(text, "pt2") == 0;
+    out->exported =
+        short_text(out, "archive_format", text, sizeof(text), err) && strcmp(text, "pt2") == 0;
     out->script = named(out, "constants.pkl") != NULL;
-    if (!short_text(out, "byteorder", text, sizeof(text), err) ||
-        strcmp(text, "little") == 0)
+    if (!short_text(out, "byteorder", text, sizeof(text), err) || strcmp(text, "little") == 0)
         return err->status;
     out->big_endian = strcmp(text, "big") == 0;
-    return out->big_endian
-               ? OK
-               : torch_zip_refuse(out, err, NO_OFFSET,
-                                  "the archive's byte order is neither big nor little");
+    return out->big_endian ? OK
+                           : torch_zip_refuse(out, err, NO_OFFSET,
+                                              "the archive's byte order is neither big nor little");
 }
 
 void torch_zip_close(struct torch_zip *z)
@@ -187,8 +181,7 @@ void torch_zip_close(struct torch_zip *z)
 }
 
 bool torch_zip_member_run(struct torch_tree *t, const struct torch_zip *z,
-                          const struct zip_member *m, struct torch_run *out,
-                          struct error *err)
+                          const struct zip_member *m, struct torch_run *out, struct error *err)
 {
     struct zip_run run;
     if (zip_run(&z->zip, m, &run, err) != OK)
@@ -204,18 +197,18 @@ bool torch_zip_member_run(struct torch_tree *t, const struct torch_zip *z,
     return out->codec || torch_no_memory(t, err);
 }
 
-static bool find_storage(struct torch_tree *t, const struct torch_key *key,
-                         struct torch_run *out, struct error *err)
+static bool find_storage(struct torch_tree *t, const struct torch_key *key, struct torch_run *out,
+                         struct error *err)
 {
     const struct torch_zip *z = t->container;
     char name[256];
-    int len = snprintf(name, sizeof(name), "data/%.*s",
-                       key->len < 200 ? (int)key->len : 0, key->key);
+    int len =
+        snprintf(name, sizeof(name), "data/%.*s", key->len < 200 ? (int)key->len : 0, key->key);
     const struct zip_member *m = torch_zip_member(z, name, (size_t)len);
     if (!m || key->len >= 200 || memchr(key->key, '/', key->len) ||
         memchr(key->key, '\0', key->len))
-        return torch_fail(t, err, "missing-storage",
-                          "its storage \"%.40s\" is not in the archive", key->key);
+        return torch_fail(t, err, "missing-storage", "its storage \"%.40s\" is not in the archive",
+                          key->key);
     return torch_zip_member_run(t, z, m, out, err);
 }
 
@@ -235,13 +228,12 @@ static enum status open_pickle(struct torch_tree *t, struct torch_zip *z,
         return err->status;
     if (m->crc && crc32_z(0, all.at, all.len) != m->crc)
         job_issue(t->job, ISSUE_WARNING, t->path, z->base + m->header, "checksum",
-                  "member \"%.200s\" does not have the checksum that the archive states",
-                  m->name);
+                  "member \"%.200s\" does not have the checksum that the archive states", m->name);
     return source_open_memory(z->zip.source->name, all, false, &z->pickle_source, err);
 }
 
-enum status torch_zip_run(struct torch_tree *t, struct torch_zip *z,
-                          struct pickle *pickle, struct error *err)
+enum status torch_zip_run(struct torch_tree *t, struct torch_zip *z, struct pickle *pickle,
+                          struct error *err)
 {
     const struct zip_member *m = named(z, "data.pkl");
     if (!m)
@@ -256,12 +248,11 @@ enum status torch_zip_run(struct torch_tree *t, struct torch_zip *z,
     t->pickle = pickle;
     t->find = find_storage;
     t->container = z;
-    pickle_run(t->source, 0, m->method == ZIP_STORED ? t->run.offset : 0, z->arena,
-               pickle, err);
+    pickle_run(t->source, 0, m->method == ZIP_STORED ? t->run.offset : 0, z->arena, pickle, err);
     torch_globals_learn(t); /* even after an error: unknown names are worth a warning */
     if (err->status == OK && pickle->end < t->source->size)
-        job_issue(t->job, ISSUE_WARNING, t->path, t->run.offset + pickle->end,
-                  "trailing-bytes", "%llu bytes follow the pickle in data.pkl",
+        job_issue(t->job, ISSUE_WARNING, t->path, t->run.offset + pickle->end, "trailing-bytes",
+                  "%llu bytes follow the pickle in data.pkl",
                   (unsigned long long)(t->source->size - pickle->end));
     return err->status;
 }

@@ -87,8 +87,7 @@ static bool is_plain_name(struct bytes name)
     if (name.len == 0 || name.len > 255 || memchr(name.at, '/', name.len) ||
         memchr(name.at, '\\', name.len) || memchr(name.at, '\0', name.len))
         return false;
-    return !(name.at[0] == '.' &&
-             (name.len == 1 || (name.len == 2 && name.at[1] == '.')));
+    return !(name.at[0] == '.' && (name.len == 1 || (name.len == 2 && name.at[1] == '.')));
 }
 
 bool weight_map_single(const char *name, const char *suffix, struct text *out)
@@ -132,8 +131,8 @@ static bool find_shard(struct reading *r, uint32_t *shard)
     struct bytes name = r->json.text;
     uint64_t *at = strmap_add(&r->shards, (const char *)name.at, name.len, &added);
     if (at && added) {
-        void *list = arena_grow(m->arena, m->shards, m->shard_count, &r->shard_space,
-                                sizeof(*m->shards));
+        void *list =
+            arena_grow(m->arena, m->shards, m->shard_count, &r->shard_space, sizeof(*m->shards));
         char *kept = arena_copy(m->arena, name.at, name.len);
         if (!list || !kept)
             return error_memory_at(r->json.err, r->json.source), false;
@@ -156,8 +155,7 @@ static bool read_weight(struct reading *r)
     struct weight_map *m = r->map;
     struct bytes name = r->json.text;
     uint64_t where = r->json.at;
-    if (!json_want(&r->json, JSON_STRING, "the name of a shard") ||
-        !find_shard(r, &shard))
+    if (!json_want(&r->json, JSON_STRING, "the name of a shard") || !find_shard(r, &shard))
         return false;
     uint64_t *at = strmap_add(&m->names, (const char *)name.at, name.len, &added);
     if (!at)
@@ -170,8 +168,7 @@ static bool read_weight(struct reading *r)
         m->weights[*at].shard = shard;
         return true;
     }
-    void *list =
-        arena_grow(m->arena, m->weights, m->count, &r->weight_space, sizeof(*m->weights));
+    void *list = arena_grow(m->arena, m->weights, m->count, &r->weight_space, sizeof(*m->weights));
     if (!list)
         return error_memory_at(r->json.err, r->json.source), false;
     m->weights = list;
@@ -206,13 +203,12 @@ enum status weight_map_fact(struct weight_map *m, struct bytes key, struct bytes
         return OK;
     }
     *at = m->fact_count;
-    void *list = arena_grow(m->arena, m->fact_texts, m->fact_count, &m->fact_space,
-                            sizeof(*m->fact_texts));
+    void *list =
+        arena_grow(m->arena, m->fact_texts, m->fact_count, &m->fact_space, sizeof(*m->fact_texts));
     if (!list)
         return error_memory(err);
     m->fact_texts = list;
-    m->fact_texts[m->fact_count++] =
-        (struct bytes){value.at ? value.at : nothing, value.len};
+    m->fact_texts[m->fact_count++] = (struct bytes){value.at ? value.at : nothing, value.len};
     return OK;
 }
 
@@ -230,8 +226,8 @@ static bool weight_map_read_metadata(struct reading *r)
         struct bytes key = j->text, before;
         type = json_next(j);
         if (type == JSON_FAIL ||
-            weight_map_fact(m, key, type == JSON_STRING ? j->text : (struct bytes){0},
-                            &before, j->err) != OK)
+            weight_map_fact(m, key, type == JSON_STRING ? j->text : (struct bytes){0}, &before,
+                            j->err) != OK)
             return false;
         if (total && json_real(j, &m->total))
             m->has_total = true;
@@ -251,8 +247,7 @@ static bool weight_map_read_index(struct reading *r)
     while ((type = json_next(j)) == JSON_KEY) {
         bool map = json_is(j, "weight_map"), metadata = json_is(j, "metadata");
         if ((map && has_map) || (metadata && has_metadata))
-            return json_fail(j, ERR_CORRUPT, "bad-index",
-                             "a key occurs twice in the index");
+            return json_fail(j, ERR_CORRUPT, "bad-index", "a key occurs twice in the index");
         has_map |= map;
         has_metadata |= metadata;
         bool ok = map        ? read_weights(r)
@@ -263,8 +258,7 @@ static bool weight_map_read_index(struct reading *r)
     }
     if (type != JSON_OBJECT_END || !json_want(j, JSON_END, "the end of the index"))
         return false;
-    return has_map ||
-           json_fail(j, ERR_CORRUPT, "bad-index", "an index without weight_map");
+    return has_map || json_fail(j, ERR_CORRUPT, "bad-index", "an index without weight_map");
 }
 
 /* Sort the shards by name, which is by number: the order in which loaders read them. */
@@ -287,9 +281,8 @@ static bool sort_shards(struct weight_map *m)
     return true;
 }
 
-static enum status weight_map_parse(struct job *job, struct bytes text,
-                                    const char *source, struct arena *arena,
-                                    struct weight_map *out, struct error *err)
+static enum status weight_map_parse(struct job *job, struct bytes text, const char *source,
+                                    struct arena *arena, struct weight_map *out, struct error *err)
 {
     *out = (struct weight_map){.arena = arena};
     struct reading r = {.job = job, .map = out};
@@ -313,8 +306,7 @@ enum status weight_map_claim(struct claim *c, const char *suffix)
     uint8_t *bytes = NULL;
     size_t len;
     if (claim_read(c, LIMIT_HEADER_BYTES, &bytes, &len, &err) == OK &&
-        weight_map_parse(NULL, (struct bytes){bytes, len}, c->name, &arena, &m, &err) ==
-            OK)
+        weight_map_parse(NULL, (struct bytes){bytes, len}, c->name, &arena, &m, &err) == OK)
         for (uint32_t i = 0; i < m.shard_count; i++)
             if (!m.shards[i].lost)
                 claim_take(c, m.shards[i].name);
@@ -339,8 +331,7 @@ static void report_extra(struct job *job, const struct weight_map *m, const char
     if (!slash || !stem_of(slash + 1, suffix, &stem))
         count = 0;
     for (uint64_t i = 0; i < count; i++) {
-        if (strncmp(names[i], stem.at, stem.len) != 0 ||
-            !is_shard(names[i] + stem.len, suffix) ||
+        if (strncmp(names[i], stem.at, stem.len) != 0 || !is_shard(names[i] + stem.len, suffix) ||
             named_find(m->shards, m->shard_count, sizeof(*m->shards), names[i]))
             continue;
         text_reset(&path);
@@ -365,8 +356,7 @@ enum status weight_map_read(struct job *job, const char *suffix, struct weight_m
     job_role(job, 0, "index");
     if (s->size > LIMIT_HEADER_BYTES)
         return error_set(job->err, ERR_LIMIT, s->name, NO_OFFSET,
-                         "an index of %llu bytes, most is %llu",
-                         (unsigned long long)s->size,
+                         "an index of %llu bytes, most is %llu", (unsigned long long)s->size,
                          (unsigned long long)LIMIT_HEADER_BYTES);
     uint8_t *bytes = arena_alloc(job->arena, (size_t)s->size);
     if (!bytes)
@@ -380,8 +370,7 @@ enum status weight_map_read(struct job *job, const char *suffix, struct weight_m
 
 /* --- shards ----------------------------------------------------------------------------- */
 
-void weight_map_lose(struct job *job, struct weight_map *m, uint32_t shard,
-                     const struct error *err)
+void weight_map_lose(struct job *job, struct weight_map *m, uint32_t shard, const struct error *err)
 {
     struct error e = *err;
     char what[320];
@@ -394,16 +383,15 @@ void weight_map_lose(struct job *job, struct weight_map *m, uint32_t shard,
         *job->err = *err;
 }
 
-bool weight_map_open(struct job *job, struct weight_map *m, uint32_t shard,
-                     struct source **source, uint32_t *file)
+bool weight_map_open(struct job *job, struct weight_map *m, uint32_t shard, struct source **source,
+                     uint32_t *file)
 {
     struct error err = {.offset = NO_OFFSET};
     if (m->shards[shard].lost) {
         error_set(&err, ERR_CORRUPT, job->path, NO_OFFSET,
                   "not the name of a file beside the index");
         error_code(&err, "bad-shard-name");
-    } else if (job_open(job, m->shards[shard].name, "data", source, file, &err) ==
-               ERR_MISSING) {
+    } else if (job_open(job, m->shards[shard].name, "data", source, file, &err) == ERR_MISSING) {
         error_code(&err, "missing-shard");
     }
     if (err.status == OK)
@@ -423,8 +411,8 @@ static bool make_tails(struct job *job, struct weight_map *m)
         bool added;
         if (!slash)
             continue;
-        uint64_t *at = strmap_add(&m->tails, slash + 1,
-                                  w->len - (size_t)(slash + 1 - w->name), &added);
+        uint64_t *at =
+            strmap_add(&m->tails, slash + 1, w->len - (size_t)(slash + 1 - w->name), &added);
         if (!at)
             return error_memory_at(job->err, job->path), false;
         *at = added ? i : AMBIGUOUS;
@@ -446,8 +434,8 @@ static struct weight *find_weight(struct job *job, struct weight_map *m, const c
     return at && *at != AMBIGUOUS && !m->weights[*at].found ? &m->weights[*at] : NULL;
 }
 
-bool weight_map_wants(struct job *job, struct weight_map *m, uint32_t shard,
-                      const char *name, size_t len)
+bool weight_map_wants(struct job *job, struct weight_map *m, uint32_t shard, const char *name,
+                      size_t len)
 {
     struct weight *w = find_weight(job, m, name, len);
     if (!w && job->err->status != OK)
@@ -462,15 +450,14 @@ bool weight_map_wants(struct job *job, struct weight_map *m, uint32_t shard,
         w->found = true;
         return true;
     }
-    void *list = arena_grow(m->arena, m->strays, m->stray_count, &m->stray_space,
-                            sizeof(*m->strays));
+    void *list =
+        arena_grow(m->arena, m->strays, m->stray_count, &m->stray_space, sizeof(*m->strays));
     if (!list) {
         error_memory_at(job->err, job->path);
         return false;
     }
     m->strays = list;
-    m->strays[m->stray_count++] =
-        (struct weight_stray){(uint64_t)(w - m->weights), shard};
+    m->strays[m->stray_count++] = (struct weight_stray){(uint64_t)(w - m->weights), shard};
     return false;
 }
 
@@ -478,12 +465,10 @@ static void report_strays(struct job *job, const struct weight_map *m)
 {
     for (uint64_t i = 0; i < m->stray_count; i++) {
         const struct weight *w = &m->weights[m->strays[i].weight];
-        job_issue(
-            job, ISSUE_WARNING, NULL, NO_OFFSET,
-            w->found ? "duplicate-name" : "not-in-index",
-            "tensor \"%.*s\" is in shard %.100s too, the index says %.100s: left out",
-            (int)(w->len < 200 ? w->len : 200), w->name,
-            m->shards[m->strays[i].shard].name, m->shards[w->shard].name);
+        job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, w->found ? "duplicate-name" : "not-in-index",
+                  "tensor \"%.*s\" is in shard %.100s too, the index says %.100s: left out",
+                  (int)(w->len < 200 ? w->len : 200), w->name, m->shards[m->strays[i].shard].name,
+                  m->shards[w->shard].name);
     }
 }
 
@@ -494,8 +479,7 @@ static void weight_map_report_missing(struct job *job, const struct weight_map *
         if (!w->found && !m->shards[w->shard].lost)
             job_issue(job, ISSUE_ERROR, NULL, NO_OFFSET, "not-in-shard",
                       "tensor \"%.*s\" is in the index but not in its shard %.100s",
-                      (int)(w->len < 200 ? w->len : 200), w->name,
-                      m->shards[w->shard].name);
+                      (int)(w->len < 200 ? w->len : 200), w->name, m->shards[w->shard].name);
     }
 }
 
@@ -510,10 +494,9 @@ void weight_map_finish(struct job *job, struct weight_map *m)
         report_strays(job, m);
         weight_map_report_missing(job, m);
         if (m->has_total && !m->any_lost && !total_fits(m))
-            job_issue(
-                job, ISSUE_WARNING, NULL, NO_OFFSET, "total-size",
-                "the index states a total_size of %.0f bytes, the tensors have %llu",
-                m->total, (unsigned long long)m->nbytes);
+            job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "total-size",
+                      "the index states a total_size of %.0f bytes, the tensors have %llu",
+                      m->total, (unsigned long long)m->nbytes);
     }
     strmap_release(&m->names);
     strmap_release(&m->tails);

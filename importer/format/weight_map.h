@@ -77,11 +77,10 @@ enum status weight_map_fact(struct weight_map *, struct bytes key, struct bytes 
                             struct bytes *before, struct error *err);
 
 /* Open a shard; false after an issue. */
-bool weight_map_open(struct job *, struct weight_map *, uint32_t shard,
-                     struct source **source, uint32_t *file);
+bool weight_map_open(struct job *, struct weight_map *, uint32_t shard, struct source **source,
+                     uint32_t *file);
 /* Report a shard that cannot be used: one issue instead of one for each of its tensors. */
-void weight_map_lose(struct job *, struct weight_map *, uint32_t shard,
-                     const struct error *);
+void weight_map_lose(struct job *, struct weight_map *, uint32_t shard, const struct error *);
 
 /* Whether the index places this tensor in this shard. In shards of TensorFlow models transformers
  * leaves out the model's name, which the index has: "bert/kernel:0" for "tf_bert/bert/kernel:0".

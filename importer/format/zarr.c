@@ -33,8 +33,7 @@ static bool is_of_another_format(const struct probe_dir *p)
     for (uint64_t i = 0; i < p->dir_count; i++)
         if (strncmp(p->dirs[i], process, sizeof(process) - 1) == 0)
             return true;
-    return probe_dir_has_file(p, "_METADATA") ||
-           probe_dir_has_file(p, "manifest.ocdbt") ||
+    return probe_dir_has_file(p, "_METADATA") || probe_dir_has_file(p, "manifest.ocdbt") ||
            probe_dir_has_file(p, "pytreedef.json");
 }
 
@@ -59,8 +58,7 @@ static bool has_key(struct bytes head, const char *key)
             text = !text;
             if (text)
                 begin = i + 1;
-            else if (depth == 1 && i - begin == len &&
-                     memcmp(head.at + begin, key, len) == 0)
+            else if (depth == 1 && i - begin == len && memcmp(head.at + begin, key, len) == 0)
                 return true;
         } else if (!text) {
             depth += c == '{' || c == '[';
@@ -123,8 +121,7 @@ static int probe_dir(const struct probe_dir *p)
 static bool nine_digits(const char *name, int64_t *step)
 {
     const char *dash = strrchr(name, '-');
-    if (!dash || dash == name || strlen(dash + 1) != 9 ||
-        strspn(dash + 1, "0123456789") != 9)
+    if (!dash || dash == name || strlen(dash + 1) != 9 || strspn(dash + 1, "0123456789") != 9)
         return false;
     *step = 0;
     for (const char *at = dash + 1; *at; at++)
@@ -210,8 +207,7 @@ static enum status index_tree(struct job *job)
     struct array_tree tree;
     bool bare = is_bare(job);
     if (array_tree_scan(job, job->path, &tree) != OK ||
-        array_groups_record(job, job->path, &tree) != OK ||
-        emit_all(job, &tree, bare) != OK)
+        array_groups_record(job, job->path, &tree) != OK || emit_all(job, &tree, bare) != OK)
         return job->err->status;
     for (uint64_t i = 0; i < tree.attribute_count; i++)
         state_attributes(job, &tree.attributes[i], bare);

@@ -23,8 +23,7 @@ bool zero_add_param(struct zero *z, const char *name, size_t len, unsigned group
                     const uint64_t *shape, unsigned rank)
 {
     struct arena *arena = z->job->arena;
-    void *list =
-        arena_grow(arena, z->params, z->param_count, &z->param_space, sizeof(*z->params));
+    void *list = arena_grow(arena, z->params, z->param_count, &z->param_space, sizeof(*z->params));
     struct zero_param p = {.name = arena_copy(arena, name, len),
                            .len = len,
                            .group = group,
@@ -60,8 +59,7 @@ bool zero_add_alias(struct zero *z, struct zero_param *p, const char *name, size
 
 bool zero_add_run(struct zero *z, const struct zero_run *run)
 {
-    void *list =
-        arena_grow(z->job->arena, z->runs, z->run_count, &z->run_space, sizeof(*z->runs));
+    void *list = arena_grow(z->job->arena, z->runs, z->run_count, &z->run_space, sizeof(*z->runs));
     if (!list) {
         zero_no_memory(z);
         return false;
@@ -150,8 +148,8 @@ static void zero_cut(struct cutter *c, unsigned dim, uint64_t from, uint64_t to)
 
 /* Take `len` elements of a run after its first `skip`; they are the parameter's elements from
  * `from` on. */
-static void zero_take(struct tape *t, const struct zero_run *run, uint64_t skip,
-                      uint64_t from, uint64_t len, struct dcp_pieces *out)
+static void zero_take(struct tape *t, const struct zero_run *run, uint64_t skip, uint64_t from,
+                      uint64_t len, struct dcp_pieces *out)
 {
     struct dtype dtype;
     dtype_find(t->dtype, &dtype);
@@ -188,8 +186,8 @@ static bool take_next(struct tape *t, const struct zero_param *p, struct dcp_pie
 }
 
 /* Take one rank's share of a parameter, and advance `at` and `taken` past it. */
-static bool take_share(struct tape *t, const struct zero_param *p, unsigned rank,
-                       uint64_t share, struct dcp_pieces *out)
+static bool take_share(struct tape *t, const struct zero_param *p, unsigned rank, uint64_t share,
+                       struct dcp_pieces *out)
 {
     uint64_t from = rank * share;
     for (uint64_t left = share; left;) {
@@ -214,8 +212,7 @@ static bool take_share(struct tape *t, const struct zero_param *p, unsigned rank
 
 /* Stage 3: take the share of every rank. All begin at the same place of their joined groups, and
  * must end at the same. */
-static bool take_shares(struct tape *t, const struct zero_param *p,
-                        struct dcp_pieces *out)
+static bool take_shares(struct tape *t, const struct zero_param *p, struct dcp_pieces *out)
 {
     const unsigned ranks = t->z->ranks;
     const uint64_t share = p->elements / ranks + (p->elements % ranks != 0);
@@ -295,11 +292,10 @@ static enum status emit_param(struct tape *t, const struct zero_param *p)
         const bool lost = t->lost;
         z->alias_pieces += pieces.count;
         if (z->alias_pieces > ALIAS_PIECES_MAX) {
-            job_issue(
-                z->job, ISSUE_ERROR, NULL, NO_OFFSET, "limit",
-                "the other names of parameters have more than %d pieces: \"%.200s\" "
-                "and others are left out",
-                ALIAS_PIECES_MAX, alias->name);
+            job_issue(z->job, ISSUE_ERROR, NULL, NO_OFFSET, "limit",
+                      "the other names of parameters have more than %d pieces: \"%.200s\" "
+                      "and others are left out",
+                      ALIAS_PIECES_MAX, alias->name);
             break;
         }
         *t = before; /* the same elements once more */
@@ -313,8 +309,7 @@ static enum status emit_param(struct tape *t, const struct zero_param *p)
 
 static int zero_by_place(const void *a, const void *b)
 {
-    const struct zero_run *x = *(struct zero_run *const *)a,
-                          *y = *(struct zero_run *const *)b;
+    const struct zero_run *x = *(struct zero_run *const *)a, *y = *(struct zero_run *const *)b;
     if (x->group != y->group)
         return x->group < y->group ? -1 : 1;
     return (x->rank > y->rank) - (x->rank < y->rank);
@@ -343,8 +338,7 @@ static bool gather(struct zero *z, const char *slot, struct tape *out)
                strcmp(out->run[i]->dtype, out->dtype) == 0;
     if (!even && !z->lost)
         job_issue(z->job, ISSUE_ERROR, NULL, NO_OFFSET, "missing-storage",
-                  "not every rank has its part of %s, of one dtype: it is listed "
-                  "without data",
+                  "not every rank has its part of %s, of one dtype: it is listed without data",
                   slot);
     out->lost |= !even;
     return true;
@@ -359,11 +353,10 @@ static void leave_group(struct tape *t, unsigned group)
         t->taken = 0;
     }
     if (!t->lost && left >= 2 * (uint64_t)t->z->ranks)
-        job_issue(
-            t->z->job, ISSUE_ERROR, NULL, NO_OFFSET, "trailing-bytes",
-            "%llu elements of %s are of no parameter of group %u, more than padding: the "
-            "shapes are not theirs",
-            (unsigned long long)left, t->slot, group);
+        job_issue(t->z->job, ISSUE_ERROR, NULL, NO_OFFSET, "trailing-bytes",
+                  "%llu elements of %s are of no parameter of group %u, more than padding: the "
+                  "shapes are not theirs",
+                  (unsigned long long)left, t->slot, group);
 }
 
 static enum status emit_slot(struct zero *z, const char *slot)
@@ -394,11 +387,10 @@ enum status zero_emit(struct zero *z)
         if (!strmap_add(&slots, slot, strlen(slot), &added)) {
             zero_no_memory(z);
         } else if (added && ++count > SLOTS_MAX) {
-            job_issue(
-                z->job, ISSUE_ERROR, NULL, NO_OFFSET, "limit",
-                "more than %d slots of each parameter: \"%.100s\" and those after it "
-                "are left out",
-                SLOTS_MAX, slot);
+            job_issue(z->job, ISSUE_ERROR, NULL, NO_OFFSET, "limit",
+                      "more than %d slots of each parameter: \"%.100s\" and those after it "
+                      "are left out",
+                      SLOTS_MAX, slot);
             break;
         } else if (added) {
             emit_slot(z, slot);

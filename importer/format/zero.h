@@ -77,8 +77,8 @@ struct zero_frozen {
     struct strmap index; /* name -> position */
 };
 /* If a name is added twice, its first shape counts. */
-bool zero_frozen_add(struct zero_frozen *, const char *name, size_t len,
-                     const uint64_t *shape, unsigned rank);
+bool zero_frozen_add(struct zero_frozen *, const char *name, size_t len, const uint64_t *shape,
+                     unsigned rank);
 /* For zero_add_run(), as group 0; NULL: no such parameter. */
 struct zero *zero_frozen_find(const struct zero_frozen *, const char *name, size_t len);
 enum status zero_frozen_emit(struct zero_frozen *, unsigned ranks, bool lost);

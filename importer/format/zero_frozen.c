@@ -12,8 +12,8 @@ static bool zero_frozen_no_memory(struct zero_frozen *f)
     return false;
 }
 
-bool zero_frozen_add(struct zero_frozen *f, const char *name, size_t len,
-                     const uint64_t *shape, unsigned rank)
+bool zero_frozen_add(struct zero_frozen *f, const char *name, size_t len, const uint64_t *shape,
+                     unsigned rank)
 {
     bool added;
     const char *kept;
@@ -23,14 +23,12 @@ bool zero_frozen_add(struct zero_frozen *f, const char *name, size_t len,
     if (!added)
         return true;
     *at = f->count;
-    void *list =
-        arena_grow(f->job->arena, f->params, f->count, &f->space, sizeof(*f->params));
+    void *list = arena_grow(f->job->arena, f->params, f->count, &f->space, sizeof(*f->params));
     if (!list)
         return zero_frozen_no_memory(f);
     f->params = list;
     struct zero *z = &f->params[f->count++];
-    *z = (struct zero){
-        .job = f->job, .prefix = f->prefix, .stage = 3, .without_slot = true};
+    *z = (struct zero){.job = f->job, .prefix = f->prefix, .stage = 3, .without_slot = true};
     return zero_add_param(z, name, len, 0, shape, rank);
 }
 

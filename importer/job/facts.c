@@ -36,8 +36,7 @@ static bool state_number(struct facts *f)
     double real;
     if (json_i64(j, &integer))
         return job_meta_integer(f->job, key, integer) == OK;
-    bool whole = !memchr(j->text.at, '.', j->text.len) &&
-                 !memchr(j->text.at, 'e', j->text.len) &&
+    bool whole = !memchr(j->text.at, '.', j->text.len) && !memchr(j->text.at, 'e', j->text.len) &&
                  !memchr(j->text.at, 'E', j->text.len);
     if (!whole && json_real(j, &real))
         return job_meta_real(f->job, key, real) == OK;
@@ -52,8 +51,7 @@ static bool state_leaf(struct facts *f)
     if (!key || f->bytes > LIMIT_FACTS_BYTES)
         return json_fail(f->json, ERR_LIMIT, NULL,
                          "a key of more than %llu bytes, or more than %llu bytes in all",
-                         (unsigned long long)LIMIT_FACT_KEY,
-                         (unsigned long long)LIMIT_FACTS_BYTES);
+                         (unsigned long long)LIMIT_FACT_KEY, (unsigned long long)LIMIT_FACTS_BYTES);
     switch (j->type) {
     case JSON_STRING:
         return job_meta_text(f->job, key, (const char *)j->text.at, j->text.len) == OK;

@@ -38,8 +38,8 @@ static void add_fold(void *context, const struct module_visit *v, const struct m
 {
     struct listing *l = context;
     struct arena *arena = l->job->arena;
-    struct batch_fold *grown = arena_grow(arena, l->layout->folds, l->layout->fold_count,
-                                          &l->space, sizeof(*grown));
+    struct batch_fold *grown =
+        arena_grow(arena, l->layout->folds, l->layout->fold_count, &l->space, sizeof(*grown));
     const char *path = grown ? arena_copy(arena, v->path, strlen(v->path)) : NULL;
     if (!path) {
         l->failed = true;
@@ -60,9 +60,8 @@ enum status layout_fold(struct job *job, struct batch_layout *layout, char separ
     for (uint64_t i = 0; good && i < layout->tensor_count && tree.count <= most; i++) {
         const struct batch_tensor *t = &layout->tensors[i];
         const struct batch_kind *k = t->kind;
-        good =
-            module_tree_add(&tree, t->name, k->dtype, k->shape_text ? k->shape_text : "",
-                            k->counted ? k->elements : 0, k->nbytes);
+        good = module_tree_add(&tree, t->name, k->dtype, k->shape_text ? k->shape_text : "",
+                               k->counted ? k->elements : 0, k->nbytes);
     }
     if (good && tree.count <= most)
         good = module_tree_finish(&tree) && module_tree_modules(&tree, add_fold, &l);

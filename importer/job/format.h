@@ -131,8 +131,7 @@ struct claim {
 /* Take a neighbour by name; unknown names are ignored. */
 void claim_take(struct claim *, const char *name);
 /* Take every name that begins with `prefix` and satisfies `fits` (NULL: any rest). */
-void claim_take_prefix(struct claim *, const char *prefix,
-                       bool (*fits)(const char *rest));
+void claim_take_prefix(struct claim *, const char *prefix, bool (*fits)(const char *rest));
 /* Read the primary file, at most `limit` bytes, into malloc'ed memory. */
 enum status claim_read(struct claim *, uint64_t limit, uint8_t **bytes, size_t *len,
                        struct error *err);

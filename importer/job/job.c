@@ -24,9 +24,8 @@ static enum batch_state state_after(const char *code)
     static const char *const missing[] = {"missing",  "not-in-shard",    "unmerged",
                                           "name-nul", "git-lfs-pointer", "limit"};
     static const char *const damaged[] = {
-        "corrupt",        "truncated",     "checksum",       "io",
-        "bad-",           "size-mismatch", "trailing-bytes", "overlap",
-        "shape-overflow", "changed",       "duplicate-m"};
+        "corrupt",        "truncated", "checksum",       "io",      "bad-",       "size-mismatch",
+        "trailing-bytes", "overlap",   "shape-overflow", "changed", "duplicate-m"};
     for (size_t i = 0; i < sizeof(missing) / sizeof(*missing); i++)
         if (strncmp(code, missing[i], strlen(missing[i])) == 0)
             return STATE_INCOMPLETE;
@@ -47,8 +46,8 @@ static void add_issue(struct job *job, enum issue_severity severity, const char 
         p->issues_dropped++;
         return;
     }
-    void *list = arena_grow(job->arena, b->issues, b->issue_count, &p->issue_space,
-                            sizeof(*b->issues));
+    void *list =
+        arena_grow(job->arena, b->issues, b->issue_count, &p->issue_space, sizeof(*b->issues));
     b->issues = list;
     const char *where = path ? path : job->path;
     struct batch_issue issue = {
@@ -66,8 +65,8 @@ static void add_issue(struct job *job, enum issue_severity severity, const char 
     b->issues[b->issue_count++] = issue;
 }
 
-void job_issue(struct job *job, enum issue_severity severity, const char *path,
-               uint64_t offset, const char *code, const char *fmt, ...)
+void job_issue(struct job *job, enum issue_severity severity, const char *path, uint64_t offset,
+               const char *code, const char *fmt, ...)
 {
     char raw[sizeof(((struct error *)0)->message)];
     va_list args;
@@ -75,8 +74,7 @@ void job_issue(struct job *job, enum issue_severity severity, const char *path,
     vsnprintf(raw, sizeof(raw), fmt, args);
     va_end(args);
     struct error safe = {.offset = NO_OFFSET};
-    error_set(&safe, ERR_CORRUPT, NULL, NO_OFFSET, "%s",
-              raw); /* escapes control characters */
+    error_set(&safe, ERR_CORRUPT, NULL, NO_OFFSET, "%s", raw); /* escapes control characters */
     add_issue(job, severity, path, offset, code, safe.message);
 }
 
@@ -85,12 +83,10 @@ void job_trailing(struct job *job, const char *path, uint64_t offset, uint64_t b
 {
     if (bytes)
         job_issue(job, ISSUE_WARNING, path, offset, "trailing-bytes",
-                  "%llu bytes after %s are not part of it", (unsigned long long)bytes,
-                  after);
+                  "%llu bytes after %s are not part of it", (unsigned long long)bytes, after);
 }
 
-void job_issue_error(struct job *job, enum issue_severity severity,
-                     const struct error *err)
+void job_issue_error(struct job *job, enum issue_severity severity, const struct error *err)
 {
     add_issue(job, severity, path_is_whole(err->source) ? err->source : NULL, err->offset,
               error_word(err), err->message);
@@ -103,8 +99,7 @@ enum status job_add_file(struct job *job, const char *path, const char *role,
 {
     struct job_private *p = job_inside(job);
     struct batch *b = job->batch;
-    void *list = arena_grow(job->arena, b->files, b->file_count, &p->file_space,
-                            sizeof(*b->files));
+    void *list = arena_grow(job->arena, b->files, b->file_count, &p->file_space, sizeof(*b->files));
     const char *kept = arena_copy(job->arena, path, strlen(path));
     if (!list || !kept)
         return job_no_memory(job);
@@ -136,8 +131,7 @@ static bool name_is_safe(const char *name)
         return false;
     for (const char *at = name;;) {
         size_t len = strcspn(at, "/");
-        if (len == 0 || (len == 1 && at[0] == '.') ||
-            (len == 2 && at[0] == '.' && at[1] == '.'))
+        if (len == 0 || (len == 1 && at[0] == '.') || (len == 2 && at[0] == '.' && at[1] == '.'))
             return false;
         if (!at[len])
             return true;
@@ -158,8 +152,8 @@ enum status job_keep_source(struct job *job, struct source *source)
 }
 
 /* Open a part of the checkpoint and record it as a file; NULL if it is missing or unreadable. */
-static struct source *open_part(struct job *job, const char *path, const char *role,
-                                uint32_t *file, struct error *err)
+static struct source *open_part(struct job *job, const char *path, const char *role, uint32_t *file,
+                                struct error *err)
 {
     struct file_identity identity;
     struct source *s = NULL;
@@ -200,8 +194,8 @@ enum status job_seen(struct job *job, const char *path, const char *role,
     return job_add_file(job, path, role, identity, file);
 }
 
-enum status job_open(struct job *job, const char *name, const char *role,
-                     struct source **source, uint32_t *file, struct error *err)
+enum status job_open(struct job *job, const char *name, const char *role, struct source **source,
+                     uint32_t *file, struct error *err)
 {
     if (!name_is_safe(name))
         return error_set(err, ERR_CORRUPT, job->path, NO_OFFSET,
@@ -212,10 +206,10 @@ enum status job_open(struct job *job, const char *name, const char *role,
     text_add(&path, job->path, dir);
     text_addc(&path, '/');
     text_adds(&path, name);
-    enum status status =
-        text_str(&path) ? job_open_path(job, text_str(&path), role, source, file, err)
-                        : error_set(err, ERR_CORRUPT, job->path, NO_OFFSET,
-                                    "names a file with a name too long to exist");
+    enum status status = text_str(&path)
+                             ? job_open_path(job, text_str(&path), role, source, file, err)
+                             : error_set(err, ERR_CORRUPT, job->path, NO_OFFSET,
+                                         "names a file with a name too long to exist");
     text_release(&path);
     return status;
 }
@@ -232,8 +226,7 @@ static enum status add_meta(struct job *job, const char *key, struct batch_meta 
 {
     struct job_private *p = job_inside(job);
     struct batch *b = job->batch;
-    void *list = arena_grow(job->arena, b->metas, b->meta_count, &p->meta_space,
-                            sizeof(*b->metas));
+    void *list = arena_grow(job->arena, b->metas, b->meta_count, &p->meta_space, sizeof(*b->metas));
     fact.key = arena_copy(job->arena, key, strlen(key));
     if (!list || !fact.key)
         return job_no_memory(job);
@@ -256,14 +249,12 @@ enum status job_meta_text(struct job *job, const char *key, const char *text, si
     if (!kept || len > UINT32_MAX)
         return job_no_memory(job);
     return add_meta(
-        job, key,
-        (struct batch_meta){.type = FACT_TEXT, .text = kept, .text_len = (uint32_t)len});
+        job, key, (struct batch_meta){.type = FACT_TEXT, .text = kept, .text_len = (uint32_t)len});
 }
 
 enum status job_meta_integer(struct job *job, const char *key, int64_t value)
 {
-    return add_meta(job, key,
-                    (struct batch_meta){.type = FACT_INTEGER, .integer = value});
+    return add_meta(job, key, (struct batch_meta){.type = FACT_INTEGER, .integer = value});
 }
 
 enum status job_meta_real(struct job *job, const char *key, double value)
@@ -305,8 +296,7 @@ enum status job_node(struct job *job, const char *name, size_t len, const char *
     struct batch_layout *l = p->layout;
     if (!job_clean_name(job, &name, &len))
         return job->err->status;
-    void *list = arena_grow(job->arena, l->nodes, l->node_count, &p->node_space,
-                            sizeof(*l->nodes));
+    void *list = arena_grow(job->arena, l->nodes, l->node_count, &p->node_space, sizeof(*l->nodes));
     const char *kept = arena_copy(job->arena, name, len);
     if (!list || !kept)
         return job_no_memory(job);
@@ -324,8 +314,7 @@ void job_step(struct job *job, int64_t step)
 void job_run(struct job *job, const char *run_directory, const char *item)
 {
     struct batch *b = job->batch;
-    b->run = run_directory ? arena_copy(job->arena, run_directory, strlen(run_directory))
-                           : NULL;
+    b->run = run_directory ? arena_copy(job->arena, run_directory, strlen(run_directory)) : NULL;
     b->item = item ? arena_copy(job->arena, item, strlen(item)) : NULL;
     if ((run_directory && !b->run) || (item && !b->item))
         job_no_memory(job);

@@ -77,20 +77,20 @@ void job_role(struct job *, uint32_t file, const char *role);
  * If it is missing, or a git-lfs pointer, it is recorded as a missing file, and the result is
  * ERR_MISSING, with a valid *file. The source lives as long as the job. Errors go to *err, which is
  * the caller's own, so that a format can continue. */
-enum status job_open(struct job *, const char *name, const char *role,
-                     struct source **source, uint32_t *file, struct error *err);
+enum status job_open(struct job *, const char *name, const char *role, struct source **source,
+                     uint32_t *file, struct error *err);
 
 /* The same for a trusted path (made from the directory listing). */
-enum status job_open_path(struct job *, const char *path, const char *role,
-                          struct source **source, uint32_t *file, struct error *err);
+enum status job_open_path(struct job *, const char *path, const char *role, struct source **source,
+                          uint32_t *file, struct error *err);
 
 /* The same for a file that is only recorded: indexing does not read it. */
 enum status job_file(struct job *, const char *path, const char *role, uint32_t *file,
                      struct error *err);
 
 /* The same for a file or directory whose identity the format already knows. */
-enum status job_seen(struct job *, const char *path, const char *role,
-                     const struct file_identity *, uint32_t *file);
+enum status job_seen(struct job *, const char *path, const char *role, const struct file_identity *,
+                     uint32_t *file);
 
 /* The files of the primary's directory, sorted bytewise; valid for the job's life. */
 const char *const *job_siblings(struct job *, uint64_t *count);

@@ -29,8 +29,7 @@ static enum status open_primary(struct job *job, const struct job_request *reque
         return add_directory(job, request->path);
     if (source)
         identity.size = source->size;
-    else if (source_open_file(request->path, SOURCE_HEADERS, &source, &identity,
-                              job->err) != OK)
+    else if (source_open_file(request->path, SOURCE_HEADERS, &source, &identity, job->err) != OK)
         return job->err->status;
     if (job_keep_source(job, source) != OK)
         return job->err->status;
@@ -148,13 +147,11 @@ static void report_inside(struct job *job, const struct job_request *request)
     bool added;
     for (uint64_t i = 0; i < b->file_count; i++)
         if (strlen(b->files[i].path) > dir &&
-            !strmap_add(&own, b->files[i].path + dir, strlen(b->files[i].path + dir),
-                        &added))
+            !strmap_add(&own, b->files[i].path + dir, strlen(b->files[i].path + dir), &added))
             job_no_memory(job);
     for (uint64_t i = 0; i < request->sibling_count; i++) {
         const char *name = request->siblings[i];
-        if (!format_claims_name(name) || strmap_get(&own, name, strlen(name)) ||
-            is_companion(name))
+        if (!format_claims_name(name) || strmap_get(&own, name, strlen(name)) || is_companion(name))
             continue;
         first = first ? first : name;
         count++;
@@ -192,8 +189,7 @@ static enum status job_run_format(struct job *job, const struct job_request *req
     return OK;
 }
 
-enum status job_run_index(const struct job_request *request, struct batch **out,
-                          struct error *err)
+enum status job_run_index(const struct job_request *request, struct batch **out, struct error *err)
 {
     struct batch *b = calloc(1, sizeof(*b));
     const struct error *last;
@@ -213,8 +209,7 @@ enum status job_run_index(const struct job_request *request, struct batch **out,
         .batch = b,
         .private = &p,
     };
-    b->path =
-        arena_copy(&b->arena, request->checkpoint_path, strlen(request->checkpoint_path));
+    b->path = arena_copy(&b->arena, request->checkpoint_path, strlen(request->checkpoint_path));
     b->format = request->format->name;
     p.layout = arena_alloc(&b->arena, sizeof(*p.layout));
     if (!b->path || !p.layout) {

@@ -19,8 +19,7 @@ struct job_request {
 
 /* Run one job. The batch is usable even if the status is not OK: it then holds the
  * issue. Free it with batch_free(). */
-enum status job_run_index(const struct job_request *, struct batch **out,
-                          struct error *err);
+enum status job_run_index(const struct job_request *, struct batch **out, struct error *err);
 void batch_free(struct batch *);
 
 #endif

@@ -31,8 +31,7 @@ static void lose_data(struct tensor_claim *t)
 
 /* Whether a run in a missing or truncated file is possible at all. If so, the row keeps the
  * place where the data should be. */
-static bool run_is_possible(struct job *job, uint32_t file, uint64_t offset,
-                            uint64_t stored)
+static bool run_is_possible(struct job *job, uint32_t file, uint64_t offset, uint64_t stored)
 {
     const struct batch *b = job->batch;
     uint64_t end;
@@ -57,9 +56,8 @@ static void check_extents(struct job *job, struct tensor_claim *t, const char *n
         if (fits_file(job, e->file, e->offset, e->stored))
             continue;
         if (file_is_there(job, e->file))
-            job_issue(job, ISSUE_ERROR,
-                      e->file < b->file_count ? b->files[e->file].path : NULL, e->offset,
-                      "truncated",
+            job_issue(job, ISSUE_ERROR, e->file < b->file_count ? b->files[e->file].path : NULL,
+                      e->offset, "truncated",
                       "data of tensor \"%.200s\" ends past the end of the file", name);
         if (!run_is_possible(job, e->file, e->offset, e->stored))
             lose_data(t);
@@ -70,8 +68,7 @@ static void check_extents(struct job *job, struct tensor_claim *t, const char *n
 /* The number of bytes that a codec chain decodes to `nbytes`, if that does not depend on
  * the values. (After "unpack", each of the `elements` is stored in a byte of its own.)
  * False: it depends, or the chain has other steps. */
-static bool stored_exactly(const char *codec, uint64_t elements, uint64_t nbytes,
-                           uint64_t *stored)
+static bool stored_exactly(const char *codec, uint64_t elements, uint64_t nbytes, uint64_t *stored)
 {
     char step[CODEC_STEP_BYTES];
     const char *argument;
@@ -141,13 +138,12 @@ static void check_own(struct job *job, struct tensor_claim *t, const char *name)
 
 /* Check the length of a chunk, which is that of its whole box, even at the
  * tensor's edge. False after an issue. */
-static bool check_length(struct job *job, const struct tensor_claim *t,
-                         const struct grid_value *v, const char *name)
+static bool check_length(struct job *job, const struct tensor_claim *t, const struct grid_value *v,
+                         const char *name)
 {
     const struct grid *g = t->grid;
     const struct dtype *dtype = t->dtype_unknown ? NULL : dtype_of(job, t);
-    const char *path =
-        v->file < job->batch->file_count ? job->batch->files[v->file].path : NULL;
+    const char *path = v->file < job->batch->file_count ? job->batch->files[v->file].path : NULL;
     uint64_t elements, nbytes, need;
     if (g->levels != 1 || g->level[0].codec || !dtype || !dtype_sized(dtype) ||
         !shape_elements(g->level[0].shape, t->rank, &elements) ||
@@ -155,10 +151,8 @@ static bool check_length(struct job *job, const struct tensor_claim *t,
         !stored_exactly(v->codec ? v->codec : t->codec, elements, nbytes, &need) ||
         v->stored == need)
         return true;
-    job_issue(job, ISSUE_ERROR, path, grid_value_inline(v) ? NO_OFFSET : v->offset,
-              "size-mismatch",
-              "chunk %llu of tensor \"%.200s\" has %llu bytes, its shape and dtype need "
-              "%llu",
+    job_issue(job, ISSUE_ERROR, path, grid_value_inline(v) ? NO_OFFSET : v->offset, "size-mismatch",
+              "chunk %llu of tensor \"%.200s\" has %llu bytes, its shape and dtype need %llu",
               (unsigned long long)v->index, name, (unsigned long long)v->stored,
               (unsigned long long)need);
     return false;
@@ -166,8 +160,7 @@ static bool check_length(struct job *job, const struct tensor_claim *t,
 
 /* Check the chunks of a tensor. If one cannot be read, the grid is marked incomplete in
  * `copy`, and the row still has the places of the others. */
-static void check_grid(struct job *job, struct tensor_claim *t, struct grid *copy,
-                       const char *name)
+static void check_grid(struct job *job, struct tensor_claim *t, struct grid *copy, const char *name)
 {
     const struct batch *b = job->batch;
     const struct grid *g = t->grid;
@@ -179,14 +172,12 @@ static void check_grid(struct job *job, struct tensor_claim *t, struct grid *cop
     }
     for (uint64_t i = 0; i < g->value_count; i++) {
         const struct grid_value *v = &g->values[i];
-        const bool fits =
-            grid_value_inline(v) || fits_file(job, v->file, v->offset, v->stored);
+        const bool fits = grid_value_inline(v) || fits_file(job, v->file, v->offset, v->stored);
         if (fits && check_length(job, t, v, name))
             continue;
         if (!fits && file_is_there(job, v->file))
-            job_issue(job, ISSUE_ERROR,
-                      v->file < b->file_count ? b->files[v->file].path : NULL, v->offset,
-                      "truncated",
+            job_issue(job, ISSUE_ERROR, v->file < b->file_count ? b->files[v->file].path : NULL,
+                      v->offset, "truncated",
                       "data of tensor \"%.200s\" ends past the end of the file", name);
         if (!fits && !run_is_possible(job, v->file, v->offset, v->stored)) {
             lose_data(t);
@@ -218,12 +209,11 @@ static void check_data(struct job *job, struct tensor_claim *t, const char *name
     const char *path = t->file < b->file_count ? b->files[t->file].path : NULL;
     if (!fits_file(job, t->file, t->offset, t->stored) && file_is_there(job, t->file))
         job_issue(job, ISSUE_ERROR, path, t->offset, "truncated",
-                  "data of tensor \"%.200s\" (%llu bytes) ends past the end of the file",
-                  name, (unsigned long long)t->stored);
+                  "data of tensor \"%.200s\" (%llu bytes) ends past the end of the file", name,
+                  (unsigned long long)t->stored);
     if (!run_is_possible(job, t->file, t->offset, t->stored)) {
         lose_data(t);
-    } else if (m->sized && !t->strides &&
-               stored_exactly(t->codec, m->elements, m->nbytes, &need) &&
+    } else if (m->sized && !t->strides && stored_exactly(t->codec, m->elements, m->nbytes, &need) &&
                t->stored != need) {
         job_issue(job, ISSUE_ERROR, path, t->offset, "size-mismatch",
                   "tensor \"%.200s\" has %llu bytes, its shape and dtype need %llu", name,
@@ -233,8 +223,8 @@ static void check_data(struct job *job, struct tensor_claim *t, const char *name
 }
 
 /* Compute the sizes. False after an issue. */
-static bool job_tensor_measure(struct job *job, const struct tensor_claim *t,
-                               const char *name, struct measured *m)
+static bool job_tensor_measure(struct job *job, const struct tensor_claim *t, const char *name,
+                               struct measured *m)
 {
     *m = (struct measured){.counted = true};
     const struct dtype *dtype = t->dtype_unknown ? NULL : dtype_of(job, t);
@@ -245,8 +235,7 @@ static bool job_tensor_measure(struct job *job, const struct tensor_claim *t,
     bool possible =
         t->rank <= TENSOR_RANK_MAX && shape_elements(t->shape, t->rank, &m->elements) &&
         m->elements <= INT64_MAX &&
-        (!m->sized ||
-         (dtype_nbytes(dtype, m->elements, &m->nbytes) && m->nbytes <= INT64_MAX));
+        (!m->sized || (dtype_nbytes(dtype, m->elements, &m->nbytes) && m->nbytes <= INT64_MAX));
     for (unsigned d = 0; possible && d < t->rank; d++)
         possible = t->shape[d] <= INT64_MAX;
     if (!possible)
@@ -274,18 +263,17 @@ static enum status keep_sums(struct job *job, const struct tensor_claim *t)
     struct batch *b = job->batch;
     struct batch_layout *l = p->layout;
     if (t->extent_count) {
-        void *list = arena_grow(job->arena, p->pending, p->pending_count,
-                                &p->pending_space, sizeof(*p->pending));
+        void *list = arena_grow(job->arena, p->pending, p->pending_count, &p->pending_space,
+                                sizeof(*p->pending));
         if (!list)
             return job_no_memory(job);
         p->pending = list;
-        p->pending[p->pending_count++] = (struct pending_extents){
-            l->tensor_count, t->extents, t->extent_count, t->sums};
+        p->pending[p->pending_count++] =
+            (struct pending_extents){l->tensor_count, t->extents, t->extent_count, t->sums};
     }
     if (!b->sum_kind)
         return OK;
-    void *sums =
-        arena_grow(job->arena, b->sums, l->tensor_count, &p->sum_space, sizeof(*b->sums));
+    void *sums = arena_grow(job->arena, b->sums, l->tensor_count, &p->sum_space, sizeof(*b->sums));
     if (!sums)
         return job_no_memory(job);
     b->sums = sums;
@@ -293,8 +281,8 @@ static enum status keep_sums(struct job *job, const struct tensor_claim *t)
     return OK;
 }
 
-static void *job_tensor_copied(struct arena *arena, const void *from, size_t count,
-                               size_t size, bool *failed)
+static void *job_tensor_copied(struct arena *arena, const void *from, size_t count, size_t size,
+                               bool *failed)
 {
     if (!from)
         return NULL;
@@ -311,21 +299,18 @@ void job_expect(struct job *job, uint64_t tensors)
     struct job_private *p = job_inside(job);
     if (p->layout->tensor_count || tensors > LIMIT_TENSORS)
         return;
-    p->layout->tensors =
-        arena_room(job->arena, (size_t)tensors * sizeof(*p->layout->tensors));
+    p->layout->tensors = arena_room(job->arena, (size_t)tensors * sizeof(*p->layout->tensors));
     p->tensor_space = p->layout->tensors ? (size_t)tensors : 0;
 }
 
-static struct bytes packed_grid(struct job *job, const struct tensor_claim *t,
-                                bool *failed)
+static struct bytes packed_grid(struct job *job, const struct tensor_claim *t, bool *failed)
 {
     struct text *out = &job_inside(job)->scratch;
     if (!t->grid)
         return (struct bytes){0};
     text_reset(out);
-    const char *kept = extents_pack_grid(out, t->grid, t->rank)
-                           ? arena_copy(job->arena, out->at, out->len)
-                           : NULL;
+    const char *kept =
+        extents_pack_grid(out, t->grid, t->rank) ? arena_copy(job->arena, out->at, out->len) : NULL;
     *failed |= !kept;
     return (struct bytes){(const uint8_t *)kept, out->len};
 }
@@ -366,8 +351,7 @@ static const struct batch_kind *new_kind(struct job *job, const struct tensor_cl
         return k;
     text_reset(text);
     shape_print(text, t->shape, t->rank);
-    k->shape =
-        job_tensor_copied(job->arena, t->shape, t->rank, sizeof(*t->shape), &failed);
+    k->shape = job_tensor_copied(job->arena, t->shape, t->rank, sizeof(*t->shape), &failed);
     k->shape_text = text_str(text) ? arena_copy(job->arena, text->at, text->len) : NULL;
     return failed || !k->shape_text ? NULL : k;
 }
@@ -380,8 +364,7 @@ static bool is_kind_of(const struct batch_kind *k, const struct tensor_claim *t)
 }
 
 /* Where a kind like this was kept last: few tensors have one that is not among the last few. */
-static const struct batch_kind **near_kind(struct job_private *p,
-                                           const struct tensor_claim *t)
+static const struct batch_kind **near_kind(struct job_private *p, const struct tensor_claim *t)
 {
     uint64_t sum = t->rank;
     for (unsigned d = 0; d < t->rank && !t->shape_unknown; d++)
@@ -395,16 +378,15 @@ static const struct batch_kind *find_kind(struct job *job, const struct tensor_c
     struct job_private *p = job_inside(job);
     const char *kept;
     bool added = false;
-    uint64_t *place = kind_key(&p->scratch, t)
-                          ? strmap_keep(&p->kinds, job->arena, p->scratch.at,
-                                        p->scratch.len, &kept, &added)
-                          : NULL;
+    uint64_t *place = kind_key(&p->scratch, t) ? strmap_keep(&p->kinds, job->arena, p->scratch.at,
+                                                             p->scratch.len, &kept, &added)
+                                               : NULL;
     if (!place)
         return NULL;
     if (added) {
         const struct batch_kind *kind = new_kind(job, t, m);
-        void *list = kind ? arena_grow(job->arena, p->kind_list, p->kind_count,
-                                       &p->kind_space, sizeof(*p->kind_list))
+        void *list = kind ? arena_grow(job->arena, p->kind_list, p->kind_count, &p->kind_space,
+                                       sizeof(*p->kind_list))
                           : NULL;
         if (!list)
             return NULL;
@@ -427,8 +409,7 @@ static const struct batch_kind *keep_kind(struct job *job, const struct tensor_c
 
 /* The claim's codec, strides and grid (packed); NULL without *failed if it has none.
  * Extents are packed at the end, by layout.c. */
-static struct batch_coding *keep_coding(struct job *job, const struct tensor_claim *t,
-                                        bool *failed)
+static struct batch_coding *keep_coding(struct job *job, const struct tensor_claim *t, bool *failed)
 {
     if (!t->codec && !t->strides && !t->grid)
         return NULL;
@@ -438,24 +419,23 @@ static struct batch_coding *keep_coding(struct job *job, const struct tensor_cla
         return NULL;
     }
     *c = (struct batch_coding){
-        job_tensor_copied(job->arena, t->codec, t->codec ? strlen(t->codec) + 1 : 0, 1,
-                          failed),
+        job_tensor_copied(job->arena, t->codec, t->codec ? strlen(t->codec) + 1 : 0, 1, failed),
         job_tensor_copied(job->arena, t->strides, t->rank, sizeof(*t->strides), failed),
         packed_grid(job, t, failed),
     };
     return c;
 }
 
-static enum status keep_tensor(struct job *job, const struct tensor_claim *t,
-                               const char *name, size_t len, const struct measured *m)
+static enum status keep_tensor(struct job *job, const struct tensor_claim *t, const char *name,
+                               size_t len, const struct measured *m)
 {
     struct job_private *p = job_inside(job);
     struct batch_layout *l = p->layout;
     bool failed = keep_sums(job, t) != OK;
     const struct batch_kind *kind = failed ? NULL : keep_kind(job, t, m);
     struct batch_coding *coding = keep_coding(job, t, &failed);
-    struct batch_tensor *list = arena_grow(job->arena, l->tensors, l->tensor_count,
-                                           &p->tensor_space, sizeof(*l->tensors));
+    struct batch_tensor *list =
+        arena_grow(job->arena, l->tensors, l->tensor_count, &p->tensor_space, sizeof(*l->tensors));
     if (!list || !kind || failed)
         return job_no_memory(job);
     l->tensors = list;
@@ -488,15 +468,13 @@ enum status job_tensor(struct job *job, const struct tensor_claim *claim)
         return error_set(job->err, ERR_LIMIT, job->path, NO_OFFSET,
                          "more than %llu tensors, a name over %llu bytes, or names over "
                          "%llu bytes in all",
-                         (unsigned long long)LIMIT_TENSORS,
-                         (unsigned long long)LIMIT_NAME_BYTES,
+                         (unsigned long long)LIMIT_TENSORS, (unsigned long long)LIMIT_NAME_BYTES,
                          (unsigned long long)LIMIT_NAMES_BYTES);
     if (!job_clean_name(job, &name, &len))
         return job->err->status;
     if (!(name = arena_copy(job->arena, name, len)))
         return job_no_memory(job);
-    if (!job_tensor_measure(job, &t, name, &m) ||
-        (!t.unique && !name_is_new(job, name, len)))
+    if (!job_tensor_measure(job, &t, name, &m) || (!t.unique && !name_is_new(job, name, len)))
         return job->err->status;
     if (t.grid)
         check_grid(job, &t, &grid, name);

@@ -27,8 +27,7 @@ static enum status append_sums(struct job *job, const struct pending_extents *e,
         return OK;
     *first_plus_1 = b->sum_count + 1;
     for (uint64_t i = 0; i < e->count; i++) {
-        void *sums = arena_grow(job->arena, b->sums, b->sum_count, &p->sum_space,
-                                sizeof(*b->sums));
+        void *sums = arena_grow(job->arena, b->sums, b->sum_count, &p->sum_space, sizeof(*b->sums));
         if (!sums)
             return ERR_MEMORY;
         b->sums = sums;
@@ -79,7 +78,7 @@ struct summing {
     struct batch_module *list;
     uint64_t count;
     size_t space, first; /* room in `list`; its initial value */
-    uint32_t *index; /* 2 * space slots: hash of name -> index in `list` + 1; 0: free */
+    uint32_t *index;     /* 2 * space slots: hash of name -> index in `list` + 1; 0: free */
 };
 
 /* The slot of a module in the index: its own, or the free one where it would go. */
@@ -125,8 +124,8 @@ static bool job_layout_make_room(struct summing *s)
 }
 
 /* Copy the last `kept` sums into the arena; release everything else. */
-static struct batch_module *summing_end(struct summing *s, struct arena *arena,
-                                        uint64_t kept, bool *ok)
+static struct batch_module *summing_end(struct summing *s, struct arena *arena, uint64_t kept,
+                                        bool *ok)
 {
     struct batch_module *list = NULL;
     if (*ok && kept)
@@ -150,8 +149,8 @@ static uint32_t characters(const char *text, size_t len)
     return count;
 }
 
-static struct batch_module *sum_for(struct summing *s, const char *key, size_t len,
-                                    uint32_t depth, uint64_t tensor)
+static struct batch_module *sum_for(struct summing *s, const char *key, size_t len, uint32_t depth,
+                                    uint64_t tensor)
 {
     if (!job_layout_make_room(s))
         return NULL;
@@ -192,19 +191,17 @@ static size_t common_prefix(const struct module_path *p, const struct batch_tens
     return bytes_in_common(p->name, t->name, p->len < t->name_len ? p->len : t->name_len);
 }
 
-static bool add_modules(struct summing *s, struct module_path *p,
-                        const struct batch_tensor *t, uint64_t tensor, char separator)
+static bool add_modules(struct summing *s, struct module_path *p, const struct batch_tensor *t,
+                        uint64_t tensor, char separator)
 {
     size_t common = common_prefix(p, t);
     while (p->depth &&
            (p->end[p->depth - 1] >= common || t->name[p->end[p->depth - 1]] != separator))
         p->depth--;
     size_t from = p->depth ? p->end[p->depth - 1] + 1 : 0;
-    const size_t most =
-        t->name_len <= MODULE_BYTES_MAX ? t->name_len : MODULE_BYTES_MAX + 1;
+    const size_t most = t->name_len <= MODULE_BYTES_MAX ? t->name_len : MODULE_BYTES_MAX + 1;
     const char *end;
-    while (p->depth < MODULE_DEPTH_MAX &&
-           (end = memchr(t->name + from, separator, most - from))) {
+    while (p->depth < MODULE_DEPTH_MAX && (end = memchr(t->name + from, separator, most - from))) {
         const size_t len = (size_t)(end - t->name);
         struct batch_module *m = sum_for(s, t->name, len, p->depth + 1, tensor);
         if (!m)
@@ -262,8 +259,7 @@ static enum status list_kinds(struct job *job, struct batch_layout *l)
     return ok ? OK : ERR_MEMORY;
 }
 
-static enum status job_layout_add_up(struct job *job, struct batch_layout *l,
-                                     char separator)
+static enum status job_layout_add_up(struct job *job, struct batch_layout *l, char separator)
 {
     struct summing modules = {.first = first_space(l->tensor_count)};
     struct summing dtypes = {.first = first_space(0)};
@@ -304,8 +300,8 @@ static struct layout_digest digest_end(struct fields *f)
 static void add_tensor(struct fields *d, const struct batch_tensor *t)
 {
     const struct batch_kind *kind = t->kind;
-    fields_tensor(d, t->name, t->name_len, kind->dtype_unknown ? NULL : kind->dtype,
-                  kind->shape, kind->shape_unknown ? -1 : kind->rank);
+    fields_tensor(d, t->name, t->name_len, kind->dtype_unknown ? NULL : kind->dtype, kind->shape,
+                  kind->shape_unknown ? -1 : kind->rank);
 }
 
 static struct layout_digest digest_logical(const struct batch_layout *l)
@@ -409,8 +405,7 @@ static bool digest_alike(struct batch_layout *l)
     for (uint64_t i = 0; good && i < l->node_count; i++)
         nodes[i] = &l->nodes[i];
     if (good)
-        qsort(nodes, (size_t)l->node_count, sizeof(const struct batch_node *),
-              compare_nodes);
+        qsort(nodes, (size_t)l->node_count, sizeof(const struct batch_node *), compare_nodes);
     for (uint64_t i = 0; good && i < l->node_count; i++)
         fields_node(&d, nodes[i]->name, nodes[i]->kind, 0);
     l->alike = digest_end(&d);
@@ -486,6 +481,5 @@ enum status layout_finish(struct job *job, struct error *err)
         return error_memory_at(err, job->path);
     l->logical = digest_logical(l);
     l->placement = digest_placement(l);
-    return digest_alike(l) && layout_blocks(job, l) ? OK
-                                                    : error_memory_at(err, job->path);
+    return digest_alike(l) && layout_blocks(job, l) ? OK : error_memory_at(err, job->path);
 }

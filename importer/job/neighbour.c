@@ -21,8 +21,7 @@ static enum status read_text(struct job *job, const char *name, struct bytes *te
     *path = s->name;
     if (s->size > LIMIT_JSON_SIDE_FILE)
         return error_set(err, ERR_LIMIT, s->name, NO_OFFSET,
-                         "%llu bytes, most is %llu for such a file",
-                         (unsigned long long)s->size,
+                         "%llu bytes, most is %llu for such a file", (unsigned long long)s->size,
                          (unsigned long long)LIMIT_JSON_SIDE_FILE);
     uint8_t *bytes = arena_alloc(job->arena, (size_t)s->size);
     if (!bytes)

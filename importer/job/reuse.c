@@ -67,8 +67,7 @@ void reuse_free(struct reuse *r)
     free(r);
 }
 
-static struct shared_layout *reuse_find(struct reuse *r, struct bytes header,
-                                        uint64_t hash)
+static struct shared_layout *reuse_find(struct reuse *r, struct bytes header, uint64_t hash)
 {
     for (struct shared_layout *s = r->bucket[hash % BUCKETS]; s; s = s->next)
         if (s->hash == hash && s->header.len == header.len &&

@@ -4,8 +4,7 @@
 #include <string.h>
 
 /* What trainers write before the number; '-' or '_' may follow. */
-static const char *const prefixes[] = {"checkpoint", "ckpt", "global_step", "step",
-                                       "iter"};
+static const char *const prefixes[] = {"checkpoint", "ckpt", "global_step", "step", "iter"};
 
 static bool step_number(const char *at, const char *end, int64_t *value)
 {

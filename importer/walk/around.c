@@ -30,8 +30,7 @@ static const struct format *format_of(const char *path)
 /* Whether directories of this name hold only parts of the checkpoint around them. */
 static bool names_part(const char *name)
 {
-    static const char *const parts[] = {"c", "d", "ocdbt_data", "ocdbt_meta",
-                                        "array_metadatas"};
+    static const char *const parts[] = {"c", "d", "ocdbt_data", "ocdbt_meta", "array_metadatas"};
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
         if (strcmp(name, parts[i]) == 0)
             return true;

@@ -31,8 +31,7 @@ void claim_take(struct claim *claim, const char *name)
     claim_one_entry(c, listing_file(c->listing, name));
 }
 
-void claim_take_prefix(struct claim *claim, const char *prefix,
-                       bool (*fits)(const char *rest))
+void claim_take_prefix(struct claim *claim, const char *prefix, bool (*fits)(const char *rest))
 {
     struct claiming *c = claim->taken;
     size_t len = strlen(prefix);
@@ -81,8 +80,8 @@ const char **listing_names(struct listing *l, struct arena *arena)
 }
 
 /* Repeat the claims of an unchanged index, from when it was indexed. */
-static void claim_as_before(const struct known *k, struct listing *l,
-                            const struct entry *primary, struct claiming *c)
+static void claim_as_before(const struct known *k, struct listing *l, const struct entry *primary,
+                            struct claiming *c)
 {
     const struct known_checkpoint *known = &k->checkpoints[primary->known->checkpoint];
     for (uint32_t i = 0; i < known->file_count; i++) {

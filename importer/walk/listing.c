@@ -28,12 +28,10 @@ static bool listing_add_entry(struct arena *arena, struct entry **list, uint64_t
 bool listing_add(struct listing *l, const struct directory_entry *e)
 {
     if (e->kind == ENTRY_UNKNOWN)
-        return listing_add_entry(l->arena, &l->unseen, &l->unseen_count, &l->unseen_space,
-                                 e);
+        return listing_add_entry(l->arena, &l->unseen, &l->unseen_count, &l->unseen_space, e);
     return e->kind == ENTRY_FOLDER
                ? listing_add_entry(l->arena, &l->dirs, &l->dir_count, &l->dir_space, e)
-               : listing_add_entry(l->arena, &l->files, &l->file_count, &l->file_space,
-                                   e);
+               : listing_add_entry(l->arena, &l->files, &l->file_count, &l->file_space, e);
 }
 
 void listing_sort(struct listing *l)
@@ -55,6 +53,5 @@ struct entry *listing_dir(const struct listing *l, const char *name)
 
 struct entry *listing_unseen(const struct listing *l, const char *name)
 {
-    return (struct entry *)named_find(l->unseen, l->unseen_count, sizeof(*l->unseen),
-                                      name);
+    return (struct entry *)named_find(l->unseen, l->unseen_count, sizeof(*l->unseen), name);
 }

@@ -27,8 +27,8 @@ const char *listing_path(struct listing *l, const char *name)
     return walk_join(l->arena, l->path, name);
 }
 
-static enum status probe_bytes(struct entry *e, struct source *s, uint8_t *head,
-                               uint8_t *tail, struct error *err)
+static enum status probe_bytes(struct entry *e, struct source *s, uint8_t *head, uint8_t *tail,
+                               struct error *err)
 {
     struct probe p = {.name = e->name, .size = s->size};
     size_t len = s->size < PROBE_HEAD_BYTES ? (size_t)s->size : PROBE_HEAD_BYTES;
@@ -105,8 +105,8 @@ bool listing_asks_for(const struct listing *l, const struct entry *e)
 }
 
 /* The first prefix from `low` to `high` whose byte at `at` is not less than `byte`. */
-static uint64_t prefix_from(const struct listing *l, uint64_t low, uint64_t high,
-                            size_t at, unsigned byte)
+static uint64_t prefix_from(const struct listing *l, uint64_t low, uint64_t high, size_t at,
+                            unsigned byte)
 {
     uint64_t found;
     PARTITION_POINT(found, high - low, (unsigned char)l->only[low + found][at] < byte);
@@ -168,8 +168,8 @@ static bool is_part(const struct known *k, struct listing *l, const struct entry
     const struct entry *p = slash ? listing_file(l, slash + 1) : NULL;
     if (slash && listing_unseen(l, slash + 1))
         return true;
-    return p && (p->in_doubt || (known_is_primary(p->known) &&
-                                 p->known->checkpoint == e->known->checkpoint));
+    return p && (p->in_doubt ||
+                 (known_is_primary(p->known) && p->known->checkpoint == e->known->checkpoint));
 }
 
 /* Fill in what the catalog knows. True: a file of this directory is new, changed or gone,
@@ -195,8 +195,7 @@ static void probe_unless_settled(struct walker *w, struct listing *l, struct ent
 {
     /* Look again at a shard whose index is gone, and at a file that was passed over
      * and is now asked for by name. */
-    bool passed =
-        e->known && e->known->checkpoint == KNOWN_NONE && !listing_asks_for(l, e);
+    bool passed = e->known && e->known->checkpoint == KNOWN_NONE && !listing_asks_for(l, e);
     bool settled = passed || (e->known && e->format) || is_part(w->options->known, l, e);
     if (!settled && !e->probed && !e->in_doubt && !e->claimed && recognise_wanted(l, e) &&
         !unfinished_name(e->name))
@@ -221,8 +220,7 @@ struct probing {
 
 static void probe_in_turn(const struct probing *p, struct entry *e)
 {
-    if (p->turn == PROBE_NAMED && listing_asks_for(p->listing, e) &&
-        !unfinished_name(e->name))
+    if (p->turn == PROBE_NAMED && listing_asks_for(p->listing, e) && !unfinished_name(e->name))
         probe(p->walker, p->listing, e);
     else if (p->turn != PROBE_NAMED && known_as_part(e) == (p->turn == PROBE_PARTS))
         probe_unless_settled(p->walker, p->listing, e);
@@ -287,8 +285,7 @@ static enum sameness file_sameness(struct listing *l, const struct known_file *f
 /* Whether any file of a checkpoint has changed. If one is in doubt, the whole is, so that
  * what was known stays until the file can be looked at. */
 static enum sameness files_sameness(struct listing *l, const struct known *k,
-                                    const struct known_checkpoint *c,
-                                    struct error *trouble)
+                                    const struct known_checkpoint *c, struct error *trouble)
 {
     enum sameness all = SAME;
     for (uint32_t i = 0; i < c->file_count && all != IN_DOUBT; i++) {
@@ -298,8 +295,7 @@ static enum sameness files_sameness(struct listing *l, const struct known *k,
     return all;
 }
 
-static bool has_row(const struct known *k, const struct known_checkpoint *c,
-                    const char *path)
+static bool has_row(const struct known *k, const struct known_checkpoint *c, const char *path)
 {
     uint32_t owner = (uint32_t)(c - k->checkpoints);
     for (const struct known_file *f = known_file(k, path); f;
@@ -311,8 +307,7 @@ static bool has_row(const struct known *k, const struct known_checkpoint *c,
 
 /* Whether the checkpoint has a file of this path. Other checkpoints may have
  * it, too, such as a config.json. */
-static bool has_file(const struct known *k, const struct known_checkpoint *c,
-                     const char *path)
+static bool has_file(const struct known *k, const struct known_checkpoint *c, const char *path)
 {
     for (uint32_t i = 0; i < c->file_count; i++)
         if (strcmp(k->files[c->first_file + i].path, path) == 0)
@@ -377,8 +372,7 @@ static bool asked_for(const struct listing *l, const struct entry *e, const char
 {
     const char *slash = strrchr(path, '/');
     return l->asked == ASKED_ALL || l->asked == ASKED_COMPANION || claims_only ||
-           listing_asks_for(l, e) ||
-           (slash && names_hold(l->only, l->only_count, slash + 1));
+           listing_asks_for(l, e) || (slash && names_hold(l->only, l->only_count, slash + 1));
 }
 
 static bool ends_with_one_of(const char *name, const char *const *suffixes, size_t count)
@@ -424,8 +418,7 @@ static void report_stray(struct walker *w, struct listing *l, const struct entry
         walk_issue(w, path, false, e->stray, "%s", what);
     } else if (own) {
         walk_issue(w, path, false, "unrecognised",
-                   "not a checkpoint of any format that is read here, whatever its name "
-                   "says");
+                   "not a checkpoint of any format that is read here, whatever its name says");
     }
 }
 
@@ -446,14 +439,12 @@ static void note_shadow(struct walker *w, struct listing *l, const struct entry 
     const char *path = other && other->claimer != e ? listing_path(l, other->name) : NULL;
     if (path)
         walk_note(w, checkpoint, path, "shadowed",
-                  "the libraries load this file in place of %s, which does not name it",
-                  e->name);
+                  "the libraries load this file in place of %s, which does not name it", e->name);
     text_release(&name);
 }
 
 /* Settle a file that is not a checkpoint of a readable format. */
-static void settle_passed(struct walker *w, struct listing *l, struct entry *e,
-                          const char *path)
+static void settle_passed(struct walker *w, struct listing *l, struct entry *e, const char *path)
 {
     if (!e->probed && e->known && e->known->checkpoint == KNOWN_NONE)
         e->unread = unread_kind_named(e->known->kind);
@@ -467,8 +458,8 @@ static void settle_passed(struct walker *w, struct listing *l, struct entry *e,
         walk_add_passed(w, path, e);
 }
 
-static void recognise_settle(struct walker *w, struct listing *l, struct folder *f,
-                             struct entry *e, bool claims_only)
+static void recognise_settle(struct walker *w, struct listing *l, struct folder *f, struct entry *e,
+                             bool claims_only)
 {
     const char *path = listing_path(l, e->name);
     if (!path) {
@@ -496,8 +487,7 @@ static void recognise_settle(struct walker *w, struct listing *l, struct folder 
     u.unchanged = unit_unchanged(w, l, &u, e, f->dirty, &trouble);
     if (u.unchanged && trouble.status != OK)
         walk_unseen(w, trouble.source, trouble.message);
-    if (!f->siblings && !u.unchanged &&
-        !(f->siblings = listing_names(l, &w->walk->arena)))
+    if (!f->siblings && !u.unchanged && !(f->siblings = listing_names(l, &w->walk->arena)))
         w->failed = true;
     u.siblings = f->siblings;
     if (!u.siblings)
@@ -584,8 +574,7 @@ static bool perhaps_checkpoint(struct listing *l)
     struct error trouble = {.offset = NO_OFFSET};
     if (!l->unseen_count)
         return false;
-    all.files =
-        arena_array(l->arena, l->file_count + l->unseen_count, sizeof(*all.files));
+    all.files = arena_array(l->arena, l->file_count + l->unseen_count, sizeof(*all.files));
     if (!all.files)
         return true;
     if (l->file_count)
@@ -613,8 +602,7 @@ static bool recognise_directory(struct walker *w, struct listing *l, bool *whole
         /* Incomplete evidence decides nothing: the directory remains what it was. */
         pthread_mutex_lock(&w->lock);
         walk_unseen(w, l->path,
-                    trouble.status == OK ? NULL
-                                         : error_text(&trouble, text, sizeof(text)));
+                    trouble.status == OK ? NULL : error_text(&trouble, text, sizeof(text)));
         pthread_mutex_unlock(&w->lock);
         if (!u.unchanged)
             return true;
@@ -660,10 +648,9 @@ static void report_lone_companion(struct walker *w, struct listing *l)
             return;
     pthread_mutex_lock(&w->lock);
     if (path)
-        walk_issue(
-            w, path, true, "not-read",
-            "it stands for the checkpoints of its folder, and there are none: name "
-            "them by their own paths");
+        walk_issue(w, path, true, "not-read",
+                   "it stands for the checkpoints of its folder, and there are none: name "
+                   "them by their own paths");
     else
         w->failed = true;
     pthread_mutex_unlock(&w->lock);
@@ -673,8 +660,7 @@ static void report_lone_companion(struct walker *w, struct listing *l)
 static void recognise_several(struct walker *w, const struct listing *l, enum asked asked,
                               const char *const *names, uint64_t count)
 {
-    struct arena arena = {
-        0}; /* one for each call: there can be thousands of companions */
+    struct arena arena = {0}; /* one for each call: there can be thousands of companions */
     struct listing own = *l;
     own.arena = &arena;
     own.files = arena_array(&arena, l->file_count, sizeof(*own.files));

@@ -18,9 +18,9 @@ struct line {
     const char *member; /* a member of a tar archive; NULL: only the signs count */
 };
 
-#define SIGN(offset, bytes)                                                              \
-    {                                                                                    \
-        bytes, offset, sizeof(bytes) - 1                                                 \
+#define SIGN(offset, bytes)                                                                        \
+    {                                                                                              \
+        bytes, offset, sizeof(bytes) - 1                                                           \
     }
 
 const struct unread_kind unread_kinds[] = {
@@ -87,8 +87,7 @@ static bool tar_holds(const struct source *s, const char *name, struct error *er
     return false;
 }
 
-const char *unread_kind_of(const struct probe *p, const struct source *s,
-                           struct error *err)
+const char *unread_kind_of(const struct probe *p, const struct source *s, struct error *err)
 {
     for (size_t i = 0; unread_kinds[i].name && err->status == OK; i++) {
         const struct line *line = &lines[i];
@@ -123,8 +122,7 @@ static uint64_t list_kind(const struct listing *l, const char *kind, struct text
     return count;
 }
 
-static void report_kind(struct walker *w, const struct listing *l,
-                        const struct unread_kind *kind)
+static void report_kind(struct walker *w, const struct listing *l, const struct unread_kind *kind)
 {
     struct text names = {0};
     uint64_t count = list_kind(l, kind->name, &names);
@@ -132,8 +130,8 @@ static void report_kind(struct walker *w, const struct listing *l,
         w->failed = true;
     else if (count)
         walk_issue(w, l->path, true, "not-read", "%llu %s %s not read: %s",
-                   (unsigned long long)count, kind->name,
-                   count == 1 ? "file is" : "files are", text_str(&names));
+                   (unsigned long long)count, kind->name, count == 1 ? "file is" : "files are",
+                   text_str(&names));
     text_release(&names);
 }
 
@@ -146,8 +144,8 @@ static void report_asked(struct walker *w, struct listing *l, const struct entry
                                ? walk_join(l->arena, l->path, e->name)
                                : NULL;
         if (path)
-            walk_issue(w, path, true, "not-read", "%s: %s, which is not read here",
-                       kind->name, kind->what);
+            walk_issue(w, path, true, "not-read", "%s: %s, which is not read here", kind->name,
+                       kind->what);
     }
 }
 

@@ -21,8 +21,7 @@ extern const struct unread_kind unread_kinds[];
 
 /* The kind of a file that no format recognises; NULL: none of these. Only of archives more
  * than the head is read: at most LIMIT_TAR_MEMBERS headers. If that fails, *err says why. */
-const char *unread_kind_of(const struct probe *, const struct source *,
-                           struct error *err);
+const char *unread_kind_of(const struct probe *, const struct source *, struct error *err);
 
 /* The same name with static storage; NULL if it is none of the kinds. */
 const char *unread_kind_named(const char *name);

@@ -22,9 +22,8 @@ static bool seen_before(struct walker *w, const struct file_identity *identity)
 {
     char key[40];
     bool added = true;
-    int len =
-        snprintf(key, sizeof(key), "%llx:%llx", (unsigned long long)identity->device,
-                 (unsigned long long)identity->inode);
+    int len = snprintf(key, sizeof(key), "%llx:%llx", (unsigned long long)identity->device,
+                       (unsigned long long)identity->inode);
     char *kept = arena_copy(&w->walk->arena, key, (size_t)len);
     if (kept)
         strmap_add(&w->visited, kept, (size_t)len, &added);
@@ -65,11 +64,10 @@ static struct task *named_task(struct walker *w, const char *directory)
     struct arena *arena = &w->walk->arena;
     const char *kept;
     bool added;
-    void *larger = arena_grow(arena, w->by_name, w->named.count, &w->by_name_space,
-                              sizeof(*w->by_name));
-    uint64_t *at = larger ? strmap_keep(&w->named, arena, directory, strlen(directory),
-                                        &kept, &added)
-                          : NULL;
+    void *larger =
+        arena_grow(arena, w->by_name, w->named.count, &w->by_name_space, sizeof(*w->by_name));
+    uint64_t *at =
+        larger ? strmap_keep(&w->named, arena, directory, strlen(directory), &kept, &added) : NULL;
     if (!at) {
         w->failed = true;
         return NULL;
@@ -91,8 +89,7 @@ static void push_only(struct walker *w, const char *directory, const char *name)
     if (!t)
         return;
     const char *kept = arena_copy(arena, name, strlen(name));
-    void *larger =
-        arena_grow(arena, t->only, t->only_count, &t->only_space, sizeof(*t->only));
+    void *larger = arena_grow(arena, t->only, t->only_count, &t->only_space, sizeof(*t->only));
     if (!kept || !larger) {
         w->failed = true;
         return;
@@ -154,8 +151,7 @@ bool unfinished_name(const char *name)
             return true;
     size_t len = strlen(name);
     const char *temp = strstr(name, "_temp_");
-    return unfinished_step(name, len) ||
-           (len > 5 && strcmp(name + len - 5, "_temp") == 0) ||
+    return unfinished_step(name, len) || (len > 5 && strcmp(name + len - 5, "_temp") == 0) ||
            (temp && hexadecimal(temp + 6));
 }
 
@@ -226,8 +222,7 @@ static void remember_listed(struct walker *w, const char *path)
     bool added;
     const char *kept;
     pthread_mutex_lock(&w->lock);
-    if (!strmap_keep(&w->walk->listed, &w->walk->arena, path, strlen(path), &kept,
-                     &added))
+    if (!strmap_keep(&w->walk->listed, &w->walk->arena, path, strlen(path), &kept, &added))
         w->failed = true;
     pthread_mutex_unlock(&w->lock);
 }
@@ -355,8 +350,8 @@ static bool see_part(void *context, const struct directory_entry *e)
     if (strncmp(e->name, search->name, len) != 0)
         return true;
     struct shard_name shard;
-    search->found |= strcmp(e->name + len, ".index") == 0 ||
-                     shard_number(e->name + len, SHARD_DIGITS, &shard);
+    search->found |=
+        strcmp(e->name + len, ".index") == 0 || shard_number(e->name + len, SHARD_DIGITS, &shard);
     return !search->found;
 }
 
@@ -399,8 +394,7 @@ static enum status walk_find_place(const char *path, bool exists, struct place *
         *slash = '\0', out->directory = path_resolve(given);
     else
         out->directory = path_resolve(".");
-    const char *base =
-        out->directory && strcmp(out->directory, "/") != 0 ? out->directory : "";
+    const char *base = out->directory && strcmp(out->directory, "/") != 0 ? out->directory : "";
     int len = snprintf(out->path, sizeof(out->path), "%s/%s", base, name);
     if (!out->directory || !*name || len >= (int)sizeof(out->path))
         return error_set(err, ERR_MISSING, path, NO_OFFSET, "no such file or directory");
@@ -425,8 +419,8 @@ static bool around_once(struct walker *w, char *directory)
 {
     const char *kept;
     bool added;
-    uint64_t *length = strmap_keep(&w->around, &w->walk->arena, directory,
-                                   strlen(directory), &kept, &added);
+    uint64_t *length =
+        strmap_keep(&w->around, &w->walk->arena, directory, strlen(directory), &kept, &added);
     if (!length) {
         w->failed = true;
         return false;
@@ -449,8 +443,7 @@ static enum status push_directory(struct walker *w, char *real, struct error *er
 }
 
 /* Queue the directory, but only for this name. */
-static enum status push_name(struct walker *w, const char *path, bool exists,
-                             struct error *err)
+static enum status push_name(struct walker *w, const char *path, bool exists, struct error *err)
 {
     struct place place = {0};
     if (walk_find_place(path, exists, &place, err) != OK) {
@@ -514,8 +507,7 @@ bool walk_prefixes(const struct walk *walk, const char *path)
     const size_t len = walk->prefixes.count ? strlen(path) : 0;
     const size_t stem = len > strlen(index) ? len - strlen(index) : 0;
     struct shard_name shard;
-    if (stem && strcmp(path + stem, index) == 0 &&
-        strmap_get(&walk->prefixes, path, stem))
+    if (stem && strcmp(path + stem, index) == 0 && strmap_get(&walk->prefixes, path, stem))
         return true;
     return len && shard_name(path, &shard) && !strchr(shard.rest, '/') &&
            strmap_get(&walk->prefixes, path, shard.stem);
@@ -540,8 +532,7 @@ bool walk_listed(const struct walk *walk, const char *path)
 {
     const char *slash = strrchr(path, '/');
     size_t parent = slash && slash != path ? (size_t)(slash - path) : 1;
-    return strmap_get(&walk->listed, path, strlen(path)) ||
-           strmap_get(&walk->listed, path, parent);
+    return strmap_get(&walk->listed, path, strlen(path)) || strmap_get(&walk->listed, path, parent);
 }
 
 /* --- results ---------------------------------------------------------------------------- */
@@ -555,14 +546,12 @@ static int unit_by_path(const void *a, const void *b)
 
 static int file_by_path(const void *a, const void *b)
 {
-    return strcmp(((const struct batch_file *)a)->path,
-                  ((const struct batch_file *)b)->path);
+    return strcmp(((const struct batch_file *)a)->path, ((const struct batch_file *)b)->path);
 }
 
 static int unread_by_path(const void *a, const void *b)
 {
-    return strcmp(((const struct unread_file *)a)->path,
-                  ((const struct unread_file *)b)->path);
+    return strcmp(((const struct unread_file *)a)->path, ((const struct unread_file *)b)->path);
 }
 
 static int issue_by_path(const void *a, const void *b)
@@ -586,11 +575,10 @@ static void settle_rivals(struct walker *w, struct unit *winner, const struct un
             break;
         }
     }
-    walk_note(
-        w, winner->path, loser.primary, "two-formats",
-        "another checkpoint of the same name (%s): it is not in the catalog, as its "
-        "framework loads the other (%s)",
-        loser.format->name, winner->format->name);
+    walk_note(w, winner->path, loser.primary, "two-formats",
+              "another checkpoint of the same name (%s): it is not in the catalog, as its "
+              "framework loads the other (%s)",
+              loser.format->name, winner->format->name);
 }
 
 /* Arguments can overlap, so keep each checkpoint only once. */
@@ -630,18 +618,17 @@ static void sort_results(struct walk *walk)
 }
 
 /* Whether one of the sorted paths is that of a file of the prefix. PATH: of place `at`. */
-#define HAS_PART(walk, prefix, at, count, PATH)                                          \
-    do {                                                                                 \
-        PARTITION_POINT(at, count, strcmp(PATH, prefix) < 0);                            \
-        for (; at < (count) && strncmp(PATH, prefix, strlen(prefix)) == 0; at++)         \
-            if (walk_prefixes(walk, PATH))                                               \
-                return true;                                                             \
+#define HAS_PART(walk, prefix, at, count, PATH)                                                    \
+    do {                                                                                           \
+        PARTITION_POINT(at, count, strcmp(PATH, prefix) < 0);                                      \
+        for (; at < (count) && strncmp(PATH, prefix, strlen(prefix)) == 0; at++)                   \
+            if (walk_prefixes(walk, PATH))                                                         \
+                return true;                                                                       \
     } while (0)
 
 /* Whether a prefix is a checkpoint that was found, or an issue, also of an earlier import, says
  * what is wrong with its files. The first `issue_count` issues of the walk are sorted. */
-static bool prefix_is_told(const struct walker *w, const char *prefix,
-                           uint64_t issue_count)
+static bool prefix_is_told(const struct walker *w, const char *prefix, uint64_t issue_count)
 {
     const struct walk *walk = w->walk;
     const struct known *k = w->options->known;
@@ -676,9 +663,8 @@ static void report_prefixes(struct walker *w)
 
 static enum status walk_run(struct walker *w, struct error *err)
 {
-    struct threads *threads = w->options->threads > 1
-                                  ? threads_start(w->options->threads - 1, walk_work, w)
-                                  : NULL;
+    struct threads *threads =
+        w->options->threads > 1 ? threads_start(w->options->threads - 1, walk_work, w) : NULL;
     walk_work(w);
     threads_join(threads);
     if (w->interrupted)
@@ -691,9 +677,8 @@ static enum status walk_run(struct walker *w, struct error *err)
     return OK;
 }
 
-enum status walk_paths(const char *const *paths, int count,
-                       const struct walk_options *options, struct walk **out,
-                       struct error *err)
+enum status walk_paths(const char *const *paths, int count, const struct walk_options *options,
+                       struct walk **out, struct error *err)
 {
     struct walker w = {.options = options, .walk = calloc(1, sizeof(*w.walk))};
     if (!w.walk)

@@ -11,8 +11,7 @@
 
 /* --- filling the walk's lists (under the lock) ------------------------------------------ */
 
-static void *grown(struct walker *w, void *list, uint64_t count, size_t *space,
-                   size_t size)
+static void *grown(struct walker *w, void *list, uint64_t count, size_t *space, size_t size)
 {
     void *larger = arena_grow(&w->walk->arena, list, count, space, size);
     if (!larger)
@@ -44,33 +43,30 @@ static struct batch_issue issue_of(struct walker *w, const char *path, bool warn
                                 .message = kept(w, safe.message)};
 }
 
-void walk_issue(struct walker *w, const char *path, bool warning, const char *code,
-                const char *fmt, ...)
+void walk_issue(struct walker *w, const char *path, bool warning, const char *code, const char *fmt,
+                ...)
 {
     struct walk *walk = w->walk;
     va_list args;
     va_start(args, fmt);
     struct batch_issue issue = issue_of(w, path, warning, code, fmt, args);
     va_end(args);
-    void *list =
-        grown(w, walk->issues, walk->issue_count, &w->issue_space, sizeof(*walk->issues));
+    void *list = grown(w, walk->issues, walk->issue_count, &w->issue_space, sizeof(*walk->issues));
     if (!list || !issue.path || !issue.message)
         return;
     walk->issues = list;
     walk->issues[walk->issue_count++] = issue;
 }
 
-void walk_note(struct walker *w, const char *checkpoint, const char *path,
-               const char *code, const char *fmt, ...)
+void walk_note(struct walker *w, const char *checkpoint, const char *path, const char *code,
+               const char *fmt, ...)
 {
     struct walk *walk = w->walk;
     va_list args;
     va_start(args, fmt);
-    struct walk_note note = {kept(w, checkpoint),
-                             issue_of(w, path, true, code, fmt, args)};
+    struct walk_note note = {kept(w, checkpoint), issue_of(w, path, true, code, fmt, args)};
     va_end(args);
-    void *list =
-        grown(w, walk->notes, walk->note_count, &w->note_space, sizeof(*walk->notes));
+    void *list = grown(w, walk->notes, walk->note_count, &w->note_space, sizeof(*walk->notes));
     if (!list || !note.checkpoint || !note.issue.path || !note.issue.message)
         return;
     walk->notes = list;
@@ -109,8 +105,8 @@ void walk_led_back(struct walker *w, const char *path)
 void walk_add_passed(struct walker *w, const char *path, const struct entry *e)
 {
     struct walk *walk = w->walk;
-    void *list = grown(w, walk->passed, walk->passed_count, &w->passed_space,
-                       sizeof(*walk->passed));
+    void *list =
+        grown(w, walk->passed, walk->passed_count, &w->passed_space, sizeof(*walk->passed));
     const char *copy = kept(w, path);
     if (!list || !copy)
         return;
@@ -122,8 +118,8 @@ void walk_add_passed(struct walker *w, const char *path, const struct entry *e)
 void walk_add_unread(struct walker *w, const char *path, const struct entry *e)
 {
     struct walk *walk = w->walk;
-    void *list = grown(w, walk->unread, walk->unread_count, &w->unread_space,
-                       sizeof(*walk->unread));
+    void *list =
+        grown(w, walk->unread, walk->unread_count, &w->unread_space, sizeof(*walk->unread));
     const char *copy = kept(w, path);
     if (!list || !copy)
         return;
@@ -134,8 +130,7 @@ void walk_add_unread(struct walker *w, const char *path, const struct entry *e)
 void walk_add_unit(struct walker *w, struct unit u)
 {
     struct walk *walk = w->walk;
-    void *list =
-        grown(w, walk->units, walk->unit_count, &w->unit_space, sizeof(*walk->units));
+    void *list = grown(w, walk->units, walk->unit_count, &w->unit_space, sizeof(*walk->units));
     u.path = kept(w, u.path);
     u.primary = kept(w, u.primary);
     if (!list || !u.path || !u.primary)

@@ -55,8 +55,8 @@ struct entry {
 /* What was asked for in a directory. */
 enum asked {
     ASKED_ALL,
-    ASKED_FILE,  /* the files of those names, or the checkpoints they belong to */
-    ASKED_PARTS, /* there are no such files: files that begin with one of the names */
+    ASKED_FILE,      /* the files of those names, or the checkpoints they belong to */
+    ASKED_PARTS,     /* there are no such files: files that begin with one of the names */
     ASKED_COMPANION, /* a companion file, which stands for all checkpoints of its program here */
 };
 
@@ -100,8 +100,8 @@ struct entry *listing_dir(const struct listing *, const char *name);
 struct entry *listing_unseen(const struct listing *, const char *name);
 
 /* Add a note about a found checkpoint; `path` is where it was noticed. Under the lock. */
-void walk_note(struct walker *, const char *checkpoint, const char *path,
-               const char *code, const char *fmt, ...) PRINTF_LIKE(5, 6);
+void walk_note(struct walker *, const char *checkpoint, const char *path, const char *code,
+               const char *fmt, ...) PRINTF_LIKE(5, 6);
 
 /* What is at a path, or below it, cannot be looked at: make an issue, and count nothing
  * there as gone. Under the lock. */
@@ -112,8 +112,8 @@ void walk_avoided(struct walker *, const char *path);
 void walk_led_back(struct walker *, const char *path);
 
 /* Under the lock. */
-void walk_issue(struct walker *, const char *path, bool warning, const char *code,
-                const char *fmt, ...) PRINTF_LIKE(5, 6);
+void walk_issue(struct walker *, const char *path, bool warning, const char *code, const char *fmt,
+                ...) PRINTF_LIKE(5, 6);
 
 bool unfinished_name(const char *name);
 

@@ -64,8 +64,7 @@ static const char groups_json_sql[] =
     " (SELECT json_group_array(json_object('checkpoint', c.name, 'name', tensor_name(j.value),"
     "    'tensor_id', j.value))"
     "   FROM json_each(d.tensor_ids) j JOIN checkpoint c ON c.id = tensor_checkpoint(j.value))"
-    " AS tensors"
-    " FROM duplicate d WHERE ?2 OR EXISTS (SELECT 1 FROM json_each(d.tensor_ids) t"
+    " AS tensors FROM duplicate d WHERE ?2 OR EXISTS (SELECT 1 FROM json_each(d.tensor_ids) t"
     "   WHERE tensor_checkpoint(t.value) IN (SELECT value FROM json_each(?1)))"
     " ORDER BY d.wasted DESC, d.hash";
 
@@ -79,8 +78,7 @@ static bool may_pair(struct session *s)
     sqlite3_int64 pairs = 0;
     sqlite3_stmt *stmt =
         session_prepare(s,
-                        "SELECT sum(tensors * checkpoints) FROM"
-                        " (SELECT count(*) AS tensors,"
+                        "SELECT sum(tensors * checkpoints) FROM (SELECT count(*) AS tensors,"
                         "         count(DISTINCT tensor_checkpoint(id)) AS checkpoints"
                         "  FROM _tensor_hashes GROUP BY hash HAVING tensors > 1)",
                         "");
@@ -89,10 +87,9 @@ static bool may_pair(struct session *s)
         pairs = sqlite3_column_int64(stmt, 0);
     sqlite3_finalize(stmt);
     if (pairs > PAIRS_MOST)
-        complain(
-            "--by pair of all checkpoints would look at %lld pairs of equal tensors: say which"
-            " CHECKPOINT, or ask --by checkpoint",
-            (long long)pairs);
+        complain("--by pair of all checkpoints would look at %lld pairs of equal tensors: say which"
+                 " CHECKPOINT, or ask --by checkpoint",
+                 (long long)pairs);
     return good && pairs <= PAIRS_MOST;
 }
 
@@ -120,10 +117,10 @@ static int dedup_run(struct session *s, const struct args *args)
     if (refused)
         status = session_interrupted ? STATUS_INTERRUPTED : STATUS_TROUBLE;
     if (!refused && status != STATUS_TROUBLE) {
-        const int printed = hash_id_list(&request, &list)
-                                ? render_query(s, answer, "si", text_str(&list),
-                                               (int64_t)(args->count == 0))
-                                : STATUS_TROUBLE;
+        const int printed =
+            hash_id_list(&request, &list)
+                ? render_query(s, answer, "si", text_str(&list), (int64_t)(args->count == 0))
+                : STATUS_TROUBLE;
         status = status ? status : printed;
     }
     text_release(&list);
@@ -135,23 +132,22 @@ const struct command command_dedup = {
     .name = "dedup",
     .args = "[CHECKPOINT...] [--by WHAT] [--again] [--jobs N]",
     .summary = "find what is stored more than once",
-    .help =
-        "Lists groups of equal tensors, the largest waste first: in how many places each\n"
-        "is stored, and how many bytes all places but one take. Hard links, symbolic\n"
-        "links to one file, and tied tensors share a place. Only tensors that could be\n"
-        "equal are read: those of the same size, and, if all of that size have a stored\n"
-        "checksum (torch, TensorFlow), of the same checksum. What is already hashed is\n"
-        "not read again. Without CHECKPOINT, all checkpoints.\n"
-        "\n"
-        "--by checkpoint and --by run say whose copies they are; the place that was\n"
-        "imported first is the original. --by pair says how much each two checkpoints\n"
-        "share, such as fine-tunes of the same base; name a CHECKPOINT where all of them\n"
-        "have more than 100 million pairs of equal tensors.\n"
-        "\n"
-        "  ckptdb dedup\n"
-        "  ckptdb dedup --by run\n"
-        "  ckptdb dedup tuned.safetensors --by pair\n"
-        "  ckptdb \"SELECT sum(wasted) FROM duplicate\"",
+    .help = "Lists groups of equal tensors, the largest waste first: in how many places each\n"
+            "is stored, and how many bytes all places but one take. Hard links, symbolic\n"
+            "links to one file, and tied tensors share a place. Only tensors that could be\n"
+            "equal are read: those of the same size, and, if all of that size have a stored\n"
+            "checksum (torch, TensorFlow), of the same checksum. What is already hashed is\n"
+            "not read again. Without CHECKPOINT, all checkpoints.\n"
+            "\n"
+            "--by checkpoint and --by run say whose copies they are; the place that was\n"
+            "imported first is the original. --by pair says how much each two checkpoints\n"
+            "share, such as fine-tunes of the same base; name a CHECKPOINT where all of them\n"
+            "have more than 100 million pairs of equal tensors.\n"
+            "\n"
+            "  ckptdb dedup\n"
+            "  ckptdb dedup --by run\n"
+            "  ckptdb dedup tuned.safetensors --by pair\n"
+            "  ckptdb \"SELECT sum(wasted) FROM duplicate\"",
     .options = options,
     .min_args = 0,
     .max_args = -1,

@@ -24,8 +24,7 @@ static const struct option_spec options[] = {
     [MAP] = {"--map", "RULESET", "compare what this rule set makes of A"},
     [SET] = {"--set", PAIR, "a number that the map needs and A does not state"},
     [BYTES] = {"--bytes", NULL, "also compare contents, by hash"},
-    [VALUES] = {"--values", NULL,
-                "say how far apart the contents are: max_abs, rel_l2, cosine"},
+    [VALUES] = {"--values", NULL, "say how far apart the contents are: max_abs, rel_l2, cosine"},
     [ALL] = {"--all", NULL, "also list what is the same"},
     [TREE] = {"--tree", NULL, "draw modules instead of rows, as on a terminal"},
     [QUIET] = {"--quiet", NULL, "print nothing: the exit status is the answer"},
@@ -36,20 +35,17 @@ static const struct option_spec options[] = {
 /* The rows are kept for counting and printing, because distances require reading. Tensors
  * made by a map have no hash, so with ?5 (--bytes) their values are compared instead. */
 #define KEEP "CREATE TEMP TABLE difference AS SELECT"
-#define KEPT                                                                             \
-    " status, name_a, name_b, dtype_a, dtype_b, shape_a, shape_b, nbytes_a, nbytes_b,"
+#define KEPT " status, name_a, name_b, dtype_a, dtype_b, shape_a, shape_b, nbytes_a, nbytes_b,"
 static const char compare_sql[] =
     KEEP KEPT " tensor_a, tensor_b, NULL AS distance,"
               " (?4 AND status IN ('value', 'dtype', 'unread'))"
-              " OR (?5 AND status = 'unread' AND ?3 IS NOT NULL) AS wanted"
-              " FROM diff(?1, ?2, ?3)";
+              " OR (?5 AND status = 'unread' AND ?3 IS NOT NULL) AS wanted FROM diff(?1, ?2, ?3)";
 
 /* Only the rows that differ, for when equal tensors are neither read nor listed. Their
  * number follows from B's number of tensors. */
 static const char differing_sql[] = KEEP KEPT " NULL AS distance FROM differing(?1, ?2)";
 
-static const char bytes_sql[] =
-    "SELECT sum(nbytes_a + nbytes_b) FROM temp.difference WHERE wanted";
+static const char bytes_sql[] = "SELECT sum(nbytes_a + nbytes_b) FROM temp.difference WHERE wanted";
 /* Tensors that were read and are equal count as the same. */
 static const char distances_sql[] =
     "UPDATE temp.difference SET distance = tensor_distance(tensor_a, tensor_b, dtype_a, ?1)"
@@ -60,19 +56,18 @@ static const char statuses_sql[] =
 
 /* Pairs without a distance (complex numbers, times, bytes, texts) are compared by their bytes. */
 static const char contents_sql[] =
-    "UPDATE temp.difference"
-    " SET status = CASE tensor_sha256(tensor_a) = tensor_sha256(tensor_b)"
+    "UPDATE temp.difference SET status = CASE tensor_sha256(tensor_a) = tensor_sha256(tensor_b)"
     "   WHEN 1 THEN 'same' WHEN 0 THEN 'value' ELSE status END"
     " WHERE wanted AND status = 'unread' AND distance IS NULL AND dtype_a = dtype_b";
 
 #define ROWS "SELECT status, name_a, name_b, dtype_a, dtype_b, shape_a, shape_b"
-#define FROM_ROWS                                                                        \
+#define FROM_ROWS                                                                                  \
     " FROM temp.difference WHERE ?1 OR status NOT IN ('same', 'unread') ORDER BY rowid"
 
 static const char names_sql[] = ROWS FROM_ROWS;
-static const char values_sql[] = ROWS
-    ", distance ->> '$.max_abs' AS max_abs, distance ->> '$.rel_l2' AS rel_l2,"
-    " distance ->> '$.cosine' AS cosine, distance ->> '$.unequal' AS unequal" FROM_ROWS;
+static const char values_sql[] =
+    ROWS ", distance ->> '$.max_abs' AS max_abs, distance ->> '$.rel_l2' AS rel_l2,"
+         " distance ->> '$.cosine' AS cosine, distance ->> '$.unequal' AS unequal" FROM_ROWS;
 
 struct counts {
     sqlite3_int64 same, unread, different;
@@ -134,17 +129,15 @@ static bool diff_compare(struct session *s, const struct comparing *c)
     sqlite3_stmt *stmt;
     if (!diff_run_step(s, session_prepare(s, "DROP TABLE IF EXISTS temp.difference", "")))
         return false;
-    stmt = c->all ? session_prepare(s, compare_sql, "iisii", c->a, c->b, c->map,
-                                    (int64_t)c->values, (int64_t)c->bytes)
+    stmt = c->all ? session_prepare(s, compare_sql, "iisii", c->a, c->b, c->map, (int64_t)c->values,
+                                    (int64_t)c->bytes)
                   : session_prepare(s, differing_sql, "ii", c->a, c->b);
     return diff_run_step(s, stmt) && (!c->all || diff_measure(s, c));
 }
 
 /* From the rows kept: numbers of same, unread and different. */
-static const char count_rows_sql[] =
-    "SELECT sum(status = 'same'), sum(status = 'unread'),"
-    " sum(status NOT IN ('same', 'unread'))"
-    " FROM temp.difference";
+static const char count_rows_sql[] = "SELECT sum(status = 'same'), sum(status = 'unread'),"
+                                     " sum(status NOT IN ('same', 'unread')) FROM temp.difference";
 
 /* If only differing rows are kept, B's other tensors are alike. Of these, none is unread if
  * all tensors of both sides are hashed, and all are if one side has no hashes. Otherwise
@@ -159,12 +152,11 @@ static const char count_others_sql[] =
     " (SELECT (SELECT tensors FROM side WHERE id = ?2) - count(name_b) AS alike, count(*) AS different"
     "  FROM temp.difference) WHERE a.id = ?1 AND b.id = ?2";
 
-static const char count_unread_sql[] =
-    "SELECT count(*) FROM diff(?1, ?2) WHERE status = 'unread'";
+static const char count_unread_sql[] = "SELECT count(*) FROM diff(?1, ?2) WHERE status = 'unread'";
 
 /* Get the numbers of a statement's only row; *unknown is set if one is NULL. Finalizes it. */
-static bool take_numbers(struct session *s, sqlite3_stmt *stmt, sqlite3_int64 *out,
-                         int count, bool *unknown)
+static bool take_numbers(struct session *s, sqlite3_stmt *stmt, sqlite3_int64 *out, int count,
+                         bool *unknown)
 {
     const bool good = session_row(s, stmt);
     if (stmt && !good && !s->unread)
@@ -182,19 +174,17 @@ static bool count_rows(struct session *s, const struct comparing *how, struct co
 {
     sqlite3_int64 n[3] = {0};
     bool unknown = false;
-    sqlite3_stmt *stmt = how->all
-                             ? session_prepare(s, count_rows_sql, "")
-                             : session_prepare(s, count_others_sql, "ii", how->a, how->b);
+    sqlite3_stmt *stmt = how->all ? session_prepare(s, count_rows_sql, "")
+                                  : session_prepare(s, count_others_sql, "ii", how->a, how->b);
     bool good = take_numbers(s, stmt, n, 3, &unknown);
     if (good && unknown && !how->all)
-        good = take_numbers(s, session_prepare(s, count_unread_sql, "ii", how->a, how->b),
-                            &n[1], 1, &unknown);
+        good = take_numbers(s, session_prepare(s, count_unread_sql, "ii", how->a, how->b), &n[1], 1,
+                            &unknown);
     *c = (struct counts){n[0] - (how->all ? 0 : n[1]), n[1], n[2]};
     return good;
 }
 
-static bool hash_both(struct session *s, int64_t a, int64_t b, unsigned threads,
-                      int *status)
+static bool hash_both(struct session *s, int64_t a, int64_t b, unsigned threads, int *status)
 {
     int64_t ids[] = {a, b};
     const struct hash_request r = {.ids = ids, .count = 2, .threads = threads};
@@ -215,8 +205,8 @@ static bool map_known(struct session *s, const char *map)
     const bool good = !map || (dialect && (ckptdb_dialect(dialect) == CKPTDB_TRANSLATES ||
                                            ckptdb_dialect(dialect) == CKPTDB_CONVERTS));
     if (map && dialect && !good)
-        complain("diff takes sets that go from old names to new; '%s' is of dialect %s",
-                 map, dialect);
+        complain("diff takes sets that go from old names to new; '%s' is of dialect %s", map,
+                 dialect);
     sqlite3_free(dialect);
     return good;
 }
@@ -226,8 +216,7 @@ static void say_map_errors(struct session *s, const char *map, int64_t a)
 {
     sqlite3_stmt *stmt = session_prepare(
         s,
-        "SELECT count(*), min(error) FROM"
-        " (SELECT error FROM translation WHERE ruleset = " SET_OF(
+        "SELECT count(*), min(error) FROM (SELECT error FROM translation WHERE ruleset = " SET_OF(
             "translation") "  AND checkpoint_id = ?2 AND status = 'error' UNION ALL"
                            "  SELECT error FROM conversion WHERE ruleset = " SET_OF(
                                "conversion") "  AND checkpoint_id = ?2 AND status = 'error')",
@@ -251,8 +240,7 @@ static void say_losses(struct session *s)
     if (session_row(s, stmt) && sqlite3_column_int64(stmt, 3))
         complain("lost by the map's casts: out of range %lld, rounded to zero %lld,"
                  " became NaN %lld, in %lld tensors",
-                 (long long)sqlite3_column_int64(stmt, 0),
-                 (long long)sqlite3_column_int64(stmt, 1),
+                 (long long)sqlite3_column_int64(stmt, 0), (long long)sqlite3_column_int64(stmt, 1),
                  (long long)sqlite3_column_int64(stmt, 2),
                  (long long)sqlite3_column_int64(stmt, 3));
     sqlite3_finalize(stmt);
@@ -273,12 +261,11 @@ static int diff_show(struct session *s, const struct args *args)
     const bool all = args->value[ALL];
     if (args->value[TREE] || (s->mode == MODE_AUTO && s->out_is_terminal))
         return diff_picture(s, all);
-    return render_query(s, args->value[VALUES] ? values_sql : names_sql, "i",
-                        (int64_t)all);
+    return render_query(s, args->value[VALUES] ? values_sql : names_sql, "i", (int64_t)all);
 }
 
-static int diff_report(struct session *s, const struct args *args,
-                       const struct comparing *how, const struct counts *c)
+static int diff_report(struct session *s, const struct args *args, const struct comparing *how,
+                       const struct counts *c)
 {
     const int status = diff_show(s, args);
     if (status != STATUS_FINE)
@@ -297,10 +284,8 @@ static bool way_of_showing(const struct session *s, const struct args *args)
 {
     if (args->value[TREE] && s->mode != MODE_AUTO)
         complain("--tree draws for people: it excludes --json and the like");
-    else if (args->value[QUIET] &&
-             (args->value[TREE] || args->value[ALL] || s->mode != MODE_AUTO))
-        complain(
-            "--quiet prints nothing: it excludes --all, --tree, --json and the like");
+    else if (args->value[QUIET] && (args->value[TREE] || args->value[ALL] || s->mode != MODE_AUTO))
+        complain("--quiet prints nothing: it excludes --all, --tree, --json and the like");
     else
         return true;
     return false;
@@ -308,9 +293,8 @@ static bool way_of_showing(const struct session *s, const struct args *args)
 
 static int diff_run(struct session *s, const struct args *args)
 {
-    struct comparing how = {.map = args->value[MAP],
-                            .values = args->value[VALUES],
-                            .bytes = args->value[BYTES]};
+    struct comparing how = {
+        .map = args->value[MAP], .values = args->value[VALUES], .bytes = args->value[BYTES]};
     struct counts c = {0};
     int status = STATUS_FINE;
     how.all = how.map || how.values || args->value[ALL];
@@ -338,22 +322,21 @@ const struct command command_diff = {
     .args =
         "A B [--map RULESET [--set KEY=VALUE]...] [--bytes|--values] [--all] [--tree] [--quiet] [--jobs N]",
     .summary = "compare two checkpoints",
-    .help =
-        "Compares names, dtypes and shapes; with --bytes also the contents, by hash\n"
-        "(hashes are kept, so the next time nothing is read); with --values how far apart\n"
-        "the contents are:\n"
-        "the largest absolute difference, the norm of b - a relative to that of a, the\n"
-        "cosine. What is the same is only counted. On a terminal, or with --tree, modules\n"
-        "with the same differences share a line (layers.{0..31}), and what differs most\n"
-        "comes first: names, dtypes and shapes, then values. What a map casts is compared\n"
-        "after the cast, and the loss is reported. If one side is a skeleton (names\n"
-        "only), the last line says whether the other loads into it, and if not, why. A\n"
-        "and B may be steps of a run. The exit status is 0 (the same), 1 (different) or 2\n"
-        "(trouble).\n"
-        "\n"
-        "  ckptdb diff runs/gpt@1000 runs/gpt@2000 --values\n"
-        "  ckptdb diff model.safetensors model.gguf --map llama_hf_to_gguf\n"
-        "  ckptdb \"SELECT * FROM diff(1, 2) WHERE status = 'only_b'\"",
+    .help = "Compares names, dtypes and shapes; with --bytes also the contents, by hash\n"
+            "(hashes are kept, so the next time nothing is read); with --values how far apart\n"
+            "the contents are:\n"
+            "the largest absolute difference, the norm of b - a relative to that of a, the\n"
+            "cosine. What is the same is only counted. On a terminal, or with --tree, modules\n"
+            "with the same differences share a line (layers.{0..31}), and what differs most\n"
+            "comes first: names, dtypes and shapes, then values. What a map casts is compared\n"
+            "after the cast, and the loss is reported. If one side is a skeleton (names\n"
+            "only), the last line says whether the other loads into it, and if not, why. A\n"
+            "and B may be steps of a run. The exit status is 0 (the same), 1 (different) or 2\n"
+            "(trouble).\n"
+            "\n"
+            "  ckptdb diff runs/gpt@1000 runs/gpt@2000 --values\n"
+            "  ckptdb diff model.safetensors model.gguf --map llama_hf_to_gguf\n"
+            "  ckptdb \"SELECT * FROM diff(1, 2) WHERE status = 'only_b'\"",
     .options = options,
     .min_args = 2,
     .max_args = 2,

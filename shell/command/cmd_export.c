@@ -5,17 +5,14 @@
 
 static const struct option_spec options[] = {
     {"--format", "F", "one that `formats` lists (default: by OUT's suffix)"},
-    {"--names", "REGEX",
-     "only tensors whose (old) name this matches, as Python's re.search does"},
+    {"--names", "REGEX", "only tensors whose (old) name this matches, as Python's re.search does"},
     {"--where", "SQL",
-     "only tensors for which this is true: an expression over the columns "
-     "of `tensor`"},
+     "only tensors for which this is true: an expression over the columns of `tensor`"},
     {"--map", "RULESET", "give them the names and dtypes that a map says"},
     {"--target", "CHECKPOINT", "the model to fill (assignment maps)"},
     {"--set", PAIR, "a number that the map needs and the checkpoint does not state"},
     {"--dtype", "D", "convert to this dtype; a floating-point one leaves integers alone"},
-    {"--sql", "SELECT",
-     "tensors from a query: columns tensor_id, new_name and, optionally, dtype"},
+    {"--sql", "SELECT", "tensors from a query: columns tensor_id, new_name and, optionally, dtype"},
     {"--partial", NULL, "export what is there of an incomplete or damaged checkpoint"},
     {"--shard-size", "N", "write files of at most N bytes (5GB, 500MiB) and an index"},
     {"--force", NULL, "replace what is there"},
@@ -67,14 +64,12 @@ static bool check_usage(const struct args *args)
     const bool sql = option(args, "--sql");
     for (size_t i = 0; sql && i < sizeof(others) / sizeof(others[0]); i++) {
         if (option(args, others[i])) {
-            complain("%s: not with --sql, which selects and names tensors itself",
-                     others[i]);
+            complain("%s: not with --sql, which selects and names tensors itself", others[i]);
             return false;
         }
     }
     if (args->count != (sql ? 1 : 2)) {
-        complain(sql ? "export --sql SELECT takes only OUT"
-                     : "export takes CHECKPOINT and OUT");
+        complain(sql ? "export --sql SELECT takes only OUT" : "export takes CHECKPOINT and OUT");
         return false;
     }
     if (strcmp(args->operand[args->count - 1], "-") == 0) {
@@ -125,8 +120,7 @@ static void show_plan(void *context, struct sqlite3_stmt *rows)
     showing->status = render_listing(showing->session, rows);
 }
 
-static int write_export(struct session *s, const char *path,
-                        struct ckptdb_export_options *o)
+static int write_export(struct session *s, const char *path, struct ckptdb_export_options *o)
 {
     struct showing showing = {.session = s, .bar = progress_new(s, "export", "B")};
     const struct ckptdb_watch watch = {
@@ -161,8 +155,7 @@ static int export_run(struct session *s, const struct args *args)
         .metadata = metadata,
         .settings = settings,
     };
-    if (!check_usage(args) ||
-        !export_read_size(option(args, "--shard-size"), &o.shard_size) ||
+    if (!check_usage(args) || !export_read_size(option(args, "--shard-size"), &o.shard_size) ||
         !export_read_pairs(args, "--option", words[0], settings) ||
         !export_read_pairs(args, "--meta", words[1], metadata))
         return STATUS_TROUBLE;

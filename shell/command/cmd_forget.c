@@ -7,13 +7,12 @@
 static bool say_each(struct session *s, const int64_t *ids, size_t count, bool dry,
                      struct text *json)
 {
-    text_adds(json, dry ? "{\"dry_run\":true,\"forgotten\":["
-                        : "{\"dry_run\":false,\"forgotten\":[");
+    text_adds(json,
+              dry ? "{\"dry_run\":true,\"forgotten\":[" : "{\"dry_run\":false,\"forgotten\":[");
     for (size_t i = 0; i < count; i++) {
-        sqlite3_stmt *row = session_prepare(
-            s, "SELECT path FROM _checkpoints WHERE id = ?1", "i", (int64_t)ids[i]);
-        const char *path =
-            session_row(s, row) ? (const char *)sqlite3_column_text(row, 0) : NULL;
+        sqlite3_stmt *row =
+            session_prepare(s, "SELECT path FROM _checkpoints WHERE id = ?1", "i", (int64_t)ids[i]);
+        const char *path = session_row(s, row) ? (const char *)sqlite3_column_text(row, 0) : NULL;
         if (path) {
             complain("%s %s", dry ? "would forget" : "forgetting", path);
             text_adds(json, i ? "," : "");
@@ -59,12 +58,11 @@ const struct command command_forget = {
     .name = "forget",
     .args = "CHECKPOINT... [--dry-run]",
     .summary = "drop checkpoints from the catalog",
-    .help =
-        "Their files are not touched; importing them again brings them back, under new\n"
-        "ids. A CHECKPOINT may also be a glob over names and paths, as for `ls`.\n"
-        "\n"
-        "  ckptdb forget runs/model.ckpt-1000\n"
-        "  ckptdb forget 'gpt-small@*' --dry-run",
+    .help = "Their files are not touched; importing them again brings them back, under new\n"
+            "ids. A CHECKPOINT may also be a glob over names and paths, as for `ls`.\n"
+            "\n"
+            "  ckptdb forget runs/model.ckpt-1000\n"
+            "  ckptdb forget 'gpt-small@*' --dry-run",
     .options = options,
     .min_args = 1,
     .max_args = -1,

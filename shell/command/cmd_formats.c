@@ -6,12 +6,9 @@
 static bool add_format(void *context, const struct ckptdb_format *f)
 {
     struct text *json = context;
-    const char *const facts[] = {f->name,
-                                 f->reads ? "yes" : "no",
-                                 f->writes ? "yes" : "no",
-                                 f->summary,
-                                 f->suffixes,
-                                 f->options};
+    const char *const facts[] = {
+        f->name,   f->reads ? "yes" : "no", f->writes ? "yes" : "no", f->summary, f->suffixes,
+        f->options};
     text_adds(json, json->len > 1 ? ",[" : "[");
     for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
         text_adds(json, i ? "," : "");
@@ -31,8 +28,7 @@ static int formats_run(struct session *s, const struct args *args)
     int status = render_json(s,
                              "SELECT value ->> 0 AS name, value ->> 1 AS read,"
                              " value ->> 2 AS written, value ->> 3 AS summary,"
-                             " value ->> 4 AS suffixes, value ->> 5 AS options"
-                             " FROM json_each(?1)",
+                             " value ->> 4 AS suffixes, value ->> 5 AS options FROM json_each(?1)",
                              text_str(&json));
     text_release(&json);
     return status;
@@ -42,14 +38,13 @@ const struct command command_formats = {
     .name = "formats",
     .args = "",
     .summary = "list the formats that import reads and export writes",
-    .help =
-        "A file is recognised by its contents. Its suffix decides only whether a file\n"
-        "that nothing recognises is reported, and which format export writes. The options\n"
-        "are those of export --option. Files of kinds that are not read are counted by\n"
-        "import and skipped.\n"
-        "\n"
-        "  ckptdb formats\n"
-        "  ckptdb formats --json",
+    .help = "A file is recognised by its contents. Its suffix decides only whether a file\n"
+            "that nothing recognises is reported, and which format export writes. The options\n"
+            "are those of export --option. Files of kinds that are not read are counted by\n"
+            "import and skipped.\n"
+            "\n"
+            "  ckptdb formats\n"
+            "  ckptdb formats --json",
     .pages = true,
     .run = formats_run,
 };

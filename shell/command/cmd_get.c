@@ -12,12 +12,10 @@
 
 static const struct option_spec options[] = {
     {"--slice", "S", "part of it, as NumPy has it: '0, :, -3:, ::2' or '..., 1'"},
-    {"--map", "RULESET",
-     "NAME is a name that this rule set gives (translations, conversions)"},
+    {"--map", "RULESET", "NAME is a name that this rule set gives (translations, conversions)"},
     {"--set", PAIR, "a number that the map needs and the checkpoint does not state"},
     {"--dtype", "D", "convert the elements"},
-    {"--format", "F",
-     "text, json, csv, npy or raw (default: by FILE's suffix, else text)"},
+    {"--format", "F", "text, json, csv, npy or raw (default: by FILE's suffix, else text)"},
     {"-o", "FILE", "write to a new file; - is standard output"},
     {"--full", NULL, "text: print all elements, on a terminal too"},
     {NULL, NULL, NULL},
@@ -114,8 +112,8 @@ static enum status write_npy(struct get *g, struct error *err)
     struct ckptdb_error error;
     char *head;
     size_t len;
-    if (ckptdb_npy_header(g->dtype ? g->dtype : g->info->dtype, g->shape, g->rank, &head,
-                          &len, &error) != CKPTDB_OK) {
+    if (ckptdb_npy_header(g->dtype ? g->dtype : g->info->dtype, g->shape, g->rank, &head, &len,
+                          &error) != CKPTDB_OK) {
         error_taken(&error, err);
         error_prefix(err, g->info->name);
     } else if (sink_write(&g->sink, head, len, err) == OK) {
@@ -144,10 +142,9 @@ static enum status write_text(struct get *g, struct error *err)
     ckptdb_cells *cells = NULL;
     struct ckptdb_error error;
     bool terminal = !g->sink.file && g->session->out_is_terminal && !g->full;
-    bool summary =
-        terminal && g->format->print == print_text && g->elements > SUMMARY_FROM;
-    if (ckptdb_cells_open(g->tensor, slices_of(g), g->dtype,
-                          summary ? NEAR_FEW : NEAR_MANY, &cells, &error) != CKPTDB_OK)
+    bool summary = terminal && g->format->print == print_text && g->elements > SUMMARY_FROM;
+    if (ckptdb_cells_open(g->tensor, slices_of(g), g->dtype, summary ? NEAR_FEW : NEAR_MANY, &cells,
+                          &error) != CKPTDB_OK)
         return error_taken(&error, err);
     struct printing p = {
         .cells = cells,
@@ -207,8 +204,7 @@ static const struct format *find_format(const char *name, const char *path)
     if (name)
         complain("--format %s: text, json, csv, npy or raw", name);
     else if (path && export_writes(path))
-        complain("-o %s: `export` writes this format; get writes .txt, .json, .csv, .npy "
-                 "and .raw",
+        complain("-o %s: `export` writes this format; get writes .txt, .json, .csv, .npy and .raw",
                  path);
     else
         return &output_formats[0];
@@ -240,8 +236,7 @@ static bool read_options(struct get *g, const struct args *args)
         return false;
     }
     if (g->format->binary && g->session->out_is_terminal && !path) {
-        complain("--format %s: not to a terminal; use -o FILE, or a pipe",
-                 g->format->name);
+        complain("--format %s: not to a terminal; use -o FILE, or a pipe", g->format->name);
         return false;
     }
     return true;
@@ -270,8 +265,7 @@ static int get_fail(const struct error *err)
     if (err->status == ERR_INTERRUPTED)
         return STATUS_INTERRUPTED;
     complain_error(err);
-    return err->status == ERR_ARGUMENT || err->status == ERR_IO ? STATUS_TROUBLE
-                                                                : STATUS_NO;
+    return err->status == ERR_ARGUMENT || err->status == ERR_IO ? STATUS_TROUBLE : STATUS_NO;
 }
 
 static int get_tensor(struct get *g, const struct args *args)
@@ -280,8 +274,7 @@ static int get_tensor(struct get *g, const struct args *args)
     g->info = ckptdb_tensor_info(g->tensor);
     if (read_slice(g, args_option(&command_get, args, "--slice"), &err) == OK &&
         sink_open(&g->sink, g->session, output_path(args), &err) == OK) {
-        g->progress =
-            progress_new(g->session, "reading", g->format->binary ? "B" : "elements");
+        g->progress = progress_new(g->session, "reading", g->format->binary ? "B" : "elements");
         if ((g->format->print ? write_text(g, &err) : g->format->write(g, &err)) == OK)
             sink_finish(&g->sink, &err);
         progress_free(g->progress);
@@ -292,8 +285,7 @@ static int get_tensor(struct get *g, const struct args *args)
 }
 
 /* Open the tensor of this name (NULL: the only one). NULL after an error message. */
-static ckptdb_tensor *find_tensor(struct session *s, sqlite3_int64 checkpoint,
-                                  const char *name)
+static ckptdb_tensor *find_tensor(struct session *s, sqlite3_int64 checkpoint, const char *name)
 {
     struct ckptdb_error err;
     ckptdb_tensor *t = NULL;
@@ -319,13 +311,12 @@ static int get_run(struct session *s, const struct args *args)
         return STATUS_TROUBLE;
     }
     sqlite3_int64 checkpoint = session_checkpoint(s, args->operand[0]);
-    int status =
-        checkpoint && map ? settings_give(s, args, map, checkpoint) : STATUS_FINE;
+    int status = checkpoint && map ? settings_give(s, args, map, checkpoint) : STATUS_FINE;
     if (status != STATUS_FINE)
         return status;
     if (checkpoint)
-        g.tensor = map ? session_mapped(s, map, checkpoint, name)
-                       : find_tensor(s, checkpoint, name);
+        g.tensor =
+            map ? session_mapped(s, map, checkpoint, name) : find_tensor(s, checkpoint, name);
     status = g.tensor ? get_tensor(&g, args) : STATUS_NO;
     ckptdb_tensor_close(g.tensor);
     return status;
@@ -333,23 +324,21 @@ static int get_run(struct session *s, const struct args *args)
 
 const struct command command_get = {
     .name = "get",
-    .args =
-        "CHECKPOINT [NAME] [--map RULESET] [--slice S] [--dtype D] [--format F] [-o FILE]",
+    .args = "CHECKPOINT [NAME] [--map RULESET] [--slice S] [--dtype D] [--format F] [-o FILE]",
     .summary = "print a tensor, or write its elements to a file",
-    .help =
-        "NAME may be left out if the checkpoint has only one tensor. Without --format the\n"
-        "suffix of FILE decides: .txt, .json, .csv, .npy, .raw.\n"
-        "\n"
-        "text looks as NumPy prints it; on a terminal, tensors of more than 1000 elements\n"
-        "are abbreviated. json is nested lists, in which NaN and infinities are null. csv\n"
-        "has one line for each row of the last dimension. raw is C order, little-endian.\n"
-        "Block types are dequantised. Checksums stored in the file are verified.\n"
-        "A dtype may also be called as other programs do: bf16, F32, torch.half, <f4.\n"
-        "\n"
-        "  ckptdb get llama/model.safetensors lm_head.weight --slice ':3, -4:'\n"
-        "  ckptdb get t5/checkpoint_1000 target/encoder/scale --dtype float32 -o scale.npy\n"
-        "  ckptdb get 3 step --format json\n"
-        "  ckptdb get t5/model.ckpt-1000 target/token_embedder/embedding --map t5_to_t5x",
+    .help = "NAME may be left out if the checkpoint has only one tensor. Without --format the\n"
+            "suffix of FILE decides: .txt, .json, .csv, .npy, .raw.\n"
+            "\n"
+            "text looks as NumPy prints it; on a terminal, tensors of more than 1000 elements\n"
+            "are abbreviated. json is nested lists, in which NaN and infinities are null. csv\n"
+            "has one line for each row of the last dimension. raw is C order, little-endian.\n"
+            "Block types are dequantised. Checksums stored in the file are verified.\n"
+            "A dtype may also be called as other programs do: bf16, F32, torch.half, <f4.\n"
+            "\n"
+            "  ckptdb get llama/model.safetensors lm_head.weight --slice ':3, -4:'\n"
+            "  ckptdb get t5/checkpoint_1000 target/encoder/scale --dtype float32 -o scale.npy\n"
+            "  ckptdb get 3 step --format json\n"
+            "  ckptdb get t5/model.ckpt-1000 target/token_embedder/embedding --map t5_to_t5x",
     .options = options,
     .min_args = 1,
     .max_args = 2,

@@ -23,8 +23,7 @@ void show_bytes(void *context, const char *doing, uint64_t done, uint64_t total)
 
 void bar_begin(struct byte_bar *b, struct session *s)
 {
-    const struct ckptdb_watch watch = {
-        .size = sizeof(watch), .context = b, .progress = show_bytes};
+    const struct ckptdb_watch watch = {.size = sizeof(watch), .context = b, .progress = show_bytes};
     *b = (struct byte_bar){.session = s};
     session_watch(s->open, &watch);
 }
@@ -67,11 +66,10 @@ static int print_hashes(struct session *s, const struct hash_request *r)
     struct text list = {0};
     int status = STATUS_TROUBLE;
     if (hash_id_list(r, &list))
-        status =
-            render_query(s,
-                         "SELECT c.hash, c.name, c.tensors, c.nbytes FROM json_each(?1) j"
-                         " JOIN checkpoint c ON c.id = j.value ORDER BY j.key",
-                         "s", text_str(&list));
+        status = render_query(s,
+                              "SELECT c.hash, c.name, c.tensors, c.nbytes FROM json_each(?1) j"
+                              " JOIN checkpoint c ON c.id = j.value ORDER BY j.key",
+                              "s", text_str(&list));
     text_release(&list);
     return status;
 }

@@ -41,8 +41,7 @@ static void end_progress(struct showing *s)
 }
 
 /* Add `before` and then "name":"value". */
-static void put_member(struct text *t, const char *name, const char *value,
-                       const char *before)
+static void put_member(struct text *t, const char *name, const char *value, const char *before)
 {
     text_addf(t, "%s\"%s\":", before, name);
     if (value)
@@ -107,8 +106,7 @@ static void summarise(const struct ckptdb_import_report *r, bool dry_run)
 }
 
 /* Report the counts for programs, with every issue and, for a dry run, what was found. */
-static int report_counts(struct showing *s, const struct ckptdb_import_report *r,
-                         bool dry_run)
+static int report_counts(struct showing *s, const struct ckptdb_import_report *r, bool dry_run)
 {
     struct text t = {0};
     text_addf(&t,
@@ -119,10 +117,8 @@ static int report_counts(struct showing *s, const struct ckptdb_import_report *r
               dry_run ? "true" : "false");
     put_member(&t, "unread", *r->unread ? r->unread : NULL, ",");
     if (dry_run)
-        text_addf(&t, ",\"found\":[%s]",
-                  s->found_json.len ? text_str(&s->found_json) : "");
-    text_addf(&t, ",\"issues\":[%s]}",
-              s->issues_json.len ? text_str(&s->issues_json) : "");
+        text_addf(&t, ",\"found\":[%s]", s->found_json.len ? text_str(&s->found_json) : "");
+    text_addf(&t, ",\"issues\":[%s]}", s->issues_json.len ? text_str(&s->issues_json) : "");
     t.failed = t.failed || s->found_json.failed || s->issues_json.failed;
     const int status = render_report(s->session, &t);
     text_release(&t);
@@ -158,8 +154,7 @@ static ckptdb *open_catalog(struct session *session, bool dry_run)
             complain_status(&err);
         return none;
     }
-    return session_open(session, dry_run ? CKPTDB_READ : CKPTDB_CREATE) ? session->open
-                                                                        : NULL;
+    return session_open(session, dry_run ? CKPTDB_READ : CKPTDB_CREATE) ? session->open : NULL;
 }
 
 static int run_import(struct session *session, ckptdb *catalog,
@@ -180,9 +175,8 @@ static int run_import(struct session *session, ckptdb *catalog,
     if (report_counts(showing, &report, options->dry_run) != STATUS_FINE)
         return STATUS_TROUBLE;
     if (report.vanished > report.pruned && !options->dry_run)
-        complain(
-            "of what is no longer there: `import --prune` drops it, `relocate OLD NEW` "
-            "follows it where it was moved");
+        complain("of what is no longer there: `import --prune` drops it, `relocate OLD NEW` "
+                 "follows it where it was moved");
     if (err.status == CKPTDB_OK)
         return report.issues ? STATUS_NO : STATUS_FINE;
     complain(report.added || report.changed
@@ -210,8 +204,7 @@ static int import_command(struct session *session, const struct args *args)
     options.found = options.dry_run ? show_found : NULL;
     if (!hash_jobs(args_option(&command_import, args, "--jobs"), &options.threads))
         return STATUS_TROUBLE;
-    ckptdb *catalog =
-        paths_exist(&options) ? open_catalog(session, options.dry_run) : NULL;
+    ckptdb *catalog = paths_exist(&options) ? open_catalog(session, options.dry_run) : NULL;
     if (!catalog)
         return STATUS_TROUBLE;
     session_watch(catalog, &watch);
@@ -237,18 +230,17 @@ const struct command command_import = {
     .name = "import",
     .args = "PATH...",
     .summary = "index the checkpoints under some paths",
-    .help =
-        "Only headers and indexes are read, never weights. Folders are searched; a file\n"
-        "given by name stands for the checkpoint it belongs to. What has not changed\n"
-        "since it was indexed is not opened again. Each problem becomes a row of the view\n"
-        "`issue` and a line on stderr, and makes the exit status 1; everything else is\n"
-        "still indexed. Files of kinds that ckptdb does not read (TFLite, TensorRT, ...:\n"
-        "see `formats`) give one such issue per folder, and are counted at the end.\n"
-        "--json prints the counts and all issues as one object.\n"
-        "\n"
-        "  ckptdb import ~/models ~/runs/t5\n"
-        "  ckptdb import --prune ~/runs\n"
-        "  ckptdb import runs/model.ckpt-1000",
+    .help = "Only headers and indexes are read, never weights. Folders are searched; a file\n"
+            "given by name stands for the checkpoint it belongs to. What has not changed\n"
+            "since it was indexed is not opened again. Each problem becomes a row of the view\n"
+            "`issue` and a line on stderr, and makes the exit status 1; everything else is\n"
+            "still indexed. Files of kinds that ckptdb does not read (TFLite, TensorRT, ...:\n"
+            "see `formats`) give one such issue per folder, and are counted at the end.\n"
+            "--json prints the counts and all issues as one object.\n"
+            "\n"
+            "  ckptdb import ~/models ~/runs/t5\n"
+            "  ckptdb import --prune ~/runs\n"
+            "  ckptdb import runs/model.ckpt-1000",
     .options = import_options,
     .min_args = 1,
     .max_args = -1,

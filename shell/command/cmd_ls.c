@@ -7,16 +7,15 @@
 
 /* The most informative columns first: a narrow screen leaves out the last
  * ones. The run is also in the name. */
-static const char usual[] =
-    "id, name, format, step, state, tensors, nbytes, mtime AS date, "
-    "parameters, files, run, path";
+static const char usual[] = "id, name, format, step, state, tensors, nbytes, mtime AS date, "
+                            "parameters, files, run, path";
 
 /* What the glob ?1 matches; names that only look like globs; everything at or below the path ?2; and the
  * checkpoints ?3. */
-#define LISTED                                                                           \
-    " FROM checkpoint WHERE ?1 IS NULL OR " CHECKPOINT_GLOB                              \
-    " OR name = ?1 OR instr(path || '/', '/' || ?1 || '/') > 0"                          \
-    " OR path = ?2 OR substr(path, 1, length(?2) + 1) = ?2 || '/'"                       \
+#define LISTED                                                                                     \
+    " FROM checkpoint WHERE ?1 IS NULL OR " CHECKPOINT_GLOB                                        \
+    " OR name = ?1 OR instr(path || '/', '/' || ?1 || '/') > 0"                                    \
+    " OR path = ?2 OR substr(path, 1, length(?2) + 1) = ?2 || '/'"                                 \
     " OR id IN (SELECT value FROM json_each(?3))"
 
 #define ITEMS_MAX 256 /* of a step that are listed by its name */
@@ -27,8 +26,8 @@ extern const struct command command_ls;
 static bool is_column(struct session *s, const char *word)
 {
     sqlite3_stmt *row = session_prepare(
-        s, "SELECT 1 FROM pragma_table_info('checkpoint') WHERE name = ?1 COLLATE NOCASE",
-        "s", word);
+        s, "SELECT 1 FROM pragma_table_info('checkpoint') WHERE name = ?1 COLLATE NOCASE", "s",
+        word);
     bool found = session_row(s, row);
     sqlite3_finalize(row);
     return found;
@@ -53,10 +52,8 @@ static bool add_columns(struct session *s, struct text *sql, const char *list, b
             memcpy(word, at, name);
         if (!(way_len == 0 || down || up) || !is_column(s, word)) {
             if (!s->unread)
-                complain(
-                    "ls: checkpoints have no column \"%.*s\"; `.schema checkpoint` lists "
-                    "them",
-                    (int)(len < 60 ? len : 60), at);
+                complain("ls: checkpoints have no column \"%.*s\"; `.schema checkpoint` lists them",
+                         (int)(len < 60 ? len : 60), at);
             return false;
         }
         text_addf(sql, "%s%s%s", first ? "" : ", ", word, down ? " DESC" : "");
@@ -69,8 +66,7 @@ static bool add_columns(struct session *s, struct text *sql, const char *list, b
 
 static bool any_listed(struct session *s, const char *glob, const char *here)
 {
-    sqlite3_stmt *row =
-        session_prepare(s, "SELECT 1" LISTED " LIMIT 1", "ss", glob, here);
+    sqlite3_stmt *row = session_prepare(s, "SELECT 1" LISTED " LIMIT 1", "ss", glob, here);
     const bool any = session_row(s, row);
     sqlite3_finalize(row);
     return any || s->unread;
@@ -86,8 +82,7 @@ static bool ls_named(struct session *s, const char *word, struct text *ids)
         complain("no checkpoint matches %s", word);
         return false;
     }
-    const enum ckptdb_status status =
-        ckptdb_find(s->open, word, found, ITEMS_MAX, &count, NULL);
+    const enum ckptdb_status status = ckptdb_find(s->open, word, found, ITEMS_MAX, &count, NULL);
     if (status != CKPTDB_OK && status != CKPTDB_ARGUMENT) {
         session_checkpoint(s, word); /* says so, with what is near */
         s->failed = false;           /* a mere no */
@@ -118,8 +113,8 @@ static int ls_run(struct session *s, const struct args *args)
     struct text ids = {0};
     const bool any = !ok || !glob || any_listed(s, glob, here) || ls_named(s, glob, &ids);
     if (ok && text_str(&sql) && !s->unread)
-        status = render_query(s, text_str(&sql), "sss", glob, here,
-                              ids.len ? text_str(&ids) : NULL);
+        status =
+            render_query(s, text_str(&sql), "sss", glob, here, ids.len ? text_str(&ids) : NULL);
     text_release(&ids);
     if (status == STATUS_FINE && !any)
         status = STATUS_NO;
@@ -129,8 +124,7 @@ static int ls_run(struct session *s, const struct args *args)
 }
 
 static const struct option_spec options[] = {
-    {"--sort", "COLUMN",
-     "order by columns of the view `checkpoint`: nbytes, 'step desc'"},
+    {"--sort", "COLUMN", "order by columns of the view `checkpoint`: nbytes, 'step desc'"},
     {"--columns", "LIST", "show these columns of it: id,name,nbytes"},
     {NULL, NULL, NULL},
 };
@@ -139,14 +133,13 @@ const struct command command_ls = {
     .name = "ls",
     .args = "[GLOB] [--sort COLUMN] [--columns LIST]",
     .summary = "list checkpoints",
-    .help =
-        "GLOB matches one or more whole components anywhere in a path, or a name: * is\n"
-        "any text, also with '/', ? is one character, [a-c] is one of these. A path ('.'\n"
-        "too) lists what is in it, RUN@latest one. A narrow terminal shows fewer columns.\n"
-        "\n"
-        "  ckptdb ls 't5_*'\n"
-        "  ckptdb ls 'gpt-small@*' --sort 'step desc'\n"
-        "  ckptdb --json ls '*.safetensors'",
+    .help = "GLOB matches one or more whole components anywhere in a path, or a name: * is\n"
+            "any text, also with '/', ? is one character, [a-c] is one of these. A path ('.'\n"
+            "too) lists what is in it, RUN@latest one. A narrow terminal shows fewer columns.\n"
+            "\n"
+            "  ckptdb ls 't5_*'\n"
+            "  ckptdb ls 'gpt-small@*' --sort 'step desc'\n"
+            "  ckptdb --json ls '*.safetensors'",
     .options = options,
     .max_args = 1,
     .catalog = CATALOG_READ,

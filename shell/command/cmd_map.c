@@ -34,12 +34,11 @@ enum {
 static int list(struct session *s, const struct args *args)
 {
     (void)args;
-    return render_query(
-        s,
-        "SELECT name, dialect,"
-        " (SELECT count(*) FROM rule WHERE ruleset = name) AS rules,"
-        " iif(shipped, 'shipped', 'own') AS origin FROM ruleset ORDER BY name",
-        "");
+    return render_query(s,
+                        "SELECT name, dialect,"
+                        " (SELECT count(*) FROM rule WHERE ruleset = name) AS rules,"
+                        " iif(shipped, 'shipped', 'own') AS origin FROM ruleset ORDER BY name",
+                        "");
 }
 
 /* Print the set as a file that `map load` reads. */
@@ -86,8 +85,7 @@ static int map_load(struct session *s, const struct args *args)
         return STATUS_TROUBLE;
     if (read_text(path, &file) && session_open(s, CKPTDB_CREATE)) {
         status = STATUS_FINE;
-        if (ckptdb_map_load(s->open, name, text_str(&file), file.len, path, &err) !=
-            CKPTDB_OK) {
+        if (ckptdb_map_load(s->open, name, text_str(&file), file.len, path, &err) != CKPTDB_OK) {
             complain_status(&err);
             status = STATUS_NO;
         }
@@ -98,8 +96,8 @@ static int map_load(struct session *s, const struct args *args)
 }
 
 /* Print the rows; then the query `bad` tells whether one of them makes the status 1. */
-static int run_query(struct session *s, const char *rows, const char *bad,
-                     const char *name, sqlite3_int64 checkpoint, sqlite3_int64 target)
+static int run_query(struct session *s, const char *rows, const char *bad, const char *name,
+                     sqlite3_int64 checkpoint, sqlite3_int64 target)
 {
     int status = render_query(s, rows, "sii", name, (int64_t)checkpoint, (int64_t)target);
     sqlite3_stmt *stmt =
@@ -118,8 +116,7 @@ static bool can_run(const char *name, const char *dialect)
 {
     bool known = ckptdb_dialect(dialect) != CKPTDB_DIALECT_UNKNOWN;
     if (!known)
-        complain("'%s' is of dialect '%s', which this program does not run", name,
-                 dialect);
+        complain("'%s' is of dialect '%s', which this program does not run", name, dialect);
     return known;
 }
 
@@ -143,14 +140,13 @@ static int run_set(struct session *s, const struct args *args, const char *diale
     if (set != STATUS_FINE)
         return set;
     if (assigns)
-        return run_query(
-            s,
-            "SELECT new_name, status, old_name, dtype, shape, rule, error, note"
-            " FROM assignment"
-            " WHERE ruleset = ?1 AND source_id = ?2 AND target_id = ?3",
-            "SELECT 1 FROM assignment WHERE ruleset = ?1 AND source_id = ?2"
-            " AND target_id = ?3 AND status = 'error' LIMIT 1",
-            name, source, onto);
+        return run_query(s,
+                         "SELECT new_name, status, old_name, dtype, shape, rule, error, note"
+                         " FROM assignment"
+                         " WHERE ruleset = ?1 AND source_id = ?2 AND target_id = ?3",
+                         "SELECT 1 FROM assignment WHERE ruleset = ?1 AND source_id = ?2"
+                         " AND target_id = ?3 AND status = 'error' LIMIT 1",
+                         name, source, onto);
     if (ckptdb_dialect(dialect) == CKPTDB_CONVERTS)
         return run_query(
             s,
@@ -181,8 +177,8 @@ static int map_run_command(struct session *s, const struct args *args)
 
 /* All findings as JSON, so that they are computed only once, and
  * whether one is more than a note. */
-#define GATHER(arguments)                                                                \
-    "SELECT json_group_array(json_array(severity, finding, rule, count, names, meaning," \
+#define GATHER(arguments)                                                                          \
+    "SELECT json_group_array(json_array(severity, finding, rule, count, names, meaning,"           \
     " advice)), max(severity <> 'note') FROM map_check(" arguments ") WHERE ?3 >= 0"
 static const char gather[] = GATHER("?1, ?2");
 static const char gather_onto[] = GATHER("?1, ?2, ?3");
@@ -265,8 +261,8 @@ static int delete (struct session *s, const struct args *args)
     if (!dialect)
         return STATUS_NO;
     sqlite3_free(dialect);
-    sqlite3_stmt *stmt = session_prepare(
-        s, "DELETE FROM ruleset WHERE name = ?1 RETURNING shipped", "s", name);
+    sqlite3_stmt *stmt =
+        session_prepare(s, "DELETE FROM ruleset WHERE name = ?1 RETURNING shipped", "s", name);
     int rc = stmt ? sqlite3_step(stmt) : SQLITE_ERROR;
     bool shipped = rc == SQLITE_ROW && sqlite3_column_int64(stmt, 0) != 0;
     if (rc == SQLITE_ROW)
@@ -290,10 +286,10 @@ static const struct verb {
     {"load", "load NAME FILE", 2, CKPTDB_CREATE, 0, map_load},
     {"list", "list", 0, CKPTDB_READ, 0, list},
     {"show", "show NAME [--format F]", 1, CKPTDB_READ, 1 << FORMAT, map_show},
-    {"run", "run NAME CHECKPOINT [--target MODEL]", 2, CKPTDB_READ,
-     1 << TARGET | 1 << SET, map_run_command},
-    {"check", "check NAME CHECKPOINT [--target MODEL]", 2, CKPTDB_READ,
-     1 << TARGET | 1 << SET, map_check_command},
+    {"run", "run NAME CHECKPOINT [--target MODEL]", 2, CKPTDB_READ, 1 << TARGET | 1 << SET,
+     map_run_command},
+    {"check", "check NAME CHECKPOINT [--target MODEL]", 2, CKPTDB_READ, 1 << TARGET | 1 << SET,
+     map_check_command},
     {"why", "why CHECKPOINT NAME [--map RULESET] [--target MODEL]", 2, CKPTDB_READ,
      1 << TARGET | 1 << SET | 1 << MAP, why},
     {"infer", "infer A B [-o FILE] [--name RULESET] [--jobs N]", 2, CKPTDB_WRITE,
@@ -333,49 +329,45 @@ static int map_run(struct session *s, const struct args *args)
         if (!usage_is_good(v, args))
             return STATUS_TROUBLE;
         /* Loading opens the catalog itself, after reading the file. */
-        if (v->catalog != CKPTDB_CREATE &&
-            !session_open(s, s->readonly ? CKPTDB_READ : v->catalog))
+        if (v->catalog != CKPTDB_CREATE && !session_open(s, s->readonly ? CKPTDB_READ : v->catalog))
             return STATUS_TROUBLE;
         return v->run(s, args);
     }
-    complain(
-        "map has no '%s'; there are load, list, show, run, check, why, infer and delete",
-        args->operand[0]);
+    complain("map has no '%s'; there are load, list, show, run, check, why, infer and delete",
+             args->operand[0]);
     return STATUS_TROUBLE;
 }
 
 const struct command command_map = {
     .name = "map",
-    .args =
-        "load RULESET FILE | list | show RULESET [--format F]\n"
-        "| run RULESET CHECKPOINT | check RULESET CHECKPOINT\n"
-        "| why CHECKPOINT NAME [--map RULESET] | infer CHECKPOINT CHECKPOINT | delete RULESET",
+    .args = "load RULESET FILE | list | show RULESET [--format F]\n"
+            "| run RULESET CHECKPOINT | check RULESET CHECKPOINT\n"
+            "| why CHECKPOINT NAME [--map RULESET] | infer CHECKPOINT CHECKPOINT | delete RULESET",
     .summary = "rename the tensors of checkpoints by rules",
-    .help =
-        "load reads a rule set from a file and replaces the one of that name: SQL, JSON,\n"
-        "a gin file's assignment_map, Kauldron's new_to_old, Hugging Face's key_mapping:\n"
-        "  {\"dialect\": \"t5x-assignment\", \"options\": {\"require_all\": true},\n"
-        "   \"rules\": [[\"new name's regex\", \"old name's template\" or null], ...]}\n"
-        "show --format writes a rule set as such a file.\n"
-        "run shows what becomes of every tensor; its exit status is 1 if the original\n"
-        "program would fail. The same rows are in a view: `translation`, `conversion` (of\n"
-        "sets of the dialect convert) or `assignment` (which sets with --target fill).\n"
-        "check looks for probable mistakes: names that no rule matches, collisions, rules\n"
-        "that decide nothing, shapes that the model does not have, patterns that match\n"
-        "inside a name. Its exit status is 1 unless it finds only notes.\n"
-        "why says which rule and which bytes made a tensor, or, if nothing makes it,\n"
-        "which names are similar.\n"
-        "infer finds the rules that turn A into B: first by equal contents (also\n"
-        "transposed, split, joined or cast), then by shape, order and name. It says what\n"
-        "is only a guess.\n"
-        "\n"
-        "  ckptdb map run t5_to_t5x t5/model.ckpt-1000\n"
-        "  ckptdb map load mine mine.json\n"
-        "  ckptdb map show mine --format gin >mine.gin\n"
-        "  ckptdb map run mine run@latest --target model.json\n"
-        "  ckptdb map check mine run@latest --target model.json\n"
-        "  ckptdb map why t5/model.ckpt-1000 target/token_embedder/embedding\n"
-        "  ckptdb map infer hf/model.safetensors model.gguf --name hf_to_gguf",
+    .help = "load reads a rule set from a file and replaces the one of that name: SQL, JSON,\n"
+            "a gin file's assignment_map, Kauldron's new_to_old, Hugging Face's key_mapping:\n"
+            "  {\"dialect\": \"t5x-assignment\", \"options\": {\"require_all\": true},\n"
+            "   \"rules\": [[\"new name's regex\", \"old name's template\" or null], ...]}\n"
+            "show --format writes a rule set as such a file.\n"
+            "run shows what becomes of every tensor; its exit status is 1 if the original\n"
+            "program would fail. The same rows are in a view: `translation`, `conversion` (of\n"
+            "sets of the dialect convert) or `assignment` (which sets with --target fill).\n"
+            "check looks for probable mistakes: names that no rule matches, collisions, rules\n"
+            "that decide nothing, shapes that the model does not have, patterns that match\n"
+            "inside a name. Its exit status is 1 unless it finds only notes.\n"
+            "why says which rule and which bytes made a tensor, or, if nothing makes it,\n"
+            "which names are similar.\n"
+            "infer finds the rules that turn A into B: first by equal contents (also\n"
+            "transposed, split, joined or cast), then by shape, order and name. It says what\n"
+            "is only a guess.\n"
+            "\n"
+            "  ckptdb map run t5_to_t5x t5/model.ckpt-1000\n"
+            "  ckptdb map load mine mine.json\n"
+            "  ckptdb map show mine --format gin >mine.gin\n"
+            "  ckptdb map run mine run@latest --target model.json\n"
+            "  ckptdb map check mine run@latest --target model.json\n"
+            "  ckptdb map why t5/model.ckpt-1000 target/token_embedder/embedding\n"
+            "  ckptdb map infer hf/model.safetensors model.gguf --name hf_to_gguf",
     .options = options,
     .min_args = 0,
     .max_args = 3,

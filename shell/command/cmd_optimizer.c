@@ -13,18 +13,16 @@
 static int list(struct session *s, const struct args *args)
 {
     (void)args;
-    return render_query(
-        s,
-        "SELECT name, (SELECT group_concat(key, ', ') FROM json_each(spec)"
-        "  WHERE key <> 'axes') AS form, spec FROM optimizer ORDER BY name",
-        "");
+    return render_query(s,
+                        "SELECT name, (SELECT group_concat(key, ', ') FROM json_each(spec)"
+                        "  WHERE key <> 'axes') AS form, spec FROM optimizer ORDER BY name",
+                        "");
 }
 
 /* Whether there is such an optimizer; complains if not. */
 static bool known(struct session *s, const char *name)
 {
-    sqlite3_stmt *stmt =
-        session_prepare(s, "SELECT 1 FROM optimizer WHERE name = ?1", "s", name);
+    sqlite3_stmt *stmt = session_prepare(s, "SELECT 1 FROM optimizer WHERE name = ?1", "s", name);
     bool found = session_row(s, stmt);
     sqlite3_finalize(stmt);
     if (!found && !s->unread) {
@@ -38,8 +36,7 @@ static int optimizer_show(struct session *s, const struct args *args)
 {
     if (!known(s, args->operand[1]))
         return STATUS_NO;
-    return render_query(s, "SELECT spec FROM optimizer WHERE name = ?1", "s",
-                        args->operand[1]);
+    return render_query(s, "SELECT spec FROM optimizer WHERE name = ?1", "s", args->operand[1]);
 }
 
 /* Whether a spec is valid. Errors that do not depend on parameters show up as rows with
@@ -67,11 +64,10 @@ static bool spec_good(struct session *s, const char *path, const char *spec)
 
 static bool store(struct session *s, const char *name, const char *spec)
 {
-    sqlite3_stmt *stmt =
-        session_prepare(s,
-                        "INSERT INTO optimizer(name, spec) VALUES (?1, json(?2))"
-                        " ON CONFLICT(name) DO UPDATE SET spec = excluded.spec",
-                        "ss", name, spec);
+    sqlite3_stmt *stmt = session_prepare(s,
+                                         "INSERT INTO optimizer(name, spec) VALUES (?1, json(?2))"
+                                         " ON CONFLICT(name) DO UPDATE SET spec = excluded.spec",
+                                         "ss", name, spec);
     bool stored = stmt && sqlite3_step(stmt) == SQLITE_DONE;
     if (stmt && !stored)
         complain("cannot store the optimizer: %s", sqlite3_errmsg(s->db));
@@ -104,11 +100,10 @@ static int verify_state(struct session *s, const struct args *args)
         known(s, args->operand[1]) ? session_checkpoint(s, args->operand[2]) : 0;
     sqlite3_stmt *stmt =
         checkpoint
-            ? session_prepare(
-                  s,
-                  "SELECT json_group_array(json_array(name, problem, expected, found,"
-                  " hint)), count(*) FROM verify_state(?1, ?2)",
-                  "si", args->operand[1], (int64_t)checkpoint)
+            ? session_prepare(s,
+                              "SELECT json_group_array(json_array(name, problem, expected, found,"
+                              " hint)), count(*) FROM verify_state(?1, ?2)",
+                              "si", args->operand[1], (int64_t)checkpoint)
             : NULL;
     if (!stmt)
         return STATUS_NO;
@@ -136,8 +131,8 @@ static int delete_one(struct session *s, const struct args *args)
         return STATUS_TROUBLE;
     if (!known(s, args->operand[1]))
         return STATUS_NO;
-    sqlite3_stmt *stmt = session_prepare(s, "DELETE FROM optimizer WHERE name = ?1", "s",
-                                         args->operand[1]);
+    sqlite3_stmt *stmt =
+        session_prepare(s, "DELETE FROM optimizer WHERE name = ?1", "s", args->operand[1]);
     bool gone = stmt && sqlite3_step(stmt) == SQLITE_DONE;
     if (stmt && !gone)
         complain("cannot delete the optimizer: %s", sqlite3_errmsg(s->db));
@@ -163,10 +158,10 @@ static sqlite3_stmt *infer_all(struct session *s, sqlite3_int64 checkpoint)
     return NULL;
 }
 
-#define INFERRED                                                                         \
-    "SELECT value ->> 0 AS optimizer, value ->> 1 AS fits, value ->> 2 AS differences,"  \
-    " value ->> 3 AS missing, value ->> 4 AS unexpected, value ->> 5 AS shape,"          \
-    " value ->> 6 AS dtype, value ->> 7 AS \"null\", value ->> 8 AS error,"              \
+#define INFERRED                                                                                   \
+    "SELECT value ->> 0 AS optimizer, value ->> 1 AS fits, value ->> 2 AS differences,"            \
+    " value ->> 3 AS missing, value ->> 4 AS unexpected, value ->> 5 AS shape,"                    \
+    " value ->> 6 AS dtype, value ->> 7 AS \"null\", value ->> 8 AS error,"                        \
     " value ->> 9 AS first"
 
 static int optimizer_infer(struct session *s, const struct args *args)
@@ -177,14 +172,13 @@ static int optimizer_infer(struct session *s, const struct args *args)
         return STATUS_NO;
     int status = STATUS_NO;
     if (sqlite3_column_int64(stmt, 1) == 0)
-        complain(
-            "%s holds no state of an optimizer that is known, or no parameters beside it",
-            args->operand[1]);
+        complain("%s holds no state of an optimizer that is known, or no parameters beside it",
+                 args->operand[1]);
     else
         status = render_json(s,
-                             sqlite3_column_int64(stmt, 2)
-                                 ? INFERRED ", value ->> 10 AS place FROM json_each(?1)"
-                                 : INFERRED " FROM json_each(?1)",
+                             sqlite3_column_int64(stmt, 2) ? INFERRED
+                                 ", value ->> 10 AS place FROM json_each(?1)"
+                                                           : INFERRED " FROM json_each(?1)",
                              (const char *)sqlite3_column_text(stmt, 0));
     sqlite3_finalize(stmt);
     return status;
@@ -217,10 +211,8 @@ static int optimizer_run(struct session *s, const struct args *args)
             return STATUS_TROUBLE;
         return v->run(s, args);
     }
-    complain(
-        "optimizer has no '%s'; there are load, list, show, delete, verify-state and "
-        "infer",
-        args->operand[0]);
+    complain("optimizer has no '%s'; there are load, list, show, delete, verify-state and infer",
+             args->operand[0]);
     return STATUS_TROUBLE;
 }
 
@@ -229,27 +221,26 @@ const struct command command_optimizer = {
     .args = "load OPTIMIZER FILE | list | show OPTIMIZER | delete OPTIMIZER\n"
             "| verify-state OPTIMIZER CHECKPOINT | infer CHECKPOINT",
     .summary = "what state an optimizer keeps, and which optimizer a state is from",
-    .help =
-        "load keeps a spec (JSON) and replaces the one of that name: T5X's Adafactor and\n"
-        "MultiOptimizer, and Optax as T5X wraps it:\n"
-        "  {\"adafactor\": {\"beta1\": 0.9, \"factor_map\": [[\"regex\", \"heuristic\"]]}}\n"
-        "  {\"multi\": [{\"filter\": {\"contains\": \"kernel\"}, \"optimizer\": SPEC}, ...]}\n"
-        "  {\"optax\": {\"opt\": \"adamw\", \"args\": {\"learning_rate\": 0.001}}}\n"
-        "The view `optimizer_state` then has the state it would keep for every\n"
-        "checkpoint:\n"
-        "names, shapes and dtypes, computed without reading any data.\n"
-        "verify-state compares that with the checkpoint's own state, under state/; its\n"
-        "exit status is 1 if they differ.\n"
-        "infer compares the state that T5X, Flax, Orbax, NNX or PyTorch wrote with the\n"
-        "usual optimizers and those that were loaded, and lists the best first. Its exit\n"
-        "status is 1 if there is no state, or none of the parameters that the state\n"
-        "belongs to.\n"
-        "\n"
-        "  ckptdb optimizer load mine mine.json\n"
-        "  ckptdb optimizer verify-state mine run@latest\n"
-        "  ckptdb optimizer infer run@latest\n"
-        "  ckptdb \"SELECT name, shape FROM optimizer_state\n"
-        "          WHERE optimizer = 'mine' AND checkpoint_id = 1\"",
+    .help = "load keeps a spec (JSON) and replaces the one of that name: T5X's Adafactor and\n"
+            "MultiOptimizer, and Optax as T5X wraps it:\n"
+            "  {\"adafactor\": {\"beta1\": 0.9, \"factor_map\": [[\"regex\", \"heuristic\"]]}}\n"
+            "  {\"multi\": [{\"filter\": {\"contains\": \"kernel\"}, \"optimizer\": SPEC}, ...]}\n"
+            "  {\"optax\": {\"opt\": \"adamw\", \"args\": {\"learning_rate\": 0.001}}}\n"
+            "The view `optimizer_state` then has the state it would keep for every\n"
+            "checkpoint:\n"
+            "names, shapes and dtypes, computed without reading any data.\n"
+            "verify-state compares that with the checkpoint's own state, under state/; its\n"
+            "exit status is 1 if they differ.\n"
+            "infer compares the state that T5X, Flax, Orbax, NNX or PyTorch wrote with the\n"
+            "usual optimizers and those that were loaded, and lists the best first. Its exit\n"
+            "status is 1 if there is no state, or none of the parameters that the state\n"
+            "belongs to.\n"
+            "\n"
+            "  ckptdb optimizer load mine mine.json\n"
+            "  ckptdb optimizer verify-state mine run@latest\n"
+            "  ckptdb optimizer infer run@latest\n"
+            "  ckptdb \"SELECT name, shape FROM optimizer_state\n"
+            "          WHERE optimizer = 'mine' AND checkpoint_id = 1\"",
     .min_args = 1,
     .max_args = 3,
     .catalog = CATALOG_NONE,

@@ -25,10 +25,9 @@ static int relocate_run(struct session *s, const struct args *args)
     if (err.status != CKPTDB_OK && err.status != CKPTDB_MISSING)
         return status == STATUS_INTERRUPTED ? status : STATUS_NO;
     if (count)
-        fprintf(stderr, "%s %" PRIu64 " checkpoint%s\n", dry ? "would move" : "moved",
-                count, count == 1 ? "" : "s");
-    text_addf(&json, "{\"dry_run\":%s,\"checkpoints\":%" PRIu64 "}",
-              dry ? "true" : "false", count);
+        fprintf(stderr, "%s %" PRIu64 " checkpoint%s\n", dry ? "would move" : "moved", count,
+                count == 1 ? "" : "s");
+    text_addf(&json, "{\"dry_run\":%s,\"checkpoints\":%" PRIu64 "}", dry ? "true" : "false", count);
     const int printed = render_report(s, &json);
     text_release(&json);
     return printed != STATUS_FINE ? printed : status;
@@ -38,12 +37,11 @@ const struct command command_relocate = {
     .name = "relocate",
     .args = "OLD NEW [--dry-run]",
     .summary = "change a path prefix, after files were moved",
-    .help =
-        "Nothing on disk is touched. Files that still have the recorded size and\n"
-        "modification time count as unchanged. The others count as changed: import the\n"
-        "new place then.\n"
-        "\n"
-        "  ckptdb relocate /mnt/old/models /mnt/new/models",
+    .help = "Nothing on disk is touched. Files that still have the recorded size and\n"
+            "modification time count as unchanged. The others count as changed: import the\n"
+            "new place then.\n"
+            "\n"
+            "  ckptdb relocate /mnt/old/models /mnt/new/models",
     .options = options,
     .min_args = 2,
     .max_args = 2,

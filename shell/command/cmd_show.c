@@ -11,11 +11,10 @@ static const char sql_facts[] =
 static const char sql_all[] =
     "SELECT id, checkpoint, path, name, dtype, shape, rank, elements, nbytes, stored, storage,"
     " file, offset, ?2 ->> 'codec' AS codec, ?2 ->> 'strides' AS strides,"
-    " ?2 -> 'extents' AS extents, ?3 AS issues"
-    " FROM tensor WHERE id = ?1";
+    " ?2 -> 'extents' AS extents, ?3 AS issues FROM tensor WHERE id = ?1";
 /* Issues of this tensor's files, or whose message contains its name. */
-#define ISSUES                                                                                \
-    " FROM issue WHERE checkpoint_id = tensor_checkpoint(?1) AND (path IN (SELECT value FROM" \
+#define ISSUES                                                                                     \
+    " FROM issue WHERE checkpoint_id = tensor_checkpoint(?1) AND (path IN (SELECT value FROM"      \
     " json_each(?2, '$.files')) OR instr(message, ?3) > 0)"
 static const char sql_issues[] = "SELECT severity, code, path, offset, message" ISSUES
                                  " ORDER BY instr(message, ?3) = 0, id LIMIT 20";
@@ -68,8 +67,7 @@ static int show_places(struct session *s, const struct shown *t)
             status = render_json(s, sql_extents, t->json);
         }
         if (count > EXTENTS_SHOWN)
-            fprintf(s->out,
-                    "and %lld more: SELECT * FROM extent WHERE tensor_id = %lld\n",
+            fprintf(s->out, "and %lld more: SELECT * FROM extent WHERE tensor_id = %lld\n",
                     (long long)count - EXTENTS_SHOWN, (long long)t->info->id);
     }
     sqlite3_finalize(row);
@@ -108,8 +106,8 @@ static int show_run(struct session *s, const struct args *args)
     if (id < 0)
         return STATUS_NO;
     if (ckptdb_tensor_open(s->open, id, &tensor, &err) == CKPTDB_OK &&
-        ckptdb_tensor_places(tensor, people ? EXTENTS_SHOWN : UINT64_MAX, &t.json,
-                             &err) == CKPTDB_OK) {
+        ckptdb_tensor_places(tensor, people ? EXTENTS_SHOWN : UINT64_MAX, &t.json, &err) ==
+            CKPTDB_OK) {
         t.info = ckptdb_tensor_info(tensor);
         status = people ? show_lists(s, &t) : show_row(s, &t);
     } else {
@@ -125,11 +123,10 @@ const struct command command_show = {
     .name = "show",
     .args = "CHECKPOINT NAME",
     .summary = "show everything about one tensor",
-    .help =
-        "Where its bytes lie, how they are stored, and what is wrong with them. With an\n"
-        "output mode (--json) one row has everything, extents and issues as JSON.\n"
-        "\n"
-        "  ckptdb show t5_small/checkpoint_1000 target/encoder/layers_0/mlp/wi/kernel",
+    .help = "Where its bytes lie, how they are stored, and what is wrong with them. With an\n"
+            "output mode (--json) one row has everything, extents and issues as JSON.\n"
+            "\n"
+            "  ckptdb show t5_small/checkpoint_1000 target/encoder/layers_0/mlp/wi/kernel",
     .min_args = 2,
     .max_args = 2,
     .catalog = CATALOG_READ,

@@ -12,18 +12,18 @@
  * the last ones), and the histogram with one character per bin. Or all digits, for programs. */
 #define PEOPLE(X) "iif(" X " IS NULL, NULL, printf('%.4g', " X ")) AS " X
 #define NUMBERS   "s.min, s.max, s.mean, s.std, s.l2, s.zeros, s.nans, s.infs, s.histogram"
-#define SPARKLINE                                                                        \
-    "(SELECT group_concat(substr('·▁▂▃▄▅▆▇█', 1 + (k.value > 0)"        \
-    " + CAST(7.0 * k.value / x.most AS INTEGER), 1), '') FROM"                           \
-    " (SELECT max(value) AS most FROM json_each(histogram, '$.counts')) x,"              \
+#define SPARKLINE                                                                                  \
+    "(SELECT group_concat(substr('·▁▂▃▄▅▆▇█', 1 + (k.value > 0)"                  \
+    " + CAST(7.0 * k.value / x.most AS INTEGER), 1), '') FROM"                                     \
+    " (SELECT max(value) AS most FROM json_each(histogram, '$.counts')) x,"                        \
     " json_each(histogram, '$.counts') k) AS histogram"
-#define PICTURE                                                                          \
-    SPARKLINE ", " PEOPLE("mean") ", " PEOPLE("std") ", nans, " PEOPLE(                  \
-        "min") ", " PEOPLE("max") ", infs, zeros, " PEOPLE("l2")
+#define PICTURE                                                                                    \
+    SPARKLINE ", " PEOPLE("mean") ", " PEOPLE("std") ", nans, " PEOPLE("min") ", " PEOPLE(         \
+        "max") ", infs, zeros, " PEOPLE("l2")
 
-#define OF_IDS                                                                           \
-    " FROM json_each(?1) j JOIN checkpoint c ON c.id = j.value"                          \
-    " JOIN stats s ON s.checkpoint_id = c.id"                                            \
+#define OF_IDS                                                                                     \
+    " FROM json_each(?1) j JOIN checkpoint c ON c.id = j.value"                                    \
+    " JOIN stats s ON s.checkpoint_id = c.id"                                                      \
     " WHERE ?2 IS NULL OR s.name REGEXP ?2"
 
 enum {
@@ -34,17 +34,13 @@ enum {
 
 static const char *const queries[3][2] = {
     {"SELECT s.name, s.dtype, s.shape, " NUMBERS OF_IDS " ORDER BY s.tensor_id",
-     "SELECT name, shape, " PICTURE ", dtype"
-     " FROM (SELECT s.*" OF_IDS ") s"
-     " ORDER BY tensor_id"},
+     "SELECT name, shape, " PICTURE ", dtype FROM (SELECT s.*" OF_IDS ") s ORDER BY tensor_id"},
     {"SELECT s.name, c.step, " NUMBERS OF_IDS " ORDER BY s.name, c.step, c.id",
-     "SELECT name, step, " PICTURE " FROM (SELECT s.*, c.step" OF_IDS ") s"
-     " ORDER BY name, step, checkpoint_id"},
-    {"SELECT s.checkpoint, s.name, s.dtype, s.shape, " NUMBERS OF_IDS
-     " ORDER BY s.tensor_id",
-     "SELECT checkpoint, name, shape, " PICTURE ", dtype"
-     " FROM (SELECT s.*" OF_IDS ") s"
-     " ORDER BY tensor_id"},
+     "SELECT name, step, " PICTURE " FROM (SELECT s.*, c.step" OF_IDS
+     ") s ORDER BY name, step, checkpoint_id"},
+    {"SELECT s.checkpoint, s.name, s.dtype, s.shape, " NUMBERS OF_IDS " ORDER BY s.tensor_id",
+     "SELECT checkpoint, name, shape, " PICTURE ", dtype FROM (SELECT s.*" OF_IDS
+     ") s ORDER BY tensor_id"},
 };
 
 static int count_all(struct session *s, const struct hash_request *r, const char *regex)
@@ -104,14 +100,12 @@ static bool for_people(const struct session *s)
                : s->mode == MODE_BOX || s->mode == MODE_TABLE || s->mode == MODE_MARKDOWN;
 }
 
-static int print_stats(struct session *s, const struct hash_request *r, const char *regex,
-                       int of)
+static int print_stats(struct session *s, const struct hash_request *r, const char *regex, int of)
 {
     struct text list = {0};
     int status = STATUS_TROUBLE;
     if (hash_id_list(r, &list))
-        status =
-            render_query(s, queries[of][for_people(s)], "ss", text_str(&list), regex);
+        status = render_query(s, queries[of][for_people(s)], "ss", text_str(&list), regex);
     text_release(&list);
     return status;
 }

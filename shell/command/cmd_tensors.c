@@ -1,9 +1,8 @@
 #include "shell/command/command.h"
 
-static const char sql[] =
-    "SELECT name, dtype, shape, nbytes, storage FROM tensor"
-    " WHERE checkpoint_id = ?1 AND (?2 IS NULL OR regexp_match(?2, name))"
-    " ORDER BY ord";
+static const char sql[] = "SELECT name, dtype, shape, nbytes, storage FROM tensor"
+                          " WHERE checkpoint_id = ?1 AND (?2 IS NULL OR regexp_match(?2, name))"
+                          " ORDER BY ord";
 
 static int tensors_run(struct session *s, const struct args *args)
 {
@@ -20,12 +19,11 @@ const struct command command_tensors = {
     .name = "tensors",
     .args = "CHECKPOINT [REGEX]",
     .summary = "list the tensors of a checkpoint",
-    .help =
-        "In the order of the file. REGEX searches the names as Python's re.search does.\n"
-        "nbytes counts the logical elements, however the file stores them.\n"
-        "\n"
-        "  ckptdb tensors llama/model.safetensors 'layers\\.0\\.'\n"
-        "  ckptdb --csv tensors 3",
+    .help = "In the order of the file. REGEX searches the names as Python's re.search does.\n"
+            "nbytes counts the logical elements, however the file stores them.\n"
+            "\n"
+            "  ckptdb tensors llama/model.safetensors 'layers\\.0\\.'\n"
+            "  ckptdb --csv tensors 3",
     .min_args = 1,
     .max_args = 2,
     .catalog = CATALOG_READ,

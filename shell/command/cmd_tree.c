@@ -31,8 +31,7 @@ static void add_row(void *context, const struct module_visit *v)
     text_json(&d->text, v->path, strlen(v->path));
     text_addf(&d->text, ",%llu,%llu,%llu", (unsigned long long)m->tensors,
               (unsigned long long)m->parameters, (unsigned long long)m->nbytes);
-    const char *const facts[] = {module_tree_dtype(d->tree, m),
-                                 module_tree_shape(d->tree, m)};
+    const char *const facts[] = {module_tree_dtype(d->tree, m), module_tree_shape(d->tree, m)};
     for (size_t i = 0; i < 2; i++) {
         text_addc(&d->text, ',');
         if (*facts[i])
@@ -111,8 +110,8 @@ static void draw_line(void *context, const struct module_visit *v)
     const char *shape = module_tree_shape(d->tree, m);
     if (*dtype || *shape) {
         bool color = d->session->color;
-        fprintf(d->session->out, "  %s%s%s%s%s", color ? "\033[2m" : "", dtype,
-                *dtype ? " " : "", shape, color ? "\033[0m" : "");
+        fprintf(d->session->out, "  %s%s%s%s%s", color ? "\033[2m" : "", dtype, *dtype ? " " : "",
+                shape, color ? "\033[0m" : "");
     }
     fputc('\n', d->session->out);
 }
@@ -124,8 +123,8 @@ static int draw(struct drawing *d)
         complain("no memory for the tree");
         return STATUS_NO;
     }
-    fprintf(d->session->out, terminal ? "%*s%8s %10s %10s\n" : "%*s%8s %14s %15s\n",
-            (int)d->names, "", "tensors", "parameters", "bytes");
+    fprintf(d->session->out, terminal ? "%*s%8s %10s %10s\n" : "%*s%8s %14s %15s\n", (int)d->names,
+            "", "tensors", "parameters", "bytes");
     const bool whole = module_tree_visit(d->tree, draw_line, d);
     fprintf(d->session->out, "%-*s", (int)d->names, "all");
     draw_numbers(d, &d->tree->nodes[0]);
@@ -182,8 +181,7 @@ static const char *tree_text_of(sqlite3_stmt *stmt, int column)
     return text ? text : "";
 }
 
-static int tree_fill(struct session *s, sqlite3_int64 checkpoint,
-                     struct module_tree *tree)
+static int tree_fill(struct session *s, sqlite3_int64 checkpoint, struct module_tree *tree)
 {
     sqlite3_stmt *stmt = session_prepare(s,
                                          "SELECT name, dtype, shape, elements, nbytes,"
@@ -245,11 +243,10 @@ const struct command command_tree = {
     .name = "tree",
     .args = "CHECKPOINT [--depth N]",
     .summary = "show the modules of a checkpoint, with counts and bytes",
-    .help =
-        "Layers with the same contents are folded: layers.{0..31} stands for 32 of them,\n"
-        "and the numbers beside and below it count all of them.\n"
-        "\n"
-        "  ckptdb tree llama/model.safetensors --depth 3",
+    .help = "Layers with the same contents are folded: layers.{0..31} stands for 32 of them,\n"
+            "and the numbers beside and below it count all of them.\n"
+            "\n"
+            "  ckptdb tree llama/model.safetensors --depth 3",
     .options = options,
     .min_args = 1,
     .max_args = 1,

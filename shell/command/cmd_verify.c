@@ -27,8 +27,7 @@ static int verify_all(struct session *s, const struct hash_request *r, bool quic
     ckptdb_verify(s->open, &o, &skipped, &err);
     bar_end(&bar);
     if (skipped)
-        complain("%" PRIu64
-                 " checkpoint%s verified before an interruption: --again begins anew",
+        complain("%" PRIu64 " checkpoint%s verified before an interruption: --again begins anew",
                  skipped, skipped == 1 ? " was" : "s were");
     return content_status(s, &err, true, GOES_ON);
 }
@@ -49,8 +48,7 @@ struct manifest {
 static void put_finding(struct manifest *m, const char *name, const char *message)
 {
     struct ckptdb_error err;
-    if (ckptdb_found(m->session->open, m->checkpoint, name, m->path, message, &err) !=
-            CKPTDB_OK &&
+    if (ckptdb_found(m->session->open, m->checkpoint, name, m->path, message, &err) != CKPTDB_OK &&
         !m->failed) {
         complain("cannot keep a finding: %s", err.message);
         m->failed = true;
@@ -78,8 +76,7 @@ static void compare_sum(void *context, const char *hex, const char *name)
 static bool is_line(const char *line, size_t len)
 {
     /* the name can be empty: a checkpoint that is one array */
-    return len >= SHA256_DIGITS + 2 &&
-           strspn(line, "0123456789abcdef") == SHA256_DIGITS &&
+    return len >= SHA256_DIGITS + 2 && strspn(line, "0123456789abcdef") == SHA256_DIGITS &&
            line[SHA256_DIGITS] == ' ' && strchr(" *", line[SHA256_DIGITS + 1]);
 }
 
@@ -92,15 +89,13 @@ static bool parse_manifest(struct manifest *m)
         bool added = true;
         line[len] = '\0';
         number++;
-        uint64_t *at = is_line(line, len)
-                           ? strmap_add(&m->lines, line + SHA256_DIGITS + 2,
-                                        len - SHA256_DIGITS - 2, &added)
-                           : NULL;
+        uint64_t *at = is_line(line, len) ? strmap_add(&m->lines, line + SHA256_DIGITS + 2,
+                                                       len - SHA256_DIGITS - 2, &added)
+                                          : NULL;
         if (!at || !added) {
-            complain(
-                "%s: line %lu is not \"SHA-256, two spaces, name\", or has the name of an "
-                "earlier one",
-                m->path, number);
+            complain("%s: line %lu is not \"SHA-256, two spaces, name\", or has the name of an "
+                     "earlier one",
+                     m->path, number);
             return false;
         }
         *at = (uint64_t)(line - m->text) + 1;
@@ -130,8 +125,8 @@ static void report_rest(struct manifest *m, const char *end)
 {
     struct session *s = m->session;
     int rc = SQLITE_ROW;
-    sqlite3_stmt *names = session_prepare(
-        s, "SELECT name FROM tensor WHERE checkpoint_id = ?1", "i", m->checkpoint);
+    sqlite3_stmt *names =
+        session_prepare(s, "SELECT name FROM tensor WHERE checkpoint_id = ?1", "i", m->checkpoint);
     while (names && (rc = sqlite3_step(names)) == SQLITE_ROW)
         report_unread(m, (const char *)sqlite3_column_text(names, 0));
     if (!names || rc != SQLITE_DONE) {
@@ -169,8 +164,7 @@ static int check_lines(struct manifest *m, unsigned threads)
     return m->failed ? STATUS_TROUBLE : content_status(s, &err, true, GOES_ON);
 }
 
-static int check_manifest(struct session *s, const struct hash_request *r,
-                          const char *path)
+static int check_manifest(struct session *s, const struct hash_request *r, const char *path)
 {
     struct manifest m = {.session = s, .checkpoint = r->ids[0], .path = path};
     struct text text = {.limit = (size_t)1 << 30};
@@ -198,8 +192,7 @@ enum {
 };
 
 static const struct option_spec options[] = {
-    [QUICK] = {"--quick", NULL,
-               "only headers, indexes and their checksums: no tensor data"},
+    [QUICK] = {"--quick", NULL, "only headers, indexes and their checksums: no tensor data"},
     [MANIFEST] = {"--manifest", "FILE",
                   "one checkpoint: compare with what `hash --manifest` wrote"},
     [AGAIN] = {"--again", NULL, "also what an interrupted run has verified"},
@@ -209,8 +202,8 @@ static const struct option_spec options[] = {
 };
 
 /* Print the findings, unless `quiet`. If there are none, people get a line that says so. */
-static int print_findings(struct session *s, const struct hash_request *r,
-                          int status_so_far, bool quiet, bool *any)
+static int print_findings(struct session *s, const struct hash_request *r, int status_so_far,
+                          bool quiet, bool *any)
 {
     const bool people = s->mode == MODE_AUTO && s->out_is_terminal;
     struct text list = {0};
@@ -232,12 +225,11 @@ static int print_findings(struct session *s, const struct hash_request *r,
             complain("%zu checkpoint%s verified, nothing found", r->count,
                      r->count == 1 ? "" : "s");
     } else if (count) {
-        status = render_query(
-            s,
-            "SELECT d.checkpoint, d.name, d.file, d.offset, d.code, d.message"
-            " FROM json_each(?1) j JOIN damage d ON d.checkpoint_id = j.value"
-            " ORDER BY j.key, d.file, d.offset, d.name",
-            "s", text_str(&list));
+        status = render_query(s,
+                              "SELECT d.checkpoint, d.name, d.file, d.offset, d.code, d.message"
+                              " FROM json_each(?1) j JOIN damage d ON d.checkpoint_id = j.value"
+                              " ORDER BY j.key, d.file, d.offset, d.name",
+                              "s", text_str(&list));
     }
     sqlite3_finalize(count);
     text_release(&list);

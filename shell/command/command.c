@@ -74,8 +74,7 @@ const char *command_verb(const struct command *c, const char *verb, size_t *len)
     size_t verb_len = strlen(verb);
     const char *at = command_has_verbs(c) ? c->args : "";
     for (; (at = command_next_verb(at, len)); at += *len)
-        if (verb_len > 0 && strcspn(at, " \n|") == verb_len &&
-            memcmp(at, verb, verb_len) == 0)
+        if (verb_len > 0 && strcspn(at, " \n|") == verb_len && memcmp(at, verb, verb_len) == 0)
             return at;
     return NULL;
 }
@@ -120,8 +119,7 @@ static void print_usage(FILE *out, const struct command *c)
     size_t len;
     if (verbs)
         fputc('\n', out);
-    for (const char *at = verbs ? c->args : ""; (at = command_next_verb(at, &len));
-         at += len)
+    for (const char *at = verbs ? c->args : ""; (at = command_next_verb(at, &len)); at += len)
         fprintf(out, "  ckptdb %s %.*s\n", c->name, (int)len, at);
 }
 
@@ -198,8 +196,8 @@ static int unknown_option(const struct command *c, const char *word)
     if (best)
         complain("%s: no such option: %s; the nearest is %s", c->name, word, best);
     else
-        complain("%s: no such option: %s (an operand that begins with - goes after --)",
-                 c->name, word);
+        complain("%s: no such option: %s (an operand that begins with - goes after --)", c->name,
+                 word);
     return usage(c);
 }
 
@@ -220,8 +218,7 @@ static int parse_mode(struct parse *p, const char *word)
     if (p->command->no_rows)
         return command_refuses_mode(p->command, word);
     if (p->mode_given && strcmp(p->mode_given, word) != 0) {
-        complain("%s: %s and %s exclude each other", p->command->name, p->mode_given,
-                 word);
+        complain("%s: %s and %s exclude each other", p->command->name, p->mode_given, word);
         return STATUS_TROUBLE;
     }
     p->mode_given = word;
@@ -232,8 +229,7 @@ static int parse_mode(struct parse *p, const char *word)
 /* -d and --readonly belong before the command, but people also type them after it. (In the
  * shell and in scripts the catalog is already open.) False: it is not one of these;
  * *status is set if one is wrong. */
-static bool parse_global(struct parse *p, int argc, const char *const *argv, int *at,
-                         int *status)
+static bool parse_global(struct parse *p, int argc, const char *const *argv, int *at, int *status)
 {
     struct session *s = p->session;
     if (!s->one_command)
@@ -266,10 +262,9 @@ static int parse_pair(struct parse *p, const struct option_spec *spec, const cha
     }
     for (int i = 0; i < a->pairs; i++)
         if (strcmp(a->pair[i].option, spec->name) == 0 &&
-            strncmp(a->pair[i].text, text, key + 1) == 0 &&
-            strcmp(a->pair[i].text, text) != 0) {
-            complain("%s: %s %s contradicts %s %s", p->command->name, spec->name, text,
-                     spec->name, a->pair[i].text);
+            strncmp(a->pair[i].text, text, key + 1) == 0 && strcmp(a->pair[i].text, text) != 0) {
+            complain("%s: %s %s contradicts %s %s", p->command->name, spec->name, text, spec->name,
+                     a->pair[i].text);
             return STATUS_TROUBLE;
         }
     if (a->pairs == PAIRS_MAX) {
@@ -305,8 +300,7 @@ static int parse_option(struct parse *p, int argc, const char *const *argv, int 
         return STATUS_TROUBLE;
     }
     if (spec->argument && !value && *at + 1 >= argc) {
-        complain("%s: %s needs a value: %s", p->command->name, spec->name,
-                 spec->argument);
+        complain("%s: %s needs a value: %s", p->command->name, spec->name, spec->argument);
         return usage(p->command);
     }
     if (!spec->argument)
@@ -426,8 +420,7 @@ static int run_paged(struct session *s, const struct command *c, const struct ar
     return status;
 }
 
-int command_run(struct session *s, const struct command *c, int argc,
-                const char *const *argv)
+int command_run(struct session *s, const struct command *c, int argc, const char *const *argv)
 {
     enum output_mode mode_before = s->mode;
     const bool unread_before = s->unread; /* of the .read that runs this command */
@@ -467,8 +460,7 @@ done:
     return status;
 }
 
-const char *args_option(const struct command *c, const struct args *args,
-                        const char *name)
+const char *args_option(const struct command *c, const struct args *args, const char *name)
 {
     const struct option_spec *o = options_of(c);
     for (int i = 0; o[i].name; i++)

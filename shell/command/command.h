@@ -46,18 +46,18 @@ struct args {
 };
 
 enum catalog_need {
-    CATALOG_NONE, /* works without one */
-    CATALOG_READ, /* must exist */
-    CATALOG_KEEP, /* must exist; what is computed is kept in it, where it may be written */
+    CATALOG_NONE,   /* works without one */
+    CATALOG_READ,   /* must exist */
+    CATALOG_KEEP,   /* must exist; what is computed is kept in it, where it may be written */
     CATALOG_WRITE,  /* must exist, is written */
     CATALOG_CREATE, /* made if missing */
 };
 
 struct command {
-    const char *name;    /* "import" */
-    const char *args;    /* "PATH... [--prune]" */
-    const char *summary; /* one line, lower case, no full stop */
-    const char *help;    /* what else to know, and examples; several lines */
+    const char *name;                  /* "import" */
+    const char *args;                  /* "PATH... [--prune]" */
+    const char *summary;               /* one line, lower case, no full stop */
+    const char *help;                  /* what else to know, and examples; several lines */
     const struct option_spec *options; /* ends in {0}; NULL: none */
     int min_args, max_args;            /* operands; max -1: any number */
     enum catalog_need catalog;
@@ -96,8 +96,7 @@ extern const char *const mode_names[];
 
 /* Parse argv (without the command's own word) and run. Says what is wrong and returns
  * STATUS_TROUBLE on bad usage. Opens the catalog as the command needs. */
-int command_run(struct session *, const struct command *, int argc,
-                const char *const *argv);
+int command_run(struct session *, const struct command *, int argc, const char *const *argv);
 
 /* Whether a command that opened the catalog with CATALOG_KEEP may write to it; else says why not. */
 bool must_write(const struct session *, const char *command);
@@ -112,7 +111,6 @@ bool args_flag(const struct command *, const struct args *, const char *name);
 
 /* Of a command with verbs, whether as many operands follow the verb as its usage ("load NAME FILE")
  * names; else says which is missing, or one too many. */
-bool verb_has_operands(const char *command, const char *usage, int operands,
-                       const struct args *);
+bool verb_has_operands(const char *command, const char *usage, int operands, const struct args *);
 
 #endif

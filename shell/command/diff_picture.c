@@ -38,8 +38,7 @@ static const char rows_sql[] =
     " CASE status WHEN 'shape' THEN coalesce(shape_a, '?') || ' -> ' || coalesce(shape_b, '?')"
     "  WHEN 'dtype' THEN dtype_a || ' -> ' || dtype_b"
     "  WHEN 'renamed' THEN '-> ' || regexp_replace('\\d+', name_b, '#')"
-    "  ELSE coalesce(shape_a, shape_b, '') END,"
-    " coalesce(nbytes_a, nbytes_b, 0),"
+    "  ELSE coalesce(shape_a, shape_b, '') END, coalesce(nbytes_a, nbytes_b, 0),"
     " coalesce(distance ->> '$.rel_l2', 9e999), coalesce(distance ->> '$.max_abs', 9e999),"
     " distance IS NOT NULL,"
     " CASE WHEN status IN ('same', 'unread') THEN 0 WHEN status = 'renamed' THEN 1"
@@ -56,11 +55,11 @@ static const char *diff_picture_column_text(sqlite3_stmt *s, int column)
 static char common_separator(struct session *s)
 {
     char separator = '.';
-    sqlite3_stmt *stmt = session_prepare(
-        s,
-        "SELECT sum(instr(coalesce(name_a, name_b), '/') > 0) >"
-        " sum(instr(coalesce(name_a, name_b), '.') > 0) FROM temp.difference",
-        "");
+    sqlite3_stmt *stmt =
+        session_prepare(s,
+                        "SELECT sum(instr(coalesce(name_a, name_b), '/') > 0) >"
+                        " sum(instr(coalesce(name_a, name_b), '.') > 0) FROM temp.difference",
+                        "");
     if (session_row(s, stmt) && sqlite3_column_int(stmt, 0))
         separator = '/';
     sqlite3_finalize(stmt);
@@ -72,9 +71,8 @@ static bool add_rows(struct picture *p, sqlite3_stmt *rows)
     bool good = true;
     while (good && session_row(p->session, rows))
         good = module_tree_add(&p->tree, diff_picture_column_text(rows, 0),
-                               diff_picture_column_text(rows, 1),
-                               diff_picture_column_text(rows, 2), 0,
-                               (uint64_t)sqlite3_column_int64(rows, 3));
+                               diff_picture_column_text(rows, 1), diff_picture_column_text(rows, 2),
+                               0, (uint64_t)sqlite3_column_int64(rows, 3));
     sqlite3_reset(rows);
     return good && !p->session->unread && module_tree_finish(&p->tree);
 }
@@ -84,8 +82,7 @@ static bool add_distances(struct picture *p, sqlite3_stmt *rows)
 {
     p->apart = calloc(p->tree.count, sizeof(*p->apart));
     while (p->apart && session_row(p->session, rows)) {
-        const double rel = sqlite3_column_double(rows, 4),
-                     most = sqlite3_column_double(rows, 5);
+        const double rel = sqlite3_column_double(rows, 4), most = sqlite3_column_double(rows, 5);
         const bool known = sqlite3_column_int(rows, 6) != 0;
         const int rank = sqlite3_column_int(rows, 7);
         uint32_t node = module_tree_shown(&p->tree, diff_picture_column_text(rows, 0));
@@ -176,16 +173,15 @@ static void draw_node(void *context, const struct module_visit *v)
     FILE *out = p->session->out;
     const size_t width = draw_branch(p, v);
     fprintf(out, "%s%*s%8llu %10s", text_str(&p->line) ? p->line.at : "",
-            width < p->names ? (int)(p->names - width) : 0, "",
-            (unsigned long long)m->tensors, human_bytes(m->nbytes, bytes));
+            width < p->names ? (int)(p->names - width) : 0, "", (unsigned long long)m->tensors,
+            human_bytes(m->nbytes, bytes));
     const char *shape = module_tree_shape(&p->tree, m);
     if (m->kind)
-        fprintf(out, "  %s%s%s%s%s", color ? "\033[1m" : "",
-                module_tree_dtype(&p->tree, m), color ? "\033[0m" : "", *shape ? " " : "",
-                shape);
+        fprintf(out, "  %s%s%s%s%s", color ? "\033[1m" : "", module_tree_dtype(&p->tree, m),
+                color ? "\033[0m" : "", *shape ? " " : "", shape);
     if (a->known)
-        fprintf(out, "  rel_l2 %s%.3g, max_abs %.3g", m->tensors > 1 ? "up to " : "",
-                a->rel_l2, a->max_abs);
+        fprintf(out, "  rel_l2 %s%.3g, max_abs %.3g", m->tensors > 1 ? "up to " : "", a->rel_l2,
+                a->max_abs);
     fputc('\n', out);
 }
 
@@ -225,8 +221,7 @@ int diff_picture(struct session *s, bool all)
 /* --- whether it loads ---------------------------------------------------------------------------- */
 
 /* Append, e.g., "2 missing (a, b)" for a status, after a comma if there is text before it. */
-static void add_reason(struct session *s, const char *status, const char *what,
-                       struct text *out)
+static void add_reason(struct session *s, const char *status, const char *what, struct text *out)
 {
     static const char sql[] =
         "SELECT count(*) OVER (), coalesce(name_b, name_a) FROM temp.difference"
@@ -252,8 +247,8 @@ static void add_reason(struct session *s, const char *status, const char *what,
 static char *skeleton_name(struct session *s, int64_t id, bool *skeleton)
 {
     char *name = NULL;
-    sqlite3_stmt *stmt = session_prepare(
-        s, "SELECT name, format = 'names' FROM checkpoint WHERE id = ?1", "i", id);
+    sqlite3_stmt *stmt =
+        session_prepare(s, "SELECT name, format = 'names' FROM checkpoint WHERE id = ?1", "i", id);
     if (session_row(s, stmt)) {
         name = sqlite3_mprintf("%s", sqlite3_column_text(stmt, 0));
         *skeleton = sqlite3_column_int(stmt, 1);
@@ -266,8 +261,7 @@ static char *skeleton_name(struct session *s, int64_t id, bool *skeleton)
 static bool any_skeleton(struct session *s, int64_t a, int64_t b)
 {
     sqlite3_stmt *stmt = session_prepare(
-        s, "SELECT 1 FROM _checkpoints WHERE id IN (?1, ?2) AND format = 'names'", "ii",
-        a, b);
+        s, "SELECT 1 FROM _checkpoints WHERE id IN (?1, ?2) AND format = 'names'", "ii", a, b);
     const bool any = session_row(s, stmt);
     sqlite3_finalize(stmt);
     return any;
@@ -288,8 +282,7 @@ void diff_says_whether_it_loads(struct session *s, int64_t a, int64_t b)
         if (!s->unread)
             complain("%s %s into %s: %s", into_b ? name_a : name_b,
                      why.len ? "does not load" : "loads", into_b ? name_b : name_a,
-                     why.len ? text_str(&why)
-                             : "it has every name, and no other, with its shape");
+                     why.len ? text_str(&why) : "it has every name, and no other, with its shape");
     }
     text_release(&why);
     sqlite3_free(name_a);

@@ -16,8 +16,7 @@ static int print_setting(struct session *s, const char *value)
 static int mode_run(struct session *s, const struct args *args)
 {
     if (args->count == 0)
-        return print_setting(s, s->mode == MODE_AUTO ? "auto"
-                                                     : mode_names[s->mode - MODE_BOX]);
+        return print_setting(s, s->mode == MODE_AUTO ? "auto" : mode_names[s->mode - MODE_BOX]);
     if (strcmp(args->operand[0], "auto") == 0) {
         s->mode = MODE_AUTO;
         return STATUS_FINE;
@@ -32,11 +31,9 @@ const struct command command_mode = {
     .name = "mode",
     .args = "[MODE]",
     .summary = "how rows are printed",
-    .help =
-        "MODE is auto (box on a terminal, else plain rows), box, table, csv, tsv, json,\n"
-        "jsonl, markdown, line or list. Each is also an option of the program and of "
-        "every\n"
-        "command that prints rows: --json.",
+    .help = "MODE is auto (box on a terminal, else plain rows), box, table, csv, tsv, json,\n"
+            "jsonl, markdown, line or list. Each is also an option of the program and of every\n"
+            "command that prints rows: --json.",
     .max_args = 1,
     .shell_only = true,
     .no_rows = true,
@@ -96,10 +93,9 @@ const struct command command_timer = {
     .name = "timer",
     .args = "[on | off]",
     .summary = "print after each statement how long it took",
-    .help =
-        "It also prints how to ask without listing all tensors of the catalog, where a way\n"
-        "is known. Even when off, that is printed after statements that took over half a\n"
-        "second of CPU time.",
+    .help = "It also prints how to ask without listing all tensors of the catalog, where a way\n"
+            "is known. Even when off, that is printed after statements that took over half a\n"
+            "second of CPU time.",
     .max_args = 1,
     .shell_only = true,
     .no_rows = true,
@@ -118,9 +114,8 @@ const struct command command_bail = {
     .name = "bail",
     .args = "[on | off]",
     .summary = "whether a script ends at its first error",
-    .help =
-        "On at the start, unless the program was started with --keep-going. A command\n"
-        "that only reports something (issues, differences) is not an error.",
+    .help = "On at the start, unless the program was started with --keep-going. A command\n"
+            "that only reports something (issues, differences) is not an error.",
     .max_args = 1,
     .shell_only = true,
     .no_rows = true,
@@ -145,9 +140,8 @@ const struct command command_nullvalue = {
     .name = "nullvalue",
     .args = "[TEXT | auto]",
     .summary = "how NULL is shown",
-    .help =
-        "auto, as at the start: NULL in box, table, markdown and line, nothing in rows for\n"
-        "programs. JSON always has null.",
+    .help = "auto, as at the start: NULL in box, table, markdown and line, nothing in rows for\n"
+            "programs. JSON always has null.",
     .max_args = 1,
     .shell_only = true,
     .no_rows = true,
@@ -165,8 +159,7 @@ static int width_run(struct session *s, const struct args *args)
         char *end;
         unsigned long n = strtoul(args->operand[i], &end, 10);
         if (*end || end == args->operand[i] || n > 10000) {
-            complain("a width is a number of columns of the screen, not %s",
-                     args->operand[i]);
+            complain("a width is a number of columns of the screen, not %s", args->operand[i]);
             return STATUS_TROUBLE;
         }
         width[i] = (int)n;
@@ -179,12 +172,11 @@ const struct command command_width = {
     .name = "width",
     .args = "[N...]",
     .summary = "how wide the columns of box and table are",
-    .help =
-        "One number per column, for statements and commands alike; longer texts are cut. 0\n"
-        "means as wide as the contents need, and so do columns without a number. .width\n"
-        "alone resets all of them.\n"
-        "\n"
-        "  .width 40 0 12",
+    .help = "One number per column, for statements and commands alike; longer texts are cut. 0\n"
+            "means as wide as the contents need, and so do columns without a number. .width\n"
+            "alone resets all of them.\n"
+            "\n"
+            "  .width 40 0 12",
     .max_args = -1,
     .shell_only = true,
     .no_rows = true,
@@ -193,8 +185,7 @@ const struct command command_width = {
 
 static int output_run(struct session *s, const struct args *args)
 {
-    return session_output(s, args->count ? args->operand[0] : NULL) ? STATUS_FINE
-                                                                    : STATUS_TROUBLE;
+    return session_output(s, args->count ? args->operand[0] : NULL) ? STATUS_FINE : STATUS_TROUBLE;
 }
 
 const struct command command_output = {

@@ -6,13 +6,12 @@
 static int tables_run(struct session *s, const struct args *args)
 {
     const char *glob = args->count ? args->operand[0] : NULL;
-    return render_query(
-        s,
-        "SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view')"
-        " AND name NOT GLOB 'sqlite_*'"
-        " AND iif(?1 IS NULL, name NOT GLOB '_*', name GLOB ?1)"
-        " ORDER BY type DESC, name",
-        "s", glob);
+    return render_query(s,
+                        "SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view')"
+                        " AND name NOT GLOB 'sqlite_*'"
+                        " AND iif(?1 IS NULL, name NOT GLOB '_*', name GLOB ?1)"
+                        " ORDER BY type DESC, name",
+                        "s", glob);
 }
 
 const struct command command_tables = {
@@ -33,8 +32,7 @@ static int schema_run(struct session *s, const struct args *args)
 {
     sqlite3_stmt *stmt = session_prepare(s,
                                          "SELECT sql FROM sqlite_schema WHERE sql IS NOT "
-                                         "NULL AND (?1 IS NULL OR name GLOB ?1)"
-                                         " ORDER BY rowid",
+                                         "NULL AND (?1 IS NULL OR name GLOB ?1) ORDER BY rowid",
                                          "s", args->count ? args->operand[0] : NULL);
     if (!stmt)
         return STATUS_NO;

@@ -12,8 +12,7 @@
 static int read_run(struct session *s, const struct args *args)
 {
     if (s->reading == READING_MAX) {
-        complain("%s: more than %d scripts read each other", args->operand[0],
-                 READING_MAX);
+        complain("%s: more than %d scripts read each other", args->operand[0], READING_MAX);
         return STATUS_TROUBLE;
     }
     s->reading++;

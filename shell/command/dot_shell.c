@@ -74,8 +74,7 @@ const struct command command_shell = {
 
 static int pager_run(struct session *s, const struct args *args)
 {
-    const char *given = args->count ? args->operand[0] : NULL,
-               *usual = environment("PAGER");
+    const char *given = args->count ? args->operand[0] : NULL, *usual = environment("PAGER");
     if (!given) {
         const char *now = s->pager ? s->pager : usual;
         fprintf(s->out, "%s\n", now && *now ? now : "off");

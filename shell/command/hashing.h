@@ -29,8 +29,7 @@ void bar_begin(struct byte_bar *, struct session *);
 void bar_end(struct byte_bar *);
 /* What work on contents ended with: STATUS_NO where not all could be read. `kept`: what is said of an
  * interruption, where anything is. */
-int content_status(const struct session *, const struct ckptdb_error *, bool all,
-                   const char *kept);
+int content_status(const struct session *, const struct ckptdb_error *, bool all, const char *kept);
 
 /* Hash them. STATUS_NO if something could not be read, which was reported; STATUS_INTERRUPTED. */
 int hash_request(struct session *, const struct hash_request *);

@@ -31,8 +31,8 @@ static void say_gone(struct import_issues *i)
 {
     if (i->gone > 0 && text_str(&i->folder) && text_str(&i->first))
         complain("warning: %s: %" PRIu64 " checkpoint%s no longer there: %s%s",
-                 text_str(&i->folder), i->gone, i->gone == 1 ? " is" : "s are",
-                 text_str(&i->first), i->gone > 1 ? ", ..." : "");
+                 text_str(&i->folder), i->gone, i->gone == 1 ? " is" : "s are", text_str(&i->first),
+                 i->gone > 1 ? ", ..." : "");
     text_release(&i->folder);
     text_release(&i->first);
     i->gone = 0;
@@ -67,17 +67,15 @@ static void say_alike(struct import_issues *all)
             complain("%s: %s/%s: %s", severity, severity + a->folder, name_at(all, i),
                      severity + a->message);
     else if (severity)
-        complain("%s: %s: %" PRIu64 " files, %s, %s, ...: %s", severity,
-                 severity + a->folder, a->count, name_at(all, 0), name_at(all, 1),
-                 severity + a->message);
+        complain("%s: %s: %" PRIu64 " files, %s, %s, ...: %s", severity, severity + a->folder,
+                 a->count, name_at(all, 0), name_at(all, 1), severity + a->message);
     a->count = 0;
     text_reset(&a->cause);
 }
 
 /* Store "severity", "folder" and "message" of an issue, each NUL-terminated,
  * and the offsets of the last two. */
-static bool take_cause(const struct ckptdb_issue *i, size_t folder,
-                       struct alike_issues *out)
+static bool take_cause(const struct ckptdb_issue *i, size_t folder, struct alike_issues *out)
 {
     text_add(&out->cause, i->severity, strlen(i->severity) + 1);
     out->folder = out->cause.len;

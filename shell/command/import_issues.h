@@ -22,9 +22,9 @@ struct alike_issues {
 struct import_issues {
     uint64_t shown, left;      /* lines printed, and issues that were not */
     struct alike_issues alike; /* held back */
-    struct text folder; /* what is left of the place of checkpoints that are gone, */
-    struct text first;  /* the first of these below it, */
-    uint64_t gone;      /* and how many there are */
+    struct text folder;        /* what is left of the place of checkpoints that are gone, */
+    struct text first;         /* the first of these below it, */
+    uint64_t gone;             /* and how many there are */
 };
 
 /* In order of their paths; then the end, which prints the rest and frees. */

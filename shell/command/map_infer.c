@@ -93,18 +93,17 @@ static void say_pairs(const struct inferring *i, const char *how, const char *wo
     struct pairs all = {.how = how, .word = word};
     ckptdb_inferred_pairs(i->result, see_pair, &all);
     if (all.count > NAMES_SHOWN)
-        complain("%s: %zu more: SELECT * FROM infer_pairs(%lld, %lld) WHERE how = '%s'",
-                 word, all.count - NAMES_SHOWN, (long long)i->a, (long long)i->b, how);
+        complain("%s: %zu more: SELECT * FROM infer_pairs(%lld, %lld) WHERE how = '%s'", word,
+                 all.count - NAMES_SHOWN, (long long)i->a, (long long)i->b, how);
 }
 
 static void say_summary(const struct inferring *i)
 {
-    complain(
-        "%zu rules of dialect %s: %zu tensors paired by content, %zu by name, %zu guessed; "
-        "%zu dropped, %zu missing",
-        ckptdb_inferred_info(i->result)->rules, ckptdb_inferred_info(i->result)->dialect,
-        count_pairs(i, "content"), count_pairs(i, "name"), count_pairs(i, "guess"),
-        count_pairs(i, "dropped"), count_pairs(i, "missing"));
+    complain("%zu rules of dialect %s: %zu tensors paired by content, %zu by name, %zu guessed; "
+             "%zu dropped, %zu missing",
+             ckptdb_inferred_info(i->result)->rules, ckptdb_inferred_info(i->result)->dialect,
+             count_pairs(i, "content"), count_pairs(i, "name"), count_pairs(i, "guess"),
+             count_pairs(i, "dropped"), count_pairs(i, "missing"));
     say_pairs(i, "guess", "only a guess");
     say_pairs(i, "dropped", "dropped, nothing left in B is like it");
     say_pairs(i, "missing", "missing, nothing left in A is like it");
@@ -149,16 +148,14 @@ static int print_rules(struct inferring *i)
 /* Print everything as one JSON object. */
 static int print_object(struct inferring *i)
 {
-    static const char *const counts[] = {"content", "name", "guess", "dropped",
-                                         "missing"};
+    static const char *const counts[] = {"content", "name", "guess", "dropped", "missing"};
     static const char *const lists[] = {"guess", "dropped", "missing"};
     struct text out = {0};
     text_adds(&out, "{\"ruleset\":\n");
     text_adds(&out, ckptdb_inferred_info(i->result)->map);
     text_adds(&out, ", \"pairs\": {");
     for (size_t k = 0; k < 5; k++)
-        text_addf(&out, "%s\"%s\": %zu", k ? ", " : "", counts[k],
-                  count_pairs(i, counts[k]));
+        text_addf(&out, "%s\"%s\": %zu", k ? ", " : "", counts[k], count_pairs(i, counts[k]));
     text_addc(&out, '}');
     for (size_t k = 0; k < 3; k++) {
         text_addf(&out, ",\n \"%s\": ", lists[k]);
@@ -208,8 +205,7 @@ static bool sql_failed(struct inferring *i)
 
 static bool run_sql(struct inferring *i, const char *sql)
 {
-    return sqlite3_exec(i->session->db, sql, NULL, NULL, NULL) == SQLITE_OK ||
-           sql_failed(i);
+    return sqlite3_exec(i->session->db, sql, NULL, NULL, NULL) == SQLITE_OK || sql_failed(i);
 }
 
 /* map check tries each rule on each name, which takes too long if there are very many of both. */
@@ -233,9 +229,8 @@ static void find_faults(struct inferring *i, const char *name)
         " 'count', count, 'names', json(names), 'meaning', meaning, 'advice', advice)),"
         " max(severity <> 'note') FROM map_check(?1, ?2)";
     sqlite3_stmt *s = session_prepare(i->session, sql, "si", name, i->a);
-    const char *found = s && sqlite3_step(s) == SQLITE_ROW
-                            ? (const char *)sqlite3_column_text(s, 0)
-                            : NULL;
+    const char *found =
+        s && sqlite3_step(s) == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
     if (found) {
         text_adds(&i->check, found);
         i->check_finds = sqlite3_column_int(s, 1);
@@ -281,11 +276,10 @@ static void say_check(struct inferring *i)
 /* Whether both checkpoints are hashed, so that nothing has to be read and stored. */
 static bool all_hashed(struct inferring *i)
 {
-    sqlite3_stmt *s = session_prepare(
-        i->session, "SELECT count(hash) = 2 FROM checkpoint WHERE id IN (?1, ?2)", "ii",
-        i->a, i->b);
-    const bool known =
-        session_row(i->session, s) && (sqlite3_column_int(s, 0) || i->a == i->b);
+    sqlite3_stmt *s =
+        session_prepare(i->session, "SELECT count(hash) = 2 FROM checkpoint WHERE id IN (?1, ?2)",
+                        "ii", i->a, i->b);
+    const bool known = session_row(i->session, s) && (sqlite3_column_int(s, 0) || i->a == i->b);
     sqlite3_finalize(s);
     return known;
 }
@@ -326,8 +320,7 @@ static int infer_both(struct inferring *i)
     const int hashed = hash_sides(i);
     if (hashed != STATUS_FINE) {
         if (hashed == STATUS_NO)
-            complain(
-                "contents that cannot be read are not compared: nothing was inferred");
+            complain("contents that cannot be read are not compared: nothing was inferred");
         return hashed == STATUS_NO ? STATUS_TROUBLE : hashed;
     }
     ckptdb_infer_on(i->session->open, i->a, i->b, i->threads, &i->result, &i->err);
@@ -339,15 +332,14 @@ static int infer_both(struct inferring *i)
     const int printed = print_all(i);
     if (printed != STATUS_FINE)
         return printed;
-    return count_pairs(i, "dropped") || count_pairs(i, "missing") ? STATUS_NO
-                                                                  : STATUS_FINE;
+    return count_pairs(i, "dropped") || count_pairs(i, "missing") ? STATUS_NO : STATUS_FINE;
 }
 
 int map_infer(struct session *s, const struct map_infer *asked)
 {
     struct inferring i = {.session = s, .asked = asked};
-    if (asked->name && (!must_have_name(asked->name, "map infer --name") ||
-                        !must_write(s, "map infer --name")))
+    if (asked->name &&
+        (!must_have_name(asked->name, "map infer --name") || !must_write(s, "map infer --name")))
         return STATUS_TROUBLE;
     i.a = session_checkpoint(s, asked->a);
     i.b = i.a ? session_checkpoint(s, asked->b) : 0;

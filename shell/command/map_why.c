@@ -23,8 +23,7 @@ static void say_nearest(struct session *s, const struct question *q)
         " FROM asked r CROSS JOIN restore_rows(r.name, ?1, 0, 1) x"
         " WHERE dialect_is(r.dialect, 'translation') AND x.name IS NOT NULL UNION ALL "
         "SELECT x.new_name, format('%s, which rule set %s makes of %s by rule %d', x.new_name,"
-        "  r.name, x.old_name, x.rule)"
-        " FROM asked r CROSS JOIN conversion_rows(r.name, ?1) x"
+        "  r.name, x.old_name, x.rule) FROM asked r CROSS JOIN conversion_rows(r.name, ?1) x"
         " WHERE dialect_is(r.dialect, 'conversion') AND x.new_name <> x.old_name";
     struct nearest nearest = {.wanted = q->name};
     sqlite3_stmt *stmt = session_prepare(s, sql, "is", (int64_t)q->checkpoint, q->map);
@@ -44,12 +43,11 @@ static void say_nearest(struct session *s, const struct question *q)
 /* The answer if no map has a row for the name. */
 static int say_nothing_matches(struct session *s, const struct question *q)
 {
-    sqlite3_stmt *leaf = session_prepare(
-        s, "SELECT 1 FROM leaf WHERE checkpoint_id = ?1 AND name = ?2 LIMIT 1", "is",
-        (int64_t)q->checkpoint, q->name);
+    sqlite3_stmt *leaf =
+        session_prepare(s, "SELECT 1 FROM leaf WHERE checkpoint_id = ?1 AND name = ?2 LIMIT 1",
+                        "is", (int64_t)q->checkpoint, q->name);
     if (session_row(s, leaf))
-        complain("%s is a name of the checkpoint, and no rule of any map matches it%s",
-                 q->name,
+        complain("%s is a name of the checkpoint, and no rule of any map matches it%s", q->name,
                  q->target ? "" : " (maps onto a model are asked with --target)");
     else if (!s->unread)
         say_nearest(s, q);
@@ -61,18 +59,14 @@ static int say_nothing_matches(struct session *s, const struct question *q)
 static int check_map(struct session *s, const char *map, const char *target)
 {
     char *dialect = session_dialect(s, map);
-    enum ckptdb_dialect_kind kind =
-        dialect ? ckptdb_dialect(dialect) : CKPTDB_DIALECT_UNKNOWN;
+    enum ckptdb_dialect_kind kind = dialect ? ckptdb_dialect(dialect) : CKPTDB_DIALECT_UNKNOWN;
     bool lacks = kind == CKPTDB_ASSIGNS && !target;
     if (lacks)
         complain("'%s' maps onto a model: say which with --target CHECKPOINT", map);
     else if (dialect && kind == CKPTDB_DIALECT_UNKNOWN)
-        complain("'%s' is of dialect '%s', which this program does not run", map,
-                 dialect);
+        complain("'%s' is of dialect '%s', which this program does not run", map, dialect);
     sqlite3_free(dialect);
-    return lacks                            ? STATUS_TROUBLE
-           : kind != CKPTDB_DIALECT_UNKNOWN ? STATUS_FINE
-                                            : STATUS_NO;
+    return lacks ? STATUS_TROUBLE : kind != CKPTDB_DIALECT_UNKNOWN ? STATUS_FINE : STATUS_NO;
 }
 
 /* Print the rows. `matched`: a rule made at least one of them. */
@@ -80,8 +74,8 @@ static int answer(struct session *s, const struct question *q)
 {
     static const char known[] =
         "SELECT max(status <> 'unmatched') FROM map_why(?1, ?2, ?3, ?4) HAVING count(*)";
-    sqlite3_stmt *stmt = session_prepare(s, known, "isis", (int64_t)q->checkpoint,
-                                         q->name, (int64_t)q->target, q->map);
+    sqlite3_stmt *stmt = session_prepare(s, known, "isis", (int64_t)q->checkpoint, q->name,
+                                         (int64_t)q->target, q->map);
     int rc = stmt ? sqlite3_step(stmt) : SQLITE_ERROR;
     bool matched = rc == SQLITE_ROW && sqlite3_column_int(stmt, 0);
     if (stmt && rc != SQLITE_ROW && rc != SQLITE_DONE)
@@ -89,14 +83,12 @@ static int answer(struct session *s, const struct question *q)
     sqlite3_finalize(stmt);
     if (rc != SQLITE_ROW)
         return rc == SQLITE_DONE ? say_nothing_matches(s, q) : STATUS_NO;
-    int status =
-        render_facts(s, "SELECT * FROM map_why(?1, ?2, ?3, ?4)", "isis",
-                     (int64_t)q->checkpoint, q->name, (int64_t)q->target, q->map);
+    int status = render_facts(s, "SELECT * FROM map_why(?1, ?2, ?3, ?4)", "isis",
+                              (int64_t)q->checkpoint, q->name, (int64_t)q->target, q->map);
     return status == STATUS_FINE && !matched ? STATUS_NO : status;
 }
 
-int map_why(struct session *s, const struct args *args, const char *map,
-            const char *target)
+int map_why(struct session *s, const struct args *args, const char *map, const char *target)
 {
     struct question q = {.name = args->operand[2], .map = map ? map : ""};
     q.checkpoint = session_checkpoint(s, args->operand[1]);

@@ -45,8 +45,7 @@ static void show_context(const char *sql, size_t at)
 }
 
 /* Report that SQLite refused the statement that begins at `sql + start`. */
-static void say_refused(struct session *s, const char *sql, size_t start,
-                        const struct origin *from)
+static void say_refused(struct session *s, const char *sql, size_t start, const struct origin *from)
 {
     int offset = sqlite3_error_offset(s->db);
     const bool refused = sqlite3_errcode(s->db) == SQLITE_AUTH;
@@ -86,8 +85,7 @@ static int run_timed(struct session *s, sqlite3_stmt *stmt)
     clock_gettime(CLOCK_MONOTONIC, &wall[1]);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu[1]);
     if (s->timer)
-        fprintf(stderr, "%.3f s, %.3f s of CPU time\n",
-                seconds_of(&wall[1]) - seconds_of(&wall[0]),
+        fprintf(stderr, "%.3f s, %.3f s of CPU time\n", seconds_of(&wall[1]) - seconds_of(&wall[0]),
                 seconds_of(&cpu[1]) - seconds_of(&cpu[0]));
     if (sql && status == STATUS_FINE && s->err_is_terminal) {
         sql_not_known(s, sql);
@@ -118,8 +116,7 @@ static int run_sql(struct session *s, const char *sql, const struct origin *from
         if (stmt)
             status = run_timed(s, stmt);
         if (status == STATUS_NO && from->name)
-            complain("%s:%u: the statement that begins here failed", from->name,
-                     from->line);
+            complain("%s:%u: the statement that begins here failed", from->name, from->line);
         at = tail;
     }
     return status;
@@ -204,16 +201,15 @@ static int run_dot(struct session *s, const char *line, const struct origin *fro
 
 /* --- units -------------------------------------------------------------------------------- */
 
-int script_run_unit(struct session *s, enum unit kind, struct splitter *p,
-                    const char *name)
+int script_run_unit(struct session *s, enum unit kind, struct splitter *p, const char *name)
 {
     const struct origin from = {.name = name, .line = p->first};
     bool once = s->once;
     int status = STATUS_NO;
     s->failed = false;
     if (kind == UNIT_BAD) {
-        complain("%s:%u: not text: a NUL byte, or a statement too long",
-                 name ? name : "here", p->line);
+        complain("%s:%u: not text: a NUL byte, or a statement too long", name ? name : "here",
+                 p->line);
         s->failed = true;
     } else if (kind == UNIT_DOT) {
         status = run_dot(s, splitter_text(p), &from);

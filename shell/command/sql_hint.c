@@ -14,12 +14,10 @@ static const struct hint {
 } hints[] = {
     {"no such table: ",
      "SELECT s.name FROM sqlite_schema s WHERE " ASKED " ORDER BY s.type DESC, s.name"},
-    {"no such column: ",
-     "SELECT DISTINCT c.name FROM sqlite_schema s,"
-     " pragma_table_info(s.name) c WHERE " ASKED " ORDER BY s.type DESC"},
-    {"no such function: ",
-     "SELECT DISTINCT name FROM pragma_function_list UNION"
-     " SELECT name FROM pragma_module_list WHERE name NOT GLOB '* *'"},
+    {"no such column: ", "SELECT DISTINCT c.name FROM sqlite_schema s,"
+                         " pragma_table_info(s.name) c WHERE " ASKED " ORDER BY s.type DESC"},
+    {"no such function: ", "SELECT DISTINCT name FROM pragma_function_list UNION"
+                           " SELECT name FROM pragma_module_list WHERE name NOT GLOB '* *'"},
 };
 
 /* Whether the name is a table-valued function. */
@@ -69,8 +67,7 @@ void sql_hint(struct session *s, const char *message)
 
 void sql_not_known(struct session *s, const char *statement)
 {
-    sqlite3_stmt *stmt =
-        session_prepare(s, "SELECT said FROM not_known(?1)", "s", statement);
+    sqlite3_stmt *stmt = session_prepare(s, "SELECT said FROM not_known(?1)", "s", statement);
     while (stmt && sqlite3_step(stmt) == SQLITE_ROW)
         complain("%s", (const char *)sqlite3_column_text(stmt, 0));
     sqlite3_finalize(stmt);
@@ -118,8 +115,7 @@ static void say_alias(const struct sql_token *string)
     if (len < sizeof(name))
         memcpy(name, string->at + 1, len);
     if (*name && ckptdb_dtype(name, &known) && strcmp(known, name) != 0)
-        complain("no dtype is called '%s' in the catalog: dtype = '%s' is meant", name,
-                 known);
+        complain("no dtype is called '%s' in the catalog: dtype = '%s' is meant", name, known);
 }
 
 void sql_dtype_hint(const char *statement)

@@ -20,8 +20,8 @@
 enum unit {
     UNIT_MORE, /* not complete yet, or nothing at all */
     UNIT_SQL,  /* one statement or more */
-    UNIT_DOT, /* a line that begins with '.', or with help, quit, exit or \q, or a `command` */
-    UNIT_BAD, /* no text: a NUL byte, or too long for memory */
+    UNIT_DOT,  /* a line that begins with '.', or with help, quit, exit or \q, or a `command` */
+    UNIT_BAD,  /* no text: a NUL byte, or too long for memory */
 };
 
 struct splitter {

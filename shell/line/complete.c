@@ -64,11 +64,10 @@ static void offer_options(struct wanted *w, const struct command *c)
 }
 
 /* Complete the word that follows `count` others; words[0] is the command. */
-static void complete_argument(struct wanted *w, const struct command *c,
-                              const char *const *words, int count)
+static void complete_argument(struct wanted *w, const struct command *c, const char *const *words,
+                              int count)
 {
-    const struct option_spec *before =
-        count > 1 ? option_called(c, words[count - 1]) : NULL;
+    const struct option_spec *before = count > 1 ? option_called(c, words[count - 1]) : NULL;
     if (before && before->argument) {
         offer_kind(w, c, before->argument, strlen(before->argument));
         return;
@@ -146,8 +145,7 @@ static void complete_dot(struct wanted *w, const char *line, size_t len)
     w->prefix = strndup(line + word, len - word);
     char *before = strndup(line, word - (quote != 0));
     int count = before && w->prefix ? split_words(before, words, 32) : -1;
-    const struct command *c =
-        count > 0 ? command_find(words[0] + (words[0][0] == '.')) : NULL;
+    const struct command *c = count > 0 ? command_find(words[0] + (words[0][0] == '.')) : NULL;
     if (count == 0)
         offer_commands(w, ".");
     else if (c)
@@ -163,15 +161,13 @@ static void complete_dot(struct wanted *w, const char *line, size_t len)
 
 static bool complete_is_word(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
 /* Whether the word before `end` is followed by the name of a table. */
 static bool wants_relation(const char *line, size_t end)
 {
-    static const char *const heads[] = {"from",   "join",  "into",
-                                        "update", "table", "view"};
+    static const char *const heads[] = {"from", "join", "into", "update", "table", "view"};
     while (end > 0 && line[end - 1] == ' ')
         end--;
     size_t begin = end;
@@ -281,8 +277,8 @@ void complete_line(struct session *s, const char *line, size_t len, bool continu
     size_t blanks = 0;
     while (blanks < len && line[blanks] == ' ')
         blanks++;
-    const bool bare = memchr(line + blanks, ' ', len - blanks) &&
-                      command_begins(line + blanks, len - blanks);
+    const bool bare =
+        memchr(line + blanks, ' ', len - blanks) && command_begins(line + blanks, len - blanks);
     if (!continued && blanks < len && (line[blanks] == '.' || bare))
         complete_dot(&w, line, len);
     else
@@ -323,8 +319,8 @@ static void complete_program(struct wanted *w, const struct option_spec *options
     }
 }
 
-void complete_words(struct session *s, const struct option_spec *options,
-                    const char *const *words, int count, struct completion *out)
+void complete_words(struct session *s, const struct option_spec *options, const char *const *words,
+                    int count, struct completion *out)
 {
     *out = (struct completion){.outside = true};
     struct wanted w = {.session = s, .out = out, .prefix = strdup(words[count - 1])};

@@ -30,8 +30,8 @@ struct completion {
 void complete_line(struct session *, const char *line, size_t len, bool continued,
                    struct completion *out);
 /* Complete the last of the words after the program's name; `options` are its own. */
-void complete_words(struct session *, const struct option_spec *options,
-                    const char *const *words, int count, struct completion *out);
+void complete_words(struct session *, const struct option_spec *options, const char *const *words,
+                    int count, struct completion *out);
 void completion_release(struct completion *);
 
 #endif

@@ -238,8 +238,7 @@ static void show_items(const struct completion *c)
 }
 
 /* Replace what was typed of the word by what all candidates begin with. */
-static void put_word(struct editor *e, const char *typed, const struct completion *c,
-                     bool only)
+static void put_word(struct editor *e, const char *typed, const struct completion *c, bool only)
 {
     const char quote[2] = {c->quote}, after[2] = {(char)(only ? c->after : 0)};
     int characters = 0;
@@ -388,8 +387,8 @@ static enum line_end edited_line(struct editor *e, const char **line, size_t *le
     return LINE_READ;
 }
 
-enum line_end editor_line(struct editor *e, bool continued, char inside,
-                          const char **line, size_t *len)
+enum line_end editor_line(struct editor *e, bool continued, char inside, const char **line,
+                          size_t *len)
 {
     e->continued = continued;
     e->inside = inside;

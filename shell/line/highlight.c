@@ -23,8 +23,7 @@ static char opens(const char *at, size_t left)
         return *at;
     if (*at == '[')
         return ']';
-    bool comment =
-        left > 1 && ((at[0] == '-' && at[1] == '-') || (at[0] == '/' && at[1] == '*'));
+    bool comment = left > 1 && ((at[0] == '-' && at[1] == '-') || (at[0] == '/' && at[1] == '*'));
     return (char)(comment ? at[1] : 0);
 }
 
@@ -54,9 +53,9 @@ static size_t word_length(const char *at, size_t len)
 {
     size_t n = 1;
     bool number = is_digit(*at);
-    while (n < len && (is_name(at[n]) || (number && at[n] == '.') ||
-                       (number && (at[n] == '+' || at[n] == '-') &&
-                        (at[n - 1] == 'e' || at[n - 1] == 'E'))))
+    while (n < len &&
+           (is_name(at[n]) || (number && at[n] == '.') ||
+            (number && (at[n] == '+' || at[n] == '-') && (at[n - 1] == 'e' || at[n - 1] == 'E'))))
         n++;
     return n;
 }
@@ -70,8 +69,7 @@ static enum highlight of_command(const char *line, size_t left, size_t *len)
         ++*len;
     if (*len > 1 && *len - 1 < sizeof(name))
         memcpy(name, line + 1, *len - 1);
-    return command_find(name) || strcmp(name, "exit") == 0 ? HIGHLIGHT_COMMAND
-                                                           : HIGHLIGHT_NONE;
+    return command_find(name) || strcmp(name, "exit") == 0 ? HIGHLIGHT_COMMAND : HIGHLIGHT_NONE;
 }
 
 /* The kind of the SQL or dot-command word at `at`, and its length. */
@@ -116,8 +114,7 @@ static enum highlight next_part(struct scan *s, size_t *step)
     return of_word(at, left, s->sql, step);
 }
 
-void highlight(const char *line, size_t len, char inside, bool continued,
-               unsigned char *out)
+void highlight(const char *line, size_t len, char inside, bool continued, unsigned char *out)
 {
     struct scan s = {.line = line, .len = len, .inside = inside};
     size_t blanks = 0, step;

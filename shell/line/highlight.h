@@ -19,7 +19,6 @@ enum highlight {
 
 /* Say of each of `len` bytes what it is. `inside`: what the lines before end in, as splitter.inside
  * has it; `continued`: they have begun a statement. */
-void highlight(const char *line, size_t len, char inside, bool continued,
-               unsigned char *out);
+void highlight(const char *line, size_t len, char inside, bool continued, unsigned char *out);
 
 #endif

@@ -59,9 +59,9 @@ static void cut_back(const char *path, char *const *ring, size_t count)
 {
     struct text temporary = {0};
     text_addf(&temporary, "%s.new", path);
-    FILE *out = text_str(&temporary) ? open_private(text_str(&temporary),
-                                                    O_WRONLY | O_CREAT | O_TRUNC, "w")
-                                     : NULL;
+    FILE *out = text_str(&temporary)
+                    ? open_private(text_str(&temporary), O_WRONLY | O_CREAT | O_TRUNC, "w")
+                    : NULL;
     for (size_t i = count - HISTORY_LINES; out && i < count; i++)
         fprintf(out, "%s\n", ring[i % HISTORY_LINES]);
     if (out && fclose(out) == 0)
@@ -69,8 +69,7 @@ static void cut_back(const char *path, char *const *ring, size_t count)
     text_release(&temporary);
 }
 
-void history_load(const char *path, void (*take)(void *context, const char *line),
-                  void *context)
+void history_load(const char *path, void (*take)(void *context, const char *line), void *context)
 {
     char **ring = calloc(HISTORY_LINES, sizeof(*ring)), *line = NULL;
     FILE *in = ring ? fopen(path, "re") : NULL;

@@ -5,14 +5,12 @@
 #ifndef CKPTDB_SHELL_HISTORY_H
 #define CKPTDB_SHELL_HISTORY_H
 
-#define HISTORY_LINES                                                                    \
-    2000 /* entries kept; the file is cut back when it has twice as many */
+#define HISTORY_LINES 2000 /* entries kept; the file is cut back when it has twice as many */
 
 /* $XDG_STATE_HOME/ckptdb/history, malloc'ed, its folder made; NULL: there is no place. */
 char *history_path(void);
 /* Call `take` for each of the last entries, oldest first. */
-void history_load(const char *path, void (*take)(void *context, const char *entry),
-                  void *context);
+void history_load(const char *path, void (*take)(void *context, const char *entry), void *context);
 /* Add an entry, without its last newline. */
 void history_append(const char *path, const char *entry);
 

@@ -52,8 +52,7 @@ static bool offer_begins(const char *text, const char *prefix)
 static void offer_rows(struct wanted *w, const char *sql)
 {
     sqlite3_stmt *stmt;
-    if (!w->session->db ||
-        sqlite3_prepare_v2(w->session->db, sql, -1, &stmt, NULL) != SQLITE_OK)
+    if (!w->session->db || sqlite3_prepare_v2(w->session->db, sql, -1, &stmt, NULL) != SQLITE_OK)
         return;
     sqlite3_bind_text(stmt, 1, w->prefix, -1, SQLITE_STATIC);
     while (sqlite3_step(stmt) == SQLITE_ROW && !session_interrupted)
@@ -79,10 +78,8 @@ void offer_columns(struct wanted *w)
 
 void offer_functions(struct wanted *w)
 {
-    offer_rows(
-        w,
-        "SELECT name || '(' FROM pragma_function_list"
-        " WHERE lower(substr(name, 1, length(?1))) = lower(?1) AND name GLOB '[a-z]*'");
+    offer_rows(w, "SELECT name || '(' FROM pragma_function_list"
+                  " WHERE lower(substr(name, 1, length(?1))) = lower(?1) AND name GLOB '[a-z]*'");
 }
 
 /* The catalog's own functions: not those that only views use, nor SQLite's. */
@@ -127,8 +124,8 @@ static size_t level_end(const struct wanted *w, const char *name, size_t from)
 /* The first name (or the `last`) in a table that begins with `prefix` and comes after
  * `after`. If `after` ends with a separator, all names that begin with it are
  * skipped, too. malloc'ed; NULL: none. */
-static char *next_name(struct wanted *w, const char *table, const char *prefix,
-                       const char *after, bool last)
+static char *next_name(struct wanted *w, const char *table, const char *prefix, const char *after,
+                       bool last)
 {
     bool level = after && *after && strchr(w->levels, after[strlen(after) - 1]);
     char *sql = sqlite3_mprintf("SELECT %s(name) FROM \"%w\" WHERE name >= ?1 || %s"
@@ -142,8 +139,7 @@ static char *next_name(struct wanted *w, const char *table, const char *prefix,
     if (sql && sqlite3_prepare_v2(w->session->db, sql, -1, &stmt, NULL) == SQLITE_OK) {
         sqlite3_bind_text(stmt, 1, after ? after : prefix, -1, SQLITE_STATIC);
         sqlite3_bind_text(stmt, 2, prefix, -1, SQLITE_STATIC);
-        if (sqlite3_step(stmt) == SQLITE_ROW &&
-            sqlite3_column_type(stmt, 0) != SQLITE_NULL)
+        if (sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_type(stmt, 0) != SQLITE_NULL)
             found = strdup((const char *)sqlite3_column_text(stmt, 0));
     }
     sqlite3_finalize(stmt);
@@ -171,8 +167,7 @@ static void offer_levels(struct wanted *w, const char *table)
     char *name = next_name(w, table, w->prefix, NULL, false);
     size_t from = name && last ? shared_levels(w, name, last) : 0;
     char *shared = name ? strndup(name, from) : NULL;
-    for (size_t n = 0; shared && name && n < COMPLETION_SHOWN && !session_interrupted;
-         n++) {
+    for (size_t n = 0; shared && name && n < COMPLETION_SHOWN && !session_interrupted; n++) {
         name[level_end(w, name, from)] = '\0';
         offer(w, name);
         char *next = next_name(w, table, shared, name, false);
@@ -190,10 +185,10 @@ static void offer_levels(struct wanted *w, const char *table)
 /* Offer all names if they are few, otherwise by levels. */
 static void offer_names(struct wanted *w, const char *table)
 {
-    char *sql = sqlite3_mprintf(
-        "SELECT count(*) FROM (SELECT DISTINCT name FROM \"%w\" WHERE name >= ?1"
-        " AND name < ?1 || " LAST " LIMIT %d)",
-        table, COMPLETION_SHOWN);
+    char *sql =
+        sqlite3_mprintf("SELECT count(*) FROM (SELECT DISTINCT name FROM \"%w\" WHERE name >= ?1"
+                        " AND name < ?1 || " LAST " LIMIT %d)",
+                        table, COMPLETION_SHOWN);
     char *all = sqlite3_mprintf("SELECT DISTINCT name FROM \"%w\" WHERE name >= ?1"
                                 " AND name < ?1 || " LAST,
                                 table);
@@ -202,8 +197,7 @@ static void offer_names(struct wanted *w, const char *table)
     if (sql && w->session->db &&
         sqlite3_prepare_v2(w->session->db, sql, -1, &stmt, NULL) == SQLITE_OK) {
         sqlite3_bind_text(stmt, 1, w->prefix, -1, SQLITE_STATIC);
-        many = sqlite3_step(stmt) == SQLITE_ROW &&
-               sqlite3_column_int(stmt, 0) == COMPLETION_SHOWN;
+        many = sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_int(stmt, 0) == COMPLETION_SHOWN;
     }
     sqlite3_finalize(stmt);
     if (many)
@@ -220,11 +214,10 @@ static sqlite3_int64 checkpoint_called(struct wanted *w, const char *name)
     sqlite3_stmt *stmt = NULL;
     sqlite3_int64 id = 0;
     if (w->session->db && name &&
-        sqlite3_prepare_v2(
-            w->session->db,
-            "SELECT id FROM _labels WHERE name = ?1 OR id = CAST(?1 AS INTEGER)"
-            " AND CAST(CAST(?1 AS INTEGER) AS TEXT) = ?1",
-            -1, &stmt, NULL) == SQLITE_OK) {
+        sqlite3_prepare_v2(w->session->db,
+                           "SELECT id FROM _labels WHERE name = ?1 OR id = CAST(?1 AS INTEGER)"
+                           " AND CAST(CAST(?1 AS INTEGER) AS TEXT) = ?1",
+                           -1, &stmt, NULL) == SQLITE_OK) {
         sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
         if (sqlite3_step(stmt) == SQLITE_ROW)
             id = sqlite3_column_int64(stmt, 0);
@@ -273,8 +266,7 @@ static void offer_by_scan(struct wanted *w, const char *sql, sqlite3_int64 numbe
     sqlite3_stmt *stmt = NULL;
     struct ends ends = {0};
     size_t count = 0;
-    if (!w->session->db ||
-        sqlite3_prepare_v2(w->session->db, sql, -1, &stmt, NULL) != SQLITE_OK)
+    if (!w->session->db || sqlite3_prepare_v2(w->session->db, sql, -1, &stmt, NULL) != SQLITE_OK)
         return;
     sqlite3_bind_text(stmt, 1, w->prefix, -1, SQLITE_STATIC);
     sqlite3_bind_int64(stmt, 2, number);
@@ -303,8 +295,7 @@ void offer_checkpoints(struct wanted *w)
         return; /* a name is shorter than a path */
     w->levels = "/";
     if (*w->prefix == '/')
-        offer_by_scan(
-            w, "SELECT path FROM _checkpoints WHERE substr(path, 1, length(?1)) = ?1", 0);
+        offer_by_scan(w, "SELECT path FROM _checkpoints WHERE substr(path, 1, length(?1)) = ?1", 0);
     else
         offer_by_scan(w,
                       "SELECT substr(path, instr(path, '/' || ?1) + 1) FROM _checkpoints"
@@ -370,9 +361,8 @@ void offer_files(struct wanted *w)
     DIR *dir = folder ? opendir(*folder ? folder : ".") : NULL;
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread, its own directory */
     for (struct dirent *e; dir && (e = readdir(dir));)
-        if (strncmp(e->d_name, base, strlen(base)) == 0 &&
-            (e->d_name[0] != '.' || *base == '.') && strcmp(e->d_name, ".") != 0 &&
-            strcmp(e->d_name, "..") != 0)
+        if (strncmp(e->d_name, base, strlen(base)) == 0 && (e->d_name[0] != '.' || *base == '.') &&
+            strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
             offer_file(w, folder, e->d_name);
     if (dir)
         closedir(dir);

@@ -17,11 +17,9 @@ struct place {
 /* Length in bytes of the character at `at`; 0: it does not take exactly one column. */
 static size_t plain_character(const char *at, size_t left)
 {
-    size_t step = (unsigned char)*at < 0x80
-                      ? 1
-                      : (size_t)utf8_length((const unsigned char *)at, left);
-    if (step == 0 || (unsigned char)*at < 0x20 || *at == 0x7F ||
-        text_width(at, step) != 1)
+    size_t step =
+        (unsigned char)*at < 0x80 ? 1 : (size_t)utf8_length((const unsigned char *)at, left);
+    if (step == 0 || (unsigned char)*at < 0x20 || *at == 0x7F || text_width(at, step) != 1)
         return 0;
     return step;
 }

@@ -13,8 +13,8 @@ static void greet(struct session *s)
     if (stmt && sqlite3_step(stmt) == SQLITE_ROW)
         checkpoints = sqlite3_column_int64(stmt, 0);
     sqlite3_finalize(stmt);
-    complain("%s%s: %lld checkpoint%s; .help lists the commands, SQL ends with ;",
-             s->catalog, s->db_mode == CKPTDB_READ ? " (read-only)" : "", checkpoints,
+    complain("%s%s: %lld checkpoint%s; .help lists the commands, SQL ends with ;", s->catalog,
+             s->db_mode == CKPTDB_READ ? " (read-only)" : "", checkpoints,
              checkpoints == 1 ? "" : "s");
 }
 
@@ -52,8 +52,7 @@ int repl_run(struct session *s, bool rc)
     while (!s->quit) {
         const char *line;
         size_t len;
-        enum line_end end =
-            editor_line(editor, p.begun || p.inside, p.inside, &line, &len);
+        enum line_end end = editor_line(editor, p.begun || p.inside, p.inside, &line, &len);
         if (end == LINE_EOF)
             break;
         if (end == LINE_DROPPED) {

@@ -11,8 +11,7 @@
 #define PROGRESS_EVERY 4096
 
 static enum status get_print_put_cell(const struct printing *p, uint64_t position,
-                                      enum ckptdb_spelling how, struct text *out,
-                                      struct error *err)
+                                      enum ckptdb_spelling how, struct text *out, struct error *err)
 {
     struct ckptdb_error error;
     const char *text;
@@ -59,8 +58,7 @@ enum status print_json(const struct printing *p, struct error *err)
         repeat(out, ']', i ? ends : 0);
         text_adds(out, i ? (ends ? ",\n" : ",") : "");
         repeat(out, '[', ends);
-        if (get_print_put_cell(p, i, CKPTDB_AS_JSON, out, err) != OK ||
-            go_on(p, i, err) != OK)
+        if (get_print_put_cell(p, i, CKPTDB_AS_JSON, out, err) != OK || go_on(p, i, err) != OK)
             return err->status;
     }
     repeat(out, ']', count ? p->rank : 0);
@@ -210,8 +208,7 @@ static enum status print_walk(struct walk *w, struct text *token, struct error *
 }
 
 /* Find the width of the widest element that will be shown. */
-static enum status get_print_measure(struct walk *w, struct text *token,
-                                     struct error *err)
+static enum status get_print_measure(struct walk *w, struct text *token, struct error *err)
 {
     get_print_settle(w);
     do {

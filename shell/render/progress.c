@@ -45,8 +45,8 @@ static void print_amount(const struct progress *p, unsigned long long amount)
         fprintf(stderr, "%llu %s", amount, p->unit);
 }
 
-static void print_line(const struct progress *p, unsigned long long done,
-                       unsigned long long total, int64_t ms)
+static void print_line(const struct progress *p, unsigned long long done, unsigned long long total,
+                       int64_t ms)
 {
     char human[HUMAN_MAX];
     double rate = (double)done * 1000 / (double)ms;
@@ -61,8 +61,7 @@ static void print_line(const struct progress *p, unsigned long long done,
     print_amount(p, (unsigned long long)rate);
     fputs("/s", stderr);
     if (total > done && rate >= 1)
-        fprintf(stderr, "  %s to go",
-                human_time((uint64_t)((double)(total - done) / rate), human));
+        fprintf(stderr, "  %s to go", human_time((uint64_t)((double)(total - done) / rate), human));
     fputs("\033[K", stderr);
     fflush(stderr);
 }

@@ -65,17 +65,14 @@ static void add_visible(struct text *out, const char *at, size_t len, bool lines
 {
     for (size_t i = 0; i < len;) {
         size_t run = i;
-        while (run < len &&
-               ((unsigned char)at[run] >= 0x20 && (unsigned char)at[run] < 0x7F))
+        while (run < len && ((unsigned char)at[run] >= 0x20 && (unsigned char)at[run] < 0x7F))
             run++;
         text_add(out, at + i, run - i);
         if (run == len)
             return;
         int step = utf8_length((const unsigned char *)at + run, len - run);
         if (at[run] == '\n' || at[run] == '\t')
-            text_adds(out, lines             ? (char[]){at[run], 0}
-                           : at[run] == '\n' ? "\\n"
-                                             : "\\t");
+            text_adds(out, lines ? (char[]){at[run], 0} : at[run] == '\n' ? "\\n" : "\\t");
         else
             text_escape(out, at + run, step ? (size_t)step : 1);
         i = run + (step ? (size_t)step : 1);
@@ -133,13 +130,11 @@ static enum meaning meaning_of(const char *column)
     return MEANS_NUMBER;
 }
 
-static void add_integer(struct render *r, struct text *out, int column,
-                        sqlite3_int64 value)
+static void add_integer(struct render *r, struct text *out, int column, sqlite3_int64 value)
 {
     char human[HUMAN_MAX];
     enum meaning meaning = MEANS_NUMBER;
-    if (r->listing && r->terminal && value >= 0 &&
-        (r->mode == MODE_BOX || r->mode == MODE_TABLE))
+    if (r->listing && r->terminal && value >= 0 && (r->mode == MODE_BOX || r->mode == MODE_TABLE))
         meaning = meaning_of(r->names[column]);
     if (meaning == MEANS_BYTES)
         text_adds(out, human_bytes((uint64_t)value, human));
@@ -218,8 +213,7 @@ static bool is_json_list(const char *text, size_t len)
     struct json j;
     if (!text || !len || (*text != '[' && *text != '{'))
         return false;
-    json_init(&j, cursor_over((struct bytes){(const uint8_t *)text, len}, 0), &arena,
-              NULL, &err);
+    json_init(&j, cursor_over((struct bytes){(const uint8_t *)text, len}, 0), &arena, NULL, &err);
     while (json_next(&j) != JSON_END && j.type != JSON_FAIL)
         continue;
     arena_release(&arena);
@@ -278,8 +272,7 @@ static void choose_mode(struct session *s, struct render *r)
     r->may_switch = s->mode == MODE_AUTO && s->out_is_terminal;
     if (s->mode == MODE_AUTO)
         r->mode = s->out_is_terminal ? MODE_BOX : MODE_LIST;
-    r->headers =
-        s->headers == HEADERS_ON || (s->headers == HEADERS_AUTO && r->mode != MODE_LIST);
+    r->headers = s->headers == HEADERS_ON || (s->headers == HEADERS_AUTO && r->mode != MODE_LIST);
     r->terminal = s->out_is_terminal;
     r->color = s->color && s->out_is_terminal;
     r->width_given = s->width;

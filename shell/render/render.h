@@ -26,17 +26,17 @@ struct render {
     enum output_mode mode; /* never MODE_AUTO */
     bool plain;            /* MODE_LIST as rows for machines: tabs */
     bool terminal, color, headers;
-    bool listing;    /* a command's own rows: human numbers, shortened paths */
-    bool whole;      /* a listing that loses no columns */
-    bool may_switch; /* the mode was not asked for: facts become MODE_LINE, if too wide */
-    bool cut;        /* texts are shorter than they are, as the screen is narrow */
+    bool listing;           /* a command's own rows: human numbers, shortened paths */
+    bool whole;             /* a listing that loses no columns */
+    bool may_switch;        /* the mode was not asked for: facts become MODE_LINE, if too wide */
+    bool cut;               /* texts are shorter than they are, as the screen is narrow */
     const int *width_given; /* .width, one a column; 0: what fits */
     const char *null_text;  /* .nullvalue; NULL: as the mode has it */
     unsigned screen;        /* columns of the terminal; 0: does not matter */
     int columns;
-    char **names;   /* as printed */
-    size_t *widths; /* of columns, in the window before; 0 at first */
-    bool *numeric;  /* columns with a number in the window: these are whole or left out */
+    char **names;     /* as printed */
+    size_t *widths;   /* of columns, in the window before; 0 at first */
+    bool *numeric;    /* columns with a number in the window: these are whole or left out */
     struct text text; /* bytes of the cells */
     struct cell *cells;
     size_t rows, space;      /* in the window; cells has room for space * columns */

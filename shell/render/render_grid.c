@@ -26,10 +26,7 @@ static const struct grid_style {
     const char *side;
 } styles[] = {
     [MODE_BOX] = {{"┌", "┬", "┐", "─"}, {"├", "┼", "┤", "─"}, {"└", "┴", "┘", "─"}, "│"},
-    [MODE_TABLE] = {{"+", "+", "+", "-"},
-                    {"+", "+", "+", "-"},
-                    {"+", "+", "+", "-"},
-                    "|"},
+    [MODE_TABLE] = {{"+", "+", "+", "-"}, {"+", "+", "+", "-"}, {"+", "+", "+", "-"}, "|"},
     [MODE_MARKDOWN] = {{0}, {"|", "|", "|", "-"}, {0}, "|"},
 };
 
@@ -100,8 +97,7 @@ static void put_header(struct render *r, const struct grid_style *style)
 static void put_wrapped(struct render *r, const char *name, const char *at, size_t len)
 {
     bool list = *at == '[';
-    size_t indent = strlen(name) + 4,
-           room = r->screen > indent + 8 ? r->screen - indent : 8;
+    size_t indent = strlen(name) + 4, room = r->screen > indent + 8 ? r->screen - indent : 8;
     fprintf(r->out, "  %s: ", name);
     while (len > 0) {
         size_t take = text_head(at, len, room - (list ? 1 : 0)), end = take;
@@ -140,8 +136,7 @@ static void put_rows(struct render *r, const struct grid_style *style)
                 continue;
             bool dim = cell->null && r->color;
             fprintf(r->out, "%s%s", style->side, dim ? "\033[2m" : "");
-            render_grid_put_cell(r, i, cell_at(r, cell), cell->len, cell->width,
-                                 cell->right);
+            render_grid_put_cell(r, i, cell_at(r, cell), cell->len, cell->width, cell->right);
             fputs(dim ? "\033[0m" : "", r->out);
         }
         fprintf(r->out, "%s\n", style->side);
@@ -155,8 +150,7 @@ static size_t column_width(const struct render *r, int column)
 {
     if (column < WIDTHS_MAX && r->width_given[column] > 0)
         return (size_t)r->width_given[column];
-    size_t widest =
-        r->headers ? text_width(r->names[column], strlen(r->names[column])) : 0;
+    size_t widest = r->headers ? text_width(r->names[column], strlen(r->names[column])) : 0;
     for (size_t row = 0; row < r->rows; row++) {
         size_t width = r->cells[row * (size_t)r->columns + (size_t)column].width;
         widest = width > widest ? width : widest;
@@ -238,9 +232,8 @@ enum keep {
 
 static enum keep keep_of(const struct render *r, int column)
 {
-    static const char *const texts[] = {"message", "error",  "note",  "meaning",
-                                        "advice",  "hint",   "names", "first",
-                                        "place",   "tensors"};
+    static const char *const texts[] = {"message", "error", "note",  "meaning", "advice",
+                                        "hint",    "names", "first", "place",   "tensors"};
     static const char *const answers[] = {"new_name", "status", "max_abs", "rel_l2",
                                           "cosine",   "nans",   "infs"};
     if (r->listing && strcmp(r->names[column], "name_a") == 0)

@@ -46,10 +46,7 @@ static void put_tsv(FILE *out, const char *at, size_t len)
 static void put_field(struct render *r, int column, const char *at, size_t len, bool null)
 {
     if (column > 0)
-        fputc(r->mode == MODE_CSV               ? ','
-              : r->mode == MODE_TSV || r->plain ? '\t'
-                                                : '|',
-              r->out);
+        fputc(r->mode == MODE_CSV ? ',' : r->mode == MODE_TSV || r->plain ? '\t' : '|', r->out);
     if (r->mode == MODE_CSV)
         put_csv(r->out, at, len, null);
     else if (r->mode == MODE_TSV)

@@ -10,8 +10,8 @@
 
 #define CANDIDATES 10 /* how many candidates for an ambiguous name to list */
 
-#define ROWS                                                                               \
-    "SELECT c.id, n.name, c.run, c.step FROM _checkpoints c JOIN _labels n ON n.id = c.id" \
+#define ROWS                                                                                       \
+    "SELECT c.id, n.name, c.run, c.step FROM _checkpoints c JOIN _labels n ON n.id = c.id"         \
     " WHERE "
 #define IN_ORDER " ORDER BY coalesce(c.run, c.path), c.step, c.path"
 
@@ -32,11 +32,9 @@ static void say_candidates(struct session *s, const int64_t *ids, size_t count)
 /* A run was named where one checkpoint is wanted: which step is taken. */
 static void say_latest(struct session *s, const char *run, int64_t id)
 {
-    sqlite3_stmt *row =
-        session_prepare(s, "SELECT name FROM _labels WHERE id = ?1", "i", id);
+    sqlite3_stmt *row = session_prepare(s, "SELECT name FROM _labels WHERE id = ?1", "i", id);
     if (session_row(s, row))
-        complain("%s is a run: its latest step is taken, %s", run,
-                 sqlite3_column_text(row, 0));
+        complain("%s is a run: its latest step is taken, %s", run, sqlite3_column_text(row, 0));
     sqlite3_finalize(row);
 }
 
@@ -56,8 +54,7 @@ sqlite3_int64 session_checkpoint(struct session *s, const char *name)
     if (err.status == CKPTDB_MISSING && !count && access(name, F_OK) != 0)
         say_near(session_prepare(s,
                                  "SELECT path, name FROM _checkpoints JOIN _labels"
-                                 " USING (id) UNION ALL SELECT name, name FROM _labels"
-                                 " ORDER BY 1",
+                                 " USING (id) UNION ALL SELECT name, name FROM _labels ORDER BY 1",
                                  ""),
                  name, true);
     return 0;
@@ -89,12 +86,10 @@ static bool add_id(struct ids *ids, sqlite3_int64 id)
 static int add_rows(struct ids *ids, sqlite3_stmt *s)
 {
     int count = 0, rc = s ? SQLITE_OK : SQLITE_ERROR;
-    while (s && (rc = sqlite3_step(s)) == SQLITE_ROW &&
-           add_id(ids, sqlite3_column_int64(s, 0)))
+    while (s && (rc = sqlite3_step(s)) == SQLITE_ROW && add_id(ids, sqlite3_column_int64(s, 0)))
         count++;
     if (s && rc != SQLITE_DONE)
-        complain("%s",
-                 rc == SQLITE_ROW ? "no memory" : sqlite3_errmsg(sqlite3_db_handle(s)));
+        complain("%s", rc == SQLITE_ROW ? "no memory" : sqlite3_errmsg(sqlite3_db_handle(s)));
     sqlite3_finalize(s);
     return rc == SQLITE_DONE ? count : -1;
 }
@@ -110,8 +105,8 @@ static int add_word(struct session *s, struct ids *ids, const char *word)
     size_t found = 0;
     struct ckptdb_error err;
     if (ckptdb_find(s->open, word, &id, 1, &found, &err) == CKPTDB_OK && found > 1) {
-        complain("%s is a run: say which of its %zu checkpoints, such as %s@latest", word,
-                 found, word);
+        complain("%s is a run: say which of its %zu checkpoints, such as %s@latest", word, found,
+                 word);
         return -1;
     }
     if (err.status == CKPTDB_OK)
@@ -124,14 +119,12 @@ static int add_word(struct session *s, struct ids *ids, const char *word)
     return count ? count : -1;
 }
 
-int64_t *session_checkpoints(struct session *s, const char *const *words, int count,
-                             size_t *found)
+int64_t *session_checkpoints(struct session *s, const char *const *words, int count, size_t *found)
 {
     struct ids ids = {.at = calloc(1, sizeof(*ids.at))};
     bool ok = ids.at;
     if (ok && !count)
-        ok = add_rows(&ids, session_prepare(s, "SELECT id FROM _checkpoints ORDER BY id",
-                                            "")) >= 0;
+        ok = add_rows(&ids, session_prepare(s, "SELECT id FROM _checkpoints ORDER BY id", "")) >= 0;
     for (int i = 0; i < count && ok; i++) {
         ids.known = ids.count;
         ok = add_word(s, &ids, words[i]) > 0;

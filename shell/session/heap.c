@@ -128,9 +128,8 @@ static void heap_end(void *unused)
 
 void heap_for_sqlite(void)
 {
-    static const sqlite3_mem_methods methods = {heap_take, heap_free,  heap_resize,
-                                                heap_size, heap_round, heap_begin,
-                                                heap_end,  NULL};
+    static const sqlite3_mem_methods methods = {heap_take,  heap_free,  heap_resize, heap_size,
+                                                heap_round, heap_begin, heap_end,    NULL};
     if (!SANITIZED)
         sqlite3_config(SQLITE_CONFIG_MALLOC, &methods);
 }

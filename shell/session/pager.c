@@ -13,8 +13,8 @@
 
 /* Defaults for `less`, unless the user has set others: leave if all fits on the screen,
  * pass colours on, and leave the text on the screen at the end. */
-#define SURROUNDINGS                                                                     \
-    "LESS=\"${LESS-FRX}\" LESSCHARSET=\"${LESSCHARSET-utf-8}\"; "                        \
+#define SURROUNDINGS                                                                               \
+    "LESS=\"${LESS-FRX}\" LESSCHARSET=\"${LESSCHARSET-utf-8}\"; "                                  \
     "export LESS LESSCHARSET; "
 
 /* There is only one terminal, so only one pager at a time. */
@@ -64,8 +64,7 @@ static void start_pager(void)
     text_addf(&command, SURROUNDINGS "%s", pager.command);
     fflush(stdout);
     if (text_str(&command))
-        pager.pipe =
-            popen(text_str(&command), "w"); /* NOLINT(cert-env33-c): the user's */
+        pager.pipe = popen(text_str(&command), "w"); /* NOLINT(cert-env33-c): the user's */
     pager.through = !pager.pipe;
     if (pager.pipe)
         signal(SIGPIPE, SIG_IGN); /* quitting the pager must not end the shell */

@@ -15,9 +15,8 @@ void say_near(sqlite3_stmt *names, const char *wanted, bool paths)
     bool last = paths && !strchr(wanted, '/');
     while (names && sqlite3_step(names) == SQLITE_ROW) {
         const char *name = (const char *)sqlite3_column_text(names, 0);
-        const char *shown = sqlite3_column_count(names) > 1
-                                ? (const char *)sqlite3_column_text(names, 1)
-                                : name;
+        const char *shown =
+            sqlite3_column_count(names) > 1 ? (const char *)sqlite3_column_text(names, 1) : name;
         const char *slash = name && last ? strrchr(name, '/') : NULL;
         if (name)
             nearest_offer(&nearest, slash ? slash + 1 : name, shown ? shown : name);
@@ -30,8 +29,7 @@ void say_near(sqlite3_stmt *names, const char *wanted, bool paths)
 
 void say_unknown(sqlite3_stmt *names, const char *what, const char *wanted, bool paths)
 {
-    complain("there is no %s called %s", what,
-             *wanted ? wanted : "\"\" (the empty name)");
+    complain("there is no %s called %s", what, *wanted ? wanted : "\"\" (the empty name)");
     say_near(names, wanted, paths);
 }
 
@@ -39,8 +37,8 @@ void say_unknown_dtype(const char *option, const char *name)
 {
     const char *near;
     ckptdb_dtype(name, &near);
-    complain("%s %s: there is no such dtype%s%s", option, name,
-             near ? "; the nearest is " : "", near ? near : "");
+    complain("%s %s: there is no such dtype%s%s", option, name, near ? "; the nearest is " : "",
+             near ? near : "");
 }
 
 char *session_dialect(struct session *s, const char *ruleset)
@@ -80,8 +78,8 @@ static void say_failing(struct session *s, const char *map, sqlite3_int64 checkp
     sqlite3_finalize(stmt);
 }
 
-ckptdb_tensor *session_mapped(struct session *s, const char *map,
-                              sqlite3_int64 checkpoint, const char *name)
+ckptdb_tensor *session_mapped(struct session *s, const char *map, sqlite3_int64 checkpoint,
+                              const char *name)
 {
     static const char names[] = "SELECT new_name FROM conversion WHERE ruleset = " SET_OF(
         "conversion") " AND checkpoint_id = ?2 AND new_name IS NOT NULL UNION ALL"
@@ -92,8 +90,7 @@ ckptdb_tensor *session_mapped(struct session *s, const char *map,
     char *dialect = session_dialect(s, map); /* complains if there is no such map */
     const bool assigns = dialect && ckptdb_dialect(dialect) == CKPTDB_ASSIGNS;
     if (assigns)
-        complain("'%s' fills the names of a model: `export --map` with --target does it",
-                 map);
+        complain("'%s' fills the names of a model: `export --map` with --target does it", map);
     if (dialect && !assigns)
         ckptdb_tensor_open_mapped(s->open, map, checkpoint, name, &t, &err);
     s->failed = !t;
@@ -126,16 +123,14 @@ static sqlite3_int64 only_tensor(struct session *s, sqlite3_int64 checkpoint)
                  sqlite3_column_text(stmt, 0), (long long)sqlite3_column_int64(stmt, 1));
     else if (stmt)
         complain("%s", sqlite3_errmsg(s->db));
-    for (; id < 0 && rc == SQLITE_ROW && sqlite3_column_int64(stmt, 1) > 1;
-         rc = sqlite3_step(stmt))
+    for (; id < 0 && rc == SQLITE_ROW && sqlite3_column_int64(stmt, 1) > 1; rc = sqlite3_step(stmt))
         complain("  %s", sqlite3_column_text(stmt, 3));
     sqlite3_finalize(stmt);
     s->failed = s->failed || id < 0;
     return id;
 }
 
-sqlite3_int64 session_tensor(struct session *s, sqlite3_int64 checkpoint,
-                             const char *name)
+sqlite3_int64 session_tensor(struct session *s, sqlite3_int64 checkpoint, const char *name)
 {
     if (!name)
         return only_tensor(s, checkpoint);
@@ -153,8 +148,8 @@ sqlite3_int64 session_tensor(struct session *s, sqlite3_int64 checkpoint,
         complain("%s", sqlite3_errmsg(s->db));
     sqlite3_finalize(stmt);
     if (rc == SQLITE_DONE)
-        say_unknown(session_prepare(s, "SELECT name FROM tensor WHERE checkpoint_id = ?1",
-                                    "i", (int64_t)checkpoint),
+        say_unknown(session_prepare(s, "SELECT name FROM tensor WHERE checkpoint_id = ?1", "i",
+                                    (int64_t)checkpoint),
                     "tensor", name, false);
     s->failed = s->failed || id < 0;
     return id;

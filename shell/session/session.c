@@ -49,8 +49,7 @@ int complain_status(const struct ckptdb_error *err)
     if (err->status == CKPTDB_INTERRUPTED)
         return STATUS_INTERRUPTED;
     complain("%s", ckptdb_error_text(err, text, sizeof(text)));
-    return err->status == CKPTDB_ARGUMENT || err->status == CKPTDB_IO ? STATUS_TROUBLE
-                                                                      : STATUS_NO;
+    return err->status == CKPTDB_ARGUMENT || err->status == CKPTDB_IO ? STATUS_TROUBLE : STATUS_NO;
 }
 
 enum status error_taken(const struct ckptdb_error *from, struct error *err)
@@ -63,8 +62,7 @@ enum status error_taken(const struct ckptdb_error *from, struct error *err)
 
 const char *environment(const char *name)
 {
-    const char *value =
-        getenv(name); /* NOLINT(concurrency-mt-unsafe): nothing sets any */
+    const char *value = getenv(name); /* NOLINT(concurrency-mt-unsafe): nothing sets any */
     return value && *value ? value : NULL;
 }
 
@@ -101,10 +99,9 @@ static void say_line(void *context, const char *line)
 
 static void say_missing(const char *path)
 {
-    complain(
-        "there is no catalog at %s; `ckptdb import PATH` makes one, -d FILE or $CKPTDB "
-        "names another",
-        path);
+    complain("there is no catalog at %s; `ckptdb import PATH` makes one, -d FILE or $CKPTDB "
+             "names another",
+             path);
 }
 
 /* Make the parent folders of a path, like `mkdir -p`. Errors show when the file is opened. */
@@ -163,8 +160,7 @@ void session_watch(ckptdb *catalog, const struct ckptdb_watch *progress)
 
 bool session_may_write(const struct session *s)
 {
-    return !s->readonly &&
-           (access(s->catalog, W_OK) == 0 || access(s->catalog, R_OK) != 0);
+    return !s->readonly && (access(s->catalog, W_OK) == 0 || access(s->catalog, R_OK) != 0);
 }
 
 bool session_open_for_sql(struct session *s)
@@ -260,10 +256,9 @@ bool session_output(struct session *s, const char *target)
     bool pipe = target[0] == '|';
     fflush(stdout);
     if (pipe)
-        signal(SIGPIPE, SIG_IGN); /* its end must not end the shell */
-    FILE *out =
-        pipe ? popen(target + 1, "w") /* NOLINT(cert-env33-c): the user's own command */
-             : fopen(target, "w");
+        signal(SIGPIPE, SIG_IGN);             /* its end must not end the shell */
+    FILE *out = pipe ? popen(target + 1, "w") /* NOLINT(cert-env33-c): the user's own command */
+                     : fopen(target, "w");
     if (!out) {
         struct error err;
         error_clear(&err);
@@ -296,15 +291,14 @@ bool session_row(struct session *s, sqlite3_stmt *stmt)
     return rc == SQLITE_ROW;
 }
 
-sqlite3_stmt *session_vprepare(struct session *s, const char *sql, const char *types,
-                               va_list args)
+sqlite3_stmt *session_vprepare(struct session *s, const char *sql, const char *types, va_list args)
 {
     sqlite3_stmt *stmt;
     int rc = sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL);
     for (int i = 0; rc == SQLITE_OK && types[i]; i++) {
-        rc = types[i] == 'i' ? sqlite3_bind_int64(stmt, i + 1, va_arg(args, int64_t))
-                             : sqlite3_bind_text(stmt, i + 1, va_arg(args, const char *),
-                                                 -1, SQLITE_TRANSIENT);
+        rc = types[i] == 'i'
+                 ? sqlite3_bind_int64(stmt, i + 1, va_arg(args, int64_t))
+                 : sqlite3_bind_text(stmt, i + 1, va_arg(args, const char *), -1, SQLITE_TRANSIENT);
         if (rc == SQLITE_RANGE) /* queries may use fewer than others */
             rc = SQLITE_OK;
     }

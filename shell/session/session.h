@@ -122,8 +122,7 @@ enum status error_taken(const struct ckptdb_error *, struct error *);
 /* Prepare `sql` with bound parameters given as text/integer pairs: types is a string of 's'
  * (const char *, NULL binds NULL), 'i' (int64_t), one a parameter. NULL after saying why not. */
 sqlite3_stmt *session_prepare(struct session *, const char *sql, const char *types, ...);
-sqlite3_stmt *session_vprepare(struct session *, const char *sql, const char *types,
-                               va_list);
+sqlite3_stmt *session_vprepare(struct session *, const char *sql, const char *types, va_list);
 
 /* Step to the next row. False: there is none, or (`unread`, once the reason is printed) it cannot be read,
  * or `stmt` is NULL. */
@@ -143,27 +142,25 @@ sqlite3_int64 session_checkpoint(struct session *, const char *name);
 /* The ids of all checkpoints that words mean, each a name as above or a glob over names and
  * paths (CHECKPOINT_GLOB), once each; without words those of all. malloc'ed; NULL after saying
  * that a word means none. */
-int64_t *session_checkpoints(struct session *, const char *const *words, int count,
-                             size_t *found);
+int64_t *session_checkpoints(struct session *, const char *const *words, int count, size_t *found);
 
 /* Whether the glob ?1 means a checkpoint: its name, or whole components anywhere in its path. */
-#define CHECKPOINT_GLOB                                                                  \
-    "(name GLOB ?1 OR path GLOB ?1 OR path GLOB '*/' || ?1 OR path GLOB ?1 || '/*' OR "  \
+#define CHECKPOINT_GLOB                                                                            \
+    "(name GLOB ?1 OR path GLOB ?1 OR path GLOB '*/' || ?1 OR path GLOB ?1 || '/*' OR "            \
     "path GLOB '*/' || ?1 || '/*')"
 
 /* For the help of commands. */
-#define CHECKPOINT_HELP                                                                     \
-    "CHECKPOINT is a name or an id as `ls` shows it, a path or its last components, a\n"    \
-    "folder that holds exactly one, RUN@STEP or RUN@latest (RUN@STEP:ITEM). RUN alone is\n" \
+#define CHECKPOINT_HELP                                                                            \
+    "CHECKPOINT is a name or an id as `ls` shows it, a path or its last components, a\n"           \
+    "folder that holds exactly one, RUN@STEP or RUN@latest (RUN@STEP:ITEM). RUN alone is\n"        \
     "its latest step, where one is wanted.\n"
 
 /* The id of a tensor of a checkpoint; -1 after saying why not, with the nearest names. Without a
  * name (NULL) the only one is meant. */
-sqlite3_int64 session_tensor(struct session *, sqlite3_int64 checkpoint,
-                             const char *name);
+sqlite3_int64 session_tensor(struct session *, sqlite3_int64 checkpoint, const char *name);
 
 /* The rule set ?1 where it is one of this view, which refuses others; else NULL. */
-#define SET_OF(view)                                                                     \
+#define SET_OF(view)                                                                               \
     "(SELECT name FROM ruleset WHERE name = ?1 AND dialect_is(dialect, '" view "'))"
 
 /* The dialect of a rule set, to be freed with sqlite3_free(); NULL after saying that there is no

@@ -5,8 +5,7 @@
 
 #define PENDING_BYTES ((size_t)64 << 10)
 
-enum status sink_open(struct sink *k, struct session *s, const char *path,
-                      struct error *err)
+enum status sink_open(struct sink *k, struct session *s, const char *path, struct error *err)
 {
     *k = (struct sink){.session = s};
     if (!path)
@@ -15,9 +14,7 @@ enum status sink_open(struct sink *k, struct session *s, const char *path,
         return error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
                          "is there already; get does not write over files");
     struct ckptdb_error error;
-    return ckptdb_file_create(path, &k->file, &error) == CKPTDB_OK
-               ? OK
-               : error_taken(&error, err);
+    return ckptdb_file_create(path, &k->file, &error) == CKPTDB_OK ? OK : error_taken(&error, err);
 }
 
 enum status sink_write(struct sink *k, const void *bytes, size_t len, struct error *err)

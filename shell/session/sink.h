@@ -15,8 +15,7 @@ struct sink {
 };
 
 /* `path` NULL: the session's output. ERR_ARGUMENT where something is at `path`. */
-enum status sink_open(struct sink *, struct session *, const char *path,
-                      struct error *err);
+enum status sink_open(struct sink *, struct session *, const char *path, struct error *err);
 enum status sink_write(struct sink *, const void *bytes, size_t len, struct error *err);
 
 /* Text gathers in `pending`; call this now and then. ERR_INTERRUPTED after Ctrl-C. */

@@ -60,10 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (codec_chain_open(s, chain, &s, &strings, &err) == OK) {
         read_in_parts(s);
         if (strings)
-            read_strings(s, chain,
-                         s->size < 64 ? s->size / 2
-                         : stored.len ? stored.at[0]
-                                      : 64);
+            read_strings(s, chain, s->size < 64 ? s->size / 2 : stored.len ? stored.at[0] : 64);
         else
             source_close(s);
     } else if (err.status == OK) {

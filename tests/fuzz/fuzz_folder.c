@@ -30,8 +30,8 @@ struct archive {
 };
 
 /* A job ends in rows or in an issue, never in neither. */
-static void index_once(const struct format *format, const char *path,
-                       const char *const *siblings, uint64_t sibling_count)
+static void index_once(const struct format *format, const char *path, const char *const *siblings,
+                       uint64_t sibling_count)
 {
     struct error err = {.offset = NO_OFFSET};
     struct batch *batch = NULL;

@@ -20,8 +20,7 @@ static void index_once(const uint8_t *data, size_t size)
         .path = "/nowhere/fuzzed",
         .checkpoint_path = "/nowhere/fuzzed",
     };
-    if (source_open_memory(request.path, (struct bytes){data, size}, false, &source,
-                           &err) != OK)
+    if (source_open_memory(request.path, (struct bytes){data, size}, false, &source, &err) != OK)
         return;
     request.source = source;
     job_run_index(&request, &batch, &err);

@@ -24,13 +24,11 @@ static void parse(struct bytes json)
 /* Base64 of the bytes, in a file with a list of 3 leaves. */
 static void parse_flat(const uint8_t *data, size_t size)
 {
-    static const char digits[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     struct text file = {0};
     text_adds(&file, "{\"" JAX_TREE_KEY "\": \"");
     for (size_t i = 0; i + 3 <= size; i += 3) {
-        uint32_t word =
-            (uint32_t)data[i] << 16 | (uint32_t)data[i + 1] << 8 | data[i + 2];
+        uint32_t word = (uint32_t)data[i] << 16 | (uint32_t)data[i + 1] << 8 | data[i + 2];
         for (int shift = 18; shift >= 0; shift -= 6)
             text_addc(&file, digits[word >> shift & 63]);
     }

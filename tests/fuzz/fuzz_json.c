@@ -26,8 +26,7 @@ static bool scan(struct bytes text, struct arena *arena, struct text *copy)
         json_i64(&j, &i);
         json_real(&j, &d);
     }
-    if (json_next(&again) == JSON_FAIL || !json_copy(&again, copy) ||
-        json_next(&again) != JSON_END)
+    if (json_next(&again) == JSON_FAIL || !json_copy(&again, copy) || json_next(&again) != JSON_END)
         abort();
     return true;
 }

@@ -23,13 +23,12 @@ static void write_and_read(const struct form *form, const struct ruleset *set)
     if (form_write(form, set, &file, &err) != OK || !form->read)
         goto done;
     if (form_for_text(text_str(&file)) != form ||
-        form_read(form, file.at, "again", &again, &err) != OK ||
-        again.rules != set->rules || !same(again.dialect, set->dialect))
+        form_read(form, file.at, "again", &again, &err) != OK || again.rules != set->rules ||
+        !same(again.dialect, set->dialect))
         abort();
     for (size_t i = 0; i < set->rules; i++)
-        if (form->dialect == NULL &&
-            (!same(again.rule[i].pattern, set->rule[i].pattern) ||
-             !same(again.rule[i].replacement, set->rule[i].replacement)))
+        if (form->dialect == NULL && (!same(again.rule[i].pattern, set->rule[i].pattern) ||
+                                      !same(again.rule[i].replacement, set->rule[i].replacement)))
             abort();
 done:
     text_release(&file);
@@ -49,8 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(text, data, size);
     text[size] = '\0';
     const struct form *form = form_for_text(text);
-    if (strlen(text) == size && form->read &&
-        form_read(form, text, "fuzzed", &set, &err) == OK &&
+    if (strlen(text) == size && form->read && form_read(form, text, "fuzzed", &set, &err) == OK &&
         ruleset_check(&set, &err) == OK)
         for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
             write_and_read(form_find(forms[i]), &set);

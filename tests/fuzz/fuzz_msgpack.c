@@ -57,8 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct arena arena = {0};
     struct source *source = NULL;
     struct msgpack m, head;
-    if (source_open_memory("fuzzed", (struct bytes){data, size}, false, &source, &err) !=
-            OK ||
+    if (source_open_memory("fuzzed", (struct bytes){data, size}, false, &source, &err) != OK ||
         msgpack_open(&m, source, &arena, &err) != OK)
         abort();
     read_all(&m);

@@ -27,11 +27,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct database whole = {0}, framed = {0}, second = {0};
     struct bytes all = {data, size};
     text_add(&database_file(&whole, OCDBT_MANIFEST)->bytes, data, size);
-    put_frame(&database_file(&framed, OCDBT_MANIFEST)->bytes, OCDBT_MAGIC_MANIFEST, all,
-              PACK_RAW);
+    put_frame(&database_file(&framed, OCDBT_MANIFEST)->bytes, OCDBT_MAGIC_MANIFEST, all, PACK_RAW);
     database_manifest(&second, &(struct manifest_of){.numbered = true});
-    put_frame(&database_file(&second, "manifest.0000000000000001")->bytes,
-              OCDBT_MAGIC_MANIFEST, all, PACK_ZSTD);
+    put_frame(&database_file(&second, "manifest.0000000000000001")->bytes, OCDBT_MAGIC_MANIFEST,
+              all, PACK_ZSTD);
     walk(&whole);
     walk(&framed);
     walk(&second);

@@ -70,8 +70,7 @@ static void walk_tree(struct bytes all)
     while (cursor_left(&c) && nodes < 256) {
         uint64_t len = cursor_u16le(&c);
         size_t left = cursor_left(&c);
-        root =
-            database_node(&d, "d/n", cursor_take(&c, len < left ? len : left), PACK_RAW);
+        root = database_node(&d, "d/n", cursor_take(&c, len < left ? len : left), PACK_RAW);
         nodes++;
     }
     walk(&d, root, nodes ? nodes - 1 : 0);

@@ -33,8 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct arena arena = {.ceiling = (size_t)1 << 28};
     struct source *source = NULL;
     struct pickle p;
-    if (source_open_memory("fuzzed", (struct bytes){data, size}, false, &source, &err) !=
-        OK)
+    if (source_open_memory("fuzzed", (struct bytes){data, size}, false, &source, &err) != OK)
         return 0;
     if (pickle_run(source, 0, 0, &arena, &p, &err) == OK && !p.root)
         abort();

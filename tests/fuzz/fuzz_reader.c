@@ -86,8 +86,7 @@ static void compare(struct naive *n, const struct slice *slices, const uint8_t *
     }
 }
 
-static void read_slice(struct reader *r, struct naive *n, const struct slice *slices,
-                       uint8_t *got)
+static void read_slice(struct reader *r, struct naive *n, const struct slice *slices, uint8_t *got)
 {
     struct error err = {.offset = NO_OFFSET};
     uint64_t nbytes;
@@ -106,8 +105,7 @@ static void read_numbers(const struct stored_tensor *t, struct reader *r)
         abort();
     for (unsigned d = 0; d < t->rank; d++) { /* backward, every second */
         all[d] = (struct slice){.count = t->shape[d], .step = 1};
-        slices[d] =
-            (struct slice){t->shape[d] ? t->shape[d] - 1 : 0, (t->shape[d] + 1) / 2, -2};
+        slices[d] = (struct slice){t->shape[d] ? t->shape[d] - 1 : 0, (t->shape[d] + 1) / 2, -2};
     }
     size_t len = t->nbytes < READ_MOST ? (size_t)t->nbytes : READ_MOST;
     if (len == t->nbytes && reader_read(r, 0, got, len, &err) == OK) {
@@ -148,8 +146,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct arena arena = {.ceiling = (size_t)1 << 26};
     struct cursor c = cursor_over((struct bytes){data, size}, 0);
-    struct stored_tensor t = {
-        .checkpoint = "fuzzed", .name = "t", .storage = STORAGE_INLINE};
+    struct stored_tensor t = {.checkpoint = "fuzzed", .name = "t", .storage = STORAGE_INLINE};
     struct error err = {.offset = NO_OFFSET};
     struct reader *r = NULL;
     if (describe(&c, &arena, &t) && reader_open(&t, NULL, &r, &err) == OK) {

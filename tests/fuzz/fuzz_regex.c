@@ -39,8 +39,7 @@ static void run(struct regex *re, struct part source, struct part text)
     struct template *t = NULL;
     struct text out = {.limit = 1 << 20};
     bool index_error = false;
-    enum status status =
-        template_compile(source.at, source.len, re, &t, &index_error, &bad);
+    enum status status = template_compile(source.at, source.len, re, &t, &index_error, &bad);
     if ((status == OK) != (t != NULL) || (status != OK && !bad.message[0]))
         abort();
     int found = regex_exec(re, text.at, text.len, 0, &err);
@@ -63,8 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int how = REGEX_SEARCH; how <= REGEX_FULLMATCH; how++) {
         struct regex *re = NULL;
         struct error err = {.offset = NO_OFFSET};
-        enum status status =
-            regex_compile(pattern.at, pattern.len, (enum regex_how)how, &re, &err);
+        enum status status = regex_compile(pattern.at, pattern.len, (enum regex_how)how, &re, &err);
         if ((status == OK) != (re != NULL) || (status != OK && !err.message[0]))
             abort();
         if (re)

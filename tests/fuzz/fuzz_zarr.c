@@ -35,8 +35,7 @@ static void check_keys(const struct zarr_array *a, uint64_t seed)
 {
     uint64_t counts[UINT8_MAX], all, index;
     struct text key = {0};
-    if (!a->grid.levels ||
-        !grid_counts(a->shape, a->rank, a->grid.level[0].shape, counts, &all))
+    if (!a->grid.levels || !grid_counts(a->shape, a->rank, a->grid.level[0].shape, counts, &all))
         return;
     if (!grid_valid(&a->grid, a->shape, a->rank))
         abort();

@@ -9,8 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void read_member(const struct zip *z, const struct zip_member *m,
-                        struct arena *arena)
+static void read_member(const struct zip *z, const struct zip_member *m, struct arena *arena)
 {
     uint8_t start[64];
     size_t got = 0;
@@ -31,8 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct arena arena = {.ceiling = (size_t)1 << 28};
     struct source *source = NULL;
     struct zip z;
-    if (source_open_memory("fuzzed", (struct bytes){data, size}, false, &source, &err) !=
-        OK)
+    if (source_open_memory("fuzzed", (struct bytes){data, size}, false, &source, &err) != OK)
         return 0;
     if (zip_open(source, &arena, &z, &err) == OK)
         for (uint64_t i = 0; i < z.count; i++)

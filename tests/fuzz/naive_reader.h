@@ -56,8 +56,7 @@ static inline void naive_close(struct naive *n)
 }
 
 /* Stored bytes through a chain; false: that cannot be done. Frees *bytes if it is replaced. */
-static inline bool naive_decode(struct bytes stored, const char *chain,
-                                struct naive_run *out)
+static inline bool naive_decode(struct bytes stored, const char *chain, struct naive_run *out)
 {
     struct error err = {.offset = NO_OFFSET};
     struct source *s = NULL;
@@ -87,8 +86,8 @@ static inline uint64_t naive_position(const uint64_t *index, const uint64_t *box
 }
 
 /* From a shard to the value inside it at an index of the tensor. */
-static inline bool naive_inside(const struct naive *n, unsigned level,
-                                const uint64_t *index, struct naive_run *value)
+static inline bool naive_inside(const struct naive *n, unsigned level, const uint64_t *index,
+                                struct naive_run *value)
 {
     const struct grid_level *l = &n->t->grid->level[level], *next = l + 1;
     uint64_t box[NAIVE_RANK], inside[NAIVE_RANK], count = 1, from, len;
@@ -117,8 +116,7 @@ static inline bool naive_inside(const struct naive *n, unsigned level,
     return value->at;
 }
 
-static inline void naive_chunk(const struct naive *n, const uint64_t *index,
-                               struct naive_run *out)
+static inline void naive_chunk(const struct naive *n, const uint64_t *index, struct naive_run *out)
 {
     const struct stored_tensor *t = n->t;
     const struct grid *g = t->grid;
@@ -154,8 +152,8 @@ static inline void naive_chunk(const struct naive *n, const uint64_t *index,
 }
 
 /* Bits of a run, the lowest first. */
-static inline bool naive_bits(const struct naive_run *run, uint64_t position,
-                              unsigned bits, uint8_t *out)
+static inline bool naive_bits(const struct naive_run *run, uint64_t position, unsigned bits,
+                              uint8_t *out)
 {
     for (unsigned b = 0; b < bits; b++) {
         uint64_t at = position * bits + b;
@@ -180,12 +178,11 @@ static inline bool naive_of_grid(struct naive *n, const uint64_t *index, uint8_t
     if (run->absent && g->fill.len)
         memcpy(out, g->fill.at, g->fill.len < n->bits / 8 ? g->fill.len : n->bits / 8);
     return run->absent ||
-           naive_bits(run, naive_position(index, last->shape, last->order, n->t->rank),
-                      n->bits, out);
+           naive_bits(run, naive_position(index, last->shape, last->order, n->t->rank), n->bits,
+                      out);
 }
 
-static inline bool naive_of_extent(struct naive *n, uint64_t i, const uint64_t *index,
-                                   uint8_t *out)
+static inline bool naive_of_extent(struct naive *n, uint64_t i, const uint64_t *index, uint8_t *out)
 {
     const struct stored_tensor *t = n->t;
     const struct extent *e = &t->extents[i];
@@ -198,8 +195,7 @@ static inline bool naive_of_extent(struct naive *n, uint64_t i, const uint64_t *
     for (unsigned d = 0; d < t->rank; d++) {
         uint64_t inside = index[d] - (e->origin ? e->origin[d] : 0);
         uint64_t size = e->shape ? e->shape[d] : t->shape[d];
-        position =
-            strides ? position + inside * (uint64_t)strides[d] : position * size + inside;
+        position = strides ? position + inside * (uint64_t)strides[d] : position * size + inside;
     }
     if (!run->tried && extent_chain(t, e, filled, &chain, &err) == OK)
         naive_decode((struct bytes){e->bytes, e->stored}, chain, run);

@@ -62,8 +62,7 @@ static int replay_folder(const char *path)
 static int replay(const char *path)
 {
     struct stat st;
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? replay_folder(path)
-                                                       : replay_file(path);
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? replay_folder(path) : replay_file(path);
 }
 
 int main(int argc, char **argv)

@@ -97,8 +97,7 @@ static inline uint64_t position_of(const struct world *w, const uint64_t *at)
     return position;
 }
 
-static inline void put_element(const struct world *w, const uint8_t *element,
-                               uint8_t *stored)
+static inline void put_element(const struct world *w, const uint8_t *element, uint8_t *stored)
 {
     for (size_t b = 0; b < w->unit; b++)
         stored[b / w->swap * w->swap + (w->swap - 1 - b % w->swap)] = element[b];
@@ -240,8 +239,7 @@ static inline void put_in_file(struct world *w, uint64_t index, const struct tex
 }
 
 /* Keeps `own`. */
-static inline void put_in_list(struct world *w, uint64_t index, const struct text *value,
-                               char *own)
+static inline void put_in_list(struct world *w, uint64_t index, const struct text *value, char *own)
 {
     w->own[w->grid.value_count] = own;
     struct grid_value *v = &w->values[w->grid.value_count++];
@@ -263,8 +261,7 @@ static inline void put_in_list(struct world *w, uint64_t index, const struct tex
 }
 
 /* A chunk with steps of its own, and their text; NULL: those of the tensor. */
-static inline bool make_own(struct world *w, const uint64_t *origin, struct text *value,
-                            char **own)
+static inline bool make_own(struct world *w, const uint64_t *origin, struct text *value, char **own)
 {
     bool gzip = w->gzip, summed = w->summed, there;
     unsigned swap = w->swap;
@@ -434,8 +431,7 @@ static inline void world_random(struct world *w)
         for (unsigned d = 0; d < w->t.rank; d++)
             w->shape[d] = random_below(16) ? 1 + random_below(9) : 0;
         random_levels(w);
-        if (grid_counts(w->shape, w->t.rank, w->box[0], counts, &all) &&
-            all <= VALUES_MOST)
+        if (grid_counts(w->shape, w->t.rank, w->box[0], counts, &all) && all <= VALUES_MOST)
             break;
     } while (true);
     shape_elements(w->shape, w->t.rank, &w->t.elements);

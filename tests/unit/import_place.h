@@ -20,8 +20,7 @@ struct place {
 
 /* --- making files ----------------------------------------------------------------------- */
 
-static void put_file(const struct place *p, const char *name, const void *bytes,
-                     size_t len)
+static void put_file(const struct place *p, const char *name, const void *bytes, size_t len)
 {
     char path[512];
     snprintf(path, sizeof(path), "%s/%s", p->root, name);
@@ -41,8 +40,8 @@ static void put_safetensors(const struct place *p, const char *name, const char 
     text_release(&t);
 }
 
-#define TWO                                                                              \
-    "{\"a.w\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]},"              \
+#define TWO                                                                                        \
+    "{\"a.w\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]},"                        \
     "\"a.b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[16,24]}}"
 #define OTHER "{\"c\":{\"dtype\":\"I64\",\"shape\":[3],\"data_offsets\":[0,24]}}"
 

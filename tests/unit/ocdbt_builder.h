@@ -74,23 +74,21 @@ struct entry_of {
     size_t common;
 };
 
-static inline void put_keys(struct text *out, const struct entry_of *e, size_t count,
-                            bool inner)
+static inline void put_keys(struct text *out, const struct entry_of *e, size_t count, bool inner)
 {
     put_varint(out, count);
     for (size_t i = 1; i < count; i++)
         put_varint(out, common_bytes(e[i - 1].key, e[i].key));
     for (size_t i = 0; i < count; i++)
-        put_varint(out,
-                   strlen(e[i].key) - (i ? common_bytes(e[i - 1].key, e[i].key) : 0));
+        put_varint(out, strlen(e[i].key) - (i ? common_bytes(e[i - 1].key, e[i].key) : 0));
     for (size_t i = 0; inner && i < count; i++)
         put_varint(out, e[i].common);
     for (size_t i = 0; i < count; i++)
         text_adds(out, e[i].key + (i ? common_bytes(e[i - 1].key, e[i].key) : 0));
 }
 
-static inline void put_leaf(struct text *out, struct paths_of paths,
-                            const struct entry_of *e, size_t count)
+static inline void put_leaf(struct text *out, struct paths_of paths, const struct entry_of *e,
+                            size_t count)
 {
     text_addc(out, 0);
     put_table(out, paths);
@@ -231,8 +229,7 @@ static inline void put_zstd(struct text *out, struct bytes body)
     }
 }
 
-static inline void put_frame(struct text *out, uint32_t magic, struct bytes body,
-                             enum pack pack)
+static inline void put_frame(struct text *out, uint32_t magic, struct bytes body, enum pack pack)
 {
     size_t begin = out->len;
     uint8_t length[8];
@@ -282,8 +279,8 @@ struct stored {
 };
 
 /* Append a node to a file. */
-static inline struct stored database_node(struct database *db, const char *path,
-                                          struct bytes body, enum pack pack)
+static inline struct stored database_node(struct database *db, const char *path, struct bytes body,
+                                          enum pack pack)
 {
     struct text *file = &database_file(db, path)->bytes;
     uint64_t offset = file->len;

@@ -29,8 +29,7 @@ static inline uint64_t put_block(struct text *file, struct bytes content, uint8_
     uint64_t offset = file->len;
     text_add(file, content.at, content.len);
     text_addc(file, (char)type);
-    uint32_t crc =
-        crc32c_extend(0, text_str(file) + offset, (size_t)(file->len - offset));
+    uint32_t crc = crc32c_extend(0, text_str(file) + offset, (size_t)(file->len - offset));
     put_u32(file, crc32c_mask(crc));
     return offset;
 }
@@ -102,8 +101,7 @@ static inline void table_add(struct table *t, struct bytes key, struct bytes val
     while (t->entries && shared < key.len && shared < t->last_len &&
            key.at[shared] == (uint8_t)t->last[shared])
         shared++;
-    put_entry(&t->block, shared, (struct bytes){key.at + shared, key.len - shared},
-              value);
+    put_entry(&t->block, shared, (struct bytes){key.at + shared, key.len - shared}, value);
     memcpy(t->last, key.at, key.len);
     t->last_len = key.len;
     if (++t->entries == t->entries_a_block)

@@ -50,8 +50,7 @@ static int setup(void **state)
     snprintf(p.path, sizeof(p.path), "%s/c.db", p.root);
     *state = &p;
     if (db_open(p.path, DB_CREATE, &p.db, &err) != OK ||
-        sqlite3_file_control(p.db, "main", SQLITE_FCNTL_FILE_POINTER, &p.file) !=
-            SQLITE_OK)
+        sqlite3_file_control(p.db, "main", SQLITE_FCNTL_FILE_POINTER, &p.file) != SQLITE_OK)
         return -1;
     p.methods = p.file->pMethods;
     shim.methods = *p.methods;
@@ -74,18 +73,17 @@ static int teardown(void **state)
 static void fill(struct place *p, int tensors)
 {
     char sql[400];
-    snprintf(
-        sql, sizeof(sql),
-        "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < %d - 1)"
-        "INSERT INTO _layout_tensors(id, name, storage, extents)"
-        " SELECT (1 << 24) + i, 't' || i, 3, zeroblob(1 << 20) FROM n",
-        tensors);
+    snprintf(sql, sizeof(sql),
+             "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < %d - 1)"
+             "INSERT INTO _layout_tensors(id, name, storage, extents)"
+             " SELECT (1 << 24) + i, 't' || i, 3, zeroblob(1 << 20) FROM n",
+             tensors);
     run(p, sql);
     shim.calls = 0;
 }
 
-#define INDEXES                                                                          \
-    "SELECT count(*) FROM sqlite_schema WHERE name IN ('_layout_tensors_by_name',"       \
+#define INDEXES                                                                                    \
+    "SELECT count(*) FROM sqlite_schema WHERE name IN ('_layout_tensors_by_name',"                 \
     " '_issues_by_checkpoint')"
 
 static void test_syncs(void **state)

@@ -5,12 +5,9 @@
 #include "tests/unit/unit.h"
 
 static const char *const trees[] = {
-    "{\"b\": \"float32[2,3]\", \"a\": \"?\", \"n\": null, \"e\": {}, \"c\": {\"x\": "
-    "\"int8[]\"}}",
-    "{\"e\": {}, \"a\": \"?\", \"c\": {\"x\": \"int8[]\"}, \"b\": \"float32[2,3]\", \"n\": "
-    "null}",
-    "{\"e\": [], \"a\": \"?\", \"c\": {\"x\": \"int8[]\"}, \"b\": \"float32[2,3]\", \"n\": "
-    "null}",
+    "{\"b\": \"float32[2,3]\", \"a\": \"?\", \"n\": null, \"e\": {}, \"c\": {\"x\": \"int8[]\"}}",
+    "{\"e\": {}, \"a\": \"?\", \"c\": {\"x\": \"int8[]\"}, \"b\": \"float32[2,3]\", \"n\": null}",
+    "{\"e\": [], \"a\": \"?\", \"c\": {\"x\": \"int8[]\"}, \"b\": \"float32[2,3]\", \"n\": null}",
     "{\"a\": \"?\", \"b\": \"float32[3,2]\"}",
     "{\"\\u00e9\": \"float32[3,2]\", \"z\": \"?\", \"ab\": \"?\", \"a\": \"?\"}",
     "{}",
@@ -61,7 +58,7 @@ static void the_same_as_an_import(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(
-        the_same_as_an_import, enter_folder, leave_folder)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_same_as_an_import, enter_folder, leave_folder)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

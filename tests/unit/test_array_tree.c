@@ -11,17 +11,17 @@
 extern const struct format format_zarr;
 
 #define GROUP2 "{\"zarr_format\":2}"
-#define ARRAY2(shape, chunks, rest)                                                      \
-    "{\"zarr_format\":2,\"shape\":" shape ",\"chunks\":" chunks                          \
+#define ARRAY2(shape, chunks, rest)                                                                \
+    "{\"zarr_format\":2,\"shape\":" shape ",\"chunks\":" chunks                                    \
     ",\"dtype\":\"<f4\",\"order\":\"C\",\"compressor\":null,\"filters\":null," rest "}"
 #define FILLED  "\"fill_value\":0,\"dimension_separator\":\".\""
 #define NULLED  "\"fill_value\":null,\"dimension_separator\":\".\""
 #define SLASHED "\"fill_value\":0,\"dimension_separator\":\"/\""
 #define GUESSED "\"fill_value\":0"
-#define ARRAY3                                                                           \
-    "{\"zarr_format\":3,\"node_type\":\"array\",\"shape\":[4,4],\"data_type\":"          \
-    "\"int8\",\"chunk_grid\":{\"name\":\"regular\",\"configuration\":{\"chunk_shape\":"  \
-    "[2,2]}},\"chunk_key_encoding\":{\"name\":\"default\"},\"fill_value\":0,"            \
+#define ARRAY3                                                                                     \
+    "{\"zarr_format\":3,\"node_type\":\"array\",\"shape\":[4,4],\"data_type\":"                    \
+    "\"int8\",\"chunk_grid\":{\"name\":\"regular\",\"configuration\":{\"chunk_shape\":"            \
+    "[2,2]}},\"chunk_key_encoding\":{\"name\":\"default\"},\"fill_value\":0,"                      \
     "\"codecs\":[\"bytes\"],\"attributes\":{\"scale\":0.5,\"deep\":{\"a\":[1,NaN]}}}"
 
 /* PATH TEXT: a file; a path that ends in '/' is a directory; "PATH -> TARGET" a link. */
@@ -42,8 +42,7 @@ static void put(const char *root, const struct item *item)
     char path[512];
     const char *slash = strrchr(item->path, '/');
     snprintf(path, sizeof(path), "%s/%s", root, item->path);
-    shell_out("mkdir -p '%s/%.*s'", root, slash ? (int)(slash - item->path) : 0,
-              item->path);
+    shell_out("mkdir -p '%s/%.*s'", root, slash ? (int)(slash - item->path) : 0, item->path);
     if (slash && !slash[1])
         return;
     if (strncmp(item->text, "-> ", 3) == 0) {
@@ -66,9 +65,9 @@ static void describe_tensor(struct text *t, const struct batch_tensor *b)
     struct error err = {.offset = NO_OFFSET};
     text_addf(t, "%s %s %s", b->name, b->kind->dtype, b->kind->shape_text);
     if (b->storage == STORAGE_CHUNKS) {
-        assert_int_equal(extents_unpack(b->coding->extents, b->kind->shape, b->kind->rank,
-                                        &arena, &list, &err),
-                         OK);
+        assert_int_equal(
+            extents_unpack(b->coding->extents, b->kind->shape, b->kind->rank, &arena, &list, &err),
+            OK);
         assert_non_null(list.grid);
         text_addf(t, " @%u", list.grid->directory);
         for (uint64_t i = 0; i < list.grid->run_count; i++)
@@ -103,8 +102,8 @@ static char *describe(const struct batch *b, const char *root)
     for (uint64_t i = 0; i < b->meta_count; i++)
         describe_fact(&t, &b->metas[i]);
     for (uint64_t i = 0; i < b->issue_count; i++)
-        text_addf(&t, "%s %s %s\n", b->issues[i].warning ? "warning" : "error",
-                  b->issues[i].code, below(b->issues[i].path, root));
+        text_addf(&t, "%s %s %s\n", b->issues[i].warning ? "warning" : "error", b->issues[i].code,
+                  below(b->issues[i].path, root));
     if (b->has_step)
         text_addf(&t, "step %lld\n", (long long)b->step);
     return text_steal(&t);
@@ -216,26 +215,18 @@ static const struct tree_case cases[] = {
       {"a/.zarray", "{"},
       {"b/.zarray", "{\"zarr_format\":2,\"shape\":[1],\"chunks\":[1],\"order\":\"C\","
                     "\"dtype\":[[\"x\",\"<f4\"]]}"},
-      {"c/.zarray",
-       ARRAY2("[1]", "[1]", "\"fill_value\":\"what\",\"dimension_separator\":\".\"")},
+      {"c/.zarray", ARRAY2("[1]", "[1]", "\"fill_value\":\"what\",\"dimension_separator\":\".\"")},
       {"c/0", ""}},
      "c float32 [1]\ndirectory .\nchunks a\nindex a/.zarray\nchunks b\nindex b/.zarray\n"
-     "chunks c\nindex c/.zarray\nerror corrupt a/.zarray\nerror structured-dtype "
-     "b/.zarray\n"
+     "chunks c\nindex c/.zarray\nerror corrupt a/.zarray\nerror structured-dtype b/.zarray\n"
      "error unsupported c\n"},
     {"metadata that only the root has",
      {{".zgroup", GROUP2},
       {".zmetadata",
-       "{\"metadata\":{\".zattrs\":{\"x\":NaN},\"a/.zarray\":" ARRAY2(
+       "{\"metadata\":{\".zattrs\":{\"x\":NaN},\"a/.zarray\":" ARRAY2("[4]", "[2]", FILLED) ",\"gone/.zarray\":" ARRAY2(
            "[4]", "[2]",
-           FILLED) ","
-                   "\"gone/.zarray\":" ARRAY2(
-                       "[4]", "[2]",
-                       FILLED) ","
-                               "\"b/.zarray\":" ARRAY2(
-                                   "[9]", "[2]",
-                                   FILLED) ","
-                                           "\"../x/.zarray\":{},\"g/.zgroup\":{}}}"},
+           FILLED) ",\"b/.zarray\":" ARRAY2("[9]", "[2]",
+                                            FILLED) ",\"../x/.zarray\":{},\"g/.zgroup\":{}}}"},
       {"a/0", ""},
       {"b/.zarray", ARRAY2("[4]", "[2]", FILLED)},
       {"b/1", ""}},
@@ -262,8 +253,8 @@ static void test_trees(void **state)
             put(root, item);
         char *one = indexed(root, 1), *eight = indexed(root, 8);
         if (strcmp(one, cases[i].expected) != 0 || strcmp(one, eight) != 0) {
-            print_error("%s:\n%s--- with 8 threads\n%s--- expected\n%s", cases[i].name,
-                        one, eight, cases[i].expected);
+            print_error("%s:\n%s--- with 8 threads\n%s--- expected\n%s", cases[i].name, one, eight,
+                        cases[i].expected);
             bad++;
         }
         free(one);
@@ -279,8 +270,7 @@ static void test_many(void **state)
     char root[FOLDER_BYTES];
     (void)state;
     folder_make(root);
-    shell_out("cd %s && printf '%%s' '%s' >.zgroup && for i in $(seq 300); do d=g$((i %% "
-              "7))/a$i;"
+    shell_out("cd %s && printf '%%s' '%s' >.zgroup && for i in $(seq 300); do d=g$((i %% 7))/a$i;"
               " mkdir -p $d; printf '%%s' '%s' >$d/.zarray; : >$d/0; : >$d/1; done",
               root, GROUP2, ARRAY2("[4]", "[2]", FILLED));
     char *one = indexed(root, 1);

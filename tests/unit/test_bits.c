@@ -50,8 +50,8 @@ static bool valid_one_by_one(const char *bytes, size_t len)
 static void test_utf8(void **state)
 {
     (void)state;
-    static const char *const pieces[] = {
-        "é", "日", "🙂", "\x80", "\xC3", "\xED\xA0\x80", "\xFF", "\x7F", "\xC0\x80"};
+    static const char *const pieces[] = {"é",    "日",   "🙂",    "\x80", "\xC3", "\xED\xA0\x80",
+                                         "\xFF", "\x7F", "\xC0\x80"};
     for (size_t p = 0; p < sizeof(pieces) / sizeof(pieces[0]); p++) {
         for (size_t n = 1; n <= MOST; n++) {
             for (size_t at = 0; at < n; at++) {

@@ -33,8 +33,8 @@ struct decoder {
 };
 
 /* Decode a copy of the bytes that ends where its memory ends, so that ASan sees overruns. */
-static enum status decode(struct decoder *d, const char *chain, const void *stored,
-                          size_t len, uint64_t out_len)
+static enum status decode(struct decoder *d, const char *chain, const void *stored, size_t len,
+                          uint64_t out_len)
 {
     uint8_t *copy = malloc(len + !len);
     free(d->out);
@@ -93,19 +93,17 @@ static void check_all(struct decoder *d, const struct golden *g, const uint8_t *
 {
     uint8_t *out = NULL;
     uint64_t len;
-    struct block block = {
-        g->chain, {(const uint8_t *)g->stored, g->stored_len}, "chunk", 0};
+    struct block block = {g->chain, {(const uint8_t *)g->stored, g->stored_len}, "chunk", 0};
     title(g, "without a size");
-    assert_int_equal(
-        OK, block_decode_all(d->decoder, &block, g->out_len, &out, &len, &d->err));
+    assert_int_equal(OK, block_decode_all(d->decoder, &block, g->out_len, &out, &len, &d->err));
     assert_int_equal(g->out_len, len);
     assert_memory_equal(expected, out, g->out_len);
     free(out);
     if (!g->out_len)
         return;
     title(g, "past a cap");
-    assert_int_equal(ERR_CORRUPT, block_decode_all(d->decoder, &block, g->out_len - 1,
-                                                   &out, &len, &d->err));
+    assert_int_equal(ERR_CORRUPT,
+                     block_decode_all(d->decoder, &block, g->out_len - 1, &out, &len, &d->err));
 }
 
 static void test_golden(void **state)
@@ -118,8 +116,7 @@ static void test_golden(void **state)
         const struct golden *g = &golden[i];
         title(g, "as a block");
         assert_true(block_decodable(g->chain));
-        assert_true(block_memory(g->chain, g->stored_len, g->out_len) < UINT64_C(1)
-                                                                            << 40);
+        assert_true(block_memory(g->chain, g->stored_len, g->out_len) < UINT64_C(1) << 40);
         enum status status = decode(&d, g->chain, g->stored, g->stored_len, g->out_len);
         if (status)
             printf("%s\n", d.err.message);
@@ -138,8 +135,8 @@ static bool ends_in_nothing(const struct golden *g, size_t n)
     if (strncmp(g->chain, "gzip", 4) == 0)
         return g->stored[n] == 0;
     return g->stored_len - n <= 2 &&
-           (strncmp(g->chain, "scaleoffset", 11) == 0 ||
-            strncmp(g->chain, "nbit", 4) == 0 || strncmp(g->chain, "szip", 4) == 0);
+           (strncmp(g->chain, "scaleoffset", 11) == 0 || strncmp(g->chain, "nbit", 4) == 0 ||
+            strncmp(g->chain, "szip", 4) == 0);
 }
 
 /* Every byte of every golden block is cut off, and turned: never more than a wrong value. */
@@ -161,10 +158,9 @@ static void test_damaged(void **state)
         }
         title(g, "to other sizes");
         if (g->out_len)
-            assert_int_not_equal(
-                OK, decode(&d, g->chain, g->stored, g->stored_len, g->out_len - 1));
-        assert_int_not_equal(
-            OK, decode(&d, g->chain, g->stored, g->stored_len, g->out_len + 1));
+            assert_int_not_equal(OK,
+                                 decode(&d, g->chain, g->stored, g->stored_len, g->out_len - 1));
+        assert_int_not_equal(OK, decode(&d, g->chain, g->stored, g->stored_len, g->out_len + 1));
     }
     decoder_close(&d);
 }
@@ -186,8 +182,8 @@ static void test_small(void **state)
     struct decoder d = decoder_open();
     for (size_t i = 0; i < sizeof(small) / sizeof(*small); i++) {
         printf("%zu: \"%s\" of %zu bytes\n", i, small[i].chain, small[i].stored_len);
-        enum status status = decode(&d, small[i].chain, small[i].stored,
-                                    small[i].stored_len, small[i].out_len);
+        enum status status =
+            decode(&d, small[i].chain, small[i].stored, small[i].stored_len, small[i].out_len);
         if (status)
             printf("%s\n", d.err.message);
         assert_int_equal(OK, status);
@@ -253,19 +249,18 @@ static void test_bombs(void **state)
     assert_int_equal(ERR_CORRUPT, decode(&d, "zlib:16|skip:1", stored, len, 15));
     puts("64 MiB past a cap");
     struct block block = {"zlib:<999999999999|strings:vlen", {stored, len}, "chunk", 0};
-    assert_int_equal(ERR_CORRUPT, block_decode_all(d.decoder, &block, 1 << 20, &out,
-                                                   &out_len, &d.err));
+    assert_int_equal(ERR_CORRUPT,
+                     block_decode_all(d.decoder, &block, 1 << 20, &out, &out_len, &d.err));
     puts("64 MiB where they are wanted");
     error_clear(&d.err);
-    assert_int_equal(OK,
-                     block_decode_all(d.decoder, &block, ZEROS, &out, &out_len, &d.err));
+    assert_int_equal(OK, block_decode_all(d.decoder, &block, ZEROS, &out, &out_len, &d.err));
     assert_int_equal(ZEROS, out_len);
     assert_memory_equal(zeros, out, ZEROS);
     assert_int_equal(OK, decode(&d, "zlib:67108864|skip:0", stored, len, ZEROS));
     assert_memory_equal(zeros, d.out, ZEROS);
     puts("8 bytes that claim 2^60");
-    assert_int_equal(ERR_CORRUPT, decode(&d, "zlib:1152921504606846976|skip:1",
-                                         "\x78\x9c\3\0\0\0\0\1", 8, 5));
+    assert_int_equal(ERR_CORRUPT,
+                     decode(&d, "zlib:1152921504606846976|skip:1", "\x78\x9c\3\0\0\0\0\1", 8, 5));
     free(out);
     free(zeros);
     free(stored);
@@ -280,8 +275,7 @@ static void test_decodable(void **state)
     static const struct {
         const char *chain;
         bool decodable;
-        uint64_t least,
-            most; /* of the memory for 1000 stored bytes and 4000 decoded ones */
+        uint64_t least, most; /* of the memory for 1000 stored bytes and 4000 decoded ones */
     } cases[] = {
         {NULL, true, 0, 0},
         {"", true, 0, 0},
@@ -300,8 +294,7 @@ static void test_decodable(void **state)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         uint64_t memory = block_memory(cases[i].chain, 1000, 4000);
-        printf("%s: %llu\n", cases[i].chain ? cases[i].chain : "none",
-               (unsigned long long)memory);
+        printf("%s: %llu\n", cases[i].chain ? cases[i].chain : "none", (unsigned long long)memory);
         assert_int_equal(cases[i].decodable, block_decodable(cases[i].chain));
         assert_true(memory >= cases[i].least && memory <= cases[i].most);
     }

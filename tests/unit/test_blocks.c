@@ -83,8 +83,7 @@ static void random_side(struct side *s, unsigned count, bool hashed)
 {
     s->count = count;
     for (unsigned i = 0; i < count; i++)
-        s->rows[i] =
-            (struct row){i, 1 + any(3), any(4), hashed && any(4) ? 1 + any(9999) : 0};
+        s->rows[i] = (struct row){i, 1 + any(3), any(4), hashed && any(4) ? 1 + any(9999) : 0};
 }
 
 static void drop(struct side *s, unsigned at)
@@ -103,8 +102,7 @@ static void put_in(struct side *s, unsigned at, struct row row)
 /* A stretch to another place. */
 static void move_some(struct side *s)
 {
-    const unsigned n = 1 + any(s->count < 200 ? s->count : 200),
-                   from = any(s->count - n + 1);
+    const unsigned n = 1 + any(s->count < 200 ? s->count : 200), from = any(s->count - n + 1);
     for (unsigned i = 0, to = any(s->count - n + 1); i < n; i++) {
         const struct row row = s->rows[from];
         drop(s, from);
@@ -117,8 +115,7 @@ static void change(struct side *s, unsigned next_name)
     const unsigned at = any(s->count);
     switch (s->count ? any(7) : 0) {
     case 0:
-        put_in(s, s->count ? at : 0,
-               (struct row){next_name, 1, 1, any(2) ? 1 + any(9999) : 0});
+        put_in(s, s->count ? at : 0, (struct row){next_name, 1, 1, any(2) ? 1 + any(9999) : 0});
         break;
     case 1:
         drop(s, at);
@@ -143,8 +140,7 @@ static void change(struct side *s, unsigned next_name)
 /* Sizes about those of a block, and what differs from nothing to all. */
 static void random_pair(unsigned trial, struct side *a, struct side *b)
 {
-    static const unsigned sizes[] = {0,   1,   2,    63,   64,   65,
-                                     128, 300, 1023, 1024, 1025, 2500};
+    static const unsigned sizes[] = {0, 1, 2, 63, 64, 65, 128, 300, 1023, 1024, 1025, 2500};
     static const unsigned changes[] = {0, 0, 1, 1, 2, 5, 20, 100};
     random_side(a, sizes[trial % 12], any(2));
     memcpy(b->rows, a->rows, sizeof(a->rows));
@@ -277,19 +273,18 @@ static void fill_side(sqlite3 *db, int id, const struct side *s, bool blocks)
 {
     char sql[256];
     sqlite3_stmt *put, *hash;
-    snprintf(
-        sql, sizeof(sql),
-        "INSERT INTO _layouts VALUES (%d, x'%02d', x'00', %u, 0, 0, 0);"
-        "INSERT INTO _checkpoints VALUES (%d, '/%d', 'names', NULL, NULL, NULL, %d, NULL,"
-        " 0, 0, 0, 0, 0)",
-        id, id, s->count, id, id, id);
+    snprintf(sql, sizeof(sql),
+             "INSERT INTO _layouts VALUES (%d, x'%02d', x'00', %u, 0, 0, 0);"
+             "INSERT INTO _checkpoints VALUES (%d, '/%d', 'names', NULL, NULL, NULL, %d, NULL,"
+             " 0, 0, 0, 0, 0)",
+             id, id, s->count, id, id, id);
     run(db, sql);
     sqlite3_prepare_v2(db,
                        "INSERT INTO _layout_tensors(id, name, dtype, shape, storage)"
                        " VALUES ((?1 << 24) + ?2, ?3, ?4, ?5, 0)",
                        -1, &put, NULL);
-    sqlite3_prepare_v2(db, "INSERT INTO _tensor_hashes VALUES ((?1 << 24) + ?2, ?3)", -1,
-                       &hash, NULL);
+    sqlite3_prepare_v2(db, "INSERT INTO _tensor_hashes VALUES ((?1 << 24) + ?2, ?3)", -1, &hash,
+                       NULL);
     for (unsigned i = 0; i < s->count; i++) {
         const struct row *r = &s->rows[i];
         sqlite3_bind_int(put, 1, id);
@@ -345,9 +340,8 @@ static void test_diff(void **unused)
     for (unsigned trial = 0; trial < TRIALS; trial++) {
         const unsigned with = any(8); /* mostly both */
         random_pair(trial, &one, &two);
-        run(db,
-            "BEGIN; DELETE FROM _tensor_hashes; DELETE FROM _checkpoints;"
-            "DELETE FROM _layout_blocks; DELETE FROM _layout_tensors; DELETE FROM _layouts");
+        run(db, "BEGIN; DELETE FROM _tensor_hashes; DELETE FROM _checkpoints;"
+                "DELETE FROM _layout_blocks; DELETE FROM _layout_tensors; DELETE FROM _layouts");
         fill_side(db, 1, &one, with != 1);
         fill_side(db, 2, &two, with != 2);
         run(db, "COMMIT");

@@ -13,9 +13,8 @@
 /* A safetensors file of float32 "w" [3,4] with 0 to 11, and "n", three int32 that are 1, 2, 70000. */
 static void write_model(const char *name)
 {
-    static const char head[] =
-        "{\"w\":{\"dtype\":\"F32\",\"shape\":[3,4],\"data_offsets\":[0,48]},"
-        "\"n\":{\"dtype\":\"I32\",\"shape\":[3],\"data_offsets\":[48,60]}}";
+    static const char head[] = "{\"w\":{\"dtype\":\"F32\",\"shape\":[3,4],\"data_offsets\":[0,48]},"
+                               "\"n\":{\"dtype\":\"I32\",\"shape\":[3],\"data_offsets\":[48,60]}}";
     const int32_t n[] = {1, 2, 70000};
     struct text model = {0};
     float w[12];
@@ -58,8 +57,7 @@ static ckptdb *open_one(int64_t *model)
 {
     static const char *const names[] = {"model.safetensors"};
     ckptdb *db = open_with(names, 1);
-    assert_int_equal(ckptdb_find(db, "model.safetensors", model, 1, NULL, NULL),
-                     CKPTDB_OK);
+    assert_int_equal(ckptdb_find(db, "model.safetensors", model, 1, NULL, NULL), CKPTDB_OK);
     return db;
 }
 
@@ -95,8 +93,7 @@ static void test_opening(void **state)
 
 static void test_finding(void **state)
 {
-    static const char *const names[] = {"a.safetensors", "b.safetensors",
-                                        "c.safetensors"};
+    static const char *const names[] = {"a.safetensors", "b.safetensors", "c.safetensors"};
     struct ckptdb_error err;
     ckptdb *db = open_with(names, 3);
     int64_t ids[2] = {0}, one;
@@ -108,16 +105,14 @@ static void test_finding(void **state)
     assert_int_equal(ckptdb_find(db, strrchr(own_folder, '/') + 1, ids, 2, &count, &err),
                      CKPTDB_ARGUMENT);
     assert_int_equal(count, 3); /* and room for two of them */
-    assert_int_equal(ckptdb_find(db, "d.safetensors", ids, 2, &count, &err),
-                     CKPTDB_MISSING);
+    assert_int_equal(ckptdb_find(db, "d.safetensors", ids, 2, &count, &err), CKPTDB_MISSING);
     assert_int_equal(count, 0);
     assert_int_equal(ckptdb_find(db, "", ids, 2, &count, &err), CKPTDB_MISSING);
     assert_int_equal(ckptdb_find_tensor(db, one, "none", ids, &err), CKPTDB_MISSING);
     assert_int_equal(ckptdb_tensor_open(db, INT64_MAX, &(ckptdb_tensor *){0}, &err),
                      CKPTDB_MISSING);
     assert_int_equal(ckptdb_forget(db, &one, 1, &err), CKPTDB_OK);
-    assert_int_equal(ckptdb_find(db, "b.safetensors", ids, 2, &count, &err),
-                     CKPTDB_MISSING);
+    assert_int_equal(ckptdb_find(db, "b.safetensors", ids, 2, &count, &err), CKPTDB_MISSING);
     ckptdb_close(db);
 }
 
@@ -202,11 +197,9 @@ static void test_slices(void **state)
         const struct ckptdb_slice part[] = {cases[i].row, cases[i].column};
         double values[12], sum = 0;
         uint64_t bytes;
-        assert_int_equal(ckptdb_read_size(t, part, "float64", &bytes, NULL),
-                         cases[i].status);
+        assert_int_equal(ckptdb_read_size(t, part, "float64", &bytes, NULL), cases[i].status);
         assert_true(bytes <= sizeof(values));
-        assert_int_equal(ckptdb_read(t, part, "float64", values, bytes, NULL),
-                         cases[i].status);
+        assert_int_equal(ckptdb_read(t, part, "float64", values, bytes, NULL), cases[i].status);
         for (size_t k = 0; k < bytes / sizeof(*values); k++)
             sum += values[k];
         assert_true(sum == cases[i].sum);
@@ -231,8 +224,7 @@ static void test_reading(void **state)
     assert_true(f[0] == 8 && f[1] == 10);
     assert_int_equal(ckptdb_slice_parse(w, "9", part, NULL, &err), CKPTDB_ARGUMENT);
     assert_int_equal(ckptdb_read(w, NULL, NULL, f, sizeof(f) - 1, &err), CKPTDB_ARGUMENT);
-    assert_int_equal(ckptdb_read(w, NULL, "flaot32", f, sizeof(f), &err),
-                     CKPTDB_ARGUMENT);
+    assert_int_equal(ckptdb_read(w, NULL, "flaot32", f, sizeof(f), &err), CKPTDB_ARGUMENT);
     assert_int_equal(ckptdb_read(n, NULL, "uint8", bytes, 3, &err), CKPTDB_VALUE);
     assert_non_null(strstr(err.message, "n: "));
     assert_int_equal(ckptdb_strings(n, NULL, NULL, &err), CKPTDB_ARGUMENT);
@@ -279,26 +271,20 @@ static void test_changed_meanwhile(void **state)
         size_t len;
         char path[128];
         (void)state;
-        assert_int_equal(ckptdb_stream_open(t, slices[i], "float64", &s, NULL),
-                         CKPTDB_OK);
-        assert_int_equal(ckptdb_cells_open(t, slices[i], NULL, 1, &cells, NULL),
-                         CKPTDB_OK);
+        assert_int_equal(ckptdb_stream_open(t, slices[i], "float64", &s, NULL), CKPTDB_OK);
+        assert_int_equal(ckptdb_cells_open(t, slices[i], NULL, 1, &cells, NULL), CKPTDB_OK);
         assert_int_equal(ckptdb_stream_next(s, &block, &len, NULL), CKPTDB_OK);
-        assert_int_equal(ckptdb_cell(cells, 0, CKPTDB_AS_TEXT, &text, &len, NULL),
-                         CKPTDB_OK);
-        assert_int_equal(
-            sqlite3_prepare_v2(ckptdb_sqlite(db),
-                               "SELECT value FROM tensor_values(1 << 24, 0, 2)", -1,
-                               &values, NULL),
-            SQLITE_OK);
+        assert_int_equal(ckptdb_cell(cells, 0, CKPTDB_AS_TEXT, &text, &len, NULL), CKPTDB_OK);
+        assert_int_equal(sqlite3_prepare_v2(ckptdb_sqlite(db),
+                                            "SELECT value FROM tensor_values(1 << 24, 0, 2)", -1,
+                                            &values, NULL),
+                         SQLITE_OK);
         assert_int_equal(sqlite3_step(values), SQLITE_ROW);
         snprintf(path, sizeof(path), "%s/model.safetensors", own_folder);
-        assert_int_equal(utimensat(AT_FDCWD, path,
-                                   (struct timespec[2]){{.tv_sec = 1}, {.tv_sec = 1}}, 0),
-                         0);
+        assert_int_equal(
+            utimensat(AT_FDCWD, path, (struct timespec[2]){{.tv_sec = 1}, {.tv_sec = 1}}, 0), 0);
         assert_int_equal(ckptdb_stream_next(s, &block, &len, NULL), CKPTDB_CHANGED);
-        assert_int_equal(ckptdb_cell(cells, 5, CKPTDB_AS_TEXT, &text, &len, NULL),
-                         CKPTDB_CHANGED);
+        assert_int_equal(ckptdb_cell(cells, 5, CKPTDB_AS_TEXT, &text, &len, NULL), CKPTDB_CHANGED);
         assert_int_equal(sqlite3_step(values), SQLITE_ROW); /* of the same block */
         assert_int_equal(sqlite3_step(values), SQLITE_ERROR);
         sqlite3_finalize(values);
@@ -331,8 +317,7 @@ static void *read_often(void *tensor)
     float f[12];
     intptr_t bad = 0;
     for (int i = 0; i < 200; i++)
-        bad += ckptdb_read(tensor, NULL, NULL, f, sizeof(f), NULL) != CKPTDB_OK ||
-               f[11] != 11;
+        bad += ckptdb_read(tensor, NULL, NULL, f, sizeof(f), NULL) != CKPTDB_OK || f[11] != 11;
     return (void *)bad;
 }
 
@@ -381,32 +366,25 @@ static void test_maps(void **state)
     (void)state;
     assert_int_equal(ckptdb_map_load(db, "m", map_text, sizeof(map_text) - 1, NULL, &err),
                      CKPTDB_OK);
-    struct ckptdb_map_options o = {.size = sizeof(o),
-                                   .map = "m",
-                                   .checkpoint = model,
-                                   .each = see_mapped,
-                                   .context = seen};
+    struct ckptdb_map_options o = {
+        .size = sizeof(o), .map = "m", .checkpoint = model, .each = see_mapped, .context = seen};
     assert_int_equal(ckptdb_map(db, &o, &err), CKPTDB_OK);
     assert_string_equal(seen, "w>model/w:ok n>:unmatched ");
     o.target = model;
     assert_int_equal(ckptdb_map(db, &o, &err), CKPTDB_ARGUMENT);
     o.map = "none";
     assert_int_equal(ckptdb_map(db, &o, &err), CKPTDB_MISSING);
-    assert_int_equal(ckptdb_tensor_open_mapped(db, "m", model, "model/w", &t, &err),
-                     CKPTDB_OK);
+    assert_int_equal(ckptdb_tensor_open_mapped(db, "m", model, "model/w", &t, &err), CKPTDB_OK);
     assert_int_equal(ckptdb_read(t, NULL, NULL, f, sizeof(f), &err), CKPTDB_OK);
     assert_true(f[11] == 11);
     ckptdb_tensor_close(t);
-    assert_int_equal(ckptdb_tensor_open_mapped(db, "m", model, "w", &t, &err),
-                     CKPTDB_MISSING);
+    assert_int_equal(ckptdb_tensor_open_mapped(db, "m", model, "w", &t, &err), CKPTDB_MISSING);
     assert_null(t);
     assert_int_equal(ckptdb_map_write(db, "m", "json", &text, &len, &err), CKPTDB_OK);
     assert_non_null(strstr(text, "model/w"));
     ckptdb_free(text);
-    assert_int_equal(ckptdb_map_write(db, "m", "gin", &text, &len, &err),
-                     CKPTDB_UNSUPPORTED);
-    assert_int_equal(ckptdb_map_write(db, "m", "nix", &text, &len, &err),
-                     CKPTDB_UNSUPPORTED);
+    assert_int_equal(ckptdb_map_write(db, "m", "gin", &text, &len, &err), CKPTDB_UNSUPPORTED);
+    assert_int_equal(ckptdb_map_write(db, "m", "nix", &text, &len, &err), CKPTDB_UNSUPPORTED);
     assert_int_equal(ckptdb_map_load(db, "x", "a\0b", 3, NULL, &err), CKPTDB_ARGUMENT);
     ckptdb_close(db);
 }
@@ -422,8 +400,7 @@ struct heard {
 static void hear(void *context, const char *line)
 {
     struct heard *h = context;
-    snprintf(h->lines + strlen(h->lines), sizeof(h->lines) - strlen(h->lines), "%s\n",
-             line);
+    snprintf(h->lines + strlen(h->lines), sizeof(h->lines) - strlen(h->lines), "%s\n", line);
 }
 
 static bool stop_it(void *context)
@@ -478,8 +455,7 @@ static void test_exporting(void **state)
     assert_int_equal(access(path, F_OK), -1);
     assert_int_equal(ckptdb_export(db, path, &o, &err), CKPTDB_OK);
     assert_int_equal(access(path, F_OK), 0);
-    assert_int_equal(ckptdb_export(db, path, &o, &err),
-                     CKPTDB_ARGUMENT); /* it is there */
+    assert_int_equal(ckptdb_export(db, path, &o, &err), CKPTDB_ARGUMENT); /* it is there */
     o.force = true;
     o.names = NULL; /* two tensors are too many for a .npy */
     assert_int_equal(ckptdb_export(db, path, &o, &err), CKPTDB_UNSUPPORTED);
@@ -487,9 +463,8 @@ static void test_exporting(void **state)
     assert_non_null(strstr(heard.lines, "npy"));
     ckptdb_watch(db, NULL); /* nobody was told why */
     assert_int_equal(ckptdb_export(db, path, &o, &err), CKPTDB_UNSUPPORTED);
-    assert_string_equal(err.message,
-                        "nothing was written: 2 tensors are selected; a file "
-                        "of format npy holds 1: use --names, or another format");
+    assert_string_equal(err.message, "nothing was written: 2 tensors are selected; a file "
+                                     "of format npy holds 1: use --names, or another format");
     o.size = offsetof(struct ckptdb_export_options, names); /* an older program's */
     snprintf(path, sizeof(path), "%s/out.npz", own_folder);
     assert_int_equal(ckptdb_export(db, path, &o, &err), CKPTDB_OK);
@@ -501,8 +476,7 @@ static void test_stopping(void **state)
     const char *paths[] = {own_folder};
     struct ckptdb_import_options o = {.size = sizeof(o), .paths = paths, .path_count = 1};
     struct heard heard = {.stop = true};
-    const struct ckptdb_watch watch = {
-        .size = sizeof(watch), .context = &heard, .stop = stop_it};
+    const struct ckptdb_watch watch = {.size = sizeof(watch), .context = &heard, .stop = stop_it};
     ckptdb *db;
     (void)state;
     write_model("model.safetensors");
@@ -545,9 +519,8 @@ static void test_settings(void **state)
     ckptdb *db = open_one(&model);
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        assert_int_equal(
-            ckptdb_map_set(db, cases[i].map, cases[i].key, cases[i].value, NULL),
-            cases[i].status);
+        assert_int_equal(ckptdb_map_set(db, cases[i].map, cases[i].key, cases[i].value, NULL),
+                         cases[i].status);
     ckptdb_map_unset(db);
     assert_int_equal(ckptdb_map_current(db, "llama_hf_to_gguf", model, NULL), CKPTDB_OK);
     ckptdb_close(db);
@@ -585,11 +558,9 @@ static void test_cells(void **state)
     assert_string_equal(text, "5");
     assert_int_equal(ckptdb_cell(cells, 0, CKPTDB_AS_TEXT, &text, &len, NULL), CKPTDB_OK);
     assert_string_equal(text, "9");
-    assert_int_equal(ckptdb_cell(cells, 2, CKPTDB_AS_TEXT, &text, &len, NULL),
-                     CKPTDB_ARGUMENT);
+    assert_int_equal(ckptdb_cell(cells, 2, CKPTDB_AS_TEXT, &text, &len, NULL), CKPTDB_ARGUMENT);
     ckptdb_cells_close(cells);
-    assert_int_equal(ckptdb_cells_open(t, NULL, "int99", 1, &cells, NULL),
-                     CKPTDB_ARGUMENT);
+    assert_int_equal(ckptdb_cells_open(t, NULL, "int99", 1, &cells, NULL), CKPTDB_ARGUMENT);
     assert_null(cells);
     ckptdb_tensor_close(t);
     ckptdb_close(db);
@@ -602,8 +573,7 @@ static void test_files(void **state)
     size_t len;
     ckptdb_file *f;
     (void)state;
-    assert_int_equal(ckptdb_npy_header("float32", shape, 2, &header, &len, NULL),
-                     CKPTDB_OK);
+    assert_int_equal(ckptdb_npy_header("float32", shape, 2, &header, &len, NULL), CKPTDB_OK);
     assert_int_equal(len % 64, 0);
     assert_memory_equal(header, "\x93NUMPY", 6);
     snprintf(path, sizeof(path), "%s/x.npy", own_folder);
@@ -618,8 +588,7 @@ static void test_files(void **state)
     }
     ckptdb_free(header);
     assert_int_equal(ckptdb_file_create(path, &f, NULL), CKPTDB_ARGUMENT);
-    assert_int_equal(ckptdb_npy_header("q4_0", shape, 2, &header, &len, NULL),
-                     CKPTDB_UNSUPPORTED);
+    assert_int_equal(ckptdb_npy_header("q4_0", shape, 2, &header, &len, NULL), CKPTDB_UNSUPPORTED);
 }
 
 static void test_places(void **state)
@@ -639,13 +608,10 @@ static void test_places(void **state)
     ckptdb_free(json);
     ckptdb_tensor_close(t);
     snprintf(moved, sizeof(moved), "%s.moved", own_folder);
-    assert_int_equal(ckptdb_relocate(db, "/no/such", moved, false, &count, NULL),
-                     CKPTDB_MISSING);
-    assert_int_equal(ckptdb_relocate(db, own_folder, moved, true, &count, NULL),
-                     CKPTDB_OK);
+    assert_int_equal(ckptdb_relocate(db, "/no/such", moved, false, &count, NULL), CKPTDB_MISSING);
+    assert_int_equal(ckptdb_relocate(db, own_folder, moved, true, &count, NULL), CKPTDB_OK);
     assert_int_equal(count, 1);
-    assert_int_equal(ckptdb_relocate(db, own_folder, moved, false, NULL, NULL),
-                     CKPTDB_OK);
+    assert_int_equal(ckptdb_relocate(db, own_folder, moved, false, NULL, NULL), CKPTDB_OK);
     snprintf(path, sizeof(path), "%s/model.safetensors", moved);
     assert_int_equal(ckptdb_find(db, path, &model, 1, NULL, NULL), CKPTDB_OK);
     ckptdb_close(db);
@@ -654,8 +620,8 @@ static void test_places(void **state)
 static void add_sum(void *context, const char *hex, const char *name)
 {
     struct heard *h = context;
-    snprintf(h->lines + strlen(h->lines), sizeof(h->lines) - strlen(h->lines), "%.8s %s ",
-             hex, name);
+    snprintf(h->lines + strlen(h->lines), sizeof(h->lines) - strlen(h->lines), "%.8s %s ", hex,
+             name);
 }
 
 static void test_contents(void **state)
@@ -665,11 +631,8 @@ static void test_contents(void **state)
     struct heard sums = {.stop = false}, said = {.stop = false};
     const struct ckptdb_watch watch = {
         .size = sizeof(watch), .context = &said, .progress = progress, .say = hear};
-    struct ckptdb_content_options o = {.size = sizeof(o),
-                                       .checkpoints = &model,
-                                       .count = 1,
-                                       .sum = add_sum,
-                                       .context = &sums};
+    struct ckptdb_content_options o = {
+        .size = sizeof(o), .checkpoints = &model, .count = 1, .sum = add_sum, .context = &sums};
     uint64_t skipped = 9;
     char path[128];
     bool all;
@@ -680,9 +643,8 @@ static void test_contents(void **state)
     assert_string_equal(sums.lines, "29e18891 w 313a9de5 n ");
     assert_int_equal(ckptdb_hash(db, &o, &all, NULL), CKPTDB_OK);
     assert_true(all && said.progress);
-    assert_int_equal(
-        asked(ckptdb_sqlite(db), "SELECT count(*) FROM tensor WHERE hash IS NOT NULL"),
-        2);
+    assert_int_equal(asked(ckptdb_sqlite(db), "SELECT count(*) FROM tensor WHERE hash IS NOT NULL"),
+                     2);
     o.names = "^n$";
     assert_int_equal(ckptdb_statistics(db, &o, &all, NULL), CKPTDB_OK);
     assert_int_equal(asked(ckptdb_sqlite(db), "SELECT max FROM stats"), 70000);
@@ -697,13 +659,11 @@ static void test_contents(void **state)
     ckptdb_close(db);
     snprintf(path, sizeof(path), "%s/catalog.db", own_folder);
     const char *paths[] = {own_folder};
-    struct ckptdb_import_options import = {
-        .size = sizeof(import), .paths = paths, .path_count = 1};
+    struct ckptdb_import_options import = {.size = sizeof(import), .paths = paths, .path_count = 1};
     write_model("model.safetensors");
     assert_int_equal(ckptdb_open(path, CKPTDB_CREATE, &db, NULL), CKPTDB_OK);
     assert_int_equal(ckptdb_import(db, &import, NULL, NULL), CKPTDB_OK);
-    assert_int_equal(ckptdb_find(db, "model.safetensors", &model, 1, NULL, NULL),
-                     CKPTDB_OK);
+    assert_int_equal(ckptdb_find(db, "model.safetensors", &model, 1, NULL, NULL), CKPTDB_OK);
     assert_int_equal(ckptdb_verify(db, &o, NULL, NULL), CKPTDB_OK);
     assert_int_equal(asked(ckptdb_sqlite(db), "SELECT count(*) FROM damage"), 0);
     snprintf(path, sizeof(path), "%s/model.safetensors", own_folder);
@@ -725,8 +685,7 @@ static void test_long_functions(void **state)
         "SELECT * FROM diff(1, 1) d, (SELECT tensor_distance(16777216, 16777216))",
     };
     struct heard heard = {.stop = false};
-    const struct ckptdb_watch watch = {
-        .size = sizeof(watch), .context = &heard, .stop = stop_it};
+    const struct ckptdb_watch watch = {.size = sizeof(watch), .context = &heard, .stop = stop_it};
     const char *paths[] = {own_folder};
     struct ckptdb_import_options o = {.size = sizeof(o), .paths = paths, .path_count = 1};
     struct text model = {0};
@@ -746,9 +705,8 @@ static void test_long_functions(void **state)
         for (int stop = 0; stop < 2; stop++) {
             sqlite3_stmt *s = NULL;
             heard.stop = stop;
-            assert_int_equal(
-                sqlite3_prepare_v2(ckptdb_sqlite(db), asked_of[i], -1, &s, NULL),
-                SQLITE_OK);
+            assert_int_equal(sqlite3_prepare_v2(ckptdb_sqlite(db), asked_of[i], -1, &s, NULL),
+                             SQLITE_OK);
             assert_int_equal(sqlite3_step(s), stop ? SQLITE_INTERRUPT : SQLITE_ROW);
             sqlite3_finalize(s);
         }
@@ -771,9 +729,9 @@ static void test_stopping_inside(void **state)
 {
     static const char head[] = "{\"w\":{\"dtype\":\"F32\",\"shape\":[2],"
                                "\"data_offsets\":[0,8]}}12345678";
-    static enum ckptdb_status (*const run[])(
-        ckptdb *, const struct ckptdb_content_options *, bool *,
-        struct ckptdb_error *) = {ckptdb_sha256, ckptdb_hash, ckptdb_statistics};
+    static enum ckptdb_status (*const run[])(ckptdb *, const struct ckptdb_content_options *,
+                                             bool *, struct ckptdb_error *) = {
+        ckptdb_sha256, ckptdb_hash, ckptdb_statistics};
     struct heard sums = {.stop = false};
     struct text model = {0};
     int64_t one = 1;
@@ -825,15 +783,12 @@ static void interfere(void *context, const char *doing, uint64_t done, uint64_t 
     m->done = true;
     assert_int_equal(ckptdb_open(m->path, CKPTDB_WRITE, &other, NULL), CKPTDB_OK);
     assert_int_equal(ckptdb_forget(other, &m->gone, 1, NULL), CKPTDB_OK);
-    snprintf(
-        sql, sizeof(sql),
-        "UPDATE _checkpoints SET imported = imported + 1, mtime_ns = 0 WHERE id = %lld;"
-        "UPDATE _files SET size = 1 WHERE id >> 24 = %lld",
-        (long long)m->renewed, (long long)m->renewed);
-    assert_int_equal(sqlite3_exec(ckptdb_sqlite(other), sql, NULL, NULL, NULL),
-                     SQLITE_AUTH);
-    assert_non_null(
-        strstr(ckptdb_refused(other), "_checkpoints is not for SQL to change"));
+    snprintf(sql, sizeof(sql),
+             "UPDATE _checkpoints SET imported = imported + 1, mtime_ns = 0 WHERE id = %lld;"
+             "UPDATE _files SET size = 1 WHERE id >> 24 = %lld",
+             (long long)m->renewed, (long long)m->renewed);
+    assert_int_equal(sqlite3_exec(ckptdb_sqlite(other), sql, NULL, NULL, NULL), SQLITE_AUTH);
+    assert_non_null(strstr(ckptdb_refused(other), "_checkpoints is not for SQL to change"));
     ckptdb_close(other);
     assert_int_equal(sqlite3_open(m->path, &plain), SQLITE_OK);
     assert_int_equal(sqlite3_exec(plain, sql, NULL, NULL, NULL), SQLITE_OK);
@@ -848,16 +803,14 @@ static void hear_last(void *context, const char *line)
 
 static void test_meanwhile(void **state)
 {
-    static const char *const names[] = {"a.safetensors", "b.safetensors",
-                                        "c.safetensors"};
+    static const char *const names[] = {"a.safetensors", "b.safetensors", "c.safetensors"};
     const char *paths[] = {own_folder};
     struct ckptdb_import_options o = {.size = sizeof(o), .paths = paths, .path_count = 1};
     struct meanwhile m = {.gone = 2, .renewed = 3};
     const struct ckptdb_watch watch = {
         .size = sizeof(watch), .context = &m, .progress = interfere, .say = hear_last};
     const int64_t ids[] = {1, 2, 3};
-    const struct ckptdb_content_options all = {
-        .size = sizeof(all), .checkpoints = ids, .count = 3};
+    const struct ckptdb_content_options all = {.size = sizeof(all), .checkpoints = ids, .count = 3};
     struct ckptdb_error err;
     ckptdb *db;
     (void)state;
@@ -876,8 +829,7 @@ static void test_meanwhile(void **state)
     ckptdb_watch(db, NULL);
     assert_int_equal(ckptdb_hash(db, &all, NULL, &err), CKPTDB_MISSING);
     assert_string_equal(err.message, "there is no checkpoint 2");
-    assert_int_equal(asked(ckptdb_sqlite(db), "SELECT count(*) FROM _checkpoint_hashes"),
-                     0);
+    assert_int_equal(asked(ckptdb_sqlite(db), "SELECT count(*) FROM _checkpoint_hashes"), 0);
     ckptdb_close(db);
 }
 
@@ -902,17 +854,14 @@ static void test_opening_waits(void **state)
                      SQLITE_OK);
     for (int mode = CKPTDB_READ; mode <= CKPTDB_USE; mode++) {
         heard.lines[0] = 0;
-        assert_int_equal(
-            ckptdb_open_watched(path, (enum ckptdb_mode)mode, &watch, &late, &err),
-            CKPTDB_INTERRUPTED);
+        assert_int_equal(ckptdb_open_watched(path, (enum ckptdb_mode)mode, &watch, &late, &err),
+                         CKPTDB_INTERRUPTED);
         assert_null(late);
         assert_non_null(strstr(heard.lines, "another program is writing the catalog"));
     }
-    assert_int_equal(sqlite3_exec(ckptdb_sqlite(db), "COMMIT", NULL, NULL, NULL),
-                     SQLITE_OK);
+    assert_int_equal(sqlite3_exec(ckptdb_sqlite(db), "COMMIT", NULL, NULL, NULL), SQLITE_OK);
     heard.lines[0] = 0;
-    assert_int_equal(ckptdb_open_watched(path, CKPTDB_WRITE, &watch, &late, &err),
-                     CKPTDB_OK);
+    assert_int_equal(ckptdb_open_watched(path, CKPTDB_WRITE, &watch, &late, &err), CKPTDB_OK);
     assert_string_equal(heard.lines, "");
     ckptdb_close(late);
     ckptdb_close(db);
@@ -948,8 +897,7 @@ static void test_renewal_stops(void **state)
             " 1, NULL, 1, 0, 0, 1, NULL, NULL, NULL FROM n",
             NULL, NULL, NULL),
         SQLITE_OK);
-    assert_int_equal(ckptdb_open_watched(path, CKPTDB_USE, &watch, &db, &err),
-                     CKPTDB_INTERRUPTED);
+    assert_int_equal(ckptdb_open_watched(path, CKPTDB_USE, &watch, &db, &err), CKPTDB_INTERRUPTED);
     assert_null(db);
     assert_int_equal(asked(old, "PRAGMA user_version"), 8);
     assert_int_equal(asked(old, "SELECT count(*) FROM layout_tensors INDEXED BY "
@@ -958,8 +906,7 @@ static void test_renewal_stops(void **state)
     heard.stop = false;
     assert_int_equal(ckptdb_open_watched(path, CKPTDB_USE, &watch, &db, &err), CKPTDB_OK);
     assert_int_equal(
-        asked(ckptdb_sqlite(db),
-              "SELECT count(*) FROM _layout_tensors WHERE name LIKE 'name%'"),
+        asked(ckptdb_sqlite(db), "SELECT count(*) FROM _layout_tensors WHERE name LIKE 'name%'"),
         5000);
     ckptdb_close(db);
     sqlite3_close(old);
@@ -968,9 +915,8 @@ static void test_renewal_stops(void **state)
 static bool see_pair(void *context, const struct ckptdb_pair *p)
 {
     struct heard *h = context;
-    snprintf(h->lines + strlen(h->lines), sizeof(h->lines) - strlen(h->lines),
-             "%s %s %s ", p->how, p->old_name ? p->old_name : "-",
-             p->new_name ? p->new_name : "-");
+    snprintf(h->lines + strlen(h->lines), sizeof(h->lines) - strlen(h->lines), "%s %s %s ", p->how,
+             p->old_name ? p->old_name : "-", p->new_name ? p->new_name : "-");
     return true;
 }
 
@@ -992,8 +938,7 @@ static void test_inferring(void **state)
     (void)state;
     for (int k = 0; k < 2; k++)
         assert_int_equal(ckptdb_find(db, names[k], &ids[k], 1, NULL, NULL), CKPTDB_OK);
-    const struct ckptdb_content_options o = {
-        .size = sizeof(o), .checkpoints = ids, .count = 2};
+    const struct ckptdb_content_options o = {.size = sizeof(o), .checkpoints = ids, .count = 2};
     assert_int_equal(ckptdb_hash(db, &o, NULL, NULL), CKPTDB_OK);
     assert_int_equal(ckptdb_infer(db, ids[0], ids[1], &i, NULL), CKPTDB_OK);
     assert_int_equal(ckptdb_inferred_info(i)->old_names, 2);
@@ -1045,8 +990,7 @@ static void test_unknown_ids(void **state)
     int64_t model, id;
     char path[128];
     ckptdb *db = open_one(&model);
-    const struct ckptdb_content_options c = {
-        .size = sizeof(c), .checkpoints = &none, .count = 1};
+    const struct ckptdb_content_options c = {.size = sizeof(c), .checkpoints = &none, .count = 1};
     const struct ckptdb_map_options m = {
         .size = sizeof(m), .map = "t5_to_t5x", .checkpoint = none, .each = never_mapped};
     struct ckptdb_export_options e = {.size = sizeof(e), .checkpoint = none};
@@ -1056,8 +1000,7 @@ static void test_unknown_ids(void **state)
         ckptdb_tensors(db, none, never_listed, NULL, NULL),
         ckptdb_find_tensor(db, none, "w", &id, NULL),
         ckptdb_tensor_open(db, none << 24, &(ckptdb_tensor *){0}, NULL),
-        ckptdb_tensor_open_mapped(db, "t5_to_t5x", none, "w", &(ckptdb_tensor *){0},
-                                  NULL),
+        ckptdb_tensor_open_mapped(db, "t5_to_t5x", none, "w", &(ckptdb_tensor *){0}, NULL),
         ckptdb_hash(db, &c, NULL, NULL),
         ckptdb_statistics(db, &c, NULL, NULL),
         ckptdb_sha256(db, &c, NULL, NULL),
@@ -1085,13 +1028,10 @@ static void test_own_transaction(void **state)
     const char *paths[] = {own_folder};
     int64_t model;
     ckptdb *db = open_one(&model);
-    const struct ckptdb_import_options i = {
-        .size = sizeof(i), .paths = paths, .path_count = 1};
-    const struct ckptdb_content_options c = {
-        .size = sizeof(c), .checkpoints = &model, .count = 1};
+    const struct ckptdb_import_options i = {.size = sizeof(i), .paths = paths, .path_count = 1};
+    const struct ckptdb_content_options c = {.size = sizeof(c), .checkpoints = &model, .count = 1};
     (void)state;
-    run_sql(db, "BEGIN; INSERT INTO ruleset(name, dialect) VALUES ('own', 'convert')",
-            SQLITE_OK);
+    run_sql(db, "BEGIN; INSERT INTO ruleset(name, dialect) VALUES ('own', 'convert')", SQLITE_OK);
     const enum ckptdb_status got[] = {
         ckptdb_import(db, &i, NULL, NULL),     ckptdb_hash(db, &c, NULL, NULL),
         ckptdb_statistics(db, &c, NULL, NULL), ckptdb_verify(db, &c, NULL, NULL),
@@ -1100,8 +1040,8 @@ static void test_own_transaction(void **state)
     for (size_t k = 0; k < sizeof(got) / sizeof(got[0]); k++)
         assert_int_equal(got[k], CKPTDB_ARGUMENT);
     run_sql(db, "ROLLBACK", SQLITE_OK);
-    assert_int_equal(
-        asked(ckptdb_sqlite(db), "SELECT count(*) FROM ruleset WHERE name = 'own'"), 0);
+    assert_int_equal(asked(ckptdb_sqlite(db), "SELECT count(*) FROM ruleset WHERE name = 'own'"),
+                     0);
     assert_int_equal(asked(ckptdb_sqlite(db), "SELECT count(*) FROM checkpoint"), 1);
     assert_int_equal(ckptdb_hash(db, &c, NULL, NULL), CKPTDB_OK);
     ckptdb_close(db);
@@ -1143,9 +1083,9 @@ static void test_without_size(void **state)
 /* A call that fails does not leave what it reports as it was, nor says that it read all. */
 static void test_refused_reports(void **state)
 {
-    static enum ckptdb_status (*const run[])(
-        ckptdb *, const struct ckptdb_content_options *, bool *,
-        struct ckptdb_error *) = {ckptdb_sha256, ckptdb_hash, ckptdb_statistics};
+    static enum ckptdb_status (*const run[])(ckptdb *, const struct ckptdb_content_options *,
+                                             bool *, struct ckptdb_error *) = {
+        ckptdb_sha256, ckptdb_hash, ckptdb_statistics};
     int64_t model, none;
     ckptdb *db = open_one(&model);
     const struct ckptdb_content_options refused[] = {

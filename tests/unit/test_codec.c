@@ -62,8 +62,7 @@ static void test_chains(void **state)
         {"strings:tf", "ab", 2, ERR_UNSUPPORTED, NULL, 0},
         {"deflate:5", "\x03\x00", 2, ERR_CORRUPT, NULL, 0},
         {"deflate:99999999", "\x03\x00", 2, ERR_CORRUPT, NULL, 0},
-        {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-         "aa:1",
+        {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:1",
          "ab", 2, ERR_UNSUPPORTED, NULL, 0},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -71,8 +70,8 @@ static void test_chains(void **state)
         struct source *s = NULL;
         uint8_t byte;
         printf("# %s\n", cases[i].chain ? cases[i].chain : "(none)");
-        enum status status = codec_chain_open(memory(cases[i].in, cases[i].in_len),
-                                              cases[i].chain, &s, NULL, &err);
+        enum status status =
+            codec_chain_open(memory(cases[i].in, cases[i].in_len), cases[i].chain, &s, NULL, &err);
         if (status == OK && cases[i].status != OK && s->size)
             status = source_read(s, s->size - 1, &byte, 1, &err);
         assert_int_equal(cases[i].status, status);
@@ -96,8 +95,7 @@ static void test_long(void **state)
     struct source *s = NULL;
     for (size_t i = 0; i < LEN; i++)
         in[i] = (uint8_t)(i * 2654435761u >> 13);
-    assert_int_equal(OK,
-                     codec_chain_open(memory(in, LEN), "swap:8|swap:8", &s, NULL, &err));
+    assert_int_equal(OK, codec_chain_open(memory(in, LEN), "swap:8|swap:8", &s, NULL, &err));
     assert_int_equal(OK, source_read(s, 3, out, LEN - 5, &err));
     assert_memory_equal(in + 3, out, LEN - 5);
     source_close(s);
@@ -106,8 +104,7 @@ static void test_long(void **state)
     assert_int_equal(OK, source_read(s, 1, out, s->size - 1, &err));
     for (size_t i = 3; i < LEN; i++) { /* element i is at bits 3i .. 3i + 2 */
         uint64_t bit = i * 3 - 8;
-        unsigned two =
-            out[bit / 8] | (bit / 8 + 1 < s->size - 1 ? out[bit / 8 + 1] << 8 : 0);
+        unsigned two = out[bit / 8] | (bit / 8 + 1 < s->size - 1 ? out[bit / 8 + 1] << 8 : 0);
         assert_int_equal(in[i] & 7, two >> bit % 8 & 7);
     }
     source_close(s);
@@ -163,9 +160,8 @@ static void test_deflate(void **state)
     struct source *s = NULL;
     assert_int_equal(OK, open_deflate(packed, len, PLAIN, &s, &err));
     assert_true(s->sequential);
-    static const size_t ranges[][2] = {{0, PLAIN},       {100, 7},       {50, 100},
-                                       {400000, 100000}, {0, 1},         {PLAIN - 1, 1},
-                                       {PLAIN - 1, 1},   {250000, 70000}};
+    static const size_t ranges[][2] = {{0, PLAIN}, {100, 7},       {50, 100},      {400000, 100000},
+                                       {0, 1},     {PLAIN - 1, 1}, {PLAIN - 1, 1}, {250000, 70000}};
     for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
         printf("# %zu + %zu\n", ranges[i][0], ranges[i][1]);
         assert_int_equal(OK, source_read(s, ranges[i][0], got, ranges[i][1], &err));
@@ -244,8 +240,7 @@ static void test_deflate_damage(void **state)
         struct error err = {.offset = NO_OFFSET};
         struct source *s = NULL;
         printf("# %s\n", cases[i].what);
-        enum status status =
-            open_deflate(cases[i].in, cases[i].len, cases[i].declared, &s, &err);
+        enum status status = open_deflate(cases[i].in, cases[i].len, cases[i].declared, &s, &err);
         if (status == OK)
             status = source_read(s, 0, got, cases[i].read, &err);
         assert_int_equal(ERR_CORRUPT, status);
@@ -293,15 +288,15 @@ static void test_strings(void **state)
          "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"
          "abcd",
          14, 1, ERR_CORRUPT, NULL},
-        {"tf, more strings than bytes", "strings:tf", "\0\0\0\0", 4, UINT64_C(1) << 40,
-         ERR_CORRUPT, NULL},
+        {"tf, more strings than bytes", "strings:tf", "\0\0\0\0", 4, UINT64_C(1) << 40, ERR_CORRUPT,
+         NULL},
         {"tf, none", "strings:tf", "\xd8\xea\x82\xa2", 4, 0, OK, ""},
         {"tf, none and nothing", "strings:tf", "", 0, 0, OK, ""},
         {"S3", "strings:S3", "ab\0\0\0\0a\0b", 9, 3, OK, "ab||a_b|"},
         {"S3, not whole", "strings:S3", "abcd", 4, 1, ERR_CORRUPT, NULL},
         {"S0", "strings:S0", "", 0, 2, OK, "||"},
-        {"U2", "strings:U2", "a\0\0\0\xe4\0\0\0\x2c\x67\0\0\0\0\0\0\0\xf6\x01\0\0\0\0\0",
-         24, 3, OK, "a\xc3\xa4|\xe6\x9c\xac|\xf0\x9f\x98\x80|"},
+        {"U2", "strings:U2", "a\0\0\0\xe4\0\0\0\x2c\x67\0\0\0\0\0\0\0\xf6\x01\0\0\0\0\0", 24, 3, OK,
+         "a\xc3\xa4|\xe6\x9c\xac|\xf0\x9f\x98\x80|"},
         {"U1, a surrogate", "strings:U1", "\x00\xd8\0\0", 4, 1, OK, "\xed\xa0\x80|"},
         {"U1, beyond Unicode", "strings:U1", "\0\0\x11\0", 4, 1, ERR_CORRUPT, NULL},
         {"U huge", "strings:U4611686018427387904", "", 0, 1, ERR_UNSUPPORTED, NULL},
@@ -313,8 +308,8 @@ static void test_strings(void **state)
         struct strings *t = NULL;
         char all[64] = "";
         printf("# %s\n", cases[i].what);
-        enum status status = strings_open(memory(cases[i].in, cases[i].len),
-                                          cases[i].chain, cases[i].count, &t, &err);
+        enum status status = strings_open(memory(cases[i].in, cases[i].len), cases[i].chain,
+                                          cases[i].count, &t, &err);
         for (uint64_t k = 0; status == OK && k < cases[i].count; k++) {
             struct bytes s;
             size_t at = strlen(all);

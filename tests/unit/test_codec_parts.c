@@ -102,8 +102,8 @@ static void test_chains(void **state)
         struct source *s = NULL;
         uint8_t all[64];
         printf("# %zu: %s\n", i, cases[i].chain);
-        enum status status = codec_chain_open(memory(cases[i].in, cases[i].in_len),
-                                              cases[i].chain, &s, NULL, &err);
+        enum status status =
+            codec_chain_open(memory(cases[i].in, cases[i].in_len), cases[i].chain, &s, NULL, &err);
         if (status == OK && cases[i].status != OK)
             status = source_read(s, 0, all, s->size, &err);
         assert_int_equal(cases[i].status, status);
@@ -152,14 +152,13 @@ static void test_blocks(void **state)
             printf("# %s%s\n", cases[i].what, damaged ? ", damaged" : "");
             memcpy(block, cases[i].content, len);
             block[len] = cases[i].type;
-            store_u32le(block + len + 1, crc32c_mask(crc32c_extend(0, block, len + 1)) ^
-                                             (unsigned)damaged);
+            store_u32le(block + len + 1,
+                        crc32c_mask(crc32c_extend(0, block, len + 1)) ^ (unsigned)damaged);
             enum status status =
                 codec_chain_open(memory(block, len + 5), cases[i].chain, &s, NULL, &err);
             if (damaged) {
-                assert_int_equal(strchr(cases[i].chain, ':') == cases[i].chain + 7
-                                     ? ERR_CORRUPT
-                                     : ERR_CHECKSUM,
+                assert_int_equal(strchr(cases[i].chain, ':') == cases[i].chain + 7 ? ERR_CORRUPT
+                                                                                   : ERR_CHECKSUM,
                                  status);
             } else {
                 assert_int_equal(cases[i].status, status);
@@ -171,8 +170,7 @@ static void test_blocks(void **state)
     }
     struct error err = {.offset = NO_OFFSET};
     struct source *s = NULL;
-    assert_int_equal(ERR_CORRUPT,
-                     codec_chain_open(memory("abcd", 4), "sstable", &s, NULL, &err));
+    assert_int_equal(ERR_CORRUPT, codec_chain_open(memory("abcd", 4), "sstable", &s, NULL, &err));
 }
 
 /* Longer than the blocks and the marks inside. */
@@ -188,8 +186,7 @@ static void test_many_varints(void **state)
     size_t len = 0;
     for (uint64_t i = 0; i < COUNT; i++)
         len += varint_put(packed + len, i * i * i * i * i % 999999999989);
-    assert_int_equal(OK,
-                     codec_chain_open(memory(packed, len), "varints:8", &s, NULL, &err));
+    assert_int_equal(OK, codec_chain_open(memory(packed, len), "varints:8", &s, NULL, &err));
     assert_int_equal(COUNT * 8, s->size);
     assert_int_equal(OK, source_read(s, 0, out, COUNT * 8, &err));
     for (uint64_t i = 0; i < COUNT; i++)
@@ -228,9 +225,8 @@ static void test_field_strings(void **state)
         struct error err = {.offset = NO_OFFSET};
         struct strings *t = NULL;
         printf("# %s\n", cases[i].what);
-        assert_int_equal(cases[i].status,
-                         strings_open(memory(cases[i].in, cases[i].len), "strings:F8",
-                                      cases[i].count, &t, &err));
+        assert_int_equal(cases[i].status, strings_open(memory(cases[i].in, cases[i].len),
+                                                       "strings:F8", cases[i].count, &t, &err));
         strings_close(t);
     }
 }
@@ -252,8 +248,8 @@ static void test_many_field_strings(void **state)
         memset(message + len, (int)(i % 251), i % 30);
         len += i % 30;
     }
-    assert_int_equal(OK, strings_open(memory(message, len), "sstable|cut|strings:F8",
-                                      COUNT, &t, &err));
+    assert_int_equal(OK,
+                     strings_open(memory(message, len), "sstable|cut|strings:F8", COUNT, &t, &err));
     for (uint64_t n = 0; n < 2 * COUNT; n++) {
         uint64_t i = n < COUNT ? n : n * 977 % COUNT;
         assert_int_equal(OK, strings_at(t, i, &got, &err));
@@ -351,8 +347,8 @@ static void test_packed_cuts(void **state)
         list[i].shape = shape;
     }
     assert_true(extents_pack(&packed, list, 2, 2, 0, EXTENTS_BOXES | EXTENTS_CUTS));
-    assert_int_equal(OK, extents_unpack((struct bytes){(uint8_t *)packed.at, packed.len},
-                                        shape, 2, &arena, &out, &err));
+    assert_int_equal(OK, extents_unpack((struct bytes){(uint8_t *)packed.at, packed.len}, shape, 2,
+                                        &arena, &out, &err));
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(list[i].offset, out.at[i].offset);
         assert_int_equal(list[i].cut_at, out.at[i].cut_at);
@@ -385,8 +381,8 @@ static void test_packed_own(void **state)
         list[i].shape = shape;
     }
     assert_true(extents_pack(&packed, list, 4, 2, 0, EXTENTS_BOXES));
-    assert_int_equal(OK, extents_unpack((struct bytes){(uint8_t *)packed.at, packed.len},
-                                        shape, 2, &arena, &out, &err));
+    assert_int_equal(OK, extents_unpack((struct bytes){(uint8_t *)packed.at, packed.len}, shape, 2,
+                                        &arena, &out, &err));
     assert_string_equal("swap:2", out.at[0].codec);
     assert_null(out.at[1].codec);
     assert_string_equal("", out.at[2].codec);
@@ -396,9 +392,8 @@ static void test_packed_own(void **state)
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(list[i].offset, out.at[i].offset);
     for (size_t len = 0; len < packed.len; len++)
-        assert_int_equal(ERR_CORRUPT,
-                         extents_unpack((struct bytes){(uint8_t *)packed.at, len}, shape,
-                                        2, &arena, &out, &err));
+        assert_int_equal(ERR_CORRUPT, extents_unpack((struct bytes){(uint8_t *)packed.at, len},
+                                                     shape, 2, &arena, &out, &err));
     text_release(&packed);
     arena_release(&arena);
 }

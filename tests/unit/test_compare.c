@@ -33,10 +33,7 @@ static double any_double(unsigned kind, size_t i, bool second)
     case 3:
         return part * 0x1p-1040;
     case 4:
-        return bits % 16 == 0   ? NAN
-               : bits % 16 == 1 ? INFINITY
-               : bits % 16 == 2 ? -INFINITY
-                                : part;
+        return bits % 16 == 0 ? NAN : bits % 16 == 1 ? INFINITY : bits % 16 == 2 ? -INFINITY : part;
     case 5:
         return i % 5 ? (double)i : INFINITY;
     case 6:
@@ -56,8 +53,7 @@ static void fill_block(struct compare_block *block, unsigned kind, size_t count)
     }
 }
 
-static void assert_kernels(const struct compare_kernels *k,
-                           const struct compare_block *from)
+static void assert_kernels(const struct compare_kernels *k, const struct compare_block *from)
 {
     struct compare_block want_block = *from, have_block = *from;
     struct compare_extremes want, have;
@@ -82,8 +78,7 @@ static void assert_kernels(const struct compare_kernels *k,
 
 static void test_kernels(void **unused)
 {
-    static const size_t counts[] = {1,  2,   7,    8,    9,    15,  16,
-                                    17, 511, 1016, 1017, 1023, 1024};
+    static const size_t counts[] = {1, 2, 7, 8, 9, 15, 16, 17, 511, 1016, 1017, 1023, 1024};
     struct compare_block block;
     (void)unused;
     for (unsigned kind = 0; kind < KINDS; kind++)
@@ -92,8 +87,7 @@ static void test_kernels(void **unused)
 #ifdef __x86_64__
             if (CPU_HAS(AVX2))
                 assert_kernels(&compare_avx2, &block);
-            if (CPU_HAS(AVX512F) && CPU_HAS(AVX512BW) && CPU_HAS(AVX512DQ) &&
-                CPU_HAS(AVX512VL))
+            if (CPU_HAS(AVX512F) && CPU_HAS(AVX512BW) && CPU_HAS(AVX512DQ) && CPU_HAS(AVX512VL))
                 assert_kernels(&compare_avx512, &block);
 #endif
         }
@@ -126,8 +120,7 @@ static void sample_in_memory(struct sample *s, const char *dtype, uint64_t eleme
     assert_true(dtype_nbytes(&s->t.dtype, elements, &s->t.nbytes));
     s->bytes = calloc(1, (size_t)s->t.nbytes + 1);
     assert_non_null(s->bytes);
-    s->extent =
-        (struct extent){.file = NO_FILE, .stored = s->t.nbytes, .bytes = s->bytes};
+    s->extent = (struct extent){.file = NO_FILE, .stored = s->t.nbytes, .bytes = s->bytes};
 }
 
 /* The same tensor in a file, behind some bytes, where several threads read it. */
@@ -245,12 +238,10 @@ static void compare_all(struct sample *a, struct sample *b, struct comparison *o
     for (unsigned way = 0; way < 4; way++) {
         struct comparison have;
         struct watching seen = {0};
-        const struct compare_watch watch = {&seen, count_read,
-                                            way == 3 ? 0 : 2 * way + 1};
+        const struct compare_watch watch = {&seen, count_read, way == 3 ? 0 : 2 * way + 1};
         compare_scalar_only = converter_scalar_only = way & 1;
-        assert_int_equal(tensor_compare(&file_a.t, NULL, way & 2 ? &b->t : &file_b.t,
-                                        &watch, &have, &err),
-                         OK);
+        assert_int_equal(
+            tensor_compare(&file_a.t, NULL, way & 2 ? &b->t : &file_b.t, &watch, &have, &err), OK);
         assert_true(have.max_abs == out->max_abs && have.unequal == out->unequal &&
                     have.nans == out->nans);
         assert_true(have.rel_l2 == out->rel_l2 || isnan(out->rel_l2));
@@ -401,8 +392,7 @@ static void test_casts(void **unused)
         struct sample file_b;
         sample_in_file(&b, "b", &file_b);
         error_clear(&err);
-        assert_int_equal(tensor_compare(&file.t, &as, &file_b.t, NULL, &out, &err),
-                         ERR_VALUE);
+        assert_int_equal(tensor_compare(&file.t, &as, &file_b.t, NULL, &out, &err), ERR_VALUE);
         snprintf(place, sizeof(place), "element %llu: 300 ", (unsigned long long)first);
         assert_non_null(strstr(err.message, place));
     }
@@ -451,8 +441,7 @@ static void test_refused(void **unused)
         struct comparison out;
         sample_in_memory(&a, pairs[i][0], 8);
         sample_in_memory(&b, pairs[i][1], 8);
-        assert_int_equal(tensor_compare(&a.t, NULL, &b.t, NULL, &out, &err),
-                         ERR_UNSUPPORTED);
+        assert_int_equal(tensor_compare(&a.t, NULL, &b.t, NULL, &out, &err), ERR_UNSUPPORTED);
         free(a.bytes);
         free(b.bytes);
     }

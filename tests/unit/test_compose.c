@@ -58,8 +58,7 @@ static void plain_permute(struct array *a, const unsigned *order)
     *a = out;
 }
 
-static void plain_slice(struct array *a, unsigned axis, uint64_t start, uint64_t stop,
-                        bool drop)
+static void plain_slice(struct array *a, unsigned axis, uint64_t start, uint64_t stop, bool drop)
 {
     struct array out = *a;
     uint64_t index[RANK_MOST] = {0};
@@ -70,8 +69,7 @@ static void plain_slice(struct array *a, unsigned axis, uint64_t start, uint64_t
         out.element[i] = a->element[position_of(a, index)];
     }
     if (drop) {
-        memmove(out.shape + axis, out.shape + axis + 1,
-                (out.rank - axis - 1) * sizeof(*out.shape));
+        memmove(out.shape + axis, out.shape + axis + 1, (out.rank - axis - 1) * sizeof(*out.shape));
         out.rank--;
     }
     *a = out;
@@ -103,8 +101,7 @@ static void random_reshape(struct array *a, struct text *ops)
     a->rank = rank;
     unsigned open = (unsigned)random_below(3 * rank);
     for (unsigned d = 0; d < rank; d++)
-        text_addf(ops, "%s%d", d ? "," : "",
-                  d == open && count_of(a) ? -1 : (int)a->shape[d]);
+        text_addf(ops, "%s%d", d ? "," : "", d == open && count_of(a) ? -1 : (int)a->shape[d]);
     text_adds(ops, "]]");
 }
 
@@ -146,8 +143,7 @@ static void random_flatten(struct array *a, struct text *ops)
     text_addf(ops, "[\"flatten\",%u,%d]", from, (int)to - (int)a->rank);
     for (unsigned d = from + 1; d <= to; d++)
         a->shape[from] *= a->shape[d];
-    memmove(a->shape + from + 1, a->shape + to + 1,
-            (a->rank - to - 1) * sizeof(*a->shape));
+    memmove(a->shape + from + 1, a->shape + to + 1, (a->rank - to - 1) * sizeof(*a->shape));
     a->rank -= to - from;
 }
 
@@ -226,8 +222,7 @@ static void stock_add(struct stock *s, const struct array *a)
     assert_true(order && s->store[i]);
     memcpy(s->shape[i], a->shape, sizeof(s->shape[i]));
     memcpy(order, a->element, bytes);
-    s->extent[i] =
-        (struct extent){.file = NO_FILE, .stored = bytes, .bytes = s->store[i]};
+    s->extent[i] = (struct extent){.file = NO_FILE, .stored = bytes, .bytes = s->store[i]};
     s->t[i] = (struct stored_tensor){
         .id = i,
         .checkpoint = "stock",
@@ -292,8 +287,7 @@ static void compare_reads(struct reader *r, const struct array *want)
         assert_int_equal(OK, reader_read(r, from, got, len, &err));
         assert_memory_equal(got, (const uint8_t *)want->element + from, len);
     }
-    for (uint64_t at = 0, step; at < n;
-         at += step) { /* front to back, as an export does */
+    for (uint64_t at = 0, step; at < n; at += step) { /* front to back, as an export does */
         step = 1 + random_below(n - at);
         assert_int_equal(OK, reader_read(r, at * 4, got, (size_t)step * 4, &err));
         assert_memory_equal(got, want->element + at, step * 4);
@@ -311,9 +305,8 @@ static void compare_slice(struct reader *r, const struct array *want)
         int64_t step = random_below(2) ? 1 : (int64_t)random_below(5) - 2;
         uint64_t start = random_below(want->shape[d] + 1), count = 0;
         if (start < want->shape[d] && step)
-            count = 1 + random_below(
-                            step > 0 ? (want->shape[d] - start - 1) / (uint64_t)step + 1
-                                     : start / (uint64_t)-step + 1);
+            count = 1 + random_below(step > 0 ? (want->shape[d] - start - 1) / (uint64_t)step + 1
+                                              : start / (uint64_t)-step + 1);
         slices[d] = (struct slice){count ? start : 0, count, step ? step : 1};
         out.shape[d] = count;
     }
@@ -484,8 +477,7 @@ static void values(void **state)
         float want[6];
     } cases[] = {
         {"[[[0,[[\"scale\",0.5]]]],null,null]", {0.5f, -1, 1.5f, 0.25f, 5e29f, 3.5f}},
-        {"[[[0,[[\"scale\",\"-2\"],[\"scale\",2]]]],null,null]",
-         {-4, 8, -12, -2, -4e30f, -28}},
+        {"[[[0,[[\"scale\",\"-2\"],[\"scale\",2]]]],null,null]", {-4, 8, -12, -2, -4e30f, -28}},
         {"[[[0,[[\"zeros\"]]]],null,null]", {0, 0, 0, 0, 0, 0}},
         {"[[[0,[[\"scale\",3],[\"zeros\",[2,3]]]]],null,null]", {0, 0, 0, 0, 0, 0}},
     };
@@ -556,8 +548,7 @@ static void refused(void **state)
         {"[[[0,[[\"reshape\",[-2]]]]],null,null]", "such sizes make no shape"},
         {"[[[0,[[\"reshape\",[2,3,0]]]]],null,null]", "such sizes make no shape"},
         {"[[[0,[[\"reshape\",6]]]],null,null]", "a list of sizes"},
-        {"[[[0,[[\"reshape\",[4294967296,4294967296,4294967296]]]]],null,null]",
-         "overflows"},
+        {"[[[0,[[\"reshape\",[4294967296,4294967296,4294967296]]]]],null,null]", "overflows"},
         {"[[[0,[[\"flatten\",1,0]]]],null,null]", "comes before the first"},
         {"[[[0,[[\"take\",0,2]]]],null,null]", "not that long"},
         {"[[[0,[[\"take\",0,-3]]]],null,null]", "not that long"},
@@ -572,8 +563,7 @@ static void refused(void **state)
         {"[[[0,null],[1,null]],[\"stack\",0],null]", "other shapes or dtypes"},
         {"[[[0,null],[0,null]],[\"stack\",3],null]", "no such axis"},
         {"[[[0,null],[0,null]],[\"take\",0,0],null]", "joined by stack or concat"},
-        {"[[[0,null],[0,null]],[\"stack\",0],[[\"transpose\"]]]",
-         "can follow stack and concat"},
+        {"[[[0,null],[0,null]],[\"stack\",0],[[\"transpose\"]]]", "can follow stack and concat"},
         {"[[[0,[[\"transpose\"],[\"flatten\",0,1],[\"reshape\",[4,-1]]]]],null,null]",
          "cannot have this shape"},
         {"[[[1,[[\"transpose\"],[\"reshape\",[3,8]]]]],null,null]", "put together"},
@@ -644,10 +634,9 @@ static void divided(void **state)
 static void any_text(void **state)
 {
     (void)state;
-    static const char good[] =
-        "[[[0,[[\"reshape\",[3,2]],[\"permute\",[1,0]],[\"slice\",0,0,"
-        "1]]],[1,[[\"take\",1,2],[\"scale\",\"2\"]]]],[\"concat\",-1],"
-        "[[\"flatten\",0,-1]]]";
+    static const char good[] = "[[[0,[[\"reshape\",[3,2]],[\"permute\",[1,0]],[\"slice\",0,0,"
+                               "1]]],[1,[[\"take\",1,2],[\"scale\",\"2\"]]]],[\"concat\",-1],"
+                               "[[\"flatten\",0,-1]]]";
     static const char other[] = "[]\",0-9.e\\ \nnul{}:ax";
     struct stock s = {0};
     struct array a = {.rank = 2, .shape = {2, 3}};
@@ -675,9 +664,8 @@ static void any_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_tensor), cmocka_unit_test(several),
-        cmocka_unit_test(values),     cmocka_unit_test(refused),
-        cmocka_unit_test(divided),    cmocka_unit_test(any_text),
+        cmocka_unit_test(one_tensor), cmocka_unit_test(several), cmocka_unit_test(values),
+        cmocka_unit_test(refused),    cmocka_unit_test(divided), cmocka_unit_test(any_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

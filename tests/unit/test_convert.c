@@ -22,8 +22,7 @@ static struct converter find(const char *from, const char *to)
 }
 
 /* Convert, vectorised and not; all must fit and both must agree. */
-static void convert(const char *from, const char *to, const void *src, void *dst,
-                    uint64_t count)
+static void convert(const char *from, const char *to, const void *src, void *dst, uint64_t count)
 {
     const struct converter c = find(from, to);
     uint64_t nbytes, bad = 0;
@@ -235,8 +234,7 @@ static void golden_values(void **state)
             convert("float32", golden_names[j], &golden[i].value, &code, 1);
             if (code != golden[i].codes[j])
                 fail_msg("%a to %s: %#x", (double)golden[i].value, golden_names[j], code);
-            assert_int_equal(convert_double(golden_names[j], (double)golden[i].value),
-                             code);
+            assert_int_equal(convert_double(golden_names[j], (double)golden[i].value), code);
         }
     }
 }
@@ -326,8 +324,8 @@ static void single_conversions(void **state)
         uint64_t got[2] = {0, 0};
         convert(pairs[i].from, pairs[i].to, &pairs[i].code, got, 1);
         if (got[0] != pairs[i].want || got[1] != 0)
-            fail_msg("%s %#" PRIx64 " to %s: %#" PRIx64, pairs[i].from, pairs[i].code,
-                     pairs[i].to, got[0]);
+            fail_msg("%s %#" PRIx64 " to %s: %#" PRIx64, pairs[i].from, pairs[i].code, pairs[i].to,
+                     got[0]);
     }
 }
 
@@ -394,8 +392,7 @@ static void compare_twins(const struct converter *c, const uint8_t *src)
         converter_scalar_only = false;
         const uint64_t good = status[0] == OK ? EVERY - at : bad[0];
         dtype_nbytes(&c->to, good, &nbytes);
-        if (status[0] != status[1] || bad[0] != bad[1] ||
-            memcmp(out[0], out[1], nbytes) != 0)
+        if (status[0] != status[1] || bad[0] != bad[1] || memcmp(out[0], out[1], nbytes) != 0)
             fail_msg("%s to %s from %" PRIu64 ": vector and scalar differ", c->from.name,
                      c->to.name, at);
         /* Most of a wide dtype does not fit a narrow one: do not look at it all. */
@@ -414,8 +411,7 @@ static void vector_equals_scalar(void **state)
             continue;
         uint8_t *src = samples(from);
         for (size_t j = 0; (to = dtype_at(j)); j++) {
-            if (!numeric(to) ||
-                (from->kind == DTYPE_COMPLEX && to->kind != DTYPE_COMPLEX))
+            if (!numeric(to) || (from->kind == DTYPE_COMPLEX && to->kind != DTYPE_COMPLEX))
                 continue;
             const struct converter c = find(from->name, to->name);
             compare_twins(&c, src);
@@ -474,8 +470,7 @@ static void nan_stays_nan(void **state)
     for (size_t i = 0; (from = dtype_at(i)); i++) {
         if (!has_nan(from) || from->bits > 16)
             continue;
-        for (uint64_t code = 0; code < UINT64_C(1) << from->bits;
-             code += from->bits == 16 ? 7 : 1)
+        for (uint64_t code = 0; code < UINT64_C(1) << from->bits; code += from->bits == 16 ? 7 : 1)
             if (isnan(decode(from->name, code)))
                 expect_nan_everywhere(from, code);
     }
@@ -535,8 +530,7 @@ static void integers_are_checked(void **state)
         const uint64_t large = UINT64_MAX;
         expect_fit("uint64", limits[i].to, &large, false);
     }
-    const double signed_edge[] = {-0x1p63, 0x1p63 - 1024, 0x1p63,
-                                  nextafter(-0x1p63, -INFINITY)};
+    const double signed_edge[] = {-0x1p63, 0x1p63 - 1024, 0x1p63, nextafter(-0x1p63, -INFINITY)};
     const double unsigned_edge[] = {0, 0x1p64 - 2048, 0x1p64, -1};
     for (size_t j = 0; j < 4; j++) {
         expect_fit("float64", "int64", &signed_edge[j], j < 2);
@@ -566,8 +560,7 @@ static void first_bad_element(void **state)
     for (size_t i = 0; i < COUNT(places); i++) {
         for (int late = 0; late < 2; late++) {
             memset(values, 0, sizeof(values));
-            values[places[i]] =
-                late ? 300 : 0.5F; /* refused by the last step, or earlier */
+            values[places[i]] = late ? 300 : 0.5F; /* refused by the last step, or earlier */
             for (uint64_t j = places[i] + 1; j < MANY; j += 3)
                 values[j] = late ? 0.5F : 300;
             for (int twin = 0; twin < 2; twin++) {
@@ -633,9 +626,8 @@ static void refused(void **state)
 static void same_dtype_is_copied(void **state)
 {
     (void)state;
-    static const char *const names[] = {"bool",       "float16",       "float64",
-                                        "void24",     "float6_e2m3fn", "datetime64[us]",
-                                        "complex128", "int4"};
+    static const char *const names[] = {"bool",          "float16",        "float64",    "void24",
+                                        "float6_e2m3fn", "datetime64[us]", "complex128", "int4"};
     for (size_t i = 0; i < COUNT(names); i++) {
         uint8_t src[256], dst[256] = {0};
         for (unsigned j = 0; j < sizeof(src); j++)

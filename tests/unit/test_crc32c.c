@@ -19,8 +19,7 @@ static void known_values(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         print_message("case %zu\n", i);
         assert_int_equal(crc32c_extend(0, cases[i].bytes, cases[i].len), cases[i].crc);
-        assert_int_equal(crc32c_extend_portable(0, cases[i].bytes, cases[i].len),
-                         cases[i].crc);
+        assert_int_equal(crc32c_extend_portable(0, cases[i].bytes, cases[i].len), cases[i].crc);
     }
     uint8_t rising[32];
     for (unsigned i = 0; i < 32; i++)
@@ -66,8 +65,7 @@ static void long_runs_agree(void **state)
     for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++)
         for (size_t from = 0; from < 3; from++)
             for (uint32_t crc = 1; crc; crc <<= 9) {
-                const uint32_t want =
-                    crc32c_extend_portable(crc, bytes + from, lengths[i]);
+                const uint32_t want = crc32c_extend_portable(crc, bytes + from, lengths[i]);
                 assert_int_equal(crc32c_extend(crc, bytes + from, lengths[i]), want);
                 assert_int_equal(crc32c_extend_runs(crc, bytes + from, lengths[i]), want);
             }

@@ -11,7 +11,8 @@
  */
 static const struct settle_case {
     const char *what, *dialect, *options, *rules, *source, *target, *rows;
-} cases[] = {
+} cases[] =
+    {
 /* clang-format off */
 #define T5X "t5x-assignment"
     {"swap", T5X, "{}", "a=b b=a", "a b", "a b", "a<b mapped|b<a mapped"},
@@ -93,7 +94,7 @@ static const struct settle_case {
     {"kept", CONVERT, "{\"unmatched\": \"keep\"}", "", "a", NULL, "a<a ok: no rule matches; kept"},
     {"dropped", CONVERT, "{\"unmatched\": \"drop\"}", "", "a", NULL, "-<a dropped: no rule matches"},
     {"unmatched", CONVERT, "{}", "", "a", NULL, "-<a unmatched"},
-    /* clang-format on */
+        /* clang-format on */
 };
 
 /* Cuts "a b c" into words, in the arena. */
@@ -102,8 +103,7 @@ static size_t words_of(struct arena *arena, const char *text, char ***out)
     char *copy = arena_copy(arena, text, strlen(text)), *state = NULL;
     size_t count = 0;
     *out = arena_array(arena, strlen(text) + 1, sizeof(**out));
-    for (char *word = strtok_r(copy, " ", &state); word;
-         word = strtok_r(NULL, " ", &state))
+    for (char *word = strtok_r(copy, " ", &state); word; word = strtok_r(NULL, " ", &state))
         (*out)[count++] = word;
     return count;
 }
@@ -120,8 +120,7 @@ static struct map_leaf leaf_of(char *word, size_t at)
     if (len && word[len - 1] == '}')
         leaf = (struct map_leaf){.kind = MAP_EMPTY_DICT};
     leaf.place = (int64_t)at << 25 | (leaf.kind == MAP_TENSOR) << 24;
-    leaf.name =
-        (struct map_text){word, shape ? (size_t)(shape - word) : strcspn(word, "~{")};
+    leaf.name = (struct map_text){word, shape ? (size_t)(shape - word) : strcspn(word, "~{")};
     return leaf;
 }
 
@@ -156,19 +155,16 @@ static void match(struct map_task *t, const struct dialect *d, struct map_tree *
 {
     struct map_match *found =
         arena_array(&t->arena, tree->count * (t->rules + 1) + 1, sizeof(*found));
-    struct rules *rules =
-        rules_new(d->trial == MAP_MATCH ? RULES_TRANSLATOR : RULES_FULLMATCH);
+    struct rules *rules = rules_new(d->trial == MAP_MATCH ? RULES_TRANSLATOR : RULES_FULLMATCH);
     size_t count = 0;
     for (size_t i = 0; i < t->rules; i++)
-        rules_add(rules, t->rule[i].ord, t->rule[i].pattern, t->rule[i].replacement.at,
-                  NULL, NULL);
+        rules_add(rules, t->rule[i].ord, t->rule[i].pattern, t->rule[i].replacement.at, NULL, NULL);
     for (size_t i = 0; i < tree->count && d->trial != MAP_PATH; i++) {
         struct map_leaf *leaf = &tree->leaf[i];
         leaf->match = (uint32_t)count;
         for (size_t k = 0; k < t->rules; k++) {
             const struct rule_result *r =
-                d->each ? rules_apply_one(rules, t->rule[k].ord, leaf->name.at,
-                                          leaf->name.len)
+                d->each ? rules_apply_one(rules, t->rule[k].ord, leaf->name.at, leaf->name.len)
                         : rules_apply(rules, leaf->name.at, leaf->name.len);
             if (r->outcome != RULE_UNMATCHED)
                 found[count++] =
@@ -299,8 +295,7 @@ static void memory_of_slices(void **state)
 /* An option that cannot be read for want of memory is not one that is missing. */
 static void options_without_memory(void **state)
 {
-    static const char options[] =
-        "{\"mo\\u0064e\": \"strict\", \"ke\\u0079s\": [\"a\\u0062\"]}";
+    static const char options[] = "{\"mo\\u0064e\": \"strict\", \"ke\\u0079s\": [\"a\\u0062\"]}";
     struct map_text *list;
     (void)state;
     for (int room = 1; room >= 0; room--) {

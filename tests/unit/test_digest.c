@@ -22,8 +22,8 @@ static uint8_t *bytes_of_all_kinds(void)
 }
 
 /* The digest of bytes that come in pieces of `step` (0: in one). */
-static void digest_in_pieces(const struct digest_kernels *k, const uint8_t *at,
-                             size_t len, size_t step, uint8_t out[DIGEST_BYTES])
+static void digest_in_pieces(const struct digest_kernels *k, const uint8_t *at, size_t len,
+                             size_t step, uint8_t out[DIGEST_BYTES])
 {
     void *state = k->create();
     assert_non_null(state);

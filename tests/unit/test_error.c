@@ -42,8 +42,7 @@ static void long_paths(void **state)
 static void long_messages(void **state)
 {
     (void)state;
-    static const char *const letters[] = {"a", "\xc3\xa9", "\xe2\x82\xac", "\x01",
-                                          "\xff"};
+    static const char *const letters[] = {"a", "\xc3\xa9", "\xe2\x82\xac", "\x01", "\xff"};
     for (size_t l = 0; l < sizeof(letters) / sizeof(letters[0]); l++) {
         for (size_t count = 100; count < 600; count++) {
             struct error err = {.offset = NO_OFFSET};

@@ -32,8 +32,7 @@ struct shop {
 #define ID(i)      (CHECKPOINT << TENSOR_ORD_BITS | (int64_t)(i))
 
 /* The same bytes as a list of rows. */
-static void cut_in_chunks(const struct fake *f, struct arena *arena,
-                          struct stored_tensor *t)
+static void cut_in_chunks(const struct fake *f, struct arena *arena, struct stored_tensor *t)
 {
     struct grid *g = t->grid = arena_alloc(arena, sizeof(*g));
     uint64_t *box = arena_array(arena, 3, sizeof(*box)), row = t->nbytes / f->shape[0];
@@ -52,16 +51,14 @@ static void cut_in_chunks(const struct fake *f, struct arena *arena,
     t->storage = STORAGE_CHUNKS;
 }
 
-static enum status fake_load(void *context, int64_t id, const char *recipe,
-                             struct arena *arena, struct stored_tensor *out,
-                             struct error *err)
+static enum status fake_load(void *context, int64_t id, const char *recipe, struct arena *arena,
+                             struct stored_tensor *out, struct error *err)
 {
     (void)recipe;
     const struct shop *shop = context;
     uint64_t i = (uint64_t)(id & TENSOR_ORD_MASK);
     if (i >= shop->count)
-        return error_set(err, ERR_MISSING, NULL, NO_OFFSET, "no tensor %lld",
-                         (long long)id);
+        return error_set(err, ERR_MISSING, NULL, NO_OFFSET, "no tensor %lld", (long long)id);
     const struct fake *f = &shop->tensors[i];
     *out = (struct stored_tensor){.id = id,
                                   .checkpoint = "/models/fake",
@@ -105,16 +102,15 @@ static const char *lines_of(const struct export_plan *plan)
 }
 
 /* Plan all tensors of a shop under their own names and write them. */
-static enum status run_as(struct shop *shop, const struct exporter *exporter,
-                          const char *path, const char *dtype,
-                          const struct export_options *options, struct error *err)
+static enum status run_as(struct shop *shop, const struct exporter *exporter, const char *path,
+                          const char *dtype, const struct export_options *options,
+                          struct error *err)
 {
     struct export_plan plan = {.loader = {.load = fake_load, .context = shop}};
     *err = (struct error){.offset = NO_OFFSET};
     assert_non_null(exporter);
     for (size_t i = 0; i < shop->count; i++)
-        assert_int_equal(
-            export_plan_add(&plan, ID(i), NULL, shop->tensors[i].name, NULL, err), OK);
+        assert_int_equal(export_plan_add(&plan, ID(i), NULL, shop->tensors[i].name, NULL, err), OK);
     if (dtype)
         assert_int_equal(export_plan_cast(&plan, dtype, err), OK);
     assert_int_equal(export_plan_check(&plan, exporter, err), OK);
@@ -161,8 +157,7 @@ static void test_safetensors_bytes(void **state)
     for (size_t i = 8 + strlen(header); i < 8 + padded; i++)
         assert_int_equal(bytes[i], ' ');
     assert_int_equal(len, 8 + padded + 19);
-    assert_memory_equal(bytes + 8 + padded,
-                        "\7\0\0\0\0\0\0\0\0\0\x80\x3f\0\0\0\x40\1\2\3", 19);
+    assert_memory_equal(bytes + 8 + padded, "\7\0\0\0\0\0\0\0\0\0\x80\x3f\0\0\0\x40\1\2\3", 19);
     free(bytes);
 }
 
@@ -213,8 +208,8 @@ static void test_npy_bytes(void **state)
     assert_int_equal(run(&shop, "x.npy", "float16", &options, &err), OK);
     uint8_t *bytes = read_file("x.npy", &len);
     assert_int_equal(len, 128 + 4);
-    assert_memory_equal(
-        bytes + 10, "{'descr': '<f2', 'fortran_order': False, 'shape': (1, 2), }", 59);
+    assert_memory_equal(bytes + 10, "{'descr': '<f2', 'fortran_order': False, 'shape': (1, 2), }",
+                        59);
     assert_memory_equal(bytes + 128, "\0\x3c\0\x40", 4);
     free(bytes);
 }
@@ -242,8 +237,7 @@ static void test_npz_bytes(void **state)
         assert_memory_equal(entry + 46, names[i], name_len);
         const uint8_t *local = bytes + load_u32le(entry + 42);
         assert_memory_equal(local, "PK\3\4", 4);
-        assert_memory_equal(local + 6, entry + 8,
-                            20); /* flags, method, date, crc, sizes */
+        assert_memory_equal(local + 6, entry + 8, 20); /* flags, method, date, crc, sizes */
         assert_memory_equal(local + 6, "\0\x08\0\0\0\0\x21\0", 8);
         const uint8_t *npy = local + 30 + load_u16le(local + 26) + load_u16le(local + 28);
         assert_memory_equal(local + 30, names[i], name_len);
@@ -331,8 +325,7 @@ static void collect(struct zip64 *z, struct error *err)
     struct export_tensor *t;
     struct export_items *texts;
     struct export_item text;
-    assert_int_equal(
-        export_scan_open(z->plan.rows, EXPORT_BY_PLACE, EXPORT_ALL, &scan, err), OK);
+    assert_int_equal(export_scan_open(z->plan.rows, EXPORT_BY_PLACE, EXPORT_ALL, &scan, err), OK);
     for (size_t i = 0; export_scan_next(scan, &t, err) == OK && t; i++) {
         z->offsets[i] = t->offset;
         z->leads[i] = t->lead_len;
@@ -412,8 +405,7 @@ static void test_blocks(void **state)
         uint8_t *first = NULL;
         size_t len, first_len = 0;
         for (unsigned threads = 1; threads <= 8; threads *= 2) {
-            struct export_options options = {
-                .threads = threads, .force = true, .sync = true};
+            struct export_options options = {.threads = threads, .force = true, .sync = true};
             struct error err;
             printf("%s with %u threads\n", dtypes[d] ? dtypes[d] : "as stored", threads);
             assert_int_equal(run(&shop, "x.npz", dtypes[d], &options, &err), OK);
@@ -464,14 +456,7 @@ static const struct {
      "y",
      NULL,
      "cannot be exported; --names or --where can leave it out"},
-    {"safetensors",
-     "x",
-     "int4",
-     1,
-     {2},
-     "y",
-     NULL,
-     "no such dtype; --dtype int8 converts"},
+    {"safetensors", "x", "int4", 1, {2}, "y", NULL, "no such dtype; --dtype int8 converts"},
     {"safetensors", "x", "int4", 1, {2}, "y", "int8", NULL},
     {"safetensors", "x", "complex128", 1, {2}, "y", NULL, "complex64"},
     {"safetensors", "x", "complex64", 1, {2}, "y", "float32", "complex"},
@@ -496,20 +481,17 @@ static void test_refusals(void **state)
     static const uint8_t bytes[64];
     (void)state;
     for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
-        struct fake fake = {
-            refusals[i].name, refusals[i].dtype, refusals[i].rank, {0}, bytes};
+        struct fake fake = {refusals[i].name, refusals[i].dtype, refusals[i].rank, {0}, bytes};
         memcpy(fake.shape, refusals[i].shape, sizeof(fake.shape));
         struct shop shop = {.tensors = &fake, .count = 1};
         struct export_plan plan = {.loader = {.load = fake_load, .context = &shop}};
         struct error err = {.offset = NO_OFFSET};
         const char *lines;
         printf("case %zu: %s %s\n", i, refusals[i].format, refusals[i].new_name);
-        assert_int_equal(
-            export_plan_add(&plan, ID(0), NULL, refusals[i].new_name, NULL, &err), OK);
+        assert_int_equal(export_plan_add(&plan, ID(0), NULL, refusals[i].new_name, NULL, &err), OK);
         if (refusals[i].cast)
             assert_int_equal(export_plan_cast(&plan, refusals[i].cast, &err), OK);
-        assert_int_equal(
-            export_plan_check(&plan, exporter_find(refusals[i].format), &err), OK);
+        assert_int_equal(export_plan_check(&plan, exporter_find(refusals[i].format), &err), OK);
         lines = lines_of(&plan);
         if (!refusals[i].why != !plan.refusals.count)
             printf("%s", lines);
@@ -522,8 +504,7 @@ static void test_refusals(void **state)
 }
 
 /* A format of two dtypes, which names a common one for all others. */
-static bool two_holds(const struct export_tensor *t, struct text *why,
-                      const char **instead)
+static bool two_holds(const struct export_tensor *t, struct text *why, const char **instead)
 {
     if (strcmp(t->to.name, "float32") == 0 || strcmp(t->to.name, "int64") == 0)
         return true;
@@ -580,10 +561,9 @@ static void test_whole_plan(void **state)
     const char *lines = lines_of(&plan);
     assert_non_null(strstr(lines, "lost: the catalog knows no bytes"));
     assert_non_null(strstr(lines, "unknown: no tensor"));
+    assert_non_null(strstr(lines, "2 tensors are selected; a file of format npy holds 1"));
     assert_non_null(
-        strstr(lines, "2 tensors are selected; a file of format npy holds 1"));
-    assert_non_null(strstr(
-        lines, "a of /models/fake, b of /models/fake: the new name of all is new\n"));
+        strstr(lines, "a of /models/fake, b of /models/fake: the new name of all is new\n"));
     assert_int_equal(plan.refusals.count, 5);
     export_plan_release(&plan);
 
@@ -607,9 +587,8 @@ static void test_causes(void **state)
     }
     refuse_tensor(&plan.refusals, "alone", "lost");
     refuse_tensor(&plan.refusals, "", "nameless");
-    assert_string_equal(lines_of(&plan),
-                        "t0\\x0a, t1\\x0a, t2\\x0a and 9 more: /a: gone\n"
-                        "alone: lost\n\"\": nameless\n");
+    assert_string_equal(lines_of(&plan), "t0\\x0a, t1\\x0a, t2\\x0a and 9 more: /a: gone\n"
+                                         "alone: lost\n\"\": nameless\n");
     for (int i = 0; i < REFUSALS_SHOWN; i++)
         refuse(&plan.refusals, "cause %d", i);
     assert_non_null(strstr(lines_of(&plan), "cause 16\nand 3 more\n"));
@@ -642,9 +621,9 @@ static void test_many(void **state)
     size_t taken = mallinfo2().uordblks - before;
     printf("%zu bytes for %d tensors\n", taken, COUNT);
     assert_true(taken < (size_t)6 << 20);
-    assert_int_equal(export_write(&plan, exporter_find("safetensors"), "x.safetensors",
-                                  &options, false, &err),
-                     OK);
+    assert_int_equal(
+        export_write(&plan, exporter_find("safetensors"), "x.safetensors", &options, false, &err),
+        OK);
     export_plan_release(&plan);
     uint8_t *bytes = read_file("x.safetensors", &len);
     uint64_t header = load_u64le(bytes);
@@ -687,9 +666,8 @@ static void test_cast(void **state)
         assert_int_equal(export_plan_cast(&plan, cases[c].cast, &err), OK);
         struct export_scan *scan = NULL;
         struct export_tensor *t;
-        assert_int_equal(
-            export_scan_open(plan.rows, EXPORT_BY_SELECTION, EXPORT_ALL, &scan, &err),
-            OK);
+        assert_int_equal(export_scan_open(plan.rows, EXPORT_BY_SELECTION, EXPORT_ALL, &scan, &err),
+                         OK);
         for (size_t i = 0; i < cases[c].count; i++) {
             assert_int_equal(export_scan_next(scan, &t, &err), OK);
             assert_string_equal(t->to.name, cases[c].want[i]);
@@ -736,9 +714,8 @@ static void test_catalog_changed(void **state)
     export_plan_add(&plan, ID(0), NULL, "x", NULL, &err);
     assert_int_equal(export_plan_check(&plan, exporter_find("npy"), &err), OK);
     shop.renamed = true;
-    assert_int_equal(
-        export_write(&plan, exporter_find("npy"), "x.npy", &options, false, &err),
-        ERR_CHANGED);
+    assert_int_equal(export_write(&plan, exporter_find("npy"), "x.npy", &options, false, &err),
+                     ERR_CHANGED);
     assert_int_equal(files_here(), 0);
     export_plan_release(&plan);
 }
@@ -889,11 +866,8 @@ static void inject(const char *path, bool unnamed, uint64_t shard_size, bool for
     struct output_io io = faulty;
     io.unlink = unlink_here;
     for (int n = 0; n < 200; n++) {
-        struct export_options options = {.io = &io,
-                                         .sync = true,
-                                         .threads = 1,
-                                         .shard_size = shard_size,
-                                         .force = force};
+        struct export_options options = {
+            .io = &io, .sync = true, .threads = 1, .shard_size = shard_size, .force = force};
         struct error err;
         fault.calls = 0;
         fault.fail_at = n;
@@ -996,11 +970,10 @@ static void test_kill(void **state)
 /* --- zarr --------------------------------------------------------------------------------- */
 
 /* "2.zarr/t/0.1", "3.zarr/t/c.0.1" */
-static size_t chunk_path(char *path, size_t size, const uint64_t *at, unsigned rank,
-                         bool three)
+static size_t chunk_path(char *path, size_t size, const uint64_t *at, unsigned rank, bool three)
 {
-    size_t len = (size_t)snprintf(path, size, three ? "3.zarr/t/c" : "2.zarr/t/%s",
-                                  rank ? "" : "0");
+    size_t len =
+        (size_t)snprintf(path, size, three ? "3.zarr/t/c" : "2.zarr/t/%s", rank ? "" : "0");
     for (unsigned d = 0; d < rank; d++)
         len += (size_t)snprintf(path + len, size - len, "%s%llu", three || d ? "." : "",
                                 (unsigned long long)at[d]);
@@ -1009,8 +982,7 @@ static size_t chunk_path(char *path, size_t size, const uint64_t *at, unsigned r
 
 /* The chunks of a tensor as its format cuts it, read one by one: all elements in their places,
  * zeros after the edge. Each element is its own number. */
-static void check_chunks(const uint64_t *shape, unsigned rank, const uint64_t *chunk,
-                         bool three)
+static void check_chunks(const uint64_t *shape, unsigned rank, const uint64_t *chunk, bool three)
 {
     uint64_t at[3] = {0}, elements = 1;
     for (unsigned d = 0; d < rank; d++)
@@ -1078,16 +1050,14 @@ static void test_zarr_chunks(void **state)
         struct fake fake = {"t", "uint16", cases[i / 2].rank, {0}, numbers};
         memcpy(fake.shape, shape, sizeof(fake.shape));
         struct shop shop = {.tensors = &fake, .count = 1};
-        const char *const settings[] = {"chunk", cases[i / 2].bytes, "codec", "none",
-                                        NULL};
+        const char *const settings[] = {"chunk", cases[i / 2].bytes, "codec", "none", NULL};
         struct export_options options = {
             .settings = settings, .force = true, .threads = 1 + (unsigned)i % 4};
         struct error err;
         printf("case %zu\n", i);
         const struct exporter *exporter = exporter_find(three ? "zarr3" : "zarr");
-        assert_int_equal(
-            run_as(&shop, exporter, three ? "3.zarr" : "2.zarr", NULL, &options, &err),
-            OK);
+        assert_int_equal(run_as(&shop, exporter, three ? "3.zarr" : "2.zarr", NULL, &options, &err),
+                         OK);
         check_chunks(shape, fake.rank, cases[i / 2].chunk, three);
     }
 }
@@ -1114,11 +1084,8 @@ static void test_zarr_faults(void **state)
         bool faultless = false, force = way > 0;
         io.exchange = way == 2 ? no_exchange : faulty.exchange;
         for (int n = 0; n < 200 && !faultless; n++) {
-            struct export_options options = {.io = &io,
-                                             .sync = true,
-                                             .threads = 1,
-                                             .settings = settings,
-                                             .force = force};
+            struct export_options options = {
+                .io = &io, .sync = true, .threads = 1, .settings = settings, .force = force};
             struct error err;
             if (force && access("x.zarr/old", F_OK) != 0) {
                 leave_folder(NULL), enter_folder(NULL);
@@ -1254,8 +1221,7 @@ static void test_interrupt(void **state)
         fault.calls = 0;
         fault.unnamed = fault.fail_at % 2;
         interrupts = 0;
-        assert_int_equal(run(&shop, "x.safetensors", NULL, &options, &err),
-                         ERR_INTERRUPTED);
+        assert_int_equal(run(&shop, "x.safetensors", NULL, &options, &err), ERR_INTERRUPTED);
         assert_int_equal(files_here(), 0);
     }
     fault.deadly = 0;
@@ -1264,8 +1230,7 @@ static void test_interrupt(void **state)
 
 int main(void)
 {
-#define IN_DIRECTORY(test)                                                               \
-    cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
+#define IN_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(test_safetensors_bytes),
         IN_DIRECTORY(test_chunks),

@@ -17,9 +17,9 @@ static struct batch *index_as(const struct format *format, const void *bytes, si
     struct batch *batch = NULL;
     struct job_request request = {
         .format = format, .path = "/n/file", .checkpoint_path = "/n/file"};
-    assert_int_equal(source_open_memory(request.path, (struct bytes){bytes, len}, false,
-                                        &request.source, &err),
-                     OK);
+    assert_int_equal(
+        source_open_memory(request.path, (struct bytes){bytes, len}, false, &request.source, &err),
+        OK);
     job_run_index(&request, &batch, &err);
     assert_non_null(batch);
     assert_int_equal(err.status != OK, batch->failed);
@@ -56,17 +56,16 @@ static void print_batch(const struct batch *b, struct text *out)
         text_addf(out, "%s%s\n", codec ? " " : "", codec ? codec : "");
     }
     for (uint64_t i = 0; b->layout && i < b->layout->node_count; i++)
-        text_addf(out, "node %s %s\n", b->layout->nodes[i].name,
-                  b->layout->nodes[i].kind);
+        text_addf(out, "node %s %s\n", b->layout->nodes[i].name, b->layout->nodes[i].kind);
     for (uint64_t i = 0; i < b->meta_count; i++)
         print_fact(&b->metas[i], out);
     for (uint64_t i = 0; i < b->issue_count; i++)
         text_addf(out, "issue %s\n", b->issues[i].code);
 }
 
-#define TREE(name, bytes, want)                                                          \
-    {                                                                                    \
-        name, bytes, sizeof(bytes) - 1, want                                             \
+#define TREE(name, bytes, want)                                                                    \
+    {                                                                                              \
+        name, bytes, sizeof(bytes) - 1, want                                                       \
     }
 /* clang-format off */
 static const struct {
@@ -97,8 +96,7 @@ static const struct {
          "node 256 null\nnode -1 list\nnode a/b/0 dict\nfact a/b/1/ 5\n"),
     TREE("an empty key at the top", "\x81\xa0\x81\xa1" "a" "\xc0", "node /a null\n"),
     TREE("Python's values",
-         "\x86\xa1" "a" "\xc3\xa1" "b" "\xcb\x3f\xe0\0\0\0\0\0\0\xa1" "c" "\xa2" "hi"
-         "\xa1" "d" "\xcf\xff\xff\xff\xff\xff\xff\xff\xff\xa1" "e" "\xd0\x80"
+         "\x86\xa1" "a" "\xc3\xa1" "b" "\xcb\x3f\xe0\0\0\0\0\0\0\xa1" "c" "\xa2" "hi\xa1" "d" "\xcf\xff\xff\xff\xff\xff\xff\xff\xff\xa1" "e" "\xd0\x80"
          "\xa1" "f" "\xd8\x02\x92\xcb\x3f\xf0\0\0\0\0\0\0\x03\0\0\0\0\0",
          "fact a 'true'\nfact b 0.5\nfact c 'hi'\nfact d '18446744073709551615'\n"
          "fact e -128\nissue bad-number\n"),
@@ -116,8 +114,7 @@ static const struct {
          "\x81\xa1" "x" "\xc7\x11\x01\x93\x91\x01\xa7" "complex" "\xc4\x04" "abcd",
          "x unknown(complex)[1] 19+4\n"),
     TREE("a negative dimension",
-         "\x82\xa1" "x" "\xc7\x0f\x01\x93\x91\xff\xa5" "int32" "\xc4\x04" "abcd"
-         "\xa1" "y" "\x07",
+         "\x82\xa1" "x" "\xc7\x0f\x01\x93\x91\xff\xa5" "int32" "\xc4\x04" "abcd\xa1" "y" "\x07",
          "fact y 7\nissue bad-shape\n"),
 };
 /* clang-format on */
@@ -130,8 +127,7 @@ static void known_trees(void **state)
         struct batch *b = index_bytes(trees[i].bytes, trees[i].len);
         print_batch(b, &got);
         if (strcmp(text_str(&got), trees[i].want) != 0)
-            print_error("%s: %s", trees[i].name,
-                        b->issue_count ? b->issues[0].message : "");
+            print_error("%s: %s", trees[i].name, b->issue_count ? b->issues[0].message : "");
         assert_string_equal(text_str(&got), trees[i].want);
         text_release(&got);
         batch_free(b);
@@ -160,8 +156,7 @@ static void tree_of_t5x(void **state)
         char digits[3] = {hex[2 * i], hex[2 * i + 1]};
         bytes[i] = (uint8_t)strtoul(digits, NULL, 16);
     }
-    struct probe probe = {
-        .head = {bytes, sizeof(bytes)}, .name = "t", .size = sizeof(bytes)};
+    struct probe probe = {.head = {bytes, sizeof(bytes)}, .name = "t", .size = sizeof(bytes)};
     assert_true(format_t5x.probe(&probe) > format_flax.probe(&probe));
     struct batch *b = index_as(&format_t5x, bytes, sizeof(bytes));
     print_batch(b, &got);
@@ -214,10 +209,9 @@ static const struct {
     unsigned rank;
     uint64_t shape[5], chunk;
 } cuts[] = {
-    {0, {0}, 1},       {1, {17}, 5},          {1, {17}, 17},
-    {2, {17, 19}, 25}, {2, {3, 100}, 99},     {2, {100, 3}, 1},
-    {3, {4, 5, 6}, 7}, {3, {4, 5, 6}, 31},    {3, {4, 5, 6}, 119},
-    {3, {1, 1, 9}, 4}, {4, {3, 1, 5, 2}, 11}, {5, {2, 3, 2, 3, 2}, 13},
+    {0, {0}, 1},         {1, {17}, 5},      {1, {17}, 17},         {2, {17, 19}, 25},
+    {2, {3, 100}, 99},   {2, {100, 3}, 1},  {3, {4, 5, 6}, 7},     {3, {4, 5, 6}, 31},
+    {3, {4, 5, 6}, 119}, {3, {1, 1, 9}, 4}, {4, {3, 1, 5, 2}, 11}, {5, {2, 3, 2, 3, 2}, 13},
     {2, {0, 4}, 1},
 };
 
@@ -241,8 +235,7 @@ static void add_chunk(struct text *out, uint64_t first, uint64_t count)
         text_add(out, &(uint32_t){i}, 4);
 }
 
-static void make_chunked(const uint64_t *shape, unsigned rank, uint64_t chunk,
-                         struct text *out)
+static void make_chunked(const uint64_t *shape, unsigned rank, uint64_t chunk, struct text *out)
 {
     uint64_t elements = 1;
     text_adds(out, "\x83\xB9__msgpack_chunked_array__\xC3\xA5shape");
@@ -271,9 +264,8 @@ static uint64_t check_pieces(const struct batch_tensor *t, struct bytes file)
     struct error err = {.offset = NO_OFFSET};
     uint64_t seen = 0;
     const uint64_t *shape = t->kind->shape;
-    assert_int_equal(
-        extents_unpack(t->coding->extents, shape, t->kind->rank, &arena, &list, &err),
-        OK);
+    assert_int_equal(extents_unpack(t->coding->extents, shape, t->kind->rank, &arena, &list, &err),
+                     OK);
     for (uint64_t i = 0; i < list.count; i++) {
         const struct extent *e = &list.at[i];
         for (uint64_t k = 0; k < e->stored / 4; k++, seen++) {
@@ -304,8 +296,8 @@ static void pieces(void **state)
         const uint64_t elements = t->kind->elements;
         assert_int_equal(t->storage, elements ? STORAGE_PIECES : STORAGE_RANGE);
         if (elements)
-            assert_int_equal(
-                check_pieces(t, (struct bytes){(uint8_t *)file.at, file.len}), elements);
+            assert_int_equal(check_pieces(t, (struct bytes){(uint8_t *)file.at, file.len}),
+                             elements);
         batch_free(b);
         text_release(&file);
     }
@@ -391,9 +383,9 @@ static void steps_of_names(void **state)
     }
 }
 
-#define HEAD(name, bytes, size, bits)                                                    \
-    {                                                                                    \
-        name, bytes, sizeof(bytes) - 1, size, bits                                       \
+#define HEAD(name, bytes, size, bits)                                                              \
+    {                                                                                              \
+        name, bytes, sizeof(bytes) - 1, size, bits                                                 \
     }
 static const struct {
     const char *name, *bytes;

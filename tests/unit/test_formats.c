@@ -100,8 +100,7 @@ static struct batch *index_bytes(const struct run *r, const uint8_t *bytes, size
     *err = (struct error){.offset = NO_OFFSET};
     if (bytes)
         assert_int_equal(
-            source_open_memory(r->path, (struct bytes){bytes, len}, false, &source, err),
-            OK);
+            source_open_memory(r->path, (struct bytes){bytes, len}, false, &source, err), OK);
     struct job_request request = {
         .format = r->format,
         .path = r->path,
@@ -182,8 +181,7 @@ static bool judge(const struct run *r, const char *name, const uint8_t *bytes, s
 }
 
 /* The file of a folder that is recognised as `format`; false: none. */
-static bool find_primary(const char *folder, const struct format *format,
-                         char path[PATH_MAX])
+static bool find_primary(const char *folder, const struct format *format, char path[PATH_MAX])
 {
     struct listing files;
     bool found = false;
@@ -247,11 +245,9 @@ static bool is_folder_of(const struct format *format, char *path)
     list_folder(path, true, &files);
     list_folder(path, false, &dirs);
     for (uint64_t i = dirs.count; i-- > 0;) /* the files among them */
-        if (bsearch(&dirs.names[i], files.names, files.count, sizeof(files.names[0]),
-                    by_name)) {
+        if (bsearch(&dirs.names[i], files.names, files.count, sizeof(files.names[0]), by_name)) {
             free((char *)dirs.names[i]);
-            memmove(&dirs.names[i], &dirs.names[i + 1],
-                    (--dirs.count - i) * sizeof(dirs.names[0]));
+            memmove(&dirs.names[i], &dirs.names[i + 1], (--dirs.count - i) * sizeof(dirs.names[0]));
         }
     struct probe_dir p = {.name = strrchr(path, '/') + 1,
                           .files = files.names,

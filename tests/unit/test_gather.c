@@ -64,8 +64,7 @@ static void try_one(const struct trial *t, enum way way)
     uint8_t *got = malloc(len + (size_t)2 * GUARD);
     assert_non_null(got);
     memset(got, 0xA5, len + (size_t)2 * GUARD);
-    assert_int_equal(source_open_memory("from",
-                                        (struct bytes){t->from, t->from_units * g.unit},
+    assert_int_equal(source_open_memory("from", (struct bytes){t->from, t->from_units * g.unit},
                                         false, &s, &err),
                      OK);
     if (way == COPY) {
@@ -82,9 +81,9 @@ static void try_one(const struct trial *t, enum way way)
         close(fd);
     }
     if (memcmp(got, t->want, len + (size_t)2 * GUARD) != 0)
-        fail_msg("way %d, unit %zu, rank %u, first dimension %llu: %lld, %lld", way,
-                 g.unit, t->g.rank, (unsigned long long)t->g.dim[0].count,
-                 (long long)t->g.dim[0].from, (long long)t->g.dim[0].to);
+        fail_msg("way %d, unit %zu, rank %u, first dimension %llu: %lld, %lld", way, g.unit,
+                 t->g.rank, (unsigned long long)t->g.dim[0].count, (long long)t->g.dim[0].from,
+                 (long long)t->g.dim[0].to);
     source_close(s);
     free(got);
 }
@@ -142,8 +141,7 @@ static void random_gathers(void **state)
 }
 
 /* The sizes, in bytes, where something changes, and what lies around each. */
-static const uint64_t sizes[] = {1 << 10,   16 << 10,  64 << 10,
-                                 128 << 10, 256 << 10, 1 << 20};
+static const uint64_t sizes[] = {1 << 10, 16 << 10, 64 << 10, 128 << 10, 256 << 10, 1 << 20};
 
 static void sizes_around(size_t unit, void (*make)(struct trial *, uint64_t count))
 {

@@ -10,8 +10,7 @@ static int open_catalog(void **state)
 {
     (void)state;
     struct error err = {0};
-    return db_open(":memory:", DB_CREATE, &db, &err) != OK ||
-           db_build_indexes(db, &err) != OK;
+    return db_open(":memory:", DB_CREATE, &db, &err) != OK || db_build_indexes(db, &err) != OK;
 }
 
 static int close_catalog(void **state)
@@ -48,8 +47,7 @@ static void run(const char *sql, const char *first, sqlite3_int64 second)
 static sqlite3_int64 checkpoint_of(const char *json, sqlite3_int64 id)
 {
     run("INSERT INTO _layouts SELECT ?2, CAST('layout ' || ?2 AS BLOB), x'', 0, 0, 0, "
-        "NULL WHERE ?1 <> "
-        "''",
+        "NULL WHERE ?1 <> ''",
         json, id);
     run("INSERT INTO _layout_tensors(id, name, dtype, storage)"
         " SELECT ?2 << 24 | row_number() OVER (ORDER BY e.id) - 1,"
@@ -67,8 +65,7 @@ static sqlite3_int64 checkpoint_of(const char *json, sqlite3_int64 id)
     return id;
 }
 
-static void each_line(const char *path,
-                      void (*check)(const char *line, sqlite3_int64 number),
+static void each_line(const char *path, void (*check)(const char *line, sqlite3_int64 number),
                       sqlite3_int64 cases)
 {
     FILE *f = fopen(path, "r");
@@ -128,8 +125,7 @@ static void check_assignment(const char *line, sqlite3_int64 number)
     sqlite3_int64 id = 2000 + 2 * number;
     checkpoint_of(source, id);
     checkpoint_of(target, id + 1);
-    run("INSERT INTO ruleset(name, dialect, options) SELECT ?1 ->> 'id', "
-        "'t5x-assignment',"
+    run("INSERT INTO ruleset(name, dialect, options) SELECT ?1 ->> 'id', 't5x-assignment',"
         " json_object('require_all', ifnull(?1 ->> '$.flags.require_all_rules_match', 1),"
         "  'is_resuming', ifnull(?1 ->> '$.flags.is_resuming', 0))",
         line, 0);
@@ -137,8 +133,7 @@ static void check_assignment(const char *line, sqlite3_int64 number)
         " SELECT ?1 ->> 'id', key, value ->> 0, value ->> 1 FROM json_each(?1, '$.map')",
         line, 0);
     char *error = ask("SELECT group_concat(error, '; ') FROM assignment WHERE ruleset ="
-                      " ?1 ->> 'id' AND source_id = ?2 AND target_id = ?2 + 1"
-                      " AND status = 'error'",
+                      " ?1 ->> 'id' AND source_id = ?2 AND target_id = ?2 + 1 AND status = 'error'",
                       line, id);
     char *want_error = ask("SELECT ?1 ->> 'error'", line, 0);
     char *got = ask(assigned, line, id);

@@ -108,8 +108,8 @@ static void packed_and_back(void **state)
         struct grid got;
         assert_true(grid_valid(&grids[i], shape, RANK));
         assert_true(grid_pack(&packed, &grids[i], RANK));
-        assert_int_equal(
-            unpack((struct bytes){(uint8_t *)packed.at, packed.len}, &arena, &got), OK);
+        assert_int_equal(unpack((struct bytes){(uint8_t *)packed.at, packed.len}, &arena, &got),
+                         OK);
         assert_same(&grids[i], &got);
         text_release(&packed);
         arena_release(&arena);
@@ -154,16 +154,14 @@ static void damaged_blobs(void **state)
         for (size_t len = 0; len < packed.len; len++) {
             struct arena arena = {0};
             print_message("grid %zu, %zu bytes\n", i, len);
-            assert_int_equal(
-                unpack((struct bytes){(uint8_t *)packed.at, len}, &arena, &got),
-                ERR_CORRUPT);
+            assert_int_equal(unpack((struct bytes){(uint8_t *)packed.at, len}, &arena, &got),
+                             ERR_CORRUPT);
             arena_release(&arena);
         }
         for (size_t k = 0; k < packed.len * 8; k++) {
             struct arena arena = {.ceiling = 1 << 20};
             packed.at[k / 8] ^= (char)(1 << k % 8);
-            if (unpack((struct bytes){(uint8_t *)packed.at, packed.len}, &arena, &got) ==
-                OK)
+            if (unpack((struct bytes){(uint8_t *)packed.at, packed.len}, &arena, &got) == OK)
                 assert_true(grid_valid(&got, shape, RANK));
             packed.at[k / 8] ^= (char)(1 << k % 8);
             arena_release(&arena);
@@ -291,8 +289,7 @@ static void values_by_index(void **state)
 {
     (void)state;
     struct grid files = in_files(), list = listed();
-    static const uint8_t holds[18] = {1, 1, 1, 1, 0, 0, 0, 0, 0,
-                                      0, 0, 1, 1, 1, 1, 1, 1, 1};
+    static const uint8_t holds[18] = {1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1};
     for (uint64_t i = 0; i < 18; i++) {
         const struct grid_value *v = grid_value_at(&list, i);
         print_message("value %d\n", (int)i);

@@ -50,9 +50,8 @@ static void describe(const struct world *w, unsigned seed)
     shape_print(&shape, w->shape, w->t.rank);
     for (unsigned l = 0; l < w->grid.levels; l++)
         shape_print(&box, w->box[l], w->t.rank);
-    print_message("world %u: %s %s in %s, %s, codec %s\n", seed, w->t.dtype.name,
-                  text_str(&shape), text_str(&box), w->grid.in_files ? "files" : "a list",
-                  w->codec);
+    print_message("world %u: %s %s in %s, %s, codec %s\n", seed, w->t.dtype.name, text_str(&shape),
+                  text_str(&box), w->grid.in_files ? "files" : "a list", w->codec);
     text_release(&shape);
     text_release(&box);
 }
@@ -88,8 +87,7 @@ static void whole_slices(const struct world *w, struct slice *slices)
 static void compare_grid_reader(const struct world *w)
 {
     struct error err = {.offset = NO_OFFSET};
-    struct grid_limits limits = {.budget = random_below(2) ? 1u << 30
-                                                           : 1 + random_below(200000),
+    struct grid_limits limits = {.budget = random_below(2) ? 1u << 30 : 1 + random_below(200000),
                                  .threads = 1 + (unsigned)random_below(4),
                                  .ahead_least = random_below(2) ? 1 : 1000000};
     struct slice slices[RANK_MOST];
@@ -113,8 +111,8 @@ static void compare_grid_reader(const struct world *w)
 }
 
 /* Without copies, where that can be. */
-static void borrow_parts(struct reader *r, const struct slice *slices,
-                         const uint8_t *want, size_t len)
+static void borrow_parts(struct reader *r, const struct slice *slices, const uint8_t *want,
+                         size_t len)
 {
     struct error err = {.offset = NO_OFFSET};
     uint8_t *room = malloc(len + 1);
@@ -229,8 +227,7 @@ static void large_world(struct world *w, const char *dtype, uint64_t count)
     }
     shape_elements(w->shape, rank, &w->t.elements);
     dtype_nbytes(&w->t.dtype, w->t.elements, &w->t.nbytes);
-    snprintf(w->codec, sizeof(w->codec), "gzip:%llu",
-             (unsigned long long)(count * w->unit));
+    snprintf(w->codec, sizeof(w->codec), "gzip:%llu", (unsigned long long)(count * w->unit));
     w->t.codec = w->gzip ? w->codec : NULL;
     world_write(w);
 }
@@ -281,9 +278,8 @@ static void chunks_of_our_sizes(void **state)
 /* A 3 x 5 tensor of strings in chunks of 2 x 2, of which the one in the middle of the first
  * row is absent. */
 #define STRINGS 15
-static const char *const texts[STRINGS] = {"a", "",   "none", "none", "d\xc3\xa9",
-                                           "f", "gg", "none", "none", "",
-                                           "k", "l",  "m",    "n",    "o"};
+static const char *const texts[STRINGS] = {
+    "a", "", "none", "none", "d\xc3\xa9", "f", "gg", "none", "none", "", "k", "l", "m", "n", "o"};
 
 static void put_string(struct text *out, const char *s, unsigned width)
 {
@@ -352,8 +348,7 @@ static void strings_in_chunks(void **state)
         struct reader *r = NULL;
         struct string_table *table = NULL;
         make_strings(&w, i & 1 ? 5 : 0, i & 2);
-        if (reader_open(&w.t, NULL, &r, &err) != OK ||
-            reader_strings(r, &table, &err) != OK)
+        if (reader_open(&w.t, NULL, &r, &err) != OK || reader_strings(r, &table, &err) != OK)
             fail_msg("%s: %s: %s", w.codec, err.source, err.message);
         assert_int_equal(string_count(table), STRINGS);
         for (uint64_t k = 0; k < 3 * STRINGS; k++) {
@@ -381,42 +376,35 @@ static void strings_inline(void **state)
     } cases[] = {
         {"right",
          "\3\0\0\0"
-         "\1\0\0\0a"
-         "\0\0\0\0"
+         "\1\0\0\0a\0\0\0\0"
          "\2\0\0\0bc",
          19, OK},
         {"too few",
          "\2\0\0\0"
-         "\1\0\0\0a"
-         "\0\0\0\0",
+         "\1\0\0\0a\0\0\0\0",
          13, ERR_CORRUPT},
         {"cut short",
          "\3\0\0\0"
-         "\1\0\0\0a"
-         "\0\0\0\0"
+         "\1\0\0\0a\0\0\0\0"
          "\2\0\0\0b",
          18, ERR_CORRUPT},
         {"no last one",
          "\3\0\0\0"
-         "\1\0\0\0a"
-         "\0\0\0\0",
+         "\1\0\0\0a\0\0\0\0",
          13, ERR_CORRUPT},
         {"one too long",
          "\3\0\0\0"
-         "\1\0\0\0a"
-         "\0\0\0\0"
+         "\1\0\0\0a\0\0\0\0"
          "\3\0\0\0bc",
          19, ERR_CORRUPT},
         {"far too long",
          "\3\0\0\0"
-         "\1\0\0\0a"
-         "\0\0\0\0"
+         "\1\0\0\0a\0\0\0\0"
          "\377\377\377\377",
          17, ERR_CORRUPT},
         {"more after",
          "\3\0\0\0"
-         "\1\0\0\0a"
-         "\0\0\0\0"
+         "\1\0\0\0a\0\0\0\0"
          "\2\0\0\0bcd",
          20, ERR_CORRUPT},
         {"nothing", "", 0, ERR_CORRUPT},
@@ -424,8 +412,7 @@ static void strings_inline(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct error err = {.offset = NO_OFFSET};
         uint64_t shape[] = {3};
-        struct extent extent = {
-            .file = NO_FILE, .stored = cases[i].len, .bytes = cases[i].bytes};
+        struct extent extent = {.file = NO_FILE, .stored = cases[i].len, .bytes = cases[i].bytes};
         struct stored_tensor t = {.checkpoint = "catalog",
                                   .name = "t",
                                   .rank = 1,
@@ -505,10 +492,9 @@ static void lay_out(struct damaged *d, int layout)
                             .runs = w->runs,
                             .values = w->values};
     for (unsigned l = 0; l < w->grid.levels; l++)
-        w->grid.level[l] =
-            (struct grid_level){.shape = w->box[l],
-                                .index_first = layout == FIRST,
-                                .index_summed = layout == SHARDS && l == 0};
+        w->grid.level[l] = (struct grid_level){.shape = w->box[l],
+                                               .index_first = layout == FIRST,
+                                               .index_summed = layout == SHARDS && l == 0};
     w->gzip = layout == GZIP || layout == LIST;
     w->summed = layout == SUMMED;
     snprintf(w->codec, sizeof(w->codec), "%s%s", w->summed ? "crc32c:end" : "",
@@ -519,10 +505,9 @@ static void lay_out(struct damaged *d, int layout)
             world_remove(w);
         w->grid.value_count = w->grid.run_count = 0;
         world_write(w);
-    } while (layout == LIST && (w->values[0].bytes || w->values[1].bytes ||
-                                w->values[2].bytes || w->values[3].bytes));
-    snprintf(d->path, sizeof(d->path), "%s/%s", w->directory,
-             layout == LIST ? "data" : "1.0");
+    } while (layout == LIST && (w->values[0].bytes || w->values[1].bytes || w->values[2].bytes ||
+                                w->values[3].bytes));
+    snprintf(d->path, sizeof(d->path), "%s/%s", w->directory, layout == LIST ? "data" : "1.0");
     read_back(d);
 }
 
@@ -753,8 +738,7 @@ static void damage_is_reported(void **state)
         if (r) {
             assert_int_equal(reader_read(r, 0, got, sizeof(got), &err), cases[i].read);
         }
-        if (!strstr(err.source, cases[i].source) ||
-            !strstr(err.message, cases[i].message))
+        if (!strstr(err.source, cases[i].source) || !strstr(err.message, cases[i].message))
             fail_msg("%s: %s", err.source, err.message);
         reader_close(r);
         text_release(&d.bytes);
@@ -816,10 +800,8 @@ static void endless_grid(void **state)
                            .value_count = 1,
                            .metadata = GRID_NO_FILE,
                            .fill = {w.fill, 1}};
-    w.values[0] = (struct grid_value){.index = (UINT64_C(1) << 59) + 5,
-                                      .file = GRID_NO_FILE,
-                                      .stored = 1,
-                                      .bytes = "!"};
+    w.values[0] = (struct grid_value){
+        .index = (UINT64_C(1) << 59) + 5, .file = GRID_NO_FILE, .stored = 1, .bytes = "!"};
     struct slice slices[2] = {{(UINT64_C(1) << 39) - 1, 3, 1}, {2, 3, 3}};
     struct reader *r = NULL;
     uint8_t got[9];

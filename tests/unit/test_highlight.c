@@ -179,8 +179,7 @@ static size_t below(size_t limit)
 
 static void test_places(void **state)
 {
-    static const char *const words[] = {"select ", "'a b'", "x",        "\n",
-                                        "123",     "-- c",  "wwwwwwwww"};
+    static const char *const words[] = {"select ", "'a b'", "x", "\n", "123", "-- c", "wwwwwwwww"};
     char line[128];
     (void)state;
     for (int round = 0; round < 20000; round++) {
@@ -203,8 +202,8 @@ static void test_places(void **state)
 /* Where it is not certain what stands where, nothing is painted. */
 static void test_uncertain(void **state)
 {
-    static const char *const odd[] = {"select '\xE6\x97\xA5'", "a\tb", "a\x1b[31m",
-                                      "e\xCC\x81", "\xff"};
+    static const char *const odd[] = {"select '\xE6\x97\xA5'", "a\tb", "a\x1b[31m", "e\xCC\x81",
+                                      "\xff"};
     unsigned char what[64];
     (void)state;
     for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {

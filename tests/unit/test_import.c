@@ -21,21 +21,18 @@ static void test_layouts_are_shared(void **state)
     expect_report(import(p, "", plain), "3 new 0 changed 0 same 0 failed 0 gone");
     expect(p, "SELECT count(*) FROM _layouts", "2");
     expect(p, "SELECT count(*), sum(nbytes), sum(tensors) FROM checkpoint", "3|72|5");
-    expect(
-        p,
-        "SELECT id - (checkpoint_id << 24), name, dtype, shape, rank, offset FROM tensor"
-        " WHERE path LIKE '%/2.safetensors' ORDER BY ord",
-        "0|a.w|float32|[2,2]|2|126 1|a.b|float32|[2]|1|142");
-    expect(p, "SELECT count(*) FROM tensor WHERE name = 'a.b'", "2");
     expect(p,
-           "SELECT module, depth, tensors, nbytes FROM by_module WHERE checkpoint_id = 1",
+           "SELECT id - (checkpoint_id << 24), name, dtype, shape, rank, offset FROM tensor"
+           " WHERE path LIKE '%/2.safetensors' ORDER BY ord",
+           "0|a.w|float32|[2,2]|2|126 1|a.b|float32|[2]|1|142");
+    expect(p, "SELECT count(*) FROM tensor WHERE name = 'a.b'", "2");
+    expect(p, "SELECT module, depth, tensors, nbytes FROM by_module WHERE checkpoint_id = 1",
            "a|1|2|24");
     expect(p, "SELECT dtype, tensors, parameters FROM by_dtype WHERE checkpoint_id = 3",
            "int64|1|3");
     expect(p, "SELECT count(*) FROM issue", "0");
     expect(p, "PRAGMA journal_mode", "delete");
-    expect(p, "SELECT count(*) FROM sqlite_schema WHERE name = '_layout_tensors_by_name'",
-           "1");
+    expect(p, "SELECT count(*) FROM sqlite_schema WHERE name = '_layout_tensors_by_name'", "1");
 }
 
 static void test_again(void **state)
@@ -92,10 +89,8 @@ static void test_overwritten(void **state)
     put_file(p, "2.safetensors", "version https://git-lfs.github.com/spec/v1\noid", 46);
     expect_report(import(p, "", dry), "0 new 0 changed 1 same 2 failed 0 gone");
     for (int i = 0; i < 3; i++) {
-        expect_report(import(p, "", i ? prune : plain),
-                      "0 new 0 changed 1 same 2 failed 0 gone");
-        expect(p, "SELECT id, state FROM checkpoint ORDER BY id",
-               "1|damaged 2|damaged 3|complete");
+        expect_report(import(p, "", i ? prune : plain), "0 new 0 changed 1 same 2 failed 0 gone");
+        expect(p, "SELECT id, state FROM checkpoint ORDER BY id", "1|damaged 2|damaged 3|complete");
         expect(p, "SELECT checkpoint_id, severity, code FROM issue ORDER BY 1",
                "1|error|unrecognised 2|error|git-lfs-pointer");
     }
@@ -140,12 +135,10 @@ static void test_links(void **state)
 {
     const struct place *p = *state;
     struct import_options follow = {.follow = true};
-    shell_out("mkdir -p %s/hub/blobs %s/hub/snapshots/abc %s/loop", p->root, p->root,
-              p->root);
+    shell_out("mkdir -p %s/hub/blobs %s/hub/snapshots/abc %s/loop", p->root, p->root, p->root);
     put_safetensors(p, "hub/blobs/0123", TWO, 24);
     shell_out("ln -s ../../blobs/0123 %s/hub/snapshots/abc/model.safetensors", p->root);
-    shell_out("ln -s .. %s/loop/up; ln -s nowhere %s/loop/dangling.safetensors", p->root,
-              p->root);
+    shell_out("ln -s .. %s/loop/up; ln -s nowhere %s/loop/dangling.safetensors", p->root, p->root);
     expect_report(import(p, "", plain), "1 new 0 changed 0 same 0 failed 0 gone");
     expect(p,
            "SELECT count(*) FROM checkpoint"
@@ -159,8 +152,7 @@ static void test_named_file(void **state)
     const struct place *p = *state;
     put_safetensors(p, "1.safetensors", TWO, 24);
     put_safetensors(p, "2.safetensors", TWO, 24);
-    expect_report(import(p, "/2.safetensors", plain),
-                  "1 new 0 changed 0 same 0 failed 0 gone");
+    expect_report(import(p, "/2.safetensors", plain), "1 new 0 changed 0 same 0 failed 0 gone");
     put_file(p, "notes.txt", "hello", 5);
     import(p, "/notes.txt", plain);
     expect(p, "SELECT code FROM issue", "unrecognised");
@@ -200,8 +192,7 @@ static void test_step_of_folder(void **state)
     put_safetensors(p, "run/checkpoint-20/model.safetensors", TWO, 24);
     put_safetensors(p, "run/checkpoint-3/model.safetensors", TWO, 24);
     import(p, "", plain);
-    expect(p, "SELECT step, run_path LIKE '%/run' FROM checkpoint ORDER BY step",
-           "3|1 20|1");
+    expect(p, "SELECT step, run_path LIKE '%/run' FROM checkpoint ORDER BY step", "3|1 20|1");
 }
 
 static void test_missing_path(void **state)
@@ -252,10 +243,8 @@ static void test_sets(void **state)
 /* A set is not changed by another that comes to be beside it. */
 static void test_sets_side_by_side(void **state)
 {
-    static const char first[] =
-        "{\"weight_map\":{\"c\":\"one-00001-of-00001.safetensors\"}}";
-    static const char second[] =
-        "{\"weight_map\":{\"c\":\"two-00001-of-00001.safetensors\"}}";
+    static const char first[] = "{\"weight_map\":{\"c\":\"one-00001-of-00001.safetensors\"}}";
+    static const char second[] = "{\"weight_map\":{\"c\":\"two-00001-of-00001.safetensors\"}}";
     const struct place *p = *state;
     put_safetensors(p, "one-00001-of-00001.safetensors", OTHER, 24);
     put_file(p, "one.safetensors.index.json", first, strlen(first));
@@ -276,8 +265,7 @@ static char *dump(const struct place *p, unsigned jobs)
     char name[128], command[512];
     snprintf(name, sizeof(name), "%s.dump%u", p->root, jobs);
     snprintf(command, sizeof(command),
-             "sqlite3 '%s' 'UPDATE _checkpoints SET imported = 0' .dump > '%s'",
-             p->catalog, name);
+             "sqlite3 '%s' 'UPDATE _checkpoints SET imported = 0' .dump > '%s'", p->catalog, name);
     assert_int_equal(system(command), 0);
     return strdup(name);
 }
@@ -291,10 +279,9 @@ static void test_threads_do_not_matter(void **state)
         char name[64], header[256];
         shell_out("mkdir -p %s/d%d", p->root, i % 7);
         snprintf(name, sizeof(name), "d%d/m%d.safetensors", i % 7, i);
-        snprintf(
-            header, sizeof(header),
-            "{\"x.%d.w\":{\"dtype\":\"F32\",\"shape\":[2,%d],\"data_offsets\":[0,%d]}}",
-            i % 11, i % 5, 8 * (i % 5));
+        snprintf(header, sizeof(header),
+                 "{\"x.%d.w\":{\"dtype\":\"F32\",\"shape\":[2,%d],\"data_offsets\":[0,%d]}}",
+                 i % 11, i % 5, 8 * (i % 5));
         put_safetensors(p, name, header, (size_t)(8 * (i % 5)) + (i % 97 == 0));
     }
     char *one = dump(p, 1), *many = dump(p, 16);
@@ -322,8 +309,7 @@ static void test_too_many_issues(void **state)
 }
 
 /* Between two commits of one import comes another one, of names that the first also has. */
-static void import_between(void *context, const char *doing, uint64_t done,
-                           uint64_t total)
+static void import_between(void *context, const char *doing, uint64_t done, uint64_t total)
 {
     const struct place *p = context;
     if (strcmp(doing, "indexing") != 0 || total != 3)
@@ -347,16 +333,14 @@ static void test_two_writers(void **state)
     first.progress = import_between;
     first.context = *state;
     import(p, "/a", first);
-    expect(p, "SELECT count(*), count(DISTINCT path), sum(tensors) FROM checkpoint",
-           "5|5|7");
+    expect(p, "SELECT count(*), count(DISTINCT path), sum(tensors) FROM checkpoint", "5|5|7");
     expect(p, "SELECT count(*) FROM _files", "5");
     expect(
         p,
         "SELECT group_concat(name) FROM (SELECT DISTINCT name FROM _layout_tensors ORDER BY name)",
         "a.b,a.w,c");
     expect(p, "SELECT count(*) FROM _layouts", "2");
-    expect(p, "SELECT count(*) FROM sqlite_schema WHERE name = '_layout_tensors_by_name'",
-           "1");
+    expect(p, "SELECT count(*) FROM sqlite_schema WHERE name = '_layout_tensors_by_name'", "1");
     expect(p, "PRAGMA journal_mode", "delete");
 }
 
@@ -366,8 +350,7 @@ static void put_batch(struct writer *w, const char *path, const char *name)
 {
     struct error err = {.offset = NO_OFFSET};
     const struct batch_kind kind = {.dtype = "int8", .shape_text = "[]"};
-    struct batch_tensor tensor = {
-        .name = name, .name_len = (uint32_t)strlen(name), .kind = &kind};
+    struct batch_tensor tensor = {.name = name, .name_len = (uint32_t)strlen(name), .kind = &kind};
     struct batch_layout layout = {.tensors = &tensor, .tensor_count = 1};
     snprintf((char *)layout.logical.at, sizeof(layout.logical.at), "%.15s", path);
     struct batch b = {.path = path, .format = "x", .layout = &layout};
@@ -443,9 +426,9 @@ static void test_modules_and_kinds(void **state)
     text_addc(&header, '{');
     for (unsigned i = 0; i < 60; i++) {
         const unsigned shape = i % 3, size = (i % 2 ? 4 : 2) * (shape + 1);
-        text_addf(&header, "%s\"%.*s%s%.*s.m%u.n%u\":{\"dtype\":\"%s\",", i ? "," : "",
-                  i / 3, "abcdefghijklmnopqrstu", i % 2 ? "é" : "日", i % 7, "1234567",
-                  i % 4, i, i % 2 ? "F32" : "F16");
+        text_addf(&header, "%s\"%.*s%s%.*s.m%u.n%u\":{\"dtype\":\"%s\",", i ? "," : "", i / 3,
+                  "abcdefghijklmnopqrstu", i % 2 ? "é" : "日", i % 7, "1234567", i % 4, i,
+                  i % 2 ? "F32" : "F16");
         text_addf(&header, "\"shape\":[1,%u],\"data_offsets\":[%u,%u]}", shape + 1, end,
                   end + size);
         end += size;
@@ -456,11 +439,9 @@ static void test_modules_and_kinds(void **state)
     expect_report(import(p, "", plain), "1 new 0 changed 0 same 0 failed 0 gone");
     expect(p,
            "SELECT count(*), sum(m.tensors <> (SELECT count(*) FROM tensor t"
-           " WHERE substr(t.name, 1, length(m.module) + 1) = m.module || '.'))"
-           " FROM by_module m",
+           " WHERE substr(t.name, 1, length(m.module) + 1) = m.module || '.')) FROM by_module m",
            "120|0");
-    expect(p, "SELECT sum(tensors), sum(nbytes) FROM by_folded_module WHERE depth = 1",
-           "60|360");
+    expect(p, "SELECT sum(tensors), sum(nbytes) FROM by_folded_module WHERE depth = 1", "60|360");
     expect(p,
            "SELECT dtype, shape, count(*), count(DISTINCT nbytes) FROM tensor"
            " GROUP BY dtype, shape",

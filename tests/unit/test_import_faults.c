@@ -100,15 +100,15 @@ struct dirent *__wrap_readdir64(DIR *d)
     return fails(READDIR, path_of(dirfd(d), path)) ? NULL : __real_readdir64(d);
 }
 
-#define WRAP_ARENA(name, parameters, arguments)                                          \
-    void *__real_arena_##name parameters;                                                \
-    void *__wrap_arena_##name parameters;                                                \
-    void *__wrap_arena_##name parameters                                                 \
-    {                                                                                    \
-        if (!fails(MEMORY, ""))                                                          \
-            return __real_arena_##name arguments;                                        \
-        error_lacking();                                                                 \
-        return NULL;                                                                     \
+#define WRAP_ARENA(name, parameters, arguments)                                                    \
+    void *__real_arena_##name parameters;                                                          \
+    void *__wrap_arena_##name parameters;                                                          \
+    void *__wrap_arena_##name parameters                                                           \
+    {                                                                                              \
+        if (!fails(MEMORY, ""))                                                                    \
+            return __real_arena_##name arguments;                                                  \
+        error_lacking();                                                                           \
+        return NULL;                                                                               \
     }
 
 WRAP_ARENA(alloc, (struct arena * a, size_t size), (a, size))
@@ -168,8 +168,7 @@ static void test_passing_trouble(void **state)
             assert_int_equal(r.added, 0);
             expect(p, "SELECT count(*) FROM issue", "1");
             expect(p, "SELECT count(*) FROM _passed", "0");
-            expect_report(import(p, below, plain),
-                          "1 new 0 changed 0 same 0 failed 0 gone");
+            expect_report(import(p, below, plain), "1 new 0 changed 0 same 0 failed 0 gone");
             expect(p, "SELECT count(*) FROM issue", "0");
         }
     }
@@ -178,10 +177,9 @@ static void test_passing_trouble(void **state)
 /* A set of which one shard could not be read is looked at anew. */
 static void test_passing_trouble_of_a_shard(void **state)
 {
-    static const char index[] =
-        "{\"weight_map\":{\"a.w\":\"m-00001-of-00002.safetensors\","
-        "\"a.b\":\"m-00001-of-00002.safetensors\","
-        "\"c\":\"m-00002-of-00002.safetensors\"}}";
+    static const char index[] = "{\"weight_map\":{\"a.w\":\"m-00001-of-00002.safetensors\","
+                                "\"a.b\":\"m-00001-of-00002.safetensors\","
+                                "\"c\":\"m-00002-of-00002.safetensors\"}}";
     const struct place *p = *state;
     put_safetensors(p, "m-00001-of-00002.safetensors", TWO, 24);
     put_safetensors(p, "m-00002-of-00002.safetensors", OTHER, 24);
@@ -278,12 +276,10 @@ static void test_trouble_with_evidence(void **state)
         arm(OPEN, "step/a/.zarray", EIO, 1);
         import(p, "", prune);
         disarm();
-        expect(p, "SELECT format, tensors FROM checkpoint",
-               after == 1 ? "zarr|2" : "zarr|3");
+        expect(p, "SELECT format, tensors FROM checkpoint", after == 1 ? "zarr|2" : "zarr|3");
         expect(p, "SELECT count(*) FROM issue", "1");
         import(p, "", prune);
-        expect(p, "SELECT format, tensors FROM checkpoint",
-               after == 1 ? "zarr|3" : "zarr|4");
+        expect(p, "SELECT format, tensors FROM checkpoint", after == 1 ? "zarr|3" : "zarr|4");
         expect(p, "SELECT count(*) FROM issue", "0");
     }
 }
@@ -309,10 +305,8 @@ static void test_other_formats(void **state)
     snprintf(path, sizeof(path), "%s/1.safetensors", p->root);
     assert_int_equal(stat(path, &st), 0);
     import(p, "/notes.txt", plain);
-    snprintf(sql, sizeof(sql),
-             "INSERT INTO _passed VALUES ('%s', %lld, %lld, %lld, %lld)", path,
-             (long long)st.st_size,
-             (long long)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec,
+    snprintf(sql, sizeof(sql), "INSERT INTO _passed VALUES ('%s', %lld, %lld, %lld, %lld)", path,
+             (long long)st.st_size, (long long)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec,
              (long long)st.st_ino, (long long)st.st_dev);
     query(p, sql);
     /* Remembered by this program: it need not look. */
@@ -366,10 +360,9 @@ static void test_known_stays(void **state)
         {OPEN, "/m.safetensors.index.json", EACCES, true},
         {READ, "/m.safetensors.index.json", EIO, true},
     };
-    static const char index[] =
-        "{\"weight_map\":{\"a.w\":\"m-00001-of-00002.safetensors\","
-        "\"a.b\":\"m-00001-of-00002.safetensors\","
-        "\"c\":\"m-00002-of-00002.safetensors\"}}   ";
+    static const char index[] = "{\"weight_map\":{\"a.w\":\"m-00001-of-00002.safetensors\","
+                                "\"a.b\":\"m-00001-of-00002.safetensors\","
+                                "\"c\":\"m-00002-of-00002.safetensors\"}}   ";
     static const char known[] =
         "SELECT format, tensors, state, (SELECT count(*) FROM _tensor_hashes WHERE id >> 24 = c.id)"
         " FROM checkpoint c ORDER BY format";
@@ -409,8 +402,8 @@ static void test_known_stays_by_prefix(void **state)
         " FROM checkpoint c";
     struct import_options prune = {.prune = true};
     const struct place *p = *state;
-    shell_out("cp $TESTS/fixtures/real/tf/v2_sharded3/data/* %s/; chmod -R u+w %s",
-              p->root, p->root);
+    shell_out("cp $TESTS/fixtures/real/tf/v2_sharded3/data/* %s/; chmod -R u+w %s", p->root,
+              p->root);
     import(p, "", plain);
     char *before = catalogued(p);
     shell_out("for i in %s/*.index; do cp $i $i.new; mv $i.new $i; done", p->root);
@@ -433,22 +426,20 @@ static void test_known_stays_by_prefix(void **state)
  * by themselves. */
 static void test_directory_in_doubt(void **state)
 {
-    static const char *const fixtures[] = {"real/torch/dcp_two/data",
-                                           "real/jax/zarr3_groups/data"};
+    static const char *const fixtures[] = {"real/torch/dcp_two/data", "real/jax/zarr3_groups/data"};
     static const enum call calls[] = {LOOK, OPEN, READ};
     static const char *const marks[] = {".metadata", "zarr.json"};
     const struct place *p = *state;
     for (size_t i = 0; i < 2; i++) {
-        shell_out("rm -rf %s/* %s*; cp -r $TESTS/fixtures/%s %s/", p->root, p->catalog,
-                  fixtures[i], p->root);
+        shell_out("rm -rf %s/* %s*; cp -r $TESTS/fixtures/%s %s/", p->root, p->catalog, fixtures[i],
+                  p->root);
         for (size_t k = 0; k < 3; k++) {
             shell_out("rm -f %s*", p->catalog);
             arm(calls[k], marks[i], EIO, 1);
             import(p, "", plain);
             disarm();
             print_message("%s, call %zu\n", fixtures[i], k);
-            expect(p, "SELECT count(*) FROM checkpoint WHERE path NOT LIKE '%/tree.zarr'",
-                   "0");
+            expect(p, "SELECT count(*) FROM checkpoint WHERE path NOT LIKE '%/tree.zarr'", "0");
             expect(p, "SELECT count(*) > 0 FROM issue WHERE severity = 'error'", "1");
             import(p, "", plain);
             expect(p, "SELECT format FROM checkpoint", i == 0 ? "dcp dcp" : "zarr");
@@ -472,10 +463,7 @@ static void test_copies_that_cannot_be_read(void **state)
         import(p, "", plain);
         disarm();
         expect(p, "SELECT count(*) FROM tensor", "0");
-        expect(
-            p,
-            "SELECT count(*) > 0 FROM issue WHERE instr(message, 'Input/output error')",
-            "1");
+        expect(p, "SELECT count(*) > 0 FROM issue WHERE instr(message, 'Input/output error')", "1");
         import(p, "", plain);
         expect(p, "SELECT name FROM tensor", "a");
         expect(p, "SELECT count(*) FROM issue WHERE code = 'io'", "0");
@@ -487,17 +475,16 @@ static void test_copies_that_cannot_be_read(void **state)
 static void test_any_one_trouble(void **state)
 {
     static const char *const fixtures[] = {
-        "torch/y_big_endian.pt",        "real/orbax/composite/data",
-        "real/torch/old_1_13_zip/data", "real/jax/t5x_inline/data",
-        "real/jax/zarr3_groups/data",   "real/tf/v2_sharded3/data",
+        "torch/y_big_endian.pt",    "real/orbax/composite/data",  "real/torch/old_1_13_zip/data",
+        "real/jax/t5x_inline/data", "real/jax/zarr3_groups/data", "real/tf/v2_sharded3/data",
     };
     static const enum call calls[] = {READ, OPEN, OPENDIR, READDIR};
     const struct place *p = *state;
     char under[FOLDER_BYTES + 1];
     snprintf(under, sizeof(under), "%s/", p->root);
     for (size_t i = 0; i < sizeof(fixtures) / sizeof(fixtures[0]); i++) {
-        shell_out("rm -rf %s/* %s*; cp -r $TESTS/fixtures/%s %s/", p->root, p->catalog,
-                  fixtures[i], p->root);
+        shell_out("rm -rf %s/* %s*; cp -r $TESTS/fixtures/%s %s/", p->root, p->catalog, fixtures[i],
+                  p->root);
         import(p, "", plain);
         char *wanted = catalogued(p);
         for (int k = 0; k < 4; k++) {
@@ -533,9 +520,9 @@ static double sum_of(const struct place *p)
     struct error err = {.offset = NO_OFFSET};
     assert_int_equal(db_open(p->catalog, DB_WRITE, &db, &err), OK);
     assert_int_equal(
-        sqlite3_prepare_v2(
-            db, "SELECT coalesce(sum(value), -1) FROM tensor, tensor_values(tensor.id)",
-            -1, &s, NULL),
+        sqlite3_prepare_v2(db,
+                           "SELECT coalesce(sum(value), -1) FROM tensor, tensor_values(tensor.id)",
+                           -1, &s, NULL),
         SQLITE_OK);
     double sum = sqlite3_step(s) == SQLITE_ROW ? sqlite3_column_double(s, 0) : -1;
     sqlite3_finalize(s);
@@ -605,8 +592,8 @@ static void test_any_one_lack(void **state)
     };
     const struct place *p = *state;
     for (size_t i = 0; i < sizeof(fixtures) / sizeof(fixtures[0]); i++) {
-        shell_out("rm -rf %s/* %s*; cp -r $TESTS/fixtures/%s %s/", p->root, p->catalog,
-                  fixtures[i], p->root);
+        shell_out("rm -rf %s/* %s*; cp -r $TESTS/fixtures/%s %s/", p->root, p->catalog, fixtures[i],
+                  p->root);
         import(p, "", plain);
         char *wanted = catalogued(p);
         bool more = true;
@@ -639,8 +626,8 @@ static void test_trouble_of_verify(void **state)
         int from;
     } cases[] = {{OPENDIR, "/sub", 1}, {OPEN, "/sub/a.npz", 3}};
     const struct place *p = *state;
-    shell_out("mkdir %s/sub; cp $TESTS/fixtures/npz/y_lzma_unmarked.npz %s/sub/a.npz",
-              p->root, p->root);
+    shell_out("mkdir %s/sub; cp $TESTS/fixtures/npz/y_lzma_unmarked.npz %s/sub/a.npz", p->root,
+              p->root);
     put_safetensors(p, "sub/b.safetensors", OTHER, 24);
     put_file(p, "sub/config.json", "{\"a\":1}", 7);
     import(p, "", plain);
@@ -728,10 +715,9 @@ static void test_a_statement_breaks_off(void **state)
         db_close(db);
         import(p, "", plain);
         expect(p, "SELECT count(*), count(hash) FROM tensor", "3|2");
-        expect(
-            p,
-            "SELECT group_concat(tensors) FROM (SELECT tensors FROM checkpoint ORDER BY path)",
-            "2,1");
+        expect(p,
+               "SELECT group_concat(tensors) FROM (SELECT tensors FROM checkpoint ORDER BY path)",
+               "2,1");
     }
 }
 
@@ -739,27 +725,20 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_passing_trouble, place_setup, teardown),
-        cmocka_unit_test_setup_teardown(test_passing_trouble_of_a_shard, place_setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_prune_drops_what_is_gone_alone, place_setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_trouble_with_evidence, place_setup,
-                                        teardown),
+        cmocka_unit_test_setup_teardown(test_passing_trouble_of_a_shard, place_setup, teardown),
+        cmocka_unit_test_setup_teardown(test_prune_drops_what_is_gone_alone, place_setup, teardown),
+        cmocka_unit_test_setup_teardown(test_trouble_with_evidence, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_other_formats, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_known_stays, place_setup, teardown),
-        cmocka_unit_test_setup_teardown(test_known_stays_by_prefix, place_setup,
-                                        teardown),
+        cmocka_unit_test_setup_teardown(test_known_stays_by_prefix, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_directory_in_doubt, place_setup, teardown),
-        cmocka_unit_test_setup_teardown(test_copies_that_cannot_be_read, place_setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_processes_not_all_listed, place_setup,
-                                        teardown),
+        cmocka_unit_test_setup_teardown(test_copies_that_cannot_be_read, place_setup, teardown),
+        cmocka_unit_test_setup_teardown(test_processes_not_all_listed, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_any_one_trouble, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_any_one_lack, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_trouble_of_verify, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_verify_lists_once, place_setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_statement_breaks_off, place_setup,
-                                        teardown),
+        cmocka_unit_test_setup_teardown(test_a_statement_breaks_off, place_setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,8 +47,7 @@ static const struct rule_case {
 
 #define NAMES_MAX 16
 
-static size_t read_items(const struct rule_case *c, struct arena *arena,
-                         struct infer_item *item)
+static size_t read_items(const struct rule_case *c, struct arena *arena, struct infer_item *item)
 {
     char *text = arena_copy(arena, c->names, strlen(c->names)), *save, *rest;
     size_t n = 0;
@@ -56,10 +55,8 @@ static size_t read_items(const struct rule_case *c, struct arena *arena,
         const char **made = arena_array(arena, NAMES_MAX, sizeof(*made));
         char *equals = strrchr(w, '=');
         *equals = 0;
-        item[n] =
-            (struct infer_item){.old = w, .made = made, .form = c->form, .ops = c->ops};
-        for (char *m = strtok_r(equals + 1, ",", &rest); m;
-             m = strtok_r(NULL, ",", &rest))
+        item[n] = (struct infer_item){.old = w, .made = made, .form = c->form, .ops = c->ops};
+        for (char *m = strtok_r(equals + 1, ",", &rest); m; m = strtok_r(NULL, ",", &rest))
             made[item[n].count++] = m;
         item[n].key = (int64_t)n;
         n++;
@@ -192,10 +189,8 @@ static void orders_numbers(void **state)
     assert_true(infer_name_order("a.010", "a.10") == 0);
     assert_true(infer_name_order("a", "a.0") < 0);
     assert_true(infer_name_order("b.1", "a.2") > 0);
-    assert_true(infer_likeness(NULL, "a.q", "a.query") >
-                infer_likeness(NULL, "a.q", "a.key"));
-    assert_true(infer_likeness(NULL, "h.1.w1", "h.1.x") >
-                infer_likeness(NULL, "h.2.w1", "h.1.x"));
+    assert_true(infer_likeness(NULL, "a.q", "a.query") > infer_likeness(NULL, "a.q", "a.key"));
+    assert_true(infer_likeness(NULL, "h.1.w1", "h.1.x") > infer_likeness(NULL, "h.2.w1", "h.1.x"));
 }
 
 int main(void)

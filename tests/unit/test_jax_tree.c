@@ -82,8 +82,7 @@ static size_t put_vector(struct text *out, size_t field, size_t count)
 /* `at` is the distance to it. A vtable, then the table: kind, children, names. */
 static void put_node(struct text *out, size_t at, const struct spec *s)
 {
-    static const uint8_t vtable[VTABLE_BYTES] = {VTABLE_BYTES, 0, 16, 0, 4, 0, 8, 0,
-                                                 12,           0};
+    static const uint8_t vtable[VTABLE_BYTES] = {VTABLE_BYTES, 0, 16, 0, 4, 0, 8, 0, 12, 0};
     text_add(out, vtable, sizeof(vtable));
     patch(out, at);
     put_u32(out, sizeof(vtable));
@@ -105,8 +104,7 @@ static void put_node(struct text *out, size_t at, const struct spec *s)
 
 static void put_base64(struct text *out, struct bytes in)
 {
-    static const char digits[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for (size_t i = 0; i < in.len; i += 3) {
         uint32_t word = (uint32_t)in.at[i] << 16;
         word |= i + 1 < in.len ? (uint32_t)in.at[i + 1] << 8 : 0;
@@ -132,13 +130,13 @@ static void build(struct text *flat, const struct spec *root)
     put_node(flat, 0, root);
 }
 
-#define NODE(key, kind, list)                                                            \
-    {                                                                                    \
-        key, kind, list, COUNT(list)                                                     \
+#define NODE(key, kind, list)                                                                      \
+    {                                                                                              \
+        key, kind, list, COUNT(list)                                                               \
     }
-#define LEAF(key)                                                                        \
-    {                                                                                    \
-        key, 0, NULL, 0                                                                  \
+#define LEAF(key)                                                                                  \
+    {                                                                                              \
+        key, 0, NULL, 0                                                                            \
     }
 
 /* clang-format off */
@@ -149,11 +147,11 @@ static const struct spec top[] = {NODE("a/b", 4, pair), NODE("opt", 2, state), L
 static const struct spec root = {NULL, 4, top, COUNT(top)};
 /* clang-format on */
 
-#define IDS                                                                              \
-    "[\"Array(bfloat16[5])\", \"Array(int32[])\", \"Array(float32[4, 3])\", "            \
+#define IDS                                                                                        \
+    "[\"Array(bfloat16[5])\", \"Array(int32[])\", \"Array(float32[4, 3])\", "                      \
     "\"Array(float8_e4m3fn[0,1])\"]"
-#define LISTED                                                                           \
-    "a/b/kernel 0 bfloat16[5]\na/b/bias 1 int32[]\nopt/0 (null)\nopt/1 (list)\n"         \
+#define LISTED                                                                                     \
+    "a/b/kernel 0 bfloat16[5]\na/b/bias 1 int32[]\nopt/0 (null)\nopt/1 (list)\n"                   \
     "opt/2 (list)\nopt/3 (dict)\nopt/4 2 float32[4,3]\n 3 float8_e4m3fn[0,1]\n"
 
 static void flat_buffers(void **unused)
@@ -260,13 +258,12 @@ static void shared_nodes(void **unused)
 
 /* --- JSON ------------------------------------------------------------------------------- */
 
-#define FILE_OF(tree, ids)                                                               \
-    "{\"__jax_pytreedef_repr\": " tree ", \"__jax_leaf_ids\": " ids "}"
-#define DICT(keys, children)                                                             \
-    "{\"name\": \"builtins.dict\", \"node_aux_data\": " keys                             \
+#define FILE_OF(tree, ids) "{\"__jax_pytreedef_repr\": " tree ", \"__jax_leaf_ids\": " ids "}"
+#define DICT(keys, children)                                                                       \
+    "{\"name\": \"builtins.dict\", \"node_aux_data\": " keys                                       \
     ", \"node_type\": \"node\", \"children\": [" children "]}"
-#define LIST(children)                                                                   \
-    "{\"name\": \"builtins.list\", \"node_aux_data\": null, \"node_type\": \"node\", "   \
+#define LIST(children)                                                                             \
+    "{\"name\": \"builtins.list\", \"node_aux_data\": null, \"node_type\": \"node\", "             \
     "\"children\": [" children "]}"
 #define JSON_LEAF "{\"node_type\": \"leaf\", \"leaf_id\": 0}"
 #define EMPTY     "AAAAAA=="
@@ -338,8 +335,7 @@ static void json_cut(void **unused)
     for (size_t len = 0; len < strlen(whole); len++) {
         struct text got = {0};
         struct error err = {.offset = NO_OFFSET};
-        assert_int_not_equal(
-            parse((struct bytes){(const uint8_t *)whole, len}, &got, &err), OK);
+        assert_int_not_equal(parse((struct bytes){(const uint8_t *)whole, len}, &got, &err), OK);
         text_release(&got);
     }
 }
@@ -347,9 +343,8 @@ static void json_cut(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(flat_buffers), cmocka_unit_test(root_alone),
-        cmocka_unit_test(flat_damage),  cmocka_unit_test(shared_nodes),
-        cmocka_unit_test(json_trees),   cmocka_unit_test(json_cut),
+        cmocka_unit_test(flat_buffers), cmocka_unit_test(root_alone), cmocka_unit_test(flat_damage),
+        cmocka_unit_test(shared_nodes), cmocka_unit_test(json_trees), cmocka_unit_test(json_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,8 +84,7 @@ static struct json start(const char *text, struct arena *arena, struct error *er
     /* In a block of its own size, so that a sanitizer sees each byte too far. */
     char *exact = arena_alloc(arena, len ? len : 1);
     memcpy(exact, text, len);
-    json_init(&j, cursor_over((struct bytes){(const uint8_t *)exact, len}, 100), arena,
-              "t", err);
+    json_init(&j, cursor_over((struct bytes){(const uint8_t *)exact, len}, 100), arena, "t", err);
     return j;
 }
 
@@ -97,8 +96,7 @@ static void test_texts(void **state)
         struct text copy = {0};
         struct error err;
         struct json j = start(texts[i].text, &arena, &err);
-        bool ok = json_next(&j) != JSON_FAIL && json_copy(&j, &copy) &&
-                  json_next(&j) == JSON_END;
+        bool ok = json_next(&j) != JSON_FAIL && json_copy(&j, &copy) && json_next(&j) == JSON_END;
         if (ok != (texts[i].copy != NULL) || (!ok && err.offset < 100))
             print_error("%s\n", texts[i].text);
         assert_int_equal(ok, texts[i].copy != NULL);
@@ -167,8 +165,7 @@ static void test_skip(void **state)
     (void)state;
     struct arena arena = {0};
     struct error err;
-    struct json j =
-        start("{\"a\":{\"b\":[1,{\"c\":[]}]},\"d\":[[]],\"e\":7}", &arena, &err);
+    struct json j = start("{\"a\":{\"b\":[1,{\"c\":[]}]},\"d\":[[]],\"e\":7}", &arena, &err);
     assert_true(json_want(&j, JSON_OBJECT, "an object"));
     assert_int_equal(json_next(&j), JSON_KEY);
     assert_int_equal(json_next(&j), JSON_OBJECT);
@@ -241,9 +238,8 @@ static void test_nul(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_texts), cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_skip),  cmocka_unit_test(test_raw),
-        cmocka_unit_test(test_depth), cmocka_unit_test(test_nul),
+        cmocka_unit_test(test_texts), cmocka_unit_test(test_numbers), cmocka_unit_test(test_skip),
+        cmocka_unit_test(test_raw),   cmocka_unit_test(test_depth),   cmocka_unit_test(test_nul),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

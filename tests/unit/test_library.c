@@ -31,10 +31,8 @@ static void test_absent(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct error err = {.offset = NO_OFFSET};
         uint8_t out[10];
-        struct block block = {cases[i].chain,
-                              {(const uint8_t *)cases[i].stored, cases[i].stored_len},
-                              "chunk",
-                              0};
+        struct block block = {
+            cases[i].chain, {(const uint8_t *)cases[i].stored, cases[i].stored_len}, "chunk", 0};
         enum status status = block_decode(decoder, &block, out, sizeof(out), &err);
         printf("%zu: %s: %s\n", i, cases[i].chain, err.message);
         assert_int_equal(cases[i].status, status);
@@ -56,8 +54,7 @@ static void test_encode(void **state)
     (void)state;
     assert_int_equal(encoder_open("gzip:5", &encoder, &err), OK);
     assert_int_equal(
-        encoder_run(encoder, (struct bytes){(const uint8_t *)"hello", 5}, &stored, &err),
-        OK);
+        encoder_run(encoder, (struct bytes){(const uint8_t *)"hello", 5}, &stored, &err), OK);
     struct block_decoder *decoder = block_decoder_new();
     struct block block = {"gzip:5", stored, "chunk", 0};
     assert_int_equal(block_decode(decoder, &block, out, sizeof(out), &err), OK);

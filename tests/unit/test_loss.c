@@ -8,9 +8,8 @@
 #define COUNT 20000
 
 static const char *const floats[] = {
-    "float64",         "float32",         "float16",
-    "bfloat16",        "float8_e5m2",     "float8_e4m3fn",
-    "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e4m3b11fnuz",
+    "float64",       "float32",         "float16",         "bfloat16",           "float8_e5m2",
+    "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e4m3b11fnuz",
 };
 #define FLOATS (sizeof(floats) / sizeof(floats[0]))
 

@@ -31,8 +31,7 @@ static const struct {
     {"{\"a\": \"b\"}", "key_mapping", "transforms",
      "!transforms holds transforms of Orbax alone, and this set is of dialect t5x-translator; json "
      "holds it"},
-    {"{\"new_to_old\": {\"a\": 1}}", "new_to_old", "json",
-     "!the old path of \"a\" is not text"},
+    {"{\"new_to_old\": {\"a\": 1}}", "new_to_old", "json", "!the old path of \"a\" is not text"},
     {"{\"dialect\": \"orbax\", \"rules\": [[\"a\", \"b\\u0000\"]]}", "json", "sql",
      "!rule 1 has a NUL character, which no file holds"},
     {"{\"a\": 1}", "json", "json", "!\"dialect\" is missing"},

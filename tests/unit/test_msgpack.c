@@ -42,9 +42,9 @@ static const struct {
     size_t len;
     const char *want;
 } heads[] = {
-#define HEAD(bytes, want)                                                                \
-    {                                                                                    \
-        bytes, sizeof(bytes) - 1, want                                                   \
+#define HEAD(bytes, want)                                                                          \
+    {                                                                                              \
+        bytes, sizeof(bytes) - 1, want                                                             \
     }
     HEAD("\x00", "0"),
     HEAD("\x7f", "127"),
@@ -107,16 +107,15 @@ static const struct {
 #define ZEROS 300
 
 /* From a source, and from a head that is all there is: the same. */
-static bool read_head(const uint8_t *bytes, size_t len, struct msgpack_item *item,
-                      uint64_t *at)
+static bool read_head(const uint8_t *bytes, size_t len, struct msgpack_item *item, uint64_t *at)
 {
     struct error err = {.offset = NO_OFFSET}, other = {.offset = NO_OFFSET};
     struct arena arena = {0};
     struct source *source = NULL;
     struct msgpack m, head;
     struct msgpack_item again;
-    assert_int_equal(
-        source_open_memory("test", (struct bytes){bytes, len}, true, &source, &err), OK);
+    assert_int_equal(source_open_memory("test", (struct bytes){bytes, len}, true, &source, &err),
+                     OK);
     assert_int_equal(msgpack_open(&m, source, &arena, &err), OK);
     bool ok = msgpack_next(&m, item);
     msgpack_head(&head, (struct bytes){bytes, len}, len, &other);
@@ -142,8 +141,7 @@ static void every_head(void **state)
         if (read_head(bytes, heads[i].len + ZEROS, &item, &at)) {
             print_item(&item, got, sizeof(got));
             uint64_t payload =
-                item.type >= MSGPACK_STRING && item.type <= MSGPACK_EXTENSION ? item.len
-                                                                              : 0;
+                item.type >= MSGPACK_STRING && item.type <= MSGPACK_EXTENSION ? item.len : 0;
             assert_int_equal(at, heads[i].len + payload);
             if (item.type >= MSGPACK_STRING && item.type <= MSGPACK_EXTENSION)
                 assert_int_equal(item.data, heads[i].len);
@@ -165,8 +163,7 @@ static void cut_heads(void **state)
             struct msgpack m;
             uint64_t at;
             assert_false(read_head((const uint8_t *)heads[i].bytes, len, &item, &at));
-            msgpack_head(&m, (struct bytes){(const uint8_t *)heads[i].bytes, len}, 1000,
-                         &err);
+            msgpack_head(&m, (struct bytes){(const uint8_t *)heads[i].bytes, len}, 1000, &err);
             assert_false(msgpack_next(&m, &item));
             assert_true(m.cut);
             assert_int_equal(err.status, OK);
@@ -200,8 +197,7 @@ static void leave_out(void **state)
     assert_int_equal(err.status, ERR_CORRUPT);
     assert_true(err.offset < DEEP / 4);
     free(bytes);
-    assert_true(
-        skip_all((const uint8_t *)"\x82\xa1\x61\x92\x01\xc4\x02xy\x02\x80", 11, &err));
+    assert_true(skip_all((const uint8_t *)"\x82\xa1\x61\x92\x01\xc4\x02xy\x02\x80", 11, &err));
 }
 
 /* A source that counts what is read of it. */
@@ -211,8 +207,8 @@ struct counting {
     uint64_t *read;
 };
 
-static enum status counting_read(const struct source *s, uint64_t offset, void *dst,
-                                 size_t len, struct error *err)
+static enum status counting_read(const struct source *s, uint64_t offset, void *dst, size_t len,
+                                 struct error *err)
 {
     const struct counting *c = (const struct counting *)s;
     (void)err;
@@ -295,9 +291,8 @@ static void texts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_head), cmocka_unit_test(cut_heads),
-        cmocka_unit_test(leave_out),  cmocka_unit_test(windows),
-        cmocka_unit_test(texts),
+        cmocka_unit_test(every_head), cmocka_unit_test(cut_heads), cmocka_unit_test(leave_out),
+        cmocka_unit_test(windows),    cmocka_unit_test(texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,8 +73,7 @@ static void test_header(void **state)
         assert_int_equal(out.len % 64, 0);
         assert_memory_equal(out.at, "\x93NUMPY\x01\x00", 8);
         assert_int_equal(load_u16le(out.at + 8), out.len - 10);
-        snprintf(want, sizeof(want),
-                 "{'descr': '<f4', 'fortran_order': False, 'shape': %s, }",
+        snprintf(want, sizeof(want), "{'descr': '<f4', 'fortran_order': False, 'shape': %s, }",
                  cases[i].tuple);
         assert_memory_equal(out.at + 10, want, strlen(want));
         for (size_t at = 10 + strlen(want); at + 1 < out.len; at++)

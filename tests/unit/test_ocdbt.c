@@ -61,12 +61,10 @@ static void by_the_byte(void **state)
     (void)state;
     struct database d = {0};
     put_hex(&database_file(&d, OCDBT_MANIFEST)->bytes,
-            "0cdb3a2a42000000000000000000000102030405060708090a0b0c0d0e0f0064808080040400"
-            "010300642f"
+            "0cdb3a2a42000000000000000000000102030405060708090a0b0c0d0e0f0064808080040400010300642f"
             "6e01010000003102310601000000000000000002d56d8e");
     put_hex(&database_file(&d, "d/n")->bytes,
-            "0cdb20de3100000000000000000000010502702f642f7802020901772f2e7a61727261793002"
-            "0600010002"
+            "0cdb20de3100000000000000000000010502702f642f7802020901772f2e7a617272617930020600010002"
             "7b7d0d74bd00");
     expect(&d, OK, "w/.zarray={}\nw/0@p/d/x+2:6\n");
     database_release(&d);
@@ -75,8 +73,7 @@ static void by_the_byte(void **state)
 static const struct path_of one_path[] = {{"d/n", 0}};
 
 /* A database whose root is a leaf with these entries. */
-static void build_leaf(struct database *d, const struct entry_of *e, size_t count,
-                       enum pack pack)
+static void build_leaf(struct database *d, const struct entry_of *e, size_t count, enum pack pack)
 {
     struct text body = {0};
     put_leaf(&body, PATHS(one_path), e, count);
@@ -98,8 +95,8 @@ static const struct entry_of some[] = {
     {.key = "\xff/z", .offset = 1u << 30,      .length = 70000},
 };
 /* clang-format on */
-#define SOME                                                                             \
-    "=the empty "                                                                        \
+#define SOME                                                                                       \
+    "=the empty "                                                                                  \
     "key\na/0@d/n+7:9\na/1@d/n+0:1\na/10=\nab=\n\xff/z@d/n+1073741824:70000\n"
 
 static void leaves(void **state)
@@ -199,11 +196,8 @@ static void build_tree(struct database *d)
     put_leaf(&body, PATHS(leaf_paths), third, 2);
     leaf[2] = database_node(d, "p/d/z", text_bytes(&body), PACK_RAW);
     text_reset(&body);
-    const struct entry_of n1[] = {{.key = "",
-                                   .file = 0,
-                                   .offset = leaf[0].offset,
-                                   .length = leaf[0].length,
-                                   .keys = 2}};
+    const struct entry_of n1[] = {
+        {.key = "", .file = 0, .offset = leaf[0].offset, .length = leaf[0].length, .keys = 2}};
     put_inner(&body, 1, PATHS(n1_paths), n1, 1);
     struct stored left = database_node(d, "own/n1", text_bytes(&body), PACK_RAW);
     text_reset(&body);
@@ -386,8 +380,7 @@ static void bad_parents(void **state)
         {"a lower bound that is none", {{.key = "bb", .keys = 2}}, 1, 1,
          LOST("bb") ORDER},
         {"a height that is another", {{.key = "", .keys = 2}}, 1, 2,
-         LOST("") "an OCDBT node is damaged: it is at another height of the tree than "
-                  "it says\n"},
+         LOST("") "an OCDBT node is damaged: it is at another height of the tree than it says\n"},
         {"a count that is another", {{.key = "", .keys = 3}}, 1, 1,
          ALL "--\nwarning: an OCDBT node has 2 entries below it where 3 should be\n"},
         {"one leaf twice", {{.key = "", .keys = 2}, {.key = "a", .keys = 2}}, 2, 1,
@@ -405,8 +398,7 @@ static void bad_parents(void **state)
          LOST("") "an OCDBT node of 32 bytes at byte 18446744073709551615 ends past the "
                   "end of its file: cut short?\n"},
         {"not all of it", {{.key = "", .length = (uint64_t)-1}}, 1, 1,
-         LOST("") "the length in an OCDBT node is not the 31 bytes that it has: cut "
-                  "short?\n"},
+         LOST("") "the length in an OCDBT node is not the 31 bytes that it has: cut short?\n"},
         {"nothing of it", {{.key = "", .length = (uint64_t)-32}}, 1, 1,
          LOST("") "this is not an OCDBT node: its magic number is another\n"},
     };
@@ -422,8 +414,7 @@ static void bad_parents(void **state)
 
 /* --- bodies that lie, under checksums that are right ------------------------------------ */
 
-static void build_root(struct database *d, struct bytes body, unsigned height,
-                       enum pack pack)
+static void build_root(struct database *d, struct bytes body, unsigned height, enum pack pack)
 {
     struct stored root = database_node(d, "d/n", body, pack);
     database_manifest(d, &(struct manifest_of){.height = height,
@@ -621,8 +612,8 @@ static void bad_manifests(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         print_message("%s\n", cases[i].name);
         struct database d = {0};
-        put_frame(&database_file(&d, OCDBT_MANIFEST)->bytes, OCDBT_MAGIC_MANIFEST,
-                  cases[i].body, PACK_RAW);
+        put_frame(&database_file(&d, OCDBT_MANIFEST)->bytes, OCDBT_MAGIC_MANIFEST, cases[i].body,
+                  PACK_RAW);
         expect(&d, cases[i].status, "");
         database_release(&d);
     }
@@ -670,8 +661,7 @@ static void build_numbered(struct database *d)
     m.length = d->files[0].bytes.len;
     for (m.generation = 9; m.generation <= 11; m.generation++) {
         char name[64];
-        snprintf(name, sizeof(name), "manifest.%016llx",
-                 (unsigned long long)m.generation);
+        snprintf(name, sizeof(name), "manifest.%016llx", (unsigned long long)m.generation);
         m.empty = m.generation == 9;
         m.keys = m.empty ? 0 : COUNT(some);
         database_manifest_as(d, name, &m, PACK_RAW);
@@ -694,16 +684,14 @@ static void numbered(void **state)
     expect(&d, OK, SOME);
     print_message("the newest is damaged\n");
     database_file(&d, NAME_B)->bytes.at[30] ^= 1;
-#define WARN_SUM                                                                         \
-    "warning: checksum of an OCDBT manifest does not match: the file is damaged\n"
+#define WARN_SUM "warning: checksum of an OCDBT manifest does not match: the file is damaged\n"
     expect(&d, OK, SOME "--\n" WARN_SUM);
     print_message("the two newest\n");
     database_file(&d, NAME_A)->missing = true;
     expect(&d, OK, "--\n" WARN_SUM "warning: no such file\n");
     print_message("all\n");
     database_file(&d, NAME_9)->missing = true;
-    expect(&d, ERR_MISSING,
-           "--\n" WARN_SUM "warning: no such file\nwarning: no such file\n");
+    expect(&d, ERR_MISSING, "--\n" WARN_SUM "warning: no such file\nwarning: no such file\n");
     database_release(&d);
 }
 
@@ -718,8 +706,7 @@ static void numbered_wrongly(void **state)
         struct database d = {0};
         build_numbered(&d);
         database_manifest_as(&d, NAME_B, &wrong[i], PACK_RAW);
-        expect(&d, OK,
-               SOME "--\nwarning: this OCDBT manifest is not the one its name says\n");
+        expect(&d, OK, SOME "--\nwarning: this OCDBT manifest is not the one its name says\n");
         database_release(&d);
     }
 }
@@ -805,16 +792,8 @@ static void dag(void **state)
     uint64_t keys = 1;
     for (unsigned height = 1; height <= 40; height++, keys *= 2) {
         const struct entry_of e[] = {
-            {.key = "a",
-             .offset = below.offset,
-             .length = below.length,
-             .keys = keys,
-             .common = 1},
-            {.key = "b",
-             .offset = below.offset,
-             .length = below.length,
-             .keys = keys,
-             .common = 1},
+            {.key = "a", .offset = below.offset, .length = below.length, .keys = keys, .common = 1},
+            {.key = "b", .offset = below.offset, .length = below.length, .keys = keys, .common = 1},
         };
         text_reset(&body);
         put_inner(&body, height, PATHS(one_path), e, 2);
@@ -917,11 +896,8 @@ static void opened_once(void **state)
         put_leaf(&body, (struct paths_of){0}, &leaf, 1);
         struct stored below = database_node(&d, names[i], text_bytes(&body), PACK_ZSTD);
         paths[i] = (struct path_of){names[i], 0};
-        e[i] = (struct entry_of){.key = keys[i],
-                                 .file = i,
-                                 .offset = below.offset,
-                                 .length = below.length,
-                                 .keys = 1};
+        e[i] = (struct entry_of){
+            .key = keys[i], .file = i, .offset = below.offset, .length = below.length, .keys = 1};
         text_addf(&want, "%s=v\n", keys[i]);
     }
     text_reset(&body);
@@ -969,8 +945,7 @@ static void values(void **state)
         struct ocdbt_files files = database_files(&d);
         assert_int_equal(ocdbt_open(&files, &db, &err), OK);
         assert_int_equal(ocdbt_next(db, &e, &err), OK);
-        assert_int_equal(ocdbt_value(db, &e, cases[i].limit, &got, &err),
-                         cases[i].status);
+        assert_int_equal(ocdbt_value(db, &e, cases[i].limit, &got, &err), cases[i].status);
         if (cases[i].want) {
             assert_int_equal(got.len, strlen(cases[i].want));
             assert_memory_equal(got.at, cases[i].want, got.len);

@@ -104,8 +104,7 @@ static void expect(const char *spec, const char *params_line, const char *rows_l
     assert_int_equal(optimizer_state(bytes, &params, &tables, &rows, &err), OK);
     show(&rows, &shown);
     if (strcmp(text_str(&shown), rows_line) != 0)
-        fail_msg("%s of %s:\n%s, not\n%s", spec, params_line, text_str(&shown),
-                 rows_line);
+        fail_msg("%s of %s:\n%s, not\n%s", spec, params_line, text_str(&shown), rows_line);
     text_release(&shown);
     optimizer_release_params(&params);
     arena_release(&arena);
@@ -280,8 +279,7 @@ static void test_specs(void **state)
 static void test_shapes(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"",     "2",    "[2",  "[2,]", "[,]",
-                                      "[2]]", "[-1]", "[a]", "[ 2]"};
+    static const char *const bad[] = {"", "2", "[2", "[2,]", "[,]", "[2]]", "[-1]", "[a]", "[ 2]"};
     for (size_t i = 0; i < COUNT(bad); i++) {
         struct arena arena = {0};
         struct optimizer_params params = {.arena = &arena};
@@ -317,8 +315,8 @@ static void add_leaves(struct optimizer_held *held, const char *line)
         char name[64], shape[64], dtype[64];
         assert_int_equal(sscanf(line, " %63s %63s %63[^;];", name, shape, dtype), 3);
         bool null = strcmp(shape, "null") == 0;
-        struct optimizer_leaf leaf = {name, strlen(name), null ? NULL : shape,
-                                      null ? NULL : dtype, null};
+        struct optimizer_leaf leaf = {name, strlen(name), null ? NULL : shape, null ? NULL : dtype,
+                                      null};
         assert_true(optimizer_add_leaf(held, &leaf));
         line += strcspn(line, ";") + 2;
     }
@@ -376,8 +374,7 @@ static void test_many_chains(void **state)
     (void)state;
     for (int i = 0; i < CHAINS * LINKS; i++) {
         char name[64];
-        const int len =
-            snprintf(name, sizeof(name), "opt_state/%d/%d/mu/a", i / LINKS, i % LINKS);
+        const int len = snprintf(name, sizeof(name), "opt_state/%d/%d/mu/a", i / LINKS, i % LINKS);
         assert_true(optimizer_add_leaf(
             &held, &(struct optimizer_leaf){name, (size_t)len, "[2]", "float32", false}));
     }

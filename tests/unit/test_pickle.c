@@ -6,11 +6,10 @@
 #include "importer/container/pickle.h"
 #include "tests/unit/unit.h"
 
-static void print_node(struct text *out, const struct pickle *p, pickle_ref ref,
-                       int depth);
+static void print_node(struct text *out, const struct pickle *p, pickle_ref ref, int depth);
 
-static void print_items(struct text *out, const struct pickle *p, pickle_ref ref,
-                        const char *open, const char *close, int depth)
+static void print_items(struct text *out, const struct pickle *p, pickle_ref ref, const char *open,
+                        const char *close, int depth)
 {
     pickle_ref item;
     text_adds(out, open);
@@ -22,8 +21,8 @@ static void print_items(struct text *out, const struct pickle *p, pickle_ref ref
     text_adds(out, close);
 }
 
-static void print_call(struct text *out, const struct pickle *p,
-                       const struct pickle_call *c, int depth)
+static void print_call(struct text *out, const struct pickle *p, const struct pickle_call *c,
+                       int depth)
 {
     const pickle_ref parts[] = {c->kwargs, c->state, c->more_state, c->list, c->dict};
     const char *const names[] = {" kwargs=", " state=", " more=", " list=", " dict="};
@@ -40,8 +39,7 @@ static void print_call(struct text *out, const struct pickle *p,
     text_addc(out, ')');
 }
 
-static void print_node(struct text *out, const struct pickle *p, pickle_ref ref,
-                       int depth)
+static void print_node(struct text *out, const struct pickle *p, pickle_ref ref, int depth)
 {
     const struct pickle_node *n = pickle_at(p, ref);
     if (depth > 4) {
@@ -111,9 +109,8 @@ static char *run(const char *bytes, size_t len, char *globals, size_t room)
     struct text out = {0};
     struct source *source = NULL;
     struct pickle p;
-    assert_int_equal(source_open_memory("test",
-                                        (struct bytes){(const uint8_t *)bytes, len},
-                                        false, &source, &err),
+    assert_int_equal(source_open_memory("test", (struct bytes){(const uint8_t *)bytes, len}, false,
+                                        &source, &err),
                      OK);
     if (pickle_run(source, 0, 0, &arena, &p, &err) == OK)
         print_node(&out, &p, p.root, 0);
@@ -133,9 +130,9 @@ static const struct {
     size_t len;
     const char *want;
 } cases[] = {
-#define CASE(bytes, want)                                                                \
-    {                                                                                    \
-        bytes, sizeof(bytes) - 1, want                                                   \
+#define CASE(bytes, want)                                                                          \
+    {                                                                                              \
+        bytes, sizeof(bytes) - 1, want                                                             \
     }
     /* values */
     CASE("N.", "None"),
@@ -385,17 +382,16 @@ static void test_sizes(void **state)
         struct arena arena = {0};
         struct source *source = NULL;
         struct pickle p;
-        assert_int_equal(
-            source_open_memory("list", (struct bytes){(const uint8_t *)list.at, list.len},
-                               false, &source, &err),
-            OK);
+        assert_int_equal(source_open_memory("list",
+                                            (struct bytes){(const uint8_t *)list.at, list.len},
+                                            false, &source, &err),
+                         OK);
         assert_int_equal(pickle_run(source, 0, 0, &arena, &p, &err), OK);
         assert_int_equal(pickle_at(&p, p.root)->count, n);
         assert_int_equal(p.end, list.len);
         if (n)
             assert_int_equal(
-                pickle_at(&p,
-                          pickle_item(&p, pickle_item(&p, p.root, (uint32_t)n - 1), 1))
+                pickle_at(&p, pickle_item(&p, pickle_item(&p, p.root, (uint32_t)n - 1), 1))
                     ->integer,
                 5);
         assert_int_equal(pickle_item(&p, p.root, (uint32_t)n), 0);

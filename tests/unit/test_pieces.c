@@ -61,8 +61,7 @@ static void random_strides(const struct pieces *p, struct extent *e, bool own)
     }
     for (unsigned i = p->t.rank; i-- > 0;) {
         e->strides[order[i]] = step;
-        step *= (int64_t)(e->shape[order[i]] +
-                          (own ? random_below(random_below(3) ? 1 : 3) : 0));
+        step *= (int64_t)(e->shape[order[i]] + (own ? random_below(random_below(3) ? 1 : 3) : 0));
     }
 }
 
@@ -86,8 +85,7 @@ static void put_piece(struct pieces *p, uint64_t i)
     if (gzip)
         snprintf(p->codec[i], sizeof(p->codec[i]), "gzip:%zu", run.len);
     if (swap > 1)
-        snprintf(p->codec[i] + strlen(p->codec[i]), 16, "%sswap:%u", gzip ? "|" : "",
-                 swap);
+        snprintf(p->codec[i] + strlen(p->codec[i]), 16, "%sswap:%u", gzip ? "|" : "", swap);
     e->codec = p->t.codec || own_codec ? p->codec[i] : NULL;
     if (!own_strides)
         e->strides = NULL;
@@ -156,8 +154,7 @@ static void pack_and_back(struct pieces *p, struct arena *arena)
     struct error err = {.offset = NO_OFFSET};
     struct text packed = {0};
     struct extent_list list;
-    assert_true(extents_pack(&packed, p->extents, p->t.extent_count, p->t.rank, 0,
-                             EXTENTS_BOXES));
+    assert_true(extents_pack(&packed, p->extents, p->t.extent_count, p->t.rank, 0, EXTENTS_BOXES));
     char *kept = arena_copy(arena, packed.at, packed.len);
     assert_int_equal(extents_unpack((struct bytes){(uint8_t *)kept, packed.len}, p->shape,
                                     p->t.rank, arena, &list, &err),
@@ -272,8 +269,7 @@ static void refused(void **state)
         dtype_find(cases[i].dtype, &t.dtype);
         assert_int_equal(reader_open(&t, NULL, &r, &err), cases[i].open);
         if (r)
-            assert_int_equal(reader_read(r, 0, got, 4 * t.dtype.block_bytes, &err),
-                             cases[i].read);
+            assert_int_equal(reader_read(r, 0, got, 4 * t.dtype.block_bytes, &err), cases[i].read);
         if (r && cases[i].read == OK && t.dtype.block_bytes == 1)
             assert_memory_equal(got, strides[0] ? "0213" : "0000", 4);
         reader_close(r);

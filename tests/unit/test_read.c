@@ -284,8 +284,7 @@ static void read_parts(struct model *m, struct reader *r)
 static void test_layouts(void **state)
 {
     (void)state;
-    static void (*const lay[])(struct model *) = {lay_flat, lay_strided, lay_pieces,
-                                                  lay_chunks};
+    static void (*const lay[])(struct model *) = {lay_flat, lay_strided, lay_pieces, lay_chunks};
     for (int i = 0; i < 4000; i++) {
         struct model *m = malloc(sizeof(*m));
         struct error err = {.offset = NO_OFFSET};
@@ -334,8 +333,7 @@ static void test_bands(void **state)
     assert_true(reader_sequential(r));
     for (uint32_t at = 0; at < ROWS * COLUMNS; at += 5000) {
         uint32_t n = ROWS * COLUMNS - at < 5000 ? ROWS * COLUMNS - at : 5000;
-        assert_int_equal(OK,
-                         reader_read(r, at * UINT64_C(4), got, n * sizeof(*got), &err));
+        assert_int_equal(OK, reader_read(r, at * UINT64_C(4), got, n * sizeof(*got), &err));
         for (uint32_t i = 0; i < n; i++)
             assert_int_equal(at + i, got[i]);
     }
@@ -568,8 +566,7 @@ static void test_packed(void **state)
     struct reader *r = NULL;
     dtype_find("int4", &t.dtype);
     assert_int_equal(OK, reader_open(&t, NULL, &r, &err));
-    struct slice whole_blocks[2] = {{2, 2, -2}, {2, 2, 1}},
-                 cut[2] = {{0, 3, 1}, {1, 2, 1}};
+    struct slice whole_blocks[2] = {{2, 2, -2}, {2, 2, 1}}, cut[2] = {{0, 3, 1}, {1, 2, 1}};
     assert_int_equal(OK, reader_read_slice(r, whole_blocks, 0, got, 2, &err));
     assert_memory_equal("\xBA\x32", got, 2);
     assert_int_equal(ERR_UNSUPPORTED, reader_read_slice(r, cut, 0, got, 3, &err));

@@ -135,8 +135,7 @@ static void world_make(struct world *w)
         store_u64le(shard + BYTES + i * 16, i * (BYTES / SHARD_CHUNKS));
         store_u64le(shard + BYTES + i * 16 + 8, BYTES / SHARD_CHUNKS);
     }
-    store_u32le(shard + sizeof(shard) - 4,
-                crc32c_extend(0, shard + BYTES, SHARD_CHUNKS * 16));
+    store_u32le(shard + sizeof(shard) - 4, crc32c_extend(0, shard + BYTES, SHARD_CHUNKS * 16));
     write_file("shard", shard, sizeof(shard));
     w->files[3] = file_now("shard");
     w->files[0] = file_now("plain");
@@ -241,8 +240,7 @@ static void be_numpy_strings(struct world *w, struct stored_tensor *t)
     t->strides = w->strides;
 }
 
-static void be_grid(struct world *w, struct stored_tensor *t, uint32_t file,
-                    uint64_t stored)
+static void be_grid(struct world *w, struct stored_tensor *t, uint32_t file, uint64_t stored)
 {
     t->storage = STORAGE_CHUNKS;
     t->extent_count = 0;
@@ -325,8 +323,7 @@ static enum status use_strings(struct reader *r, struct error *err)
 static enum status use(const struct stored_tensor *t, struct error *err)
 {
     struct reader *r = NULL;
-    struct slice slices[2] = {{t->shape[0] - 1, t->shape[0] / 2, -2},
-                              {3, COLUMNS / 7, 5}};
+    struct slice slices[2] = {{t->shape[0] - 1, t->shape[0] / 2, -2}, {3, COLUMNS / 7, 5}};
     uint64_t size = slice_elements(slices, 2) * 4;
     if (reader_open(t, NULL, &r, err) != OK)
         goto done;
@@ -447,8 +444,7 @@ static void test_checksums(void **state)
         w.sums[t.extent_count - 1] ^= 0x100;
         assert_int_equal(ERR_CHECKSUM, use(&t, &err)); /* on the way */
         error_clear(&err);
-        if (reader_open(&t, NULL, &r, &err) ==
-            OK) /* not in one that must be decoded to open */
+        if (reader_open(&t, NULL, &r, &err) == OK) /* not in one that must be decoded to open */
             assert_int_equal(ERR_CHECKSUM, reader_verify(r, &err));
         assert_int_equal(ERR_CHECKSUM, err.status);
         reader_close(r);
@@ -570,9 +566,8 @@ static void test_slice_reads_little(void **state)
         struct reader *r = NULL;
         bytes_read = 0;
         assert_int_equal(OK, reader_open(&t, NULL, &r, &err));
-        assert_int_equal(OK,
-                         reader_read_slice(r, cases[i].slices, 0, got,
-                                           slice_elements(cases[i].slices, 2) * 4, &err));
+        assert_int_equal(OK, reader_read_slice(r, cases[i].slices, 0, got,
+                                               slice_elements(cases[i].slices, 2) * 4, &err));
         printf("# %s: %llu bytes\n", cases[i].what, (unsigned long long)bytes_read);
         assert_true(bytes_read <= cases[i].most);
         reader_close(r);

@@ -128,8 +128,7 @@ static const struct {
     {"(?=a)*b", REGEX_SEARCH, "ab", "1:2"},
     {"(?#comment)a(?#more)+", REGEX_SEARCH, "aa", "0:2"},
     {"(?:a|b)+?c", REGEX_SEARCH, "abc", "0:3"},
-    {"(?P<nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn>a)(?P="
-     "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn)",
+    {"(?P<nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn>a)(?P=nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn)",
      REGEX_SEARCH, "aa", "0:2 0:1"},
     {"(?P<\xC3\xA9>a)(?P=\xC3\xA9)", REGEX_SEARCH, "aa", "0:2 0:1"},
     {"[]a]+", REGEX_SEARCH, "a]", "0:2"},
@@ -149,8 +148,7 @@ static const struct {
     {")", "error", "unbalanced parenthesis at position 0"},
     {"a)", "error", "unbalanced parenthesis at position 1"},
     {"(a", "error", "missing ), unterminated subpattern at position 0"},
-    {"a\n(", "error",
-     "missing ), unterminated subpattern at position 2 (line 2, column 1)"},
+    {"a\n(", "error", "missing ), unterminated subpattern at position 2 (line 2, column 1)"},
     {"(?:", "error", "missing ), unterminated subpattern at position 0"},
     {"\\", "error", "bad escape (end of pattern) at position 0"},
     {"a\\", "error", "bad escape (end of pattern) at position 1"},
@@ -192,8 +190,7 @@ static const struct {
     {"\\U00110000", "error", "bad escape \\U00110000 at position 0"},
     {"[\\U00110000]", "error", "bad escape \\U00110000 at position 1"},
     {"\\400", "error", "octal escape value \\400 outside of range 0-0o377 at position 0"},
-    {"[\\400]", "error",
-     "octal escape value \\400 outside of range 0-0o377 at position 1"},
+    {"[\\400]", "error", "octal escape value \\400 outside of range 0-0o377 at position 1"},
     {"\\N", "error", "missing { at position 2"},
     {"\\N{}", "error", "missing character name at position 3"},
     {"\\N{x", "error", "missing }, unterminated name at position 3"},
@@ -239,14 +236,10 @@ static const struct {
     {"(?-i", "error", "missing : at position 4"},
     {"(?-i)", "error", "missing : at position 4"},
     {"(?i-i:a)", "error", "bad inline flags: flag turned on and off at position 5"},
-    {"(?L)", "error",
-     "bad inline flags: cannot use 'L' flag with a str pattern at position 3"},
-    {"(?au)", "error",
-     "bad inline flags: flags 'a', 'u' and 'L' are incompatible at position 4"},
-    {"(?a-u:x)", "error",
-     "bad inline flags: cannot turn off flags 'a', 'u' and 'L' at position 5"},
-    {"(?-a:x)", "error",
-     "bad inline flags: cannot turn off flags 'a', 'u' and 'L' at position 4"},
+    {"(?L)", "error", "bad inline flags: cannot use 'L' flag with a str pattern at position 3"},
+    {"(?au)", "error", "bad inline flags: flags 'a', 'u' and 'L' are incompatible at position 4"},
+    {"(?a-u:x)", "error", "bad inline flags: cannot turn off flags 'a', 'u' and 'L' at position 5"},
+    {"(?-a:x)", "error", "bad inline flags: cannot turn off flags 'a', 'u' and 'L' at position 4"},
     {"(?m-:a)", "error", "missing flag at position 4"},
     {"(?t:a)", "error", "bad inline flags: cannot turn on global flag at position 3"},
     {"(?-t:a)", "error", "bad inline flags: cannot turn off global flag at position 4"},
@@ -257,8 +250,7 @@ static const struct {
     {"(?(-1)a)", "error", "bad character in group name '-1' at position 3"},
     {"(?(+)a)", "error", "bad character in group name '+' at position 3"},
     {"(?(99999999999)a)", "error", "invalid group reference 99999999999 at position 3"},
-    {"(a)(?(1)b|c|d)", "error",
-     "conditional backref with more than two branches at position 11"},
+    {"(a)(?(1)b|c|d)", "error", "conditional backref with more than two branches at position 11"},
     {"(?(", "error", "missing group name at position 3"},
     {"(?(1", "error", "missing ), unterminated name at position 3"},
     {"(?(2)a)(?(3)b)(c)", "error", "invalid group reference 2 at position 3"},
@@ -274,8 +266,7 @@ static const struct {
     {"(?<=(a)(?(1)b|c))", "error",
      "cannot refer to group defined in the same lookbehind subpattern at position 12"},
     {"(?=a", "error", "missing ), unterminated subpattern at position 0"},
-    {"\xC3\xA9(?i)", "error",
-     "global flags not at the start of the expression at position 1"},
+    {"\xC3\xA9(?i)", "error", "global flags not at the start of the expression at position 1"},
     {"a\nb\n  *\n**", "error", "multiple repeat at position 9 (line 4, column 2)"},
     {"(?x)a # (\n)", "error", "unbalanced parenthesis at position 10 (line 2, column 1)"},
     {"(?P<a>x)(?P<a\n>y)", "error",
@@ -336,9 +327,7 @@ static void matches_as_python(void **state)
 static void add_literal(struct text *out, struct regex_literal l)
 {
     for (size_t at = 0; at < l.len; at++)
-        text_addc(out, l.at[at] == REGEX_BEGIN ? '^'
-                       : l.at[at] == REGEX_END ? '$'
-                                               : l.at[at]);
+        text_addc(out, l.at[at] == REGEX_BEGIN ? '^' : l.at[at] == REGEX_END ? '$' : l.at[at]);
 }
 
 /* The literals in what a pattern matches: sets of them, with ^ and $ for the ends of the text. */
@@ -384,8 +373,8 @@ static void keys_of_patterns(void **state)
         struct regex_keys keys;
         struct text out = {0};
         print_message("pattern %s\n", cases[i].pattern);
-        assert_true(regex_find_keys(cases[i].pattern, strlen(cases[i].pattern),
-                                    REGEX_FULLMATCH, &arena, &keys));
+        assert_true(regex_find_keys(cases[i].pattern, strlen(cases[i].pattern), REGEX_FULLMATCH,
+                                    &arena, &keys));
         for (size_t k = 0; k < keys.count; k++)
             for (size_t j = 0; j < keys.set[k].count; j++) {
                 text_adds(&out, j ? "|" : k ? " " : "");
@@ -438,8 +427,8 @@ static void keys_by_how(void **state)
         struct arena arena = {0};
         struct regex_keys keys;
         print_message("pattern %s\n", cases[i].pattern);
-        assert_true(regex_find_keys(cases[i].pattern, strlen(cases[i].pattern),
-                                    cases[i].how, &arena, &keys));
+        assert_true(regex_find_keys(cases[i].pattern, strlen(cases[i].pattern), cases[i].how,
+                                    &arena, &keys));
         assert_int_equal(keys.count, 1);
         assert_int_equal(keys.set->at->len, strlen(cases[i].literal));
         assert_memory_equal(keys.set->at->at, cases[i].literal, keys.set->at->len);
@@ -455,8 +444,7 @@ static void errors_as_python(void **state)
         struct error err = {.offset = NO_OFFSET};
         const char *p = errors[i].pattern;
         print_message("pattern %s\n", p);
-        assert_int_equal(regex_compile(p, strlen(p), REGEX_SEARCH, &re, &err),
-                         ERR_ARGUMENT);
+        assert_int_equal(regex_compile(p, strlen(p), REGEX_SEARCH, &re, &err), ERR_ARGUMENT);
         assert_string_equal(err.message, errors[i].message);
         assert_string_equal(error_word(&err), errors[i].class);
         assert_null(re);
@@ -471,8 +459,7 @@ static void refuses_what_it_cannot(void **state)
         struct error err = {.offset = NO_OFFSET};
         const char *p = unsupported[i].pattern;
         print_message("pattern %s\n", p);
-        assert_int_equal(regex_compile(p, strlen(p), REGEX_SEARCH, &re, &err),
-                         ERR_UNSUPPORTED);
+        assert_int_equal(regex_compile(p, strlen(p), REGEX_SEARCH, &re, &err), ERR_UNSUPPORTED);
         assert_string_equal(err.message, unsupported[i].message);
     }
 }
@@ -563,18 +550,14 @@ static void bad_text(void **state)
     static const struct {
         const char *text;
         size_t len, start;
-    } cases[] = {{"ab\xFF", 3, 0},
-                 {"\xC3", 1, 0},
-                 {"\xED\xA0\x80", 3, 0},
-                 {"a", 1, 2},
-                 {"\xC3\xA9", 2, 1}};
+    } cases[] = {
+        {"ab\xFF", 3, 0}, {"\xC3", 1, 0}, {"\xED\xA0\x80", 3, 0}, {"a", 1, 2}, {"\xC3\xA9", 2, 1}};
     struct regex *re = compile("a*", REGEX_SEARCH);
     for (size_t i = 0; i < LEN(cases); i++) {
         struct error err = {.offset = NO_OFFSET};
         size_t begin = 0, end = 0;
         print_message("case %zu\n", i);
-        assert_int_equal(
-            regex_exec(re, cases[i].text, cases[i].len, cases[i].start, &err), -1);
+        assert_int_equal(regex_exec(re, cases[i].text, cases[i].len, cases[i].start, &err), -1);
         assert_int_equal(err.status, ERR_ARGUMENT);
         assert_false(regex_span(re, 0, &begin, &end));
     }
@@ -632,8 +615,7 @@ static enum status status_without_memory(void)
     memset(text, 'a', sizeof(text));
     /* The possessive repeat keeps JIT off. */
     regex_compile("(?:(a)|b)*(x)*+c", 16, REGEX_MATCH, &re, &err);
-    const struct rlimit room = {pages * (rlim_t)sysconf(_SC_PAGESIZE) + (20 << 20),
-                                RLIM_INFINITY};
+    const struct rlimit room = {pages * (rlim_t)sysconf(_SC_PAGESIZE) + (20 << 20), RLIM_INFINITY};
     setrlimit(RLIMIT_AS, &room);
     if (err.status == OK)
         regex_exec(re, text, sizeof(text), 0, &err);

@@ -1,8 +1,7 @@
 #include "catalog/sql/regex_cache.h"
 #include "tests/unit/unit.h"
 
-static struct cached_regex *borrow(struct regex_cache *c, const char *pattern,
-                                   enum regex_how how)
+static struct cached_regex *borrow(struct regex_cache *c, const char *pattern, enum regex_how how)
 {
     struct cached_regex *e = NULL;
     struct error err = {.offset = NO_OFFSET};
@@ -50,8 +49,7 @@ static void borrowed_patterns_stay(void **state)
         for (int i = 0; i < MANY && !round; i++) {
             struct error err = {.offset = NO_OFFSET};
             int len = snprintf(pattern, sizeof(pattern), "x/layer_%d", i);
-            assert_int_equal(
-                regex_exec(cached_regex(e[i]), pattern, (size_t)len, 0, &err), 1);
+            assert_int_equal(regex_exec(cached_regex(e[i]), pattern, (size_t)len, 0, &err), 1);
             regex_cache_return(e[i]);
         }
     }
@@ -99,10 +97,8 @@ static void errors_leave_nothing(void **state)
     const struct template *t = NULL;
     for (int round = 0; round < 2; round++) {
         struct error err = {.offset = NO_OFFSET};
-        assert_int_equal(regex_cache_borrow(c, "(", 1, REGEX_SEARCH, &e, &err),
-                         ERR_ARGUMENT);
-        assert_string_equal(err.message,
-                            "missing ), unterminated subpattern at position 0");
+        assert_int_equal(regex_cache_borrow(c, "(", 1, REGEX_SEARCH, &e, &err), ERR_ARGUMENT);
+        assert_string_equal(err.message, "missing ), unterminated subpattern at position 0");
         assert_null(e);
     }
     e = borrow(c, "a", REGEX_SEARCH);

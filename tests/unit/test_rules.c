@@ -184,8 +184,8 @@ static void check_case(const struct rule_case *c, const struct rule_result *got)
     assert_memory_equal(got->text, c->answer + 1, got->len);
 }
 
-static void check(struct rules *r, const char *name, size_t len,
-                  enum rule_outcome outcome, const char *want)
+static void check(struct rules *r, const char *name, size_t len, enum rule_outcome outcome,
+                  const char *want)
 {
     const struct rule_result *got = rules_apply(r, name, len);
     assert_int_equal(got->outcome, outcome);
@@ -270,8 +270,7 @@ static void numbers_have_a_limit(void **state)
 {
     (void)state;
     static const char want[] =
-        "ValueError: Exceeds the limit (4300 digits) for integer string conversion: "
-        "value has "
+        "ValueError: Exceeds the limit (4300 digits) for integer string conversion: value has "
         "4301 digits; use sys.set_int_max_str_digits() to increase the limit";
     struct rules *r = rules_new(RULES_FULLMATCH);
     const char *const step[] = {"n", "int", "\\1"};
@@ -419,8 +418,7 @@ static void add_part(struct text *pattern, struct text *text, size_t part, size_
     size_t texts = 1;
     while (texts < 4 && parts[part].text[texts])
         texts++;
-    const bool twice =
-        strstr(parts[part].pattern, "?P<") && strstr(text_str(pattern), "?P<");
+    const bool twice = strstr(parts[part].pattern, "?P<") && strstr(text_str(pattern), "?P<");
     const bool counts = strstr(parts[part].pattern, "?(") && length > 1;
     if (twice || counts)
         return;
@@ -537,8 +535,7 @@ static void many_rules(void **state)
     char text[64];
     assert_non_null(r);
     for (int i = 0; i < 20000; i++) {
-        snprintf(text, sizeof(text), "%s%d%s", forms[i % 4].before, i,
-                 forms[i % 4].after);
+        snprintf(text, sizeof(text), "%s%d%s", forms[i % 4].before, i, forms[i % 4].after);
         assert_true(rules_add(r, i, text, "x", NULL, NULL));
     }
     for (int i = 0; i < 200000; i++) {

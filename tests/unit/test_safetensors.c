@@ -26,8 +26,8 @@ static struct batch *index_file(const char *file, size_t len, struct reuse *reus
     struct source *source = NULL;
     *err = (struct error){.offset = NO_OFFSET};
     assert_int_equal(source_open_memory("/m/model.safetensors",
-                                        (struct bytes){(const uint8_t *)file, len}, false,
-                                        &source, err),
+                                        (struct bytes){(const uint8_t *)file, len}, false, &source,
+                                        err),
                      OK);
     struct job_request request = {
         .format = &format_safetensors,
@@ -110,8 +110,7 @@ static struct batch *index_large(int i, struct reuse *reuse)
     struct text header = {0};
     struct error err;
     size_t len;
-    text_addf(&header,
-              "{\"n%d\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]}}", i);
+    text_addf(&header, "{\"n%d\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]}}", i);
     const size_t used = header.len, space = (size_t)1 << 20;
     char *padding = malloc(space - used);
     memset(padding, ' ', space - used);
@@ -177,8 +176,7 @@ static void test_a_million(void **state)
     (void)state;
     text_addc(&header, '{');
     for (int i = 0; i < 1000000; i++)
-        text_addf(&header,
-                  "%s\"t%d\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]}",
+        text_addf(&header, "%s\"t%d\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]}",
                   i ? "," : "", i);
     text_addc(&header, '}');
     char *file = make_file(&header, 0, &len);
@@ -201,8 +199,7 @@ static void test_long_name(void **state)
         text_adds(&header, "{\"");
         for (size_t i = 0; i < LIMIT_NAME_BYTES + over; i++)
             text_addc(&header, 'x');
-        text_adds(&header,
-                  "\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]}}");
+        text_adds(&header, "\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]}}");
         char *file = make_file(&header, 0, &len);
         struct batch *batch = index_file(file, len, NULL, &err);
         assert_int_equal(err.status, over ? ERR_LIMIT : OK);

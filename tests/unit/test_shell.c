@@ -159,12 +159,10 @@ static void measures_distance(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(distances); i++) {
         print_message("%s %s\n", distances[i].a, distances[i].b);
-        assert_int_equal(
-            edit_distance(distances[i].a, distances[i].b, distances[i].limit),
-            distances[i].distance);
-        assert_int_equal(
-            edit_distance(distances[i].b, distances[i].a, distances[i].limit),
-            distances[i].distance);
+        assert_int_equal(edit_distance(distances[i].a, distances[i].b, distances[i].limit),
+                         distances[i].distance);
+        assert_int_equal(edit_distance(distances[i].b, distances[i].a, distances[i].limit),
+                         distances[i].distance);
     }
 }
 

@@ -1,9 +1,9 @@
 #include "catalog/codec/snappy.h"
 #include "tests/unit/unit.h"
 
-#define CASE(name, block, text, ok)                                                      \
-    {                                                                                    \
-        name, block, sizeof(block) - 1, text, sizeof(text) - 1, ok                       \
+#define CASE(name, block, text, ok)                                                                \
+    {                                                                                              \
+        name, block, sizeof(block) - 1, text, sizeof(text) - 1, ok                                 \
     }
 
 static const struct {
@@ -69,8 +69,8 @@ static void bomb(void **state)
 {
     (void)state;
     uint64_t len;
-    assert_false(snappy_length(
-        (struct bytes){(const uint8_t *)"\377\377\377\377\017abc", 8}, &len));
+    assert_false(
+        snappy_length((struct bytes){(const uint8_t *)"\377\377\377\377\017abc", 8}, &len));
     uint8_t best[2 + 2 + 3 * 100] = {0x81, 0x32, 0x00, 'x'}; /* 6401 bytes */
     for (size_t i = 0; i < 100; i++)
         best[4 + 3 * i] = 0xFE, best[5 + 3 * i] = 1; /* 64 bytes, from 1 back */

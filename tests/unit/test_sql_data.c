@@ -13,8 +13,8 @@ static enum status add_source(sqlite3 *db, struct error *err)
     snprintf(sql, sizeof(sql),
              "INSERT INTO _files VALUES (117440513, '/proc/self/exe', %llu, %lld, %llu, "
              "%llu, 'data', 0)",
-             (unsigned long long)now.size, (long long)now.mtime_ns,
-             (unsigned long long)now.inode, (unsigned long long)now.device);
+             (unsigned long long)now.size, (long long)now.mtime_ns, (unsigned long long)now.inode,
+             (unsigned long long)now.device);
     return db_exec(db, sql, err);
 }
 
@@ -28,13 +28,10 @@ static sqlite3 *catalog(void)
         "  x'42000102040100feff'),"
         " (16777217, 'lost', 'int16', '[2]', 2, 4, NULL, 1, 0, 0, 4, NULL, NULL, NULL),"
         " (16777218, 'strings', 'string', '[1]', 1, NULL, NULL, 4, NULL, NULL, 1, 'strings:S1', "
-        "NULL,"
-        "  x'420001020161');"
-        "INSERT INTO _checkpoints VALUES (7, '/a/b', 'x', NULL, NULL, NULL, 1, NULL, 0, "
-        "4, 0,"
+        "NULL,  x'420001020161');"
+        "INSERT INTO _checkpoints VALUES (7, '/a/b', 'x', NULL, NULL, NULL, 1, NULL, 0, 4, 0,"
         " NULL, 0);"
-        "INSERT INTO _files VALUES (117440512, '/a/gone', NULL, NULL, NULL, NULL, 'data', "
-        "0);";
+        "INSERT INTO _files VALUES (117440512, '/a/gone', NULL, NULL, NULL, NULL, 'data', 0);";
     struct error err = {.offset = NO_OFFSET};
     sqlite3 *db = NULL;
     assert_int_equal(OK, db_open(":memory:", DB_CREATE, &db, &err));
@@ -57,8 +54,7 @@ static const char *answer(sqlite3 *db, const char *sql, char *out, size_t size)
                      ? "NULL"
                      : (const char *)sqlite3_column_text(s, 0));
     else
-        snprintf(out, size, rc == SQLITE_DONE ? "nothing" : "error: %s",
-                 sqlite3_errmsg(db));
+        snprintf(out, size, rc == SQLITE_DONE ? "nothing" : "error: %s", sqlite3_errmsg(db));
     sqlite3_finalize(s);
     return out;
 }
@@ -76,8 +72,7 @@ static const struct {
     {"SELECT count(*) FROM tensor_values(117440513)", "0", true},
     {"SELECT tensor_bytes(117440514)", "NULL", true},
     {"SELECT value FROM tensor_values(117440514)", "a", true},
-    {"SELECT tensor_bytes(117440515)", "error: catalog: there is no tensor 117440515",
-     true},
+    {"SELECT tensor_bytes(117440515)", "error: catalog: there is no tensor 117440515", true},
     {"SELECT tensor_name(117440514)", "strings", false},
     {"SELECT tensor_name(117440515)", "NULL", false},
     {"SELECT tensor_checkpoint(117440514)", "7", false},
@@ -94,8 +89,7 @@ static void test_answers(void **state)
     sqlite3 *db = catalog();
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         printf("# %s\n", cases[i].sql);
-        assert_string_equal(cases[i].answer,
-                            answer(db, cases[i].sql, text, sizeof(text)));
+        assert_string_equal(cases[i].answer, answer(db, cases[i].sql, text, sizeof(text)));
     }
     assert_int_equal(SQLITE_OK, sqlite3_close(db)); /* no statement is left over */
 }
@@ -130,14 +124,12 @@ static void test_close_in_the_middle(void **state)
     sqlite3 *db = catalog();
     sqlite3_stmt *s = NULL;
     assert_int_equal(
-        SQLITE_OK,
-        sqlite3_prepare_v2(db, "SELECT * FROM tensor_values(117440512)", -1, &s, NULL));
+        SQLITE_OK, sqlite3_prepare_v2(db, "SELECT * FROM tensor_values(117440512)", -1, &s, NULL));
     assert_int_equal(SQLITE_ROW, sqlite3_step(s));
     assert_int_equal(SQLITE_BUSY, sqlite3_close(db));
     assert_int_equal(SQLITE_OK, sqlite3_finalize(s));
     char text[300];
-    assert_string_equal("here",
-                        answer(db, "SELECT tensor_name(117440512)", text, sizeof(text)));
+    assert_string_equal("here", answer(db, "SELECT tensor_name(117440512)", text, sizeof(text)));
     assert_int_equal(SQLITE_OK, sqlite3_close(db));
 }
 
@@ -201,18 +193,16 @@ static void test_reading(void **unused)
         uint64_t bytes = 0;
         struct ckptdb_reading reading = {add_read, &bytes, 0};
         sqlite3_stmt *s = NULL;
-        snprintf(sql, sizeof(sql), "SELECT tensor_distance(117440512, 117440512, %s, ?1)",
-                 ways[i]);
+        snprintf(sql, sizeof(sql), "SELECT tensor_distance(117440512, 117440512, %s, ?1)", ways[i]);
         assert_int_equal(SQLITE_OK, sqlite3_prepare_v2(db, sql, -1, &s, NULL));
         sqlite3_bind_pointer(s, 1, &reading, "ckptdb_reading", NULL);
         assert_int_equal(SQLITE_ROW, sqlite3_step(s));
         assert_int_equal(bytes, 8);
         sqlite3_finalize(s);
     }
-    assert_non_null(
-        strstr(answer(db, "SELECT tensor_distance(117440512, 117440512, NULL, 7)", text,
-                      sizeof(text)),
-               "\"unequal\":0"));
+    assert_non_null(strstr(
+        answer(db, "SELECT tensor_distance(117440512, 117440512, NULL, 7)", text, sizeof(text)),
+        "\"unequal\":0"));
     assert_int_equal(SQLITE_OK, sqlite3_close(db));
 }
 
@@ -227,8 +217,7 @@ static int stop_now(void *asked)
 static void test_interrupted(void **unused)
 {
     static const char transposed[] =
-        "DELETE FROM _layout_tensors WHERE id > 16777216;"
-        "UPDATE _layouts SET tensors = 1;"
+        "DELETE FROM _layout_tensors WHERE id > 16777216;UPDATE _layouts SET tensors = 1;"
         "UPDATE _layout_tensors SET shape = '[1,2]';"
         "INSERT INTO _layouts VALUES (2, x'02', x'02', 1, 2, 4, 4);"
         "INSERT INTO _layout_tensors VALUES"
@@ -237,8 +226,7 @@ static void test_interrupted(void **unused)
         "INSERT INTO _checkpoints VALUES (8, '/a/c', 'x', NULL, NULL, NULL, 2, NULL, 0, 4, 0,"
         " NULL, 0);"
         "INSERT INTO _files SELECT id + 16777216, path, size, mtime_ns, inode, device, role, base"
-        " FROM _files;"
-        "INSERT INTO _content_hashes VALUES (1, '00'), (2, '01');"
+        " FROM _files;INSERT INTO _content_hashes VALUES (1, '00'), (2, '01');"
         "INSERT INTO _tensor_hashes VALUES (117440512, 1), (134217728, 2)";
     (void)unused;
     sqlite3 *db = catalog();
@@ -246,8 +234,8 @@ static void test_interrupted(void **unused)
     struct error err = {.offset = NO_OFFSET};
     int asked = 0;
     assert_int_equal(OK, db_exec(db, transposed, &err));
-    assert_int_equal(SQLITE_OK, sqlite3_prepare_v2(db, "SELECT * FROM infer_pairs(7, 8)",
-                                                   -1, &s, NULL));
+    assert_int_equal(SQLITE_OK,
+                     sqlite3_prepare_v2(db, "SELECT * FROM infer_pairs(7, 8)", -1, &s, NULL));
     assert_int_equal(SQLITE_ROW, sqlite3_step(s));
     sqlite3_reset(s);
     sqlite3_progress_handler(db, 5000, stop_now, &asked);

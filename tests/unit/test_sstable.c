@@ -40,10 +40,9 @@ static void well_formed(void **state)
     } cases[] = {{0, 0, false},  {3, 0, false}, {40, 7, false},
                  {40, 1, false}, {3, 0, true},  {40, 7, true}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        print_message("%u entries, %u a block, %s\n", cases[i].count,
-                      cases[i].entries_a_block, cases[i].snappy ? "Snappy" : "raw");
-        struct table t = {.entries_a_block = cases[i].entries_a_block,
-                          .snappy = cases[i].snappy};
+        print_message("%u entries, %u a block, %s\n", cases[i].count, cases[i].entries_a_block,
+                      cases[i].snappy ? "Snappy" : "raw");
+        struct table t = {.entries_a_block = cases[i].entries_a_block, .snappy = cases[i].snappy};
         struct text got = {0}, want = {0};
         struct error err = {0};
         build(&t, cases[i].count);
@@ -132,15 +131,11 @@ static void bad_blocks(void **state)
         {"first key shares", LITERAL("\1\1\1ab" RESTARTS), 0, ERR_CORRUPT},
         {"key past the end", LITERAL("\0\5\1ab" RESTARTS), 0, ERR_CORRUPT},
         {"value past the end", LITERAL("\0\1\2ab" RESTARTS), 0, ERR_CORRUPT},
-        {"key of 2^32 - 1 bytes", LITERAL("\0\377\377\377\377\17\1ab" RESTARTS), 0,
-         ERR_CORRUPT},
-        {"length in 6 bytes", LITERAL("\200\200\200\200\200\0\1\1ab" RESTARTS), 0,
-         ERR_CORRUPT},
-        {"shares more than there is", LITERAL("\0\1\1ab\2\1\1cd" RESTARTS), 0,
-         ERR_CORRUPT},
+        {"key of 2^32 - 1 bytes", LITERAL("\0\377\377\377\377\17\1ab" RESTARTS), 0, ERR_CORRUPT},
+        {"length in 6 bytes", LITERAL("\200\200\200\200\200\0\1\1ab" RESTARTS), 0, ERR_CORRUPT},
+        {"shares more than there is", LITERAL("\0\1\1ab\2\1\1cd" RESTARTS), 0, ERR_CORRUPT},
         {"keys fall", LITERAL("\0\1\1bb\0\1\1ab" RESTARTS), 0, ERR_CORRUPT},
-        {"key is a beginning of the last", LITERAL("\0\2\1abb\1\0\1b" RESTARTS), 0,
-         ERR_CORRUPT},
+        {"key is a beginning of the last", LITERAL("\0\2\1abb\1\0\1b" RESTARTS), 0, ERR_CORRUPT},
         {"a key twice", LITERAL("\0\1\1ab\1\0\1b" RESTARTS), 0, OK},
         {"unknown compression", LITERAL(RESTARTS), 2, ERR_UNSUPPORTED},
         {"not Snappy", LITERAL("\377\377\377\377\377\377"), 1, ERR_CORRUPT},
@@ -199,8 +194,7 @@ static void heads_only(void **state)
             assert_int_equal(a.offset, b.offset);
             assert_int_equal(a.value_at, b.value_at);
             assert_int_equal(a.block_stored, b.block_stored);
-            assert_true(!a.key.at ||
-                        memcmp(file.at + a.offset, a.value.at, a.value.len) == 0);
+            assert_true(!a.key.at || memcmp(file.at + a.offset, a.value.at, a.value.len) == 0);
             left_out += a.value.len - b.value.len;
         } while (a.key.at);
         assert_null(b.key.at);
@@ -227,10 +221,8 @@ static void bad_handles(void **state)
         {"no handle", LITERAL(""), ERR_CORRUPT},
         {"half a handle", LITERAL("\0"), ERR_CORRUPT},
         {"past the end", LITERAL("\0\177"), ERR_CORRUPT},
-        {"offset of 2^64 - 1", LITERAL("\377\377\377\377\377\377\377\377\377\1\15"),
-         ERR_CORRUPT},
-        {"size of 2^64 - 1", LITERAL("\0\377\377\377\377\377\377\377\377\377\1"),
-         ERR_CORRUPT},
+        {"offset of 2^64 - 1", LITERAL("\377\377\377\377\377\377\377\377\377\1\15"), ERR_CORRUPT},
+        {"size of 2^64 - 1", LITERAL("\0\377\377\377\377\377\377\377\377\377\1"), ERR_CORRUPT},
         {"size of the block with its trailer", LITERAL("\0\22"), ERR_CORRUPT},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -100,8 +100,7 @@ static void assert_like(const struct stat_sums *have, const struct stat_sums *wa
     if (!want->finite)
         return;
     assert_true(fabs(have->mean - want->mean) <= 1e-13 * most);
-    assert_true(fabs(have->spread - want->spread) <=
-                1e-12 * (want->spread + most * most * 1e-3));
+    assert_true(fabs(have->spread - want->spread) <= 1e-12 * (want->spread + most * most * 1e-3));
 }
 
 /* Where each finite number lies: cells of one width, of which a negative number's ends are turned round. */
@@ -125,8 +124,7 @@ static void assert_counts(const struct numbers *n, const struct stat_sums *sums,
         want[(uint64_t)cell % STAT_CELLS]++;
     }
     assert_memory_equal(g->counts, want, sizeof(want));
-    cells =
-        (uint64_t)(stat_grid_cell(g, sums->most) - stat_grid_cell(g, sums->least)) + 1;
+    cells = (uint64_t)(stat_grid_cell(g, sums->most) - stat_grid_cell(g, sums->least)) + 1;
     assert_true(cells <= STAT_CELLS);
 }
 
@@ -164,9 +162,8 @@ static void assert_kernels(const struct stat_kernels *k, const struct numbers *n
 
 static void test_kernels(void **unused)
 {
-    static const size_t counts[] = {1,    2,    7,    15,   16,   17,   63,
-                                    64,   65,   80,   511,  512,  1023, 1024,
-                                    1088, 4096, 8128, 8184, 8191, 8192};
+    static const size_t counts[] = {1,   2,   7,    15,   16,   17,   63,   64,   65,   80,
+                                    511, 512, 1023, 1024, 1088, 4096, 8128, 8184, 8191, 8192};
     struct numbers *n = malloc(sizeof(*n));
     (void)unused;
     for (unsigned kind = 0; kind < KINDS; kind++)
@@ -222,8 +219,8 @@ static void assert_histogram(const double *values, size_t count, const char *wan
     text_release(&t);
 }
 
-#define ASSERT_HISTOGRAM(want, ...)                                                      \
-    assert_histogram((const double[]){__VA_ARGS__},                                      \
+#define ASSERT_HISTOGRAM(want, ...)                                                                \
+    assert_histogram((const double[]){__VA_ARGS__},                                                \
                      sizeof((const double[]){__VA_ARGS__}) / sizeof(double), want)
 
 static void test_bins(void **unused)
@@ -231,12 +228,12 @@ static void test_bins(void **unused)
     (void)unused;
     ASSERT_HISTOGRAM("{\"edges\":[5.0,5.0],\"counts\":[3]}", 5, 5, 5);
     /* 1 and the greatest number below it are too close for an edge between them. */
-    ASSERT_HISTOGRAM("{\"edges\":[0.9999999403953552,1.0],\"counts\":[3]}",
-                     0.9999999403953552, 1, 1);
+    ASSERT_HISTOGRAM("{\"edges\":[0.9999999403953552,1.0],\"counts\":[3]}", 0.9999999403953552, 1,
+                     1);
     /* Both zeros are above the edge 0; what is an edge itself, at an end, has no bin of its own. */
     ASSERT_HISTOGRAM("{\"edges\":[-1.0,0.0,1.0],\"counts\":[1,3]}", 0, -0.0, -1, 1);
-    ASSERT_HISTOGRAM("{\"edges\":[-3.0,-2.0,0.0,2.0,3.0],\"counts\":[2,1,2,2]}", -3, -2.5,
-                     -1, 0, 1, 2, 3);
+    ASSERT_HISTOGRAM("{\"edges\":[-3.0,-2.0,0.0,2.0,3.0],\"counts\":[2,1,2,2]}", -3, -2.5, -1, 0, 1,
+                     2, 3);
     /* Numbers that a float cannot tell from 0 after scaling stay on their side of it. */
     ASSERT_HISTOGRAM("{\"edges\":[-1e-45,0.0,3e+38],\"counts\":[1,1]}", -1e-45, 3e38);
     ASSERT_HISTOGRAM("{\"edges\":[-3.4028234663852886e+38,0.0,3.4028234663852886e+38],"

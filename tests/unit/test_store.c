@@ -13,9 +13,9 @@
 #include "importer/walk/walk.h"
 #include "tests/unit/unit.h"
 
-#define BYTES(s)                                                                         \
-    {                                                                                    \
-        (const uint8_t *)(s), sizeof(s) - 1                                              \
+#define BYTES(s)                                                                                   \
+    {                                                                                              \
+        (const uint8_t *)(s), sizeof(s) - 1                                                        \
     }
 
 static const struct memory_file small[] = {
@@ -116,8 +116,7 @@ static void test_identities(void **state)
 /* Modification times that a file system may hold: 1901, 2262 and 2446 (the end of ext4's). */
 static void test_far_times(void **state)
 {
-    static const int64_t seconds[] = {-2147483647, 9223372035, 9223372036, 9223372037,
-                                      15032385534};
+    static const int64_t seconds[] = {-2147483647, 9223372035, 9223372036, 9223372037, 15032385534};
     char path[] = "/tmp/test_store_XXXXXX";
     int fd = mkstemp(path);
     (void)state;
@@ -125,8 +124,7 @@ static void test_far_times(void **state)
     for (size_t i = 0; i < sizeof(seconds) / sizeof(seconds[0]); i++) {
         struct error err = {.offset = NO_OFFSET};
         struct file_identity now, next;
-        const struct timespec times[2] = {{seconds[i], 999999999},
-                                          {seconds[i], 999999999}};
+        const struct timespec times[2] = {{seconds[i], 999999999}, {seconds[i], 999999999}};
         const struct timespec later[2] = {{seconds[i], 5}, {seconds[i] - 1, 5}};
         assert_int_equal(futimens(fd, times), 0);
         assert_int_equal(file_identify(path, &now, &err), OK);
@@ -150,10 +148,8 @@ static void test_long_names(void **state)
     static const struct {
         size_t name, depth; /* bytes; folders of 100 above it */
         enum status status;
-    } cases[] = {{255, 0, ERR_MISSING},
-                 {256, 0, ERR_MISSING},
-                 {3000, 0, ERR_MISSING},
-                 {200, 45, ERR_IO}};
+    } cases[] = {
+        {255, 0, ERR_MISSING}, {256, 0, ERR_MISSING}, {3000, 0, ERR_MISSING}, {200, 45, ERR_IO}};
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct error err = {.offset = NO_OFFSET};
@@ -164,11 +160,9 @@ static void test_long_names(void **state)
         for (size_t k = 0; k < cases[i].depth; k++)
             text_addf(&path, "/%0100d", 0);
         text_addf(&path, "/%0*d", (int)cases[i].name, 0);
-        assert_int_equal(file_identify(text_str(&path), &identity, &err),
-                         cases[i].status);
+        assert_int_equal(file_identify(text_str(&path), &identity, &err), cases[i].status);
         error_clear(&err);
-        assert_int_equal(source_open_file(text_str(&path), 0, &s, NULL, &err),
-                         cases[i].status);
+        assert_int_equal(source_open_file(text_str(&path), 0, &s, NULL, &err), cases[i].status);
         error_clear(&err);
         assert_int_equal(directory_list(text_str(&path), 0, NULL, see_kind, NULL, &err),
                          cases[i].status);
@@ -196,15 +190,13 @@ static void test_long_link(void **state)
 static void test_refused(void **state)
 {
     static const char *const bad[][2] = {
-        {"", NULL},   {"/a", NULL},   {"a/", NULL},     {"a//b", NULL},
-        {".", NULL},  {"a/..", NULL}, {"..", NULL},     {"a", "a"},
-        {"a", "a/b"}, {"a/b", "a"},   {"a/b/c", "a/b"}, {"./a", NULL},
+        {"", NULL},   {"/a", NULL}, {"a/", NULL}, {"a//b", NULL}, {".", NULL},      {"a/..", NULL},
+        {"..", NULL}, {"a", "a"},   {"a", "a/b"}, {"a/b", "a"},   {"a/b/c", "a/b"}, {"./a", NULL},
     };
     struct error err = {.offset = NO_OFFSET};
     (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        const struct memory_file files[] = {{bad[i][0], BYTES("")},
-                                            {bad[i][1], BYTES("")}};
+        const struct memory_file files[] = {{bad[i][0], BYTES("")}, {bad[i][1], BYTES("")}};
         assert_int_equal(memory_mount("t", files, bad[i][1] ? 2 : 1, &err), ERR_ARGUMENT);
         error_clear(&err);
     }
@@ -276,11 +268,10 @@ static void add_batch(struct text *out, const struct unit *u, const char *root)
     };
     job_run_index(&request, &b, &err);
     assert_non_null(b);
-    text_addf(out, "%s %s failed %d\n", u->format->name, u->path + strlen(root),
-              b->failed);
+    text_addf(out, "%s %s failed %d\n", u->format->name, u->path + strlen(root), b->failed);
     for (size_t i = 0; b->layout && i < sizeof(b->layout->logical.at); i++)
-        text_addf(out, "%02x%02x%02x", b->layout->logical.at[i],
-                  b->layout->placement.at[i], b->meta_digest.at[i]);
+        text_addf(out, "%02x%02x%02x", b->layout->logical.at[i], b->layout->placement.at[i],
+                  b->meta_digest.at[i]);
     for (uint64_t i = 0; i < b->issue_count; i++)
         text_addf(out, "\n%s %s", b->issues[i].code,
                   b->issues[i].path ? b->issues[i].path + strlen(root) : "");
@@ -300,8 +291,7 @@ static void index_root(const char *root, struct text *out)
     for (uint64_t i = 0; i < walk->unit_count; i++)
         add_batch(out, &walk->units[i], root);
     for (uint64_t i = 0; i < walk->issue_count; i++)
-        text_addf(out, "%s %s\n", walk->issues[i].code,
-                  walk->issues[i].path + strlen(root));
+        text_addf(out, "%s %s\n", walk->issues[i].code, walk->issues[i].path + strlen(root));
     walk_free(walk);
     known_free(known);
 }

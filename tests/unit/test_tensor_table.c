@@ -53,8 +53,7 @@ static void add_checkpoint(sqlite3 *db, int id, int layout, int files)
 {
     run(db,
         "INSERT INTO _checkpoints VALUES (%d, '/r/%d.st', 'x', NULL, NULL, NULL, %d, NULL, 0, 0, %d,"
-        " NULL, 0);"
-        "INSERT INTO _labels(id, name) VALUES (%d, '%d');"
+        " NULL, 0);INSERT INTO _labels(id, name) VALUES (%d, '%d');"
         "WITH RECURSIVE n(k) AS (VALUES (0) UNION ALL SELECT k + 1 FROM n WHERE k < %d - 1)"
         "INSERT INTO _files SELECT %d * 16777216 + k, printf('/r/%d/%%d.st', k), 1, 1, 1, 1, 'data',"
         " k * 1000 FROM n",
@@ -115,13 +114,11 @@ static int64_t rows_of(sqlite3 *db, const char *from, const char *tail)
 /* The rows of the view in a table, whose columns have types as those of our table have. */
 static void make_flat(sqlite3 *db)
 {
-    run(db,
-        "DROP TABLE IF EXISTS temp.flat;"
-        "CREATE TABLE temp.flat(id INTEGER, checkpoint_id INTEGER, checkpoint TEXT, path TEXT,"
-        " ord INTEGER, name TEXT, dtype TEXT, shape TEXT, rank INTEGER, elements INTEGER,"
-        " nbytes INTEGER, stored INTEGER, storage TEXT, file TEXT, \"offset\" INTEGER,"
-        " hash TEXT);"
-        "INSERT INTO temp.flat SELECT * FROM main.tensor");
+    run(db, "DROP TABLE IF EXISTS temp.flat;"
+            "CREATE TABLE temp.flat(id INTEGER, checkpoint_id INTEGER, checkpoint TEXT, path TEXT,"
+            " ord INTEGER, name TEXT, dtype TEXT, shape TEXT, rank INTEGER, elements INTEGER,"
+            " nbytes INTEGER, stored INTEGER, storage TEXT, file TEXT, \"offset\" INTEGER,"
+            " hash TEXT);INSERT INTO temp.flat SELECT * FROM main.tensor");
 }
 
 static bool is_same(sqlite3 *db, const char *wanted, const char *tail)
@@ -131,9 +128,9 @@ static bool is_same(sqlite3 *db, const char *wanted, const char *tail)
     const int64_t more = missing(db, "tensor", wanted, tail);
     if (ours == rows && ours >= 0 && !less && !more)
         return true;
-    print_message("%s: %lld rows instead of %lld, %lld missing, %lld too many: %s\n",
-                  tail, (long long)ours, (long long)rows, (long long)less,
-                  (long long)more, sqlite3_errmsg(db));
+    print_message("%s: %lld rows instead of %lld, %lld missing, %lld too many: %s\n", tail,
+                  (long long)ours, (long long)rows, (long long)less, (long long)more,
+                  sqlite3_errmsg(db));
     return false;
 }
 
@@ -329,9 +326,8 @@ static void test_conditions(void **state)
     (void)state;
     sqlite3 *db = small_catalog();
     int bad = 0;
-    run(db,
-        "INSERT INTO _content_hashes VALUES (1, 'aa');"
-        "INSERT INTO _tensor_hashes VALUES (83886080, 1), (83886085, 1), (117440512, 1)");
+    run(db, "INSERT INTO _content_hashes VALUES (1, 'aa');"
+            "INSERT INTO _tensor_hashes VALUES (83886080, 1), (83886085, 1), (117440512, 1)");
     expect_same(db, "1");
     make_flat(db);
     for (int sensitive = 0; sensitive < 2; sensitive++) {
@@ -378,8 +374,7 @@ static void check_sizes(int tensors, int files, bool placed)
         run(db,
             "INSERT INTO _placements SELECT (3 << 24) + (id & 16777215), 1,"
             " id * 7 %% %d, id & 511, 9, NULL, NULL, NULL FROM _layout_tensors"
-            " WHERE id >> 24 = 1 AND id %% 5;"
-            "UPDATE _checkpoints SET placed = 1 WHERE id = 3",
+            " WHERE id >> 24 = 1 AND id %% 5;UPDATE _checkpoints SET placed = 1 WHERE id = 3",
             files);
     build_indexes(db);
     for (size_t i = 0; i < sizeof(asked_of_sizes) / sizeof(asked_of_sizes[0]); i++)
@@ -411,8 +406,7 @@ static void test_memory(void **state)
         add_checkpoint(db, i + 10, i, 1);
     }
     run(db, "UPDATE _layout_tensors SET name = printf('%%050000d.', id) || name");
-    assert_true(asked(db, "SELECT sum(length(name)) FROM main.tensor") >
-                (int64_t)BLOCKS_BYTES);
+    assert_true(asked(db, "SELECT sum(length(name)) FROM main.tensor") > (int64_t)BLOCKS_BYTES);
     const char *const orders[] = {"", "ORDER BY shape, dtype", "ORDER BY id DESC"};
     for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
         char *sql = sqlite3_mprintf(
@@ -469,10 +463,8 @@ static void test_hostile_values(void **state)
         " WHERE id = (1 << 24) + 6;"
         "UPDATE _layout_tensors SET storage = 1, file = 16777215 WHERE id = (2 << 24);"
         "UPDATE _files SET path = CAST(x'2f00ff' AS TEXT), base = 9223372036854775807"
-        " WHERE id = (5 << 24);"
-        "UPDATE _labels SET name = CAST(x'00' AS TEXT) WHERE id = 7;"
-        "DELETE FROM _labels WHERE id = 6;"
-        "DELETE FROM _layout_kinds");
+        " WHERE id = (5 << 24);UPDATE _labels SET name = CAST(x'00' AS TEXT) WHERE id = 7;"
+        "DELETE FROM _labels WHERE id = 6;DELETE FROM _layout_kinds");
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         expect_same(db, cases[i]);
     db_close(db);
@@ -484,8 +476,7 @@ static void test_hostile_values(void **state)
 static void expect_damage(sqlite3 *db, const char *sql)
 {
     const int64_t ours = number_of(db, sql);
-    const bool said =
-        strstr(sqlite3_errmsg(db), "the catalog is damaged: layout") != NULL;
+    const bool said = strstr(sqlite3_errmsg(db), "the catalog is damaged: layout") != NULL;
     if (ours >= 0 || !said)
         fail_msg("%s: %lld, %s", sql, (long long)ours, sqlite3_errmsg(db));
 }
@@ -512,11 +503,9 @@ static void test_damage(void **state)
         run(db, "%s", damage[i]);
         expect_damage(db, "SELECT count(name) FROM tensor");
         expect_damage(db, "SELECT count(name) FROM tensor WHERE checkpoint_id = 5");
-        expect_damage(db,
-                      "SELECT count(*) FROM tensor WHERE name LIKE '%W' AND nbytes > 0");
-        expect_damage(
-            db, "SELECT sum(nbytes) FROM (SELECT nbytes FROM tensor ORDER BY id DESC"
-                " LIMIT 100)");
+        expect_damage(db, "SELECT count(*) FROM tensor WHERE name LIKE '%W' AND nbytes > 0");
+        expect_damage(db, "SELECT sum(nbytes) FROM (SELECT nbytes FROM tensor ORDER BY id DESC"
+                          " LIMIT 100)");
         number_of(db, "SELECT count(*) FROM tensor WHERE name = 't0.W'");
         number_of(db, "SELECT count(*) FROM (SELECT * FROM tensor ORDER BY dtype, name)");
         number_of(db, "SELECT count(*) FROM (SELECT DISTINCT dtype FROM tensor)");
@@ -592,8 +581,7 @@ static void test_writer_beside(void **state)
     add_checkpoint(db, 5, 1, 2);
     run(db, "PRAGMA journal_mode = WAL");
     writer = open_catalog("beside.db");
-    assert_int_equal(sqlite3_prepare_v2(db, "SELECT name FROM tensor", -1, &s, NULL),
-                     SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, "SELECT name FROM tensor", -1, &s, NULL), SQLITE_OK);
     for (int row = 0; row < 3; row++)
         assert_int_equal(sqlite3_step(s), SQLITE_ROW);
     run(writer, "UPDATE _layout_tensors SET name = 'new' || id, nbytes = 77;"

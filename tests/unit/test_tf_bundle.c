@@ -231,13 +231,13 @@ static void print_numbers(struct text *out, const uint64_t *list, unsigned rank)
     text_addc(out, ']');
 }
 
-static void print_place(struct text *out, const struct batch *b, uint32_t file,
-                        uint64_t offset, uint64_t stored)
+static void print_place(struct text *out, const struct batch *b, uint32_t file, uint64_t offset,
+                        uint64_t stored)
 {
     const char *number = strstr(b->files[file].path, ".data-");
     assert_non_null(number);
-    text_addf(out, " %ld+%llu:%llu", strtol(number + 6, NULL, 10),
-              (unsigned long long)offset, (unsigned long long)stored);
+    text_addf(out, " %ld+%llu:%llu", strtol(number + 6, NULL, 10), (unsigned long long)offset,
+              (unsigned long long)stored);
 }
 
 static void print_tensor(struct text *out, struct batch *b, const struct batch_tensor *t)
@@ -279,8 +279,7 @@ static void print_batch(struct text *out, struct batch *b, enum status status)
         text_addf(out, "%s %s\n", b->issues[i].warning ? "?" : "!", b->issues[i].code);
 }
 
-static struct batch *index_file(struct directory *d, const char *name,
-                                enum status *status)
+static struct batch *index_file(struct directory *d, const char *name, enum status *status)
 {
     char path[512];
     struct batch *b = NULL;
@@ -318,27 +317,26 @@ static void index_and_print(struct directory *d, struct text *out)
 #define INT2       31
 #define FLOAT4     33
 
-#define TENSOR(n, t, d, sh, off, len)                                                    \
-    {                                                                                    \
-        .name = (n), .dtype = (t), .dims = (d), .shard = (sh), .offset = (off),          \
-        .size = (len)                                                                    \
+#define TENSOR(n, t, d, sh, off, len)                                                              \
+    {                                                                                              \
+        .name = (n), .dtype = (t), .dims = (d), .shard = (sh), .offset = (off), .size = (len)      \
     }
-#define SLICE(n, t, d, sh, off, len, part)                                               \
-    {                                                                                    \
-        .name = (n), .dtype = (t), .dims = (d), .shard = (sh), .offset = (off),          \
-        .size = (len), .box = (part)                                                     \
+#define SLICE(n, t, d, sh, off, len, part)                                                         \
+    {                                                                                              \
+        .name = (n), .dtype = (t), .dims = (d), .shard = (sh), .offset = (off), .size = (len),     \
+        .box = (part)                                                                              \
     }
-#define SLICED(n, t, d, list)                                                            \
-    {                                                                                    \
-        .name = (n), .dtype = (t), .dims = (d), .slices = (list)                         \
+#define SLICED(n, t, d, list)                                                                      \
+    {                                                                                              \
+        .name = (n), .dtype = (t), .dims = (d), .slices = (list)                                   \
     }
-#define RAW(n, s)                                                                        \
-    {                                                                                    \
-        .name = (n), .raw = (s), .raw_len = sizeof(s) - 1                                \
+#define RAW(n, s)                                                                                  \
+    {                                                                                              \
+        .name = (n), .raw = (s), .raw_len = sizeof(s) - 1                                          \
     }
-#define BIG_ENDIAN_1                                                                     \
-    {                                                                                    \
-        .shards = 1, .endianness = 1                                                     \
+#define BIG_ENDIAN_1                                                                               \
+    {                                                                                              \
+        .shards = 1, .endianness = 1                                                               \
     }
 
 /* clang-format off */
@@ -448,8 +446,7 @@ static const struct bundle_case cases[] = {
       SLICE("w", FLOAT, "2,1", 0, 16, 8, "0:2,2:1"),
       SLICE("w", FLOAT, "1,3", 0, 24, 12, "2:1,-"),
       SLICED("w", FLOAT, "3,3", "2:1,-;0:2,2:1;0:2,0:2")},
-     "w float32 [3,3] pieces 0+24:12@[2,0]/[1,3] 0+16:8@[0,2]/[2,1] "
-     "0+0:16@[0,0]/[2,2] swap:4\n"},
+     "w float32 [3,3] pieces 0+24:12@[2,0]/[1,3] 0+16:8@[0,2]/[2,1] 0+0:16@[0,0]/[2,2] swap:4\n"},
     {"slices of strings and of a scalar", {.shards = 1}, "40",
      {SLICE("s", STRING, "1", 0, 0, 6, "0:1"), SLICE("s", STRING, "2", 0, 6, 8, "1:2"),
       SLICE("t", FLOAT, "", 0, 20, 4, "."), SLICED("s", STRING, "3", "0:1;1:2"),
@@ -592,9 +589,7 @@ static void missing_file_hints(void **state)
         const char *hint; /* NULL: none */
     } hints[] = {
         {"nothing there", {NULL}, NULL},
-        {"renamed by a browser",
-         {"t (1).data-00000-of-00002"},
-         "t (1).data-00000-of-00002"},
+        {"renamed by a browser", {"t (1).data-00000-of-00002"}, "t (1).data-00000-of-00002"},
         {"another checkpoint's", {"s.data-00000-of-00002", "s.index"}, NULL},
         {"another number", {"s.data-00001-of-00002"}, NULL},
     };
@@ -775,9 +770,8 @@ static void other_tables(void **state)
 static void hostile_bytes(void **state)
 {
     (void)state;
-    static const char value[] =
-        "\x08\x01\x12\x08\x12\x02\x08\x02\x12\x02\x08\x03\x28\x18\x35"
-        "abcd\x3A\x06\x0A\x02\x10\x01\x0A\x00";
+    static const char value[] = "\x08\x01\x12\x08\x12\x02\x08\x02\x12\x02\x08\x03\x28\x18\x35"
+                                "abcd\x3A\x06\x0A\x02\x10\x01\x0A\x00";
     for (size_t at = 0; at < sizeof(value) - 1; at++) {
         for (unsigned byte = 0; byte < 256; byte++) {
             char changed[sizeof(value)];

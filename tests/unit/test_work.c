@@ -63,8 +63,7 @@ static const struct {
     enum status status;
 } cases[] = {
     {THINGS, UINT64_MAX, UINT64_MAX, UINT64_MAX, 0, 8, OK},
-    {THINGS, UINT64_MAX, UINT64_MAX, UINT64_MAX, 1, 8,
-     OK}, /* no room: still no lock-up */
+    {THINGS, UINT64_MAX, UINT64_MAX, UINT64_MAX, 1, 8, OK}, /* no room: still no lock-up */
     {THINGS, UINT64_MAX, UINT64_MAX, UINT64_MAX, 0, 1, OK},
     {0, UINT64_MAX, UINT64_MAX, UINT64_MAX, 0, 8, OK},
     {1, UINT64_MAX, UINT64_MAX, UINT64_MAX, 0, 0, OK},
@@ -138,8 +137,7 @@ static void *make_beside(void *context, uint64_t number, uint64_t *bytes)
 }
 
 /* The first is held until many more are made. */
-static enum status take_slowly(void *context, uint64_t number, void *thing,
-                               struct error *err)
+static enum status take_slowly(void *context, uint64_t number, void *thing, struct error *err)
 {
     if (number == 0) {
         atomic_store(&held, true);

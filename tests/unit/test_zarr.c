@@ -34,8 +34,7 @@ static void describe(struct text *t, const struct zarr_array *a)
         text_addf(t, i ? "%02x" : " fill %02x", a->grid.fill.at[i]);
     for (unsigned l = 0; l < a->grid.levels; l++)
         describe_level(t, &a->grid.level[l], a->rank);
-    text_addf(t, "%s%s", a->absent_is_lost ? " lost" : "",
-              a->separator_guessed ? " guessed" : "");
+    text_addf(t, "%s%s", a->absent_is_lost ? " lost" : "", a->separator_guessed ? " guessed" : "");
     if (a->unreadable)
         text_addf(t, " UNREADABLE %s", a->unreadable);
 }
@@ -76,40 +75,36 @@ static unsigned compare(const char *metadata, unsigned version, const char *expe
 
 #define V2(members) "{\"zarr_format\":2,\"order\":\"C\"," members "}"
 /* [4,6] in [2,3], with this dtype and what follows. */
-#define OF(dtype, rest)                                                                  \
-    V2("\"shape\":[4,6],\"chunks\":[2,3],\"dtype\":" dtype ",\"dimension_separator\":"   \
+#define OF(dtype, rest)                                                                            \
+    V2("\"shape\":[4,6],\"chunks\":[2,3],\"dtype\":" dtype ",\"dimension_separator\":"             \
        "\".\"," rest)
-#define PLAIN(dtype) OF(dtype, "\"compressor\":null,\"filters\":null,\"fill_value\":0")
-#define FILL(dtype, fill)                                                                \
-    OF(dtype, "\"compressor\":null,\"filters\":null,\"fill_value\":" fill)
-#define PACK(dtype, packer)                                                              \
-    OF(dtype, "\"compressor\":" packer ",\"filters\":[],\"fill_value\":0")
-#define FILTER(dtype, list)                                                              \
-    OF(dtype, "\"compressor\":null,\"filters\":[" list "],\"fill_value\":0")
+#define PLAIN(dtype)        OF(dtype, "\"compressor\":null,\"filters\":null,\"fill_value\":0")
+#define FILL(dtype, fill)   OF(dtype, "\"compressor\":null,\"filters\":null,\"fill_value\":" fill)
+#define PACK(dtype, packer) OF(dtype, "\"compressor\":" packer ",\"filters\":[],\"fill_value\":0")
+#define FILTER(dtype, list) OF(dtype, "\"compressor\":null,\"filters\":[" list "],\"fill_value\":0")
 
 /* --- texts: version 3 ---------------------------------------------------------------- */
 
 #define V3(members) "{\"zarr_format\":3,\"node_type\":\"array\"," members "}"
-#define REST3                                                                            \
-    "\"shape\":[4,6],\"chunk_grid\":{\"name\":\"regular\",\"configuration\":"            \
+#define REST3                                                                                      \
+    "\"shape\":[4,6],\"chunk_grid\":{\"name\":\"regular\",\"configuration\":"                      \
     "{\"chunk_shape\":[2,6]}},\"chunk_key_encoding\":{\"name\":\"default\"},"
-#define TYPE3(type, fill)                                                                \
-    V3(REST3 "\"data_type\":" type ",\"fill_value\":" fill                               \
-             ",\"codecs\":[{\"name\":\"bytes\",\"configuration\":"                       \
+#define TYPE3(type, fill)                                                                          \
+    V3(REST3 "\"data_type\":" type ",\"fill_value\":" fill                                         \
+             ",\"codecs\":[{\"name\":\"bytes\",\"configuration\":"                                 \
              "{\"endian\":\"little\"}}]")
-#define CODECS3(type, list)                                                              \
+#define CODECS3(type, list)                                                                        \
     V3(REST3 "\"data_type\":" type ",\"fill_value\":0,\"codecs\":[" list "]")
-#define LITTLE "{\"name\":\"bytes\",\"configuration\":{\"endian\":\"little\"}}"
-#define BIG    "{\"name\":\"bytes\",\"configuration\":{\"endian\":\"big\"}}"
-#define CRC    "{\"name\":\"crc32c\"}"
-#define TRANSPOSE(order)                                                                 \
-    "{\"name\":\"transpose\",\"configuration\":{\"order\":" order "}}"
-#define SHARD(shape, inner, index)                                                       \
-    "{\"name\":\"sharding_indexed\",\"configuration\":{\"chunk_shape\":" shape           \
+#define LITTLE           "{\"name\":\"bytes\",\"configuration\":{\"endian\":\"little\"}}"
+#define BIG              "{\"name\":\"bytes\",\"configuration\":{\"endian\":\"big\"}}"
+#define CRC              "{\"name\":\"crc32c\"}"
+#define TRANSPOSE(order) "{\"name\":\"transpose\",\"configuration\":{\"order\":" order "}}"
+#define SHARD(shape, inner, index)                                                                 \
+    "{\"name\":\"sharding_indexed\",\"configuration\":{\"chunk_shape\":" shape                     \
     ",\"codecs\":[" inner "],\"index_codecs\":[" index "]}}"
-#define KEYS3(keys)                                                                      \
-    V3("\"shape\":[4],\"chunk_grid\":{\"name\":\"regular\",\"configuration\":"           \
-       "{\"chunk_shape\":[2]}},\"chunk_key_encoding\":" keys                             \
+#define KEYS3(keys)                                                                                \
+    V3("\"shape\":[4],\"chunk_grid\":{\"name\":\"regular\",\"configuration\":"                     \
+       "{\"chunk_shape\":[2]}},\"chunk_key_encoding\":" keys                                       \
        ",\"data_type\":\"int8\",\"fill_value\":0,\"codecs\":[\"bytes\"]")
 
 static const struct {
@@ -138,8 +133,7 @@ static void test_limits(void **state)
     for (int i = 0; i < 255; i++)
         text_adds(&t, i ? ",1" : "1");
     text_adds(&t, "],\"chunks\":[1]}");
-    assert_int_equal(compare(text_str(&t), 2, "limit: shape has more than 254 numbers"),
-                     0);
+    assert_int_equal(compare(text_str(&t), 2, "limit: shape has more than 254 numbers"), 0);
     text_reset(&t);
     for (int i = 0; i < 80; i++)
         text_adds(&t, "{\"a\":");
@@ -150,11 +144,9 @@ static void test_limits(void **state)
 /* Whatever a byte is changed to, there is an answer. */
 static void test_damage(void **state)
 {
-    static const char text[] =
-        CODECS3("\"int32\"",
-                TRANSPOSE("[1,0]") "," SHARD("[3,1]", BIG ",\"gzip\"", LITTLE "," CRC));
-    static const char bytes[] = {0,   '"', '{', '}', '[',       ']',
-                                 ',', '9', '-', 'n', (char)0xFF};
+    static const char text[] = CODECS3(
+        "\"int32\"", TRANSPOSE("[1,0]") "," SHARD("[3,1]", BIG ",\"gzip\"", LITTLE "," CRC));
+    static const char bytes[] = {0, '"', '{', '}', '[', ']', ',', '9', '-', 'n', (char)0xFF};
     char copy[sizeof(text)];
     (void)state;
     for (size_t i = 0; i + 1 < sizeof(text); i++) {
@@ -209,8 +201,7 @@ static void test_keys(void **state)
         a.grid.separator = cases[i].rule[prefixed];
         bool found = zarr_key_index(&a, cases[i].key, strlen(cases[i].key), &index);
         if (found != (cases[i].index >= 0) || (found && (int64_t)index != cases[i].index))
-            print_error("%s rank %u: \"%s\"\n", cases[i].rule, cases[i].rank,
-                        cases[i].key);
+            print_error("%s rank %u: \"%s\"\n", cases[i].rule, cases[i].rank, cases[i].key);
         assert_int_equal(found, cases[i].index >= 0);
         if (found)
             assert_int_equal(index, cases[i].index);
@@ -222,8 +213,7 @@ static void test_keys(void **state)
 static void test_consolidated(void **state)
 {
     static const char v2_text[] =
-        "{\"zarr_consolidated_format\":1,\"metadata\":{\".zgroup\":{},\"a/"
-        ".zarray\":{\"x\":1},"
+        "{\"zarr_consolidated_format\":1,\"metadata\":{\".zgroup\":{},\"a/.zarray\":{\"x\":1},"
         "\"a/.zattrs\":{},\"b/c/.zarray\":[],\".zarray\":{},\"a.zarray\":{}}}";
     static const char v3_text[] =
         "{\"attributes\":{\"k\":NaN},\"consolidated_metadata\":{\"kind\":\"inline\","
@@ -237,15 +227,15 @@ static void test_consolidated(void **state)
         struct text got = {0};
         struct json j;
         struct bytes path, metadata;
-        assert_int_equal(zarr_parts((struct bytes){(const uint8_t *)text, strlen(text)},
-                                    "it", &arena, &parts, &err),
+        assert_int_equal(zarr_parts((struct bytes){(const uint8_t *)text, strlen(text)}, "it",
+                                    &arena, &parts, &err),
                          OK);
         assert_int_equal(parts.attributes.len, version == 3 ? strlen("{\"k\":NaN}") : 0);
         json_init(&j, cursor_over(parts.consolidated, 0), &arena, "it", &err);
         json_next(&j);
         while (zarr_next_node(&j, version, &path, &metadata))
-            text_addf(&got, "%.*s=%.*s;", (int)path.len, (const char *)path.at,
-                      (int)metadata.len, (const char *)metadata.at);
+            text_addf(&got, "%.*s=%.*s;", (int)path.len, (const char *)path.at, (int)metadata.len,
+                      (const char *)metadata.at);
         assert_string_equal(text_str(&got), "a={\"x\":1};b/c=[];={};");
         text_release(&got);
         arena_release(&arena);

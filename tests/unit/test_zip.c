@@ -50,8 +50,7 @@ static void add_common(struct text *t, unsigned method, size_t stored, size_t si
 static size_t deflate_raw(const uint8_t *bytes, size_t len, uint8_t *out, size_t space)
 {
     z_stream z = {0};
-    assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY),
-                     Z_OK);
+    assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
     z.next_in = (uint8_t *)bytes;
     z.avail_in = (uInt)len;
     z.next_out = out;
@@ -105,8 +104,7 @@ static void make(struct made *m, size_t claimed)
     add32(t, directory);
     add16(t, 0);
     assert_non_null(text_str(t));
-    assert_int_equal(source_open_memory("test.zip",
-                                        (struct bytes){(uint8_t *)t->at, t->len}, false,
+    assert_int_equal(source_open_memory("test.zip", (struct bytes){(uint8_t *)t->at, t->len}, false,
                                         &m->source, &err),
                      OK);
     assert_int_equal(zip_open(m->source, &m->arena, &m->zip, &err), OK);
@@ -133,8 +131,7 @@ static void test_read(void **state)
         struct error err = {.offset = NO_OFFSET};
         struct bytes all;
         assert_non_null(member);
-        assert_int_equal(zip_read(&m.zip, member, CONTENT_BYTES, &m.arena, &all, &err),
-                         OK);
+        assert_int_equal(zip_read(&m.zip, member, CONTENT_BYTES, &m.arena, &all, &err), OK);
         assert_int_equal(all.len, CONTENT_BYTES);
         assert_memory_equal(all.at, m.content, CONTENT_BYTES);
         for (size_t k = 0; k < sizeof(heads) / sizeof(heads[0]); k++) {
@@ -144,8 +141,8 @@ static void test_read(void **state)
             assert_int_equal(got, want);
             assert_memory_equal(start, m.content, want);
         }
-        assert_int_equal(
-            zip_read(&m.zip, member, CONTENT_BYTES - 1, &m.arena, &all, &err), ERR_LIMIT);
+        assert_int_equal(zip_read(&m.zip, member, CONTENT_BYTES - 1, &m.arena, &all, &err),
+                         ERR_LIMIT);
     }
     unmake(&m);
 }
@@ -166,8 +163,7 @@ static void test_wrong_size(void **state)
     error_clear(&err);
     make(&m, CONTENT_BYTES - 1);
     assert_int_equal(
-        zip_read(&m.zip, zip_find(&m.zip, "d"), CONTENT_BYTES * 2, &m.arena, &all, &err),
-        OK);
+        zip_read(&m.zip, zip_find(&m.zip, "d"), CONTENT_BYTES * 2, &m.arena, &all, &err), OK);
     assert_int_equal(all.len, CONTENT_BYTES - 1);
     unmake(&m);
 }

@@ -22,8 +22,7 @@
 
 /* --- files ------------------------------------------------------------------------------ */
 
-static inline void write_as(const char *path, const char *mode, const void *bytes,
-                            size_t len)
+static inline void write_as(const char *path, const char *mode, const void *bytes, size_t len)
 {
     FILE *f = fopen(path, mode);
     assert_non_null(f);
@@ -92,11 +91,9 @@ static inline void shell_out(const char *fmt, ...)
     char command[2048];
     va_list args;
     va_start(args, fmt);
-    assert_in_range(vsnprintf(command, sizeof(command), fmt, args), 1,
-                    sizeof(command) - 1);
+    assert_in_range(vsnprintf(command, sizeof(command), fmt, args), 1, sizeof(command) - 1);
     va_end(args);
-    assert_int_equal(system(command),
-                     0); /* NOLINT(cert-env33-c): in folders of our own */
+    assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c): in folders of our own */
 }
 
 #define FOLDER_BYTES 64
