@@ -26,8 +26,7 @@ struct verify_options {
     bool (*stop)(void *context); /* asked on any thread; true ends all with ERR_INTERRUPTED */
     /* Progress in "checkpoints", or "B". On the caller's thread. */
     void (*progress)(void *context, const char *unit, uint64_t done, uint64_t total);
-    /* Called for a checkpoint that was imported again meanwhile:
-     * it gets no result. May be NULL. */
+    /* Called for a checkpoint that was imported again meanwhile: it gets no result. May be NULL. */
     void (*renewed)(void *context, const char *path);
 };
 

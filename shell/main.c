@@ -1,6 +1,5 @@
 /*
- * main.c - the program: read its options, choose the catalog, run what was asked for in
- * order.
+ * main.c - the program: read its options, choose the catalog, run what was asked for in order.
  */
 #include <locale.h>
 #ifdef __GLIBC__

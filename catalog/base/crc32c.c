@@ -7,9 +7,8 @@
  * Slicing by 8 (Kounavis and Berry, 2005): table k holds the CRC of a byte followed by k
  * zero bytes, so that eight look-ups process eight bytes at once.
  *
- * A CRC is linear: the entry for n is the XOR of the entries for n's set bits. The source
- * therefore lists only the entries 1, 2, 4, ... 128 of each table, and the compiler computes
- * the other 248.
+ * A CRC is linear: the entry for n is the XOR of the entries for n's set bits. The source therefore
+ * lists only the entries 1, 2, 4, ... 128 of each table, and the compiler computes the other 248.
  */
 #define BIT(n, b, entry) ((n) / (1u << (b)) % 2 ? UINT32_C(entry) : 0)
 #define ENTRY(n, b0, b1, b2, b3, b4, b5, b6, b7)                                                   \

@@ -1,10 +1,9 @@
 /*
  * cursor.h - a bounded walk over bytes that came from a file.
  *
- * Fails once and stays failed: after the first read past the end every read
- * gives zeros and moves nothing, so a record is read in a straight line and
- * questioned once with cursor_ok(). No parser forms a pointer into file bytes
- * in any other way.
+ * Fails once and stays failed: after the first read past the end every read gives zeros and moves
+ * nothing, so a record is read in a straight line and questioned once with cursor_ok(). No parser
+ * forms a pointer into file bytes in any other way.
  */
 #ifndef CKPTDB_BASE_CURSOR_H
 #define CKPTDB_BASE_CURSOR_H

@@ -1,10 +1,9 @@
 /*
  * error.h - a status for the code, a sentence with a place for people.
  *
- * Every function that can fail returns an enum status and fills the caller's
- * struct error. The first error wins: error_set() on an error that is already
- * set changes nothing, so a late clean-up cannot hide the cause. A struct error
- * belongs to one thread at a time.
+ * Every function that can fail returns an enum status and fills the caller's struct error. The
+ * first error wins: error_set() on an error that is already set changes nothing, so a late clean-up
+ * cannot hide the cause. A struct error belongs to one thread at a time.
  */
 #ifndef CKPTDB_BASE_ERROR_H
 #define CKPTDB_BASE_ERROR_H

@@ -30,12 +30,10 @@ bool text_adds(struct text *t, const char *string);
 bool text_addc(struct text *t, char c);
 bool text_addf(struct text *t, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* Add `len` bytes as a JSON string with its quotes. Bytes that are not UTF-8
- * become U+FFFD. */
+/* Add `len` bytes as a JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD. */
 bool text_json(struct text *t, const char *bytes, size_t len);
 
-/* Add text made safe for a terminal: control characters and bytes that are not
- * UTF-8 as \xHH. */
+/* Add text made safe for a terminal: control characters and bytes that are not UTF-8 as \xHH. */
 bool text_escape(struct text *t, const char *bytes, size_t len);
 
 /* The text so far ("" when empty), or NULL after a failure. Owned by t. */

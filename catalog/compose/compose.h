@@ -45,9 +45,8 @@ struct composer {
 };
 
 /* Turn the recipe into a tensor for the reader (catalog/read/read.h). Name, checkpoint, id and
- * dtype (float32 for quantised blocks) are those of its first part. All in `arena`.
- * ERR_ARGUMENT if it makes no sense for these tensors, ERR_UNSUPPORTED if elements are packed or
- * strings. */
+ * dtype (float32 for quantised blocks) are those of its first part. All in `arena`. ERR_ARGUMENT if
+ * it makes no sense for these tensors, ERR_UNSUPPORTED if elements are packed or strings. */
 enum status compose(const char *recipe, const struct composer *, struct arena *arena,
                     struct stored_tensor *out, struct error *err);
 

@@ -202,8 +202,7 @@ static void *stats_make_outcome(void *context, const struct sweep_part *p, uint6
     return stat_read(((struct run *)context)->tables, p, bytes);
 }
 
-/* The counts of a tensor's only part are used as they are; those of several parts are added
- * up. */
+/* The counts of a tensor's only part are used as they are; those of several parts are added up. */
 static void take_codes(struct run *run, const struct sweep_part *p, struct stat_outcome *o)
 {
     if (p->start == 0 && p->last && p->tensor->elements < STAT_HOLD) {
@@ -310,8 +309,7 @@ static enum status stats_prepare(struct run *run, struct error *err)
         "INSERT INTO _statistics(elements, finite, zeros, nans, infs, subnormals, min, max,"
         " mean, std, l2, histogram, dtype, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,"
         " ?10, ?11, ?12, ?13, (SELECT hash FROM _tensor_hashes WHERE id = ?14))"
-        /* Equal values have equal statistics: the row exists, perhaps made by an older
-         * program. */
+        /* Equal values have equal statistics: the row exists, perhaps made by an older program. */
         " ON CONFLICT(hash, dtype) DO UPDATE SET min = excluded.min, max = excluded.max,"
         " mean = excluded.mean, std = excluded.std, l2 = excluded.l2,"
         " histogram = excluded.histogram RETURNING id";

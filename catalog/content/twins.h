@@ -1,6 +1,5 @@
 /*
- * twins.h - which tensors may be equal, as far as the catalog can tell: only they need to be
- * read.
+ * twins.h - which tensors may be equal, as far as the catalog can tell: only they need to be read.
  *
  * Equal tensors have equal sizes. If all tensors of a size are stored unencoded (one range, no
  * codec, C order) with a checksum of the same kind in their files (crc32 in torch's zips, crc32c

@@ -2,12 +2,11 @@
  * convert.h - converts elements from one dtype to another: exactly, or rounded once to nearest
  * even.
  *
- * Policy (README, "Casting"): float to a narrower float rounds once from the stored value
- * and overflows as NumPy and ml_dtypes do (to infinity, or NaN where there is none, or the
- * largest value where there is neither); integers must fit; float to integer must be whole
- * and fit; a value that does not is ERR_VALUE with its position. Any non-zero byte of a
- * bool is true. Complex to real is refused before any data is read. Same dtype: bytes are
- * copied, NaN payloads kept.
+ * Policy (README, "Casting"): float to a narrower float rounds once from the stored value and
+ * overflows as NumPy and ml_dtypes do (to infinity, or NaN where there is none, or the largest
+ * value where there is neither); integers must fit; float to integer must be whole and fit; a value
+ * that does not is ERR_VALUE with its position. Any non-zero byte of a bool is true. Complex to
+ * real is refused before any data is read. Same dtype: bytes are copied, NaN payloads kept.
  *
  * NaN stays NaN: between float16, bfloat16, float32 and float64 it keeps its sign and the upper
  * bits of its payload, and becomes quiet, except that bfloat16 to float32 is a mere shift.

@@ -2,9 +2,8 @@
  * loops.h - the source of the kernels, compiled once for each target.
  *
  * Included by kernels_plain.c and kernels_avx2.c, which define TARGET (attributes of every
- * function), SET (the table to fill) and, with F16C, HAVE_F16C. Both compile the same
- * expressions, of integers and of single float additions, so their results are equal bit for
- * bit.
+ * function), SET (the table to fill) and, with F16C, HAVE_F16C. Both compile the same expressions,
+ * of integers and of single float additions, so their results are equal bit for bit.
  */
 #include "catalog/convert/float_format.h"
 #include "catalog/convert/kernels.h"

@@ -165,8 +165,7 @@ static char *catalogued_path(const char *name)
     return out;
 }
 
-/* Search for a path of this system: as the catalog would store it, then with all links
- * resolved. */
+/* Search for a path of this system: as the catalog would store it, then with all links resolved. */
 static bool search_here(struct search *s, const char *name)
 {
     char *path = catalogued_path(name);

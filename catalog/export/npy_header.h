@@ -9,10 +9,9 @@
 
 #define NPY_RANK_MAX 64 /* of NumPy 2 */
 
-/* NumPy's spelling of a dtype ("<f4", "|b1", "<M8[us]") into `out`; false where NumPy has
- * none of that layout: block types, strings, complex32, more than one element a byte.
- * What only ml_dtypes knows is raw bytes, as it writes it itself: bfloat16 "|V2", 8-bit
- * floats "|V1". */
+/* NumPy's spelling of a dtype ("<f4", "|b1", "<M8[us]") into `out`; false where NumPy has none of
+ * that layout: block types, strings, complex32, more than one element a byte. What only ml_dtypes
+ * knows is raw bytes, as it writes it itself: bfloat16 "|V2", 8-bit floats "|V1". */
 bool npy_descr(const struct dtype *, char out[64]);
 
 /* Append a version 1.0 header for C order; its length is a multiple of 64, so data after it

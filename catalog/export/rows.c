@@ -117,8 +117,7 @@ static enum status failed(struct export_rows *rows, struct error *err)
                      sqlite3_errmsg(rows->db));
 }
 
-/* Compares names with '/' before all other characters, so that what is below a name follows
- * it. */
+/* Compares names with '/' before all other characters, so that what is below a name follows it. */
 static int compare_in_tree(void *context, int a_len, const void *a, int b_len, const void *b)
 {
     const unsigned char *p = a, *q = b;

@@ -7,10 +7,9 @@
  *                "data_offsets":[begin,end]},...}  offsets count from the end of the header
  *   data        C order, little-endian, without gaps; ends with the file
  *
- * Source: the reference implementation, safetensors/src/tensor.rs. As there, data is
- * ordered by dtype, widest first, so that every tensor is aligned, then by name; the
- * header is in the same order. Keys of __metadata__ are sorted, so that equal content
- * gives equal files.
+ * Source: the reference implementation, safetensors/src/tensor.rs. As there, data is ordered by
+ * dtype, widest first, so that every tensor is aligned, then by name; the header is in the same
+ * order. Keys of __metadata__ are sorted, so that equal content gives equal files.
  */
 #include <stdio.h>
 #include <stdlib.h>

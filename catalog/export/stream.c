@@ -29,8 +29,7 @@
 /* The most memory that the readers of open flows may take, if there are several. */
 #define READERS_BYTES_MAX ((uint64_t)384 << 20)
 
-/* The most memory for pieces, of all workers: the elements, and the outputs of two codec
- * steps. */
+/* The most memory for pieces, of all workers: the elements, and the outputs of two codec steps. */
 #define PIECES_BYTES_MAX ((uint64_t)384 << 20)
 #define PIECE_COPIES     3
 

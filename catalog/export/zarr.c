@@ -78,8 +78,7 @@ static bool export_zarr_holds(const struct export_tensor *t, unsigned version, s
 
 /* --- files ------------------------------------------------------------------------------ */
 
-/* The state of laying a hierarchy out. Version 3's root is laid out last, as it lists all
- * nodes. */
+/* The state of laying a hierarchy out. Version 3's root is laid out last, as it lists all nodes. */
 struct hierarchy {
     struct export_layout *l;
     struct zarr_how how;

@@ -41,8 +41,7 @@ struct example {
 
 /* For each skeleton and outcome, a draft that makes exactly its names. False: no memory. */
 bool drafts_make(struct drafts *, struct example *, size_t count);
-/* Replace equal tails of old and new names, and all that is dropped below a prefix, by a
- * group. */
+/* Replace equal tails of old and new names, and all that is dropped below a prefix, by a group. */
 bool drafts_widen(struct drafts *);
 /* `shortest`: merge at short holes (merge.c) before long ones. */
 bool drafts_merge(struct drafts *, bool shortest);

@@ -249,8 +249,7 @@ static int infer_fuse_by_place(const void *a, const void *b)
                                 : (x->layers > y->layers) - (x->layers < y->layers);
 }
 
-/* Make pieces of the siblings that have a place, in order; false: they do not make up the
- * whole. */
+/* Make pieces of the siblings that have a place, in order; false: they do not make up the whole. */
 static bool put_pieces(struct fitting *s, struct sibling *x, size_t count)
 {
     qsort(x, count, sizeof(*x), infer_fuse_by_place);

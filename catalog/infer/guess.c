@@ -392,8 +392,7 @@ static bool list_fitting(struct guessing *g, const struct candidate *like, size_
     return true;
 }
 
-/* Pair all groups that fit, the most similar first. Of very many, only neighbours are
- * compared. */
+/* Pair all groups that fit, the most similar first. Of very many, only neighbours are compared. */
 static bool match_layers(struct guessing *g, bool stacked)
 {
     const size_t as = g->side[0].count, bs = g->side[1].count;

@@ -96,9 +96,8 @@ struct infer_digest {
 struct infer_task {
     struct arena *arena;
     struct infer_list a, b;
-    /* Compute digests, on all cores. Fails only if a tensor cannot be read or has changed,
-     * without memory, or when interrupted. NULL: contents are compared only by the hashes in the
-     * lists. */
+    /* Compute digests, on all cores. Fails only if a tensor cannot be read or has changed, without
+     * memory, or when interrupted. NULL: contents are compared only by the hashes in the lists. */
     enum status (*digest)(void *context, const struct infer_probe *, size_t count,
                           struct infer_digest *out, struct error *);
     void *context;

@@ -1,6 +1,5 @@
 /*
- * library.h - the inside of libckptdb (catalog/ckptdb.h): the handle, and how errors are
- * returned.
+ * library.h - the inside of libckptdb (catalog/ckptdb.h): the handle, and how errors are returned.
  *
  * Each file here implements a part of the public header on top of the other folders. Inside,
  * functions pass one struct error along, which keeps the first error; outside, every call has its

@@ -284,10 +284,9 @@ static bool is_key(const struct map_row *row)
     return map_is(row, "mapped") || map_is(row, "kept");
 }
 
-/* The leaf that collides with the row: a key that is a proper prefix of the row's name, as `a`
- * is of `a/b`. If there are several, the topmost that entered before the row, or else the
- * topmost. The first `known` bytes are shared with a name that has no such prefix, so they are
- * skipped. */
+/* The leaf that collides with the row: a key that is a proper prefix of the row's name, as `a` is
+ * of `a/b`. If there are several, the topmost that entered before the row, or else the topmost. The
+ * first `known` bytes are shared with a name that has no such prefix, so they are skipped. */
 static struct map_row *find_above(struct assignment *a, const struct strmap *keys,
                                   const struct map_row *row, size_t known)
 {

@@ -1,7 +1,6 @@
 /*
- * batch.h - one checkpoint as rows, on their way from an importer's thread to
- * the one writer (write.h). Everything lives in the batch's arena; nothing in
- * it knows SQLite.
+ * batch.h - one checkpoint as rows, on their way from an importer's thread to the one writer
+ * (write.h). Everything lives in the batch's arena; nothing in it knows SQLite.
  */
 #ifndef CKPTDB_BATCH_H
 #define CKPTDB_BATCH_H

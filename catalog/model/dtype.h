@@ -1,11 +1,10 @@
 /*
  * dtype.h - what an element is.
  *
- * A dtype is a row of a table, counted in blocks: float32 is 1 element in 4
- * bytes, q4_0 is 32 elements in 18. The spelling is NumPy's and ml_dtypes'
- * (lower case); a format's own spelling is translated in that format's file.
- * Three families have a parameter in their name: void<bits>, datetime64[unit],
- * timedelta64[unit]. Everything else that a file may say is kept by name as
+ * A dtype is a row of a table, counted in blocks: float32 is 1 element in 4 bytes, q4_0 is 32
+ * elements in 18. The spelling is NumPy's and ml_dtypes' (lower case); a format's own spelling is
+ * translated in that format's file. Three families have a parameter in their name: void<bits>,
+ * datetime64[unit], timedelta64[unit]. Everything else that a file may say is kept by name as
  * "unknown(NAME)": it has no size, and is catalogued but not materialised.
  */
 #ifndef CKPTDB_DTYPE_H

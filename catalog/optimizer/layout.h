@@ -16,8 +16,7 @@
 #include "catalog/optimizer/compare.h"
 
 struct optimizer_place {
-    /* With its root, "opt_state/1"; "" is "", and its names begin with '/'; NULL:
-     * T5X's */
+    /* With its root, "opt_state/1"; "" is "", and its names begin with '/'; NULL: T5X's */
     struct optimizer_params params;
     struct optimizer_held held;
     /* Why not all of the folder is looked at (no parameters, nothing held); or NULL */

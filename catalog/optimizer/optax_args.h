@@ -32,9 +32,8 @@ bool is_schedule(const struct json_value *);
 /* Whether a condition such as "momentum given and mask null" holds. NULL and "" always hold. */
 bool args_when(const struct args *, const char *when, size_t len);
 
-/* The next link of a chain whose condition holds: its function, and its arguments, which are
- * the optimizer's, renamed where the chain says so. Advances *chain; *found is false at the
- * end. */
+/* The next link of a chain whose condition holds: its function, and its arguments, which are the
+ * optimizer's, renamed where the chain says so. Advances *chain; *found is false at the end. */
 bool chain_next(struct run *, const char **chain, const struct args *args,
                 const struct optax_function **link, struct args *out, bool *found);
 

@@ -149,8 +149,7 @@ static enum status open_listed(struct chunks *c, const struct grid_value *v, str
     return file_set_range(c->files, v->file, v->offset, v->stored, out, err);
 }
 
-/* The stored bytes of a value; *out NULL: it is absent. *codec: the chunk's own chain, or
- * NULL. */
+/* The stored bytes of a value; *out NULL: it is absent. *codec: the chunk's own chain, or NULL. */
 static enum status open_value(struct chunks *c, uint64_t index, struct source **out,
                               const char **codec, struct error *err)
 {

@@ -180,8 +180,7 @@ static void begin_ahead(struct grid_reader *g)
     }
 }
 
-/* [from, to) of this band was read: if reads follow one another, begin to decode the next
- * bands. */
+/* [from, to) of this band was read: if reads follow one another, begin to decode the next bands. */
 static void go_ahead(struct grid_reader *g, uint64_t from, uint64_t to)
 {
     uint64_t begin = g->band.begin, end = g->band.end;

@@ -2,8 +2,7 @@
  * kept.h - decoded tensors, kept for the tensors that are composed of them: the layers cut out of
  * one stacked and compressed tensor are many tensors, but it should be decoded once.
  *
- * A cache belongs to a file_cache (read.h). Tensors in use stay in it, and the last few of
- * others.
+ * A cache belongs to a file_cache (read.h). Tensors in use stay in it, and the last few of others.
  */
 #ifndef CKPTDB_READ_KEPT_H
 #define CKPTDB_READ_KEPT_H

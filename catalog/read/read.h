@@ -1,10 +1,9 @@
 /*
  * read.h - the one reader: any stored tensor, as bytes.
  *
- * Everything comes out as logical elements: C order, little-endian, packed.
- * What a format did to them (byte order, Fortran order, compression, pieces)
- * is undone here and only here. Files are checked to be the ones that were
- * indexed before their first byte is used.
+ * Everything comes out as logical elements: C order, little-endian, packed. What a format did to
+ * them (byte order, Fortran order, compression, pieces) is undone here and only here. Files are
+ * checked to be the ones that were indexed before their first byte is used.
  */
 #ifndef CKPTDB_READ_H
 #define CKPTDB_READ_H
@@ -33,8 +32,7 @@ enum status reader_borrow(struct reader *, const struct slice *slices, uint64_t 
  * between is the fill value of absent chunks. The tensor's size if none is. Threads: as for
  * reader_read(). */
 uint64_t reader_from(struct reader *, uint64_t start);
-/* True where reading backwards, or by several threads, means decoding again (a deflated
- * member). */
+/* True where reading backwards, or by several threads, means decoding again (a deflated member). */
 bool reader_sequential(const struct reader *);
 
 /* Memory that reading front to back may take besides its result: much for tensors in chunks, next

@@ -19,9 +19,8 @@ bool pytext_encode(struct text *out, uint32_t c);
 bool pytext_isidentifier(const char *at, size_t len);
 bool pytext_isalpha(const char *at, size_t len);
 
-/* Python's int(text): appends the number in decimal, as str() would print it; false if int()
- * raises ValueError. Accepts spaces around it, a sign, single underscores and the digits of
- * any script. */
+/* Python's int(text): appends the number in decimal, as str() would print it; false if int() raises
+ * ValueError. Accepts spaces around it, a sign, single underscores and the digits of any script. */
 bool pytext_int(const char *at, size_t len, struct text *out);
 
 /* Append repr(text). */

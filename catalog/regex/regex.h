@@ -77,9 +77,8 @@ bool regex_span(const struct regex *, unsigned group, size_t *begin, size_t *end
 
 /* A compiled replacement template, with the rules of Python's Match.expand. */
 struct template;
-/* err->message and err->code ("error", "IndexError") as for regex_compile(); *index_error
- * is set where Python raises IndexError (an unknown group name). `index_error` may be
- * NULL. */
+/* err->message and err->code ("error", "IndexError") as for regex_compile(); *index_error is set
+ * where Python raises IndexError (an unknown group name). `index_error` may be NULL. */
 enum status template_compile(const char *text, size_t len, const struct regex *,
                              struct template **out, bool *index_error, struct error *err);
 void template_free(struct template *);

@@ -63,8 +63,7 @@ bool file_same(const struct file_identity *a, const struct file_identity *b);
 enum status source_open_memory(const char *name, struct bytes bytes, bool copy, struct source **out,
                                struct error *err);
 
-/* [offset, offset + size) of `inner`; owns `inner` (closed with it, and on
- * failure too). */
+/* [offset, offset + size) of `inner`; owns `inner` (closed with it, and on failure too). */
 enum status source_open_range(struct source *inner, uint64_t offset, uint64_t size,
                               struct source **out, struct error *err);
 

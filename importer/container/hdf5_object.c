@@ -7,9 +7,8 @@
  *       checksum; a message: u8 type, u16 bytes, flags, [u16 order of creation]. Further blocks
  *       are "OCHK", messages, checksum
  *
- * A message of type 0x10 has the address of a further block. A shared message has, instead
- * of its data, the address of another header that has it, or an id in the file's heap of
- * shared messages.
+ * A message of type 0x10 has the address of a further block. A shared message has, instead of its
+ * data, the address of another header that has it, or an id in the file's heap of shared messages.
  */
 #include "importer/container/hdf5_private.h"
 

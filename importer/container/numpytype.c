@@ -91,8 +91,7 @@ static bool set_time(struct numpy_type *t, const char *code)
     return true;
 }
 
-/* A dtype by its own name: "float32", or "bfloat16" and others
- * that NumPy lacks but writers use. */
+/* A dtype by its own name: "float32", or "bfloat16" and others that NumPy lacks but writers use. */
 static bool set_named(struct numpy_type *t, const char *name)
 {
     struct dtype found;

@@ -13,10 +13,9 @@
  * missing is reported and its part of the tree left out; the rest goes on. How much a small
  * file may ask for is limited (ERR_LIMIT; catalog/base/limits.h).
  *
- * Files are known by their paths relative to the database's directory, which come from the
- * database and are checked: relative, without "..", ".", empty components, NUL and
- * backslash. They are numbered in the order met, from 0, so that a caller keeps what it
- * knows of them in an array.
+ * Files are known by their paths relative to the database's directory, which come from the database
+ * and are checked: relative, without "..", ".", empty components, NUL and backslash. They are
+ * numbered in the order met, from 0, so that a caller keeps what it knows of them in an array.
  */
 #ifndef CKPTDB_CONTAINER_OCDBT_H
 #define CKPTDB_CONTAINER_OCDBT_H

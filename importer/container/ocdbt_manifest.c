@@ -79,8 +79,7 @@ static uint64_t newest_below(const char *const *names, uint64_t count, uint64_t 
     return newest;
 }
 
-/* Read the newest numbered manifest that is readable, and report
- * the unreadable ones before it. */
+/* Read the newest numbered manifest that is readable, and report the unreadable ones before it. */
 static enum status read_numbered(struct ocdbt_store *o, struct ocdbt_manifest_read *m,
                                  struct error *err)
 {

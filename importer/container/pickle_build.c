@@ -1,6 +1,5 @@
 /*
- * pickle_build.c - opcodes that build from what is on the stack: globals, calls,
- * containers.
+ * pickle_build.c - opcodes that build from what is on the stack: globals, calls, containers.
  */
 #include <stdio.h>
 #include <stdlib.h>

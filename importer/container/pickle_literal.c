@@ -1,6 +1,5 @@
 /*
- * pickle_literal.c - opcodes whose value follows in the bytes: numbers, texts, memo
- * references.
+ * pickle_literal.c - opcodes whose value follows in the bytes: numbers, texts, memo references.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -235,8 +235,7 @@ bool pickle_pop(struct machine *m, pickle_ref *ref)
     return true;
 }
 
-/* How many items a list of `count` items has room for. Computed,
- * so nodes need no field for it. */
+/* How many items a list of `count` items has room for. Computed, so nodes need no field for it. */
 static uint64_t room_of(uint64_t count)
 {
     uint64_t room = count ? ITEMS_MIN : 0;

@@ -1,7 +1,6 @@
 /*
- * pickle_private.h - the inside of pickle.c, which runs opcodes: the machine, its stack and
- * memo (pickle_machine.c), and the opcodes that build and push (pickle_build.c,
- * pickle_literal.c).
+ * pickle_private.h - the inside of pickle.c, which runs opcodes: the machine, its stack and memo
+ * (pickle_machine.c), and the opcodes that build and push (pickle_build.c, pickle_literal.c).
  */
 #ifndef CKPTDB_IMPORTER_PICKLE_PRIVATE_H
 #define CKPTDB_IMPORTER_PICKLE_PRIVATE_H

@@ -8,11 +8,10 @@
  *       use(e.key, e.value);
  *   sstable_close(table);
  *
- * One block is in memory at a time, and its checksum is verified. A table of large values
- * can be walked without reading them: sstable_heads_only(). Keys come in
- * their order; one that is out of order is ERR_CORRUPT, one that occurs twice comes twice.
- * Key bytes in all are limited in proportion to the table (ERR_LIMIT): sharing prefixes
- * can make a small file name a lot.
+ * One block is in memory at a time, and its checksum is verified. A table of large values can be
+ * walked without reading them: sstable_heads_only(). Keys come in their order; one that is out of
+ * order is ERR_CORRUPT, one that occurs twice comes twice. Key bytes in all are limited in
+ * proportion to the table (ERR_LIMIT): sharing prefixes can make a small file name a lot.
  */
 #ifndef CKPTDB_CONTAINER_SSTABLE_H
 #define CKPTDB_CONTAINER_SSTABLE_H

@@ -131,8 +131,7 @@ static uint64_t shard_bound(uint64_t size, const struct grid_level *outer,
                : INT64_MAX;
 }
 
-/* Open a new level for the shard with these settings. *within:
- * the codecs of the chunks inside. */
+/* Open a new level for the shard with these settings. *within: the codecs of the chunks inside. */
 static bool open_shard(struct levels *l, struct zarr_chain *c, const struct zarr_value *settings,
                        struct zarr_value *within)
 {

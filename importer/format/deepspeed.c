@@ -9,12 +9,11 @@
  *   layer_NN-model_MM-model_states.pt                 a layer of a pipeline
  *   layer_L_expert_E_mp_rank_MM_model_states.pt       an expert
  *
- * Tensors are named as in their files, prefixed with the file's rank, layer or expert if there
- * are several. What ZeRO flattens becomes zero.PARAMETER.fp32, zero.PARAMETER.exp_avg, …
- * (zero.h), the names of DeepSpeed's universal checkpoints; tied parameters have their fp32 under
- * each name, as zero_to_fp32.py gives them. Stage 3's fragments of frozen
- * parameters become frozen_param_fragments.PARAMETER, which is the name of the whole parameter in
- * the other stages.
+ * Tensors are named as in their files, prefixed with the file's rank, layer or expert if there are
+ * several. What ZeRO flattens becomes zero.PARAMETER.fp32, zero.PARAMETER.exp_avg, … (zero.h), the
+ * names of DeepSpeed's universal checkpoints; tied parameters have their fp32 under each name, as
+ * zero_to_fp32.py gives them. Stage 3's fragments of frozen parameters become
+ * frozen_param_fragments.PARAMETER, which is the name of the whole parameter in the other stages.
  *
  * Source: deepspeed/runtime/engine.py, deepspeed/checkpoint/constants.py, zero_to_fp32.py.
  */

@@ -1,6 +1,5 @@
 /*
- * names.c - a checkpoint of names without bytes: a model's skeleton, or a list to try a map
- * on.
+ * names.c - a checkpoint of names without bytes: a model's skeleton, or a list to try a map on.
  *
  *   {"ckptdb": "names", "tensors": {NAME: {"dtype": text, "shape": [numbers]}, ...}}
  *   {"ckptdb": "names", "tree": {KEY: subtree, ...} or [subtree, ...]}

@@ -59,8 +59,7 @@ struct orbax_string {
     struct bytes value;
 };
 
-/* All arrays and strings of an item, by key: arrays come first, in the order of their
- * keys. */
+/* All arrays and strings of an item, by key: arrays come first, in the order of their keys. */
 struct orbax_store {
     struct job *job;
     const char *directory;

@@ -2,8 +2,7 @@
  * safetensors_header.h - the header of a safetensors file, checked as the reference reader
  * checks it, and a little stricter.
  *
- * A single file and a set of shards share it (format/safetensors.c,
- * format/safetensors_index.c).
+ * A single file and a set of shards share it (format/safetensors.c, format/safetensors_index.c).
  */
 #ifndef CKPTDB_IMPORTER_FORMAT_SAFETENSORS_HEADER_H
 #define CKPTDB_IMPORTER_FORMAT_SAFETENSORS_HEADER_H

@@ -1,7 +1,6 @@
 /*
  * weight_map.h - the index of a sharded checkpoint, as Hugging Face writes it:
- * model.safetensors.index.json, pytorch_model.bin.index.json,
- * flax_model.msgpack.index.json.
+ * model.safetensors.index.json, pytorch_model.bin.index.json, flax_model.msgpack.index.json.
  *
  * The index says which shard holds which tensor. It is not trusted: shards are plain names
  * beside it, tensors count only where the shard and the index agree, and whatever they

@@ -1,14 +1,12 @@
 /*
  * job.h - one checkpoint being indexed, as a format sees it.
  *
- * A job belongs to one thread, owns one batch and never sees SQLite. The
- * job_*() functions check every claim once, so that no format can forget to:
- * names, shapes, sizes, ends of files, duplicates, limits. A problem with one
- * tensor becomes an issue, and the rest is still indexed; a problem with the
- * whole checkpoint is the format's return value.
+ * A job belongs to one thread, owns one batch and never sees SQLite. The job_*() functions check
+ * every claim once, so that no format can forget to: names, shapes, sizes, ends of files,
+ * duplicates, limits. A problem with one tensor becomes an issue, and the rest is still indexed; a
+ * problem with the whole checkpoint is the format's return value.
  *
- * Memory: everything passed to job_*() is copied into, or must live in,
- * job->arena.
+ * Memory: everything passed to job_*() is copied into, or must live in, job->arena.
  *
  * This header is for formats. job_run.h runs jobs; job_reuse.h is for formats whose headers repeat.
  */

@@ -104,8 +104,7 @@ static const char *take_rank_folder(struct job *job, struct text *path)
     return item;
 }
 
-/* If the files state no step, take it from the name of their
- * folder, or of the directory itself. */
+/* If the files state no step, take it from the name of their folder, or of the directory itself. */
 static enum status take_step_of_folder(struct job *job)
 {
     struct batch *b = job->batch;

@@ -480,8 +480,7 @@ static enum status push_argument(struct walker *w, const char *path, struct erro
     return err->status;
 }
 
-/* Whether a set of directories contains one that `path` is in;
- * with `itself`, or `path` itself. */
+/* Whether a set of directories contains one that `path` is in; with `itself`, or `path` itself. */
 static bool covers(const struct strmap *set, const char *path, bool itself)
 {
     size_t len = set->count ? strlen(path) : 0;

@@ -1,6 +1,5 @@
 /*
- * walk_lists.c - fill the lists of a walk: units, issues, files passed over. Under the
- * lock.
+ * walk_lists.c - fill the lists of a walk: units, issues, files passed over. Under the lock.
  */
 #include <stdarg.h>
 #include <stdio.h>

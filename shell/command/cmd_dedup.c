@@ -68,9 +68,8 @@ static const char groups_json_sql[] =
     "   WHERE tensor_checkpoint(t.value) IN (SELECT value FROM json_each(?1)))"
     " ORDER BY d.wasted DESC, d.hash";
 
-/* `--by pair` compares every tensor with all equal ones. For thousands of steps
- * with frozen weights that would take hours, so without a CHECKPOINT it is
- * refused beyond about a minute's work. */
+/* `--by pair` compares every tensor with all equal ones. For thousands of steps with frozen weights
+ * that would take hours, so without a CHECKPOINT it is refused beyond about a minute's work. */
 #define PAIRS_MOST 100000000
 
 static bool may_pair(struct session *s)

@@ -60,9 +60,8 @@ static int count_all(struct session *s, const struct hash_request *r, const char
     return content_status(s, &err, all, "; what was computed so far is kept");
 }
 
-/* The checkpoints of a run with more than one step, in the order of steps. The
- * word is the run's path, its last components, or a path that leads to it.
- * STATUS_NO: it names no run, or several. */
+/* The checkpoints of a run with more than one step, in the order of steps. The word is the run's
+ * path, its last components, or a path that leads to it. STATUS_NO: it names no run, or several. */
 static int find_run(struct session *s, const char *word, struct hash_request *r)
 {
     static const char sql[] =

@@ -124,8 +124,7 @@ static int run_sql(struct session *s, const char *sql, const struct origin *from
 
 /* --- dot-commands ------------------------------------------------------------------------- */
 
-/* Find a command by its name or, in the shell, by an unambiguous
- * prefix. .exit and \q are .quit. */
+/* Find a command by its name or, in the shell, by an unambiguous prefix. .exit and \q are .quit. */
 static const struct command *dot_find(const struct session *s, const char *name)
 {
     if (strcasecmp(name, "exit") == 0 || strcmp(name, "q") == 0)
@@ -227,8 +226,7 @@ static int worse(int a, int b)
     return a > b ? a : b;
 }
 
-/* After a unit with this status: *status becomes the worst so
- * far. False: the script ends here. */
+/* After a unit with this status: *status becomes the worst so far. False: the script ends here. */
 static bool go_on(const struct session *s, int unit_status, int *status)
 {
     *status = worse(*status, unit_status);

@@ -7,9 +7,8 @@
 #include "shell/command/command.h"
 #include "shell/command/statements.h"
 
-/* Run all units of a stream or of a text. `name` is where they come from, for messages;
- * NULL: the command line. Stops at the first error unless told to go on; returns the worst
- * status seen. */
+/* Run all units of a stream or of a text. `name` is where they come from, for messages; NULL: the
+ * command line. Stops at the first error unless told to go on; returns the worst status seen. */
 int script_run_stream(struct session *, FILE *, const char *name);
 int script_run_text(struct session *, const char *text);
 /* A file; "-" is stdin. STATUS_TROUBLE when it cannot be read. */

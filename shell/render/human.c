@@ -41,9 +41,8 @@ char *human_time(uint64_t seconds, char out[HUMAN_MAX])
     return out;
 }
 
-/* Blocks of Unicode 15 whose width is not 1, as far as they matter,
- * ascending (EastAsianWidth.txt W and F; general categories Mn and Me;
- * format characters without width). */
+/* Blocks of Unicode 15 whose width is not 1, as far as they matter, ascending (EastAsianWidth.txt W
+ * and F; general categories Mn and Me; format characters without width). */
 static const struct {
     uint32_t first, last;
     unsigned char width;

@@ -1,6 +1,5 @@
 /*
- * sink.h - where `get` writes: a file that appears complete or not at all, or the session's
- * output.
+ * sink.h - where `get` writes: a file that appears complete or not at all, or the session's output.
  */
 #ifndef CKPTDB_SHELL_SINK_H
 #define CKPTDB_SHELL_SINK_H

@@ -1,7 +1,6 @@
 /*
- * test_orbax.c - items of Orbax with bytes changed in every file of theirs: each ends in rows
- * or in an issue. The whole ones and the verdicts on damaged ones: test_formats.c,
- * tests/fixtures/orbax.
+ * test_orbax.c - items of Orbax with bytes changed in every file of theirs: each ends in rows or in
+ * an issue. The whole ones and the verdicts on damaged ones: test_formats.c, tests/fixtures/orbax.
  */
 #include <dirent.h>
 #include <limits.h>

@@ -1,7 +1,6 @@
 /*
- * The reader when the world fails: memory and reads that end at the n-th call, for every n;
- * files that changed; data that is damaged. The linker puts __wrap_X in the place of X
- * (Makefile).
+ * The reader when the world fails: memory and reads that end at the n-th call, for every n; files
+ * that changed; data that is damaged. The linker puts __wrap_X in the place of X (Makefile).
  */
 #include <dirent.h>
 #include <errno.h>

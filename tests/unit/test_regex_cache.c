@@ -28,8 +28,7 @@ static void finds_again(void **state)
     regex_cache_free(c);
 }
 
-/* Far more patterns than the cache keeps, all borrowed at once, then all again one by
- * one. */
+/* Far more patterns than the cache keeps, all borrowed at once, then all again one by one. */
 static void borrowed_patterns_stay(void **state)
 {
     (void)state;
