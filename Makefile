@@ -34,7 +34,7 @@ say = @$(if $V$(QUIET)$(findstring s,$(firstword -$(MAKEFLAGS))),:,printf '  %-5
 
 # --- packages -----------------------------------------------------------------------------
 modules := sqlite3 libpcre2-8 libprotobuf-c zlib nettle
-# Loaded when they are first used (catalog/codec/library.h): their headers alone are needed.
+# Loaded when they are first used (catalog/data/codec/shared_library.h): their headers alone are needed.
 # bzip2 has no .pc file.
 loaded := libxxhash libzstd libdeflate liblz4 liblzma blosc
 loaded_headers := bzlib.h
@@ -224,10 +224,10 @@ check-answers: all
 # corpus without a fuzzer; fuzz-NAME runs libFuzzer on it.
 # Formats of folders, and ONNX, whose data may lie beside it, are fuzzed with archives of files, mounted in
 # memory, by fuzz_folder.c.
-format_names := $(shell sed -n 's/^FORMAT(\(.*\))$$/importer\/format\/\1.c/p' importer/formats.def | \
-                        xargs grep -l '\.probe = ' | sed 's/.*\/\(.*\)\.c/\1/')
-folder_names := onnx $(shell sed -n 's/^FORMAT(\(.*\))$$/importer\/format\/\1.c/p' importer/formats.def | \
-                        xargs grep -l '\.probe_dir = ' | sed 's/.*\/\(.*\)\.c/\1/')
+formats := $(foreach name,$(shell sed -n 's/^FORMAT(\(.*\))$$/\1/p' importer/formats.def),\
+             $(wildcard importer/format/*/$(name).c))
+format_names := $(basename $(notdir $(shell grep -l '\.probe = ' $(formats))))
+folder_names := onnx $(basename $(notdir $(shell grep -l '\.probe_dir = ' $(formats))))
 fuzz_names := $(filter-out format folder,$(patsubst tests/fuzz/fuzz_%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c))))
 replays := $(fuzz_names:%=$B/tests/fuzz/replay_%) $(format_names:%=$B/tests/fuzz/replay_format_%) \
            $(folder_names:%=$B/tests/fuzz/replay_folder_%)

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "catalog/base/names.h"
+#include "catalog/base/name_list.h"
 #include "importer/job/format.h"
 
 #define FORMAT(x) extern const struct format format_##x;

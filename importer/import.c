@@ -4,13 +4,13 @@
 #include <string.h>
 #include <time.h>
 
-#include "catalog/base/names.h"
+#include "catalog/base/name_list.h"
 #include "catalog/base/search.h"
 #include "catalog/base/threads.h"
 #include "catalog/base/version.h"
 #include "catalog/base/work.h"
 #include "catalog/db/known.h"
-#include "catalog/db/write.h"
+#include "catalog/db/writer.h"
 #include "importer/job/job_run.h"
 #include "importer/walk/walk.h"
 #include "sources.h"

@@ -5,8 +5,8 @@
  *        -> jobs on many threads, one per unit -> batches, handed over in order
  *        -> one writer, on the caller's thread
  */
-#ifndef CKPTDB_IMPORTER_IMPORT_H
-#define CKPTDB_IMPORTER_IMPORT_H
+#ifndef CKPTDB_IMPORT_H
+#define CKPTDB_IMPORT_H
 
 #include <stdbool.h>
 #include <stdint.h>

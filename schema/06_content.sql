@@ -1,4 +1,4 @@
--- 06_content.sql - content hashes of tensors (catalog/content/digest.h).
+-- 06_content.sql - content hashes of tensors (catalog/data/kernel/digest.h).
 --
 -- A hash is stored once, however many tensors have it: frozen weights across the steps of a run,
 -- tied copies, fine-tunes of one base. Which tensor has which hash takes another 25 bytes, in the

@@ -1,5 +1,5 @@
 -- 20_translation.sql - every leaf of every checkpoint under every rule set that translates
--- names as T5X's CheckpointTranslator does (catalog/map/t5x_translator.c).
+-- names as T5X's CheckpointTranslator does (catalog/maps/map/dialect_t5x_translator.c).
 --
 -- `wins` is 0 if the original would keep a later leaf of the same new name instead. In a set whose
 -- mode is strict that is an error.

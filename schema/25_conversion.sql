@@ -1,5 +1,5 @@
 -- 25_conversion.sql - every checkpoint under every rule set that converts: renames, rearranges,
--- splits and joins tensors (catalog/map/convert.c).
+-- splits and joins tensors (catalog/maps/map/dialect_convert.c).
 CREATE VIEW conversion AS
 SELECT x.ruleset,
        x.checkpoint_id,

@@ -1,6 +1,6 @@
 -- 30_assignment.sql - what every checkpoint as a target would get from every checkpoint as a
 -- source, under every rule set that assigns: T5X's assignment maps, Orbax's transforms,
--- Kauldron's new_to_old (catalog/map/).
+-- Kauldron's new_to_old (catalog/maps/map/).
 CREATE VIEW assignment AS
 SELECT x.ruleset,
        x.source_id,

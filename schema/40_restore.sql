@@ -1,6 +1,6 @@
 -- 40_restore.sql - what T5X's restore_from_t5_checkpoint makes of every checkpoint under every
 -- rule set that translates names: without a model (target_id NULL; strict is 1), and with
--- every checkpoint as the model (catalog/map/t5_restore.c).
+-- every checkpoint as the model (catalog/maps/map/t5_restore.c).
 CREATE VIEW restore AS
 SELECT x.ruleset,
        c.id AS checkpoint_id,

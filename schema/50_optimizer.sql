@@ -1,5 +1,5 @@
 -- 50_optimizer.sql - the state that every optimizer of the table would keep for the parameters of
--- every checkpoint (catalog/optimizer/).
+-- every checkpoint (catalog/maps/optimizer/).
 CREATE VIEW optimizer_state AS
 SELECT o.name AS optimizer,
        c.id AS checkpoint_id,

@@ -43,6 +43,14 @@ git ls-files --cached --others --exclude-standard '*.[ch]' | grep -E '^(catalog|
 [ ! -s "$log/found" ]
 verdict 'every include points down (tests/layers.txt)' $?
 
+# A family of formats includes no other, but a checkpoint of many ranks holds files of torch.save.
+git ls-files --cached --others --exclude-standard 'importer/format/*.[ch]' |
+    xargs grep -HoE '^# *include "importer/format/[^"]*' | sed -E 's/:[^"]*"/ /' |
+    awk '{ split($1, from, "/"); split($2, to, "/") }
+        from[3] != to[3] && $2 != "importer/format/torch/torch_file.h" { print $1 " includes " $2 }' >"$log/found"
+[ ! -s "$log/found" ]
+verdict 'a family of formats includes no other' $?
+
 # The shell is built against the public header, and what draws; with that alone it links.
 public='catalog/(ckptdb|base/(text|arena|strmap|nearest|error|json|module_tree))\.h'
 grep -rHE --include='*.[ch]' '^# *include "(catalog|importer)/' shell | grep -vE "\"$public\"" >"$log/found"
@@ -58,9 +66,9 @@ include='^# *include [<"]'
 may_sqlite='catalog/(sql|db)/[^:]*|catalog/export/(rows|select)\.[ch]|shell/[^:]*'
 absent 'only SQL and the database know SQLite' \
     "$include(sqlite3|catalog/db/sqlite\.h)" "$may_sqlite" catalog importer
-absent 'only catalog/store opens data files' \
+absent 'only catalog/data/store opens data files' \
     '(^|[^>.[:alnum:]_])(open|openat|fopen|freopen|mkstemp|creat)\(' \
-    'catalog/store/[^:]*' catalog importer
+    'catalog/data/store/[^:]*' catalog importer
 absent 'functions that overrun, share state or hide errors' \
     '\b(strcpy|strcat|sprintf|vsprintf|strtok|strerror|strsignal|localtime|gmtime|asctime|ctime|rand|atoi|atol|atof|alloca|tmpnam|mktemp|setjmp|longjmp)\(' \
     none catalog importer shell tests
@@ -87,6 +95,9 @@ git ls-files 'catalog/*.c' 'importer/*.c' 'shell/*.c' |
     awk '{ files[$2] = files[$2] " " $1; n[$2]++ } END { for (f in n) if (n[f] > 2) print f " in" files[f] }' >"$log/found"
 [ ! -s "$log/found" ]
 verdict 'no function of one file is called as those of two others' $?
+
+python3 tests/counts.py >"$log/found"
+verdict 'no figure has risen (tests/counts.txt)' $?
 
 nm -D --defined-only build/ckptdb.so | awk '{print $3}' | sort >"$log/exports"
 printf '%s\n' sqlite3_ckptdb_init sqlite3_ckptdb_noread_init | diff - "$log/exports" >"$log/found"

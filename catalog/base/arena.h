@@ -8,8 +8,8 @@
  * Not for more than one thread at a time. With ARENA_DEBUG (the sanitizer
  * builds) every block is its own malloc, so that an overrun is seen.
  */
-#ifndef CKPTDB_BASE_ARENA_H
-#define CKPTDB_BASE_ARENA_H
+#ifndef CKPTDB_ARENA_H
+#define CKPTDB_ARENA_H
 
 #include <stddef.h>
 

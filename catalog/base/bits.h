@@ -2,8 +2,8 @@
  * bits.h - numbers in bytes: checked sums and products, little- and big-endian
  * loads and stores, LEB128 varints. Loads take any alignment.
  */
-#ifndef CKPTDB_BASE_BITS_H
-#define CKPTDB_BASE_BITS_H
+#ifndef CKPTDB_BITS_H
+#define CKPTDB_BITS_H
 
 #include <stdbool.h>
 #include <stddef.h>

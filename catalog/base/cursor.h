@@ -5,8 +5,8 @@
  * nothing, so a record is read in a straight line and questioned once with cursor_ok(). No parser
  * forms a pointer into file bytes in any other way.
  */
-#ifndef CKPTDB_BASE_CURSOR_H
-#define CKPTDB_BASE_CURSOR_H
+#ifndef CKPTDB_CURSOR_H
+#define CKPTDB_CURSOR_H
 
 #include "catalog/base/bits.h"
 

@@ -5,8 +5,8 @@
  * first error wins: error_set() on an error that is already set changes nothing, so a late clean-up
  * cannot hide the cause. A struct error belongs to one thread at a time.
  */
-#ifndef CKPTDB_BASE_ERROR_H
-#define CKPTDB_BASE_ERROR_H
+#ifndef CKPTDB_ERROR_H
+#define CKPTDB_ERROR_H
 
 #include <stdbool.h>
 #include <stdint.h>

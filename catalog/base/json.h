@@ -15,8 +15,8 @@
  * error every call returns JSON_FAIL, with the byte offset in the caller's error. Keys may repeat:
  * who minds keeps a strmap of them.
  */
-#ifndef CKPTDB_IMPORTER_CONTAINER_JSON_H
-#define CKPTDB_IMPORTER_CONTAINER_JSON_H
+#ifndef CKPTDB_JSON_H
+#define CKPTDB_JSON_H
 
 #include "catalog/base/arena.h"
 #include "catalog/base/cursor.h"

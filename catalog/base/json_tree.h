@@ -10,8 +10,8 @@
  *
  * As strict as json.h, and as deep as LIMIT_JSON_DEPTH. Everything lives in the arena.
  */
-#ifndef CKPTDB_BASE_JSON_TREE_H
-#define CKPTDB_BASE_JSON_TREE_H
+#ifndef CKPTDB_JSON_TREE_H
+#define CKPTDB_JSON_TREE_H
 
 #include "catalog/base/json.h"
 

@@ -2,8 +2,8 @@
  * limits.h - how much of anything a file may ask for. Hitting one is ERR_LIMIT, not
  * corruption; the message names the limit.
  */
-#ifndef CKPTDB_BASE_LIMITS_H
-#define CKPTDB_BASE_LIMITS_H
+#ifndef CKPTDB_LIMITS_H
+#define CKPTDB_LIMITS_H
 
 #include <stdint.h>
 

@@ -7,8 +7,8 @@
  *   t->run = run;
  *   t->run[t->count++] = new;
  */
-#ifndef CKPTDB_BASE_LIST_H
-#define CKPTDB_BASE_LIST_H
+#ifndef CKPTDB_LIST_H
+#define CKPTDB_LIST_H
 
 #include <stddef.h>
 

@@ -5,8 +5,8 @@
  * dtypes, shapes) become one node called "layers.{0..31}". A module with only one child is shown
  * joined with it.
  */
-#ifndef CKPTDB_BASE_MODULE_TREE_H
-#define CKPTDB_BASE_MODULE_TREE_H
+#ifndef CKPTDB_MODULE_TREE_H
+#define CKPTDB_MODULE_TREE_H
 
 #include <stdbool.h>
 #include <stdint.h>

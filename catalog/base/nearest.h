@@ -1,8 +1,8 @@
 /*
  * nearest.h - "did you mean": the few names nearest to a mistyped one.
  */
-#ifndef CKPTDB_BASE_NEAREST_H
-#define CKPTDB_BASE_NEAREST_H
+#ifndef CKPTDB_NEAREST_H
+#define CKPTDB_NEAREST_H
 
 #include <stdbool.h>
 

@@ -6,8 +6,8 @@
  * processor waits (4K aliasing): a third of the speed. Huge pages are used where possible, since a
  * page fault for each 4 KiB costs as much as decoding 2 KiB of Zstandard.
  */
-#ifndef CKPTDB_BASE_PAGES_H
-#define CKPTDB_BASE_PAGES_H
+#ifndef CKPTDB_PAGES_H
+#define CKPTDB_PAGES_H
 
 #include <stddef.h>
 

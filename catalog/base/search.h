@@ -1,9 +1,9 @@
 /*
  * search.h - binary search where the order is a condition, not a comparison of two elements
- * (for those: bsearch(), and names.h).
+ * (for those: bsearch(), and name_list.h).
  */
-#ifndef CKPTDB_BASE_SEARCH_H
-#define CKPTDB_BASE_SEARCH_H
+#ifndef CKPTDB_SEARCH_H
+#define CKPTDB_SEARCH_H
 
 #include <stdint.h>
 

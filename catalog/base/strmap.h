@@ -4,8 +4,8 @@
  *
  * Keys are not copied unless asked: they must outlive the map. Not for several threads at once.
  */
-#ifndef CKPTDB_BASE_STRMAP_H
-#define CKPTDB_BASE_STRMAP_H
+#ifndef CKPTDB_STRMAP_H
+#define CKPTDB_STRMAP_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -12,8 +12,8 @@
  *
  * Everything but `run` happens on one thread, the caller's.
  */
-#ifndef CKPTDB_BASE_TEAM_H
-#define CKPTDB_BASE_TEAM_H
+#ifndef CKPTDB_TEAM_H
+#define CKPTDB_TEAM_H
 
 #include <stdbool.h>
 #include <stdint.h>

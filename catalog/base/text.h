@@ -8,8 +8,8 @@
  * Fails once and stays failed (past the limit, or no memory): a writer is a
  * straight line, and text_str() is NULL at the end if anything went wrong.
  */
-#ifndef CKPTDB_BASE_TEXT_H
-#define CKPTDB_BASE_TEXT_H
+#ifndef CKPTDB_TEXT_H
+#define CKPTDB_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>

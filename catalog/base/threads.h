@@ -1,8 +1,8 @@
 /*
  * threads.h - a few threads that run one function. For many numbered items, taken in order: work.h.
  */
-#ifndef CKPTDB_BASE_THREADS_H
-#define CKPTDB_BASE_THREADS_H
+#ifndef CKPTDB_THREADS_H
+#define CKPTDB_THREADS_H
 
 #include <stdbool.h>
 #include <stdint.h>

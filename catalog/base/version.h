@@ -1,8 +1,8 @@
 /*
  * version.h - the program's version, as printed by `ckptdb --version` and stored in the catalog.
  */
-#ifndef CKPTDB_BASE_VERSION_H
-#define CKPTDB_BASE_VERSION_H
+#ifndef CKPTDB_VERSION_H
+#define CKPTDB_VERSION_H
 
 #define CKPTDB_VERSION "0.1.0"
 

@@ -14,8 +14,8 @@
  *                    .stop = ctrl_c, .context = &hashing};
  *   work_run(&w, &err);
  */
-#ifndef CKPTDB_BASE_WORK_H
-#define CKPTDB_BASE_WORK_H
+#ifndef CKPTDB_WORK_H
+#define CKPTDB_WORK_H
 
 #include <stdbool.h>
 #include <stdint.h>

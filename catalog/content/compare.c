@@ -6,11 +6,11 @@
 
 #include "catalog/base/pages.h"
 #include "catalog/base/team.h"
-#include "catalog/content/compare_sums.h"
 #include "catalog/content/sweep.h"
-#include "catalog/convert/convert.h"
-#include "catalog/read/files.h"
-#include "catalog/read/read.h"
+#include "catalog/data/convert/convert.h"
+#include "catalog/data/kernel/compare_sums.h"
+#include "catalog/data/read/files.h"
+#include "catalog/data/read/read.h"
 
 /* Elements, a multiple of COMPARE_BLOCK. The numbers of a piece are read, cast, converted and compared
  * on one thread, in its cache. */

@@ -7,11 +7,11 @@
  * are compared on all cores; sums are added in an order that depends neither on the number of
  * threads nor on the processor.
  */
-#ifndef CKPTDB_CONTENT_COMPARE_H
-#define CKPTDB_CONTENT_COMPARE_H
+#ifndef CKPTDB_COMPARE_H
+#define CKPTDB_COMPARE_H
 
-#include "catalog/convert/loss.h"
-#include "catalog/model/tensor.h"
+#include "catalog/data/convert/loss.h"
+#include "catalog/data/model/tensor.h"
 
 struct comparison {
     double max_abs; /* of b - a */

@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 
+#include "catalog/data/read/files.h"
 #include "catalog/db/ids.h"
-#include "catalog/read/files.h"
 
 /* Remove the known hashes and statistics of a checkpoint. */
 static enum status drop_known(sqlite3 *db, int64_t checkpoint, struct error *err)

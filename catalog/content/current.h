@@ -1,10 +1,10 @@
 /*
  * current.h - whether what is known of a checkpoint's contents is still true.
  */
-#ifndef CKPTDB_CONTENT_CURRENT_H
-#define CKPTDB_CONTENT_CURRENT_H
+#ifndef CKPTDB_CURRENT_H
+#define CKPTDB_CURRENT_H
 
-#include "catalog/content/content.h"
+#include "catalog/content/hashes.h"
 
 /* Whether the checkpoint's files are unchanged, so that what is known of its contents holds.
  * False after an error, or after reporting a changed file: then the checkpoint's hashes and

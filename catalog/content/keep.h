@@ -2,10 +2,10 @@
  * keep.h - the transaction in which results are kept: one for many checkpoints, because a commit
  * waits for the disk, but short enough that little is lost, and that others can write.
  */
-#ifndef CKPTDB_CONTENT_KEEP_H
-#define CKPTDB_CONTENT_KEEP_H
+#ifndef CKPTDB_KEEP_H
+#define CKPTDB_KEEP_H
 
-#include "catalog/content/content.h"
+#include "catalog/content/hashes.h"
 
 /* Begin it, unless it is open. */
 enum status keep_begin(const struct content_work *, struct error *err);

@@ -3,7 +3,7 @@
 #include <nettle/sha2.h>
 #include <stdlib.h>
 
-#include "catalog/read/read.h"
+#include "catalog/data/read/read.h"
 
 #define PART_BLOCKS UINT64_C(8)         /* in a part */
 #define READ_BYTES  ((size_t)256 << 10) /* stays in the cache until it is hashed */

@@ -2,11 +2,11 @@
  * part.h - reads a tensor, or a part of one (sweep.h), from end to end: checksums and codecs
  * verify the bytes on the way, and digests are computed on request.
  */
-#ifndef CKPTDB_CONTENT_PART_H
-#define CKPTDB_CONTENT_PART_H
+#ifndef CKPTDB_PART_H
+#define CKPTDB_PART_H
 
-#include "catalog/content/digest.h"
 #include "catalog/content/sweep.h"
+#include "catalog/data/kernel/digest.h"
 
 enum part_reading {
     PART_CHECKED, /* only read */

@@ -3,7 +3,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "catalog/convert/convert.h"
+#include "catalog/data/convert/convert.h"
 
 /* Numbers are fewer than 2^23 cells away from 0, so a float times a power of 2 is exact enough to
  * give the cell. */

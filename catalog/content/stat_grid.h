@@ -9,8 +9,8 @@
  *   cell     -2        -1         0         1
  *        (-2w, -w]   (-w, 0)   [0, w)   [w, 2w)       0 and -0 are both in cell 0
  */
-#ifndef CKPTDB_CONTENT_STAT_GRID_H
-#define CKPTDB_CONTENT_STAT_GRID_H
+#ifndef CKPTDB_STAT_GRID_H
+#define CKPTDB_STAT_GRID_H
 
 #include <stdbool.h>
 #include <stdint.h>

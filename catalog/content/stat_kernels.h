@@ -5,8 +5,8 @@
  * All variants are compiled from one text, stat_loops.h, whose sums have sixteen lanes: element i
  * goes to lane i mod 16, and lanes are added in order. So all agree to the bit.
  */
-#ifndef CKPTDB_CONTENT_STAT_KERNELS_H
-#define CKPTDB_CONTENT_STAT_KERNELS_H
+#ifndef CKPTDB_STAT_KERNELS_H
+#define CKPTDB_STAT_KERNELS_H
 
 #include <stddef.h>
 #include <stdint.h>

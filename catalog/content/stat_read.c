@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "catalog/base/bits.h"
-#include "catalog/base/cpu.h"
 #include "catalog/base/list.h"
 #include "catalog/content/stats.h"
-#include "catalog/convert/convert.h"
-#include "catalog/convert/float_format.h"
-#include "catalog/read/read.h"
+#include "catalog/data/convert/convert.h"
+#include "catalog/data/convert/float_format.h"
+#include "catalog/data/kernel/cpu.h"
+#include "catalog/data/read/read.h"
 
 #define READ_BLOCKS 16                  /* of STAT_BLOCK elements, read at once */
 #define CODES_FROM  (UINT64_C(1) << 16) /* elements: from here on, count codes */

@@ -1,8 +1,8 @@
 /*
  * stat_read.h - statistics of a part of a tensor (sweep.h), on any thread.
  */
-#ifndef CKPTDB_CONTENT_STAT_READ_H
-#define CKPTDB_CONTENT_STAT_READ_H
+#ifndef CKPTDB_STAT_READ_H
+#define CKPTDB_STAT_READ_H
 
 #include <pthread.h>
 

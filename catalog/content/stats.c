@@ -9,7 +9,7 @@
 #include "catalog/content/current.h"
 #include "catalog/content/keep.h"
 #include "catalog/content/stat_read.h"
-#include "catalog/convert/convert.h"
+#include "catalog/data/convert/convert.h"
 #include "catalog/db/ids.h"
 
 #define CODES (1U << 16)

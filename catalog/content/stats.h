@@ -19,10 +19,10 @@
  * the first and the last, which end at the least and the greatest value. A positive edge, and 0,
  * belongs to the bin above it, a negative one to the bin below it (stat_grid.h).
  */
-#ifndef CKPTDB_CONTENT_STATS_H
-#define CKPTDB_CONTENT_STATS_H
+#ifndef CKPTDB_STATS_H
+#define CKPTDB_STATS_H
 
-#include "catalog/content/content.h"
+#include "catalog/content/hashes.h"
 
 #define STAT_GROUP (UINT64_C(1) << 23) /* elements */
 

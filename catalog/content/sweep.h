@@ -9,8 +9,8 @@
  *   tensor   0      1            2
  *   part     0      1  2  3      4
  */
-#ifndef CKPTDB_CONTENT_SWEEP_H
-#define CKPTDB_CONTENT_SWEEP_H
+#ifndef CKPTDB_SWEEP_H
+#define CKPTDB_SWEEP_H
 
 #include "catalog/db/db.h"
 

@@ -6,8 +6,8 @@
  * in TensorFlow), equal tensors have equal checksums, too. The crc32 of an npz member also covers
  * its header, and tells nothing.
  */
-#ifndef CKPTDB_CONTENT_TWINS_H
-#define CKPTDB_CONTENT_TWINS_H
+#ifndef CKPTDB_TWINS_H
+#define CKPTDB_TWINS_H
 
 #include "catalog/db/db.h"
 

@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "catalog/base/arena.h"
+#include "catalog/data/model/fields.h"
+#include "catalog/data/model/tensor.h"
 #include "catalog/db/ids.h"
 #include "catalog/db/statement.h"
-#include "catalog/model/fields.h"
-#include "catalog/model/tensor.h"
 
 #define OF_LAYOUT " WHERE id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST
 

@@ -1,8 +1,8 @@
 /*
  * alike.h - which layouts of an older catalog have the same names, dtypes and shapes (schema/09_alike.sql).
  */
-#ifndef CKPTDB_DB_ALIKE_H
-#define CKPTDB_DB_ALIKE_H
+#ifndef CKPTDB_ALIKE_H
+#define CKPTDB_ALIKE_H
 
 #include "catalog/base/error.h"
 #include "catalog/db/sqlite.h"

@@ -4,8 +4,8 @@
 #ifndef CKPTDB_DB_H
 #define CKPTDB_DB_H
 
+#include "catalog/data/model/tensor.h"
 #include "catalog/db/statement.h"
-#include "catalog/model/tensor.h"
 
 #define CATALOG_APPLICATION_ID 0x636b7074 /* "ckpt" */
 #define CATALOG_VERSION        9          /* user_version: counts migrations */

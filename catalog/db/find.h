@@ -1,8 +1,8 @@
 /*
  * find.h - the checkpoint that a user means: for commands, for the library and for SQL functions.
  */
-#ifndef CKPTDB_DB_FIND_H
-#define CKPTDB_DB_FIND_H
+#ifndef CKPTDB_FIND_H
+#define CKPTDB_FIND_H
 
 #include "catalog/base/text.h"
 #include "catalog/db/sqlite.h"

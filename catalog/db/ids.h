@@ -9,8 +9,8 @@
  *
  * They bind like <<: less tightly than +, more tightly than = and AND.
  */
-#ifndef CKPTDB_DB_IDS_H
-#define CKPTDB_DB_IDS_H
+#ifndef CKPTDB_IDS_H
+#define CKPTDB_IDS_H
 
 #include "catalog/base/limits.h"
 

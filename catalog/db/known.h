@@ -11,7 +11,7 @@
 #include "catalog/base/arena.h"
 #include "catalog/base/error.h"
 #include "catalog/base/strmap.h"
-#include "catalog/store/source.h"
+#include "catalog/data/store/source.h"
 
 struct sqlite3;
 

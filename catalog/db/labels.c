@@ -7,8 +7,8 @@
 #include "catalog/base/arena.h"
 #include "catalog/base/strmap.h"
 #include "catalog/base/text.h"
+#include "catalog/data/store/source.h"
 #include "catalog/db/statement.h"
-#include "catalog/store/source.h"
 
 #define REVISION_SHOWN 7
 #define REVISION_BYTES 64 /* of refs/main that are read, at most */

@@ -10,8 +10,8 @@
  * A tail begins at a '/' and is not all digits (that is an id). What would be ambiguous has a
  * longer form, in the end its whole path. RUN is kept by itself, too, as the run of all its steps.
  */
-#ifndef CKPTDB_DB_LABELS_H
-#define CKPTDB_DB_LABELS_H
+#ifndef CKPTDB_LABELS_H
+#define CKPTDB_LABELS_H
 
 #include "catalog/base/error.h"
 #include "catalog/db/sqlite.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "catalog/base/text.h"
-#include "catalog/compose/compose.h"
+#include "catalog/data/compose/compose.h"
 #include "catalog/db/db.h"
 #include "catalog/db/ids.h"
 

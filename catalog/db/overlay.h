@@ -2,8 +2,8 @@
  * overlay.h - if a catalog cannot be written, results are kept in temporary tables while they are
  * needed, which hide those of the file; temporary views read them.
  */
-#ifndef CKPTDB_DB_OVERLAY_H
-#define CKPTDB_DB_OVERLAY_H
+#ifndef CKPTDB_OVERLAY_H
+#define CKPTDB_OVERLAY_H
 
 #include <stddef.h>
 

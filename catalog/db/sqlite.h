@@ -2,8 +2,8 @@
  * sqlite.h - SQLite's header, for the program (SQLITE_CORE) and for the loadable extension,
  * where every call goes through the host's table. tests/lint.sh lists who may include it.
  */
-#ifndef CKPTDB_DB_SQLITE_H
-#define CKPTDB_DB_SQLITE_H
+#ifndef CKPTDB_SQLITE_H
+#define CKPTDB_SQLITE_H
 
 #ifdef SQLITE_CORE
 #    include <sqlite3.h>

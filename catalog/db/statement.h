@@ -1,16 +1,16 @@
 /*
  * statement.h - statements of SQLite, with errors as ours: for the catalog and all that is built on it.
  */
-#ifndef CKPTDB_DB_STATEMENT_H
-#define CKPTDB_DB_STATEMENT_H
+#ifndef CKPTDB_STATEMENT_H
+#define CKPTDB_STATEMENT_H
 
 #include <stdarg.h>
 #include <stdbool.h>
 
 #include "catalog/base/bits.h"
 #include "catalog/base/error.h"
+#include "catalog/data/store/source.h"
 #include "catalog/db/sqlite.h"
-#include "catalog/store/source.h"
 
 /* What ERR_BUSY says. */
 #define DB_BEING_WRITTEN "another program is writing the catalog; try again later"

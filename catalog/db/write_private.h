@@ -1,5 +1,5 @@
 /*
- * write_private.h - the inside of the writer: write.c has transactions and checkpoints,
+ * write_private.h - the inside of the writer: writer.c has transactions and checkpoints,
  * write_layout.c what checkpoints share (layouts, facts).
  */
 #ifndef CKPTDB_WRITE_PRIVATE_H
@@ -7,14 +7,14 @@
 
 #include <time.h>
 
+#include "catalog/data/model/batch.h"
 #include "catalog/db/db.h"
 #include "catalog/db/feed.h"
-#include "catalog/db/write.h"
-#include "catalog/model/batch.h"
+#include "catalog/db/writer.h"
 
 #define SHIFT TENSOR_ORD_BITS
 
-/* Indexes of the table of statements in write.c. */
+/* Indexes of the table of statements in writer.c. */
 enum writer_statement_id {
     FIND_CHECKPOINT,
     FIND_OUTDATED,

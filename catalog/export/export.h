@@ -3,25 +3,25 @@
  *
  * The plan is complete before the first byte is written: every new name, dtype and shape is
  * known; collisions and changed sources have been refused. A format lays the files out
- * (layout.h): which text, which tensor's bytes and which checksums go where. The core then
+ * (export_layout.h): which text, which tensor's bytes and which checksums go where. The core then
  * streams the data there on all cores, in bounded memory, into files that get their names
- * at the end (catalog/store/output.h, staging.h). A format does no I/O.
+ * at the end (catalog/data/store/output.h, staging.h). A format does no I/O.
  *
  * To add a format: one file NAME.c, one line in exports.def.
  *
  * Memory does not grow with the number of tensors: they are rows (rows.h), and everything
  * else about a tensor is loaded when its turn comes, and dropped afterwards.
  */
-#ifndef CKPTDB_EXPORT_EXPORT_H
-#define CKPTDB_EXPORT_EXPORT_H
+#ifndef CKPTDB_EXPORT_H
+#define CKPTDB_EXPORT_H
 
 #include "catalog/base/text.h"
-#include "catalog/convert/convert.h"
-#include "catalog/convert/loss.h"
+#include "catalog/data/convert/convert.h"
+#include "catalog/data/convert/loss.h"
+#include "catalog/data/read/read.h"
+#include "catalog/data/store/output.h"
 #include "catalog/export/refuse.h"
 #include "catalog/export/rows.h"
-#include "catalog/read/read.h"
-#include "catalog/store/output.h"
 
 struct export_layout;
 struct export_plan;
@@ -51,10 +51,10 @@ struct exporter {
     enum status (*check)(struct export_plan *, struct error *err);
     /* EXPORT_BY_DTYPE orders by the rank of the dtype (NULL: all the same), then by name. */
     unsigned (*rank)(const struct dtype *);
-    /* Say what the files are (layout.h). */
+    /* Say what the files are (export_layout.h). */
     enum status (*lay_out)(struct export_layout *, struct error *err);
     /* For tensors that lay_pieces() has split: append the path of a piece in the folder, and
-     * the chain that encodes it (catalog/codec/encode.h). */
+     * the chain that encodes it (catalog/data/codec/encode.h). */
     bool (*piece_path)(const struct export_options *, const struct export_tensor *, uint64_t piece,
                        struct text *out);
     bool (*piece_chain)(const struct export_options *, const struct export_tensor *,
@@ -71,7 +71,7 @@ const char *export_dtype_instead(const struct dtype *d);
 const struct exporter *exporter_find(const char *name);
 const struct exporter *exporter_for_path(const char *path);
 
-/* load() finds everything about a stored tensor, or about what a recipe (catalog/compose/compose.h)
+/* load() finds everything about a stored tensor, or about what a recipe (catalog/data/compose/compose.h)
  * makes, if that is not NULL; `out` lives in `arena`. Calls of load() are between begin() and end()
  * (NULL: not needed). */
 struct export_loader {

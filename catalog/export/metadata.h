@@ -2,8 +2,8 @@
  * metadata.h - the metadata of an export, if its format has room for it: keys and values; the
  * last value of a key counts.
  */
-#ifndef CKPTDB_EXPORT_METADATA_H
-#define CKPTDB_EXPORT_METADATA_H
+#ifndef CKPTDB_METADATA_H
+#define CKPTDB_METADATA_H
 
 #include <stdbool.h>
 

@@ -1,11 +1,11 @@
 /*
  * npy_header.h - the header that makes raw elements a .npy file.
  */
-#ifndef CKPTDB_EXPORT_NPY_HEADER_H
-#define CKPTDB_EXPORT_NPY_HEADER_H
+#ifndef CKPTDB_NPY_HEADER_H
+#define CKPTDB_NPY_HEADER_H
 
 #include "catalog/base/text.h"
-#include "catalog/model/dtype.h"
+#include "catalog/data/model/dtype.h"
 
 #define NPY_RANK_MAX 64 /* of NumPy 2 */
 

@@ -1,8 +1,8 @@
 /*
  * numpy.h - what .npy and .npz have in common.
  */
-#ifndef CKPTDB_EXPORT_NUMPY_H
-#define CKPTDB_EXPORT_NUMPY_H
+#ifndef CKPTDB_NUMPY_H
+#define CKPTDB_NUMPY_H
 
 #include "catalog/export/export.h"
 

@@ -2,8 +2,8 @@
  * refuse.h - why an export is refused: a line for each cause, not for each tensor. A changed
  * file, or a number that a map lacks, is one cause, for which the first tensors are named.
  */
-#ifndef CKPTDB_EXPORT_REFUSE_H
-#define CKPTDB_EXPORT_REFUSE_H
+#ifndef CKPTDB_REFUSE_H
+#define CKPTDB_REFUSE_H
 
 #include "catalog/base/error.h"
 #include "catalog/base/text.h"

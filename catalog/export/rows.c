@@ -5,8 +5,8 @@
 
 #include "catalog/base/strmap.h"
 #include "catalog/base/text.h"
+#include "catalog/data/model/tensor.h"
 #include "catalog/db/ids.h"
-#include "catalog/model/tensor.h"
 
 /* SQLite keeps up to 4 MiB of pages in memory, and the rest in an unnamed temporary file. Nothing
  * here has to survive a crash. */

@@ -10,15 +10,15 @@
  *
  * One thread at a time.
  */
-#ifndef CKPTDB_EXPORT_ROWS_H
-#define CKPTDB_EXPORT_ROWS_H
+#ifndef CKPTDB_ROWS_H
+#define CKPTDB_ROWS_H
 
 #include "catalog/db/sqlite.h"
 
 #include "catalog/base/arena.h"
 #include "catalog/base/bits.h"
 #include "catalog/base/error.h"
-#include "catalog/model/dtype.h"
+#include "catalog/data/model/dtype.h"
 
 struct export_tensor {
     int64_t id;
@@ -35,7 +35,7 @@ struct export_tensor {
     uint64_t nbytes;        /* as written */
     uint32_t source_file;   /* where its first byte lies now, for reading in that order: */
     uint64_t source_offset; /* position in the checkpoint's files, byte */
-    /* Set by layout.h: */
+    /* Set by export_layout.h: */
     uint32_t file;     /* which of the files that are written, */
     uint64_t offset;   /* and where in it its data begins; */
     uint32_t lead_len; /* bytes right before it that are about it (a header of its own) */

@@ -6,7 +6,7 @@
 
 #include "catalog/base/text.h"
 #include "catalog/db/db.h"
-#include "catalog/map/dialect.h"
+#include "catalog/maps/map/dialect.h"
 
 /* The columns, in order, that every query below selects. */
 enum {

@@ -1,8 +1,8 @@
 /*
  * select.h - selects and names the tensors of an export, from the catalog.
  */
-#ifndef CKPTDB_EXPORT_SELECT_H
-#define CKPTDB_EXPORT_SELECT_H
+#ifndef CKPTDB_SELECT_H
+#define CKPTDB_SELECT_H
 
 #include "catalog/db/sqlite.h"
 #include "catalog/export/export.h"

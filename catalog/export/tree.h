@@ -1,8 +1,8 @@
 /*
  * tree.h - for formats that are trees: each '/' in a name is one level.
  */
-#ifndef CKPTDB_EXPORT_TREE_H
-#define CKPTDB_EXPORT_TREE_H
+#ifndef CKPTDB_TREE_H
+#define CKPTDB_TREE_H
 
 #include "catalog/export/export.h"
 

@@ -6,16 +6,16 @@
  *   version 3   names of types; zarr-python's objects for times and raw bytes; a fill value is
  *               required
  *
- * Sources: as importer/container/zarr.c; for types TensorStore's drivers zarr and zarr3.
+ * Sources: as importer/array/zarr_metadata.c; for types TensorStore's drivers zarr and zarr3.
  */
 #include "catalog/export/zarr_node.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalog/codec/codec.h"
+#include "catalog/data/codec/codec.h"
+#include "catalog/data/model/tensor.h"
 #include "catalog/export/npy_header.h"
-#include "catalog/model/tensor.h"
 
 /* --- settings --------------------------------------------------------------------------- */
 

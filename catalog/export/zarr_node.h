@@ -1,8 +1,8 @@
 /*
  * zarr_node.h - a node of a zarr hierarchy, as versions 2 and 3 describe it in JSON.
  */
-#ifndef CKPTDB_EXPORT_ZARR_NODE_H
-#define CKPTDB_EXPORT_ZARR_NODE_H
+#ifndef CKPTDB_ZARR_NODE_H
+#define CKPTDB_ZARR_NODE_H
 
 #include "catalog/export/export.h"
 
@@ -38,7 +38,7 @@ bool zarr_is_common(const struct dtype *);
  * one before is cut, and those before that have size 1. Sets t->piece and t->run. */
 void zarr_cut(const struct zarr_how *, struct export_tensor *t, uint64_t *chunk);
 
-/* The codec as a chain of catalog/codec/encode.h. */
+/* The codec as a chain of catalog/data/codec/encode.h. */
 bool zarr_chain(const struct zarr_how *, const struct dtype *, struct text *out);
 
 /* The metadata of an array (version 3: with `attributes`, which may be NULL) and of a group. */

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "catalog/base/text.h"
-#include "catalog/convert/convert.h"
-#include "catalog/library/tensor.h"
-#include "catalog/read/files.h"
+#include "catalog/data/convert/convert.h"
+#include "catalog/data/read/files.h"
+#include "catalog/library/api_tensor.h"
 
 #define MULTIPLE 1024 /* elements: whole blocks of any dtype */
 

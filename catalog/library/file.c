@@ -1,12 +1,12 @@
 /*
- * file.c - a file that appears complete or not at all (catalog/store/output.h).
+ * file.c - a file that appears complete or not at all (catalog/data/store/output.h).
  */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "catalog/data/store/output.h"
 #include "catalog/library/library.h"
-#include "catalog/store/output.h"
 
 struct ckptdb_file {
     struct output *output;

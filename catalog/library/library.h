@@ -15,6 +15,7 @@
 #include "catalog/base/error.h"
 #include "catalog/ckptdb.h"
 #include "catalog/db/db.h"
+#include "catalog/db/overlay.h"
 
 struct ckptdb {
     sqlite3 *db;
@@ -50,6 +51,13 @@ enum status library_alone(const ckptdb *, struct error *err);
 /* ERR_MISSING if there is no checkpoint of one of these ids. */
 enum status library_known(const ckptdb *, const int64_t *checkpoints, size_t count,
                           struct error *err);
+
+/* Begin and end work that keeps results. While the catalog is open for reading alone they go into
+ * temporary tables of this connection, and people are told so, if there were any: `changes` is
+ * sqlite3_total_changes() of before. */
+enum status library_begin_results(const ckptdb *, enum overlay_results,
+                                  const struct ckptdb_content_options *, struct error *err);
+void library_end_results(const ckptdb *, int changes);
 
 /* Prepare and bind: `types` has an 's' for a const char * (NULL: SQL NULL), an 'i' for an
  * int64_t. NULL with *err set if that fails. */

@@ -6,7 +6,7 @@
 #include "catalog/base/arena.h"
 #include "catalog/base/text.h"
 #include "catalog/library/library.h"
-#include "catalog/map/form.h"
+#include "catalog/maps/form/form.h"
 #include "catalog/sql/rules_store.h"
 
 char *library_dialect(const ckptdb *c, const char *map, struct error *err)

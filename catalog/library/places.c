@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "catalog/base/text.h"
-#include "catalog/library/tensor.h"
+#include "catalog/library/api_tensor.h"
 
 static void add_numbers(struct text *json, const char *key, const uint64_t *numbers, unsigned rank)
 {

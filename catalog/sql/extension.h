@@ -5,8 +5,8 @@
  * SQLite code, and has a line in modules.def. If its functions open checkpoint files, they are
  * registered SQLITE_DIRECTONLY, and the line is SQL_READS(NAME).
  */
-#ifndef CKPTDB_SQL_EXTENSION_H
-#define CKPTDB_SQL_EXTENSION_H
+#ifndef CKPTDB_EXTENSION_H
+#define CKPTDB_EXTENSION_H
 
 #include <stdbool.h>
 

@@ -1,13 +1,13 @@
 /*
  * fn_blocks.c - block_runs(blocks of a, tensors of a, blocks of b, tensors of b): which tensors of
- * two layouts are equal, according to the digests of their blocks (catalog/model/blocks.h). The
+ * two layouts are equal, according to the digests of their blocks (catalog/data/model/blocks.h). The
  * result is a JSON array: [[first row of a, rows of a, first row of b, rows of b, 1 if they are
  * equal], ...]. Blocks may be NULL.
  */
 #include <stdlib.h>
 
 #include "catalog/base/limits.h"
-#include "catalog/model/blocks.h"
+#include "catalog/data/model/blocks.h"
 #include "catalog/sql/extension.h"
 
 static struct blocks_side side_of(sqlite3_value **argv)

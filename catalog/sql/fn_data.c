@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "catalog/read/tensor_stream.h"
+#include "catalog/data/read/tensor_stream.h"
 #include "catalog/sql/extension.h"
 
 bool tensor_has_values(const struct stored_tensor *t)

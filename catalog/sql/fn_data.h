@@ -1,8 +1,8 @@
 /*
  * fn_data.h - shared by the functions that read tensors.
  */
-#ifndef CKPTDB_SQL_FN_DATA_H
-#define CKPTDB_SQL_FN_DATA_H
+#ifndef CKPTDB_FN_DATA_H
+#define CKPTDB_FN_DATA_H
 
 #include "catalog/sql/keeper.h"
 

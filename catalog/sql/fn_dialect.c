@@ -12,8 +12,8 @@
  */
 #include <string.h>
 
-#include "catalog/map/dialect.h"
-#include "catalog/map/ruleset.h"
+#include "catalog/maps/map/dialect.h"
+#include "catalog/maps/map/ruleset.h"
 #include "catalog/sql/extension.h"
 
 static void dialect_is(sqlite3_context *context, int argc, sqlite3_value **argv)

@@ -1,11 +1,11 @@
 /*
- * fn_form.c - map_form(ruleset, form): the set written in a form (catalog/map/form.h), as the JSON
+ * fn_form.c - map_form(ruleset, form): the set written in a form (catalog/maps/form/form.h), as the JSON
  * object {"lines": [...]}, or {"fault": "..."} if the form cannot hold the set.
  * schema/function/map_file.sql turns it into rows.
  */
 #include <string.h>
 
-#include "catalog/map/form.h"
+#include "catalog/maps/form/form.h"
 #include "catalog/sql/extension.h"
 #include "catalog/sql/rules_store.h"
 

@@ -1,5 +1,5 @@
 /*
- * fn_kontext.c - the path language of Kauldron's kontext (catalog/map/kontext.h) as functions.
+ * fn_kontext.c - the path language of Kauldron's kontext (catalog/maps/map/kontext.h) as functions.
  *
  *   kontext_name(path)       its components joined by '/'; NULL if it does not name a single node
  *   kontext_error(path)      the exception that the original raises, "Type: text"; NULL: none
@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "catalog/map/kontext.h"
+#include "catalog/maps/map/kontext.h"
 #include "catalog/sql/extension.h"
 
 static void kontext_give(sqlite3_context *context, struct text *t)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "catalog/base/text.h"
-#include "catalog/compose/shapes.h"
+#include "catalog/data/compose/shapes.h"
 #include "catalog/sql/extension.h"
 
 static const char *operation_text_of(sqlite3_value *v)

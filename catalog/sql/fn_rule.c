@@ -18,8 +18,8 @@
 #include <string.h>
 
 #include "catalog/base/text.h"
-#include "catalog/map/dialect.h"
-#include "catalog/regex/pytext.h"
+#include "catalog/maps/map/dialect.h"
+#include "catalog/maps/regex/pytext.h"
 #include "catalog/sql/extension.h"
 #include "catalog/sql/rule_cache.h"
 

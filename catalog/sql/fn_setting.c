@@ -1,5 +1,5 @@
 /*
- * fn_setting.c - settings that rule sets take from checkpoints (catalog/map/setting.h), as SQL
+ * fn_setting.c - settings that rule sets take from checkpoints (catalog/maps/map/setting.h), as SQL
  * functions.
  *
  *   rule_bound(ruleset, checkpoint_id)  the set with its settings for this checkpoint, as a text
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalog/map/setting.h"
+#include "catalog/maps/map/setting.h"
 #include "catalog/sql/extension.h"
 
 #define GIVEN_MAX 256 /* settings of a connection */

@@ -6,8 +6,8 @@
  * only afterwards. But it disconnects virtual tables first. So the keeper is a virtual table that
  * is never queried; when it is disconnected, it closes the lookup.
  */
-#ifndef CKPTDB_SQL_KEEPER_H
-#define CKPTDB_SQL_KEEPER_H
+#ifndef CKPTDB_KEEPER_H
+#define CKPTDB_KEEPER_H
 
 #include "catalog/db/db.h"
 

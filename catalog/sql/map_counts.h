@@ -2,10 +2,10 @@
  * map_counts.h - counts the rows of a map by status, instead of returning them: for SQLite,
  * stepping over a row takes longer than settling it for all checkpoints of its layout takes here.
  */
-#ifndef CKPTDB_SQL_MAP_COUNTS_H
-#define CKPTDB_SQL_MAP_COUNTS_H
+#ifndef CKPTDB_MAP_COUNTS_H
+#define CKPTDB_MAP_COUNTS_H
 
-#include "catalog/map/dialect.h"
+#include "catalog/maps/map/dialect.h"
 
 #define MAP_STATUSES 16 /* more than there are distinct statuses */
 

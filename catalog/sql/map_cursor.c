@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "catalog/base/nearest.h"
-#include "catalog/map/ruleset.h"
+#include "catalog/maps/map/ruleset.h"
 #include "catalog/sql/extension.h"
 
 /* Columns whose values are those of the call, or of the count of a status: rows of which no others

@@ -2,8 +2,8 @@
  * map_cursor.h - the cursor of the table-valued functions of maps (vt_map.c): goes through the
  * checkpoints that were asked for, settles their maps, and returns the rows one after the other.
  */
-#ifndef CKPTDB_SQL_MAP_CURSOR_H
-#define CKPTDB_SQL_MAP_CURSOR_H
+#ifndef CKPTDB_MAP_CURSOR_H
+#define CKPTDB_MAP_CURSOR_H
 
 #include "catalog/sql/map_counts.h"
 #include "catalog/sql/map_trees.h"

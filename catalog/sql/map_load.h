@@ -1,12 +1,12 @@
 /*
- * map_load.h - reads the input of a dialect (catalog/map/dialect.h) from the catalog: a rule set,
+ * map_load.h - reads the input of a dialect (catalog/maps/map/dialect.h) from the catalog: a rule set,
  * the leaves of checkpoints, and the rules that match their names.
  */
-#ifndef CKPTDB_SQL_MAP_LOAD_H
-#define CKPTDB_SQL_MAP_LOAD_H
+#ifndef CKPTDB_MAP_LOAD_H
+#define CKPTDB_MAP_LOAD_H
 
 #include "catalog/db/sqlite.h"
-#include "catalog/map/dialect.h"
+#include "catalog/maps/map/dialect.h"
 
 /* The statements that read, prepared when first used. Release them before the connection closes. */
 enum map_statement {
@@ -52,7 +52,7 @@ struct map_source {
 int map_load_sources(struct map_statements *, sqlite3_value *id, struct map_source **,
                      size_t *count);
 
-/* The set bound to its settings for the checkpoint (catalog/map/setting.h), as a text that is
+/* The set bound to its settings for the checkpoint (catalog/maps/map/setting.h), as a text that is
  * accepted in place of its name; free() it. */
 int map_load_bound(struct map_statements *, const char *ruleset, sqlite3_int64 checkpoint,
                    char **out);

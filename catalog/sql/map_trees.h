@@ -2,8 +2,8 @@
  * map_trees.h - caches trees that a query reads repeatedly: of each source for many targets, of all
  * checkpoints for many rule sets. They are kept by layout, up to a maximum.
  */
-#ifndef CKPTDB_SQL_MAP_TREES_H
-#define CKPTDB_SQL_MAP_TREES_H
+#ifndef CKPTDB_MAP_TREES_H
+#define CKPTDB_MAP_TREES_H
 
 #include "catalog/sql/map_load.h"
 

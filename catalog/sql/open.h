@@ -1,8 +1,8 @@
 /*
  * open.h - opens a catalog with all of its SQL functions.
  */
-#ifndef CKPTDB_SQL_OPEN_H
-#define CKPTDB_SQL_OPEN_H
+#ifndef CKPTDB_OPEN_H
+#define CKPTDB_OPEN_H
 
 #include "catalog/db/db.h"
 

@@ -14,10 +14,10 @@
  * Two borrowers of the same pattern get the same struct regex: read the spans of a match
  * before anything else on the connection can run.
  */
-#ifndef CKPTDB_SQL_REGEX_CACHE_H
-#define CKPTDB_SQL_REGEX_CACHE_H
+#ifndef CKPTDB_REGEX_CACHE_H
+#define CKPTDB_REGEX_CACHE_H
 
-#include "catalog/regex/regex.h"
+#include "catalog/maps/regex/regex.h"
 
 struct regex_cache;
 struct cached_regex;

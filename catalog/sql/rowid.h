@@ -4,8 +4,8 @@
  * JOIN it first asks by key and then for all rows. So the id must depend on the row and its
  * arguments, not on the call.
  */
-#ifndef CKPTDB_SQL_ROWID_H
-#define CKPTDB_SQL_ROWID_H
+#ifndef CKPTDB_ROWID_H
+#define CKPTDB_ROWID_H
 
 #include <stdint.h>
 

@@ -10,11 +10,11 @@
  * committed, and the data version of the file shows whether they may have changed; otherwise they
  * are read again and compared. A set that is held does not change. For one connection.
  */
-#ifndef CKPTDB_SQL_RULE_CACHE_H
-#define CKPTDB_SQL_RULE_CACHE_H
+#ifndef CKPTDB_RULE_CACHE_H
+#define CKPTDB_RULE_CACHE_H
 
 #include "catalog/db/sqlite.h"
-#include "catalog/map/rules.h"
+#include "catalog/maps/map/rules.h"
 
 struct rule_cache;
 struct rule_set;
@@ -26,7 +26,7 @@ struct rule_cache *rule_cache_hold(struct rule_cache *);
 void rule_cache_drop(void *);
 
 /* The current set, with a reference for the caller. `bound` is its name, or the name with settings
- * (catalog/map/setting.h). NULL: the reason is in *why, to be freed by sqlite3_free() (NULL: out of
+ * (catalog/maps/map/setting.h). NULL: the reason is in *why, to be freed by sqlite3_free() (NULL: out of
  * memory). */
 struct rule_set *rule_cache_find(struct rule_cache *, sqlite3 *, const char *bound, char **why);
 struct rule_set *rule_set_hold(struct rule_set *);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalog/map/setting.h"
+#include "catalog/maps/map/setting.h"
 #include "catalog/sql/rules_store.h"
 
 static sqlite3_stmt *query(sqlite3 *db, const char *sql, const char *argument)

@@ -1,15 +1,15 @@
 /*
  * rule_load.h - compiles a rule set from its rows (for rule_cache.h). `bound` is the set's name,
- * or the name with settings (catalog/map/setting.h).
+ * or the name with settings (catalog/maps/map/setting.h).
  */
-#ifndef CKPTDB_SQL_RULE_LOAD_H
-#define CKPTDB_SQL_RULE_LOAD_H
+#ifndef CKPTDB_RULE_LOAD_H
+#define CKPTDB_RULE_LOAD_H
 
 #include <stdbool.h>
 
 #include "catalog/base/text.h"
 #include "catalog/db/sqlite.h"
-#include "catalog/map/rules.h"
+#include "catalog/maps/map/rules.h"
 
 /* All rows of a set in one string, to detect changes; empty: there is no such set. False:
  * sqlite3_errmsg() says why. */

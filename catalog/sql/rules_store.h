@@ -1,13 +1,13 @@
 /*
- * rules_store.h - reads rule sets (catalog/map/ruleset.h) from a catalog, and writes them.
+ * rules_store.h - reads rule sets (catalog/maps/map/ruleset.h) from a catalog, and writes them.
  */
-#ifndef CKPTDB_SQL_RULES_STORE_H
-#define CKPTDB_SQL_RULES_STORE_H
+#ifndef CKPTDB_RULES_STORE_H
+#define CKPTDB_RULES_STORE_H
 
 #include <stdbool.h>
 
 #include "catalog/db/sqlite.h"
-#include "catalog/map/ruleset.h"
+#include "catalog/maps/map/ruleset.h"
 
 /* Read the set called `name` into set->arena. ERR_MISSING: there is none. */
 enum status rules_fetch(sqlite3 *, const char *name, struct ruleset *set, struct error *);

@@ -8,8 +8,8 @@
  *
  * Functions return SQLite codes; the reason of a failure is sqlite3_errmsg(), or blocks_damage().
  */
-#ifndef CKPTDB_SQL_TENSOR_BLOCKS_H
-#define CKPTDB_SQL_TENSOR_BLOCKS_H
+#ifndef CKPTDB_TENSOR_BLOCKS_H
+#define CKPTDB_TENSOR_BLOCKS_H
 
 #include <assert.h>
 #include <stdbool.h>

@@ -2,8 +2,8 @@
  * tensor_cursor.h - the table `tensor` and its cursors, for the three files that go through them:
  * vt_tensor.c opens, tensor_walk.c steps, tensor_cells.c answers.
  */
-#ifndef CKPTDB_SQL_TENSOR_CURSOR_H
-#define CKPTDB_SQL_TENSOR_CURSOR_H
+#ifndef CKPTDB_TENSOR_CURSOR_H
+#define CKPTDB_TENSOR_CURSOR_H
 
 #include "catalog/base/limits.h"
 #include "catalog/sql/tensor_groups.h"

@@ -2,8 +2,8 @@
  * tensor_groups.h - tensors of layouts one after the other, by name or in the order of some of their
  * columns, for the plans of the table `tensor` that do not begin with checkpoints.
  */
-#ifndef CKPTDB_SQL_TENSOR_GROUPS_H
-#define CKPTDB_SQL_TENSOR_GROUPS_H
+#ifndef CKPTDB_TENSOR_GROUPS_H
+#define CKPTDB_TENSOR_GROUPS_H
 
 #include "catalog/base/text.h"
 #include "catalog/sql/tensor_blocks.h"

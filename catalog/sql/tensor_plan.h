@@ -2,8 +2,8 @@
  * tensor_plan.h - how the table `tensor` answers a statement: where it begins, what it tests, and in
  * which order its rows come. Made in xBestIndex, carried to xFilter as idxNum and idxStr.
  */
-#ifndef CKPTDB_SQL_TENSOR_PLAN_H
-#define CKPTDB_SQL_TENSOR_PLAN_H
+#ifndef CKPTDB_TENSOR_PLAN_H
+#define CKPTDB_TENSOR_PLAN_H
 
 #include <stdbool.h>
 

@@ -6,8 +6,8 @@
  * more, so where a comparison depends on what the table is not told (the affinity of the other side,
  * whether LIKE minds case), a test lets everything pass.
  */
-#ifndef CKPTDB_SQL_TENSOR_TEST_H
-#define CKPTDB_SQL_TENSOR_TEST_H
+#ifndef CKPTDB_TENSOR_TEST_H
+#define CKPTDB_TENSOR_TEST_H
 
 #include "catalog/sql/regex_cache.h"
 #include "catalog/sql/tensor_blocks.h"

@@ -1,6 +1,6 @@
 /*
  * vt_infer.c - infer_rules(a, b) and infer_pairs(a, b): the results of `map infer` for two
- * checkpoints, as rows (catalog/infer/run.h).
+ * checkpoints, as rows (catalog/content/infer_run.h).
  *
  *   INSERT INTO ruleset SELECT DISTINCT 'mine', dialect, options FROM infer_rules(1, 2);
  *   SELECT old_name, new_name FROM infer_pairs(1, 2) WHERE how = 'guess';
@@ -15,7 +15,7 @@
 #include <time.h>
 
 #include "catalog/base/text.h"
-#include "catalog/infer/run.h"
+#include "catalog/content/infer_run.h"
 #include "catalog/sql/extension.h"
 #include "catalog/sql/keeper.h"
 #include "catalog/sql/rowid.h"

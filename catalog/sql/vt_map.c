@@ -14,7 +14,7 @@
  * assignment, likewise.
  *
  * Names are matched with the rules as they are read (map_load.h), the dialect settles the matches
- * into rows (catalog/map/dialect.h), and this file returns them. Sources of one layout have the
+ * into rows (catalog/maps/map/dialect.h), and this file returns them. Sources of one layout have the
  * same rows, except for the tensor ids, and so have targets: the map is settled once, and each row
  * is returned for all of them. Rows of a conversion of which a query uses only the checkpoint and
  * the status, as count(*) does, are counted like those of conversion_counts() and returned so many

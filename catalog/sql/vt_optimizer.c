@@ -1,9 +1,9 @@
 /*
- * vt_optimizer.c - the engine of optimizers (catalog/optimizer/) as table-valued functions:
+ * vt_optimizer.c - the engine of optimizers (catalog/maps/optimizer/) as table-valued functions:
  *
  *   optimizer_state_rows(spec, checkpoint)   the state that an optimizer would keep
  *   state_diff_rows(spec, checkpoint)        how the state in the checkpoint differs from that
- *   state_score_rows(spec, checkpoint)       by how much: for each place with a state (layout.h)
+ *   state_score_rows(spec, checkpoint)       by how much: for each place with a state (state_layout.h)
  *                                            one row of counts, with the first difference
  *   state_chain_rows('', checkpoint)         for each such place, a chain of bare transformations
  *                                            that keeps the same state (chain.h)
@@ -17,10 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalog/optimizer/chain.h"
-#include "catalog/optimizer/compare.h"
-#include "catalog/optimizer/layout.h"
-#include "catalog/optimizer/optimizer.h"
+#include "catalog/maps/optimizer/chain.h"
+#include "catalog/maps/optimizer/difference.h"
+#include "catalog/maps/optimizer/optimizer.h"
+#include "catalog/maps/optimizer/state_layout.h"
 #include "catalog/sql/extension.h"
 #include "catalog/sql/rowid.h"
 
@@ -343,7 +343,7 @@ static void give_first(sqlite3_context *context, const struct optimizer_differen
     size_t before = text.len;
     if (optimizer_difference_name(d, &text))
         text_adds(&text, ", ");
-    /* Names begin with a '/' if the checkpoint is nothing but a state (layout.h). */
+    /* Names begin with a '/' if the checkpoint is nothing but a state (state_layout.h). */
     if (!text.failed && text.len > before && text.at[before] == '/')
         memmove(text.at + before, text.at + before + 1, text.len-- - before);
     bool expected = d->problem != PROBLEM_UNEXPECTED && optimizer_difference_expected(d, &text);

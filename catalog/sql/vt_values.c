@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "catalog/base/text.h"
-#include "catalog/convert/convert.h"
-#include "catalog/read/files.h"
-#include "catalog/read/read.h"
+#include "catalog/data/convert/convert.h"
+#include "catalog/data/read/files.h"
+#include "catalog/data/read/read.h"
 #include "catalog/sql/extension.h"
 #include "catalog/sql/fn_data.h"
 #include "catalog/sql/rowid.h"

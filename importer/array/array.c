@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalog/base/names.h"
+#include "catalog/base/name_list.h"
 #include "catalog/base/text.h"
-#include "catalog/store/store.h"
+#include "catalog/data/store/store.h"
 #include "importer/job/facts.h"
 
 /* A tensor about to be emitted: its array, the grid with its values, and its directory. */

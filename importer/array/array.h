@@ -4,10 +4,10 @@
  * Stores come in two kinds: directories with one file per chunk (found in parallel), and
  * key-value stores that list byte ranges (OCDBT).
  */
-#ifndef CKPTDB_IMPORTER_ARRAY_H
-#define CKPTDB_IMPORTER_ARRAY_H
+#ifndef CKPTDB_ARRAY_H
+#define CKPTDB_ARRAY_H
 
-#include "importer/container/zarr.h"
+#include "importer/array/zarr_metadata.h"
 #include "importer/job/job.h"
 
 /* --- in directories --------------------------------------------------------------------- */

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalog/base/names.h"
-#include "catalog/store/directory.h"
+#include "catalog/base/name_list.h"
+#include "catalog/data/store/directory.h"
 #include "importer/array/array_private.h"
 
 /* --- reading a directory ---------------------------------------------------------------- */

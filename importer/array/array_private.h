@@ -2,8 +2,8 @@
  * array_private.h - the inside of array_tree_scan(): array_list.c reads one directory and
  * finds the values of one array, array_tree.c walks over all directories.
  */
-#ifndef CKPTDB_IMPORTER_ARRAY_PRIVATE_H
-#define CKPTDB_IMPORTER_ARRAY_PRIVATE_H
+#ifndef CKPTDB_ARRAY_PRIVATE_H
+#define CKPTDB_ARRAY_PRIVATE_H
 
 #include <limits.h>
 

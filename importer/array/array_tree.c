@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "catalog/base/json.h"
-#include "catalog/base/names.h"
+#include "catalog/base/name_list.h"
 #include "catalog/base/strmap.h"
 #include "catalog/base/threads.h"
 #include "importer/array/array_private.h"

@@ -16,12 +16,12 @@
  * After an error, which is in m->err, every call returns false until it is cleared
  * there. A caller that can go on puts another error and another place there.
  */
-#ifndef CKPTDB_IMPORTER_CONTAINER_MSGPACK_H
-#define CKPTDB_IMPORTER_CONTAINER_MSGPACK_H
+#ifndef CKPTDB_MSGPACK_H
+#define CKPTDB_MSGPACK_H
 
 #include "catalog/base/arena.h"
 #include "catalog/base/text.h"
-#include "catalog/store/source.h"
+#include "catalog/data/store/source.h"
 
 enum msgpack_type {
     MSGPACK_NIL,

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "catalog/model/dtype.h"
+#include "catalog/data/model/dtype.h"
 
 /* Canonical names by NumPy's kind and bytes per element. */
 static const struct {

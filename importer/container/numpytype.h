@@ -1,8 +1,8 @@
 /*
  * numpytype.h - a dtype as NumPy spells it: "<f4", "|S5", ">U2", "<M8[ns]", "|V2".
  */
-#ifndef CKPTDB_IMPORTER_CONTAINER_NUMPYTYPE_H
-#define CKPTDB_IMPORTER_CONTAINER_NUMPYTYPE_H
+#ifndef CKPTDB_NUMPYTYPE_H
+#define CKPTDB_NUMPYTYPE_H
 
 #include <stdbool.h>
 

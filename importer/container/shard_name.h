@@ -13,8 +13,8 @@
  *   if (shard_name(name, &s) && strcmp(s.rest, ".gguf") == 0)
  *       ... name, s.stem bytes of it; s.part of s.count ...
  */
-#ifndef CKPTDB_CONTAINER_SHARD_NAME_H
-#define CKPTDB_CONTAINER_SHARD_NAME_H
+#ifndef CKPTDB_SHARD_NAME_H
+#define CKPTDB_SHARD_NAME_H
 
 #include <stdbool.h>
 #include <stddef.h>

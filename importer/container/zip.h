@@ -6,13 +6,13 @@
  * no duplicate names, no member over another or over the directory, and the local header
  * must say the same name and method. Only zip_head() and zip_read() decompress anything.
  */
-#ifndef CKPTDB_IMPORTER_CONTAINER_ZIP_H
-#define CKPTDB_IMPORTER_CONTAINER_ZIP_H
+#ifndef CKPTDB_ZIP_H
+#define CKPTDB_ZIP_H
 
 #include "catalog/base/arena.h"
 #include "catalog/base/bits.h"
 #include "catalog/base/error.h"
-#include "catalog/store/source.h"
+#include "catalog/data/store/source.h"
 
 #define ZIP_STORED  0
 #define ZIP_DEFLATE 8

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-#include "catalog/codec/codec.h"
+#include "catalog/data/codec/codec.h"
 #include "importer/container/zip.h"
 
 /* Deflate's best ratio: 258 bytes from 2 bits is 1032 to 1 (block headers only lower it). */

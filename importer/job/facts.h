@@ -5,8 +5,8 @@
  * (integers of more than 64 bits: decimal text), booleans are "true" and "false", lists and
  * empty objects are JSON text without white space.
  */
-#ifndef CKPTDB_IMPORTER_FACTS_H
-#define CKPTDB_IMPORTER_FACTS_H
+#ifndef CKPTDB_FACTS_H
+#define CKPTDB_FACTS_H
 
 #include "catalog/base/json.h"
 #include "importer/job/job.h"

@@ -5,8 +5,8 @@
  * issues through its job. It never reads tensor data. To add one: copy format/npy.c, add a line to
  * formats.def, drop y_ and n_ files into tests/fixtures/NAME/.
  */
-#ifndef CKPTDB_IMPORTER_FORMAT_H
-#define CKPTDB_IMPORTER_FORMAT_H
+#ifndef CKPTDB_FORMAT_H
+#define CKPTDB_FORMAT_H
 
 #include <stdbool.h>
 #include <stdint.h>

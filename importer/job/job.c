@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "catalog/base/text.h"
-#include "catalog/store/store.h"
+#include "catalog/data/store/store.h"
 #include "importer/job/job_private.h"
 #include "importer/job/stray.h"
 

@@ -10,12 +10,12 @@
  *
  * This header is for formats. job_run.h runs jobs; job_reuse.h is for formats whose headers repeat.
  */
-#ifndef CKPTDB_IMPORTER_JOB_H
-#define CKPTDB_IMPORTER_JOB_H
+#ifndef CKPTDB_JOB_H
+#define CKPTDB_JOB_H
 
 #include "catalog/base/cursor.h"
 #include "catalog/base/limits.h"
-#include "catalog/model/batch.h"
+#include "catalog/data/model/batch.h"
 #include "importer/job/format.h"
 
 struct job {

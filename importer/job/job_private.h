@@ -2,8 +2,8 @@
  * job_private.h - the inside of a job, for the files that make it up: job.c and job_tensor.c (what
  * formats call), job_run.c, layout.c (sums and digests), reuse.c (layouts shared by equal headers).
  */
-#ifndef CKPTDB_IMPORTER_JOB_PRIVATE_H
-#define CKPTDB_IMPORTER_JOB_PRIVATE_H
+#ifndef CKPTDB_JOB_PRIVATE_H
+#define CKPTDB_JOB_PRIVATE_H
 
 #include "catalog/base/strmap.h"
 #include "importer/job/job_run.h"

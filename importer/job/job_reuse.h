@@ -7,8 +7,8 @@
  *       job_reuse_offer(job, header, end);
  *   }
  */
-#ifndef CKPTDB_IMPORTER_JOB_REUSE_H
-#define CKPTDB_IMPORTER_JOB_REUSE_H
+#ifndef CKPTDB_JOB_REUSE_H
+#define CKPTDB_JOB_REUSE_H
 
 #include "importer/job/job.h"
 

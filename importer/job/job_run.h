@@ -1,8 +1,8 @@
 /*
  * job_run.h - run jobs: for the import, for verify, for tests and fuzzers.
  */
-#ifndef CKPTDB_IMPORTER_JOB_RUN_H
-#define CKPTDB_IMPORTER_JOB_RUN_H
+#ifndef CKPTDB_JOB_RUN_H
+#define CKPTDB_JOB_RUN_H
 
 #include "importer/job/job_reuse.h"
 

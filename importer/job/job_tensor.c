@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "catalog/base/text.h"
-#include "catalog/codec/codec.h"
+#include "catalog/data/codec/codec.h"
 #include "importer/job/job_private.h"
 
 static bool fits_file(struct job *job, uint32_t file, uint64_t offset, uint64_t stored)

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "catalog/base/text.h"
-#include "catalog/model/blocks.h"
-#include "catalog/model/fields.h"
+#include "catalog/data/model/blocks.h"
+#include "catalog/data/model/fields.h"
 #include "importer/job/job_private.h"
 
 /* Deeper or longer modules are counted with their last ancestor within these limits: a name

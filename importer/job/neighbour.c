@@ -1,7 +1,7 @@
 /*
  * neighbour.c - config.json and other files that describe the checkpoint next to them.
  */
-#include "catalog/base/names.h"
+#include "catalog/base/name_list.h"
 #include "importer/job/facts.h"
 
 static bool is_beside(struct job *job, const char *name)

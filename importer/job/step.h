@@ -1,8 +1,8 @@
 /*
  * step.h - the training step that a name states.
  */
-#ifndef CKPTDB_IMPORTER_STEP_H
-#define CKPTDB_IMPORTER_STEP_H
+#ifndef CKPTDB_STEP_H
+#define CKPTDB_STEP_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,10 +1,10 @@
 /*
  * stray.h - files that are not what their name says: the commonest "corrupt checkpoints".
  */
-#ifndef CKPTDB_IMPORTER_STRAY_H
-#define CKPTDB_IMPORTER_STRAY_H
+#ifndef CKPTDB_STRAY_H
+#define CKPTDB_STRAY_H
 
-#include "catalog/store/source.h"
+#include "catalog/data/store/source.h"
 #include "importer/job/format.h"
 
 /* What a file is that no format recognises: "git-lfs-pointer", "html-page", "error-page" (a

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalog/base/names.h"
+#include "catalog/base/name_list.h"
 #include "importer/walk/recognise_private.h"
 
 /* --- claiming --------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "catalog/base/names.h"
+#include "catalog/base/name_list.h"
 #include "importer/walk/walk_private.h"
 
 const char *walk_join(struct arena *arena, const char *directory, const char *name)

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "catalog/base/names.h"
+#include "catalog/base/name_list.h"
 #include "catalog/base/search.h"
 #include "catalog/base/text.h"
 #include "catalog/base/threads.h"

@@ -2,8 +2,8 @@
  * recognise_private.h - the inside of recognise.c, which adds what it finds to the walk's
  * lists (walk_lists.c) and lets index files claim their neighbours (claim.c).
  */
-#ifndef CKPTDB_IMPORTER_RECOGNISE_PRIVATE_H
-#define CKPTDB_IMPORTER_RECOGNISE_PRIVATE_H
+#ifndef CKPTDB_RECOGNISE_PRIVATE_H
+#define CKPTDB_RECOGNISE_PRIVATE_H
 
 #include "importer/walk/walk_private.h"
 

@@ -2,11 +2,11 @@
  * unread.h - files that are checkpoints, or similar to them, of kinds that this program
  * does not read.
  */
-#ifndef CKPTDB_IMPORTER_WALK_UNREAD_H
-#define CKPTDB_IMPORTER_WALK_UNREAD_H
+#ifndef CKPTDB_UNREAD_H
+#define CKPTDB_UNREAD_H
 
 #include "catalog/base/text.h"
-#include "catalog/store/source.h"
+#include "catalog/data/store/source.h"
 #include "importer/job/format.h"
 
 struct walk;

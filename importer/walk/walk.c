@@ -8,11 +8,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "catalog/base/names.h"
+#include "catalog/base/name_list.h"
 #include "catalog/base/search.h"
 #include "catalog/base/text.h"
 #include "catalog/base/threads.h"
-#include "catalog/store/store.h"
+#include "catalog/data/store/store.h"
 #include "importer/container/shard_name.h"
 #include "importer/walk/walk_private.h"
 

@@ -6,12 +6,12 @@
  * path, so it does not depend on the order of the threads. Files that the catalog knows and
  * that have not changed are not opened.
  */
-#ifndef CKPTDB_IMPORTER_WALK_H
-#define CKPTDB_IMPORTER_WALK_H
+#ifndef CKPTDB_WALK_H
+#define CKPTDB_WALK_H
 
 #include "catalog/base/strmap.h"
+#include "catalog/data/model/batch.h"
 #include "catalog/db/known.h"
-#include "catalog/model/batch.h"
 #include "importer/job/format.h"
 
 /* A checkpoint that was found. */

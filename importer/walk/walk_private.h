@@ -2,13 +2,13 @@
  * walk_private.h - the inside of a walk: walk.c reads directories, recognise.c finds out
  * what their files are.
  */
-#ifndef CKPTDB_IMPORTER_WALK_PRIVATE_H
-#define CKPTDB_IMPORTER_WALK_PRIVATE_H
+#ifndef CKPTDB_WALK_PRIVATE_H
+#define CKPTDB_WALK_PRIVATE_H
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "catalog/store/directory.h"
+#include "catalog/data/store/directory.h"
 #include "importer/walk/walk.h"
 
 /* A directory in the queue. */
@@ -39,7 +39,7 @@ struct walker {
 };
 
 struct entry {
-    const char *name; /* must be first: names.h */
+    const char *name; /* must be first: name_list.h */
     bool linked;      /* a symbolic link */
     struct file_identity identity;
     /* Filled in by recognise.c. */

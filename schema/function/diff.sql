@@ -1,6 +1,6 @@
 -- diff.sql - diff(a, b[, ruleset]): the tensors of two checkpoints, matched by name. A rule set is
 -- applied to a first: tensors that it drops have no row, and name_a is the name before the map.
--- Where it does more than rename, tensor_a is a recipe (catalog/compose/compose.h), and no hash is
+-- Where it does more than rename, tensor_a is a recipe (catalog/data/compose/compose.h), and no hash is
 -- known. `WHERE different = 1` omits tensors that are the same, or equal as far as is known
 -- (`unread`).
 --

@@ -1,5 +1,5 @@
 -- mapped.sql - mapped(checkpoint_id, ruleset): the results of a rule set for a checkpoint's
--- tensors. `recipe` (catalog/compose/compose.h) is how to make one, if it is more than renamed;
+-- tensors. `recipe` (catalog/data/compose/compose.h) is how to make one, if it is more than renamed;
 -- tensor_id is the first of the tensors it is made from. What the rule set drops has no row. A row
 -- in error has no new name, so that it is not matched with a tensor of another checkpoint.
 -- columns: tensor_id, recipe, new_name, dtype, shape, nbytes, renamed_only

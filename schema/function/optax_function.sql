@@ -1,4 +1,4 @@
--- optax_function.sql - the functions of Optax, for the engine (catalog/optimizer/optimizer.h):
+-- optax_function.sql - the functions of Optax, for the engine (catalog/maps/optimizer/optimizer.h):
 -- optimizers and transformations. An optimizer is a chain of links, of which those apply whose
 -- condition on the arguments holds. A link gets the optimizer's arguments; TO=FROM passes FROM
 -- under the name TO. Arguments are listed with their defaults, required ones with 0.0. (adabelief

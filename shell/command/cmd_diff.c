@@ -7,7 +7,7 @@
 #include "shell/command/command.h"
 #include "shell/command/diff_picture.h"
 #include "shell/command/hashing.h"
-#include "shell/command/settings.h"
+#include "shell/command/set_option.h"
 
 enum {
     MAP,

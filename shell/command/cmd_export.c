@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "shell/command/command.h"
-#include "shell/command/settings.h"
+#include "shell/command/set_option.h"
 
 static const struct option_spec options[] = {
     {"--format", "F", "one that `formats` lists (default: by OUT's suffix)"},

@@ -2,7 +2,7 @@
 #include <strings.h>
 
 #include "shell/command/command.h"
-#include "shell/command/settings.h"
+#include "shell/command/set_option.h"
 #include "shell/render/get_print.h"
 #include "shell/session/resolve.h"
 

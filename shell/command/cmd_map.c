@@ -6,7 +6,7 @@
 #include "shell/command/command.h"
 #include "shell/command/map_infer.h"
 #include "shell/command/map_why.h"
-#include "shell/command/settings.h"
+#include "shell/command/set_option.h"
 #include "shell/render/render.h"
 #include "shell/session/read_text.h"
 

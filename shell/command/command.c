@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "catalog/base/nearest.h"
-#include "shell/command/settings.h"
+#include "shell/command/set_option.h"
 #include "shell/session/pager.h"
 
 #define COMMAND(x) extern const struct command command_##x;

@@ -9,8 +9,8 @@
  * A command prints data on session->out and talk on stderr, and returns the exit status:
  * STATUS_FINE, STATUS_NO or STATUS_TROUBLE.
  */
-#ifndef CKPTDB_SHELL_COMMAND_H
-#define CKPTDB_SHELL_COMMAND_H
+#ifndef CKPTDB_COMMAND_H
+#define CKPTDB_COMMAND_H
 
 #include <stdbool.h>
 

@@ -4,8 +4,8 @@
  *
  * Both read temp.difference, the rows of `diff`.
  */
-#ifndef CKPTDB_SHELL_DIFF_PICTURE_H
-#define CKPTDB_SHELL_DIFF_PICTURE_H
+#ifndef CKPTDB_DIFF_PICTURE_H
+#define CKPTDB_DIFF_PICTURE_H
 
 #include "shell/session/session.h"
 

@@ -1,8 +1,8 @@
 /*
  * hashing.h - hashing on behalf of a command: progress, Ctrl-C, messages about trouble.
  */
-#ifndef CKPTDB_SHELL_HASHING_H
-#define CKPTDB_SHELL_HASHING_H
+#ifndef CKPTDB_HASHING_H
+#define CKPTDB_HASHING_H
 
 #include "catalog/base/text.h"
 #include "shell/session/session.h"

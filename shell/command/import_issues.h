@@ -3,8 +3,8 @@
  * many files of a folder of which the same is wrong (pointers of git-lfs), and what is no longer
  * there in one line a folder.
  */
-#ifndef CKPTDB_SHELL_IMPORT_ISSUES_H
-#define CKPTDB_SHELL_IMPORT_ISSUES_H
+#ifndef CKPTDB_IMPORT_ISSUES_H
+#define CKPTDB_IMPORT_ISSUES_H
 
 #include "catalog/base/text.h"
 #include "shell/session/session.h"

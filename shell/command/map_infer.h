@@ -1,8 +1,8 @@
 /*
  * map_infer.h - map infer A B: the rules that make B's names of A's.
  */
-#ifndef CKPTDB_SHELL_MAP_INFER_H
-#define CKPTDB_SHELL_MAP_INFER_H
+#ifndef CKPTDB_MAP_INFER_H
+#define CKPTDB_MAP_INFER_H
 
 #include "shell/command/command.h"
 

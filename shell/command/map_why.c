@@ -1,7 +1,7 @@
 #include "shell/command/map_why.h"
 
 #include "catalog/base/nearest.h"
-#include "shell/command/settings.h"
+#include "shell/command/set_option.h"
 
 /* The question. */
 struct question {

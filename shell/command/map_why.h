@@ -1,8 +1,8 @@
 /*
  * map_why.h - map why CHECKPOINT NAME: which rule of which map makes a name, and what maps make of it.
  */
-#ifndef CKPTDB_SHELL_MAP_WHY_H
-#define CKPTDB_SHELL_MAP_WHY_H
+#ifndef CKPTDB_MAP_WHY_H
+#define CKPTDB_MAP_WHY_H
 
 #include "shell/command/command.h"
 

@@ -1,8 +1,8 @@
 /*
  * script.h - running statements and dot-commands, wherever they come from.
  */
-#ifndef CKPTDB_SHELL_SCRIPT_H
-#define CKPTDB_SHELL_SCRIPT_H
+#ifndef CKPTDB_SCRIPT_H
+#define CKPTDB_SCRIPT_H
 
 #include "shell/command/command.h"
 #include "shell/command/statements.h"

@@ -2,8 +2,8 @@
  * sql_hint.h - what may have been meant by a statement that SQLite refused, what one asks for that
  * was not worked out yet, and what a dtype is called.
  */
-#ifndef CKPTDB_SHELL_SQL_HINT_H
-#define CKPTDB_SHELL_SQL_HINT_H
+#ifndef CKPTDB_SQL_HINT_H
+#define CKPTDB_SQL_HINT_H
 
 #include "shell/session/session.h"
 

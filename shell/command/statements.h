@@ -9,8 +9,8 @@
  *   if (splitter_end(&p) != UNIT_MORE) ...   a last statement without its ';'
  *   splitter_release(&p);
  */
-#ifndef CKPTDB_SHELL_STATEMENTS_H
-#define CKPTDB_SHELL_STATEMENTS_H
+#ifndef CKPTDB_STATEMENTS_H
+#define CKPTDB_STATEMENTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
  * complete.h - what a word could become, on the shell's line or on that of bash, zsh or fish: what
  * may be where comes from the table of commands. Knows no terminal.
  */
-#ifndef CKPTDB_SHELL_COMPLETE_H
-#define CKPTDB_SHELL_COMPLETE_H
+#ifndef CKPTDB_COMPLETE_H
+#define CKPTDB_COMPLETE_H
 
 #include <stdbool.h>
 #include <stddef.h>

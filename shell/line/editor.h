@@ -3,8 +3,8 @@
  * which is loaded when the first line is asked for, so that a program that only runs a
  * statement never pays for it. Without the library, plain lines.
  */
-#ifndef CKPTDB_SHELL_EDITOR_H
-#define CKPTDB_SHELL_EDITOR_H
+#ifndef CKPTDB_EDITOR_H
+#define CKPTDB_EDITOR_H
 
 #include <stdbool.h>
 #include <stddef.h>

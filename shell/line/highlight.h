@@ -2,8 +2,8 @@
  * highlight.h - which bytes of a line are a keyword, a string, a comment: for colours. Knows no
  * terminal.
  */
-#ifndef CKPTDB_SHELL_HIGHLIGHT_H
-#define CKPTDB_SHELL_HIGHLIGHT_H
+#ifndef CKPTDB_HIGHLIGHT_H
+#define CKPTDB_HIGHLIGHT_H
 
 #include <stdbool.h>
 #include <stddef.h>

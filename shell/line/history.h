@@ -2,8 +2,8 @@
  * history.h - the statements and commands of earlier sessions: a plain file, one line each, for
  * nobody else's eyes (mode 0600). A newline inside a statement is the byte 1, as psql has it.
  */
-#ifndef CKPTDB_SHELL_HISTORY_H
-#define CKPTDB_SHELL_HISTORY_H
+#ifndef CKPTDB_HISTORY_H
+#define CKPTDB_HISTORY_H
 
 #define HISTORY_LINES 2000 /* entries kept; the file is cut back when it has twice as many */
 

@@ -1,8 +1,8 @@
 /*
  * offer.h - what there is to complete a word with: names of the catalog, of commands, of files.
  */
-#ifndef CKPTDB_SHELL_OFFER_H
-#define CKPTDB_SHELL_OFFER_H
+#ifndef CKPTDB_OFFER_H
+#define CKPTDB_OFFER_H
 
 #include "shell/command/command.h"
 #include "shell/line/complete.h"

@@ -2,8 +2,8 @@
  * paint.h - colours on the line that libedit has drawn. It knows of none, so the same characters are
  * written over it while it waits for a key, and the cursor is put back.
  */
-#ifndef CKPTDB_SHELL_PAINT_H
-#define CKPTDB_SHELL_PAINT_H
+#ifndef CKPTDB_PAINT_H
+#define CKPTDB_PAINT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /*
  * repl.h - the shell on a terminal: prompts, line editing, history, completion.
  */
-#ifndef CKPTDB_SHELL_REPL_H
-#define CKPTDB_SHELL_REPL_H
+#ifndef CKPTDB_REPL_H
+#define CKPTDB_REPL_H
 
 #include "shell/session/session.h"
 

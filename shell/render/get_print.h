@@ -1,8 +1,8 @@
 /*
  * get_print.h - elements as text: NumPy's brackets, JSON, CSV.
  */
-#ifndef CKPTDB_SHELL_GET_PRINT_H
-#define CKPTDB_SHELL_GET_PRINT_H
+#ifndef CKPTDB_GET_PRINT_H
+#define CKPTDB_GET_PRINT_H
 
 #include "shell/session/sink.h"
 

@@ -1,8 +1,8 @@
 /*
  * human.h - numbers and text as people read them on a terminal. Machine modes use none of it.
  */
-#ifndef CKPTDB_SHELL_HUMAN_H
-#define CKPTDB_SHELL_HUMAN_H
+#ifndef CKPTDB_HUMAN_H
+#define CKPTDB_HUMAN_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /*
  * progress.h - how far long work has come.
  */
-#ifndef CKPTDB_SHELL_PROGRESS_H
-#define CKPTDB_SHELL_PROGRESS_H
+#ifndef CKPTDB_PROGRESS_H
+#define CKPTDB_PROGRESS_H
 
 #include "shell/session/session.h"
 

@@ -1,8 +1,8 @@
 /*
  * query.h - a query's rows, printed in the session's mode.
  */
-#ifndef CKPTDB_SHELL_QUERY_H
-#define CKPTDB_SHELL_QUERY_H
+#ifndef CKPTDB_QUERY_H
+#define CKPTDB_QUERY_H
 
 #include "catalog/base/text.h"
 #include "shell/session/session.h"

@@ -5,8 +5,8 @@
  * time. Modes that align columns see some thousand rows in a window, the others one.
  * JSON is written from the row itself.
  */
-#ifndef CKPTDB_SHELL_RENDER_H
-#define CKPTDB_SHELL_RENDER_H
+#ifndef CKPTDB_RENDER_H
+#define CKPTDB_RENDER_H
 
 #include <stdint.h>
 

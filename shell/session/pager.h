@@ -6,8 +6,8 @@
  * Between the two what is printed is held until it does not fit the screen any more; only then the
  * pager is started. `.pager` names it, else $PAGER; without either there is none.
  */
-#ifndef CKPTDB_SHELL_PAGER_H
-#define CKPTDB_SHELL_PAGER_H
+#ifndef CKPTDB_PAGER_H
+#define CKPTDB_PAGER_H
 
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 /*
  * read_text.h - a file as one text: rules, specs, manifests.
  */
-#ifndef CKPTDB_SHELL_READ_TEXT_H
-#define CKPTDB_SHELL_READ_TEXT_H
+#ifndef CKPTDB_READ_TEXT_H
+#define CKPTDB_READ_TEXT_H
 
 #include <stdbool.h>
 

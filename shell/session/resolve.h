@@ -1,8 +1,8 @@
 /*
  * resolve.h - what the files that find what a user means have in common.
  */
-#ifndef CKPTDB_SHELL_RESOLVE_H
-#define CKPTDB_SHELL_RESOLVE_H
+#ifndef CKPTDB_RESOLVE_H
+#define CKPTDB_RESOLVE_H
 
 #include <sqlite3.h>
 #include <stdbool.h>

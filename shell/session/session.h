@@ -2,8 +2,8 @@
  * session.h - one run of the program: its catalog, where output goes and how it looks, and
  * the helpers that every command shares.
  */
-#ifndef CKPTDB_SHELL_SESSION_H
-#define CKPTDB_SHELL_SESSION_H
+#ifndef CKPTDB_SESSION_H
+#define CKPTDB_SESSION_H
 
 #include <sqlite3.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /*
  * sink.h - where `get` writes: a file that appears complete or not at all, or the session's output.
  */
-#ifndef CKPTDB_SHELL_SINK_H
-#define CKPTDB_SHELL_SINK_H
+#ifndef CKPTDB_SINK_H
+#define CKPTDB_SINK_H
 
 #include "catalog/base/text.h"
 #include "shell/session/session.h"

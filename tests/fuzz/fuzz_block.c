@@ -5,8 +5,8 @@
  */
 #include <stdlib.h>
 
-#include "catalog/codec/block.h"
-#include "catalog/codec/codec.h"
+#include "catalog/data/codec/block.h"
+#include "catalog/data/codec/codec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,8 +4,8 @@
  */
 #include <stdlib.h>
 
-#include "catalog/codec/codec.h"
-#include "catalog/codec/strings.h"
+#include "catalog/data/codec/codec.h"
+#include "catalog/data/codec/strings.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalog/store/store_memory.h"
+#include "catalog/data/store/store_memory.h"
 #include "importer/job/job_run.h"
 #include "importer/walk/walk.h"
 

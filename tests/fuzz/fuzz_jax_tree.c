@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "catalog/base/text.h"
-#include "importer/format/jax_tree.h"
+#include "importer/format/orbax/jax_tree.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalog/map/form.h"
+#include "catalog/maps/form/form.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

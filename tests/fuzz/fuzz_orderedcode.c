@@ -1,5 +1,5 @@
 /* fuzz_orderedcode.c - a run of codes, each kind in turn. */
-#include "importer/container/orderedcode.h"
+#include "importer/format/tensorflow/orderedcode.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

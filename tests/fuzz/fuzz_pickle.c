@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "importer/container/pickle.h"
+#include "importer/format/torch/pickle_graph.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "catalog/base/cursor.h"
-#include "catalog/read/read.h"
+#include "catalog/data/read/read.h"
 #include "tests/fuzz/naive_reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "catalog/read/read.h"
+#include "catalog/data/read/read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

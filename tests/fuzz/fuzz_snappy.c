@@ -1,7 +1,7 @@
 /* fuzz_snappy.c - raw Snappy blocks. */
 #include <stdlib.h>
 
-#include "catalog/codec/snappy.h"
+#include "catalog/data/codec/snappy.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "importer/container/sstable.h"
+#include "importer/format/tensorflow/sstable_reader.h"
 #include "tests/unit/table_builder.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

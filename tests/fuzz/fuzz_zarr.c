@@ -8,9 +8,9 @@
 #include "catalog/base/json.h"
 #include "catalog/base/strmap.h"
 #include "catalog/base/text.h"
-#include "catalog/codec/codec.h"
-#include "catalog/model/tensor.h"
-#include "importer/container/zarr.h"
+#include "catalog/data/codec/codec.h"
+#include "catalog/data/model/tensor.h"
+#include "importer/array/zarr_metadata.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalog/codec/codec.h"
-#include "catalog/model/tensor.h"
+#include "catalog/data/codec/codec.h"
+#include "catalog/data/model/tensor.h"
 
 #define NAIVE_RANK 8
 #define NAIVE_RUN  ((uint64_t)1 << 22) /* bytes of a decoded one */

@@ -57,7 +57,11 @@ def array(dtype=None, dims=None):
 
 
 def word():
-    return "".join(rng.choice(list("abcdefgh_./ é0"), int(rng.integers(1, 9))))
+    """TensorStore refuses names with parts that are empty, "." or ".."."""
+    while True:
+        made = "".join(rng.choice(list("abcdefgh_./ é0"), int(rng.integers(1, 9))))
+        if not {"", ".", ".."} & set(made.split("/")):
+            return made
 
 
 def tree(depth=3):
@@ -213,9 +217,9 @@ def training_run():
 
 
 def check_run():
-    rows = sql("SELECT step, item, run FROM checkpoint ORDER BY step, item")
+    rows = sql("SELECT step, item, run, run_path FROM checkpoint ORDER BY step, item")
     assert [(r["step"], r["item"]) for r in rows] == [(s, i) for s in (20, 300) for i in ("params", "state")], rows
-    assert {r["run"] for r in rows} == {os.path.realpath("run")}, rows
+    assert {(r["run"], r["run_path"]) for r in rows} == {("run", os.path.realpath("run"))}, rows
     loss = sql("SELECT value FROM metadata WHERE key = 'metrics:loss' ORDER BY checkpoint_id")
     assert sorted({r["value"] for r in loss}) == [20.0, 300.0], loss
 

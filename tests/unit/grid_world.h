@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
-#include "catalog/base/crc32c.h"
 #include "catalog/base/text.h"
-#include "catalog/read/read.h"
+#include "catalog/data/kernel/crc32c.h"
+#include "catalog/data/read/read.h"
 #include "tests/unit/unit.h"
 
 #define RANK_MOST   4

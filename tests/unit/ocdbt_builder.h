@@ -17,8 +17,8 @@
 
 #include <stdio.h>
 
-#include "importer/container/ocdbt.h"
-#include "importer/container/ocdbt_node.h"
+#include "importer/format/orbax/ocdbt_database.h"
+#include "importer/format/orbax/ocdbt_node.h"
 #include "tests/unit/table_builder.h"
 
 /* --- bodies ----------------------------------------------------------------------------- */

@@ -11,7 +11,7 @@
 #ifndef CKPTDB_TESTS_TABLE_BUILDER_H
 #define CKPTDB_TESTS_TABLE_BUILDER_H
 
-#include "catalog/base/crc32c.h"
+#include "catalog/data/kernel/crc32c.h"
 #include "tests/unit/bytes.h"
 
 struct table {

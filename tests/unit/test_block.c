@@ -1,8 +1,8 @@
 /* Chains on blocks. The stored bytes were made by numcodecs 0.16 and Python's own modules. */
 #include <zlib.h>
 
-#include "catalog/codec/block.h"
-#include "catalog/codec/codec.h"
+#include "catalog/data/codec/block.h"
+#include "catalog/data/codec/codec.h"
 #include "tests/unit/unit.h"
 
 #define BYTES(text) text, sizeof(text) - 1

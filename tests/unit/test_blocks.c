@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
+#include "catalog/data/model/blocks.h"
 #include "catalog/db/db.h"
-#include "catalog/model/blocks.h"
 #include "catalog/sql/open.h"
 #include "tests/unit/unit.h"
 

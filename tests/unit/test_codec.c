@@ -1,8 +1,8 @@
 #include <zlib.h>
 
-#include "catalog/base/crc32c.h"
-#include "catalog/codec/codec.h"
-#include "catalog/codec/strings.h"
+#include "catalog/data/codec/codec.h"
+#include "catalog/data/codec/strings.h"
+#include "catalog/data/kernel/crc32c.h"
 #include "tests/unit/unit.h"
 
 /* Read every part of `s` and compare it with what all of it should be. */

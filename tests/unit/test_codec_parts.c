@@ -1,11 +1,11 @@
 /* Steps that get elements out of blocks with more in them: sstable, cut, field, varints; and
  * the strings of a message. */
 
-#include "catalog/base/crc32c.h"
 #include "catalog/base/text.h"
-#include "catalog/codec/codec.h"
-#include "catalog/codec/strings.h"
-#include "catalog/model/tensor.h"
+#include "catalog/data/codec/codec.h"
+#include "catalog/data/codec/strings.h"
+#include "catalog/data/kernel/crc32c.h"
+#include "catalog/data/model/tensor.h"
 #include "tests/unit/unit.h"
 
 static void check_parts(const struct source *s, const char *all, size_t len)

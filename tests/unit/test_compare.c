@@ -2,10 +2,10 @@
  * several, and kernels against each other to the bit. */
 #include <math.h>
 
-#include "catalog/base/cpu.h"
 #include "catalog/content/compare.h"
-#include "catalog/content/compare_sums.h"
-#include "catalog/convert/convert.h"
+#include "catalog/data/convert/convert.h"
+#include "catalog/data/kernel/compare_sums.h"
+#include "catalog/data/kernel/cpu.h"
 #include "tests/unit/unit.h"
 
 #define PIECE 32768        /* elements that one thread compares */

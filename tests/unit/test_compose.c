@@ -1,8 +1,8 @@
 #include <zlib.h>
 
-#include "catalog/compose/compose.h"
-#include "catalog/compose/parts.h"
-#include "catalog/read/read.h"
+#include "catalog/data/compose/compose.h"
+#include "catalog/data/compose/parts.h"
+#include "catalog/data/read/read.h"
 #include "tests/unit/unit.h"
 
 /*

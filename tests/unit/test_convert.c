@@ -2,7 +2,7 @@
 #include <locale.h>
 #include <math.h>
 
-#include "catalog/convert/convert.h"
+#include "catalog/data/convert/convert.h"
 #include "tests/unit/unit.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))

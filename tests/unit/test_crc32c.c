@@ -1,4 +1,4 @@
-#include "catalog/base/crc32c.h"
+#include "catalog/data/kernel/crc32c.h"
 #include "tests/unit/unit.h"
 
 /* RFC 3720, B.4, and the check value of every catalogue of CRCs. */

@@ -1,6 +1,6 @@
-/* What dialects settle (catalog/map/), without a catalog: trees and rules as words, rows as text. */
+/* What dialects settle (catalog/maps/map/), without a catalog: trees and rules as words, rows as text. */
 
-#include "catalog/map/dialect.h"
+#include "catalog/maps/map/dialect.h"
 #include "tests/unit/unit.h"
 
 /*

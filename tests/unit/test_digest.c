@@ -1,8 +1,8 @@
 /* XXH3-128: known digests, and those of each kernel that the CPU has, of bytes in any pieces. */
 
-#include "catalog/base/cpu.h"
-#include "catalog/content/digest.h"
-#include "catalog/content/digest_kernels.h"
+#include "catalog/data/kernel/cpu.h"
+#include "catalog/data/kernel/digest.h"
+#include "catalog/data/kernel/digest_kernels.h"
 #include "tests/unit/unit.h"
 
 #define ROOM (DIGEST_BLOCK + 64)

@@ -1,7 +1,7 @@
 /* What encoders make, the decoders of the same names undo. */
 
-#include "catalog/codec/block.h"
-#include "catalog/codec/encode.h"
+#include "catalog/data/codec/block.h"
+#include "catalog/data/codec/encode.h"
 #include "tests/unit/unit.h"
 
 static const struct {

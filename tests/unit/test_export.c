@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <zlib.h>
 
-#include "catalog/export/layout.h"
+#include "catalog/export/export_layout.h"
 #include "tests/unit/unit.h"
 
 /* A checkpoint in memory: tensors whose bytes are in the catalog itself. */

@@ -4,8 +4,8 @@
  * change their ways.
  */
 #include "catalog/base/pages.h"
-#include "catalog/read/gather.h"
-#include "catalog/store/temporary.h"
+#include "catalog/data/read/gather.h"
+#include "catalog/data/store/temporary.h"
 #include "tests/unit/unit.h"
 
 #define GUARD 64 /* bytes before and after */

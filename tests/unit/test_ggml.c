@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "catalog/convert/convert.h"
+#include "catalog/data/convert/convert.h"
 #include "tests/unit/unit.h"
 
 struct golden {

@@ -1,5 +1,5 @@
 #include "catalog/base/text.h"
-#include "catalog/model/grid.h"
+#include "catalog/data/model/grid.h"
 #include "tests/unit/unit.h"
 
 #define RANK 3

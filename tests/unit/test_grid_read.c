@@ -1,6 +1,6 @@
 #include <pthread.h>
 
-#include "catalog/read/grid_reader.h"
+#include "catalog/data/read/grid_reader.h"
 #include "tests/unit/grid_world.h"
 #include "tests/unit/unit.h"
 

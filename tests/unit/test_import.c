@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "catalog/db/write.h"
+#include "catalog/db/writer.h"
 #include "catalog/sql/open.h"
 #include "importer/job/step.h"
 

@@ -4,7 +4,7 @@
  * place of X (Makefile), so that this works for root too.
  */
 #include "catalog/sql/open.h"
-#include "importer/verify.h"
+#include "importer/verify/verify.h"
 #include "tests/unit/import_place.h"
 
 #include <dirent.h>

@@ -1,7 +1,7 @@
-/* Rules from examples (catalog/infer/), without a catalog: names in, rules as text out. */
+/* Rules from examples (catalog/maps/infer/), without a catalog: names in, rules as text out. */
 
 #include "catalog/base/text.h"
-#include "catalog/infer/infer.h"
+#include "catalog/maps/infer/infer.h"
 #include "tests/unit/unit.h"
 
 /*

@@ -5,8 +5,8 @@
  *   NAME (KIND)              a node without children
  */
 #include "catalog/base/text.h"
-#include "catalog/model/tensor.h"
-#include "importer/format/jax_tree.h"
+#include "catalog/data/model/tensor.h"
+#include "importer/format/orbax/jax_tree.h"
 #include "tests/unit/unit.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))

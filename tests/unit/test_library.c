@@ -1,7 +1,7 @@
 /* Decoding where the libraries of codecs are absent, or lack a function. */
 
-#include "catalog/codec/block.h"
-#include "catalog/codec/encode.h"
+#include "catalog/data/codec/block.h"
+#include "catalog/data/codec/encode.h"
 #include "tests/unit/unit.h"
 
 #define BYTES(text) text, sizeof(text) - 1

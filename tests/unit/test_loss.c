@@ -1,8 +1,8 @@
 /* What a conversion loses, counted by block, beside a count element by element. */
 #include <math.h>
 
-#include "catalog/convert/convert.h"
-#include "catalog/convert/loss.h"
+#include "catalog/data/convert/convert.h"
+#include "catalog/data/convert/loss.h"
 #include "tests/unit/unit.h"
 
 #define COUNT 20000

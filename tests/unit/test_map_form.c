@@ -1,6 +1,6 @@
 /* test_map_form.c - files of maps without the shell: what each form makes of a text, and of a set. */
 
-#include "catalog/map/form.h"
+#include "catalog/maps/form/form.h"
 #include "tests/unit/unit.h"
 
 /* A text, the form that it is in, and the set as another form writes it; or, after '!', why it is refused. */
@@ -74,7 +74,7 @@ static void names(void **state)
     assert_int_equal(form_unknown("yaml", &err), ERR_UNSUPPORTED);
     assert_non_null(strstr(err.message, "there is no form \"yaml\"; there are sql, "));
 #define FORM(x) assert_non_null(strstr(err.message, #x));
-#include "catalog/map/forms.def"
+#include "catalog/maps/form/forms.def"
 #undef FORM
 }
 

@@ -2,9 +2,9 @@
 
 #include <time.h>
 
-#include "catalog/optimizer/compare.h"
-#include "catalog/optimizer/layout.h"
-#include "catalog/optimizer/optimizer.h"
+#include "catalog/maps/optimizer/difference.h"
+#include "catalog/maps/optimizer/optimizer.h"
+#include "catalog/maps/optimizer/state_layout.h"
 #include "tests/unit/unit.h"
 
 /* clang-format off */

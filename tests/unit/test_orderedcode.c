@@ -1,4 +1,4 @@
-#include "importer/container/orderedcode.h"
+#include "importer/format/tensorflow/orderedcode.h"
 #include "tests/unit/unit.h"
 
 static struct cursor over(const char *code, size_t len)

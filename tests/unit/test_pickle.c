@@ -3,7 +3,7 @@
  * more than they have.
  */
 #include "catalog/base/text.h"
-#include "importer/container/pickle.h"
+#include "importer/format/torch/pickle_graph.h"
 #include "tests/unit/unit.h"
 
 static void print_node(struct text *out, const struct pickle *p, pickle_ref ref, int depth);

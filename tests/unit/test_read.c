@@ -1,7 +1,7 @@
 #include <pthread.h>
 #include <zlib.h>
 
-#include "catalog/read/read.h"
+#include "catalog/data/read/read.h"
 #include "tests/unit/unit.h"
 
 /*

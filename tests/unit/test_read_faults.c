@@ -8,8 +8,8 @@
 #include <time.h>
 #include <zlib.h>
 
-#include "catalog/base/crc32c.h"
-#include "catalog/read/read.h"
+#include "catalog/data/kernel/crc32c.h"
+#include "catalog/data/read/read.h"
 #include "tests/unit/unit.h"
 
 /* --- faults ----------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
 #include <sys/wait.h>
 
 #include "catalog/base/text.h"
-#include "catalog/regex/regex.h"
+#include "catalog/maps/regex/regex.h"
 #include "tests/unit/unit.h"
 
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))

@@ -1,5 +1,5 @@
-#include "catalog/map/rules.h"
-#include "catalog/regex/regex.h"
+#include "catalog/maps/map/rules.h"
+#include "catalog/maps/regex/regex.h"
 #include "tests/unit/unit.h"
 
 #define LEN(array) (sizeof(array) / sizeof(array)[0])

@@ -1,5 +1,5 @@
 #include "catalog/base/text.h"
-#include "catalog/read/read.h"
+#include "catalog/data/read/read.h"
 #include "tests/unit/unit.h"
 
 /* What NumPy 2 answers for a[...] where a counts from 0: the shape and the elements that are

@@ -1,4 +1,4 @@
-#include "catalog/codec/snappy.h"
+#include "catalog/data/codec/snappy.h"
 #include "tests/unit/unit.h"
 
 #define CASE(name, block, text, ok)                                                                \

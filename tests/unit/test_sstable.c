@@ -1,4 +1,4 @@
-#include "importer/container/sstable.h"
+#include "importer/format/tensorflow/sstable_reader.h"
 #include "tests/unit/table_builder.h"
 #include "tests/unit/unit.h"
 

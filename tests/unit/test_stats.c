@@ -1,9 +1,9 @@
 /* Kernels of statistics: all against sums of long doubles, and against each other to the bit; grids. */
 #include <math.h>
 
-#include "catalog/base/cpu.h"
 #include "catalog/content/stat_kernels.h"
 #include "catalog/content/stat_read.h"
+#include "catalog/data/kernel/cpu.h"
 #include "tests/unit/unit.h"
 
 static uint64_t state = 88172645463325252U;

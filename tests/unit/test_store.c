@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 
 #include "catalog/base/text.h"
-#include "catalog/store/store.h"
-#include "catalog/store/store_memory.h"
+#include "catalog/data/store/store.h"
+#include "catalog/data/store/store_memory.h"
 #include "importer/job/job_run.h"
 #include "importer/walk/walk.h"
 #include "tests/unit/unit.h"

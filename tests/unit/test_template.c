@@ -1,5 +1,5 @@
 #include "catalog/base/text.h"
-#include "catalog/regex/regex.h"
+#include "catalog/maps/regex/regex.h"
 #include "tests/unit/unit.h"
 
 /* What CPython 3.11's Match.expand gives: a result of `len` bytes, or an exception. */

@@ -4,7 +4,7 @@
  */
 #include "catalog/base/json.h"
 #include "catalog/base/text.h"
-#include "importer/container/zarr.h"
+#include "importer/array/zarr_metadata.h"
 #include "tests/unit/unit.h"
 
 static void describe_level(struct text *t, const struct grid_level *level, unsigned rank)

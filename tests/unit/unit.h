@@ -15,9 +15,9 @@
 
 #include <cmocka.h>
 
+#include "catalog/data/model/tensor.h"
+#include "catalog/data/store/source.h"
 #include "catalog/db/sqlite.h"
-#include "catalog/model/tensor.h"
-#include "catalog/store/source.h"
 #include "tests/unit/bytes.h"
 
 /* --- files ------------------------------------------------------------------------------ */

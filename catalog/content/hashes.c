@@ -1,0 +1,289 @@
+/*
+ * hashes.c - hashes of tensors and checkpoints: a sweep over a checkpoint's tensors, in which
+ * large unencoded tensors are cut into parts (part.h).
+ */
+#include "catalog/content/hashes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/text.h"
+#include "catalog/content/current.h"
+#include "catalog/content/keep.h"
+#include "catalog/content/part.h"
+#include "catalog/content/twins.h"
+
+enum algorithm {
+    CONTENT_HASH,
+    CONTENT_SHA256,
+};
+
+struct run {
+    const struct content_work *work;
+    enum algorithm algorithm;
+    struct digest_fold *fold;
+    sqlite3_stmt *put, *link;
+    void (*each)(void *context, const char *hex, const char *name);
+    uint64_t uncommitted;
+    bool tensor_failed, complete;
+    bool tensor_passes; /* for a reason that may pass: its known hash stays */
+    bool damaged;       /* some tensor failed for another reason */
+};
+
+/* --- on the caller's thread ----------------------------------------------------------------- */
+
+static enum status keep_hash(struct run *run, const struct stored_tensor *t, struct error *err)
+{
+    struct digest_block hash;
+    char text[DIGEST_TEXT];
+    digest_fold_end(run->fold, &hash);
+    digest_print(&hash, text);
+    sqlite3_bind_text(run->put, 1, text, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(run->link, 1, t->id);
+    sqlite3_bind_text(run->link, 2, text, -1, SQLITE_STATIC);
+    if (db_step(run->work->db, run->put, "cannot keep a hash", err) == OK)
+        db_step(run->work->db, run->link, "cannot keep a hash", err);
+    return err->status;
+}
+
+/* Remove the hash of a tensor that could not be read. */
+static enum status drop_hash(struct run *run, const struct stored_tensor *t, struct error *err)
+{
+    struct digest_block unused;
+    char sql[100];
+    digest_fold_end(run->fold, &unused);
+    snprintf(sql, sizeof(sql), "DELETE FROM _tensor_hashes WHERE id = %lld", (long long)t->id);
+    return run->algorithm == CONTENT_HASH ? db_exec(run->work->db, sql, err) : OK;
+}
+
+static void give_sha256(struct run *run, const struct stored_tensor *t,
+                        const struct part_outcome *o)
+{
+    char hex[2 * DIGEST_TEXT];
+    digest_print(&o->blocks[0], hex);
+    digest_print(&o->blocks[1], hex + DIGEST_TEXT - 1);
+    run->each(run->work->context, hex, t->name);
+}
+
+static enum status content_take_outcome(void *context, const struct sweep_part *t, void *thing,
+                                        struct error *err)
+{
+    struct run *run = context;
+    const struct part_outcome *o = thing;
+    const struct content_work *w = run->work;
+    if (o->err.status == ERR_MEMORY || o->err.status == ERR_INTERRUPTED)
+        return *err = o->err, err->status;
+    if (o->err.status != OK && !run->tensor_failed) {
+        run->tensor_failed = true;
+        run->tensor_passes = status_passes(o->err.status);
+        run->damaged |= !run->tensor_passes && !o->absent;
+        run->complete = run->complete && o->absent;
+        if (w->trouble && !o->absent)
+            w->trouble(w->context, t->tensor->name, &o->err);
+    }
+    if (!run->tensor_failed && run->algorithm == CONTENT_HASH)
+        digest_fold_add(run->fold, o->blocks, part_blocks(t->len));
+    if (!t->last)
+        return OK;
+    if (run->tensor_failed) {
+        if (!run->tensor_passes)
+            drop_hash(run, t->tensor, err);
+    } else if (run->algorithm == CONTENT_HASH) {
+        keep_hash(run, t->tensor, err);
+    } else {
+        give_sha256(run, t->tensor, o);
+    }
+    run->tensor_failed = false;
+    if (err->status != OK || run->algorithm != CONTENT_HASH)
+        return err->status;
+    return keep_bytes(w, t->tensor->id >> TENSOR_ORD_BITS, t->len, &run->uncommitted, err);
+}
+
+/* --- sweeps --------------------------------------------------------------------------------- */
+
+static void *content_make_outcome(void *context, const struct sweep_part *t, uint64_t *bytes)
+{
+    const struct run *run = context;
+    return part_read(t, run->algorithm == CONTENT_HASH ? PART_HASHED : PART_SHA256, bytes);
+}
+
+static enum status content_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out,
+                                   struct error *err)
+{
+    return sqlite3_prepare_v2(db, sql, -1, out, NULL) == SQLITE_OK
+               ? OK
+               : db_error(db, "cannot read the catalog", err);
+}
+
+/* Sweep over the tensors that have bytes of their own; `all`: also those that have a hash. */
+static enum status run_checkpoint(struct run *run, int64_t checkpoint, bool all, const char *order,
+                                  struct error *err)
+{
+    struct text which = {0};
+    text_adds(&which, "t.nbytes IS NOT NULL AND t.dtype NOT IN ('string', 'variant', 'resource')");
+    if (!all)
+        text_adds(&which, " AND NOT EXISTS (SELECT 1 FROM _tensor_hashes h WHERE h.id = t.id)");
+    if (run->work->twins)
+        text_addf(&which, " AND %s", twins_condition);
+    const struct sweep sweep = {
+        .db = run->work->db,
+        .checkpoint = checkpoint,
+        .which = text_str(&which),
+        .order = order,
+        .threads = run->work->threads,
+        .context = run,
+        .as_stored = true,
+        .part = run->algorithm == CONTENT_HASH ? part_bytes : NULL,
+        .make = content_make_outcome,
+        .take = content_take_outcome,
+        .drop = free,
+        .watcher = run->work->context,
+        .stop = run->work->stop,
+        .progress = run->work->progress,
+    };
+    run->fold = digest_fold_new();
+    run->complete = true;
+    if (!run->fold || !sweep.which)
+        error_memory(err);
+    else
+        sweep_run(&sweep, err);
+    text_release(&which);
+    digest_fold_free(run->fold);
+    return err->status;
+}
+
+/* --- hashes --------------------------------------------------------------------------------- */
+
+/* The lines that a checkpoint's hash is made of, sorted bytewise. */
+static const char lines_sql[] =
+    "SELECT t.name || char(9) || coalesce(t.dtype, '') || char(9) || coalesce(t.shape, '')"
+    " || char(9) || coalesce(t.hash, 'none') || char(10) FROM tensor t"
+    " WHERE t.checkpoint_id = ?1 ORDER BY 1";
+
+/* Whether a checkpoint has tensors that could have a hash, but have none. */
+static const char unhashed_sql[] =
+    "SELECT EXISTS (SELECT 1 FROM tensor t WHERE t.checkpoint_id = ?1 AND t.hash IS NULL"
+    " AND t.storage <> 'none' AND t.dtype NOT IN ('string', 'variant', 'resource'))";
+
+static enum status keep_checkpoint(sqlite3 *db, int64_t checkpoint, const struct digest_block *hash,
+                                   struct error *err)
+{
+    sqlite3_stmt *s = NULL;
+    char text[DIGEST_TEXT];
+    digest_print(hash, text);
+    if (content_prepare(db,
+                        "INSERT OR REPLACE INTO _checkpoint_hashes"
+                        " SELECT id, ?2 FROM _checkpoints WHERE id = ?1",
+                        &s, err) == OK) {
+        sqlite3_bind_int64(s, 1, checkpoint);
+        sqlite3_bind_text(s, 2, text, -1, SQLITE_STATIC);
+        db_step(db, s, "cannot keep a hash", err);
+    }
+    sqlite3_finalize(s);
+    return err->status;
+}
+
+static enum status hash_checkpoint(sqlite3 *db, int64_t checkpoint, struct error *err)
+{
+    struct digest *d = digest_new();
+    struct digest_block hash;
+    sqlite3_stmt *s = NULL;
+    int rc = SQLITE_DONE;
+    if (!d)
+        return error_memory(err);
+    if (content_prepare(db, lines_sql, &s, err) == OK) {
+        sqlite3_bind_int64(s, 1, checkpoint);
+        while (err->status == OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+            const void *line = sqlite3_column_text(s, 0);
+            if (!line)
+                error_memory(err);
+            else
+                digest_update(d, line, (size_t)sqlite3_column_bytes(s, 0));
+        }
+        if (err->status == OK && rc != SQLITE_DONE)
+            db_error(db, "cannot list the tensors", err);
+    }
+    sqlite3_finalize(s);
+    digest_end(d, &hash);
+    digest_free(d);
+    return err->status == OK ? keep_checkpoint(db, checkpoint, &hash, err) : err->status;
+}
+
+/* If only twins were hashed, other tensors may lack a hash; then the checkpoint gets none. */
+static enum status hash_if_whole(const struct content_work *w, int64_t checkpoint,
+                                 struct error *err)
+{
+    sqlite3_stmt *s = NULL;
+    bool whole = !w->twins;
+    if (!whole && content_prepare(w->db, unhashed_sql, &s, err) == OK) {
+        sqlite3_bind_int64(s, 1, checkpoint);
+        whole = db_row(s, "hashes", err) && !sqlite3_column_int(s, 0);
+    }
+    sqlite3_finalize(s);
+    return whole && err->status == OK ? hash_checkpoint(w->db, checkpoint, err) : err->status;
+}
+
+static enum status drop_checkpoint(sqlite3 *db, int64_t checkpoint, struct error *err)
+{
+    char sql[100];
+    snprintf(sql, sizeof(sql), "DELETE FROM _checkpoint_hashes WHERE id = %lld",
+             (long long)checkpoint);
+    return db_exec(db, sql, err);
+}
+
+/* A checkpoint has a hash once all of its tensors have one. */
+static bool is_known(sqlite3 *db, int64_t checkpoint, struct error *err)
+{
+    sqlite3_stmt *s = NULL;
+    bool known = false;
+    if (content_prepare(db, "SELECT 1 FROM _checkpoint_hashes WHERE id = ?1", &s, err) == OK) {
+        sqlite3_bind_int64(s, 1, checkpoint);
+        known = db_row(s, "hashes", err);
+    }
+    sqlite3_finalize(s);
+    return known;
+}
+
+static enum status compute(const struct content_work *w, int64_t checkpoint, bool *complete,
+                           struct error *err)
+{
+    struct run run = {.work = w, .algorithm = CONTENT_HASH};
+    if (content_prepare(w->db, "INSERT OR IGNORE INTO _content_hashes(hash) VALUES (?1)", &run.put,
+                        err) == OK &&
+        content_prepare(w->db,
+                        /* No SELECT of rows: before a trigger it would make a table of them. */
+                        "INSERT OR REPLACE INTO _tensor_hashes"
+                        " VALUES (?1, (SELECT id FROM _content_hashes WHERE hash = ?2))",
+                        &run.link, err) == OK)
+        run_checkpoint(&run, checkpoint, w->again, NULL, err);
+    sqlite3_finalize(run.put);
+    sqlite3_finalize(run.link);
+    *complete = run.complete && err->status == OK;
+    if (*complete)
+        hash_if_whole(w, checkpoint, err);
+    else if (err->status == OK && run.damaged) /* the known hash is wrong */
+        drop_checkpoint(w->db, checkpoint, err);
+    return err->status;
+}
+
+enum status content_hash(const struct content_work *w, int64_t checkpoint, bool *complete,
+                         struct error *err)
+{
+    *complete = content_is_current(w, checkpoint, err);
+    if (*complete && (w->again || !is_known(w->db, checkpoint, err)) && err->status == OK &&
+        keep_begin(w, err) == OK)
+        compute(w, checkpoint, complete, err);
+    *complete = *complete && err->status == OK;
+    return keep_pause(w, err);
+}
+
+enum status content_sha256(const struct content_work *w, int64_t checkpoint,
+                           void (*each)(void *context, const char *hex, const char *name),
+                           bool *complete, struct error *err)
+{
+    struct run run = {.work = w, .algorithm = CONTENT_SHA256, .each = each};
+    run_checkpoint(&run, checkpoint, true, "t.ord", err);
+    *complete = run.complete;
+    return err->status;
+}

@@ -1,0 +1,119 @@
+#include "catalog/content/verify_data.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/content/part.h"
+
+struct verifying {
+    const struct verify_data *work;
+    struct digest_fold *fold;
+    struct error damage; /* of the current tensor */
+    bool silent;         /* and nothing was said of it */
+};
+
+/* A tensor that is too large for a hash is only checked. */
+static bool is_hashed(const struct verifying *v, const struct stored_tensor *t)
+{
+    struct error ignored = {.offset = NO_OFFSET};
+    return v->work->hash && t->dtype.kind != DTYPE_STRING && !sweep_is_void(t, &ignored);
+}
+
+static void *verify_make_outcome(void *context, const struct sweep_part *t, uint64_t *bytes)
+{
+    const struct verifying *v = context;
+    return part_read(t, is_hashed(v, t->tensor) ? PART_HASHED : PART_CHECKED, bytes);
+}
+
+/* Tensors that cannot be read were reported when the headers were checked, except where a chunk
+ * itself says that it is of a kind that cannot be read. */
+static bool is_worth_a_word(const struct part_outcome *o)
+{
+    return !o->absent && (o->opened || o->err.status != ERR_UNSUPPORTED);
+}
+
+static enum status compare_hash(struct verifying *v, const struct stored_tensor *t,
+                                struct error *err)
+{
+    sqlite3_stmt *s = v->work->hash;
+    struct digest_block hash;
+    struct error what = {.offset = NO_OFFSET};
+    char text[DIGEST_TEXT];
+    digest_fold_end(v->fold, &hash);
+    if (v->damage.status != OK || !is_hashed(v, t))
+        return OK;
+    digest_print(&hash, text);
+    sqlite3_bind_text(s, 1, t->name, -1, SQLITE_STATIC);
+    const bool known = db_row(s, "hashes", err);
+    const char *then = known ? (const char *)sqlite3_column_text(s, 0) : NULL;
+    if (known && !then)
+        error_memory(err);
+    if (then && strcmp(then, text) != 0) {
+        const struct extent *e = t->storage == STORAGE_RANGE ? t->extents : NULL;
+        const struct stored_file *f = e && e->file != NO_FILE        ? &t->files[e->file]
+                                      : t->grid && t->grid->in_files ? &t->files[t->grid->directory]
+                                      : !t->grid && t->file_count    ? &t->files[0]
+                                                                     : NULL;
+        error_set(&what, ERR_CHECKSUM, f ? f->path : t->checkpoint,
+                  e && f ? e->offset + f->base : NO_OFFSET,
+                  "the values are not those that were hashed: %s now, %s then", text, then);
+        error_code(&what, "hash");
+    }
+    sqlite3_reset(s);
+    if (err->status != OK)
+        return err->status;
+    v->damage = what;
+    return what.status != OK ? v->work->found(v->work->context, t->name, &what, err) : OK;
+}
+
+static enum status verify_take_outcome(void *context, const struct sweep_part *t, void *thing,
+                                       struct error *err)
+{
+    struct verifying *v = context;
+    const struct verify_data *w = v->work;
+    const struct part_outcome *o = thing;
+    if (o->err.status == ERR_MEMORY || o->err.status == ERR_INTERRUPTED)
+        return *err = o->err, err->status;
+    if (o->err.status != OK && v->damage.status == OK) {
+        v->damage = o->err;
+        v->silent = !is_worth_a_word(o);
+        if (!v->silent && w->found(w->context, t->tensor->name, &o->err, err) != OK)
+            return err->status;
+    }
+    if (v->damage.status == OK && is_hashed(v, t->tensor))
+        digest_fold_add(v->fold, o->blocks, part_blocks(t->len));
+    if (!t->last)
+        return OK;
+    if (w->hash && compare_hash(v, t->tensor, err) != OK)
+        return err->status;
+    if (!v->silent)
+        w->read(w->context, t->tensor, &v->damage, err);
+    v->silent = false;
+    v->damage = (struct error){.offset = NO_OFFSET};
+    return err->status;
+}
+
+enum status verify_data(const struct verify_data *w, struct error *err)
+{
+    struct verifying v = {.work = w, .fold = digest_fold_new()};
+    const struct sweep sweep = {
+        .db = w->db,
+        .checkpoint = w->checkpoint,
+        .which = "t.dtype NOT IN ('variant', 'resource')",
+        .threads = w->threads,
+        .context = &v,
+        .as_stored = true,
+        .part = part_bytes,
+        .make = verify_make_outcome,
+        .take = verify_take_outcome,
+        .drop = free,
+        .watcher = w->context,
+        .stop = w->stop,
+        .progress = w->progress,
+    };
+    if (!v.fold)
+        return error_memory(err);
+    sweep_run(&sweep, err);
+    digest_fold_free(v.fold);
+    return err->status;
+}

@@ -1,8 +1,0 @@
-/* kernels_plain.c - the kernels, for any machine. */
-#ifndef __clang__ /* clang vectorises at -O2 already */
-#    pragma GCC optimize("O3", "no-trapping-math")
-#endif
-
-#define TARGET
-#define SET kernels_plain
-#include "catalog/convert/loops.h"

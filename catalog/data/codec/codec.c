@@ -1,0 +1,158 @@
+#include "catalog/data/codec/codec.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CODEC(x) extern const struct codec codec_##x;
+#include "catalog/data/codec/codecs.def"
+#undef CODEC
+
+const struct codec *const codecs[] = {
+#define CODEC(x) &codec_##x,
+#include "catalog/data/codec/codecs.def"
+#undef CODEC
+    NULL,
+};
+
+bool codec_number(const char *text, uint64_t *value)
+{
+    if (!*text)
+        return false;
+    for (*value = 0; *text; text++)
+        if (*text < '0' || *text > '9' || !mul_u64(*value, 10, value) ||
+            !add_u64(*value, (uint64_t)(*text - '0'), value))
+            return false;
+    return true;
+}
+
+bool codec_level(const char *text, int least, int most, int *level)
+{
+    uint64_t number;
+    bool minus = *text == '-';
+    if (!codec_number(text + minus, &number) || number > 100)
+        return false;
+    *level = minus ? -(int)number : (int)number;
+    return *level >= least && *level <= most;
+}
+
+bool codec_stated_size(const char *argument, uint64_t in, struct codec_size *size)
+{
+    (void)in;
+    size->exact = *argument != '<';
+    return codec_number(argument + !size->exact, &size->most);
+}
+
+bool codec_chain_next(const char **chain, char *name, const char **argument)
+{
+    const char *at = *chain;
+    if (!at || !*at)
+        return false;
+    size_t len = strcspn(at, "|");
+    *chain = at[len] ? at + len + 1 : NULL;
+    if (len >= CODEC_STEP_BYTES)
+        len = 0; /* too long to be any codec: an empty name, which no codec has */
+    memcpy(name, at, len);
+    name[len] = '\0';
+    char *colon = strchr(name, ':');
+    *argument = colon ? colon + 1 : name + len;
+    if (colon)
+        *colon = '\0';
+    return true;
+}
+
+bool codec_chain_has(const char *chain, const char *step)
+{
+    char name[CODEC_STEP_BYTES];
+    const char *argument;
+    while (codec_chain_next(&chain, name, &argument))
+        if (strcmp(name, step) == 0)
+            return true;
+    return false;
+}
+
+bool codec_chain_argument(const char *chain, const char *step, uint64_t *value)
+{
+    char name[CODEC_STEP_BYTES];
+    const char *argument;
+    while (codec_chain_next(&chain, name, &argument))
+        if (strcmp(name, step) == 0)
+            return codec_number(argument, value);
+    return false;
+}
+
+const struct codec *codec_find(const char *name)
+{
+    for (size_t i = 0; codecs[i]; i++)
+        if (strcmp(codecs[i]->name, name) == 0)
+            return codecs[i];
+    return NULL;
+}
+
+static enum status take_strings(struct source *s, const char *rest, const char *argument,
+                                char **strings, struct error *err)
+{
+    if (!strings)
+        return error_set(err, ERR_UNSUPPORTED, s->name, NO_OFFSET, "strings have no fixed size");
+    if (rest)
+        return error_set(err, ERR_CORRUPT, s->name, NO_OFFSET, "codec step after \"strings\"");
+    *strings = strdup(argument);
+    return *strings ? OK : error_memory_at(err, s->name);
+}
+
+enum status codec_chain_open(struct source *inner, const char *chain, struct source **out,
+                             char **strings, struct error *err)
+{
+    enum status status = OK;
+    struct source *s = inner;
+    char name[CODEC_STEP_BYTES];
+    const char *argument, *rest = chain;
+    if (strings)
+        *strings = NULL;
+    while (status == OK && codec_chain_next(&rest, name, &argument)) {
+        const struct codec *codec = codec_find(name);
+        if (codec) {
+            status = (codec->open ? codec->open(s, argument, &s, err)
+                                  : codec_open_whole(s, codec, argument, &s, err));
+            if (status != OK)
+                s = NULL; /* the codec closed it */
+        } else if (strcmp(name, "strings") == 0) {
+            status = take_strings(s, rest, argument, strings, err);
+        } else {
+            status = error_set(err, ERR_UNSUPPORTED, s->name, NO_OFFSET, "unknown codec in \"%s\"",
+                               chain);
+        }
+    }
+    if (status == OK)
+        *out = s;
+    else
+        source_close(s);
+    return status;
+}
+
+enum status codec_bad_argument(struct source *inner, const char *name, const char *argument,
+                               struct error *err)
+{
+    error_set(err, ERR_CORRUPT, inner->name, NO_OFFSET, "codec %s: bad argument \"%s\"", name,
+              argument);
+    source_close(inner);
+    return err->status;
+}
+
+enum status codec_no_memory(struct source *inner, struct error *err)
+{
+    error_memory_at(err, inner->name);
+    source_close(inner);
+    return err->status;
+}
+
+enum status codec_corrupt(const struct codec_step *step, struct error *err, const char *fmt, ...)
+{
+    char text[256];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    return error_set(err, ERR_CORRUPT, step->name, step->offset, "%s: %s", step->codec, text);
+}

@@ -1,0 +1,141 @@
+/*
+ * codec.h - the steps between stored bytes and elements. To add one: one file, one line in
+ * codecs.def.
+ *
+ * A chain is text, "step:argument|step:argument", applied left to right. N is the number of
+ * bytes that a step produces: exactly N, or at most N if it is written "<N".
+ *
+ *   deflate:N   raw deflate (zip members)
+ *   gzip:N      one or more gzip members
+ *   zlib:N      a zlib stream
+ *   zstd:N      one or more Zstandard frames
+ *   blosc:N     a Blosc 1 frame
+ *   lz4:N       the decoded size in 4 bytes, and an LZ4 block
+ *   bz2:N       one or more bzip2 streams
+ *   lzma:N      one or more .xz streams, or one of .lzma
+ *   rawlzma:N,F,F  LZMA without a header: its filters are stated (rawlzma.c)
+ *   crc32c:end  verify and remove the checksum after the bytes ("start": before them)
+ *             ; also crc32, adler32, fletcher32, jenkins_lookup3
+ *   shuffle:W   bytes sorted by their position in elements of W bytes
+ *   delta:D,S  fixedscaleoffset:SCALE,OFFSET,D,S  astype:D,S
+ *               numcodecs' filters; D and S are the decoded and stored type (number.c)
+ *   pcodec:N    a file of pco: numbers as bins and offsets (pcodec.h)
+ *   lzf:N       an LZF block
+ *   scaleoffset:T,D,N[,F]  HDF5's packed integers and rounded floats (scaleoffset.c)
+ *   szip:N,MASK,BLOCK,BITS,LINE  HDF5's szip (szip.c)
+ *   nbit:T,P,N  HDF5's integers of which P bits are stored
+ *   lz4blocks:N  LZ4 as HDF5's filter 32004 has it
+ *   bitshuffle:N,E,B[,lz4|zstd]  bits sorted by their position in an element (bitshuffle.c)
+ *   packbits:bool   eight bools per byte, to one per byte
+ *   skip:N      drop N bytes at the front (an npy header inside a member)
+ *   swap:W      reverse every W bytes (big-endian elements)
+ *   member:N    no change; the checksum covers N bytes before the extent too
+ *   unpack:B    one element per byte, in its low B bits, to packed B-bit elements
+ *   sstable     a block of an SSTable with its trailer: checksum verified, Snappy undone
+ *   cut:A,N     N bytes from byte A on; a chain in the catalog says "cut", and each extent
+ *               has the numbers (tensor.h)
+ *   field:F     a protobuf message: the contents of its fields of number F, one after the other
+ *   varints:W   LEB128 numbers to integers of W bytes
+ *   lists:F.G.W,...  lists in messages inside a protobuf message, one after the other (lists.c)
+ *   flip:W,B    reverse the top bit of byte B of every W: conjugates and negatives of floats
+ *   latin1:N    UTF-8 text whose characters are N bytes (old pickles)
+ *   append:A,N,STEPS  the bytes, then what STEPS (joined by '+') make of N of them (append.c)
+ *   sparse:...  a sparse tensor to the dense one (sparse.c)
+ *   strings:X   not a codec: the last step of string tensors (strings.h)
+ *
+ * A codec works on a source (open: bytes at any offset), on a block (all bytes in memory: block.h),
+ * or on both. In a chain over sources each step works in whichever way it can.
+ */
+#ifndef CKPTDB_CODEC_H
+#define CKPTDB_CODEC_H
+
+#include "catalog/data/store/source.h"
+
+/* How many bytes a step produces. */
+struct codec_size {
+    uint64_t most;
+    bool exact; /* `most`, no less */
+};
+
+/* A step applied to a block. */
+struct codec_step {
+    const char *codec, *argument;
+    const char *name; /* of the file with the stored bytes, and where they begin */
+    uint64_t offset;
+    void **state; /* what the codec keeps for the next block: NULL at first */
+};
+
+struct codec {
+    const char *name;
+    /* Takes ownership of `inner`: it is closed with *out, or on failure. `argument` is the
+     * text after ':', or "". A decoder with state needs a lock. NULL: the source is decoded
+     * as a block. */
+    enum status (*open)(struct source *inner, const char *argument, struct source **out,
+                        struct error *err);
+
+    /* Blocks. Either `size` and `decode`, or `trim`. */
+
+    /* How many bytes `in` bytes decode to. False: a bad argument. */
+    bool (*size)(const char *argument, uint64_t in, struct codec_size *size);
+    /* Decode all of `in` into `out`. *made is set to the number of bytes. If that is above
+     * `room`, they were not written; room + 1 may stand for any such number. */
+    enum status (*decode)(const struct codec_step *step, struct bytes in, uint8_t *out, size_t room,
+                          size_t *made, struct error *err);
+    bool in_place; /* `out` may be in.at if as many bytes come out as go in */
+    /* Cut off what is not data at either end of `bytes`. */
+    enum status (*trim)(const struct codec_step *step, struct bytes *bytes, struct error *err);
+    /* Memory that decoding to `out` bytes needs besides the output. NULL: only the state, at
+     * most 1 MiB. */
+    uint64_t (*memory)(uint64_t out);
+    void (*release)(void *state); /* NULL: there is no state */
+
+    /* Encoding (encode.h says what the arguments are). NULL: this codec cannot encode. */
+
+    /* The most bytes that `in` bytes can encode to. False: a bad argument. */
+    bool (*bound)(const char *argument, uint64_t in, uint64_t *most);
+    /* Encode all of `in`; `room` is what bound() returned. */
+    enum status (*encode)(const struct codec_step *step, struct bytes in, uint8_t *out, size_t room,
+                          size_t *made, struct error *err);
+    void (*encode_release)(void *state);
+};
+
+extern const struct codec *const codecs[]; /* ends in NULL */
+
+/* Apply a chain (NULL: none) up to its end or to a "strings:" step, whose argument goes to
+ * *strings (malloc'ed; NULL if there is no such step; `strings` NULL: refuse such a step).
+ * Takes ownership of `inner`. */
+enum status codec_chain_open(struct source *inner, const char *chain, struct source **out,
+                             char **strings, struct error *err);
+
+#define CODEC_STEP_BYTES 192 /* of one step's text; no codec has longer ones */
+
+/* Walk a chain: the name of the next step goes to `name` (CODEC_STEP_BYTES), followed by its
+ * argument. False at the end. */
+bool codec_chain_next(const char **chain, char *name, const char **argument);
+
+/* Whether the chain has such a step. */
+bool codec_chain_has(const char *chain, const char *step);
+
+/* The number that `step` has as its argument; false if the chain has no such step. */
+bool codec_chain_argument(const char *chain, const char *step, uint64_t *value);
+
+/* The codec of that name; NULL: there is none. */
+const struct codec *codec_find(const char *name);
+
+/* `inner` decoded as a block into memory, for a codec without `open`. Takes ownership of `inner`. */
+enum status codec_open_whole(struct source *inner, const struct codec *codec, const char *argument,
+                             struct source **out, struct error *err);
+
+/* For codecs: a decimal number and nothing else; N or <N as the `size` of a step; and ways to
+ * fail. Those that take `inner` close it. */
+bool codec_number(const char *text, uint64_t *value);
+bool codec_stated_size(const char *argument, uint64_t in, struct codec_size *size);
+/* A level from `least` to `most`, and nothing else. */
+bool codec_level(const char *text, int least, int most, int *level);
+enum status codec_bad_argument(struct source *inner, const char *name, const char *argument,
+                               struct error *err);
+enum status codec_no_memory(struct source *inner, struct error *err);
+enum status codec_corrupt(const struct codec_step *step, struct error *err, const char *fmt, ...)
+    PRINTF_LIKE(3, 4);
+
+#endif

@@ -1,0 +1,108 @@
+/*
+ * field.c - codec "field:F": the contents of all fields with number F of a protobuf message,
+ * concatenated: the elements of a repeated field, whether packed in one run, in several, or
+ * written one per field.
+ */
+#include <stdlib.h>
+
+#include "catalog/base/list.h"
+#include "catalog/base/search.h"
+#include "catalog/data/codec/codec.h"
+#include "catalog/data/codec/message.h"
+
+/* No writer splits a list into more fields; more would only cost memory. */
+#define RUNS_MAX ((size_t)1 << 22)
+
+struct run {
+    uint64_t from, at; /* offset in the message; offset in the output */
+};
+
+struct field_source {
+    struct source base; /* must be first */
+    struct source *inner;
+    struct run *runs;
+    size_t count, space;
+};
+
+static enum status field_add_run(struct field_source *s, const struct message_field *f,
+                                 struct error *err)
+{
+    if (!f->len)
+        return OK;
+    if (s->count == RUNS_MAX)
+        return error_set(err, ERR_LIMIT, s->inner->name, NO_OFFSET,
+                         "a list in more than %zu pieces", RUNS_MAX);
+    struct run *runs = list_grow(s->runs, s->count, &s->space, sizeof(*runs));
+    if (!runs)
+        return error_memory_at(err, s->inner->name);
+    s->runs = runs;
+    s->runs[s->count++] = (struct run){f->at, s->base.size};
+    s->base.size += f->len;
+    return OK;
+}
+
+static enum status find_runs(struct field_source *s, uint64_t number, struct error *err)
+{
+    struct message m = message_over(s->inner);
+    struct message_field f;
+    while (message_next(&m, &f, err) == OK && f.number)
+        if (f.number == number && field_add_run(s, &f, err) != OK)
+            break;
+    return err->status;
+}
+
+/* The last run that begins at or before `offset`. */
+static size_t run_at(const struct field_source *s, uint64_t offset)
+{
+    size_t at;
+    PARTITION_POINT(at, s->count, s->runs[at].at <= offset);
+    return at ? at - 1 : 0;
+}
+
+static enum status field_read(const struct source *base, uint64_t offset, void *dst, size_t len,
+                              struct error *err)
+{
+    const struct field_source *s = (const struct field_source *)base;
+    uint8_t *to = dst;
+    for (size_t i = len ? run_at(s, offset) : 0; len; i++) {
+        uint64_t end = i + 1 < s->count ? s->runs[i + 1].at : base->size;
+        size_t n = end - offset < len ? (size_t)(end - offset) : len;
+        uint64_t from = s->runs[i].from + (offset - s->runs[i].at);
+        if (source_read(s->inner, from, to, n, err) != OK)
+            return err->status;
+        to += n;
+        offset += n;
+        len -= n;
+    }
+    return OK;
+}
+
+static void field_close(struct source *base)
+{
+    struct field_source *s = (struct field_source *)base;
+    source_close(s->inner);
+    free(s->runs);
+    free(s);
+}
+
+static const struct source_ops field_ops = {.read_at = field_read, .close = field_close};
+
+static enum status field_open(struct source *inner, const char *argument, struct source **out,
+                              struct error *err)
+{
+    uint64_t number;
+    if (!codec_number(argument, &number) || !number)
+        return codec_bad_argument(inner, "field", argument, err);
+    struct field_source *s = calloc(1, sizeof(*s));
+    if (!s)
+        return codec_no_memory(inner, err);
+    s->base = (struct source){&field_ops, 0, inner->name, inner->sequential};
+    s->inner = inner;
+    if (find_runs(s, number, err) == OK)
+        *out = &s->base;
+    else
+        field_close(&s->base);
+    return err->status;
+}
+
+const struct codec codec_field = {.name = "field", .open = field_open};

@@ -1,0 +1,71 @@
+/*
+ * nbit.c - codec "nbit:T,P,N": HDF5's filter for integers of which only P bits are stored. T is
+ * the type ("i4", "u2", ...), N the number of elements. The P-bit numbers are stored consecutively,
+ * highest bit first: with P = 3 the elements 5, 1 are the bits 101 001.
+ *
+ * Source: the specification of the file format, IV.A.2.l; H5Znbit.c; files of h5py.
+ */
+#include <stdlib.h>
+
+#include "catalog/data/codec/codec.h"
+
+struct narrow {
+    bool is_signed;
+    unsigned size, bits;
+    uint64_t count;
+};
+
+static bool parse_narrow(const char *at, struct narrow *n)
+{
+    char *end;
+    if ((*at != 'i' && *at != 'u') || !at[1] || !strchr("1248", at[1]) || at[2] != ',')
+        return false;
+    *n = (struct narrow){.is_signed = *at == 'i', .size = (unsigned)(at[1] - '0')};
+    n->bits = (unsigned)strtoul(at + 3, &end, 10);
+    if (*end != ',' || !n->bits || n->bits > n->size * 8)
+        return false;
+    return codec_number(end + 1, &n->count) && n->count <= UINT32_MAX;
+}
+
+static bool nbit_size(const char *argument, uint64_t in, struct codec_size *size)
+{
+    struct narrow n;
+    (void)in;
+    if (!parse_narrow(argument, &n))
+        return false;
+    *size = (struct codec_size){n.count * n.size, true};
+    return true;
+}
+
+static enum status nbit_decode(const struct codec_step *step, struct bytes in, uint8_t *out,
+                               size_t room, size_t *made, struct error *err)
+{
+    struct narrow n = {0};
+    uint64_t bit = 0;
+    if (!parse_narrow(step->argument, &n) || !n.bits)
+        return codec_corrupt(step, err, "bad argument");
+    uint64_t total = n.count * n.size, needed = n.count * n.bits;
+    *made = (size_t)total;
+    if (needed / 8 + (needed % 8 != 0) > in.len)
+        return codec_corrupt(step, err, "%zu bytes do not hold %llu numbers of %u bits", in.len,
+                             (unsigned long long)n.count, n.bits);
+    if (total > room)
+        return OK;
+    for (uint64_t i = 0; i < n.count; i++) {
+        uint64_t value = 0;
+        for (unsigned left = n.bits; left;) {
+            unsigned free = 8 - (unsigned)(bit % 8), take = free < left ? free : left;
+            value =
+                value << take | (uint64_t)(in.at[bit / 8] >> (free - take) & ((1u << take) - 1));
+            bit += take;
+            left -= take;
+        }
+        if (n.is_signed && value >> (n.bits - 1) && n.bits < 64)
+            value |= UINT64_MAX << n.bits;
+        for (unsigned b = 0; b < n.size; b++)
+            out[i * n.size + b] = (uint8_t)(value >> 8 * b);
+    }
+    return OK;
+}
+
+const struct codec codec_nbit = {.name = "nbit", .size = nbit_size, .decode = nbit_decode};

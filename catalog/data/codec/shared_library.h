@@ -1,0 +1,88 @@
+/*
+ * shared_library.h - the compression libraries, each loaded when it is first needed: the program starts
+ * faster, and runs without a library as long as no file needs it.
+ *
+ * Each function returns the library's functions, or NULL and an error that names the Debian
+ * package to install (`err` NULL: no error is set). The error is ERR_IO, since it may pass: the
+ * library can be installed. Any thread may call them at any time; a library stays loaded.
+ */
+#ifndef CKPTDB_SHARED_LIBRARY_H
+#define CKPTDB_SHARED_LIBRARY_H
+
+#include <blosc.h>
+#include <bzlib.h>
+#include <libdeflate.h>
+#include <lz4.h>
+#include <lzma.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#include "catalog/data/codec/codec.h"
+
+#define FUNCTION(lib, f, name) __typeof__(f) *name;
+
+#define LIBDEFLATE_FUNCTIONS(F)                                                                    \
+    F(libdeflate, libdeflate_alloc_decompressor, create)                                           \
+    F(libdeflate, libdeflate_free_decompressor, close)                                             \
+    F(libdeflate, libdeflate_deflate_decompress_ex, deflate)                                       \
+    F(libdeflate, libdeflate_zlib_decompress_ex, zlib)                                             \
+    F(libdeflate, libdeflate_gzip_decompress_ex, gzip)                                             \
+    F(libdeflate, libdeflate_crc32, crc32)                                                         \
+    F(libdeflate, libdeflate_adler32, adler32)                                                     \
+    F(libdeflate, libdeflate_alloc_compressor, create_encoder)                                     \
+    F(libdeflate, libdeflate_free_compressor, close_encoder)                                       \
+    F(libdeflate, libdeflate_gzip_compress, encode_gzip)
+#define ZSTD_FUNCTIONS(F)                                                                          \
+    F(libzstd, ZSTD_createDCtx, create)                                                            \
+    F(libzstd, ZSTD_freeDCtx, close)                                                               \
+    F(libzstd, ZSTD_DCtx_reset, reset)                                                             \
+    F(libzstd, ZSTD_decompressDCtx, decompress)                                                    \
+    F(libzstd, ZSTD_decompressStream, stream)                                                      \
+    F(libzstd, ZSTD_isError, is_error)                                                             \
+    F(libzstd, ZSTD_getErrorCode, code)                                                            \
+    F(libzstd, ZSTD_getErrorName, message)                                                         \
+    F(libzstd, ZSTD_createCCtx, create_encoder)                                                    \
+    F(libzstd, ZSTD_freeCCtx, close_encoder)                                                       \
+    F(libzstd, ZSTD_compressCCtx, encode)
+#define LZ4_FUNCTIONS(F) F(liblz4, LZ4_decompress_safe, decompress)
+#define BZIP2_FUNCTIONS(F)                                                                         \
+    F(libbz2, BZ2_bzDecompressInit, init)                                                          \
+    F(libbz2, BZ2_bzDecompress, decompress)                                                        \
+    F(libbz2, BZ2_bzDecompressEnd, close)
+#define LZMA_FUNCTIONS(F)                                                                          \
+    F(liblzma, lzma_auto_decoder, init)                                                            \
+    F(liblzma, lzma_raw_decoder, raw)                                                              \
+    F(liblzma, lzma_code, code)                                                                    \
+    F(liblzma, lzma_end, close)
+#define BLOSC_FUNCTIONS(F)                                                                         \
+    F(libblosc, blosc_decompress_ctx, decompress)                                                  \
+    F(libblosc, blosc_compress_ctx, encode)
+
+struct libdeflate {
+    LIBDEFLATE_FUNCTIONS(FUNCTION)
+};
+struct libzstd {
+    ZSTD_FUNCTIONS(FUNCTION)
+};
+struct liblz4 {
+    LZ4_FUNCTIONS(FUNCTION)
+};
+struct libbz2 {
+    BZIP2_FUNCTIONS(FUNCTION)
+};
+struct liblzma {
+    LZMA_FUNCTIONS(FUNCTION)
+};
+struct libblosc {
+    BLOSC_FUNCTIONS(FUNCTION)
+};
+#undef FUNCTION
+
+const struct libdeflate *library_deflate(const struct codec_step *step, struct error *err);
+const struct libzstd *library_zstd(const struct codec_step *step, struct error *err);
+const struct liblz4 *library_lz4(const struct codec_step *step, struct error *err);
+const struct libbz2 *library_bz2(const struct codec_step *step, struct error *err);
+const struct liblzma *library_lzma(const struct codec_step *step, struct error *err);
+const struct libblosc *library_blosc(const struct codec_step *step, struct error *err);
+
+#endif

@@ -1,0 +1,32 @@
+/* skip.c - codec "skip:N": drop the first N bytes. */
+#include "catalog/data/codec/codec.h"
+
+static enum status skip_open(struct source *inner, const char *argument, struct source **out,
+                             struct error *err)
+{
+    uint64_t count;
+    if (!codec_number(argument, &count))
+        return codec_bad_argument(inner, "skip", argument, err);
+    if (count > inner->size) {
+        error_set(err, ERR_CORRUPT, inner->name, NO_OFFSET,
+                  "%llu bytes to skip, but only %llu are there", (unsigned long long)count,
+                  (unsigned long long)inner->size);
+        source_close(inner);
+        return err->status;
+    }
+    return source_open_range(inner, count, inner->size - count, out, err);
+}
+
+static enum status skip_trim(const struct codec_step *step, struct bytes *bytes, struct error *err)
+{
+    uint64_t count;
+    if (!codec_number(step->argument, &count))
+        return codec_corrupt(step, err, "bad argument \"%s\"", step->argument);
+    if (count > bytes->len)
+        return codec_corrupt(step, err, "%llu bytes to skip, but only %zu are there",
+                             (unsigned long long)count, bytes->len);
+    *bytes = (struct bytes){bytes->at + count, bytes->len - (size_t)count};
+    return OK;
+}
+
+const struct codec codec_skip = {.name = "skip", .open = skip_open, .trim = skip_trim};

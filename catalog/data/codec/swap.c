@@ -1,0 +1,153 @@
+/*
+ * swap.c - codec "swap:W": reverse every W bytes. "swap:4" makes big-endian float32 little-endian.
+ */
+#include <stdlib.h>
+
+#include "catalog/data/codec/codec.h"
+
+#define BLOCK_BYTES ((size_t)128 << 10) /* swapped while it is still in the cache */
+#define WIDTH_MAX   16
+
+struct swap_source {
+    struct source base; /* must be first */
+    struct source *inner;
+    unsigned width;
+};
+
+#define SWAP_ALL(bits)                                                                             \
+    static void swap_all_##bits(uint8_t *at, size_t len)                                           \
+    {                                                                                              \
+        for (size_t i = 0; i + (bits) / 8 <= len; i += (bits) / 8) {                               \
+            uint##bits##_t v;                                                                      \
+            memcpy(&v, at + i, sizeof(v));                                                         \
+            v = __builtin_bswap##bits(v);                                                          \
+            memcpy(at + i, &v, sizeof(v));                                                         \
+        }                                                                                          \
+    }
+
+SWAP_ALL(16)
+SWAP_ALL(32)
+SWAP_ALL(64)
+
+static void swap_all(uint8_t *at, size_t len, unsigned width)
+{
+    if (width == 2) {
+        swap_all_16(at, len);
+    } else if (width == 4) {
+        swap_all_32(at, len);
+    } else if (width == 8) {
+        swap_all_64(at, len);
+    } else {
+        for (; len >= width; at += width, len -= width)
+            for (unsigned i = 0; i < width / 2; i++) {
+                uint8_t left = at[i];
+                at[i] = at[width - 1 - i];
+                at[width - 1 - i] = left;
+            }
+    }
+}
+
+/* Read part of one element: `len` bytes from `offset`, which do not go past its end. */
+static enum status swap_read_part(const struct swap_source *s, uint64_t offset, uint8_t *dst,
+                                  size_t len, struct error *err)
+{
+    uint8_t element[WIDTH_MAX];
+    size_t within = offset % s->width;
+    if (source_read(s->inner, offset - within, element, s->width, err) != OK)
+        return err->status;
+    swap_all(element, s->width, s->width);
+    memcpy(dst, element + within, len);
+    return OK;
+}
+
+static enum status swap_read(const struct source *base, uint64_t offset, void *dst, size_t len,
+                             struct error *err)
+{
+    const struct swap_source *s = (const struct swap_source *)base;
+    uint8_t *at = dst;
+    while (len) {
+        size_t within = offset % s->width, n = len - len % s->width;
+        if (within || !n) {
+            n = s->width - within < len ? s->width - within : len;
+            if (swap_read_part(s, offset, at, n, err) != OK)
+                return err->status;
+        } else {
+            size_t most = BLOCK_BYTES - BLOCK_BYTES % s->width;
+            n = n < most ? n : most;
+            if (source_read(s->inner, offset, at, n, err) != OK)
+                return err->status;
+            swap_all(at, n, s->width);
+        }
+        at += n;
+        offset += n;
+        len -= n;
+    }
+    return OK;
+}
+
+static void swap_close(struct source *base)
+{
+    source_close(((struct swap_source *)base)->inner);
+    free(base);
+}
+
+static const struct source_ops swap_ops = {.read_at = swap_read, .close = swap_close};
+
+static bool parse_width(const char *argument, uint64_t *width)
+{
+    return codec_number(argument, width) && *width >= 2 && *width <= WIDTH_MAX;
+}
+
+static enum status swap_open(struct source *inner, const char *argument, struct source **out,
+                             struct error *err)
+{
+    uint64_t width;
+    if (!parse_width(argument, &width))
+        return codec_bad_argument(inner, "swap", argument, err);
+    if (inner->size % width) {
+        error_set(err, ERR_CORRUPT, inner->name, NO_OFFSET,
+                  "%llu bytes are not whole elements of %llu bytes",
+                  (unsigned long long)inner->size, (unsigned long long)width);
+        source_close(inner);
+        return err->status;
+    }
+    struct swap_source *s = calloc(1, sizeof(*s));
+    if (!s)
+        return codec_no_memory(inner, err);
+    s->base = (struct source){&swap_ops, inner->size, inner->name, inner->sequential};
+    s->inner = inner;
+    s->width = (unsigned)width;
+    *out = &s->base;
+    return OK;
+}
+
+static bool swap_size(const char *argument, uint64_t in, struct codec_size *size)
+{
+    uint64_t width;
+    *size = (struct codec_size){in, true};
+    return parse_width(argument, &width);
+}
+
+static enum status swap_decode(const struct codec_step *step, struct bytes in, uint8_t *out,
+                               size_t room, size_t *made, struct error *err)
+{
+    uint64_t width;
+    parse_width(step->argument, &width);
+    *made = in.len;
+    if (in.len % width)
+        return codec_corrupt(step, err, "%zu bytes are not whole elements of %llu bytes", in.len,
+                             (unsigned long long)width);
+    if (in.len > room)
+        return OK;
+    size_t most = BLOCK_BYTES - BLOCK_BYTES % width;
+    for (size_t at = 0, n; at < in.len; at += n) {
+        n = in.len - at < most ? in.len - at : most;
+        if (in.at != out)
+            memcpy(out + at, in.at + at, n);
+        swap_all(out + at, n, (unsigned)width);
+    }
+    return OK;
+}
+
+const struct codec codec_swap = {
+    .name = "swap", .open = swap_open, .size = swap_size, .decode = swap_decode, .in_place = true};

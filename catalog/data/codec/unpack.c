@@ -1,0 +1,124 @@
+/*
+ * unpack.c - codec "unpack:B": B-bit elements that the file stores one per byte are packed, which
+ * is how the catalog defines them. The first element goes to the low bits; the upper bits of the
+ * stored byte (sign extension or zeros) are dropped. "unpack:4" makes 0x21 of the bytes 01 02.
+ *
+ * Eight elements are packed to a group of B bytes, the unit of work.
+ */
+#include <stdlib.h>
+
+#include "catalog/data/codec/codec.h"
+
+#define GROUPS   1024 /* groups read at once */
+#define BITS_MAX 7
+
+struct unpack_source {
+    struct source base; /* must be first */
+    struct source *inner;
+    unsigned bits;
+};
+
+static void pack_group(const uint8_t *in, unsigned bits, uint8_t *out)
+{
+    uint64_t word = 0;
+    uint64_t mask = (1u << bits) - 1;
+    for (unsigned i = 0; i < 8; i++)
+        word |= (in[i] & mask) << (i * bits);
+    for (unsigned i = 0; i < bits; i++)
+        out[i] = (uint8_t)(word >> (8 * i));
+}
+
+static enum status unpack_read(const struct source *base, uint64_t offset, void *dst, size_t len,
+                               struct error *err)
+{
+    const struct unpack_source *u = (const struct unpack_source *)base;
+    uint8_t in[GROUPS * 8], out[GROUPS * BITS_MAX];
+    for (uint8_t *at = dst; len;) {
+        uint64_t group = offset / u->bits, first = group * 8;
+        size_t within = offset % u->bits;
+        uint64_t groups = (within + len + u->bits - 1) / u->bits;
+        groups = groups < GROUPS ? groups : GROUPS;
+        uint64_t left = u->inner->size - first;
+        size_t elements = (size_t)(left < groups * 8 ? left : groups * 8);
+        if (source_read(u->inner, first, in, elements, err) != OK)
+            return err->status;
+        memset(in + elements, 0, (size_t)groups * 8 - elements);
+        for (uint64_t g = 0; g < groups; g++)
+            pack_group(in + g * 8, u->bits, out + g * u->bits);
+        size_t n = (size_t)groups * u->bits - within;
+        n = n < len ? n : len;
+        memcpy(at, out + within, n);
+        at += n;
+        offset += n;
+        len -= n;
+    }
+    return OK;
+}
+
+static void unpack_close(struct source *base)
+{
+    source_close(((struct unpack_source *)base)->inner);
+    free(base);
+}
+
+static const struct source_ops unpack_ops = {.read_at = unpack_read, .close = unpack_close};
+
+static uint64_t packed_bytes(uint64_t elements, uint64_t bits)
+{
+    return elements / 8 * bits + (elements % 8 * bits + 7) / 8;
+}
+
+static bool parse_bits(const char *argument, uint64_t *bits)
+{
+    return codec_number(argument, bits) && *bits >= 1 && *bits <= BITS_MAX;
+}
+
+static enum status unpack_open(struct source *inner, const char *argument, struct source **out,
+                               struct error *err)
+{
+    uint64_t bits;
+    if (!parse_bits(argument, &bits))
+        return codec_bad_argument(inner, "unpack", argument, err);
+    struct unpack_source *u = calloc(1, sizeof(*u));
+    if (!u)
+        return codec_no_memory(inner, err);
+    uint64_t size = packed_bytes(inner->size, bits);
+    u->base = (struct source){&unpack_ops, size, inner->name, inner->sequential};
+    u->inner = inner;
+    u->bits = (unsigned)bits;
+    *out = &u->base;
+    return OK;
+}
+
+static bool unpack_size(const char *argument, uint64_t in, struct codec_size *size)
+{
+    uint64_t bits;
+    if (!parse_bits(argument, &bits))
+        return false;
+    *size = (struct codec_size){packed_bytes(in, bits), true};
+    return true;
+}
+
+static enum status unpack_decode(const struct codec_step *step, struct bytes in, uint8_t *out,
+                                 size_t room, size_t *made, struct error *err)
+{
+    (void)err;
+    uint64_t bits;
+    parse_bits(step->argument, &bits);
+    *made = (size_t)packed_bytes(in.len, bits);
+    if (*made > room)
+        return OK;
+    size_t groups = in.len / 8, rest = in.len % 8;
+    for (size_t g = 0; g < groups; g++)
+        pack_group(in.at + 8 * g, (unsigned)bits, out + g * bits);
+    if (rest) {
+        uint8_t last[8] = {0}, packed[BITS_MAX];
+        memcpy(last, in.at + 8 * groups, rest);
+        pack_group(last, (unsigned)bits, packed);
+        memcpy(out + groups * bits, packed, *made - groups * bits);
+    }
+    return OK;
+}
+
+const struct codec codec_unpack = {
+    .name = "unpack", .open = unpack_open, .size = unpack_size, .decode = unpack_decode};

@@ -1,0 +1,186 @@
+/*
+ * varints.c - codec "varints:W": LEB128 numbers, protobuf's packed integers, to little-endian
+ * integers of W bytes.
+ *
+ * Protobuf writes a negative number with 64 bits, so the bits above W bytes are all zeros or all
+ * ones, and are dropped. Opening counts the numbers and checks their encoding, and keeps the offset
+ * of every MARK_EVERY-th, so that reading can begin anywhere.
+ *
+ * Source: protobuf's encoding, https://protobuf.dev/programming-guides/encoding/.
+ */
+#include <stdlib.h>
+
+#include "catalog/base/list.h"
+#include "catalog/data/codec/codec.h"
+
+#define MARK_EVERY  4096
+#define BLOCK_BYTES ((size_t)16 << 10)
+#define WIDTH_MAX   8
+
+struct varints_source {
+    struct source base; /* must be first */
+    struct source *inner;
+    unsigned width;
+    uint64_t *marks; /* offsets in inner */
+    uint64_t count, mark_count;
+    size_t mark_space;
+};
+
+static enum status add_mark(struct varints_source *v, uint64_t at, struct error *err)
+{
+    uint64_t *marks = list_grow(v->marks, (size_t)v->mark_count, &v->mark_space, sizeof(*marks));
+    if (!marks)
+        return error_memory_at(err, v->inner->name);
+    v->marks = marks;
+    v->marks[v->mark_count++] = at;
+    return OK;
+}
+
+static enum status badly_spelt(const struct varints_source *v, struct error *err)
+{
+    uint64_t begin;
+    source_descriptor(v->inner, &begin);
+    return error_set(err, ERR_CORRUPT, v->inner->name, begin,
+                     "integer %llu is cut short or longer than 64 bits",
+                     (unsigned long long)v->count);
+}
+
+/* Count the numbers in `block`, which begins at offset `at`; *run: bytes so far of a number that
+ * continues in the next block. */
+static enum status count_block(struct varints_source *v, struct bytes block, uint64_t at,
+                               unsigned *run, struct error *err)
+{
+    for (size_t i = 0; i < block.len; i++) {
+        if (*run == 0 && v->count % MARK_EVERY == 0 && add_mark(v, at + i, err) != OK)
+            return err->status;
+        if (++*run == VARINT_MAX && block.at[i] > 1)
+            return badly_spelt(v, err);
+        if (block.at[i] < 0x80) {
+            v->count++;
+            *run = 0;
+        }
+    }
+    return OK;
+}
+
+static enum status count_all(struct varints_source *v, struct error *err)
+{
+    uint8_t bytes[BLOCK_BYTES];
+    unsigned run = 0;
+    for (uint64_t at = 0; at < v->inner->size;) {
+        uint64_t left = v->inner->size - at;
+        size_t len = left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES;
+        if (source_read(v->inner, at, bytes, len, err) != OK ||
+            count_block(v, (struct bytes){bytes, len}, at, &run, err) != OK)
+            return err->status;
+        at += len;
+    }
+    if (run)
+        return badly_spelt(v, err);
+    if (!mul_u64(v->count, v->width, &v->base.size))
+        return error_set(err, ERR_CORRUPT, v->inner->name, NO_OFFSET, "too many integers");
+    return OK;
+}
+
+/* --- reading ---------------------------------------------------------------------------- */
+
+/* Reads numbers one after another. */
+struct stream {
+    const struct source *source;
+    uint64_t at; /* offset after the contents of `bytes` */
+    size_t next, len;
+    uint8_t bytes[BLOCK_BYTES];
+};
+
+static enum status next_number(struct stream *s, uint64_t *value, struct error *err)
+{
+    *value = 0;
+    for (unsigned shift = 0;; shift += 7) {
+        if (s->next == s->len) {
+            uint64_t left = s->source->size - s->at;
+            s->len = left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES;
+            s->next = 0;
+            if (!s->len || shift > 63)
+                return error_set(err, ERR_CHANGED, s->source->name, NO_OFFSET,
+                                 "integers are not what they were when they were counted");
+            if (source_read(s->source, s->at, s->bytes, s->len, err) != OK)
+                return err->status;
+            s->at += s->len;
+        }
+        uint8_t byte = s->bytes[s->next++];
+        *value |= shift < 64 ? (uint64_t)(byte & 0x7F) << shift : 0;
+        if (byte < 0x80)
+            return OK;
+    }
+}
+
+/* Whether the number fits in `width` bytes, signed or unsigned. */
+static bool varints_fits(uint64_t value, unsigned width)
+{
+    if (width == WIDTH_MAX)
+        return true;
+    unsigned bits = 8 * width;
+    return value >> bits == 0 || ~value >> (bits - 1) == 0;
+}
+
+static enum status varints_read(const struct source *base, uint64_t offset, void *dst, size_t len,
+                                struct error *err)
+{
+    const struct varints_source *v = (const struct varints_source *)base;
+    struct stream s = {.source = v->inner};
+    uint8_t *to = dst, element[WIDTH_MAX];
+    uint64_t first = offset / v->width, value;
+    size_t within = offset % v->width;
+    if (!len)
+        return OK;
+    s.at = v->marks[first / MARK_EVERY];
+    for (uint64_t skip = first % MARK_EVERY; skip; skip--)
+        if (next_number(&s, &value, err) != OK)
+            return err->status;
+    for (; len; first++) {
+        if (next_number(&s, &value, err) != OK)
+            return err->status;
+        if (!varints_fits(value, v->width))
+            return error_set(err, ERR_CORRUPT, base->name, NO_OFFSET,
+                             "integer %llu does not fit in %u bytes", (unsigned long long)first,
+                             v->width);
+        size_t n = v->width - within < len ? v->width - within : len;
+        store_u64le(element, value);
+        memcpy(to, element + within, n);
+        to += n;
+        len -= n;
+        within = 0;
+    }
+    return OK;
+}
+
+static void varints_close(struct source *base)
+{
+    struct varints_source *v = (struct varints_source *)base;
+    source_close(v->inner);
+    free(v->marks);
+    free(v);
+}
+
+static const struct source_ops varints_ops = {.read_at = varints_read, .close = varints_close};
+
+static enum status varints_open(struct source *inner, const char *argument, struct source **out,
+                                struct error *err)
+{
+    uint64_t width;
+    if (!codec_number(argument, &width) || width < 1 || width > WIDTH_MAX)
+        return codec_bad_argument(inner, "varints", argument, err);
+    struct varints_source *v = calloc(1, sizeof(*v));
+    if (!v)
+        return codec_no_memory(inner, err);
+    v->base = (struct source){&varints_ops, 0, inner->name, inner->sequential};
+    v->inner = inner;
+    v->width = (unsigned)width;
+    if (count_all(v, err) == OK)
+        *out = &v->base;
+    else
+        varints_close(&v->base);
+    return err->status;
+}
+
+const struct codec codec_varints = {.name = "varints", .open = varints_open};

@@ -1,0 +1,70 @@
+/*
+ * compose.h - tensors made of other tensors: turns a recipe's text into what the reader reads.
+ *
+ * A recipe is a JSON list [PARTS, JOIN, OPERATIONS]:
+ *
+ *   PARTS       [[ID, OPERATIONS], ...]: stored tensors, each with operations applied to it
+ *   JOIN        null: there is one part. ["stack", AXIS], ["concat", AXIS]: how to join several
+ *   OPERATIONS  null, or operations that give the result another shape
+ *
+ *   [[[7,[["transpose"]]],[8,[["transpose"]]]],["stack",1],null]
+ *
+ * The view `conversion` writes recipes, and every function that reads a tensor by its id also takes
+ * a recipe. Shapes and strides are worked out here; catalog/data/read/composed.c moves the bytes.
+ */
+#ifndef CKPTDB_COMPOSE_H
+#define CKPTDB_COMPOSE_H
+
+#include "catalog/base/text.h"
+#include "catalog/data/compose/view.h"
+#include "catalog/data/model/tensor.h"
+
+/* One of the parts. The result consists of rows, and each row has `length` elements of this part,
+ * beginning at `place`. The axes of its view before `axis` count its rows. */
+struct composed_part {
+    struct stored_tensor *tensor;
+    struct view view;
+    unsigned axis;
+    uint64_t length; /* elements */
+    uint64_t place;  /* elements */
+};
+
+/* The elements of the result in C order: `rows` rows of `length` elements each. */
+struct composition {
+    struct composed_part *part;
+    uint64_t count;
+    uint64_t rows, length;
+    double scale; /* 1: none */
+};
+
+/* Finds a stored tensor; `out` lives in `arena`. */
+struct composer {
+    enum status (*load)(void *context, int64_t id, struct arena *arena, struct stored_tensor *out,
+                        struct error *err);
+    void *context;
+};
+
+/* Turn the recipe into a tensor for the reader (catalog/data/read/read.h). Name, checkpoint, id and
+ * dtype (float32 for quantised blocks) are those of its first part. All in `arena`. ERR_ARGUMENT if
+ * it makes no sense for these tensors, ERR_UNSUPPORTED if elements are packed or strings. */
+enum status compose(const char *recipe, const struct composer *, struct arena *arena,
+                    struct stored_tensor *out, struct error *err);
+
+/* Whether operations are possible on elements of this dtype, scaled by `scale` (1: not scaled).
+ * ERR_UNSUPPORTED. */
+enum status compose_dtype(const struct dtype *, double scale, struct error *err);
+
+/* The dtype after operations on this one: float32 for quantised blocks, since these have no
+ * single elements to rearrange; else the same. */
+const char *compose_result(const char *dtype);
+
+/* Change the shape of a part to that of the result: of `count` equal tensors ("stack"), or of
+ * tensors whose sizes along the axis add up to `count` ("concat"). Sets *axis. ERR_ARGUMENT. */
+enum status compose_shape(const struct operation *join, uint64_t count, uint64_t *shape,
+                          unsigned *rank, unsigned *axis, struct error *err);
+
+/* Apply the operations after a join to its shape; changes *shape and *rank. ERR_ARGUMENT. */
+enum status compose_reshape(const char *operations, uint64_t *shape, unsigned *rank,
+                            struct error *err);
+
+#endif

@@ -1,0 +1,24 @@
+/*
+ * ggml.h - decodes blocks of ggml's quantised types to floats.
+ *
+ * A block is one or more scales and small integers, which give the elements together: Q4_0 is
+ * 32 elements in 18 bytes. Every value is bit for bit that of ggml's own dequantisation: all
+ * arithmetic is in float32, in ggml's order.
+ *
+ * Source: ggml's block layouts; the numbers agree with the Python package gguf.
+ */
+#ifndef CKPTDB_GGML_H
+#define CKPTDB_GGML_H
+
+#include <stdint.h>
+
+#define GGML_BLOCK_MAX   256 /* elements of the largest block */
+#define GGML_BLOCK_BYTES 292 /* and bytes */
+
+/* Decode one block. dtype.h says how many elements and bytes it has. */
+typedef void ggml_decode(const uint8_t *block, float *out);
+
+/* NULL: there is no block type of this name ("q4_0"), or its encoding is not known. */
+ggml_decode *ggml_decoder(const char *dtype);
+
+#endif

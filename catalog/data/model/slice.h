@@ -1,0 +1,32 @@
+/*
+ * slice.h - a basic slice of an array, and NumPy's spelling of one.
+ *
+ *   struct slice s[2];
+ *   bool drop[2];
+ *   slice_parse("-1, ::2", shape, 2, s, drop, err)   the last row, every second column
+ */
+#ifndef CKPTDB_SLICE_H
+#define CKPTDB_SLICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "catalog/base/error.h"
+
+/* One for each dimension: `count` elements start, start + step, ... Step may be negative. */
+struct slice {
+    uint64_t start, count;
+    int64_t step;
+};
+
+/* Parse NumPy's spelling ("1:3, :, -1, ..., ::2", without brackets) against a shape: fills
+ * rank slices and says in drop[] which dimensions an integer removed. */
+enum status slice_parse(const char *text, const uint64_t *shape, unsigned rank,
+                        struct slice *slices, bool *drop, struct error *err);
+/* Elements that a slice selects; 0 where a count is 0. */
+uint64_t slice_elements(const struct slice *slices, unsigned rank);
+/* Where element `index` of a slice, in C order, is in the array of this shape, in C order. */
+uint64_t slice_position(const struct slice *slices, const uint64_t *shape, unsigned rank,
+                        uint64_t index);
+
+#endif

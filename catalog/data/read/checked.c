@@ -1,0 +1,149 @@
+#include "catalog/data/read/checked.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/pages.h"
+#include "catalog/data/codec/checksum.h"
+#include "catalog/data/kernel/crc32c.h"
+
+#define BLOCK_BYTES ((size_t)128 << 10)
+
+struct checked_source {
+    struct source base; /* must be first */
+    struct source *inner;
+    struct checksum sum;
+    pthread_mutex_t lock; /* guards the two below */
+    uint64_t at;          /* bytes of `base` before this are summed up in `found` */
+    uint32_t found;
+};
+
+static const struct {
+    const char *kind;
+    uint32_t (*extend)(uint32_t sum, const void *bytes, size_t len);
+} kinds[] = {
+    {"crc32c", crc32c_extend},
+    {"crc32", crc32_extend},
+};
+
+bool checksum_known(const char *kind)
+{
+    return strcmp(kind, kinds[0].kind) == 0 || strcmp(kind, kinds[1].kind) == 0;
+}
+
+uint32_t checksum_extend(const char *kind, uint32_t sum, const void *bytes, size_t len)
+{
+    return kinds[strcmp(kind, kinds[0].kind) != 0].extend(sum, bytes, len);
+}
+
+enum status checksum_wrong(const struct source *s, const struct checksum *sum, uint32_t found,
+                           struct error *err)
+{
+    return error_set(err, ERR_CHECKSUM, s->name, sum->at,
+                     "the data is damaged: its %s is %08x, the file states %08x", sum->kind,
+                     (unsigned)found, (unsigned)sum->value);
+}
+
+/* Extend *found by the bytes [at, end) of s. */
+static enum status sum_range(const struct source *s, uint64_t at, uint64_t end, const char *kind,
+                             uint32_t *found, struct error *err)
+{
+    uint8_t *block = pages_alloc(BLOCK_BYTES);
+    if (!block)
+        return error_memory_at(err, s->name);
+    while (at < end) {
+        size_t len = end - at < BLOCK_BYTES ? (size_t)(end - at) : BLOCK_BYTES;
+        if (source_read(s, at, block, len, err) != OK)
+            break;
+        *found = checksum_extend(kind, *found, block, len);
+        at += len;
+    }
+    free(block);
+    return err->status;
+}
+
+enum status checksum_verify(const struct source *s, const struct checksum *sum, struct error *err)
+{
+    uint32_t found = 0;
+    if (sum_range(s, 0, s->size, sum->kind, &found, err) != OK)
+        return err->status;
+    if (found != sum->value)
+        return checksum_wrong(s, sum, found, err);
+    *sum->fine = true;
+    return OK;
+}
+
+/* Bytes [offset, offset + len) of the base were read: extend the sum if they continue it. */
+static enum status take_in(struct checked_source *c, uint64_t offset, const uint8_t *bytes,
+                           size_t len, struct error *err)
+{
+    if (offset > c->at || offset + len <= c->at)
+        return OK;
+    if (c->at == 0 && c->sum.before &&
+        sum_range(c->inner, 0, c->sum.before, c->sum.kind, &c->found, err) != OK)
+        return err->status;
+    size_t known = (size_t)(c->at - offset);
+    c->found = checksum_extend(c->sum.kind, c->found, bytes + known, len - known);
+    c->at = offset + len;
+    if (c->at < c->base.size)
+        return OK;
+    uint32_t found = c->found;
+    c->at = 0; /* so that a second pass is verified, too */
+    c->found = 0;
+    if (found != c->sum.value)
+        return checksum_wrong(c->inner, &c->sum, found, err);
+    *c->sum.fine = true;
+    return OK;
+}
+
+/* Reads block by block, so that each is summed while it is in the processor's cache. */
+static enum status checked_read(const struct source *base, uint64_t offset, void *dst, size_t len,
+                                struct error *err)
+{
+    struct checked_source *c = (struct checked_source *)base;
+    uint8_t *at = dst;
+    while (len) {
+        size_t n = len < BLOCK_BYTES ? len : BLOCK_BYTES;
+        enum status status = source_read(c->inner, c->sum.before + offset, at, n, err);
+        if (status != OK)
+            return status;
+        pthread_mutex_lock(&c->lock);
+        status = take_in(c, offset, at, n, err);
+        pthread_mutex_unlock(&c->lock);
+        if (status != OK)
+            return status;
+        at += n;
+        offset += n;
+        len -= n;
+    }
+    return OK;
+}
+
+static void checked_close(struct source *base)
+{
+    struct checked_source *c = (struct checked_source *)base;
+    pthread_mutex_destroy(&c->lock);
+    source_close(c->inner);
+    free(c);
+}
+
+static const struct source_ops checked_ops = {.read_at = checked_read, .close = checked_close};
+
+enum status source_open_checked(struct source *inner, const struct checksum *sum,
+                                struct source **out, struct error *err)
+{
+    struct checked_source *c = sum->before <= inner->size ? calloc(1, sizeof(*c)) : NULL;
+    if (!c) {
+        error_memory_at(err, inner->name);
+        source_close(inner);
+        return err->status;
+    }
+    pthread_mutex_init(&c->lock, NULL);
+    c->base =
+        (struct source){&checked_ops, inner->size - sum->before, inner->name, inner->sequential};
+    c->inner = inner;
+    c->sum = *sum;
+    *out = &c->base;
+    return OK;
+}

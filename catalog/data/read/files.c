@@ -1,0 +1,412 @@
+#include "catalog/data/read/files.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "catalog/data/read/kept.h"
+
+#define CACHED 32
+
+/* How long a cached file is trusted before its identity is checked again. */
+#define LOOK_AGAIN_NS INT64_C(20000000)
+
+/* A set keeps this many files open; others are opened for each read. */
+#define KEPT_OPEN 64
+
+struct file_set {
+    const struct stored_tensor *tensor;
+    struct file_cache *files; /* NULL: no cache */
+    /* One per file of the tensor; NULL: not needed, or not kept open */
+    struct source *source[];
+};
+
+static enum status files_check(const struct stored_file *file, const struct file_identity *now,
+                               struct error *err)
+{
+    const struct file_identity *then = &file->identity;
+    if (!file->checked || file_same(now, then))
+        return OK;
+    if (now->size != then->size)
+        return error_set(err, ERR_CHANGED, file->path, NO_OFFSET,
+                         "changed since it was indexed (%llu bytes now, %llu then); import "
+                         "it again",
+                         (unsigned long long)now->size, (unsigned long long)then->size);
+    return error_set(err, ERR_CHANGED, file->path, NO_OFFSET,
+                     "changed since it was indexed (%s); import it again",
+                     now->mtime_ns != then->mtime_ns ? "another modification time"
+                                                     : "another file of the same name");
+}
+
+enum status file_gone(const char *path, struct error *err)
+{
+    error_clear(err);
+    return error_set(err, ERR_CHANGED, path, NO_OFFSET,
+                     "gone since it was indexed; import it again, with --prune if it was "
+                     "deleted; if it was moved, `relocate OLD NEW`");
+}
+
+/* source_open_file() calls it ERR_UNSUPPORTED, but a file was there when it was indexed. */
+enum status file_replaced(const char *path, struct error *err)
+{
+    error_clear(err);
+    return error_set(err, ERR_CHANGED, path, NO_OFFSET,
+                     "changed since it was indexed (not a regular file any more); import it again");
+}
+
+static enum status open_checked(const struct stored_file *file, struct source **out,
+                                struct error *err)
+{
+    struct file_identity now;
+    if (!file->present)
+        return error_set(err, ERR_MISSING, file->path, NO_OFFSET,
+                         "missing when the checkpoint was indexed");
+    struct source *source = NULL;
+    enum status status = source_open_file(file->path, 0, &source, &now, err);
+    if (status == ERR_MISSING && file->checked)
+        return file_gone(file->path, err);
+    if (status == ERR_UNSUPPORTED && file->checked)
+        return file_replaced(file->path, err);
+    if (status == OK && files_check(file, &now, err) != OK) {
+        source_close(source);
+        return err->status;
+    }
+    if (status == OK)
+        *out = source;
+    return status;
+}
+
+enum status file_as_indexed(const struct stored_file *file, struct error *err)
+{
+    struct file_identity now;
+    if (!file->present)
+        return error_set(err, ERR_MISSING, file->path, NO_OFFSET,
+                         "missing when the checkpoint was indexed");
+    enum status status = file_identify(file->path, &now, err);
+    if (status == ERR_MISSING && file->checked)
+        return file_gone(file->path, err);
+    return status == OK ? files_check(file, &now, err) : status;
+}
+
+/* --- files that stay open --------------------------------------------------------------- */
+
+struct cached_file {
+    struct source *source; /* NULL: free */
+    struct file_identity identity;
+    unsigned users;
+    uint64_t used;
+    int64_t looked_at; /* nanoseconds on the monotonic clock */
+};
+
+struct file_cache {
+    pthread_mutex_t lock; /* guards all below */
+    struct cached_file file[CACHED];
+    uint64_t clock;
+    struct kept_cache *kept;
+};
+
+struct file_cache *file_cache_new(void)
+{
+    struct file_cache *c = calloc(1, sizeof(*c));
+    if (!c)
+        return NULL;
+    pthread_mutex_init(&c->lock, NULL);
+    c->kept = kept_cache_new();
+    if (c->kept)
+        return c;
+    file_cache_free(c);
+    return NULL;
+}
+
+struct kept_cache *file_cache_kept(const struct file_cache *c)
+{
+    return c->kept;
+}
+
+void file_cache_free(struct file_cache *c)
+{
+    for (size_t i = 0; c && i < CACHED; i++)
+        source_close(c->file[i].source);
+    if (c) {
+        kept_cache_free(c->kept);
+        pthread_mutex_destroy(&c->lock);
+    }
+    free(c);
+}
+
+/* The slot that holds the file as it was indexed, otherwise a free or the least recently used
+ * idle one; NULL: all are in use. */
+static struct cached_file *files_find_slot(struct file_cache *c, const struct stored_file *file)
+{
+    struct cached_file *best = NULL;
+    for (size_t i = 0; i < CACHED; i++) {
+        struct cached_file *f = &c->file[i];
+        if (f->source && strcmp(f->source->name, file->path) == 0 &&
+            file_same(&f->identity, &file->identity))
+            return f;
+        if (!f->users && (!best || f->used < best->used))
+            best = f;
+    }
+    return best;
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec t = {0};
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static enum status look_again(struct cached_file *f, const struct stored_file *file,
+                              struct error *err)
+{
+    int64_t now = now_ns();
+    if (now - f->looked_at < LOOK_AGAIN_NS)
+        return OK;
+    if (file_as_indexed(file, err) == OK) /* a changed file fails every time */
+        f->looked_at = now;
+    return err->status;
+}
+
+static enum status take_cached(struct file_cache *c, const struct stored_file *file,
+                               struct source **out, struct error *err)
+{
+    struct cached_file *f = files_find_slot(c, file);
+    bool there = f && f->source && strcmp(f->source->name, file->path) == 0 &&
+                 file_same(&f->identity, &file->identity);
+    if (there)
+        look_again(f, file, err);
+    else
+        open_checked(file, out, err);
+    if (err->status != OK || !f)
+        return err->status;
+    if (there) {
+        *out = f->source;
+    } else {
+        source_close(f->source);
+        *f =
+            (struct cached_file){.source = *out, .identity = file->identity, .looked_at = now_ns()};
+    }
+    f->users++;
+    f->used = ++c->clock;
+    return OK;
+}
+
+static enum status file_open(struct file_cache *c, const struct stored_file *file,
+                             struct source **out, struct error *err)
+{
+    if (!c || !file->checked)
+        return open_checked(file, out, err);
+    pthread_mutex_lock(&c->lock);
+    take_cached(c, file, out, err);
+    pthread_mutex_unlock(&c->lock);
+    return err->status;
+}
+
+static void file_close(struct file_cache *c, struct source *source)
+{
+    bool cached = false;
+    if (c && source) {
+        pthread_mutex_lock(&c->lock);
+        for (size_t i = 0; !cached && i < CACHED; i++) {
+            cached = c->file[i].source == source;
+            c->file[i].users -= cached;
+        }
+        pthread_mutex_unlock(&c->lock);
+    }
+    if (!cached)
+        source_close(source);
+}
+
+/* --- the files of a tensor -------------------------------------------------------------- */
+
+static const struct stored_file *file_of(const struct stored_tensor *t, uint32_t file,
+                                         struct error *err)
+{
+    if (file < t->file_count)
+        return &t->files[file];
+    error_set(err, ERR_MISSING, t->checkpoint, NO_OFFSET, "a part of the tensor has no file");
+    return NULL;
+}
+
+/* State while a tensor's files are opened or checked. */
+struct opening {
+    struct file_set *set;
+    uint8_t *seen; /* one flag per file */
+    uint32_t kept;
+    bool only_looks; /* only check identities, open nothing */
+};
+
+/* Check a file that is not read again: what the catalog took from it holds only while it is the
+ * same. */
+static enum status check_file(struct opening *o, uint32_t at, struct error *err)
+{
+    const struct stored_tensor *t = o->set->tensor;
+    const struct stored_file *file = at == NO_FILE ? NULL : file_of(t, at, err);
+    if (!file || o->seen[at])
+        return err->status;
+    o->seen[at] = 1;
+    return file_as_indexed(file, err);
+}
+
+static enum status files_open_file(struct opening *o, uint32_t at, struct error *err)
+{
+    const struct stored_tensor *t = o->set->tensor;
+    struct source *source = NULL;
+    const struct stored_file *file = file_of(t, at, err);
+    if (o->only_looks)
+        return check_file(o, at, err);
+    if (!file || o->seen[at])
+        return err->status;
+    o->seen[at] = 1;
+    if (file_open(o->set->files, file, &source, err) != OK)
+        return err->status;
+    if (o->kept++ < KEPT_OPEN)
+        o->set->source[at] = source;
+    else
+        file_close(o->set->files, source);
+    return OK;
+}
+
+/* Bytes in the catalog are good while the file that they came from has not changed. Tensors that
+ * this program makes up came from no file. */
+static enum status check_inline(struct opening *o, uint32_t at, struct error *err)
+{
+    const struct stored_tensor *t = o->set->tensor;
+    if (at == NO_FILE && t->from_catalog)
+        return error_set(err, ERR_CHANGED, t->checkpoint, NO_OFFSET,
+                         "an older ckptdb took a part of the tensor into the catalog "
+                         "without the name of its file: nobody can tell whether it is "
+                         "still so; import it again");
+    return t->from_catalog ? check_file(o, at, err) : OK;
+}
+
+static enum status open_grid(struct opening *o, struct error *err)
+{
+    const struct stored_tensor *t = o->set->tensor;
+    const struct grid *g = t->grid;
+    /* The directory, the metadata file, the directories inside. */
+    for (uint32_t i = 0; g->in_files && err->status == OK && i < t->file_count; i++)
+        check_file(o, i, err);
+    if (err->status == OK && !g->in_files && t->from_catalog)
+        check_file(o, g->metadata, err);
+    /* First the files that are read: a file that is opened need not be checked once more. */
+    for (uint64_t i = 0; err->status == OK && i < g->value_count; i++)
+        if (!grid_value_inline(&g->values[i]))
+            files_open_file(o, g->values[i].file, err);
+    for (uint64_t i = 0; err->status == OK && i < g->value_count; i++)
+        if (grid_value_inline(&g->values[i]))
+            check_inline(o, g->values[i].file, err);
+    return err->status;
+}
+
+static enum status open_all(struct opening *o, struct error *err)
+{
+    const struct stored_tensor *t = o->set->tensor;
+    if (t->grid)
+        return open_grid(o, err);
+    for (uint64_t i = 0; err->status == OK && i < t->extent_count; i++) {
+        if (t->storage == STORAGE_INLINE)
+            check_inline(o, t->extents[i].file, err);
+        else
+            files_open_file(o, t->extents[i].file, err);
+    }
+    return err->status;
+}
+
+enum status file_set_open(const struct stored_tensor *t, struct file_cache *files,
+                          struct file_set **out, struct error *err)
+{
+    struct opening o = {
+        .seen = calloc(t->file_count + 1, 1),
+        .set = calloc(1, sizeof(*o.set) + t->file_count * sizeof(struct source *)),
+    };
+    if (o.set) {
+        o.set->tensor = t;
+        o.set->files = files;
+    }
+    if (!o.set || !o.seen)
+        error_memory_at(err, t->checkpoint);
+    else
+        open_all(&o, err);
+    free(o.seen);
+    if (err->status != OK)
+        file_set_close(o.set);
+    else
+        *out = o.set;
+    return err->status;
+}
+
+enum status tensor_files_as_indexed(const struct stored_tensor *t, struct error *err)
+{
+    struct file_set set = {.tensor = t};
+    struct opening o = {.set = &set, .seen = calloc(t->file_count + 1, 1), .only_looks = true};
+    if (!o.seen)
+        error_memory_at(err, t->checkpoint);
+    else
+        open_all(&o, err);
+    free(o.seen);
+    return err->status;
+}
+
+void file_set_close(struct file_set *f)
+{
+    for (uint32_t i = 0; f && f->tensor && i < f->tensor->file_count; i++)
+        file_close(f->files, f->source[i]);
+    free(f);
+}
+
+static enum status open_inline(const struct stored_tensor *t, const struct extent *e,
+                               struct source **out, struct error *err)
+{
+    struct bytes bytes = {e->bytes, (size_t)e->stored};
+    if (!e->bytes && e->stored)
+        return error_set(err, ERR_CORRUPT, t->checkpoint, NO_OFFSET,
+                         "a part of the tensor is not in the catalog as its row says");
+    return source_open_memory(t->checkpoint, bytes, false, out, err);
+}
+
+static enum status outside(const struct stored_file *file, uint64_t offset, struct error *err)
+{
+    return error_set(err, ERR_CORRUPT, file->path, offset,
+                     "a part of the tensor lies outside its file");
+}
+
+static enum status open_range(struct file_set *f, uint32_t file, uint64_t begin, uint64_t size,
+                              struct source **out, struct error *err)
+{
+    struct source *kept = f->source[file], *owned = NULL;
+    if (kept)
+        return source_open_view(kept, begin, size, out, err);
+    if (open_checked(&f->tensor->files[file], &owned, err) != OK)
+        return err->status;
+    return source_open_range(owned, begin, size, out, err);
+}
+
+enum status file_set_range(struct file_set *f, uint32_t file, uint64_t offset, uint64_t stored,
+                           struct source **out, struct error *err)
+{
+    uint64_t begin;
+    const struct stored_file *known = file_of(f->tensor, file, err);
+    if (!known)
+        return err->status;
+    if (!add_u64(offset, known->base, &begin))
+        return outside(known, offset, err);
+    return open_range(f, file, begin, stored, out, err);
+}
+
+enum status file_set_extent(struct file_set *f, const struct extent *e, uint64_t before,
+                            struct source **out, struct error *err)
+{
+    uint64_t begin, size;
+    if (f->tensor->storage == STORAGE_INLINE)
+        return open_inline(f->tensor, e, out, err);
+    const struct stored_file *file = file_of(f->tensor, e->file, err);
+    if (!file)
+        return err->status;
+    if (!add_u64(e->offset, file->base, &begin) || begin < before ||
+        !add_u64(e->stored, before, &size))
+        return outside(file, e->offset, err);
+    return open_range(f, e->file, begin - before, size, out, err);
+}

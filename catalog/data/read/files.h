@@ -1,0 +1,43 @@
+/*
+ * files.h - the files of one tensor, checked to be the ones that were indexed.
+ */
+#ifndef CKPTDB_FILES_H
+#define CKPTDB_FILES_H
+
+#include "catalog/data/model/tensor.h"
+#include "catalog/data/read/file_cache.h"
+
+struct file_set;
+
+/* Open and check (or take from the cache, if there is one) every file that an extent of the
+ * tensor or a value of its grid lies in; check the directory of a grid of chunk files, the
+ * directories inside it, and its metadata file. ERR_CHANGED: a file has changed or is gone; ERR_MISSING: it was missing when it
+ * was indexed. */
+enum status file_set_open(const struct stored_tensor *, struct file_cache *, struct file_set **out,
+                          struct error *err);
+void file_set_close(struct file_set *);
+
+/* Check a file or directory that need not be opened; the same errors. */
+enum status file_as_indexed(const struct stored_file *, struct error *err);
+/* Check again that everything a tensor was read from is unchanged: then what was read is good.
+ * (Files of chunks have no identity in the catalog.) */
+enum status tensor_files_as_indexed(const struct stored_tensor *, struct error *err);
+/* ERR_CHANGED, saying what to do about a file that is gone. */
+enum status file_gone(const char *path, struct error *err);
+/* ERR_CHANGED: what was a regular file is none now. */
+enum status file_replaced(const char *path, struct error *err);
+
+/* The stored bytes of an extent, with `before` bytes in front of it; valid while the set is open.
+ * Any number of threads. */
+enum status file_set_extent(struct file_set *, const struct extent *, uint64_t before,
+                            struct source **out, struct error *err);
+
+/* `stored` bytes from `offset` on, to which the file's base is added. */
+enum status file_set_range(struct file_set *, uint32_t file, uint64_t offset, uint64_t stored,
+                           struct source **out, struct error *err);
+
+/* The decoded tensors that are kept with the open files. */
+struct kept_cache;
+struct kept_cache *file_cache_kept(const struct file_cache *);
+
+#endif

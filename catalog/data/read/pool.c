@@ -1,0 +1,212 @@
+#include "catalog/data/read/pool.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/data/codec/codec.h"
+#include "catalog/data/codec/strings.h"
+#include "catalog/data/read/checked.h"
+#include "catalog/data/read/files.h"
+
+#define SLOTS 16
+
+struct slot {
+    struct source *source; /* NULL: free */
+    uint64_t extent, used;
+    unsigned pins;
+};
+
+struct pool {
+    const struct stored_tensor *tensor;
+    struct file_set *files;
+    /* Per extent: its checksum was verified. NULL: the tensor has no checksums. */
+    atomic_bool *fine;
+    pthread_mutex_t lock; /* guards the two below */
+    struct slot slot[SLOTS];
+    uint64_t clock;
+};
+
+enum status pool_open(const struct stored_tensor *t, struct file_cache *files, struct pool **out,
+                      struct error *err)
+{
+    bool sums = t->sums && t->sum_kind && checksum_known(t->sum_kind);
+    struct pool *p = calloc(1, sizeof(*p));
+    if (p && sums)
+        p->fine = calloc(t->extent_count ? t->extent_count : 1, sizeof(*p->fine));
+    if (!p || (sums && !p->fine)) {
+        free(p);
+        return error_memory_at(err, t->checkpoint);
+    }
+    pthread_mutex_init(&p->lock, NULL);
+    p->tensor = t;
+    enum status status = file_set_open(t, files, &p->files, err);
+    if (status == OK)
+        *out = p;
+    else
+        pool_close(p);
+    return status;
+}
+
+void pool_close(struct pool *p)
+{
+    if (!p)
+        return;
+    for (int i = 0; i < SLOTS; i++)
+        source_close(p->slot[i].source);
+    pthread_mutex_destroy(&p->lock);
+    file_set_close(p->files);
+    free(p->fine);
+    free(p);
+}
+
+/* The checksum of an extent that is still to be verified; false: there is none. (The checksum of
+ * TensorFlow's strings does not cover their stored bytes alone: strings.h.) */
+static bool sum_of(const struct pool *p, uint64_t i, struct checksum *sum)
+{
+    const struct stored_tensor *t = p->tensor;
+    if (!p->fine || !t->sums[i] || p->fine[i] || strings_vary(t->codec))
+        return false;
+    const struct extent *e = &t->extents[i];
+    *sum = (struct checksum){
+        .kind = t->sum_kind,
+        .value = t->sums[i],
+        .at = e->offset + (e->file == NO_FILE ? 0 : t->files[e->file].base),
+        .fine = &p->fine[i],
+    };
+    return true;
+}
+
+/* Length of the first codec step if the checksum is taken after it, else 0: a zip's CRC-32 is
+ * that of the decompressed data. */
+static size_t before_checksum(const char *chain, const struct checksum *sum)
+{
+    static const char *const methods[] = {"deflate:", "bz2:", "rawlzma:"};
+    for (size_t i = 0; chain && i < sizeof(methods) / sizeof(methods[0]); i++)
+        if (strcmp(sum->kind, "crc32") == 0 && strncmp(chain, methods[i], strlen(methods[i])) == 0)
+            return strcspn(chain, "|");
+    return 0;
+}
+
+/* Open the bytes that the checksum covers, with the `before` bytes in front of them. *steps is
+ * the codec chain, and becomes what of it remains. */
+static enum status open_summed(struct pool *p, uint64_t i, struct checksum *sum, const char **steps,
+                               struct source **out, struct error *err)
+{
+    const char *chain = *steps;
+    char first[CODEC_STEP_BYTES];
+    size_t len = before_checksum(chain, sum);
+    if (!len)
+        codec_chain_argument(chain, "member", &sum->before);
+    sum->at -= sum->before;
+    struct source *s = NULL;
+    if (file_set_extent(p->files, &p->tensor->extents[i], sum->before, &s, err) != OK)
+        return err->status;
+    len = len < sizeof(first) ? len : 0;
+    if (len) {
+        memcpy(first, chain, len);
+        first[len] = '\0';
+        if (codec_chain_open(s, first, &s, NULL, err) != OK)
+            return err->status;
+    }
+    *steps = len ? (chain[len] ? chain + len + 1 : NULL) : chain;
+    *out = s;
+    return OK;
+}
+
+static enum status open_extent(struct pool *p, uint64_t i, bool random, struct source **out,
+                               struct error *err)
+{
+    struct checksum sum;
+    const char *chain;
+    char *strings = NULL, filled[CHAIN_BYTES];
+    struct source *s = NULL;
+    if (extent_chain(p->tensor, &p->tensor->extents[i], filled, &chain, err) != OK)
+        return err->status;
+    if (sum_of(p, i, &sum)) {
+        if (open_summed(p, i, &sum, &chain, &s, err) != OK ||
+            source_open_checked(s, &sum, &s, err) != OK)
+            return err->status;
+    } else if (file_set_extent(p->files, &p->tensor->extents[i], 0, &s, err) != OK) {
+        return err->status;
+    }
+    bool text = p->tensor->dtype.kind == DTYPE_STRING;
+    if (codec_chain_open(s, chain, &s, text ? &strings : NULL, err) != OK)
+        return err->status;
+    free(strings);
+    if (random && s->sequential && source_open_spill(s, &s, err) != OK)
+        return err->status;
+    *out = s;
+    return OK;
+}
+
+/* The slot that holds an extent, or else a free or the least recently used idle one; -1: all are
+ * in use. */
+static int pool_find_slot(const struct pool *p, uint64_t extent, bool random)
+{
+    int best = -1;
+    for (int i = 0; i < SLOTS; i++) {
+        const struct slot *s = &p->slot[i];
+        if (s->source && s->extent == extent && !(random && s->source->sequential))
+            return i;
+        if (s->pins == 0 && (best < 0 || s->used < p->slot[best].used))
+            best = i;
+    }
+    return best;
+}
+
+enum status pool_take(struct pool *p, uint64_t extent, bool random, struct lease *out,
+                      struct error *err)
+{
+    struct source *source = NULL;
+    pthread_mutex_lock(&p->lock);
+    int at = pool_find_slot(p, extent, random);
+    struct slot *s = at >= 0 ? &p->slot[at] : NULL;
+    if (s && s->source && s->extent == extent && !(random && s->source->sequential)) {
+        source = s->source;
+    } else if (open_extent(p, extent, random, &source, err) == OK && s) {
+        source_close(s->source);
+        s->source = source;
+        s->extent = extent;
+    }
+    if (source && s) {
+        s->pins++;
+        s->used = ++p->clock;
+    }
+    pthread_mutex_unlock(&p->lock);
+    if (!source)
+        return err->status;
+    *out = (struct lease){source, at};
+    return OK;
+}
+
+void pool_give(struct pool *p, const struct lease *lease)
+{
+    if (lease->slot < 0) {
+        source_close(lease->source);
+        return;
+    }
+    pthread_mutex_lock(&p->lock);
+    p->slot[lease->slot].pins--;
+    pthread_mutex_unlock(&p->lock);
+}
+
+enum status pool_verify(struct pool *p, struct error *err)
+{
+    const struct stored_tensor *t = p->tensor;
+    for (uint64_t i = 0; p->fine && i < t->extent_count; i++) {
+        struct checksum sum;
+        struct source *s = NULL;
+        const char *steps;
+        char filled[CHAIN_BYTES];
+        if (!sum_of(p, i, &sum))
+            continue;
+        if (extent_chain(t, &t->extents[i], filled, &steps, err) == OK &&
+            open_summed(p, i, &sum, &steps, &s, err) == OK)
+            checksum_verify(s, &sum, err);
+        source_close(s);
+        if (err->status != OK)
+            return err->status;
+    }
+    return OK;
+}

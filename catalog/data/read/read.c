@@ -1,0 +1,236 @@
+/*
+ * read.c - what every reader does, of whatever kind (reader.h).
+ */
+#include "catalog/data/read/read.h"
+
+#include <stdlib.h>
+
+#include "catalog/data/codec/codec.h"
+#include "catalog/data/codec/strings.h"
+#include "catalog/data/read/reader.h"
+
+#define READER(x) extern const struct reader_kind reader_kind_##x;
+#include "catalog/data/read/readers.def"
+#undef READER
+
+static const struct reader_kind *const reader_kinds[] = {
+#define READER(x) &reader_kind_##x,
+#include "catalog/data/read/readers.def"
+#undef READER
+};
+#define KINDS (sizeof(reader_kinds) / sizeof(reader_kinds[0]))
+
+enum status reader_no_memory(const struct stored_tensor *t, struct error *err)
+{
+    return error_memory_at(err, t->checkpoint);
+}
+
+/* --- opening ---------------------------------------------------------------------------- */
+
+static enum status check_kind(const struct stored_tensor *t, struct error *err)
+{
+    uint64_t elements, width;
+    if (t->dtype.kind == DTYPE_STRING && t->storage != STORAGE_NONE) {
+        if (!strings_width(t->codec, &width))
+            return error_set(err, ERR_UNSUPPORTED, t->checkpoint, NO_OFFSET,
+                             "strings in an encoding that is not known");
+    } else if (t->storage == STORAGE_NONE) {
+        return error_set(err, ERR_UNSUPPORTED, t->checkpoint, NO_OFFSET,
+                         "the tensor has no bytes to read");
+    } else if (!dtype_sized(&t->dtype)) {
+        return error_set(err, ERR_UNSUPPORTED, t->checkpoint, NO_OFFSET,
+                         "elements of dtype %s cannot be read", t->dtype.name);
+    }
+    if (t->rank > TENSOR_RANK_MAX || !shape_elements(t->shape, t->rank, &elements) ||
+        elements != t->elements)
+        return error_set(err, ERR_CORRUPT, t->checkpoint, NO_OFFSET,
+                         "the shape contradicts the number of elements");
+    return OK;
+}
+
+/* Set the reader's unit, block and size. */
+static enum status read_measure(struct reader *r, struct error *err)
+{
+    const struct stored_tensor *t = r->tensor;
+    uint64_t width = t->dtype.block_bytes;
+    bool fits = true;
+    r->block = t->dtype.block_elems ? t->dtype.block_elems : 1;
+    if (t->dtype.kind == DTYPE_STRING) {
+        strings_width(t->codec, &width);
+        fits = mul_u64(t->elements, width, &r->nbytes);
+    } else {
+        fits = dtype_nbytes(&t->dtype, t->elements, &r->nbytes);
+    }
+    if (!fits || width > INT64_MAX)
+        return error_set(err, ERR_CORRUPT, t->checkpoint, NO_OFFSET, "the tensor's size overflows");
+    r->unit = width ? (size_t)width : 1;
+    r->shaped = width && (r->block == 1 || (t->rank && t->shape[t->rank - 1] % r->block == 0));
+    return OK;
+}
+
+/* The first kind that takes the tensor; the last one takes what is left. */
+static const struct reader_kind *kind_of(const struct stored_tensor *t)
+{
+    size_t i = 0;
+    while (i + 1 < KINDS && !reader_kinds[i]->takes(t))
+        i++;
+    return reader_kinds[i];
+}
+
+enum status reader_open(const struct stored_tensor *t, struct file_cache *files,
+                        struct reader **out, struct error *err)
+{
+    if (check_kind(t, err) != OK)
+        return err->status;
+    struct reader *r = calloc(1, sizeof(*r));
+    if (!r)
+        return reader_no_memory(t, err);
+    pthread_mutex_init(&r->units.lock, NULL);
+    r->units.next = UINT64_MAX;
+    r->tensor = t;
+    r->files = files;
+    if (read_measure(r, err) == OK)
+        kind_of(t)->open(r, err);
+    if (err->status == OK)
+        *out = r;
+    else
+        reader_close(r);
+    return err->status;
+}
+
+void reader_close(struct reader *r)
+{
+    if (!r)
+        return;
+    if (r->ops)
+        r->ops->close(r);
+    units_close(r);
+    pthread_mutex_destroy(&r->units.lock);
+    free(r);
+}
+
+bool reader_sequential(const struct reader *r)
+{
+    return r->sequential;
+}
+
+uint64_t reader_memory(const struct reader *r)
+{
+    return r->ops->memory ? r->ops->memory(r) : 0;
+}
+
+/* --- reading ---------------------------------------------------------------------------- */
+
+enum status reader_read_padded(struct reader *r, uint64_t start, void *dst, size_t len,
+                               struct error *err)
+{
+    uint64_t end;
+    if (!add_u64(start, len, &end) || end > r->nbytes)
+        return error_set(err, ERR_ARGUMENT, r->tensor->checkpoint, NO_OFFSET,
+                         "bytes %llu to %llu asked of a tensor of %llu bytes",
+                         (unsigned long long)start, (unsigned long long)start + len,
+                         (unsigned long long)r->nbytes);
+    return len ? r->ops->read(r, NULL, start, dst, len, err) : OK;
+}
+
+static enum status refuse_strings(const struct reader *r, struct error *err)
+{
+    if (r->tensor->dtype.kind != DTYPE_STRING)
+        return OK;
+    return error_set(err, ERR_UNSUPPORTED, r->tensor->checkpoint, NO_OFFSET,
+                     "strings have no fixed size");
+}
+
+enum status reader_read(struct reader *r, uint64_t start, void *dst, size_t len, struct error *err)
+{
+    return refuse_strings(r, err) == OK ? reader_read_padded(r, start, dst, len, err) : err->status;
+}
+
+/* Check the slices and convert them to units. */
+static enum status slices_in_units(const struct reader *r, const struct slice *slices,
+                                   struct slice *out, struct error *err)
+{
+    const struct stored_tensor *t = r->tensor;
+    for (unsigned d = 0; d < t->rank; d++) {
+        struct slice s = slices[d];
+        uint64_t size = s.step < 0 ? -(uint64_t)s.step : (uint64_t)s.step, far = 0;
+        bool fits = s.count <= 1 || mul_u64(s.count - 1, size, &far);
+        if (s.count && (!fits || s.start >= t->shape[d] || (s.count > 1 && !s.step) ||
+                        far > (s.step < 0 ? s.start : t->shape[d] - 1 - s.start)))
+            return error_set(err, ERR_ARGUMENT, t->checkpoint, NO_OFFSET,
+                             "the slice of dimension %u lies outside the tensor", d);
+        if (d + 1 == t->rank && r->block > 1) {
+            bool whole = s.start % r->block == 0 && s.count % r->block == 0 && s.step == 1;
+            if (!whole || !r->shaped)
+                return error_set(err, ERR_UNSUPPORTED, t->checkpoint, NO_OFFSET,
+                                 "a slice of packed %s elements must take whole blocks of "
+                                 "%llu along the last dimension",
+                                 t->dtype.name, (unsigned long long)r->block);
+            s.start /= r->block;
+            s.count /= r->block;
+        }
+        out[d] = s;
+    }
+    return OK;
+}
+
+enum status reader_read_slice(struct reader *r, const struct slice *slices, uint64_t start,
+                              void *dst, size_t len, struct error *err)
+{
+    struct slice in_units[TENSOR_RANK_MAX] = {{0}};
+    if (refuse_strings(r, err) != OK || slices_in_units(r, slices, in_units, err) != OK)
+        return err->status;
+    return r->ops->read(r, in_units, start, dst, len, err);
+}
+
+enum status reader_borrow(struct reader *r, const struct slice *slices, uint64_t start, void *room,
+                          struct bytes *out, struct error *err)
+{
+    struct slice in_units[TENSOR_RANK_MAX] = {{0}};
+    out->at = NULL;
+    if (r->ops->lend && refuse_strings(r, err) == OK &&
+        (!slices || slices_in_units(r, slices, in_units, err) == OK))
+        out->at = r->ops->lend(r, slices ? in_units : NULL, start, out->len, err);
+    if (err->status != OK || out->at)
+        return err->status;
+    out->at = room;
+    return slices ? reader_read_slice(r, slices, start, room, out->len, err)
+                  : reader_read(r, start, room, out->len, err);
+}
+
+uint64_t reader_from(struct reader *r, uint64_t start)
+{
+    return r->ops->from ? r->ops->from(r, start) : start;
+}
+
+bool reader_plain(const struct reader *r, int *fd, uint64_t *offset)
+{
+    struct lease lease;
+    struct error ignored = {0};
+    if (!r->flat || !r->nbytes || pool_take(r->pool, 0, false, &lease, &ignored) != OK)
+        return false;
+    *fd = source_descriptor(lease.source, offset);
+    pool_give(r->pool, &lease);
+    return *fd >= 0;
+}
+
+enum status reader_verify(struct reader *r, struct error *err)
+{
+    return r->ops->verify ? r->ops->verify(r, err) : OK;
+}
+
+enum status tensor_as_stored(struct stored_tensor *t, struct arena *arena, struct error *err)
+{
+    uint64_t bits;
+    const char *last = t->codec ? strrchr(t->codec, '|') : NULL;
+    last = last ? last + 1 : t->codec;
+    if (!last || strncmp(last, "unpack:", 7) != 0 || !codec_number(last + 7, &bits))
+        return OK;
+    size_t len = last == t->codec ? 0 : (size_t)(last - t->codec) - 1;
+    t->codec = len ? arena_copy(arena, t->codec, len) : NULL;
+    if (len && !t->codec)
+        return reader_no_memory(t, err);
+    dtype_find("uint8", &t->dtype);
+    t->nbytes = t->elements;
+    return OK;
+}

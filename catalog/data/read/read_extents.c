@@ -1,0 +1,211 @@
+/*
+ * read_extents.c - a tensor that is stored in extents.
+ *
+ * A tensor that is one run in C order is "flat": its bytes are those of its source. Any other is
+ * cut into boxes, and each box is gathered from the extents it intersects.
+ */
+#include <stdlib.h>
+
+#include "catalog/data/codec/strings.h"
+#include "catalog/data/read/boxes.h"
+#include "catalog/data/read/reader.h"
+
+/* --- gathering -------------------------------------------------------------------------- */
+
+/* The strides that the format states; NULL: elements follow one another in C order. */
+static const int64_t *stated_strides(const struct stored_tensor *t, const struct extent *e)
+{
+    return e->strides ? e->strides : t->strides;
+}
+
+/* The strides of a part: the stated ones, or (NULL) those of its box in C order. All its units
+ * must lie inside the source. */
+static enum status part_strides(const struct reader *r, const struct part *p, const int64_t *stated,
+                                const struct source *s, int64_t *strides, struct error *err)
+{
+    const struct stored_tensor *t = r->tensor;
+    uint64_t size = 1, reach = 0, room = s->size / r->unit;
+    bool inside = stated || s->size % r->unit == 0;
+    for (unsigned d = t->rank; d-- > 0;) {
+        uint64_t step = stated ? (uint64_t)stated[d] : size, far;
+        if (p->shape[d] > 1)
+            inside = inside && step <= INT64_MAX && mul_u64(p->shape[d] - 1, step, &far) &&
+                     add_u64(reach, far, &reach);
+        strides[d] = (int64_t)step;
+        size *= p->shape[d];
+    }
+    if (!inside || reach >= room || (!stated && size != room))
+        return error_set(err, ERR_CORRUPT, s->name, NO_OFFSET,
+                         "the data of a part of the tensor is %llu bytes, which do not hold "
+                         "its elements",
+                         (unsigned long long)s->size);
+    return OK;
+}
+
+/* The box of a slice to gather; `random`: the extents will be read in any order. */
+struct wanted {
+    const struct slice *slices;
+    struct box box;
+    bool random;
+};
+
+/* Copy the elements of the box that are in extent i. */
+static enum status gather_extent(struct reader *r, uint64_t i, const struct wanted *w, uint8_t *dst,
+                                 struct error *err)
+{
+    const struct stored_tensor *t = r->tensor;
+    const struct extent *e = &t->extents[i];
+    uint64_t origin[TENSOR_RANK_MAX], shape[TENSOR_RANK_MAX];
+    int64_t strides[TENSOR_RANK_MAX];
+    struct part part = {origin, shape, strides};
+    const int64_t *stated = stated_strides(t, e);
+    struct gather gather = {.unit = r->unit};
+    struct lease lease;
+    for (unsigned d = 0; d < t->rank; d++) {
+        uint64_t block = d + 1 == t->rank ? r->block : 1;
+        origin[d] = e->origin ? e->origin[d] / block : 0;
+        shape[d] = (e->shape ? e->shape[d] : t->shape[d]) / block;
+        strides[d] = 0;
+    }
+    if (!box_gather(&w->box, w->slices, &part, &gather))
+        return OK;
+    if (pool_take(r->pool, i, w->random || stated, &lease, err) != OK)
+        return err->status;
+    if (part_strides(r, &part, stated, lease.source, strides, err) == OK &&
+        box_gather(&w->box, w->slices, &part, &gather))
+        gather_run(&gather, lease.source, dst, err);
+    pool_give(r->pool, &lease);
+    return err->status;
+}
+
+static enum status gather_box(struct reader *r, const struct wanted *w, uint8_t *dst,
+                              struct error *err)
+{
+    uint64_t first, last, candidate, end;
+    if (!r->tiles)
+        return gather_extent(r, 0, w, dst, err);
+    box_range(&w->box, w->slices, r->units.shape, &first, &last);
+    tiles_between(r->tiles, first, last, &candidate, &end);
+    for (; candidate < end; candidate++)
+        if (gather_extent(r, tiles_extent(r->tiles, candidate), w, dst, err) != OK)
+            return err->status;
+    return OK;
+}
+
+/* Gather `count` units of a slice, from `position` on, in C order. */
+static enum status gather_units(struct reader *r, const struct slice *slices, uint64_t position,
+                                uint64_t count, uint8_t *dst, struct error *err)
+{
+    struct wanted w = {.slices = slices ? slices : r->units.whole};
+    for (unsigned d = 0; d < r->tensor->rank; d++)
+        w.random = w.random || w.slices[d].step < 0;
+    if (r->tensor->extent_count > 1)
+        /* Should tiles_open() ever accept boxes that leave a gap, its bytes are defined. */
+        memset(dst, 0, count * r->unit);
+    while (count) {
+        box_next(w.slices, r->tensor->rank, position, count, &w.box);
+        if (gather_box(r, &w, dst, err) != OK)
+            return err->status;
+        position += w.box.units;
+        count -= w.box.units;
+        dst += w.box.units * r->unit;
+    }
+    return OK;
+}
+
+/* --- the reader ------------------------------------------------------------------------- */
+
+static enum status extents_read(struct reader *r, const struct slice *slices, uint64_t start,
+                                uint8_t *dst, size_t len, struct error *err)
+{
+    struct lease lease;
+    if (slices || !r->flat)
+        return units_read(r, slices, start, dst, len, err);
+    if (pool_take(r->pool, 0, false, &lease, err) != OK)
+        return err->status;
+    source_read(lease.source, start, dst, len, err);
+    pool_give(r->pool, &lease);
+    return err->status;
+}
+
+static enum status extents_verify(struct reader *r, struct error *err)
+{
+    return strings_vary(r->tensor->codec) ? reader_verify_strings(r, err)
+                                          : pool_verify(r->pool, err);
+}
+
+static void extents_close(struct reader *r)
+{
+    pool_close(r->pool);
+    tiles_close(r->tiles);
+}
+
+static const struct reader_ops extents_ops = {
+    .read = extents_read, .gather = gather_units, .verify = extents_verify, .close = extents_close};
+
+/* Whether one extent holds the whole tensor in C order. */
+static bool is_flat(const struct stored_tensor *t)
+{
+    const struct extent *e = t->extents;
+    if (t->extent_count != 1 || t->strides || e->strides)
+        return false;
+    for (unsigned d = 0; d < t->rank; d++)
+        if ((e->origin && e->origin[d]) || (e->shape && e->shape[d] != t->shape[d]))
+            return false;
+    return true;
+}
+
+static bool any_strides(const struct stored_tensor *t)
+{
+    bool any = t->strides;
+    for (uint64_t i = 0; i < t->extent_count && !any; i++)
+        any = t->extents[i].strides;
+    return any;
+}
+
+static enum status read_extents_cut(struct reader *r, struct error *err)
+{
+    const struct stored_tensor *t = r->tensor;
+    r->flat = is_flat(t);
+    r->units.moves = any_strides(t);
+    if (r->flat || t->elements == 0)
+        return OK;
+    bool vary = strings_vary(t->codec);
+    if (vary && !r->units.moves)
+        return tiles_open(t, &r->tiles, err);
+    if (vary || !r->shaped || (r->units.moves && r->block > 1))
+        return error_set(err, ERR_UNSUPPORTED, t->checkpoint, NO_OFFSET,
+                         "%s elements in this arrangement cannot be read", t->dtype.name);
+    return tiles_open(t, &r->tiles, err);
+}
+
+/* Open the first extent, to learn whether it decodes front to back only. */
+static enum status look_at_first(struct reader *r, struct error *err)
+{
+    const struct stored_tensor *t = r->tensor;
+    struct lease lease;
+    if (t->elements == 0 || !t->extent_count)
+        return OK;
+    if (pool_take(r->pool, 0, false, &lease, err) != OK) /* decodes nothing */
+        return err->status;
+    r->sequential = t->strides || lease.source->sequential;
+    uint64_t size = lease.source->size;
+    if (r->flat && !strings_vary(t->codec) && size != r->nbytes)
+        error_set(err, ERR_CORRUPT, lease.source->name, t->extents[0].offset,
+                  "the tensor's data is %llu bytes, not the %llu of its shape",
+                  (unsigned long long)size, (unsigned long long)r->nbytes);
+    pool_give(r->pool, &lease);
+    return err->status;
+}
+
+static enum status extents_open(struct reader *r, struct error *err)
+{
+    r->ops = &extents_ops;
+    if (units_open(r, err) == OK && read_extents_cut(r, err) == OK &&
+        pool_open(r->tensor, r->files, &r->pool, err) == OK)
+        look_at_first(r, err);
+    return err->status;
+}
+
+/* The last in readers.def: what no other kind takes lies in extents. */
+const struct reader_kind reader_kind_extents = {.open = extents_open};

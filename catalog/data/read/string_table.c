@@ -1,0 +1,221 @@
+/*
+ * string_table.c - the strings of a tensor, by position.
+ *
+ * NumPy's strings have a fixed width: the reader itself puts them into C order. TensorFlow's do
+ * not: each extent is a run of strings, and a position is looked up in the extent's box. Strings
+ * of varying length in a grid of chunks are looked up by string_grid.c.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/data/codec/strings.h"
+#include "catalog/data/read/reader.h"
+
+#define RUNS 16 /* kept open; each has part of its lengths in memory */
+
+/* The strings of one extent. */
+struct run {
+    struct strings *strings; /* NULL: free */
+    uint64_t extent;
+    struct lease lease;
+};
+
+struct string_table {
+    struct reader *reader;
+    struct strings *all; /* strings of fixed width; NULL: `run` is used */
+    struct run run[RUNS];
+    unsigned next; /* slot to evict next */
+};
+
+/* A reader's fixed-width strings, with their padding, as a source. */
+struct padded_source {
+    struct source base; /* must be first */
+    struct reader *reader;
+};
+
+static enum status padded_read(const struct source *s, uint64_t offset, void *dst, size_t len,
+                               struct error *err)
+{
+    return reader_read_padded(((const struct padded_source *)s)->reader, offset, dst, len, err);
+}
+
+static void padded_close(struct source *s)
+{
+    free(s);
+}
+
+static const struct source_ops padded_ops = {.read_at = padded_read, .close = padded_close};
+
+static enum status open_padded(struct string_table *t, struct error *err)
+{
+    struct reader *r = t->reader;
+    struct padded_source *s = calloc(1, sizeof(*s));
+    if (!s)
+        return reader_no_memory(r->tensor, err);
+    s->base = (struct source){&padded_ops, r->nbytes, r->tensor->checkpoint, r->sequential};
+    s->reader = r;
+    return strings_open(&s->base, r->tensor->codec, r->tensor->elements, &t->all, err);
+}
+
+static uint64_t extent_elements(const struct stored_tensor *t, const struct extent *e)
+{
+    uint64_t elements = 1;
+    for (unsigned d = 0; d < t->rank; d++)
+        elements *= e->shape ? e->shape[d] : t->shape[d];
+    return elements;
+}
+
+static void run_release(struct reader *r, struct run *run)
+{
+    if (!run->strings)
+        return;
+    strings_close(run->strings);
+    pool_give(r->pool, &run->lease);
+    run->strings = NULL;
+}
+
+static enum status run_open(struct reader *r, uint64_t extent, struct run *out, struct error *err)
+{
+    const struct stored_tensor *t = r->tensor;
+    struct run run = {.extent = extent};
+    struct source *view = NULL;
+    if (pool_take(r->pool, extent, false, &run.lease, err) != OK)
+        return err->status;
+    if (source_open_view(run.lease.source, 0, run.lease.source->size, &view, err) != OK ||
+        strings_open(view, t->codec, extent_elements(t, &t->extents[extent]), &run.strings, err) !=
+            OK) {
+        pool_give(r->pool, &run.lease);
+        return err->status;
+    }
+    *out = run;
+    return OK;
+}
+
+enum status reader_strings(struct reader *r, struct string_table **out, struct error *err)
+{
+    if (r->tensor->dtype.kind != DTYPE_STRING)
+        return error_set(err, ERR_UNSUPPORTED, r->tensor->checkpoint, NO_OFFSET,
+                         "not a tensor of strings");
+    struct string_table *t = calloc(1, sizeof(*t));
+    if (!t)
+        return reader_no_memory(r->tensor, err);
+    t->reader = r;
+    if (!strings_vary(r->tensor->codec))
+        open_padded(t, err);
+    else if (r->tensor->elements && !r->texts) /* opening fails if the first run is damaged */
+        run_open(r, 0, &t->run[0], err);
+    if (err->status == OK)
+        *out = t;
+    else
+        string_table_close(t);
+    return err->status;
+}
+
+void string_table_close(struct string_table *t)
+{
+    if (!t)
+        return;
+    strings_close(t->all);
+    for (int i = 0; i < RUNS; i++)
+        run_release(t->reader, &t->run[i]);
+    free(t);
+}
+
+uint64_t string_count(const struct string_table *t)
+{
+    return t->reader->tensor->elements;
+}
+
+static enum status run_of(struct string_table *t, uint64_t extent, struct run **out,
+                          struct error *err)
+{
+    for (int i = 0; i < RUNS; i++)
+        if (t->run[i].strings && t->run[i].extent == extent) {
+            *out = &t->run[i];
+            return OK;
+        }
+    *out = &t->run[t->next++ % RUNS];
+    run_release(t->reader, *out);
+    return run_open(t->reader, extent, *out, err);
+}
+
+/* The position of an element in an extent; false: it is not in it. */
+static bool find_in(const struct stored_tensor *t, const struct extent *e, const uint64_t *index,
+                    uint64_t *position)
+{
+    *position = 0;
+    for (unsigned d = 0; d < t->rank; d++) {
+        uint64_t origin = e->origin ? e->origin[d] : 0;
+        uint64_t count = e->shape ? e->shape[d] : t->shape[d];
+        if (index[d] < origin || index[d] - origin >= count)
+            return false;
+        *position = *position * count + index[d] - origin;
+    }
+    return true;
+}
+
+/* Find the extent with element `at`, and the position in it. */
+static enum status string_table_locate(const struct reader *r, uint64_t at, uint64_t *extent,
+                                       uint64_t *position, struct error *err)
+{
+    const struct stored_tensor *t = r->tensor;
+    uint64_t index[TENSOR_RANK_MAX], rest = at, candidate, end;
+    for (unsigned d = t->rank; d-- > 0;) {
+        index[d] = rest % t->shape[d];
+        rest /= t->shape[d];
+    }
+    tiles_between(r->tiles, at, at, &candidate, &end);
+    for (; candidate < end; candidate++) {
+        *extent = tiles_extent(r->tiles, candidate);
+        if (find_in(t, &t->extents[*extent], index, position))
+            return OK;
+    }
+    return error_set(err, ERR_CORRUPT, t->checkpoint, NO_OFFSET,
+                     "no part of the tensor holds string %llu", (unsigned long long)at);
+}
+
+enum status string_at(struct string_table *t, uint64_t index, struct bytes *out, struct error *err)
+{
+    struct run *run = NULL;
+    uint64_t extent = 0, position = index;
+    if (index >= string_count(t))
+        return error_set(err, ERR_ARGUMENT, t->reader->tensor->checkpoint, NO_OFFSET,
+                         "there is no string %llu", (unsigned long long)index);
+    if (t->all)
+        return strings_at(t->all, index, out, err);
+    if (t->reader->texts)
+        return string_grid_at(t->reader->texts, index, out, err);
+    if (t->reader->tiles && string_table_locate(t->reader, index, &extent, &position, err) != OK)
+        return err->status;
+    if (run_of(t, extent, &run, err) != OK)
+        return err->status;
+    return strings_at(run->strings, position, out, err);
+}
+
+/* --- checksums -------------------------------------------------------------------------- */
+
+static enum status verify_run(struct reader *r, uint64_t extent, struct error *err)
+{
+    const struct stored_tensor *t = r->tensor;
+    uint32_t found, stated = t->sums[extent];
+    struct lease lease;
+    if (!stated)
+        return OK;
+    if (pool_take(r->pool, extent, false, &lease, err) != OK)
+        return err->status;
+    if (strings_tf_sum(lease.source, extent_elements(t, &t->extents[extent]), &found, err) == OK &&
+        found != stated)
+        error_set(err, ERR_CHECKSUM, lease.source->name, NO_OFFSET,
+                  "the strings are damaged: their crc32c is %08x, the file states %08x",
+                  (unsigned)found, (unsigned)stated);
+    pool_give(r->pool, &lease);
+    return err->status;
+}
+
+enum status reader_verify_strings(struct reader *r, struct error *err)
+{
+    for (uint64_t i = 0; r->tensor->sums && i < r->tensor->extent_count; i++)
+        if (verify_run(r, i, err) != OK)
+            return err->status;
+    return OK;
+}

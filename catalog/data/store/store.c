@@ -1,0 +1,81 @@
+#include "catalog/data/store/store.h"
+
+#include <string.h>
+
+static const struct store *const stores[] = {
+#define STORE(x) &store_##x,
+#include "catalog/data/store/stores.def"
+#undef STORE
+};
+
+static const struct store *store_of(const char *path)
+{
+    const size_t last = sizeof(stores) / sizeof(stores[0]) - 1;
+    for (size_t i = 0; i < last; i++)
+        if (stores[i]->takes(path))
+            return stores[i];
+    return stores[last];
+}
+
+enum status source_open_file(const char *path, int flags, struct source **out,
+                             struct file_identity *identity, struct error *err)
+{
+    return store_of(path)->open(path, flags, out, identity, err);
+}
+
+enum status directory_list(const char *path, int flags, struct file_identity *own,
+                           bool (*see)(void *context, const struct directory_entry *),
+                           void *context, struct error *err)
+{
+    return store_of(path)->list(path, flags, own, see, context, err);
+}
+
+enum status path_look(const char *path, enum entry_kind *kind, struct file_identity *identity,
+                      struct error *err)
+{
+    return store_of(path)->look(path, kind, identity, err);
+}
+
+enum status file_identify(const char *path, struct file_identity *out, struct error *err)
+{
+    enum entry_kind kind;
+    return path_look(path, &kind, out, err);
+}
+
+bool path_is(const char *path, enum entry_kind kind)
+{
+    enum entry_kind found;
+    struct file_identity identity;
+    struct error ignored = {.offset = NO_OFFSET};
+    return path_look(path, &found, &identity, &ignored) == OK && found == kind;
+}
+
+bool path_is_whole(const char *name)
+{
+    return name[0] == '/' || store_of(name) != &store_files;
+}
+
+char *path_resolve(const char *path)
+{
+    return store_of(path)->resolve(path);
+}
+
+bool file_same(const struct file_identity *a, const struct file_identity *b)
+{
+    return a->size == b->size && a->mtime_ns == b->mtime_ns && a->inode == b->inode &&
+           a->device == b->device;
+}
+
+size_t path_size(const char *directory, const char *name)
+{
+    return strlen(directory) + strlen(name) + 2;
+}
+
+char *path_join(char *to, const char *directory, const char *name)
+{
+    size_t len = strcmp(directory, "/") == 0 ? 0 : strlen(directory);
+    memcpy(to, directory, len);
+    to[len] = '/';
+    memcpy(to + len + 1, name, strlen(name) + 1);
+    return to;
+}

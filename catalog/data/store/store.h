@@ -1,0 +1,57 @@
+/*
+ * store.h - where files come from: a table of operations, chosen by how a path begins.
+ *
+ *   /data/model.safetensors           the file system (every path that no other store takes)
+ *   memory:/NAME/model.safetensors    memory (store_memory.h): trees made by tests and fuzzers
+ *
+ * Everybody else calls source_open_file(), directory_list(), file_identify() and the functions
+ * below, and does not know which store answers. To add one: a file store_NAME.c, a line in
+ * stores.def.
+ *
+ * An identity (source.h) is four numbers and not a text of the store's own, since the view `file`
+ * shows them and SQL joins hard links by inode and device. A store that has an entity tag instead
+ * hashes it into inode and mtime_ns: a file in another state must only have another identity.
+ *
+ * There is no read_many() for stores where each request is a round trip: both stores here answer
+ * at once, so nothing would call it. Its place would be struct source_ops, beside read_at; its
+ * callers, which know several ranges in advance, would be read/gather.c and read/decode.c.
+ */
+#ifndef CKPTDB_STORE_H
+#define CKPTDB_STORE_H
+
+#include "catalog/data/store/directory.h"
+#include "catalog/data/store/source.h"
+
+struct store {
+    /* Whether a path belongs to this store. Called in the order of stores.def; the first one
+     * wins. */
+    bool (*takes)(const char *path);
+    /* As source_open_file(), directory_list(), path_look() and path_resolve(). */
+    enum status (*open)(const char *path, int flags, struct source **out,
+                        struct file_identity *identity, struct error *err);
+    enum status (*list)(const char *path, int flags, struct file_identity *own,
+                        bool (*see)(void *context, const struct directory_entry *), void *context,
+                        struct error *err);
+    enum status (*look)(const char *path, enum entry_kind *kind, struct file_identity *identity,
+                        struct error *err);
+    char *(*resolve)(const char *path);
+};
+
+#define STORE(x) extern const struct store store_##x;
+#include "catalog/data/store/stores.def"
+#undef STORE
+
+/* The kind and identity of what is at a path; symbolic links are followed. ERR_MISSING; ERR_IO. */
+enum status path_look(const char *path, enum entry_kind *kind, struct file_identity *identity,
+                      struct error *err);
+
+/* Whether there is something of this kind at a path. False also after a failure. */
+bool path_is(const char *path, enum entry_kind kind);
+
+/* Whether a name is an absolute path of any store. */
+bool path_is_whole(const char *name);
+
+/* The absolute path without links, "." and "..", malloc'ed. NULL and errno on failure. */
+char *path_resolve(const char *path);
+
+#endif

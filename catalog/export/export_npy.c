@@ -1,0 +1,45 @@
+/*
+ * export_npy.c - a .npy file: one tensor. The header is npy_header.h's; the elements follow it.
+ */
+#include "catalog/export/export_layout.h"
+#include "catalog/export/npy_header.h"
+#include "catalog/export/numpy.h"
+
+bool export_numpy_holds(const struct export_tensor *t, struct text *why, const char **instead)
+{
+    char descr[64];
+    if (t->rank > NPY_RANK_MAX)
+        return !text_addf(why, "%u dimensions; NumPy has at most %d", t->rank, NPY_RANK_MAX);
+    if (npy_descr(&t->to, descr))
+        return true;
+    *instead = export_dtype_instead(&t->to);
+    return !text_adds(why, t->to.kind == DTYPE_STRING ? "strings, which are not written"
+                                                      : "NumPy has no such dtype");
+}
+
+static enum status export_npy_lay_out(struct export_layout *l, struct error *err)
+{
+    struct text header = {0};
+    struct export_scan *scan = NULL;
+    struct export_tensor *t = NULL;
+    char descr[64];
+    if (export_scan_open(l->rows, EXPORT_BY_SELECTION, EXPORT_ALL, &scan, err) == OK &&
+        export_scan_next(scan, &t, err) == OK && t && npy_descr(&t->to, descr)) {
+        npy_header(&header, descr, t->shape, t->rank);
+        lay_file(l, l->path);
+        lay_add(l, &header);
+        lay_tensor(l, t);
+    }
+    export_scan_close(scan);
+    text_release(&header);
+    return err->status;
+}
+
+const struct exporter exporter_npy = {
+    .name = "npy",
+    .suffix = ".npy",
+    .summary = "NumPy, one tensor",
+    .most = 1,
+    .holds = export_numpy_holds,
+    .lay_out = export_npy_lay_out,
+};

@@ -1,0 +1,277 @@
+/*
+ * export_safetensors.c - the file that Hugging Face's libraries load.
+ *
+ *   header_len  u64le, with the padding; at most 100,000,000
+ *   header      JSON object, padded with spaces so that data begins at a multiple of 8:
+ *               {"__metadata__":{...},NAME:{"dtype":"F32","shape":[2,3],
+ *                "data_offsets":[begin,end]},...}  offsets count from the end of the header
+ *   data        C order, little-endian, without gaps; ends with the file
+ *
+ * Source: the reference implementation, safetensors/src/tensor.rs. As there, data is ordered by
+ * dtype, widest first, so that every tensor is aligned, then by name; the header is in the same
+ * order. Keys of __metadata__ are sorted, so that equal content gives equal files.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/export/export_layout.h"
+
+#define HEADER_MAX    ((size_t)100000000) /* of the reference reader */
+#define HEADER_HUB    ((size_t)25000000)  /* above it, tools of the Hub refuse to read */
+#define INDEX_SUFFIX  ".index.json"
+#define METADATA_NAME "__metadata__"
+#define RANK_MAX      64
+#define LENGTH_SIZE   8
+
+/* Sorted by the order of the data. Quantised integers are written as plain integers. */
+static const struct {
+    const char *dtype, *spelling;
+    unsigned order;
+} spellings[] = {
+    {"uint64", "U64", 0},
+    {"int64", "I64", 1},
+    {"float64", "F64", 2},
+    {"complex64", "C64", 3},
+    {"float32", "F32", 4},
+    {"uint32", "U32", 5},
+    {"int32", "I32", 6},
+    {"qint32", "I32", 6},
+    {"bfloat16", "BF16", 7},
+    {"float16", "F16", 8},
+    {"uint16", "U16", 9},
+    {"quint16", "U16", 9},
+    {"int16", "I16", 10},
+    {"qint16", "I16", 10},
+    {"float8_e5m2fnuz", "F8_E5M2FNUZ", 11},
+    {"float8_e4m3fnuz", "F8_E4M3FNUZ", 12},
+    {"float8_e8m0fnu", "F8_E8M0", 13},
+    {"float8_e4m3fn", "F8_E4M3", 14},
+    {"float8_e5m2", "F8_E5M2", 15},
+    {"int8", "I8", 16},
+    {"qint8", "I8", 16},
+    {"uint8", "U8", 17},
+    {"quint8", "U8", 17},
+    {"float6_e3m2fn", "F6_E3M2", 18},
+    {"float6_e2m3fn", "F6_E2M3", 19},
+    {"float4_e2m1fn", "F4", 20},
+    {"float4_e2m1fn_x2", "F4", 20},
+    {"bool", "BOOL", 21},
+};
+
+#define SPELLINGS (sizeof(spellings) / sizeof(spellings[0]))
+
+static size_t spelling_of(const struct dtype *d)
+{
+    size_t i = 0;
+    while (i < SPELLINGS && strcmp(spellings[i].dtype, d->name) != 0)
+        i++;
+    return i;
+}
+
+/* PyTorch packs two 4-bit floats into an element; the file states the shape in single floats. */
+static bool is_paired(const struct dtype *d)
+{
+    return strcmp(d->name, "float4_e2m1fn_x2") == 0;
+}
+
+static bool export_safetensors_holds(const struct export_tensor *t, struct text *why,
+                                     const char **instead)
+{
+    if (strcmp(t->name, METADATA_NAME) == 0)
+        return !text_adds(why, "the format keeps its new name for itself");
+    if (t->rank > RANK_MAX)
+        return !text_addf(why, "%u dimensions; at most %d", t->rank, RANK_MAX);
+    if (spelling_of(&t->to) == SPELLINGS) {
+        *instead = export_dtype_instead(&t->to);
+        return !text_adds(why, "safetensors has no such dtype");
+    }
+    if (is_paired(&t->to) && !t->rank)
+        return !text_adds(why, "a pair of 4-bit floats without a dimension");
+    if (t->to.bits % 8 && t->elements % 8 * t->to.bits % 8)
+        return !text_adds(why, "its elements do not fill whole bytes");
+    return true;
+}
+
+static unsigned rank(const struct dtype *d)
+{
+    size_t i = spelling_of(d);
+    return i < SPELLINGS ? spellings[i].order : 0;
+}
+
+static void add_metadata(struct text *out, const char *const *metadata)
+{
+    text_adds(out, "\"" METADATA_NAME "\":{");
+    for (size_t i = 0; metadata[i]; i += 2) {
+        text_adds(out, i ? "," : "");
+        text_json(out, metadata[i], strlen(metadata[i]));
+        text_addc(out, ':');
+        text_json(out, metadata[i + 1], strlen(metadata[i + 1]));
+    }
+    text_addc(out, '}');
+}
+
+static void export_safetensors_add_tensor(struct text *out, const struct export_tensor *t,
+                                          uint64_t offset)
+{
+    text_json(out, t->name, strlen(t->name));
+    text_addf(out, ":{\"dtype\":\"%s\",\"shape\":[", spellings[spelling_of(&t->to)].spelling);
+    for (unsigned d = 0; d < t->rank; d++) {
+        unsigned long long size = t->shape[d];
+        if (is_paired(&t->to) && d + 1 == t->rank)
+            size *= 2;
+        text_addf(out, d ? ",%llu" : "%llu", size);
+    }
+    unsigned long long begin = offset, end = offset + t->nbytes;
+    text_addf(out, "],\"data_offsets\":[%llu,%llu]}", begin, end);
+}
+
+/* Scan the tensors of one file, in the order of their data. */
+static struct export_scan *scan_part(struct export_layout *l, struct export_span span)
+{
+    struct export_scan *scan = NULL;
+    if (lay_ok(l))
+        export_scan_open(l->rows, EXPORT_BY_DTYPE, span, &scan, l->err);
+    return scan;
+}
+
+/* Lay out the JSON object. Its data offsets count from the end of the header. */
+static void put_entries(struct export_layout *l, struct export_span span)
+{
+    const char *const *metadata = l->options->metadata;
+    struct text text = {0};
+    struct export_scan *scan = scan_part(l, span);
+    struct export_tensor *t;
+    uint64_t offset = 0;
+    text_addc(&text, '{');
+    if (metadata && *metadata)
+        add_metadata(&text, metadata);
+    const char *comma = text.len > 1 ? "," : "";
+    while (scan && export_scan_next(scan, &t, l->err) == OK && t) {
+        text_adds(&text, comma);
+        export_safetensors_add_tensor(&text, t, offset);
+        lay_add(l, &text);
+        if (!add_u64(offset, t->nbytes, &offset))
+            error_set(l->err, ERR_UNSUPPORTED, l->path, NO_OFFSET,
+                      "more bytes than a file can have");
+        comma = ",";
+    }
+    text_addc(&text, '}');
+    lay_add(l, &text);
+    text_release(&text);
+    export_scan_close(scan);
+}
+
+static void put_header(struct export_layout *l, struct export_span span)
+{
+    static const char spaces[LENGTH_SIZE] = "        ";
+    uint8_t len[LENGTH_SIZE];
+    lay_zeros(l, LENGTH_SIZE);
+    put_entries(l, span);
+    lay_text(l, spaces, (size_t)(-l->at % LENGTH_SIZE));
+    store_u64le(len, l->at - LENGTH_SIZE);
+    lay_fill(l, 0, len, sizeof(len));
+    if (lay_ok(l) && l->at - LENGTH_SIZE > HEADER_MAX)
+        error_set(l->err, ERR_UNSUPPORTED, l->path, NO_OFFSET,
+                  "its header would have more than %zu bytes, which no reader takes; "
+                  "use --names, --where or --shard-size",
+                  HEADER_MAX);
+    if (l->at > HEADER_HUB && l->options->warning)
+        snprintf(l->options->warning, EXPORT_WARNING_BYTES,
+                 "the header has %llu bytes; tools of the Hugging Face Hub stop at %zu",
+                 (unsigned long long)l->at, HEADER_HUB);
+}
+
+static void put_part(struct export_layout *l, struct export_span span, const char *path)
+{
+    lay_file(l, path);
+    put_header(l, span);
+    struct export_scan *scan = scan_part(l, span);
+    struct export_tensor *t;
+    while (scan && export_scan_next(scan, &t, l->err) == OK && t) {
+        t->lead_len = 0;
+        lay_tensor(l, t);
+    }
+    export_scan_close(scan);
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Lay out "NAME": "FILE" for every tensor. */
+static void put_weight_map(struct export_layout *l, const char *const *paths)
+{
+    struct text text = {0};
+    struct export_scan *scan = NULL;
+    struct export_tensor *t;
+    const char *comma = "";
+    if (lay_ok(l))
+        export_scan_open(l->rows, EXPORT_PLACED_BY_NAME, EXPORT_ALL, &scan, l->err);
+    while (scan && export_scan_next(scan, &t, l->err) == OK && t) {
+        const char *file = base_name(paths[t->file]);
+        text_addf(&text, "%s\n    ", comma);
+        text_json(&text, t->name, strlen(t->name));
+        text_adds(&text, ": ");
+        text_json(&text, file, strlen(file));
+        lay_add(l, &text);
+        comma = ",";
+    }
+    text_release(&text);
+    export_scan_close(scan);
+}
+
+/* The index from which transformers learns the file of each tensor. It is the last file to get
+ * its name. */
+static void put_index(struct export_layout *l, const char *const *paths)
+{
+    struct text text = {0};
+    uint64_t nbytes = l->nbytes;
+    text_addf(&text, "%s" INDEX_SUFFIX, l->path);
+    if (text_str(&text))
+        lay_file(l, text_str(&text));
+    else
+        error_memory_at(l->err, l->path);
+    text_reset(&text);
+    text_addf(&text, "{\n  \"metadata\": {\n    \"total_size\": %llu\n  },\n",
+              (unsigned long long)nbytes);
+    text_adds(&text, "  \"weight_map\": {");
+    lay_add(l, &text);
+    put_weight_map(l, paths);
+    text_adds(&text, "\n  }\n}\n");
+    lay_add(l, &text);
+    text_release(&text);
+}
+
+static enum status export_safetensors_lay_out(struct export_layout *l, struct error *err)
+{
+    uint32_t count;
+    const struct export_span *spans = lay_spans(l, &count);
+    const char **paths = arena_array(&l->plan->arena, count, sizeof(*paths));
+    if (!paths)
+        return error_memory_at(err, l->path);
+    for (uint32_t i = 0; i < count; i++) {
+        paths[i] = lay_part_path(l, i, count);
+        put_part(l, spans[i], paths[i]);
+    }
+    if (count > 1)
+        put_index(l, paths);
+    return err->status;
+}
+
+/* transformers refuses a file without it. */
+static const char *const own_metadata[] = {"format", "pt", NULL};
+
+const struct exporter exporter_safetensors = {
+    .name = "safetensors",
+    .suffix = ".safetensors",
+    .summary = "safetensors, as transformers and others load it",
+    .parts = true,
+    .keeps_metadata = true,
+    .own_metadata = own_metadata,
+    .holds = export_safetensors_holds,
+    .rank = rank,
+    .lay_out = export_safetensors_lay_out,
+};

@@ -1,0 +1,608 @@
+/*
+ * transfer.c - the threads of an export.
+ *
+ * A flow is a tensor in progress. A worker takes the next block of the oldest flow that it may
+ * work on; if there is none, it opens the next tensor. Thus small tensors get a thread each, a
+ * large one is shared by all threads, and reading moves forward through the sources.
+ */
+#include "catalog/export/transfer.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "catalog/base/pages.h"
+#include "catalog/base/threads.h"
+#include "catalog/data/codec/checksum.h"
+#include "catalog/data/codec/encode.h"
+
+#define BLOCK_BYTES  ((size_t)256 << 10)
+#define WORKERS_MAX  16
+#define ELEMENTS_MAX ((uint64_t)1 << 18)
+
+/* Limits for what one transaction of the catalog loads ahead. */
+#define LOAD_MAX       64
+#define LOAD_BYTES_MAX ((size_t)1 << 20)
+
+/* The most memory that the readers of open flows may take, if there are several. */
+#define READERS_BYTES_MAX ((uint64_t)384 << 20)
+
+/* The most memory for pieces, of all workers: the elements, and the outputs of two codec steps. */
+#define PIECES_BYTES_MAX ((uint64_t)384 << 20)
+#define PIECE_COPIES     3
+
+struct worker;
+
+struct flow {
+    struct flow *next;
+    uint64_t order;              /* position in the order of the export */
+    struct export_tensor tensor; /* its strings are in `arena` */
+    struct arena arena;
+    struct stored_tensor stored;
+    struct reader *reader;
+    struct worker *owner;  /* the only worker that may do its blocks; NULL: any */
+    bool converts, pieces; /* pieces: each block is one piece */
+    bool loses;            /* the conversion can lose something */
+    struct loss loss;      /* so far; guarded by the lock */
+    struct converter converter;
+    uint64_t count; /* elements if it converts, else bytes */
+    uint64_t step;  /* of them, per block */
+    uint64_t blocks, taken, done;
+    uint32_t *sums;  /* CRC-32 of each block; NULL: not needed */
+    uint64_t memory; /* that its reader may take */
+};
+
+struct pump {
+    const struct stream *stream;
+    pthread_mutex_t loading;  /* guards the loader (the catalog) and: */
+    struct export_scan *scan; /* the tensors to load */
+    struct flow *loaded;      /* loaded, but not taken yet; in order */
+    uint64_t given;           /* flows taken so far */
+    pthread_mutex_t lock;     /* guards all below, and `taken` and `done` of flows */
+    pthread_cond_t changed;
+    struct flow *first, **last; /* open flows */
+    uint64_t claimed;           /* tensors that were begun */
+    unsigned opening;           /* threads that are opening a tensor */
+    uint64_t memory;            /* taken by the readers of open flows */
+    uint64_t written;           /* bytes, for progress */
+    struct error error;         /* of the flow `failed` */
+    uint64_t failed;            /* the first flow, in order, that failed; flows before it go on */
+};
+
+struct worker {
+    struct pump *pump;
+    uint8_t *read, *converted; /* BLOCK_BYTES each */
+    uint8_t *piece;            /* size of the largest piece; NULL: no pieces */
+    struct encoder *encoder;   /* for `chain`; NULL: none yet */
+    struct text chain, text;
+    struct loss loss; /* of the current block */
+    struct error error;
+};
+
+/* The catalog may have changed since the plan was made: check that this is still the planned
+ * tensor. */
+static bool same_as_planned(const struct stored_tensor *s, const struct export_tensor *t)
+{
+    return strcmp(s->name, t->old_name) == 0 && strcmp(s->dtype.name, t->from.name) == 0 &&
+           s->rank == t->rank && s->elements == t->elements &&
+           memcmp(s->shape, t->shape, t->rank * sizeof(*t->shape)) == 0;
+}
+
+static void flow_close(struct flow *f)
+{
+    if (!f)
+        return;
+    reader_close(f->reader);
+    arena_release(&f->arena);
+    free(f);
+}
+
+/* Copy a row into the flow's own memory. */
+static bool keep_tensor(struct flow *f, const struct export_tensor *t)
+{
+    f->tensor = *t;
+    f->tensor.recipe = NULL; /* only needed to load it */
+    f->tensor.name = arena_copy(&f->arena, t->name, strlen(t->name));
+    f->tensor.old_name = arena_copy(&f->arena, t->old_name, strlen(t->old_name));
+    f->tensor.shape = arena_array(&f->arena, t->rank, sizeof(*t->shape));
+    if (!f->tensor.name || !f->tensor.old_name || !f->tensor.shape)
+        return false;
+    if (t->rank)
+        memcpy(f->tensor.shape, t->shape, t->rank * sizeof(*t->shape));
+    return true;
+}
+
+static struct flow *flow_new(struct pump *p, const struct export_tensor *tensor, struct error *err)
+{
+    struct export_plan *plan = p->stream->plan;
+    const struct export_loader *loader = &plan->loader;
+    struct flow *f = calloc(1, sizeof(*f));
+    if (!f || !keep_tensor(f, tensor))
+        error_memory_at(err, tensor->checkpoint);
+    else if (loader->load(loader->context, tensor->id, tensor->recipe, &f->arena, &f->stored,
+                          err) == OK &&
+             !same_as_planned(&f->stored, tensor))
+        error_set(err, ERR_CHANGED, tensor->checkpoint, NO_OFFSET,
+                  "%s is no longer what it was when the export began; run it again",
+                  tensor->old_name);
+    if (!f || err->status != OK) {
+        flow_close(f);
+        return NULL;
+    }
+    return f;
+}
+
+/* Load several tensors in one transaction of the catalog, which costs much less per tensor. */
+static void load_some(struct pump *p, struct error *err)
+{
+    const struct export_loader *loader = &p->stream->plan->loader;
+    struct flow **last = &p->loaded;
+    struct export_tensor *t;
+    size_t bytes = 0;
+    if (loader->begin && loader->begin(loader->context, err) != OK)
+        return;
+    for (int i = 0; i < LOAD_MAX && bytes < LOAD_BYTES_MAX; i++) {
+        if (export_scan_next(p->scan, &t, err) != OK || !t)
+            break;
+        struct flow *f = flow_new(p, t, err);
+        if (!f)
+            break;
+        bytes += f->arena.used;
+        *last = f;
+        last = &f->next;
+    }
+    if (loader->end)
+        loader->end(loader->context);
+}
+
+/* Take the next tensor; *order is its position. NULL after an error. */
+static struct flow *flow_next(struct pump *p, uint64_t *order, struct error *err)
+{
+    pthread_mutex_lock(&p->loading);
+    if (!p->loaded)
+        load_some(p, err);
+    struct flow *f = err->status == OK ? p->loaded : NULL;
+    *order = p->given++;
+    if (f) {
+        p->loaded = f->next;
+        f->next = NULL;
+        f->order = *order;
+    }
+    pthread_mutex_unlock(&p->loading);
+    return f;
+}
+
+/* Elements per block, so that input and output have at most BLOCK_BYTES: a power of two, and thus
+ * a whole number of quantised blocks of any dtype. */
+static uint64_t elements_per_block(const struct dtype *from, const struct dtype *to)
+{
+    uint64_t elements = ELEMENTS_MAX, in = 0, out = 0;
+    while (dtype_nbytes(from, elements, &in) && dtype_nbytes(to, elements, &out) &&
+           (in > BLOCK_BYTES || out > BLOCK_BYTES))
+        elements /= 2;
+    return elements;
+}
+
+/* Pieces do not extend over the end of a run: runs of 10 elements in pieces of 4 are pieces of 4,
+ * 4 and 2. */
+static uint64_t pieces_per_run(const struct export_tensor *t)
+{
+    return t->run / t->piece + (t->run % t->piece != 0);
+}
+
+static uint64_t blocks_of(const struct flow *f)
+{
+    const struct export_tensor *t = &f->tensor;
+    if (f->pieces)
+        return t->elements / t->run * pieces_per_run(t);
+    return f->count / f->step + (f->count % f->step != 0);
+}
+
+static bool is_written(const struct stream *stream)
+{
+    return stream->output || stream->staging;
+}
+
+/* Add the tensor's name to an error of reading, which names only the file. */
+static enum status name_tensor(const struct flow *f, struct error *err)
+{
+    if (err->status != OK)
+        error_prefix(err, f->tensor.old_name);
+    return err->status;
+}
+
+/* Prepare a loaded flow for its blocks. */
+static enum status flow_open(struct pump *p, struct flow *f, struct error *err)
+{
+    const struct export_tensor *t = &f->tensor;
+    f->converts = strcmp(t->from.name, t->to.name) != 0;
+    f->loses = loss_possible(&t->from, &t->to);
+    f->pieces = t->piece && p->stream->staging;
+    f->count = f->converts ? t->elements : t->nbytes;
+    if (!is_written(p->stream) && !f->loses)
+        f->count = 0;
+    f->step = f->converts ? elements_per_block(&t->from, &t->to) : BLOCK_BYTES;
+    f->blocks = blocks_of(f);
+    if (reader_open(&f->stored, p->stream->plan->files, &f->reader, err) != OK)
+        return name_tensor(f, err);
+    f->memory = reader_memory(f->reader);
+    if (f->converts && converter_find(&t->from, &t->to, &f->converter, err) != OK)
+        return name_tensor(f, err);
+    if (p->stream->crc32s &&
+        !(f->sums = arena_array(&f->arena, (size_t)f->blocks, sizeof(*f->sums))))
+        error_memory_at(err, t->checkpoint);
+    return err->status;
+}
+
+static uint64_t export_stream_bytes_of(const struct dtype *d, uint64_t elements)
+{
+    uint64_t nbytes = 0;
+    dtype_nbytes(d, elements, &nbytes);
+    return nbytes;
+}
+
+/* Read and convert the elements [first, first + count) to *out. They are written to `room`; NULL:
+ * out->at is valid until the next call, and `count` is at most that of a block. */
+static enum status produce(struct worker *w, const struct flow *f, uint64_t first, uint64_t count,
+                           uint8_t *room, struct bytes *out)
+{
+    const struct export_tensor *t = &f->tensor;
+    struct bytes read = {.len = (size_t)export_stream_bytes_of(&t->from, count)};
+    uint64_t from = export_stream_bytes_of(&t->from, first);
+    out->len = (size_t)export_stream_bytes_of(&t->to, count);
+    out->at = room ? room : w->converted;
+    if (!f->converts && room)
+        reader_read(f->reader, from, room, out->len, &w->error);
+    else if (reader_borrow(f->reader, NULL, from, w->read, &read, &w->error) != OK)
+        return name_tensor(f, &w->error);
+    else if (!f->converts)
+        out->at = read.at;
+    else if (converter_run(&f->converter, read.at, room ? room : w->converted, count, first,
+                           &w->error) == OK &&
+             f->loses && w->pump->stream->options->loss)
+        loss_count(&t->from, read.at, &t->to, out->at, count, &w->loss);
+    return name_tensor(f, &w->error);
+}
+
+/* Do one block of a tensor that is written as a whole; *len is its size. Without a conversion
+ * blocks are counted in bytes, as not every dtype can be cut after any element. */
+static enum status block_run(struct worker *w, struct flow *f, uint64_t block, size_t *len)
+{
+    const struct export_tensor *t = &f->tensor;
+    const struct stream *stream = w->pump->stream;
+    uint64_t first = block * f->step, to = first;
+    uint64_t count = f->count - first < f->step ? f->count - first : f->step;
+    struct bytes out = {.len = (size_t)count};
+    if (f->converts) {
+        to = export_stream_bytes_of(&t->to, first);
+        produce(w, f, first, count, NULL, &out);
+    } else {
+        reader_borrow(f->reader, NULL, first, w->read, &out, &w->error);
+        name_tensor(f, &w->error);
+    }
+    if (w->error.status != OK)
+        return w->error.status;
+    if (f->sums)
+        f->sums[block] = crc32_extend(0, out.at, out.len);
+    *len = out.len;
+    bool early = stream->options->sync;
+    if (!is_written(stream))
+        return OK;
+    if (stream->output)
+        return output_write(stream->output, t->offset + to, out.at, out.len, early, &w->error);
+    return staging_write(stream->staging, stream->names[t->file], t->offset + to, out, early,
+                         &w->error);
+}
+
+/* Have the encoder for a tensor's pieces: mostly that of the previous piece. */
+static enum status find_encoder(struct worker *w, const struct export_tensor *t)
+{
+    const struct stream *stream = w->pump->stream;
+    text_reset(&w->text);
+    stream->exporter->piece_chain(stream->options, t, &w->text);
+    const char *chain = text_str(&w->text);
+    if (!chain)
+        return error_memory(&w->error);
+    if (w->encoder && strcmp(chain, text_str(&w->chain)) == 0)
+        return OK;
+    encoder_close(w->encoder);
+    w->encoder = NULL;
+    text_reset(&w->chain);
+    if (!text_adds(&w->chain, chain))
+        return error_memory(&w->error);
+    return encoder_open(chain, &w->encoder, &w->error);
+}
+
+/* Fill a piece with the elements from `first` on, and with zeros up to its full size. */
+static enum status fill_piece(struct worker *w, const struct flow *f, uint64_t first,
+                              uint64_t count, struct bytes *piece)
+{
+    const struct export_tensor *t = &f->tensor;
+    uint64_t step = f->converts ? f->step : count;
+    size_t made = 0;
+    for (uint64_t at = 0; at < count; at += step) {
+        struct bytes out = {0};
+        uint64_t some = count - at < step ? count - at : step;
+        if (produce(w, f, first + at, some, w->piece + made, &out) != OK)
+            return w->error.status;
+        made += out.len;
+    }
+    *piece = (struct bytes){w->piece, (size_t)export_stream_bytes_of(&t->to, t->piece)};
+    memset(w->piece + made, 0, piece->len - made);
+    return OK;
+}
+
+static enum status piece_run(struct worker *w, struct flow *f, uint64_t number, size_t *len)
+{
+    const struct export_tensor *t = &f->tensor;
+    const struct stream *stream = w->pump->stream;
+    uint64_t per_run = pieces_per_run(t), within = number % per_run * t->piece;
+    uint64_t left = t->run - within, count = left < t->piece ? left : t->piece;
+    struct bytes piece = {0}, stored = {0};
+    *len = (size_t)export_stream_bytes_of(&t->to, count);
+    if (find_encoder(w, t) != OK ||
+        fill_piece(w, f, number / per_run * t->run + within, count, &piece) != OK ||
+        encoder_run(w->encoder, piece, &stored, &w->error) != OK)
+        return w->error.status;
+    text_reset(&w->text);
+    stream->exporter->piece_path(stream->options, t, number, &w->text);
+    if (!text_str(&w->text))
+        return error_memory(&w->error);
+    return staging_put(stream->staging, text_str(&w->text), stored, &w->error);
+}
+
+/* Read, convert and write one block or piece. */
+static enum status do_block(struct worker *w, struct flow *f, uint64_t block, size_t *len)
+{
+    const struct export_options *options = w->pump->stream->options;
+    if (options->stop && options->stop(options->context))
+        return error_set(&w->error, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
+    w->loss = (struct loss){0};
+    return f->pieces ? piece_run(w, f, block, len) : block_run(w, f, block, len);
+}
+
+/* Combine the CRC-32s of all blocks, which were done in any order. */
+static uint32_t flow_sum(const struct flow *f)
+{
+    uLong sum = f->sums[0];
+    uint64_t step = f->converts ? export_stream_bytes_of(&f->tensor.to, f->step) : f->step;
+    uint64_t last = f->tensor.nbytes - (f->blocks - 1) * step;
+    for (uint64_t i = 1; i < f->blocks; i++)
+        sum = crc32_combine(sum, f->sums[i], (z_off_t)(i + 1 < f->blocks ? step : last));
+    return (uint32_t)sum;
+}
+
+/* Called when all blocks are done: verify the source's checksums, and close the flow. */
+static enum status flow_finish(const struct stream *stream, struct flow *f, struct error *err)
+{
+    if (f->sums)
+        stream->crc32s[f->tensor.number] = flow_sum(f);
+    if (f->stored.sums && reader_verify(f->reader, err) != OK)
+        name_tensor(f, err);
+    flow_close(f);
+    return err->status;
+}
+
+/* These functions are called with the lock held. */
+
+/* If several tensors fail, the error reported is that of the first in order, whatever the threads
+ * do: flows before it go on until they are done, or fail, too. */
+static void pump_fail(struct pump *p, uint64_t order, const struct error *err)
+{
+    if (p->error.status == OK || order < p->failed) {
+        p->error = *err;
+        p->failed = order;
+    }
+    pthread_cond_broadcast(&p->changed);
+}
+
+static bool goes_on(const struct pump *p, const struct flow *f)
+{
+    return p->error.status == OK || f->order < p->failed;
+}
+
+/* Wait until there is memory for a flow's reader. Such a flow has an owner, and the owner has no
+ * other flow of its own while it opens this one, so the others finish. */
+static void pump_reserve(struct pump *p, const struct flow *f)
+{
+    while (p->error.status == OK && p->memory &&
+           (p->memory > READERS_BYTES_MAX || f->memory > READERS_BYTES_MAX - p->memory))
+        pthread_cond_wait(&p->changed, &p->lock);
+    p->memory += f->memory;
+}
+
+static void pump_release(struct pump *p, uint64_t memory)
+{
+    p->memory -= memory;
+    if (memory)
+        pthread_cond_broadcast(&p->changed);
+}
+
+/* Open the next tensor and add it to the list. Releases the lock meanwhile. */
+static void pump_open(struct worker *w)
+{
+    struct pump *p = w->pump;
+    uint64_t order;
+    p->claimed++;
+    p->opening++;
+    pthread_mutex_unlock(&p->lock);
+    struct flow *f = flow_next(p, &order, &w->error);
+    if (f && (flow_open(p, f, &w->error) != OK || !f->blocks)) {
+        flow_close(f);
+        f = NULL;
+    }
+    pthread_mutex_lock(&p->lock);
+    p->opening--;
+    if (w->error.status != OK) {
+        pump_fail(p, order, &w->error);
+    } else if (f) {
+        if (f->memory)
+            pump_reserve(p, f);
+        f->owner = f->stored.sums || reader_sequential(f->reader) ? w : NULL;
+        *p->last = f;
+        p->last = &f->next;
+    }
+    pthread_cond_broadcast(&p->changed);
+}
+
+/* Take the next block; NULL: there is none left, or no point in going on. */
+static struct flow *pump_take(struct worker *w, uint64_t *block)
+{
+    struct pump *p = w->pump;
+    while (w->error.status == OK) {
+        for (struct flow *f = p->first; f; f = f->next) {
+            if (f->taken < f->blocks && (!f->owner || f->owner == w) && goes_on(p, f)) {
+                *block = f->taken++;
+                return f;
+            }
+        }
+        if (p->error.status == OK && p->claimed < p->stream->plan->count)
+            pump_open(w);
+        else if (p->opening)
+            pthread_cond_wait(&p->changed, &p->lock);
+        else
+            return NULL;
+    }
+    return NULL;
+}
+
+static void add_loss(struct loss *to, const struct loss *l)
+{
+    to->out_of_range += l->out_of_range;
+    to->to_zero += l->to_zero;
+    to->to_nan += l->to_nan;
+}
+
+/* Add up what a tensor has lost. */
+static void report_loss(const struct flow *f, struct export_loss *loss)
+{
+    const struct loss *l = &f->loss;
+    if (!loss || !(l->out_of_range | l->to_zero | l->to_nan))
+        return;
+    add_loss(&loss->all, l);
+    if (!loss->tensors++)
+        snprintf(loss->first, sizeof(loss->first), "%s", f->tensor.old_name);
+}
+
+/* Count a block as done. True: it was the last one; the flow is removed from the list. */
+static bool pump_done(struct pump *p, struct flow *f, const struct loss *loss, size_t len)
+{
+    const struct export_options *options = p->stream->options;
+    p->written += len;
+    add_loss(&f->loss, loss);
+    if (options->progress)
+        options->progress(options->context, p->written, p->stream->nbytes);
+    if (++f->done < f->blocks)
+        return false;
+    report_loss(f, options->loss);
+    struct flow **at = &p->first;
+    while (*at != f)
+        at = &(*at)->next;
+    *at = f->next;
+    if (!f->next)
+        p->last = at;
+    return true;
+}
+
+/* Do blocks until there are none. */
+static void export_stream_work(struct worker *w)
+{
+    struct pump *p = w->pump;
+    struct flow *f;
+    uint64_t block;
+    pthread_mutex_lock(&p->lock);
+    while ((f = pump_take(w, &block))) {
+        size_t len = 0;
+        pthread_mutex_unlock(&p->lock);
+        enum status status = do_block(w, f, block, &len);
+        pthread_mutex_lock(&p->lock);
+        if (status != OK) {
+            pump_fail(p, f->order, &w->error);
+        } else if (pump_done(p, f, &w->loss, len)) {
+            uint64_t memory = f->memory, order = f->order;
+            pthread_mutex_unlock(&p->lock);
+            status = flow_finish(p->stream, f, &w->error);
+            pthread_mutex_lock(&p->lock);
+            pump_release(p, memory);
+            if (status != OK)
+                pump_fail(p, order, &w->error);
+        }
+    }
+    pthread_mutex_unlock(&p->lock);
+}
+
+/* False: no memory; nothing was done. */
+static bool run_worker(struct pump *p)
+{
+    struct worker w = {.pump = p, .error = {.offset = NO_OFFSET}};
+    w.read = pages_alloc(BLOCK_BYTES);
+    w.converted = pages_alloc(BLOCK_BYTES);
+    size_t piece = (size_t)p->stream->piece_bytes;
+    w.piece = piece ? pages_alloc(piece) : NULL;
+    bool ready = w.read && w.converted && (w.piece || !piece);
+    if (ready)
+        export_stream_work(&w);
+    encoder_close(w.encoder);
+    text_release(&w.chain);
+    text_release(&w.text);
+    free(w.piece);
+    free(w.read);
+    free(w.converted);
+    return ready;
+}
+
+static void thread_main(void *pump)
+{
+    run_worker(pump);
+}
+
+/* Number of threads besides this one. Even on a single core, reading and writing overlap. */
+static unsigned other_threads(unsigned wanted, uint64_t piece_bytes)
+{
+    unsigned cores = threads_cores(), most = WORKERS_MAX;
+    uint64_t fit = piece_bytes ? PIECES_BYTES_MAX / PIECE_COPIES / piece_bytes : most;
+    if (!wanted)
+        wanted = cores < 2 ? 2 : cores;
+    if (fit < most)
+        most = fit ? (unsigned)fit : 1;
+    return (wanted > most ? most : wanted) - 1;
+}
+
+static void close_all(struct flow *f)
+{
+    while (f) {
+        struct flow *next = f->next;
+        flow_close(f);
+        f = next;
+    }
+}
+
+enum status stream_run(const struct stream *stream, struct error *err)
+{
+    struct pump p = {.stream = stream, .error = {.offset = NO_OFFSET}};
+    if (export_scan_open(stream->plan->rows, EXPORT_PLACED_BY_SOURCE, EXPORT_ALL, &p.scan, err) !=
+        OK)
+        return err->status;
+    unsigned others = other_threads(stream->options->threads, stream->piece_bytes);
+    p.last = &p.first;
+    pthread_mutex_init(&p.loading, NULL);
+    pthread_mutex_init(&p.lock, NULL);
+    pthread_cond_init(&p.changed, NULL);
+    /* This thread works, too: without other threads the export only takes longer. */
+    struct threads *threads = others ? threads_start(others, thread_main, &p) : NULL;
+    bool worked = run_worker(&p);
+    threads_join(threads);
+    if (!worked)
+        error_memory(&p.error);
+    close_all(p.first);
+    close_all(p.loaded);
+    export_scan_close(p.scan);
+    pthread_cond_destroy(&p.changed);
+    pthread_mutex_destroy(&p.lock);
+    pthread_mutex_destroy(&p.loading);
+    if (p.error.status != OK)
+        *err = p.error;
+    return p.error.status;
+}

@@ -1,0 +1,27 @@
+/*
+ * transfer.h - copies tensors from their sources to the places in the layout.
+ *
+ * Threads take blocks of 256 KiB, small enough to stay in a core's cache between reading,
+ * converting and writing, or whole pieces, in the order in which the sources lie on the disk.
+ */
+#ifndef CKPTDB_TRANSFER_H
+#define CKPTDB_TRANSFER_H
+
+#include "catalog/data/store/staging.h"
+#include "catalog/export/export.h"
+
+struct stream {
+    struct export_plan *plan; /* its rows and loader: used by one thread at a time */
+    const struct exporter *exporter;
+    const struct export_options *options;
+    struct output *output;    /* the single file; or, if NULL: */
+    struct staging *staging;  /* of all; if both are NULL, only what is lost is counted */
+    const char *const *names; /* by export_tensor.file, unless in pieces */
+    uint64_t nbytes;          /* of all tensors, for progress */
+    uint64_t piece_bytes;     /* of the largest piece, not encoded; 0: there are none */
+    uint32_t *crc32s;         /* to be filled in, by export_tensor.number; or NULL */
+};
+
+enum status stream_run(const struct stream *, struct error *err);
+
+#endif

@@ -1,0 +1,214 @@
+/*
+ * api_content.c - hashing, statistics and manifests.
+ */
+#include <string.h>
+
+#include "catalog/content/hashes.h"
+#include "catalog/content/stats.h"
+#include "catalog/content/twins.h"
+#include "catalog/export/refuse.h"
+#include "catalog/library/library.h"
+
+/* State of work on several checkpoints, one after the other. */
+struct working {
+    ckptdb *catalog;
+    const char *doing;
+    struct refusals causes; /* why tensors of the current checkpoint could not be read */
+    bool trouble;           /* some tensor could not be read */
+    const struct ckptdb_content_options *options; /* for ckptdb_sha256() */
+};
+
+static bool work_stopped(void *context)
+{
+    return library_stopped(((const struct working *)context)->catalog);
+}
+
+static void work_progress(void *context, uint64_t done, uint64_t total)
+{
+    const struct working *w = context;
+    const struct ckptdb_watch *watch = &w->catalog->watch;
+    if (watch->progress)
+        watch->progress(watch->context, w->doing, done, total);
+}
+
+enum status library_begin_results(const ckptdb *c, enum overlay_results kind,
+                                  const struct ckptdb_content_options *o, struct error *err)
+{
+    /* For twins, every tensor that could be equal is compared with those of all checkpoints. */
+    return overlay_wanted(c->db)
+               ? overlay_begin(c->db, kind, o->twins ? NULL : o->checkpoints, o->count, err)
+               : OK;
+}
+
+void library_end_results(const ckptdb *c, int changes)
+{
+    if (overlay_wanted(c->db) && sqlite3_total_changes(c->db) != changes)
+        library_say(c, "what was computed is not kept: the catalog is open for reading alone");
+}
+
+void ckptdb_content_forget(ckptdb *c)
+{
+    struct error ignored = {.offset = NO_OFFSET};
+    const struct ckptdb_watch watch = c->watch;
+    if (!overlay_wanted(c->db))
+        return;
+    /* The caller may have stopped the work: forgetting must not stop, too. */
+    ckptdb_watch(c, NULL);
+    c->writing++;
+    overlay_end(c->db, &ignored);
+    c->writing--;
+    ckptdb_watch(c, watch.size ? &watch : NULL);
+}
+
+/* Note an error of a tensor, or (NULL) of the whole checkpoint. */
+static void take_trouble(void *context, const char *tensor, const struct error *err)
+{
+    struct working *w = context;
+    char text[sizeof(err->source) + sizeof(err->message) + 64];
+    w->trouble = true;
+    error_text(err, text, sizeof(text));
+    if (tensor)
+        refuse_tensor(&w->causes, tensor, "%s", text);
+    else
+        refuse(&w->causes, "%s", text);
+}
+
+/* Print a line for each cause of errors in the current checkpoint. */
+static void say_trouble(struct working *w, int64_t checkpoint)
+{
+    static const char sql[] = "SELECT name FROM checkpoint WHERE id = ?1";
+    struct error ignored = {.offset = NO_OFFSET};
+    struct text lines = {0};
+    if (!w->causes.count)
+        return;
+    sqlite3_stmt *row = library_query(w->catalog, &ignored, sql, "i", checkpoint);
+    const char *name = library_row(row, &ignored) ? library_text(row, 0) : "";
+    refusals_print(&w->causes, &lines);
+    for (char *at = text_str(&lines) ? lines.at : NULL, *end; at && (end = strchr(at, '\n'));
+         at = end + 1) {
+        *end = '\0';
+        library_say(w->catalog, "%s: %s", name, at);
+    }
+    sqlite3_finalize(row);
+    text_release(&lines);
+    refusals_release(&w->causes);
+}
+
+static struct content_work work_of(struct working *w, const struct ckptdb_content_options *o,
+                                   time_t *begun)
+{
+    return (struct content_work){
+        .db = w->catalog->db,
+        .begun = begun,
+        .threads = o->threads,
+        .again = o->again,
+        .twins = o->twins,
+        .stop = work_stopped,
+        .progress = work_progress,
+        .trouble = take_trouble,
+        .context = w,
+    };
+}
+
+enum ckptdb_status ckptdb_hash(ckptdb *c, const struct ckptdb_content_options *given, bool *all,
+                               struct ckptdb_error *error)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct working w = {.catalog = c, .doing = "hashing"};
+    struct ckptdb_content_options o;
+    time_t begun = 0;
+    bool complete;
+    if (all)
+        *all = false;
+    if (library_take(&o, sizeof(o), given, &err) != OK || library_alone(c, &err) != OK ||
+        library_known(c, o.checkpoints, o.count, &err) != OK)
+        return library_end(&err, error);
+    const struct content_work work = work_of(&w, &o, &begun);
+    c->writing++;
+    library_begin_results(c, OVERLAY_HASHES, &o, &err);
+    if (o.twins && err.status == OK)
+        twins_find(c->db, &err);
+    const int before = sqlite3_total_changes(c->db);
+    for (size_t i = 0; i < o.count && err.status == OK; i++) {
+        content_hash(&work, o.checkpoints[i], &complete, &err);
+        say_trouble(&w, o.checkpoints[i]);
+    }
+    content_commit(c->db, &err);
+    c->writing--;
+    library_end_results(c, before);
+    if (all)
+        *all = err.status == OK && !w.trouble;
+    return library_end(&err, error);
+}
+
+enum ckptdb_status ckptdb_statistics(ckptdb *c, const struct ckptdb_content_options *given,
+                                     bool *all, struct ckptdb_error *error)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct working w = {.catalog = c, .doing = "reading"};
+    struct ckptdb_content_options o;
+    time_t begun = 0;
+    bool complete;
+    if (all)
+        *all = false;
+    if (library_take(&o, sizeof(o), given, &err) != OK || library_alone(c, &err) != OK ||
+        library_known(c, o.checkpoints, o.count, &err) != OK)
+        return library_end(&err, error);
+    const struct content_work work = work_of(&w, &o, &begun);
+    c->writing++;
+    library_begin_results(c, OVERLAY_STATISTICS, &o, &err);
+    const int before = sqlite3_total_changes(c->db);
+    for (size_t i = 0; i < o.count && err.status == OK; i++) {
+        content_stats(&work, o.checkpoints[i], o.names, &complete, &err);
+        say_trouble(&w, o.checkpoints[i]);
+    }
+    content_commit(c->db, &err);
+    c->writing--;
+    library_end_results(c, before);
+    if (all)
+        *all = err.status == OK && !w.trouble;
+    return library_end(&err, error);
+}
+
+static void give_sum(void *context, const char *hex, const char *name)
+{
+    const struct working *w = context;
+    w->options->sum(w->options->context, hex, name);
+}
+
+enum ckptdb_status ckptdb_sha256(ckptdb *c, const struct ckptdb_content_options *given, bool *all,
+                                 struct ckptdb_error *error)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct ckptdb_content_options o;
+    struct working w = {.catalog = c, .doing = "SHA-256", .options = &o};
+    bool complete;
+    if (all)
+        *all = false;
+    if (library_take(&o, sizeof(o), given, &err) != OK ||
+        library_known(c, o.checkpoints, o.count, &err) != OK)
+        return library_end(&err, error);
+    const struct content_work work = work_of(&w, &o, NULL);
+    if (o.count != 1)
+        error_set(&err, ERR_ARGUMENT, NULL, NO_OFFSET, "a manifest is of one checkpoint: name it");
+    else
+        content_sha256(&work, o.checkpoints[0], give_sum, &complete, &err);
+    if (o.count == 1)
+        say_trouble(&w, o.checkpoints[0]);
+    if (all)
+        *all = err.status == OK && !w.trouble;
+    return library_end(&err, error);
+}
+
+enum ckptdb_status ckptdb_found(ckptdb *c, int64_t checkpoint, const char *name, const char *file,
+                                const char *message, struct ckptdb_error *error)
+{
+    static const char put[] = "INSERT INTO _damages VALUES (?1, ?2, ?3, NULL, 'manifest', ?4)";
+    struct error err = {.offset = NO_OFFSET};
+    c->writing++;
+    sqlite3_stmt *row = library_query(c, &err, put, "isss", checkpoint, name, file, message);
+    library_row(row, &err);
+    sqlite3_finalize(row);
+    c->writing--;
+    return library_end(&err, error);
+}

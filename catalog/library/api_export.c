@@ -1,0 +1,351 @@
+/*
+ * api_export.c - plans and writes an export of tensors of the catalog (catalog/export/).
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/export/select.h"
+#include "catalog/library/library.h"
+
+/* An export in progress. */
+struct exporting {
+    ckptdb *catalog;
+    const struct ckptdb_export_options *options;
+    const char *path;
+    const struct exporter *exporter;
+    struct selection want;
+    struct export_plan plan;
+    struct error *err;
+};
+
+/* --- the catalog as the source of what is exported ------------------------------------------ */
+
+static enum status shelf_begin(void *context, struct error *err)
+{
+    return db_exec(((ckptdb *)context)->db, "SAVEPOINT export", err);
+}
+
+/* The float32 zero, of shape [1], that takes the place of a slot that the optimizer does not
+ * use. */
+static enum status load_zeros(struct arena *arena, struct stored_tensor *out, struct error *err)
+{
+    static const float zero = 0;
+    uint64_t *shape = arena_array(arena, 1, sizeof(*shape));
+    struct extent *extent = arena_alloc(arena, sizeof(*extent));
+    if (!shape || !extent)
+        return error_memory(err);
+    shape[0] = 1;
+    *extent = (struct extent){.file = NO_FILE, .stored = sizeof(zero), .bytes = &zero};
+    *out = (struct stored_tensor){
+        .id = EXPORT_ZEROS,
+        .checkpoint = "zeros",
+        .name = "zeros",
+        .rank = 1,
+        .shape = shape,
+        .elements = 1,
+        .nbytes = sizeof(zero),
+        .storage = STORAGE_INLINE,
+        .extents = extent,
+        .extent_count = 1,
+    };
+    dtype_find("float32", &out->dtype);
+    return OK;
+}
+
+static enum status shelf_load(void *context, int64_t id, const char *recipe, struct arena *arena,
+                              struct stored_tensor *out, struct error *err)
+{
+    struct lookup *lookup;
+    if (library_lookup(context, &lookup, err) != OK)
+        return err->status;
+    if (recipe)
+        return lookup_composed(lookup, recipe, arena, out, err);
+    if (id == EXPORT_ZEROS)
+        return load_zeros(arena, out, err);
+    return lookup_tensor(lookup, id, arena, out, err);
+}
+
+/* Nothing was written in it, so releasing it cannot fail. */
+static void shelf_end(void *context)
+{
+    sqlite3_exec(((ckptdb *)context)->db, "RELEASE export", NULL, NULL, NULL);
+}
+
+/* --- what is asked for ---------------------------------------------------------------------- */
+
+/* Say which formats there are: their names, or the suffixes that choose them. */
+static enum status refuse_format(const struct exporting *x)
+{
+    const char *format = x->options->format;
+    struct text known = {0};
+    for (size_t i = 0; exporters[i]; i++) {
+        const char *suffix = exporters[i]->suffix;
+        if (format || !i || strcmp(suffix, exporters[i - 1]->suffix) != 0)
+            text_addf(&known, "%s%s", i ? ", " : "", format ? exporters[i]->name : suffix);
+    }
+    const char *list = text_str(&known) ? text_str(&known) : "";
+    if (format)
+        error_set(x->err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                  "format %s: not a format that can be written (%s)", format, list);
+    else
+        error_set(x->err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                  "%s: its suffix names no format that can be written (%s); or name the format",
+                  x->path, list);
+    text_release(&known);
+    return x->err->status;
+}
+
+static enum status find_exporter(struct exporting *x)
+{
+    const char *format = x->options->format;
+    x->exporter = format ? exporter_find(format) : exporter_for_path(x->path);
+    return x->exporter ? OK : refuse_format(x);
+}
+
+static enum status library_export_check_options(struct exporting *x)
+{
+    const struct ckptdb_export_options *o = x->options;
+    const struct exporter *e = x->exporter;
+    if (o->metadata && *o->metadata && !e->keeps_metadata)
+        error_set(x->err, ERR_ARGUMENT, NULL, NO_OFFSET, "format %s has no room for metadata",
+                  e->name);
+    else if (o->shard_size && !e->parts)
+        error_set(x->err, ERR_ARGUMENT, NULL, NO_OFFSET, "only safetensors has files in parts");
+    else if (o->sql && (o->names || o->where || o->map || o->target))
+        error_set(x->err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                  "a query of your own selects and names by itself");
+    else if (o->target && !o->map)
+        error_set(x->err, ERR_ARGUMENT, NULL, NO_OFFSET, "a target wants a map");
+    return x->err->status;
+}
+
+#define SAID_BYTES 2048 /* of a line to the watch */
+
+/* Say that nothing was written; the reason was said to the watch, and is told here if it does not listen. */
+static void refuse_for(const struct exporting *x, const char *reason, const char *advice)
+{
+    const bool heard = x->catalog->watch.say;
+    error_set(x->err, ERR_UNSUPPORTED, NULL, NO_OFFSET, "nothing was written%s%s%s",
+              heard ? "" : ": ", heard ? "" : reason, advice);
+}
+
+/* The checkpoints that the options name. */
+static enum status library_export_check_known(const struct exporting *x)
+{
+    const struct ckptdb_export_options *o = x->options;
+    return o->sql ? OK
+                  : library_known(x->catalog, (int64_t[]){o->checkpoint, o->target},
+                                  o->target ? 2 : 1, x->err);
+}
+
+/* An incomplete checkpoint is exported only on request, so that the copy does not pass for a
+ * whole one. */
+static enum status library_export_check_whole(struct exporting *x)
+{
+    /* What an import missed may be there again: reading tells. */
+    static const char sql[] =
+        "SELECT c.name, coalesce(c.state, 'damaged'), (SELECT i.path || ': ' || i.message"
+        " FROM issue i WHERE i.checkpoint_id = ?1 AND i.severity = 'error' LIMIT 1)"
+        " FROM _labels c WHERE c.id = ?1 AND (c.state <> 'complete' OR c.state IS NULL"
+        " AND EXISTS (SELECT 1 FROM _issues WHERE checkpoint = ?1 AND severity = 'error'))";
+    const ckptdb *c = x->catalog;
+    sqlite3_stmt *row;
+    if (x->options->sql || x->options->partial)
+        return OK;
+    row = library_query(c, x->err, sql, "i", x->options->checkpoint);
+    if (library_row(row, x->err)) {
+        const char *why = library_text(row, 2);
+        char line[SAID_BYTES];
+        snprintf(line, sizeof(line), "%s is %s: %s", library_text(row, 0), library_text(row, 1),
+                 why ? why : "see the view `issue`");
+        library_say(c, "%s", line);
+        refuse_for(x, line, "; --partial exports what is there");
+    }
+    sqlite3_finalize(row);
+    return x->err->status;
+}
+
+/* --- what is said of it ---------------------------------------------------------------------- */
+
+static void say_refusals(struct exporting *x)
+{
+    struct text lines = {0};
+    refusals_print(&x->plan.refusals, &lines);
+    char *at = text_str(&lines) ? lines.at : NULL;
+    for (char *end; at && (end = strchr(at, '\n')); at = end + 1) {
+        *end = '\0';
+        library_say(x->catalog, "%s", at);
+    }
+    refuse_for(x, lines.at ? lines.at : "no memory", ""); /* the first line */
+    text_release(&lines);
+}
+
+static void say_note(const ckptdb *c, const struct selection_note *n, const char *what)
+{
+    if (n->count)
+        library_say(c, "%s: %" PRIu64 " (%s%s)", what, n->count, n->first,
+                    n->count > 1 ? ", ..." : "");
+}
+
+static void say_notes(const struct exporting *x, const struct selection_notes *n)
+{
+    const ckptdb *c = x->catalog;
+    const struct export_plan *p = &x->plan;
+    if (n->leaves)
+        library_say(c, "left out, being empty leaves and no tensors: %" PRIu64, n->leaves);
+    say_note(c, &n->absent, "left out, having no source: names of the target");
+    say_note(c, &n->extra, "passed on, as the map does it: names that the target has not");
+    if (p->uncast)
+        library_say(
+            c, "not floating-point, and keeping their dtype: %" PRIu64 " of %" PRIu64 " tensors",
+            p->uncast, p->count);
+    if (p->left_out)
+        library_say(c, "%" PRIu64 " tensors without bytes are left out", p->left_out);
+}
+
+static void say_loss(const ckptdb *c, const struct export_loss *l)
+{
+    if (l->tensors)
+        library_say(c,
+                    "lost by conversion: out of range %" PRIu64 ", rounded to zero %" PRIu64
+                    ", became NaN %" PRIu64 ", in %" PRIu64 " of the tensors (%s%s)",
+                    l->all.out_of_range, l->all.to_zero, l->all.to_nan, l->tensors, l->first,
+                    l->tensors > 1 ? ", ..." : "");
+}
+
+/* --- planning, writing ----------------------------------------------------------------------- */
+
+/* The plan is made in one transaction, of one state of the catalog; not the copying, which may be
+ * long and must not keep others from writing. */
+static enum status make_plan(struct exporting *x)
+{
+    struct selection_notes notes = {0};
+    const char *dtype = x->options->dtype;
+    if (shelf_begin(x->catalog, x->err) != OK)
+        return x->err->status;
+    selection_run(x->catalog->db, &x->want, &x->plan, &notes, x->err);
+    shelf_end(x->catalog);
+    if (x->err->status != OK || (dtype && export_plan_cast(&x->plan, dtype, x->err) != OK) ||
+        export_plan_check(&x->plan, x->exporter, x->err) != OK)
+        return x->err->status;
+    if (x->plan.refusals.count)
+        say_refusals(x);
+    else
+        say_notes(x, &notes);
+    return x->err->status;
+}
+
+/* The metadata of the export. The last value of a key counts: first the source's own and where it
+ * comes from, then what the format always states, then what the user states. */
+static enum status library_export_describe(struct exporting *x, struct arena *arena,
+                                           const char *const **out)
+{
+    struct export_metadata all = {.arena = arena};
+    const char *const *own = x->exporter->own_metadata;
+    const char *const *pair = x->options->metadata;
+    *out = NULL;
+    if (!x->exporter->keeps_metadata)
+        return OK;
+    if (!x->options->no_metadata &&
+        selection_metadata(x->catalog->db, &x->want, &x->plan, &all, x->err) != OK)
+        return x->err->status;
+    for (; own && *own; own += 2)
+        metadata_add(&all, own[0], own[1]);
+    for (; pair && *pair; pair += 2)
+        metadata_add(&all, pair[0], pair[1]);
+    *out = metadata_pairs(&all);
+    return *out ? OK : error_memory(x->err);
+}
+
+static enum status guard(void *context, const char *path, struct error *err)
+{
+    const struct exporting *x = context;
+    return selection_guard(x->catalog->db, &x->plan, path, err);
+}
+
+static void tell_progress(void *context, uint64_t done, uint64_t total)
+{
+    const ckptdb *c = ((const struct exporting *)context)->catalog;
+    c->watch.progress(c->watch.context, "exporting", done, total);
+}
+
+static bool stopped(void *context)
+{
+    return library_stopped(((const struct exporting *)context)->catalog);
+}
+
+static enum status give_plan(struct exporting *x)
+{
+    sqlite3_stmt *rows = export_rows_listing(x->plan.rows);
+    if (!rows)
+        return error_memory(x->err);
+    x->options->planned(x->options->context, rows);
+    return OK;
+}
+
+static enum status write_plan(struct exporting *x)
+{
+    const struct ckptdb_export_options *o = x->options;
+    char warning[EXPORT_WARNING_BYTES] = "";
+    struct export_loss loss = {0};
+    struct arena arena = {0};
+    struct export_options how = {
+        .force = o->force,
+        .sync = !o->no_sync,
+        .threads = o->threads,
+        .shard_size = o->shard_size,
+        .settings = o->settings,
+        .stop = stopped,
+        .progress = x->catalog->watch.progress ? tell_progress : NULL,
+        .context = x,
+        .guard = guard,
+        .guard_context = x,
+        .loss = &loss,
+        .warning = warning,
+    };
+    if (library_export_describe(x, &arena, &how.metadata) == OK)
+        export_write(&x->plan, x->exporter, x->path, &how, o->dry_run, x->err);
+    arena_release(&arena);
+    if (x->err->status != OK)
+        return x->err->status;
+    if (warning[0])
+        library_say(x->catalog, "%s", warning);
+    say_loss(x->catalog, &loss);
+    return o->dry_run && o->planned ? give_plan(x) : OK;
+}
+
+enum ckptdb_status ckptdb_export(ckptdb *c, const char *path,
+                                 const struct ckptdb_export_options *given,
+                                 struct ckptdb_error *error)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct ckptdb_export_options o;
+    if (library_take(&o, sizeof(o), given, &err) != OK)
+        return library_end(&err, error);
+    struct exporting x = {
+        .catalog = c,
+        .options = &o,
+        .path = path,
+        .want = {.checkpoint = o.checkpoint,
+                 .names = o.names,
+                 .where = o.where,
+                 .map = o.map,
+                 .target = o.target,
+                 .sql = o.sql},
+        .plan = {.loader = {shelf_begin, shelf_end, shelf_load, c}, .partial = o.partial},
+        .err = &err,
+    };
+    if (find_exporter(&x) == OK && library_export_check_options(&x) == OK &&
+        library_export_check_known(&x) == OK && library_export_check_whole(&x) == OK &&
+        make_plan(&x) == OK)
+        write_plan(&x);
+    export_plan_release(&x.plan);
+    return library_end(&err, error);
+}
+
+uint64_t ckptdb_size(const char *text)
+{
+    return export_size(text);
+}

@@ -1,0 +1,37 @@
+/*
+ * api_tensor.h - the inside of an open tensor, shared by api_tensor.c and cells.c.
+ */
+#ifndef CKPTDB_API_TENSOR_H
+#define CKPTDB_API_TENSOR_H
+
+#include "catalog/base/arena.h"
+#include "catalog/data/read/read.h"
+#include "catalog/library/library.h"
+
+struct ckptdb_tensor {
+    struct arena arena;
+    struct stored_tensor stored;
+    struct ckptdb_tensor_info info;
+    struct dtype given; /* the dtype that a map casts to: the default for reading */
+    bool casts;
+};
+
+/* The dtype with this name, in `room`; `name` NULL: what the map casts to, or NULL for the
+ * tensor's own. */
+const struct dtype *tensor_dtype(const ckptdb_tensor *, const char *name, struct dtype *room,
+                                 struct error *err);
+
+/* Callers compute slices themselves: ERR_ARGUMENT if one leaves the tensor. */
+enum status tensor_check_slices(const ckptdb_tensor *, const struct ckptdb_slice *,
+                                struct error *err);
+
+/* The two structs differ only in their names. */
+static inline const struct slice *tensor_slices(const struct ckptdb_slice *s)
+{
+    return (const struct slice *)s;
+}
+
+/* library_end(), with the tensor's name in front of errors about its bytes. */
+enum ckptdb_status tensor_end(const ckptdb_tensor *, struct error *, struct ckptdb_error *);
+
+#endif

@@ -1,0 +1,130 @@
+/*
+ * proof.c - verifies rules by running them over the names that they were made from.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "catalog/data/compose/operation.h"
+#include "catalog/maps/infer/inference.h"
+#include "catalog/maps/map/dialect.h"
+
+/* Append the operations, without white space and casts, then '|' and the last cast:
+ * [["cast","float32"], ["transpose"]] is ["transpose"]|float32. */
+static bool put_operations(const char *ops, struct text *out)
+{
+    struct elements all;
+    struct operation o;
+    struct error err = {.offset = NO_OFFSET};
+    const char *cast = "";
+    size_t cast_len = 0;
+    elements_of(&all, ops, strlen(ops));
+    while (operations_next(&all, &o, &err) > 0) {
+        if (o.kind == OPERATION_CAST) {
+            cast = o.argument[0].at;
+            cast_len = o.argument[0].len;
+            continue;
+        }
+        for (size_t i = 0; i < o.len; i++)
+            if (o.at[i] != ' ')
+                text_addc(out, o.at[i]);
+    }
+    text_addc(out, '|');
+    return text_add(out, cast, cast_len) && err.status == OK;
+}
+
+/* Whether the result of a rule has the operations that the item wants. */
+static bool operates(struct inference *f, const struct rule_result *r,
+                     const struct infer_item *item)
+{
+    const char *ops = f->words.word[f->example[item - f->item].ops].at;
+    struct text filled = {0}, is = {0}, wanted = {0};
+    bool good = true;
+    for (; *ops; ops++)
+        if (*ops == '%' && item->form == INFER_JOIN)
+            text_addf(&filled, "%lld", (long long)item->key);
+        else
+            text_addc(&filled, *ops);
+    if (filled.len)
+        good = put_operations(text_str(&filled), &wanted);
+    else
+        text_addc(&wanted, '|');
+    good = good && put_operations(r->ops ? r->ops : "[]", &is) &&
+           (r->ops || !r->cast || text_adds(&is, r->cast)) && text_str(&wanted) &&
+           strcmp(text_str(&is), text_str(&wanted)) == 0;
+    text_release(&filled);
+    text_release(&is);
+    text_release(&wanted);
+    return good;
+}
+
+static bool makes(struct inference *f, const struct rule_result *r, const struct infer_item *item,
+                  const char *name)
+{
+    return r->outcome == RULE_OK && strlen(name) == r->len && memcmp(r->text, name, r->len) == 0 &&
+           operates(f, r, item);
+}
+
+/* The labels of an item's parts, as running the rules passes them: numbers if it is unstacked,
+ * else what the operation lists. NULL: no memory. */
+static const char *const *labels_of(struct inference *f, const struct infer_item *item)
+{
+    const struct parted p = infer_parted(f, item);
+    const char **label = arena_array(f->words.arena, item->count, sizeof(*label));
+    unsigned long first = 0;
+    for (size_t k = 0; label && k < item->count; k++)
+        label[k] = infer_label(f, &p, item->made[k]);
+    if (!label || item->form != INFER_UNSTACK)
+        return label;
+    first = infer_labels_count(label, item->count, &first) ? first : 0;
+    for (size_t k = 0; k < item->count; k++) {
+        char number[32];
+        const int len = snprintf(number, sizeof(number), "%lu", first + (unsigned long)k);
+        label[k] = arena_copy(f->words.arena, number, (size_t)len);
+        if (!label[k])
+            return NULL;
+    }
+    return label;
+}
+
+/* Whether the rules make the right names of an item; marks the rules that did it in `used`. */
+static bool is_made(struct inference *f, struct rules *rules, const struct infer_item *item,
+                    bool *used)
+{
+    const size_t len = strlen(item->old);
+    const bool parted = item->count && item->form != INFER_PLAIN && item->form != INFER_JOIN;
+    const char *const *label = parted ? labels_of(f, item) : NULL;
+    f->failed = f->failed || (parted && !label);
+    for (size_t i = 0; i < (parted ? item->count : 1) && !f->failed; i++) {
+        const struct rule_result *r = parted ? rules_apply_part(rules, label[i], item->old, len)
+                                             : rules_apply(rules, item->old, len);
+        f->failed = f->failed || r->no_memory;
+        if (item->count ? !makes(f, r, item, item->made[i]) : r->outcome != RULE_DROPPED)
+            return false;
+        used[r->ord] = true;
+    }
+    return !f->failed;
+}
+
+size_t infer_try_rules(struct inference *f, bool *wrong)
+{
+    const enum rules_shape shape = f->converts ? RULES_FULLMATCH : RULES_TRANSLATOR;
+    struct rules *rules = ruleset_compile(f->set, shape);
+    bool *used = arena_array(f->words.arena, f->set->rules + 1, sizeof(*used));
+    size_t count = 0, kept = 0;
+    f->failed = f->failed || !rules || !used;
+    for (size_t i = 0; !f->failed && i < f->count; i++) {
+        wrong[i] = !is_made(f, rules, &f->item[i], used);
+        count += wrong[i];
+    }
+    rules_free(rules);
+    for (size_t i = 0; !f->failed && !count && i < f->set->rules; i++) {
+        if (!used[i + 1])
+            continue;
+        f->set->rule[kept] = f->set->rule[i];
+        f->set->rule[kept].ord = (int64_t)kept + 1;
+        kept++;
+    }
+    if (!f->failed && !count)
+        f->set->rules = kept;
+    return count;
+}

@@ -1,0 +1,225 @@
+/*
+ * difference.c - see compare.h.
+ *
+ * A null leaf `a` covers all leaves `a/...`. If one side has null and the other tensors below it,
+ * each of these tensors is reported as a difference, and the null itself is not.
+ */
+#include "catalog/maps/optimizer/difference.h"
+
+#include <string.h>
+
+bool optimizer_add_leaf(struct optimizer_held *h, const struct optimizer_leaf *leaf)
+{
+    bool added;
+    const char *kept;
+    struct optimizer_leaf *at = arena_grow(h->arena, h->at, h->count, &h->space, sizeof(*at));
+    if (!at)
+        return false;
+    h->at = at;
+    at += h->count;
+    *at = *leaf;
+    uint64_t *place = strmap_keep(&h->names, h->arena, leaf->name, leaf->len, &kept, &added);
+    if (!place)
+        return false;
+    at->name = kept;
+    at->shape = leaf->shape ? arena_copy(h->arena, leaf->shape, strlen(leaf->shape)) : NULL;
+    at->dtype = leaf->dtype ? arena_copy(h->arena, leaf->dtype, strlen(leaf->dtype)) : NULL;
+    if ((leaf->shape && !at->shape) || (leaf->dtype && !at->dtype))
+        return false;
+    if (added)
+        *place = ++h->count;
+    h->nulls += added && leaf->null;
+    return true;
+}
+
+void optimizer_release_held(struct optimizer_held *h)
+{
+    strmap_release(&h->names);
+    *h = (struct optimizer_held){.arena = h->arena};
+}
+
+const char *optimizer_problem_name(enum optimizer_problem problem)
+{
+    static const char *const names[] = {"same",  "missing", "unexpected", "shape",
+                                        "dtype", "null",    "error"};
+    return names[problem];
+}
+
+static bool row_null(const struct optimizer_row *row)
+{
+    return !row->shape && !row->dtype && !row->error;
+}
+
+/* The state of a comparison. */
+struct compare {
+    const struct optimizer_rows *wanted;
+    const struct optimizer_held *held;
+    struct optimizer_differences *out;
+    struct strmap nulls; /* wanted null leaves: place + 1 */
+    bool *met;           /* for each held leaf: a row of this name is wanted */
+    bool *covers;        /* the other side has tensors below this null leaf: held, then wanted */
+    struct text name;
+};
+
+static size_t folder_length(const char *name, size_t len)
+{
+    while (len > 0 && name[len - 1] != '/')
+        len--;
+    return len > 0 ? len - 1 : 0;
+}
+
+/* The name of a row, in c->name; NULL: out of memory. */
+static const char *compare_name_of(struct compare *c, const struct optimizer_row *row)
+{
+    text_reset(&c->name);
+    optimizer_row_name(row, &c->name);
+    return text_str(&c->name);
+}
+
+/* The null leaf whose name is the folder of this name: place + 1; 0: none. */
+static uint64_t null_above(const struct compare *c, const struct strmap *map, const char *name,
+                           size_t len)
+{
+    const uint64_t *at = strmap_get(map, name, folder_length(name, len));
+    if (!at || *at == 0)
+        return 0;
+    if (map == &c->nulls)
+        return *at;
+    return c->held->at[*at - 1].null ? *at : 0;
+}
+
+static bool compare_note(struct compare *c, enum optimizer_problem problem,
+                         const struct optimizer_row *row, const struct optimizer_leaf *leaf)
+{
+    struct optimizer_differences *d = c->out;
+    struct optimizer_difference *at = arena_grow(d->arena, d->at, d->count, &d->space, sizeof(*at));
+    if (!at)
+        return false;
+    d->at = at;
+    at[d->count++] = (struct optimizer_difference){problem, row, leaf};
+    return true;
+}
+
+static bool differ(const char *a, const char *b)
+{
+    return a && b && a != b && strcmp(a, b) != 0;
+}
+
+static enum optimizer_problem problem_of(const struct optimizer_row *row,
+                                         const struct optimizer_leaf *leaf)
+{
+    if (row_null(row) != leaf->null)
+        return PROBLEM_NULL;
+    if (differ(row->shape, leaf->shape))
+        return PROBLEM_SHAPE;
+    return differ(row->dtype, leaf->dtype) ? PROBLEM_DTYPE : PROBLEM_NONE;
+}
+
+/* Compare a row that is wanted with what is held. */
+static bool compare_row(struct compare *c, size_t place)
+{
+    const struct optimizer_row *row = &c->wanted->at[place];
+    if (row->error && !row->path)
+        return compare_note(c, PROBLEM_ERROR, row, NULL);
+    const char *name = compare_name_of(c, row);
+    if (!name)
+        return false;
+    const uint64_t *at = strmap_get(&c->held->names, name, c->name.len);
+    const struct optimizer_leaf *leaf = at ? &c->held->at[*at - 1] : NULL;
+    if (at)
+        c->met[*at - 1] = true;
+    enum optimizer_problem problem = at ? problem_of(row, leaf) : PROBLEM_MISSING;
+    if (row->error)
+        problem = PROBLEM_ERROR;
+    else if (c->held->nulls && null_above(c, &c->held->names, name, c->name.len))
+        problem = PROBLEM_NULL;
+    else if (!at && c->covers[c->held->count + place])
+        problem = PROBLEM_NONE;
+    return problem == PROBLEM_NONE || compare_note(c, problem, row, leaf);
+}
+
+/* Report a held leaf that is not wanted. */
+static bool compare_leaf(struct compare *c, size_t place)
+{
+    const struct optimizer_leaf *leaf = &c->held->at[place];
+    if (c->met[place] || c->covers[place])
+        return true;
+    bool hollow = c->nulls.count && null_above(c, &c->nulls, leaf->name, leaf->len);
+    return compare_note(c, hollow ? PROBLEM_NULL : PROBLEM_UNEXPECTED, NULL, leaf);
+}
+
+/* Find the null leaves below which the other side has tensors. (Usually there are none.) */
+static bool find_covers(struct compare *c)
+{
+    bool added;
+    for (size_t i = 0; i < c->wanted->count; i++) {
+        const struct optimizer_row *row = &c->wanted->at[i];
+        if (!row->path || (!c->held->nulls && !row_null(row)))
+            continue;
+        const char *name = compare_name_of(c, row), *kept;
+        uint64_t above =
+            name && c->held->nulls ? null_above(c, &c->held->names, name, c->name.len) : 0;
+        if (above)
+            c->covers[above - 1] = true;
+        uint64_t *at = name && row_null(row)
+                           ? strmap_keep(&c->nulls, c->out->arena, name, c->name.len, &kept, &added)
+                           : NULL;
+        if (at)
+            *at = i + 1;
+        if (!name || (row_null(row) && !at))
+            return false;
+    }
+    for (size_t i = 0; c->nulls.count && i < c->held->count; i++) {
+        uint64_t above = null_above(c, &c->nulls, c->held->at[i].name, c->held->at[i].len);
+        if (above)
+            c->covers[c->held->count + above - 1] = true;
+    }
+    return true;
+}
+
+enum status optimizer_compare(const struct optimizer_rows *wanted,
+                              const struct optimizer_held *held, struct optimizer_differences *out,
+                              struct error *err)
+{
+    struct compare c = {.wanted = wanted, .held = held, .out = out};
+    c.met = arena_array(out->arena, held->count + 1, sizeof(*c.met));
+    c.covers = arena_array(out->arena, held->count + wanted->count + 1, sizeof(*c.covers));
+    bool fine = c.met && c.covers && find_covers(&c);
+    for (size_t i = 0; fine && i < wanted->count; i++)
+        fine = compare_row(&c, i);
+    for (size_t i = 0; fine && i < held->count; i++)
+        fine = compare_leaf(&c, i);
+    text_release(&c.name);
+    strmap_release(&c.nulls);
+    return fine ? OK : error_memory(err);
+}
+
+bool optimizer_difference_name(const struct optimizer_difference *d, struct text *out)
+{
+    if (d->wanted && d->wanted->path)
+        return optimizer_row_name(d->wanted, out);
+    return d->held && text_add(out, d->held->name, d->held->len);
+}
+
+static bool tensor_text(const char *dtype, const char *shape, struct text *out)
+{
+    return text_addf(out, "%s%s", dtype ? dtype : "?", shape ? shape : "[?]");
+}
+
+bool optimizer_difference_expected(const struct optimizer_difference *d, struct text *out)
+{
+    const struct optimizer_row *row = d->wanted;
+    if (row && row->error)
+        return text_adds(out, row->error);
+    if (row ? row_null(row) : d->problem == PROBLEM_NULL)
+        return text_adds(out, "null");
+    return row && tensor_text(row->dtype, row->shape, out);
+}
+
+bool optimizer_difference_found(const struct optimizer_difference *d, struct text *out)
+{
+    const struct optimizer_leaf *leaf = d->held;
+    if (leaf ? leaf->null : d->problem == PROBLEM_NULL)
+        return text_adds(out, "null");
+    return leaf && tensor_text(leaf->dtype, leaf->shape, out);
+}

@@ -1,0 +1,117 @@
+#include "catalog/maps/regex/pyreader.h"
+
+static void bad_escape(struct pyreader *p, struct token t, const char *what)
+{
+    struct name escape = tokens_since(&p->in, t);
+    tokens_error(&p->in, t.pos, "%s %.*s", what, (int)escape.len, escape.at);
+}
+
+static uint32_t read_hex(struct pyreader *p, struct token t, unsigned digits)
+{
+    uint32_t c = 0;
+    if (tokens_number(&p->in, digits, HEX_DIGITS, 16, &c) != digits)
+        bad_escape(p, t, "incomplete escape");
+    else if (c > 0x10FFFF)
+        bad_escape(p, t, "bad escape");
+    return c;
+}
+
+static uint32_t read_named(struct pyreader *p)
+{
+    struct name name;
+    if (!tokens_match(&p->in, '{'))
+        tokens_error(&p->in, p->in.next.pos, "missing {");
+    else if (tokens_until(&p->in, '}', "character name", &name))
+        error_set(p->err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
+                  "\\N{%.*s} is not supported: write the character or its \\uXXXX",
+                  (int)(name.len < 60 ? name.len : 60), name.at);
+    return 0;
+}
+
+/* Escapes that mean one character, inside and outside of sets. The caller has handled digits and
+ * classes. */
+uint32_t pyescape_char(struct pyreader *p, struct token t)
+{
+    switch (t.c) {
+    case 'x':
+        return read_hex(p, t, 2);
+    case 'u':
+        return read_hex(p, t, 4);
+    case 'U':
+        return read_hex(p, t, 8);
+    case 'N':
+        return read_named(p);
+    default:
+        if (escape_control(t.c))
+            return escape_control(t.c);
+        if (token_escapes_letter(t) || token_escapes_digit(t))
+            bad_escape(p, t, "bad escape");
+        return t.c;
+    }
+}
+
+/* The character of an octal escape: its first digit is `t`, and up to `more` follow. */
+uint32_t pyescape_octal(struct pyreader *p, struct token t, unsigned more)
+{
+    uint32_t c = t.c - '0';
+    tokens_number(&p->in, more, OCT_DIGITS, 8, &c);
+    if (c > 0377) {
+        struct name escape = tokens_since(&p->in, t);
+        tokens_error(&p->in, t.pos, "octal escape value %.*s outside of range 0-0o377",
+                     (int)escape.len, escape.at);
+    }
+    return c;
+}
+
+/* \0, and a number of three octal digits, is a character; any other number is a group. */
+static void pyescape_read_number(struct pyreader *p, struct token t)
+{
+    if (t.c == '0') {
+        pyset_literal(p, pyescape_octal(p, t, 2));
+        return;
+    }
+    struct tokens ahead = p->in;
+    uint32_t value = 0;
+    if (t.c <= '7' && tokens_number(&ahead, 2, OCT_DIGITS, 8, &value) == 2) {
+        pyset_literal(p, pyescape_octal(p, t, 2));
+        return;
+    }
+    value = t.c - '0';
+    tokens_number(&p->in, 1, DIGITS, 10, &value);
+    if (value > p->syntax->groups)
+        tokens_error(&p->in, t.pos + 1, "invalid group reference %u", value);
+    else
+        pygroup_refer(p, value, t.pos);
+}
+
+/* \b and \B as a condition: if a word character precedes, \b wants none to follow, else it wants
+ * one; \B the other way round. In Python \B never matches in an empty text. */
+static void put_boundary(struct pyreader *p, bool at)
+{
+    const char *word = pyset_class(p, 'w');
+    text_addf(p->out,
+              at ? "(?(?<=[%s])(?![%s])|(?=[%s]))" : "(?!\\A\\z)(?(?<=[%s])(?=[%s])|(?![%s]))",
+              word, word, word);
+}
+
+void pyescape_read(struct pyreader *p, struct token t)
+{
+    if (pyset_class(p, t.c)) {
+        bool negated = t.c < 'a';
+        text_addf(p->out, "[%s%s]", negated ? "^" : "", pyset_class(p, t.c | 0x20));
+        reader_add(p, ITEM_OTHER, WIDTH_ONE);
+    } else if (t.c == 'A' || t.c == 'Z') {
+        text_adds(p->out, t.c == 'A' ? "\\A" : "\\z");
+        reader_add(p, ITEM_POSITION, WIDTH_NONE);
+        reader_top(p)->ends = t.c == 'Z';
+    } else if (t.c == 'b' || t.c == 'B') {
+        put_boundary(p, t.c == 'b');
+        reader_add(p, ITEM_POSITION, WIDTH_NONE);
+    } else if (token_escapes_digit(t)) {
+        pyescape_read_number(p, t);
+    } else {
+        uint32_t c = pyescape_char(p, t);
+        if (!reader_failed(p))
+            pyset_literal(p, c);
+    }
+}

@@ -1,0 +1,537 @@
+/*
+ * zarr_metadata.c - the metadata of one zarr node. Both versions are JSON objects:
+ *
+ *   .zarray    zarr_format 2, shape, chunks, dtype, compressor, fill_value, order, filters,
+ *              [dimension_separator]; unknown keys are ignored
+ *   .zgroup    zarr_format 2
+ *   zarr.json  zarr_format 3, node_type "array" or "group"; arrays have shape, data_type,
+ *              chunk_grid, chunk_key_encoding, fill_value, codecs, [attributes,
+ *              dimension_names, storage_transformers]; groups have [attributes,
+ *              consolidated_metadata]; an unknown key makes the array unreadable, unless
+ *              its value is an object with "must_understand": false
+ *
+ * Sources: zarr-specs, "Zarr storage specification version 2" and "Zarr core specification
+ * version 3"; zarr-python 2 and 3; TensorStore's drivers zarr and zarr3.
+ */
+#include "importer/array/zarr_metadata.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "catalog/data/model/tensor.h"
+#include "importer/array/zarr_private.h"
+
+/* --- JSON values ------------------------------------------------------------------------ */
+
+bool zarr_bad(struct zarr_parsing *z, const struct zarr_value *v, const char *fmt, ...)
+{
+    char message[sizeof(z->err->message)];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(message, sizeof(message), fmt, args);
+    va_end(args);
+    error_set(z->err, ERR_CORRUPT, z->source, v ? v->at : NO_OFFSET, "%s", message);
+    return false;
+}
+
+bool zarr_no_memory(struct zarr_parsing *z)
+{
+    error_memory_at(z->err, z->source);
+    return false;
+}
+
+bool zarr_unreadable(struct zarr_parsing *z, const char *fmt, ...)
+{
+    char message[256];
+    if (z->array->unreadable)
+        return true;
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(message, sizeof(message), fmt, args);
+    va_end(args);
+    z->array->unreadable = arena_copy(z->arena, message, strlen(message));
+    return z->array->unreadable || zarr_no_memory(z);
+}
+
+void zarr_enter(struct zarr_parsing *z, const struct zarr_value *v, struct json *j)
+{
+    json_init(j, cursor_over(v->text, v->at), z->arena, z->source, z->err);
+    j->python = true;
+    json_next(j);
+}
+
+bool zarr_next(struct json *j, struct zarr_value *v)
+{
+    struct cursor from = j->cursor;
+    uint64_t before = cursor_offset(&from);
+    *v = (struct zarr_value){.type = json_next(j), .at = j->at};
+    if (v->type == JSON_FAIL || v->type == JSON_ARRAY_END || !json_skip(j))
+        return false;
+    cursor_take(&from, v->at - before);
+    v->text = cursor_take(&from, cursor_offset(&j->cursor) - v->at);
+    return true;
+}
+
+static struct zarr_member *member_named(struct zarr_member *list, const struct json *j)
+{
+    for (; list->name; list++)
+        if (json_is(j, list->name))
+            return list;
+    return NULL;
+}
+
+bool zarr_members(struct zarr_parsing *z, const struct zarr_value *object, struct zarr_member *list,
+                  bool (*other)(struct zarr_parsing *, struct bytes name,
+                                const struct zarr_value *))
+{
+    struct json j;
+    zarr_enter(z, object, &j);
+    if (j.type != JSON_OBJECT)
+        return zarr_bad(z, object, "an object expected");
+    while (json_next(&j) == JSON_KEY) {
+        struct zarr_member *m = member_named(list, &j);
+        struct bytes name = j.text;
+        struct zarr_value value;
+        if (m && m->value.type != JSON_FAIL)
+            return json_fail(&j, ERR_CORRUPT, "duplicate-key", "\"%s\" occurs twice", m->name);
+        if (!zarr_next(&j, &value))
+            return false;
+        if (m)
+            m->value = value;
+        else if (other && !other(z, name, &value))
+            return false;
+    }
+    return j.type == JSON_OBJECT_END;
+}
+
+bool zarr_word(struct zarr_parsing *z, const struct zarr_value *v, char *out, size_t size)
+{
+    struct json j;
+    *out = '\0';
+    if (v->type != JSON_STRING)
+        return false;
+    zarr_enter(z, v, &j);
+    if (j.type != JSON_STRING || j.text.len >= size ||
+        (j.text.len && memchr(j.text.at, '\0', j.text.len)))
+        return false;
+    memcpy(out, j.text.at, j.text.len);
+    out[j.text.len] = '\0';
+    return true;
+}
+
+bool zarr_is(struct zarr_parsing *z, const struct zarr_value *v, uint64_t number)
+{
+    struct json j;
+    uint64_t value;
+    if (v->type != JSON_NUMBER)
+        return false;
+    zarr_enter(z, v, &j);
+    return json_u64(&j, &value) && value == number;
+}
+
+bool zarr_numbers(struct zarr_parsing *z, const struct zarr_value *v, const char *what,
+                  uint64_t **numbers, unsigned *count)
+{
+    uint64_t list[TENSOR_RANK_MAX];
+    unsigned n = 0;
+    struct json j;
+    if (v->type != JSON_ARRAY)
+        return zarr_bad(z, v, "%s is not a list of whole numbers", what);
+    zarr_enter(z, v, &j);
+    while (json_next(&j) == JSON_NUMBER) {
+        if (n == TENSOR_RANK_MAX)
+            return json_fail(&j, ERR_LIMIT, NULL, "%s has more than %d numbers", what,
+                             TENSOR_RANK_MAX);
+        if (!json_u64(&j, &list[n]) || list[n] > INT64_MAX)
+            return json_fail(&j, ERR_CORRUPT, NULL, "%s has a number that is not in 0 .. 2^63 - 1",
+                             what);
+        n++;
+    }
+    if (j.type != JSON_ARRAY_END)
+        return zarr_bad(z, v, "%s is not a list of whole numbers", what);
+    *numbers = arena_array(z->arena, n ? n : 1, sizeof(**numbers));
+    if (!*numbers)
+        return zarr_no_memory(z);
+    memcpy(*numbers, list, n * sizeof(*list));
+    *count = n;
+    return true;
+}
+
+/* --- shared by both versions ------------------------------------------------------------ */
+
+static bool need(struct zarr_parsing *z, const struct zarr_member *members)
+{
+    for (; members->name; members++)
+        if (members->value.type == JSON_FAIL)
+            return zarr_bad(z, NULL, "no \"%s\" in the metadata of an array", members->name);
+    return true;
+}
+
+/* The shape of the level 0 boxes, which must have the rank of the array. */
+static bool zarr_read_chunks(struct zarr_parsing *z, const struct zarr_value *v)
+{
+    struct zarr_array *a = z->array;
+    struct grid_level *level = &a->grid.level[0];
+    unsigned rank = 0;
+    uint64_t elements = 1;
+    if (!zarr_numbers(z, v, "the chunk shape", &level->shape, &rank))
+        return false;
+    if (rank != a->rank)
+        return zarr_bad(z, v, "chunks of rank %u in an array of rank %u", rank, a->rank);
+    for (unsigned d = 0; d < rank; d++) {
+        if (!level->shape[d])
+            return zarr_bad(z, v, "a chunk that is 0 long");
+        if (!mul_u64(elements, level->shape[d], &elements) || elements > INT64_MAX)
+            return zarr_bad(z, v, "a chunk of more than 2^63 elements");
+    }
+    a->grid.levels = 1;
+    return true;
+}
+
+/* --- version 2 -------------------------------------------------------------------------- */
+
+static bool read_order(struct zarr_parsing *z, const struct zarr_value *v)
+{
+    struct zarr_array *a = z->array;
+    char word[4];
+    bool fortran = zarr_word(z, v, word, sizeof(word)) && strcmp(word, "F") == 0;
+    if (!fortran && strcmp(word, "C") != 0)
+        return zarr_bad(z, v, "order is neither \"C\" nor \"F\"");
+    if (!fortran || a->rank < 2)
+        return true;
+    uint8_t *order = arena_array(z->arena, a->rank, sizeof(*order));
+    if (!order)
+        return zarr_no_memory(z);
+    for (unsigned d = 0; d < a->rank; d++)
+        order[d] = (uint8_t)(a->rank - 1 - d);
+    a->grid.level[0].order = order;
+    return true;
+}
+
+/* `fallback` if the metadata has none. */
+static bool read_separator(struct zarr_parsing *z, const struct zarr_value *v, char fallback)
+{
+    char word[4];
+    z->array->grid.separator = fallback;
+    if (v->type == JSON_FAIL || v->type == JSON_NULL)
+        return true;
+    if (!zarr_word(z, v, word, sizeof(word)) || (strcmp(word, ".") != 0 && strcmp(word, "/") != 0))
+        return zarr_bad(z, v, "a separator that is neither \".\" nor \"/\"");
+    z->array->grid.separator = *word;
+    return true;
+}
+
+static bool parse_v2(struct zarr_parsing *z, const struct zarr_value *text)
+{
+    enum {
+        FORMAT,
+        SHAPE,
+        CHUNKS,
+        DTYPE,
+        ORDER,
+        NEEDED,
+        FILL = NEEDED,
+        COMPRESSOR,
+        FILTERS,
+        SEPARATOR,
+        END
+    };
+    struct zarr_member m[] = {
+        [FORMAT] = {"zarr_format", {0}},
+        [SHAPE] = {"shape", {0}},
+        [CHUNKS] = {"chunks", {0}},
+        [DTYPE] = {"dtype", {0}},
+        [ORDER] = {"order", {0}},
+        [FILL] = {"fill_value", {0}},
+        [COMPRESSOR] = {"compressor", {0}},
+        [FILTERS] = {"filters", {0}},
+        [SEPARATOR] = {"dimension_separator", {0}},
+        [END] = {NULL, {0}},
+    };
+    struct zarr_array *a = z->array;
+    if (!zarr_members(z, text, m, NULL))
+        return false;
+    if (!zarr_is(z, &m[FORMAT].value, 2))
+        return zarr_bad(z, &m[FORMAT].value, "zarr_format is not 2");
+    if (m[SHAPE].value.type == JSON_FAIL && m[CHUNKS].value.type == JSON_FAIL) {
+        a->kind = ZARR_GROUP;
+        return true;
+    }
+    struct zarr_member needed[NEEDED + 1] = {{0}};
+    memcpy(needed, m, NEEDED * sizeof(*m));
+    a->separator_guessed = m[SEPARATOR].value.type == JSON_FAIL;
+    return need(z, needed) && zarr_numbers(z, &m[SHAPE].value, "shape", &a->shape, &a->rank) &&
+           zarr_read_chunks(z, &m[CHUNKS].value) && read_order(z, &m[ORDER].value) &&
+           read_separator(z, &m[SEPARATOR].value, '.') && zarr_type_v2(z, &m[DTYPE].value) &&
+           zarr_chain_v2(z, &m[FILTERS].value, &m[COMPRESSOR].value) &&
+           zarr_fill(z, &m[FILL].value);
+}
+
+/* --- version 3 -------------------------------------------------------------------------- */
+
+bool zarr_extension(struct zarr_parsing *z, const struct zarr_value *v, char *name,
+                    struct zarr_value *configuration)
+{
+    struct zarr_member m[] = {
+        {"name", {0}},
+        {"configuration", {0}},
+        {NULL, {0}},
+    };
+    *configuration = (struct zarr_value){0};
+    if (v->type == JSON_STRING)
+        return zarr_word(z, v, name, NUMPY_TYPE_BYTES) || zarr_bad(z, v, "a name that is too long");
+    if (!zarr_members(z, v, m, NULL))
+        return false;
+    if (!zarr_word(z, &m[0].value, name, NUMPY_TYPE_BYTES))
+        return zarr_bad(z, v, "an extension without a name");
+    if (m[1].value.type == JSON_OBJECT)
+        *configuration = m[1].value;
+    return true;
+}
+
+static bool read_grid(struct zarr_parsing *z, const struct zarr_value *v)
+{
+    char name[NUMPY_TYPE_BYTES];
+    struct zarr_value configuration;
+    struct zarr_member m[] = {
+        {"chunk_shape", {0}},
+        {NULL, {0}},
+    };
+    if (!zarr_extension(z, v, name, &configuration))
+        return false;
+    if (strcmp(name, "regular") != 0)
+        return zarr_unreadable(z, "its chunk grid \"%s\" is not known here", name);
+    if (configuration.type != JSON_OBJECT)
+        return zarr_bad(z, v, "a regular chunk grid without a chunk_shape");
+    return zarr_members(z, &configuration, m, NULL) && zarr_read_chunks(z, &m[0].value);
+}
+
+static bool read_keys(struct zarr_parsing *z, const struct zarr_value *v)
+{
+    char name[NUMPY_TYPE_BYTES];
+    struct zarr_value configuration;
+    struct zarr_member m[] = {
+        {"separator", {0}},
+        {NULL, {0}},
+    };
+    if (!zarr_extension(z, v, name, &configuration))
+        return false;
+    bool v2 = strcmp(name, "v2") == 0;
+    if (!v2 && strcmp(name, "default") != 0) {
+        z->array->grid.levels = 0;
+        z->array->grid.separator = '.';
+        return zarr_unreadable(z, "its chunk keys \"%s\" are not known here", name);
+    }
+    z->array->grid.prefixed = !v2;
+    if (configuration.type == JSON_OBJECT && !zarr_members(z, &configuration, m, NULL))
+        return false;
+    return read_separator(z, &m[0].value, v2 ? '.' : '/');
+}
+
+/* For an unknown key: nothing, if its value is an object that allows readers to ignore it;
+ * otherwise the array is unreadable. */
+static bool must_understand(struct zarr_parsing *z, struct bytes name, const struct zarr_value *v)
+{
+    struct zarr_member m[] = {
+        {"must_understand", {0}},
+        {NULL, {0}},
+    };
+    if (v->type == JSON_OBJECT && !zarr_members(z, v, m, NULL))
+        return false;
+    if (m[0].value.type == JSON_FALSE)
+        return true;
+    return zarr_unreadable(z, "it has the extension \"%.*s\", which is not known here",
+                           (int)(name.len < 64 ? name.len : 64), (const char *)name.at);
+}
+
+static bool zarr_is_empty(const struct zarr_value *v)
+{
+    if (v->type == JSON_FAIL || v->type == JSON_NULL)
+        return true;
+    for (size_t i = 1; i + 1 < v->text.len; i++)
+        if (v->text.at[i] > ' ')
+            return false;
+    return v->type == JSON_ARRAY;
+}
+
+static bool parse_v3(struct zarr_parsing *z, const struct zarr_value *text)
+{
+    enum {
+        FORMAT,
+        NODE,
+        SHAPE,
+        TYPE,
+        GRID,
+        KEYS,
+        CODECS,
+        NEEDED,
+        FILL = NEEDED,
+        TRANSFORMERS,
+        ATTRIBUTES,
+        NAMES,
+        CONSOLIDATED,
+        END
+    };
+    struct zarr_member m[] = {
+        [FORMAT] = {"zarr_format", {0}},
+        [NODE] = {"node_type", {0}},
+        [SHAPE] = {"shape", {0}},
+        [TYPE] = {"data_type", {0}},
+        [GRID] = {"chunk_grid", {0}},
+        [KEYS] = {"chunk_key_encoding", {0}},
+        [CODECS] = {"codecs", {0}},
+        [FILL] = {"fill_value", {0}},
+        [TRANSFORMERS] = {"storage_transformers", {0}},
+        [ATTRIBUTES] = {"attributes", {0}},
+        [NAMES] = {"dimension_names", {0}},
+        [CONSOLIDATED] = {"consolidated_metadata", {0}},
+        [END] = {NULL, {0}},
+    };
+    struct zarr_array *a = z->array;
+    char node[8];
+    if (!zarr_members(z, text, m, must_understand))
+        return false;
+    if (!zarr_is(z, &m[FORMAT].value, 3))
+        return zarr_bad(z, &m[FORMAT].value, "zarr_format is not 3");
+    bool named = zarr_word(z, &m[NODE].value, node, sizeof(node));
+    if (named && strcmp(node, "group") == 0) {
+        a->kind = ZARR_GROUP;
+        return true;
+    }
+    if (!named || strcmp(node, "array") != 0)
+        return zarr_bad(z, &m[NODE].value, "node_type is neither array nor group");
+    struct zarr_member needed[NEEDED + 1] = {{0}};
+    memcpy(needed, m, NEEDED * sizeof(*m));
+    if (!zarr_is_empty(&m[TRANSFORMERS].value))
+        zarr_unreadable(z, "it has storage transformers, which are not known here");
+    return need(z, needed) && zarr_numbers(z, &m[SHAPE].value, "shape", &a->shape, &a->rank) &&
+           zarr_type_v3(z, &m[TYPE].value) && read_grid(z, &m[GRID].value) &&
+           read_keys(z, &m[KEYS].value) &&
+           (!a->grid.levels || zarr_chain_v3(z, &m[CODECS].value)) && zarr_fill(z, &m[FILL].value);
+}
+
+/* --- the public functions --------------------------------------------------------------- */
+
+enum status zarr_parse(struct bytes metadata, unsigned version, const char *source,
+                       struct arena *arena, struct zarr_array *out, struct error *err)
+{
+    struct zarr_array a = {.version = version};
+    struct zarr_parsing z = {.arena = arena, .source = source, .err = err, .array = &a};
+    struct zarr_value text = {JSON_OBJECT, metadata, 0};
+    struct json j;
+    /* All of it must be JSON, including the parts that are not used. */
+    json_init(&j, cursor_over(metadata, 0), arena, source, err);
+    j.python = true;
+    if (!json_want(&j, JSON_OBJECT, "an object") || !json_skip(&j) ||
+        !json_want(&j, JSON_END, "the end"))
+        return err->status;
+    a.grid.in_files = true;
+    a.grid.metadata = GRID_NO_FILE;
+    if (!(version == 2 ? parse_v2(&z, &text) : parse_v3(&z, &text))) {
+        if (err->status == OK)
+            zarr_bad(&z, NULL, "not the metadata of a zarr node");
+        return err->status;
+    }
+    *out = a;
+    return OK;
+}
+
+enum status zarr_parts(struct bytes metadata, const char *source, struct arena *arena,
+                       struct zarr_parts *out, struct error *err)
+{
+    struct zarr_array unused = {0};
+    struct zarr_parsing z = {.arena = arena, .source = source, .err = err, .array = &unused};
+    struct zarr_value text = {JSON_OBJECT, metadata, 0};
+    struct zarr_member m[] = {
+        {"attributes", {0}},
+        {"consolidated_metadata", {0}},
+        {"metadata", {0}},
+        {NULL, {0}},
+    };
+    struct zarr_member inner[] = {
+        {"metadata", {0}},
+        {NULL, {0}},
+    };
+    *out = (struct zarr_parts){.attributes = {0}};
+    if (!zarr_members(&z, &text, m, NULL))
+        return err->status;
+    if (m[0].value.type == JSON_OBJECT)
+        out->attributes = m[0].value.text;
+    if (m[1].value.type == JSON_OBJECT && !zarr_members(&z, &m[1].value, inner, NULL))
+        return err->status;
+    const struct zarr_value *nodes =
+        inner[0].value.type == JSON_OBJECT ? &inner[0].value : &m[2].value;
+    if (nodes->type == JSON_OBJECT)
+        out->consolidated = nodes->text;
+    return OK;
+}
+
+bool zarr_next_node(struct json *j, unsigned version, struct bytes *path, struct bytes *metadata)
+{
+    static const char end[] = "/.zarray";
+    const size_t len = sizeof(end) - 1;
+    struct zarr_value v;
+    while (json_next(j) == JSON_KEY) {
+        struct bytes key = j->text;
+        bool root = version == 2 && json_is(j, end + 1);
+        if (!zarr_next(j, &v))
+            return false;
+        if (version == 2 && !root &&
+            (key.len < len || memcmp(key.at + key.len - len, end, len) != 0))
+            continue;
+        *path = (struct bytes){key.at, root ? 0 : version == 2 ? key.len - len : key.len};
+        *metadata = v.text;
+        return true;
+    }
+    return false;
+}
+
+/* --- keys ------------------------------------------------------------------------------- */
+
+/* Parse a decimal number without sign or leading zeros at the front of
+ * `at`. Returns its length, or 0. */
+static size_t zarr_read_index(const char *at, size_t len, uint64_t *value)
+{
+    size_t n = 0;
+    *value = 0;
+    for (; n < len && at[n] >= '0' && at[n] <= '9'; n++)
+        if (!mul_u64(*value, 10, value) || !add_u64(*value, (uint64_t)(at[n] - '0'), value))
+            return 0;
+    return n > 1 && at[0] == '0' ? 0 : n;
+}
+
+bool zarr_key_index(const struct zarr_array *a, const char *key, size_t len, uint64_t *index)
+{
+    const struct grid *g = &a->grid;
+    bool first = true;
+    if (!g->levels)
+        return false;
+    if (g->prefixed) {
+        if (!len || *key != 'c')
+            return false;
+        key++;
+        len--;
+        first = false;
+    } else if (!a->rank) {
+        *index = 0;
+        return len == 1 && *key == '0';
+    }
+    *index = 0;
+    for (unsigned d = 0; d < a->rank; d++, first = false) {
+        uint64_t box = g->level[0].shape[d], at;
+        uint64_t count = a->shape[d] / box + (a->shape[d] % box != 0);
+        if (!first) {
+            if (!len || *key != g->separator)
+                return false;
+            key++;
+            len--;
+        }
+        size_t digits = zarr_read_index(key, len, &at);
+        if (!digits || at >= count || !mul_u64(*index, count, index) || !add_u64(*index, at, index))
+            return false;
+        key += digits;
+        len -= digits;
+    }
+    return len == 0;
+}

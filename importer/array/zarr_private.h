@@ -1,0 +1,91 @@
+/*
+ * zarr_private.h - the inside of zarr_parse(): zarr_metadata.c (the two kinds of metadata),
+ * zarr_type.c (dtypes and fill values), zarr_chain.c and zarr_shard.c (codecs).
+ */
+#ifndef CKPTDB_ZARR_PRIVATE_H
+#define CKPTDB_ZARR_PRIVATE_H
+
+#include "catalog/base/json.h"
+#include "catalog/data/model/dtype.h"
+#include "importer/array/zarr_metadata.h"
+#include "importer/container/numpytype.h"
+
+/* The elements as stored. */
+struct zarr_type {
+    struct dtype dtype;
+    unsigned item; /* bytes per element; 0: they vary */
+    unsigned swap; /* width in bytes of the units that byte order applies to; 1: none */
+    bool big;      /* version 2: big-endian */
+    char strings[NUMPY_TYPE_BYTES]; /* argument of the step strings:X; "" for all else */
+};
+
+struct zarr_parsing {
+    struct arena *arena;
+    const char *source;
+    struct error *err;
+    struct zarr_array *array; /* the result */
+    struct zarr_type type;
+    bool fill_is_bytes; /* fill values of strings are base64 */
+    bool fill_by_str;   /* a fill value that is not text becomes Python's str() of it */
+};
+
+/* A value inside the text. */
+struct zarr_value {
+    enum json_type type; /* JSON_FAIL: no value */
+    struct bytes text;   /* with its quotes and brackets */
+    uint64_t at;         /* where it begins */
+};
+
+/* A member to look for in an object; lists end with a NULL name. */
+struct zarr_member {
+    const char *name;
+    struct zarr_value value;
+};
+
+/* Start reading a value again; its first token has been read. */
+void zarr_enter(struct zarr_parsing *, const struct zarr_value *, struct json *);
+
+/* Find the listed members of an object. A listed member that occurs twice is ERR_CORRUPT.
+ * `other` (may be NULL) gets all others. */
+bool zarr_members(struct zarr_parsing *, const struct zarr_value *object, struct zarr_member *,
+                  bool (*other)(struct zarr_parsing *, struct bytes name,
+                                const struct zarr_value *));
+
+/* The next value of a list, or the value after a key; `j` is moved past it. False at the
+ * end of the list and after an error. */
+bool zarr_next(struct json *, struct zarr_value *);
+
+/* An extension point of version 3: {"name": …, "configuration": {…}}, or the name alone.
+ * `name` has room for NUMPY_TYPE_BYTES. */
+bool zarr_extension(struct zarr_parsing *, const struct zarr_value *, char *name,
+                    struct zarr_value *configuration);
+
+/* A string without NUL that fits into `out`; false (no error) for anything else. */
+bool zarr_word(struct zarr_parsing *, const struct zarr_value *, char *out, size_t size);
+
+/* Whether a value is this whole number. */
+bool zarr_is(struct zarr_parsing *, const struct zarr_value *, uint64_t number);
+
+/* ERR_CORRUPT at a value; false. */
+bool zarr_bad(struct zarr_parsing *, const struct zarr_value *, const char *fmt, ...)
+    PRINTF_LIKE(3, 4);
+bool zarr_no_memory(struct zarr_parsing *);
+
+/* Why the elements cannot be read; the first reason stays. Returns true: parsing goes on. */
+bool zarr_unreadable(struct zarr_parsing *, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* Whole numbers, at most TENSOR_RANK_MAX of them. */
+bool zarr_numbers(struct zarr_parsing *, const struct zarr_value *, const char *what,
+                  uint64_t **numbers, unsigned *count);
+
+/* zarr_type.c */
+bool zarr_type_v2(struct zarr_parsing *, const struct zarr_value *);
+bool zarr_type_v3(struct zarr_parsing *, const struct zarr_value *);
+bool zarr_fill(struct zarr_parsing *, const struct zarr_value *);
+
+/* zarr_chain.c, zarr_shard.c: need the type and the level 0 shape. */
+bool zarr_chain_v2(struct zarr_parsing *, const struct zarr_value *filters,
+                   const struct zarr_value *compressor);
+bool zarr_chain_v3(struct zarr_parsing *, const struct zarr_value *codecs);
+
+#endif

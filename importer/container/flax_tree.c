@@ -1,0 +1,325 @@
+/*
+ * flax_tree.c - trees of arrays as Flax serialises them.
+ *
+ *   map          a level of the tree; lists and tuples are written as maps with the keys "0",
+ *                "1", ..., named tuples and dataclasses as maps of their fields
+ *   extension    1, 3: an array (flax_array.c); 2: a Python complex number, [real, imaginary]
+ *   others       Python's None, numbers, booleans and texts
+ *
+ * Keys may be integers; old files store texts in msgpack's old `raw` type, which is now `str`.
+ *
+ * Source: flax/serialization.py.
+ */
+#include "importer/container/flax_tree.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The arguments of "%.*s" for the current path in a message, cut to 200 bytes. */
+#define SHOWN(t) (int)((t)->path.len < 200 ? (t)->path.len : 200), (t)->path.at
+
+static bool flax_tree_no_memory(struct msgpack *m)
+{
+    return msgpack_fail(m, NO_OFFSET, ERR_MEMORY, NULL, "no memory for a tree of arrays");
+}
+
+/* --- visiting --------------------------------------------------------------------------- */
+
+/* Bound the bytes of all paths by the size of the file: n levels of keys make paths of n^2 bytes.
+ * */
+static bool count_path(struct flax_tree *t)
+{
+    uint64_t most = LIMIT_KEYS_FREE + t->source->size * LIMIT_KEY_GROWTH;
+    t->path_bytes += t->path.len;
+    if (t->path_bytes <= most && t->path_bytes <= LIMIT_NAMES_BYTES)
+        return true;
+    return msgpack_fail(&t->reader, t->reader.at, ERR_LIMIT, NULL,
+                        "nested names of more than %llu bytes in all",
+                        (unsigned long long)(most < LIMIT_NAMES_BYTES ? most : LIMIT_NAMES_BYTES));
+}
+
+/* Whether the current path is new. Of two values with the same path this program keeps the first
+ * (Python keeps the last), and reports it. */
+static bool is_new(struct flax_tree *t, bool *added)
+{
+    const char *kept;
+    if (!strmap_keep(&t->paths, t->job->arena, t->path.at, t->path.len, &kept, added))
+        return flax_tree_no_memory(&t->reader);
+    if (!*added)
+        job_issue(t->job, ISSUE_ERROR, t->source->name, t->reader.at, "duplicate-name",
+                  "\"%.*s\" occurs twice", SHOWN(t));
+    return true;
+}
+
+static bool flax_tree_visit(struct flax_tree *t, struct flax_leaf *leaf)
+{
+    bool added = true;
+    leaf->name = t->path.at;
+    leaf->name_len = t->path.len;
+    leaf->reader = &t->reader;
+    if (++t->leaves > LIMIT_TENSORS)
+        return msgpack_fail(&t->reader, t->reader.at, ERR_LIMIT, NULL,
+                            "a tree of more than %llu leaves", (unsigned long long)LIMIT_TENSORS);
+    if (!count_path(t) || (leaf->kind != FLAX_ARRAY && !is_new(t, &added)))
+        return false;
+    return !added ||
+           (t->visitor->leaf(t->visitor->context, leaf) == OK && t->job->err->status == OK);
+}
+
+/* Report an error in one array, and let the walk go on: true. Failures of memory or reading
+ * become the job's error: false. */
+static bool flax_tree_report(struct flax_tree *t, const struct error *err, const char *code)
+{
+    if (err->status == ERR_IO || err->status == ERR_MEMORY) {
+        *t->job->err = *err;
+        return false;
+    }
+    job_issue(t->job, ISSUE_ERROR, t->source->name, err->offset, err->code ? err->code : code,
+              "tensor \"%.*s\": %s: left out", SHOWN(t), err->message);
+    return true;
+}
+
+static bool visit_array(struct flax_tree *t, const struct msgpack_item *item)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct flax_array array;
+    t->reader.err = &err;
+    bool ok = flax_array_read(&t->reader, item, &array);
+    t->reader.err = t->job->err;
+    if (!ok)
+        return flax_tree_report(t, &err, "bad-array");
+    return flax_tree_visit(t,
+                           &(struct flax_leaf){.kind = FLAX_ARRAY, .item = item, .array = &array});
+}
+
+static bool flax_tree_real_of(const struct msgpack_item *item, double *value)
+{
+    *value = item->type == MSGPACK_REAL       ? item->real
+             : item->type == MSGPACK_NEGATIVE ? (double)item->integer
+                                              : (double)item->number;
+    return item->type == MSGPACK_REAL || item->type == MSGPACK_NEGATIVE ||
+           item->type == MSGPACK_UNSIGNED;
+}
+
+static bool visit_complex(struct flax_tree *t, const struct msgpack_item *item)
+{
+    struct msgpack *m = &t->reader;
+    struct error err = {.offset = NO_OFFSET};
+    struct flax_leaf leaf = {.kind = FLAX_COMPLEX, .item = item};
+    struct msgpack_item part;
+    uint64_t end = m->end;
+    m->err = &err;
+    m->at = item->data;
+    m->end = item->data + item->len;
+    bool ok = msgpack_want(m, &part, MSGPACK_ARRAY, "a complex number") && part.count == 2 &&
+              msgpack_next(m, &part) && flax_tree_real_of(&part, &leaf.complex[0]) &&
+              msgpack_next(m, &part) && flax_tree_real_of(&part, &leaf.complex[1]) &&
+              m->at == m->end;
+    if (!ok)
+        msgpack_fail(m, item->offset, ERR_CORRUPT, NULL, "not a complex number");
+    m->at = item->data + item->len;
+    m->end = end;
+    m->err = t->job->err;
+    return ok ? flax_tree_visit(t, &leaf) : flax_tree_report(t, &err, "bad-number");
+}
+
+static bool visit_extension(struct flax_tree *t, const struct msgpack_item *item)
+{
+    if (flax_is_array(item))
+        return visit_array(t, item);
+    if (item->kind == FLAX_EXTENSION_COMPLEX)
+        return visit_complex(t, item);
+    job_issue(t->job, ISSUE_ERROR, t->source->name, item->offset, "unknown-extension",
+              "\"%.*s\" is an extension of type %d, which is none of Flax's: left out", SHOWN(t),
+              item->kind);
+    return true;
+}
+
+/* If the map whose head was read is a chunked array, visit it as a leaf and set *taken. */
+static bool visit_chunked(struct flax_tree *t, const struct msgpack_item *map, bool *taken)
+{
+    struct msgpack *m = &t->reader;
+    struct error err = {.offset = NO_OFFSET};
+    struct flax_array array;
+    struct msgpack_item key;
+    uint64_t start = m->at;
+    *taken = false;
+    if (!msgpack_next(m, &key))
+        return false;
+    *taken = msgpack_is(m, &key, FLAX_CHUNKED_MARKER);
+    if (!*taken) {
+        m->at = start;
+        return m->err->status == OK;
+    }
+    m->err = &err;
+    bool ok = map->count == 3 ? flax_chunks_read(m, t->job->arena, &array)
+                              : msgpack_fail(m, map->offset, ERR_CORRUPT, NULL,
+                                             "a chunked array has a shape and chunks, and no more");
+    m->err = t->job->err;
+    if (ok)
+        return flax_tree_visit(
+            t, &(struct flax_leaf){.kind = FLAX_ARRAY, .item = map, .array = &array});
+    m->at = start;
+    return flax_tree_report(t, &err, "bad-chunks") && msgpack_skip(m, map);
+}
+
+/* Offer the map to the visitor, which may take it as a leaf and then sets *taken. */
+static bool offer_map(struct flax_tree *t, const struct msgpack_item *map, bool *taken)
+{
+    struct msgpack *m = &t->reader;
+    uint64_t start = m->at, heads = m->heads;
+    struct flax_leaf leaf = {.name = t->path.at, .name_len = t->path.len, .reader = m, .item = map};
+    *taken = false;
+    if (!t->visitor->map)
+        return true;
+    if (t->visitor->map(t->visitor->context, &leaf, taken) != OK || t->job->err->status != OK)
+        return false;
+    if (*taken) {
+        t->leaves++;
+        return count_path(t);
+    }
+    t->looked_at += m->heads - heads; /* a head has a byte at least */
+    m->at = start;
+    return t->looked_at / 16 <= t->source->size ||
+           msgpack_fail(m, start, ERR_LIMIT, NULL,
+                        "maps nested in a way that makes them slow to read");
+}
+
+/* --- the walk --------------------------------------------------------------------------- */
+
+static bool open_level(struct flax_tree *t, const struct msgpack_item *item)
+{
+    bool added;
+    if (t->depth == FLAX_DEPTH_MAX)
+        return msgpack_fail(&t->reader, item->offset, ERR_LIMIT, NULL,
+                            "nested more than %d levels deep", FLAX_DEPTH_MAX);
+    if (!count_path(t) || (t->depth && !is_new(t, &added)))
+        return false;
+    t->levels[t->depth++] = (struct flax_level){
+        .left = item->count, .path = t->path.len, .list = item->type == MSGPACK_ARRAY};
+    return true;
+}
+
+static bool read_map(struct flax_tree *t, const struct msgpack_item *map)
+{
+    bool taken;
+    if (map->count == 0)
+        return flax_tree_visit(t, &(struct flax_leaf){.kind = FLAX_DICT, .item = map});
+    if (!visit_chunked(t, map, &taken))
+        return false;
+    if (!taken && !offer_map(t, map, &taken))
+        return false;
+    return taken || open_level(t, map);
+}
+
+static bool flax_tree_read_value(struct flax_tree *t)
+{
+    struct msgpack_item item;
+    if (!msgpack_next(&t->reader, &item))
+        return false;
+    struct flax_leaf leaf = {.kind = FLAX_NUMBER, .item = &item};
+    switch (item.type) {
+    case MSGPACK_MAP:
+        return read_map(t, &item);
+    case MSGPACK_ARRAY:
+        leaf.kind = FLAX_LIST;
+        return item.count ? open_level(t, &item) : flax_tree_visit(t, &leaf);
+    case MSGPACK_EXTENSION:
+        return visit_extension(t, &item);
+    case MSGPACK_NIL:
+        leaf.kind = FLAX_NULL;
+        break;
+    case MSGPACK_STRING:
+    case MSGPACK_BYTES:
+        leaf.kind = FLAX_TEXT;
+        break;
+    default:
+        break;
+    }
+    return flax_tree_visit(t, &leaf);
+}
+
+static bool add_key(struct flax_tree *t, const struct msgpack_item *key)
+{
+    if (msgpack_is_text(key))
+        msgpack_add(&t->reader, key, &t->path);
+    else if (key->type == MSGPACK_UNSIGNED)
+        text_addf(&t->path, "%llu", (unsigned long long)key->number);
+    else
+        text_addf(&t->path, "%lld", (long long)key->integer);
+    if (t->reader.err->status == OK && !text_str(&t->path))
+        msgpack_fail(&t->reader, key->offset, ERR_LIMIT, NULL, "a name of more than %llu bytes",
+                     (unsigned long long)LIMIT_NAME_BYTES);
+    return t->reader.err->status == OK;
+}
+
+/* Skip an entry whose key cannot be part of a name. */
+static bool leave_out(struct flax_tree *t, const struct msgpack_item *key)
+{
+    struct msgpack_item value;
+    job_issue(t->job, ISSUE_ERROR, t->source->name, key->offset, "bad-key",
+              "a key in \"%.*s\" is neither a text nor an integer: left out", SHOWN(t));
+    return msgpack_skip(&t->reader, key) && msgpack_next(&t->reader, &value) &&
+           msgpack_skip(&t->reader, &value);
+}
+
+static bool flax_tree_read_entry(struct flax_tree *t, struct flax_level *l)
+{
+    struct msgpack_item key = {.type = MSGPACK_UNSIGNED, .number = l->next++};
+    l->left--;
+    t->path.len = l->path;
+    if (!l->list && !msgpack_next(&t->reader, &key))
+        return false;
+    if (!msgpack_is_text(&key) && key.type != MSGPACK_UNSIGNED && key.type != MSGPACK_NEGATIVE)
+        return leave_out(t, &key);
+    if (t->depth > 1 || l->path)
+        text_addc(&t->path, '/');
+    return add_key(t, &key) && flax_tree_read_value(t);
+}
+
+enum status flax_value(struct flax_tree *t)
+{
+    t->depth = 0;
+    bool ok = flax_tree_read_value(t);
+    while (ok && t->depth) {
+        struct flax_level *l = &t->levels[t->depth - 1];
+        if (l->left)
+            ok = flax_tree_read_entry(t, l);
+        else
+            t->depth--;
+    }
+    return t->job->err->status;
+}
+
+enum status flax_open(struct flax_tree *t, struct job *job, const struct source *source,
+                      const struct flax_visitor *visitor)
+{
+    *t = (struct flax_tree){
+        .job = job,
+        .source = source,
+        .visitor = visitor,
+        .path.limit = LIMIT_NAME_BYTES,
+    };
+    if (!text_adds(&t->path, ""))
+        return error_memory_at(job->err, source->name);
+    return msgpack_open(&t->reader, source, job->arena, job->err);
+}
+
+void flax_close(struct flax_tree *t)
+{
+    text_release(&t->path);
+    strmap_release(&t->paths);
+}
+
+enum status flax_walk(struct job *job, const struct source *source,
+                      const struct flax_visitor *visitor)
+{
+    struct flax_tree t;
+    if (flax_open(&t, job, source, visitor) == OK && flax_value(&t) == OK &&
+        t.reader.at < t.reader.end)
+        job_issue(job, ISSUE_ERROR, source->name, t.reader.at, "trailing-bytes",
+                  "%llu bytes after the tree are not part of it",
+                  (unsigned long long)(t.reader.end - t.reader.at));
+    flax_close(&t);
+    return job->err->status;
+}

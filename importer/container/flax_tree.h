@@ -1,0 +1,86 @@
+/*
+ * flax_tree.h - visits the leaves of a tree that Flax has serialised to msgpack, in file order.
+ *
+ *   static enum status see(void *context, const struct flax_leaf *leaf) { ... }
+ *
+ *   flax_walk(job, source, file, &(struct flax_visitor){.leaf = see, .context = &mine});
+ *
+ * Flax's own files, T5X's `checkpoint`, and the aggregate `checkpoint` of older Orbax are such
+ * trees. The walk knows Flax's encodings of arrays (one extension, or a map of chunks); other
+ * meanings of maps and texts are up to the visitor. Only heads, keys and small values are read,
+ * no elements.
+ *
+ * Source: flax/serialization.py; layout in flax_tree.c.
+ */
+#ifndef CKPTDB_FLAX_TREE_H
+#define CKPTDB_FLAX_TREE_H
+
+#include "catalog/base/strmap.h"
+#include "importer/container/flax_array.h"
+#include "importer/job/job.h"
+
+#define FLAX_DEPTH_MAX 128
+
+enum flax_kind {
+    FLAX_ARRAY,   /* leaf->array */
+    FLAX_NULL,    /* nil */
+    FLAX_DICT,    /* an empty map */
+    FLAX_LIST,    /* an empty array */
+    FLAX_NUMBER,  /* leaf->item: MSGPACK_UNSIGNED, MSGPACK_NEGATIVE, MSGPACK_REAL, MSGPACK_BOOL */
+    FLAX_TEXT,    /* leaf->item: MSGPACK_STRING, MSGPACK_BYTES */
+    FLAX_COMPLEX, /* leaf->complex */
+};
+
+struct flax_leaf {
+    enum flax_kind kind;
+    const char *name; /* its path, joined by '/'; valid for the call */
+    size_t name_len;
+    struct msgpack *reader; /* to read payloads: msgpack_add(), msgpack_is() */
+    const struct msgpack_item *item;
+    const struct flax_array *array;
+    double complex[2];
+};
+
+struct flax_visitor {
+    /* A status other than OK ends the walk and must be the job's error. */
+    enum status (*leaf)(void *context, const struct flax_leaf *);
+
+    /* Called for a map before its entries are walked: leaf->item is its head, the reader is at
+     * its first key. If the visitor takes the map as a leaf, it sets *taken and leaves the reader
+     * after the map; else the reader is put back and the map walked. NULL: no map is a leaf. */
+    enum status (*map)(void *context, const struct flax_leaf *, bool *taken);
+
+    void *context;
+};
+
+struct flax_tree {
+    struct job *job;
+    const struct source *source;
+    const struct flax_visitor *visitor;
+    struct msgpack reader;
+    struct text path;    /* of the current value; a caller may set a prefix of all names */
+    struct strmap paths; /* of all values except arrays, whose names the job compares */
+    uint64_t leaves;     /* of any kind */
+    uint64_t path_bytes; /* of all paths */
+    uint64_t looked_at;  /* heads read for maps that the visitor then did not take */
+    unsigned depth;
+    struct flax_level {
+        uint64_t left; /* entries not yet read */
+        uint64_t next; /* list: position of the next entry */
+        size_t path;   /* length of this level's own path in `path` above */
+        bool list;
+    } levels[FLAX_DEPTH_MAX];
+};
+
+/* `source` is a file of the job and must outlive the tree. Close the tree after an error too. */
+enum status flax_open(struct flax_tree *, struct job *, const struct source *source,
+                      const struct flax_visitor *);
+/* Visit the leaves of the value at the reader. Errors are the job's: invalid msgpack, a limit, or
+ * the visitor's error. */
+enum status flax_value(struct flax_tree *);
+void flax_close(struct flax_tree *);
+
+/* Open, visit and close a file that holds one value; bytes after it are an issue. */
+enum status flax_walk(struct job *, const struct source *, const struct flax_visitor *);
+
+#endif

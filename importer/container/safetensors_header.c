@@ -1,0 +1,507 @@
+/*
+ * safetensors_header.c - reads and checks the header of a safetensors file.
+ *
+ *   length   u64le, bytes of the header with its padding, at most 100,000,000
+ *   header   JSON: {"__metadata__": {text: text}, NAME: {"dtype": text, "shape": [numbers],
+ *            "data_offsets": [begin, end]}}; offsets are relative to the end of the header
+ *   data     to the end of the file: every byte belongs to exactly one tensor
+ *
+ * Source: safetensors/src/tensor.rs, README.md.
+ * Stricter than the reference: no duplicate keys, numbers are plain decimal up to 2^63 - 1,
+ * at most 64 dimensions. Laxer: a dtype that the reference does not know is catalogued by its name.
+ */
+#include "importer/container/safetensors_header.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/json.h"
+#include "catalog/base/limits.h"
+#include "catalog/base/strmap.h"
+#include "catalog/data/model/tensor.h"
+
+#define LENGTH_BYTES  8
+#define RANK_MAX      64
+#define DTYPE_LEN_MAX 64 /* bytes in the name of an unknown dtype */
+
+static const struct {
+    const char *name, *dtype;
+    unsigned bits;
+} dtypes[] = {
+    {"BF16", "bfloat16", 16},
+    {"F16", "float16", 16},
+    {"F32", "float32", 32},
+    {"F64", "float64", 64},
+    {"I8", "int8", 8},
+    {"I16", "int16", 16},
+    {"I32", "int32", 32},
+    {"I64", "int64", 64},
+    {"U8", "uint8", 8},
+    {"U16", "uint16", 16},
+    {"U32", "uint32", 32},
+    {"U64", "uint64", 64},
+    {"BOOL", "bool", 8},
+    {"C64", "complex64", 64},
+    {"F8_E4M3", "float8_e4m3fn", 8},
+    {"F8_E5M2", "float8_e5m2", 8},
+    {"F8_E8M0", "float8_e8m0fnu", 8},
+    {"F8_E4M3FNUZ", "float8_e4m3fnuz", 8},
+    {"F8_E5M2FNUZ", "float8_e5m2fnuz", 8},
+    {"F6_E2M3", "float6_e2m3fn", 6},
+    {"F6_E3M2", "float6_e3m2fn", 6},
+    {"F4", "float4_e2m1fn", 4},
+};
+
+struct parser {
+    struct json json;
+    struct arena *arena, *lists;
+    struct strmap names;
+    struct safetensors_header *header;
+    size_t tensor_space, fact_space;
+    bool has_metadata;
+};
+
+static bool safetensors_header_bad(struct parser *p, const char *code, const char *message)
+{
+    return json_fail(&p->json, ERR_CORRUPT, code, "%s", message);
+}
+
+static bool safetensors_header_no_memory(struct parser *p)
+{
+    return json_fail(&p->json, ERR_MEMORY, NULL, "no memory for a safetensors header");
+}
+
+/* --- one tensor ------------------------------------------------------------------------- */
+
+enum field {
+    FIELD_DTYPE = 1,
+    FIELD_SHAPE = 2,
+    FIELD_OFFSETS = 4,
+    FIELD_ALL = 7
+};
+
+/* *bits: per element; 0 for an unknown dtype. */
+static bool safetensors_header_read_dtype(struct parser *p, struct safetensors_tensor *t,
+                                          unsigned *bits)
+{
+    const struct json *j = &p->json;
+    if (!json_want(&p->json, JSON_STRING, "a dtype in quotes"))
+        return false;
+    for (size_t i = 0; i < sizeof(dtypes) / sizeof(dtypes[0]); i++) {
+        if (json_is(j, dtypes[i].name)) {
+            t->dtype = dtypes[i].dtype;
+            *bits = dtypes[i].bits;
+            return true;
+        }
+    }
+    if (j->text.len > DTYPE_LEN_MAX || memchr(j->text.at, '\0', j->text.len))
+        return safetensors_header_bad(p, "bad-header", "this is not the name of a dtype");
+    char *name = arena_alloc(p->arena, j->text.len + sizeof("unknown()"));
+    if (!name)
+        return safetensors_header_no_memory(p);
+    memcpy(name, "unknown(", 8);
+    memcpy(name + 8, j->text.at, j->text.len);
+    name[8 + j->text.len] = ')';
+    t->dtype = name;
+    *bits = 0;
+    if (!p->header->unknown_dtype.at)
+        p->header->unknown_dtype = j->text;
+    return true;
+}
+
+static bool safetensors_header_read_size(struct parser *p, uint64_t *value)
+{
+    if (json_u64(&p->json, value) && *value <= INT64_MAX)
+        return true;
+    return safetensors_header_bad(p, "bad-header", "a whole number from 0 to 2^63 - 1 expected");
+}
+
+static bool safetensors_header_read_shape(struct parser *p, struct safetensors_tensor *t)
+{
+    uint64_t shape[RANK_MAX];
+    enum json_type type;
+    t->rank = 0;
+    if (!json_want(&p->json, JSON_ARRAY, "a shape in brackets"))
+        return false;
+    while ((type = json_next(&p->json)) != JSON_ARRAY_END) {
+        if (type == JSON_FAIL)
+            return false;
+        if (t->rank == RANK_MAX)
+            return safetensors_header_bad(p, "bad-header", "a shape of more than 64 dimensions");
+        if (!safetensors_header_read_size(p, &shape[t->rank++]))
+            return false;
+    }
+    t->shape = arena_array(p->lists, t->rank ? t->rank : 1, sizeof(*t->shape));
+    if (!t->shape)
+        return safetensors_header_no_memory(p);
+    memcpy(t->shape, shape, t->rank * sizeof(*shape));
+    return true;
+}
+
+static bool read_offsets(struct parser *p, struct safetensors_tensor *t)
+{
+    struct json *j = &p->json;
+    if (!json_want(j, JSON_ARRAY, "data_offsets in brackets") ||
+        !json_want(j, JSON_NUMBER, "the first of two offsets") ||
+        !safetensors_header_read_size(p, &t->begin) ||
+        !json_want(j, JSON_NUMBER, "the second of two offsets") ||
+        !safetensors_header_read_size(p, &t->end) ||
+        !json_want(j, JSON_ARRAY_END, "the end of two offsets"))
+        return false;
+    return t->begin <= t->end ||
+           safetensors_header_bad(p, "bad-header", "data that ends before it begins");
+}
+
+static bool check_bytes(struct parser *p, const struct safetensors_tensor *t, unsigned bits)
+{
+    uint64_t elements, total;
+    if (!shape_elements(t->shape, t->rank, &elements) || !mul_u64(elements, bits, &total))
+        return safetensors_header_bad(p, "shape-overflow", "a shape of more than 2^64 bits");
+    if (total % 8)
+        return safetensors_header_bad(p, "size-mismatch", "elements that do not fill whole bytes");
+    if (total / 8 != t->end - t->begin)
+        return safetensors_header_bad(p, "size-mismatch",
+                                      "dtype and shape need another number of bytes than "
+                                      "data_offsets give");
+    return true;
+}
+
+static bool read_field(struct parser *p, struct safetensors_tensor *t, unsigned *bits,
+                       unsigned *seen)
+{
+    const struct json *j = &p->json;
+    unsigned field = json_is(j, "dtype")          ? FIELD_DTYPE
+                     : json_is(j, "shape")        ? FIELD_SHAPE
+                     : json_is(j, "data_offsets") ? FIELD_OFFSETS
+                                                  : 0;
+    if (*seen & field)
+        return safetensors_header_bad(p, "bad-header", "a key occurs twice in a tensor");
+    *seen |= field;
+    switch (field) {
+    case FIELD_DTYPE:
+        return safetensors_header_read_dtype(p, t, bits);
+    case FIELD_SHAPE:
+        return safetensors_header_read_shape(p, t);
+    case FIELD_OFFSETS:
+        return read_offsets(p, t);
+    default:
+        if (!p->header->unknown_key.at)
+            p->header->unknown_key = j->text;
+        return json_next(&p->json) != JSON_FAIL && json_skip(&p->json);
+    }
+}
+
+static bool read_fields(struct parser *p, struct safetensors_tensor *t, unsigned *bits)
+{
+    unsigned seen = 0;
+    enum json_type type;
+    if (!json_want(&p->json, JSON_OBJECT, "the object of a tensor"))
+        return false;
+    while ((type = json_next(&p->json)) == JSON_KEY)
+        if (!read_field(p, t, bits, &seen))
+            return false;
+    if (type == JSON_FAIL)
+        return false;
+    return seen == FIELD_ALL ||
+           safetensors_header_bad(p, "bad-header", "a tensor without dtype, shape or data_offsets");
+}
+
+/*
+ * Nearly all writers spell a tensor as {"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}.
+ * read_usual() matches exactly this text, three times as fast as the JSON tokeniser. Every other
+ * spelling, and every error, is left to read_fields().
+ */
+static inline bool match(struct cursor *c, const char *word)
+{
+    size_t len = strlen(word);
+    bool same = cursor_left(c) >= len && memcmp(c->at, word, len) == 0;
+    if (same)
+        cursor_take(c, len);
+    return same;
+}
+
+static inline bool match_size(struct cursor *c, uint64_t *value)
+{
+    size_t left = cursor_left(c), n = 0;
+    *value = 0;
+    for (; n < left && n < 18 && c->at[n] >= '0' && c->at[n] <= '9'; n++)
+        *value = *value * 10 + (uint64_t)(c->at[n] - '0');
+    bool plain = n && (n == 1 || *c->at != '0');
+    cursor_take(c, n);
+    return plain;
+}
+
+static bool match_dtype(struct cursor *c, struct safetensors_tensor *t, unsigned *bits)
+{
+    for (size_t i = 0; i < sizeof(dtypes) / sizeof(dtypes[0]); i++) {
+        struct cursor after = *c;
+        if (match(&after, dtypes[i].name) && match(&after, "\"")) {
+            t->dtype = dtypes[i].dtype;
+            *bits = dtypes[i].bits;
+            *c = after;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool match_shape(struct cursor *c, uint64_t *shape, unsigned *rank)
+{
+    *rank = 0;
+    if (match(c, "]"))
+        return true;
+    do {
+        if (*rank == RANK_MAX || !match_size(c, &shape[(*rank)++]))
+            return false;
+    } while (match(c, ","));
+    return match(c, "]");
+}
+
+static bool read_usual(struct parser *p, struct safetensors_tensor *t, unsigned *bits)
+{
+    struct cursor c = p->json.cursor;
+    struct safetensors_tensor found = *t;
+    uint64_t shape[RANK_MAX];
+    unsigned known;
+    if (!match(&c, "{\"dtype\":\"") || !match_dtype(&c, &found, &known) ||
+        !match(&c, ",\"shape\":[") || !match_shape(&c, shape, &found.rank) ||
+        !match(&c, ",\"data_offsets\":[") || !match_size(&c, &found.begin) || !match(&c, ",") ||
+        !match_size(&c, &found.end) || !match(&c, "]}") || found.begin > found.end)
+        return false;
+    found.shape = arena_array(p->lists, found.rank ? found.rank : 1, sizeof(*found.shape));
+    if (!found.shape)
+        return false;
+    memcpy(found.shape, shape, found.rank * sizeof(*shape));
+    json_taken(&p->json, (size_t)(c.at - p->json.cursor.at));
+    *t = found;
+    *bits = known;
+    return true;
+}
+
+static bool safetensors_header_read_tensor(struct parser *p, struct bytes name)
+{
+    struct safetensors_header *h = p->header;
+    struct safetensors_tensor t = {.name = (const char *)name.at, .name_len = name.len};
+    unsigned bits = 0;
+    if (!read_usual(p, &t, &bits) && !read_fields(p, &t, &bits))
+        return false;
+    if (bits && !check_bytes(p, &t, bits))
+        return false;
+    void *list = arena_grow(p->lists, h->tensors, h->count, &p->tensor_space, sizeof(*h->tensors));
+    if (!list)
+        return safetensors_header_no_memory(p);
+    h->tensors = list;
+    h->tensors[h->count++] = t;
+    return true;
+}
+
+/* --- the header ------------------------------------------------------------------------- */
+
+static bool safetensors_header_add_name(struct parser *p, struct strmap *names)
+{
+    bool added;
+    const struct json *j = &p->json;
+    if (!strmap_add(names, (const char *)j->text.at, j->text.len, &added))
+        return safetensors_header_no_memory(p);
+    return added ||
+           json_fail(&p->json, ERR_CORRUPT, "duplicate-name", "\"%.*s\" occurs twice in the header",
+                     (int)(j->text.len < 200 ? j->text.len : 200), (const char *)j->text.at);
+}
+
+static bool read_fact(struct parser *p)
+{
+    struct safetensors_header *h = p->header;
+    struct bytes key = p->json.text;
+    if (memchr(key.at, '\0', key.len))
+        return safetensors_header_bad(p, "bad-header",
+                                      "a key of __metadata__ holds a NUL character");
+    if (!json_want(&p->json, JSON_STRING, "a text in __metadata__"))
+        return false;
+    void *list = arena_grow(p->arena, h->facts, h->fact_count, &p->fact_space, sizeof(*h->facts));
+    if (!list)
+        return safetensors_header_no_memory(p);
+    h->facts = list;
+    h->facts[h->fact_count++] = (struct safetensors_fact){key, p->json.text};
+    return true;
+}
+
+static bool safetensors_header_read_metadata(struct parser *p)
+{
+    struct strmap keys = {0};
+    enum json_type type = json_next(&p->json);
+    if (type == JSON_NULL)
+        return true;
+    bool ok = type == JSON_OBJECT ||
+              safetensors_header_bad(p, "bad-header", "__metadata__ is not an object of texts");
+    while (ok && (type = json_next(&p->json)) != JSON_OBJECT_END)
+        ok = type == JSON_KEY && safetensors_header_add_name(p, &keys) && read_fact(p);
+    strmap_release(&keys);
+    return ok;
+}
+
+static bool read_header(struct parser *p)
+{
+    enum json_type type;
+    if (!json_want(&p->json, JSON_OBJECT, "the header's object"))
+        return false;
+    while ((type = json_next(&p->json)) == JSON_KEY) {
+        struct bytes name = p->json.text;
+        if (!safetensors_header_add_name(p, &p->names))
+            return false;
+        if (!(json_is(&p->json, "__metadata__") ? safetensors_header_read_metadata(p)
+                                                : safetensors_header_read_tensor(p, name)))
+            return false;
+    }
+    return type == JSON_OBJECT_END && json_want(&p->json, JSON_END, "the end of the header");
+}
+
+/* --- the data --------------------------------------------------------------------------- */
+
+static int by_offset(const void *a, const void *b)
+{
+    const struct safetensors_tensor *x = *(const struct safetensors_tensor *const *)a;
+    const struct safetensors_tensor *y = *(const struct safetensors_tensor *const *)b;
+    if (x->begin != y->begin)
+        return x->begin < y->begin ? -1 : 1;
+    return (x->end > y->end) - (x->end < y->end);
+}
+
+static bool is_ordered(const struct safetensors_header *h)
+{
+    bool ordered = true;
+    for (uint64_t i = 1; i < h->count && ordered; i++) {
+        const struct safetensors_tensor *pair[] = {&h->tensors[i - 1], &h->tensors[i]};
+        ordered = by_offset(&pair[0], &pair[1]) <= 0;
+    }
+    return ordered;
+}
+
+/* Pointers to the tensors, sorted by (begin, end); NULL: no memory. */
+static const struct safetensors_tensor **sorted(struct parser *p)
+{
+    const struct safetensors_header *h = p->header;
+    const struct safetensors_tensor **order =
+        arena_array(p->lists, (size_t)h->count + 1, sizeof(*order));
+    for (uint64_t i = 0; order && i < h->count; i++)
+        order[i] = &h->tensors[i];
+    if (order)
+        qsort(order, (size_t)h->count, sizeof(*order), by_offset);
+    return order;
+}
+
+/* Every byte of the data must belong to exactly one tensor: no holes, no overlaps. */
+static bool check_cover(struct parser *p)
+{
+    struct safetensors_header *h = p->header;
+    bool ordered = is_ordered(h); /* most writers list tensors by offset */
+    const struct safetensors_tensor **order = ordered ? NULL : sorted(p);
+    if (!ordered && !order)
+        return safetensors_header_no_memory(p);
+    for (uint64_t i = 0; i < h->count; i++) {
+        const struct safetensors_tensor *t = ordered ? &h->tensors[i] : order[i];
+        if (t->begin != h->data_end) {
+            bool hole = t->begin > h->data_end;
+            return json_fail(&p->json, ERR_CORRUPT, hole ? "hole" : "overlap",
+                             "tensor \"%.*s\" begins at byte %llu of the data, but the one "
+                             "before it ends at %llu",
+                             (int)(t->name_len < 200 ? t->name_len : 200), t->name,
+                             (unsigned long long)t->begin, (unsigned long long)h->data_end);
+        }
+        h->data_end = t->end;
+    }
+    return true;
+}
+
+enum status safetensors_load(const struct source *s, struct arena *arena, struct bytes *text,
+                             struct error *err)
+{
+    uint8_t length[LENGTH_BYTES];
+    if (s->size < LENGTH_BYTES) {
+        error_set(err, ERR_CORRUPT, s->name, s->size, "the file ends inside its first 8 bytes");
+        return error_code(err, "truncated");
+    }
+    if (source_read(s, 0, length, sizeof(length), err) != OK)
+        return err->status;
+    uint64_t len = load_u64le(length);
+    if (len > LIMIT_HEADER_BYTES)
+        return error_set(err, ERR_LIMIT, s->name, 0,
+                         "a safetensors header of %llu bytes, most is %llu",
+                         (unsigned long long)len, (unsigned long long)LIMIT_HEADER_BYTES);
+    if (len > s->size - LENGTH_BYTES) {
+        error_set(err, ERR_CORRUPT, s->name, s->size,
+                  "the header needs %llu bytes, the file has %llu: it was cut short",
+                  (unsigned long long)(len + LENGTH_BYTES), (unsigned long long)s->size);
+        return error_code(err, "truncated");
+    }
+    uint8_t *bytes = arena_room(arena, (size_t)len);
+    if (!bytes)
+        return error_memory_at(err, s->name);
+    *text = (struct bytes){bytes, (size_t)len};
+    return source_read(s, LENGTH_BYTES, bytes, (size_t)len, err);
+}
+
+/* Make room for all tensors at once. A tensor needs a brace and at least as many bytes as the
+ * shortest spelling of one, so this is never more than the header allows, and exact unless names
+ * hold braces. */
+static void expect_tensors(struct parser *p, struct bytes text)
+{
+    size_t braces = 0,
+           most = text.len / sizeof("\"\":{\"dtype\":\"U8\",\"shape\":[],\"data_offsets\":[0,0]}");
+    const uint8_t *end = text.at + text.len, *at = text.at;
+    while (at < end && (at = memchr(at, '{', (size_t)(end - at)))) {
+        braces++;
+        at++;
+    }
+    size_t space = braces < most ? braces : most;
+    p->header->tensors = arena_room(p->lists, space * sizeof(*p->header->tensors));
+    p->tensor_space = p->header->tensors ? space : 0;
+    strmap_reserve(&p->names, space); /* without memory it grows, or says so */
+}
+
+enum status safetensors_parse(struct bytes text, const char *source, struct arena *arena,
+                              struct arena *lists, struct safetensors_header *out,
+                              struct error *err)
+{
+    struct safetensors_header header = {0};
+    struct parser p = {.arena = arena, .lists = lists, .header = &header};
+    expect_tensors(&p, text);
+    json_init(&p.json, cursor_over(text, LENGTH_BYTES), arena, source, err);
+    if (read_header(&p) && check_cover(&p))
+        *out = header;
+    else if (err->status == ERR_CORRUPT)
+        error_code(err, "bad-header");
+    strmap_release(&p.names);
+    return err->status;
+}
+
+enum status safetensors_facts(struct bytes text, const char *source, struct arena *arena,
+                              struct safetensors_header *out, struct bytes *rest, struct error *err)
+{
+    struct parser p = {.arena = arena, .header = out};
+    *out = (struct safetensors_header){0};
+    *rest = text;
+    json_init(&p.json, cursor_over(text, LENGTH_BYTES), arena, source, err);
+    if (json_want(&p.json, JSON_OBJECT, "the header's object") && json_next(&p.json) == JSON_KEY &&
+        json_is(&p.json, "__metadata__") && safetensors_header_read_metadata(&p)) {
+        size_t used = (size_t)(p.json.cursor.at - text.at);
+        *rest = (struct bytes){text.at + used, text.len - used};
+    }
+    return err->status == ERR_CORRUPT ? error_code(err, "bad-header") : err->status;
+}
+
+enum status safetensors_check_end(const struct source *s, struct bytes text, uint64_t data_end,
+                                  struct error *err)
+{
+    uint64_t there = s->size - LENGTH_BYTES - text.len;
+    if (there == data_end)
+        return OK;
+    if (there < data_end) {
+        error_set(err, ERR_CORRUPT, s->name, s->size,
+                  "the tensors need %llu bytes of data, the file has %llu: it was cut short",
+                  (unsigned long long)data_end, (unsigned long long)there);
+        return error_code(err, "truncated");
+    }
+    error_set(err, ERR_CORRUPT, s->name, LENGTH_BYTES + text.len + data_end,
+              "%llu bytes follow the last tensor", (unsigned long long)(there - data_end));
+    return error_code(err, "trailing-bytes");
+}

@@ -1,0 +1,504 @@
+/*
+ * weight_map.c - the index of a sharded checkpoint.
+ *
+ *   {"metadata": {"total_size": bytes of all tensors, ...}, "weight_map": {NAME: SHARD, ...}}
+ *
+ * "metadata" may be absent; some writers write total_size as a float. The shards of
+ * STEM.safetensors.index.json are called STEM-00001-of-00005.safetensors; a variant is part
+ * of the stem: STEM.safetensors.index.fp16.json, STEM.fp16-00001-of-00005.safetensors.
+ *
+ * Source: transformers/modeling_utils.py, huggingface_hub/serialization.
+ */
+#include "importer/container/weight_map.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/name_list.h"
+#include "importer/container/shard_name.h"
+#include "importer/job/facts.h"
+
+struct weight_stray {
+    uint64_t weight;
+    uint32_t shard;
+};
+
+/* --- names ------------------------------------------------------------------------------ */
+
+/* The stem of an index's name: "model" of "model.safetensors.index.json", "model.fp16" of
+ * "model.safetensors.index.fp16.json". False: it is not the name of an index. */
+static bool stem_of(const char *name, const char *suffix, struct text *stem)
+{
+    char middle[64];
+    snprintf(middle, sizeof(middle), "%s.index.", suffix);
+    const char *at = strstr(name, middle);
+    if (!at)
+        return false;
+    const char *variant = at + strlen(middle);
+    size_t len = strlen(variant);
+    text_add(stem, name, (size_t)(at - name));
+    if (strcmp(variant, "json") == 0)
+        return text_str(stem) != NULL;
+    if (len < 6 || strcmp(variant + len - 5, ".json") != 0)
+        return false;
+    text_addc(stem, '.');
+    text_add(stem, variant, len - 5);
+    return text_str(stem) != NULL;
+}
+
+/* Whether `name` is "-00001-of-00005" and then the suffix. */
+static bool is_shard(const char *name, const char *suffix)
+{
+    struct shard_name s;
+    return shard_number(name, SHARD_DIGITS, &s) && strcmp(s.rest, suffix) == 0;
+}
+
+static bool is_safetensors_shard(const char *rest)
+{
+    return is_shard(rest, ".safetensors");
+}
+
+static bool is_bin_shard(const char *rest)
+{
+    return is_shard(rest, ".bin");
+}
+
+static bool is_msgpack_shard(const char *rest)
+{
+    return is_shard(rest, ".msgpack");
+}
+
+static bool is_h5_shard(const char *rest)
+{
+    return is_shard(rest, ".h5");
+}
+
+static bool (*shard_test(const char *suffix))(const char *rest)
+{
+    return strcmp(suffix, ".bin") == 0       ? is_bin_shard
+           : strcmp(suffix, ".msgpack") == 0 ? is_msgpack_shard
+           : strcmp(suffix, ".h5") == 0      ? is_h5_shard
+                                             : is_safetensors_shard;
+}
+
+static bool is_plain_name(struct bytes name)
+{
+    if (name.len == 0 || name.len > 255 || memchr(name.at, '/', name.len) ||
+        memchr(name.at, '\\', name.len) || memchr(name.at, '\0', name.len))
+        return false;
+    return !(name.at[0] == '.' && (name.len == 1 || (name.len == 2 && name.at[1] == '.')));
+}
+
+bool weight_map_single(const char *name, const char *suffix, struct text *out)
+{
+    return stem_of(name, suffix, out) && text_adds(out, suffix);
+}
+
+int weight_map_probe(const struct probe *p, const char *suffix)
+{
+    char value[64];
+    size_t at = 0;
+    while (at < p->head.len && p->head.at[at] && strchr(" \t\r\n", p->head.at[at]))
+        at++;
+    if (at == p->head.len || p->head.at[at] != '{')
+        return 0;
+    snprintf(value, sizeof(value), "%s\"", suffix);
+    if (probe_holds(p, "\"weight_map\"") && probe_holds(p, value))
+        return 64;
+    struct text stem = {.limit = 4096};
+    bool named = stem_of(p->name, suffix, &stem);
+    text_release(&stem);
+    return named ? 8 : 0;
+}
+
+/* --- reading ---------------------------------------------------------------------------- */
+
+struct reading {
+    struct json json;
+    struct job *job; /* NULL: only the names of shards are wanted */
+    struct weight_map *map;
+    struct strmap shards; /* name -> position in map->shards */
+    size_t weight_space, shard_space;
+};
+
+/* The position of the shard named by the current text; a new shard is appended. Names that cannot
+ * be files beside the index are kept too, and refused when they are opened. */
+static bool find_shard(struct reading *r, uint32_t *shard)
+{
+    bool added;
+    struct weight_map *m = r->map;
+    struct bytes name = r->json.text;
+    uint64_t *at = strmap_add(&r->shards, (const char *)name.at, name.len, &added);
+    if (at && added) {
+        void *list =
+            arena_grow(m->arena, m->shards, m->shard_count, &r->shard_space, sizeof(*m->shards));
+        char *kept = arena_copy(m->arena, name.at, name.len);
+        if (!list || !kept)
+            return error_memory_at(r->json.err, r->json.source), false;
+        m->shards = list;
+        m->shards[m->shard_count] =
+            (struct weight_shard){.name = kept, .lost = !is_plain_name(name)};
+        *at = m->shard_count++;
+    }
+    if (!at)
+        return error_memory_at(r->json.err, r->json.source), false;
+    *shard = (uint32_t)*at;
+    return true;
+}
+
+/* One pair of weight_map. Of a name that occurs twice the last value counts, as in Python. */
+static bool read_weight(struct reading *r)
+{
+    bool added;
+    uint32_t shard;
+    struct weight_map *m = r->map;
+    struct bytes name = r->json.text;
+    uint64_t where = r->json.at;
+    if (!json_want(&r->json, JSON_STRING, "the name of a shard") || !find_shard(r, &shard))
+        return false;
+    uint64_t *at = strmap_add(&m->names, (const char *)name.at, name.len, &added);
+    if (!at)
+        return error_memory_at(r->json.err, r->json.source), false;
+    if (!added) {
+        if (r->job)
+            job_issue(r->job, ISSUE_WARNING, NULL, where, "duplicate-name",
+                      "tensor \"%.*s\" occurs twice in the index: the later place counts",
+                      (int)(name.len < 200 ? name.len : 200), (const char *)name.at);
+        m->weights[*at].shard = shard;
+        return true;
+    }
+    void *list = arena_grow(m->arena, m->weights, m->count, &r->weight_space, sizeof(*m->weights));
+    if (!list)
+        return error_memory_at(r->json.err, r->json.source), false;
+    m->weights = list;
+    *at = m->count;
+    m->weights[m->count++] =
+        (struct weight){.name = (const char *)name.at, .len = name.len, .shard = shard};
+    return true;
+}
+
+static bool read_weights(struct reading *r)
+{
+    enum json_type type;
+    if (!json_want(&r->json, JSON_OBJECT, "weight_map's object"))
+        return false;
+    while ((type = json_next(&r->json)) == JSON_KEY)
+        if (!read_weight(r))
+            return false;
+    return type == JSON_OBJECT_END;
+}
+
+enum status weight_map_fact(struct weight_map *m, struct bytes key, struct bytes value,
+                            struct bytes *before, struct error *err)
+{
+    static const uint8_t nothing[1];
+    bool added = false;
+    uint64_t *at = strmap_add(&m->facts, (const char *)key.at, key.len, &added);
+    *before = (struct bytes){0};
+    if (!at)
+        return error_memory(err);
+    if (!added) {
+        *before = m->fact_texts[*at];
+        return OK;
+    }
+    *at = m->fact_count;
+    void *list =
+        arena_grow(m->arena, m->fact_texts, m->fact_count, &m->fact_space, sizeof(*m->fact_texts));
+    if (!list)
+        return error_memory(err);
+    m->fact_texts = list;
+    m->fact_texts[m->fact_count++] = (struct bytes){value.at ? value.at : nothing, value.len};
+    return OK;
+}
+
+/* State every member as a fact, and remember total_size. */
+static bool weight_map_read_metadata(struct reading *r)
+{
+    struct json *j = &r->json;
+    struct json again = *j;
+    struct weight_map *m = r->map;
+    enum json_type type = json_next(j);
+    if (type != JSON_OBJECT)
+        return type == JSON_NULL || json_fail(j, ERR_CORRUPT, NULL, "an object expected");
+    while ((type = json_next(j)) == JSON_KEY) {
+        bool total = json_is(j, "total_size");
+        struct bytes key = j->text, before;
+        type = json_next(j);
+        if (type == JSON_FAIL ||
+            weight_map_fact(m, key, type == JSON_STRING ? j->text : (struct bytes){0}, &before,
+                            j->err) != OK)
+            return false;
+        if (total && json_real(j, &m->total))
+            m->has_total = true;
+        if (!json_skip(j))
+            return false;
+    }
+    return type == JSON_OBJECT_END && (!r->job || facts_state(r->job, &again, "", '.'));
+}
+
+static bool weight_map_read_index(struct reading *r)
+{
+    struct json *j = &r->json;
+    enum json_type type;
+    bool has_map = false, has_metadata = false;
+    if (!json_want(j, JSON_OBJECT, "an object"))
+        return false;
+    while ((type = json_next(j)) == JSON_KEY) {
+        bool map = json_is(j, "weight_map"), metadata = json_is(j, "metadata");
+        if ((map && has_map) || (metadata && has_metadata))
+            return json_fail(j, ERR_CORRUPT, "bad-index", "a key occurs twice in the index");
+        has_map |= map;
+        has_metadata |= metadata;
+        bool ok = map        ? read_weights(r)
+                  : metadata ? weight_map_read_metadata(r)
+                             : json_next(j) != JSON_FAIL && json_skip(j);
+        if (!ok)
+            return false;
+    }
+    if (type != JSON_OBJECT_END || !json_want(j, JSON_END, "the end of the index"))
+        return false;
+    return has_map || json_fail(j, ERR_CORRUPT, "bad-index", "an index without weight_map");
+}
+
+/* Sort the shards by name, which is by number: the order in which loaders read them. */
+static bool sort_shards(struct weight_map *m)
+{
+    uint32_t *place = arena_array(m->arena, m->shard_count + 1u, sizeof(*place));
+    if (!place)
+        return false;
+    for (uint32_t i = 0; i < m->shard_count; i++)
+        m->shards[i].weights = i;
+    named_sort(m->shards, m->shard_count, sizeof(*m->shards));
+    for (uint32_t i = 0; i < m->shard_count; i++) {
+        place[m->shards[i].weights] = i;
+        m->shards[i].weights = 0;
+    }
+    for (uint64_t i = 0; i < m->count; i++) {
+        m->weights[i].shard = place[m->weights[i].shard];
+        m->shards[m->weights[i].shard].weights++;
+    }
+    return true;
+}
+
+static enum status weight_map_parse(struct job *job, struct bytes text, const char *source,
+                                    struct arena *arena, struct weight_map *out, struct error *err)
+{
+    *out = (struct weight_map){.arena = arena};
+    struct reading r = {.job = job, .map = out};
+    json_init(&r.json, cursor_over(text, 0), arena, source, err);
+    r.json.python = true;
+    bool ok = weight_map_read_index(&r);
+    strmap_release(&r.shards);
+    if (ok && !sort_shards(out))
+        error_memory_at(err, source);
+    else if (err->status == ERR_CORRUPT)
+        error_code(err, "bad-index");
+    return err->status;
+}
+
+enum status weight_map_claim(struct claim *c, const char *suffix)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct arena arena = {.ceiling = LIMIT_ARENA_BYTES};
+    struct text stem = {.limit = 4096};
+    struct weight_map m = {0};
+    uint8_t *bytes = NULL;
+    size_t len;
+    if (claim_read(c, LIMIT_HEADER_BYTES, &bytes, &len, &err) == OK &&
+        weight_map_parse(NULL, (struct bytes){bytes, len}, c->name, &arena, &m, &err) == OK)
+        for (uint32_t i = 0; i < m.shard_count; i++)
+            if (!m.shards[i].lost)
+                claim_take(c, m.shards[i].name);
+    /* Files named like shards belong to the set even if the index cannot be read. */
+    if (stem_of(c->name, suffix, &stem))
+        claim_take_prefix(c, text_str(&stem), shard_test(suffix));
+    strmap_release(&m.names);
+    strmap_release(&m.facts);
+    text_release(&stem);
+    arena_release(&arena);
+    free(bytes);
+    return err.status == ERR_MEMORY ? ERR_MEMORY : OK;
+}
+
+/* Files named like shards that the index does not list: leftovers of another save. */
+static void report_extra(struct job *job, const struct weight_map *m, const char *suffix)
+{
+    uint64_t count;
+    const char *const *names = job_siblings(job, &count);
+    const char *slash = strrchr(job->path, '/');
+    struct text stem = {.limit = 4096}, path = {.limit = 8192};
+    if (!slash || !stem_of(slash + 1, suffix, &stem))
+        count = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        if (strncmp(names[i], stem.at, stem.len) != 0 || !is_shard(names[i] + stem.len, suffix) ||
+            named_find(m->shards, m->shard_count, sizeof(*m->shards), names[i]))
+            continue;
+        text_reset(&path);
+        text_add(&path, job->path, (size_t)(slash + 1 - job->path));
+        text_adds(&path, names[i]);
+        /* Record it, or the set would look changed to every later import. */
+        uint32_t file;
+        struct error ignored = {.offset = NO_OFFSET};
+        if (text_str(&path))
+            job_file(job, text_str(&path), "extra", &file, &ignored);
+        job_issue(job, ISSUE_WARNING, text_str(&path), NO_OFFSET, "extra-shard",
+                  "the index does not name this shard: its tensors are left out");
+    }
+    text_release(&stem);
+    text_release(&path);
+}
+
+enum status weight_map_read(struct job *job, const char *suffix, struct weight_map *out)
+{
+    const struct source *s = job->source;
+    *out = (struct weight_map){.arena = job->arena};
+    job_role(job, 0, "index");
+    if (s->size > LIMIT_HEADER_BYTES)
+        return error_set(job->err, ERR_LIMIT, s->name, NO_OFFSET,
+                         "an index of %llu bytes, most is %llu", (unsigned long long)s->size,
+                         (unsigned long long)LIMIT_HEADER_BYTES);
+    uint8_t *bytes = arena_alloc(job->arena, (size_t)s->size);
+    if (!bytes)
+        return error_memory_at(job->err, s->name);
+    struct bytes text = {bytes, (size_t)s->size};
+    if (source_read(s, 0, bytes, text.len, job->err) == OK &&
+        weight_map_parse(job, text, s->name, job->arena, out, job->err) == OK)
+        report_extra(job, out, suffix);
+    return job->err->status;
+}
+
+/* --- shards ----------------------------------------------------------------------------- */
+
+void weight_map_lose(struct job *job, struct weight_map *m, uint32_t shard, const struct error *err)
+{
+    struct error e = *err;
+    char what[320];
+    snprintf(what, sizeof(what), "shard %.200s (%llu tensors)", m->shards[shard].name,
+             (unsigned long long)m->shards[shard].weights);
+    error_prefix(&e, what);
+    job_issue_error(job, ISSUE_ERROR, &e);
+    m->shards[shard].lost = m->any_lost = true;
+    if (err->status == ERR_MEMORY)
+        *job->err = *err;
+}
+
+bool weight_map_open(struct job *job, struct weight_map *m, uint32_t shard, struct source **source,
+                     uint32_t *file)
+{
+    struct error err = {.offset = NO_OFFSET};
+    if (m->shards[shard].lost) {
+        error_set(&err, ERR_CORRUPT, job->path, NO_OFFSET,
+                  "not the name of a file beside the index");
+        error_code(&err, "bad-shard-name");
+    } else if (job_open(job, m->shards[shard].name, "data", source, file, &err) == ERR_MISSING) {
+        error_code(&err, "missing-shard");
+    }
+    if (err.status == OK)
+        return true;
+    weight_map_lose(job, m, shard, &err);
+    return false;
+}
+
+#define AMBIGUOUS UINT64_MAX
+
+static bool make_tails(struct job *job, struct weight_map *m)
+{
+    m->has_tails = true;
+    for (uint64_t i = 0; i < m->count; i++) {
+        const struct weight *w = &m->weights[i];
+        const char *slash = memchr(w->name, '/', w->len);
+        bool added;
+        if (!slash)
+            continue;
+        uint64_t *at =
+            strmap_add(&m->tails, slash + 1, w->len - (size_t)(slash + 1 - w->name), &added);
+        if (!at)
+            return error_memory_at(job->err, job->path), false;
+        *at = added ? i : AMBIGUOUS;
+    }
+    return true;
+}
+
+/* The weight that a name in a shard refers to; NULL: none, or no memory. Names without the model's
+ * name ("bert/kernel:0") are found among the tails if just one weight ends so. */
+static struct weight *find_weight(struct job *job, struct weight_map *m, const char *name,
+                                  size_t len)
+{
+    const uint64_t *at = strmap_get(&m->names, name, len);
+    if (at)
+        return &m->weights[*at];
+    if (!m->has_tails && !make_tails(job, m))
+        return NULL;
+    at = strmap_get(&m->tails, name, len);
+    return at && *at != AMBIGUOUS && !m->weights[*at].found ? &m->weights[*at] : NULL;
+}
+
+bool weight_map_wants(struct job *job, struct weight_map *m, uint32_t shard, const char *name,
+                      size_t len)
+{
+    struct weight *w = find_weight(job, m, name, len);
+    if (!w && job->err->status != OK)
+        return false;
+    if (!w) {
+        job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "not-in-index",
+                  "tensor \"%.*s\" of shard %.100s is not in the index: left out",
+                  (int)(len < 200 ? len : 200), name, m->shards[shard].name);
+        return false;
+    }
+    if (w->shard == shard) {
+        w->found = true;
+        return true;
+    }
+    void *list =
+        arena_grow(m->arena, m->strays, m->stray_count, &m->stray_space, sizeof(*m->strays));
+    if (!list) {
+        error_memory_at(job->err, job->path);
+        return false;
+    }
+    m->strays = list;
+    m->strays[m->stray_count++] = (struct weight_stray){(uint64_t)(w - m->weights), shard};
+    return false;
+}
+
+static void report_strays(struct job *job, const struct weight_map *m)
+{
+    for (uint64_t i = 0; i < m->stray_count; i++) {
+        const struct weight *w = &m->weights[m->strays[i].weight];
+        job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, w->found ? "duplicate-name" : "not-in-index",
+                  "tensor \"%.*s\" is in shard %.100s too, the index says %.100s: left out",
+                  (int)(w->len < 200 ? w->len : 200), w->name, m->shards[m->strays[i].shard].name,
+                  m->shards[w->shard].name);
+    }
+}
+
+static void weight_map_report_missing(struct job *job, const struct weight_map *m)
+{
+    for (uint64_t i = 0; i < m->count; i++) {
+        const struct weight *w = &m->weights[i];
+        if (!w->found && !m->shards[w->shard].lost)
+            job_issue(job, ISSUE_ERROR, NULL, NO_OFFSET, "not-in-shard",
+                      "tensor \"%.*s\" is in the index but not in its shard %.100s",
+                      (int)(w->len < 200 ? w->len : 200), w->name, m->shards[w->shard].name);
+    }
+}
+
+static bool total_fits(const struct weight_map *m)
+{
+    return m->total >= (double)(m->nbytes - m->tied) && m->total <= (double)m->nbytes;
+}
+
+void weight_map_finish(struct job *job, struct weight_map *m)
+{
+    if (job->err->status == OK) {
+        report_strays(job, m);
+        weight_map_report_missing(job, m);
+        if (m->has_total && !m->any_lost && !total_fits(m))
+            job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "total-size",
+                      "the index states a total_size of %.0f bytes, the tensors have %llu",
+                      m->total, (unsigned long long)m->nbytes);
+    }
+    strmap_release(&m->names);
+    strmap_release(&m->tails);
+    strmap_release(&m->facts);
+}

@@ -1,0 +1,94 @@
+/*
+ * weight_map.h - the index of a sharded checkpoint, as Hugging Face writes it:
+ * model.safetensors.index.json, pytorch_model.bin.index.json, flax_model.msgpack.index.json.
+ *
+ * The index says which shard holds which tensor. It is not trusted: shards are plain names
+ * beside it, tensors count only where the shard and the index agree, and whatever they
+ * disagree on is an issue of the set.
+ *
+ *   struct weight_map m;
+ *   if (weight_map_read(job, ".safetensors", &m) == OK)
+ *       for (uint32_t s = 0; s < m.shard_count; s++)
+ *           if (weight_map_open(job, &m, s, &source, &file))
+ *               ... per tensor: if (weight_map_wants(job, &m, s, name, len)) emit it,
+ *                   m.nbytes += its bytes; or, for a bad shard: weight_map_lose()
+ *   weight_map_finish(job, &m);
+ */
+#ifndef CKPTDB_WEIGHT_MAP_H
+#define CKPTDB_WEIGHT_MAP_H
+
+#include "catalog/base/strmap.h"
+#include "importer/job/job.h"
+
+struct weight {
+    const char *name; /* not NUL-terminated */
+    size_t len;
+    uint32_t shard;
+    bool found;
+};
+
+struct weight_shard {
+    const char *name;
+    uint64_t weights; /* tensors that the index puts into it */
+    bool lost;        /* missing, or not readable */
+};
+
+struct weight_map {
+    struct arena *arena;
+    struct weight *weights;
+    uint64_t count;
+    struct strmap names; /* weight name -> position */
+    struct strmap tails; /* name after its first '/' -> position; made when needed */
+    bool has_tails;
+    struct strmap facts;      /* keys stated so far -> position in fact_texts */
+    struct bytes *fact_texts; /* their values; empty unless they are strings */
+    size_t fact_count, fact_space;
+    struct weight_shard *shards; /* sorted bytewise by name */
+    uint32_t shard_count;
+    bool has_total; /* the index states a total_size: */
+    double total;
+    uint64_t nbytes; /* bytes of all tensors found; the caller adds them up */
+    /* Of these, what total_size may leave out: it begins where another does */
+    uint64_t tied;
+    bool any_lost;
+    struct weight_stray *strays; /* private to weight_map.c */
+    uint64_t stray_count;
+    size_t stray_space;
+};
+
+/* 64 if the text says "weight_map" and names files with `suffix`; 8 if only the file's own name is
+ * that of such an index. */
+int weight_map_probe(const struct probe *, const char *suffix);
+
+/* Of "model.safetensors.index.json": "model.safetensors", which the libraries look for first. */
+bool weight_map_single(const char *name, const char *suffix, struct text *out);
+
+/* Take the files that the index names, and those that are named like its shards. */
+enum status weight_map_claim(struct claim *, const char *suffix);
+
+/* Read the job's primary file; states its metadata as facts and reports shards that it does
+ * not name. Release *out with weight_map_finish(), after an error too. */
+enum status weight_map_read(struct job *, const char *suffix, struct weight_map *out);
+
+/* Remember a fact; its bytes must outlive the map. *before: the value this key had before; its
+ * `at` is NULL if it had none. ERR_MEMORY. */
+enum status weight_map_fact(struct weight_map *, struct bytes key, struct bytes value,
+                            struct bytes *before, struct error *err);
+
+/* Open a shard; false after an issue. */
+bool weight_map_open(struct job *, struct weight_map *, uint32_t shard, struct source **source,
+                     uint32_t *file);
+/* Report a shard that cannot be used: one issue instead of one for each of its tensors. */
+void weight_map_lose(struct job *, struct weight_map *, uint32_t shard, const struct error *);
+
+/* Whether the index places this tensor in this shard. In shards of TensorFlow models transformers
+ * leaves out the model's name, which the index has: "bert/kernel:0" for "tf_bert/bert/kernel:0".
+ * */
+bool weight_map_wants(struct job *, struct weight_map *, uint32_t shard, const char *name,
+                      size_t len);
+
+/* Unless the job has failed, report tensors that the index names and no shard has, and a wrong
+ * total_size. Releases the map's memory. */
+void weight_map_finish(struct job *, struct weight_map *);
+
+#endif

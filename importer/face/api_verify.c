@@ -1,0 +1,62 @@
+/*
+ * api_verify.c - verifies checkpoints.
+ */
+#include <string.h>
+
+#include "catalog/library/library.h"
+#include "importer/verify/verify.h"
+
+static void verify_progress(void *context, const char *unit, uint64_t done, uint64_t total)
+{
+    const struct ckptdb_watch *watch = &((const ckptdb *)context)->watch;
+    if (watch->progress)
+        watch->progress(watch->context, strcmp(unit, "B") == 0 ? "verifying" : "checking", done,
+                        total);
+}
+
+static void verify_renewed(void *context, const char *path)
+{
+    library_say(context, "%s was imported anew while it was verified: verify it again", path);
+}
+
+static void verify_and_keep(const ckptdb *c, const struct verify_options *options, size_t *skipped,
+                            struct error *err)
+{
+    const int before = sqlite3_total_changes(c->db);
+    verify_run(c->db, options, skipped, err);
+    library_end_results(c, before);
+}
+
+enum ckptdb_status ckptdb_verify(ckptdb *c, const struct ckptdb_content_options *given,
+                                 uint64_t *skipped, struct ckptdb_error *error)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct ckptdb_content_options o;
+    size_t before = 0;
+    if (skipped)
+        *skipped = 0;
+    if (library_take(&o, sizeof(o), given, &err) != OK || library_alone(c, &err) != OK ||
+        library_known(c, o.checkpoints, o.count, &err) != OK)
+        return library_end(&err, error);
+    const struct verify_options options = {
+        .ids = o.checkpoints,
+        .count = o.count,
+        .threads = o.threads,
+        .quick = o.quick,
+        .again = o.again,
+        .context = c,
+        .stop = library_stopped,
+        .progress = verify_progress,
+        .renewed = verify_renewed,
+    };
+    const char *file = sqlite3_db_filename(c->db, "main");
+    c->writing++;
+    if (!file || !*file) /* what is read anew is compared by a second connection */
+        error_set(&err, ERR_UNSUPPORTED, NULL, NO_OFFSET, "only a catalog in a file is verified");
+    else if (library_begin_results(c, OVERLAY_DAMAGE, &o, &err) == OK)
+        verify_and_keep(c, &options, &before, &err);
+    c->writing--;
+    if (skipped)
+        *skipped = before;
+    return library_end(&err, error);
+}

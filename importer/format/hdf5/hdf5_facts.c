@@ -1,0 +1,273 @@
+/*
+ * hdf5_facts.c - attributes as facts. A scalar becomes a number or a text, an array a JSON list;
+ * values without such a form (compounds, references) are left out.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "importer/format/hdf5/hdf5_walk.h"
+
+#define LIST_BYTES LIMIT_PICKLE_FACT /* of one list as text */
+
+struct fact {
+    struct hdf5_tree *tree;
+    const struct hdf5_attribute *a;
+    struct text *key;
+    struct error *err;
+};
+
+enum number_kind {
+    IS_INTEGER,
+    IS_UNSIGNED,
+    IS_REAL,
+    IS_BOOL,
+    IS_NOTHING
+};
+
+struct number {
+    enum number_kind kind;
+    uint64_t bits;
+    double real;
+};
+
+static double half_of(uint64_t bits)
+{
+    int exponent = (int)(bits >> 10 & 31), mantissa = (int)(bits & 1023);
+    double size = exponent == 31 ? (mantissa ? NAN : INFINITY)
+                  : exponent     ? ldexp(1024 + mantissa, exponent - 25)
+                                 : ldexp(mantissa, -24);
+    return bits >> 15 ? -size : size;
+}
+
+static bool hdf5_facts_real_of(const char *dtype, uint64_t bits, double *out)
+{
+    uint32_t low = (uint32_t)bits;
+    float f;
+    if (strcmp(dtype, "float64") == 0) {
+        memcpy(out, &bits, sizeof(*out));
+        return true;
+    }
+    if (strcmp(dtype, "float16") == 0) {
+        *out = half_of(bits);
+        return true;
+    }
+    if (strcmp(dtype, "bfloat16") == 0)
+        low <<= 16;
+    else if (strcmp(dtype, "float32") != 0)
+        return false;
+    memcpy(&f, &low, sizeof(f));
+    *out = (double)f;
+    return true;
+}
+
+/* The value of one element; IS_NOTHING for complex numbers and raw bytes. */
+static struct number hdf5_facts_number_of(const struct hdf5_type *t, const uint8_t *at)
+{
+    struct number n = {.kind = IS_NOTHING};
+    unsigned len = t->item;
+    if (t->class != HDF5_PLAIN || len > 8 || t->narrow)
+        return n;
+    for (unsigned i = 0; i < len; i++)
+        n.bits |= (uint64_t)at[t->swap > 1 ? len - 1 - i : i] << 8 * i;
+    if (strcmp(t->dtype, "bool") == 0) {
+        n.kind = IS_BOOL;
+    } else if (strncmp(t->dtype, "int", 3) == 0) {
+        n.kind = IS_INTEGER;
+        if (len < 8 && n.bits >> (8 * len - 1))
+            n.bits |= UINT64_MAX << 8 * len;
+    } else if (strncmp(t->dtype, "uint", 4) == 0) {
+        n.kind = IS_UNSIGNED;
+    } else if (hdf5_facts_real_of(t->dtype, n.bits, &n.real)) {
+        n.kind = IS_REAL;
+    }
+    return n;
+}
+
+static enum status state_scalar(struct fact *f, struct bytes element)
+{
+    struct job *job = f->tree->job;
+    const char *key = text_str(f->key);
+    struct bytes text;
+    char digits[32];
+    if (f->a->type.class != HDF5_PLAIN) {
+        if (hdf5_text(&f->tree->h, &f->a->type, element, &text, f->err) != OK)
+            return f->err->status;
+        f->tree->fact_bytes += text.len;
+        return job_meta_text(job, key, (const char *)text.at, text.len);
+    }
+    struct number n = hdf5_facts_number_of(&f->a->type, element.at);
+    switch (n.kind) {
+    case IS_BOOL:
+        return job_meta_text(job, key, n.bits ? "true" : "false", n.bits ? 4 : 5);
+    case IS_REAL:
+        return isnan(n.real) ? job_meta_null(job, key) : job_meta_real(job, key, n.real);
+    case IS_UNSIGNED:
+        if (n.bits > INT64_MAX) {
+            int len = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)n.bits);
+            return job_meta_text(job, key, digits, (size_t)len);
+        }
+        return job_meta_integer(job, key, (int64_t)n.bits);
+    case IS_INTEGER:
+        return job_meta_integer(job, key, (int64_t)n.bits);
+    case IS_NOTHING:
+        break;
+    }
+    return OK;
+}
+
+/* --- lists -------------------------------------------------------------------------------- */
+
+/* Append one element as JSON; false if it cannot be written as JSON. */
+static bool put_element(struct fact *f, struct bytes element, struct text *out)
+{
+    struct bytes text;
+    if (f->a->type.class != HDF5_PLAIN)
+        return hdf5_text(&f->tree->h, &f->a->type, element, &text, f->err) == OK &&
+               text_json(out, (const char *)text.at, text.len);
+    struct number n = hdf5_facts_number_of(&f->a->type, element.at);
+    switch (n.kind) {
+    case IS_BOOL:
+        return text_adds(out, n.bits ? "true" : "false");
+    case IS_REAL:
+        return isfinite(n.real) ? text_addf(out, "%.17g", n.real) : text_adds(out, "null");
+    case IS_UNSIGNED:
+        return text_addf(out, "%llu", (unsigned long long)n.bits);
+    case IS_INTEGER:
+        return text_addf(out, "%lld", (long long)n.bits);
+    case IS_NOTHING:
+        break;
+    }
+    return false;
+}
+
+/* Append nested JSON lists, one level per dimension: shape [2,2] gives [[1,2],[3,4]]. `at` counts
+ * like an odometer: `closed` is how many dimensions, from the last, end with the current element.
+ * */
+static bool put_list(struct fact *f, const uint64_t *shape, unsigned rank, uint64_t count,
+                     struct text *out)
+{
+    size_t item = f->a->type.item;
+    uint64_t at[2 * HDF5_RANK_MAX] = {0};
+    for (unsigned d = 0; d < rank; d++)
+        text_addc(out, '[');
+    for (uint64_t i = 0; i < count; i++) {
+        if (!put_element(f, (struct bytes){f->a->data.at + i * item, item}, out))
+            return false;
+        unsigned closed = 0;
+        for (unsigned d = rank; d-- > 0 && ++at[d] == shape[d]; closed++)
+            at[d] = 0;
+        for (unsigned d = 0; d < closed; d++)
+            text_addc(out, ']');
+        if (i + 1 < count)
+            text_addc(out, ',');
+        for (unsigned d = 0; d < closed && i + 1 < count; d++)
+            text_addc(out, '[');
+    }
+    return true;
+}
+
+static enum status state_list(struct fact *f, const uint64_t *shape, unsigned rank, uint64_t count)
+{
+    struct text out = {.limit = LIST_BYTES};
+    bool ok = count ? put_list(f, shape, rank, count, &out) : text_adds(&out, "[]");
+    if (out.failed)
+        job_issue(f->tree->job, ISSUE_WARNING, f->tree->path, NO_OFFSET, "limit",
+                  "attribute \"%.200s\" has more than %llu bytes of text: left out",
+                  text_str(f->key), (unsigned long long)LIST_BYTES);
+    else if (ok)
+        job_meta_text(f->tree->job, text_str(f->key), text_str(&out), out.len);
+    f->tree->fact_bytes += out.len;
+    text_release(&out);
+    return f->err->status;
+}
+
+static enum status hdf5_facts_state_fact(struct fact *f)
+{
+    const struct hdf5_attribute *a = f->a;
+    uint64_t shape[2 * HDF5_RANK_MAX], count = 1;
+    unsigned rank = 0;
+    if (a->space.null)
+        return job_meta_null(f->tree->job, text_str(f->key));
+    if (a->type.class == HDF5_NO_TENSOR || a->type.class == HDF5_RAW || !a->type.item)
+        return OK;
+    for (unsigned d = 0; d < a->space.rank; d++)
+        shape[rank++] = a->space.shape[d];
+    for (unsigned d = 0; d < a->type.rank; d++)
+        shape[rank++] = a->type.shape[d];
+    for (unsigned d = 0; d < rank; d++)
+        count *= shape[d]; /* cannot overflow: all elements were read */
+    return rank ? state_list(f, shape, rank, count)
+                : state_scalar(f, (struct bytes){a->data.at, a->type.item});
+}
+
+/* Set the key "GROUP/NAME"; false if it is too long for one. */
+static bool fact_key(struct hdf5_tree *t, const struct hdf5_attribute *a, struct text *key)
+{
+    text_reset(key);
+    text_escape(key, t->name.len ? t->name.at : "", t->name.len);
+    if (t->name.len)
+        text_addc(key, '/');
+    text_escape(key, a->name, a->len);
+    return text_str(key) && key->len <= LIMIT_FACT_KEY;
+}
+
+static enum status state_one(struct hdf5_tree *t, const struct hdf5_attribute *a, struct text *key,
+                             struct error *err)
+{
+    struct error why = {.offset = NO_OFFSET};
+    struct fact f = {t, a, key, &why};
+    if (t->facts_are_full)
+        return OK;
+    if (!fact_key(t, a, key)) {
+        job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "limit",
+                  "the path of attribute \"%.100s\" has more than %llu bytes: left out",
+                  key->at ? key->at : "", (unsigned long long)LIMIT_FACT_KEY);
+        return OK;
+    }
+    t->fact_bytes += key->len;
+    if (t->fact_bytes > LIMIT_FACTS_BYTES) {
+        t->facts_are_full = true;
+        job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "limit",
+                  "attributes of more than %llu bytes: those from \"%.200s\" on are left out",
+                  (unsigned long long)LIMIT_FACTS_BYTES, text_str(key));
+        return OK;
+    }
+    if (hdf5_facts_state_fact(&f) != OK && t->job->err->status == OK) {
+        if (status_passes(why.status) || why.status == ERR_LIMIT) {
+            *err = why;
+            return err->status;
+        }
+        error_prefix(&why, text_str(key));
+        job_issue_error(t->job, ISSUE_WARNING, &why);
+    }
+    if (t->job->err->status != OK)
+        *err = *t->job->err;
+    return err->status;
+}
+
+enum status hdf5_tree_facts(struct hdf5_tree *t, const struct hdf5_object *o, struct arena *arena,
+                            const char **dtype, struct error *err)
+{
+    struct hdf5_attributes list;
+    struct error odd = {.offset = NO_OFFSET};
+    struct text key = {.limit = 2 * LIMIT_NAME_BYTES};
+    struct bytes text;
+    if (hdf5_attributes(&t->h, o, arena, &list, &odd, err) != OK)
+        return err->status;
+    if (odd.status != OK && !t->no_facts)
+        job_issue_error(t->job, ISSUE_WARNING, &odd);
+    for (size_t i = 0; i < list.count && err->status == OK; i++) {
+        const struct hdf5_attribute *a = &list.at[i];
+        bool is_text = a->type.class == HDF5_TEXT || a->type.class == HDF5_VLEN_TEXT;
+        struct error ignored = {.offset = NO_OFFSET};
+        if (dtype && is_text && !a->space.null && !a->space.rank && strcmp(a->name, "dtype") == 0 &&
+            hdf5_text(&t->h, &a->type, a->data, &text, &ignored) == OK &&
+            !(*dtype = arena_copy(arena, text.at, text.len)))
+            error_memory_at(err, t->path);
+        if (!t->no_facts)
+            state_one(t, a, &key, err);
+    }
+    text_release(&key);
+    return err->status;
+}

@@ -1,0 +1,506 @@
+/*
+ * jax_tree.c - `pytreedef.json`, in the forms that JAX has written since 2025.
+ *
+ *   {"__jax_pytreedef_repr": TREE, "__jax_leaf_ids": [LEAF, ...]}
+ *
+ * TREE is a FlatBuffer in base64, or in the first version JSON:
+ *
+ *   {"node_type": "leaf", "leaf_id": ...}
+ *   {"name": "builtins.dict", "node_aux_data": KEYS, "node_type": "node", "children": [...]}
+ *
+ * where KEYS of a dict is the list of its keys, or [null, the list]. The FlatBuffer has the schema
+ *
+ *   table PyTreeDef {
+ *     kind: byte            0 leaf, 1 none, 2 tuple, 3 list, 4 dict, 5 custom
+ *     children: [PyTreeDef]
+ *     children_names: [string]      of a dict
+ *     custom_name: string
+ *     custom_auxdata: [byte]
+ *   }
+ *
+ * and this encoding: the buffer begins with a u32, the distance to the root table. A table begins
+ * with an i32, the distance back to its vtable. A vtable is a u16, its own size, a u16, the
+ * table's size, and a u16 for each field, the field's distance from the start of the table (0:
+ * absent). A field that is a vector, string or table is a u32, the distance from the field to it;
+ * vectors and strings begin with a u32, their length.
+ *
+ * LEAF describes a leaf; they are in the order of the tree. It is "Array(float32[2, 3])", and the
+ * array's name in the store is the leaf's position; or "Array[[2, 3], float32] -> 0", "int -> 1",
+ * "null -> 2", and the name is the number; or only that number; or null, for None.
+ *
+ * Children of a dict are named by their keys, others by their positions: the names that a custom
+ * node gives its children are not in the file.
+ *
+ * Sources: jax/_src/export/serialization.fbs, jax/experimental/array_serialization/
+ * {pytree_serialization,pytree_serialization_utils}.py; FlatBuffers, internals.md.
+ */
+#include "importer/format/orbax/jax_tree.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "catalog/base/json.h"
+#include "catalog/base/limits.h"
+#include "catalog/base/text.h"
+#include "catalog/data/model/dtype.h"
+#include "catalog/data/model/tensor.h"
+#include "importer/array/base64.h"
+
+#define LEAVES_KEY "__jax_leaf_ids"
+#define ID_ARROW   " -> "
+
+enum kind {
+    KIND_LEAF,
+    KIND_NONE,
+    KIND_TUPLE,
+    KIND_LIST,
+    KIND_DICT,
+    KIND_CUSTOM,
+};
+
+/* An open node: its children are being read. */
+struct node {
+    size_t path;       /* length of its own path */
+    uint64_t children; /* already read */
+    uint64_t count;    /* FlatBuffer: of all children, */
+    uint64_t vector;   /* the offset of the vector of them, */
+    uint64_t names;    /* and of the vector of their names; 0: they have none */
+    struct bytes *keys;
+    uint64_t key_count; /* JSON: the names of the children */
+    bool leaf, none, dict, inside;
+};
+
+struct parsing {
+    struct arena *arena;
+    struct error *err;
+    const char *source;
+    uint64_t size; /* of the file */
+    struct text path;
+    uint64_t name_bytes;
+    struct jax_tree *tree;
+    size_t space;
+    struct node nodes[LIMIT_JSON_DEPTH];
+    unsigned depth;
+    struct bytes *ids; /* the LEAF texts */
+    uint64_t id_count;
+    size_t id_space;
+};
+
+static bool jax_tree_fail(struct parsing *p, const char *message)
+{
+    error_set(p->err, ERR_CORRUPT, p->source, NO_OFFSET, "%s", message);
+    error_code(p->err, "bad-tree");
+    return false;
+}
+
+static bool jax_tree_no_memory(struct parsing *p)
+{
+    error_memory_at(p->err, p->source);
+    return false;
+}
+
+/* --- the tree ----------------------------------------------------------------------- */
+
+/* Add a leaf, or a node without children, with the current path. */
+static bool jax_tree_add_leaf(struct parsing *p, const char *empty)
+{
+    struct jax_tree *t = p->tree;
+    p->name_bytes += p->path.len;
+    if (p->name_bytes > LIMIT_KEYS_FREE && p->name_bytes / LIMIT_KEY_GROWTH > p->size) {
+        error_set(p->err, ERR_LIMIT, p->source, NO_OFFSET,
+                  "the names of the tree are more than %llu times the size of the file",
+                  (unsigned long long)LIMIT_KEY_GROWTH);
+        return false;
+    }
+    if (p->path.failed) {
+        error_set(p->err, ERR_LIMIT, p->source, NO_OFFSET, "a name of more than %llu bytes",
+                  (unsigned long long)LIMIT_NAME_BYTES);
+        return false;
+    }
+    void *list = arena_grow(p->arena, t->leaves, t->count, &p->space, sizeof(*t->leaves));
+    const char *name = arena_copy(p->arena, p->path.at, p->path.len);
+    if (!list || !name)
+        return jax_tree_no_memory(p);
+    t->leaves = list;
+    t->leaves[t->count++] = (struct jax_leaf){.name = name, .len = p->path.len, .empty = empty};
+    return true;
+}
+
+/* Set the path to that of the innermost node's next child. */
+static void name_child(struct parsing *p, const struct bytes *key)
+{
+    struct node *n = &p->nodes[p->depth - 1];
+    p->path.len = n->path;
+    if (p->depth > 1)
+        text_addc(&p->path, '/');
+    if (key)
+        text_add(&p->path, key->at, key->len);
+    else
+        text_addf(&p->path, "%llu", (unsigned long long)n->children);
+    n->children++;
+}
+
+/* Open a node at the current path. */
+static struct node *jax_tree_push(struct parsing *p)
+{
+    if (p->depth == LIMIT_JSON_DEPTH) {
+        error_set(p->err, ERR_LIMIT, p->source, NO_OFFSET, "a tree of more than %d levels",
+                  LIMIT_JSON_DEPTH);
+        return NULL;
+    }
+    struct node *n = &p->nodes[p->depth++];
+    *n = (struct node){.path = p->path.len};
+    return n;
+}
+
+static void jax_tree_pop(struct parsing *p)
+{
+    p->depth--;
+    p->path.len = p->nodes[p->depth].path;
+}
+
+/* --- FlatBuffer --------------------------------------------------------------------- */
+
+struct flat {
+    struct bytes all;
+    bool failed;
+};
+
+static uint64_t flat_load(struct flat *f, uint64_t at, unsigned width)
+{
+    if (at > f->all.len || width > f->all.len - at) {
+        f->failed = true;
+        return 0;
+    }
+    const uint8_t *b = f->all.at + at;
+    return width == 1 ? *b : width == 2 ? load_u16le(b) : load_u32le(b);
+}
+
+/* The offset of the table, vector or string that the field at `at` refers to. */
+static uint64_t flat_follow(struct flat *f, uint64_t at)
+{
+    return at + flat_load(f, at, 4);
+}
+
+/* The offset of a table's field; 0: the field is absent. */
+static uint64_t flat_field(struct flat *f, uint64_t table, unsigned slot)
+{
+    int64_t back = (int32_t)flat_load(f, table, 4);
+    uint64_t vtable = table - (uint64_t)back; /* if it wraps, every load from it fails */
+    unsigned at = 4 + 2 * slot;
+    if (flat_load(f, vtable, 2) < at + 2)
+        return 0;
+    uint64_t offset = flat_load(f, vtable + at, 2);
+    return offset ? table + offset : 0;
+}
+
+/* The offset of the elements of the vector in a field, and how many there are, of 4 bytes each. */
+static uint64_t flat_vector(struct flat *f, uint64_t field, uint64_t *count)
+{
+    *count = 0;
+    if (!field)
+        return 0;
+    uint64_t vector = flat_follow(f, field);
+    *count = flat_load(f, vector, 4);
+    if (*count > f->all.len / 4)
+        f->failed = true;
+    return vector + 4;
+}
+
+static struct bytes flat_string(struct flat *f, uint64_t at)
+{
+    uint64_t begin = flat_follow(f, at), len = flat_load(f, begin, 4);
+    if (f->failed || len > f->all.len - begin - 4) {
+        f->failed = true;
+        return (struct bytes){0};
+    }
+    return (struct bytes){f->all.at + begin + 4, (size_t)len};
+}
+
+/* Read the table of the node at the current path: add a leaf, or open the node. */
+static bool flat_node(struct parsing *p, struct flat *f, uint64_t table)
+{
+    static const char *const empty[] = {
+        [KIND_NONE] = "null", [KIND_TUPLE] = "list",  [KIND_LIST] = "list",
+        [KIND_DICT] = "dict", [KIND_CUSTOM] = "list",
+    };
+    uint64_t field = flat_field(f, table, 0), count, names = 0;
+    uint64_t kind = field ? flat_load(f, field, 1) : KIND_LEAF;
+    uint64_t vector = flat_vector(f, flat_field(f, table, 1), &count);
+    uint64_t names_at = flat_vector(f, flat_field(f, table, 2), &names);
+    if (f->failed || kind > KIND_CUSTOM || (kind == KIND_DICT && names != count))
+        return jax_tree_fail(p, "the tree of names is damaged");
+    if (kind == KIND_LEAF)
+        return jax_tree_add_leaf(p, NULL);
+    if (kind == KIND_NONE || count == 0)
+        return jax_tree_add_leaf(p, empty[kind]);
+    struct node *n = jax_tree_push(p);
+    if (!n)
+        return false;
+    n->count = count;
+    n->vector = vector;
+    n->names = kind == KIND_DICT ? names_at : 0;
+    return true;
+}
+
+static bool flat_tree(struct parsing *p, struct bytes all)
+{
+    struct flat f = {.all = all};
+    uint64_t nodes = 0;
+    if (!flat_node(p, &f, flat_follow(&f, 0)))
+        return false;
+    while (p->depth) {
+        struct node *n = &p->nodes[p->depth - 1];
+        uint64_t child = n->children * 4;
+        if (n->children == n->count) {
+            jax_tree_pop(p);
+            continue;
+        }
+        struct bytes key = {0};
+        if (n->names)
+            key = flat_string(&f, n->names + child);
+        name_child(p, n->names ? &key : NULL);
+        uint64_t table = flat_follow(&f, n->vector + child);
+        /* A table takes at least 4 bytes. More nodes than that: tables are shared, or loop. */
+        if (f.failed || ++nodes > all.len / 4)
+            return jax_tree_fail(p, "the tree of names is damaged");
+        if (!flat_node(p, &f, table))
+            return false;
+    }
+    return true;
+}
+
+static bool parse_flat(struct parsing *p, struct bytes text)
+{
+    size_t room = text.len / 4 * 3;
+    uint8_t *bytes = arena_alloc(p->arena, room ? room : 1);
+    if (!bytes)
+        return jax_tree_no_memory(p);
+    size_t len = base64_decode(text, bytes, room);
+    if (len == SIZE_MAX)
+        return jax_tree_fail(p, "the tree of names is not base64");
+    return flat_tree(p, (struct bytes){bytes, len});
+}
+
+/* --- JSON --------------------------------------------------------------------------- */
+
+/* Read the keys of a dict: the list whose bracket was just read, or a list inside it. */
+static bool json_keys(struct parsing *p, struct json *j, struct node *n)
+{
+    size_t space = 0;
+    unsigned inside = 1;
+    enum json_type type = JSON_ARRAY;
+    while (inside && (type = json_next(j)) != JSON_FAIL) {
+        if (type == JSON_ARRAY)
+            inside++;
+        else if (type == JSON_ARRAY_END)
+            inside--;
+        else if (type == JSON_STRING || type == JSON_NUMBER) {
+            void *list = arena_grow(p->arena, n->keys, n->key_count, &space, sizeof(*n->keys));
+            if (!list)
+                return jax_tree_no_memory(p);
+            n->keys = list;
+            n->keys[n->key_count++] = j->text;
+        } else if (!json_skip(j)) {
+            return false;
+        }
+    }
+    return type != JSON_FAIL;
+}
+
+/* Read a member of a node; its key was just read. */
+static bool json_member(struct parsing *p, struct json *j, struct node *n)
+{
+    bool type = json_is(j, "node_type"), name = json_is(j, "name");
+    bool keys = json_is(j, "node_aux_data");
+    if (json_is(j, "children")) {
+        n->inside = true;
+        return json_want(j, JSON_ARRAY, "the children of a node");
+    }
+    if (json_next(j) == JSON_FAIL)
+        return false;
+    if (type)
+        n->leaf = json_is(j, "leaf");
+    if (name) {
+        n->none = json_is(j, "builtins.NoneType");
+        n->dict = json_is(j, "builtins.dict") || json_is(j, "collections.OrderedDict");
+    }
+    if (keys && n->dict && j->type == JSON_ARRAY)
+        return json_keys(p, j, n);
+    return json_skip(j);
+}
+
+static bool json_end(struct parsing *p, const struct node *n)
+{
+    bool done = n->leaf ? jax_tree_add_leaf(p, NULL) : true;
+    if (!n->leaf && n->children == 0)
+        done = jax_tree_add_leaf(p, n->none ? "null" : n->dict ? "dict" : "list");
+    jax_tree_pop(p);
+    return done;
+}
+
+/* Read the tree; the brace of its root was just read. */
+static bool json_tree(struct parsing *p, struct json *j)
+{
+    if (!jax_tree_push(p))
+        return false;
+    while (p->depth) {
+        struct node *n = &p->nodes[p->depth - 1];
+        enum json_type type = json_next(j);
+        bool good = true;
+        if (type == JSON_FAIL)
+            return false;
+        if (!n->inside) {
+            good = type == JSON_KEY ? json_member(p, j, n) : json_end(p, n);
+        } else if (type == JSON_ARRAY_END) {
+            n->inside = false;
+            p->path.len = n->path;
+        } else if (type == JSON_OBJECT) {
+            name_child(p, n->children < n->key_count ? &n->keys[n->children] : NULL);
+            good = jax_tree_push(p) != NULL;
+        } else {
+            return jax_tree_fail(p, "a child of a node of the tree is not a node");
+        }
+        if (!good)
+            return false;
+    }
+    return true;
+}
+
+/* --- leaves ------------------------------------------------------------------------- */
+
+static bool read_ids(struct parsing *p, struct json *j)
+{
+    static const struct bytes null = {(const uint8_t *)"null", 4};
+    enum json_type type;
+    if (!json_want(j, JSON_ARRAY, "a list of leaves"))
+        return false;
+    while ((type = json_next(j)) == JSON_STRING || type == JSON_NUMBER || type == JSON_NULL) {
+        void *list = arena_grow(p->arena, p->ids, p->id_count, &p->id_space, sizeof(*p->ids));
+        if (!list)
+            return jax_tree_no_memory(p);
+        p->ids = list;
+        p->ids[p->id_count++] = type == JSON_NULL ? null : j->text;
+    }
+    return type == JSON_ARRAY_END ||
+           json_fail(j, ERR_CORRUPT, "bad-tree", "a text or a number expected");
+}
+
+/* Parse the type of a leaf: "Array(float32[2, 3])" and "Array[[2, 3], float32]" are arrays, other
+ * types are not. */
+static bool read_type(struct parsing *p, struct jax_leaf *leaf)
+{
+    const char *shape, *dtype, *type = leaf->type;
+    size_t len;
+    if (strncmp(type, "Array(", 6) == 0) {
+        dtype = type + 6;
+        len = strcspn(dtype, "[");
+        shape = dtype + len;
+    } else if (strncmp(type, "Array[", 6) == 0) {
+        shape = type + 6;
+        dtype = shape + strcspn(shape, "]");
+        dtype += strspn(dtype, "], ");
+        len = strcspn(dtype, "]");
+    } else {
+        return true;
+    }
+    char *list = arena_copy(p->arena, shape, strcspn(shape, "]") + (*shape == '['));
+    leaf->dtype = arena_copy(p->arena, dtype, len);
+    if (!list || !leaf->dtype)
+        return jax_tree_no_memory(p);
+    leaf->array = shape_parse(list, p->arena, &leaf->shape, &leaf->rank);
+    return leaf->array || jax_tree_fail(p, "the type of a leaf is damaged");
+}
+
+static bool jax_tree_is_number(const char *text)
+{
+    return *text && text[strspn(text, "0123456789")] == '\0';
+}
+
+static bool jax_tree_read_leaf(struct parsing *p, struct jax_leaf *leaf, uint64_t position)
+{
+    struct bytes id = p->ids[position];
+    char number[24];
+    snprintf(number, sizeof(number), "%llu", (unsigned long long)position);
+    char *type = arena_copy(p->arena, id.at, id.len);
+    leaf->key = arena_copy(p->arena, number, strlen(number));
+    if (!type || !leaf->key)
+        return jax_tree_no_memory(p);
+    if (strlen(type) != id.len)
+        return jax_tree_fail(p, "the type of a leaf is damaged");
+    leaf->type = type;
+    char *arrow = strstr(type, ID_ARROW);
+    if (arrow) {
+        *arrow = '\0';
+        leaf->key = arrow + strlen(ID_ARROW);
+    } else if (jax_tree_is_number(type)) {
+        leaf->key = type;
+        leaf->array = true;
+    }
+    return read_type(p, leaf);
+}
+
+static bool read_leaves(struct parsing *p)
+{
+    uint64_t position = 0;
+    for (uint64_t i = 0; i < p->tree->count; i++) {
+        struct jax_leaf *leaf = &p->tree->leaves[i];
+        if (leaf->empty)
+            continue;
+        if (position == p->id_count)
+            break;
+        if (!jax_tree_read_leaf(p, leaf, position++))
+            return false;
+    }
+    uint64_t leaves = 0;
+    for (uint64_t i = 0; i < p->tree->count; i++)
+        leaves += !p->tree->leaves[i].empty;
+    return leaves == p->id_count ||
+           jax_tree_fail(p, "the tree has other leaves than the list of leaves");
+}
+
+static bool jax_tree_read_file(struct parsing *p, struct json *j)
+{
+    bool tree = false, ids = false;
+    if (!json_want(j, JSON_OBJECT, "a tree"))
+        return false;
+    while (json_next(j) == JSON_KEY) {
+        bool good;
+        if (json_is(j, JAX_TREE_KEY) && !tree) {
+            tree = true;
+            enum json_type type = json_next(j);
+            good = type == JSON_STRING   ? parse_flat(p, j->text)
+                   : type == JSON_OBJECT ? json_tree(p, j)
+                                         : jax_tree_fail(p, "the tree of names is none");
+        } else if (json_is(j, LEAVES_KEY) && !ids) {
+            ids = true;
+            good = read_ids(p, j);
+        } else {
+            good = json_next(j) != JSON_FAIL && json_skip(j);
+        }
+        if (!good)
+            return false;
+    }
+    if (j->type != JSON_OBJECT_END || !json_want(j, JSON_END, "the end"))
+        return false;
+    return (tree && ids) || jax_tree_fail(p, "a tree or its list of leaves is missing");
+}
+
+enum status jax_tree_parse(struct bytes json, const char *source, struct arena *arena,
+                           struct jax_tree *out, struct error *err)
+{
+    struct json j;
+    struct jax_tree tree = {0};
+    struct parsing p = {.arena = arena,
+                        .err = err,
+                        .source = source,
+                        .size = json.len,
+                        .path = {.limit = LIMIT_NAME_BYTES},
+                        .tree = &tree};
+    json_init(&j, cursor_over(json, 0), arena, source, err);
+    text_adds(&p.path, "");
+    if (jax_tree_read_file(&p, &j) && read_leaves(&p))
+        *out = tree;
+    text_release(&p.path);
+    return err->status;
+}

@@ -1,0 +1,232 @@
+/*
+ * orbax.c - one item of an Orbax checkpoint: a tree of arrays that JAX programs save.
+ *
+ *   _METADATA                      the names of the tree (orbax_tree.c)
+ *   manifest.ocdbt, d/...          arrays in a database (orbax_store.c, orbax_list.c), or
+ *   KEY/.zarray, KEY/zarr.json     in zarr directories
+ *   _strings.json                  strings
+ *   checkpoint                     tree and small arrays: older Orbax (orbax_aggregate.c)
+ *   _sharding, array_metadatas/    how the arrays were sharded over devices; not read
+ *
+ * Names are the components of the tree's paths, joined by '/'. Keys are the same joined by '.'. An
+ * array that `_METADATA` does not name gets its key as name, with '/' for every '.'. Tensors are in
+ * the order of `_METADATA`; those that it does not name follow, sorted by key.
+ *
+ * Source: orbax/checkpoint/_src/handlers/base_pytree_checkpoint_handler.py.
+ */
+#include "importer/format/orbax/orbax.h"
+
+#include <string.h>
+
+#include "importer/container/flax_evidence.h"
+
+/* Entries of a directory, and how many bits of evidence each is. Each alone is enough, except weak
+ * ones, which directories of other formats have too. */
+static const struct {
+    const char *name;
+    int bits;
+    bool directory, weak;
+} marks[] = {
+    {"_METADATA", 72, false, false},
+    {"_sharding", 72, false, false},
+    {"array_metadatas", 120, true, false},
+    {"manifest.ocdbt", 112, false, true},
+    {"_CHECKPOINT_METADATA", 160, false, true},
+    {"commit_success.txt", 144, false, true},
+};
+
+static bool has_process(const struct probe_dir *p)
+{
+    for (uint64_t i = 0; i < p->dir_count; i++)
+        if (strncmp(p->dirs[i], ORBAX_PROCESS_PREFIX, strlen(ORBAX_PROCESS_PREFIX)) == 0)
+            return true;
+    return false;
+}
+
+/* Whether `checkpoint` is the tree of an item of older Orbax: a map with placeholders for arrays.
+ * */
+static bool has_placeholders(const struct probe_dir *p)
+{
+    if (!probe_dir_has_file(p, "checkpoint"))
+        return false;
+    struct probe file = {.head = p->peek(p, "checkpoint")};
+    return file.head.len && file.head.at[0] >= 0x80 && probe_holds(&file, "PLACEHOLDER://");
+}
+
+/* Whether the tree's file is all there is, with all arrays in it: what Flax wrote through older
+ * Orbax for arrays on one device. */
+static bool is_tree_alone(const struct probe_dir *p)
+{
+    static const char *const others[] = {"commit_success.txt", "_CHECKPOINT_METADATA"};
+    if (p->dir_count || !probe_dir_has_file(p, "checkpoint"))
+        return false;
+    for (uint64_t i = 0; i < p->file_count; i++)
+        if (strcmp(p->files[i], "checkpoint") != 0 && strcmp(p->files[i], others[0]) != 0 &&
+            strcmp(p->files[i], others[1]) != 0)
+            return false;
+    const struct bytes head = p->peek(p, "checkpoint");
+    const uint64_t size = head.len < PROBE_HEAD_BYTES ? head.len : UINT64_MAX;
+    return flax_evidence(head, size) >= 64;
+}
+
+static int orbax_probe(const struct probe_dir *p)
+{
+    bool process = has_process(p), strong = process;
+    int bits = process ? 112 : 0;
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+        bool found = marks[i].directory ? probe_dir_has_dir(p, marks[i].name)
+                                        : probe_dir_has_file(p, marks[i].name);
+        bits += found ? marks[i].bits : 0;
+        strong |= found && !marks[i].weak;
+    }
+    /* An OCDBT database counts only with a file beside it that Orbax alone writes. */
+    bool database =
+        probe_dir_has_file(p, "manifest.ocdbt") &&
+        (probe_dir_has_file(p, "_CHECKPOINT_METADATA") ||
+         probe_dir_has_file(p, "commit_success.txt") || probe_dir_has_file(p, "checkpoint"));
+    if (strong || database)
+        return bits;
+    if (has_placeholders(p))
+        return 104;
+    return is_tree_alone(p) ? 64 : 0; /* less than for a step of T5X, which has it too */
+}
+
+/* --- the tree ----------------------------------------------------------------------- */
+
+/* Emit a tensor without data, and count it as missing. */
+static enum status orbax_emit_lost(struct orbax_item *o, const char *name, size_t len)
+{
+    if (o->missing++ == 0)
+        o->first_missing = arena_copy(o->job->arena, name, len);
+    return job_tensor(
+        o->job, &(struct tensor_claim){
+                    .name = name, .name_len = len, .dtype_unknown = true, .shape_unknown = true});
+}
+
+enum status orbax_item_emit(struct orbax_item *o, const char *key, size_t key_len, const char *name,
+                            size_t len)
+{
+    uint64_t position = orbax_store_find(&o->store, key, key_len);
+    return position == ORBAX_NONE ? orbax_emit_lost(o, name, len)
+                                  : orbax_store_emit(&o->store, position, name, len);
+}
+
+/* Emit a leaf that neither the store nor `checkpoint` has. */
+static enum status emit_absent(struct orbax_item *o, struct orbax_leaf *leaf)
+{
+    if (leaf->skipped)
+        return job_node(o->job, leaf->name, leaf->len, "null");
+    if (!o->marked && orbax_tree_mark_inner(o->job, &o->tree) != OK)
+        return o->job->err->status;
+    o->marked = true;
+    return leaf->inner ? OK : orbax_emit_lost(o, leaf->name, leaf->len);
+}
+
+static enum status emit_leaf(struct orbax_item *o, struct orbax_leaf *leaf)
+{
+    if (strmap_get(&o->noted, leaf->name, leaf->len))
+        return OK;
+    if (leaf->empty)
+        return job_node(o->job, leaf->name, leaf->len, leaf->empty);
+    uint64_t position = orbax_store_find(&o->store, leaf->key, leaf->len);
+    return position == ORBAX_NONE ? emit_absent(o, leaf)
+                                  : orbax_store_emit(&o->store, position, leaf->name, leaf->len);
+}
+
+/* Emit the arrays and strings that the tree does not name. */
+static enum status emit_rest(struct orbax_item *o)
+{
+    uint64_t count = orbax_store_count(&o->store);
+    for (uint64_t i = 0; i < count && o->job->err->status == OK; i++) {
+        size_t len;
+        if (o->store.used[i])
+            continue;
+        const char *key = orbax_store_key(&o->store, i, &len);
+        const char *name = orbax_name_of_key(o->job->arena, key, len);
+        if (!name)
+            return job_no_memory(o->job);
+        if (o->unnamed++ == 0)
+            o->first_unnamed = name;
+        orbax_store_emit(&o->store, i, name, len);
+    }
+    return o->job->err->status;
+}
+
+static void orbax_report(struct orbax_item *o)
+{
+    bool none = !orbax_store_count(&o->store);
+    if (o->missing && !o->store.broken)
+        job_issue(o->job, ISSUE_ERROR, NULL, NO_OFFSET, "missing-array",
+                  "arrays that are not stored here: %llu, the first of them \"%.200s\"; "
+                  "listed without data%s",
+                  (unsigned long long)o->missing, o->first_missing,
+                  none ? " (no manifest.ocdbt, no .zarray, no zarr.json)" : "");
+    if (o->unnamed && (o->tree.known || o->aggregated))
+        job_issue(o->job, ISSUE_WARNING, NULL, NO_OFFSET, "not-in-metadata",
+                  "arrays that the tree does not name: %llu, the first of them "
+                  "\"%.200s\"; named by their keys",
+                  (unsigned long long)o->unnamed, o->first_unnamed);
+}
+
+/* Orbax does not restore a tree without `_METADATA`; only an array that was saved alone has none.
+ * */
+static void report_no_tree(struct orbax_item *o)
+{
+    static const char *const alone[] = {"checkpoint", "array", "random_key", "jax_random_key"};
+    size_t len;
+    uint64_t count = orbax_store_count(&o->store);
+    if (o->tree.known || o->tree.damaged || o->aggregated || !count)
+        return;
+    const char *key = orbax_store_key(&o->store, 0, &len);
+    for (size_t i = 0; count == 1 && i < sizeof(alone) / sizeof(alone[0]); i++)
+        if (len == strlen(alone[i]) && memcmp(key, alone[i], len) == 0)
+            return;
+    job_issue(o->job, ISSUE_WARNING, NULL, NO_OFFSET, "no-metadata",
+              "no _METADATA, without which Orbax restores nothing: names are guessed from "
+              "the keys of the arrays, every '.' taken for a '/'");
+}
+
+static enum status index_item(struct orbax_item *o)
+{
+    if (orbax_place(o->job, o->job->path) != OK ||
+        orbax_tree_read(o->job, o->job->path, &o->tree) != OK ||
+        orbax_store_open(&o->store, o->job, o->job->path, o->tree.in_folders) != OK)
+        return o->job->err->status;
+    if (o->tree.all_stored)
+        orbax_store_miss_absent(&o->store);
+    if (orbax_aggregate_read(o, o->job->path) != OK)
+        return o->job->err->status;
+    uint64_t stored = orbax_store_count(&o->store);
+    bool listed = o->store.listed && !o->store.broken;
+    if (!o->tree.known && !o->aggregated && !stored && !listed)
+        return error_set(o->job->err, ERR_MISSING, o->job->path, NO_OFFSET,
+                         "looks like an item of Orbax, but neither its names (_METADATA) "
+                         "nor its arrays can be read");
+    job_expect(o->job, stored > o->tree.count ? stored : o->tree.count);
+    for (uint64_t i = 0; i < o->tree.count && o->job->err->status == OK; i++)
+        emit_leaf(o, &o->tree.leaves[i]);
+    if (o->job->err->status == OK && emit_rest(o) == OK) {
+        orbax_report(o);
+        report_no_tree(o);
+        orbax_padding_read(o);
+    }
+    return o->job->err->status;
+}
+
+static enum status orbax_index(struct job *job)
+{
+    struct orbax_item o = {.job = job};
+    index_item(&o);
+    orbax_store_release(&o.store);
+    strmap_release(&o.noted);
+    return job->err->status;
+}
+
+const struct format format_orbax = {
+    .name = "orbax",
+    .summary = "Orbax (JAX): an item of a step",
+    .suffixes = "",
+    .separator = '/',
+    .probe_dir = orbax_probe,
+    .index = orbax_index,
+};

@@ -1,0 +1,636 @@
+/*
+ * orbax_list.c - the arrays of an Orbax item that are in OCDBT databases.
+ *
+ *   manifest.ocdbt, d/...                     of the whole item: it refers to the values that
+ *                                             the processes wrote, and has no copies
+ *   ocdbt.process_ID/manifest.ocdbt, d/...    one for each process
+ *
+ * Below the array's own KEY, keys are those of zarr: KEY/.zarray, KEY/0.0 (version 2),
+ * KEY/zarr.json, KEY/c/0/0 (version 3); an item that is a bare array has no KEY and no
+ * '/'. KEY itself may hold '/'. Arrays of the same shape often have the same metadata, byte for
+ * byte; such text is parsed once.
+ *
+ * If a save ended before its last step, merging, only the databases of the processes exist.
+ * Together they are the item: each has the metadata of its arrays and its own chunks.
+ *
+ * Source: orbax/checkpoint/_src/serialization/{ocdbt_utils,tensorstore_utils}.py.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/name_list.h"
+#include "catalog/data/store/store.h"
+#include "importer/format/orbax/ocdbt_database.h"
+#include "importer/format/orbax/orbax.h"
+#include "importer/job/stray.h"
+
+#define MANIFEST_PREFIX "manifest."
+#define PARTS_MAX       33 /* of a chunk's key: TensorStore's maximum rank, 32, and the "c" */
+
+/* A value that is not metadata: a chunk, kept until all arrays are known. */
+struct loose {
+    const char *key;
+    size_t len;
+    uint64_t array; /* position; ORBAX_NONE: it belongs to no array */
+    struct grid_value value;
+};
+
+/* A file of the current database. */
+struct listed_file {
+    uint32_t file;              /* its number in the job */
+    bool known, lost, reported; /* recorded in the job; missing or unreadable; reported so */
+};
+
+struct listing {
+    struct orbax_store *store;
+    struct job *job;
+    struct arena *arena;
+    const char *directory; /* of the current database */
+    struct ocdbt *db;
+    struct listed_file *files;
+    size_t file_count, file_space;
+    struct loose *loose;
+    uint64_t loose_count;
+    size_t loose_space, array_space;
+    struct strmap arrays; /* key -> position plus 1 */
+    struct strmap parsed; /* metadata text -> position plus 1 in: */
+    struct zarr_array **metadata;
+    size_t metadata_count, metadata_space;
+    unsigned databases;
+    bool keys_lost;         /* some nodes could not be read, so keys may be missing */
+    struct array_tree lost; /* the attributes that could not be read */
+    struct error first_lost;
+};
+
+static void report_damage(void *context, bool warning, const struct error *error)
+{
+    struct listing *l = context;
+    l->store->broken |= !warning;
+    job_issue_error(l->job, warning ? ISSUE_WARNING : ISSUE_ERROR, error);
+}
+
+static void report_from_database(void *context, bool warning, const struct error *error)
+{
+    struct listing *l = context;
+    l->keys_lost |= !warning;
+    report_damage(l, warning, error);
+}
+
+/* --- files -------------------------------------------------------------------------- */
+
+static struct listed_file *file_slot(struct listing *l, uint32_t number)
+{
+    while (l->file_count <= number) {
+        void *list =
+            arena_grow(l->arena, l->files, l->file_count, &l->file_space, sizeof(*l->files));
+        if (!list)
+            return NULL;
+        l->files = list;
+        l->files[l->file_count++] = (struct listed_file){0};
+    }
+    return &l->files[number];
+}
+
+/* Open a file of the database, and record it the first time. *out is NULL if it is missing or is
+ * only a git-lfs pointer; *err then says so. */
+static enum status orbax_list_open_file(struct listing *l, uint32_t number, const char *name,
+                                        struct source **out, struct error *err)
+{
+    struct file_identity identity;
+    struct source *s = NULL;
+    struct listed_file *f = file_slot(l, number);
+    const char *path = orbax_path(l->arena, l->directory, name);
+    if (!f || !path)
+        return error_memory_at(l->job->err, l->directory);
+    source_open_file(path, SOURCE_HEADERS, &s, &identity, err);
+    if (s && (stray_is_pointer(s, err) || err->status != OK)) {
+        source_close(s);
+        s = NULL;
+    }
+    *out = s;
+    f->lost = !s;
+    if (f->known)
+        return OK;
+    f->known = true;
+    bool index = strncmp(name, MANIFEST_PREFIX, strlen(MANIFEST_PREFIX)) == 0;
+    enum status status =
+        job_seen(l->job, path, index ? "index" : "data", s ? &identity : NULL, &f->file);
+    if (status != OK) {
+        source_close(s);
+        *out = NULL;
+    }
+    return status;
+}
+
+/* The file that holds a value; NULL after setting the job's error. If it is lost and that was not
+ * reported, *why says why. */
+static struct listed_file *orbax_list_find_file(struct listing *l, uint32_t number,
+                                                struct error *why)
+{
+    struct source *s = NULL;
+    struct listed_file *f = file_slot(l, number);
+    if (!f)
+        error_memory_at(l->job->err, l->directory);
+    if (!f || (f->known && (!f->lost || f->reported)))
+        return f;
+    if (orbax_list_open_file(l, number, ocdbt_file(l->db, number), &s, why) != OK)
+        return NULL;
+    source_close(s);
+    return file_slot(l, number);
+}
+
+/* The job's number of the file that holds a value. *lost: the file is missing, which has been
+ * reported. */
+static enum status value_file(struct listing *l, uint32_t number, uint32_t *file, bool *lost)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct listed_file *f = orbax_list_find_file(l, number, &err);
+    if (!f)
+        return l->job->err->status;
+    if (f->lost && !f->reported)
+        report_damage(l, false, &err);
+    f->reported |= f->lost;
+    *file = f->file;
+    *lost = f->lost;
+    return OK;
+}
+
+static enum status open_for_database(void *context, uint32_t number, const char *path,
+                                     struct source **out, struct error *err)
+{
+    struct listing *l = context;
+    if (orbax_list_open_file(l, number, path, out, err) != OK)
+        return error_memory_at(err, path);
+    l->files[number].reported |= !*out; /* ocdbt_database.c reports it */
+    return err->status;
+}
+
+/* --- directories -------------------------------------------------------------------- */
+
+struct names {
+    struct arena *arena;
+    const char *prefix;
+    const char **at;
+    uint64_t count;
+    size_t space;
+};
+
+static bool orbax_list_add_name(void *context, const struct directory_entry *e)
+{
+    struct names *n = context;
+    if (strncmp(e->name, n->prefix, strlen(n->prefix)) != 0)
+        return true;
+    void *list = arena_grow(n->arena, n->at, n->count, &n->space, sizeof(*n->at));
+    const char *name = arena_copy(n->arena, e->name, strlen(e->name));
+    if (!list || !name)
+        return false;
+    n->at = list;
+    n->at[n->count++] = name;
+    return true;
+}
+
+/* The entries of a directory whose names begin with `prefix`, sorted. If it cannot be read to its
+ * end, keys may be in what was not seen. */
+static const char **names_in(struct listing *l, const char *directory, const char *prefix,
+                             uint64_t *count)
+{
+    struct names n = {.arena = l->arena, .prefix = prefix};
+    struct error err = {.offset = NO_OFFSET};
+    if (directory_list(directory, 0, NULL, orbax_list_add_name, &n, &err) != OK)
+        report_from_database(l, false, &err);
+    names_sort(n.at, n.count);
+    *count = n.count;
+    return n.at;
+}
+
+static const char *const *manifest_names(void *context, uint64_t *count)
+{
+    struct listing *l = context;
+    return names_in(l, l->directory, MANIFEST_PREFIX, count);
+}
+
+/* --- metadata ----------------------------------------------------------------------- */
+
+#define ATTRIBUTES (-1)
+#define NOT_READ   (-2)
+
+/* The zarr version of a metadata key: 2 for "a/b/.zarray", 3 for "a/b/zarr.json"; 0: it is no
+ * metadata; ATTRIBUTES, or NOT_READ, other metadata. *array_len: length of the array's key, 3 for both
+ * examples. */
+static int metadata_version(struct bytes key, size_t *array_len)
+{
+    static const struct {
+        const char *name;
+        int version;
+    } names[] = {{".zarray", 2},
+                 {"zarr.json", 3},
+                 {".zattrs", ATTRIBUTES},
+                 {".zgroup", NOT_READ},
+                 {".zmetadata", NOT_READ}};
+    size_t begin = key.len;
+    while (begin && key.at[begin - 1] != '/')
+        begin--;
+    *array_len = begin ? begin - 1 : 0;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (key.len - begin == strlen(names[i].name) &&
+            memcmp(key.at + begin, names[i].name, key.len - begin) == 0)
+            return names[i].version;
+    return 0;
+}
+
+static void report_array(struct listing *l, struct bytes key, struct error *err)
+{
+    char what[256];
+    snprintf(what, sizeof(what), "array \"%.*s\"", ORBAX_SHOWN(key));
+    error_prefix(err, what);
+    job_issue_error(l->job, ISSUE_ERROR, err);
+}
+
+/* Parse metadata, unless the same text was parsed before. *out NULL: it is wrong (an issue) or
+ * belongs to a group. */
+static enum status orbax_list_parse(struct listing *l, struct bytes text, int version,
+                                    struct bytes key, struct zarr_array **out, bool *group)
+{
+    bool added;
+    const char *kept;
+    struct error err = {.offset = NO_OFFSET};
+    uint64_t *known =
+        strmap_keep(&l->parsed, l->arena, (const char *)text.at, text.len, &kept, &added);
+    if (!known)
+        return error_memory_at(l->job->err, l->directory);
+    if (*known && l->metadata[*known - 1]->version == (unsigned)version) {
+        *out = l->metadata[*known - 1];
+        return OK;
+    }
+    void *list = arena_grow(l->arena, l->metadata, l->metadata_count, &l->metadata_space,
+                            sizeof(*l->metadata));
+    struct zarr_array *a = arena_alloc(l->job->arena, sizeof(*a));
+    if (!list || !a)
+        return error_memory_at(l->job->err, l->directory);
+    l->metadata = list;
+    if (zarr_parse(text, (unsigned)version, l->directory, l->job->arena, a, &err) != OK) {
+        report_array(l, key, &err);
+        return err.status == ERR_MEMORY ? error_memory_at(l->job->err, l->directory) : OK;
+    }
+    *group = a->kind == ZARR_GROUP;
+    if (*group)
+        return OK;
+    l->metadata[l->metadata_count++] = a;
+    *known = l->metadata_count;
+    *out = a;
+    return OK;
+}
+
+/* Keep the attributes of a node, if they are wanted and there are some. */
+static enum status keep_attributes(struct listing *l, struct bytes key, struct bytes text)
+{
+    struct orbax_store *s = l->store;
+    if (!s->attributed || array_attributes_blank(text))
+        return OK;
+    void *list = arena_grow(l->arena, s->attributes, s->attribute_count, &s->attribute_space,
+                            sizeof(*s->attributes));
+    const char *path = arena_copy(l->arena, key.at, key.len);
+    const void *kept = arena_copy(l->arena, text.at, text.len);
+    if (!list || !path || !kept)
+        return error_memory_at(l->job->err, l->directory);
+    s->attributes = list;
+    s->attributes[s->attribute_count++] =
+        (struct array_attributes){.path = path, .text = {kept, text.len}};
+    return OK;
+}
+
+/* Attributes that cannot be read do not affect the arrays. */
+static enum status orbax_list_lose_attributes(struct listing *l, struct bytes key,
+                                              const struct error *why)
+{
+    char what[256];
+    if (why->status == ERR_MEMORY)
+        return error_memory_at(l->job->err, l->directory);
+    if (l->lost.lost_attributes++)
+        return OK;
+    snprintf(what, sizeof(what), "\"%.*s\"", ORBAX_SHOWN(key));
+    l->first_lost = *why;
+    error_prefix(&l->first_lost, what);
+    l->lost.lost = &l->first_lost;
+    return OK;
+}
+
+static enum status take_attributes(struct listing *l, const struct ocdbt_entry *e, struct bytes key)
+{
+    struct error why = {.offset = NO_OFFSET};
+    struct bytes text = e->value;
+    if (text.at)
+        return keep_attributes(l, key, text);
+    const struct listed_file *f = orbax_list_find_file(l, e->file, &why);
+    if (!f)
+        return l->job->err->status;
+    if (f->lost && f->reported) /* all that is in it */
+        return OK;
+    if (!f->lost && ocdbt_value(l->db, e, LIMIT_JSON_SIDE_FILE, &text, &why) == OK)
+        return keep_attributes(l, key, text);
+    return orbax_list_lose_attributes(l, key, &why);
+}
+
+/* The text of metadata that an entry holds; text->at NULL: it cannot be read (an issue). */
+static enum status metadata_text(struct listing *l, const struct ocdbt_entry *e, struct bytes key,
+                                 struct bytes *text)
+{
+    struct error err = {.offset = NO_OFFSET};
+    uint32_t file;
+    bool lost = false;
+    *text = e->value;
+    if (text->at)
+        return OK;
+    if (value_file(l, e->file, &file, &lost) != OK || lost)
+        return l->job->err->status;
+    if (ocdbt_value(l->db, e, LIMIT_JSON_SIDE_FILE, text, &err) == OK)
+        return OK;
+    *text = (struct bytes){0};
+    report_array(l, key, &err);
+    return err.status == ERR_MEMORY ? error_memory_at(l->job->err, l->directory) : OK;
+}
+
+static enum status add_array(struct listing *l, struct bytes key, struct zarr_array *array)
+{
+    bool added;
+    const char *kept;
+    struct orbax_store *s = l->store;
+    uint64_t *at = strmap_keep(&l->arrays, l->arena, (const char *)key.at, key.len, &kept, &added);
+    if (!at)
+        return error_memory_at(l->job->err, l->directory);
+    if (!added) { /* from another process's database, or in both zarr versions */
+        struct orbax_array *known = &s->arrays[*at - 1];
+        if (known->array && array && known->array != array)
+            job_issue(l->job, ISSUE_WARNING, NULL, NO_OFFSET, "other-metadata",
+                      "array \"%.*s\" has other metadata elsewhere: the first found counts",
+                      ORBAX_SHOWN(key));
+        if (!known->array)
+            known->array = array;
+        return OK;
+    }
+    void *list =
+        arena_grow(l->arena, s->arrays, s->array_count, &l->array_space, sizeof(*s->arrays));
+    if (!list)
+        return error_memory_at(l->job->err, l->directory);
+    s->arrays = list;
+    s->arrays[s->array_count++] =
+        (struct orbax_array){.key = kept,
+                             .len = key.len,
+                             .array = array,
+                             .manifest = l->file_count ? l->files[0].file : NO_FILE};
+    *at = s->array_count;
+    return OK;
+}
+
+/* --- entries ------------------------------------------------------------------------ */
+
+static enum status add_loose(struct listing *l, const struct ocdbt_entry *e)
+{
+    struct loose x = {.len = e->key.len, .array = ORBAX_NONE};
+    bool lost;
+    x.value = (struct grid_value){.file = GRID_NO_FILE, .offset = e->offset, .stored = e->length};
+    x.key = arena_copy(l->arena, e->key.at, e->key.len);
+    void *list = arena_grow(l->arena, l->loose, l->loose_count, &l->loose_space, sizeof(*l->loose));
+    if (!x.key || !list)
+        return error_memory_at(l->job->err, l->directory);
+    l->loose = list;
+    if (e->value.at) {
+        x.value.offset = 0;
+        x.value.bytes = arena_copy(l->arena, e->value.at, e->value.len);
+        if (!x.value.bytes)
+            return error_memory_at(l->job->err, l->directory);
+    }
+    if (value_file(l, e->file, &x.value.file, &lost) != OK)
+        return l->job->err->status;
+    l->loose[l->loose_count++] = x;
+    return OK;
+}
+
+/* Take the metadata of an array or of a group. */
+static enum status take_metadata(struct listing *l, struct bytes key, int version,
+                                 struct bytes text)
+{
+    bool group = false;
+    struct zarr_array *array = NULL;
+    struct zarr_parts parts = {0};
+    struct error ignored = {.offset = NO_OFFSET}; /* parsing says what is wrong */
+    if (text.at && orbax_list_parse(l, text, version, key, &array, &group) != OK)
+        return l->job->err->status;
+    if (l->store->attributed && version == 3 && (array || group) &&
+        zarr_parts(text, l->directory, l->arena, &parts, &ignored) == OK &&
+        keep_attributes(l, key, parts.attributes) != OK)
+        return l->job->err->status;
+    return group ? OK : add_array(l, key, array);
+}
+
+static enum status take_entry(struct listing *l, const struct ocdbt_entry *e)
+{
+    struct bytes key = e->key, text = {0};
+    int version = metadata_version(e->key, &key.len);
+    if (version == 0)
+        return add_loose(l, e);
+    if (version == NOT_READ || (version == ATTRIBUTES && !l->store->attributed))
+        return OK;
+    if (version == ATTRIBUTES)
+        return take_attributes(l, e, key);
+    return metadata_text(l, e, key, &text) == OK ? take_metadata(l, key, version, text)
+                                                 : l->job->err->status;
+}
+
+/* Take all entries of the database in `directory`. Damaged parts of it become issues. False: it
+ * cannot be read at all; *err says why. */
+static bool take_database(struct listing *l, const char *directory, struct error *err)
+{
+    struct ocdbt_files files = {open_for_database, manifest_names, report_from_database, l};
+    struct ocdbt_entry e;
+    l->directory = directory;
+    l->file_count = 0;
+    if (ocdbt_open(&files, &l->db, err) != OK)
+        return false;
+    l->databases++;
+    while (ocdbt_next(l->db, &e, err) == OK && e.key.at && l->job->err->status == OK)
+        take_entry(l, &e);
+    if (err->status != OK) { /* a limit, or no memory: what was found is kept */
+        report_from_database(l, false, err);
+        if (err->status == ERR_MEMORY)
+            error_memory_at(l->job->err, l->directory);
+    }
+    ocdbt_close(l->db);
+    l->db = NULL;
+    return true;
+}
+
+/* --- values to their arrays --------------------------------------------------------- */
+
+/* Find the array of a value by cutting its key at each '/', from the end: "a/b/c/0/1" is tried as
+ * "1" of "a/b/c/0", then "0/1" of "a/b/c", then "c/0/1" of "a/b", which is the key of a chunk in
+ * an array of version 3. */
+static void orbax_list_place(struct listing *l, struct loose *x)
+{
+    size_t begin = x->len + 1;
+    for (unsigned parts = 0; parts < PARTS_MAX && begin > 0; parts++) {
+        begin--; /* skip the '/' */
+        while (begin && x->key[begin - 1] != '/')
+            begin--;
+        const uint64_t *at = strmap_get(&l->arrays, x->key, begin ? begin - 1 : 0);
+        const struct zarr_array *a = at ? l->store->arrays[*at - 1].array : NULL;
+        if (a && zarr_key_index(a, x->key + begin, x->len - begin, &x->value.index)) {
+            x->array = *at - 1;
+            l->store->arrays[x->array].count++;
+            return;
+        }
+    }
+}
+
+static int orbax_list_by_index(const void *a, const void *b)
+{
+    const struct grid_value *x = a, *y = b;
+    if (x->index != y->index)
+        return x->index < y->index ? -1 : 1;
+    if (x->file != y->file)
+        return x->file < y->file ? -1 : 1;
+    return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* Several processes may have stored the same chunk: keep the first in order of file and offset. */
+static void drop_repeated(struct orbax_array *a)
+{
+    uint64_t kept = 0;
+    if (a->count)
+        qsort(a->values, a->count, sizeof(*a->values), orbax_list_by_index);
+    for (uint64_t i = 0; i < a->count; i++)
+        if (!kept || a->values[kept - 1].index != a->values[i].index)
+            a->values[kept++] = a->values[i];
+    a->count = kept;
+}
+
+static enum status give_values(struct listing *l)
+{
+    struct orbax_store *s = l->store;
+    struct grid_value *values = arena_array(l->arena, l->loose_count + 1, sizeof(*values));
+    if (!values)
+        return error_memory_at(l->job->err, l->directory);
+    for (uint64_t i = 0; i < s->array_count; i++) {
+        s->arrays[i].values = values;
+        values += s->arrays[i].count;
+        s->arrays[i].count = 0;
+    }
+    for (uint64_t i = 0; i < l->loose_count; i++) {
+        const struct loose *x = &l->loose[i];
+        if (x->array != ORBAX_NONE)
+            s->arrays[x->array].values[s->arrays[x->array].count++] = x->value;
+    }
+    for (uint64_t i = 0; l->databases > 1 && i < s->array_count; i++)
+        drop_repeated(&s->arrays[i]);
+    return OK;
+}
+
+/* If nodes were lost, an absent chunk may have been in one of them: do not take it for fill
+ * values. */
+static void distrust_absence(struct listing *l)
+{
+    for (size_t i = 0; l->keys_lost && i < l->metadata_count; i++)
+        l->metadata[i]->absent_is_lost = true;
+}
+
+static enum status place_values(struct listing *l)
+{
+    const struct loose *first = NULL;
+    uint64_t strangers = 0;
+    for (uint64_t i = 0; i < l->loose_count; i++) {
+        orbax_list_place(l, &l->loose[i]);
+        strangers += l->loose[i].array == ORBAX_NONE;
+        if (!first && l->loose[i].array == ORBAX_NONE)
+            first = &l->loose[i];
+    }
+    if (first && !l->store->broken)
+        job_issue(l->job, ISSUE_WARNING, NULL, NO_OFFSET, "not-in-array",
+                  "values that belong to no array: %llu, the first of them \"%.*s\"",
+                  (unsigned long long)strangers, (int)(first->len < 200 ? first->len : 200),
+                  first->key);
+    distrust_absence(l);
+    return give_values(l);
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const struct orbax_array *x = a, *y = b;
+    size_t both = x->len < y->len ? x->len : y->len;
+    int order = memcmp(x->key, y->key, both);
+    return order ? order : (x->len > y->len) - (x->len < y->len);
+}
+
+/* --- databases ---------------------------------------------------------------------- */
+
+static bool take_processes(struct listing *l)
+{
+    uint64_t count;
+    const char **names = names_in(l, l->store->directory, l->store->processes, &count);
+    bool any = false;
+    for (uint64_t i = 0; i < count && l->job->err->status == OK; i++) {
+        struct error err = {.offset = NO_OFFSET};
+        const char *directory = orbax_path(l->arena, l->store->directory, names[i]);
+        if (!directory)
+            error_memory_at(l->job->err, l->directory);
+        else if (take_database(l, directory, &err))
+            any = true;
+        else
+            report_from_database(l, false, &err);
+    }
+    return any;
+}
+
+/* Whether the item has a manifest. If that cannot be told, opening it says why. */
+static bool has_manifest(struct listing *l)
+{
+    struct file_identity identity;
+    struct error absent = {.offset = NO_OFFSET};
+    const char *path = orbax_path(l->arena, l->store->directory, OCDBT_MANIFEST);
+    return path && file_identify(path, &identity, &absent) != ERR_MISSING;
+}
+
+static bool take_databases(struct listing *l)
+{
+    struct error err = {.offset = NO_OFFSET};
+    bool merged = has_manifest(l);
+    if (merged && take_database(l, l->store->directory, &err))
+        return true;
+    if (merged)
+        report_damage(l, false, &err);
+    bool any = take_processes(l);
+    if (any)
+        job_issue(l->job, ISSUE_ERROR, NULL, NO_OFFSET, "unmerged",
+                  "the databases of the processes %s: listed from these, which the "
+                  "library itself does not do",
+                  merged ? "can be read, the one that joins them cannot"
+                         : "were never merged (" OCDBT_MANIFEST " is missing)");
+    return any || merged;
+}
+
+/* Sort the arrays by key. A single database already lists them so. */
+static enum status sort_arrays(struct listing *l)
+{
+    struct orbax_store *s = l->store;
+    if (l->databases > 1 && s->array_count)
+        qsort(s->arrays, s->array_count, sizeof(*s->arrays), by_key);
+    for (uint64_t i = 0; l->databases > 1 && i < s->array_count; i++) {
+        uint64_t *at = strmap_get(&l->arrays, s->arrays[i].key, s->arrays[i].len);
+        if (!at)
+            return error_memory_at(l->job->err, l->directory);
+        *at = i + 1;
+    }
+    return OK;
+}
+
+bool orbax_list(struct orbax_store *s)
+{
+    struct listing l = {.store = s, .job = s->job, .arena = &s->arena, .directory = s->directory};
+    bool listed = take_databases(&l);
+    if (listed && s->job->err->status == OK && sort_arrays(&l) == OK)
+        place_values(&l);
+    array_tree_report(s->job, s->directory, &l.lost);
+    strmap_release(&l.arrays);
+    strmap_release(&l.parsed);
+    return listed;
+}

@@ -1,0 +1,296 @@
+/*
+ * orbax_tree.c - `_METADATA`: the names of the leaves of an Orbax tree.
+ *
+ *   {"tree_metadata": {REPR: {"key_metadata": [{"key": TEXT, "key_type": 1 | 2}, ...],
+ *                             "value_metadata": {"value_type": TEXT,
+ *                                                "skip_deserialize": BOOLEAN, ...}}, ...},
+ *    "use_ocdbt": ..., "use_zarr3": ..., "custom_metadata": ...,
+ *    "store_array_data_equal_to_fill_value": BOOLEAN, "value_metadata_tree": TEXT, ...}
+ *
+ * REPR is Python's repr() of the path and is not read: the components are in key_metadata
+ * (key_type 1: a position in a sequence; 2: a key or an attribute). Joined by '.' they are the key
+ * that the array is stored under; that key is ambiguous if a component holds a '.' itself. Shapes
+ * and dtypes are not in this file.
+ *
+ * A value_type that names a kind of container means an empty container. Leaves of other types have
+ * data, unless skip_deserialize says that they are not to be read back.
+ *
+ * Source: orbax/checkpoint/_src/metadata/{tree,value}.py, tree/types.py.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/json.h"
+#include "importer/format/orbax/orbax.h"
+#include "importer/job/facts.h"
+
+#define TREE_FILE "_METADATA"
+
+static const struct {
+    const char *type, *kind;
+} empties[] = {
+    {"None", "null"}, {"Dict", "dict"}, {"NamedTuple", "dict"}, {"List", "list"}, {"Tuple", "list"},
+};
+
+struct reading {
+    struct job *job;
+    struct orbax_tree *tree;
+    struct json json;
+    size_t space;
+    /* Of the current leaf: */
+    struct text key, name;
+    bool first, has_path, skipped;
+    const char *empty;
+};
+
+static bool orbax_tree_bad(struct reading *r, const char *what)
+{
+    return json_fail(&r->json, ERR_CORRUPT, "bad-metadata", "%s", what);
+}
+
+static bool orbax_tree_no_memory(struct reading *r)
+{
+    return json_fail(&r->json, ERR_MEMORY, NULL, "no memory for the tree");
+}
+
+/* --- one leaf ----------------------------------------------------------------------- */
+
+static bool add_component(struct reading *r)
+{
+    if (!r->first) {
+        text_addc(&r->key, '.');
+        text_addc(&r->name, '/');
+    }
+    r->first = false;
+    text_add(&r->key, r->json.text.at, r->json.text.len);
+    text_add(&r->name, r->json.text.at, r->json.text.len);
+    return (text_str(&r->key) && text_str(&r->name)) ||
+           json_fail(&r->json, ERR_LIMIT, NULL, "a name of more than %llu bytes",
+                     (unsigned long long)LIMIT_NAME_BYTES);
+}
+
+static bool read_component(struct reading *r)
+{
+    enum json_type type;
+    bool has_key = false;
+    while ((type = json_next(&r->json)) == JSON_KEY) {
+        if (!json_is(&r->json, "key")) {
+            json_next(&r->json);
+            if (!json_skip(&r->json))
+                return false;
+            continue;
+        }
+        type = json_next(&r->json);
+        if (has_key || (type != JSON_STRING && type != JSON_NUMBER))
+            return orbax_tree_bad(r, "a component of a path has one key, which is a text");
+        has_key = true;
+        if (!add_component(r))
+            return false;
+    }
+    return type == JSON_OBJECT_END && (has_key || orbax_tree_bad(r, "a component without a key"));
+}
+
+static bool read_path(struct reading *r)
+{
+    enum json_type type;
+    if (r->has_path)
+        return orbax_tree_bad(r, "a leaf has two paths");
+    r->has_path = true;
+    if (!json_want(&r->json, JSON_ARRAY, "a list of components"))
+        return false;
+    while ((type = json_next(&r->json)) == JSON_OBJECT)
+        if (!read_component(r))
+            return false;
+    return type == JSON_ARRAY_END || (type != JSON_FAIL && orbax_tree_bad(r, "not a component"));
+}
+
+static bool orbax_tree_read_value(struct reading *r)
+{
+    enum json_type type;
+    if (!json_want(&r->json, JSON_OBJECT, "an object"))
+        return false;
+    while ((type = json_next(&r->json)) == JSON_KEY) {
+        bool is_type = json_is(&r->json, "value_type");
+        bool is_skip = json_is(&r->json, "skip_deserialize");
+        type = json_next(&r->json);
+        for (size_t i = 0; is_type && i < sizeof(empties) / sizeof(empties[0]); i++)
+            if (type == JSON_STRING && json_is(&r->json, empties[i].type))
+                r->empty = empties[i].kind;
+        r->skipped |= is_skip && type == JSON_TRUE;
+        if (!json_skip(&r->json))
+            return false;
+    }
+    return type == JSON_OBJECT_END;
+}
+
+static bool orbax_tree_keep_leaf(struct reading *r)
+{
+    struct orbax_tree *t = r->tree;
+    struct arena *arena = r->job->arena;
+    const char *key = arena_copy(arena, text_str(&r->key), r->key.len);
+    const char *name = arena_copy(arena, text_str(&r->name), r->name.len);
+    void *list = arena_grow(arena, t->leaves, t->count, &r->space, sizeof(*t->leaves));
+    if (!list || !key || !name)
+        return orbax_tree_no_memory(r);
+    t->leaves = list;
+    t->leaves[t->count++] = (struct orbax_leaf){
+        .key = key,
+        .name = name,
+        .len = r->key.len,
+        .empty = r->empty,
+        .skipped = r->skipped,
+    };
+    return true;
+}
+
+static bool orbax_tree_read_leaf(struct reading *r)
+{
+    enum json_type type;
+    text_reset(&r->key);
+    text_reset(&r->name);
+    r->first = true;
+    r->has_path = r->skipped = false;
+    r->empty = NULL;
+    if (!json_want(&r->json, JSON_OBJECT, "a leaf"))
+        return false;
+    while ((type = json_next(&r->json)) == JSON_KEY) {
+        bool good;
+        if (json_is(&r->json, "key_metadata"))
+            good = read_path(r);
+        else if (json_is(&r->json, "value_metadata"))
+            good = orbax_tree_read_value(r);
+        else
+            good = json_next(&r->json) != JSON_FAIL && json_skip(&r->json);
+        if (!good)
+            return false;
+    }
+    return type == JSON_OBJECT_END &&
+           (r->has_path ? orbax_tree_keep_leaf(r) : orbax_tree_bad(r, "a leaf without a path"));
+}
+
+/* --- the file ----------------------------------------------------------------------- */
+
+static bool read_leaves(struct reading *r)
+{
+    enum json_type type;
+    if (r->tree->known)
+        return orbax_tree_bad(r, "tree_metadata occurs twice");
+    if (!json_want(&r->json, JSON_OBJECT, "an object of leaves"))
+        return false;
+    while ((type = json_next(&r->json)) == JSON_KEY)
+        if (!orbax_tree_read_leaf(r))
+            return false;
+    r->tree->known = type == JSON_OBJECT_END;
+    return r->tree->known;
+}
+
+/* State the user's own metadata, if it is an object; it is null if there is none. */
+static bool read_custom(struct reading *r)
+{
+    struct json ahead = r->json;
+    struct error ignored = {.offset = NO_OFFSET};
+    ahead.err = &ignored;
+    if (json_next(&ahead) == JSON_OBJECT)
+        return facts_state(r->job, &r->json, TREE_FILE ":custom_metadata/", '/');
+    return json_next(&r->json) != JSON_FAIL && json_skip(&r->json);
+}
+
+/* Older Orbax did not store chunks that hold only zeros. */
+static bool read_storing(struct reading *r)
+{
+    r->tree->all_stored = json_next(&r->json) == JSON_TRUE;
+    return r->json.type != JSON_FAIL && json_skip(&r->json);
+}
+
+/* Orbax itself looks for manifest.ocdbt only if this is null or absent. */
+static bool read_use_ocdbt(struct reading *r)
+{
+    r->tree->in_folders = json_next(&r->json) == JSON_FALSE;
+    return r->json.type != JSON_FAIL && json_skip(&r->json);
+}
+
+static bool orbax_tree_read_file(struct reading *r)
+{
+    enum json_type type;
+    if (!json_want(&r->json, JSON_OBJECT, "an object"))
+        return false;
+    while ((type = json_next(&r->json)) == JSON_KEY) {
+        bool good;
+        if (json_is(&r->json, "tree_metadata"))
+            good = read_leaves(r);
+        else if (json_is(&r->json, "custom_metadata"))
+            good = read_custom(r);
+        else if (json_is(&r->json, "store_array_data_equal_to_fill_value"))
+            good = read_storing(r);
+        else if (json_is(&r->json, "use_ocdbt"))
+            good = read_use_ocdbt(r);
+        else
+            good = json_next(&r->json) != JSON_FAIL && json_skip(&r->json);
+        if (!good)
+            return false;
+    }
+    return type == JSON_OBJECT_END && json_want(&r->json, JSON_END, "the end");
+}
+
+enum status orbax_tree_read(struct job *job, const char *directory, struct orbax_tree *out)
+{
+    struct reading r = {
+        .job = job, .tree = out, .key.limit = LIMIT_NAME_BYTES, .name.limit = LIMIT_NAME_BYTES};
+    struct error err = {.offset = NO_OFFSET};
+    struct arena arena = {.ceiling = LIMIT_ARENA_BYTES}; /* holds the text */
+    struct bytes text = {0};
+    *out = (struct orbax_tree){0};
+    const char *path = orbax_path(job->arena, directory, TREE_FILE);
+    if (!path)
+        return error_memory_at(job->err, directory);
+    if (orbax_read(job, path, "index", &arena, &text, &err) == OK && text.at) {
+        json_init(&r.json, cursor_over(text, 0), &arena, path, &err);
+        r.json.python = true;
+        orbax_tree_read_file(&r);
+    }
+    text_release(&r.key);
+    text_release(&r.name);
+    arena_release(&arena);
+    if (err.status == ERR_MEMORY)
+        return error_memory_at(job->err, path);
+    /* A tree that was read only in part is dropped: the arrays are then named by their keys. */
+    if (err.status != OK)
+        job_issue_error(job, out->known ? ISSUE_WARNING : ISSUE_ERROR, &err);
+    if (!out->known)
+        *out = (struct orbax_tree){.damaged = err.status != OK};
+    return job->err->status;
+}
+
+/* --- leaves below leaves ------------------------------------------------------------ */
+
+/* Order by name, with '/' before every other byte: "a", "a/b", "a.b". So what is below a name
+ * follows it immediately. */
+static int by_path(const void *a, const void *b)
+{
+    const struct orbax_leaf *x = *(struct orbax_leaf *const *)a;
+    const struct orbax_leaf *y = *(struct orbax_leaf *const *)b;
+    size_t both = x->len < y->len ? x->len : y->len;
+    for (size_t i = 0; i < both; i++) {
+        int c = (unsigned char)x->name[i], d = (unsigned char)y->name[i];
+        if (c != d)
+            return c == '/' ? -1 : d == '/' ? 1 : c - d;
+    }
+    return x->len < y->len ? -1 : x->len > y->len;
+}
+
+enum status orbax_tree_mark_inner(struct job *job, struct orbax_tree *t)
+{
+    struct orbax_leaf **sorted = arena_array(job->arena, t->count, sizeof(*sorted));
+    if (!sorted)
+        return job_no_memory(job);
+    for (uint64_t i = 0; i < t->count; i++)
+        sorted[i] = &t->leaves[i];
+    qsort(sorted, t->count, sizeof(*sorted), by_path);
+    for (uint64_t i = 1; i < t->count; i++) {
+        struct orbax_leaf *above = sorted[i - 1];
+        above->inner = sorted[i]->len > above->len &&
+                       memcmp(sorted[i]->name, above->name, above->len) == 0 &&
+                       (above->len == 0 || sorted[i]->name[above->len] == '/');
+    }
+    return OK;
+}

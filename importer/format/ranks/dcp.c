@@ -1,0 +1,543 @@
+/*
+ * dcp.c - PyTorch Distributed Checkpoint: a folder with .metadata and the files of each rank.
+ *
+ *   .metadata   a pickle of torch.distributed.checkpoint.metadata.Metadata:
+ *     state_dict_metadata   {NAME: tensor (properties, size, chunks (offsets, sizes)) | bytes}
+ *     storage_data          {(NAME, offset of the chunk): (relative_path, offset, length)}
+ *   *.distcp    at that offset a complete torch.save archive of one chunk or one object; or the
+ *               file is a safetensors image, in which the chunk is called NAME
+ *
+ *   metadata.json, common.pt    Megatron's: facts, and unsharded values, named common.…
+ *
+ * A tensor is one row with a piece for each chunk; objects become facts under their names.
+ *
+ * Source: torch/distributed/checkpoint/metadata.py, filesystem.py.
+ * Not read: items with transform descriptors (compression by extension): an issue each.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/name_list.h"
+#include "importer/container/safetensors_header.h"
+#include "importer/format/ranks/dcp_box.h"
+#include "importer/format/torch/torch_file.h"
+
+#define METADATA ".metadata"
+#define COMMON   "common.pt"
+#define MODULE   "torch.distributed.checkpoint"
+
+#define FIELDS_MAX 64 /* of an object of the metadata; torch's have up to 6 */
+/* Of the names in keys, bytes for each byte of .metadata; of items that are opened, bytes for each of
+ * their files. Only parts that are shared pass them. */
+#define KEYS_SHARE  16
+#define ITEMS_SHARE 4
+#define SHARE_START (UINT64_C(16) << 20)
+
+static int dcp_probe_dir(const struct probe_dir *p)
+{
+    if (!probe_dir_has_file(p, METADATA))
+        return 0;
+    struct bytes head = p->peek(p, METADATA);
+    struct probe seen = {.head = head};
+    return head.at && head.len > 2 && head.at[0] == 0x80 && probe_holds(&seen, MODULE) ? 64 : 0;
+}
+
+struct shard {
+    const char *name; /* relative path */
+    struct source *source;
+    uint32_t file;
+    bool image; /* a safetensors image: `header`, `data` and `tensors` are set */
+    struct safetensors_header header;
+    uint64_t data;         /* offset of its data */
+    struct strmap tensors; /* name -> position in the header */
+};
+
+struct dcp {
+    struct job *job;
+    struct torch_tree tree; /* of .metadata */
+    struct pickle pickle;
+    struct strmap places;  /* place_key() -> node of a _StorageInfo */
+    struct strmap by_path; /* relative path -> position in shards */
+    struct shard *shards;
+    size_t shard_count, shard_space;
+    struct text key;
+    uint64_t visits;            /* chunks of all tensors so far */
+    uint64_t key_bytes;         /* of all keys that were made so far */
+    uint64_t opened, openable;  /* bytes of items opened so far; of their files */
+    struct torch_tensor tensor; /* large: not one per call */
+};
+
+/* --- the metadata ----------------------------------------------------------------------- */
+
+/* A field of an object whose state is a dict, or a tuple that begins with one. */
+static pickle_ref field(const struct pickle *p, pickle_ref object, const char *name)
+{
+    if (pickle_kind(p, object) != PICKLE_CALL)
+        return 0;
+    pickle_ref state = pickle_at(p, object)->call->state;
+    if (state && pickle_kind(p, state) == PICKLE_TUPLE)
+        state = pickle_item(p, state, 0);
+    /* many objects may share one dict */
+    return state && pickle_at(p, state)->count <= 2 * FIELDS_MAX ? pickle_get(p, state, name) : 0;
+}
+
+static bool shared_too_often(struct dcp *d, const char *what)
+{
+    error_set(d->job->err, ERR_LIMIT, d->tree.path, NO_OFFSET,
+              "the metadata repeats its %s more often than this program follows", what);
+    return false;
+}
+
+/* The key of storage_data as text that can be compared: name, NUL, offsets: "w\0" "0,128,". NULL:
+ * no memory, or the job's error is set. */
+static const char *place_key(struct dcp *d, pickle_ref name, const uint64_t *offsets, unsigned rank)
+{
+    const struct pickle_node *n = pickle_at(&d->pickle, name);
+    d->key_bytes += n->count;
+    if (d->key_bytes > SHARE_START + KEYS_SHARE * d->tree.source->size)
+        return shared_too_often(d, "names"), NULL;
+    text_reset(&d->key);
+    text_add(&d->key, n->text, n->count);
+    text_addc(&d->key, '\0');
+    for (unsigned i = 0; i < rank; i++)
+        text_addf(&d->key, "%llu,", (unsigned long long)offsets[i]);
+    return text_str(&d->key);
+}
+
+static enum status learn_places(struct dcp *d)
+{
+    const struct pickle *p = &d->pickle;
+    pickle_ref data = field(p, p->root, "storage_data"), index;
+    uint64_t offsets[TENSOR_RANK_MAX];
+    for (uint32_t i = 0; (index = pickle_item(p, data, i)); i += 2) {
+        pickle_ref name = field(p, index, "fqn"), offset = field(p, index, "offset");
+        unsigned rank = 0;
+        bool added;
+        const char *kept;
+        if (pickle_kind(p, name) != PICKLE_TEXT ||
+            (offset && pickle_kind(p, offset) != PICKLE_NONE &&
+             !torch_numbers(p, offset, offsets, &rank)))
+            continue;
+        uint64_t *at =
+            place_key(d, name, offsets, rank)
+                ? strmap_keep(&d->places, d->job->arena, d->key.at, d->key.len, &kept, &added)
+                : NULL;
+        if (!at && d->job->err->status == OK)
+            torch_no_memory(&d->tree, d->job->err);
+        if (!at)
+            return d->job->err->status;
+        *at = pickle_item(p, data, i + 1);
+    }
+    return OK;
+}
+
+/* Where an item is stored. */
+struct place {
+    const struct pickle_node *path;
+    uint64_t offset, length;
+};
+
+/* False after setting *err or the job's error. */
+static bool dcp_find_place(struct dcp *d, pickle_ref name, const uint64_t *offsets, unsigned rank,
+                           struct place *out, struct error *err)
+{
+    const struct pickle *p = &d->pickle;
+    if (!place_key(d, name, offsets, rank)) {
+        if (d->job->err->status == OK)
+            torch_no_memory(&d->tree, d->job->err);
+        return false;
+    }
+    const uint64_t *at = strmap_get(&d->places, d->key.at, d->key.len);
+    if (!at) {
+        torch_fail(&d->tree, err, "missing-chunk", "the metadata does not say where its data is");
+        return false;
+    }
+    pickle_ref info = (pickle_ref)*at, steps = field(p, info, "transform_descriptors");
+    pickle_ref path = field(p, info, "relative_path");
+    if (pickle_kind(p, path) != PICKLE_TEXT ||
+        !torch_number(p, field(p, info, "offset"), &out->offset) ||
+        !torch_number(p, field(p, info, "length"), &out->length)) {
+        torch_fail(&d->tree, err, "bad-metadata",
+                   "the metadata gives no file, offset and length for it");
+        return false;
+    }
+    if (pickle_item(p, steps, 0)) {
+        torch_fail(&d->tree, err, "unsupported", "its data was transformed by an extension");
+        return false;
+    }
+    out->path = pickle_at(p, path);
+    return true;
+}
+
+/* --- shards ----------------------------------------------------------------------------- */
+
+/* If the file is a safetensors image, read its header: it holds the chunks under their names. */
+static enum status read_image(struct dcp *d, struct shard *s, struct error *err)
+{
+    uint8_t head[9];
+    struct bytes text;
+    bool added;
+    if (s->source->size < sizeof(head) ||
+        source_read(s->source, 0, head, sizeof(head), err) != OK ||
+        (head[0] == 'P' && head[1] == 'K') || head[8] != '{')
+        return err->status;
+    s->image = true;
+    if (safetensors_load(s->source, d->job->arena, &text, err) != OK ||
+        safetensors_parse(text, s->source->name, d->job->arena, d->job->arena, &s->header, err) !=
+            OK)
+        return err->status;
+    s->data = 8 + text.len;
+    for (uint64_t i = 0; i < s->header.count; i++) {
+        const struct safetensors_tensor *t = &s->header.tensors[i];
+        uint64_t *at = strmap_add(&s->tensors, t->name, t->name_len, &added);
+        if (!at)
+            return torch_no_memory(&d->tree, err), ERR_MEMORY;
+        *at = i;
+    }
+    return OK;
+}
+
+/* The shard at a path, opened when it is first needed. NULL after setting the job's error: the
+ * checkpoint cannot be loaded if one of its files is missing. */
+static struct shard *find_shard(struct dcp *d, const struct pickle_node *path)
+{
+    bool added;
+    struct error *err = d->job->err;
+    uint64_t *at = strmap_add(&d->by_path, path->text, path->count, &added);
+    void *list = at && added ? arena_grow(d->job->arena, d->shards, d->shard_count, &d->shard_space,
+                                          sizeof(*d->shards))
+                             : d->shards;
+    if (!at || !list)
+        return torch_no_memory(&d->tree, err), NULL;
+    d->shards = list;
+    if (!added)
+        return &d->shards[*at];
+    *at = d->shard_count++;
+    struct shard *s = &d->shards[*at];
+    *s = (struct shard){.name = path->text};
+    if (strlen(path->text) != path->count) {
+        error_set(err, ERR_CORRUPT, d->job->path, NO_OFFSET,
+                  "the metadata names a file with a NUL in its name");
+        return NULL;
+    }
+    if (job_open(d->job, path->text, "data", &s->source, &s->file, err) == ERR_MISSING)
+        error_code(err, "missing-shard");
+    if (err->status == OK)
+        d->openable += s->source->size;
+    return err->status == OK && read_image(d, s, err) == OK ? s : NULL;
+}
+
+/* --- items ------------------------------------------------------------------------------ */
+
+/* The torch.save archive of one item. */
+struct item {
+    struct arena arena;
+    struct source *source;
+    struct torch_zip zip;
+    struct pickle pickle;
+    struct torch_tree tree;
+};
+
+/* Call close_item(), after a failure too. */
+static bool open_item(struct dcp *d, const struct shard *s, const struct place *place,
+                      struct item *out, struct error *err)
+{
+    *out = (struct item){.arena = {.ceiling = d->job->arena->ceiling}};
+    out->tree = (struct torch_tree){.job = d->job,
+                                    .arena = &out->arena,
+                                    .path = s->source->name,
+                                    .run = {.file = s->file},
+                                    .emit = d->tree.emit};
+    if (place->offset > s->source->size || place->length > s->source->size - place->offset) {
+        torch_fail(&out->tree, err, "truncated", "its data ends at byte %llu of a file of %llu",
+                   (unsigned long long)(place->offset + place->length),
+                   (unsigned long long)s->source->size);
+        return false;
+    }
+    d->opened += place->length;
+    if (d->opened > SHARE_START + ITEMS_SHARE * d->openable)
+        return shared_too_often(d, "items");
+    return source_open_view(s->source, place->offset, place->length, &out->source, err) == OK &&
+           torch_zip_open(&out->tree, out->source, s->file, place->offset, &out->zip, err) == OK &&
+           torch_zip_run(&out->tree, &out->zip, &out->pickle, err) == OK;
+}
+
+static void close_item(struct item *i)
+{
+    torch_tree_release(&i->tree);
+    torch_zip_close(&i->zip);
+    pickle_release(&i->pickle);
+    source_close(i->source);
+    arena_release(&i->arena);
+}
+
+/* A chunk's extent and checksum, to be filled in. */
+struct piece {
+    struct extent *extent;
+    uint32_t *sum; /* 0: none */
+};
+
+/* A chunk as the metadata describes it. */
+struct chunk {
+    const char *dtype;
+    const struct dcp_box *box;
+};
+
+static bool is_chunk(const struct chunk *c, const char *dtype, unsigned rank, const uint64_t *shape)
+{
+    return strcmp(dtype, c->dtype) == 0 && rank == c->box->rank &&
+           memcmp(shape, c->box->shape, rank * sizeof(*shape)) == 0;
+}
+
+/* Find a chunk in a safetensors image. */
+static bool image_chunk(struct dcp *d, const struct shard *s, pickle_ref name,
+                        const struct chunk *chunk, struct piece *out, struct error *err)
+{
+    const struct pickle_node *n = pickle_at(&d->pickle, name);
+    const uint64_t *at = strmap_get(&s->tensors, n->text, n->count);
+    const struct safetensors_tensor *x = at ? &s->header.tensors[*at] : NULL;
+    if (!x)
+        return torch_fail(&d->tree, err, "missing-chunk", "it is not in the file %.100s", s->name);
+    if (!is_chunk(chunk, x->dtype, x->rank, x->shape))
+        return torch_fail(&d->tree, err, "bad-chunk",
+                          "dtype or shape in the file %.100s are not those of the metadata",
+                          s->name);
+    out->extent->file = s->file;
+    out->extent->offset = s->data + x->begin;
+    out->extent->stored = x->end - x->begin;
+    return true;
+}
+
+/* Find a chunk that is a torch.save archive of its own. */
+static bool zip_chunk(struct dcp *d, const struct shard *s, const struct place *place,
+                      const struct chunk *chunk, struct piece *out, struct error *err)
+{
+    struct item item;
+    struct torch_tensor *x = &d->tensor;
+    bool ok = open_item(d, s, place, &item, err) &&
+              (torch_is_tensor(&item.pickle, item.pickle.root) ||
+               torch_fail(&d->tree, err, "bad-chunk", "its data is not a tensor")) &&
+              torch_tensor_read(&item.tree, item.pickle.root, x, err) &&
+              (is_chunk(chunk, x->dtype, x->rank, x->shape) ||
+               torch_fail(&d->tree, err, "bad-chunk",
+                          "its dtype or shape are not those of the metadata")) &&
+              torch_place(&item.tree, x, out->extent, err) &&
+              (!out->extent->bytes ||
+               torch_fail(&d->tree, err, "unsupported",
+                          "its data is text with escapes, which cannot be read where it is"));
+    *out->sum = ok && torch_run_summed(&x->run, out->extent) ? x->run.crc : 0;
+    close_item(&item);
+    return ok;
+}
+
+/* --- tensors ---------------------------------------------------------------------------- */
+
+static const char *dtype_of(const struct pickle *p, pickle_ref metadata)
+{
+    pickle_ref properties = field(p, metadata, "properties");
+    pickle_ref state =
+        pickle_kind(p, properties) == PICKLE_CALL ? pickle_at(p, properties)->call->state : 0;
+    pickle_ref dtype = state && pickle_kind(p, state) == PICKLE_DICT ? field(p, properties, "dtype")
+                                                                     : pickle_item(p, state, 0);
+    return torch_dtype_of(p, dtype);
+}
+
+static bool read_box(struct dcp *d, pickle_ref chunk, unsigned rank, struct dcp_box *out,
+                     struct error *err)
+{
+    const struct pickle *p = &d->pickle;
+    uint64_t origin[TENSOR_RANK_MAX], shape[TENSOR_RANK_MAX];
+    unsigned a = 0, b = 0;
+    if (!torch_numbers(p, field(p, chunk, "offsets"), origin, &a) ||
+        !torch_numbers(p, field(p, chunk, "sizes"), shape, &b) || a != rank || b != rank)
+        return torch_fail(&d->tree, err, "bad-chunk",
+                          "a chunk of it has not its number of dimensions");
+    return dcp_box_set(d->job->arena, origin, shape, rank, out) || torch_no_memory(&d->tree, err);
+}
+
+static bool dcp_read_chunk(struct dcp *d, pickle_ref name, const char *dtype,
+                           const struct dcp_box *box, struct piece *out, struct error *err)
+{
+    const struct chunk chunk = {dtype, box};
+    struct place place;
+    struct shard *s;
+    if (!dcp_find_place(d, name, box->origin, box->rank, &place, err))
+        return false;
+    if (!(s = find_shard(d, place.path)))
+        return false; /* the job has failed */
+    bool ok = s->image ? image_chunk(d, s, name, &chunk, out, err)
+                       : zip_chunk(d, s, &place, &chunk, out, err);
+    out->extent->origin = box->origin;
+    out->extent->shape = box->shape;
+    return ok;
+}
+
+/* Tensors may share a list of chunks in the pickle, so that a small file has very many. But each
+ * chunk has an entry of storage_data, of many bytes: no honest file has more chunks than bytes.
+ * */
+static bool count_chunks(struct dcp *d, pickle_ref chunks, uint64_t *count)
+{
+    const enum pickle_kind kind = pickle_kind(&d->pickle, chunks);
+    const bool list = kind == PICKLE_LIST || kind == PICKLE_TUPLE;
+    *count = list ? pickle_at(&d->pickle, chunks)->count : 0;
+    d->visits += *count;
+    if (d->visits <= d->tree.source->size)
+        return true;
+    error_set(d->job->err, ERR_LIMIT, d->tree.path, NO_OFFSET,
+              "more chunks of tensors than this .metadata has bytes");
+    return false;
+}
+
+/* Read all chunks of a tensor as pieces; false after setting *err or the job's error. */
+static bool dcp_read_tensor(struct dcp *d, pickle_ref name, pickle_ref metadata,
+                            struct dcp_pieces *out, struct error *err)
+{
+    const struct pickle *p = &d->pickle;
+    uint64_t shape[TENSOR_RANK_MAX], count;
+    pickle_ref chunks = field(p, metadata, "chunks"), chunk;
+    out->dtype = dtype_of(p, metadata);
+    if (!out->dtype || !torch_numbers(p, field(p, metadata, "size"), shape, &out->rank))
+        return torch_fail(&d->tree, err, "bad-metadata",
+                          "the metadata gives no known dtype and shape for it");
+    if (!count_chunks(d, chunks, &count))
+        return false;
+    if (!dcp_pieces_set(d->job->arena, shape, count, out))
+        return torch_no_memory(&d->tree, err);
+    for (uint32_t i = 0; i < count && (chunk = pickle_item(p, chunks, i)); i++) {
+        struct dcp_box *box = &out->boxes[out->count];
+        if (!read_box(d, chunk, out->rank, box, err))
+            return false;
+        if (dcp_box_empty(box))
+            continue;
+        struct piece piece = {&out->extents[out->count], &out->sums[out->count]};
+        if (!dcp_read_chunk(d, name, out->dtype, box, &piece, err))
+            return false;
+        out->count++;
+    }
+    return true;
+}
+
+static void state_tensor(struct dcp *d, pickle_ref name, pickle_ref metadata)
+{
+    const struct pickle_node *n = pickle_at(&d->pickle, name);
+    struct error err = {.offset = NO_OFFSET};
+    struct dcp_pieces pieces = {.file = d->tree.run.file};
+    dcp_read_tensor(d, name, metadata, &pieces, &err);
+    if (d->job->err->status == OK)
+        dcp_pieces_emit(d->job, n->text, n->count, &pieces, &err);
+}
+
+/* State an object: its values become facts under its name. */
+static void state_object(struct dcp *d, pickle_ref name)
+{
+    const struct pickle_node *n = pickle_at(&d->pickle, name);
+    struct error err = {.offset = NO_OFFSET};
+    struct place place;
+    struct shard *s;
+    struct item item;
+    char what[320];
+    if (dcp_find_place(d, name, NULL, 0, &place, &err)) {
+        if (!(s = find_shard(d, place.path)) || s->image)
+            return;
+        if (open_item(d, s, &place, &item, &err)) {
+            item.tree.prefix = n->text;
+            torch_tree_state(&item.tree);
+        }
+        close_item(&item);
+    }
+    if (err.status == OK)
+        return;
+    snprintf(what, sizeof(what), "object \"%.240s\"", n->text);
+    error_prefix(&err, what);
+    job_issue_error(d->job, ISSUE_WARNING, &err);
+}
+
+static enum status state_all(struct dcp *d)
+{
+    const struct pickle *p = &d->pickle;
+    pickle_ref all = field(p, p->root, "state_dict_metadata"), name;
+    if (pickle_kind(p, all) != PICKLE_DICT) {
+        error_set(d->job->err, ERR_CORRUPT, d->tree.path, NO_OFFSET,
+                  "this .metadata has no state_dict_metadata");
+        return error_code(d->job->err, "bad-metadata");
+    }
+    for (uint32_t i = 0; (name = pickle_item(p, all, i)) && d->job->err->status == OK; i += 2) {
+        pickle_ref what = pickle_item(p, all, i + 1);
+        if (pickle_kind(p, name) != PICKLE_TEXT)
+            continue;
+        if (torch_callee(p, what) == DCP_BYTES)
+            state_object(d, name);
+        else
+            state_tensor(d, name, what);
+    }
+    return d->job->err->status;
+}
+
+static enum status dcp_emit(struct torch_tree *t, const struct tensor_claim *claim)
+{
+    return job_tensor(t->job, claim);
+}
+
+/* State what Megatron saves beside the shards: metadata.json, and common.pt with its arguments
+ * and other unsharded values. */
+static void state_common(struct job *job)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct source *s = NULL;
+    uint64_t count;
+    uint32_t file;
+    const char *const *names = job_siblings(job, &count);
+    job_meta_neighbour(job, "metadata.json");
+    if (!names_hold(names, count, COMMON) || job->err->status != OK)
+        return;
+    if (job_open(job, COMMON, "data", &s, &file, &err) == OK) {
+        struct torch_tree t = {
+            .job = job, .path = s->name, .prefix = "common", .run = {.file = file}};
+        torch_file_state(&t, s, &err);
+    }
+    if (err.status != OK)
+        job_issue_error(job, ISSUE_WARNING, &err);
+}
+
+static enum status dcp_index(struct job *job)
+{
+    struct source *s = NULL;
+    uint32_t file;
+    if (job_open(job, METADATA, "index", &s, &file, job->err) != OK)
+        return job->err->status;
+    struct dcp *d = arena_alloc(job->arena, sizeof(*d));
+    if (!d)
+        return job_no_memory(job);
+    d->job = job;
+    d->tree = (struct torch_tree){.job = job,
+                                  .arena = job->arena,
+                                  .path = s->name,
+                                  .pickle = &d->pickle,
+                                  .source = s,
+                                  .run = {.file = file},
+                                  .emit = dcp_emit};
+    job_sum_kind(job, "crc32");
+    pickle_run(s, 0, 0, job->arena, &d->pickle, job->err);
+    torch_globals_learn(&d->tree); /* even after an error: to warn of unknown names */
+    if (job->err->status == OK && learn_places(d) == OK && state_all(d) == OK)
+        state_common(job);
+    for (size_t i = 0; i < d->shard_count; i++)
+        strmap_release(&d->shards[i].tensors);
+    strmap_release(&d->places);
+    strmap_release(&d->by_path);
+    text_release(&d->key);
+    torch_tree_release(&d->tree);
+    pickle_release(&d->pickle);
+    return job->err->status;
+}
+
+const struct format format_dcp = {
+    .name = "dcp",
+    .summary = "PyTorch Distributed Checkpoint: .metadata and .distcp files",
+    .suffixes = "",
+    .separator = '.',
+    .probe_dir = dcp_probe_dir,
+    .flat = true,
+    .index = dcp_index,
+};

@@ -1,0 +1,314 @@
+/*
+ * dcp_hf.c - a distributed checkpoint as HuggingFaceStorageWriter writes it: no .metadata, but one
+ * safetensors file per rank and shard, shard-00001-model-00001-of-00002.safetensors. Its
+ * __metadata__ has DCP_SHARDING_INFO, the JSON text {NAME: {"saved_offsets": [numbers]}}.
+ *
+ * The shape of a tensor is not stated: it is the smallest that holds all pieces. So nothing shows
+ * that the last rank's file is missing, here or to PyTorch.
+ *
+ * Source: torch/distributed/checkpoint/hf_storage.py, _hf_utils.py.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/json.h"
+#include "catalog/base/name_list.h"
+#include "catalog/base/strmap.h"
+#include "importer/array/array_private.h"
+#include "importer/container/safetensors_header.h"
+#include "importer/format/ranks/dcp_box.h"
+
+#define INFO      "DCP_SHARDING_INFO"
+#define PARTS_MAX 99999 /* five digits, at these places in the name of a shard: */
+#define PART_AT   (sizeof("shard-#####-model-") - 1)
+#define COUNT_AT  (sizeof("shard-#####-model-#####-of-") - 1)
+
+/* Whether `name` is like "shard-00001-model-00001-of-00002.safetensors". */
+static bool is_shard(const char *name)
+{
+    static const char shape[] = "shard-#####-model-#####-of-#####.safetensors";
+    for (size_t i = 0; i < sizeof(shape); i++)
+        if (shape[i] == '#' ? name[i] < '0' || name[i] > '9' : name[i] != shape[i])
+            return false;
+    return true;
+}
+
+static int dcp_hf_probe_dir(const struct probe_dir *p)
+{
+    for (uint64_t i = 0; i < p->file_count; i++) {
+        if (!is_shard(p->files[i]))
+            continue;
+        struct bytes head = p->peek(p, p->files[i]);
+        struct probe seen = {.head = head};
+        return head.at && probe_holds(&seen, INFO) ? 64 : 0;
+    }
+    return 0;
+}
+
+/* A piece of a tensor, linked to the one found before it. */
+struct piece {
+    struct dcp_box box;
+    uint32_t file;
+    uint64_t offset, stored;
+    struct piece *before;
+};
+
+struct found {
+    const char *name;
+    size_t len;
+    const char *dtype;
+    unsigned rank;
+    uint64_t count;
+    struct piece *last;
+    bool torn; /* its pieces do not agree */
+};
+
+struct hf {
+    struct job *job;
+    struct strmap names; /* name -> position in found */
+    struct found *found;
+    size_t count, space;
+};
+
+/* --- offsets ---------------------------------------------------------------------------- */
+
+struct offsets {
+    struct strmap names; /* -> position in `numbers`; UINT64_MAX: no offsets stated */
+    uint64_t *numbers;   /* for each name how many offsets, then the offsets */
+    size_t used, space;
+};
+
+static bool dcp_hf_add_number(struct json *j, struct offsets *o, uint64_t value)
+{
+    void *list = arena_grow(j->arena, o->numbers, o->used, &o->space, sizeof(*o->numbers));
+    if (!list)
+        return json_fail(j, ERR_MEMORY, NULL, "no memory");
+    o->numbers = list;
+    o->numbers[o->used++] = value;
+    return true;
+}
+
+static bool read_offsets(struct json *j, struct offsets *o, uint64_t *at)
+{
+    enum json_type type;
+    uint64_t value;
+    *at = o->used;
+    if (!json_want(j, JSON_ARRAY, "a list of offsets") || !dcp_hf_add_number(j, o, 0))
+        return false;
+    while ((type = json_next(j)) == JSON_NUMBER) {
+        if (!json_u64(j, &value))
+            return json_fail(j, ERR_CORRUPT, NULL, "an offset expected");
+        if (!dcp_hf_add_number(j, o, value))
+            return false;
+    }
+    o->numbers[*at] = o->used - *at - 1;
+    return type == JSON_ARRAY_END;
+}
+
+static bool read_info(struct json *j, struct offsets *o)
+{
+    enum json_type type;
+    if (!json_want(j, JSON_OBJECT, "an object"))
+        return false;
+    while ((type = json_next(j)) == JSON_KEY) {
+        struct bytes name = j->text;
+        bool added;
+        uint64_t *at = strmap_add(&o->names, (const char *)name.at, name.len, &added);
+        uint64_t where = UINT64_MAX;
+        if (!at)
+            return json_fail(j, ERR_MEMORY, NULL, "no memory");
+        if (!json_want(j, JSON_OBJECT, "an object"))
+            return false;
+        while ((type = json_next(j)) == JSON_KEY) {
+            bool ours = json_is(j, "saved_offsets");
+            if (ours ? !read_offsets(j, o, &where) : json_next(j) == JSON_FAIL || !json_skip(j))
+                return false;
+        }
+        if (type != JSON_OBJECT_END)
+            return false;
+        *at = where;
+    }
+    return type == JSON_OBJECT_END;
+}
+
+static enum status load_offsets(struct job *job, const struct safetensors_header *h,
+                                const char *path, struct offsets *o, struct error *err)
+{
+    struct error lacking = {.offset = NO_OFFSET};
+    for (uint64_t i = 0; i < h->fact_count; i++) {
+        const struct safetensors_fact *f = &h->facts[i];
+        struct json j;
+        if (f->key.len != strlen(INFO) || memcmp(f->key.at, INFO, f->key.len) != 0)
+            continue;
+        json_init(&j, cursor_over(f->value, 0), job->arena, path, err);
+        read_info(&j, o);
+        return err->status;
+    }
+    error_set(&lacking, ERR_CORRUPT, path, NO_OFFSET,
+              "it has no " INFO ": its tensors are taken to begin at 0, as PyTorch does");
+    error_code(&lacking, "no-offsets");
+    job_issue_error(job, ISSUE_WARNING, &lacking);
+    return OK;
+}
+
+/* --- pieces ----------------------------------------------------------------------------- */
+
+static struct found *dcp_hf_find(struct hf *hf, const struct safetensors_tensor *t)
+{
+    bool added;
+    uint64_t *at = strmap_add(&hf->names, t->name, t->name_len, &added);
+    void *list = at && added ? arena_grow(hf->job->arena, hf->found, hf->count, &hf->space,
+                                          sizeof(*hf->found))
+                             : hf->found;
+    if (!at || !list)
+        return NULL;
+    hf->found = list;
+    if (added) {
+        *at = hf->count;
+        hf->found[hf->count++] =
+            (struct found){t->name, t->name_len, t->dtype, t->rank, 0, NULL, false};
+    }
+    return &hf->found[*at];
+}
+
+static enum status dcp_hf_add_piece(struct hf *hf, const struct safetensors_tensor *t,
+                                    const struct offsets *o, uint32_t file)
+{
+    struct arena *arena = hf->job->arena;
+    uint64_t zeros[TENSOR_RANK_MAX] = {0};
+    const uint64_t *at = strmap_get(&o->names, t->name, t->name_len), *origin = zeros;
+    struct found *f = dcp_hf_find(hf, t);
+    struct piece *piece = arena_alloc(arena, sizeof(*piece));
+    if (!f || !piece)
+        return job_no_memory(hf->job);
+    if (at && o->numbers && *at != UINT64_MAX) {
+        f->torn |= o->numbers[*at] != t->rank;
+        origin = f->torn ? zeros : o->numbers + *at + 1;
+    }
+    f->torn |= t->rank != f->rank || strcmp(t->dtype, f->dtype) != 0;
+    *piece = (struct piece){
+        .file = file, .offset = t->begin, .stored = t->end - t->begin, .before = f->last};
+    if (!dcp_box_set(arena, origin, t->shape, t->rank, &piece->box))
+        return job_no_memory(hf->job);
+    f->last = piece;
+    f->count++;
+    return OK;
+}
+
+static enum status read_shard(struct hf *hf, const char *name)
+{
+    struct job *job = hf->job;
+    struct error err = {.offset = NO_OFFSET};
+    struct safetensors_header h;
+    struct offsets offsets = {0};
+    struct source *s;
+    struct bytes text;
+    uint32_t file;
+    if (job_open(job, name, "data", &s, &file, &err) == OK &&
+        safetensors_load(s, job->arena, &text, &err) == OK &&
+        safetensors_parse(text, s->name, job->arena, job->arena, &h, &err) == OK &&
+        safetensors_check_end(s, text, h.data_end, &err) == OK &&
+        load_offsets(job, &h, s->name, &offsets, &err) == OK) {
+        job_base(job, file, 8 + text.len);
+        safetensors_report(job, s->name, &h);
+        for (uint64_t i = 0; i < h.count && job->err->status == OK; i++)
+            dcp_hf_add_piece(hf, &h.tensors[i], &offsets, file);
+    } else {
+        job_issue_error(job, ISSUE_ERROR, &err);
+    }
+    strmap_release(&offsets.names);
+    return job->err->status;
+}
+
+/* --- tensors ---------------------------------------------------------------------------- */
+
+static enum status state_tensor(struct job *job, const struct found *f)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct dcp_pieces pieces = {.dtype = f->dtype, .rank = f->rank, .file = f->last->file};
+    uint64_t shape[TENSOR_RANK_MAX] = {0};
+    if (f->torn) {
+        error_set(&err, ERR_CORRUPT, job->path, NO_OFFSET,
+                  "its pieces differ in dtype or number of dimensions");
+        error_code(&err, "bad-chunk");
+        pieces.dtype = NULL;
+        return dcp_pieces_emit(job, f->name, f->len, &pieces, &err);
+    }
+    for (const struct piece *p = f->last; p; p = p->before)
+        for (unsigned d = 0; d < f->rank; d++) {
+            uint64_t end;
+            if (!add_u64(p->box.origin[d], p->box.shape[d], &end))
+                end = UINT64_MAX;
+            shape[d] = end > shape[d] ? end : shape[d];
+        }
+    if (!dcp_pieces_set(job->arena, shape, f->count, &pieces))
+        return job_no_memory(job);
+    for (const struct piece *p = f->last; p; p = p->before) {
+        if (dcp_box_empty(&p->box))
+            continue;
+        pieces.boxes[pieces.count] = p->box;
+        pieces.extents[pieces.count++] = (struct extent){.file = p->file,
+                                                         .offset = p->offset,
+                                                         .stored = p->stored,
+                                                         .origin = p->box.origin,
+                                                         .shape = p->box.shape};
+    }
+    return dcp_pieces_emit(job, f->name, f->len, &pieces, &err);
+}
+
+/* A rank without elements of a file's tensors writes no such file, so one that is missing from
+ * some ranks tells nothing. But a file that is missing from all of them has tensors that nobody
+ * knows of. */
+static enum status report_missing(struct job *job, const struct array_listing *l)
+{
+    bool *seen = arena_array(job->arena, PARTS_MAX + 1, sizeof(*seen));
+    unsigned long parts = 0, missing = 0, first = 0;
+    if (!seen)
+        return job_no_memory(job);
+    for (uint64_t i = 0; i < l->file_count; i++) {
+        if (!is_shard(l->files[i]))
+            continue;
+        const unsigned long of = strtoul(l->files[i] + COUNT_AT, NULL, 10);
+        seen[strtoul(l->files[i] + PART_AT, NULL, 10)] = true;
+        parts = of > parts ? of : parts;
+    }
+    for (unsigned long part = parts; part > 0; part--)
+        if (!seen[part]) {
+            first = part;
+            missing++;
+        }
+    if (missing)
+        job_issue(job, ISSUE_ERROR, NULL, NO_OFFSET, "missing-shard",
+                  "%lu of %lu files are missing from all ranks, the first is "
+                  "model-%05lu-of-%05lu: their tensors are not known",
+                  missing, parts, first, parts);
+    return job->err->status;
+}
+
+static enum status dcp_hf_index(struct job *job)
+{
+    struct hf hf = {.job = job};
+    struct array_listing l;
+    if (array_list(job->arena, job->path, "", &l, job->err) != OK)
+        return job->err->status;
+    names_sort(l.files, l.file_count);
+    for (uint64_t i = 0; i < l.file_count && job->err->status == OK; i++)
+        if (is_shard(l.files[i]))
+            read_shard(&hf, l.files[i]);
+    for (size_t i = 0; i < hf.count && job->err->status == OK; i++)
+        state_tensor(job, &hf.found[i]);
+    if (job->err->status == OK)
+        report_missing(job, &l);
+    strmap_release(&hf.names);
+    return job->err->status;
+}
+
+const struct format format_dcp_hf = {
+    .name = "dcp-hf",
+    .summary = "PyTorch Distributed Checkpoint in safetensors files",
+    .suffixes = "",
+    .separator = '.',
+    .probe_dir = dcp_hf_probe_dir,
+    .flat = true,
+    .index = dcp_hf_index,
+};

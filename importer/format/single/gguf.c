@@ -1,0 +1,602 @@
+/*
+ * gguf.c - models of llama.cpp and its relatives: one file, or one split into
+ * STEM-00001-of-00003.gguf and so on, where each part is a complete GGUF file (container/gguf.h).
+ *
+ * Keys:
+ *   split.no                           the part's number, from 0
+ *   split.count, split.tensors.count   parts and tensors of the whole set
+ *   comfy.gguf.orig_shape.NAME         the logical shape of a tensor that ComfyUI-GGUF has stored
+ *                                      in rows of 256
+ *
+ * Oddities that ggml refuses, but that do not prevent reading, are only warnings here: gaps between
+ * tensors, names of 64 bytes and more, version 1, more than 4 dimensions.
+ *
+ * Source: ggml's gguf.cpp and llama.cpp's split files.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/name_list.h"
+#include "catalog/base/strmap.h"
+#include "importer/container/shard_name.h"
+#include "importer/format/single/gguf_header.h"
+#include "importer/job/job.h"
+
+#define SUFFIX        ".gguf"
+#define GGML_NAME_MAX 63 /* bytes of a tensor's name, ggml's */
+#define GGML_RANK_MAX 4
+#define ORIG_SHAPE    "comfy.gguf.orig_shape."
+#define MISSING_NAMED 100 /* missing parts that are recorded as files */
+
+static int gguf_probe(const struct probe *p)
+{
+    if (p->head.len < 8 ||
+        (memcmp(p->head.at, "GGUF", 4) != 0 && memcmp(p->head.at, "FUGG", 4) != 0))
+        return 0;
+    return 40;
+}
+
+/* By ggml's number of the type; NULL: removed from ggml, or not yet known. */
+static const char *const types[] = {
+    [0] = "float32", [1] = "float16",  [2] = "q4_0",   [3] = "q4_1",      [6] = "q5_0",
+    [7] = "q5_1",    [8] = "q8_0",     [9] = "q8_1",   [10] = "q2_k",     [11] = "q3_k",
+    [12] = "q4_k",   [13] = "q5_k",    [14] = "q6_k",  [15] = "q8_k",     [16] = "iq2_xxs",
+    [17] = "iq2_xs", [18] = "iq3_xxs", [19] = "iq1_s", [20] = "iq4_nl",   [21] = "iq3_s",
+    [22] = "iq2_s",  [23] = "iq4_xs",  [24] = "int8",  [25] = "int16",    [26] = "int32",
+    [27] = "int64",  [28] = "float64", [29] = "iq1_m", [30] = "bfloat16", [34] = "tq1_0",
+    [35] = "tq2_0",  [39] = "mxfp4",   [40] = "nvfp4", [41] = "q1_0",     [42] = "q2_0",
+};
+
+/* --- one part ----------------------------------------------------------------------------- */
+
+struct entry {
+    struct gguf_tensor t;
+    struct dtype dtype;
+    uint64_t nbytes; /* valid if `sized` */
+    bool sized;
+};
+
+struct part {
+    struct job *job;
+    struct gguf g;
+    struct entry *entries; /* in the file's order */
+    uint64_t count;
+    uint32_t file;
+    const char *path;
+    struct strmap shapes; /* tensor name -> position in `values` + 1 */
+    struct gguf_value *values;
+    uint64_t value_count;
+    size_t value_space;
+    uint64_t split_no, split_count, split_tensors;
+    bool has_split;
+};
+
+/* What the parts of a set have so far. */
+struct set {
+    struct strmap keys; /* stated as facts */
+    uint64_t tensors;
+};
+
+static bool key_is(const struct gguf_pair *p, const char *key)
+{
+    return p->key.len == strlen(key) && memcmp(p->key.at, key, p->key.len) == 0;
+}
+
+/* A key as it is catalogued: escaped if it is not UTF-8 or holds a NUL. */
+static const char *clean_key(struct bytes key, struct text *room)
+{
+    text_reset(room);
+    if (utf8_valid((const char *)key.at, key.len) && !memchr(key.at, '\0', key.len))
+        text_add(room, key.at, key.len);
+    else
+        text_escape(room, (const char *)key.at, key.len);
+    return text_str(room);
+}
+
+static enum status state_value(struct job *job, const struct gguf *g, const char *key,
+                               const struct gguf_value *v)
+{
+    struct text text = {0};
+    switch (v->type) {
+    case GGUF_F32:
+    case GGUF_F64:
+        return job_meta_real(job, key, v->real);
+    case GGUF_STRING:
+        return job_meta_text(job, key, (const char *)v->text.at, v->text.len);
+    case GGUF_ARRAY:
+    case GGUF_BOOL:
+        gguf_json(g, v, &text);
+        break;
+    default:
+        if (gguf_negative(v) || v->integer <= INT64_MAX)
+            return job_meta_integer(job, key, (int64_t)v->integer);
+        text_addf(&text, "%" PRIu64, v->integer);
+    }
+    if (text_str(&text))
+        job_meta_text(job, key, text_str(&text), text.len);
+    else
+        job_no_memory(job);
+    text_release(&text);
+    return job->err->status;
+}
+
+/* Remember the shape that a comfy.gguf.orig_shape key states. */
+static enum status keep_shape(struct part *p, const struct gguf_pair *pair)
+{
+    const size_t prefix = strlen(ORIG_SHAPE);
+    bool added;
+    if (pair->key.len <= prefix || memcmp(pair->key.at, ORIG_SHAPE, prefix) != 0 ||
+        pair->value.type != GGUF_ARRAY || pair->value.elements != GGUF_I32)
+        return OK;
+    struct gguf_value *values =
+        arena_grow(p->job->arena, p->values, p->value_count, &p->value_space, sizeof(*values));
+    uint64_t *at =
+        strmap_add(&p->shapes, (const char *)pair->key.at + prefix, pair->key.len - prefix, &added);
+    if (!values || !at)
+        return job_no_memory(p->job);
+    p->values = values;
+    p->values[p->value_count++] = pair->value;
+    *at = p->value_count;
+    return OK;
+}
+
+static void note_split(struct part *p, const struct gguf_pair *pair)
+{
+    if (key_is(pair, "split.no"))
+        p->split_no = pair->value.integer;
+    else if (key_is(pair, "split.tensors.count"))
+        p->split_tensors = pair->value.integer;
+    else if (key_is(pair, "split.count")) {
+        p->split_count = pair->value.integer;
+        p->has_split = true;
+    }
+}
+
+/* State a pair as a fact, unless an earlier part has stated its key. */
+static enum status state_pair(struct part *p, struct set *set, const struct gguf_pair *pair,
+                              struct text *room)
+{
+    struct job *job = p->job;
+    const char *kept;
+    bool added;
+    const char *key = clean_key(pair->key, room);
+    if (!key || !strmap_keep(&set->keys, job->arena, key, room->len, &kept, &added))
+        return job_no_memory(job);
+    return added ? state_value(job, &p->g, kept, &pair->value) : OK;
+}
+
+/* Read all pairs. A repeated key makes the file ambiguous; like ggml, refuse it. */
+static enum status gguf_read_pairs(struct part *p, struct set *set)
+{
+    struct gguf_pair pair;
+    struct text room = {0};
+    struct strmap own = {0};
+    struct job *job = p->job;
+    while (job->err->status == OK && gguf_pair(&p->g, &pair)) {
+        bool added = false;
+        if (!strmap_add(&own, (const char *)pair.key.at, pair.key.len, &added)) {
+            job_no_memory(job);
+        } else if (!added) {
+            error_set(job->err, ERR_CORRUPT, p->path, pair.offset, "the key \"%.*s\" occurs twice",
+                      (int)(pair.key.len < 200 ? pair.key.len : 200), (const char *)pair.key.at);
+            error_code(job->err, "duplicate-key");
+        } else if (keep_shape(p, &pair) == OK) {
+            note_split(p, &pair);
+            state_pair(p, set, &pair, &room);
+        }
+    }
+    strmap_release(&own);
+    text_release(&room);
+    return job->err->status;
+}
+
+/* Give the tensor the shape that its comfy.gguf.orig_shape key states, if it has as many
+ * elements. */
+static void apply_shape(struct part *p, struct gguf_tensor *t)
+{
+    const uint64_t *at = strmap_get(&p->shapes, (const char *)t->name.at, t->name.len);
+    const struct gguf_value *v = at ? &p->values[*at - 1] : NULL;
+    uint64_t shape[GGUF_RANK_MAX], stated, stored;
+    if (!v || v->count > GGUF_RANK_MAX)
+        return;
+    struct cursor c = cursor_over((struct bytes){p->g.head + v->at, p->g.len - v->at}, v->at);
+    for (uint64_t d = 0; d < v->count; d++)
+        shape[d] = p->g.big ? cursor_u32be(&c) : cursor_u32le(&c);
+    if (!shape_elements(shape, (unsigned)v->count, &stated) ||
+        !shape_elements(t->shape, t->rank, &stored) || stated != stored)
+        return;
+    memcpy(t->shape, shape, sizeof(shape));
+    t->rank = (unsigned)v->count;
+}
+
+/* Set the dtype and the size in bytes; every row must consist of whole blocks. */
+static enum status gguf_measure(struct part *p, struct entry *e)
+{
+    const struct gguf_tensor *t = &e->t;
+    const size_t known = sizeof(types) / sizeof(types[0]);
+    uint64_t elements;
+    char name[40];
+    if (t->type < known && types[t->type]) {
+        dtype_find(types[t->type], &e->dtype);
+    } else {
+        snprintf(name, sizeof(name), "unknown(ggml %" PRIu32 ")", t->type);
+        const char *kept = arena_copy(p->job->arena, name, strlen(name));
+        if (!kept)
+            return job_no_memory(p->job);
+        dtype_find(kept, &e->dtype);
+    }
+    const uint64_t row = t->rank ? t->shape[t->rank - 1] : 1;
+    e->sized = shape_elements(t->shape, t->rank, &elements) && elements <= INT64_MAX &&
+               row % e->dtype.block_elems == 0 && dtype_nbytes(&e->dtype, elements, &e->nbytes) &&
+               e->nbytes <= INT64_MAX;
+    if (!e->sized && dtype_sized(&e->dtype))
+        job_issue(
+            p->job, ISSUE_ERROR, p->path, t->at, "bad-shape",
+            "tensor \"%.*s\": its shape is impossible, or its rows are not whole blocks of %s",
+            (int)(t->name.len < 200 ? t->name.len : 200), (const char *)t->name.at, e->dtype.name);
+    return OK;
+}
+
+static enum status gguf_read_tensors(struct part *p)
+{
+    size_t space = 0;
+    struct gguf_tensor t;
+    while (gguf_tensor(&p->g, &t)) {
+        struct entry *list = arena_grow(p->job->arena, p->entries, p->count, &space, sizeof(*list));
+        if (!list)
+            return job_no_memory(p->job);
+        p->entries = list;
+        struct entry *e = &list[p->count++];
+        *e = (struct entry){.t = t};
+        if (gguf_measure(p, e) != OK)
+            return p->job->err->status;
+        apply_shape(p, &e->t);
+    }
+    return OK;
+}
+
+/* --- where the data lies ------------------------------------------------------------------ */
+
+static int by_offset(const void *a, const void *b)
+{
+    const struct entry *x = *(struct entry *const *)a, *y = *(struct entry *const *)b;
+    if (x->t.offset != y->t.offset)
+        return x->t.offset < y->t.offset ? -1 : 1;
+    return x->t.at < y->t.at ? -1 : 1;
+}
+
+/* Two tensors that overlap cannot both be right: report it, and do not read the second. */
+static void report_overlap(struct part *p, const struct entry *a, struct entry *b)
+{
+    job_issue(p->job, ISSUE_ERROR, p->path, p->g.data + b->t.offset, "overlap",
+              "tensors \"%.*s\" and \"%.*s\" overlap: the second is not read",
+              (int)(a->t.name.len < 200 ? a->t.name.len : 200), (const char *)a->t.name.at,
+              (int)(b->t.name.len < 200 ? b->t.name.len : 200), (const char *)b->t.name.at);
+    b->sized = false;
+}
+
+/* If data ends past the end of the file, the file was cut short, and readers refuse all of it. */
+static enum status check_end(struct part *p, const struct source *s)
+{
+    for (uint64_t i = 0; i < p->count; i++) {
+        const struct entry *e = &p->entries[i];
+        uint64_t end;
+        if (!e->sized || !e->nbytes ||
+            (add_u64(p->g.data, e->t.offset, &end) && add_u64(end, e->nbytes, &end) &&
+             end <= s->size))
+            continue;
+        error_set(p->job->err, ERR_CORRUPT, s->name, s->size,
+                  "data of tensor \"%.*s\" (%" PRIu64
+                  " bytes) ends past the end of the file: it was cut short",
+                  (int)(e->t.name.len < 200 ? e->t.name.len : 200), (const char *)e->t.name.at,
+                  e->nbytes);
+        return error_code(p->job->err, "truncated");
+    }
+    return OK;
+}
+
+/* ggml stores tensors one after the other, each padded. Overlaps are reported each, gaps and
+ * unaligned tensors once. */
+static enum status check_places(struct part *p)
+{
+    struct entry **order = malloc((size_t)(p->count + 1) * sizeof(struct entry *));
+    uint64_t end = 0, own_end, gaps = 0, crooked = 0;
+    const struct entry *last = NULL;
+    if (!order)
+        return job_no_memory(p->job);
+    for (uint64_t i = 0; i < p->count; i++)
+        order[i] = &p->entries[i];
+    qsort(order, (size_t)p->count, sizeof(struct entry *), by_offset);
+    for (uint64_t i = 0; i < p->count; i++) {
+        struct entry *e = order[i];
+        crooked += e->t.offset % p->g.alignment != 0;
+        if (!e->sized)
+            continue;
+        if (last && e->nbytes && e->t.offset < end) {
+            report_overlap(p, last, e);
+            continue;
+        }
+        gaps += e->t.offset - end >= p->g.alignment && e->t.offset > end;
+        if (!add_u64(e->t.offset, e->nbytes, &own_end))
+            own_end = UINT64_MAX;
+        end = own_end > end ? own_end : end; /* an empty tensor may be inside another */
+        last = e->nbytes ? e : last;
+    }
+    free(order);
+    if (gaps && p->count == p->g.tensor_count)
+        job_issue(p->job, ISSUE_WARNING, p->path, NO_OFFSET, "gaps",
+                  "%" PRIu64
+                  " tensors begin later than the one before them ends: ggml refuses this",
+                  gaps);
+    if (crooked)
+        job_issue(p->job, ISSUE_WARNING, p->path, NO_OFFSET, "unaligned",
+                  "%" PRIu64 " tensors do not begin at a multiple of %" PRIu64 " bytes", crooked,
+                  p->g.alignment);
+    return OK;
+}
+
+/* Report what ggml's reader would refuse, and this one need not. */
+static void report_oddities(struct part *p)
+{
+    uint64_t names = 0, ranks = 0, foreign = 0;
+    for (uint64_t i = 0; i < p->count; i++) {
+        names += p->entries[i].t.name.len > GGML_NAME_MAX;
+        ranks += p->entries[i].t.rank > GGML_RANK_MAX;
+        foreign += p->entries[i].dtype.kind == DTYPE_UNKNOWN;
+    }
+    const struct {
+        bool found;
+        const char *code, *why;
+    } oddities[] = {
+        {p->g.version == 1, "old-version", "version 1: today's ggml refuses it"},
+        {p->g.fugg, "odd-magic", "the magic is \"FUGG\", which ggml refuses"},
+        {p->g.odd_bools, "odd-bool", "a bool is neither 0 nor 1: taken for true"},
+        {names, "long-names", "tensor names of 64 bytes and more: ggml refuses them"},
+        {ranks, "high-rank", "tensors of more than 4 dimensions: ggml refuses them"},
+        {foreign, "unknown-dtype",
+         "tensors of types that ggml has removed, or that only forks have: listed, not read"},
+    };
+    for (size_t i = 0; i < sizeof(oddities) / sizeof(oddities[0]); i++)
+        if (oddities[i].found)
+            job_issue(p->job, ISSUE_WARNING, p->path, NO_OFFSET, oddities[i].code, "%s",
+                      oddities[i].why);
+}
+
+/* --- tensors ------------------------------------------------------------------------------ */
+
+/* Elements of a big-endian file are swapped. Its quantised blocks, which have fields of several
+ * widths, are not read. */
+static enum status emit_tensor(struct part *p, const struct entry *e)
+{
+    const unsigned width = p->g.big ? dtype_swap_width(&e->dtype) : 1;
+    const bool blocks = e->dtype.kind == DTYPE_BLOCK;
+    char swap[16];
+    snprintf(swap, sizeof(swap), "swap:%u", width);
+    struct tensor_claim t = {
+        .name = (const char *)e->t.name.at,
+        .name_len = e->t.name.len,
+        .dtype = e->dtype.name,
+        .shape = e->t.shape,
+        .rank = e->t.rank,
+        .storage = e->sized && !(p->g.big && blocks) ? STORAGE_RANGE : STORAGE_NONE,
+        .file = p->file,
+    };
+    if (t.storage == STORAGE_RANGE) {
+        t.offset = e->t.offset;
+        t.stored = e->nbytes;
+        t.codec = width > 1 && !blocks ? swap : NULL;
+    }
+    return job_tensor(p->job, &t);
+}
+
+static enum status emit_tensors(struct part *p)
+{
+    bool blocks = false;
+    job_base(p->job, p->file, p->g.data);
+    for (uint64_t i = 0; i < p->count; i++) {
+        blocks |= p->g.big && p->entries[i].dtype.kind == DTYPE_BLOCK;
+        if (emit_tensor(p, &p->entries[i]) != OK)
+            return p->job->err->status;
+    }
+    if (blocks)
+        job_issue(p->job, ISSUE_WARNING, p->path, NO_OFFSET, "big-endian-blocks",
+                  "quantised tensors of a big-endian file are listed, not read");
+    return OK;
+}
+
+/* Index one file completely. */
+static enum status index_part(struct job *job, struct set *set, uint32_t file,
+                              const struct source *s, struct part *p)
+{
+    *p = (struct part){.job = job, .file = file, .path = s->name};
+    if (gguf_open(&p->g, s, job->err) == OK && gguf_read_pairs(p, set) == OK &&
+        gguf_read_tensors(p) == OK && check_end(p, s) == OK && check_places(p) == OK) {
+        report_oddities(p);
+        emit_tensors(p);
+        set->tensors += p->count;
+    }
+    strmap_release(&p->shapes);
+    gguf_close(&p->g);
+    return job->err->status;
+}
+
+/* --- split files -------------------------------------------------------------------------- */
+
+static bool split_name(const char *name, struct shard_name *out)
+{
+    return shard_name(name, out) && strcmp(out->rest, SUFFIX) == 0 && out->part >= 1 &&
+           out->part <= out->count;
+}
+
+/* Whether a name is that of another part of the same split; *out is set. `of` is the name that
+ * *own was made of. */
+static bool same_split(const char *name, const char *of, const struct shard_name *own,
+                       struct shard_name *out)
+{
+    return split_name(name, out) && out->count == own->count && out->stem == own->stem &&
+           out->part != own->part && memcmp(name, of, own->stem) == 0;
+}
+
+/* The first part that exists takes the others. All have its stem, so that they are beside each
+ * other in the sorted names. */
+static enum status gguf_claim(struct claim *c)
+{
+    struct shard_name own, other;
+    if (!split_name(c->name, &own))
+        return OK;
+    char *stem = strndup(c->name, own.stem);
+    if (!stem)
+        return ERR_MEMORY;
+    const uint64_t first = names_from(c->names, c->count, stem);
+    uint64_t end = first;
+    bool is_first = true;
+    for (; is_first && end < c->count && strncmp(c->names[end], stem, own.stem) == 0; end++)
+        is_first = !same_split(c->names[end], c->name, &own, &other) || other.part > own.part;
+    for (uint64_t i = first; is_first && i < end; i++)
+        if (same_split(c->names[i], c->name, &own, &other))
+            claim_take(c, c->names[i]);
+    free(stem);
+    return OK;
+}
+
+/* If a part other than the first cannot be used, only its own tensors are lost. */
+static void lose_part(struct job *job)
+{
+    const struct error why = *job->err;
+    error_clear(job->err);
+    if (why.status == ERR_MEMORY)
+        *job->err = why;
+    else
+        job_issue_error(job, ISSUE_ERROR, &why);
+}
+
+/* Report a part whose name and keys disagree. */
+static void check_split(struct job *job, const struct part *p, const struct shard_name *name)
+{
+    if (p->has_split && (p->split_count != name->count || p->split_no + 1 != name->part))
+        job_issue(job, ISSUE_WARNING, p->path, NO_OFFSET, "split-disagrees",
+                  "its keys say part %" PRIu64 " of %" PRIu64 ", its name %" PRIu64 " of %" PRIu64,
+                  p->split_no + 1, p->split_count, name->part, name->count);
+}
+
+static enum status part_at(struct job *job, struct set *set, const char *name,
+                           const struct shard_name *split, struct part *p)
+{
+    struct source *s = NULL;
+    struct error err = {.offset = NO_OFFSET};
+    uint32_t file;
+    if (job_open(job, name, "data", &s, &file, &err) != OK) {
+        *job->err = err;
+        return err.status;
+    }
+    if (index_part(job, set, file, s, p) == OK)
+        check_split(job, p, split);
+    return job->err->status;
+}
+
+/* Report all missing parts in one issue, and record the first MISSING_NAMED as missing files. */
+static void gguf_report_missing(struct job *job, const char *first_name,
+                                const struct shard_name *own, const bool *there, uint64_t known)
+{
+    uint64_t missing = 0;
+    struct text name = {0};
+    for (uint64_t part = 1; part <= known; part++) {
+        if (there[part])
+            continue;
+        if (missing++ >= MISSING_NAMED)
+            continue;
+        struct text at = {0};
+        struct source *s = NULL;
+        struct error err = {.offset = NO_OFFSET};
+        uint32_t file;
+        text_addf(&at, "%.*s-%05" PRIu64 "-of-%05" PRIu64 SUFFIX, (int)own->stem, first_name, part,
+                  own->count);
+        if (text_str(&at))
+            job_open(job, text_str(&at), "data", &s, &file, &err);
+        if (missing == 1 && text_str(&at))
+            text_adds(&name, text_str(&at));
+        text_release(&at);
+    }
+    if (own->count > known)
+        missing += own->count - known;
+    if (missing)
+        job_issue(job, ISSUE_ERROR, NULL, NO_OFFSET, "missing-shard",
+                  "%" PRIu64 " of %" PRIu64 " split files are missing: %s%s", missing, own->count,
+                  text_str(&name) ? text_str(&name) : "", missing > 1 ? " and others" : "");
+    text_release(&name);
+}
+
+/* Index the parts after the first, in order. */
+static enum status index_others(struct job *job, struct set *set, const char *first_name,
+                                const struct shard_name *own, bool *there, uint64_t known)
+{
+    uint64_t count;
+    const char *const *names = job_siblings(job, &count);
+    there[own->part <= known ? own->part : 0] = true;
+    for (uint64_t i = 0; i < count; i++) {
+        struct shard_name other;
+        struct part p;
+        if (!same_split(names[i], first_name, own, &other) || other.part <= own->part)
+            continue;
+        if (other.part <= known)
+            there[other.part] = true;
+        if (part_at(job, set, names[i], &other, &p) != OK)
+            lose_part(job);
+        if (job->err->status != OK)
+            return job->err->status;
+    }
+    return OK;
+}
+
+static enum status index_split(struct job *job, struct set *set, const struct part *first,
+                               const char *name, const struct shard_name *own)
+{
+    const uint64_t known = own->count < LIMIT_SHARDS ? own->count : LIMIT_SHARDS;
+    bool *there = arena_alloc(job->arena, (size_t)(known + 1) * sizeof(bool));
+    if (!there)
+        return job_no_memory(job);
+    memset(there, 0, (size_t)(known + 1) * sizeof(bool));
+    check_split(job, first, own);
+    if (index_others(job, set, name, own, there, known) != OK)
+        return job->err->status;
+    gguf_report_missing(job, name, own, there, known);
+    if (first->split_tensors && first->split_tensors != set->tensors)
+        job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "split-disagrees",
+                  "split.tensors.count is %" PRIu64 ", the files have %" PRIu64,
+                  first->split_tensors, set->tensors);
+    return OK;
+}
+
+static enum status gguf_index(struct job *job)
+{
+    struct set set = {0};
+    struct part first;
+    struct shard_name own;
+    const char *slash = strrchr(job->path, '/');
+    const char *name = slash ? slash + 1 : job->path;
+    if (index_part(job, &set, 0, job->source, &first) == OK) {
+        if (split_name(name, &own))
+            index_split(job, &set, &first, name, &own);
+        else if (first.has_split && first.split_count > 1)
+            job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "split-renamed",
+                      "part %" PRIu64 " of %" PRIu64 " of a split model, but its name does not"
+                      " say so: the other parts are not looked for",
+                      first.split_no + 1, first.split_count);
+    }
+    strmap_release(&set.keys);
+    return job->err->status;
+}
+
+const struct format format_gguf = {
+    .name = "gguf",
+    .summary = "a GGUF model, or one split into several files",
+    .suffixes = ".gguf",
+    .separator = '.',
+    .set = true,
+    .beside = {"config.json"},
+    .probe = gguf_probe,
+    .claim = gguf_claim,
+    .index = gguf_index,
+};

@@ -1,0 +1,173 @@
+/*
+ * npz.c - NumPy arrays in a zip archive: numpy.savez, numpy.savez_compressed.
+ *
+ *   archive      container/zip.c, zip_member.c
+ *   KEY.npy      one array per member: container/npyhead.c, then the elements
+ *
+ * A stored member's elements are a range of the file. A compressed member is one chunk: it is
+ * decoded as a whole and its header skipped. The zip's own checksum covers header and elements, so
+ * it can be checked unless bytes follow the elements in the member.
+ *
+ * Source: numpy/lib/npyio.py (savez), container/zip.c.
+ * Not read: members that are not arrays (NumPy gives them as bytes), object and structured
+ * arrays: an issue each.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "catalog/base/text.h"
+#include "importer/container/zip.h"
+#include "importer/format/single/npyhead.h"
+#include "importer/job/job.h"
+
+#define LOCAL_MAGIC     "PK\3\4"
+#define EMPTY_ZIP_MAGIC "PK\5\6"
+#define SUFFIX          ".npy"
+#define SUFFIX_BYTES    4
+#define CODEC_MAX       (ZIP_CODEC_BYTES + 96) /* bytes of a chain of up to four steps */
+
+/* The name of the first member decides (its length is the u16 at byte 26, the name begins at 30).
+ * If there is no member, or the first is not an array, the archive's own name decides. */
+static int npz_probe(const struct probe *p)
+{
+    bool named = text_ends_in(p->name, strlen(p->name), ".npz");
+    if (p->head.len < 22)
+        return 0;
+    if (memcmp(p->head.at, EMPTY_ZIP_MAGIC, 4) == 0)
+        return named ? 32 : 0;
+    if (p->head.len < 30 || memcmp(p->head.at, LOCAL_MAGIC, 4) != 0)
+        return 0;
+    size_t len = load_u16le(p->head.at + 26);
+    if (len <= p->head.len - 30 && text_ends_in(p->head.at + 30, len, SUFFIX))
+        return 64;
+    return named ? 32 : 0;
+}
+
+/* Read the header of a member and check the size of its array against the member's. */
+static enum status npz_read_head(struct job *job, const struct zip *z, const struct zip_member *m,
+                                 struct npy_head *head, struct error *err)
+{
+    uint8_t start[NPY_FIXED_BYTES];
+    const char *where = job->source->name;
+    uint64_t size;
+    size_t got = 0;
+    if (zip_head(z, m, start, sizeof(start), &got, err) != OK ||
+        npy_head_size((struct bytes){start, got}, where, &size, err) != OK)
+        return err->status;
+    uint8_t *bytes = arena_alloc(job->arena, (size_t)size);
+    if (!bytes)
+        return error_memory_at(err, where);
+    if (zip_head(z, m, bytes, (size_t)size, &got, err) != OK ||
+        npy_head_parse((struct bytes){bytes, got}, where, job->arena, head, err) != OK)
+        return err->status;
+    if (m->size - head->size < head->nbytes) {
+        error_set(err, ERR_CORRUPT, where, m->data,
+                  "the array needs %llu bytes, the member has %llu",
+                  (unsigned long long)head->nbytes, (unsigned long long)(m->size - head->size));
+        return error_code(err, "truncated");
+    }
+    return OK;
+}
+
+/* The codec from the member's bytes to elements: "deflate:4224|skip:128|swap:4"; NULL: none. */
+static const char *codec_of(struct job *job, const struct zip_member *m, const struct zip_run *run,
+                            const struct npy_head *head)
+{
+    char chain[CODEC_MAX] = "";
+    unsigned long long skipped = head->size;
+    int len = 0;
+    if (*run->codec)
+        len = snprintf(chain, sizeof(chain), "%s|skip:%llu", run->codec, skipped);
+    else if (m->size == head->size + head->nbytes)
+        len = snprintf(chain, sizeof(chain), "member:%llu", skipped);
+    if (head->codec)
+        len +=
+            snprintf(chain + len, sizeof(chain) - (size_t)len, "%s%s", len ? "|" : "", head->codec);
+    if (!len)
+        return NULL;
+    char *kept = arena_copy(job->arena, chain, (size_t)len);
+    if (!kept)
+        job_no_memory(job);
+    return kept;
+}
+
+static enum status npz_add_tensor(struct job *job, const struct zip_member *m,
+                                  const struct zip_run *run, const struct npy_head *head)
+{
+    bool whole = m->size == head->size + head->nbytes; /* all that the checksum covers */
+    struct tensor_claim t = {
+        .name = m->name,
+        .name_len = m->name_len - SUFFIX_BYTES,
+        .dtype = head->dtype,
+        .shape = head->shape,
+        .rank = head->rank,
+        .storage = STORAGE_RANGE,
+        .offset = m->data + head->size,
+        .stored = head->nbytes,
+        .codec = codec_of(job, m, run, head),
+        .strides = head->strides,
+        .sums = whole ? &m->crc : NULL,
+    };
+    if (*run->codec) {
+        struct extent *chunk = arena_alloc(job->arena, sizeof(*chunk));
+        if (!chunk)
+            return job_no_memory(job);
+        *chunk = (struct extent){.offset = run->offset, .stored = run->stored};
+        t.storage = STORAGE_CHUNKS;
+        t.stored = run->stored;
+        t.extents = chunk;
+        t.extent_count = 1;
+    }
+    return job->err->status == OK ? job_tensor(job, &t) : job->err->status;
+}
+
+static enum status npz_add_member(struct job *job, const struct zip *z, const struct zip_member *m)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct npy_head head = {0};
+    struct zip_run run;
+    if (!text_ends_in(m->name, m->name_len, SUFFIX)) {
+        if (!text_ends_in(m->name, m->name_len, "/"))
+            job_issue(job, ISSUE_WARNING, NULL, m->header, "not-an-array",
+                      "member \"%.200s\" is not a NumPy array: left out", m->name);
+        return OK;
+    }
+    if (zip_run(z, m, &run, &err) != OK || npz_read_head(job, z, m, &head, &err) != OK) {
+        if (err.status == ERR_MEMORY || err.status == ERR_IO) {
+            *job->err = err;
+            return err.status;
+        }
+        error_prefix(&err, m->name);
+        err.offset = m->header; /* the parser counts from the start of the array */
+        job_issue_error(job, ISSUE_ERROR, &err);
+        return OK;
+    }
+    uint64_t end = head.size + head.nbytes;
+    if (m->size > end)
+        job_issue(job, ISSUE_WARNING, NULL, m->data, "trailing-bytes",
+                  "%llu bytes after the array in member \"%.200s\" are not part of it",
+                  (unsigned long long)(m->size - end), m->name);
+    return npz_add_tensor(job, m, &run, &head);
+}
+
+static enum status npz_index(struct job *job)
+{
+    struct zip z;
+    if (zip_open(job->source, job->arena, &z, job->err) != OK)
+        return job->err->status;
+    job_trailing(job, NULL, job->source->size - z.trailing, z.trailing, "the archive");
+    job_sum_kind(job, "crc32");
+    for (uint64_t i = 0; i < z.count; i++)
+        if (npz_add_member(job, &z, &z.members[i]) != OK)
+            return job->err->status;
+    return OK;
+}
+
+const struct format format_npz = {
+    .name = "npz",
+    .summary = "NumPy arrays in a zip archive",
+    .suffixes = ".npz",
+    .separator = '/',
+    .probe = npz_probe,
+    .index = npz_index,
+};

@@ -1,0 +1,107 @@
+/*
+ * safetensors_index.c - a set of safetensors shards with their index. weight_map.c reads the index,
+ * safetensors_header.c a shard.
+ */
+#include <string.h>
+
+#include "importer/container/safetensors_header.h"
+#include "importer/container/weight_map.h"
+
+#define SUFFIX ".safetensors"
+
+static int index_probe(const struct probe *p)
+{
+    return weight_map_probe(p, SUFFIX);
+}
+
+static bool index_shadow(const char *name, struct text *out)
+{
+    return weight_map_single(name, SUFFIX, out);
+}
+
+static enum status index_claim(struct claim *c)
+{
+    return weight_map_claim(c, SUFFIX);
+}
+
+/* State a fact from a shard's header. What most shards repeat is stated once; a value that
+ * differs from that of the index or an earlier shard gets the key "SHARD:KEY", like the facts of
+ * a neighbour. */
+static enum status safetensors_index_state_fact(struct job *job, struct weight_map *m,
+                                                const char *shard, const struct safetensors_fact *f)
+{
+    struct bytes before;
+    struct text key = {0};
+    if (weight_map_fact(m, f->key, f->value, &before, job->err) != OK)
+        return job->err->status;
+    if (before.at && before.len == f->value.len && memcmp(before.at, f->value.at, before.len) == 0)
+        return OK;
+    if (before.at)
+        text_addf(&key, "%s:", shard);
+    text_add(&key, f->key.at, f->key.len);
+    if (text_str(&key))
+        job_meta_text(job, text_str(&key), (const char *)f->value.at, f->value.len);
+    else
+        job_no_memory(job);
+    text_release(&key);
+    return job->err->status;
+}
+
+static enum status emit_shard(struct job *job, struct weight_map *m, uint32_t shard, uint32_t file,
+                              const struct safetensors_header *h)
+{
+    for (uint64_t i = 0; i < h->count; i++) {
+        const struct safetensors_tensor *t = &h->tensors[i];
+        if (!weight_map_wants(job, m, shard, t->name, t->name_len))
+            continue;
+        m->nbytes += t->end - t->begin;
+        if (safetensors_emit(job, file, t, false) != OK)
+            return job->err->status;
+    }
+    for (uint64_t i = 0; i < h->fact_count && job->err->status == OK; i++)
+        safetensors_index_state_fact(job, m, m->shards[shard].name, &h->facts[i]);
+    return job->err->status;
+}
+
+static enum status safetensors_index_shard(struct job *job, struct weight_map *m, uint32_t shard)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct safetensors_header header;
+    struct source *s;
+    struct bytes text;
+    uint32_t file;
+    if (!weight_map_open(job, m, shard, &s, &file))
+        return job->err->status;
+    if (safetensors_load(s, job->arena, &text, &err) != OK ||
+        safetensors_parse(text, s->name, job->arena, job->arena, &header, &err) != OK ||
+        safetensors_check_end(s, text, header.data_end, &err) != OK) {
+        weight_map_lose(job, m, shard, &err);
+        return job->err->status;
+    }
+    job_base(job, file, 8 + text.len);
+    safetensors_report(job, s->name, &header);
+    return emit_shard(job, m, shard, file, &header);
+}
+
+static enum status safetensors_index_set(struct job *job)
+{
+    struct weight_map m;
+    if (weight_map_read(job, SUFFIX, &m) == OK)
+        for (uint32_t i = 0; i < m.shard_count && job->err->status == OK; i++)
+            safetensors_index_shard(job, &m, i);
+    weight_map_finish(job, &m);
+    return job->err->status;
+}
+
+const struct format format_safetensors_index = {
+    .name = "safetensors-sharded",
+    .summary = "safetensors shards with an index",
+    .suffixes = ".safetensors.index.json",
+    .separator = '.',
+    .set = true,
+    .beside = {"config.json", "generation_config.json", "adapter_config.json"},
+    .probe = index_probe,
+    .loaded_first = index_shadow,
+    .claim = index_claim,
+    .index = safetensors_index_set,
+};

@@ -1,0 +1,643 @@
+/*
+ * tf_v1.c - TensorFlow checkpoints, version 1: tables of saved tensor slices.
+ *
+ *   PREFIX                    one SSTable (container/sstable.c), or, from a sharded saver,
+ *   PREFIX-SSSSS-of-NNNNN     several, each complete in itself:
+ *     ""                        SavedTensorSlices, with meta = 1, SavedTensorSliceMeta:
+ *                                 tensor = 1, SavedSliceMeta: name, shape, dtype, slices here
+ *                                 versions = 2, VersionDef
+ *     00 NAME rank extents      one slice's elements (tf_v1_record.c); only the key, parsed by
+ *                               tf_slices.c, says which slice it is
+ *   PREFIX.meta               the graph; not read
+ *
+ * Each slice is one box of its tensor in the catalog. In a raw block of the table its bytes are
+ * in the file as they are. If the block is compressed, or a tensor has slices in both kinds of
+ * blocks, the extent is the block, and the steps "sstable|cut" cut the elements out of it.
+ * Integers are varints, so they are read to count them; other elements are not read.
+ *
+ * Only the blocks have checksums. Those of large raw blocks are not verified, as that would mean
+ * reading all tensors.
+ *
+ * Sources: tensorflow/core/util/saved_tensor_slice.proto, tensor_slice_writer.cc,
+ * tensor_slice_reader.cc.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/name_list.h"
+#include "catalog/base/strmap.h"
+#include "catalog/data/codec/message.h"
+#include "importer/container/shard_name.h"
+#include "importer/container/tiling.h"
+#include "importer/format/tensorflow/protobuf.h"
+#include "importer/format/tensorflow/sstable_reader.h"
+#include "importer/format/tensorflow/tf_common.h"
+#include "importer/format/tensorflow/tf_v1_record.h"
+#include "importer/job/job.h"
+
+#define GRAPH_SUFFIX ".meta"
+#define PATH_BYTES   8192
+
+/* Bytes after a block's content in the file: type and checksum. */
+#define BLOCK_TRAILER 5
+
+/* Of raw blocks larger than LARGE_BLOCK only the first ENTRY_HEAD bytes of each record are read. */
+#define LARGE_BLOCK ((uint64_t)1 << 20)
+#define ENTRY_HEAD  ((uint64_t)4 << 10)
+
+/* Fields of SavedTensorSlices and SavedTensorSliceMeta. */
+#define SLICES_META   1
+#define META_TENSOR   1
+#define META_VERSIONS 2
+
+/* One slice. */
+struct piece {
+    uint64_t *origin, *shape;
+    uint32_t file;
+    bool compressed;
+    /* Offset of the record's value in the block, decoded if compressed */
+    uint64_t record;
+    uint64_t block, block_stored; /* the block's offset and bytes in the file */
+    struct tf_v1_value value;
+};
+
+/* Why a tensor is listed without data; `code` NULL: it has its data. */
+struct fault {
+    const char *code, *what;
+};
+
+struct tensor {
+    struct bytes name;
+    struct tf_run run; /* dtype, rank, shape, elements */
+    struct tf_v1_field field;
+    bool readable;      /* `field` is set */
+    uint64_t listed;    /* number of slices that the headers state */
+    struct fault fault; /* the first one found */
+    struct piece *pieces;
+    size_t count, space;
+};
+
+struct v1 {
+    struct job *job;
+    struct text prefix; /* directory and PREFIX */
+    size_t name_at;     /* where PREFIX begins in it */
+    uint64_t shards;    /* NNNNN; 0: the one file is PREFIX */
+    struct arena message;
+    struct text key_name;
+    struct strmap names;
+    struct tensor *tensors;
+    size_t count, space;
+    uint64_t orphans;
+    char first_orphan[200];
+};
+
+/* The current shard. */
+struct shard {
+    const struct source *source;
+    const char *path;
+    uint32_t file;
+};
+
+/* --- recognising ------------------------------------------------------------------------ */
+
+/* Whether `value` begins like the empty key's: SavedTensorSlices whose first field is `meta`, which
+ * begins with a tensor or the versions. */
+static bool is_header(struct bytes value)
+{
+    struct cursor c = cursor_over(value, 0);
+    if (cursor_u8(&c) != (SLICES_META << 3 | WIRE_BYTES))
+        return false;
+    uint64_t len = cursor_varint(&c);
+    uint8_t tag = cursor_u8(&c);
+    return len == 0 || (cursor_ok(&c) && (tag == (META_TENSOR << 3 | WIRE_BYTES) ||
+                                          tag == (META_VERSIONS << 3 | WIRE_BYTES)));
+}
+
+static int tf_v1_probe(const struct probe *p)
+{
+    return sstable_ends(p->tail) && is_header(tf_first_value(p->head)) ? 64 + 8 : 0;
+}
+
+/* Whether `name` is like "PREFIX-00001-of-00002". s->stem is then the length of PREFIX. */
+static bool parse_shard(const char *name, struct shard_name *s)
+{
+    return shard_name(name, s) && s->stem && !*s->rest && s->part < s->count;
+}
+
+static size_t prefix_length(const char *name)
+{
+    struct shard_name s;
+    return parse_shard(name, &s) ? s.stem : strlen(name);
+}
+
+static bool tf_v1_name(const char *name, struct text *out)
+{
+    return text_add(out, name, prefix_length(name));
+}
+
+/* Take the graph, and the next shard in the directory. As each shard takes its successor, only
+ * the first remains as primary file. */
+static enum status tf_v1_claim(struct claim *claim)
+{
+    struct shard_name own, next;
+    struct text graph = {.limit = PATH_BYTES};
+    text_add(&graph, claim->name, prefix_length(claim->name));
+    text_adds(&graph, GRAPH_SUFFIX);
+    if (text_str(&graph))
+        claim_take(claim, text_str(&graph));
+    text_release(&graph);
+    if (!parse_shard(claim->name, &own))
+        return OK;
+    for (uint64_t i = names_from(claim->names, claim->count, claim->name) + 1; i < claim->count;
+         i++) {
+        const char *name = claim->names[i];
+        if (strncmp(name, claim->name, own.stem) != 0)
+            break;
+        if (!parse_shard(name, &next) || next.stem != own.stem || next.count != own.count)
+            continue;
+        claim_take(claim, name);
+        break;
+    }
+    return OK;
+}
+
+/* --- headers ---------------------------------------------------------------------------- */
+
+static struct tensor *find_tensor(struct v1 *v, struct bytes name)
+{
+    uint64_t *at = strmap_get(&v->names, (const char *)name.at, name.len);
+    return at ? &v->tensors[*at] : NULL;
+}
+
+static bool same_shape(const struct tf_run *a, const struct tf_run *b)
+{
+    return a->dtype == b->dtype && a->rank == b->rank &&
+           memcmp(a->shape, b->shape, a->rank * sizeof(*a->shape)) == 0;
+}
+
+/* Add a tensor that a shard lists; other shards may have listed it too. */
+static enum status tf_v1_add_tensor(struct v1 *v, const Tf__SavedSliceMeta *m)
+{
+    struct bytes name = {m->name.data, m->name.len};
+    struct tensor t = {.run.dtype = tf_dtype_plain(m->type), .listed = m->n_slice};
+    bool added = false;
+    const char *kept;
+    if (!tf_shape(v->job, m->shape, name, &t.run))
+        return v->job->err->status;
+    uint64_t *at =
+        strmap_keep(&v->names, v->job->arena, (const char *)name.at, name.len, &kept, &added);
+    if (!at)
+        return job_no_memory(v->job);
+    if (!added) {
+        struct tensor *known = &v->tensors[*at];
+        known->listed += t.listed;
+        if (!same_shape(&known->run, &t.run))
+            known->fault = (struct fault){"corrupt", "has another shape or dtype in another file"};
+        return OK;
+    }
+    if (v->count >= LIMIT_TENSORS)
+        return error_set(v->job->err, ERR_LIMIT, v->job->path, NO_OFFSET, "more than %llu tensors",
+                         (unsigned long long)LIMIT_TENSORS);
+    *at = v->count;
+    t.name = (struct bytes){(const uint8_t *)kept, name.len};
+    t.readable = tf_v1_field_of(t.run.dtype, &t.field);
+    void *list = arena_grow(v->job->arena, v->tensors, v->count, &v->space, sizeof(*v->tensors));
+    if (!list)
+        return job_no_memory(v->job);
+    v->tensors = list;
+    v->tensors[v->count++] = t;
+    return OK;
+}
+
+/* Unpack a field's contents into v->message. NULL: they are not such a message (no error is set),
+ * or an error. */
+static void *unpack(struct v1 *v, const ProtobufCMessageDescriptor *type, const struct source *in,
+                    const struct message_field *f, struct error *err)
+{
+    void *m = NULL;
+    if (f->wire != WIRE_BYTES || f->len > LIMIT_SSTABLE_BLOCK)
+        return NULL;
+    uint8_t *bytes = malloc(f->len ? (size_t)f->len : 1);
+    if (!bytes)
+        job_no_memory(v->job);
+    else if (source_read(in, f->at, bytes, (size_t)f->len, err) == OK)
+        m = protobuf_unpack(type, (struct bytes){bytes, (size_t)f->len}, &v->message, err);
+    free(bytes);
+    return m;
+}
+
+static enum status take_meta_field(struct v1 *v, const struct source *in,
+                                   const struct message_field *f, struct error *err)
+{
+    enum status status = OK;
+    if (f->number == META_TENSOR) {
+        const Tf__SavedSliceMeta *m = unpack(v, &tf__saved_slice_meta__descriptor, in, f, err);
+        status =
+            m ? tf_v1_add_tensor(v, m)
+              : error_set(err, ERR_CORRUPT, in->name, NO_OFFSET, "the list of tensors is damaged");
+    } else if (f->number == META_VERSIONS) {
+        const Tf__VersionDef *m = unpack(v, &tf__version_def__descriptor, in, f, err);
+        status = err->status != OK ? err->status : tf_version(v->job, m);
+    }
+    arena_release(&v->message);
+    return status;
+}
+
+/* Read one SavedTensorSliceMeta. */
+static enum status take_meta(struct v1 *v, const struct source *in, struct error *err)
+{
+    struct message m = message_over(in);
+    struct message_field f;
+    while (message_next(&m, &f, err) == OK && f.number)
+        if (take_meta_field(v, in, &f, err) != OK)
+            return ERR_CORRUPT; /* *err or the job's error says why */
+    return err->status;
+}
+
+/* Read the record of the empty key, the first of a shard. */
+static enum status take_header(struct v1 *v, const struct shard *s, const struct sstable_entry *e,
+                               struct error *err)
+{
+    struct source *value = NULL, *meta = NULL;
+    struct message_field f;
+    if (!e->key.at || e->key.len)
+        return error_set(err, ERR_UNSUPPORTED, s->path, NO_OFFSET,
+                         "an SSTable, but not one of a TensorFlow checkpoint");
+    if (tf_v1_value_open(s->source, e, &value, err) != OK)
+        return err->status;
+    struct message m = message_over(value);
+    enum status status = OK;
+    while (status == OK && (status = message_next(&m, &f, err)) == OK && f.number) {
+        if (f.number != SLICES_META || f.wire != WIRE_BYTES)
+            continue;
+        status = source_open_view(value, f.at, f.len, &meta, err);
+        if (status == OK)
+            status = take_meta(v, meta, err);
+        source_close(meta);
+        meta = NULL;
+    }
+    source_close(value);
+    return status;
+}
+
+/* --- records ---------------------------------------------------------------------------- */
+
+/* Set a piece's box from the extents in its key. False: it cannot be a box of this tensor. */
+static bool take_box(struct v1 *v, const struct tensor *t, const struct tf_extent *extents,
+                     struct piece *p)
+{
+    unsigned rank = t->run.rank;
+    bool good = true;
+    p->origin = arena_array(v->job->arena, 2 * (size_t)rank, sizeof(*p->origin));
+    if (!p->origin) {
+        job_no_memory(v->job);
+        return false;
+    }
+    p->shape = p->origin + rank;
+    for (unsigned d = 0; d < rank; d++) {
+        bool whole = extents[d].start == 0 && extents[d].length == -1;
+        p->origin[d] = (uint64_t)extents[d].start;
+        p->shape[d] = whole ? t->run.shape[d] : (uint64_t)extents[d].length;
+        good = good && (whole || (extents[d].start >= 0 && extents[d].length >= 0));
+    }
+    return good;
+}
+
+static uint64_t box_elements(const struct piece *p, unsigned rank)
+{
+    uint64_t elements;
+    return shape_elements(p->shape, rank, &elements) ? elements : UINT64_MAX;
+}
+
+/* Find the elements of a record. Errors in it become the tensor's fault. */
+static enum status take_value(struct v1 *v, const struct shard *s, struct tensor *t,
+                              const struct sstable_entry *e, struct piece *p)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct source *value = NULL;
+    if (tf_v1_value_open(s->source, e, &value, &err) == OK)
+        tf_v1_value_find(value, &t->field, &p->value, &err);
+    source_close(value);
+    if (err.status == ERR_MEMORY || err.status == ERR_IO) {
+        *v->job->err = err;
+        return err.status;
+    }
+    if (err.status != OK)
+        t->fault =
+            (struct fault){"corrupt", arena_copy(v->job->arena, err.message, strlen(err.message))};
+    else if (p->value.count != box_elements(p, t->run.rank))
+        t->fault = (struct fault){"size-mismatch", p->value.count < box_elements(p, t->run.rank)
+                                                       ? "has fewer elements than its shape"
+                                                       : "has more elements than its shape"};
+    p->file = s->file;
+    p->compressed = e->compressed;
+    p->block = e->offset - (e->compressed ? 0 : e->value_at);
+    p->block_stored = e->block_stored + BLOCK_TRAILER;
+    p->record = e->value_at;
+    return OK;
+}
+
+static void add_orphan(struct v1 *v)
+{
+    if (!v->orphans++)
+        snprintf(v->first_orphan, sizeof(v->first_orphan), "%s",
+                 v->key_name.len ? text_str(&v->key_name) : "");
+}
+
+static enum status take_record(struct v1 *v, const struct shard *s, const struct sstable_entry *e)
+{
+    struct tf_extent *extents;
+    unsigned rank;
+    struct piece p = {0};
+    enum status status = tf_slice_key(e->key, &v->key_name, v->job->arena, &extents, &rank);
+    if (status == ERR_MEMORY)
+        return job_no_memory(v->job);
+    if (status != OK) {
+        job_issue(v->job, ISSUE_ERROR, s->path, e->offset, "corrupt",
+                  "a key of the table is not a slice's: left out");
+        return OK;
+    }
+    struct bytes name = {(const uint8_t *)text_str(&v->key_name), v->key_name.len};
+    struct tensor *t = find_tensor(v, name);
+    if (!t) {
+        add_orphan(v);
+        return OK;
+    }
+    if (t->fault.code || !t->readable)
+        return OK;
+    if (rank != t->run.rank || !take_box(v, t, extents, &p)) {
+        t->fault = (struct fault){"bad-slices", "has a slice that cannot be a part of it"};
+        return v->job->err->status;
+    }
+    if (take_value(v, s, t, e, &p) != OK)
+        return v->job->err->status;
+    void *list = arena_grow(v->job->arena, t->pieces, t->count, &t->space, sizeof(*t->pieces));
+    if (!list)
+        return job_no_memory(v->job);
+    t->pieces = list;
+    t->pieces[t->count++] = p;
+    return OK;
+}
+
+/* --- tensors ---------------------------------------------------------------------------- */
+
+/* How all pieces of a tensor are read: they share one codec. */
+struct arrangement {
+    bool blocks; /* as parts of blocks that must be decoded */
+    bool packed;
+    bool plain; /* packed varints of one byte each, the same as bytes */
+};
+
+static struct arrangement arrangement_of(const struct tensor *t)
+{
+    struct arrangement a = {.packed = !t->field.strings, .plain = t->field.width == 1};
+    for (size_t i = 0; i < t->count; i++) {
+        const struct piece *p = &t->pieces[i];
+        a.blocks = a.blocks || p->compressed;
+        a.packed = a.packed && (p->value.packed || !p->value.count);
+        a.plain = a.plain && p->value.list.len == p->value.count;
+    }
+    return a;
+}
+
+static const char *tf_v1_chain_of(struct v1 *v, const struct tensor *t, const struct arrangement *a)
+{
+    char steps[TF_V1_STEPS] = "", chain[TF_V1_STEPS + 16];
+    if (!(a->packed && a->plain))
+        tf_v1_steps(&t->field, a->packed, steps);
+    int len = snprintf(chain, sizeof(chain), "%s%s%s", a->blocks ? "sstable|cut" : "",
+                       a->blocks && steps[0] ? "|" : "", steps);
+    return arena_copy(v->job->arena, chain, (size_t)len);
+}
+
+static struct extent extent_of(const struct piece *p, const struct arrangement *a)
+{
+    const struct tf_v1_run *run = a->packed ? &p->value.list : &p->value.message;
+    struct extent e = {.file = p->file, .origin = p->origin, .shape = p->shape};
+    if (a->blocks) {
+        e.offset = p->block;
+        e.stored = p->block_stored;
+        e.cut_at = p->record + run->at;
+        e.cut_len = run->len;
+    } else {
+        e.offset = p->block + p->record + run->at;
+        e.stored = run->len;
+    }
+    return e;
+}
+
+/* Check that the slices make up the tensor; `code` NULL: they do. */
+static struct fault check_pieces(const struct tensor *t)
+{
+    struct tiling tiling = tiling_of(t->run.shape, t->run.rank);
+    if (t->fault.code)
+        return t->fault;
+    if (!t->readable)
+        return (struct fault){"unsupported",
+                              "has a dtype that this version of the format does not store"};
+    if (t->count < t->listed || !t->count)
+        return (struct fault){"missing-data", "is not stored, or not all of it"};
+    for (size_t i = 0; i < t->count; i++)
+        if (!tiling_add(&tiling, t->pieces[i].origin, t->pieces[i].shape))
+            return (struct fault){"bad-slices", "has a slice that reaches outside it"};
+    if (!tiling_complete(&tiling))
+        return (struct fault){"bad-slices", "has slices that overlap or leave a gap"};
+    return (struct fault){0};
+}
+
+static enum status tf_v1_place(struct v1 *v, const struct tensor *t, struct tensor_claim *claim)
+{
+    struct arrangement a = arrangement_of(t);
+    struct extent *list = arena_array(v->job->arena, t->count, sizeof(*list));
+    claim->codec = tf_v1_chain_of(v, t, &a);
+    if (!list || !claim->codec)
+        return job_no_memory(v->job);
+    for (size_t i = 0; i < t->count; i++) {
+        list[i] = extent_of(&t->pieces[i], &a);
+        claim->stored += list[i].stored;
+    }
+    if (!claim->codec[0])
+        claim->codec = NULL;
+    claim->storage = a.blocks ? STORAGE_CHUNKS : STORAGE_PIECES;
+    claim->stored_unknown = a.blocks; /* blocks are shared between tensors */
+    if (t->count == 1 && !a.blocks) {
+        claim->storage = STORAGE_RANGE;
+        claim->file = list[0].file;
+        claim->offset = list[0].offset;
+    } else {
+        claim->extents = list;
+        claim->extent_count = t->count;
+    }
+    return OK;
+}
+
+static enum status tf_v1_emit(struct v1 *v, const struct tensor *t)
+{
+    struct tensor_claim claim = {
+        .name = (const char *)t->name.at,
+        .name_len = t->name.len,
+        .dtype = tf_dtype(v->job, t->run.dtype),
+        .shape = t->run.shape,
+        .rank = t->run.rank,
+    };
+    struct fault fault = check_pieces(t);
+    if (!claim.dtype)
+        return job_no_memory(v->job);
+    tf_check_dtype(v->job, claim.dtype, t->name);
+    if (fault.code)
+        job_issue(v->job, ISSUE_ERROR, NULL, NO_OFFSET, fault.code,
+                  "tensor \"%.*s\" %s: listed without data", SHOWN(t->name), fault.what);
+    else if (tf_v1_place(v, t, &claim) != OK)
+        return v->job->err->status;
+    return job_tensor(v->job, &claim);
+}
+
+/* --- shards ----------------------------------------------------------------------------- */
+
+static enum status take_table(struct v1 *v, const struct shard *s, struct error *err)
+{
+    struct sstable *table = NULL;
+    struct sstable_entry e;
+    if (sstable_open(s->source, &table, err) != OK)
+        return err->status;
+    sstable_heads_only(table, LARGE_BLOCK, ENTRY_HEAD);
+    if (sstable_next(table, &e, err) == OK && take_header(v, s, &e, err) == OK)
+        while (sstable_next(table, &e, err) == OK && e.key.at)
+            if (take_record(v, s, &e) != OK)
+                break;
+    sstable_close(table);
+    return v->job->err->status != OK ? v->job->err->status : err->status;
+}
+
+/* A shard that cannot be read to its end is an issue; the tensors that it lists still get rows.
+ * But if it is the only file and lists none, the job fails. */
+static enum status take_shard(struct v1 *v, const struct shard *s)
+{
+    struct error err = {.offset = NO_OFFSET};
+    enum status status = take_table(v, s, &err);
+    if (v->job->err->status != OK || status == OK)
+        return v->job->err->status;
+    if (err.status == ERR_MEMORY || (!v->shards && !v->count)) {
+        *v->job->err = err;
+        return err.status;
+    }
+    job_issue_error(v->job, ISSUE_ERROR, &err);
+    return OK;
+}
+
+static bool is_listed(struct v1 *v, const char *name)
+{
+    uint64_t count;
+    const char *const *names = job_siblings(v->job, &count);
+    return names_hold(names, count, name);
+}
+
+static enum status open_shard(struct v1 *v, const char *path)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct shard s = {.path = path};
+    struct source *source = NULL;
+    if (strcmp(path, v->job->path) == 0) {
+        s.source = v->job->source;
+        return take_shard(v, &s);
+    }
+    if (job_file(v->job, path, "data", &s.file, &err) == OK)
+        source_open_file(path, SOURCE_HEADERS, &source, NULL, &err);
+    if (err.status == ERR_MEMORY)
+        return job_no_memory(v->job);
+    if (err.status != OK) {
+        const bool absent = err.status == ERR_MISSING && !err.code;
+        job_issue(v->job, ISSUE_ERROR, path, NO_OFFSET, absent ? "missing-shard" : error_word(&err),
+                  "file %.200s%s%.200s: its tensors are not known", path + v->name_at,
+                  absent ? " is missing" : ": ", absent ? "" : err.message);
+        return OK;
+    }
+    s.source = source;
+    take_shard(v, &s);
+    source_close(source);
+    return v->job->err->status;
+}
+
+static enum status open_shards(struct v1 *v)
+{
+    struct text path = {.limit = PATH_BYTES};
+    enum status status = OK;
+    for (uint64_t i = 0; status == OK && i < v->shards; i++) {
+        text_reset(&path);
+        text_adds(&path, text_str(&v->prefix));
+        text_addf(&path, "-%05llu-of-%05llu", (unsigned long long)i, (unsigned long long)v->shards);
+        status = text_str(&path) ? open_shard(v, text_str(&path)) : job_no_memory(v->job);
+    }
+    text_release(&path);
+    return status;
+}
+
+/* Find the prefix and the number of shards. */
+static enum status find_files(struct v1 *v)
+{
+    struct job *job = v->job;
+    const char *slash = strrchr(job->path, '/');
+    struct shard_name shard;
+    v->name_at = slash ? (size_t)(slash - job->path) + 1 : 0;
+    const char *name = job->path + v->name_at;
+    v->shards = parse_shard(name, &shard) ? shard.count : 0;
+    if (v->shards > LIMIT_SHARDS)
+        return error_set(job->err, ERR_LIMIT, job->path, NO_OFFSET, "%llu files, the most is %llu",
+                         (unsigned long long)v->shards, (unsigned long long)LIMIT_SHARDS);
+    text_add(&v->prefix, job->path, v->name_at + prefix_length(name));
+    if (!text_str(&v->prefix))
+        return error_set(job->err, ERR_LIMIT, job->path, NO_OFFSET, "a path of over %d bytes",
+                         PATH_BYTES);
+    tf_step(job, text_str(&v->prefix) + v->name_at);
+    return OK;
+}
+
+static enum status add_graph(struct v1 *v)
+{
+    struct error err = {.offset = NO_OFFSET};
+    uint32_t file;
+    text_adds(&v->prefix, GRAPH_SUFFIX);
+    const char *path = text_str(&v->prefix);
+    if (path && is_listed(v, path + v->name_at) &&
+        job_file(v->job, path, "graph", &file, &err) == ERR_MEMORY)
+        return job_no_memory(v->job);
+    return OK;
+}
+
+static enum status emit_all(struct v1 *v)
+{
+    for (size_t i = 0; i < v->count; i++)
+        if (tf_v1_emit(v, &v->tensors[i]) != OK)
+            return v->job->err->status;
+    if (v->orphans)
+        job_issue(v->job, ISSUE_WARNING, NULL, NO_OFFSET, "orphan-slices",
+                  "%llu slices belong to no tensor; the first is one of \"%.200s\"",
+                  (unsigned long long)v->orphans, v->first_orphan);
+    return add_graph(v);
+}
+
+static enum status tf_v1_index(struct job *job)
+{
+    struct v1 v = {.job = job, .prefix.limit = PATH_BYTES, .key_name.limit = LIMIT_NAME_BYTES};
+    struct shard whole = {.source = job->source, .path = job->path};
+    if (find_files(&v) == OK && (v.shards ? open_shards(&v) : take_shard(&v, &whole)) == OK)
+        emit_all(&v);
+    arena_release(&v.message);
+    strmap_release(&v.names);
+    text_release(&v.prefix);
+    text_release(&v.key_name);
+    return job->err->status;
+}
+
+const struct format format_tf_v1 = {
+    .name = "tf_v1",
+    .summary = "TensorFlow checkpoints, version 1",
+    .suffixes = "",
+    .separator = '/',
+    .set = true,
+    .probe = tf_v1_probe,
+    .checkpoint_name = tf_v1_name,
+    .claim = tf_v1_claim,
+    .index = tf_v1_index,
+};

@@ -1,0 +1,172 @@
+/*
+ * torch.c - files of torch.save in all its forms, recognised by their bytes alone.
+ *
+ *   "PK\3\4"                  zip archive (torch_zip.c), TorchScript, torch.export; before
+ *                             2.8 torch.export wrote another kind of archive (torch_program.c)
+ *   the pickled magic number  the form before 1.6 (torch_legacy.c)
+ *   tar with sys_info         the form before 0.2 (torch_tar.c)
+ */
+#include <string.h>
+
+#include "catalog/base/text.h"
+#include "importer/format/torch/torch_file.h"
+#include "importer/format/torch/torch_legacy.h"
+
+#define LOCAL_MAGIC "PK\3\4"
+
+/* Whether the name of the first member (its length is the u16 at byte 26, the name begins at 30)
+ * is ROOT/ and a name that torch writes. */
+static bool is_archive(const struct probe *p)
+{
+    static const char *const parts[] = {
+        "data.pkl",
+        "data/",
+        "version",
+        "byteorder",
+        ".format_version",
+        ".data/",
+        ".storage_alignment",
+        "constants.pkl",
+        "constants/",
+        "code/",
+        "archive_format",
+        "archive_version",
+        "models/",
+        "bytecode.pkl",
+    };
+    if (p->head.len < 30 || memcmp(p->head.at, LOCAL_MAGIC, 4) != 0)
+        return false;
+    size_t len = load_u16le(p->head.at + 26);
+    const char *name = (const char *)p->head.at + 30;
+    const char *slash = len <= p->head.len - 30 ? memchr(name, '/', len) : NULL;
+    if (!slash)
+        return false;
+    size_t left = len - (size_t)(slash + 1 - name);
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        size_t n = strlen(parts[i]);
+        if (left >= n && memcmp(slash + 1, parts[i], n) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A shard of a distributed checkpoint (.distcp) is several archives in a row, not a file of
+ * torch.save. */
+static int torch_probe(const struct probe *p)
+{
+    const size_t len = strlen(p->name);
+    if (text_ends_in(p->name, len, ".distcp"))
+        return 0;
+    if (is_archive(p) || torch_program_magic(p->head))
+        return 64;
+    if (torch_legacy_magic(p->head))
+        return 96;
+    if (torch_tar_magic(p->head))
+        return 64;
+    bool named = text_ends_in(p->name, len, ".pt") || text_ends_in(p->name, len, ".pth") ||
+                 text_ends_in(p->name, len, ".pt2");
+    return named && p->head.len >= 4 && memcmp(p->head.at, LOCAL_MAGIC, 4) == 0 ? 8 : 0;
+}
+
+static enum status emit_to_job(struct torch_tree *t, const struct tensor_claim *claim)
+{
+    return job_tensor(t->job, claim);
+}
+
+/* --- the forms -------------------------------------------------------------------- */
+
+static enum status index_zip(struct torch_tree *t, const struct source *s, struct error *err)
+{
+    struct torch_zip z;
+    struct pickle pickle = {0};
+    if (torch_zip_open(t, s, t->run.file, 0, &z, err) == OK) {
+        if (z.exported)
+            torch_export_state(t, &z);
+        else if (torch_zip_run(t, &z, &pickle, err) == OK)
+            torch_tree_state(t);
+    }
+    pickle_release(&pickle);
+    torch_zip_close(&z);
+    return err->status;
+}
+
+/* Report bytes after the last storage: torch reads only the first object of a file. */
+static void report_rest(struct torch_tree *t, uint64_t end)
+{
+    uint8_t head[32];
+    struct error ignored = {.offset = NO_OFFSET};
+    uint64_t left = t->source->size > end ? t->source->size - end : 0;
+    size_t len = left < sizeof(head) ? (size_t)left : sizeof(head);
+    if (!len || source_read(t->source, end, head, len, &ignored) != OK)
+        return;
+    bool again = torch_legacy_magic((struct bytes){head, len});
+    job_issue(t->job, ISSUE_WARNING, t->path, end, again ? "second-object" : "trailing-bytes",
+              "%llu bytes follow%s", (unsigned long long)left,
+              again ? ": another torch.save, which torch.load does not read" : " the last storage");
+}
+
+static void refuse_cut(struct torch_tree *t, const struct source *s, struct error *err)
+{
+    error_set(err, ERR_CORRUPT, t->path ? t->path : t->job->path, s->size,
+              "the last storage is cut short");
+    error_code(err, "truncated");
+}
+
+static enum status index_legacy(struct torch_tree *t, const struct source *s, struct error *err)
+{
+    struct torch_legacy l;
+    t->source = s;
+    if (torch_legacy_read(t, 0, &l, err) == OK) {
+        /* Without the end of the file no storage can be located; torch refuses it too. */
+        if (l.broken.status != OK)
+            *err = l.broken;
+        else if (l.end > s->size)
+            refuse_cut(t, s, err);
+        else
+            report_rest(t, l.end);
+        if (err->status == OK)
+            torch_tree_state(t);
+    }
+    torch_legacy_release(&l);
+    return err->status;
+}
+
+enum status torch_file_state(struct torch_tree *t, const struct source *s, struct error *err)
+{
+    uint8_t bytes[512];
+    size_t len = s->size < sizeof(bytes) ? (size_t)s->size : sizeof(bytes);
+    struct bytes head = {bytes, len};
+    t->emit = t->emit ? t->emit : emit_to_job;
+    t->arena = t->job->arena;
+    if (source_read(s, 0, bytes, len, err) != OK)
+        return err->status;
+    if (torch_legacy_magic(head))
+        index_legacy(t, s, err);
+    else if (torch_tar_magic(head))
+        torch_tar_state(t, s, err);
+    else if (torch_program_magic(head))
+        torch_program_state(t, s, err);
+    else if (len < 4 || memcmp(bytes, "PK", 2) != 0)
+        error_set(err, ERR_CORRUPT, s->name, 0, "it is not a file of torch.save");
+    else
+        index_zip(t, s, err);
+    torch_tree_release(t);
+    return err->status;
+}
+
+static enum status torch_index(struct job *job)
+{
+    struct torch_tree t = {.job = job};
+    job_sum_kind(job, "crc32");
+    return torch_file_state(&t, job->source, job->err);
+}
+
+const struct format format_torch = {
+    .name = "torch",
+    .summary = "PyTorch: torch.save in all its forms, TorchScript, torch.export",
+    .suffixes = ".pt .pth .pt2 .ckpt",
+    .separator = '.',
+    .beside = {"config.json", "generation_config.json", "adapter_config.json"},
+    .probe = torch_probe,
+    .index = torch_index,
+};

@@ -1,0 +1,244 @@
+/*
+ * torch_embedded.c - byte strings in a pickle, and the storages that some of them hold.
+ *
+ * A pickle stores a byte string as it is, or, in protocols 0 to 2, as text:
+ * _codecs.encode(TEXT, 'latin1'). torch.storage._load_from_bytes(BYTES) is a storage that was not
+ * pickled by torch.save: BYTES is a complete legacy file of one storage.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "importer/format/torch/torch_legacy.h"
+
+struct torch_embedded {
+    struct torch_key key;
+    struct torch_run run;
+};
+
+/* Set *out to the bytes [offset, offset + len) of a run. */
+static bool part_of(struct torch_tree *t, const struct torch_run *run, uint64_t offset,
+                    uint64_t len, struct torch_run *out, struct error *err)
+{
+    *out = *run;
+    out->crc = 0;
+    out->size = len;
+    if (run->inlined) {
+        out->inlined += offset;
+        out->stored = len;
+    } else if (!run->codec) {
+        out->offset += offset;
+        out->stored = len;
+    } else {
+        char chain[CHAIN_BYTES];
+        int n = snprintf(chain, sizeof(chain), "%s|cut:%llu,%llu", run->codec,
+                         (unsigned long long)offset, (unsigned long long)len);
+        if (n >= (int)sizeof(chain))
+            return torch_fail(t, err, "unsupported", "bytes in too many layers");
+        if (!(out->codec = arena_copy(t->arena, chain, (size_t)n)))
+            return torch_no_memory(t, err);
+    }
+    return true;
+}
+
+/* Append a codec step to a run; its result has `size` bytes. */
+static bool torch_embedded_add_step(struct torch_tree *t, struct torch_run *run, const char *step,
+                                    uint64_t size, struct error *err)
+{
+    char chain[CHAIN_BYTES];
+    int n = snprintf(chain, sizeof(chain), "%s%s%s:%llu", run->codec ? run->codec : "",
+                     run->codec ? "|" : "", step, (unsigned long long)size);
+    if (n >= (int)sizeof(chain))
+        return torch_fail(t, err, "unsupported", "bytes in too many layers");
+    run->codec = arena_copy(t->arena, chain, (size_t)n);
+    run->size = size;
+    run->crc = 0;
+    return run->codec || torch_no_memory(t, err);
+}
+
+/* Encode a text as Latin-1, one byte per character. False: it has others. */
+static bool encode_text(const struct pickle_node *text, uint8_t *to, size_t *len)
+{
+    const uint8_t *in = (const uint8_t *)text->text;
+    *len = 0;
+    for (uint32_t i = 0; i < text->count; i++) {
+        uint8_t c = in[i];
+        if (c >= 0x80) {
+            if ((c != 0xc2 && c != 0xc3) || i + 1 == text->count || (in[i + 1] & 0xc0) != 0x80)
+                return false;
+            c = (uint8_t)(c << 6 | (in[++i] & 0x3f));
+        }
+        to[(*len)++] = c;
+    }
+    return true;
+}
+
+/* The text as Latin-1 in the arena. It is kept, as many tensors may share one text. */
+static bool encode(struct torch_tree *t, const struct pickle_node *text, struct bytes *out,
+                   struct error *err)
+{
+    bool added;
+    const char *kept;
+    uint64_t *at =
+        strmap_keep(&t->encoded, t->arena, (const char *)&text, sizeof(text), &kept, &added);
+    if (!at)
+        return torch_no_memory(t, err);
+    if (!*at) { /* new, or there was no memory for it */
+        void *list =
+            arena_grow(t->arena, t->texts, t->text_count, &t->text_space, sizeof(*t->texts));
+        if (list)
+            t->texts = list;
+        uint8_t *to = arena_room(t->arena, text->count + 1u);
+        size_t len;
+        if (!list || !to)
+            return torch_no_memory(t, err);
+        const bool fits = encode_text(text, to, &len);
+        t->texts[t->text_count++] = fits ? (struct bytes){to, len} : (struct bytes){0};
+        *at = t->text_count;
+    }
+    *out = t->texts[*at - 1];
+    return out->at ||
+           torch_fail(t, err, "bad-bytes", "its bytes are text with characters past U+00FF");
+}
+
+/* The node that holds the content, inside the calls around it: bytes, a text of 8-bit characters,
+ * or a text to be encoded (*encoded). */
+static pickle_ref content(const struct pickle *p, pickle_ref ref, bool *encoded)
+{
+    *encoded = false;
+    for (unsigned i = 0; i < 4 && pickle_kind(p, ref) == PICKLE_CALL; i++) {
+        enum torch_meaning meaning = torch_callee(p, ref);
+        if (meaning != TORCH_ENCODE && meaning != TORCH_SEQUENCE)
+            return 0;
+        pickle_ref args = pickle_at(p, ref)->call->args;
+        ref = pickle_item(p, args, 0);
+        *encoded = meaning == TORCH_ENCODE || pickle_item(p, args, 1);
+    }
+    return ref;
+}
+
+static bool inline_run(struct torch_tree *t, struct bytes bytes, struct torch_run *out,
+                       struct error *err)
+{
+    if (bytes.len > LIMIT_PICKLE_INLINE)
+        return torch_fail(t, err, "unsupported",
+                          "%zu bytes written as text with escapes, which cannot be read "
+                          "where they are",
+                          bytes.len);
+    *out = (struct torch_run){
+        .file = t->run.file, .stored = bytes.len, .size = bytes.len, .inlined = bytes.at};
+    return true;
+}
+
+static bool text_run(struct torch_tree *t, const struct pickle_node *n, bool encoded,
+                     struct torch_run *out, struct error *err)
+{
+    uint64_t offset = pickle_text_offset(n);
+    struct bytes bytes = {(const uint8_t *)n->text, n->count};
+    if (encoded && !(n->flags & PICKLE_STR8) && !encode(t, n, &bytes, err))
+        return false;
+    if (offset == NO_OFFSET)
+        return inline_run(t, bytes, out, err);
+    if (!part_of(t, &t->run, offset, n->count, out, err))
+        return false;
+    return bytes.len == n->count || torch_embedded_add_step(t, out, "latin1", bytes.len, err);
+}
+
+bool torch_bytes_run(struct torch_tree *t, pickle_ref ref, struct torch_run *out, struct error *err)
+{
+    bool encoded;
+    pickle_ref inner = content(t->pickle, ref, &encoded);
+    const struct pickle_node *n = pickle_at(t->pickle, inner);
+    if (n->kind == PICKLE_BYTES)
+        return part_of(t, &t->run, n->data->offset, n->data->len, out, err);
+    if (n->kind == PICKLE_TEXT && (encoded || n->flags & PICKLE_STR8))
+        return text_run(t, n, encoded, out, err);
+    if (torch_callee(t->pickle, ref) == TORCH_SEQUENCE && !inner)
+        return inline_run(t, (struct bytes){(const uint8_t *)"", 0}, out, err);
+    return torch_fail(t, err, "bad-bytes", "its data is not a byte string");
+}
+
+bool torch_bytes_source(struct torch_tree *t, pickle_ref ref, struct source **out,
+                        struct error *err)
+{
+    bool encoded;
+    pickle_ref inner = content(t->pickle, ref, &encoded);
+    const struct pickle_node *n = pickle_at(t->pickle, inner);
+    struct bytes bytes = {(const uint8_t *)"", 0};
+    if (n->kind == PICKLE_BYTES)
+        return source_open_view(t->source, n->data->offset, n->data->len, out, err) == OK;
+    if (n->kind == PICKLE_TEXT && n->flags & PICKLE_STR8)
+        bytes = (struct bytes){(const uint8_t *)n->text, n->count};
+    else if (n->kind != PICKLE_TEXT || !encoded || !encode(t, n, &bytes, err))
+        return err->status == OK &&
+               torch_fail(t, err, "bad-bytes", "its data is not a byte string");
+    return source_open_memory(t->source->name, bytes, false, out, err) == OK;
+}
+
+/* Whether a storage lies in the byte string: a legacy file states its number of elements. */
+static bool is_whole(struct torch_tree *t, const struct torch_legacy *legacy,
+                     const struct torch_key *key, const struct torch_run *where, uint64_t size,
+                     struct error *err)
+{
+    if (legacy->broken.status != OK) {
+        *err = legacy->broken;
+        return false;
+    }
+    return (key->bytes <= where->size && where->offset <= size &&
+            key->bytes <= size - where->offset) ||
+           torch_fail(t, err, "truncated", "its storage is cut short");
+}
+
+/* Find the only storage of the legacy file in a byte string. */
+static bool torch_embedded_load(struct torch_tree *t, pickle_ref bytes, struct torch_embedded *out,
+                                struct error *err)
+{
+    struct source *source = NULL;
+    struct torch_run all = {0};
+    struct torch_legacy legacy;
+    struct torch_run where;
+    if (!torch_bytes_run(t, bytes, &all, err) || !torch_bytes_source(t, bytes, &source, err) ||
+        !source)
+        return false;
+    struct torch_tree inner = {.job = t->job, .arena = t->arena, .path = t->path, .source = source};
+    bool ok = torch_legacy_read(&inner, 0, &legacy, err) == OK &&
+              torch_key_read(&inner, legacy.object.root, &out->key, err) &&
+              torch_legacy_find(&inner, &out->key, &where, err) &&
+              is_whole(t, &legacy, &out->key, &where, source->size, err) &&
+              part_of(t, &all, where.offset, out->key.bytes, &out->run, err);
+    /* The node belongs to the inner pickle, which is released. */
+    out->key.node = 0;
+    torch_legacy_release(&legacy);
+    source_close(source);
+    return ok;
+}
+
+bool torch_embedded(struct torch_tree *t, pickle_ref call, struct torch_key *key,
+                    struct torch_run *run, struct error *err)
+{
+    bool added;
+    pickle_ref *place = arena_room(t->arena, sizeof(*place));
+    if (!place)
+        return torch_no_memory(t, err);
+    *place = call;
+    uint64_t *at = strmap_add(&t->embedded, (const char *)place, sizeof(*place), &added);
+    if (!at)
+        return torch_no_memory(t, err);
+    if (!*at) {
+        void *list =
+            arena_grow(t->arena, t->loads, t->load_count, &t->load_space, sizeof(*t->loads));
+        if (!list)
+            return torch_no_memory(t, err);
+        t->loads = list;
+        struct torch_embedded *new = &t->loads[t->load_count++];
+        *at = t->load_count;
+        *new = (struct torch_embedded){.run = {.lost = true}};
+        pickle_ref bytes = pickle_item(t->pickle, pickle_at(t->pickle, call)->call->args, 0);
+        if (!torch_embedded_load(t, bytes, new, err)) {
+            new->run.lost = true;
+            return false;
+        }
+    }
+    *key = t->loads[*at - 1].key;
+    *run = t->loads[*at - 1].run;
+    return true;
+}

@@ -1,0 +1,181 @@
+/* torch_globals.c - the meaning of the names in a pickle, and an issue for each unknown one. */
+#include <string.h>
+
+#include "importer/format/torch/torch.h"
+
+static const struct {
+    const char *name;
+    enum torch_meaning meaning;
+} known[] = {
+#define GLOBAL(name, meaning) {name, meaning},
+#include "importer/format/torch/torch_globals.def"
+#undef GLOBAL
+};
+
+/* The name X of a dtype torch.X, and its canonical name. */
+static const char *const dtypes[][2] = {
+    {"float32", "float32"},
+    {"float", "float32"},
+    {"float64", "float64"},
+    {"double", "float64"},
+    {"float16", "float16"},
+    {"half", "float16"},
+    {"bfloat16", "bfloat16"},
+    {"int64", "int64"},
+    {"long", "int64"},
+    {"int32", "int32"},
+    {"int", "int32"},
+    {"int16", "int16"},
+    {"short", "int16"},
+    {"int8", "int8"},
+    {"uint8", "uint8"},
+    {"uint16", "uint16"},
+    {"uint32", "uint32"},
+    {"uint64", "uint64"},
+    {"bool", "bool"},
+    {"complex32", "complex32"},
+    {"chalf", "complex32"},
+    {"complex64", "complex64"},
+    {"cfloat", "complex64"},
+    {"complex128", "complex128"},
+    {"cdouble", "complex128"},
+    {"float8_e4m3fn", "float8_e4m3fn"},
+    {"float8_e5m2", "float8_e5m2"},
+    {"float8_e4m3fnuz", "float8_e4m3fnuz"},
+    {"float8_e5m2fnuz", "float8_e5m2fnuz"},
+    {"float8_e8m0fnu", "float8_e8m0fnu"},
+    {"float4_e2m1fn_x2", "float4_e2m1fn_x2"},
+    {"qint8", "qint8"},
+    {"quint8", "quint8"},
+    {"qint32", "qint32"},
+    {"quint4x2", "quint4x2"},
+    {"quint2x4", "quint2x4"},
+    {"bits8", "bits8"},
+    {"bits16", "bits16"},
+    {"bits1x8", "bits1x8"},
+    {"bits2x4", "bits2x4"},
+    {"bits4x2", "bits4x2"},
+};
+
+/* Classes of storages and their dtypes; those without a dtype are runs of bytes. */
+static const char *const storages[][2] = {
+    {"DoubleStorage", "float64"},
+    {"FloatStorage", "float32"},
+    {"HalfStorage", "float16"},
+    {"BFloat16Storage", "bfloat16"},
+    {"LongStorage", "int64"},
+    {"IntStorage", "int32"},
+    {"ShortStorage", "int16"},
+    {"CharStorage", "int8"},
+    {"ByteStorage", "uint8"},
+    {"BoolStorage", "bool"},
+    {"ComplexDoubleStorage", "complex128"},
+    {"ComplexFloatStorage", "complex64"},
+    {"ComplexHalfStorage", "complex32"},
+    {"QInt8Storage", "qint8"},
+    {"QUInt8Storage", "quint8"},
+    {"QInt32Storage", "qint32"},
+    {"QUInt4x2Storage", "quint4x2"},
+    {"QUInt2x4Storage", "quint2x4"},
+    {"UntypedStorage", NULL},
+    {"_UntypedStorage", NULL},
+    {"TypedStorage", NULL},
+};
+
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+
+static bool in_module(const struct pickle_global *g, const char *module)
+{
+    return g->module_len == strlen(module) && memcmp(g->name, module, g->module_len) == 0;
+}
+
+static bool torch_globals_begins(const struct pickle_global *g, const char *prefix)
+{
+    return strncmp(g->name, prefix, strlen(prefix)) == 0;
+}
+
+static int find_pair(const char *const list[][2], size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(list[i][0], name) == 0)
+            return (int)i;
+    return -1;
+}
+
+static enum torch_meaning meaning_of(const struct pickle_global *g)
+{
+    const char *name = g->name + g->module_len + 1;
+    if (strlen(g->name) != g->len)
+        return TORCH_UNKNOWN;
+    bool torch = in_module(g, "torch");
+    if (torch && find_pair(dtypes, COUNT(dtypes), name) >= 0)
+        return TORCH_DTYPE;
+    if ((torch || in_module(g, "torch.cuda") || in_module(g, "torch.storage")) &&
+        find_pair(storages, COUNT(storages), name) >= 0)
+        return TORCH_STORAGE;
+    for (size_t i = 0; i < COUNT(known); i++)
+        if (strcmp(known[i].name, g->name) == 0)
+            return known[i].meaning;
+    if (torch_globals_begins(g, "torch.nn.modules.") && name[0] >= 'A' && name[0] <= 'Z')
+        return TORCH_MODULE;
+    return torch_globals_begins(g, "__torch__.") ? TORCH_SCRIPT : TORCH_UNKNOWN;
+}
+
+enum torch_meaning torch_meaning_of(const struct pickle *p, pickle_ref ref)
+{
+    const struct pickle_node *n = pickle_at(p, ref);
+    return n->kind == PICKLE_GLOBAL ? (enum torch_meaning)p->globals[n->integer].meaning
+                                    : TORCH_UNKNOWN;
+}
+
+enum torch_meaning torch_callee(const struct pickle *p, pickle_ref ref)
+{
+    const struct pickle_node *n = pickle_at(p, ref);
+    if (n->kind != PICKLE_CALL)
+        return TORCH_UNKNOWN;
+    enum torch_meaning meaning = torch_meaning_of(p, n->call->callee);
+    /* object.__reduce_ex__ in protocols 0 and 1: _reconstructor(class, base, state of the base) */
+    return meaning == TORCH_RECONSTRUCTOR ? torch_meaning_of(p, pickle_item(p, n->call->args, 0))
+                                          : meaning;
+}
+
+const char *torch_dtype_of(const struct pickle *p, pickle_ref ref)
+{
+    enum torch_meaning meaning = torch_meaning_of(p, ref);
+    if (meaning != TORCH_DTYPE && meaning != TORCH_STORAGE)
+        return NULL;
+    const struct pickle_global *g = &p->globals[pickle_at(p, ref)->integer];
+    const char *name = g->name + g->module_len + 1;
+    return meaning == TORCH_DTYPE ? dtypes[find_pair(dtypes, COUNT(dtypes), name)][1]
+                                  : storages[find_pair(storages, COUNT(storages), name)][1];
+}
+
+/* getattr() is harmless in one use only: to name a member of an enumeration, as some versions of
+ * Python pickle it. Whether all its calls are that. */
+static bool getattr_is_tame(const struct pickle *p)
+{
+    for (pickle_ref ref = 1; ref < p->node_count; ref++) {
+        const struct pickle_node *n = pickle_at(p, ref);
+        if (n->kind == PICKLE_CALL && torch_meaning_of(p, n->call->callee) == TORCH_GETATTR &&
+            torch_meaning_of(p, pickle_item(p, n->call->args, 0)) != DCP_ENUM)
+            return false;
+    }
+    return true;
+}
+
+void torch_globals_learn(struct torch_tree *t)
+{
+    struct pickle *p = t->pickle;
+    for (uint32_t i = 0; i < p->global_count; i++)
+        p->globals[i].meaning = meaning_of(&p->globals[i]);
+    for (uint32_t i = 0; i < p->global_count; i++) {
+        struct pickle_global *g = &p->globals[i];
+        if (g->meaning == TORCH_GETATTR && !getattr_is_tame(p))
+            g->meaning = TORCH_UNKNOWN;
+        if (g->meaning == TORCH_UNKNOWN)
+            job_issue(t->job, ISSUE_WARNING, t->path, g->offset, "unknown-global",
+                      "the pickle %s \"%.200s\": nothing of it was imported or executed "
+                      "here, but loading the file in Python would",
+                      g->called ? "calls" : "names", g->name);
+    }
+}

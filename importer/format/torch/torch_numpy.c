@@ -1,0 +1,193 @@
+/*
+ * torch_numpy.c - NumPy arrays and scalars in a pickle.
+ *
+ *   _reconstruct(ndarray, (0,), b'b')  state ([version,] shape, dtype, is Fortran, bytes)
+ *   _frombuffer(bytes, dtype, shape, 'C' or 'F')      protocol 5
+ *   scalar(dtype, bytes)
+ *   dtype('f4', False, True)           state (3, '<', subarray, names, fields, -1, -1, 0
+ *                                             [, (metadata, (unit, count, …))])
+ *
+ * Source: numpy/core/src/multiarray/methods.c (array_reduce), descriptor.c.
+ * Not read: arrays of objects and of structures: an issue each.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "importer/container/numpytype.h"
+#include "importer/format/torch/torch.h"
+
+/* Copy a short text or byte string; false if it is neither, too long, or holds a NUL. */
+static bool short_text(struct torch_tree *t, pickle_ref ref, char *out, size_t room)
+{
+    const struct pickle_node *n = pickle_at(t->pickle, ref);
+    struct error ignored = {.offset = NO_OFFSET};
+    struct source *s = NULL;
+    size_t len = 0;
+    if (n->kind == PICKLE_TEXT) {
+        if ((len = n->count) < room)
+            memcpy(out, n->text, len);
+    } else if (torch_bytes_source(t, ref, &s, &ignored)) {
+        len = s->size < room ? (size_t)s->size : room;
+        if (len < room && source_read(s, 0, out, len, &ignored) != OK)
+            len = room;
+        source_close(s);
+    } else {
+        return false;
+    }
+    if (len >= room || memchr(out, '\0', len))
+        return false;
+    out[len] = '\0';
+    return true;
+}
+
+static bool read_type(struct torch_tree *t, pickle_ref ref, struct numpy_type *type)
+{
+    const struct pickle *p = t->pickle;
+    char code[24], order[4] = "|", unit[8] = "", text[NUMPY_TYPE_BYTES];
+    uint64_t count = 1;
+    if (torch_callee(p, ref) != NUMPY_DTYPE)
+        return false;
+    const struct pickle_call *call = pickle_at(p, ref)->call;
+    if (!short_text(t, pickle_item(p, call->args, 0), code, sizeof(code)) ||
+        (call->state && !short_text(t, pickle_item(p, call->state, 1), order, sizeof(order))))
+        return false;
+    if (pickle_kind(p, pickle_item(p, call->state, 3)) == PICKLE_TUPLE)
+        return false; /* a structured dtype */
+    pickle_ref time = pickle_item(p, pickle_item(p, call->state, 8), 1);
+    if (time && (!short_text(t, pickle_item(p, time, 0), unit, sizeof(unit)) ||
+                 !torch_number(p, pickle_item(p, time, 1), &count)))
+        return false;
+    int len = !unit[0] || strcmp(unit, "generic") == 0
+                  ? snprintf(text, sizeof(text), "%s%s", order, code)
+              : count == 1 ? snprintf(text, sizeof(text), "%s%s[%s]", order, code, unit)
+                           : snprintf(text, sizeof(text), "%s%s[%llu%s]", order, code,
+                                      (unsigned long long)count, unit);
+    return len < (int)sizeof(text) && numpy_type_parse(text, type);
+}
+
+/* The parts of an array, in either form. */
+struct parts {
+    pickle_ref shape, dtype, data;
+    bool fortran;
+};
+
+static bool take_apart(const struct pickle *p, pickle_ref node, struct parts *out)
+{
+    const struct pickle_call *call = pickle_at(p, node)->call;
+    if (torch_callee(p, node) == NUMPY_FROM_BUFFER) {
+        *out = (struct parts){pickle_item(p, call->args, 2), pickle_item(p, call->args, 1),
+                              pickle_item(p, call->args, 0),
+                              pickle_is_text(p, pickle_item(p, call->args, 3), "F")};
+        return true;
+    }
+    if (!call->state)
+        return false;
+    /* Old NumPy left out the version. */
+    uint32_t first = pickle_kind(p, pickle_item(p, call->state, 0)) == PICKLE_INT;
+    pickle_ref fortran = pickle_item(p, call->state, first + 2);
+    const struct pickle_node *n = pickle_at(p, fortran);
+    *out =
+        (struct parts){pickle_item(p, call->state, first), pickle_item(p, call->state, first + 1),
+                       pickle_item(p, call->state, first + 3),
+                       n->kind == PICKLE_TRUE || (n->kind == PICKLE_INT && n->integer != 0)};
+    return true;
+}
+
+static void set_strides(struct torch_tensor *x, bool fortran)
+{
+    uint64_t step = 1; /* cannot overflow: torch_numpy_read() has checked the product */
+    for (unsigned i = 0; i < x->rank; i++) {
+        unsigned d = fortran ? i : x->rank - 1 - i;
+        x->strides[d] = (int64_t)step;
+        step *= x->shape[d] ? x->shape[d] : 1;
+    }
+}
+
+bool torch_numpy_read(struct torch_tree *t, pickle_ref node, struct torch_tensor *out,
+                      struct error *err)
+{
+    const struct pickle *p = t->pickle;
+    struct parts parts;
+    struct numpy_type type;
+    uint64_t elements, nbytes, steps = 1;
+    if (!take_apart(p, node, &parts) || !torch_numbers(p, parts.shape, out->shape, &out->rank))
+        return torch_fail(t, err, "bad-array", "a NumPy array without a shape");
+    if (!read_type(t, parts.dtype, &type))
+        return torch_fail(t, err, "unsupported",
+                          "a NumPy array of objects, structures or an unknown dtype");
+    for (unsigned d = 0; d < out->rank; d++)
+        if (!mul_u64(steps, out->shape[d] ? out->shape[d] : 1, &steps))
+            return torch_fail(t, err, "shape-overflow", "its shape is impossible");
+    if (!shape_elements(out->shape, out->rank, &elements) || steps > INT64_MAX ||
+        !mul_u64(elements, type.item, &nbytes))
+        return torch_fail(t, err, "shape-overflow", "its shape is impossible");
+    out->dtype = arena_copy(t->job->arena, type.dtype, strlen(type.dtype));
+    out->strings =
+        type.strings[0] ? arena_copy(t->arena, type.strings, strlen(type.strings)) : NULL;
+    if (!out->dtype || (type.strings[0] && !out->strings))
+        return torch_no_memory(t, err);
+    out->item = type.item;
+    out->swap = type.swap > 1 ? type.swap : 1;
+    out->known = true;
+    set_strides(out, parts.fortran);
+    if (!torch_bytes_run(t, parts.data, &out->run, err))
+        return false;
+    out->bound = out->run.size;
+    return nbytes <= out->run.size ||
+           torch_fail(t, err, "truncated", "it needs %llu bytes and has %llu",
+                      (unsigned long long)nbytes, (unsigned long long)out->run.size);
+}
+
+/* --- scalars ---------------------------------------------------------------------------- */
+
+static double torch_numpy_real_of(const struct numpy_type *type, uint64_t bits)
+{
+    double real;
+    float single;
+    uint32_t half = (uint32_t)bits;
+    if (type->item == 8)
+        return memcpy(&real, &bits, sizeof(real)), real;
+    if (type->item == 4)
+        return memcpy(&single, &half, sizeof(single)), (double)single;
+    /* binary16 */
+    uint32_t exponent = half >> 10 & 31, fraction = half & 1023;
+    real = exponent == 31 ? (fraction ? __builtin_nan("") : __builtin_inf())
+           : exponent     ? (1024.0 + fraction) / 1024
+                          : fraction / 1024.0 / 8192 / 2;
+    if (exponent && exponent < 31)
+        real = exponent >= 15 ? real * (double)(1u << (exponent - 15))
+                              : real / (double)(1u << (15 - exponent));
+    return half >> 15 & 1 ? -real : real;
+}
+
+bool torch_numpy_scalar(struct torch_tree *t, pickle_ref ref, double *real, int64_t *integer,
+                        bool *is_integer)
+{
+    const struct pickle *p = t->pickle;
+    struct error ignored = {.offset = NO_OFFSET};
+    struct numpy_type type;
+    struct source *s = NULL;
+    uint8_t raw[8];
+    pickle_ref args = pickle_at(p, ref)->call->args;
+    if (!read_type(t, pickle_item(p, args, 0), &type) || type.item > 8 ||
+        !torch_bytes_source(t, pickle_item(p, args, 1), &s, &ignored))
+        return false;
+    bool there = s->size == type.item && source_read(s, 0, raw, type.item, &ignored) == OK;
+    source_close(s);
+    if (!there)
+        return false;
+    uint64_t bits = 0;
+    for (unsigned i = 0; i < type.item; i++)
+        bits |= (uint64_t)raw[type.swap > 1 ? type.item - 1 - i : i] << (8 * i);
+    struct dtype dtype;
+    dtype_find(type.dtype, &dtype);
+    *is_integer = dtype.kind != DTYPE_FLOAT;
+    if (dtype.kind == DTYPE_INT && type.item && type.item < 8 && bits >> (8 * type.item - 1) & 1)
+        bits |= UINT64_MAX << (8 * type.item);
+    *integer = (int64_t)bits;
+    if (dtype.kind == DTYPE_FLOAT && strncmp(dtype.name, "float", 5) == 0 && type.item > 1)
+        *real = torch_numpy_real_of(&type, bits);
+    else if (dtype.kind != DTYPE_INT && dtype.kind != DTYPE_UINT && dtype.kind != DTYPE_BOOL)
+        return false;
+    return !(dtype.kind == DTYPE_UINT && bits > INT64_MAX);
+}

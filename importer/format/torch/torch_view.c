@@ -1,0 +1,255 @@
+/*
+ * torch_view.c - turns a tensor, a view of a storage, into a claim: the bytes of the run that it
+ * takes, the codec, and the strides.
+ *
+ *   first element  offset
+ *   last element   offset + sum of (size - 1) x stride
+ *
+ * A row-major tensor is the range of just its bytes. Any other is the range from its first
+ * element to its last, with strides, which may be 0 (expand) or overlap. The transpose of a [2,3]
+ * matrix at offset 4 has shape [3,2] and strides [1,3]: elements 4 to 4 + 2 x 1 + 1 x 3 = 9.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "importer/format/torch/torch.h"
+
+struct span {
+    uint64_t begin, len; /* bytes of the run */
+    bool in_order;       /* row-major: no strides are needed */
+};
+
+/* Whether a tensor is row-major; the stride of a dimension of size 1 does not matter. */
+static bool is_in_order(const struct torch_tensor *x)
+{
+    uint64_t step = 1;
+    for (unsigned d = x->rank; d-- > 0;) {
+        if (x->shape[d] != 1 && (uint64_t)x->strides[d] != step)
+            return false;
+        step *= x->shape[d];
+    }
+    return true;
+}
+
+/* The position of the last element; false if it overflows. */
+static bool reach(const struct torch_tensor *x, uint64_t *last)
+{
+    *last = x->offset;
+    for (unsigned d = 0; d < x->rank; d++) {
+        uint64_t far;
+        if (!mul_u64(x->shape[d] - 1, (uint64_t)x->strides[d], &far) || !add_u64(*last, far, last))
+            return false;
+    }
+    return *last < INT64_MAX / 16;
+}
+
+static bool torch_view_measure(struct torch_tree *t, const struct torch_tensor *x,
+                               const struct dtype *dtype, struct span *out, struct error *err)
+{
+    uint64_t elements, last = 0, end;
+    *out = (struct span){.in_order = true};
+    if (!shape_elements(x->shape, x->rank, &elements))
+        return torch_fail(t, err, "shape-overflow", "its shape is impossible");
+    if (elements == 0) {
+        /* An empty tensor may be at the very end of its storage. */
+        return true;
+    }
+    out->in_order = is_in_order(x);
+    if (dtype->block_elems > 1 && (!out->in_order || x->offset % dtype->block_elems))
+        return torch_fail(t, err, "unsupported",
+                          "a view of packed %s elements that are not in a row", dtype->name);
+    if (!reach(x, &last))
+        return torch_fail(t, err, "bad-tensor", "its strides reach too far");
+    uint64_t per = dtype->block_elems, width = x->item ? x->item : dtype->block_bytes;
+    out->begin = x->offset / per * width;
+    end = (last / per + 1) * width;
+    out->len = end - out->begin;
+    return end <= x->bound || torch_fail(t, err, "bad-tensor",
+                                         "its last element ends at byte %llu of a storage of %llu",
+                                         (unsigned long long)end, (unsigned long long)x->bound);
+}
+
+static void torch_view_add_step(struct text *chain, const char *step)
+{
+    if (chain->len)
+        text_addc(chain, '|');
+    text_adds(chain, step);
+}
+
+/* To negate a float is to flip its sign bit. Integers that are still to be negated come only from
+ * torch's internal functions. */
+static bool can_be_negated(const struct dtype *dtype)
+{
+    return dtype->kind == DTYPE_FLOAT || dtype->kind == DTYPE_COMPLEX;
+}
+
+/* Append the steps that correct the byte order and apply what torch left for later (conj, neg). */
+static void value_steps(const struct torch_tensor *x, const struct dtype *dtype, struct text *chain)
+{
+    char step[64];
+    unsigned width = dtype_swap_width(dtype);
+    if (x->swap > 1) {
+        snprintf(step, sizeof(step), "swap:%u", x->swap);
+        torch_view_add_step(chain, step);
+    }
+    if (x->conjugate && dtype->kind == DTYPE_COMPLEX) {
+        snprintf(step, sizeof(step), "flip:%u,%u", 2 * width, 2 * width - 1);
+        torch_view_add_step(chain, step);
+    }
+    if (x->negative) {
+        snprintf(step, sizeof(step), "flip:%u,%u", width, width - 1);
+        torch_view_add_step(chain, step);
+    }
+    if (x->strings) {
+        snprintf(step, sizeof(step), "strings:%s", x->strings);
+        torch_view_add_step(chain, step);
+    }
+}
+
+/* Set the bytes of the run that are read, and append the steps that decode them. */
+static void torch_view_place(const struct torch_run *run, const struct span *span,
+                             struct text *chain, struct extent *out)
+{
+    bool whole = span->begin == 0 && span->len == run->size;
+    char step[64];
+    *out = (struct extent){.file = run->file,
+                           .offset = run->offset + (run->codec ? 0 : span->begin),
+                           .stored = run->codec ? run->stored : span->len};
+    if (run->inlined)
+        out->bytes = run->inlined + span->begin;
+    if (!run->codec)
+        return;
+    torch_view_add_step(chain, run->codec);
+    if (!whole) {
+        snprintf(step, sizeof(step), "cut:%llu,%llu", (unsigned long long)span->begin,
+                 (unsigned long long)span->len);
+        torch_view_add_step(chain, step);
+    }
+}
+
+static bool copy_to_job(struct torch_tree *t, const struct torch_tensor *x, const struct span *span,
+                        struct text *chain, struct extent *out, struct error *err)
+{
+    struct arena *arena = t->job->arena;
+    if (!text_str(chain))
+        return torch_fail(t, err, "unsupported", "bytes in too many layers");
+    if (chain->len && !(out->codec = arena_copy(arena, chain->at, chain->len)))
+        return torch_no_memory(t, err);
+    if (out->bytes) {
+        /* Each row has bytes of its own in the catalog, but rows may share a text. */
+        t->inlined_bytes += out->stored;
+        if (t->inlined_bytes > LIMIT_PICKLE_INLINE + 4 * t->pickle->text_bytes)
+            return torch_fail(t, err, "limit",
+                              "its bytes and those of others are the same text in the "
+                              "pickle: together they are too many for the catalog");
+        if (!(out->bytes = arena_copy(arena, out->bytes, (size_t)out->stored)))
+            return torch_no_memory(t, err);
+    }
+    if (span->in_order)
+        return true;
+    out->strides = arena_array(arena, x->rank + 1u, sizeof(*out->strides));
+    if (!out->strides)
+        return torch_no_memory(t, err);
+    memcpy(out->strides, x->strides, x->rank * sizeof(*out->strides));
+    return true;
+}
+
+bool torch_place(struct torch_tree *t, const struct torch_tensor *x, struct extent *out,
+                 struct error *err)
+{
+    struct text chain = {.limit = CHAIN_BYTES - 1};
+    struct span span = {0, x->run.size, true};
+    struct dtype dtype;
+    dtype_find(x->dtype, &dtype);
+    if (x->meta || x->run.lost)
+        return torch_fail(t, err, "no-data", "it has no data");
+    if (x->negative && !can_be_negated(&dtype))
+        return torch_fail(t, err, "unsupported", "%s whose negation torch left for later",
+                          dtype.name);
+    if (!x->sparse && !torch_view_measure(t, x, &dtype, &span, err))
+        return false;
+    torch_view_place(&x->run, &span, &chain, out);
+    value_steps(x, &dtype, &chain);
+    bool ok = copy_to_job(t, x, &span, &chain, out, err);
+    text_release(&chain);
+    return ok;
+}
+
+/* Report why a tensor has no data, and emit its row without it. */
+static enum status torch_view_emit_lost(struct torch_tree *t, struct tensor_claim *claim,
+                                        const struct error *why)
+{
+    struct error e = *why;
+    char what[320];
+    snprintf(what, sizeof(what), "tensor \"%.240s\"", claim->name);
+    error_prefix(&e, what);
+    job_issue_error(t->job, ISSUE_ERROR, &e);
+    claim->storage = STORAGE_NONE;
+    return t->emit(t, claim);
+}
+
+static void count_without_data(struct torch_tree *t, const char *name)
+{
+    if (!t->without_data++)
+        snprintf(t->first_without, sizeof(t->first_without), "%s", name);
+}
+
+bool torch_run_summed(const struct torch_run *run, const struct extent *e)
+{
+    if (!run->crc)
+        return false;
+    return run->codec ? !e->codec || !strstr(e->codec, "|cut:") : e->stored == run->size;
+}
+
+/* Put the extent into the claim. */
+static enum status put_place(struct torch_tree *t, const struct torch_run *run,
+                             const struct extent *e, struct tensor_claim *claim)
+{
+    claim->codec = e->codec;
+    claim->strides = e->strides;
+    claim->storage = STORAGE_RANGE;
+    claim->file = e->file;
+    claim->offset = e->offset;
+    claim->stored = e->stored;
+    claim->sums = torch_run_summed(run, e) ? &run->crc : NULL;
+    if (!run->codec && !run->inlined)
+        return OK;
+    struct extent *chunk = arena_alloc(t->job->arena, sizeof(*chunk));
+    uint32_t *sum = arena_alloc(t->job->arena, sizeof(*sum));
+    if (!chunk || !sum)
+        return job_no_memory(t->job);
+    *chunk = (struct extent){
+        .file = e->file, .offset = e->offset, .stored = e->stored, .bytes = e->bytes};
+    *sum = run->crc;
+    claim->storage = run->inlined ? STORAGE_INLINE : STORAGE_CHUNKS;
+    claim->extents = chunk;
+    claim->extent_count = 1;
+    if (claim->sums)
+        claim->sums = sum; /* kept until the job ends */
+    return OK;
+}
+
+enum status torch_emit(struct torch_tree *t, const char *name, size_t len,
+                       const struct torch_tensor *x, const struct error *why)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct extent place = {0};
+    struct tensor_claim claim = {.name = name,
+                                 .name_len = len,
+                                 .dtype = x->dtype,
+                                 .shape = x->shape,
+                                 .rank = x->rank,
+                                 .storage = STORAGE_NONE,
+                                 .unique = true};
+    if (why && why->status != OK)
+        return torch_view_emit_lost(t, &claim, why);
+    if (x->meta)
+        count_without_data(t, name);
+    if (x->meta || x->run.lost)
+        return t->emit(t, &claim);
+    if (!torch_place(t, x, &place, &err))
+        return torch_view_emit_lost(t, &claim, &err);
+    if (put_place(t, &x->run, &place, &claim) != OK)
+        return t->job->err->status;
+    return t->emit(t, &claim);
+}

@@ -1,0 +1,125 @@
+/*
+ * torch_wrapper.c - tensors made of other tensors, as subclasses of torch.Tensor are:
+ *
+ *   torch._tensor._rebuild_from_type_v2(
+ *       torch._utils._rebuild_wrapper_subclass, CLASS,
+ *       (CLASS, dtype, size, strides, offset, layout, device, requires_grad),
+ *       state: its attributes, or (attributes, slots))
+ *
+ * The row has the dtype and shape that the whole states. How its values are made depends on the
+ * class, so the tensors inside it get rows of their own, NAME.ATTRIBUTE. Only DTensor is known:
+ * _local_tensor is the part that this rank has; if the shapes are equal, that is all of it.
+ *
+ * Source: torch/_utils.py, torch/_tensor.py, torch/distributed/tensor/_api.py.
+ */
+#include <string.h>
+
+#include "importer/format/torch/torch.h"
+
+pickle_ref torch_inside(const struct pickle *p, pickle_ref call)
+{
+    const pickle_ref args = pickle_at(p, call)->call->args;
+    if (torch_callee(p, call) == TORCH_WRAP_FIRST)
+        return pickle_item(p, args, 0);
+    if (torch_meaning_of(p, pickle_item(p, args, 0)) == TORCH_WRAP_FIRST)
+        return pickle_item(p, pickle_item(p, args, 2), 0);
+    return 0;
+}
+
+static bool has_attributes(const struct pickle *p, pickle_ref call)
+{
+    pickle_ref parts[2];
+    torch_wrapper_parts(p, call, parts);
+    return parts[0] || parts[1];
+}
+
+/* The call of _rebuild_from_type or its version 2 that a node is, inside any parameters around it,
+ * or, if `attributed`, one of these that has attributes (_rebuild_parameter_with_state); 0: none. */
+static pickle_ref typed_call(const struct pickle *p, pickle_ref ref, bool attributed)
+{
+    for (unsigned i = 0; i < TORCH_WRAPS_MAX && pickle_kind(p, ref) == PICKLE_CALL; i++) {
+        const enum torch_meaning meaning = torch_callee(p, ref);
+        if (meaning == TORCH_WRAP_TYPE || meaning == TORCH_WRAP_TYPE_V2)
+            return ref;
+        if (meaning != TORCH_WRAP_FIRST)
+            return 0;
+        if (attributed && has_attributes(p, ref))
+            return ref;
+        ref = torch_inside(p, ref);
+    }
+    return 0;
+}
+
+static bool rebuilds_wrapper(const struct pickle *p, pickle_ref typed)
+{
+    const pickle_ref function = pickle_item(p, pickle_at(p, typed)->call->args, 0);
+    return torch_meaning_of(p, function) == TORCH_REBUILD_WRAPPER;
+}
+
+pickle_ref torch_wrapper(const struct pickle *p, pickle_ref ref)
+{
+    const pickle_ref typed = typed_call(p, ref, false);
+    return typed && rebuilds_wrapper(p, typed) ? typed : 0;
+}
+
+pickle_ref torch_attributed(const struct pickle *p, pickle_ref ref)
+{
+    return typed_call(p, ref, true);
+}
+
+void torch_wrapper_parts(const struct pickle *p, pickle_ref call, pickle_ref parts[2])
+{
+    const pickle_ref state = pickle_item(p, pickle_at(p, call)->call->args, 3);
+    const bool both = pickle_kind(p, state) == PICKLE_TUPLE;
+    for (unsigned i = 0; i < 2; i++) {
+        parts[i] = both ? pickle_item(p, state, i) : i == 0 ? state : 0;
+        if (pickle_kind(p, parts[i]) != PICKLE_DICT)
+            parts[i] = 0;
+    }
+}
+
+static pickle_ref part(const struct pickle *p, pickle_ref wrapper, const char *name)
+{
+    pickle_ref parts[2];
+    torch_wrapper_parts(p, wrapper, parts);
+    for (unsigned i = 0; i < 2; i++)
+        if (parts[i] && pickle_get(p, parts[i], name))
+            return pickle_get(p, parts[i], name);
+    return 0;
+}
+
+/* Read a DTensor, if this rank has all of it. */
+static bool read_local(struct torch_tree *t, pickle_ref local, struct torch_tensor *x,
+                       struct error *err)
+{
+    struct torch_tensor own;
+    if (!torch_tensor_read(t, local, &own, err))
+        return false;
+    if (own.rank != x->rank || !own.dtype || strcmp(own.dtype, x->dtype) != 0 ||
+        memcmp(own.shape, x->shape, x->rank * sizeof(*x->shape)) != 0)
+        return torch_fail(t, err, "incomplete",
+                          "one rank's part of a distributed tensor: its other parts are "
+                          "not in the file");
+    *x = own;
+    return true;
+}
+
+bool torch_wrapper_read(struct torch_tree *t, pickle_ref wrapper, struct torch_tensor *x,
+                        struct error *err)
+{
+    const struct pickle *p = t->pickle;
+    const pickle_ref outer = pickle_at(p, wrapper)->call->args;
+    const pickle_ref args = pickle_item(p, outer, 2), local = part(p, wrapper, "_local_tensor");
+    const pickle_ref class = pickle_item(p, outer, 1);
+    x->opaque = true;
+    x->dtype = torch_dtype_of(p, pickle_item(p, args, 1));
+    if (!x->dtype || !torch_numbers(p, pickle_item(p, args, 2), x->shape, &x->rank))
+        return torch_fail(t, err, "bad-tensor", "its dtype or its shape is not known");
+    x->known = true;
+    if (local && torch_is_tensor(p, local) && !torch_wrapper(p, local))
+        return read_local(t, local, x, err);
+    return torch_fail(
+        t, err, "unsupported", "it is a %.100s, made of the tensors that are named after it",
+        pickle_kind(p, class) == PICKLE_GLOBAL ? p->globals[pickle_at(p, class)->integer].name
+                                               : "tensor of another class");
+}

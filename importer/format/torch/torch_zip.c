@@ -1,0 +1,258 @@
+/* torch_zip.c - see torch_zip.h for the layout. Source: caffe2/serialize/inline_container.cc,
+ * torch/serialization.py. */
+#include "importer/format/torch/torch_zip.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#define VERSION_MAX 10 /* of archives; torch reads no later version */
+
+static enum status torch_zip_refuse(const struct torch_zip *z, struct error *err, uint64_t offset,
+                                    const char *what)
+{
+    error_set(err, ERR_CORRUPT, z->zip.source->name, offset, "%s", what);
+    return error_code(err, "bad-torch");
+}
+
+/* --- members ---------------------------------------------------------------------------- */
+
+const struct zip_member *torch_zip_member(const struct torch_zip *z, const char *name, size_t len)
+{
+    const uint64_t *at = strmap_get(&z->members, name, len);
+    return at ? &z->zip.members[*at] : NULL;
+}
+
+static const struct zip_member *named(const struct torch_zip *z, const char *name)
+{
+    return torch_zip_member(z, name, strlen(name));
+}
+
+/* The name of a member below the root; NULL: it is not there. */
+static const char *below_root(const struct torch_zip *z, const struct zip_member *m)
+{
+    return m->name_len > z->root_len && memcmp(m->name, z->root, z->root_len) == 0 &&
+                   m->name[z->root_len] == '/'
+               ? m->name + z->root_len + 1
+               : NULL;
+}
+
+/* torch ignores case when it searches a name, so two names that differ only in case are
+ * ambiguous. */
+static enum status torch_zip_add_member(struct torch_zip *z, struct strmap *folded, uint64_t i,
+                                        struct error *err)
+{
+    const struct zip_member *m = &z->zip.members[i];
+    const char *name = below_root(z, m);
+    bool added = true;
+    if (!name)
+        return OK;
+    size_t len = m->name_len - z->root_len - 1;
+    char *lower = arena_copy(z->arena, name, len);
+    for (size_t k = 0; lower && k < len; k++)
+        lower[k] = (char)tolower((unsigned char)lower[k]);
+    uint64_t *at = lower ? strmap_add(&z->members, name, len, &added) : NULL;
+    uint64_t *same = at ? strmap_add(folded, lower, len, &added) : NULL;
+    if (!same)
+        return error_memory_at(err, z->zip.source->name);
+    *at = i;
+    return added ? OK
+                 : torch_zip_refuse(z, err, m->header,
+                                    "two members have names that differ in case alone");
+}
+
+static enum status add_members(struct torch_zip *z, struct error *err)
+{
+    struct strmap folded = {0};
+    if (!z->zip.count)
+        return torch_zip_refuse(z, err, NO_OFFSET, "an empty zip archive");
+    const char *slash = memchr(z->zip.members[0].name, '/', z->zip.members[0].name_len);
+    if (!slash)
+        return torch_zip_refuse(z, err, z->zip.members[0].header,
+                                "a zip archive without the folder that torch.save makes");
+    z->root = z->zip.members[0].name;
+    z->root_len = (size_t)(slash - z->root);
+    for (uint64_t i = 0; i < z->zip.count && err->status == OK; i++)
+        torch_zip_add_member(z, &folded, i, err);
+    strmap_release(&folded);
+    return err->status;
+}
+
+/* Read a short member as text, without white space at its end. False: it is missing, or, with
+ * *err set, it cannot be read. */
+static bool short_text(const struct torch_zip *z, const char *name, char *out, size_t room,
+                       struct error *err)
+{
+    const struct zip_member *m = named(z, name);
+    struct error damage = {.offset = NO_OFFSET};
+    size_t len = 0;
+    if (!m || zip_head(&z->zip, m, out, room - 1, &len, &damage) != OK) {
+        if (damage.status != OK && err->status == OK)
+            *err = damage;
+        return false;
+    }
+    while (len && isspace((unsigned char)out[len - 1]))
+        len--;
+    out[len] = '\0';
+    return true;
+}
+
+static enum status check_version(struct torch_tree *t, const struct torch_zip *z, struct error *err)
+{
+    char text[32];
+    char *end;
+    if (!short_text(z, ".data/version", text, sizeof(text), err) &&
+        !short_text(z, "version", text, sizeof(text), err)) {
+        if (err->status != OK)
+            return err->status;
+        job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "no-version",
+                  "the archive does not say its version: torch may refuse it");
+        return OK;
+    }
+    const char *digits = text + strspn(text, " \t\n\v\f\r");
+    const unsigned version = (unsigned)strtoul(digits, &end, 10);
+    if (end == digits || *end || end - digits > 9)
+        return torch_zip_refuse(z, err, NO_OFFSET, "the archive's version is not a number");
+    if (version < 1 || version > VERSION_MAX)
+        return error_set(err, ERR_UNSUPPORTED, z->zip.source->name, NO_OFFSET,
+                         "version %u of torch's archives: 1 to %d can be read", version,
+                         VERSION_MAX);
+    return OK;
+}
+
+/* Report pickles that are not read: a malware scanner may have looked only at one of them. */
+static void report_pickles(struct torch_tree *t, const struct torch_zip *z)
+{
+    for (uint64_t i = 0; i < z->zip.count; i++) {
+        const struct zip_member *m = &z->zip.members[i];
+        const char *name = below_root(z, m);
+        if (m->name_len < 4 || memcmp(m->name + m->name_len - 4, ".pkl", 4) != 0)
+            continue;
+        if (named(z, "data.pkl") == m || (z->script && m == named(z, "constants.pkl")) ||
+            (z->script && m == named(z, "bytecode.pkl")) ||
+            (z->script && name && strncmp(name, "code/", 5) == 0))
+            continue;
+        job_issue(t->job, ISSUE_WARNING, t->path, m->header, "second-pickle",
+                  "member \"%.200s\" is a pickle too: it was not looked into", m->name);
+    }
+}
+
+/* --- opening ---------------------------------------------------------------------------- */
+
+/* Offsets in errors are those in the archive, which may begin anywhere in its file: add its base.
+ * */
+static enum status open_members(struct torch_tree *t, const struct source *source,
+                                struct torch_zip *z, struct error *err)
+{
+    if (zip_open(source, t->arena, &z->zip, err) == OK)
+        job_trailing(t->job, t->path, z->base + source->size - z->zip.trailing, z->zip.trailing,
+                     "the archive");
+    if (err->status == OK && add_members(z, err) == OK)
+        check_version(t, z, err);
+    if (err->status != OK && err->offset != NO_OFFSET)
+        err->offset += z->base;
+    return err->status;
+}
+
+enum status torch_zip_open(struct torch_tree *t, const struct source *source, uint32_t file,
+                           uint64_t base, struct torch_zip *out, struct error *err)
+{
+    char text[16];
+    *out = (struct torch_zip){.arena = t->arena, .file = file, .base = base};
+    if (open_members(t, source, out, err) != OK)
+        return err->status;
+    out->exported =
+        short_text(out, "archive_format", text, sizeof(text), err) && strcmp(text, "pt2") == 0;
+    out->script = named(out, "constants.pkl") != NULL;
+    if (!short_text(out, "byteorder", text, sizeof(text), err) || strcmp(text, "little") == 0)
+        return err->status;
+    out->big_endian = strcmp(text, "big") == 0;
+    return out->big_endian ? OK
+                           : torch_zip_refuse(out, err, NO_OFFSET,
+                                              "the archive's byte order is neither big nor little");
+}
+
+void torch_zip_close(struct torch_zip *z)
+{
+    strmap_release(&z->members);
+    source_close(z->pickle_source);
+}
+
+bool torch_zip_member_run(struct torch_tree *t, const struct torch_zip *z,
+                          const struct zip_member *m, struct torch_run *out, struct error *err)
+{
+    struct zip_run run;
+    if (zip_run(&z->zip, m, &run, err) != OK)
+        return false;
+    *out = (struct torch_run){.file = z->file,
+                              .offset = z->base + run.offset,
+                              .stored = run.stored,
+                              .size = m->size,
+                              .crc = m->crc};
+    if (!*run.codec)
+        return true;
+    out->codec = arena_copy(z->arena, run.codec, strlen(run.codec));
+    return out->codec || torch_no_memory(t, err);
+}
+
+static bool find_storage(struct torch_tree *t, const struct torch_key *key, struct torch_run *out,
+                         struct error *err)
+{
+    const struct torch_zip *z = t->container;
+    char name[256];
+    int len =
+        snprintf(name, sizeof(name), "data/%.*s", key->len < 200 ? (int)key->len : 0, key->key);
+    const struct zip_member *m = torch_zip_member(z, name, (size_t)len);
+    if (!m || key->len >= 200 || memchr(key->key, '/', key->len) ||
+        memchr(key->key, '\0', key->len))
+        return torch_fail(t, err, "missing-storage", "its storage \"%.40s\" is not in the archive",
+                          key->key);
+    return torch_zip_member_run(t, z, m, out, err);
+}
+
+/* --- the object ------------------------------------------------------------------------- */
+
+/* A pickle of ordinary size is read at once and its checksum compared. Of a large one, which must
+ * hold arrays, only the parts that are needed are read. */
+static enum status open_pickle(struct torch_tree *t, struct torch_zip *z,
+                               const struct zip_member *m, struct error *err)
+{
+    struct bytes all;
+    if (zip_check(&z->zip, m, err) != OK)
+        return err->status;
+    if (m->method == ZIP_STORED && m->size > LIMIT_PICKLE_AT_ONCE)
+        return source_open_view(z->zip.source, m->data, m->size, &z->pickle_source, err);
+    if (zip_read(&z->zip, m, LIMIT_PICKLE_INFLATE, z->arena, &all, err) != OK)
+        return err->status;
+    if (m->crc && crc32_z(0, all.at, all.len) != m->crc)
+        job_issue(t->job, ISSUE_WARNING, t->path, z->base + m->header, "checksum",
+                  "member \"%.200s\" does not have the checksum that the archive states", m->name);
+    return source_open_memory(z->zip.source->name, all, false, &z->pickle_source, err);
+}
+
+enum status torch_zip_run(struct torch_tree *t, struct torch_zip *z, struct pickle *pickle,
+                          struct error *err)
+{
+    const struct zip_member *m = named(z, "data.pkl");
+    if (!m)
+        return torch_zip_refuse(z, err, NO_OFFSET,
+                                "a zip archive without the data.pkl of torch.save");
+    report_pickles(t, z);
+    if (open_pickle(t, z, m, err) != OK || !torch_zip_member_run(t, z, m, &t->run, err))
+        return err->status;
+    t->run.crc = 0;
+    t->big_endian = z->big_endian;
+    t->source = z->pickle_source;
+    t->pickle = pickle;
+    t->find = find_storage;
+    t->container = z;
+    pickle_run(t->source, 0, m->method == ZIP_STORED ? t->run.offset : 0, z->arena, pickle, err);
+    torch_globals_learn(t); /* even after an error: unknown names are worth a warning */
+    if (err->status == OK && pickle->end < t->source->size)
+        job_issue(t->job, ISSUE_WARNING, t->path, t->run.offset + pickle->end, "trailing-bytes",
+                  "%llu bytes follow the pickle in data.pkl",
+                  (unsigned long long)(t->source->size - pickle->end));
+    return err->status;
+}

@@ -1,0 +1,46 @@
+/*
+ * torch_zip.h - torch.save since 1.6, TorchScript and torch.export: a zip archive whose
+ * members are in one folder, the root.
+ *
+ *   data.pkl             the object; persistent ids name storages
+ *   data/KEY             a storage
+ *   version, byteorder   texts
+ *   constants.pkl, code/ TorchScript
+ *   archive_format       "pt2": torch.export (torch_export.c)
+ */
+#ifndef CKPTDB_TORCH_ZIP_H
+#define CKPTDB_TORCH_ZIP_H
+
+#include "importer/container/zip.h"
+#include "importer/format/torch/torch.h"
+
+struct torch_zip {
+    struct zip zip;
+    struct arena *arena;
+    const char *root; /* not NUL-terminated, without the '/' */
+    size_t root_len;
+    struct strmap members; /* name below the root -> position in the zip */
+    uint64_t base;         /* offset of the archive in its file */
+    uint32_t file;
+    bool big_endian, exported, script;
+    struct source *pickle_source; /* of data.pkl */
+};
+
+/* Open the archive that is the whole of `source`, which begins at offset `base` of file `file`. */
+enum status torch_zip_open(struct torch_tree *, const struct source *source, uint32_t file,
+                           uint64_t base, struct torch_zip *out, struct error *);
+/* Run data.pkl: sets t->pickle to `pickle`, t->source, t->run, t->find and t->container. */
+enum status torch_zip_run(struct torch_tree *t, struct torch_zip *, struct pickle *pickle,
+                          struct error *);
+void torch_zip_close(struct torch_zip *);
+
+/* A member below the root; NULL: none. */
+const struct zip_member *torch_zip_member(const struct torch_zip *, const char *name, size_t len);
+/* The run of a member's bytes; false after setting *err. */
+bool torch_zip_member_run(struct torch_tree *, const struct torch_zip *, const struct zip_member *,
+                          struct torch_run *, struct error *);
+
+/* torch_export.c: emit the tensors that an exported program's JSON files list. */
+enum status torch_export_state(struct torch_tree *, struct torch_zip *);
+
+#endif

@@ -1,0 +1,113 @@
+/*
+ * verify_grid.c - find chunks that are in the catalog and are gone now. Formats take an
+ * absent chunk for fill values, so only the catalog can tell.
+ */
+#include <string.h>
+
+#include "catalog/base/text.h"
+#include "catalog/data/store/directory.h"
+#include "catalog/db/schema.h"
+#include "importer/verify/verify_private.h"
+
+#define NAMED_MAX 100 /* most lost chunks of one tensor to name; the others are counted */
+
+struct grids {
+    struct verifier *verifier;
+    const struct verified *checkpoint;
+    const struct stored_tensor *then, *now;
+    uint64_t lost;
+};
+
+static enum status lost_chunk(struct grids *g, uint64_t index, struct error *err)
+{
+    const struct stored_tensor *t = g->then;
+    struct error what = {.offset = NO_OFFSET};
+    struct text key = {0};
+    if (g->lost++ >= NAMED_MAX)
+        return OK;
+    const bool known = grid_key(t->grid, t->shape, t->rank, index, &key);
+    if (t->grid->in_files) {
+        struct text path = {0};
+        text_addf(&path, "%s/%s", t->files[t->grid->directory].path, known ? text_str(&key) : "?");
+        error_set(&what, ERR_MISSING, text_str(&path) ? text_str(&path) : "", NO_OFFSET,
+                  "the chunk was there when it was indexed, and is gone");
+        text_release(&path);
+    } else {
+        error_set(&what, ERR_MISSING, t->checkpoint, NO_OFFSET,
+                  "chunk %llu was there when it was indexed, and is gone",
+                  (unsigned long long)index);
+    }
+    text_release(&key);
+    error_code(&what, "missing-chunk");
+    return verify_found(g->verifier, g->checkpoint->id, t->name, &what, err);
+}
+
+static enum status compare_runs(struct grids *g, struct error *err)
+{
+    const struct grid *then = g->then->grid, *now = g->now->grid;
+    for (uint64_t i = 0; i < then->run_count; i++) {
+        const struct grid_run *run = &then->runs[i];
+        for (uint64_t k = 0; k < run->count && err->status == OK; k++)
+            if (!grid_holds(now, run->first + k))
+                lost_chunk(g, run->first + k, err);
+    }
+    for (uint64_t i = 0; i < then->value_count && err->status == OK; i++)
+        if (!grid_value_at(now, then->values[i].index))
+            lost_chunk(g, then->values[i].index, err);
+    return err->status;
+}
+
+static enum status compare_grids(struct grids *g, struct error *err)
+{
+    struct error what = {.offset = NO_OFFSET};
+    if (!g->then->grid || !g->now->grid || g->then->grid->in_files != g->now->grid->in_files)
+        return OK; /* the header has changed, which is reported elsewhere */
+    if (compare_runs(g, err) != OK || g->lost <= NAMED_MAX)
+        return err->status;
+    error_set(&what, ERR_MISSING, g->then->checkpoint, NO_OFFSET,
+              "%llu more chunks were there when it was indexed, and are gone",
+              (unsigned long long)(g->lost - NAMED_MAX));
+    error_code(&what, "missing-chunk");
+    return verify_found(g->verifier, g->checkpoint->id, g->then->name, &what, err);
+}
+
+/* lookup_tensor() looks for checksums in "main", which is wrong for the
+ * fresh catalog, but grids have none. */
+static enum status compare_tensor(struct grids *g, int64_t then, int64_t now, struct error *err)
+{
+    struct arena arena = {0};
+    struct lookup *catalog = NULL, *fresh = NULL;
+    struct stored_tensor a, b;
+    if (lookup_open(g->verifier->catalog, &catalog, err) == OK &&
+        lookup_open(g->verifier->fresh, &fresh, err) == OK &&
+        lookup_tensor(catalog, then, &arena, &a, err) == OK &&
+        lookup_tensor(fresh, now, &arena, &b, err) == OK) {
+        g->then = &a;
+        g->now = &b;
+        g->lost = 0;
+        compare_grids(g, err);
+        g->then = g->now = NULL;
+    }
+    lookup_close(catalog);
+    lookup_close(fresh);
+    arena_release(&arena);
+    return err->status;
+}
+
+enum status verify_grids(struct verifier *v, const struct verified *c, struct error *err)
+{
+    struct grids g = {.verifier = v, .checkpoint = c};
+    sqlite3_stmt *s = NULL;
+    int rc = SQLITE_DONE;
+    if (sqlite3_prepare_v2(v->fresh, schema_text("schema/verify/grid.sql"), -1, &s, NULL) !=
+        SQLITE_OK)
+        return db_error(v->fresh, "cannot compare chunks", err);
+    sqlite3_bind_int64(s, sqlite3_bind_parameter_index(s, ":known"), c->id);
+    sqlite3_bind_int64(s, sqlite3_bind_parameter_index(s, ":fresh"), c->fresh);
+    while (err->status == OK && (rc = sqlite3_step(s)) == SQLITE_ROW)
+        compare_tensor(&g, sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1), err);
+    if (err->status == OK && rc != SQLITE_DONE)
+        db_error(v->fresh, "cannot compare chunks", err);
+    sqlite3_finalize(s);
+    return err->status;
+}

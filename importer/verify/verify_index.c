@@ -1,0 +1,156 @@
+/*
+ * verify_index.c - the first part of a verification: read headers and indexes again, into a
+ * catalog of their own (verifier.fresh).
+ */
+#include <string.h>
+
+#include "catalog/base/name_list.h"
+#include "catalog/base/work.h"
+#include "catalog/data/store/directory.h"
+#include "catalog/data/store/store.h"
+#include "catalog/db/writer.h"
+#include "importer/job/job_run.h"
+#include "importer/verify/verify_private.h"
+
+struct names {
+    struct arena *arena;
+    const char **at;
+    uint64_t count;
+    size_t space;
+    bool failed; /* no memory */
+};
+
+static bool verify_index_add_name(void *context, const struct directory_entry *e)
+{
+    struct names *n = context;
+    if (e->kind != ENTRY_FILE)
+        return true;
+    void *larger = arena_grow(n->arena, n->at, n->count, &n->space, sizeof(*n->at));
+    const char *name = larger ? arena_copy(n->arena, e->name, strlen(e->name)) : NULL;
+    n->failed = !name;
+    if (!name)
+        return false;
+    n->at = larger;
+    n->at[n->count++] = name;
+    return true;
+}
+
+enum status verify_siblings(struct verifier *v, struct verified *c, struct error *err)
+{
+    struct names n = {.arena = &v->arena};
+    const char *slash = strrchr(c->primary, '/');
+    size_t len = slash && slash != c->primary ? (size_t)(slash - c->primary) : 1;
+    len = path_is(c->primary, ENTRY_FOLDER) ? strlen(c->primary) : len;
+    c->directory = arena_copy(&v->arena, c->primary, len);
+    if (!c->directory)
+        return error_memory(err);
+    bool added = false;
+    uint64_t *lister = strmap_add(&v->listers, c->directory, strlen(c->directory), &added);
+    if (!lister)
+        return error_memory(err);
+    if (!added) {
+        const struct verified *first = &v->list[*lister];
+        c->siblings = first->siblings;
+        c->sibling_count = first->sibling_count;
+        c->unlisted = first->unlisted;
+        return OK;
+    }
+    *lister = (uint64_t)(c - v->list);
+    error_clear(&c->unlisted);
+    directory_list(c->directory, 0, NULL, verify_index_add_name, &n, &c->unlisted);
+    if (n.failed)
+        return error_memory(err);
+    names_sort(n.at, n.count);
+    c->siblings = n.at;
+    c->sibling_count = n.count;
+    return OK;
+}
+
+static void *index_anew(void *context, uint64_t number, uint64_t *bytes)
+{
+    const struct verifier *v = context;
+    const struct verified *c = &v->list[number];
+    struct error err = {.offset = NO_OFFSET};
+    struct batch *batch = NULL;
+    const struct job_request request = {
+        .format = c->format,
+        .path = c->primary,
+        .checkpoint_path = c->path,
+        .siblings = c->siblings,
+        .sibling_count = c->sibling_count,
+        .reuse = v->reuse,
+    };
+    job_run_index(&request, &batch, &err);
+    *bytes = batch ? batch->arena.used : 0;
+    return batch;
+}
+
+static void drop_batch(void *batch)
+{
+    batch_free(batch);
+}
+
+/* Warnings of an import are not damage, except for a wrong checksum. */
+static enum status keep_issues(struct verifier *v, struct verified *c, const struct batch *b,
+                               struct error *err)
+{
+    for (uint64_t i = 0; i < b->issue_count && err->status == OK; i++) {
+        const struct batch_issue *x = &b->issues[i];
+        const char *const row[4] = {NULL, x->path, x->code, x->message};
+        c->unread |= strcmp(x->code, status_name(ERR_IO)) == 0 ||
+                     strcmp(x->code, status_name(ERR_MEMORY)) == 0;
+        if (!x->warning || strcmp(x->code, "checksum") == 0)
+            verify_put(v, c->id, row, x->offset, err);
+    }
+    return err->status;
+}
+
+static enum status take_batch(void *context, uint64_t number, void *batch, struct error *err)
+{
+    struct verifier *v = context;
+    const struct batch *b = batch;
+    if (keep_issues(v, &v->list[number], b, err) == OK && !b->failed)
+        writer_put(v->writer, b, err);
+    if (v->options->progress)
+        v->options->progress(v->options->context, "checkpoints", number + 1, v->readable);
+    return err->status;
+}
+
+static enum status find_fresh(struct verifier *v, struct error *err)
+{
+    sqlite3_stmt *s = NULL;
+    if (verify_prepare(v->fresh, "SELECT id FROM main._checkpoints WHERE path = ?1", &s, err) != OK)
+        return err->status;
+    for (size_t i = 0; i < v->count && err->status == OK; i++) {
+        sqlite3_bind_text(s, 1, v->list[i].path, -1, SQLITE_STATIC);
+        const int rc = sqlite3_step(s);
+        v->list[i].fresh = rc == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
+        if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+            db_error(v->fresh, NULL, err);
+        sqlite3_reset(s);
+    }
+    sqlite3_finalize(s);
+    return err->status;
+}
+
+enum status verify_index(struct verifier *v, struct error *err)
+{
+    const struct work work = {.count = v->readable,
+                              .threads = v->options->threads,
+                              .context = v,
+                              .make = index_anew,
+                              .take = take_batch,
+                              .drop = drop_batch,
+                              .stop = verify_stopped};
+    v->reuse = reuse_new();
+    if (!v->reuse)
+        return error_memory(err);
+    if (writer_open(v->fresh, NULL, NULL, NULL, &v->writer, err) == OK) {
+        if (work_run(&work, err) == OK)
+            writer_close(v->writer, err);
+        else
+            writer_abort(v->writer);
+    }
+    reuse_free(v->reuse);
+    return err->status == OK ? find_fresh(v, err) : err->status;
+}

@@ -1,0 +1,77 @@
+/*
+ * verify_private.h - shared by the files that implement a verification.
+ */
+#ifndef CKPTDB_VERIFY_PRIVATE_H
+#define CKPTDB_VERIFY_PRIVATE_H
+
+#include <time.h>
+
+#include "catalog/base/strmap.h"
+#include "importer/verify/verify.h"
+
+/* A checkpoint being verified. */
+struct verified {
+    int64_t id, fresh; /* in the catalog; in what was just indexed, or 0 */
+    const char *path, *primary;
+    const char *stamp;     /* content_stamp() when the work began */
+    const char *directory; /* the directory whose files are the siblings */
+    const struct format *format;
+    const char *const *siblings;
+    uint64_t sibling_count;
+    struct error unlisted; /* why the directory could not be listed, or OK */
+    bool by_this_program;  /* indexed by this build: another may have read other facts */
+    bool changed;          /* a file is not the one that was indexed */
+    bool unread;           /* headers not read, for a passing reason */
+};
+
+struct verifier {
+    const struct verify_options *options;
+    sqlite3 *catalog; /* the user's catalog */
+    sqlite3 *fresh;   /* what was just indexed; the catalog is attached to it as "known" */
+    sqlite3_stmt *put_finding;
+    struct arena arena;
+    struct verified *list; /* sorted by path */
+    size_t count;
+    size_t readable; /* the leading part of `list` whose formats are known */
+    size_t at;       /* the current one */
+    size_t kept;     /* those before this one are in the catalog */
+    time_t kept_at;  /* when that was done */
+    struct reuse *reuse;
+    struct writer *writer;
+    /* From a directory to the place in `list` of the first checkpoint in it. */
+    struct strmap listers;
+};
+
+enum status verify_prepare(sqlite3 *, const char *sql, sqlite3_stmt **out, struct error *err);
+bool verify_stopped(void *verifier);
+
+/* verify_index.c: first verify_siblings(), for each checkpoint: the files in its directory,
+ * or beside its primary file; a directory is listed once, for all checkpoints in it. Then
+ * verify_index(), for all. */
+enum status verify_siblings(struct verifier *, struct verified *, struct error *err);
+enum status verify_index(struct verifier *, struct error *err);
+
+/* verify_compare.c: first verify_attach(); then verify_compare() for one checkpoint at a time. */
+enum status verify_attach(struct verifier *, struct error *err);
+enum status verify_compare(struct verifier *, struct verified *, struct error *err);
+
+/* Record a finding: name, file, code and message, any of which may be NULL. */
+enum status verify_put(struct verifier *, int64_t checkpoint, const char *const row[4],
+                       uint64_t offset, struct error *err);
+/* The same from an error; `name` may be NULL. */
+enum status verify_found(struct verifier *, int64_t checkpoint, const char *name,
+                         const struct error *what, struct error *err);
+
+/* Check members of zip archives that no tensor's checksum has covered. The keys of
+ * `covered` are made by verify_run_key(). */
+enum status verify_archives(struct verifier *, const struct verified *,
+                            const struct strmap *covered, struct error *err);
+
+#define RUN_KEY_BYTES (sizeof(uint64_t) + 4096)
+/* Make the key of a byte range; returns its length. 0: the path is too long. */
+size_t verify_run_key(char *key, const char *path, uint64_t offset);
+
+/* Find chunks that are in the catalog and are gone now. */
+enum status verify_grids(struct verifier *, const struct verified *, struct error *err);
+
+#endif
