@@ -206,7 +206,7 @@ $B/tests/unit/%: tests/unit/%.c $(core) $B/flags
 $B/tests/unit/test_read_faults: ldflags += $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc aligned_alloc strdup pread64)
 $B/tests/unit/test_rules: ldflags += $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc)
 $B/tests/unit/test_import_faults: ldflags += $(patsubst %,-Wl$(comma)--wrap=%,open64 opendir pread64 fstatat64 readdir64 \
-    arena_alloc arena_room arena_array arena_copy arena_grow)
+    arena_room)
 # A test without the libraries of codecs.
 $B/tests/unit/test_library: ldflags += -Wl,--wrap=dlopen
 

@@ -1,8 +1,6 @@
 #include "catalog/base/arena.h"
 
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "catalog/base/error.h"
 
@@ -37,14 +35,22 @@ static struct arena_page *page_new(struct arena *a, size_t size)
     return page;
 }
 
-/* Not zeroed: the caller fills it at once. */
-static void *arena_cut(struct arena *a, size_t size)
+void *arena_fail(struct arena *a)
 {
-    if (size > SIZE_MAX - ALIGN)
-        return NULL;
+    if (a->err) {
+        a->failed = true;
+        error_memory(a->err);
+    }
+    return NULL;
+}
+
+void *arena_room(struct arena *a, size_t size)
+{
+    if (a->failed || size > SIZE_MAX - ALIGN)
+        return arena_fail(a);
     size_t padded = (size + ALIGN - 1) & ~(ALIGN - 1);
     if (a->ceiling && (padded > a->ceiling || a->used > a->ceiling - padded))
-        return NULL;
+        return arena_fail(a);
     struct arena_page *page = a->page;
 #ifdef ARENA_DEBUG
     page = page_new(a, size ? size : 1);
@@ -54,58 +60,11 @@ static void *arena_cut(struct arena *a, size_t size)
         page = page_new(a, padded);
 #endif
     if (!page)
-        return NULL;
+        return arena_fail(a);
     void *at = page->data + page->used;
     page->used += padded;
     a->used += padded ? padded : size;
     return at;
-}
-
-void *arena_alloc(struct arena *a, size_t size)
-{
-    void *at = arena_cut(a, size);
-    return at ? memset(at, 0, size) : NULL;
-}
-
-void *arena_room(struct arena *a, size_t size)
-{
-    return arena_cut(a, size);
-}
-
-void *arena_array(struct arena *a, size_t count, size_t size)
-{
-    if (size && count > SIZE_MAX / size)
-        return NULL;
-    return arena_alloc(a, count * size);
-}
-
-char *arena_copy(struct arena *a, const void *bytes, size_t len)
-{
-    if (len == SIZE_MAX)
-        return NULL;
-    char *copy = arena_cut(a, len + 1);
-    if (!copy)
-        return NULL;
-    if (len)
-        memcpy(copy, bytes, len);
-    copy[len] = '\0';
-    return copy;
-}
-
-void *arena_grow(struct arena *a, void *array, size_t count, size_t *space, size_t size)
-{
-    if (count < *space)
-        return array;
-    size_t wanted = *space ? *space * 2 : 16;
-    if (wanted < *space || wanted > SIZE_MAX / size)
-        return NULL;
-    void *larger = arena_cut(a, wanted * size);
-    if (!larger)
-        return NULL;
-    if (count)
-        memcpy(larger, array, count * size);
-    *space = wanted;
-    return larger;
 }
 
 void arena_adopt(struct arena *a, struct arena *from)

@@ -77,6 +77,12 @@ enum status error_memory_at(struct error *err, const char *source)
     return error_set(err, ERR_MEMORY, source, NO_OFFSET, "no memory");
 }
 
+void error_about(struct error *err, const char *source)
+{
+    if (err->status != OK && !*err->source)
+        clean_copy(err->source, sizeof(err->source), source, true);
+}
+
 void error_lacking(void)
 {
     struct error err = {.offset = NO_OFFSET};

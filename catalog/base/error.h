@@ -71,6 +71,9 @@ void error_lacking(void);
  * by its status. */
 const char *error_word(const struct error *err);
 
+/* Say which file an error is about, if it names none. */
+void error_about(struct error *err, const char *source);
+
 /* Prepend "what: " to the message, to say in which tensor or member it happened. */
 void error_prefix(struct error *err, const char *what);
 

@@ -1,16 +1,21 @@
 /*
- * list.h - lists that grow in malloc'ed memory; in an arena: arena_grow().
+ * list.h - lists that grow in malloc'ed memory; in an arena: PUSH() of arena.h, which says how failures
+ * are kept.
  *
- *   struct run *run = list_grow(t->run, t->count, &t->space, sizeof(*run));
- *   if (!run)
- *       return no_memory(t);
- *   t->run = run;
- *   t->run[t->count++] = new;
+ *   *LIST_PUSH(err, t->runs, t->count, t->space) = (struct run){...};
  */
 #ifndef CKPTDB_LIST_H
 #define CKPTDB_LIST_H
 
-#include <stddef.h>
+#include "catalog/base/arena.h"
+
+/* LIST_PUSH(err, list, count, space): a pointer to a new element, zeroed, at the end of `list`, which is
+ * malloc'ed or NULL, has `count` elements and room for `space` (both size_t). Without memory
+ * *err is ERR_MEMORY, and the element is scratch; `list` and `count` are unchanged. */
+#define LIST_PUSH(err, list, count, space)                                                         \
+    ((__typeof__(list))list_push((err), &(list), &(count), &(space),                               \
+                                 sizeof(*(list)) + LIST_FITS(list)))
+void *list_push(struct error *err, void *list, size_t *count, size_t *space, size_t size);
 
 void *list_double(void *list, size_t *space, size_t size);
 

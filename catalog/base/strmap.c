@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "catalog/base/error.h"
+#include "catalog/base/list.h"
 
 /* Inlined: a call into the library costs as much as hashing a short name. */
 #define XXH_INLINE_ALL
@@ -98,23 +99,40 @@ static struct strmap_entry *strmap_add_key(struct strmap *m, const char *key, si
     return e;
 }
 
+/* What a map that has no memory for a key answers. */
+static uint64_t *strmap_lacks(struct strmap *m, const char **kept, bool *added)
+{
+    if (!m->err)
+        return NULL;
+    error_memory(m->err);
+    *added = true;
+    *kept = "";
+    return list_scratch();
+}
+
 uint64_t *strmap_add(struct strmap *m, const char *key, size_t len, bool *added)
 {
+    const char *kept;
     struct strmap_entry *e = strmap_add_key(m, key, len, added);
-    return e ? &e->value : NULL;
+    return e ? &e->value : strmap_lacks(m, &kept, added);
 }
 
 uint64_t *strmap_keep(struct strmap *m, struct arena *arena, const char *key, size_t len,
                       const char **kept, bool *added)
 {
     struct strmap_entry *e = strmap_add_key(m, key, len, added);
-    if (e && *added && !(e->key = arena_copy(arena, key, len))) {
-        m->count--; /* the slot is free again */
-        return NULL;
+    if (e && *added) {
+        e->key = arena_copy(arena, key, len);
+        if (!e->key || arena->failed) {
+            e->key = NULL;
+            m->count--; /* the slot is free again */
+            return strmap_lacks(m, kept, added);
+        }
     }
-    if (e)
-        *kept = e->key;
-    return e ? &e->value : NULL;
+    if (!e)
+        return strmap_lacks(m, kept, added);
+    *kept = e->key;
+    return &e->value;
 }
 
 uint64_t *strmap_get(const struct strmap *m, const char *key, size_t len)
@@ -128,5 +146,5 @@ uint64_t *strmap_get(const struct strmap *m, const char *key, size_t len)
 void strmap_release(struct strmap *m)
 {
     free(m->slots);
-    *m = (struct strmap){0};
+    *m = (struct strmap){.err = m->err};
 }

@@ -19,10 +19,11 @@ struct strmap {
     struct strmap_entry *slots;
     size_t count, space; /* entries; slots (a power of two, or 0) */
     uint64_t seed;       /* 0: not chosen yet */
+    struct error *err;   /* gets lack of memory; NULL: the caller looks at each result */
 };
 
 /* A pointer to the value of `key`; a key that was not there is added with the value 0, and *added
- * is set. NULL without memory. Valid until the next call that adds. */
+ * is set. Without memory NULL, or scratch where there is an `err`. Valid until the next call that adds. */
 uint64_t *strmap_add(struct strmap *, const char *key, size_t len, bool *added);
 /* The same, but an added key is copied into the arena, and *kept is that copy. */
 uint64_t *strmap_keep(struct strmap *, struct arena *, const char *key, size_t len,

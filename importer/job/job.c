@@ -12,7 +12,7 @@
 
 enum status job_no_memory(struct job *job)
 {
-    return error_memory_at(job->err, job->path);
+    return error_memory(job->err);
 }
 
 /* --- issues ----------------------------------------------------------------------------- */
@@ -46,23 +46,14 @@ static void add_issue(struct job *job, enum issue_severity severity, const char 
         p->issues_dropped++;
         return;
     }
-    void *list =
-        arena_grow(job->arena, b->issues, b->issue_count, &p->issue_space, sizeof(*b->issues));
-    b->issues = list;
     const char *where = path ? path : job->path;
-    struct batch_issue issue = {
+    *PUSH(job->arena, b->issues, b->issue_count, p->issue_space) = (struct batch_issue){
         .path = arena_copy(job->arena, where, strlen(where)),
         .offset = offset,
         .warning = severity == ISSUE_WARNING,
         .code = arena_copy(job->arena, code, strlen(code)),
         .message = arena_copy(job->arena, message, strlen(message)),
     };
-    if (!list || !issue.path || !issue.code || !issue.message) {
-        job_no_memory(job); /* an issue must not get lost silently */
-        return;
-    }
-    b->issues = list;
-    b->issues[b->issue_count++] = issue;
 }
 
 void job_issue(struct job *job, enum issue_severity severity, const char *path, uint64_t offset,
@@ -99,29 +90,26 @@ enum status job_add_file(struct job *job, const char *path, const char *role,
 {
     struct job_private *p = job_inside(job);
     struct batch *b = job->batch;
-    void *list = arena_grow(job->arena, b->files, b->file_count, &p->file_space, sizeof(*b->files));
-    const char *kept = arena_copy(job->arena, path, strlen(path));
-    if (!list || !kept)
-        return job_no_memory(job);
-    b->files = list;
-    *file = (uint32_t)b->file_count++;
-    b->files[*file] = (struct batch_file){
-        .path = kept,
+    *file = (uint32_t)b->file_count;
+    *PUSH(job->arena, b->files, b->file_count, p->file_space) = (struct batch_file){
+        .path = arena_copy(job->arena, path, strlen(path)),
         .role = role,
         .present = identity != NULL,
         .identity = identity ? *identity : (struct file_identity){0},
     };
-    return OK;
+    return job->err->status;
 }
 
 void job_base(struct job *job, uint32_t file, uint64_t base)
 {
-    job->batch->files[file].base = base;
+    if (file < job->batch->file_count)
+        job->batch->files[file].base = base;
 }
 
 void job_role(struct job *job, uint32_t file, const char *role)
 {
-    job->batch->files[file].role = role;
+    if (file < job->batch->file_count)
+        job->batch->files[file].role = role;
 }
 
 /* Whether `name` is a relative path that stays below its directory. */
@@ -224,15 +212,11 @@ const char *const *job_siblings(struct job *job, uint64_t *count)
 
 static enum status add_meta(struct job *job, const char *key, struct batch_meta fact)
 {
-    struct job_private *p = job_inside(job);
     struct batch *b = job->batch;
-    void *list = arena_grow(job->arena, b->metas, b->meta_count, &p->meta_space, sizeof(*b->metas));
     fact.key = arena_copy(job->arena, key, strlen(key));
-    if (!list || !fact.key)
-        return job_no_memory(job);
-    b->metas = list;
-    b->metas[b->meta_count++] = fact;
-    return OK;
+    if (job->err->status == OK)
+        *PUSH(job->arena, b->metas, b->meta_count, job_inside(job)->meta_space) = fact;
+    return job->err->status;
 }
 
 enum status job_meta_text(struct job *job, const char *key, const char *text, size_t len)
@@ -245,11 +229,12 @@ enum status job_meta_text(struct job *job, const char *key, const char *text, si
         text = text_str(escaped);
         len = escaped->len;
     }
-    const char *kept = text ? arena_copy(job->arena, text, len) : NULL;
-    if (!kept || len > UINT32_MAX)
-        return job_no_memory(job);
-    return add_meta(
-        job, key, (struct batch_meta){.type = FACT_TEXT, .text = kept, .text_len = (uint32_t)len});
+    if (!text || len > UINT32_MAX)
+        return error_memory(job->err);
+    return add_meta(job, key,
+                    (struct batch_meta){.type = FACT_TEXT,
+                                        .text = arena_copy(job->arena, text, len),
+                                        .text_len = (uint32_t)len});
 }
 
 enum status job_meta_integer(struct job *job, const char *key, int64_t value)
@@ -279,12 +264,12 @@ bool job_clean_name(struct job *job, const char **name, size_t *len)
     struct text *t = &job_inside(job)->scratch;
     text_reset(t);
     text_escape(t, *name, *len);
-    *name = text_str(t) ? arena_copy(job->arena, text_str(t), t->len) : NULL;
-    *len = t->len;
-    if (!*name) {
-        job_no_memory(job);
+    if (!text_str(t)) {
+        error_memory(job->err);
         return false;
     }
+    *name = arena_copy(job->arena, text_str(t), t->len);
+    *len = t->len;
     job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "name-not-utf8",
               "tensor name \"%.200s\" is not UTF-8: shown with its bytes escaped", *name);
     return true;
@@ -294,15 +279,10 @@ enum status job_node(struct job *job, const char *name, size_t len, const char *
 {
     struct job_private *p = job_inside(job);
     struct batch_layout *l = p->layout;
-    if (!job_clean_name(job, &name, &len))
-        return job->err->status;
-    void *list = arena_grow(job->arena, l->nodes, l->node_count, &p->node_space, sizeof(*l->nodes));
-    const char *kept = arena_copy(job->arena, name, len);
-    if (!list || !kept)
-        return job_no_memory(job);
-    l->nodes = list;
-    l->nodes[l->node_count++] = (struct batch_node){kept, kind, l->tensor_count};
-    return OK;
+    if (job->err->status == OK && job_clean_name(job, &name, &len))
+        *PUSH(job->arena, l->nodes, l->node_count, p->node_space) =
+            (struct batch_node){arena_copy(job->arena, name, len), kind, l->tensor_count};
+    return job->err->status;
 }
 
 void job_step(struct job *job, int64_t step)
@@ -316,8 +296,6 @@ void job_run(struct job *job, const char *run_directory, const char *item)
     struct batch *b = job->batch;
     b->run = run_directory ? arena_copy(job->arena, run_directory, strlen(run_directory)) : NULL;
     b->item = item ? arena_copy(job->arena, item, strlen(item)) : NULL;
-    if ((run_directory && !b->run) || (item && !b->item))
-        job_no_memory(job);
 }
 
 void job_sum_kind(struct job *job, const char *kind)

@@ -8,6 +8,9 @@
  *
  * Memory: everything passed to job_*() is copied into, or must live in, job->arena.
  *
+ * Failures are sticky (arena.h): once job->err is set nothing more is recorded, so a format may ignore
+ * what these functions return, and need only look at job->err->status where it would loop for long.
+ *
  * This header is for formats. job_run.h runs jobs; job_reuse.h is for formats whose headers repeat.
  */
 #ifndef CKPTDB_JOB_H

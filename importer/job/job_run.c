@@ -46,6 +46,7 @@ static void give_up(struct job *job)
     b->sum_kind = NULL;
     b->meta_count = 0;
     uint64_t before = b->issue_count;
+    job->arena->failed = false; /* the issue may find room */
     job_issue_error(job, ISSUE_ERROR, job->err);
     if (b->issue_count == before) { /* not enough memory even for the issue */
         b->last = (struct batch_issue){.path = job->path,
@@ -97,8 +98,6 @@ static const char *take_rank_folder(struct job *job, struct text *path)
     if (!begin || strncmp(begin, "mp_rank_", 8) != 0)
         return NULL;
     const char *item = arena_copy(job->arena, begin, (size_t)(end - begin));
-    if (!item)
-        job_no_memory(job);
     path->len = (size_t)(begin - path->at);
     path->at[path->len] = '\0';
     return item;
@@ -118,8 +117,7 @@ static enum status take_step_of_folder(struct job *job)
     const char *item = take_rank_folder(job, &path);
     b->has_step = step_of_folder(text_str(&path), &b->step, &length);
     if (b->has_step && !b->run)
-        if (!(b->run = arena_copy(job->arena, job->path, length)))
-            job_no_memory(job);
+        b->run = arena_copy(job->arena, job->path, length);
     if (b->has_step && !b->item)
         b->item = item;
     text_release(&path);
@@ -141,13 +139,12 @@ static void report_inside(struct job *job, const struct job_request *request)
     const struct batch *b = job->batch;
     uint64_t count = 0;
     const char *first = NULL;
-    struct strmap own = {0};
+    struct strmap own = {.err = job->err};
     size_t dir = strlen(job->path) + 1;
     bool added;
     for (uint64_t i = 0; i < b->file_count; i++)
-        if (strlen(b->files[i].path) > dir &&
-            !strmap_add(&own, b->files[i].path + dir, strlen(b->files[i].path + dir), &added))
-            job_no_memory(job);
+        if (strlen(b->files[i].path) > dir)
+            strmap_add(&own, b->files[i].path + dir, strlen(b->files[i].path + dir), &added);
     for (uint64_t i = 0; i < request->sibling_count; i++) {
         const char *name = request->siblings[i];
         if (!format_claims_name(name) || strmap_get(&own, name, strlen(name)) || is_companion(name))
@@ -197,8 +194,8 @@ enum status job_run_index(const struct job_request *request, struct batch **out,
         source_close(request->source);
         return error_memory_at(err, request->path);
     }
-    b->arena.ceiling = LIMIT_ARENA_BYTES;
-    struct job_private p = {.request = request};
+    b->arena = (struct arena){.ceiling = LIMIT_ARENA_BYTES, .err = err};
+    struct job_private p = {.request = request, .names.err = err, .kinds.err = err};
     struct job job = {
         .format = request->format,
         .path = request->path,
@@ -211,12 +208,11 @@ enum status job_run_index(const struct job_request *request, struct batch **out,
     b->path = arena_copy(&b->arena, request->checkpoint_path, strlen(request->checkpoint_path));
     b->format = request->format->name;
     p.layout = arena_alloc(&b->arena, sizeof(*p.layout));
-    if (!b->path || !p.layout) {
-        source_close(request->source);
-        job_no_memory(&job);
-    } else {
+    if (p.layout)
         job_run_format(&job, request);
-    }
+    else
+        source_close(request->source);
+    error_about(err, request->path);
     p.last_words = true;
     if (p.issues_dropped)
         job_issue(&job, ISSUE_WARNING, NULL, NO_OFFSET, "more-issues",
@@ -227,6 +223,7 @@ enum status job_run_index(const struct job_request *request, struct batch **out,
     report_trouble(&job, before);
     b->passes = tells_of_trouble(b);
     close_all(&p);
+    b->arena.err = NULL; /* the batch outlives it */
     if (err->status == OK && p.offered.len && !b->issue_count)
         reuse_publish(&job);
     *out = b;

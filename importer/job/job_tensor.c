@@ -462,6 +462,8 @@ enum status job_tensor(struct job *job, const struct tensor_claim *claim)
     size_t len = t.name_len;
     struct measured m;
 
+    if (job->err->status != OK)
+        return job->err->status;
     p->name_bytes += len;
     if (p->layout->tensor_count >= LIMIT_TENSORS || len > LIMIT_NAME_BYTES ||
         p->name_bytes > LIMIT_NAMES_BYTES)

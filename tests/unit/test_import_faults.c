@@ -100,23 +100,15 @@ struct dirent *__wrap_readdir64(DIR *d)
     return fails(READDIR, path_of(dirfd(d), path)) ? NULL : __real_readdir64(d);
 }
 
-#define WRAP_ARENA(name, parameters, arguments)                                                    \
-    void *__real_arena_##name parameters;                                                          \
-    void *__wrap_arena_##name parameters;                                                          \
-    void *__wrap_arena_##name parameters                                                           \
-    {                                                                                              \
-        if (!fails(MEMORY, ""))                                                                    \
-            return __real_arena_##name arguments;                                                  \
-        error_lacking();                                                                           \
-        return NULL;                                                                               \
-    }
-
-WRAP_ARENA(alloc, (struct arena * a, size_t size), (a, size))
-WRAP_ARENA(room, (struct arena * a, size_t size), (a, size))
-WRAP_ARENA(array, (struct arena * a, size_t count, size_t size), (a, count, size))
-WRAP_ARENA(copy, (struct arena * a, const void *bytes, size_t len), (a, bytes, len))
-WRAP_ARENA(grow, (struct arena * a, void *list, size_t count, size_t *space, size_t size),
-           (a, list, count, space, size))
+void *__real_arena_room(struct arena *a, size_t size);
+void *__wrap_arena_room(struct arena *a, size_t size);
+void *__wrap_arena_room(struct arena *a, size_t size)
+{
+    if (a->failed || !fails(MEMORY, ""))
+        return __real_arena_room(a, size);
+    error_lacking();
+    return arena_fail(a);
+}
 
 static void arm(enum call call, const char *where, int code, int from)
 {
