@@ -2,7 +2,8 @@
 -- of the view `checkpoint` is the first of them.
 CREATE TABLE IF NOT EXISTS _layout_alike (
   id      INTEGER PRIMARY KEY,   -- _layouts.id
-  digest  BLOB NOT NULL,         -- as _layouts.logical, of the tensors and nodes in the order of their names
-  first   INTEGER NOT NULL       -- the first layout of this digest
+  sum     INTEGER NOT NULL,      -- of hashes of the tensors' names
+  digest  BLOB,                  -- of the tensors and nodes in the order of their names; NULL: none has this sum, too
+  first   INTEGER NOT NULL       -- the first layout of this sum and digest
 ) STRICT;
-CREATE INDEX IF NOT EXISTS _layout_alike_by_digest ON _layout_alike(digest);
+CREATE INDEX IF NOT EXISTS _layout_alike_by_sum ON _layout_alike(sum, digest);

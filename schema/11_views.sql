@@ -75,7 +75,8 @@ FROM (SELECT layout, count(*) AS checkpoints FROM _checkpoints GROUP BY layout) 
 JOIN _layout_tensors t
   ON t.id BETWEEN ID_FIRST(l.layout) AND ID_LAST(l.layout);
 
--- Sorted by an index, so that a LIMIT stops early.
+-- In connections of the program the table `tensor` answers it (sql_cover_views()), so that a LIMIT stops
+-- early.
 CREATE VIEW largest AS
 SELECT t.checkpoint_id, t.checkpoint, t.name, t.dtype, t.shape, t.nbytes
 FROM _checkpoint_tensors t

@@ -14,8 +14,9 @@ static const char sizes_sql[] =
     "CREATE TEMP TABLE IF NOT EXISTS twin_sums" /* those that several tensors have */
     " (nbytes INTEGER NOT NULL, sum INTEGER NOT NULL, PRIMARY KEY (nbytes, sum)) WITHOUT ROWID;"
     "DELETE FROM twin_sizes; DELETE FROM twin_stated; DELETE FROM twin_sums;"
-    "INSERT INTO twin_sizes SELECT t.nbytes, sum(c.n), 0 FROM _layout_tensors t"
-    " JOIN (SELECT layout, count(*) AS n FROM _checkpoints GROUP BY layout) c ON c.layout = t.id" ID_OWNER
+    "INSERT INTO twin_sizes SELECT t.nbytes, sum(c.n), 0"
+    " FROM (SELECT layout, count(*) AS n FROM _checkpoints GROUP BY layout) c"
+    " CROSS JOIN _layout_tensors t ON t.id BETWEEN c.layout" ID_FIRST "AND c.layout" ID_LAST
     " WHERE t.nbytes > 0 GROUP BY t.nbytes HAVING sum(c.n) > 1";
 
 /* The tensors of a checkpoint that are stored unencoded, in one run with one checksum. */

@@ -1,5 +1,5 @@
 /*
- * alike.h - which layouts of an older catalog have the same names, dtypes and shapes (schema/09_alike.sql).
+ * alike.h - which layouts have the same names, dtypes and shapes (schema/09_alike.sql).
  */
 #ifndef CKPTDB_ALIKE_H
 #define CKPTDB_ALIKE_H
@@ -7,7 +7,10 @@
 #include "catalog/base/error.h"
 #include "catalog/db/sqlite.h"
 
-/* Compute for every layout what an import stores with a new one (importer/job/layout.c). */
+/* Find which layouts of this sum are alike: compute the digests that are missing. */
+enum status alike_settle(sqlite3 *, int64_t sum, struct error *err);
+
+/* Compute for every layout what an import stores with a new one. */
 enum status alike_fill(sqlite3 *, struct error *err);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "catalog/base/text.h"
+#include "catalog/db/alike.h"
 #include "catalog/db/write_private.h"
 
 /* --- layouts ---------------------------------------------------------------------------- */
@@ -201,12 +202,23 @@ static enum status put_layout_row(struct writer *w, const struct batch_layout *l
     sqlite3_bind_int64(s, 6, (sqlite3_int64)l->nbytes);
     if (!l->stored_unknown)
         sqlite3_bind_int64(s, 7, (sqlite3_int64)l->stored);
-    if (writer_finish(w, s, err) != OK)
+    return writer_finish(w, s, err);
+}
+
+/* Its rows have been written. */
+static enum status put_alike(struct writer *w, const struct batch_layout *l, int64_t id,
+                             struct error *err)
+{
+    sqlite3_stmt *s = writer_statement(w, FIND_SUM);
+    sqlite3_bind_int64(s, 1, (sqlite3_int64)l->sum);
+    const bool others = writer_find(w, s, err) >= 0;
+    if (err->status != OK)
         return err->status;
     s = writer_statement(w, PUT_ALIKE);
     sqlite3_bind_int64(s, 1, id);
-    writer_bind_digest(s, 2, &l->alike);
-    return writer_finish(w, s, err);
+    sqlite3_bind_int64(s, 2, (sqlite3_int64)l->sum);
+    return writer_finish(w, s, err) == OK && others ? alike_settle(w->db, (int64_t)l->sum, err)
+                                                    : err->status;
 }
 
 static enum status put_blocks(struct writer *w, const struct bytes *blocks, int64_t id,
@@ -241,7 +253,7 @@ static enum status put_layout(struct writer *w, const struct batch_layout *l, in
         writer_feed(w, FEED_DTYPES, dtypes, err);
     if (err->status == OK)
         writer_feed(w, FEED_KINDS, kinds, err);
-    return err->status;
+    return err->status == OK ? put_alike(w, l, id, err) : err->status;
 }
 
 /* Find or write the layout's row; *placed: this checkpoint's bytes are at other places than the

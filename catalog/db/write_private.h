@@ -25,6 +25,7 @@ enum writer_statement_id {
     PUT_STATE,
     FIND_LAYOUT,
     PUT_LAYOUT,
+    FIND_SUM,
     PUT_ALIKE,
     PUT_BLOCKS,
     FIND_META,

@@ -44,8 +44,8 @@ static const char *const statement_sql[STATEMENTS] = {
     [PUT_STATE] = "UPDATE _labels SET state = ?2 WHERE id = ?1",
     [FIND_LAYOUT] = "SELECT id, placement FROM _layouts WHERE logical = ?1",
     [PUT_LAYOUT] = "INSERT INTO _layouts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-    [PUT_ALIKE] = "INSERT INTO _layout_alike VALUES (?1, ?2, coalesce((SELECT first"
-                  " FROM _layout_alike WHERE digest = ?2 LIMIT 1), ?1))",
+    [FIND_SUM] = "SELECT 1 FROM _layout_alike WHERE sum = ?1 LIMIT 1",
+    [PUT_ALIKE] = "INSERT INTO _layout_alike VALUES (?1, ?2, NULL, ?1)",
     [PUT_BLOCKS] = "INSERT INTO _layout_blocks VALUES (?1, ?2)",
     [FIND_META] = "SELECT id FROM _metas WHERE digest = ?1",
     [PUT_META] = "INSERT INTO _metas VALUES (?1, ?2)",
@@ -637,7 +637,7 @@ static const char drop_orphans[] =
     "IN (SELECT id FROM gone);DELETE FROM _layout_kinds WHERE id" ID_OWNER
     "IN (SELECT id FROM gone);DELETE FROM _layout_alike WHERE id IN (SELECT id FROM gone);"
     "UPDATE _layout_alike SET first = (SELECT min(a.id) FROM _layout_alike a"
-    "  WHERE a.digest = _layout_alike.digest) WHERE first IN (SELECT id FROM gone);"
+    "  WHERE a.sum = _layout_alike.sum AND a.digest = _layout_alike.digest) WHERE first IN (SELECT id FROM gone);"
     "DELETE FROM _layouts WHERE id IN (SELECT id FROM gone);DROP TABLE gone;"
     "DELETE FROM _meta_facts WHERE id" ID_OWNER
     "NOT IN  (SELECT meta FROM _checkpoints WHERE meta IS NOT NULL);"

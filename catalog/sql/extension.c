@@ -104,7 +104,9 @@ enum status sql_cover_views(sqlite3 *db, struct error *err)
                    "CREATE VIRTUAL TABLE IF NOT EXISTS temp.issue USING ckptdb_view;"
                    "CREATE VIRTUAL TABLE IF NOT EXISTS temp.metadata USING ckptdb_view;"
                    "CREATE VIRTUAL TABLE IF NOT EXISTS temp.node USING ckptdb_view;"
-                   "CREATE VIRTUAL TABLE IF NOT EXISTS temp.by_dtype USING ckptdb_view;",
+                   "CREATE VIRTUAL TABLE IF NOT EXISTS temp.by_dtype USING ckptdb_view;"
+                   "CREATE TEMP VIEW IF NOT EXISTS largest AS SELECT checkpoint_id, checkpoint,"
+                   " name, dtype, shape, nbytes FROM tensor ORDER BY nbytes DESC;",
                    err);
 }
 

@@ -237,6 +237,19 @@ int blocks_kinds(struct blocks *b, const struct layout *l, sqlite3_stmt **out)
     return rc == SQLITE_OK ? sqlite3_bind_int64(*out, 1, l->id) : rc;
 }
 
+int blocks_all_given(struct blocks *b, uint64_t tensors)
+{
+    sqlite3_stmt *s = NULL;
+    int rc = sqlite3_prepare_v2(b->db, "SELECT total(tensors) FROM _layouts", -1, &s, NULL);
+    if (rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW)
+        rc = sqlite3_column_double(s, 0) == (double)tensors ? SQLITE_DONE : SQLITE_CORRUPT_VTAB;
+    sqlite3_finalize(s);
+    if (rc == SQLITE_CORRUPT_VTAB)
+        snprintf(b->damage, sizeof(b->damage),
+                 "the catalog is damaged: layouts lack kinds of their tensors");
+    return rc;
+}
+
 /* --- columns ----------------------------------------------------------------------------- */
 
 /* The statement that reads a set of columns. Statements make few different sets. */

@@ -103,6 +103,9 @@ int blocks_all_holders(struct blocks *);
 /* Step through what the layout has as kinds of tensors: dtype, shape, elements and nbytes each.
  * Reset the statement. */
 int blocks_kinds(struct blocks *, const struct layout *, sqlite3_stmt **out);
+/* SQLITE_DONE if all layouts together have so many tensors; else kinds are missing. */
+int blocks_all_given(struct blocks *, uint64_t tensors);
+
 /* Read the columns (a set of 1 << enum block_column) of the block that tensor `ord` is in. */
 int block_load(struct blocks *, struct layout *, uint32_t ord, unsigned columns,
                const struct block **out);

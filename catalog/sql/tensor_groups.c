@@ -5,11 +5,15 @@
 
 #include "catalog/base/limits.h"
 #include "catalog/base/list.h"
+#include "catalog/db/ids.h"
 
 void groups_end(struct tensor_groups *g)
 {
     sqlite3_finalize(g->stream);
     free(g->entry);
+    for (size_t i = 0; i < g->sized_space; i++)
+        free(g->sized[i]);
+    free(g->sized);
     text_release(&g->key);
     *g = (struct tensor_groups){.blocks = g->blocks};
 }
@@ -46,35 +50,126 @@ int groups_named(struct tensor_groups *g, struct blocks *b, struct cell from, st
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* --- by an index of the catalog ----------------------------------------------------------- */
+/* --- by name ------------------------------------------------------------------------------ */
 
-static int open_index(struct tensor_groups *g, const char *column, bool backwards)
-{
-    char sql[128];
-    sqlite3_snprintf(sizeof(sql), sql, "SELECT id, %s FROM _layout_tensors ORDER BY %s%s", column,
-                     column, backwards ? " DESC" : "");
-    return sqlite3_prepare_v2(g->blocks->db, sql, -1, &g->stream, NULL);
-}
-
-static int next_of_stream(struct tensor_groups *g, struct layout **layout, uint32_t *ord,
-                          bool *same)
+static int next_by_name(struct tensor_groups *g, struct layout **layout, uint32_t *ord, bool *same)
 {
     int rc = g->ended ? SQLITE_DONE : sqlite3_step(g->stream);
     g->ended = rc != SQLITE_ROW;
     if (g->ended)
         return rc;
     const uint64_t id = (uint64_t)sqlite3_column_int64(g->stream, 0);
-    const unsigned char *key = sqlite3_column_text(g->stream, 1);
+    const unsigned char *name = sqlite3_column_text(g->stream, 1);
     const size_t len = (size_t)sqlite3_column_bytes(g->stream, 1);
-    const bool null = sqlite3_column_type(g->stream, 1) == SQLITE_NULL;
-    *same = g->begun && g->key.len == len + !null && (!len || memcmp(g->key.at, key, len) == 0);
+    *same = g->begun && g->key.len == len && (!len || memcmp(g->key.at, name, len) == 0);
     g->begun = true;
     text_reset(&g->key);
-    if (!null && !(text_add(&g->key, key, len) && text_addc(&g->key, '\0')))
+    if (!name || !text_add(&g->key, name, len))
         return SQLITE_NOMEM;
     *ord = (uint32_t)(id & TENSOR_ORD_MASK);
     rc = blocks_layout(g->blocks, (int64_t)(id >> TENSOR_ORD_BITS), layout);
     return rc == SQLITE_OK ? SQLITE_ROW : rc;
+}
+
+/* --- by size ------------------------------------------------------------------------------ */
+
+/* The catalog has an index of the sizes that each layout has, not of its tensors: they are put in order
+ * when their layout comes. */
+struct sized {
+    int64_t nbytes; /* or NUMBER_NULL, which is the least */
+    uint32_t ord;
+};
+
+static int compare_sized(const void *a, const void *b)
+{
+    const struct sized *x = a, *y = b;
+    return x->nbytes != y->nbytes ? (x->nbytes > y->nbytes) - (x->nbytes < y->nbytes)
+                                  : (x->ord > y->ord) - (x->ord < y->ord);
+}
+
+static int put_in_order(struct tensor_groups *g, struct layout *l)
+{
+    const size_t layouts = g->blocks->layout_space;
+    const struct block *block = NULL;
+    int rc = SQLITE_OK;
+    if (g->sized_space < layouts) {
+        struct sized **list = realloc(g->sized, layouts * sizeof(*list));
+        if (!list)
+            return SQLITE_NOMEM;
+        memset(list + g->sized_space, 0, (layouts - g->sized_space) * sizeof(*list));
+        g->sized = list;
+        g->sized_space = layouts;
+    }
+    if (g->sized[l->index])
+        return SQLITE_OK;
+    struct sized *list = malloc(((size_t)l->tensors + 1) * sizeof(*list));
+    for (uint32_t ord = 0; list && rc == SQLITE_OK && ord < l->tensors; ord++) {
+        if (ord % BLOCK_TENSORS == 0)
+            rc = block_load(g->blocks, l, ord, 1u << BLOCK_NBYTES, &block);
+        if (rc == SQLITE_OK)
+            list[ord] = (struct sized){block_number(block, ord, BLOCK_NBYTES), ord};
+    }
+    if (!list || rc != SQLITE_OK) {
+        free(list);
+        return list ? rc : SQLITE_NOMEM;
+    }
+    qsort(list, l->tensors, sizeof(*list), compare_sized);
+    g->sized[l->index] = list;
+    return SQLITE_OK;
+}
+
+/* Where a layout's tensors of at least this size begin. */
+static uint32_t first_sized(const struct sized *list, uint32_t count, int64_t nbytes)
+{
+    uint32_t low = 0, high = count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (list[middle].nbytes < nbytes)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Go to the next size of a layout. */
+static int next_size(struct tensor_groups *g)
+{
+    struct layout *l;
+    int rc = g->ended ? SQLITE_DONE : sqlite3_step(g->stream);
+    g->ended = rc != SQLITE_ROW;
+    if (g->ended)
+        return rc == SQLITE_DONE ? blocks_all_given(g->blocks, g->given) : rc;
+    const int64_t nbytes = sqlite3_column_type(g->stream, 1) == SQLITE_NULL
+                               ? NUMBER_NULL
+                               : sqlite3_column_int64(g->stream, 1);
+    rc = blocks_layout(g->blocks, sqlite3_column_int64(g->stream, 0), &l);
+    if (rc == SQLITE_OK)
+        rc = put_in_order(g, l);
+    if (rc != SQLITE_OK)
+        return rc;
+    const struct sized *list = g->sized[l->index];
+    g->same &= g->layout && nbytes == g->nbytes;
+    g->layout = l;
+    g->nbytes = nbytes;
+    g->at = first_sized(list, l->tensors, nbytes);
+    g->count = nbytes == INT64_MAX ? l->tensors : first_sized(list, l->tensors, nbytes + 1);
+    g->given += g->count - g->at;
+    return SQLITE_ROW;
+}
+
+static int next_by_size(struct tensor_groups *g, struct layout **layout, uint32_t *ord, bool *same)
+{
+    while (g->at == g->count) {
+        int rc = next_size(g);
+        if (rc != SQLITE_ROW)
+            return rc;
+    }
+    *same = g->same;
+    *layout = g->layout;
+    *ord = g->sized[g->layout->index][g->at++].ord;
+    g->same = true;
+    return SQLITE_ROW;
 }
 
 /* --- by sorting --------------------------------------------------------------------------- */
@@ -248,18 +343,28 @@ static int sort_all(struct tensor_groups *g, const struct tensor_plan *p)
 
 int groups_ordered(struct tensor_groups *g, struct blocks *b, const struct tensor_plan *p)
 {
+    static const char *const by_name[] = {
+        "SELECT id, name FROM _layout_tensors ORDER BY name",
+        "SELECT id, name FROM _layout_tensors ORDER BY name DESC",
+    };
+    static const char *const by_size[] = {
+        "SELECT DISTINCT id" ID_OWNER ", nbytes FROM _layout_kinds ORDER BY nbytes",
+        "SELECT DISTINCT id" ID_OWNER ", nbytes FROM _layout_kinds ORDER BY nbytes DESC",
+    };
     g->blocks = b;
-    if (p->keys == 1 && p->key[0].column == TENSOR_NAME)
-        return open_index(g, "name", p->key[0].backwards);
-    if (p->keys == 1 && p->key[0].column == TENSOR_NBYTES)
-        return open_index(g, "nbytes", p->key[0].backwards);
-    return sort_all(g, p);
+    g->by_size = p->keys == 1 && p->key[0].column == TENSOR_NBYTES;
+    if (!g->by_size && (p->keys != 1 || p->key[0].column != TENSOR_NAME))
+        return sort_all(g, p);
+    return sqlite3_prepare_v2(b->db, (g->by_size ? by_size : by_name)[p->key[0].backwards], -1,
+                              &g->stream, NULL);
 }
 
 int groups_next(struct tensor_groups *g, struct layout **layout, uint32_t *ord, bool *same)
 {
+    if (g->by_size)
+        return next_by_size(g, layout, ord, same);
     if (g->stream)
-        return next_of_stream(g, layout, ord, same);
+        return next_by_name(g, layout, ord, same);
     if (g->at == g->count)
         return SQLITE_DONE;
     const struct group_entry *e = &g->entry[g->at];

@@ -21,6 +21,13 @@ struct tensor_groups {
     size_t count, space, at;
     struct text key; /* of the last one of the stream */
     bool begun, ended;
+    bool by_size;          /* the stream has the sizes of layouts, */
+    struct layout *layout; /* of which this is one: its tensors from `at` to `count` of */
+    struct sized **sized;  /* [layout.index] */
+    size_t sized_space;
+    int64_t nbytes;
+    uint64_t given;
+    bool same; /* as the last tensor that was given */
 };
 
 /* Add the tensors with names from one to another. */

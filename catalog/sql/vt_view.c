@@ -6,6 +6,7 @@
  * Such a table asks the view's own query with all conditions that SQLite hands to it, and in the order
  * that is wanted. CREATE VIRTUAL TABLE temp.NAME puts it in front of the view (sql_cover_views()).
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,7 +54,7 @@ struct view_table {
     sqlite3_vtab base; /* first */
     sqlite3 *db;
     const struct covered *view;
-    const char *query; /* the view's, to its ';' */
+    const char *query; /* the view's, to its ';'; NULL: nobody has asked yet */
     char *column[VIEW_COLUMNS];
     enum {
         VIEW_ANY,
@@ -118,11 +119,7 @@ static int view_connect(sqlite3 *db, void *aux, int argc, const char *const *arg
     for (size_t i = 0; argc > 2 && i < sizeof(covered) / sizeof(covered[0]); i++)
         if (sqlite3_stricmp(argv[2], covered[i].name) == 0)
             t->view = &covered[i];
-    for (struct schema_object o = {0}; t->view && !t->query && schema_next(&o);)
-        if (o.kind == SCHEMA_VIEW && strlen(t->view->name) == o.len &&
-            memcmp(o.name, t->view->name, o.len) == 0)
-            t->query = strstr(o.text, "\nSELECT");
-    int rc = !t->query ? SQLITE_ERROR : view_describe(t) ? SQLITE_OK : SQLITE_NOMEM;
+    int rc = !t->view ? SQLITE_ERROR : view_describe(t) ? SQLITE_OK : SQLITE_NOMEM;
     if (rc == SQLITE_OK) {
         sqlite3_snprintf(sizeof(declaration), declaration, "CREATE TABLE x(%s)", t->view->columns);
         rc = sqlite3_declare_vtab(db, declaration);
@@ -278,7 +275,18 @@ static bool is_alike(const struct view_table *t, int column, char op, sqlite3_va
                                          : type == SQLITE_INTEGER || type == SQLITE_FLOAT);
 }
 
-static void write_query(const struct view_table *t, const char *plan, unsigned conditions,
+/* Every opening of a catalog makes these tables; few of them are asked. */
+static const char *view_query(struct view_table *t)
+{
+    for (struct schema_object o = {0}; !t->query && schema_next(&o);)
+        if (o.kind == SCHEMA_VIEW && strlen(t->view->name) == o.len &&
+            memcmp(o.name, t->view->name, o.len) == 0)
+            t->query = strstr(o.text, "\nSELECT");
+    assert(t->query);
+    return t->query;
+}
+
+static void write_query(struct view_table *t, const char *plan, unsigned conditions,
                         struct text *sql)
 {
     const char *used = strrchr(plan, ';') + 1, *at = plan;
@@ -293,7 +301,8 @@ static void write_query(const struct view_table *t, const char *plan, unsigned c
     /* Not the view itself, which reads the catalog's own tables, also where results that a catalog for
      * reading cannot keep are in temporary ones. */
     text_adds(sql, " FROM (");
-    text_add(sql, t->query, strcspn(t->query, ";"));
+    const char *query = view_query(t);
+    text_add(sql, query, strcspn(query, ";"));
     text_adds(sql, ") WHERE 1");
     for (int i = 0; *at != ';'; at += 2, i++)
         if (conditions >> i & 1)

@@ -234,31 +234,6 @@ static uint64_t fold_modules(const struct batch_layout *l, struct summing *s)
     return s->count - kept;
 }
 
-/* List the kinds of its tensors, each once. */
-static enum status list_kinds(struct job *job, struct batch_layout *l)
-{
-    struct strmap seen = {0};
-    const struct batch_kind *before = NULL;
-    size_t space = 0;
-    bool added = true, ok = true;
-    for (uint64_t i = 0; ok && i < l->tensor_count; i++) {
-        const struct batch_kind *const *kind = &l->tensors[i].kind;
-        if (*kind == before)
-            continue;
-        before = *kind;
-        ok = strmap_add(&seen, (const char *)kind, sizeof(*kind), &added) != NULL;
-        if (!ok || !added)
-            continue;
-        const struct batch_kind **list =
-            arena_grow(job->arena, l->kinds, l->kind_count, &space, sizeof(*list));
-        ok = list != NULL;
-        if (ok)
-            (l->kinds = list)[l->kind_count++] = *kind;
-    }
-    strmap_release(&seen);
-    return ok ? OK : ERR_MEMORY;
-}
-
 static enum status job_layout_add_up(struct job *job, struct batch_layout *l, char separator)
 {
     struct summing modules = {.first = first_space(l->tensor_count)};
@@ -275,6 +250,7 @@ static enum status job_layout_add_up(struct job *job, struct batch_layout *l, ch
         l->nbytes += t->kind->nbytes;
         l->stored += t->stored;
         l->stored_unknown |= t->stored_unknown;
+        l->sum += fields_sum(t->name, t->name_len);
         dtype = name;
         d = same ? d : sum_for(&dtypes, name, strlen(name), 0, i);
         if ((ok = d && add_modules(&modules, &path, t, i, separator)))
@@ -314,104 +290,6 @@ static struct layout_digest digest_logical(const struct batch_layout *l)
     for (uint64_t i = 0; i < l->node_count; i++)
         fields_node(&d, l->nodes[i].name, l->nodes[i].kind, l->nodes[i].position);
     return digest_end(&d);
-}
-
-/* --- the same in the order of names ------------------------------------------------------- */
-
-/* A tensor and, since names begin alike, what follows that in its name. */
-struct named {
-    uint64_t key;
-    const struct batch_tensor *tensor;
-};
-
-/* NULL comes first, as in SQL (catalog/db/alike.c). */
-static int compare_text(const char *a, const char *b)
-{
-    return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
-}
-
-static int compare_tensors(const struct batch_tensor *a, const struct batch_tensor *b)
-{
-    const size_t least = a->name_len < b->name_len ? a->name_len : b->name_len;
-    int order = memcmp(a->name, b->name, least);
-    if (!order)
-        order = (a->name_len > b->name_len) - (a->name_len < b->name_len);
-    if (!order)
-        order = compare_text(a->kind->dtype_unknown ? NULL : a->kind->dtype,
-                             b->kind->dtype_unknown ? NULL : b->kind->dtype);
-    return order ? order : compare_text(a->kind->shape_text, b->kind->shape_text);
-}
-
-static int compare_named(const void *x, const void *y)
-{
-    const struct named *a = x, *b = y;
-    return a->key != b->key ? (a->key > b->key) - (a->key < b->key)
-                            : compare_tensors(a->tensor, b->tensor);
-}
-
-static int compare_nodes(const void *x, const void *y)
-{
-    const struct batch_node *const *a = x, *const *b = y;
-    const int order = compare_text((*a)->name, (*b)->name);
-    return order ? order : compare_text((*a)->kind, (*b)->kind);
-}
-
-/* The tensors in the order of their names; free() it. */
-static struct named *in_name_order(const struct batch_layout *l)
-{
-    struct named *list = malloc(((size_t)l->tensor_count + 1) * sizeof(*list));
-    size_t common = l->tensor_count ? l->tensors[0].name_len : 0;
-    for (uint64_t i = 1; i < l->tensor_count; i++) {
-        const struct batch_tensor *t = &l->tensors[i];
-        common = common < t->name_len ? common : t->name_len;
-        common = bytes_in_common(l->tensors[0].name, t->name, common);
-    }
-    for (uint64_t i = 0; list && i < l->tensor_count; i++) {
-        const struct batch_tensor *t = &l->tensors[i];
-        uint8_t next[8] = {0};
-        memcpy(next, t->name + common,
-               t->name_len - common < sizeof(next) ? t->name_len - common : sizeof(next));
-        list[i] = (struct named){load_u64be(next), t};
-    }
-    if (list)
-        qsort(list, (size_t)l->tensor_count, sizeof(*list), compare_named);
-    return list;
-}
-
-static bool in_order(const struct batch_layout *l)
-{
-    bool ordered = l->node_count == 0;
-    for (uint64_t i = 1; ordered && i < l->tensor_count; i++)
-        ordered = compare_tensors(&l->tensors[i - 1], &l->tensors[i]) <= 0;
-    return ordered;
-}
-
-/* Needs `logical`. */
-static bool digest_alike(struct batch_layout *l)
-{
-    struct fields d;
-    struct named *tensors = NULL;
-    const struct batch_node **nodes = NULL;
-    l->alike = l->logical;
-    if (in_order(l))
-        return true;
-    tensors = in_name_order(l);
-    nodes = malloc(((size_t)l->node_count + 1) * sizeof(const struct batch_node *));
-    const bool good = tensors && nodes;
-    fields_begin(&d);
-    fields_number(&d, l->tensor_count);
-    for (uint64_t i = 0; good && i < l->tensor_count; i++)
-        add_tensor(&d, tensors[i].tensor);
-    for (uint64_t i = 0; good && i < l->node_count; i++)
-        nodes[i] = &l->nodes[i];
-    if (good)
-        qsort(nodes, (size_t)l->node_count, sizeof(const struct batch_node *), compare_nodes);
-    for (uint64_t i = 0; good && i < l->node_count; i++)
-        fields_node(&d, nodes[i]->name, nodes[i]->kind, 0);
-    l->alike = digest_end(&d);
-    free(tensors);
-    free(nodes);
-    return good;
 }
 
 static struct layout_digest digest_placement(const struct batch_layout *l)
@@ -473,13 +351,16 @@ static bool layout_blocks(struct job *job, struct batch_layout *l)
 
 enum status layout_finish(struct job *job, struct error *err)
 {
-    struct batch_layout *l = job_inside(job)->layout;
+    struct job_private *p = job_inside(job);
+    struct batch_layout *l = p->layout;
+    l->kinds = p->kind_list;
+    l->kind_count = p->kind_count;
     const char separator = layout_separator(l, job->format->separator);
     /* Folding needs most memory, so it comes before the sums. */
     if (pack_all(job) != OK || layout_fold(job, l, separator) != OK ||
-        job_layout_add_up(job, l, separator) != OK || list_kinds(job, l) != OK)
+        job_layout_add_up(job, l, separator) != OK)
         return error_memory_at(err, job->path);
     l->logical = digest_logical(l);
     l->placement = digest_placement(l);
-    return digest_alike(l) && layout_blocks(job, l) ? OK : error_memory_at(err, job->path);
+    return layout_blocks(job, l) ? OK : error_memory_at(err, job->path);
 }

@@ -26,7 +26,7 @@ run verify a.npz --quick
 sed 's/^./0/' m.txt >m2.txt
 run verify a.npz --manifest m2.txt
 "$CKPTDB_BIN" stats b.npz >/dev/null
-printf '.hash a.npz\n.stats a.npz w\n.verify a.npz\nSELECT name, hash FROM checkpoint; SELECT checkpoint, count(*) FROM stats GROUP BY 1; SELECT count(*) FROM verification; SELECT name FROM temp.sqlite_schema WHERE sql NOT GLOB \x27CREATE VIRTUAL TABLE*\x27;\n' | "$CKPTDB_BIN" --readonly 2>&1
+printf '.hash a.npz\n.stats a.npz w\n.verify a.npz\nSELECT name, hash FROM checkpoint; SELECT checkpoint, count(*) FROM stats GROUP BY 1; SELECT count(*) FROM verification; SELECT name FROM temp.sqlite_schema WHERE sql NOT GLOB \x27CREATE VIRTUAL TABLE*\x27 AND name <> \x27largest\x27;\n' | "$CKPTDB_BIN" --readonly 2>&1
 echo '-- all is hashed'
 "$CKPTDB_BIN" hash >/dev/null
 before=$(sha256sum "$CKPTDB")

@@ -51,7 +51,8 @@ static void the_same_as_an_import(void **state)
     assert_int_equal(asked(db, "SELECT count(DISTINCT layout) FROM checkpoint"), 6);
     assert_int_equal(alike_fill(db, &err), OK);
     assert_int_equal(asked(db, "SELECT count(*) FROM _layout_alike JOIN before"
-                               " USING (id, digest, first)"),
+                               " USING (id, sum, first)"
+                               " WHERE _layout_alike.digest IS before.digest"),
                      6);
     ckptdb_close(catalog);
 }

@@ -31,6 +31,13 @@ static sqlite3 *open_catalog(const char *path)
     return db;
 }
 
+/* List the kinds of tensors that layouts have. */
+#define FILL_KINDS                                                                                 \
+    "INSERT INTO _layout_kinds(id, dtype, shape, elements, nbytes)"                                \
+    " SELECT owner * 16777216 + row_number() OVER (PARTITION BY owner) - 1, dtype, shape,"         \
+    "  elements, nbytes FROM (SELECT DISTINCT id >> 24 AS owner, dtype, shape, elements,"          \
+    "  nbytes FROM _layout_tensors)"
+
 /* A layout of n tensors in three kinds: NULL, [] and [k,2]. Each is in the k-th of `files` files. */
 static void add_layout(sqlite3 *db, int id, int n, int files)
 {
@@ -41,12 +48,8 @@ static void add_layout(sqlite3 *db, int id, int n, int files)
         " SELECT %d * 16777216 + k, printf('t%%d.%%s', k / 2, iif(k %% 2, 'W', 'bias')),"
         "  iif(k %% 3, 'float32', NULL), CASE k %% 3 WHEN 1 THEN '[]' WHEN 2 THEN '[4,2]' END,"
         "  nullif(k %% 3 * 4, 0), nullif(k %% 3 * 16, 0), NULL, k %% 6, k %% %d, k * 8, k,"
-        "  NULL, NULL, NULL FROM n WHERE %d > 0;"
-        "INSERT INTO _layout_kinds(id, dtype, shape, elements, nbytes)"
-        " SELECT %d * 16777216 + row_number() OVER () - 1, * FROM ("
-        "  SELECT DISTINCT dtype, shape, elements, nbytes FROM _layout_tensors"
-        "  WHERE id >> 24 = %d)",
-        id, id, n, n, id, files, n, id, id);
+        "  NULL, NULL, NULL FROM n WHERE %d > 0;" FILL_KINDS " WHERE owner = %d",
+        id, id, n, n, id, files, n, id);
 }
 
 static void add_checkpoint(sqlite3 *db, int id, int layout, int files)
@@ -464,7 +467,7 @@ static void test_hostile_values(void **state)
         "UPDATE _layout_tensors SET storage = 1, file = 16777215 WHERE id = (2 << 24);"
         "UPDATE _files SET path = CAST(x'2f00ff' AS TEXT), base = 9223372036854775807"
         " WHERE id = (5 << 24);UPDATE _labels SET name = CAST(x'00' AS TEXT) WHERE id = 7;"
-        "DELETE FROM _labels WHERE id = 6;DELETE FROM _layout_kinds");
+        "DELETE FROM _labels WHERE id = 6;DELETE FROM _layout_kinds;" FILL_KINDS);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         expect_same(db, cases[i]);
     db_close(db);
@@ -524,6 +527,36 @@ static void test_without_kinds(void **state)
         sqlite3 *db = small_catalog();
         run(db, "DELETE FROM _layout_kinds");
         expect_same(db, cases[i]);
+        db_close(db);
+    }
+    sqlite3 *db = small_catalog();
+    run(db, "DELETE FROM _layout_kinds WHERE id = 1 << 24");
+    expect_damage(db, "SELECT count(*) FROM (SELECT id FROM tensor ORDER BY nbytes, id)");
+    expect_damage(db, "SELECT count(*) FROM (SELECT * FROM largest)");
+    db_close(db);
+}
+
+/* Sizes that several kinds of a layout have, several layouts, or none. */
+static void test_order_of_sizes(void **state)
+{
+    static const char *const orders[] = {"nbytes, id", "nbytes DESC, id",
+                                         "nbytes, checkpoint_id, ord",
+                                         "nbytes DESC, checkpoint_id, ord"};
+    (void)state;
+    for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+        sqlite3 *db = small_catalog();
+        run(db,
+            "UPDATE _layout_tensors SET nbytes = 16 WHERE nbytes = 32 AND id >> 24 = 1;"
+            "UPDATE _layout_tensors SET nbytes = 9223372036854775807 WHERE id = 2 << 24;"
+            "UPDATE _layout_tensors SET nbytes = -1 WHERE id = (1 << 24) + 3;"
+            "DELETE FROM _layout_kinds;" FILL_KINDS
+            ";CREATE TEMP TABLE ours AS SELECT id FROM tensor ORDER BY %s;"
+            "CREATE TEMP TABLE wanted AS SELECT id FROM main.tensor ORDER BY %s",
+            orders[i], orders[i]);
+        print_message("%s\n", orders[i]);
+        assert_int_equal(number_of(db, "SELECT count(*) FROM ours o JOIN wanted w"
+                                       " ON w.rowid = o.rowid AND w.id = o.id"),
+                         17);
         db_close(db);
     }
 }
@@ -648,6 +681,7 @@ int main(void)
         cmocka_unit_test(test_hostile_values),
         cmocka_unit_test(test_damage),
         cmocka_unit_test(test_without_kinds),
+        cmocka_unit_test(test_order_of_sizes),
         cmocka_unit_test(test_rollback),
         cmocka_unit_test_setup_teardown(test_writer_beside, enter_folder, leave_folder),
         cmocka_unit_test(test_interrupted),

@@ -111,8 +111,8 @@ struct layout_digest {
  * are. Immutable once shared. */
 struct batch_layout {
     struct layout_digest logical;   /* of names, dtypes, shapes, nodes */
-    struct layout_digest alike;     /* as logical, in the order of names */
     struct layout_digest placement; /* of storage, files, offsets, codecs, extents */
+    uint64_t sum;                   /* fields_sum() of the names */
     struct batch_tensor *tensors;
     uint64_t tensor_count;
     struct batch_node *nodes;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "catalog/base/bits.h"
+#include "catalog/base/strmap.h"
 
 #define FIELDS_DIGEST 16 /* bytes */
 
@@ -64,6 +65,12 @@ static inline void fields_tensor(struct fields *f, const char *name, size_t len,
     fields_number(f, (uint64_t)(rank + 1));
     for (int k = 0; k < rank; k++)
         fields_number(f, shape[k]);
+}
+
+/* The sum of this over the names is the same in whatever order they are. */
+static inline uint64_t fields_sum(const char *name, size_t len)
+{
+    return hash_bytes(name, len, 9); /* any seed, but all catalogs have this one */
 }
 
 /* An empty leaf; `position` 0: wherever it is. */
