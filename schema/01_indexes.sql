@@ -5,3 +5,4 @@ CREATE INDEX IF NOT EXISTS _layout_kinds_by_size ON _layout_kinds(nbytes);
 CREATE INDEX IF NOT EXISTS _checkpoints_by_layout ON _checkpoints(layout);
 CREATE INDEX IF NOT EXISTS _checkpoints_by_run ON _checkpoints(run, step);
 CREATE INDEX IF NOT EXISTS _issues_by_checkpoint ON _issues(checkpoint);
+CREATE INDEX IF NOT EXISTS _files_by_path ON _files(path);

@@ -52,7 +52,7 @@ FROM _checkpoints c
 JOIN _layout_modules m
   ON m.id BETWEEN ID_FIRST(c.layout) AND ID_LAST(c.layout)
  AND c.layout = ID_OWNER(m.id)
-JOIN _layout_tensors n ON n.id = ID_FIRST(c.layout) + m.tensor
+JOIN _layout_tensors n ON n.id = ID_FIRST(ID_OWNER(m.id)) + m.tensor
 LEFT JOIN _labels l ON l.id = c.id
 UNION ALL
 SELECT t.checkpoint_id,

@@ -288,7 +288,7 @@ static bool indexes_missing(sqlite3 *db)
     struct error ignored = {0};
     db_number(db,
               "SELECT EXISTS (SELECT 1 FROM _layouts) AND NOT EXISTS (SELECT 1 FROM"
-              " sqlite_schema WHERE name = '_issues_by_checkpoint')",
+              " sqlite_schema WHERE name = '_files_by_path')",
               NO_NAME, NULL, &missing, &ignored);
     return missing != 0;
 }

@@ -4,6 +4,7 @@
 #include "catalog/sql/extension.h"
 
 #include "catalog/db/db.h"
+#include "catalog/sql/vtab.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -105,6 +106,7 @@ enum status sql_cover_views(sqlite3 *db, struct error *err)
                    "CREATE VIRTUAL TABLE IF NOT EXISTS temp.metadata USING ckptdb_view;"
                    "CREATE VIRTUAL TABLE IF NOT EXISTS temp.node USING ckptdb_view;"
                    "CREATE VIRTUAL TABLE IF NOT EXISTS temp.by_dtype USING ckptdb_view;"
+                   "CREATE VIRTUAL TABLE IF NOT EXISTS temp.by_module USING ckptdb_view;"
                    "CREATE TEMP VIEW IF NOT EXISTS largest AS SELECT checkpoint_id, checkpoint,"
                    " name, dtype, shape, nbytes FROM tensor ORDER BY nbytes DESC;",
                    err);
@@ -113,10 +115,9 @@ enum status sql_cover_views(sqlite3 *db, struct error *err)
 int sql_refuse_change(sqlite3_vtab *table, int argc, sqlite3_value **argv, sqlite3_int64 *id)
 {
     (void)argv, (void)id;
-    sqlite3_free(table->zErrMsg);
-    table->zErrMsg = sqlite3_mprintf(
-        "%s", argc == 1 ? "checkpoints are dropped by the command `ckptdb forget CHECKPOINT...`"
-                        : "what lies in the catalog is written by `ckptdb import PATH` alone");
+    vtab_refuse(table, "%s",
+                argc == 1 ? "checkpoints are dropped by the command `ckptdb forget CHECKPOINT...`"
+                          : "what lies in the catalog is written by `ckptdb import PATH` alone");
     return SQLITE_READONLY;
 }
 

@@ -6,6 +6,7 @@
 #include "catalog/base/nearest.h"
 #include "catalog/maps/map/ruleset.h"
 #include "catalog/sql/extension.h"
+#include "catalog/sql/vtab.h"
 
 /* Columns whose values are those of the call, or of the count of a status: rows of which no others
  * are asked for, as by count(*), need not be made. */
@@ -19,11 +20,7 @@
 int map_cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 {
     (void)base;
-    struct map_cursor *c = calloc(1, sizeof(*c));
-    if (!c)
-        return SQLITE_NOMEM;
-    *out = &c->base;
-    return SQLITE_OK;
+    return vtab_new_cursor(sizeof(struct map_cursor), out);
 }
 
 static void cursor_reset(struct map_cursor *c)
@@ -55,10 +52,8 @@ int map_cursor_close(sqlite3_vtab_cursor *base)
 static int cursor_error(struct map_cursor *c, int rc)
 {
     struct map_table *t = (struct map_table *)c->base.pVtab;
-    if (rc == SQLITE_OK || rc == SQLITE_NOMEM || t->base.zErrMsg) /* set already */
-        return rc;
-    t->base.zErrMsg = sqlite3_mprintf("%s", sqlite3_errmsg(t->statements.db));
-    return rc;
+    return t->base.zErrMsg ? rc /* said already */
+                           : vtab_failed(&t->base, t->statements.db, rc);
 }
 
 /* Which parts of leaves and matches the used columns need. Queries of translations often need
@@ -472,11 +467,10 @@ static int refuse_name(struct map_cursor *c)
             nearest_offer(&near, name, name);
     }
     sqlite3_finalize(s);
-    t->base.zErrMsg =
-        sqlite3_mprintf("no rule set is called '%s'%s%s", set_name(c),
-                        near.count ? "; the nearest is " : "", near.count ? near.name[0] : "");
+    vtab_refuse(&t->base, "no rule set is called '%s'%s%s", set_name(c),
+                near.count ? "; the nearest is " : "", near.count ? near.name[0] : "");
     nearest_release(&near);
-    return t->base.zErrMsg ? SQLITE_ERROR : SQLITE_NOMEM;
+    return SQLITE_ERROR;
 }
 
 /* Fail: the rule set has rows in another view. */
@@ -486,10 +480,9 @@ static int refuse_dialect(struct map_cursor *c)
                                         [MAP_ASSIGNMENT] = "assignment",
                                         [MAP_CONVERSION] = "conversion"};
     struct map_table *t = (struct map_table *)c->base.pVtab;
-    t->base.zErrMsg = sqlite3_mprintf(
-        "the rule set '%s' is of the dialect %s, which has rows in %s%s", set_name(c),
-        c->dialect->name, views[c->dialect->view], t->function->counts ? "_counts" : "");
-    return t->base.zErrMsg ? SQLITE_ERROR : SQLITE_NOMEM;
+    return vtab_refuse(&t->base, "the rule set '%s' is of the dialect %s, which has rows in %s%s",
+                       set_name(c), c->dialect->name, views[c->dialect->view],
+                       t->function->counts ? "_counts" : "");
 }
 
 static int cursor_begin(struct map_cursor *c)
@@ -527,15 +520,6 @@ static int cursor_begin(struct map_cursor *c)
     return rc;
 }
 
-/* Fail: a required argument is missing. */
-static int map_cursor_refuse(sqlite3_vtab *table, enum given given)
-{
-    static const char *const name[] = {"ruleset", "source", "target_id", "strict"};
-    sqlite3_free(table->zErrMsg);
-    table->zErrMsg = sqlite3_mprintf("say which %s: %s = ...", name[given], name[given]);
-    return SQLITE_ERROR;
-}
-
 static bool plan_by_value(const struct map_plans *p, unsigned number)
 {
     return p->at[number % MAP_PLANS].by_value && p->at[number % MAP_PLANS].number == number;
@@ -557,15 +541,15 @@ int map_cursor_filter(sqlite3_vtab_cursor *base, int set, const char *used, int 
 {
     struct map_cursor *c = (struct map_cursor *)base;
     struct map_table *t = (struct map_table *)base->pVtab;
+    static const char *const names[] = {"ruleset", "source", "target_id", "strict"};
     cursor_reset(c);
-    sqlite3_free(t->base.zErrMsg);
-    t->base.zErrMsg = NULL;
+    vtab_clear(&t->base);
     c->used = strtoull(used, NULL, 16);
     c->many = set >> GIVEN_FROM_ROWS & 1;
     c->by_value = plan_by_value(&t->plans, (unsigned)set >> GIVEN_PLAN);
     for (int given = 0; given < GIVEN; given++)
         if (t->function->needs[given] && !(set >> given & 1))
-            return map_cursor_refuse(&t->base, given);
+            return vtab_refuse(&t->base, "say which %s: %s = ...", names[given], names[given]);
     for (int i = 0; i < argc; i++)
         if (sqlite3_value_type(argv[i]) == SQLITE_NULL)
             return SQLITE_OK;

@@ -8,8 +8,10 @@
 #include "catalog/base/list.h"
 #include "catalog/base/text.h"
 #include "catalog/db/ids.h"
+#include "catalog/sql/vtab.h"
 
 #define ASK_ALL_AFTER 32 /* layouts whose holders are looked up one by one */
+#define ROWS_SHARE    32 /* of its tensors so many are read one by one, then blocks */
 
 static const char *const column_names[BLOCK_COLUMNS] = {
     [BLOCK_NAME] = "name",         [BLOCK_DTYPE] = "dtype",   [BLOCK_SHAPE] = "shape",
@@ -63,11 +65,14 @@ static size_t block_total(const struct layout *l)
 
 static void drop_blocks(struct blocks *b)
 {
-    for (size_t i = 0; i < b->layout_count; i++)
-        for (size_t k = 0; k < block_total(b->layout[i]); k++) {
-            block_free(b->layout[i]->block[k]);
-            b->layout[i]->block[k] = NULL;
+    for (size_t i = 0; i < b->layout_count; i++) {
+        struct layout *l = b->layout[i];
+        l->rows = 0;
+        for (size_t k = 0; k < block_total(l); k++) {
+            block_free(l->block[k]);
+            l->block[k] = NULL;
         }
+    }
     b->bytes = 0;
     b->round++;
 }
@@ -98,12 +103,6 @@ void blocks_close(struct blocks *b)
     sqlite3_finalize(b->find_kinds);
     for (size_t i = 0; i < sizeof(b->load) / sizeof(b->load[0]); i++)
         sqlite3_finalize(b->load[i].stmt);
-}
-
-static int prepare_once(struct blocks *b, sqlite3_stmt **stmt, const char *sql)
-{
-    return *stmt ? SQLITE_OK
-                 : sqlite3_prepare_v3(b->db, sql, -1, SQLITE_PREPARE_PERSISTENT, stmt, NULL);
 }
 
 static int add_layout(struct blocks *b, int64_t id, int64_t tensors, struct layout **out)
@@ -139,10 +138,10 @@ int blocks_layout(struct blocks *b, int64_t id, struct layout **out)
         *out = b->layout[*known];
         return SQLITE_OK;
     }
-    int rc = prepare_once(b, &b->find_layout,
-                          "SELECT tensors, (SELECT coalesce((max(id)" ID_ORD
-                          ") + 1, 0) FROM _layout_tensors WHERE id BETWEEN ?1" ID_FIRST
-                          "AND ?1" ID_LAST ") FROM _layouts WHERE id = ?1");
+    int rc = vtab_once(b->db, &b->find_layout,
+                       "SELECT tensors, (SELECT coalesce((max(id)" ID_ORD
+                       ") + 1, 0) FROM _layout_tensors WHERE id BETWEEN ?1" ID_FIRST
+                       "AND ?1" ID_LAST ") FROM _layouts WHERE id = ?1");
     if (rc != SQLITE_OK)
         return rc;
     sqlite3_bind_int64(b->find_layout, 1, id);
@@ -208,8 +207,8 @@ int blocks_holders(struct blocks *b, struct layout *l)
         return SQLITE_OK;
     if (b->asked++ >= ASK_ALL_AFTER)
         return blocks_all_holders(b);
-    int rc = prepare_once(b, &b->find_holders,
-                          "SELECT id, placed FROM _checkpoints WHERE layout = ?1 ORDER BY id");
+    int rc = vtab_once(b->db, &b->find_holders,
+                       "SELECT id, placed FROM _checkpoints WHERE layout = ?1 ORDER BY id");
     if (rc != SQLITE_OK)
         return rc;
     l->holder_count = 0;
@@ -230,9 +229,9 @@ int blocks_holders(struct blocks *b, struct layout *l)
 
 int blocks_kinds(struct blocks *b, const struct layout *l, sqlite3_stmt **out)
 {
-    int rc = prepare_once(b, &b->find_kinds,
-                          "SELECT dtype, shape, elements, nbytes FROM _layout_kinds"
-                          " WHERE id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST);
+    int rc = vtab_once(b->db, &b->find_kinds,
+                       "SELECT dtype, shape, elements, nbytes FROM _layout_kinds"
+                       " WHERE id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST);
     *out = b->find_kinds;
     return rc == SQLITE_OK ? sqlite3_bind_int64(*out, 1, l->id) : rc;
 }
@@ -268,7 +267,7 @@ static int loader_of(struct blocks *b, unsigned columns, sqlite3_stmt **out)
             if (columns >> c & 1)
                 text_addf(&sql, ", %s", column_names[c]);
         text_adds(&sql, ") FROM _layout_tensors WHERE id BETWEEN ?1 AND ?2");
-        int rc = text_str(&sql) ? prepare_once(b, &b->load[i].stmt, text_str(&sql)) : SQLITE_NOMEM;
+        int rc = text_str(&sql) ? vtab_once(b->db, &b->load[i].stmt, text_str(&sql)) : SQLITE_NOMEM;
         text_release(&sql);
         if (rc != SQLITE_OK)
             return rc;
@@ -432,6 +431,8 @@ int block_row(struct blocks *b, struct layout *l, uint32_t ord, unsigned columns
     *out = there;
     if (there && !(columns & ~there->columns))
         return SQLITE_OK;
+    if (l->rows++ >= l->tensors / ROWS_SHARE)
+        return block_load(b, l, ord, columns, out);
     if (!*own && !(*own = calloc(1, sizeof(**own))))
         return SQLITE_NOMEM;
     (*own)->first = ord;

@@ -60,6 +60,8 @@ struct layout {
     struct holder *holders; /* by id */
     size_t holder_count;
     bool holders_known;
+    /* How many of its tensors block_row() has read since it last had blocks. */
+    uint32_t rows;
 };
 
 /* One statement for each set of columns. */
@@ -110,8 +112,9 @@ int blocks_all_given(struct blocks *, uint64_t tensors);
 int block_load(struct blocks *, struct layout *, uint32_t ord, unsigned columns,
                const struct block **out);
 
-/* The same for a single tensor, where few of a layout are wanted: its block if that is there, else
- * *own, which the caller keeps for the next call and gives to block_free(). */
+/* The same for a single tensor, where few of a layout are wanted: its block if that is there or so
+ * many have been wanted that it is worth reading, else *own, which the caller keeps for the next call
+ * and gives to block_free(). */
 int block_row(struct blocks *, struct layout *, uint32_t ord, unsigned columns, struct block **own,
               const struct block **out);
 void block_free(struct block *);

@@ -1,7 +1,7 @@
 #include <string.h>
 
-#include "catalog/base/list.h"
 #include "catalog/sql/tensor_cursor.h"
+#include "catalog/sql/vtab.h"
 
 static const char *const detail_sql[DETAILS] = {
     [DETAIL_LABEL] = "SELECT l.name, c.path FROM _checkpoints c LEFT JOIN _labels l"
@@ -18,10 +18,7 @@ static const char *const detail_sql[DETAILS] = {
 int tensor_detail(struct tensor_table *t, enum detail which, int64_t first, int64_t last,
                   sqlite3_stmt **out)
 {
-    int rc = t->detail[which]
-                 ? SQLITE_OK
-                 : sqlite3_prepare_v3(t->db, detail_sql[which], -1, SQLITE_PREPARE_PERSISTENT,
-                                      &t->detail[which], NULL);
+    int rc = vtab_once(t->db, &t->detail[which], detail_sql[which]);
     *out = t->detail[which];
     if (rc == SQLITE_OK)
         rc = sqlite3_bind_int64(*out, 1, first);
@@ -33,7 +30,7 @@ int tensor_detail(struct tensor_table *t, enum detail which, int64_t first, int6
 void tensor_leave(struct tensor_cursor *c)
 {
     c->label_known = c->files.known = c->places.known = c->hashes.known = false;
-    c->places.at = c->hashes.at = NULL;
+    c->files.at = c->places.at = c->hashes.at = NULL;
     if (c->own.used) {
         arena_release(&c->own);
         c->own = (struct arena){0};
@@ -77,9 +74,13 @@ static int find_block(struct tensor_cursor *c)
     int rc = wants_few(c)
                  ? block_row(b, c->hit.layout, c->ord, c->read_columns, &c->own_row, &c->block)
                  : block_load(b, c->hit.layout, c->ord, c->read_columns, &c->block);
+    if (rc != SQLITE_OK) {
+        c->block = NULL;
+        return rc;
+    }
     c->block_round = b->round;
     c->block_end = c->block->first + (c->block == c->own_row ? 1 : BLOCK_TENSORS);
-    return rc;
+    return SQLITE_OK;
 }
 
 static inline int current_block(struct tensor_cursor *c)
@@ -106,39 +107,70 @@ static int put_integer(sqlite3_context *ctx, int64_t number)
     return SQLITE_OK;
 }
 
-/* Read rows of tensors of the checkpoint into a window around the one at `at`: a single one where few
- * tensors are wanted, else those of its block. How many there are to read, a damaged catalog may say
- * wrongly: so no window is longer. */
-static int open_window(struct tensor_cursor *c, struct window *w, int64_t at, size_t size)
+/* What windows hold: the statement that reads it, the size of a row, and how one is taken. */
+struct windowed {
+    enum detail detail;
+    size_t size;
+    int (*take)(struct arena *, sqlite3_stmt *, void *row);
+};
+
+static int64_t number_at(sqlite3_stmt *s, int column)
 {
-    const bool few = c->end <= FEW_TENSORS;
-    w->known = false;
-    w->first = few ? at : at - at % BLOCK_TENSORS;
-    w->last = few ? at : w->first + BLOCK_TENSORS - 1;
-    const size_t bytes = (size_t)(w->last - w->first + 1) * size;
-    if (!w->at)
-        w->at = arena_room(&c->own, bytes);
-    if (w->at)
+    return sqlite3_column_type(s, column) == SQLITE_NULL ? NUMBER_NULL
+                                                         : sqlite3_column_int64(s, column);
+}
+
+static int take_place(struct arena *a, sqlite3_stmt *s, void *row)
+{
+    (void)a;
+    *(struct place *)row =
+        (struct place){number_at(s, 1), number_at(s, 2), number_at(s, 3), number_at(s, 4), true};
+    return SQLITE_OK;
+}
+
+static int take_file(struct arena *a, sqlite3_stmt *s, void *row)
+{
+    struct file_cell *f = row;
+    f->base = sqlite3_column_int64(s, 2);
+    return copy_cell(a, s, 1, &f->path);
+}
+
+static int take_hash(struct arena *a, sqlite3_stmt *s, void *row)
+{
+    return copy_cell(a, s, 1, row);
+}
+
+/* Find what belongs to a position of the checkpoint, 0 where nothing does. Read is a window around it:
+ * that position alone where few tensors are wanted, or `alone` says so, else those of its block. How
+ * many there are to read, a damaged catalog may say wrongly: so no window is longer. */
+static int look_in_window(struct tensor_cursor *c, struct window *w, const struct windowed *what,
+                          int64_t at, bool alone, const void **out)
+{
+    int rc = SQLITE_OK;
+    if (!w->known || at < w->first || at > w->last) {
+        sqlite3_stmt *s = NULL;
+        alone |= c->end <= FEW_TENSORS;
+        w->known = false;
+        w->first = alone ? at : at - at % BLOCK_TENSORS;
+        w->last = alone ? at : w->first + BLOCK_TENSORS - 1;
+        const size_t bytes = (size_t)(w->last - w->first + 1) * what->size;
+        if (!w->at && !(w->at = arena_room(&c->own, bytes)))
+            return SQLITE_NOMEM;
         memset(w->at, 0, bytes);
-    return w->at ? SQLITE_OK : SQLITE_NOMEM;
-}
-
-static bool in_window(const struct window *w, int64_t at)
-{
-    return w->known && at >= w->first && at <= w->last;
-}
-
-/* Step through rows of the checkpoint with positions in a window; SQLITE_ROW, or SQLITE_OK at
- * the end. */
-static int window_row(const struct window *w, sqlite3_stmt *s, int64_t *position)
-{
-    int rc;
-    while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
-        *position = (sqlite3_column_int64(s, 0) & TENSOR_ORD_MASK) - w->first;
-        if (*position >= 0 && *position <= w->last - w->first)
-            return SQLITE_ROW;
+        rc = tensor_detail(table_of(c), what->detail, tensor_id_of(c, w->first),
+                           tensor_id_of(c, w->last), &s);
+        while (rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+            const int64_t k = (sqlite3_column_int64(s, 0) & TENSOR_ORD_MASK) - w->first;
+            rc = k < 0 || k > w->last - w->first
+                     ? SQLITE_OK
+                     : what->take(&c->own, s, w->at + (size_t)k * what->size);
+        }
+        sqlite3_reset(s);
+        rc = rc == SQLITE_DONE ? SQLITE_OK : rc;
+        w->known = rc == SQLITE_OK;
     }
-    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+    *out = w->at + (size_t)(at - w->first) * what->size;
+    return rc;
 }
 
 static int current_place(struct tensor_cursor *c, struct place *out)
@@ -150,112 +182,40 @@ static int current_place(struct tensor_cursor *c, struct place *out)
         const unsigned have = c->read_columns;
 #define NUMBER(column) (have >> (column)&1 ? block_number(c->block, c->ord, (column)) : NUMBER_NULL)
         *out = (struct place){NUMBER(BLOCK_STORAGE), NUMBER(BLOCK_FILE), NUMBER(BLOCK_START),
-                              NUMBER(BLOCK_STORED)};
+                              NUMBER(BLOCK_STORED), true};
 #undef NUMBER
         return SQLITE_OK;
     }
-    struct window *w = &c->places;
-    if (!in_window(w, c->ord)) {
-        sqlite3_stmt *s = NULL;
-        int64_t at;
-        int rc = open_window(c, w, c->ord, sizeof(struct place));
-        for (int64_t i = 0; rc == SQLITE_OK && i <= w->last - w->first; i++)
-            ((struct place *)w->at)[i] =
-                (struct place){NUMBER_NULL, NUMBER_NULL, NUMBER_NULL, NUMBER_NULL};
-        if (rc == SQLITE_OK)
-            rc = tensor_detail(table_of(c), DETAIL_PLACES, tensor_id_of(c, w->first),
-                               tensor_id_of(c, w->last), &s);
-        while (rc == SQLITE_OK && (rc = window_row(w, s, &at)) == SQLITE_ROW) {
-            int64_t *to = (int64_t *)&((struct place *)w->at)[at];
-            rc = SQLITE_OK;
-            for (int i = 0; i < 4; i++)
-                to[i] = sqlite3_column_type(s, i + 1) == SQLITE_NULL
-                            ? NUMBER_NULL
-                            : sqlite3_column_int64(s, i + 1);
-        }
-        sqlite3_reset(s);
-        w->known = rc == SQLITE_OK;
-        if (rc != SQLITE_OK)
-            return rc;
-    }
-    *out = ((struct place *)w->at)[c->ord - w->first];
-    return SQLITE_OK;
+    static const struct windowed places = {DETAIL_PLACES, sizeof(*out), take_place};
+    const void *row;
+    int rc = look_in_window(c, &c->places, &places, c->ord, false, &row);
+    *out = rc == SQLITE_OK && ((const struct place *)row)->known
+               ? *(const struct place *)row
+               : (struct place){NUMBER_NULL, NUMBER_NULL, NUMBER_NULL, NUMBER_NULL, false};
+    return rc;
 }
 
-/* Read the files of the checkpoint: the one that is asked for where few tensors are wanted, else the
- * first of them, and all when another is asked for. */
-static int read_files(struct tensor_cursor *c, int64_t position)
-{
-    struct file_list *list = &c->files;
-    const bool few = c->end <= FEW_TENSORS;
-    sqlite3_stmt *s = NULL;
-    size_t space = 0;
-    *list = (struct file_list){.first = few ? position : 0,
-                               .last = few                    ? position
-                                       : position < FEW_FILES ? FEW_FILES - 1
-                                                              : TENSOR_ORD_MASK};
-    int rc = tensor_detail(table_of(c), DETAIL_FILES, tensor_id_of(c, list->first),
-                           tensor_id_of(c, list->last), &s);
-    while (rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
-        struct file_cell *at = arena_grow(&c->own, list->at, list->count, &space, sizeof(*at));
-        if (!at) {
-            rc = SQLITE_NOMEM;
-            break;
-        }
-        list->at = at;
-        at += list->count++;
-        at->position = sqlite3_column_int64(s, 0) & TENSOR_ORD_MASK;
-        at->base = sqlite3_column_int64(s, 2);
-        rc = copy_cell(&c->own, s, 1, &at->path);
-    }
-    sqlite3_reset(s);
-    list->known = rc == SQLITE_DONE;
-    return rc == SQLITE_DONE ? SQLITE_OK : rc;
-}
-
-/* The file at a position of the checkpoint's; its path is NULL if there is none. */
+/* The file at a position of the checkpoint's; its path is NULL if there is none. Files of a second block
+ * are read one by one: tensors may go to and fro between blocks. */
 static int current_file(struct tensor_cursor *c, int64_t position, struct file_cell *out)
 {
-    struct file_list *list = &c->files;
+    static const struct windowed files = {DETAIL_FILES, sizeof(*out), take_file};
+    const void *row;
     *out = (struct file_cell){.base = 0};
     if (position < 0 || position > TENSOR_ORD_MASK)
         return SQLITE_OK;
-    if (!list->known || position < list->first || position > list->last) {
-        int rc = read_files(c, position);
-        if (rc != SQLITE_OK)
-            return rc;
-    }
-    size_t low = 0, high = list->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (list->at[middle].position < position)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low < list->count && list->at[low].position == position)
-        *out = list->at[low];
-    return SQLITE_OK;
+    int rc = look_in_window(c, &c->files, &files, position, c->files.known, &row);
+    if (rc == SQLITE_OK)
+        *out = *(const struct file_cell *)row;
+    return rc;
 }
 
 static int give_hash(struct tensor_cursor *c, sqlite3_context *ctx)
 {
-    struct window *w = &c->hashes;
-    if (!in_window(w, c->ord)) {
-        sqlite3_stmt *s = NULL;
-        int64_t at;
-        int rc = open_window(c, w, c->ord, sizeof(struct cell));
-        if (rc == SQLITE_OK)
-            rc = tensor_detail(table_of(c), DETAIL_HASHES, tensor_id_of(c, w->first),
-                               tensor_id_of(c, w->last), &s);
-        while (rc == SQLITE_OK && (rc = window_row(w, s, &at)) == SQLITE_ROW)
-            rc = copy_cell(&c->own, s, 1, &((struct cell *)w->at)[at]);
-        sqlite3_reset(s);
-        w->known = rc == SQLITE_OK;
-        if (rc != SQLITE_OK)
-            return rc;
-    }
-    return put_cell(ctx, ((struct cell *)w->at)[c->ord - w->first]);
+    static const struct windowed hashes = {DETAIL_HASHES, sizeof(struct cell), take_hash};
+    const void *row;
+    int rc = look_in_window(c, &c->hashes, &hashes, c->ord, false, &row);
+    return rc == SQLITE_OK ? put_cell(ctx, *(const struct cell *)row) : rc;
 }
 
 static int give_place(struct tensor_cursor *c, sqlite3_context *ctx, int column)

@@ -37,7 +37,6 @@ enum detail {
     DETAILS
 };
 #define FEW_TENSORS 4
-#define FEW_FILES   64
 
 struct tensor_table {
     sqlite3_vtab base; /* first */
@@ -68,26 +67,19 @@ struct hit {
 
 struct place {
     int64_t storage, file, start, stored;
+    bool known;
 };
 
 struct file_cell {
-    int64_t position, base;
+    int64_t base;
     struct cell path;
 };
 
-/* Files of a checkpoint with positions from `first` to `last`, in their order. */
-struct file_list {
-    bool known;
-    int64_t first, last;
-    struct file_cell *at;
-    size_t count;
-};
-
-/* Rows of a checkpoint from `first` on, read for a run of its tensors. */
+/* Rows of a checkpoint with positions from `first` to `last`, read for a run of its tensors. */
 struct window {
     bool known;
     int64_t first, last;
-    void *at;
+    char *at;
 };
 
 /* In the order of what happens. NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding) */
@@ -136,8 +128,7 @@ struct tensor_cursor {
     struct arena own;
     bool label_known;
     struct cell name, path;
-    struct file_list files;
-    struct window places, hashes;
+    struct window files, places, hashes;
 };
 
 static inline struct tensor_table *table_of(const struct tensor_cursor *c)

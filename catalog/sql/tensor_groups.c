@@ -6,6 +6,7 @@
 #include "catalog/base/limits.h"
 #include "catalog/base/list.h"
 #include "catalog/db/ids.h"
+#include "catalog/sql/vtab.h"
 
 void groups_end(struct tensor_groups *g)
 {
@@ -18,16 +19,12 @@ void groups_end(struct tensor_groups *g)
     *g = (struct tensor_groups){.blocks = g->blocks};
 }
 
-int groups_named(struct tensor_groups *g, struct blocks *b, struct cell from, struct cell to)
+int groups_between(struct tensor_groups *g, struct blocks *b, struct cell from, struct cell to)
 {
-    sqlite3_stmt *s = b->find_named;
     g->blocks = b;
-    int rc = s ? SQLITE_OK
-               : sqlite3_prepare_v3(b->db,
-                                    "SELECT id FROM _layout_tensors"
-                                    " WHERE name BETWEEN ?1 AND ?2 ORDER BY id",
-                                    -1, SQLITE_PREPARE_PERSISTENT, &b->find_named, NULL);
-    s = b->find_named;
+    int rc = vtab_once(b->db, &b->find_named,
+                       "SELECT id FROM _layout_tensors WHERE name BETWEEN ?1 AND ?2 ORDER BY id");
+    sqlite3_stmt *s = b->find_named;
     if (rc == SQLITE_OK)
         rc = sqlite3_bind_text(s, 1, from.at, (int)from.len, SQLITE_STATIC);
     if (rc == SQLITE_OK)

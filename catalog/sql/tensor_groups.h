@@ -31,7 +31,7 @@ struct tensor_groups {
 };
 
 /* Add the tensors with names from one to another. */
-int groups_named(struct tensor_groups *, struct blocks *, struct cell from, struct cell to);
+int groups_between(struct tensor_groups *, struct blocks *, struct cell from, struct cell to);
 /* All tensors in the order of a plan's keys. */
 int groups_ordered(struct tensor_groups *, struct blocks *, const struct tensor_plan *);
 /* The next tensor, SQLITE_ROW or SQLITE_DONE; *same: its key is that of the one before. */

@@ -11,6 +11,7 @@
 #include "catalog/sql/extension.h"
 #include "catalog/sql/keeper.h"
 #include "catalog/sql/rowid.h"
+#include "catalog/sql/vtab.h"
 
 enum {
     TENSOR_ID,
@@ -52,24 +53,10 @@ static int extent_connect(sqlite3 *db, void *aux, int argc, const char *const *a
                           sqlite3_vtab **out, char **message)
 {
     (void)argc, (void)argv, (void)message;
-    struct extent_table *t = sqlite3_malloc(sizeof(*t));
-    if (!t)
-        return SQLITE_NOMEM;
-    *t = (struct extent_table){.keeper = aux};
-    int rc = sqlite3_declare_vtab(db, declaration);
+    int rc = vtab_new(db, declaration, SQLITE_VTAB_INNOCUOUS, sizeof(struct extent_table), out);
     if (rc == SQLITE_OK)
-        rc = sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
-    if (rc == SQLITE_OK)
-        *out = &t->base;
-    else
-        sqlite3_free(t);
+        ((struct extent_table *)*out)->keeper = aux;
     return rc;
-}
-
-static int extent_disconnect(sqlite3_vtab *t)
-{
-    sqlite3_free(t);
-    return SQLITE_OK;
 }
 
 enum {
@@ -96,11 +83,7 @@ static int extent_plan(sqlite3_vtab *t, sqlite3_index_info *info)
 static int extent_open(sqlite3_vtab *t, sqlite3_vtab_cursor **out)
 {
     (void)t;
-    struct extent_cursor *c = calloc(1, sizeof(*c));
-    if (!c)
-        return SQLITE_NOMEM;
-    *out = &c->base;
-    return SQLITE_OK;
+    return vtab_new_cursor(sizeof(struct extent_cursor), out);
 }
 
 static void extent_vt_empty(struct extent_cursor *c)
@@ -115,16 +98,6 @@ static int extent_close(sqlite3_vtab_cursor *base)
     extent_vt_empty((struct extent_cursor *)base);
     free(base);
     return SQLITE_OK;
-}
-
-static int extent_vt_fail(struct extent_cursor *c, const struct error *err)
-{
-    char text[sizeof(err->source) + sizeof(err->message) + 64];
-    if (err->status == ERR_MEMORY)
-        return SQLITE_NOMEM;
-    sqlite3_free(c->base.pVtab->zErrMsg);
-    c->base.pVtab->zErrMsg = sqlite3_mprintf("%s", error_text(err, text, sizeof(text)));
-    return SQLITE_ERROR;
 }
 
 static struct keeper *keeper_of(struct extent_cursor *c)
@@ -143,7 +116,8 @@ static int extent_vt_load(struct extent_cursor *c, int64_t id)
     struct lookup *l = keeper_lookup(keeper_of(c), &err);
     if (l)
         lookup_tensor(l, id, &c->arena, &c->tensor, &err);
-    return err.status == OK || err.status == ERR_ARGUMENT ? SQLITE_OK : extent_vt_fail(c, &err);
+    return err.status == OK || err.status == ERR_ARGUMENT ? SQLITE_OK
+                                                          : vtab_error(c->base.pVtab, &err);
 }
 
 static uint64_t extents_of(const struct stored_tensor *t)
@@ -352,7 +326,7 @@ static const sqlite3_module extent_module = {
     .iVersion = 0,
     .xConnect = extent_connect,
     .xBestIndex = extent_plan,
-    .xDisconnect = extent_disconnect,
+    .xDisconnect = vtab_free,
     .xOpen = extent_open,
     .xClose = extent_close,
     .xFilter = extent_filter,

@@ -19,6 +19,7 @@
 #include "catalog/sql/extension.h"
 #include "catalog/sql/keeper.h"
 #include "catalog/sql/rowid.h"
+#include "catalog/sql/vtab.h"
 
 #define ASK_NS 50000000 /* how often the statement is asked whether it was interrupted */
 
@@ -56,26 +57,14 @@ static int infer_connect(sqlite3 *db, void *kind, int argc, const char *const *a
                          sqlite3_vtab **out, char **message)
 {
     (void)argc, (void)argv, (void)message;
-    struct infer_table *t = calloc(1, sizeof(*t));
-    if (!t)
-        return SQLITE_NOMEM;
-    t->db = db;
-    t->kind = kind;
-    int rc = sqlite3_declare_vtab(db, t->kind->declaration);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
-    if (rc != SQLITE_OK) {
-        free(t);
-        return rc;
+    const struct infer_kind *k = kind;
+    int rc = vtab_new(db, k->declaration, SQLITE_VTAB_DIRECTONLY, sizeof(struct infer_table), out);
+    struct infer_table *t = (struct infer_table *)*out;
+    if (rc == SQLITE_OK) {
+        t->db = db;
+        t->kind = k;
     }
-    *out = &t->base;
-    return SQLITE_OK;
-}
-
-static int infer_disconnect(sqlite3_vtab *base)
-{
-    free(base);
-    return SQLITE_OK;
+    return rc;
 }
 
 /* Both ids must be given, by equality; idxNum is the set of those that are. A plan that lacks
@@ -101,11 +90,7 @@ static int infer_plan(sqlite3_vtab *base, sqlite3_index_info *info)
 static int infer_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 {
     (void)base;
-    struct infer_cursor *c = calloc(1, sizeof(*c));
-    if (!c)
-        return SQLITE_NOMEM;
-    *out = &c->base;
-    return SQLITE_OK;
+    return vtab_new_cursor(sizeof(struct infer_cursor), out);
 }
 
 static int infer_close(sqlite3_vtab_cursor *base)
@@ -140,16 +125,6 @@ static bool infer_stopped(void *context)
     return atomic_load(&w->stopped);
 }
 
-static int infer_vt_fail(sqlite3_vtab *base, const struct error *err)
-{
-    char text[sizeof(err->source) + sizeof(err->message) + 64];
-    sqlite3_free(base->zErrMsg);
-    base->zErrMsg = sqlite3_mprintf("%s", error_text(err, text, sizeof(text)));
-    return err->status == ERR_MEMORY        ? SQLITE_NOMEM
-           : err->status == ERR_INTERRUPTED ? SQLITE_INTERRUPT
-                                            : SQLITE_ERROR;
-}
-
 static int infer_filter(sqlite3_vtab_cursor *base, int number, const char *text, int argc,
                         sqlite3_value **argv)
 {
@@ -157,11 +132,9 @@ static int infer_filter(sqlite3_vtab_cursor *base, int number, const char *text,
     struct infer_cursor *c = (struct infer_cursor *)base;
     const struct infer_table *t = (struct infer_table *)base->pVtab;
     struct error err = {.offset = NO_OFFSET};
-    if (number != 3) {
-        sqlite3_free(base->pVtab->zErrMsg);
-        base->pVtab->zErrMsg = sqlite3_mprintf("say of which checkpoints: %s(a, b)", t->kind->name);
-        return SQLITE_ERROR;
-    }
+    vtab_clear(base->pVtab);
+    if (number != 3)
+        return vtab_refuse(base->pVtab, "say of which checkpoints: %s(a, b)", t->kind->name);
     infer_release(&c->result);
     c->result = (struct inferred){0};
     c->at = c->rows = 0;
@@ -181,7 +154,7 @@ static int infer_filter(sqlite3_vtab_cursor *base, int number, const char *text,
     const enum status status = infer_run(t->db, c->given[0], c->given[1], &c->result, &err);
     c->result.context = NULL;
     if (status != OK)
-        return infer_vt_fail(base->pVtab, &err);
+        return vtab_error(base->pVtab, &err);
     c->rows = t->kind->pairs ? c->result.task.pairs : c->result.set.rules;
     return SQLITE_OK;
 }
@@ -273,7 +246,7 @@ static int infer_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *row)
 static const sqlite3_module infer_module = {
     .xConnect = infer_connect,
     .xBestIndex = infer_plan,
-    .xDisconnect = infer_disconnect,
+    .xDisconnect = vtab_free,
     .xOpen = infer_open,
     .xClose = infer_close,
     .xFilter = infer_filter,

@@ -29,6 +29,7 @@
 #include "catalog/sql/extension.h"
 #include "catalog/sql/map_cursor.h"
 #include "catalog/sql/rowid.h"
+#include "catalog/sql/vtab.h"
 
 #define COST_OF_ONE  1e4  /* estimated cost with all arguments */
 #define COST_OF_NONE 1e30 /* factor for a missing argument: the call will fail */
@@ -52,22 +53,18 @@ static int map_connect(sqlite3 *db, void *function, int argc, const char *const 
 #define X(column, declaration) ", " declaration
     static const char columns[] = MAP_COLUMNS(X);
 #undef X
-    char *declaration = sqlite3_mprintf("CREATE TABLE x(%s)", columns + 2);
-    struct map_table *t = calloc(1, sizeof(*t));
     struct rule_cache *rules = rule_cache_new();
-    int rc = declaration && t && rules ? sqlite3_declare_vtab(db, declaration) : SQLITE_NOMEM;
-    if (rc == SQLITE_OK)
-        rc = sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
-    sqlite3_free(declaration);
+    char *sql = rules ? sqlite3_mprintf("CREATE TABLE x(%s)", columns + 2) : NULL;
+    int rc = vtab_new(db, sql, SQLITE_VTAB_INNOCUOUS, sizeof(struct map_table), out);
+    struct map_table *t = (struct map_table *)*out;
+    sqlite3_free(sql);
     if (rc != SQLITE_OK) {
         rule_cache_drop(rules);
-        free(t);
         return rc;
     }
     t->rules = rules;
     t->function = function;
     t->statements.db = db;
-    *out = &t->base;
     return SQLITE_OK;
 }
 

@@ -23,6 +23,7 @@
 #include "catalog/maps/optimizer/state_layout.h"
 #include "catalog/sql/extension.h"
 #include "catalog/sql/rowid.h"
+#include "catalog/sql/vtab.h"
 
 #define ROWS_MAX 65536 /* in case a catalog has tables of its own under these names */
 
@@ -423,27 +424,16 @@ static int question_connect(sqlite3 *db, void *aux, int argc, const char *const 
 {
     (void)argc, (void)argv, (void)message;
     const struct question *q = aux;
-    struct question_table *t = calloc(1, sizeof(*t));
     char *sql =
         sqlite3_mprintf("CREATE TABLE x(%s, %s HIDDEN, checkpoint HIDDEN)", q->columns, q->text);
-    int rc = t && sql ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
+    int rc = vtab_new(db, sql, SQLITE_VTAB_INNOCUOUS, sizeof(struct question_table), out);
+    struct question_table *t = (struct question_table *)*out;
     sqlite3_free(sql);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
-    if (rc != SQLITE_OK) {
-        free(t);
-        return rc;
+    if (rc == SQLITE_OK) {
+        t->db = db;
+        t->question = q;
     }
-    t->db = db;
-    t->question = q;
-    *out = &t->base;
-    return SQLITE_OK;
-}
-
-static int question_disconnect(sqlite3_vtab *t)
-{
-    free(t);
-    return SQLITE_OK;
+    return rc;
 }
 
 static int question_plan(sqlite3_vtab *base, sqlite3_index_info *info)
@@ -459,10 +449,8 @@ static int question_plan(sqlite3_vtab *base, sqlite3_index_info *info)
         const char *name = k ? "checkpoint" : q->text;
         if (at < 0 && later)
             return SQLITE_CONSTRAINT;
-        if (at < 0) {
-            base->zErrMsg = sqlite3_mprintf("say which %s: %s = ...", name, name);
-            return SQLITE_ERROR;
-        }
+        if (at < 0)
+            return vtab_refuse(base, "say which %s: %s = ...", name, name);
         info->aConstraintUsage[at].argvIndex = k + 1;
         info->aConstraintUsage[at].omit = 1;
     }
@@ -474,11 +462,7 @@ static int question_plan(sqlite3_vtab *base, sqlite3_index_info *info)
 static int question_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 {
     (void)base;
-    struct question_cursor *c = calloc(1, sizeof(*c));
-    if (!c)
-        return SQLITE_NOMEM;
-    *out = &c->base;
-    return SQLITE_OK;
+    return vtab_new_cursor(sizeof(struct question_cursor), out);
 }
 
 static void optimizer_vt_empty(struct question_cursor *c)
@@ -502,13 +486,6 @@ static int question_close(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-static int optimizer_vt_fail(struct question_cursor *c, int rc, const char *message)
-{
-    sqlite3_free(c->base.pVtab->zErrMsg);
-    c->base.pVtab->zErrMsg = sqlite3_mprintf("%s", message);
-    return rc;
-}
-
 static int question_filter(sqlite3_vtab_cursor *base, int plan, const char *none, int argc,
                            sqlite3_value **argv)
 {
@@ -521,15 +498,14 @@ static int question_filter(sqlite3_vtab_cursor *base, int plan, const char *none
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL || sqlite3_value_type(argv[1]) == SQLITE_NULL)
         return SQLITE_OK;
     sqlite3_value *id = NULL;
-    sqlite3_free(base->pVtab->zErrMsg);
-    base->pVtab->zErrMsg = NULL;
+    vtab_clear(base->pVtab);
     int rc = sql_checkpoint(t->db, argv[1], &id, &base->pVtab->zErrMsg);
     if (rc != SQLITE_OK)
         return rc;
     rc = optimizer_vt_load(c, t, sqlite3_value_int64(id));
     sqlite3_value_free(id);
     if (rc != SQLITE_OK)
-        return optimizer_vt_fail(c, rc, sqlite3_errmsg(t->db));
+        return vtab_failed(base->pVtab, t->db, rc);
     c->text = sqlite3_value_dup(argv[0]);
     const uint8_t *text = c->text ? sqlite3_value_text(c->text) : NULL;
     if (!text)
@@ -539,7 +515,7 @@ static int question_filter(sqlite3_vtab_cursor *base, int plan, const char *none
     c->at = 0;
     if (status == ERR_MEMORY)
         return SQLITE_NOMEM;
-    return status == OK ? SQLITE_OK : optimizer_vt_fail(c, SQLITE_ERROR, err.message);
+    return status == OK ? SQLITE_OK : vtab_refuse(base->pVtab, "%s", err.message);
 }
 
 static int question_next(sqlite3_vtab_cursor *base)
@@ -578,7 +554,7 @@ static int question_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *row)
 static const sqlite3_module question_module = {
     .xConnect = question_connect,
     .xBestIndex = question_plan,
-    .xDisconnect = question_disconnect,
+    .xDisconnect = vtab_free,
     .xOpen = question_open,
     .xClose = question_close,
     .xFilter = question_filter,

@@ -36,6 +36,7 @@
 #include "catalog/db/schema.h"
 #include "catalog/sql/extension.h"
 #include "catalog/sql/rowid.h"
+#include "catalog/sql/vtab.h"
 
 #define PARAMETERS_MAX 8
 #define COLUMNS_MAX    63   /* sqlite3_index_info.colUsed has a bit for each */
@@ -59,9 +60,7 @@ struct query {
     int id;   /* index of the column id; -1: none */
     struct parameter parameter[PARAMETERS_MAX];
     int parameters;
-    /* A prepared statement that no cursor uses at the moment, and the columns it computes. */
     sqlite3_stmt *idle;
-    unsigned long long idle_used;
 };
 
 struct query_cursor {
@@ -267,35 +266,23 @@ static int query_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 static int query_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 {
     (void)base;
-    struct query_cursor *c = calloc(1, sizeof(*c));
-    if (!c)
-        return SQLITE_NOMEM;
-    *out = &c->base;
-    return SQLITE_OK;
+    return vtab_new_cursor(sizeof(struct query_cursor), out);
 }
 
-/* Return the statement to the table, for the next cursor. */
-static void cursor_reset(struct query_cursor *c)
+static void query_vt_forget(struct query_cursor *c)
 {
-    struct query *q = (struct query *)c->base.pVtab;
     for (int i = 0; i < PARAMETERS_MAX; i++) {
         sqlite3_value_free(c->given[i]);
         c->given[i] = NULL;
     }
-    if (!c->stmt)
-        return;
-    sqlite3_reset(c->stmt);
-    sqlite3_clear_bindings(c->stmt);
-    sqlite3_finalize(q->idle);
-    q->idle = c->stmt;
-    q->idle_used = c->used;
-    c->stmt = NULL;
 }
 
 static int query_close(sqlite3_vtab_cursor *base)
 {
-    cursor_reset((struct query_cursor *)base);
-    free(base);
+    struct query_cursor *c = (struct query_cursor *)base;
+    query_vt_forget(c);
+    vtab_give_back(&((struct query *)base->pVtab)->idle, &c->stmt);
+    free(c);
     return SQLITE_OK;
 }
 
@@ -307,12 +294,13 @@ static bool column_used(unsigned long long used, int i)
 static int cursor_prepare(struct query_cursor *c, unsigned long long used)
 {
     struct query *q = (struct query *)c->base.pVtab;
-    c->used = used;
-    if (q->idle && q->idle_used == used) {
-        c->stmt = q->idle;
-        q->idle = NULL;
+    if (c->stmt && c->used == used) {
+        sqlite3_reset(c->stmt);
+        sqlite3_clear_bindings(c->stmt);
         return SQLITE_OK;
     }
+    vtab_give_back(&q->idle, &c->stmt);
+    c->used = used;
     struct text sql = {0};
     for (int i = 0; i < q->columns; i++) {
         text_adds(&sql, i ? ", " : "SELECT ");
@@ -324,17 +312,8 @@ static int cursor_prepare(struct query_cursor *c, unsigned long long used)
     text_adds(&sql, " FROM (");
     text_adds(&sql, q->sql);
     text_adds(&sql, ")");
-    int rc = text_str(&sql) ? sqlite3_prepare_v2(q->db, sql.at, -1, &c->stmt, NULL) : SQLITE_NOMEM;
+    int rc = text_str(&sql) ? vtab_take(q->db, &q->idle, sql.at, &c->stmt) : SQLITE_NOMEM;
     text_release(&sql);
-    return rc;
-}
-
-/* Report why the inner statement failed, as the error of the table. */
-static int cursor_error(struct query_cursor *c, int rc)
-{
-    struct query *q = (struct query *)c->base.pVtab;
-    sqlite3_free(q->base.zErrMsg);
-    q->base.zErrMsg = sqlite3_mprintf("%s", sqlite3_errmsg(q->db));
     return rc;
 }
 
@@ -373,15 +352,8 @@ static int query_next(sqlite3_vtab_cursor *base)
         if (cursor_begin(c))
             return SQLITE_OK;
     c->done = true;
-    return rc == SQLITE_DONE ? SQLITE_OK : cursor_error(c, rc);
-}
-
-/* Fail: a required parameter is missing. */
-static int query_vt_refuse(sqlite3_vtab *table, const char *name)
-{
-    sqlite3_free(table->zErrMsg);
-    table->zErrMsg = sqlite3_mprintf("say which %s: %s = ...", name, name);
-    return SQLITE_ERROR;
+    return rc == SQLITE_DONE ? SQLITE_OK
+                             : vtab_failed(base->pVtab, ((struct query *)base->pVtab)->db, rc);
 }
 
 /* Keep the value of a parameter. */
@@ -394,8 +366,7 @@ static int query_argument(struct query_cursor *c, int i, sqlite3_value *given)
     for (size_t k = 0; k < sizeof(checkpoints) / sizeof(*checkpoints); k++)
         named = named || strcmp(p->name + 1, checkpoints[k]) == 0;
     if (named && p->column >= q->columns) {
-        sqlite3_free(q->base.zErrMsg);
-        q->base.zErrMsg = NULL;
+        vtab_clear(&q->base);
         return sql_checkpoint(q->db, given, &c->given[i], &q->base.zErrMsg);
     }
     c->given[i] = sqlite3_value_dup(given);
@@ -408,21 +379,21 @@ static int query_filter(sqlite3_vtab_cursor *base, int set, const char *columns,
     (void)argc;
     struct query_cursor *c = (struct query_cursor *)base;
     struct query *q = (struct query *)base->pVtab;
-    cursor_reset(c);
+    query_vt_forget(c);
     c->row = 0;
     c->each = NULL;
     c->done = true;
     for (int i = 0, at = 0; i < q->parameters; i++) {
         const struct parameter *p = &q->parameter[i];
         if (!(set >> i & 1) && p->required)
-            return query_vt_refuse(base->pVtab, p->name + 1);
+            return vtab_refuse(base->pVtab, "say which %s: %s = ...", p->name + 1, p->name + 1);
         if ((set >> i & 1) && sqlite3_value_type(argv[at++]) == SQLITE_NULL &&
             (p->required || p->column < q->columns))
             return SQLITE_OK;
     }
     int rc = cursor_prepare(c, strtoull(columns, NULL, 16));
     if (rc != SQLITE_OK)
-        return cursor_error(c, rc);
+        return vtab_failed(base->pVtab, q->db, rc);
     for (int i = 0, at = 0; i < q->parameters; i++) {
         if (!(set >> i & 1))
             continue;

@@ -18,6 +18,7 @@
 #include "catalog/db/ids.h"
 #include "catalog/sql/extension.h"
 #include "catalog/sql/tensor_cursor.h"
+#include "catalog/sql/vtab.h"
 
 #define FIND         "SELECT c.id, c.layout, c.placed, NULL FROM _checkpoints c "
 #define FIND_LABELED FIND "JOIN _labels l ON l.id = c.id "
@@ -51,11 +52,10 @@ static const char *const stream_sql[STREAMS] = {
 
 static int tensor_fail(struct tensor_table *t, int rc)
 {
-    if (rc == SQLITE_OK || rc == SQLITE_NOMEM || rc == SQLITE_INTERRUPT)
-        return rc;
-    sqlite3_free(t->base.zErrMsg);
-    t->base.zErrMsg = sqlite3_mprintf("%s", rc == SQLITE_CORRUPT_VTAB ? blocks_damage(&t->blocks)
-                                                                      : sqlite3_errmsg(t->db));
+    if (rc == SQLITE_CORRUPT_VTAB)
+        vtab_refuse(&t->base, "%s", blocks_damage(&t->blocks));
+    else
+        vtab_failed(&t->base, t->db, rc);
     return rc;
 }
 
@@ -81,20 +81,19 @@ static int tensor_connect(sqlite3 *db, void *aux, int argc, const char *const *a
                           sqlite3_vtab **out, char **message)
 {
     (void)argc, (void)argv, (void)message;
-    struct tensor_table *t = calloc(1, sizeof(*t));
-    if (!t)
-        return SQLITE_NOMEM;
+    int rc =
+        vtab_new(db, TENSOR_DECLARATION, SQLITE_VTAB_INNOCUOUS, sizeof(struct tensor_table), out);
+    struct tensor_table *t = (struct tensor_table *)*out;
+    if (rc != SQLITE_OK)
+        return rc;
     t->db = t->blocks.db = db;
     t->blocks.filler = filler_hold(aux);
     t->regexes = regex_cache_new();
-    int rc = t->regexes ? sqlite3_declare_vtab(db, TENSOR_DECLARATION) : SQLITE_NOMEM;
-    if (rc == SQLITE_OK)
-        rc = sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
-    if (rc == SQLITE_OK)
-        *out = &t->base;
-    else
-        tensor_disconnect(&t->base);
-    return rc;
+    if (t->regexes)
+        return SQLITE_OK;
+    tensor_disconnect(*out);
+    *out = NULL;
+    return SQLITE_NOMEM;
 }
 
 /* SQLite takes a table that was never ANALYZEd for one of 2^20 rows, and so do the tables beside this
@@ -146,9 +145,7 @@ static int tensor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
     struct tensor_cursor *c = calloc(1, sizeof(*c));
     int rc = c ? SQLITE_OK : SQLITE_NOMEM;
     if (rc == SQLITE_OK && !t->cursors) {
-        if (!t->anchor)
-            rc = sqlite3_prepare_v3(t->db, "SELECT 1 FROM main.sqlite_schema", -1,
-                                    SQLITE_PREPARE_PERSISTENT, &t->anchor, NULL);
+        rc = vtab_once(t->db, &t->anchor, "SELECT 1 FROM main.sqlite_schema");
         if (rc == SQLITE_OK && (rc = sqlite3_step(t->anchor)) == SQLITE_ROW)
             rc = SQLITE_OK;
         if (rc == SQLITE_OK)
@@ -170,13 +167,7 @@ static void tensor_reset(struct tensor_cursor *c)
     struct tensor_table *t = table_of(c);
     for (int i = 0; i < c->plan.tests; i++)
         test_end(&c->test[i]);
-    if (c->stream) {
-        sqlite3_reset(c->stream);
-        sqlite3_clear_bindings(c->stream);
-        sqlite3_finalize(t->idle[c->kind]);
-        t->idle[c->kind] = c->stream;
-        c->stream = NULL;
-    }
+    vtab_give_back(&t->idle[c->kind], &c->stream);
     if (c->grouped)
         groups_end(&c->groups);
     sqlite3_finalize(c->values);
@@ -244,11 +235,7 @@ static int begin_stream(struct tensor_cursor *c, enum stream kind)
 {
     struct tensor_table *t = table_of(c);
     c->kind = kind;
-    c->stream = t->idle[kind];
-    t->idle[kind] = NULL;
-    return c->stream ? SQLITE_OK
-                     : sqlite3_prepare_v3(t->db, stream_sql[kind], -1, SQLITE_PREPARE_PERSISTENT,
-                                          &c->stream, NULL);
+    return vtab_take(t->db, &t->idle[kind], stream_sql[kind], &c->stream);
 }
 
 /* The ids of checkpoints that the tests leave. */
@@ -313,13 +300,15 @@ static bool are_texts(const struct tensor_test *list)
     return list->op == TEST_IN;
 }
 
+/* Tensors of a name, of those of a list, or between two. */
 static int open_names(struct tensor_cursor *c)
 {
     struct blocks *b = &table_of(c)->blocks;
     struct cell from = {"", 0}, to = {0};
     const struct tensor_test *list = NULL;
+    const int equal = plan_equality(&c->plan, TENSOR_NAME);
     int rc = SQLITE_OK;
-    for (int i = 0; i < c->plan.tests; i++) {
+    for (int i = 0; equal < 0 && i < c->plan.tests; i++) {
         const struct tensor_test *t = &c->test[i];
         if (t->column != TENSOR_NAME)
             continue;
@@ -330,13 +319,15 @@ static int open_names(struct tensor_cursor *c)
         else if (t->kind == TEST_TEXT && strchr("<l", t->op))
             to = t->text;
     }
+    if (equal >= 0 && c->test[equal].kind == TEST_TEXT)
+        from = to = c->test[equal].text;
     if (!list && !to.at)
         return open_range(c);
     c->grouped = true;
     for (size_t i = 0; list && rc == SQLITE_OK && i < list->among_count; i++)
         if (list->among[i].kind == TEST_TEXT)
-            rc = groups_named(&c->groups, b, list->among[i].text, list->among[i].text);
-    return list ? rc : groups_named(&c->groups, b, from, to);
+            rc = groups_between(&c->groups, b, list->among[i].text, list->among[i].text);
+    return list ? rc : groups_between(&c->groups, b, from, to);
 }
 
 static int open_source(struct tensor_cursor *c)
@@ -351,7 +342,6 @@ static int open_source(struct tensor_cursor *c)
         [BY_PATH] = {TENSOR_PATH, STREAM_PATH},
         [BY_HASH] = {TENSOR_HASH, STREAM_HASH},
         [BY_FILE] = {TENSOR_FILE, STREAM_FILE},
-        [BY_NAME] = {TENSOR_NAME, STREAMS},
     };
     struct tensor_table *t = table_of(c);
     const struct tensor_plan *p = &c->plan;
@@ -365,7 +355,7 @@ static int open_source(struct tensor_cursor *c)
                              p->backwards));
     if (p->access == BY_HASHED)
         return begin_stream(c, STREAM_HASHED);
-    if (p->access == BY_NAMES)
+    if (p->access == BY_NAME || p->access == BY_NAMES)
         return open_names(c);
     if (p->access == BY_SCAN || p->access == BY_CHECKPOINT_ID)
         return open_range(c);
@@ -373,10 +363,7 @@ static int open_source(struct tensor_cursor *c)
     /* A number that is to equal a text, or the other way round: SQLite compares them. */
     if (test->kind != (p->access == BY_ID ? TEST_INTEGER : TEST_TEXT))
         return open_range(c);
-    if (p->access != BY_NAME)
-        return open_equal(c, equal[p->access].stream, test);
-    c->grouped = true;
-    return groups_named(&c->groups, &t->blocks, test->text, test->text);
+    return open_equal(c, equal[p->access].stream, test);
 }
 
 static int begin_tests(struct tensor_cursor *c, int argc, sqlite3_value **argv)

@@ -17,6 +17,7 @@
 #include "catalog/sql/extension.h"
 #include "catalog/sql/fn_data.h"
 #include "catalog/sql/rowid.h"
+#include "catalog/sql/vtab.h"
 
 #define BLOCK_ELEMENTS 4096 /* a multiple of the block size of every dtype */
 
@@ -53,38 +54,14 @@ struct values_cursor {
     uint8_t *in, *out;            /* out == in if elements are not converted */
 };
 
-static int values_vt_fail(sqlite3_vtab_cursor *c, const struct error *err)
-{
-    char text[sizeof(err->source) + sizeof(err->message) + 64];
-    if (err->status == ERR_MEMORY)
-        return SQLITE_NOMEM;
-    sqlite3_free(c->pVtab->zErrMsg);
-    c->pVtab->zErrMsg = sqlite3_mprintf("%s", error_text(err, text, sizeof(text)));
-    return SQLITE_ERROR;
-}
-
 static int values_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
                           sqlite3_vtab **out, char **message)
 {
     (void)argc, (void)argv, (void)message;
-    struct values_table *t = sqlite3_malloc(sizeof(*t));
-    if (!t)
-        return SQLITE_NOMEM;
-    *t = (struct values_table){.keeper = aux};
-    int rc = sqlite3_declare_vtab(db, declaration);
+    int rc = vtab_new(db, declaration, SQLITE_VTAB_DIRECTONLY, sizeof(struct values_table), out);
     if (rc == SQLITE_OK)
-        rc = sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
-    if (rc == SQLITE_OK)
-        *out = &t->base;
-    else
-        sqlite3_free(t);
+        ((struct values_table *)*out)->keeper = aux;
     return rc;
-}
-
-static int values_disconnect(sqlite3_vtab *t)
-{
-    sqlite3_free(t);
-    return SQLITE_OK;
 }
 
 /* idxNum: a bit for each of id, start and count that is given; xFilter gets them in this order. */
@@ -96,10 +73,8 @@ static int values_plan(sqlite3_vtab *t, sqlite3_index_info *info)
         at[k] = sql_given(info, ID + k, &unusable);
     if (unusable)
         return SQLITE_CONSTRAINT;
-    if (at[0] < 0) {
-        t->zErrMsg = sqlite3_mprintf("tensor_values: which tensor? tensor_values(id)");
-        return SQLITE_ERROR;
-    }
+    if (at[0] < 0)
+        return vtab_refuse(t, "tensor_values: which tensor? tensor_values(id)");
     int given = 0;
     for (int k = 0; k < 3; k++)
         if (at[k] >= 0) {
@@ -117,11 +92,7 @@ static int values_plan(sqlite3_vtab *t, sqlite3_index_info *info)
 static int values_open(sqlite3_vtab *t, sqlite3_vtab_cursor **out)
 {
     (void)t;
-    struct values_cursor *c = calloc(1, sizeof(*c));
-    if (!c)
-        return SQLITE_NOMEM;
-    *out = &c->base;
-    return SQLITE_OK;
+    return vtab_new_cursor(sizeof(struct values_cursor), out);
 }
 
 static void values_vt_empty(struct values_cursor *c)
@@ -236,7 +207,7 @@ static int load_or_fail(struct values_cursor *c)
     if (c->strings || values_vt_load(c, &err) == OK)
         return SQLITE_OK;
     tensor_error(&c->tensor, &err);
-    return values_vt_fail(&c->base, &err);
+    return vtab_error(c->base.pVtab, &err);
 }
 
 static int values_filter(sqlite3_vtab_cursor *base, int given, const char *text, int argc,
@@ -250,7 +221,7 @@ static int values_filter(sqlite3_vtab_cursor *base, int given, const char *text,
         return SQLITE_OK;
     if (start(c, ((struct values_table *)base->pVtab)->keeper, argv[0], &err) != OK ||
         values_vt_narrow(c, given, argv + 1, &err) != OK)
-        return values_vt_fail(base, &err);
+        return vtab_error(base->pVtab, &err);
     return load_or_fail(c);
 }
 
@@ -263,7 +234,7 @@ static int verify(struct values_cursor *c)
                            tensor_files_as_indexed(&c->tensor, &err) == OK))
         return SQLITE_OK;
     tensor_error(&c->tensor, &err);
-    return values_vt_fail(&c->base, &err);
+    return vtab_error(c->base.pVtab, &err);
 }
 
 static int values_next(sqlite3_vtab_cursor *base)
@@ -304,7 +275,7 @@ static int give_string(sqlite3_context *ctx, struct values_cursor *c)
     struct bytes s;
     if (string_at(c->strings, c->at, &s, &err) != OK) {
         tensor_error(&c->tensor, &err);
-        return values_vt_fail(&c->base, &err);
+        return vtab_error(c->base.pVtab, &err);
     }
     if (utf8_valid((const char *)s.at, s.len) && !memchr(s.at, '\0', s.len))
         sqlite3_result_text64(ctx, (const char *)s.at, s.len, SQLITE_TRANSIENT, SQLITE_UTF8);
@@ -380,7 +351,7 @@ static const sqlite3_module values_module = {
     .iVersion = 0,
     .xConnect = values_connect,
     .xBestIndex = values_plan,
-    .xDisconnect = values_disconnect,
+    .xDisconnect = vtab_free,
     .xOpen = values_open,
     .xClose = values_close,
     .xFilter = values_filter,

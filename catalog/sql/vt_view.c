@@ -15,6 +15,7 @@
 #include "catalog/sql/extension.h"
 #include "catalog/sql/rowid.h"
 #include "catalog/sql/tensor_test.h"
+#include "catalog/sql/vtab.h"
 
 #define VIEW_COLUMNS 32
 #define VIEW_TESTS   12
@@ -24,7 +25,7 @@
 static const struct covered {
     const char *name, *key, *few, *columns;
 } covered[] = {
-    {"checkpoint", " id ", " name path ",
+    {"checkpoint", " id ", " name path run run_path ",
      "id INTEGER, name TEXT, path TEXT, format TEXT, run TEXT, run_path TEXT, step INTEGER,"
      " item TEXT, state, layout, tensors INTEGER, parameters INTEGER, nbytes INTEGER,"
      " stored INTEGER, files INTEGER, mtime, imported, hash TEXT"},
@@ -41,6 +42,9 @@ static const struct covered {
     {"by_dtype", " checkpoint_id dtype ", " checkpoint_id checkpoint ",
      "checkpoint_id INTEGER, checkpoint TEXT, dtype TEXT, tensors INTEGER, parameters INTEGER,"
      " nbytes INTEGER"},
+    {"by_module", " checkpoint_id module ", " checkpoint_id checkpoint ",
+     "checkpoint_id INTEGER, checkpoint TEXT, module TEXT, depth INTEGER, tensors INTEGER,"
+     " parameters INTEGER, nbytes INTEGER"},
 };
 
 static bool has_word(const char *words, const char *word)
@@ -62,20 +66,19 @@ struct view_table {
         VIEW_NUMBER
     } type[VIEW_COLUMNS];
     int columns;
-    char *idle_sql; /* of a statement that no cursor uses at the moment */
+    unsigned keys, few; /* sets of columns, of the words in covered[] */
     sqlite3_stmt *idle;
 };
 
 struct view_cursor {
     sqlite3_vtab_cursor base; /* first */
-    char *sql;
     sqlite3_stmt *stmt;
     const char *plan; /* what it was made for, and the conditions that it has */
     unsigned conditions;
     bool eof;
-    /* The row of one id: the rows of a join often ask for the same one again. */
+    /* The row of one id, or that an integer has none: the rows of a join often ask for the same again. */
     bool kept, kept_empty;
-    int64_t id;
+    int64_t integer;
 };
 
 /* --- the table ---------------------------------------------------------------------------- */
@@ -86,7 +89,6 @@ static int view_disconnect(sqlite3_vtab *base)
     for (int i = 0; i < t->columns; i++)
         free(t->column[i]);
     sqlite3_finalize(t->idle);
-    free(t->idle_sql);
     free(t);
     return SQLITE_OK;
 }
@@ -98,6 +100,8 @@ static bool view_describe(struct view_table *t)
         const size_t name = strcspn(at, " ,"), whole = strcspn(at, ",");
         if (t->columns == VIEW_COLUMNS || !(t->column[t->columns] = strndup(at, name)))
             return false;
+        t->keys |= (unsigned)has_word(t->view->key, t->column[t->columns]) << t->columns;
+        t->few |= (unsigned)has_word(t->view->few, t->column[t->columns]) << t->columns;
         t->type[t->columns++] = at[name] != ' '       ? VIEW_ANY
                                 : at[name + 1] == 'T' ? VIEW_TEXT
                                                       : VIEW_NUMBER;
@@ -151,38 +155,60 @@ static char view_test(const struct view_table *t, sqlite3_index_info *info, int 
     return op;
 }
 
-/* idxStr is "f=b>;k-a+;1f": tests, an order, and the columns used. */
+enum {
+    ROWS,
+    ROWS_OF_VALUE, /* by equality */
+    ROW_OF_ID
+};
+
+static int view_finds(const struct view_table *t, int column, char op)
+{
+    return op != TEST_EQ && op != TEST_IS ? ROWS
+           : t->keys == 1u << column      ? ROW_OF_ID
+                                          : ROWS_OF_VALUE;
+}
+
+/* How many of so many rows a condition leaves. */
+static double view_rows_left(const struct view_table *t, int column, int finds, double rows)
+{
+    return finds == ROW_OF_ID                 ? 1
+           : finds == ROWS                    ? rows / 4
+           : rows > 8 && t->few >> column & 1 ? 8
+                                              : rows / 16;
+}
+
+/* idxNum is what the only condition finds. idxStr is "f=b>;k-a+;1f": tests, an order, and the columns
+ * used. */
 static int view_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     const struct view_table *t = (const struct view_table *)base;
     struct text plan = {0};
     int tests = 0;
+    bool known = true;     /* the values, whatever other tables have */
     double rows = 1048576; /* as SQLite takes a table that was never ANALYZEd */
     for (int i = 0; i < info->nConstraint && tests < VIEW_TESTS; i++) {
+        const int column = info->aConstraint[i].iColumn;
         const char op = view_test(t, info, i);
         if (!op)
             continue;
-        const char *name = t->column[info->aConstraint[i].iColumn];
-        const bool equal = op == TEST_EQ || op == TEST_IS;
-        text_addf(&plan, "%c%c", 'a' + info->aConstraint[i].iColumn, op);
+        const int finds = view_finds(t, column, op);
+        text_addf(&plan, "%c%c", 'a' + column, op);
         info->aConstraintUsage[i].argvIndex = ++tests;
-        if (equal && strcmp(name, "id") == 0) {
-            rows = 1;
+        info->idxNum = tests == 1 ? finds : ROWS;
+        known = known && sqlite3_vtab_rhs_value(info, i, &(sqlite3_value *){NULL}) == SQLITE_OK;
+        rows = view_rows_left(t, column, finds, rows);
+        if (finds == ROW_OF_ID)
             info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
-        } else if (equal && has_word(t->view->few, name))
-            rows = rows < 8 ? rows : 8;
-        else
-            rows /= equal ? 16 : 4;
     }
     text_addc(&plan, ';');
-    info->orderByConsumed = info->nOrderBy > 0;
-    for (int i = 0; i < info->nOrderBy; i++)
+    /* The rows that there are for each of another table would be sorted by themselves, for nothing. */
+    info->orderByConsumed = known && info->nOrderBy > 0;
+    for (int i = 0; known && i < info->nOrderBy; i++)
         text_addf(&plan, "%c%c", 'a' + info->aOrderBy[i].iColumn,
                   info->aOrderBy[i].desc ? '-' : '+');
     text_addf(&plan, ";%llx", (unsigned long long)info->colUsed);
     info->estimatedRows = rows < 1 ? 1 : (sqlite3_int64)rows;
     info->estimatedCost = 20 + (double)info->estimatedRows * 3;
-    info->idxNum = tests == 1 && info->idxFlags == SQLITE_INDEX_SCAN_UNIQUE;
     info->idxStr = text_str(&plan) ? sqlite3_mprintf("%s", text_str(&plan)) : NULL;
     info->needToFreeIdxStr = 1;
     text_release(&plan);
@@ -194,45 +220,15 @@ static int view_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 static int view_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 {
     (void)base;
-    struct view_cursor *c = calloc(1, sizeof(*c));
-    if (!c)
-        return SQLITE_NOMEM;
-    *out = &c->base;
-    return SQLITE_OK;
-}
-
-/* Return the statement to the table, for the next cursor. */
-static void view_reset(struct view_cursor *c)
-{
-    struct view_table *t = (struct view_table *)c->base.pVtab;
-    c->eof = true;
-    c->kept = false;
-    if (!c->stmt)
-        return;
-    sqlite3_reset(c->stmt);
-    sqlite3_clear_bindings(c->stmt);
-    sqlite3_finalize(t->idle);
-    free(t->idle_sql);
-    t->idle = c->stmt;
-    t->idle_sql = c->sql;
-    c->stmt = NULL;
-    c->sql = NULL;
+    return vtab_new_cursor(sizeof(struct view_cursor), out);
 }
 
 static int view_close(sqlite3_vtab_cursor *base)
 {
-    view_reset((struct view_cursor *)base);
-    free(base);
+    struct view_cursor *c = (struct view_cursor *)base;
+    vtab_give_back(&((struct view_table *)base->pVtab)->idle, &c->stmt);
+    free(c);
     return SQLITE_OK;
-}
-
-static int view_fail(struct view_table *t, int rc)
-{
-    if (rc == SQLITE_OK || rc == SQLITE_NOMEM || rc == SQLITE_INTERRUPT)
-        return rc;
-    sqlite3_free(t->base.zErrMsg);
-    t->base.zErrMsg = sqlite3_mprintf("%s", sqlite3_errmsg(t->db));
-    return rc;
 }
 
 static const char *operator_text(char op)
@@ -293,7 +289,7 @@ static void write_query(struct view_table *t, const char *plan, unsigned conditi
     const unsigned long long columns = strtoull(used, NULL, 16);
     for (int i = 0; i < t->columns; i++) {
         text_adds(sql, i ? ", " : "SELECT ");
-        if (columns >> i & 1 || has_word(t->view->key, t->column[i]))
+        if ((columns | t->keys) >> i & 1)
             text_addf(sql, "\"%s\"", t->column[i]);
         else
             text_adds(sql, "NULL");
@@ -324,29 +320,18 @@ static int view_next(sqlite3_vtab_cursor *base)
     }
     int rc = sqlite3_step(c->stmt);
     c->eof = rc != SQLITE_ROW;
-    return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK
-                                                 : view_fail((struct view_table *)base->pVtab, rc);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE
+               ? SQLITE_OK
+               : vtab_failed(base->pVtab, ((struct view_table *)base->pVtab)->db, rc);
 }
 
-/* Take the statement of a plan: that of the table if it is the same. */
 static int view_prepare(struct view_cursor *c, const char *plan, unsigned conditions)
 {
     struct view_table *t = (struct view_table *)c->base.pVtab;
     struct text sql = {0};
-    int rc = SQLITE_OK;
-    view_reset(c);
+    vtab_give_back(&t->idle, &c->stmt);
     write_query(t, plan, conditions, &sql);
-    if (!text_str(&sql)) {
-        rc = SQLITE_NOMEM;
-    } else if (t->idle && strcmp(t->idle_sql, sql.at) == 0) {
-        c->stmt = t->idle;
-        c->sql = t->idle_sql;
-        t->idle = NULL;
-        t->idle_sql = NULL;
-    } else {
-        rc = sqlite3_prepare_v3(t->db, sql.at, -1, SQLITE_PREPARE_PERSISTENT, &c->stmt, NULL);
-        c->sql = rc == SQLITE_OK ? text_steal(&sql) : NULL;
-    }
+    int rc = text_str(&sql) ? vtab_take(t->db, &t->idle, sql.at, &c->stmt) : SQLITE_NOMEM;
     text_release(&sql);
     c->plan = plan;
     c->conditions = conditions;
@@ -358,10 +343,10 @@ static int view_filter(sqlite3_vtab_cursor *base, int number, const char *plan, 
 {
     struct view_cursor *c = (struct view_cursor *)base;
     struct view_table *t = (struct view_table *)base->pVtab;
-    const bool single = number && sqlite3_value_type(argv[0]) == SQLITE_INTEGER;
+    const bool single = number != ROWS && sqlite3_value_type(argv[0]) == SQLITE_INTEGER;
     unsigned conditions = 0;
     int rc = SQLITE_OK;
-    if (single && c->kept && sqlite3_value_int64(argv[0]) == c->id) {
+    if (single && c->kept && c->plan == plan && sqlite3_value_int64(argv[0]) == c->integer) {
         c->eof = c->kept_empty;
         return SQLITE_OK;
     }
@@ -376,10 +361,10 @@ static int view_filter(sqlite3_vtab_cursor *base, int number, const char *plan, 
         if (i < sqlite3_bind_parameter_count(c->stmt))
             rc = sqlite3_bind_value(c->stmt, i + 1, argv[i]);
     c->kept = false;
-    rc = rc == SQLITE_OK ? view_next(base) : view_fail(t, rc);
-    c->kept = rc == SQLITE_OK && single;
+    rc = rc == SQLITE_OK ? view_next(base) : vtab_failed(base->pVtab, t->db, rc);
+    c->kept = rc == SQLITE_OK && single && (number == ROW_OF_ID || c->eof);
     c->kept_empty = c->eof;
-    c->id = single ? sqlite3_value_int64(argv[0]) : 0;
+    c->integer = single ? sqlite3_value_int64(argv[0]) : 0;
     return rc;
 }
 
@@ -400,9 +385,13 @@ static int view_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *id)
     const struct view_table *t = (const struct view_table *)base->pVtab;
     uint64_t hash = 0;
     for (int i = 0; i < t->columns; i++)
-        if (has_word(t->view->key, t->column[i]))
-            hash = rowid_add_value(
-                hash, sqlite3_column_type(s, i) == SQLITE_NULL ? NULL : sqlite3_column_value(s, i));
+        if (t->keys >> i & 1) {
+            const int type = sqlite3_column_type(s, i);
+            hash = type == SQLITE_INTEGER
+                       ? rowid_add(hash, (uint64_t)sqlite3_column_int64(s, i))
+                       : rowid_add_value(hash,
+                                         type == SQLITE_NULL ? NULL : sqlite3_column_value(s, i));
+        }
     *id = (sqlite3_int64)hash;
     return SQLITE_OK;
 }

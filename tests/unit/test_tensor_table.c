@@ -393,10 +393,10 @@ static void test_sizes(void **state)
         check_sizes(tensors[i], 1, false);
         check_sizes(tensors[i], 64, true);
     }
-    check_sizes(200, 63, false);
-    check_sizes(200, 64, false);
-    check_sizes(200, 65, false);
-    check_sizes(600, 129, true);
+    check_sizes(600, 511, false);
+    check_sizes(600, 512, false);
+    check_sizes(600, 513, false);
+    check_sizes(1100, 1025, true);
 }
 
 /* More than is kept (BLOCKS_BYTES): blocks are dropped under the statements that use them. */
