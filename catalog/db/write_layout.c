@@ -35,6 +35,8 @@ static void result_strides(sqlite3_context *context, const struct batch_tensor *
     text_adds(&out, t->kind->rank ? "]" : "[]");
     if (text_str(&out))
         sqlite3_result_text64(context, out.at, out.len, SQLITE_TRANSIENT, SQLITE_UTF8);
+    else
+        sqlite3_result_error_nomem(context);
     text_release(&out);
 }
 

@@ -190,14 +190,16 @@ enum status job_open(struct job *job, const char *name, const char *role, struct
                          "names a file \"%.200s\" that is not beside it", name);
     const char *slash = strrchr(job->path, '/');
     size_t dir = job->source && slash ? (size_t)(slash - job->path) : strlen(job->path);
-    struct text path = {.limit = PATH_MAX};
+    if (dir + 1 + strlen(name) > PATH_MAX)
+        return error_set(err, ERR_CORRUPT, job->path, NO_OFFSET,
+                         "names a file with a name too long to exist");
+    struct text path = {0};
     text_add(&path, job->path, dir);
     text_addc(&path, '/');
     text_adds(&path, name);
     enum status status = text_str(&path)
                              ? job_open_path(job, text_str(&path), role, source, file, err)
-                             : error_set(err, ERR_CORRUPT, job->path, NO_OFFSET,
-                                         "names a file with a name too long to exist");
+                             : error_memory_at(err, job->path);
     text_release(&path);
     return status;
 }

@@ -180,9 +180,13 @@ static bool look_up(struct walker *w, struct listing *l)
     const struct known *k = w->options->known;
     for (uint64_t i = 0; i < l->file_count; i++) {
         struct entry *e = &l->files[i];
-        const char *path = listing_path(l, e->name);
-        if (!path || !recognise_wanted(l, e) || unfinished_name(e->name))
+        if (!recognise_wanted(l, e) || unfinished_name(e->name))
             continue;
+        const char *path = listing_path(l, e->name);
+        if (!path) {
+            w->failed = true;
+            return false;
+        }
         e->known = unchanged_row(k, path, &e->identity);
         if (known_is_primary(e->known))
             e->format = format_named(k->checkpoints[e->known->checkpoint].format);
@@ -315,13 +319,13 @@ static bool has_file(const struct known *k, const struct known_checkpoint *c, co
     return false;
 }
 
-/* Whether there is a new neighbour that describes the checkpoint. */
+/* Whether there is a new neighbour that describes the checkpoint, or no memory to tell. */
 static bool described_anew(struct listing *l, const struct unit *u, const struct known *k,
                            const struct known_checkpoint *c)
 {
     for (const char *const *name = u->format->beside; *name; name++) {
-        const char *path = listing_file(l, *name) ? listing_path(l, *name) : NULL;
-        if (path && !has_file(k, c, path))
+        const char *path = listing_file(l, *name) ? listing_path(l, *name) : "";
+        if (!path || (*path && !has_file(k, c, path)))
             return true;
     }
     return false;
@@ -346,22 +350,20 @@ static bool unit_unchanged(struct walker *w, struct listing *l, const struct uni
     for (uint64_t i = 0; dirty && u->format->claim && i < l->file_count; i++) {
         const struct entry *e = &l->files[i];
         bool own = e->claimed && (e->claimer == primary || e->claimed_twice);
-        const char *path = own ? listing_path(l, e->name) : NULL;
-        if (path && !known_file(k, path) && !has_row(k, c, path))
+        const char *path = own ? listing_path(l, e->name) : "";
+        if (!path || (*path && !known_file(k, path) && !has_row(k, c, path)))
             return false;
     }
     return true;
 }
 
+/* NULL: no memory. */
 static const char *checkpoint_path(struct listing *l, const struct entry *e)
 {
     struct text name = {0};
-    if (!e->format->checkpoint_name || !e->format->checkpoint_name(e->name, &name) ||
-        !text_str(&name)) {
-        text_release(&name);
-        return listing_path(l, e->name);
-    }
-    const char *path = listing_path(l, text_str(&name));
+    bool named = e->format->checkpoint_name && e->format->checkpoint_name(e->name, &name);
+    const char *last = named ? text_str(&name) : e->name;
+    const char *path = last && !name.failed ? listing_path(l, last) : NULL;
     text_release(&name);
     return path;
 }
@@ -436,7 +438,10 @@ static void note_shadow(struct walker *w, struct listing *l, const struct entry 
     const struct entry *other = e->format->loaded_first(e->name, &name) && text_str(&name)
                                     ? listing_file(l, text_str(&name))
                                     : NULL;
-    const char *path = other && other->claimer != e ? listing_path(l, other->name) : NULL;
+    bool shadowed = other && other->claimer != e;
+    const char *path = shadowed ? listing_path(l, other->name) : NULL;
+    if (name.failed || (shadowed && !path))
+        w->failed = true;
     if (path)
         walk_note(w, checkpoint, path, "shadowed",
                   "the libraries load this file in place of %s, which does not name it", e->name);

@@ -21,8 +21,7 @@ enum call {
     READ,
     OPENDIR,
     READDIR,
-    LOOK,
-    MEMORY
+    LOOK
 };
 
 static struct {
@@ -98,16 +97,6 @@ struct dirent *__wrap_readdir64(DIR *d)
 {
     char path[512];
     return fails(READDIR, path_of(dirfd(d), path)) ? NULL : __real_readdir64(d);
-}
-
-void *__real_arena_room(struct arena *a, size_t size);
-void *__wrap_arena_room(struct arena *a, size_t size);
-void *__wrap_arena_room(struct arena *a, size_t size)
-{
-    if (a->failed || !fails(MEMORY, ""))
-        return __real_arena_room(a, size);
-    error_lacking();
-    return arena_fail(a);
 }
 
 static void arm(enum call call, const char *where, int code, int from)
@@ -276,16 +265,6 @@ static void test_trouble_with_evidence(void **state)
     }
 }
 
-static void query(const struct place *p, const char *sql)
-{
-    sqlite3 *db = NULL;
-    struct error err = {.offset = NO_OFFSET};
-    assert_int_equal(db_open(p->catalog, DB_WRITE, &db, &err), OK);
-    if (db_exec(db, sql, &err) != OK)
-        fail_msg("%s: %s", sql, err.message);
-    db_close(db);
-}
-
 /* What a program with other formats passed over is looked at again. */
 static void test_other_formats(void **state)
 {
@@ -307,30 +286,6 @@ static void test_other_formats(void **state)
     expect_report(import(p, "", plain), "1 new 0 changed 0 same 0 failed 0 gone");
     expect(p, "SELECT count(*) FROM _passed", "1");
     expect(p, "SELECT count(*) FROM _looked", "1");
-}
-
-/* Everything that is catalogued. */
-static char *catalogued(const struct place *p)
-{
-    static const char sql[] =
-        "SELECT json_group_array(row) FROM (SELECT json_array(t.checkpoint, t.name, t.dtype, t.shape,"
-        " t.stored, t.storage, t.file, t.offset, e.codec, e.origin, e.strides) AS row"
-        " FROM tensor t LEFT JOIN extent e ON e.tensor_id = t.id"
-        " UNION ALL SELECT json_array((SELECT path FROM checkpoint c WHERE c.id = checkpoint_id), key, value) FROM metadata"
-        " UNION ALL SELECT json_array((SELECT path FROM checkpoint c WHERE c.id = checkpoint_id), name, kind) FROM node"
-        " UNION ALL SELECT json_array(path, format, run, step, item, state) FROM checkpoint"
-        " UNION ALL SELECT json_array(path, role) FROM file"
-        " UNION ALL SELECT json_array(path, code, message) FROM issue ORDER BY 1)";
-    sqlite3 *db = NULL;
-    sqlite3_stmt *s = NULL;
-    struct error err = {.offset = NO_OFFSET};
-    assert_int_equal(db_open(p->catalog, DB_WRITE, &db, &err), OK);
-    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &s, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(s), SQLITE_ROW);
-    char *all = strdup((const char *)sqlite3_column_text(s, 0));
-    sqlite3_finalize(s);
-    db_close(db);
-    return all;
 }
 
 /* What was known of a checkpoint, its hashes included, outlasts that a part of it cannot be looked at,
@@ -548,66 +503,6 @@ static void test_processes_not_all_listed(void **state)
     assert_true(lost);
 }
 
-/* Import while one call for memory fails. False: the import says that it failed. */
-static bool import_lacking(const struct place *p, int at, bool *more)
-{
-    sqlite3 *db = NULL;
-    struct error err = {.offset = NO_OFFSET};
-    struct import_report report = {0};
-    const char *paths[] = {p->root};
-    struct import_options options = {.jobs = 1, .paths = paths, .path_count = 1};
-    assert_int_equal(db_open(p->catalog, DB_CREATE, &db, &err), OK);
-    arm(MEMORY, "", ENOMEM, at);
-    fault.once = true;
-    import_run(db, &options, &report, &err);
-    *more = fault.calls >= at;
-    disarm();
-    walk_free(report.walk);
-    db_close(db);
-    if (err.status != OK)
-        assert_int_equal(err.status, ERR_MEMORY);
-    return err.status == OK;
-}
-
-/* One call for memory fails, whichever it is: nothing is lost or wrong without a word. */
-static void test_any_one_lack(void **state)
-{
-    static const char *const fixtures[] = {
-        "torch/y_big_endian.pt",
-        "torch/y_shared_text_of_bytes.pt",
-        "real/orbax/composite/data",
-        "real/jax/zarr3_groups/data",
-        "real/tf/v2_sharded3/data",
-        "tf_v1/y_lists_in_parts",
-        "dcp/y_getattr",
-        "safetensors_index/y_any_shard_name",
-    };
-    const struct place *p = *state;
-    for (size_t i = 0; i < sizeof(fixtures) / sizeof(fixtures[0]); i++) {
-        shell_out("rm -rf %s/* %s*; cp -r $TESTS/fixtures/%s %s/", p->root, p->catalog, fixtures[i],
-                  p->root);
-        import(p, "", plain);
-        char *wanted = catalogued(p);
-        bool more = true;
-        for (int at = 1; more; at += at < 40 ? 1 : 1 + at / 8) {
-            remove(p->catalog);
-            bool good = import_lacking(p, at, &more);
-            char *found = good ? catalogued(p) : NULL;
-            if (found && strcmp(found, wanted) != 0 && !strstr(found, "no memory"))
-                fail_msg("%s, call %d", fixtures[i], at);
-            if (found && strstr(found, "corrupt"))
-                fail_msg("%s, call %d: %s", fixtures[i], at, found);
-            free(found);
-            import(p, "", plain);
-            found = catalogued(p);
-            if (strcmp(found, wanted) != 0)
-                fail_msg("%s, after call %d", fixtures[i], at);
-            free(found);
-        }
-        free(wanted);
-    }
-}
-
 /* Neighbours that could not be listed, or archives that could not be opened again, are findings; they do
  * not make facts and members seem to be gone, or good. */
 static void test_trouble_of_verify(void **state)
@@ -727,7 +622,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_copies_that_cannot_be_read, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_processes_not_all_listed, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_any_one_trouble, place_setup, teardown),
-        cmocka_unit_test_setup_teardown(test_any_one_lack, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_trouble_of_verify, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_verify_lists_once, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_statement_breaks_off, place_setup, teardown),

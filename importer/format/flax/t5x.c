@@ -181,9 +181,11 @@ static bool find_site(struct t5x *t, const struct t5x_spec *s, const struct zarr
     struct job *job = t->sink.job;
     *out = (struct array_site){0};
     for (int last = 0; last <= 1 && !out->found; last++) {
-        char *folder = t5x_spec_folder(s, last);
-        const char *path = folder ? arena_copy(job->arena, folder, strlen(folder)) : NULL;
-        free(folder);
+        char *path;
+        if (!t5x_spec_folder(s, last, job->arena, &path)) {
+            job_no_memory(job);
+            return false;
+        }
         if (!path)
             break;
         const struct array_site *site = array_tree_find(&t->arrays, path);

@@ -342,28 +342,29 @@ void t5x_spec_release(struct t5x_spec *s)
     text_release(&s->metadata);
 }
 
-char *t5x_spec_folder(const struct t5x_spec *s, bool last)
+bool t5x_spec_folder(const struct t5x_spec *s, bool last, struct arena *arena, char **out)
 {
     const char *path = s->path.at ? s->path.at : "";
     size_t len = s->path.at ? s->path.len : 0;
+    *out = NULL;
     if (memchr(path, '\0', len) || memchr(path, '\\', len))
-        return NULL;
+        return true;
     while (len && path[len - 1] == '/')
         len--;
-    char *folder = strndup(path, len);
+    char *folder = arena_copy(arena, path, len);
     if (!folder)
-        return NULL;
+        return false;
     char *slash = strrchr(folder, '/');
     if (slash && (last || folder[0] == '/' || strstr(folder, "://")))
         memmove(folder, slash + 1, strlen(slash + 1) + 1);
     for (const char *at = folder;; at++) {
         size_t n = strcspn(at, "/");
-        if (n == 0 || (n <= 2 && strspn(at, ".") >= n)) {
-            free(folder);
-            return NULL;
-        }
+        if (n == 0 || (n <= 2 && strspn(at, ".") >= n))
+            return true;
         at += n;
-        if (!*at)
-            return folder;
+        if (!*at) {
+            *out = folder;
+            return true;
+        }
     }
 }

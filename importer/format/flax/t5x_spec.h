@@ -30,8 +30,8 @@ bool t5x_spec_read(struct msgpack *, const struct msgpack_item *map, struct t5x_
 bool t5x_spec_meant(struct msgpack *, const struct msgpack_item *map);
 void t5x_spec_release(struct t5x_spec *);
 
-/* The path of the spec's folder, relative to the checkpoint's, to be freed; NULL: there is no
- * path, or it is not safe to follow. `last`: only its last component. */
-char *t5x_spec_folder(const struct t5x_spec *, bool last);
+/* *out: the path of the spec's folder, relative to the checkpoint's; NULL: there is no path, or it is
+ * not safe to follow. `last`: only its last component. False: no memory. */
+bool t5x_spec_folder(const struct t5x_spec *, bool last, struct arena *, char **out);
 
 #endif

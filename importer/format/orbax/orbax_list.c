@@ -67,7 +67,10 @@ static void report_damage(void *context, bool warning, const struct error *error
 {
     struct listing *l = context;
     l->store->broken |= !warning;
-    job_issue_error(l->job, warning ? ISSUE_WARNING : ISSUE_ERROR, error);
+    if (error->status == ERR_MEMORY)
+        error_memory_at(l->job->err, l->directory);
+    else
+        job_issue_error(l->job, warning ? ISSUE_WARNING : ISSUE_ERROR, error);
 }
 
 static void report_from_database(void *context, bool warning, const struct error *error)

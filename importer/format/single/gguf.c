@@ -496,12 +496,15 @@ static enum status part_at(struct job *job, struct set *set, const char *name,
     return job->err->status;
 }
 
-/* Report all missing parts in one issue, and record the first MISSING_NAMED as missing files. */
+/* Report all missing parts in one issue, and record the first MISSING_NAMED as missing files. A part before
+ * the first is there, but could not be read: if this checkpoint had it, it would never be looked at again. */
 static void gguf_report_missing(struct job *job, const char *first_name,
                                 const struct shard_name *own, const bool *there, uint64_t known)
 {
     uint64_t missing = 0;
     struct text name = {0};
+    uint64_t count;
+    const char *const *beside = job_siblings(job, &count);
     for (uint64_t part = 1; part <= known; part++) {
         if (there[part])
             continue;
@@ -513,7 +516,7 @@ static void gguf_report_missing(struct job *job, const char *first_name,
         uint32_t file;
         text_addf(&at, "%.*s-%05" PRIu64 "-of-%05" PRIu64 SUFFIX, (int)own->stem, first_name, part,
                   own->count);
-        if (text_str(&at))
+        if (text_str(&at) && !names_hold(beside, count, text_str(&at)))
             job_open(job, text_str(&at), "data", &s, &file, &err);
         if (missing == 1 && text_str(&at))
             text_adds(&name, text_str(&at));
