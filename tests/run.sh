@@ -23,7 +23,7 @@ SLOW=1
 grep -q __asan_init "$CKPTDB_BIN" && SLOW=10
 grep -q __tsan_init "$CKPTDB_BIN" && SLOW=40
 export SLOW
-patience=600 # seconds: it ends what hangs; under a sanitizer, on a busy machine, some take over 120
+patience=$((600 + 60 * SLOW)) # seconds: it ends what hangs; under a sanitizer, on a busy machine, some take over 120
 
 run_case() { # FILE: prints "ok", "skip: why" or the difference
     local file=$1 name work rc

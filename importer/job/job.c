@@ -97,7 +97,7 @@ enum status job_add_file(struct job *job, const char *path, const char *role,
         .present = identity != NULL,
         .identity = identity ? *identity : (struct file_identity){0},
     };
-    return job->err->status;
+    return job->arena->failed ? ERR_MEMORY : OK; /* a job that failed records its files, too */
 }
 
 void job_base(struct job *job, uint32_t file, uint64_t base)
