@@ -33,9 +33,8 @@ struct arena {
     size_t ceiling;          /* most bytes handed out; 0 means no ceiling */
     size_t used;             /* bytes handed out, padding included */
     struct arena_page *page; /* newest first */
-    struct error
-        *err;    /* gets the first failure, ERR_MEMORY; NULL: the caller looks at each result */
-    bool failed; /* with `err`: nothing more is handed out */
+    struct error *err;       /* gets the first failure; NULL: each result must be looked at */
+    bool failed;             /* with `err`: nothing more is handed out */
 };
 
 /* Aligned to 16, not zeroed: for memory that the caller fills at once. NULL past the ceiling, without

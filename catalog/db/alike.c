@@ -17,8 +17,8 @@ static void add_text(struct fields *d, sqlite3_stmt *row, int column, struct err
 }
 
 /* The rows of a query, each behind a 1, and a 0. */
-static void add_rows(struct fields *d, sqlite3 *db, const char *sql, int64_t layout,
-                     struct error *err)
+static void digest_rows(struct fields *d, sqlite3 *db, const char *sql, int64_t layout,
+                        struct error *err)
 {
     sqlite3_stmt *row = db_query(db, err, sql, "i", layout);
     while (err->status == OK && row && db_row(row, NULL, err)) {
@@ -34,12 +34,12 @@ static void alike_digest(sqlite3 *db, int64_t layout, uint8_t out[FIELDS_DIGEST]
 {
     struct fields d;
     fields_begin(&d);
-    add_rows(&d, db,
-             "SELECT name, dtype, shape FROM _layout_tensors" OF_LAYOUT
-             " ORDER BY name, dtype, shape",
-             layout, err);
-    add_rows(&d, db, "SELECT name, kind FROM _layout_nodes" OF_LAYOUT " ORDER BY name, kind",
-             layout, err);
+    digest_rows(&d, db,
+                "SELECT name, dtype, shape FROM _layout_tensors" OF_LAYOUT
+                " ORDER BY name, dtype, shape",
+                layout, err);
+    digest_rows(&d, db, "SELECT name, kind FROM _layout_nodes" OF_LAYOUT " ORDER BY name, kind",
+                layout, err);
     fields_end(&d, out);
 }
 

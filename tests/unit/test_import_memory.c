@@ -233,8 +233,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_one_call_lacks, place_setup, place_teardown),
     };
     const char *chosen = getenv("CKPTDB_SEED"), *every = getenv("CKPTDB_STEP");
-    seed = chosen ? (unsigned)atoi(chosen) : (unsigned)time(NULL);
-    step = every ? atoi(every) : STEP;
+    seed = chosen ? (unsigned)strtoul(chosen, NULL, 10) : (unsigned)time(NULL);
+    step = every ? (int)strtol(every, NULL, 10) : STEP;
     print_message("CKPTDB_SEED=%u\n", seed);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
