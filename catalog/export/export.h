@@ -9,23 +9,49 @@
  *
  * To add a format: one file NAME.c, one line in exports.def.
  *
- * Memory does not grow with the number of tensors: they are rows (rows.h), and everything
- * else about a tensor is loaded when its turn comes, and dropped afterwards.
+ * The plan is an array in memory, a few hundred bytes a tensor. What the look-ups find is kept
+ * beside it up to a limit; beyond it a tensor is looked up again when its turn comes. Headers and
+ * other texts are made twice, once to measure and once to write them, and never kept.
  */
 #ifndef CKPTDB_EXPORT_H
 #define CKPTDB_EXPORT_H
 
+#include "catalog/base/strmap.h"
 #include "catalog/base/text.h"
 #include "catalog/data/convert/convert.h"
 #include "catalog/data/convert/loss.h"
 #include "catalog/data/read/read.h"
 #include "catalog/data/store/output.h"
 #include "catalog/export/refuse.h"
-#include "catalog/export/rows.h"
 
 struct export_layout;
 struct export_plan;
 struct export_options;
+
+struct export_tensor {
+    int64_t id;
+    const char *recipe; /* of a composed tensor; NULL: the tensor itself */
+    const char *name;   /* new name */
+    const char *old_name;
+    const char *checkpoint; /* path of its source */
+    struct dtype from, to;  /* as stored, as written */
+    const uint64_t *shape;
+    unsigned rank;
+    uint32_t source_file;   /* where its first byte lies now, for reading in that order: */
+    uint64_t source_offset; /* position in the checkpoint's files, byte */
+    uint64_t elements;
+    uint64_t nbytes;                    /* as written; set by export_plan_check() */
+    const struct stored_tensor *stored; /* what the look-up found; NULL: it was not kept */
+    /* Set by export_layout.h: */
+    uint64_t number;   /* in the order of the places */
+    uint32_t file;     /* which of the files that are written, */
+    uint32_t lead_len; /* bytes right before its data that are about it (a header of its own) */
+    uint64_t offset;   /* and where in it its data begins; */
+    uint64_t piece;    /* elements of a piece, of which each is a file; 0: not cut up */
+    uint64_t run;      /* elements after which a new piece begins: one that would go past
+                          it is filled up with zeros */
+    uint32_t crc32;    /* of its data, once that is written; only if the layout has checksums */
+};
 
 /* An option of one format: --option KEY=VALUE. */
 struct export_setting {
@@ -49,9 +75,7 @@ struct exporter {
     bool (*holds)(const struct export_tensor *, struct text *why, const char **instead);
     /* Refuse problems with the names as a whole. NULL: there can be none. */
     enum status (*check)(struct export_plan *, struct error *err);
-    /* EXPORT_BY_DTYPE orders by the rank of the dtype (NULL: all the same), then by name. */
-    unsigned (*rank)(const struct dtype *);
-    /* Say what the files are (export_layout.h). */
+    /* Say what the files are (export_layout.h). Called twice, with the same result. */
     enum status (*lay_out)(struct export_layout *, struct error *err);
     /* For tensors that lay_pieces() has split: append the path of a piece in the folder, and
      * the chain that encodes it (catalog/data/codec/encode.h). */
@@ -72,11 +96,8 @@ const struct exporter *exporter_find(const char *name);
 const struct exporter *exporter_for_path(const char *path);
 
 /* load() finds everything about a stored tensor, or about what a recipe (catalog/data/compose/compose.h)
- * makes, if that is not NULL; `out` lives in `arena`. Calls of load() are between begin() and end()
- * (NULL: not needed). */
+ * makes, if that is not NULL; `out` lives in `arena`. One thread at a time. */
 struct export_loader {
-    enum status (*begin)(void *context, struct error *err);
-    void (*end)(void *context);
     enum status (*load)(void *context, int64_t id, const char *recipe, struct arena *arena,
                         struct stored_tensor *out, struct error *err);
     void *context;
@@ -84,16 +105,22 @@ struct export_loader {
 
 struct export_plan {
     struct arena arena; /* of the plan as a whole */
+    struct arena found; /* what look-ups found */
     struct export_loader loader;
-    struct export_rows *rows;          /* NULL: nothing was added yet */
-    uint64_t count, inexact;           /* tensors; of them, floating-point, complex and blocks */
-    const char *cast;                  /* dtype for all, see export_plan_cast(); NULL: none */
-    uint64_t uncast;                   /* tensors that `cast` left alone */
-    bool partial;                      /* leave out what has no bytes, do not refuse it */
-    uint64_t left_out;                 /* how many were left out */
-    uint64_t lossy;                    /* tensors whose conversion can lose numbers */
-    struct text last_name, last_shape; /* what was added last: its old name; JSON */
-    struct file_cache *files;          /* open ones, for all tensors */
+    struct export_tensor *tensor; /* in the order of the selection */
+    size_t count, space;
+    struct export_tensor **order; /* the same as export_order() left them; NULL: not yet */
+    /* The paths of the checkpoints that they are from */
+    const char **checkpoint;
+    size_t checkpoints, checkpoint_space;
+    struct strmap checkpoint_index;
+    uint64_t inexact;         /* floating-point, complex and block tensors */
+    const char *cast;         /* dtype for all, see export_plan_cast(); NULL: none */
+    uint64_t uncast;          /* tensors that `cast` left alone */
+    bool partial;             /* leave out what has no bytes, do not refuse it */
+    uint64_t left_out;        /* how many were left out */
+    uint64_t lossy;           /* tensors whose conversion can lose numbers */
+    struct file_cache *files; /* open ones, for all tensors */
     struct refusals refusals;
 };
 
@@ -111,6 +138,13 @@ enum status export_plan_cast(struct export_plan *, const char *dtype, struct err
 /* Refuse problems with the whole: nothing or too much selected, names used twice, what the format
  * cannot hold, conversions that do not exist. */
 enum status export_plan_check(struct export_plan *, const struct exporter *, struct error *err);
+
+/* All tensors in an order; equal ones as in the selection. Valid until the next call. NULL without
+ * memory. */
+typedef int export_comparison(const struct export_tensor *, const struct export_tensor *);
+struct export_tensor **export_order(struct export_plan *, export_comparison *, struct error *err);
+/* By new name, bytewise. */
+int export_by_name(const struct export_tensor *, const struct export_tensor *);
 
 void export_plan_release(struct export_plan *);
 

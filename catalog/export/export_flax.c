@@ -101,21 +101,16 @@ struct flax_tree {
     struct export_layout *l;
     struct open_map *map; /* the open maps, from the root down */
     size_t depth, space;
-    struct text text, before; /* before: name of the previous tensor */
+    struct text text;
+    const char *before; /* name of the previous tensor; NULL: none */
 };
 
 static void open_map(struct flax_tree *tree)
 {
     struct export_layout *l = tree->l;
-    tree->map =
-        arena_grow(&l->plan->arena, tree->map, tree->depth, &tree->space, sizeof(*tree->map));
-    if (!tree->map) {
-        error_memory_at(l->err, l->path);
-        return;
-    }
     text_addc(&tree->text, (char)0xdf);
     lay_add(l, &tree->text);
-    tree->map[tree->depth++] = (struct open_map){.count_at = l->at};
+    PUSH(l->arena, tree->map, tree->depth, tree->space)->count_at = l->at;
     lay_zeros(l, COUNT_SIZE);
 }
 
@@ -131,9 +126,9 @@ static void close_maps(struct flax_tree *tree, size_t depth)
 }
 
 /* How many maps below the root contain both the previous tensor and this one. */
-static size_t shared_depth(struct flax_tree *tree, const char *name)
+static size_t shared_depth(const struct flax_tree *tree, const char *name)
 {
-    const char *before = text_str(&tree->before);
+    const char *before = tree->before;
     size_t depth = 0;
     for (size_t i = 0; before && before[i] && before[i] == name[i]; i++)
         depth += name[i] == '/';
@@ -163,34 +158,25 @@ static void put_leaf(struct flax_tree *tree, struct export_tensor *t)
     add_array(&tree->text, t);
     lay_add(tree->l, &tree->text);
     lay_tensor(tree->l, t);
-    text_reset(&tree->before);
-    if (!text_adds(&tree->before, t->name))
-        error_memory_at(tree->l->err, tree->l->path);
+    tree->before = t->name;
 }
 
 static enum status export_flax_lay_out(struct export_layout *l, struct error *err)
 {
     struct flax_tree tree = {.l = l};
-    struct export_scan *scan = NULL;
-    struct export_tensor *t = NULL;
+    struct export_tensor **order = export_order(l->plan, export_by_tree, err);
     lay_file(l, l->path);
-    if (lay_ok(l) && export_scan_open(l->rows, EXPORT_BY_TREE, EXPORT_ALL, &scan, err) == OK)
-        export_scan_next(scan, &t, err);
-    if (lay_ok(l) && t && !*t->name) { /* alone: the file is the array, without a map */
-        add_array(&tree.text, t);
+    if (lay_ok(l) && !*order[0]->name) { /* alone: the file is the array, without a map */
+        add_array(&tree.text, order[0]);
         lay_add(l, &tree.text);
-        lay_tensor(l, t);
+        lay_tensor(l, order[0]);
     } else if (lay_ok(l)) {
         open_map(&tree);
-        while (lay_ok(l) && t) {
-            put_leaf(&tree, t);
-            export_scan_next(scan, &t, err);
-        }
+        for (size_t i = 0; i < l->plan->count && lay_ok(l); i++)
+            put_leaf(&tree, order[i]);
         close_maps(&tree, 0);
     }
-    export_scan_close(scan);
     text_release(&tree.text);
-    text_release(&tree.before);
     return err->status;
 }
 

@@ -9,32 +9,43 @@
  *   lay_text(l, header.at, header.len);
  *   lay_tensor(l, t);
  *
+ * A format lays an export out twice, and must do the same both times: first it is measured, then,
+ * when the tensors are written, the texts between them are passed to l->put. No text is kept.
+ *
  * Errors go to l->err, and after the first one nothing here does anything, so a format need not
- * check each call. Tensors come from scans of l->rows (rows.h), which has the texts, too: memory does
- * not grow with either.
+ * check each call.
  */
 #ifndef CKPTDB_EXPORT_LAYOUT_H
 #define CKPTDB_EXPORT_LAYOUT_H
 
 #include "catalog/export/export.h"
 
+/* A file, once it is measured. */
+struct export_file {
+    const char *path; /* NULL in a folder, whose files may be as many as the tensors */
+    uint64_t size;
+};
+
 struct export_layout {
     struct export_plan *plan;
-    struct export_rows *rows; /* of the plan */
     const struct exporter *exporter;
     const struct export_options *options;
     const char *path; /* of the file or folder to be written */
     struct error *err;
-    uint64_t at;          /* bytes of the current file so far */
-    uint64_t nbytes;      /* of the tensors in all files so far */
-    uint64_t placed;      /* tensors placed so far: the number of the next one */
-    uint32_t files;       /* begun so far */
-    bool sums;            /* there are checksums */
-    uint64_t piece_bytes; /* of the largest piece, not encoded; 0: there are none */
-    /* Private: */
-    char *file_path;
-    struct text text; /* text that is not in the rows yet, and where it begins */
-    uint64_t text_at;
+    /* Text of the current file, which has the number files - 1; NULL: only measure */
+    void (*put)(struct export_layout *, uint64_t at, struct bytes text);
+    void *context;
+    struct arena *arena;      /* for the format, until the export ends */
+    struct text file_path;    /* of the current file; "" before the first */
+    uint64_t at;              /* bytes of the current file so far */
+    uint64_t nbytes;          /* of the tensors in all files so far */
+    uint64_t placed;          /* tensors placed so far: the number of the next one */
+    size_t files;             /* begun so far */
+    bool sums;                /* there are checksums */
+    uint64_t piece_bytes;     /* of the largest piece, not encoded; 0: there are none */
+    struct export_file *file; /* `measured` complete ones */
+    size_t measured, space;
+    struct text text; /* what was not put yet: the end of the current file */
 };
 
 bool lay_ok(const struct export_layout *);
@@ -50,23 +61,21 @@ void lay_zeros(struct export_layout *, uint64_t count);
 /* Overwrite zeros of this file with text. */
 void lay_fill(struct export_layout *, uint64_t at, const void *bytes, size_t len);
 
-/* Place a tensor from a scan of the selection: its bytes, in C order and little-endian. Sets
- * t->file, offset and number; the caller sets lead_len. */
+/* Place a tensor: its bytes, in C order and little-endian. Sets t->file, offset and number. */
 void lay_tensor(struct export_layout *, struct export_tensor *t);
 
-/* Place a tensor in files of its own, cut by t->piece and t->run elements (rows.h). */
+/* Place a tensor in files of its own, cut by t->piece and t->run elements. */
 void lay_pieces(struct export_layout *, struct export_tensor *t);
 
-/* Four bytes for a CRC-32: of `before`, then the data of the tensor with that number, which may
- * be placed later. */
-void lay_crc32(struct export_layout *, uint64_t tensor, uint64_t nbytes, struct bytes before);
+/* Four bytes for a CRC-32: of `before`, then the data of the tensor, which may be placed later. */
+void lay_crc32(struct export_layout *, const struct export_tensor *t, struct bytes before);
 
-/* The tensors of the selection in spans of at most shard_size bytes, or in one span without a
- * shard_size. In the plan's arena. */
-const struct export_span *lay_spans(struct export_layout *, uint32_t *count);
+/* Distribute the tensors over files of at most shard_size bytes, or one file without a shard_size:
+ * sets their `file`. Returns the number of files. */
+uint32_t lay_parts(struct export_layout *);
 
-/* "DIR/model.safetensors": "DIR/model-00001-of-00002.safetensors", in the plan's arena; the
- * path itself if `count` is 1. */
+/* "DIR/model.safetensors": "DIR/model-00001-of-00002.safetensors", in the arena; the path itself
+ * if `count` is 1. */
 const char *lay_part_path(struct export_layout *, uint32_t part, uint32_t count);
 
 /* Complete the last file. */

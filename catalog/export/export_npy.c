@@ -19,18 +19,15 @@ bool export_numpy_holds(const struct export_tensor *t, struct text *why, const c
 
 static enum status export_npy_lay_out(struct export_layout *l, struct error *err)
 {
+    struct export_tensor *t = l->plan->tensor; /* the only one */
     struct text header = {0};
-    struct export_scan *scan = NULL;
-    struct export_tensor *t = NULL;
     char descr[64];
-    if (export_scan_open(l->rows, EXPORT_BY_SELECTION, EXPORT_ALL, &scan, err) == OK &&
-        export_scan_next(scan, &t, err) == OK && t && npy_descr(&t->to, descr)) {
+    if (npy_descr(&t->to, descr)) {
         npy_header(&header, descr, t->shape, t->rank);
         lay_file(l, l->path);
         lay_add(l, &header);
         lay_tensor(l, t);
     }
-    export_scan_close(scan);
     text_release(&header);
     return err->status;
 }

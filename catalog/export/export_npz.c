@@ -17,6 +17,7 @@
  * Source: PKWARE's APPNOTE.TXT 6.3.10, sections 4.3 to 4.5. The date is always 1980-01-01,
  * so that equal content gives equal files.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "catalog/export/export_layout.h"
@@ -139,11 +140,11 @@ static void put_sizes(struct text *out, const struct member *m)
 
 /* Lay out the text so far, then the checksum of the .npy header and the data. */
 static void put_crc32(struct export_layout *l, struct text *out, const struct member *m,
-                      const struct export_tensor *t, uint64_t number)
+                      const struct export_tensor *t)
 {
     struct bytes npy = {(const uint8_t *)m->npy.at, m->npy.len};
     lay_add(l, out);
-    lay_crc32(l, number, t->nbytes, npy);
+    lay_crc32(l, t, npy);
 }
 
 static void put_local(struct export_layout *l, struct text *out, const struct member *m,
@@ -153,7 +154,7 @@ static void put_local(struct export_layout *l, struct text *out, const struct me
     bool zip64 = m->size >= FULL32;
     text_adds(out, "PK\3\4");
     put_version(out, zip64);
-    put_crc32(l, out, m, t, l->placed);
+    put_crc32(l, out, m, t);
     put_sizes(out, m);
     put16(out, (zip64 ? EXTRA64_SIZE : 0) + m->padding);
     text_addf(out, "%s.npy", t->name);
@@ -179,7 +180,7 @@ static void put_entry(struct export_layout *l, struct text *out, const struct me
     text_adds(out, "PK\1\2");
     put16(out, MADE_BY_UNIX | (extra ? VERSION64 : VERSION));
     put_version(out, extra != 0);
-    put_crc32(l, out, m, t, t->number);
+    put_crc32(l, out, m, t);
     put_sizes(out, m);
     put16(out, extra);
     put16(out, 0); /* no comment */
@@ -233,16 +234,13 @@ static void put_end(struct text *out, uint64_t count, uint64_t at, uint64_t len)
     put16(out, 0); /* no comment */
 }
 
-/* Members are sorted by name; each is its header, then its data. */
-static void put_members(struct export_layout *l, struct text *out)
+/* Each member is its header, then its data. */
+static void put_members(struct export_layout *l, struct export_tensor **order, struct text *out)
 {
-    struct export_scan *scan = NULL;
-    struct export_tensor *t;
     struct member m;
-    if (export_scan_open(l->rows, EXPORT_BY_NAME, EXPORT_ALL, &scan, l->err) != OK)
-        return;
-    while (export_scan_next(scan, &t, l->err) == OK && t) {
-        uint64_t at = l->at;
+    for (size_t i = 0; i < l->plan->count && lay_ok(l); i++) {
+        struct export_tensor *t = order[i];
+        const uint64_t at = l->at;
         if (member_init(&m, t, at))
             put_local(l, out, &m, t);
         else
@@ -251,47 +249,58 @@ static void put_members(struct export_layout *l, struct text *out)
         lay_tensor(l, t);
         member_release(&m);
     }
-    export_scan_close(scan);
 }
 
-static void put_directory(struct export_layout *l, struct text *out)
+static void put_directory(struct export_layout *l, struct export_tensor **order, struct text *out)
 {
-    struct export_scan *scan = NULL;
-    struct export_tensor *t;
     struct member m;
-    if (!lay_ok(l) || export_scan_open(l->rows, EXPORT_BY_PLACE, EXPORT_ALL, &scan, l->err) != OK)
-        return;
-    while (export_scan_next(scan, &t, l->err) == OK && t) {
-        if (member_init(&m, t, member_at(t)))
-            put_entry(l, out, &m, t);
+    for (size_t i = 0; i < l->plan->count && lay_ok(l); i++) {
+        if (member_init(&m, order[i], member_at(order[i])))
+            put_entry(l, out, &m, order[i]);
         else
             error_memory_at(l->err, l->path);
         member_release(&m);
     }
-    export_scan_close(scan);
 }
 
 static enum status export_npz_lay_out(struct export_layout *l, struct error *err)
 {
     struct text out = {0};
+    struct export_tensor **order = export_order(l->plan, export_by_name, err);
     lay_file(l, l->path);
-    put_members(l, &out);
+    put_members(l, order, &out);
     uint64_t directory = l->at;
-    put_directory(l, &out);
+    put_directory(l, order, &out);
     put_end(&out, l->placed, directory, l->at - directory);
     lay_add(l, &out);
     text_release(&out);
     return err->status;
 }
 
+static int compare_name(const void *key, const void *entry)
+{
+    const struct bytes *k = key;
+    const char *name = (*(struct export_tensor *const *)entry)->name;
+    const int by = strncmp((const char *)k->at, name, k->len);
+    return by ? by : -(name[k->len] != '\0');
+}
+
 /* numpy.load() looks a key up as a full member name first, and only then with ".npy" after it. */
 static enum status export_npz_check(struct export_plan *p, struct error *err)
 {
-    const char *name, *longer;
-    if (export_rows_find_pair(p->rows, ".npy", &p->arena, &name, &longer, err) == OK && name)
-        refuse(&p->refusals,
-               "%.200s and %.200s are the same key to programs that read npz files; rename one",
-               name, longer);
+    struct export_tensor **order = export_order(p, export_by_name, err);
+    for (size_t i = 0; order && i < p->count; i++) {
+        const char *longer = p->tensor[i].name;
+        const size_t len = strlen(longer);
+        const struct bytes name = {(const uint8_t *)longer, len - strlen(".npy")};
+        if (text_ends_in(longer, len, ".npy") &&
+            bsearch(&name, order, p->count, sizeof(struct export_tensor *), compare_name)) {
+            refuse(&p->refusals,
+                   "%.*s and %.200s are the same key to programs that read npz files; rename one",
+                   name.len < 200 ? (int)name.len : 200, longer, longer);
+            break;
+        }
+    }
     return err->status;
 }
 

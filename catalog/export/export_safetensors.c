@@ -12,7 +12,6 @@
  * order. Keys of __metadata__ are sorted, so that equal content gives equal files.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "catalog/export/export_layout.h"
@@ -93,10 +92,14 @@ static bool export_safetensors_holds(const struct export_tensor *t, struct text 
     return true;
 }
 
-static unsigned rank(const struct dtype *d)
+/* The order of the data. */
+static int by_file_and_dtype(const struct export_tensor *a, const struct export_tensor *b)
 {
-    size_t i = spelling_of(d);
-    return i < SPELLINGS ? spellings[i].order : 0;
+    const unsigned p = spellings[spelling_of(&a->to)].order,
+                   q = spellings[spelling_of(&b->to)].order;
+    if (a->file != b->file)
+        return a->file < b->file ? -1 : 1;
+    return p != q ? (p < q ? -1 : 1) : export_by_name(a, b);
 }
 
 static void add_metadata(struct text *out, const char *const *metadata)
@@ -126,28 +129,24 @@ static void export_safetensors_add_tensor(struct text *out, const struct export_
     text_addf(out, "],\"data_offsets\":[%llu,%llu]}", begin, end);
 }
 
-/* Scan the tensors of one file, in the order of their data. */
-static struct export_scan *scan_part(struct export_layout *l, struct export_span span)
-{
-    struct export_scan *scan = NULL;
-    if (lay_ok(l))
-        export_scan_open(l->rows, EXPORT_BY_DTYPE, span, &scan, l->err);
-    return scan;
-}
+/* The tensors of one file, in the order of their data. */
+struct part {
+    struct export_tensor **tensor;
+    size_t count;
+};
 
 /* Lay out the JSON object. Its data offsets count from the end of the header. */
-static void put_entries(struct export_layout *l, struct export_span span)
+static void put_entries(struct export_layout *l, const struct part *part)
 {
     const char *const *metadata = l->options->metadata;
     struct text text = {0};
-    struct export_scan *scan = scan_part(l, span);
-    struct export_tensor *t;
     uint64_t offset = 0;
     text_addc(&text, '{');
     if (metadata && *metadata)
         add_metadata(&text, metadata);
     const char *comma = text.len > 1 ? "," : "";
-    while (scan && export_scan_next(scan, &t, l->err) == OK && t) {
+    for (size_t i = 0; i < part->count && lay_ok(l); i++) {
+        const struct export_tensor *t = part->tensor[i];
         text_adds(&text, comma);
         export_safetensors_add_tensor(&text, t, offset);
         lay_add(l, &text);
@@ -159,15 +158,14 @@ static void put_entries(struct export_layout *l, struct export_span span)
     text_addc(&text, '}');
     lay_add(l, &text);
     text_release(&text);
-    export_scan_close(scan);
 }
 
-static void put_header(struct export_layout *l, struct export_span span)
+static void put_header(struct export_layout *l, const struct part *part)
 {
     static const char spaces[LENGTH_SIZE] = "        ";
     uint8_t len[LENGTH_SIZE];
     lay_zeros(l, LENGTH_SIZE);
-    put_entries(l, span);
+    put_entries(l, part);
     lay_text(l, spaces, (size_t)(-l->at % LENGTH_SIZE));
     store_u64le(len, l->at - LENGTH_SIZE);
     lay_fill(l, 0, len, sizeof(len));
@@ -182,17 +180,14 @@ static void put_header(struct export_layout *l, struct export_span span)
                  (unsigned long long)l->at, HEADER_HUB);
 }
 
-static void put_part(struct export_layout *l, struct export_span span, const char *path)
+static void put_part(struct export_layout *l, const struct part *part, const char *path)
 {
     lay_file(l, path);
-    put_header(l, span);
-    struct export_scan *scan = scan_part(l, span);
-    struct export_tensor *t;
-    while (scan && export_scan_next(scan, &t, l->err) == OK && t) {
-        t->lead_len = 0;
-        lay_tensor(l, t);
+    put_header(l, part);
+    for (size_t i = 0; i < part->count && lay_ok(l); i++) {
+        part->tensor[i]->lead_len = 0;
+        lay_tensor(l, part->tensor[i]);
     }
-    export_scan_close(scan);
 }
 
 static const char *base_name(const char *path)
@@ -205,22 +200,16 @@ static const char *base_name(const char *path)
 static void put_weight_map(struct export_layout *l, const char *const *paths)
 {
     struct text text = {0};
-    struct export_scan *scan = NULL;
-    struct export_tensor *t;
-    const char *comma = "";
-    if (lay_ok(l))
-        export_scan_open(l->rows, EXPORT_PLACED_BY_NAME, EXPORT_ALL, &scan, l->err);
-    while (scan && export_scan_next(scan, &t, l->err) == OK && t) {
-        const char *file = base_name(paths[t->file]);
-        text_addf(&text, "%s\n    ", comma);
-        text_json(&text, t->name, strlen(t->name));
+    struct export_tensor **order = export_order(l->plan, export_by_name, l->err);
+    for (size_t i = 0; i < l->plan->count && lay_ok(l); i++) {
+        const char *file = base_name(paths[order[i]->file]);
+        text_adds(&text, i ? ",\n    " : "\n    ");
+        text_json(&text, order[i]->name, strlen(order[i]->name));
         text_adds(&text, ": ");
         text_json(&text, file, strlen(file));
         lay_add(l, &text);
-        comma = ",";
     }
     text_release(&text);
-    export_scan_close(scan);
 }
 
 /* The index from which transformers learns the file of each tensor. It is the last file to get
@@ -247,14 +236,16 @@ static void put_index(struct export_layout *l, const char *const *paths)
 
 static enum status export_safetensors_lay_out(struct export_layout *l, struct error *err)
 {
-    uint32_t count;
-    const struct export_span *spans = lay_spans(l, &count);
-    const char **paths = arena_array(&l->plan->arena, count, sizeof(*paths));
-    if (!paths)
-        return error_memory_at(err, l->path);
-    for (uint32_t i = 0; i < count; i++) {
+    const uint32_t count = lay_parts(l);
+    const char **paths = arena_array(l->arena, count, sizeof(*paths));
+    struct export_tensor **order = export_order(l->plan, by_file_and_dtype, err);
+    struct part part = {order, 0};
+    for (uint32_t i = 0; i < count && lay_ok(l); i++, part.tensor += part.count) {
+        size_t left = l->plan->count - (size_t)(part.tensor - order);
+        for (part.count = 0; left && part.tensor[part.count]->file == i; left--)
+            part.count++;
         paths[i] = lay_part_path(l, i, count);
-        put_part(l, spans[i], paths[i]);
+        put_part(l, &part, paths[i]);
     }
     if (count > 1)
         put_index(l, paths);
@@ -272,6 +263,5 @@ const struct exporter exporter_safetensors = {
     .keeps_metadata = true,
     .own_metadata = own_metadata,
     .holds = export_safetensors_holds,
-    .rank = rank,
     .lay_out = export_safetensors_lay_out,
 };

@@ -82,9 +82,10 @@ static bool export_zarr_holds(const struct export_tensor *t, unsigned version, s
 struct hierarchy {
     struct export_layout *l;
     struct zarr_how how;
-    struct text path, json, before; /* before: name of the previous tensor */
-    bool root_is_array, listed;     /* listed: the list of nodes has an entry */
-    bool common;                    /* zarr-python knows all dtypes so far */
+    struct text path, json;
+    const char *before;         /* name of the previous tensor; NULL: none */
+    bool root_is_array, listed; /* listed: the list of nodes has an entry */
+    bool common;                /* zarr-python knows all dtypes so far */
 };
 
 static void put_file(struct hierarchy *z, const char *folder, size_t len, const char *file)
@@ -113,15 +114,14 @@ static const char *const *attributes_of(const struct hierarchy *z)
 static void each_group(struct hierarchy *z, const char *name,
                        void (*put)(struct hierarchy *, const char *name, size_t len))
 {
-    const char *before = text_str(&z->before);
+    const char *before = z->before;
     size_t same = 0;
     while (before && before[same] && before[same] == name[same])
         same++;
     for (const char *at = name; (at = strchr(at, '/')); at++)
         if ((size_t)(at - name) >= same)
             put(z, name, (size_t)(at - name));
-    text_reset(&z->before);
-    text_adds(&z->before, name);
+    z->before = name;
 }
 
 static void put_group(struct hierarchy *z, const char *name, size_t len)
@@ -142,15 +142,10 @@ static void put_array(struct hierarchy *z, struct export_tensor *t)
 /* Call `see` for every tensor, in the order of the tree: a group comes before what is in it. */
 static void each_array(struct hierarchy *z, void (*see)(struct hierarchy *, struct export_tensor *))
 {
-    struct export_scan *scan = NULL;
-    struct export_tensor *t;
-    if (!lay_ok(z->l) ||
-        export_scan_open(z->l->rows, EXPORT_BY_TREE, EXPORT_ALL, &scan, z->l->err) != OK)
-        return;
-    while (export_scan_next(scan, &t, z->l->err) == OK && t)
-        see(z, t);
-    text_reset(&z->before);
-    export_scan_close(scan);
+    struct export_tensor **order = export_order(z->l->plan, export_by_tree, z->l->err);
+    z->before = NULL;
+    for (size_t i = 0; i < z->l->plan->count && lay_ok(z->l); i++)
+        see(z, order[i]);
 }
 
 /* Lay out the new groups above an array, then the array. */
@@ -266,7 +261,6 @@ static enum status export_zarr_lay_out(struct export_layout *l, unsigned version
         put_root_v3(&z);
     text_release(&z.path);
     text_release(&z.json);
-    text_release(&z.before);
     return err->status;
 }
 

@@ -1,9 +1,14 @@
+#define _GNU_SOURCE /* NOLINT(bugprone-*,cert-*,readability-*): qsort_r() */
 #include "catalog/export/export.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "catalog/base/list.h"
+
+#define FOUND_BYTES ((size_t)256 << 20) /* about how much of look-ups is kept */
 
 #define EXPORTER(x) extern const struct exporter exporter_##x;
 #include "catalog/export/exports.def"
@@ -49,40 +54,65 @@ static bool is_inexact(const struct dtype *d)
     return d->kind == DTYPE_FLOAT || d->kind == DTYPE_COMPLEX || d->kind == DTYPE_BLOCK;
 }
 
-static enum status plan_append(struct export_plan *p, const struct stored_tensor *s,
-                               const char *recipe, const char *new_name, const char *dtype,
-                               struct error *err)
+/* The plan's own copy of a checkpoint's path. */
+static const char *keep_checkpoint(struct export_plan *p, const char *path)
+{
+    bool added;
+    const char *kept;
+    uint64_t *at = strmap_keep(&p->checkpoint_index, &p->arena, path, strlen(path), &kept, &added);
+    if (added) {
+        *at = p->checkpoints;
+        *PUSH(&p->arena, p->checkpoint, p->checkpoints, p->checkpoint_space) = kept;
+    }
+    return p->arena.err->status == OK ? p->checkpoint[*at] : "";
+}
+
+static const char *keep_text(struct export_plan *p, const char *text)
+{
+    return arena_copy(&p->arena, text, strlen(text));
+}
+
+/* Copy what will be needed of a look-up that is not kept. */
+static void keep_found(struct export_plan *p, struct export_tensor *t)
+{
+    uint64_t *shape = arena_array(&p->arena, t->rank, sizeof(*shape));
+    if (shape && t->rank)
+        memcpy(shape, t->shape, t->rank * sizeof(*shape));
+    t->shape = shape;
+    t->old_name = keep_text(p, t->old_name);
+    t->from.name = keep_text(p, t->from.name);
+    t->recipe = t->recipe ? keep_text(p, t->recipe) : NULL;
+    t->stored = NULL;
+}
+
+static void plan_append(struct export_plan *p, const struct stored_tensor *s, bool kept,
+                        const char *recipe, const char *new_name, const char *dtype)
 {
     struct export_tensor t = {
         .id = s->id,
         .recipe = recipe,
-        .name = new_name,
         .old_name = s->name,
-        .checkpoint = s->checkpoint,
+        .checkpoint = keep_checkpoint(p, s->checkpoint),
         .from = s->dtype,
-        .to = s->dtype,
         .rank = s->rank,
         .elements = s->elements,
         .shape = s->shape,
+        .stored = s,
     };
+    if (!kept)
+        keep_found(p, &t);
+    t.name = strcmp(new_name, t.old_name) == 0 ? t.old_name : keep_text(p, new_name);
+    t.to = t.from;
     if (dtype)
-        dtype_called(dtype, &t.to);
+        dtype_called(keep_text(p, dtype), &t.to);
     if (s->extent_count) {
         t.source_file = s->extents[0].file;
         t.source_offset = s->extents[0].offset;
     }
-    text_reset(&p->last_name);
-    text_reset(&p->last_shape);
-    text_adds(&p->last_name, s->name);
-    if (!shape_print(&p->last_shape, s->shape, s->rank) || !text_str(&p->last_name))
-        return error_memory(err);
-    if (!p->rows && export_rows_open(&p->rows, err) != OK)
-        return err->status;
-    if (export_rows_add(p->rows, &t, err) == OK) {
-        p->count++;
-        p->inexact += is_inexact(&t.to);
-    }
-    return err->status;
+    p->inexact += is_inexact(&t.to);
+    free(p->order);
+    p->order = NULL;
+    *LIST_PUSH(p->arena.err, p->tensor, p->count, p->space) = t;
 }
 
 static bool can_be_read(struct export_plan *p, const struct stored_tensor *s)
@@ -110,28 +140,24 @@ static bool can_be_read(struct export_plan *p, const struct stored_tensor *s)
 enum status export_plan_add(struct export_plan *p, int64_t id, const char *recipe,
                             const char *new_name, const char *dtype, struct error *err)
 {
-    struct arena arena = {0};
-    struct stored_tensor stored = {0};
+    struct arena passing = {0};
+    const bool kept = p->found.used < FOUND_BYTES;
+    struct arena *arena = kept ? &p->found : &passing;
+    struct stored_tensor *stored = arena_alloc(arena, sizeof(*stored));
     struct error why = {.offset = NO_OFFSET};
-    if (!p->files && !(p->files = file_cache_new()))
-        return error_memory(err);
-    enum status status = p->loader.load(p->loader.context, id, recipe, &arena, &stored, &why);
-    if (status == ERR_MEMORY)
+    p->arena.err = p->checkpoint_index.err = err;
+    if (!stored || (!p->files && !(p->files = file_cache_new())))
+        error_memory(err);
+    else if (p->loader.load(p->loader.context, id, recipe, arena, stored, &why) == ERR_MEMORY)
         *err = why;
-    else if (status != OK)
+    else if (why.status != OK)
         refuse_error(&p->refusals, new_name, &why);
     else if (!utf8_valid(new_name, strlen(new_name)))
-        refuse_tensor(&p->refusals, stored.name, "its new name is not UTF-8");
-    else if (can_be_read(p, &stored))
-        plan_append(p, &stored, recipe, new_name, dtype, err);
-    arena_release(&arena);
+        refuse_tensor(&p->refusals, stored->name, "its new name is not UTF-8");
+    else if (can_be_read(p, stored))
+        plan_append(p, stored, kept, recipe, new_name, dtype);
+    arena_release(&passing);
     return err->status;
-}
-
-static bool any_dtype(const struct dtype *d)
-{
-    (void)d;
-    return true;
 }
 
 enum status export_plan_cast(struct export_plan *p, const char *dtype, struct error *err)
@@ -148,60 +174,72 @@ enum status export_plan_cast(struct export_plan *p, const char *dtype, struct er
                          near ? "; the nearest is " : "", near ? near : "");
     }
     bool all = !is_inexact(&to) || !p->inexact;
-    p->cast = arena_copy(&p->arena, to.name, strlen(to.name));
+    p->arena.err = err;
+    p->cast = to.name = keep_text(p, to.name);
     p->uncast = all ? 0 : p->count - p->inexact;
-    if (!p->cast)
-        return error_memory(err);
-    return p->rows ? export_rows_cast(p->rows, &to, all ? any_dtype : is_inexact, err) : OK;
+    for (size_t i = 0; i < p->count; i++)
+        if (all || is_inexact(&p->tensor[i].to))
+            p->tensor[i].to = to;
+    return err->status;
 }
 
-/* The previous row. */
-struct kept_row {
-    struct text name, old_name;
-    const char *checkpoint; /* NULL: there is none */
-    bool refused;           /* it shares its name with the row before it, and was refused */
+/* --- orders -------------------------------------------------------------------------------- */
+
+int export_by_name(const struct export_tensor *a, const struct export_tensor *b)
+{
+    return strcmp(a->name, b->name);
+}
+
+struct order {
+    export_comparison *compare;
 };
 
-static bool keep_row(struct kept_row *k, const struct export_tensor *t, bool refused)
+static int compare_entries(const void *a, const void *b, void *order)
 {
-    text_reset(&k->name);
-    text_reset(&k->old_name);
-    k->checkpoint = t->checkpoint;
-    k->refused = refused;
-    return text_adds(&k->name, t->name) && text_adds(&k->old_name, t->old_name);
+    const struct export_tensor *p = *(struct export_tensor *const *)a;
+    const struct export_tensor *q = *(struct export_tensor *const *)b;
+    const int by = ((const struct order *)order)->compare(p, q);
+    return by ? by : p < q ? -1 : p > q;
 }
+
+struct export_tensor **export_order(struct export_plan *p, export_comparison *compare,
+                                    struct error *err)
+{
+    struct order order = {compare};
+    if (!p->order) {
+        p->order = malloc((p->count + 1) * sizeof(struct export_tensor *));
+        for (size_t i = 0; p->order && i < p->count; i++)
+            p->order[i] = &p->tensor[i];
+    }
+    if (!p->order)
+        error_memory(err);
+    else
+        qsort_r(p->order, p->count, sizeof(struct export_tensor *), compare_entries, &order);
+    return p->order;
+}
+
+/* --- checks -------------------------------------------------------------------------------- */
 
 /* Refusals with one text are listed together, so each new name is one cause. */
-static void refuse_collision(struct refusals *r, const char *name, const char *old_name,
-                             const char *checkpoint)
+static void refuse_collision(struct refusals *r, const struct export_tensor *t)
 {
     char which[700];
-    snprintf(which, sizeof(which), "%.400s of %.250s", old_name, checkpoint);
-    refuse_tensor(r, which, "the new name of all is %.400s", name);
+    snprintf(which, sizeof(which), "%.400s of %.250s", t->old_name, t->checkpoint);
+    refuse_tensor(r, which, "the new name of all is %.400s", t->name);
 }
 
-static enum status check_collisions(struct export_plan *p, struct error *err)
+static void check_collisions(struct export_plan *p, struct error *err)
 {
-    struct export_scan *scan = NULL;
-    struct export_tensor *t;
-    struct kept_row before = {0};
-    if (export_scan_open(p->rows, EXPORT_BY_NAME, EXPORT_ALL, &scan, err) != OK)
-        return err->status;
-    while (export_scan_next(scan, &t, err) == OK && t) {
-        bool same = before.checkpoint && strcmp(text_str(&before.name), t->name) == 0;
-        if (same && !before.refused)
-            refuse_collision(&p->refusals, t->name, text_str(&before.old_name), before.checkpoint);
+    struct export_tensor **order = export_order(p, export_by_name, err);
+    bool before = false; /* the tensor before shares its name with the one before that */
+    for (size_t i = 1; order && i < p->count; i++) {
+        const bool same = strcmp(order[i - 1]->name, order[i]->name) == 0;
+        if (same && !before)
+            refuse_collision(&p->refusals, order[i - 1]);
         if (same)
-            refuse_collision(&p->refusals, t->name, t->old_name, t->checkpoint);
-        if (!keep_row(&before, t, same)) {
-            error_memory(err);
-            break;
-        }
+            refuse_collision(&p->refusals, order[i]);
+        before = same;
     }
-    text_release(&before.name);
-    text_release(&before.old_name);
-    export_scan_close(scan);
-    return err->status;
 }
 
 const char *export_dtype_instead(const struct dtype *d)
@@ -255,37 +293,26 @@ static void refuse_format(struct export_plan *p, const struct export_tensor *t,
 }
 
 /* Refuse a tensor that the format cannot hold, or that cannot be converted. */
-static void check_tensor(struct export_plan *p, const struct export_tensor *t,
+static void check_tensor(struct export_plan *p, struct export_tensor *t,
                          const struct exporter *exporter)
 {
     struct error err = {.offset = NO_OFFSET};
     struct converter converter;
     struct text why = {.limit = 1000};
     const char *instead = NULL;
-    uint64_t nbytes;
+    const bool sized = dtype_nbytes(&t->to, t->elements, &t->nbytes);
+    if (!sized)
+        t->nbytes = 0;
     p->lossy += loss_possible(&t->from, &t->to);
     if (!exporter->holds(t, &why, &instead))
         refuse_format(p, t, exporter, text_str(&why), instead);
     else if (strcmp(t->from.name, t->to.name) != 0 &&
              converter_find(&t->from, &t->to, &converter, &err) != OK)
         refuse_error(&p->refusals, t->old_name, &err);
-    else if (!dtype_nbytes(&t->to, t->elements, &nbytes))
+    else if (!sized)
         refuse_tensor(&p->refusals, t->old_name, "its elements cannot be stored as %.60s",
                       t->to.name);
     text_release(&why);
-}
-
-static enum status check_tensors(struct export_plan *p, const struct exporter *exporter,
-                                 struct error *err)
-{
-    struct export_scan *scan = NULL;
-    struct export_tensor *t;
-    if (export_scan_open(p->rows, EXPORT_BY_SELECTION, EXPORT_ALL, &scan, err) != OK)
-        return err->status;
-    while (export_scan_next(scan, &t, err) == OK && t)
-        check_tensor(p, t, exporter);
-    export_scan_close(scan);
-    return err->status;
 }
 
 enum status export_plan_check(struct export_plan *p, const struct exporter *exporter,
@@ -299,18 +326,21 @@ enum status export_plan_check(struct export_plan *p, const struct exporter *expo
                "%llu tensors are selected; a file of format %s holds %llu: use --names, or "
                "another format",
                (unsigned long long)p->count, exporter->name, (unsigned long long)exporter->most);
-    if (p->rows && check_tensors(p, exporter, err) == OK && check_collisions(p, err) == OK &&
-        exporter->check)
+    for (size_t i = 0; i < p->count; i++)
+        check_tensor(p, &p->tensor[i], exporter);
+    check_collisions(p, err);
+    if (err->status == OK && exporter->check)
         exporter->check(p, err);
     return err->status;
 }
 
 void export_plan_release(struct export_plan *p)
 {
-    export_rows_close(p->rows);
+    free(p->tensor);
+    free(p->order);
+    strmap_release(&p->checkpoint_index);
     file_cache_free(p->files);
-    text_release(&p->last_name);
-    text_release(&p->last_shape);
+    arena_release(&p->found);
     arena_release(&p->arena);
     refusals_release(&p->refusals);
     *p = (struct export_plan){.loader = p->loader};

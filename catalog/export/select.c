@@ -83,13 +83,14 @@ static const struct query chosen_conversion = {
         .id = "tensor_id", .name = "coalesce(old_name, name)", .order = " ORDER BY ord",           \
     }
 #define RESTORE_ROWS(target) "restore WHERE ruleset = ?3 AND checkpoint_id = ?1 AND " target " "
-#define ONTO                 RESTORE_ROWS("target_id = ?4 AND strict = 1")
 static const struct query restored = RESTORE(RESTORE_ROWS("target_id IS NULL"));
-static const struct query restored_onto =
-    RESTORE("(SELECT ord, origin, tensor_id, old_name, name, dtype, shape, status, error, "
-            "note, ops FROM " ONTO "UNION ALL SELECT NULL, NULL, NULL, NULL, name, NULL, "
-            "NULL, 'missing', NULL, NULL, NULL FROM tensor WHERE checkpoint_id = ?4 AND "
-            "name NOT IN (SELECT name FROM " ONTO "AND name IS NOT NULL)) WHERE 1");
+static const struct query restored_onto = RESTORE(
+    "(WITH onto AS MATERIALIZED (SELECT ord, origin, tensor_id, old_name, name, dtype, shape, "
+    "status, error, note, ops FROM " RESTORE_ROWS(
+        "target_id = ?4 AND strict = 1") ") "
+                                         "SELECT * FROM onto UNION ALL SELECT NULL, NULL, NULL, NULL, name, NULL, "
+                                         "NULL, 'missing', NULL, NULL, NULL FROM tensor WHERE checkpoint_id = ?4 AND "
+                                         "name NOT IN (SELECT name FROM onto WHERE name IS NOT NULL)) WHERE 1");
 
 /* Status and error of a row; a shape that differs from the model's is an error. */
 #define OF_SHAPE(shape, model, status, error)                                                      \
@@ -247,13 +248,18 @@ static const char *column_name(sqlite3_stmt *s, int column)
     return text;
 }
 
-/* Refuse a tensor whose shape is not the one that the map states. */
-static void check_shape(struct export_plan *p, const char *wanted)
+/* Refuse the tensor added last if its shape is not the one that the map states. */
+static void check_shape(struct export_plan *p, const char *wanted, struct error *err)
 {
-    if (wanted && strcmp(text_str(&p->last_shape), wanted) != 0)
-        refuse_tensor(&p->refusals, text_str(&p->last_name),
+    const struct export_tensor *t = &p->tensor[p->count - 1];
+    struct text shape = {0};
+    if (!shape_print(&shape, t->shape, t->rank) || !text_str(&shape))
+        error_memory(err);
+    else if (strcmp(text_str(&shape), wanted) != 0)
+        refuse_tensor(&p->refusals, t->old_name,
                       "the map says that its shape is %.200s, but it is %.200s", wanted,
-                      text_str(&p->last_shape));
+                      text_str(&shape));
+    text_release(&shape);
 }
 
 /* The tensor that a row of a map makes. */
@@ -268,8 +274,8 @@ static enum status add_row(struct export_plan *p, const struct made *m, struct e
     if (!m->name)
         refuse(&p->refusals, "tensor %lld: no new name", (long long)m->id);
     else if (export_plan_add(p, m->id, m->recipe, m->name, m->dtype, err) == OK &&
-             p->count > before)
-        check_shape(p, m->shape);
+             p->count > before && m->shape)
+        check_shape(p, m->shape, err);
     return err->status;
 }
 
@@ -425,25 +431,19 @@ enum status selection_metadata(sqlite3 *db, const struct selection *want,
                                const struct export_plan *p, struct export_metadata *out,
                                struct error *err)
 {
-    uint64_t count;
-    const char *const *paths = export_rows_checkpoints(p->rows, &count);
     if (!want->sql && (add_own_metadata(db, want->checkpoint, out, err) != OK ||
                        add_hash(db, want->checkpoint, out, err) != OK))
         return err->status;
     if (want->map)
         metadata_add(out, "ckptdb_map", want->map);
-    if (!want->sql && count)
-        metadata_add(out, "ckptdb_source", paths[0]);
+    if (!want->sql && p->checkpoints)
+        metadata_add(out, "ckptdb_source", p->checkpoint[0]);
     return OK;
 }
 
 static bool plan_uses(const struct export_plan *p, const char *checkpoint)
 {
-    uint64_t count, i = 0;
-    const char *const *paths = export_rows_checkpoints(p->rows, &count);
-    while (i < count && checkpoint && strcmp(paths[i], checkpoint) != 0)
-        i++;
-    return checkpoint && i < count;
+    return checkpoint && strmap_get(&p->checkpoint_index, checkpoint, strlen(checkpoint));
 }
 
 static bool lies_in(const char *path, const char *folder)
@@ -456,11 +456,10 @@ static bool lies_in(const char *path, const char *folder)
  * in the catalog, and replacing a folder removes all inputs in it. */
 static bool touches_input(const struct export_plan *p, const char *path)
 {
-    uint64_t count;
-    const char *const *paths = export_rows_checkpoints(p->rows, &count);
-    for (uint64_t i = 0; i < count; i++) {
-        char *real = realpath(paths[i], NULL); /* NULL: a prefix of files */
-        bool touches = lies_in(path, paths[i]) || lies_in(paths[i], path) ||
+    for (size_t i = 0; i < p->checkpoints; i++) {
+        const char *input = p->checkpoint[i];
+        char *real = realpath(input, NULL); /* NULL: a prefix of files */
+        bool touches = lies_in(path, input) || lies_in(input, path) ||
                        (real && (lies_in(path, real) || lies_in(real, path)));
         free(real);
         if (touches)

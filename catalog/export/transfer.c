@@ -22,10 +22,6 @@
 #define WORKERS_MAX  16
 #define ELEMENTS_MAX ((uint64_t)1 << 18)
 
-/* Limits for what one transaction of the catalog loads ahead. */
-#define LOAD_MAX       64
-#define LOAD_BYTES_MAX ((size_t)1 << 20)
-
 /* The most memory that the readers of open flows may take, if there are several. */
 #define READERS_BYTES_MAX ((uint64_t)384 << 20)
 
@@ -37,10 +33,10 @@ struct worker;
 
 struct flow {
     struct flow *next;
-    uint64_t order;              /* position in the order of the export */
-    struct export_tensor tensor; /* its strings are in `arena` */
+    uint64_t order; /* position in the order of the export */
+    struct export_tensor *tensor;
+    const struct stored_tensor *stored;
     struct arena arena;
-    struct stored_tensor stored;
     struct reader *reader;
     struct worker *owner;  /* the only worker that may do its blocks; NULL: any */
     bool converts, pieces; /* pieces: each block is one piece */
@@ -56,11 +52,9 @@ struct flow {
 
 struct pump {
     const struct stream *stream;
-    pthread_mutex_t loading;  /* guards the loader (the catalog) and: */
-    struct export_scan *scan; /* the tensors to load */
-    struct flow *loaded;      /* loaded, but not taken yet; in order */
-    uint64_t given;           /* flows taken so far */
-    pthread_mutex_t lock;     /* guards all below, and `taken` and `done` of flows */
+    struct export_tensor **tensors; /* in the order of their sources */
+    pthread_mutex_t loading;        /* guards the loader */
+    pthread_mutex_t lock;           /* guards all below, and `taken` and `done` of flows */
     pthread_cond_t changed;
     struct flow *first, **last; /* open flows */
     uint64_t claimed;           /* tensors that were begun */
@@ -99,79 +93,23 @@ static void flow_close(struct flow *f)
     free(f);
 }
 
-/* Copy a row into the flow's own memory. */
-static bool keep_tensor(struct flow *f, const struct export_tensor *t)
-{
-    f->tensor = *t;
-    f->tensor.recipe = NULL; /* only needed to load it */
-    f->tensor.name = arena_copy(&f->arena, t->name, strlen(t->name));
-    f->tensor.old_name = arena_copy(&f->arena, t->old_name, strlen(t->old_name));
-    f->tensor.shape = arena_array(&f->arena, t->rank, sizeof(*t->shape));
-    if (!f->tensor.name || !f->tensor.old_name || !f->tensor.shape)
-        return false;
-    if (t->rank)
-        memcpy(f->tensor.shape, t->shape, t->rank * sizeof(*t->shape));
-    return true;
-}
-
-static struct flow *flow_new(struct pump *p, const struct export_tensor *tensor, struct error *err)
-{
-    struct export_plan *plan = p->stream->plan;
-    const struct export_loader *loader = &plan->loader;
-    struct flow *f = calloc(1, sizeof(*f));
-    if (!f || !keep_tensor(f, tensor))
-        error_memory_at(err, tensor->checkpoint);
-    else if (loader->load(loader->context, tensor->id, tensor->recipe, &f->arena, &f->stored,
-                          err) == OK &&
-             !same_as_planned(&f->stored, tensor))
-        error_set(err, ERR_CHANGED, tensor->checkpoint, NO_OFFSET,
-                  "%s is no longer what it was when the export began; run it again",
-                  tensor->old_name);
-    if (!f || err->status != OK) {
-        flow_close(f);
-        return NULL;
-    }
-    return f;
-}
-
-/* Load several tensors in one transaction of the catalog, which costs much less per tensor. */
-static void load_some(struct pump *p, struct error *err)
+/* Look a tensor up that the plan did not keep. */
+static const struct stored_tensor *load_again(struct pump *p, struct flow *f, struct error *err)
 {
     const struct export_loader *loader = &p->stream->plan->loader;
-    struct flow **last = &p->loaded;
-    struct export_tensor *t;
-    size_t bytes = 0;
-    if (loader->begin && loader->begin(loader->context, err) != OK)
-        return;
-    for (int i = 0; i < LOAD_MAX && bytes < LOAD_BYTES_MAX; i++) {
-        if (export_scan_next(p->scan, &t, err) != OK || !t)
-            break;
-        struct flow *f = flow_new(p, t, err);
-        if (!f)
-            break;
-        bytes += f->arena.used;
-        *last = f;
-        last = &f->next;
+    const struct export_tensor *t = f->tensor;
+    struct stored_tensor *s = arena_alloc(&f->arena, sizeof(*s));
+    if (!s) {
+        error_memory_at(err, t->checkpoint);
+        return NULL;
     }
-    if (loader->end)
-        loader->end(loader->context);
-}
-
-/* Take the next tensor; *order is its position. NULL after an error. */
-static struct flow *flow_next(struct pump *p, uint64_t *order, struct error *err)
-{
     pthread_mutex_lock(&p->loading);
-    if (!p->loaded)
-        load_some(p, err);
-    struct flow *f = err->status == OK ? p->loaded : NULL;
-    *order = p->given++;
-    if (f) {
-        p->loaded = f->next;
-        f->next = NULL;
-        f->order = *order;
-    }
+    loader->load(loader->context, t->id, t->recipe, &f->arena, s, err);
     pthread_mutex_unlock(&p->loading);
-    return f;
+    if (err->status == OK && !same_as_planned(s, t))
+        error_set(err, ERR_CHANGED, t->checkpoint, NO_OFFSET,
+                  "%s is no longer what it was when the export began; run it again", t->old_name);
+    return s;
 }
 
 /* Elements per block, so that input and output have at most BLOCK_BYTES: a power of two, and thus
@@ -194,7 +132,7 @@ static uint64_t pieces_per_run(const struct export_tensor *t)
 
 static uint64_t blocks_of(const struct flow *f)
 {
-    const struct export_tensor *t = &f->tensor;
+    const struct export_tensor *t = f->tensor;
     if (f->pieces)
         return t->elements / t->run * pieces_per_run(t);
     return f->count / f->step + (f->count % f->step != 0);
@@ -209,14 +147,17 @@ static bool is_written(const struct stream *stream)
 static enum status name_tensor(const struct flow *f, struct error *err)
 {
     if (err->status != OK)
-        error_prefix(err, f->tensor.old_name);
+        error_prefix(err, f->tensor->old_name);
     return err->status;
 }
 
-/* Prepare a loaded flow for its blocks. */
+/* Prepare a flow for its blocks. */
 static enum status flow_open(struct pump *p, struct flow *f, struct error *err)
 {
-    const struct export_tensor *t = &f->tensor;
+    const struct export_tensor *t = f->tensor;
+    f->stored = t->stored ? t->stored : load_again(p, f, err);
+    if (err->status != OK)
+        return err->status;
     f->converts = strcmp(t->from.name, t->to.name) != 0;
     f->loses = loss_possible(&t->from, &t->to);
     f->pieces = t->piece && p->stream->staging;
@@ -225,15 +166,29 @@ static enum status flow_open(struct pump *p, struct flow *f, struct error *err)
         f->count = 0;
     f->step = f->converts ? elements_per_block(&t->from, &t->to) : BLOCK_BYTES;
     f->blocks = blocks_of(f);
-    if (reader_open(&f->stored, p->stream->plan->files, &f->reader, err) != OK)
+    if (reader_open(f->stored, p->stream->plan->files, &f->reader, err) != OK ||
+        (f->converts && converter_find(&t->from, &t->to, &f->converter, err) != OK))
         return name_tensor(f, err);
     f->memory = reader_memory(f->reader);
-    if (f->converts && converter_find(&t->from, &t->to, &f->converter, err) != OK)
-        return name_tensor(f, err);
-    if (p->stream->crc32s &&
-        !(f->sums = arena_array(&f->arena, (size_t)f->blocks, sizeof(*f->sums))))
+    if (p->stream->sums && !(f->sums = arena_array(&f->arena, (size_t)f->blocks, sizeof(*f->sums))))
         error_memory_at(err, t->checkpoint);
     return err->status;
+}
+
+/* The next tensor, ready for its blocks; NULL: it has none, or an error. */
+static struct flow *flow_new(struct pump *p, uint64_t order, struct error *err)
+{
+    struct flow *f = calloc(1, sizeof(*f));
+    if (!f) {
+        error_memory_at(err, p->tensors[order]->checkpoint);
+        return NULL;
+    }
+    f->order = order;
+    f->tensor = p->tensors[order];
+    if (flow_open(p, f, err) == OK && f->blocks)
+        return f;
+    flow_close(f);
+    return NULL;
 }
 
 static uint64_t export_stream_bytes_of(const struct dtype *d, uint64_t elements)
@@ -248,7 +203,7 @@ static uint64_t export_stream_bytes_of(const struct dtype *d, uint64_t elements)
 static enum status produce(struct worker *w, const struct flow *f, uint64_t first, uint64_t count,
                            uint8_t *room, struct bytes *out)
 {
-    const struct export_tensor *t = &f->tensor;
+    const struct export_tensor *t = f->tensor;
     struct bytes read = {.len = (size_t)export_stream_bytes_of(&t->from, count)};
     uint64_t from = export_stream_bytes_of(&t->from, first);
     out->len = (size_t)export_stream_bytes_of(&t->to, count);
@@ -270,7 +225,7 @@ static enum status produce(struct worker *w, const struct flow *f, uint64_t firs
  * blocks are counted in bytes, as not every dtype can be cut after any element. */
 static enum status block_run(struct worker *w, struct flow *f, uint64_t block, size_t *len)
 {
-    const struct export_tensor *t = &f->tensor;
+    const struct export_tensor *t = f->tensor;
     const struct stream *stream = w->pump->stream;
     uint64_t first = block * f->step, to = first;
     uint64_t count = f->count - first < f->step ? f->count - first : f->step;
@@ -319,7 +274,7 @@ static enum status find_encoder(struct worker *w, const struct export_tensor *t)
 static enum status fill_piece(struct worker *w, const struct flow *f, uint64_t first,
                               uint64_t count, struct bytes *piece)
 {
-    const struct export_tensor *t = &f->tensor;
+    const struct export_tensor *t = f->tensor;
     uint64_t step = f->converts ? f->step : count;
     size_t made = 0;
     for (uint64_t at = 0; at < count; at += step) {
@@ -336,7 +291,7 @@ static enum status fill_piece(struct worker *w, const struct flow *f, uint64_t f
 
 static enum status piece_run(struct worker *w, struct flow *f, uint64_t number, size_t *len)
 {
-    const struct export_tensor *t = &f->tensor;
+    const struct export_tensor *t = f->tensor;
     const struct stream *stream = w->pump->stream;
     uint64_t per_run = pieces_per_run(t), within = number % per_run * t->piece;
     uint64_t left = t->run - within, count = left < t->piece ? left : t->piece;
@@ -367,19 +322,19 @@ static enum status do_block(struct worker *w, struct flow *f, uint64_t block, si
 static uint32_t flow_sum(const struct flow *f)
 {
     uLong sum = f->sums[0];
-    uint64_t step = f->converts ? export_stream_bytes_of(&f->tensor.to, f->step) : f->step;
-    uint64_t last = f->tensor.nbytes - (f->blocks - 1) * step;
+    uint64_t step = f->converts ? export_stream_bytes_of(&f->tensor->to, f->step) : f->step;
+    uint64_t last = f->tensor->nbytes - (f->blocks - 1) * step;
     for (uint64_t i = 1; i < f->blocks; i++)
         sum = crc32_combine(sum, f->sums[i], (z_off_t)(i + 1 < f->blocks ? step : last));
     return (uint32_t)sum;
 }
 
 /* Called when all blocks are done: verify the source's checksums, and close the flow. */
-static enum status flow_finish(const struct stream *stream, struct flow *f, struct error *err)
+static enum status flow_finish(struct flow *f, struct error *err)
 {
     if (f->sums)
-        stream->crc32s[f->tensor.number] = flow_sum(f);
-    if (f->stored.sums && reader_verify(f->reader, err) != OK)
+        f->tensor->crc32 = flow_sum(f);
+    if (f->stored->sums && reader_verify(f->reader, err) != OK)
         name_tensor(f, err);
     flow_close(f);
     return err->status;
@@ -424,15 +379,10 @@ static void pump_release(struct pump *p, uint64_t memory)
 static void pump_open(struct worker *w)
 {
     struct pump *p = w->pump;
-    uint64_t order;
-    p->claimed++;
+    const uint64_t order = p->claimed++;
     p->opening++;
     pthread_mutex_unlock(&p->lock);
-    struct flow *f = flow_next(p, &order, &w->error);
-    if (f && (flow_open(p, f, &w->error) != OK || !f->blocks)) {
-        flow_close(f);
-        f = NULL;
-    }
+    struct flow *f = flow_new(p, order, &w->error);
     pthread_mutex_lock(&p->lock);
     p->opening--;
     if (w->error.status != OK) {
@@ -440,7 +390,7 @@ static void pump_open(struct worker *w)
     } else if (f) {
         if (f->memory)
             pump_reserve(p, f);
-        f->owner = f->stored.sums || reader_sequential(f->reader) ? w : NULL;
+        f->owner = f->stored->sums || reader_sequential(f->reader) ? w : NULL;
         *p->last = f;
         p->last = &f->next;
     }
@@ -483,7 +433,7 @@ static void report_loss(const struct flow *f, struct export_loss *loss)
         return;
     add_loss(&loss->all, l);
     if (!loss->tensors++)
-        snprintf(loss->first, sizeof(loss->first), "%s", f->tensor.old_name);
+        snprintf(loss->first, sizeof(loss->first), "%s", f->tensor->old_name);
 }
 
 /* Count a block as done. True: it was the last one; the flow is removed from the list. */
@@ -523,7 +473,7 @@ static void export_stream_work(struct worker *w)
         } else if (pump_done(p, f, &w->loss, len)) {
             uint64_t memory = f->memory, order = f->order;
             pthread_mutex_unlock(&p->lock);
-            status = flow_finish(p->stream, f, &w->error);
+            status = flow_finish(f, &w->error);
             pthread_mutex_lock(&p->lock);
             pump_release(p, memory);
             if (status != OK)
@@ -570,20 +520,27 @@ static unsigned other_threads(unsigned wanted, uint64_t piece_bytes)
     return (wanted > most ? most : wanted) - 1;
 }
 
-static void close_all(struct flow *f)
+/* As they lie on the disk. */
+static int by_source(const struct export_tensor *a, const struct export_tensor *b)
 {
-    while (f) {
-        struct flow *next = f->next;
-        flow_close(f);
-        f = next;
-    }
+    const int64_t p[] = {a->id >> TENSOR_ORD_BITS, a->source_file, (int64_t)a->source_offset,
+                         a->id};
+    const int64_t q[] = {b->id >> TENSOR_ORD_BITS, b->source_file, (int64_t)b->source_offset,
+                         b->id};
+    for (size_t i = 0; i < sizeof(p) / sizeof(*p); i++)
+        if (p[i] != q[i])
+            return p[i] < q[i] ? -1 : 1;
+    return 0;
 }
 
 enum status stream_run(const struct stream *stream, struct error *err)
 {
-    struct pump p = {.stream = stream, .error = {.offset = NO_OFFSET}};
-    if (export_scan_open(stream->plan->rows, EXPORT_PLACED_BY_SOURCE, EXPORT_ALL, &p.scan, err) !=
-        OK)
+    struct pump p = {
+        .stream = stream,
+        .tensors = export_order(stream->plan, by_source, err),
+        .error = {.offset = NO_OFFSET},
+    };
+    if (!p.tensors)
         return err->status;
     unsigned others = other_threads(stream->options->threads, stream->piece_bytes);
     p.last = &p.first;
@@ -596,9 +553,10 @@ enum status stream_run(const struct stream *stream, struct error *err)
     threads_join(threads);
     if (!worked)
         error_memory(&p.error);
-    close_all(p.first);
-    close_all(p.loaded);
-    export_scan_close(p.scan);
+    for (struct flow *f; (f = p.first);) {
+        p.first = f->next;
+        flow_close(f);
+    }
     pthread_cond_destroy(&p.changed);
     pthread_mutex_destroy(&p.lock);
     pthread_mutex_destroy(&p.loading);

@@ -11,7 +11,7 @@
 #include "catalog/export/export.h"
 
 struct stream {
-    struct export_plan *plan; /* its rows and loader: used by one thread at a time */
+    struct export_plan *plan;
     const struct exporter *exporter;
     const struct export_options *options;
     struct output *output;    /* the single file; or, if NULL: */
@@ -19,7 +19,7 @@ struct stream {
     const char *const *names; /* by export_tensor.file, unless in pieces */
     uint64_t nbytes;          /* of all tensors, for progress */
     uint64_t piece_bytes;     /* of the largest piece, not encoded; 0: there are none */
-    uint32_t *crc32s;         /* to be filled in, by export_tensor.number; or NULL */
+    bool sums;                /* set the tensors' crc32 */
 };
 
 enum status stream_run(const struct stream *, struct error *err);

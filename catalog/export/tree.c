@@ -2,32 +2,27 @@
 
 #include <string.h>
 
-/* EXPORT_BY_TREE sorts '/' first, so whatever is below a name follows it immediately. */
+int export_by_tree(const struct export_tensor *a, const struct export_tensor *b)
+{
+    size_t at = 0;
+    while (a->name[at] && a->name[at] == b->name[at])
+        at++;
+    const unsigned char p = (unsigned char)a->name[at], q = (unsigned char)b->name[at];
+    return p == q || !p || !q ? p - q : p == '/' ? -1 : q == '/' ? 1 : p - q;
+}
+
+/* Whatever is below a name follows it at once in the order of the tree. */
 enum status export_check_tree(struct export_plan *p, struct error *err)
 {
-    struct export_scan *scan = NULL;
-    struct export_tensor *t;
-    struct text before = {0};
-    bool first = true;
-    if (export_scan_open(p->rows, EXPORT_BY_TREE, EXPORT_ALL, &scan, err) != OK)
-        return err->status;
-    while (export_scan_next(scan, &t, err) == OK && t) {
-        bool below =
-            !first && (!before.len || (strncmp(t->name, text_str(&before), before.len) == 0 &&
-                                       t->name[before.len] == '/'));
-        if (below)
-            refuse_tensor(&p->refusals, t->name,
+    struct export_tensor **order = export_order(p, export_by_tree, err);
+    for (size_t i = 1; order && i < p->count; i++) {
+        const char *above = order[i - 1]->name, *name = order[i]->name;
+        const size_t len = strlen(above);
+        if (!len || (strncmp(name, above, len) == 0 && name[len] == '/'))
+            refuse_tensor(&p->refusals, name,
                           "below \"%.400s\", which is a tensor and cannot hold others; "
                           "--names or --where can leave one of them out",
-                          text_str(&before));
-        text_reset(&before);
-        if (!text_adds(&before, t->name)) {
-            error_memory(err);
-            break;
-        }
-        first = false;
+                          above);
     }
-    text_release(&before);
-    export_scan_close(scan);
     return err->status;
 }

@@ -10,4 +10,8 @@
  * called "" is the root, and must be the only one. */
 enum status export_check_tree(struct export_plan *, struct error *err);
 
+/* An order of tensors by name, with '/' before all other characters, so that what is below a name
+ * follows it. */
+int export_by_tree(const struct export_tensor *, const struct export_tensor *);
+
 #endif

@@ -1,5 +1,6 @@
 /*
- * write_plan.c - writes a checked plan: layout, data, texts, and the names of files last.
+ * write_plan.c - writes a checked plan: measures the files, then writes the data, the texts between
+ * them, and the names of files last.
  *
  * A single file is an output (output.h). Several files, and folders, are first written to a
  * staging folder (staging.h).
@@ -8,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <zlib.h>
 
 #include "catalog/data/store/staging.h"
 #include "catalog/export/export_layout.h"
@@ -19,35 +19,35 @@ struct writing {
     const struct exporter *exporter;
     const struct export_options *options;
     const char *path;
-    struct export_layout layout;
-    struct output *output;   /* one file; or */
-    struct staging *staging; /* several files, or a folder */
-    const char **names;      /* of several files, in the staging folder */
-    uint32_t *crc32s;        /* indexed by export_tensor.number; NULL: not needed */
+    struct arena arena;
+    struct export_layout layout; /* measured */
+    struct output *output;       /* one file; or */
+    struct staging *staging;     /* several files, or a folder */
+    const char **names;          /* of several files, in the staging folder */
 };
 
 /* --- the layout ------------------------------------------------------------------------- */
 
-static enum status export_write_lay_out(struct writing *w, struct error *err)
+static enum status lay_out(const struct writing *w, struct export_layout *l)
 {
-    struct export_layout *l = &w->layout;
-    *l = (struct export_layout){
+    w->exporter->lay_out(l, l->err);
+    lay_finish(l);
+    lay_release(l);
+    return l->err->status;
+}
+
+static enum status measure(struct writing *w, struct error *err)
+{
+    w->arena.err = err;
+    w->layout = (struct export_layout){
         .plan = w->plan,
-        .rows = w->plan->rows,
         .exporter = w->exporter,
         .options = w->options,
         .path = w->path,
         .err = err,
+        .arena = &w->arena,
     };
-    if (export_rows_rank(w->plan->rows, w->exporter->rank, err) == OK)
-        w->exporter->lay_out(l, err);
-    lay_finish(l);
-    if (l->sums && err->status == OK) {
-        w->crc32s = arena_array(&w->plan->arena, (size_t)w->plan->count, sizeof(*w->crc32s));
-        if (!w->crc32s)
-            return error_memory_at(err, w->path);
-    }
-    return err->status;
+    return lay_out(w, &w->layout);
 }
 
 static bool in_staging(const struct writing *w)
@@ -111,15 +111,10 @@ static enum status check_folder(const struct writing *w, const char *path, struc
 
 static enum status check_paths(struct writing *w, struct error *err)
 {
-    struct export_items *items = NULL;
-    struct export_item file;
     if (w->exporter->folder_marks)
         return check_folder(w, w->path, err);
-    if (export_items_open(w->plan->rows, EXPORT_FILES, &items, err) != OK)
-        return err->status;
-    while (export_items_next(items, &file, err))
-        check_path(w, file.path, err);
-    export_items_close(items);
+    for (size_t i = 0; i < w->layout.files && err->status == OK; i++)
+        check_path(w, w->layout.file[i].path, err);
     return err->status;
 }
 
@@ -134,22 +129,11 @@ static const char *base_name(const char *path)
 /* Create the files of an export in parts, at their full sizes. */
 static enum status create_files(struct writing *w, struct error *err)
 {
-    struct export_items *items = NULL;
-    struct export_item file;
-    w->names = arena_array(&w->plan->arena, w->layout.files, sizeof(*w->names));
-    if (!w->names)
-        return error_memory_at(err, w->path);
-    if (export_items_open(w->plan->rows, EXPORT_FILES, &items, err) != OK)
-        return err->status;
-    while (export_items_next(items, &file, err)) {
-        const char *name = base_name(file.path);
-        w->names[file.file] = arena_copy(&w->plan->arena, name, strlen(name));
-        if (!w->names[file.file])
-            error_memory_at(err, w->path);
-        else
-            staging_create(w->staging, w->names[file.file], file.size, err);
+    w->names = arena_array(&w->arena, w->layout.files, sizeof(*w->names));
+    for (size_t i = 0; w->names && i < w->layout.files && err->status == OK; i++) {
+        w->names[i] = base_name(w->layout.file[i].path);
+        staging_create(w->staging, w->names[i], w->layout.file[i].size, err);
     }
-    export_items_close(items);
     return err->status;
 }
 
@@ -177,78 +161,43 @@ static enum status stream_data(struct writing *w, struct error *err)
         .names = w->names,
         .nbytes = w->layout.nbytes,
         .piece_bytes = w->layout.piece_bytes,
-        .crc32s = w->crc32s,
+        .sums = w->layout.sums,
     };
     return stream_run(&stream, err);
 }
 
 /* --- texts ------------------------------------------------------------------------------ */
 
-/* Texts, files and checksums of a layout, which are read side by side. */
-struct texts {
-    struct export_items *files, *texts, *sums;
-    struct export_item file, sum;
-    bool has_file, has_sum;
-    struct text bytes; /* a text, with its checksums filled in */
-};
-
-static void put_sum(struct writing *w, struct texts *t, uint64_t text_at)
-{
-    const struct export_sum *sum = &t->sum.sum;
-    uLong all = crc32_combine(sum->before, w->crc32s[sum->tensor], (z_off_t)sum->nbytes);
-    store_u32le(t->bytes.at + (sum->at - text_at), (uint32_t)all);
-}
-
 /* In a folder, a file that is just one text is created and written in one step. */
-static enum status put_text(struct writing *w, struct texts *t, const struct export_item *text,
-                            struct error *err)
+static void put_text(struct export_layout *l, uint64_t at, struct bytes text)
 {
-    bool early = w->options->sync, folder = w->exporter->folder_marks != NULL;
-    struct bytes bytes = {(const uint8_t *)t->bytes.at, t->bytes.len};
+    const struct writing *w = l->context;
+    const bool early = w->options->sync;
+    const char *path = text_str(&l->file_path);
+    const uint64_t size = w->layout.file[l->files - 1].size;
     if (w->output)
-        return output_write(w->output, text->at, bytes.at, bytes.len, early, err);
-    if (!folder)
-        return staging_write(w->staging, w->names[text->file], text->at, bytes, early, err);
-    while (t->has_file && t->file.file < text->file)
-        t->has_file = export_items_next(t->files, &t->file, err);
-    if (err->status != OK || (text->at == 0 && bytes.len == t->file.size))
-        return err->status == OK ? staging_put(w->staging, t->file.path, bytes, err) : err->status;
-    if (text->at == 0 && staging_create(w->staging, t->file.path, t->file.size, err) != OK)
-        return err->status;
-    return staging_write(w->staging, t->file.path, text->at, bytes, early, err);
-}
-
-static enum status write_each(struct writing *w, struct texts *t, struct error *err)
-{
-    struct export_item text;
-    t->has_file = export_items_next(t->files, &t->file, err);
-    t->has_sum = export_items_next(t->sums, &t->sum, err);
-    while (export_items_next(t->texts, &text, err)) {
-        text_reset(&t->bytes);
-        if (!text_add(&t->bytes, text.text.at, text.text.len))
-            return error_memory_at(err, w->path);
-        while (t->has_sum && t->sum.file == text.file && t->sum.sum.at >= text.at &&
-               t->sum.sum.at < text.at + text.text.len) {
-            put_sum(w, t, text.at);
-            t->has_sum = export_items_next(t->sums, &t->sum, err);
-        }
-        put_text(w, t, &text, err);
-    }
-    return err->status;
+        output_write(w->output, at, text.at, text.len, early, l->err);
+    else if (w->names)
+        staging_write(w->staging, w->names[l->files - 1], at, text, early, l->err);
+    else if (text.len == size)
+        staging_put(w->staging, path, text, l->err);
+    else if (at || staging_create(w->staging, path, size, l->err) == OK)
+        staging_write(w->staging, path, at, text, early, l->err);
 }
 
 static enum status write_texts(struct writing *w, struct error *err)
 {
-    struct texts t = {0};
-    if (export_items_open(w->plan->rows, EXPORT_FILES, &t.files, err) == OK &&
-        export_items_open(w->plan->rows, EXPORT_TEXTS, &t.texts, err) == OK &&
-        export_items_open(w->plan->rows, EXPORT_SUMS, &t.sums, err) == OK)
-        write_each(w, &t, err);
-    export_items_close(t.files);
-    export_items_close(t.texts);
-    export_items_close(t.sums);
-    text_release(&t.bytes);
-    return err->status;
+    struct export_layout l = {
+        .plan = w->plan,
+        .exporter = w->exporter,
+        .options = w->options,
+        .path = w->path,
+        .err = err,
+        .arena = &w->arena,
+        .put = put_text,
+        .context = w,
+    };
+    return lay_out(w, &l);
 }
 
 /* --- names ------------------------------------------------------------------------------ */
@@ -259,7 +208,7 @@ static enum status sync_all(struct writing *w, struct error *err)
         return output_sync(w->output, err);
     if (!w->names)
         return staging_sync(w->staging, err);
-    for (uint32_t i = 0; i < w->layout.files && err->status == OK; i++)
+    for (size_t i = 0; i < w->layout.files && err->status == OK; i++)
         staging_sync_file(w->staging, w->names[i], err);
     return err->status;
 }
@@ -268,7 +217,7 @@ static enum status sync_all(struct writing *w, struct error *err)
  * nothing loads. An old index is removed first, so that it never describes a mixture. */
 static enum status commit_parts(struct writing *w, struct error *err)
 {
-    uint32_t count = w->layout.files, done = 0;
+    size_t count = w->layout.files, done = 0;
     if (w->options->force)
         staging_clear(w->staging, w->names[count - 1]);
     while (done < count &&
@@ -322,7 +271,7 @@ enum status export_write(struct export_plan *plan, const struct exporter *export
     struct writing w = {.plan = plan, .exporter = exporter, .options = options, .path = path};
     if (!plan->count)
         return error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "no tensor is selected");
-    if (check_settings(exporter, options, err) == OK && export_write_lay_out(&w, err) == OK &&
+    if (check_settings(exporter, options, err) == OK && measure(&w, err) == OK &&
         check_paths(&w, err) == OK) {
         if (dry && plan->lossy && options->loss)
             stream_data(&w, err);
@@ -330,7 +279,7 @@ enum status export_write(struct export_plan *plan, const struct exporter *export
                  write_texts(&w, err) == OK)
             export_write_commit(&w, err);
     }
-    lay_release(&w.layout);
+    arena_release(&w.arena);
     output_close(w.output);
     staging_close(w.staging);
     return err->status;

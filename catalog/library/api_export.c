@@ -22,11 +22,6 @@ struct exporting {
 
 /* --- the catalog as the source of what is exported ------------------------------------------ */
 
-static enum status shelf_begin(void *context, struct error *err)
-{
-    return db_exec(((ckptdb *)context)->db, "SAVEPOINT export", err);
-}
-
 /* The float32 zero, of shape [1], that takes the place of a slot that the optimizer does not
  * use. */
 static enum status load_zeros(struct arena *arena, struct stored_tensor *out, struct error *err)
@@ -57,20 +52,8 @@ static enum status load_zeros(struct arena *arena, struct stored_tensor *out, st
 static enum status shelf_load(void *context, int64_t id, const char *recipe, struct arena *arena,
                               struct stored_tensor *out, struct error *err)
 {
-    struct lookup *lookup;
-    if (library_lookup(context, &lookup, err) != OK)
-        return err->status;
-    if (recipe)
-        return lookup_composed(lookup, recipe, arena, out, err);
-    if (id == EXPORT_ZEROS)
-        return load_zeros(arena, out, err);
-    return lookup_tensor(lookup, id, arena, out, err);
-}
-
-/* Nothing was written in it, so releasing it cannot fail. */
-static void shelf_end(void *context)
-{
-    sqlite3_exec(((ckptdb *)context)->db, "RELEASE export", NULL, NULL, NULL);
+    return id == EXPORT_ZEROS && !recipe ? load_zeros(arena, out, err)
+                                         : library_tensor(context, id, recipe, arena, out, err);
 }
 
 /* --- what is asked for ---------------------------------------------------------------------- */
@@ -223,10 +206,11 @@ static enum status make_plan(struct exporting *x)
 {
     struct selection_notes notes = {0};
     const char *dtype = x->options->dtype;
-    if (shelf_begin(x->catalog, x->err) != OK)
+    if (db_exec(x->catalog->db, "SAVEPOINT export", x->err) != OK)
         return x->err->status;
     selection_run(x->catalog->db, &x->want, &x->plan, &notes, x->err);
-    shelf_end(x->catalog);
+    /* Nothing was written in it, so releasing it cannot fail. */
+    sqlite3_exec(x->catalog->db, "RELEASE export", NULL, NULL, NULL);
     if (x->err->status != OK || (dtype && export_plan_cast(&x->plan, dtype, x->err) != OK) ||
         export_plan_check(&x->plan, x->exporter, x->err) != OK)
         return x->err->status;
@@ -276,13 +260,48 @@ static bool stopped(void *context)
     return library_stopped(((const struct exporting *)context)->catalog);
 }
 
+static int by_place(const struct export_tensor *a, const struct export_tensor *b)
+{
+    if (a->file != b->file)
+        return a->file < b->file ? -1 : 1;
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+/* A plan whose list is too long for SQLite is a limit, and not lack of memory. */
+#define PLAN_LIST_MAX ((size_t)1000000000)
+
+/* The caller gets a statement: SQLite lists what it is given as JSON. */
 static enum status give_plan(struct exporting *x)
 {
-    sqlite3_stmt *rows = export_rows_listing(x->plan.rows);
-    if (!rows)
-        return error_memory(x->err);
-    x->options->planned(x->options->context, rows);
-    return OK;
+    static const char sql[] =
+        "SELECT value ->> 0 AS tensor_id, value ->> 1 AS old_name,"
+        " value ->> 2 AS new_name, value ->> 3 AS dtype, value ->> 4 AS shape,"
+        " value ->> 5 AS nbytes FROM json_each(?1)";
+    struct export_tensor **order = export_order(&x->plan, by_place, x->err);
+    struct text json = {.limit = PLAN_LIST_MAX};
+    for (size_t i = 0; order && i < x->plan.count; i++) {
+        const struct export_tensor *t = order[i];
+        text_addf(&json, "%s[%" PRId64 ",", i ? "," : "[", t->id);
+        text_json(&json, t->old_name, strlen(t->old_name));
+        text_addc(&json, ',');
+        text_json(&json, t->name, strlen(t->name));
+        text_addc(&json, ',');
+        text_json(&json, t->to.name, strlen(t->to.name));
+        text_adds(&json, ",\"");
+        shape_print(&json, t->shape, t->rank);
+        text_addf(&json, "\",%" PRIu64 "]", t->nbytes);
+    }
+    text_addc(&json, ']');
+    if (json.failed && json.len > PLAN_LIST_MAX / 2)
+        error_set(x->err, ERR_LIMIT, NULL, NO_OFFSET,
+                  "the list of the plan would have more than %zu bytes", PLAN_LIST_MAX);
+    else if (!text_str(&json))
+        error_memory(x->err);
+    sqlite3_stmt *rows = library_query(x->catalog, x->err, sql, "s", text_str(&json));
+    text_release(&json);
+    if (rows)
+        x->options->planned(x->options->context, rows);
+    return x->err->status;
 }
 
 static enum status write_plan(struct exporting *x)
@@ -334,7 +353,7 @@ enum ckptdb_status ckptdb_export(ckptdb *c, const char *path,
                  .map = o.map,
                  .target = o.target,
                  .sql = o.sql},
-        .plan = {.loader = {shelf_begin, shelf_end, shelf_load, c}, .partial = o.partial},
+        .plan = {.loader = {shelf_load, c}, .partial = o.partial},
         .err = &err,
     };
     if (find_exporter(&x) == OK && library_export_check_options(&x) == OK &&

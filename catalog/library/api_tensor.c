@@ -65,16 +65,11 @@ enum ckptdb_status ckptdb_tensors(ckptdb *c, int64_t checkpoint,
 static void open_tensor(ckptdb *c, int64_t id, const char *recipe, ckptdb_tensor **out,
                         struct error *err)
 {
-    struct lookup *lookup = NULL;
     ckptdb_tensor *t = calloc(1, sizeof(*t));
     if (!t)
         error_memory(err);
-    else if (library_lookup(c, &lookup, err) == OK) {
-        if (recipe)
-            lookup_composed(lookup, recipe, &t->arena, &t->stored, err);
-        else if (lookup_tensor(lookup, id, &t->arena, &t->stored, err) == ERR_ARGUMENT)
-            err->status = ERR_MISSING; /* "there is no tensor" */
-    }
+    else
+        library_tensor(c, id, recipe, &t->arena, &t->stored, err);
     if (!t || err->status != OK) {
         ckptdb_tensor_close(t);
         return;

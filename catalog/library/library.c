@@ -158,11 +158,21 @@ struct sqlite3 *ckptdb_sqlite(ckptdb *c)
     return c->db;
 }
 
-enum status library_lookup(ckptdb *c, struct lookup **out, struct error *err)
+enum status library_tensor(ckptdb *c, int64_t id, const char *recipe, struct arena *arena,
+                           struct stored_tensor *out, struct error *err)
 {
-    if (!c->lookup)
-        lookup_open(c->db, &c->lookup, err);
-    *out = c->lookup;
+    if (!c->lookup && lookup_open(c->db, &c->lookup, err) != OK)
+        return err->status;
+    /* All its rows are of one state of the catalog. Nothing is written, so the end cannot fail. */
+    const bool alone = sqlite3_get_autocommit(c->db);
+    if (alone && db_exec(c->db, "SAVEPOINT load", err) != OK)
+        return err->status;
+    if (recipe)
+        lookup_composed(c->lookup, recipe, arena, out, err);
+    else if (lookup_tensor(c->lookup, id, arena, out, err) == ERR_ARGUMENT)
+        err->status = ERR_MISSING; /* "there is no tensor" */
+    if (alone)
+        sqlite3_exec(c->db, "RELEASE load", NULL, NULL, NULL);
     return err->status;
 }
 

@@ -68,8 +68,10 @@ bool library_row(sqlite3_stmt *, struct error *err);
 /* A column's text; NULL if it is SQL NULL. */
 const char *library_text(sqlite3_stmt *, int column);
 
-/* The catalog's lookup, made at first use. */
-enum status library_lookup(ckptdb *, struct lookup **out, struct error *err);
+/* Find everything about a tensor, or about what a recipe makes (NULL: none); `out` lives in `arena`.
+ * ERR_MISSING if there is no such tensor. */
+enum status library_tensor(ckptdb *, int64_t id, const char *recipe, struct arena *arena,
+                           struct stored_tensor *out, struct error *err);
 
 /* The dialect of a map; sqlite3_free() it. NULL: ERR_MISSING. */
 char *library_dialect(const ckptdb *, const char *map, struct error *err);
