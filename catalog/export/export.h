@@ -74,14 +74,14 @@ struct exporter {
      * *instead is set to a similar dtype that it can hold, if there is one. */
     bool (*holds)(const struct export_tensor *, struct text *why, const char **instead);
     /* Refuse problems with the names as a whole. NULL: there can be none. */
-    enum status (*check)(struct export_plan *, struct error *err);
+    void (*check)(struct export_plan *, struct error *err);
     /* Say what the files are (export_layout.h). Called twice, with the same result. */
-    enum status (*lay_out)(struct export_layout *, struct error *err);
+    void (*lay_out)(struct export_layout *);
     /* For tensors that lay_pieces() has split: append the path of a piece in the folder, and
      * the chain that encodes it (catalog/data/codec/encode.h). */
-    bool (*piece_path)(const struct export_options *, const struct export_tensor *, uint64_t piece,
+    void (*piece_path)(const struct export_options *, const struct export_tensor *, uint64_t piece,
                        struct text *out);
-    bool (*piece_chain)(const struct export_options *, const struct export_tensor *,
+    void (*piece_chain)(const struct export_options *, const struct export_tensor *,
                         struct text *out);
 };
 
@@ -143,8 +143,14 @@ enum status export_plan_check(struct export_plan *, const struct exporter *, str
  * memory. */
 typedef int export_comparison(const struct export_tensor *, const struct export_tensor *);
 struct export_tensor **export_order(struct export_plan *, export_comparison *, struct error *err);
-/* By new name, bytewise. */
+/* By new name, bytewise; by_tree: with '/' before all other characters, so that what is below a name
+ * follows it. */
 int export_by_name(const struct export_tensor *, const struct export_tensor *);
+int export_by_tree(const struct export_tensor *, const struct export_tensor *);
+
+/* A `check` for formats that are trees, where each '/' in a name is one level: refuse a tensor below
+ * another one, as no node is both. A tensor called "" is the root, and must be the only one. */
+void export_check_tree(struct export_plan *, struct error *err);
 
 void export_plan_release(struct export_plan *);
 

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "catalog/export/export_layout.h"
-#include "catalog/export/tree.h"
 
 #define RANK_MAX   64 /* of NumPy */
 #define COUNT_SIZE 4
@@ -161,10 +160,10 @@ static void put_leaf(struct flax_tree *tree, struct export_tensor *t)
     tree->before = t->name;
 }
 
-static enum status export_flax_lay_out(struct export_layout *l, struct error *err)
+static void export_flax_lay_out(struct export_layout *l)
 {
     struct flax_tree tree = {.l = l};
-    struct export_tensor **order = export_order(l->plan, export_by_tree, err);
+    struct export_tensor **order = export_order(l->plan, export_by_tree, l->err);
     lay_file(l, l->path);
     if (lay_ok(l) && !*order[0]->name) { /* alone: the file is the array, without a map */
         add_array(&tree.text, order[0]);
@@ -177,7 +176,6 @@ static enum status export_flax_lay_out(struct export_layout *l, struct error *er
         close_maps(&tree, 0);
     }
     text_release(&tree.text);
-    return err->status;
 }
 
 const struct exporter exporter_flax = {

@@ -3,7 +3,6 @@
  */
 #include "catalog/export/export_layout.h"
 #include "catalog/export/npy_header.h"
-#include "catalog/export/numpy.h"
 
 bool export_numpy_holds(const struct export_tensor *t, struct text *why, const char **instead)
 {
@@ -17,7 +16,7 @@ bool export_numpy_holds(const struct export_tensor *t, struct text *why, const c
                                                       : "NumPy has no such dtype");
 }
 
-static enum status export_npy_lay_out(struct export_layout *l, struct error *err)
+static void export_npy_lay_out(struct export_layout *l)
 {
     struct export_tensor *t = l->plan->tensor; /* the only one */
     struct text header = {0};
@@ -29,7 +28,6 @@ static enum status export_npy_lay_out(struct export_layout *l, struct error *err
         lay_tensor(l, t);
     }
     text_release(&header);
-    return err->status;
 }
 
 const struct exporter exporter_npy = {

@@ -22,7 +22,6 @@
 
 #include "catalog/export/export_layout.h"
 #include "catalog/export/npy_header.h"
-#include "catalog/export/numpy.h"
 
 #define ALIGNMENT     64
 #define DATE_1980     0x0021
@@ -263,10 +262,10 @@ static void put_directory(struct export_layout *l, struct export_tensor **order,
     }
 }
 
-static enum status export_npz_lay_out(struct export_layout *l, struct error *err)
+static void export_npz_lay_out(struct export_layout *l)
 {
     struct text out = {0};
-    struct export_tensor **order = export_order(l->plan, export_by_name, err);
+    struct export_tensor **order = export_order(l->plan, export_by_name, l->err);
     lay_file(l, l->path);
     put_members(l, order, &out);
     uint64_t directory = l->at;
@@ -274,7 +273,6 @@ static enum status export_npz_lay_out(struct export_layout *l, struct error *err
     put_end(&out, l->placed, directory, l->at - directory);
     lay_add(l, &out);
     text_release(&out);
-    return err->status;
 }
 
 static int compare_name(const void *key, const void *entry)
@@ -286,7 +284,7 @@ static int compare_name(const void *key, const void *entry)
 }
 
 /* numpy.load() looks a key up as a full member name first, and only then with ".npy" after it. */
-static enum status export_npz_check(struct export_plan *p, struct error *err)
+static void export_npz_check(struct export_plan *p, struct error *err)
 {
     struct export_tensor **order = export_order(p, export_by_name, err);
     for (size_t i = 0; order && i < p->count; i++) {
@@ -301,7 +299,6 @@ static enum status export_npz_check(struct export_plan *p, struct error *err)
             break;
         }
     }
-    return err->status;
 }
 
 const struct exporter exporter_npz = {

@@ -234,11 +234,11 @@ static void put_index(struct export_layout *l, const char *const *paths)
     text_release(&text);
 }
 
-static enum status export_safetensors_lay_out(struct export_layout *l, struct error *err)
+static void export_safetensors_lay_out(struct export_layout *l)
 {
     const uint32_t count = lay_parts(l);
     const char **paths = arena_array(l->arena, count, sizeof(*paths));
-    struct export_tensor **order = export_order(l->plan, by_file_and_dtype, err);
+    struct export_tensor **order = export_order(l->plan, by_file_and_dtype, l->err);
     struct part part = {order, 0};
     for (uint32_t i = 0; i < count && lay_ok(l); i++, part.tensor += part.count) {
         size_t left = l->plan->count - (size_t)(part.tensor - order);
@@ -249,7 +249,6 @@ static enum status export_safetensors_lay_out(struct export_layout *l, struct er
     }
     if (count > 1)
         put_index(l, paths);
-    return err->status;
 }
 
 /* transformers refuses a file without it. */

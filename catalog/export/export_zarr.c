@@ -21,7 +21,6 @@
 #include "catalog/data/codec/encode.h"
 #include "catalog/data/model/tensor.h"
 #include "catalog/export/export_layout.h"
-#include "catalog/export/tree.h"
 #include "catalog/export/zarr_node.h"
 
 #define RANK_MAX       64   /* of NumPy */
@@ -236,24 +235,24 @@ static void put_root_v3(struct hierarchy *z)
 }
 
 /* Fail early if the codec's library is not installed. */
-static enum status try_codec(const struct zarr_how *how, struct error *err)
+static void try_codec(const struct zarr_how *how, struct error *err)
 {
     struct encoder *encoder = NULL;
     struct text chain = {0};
     struct dtype byte;
     dtype_find("uint8", &byte);
-    if (zarr_chain(how, &byte, &chain) && text_str(&chain))
+    zarr_chain(how, &byte, &chain);
+    if (text_str(&chain))
         encoder_open(text_str(&chain), &encoder, err);
     encoder_close(encoder);
     text_release(&chain);
-    return err->status;
 }
 
-static enum status export_zarr_lay_out(struct export_layout *l, unsigned version, struct error *err)
+static void export_zarr_lay_out(struct export_layout *l, unsigned version)
 {
     struct hierarchy z = {.l = l, .common = true};
-    if (zarr_settings(l->options, version, &z.how, err) != OK || try_codec(&z.how, err) != OK)
-        return err->status;
+    if (zarr_settings(l->options, version, &z.how, l->err) == OK && !l->put)
+        try_codec(&z.how, l->err);
     each_array(&z, put_nodes);
     if (version == 2)
         put_root_v2(&z);
@@ -261,20 +260,25 @@ static enum status export_zarr_lay_out(struct export_layout *l, unsigned version
         put_root_v3(&z);
     text_release(&z.path);
     text_release(&z.json);
-    return err->status;
 }
 
 /* --- pieces ----------------------------------------------------------------------------- */
 
-static bool piece_path(const struct export_options *options, const struct export_tensor *t,
+/* Settings that lay_out() has checked. */
+static struct zarr_how how_of(const struct export_options *options, unsigned version)
+{
+    struct error ignored = {.offset = NO_OFFSET};
+    struct zarr_how how = {0};
+    zarr_settings(options, version, &how, &ignored);
+    return how;
+}
+
+static void piece_path(const struct export_options *options, const struct export_tensor *t,
                        unsigned version, uint64_t piece, struct text *out)
 {
     uint64_t chunk[TENSOR_RANK_MAX], at[TENSOR_RANK_MAX];
-    struct error ignored = {.offset = NO_OFFSET};
+    const struct zarr_how how = how_of(options, version);
     struct export_tensor cut = *t;
-    struct zarr_how how;
-    if (zarr_settings(options, version, &how, &ignored) != OK)
-        return false;
     zarr_cut(&how, &cut, chunk);
     for (unsigned d = t->rank; d--;) {
         uint64_t count = (t->shape[d] - 1) / chunk[d] + 1;
@@ -285,15 +289,6 @@ static bool piece_path(const struct export_options *options, const struct export
     text_adds(out, version == 3 ? "c" : t->rank ? "" : "0");
     for (unsigned d = 0; d < t->rank; d++)
         text_addf(out, "%s%llu", version == 3 || d ? "." : "", (unsigned long long)at[d]);
-    return !out->failed;
-}
-
-static bool piece_chain(const struct export_options *options, const struct export_tensor *t,
-                        unsigned version, struct text *out)
-{
-    struct error ignored = {.offset = NO_OFFSET};
-    struct zarr_how how;
-    return zarr_settings(options, version, &how, &ignored) == OK && zarr_chain(&how, &t->to, out);
 }
 
 /* --- the two formats -------------------------------------------------------------------- */
@@ -313,19 +308,20 @@ static const char *const marks_v3[] = {"zarr.json", NULL};
     {                                                                                              \
         return export_zarr_holds(t, v, why, instead);                                              \
     }                                                                                              \
-    static enum status lay_out_v##v(struct export_layout *l, struct error *err)                    \
+    static void lay_out_v##v(struct export_layout *l)                                              \
     {                                                                                              \
-        return export_zarr_lay_out(l, v, err);                                                     \
+        export_zarr_lay_out(l, v);                                                                 \
     }                                                                                              \
-    static bool path_v##v(const struct export_options *options, const struct export_tensor *t,     \
+    static void path_v##v(const struct export_options *options, const struct export_tensor *t,     \
                           uint64_t piece, struct text *out)                                        \
     {                                                                                              \
-        return piece_path(options, t, v, piece, out);                                              \
+        piece_path(options, t, v, piece, out);                                                     \
     }                                                                                              \
-    static bool chain_v##v(const struct export_options *options, const struct export_tensor *t,    \
+    static void chain_v##v(const struct export_options *options, const struct export_tensor *t,    \
                            struct text *out)                                                       \
     {                                                                                              \
-        return piece_chain(options, t, v, out);                                                    \
+        const struct zarr_how how = how_of(options, v);                                            \
+        zarr_chain(&how, &t->to, out);                                                             \
     }                                                                                              \
     const struct exporter exporter_##title = {                                                     \
         .name = #title,                                                                            \

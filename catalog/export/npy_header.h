@@ -18,4 +18,8 @@ bool npy_descr(const struct dtype *, char out[64]);
  * is aligned where it is. */
 bool npy_header(struct text *out, const char *descr, const uint64_t *shape, unsigned rank);
 
+/* What .npy and .npz can hold (struct exporter, `holds`). */
+struct export_tensor;
+bool export_numpy_holds(const struct export_tensor *, struct text *why, const char **instead);
+
 #endif

@@ -190,6 +190,15 @@ int export_by_name(const struct export_tensor *a, const struct export_tensor *b)
     return strcmp(a->name, b->name);
 }
 
+int export_by_tree(const struct export_tensor *a, const struct export_tensor *b)
+{
+    size_t at = 0;
+    while (a->name[at] && a->name[at] == b->name[at])
+        at++;
+    const unsigned char p = (unsigned char)a->name[at], q = (unsigned char)b->name[at];
+    return p == q || !p || !q ? p - q : p == '/' ? -1 : q == '/' ? 1 : p - q;
+}
+
 struct order {
     export_comparison *compare;
 };
@@ -239,6 +248,20 @@ static void check_collisions(struct export_plan *p, struct error *err)
         if (same)
             refuse_collision(&p->refusals, order[i]);
         before = same;
+    }
+}
+
+void export_check_tree(struct export_plan *p, struct error *err)
+{
+    struct export_tensor **order = export_order(p, export_by_tree, err);
+    for (size_t i = 1; order && i < p->count; i++) {
+        const char *above = order[i - 1]->name, *name = order[i]->name;
+        const size_t len = strlen(above);
+        if (!len || (strncmp(name, above, len) == 0 && name[len] == '/'))
+            refuse_tensor(&p->refusals, name,
+                          "below \"%.400s\", which is a tensor and cannot hold others; "
+                          "--names or --where can leave one of them out",
+                          above);
     }
 }
 
@@ -329,7 +352,7 @@ enum status export_plan_check(struct export_plan *p, const struct exporter *expo
     for (size_t i = 0; i < p->count; i++)
         check_tensor(p, &p->tensor[i], exporter);
     check_collisions(p, err);
-    if (err->status == OK && exporter->check)
+    if (exporter->check)
         exporter->check(p, err);
     return err->status;
 }

@@ -19,6 +19,7 @@ struct writing {
     const struct exporter *exporter;
     const struct export_options *options;
     const char *path;
+    struct error *err;
     struct arena arena;
     struct export_layout layout; /* measured */
     struct output *output;       /* one file; or */
@@ -28,52 +29,38 @@ struct writing {
 
 /* --- the layout ------------------------------------------------------------------------- */
 
-static enum status lay_out(const struct writing *w, struct export_layout *l)
+static void lay_out(struct writing *w, struct export_layout *l)
 {
-    w->exporter->lay_out(l, l->err);
+    l->plan = w->plan;
+    l->exporter = w->exporter;
+    l->options = w->options;
+    l->path = w->path;
+    l->err = w->err;
+    l->arena = &w->arena;
+    w->exporter->lay_out(l);
     lay_finish(l);
     lay_release(l);
-    return l->err->status;
-}
-
-static enum status measure(struct writing *w, struct error *err)
-{
-    w->arena.err = err;
-    w->layout = (struct export_layout){
-        .plan = w->plan,
-        .exporter = w->exporter,
-        .options = w->options,
-        .path = w->path,
-        .err = err,
-        .arena = &w->arena,
-    };
-    return lay_out(w, &w->layout);
-}
-
-static bool in_staging(const struct writing *w)
-{
-    return w->exporter->folder_marks || w->layout.files > 1;
 }
 
 /* --- what is there ---------------------------------------------------------------------- */
 
-static enum status guard(const struct writing *w, const char *path, struct error *err)
+/* Whether something is there, and the guard lets it be replaced. */
+static bool is_there(const struct writing *w, const char *path, struct stat *st)
 {
-    return w->options->guard ? w->options->guard(w->options->guard_context, path, err) : OK;
+    const struct export_options *o = w->options;
+    return lstat(path, st) == 0 && /* opening the file will report any other problem */
+           (!o->guard || o->guard(o->guard_context, path, w->err) == OK);
 }
 
-static enum status check_path(const struct writing *w, const char *path, struct error *err)
+static void check_path(const struct writing *w, const char *path)
 {
     struct stat st;
-    if (lstat(path, &st) != 0)
-        return OK; /* opening the file will report any other problem */
-    if (guard(w, path, err) != OK)
-        return err->status;
+    if (!is_there(w, path, &st))
+        return;
     if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
-        return error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "is there, and not a file");
-    if (!w->options->force)
-        return error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "exists; --force writes over it");
-    return OK;
+        error_set(w->err, ERR_ARGUMENT, path, NO_OFFSET, "is there, and not a file");
+    else if (!w->options->force)
+        error_set(w->err, ERR_ARGUMENT, path, NO_OFFSET, "exists; --force writes over it");
 }
 
 static bool has_mark(const struct writing *w, const char *path)
@@ -91,31 +78,28 @@ static bool has_mark(const struct writing *w, const char *path)
 
 /* Replacing a folder removes all that is in it, so it must look like one that this format
  * writes. */
-static enum status check_folder(const struct writing *w, const char *path, struct error *err)
+static void check_folder(const struct writing *w)
 {
     struct stat st;
-    if (lstat(path, &st) != 0)
-        return OK;
-    if (guard(w, path, err) != OK)
-        return err->status;
+    if (!is_there(w, w->path, &st))
+        return;
     if (!S_ISDIR(st.st_mode))
-        return error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "is there, and not a folder");
-    if (!w->options->force)
-        return error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "exists; --force writes over it");
-    if (!has_mark(w, path))
-        return error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
-                         "a folder that is not of format %s, which --force does not remove",
-                         w->exporter->name);
-    return OK;
+        error_set(w->err, ERR_ARGUMENT, w->path, NO_OFFSET, "is there, and not a folder");
+    else if (!w->options->force)
+        error_set(w->err, ERR_ARGUMENT, w->path, NO_OFFSET, "exists; --force writes over it");
+    else if (!has_mark(w, w->path))
+        error_set(w->err, ERR_ARGUMENT, w->path, NO_OFFSET,
+                  "a folder that is not of format %s, which --force does not remove",
+                  w->exporter->name);
 }
 
-static enum status check_paths(struct writing *w, struct error *err)
+static void check_paths(const struct writing *w)
 {
     if (w->exporter->folder_marks)
-        return check_folder(w, w->path, err);
-    for (size_t i = 0; i < w->layout.files && err->status == OK; i++)
-        check_path(w, w->layout.file[i].path, err);
-    return err->status;
+        check_folder(w);
+    else
+        for (size_t i = 0; i < w->layout.files && w->err->status == OK; i++)
+            check_path(w, w->layout.file[i].path);
 }
 
 /* --- opening ---------------------------------------------------------------------------- */
@@ -127,30 +111,28 @@ static const char *base_name(const char *path)
 }
 
 /* Create the files of an export in parts, at their full sizes. */
-static enum status create_files(struct writing *w, struct error *err)
+static void create_files(struct writing *w)
 {
     w->names = arena_array(&w->arena, w->layout.files, sizeof(*w->names));
-    for (size_t i = 0; w->names && i < w->layout.files && err->status == OK; i++) {
+    for (size_t i = 0; i < w->layout.files && w->err->status == OK; i++) {
         w->names[i] = base_name(w->layout.file[i].path);
-        staging_create(w->staging, w->names[i], w->layout.file[i].size, err);
+        staging_create(w->staging, w->names[i], w->layout.file[i].size, w->err);
     }
-    return err->status;
 }
 
-static enum status open_outputs(struct writing *w, struct error *err)
+static void open_outputs(struct writing *w)
 {
     const struct output_io *io = w->options->io;
-    if (!in_staging(w)) {
-        if (output_open(w->path, io, &w->output, err) != OK)
-            return err->status;
-        return output_reserve(w->output, w->layout.at, err);
+    const bool folder = w->exporter->folder_marks;
+    if (!folder && w->layout.files == 1) {
+        if (output_open(w->path, io, &w->output, w->err) == OK)
+            output_reserve(w->output, w->layout.at, w->err);
+    } else if (staging_open(w->path, io, &w->staging, w->err) == OK && !folder) {
+        create_files(w);
     }
-    if (staging_open(w->path, io, &w->staging, err) != OK || w->exporter->folder_marks)
-        return err->status;
-    return create_files(w, err);
 }
 
-static enum status stream_data(struct writing *w, struct error *err)
+static void stream_data(struct writing *w)
 {
     struct stream stream = {
         .plan = w->plan,
@@ -163,7 +145,7 @@ static enum status stream_data(struct writing *w, struct error *err)
         .piece_bytes = w->layout.piece_bytes,
         .sums = w->layout.sums,
     };
-    return stream_run(&stream, err);
+    stream_run(&stream, w->err);
 }
 
 /* --- texts ------------------------------------------------------------------------------ */
@@ -185,66 +167,54 @@ static void put_text(struct export_layout *l, uint64_t at, struct bytes text)
         staging_write(w->staging, path, at, text, early, l->err);
 }
 
-static enum status write_texts(struct writing *w, struct error *err)
-{
-    struct export_layout l = {
-        .plan = w->plan,
-        .exporter = w->exporter,
-        .options = w->options,
-        .path = w->path,
-        .err = err,
-        .arena = &w->arena,
-        .put = put_text,
-        .context = w,
-    };
-    return lay_out(w, &l);
-}
-
 /* --- names ------------------------------------------------------------------------------ */
 
-static enum status sync_all(struct writing *w, struct error *err)
+static void sync_all(struct writing *w)
 {
     if (w->output)
-        return output_sync(w->output, err);
-    if (!w->names)
-        return staging_sync(w->staging, err);
-    for (size_t i = 0; i < w->layout.files && err->status == OK; i++)
-        staging_sync_file(w->staging, w->names[i], err);
-    return err->status;
+        output_sync(w->output, w->err);
+    else if (!w->names)
+        staging_sync(w->staging, w->err);
+    for (size_t i = 0; w->names && i < w->layout.files && w->err->status == OK; i++)
+        staging_sync_file(w->staging, w->names[i], w->err);
 }
 
 /* The index gets its name last: a crash before that leaves complete parts without an index, which
  * nothing loads. An old index is removed first, so that it never describes a mixture. */
-static enum status commit_parts(struct writing *w, struct error *err)
+static void commit_parts(struct writing *w)
 {
+    const bool force = w->options->force;
     size_t count = w->layout.files, done = 0;
-    if (w->options->force)
+    if (force)
         staging_clear(w->staging, w->names[count - 1]);
-    while (done < count &&
-           staging_commit_file(w->staging, w->names[done], w->options->force, err) == OK)
+    while (done < count && staging_commit_file(w->staging, w->names[done], force, w->err) == OK)
         done++;
-    while (err->status != OK && done)
+    while (w->err->status != OK && done)
         staging_clear(w->staging, w->names[--done]);
-    return err->status;
 }
 
 /* With `sync`, everything is on the disk before the first file gets its name. */
-static enum status export_write_commit(struct writing *w, struct error *err)
+static void export_write_commit(struct writing *w)
 {
     const struct export_options *options = w->options;
-    if (options->sync && sync_all(w, err) != OK)
-        return err->status;
+    if (options->sync)
+        sync_all(w);
     if (options->stop && options->stop(options->context))
-        return error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
+        error_set(w->err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
+    if (w->err->status != OK)
+        return;
     if (w->output)
-        output_commit(w->output, options->force, err);
+        output_commit(w->output, options->force, w->err);
     else if (w->names)
-        commit_parts(w, err);
+        commit_parts(w);
     else
-        staging_commit_folder(w->staging, options->force, err);
-    if (err->status != OK || !options->sync)
-        return err->status;
-    return w->output ? output_sync_name(w->output, err) : staging_sync_names(w->staging, err);
+        staging_commit_folder(w->staging, options->force, w->err);
+    if (w->err->status != OK || !options->sync)
+        return;
+    if (w->output)
+        output_sync_name(w->output, w->err);
+    else
+        staging_sync_names(w->staging, w->err);
 }
 
 /* Check that the format has every setting. */
@@ -264,21 +234,38 @@ static enum status check_settings(const struct exporter *exporter,
     return err->status;
 }
 
+static void write_all(struct writing *w)
+{
+    struct export_layout texts = {.put = put_text, .context = w};
+    open_outputs(w);
+    if (w->err->status == OK)
+        stream_data(w);
+    if (w->err->status == OK)
+        lay_out(w, &texts);
+    if (w->err->status == OK)
+        export_write_commit(w);
+}
+
 enum status export_write(struct export_plan *plan, const struct exporter *exporter,
                          const char *path, const struct export_options *options, bool dry,
                          struct error *err)
 {
-    struct writing w = {.plan = plan, .exporter = exporter, .options = options, .path = path};
+    struct writing w = {.plan = plan,
+                        .exporter = exporter,
+                        .options = options,
+                        .path = path,
+                        .err = err,
+                        .arena = {.err = err}};
     if (!plan->count)
         return error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "no tensor is selected");
-    if (check_settings(exporter, options, err) == OK && measure(&w, err) == OK &&
-        check_paths(&w, err) == OK) {
-        if (dry && plan->lossy && options->loss)
-            stream_data(&w, err);
-        else if (!dry && open_outputs(&w, err) == OK && stream_data(&w, err) == OK &&
-                 write_texts(&w, err) == OK)
-            export_write_commit(&w, err);
-    }
+    if (check_settings(exporter, options, err) == OK)
+        lay_out(&w, &w.layout);
+    if (err->status == OK)
+        check_paths(&w);
+    if (err->status == OK && !dry)
+        write_all(&w);
+    else if (err->status == OK && plan->lossy && options->loss)
+        stream_data(&w);
     arena_release(&w.arena);
     output_close(w.output);
     staging_close(w.staging);

@@ -203,13 +203,12 @@ static unsigned width_of(const struct dtype *d)
     return d->kind == DTYPE_VOID || d->block_bytes > 255 ? 1 : d->block_bytes;
 }
 
-bool zarr_chain(const struct zarr_how *how, const struct dtype *d, struct text *out)
+void zarr_chain(const struct zarr_how *how, const struct dtype *d, struct text *out)
 {
     if (how->codec == ZARR_BLOSC)
-        return text_addf(out, "blosc:zstd,%d,1,%u", how->level, width_of(d));
-    if (how->codec == ZARR_NONE)
-        return text_adds(out, "");
-    return text_addf(out, "%s:%d", zarr_codecs[how->codec].name, how->level);
+        text_addf(out, "blosc:zstd,%d,1,%u", how->level, width_of(d));
+    else if (how->codec != ZARR_NONE)
+        text_addf(out, "%s:%d", zarr_codecs[how->codec].name, how->level);
 }
 
 /* --- nodes ------------------------------------------------------------------------------ */
@@ -245,7 +244,7 @@ static void add_codecs_v3(const struct zarr_how *how, const struct dtype *d, str
     text_addc(out, ']');
 }
 
-bool zarr_attributes(const char *const *attributes, struct text *out)
+void zarr_attributes(const char *const *attributes, struct text *out)
 {
     text_addc(out, '{');
     for (size_t i = 0; attributes && attributes[i]; i += 2) {
@@ -254,10 +253,10 @@ bool zarr_attributes(const char *const *attributes, struct text *out)
         text_addc(out, ':');
         text_json(out, attributes[i + 1], strlen(attributes[i + 1]));
     }
-    return text_addc(out, '}');
+    text_addc(out, '}');
 }
 
-bool zarr_array(const struct zarr_how *how, struct export_tensor *t, const char *const *attributes,
+void zarr_array(const struct zarr_how *how, struct export_tensor *t, const char *const *attributes,
                 struct text *out)
 {
     uint64_t chunk[TENSOR_RANK_MAX];
@@ -272,8 +271,9 @@ bool zarr_array(const struct zarr_how *how, struct export_tensor *t, const char 
         add_type_v2(&t->to, out);
         text_adds(out, ",\"compressor\":");
         add_compressor_v2(how, out);
-        return text_adds(out, ",\"fill_value\":null,\"order\":\"C\",\"filters\":null,"
-                              "\"dimension_separator\":\".\"}");
+        text_adds(out, ",\"fill_value\":null,\"order\":\"C\",\"filters\":null,"
+                       "\"dimension_separator\":\".\"}");
+        return;
     }
     text_adds(out, ",\"data_type\":");
     add_type_v3(&t->to, out);
@@ -286,5 +286,5 @@ bool zarr_array(const struct zarr_how *how, struct export_tensor *t, const char 
     add_codecs_v3(how, &t->to, out);
     text_adds(out, ",\"attributes\":");
     zarr_attributes(attributes, out);
-    return text_addc(out, '}');
+    text_addc(out, '}');
 }

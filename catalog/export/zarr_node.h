@@ -39,11 +39,11 @@ bool zarr_is_common(const struct dtype *);
 void zarr_cut(const struct zarr_how *, struct export_tensor *t, uint64_t *chunk);
 
 /* The codec as a chain of catalog/data/codec/encode.h. */
-bool zarr_chain(const struct zarr_how *, const struct dtype *, struct text *out);
+void zarr_chain(const struct zarr_how *, const struct dtype *, struct text *out);
 
 /* The metadata of an array (version 3: with `attributes`, which may be NULL) and of a group. */
-bool zarr_array(const struct zarr_how *, struct export_tensor *, const char *const *attributes,
+void zarr_array(const struct zarr_how *, struct export_tensor *, const char *const *attributes,
                 struct text *out);
-bool zarr_attributes(const char *const *attributes, struct text *out);
+void zarr_attributes(const char *const *attributes, struct text *out);
 
 #endif
