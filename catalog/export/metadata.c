@@ -10,16 +10,9 @@ struct metadata_pair {
 
 void metadata_add(struct export_metadata *m, const char *key, const char *value)
 {
-    struct metadata_pair pair = {.number = m->count};
-    void *list = arena_grow(m->arena, m->list, m->count, &m->space, sizeof(*m->list));
-    pair.key = arena_copy(m->arena, key, strlen(key));
-    pair.value = arena_copy(m->arena, value, strlen(value));
-    if (!list || !pair.key || !pair.value) {
-        m->failed = true;
-        return;
-    }
-    m->list = list;
-    m->list[m->count++] = pair;
+    const struct metadata_pair pair = {arena_copy(m->arena, key, strlen(key)),
+                                       arena_copy(m->arena, value, strlen(value)), m->count};
+    *PUSH(m->arena, m->list, m->count, m->space) = pair;
 }
 
 static int export_metadata_compare(const void *a, const void *b)
@@ -33,7 +26,7 @@ const char *const *metadata_pairs(struct export_metadata *m)
 {
     const char **pairs = arena_array(m->arena, 2 * m->count + 1, sizeof(*pairs));
     size_t n = 0;
-    if (!pairs || m->failed)
+    if (!pairs)
         return NULL;
     if (m->count)
         qsort(m->list, m->count, sizeof(*m->list), export_metadata_compare);

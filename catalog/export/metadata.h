@@ -5,21 +5,19 @@
 #ifndef CKPTDB_METADATA_H
 #define CKPTDB_METADATA_H
 
-#include <stdbool.h>
-
 #include "catalog/base/arena.h"
 
 struct export_metadata {
-    struct arena *arena;
+    struct arena *arena; /* with an `err` */
     struct metadata_pair *list;
     size_t count, space;
-    bool failed; /* no memory */
 };
 
 /* Copies both. */
 void metadata_add(struct export_metadata *, const char *key, const char *value);
 
-/* key, value, key, value, ..., NULL, sorted by key; in the arena. NULL without memory. */
+/* key, value, key, value, ..., NULL, sorted by key; in the arena. NULL without
+ * memory. */
 const char *const *metadata_pairs(struct export_metadata *);
 
 #endif

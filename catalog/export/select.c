@@ -112,39 +112,36 @@ static const struct query assignment = {
 };
 
 /* Prepare a single statement that only reads. `whose` stands before SQLite's message. */
-static enum status export_select_prepare(sqlite3 *db, const char *sql, const char *whose,
-                                         sqlite3_stmt **out, struct error *err)
+static sqlite3_stmt *prepare(sqlite3 *db, const char *sql, const char *whose, struct error *err)
 {
+    sqlite3_stmt *s = NULL;
     const char *rest = "";
     sqlite3_stmt *extra = NULL;
-    const int rc = sqlite3_prepare_v2(db, sql, -1, out, &rest);
-    if (rc != SQLITE_OK && rc != SQLITE_AUTH)
-        return error_set(err, ERR_ARGUMENT, whose, NO_OFFSET, "%s", sqlite3_errmsg(db));
+    const int rc = sqlite3_prepare_v2(db, sql, -1, &s, &rest);
+    if (rc != SQLITE_OK && rc != SQLITE_AUTH) {
+        error_set(err, ERR_ARGUMENT, whose, NO_OFFSET, "%s", sqlite3_errmsg(db));
+        return NULL;
+    }
     /* What follows must be comments and semicolons only: they prepare to NULL. */
     bool more = sqlite3_prepare_v2(db, rest, -1, &extra, NULL) != SQLITE_OK || extra;
     sqlite3_finalize(extra);
-    if (!*out || more || !sqlite3_stmt_readonly(*out) || !sqlite3_column_count(*out)) {
-        sqlite3_finalize(*out);
-        *out = NULL;
-        return error_set(err, ERR_ARGUMENT, whose, NO_OFFSET,
-                         "one SELECT is wanted, and nothing that writes");
-    }
-    return OK;
+    if (s && !more && sqlite3_stmt_readonly(s) && sqlite3_column_count(s))
+        return s;
+    sqlite3_finalize(s);
+    error_set(err, ERR_ARGUMENT, whose, NO_OFFSET, "one SELECT is wanted, and nothing that writes");
+    return NULL;
 }
 
 /* The expression must also parse alone, so that no parenthesis in it can close one of ours. */
-static enum status check_where(sqlite3 *db, const char *where, struct error *err)
+static void check_where(sqlite3 *db, const char *where, struct error *err)
 {
     struct text sql = {0};
-    sqlite3_stmt *statement = NULL;
     text_addf(&sql, "SELECT 1 FROM tensor WHERE %s\n", where);
-    if (!text_str(&sql))
-        error_memory(err);
+    if (text_str(&sql))
+        sqlite3_finalize(prepare(db, text_str(&sql), "--where", err));
     else
-        export_select_prepare(db, text_str(&sql), "--where", &statement, err);
-    sqlite3_finalize(statement);
+        error_memory(err);
     text_release(&sql);
-    return err->status;
 }
 
 /* What a rule set does. */
@@ -154,65 +151,54 @@ struct kind {
     bool restores; /* adds what T5X's importer adds */
 };
 
-static enum status export_select_kind_of(sqlite3 *db, const struct selection *want,
-                                         struct kind *out, struct error *err)
+static struct kind kind_of(sqlite3 *db, const char *map, struct error *err)
 {
-    sqlite3_stmt *s = NULL;
-    if (sqlite3_prepare_v2(db,
-                           "SELECT dialect, ifnull(options ->> 'restore', 0)"
-                           " FROM ruleset WHERE name = ?1",
-                           -1, &s, NULL) != SQLITE_OK)
-        return db_error(db, "rule sets", err);
-    sqlite3_bind_text(s, 1, want->map, -1, SQLITE_STATIC);
+    static const char sql[] = "SELECT dialect, ifnull(options ->> 'restore', 0)"
+                              " FROM ruleset WHERE name = ?1";
+    struct kind kind = {0};
+    sqlite3_stmt *s = db_query(db, err, sql, "s", map);
     const char *dialect =
-        db_row(s, "rule sets", err) ? (const char *)sqlite3_column_text(s, 0) : NULL;
+        s && db_row(s, "rule sets", err) ? (const char *)sqlite3_column_text(s, 0) : NULL;
     const struct dialect *known = dialect ? dialect_find(dialect) : NULL;
     if (known)
-        *out = (struct kind){known->view == MAP_ASSIGNMENT, known->view == MAP_CONVERSION,
+        kind = (struct kind){known->view == MAP_ASSIGNMENT, known->view == MAP_CONVERSION,
                              sqlite3_column_int(s, 1) != 0};
     else if (dialect)
         error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
-                  "%.200s is of dialect %.100s, which this program does not run", want->map,
-                  dialect);
+                  "%.200s is of dialect %.100s, which this program does not run", map, dialect);
     else
         error_set(err, ERR_MISSING, NULL, NO_OFFSET,
-                  "no rule set is called %.200s; `map list` lists them", want->map);
+                  "no rule set is called %.200s; `map list` lists them", map);
     sqlite3_finalize(s);
-    return err->status;
+    return kind;
 }
 
-static enum status choose_query(sqlite3 *db, const struct selection *want,
-                                const struct query **query, struct error *err)
+static const struct query *choose_query(sqlite3 *db, const struct selection *want,
+                                        struct error *err)
 {
-    struct kind kind = {0};
-    *query = &tensors;
     if (!want->map)
-        return OK;
-    if (export_select_kind_of(db, want, &kind, err) != OK)
-        return err->status;
-    *query = kind.assigns     ? &assignment
-             : kind.converts  ? want->names || want->where ? &chosen_conversion : &conversion
-             : !kind.restores ? &translation
-             : want->target   ? &restored_onto
-                              : &restored;
+        return &tensors;
+    const struct kind kind = kind_of(db, want->map, err);
     if (kind.assigns && !want->target)
-        return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
-                         "%.200s fills the names of a model: say which with --target", want->map);
+        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                  "%.200s fills the names of a model: say which with --target", want->map);
     if (!kind.assigns && (kind.converts || !kind.restores) && want->target)
-        return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
-                         "%.200s translates names by itself: it has no use for --target",
-                         want->map);
-    return OK;
+        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                  "%.200s translates names by itself: it has no use for --target", want->map);
+    return kind.assigns     ? &assignment
+           : kind.converts  ? want->names || want->where ? &chosen_conversion : &conversion
+           : !kind.restores ? &translation
+           : want->target   ? &restored_onto
+                            : &restored;
 }
 
-static enum status prepare_selection(sqlite3 *db, const struct selection *want, sqlite3_stmt **out,
-                                     struct error *err)
+static sqlite3_stmt *prepare_selection(sqlite3 *db, const struct selection *want, struct error *err)
 {
     struct text sql = {0};
-    const struct query *query;
-    if (choose_query(db, want, &query, err) != OK ||
-        (want->where && check_where(db, want->where, err) != OK))
-        return err->status;
+    sqlite3_stmt *s = NULL;
+    const struct query *query = choose_query(db, want, err);
+    if (want->where && err->status == OK)
+        check_where(db, want->where, err);
     text_adds(&sql, query->sql);
     if (want->names)
         text_addf(&sql, " AND (%s IS NULL OR regexp_match(?2, %s))", query->name, query->name);
@@ -224,19 +210,19 @@ static enum status prepare_selection(sqlite3 *db, const struct selection *want, 
     text_adds(&sql, query->order);
     if (!text_str(&sql))
         error_memory(err);
-    else
-        export_select_prepare(db, text_str(&sql), want->where ? "--where" : want->map, out, err);
+    else if (err->status == OK)
+        s = prepare(db, text_str(&sql), want->where ? "--where" : want->map, err);
     text_release(&sql);
-    if (err->status != OK)
-        return err->status;
-    sqlite3_bind_int64(*out, 1, want->checkpoint);
+    if (!s)
+        return NULL;
+    sqlite3_bind_int64(s, 1, want->checkpoint);
     if (want->names)
-        sqlite3_bind_text(*out, 2, want->names, -1, SQLITE_STATIC);
+        sqlite3_bind_text(s, 2, want->names, -1, SQLITE_STATIC);
     if (want->map)
-        sqlite3_bind_text(*out, 3, want->map, -1, SQLITE_STATIC);
+        sqlite3_bind_text(s, 3, want->map, -1, SQLITE_STATIC);
     if (want->target)
-        sqlite3_bind_int64(*out, 4, want->target);
-    return OK;
+        sqlite3_bind_int64(s, 4, want->target);
+    return s;
 }
 
 /* A column's text, or NULL. A name that contains a NUL byte counts as NULL. */
@@ -268,7 +254,7 @@ struct made {
     const char *recipe, *name, *dtype, *shape; /* NULL: none */
 };
 
-static enum status add_row(struct export_plan *p, const struct made *m, struct error *err)
+static void add_row(struct export_plan *p, const struct made *m, struct error *err)
 {
     uint64_t before = p->count;
     if (!m->name)
@@ -276,18 +262,16 @@ static enum status add_row(struct export_plan *p, const struct made *m, struct e
     else if (export_plan_add(p, m->id, m->recipe, m->name, m->dtype, err) == OK &&
              p->count > before && m->shape)
         check_shape(p, m->shape, err);
-    return err->status;
 }
 
-static void export_select_note(struct selection_note *n, const char *name)
+static void note(struct selection_note *n, const char *name)
 {
     if (!n->count++ && name)
         strncat(n->first, name, sizeof(n->first) - 1);
 }
 
-static enum status export_select_take_row(sqlite3_stmt *s, const struct selection *want,
-                                          struct export_plan *p, struct selection_notes *notes,
-                                          struct error *err)
+static void take_row(sqlite3_stmt *s, const struct selection *want, struct export_plan *p,
+                     struct selection_notes *notes, struct error *err)
 {
     const char *old = column_name(s, OLD_NAME), *new_name = column_name(s, NEW_NAME);
     const char *status = column_name(s, STATUS), *why = column_name(s, WHY);
@@ -295,27 +279,27 @@ static enum status export_select_take_row(sqlite3_stmt *s, const struct selectio
     if (!status)
         status = "error";
     if (strcmp(status, "dropped") == 0)
-        return OK;
+        return;
     if (strcmp(status, "error") == 0) {
         refuse_tensor(&p->refusals, known, "%s", why ? why : "the map fails");
     } else if (strcmp(status, "unmatched") == 0) {
         refuse_tensor(&p->refusals, known, "no rule of %.200s matches it", want->map);
     } else if (strcmp(status, "missing") == 0) {
         if (sqlite3_column_type(s, FALLBACK) != SQLITE_NULL)
-            return add_row(
-                p, &(struct made){.id = sqlite3_column_int64(s, FALLBACK), .name = new_name}, err);
-        export_select_note(&notes->absent, new_name);
+            add_row(p, &(struct made){.id = sqlite3_column_int64(s, FALLBACK), .name = new_name},
+                    err);
+        else
+            note(&notes->absent, new_name);
     } else if (sqlite3_column_type(s, TENSOR_ID) == SQLITE_NULL) {
         notes->leaves++;
     } else {
         if (!sqlite3_column_int(s, IN_TARGET))
-            export_select_note(&notes->extra, new_name);
-        return add_row(p,
-                       &(struct made){sqlite3_column_int64(s, TENSOR_ID), column_name(s, RECIPE),
-                                      new_name, column_name(s, DTYPE), column_name(s, SHAPE)},
-                       err);
+            note(&notes->extra, new_name);
+        add_row(p,
+                &(struct made){sqlite3_column_int64(s, TENSOR_ID), column_name(s, RECIPE), new_name,
+                               column_name(s, DTYPE), column_name(s, SHAPE)},
+                err);
     }
-    return OK;
 }
 
 /* Columns of the user's own SELECT; -1: it does not have it. */
@@ -323,27 +307,27 @@ struct columns {
     int id, name, dtype;
 };
 
-static enum status find_columns(sqlite3_stmt *s, struct columns *out, struct error *err)
+static struct columns find_columns(sqlite3_stmt *s, struct error *err)
 {
-    *out = (struct columns){-1, -1, -1};
+    struct columns c = {-1, -1, -1};
     for (int i = sqlite3_column_count(s) - 1; i >= 0; i--) {
         const char *name = sqlite3_column_name(s, i);
         if (name && sqlite3_stricmp(name, "tensor_id") == 0)
-            out->id = i;
+            c.id = i;
         else if (name && sqlite3_stricmp(name, "new_name") == 0)
-            out->name = i;
+            c.name = i;
         else if (name && sqlite3_stricmp(name, "dtype") == 0)
-            out->dtype = i;
+            c.dtype = i;
     }
-    if (out->id >= 0 && out->name >= 0)
-        return OK;
-    return error_set(err, ERR_ARGUMENT, "--sql", NO_OFFSET,
-                     "columns called tensor_id and new_name are wanted (SELECT id AS "
-                     "tensor_id, name AS new_name FROM tensor WHERE ...)");
+    if (c.id < 0 || c.name < 0)
+        error_set(err, ERR_ARGUMENT, "--sql", NO_OFFSET,
+                  "columns called tensor_id and new_name are wanted (SELECT id AS "
+                  "tensor_id, name AS new_name FROM tensor WHERE ...)");
+    return c;
 }
 
-static enum status take_users_row(sqlite3_stmt *s, const struct columns *c, uint64_t row,
-                                  struct export_plan *p, struct error *err)
+static void take_users_row(sqlite3_stmt *s, const struct columns *c, uint64_t row,
+                           struct export_plan *p, struct error *err)
 {
     unsigned long long number = row;
     int id = sqlite3_column_type(s, c->id), type = sqlite3_column_type(s, c->name);
@@ -356,89 +340,54 @@ static enum status take_users_row(sqlite3_stmt *s, const struct columns *c, uint
         refuse(&p->refusals, "row %llu: new_name is %s", number,
                type == SQLITE_NULL ? "NULL" : "not a name");
     else
-        return export_plan_add(p, sqlite3_column_int64(s, c->id), recipe, name,
-                               column_name(s, c->dtype), err);
-    return OK;
+        export_plan_add(p, sqlite3_column_int64(s, c->id), recipe, name, column_name(s, c->dtype),
+                        err);
 }
 
 enum status selection_run(sqlite3 *db, const struct selection *want, struct export_plan *plan,
                           struct selection_notes *notes, struct error *err)
 {
-    sqlite3_stmt *s = NULL;
-    struct columns columns = {0};
+    sqlite3_stmt *s =
+        want->sql ? prepare(db, want->sql, "--sql", err) : prepare_selection(db, want, err);
+    const struct columns columns = s && want->sql ? find_columns(s, err) : (struct columns){0};
     uint64_t row = 0;
     int rc = SQLITE_DONE;
     *notes = (struct selection_notes){0};
-    if (want->sql ? export_select_prepare(db, want->sql, "--sql", &s, err) != OK
-                  : prepare_selection(db, want, &s, err) != OK)
-        return err->status;
-    if (want->sql && find_columns(s, &columns, err) != OK)
-        goto done;
     while (err->status == OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
         if (want->sql)
             take_users_row(s, &columns, ++row, plan, err);
         else
-            export_select_take_row(s, want, plan, notes, err);
+            take_row(s, want, plan, notes, err);
     }
     if (err->status == OK && rc == SQLITE_INTERRUPT)
         error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
     else if (err->status == OK && rc != SQLITE_DONE)
         error_set(err, ERR_ARGUMENT, want->sql ? "--sql" : NULL, NO_OFFSET, "%s",
                   sqlite3_errmsg(db));
-
-done:
     sqlite3_finalize(s);
     return err->status;
 }
 
-/* Keys such as "config.json:..." are of files beside the checkpoint, and are left out. */
-static enum status add_own_metadata(sqlite3 *db, int64_t checkpoint, struct export_metadata *out,
-                                    struct error *err)
+/* The checkpoint's own metadata, and its hash, if that was computed. Keys such as "config.json:..."
+ * are of files beside the checkpoint, and are left out. */
+static const char own_metadata[] = "SELECT key, value FROM metadata WHERE checkpoint_id = ?1"
+                                   " AND value IS NOT NULL AND key NOT GLOB '*.json:*' UNION ALL"
+                                   " SELECT 'ckptdb_hash', hash FROM checkpoint WHERE id = ?1";
+
+void selection_metadata(sqlite3 *db, const struct selection *want, const struct export_plan *p,
+                        struct export_metadata *out, struct error *err)
 {
-    sqlite3_stmt *s = NULL;
-    if (sqlite3_prepare_v2(db,
-                           "SELECT key, value FROM metadata WHERE checkpoint_id = ?1"
-                           " AND value IS NOT NULL AND key NOT GLOB '*.json:*'",
-                           -1, &s, NULL) != SQLITE_OK)
-        return db_error(db, "metadata", err);
-    sqlite3_bind_int64(s, 1, checkpoint);
-    while (db_row(s, "metadata", err)) {
+    sqlite3_stmt *s = want->sql ? NULL : db_query(db, err, own_metadata, "i", want->checkpoint);
+    while (s && db_row(s, "metadata", err)) {
         const char *key = column_name(s, 0), *value = column_name(s, 1);
         if (key && value)
             metadata_add(out, key, value);
     }
     sqlite3_finalize(s);
-    return err->status;
-}
-
-/* The checkpoint's hash, if it was computed. */
-static enum status add_hash(sqlite3 *db, int64_t checkpoint, struct export_metadata *out,
-                            struct error *err)
-{
-    sqlite3_stmt *s = NULL;
-    if (sqlite3_prepare_v2(db, "SELECT hash FROM checkpoint WHERE id = ?1", -1, &s, NULL) !=
-        SQLITE_OK)
-        return db_error(db, "hashes", err);
-    sqlite3_bind_int64(s, 1, checkpoint);
-    const char *hash = db_row(s, "hashes", err) ? column_name(s, 0) : NULL;
-    if (hash)
-        metadata_add(out, "ckptdb_hash", hash);
-    sqlite3_finalize(s);
-    return err->status;
-}
-
-enum status selection_metadata(sqlite3 *db, const struct selection *want,
-                               const struct export_plan *p, struct export_metadata *out,
-                               struct error *err)
-{
-    if (!want->sql && (add_own_metadata(db, want->checkpoint, out, err) != OK ||
-                       add_hash(db, want->checkpoint, out, err) != OK))
-        return err->status;
     if (want->map)
         metadata_add(out, "ckptdb_map", want->map);
     if (!want->sql && p->checkpoints)
         metadata_add(out, "ckptdb_source", p->checkpoint[0]);
-    return OK;
 }
 
 static bool plan_uses(const struct export_plan *p, const char *checkpoint)
@@ -481,41 +430,26 @@ static bool is_catalog(sqlite3 *db, const char *real, const struct stat *st)
 enum status selection_guard(sqlite3 *db, const struct export_plan *p, const char *path,
                             struct error *err)
 {
+    static const char sql[] =
+        "SELECT c.path FROM file f JOIN checkpoint c ON c.id = f.checkpoint_id "
+        "WHERE f.path IN (?1, ?2) OR (f.inode = ?3 AND f.device = ?4)"
+        " OR (?5 AND substr(f.path, 1, length(?2) + 1) = ?2 || '/')";
     sqlite3_stmt *s = NULL;
     struct stat st;
     char *real = realpath(path, NULL);
-    bool ours = false;
-    int rc = SQLITE_DONE;
-    if (!real || stat(real, &st) != 0)
-        goto done; /* a link that leads nowhere */
-    if (is_catalog(db, real, &st)) {
+    const bool there = real && stat(real, &st) == 0; /* else a link that leads nowhere */
+    bool ours = there && touches_input(p, real);
+    if (there && is_catalog(db, real, &st))
         error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
                   "is or holds the catalog itself; give the output another name");
-        goto done;
-    }
-    ours = touches_input(p, real);
-    if (sqlite3_prepare_v2(db,
-                           "SELECT c.path FROM file f JOIN checkpoint c ON c.id = f.checkpoint_id "
-                           "WHERE f.path IN (?1, ?2) OR (f.inode = ?3 AND f.device = ?4)"
-                           " OR (?5 AND substr(f.path, 1, length(?2) + 1) = ?2 || '/')",
-                           -1, &s, NULL) != SQLITE_OK) {
-        db_error(db, "files of checkpoints", err);
-        goto done;
-    }
-    sqlite3_bind_text(s, 1, path, -1, SQLITE_STATIC);
-    sqlite3_bind_text(s, 2, real, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(s, 3, (sqlite3_int64)st.st_ino);
-    sqlite3_bind_int64(s, 4, (sqlite3_int64)st.st_dev);
-    sqlite3_bind_int64(s, 5, S_ISDIR(st.st_mode));
-    while (!ours && (rc = sqlite3_step(s)) == SQLITE_ROW)
+    else if (there && !ours)
+        s = db_query(db, err, sql, "ssiii", path, real, (int64_t)st.st_ino, (int64_t)st.st_dev,
+                     (int64_t)S_ISDIR(st.st_mode));
+    while (s && !ours && db_row(s, "files of checkpoints", err))
         ours = plan_uses(p, (const char *)sqlite3_column_text(s, 0));
-    if (!ours && rc != SQLITE_DONE)
-        db_error(db, "files of checkpoints", err);
     if (ours)
         error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
                   "is one of the files that are read; give the output another name");
-
-done:
     sqlite3_finalize(s);
     free(real);
     return err->status;

@@ -47,8 +47,8 @@ enum status selection_run(sqlite3 *, const struct selection *, struct export_pla
 
 /* The checkpoint's own metadata, and where the export comes from: ckptdb_source (its path),
  * ckptdb_hash (if known), ckptdb_map. Not metadata of files beside it (config.json). */
-enum status selection_metadata(sqlite3 *, const struct selection *, const struct export_plan *,
-                               struct export_metadata *, struct error *err);
+void selection_metadata(sqlite3 *, const struct selection *, const struct export_plan *,
+                        struct export_metadata *, struct error *err);
 
 /* ERR_ARGUMENT if writing to `path` would destroy a file of a checkpoint in the plan. */
 enum status selection_guard(sqlite3 *, const struct export_plan *, const char *path,

@@ -223,24 +223,20 @@ static enum status make_plan(struct exporting *x)
 
 /* The metadata of the export. The last value of a key counts: first the source's own and where it
  * comes from, then what the format always states, then what the user states. */
-static enum status library_export_describe(struct exporting *x, struct arena *arena,
-                                           const char *const **out)
+static const char *const *library_export_describe(struct exporting *x, struct arena *arena)
 {
     struct export_metadata all = {.arena = arena};
     const char *const *own = x->exporter->own_metadata;
     const char *const *pair = x->options->metadata;
-    *out = NULL;
     if (!x->exporter->keeps_metadata)
-        return OK;
-    if (!x->options->no_metadata &&
-        selection_metadata(x->catalog->db, &x->want, &x->plan, &all, x->err) != OK)
-        return x->err->status;
+        return NULL;
+    if (!x->options->no_metadata)
+        selection_metadata(x->catalog->db, &x->want, &x->plan, &all, x->err);
     for (; own && *own; own += 2)
         metadata_add(&all, own[0], own[1]);
     for (; pair && *pair; pair += 2)
         metadata_add(&all, pair[0], pair[1]);
-    *out = metadata_pairs(&all);
-    return *out ? OK : error_memory(x->err);
+    return metadata_pairs(&all);
 }
 
 static enum status guard(void *context, const char *path, struct error *err)
@@ -309,8 +305,9 @@ static enum status write_plan(struct exporting *x)
     const struct ckptdb_export_options *o = x->options;
     char warning[EXPORT_WARNING_BYTES] = "";
     struct export_loss loss = {0};
-    struct arena arena = {0};
+    struct arena arena = {.err = x->err};
     struct export_options how = {
+        .metadata = library_export_describe(x, &arena),
         .force = o->force,
         .sync = !o->no_sync,
         .threads = o->threads,
@@ -324,7 +321,7 @@ static enum status write_plan(struct exporting *x)
         .loss = &loss,
         .warning = warning,
     };
-    if (library_export_describe(x, &arena, &how.metadata) == OK)
+    if (x->err->status == OK)
         export_write(&x->plan, x->exporter, x->path, &how, o->dry_run, x->err);
     arena_release(&arena);
     if (x->err->status != OK)
