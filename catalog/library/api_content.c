@@ -110,27 +110,41 @@ static struct content_work work_of(struct working *w, const struct ckptdb_conten
     };
 }
 
-enum ckptdb_status ckptdb_hash(ckptdb *c, const struct ckptdb_content_options *given, bool *all,
-                               struct ckptdb_error *error)
+/* Take the options. `keeps`: the results are committed. */
+static enum status begin_work(const ckptdb *c, const struct ckptdb_content_options *given,
+                              bool keeps, struct ckptdb_content_options *o, bool *all,
+                              struct error *err)
+{
+    if (all)
+        *all = false;
+    if (library_take(o, sizeof(*o), given, err) == OK && (!keeps || library_alone(c, err) == OK))
+        library_known(c, o->checkpoints, o->count, err);
+    return err->status;
+}
+
+/* Hash checkpoints, or compute their statistics, and keep the results. */
+static enum ckptdb_status compute(ckptdb *c, enum overlay_results kind, const char *doing,
+                                  const struct ckptdb_content_options *given, bool *all,
+                                  struct ckptdb_error *error)
 {
     struct error err = {.offset = NO_OFFSET};
-    struct working w = {.catalog = c, .doing = "hashing"};
+    struct working w = {.catalog = c, .doing = doing};
     struct ckptdb_content_options o;
     time_t begun = 0;
     bool complete;
-    if (all)
-        *all = false;
-    if (library_take(&o, sizeof(o), given, &err) != OK || library_alone(c, &err) != OK ||
-        library_known(c, o.checkpoints, o.count, &err) != OK)
+    if (begin_work(c, given, true, &o, all, &err) != OK)
         return library_end(&err, error);
     const struct content_work work = work_of(&w, &o, &begun);
     c->writing++;
-    library_begin_results(c, OVERLAY_HASHES, &o, &err);
-    if (o.twins && err.status == OK)
+    library_begin_results(c, kind, &o, &err);
+    if (kind == OVERLAY_HASHES && o.twins && err.status == OK)
         twins_find(c->db, &err);
     const int before = sqlite3_total_changes(c->db);
     for (size_t i = 0; i < o.count && err.status == OK; i++) {
-        content_hash(&work, o.checkpoints[i], &complete, &err);
+        if (kind == OVERLAY_HASHES)
+            content_hash(&work, o.checkpoints[i], &complete, &err);
+        else
+            content_stats(&work, o.checkpoints[i], o.names, &complete, &err);
         say_trouble(&w, o.checkpoints[i]);
     }
     content_commit(c->db, &err);
@@ -141,33 +155,16 @@ enum ckptdb_status ckptdb_hash(ckptdb *c, const struct ckptdb_content_options *g
     return library_end(&err, error);
 }
 
-enum ckptdb_status ckptdb_statistics(ckptdb *c, const struct ckptdb_content_options *given,
+enum ckptdb_status ckptdb_hash(ckptdb *c, const struct ckptdb_content_options *options, bool *all,
+                               struct ckptdb_error *error)
+{
+    return compute(c, OVERLAY_HASHES, "hashing", options, all, error);
+}
+
+enum ckptdb_status ckptdb_statistics(ckptdb *c, const struct ckptdb_content_options *options,
                                      bool *all, struct ckptdb_error *error)
 {
-    struct error err = {.offset = NO_OFFSET};
-    struct working w = {.catalog = c, .doing = "reading"};
-    struct ckptdb_content_options o;
-    time_t begun = 0;
-    bool complete;
-    if (all)
-        *all = false;
-    if (library_take(&o, sizeof(o), given, &err) != OK || library_alone(c, &err) != OK ||
-        library_known(c, o.checkpoints, o.count, &err) != OK)
-        return library_end(&err, error);
-    const struct content_work work = work_of(&w, &o, &begun);
-    c->writing++;
-    library_begin_results(c, OVERLAY_STATISTICS, &o, &err);
-    const int before = sqlite3_total_changes(c->db);
-    for (size_t i = 0; i < o.count && err.status == OK; i++) {
-        content_stats(&work, o.checkpoints[i], o.names, &complete, &err);
-        say_trouble(&w, o.checkpoints[i]);
-    }
-    content_commit(c->db, &err);
-    c->writing--;
-    library_end_results(c, before);
-    if (all)
-        *all = err.status == OK && !w.trouble;
-    return library_end(&err, error);
+    return compute(c, OVERLAY_STATISTICS, "reading", options, all, error);
 }
 
 static void give_sum(void *context, const char *hex, const char *name)
@@ -183,10 +180,7 @@ enum ckptdb_status ckptdb_sha256(ckptdb *c, const struct ckptdb_content_options 
     struct ckptdb_content_options o;
     struct working w = {.catalog = c, .doing = "SHA-256", .options = &o};
     bool complete;
-    if (all)
-        *all = false;
-    if (library_take(&o, sizeof(o), given, &err) != OK ||
-        library_known(c, o.checkpoints, o.count, &err) != OK)
+    if (begin_work(c, given, false, &o, all, &err) != OK)
         return library_end(&err, error);
     const struct content_work work = work_of(&w, &o, NULL);
     if (o.count != 1)

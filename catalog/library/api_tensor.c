@@ -126,12 +126,12 @@ static void check_makes_names(const ckptdb *c, const char *map, struct error *er
 /* A map's cast is the default dtype for reading. */
 static void take_cast(ckptdb_tensor *t, const char *dtype, struct error *err)
 {
-    const char *name = dtype ? arena_copy(&t->arena, dtype, strlen(dtype)) : NULL;
-    if (dtype && !name)
-        error_memory(err);
-    if (!name || strcmp(name, t->stored.dtype.name) == 0)
+    if (!dtype || strcmp(dtype, t->stored.dtype.name) == 0)
         return;
-    dtype_find(name, &t->given);
+    const char *name = arena_copy(&t->arena, dtype, strlen(dtype));
+    if (!name)
+        error_memory(err);
+    dtype_find(name ? name : "", &t->given);
     t->casts = true;
     t->info.dtype = t->given.name;
     if (!dtype_nbytes(&t->given, t->stored.elements, &t->info.nbytes))
@@ -204,21 +204,19 @@ enum ckptdb_status ckptdb_slice_parse(const ckptdb_tensor *t, const char *text,
     return library_end(&err, error);
 }
 
-enum status tensor_check_slices(const ckptdb_tensor *t, const struct ckptdb_slice *s,
-                                struct error *err)
+const struct slice *tensor_slices(const ckptdb_tensor *t, const struct ckptdb_slice *given,
+                                  struct error *err)
 {
+    const struct slice *s = (const struct slice *)given; /* they differ only in their names */
     for (unsigned d = 0; s && d < t->stored.rank; d++) {
         const uint64_t size = t->stored.shape[d], back = s[d].count ? s[d].count - 1 : 0;
         const uint64_t step = s[d].step < 0 ? -(uint64_t)s[d].step : (uint64_t)s[d].step;
         const uint64_t room = s[d].step < 0 ? s[d].start : size - 1 - s[d].start;
-        if (!s[d].count)
-            continue;
-        if (s[d].start >= size || !step || (back && room / step < back))
-            return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
-                             "slice %u is outside of its dimension of %llu", d,
-                             (unsigned long long)size);
+        if (s[d].count && (s[d].start >= size || !step || (back && room / step < back)))
+            error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                      "slice %u is outside of its dimension of %llu", d, (unsigned long long)size);
     }
-    return OK;
+    return s;
 }
 
 const struct dtype *tensor_dtype(const ckptdb_tensor *t, const char *name, struct dtype *room,
@@ -235,18 +233,17 @@ const struct dtype *tensor_dtype(const ckptdb_tensor *t, const char *name, struc
     return room;
 }
 
-enum ckptdb_status ckptdb_read_size(const ckptdb_tensor *t, const struct ckptdb_slice *slices,
+enum ckptdb_status ckptdb_read_size(const ckptdb_tensor *t, const struct ckptdb_slice *given,
                                     const char *dtype, uint64_t *bytes, struct ckptdb_error *error)
 {
     struct error err = {.offset = NO_OFFSET};
     struct dtype room;
     const struct dtype *to = tensor_dtype(t, dtype, &room, &err);
+    const struct slice *slices = tensor_slices(t, given, &err);
     *bytes = 0;
-    if (err.status == OK && tensor_check_slices(t, slices, &err) == OK &&
+    if (err.status == OK &&
         !dtype_nbytes(to ? to : &t->stored.dtype,
-                      slices ? slice_elements(tensor_slices(slices), t->stored.rank)
-                             : t->stored.elements,
-                      bytes))
+                      slices ? slice_elements(slices, t->stored.rank) : t->stored.elements, bytes))
         error_set(&err, ERR_UNSUPPORTED, t->stored.checkpoint, NO_OFFSET,
                   "elements of dtype %s have no size, or are not whole blocks",
                   to ? to->name : t->stored.dtype.name);
@@ -267,7 +264,7 @@ struct ckptdb_stream {
     struct arena arena;
 };
 
-static enum status open_stream(ckptdb_stream *s, const struct ckptdb_slice *slices,
+static enum status open_stream(ckptdb_stream *s, const struct ckptdb_slice *given,
                                const char *dtype, struct error *err)
 {
     const ckptdb_tensor *t = s->tensor;
@@ -279,8 +276,9 @@ static enum status open_stream(ckptdb_stream *s, const struct ckptdb_slice *slic
     s->bytes = t->stored;
     if (err->status == OK && raw)
         tensor_as_stored(&s->bytes, &s->arena, err);
-    if (err->status == OK && tensor_check_slices(t, slices, err) == OK)
-        tensor_stream_open(&s->bytes, NULL, tensor_slices(slices), to, &s->blocks, err);
+    const struct slice *slices = tensor_slices(t, given, err);
+    if (err->status == OK)
+        tensor_stream_open(&s->bytes, NULL, slices, to, &s->blocks, err);
     return err->status;
 }
 

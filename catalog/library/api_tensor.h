@@ -21,15 +21,10 @@ struct ckptdb_tensor {
 const struct dtype *tensor_dtype(const ckptdb_tensor *, const char *name, struct dtype *room,
                                  struct error *err);
 
-/* Callers compute slices themselves: ERR_ARGUMENT if one leaves the tensor. */
-enum status tensor_check_slices(const ckptdb_tensor *, const struct ckptdb_slice *,
-                                struct error *err);
-
-/* The two structs differ only in their names. */
-static inline const struct slice *tensor_slices(const struct ckptdb_slice *s)
-{
-    return (const struct slice *)s;
-}
+/* The slices (NULL: none) as the reader takes them. Callers compute slices themselves: ERR_ARGUMENT if
+ * one leaves the tensor. */
+const struct slice *tensor_slices(const ckptdb_tensor *, const struct ckptdb_slice *,
+                                  struct error *err);
 
 /* library_end(), with the tensor's name in front of errors about its bytes. */
 enum ckptdb_status tensor_end(const ckptdb_tensor *, struct error *, struct ckptdb_error *);

@@ -70,23 +70,24 @@ static void open_cells(ckptdb_cells *c, const struct dtype *to, struct error *er
                   "strings cannot be converted to %s", to->name);
 }
 
-enum ckptdb_status ckptdb_cells_open(const ckptdb_tensor *t, const struct ckptdb_slice *slices,
+enum ckptdb_status ckptdb_cells_open(const ckptdb_tensor *t, const struct ckptdb_slice *given,
                                      const char *dtype, unsigned near, ckptdb_cells **out,
                                      struct ckptdb_error *error)
 {
     struct error err = {.offset = NO_OFFSET};
     struct dtype room;
     const struct dtype *to = tensor_dtype(t, dtype, &room, &err);
+    const struct slice *slices = tensor_slices(t, given, &err);
     ckptdb_cells *c = calloc(1, sizeof(*c));
     *out = NULL;
     if (!c)
         error_memory_at(&err, t->stored.checkpoint);
-    if (c && tensor_check_slices(t, slices, &err) == OK) {
+    if (c && err.status == OK) {
         c->of = t;
         c->tensor = &t->stored;
-        c->slices = tensor_slices(slices);
+        c->slices = slices;
         c->near = near ? near : 1;
-        c->count = slices ? slice_elements(c->slices, t->stored.rank) : t->stored.elements;
+        c->count = slices ? slice_elements(slices, t->stored.rank) : t->stored.elements;
         open_cells(c, to, &err);
     }
     if (err.status == OK)

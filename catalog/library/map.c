@@ -93,15 +93,14 @@ enum ckptdb_dialect_kind ckptdb_dialect(const char *name)
 /* --- files --------------------------------------------------------------------------------- */
 
 /* Parse a map file, and check the rule set. */
-static enum status read_set(const char *text, const char *path, const char *name,
-                            struct ruleset *set, struct error *err)
+static void read_set(const char *text, const char *path, const char *name, struct ruleset *set,
+                     struct error *err)
 {
     const struct form *form = form_for_text(text + strspn(text, " \t\r\n"));
     enum status status = form->read ? form_read(form, text, path, set, err)
                                     : rules_from_sql(text, path, name, set, err);
     if (status == OK && ruleset_check(set, err) != OK)
         error_prefix(err, path);
-    return err->status;
 }
 
 enum ckptdb_status ckptdb_map_load(ckptdb *c, const char *name, const char *text, size_t len,
@@ -116,7 +115,9 @@ enum ckptdb_status ckptdb_map_load(ckptdb *c, const char *name, const char *text
         error_memory(&err);
     else if (strlen(copy) != len)
         error_set(&err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s: a NUL character; is this text?", path);
-    else if (read_set(copy, path, name, &set, &err) == OK)
+    else
+        read_set(copy, path, name, &set, &err);
+    if (err.status == OK)
         rules_store(c->db, name, &set, &err);
     arena_release(&arena);
     return library_end(&err, error);

@@ -74,7 +74,7 @@ static int64_t move_column(const ckptdb *c, size_t place, const char *old, const
 }
 
 /* Refuse to move a checkpoint to the path of another one, which an import has found there. */
-static enum status check_taken(const ckptdb *c, const char *old, const char *new, struct error *err)
+static void check_taken(const ckptdb *c, const char *old, const char *new, struct error *err)
 {
     struct text sql = {0};
     text_addf(&sql,
@@ -82,7 +82,7 @@ static enum status check_taken(const ckptdb *c, const char *old, const char *new
               " FROM _checkpoints WHERE " BELOW_OLD ")",
               "path", "path", "path", "path", "path", "path");
     if (!text_str(&sql))
-        return error_memory(err);
+        error_memory(err);
     sqlite3_stmt *taken =
         library_query(c, err, text_str(&sql), "ss", path_prefix(old), path_prefix(new));
     if (library_row(taken, err))
@@ -91,13 +91,12 @@ static enum status check_taken(const ckptdb *c, const char *old, const char *new
                   old, new, library_text(taken, 0));
     sqlite3_finalize(taken);
     text_release(&sql);
-    return err->status;
 }
 
 /* Of files that are no checkpoints and were seen in both places, keep what is known of the new. A
  * path below the old place counts for nothing here: what is there moves on itself. */
-static enum status forget_twice_seen(const ckptdb *c, const char *table, const char *which,
-                                     const char *old, const char *new, struct error *err)
+static void forget_twice_seen(const ckptdb *c, const char *table, const char *which,
+                              const char *old, const char *new, struct error *err)
 {
     struct text sql = {0};
     text_addf(&sql,
@@ -105,7 +104,6 @@ static enum status forget_twice_seen(const ckptdb *c, const char *table, const c
               " IN (SELECT path FROM %s WHERE %s AND NOT " BELOW_OLD ")",
               table, which, "path", "path", "path", "path", table, which, "path", "path");
     relocate_change(c, &sql, old, new, err);
-    return err->status;
 }
 
 /* A file that was copied to another disk with its times is the same file, so store its new inode
@@ -153,14 +151,14 @@ static int64_t move_all(const ckptdb *c, const char *old, const char *new, bool 
     /* A row of `unread` refers to one of `passed` by its path: they agree again at the end. */
     if (db_exec(c->db, "SAVEPOINT relocate; PRAGMA defer_foreign_keys = ON", err) != OK)
         return 0;
-    if (check_taken(c, old, new, err) == OK &&
-        forget_twice_seen(c, "_passed", "1", old, new, err) == OK)
-        forget_twice_seen(c, "_issues", "checkpoint IS NULL", old, new, err);
+    check_taken(c, old, new, err);
+    forget_twice_seen(c, "_passed", "1", old, new, err);
+    forget_twice_seen(c, "_issues", "checkpoint IS NULL", old, new, err);
     for (size_t i = 0; i < sizeof(places) / sizeof(*places) && err->status == OK; i++) {
         const int64_t moved = move_column(c, i, old, new, err);
         checkpoints = i == 0 ? moved : checkpoints;
     }
-    if (!dry && err->status == OK)
+    if (!dry)
         recognise_files(c, new, err);
     if (!dry && err->status == OK)
         labels_renew(c->db, err);
