@@ -30,7 +30,7 @@ struct export_options;
 
 struct export_tensor {
     int64_t id;
-    const char *recipe; /* of a composed tensor; NULL: the tensor itself */
+    const char *recipe; /* of a composed tensor that is to be looked up again; else NULL */
     const char *name;   /* new name */
     const char *old_name;
     const char *checkpoint; /* path of its source */

@@ -90,7 +90,7 @@ static void plan_append(struct export_plan *p, const struct stored_tensor *s, bo
 {
     struct export_tensor t = {
         .id = s->id,
-        .recipe = recipe,
+        .recipe = kept ? NULL : recipe,
         .old_name = s->name,
         .checkpoint = keep_checkpoint(p, s->checkpoint),
         .from = s->dtype,

@@ -234,7 +234,7 @@ static enum status check_settings(const struct exporter *exporter,
     return err->status;
 }
 
-static void write_all(struct writing *w)
+static void write_files(struct writing *w)
 {
     struct export_layout texts = {.put = put_text, .context = w};
     open_outputs(w);
@@ -263,7 +263,7 @@ enum status export_write(struct export_plan *plan, const struct exporter *export
     if (err->status == OK)
         check_paths(&w);
     if (err->status == OK && !dry)
-        write_all(&w);
+        write_files(&w);
     else if (err->status == OK && plan->lossy && options->loss)
         stream_data(&w);
     arena_release(&w.arena);
