@@ -25,7 +25,7 @@ static void flush_text(struct export_layout *l)
 {
     if (l->text.failed)
         error_memory_at(l->err, l->path);
-    if (lay_ok(l) && l->text.len)
+    if (lay_ok(l) && l->put && l->text.len)
         l->put(l, l->at - l->text.len, (struct bytes){(const uint8_t *)l->text.at, l->text.len});
     text_reset(&l->text);
 }
