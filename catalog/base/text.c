@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/arena.h"
 #include "catalog/base/bits.h"
 #include "catalog/base/error.h"
 
@@ -169,6 +170,13 @@ const char *text_str(struct text *t)
     if (t->failed)
         return NULL;
     return t->at ? t->at : "";
+}
+
+char *text_keep(struct text *t, struct arena *a)
+{
+    if (t->failed)
+        arena_fail(a);
+    return arena_copy(a, t->at, t->failed ? 0 : t->len);
 }
 
 char *text_steal(struct text *t)

@@ -17,6 +17,8 @@
 
 #include "catalog/base/error.h"
 
+struct arena;
+
 struct text {
     char *at;     /* malloc'ed, NUL-terminated once something was added; NULL before */
     size_t len;   /* bytes, without the NUL */
@@ -38,6 +40,10 @@ bool text_escape(struct text *t, const char *bytes, size_t len);
 
 /* The text so far ("" when empty), or NULL after a failure. Owned by t. */
 const char *text_str(struct text *t);
+
+/* A copy in the arena, t->len bytes with a NUL after them; "" and a failed arena (arena.h) after a
+ * failure of either. */
+char *text_keep(struct text *t, struct arena *);
 
 /* Give the malloc'ed string away (free() it) and empty t; NULL after a failure. */
 char *text_steal(struct text *t);

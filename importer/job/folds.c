@@ -19,9 +19,7 @@ char layout_separator(const struct batch_layout *l, char own)
             return own;
         others = others || memchr(t->name, other, t->name_len);
     }
-    if (others)
-        return other;
-    return own;
+    return others ? other : own;
 }
 
 #define MODULES_FREE 4096 /* allowed for any layout */
@@ -31,26 +29,17 @@ struct listing {
     struct job *job;
     struct batch_layout *layout;
     size_t space;
-    bool failed;
 };
 
 static void add_fold(void *context, const struct module_visit *v, const struct module *m)
 {
     struct listing *l = context;
-    struct arena *arena = l->job->arena;
-    struct batch_fold *grown =
-        arena_grow(arena, l->layout->folds, l->layout->fold_count, &l->space, sizeof(*grown));
-    const char *path = grown ? arena_copy(arena, v->path, strlen(v->path)) : NULL;
-    if (!path) {
-        l->failed = true;
-        return;
-    }
-    l->layout->folds = grown;
-    grown[l->layout->fold_count++] =
-        (struct batch_fold){path, v->depth, m->tensors, m->parameters, m->nbytes};
+    *PUSH(l->job->arena, l->layout->folds, l->layout->fold_count, l->space) =
+        (struct batch_fold){arena_copy(l->job->arena, v->path, strlen(v->path)), v->depth,
+                            m->tensors, m->parameters, m->nbytes};
 }
 
-enum status layout_fold(struct job *job, struct batch_layout *layout, char separator)
+void layout_fold(struct job *job, struct batch_layout *layout, char separator)
 {
     struct module_tree tree = {0};
     struct listing l = {.job = job, .layout = layout};
@@ -66,5 +55,6 @@ enum status layout_fold(struct job *job, struct batch_layout *layout, char separ
     if (good && tree.count <= most)
         good = module_tree_finish(&tree) && module_tree_modules(&tree, add_fold, &l);
     module_tree_release(&tree);
-    return good && !l.failed ? OK : ERR_MEMORY;
+    if (!good)
+        error_memory(job->err);
 }

@@ -132,7 +132,7 @@ enum status job_keep_source(struct job *job, struct source *source)
     struct open_source *o = arena_alloc(job->arena, sizeof(*o));
     if (!o) {
         source_close(source);
-        return job_no_memory(job);
+        return job->err->status;
     }
     *o = (struct open_source){source, job_inside(job)->opened};
     job_inside(job)->opened = o;

@@ -35,7 +35,7 @@ struct job_private {
     struct dtype last_dtype;
     struct open_source *opened;
     struct pending_extents *pending;
-    uint64_t pending_count;
+    size_t pending_count;
     size_t tensor_space, pending_space, node_space, meta_space, issue_space, file_space;
     size_t sum_space;
     uint64_t name_bytes, issues_dropped;
@@ -68,9 +68,9 @@ bool job_clean_name(struct job *, const char **name, size_t *len);
 char layout_separator(const struct batch_layout *, char own);
 
 /* layout.c: pack extents, sum up modules and dtypes, compute the digests. */
-enum status layout_finish(struct job *, struct error *err);
-/* folds.c: modules with repeated ones folded. ERR_MEMORY. */
-enum status layout_fold(struct job *, struct batch_layout *, char separator);
+void layout_finish(struct job *);
+/* folds.c: modules with repeated ones folded. */
+void layout_fold(struct job *, struct batch_layout *, char separator);
 void meta_digest(struct batch *);
 
 /* reuse.c: share the layout of a job without issues with later jobs. */

@@ -13,9 +13,9 @@ static enum status add_directory(struct job *job, const char *path)
 {
     struct file_identity identity;
     uint32_t file;
-    if (file_identify(path, &identity, job->err) != OK)
-        return job->err->status;
-    return job_add_file(job, path, "directory", &identity, &file);
+    if (file_identify(path, &identity, job->err) == OK)
+        job_add_file(job, path, "directory", &identity, &file);
+    return job->err->status;
 }
 
 static enum status open_primary(struct job *job, const struct job_request *request)
@@ -89,7 +89,7 @@ static void close_all(struct job_private *p)
 }
 
 /* Megatron has a folder per rank inside that of the step: RUN/iter_0000100/mp_rank_00/FILE.
- * Remove it from the path and return it, to be the item. NULL: there is none, or no memory. */
+ * Remove it from the path and return it, to be the item. NULL if absent. */
 static const char *take_rank_folder(struct job *job, struct text *path)
 {
     const char *end = strrchr(path->at, '/'), *begin = end;
@@ -104,24 +104,22 @@ static const char *take_rank_folder(struct job *job, struct text *path)
 }
 
 /* If the files state no step, take it from the name of their folder, or of the directory itself. */
-static enum status take_step_of_folder(struct job *job)
+static void take_step_of_folder(struct job *job)
 {
     struct batch *b = job->batch;
     struct text path = {0};
     size_t length;
-    text_addf(&path, job->source ? "%s" : "%s/", job->path);
-    if (!text_str(&path)) {
-        text_release(&path);
-        return job_no_memory(job);
+    if (text_addf(&path, job->source ? "%s" : "%s/", job->path)) {
+        const char *item = take_rank_folder(job, &path);
+        b->has_step = step_of_folder(path.at, &b->step, &length);
+        if (b->has_step && !b->run)
+            b->run = arena_copy(job->arena, job->path, length);
+        if (b->has_step && !b->item)
+            b->item = item;
+    } else {
+        error_memory(job->err);
     }
-    const char *item = take_rank_folder(job, &path);
-    b->has_step = step_of_folder(text_str(&path), &b->step, &length);
-    if (b->has_step && !b->run)
-        b->run = arena_copy(job->arena, job->path, length);
-    if (b->has_step && !b->item)
-        b->item = item;
     text_release(&path);
-    return job->err->status;
 }
 
 /* Whether a file is known by name but belongs to another program:
@@ -160,29 +158,23 @@ static void report_inside(struct job *job, const struct job_request *request)
                   (unsigned long long)count, first);
 }
 
-static enum status job_run_format(struct job *job, const struct job_request *request)
+static void run_format(struct job *job, const struct job_request *request)
 {
-    struct job_private *p = job_inside(job);
+    struct batch *b = job->batch;
     if (open_primary(job, request) != OK)
-        return job->err->status;
+        return;
     request->format->index(job);
     job_neighbours(job);
-    if (job->err->status != OK)
-        return job->err->status;
-    if (job->batch->folder)
+    if (b->folder && job->err->status == OK)
         report_inside(job, request);
-    /* A call of job_*() may have failed while the format continued. */
-    if (job->err->status != OK)
-        return job->err->status;
-    if (p->layout) {
-        if (layout_finish(job, job->err) != OK)
-            return job->err->status;
-        job->batch->layout = p->layout;
+    if (job_inside(job)->layout && job->err->status == OK) {
+        layout_finish(job);
+        b->layout = job_inside(job)->layout;
     }
-    if (!job->batch->has_step && take_step_of_folder(job) != OK)
-        return job->err->status;
-    meta_digest(job->batch);
-    return OK;
+    if (!b->has_step && job->err->status == OK)
+        take_step_of_folder(job);
+    if (job->err->status == OK)
+        meta_digest(b);
 }
 
 enum status job_run_index(const struct job_request *request, struct batch **out, struct error *err)
@@ -209,7 +201,7 @@ enum status job_run_index(const struct job_request *request, struct batch **out,
     b->format = request->format->name;
     p.layout = arena_alloc(&b->arena, sizeof(*p.layout));
     if (p.layout)
-        job_run_format(&job, request);
+        run_format(&job, request);
     else
         source_close(request->source);
     error_about(err, request->path);

@@ -51,9 +51,7 @@ static void check_extents(struct job *job, struct tensor_claim *t, const char *n
     const struct batch *b = job->batch;
     for (uint64_t i = 0; i < t->extent_count; i++) {
         const struct extent *e = &t->extents[i];
-        if (t->storage == STORAGE_INLINE)
-            continue;
-        if (fits_file(job, e->file, e->offset, e->stored))
+        if (t->storage == STORAGE_INLINE || fits_file(job, e->file, e->offset, e->stored))
             continue;
         if (file_is_there(job, e->file))
             job_issue(job, ISSUE_ERROR, e->file < b->file_count ? b->files[e->file].path : NULL,
@@ -223,8 +221,8 @@ static void check_data(struct job *job, struct tensor_claim *t, const char *name
 }
 
 /* Compute the sizes. False after an issue. */
-static bool job_tensor_measure(struct job *job, const struct tensor_claim *t, const char *name,
-                               struct measured *m)
+static bool measure(struct job *job, const struct tensor_claim *t, const char *name,
+                    struct measured *m)
 {
     *m = (struct measured){.counted = true};
     const struct dtype *dtype = t->dtype_unknown ? NULL : dtype_of(job, t);
@@ -246,52 +244,24 @@ static bool job_tensor_measure(struct job *job, const struct tensor_claim *t, co
 
 static bool name_is_new(struct job *job, const char *name, size_t len)
 {
-    bool added = false;
-    if (!strmap_add(&job_inside(job)->names, name, len, &added)) {
-        job_no_memory(job);
-        return false;
-    }
+    bool added;
+    strmap_add(&job_inside(job)->names, name, len, &added);
     if (!added)
         job_issue(job, ISSUE_ERROR, NULL, NO_OFFSET, "duplicate-name",
                   "tensor \"%.200s\" occurs twice: the later one is left out", name);
     return added;
 }
 
-static enum status keep_sums(struct job *job, const struct tensor_claim *t)
+static void keep_sums(struct job *job, const struct tensor_claim *t)
 {
     struct job_private *p = job_inside(job);
     struct batch *b = job->batch;
-    struct batch_layout *l = p->layout;
-    if (t->extent_count) {
-        void *list = arena_grow(job->arena, p->pending, p->pending_count, &p->pending_space,
-                                sizeof(*p->pending));
-        if (!list)
-            return job_no_memory(job);
-        p->pending = list;
-        p->pending[p->pending_count++] =
-            (struct pending_extents){l->tensor_count, t->extents, t->extent_count, t->sums};
-    }
-    if (!b->sum_kind)
-        return OK;
-    void *sums = arena_grow(job->arena, b->sums, l->tensor_count, &p->sum_space, sizeof(*b->sums));
-    if (!sums)
-        return job_no_memory(job);
-    b->sums = sums;
-    b->sums[l->tensor_count] = t->sums && t->storage == STORAGE_RANGE ? t->sums[0] : 0;
-    return OK;
-}
-
-static void *job_tensor_copied(struct arena *arena, const void *from, size_t count, size_t size,
-                               bool *failed)
-{
-    if (!from)
-        return NULL;
-    void *to = arena_array(arena, count ? count : 1, size);
-    if (!to)
-        *failed = true;
-    else if (count)
-        memcpy(to, from, count * size);
-    return to;
+    if (t->extent_count)
+        *PUSH(job->arena, p->pending, p->pending_count, p->pending_space) =
+            (struct pending_extents){p->layout->tensor_count, t->extents, t->extent_count, t->sums};
+    if (b->sum_kind)
+        *PUSH(job->arena, b->sums, b->sum_count, p->sum_space) =
+            t->sums && t->storage == STORAGE_RANGE ? t->sums[0] : 0;
 }
 
 void job_expect(struct job *job, uint64_t tensors)
@@ -303,30 +273,16 @@ void job_expect(struct job *job, uint64_t tensors)
     p->tensor_space = p->layout->tensors ? (size_t)tensors : 0;
 }
 
-static struct bytes packed_grid(struct job *job, const struct tensor_claim *t, bool *failed)
-{
-    struct text *out = &job_inside(job)->scratch;
-    if (!t->grid)
-        return (struct bytes){0};
-    text_reset(out);
-    const char *kept =
-        extents_pack_grid(out, t->grid, t->rank) ? arena_copy(job->arena, out->at, out->len) : NULL;
-    *failed |= !kept;
-    return (struct bytes){(const uint8_t *)kept, out->len};
-}
-
 /* The key by which equal kinds are found. */
-static bool kind_key(struct text *out, const struct tensor_claim *t)
+static void kind_key(struct text *out, const struct tensor_claim *t)
 {
     const char *dtype = t->dtype_unknown ? "" : t->dtype;
-    const uint64_t *shape = t->shape_unknown ? NULL : t->shape;
     text_reset(out);
     text_add(out, dtype, strlen(dtype) + 1);
     text_addc(out, (char)(t->dtype_unknown | t->shape_unknown << 1));
     text_addc(out, (char)t->rank);
-    if (shape && t->rank)
-        text_add(out, (const char *)shape, t->rank * sizeof(*shape));
-    return text_str(out) != NULL;
+    if (!t->shape_unknown && t->rank)
+        text_add(out, (const char *)t->shape, t->rank * sizeof(*t->shape));
 }
 
 static const struct batch_kind *new_kind(struct job *job, const struct tensor_claim *t,
@@ -334,8 +290,7 @@ static const struct batch_kind *new_kind(struct job *job, const struct tensor_cl
 {
     struct text *text = &job_inside(job)->scratch;
     struct batch_kind *k = arena_alloc(job->arena, sizeof(*k));
-    bool failed = !k;
-    if (failed)
+    if (!k)
         return NULL;
     *k = (struct batch_kind){
         .dtype = t->dtype_unknown ? "" : t->dtype,
@@ -351,9 +306,10 @@ static const struct batch_kind *new_kind(struct job *job, const struct tensor_cl
         return k;
     text_reset(text);
     shape_print(text, t->shape, t->rank);
-    k->shape = job_tensor_copied(job->arena, t->shape, t->rank, sizeof(*t->shape), &failed);
-    k->shape_text = text_str(text) ? arena_copy(job->arena, text->at, text->len) : NULL;
-    return failed || !k->shape_text ? NULL : k;
+    if (t->shape)
+        k->shape = (uint64_t *)arena_copy(job->arena, t->shape, t->rank * sizeof(*t->shape));
+    k->shape_text = text_keep(text, job->arena);
+    return k;
 }
 
 static bool is_kind_of(const struct batch_kind *k, const struct tensor_claim *t)
@@ -363,83 +319,73 @@ static bool is_kind_of(const struct batch_kind *k, const struct tensor_claim *t)
            (!t->rank || memcmp(k->shape, t->shape, t->rank * sizeof(*t->shape)) == 0);
 }
 
-/* Where a kind like this was kept last: few tensors have one that is not among the last few. */
-static const struct batch_kind **near_kind(struct job_private *p, const struct tensor_claim *t)
-{
-    uint64_t sum = t->rank;
-    for (unsigned d = 0; d < t->rank && !t->shape_unknown; d++)
-        sum = sum * 31 + t->shape[d];
-    return &p->kind_near[(sum ^ sum >> 7) % KINDS_NEAR];
-}
-
 static const struct batch_kind *find_kind(struct job *job, const struct tensor_claim *t,
                                           const struct measured *m)
 {
     struct job_private *p = job_inside(job);
     const char *kept;
-    bool added = false;
-    uint64_t *place = kind_key(&p->scratch, t) ? strmap_keep(&p->kinds, job->arena, p->scratch.at,
-                                                             p->scratch.len, &kept, &added)
-                                               : NULL;
-    if (!place)
+    bool added;
+    kind_key(&p->scratch, t);
+    if (p->scratch.failed) {
+        error_memory(job->err);
         return NULL;
-    if (added) {
-        const struct batch_kind *kind = new_kind(job, t, m);
-        void *list = kind ? arena_grow(job->arena, p->kind_list, p->kind_count, &p->kind_space,
-                                       sizeof(*p->kind_list))
-                          : NULL;
-        if (!list)
-            return NULL;
-        p->kind_list = list;
-        *place = p->kind_count;
-        p->kind_list[p->kind_count++] = kind;
     }
-    return p->kind_list[*place];
+    uint64_t *place =
+        strmap_keep(&p->kinds, job->arena, p->scratch.at, p->scratch.len, &kept, &added);
+    if (added) {
+        *place = p->kind_count;
+        *PUSH(job->arena, p->kind_list, p->kind_count, p->kind_space) = new_kind(job, t, m);
+    }
+    return job->err->status == OK ? p->kind_list[*place] : NULL;
 }
 
-/* The kind for this dtype and shape, shared by all tensors that have both. NULL: no memory. */
+/* The kind for this dtype and shape, shared by all tensors that have both. Few tensors have one
+ * that is not among the last few. NULL after a failure. */
 static const struct batch_kind *keep_kind(struct job *job, const struct tensor_claim *t,
                                           const struct measured *m)
 {
-    const struct batch_kind **near = near_kind(job_inside(job), t);
+    uint64_t sum = t->rank;
+    for (unsigned d = 0; d < t->rank && !t->shape_unknown; d++)
+        sum = sum * 31 + t->shape[d];
+    const struct batch_kind **near = &job_inside(job)->kind_near[(sum ^ sum >> 7) % KINDS_NEAR];
     if (!is_kind_of(*near, t))
         *near = find_kind(job, t, m);
     return *near;
 }
 
-/* The claim's codec, strides and grid (packed); NULL without *failed if it has none.
- * Extents are packed at the end, by layout.c. */
-static struct batch_coding *keep_coding(struct job *job, const struct tensor_claim *t, bool *failed)
+/* The claim's codec, strides and grid (packed); NULL if it has none. Extents are packed at the
+ * end, by layout.c. */
+static struct batch_coding *keep_coding(struct job *job, const struct tensor_claim *t)
 {
+    struct text *grid = &job_inside(job)->scratch;
     if (!t->codec && !t->strides && !t->grid)
         return NULL;
     struct batch_coding *c = arena_alloc(job->arena, sizeof(*c));
-    if (!c) {
-        *failed = true;
+    if (!c)
         return NULL;
+    if (t->codec)
+        c->codec = arena_copy(job->arena, t->codec, strlen(t->codec));
+    if (t->strides)
+        c->strides = (int64_t *)arena_copy(job->arena, t->strides, t->rank * sizeof(*t->strides));
+    if (t->grid) {
+        text_reset(grid);
+        extents_pack_grid(grid, t->grid, t->rank);
+        c->extents = (struct bytes){(const uint8_t *)text_keep(grid, job->arena), grid->len};
     }
-    *c = (struct batch_coding){
-        job_tensor_copied(job->arena, t->codec, t->codec ? strlen(t->codec) + 1 : 0, 1, failed),
-        job_tensor_copied(job->arena, t->strides, t->rank, sizeof(*t->strides), failed),
-        packed_grid(job, t, failed),
-    };
     return c;
 }
 
-static enum status keep_tensor(struct job *job, const struct tensor_claim *t, const char *name,
-                               size_t len, const struct measured *m)
+static void keep_tensor(struct job *job, const struct tensor_claim *t, const char *name, size_t len,
+                        const struct measured *m)
 {
     struct job_private *p = job_inside(job);
     struct batch_layout *l = p->layout;
-    bool failed = keep_sums(job, t) != OK;
-    const struct batch_kind *kind = failed ? NULL : keep_kind(job, t, m);
-    struct batch_coding *coding = keep_coding(job, t, &failed);
-    struct batch_tensor *list =
-        arena_grow(job->arena, l->tensors, l->tensor_count, &p->tensor_space, sizeof(*l->tensors));
-    if (!list || !kind || failed)
-        return job_no_memory(job);
-    l->tensors = list;
-    list[l->tensor_count++] = (struct batch_tensor){
+    keep_sums(job, t);
+    const struct batch_kind *kind = keep_kind(job, t, m);
+    struct batch_coding *coding = keep_coding(job, t);
+    if (job->err->status != OK)
+        return;
+    *PUSH(job->arena, l->tensors, l->tensor_count, p->tensor_space) = (struct batch_tensor){
         .name = name,
         .kind = kind,
         .coding = coding,
@@ -450,7 +396,6 @@ static enum status keep_tensor(struct job *job, const struct tensor_claim *t, co
         .storage = (uint8_t)t->storage,
         .stored_unknown = t->stored_unknown,
     };
-    return OK;
 }
 
 enum status job_tensor(struct job *job, const struct tensor_claim *claim)
@@ -474,13 +419,14 @@ enum status job_tensor(struct job *job, const struct tensor_claim *claim)
                          (unsigned long long)LIMIT_NAMES_BYTES);
     if (!job_clean_name(job, &name, &len))
         return job->err->status;
-    if (!(name = arena_copy(job->arena, name, len)))
-        return job_no_memory(job);
-    if (!job_tensor_measure(job, &t, name, &m) || (!t.unique && !name_is_new(job, name, len)))
+    name = arena_copy(job->arena, name, len);
+    if (job->err->status != OK || !measure(job, &t, name, &m) ||
+        (!t.unique && !name_is_new(job, name, len)))
         return job->err->status;
     if (t.grid)
         check_grid(job, &t, &grid, name);
     else
         check_data(job, &t, name, &m);
-    return keep_tensor(job, &t, name, len, &m);
+    keep_tensor(job, &t, name, len, &m);
+    return job->err->status;
 }

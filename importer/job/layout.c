@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/list.h"
 #include "catalog/base/text.h"
 #include "catalog/data/model/blocks.h"
 #include "catalog/data/model/fields.h"
@@ -17,57 +18,39 @@
 
 /* --- extents ---------------------------------------------------------------------------- */
 
-static enum status append_sums(struct job *job, const struct pending_extents *e,
-                               uint64_t *first_plus_1)
+/* Add the checksums of the extents to the batch's. Returns the place of the first, plus 1; 0: none. */
+static uint64_t append_sums(struct job *job, const struct pending_extents *e)
 {
     struct job_private *p = job_inside(job);
     struct batch *b = job->batch;
-    *first_plus_1 = 0;
     if (!b->sum_kind || !e->sums)
-        return OK;
-    *first_plus_1 = b->sum_count + 1;
-    for (uint64_t i = 0; i < e->count; i++) {
-        void *sums = arena_grow(job->arena, b->sums, b->sum_count, &p->sum_space, sizeof(*b->sums));
-        if (!sums)
-            return ERR_MEMORY;
-        b->sums = sums;
-        b->sums[b->sum_count++] = e->sums[i];
-    }
-    return OK;
+        return 0;
+    const uint64_t first = b->sum_count;
+    for (uint64_t i = 0; i < e->count && job->err->status == OK; i++)
+        *PUSH(job->arena, b->sums, b->sum_count, p->sum_space) = e->sums[i];
+    return first + 1;
 }
 
-static bool any_cuts(const struct batch_tensor *t, const struct pending_extents *e)
-{
-    bool cuts = t->coding && codec_cuts(t->coding->codec);
-    for (uint64_t i = 0; i < e->count && !cuts; i++)
-        cuts = codec_cuts(e->list[i].codec);
-    return cuts;
-}
-
-static enum status pack_all(struct job *job)
+static void pack_all(struct job *job)
 {
     struct job_private *p = job_inside(job);
-    job->batch->sum_count = job->batch->sum_kind ? p->layout->tensor_count : 0;
-    for (uint64_t i = 0; i < p->pending_count; i++) {
+    struct text *packed = &p->scratch;
+    for (uint64_t i = 0; i < p->pending_count && job->err->status == OK; i++) {
         const struct pending_extents *e = &p->pending[i];
         struct batch_tensor *t = &p->layout->tensors[e->tensor];
-        uint64_t first;
+        bool cuts = t->coding && codec_cuts(t->coding->codec);
+        for (uint64_t k = 0; k < e->count && !cuts; k++)
+            cuts = codec_cuts(e->list[k].codec);
         unsigned flags = (e->list[0].shape ? EXTENTS_BOXES : 0) |
                          (t->storage == STORAGE_INLINE ? EXTENTS_INLINE : 0) |
-                         (any_cuts(t, e) ? EXTENTS_CUTS : 0);
-        text_reset(&p->scratch);
-        if (append_sums(job, e, &first) != OK ||
-            !extents_pack(&p->scratch, e->list, e->count, t->kind->rank, first, flags))
-            return ERR_MEMORY;
+                         (cuts ? EXTENTS_CUTS : 0);
+        text_reset(packed);
+        extents_pack(packed, e->list, e->count, t->kind->rank, append_sums(job, e), flags);
         if (!t->coding && !(t->coding = arena_alloc(job->arena, sizeof(*t->coding))))
-            return ERR_MEMORY;
-        struct bytes *packed = &t->coding->extents;
-        packed->at = (uint8_t *)arena_copy(job->arena, p->scratch.at, p->scratch.len);
-        packed->len = p->scratch.len;
-        if (!packed->at)
-            return ERR_MEMORY;
+            return;
+        t->coding->extents =
+            (struct bytes){(const uint8_t *)text_keep(packed, job->arena), packed->len};
     }
-    return OK;
 }
 
 /* --- sums ------------------------------------------------------------------------------- */
@@ -76,64 +59,20 @@ static enum status pack_all(struct job *job)
  * the list is not in the batch's arena. */
 struct summing {
     struct batch_module *list;
-    uint64_t count;
-    size_t space, first; /* room in `list`; its initial value */
-    uint32_t *index;     /* 2 * space slots: hash of name -> index in `list` + 1; 0: free */
+    size_t count, space;
+    struct strmap index; /* of name -> index in `list` */
 };
 
-/* The slot of a module in the index: its own, or the free one where it would go. */
-static uint32_t *job_layout_find(const struct summing *s, const char *key, size_t len)
-{
-    size_t mask = s->space * 2 - 1, i = hash_bytes(key, len, hash_seed()) & mask;
-    for (; s->index[i]; i = (i + 1) & mask) {
-        const struct batch_module *m = &s->list[s->index[i] - 1];
-        if (m->len == len && memcmp(m->module, key, len) == 0)
-            break;
-    }
-    return &s->index[i];
-}
-
-/* Initial room: a model has about as many modules as tensors. */
-static size_t first_space(uint64_t tensors)
-{
-    size_t space = 64;
-    while (space < tensors && space < 4096)
-        space *= 2;
-    return space;
-}
-
-static bool job_layout_make_room(struct summing *s)
-{
-    size_t space = s->space ? s->space * 2 : s->first;
-    if (s->count < s->space)
-        return true;
-    if (space > UINT32_MAX / 2)
-        return false;
-    struct batch_module *list = realloc(s->list, space * sizeof(*list));
-    s->list = list ? list : s->list;
-    if (!list)
-        return false;
-    free(s->index); /* rebuilt from the list */
-    s->index = calloc(space * 2, sizeof(*s->index));
-    if (!s->index)
-        return false;
-    s->space = space;
-    for (uint64_t i = 0; i < s->count; i++)
-        *job_layout_find(s, list[i].module, list[i].len) = (uint32_t)i + 1;
-    return true;
-}
-
 /* Copy the last `kept` sums into the arena; release everything else. */
-static struct batch_module *summing_end(struct summing *s, struct arena *arena, uint64_t kept,
-                                        bool *ok)
+static struct batch_module *summing_end(struct summing *s, struct job *job, uint64_t kept)
 {
     struct batch_module *list = NULL;
-    if (*ok && kept)
-        *ok = (list = arena_array(arena, (size_t)kept, sizeof(*list))) != NULL;
+    if (job->err->status == OK && kept)
+        list = arena_array(job->arena, (size_t)kept, sizeof(*list));
     if (list)
         memcpy(list, s->list + (s->count - kept), (size_t)kept * sizeof(*list));
     free(s->list);
-    free(s->index);
+    strmap_release(&s->index);
     return list;
 }
 
@@ -149,26 +88,26 @@ static uint32_t characters(const char *text, size_t len)
     return count;
 }
 
+/* NULL without memory. */
 static struct batch_module *sum_for(struct summing *s, const char *key, size_t len, uint32_t depth,
                                     uint64_t tensor)
 {
-    if (!job_layout_make_room(s))
-        return NULL;
-    uint32_t *at = job_layout_find(s, key, len);
-    if (*at)
-        return &s->list[*at - 1];
-    *at = (uint32_t)s->count + 1;
-    s->list[s->count] = (struct batch_module){.module = key,
-                                              .len = (uint32_t)len,
-                                              .length = characters(key, len),
-                                              .depth = depth,
-                                              .first = (uint32_t)tensor};
-    return &s->list[s->count++];
+    bool added;
+    uint64_t *at = strmap_add(&s->index, key, len, &added);
+    if (added) {
+        *at = s->count;
+        *LIST_PUSH(s->index.err, s->list, s->count, s->space) =
+            (struct batch_module){.module = key,
+                                  .len = (uint32_t)len,
+                                  .length = characters(key, len),
+                                  .depth = depth,
+                                  .first = (uint32_t)tensor};
+    }
+    return s->index.err->status == OK ? &s->list[*at] : NULL;
 }
 
 static void add_to(struct batch_module *m, const struct batch_tensor *t)
 {
-    /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): sum_for() set it, or found it set */
     m->tensors++;
     m->parameters += t->kind->counted ? t->kind->elements : 0;
     m->nbytes += t->kind->nbytes;
@@ -186,15 +125,10 @@ struct module_path {
     unsigned depth;
 };
 
-static size_t common_prefix(const struct module_path *p, const struct batch_tensor *t)
-{
-    return bytes_in_common(p->name, t->name, p->len < t->name_len ? p->len : t->name_len);
-}
-
-static bool add_modules(struct summing *s, struct module_path *p, const struct batch_tensor *t,
+static void add_modules(struct summing *s, struct module_path *p, const struct batch_tensor *t,
                         uint64_t tensor, char separator)
 {
-    size_t common = common_prefix(p, t);
+    size_t common = bytes_in_common(p->name, t->name, p->len < t->name_len ? p->len : t->name_len);
     while (p->depth &&
            (p->end[p->depth - 1] >= common || t->name[p->end[p->depth - 1]] != separator))
         p->depth--;
@@ -205,7 +139,7 @@ static bool add_modules(struct summing *s, struct module_path *p, const struct b
         const size_t len = (size_t)(end - t->name);
         struct batch_module *m = sum_for(s, t->name, len, p->depth + 1, tensor);
         if (!m)
-            return false;
+            return;
         p->at[p->depth] = (uint64_t)(m - s->list);
         p->end[p->depth++] = len;
         from = len + 1;
@@ -214,7 +148,6 @@ static bool add_modules(struct summing *s, struct module_path *p, const struct b
         add_to(&s->list[p->at[d]], t);
     p->name = t->name;
     p->len = t->name_len;
-    return true;
 }
 
 /* A module of one tensor needs no row: the length of the tensor's longest such
@@ -234,15 +167,13 @@ static uint64_t fold_modules(const struct batch_layout *l, struct summing *s)
     return s->count - kept;
 }
 
-static enum status job_layout_add_up(struct job *job, struct batch_layout *l, char separator)
+static void add_up(struct job *job, struct batch_layout *l, char separator)
 {
-    struct summing modules = {.first = first_space(l->tensor_count)};
-    struct summing dtypes = {.first = first_space(0)};
+    struct summing modules = {.index.err = job->err}, dtypes = {.index.err = job->err};
     struct module_path path = {.name = ""};
     struct batch_module *d = NULL; /* of the previous tensor */
     const char *dtype = NULL;
-    bool ok = true;
-    for (uint64_t i = 0; ok && i < l->tensor_count; i++) {
+    for (uint64_t i = 0; job->err->status == OK && i < l->tensor_count; i++) {
         const struct batch_tensor *t = &l->tensors[i];
         const char *name = t->kind->dtype;
         bool same = d && name == dtype;
@@ -253,14 +184,14 @@ static enum status job_layout_add_up(struct job *job, struct batch_layout *l, ch
         l->sum += fields_sum(t->name, t->name_len);
         dtype = name;
         d = same ? d : sum_for(&dtypes, name, strlen(name), 0, i);
-        if ((ok = d && add_modules(&modules, &path, t, i, separator)))
+        if (d)
             add_to(d, t);
+        add_modules(&modules, &path, t, i, separator);
     }
     l->module_count = fold_modules(l, &modules);
-    l->modules = summing_end(&modules, job->arena, l->module_count, &ok);
+    l->modules = summing_end(&modules, job, l->module_count);
     l->dtype_count = dtypes.count;
-    l->dtypes = summing_end(&dtypes, job->arena, l->dtype_count, &ok);
-    return ok ? OK : ERR_MEMORY;
+    l->dtypes = summing_end(&dtypes, job, l->dtype_count);
 }
 
 /* --- digests ---------------------------------------------------------------------------- */
@@ -273,20 +204,17 @@ static struct layout_digest digest_end(struct fields *f)
     return out;
 }
 
-static void add_tensor(struct fields *d, const struct batch_tensor *t)
-{
-    const struct batch_kind *kind = t->kind;
-    fields_tensor(d, t->name, t->name_len, kind->dtype_unknown ? NULL : kind->dtype, kind->shape,
-                  kind->shape_unknown ? -1 : kind->rank);
-}
-
 static struct layout_digest digest_logical(const struct batch_layout *l)
 {
     struct fields d;
     fields_begin(&d);
     fields_number(&d, l->tensor_count);
-    for (uint64_t i = 0; i < l->tensor_count; i++)
-        add_tensor(&d, &l->tensors[i]);
+    for (uint64_t i = 0; i < l->tensor_count; i++) {
+        const struct batch_tensor *t = &l->tensors[i];
+        const struct batch_kind *k = t->kind;
+        fields_tensor(&d, t->name, t->name_len, k->dtype_unknown ? NULL : k->dtype, k->shape,
+                      k->shape_unknown ? -1 : k->rank);
+    }
     for (uint64_t i = 0; i < l->node_count; i++)
         fields_node(&d, l->nodes[i].name, l->nodes[i].kind, l->nodes[i].position);
     return digest_end(&d);
@@ -329,11 +257,11 @@ void meta_digest(struct batch *b)
 }
 
 /* For a later `diff`. */
-static bool layout_blocks(struct job *job, struct batch_layout *l)
+static void add_blocks(struct job *job, struct batch_layout *l)
 {
     struct blocks b;
     if (l->tensor_count < BLOCKS_FROM)
-        return true;
+        return;
     blocks_begin(&b);
     for (uint64_t i = 0; i < l->tensor_count; i++) {
         const struct batch_tensor *t = &l->tensors[i];
@@ -342,25 +270,27 @@ static bool layout_blocks(struct job *job, struct batch_layout *l)
                                           t->kind->shape_text});
     }
     const struct bytes all = blocks_end(&b);
-    l->blocks.at =
-        !all.at ? NULL : (uint8_t *)arena_copy(job->arena, (const char *)all.at, all.len);
-    l->blocks.len = all.len;
+    if (all.at)
+        l->blocks =
+            (struct bytes){(const uint8_t *)arena_copy(job->arena, all.at, all.len), all.len};
+    else
+        error_memory(job->err);
     blocks_release(&b);
-    return l->blocks.at != NULL;
 }
 
-enum status layout_finish(struct job *job, struct error *err)
+void layout_finish(struct job *job)
 {
     struct job_private *p = job_inside(job);
     struct batch_layout *l = p->layout;
     l->kinds = p->kind_list;
     l->kind_count = p->kind_count;
     const char separator = layout_separator(l, job->format->separator);
-    /* Folding needs most memory, so it comes before the sums. */
-    if (pack_all(job) != OK || layout_fold(job, l, separator) != OK ||
-        job_layout_add_up(job, l, separator) != OK)
-        return error_memory_at(err, job->path);
+    pack_all(job);
+    layout_fold(job, l, separator); /* needs most memory, so it comes before the sums */
+    add_up(job, l, separator);
+    if (job->err->status != OK)
+        return;
     l->logical = digest_logical(l);
     l->placement = digest_placement(l);
-    return layout_blocks(job, l) ? OK : error_memory_at(err, job->path);
+    add_blocks(job, l);
 }

@@ -23,18 +23,11 @@ static enum status read_text(struct job *job, const char *name, struct bytes *te
         return error_set(err, ERR_LIMIT, s->name, NO_OFFSET,
                          "%llu bytes, most is %llu for such a file", (unsigned long long)s->size,
                          (unsigned long long)LIMIT_JSON_SIDE_FILE);
-    uint8_t *bytes = arena_alloc(job->arena, (size_t)s->size);
+    uint8_t *bytes = arena_room(job->arena, (size_t)s->size);
     if (!bytes)
         return error_memory_at(err, s->name);
     *text = (struct bytes){bytes, (size_t)s->size};
     return source_read(s, 0, bytes, text->len, err);
-}
-
-/* Whether the whole file is valid JSON; otherwise none of its facts are added. */
-static bool is_object(struct json j)
-{
-    return json_want(&j, JSON_OBJECT, "an object") && json_skip(&j) &&
-           json_want(&j, JSON_END, "the end");
 }
 
 void job_meta_neighbour(struct job *job, const char *name)
@@ -43,15 +36,18 @@ void job_meta_neighbour(struct job *job, const char *name)
     struct text prefix = {.limit = LIMIT_FACT_KEY};
     struct bytes text = {0};
     const char *path = name;
-    struct json j;
     if (!is_beside(job, name))
         return;
     text_adds(&prefix, name);
     text_addc(&prefix, ':');
     if (text_str(&prefix) && read_text(job, name, &text, &path, &err) == OK) {
+        struct json j, ahead;
         json_init(&j, cursor_over(text, 0), job->arena, path, &err);
         j.python = true; /* json.dump() writes Infinity, and json.load() takes it */
-        if (is_object(j))
+        ahead = j;
+        /* If not the whole file is valid, none of its facts are added. */
+        if (json_want(&ahead, JSON_OBJECT, "an object") && json_skip(&ahead) &&
+            json_want(&ahead, JSON_END, "the end"))
             facts_state(job, &j, text_str(&prefix), '.');
     }
     text_release(&prefix);

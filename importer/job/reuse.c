@@ -98,10 +98,8 @@ bool job_reuse(struct job *job, struct bytes header, uint64_t *data_end)
     b->shared = s;
     b->layout = s->layout;
     b->metas = arena_array(job->arena, s->meta_count + 1, sizeof(*b->metas));
-    if (!b->metas) {
-        job_no_memory(job);
+    if (!b->metas)
         return true;
-    }
     if (s->meta_count)
         memcpy(b->metas, s->metas, s->meta_count * sizeof(*b->metas));
     b->meta_count = s->meta_count;
@@ -122,8 +120,8 @@ bool job_reuse_offer(struct job *job, struct bytes header, uint64_t data_end)
     return true;
 }
 
-/* Make room for so many bytes. What a batch still uses stays, for its memory is counted here, not with the
- * batch. A layout gets users under the lock alone: one that only the table uses stays so. */
+/* Make room for `bytes`. What a batch still uses stays, since its memory is counted here, not with
+ * the batch. A layout gets users under the lock alone: one that only the table uses stays so. */
 static bool make_room_for(struct reuse *r, size_t bytes)
 {
     const size_t most = r->found ? KEPT_BYTES_MAX : KEPT_UNFOUND;
