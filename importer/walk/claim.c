@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "catalog/base/name_list.h"
-#include "importer/walk/recognise_private.h"
+#include "importer/walk/walker.h"
 
 /* --- claiming --------------------------------------------------------------------------- */
 
@@ -48,8 +48,6 @@ enum status claim_read(struct claim *claim, uint64_t limit, uint8_t **bytes, siz
     struct source *s = NULL;
     uint8_t *buffer = NULL;
     const char *path = listing_path(c->listing, claim->name);
-    if (!path)
-        return error_memory_at(err, claim->name);
     if (source_open_file(path, 0, &s, NULL, err) != OK)
         return err->status;
     if (s->size > limit)
@@ -65,18 +63,6 @@ enum status claim_read(struct claim *claim, uint64_t limit, uint8_t **bytes, siz
     else
         free(buffer);
     return err->status;
-}
-
-const char **listing_names(struct listing *l, struct arena *arena)
-{
-    const char **names = arena_array(arena, l->file_count + 1, sizeof(*names));
-    for (uint64_t i = 0; names && i < l->file_count; i++) {
-        const char *name = l->files[i].name;
-        names[i] = arena == l->arena ? name : arena_copy(arena, name, strlen(name));
-        if (!names[i])
-            return NULL;
-    }
-    return names;
 }
 
 /* Repeat the claims of an unchanged index, from when it was indexed. */
@@ -102,14 +88,12 @@ void claim_all(struct walker *w, struct listing *l, bool dirty, bool *claims_onl
         if (!dirty && known_is_primary(e->known)) {
             claim_as_before(w->options->known, l, e, &c);
         } else {
-            if (!names && !(names = listing_names(l, l->arena))) {
-                w->failed = true;
+            if (!names && !(names = listing_names(l, l->arena)))
                 return;
-            }
             struct claim claim = {l->path, e->name, names, l->file_count, &c};
             /* indexing will report what else is wrong with it */
             if (e->format->claim(&claim) == ERR_MEMORY) {
-                w->failed = true;
+                error_memory(l->arena->err);
                 return;
             }
         }

@@ -15,17 +15,12 @@
 #include "catalog/base/text.h"
 #include "catalog/base/threads.h"
 #include "importer/job/stray.h"
-#include "importer/walk/recognise_private.h"
 #include "importer/walk/unread.h"
+#include "importer/walk/walker.h"
 
 #define MANY_FILES 256 /* files in one directory; more are worth more threads */
 
 /* --- probing ---------------------------------------------------------------------------- */
-
-const char *listing_path(struct listing *l, const char *name)
-{
-    return walk_join(l->arena, l->path, name);
-}
 
 static enum status probe_bytes(struct entry *e, struct source *s, uint8_t *head, uint8_t *tail,
                                struct error *err)
@@ -54,7 +49,7 @@ static void probe(struct walker *w, struct listing *l, struct entry *e)
     struct source *s = NULL;
     char *path = malloc(path_size(l->path, e->name)); /* the arena is another thread's */
     if (!path) {
-        w->failed = true;
+        walk_lacks(w);
         return;
     }
     path_join(path, l->path, e->name);
@@ -85,11 +80,6 @@ static const struct known_file *unchanged_row(const struct known *k, const char 
     return best;
 }
 
-bool known_is_primary(const struct known_file *f)
-{
-    return f && f->checkpoint != KNOWN_NONE && f->position == 0;
-}
-
 /* Whether a name can be that of an index file, which claims other files. */
 static bool named_like_a_set(const char *name)
 {
@@ -97,11 +87,6 @@ static bool named_like_a_set(const char *name)
         if (formats[i]->set && format_has_suffix(formats[i], name))
             return true;
     return false;
-}
-
-bool listing_asks_for(const struct listing *l, const struct entry *e)
-{
-    return l->only && names_hold(l->only, l->only_count, e->name);
 }
 
 /* The first prefix from `low` to `high` whose byte at `at` is not less than `byte`. */
@@ -182,12 +167,7 @@ static bool look_up(struct walker *w, struct listing *l)
         struct entry *e = &l->files[i];
         if (!recognise_wanted(l, e) || unfinished_name(e->name))
             continue;
-        const char *path = listing_path(l, e->name);
-        if (!path) {
-            w->failed = true;
-            return false;
-        }
-        e->known = unchanged_row(k, path, &e->identity);
+        e->known = unchanged_row(k, listing_path(l, e->name), &e->identity);
         if (known_is_primary(e->known))
             e->format = format_named(k->checkpoints[e->known->checkpoint].format);
         dirty |= !e->known;
@@ -323,11 +303,9 @@ static bool has_file(const struct known *k, const struct known_checkpoint *c, co
 static bool described_anew(struct listing *l, const struct unit *u, const struct known *k,
                            const struct known_checkpoint *c)
 {
-    for (const char *const *name = u->format->beside; *name; name++) {
-        const char *path = listing_file(l, *name) ? listing_path(l, *name) : "";
-        if (!path || (*path && !has_file(k, c, path)))
+    for (const char *const *name = u->format->beside; *name; name++)
+        if (listing_file(l, *name) && !has_file(k, c, listing_path(l, *name)))
             return true;
-    }
     return false;
 }
 
@@ -349,9 +327,9 @@ static bool unit_unchanged(struct walker *w, struct listing *l, const struct uni
     /* A new neighbour may be a shard that the index claims now. */
     for (uint64_t i = 0; dirty && u->format->claim && i < l->file_count; i++) {
         const struct entry *e = &l->files[i];
-        bool own = e->claimed && (e->claimer == primary || e->claimed_twice);
+        const bool own = e->claimed && (e->claimer == primary || e->claimed_twice);
         const char *path = own ? listing_path(l, e->name) : "";
-        if (!path || (*path && !known_file(k, path) && !has_row(k, c, path)))
+        if (own && !known_file(k, path) && !has_row(k, c, path))
             return false;
     }
     return true;
@@ -361,9 +339,10 @@ static bool unit_unchanged(struct walker *w, struct listing *l, const struct uni
 static const char *checkpoint_path(struct listing *l, const struct entry *e)
 {
     struct text name = {0};
-    bool named = e->format->checkpoint_name && e->format->checkpoint_name(e->name, &name);
-    const char *last = named ? text_str(&name) : e->name;
-    const char *path = last && !name.failed ? listing_path(l, last) : NULL;
+    const bool own = e->format->checkpoint_name && e->format->checkpoint_name(e->name, &name);
+    const char *path = listing_path(l, own && !name.failed ? text_str(&name) : e->name);
+    if (name.failed)
+        arena_fail(l->arena);
     text_release(&name);
     return path;
 }
@@ -438,12 +417,8 @@ static void note_shadow(struct walker *w, struct listing *l, const struct entry 
     const struct entry *other = e->format->loaded_first(e->name, &name) && text_str(&name)
                                     ? listing_file(l, text_str(&name))
                                     : NULL;
-    bool shadowed = other && other->claimer != e;
-    const char *path = shadowed ? listing_path(l, other->name) : NULL;
-    if (name.failed || (shadowed && !path))
-        w->failed = true;
-    if (path)
-        walk_note(w, checkpoint, path, "shadowed",
+    if (other && other->claimer != e)
+        walk_note(w, checkpoint, listing_path(l, other->name), "shadowed",
                   "the libraries load this file in place of %s, which does not name it", e->name);
     text_release(&name);
 }
@@ -467,10 +442,6 @@ static void recognise_settle(struct walker *w, struct listing *l, struct folder 
                              bool claims_only)
 {
     const char *path = listing_path(l, e->name);
-    if (!path) {
-        w->failed = true;
-        return;
-    }
     w->walk->files++;
     if (e->claimed)
         return;
@@ -478,13 +449,8 @@ static void recognise_settle(struct walker *w, struct listing *l, struct folder 
         settle_passed(w, l, e, path);
         return;
     }
-    struct unit u = {.format = e->format,
-                     .path = checkpoint_path(l, e),
-                     .primary = path,
-                     .sibling_count = l->file_count};
-    if (!u.path)
-        w->failed = true;
-    if (!u.path || !asked_for(l, e, u.path, claims_only))
+    struct unit u = {.format = e->format, .path = checkpoint_path(l, e), .primary = path};
+    if (!asked_for(l, e, u.path, claims_only))
         return;
     const struct known_checkpoint *known = known_checkpoint(w->options->known, u.path);
     u.known = known ? known->id : 0;
@@ -492,11 +458,10 @@ static void recognise_settle(struct walker *w, struct listing *l, struct folder 
     u.unchanged = unit_unchanged(w, l, &u, e, f->dirty, &trouble);
     if (u.unchanged && trouble.status != OK)
         walk_unseen(w, trouble.source, trouble.message);
-    if (!f->siblings && !u.unchanged && !(f->siblings = listing_names(l, &w->walk->arena)))
-        w->failed = true;
+    if (!f->siblings && !u.unchanged)
+        f->siblings = listing_names(l, &w->walk->arena);
     u.siblings = f->siblings;
-    if (!u.siblings)
-        u.sibling_count = 0;
+    u.sibling_count = u.siblings ? l->file_count : 0;
     if (e->format->loaded_first)
         note_shadow(w, l, e, u.path);
     walk_add_unit(w, u);
@@ -505,70 +470,14 @@ static void recognise_settle(struct walker *w, struct listing *l, struct folder 
 static void add_directory_unit(struct walker *w, struct listing *l, struct unit u)
 {
     pthread_mutex_lock(&w->lock);
-    if (!u.unchanged && !(u.siblings = listing_names(l, &w->walk->arena)))
-        w->failed = true;
+    if (!u.unchanged)
+        u.siblings = listing_names(l, &w->walk->arena);
     u.sibling_count = u.siblings ? l->file_count : 0;
     w->walk->files += l->file_count;
     if (!u.format->flat)
         walk_remember(w, &w->walk->whole, l->path);
     walk_add_unit(w, u);
     pthread_mutex_unlock(&w->lock);
-}
-
-struct looking {
-    struct listing *listing;
-    struct error *trouble; /* the first reason why a file could not be read */
-};
-
-static struct bytes recognise_peek(const struct probe_dir *p, const char *path)
-{
-    struct looking *looking = p->looking;
-    struct listing *l = looking->listing;
-    const char *whole = listing_path(l, path);
-    struct bytes head = {0};
-    struct error err = {.offset = NO_OFFSET};
-    struct source *s = NULL;
-    if (!whole) {
-        error_memory(looking->trouble);
-        return head;
-    }
-    if (source_open_file(whole, SOURCE_HEADERS, &s, NULL, &err) != OK) {
-        if (status_passes(err.status) && looking->trouble->status == OK)
-            *looking->trouble = err;
-        return head;
-    }
-    size_t len = s->size < PROBE_HEAD_BYTES ? (size_t)s->size : PROBE_HEAD_BYTES;
-    uint8_t *bytes = arena_alloc(l->arena, len ? len : 1);
-    if (!bytes)
-        error_memory_at(&err, whole);
-    else if (source_read(s, 0, bytes, len, &err) == OK)
-        head = (struct bytes){bytes, len};
-    if (err.status != OK && looking->trouble->status == OK)
-        *looking->trouble = err;
-    source_close(s);
-    return head;
-}
-
-const struct format *directory_format(struct listing *l, struct error *trouble)
-{
-    const char *slash = strrchr(l->path, '/');
-    const char **dirs = arena_array(l->arena, l->dir_count + 1, sizeof(*dirs));
-    const char **files = listing_names(l, l->arena);
-    struct looking looking = {.listing = l, .trouble = trouble};
-    for (uint64_t i = 0; dirs && i < l->dir_count; i++)
-        dirs[i] = l->dirs[i].name;
-    struct probe_dir p = {
-        .name = slash ? slash + 1 : l->path,
-        .files = files,
-        .file_count = l->file_count,
-        .dirs = dirs,
-        .dir_count = l->dir_count,
-        .peek = recognise_peek,
-        .looking = &looking,
-    };
-    if (!files || !dirs)
-        error_memory_at(trouble, l->path);
-    return files && dirs ? format_for_dir(&p) : NULL;
 }
 
 /* Whether the directory could be a checkpoint if the entries that
@@ -623,10 +532,8 @@ static bool recognise_directory(struct walker *w, struct listing *l, bool *whole
 static void recognise_files(struct walker *w, struct listing *l)
 {
     bool *claims_only = arena_array(l->arena, l->file_count, sizeof(*claims_only));
-    if (!claims_only) {
-        w->failed = true;
+    if (!claims_only)
         return;
-    }
     bool dirty = look_up(w, l);
     if (!dirty)
         claim_all(w, l, false, claims_only);
@@ -647,17 +554,13 @@ static void recognise_files(struct walker *w, struct listing *l)
  * but such paths are those of the machine that wrote them. */
 static void report_lone_companion(struct walker *w, struct listing *l)
 {
-    const char *path = listing_path(l, l->only[0]);
     for (uint64_t i = 0; i < l->file_count; i++)
         if (l->files[i].format && l->files[i].format->index)
             return;
     pthread_mutex_lock(&w->lock);
-    if (path)
-        walk_issue(w, path, true, "not-read",
-                   "it stands for the checkpoints of its folder, and there are none: name "
-                   "them by their own paths");
-    else
-        w->failed = true;
+    walk_issue(w, listing_path(l, l->only[0]), true, "not-read",
+               "it stands for the checkpoints of its folder, and there are none: name "
+               "them by their own paths");
     pthread_mutex_unlock(&w->lock);
 }
 
@@ -665,7 +568,8 @@ static void report_lone_companion(struct walker *w, struct listing *l)
 static void recognise_several(struct walker *w, const struct listing *l, enum asked asked,
                               const char *const *names, uint64_t count)
 {
-    struct arena arena = {0}; /* one for each call: there can be thousands of companions */
+    struct arena arena = {
+        .err = l->arena->err}; /* one for each call: there can be thousands of companions */
     struct listing own = *l;
     own.arena = &arena;
     own.files = arena_array(&arena, l->file_count, sizeof(*own.files));
@@ -677,8 +581,6 @@ static void recognise_several(struct walker *w, const struct listing *l, enum as
         recognise_files(w, &own);
         if (asked == ASKED_COMPANION)
             report_lone_companion(w, &own);
-    } else {
-        w->failed = true;
     }
     arena_release(&arena);
 }
@@ -689,10 +591,8 @@ static void recognise_named(struct walker *w, struct listing *l)
     const char **names = arena_array(l->arena, l->only_count, sizeof(*names));
     const char **prefixes = arena_array(l->arena, l->only_count, sizeof(*prefixes));
     uint64_t kept = 0, prefix_count = 0;
-    if (!names || !prefixes) {
-        w->failed = true;
+    if (!names || !prefixes)
         return;
-    }
     probe_all(w, l, l->only_count >= MANY_FILES, PROBE_NAMED);
     for (uint64_t i = 0; i < l->only_count; i++) {
         const struct entry *e = listing_file(l, l->only[i]);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "catalog/base/limits.h"
-#include "importer/walk/walk_private.h"
+#include "importer/walk/walker.h"
 
 #define TAR_BLOCK   512
 #define NAMES_SHOWN 3 /* how many names to list of a folder's files of one kind */
@@ -126,8 +126,8 @@ static void report_kind(struct walker *w, const struct listing *l, const struct 
 {
     struct text names = {0};
     uint64_t count = list_kind(l, kind->name, &names);
-    if (count && !text_str(&names))
-        w->failed = true;
+    if (names.failed)
+        error_memory(&w->walk->err);
     else if (count)
         walk_issue(w, l->path, true, "not-read", "%llu %s %s not read: %s",
                    (unsigned long long)count, kind->name, count == 1 ? "file is" : "files are",
@@ -140,12 +140,9 @@ static void report_asked(struct walker *w, struct listing *l, const struct entry
 {
     for (size_t i = 0; e && e->unread && unread_kinds[i].name; i++) {
         const struct unread_kind *kind = &unread_kinds[i];
-        const char *path = kind->what && strcmp(kind->name, e->unread) == 0
-                               ? walk_join(l->arena, l->path, e->name)
-                               : NULL;
-        if (path)
-            walk_issue(w, path, true, "not-read", "%s: %s, which is not read here", kind->name,
-                       kind->what);
+        if (kind->what && strcmp(kind->name, e->unread) == 0)
+            walk_issue(w, listing_path(l, e->name), true, "not-read",
+                       "%s: %s, which is not read here", kind->name, kind->what);
     }
 }
 

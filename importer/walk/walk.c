@@ -14,19 +14,18 @@
 #include "catalog/base/threads.h"
 #include "catalog/data/store/store.h"
 #include "importer/container/shard_name.h"
-#include "importer/walk/walk_private.h"
+#include "importer/walk/walker.h"
 
 /* --- the queue of directories ----------------------------------------------------------- */
 
 static bool seen_before(struct walker *w, const struct file_identity *identity)
 {
     char key[40];
-    bool added = true;
+    const char *kept;
+    bool added;
     int len = snprintf(key, sizeof(key), "%llx:%llx", (unsigned long long)identity->device,
                        (unsigned long long)identity->inode);
-    char *kept = arena_copy(&w->walk->arena, key, (size_t)len);
-    if (kept)
-        strmap_add(&w->visited, kept, (size_t)len, &added);
+    strmap_keep(&w->visited, &w->walk->arena, key, (size_t)len, &kept, &added);
     return !added;
 }
 
@@ -44,14 +43,12 @@ static struct task *walk_push(struct walker *w, const char *path, bool named)
             walk_unseen(w, path, err.message);
     } else if (named || !seen_before(w, &identity)) {
         char *kept = arena_copy(&w->walk->arena, path, strlen(path));
-        t = kept ? arena_alloc(&w->walk->arena, sizeof(*t)) : NULL;
+        t = arena_alloc(&w->walk->arena, sizeof(*t));
         if (t) {
             *t = (struct task){.path = kept, .next = w->tasks};
             w->tasks = t;
             w->open_tasks++;
             pthread_cond_signal(&w->changed);
-        } else {
-            w->failed = true;
         }
     }
     pthread_mutex_unlock(&w->lock);
@@ -64,20 +61,12 @@ static struct task *named_task(struct walker *w, const char *directory)
     struct arena *arena = &w->walk->arena;
     const char *kept;
     bool added;
-    void *larger =
-        arena_grow(arena, w->by_name, w->named.count, &w->by_name_space, sizeof(*w->by_name));
-    uint64_t *at =
-        larger ? strmap_keep(&w->named, arena, directory, strlen(directory), &kept, &added) : NULL;
-    if (!at) {
-        w->failed = true;
-        return NULL;
-    }
-    w->by_name = larger;
+    uint64_t *at = strmap_keep(&w->named, arena, directory, strlen(directory), &kept, &added);
     if (added) {
-        *at = w->named.count - 1;
-        w->by_name[*at] = walk_push(w, kept, true);
+        *at = w->by_name_count;
+        *PUSH(arena, w->by_name, w->by_name_count, w->by_name_space) = walk_push(w, kept, true);
     }
-    return w->by_name[*at];
+    return w->walk->err.status == OK ? w->by_name[*at] : NULL;
 }
 
 /* Queue a name in a directory, before the walk begins: `import *.safetensors` names thousands in
@@ -86,16 +75,8 @@ static void push_only(struct walker *w, const char *directory, const char *name)
 {
     struct arena *arena = &w->walk->arena;
     struct task *t = named_task(w, directory);
-    if (!t)
-        return;
-    const char *kept = arena_copy(arena, name, strlen(name));
-    void *larger = arena_grow(arena, t->only, t->only_count, &t->only_space, sizeof(*t->only));
-    if (!kept || !larger) {
-        w->failed = true;
-        return;
-    }
-    t->only = larger;
-    t->only[t->only_count++] = kept;
+    if (t)
+        *PUSH(arena, t->only, t->only_count, t->only_space) = arena_copy(arena, name, strlen(name));
 }
 
 static struct task *walk_pop(struct walker *w)
@@ -127,32 +108,6 @@ static bool never_entered(const char *name, bool hub_cache)
 {
     return strcmp(name, ".git") == 0 || strncmp(name, "_SNAPSHOTS-", 11) == 0 ||
            (hub_cache && (strcmp(name, "blobs") == 0 || strcmp(name, ".no_exist") == 0));
-}
-
-static bool hexadecimal(const char *text)
-{
-    return *text && strspn(text, "0123456789abcdef") == strlen(text);
-}
-
-/* "NAME-000001000-tmp", as big_vision writes it. */
-static bool unfinished_step(const char *name, size_t len)
-{
-    return len > 14 && strcmp(name + len - 4, "-tmp") == 0 && name[len - 14] == '-' &&
-           strspn(name + len - 13, "0123456789") == 9;
-}
-
-/* Whether frameworks give this name to saves in progress. */
-bool unfinished_name(const char *name)
-{
-    static const char *const marks[] = {".orbax-checkpoint-tmp", ".tmp-", ".tempstate",
-                                        "checkpoint_tmp"};
-    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
-        if (strstr(name, marks[i]))
-            return true;
-    size_t len = strlen(name);
-    const char *temp = strstr(name, "_temp_");
-    return unfinished_step(name, len) || (len > 5 && strcmp(name + len - 5, "_temp") == 0) ||
-           (temp && hexadecimal(temp + 6));
 }
 
 /* Report an entry that cannot be read, but only if it was asked for by name, or
@@ -187,18 +142,15 @@ static bool walk_see_entry(void *context, const struct directory_entry *e)
     struct reading *r = context;
     struct walker *w = r->walker;
     struct listing *l = r->listing;
-    const char *path = walk_join(l->arena, l->path, e->name);
-    if (e->kind == ENTRY_UNKNOWN && !e->linked && e->trouble == EACCES)
+    const char *path = listing_path(l, e->name);
+    if (e->kind == ENTRY_UNKNOWN && !e->linked && e->trouble == EACCES) {
         r->refused = e->trouble;
-    if (!path)
-        w->failed = true;
-    if (!path || r->refused)
         return false;
-    bool ok = true;
+    }
     switch (e->kind) {
     case ENTRY_FILE:
     case ENTRY_FOLDER:
-        ok = listing_add(l, e);
+        listing_add(l, e);
         break;
     case ENTRY_DANGLING:
         report_entry(w, l, path, e->name, "dangling-link", "a link that leads nowhere");
@@ -209,22 +161,10 @@ static bool walk_see_entry(void *context, const struct directory_entry *e)
         break;
     case ENTRY_UNKNOWN:
         report_unseen(w, path, e->trouble);
-        ok = listing_add(l, e);
+        listing_add(l, e);
         break;
     }
-    if (!ok)
-        w->failed = true;
-    return ok;
-}
-
-static void remember_listed(struct walker *w, const char *path)
-{
-    bool added;
-    const char *kept;
-    pthread_mutex_lock(&w->lock);
-    if (!strmap_keep(&w->walk->listed, &w->walk->arena, path, strlen(path), &kept, &added))
-        w->failed = true;
-    pthread_mutex_unlock(&w->lock);
+    return l->arena->err->status == OK;
 }
 
 /* False: do not look into the directory. Half a listing would lead to wrong conclusions
@@ -236,17 +176,16 @@ static bool list_directory(struct walker *w, struct listing *l)
     directory_list(l->path, DIRECTORY_IDENTIFY, NULL, walk_see_entry, &r, &err);
     if (err.status == OK && r.refused)
         error_errno(&err, r.refused, l->path, "cannot look at what is in this directory");
-    if (err.status == ERR_MISSING)
+    if (err.status == ERR_MISSING || l->arena->err->status != OK)
         return false;
-    if (err.status != OK) {
-        pthread_mutex_lock(&w->lock);
+    pthread_mutex_lock(&w->lock);
+    if (err.status != OK)
         walk_unseen(w, l->path, err.message);
-        pthread_mutex_unlock(&w->lock);
-        return false;
-    }
-    remember_listed(w, l->path);
+    else
+        walk_remember(w, &w->walk->listed, l->path);
+    pthread_mutex_unlock(&w->lock);
     listing_sort(l);
-    return true;
+    return err.status == OK;
 }
 
 /* Whether a link leads to what the walk comes to without it: there its checkpoints have the paths
@@ -271,10 +210,8 @@ static void enter_below(struct walker *w, const struct listing *l)
     bool hub_cache = listing_dir(l, "snapshots") && listing_dir(l, "blobs");
     for (uint64_t i = 0; i < l->dir_count; i++) {
         const struct entry *e = &l->dirs[i];
-        const char *path = walk_join(l->arena, l->path, e->name);
-        if (!path) {
-            w->failed = true;
-        } else if (e->linked && !w->options->follow) {
+        const char *path = listing_path(l, e->name);
+        if (e->linked && !w->options->follow) {
             walk_avoided(w, path);
         } else if (e->linked && leads_back(w, path)) {
             walk_led_back(w, path);
@@ -292,7 +229,8 @@ static void walk_work(void *argument)
 {
     struct walker *w = argument;
     for (struct task *t; (t = walk_pop(w)); done(w)) {
-        struct arena arena = {0};
+        struct error lack = {.offset = NO_OFFSET};
+        struct arena arena = {.err = &lack};
         struct listing l = {.path = t->path,
                             .asked = t->only ? ASKED_FILE : ASKED_ALL,
                             .only = t->only,
@@ -306,6 +244,8 @@ static void walk_work(void *argument)
                 enter_below(w, &l);
         }
         arena_release(&arena);
+        if (lack.status != OK)
+            walk_lacks(w);
         pthread_mutex_lock(&w->lock);
         uint64_t seen = w->walk->files;
         pthread_mutex_unlock(&w->lock);
@@ -320,22 +260,12 @@ static void walk_work(void *argument)
 
 /* --- arguments -------------------------------------------------------------------------- */
 
-static enum status add_root(struct walker *w, const char *path)
+static void add_root(struct walker *w, const char *path)
 {
     struct walk *walk = w->walk;
     bool added;
-    return strmap_keep(&walk->rooted, &walk->arena, path, strlen(path),
-                       &walk->roots[walk->root_count++], &added)
-               ? OK
-               : ERR_MEMORY;
-}
-
-static bool add_prefix(struct walker *w, const char *path)
-{
-    struct walk *walk = w->walk;
-    const char *kept;
-    bool added;
-    return strmap_keep(&walk->prefixes, &walk->arena, path, strlen(path), &kept, &added);
+    strmap_keep(&walk->rooted, &walk->arena, path, strlen(path), &walk->roots[walk->root_count++],
+                &added);
 }
 
 struct part_search {
@@ -421,25 +351,19 @@ static bool around_once(struct walker *w, char *directory)
     bool added;
     uint64_t *length =
         strmap_keep(&w->around, &w->walk->arena, directory, strlen(directory), &kept, &added);
-    if (!length) {
-        w->failed = true;
-        return false;
-    }
     if (added)
-        *length = checkpoint_around(directory) ? strlen(directory) : 0;
+        *length = checkpoint_around(w, directory) ? strlen(directory) : 0;
     else if (*length)
         directory[*length] = '\0';
     return *length;
 }
 
 /* Queue a directory, or the checkpoint around it. */
-static enum status push_directory(struct walker *w, char *real, struct error *err)
+static void push_directory(struct walker *w, char *real)
 {
     around_once(w, real);
-    if (add_root(w, real) != OK)
-        return error_memory_at(err, real);
+    add_root(w, real);
     walk_push(w, real, false);
-    return OK;
 }
 
 /* Queue the directory, but only for this name. */
@@ -451,12 +375,12 @@ static enum status push_name(struct walker *w, const char *path, bool exists, st
         return err->status;
     }
     if (exists && !format_claims_name(place.name) && around_once(w, place.directory)) {
-        push_directory(w, place.directory, err);
+        push_directory(w, place.directory);
     } else {
-        if (add_root(w, place.path) != OK || (!exists && !add_prefix(w, place.path)))
-            error_memory_at(err, path);
-        else
-            push_only(w, place.directory, place.name);
+        add_root(w, place.path);
+        if (!exists)
+            walk_remember(w, &w->walk->prefixes, place.path);
+        push_only(w, place.directory, place.name);
     }
     free(place.directory);
     return err->status;
@@ -475,63 +399,9 @@ static enum status push_argument(struct walker *w, const char *path, struct erro
     if (!real)
         error_memory_at(err, path);
     else
-        push_directory(w, real, err);
+        push_directory(w, real);
     free(real);
     return err->status;
-}
-
-/* Whether a set of directories contains one that `path` is in; with `itself`, or `path` itself. */
-static bool covers(const struct strmap *set, const char *path, bool itself)
-{
-    size_t len = set->count ? strlen(path) : 0;
-    if (len && itself && strmap_get(set, path, len))
-        return true;
-    while (len) {
-        while (len && path[--len] != '/')
-            ;
-        if (len && strmap_get(set, path, len))
-            return true;
-    }
-    return false;
-}
-
-bool walk_covers(const struct walk *walk, const char *path)
-{
-    return covers(&walk->rooted, path, true) || strmap_get(&walk->rooted, "/", 1);
-}
-
-bool walk_prefixes(const struct walk *walk, const char *path)
-{
-    static const char index[] = ".index";
-    const size_t len = walk->prefixes.count ? strlen(path) : 0;
-    const size_t stem = len > strlen(index) ? len - strlen(index) : 0;
-    struct shard_name shard;
-    if (stem && strcmp(path + stem, index) == 0 && strmap_get(&walk->prefixes, path, stem))
-        return true;
-    return len && shard_name(path, &shard) && !strchr(shard.rest, '/') &&
-           strmap_get(&walk->prefixes, path, shard.stem);
-}
-
-bool walk_saw(const struct walk *walk, const char *path)
-{
-    return !covers(&walk->unseen, path, true);
-}
-
-bool walk_leads_back(const struct walk *walk, const char *path)
-{
-    return covers(&walk->back, path, true);
-}
-
-bool walk_inside(const struct walk *walk, const char *path)
-{
-    return covers(&walk->whole, path, false);
-}
-
-bool walk_listed(const struct walk *walk, const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    size_t parent = slash && slash != path ? (size_t)(slash - path) : 1;
-    return strmap_get(&walk->listed, path, strlen(path)) || strmap_get(&walk->listed, path, parent);
 }
 
 /* --- results ---------------------------------------------------------------------------- */
@@ -660,6 +530,12 @@ static void report_prefixes(struct walker *w)
     sort_results(walk);
 }
 
+/* Whether memory has sufficed so far. */
+static enum status walk_ask(const struct walker *w, struct error *err)
+{
+    return w->walk->err.status == OK ? OK : error_memory(err);
+}
+
 static enum status walk_run(struct walker *w, struct error *err)
 {
     struct threads *threads =
@@ -668,28 +544,34 @@ static enum status walk_run(struct walker *w, struct error *err)
     threads_join(threads);
     if (w->interrupted)
         return error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
-    sort_units(w);
-    sort_results(w->walk);
-    report_prefixes(w);
-    if (w->failed)
-        return error_memory(err);
-    return OK;
+    if (w->walk->err.status == OK) {
+        sort_units(w);
+        sort_results(w->walk);
+        report_prefixes(w);
+    }
+    return walk_ask(w, err);
 }
 
 enum status walk_paths(const char *const *paths, int count, const struct walk_options *options,
                        struct walk **out, struct error *err)
 {
-    struct walker w = {.options = options, .walk = calloc(1, sizeof(*w.walk))};
-    if (!w.walk)
+    struct walk *walk = calloc(1, sizeof(*walk));
+    struct walker w = {.options = options, .walk = walk};
+    if (!walk)
         return error_memory(err);
+    struct strmap *const maps[] = {&w.visited,    &w.named,        &w.around,
+                                   &walk->listed, &walk->unseen,   &walk->back,
+                                   &walk->whole,  &walk->prefixes, &walk->rooted};
+    for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
+        maps[i]->err = &walk->err;
+    walk->arena.err = &walk->err;
+    walk->err.offset = NO_OFFSET;
     pthread_mutex_init(&w.lock, NULL);
     pthread_cond_init(&w.changed, NULL);
-    w.walk->roots = arena_array(&w.walk->arena, (size_t)count, sizeof(*w.walk->roots));
-    if (!w.walk->roots)
-        error_memory(err);
-    for (int i = 0; i < count && err->status == OK; i++)
+    walk->roots = arena_array(&walk->arena, (size_t)count, sizeof(*walk->roots));
+    for (int i = 0; i < count && walk_ask(&w, err) == OK && err->status == OK; i++)
         push_argument(&w, paths[i], err);
-    if (err->status == OK)
+    if (walk_ask(&w, err) == OK && err->status == OK)
         walk_run(&w, err);
     pthread_cond_destroy(&w.changed);
     pthread_mutex_destroy(&w.lock);
@@ -697,22 +579,8 @@ enum status walk_paths(const char *const *paths, int count, const struct walk_op
     strmap_release(&w.named);
     strmap_release(&w.around);
     if (err->status == OK)
-        *out = w.walk;
+        *out = walk;
     else
-        walk_free(w.walk);
+        walk_free(walk);
     return err->status;
-}
-
-void walk_free(struct walk *walk)
-{
-    if (!walk)
-        return;
-    strmap_release(&walk->listed);
-    strmap_release(&walk->unseen);
-    strmap_release(&walk->back);
-    strmap_release(&walk->whole);
-    strmap_release(&walk->prefixes);
-    strmap_release(&walk->rooted);
-    arena_release(&walk->arena);
-    free(walk);
 }

@@ -47,6 +47,7 @@ struct walk_options {
 
 struct walk {
     struct arena arena;
+    struct error err;   /* the first lack of memory */
     struct unit *units; /* sorted by path */
     uint64_t unit_count;
     struct batch_file *passed; /* looked at and not recognised: to be remembered */
@@ -67,7 +68,6 @@ struct walk {
     struct strmap unseen;   /* paths that could not, or were not to, be looked at */
     struct strmap back;     /* links to what the walk comes to by its own path */
     uint64_t files;         /* number of files seen */
-    void *private;
 };
 
 /* ERR_MISSING if an argument is neither a path nor the prefix of a set's files. */

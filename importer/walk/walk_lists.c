@@ -1,29 +1,27 @@
 /*
- * walk_lists.c - fill the lists of a walk: units, issues, files passed over. Under the lock.
+ * walk_lists.c - the lists of a walk: filled while it runs (units, issues, files passed over), and
+ * asked about paths.
  */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "importer/walk/recognise_private.h"
-#include "importer/walk/unread.h"
+#include "importer/container/shard_name.h"
+#include "importer/walk/walker.h"
 
-/* --- filling the walk's lists (under the lock) ------------------------------------------ */
+/* --- filling them, under the lock ------------------------------------------------------- */
 
-static void *grown(struct walker *w, void *list, uint64_t count, size_t *space, size_t size)
+void walk_lacks(struct walker *w)
 {
-    void *larger = arena_grow(&w->walk->arena, list, count, space, size);
-    if (!larger)
-        w->failed = true;
-    return larger;
+    pthread_mutex_lock(&w->lock);
+    error_memory(&w->walk->err);
+    pthread_mutex_unlock(&w->lock);
 }
 
 static const char *kept(struct walker *w, const char *text)
 {
-    const char *copy = arena_copy(&w->walk->arena, text, strlen(text));
-    if (!copy)
-        w->failed = true;
-    return copy;
+    return arena_copy(&w->walk->arena, text, strlen(text));
 }
 
 /* Make an issue; control characters in its message are escaped. */
@@ -48,13 +46,9 @@ void walk_issue(struct walker *w, const char *path, bool warning, const char *co
     struct walk *walk = w->walk;
     va_list args;
     va_start(args, fmt);
-    struct batch_issue issue = issue_of(w, path, warning, code, fmt, args);
+    *PUSH(&walk->arena, walk->issues, walk->issue_count, w->issue_space) =
+        issue_of(w, path, warning, code, fmt, args);
     va_end(args);
-    void *list = grown(w, walk->issues, walk->issue_count, &w->issue_space, sizeof(*walk->issues));
-    if (!list || !issue.path || !issue.message)
-        return;
-    walk->issues = list;
-    walk->issues[walk->issue_count++] = issue;
 }
 
 void walk_note(struct walker *w, const char *checkpoint, const char *path, const char *code,
@@ -63,21 +57,16 @@ void walk_note(struct walker *w, const char *checkpoint, const char *path, const
     struct walk *walk = w->walk;
     va_list args;
     va_start(args, fmt);
-    struct walk_note note = {kept(w, checkpoint), issue_of(w, path, true, code, fmt, args)};
+    *PUSH(&walk->arena, walk->notes, walk->note_count, w->note_space) =
+        (struct walk_note){kept(w, checkpoint), issue_of(w, path, true, code, fmt, args)};
     va_end(args);
-    void *list = grown(w, walk->notes, walk->note_count, &w->note_space, sizeof(*walk->notes));
-    if (!list || !note.checkpoint || !note.issue.path || !note.issue.message)
-        return;
-    walk->notes = list;
-    walk->notes[walk->note_count++] = note;
 }
 
 void walk_remember(struct walker *w, struct strmap *set, const char *path)
 {
     bool added;
     const char *key;
-    if (!strmap_keep(set, &w->walk->arena, path, strlen(path), &key, &added))
-        w->failed = true;
+    strmap_keep(set, &w->walk->arena, path, strlen(path), &key, &added);
 }
 
 void walk_unseen(struct walker *w, const char *path, const char *why)
@@ -104,36 +93,91 @@ void walk_led_back(struct walker *w, const char *path)
 void walk_add_passed(struct walker *w, const char *path, const struct entry *e)
 {
     struct walk *walk = w->walk;
-    void *list =
-        grown(w, walk->passed, walk->passed_count, &w->passed_space, sizeof(*walk->passed));
-    const char *copy = kept(w, path);
-    if (!list || !copy)
-        return;
-    walk->passed = list;
-    walk->passed[walk->passed_count++] =
-        (struct batch_file){.path = copy, .identity = e->identity, .kind = e->unread};
+    *PUSH(&walk->arena, walk->passed, walk->passed_count, w->passed_space) =
+        (struct batch_file){.path = kept(w, path), .identity = e->identity, .kind = e->unread};
 }
 
 void walk_add_unread(struct walker *w, const char *path, const struct entry *e)
 {
     struct walk *walk = w->walk;
-    void *list =
-        grown(w, walk->unread, walk->unread_count, &w->unread_space, sizeof(*walk->unread));
-    const char *copy = kept(w, path);
-    if (!list || !copy)
-        return;
-    walk->unread = list;
-    walk->unread[walk->unread_count++] = (struct unread_file){copy, e->unread};
+    *PUSH(&walk->arena, walk->unread, walk->unread_count, w->unread_space) =
+        (struct unread_file){kept(w, path), e->unread};
 }
 
 void walk_add_unit(struct walker *w, struct unit u)
 {
     struct walk *walk = w->walk;
-    void *list = grown(w, walk->units, walk->unit_count, &w->unit_space, sizeof(*walk->units));
     u.path = kept(w, u.path);
     u.primary = kept(w, u.primary);
-    if (!list || !u.path || !u.primary)
+    *PUSH(&walk->arena, walk->units, walk->unit_count, w->unit_space) = u;
+}
+
+/* --- asking about paths ----------------------------------------------------------------- */
+
+/* Whether a set of directories contains one that `path` is in; with `itself`, or `path` itself. */
+static bool covers(const struct strmap *set, const char *path, bool itself)
+{
+    size_t len = set->count ? strlen(path) : 0;
+    if (len && itself && strmap_get(set, path, len))
+        return true;
+    while (len) {
+        while (len && path[--len] != '/')
+            ;
+        if (len && strmap_get(set, path, len))
+            return true;
+    }
+    return false;
+}
+
+bool walk_covers(const struct walk *walk, const char *path)
+{
+    return covers(&walk->rooted, path, true) || strmap_get(&walk->rooted, "/", 1);
+}
+
+bool walk_prefixes(const struct walk *walk, const char *path)
+{
+    static const char index[] = ".index";
+    const size_t len = walk->prefixes.count ? strlen(path) : 0;
+    const size_t stem = len > strlen(index) ? len - strlen(index) : 0;
+    struct shard_name shard;
+    if (stem && strcmp(path + stem, index) == 0 && strmap_get(&walk->prefixes, path, stem))
+        return true;
+    return len && shard_name(path, &shard) && !strchr(shard.rest, '/') &&
+           strmap_get(&walk->prefixes, path, shard.stem);
+}
+
+bool walk_saw(const struct walk *walk, const char *path)
+{
+    return !covers(&walk->unseen, path, true);
+}
+
+bool walk_leads_back(const struct walk *walk, const char *path)
+{
+    return covers(&walk->back, path, true);
+}
+
+bool walk_inside(const struct walk *walk, const char *path)
+{
+    return covers(&walk->whole, path, false);
+}
+
+bool walk_listed(const struct walk *walk, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    size_t parent = slash && slash != path ? (size_t)(slash - path) : 1;
+    return strmap_get(&walk->listed, path, strlen(path)) || strmap_get(&walk->listed, path, parent);
+}
+
+void walk_free(struct walk *walk)
+{
+    if (!walk)
         return;
-    walk->units = list;
-    walk->units[walk->unit_count++] = u;
+    strmap_release(&walk->listed);
+    strmap_release(&walk->unseen);
+    strmap_release(&walk->back);
+    strmap_release(&walk->whole);
+    strmap_release(&walk->prefixes);
+    strmap_release(&walk->rooted);
+    arena_release(&walk->arena);
+    free(walk);
 }

@@ -1,14 +1,16 @@
 /*
- * walk_private.h - the inside of a walk: walk.c reads directories, recognise.c finds out
- * what their files are.
+ * walker.h - a walk at work: walk.c reads directories, around.c says which are checkpoints,
+ * recognise.c finds out what the files are, claim.c lets index files claim their neighbours, and
+ * walk_lists.c keeps what was found.
+ *
+ * Threads have arenas of their own; a failure in one of them is told by walk_lacks().
  */
-#ifndef CKPTDB_WALK_PRIVATE_H
-#define CKPTDB_WALK_PRIVATE_H
+#ifndef CKPTDB_WALKER_H
+#define CKPTDB_WALKER_H
 
 #include <pthread.h>
-#include <stdatomic.h>
 
-#include "catalog/data/store/directory.h"
+#include "importer/walk/listing.h"
 #include "importer/walk/walk.h"
 
 /* A directory in the queue. */
@@ -22,57 +24,19 @@ struct task {
 
 struct walker {
     const struct walk_options *options;
-    struct walk *walk; /* its lists and arena: under the lock */
+    struct walk *walk; /* its lists, arena and err: under the lock */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct task *tasks;
     uint64_t open_tasks;   /* queued or in progress */
     struct strmap named;   /* directories of names asked for: positions in by_name */
     struct task **by_name; /* their tasks */
-    size_t by_name_space;
+    size_t by_name_count, by_name_space;
     struct strmap around;  /* directories named: length of the path of the checkpoint that
                              each is in, or 0 */
     struct strmap visited; /* directories, by device and inode: ends loops of links */
     size_t unit_space, passed_space, unread_space, issue_space, note_space;
     bool stopped, interrupted;
-    atomic_bool failed;
-};
-
-struct entry {
-    const char *name; /* must be first: name_list.h */
-    bool linked;      /* a symbolic link */
-    struct file_identity identity;
-    /* Filled in by recognise.c. */
-    const struct format *format;
-    const struct known_file *known; /* its row, if unchanged, or NULL */
-    const char *stray;
-    const char *unread;          /* its kind, if that is not read here; static */
-    const struct entry *claimer; /* the primary file that it belongs to */
-    bool in_doubt;               /* could not be read, for a passing reason */
-    bool probed, claimed, claimed_twice;
-};
-
-/* What was asked for in a directory. */
-enum asked {
-    ASKED_ALL,
-    ASKED_FILE,      /* the files of those names, or the checkpoints they belong to */
-    ASKED_PARTS,     /* there are no such files: files that begin with one of the names */
-    ASKED_COMPANION, /* a companion file, which stands for all checkpoints of its program here */
-};
-
-/* A directory's entries; in the working thread's arena. */
-struct listing {
-    const char *path;
-    enum asked asked;
-    const char *const *only; /* the names that were asked for, sorted; NULL: ASKED_ALL */
-    uint64_t only_count;     /* 1 for ASKED_COMPANION */
-    struct arena *arena;
-    struct entry *files, *dirs; /* sorted by name */
-    uint64_t file_count, dir_count;
-    size_t file_space, dir_space;
-    struct entry *unseen; /* there, but the system did not say what they are; sorted */
-    uint64_t unseen_count;
-    size_t unseen_space;
 };
 
 /* Report the files that are not read in this directory, in one issue per kind. Under the lock. */
@@ -88,16 +52,19 @@ const struct format *directory_format(struct listing *, struct error *trouble);
 
 /* Shorten a directory's path to the checkpoint around it. False, and an
  * unchanged path, if there is none. */
-bool checkpoint_around(char *path);
+bool checkpoint_around(struct walker *, char *path);
 
-/* The path of an entry; NULL without memory. */
-const char *walk_join(struct arena *, const char *directory, const char *name);
+/* Let all index files claim. claims_only[i]: file i claimed the name that was asked for. */
+void claim_all(struct walker *, struct listing *, bool dirty, bool *claims_only);
 
-bool listing_add(struct listing *, const struct directory_entry *);
-void listing_sort(struct listing *);
-struct entry *listing_file(const struct listing *, const char *name);
-struct entry *listing_dir(const struct listing *, const char *name);
-struct entry *listing_unseen(const struct listing *, const char *name);
+/* Note a failure of this thread's memory. Takes the lock. */
+void walk_lacks(struct walker *);
+
+/* Under the lock. */
+void walk_remember(struct walker *, struct strmap *set, const char *path);
+void walk_add_passed(struct walker *, const char *path, const struct entry *);
+void walk_add_unread(struct walker *, const char *path, const struct entry *);
+void walk_add_unit(struct walker *, struct unit);
 
 /* Add a note about a found checkpoint; `path` is where it was noticed. Under the lock. */
 void walk_note(struct walker *, const char *checkpoint, const char *path, const char *code,
@@ -114,7 +81,5 @@ void walk_led_back(struct walker *, const char *path);
 /* Under the lock. */
 void walk_issue(struct walker *, const char *path, bool warning, const char *code, const char *fmt,
                 ...) PRINTF_LIKE(5, 6);
-
-bool unfinished_name(const char *name);
 
 #endif
