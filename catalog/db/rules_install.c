@@ -17,36 +17,17 @@ static sqlite3_int64 edition(const char *text)
     return (sqlite3_int64)(hash_bytes(text, strlen(text), SEED) >> 2 | 1);
 }
 
-static enum status rules_install_run(sqlite3 *db, const char *sql, const char *name,
-                                     sqlite3_int64 number, struct error *err)
+static void install(sqlite3 *db, const char *name, const char *sql, struct error *err)
 {
-    sqlite3_stmt *s = NULL;
-    int rc = sqlite3_prepare_v2(db, sql, -1, &s, NULL);
-    if (rc == SQLITE_OK)
-        sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
-    if (rc == SQLITE_OK && sqlite3_bind_parameter_count(s) > 1)
-        sqlite3_bind_int64(s, 2, number);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_step(s);
-    sqlite3_finalize(s);
-    return rc == SQLITE_ROW || rc == SQLITE_DONE ? OK : db_error(db, name, err);
-}
-
-static enum status install(sqlite3 *db, const char *name, const char *sql, struct error *err)
-{
-    enum status status = db_exec(db, "SAVEPOINT install", err);
-    if (status != OK)
-        return status;
-    status = rules_install_run(db, "DELETE FROM ruleset WHERE name = ?1", name, 0, err);
-    if (status == OK)
-        status = db_exec(db, sql, err);
-    if (status == OK)
-        status = rules_install_run(db, "UPDATE ruleset SET shipped = ?2 WHERE name = ?1", name,
-                                   edition(sql), err);
-    if (status != OK)
+    if (db_exec(db, "SAVEPOINT install", err) != OK)
+        return;
+    if (db_run(db, err, name, "DELETE FROM ruleset WHERE name = ?1", "s", name) == OK &&
+        db_exec(db, sql, err) == OK)
+        db_run(db, err, name, "UPDATE ruleset SET shipped = ?2 WHERE name = ?1", "si", name,
+               edition(sql));
+    if (err->status != OK)
         sqlite3_exec(db, "ROLLBACK TO install", NULL, NULL, NULL);
     sqlite3_exec(db, "RELEASE install", NULL, NULL, NULL);
-    return status;
 }
 
 /* The `shipped` of a set; -1: there is no such set. */

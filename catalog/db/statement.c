@@ -42,21 +42,47 @@ bool db_row(sqlite3_stmt *s, const char *doing, struct error *err)
     return rc == SQLITE_ROW;
 }
 
+static int bind_values(sqlite3_stmt *s, const char *types, va_list args, void (*keep)(void *memory))
+{
+    int rc = SQLITE_OK;
+    for (int at = 1; rc == SQLITE_OK && *types; at++, types++) {
+        if (*types == 's') {
+            rc = sqlite3_bind_text(s, at, va_arg(args, const char *), -1, keep);
+        } else if (*types == 'i') {
+            rc = sqlite3_bind_int64(s, at, va_arg(args, int64_t));
+        } else if (*types == 'p') {
+            const int64_t *value = va_arg(args, const int64_t *);
+            rc = value ? sqlite3_bind_int64(s, at, *value) : sqlite3_bind_null(s, at);
+        } else if (*types == 'b') {
+            const struct bytes blob = va_arg(args, struct bytes);
+            rc = sqlite3_bind_blob64(s, at, blob.at, blob.len, keep);
+        } else {
+            const struct file_identity *f = va_arg(args, const struct file_identity *);
+            const int64_t columns[] = {f ? (int64_t)f->size : 0, f ? f->mtime_ns : 0,
+                                       f ? (int64_t)f->inode : 0, f ? (int64_t)f->device : 0};
+            for (int i = 0; i < 4 && rc == SQLITE_OK; i++)
+                rc = f ? sqlite3_bind_int64(s, at + i, columns[i]) : sqlite3_bind_null(s, at + i);
+            at += 3;
+        }
+        if (rc == SQLITE_RANGE) /* queries may use fewer than others */
+            rc = SQLITE_OK;
+    }
+    return rc;
+}
+
+int db_vbind(sqlite3_stmt *s, const char *types, va_list args)
+{
+    return bind_values(s, types, args, SQLITE_STATIC);
+}
+
 sqlite3_stmt *db_vquery(sqlite3 *db, struct error *err, const char *sql, const char *types,
                         va_list args)
 {
     sqlite3_stmt *stmt = NULL;
     if (err->status != OK)
         return NULL;
-    int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
-    for (int i = 0; rc == SQLITE_OK && types[i]; i++) {
-        rc = types[i] == 'i'
-                 ? sqlite3_bind_int64(stmt, i + 1, va_arg(args, int64_t))
-                 : sqlite3_bind_text(stmt, i + 1, va_arg(args, const char *), -1, SQLITE_TRANSIENT);
-        if (rc == SQLITE_RANGE) /* queries may use fewer than others */
-            rc = SQLITE_OK;
-    }
-    if (rc == SQLITE_OK)
+    if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
+        bind_values(stmt, types, args, SQLITE_TRANSIENT) == SQLITE_OK)
         return stmt;
     db_error(db, NULL, err);
     sqlite3_finalize(stmt);
@@ -72,6 +98,24 @@ sqlite3_stmt *db_query(sqlite3 *db, struct error *err, const char *sql, const ch
     return stmt;
 }
 
+enum status db_run(sqlite3 *db, struct error *err, const char *doing, const char *sql,
+                   const char *types, ...)
+{
+    sqlite3_stmt *s = NULL;
+    va_list args;
+    if (err->status != OK)
+        return err->status;
+    va_start(args, types);
+    int rc = sqlite3_prepare_v2(db, sql, -1, &s, NULL);
+    if (rc == SQLITE_OK)
+        rc = db_vbind(s, types, args);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(s);
+    va_end(args);
+    sqlite3_finalize(s);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? OK : db_error(db, doing, err);
+}
+
 enum status db_exec(sqlite3 *db, const char *sql, struct error *err)
 {
     return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? OK : db_error(db, NULL, err);
@@ -85,14 +129,6 @@ struct file_identity db_identity(sqlite3_stmt *s, int at)
         .inode = (uint64_t)sqlite3_column_int64(s, at + 2),
         .device = (uint64_t)sqlite3_column_int64(s, at + 3),
     };
-}
-
-void db_bind_identity(sqlite3_stmt *s, int at, const struct file_identity *f)
-{
-    sqlite3_bind_int64(s, at, (sqlite3_int64)f->size);
-    sqlite3_bind_int64(s, at + 1, f->mtime_ns);
-    sqlite3_bind_int64(s, at + 2, (sqlite3_int64)f->inode);
-    sqlite3_bind_int64(s, at + 3, (sqlite3_int64)f->device);
 }
 
 enum status db_number(sqlite3 *db, const char *sql, struct bytes name, const char *doing,

@@ -24,13 +24,20 @@
  * after another program has changed it, it says so in place of a constraint's text. */
 enum status db_error(sqlite3 *, const char *doing, struct error *err);
 enum status db_exec(sqlite3 *, const char *sql, struct error *err);
+/* Prepare, bind, run and forget a statement, unless *err is set already; `doing` as for db_error(). */
+enum status db_run(sqlite3 *, struct error *err, const char *doing, const char *sql,
+                   const char *types, ...);
+/* Bind the values of a statement that is used again, whose memory must stay until it was run. Returns
+ * an SQLite code. */
+int db_vbind(sqlite3_stmt *, const char *types, va_list);
 /* Run a statement, ignore its rows, and reset it; `doing` as for db_error(). */
 enum status db_step(sqlite3 *, sqlite3_stmt *, const char *doing, struct error *err);
 /* Step to the next row. False: at the end, or *err says why it failed; check which. */
 bool db_row(sqlite3_stmt *, const char *doing, struct error *err);
 
-/* Prepare and bind: `types` has an 's' for a const char * (NULL: SQL NULL), an 'i' for an int64_t. NULL
- * with *err set if that fails, or was set before. */
+/* Prepare and bind values. Their `types`: 's' const char *, 'i' int64_t, 'p' const int64_t *, 'b'
+ * struct bytes (a blob), 'f' const struct file_identity * (four values, as db_identity() reads
+ * them); NULL is SQL's NULL. NULL with *err set if that fails, or was set before. */
 sqlite3_stmt *db_query(sqlite3 *, struct error *err, const char *sql, const char *types, ...);
 sqlite3_stmt *db_vquery(sqlite3 *, struct error *err, const char *sql, const char *types, va_list);
 
@@ -45,6 +52,5 @@ enum status db_size_cache(sqlite3 *, sqlite3_int64 size, struct error *err);
 
 /* Four columns from `at` on: size, mtime_ns, inode and device of a row of `_files` or `_passed`. */
 struct file_identity db_identity(sqlite3_stmt *, int at);
-void db_bind_identity(sqlite3_stmt *, int at, const struct file_identity *);
 
 #endif

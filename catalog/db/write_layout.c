@@ -8,7 +8,7 @@
 
 #include "catalog/base/text.h"
 #include "catalog/db/alike.h"
-#include "catalog/db/write_private.h"
+#include "catalog/db/write_rows.h"
 
 /* --- layouts ---------------------------------------------------------------------------- */
 
@@ -192,91 +192,39 @@ static bool all_plain(const struct batch_layout *l)
     return true;
 }
 
-static enum status put_layout_row(struct writer *w, const struct batch_layout *l, int64_t id,
-                                  struct error *err)
+static void put_layout(struct writer *w, const struct batch_layout *l, int64_t id,
+                       struct error *err)
 {
-    sqlite3_stmt *s = writer_statement(w, PUT_LAYOUT);
-    sqlite3_bind_int64(s, 1, id);
-    writer_bind_digest(s, 2, &l->logical);
-    writer_bind_digest(s, 3, &l->placement);
-    sqlite3_bind_int64(s, 4, (sqlite3_int64)l->tensor_count);
-    sqlite3_bind_int64(s, 5, (sqlite3_int64)l->parameters);
-    sqlite3_bind_int64(s, 6, (sqlite3_int64)l->nbytes);
-    if (!l->stored_unknown)
-        sqlite3_bind_int64(s, 7, (sqlite3_int64)l->stored);
-    return writer_finish(w, s, err);
-}
-
-/* Its rows have been written. */
-static enum status put_alike(struct writer *w, const struct batch_layout *l, int64_t id,
-                             struct error *err)
-{
-    sqlite3_stmt *s = writer_statement(w, FIND_SUM);
-    sqlite3_bind_int64(s, 1, (sqlite3_int64)l->sum);
-    const bool others = writer_find(w, s, err) >= 0;
-    if (err->status != OK)
-        return err->status;
-    s = writer_statement(w, PUT_ALIKE);
-    sqlite3_bind_int64(s, 1, id);
-    sqlite3_bind_int64(s, 2, (sqlite3_int64)l->sum);
-    return writer_finish(w, s, err) == OK && others ? alike_settle(w->db, (int64_t)l->sum, err)
-                                                    : err->status;
-}
-
-static enum status put_blocks(struct writer *w, const struct bytes *blocks, int64_t id,
-                              struct error *err)
-{
-    sqlite3_stmt *s = writer_statement(w, PUT_BLOCKS);
-    sqlite3_bind_int64(s, 1, id);
-    sqlite3_bind_blob64(s, 2, blocks->at, blocks->len, SQLITE_STATIC);
-    return writer_finish(w, s, err);
-}
-
-static enum status put_layout(struct writer *w, const struct batch_layout *l, int64_t id,
-                              struct error *err)
-{
-    int64_t base = (int64_t)((uint64_t)id << SHIFT);
-    if (put_layout_row(w, l, id, err) != OK ||
-        (l->blocks.at && put_blocks(w, &l->blocks, id, err) != OK))
-        return err->status;
+    const int64_t base = (int64_t)((uint64_t)id << SHIFT), stored = (int64_t)l->stored;
+    write_row(w, err, PUT_LAYOUT, "ibbiiip", id, digest_bytes(&l->logical),
+              digest_bytes(&l->placement), (int64_t)l->tensor_count, (int64_t)l->parameters,
+              (int64_t)l->nbytes, l->stored_unknown ? NULL : &stored);
+    if (l->blocks.at)
+        write_row(w, err, PUT_BLOCKS, "ib", id, l->blocks);
     struct feed tensors = {l->tensor_count, tensor_column, l->tensors, base, 0};
     struct feed nodes = {l->node_count, node_column, l->nodes, base, 0};
     struct feed modules = {l->module_count, module_column, l->modules, base, 0};
     struct feed folds = {l->fold_count, fold_column, l->folds, base, 0};
     struct feed kinds = {l->kind_count, kind_column, l->kinds, base, 0};
     struct feed dtypes = {l->dtype_count, dtype_column, l->dtypes, base, 0};
-    writer_feed_behind(w, FEED_TENSORS, all_plain(l) ? MORE_PLAIN_TENSORS : MORE_TENSORS, tensors,
-                       err);
-    if (err->status == OK)
-        writer_feed_behind(w, FEED_MODULES, MORE_MODULES, modules, err);
-    if (err->status == OK)
-        writer_feed_behind(w, FEED_FOLDS, MORE_FOLDS, folds, err);
-    if (err->status == OK && writer_feed(w, FEED_NODES, nodes, err) == OK)
-        writer_feed(w, FEED_DTYPES, dtypes, err);
-    if (err->status == OK)
-        writer_feed(w, FEED_KINDS, kinds, err);
-    return err->status == OK ? put_alike(w, l, id, err) : err->status;
+    write_feed_behind(w, FEED_TENSORS, all_plain(l) ? MORE_PLAIN_TENSORS : MORE_TENSORS, tensors,
+                      err);
+    write_feed_behind(w, FEED_MODULES, MORE_MODULES, modules, err);
+    write_feed_behind(w, FEED_FOLDS, MORE_FOLDS, folds, err);
+    write_feed(w, FEED_NODES, nodes, err);
+    write_feed(w, FEED_DTYPES, dtypes, err);
+    write_feed(w, FEED_KINDS, kinds, err);
+    const bool others = write_find(w, err, FIND_SUM, "i", (int64_t)l->sum) >= 0;
+    if (write_row(w, err, PUT_ALIKE, "ii", id, (int64_t)l->sum) == OK && others)
+        alike_settle(w->db, (int64_t)l->sum, err);
 }
 
-/* Find or write the layout's row; *placed: this checkpoint's bytes are at other places than the
- * layout's. */
-enum status writer_find_layout(struct writer *w, const struct batch_layout *l, int64_t *id,
-                               bool *placed, struct error *err)
+enum status write_layout(struct writer *w, const struct batch_layout *l, int64_t *id, bool *placed,
+                         struct error *err)
 {
-    sqlite3_stmt *s = writer_statement(w, FIND_LAYOUT);
-    writer_bind_digest(s, 1, &l->logical);
-    int rc = s ? sqlite3_step(s) : SQLITE_ERROR;
-    *placed = false;
-    *id = -1;
-    if (rc == SQLITE_ROW) {
-        *id = sqlite3_column_int64(s, 0);
-        const void *other = sqlite3_column_blob(s, 1);
-        *placed = sqlite3_column_bytes(s, 1) != sizeof(l->placement.at) || !other ||
-                  memcmp(other, l->placement.at, sizeof(l->placement.at)) != 0;
-    } else if (rc != SQLITE_DONE) {
-        db_error(w->db, "cannot read the catalog", err);
-    }
-    sqlite3_reset(s);
+    *id = write_find(w, err, FIND_LAYOUT, "b", digest_bytes(&l->logical));
+    *placed =
+        *id >= 0 && write_find(w, err, FIND_MOVED, "ib", *id, digest_bytes(&l->placement)) > 0;
     if (*id < 0 && err->status == OK) {
         *id = w->next_layout++;
         put_layout(w, l, *id, err);
@@ -284,12 +232,12 @@ enum status writer_find_layout(struct writer *w, const struct batch_layout *l, i
     return err->status;
 }
 
-enum status writer_put_placements(struct writer *w, const struct batch_layout *l,
-                                  int64_t checkpoint, struct error *err)
+enum status write_placements(struct writer *w, const struct batch_layout *l, int64_t checkpoint,
+                             struct error *err)
 {
     struct feed rows = {l->tensor_count, placement_column, l->tensors,
                         (int64_t)((uint64_t)checkpoint << SHIFT), 0};
-    return writer_feed(w, FEED_PLACEMENTS, rows, err);
+    return write_feed(w, FEED_PLACEMENTS, rows, err);
 }
 
 /* --- metadata --------------------------------------------------------------------------- */
@@ -318,48 +266,31 @@ static void fact_column(const struct feed *f, uint64_t row, int column, sqlite3_
 }
 
 /* Store the text of a long fact once for all checkpoints that state it. */
-static enum status put_long_fact(struct writer *w, const struct batch_meta *m, int64_t fact,
-                                 struct error *err)
+static void put_long_fact(struct writer *w, const struct batch_meta *m, int64_t fact,
+                          struct error *err)
 {
     struct sha256_ctx sha;
     struct layout_digest digest;
     sha256_init(&sha);
     sha256_update(&sha, m->text_len, (const uint8_t *)m->text);
     sha256_digest(&sha, sizeof(digest.at), digest.at);
-    sqlite3_stmt *s = writer_statement(w, FIND_LONG_TEXT);
-    writer_bind_digest(s, 1, &digest);
-    int64_t id = writer_find(w, s, err);
-    if (id < 0 && err->status == OK) {
-        s = writer_statement(w, PUT_LONG_TEXT);
-        writer_bind_digest(s, 1, &digest);
-        sqlite3_bind_text64(s, 2, m->text, m->text_len, SQLITE_STATIC, SQLITE_UTF8);
-        writer_finish(w, s, err);
+    int64_t id = write_find(w, err, FIND_LONG_TEXT, "b", digest_bytes(&digest));
+    if (id < 0 && write_row(w, err, PUT_LONG_TEXT, "bs", digest_bytes(&digest), m->text) == OK)
         id = sqlite3_last_insert_rowid(w->db);
-    }
-    if (err->status != OK)
-        return err->status;
-    s = writer_statement(w, PUT_LONG_FACT);
-    sqlite3_bind_int64(s, 1, fact);
-    sqlite3_bind_int64(s, 2, id);
-    return writer_finish(w, s, err);
+    write_row(w, err, PUT_LONG_FACT, "ii", fact, id);
 }
 
-int64_t writer_find_meta(struct writer *w, const struct batch *b, struct error *err)
+int64_t write_meta(struct writer *w, const struct batch *b, struct error *err)
 {
-    sqlite3_stmt *s = writer_statement(w, FIND_META);
-    writer_bind_digest(s, 1, &b->meta_digest);
-    int64_t id = writer_find(w, s, err);
+    int64_t id = write_find(w, err, FIND_META, "b", digest_bytes(&b->meta_digest));
     if (id >= 0 || err->status != OK)
         return id;
     id = w->next_meta++;
-    s = writer_statement(w, PUT_META);
-    sqlite3_bind_int64(s, 1, id);
-    writer_bind_digest(s, 2, &b->meta_digest);
-    if (writer_finish(w, s, err) == OK)
-        writer_feed(w, FEED_FACTS,
-                    (struct feed){b->meta_count, fact_column, b->metas,
-                                  (int64_t)((uint64_t)id << SHIFT), 0},
-                    err);
+    write_row(w, err, PUT_META, "ib", id, digest_bytes(&b->meta_digest));
+    write_feed(
+        w, FEED_FACTS,
+        (struct feed){b->meta_count, fact_column, b->metas, (int64_t)((uint64_t)id << SHIFT), 0},
+        err);
     for (uint64_t i = 0; i < b->meta_count && err->status == OK; i++)
         if (is_long(&b->metas[i]))
             put_long_fact(w, &b->metas[i], (int64_t)(((uint64_t)id << SHIFT) + i), err);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "catalog/db/ids.h"
-#include "catalog/db/write_private.h"
+#include "catalog/db/write_rows.h"
 
 static const char note[] =
     "CREATE TEMP TABLE IF NOT EXISTS was_checkpoint AS SELECT * FROM _checkpoints WHERE 0;"
@@ -37,45 +37,34 @@ bool writer_kept(const struct writer *w)
     return w->kept;
 }
 
-static bool is_outdated(struct writer *w, int64_t checkpoint, struct error *err)
-{
-    sqlite3_stmt *s = writer_statement(w, FIND_OUTDATED);
-    sqlite3_bind_int64(s, 1, checkpoint);
-    return writer_find(w, s, err) > 0;
-}
-
 /* The trigger _content_changed forgets, except for outdated checkpoints. */
 enum status write_forget_content(struct writer *w, int64_t checkpoint, struct error *err)
 {
     char sql[SQL_BYTES];
-    bool outdated = is_outdated(w, checkpoint, err);
+    const bool outdated = write_find(w, err, FIND_OUTDATED, "i", checkpoint) > 0;
     snprintf(sql, sizeof(sql),
              "DELETE FROM _outdated WHERE id = %lld;"
              "UPDATE _checkpoints SET imported = imported WHERE id = %lld;"
              "INSERT INTO _outdated SELECT %lld WHERE %d",
              (long long)checkpoint, (long long)checkpoint, (long long)checkpoint, outdated);
-    return err->status == OK ? db_exec(w->db, sql, err) : err->status;
+    return write_exec(w, err, sql);
 }
 
 enum status write_outdated(struct writer *w, int64_t checkpoint, bool *outdated, struct error *err)
 {
     char sql[SQL_BYTES];
-    *outdated = is_outdated(w, checkpoint, err);
-    if (err->status != OK || !*outdated)
-        return err->status;
+    *outdated = write_find(w, err, FIND_OUTDATED, "i", checkpoint) > 0;
     snprintf(sql, sizeof(sql), note, (long long)checkpoint);
-    return db_exec(w->db, sql, err);
+    return *outdated ? write_exec(w, err, sql) : err->status;
 }
 
 enum status write_renewed(struct writer *w, int64_t checkpoint, struct error *err)
 {
-    sqlite3_stmt *s = NULL;
-    if (sqlite3_prepare_v2(w->db, same, -1, &s, NULL) != SQLITE_OK || sqlite3_step(s) != SQLITE_ROW)
-        db_error(w->db, "cannot compare with what was catalogued", err);
-    else
-        w->kept = sqlite3_column_int(s, 0) != 0;
-    sqlite3_finalize(s);
-    if (err->status == OK && db_exec(w->db, forget, err) == OK && !w->kept)
+    sqlite3_int64 kept = 0;
+    if (err->status == OK)
+        db_number(w->db, same, NO_NAME, "cannot compare with what was catalogued", &kept, err);
+    w->kept = kept != 0;
+    if (write_exec(w, err, forget) == OK && !w->kept)
         write_forget_content(w, checkpoint, err);
     return err->status;
 }
