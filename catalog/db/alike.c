@@ -21,7 +21,7 @@ static void digest_rows(struct fields *d, sqlite3 *db, const char *sql, int64_t 
                         struct error *err)
 {
     sqlite3_stmt *row = db_query(db, err, sql, "i", layout);
-    while (err->status == OK && row && db_row(row, NULL, err)) {
+    while (db_row(row, NULL, err)) {
         fields_number(d, 1);
         for (int column = 0; column < sqlite3_column_count(row); column++)
             add_text(d, row, column, err);
@@ -54,7 +54,7 @@ enum status alike_settle(sqlite3 *db, int64_t sum, struct error *err)
                                  " coalesce((SELECT first FROM _layout_alike"
                                  " WHERE sum = ?3 AND digest = ?2 LIMIT 1), id) WHERE id = ?1",
                                  "");
-    while (err->status == OK && next && db_row(next, NULL, err)) {
+    while (db_row(next, NULL, err)) {
         uint8_t digest[FIELDS_DIGEST];
         const int64_t layout = sqlite3_column_int64(next, 0);
         sqlite3_reset(next);
@@ -75,7 +75,7 @@ static int64_t sum_of_names(sqlite3 *db, int64_t layout, struct error *err)
     sqlite3_stmt *row =
         db_query(db, err, "SELECT name FROM _layout_tensors" OF_LAYOUT, "i", layout);
     uint64_t sum = 0;
-    while (err->status == OK && row && db_row(row, NULL, err)) {
+    while (db_row(row, NULL, err)) {
         const char *name = (const char *)sqlite3_column_text(row, 0);
         if (name)
             sum += fields_sum(name, (size_t)sqlite3_column_bytes(row, 0));
@@ -91,7 +91,7 @@ enum status alike_fill(sqlite3 *db, struct error *err)
     sqlite3_stmt *row = db_query(db, err, "SELECT id FROM _layouts ORDER BY id", "");
     sqlite3_stmt *put =
         db_query(db, err, "INSERT OR REPLACE INTO _layout_alike VALUES (?1, ?2, NULL, ?1)", "");
-    while (err->status == OK && row && db_row(row, NULL, err)) {
+    while (db_row(row, NULL, err)) {
         const int64_t layout = sqlite3_column_int64(row, 0);
         sqlite3_bind_int64(put, 1, layout);
         sqlite3_bind_int64(put, 2, sum_of_names(db, layout, err));
@@ -101,7 +101,7 @@ enum status alike_fill(sqlite3 *db, struct error *err)
     sqlite3_finalize(put);
     sqlite3_finalize(row);
     row = db_query(db, err, "SELECT sum FROM _layout_alike GROUP BY sum HAVING count(*) > 1", "");
-    while (err->status == OK && row && db_row(row, NULL, err))
+    while (db_row(row, NULL, err))
         alike_settle(db, sqlite3_column_int64(row, 0), err);
     sqlite3_finalize(row);
     return err->status;

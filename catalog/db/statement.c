@@ -36,6 +36,8 @@ enum status db_step(sqlite3 *db, sqlite3_stmt *s, const char *doing, struct erro
 
 bool db_row(sqlite3_stmt *s, const char *doing, struct error *err)
 {
+    if (!s || err->status != OK)
+        return false;
     const int rc = sqlite3_step(s);
     if (rc != SQLITE_ROW && rc != SQLITE_DONE)
         db_error(sqlite3_db_handle(s), doing, err);

@@ -32,7 +32,7 @@ enum status db_run(sqlite3 *, struct error *err, const char *doing, const char *
 int db_vbind(sqlite3_stmt *, const char *types, va_list);
 /* Run a statement, ignore its rows, and reset it; `doing` as for db_error(). */
 enum status db_step(sqlite3 *, sqlite3_stmt *, const char *doing, struct error *err);
-/* Step to the next row. False: at the end, or *err says why it failed; check which. */
+/* Step to the next row. False: at the end, or *err says why it failed (also before); check which. */
 bool db_row(sqlite3_stmt *, const char *doing, struct error *err);
 
 /* Prepare and bind values. Their `types`: 's' const char *, 'i' int64_t, 'p' const int64_t *, 'b'

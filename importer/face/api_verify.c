@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "catalog/library/library.h"
+#include "catalog/sql/open.h"
 #include "importer/verify/verify.h"
 
 static void verify_progress(void *context, const char *unit, uint64_t done, uint64_t total)
@@ -19,11 +20,13 @@ static void verify_renewed(void *context, const char *path)
     library_say(context, "%s was imported anew while it was verified: verify it again", path);
 }
 
-static void verify_and_keep(const ckptdb *c, const struct verify_options *options, size_t *skipped,
+static void verify_and_keep(const ckptdb *c, struct verify_options *options, size_t *skipped,
                             struct error *err)
 {
     const int before = sqlite3_total_changes(c->db);
-    verify_run(c->db, options, skipped, err);
+    if (db_open("", DB_SCRATCH, &options->scratch, err) == OK)
+        verify_run(c->db, options, skipped, err);
+    db_close(options->scratch);
     library_end_results(c, before);
 }
 
@@ -38,7 +41,7 @@ enum ckptdb_status ckptdb_verify(ckptdb *c, const struct ckptdb_content_options 
     if (library_take(&o, sizeof(o), given, &err) != OK || library_alone(c, &err) != OK ||
         library_known(c, o.checkpoints, o.count, &err) != OK)
         return library_end(&err, error);
-    const struct verify_options options = {
+    struct verify_options options = {
         .ids = o.checkpoints,
         .count = o.count,
         .threads = o.threads,

@@ -150,7 +150,8 @@ static struct source *open_part(struct job *job, const char *path, const char *r
         source_close(s);
         s = NULL;
     }
-    if (job_add_file(job, path, role, s ? &identity : NULL, file) == OK)
+    job_add_file(job, path, role, s ? &identity : NULL, file);
+    if (!job->arena->failed) /* a job that has failed otherwise still records its neighbours */
         return s;
     source_close(s);
     error_memory_at(err, path);

@@ -13,7 +13,7 @@
 #include "catalog/db/ids.h"
 #include "importer/container/zip.h"
 #include "importer/job/format.h"
-#include "importer/verify/verify_private.h"
+#include "importer/verify/verifier.h"
 
 struct archive {
     struct verifier *verifier;
@@ -72,8 +72,17 @@ static enum status take_member(void *context, uint64_t number, void *thing, stru
 
 static bool stopped(void *context)
 {
-    const struct verify_options *o = ((const struct archive *)context)->verifier->options;
-    return o->stop && o->stop(o->context);
+    return verify_stopped(((const struct archive *)context)->verifier);
+}
+
+size_t verify_run_key(char *key, const char *path, uint64_t offset)
+{
+    const size_t len = strlen(path);
+    if (len > RUN_KEY_BYTES - sizeof(offset))
+        return 0;
+    memcpy(key, &offset, sizeof(offset));
+    memcpy(key + sizeof(offset), path, len);
+    return len + sizeof(offset);
 }
 
 /* torch can write archives without checksums: they are 0. */
@@ -90,7 +99,7 @@ static enum status check_members(struct archive *a, const struct strmap *covered
     char key[RUN_KEY_BYTES];
     a->todo = arena_array(arena, a->zip.count + 1, sizeof(*a->todo));
     if (!a->todo)
-        return error_memory(err);
+        return err->status;
     for (uint64_t i = 0; i < a->zip.count; i++) {
         const struct zip_member *m = &a->zip.members[i];
         struct zip_run run;
@@ -120,8 +129,10 @@ static enum status check_file(struct archive *a, const struct strmap *covered, s
     uint8_t magic[4];
     if (source_open_file(a->path, 0, &s, NULL, &what) == OK && s->size >= sizeof(magic) &&
         source_read(s, 0, magic, sizeof(magic), &what) == OK &&
-        memcmp(magic, "PK\3\4", sizeof(magic)) == 0 && zip_open(s, &arena, &a->zip, &what) == OK)
+        memcmp(magic, "PK\3\4", sizeof(magic)) == 0 && zip_open(s, &arena, &a->zip, &what) == OK) {
+        arena.err = err;
         check_members(a, covered, &arena, err);
+    }
     source_close(s);
     arena_release(&arena);
     return status_passes(what.status)
@@ -138,21 +149,15 @@ enum status verify_archives(struct verifier *v, const struct verified *c,
     static const char inside_sql[] =
         "SELECT name FROM main.tensor WHERE checkpoint_id = ?1 AND file = ?2"
         " AND offset >= ?3 AND offset < ?4 ORDER BY ord LIMIT 1";
-    sqlite3_stmt *s = NULL, *inside = NULL;
-    int rc = SQLITE_DONE;
-    if (sqlite3_prepare_v2(v->fresh, files_sql, -1, &s, NULL) != SQLITE_OK ||
-        sqlite3_prepare_v2(v->fresh, inside_sql, -1, &inside, NULL) != SQLITE_OK)
-        db_error(v->fresh, "cannot list the files", err);
-    sqlite3_bind_int64(s, 1, c->fresh);
-    while (err->status == OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+    sqlite3_stmt *s = db_query(v->fresh, err, files_sql, "i", c->fresh);
+    sqlite3_stmt *inside = db_query(v->fresh, err, inside_sql, "");
+    while (db_row(s, "cannot list the files", err)) {
         struct archive a = {.verifier = v,
                             .checkpoint = c,
                             .path = (const char *)sqlite3_column_text(s, 0),
                             .inside = inside};
         check_file(&a, covered, err);
     }
-    if (err->status == OK && rc != SQLITE_DONE)
-        db_error(v->fresh, "cannot list the files", err);
     sqlite3_finalize(s);
     sqlite3_finalize(inside);
     return err->status;

@@ -8,19 +8,14 @@
 #include "catalog/base/text.h"
 #include "catalog/db/ids.h"
 #include "catalog/db/schema.h"
-#include "importer/verify/verify_private.h"
+#include "importer/verify/verifier.h"
 
 enum status verify_attach(struct verifier *v, struct error *err)
 {
-    sqlite3_stmt *s = NULL;
     char *uri = db_uri(sqlite3_db_filename(v->catalog, "main"), true);
     if (!uri)
         error_memory(err);
-    else if (verify_prepare(v->fresh, "ATTACH ?1 AS known", &s, err) == OK) {
-        sqlite3_bind_text(s, 1, uri, -1, SQLITE_STATIC);
-        db_step(v->fresh, s, "cannot verify", err);
-    }
-    sqlite3_finalize(s);
+    db_run(v->fresh, err, "cannot verify", "ATTACH ?1 AS known", "s", uri);
     free(uri);
     return err->status == OK ? db_exec(v->fresh, schema_text("schema/verify/views.sql"), err)
                              : err->status;
@@ -58,21 +53,20 @@ static enum status compare_files(struct verifier *v, struct verified *c, struct 
     static const char sql[] =
         "SELECT path, size, mtime_ns, inode, device FROM known._files WHERE id BETWEEN ?1" ID_FIRST
         "AND ?1" ID_LAST "AND size IS NOT NULL";
-    sqlite3_stmt *s = NULL;
-    int rc = SQLITE_DONE;
-    if (verify_prepare(v->fresh, sql, &s, err) != OK)
-        return err->status;
-    sqlite3_bind_int64(s, 1, c->id);
-    while (err->status == OK && (rc = sqlite3_step(s)) == SQLITE_ROW)
+    sqlite3_stmt *s = db_query(v->fresh, err, sql, "i", c->id);
+    while (db_row(s, "cannot list the files", err))
         compare_file(v, c, s, err);
-    if (err->status == OK && rc != SQLITE_DONE)
-        db_error(v->fresh, "cannot list the files", err);
     sqlite3_finalize(s);
     return err->status;
 }
 
-static void bind_both(sqlite3_stmt *s, const struct verified *c)
+/* A query about the checkpoint in both catalogs. NULL after a failure. */
+static sqlite3_stmt *query_both(struct verifier *v, const char *sql, const struct verified *c,
+                                struct error *err)
 {
+    sqlite3_stmt *s = db_query(v->fresh, err, sql, "");
+    if (!s)
+        return NULL;
     const int known = sqlite3_bind_parameter_index(s, ":known");
     const int fresh = sqlite3_bind_parameter_index(s, ":fresh");
     const int own = sqlite3_bind_parameter_index(s, ":by_this_program");
@@ -82,6 +76,7 @@ static void bind_both(sqlite3_stmt *s, const struct verified *c)
         sqlite3_bind_int64(s, known, c->id);
     if (fresh)
         sqlite3_bind_int64(s, fresh, c->fresh);
+    return s;
 }
 
 /* Make the rows of a query findings. */
@@ -93,10 +88,9 @@ static enum status compare_by(struct verifier *v, const struct verified *c, cons
     text_addf(&sql, "INSERT INTO temp.found SELECT :known, * FROM (\n%s)", schema_text(query));
     if (!text_str(&sql))
         error_memory(err);
-    else if (verify_prepare(v->fresh, text_str(&sql), &s, err) == OK) {
-        bind_both(s, c);
-        db_step(v->fresh, s, "cannot verify", err);
-    }
+    else
+        s = query_both(v, text_str(&sql), c, err);
+    db_row(s, "cannot verify", err);
     sqlite3_finalize(s);
     text_release(&sql);
     return err->status;
@@ -105,10 +99,7 @@ static enum status compare_by(struct verifier *v, const struct verified *c, cons
 static enum status layouts_agree(struct verifier *v, const struct verified *c, bool *agree,
                                  struct error *err)
 {
-    sqlite3_stmt *s = NULL;
-    if (verify_prepare(v->fresh, schema_text("schema/verify/same.sql"), &s, err) != OK)
-        return err->status;
-    bind_both(s, c);
+    sqlite3_stmt *s = query_both(v, schema_text("schema/verify/same.sql"), c, err);
     *agree = db_row(s, "cannot verify", err);
     sqlite3_finalize(s);
     return err->status;

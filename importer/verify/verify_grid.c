@@ -7,7 +7,7 @@
 #include "catalog/base/text.h"
 #include "catalog/data/store/directory.h"
 #include "catalog/db/schema.h"
-#include "importer/verify/verify_private.h"
+#include "importer/verify/verifier.h"
 
 #define NAMED_MAX 100 /* most lost chunks of one tensor to name; the others are counted */
 
@@ -97,17 +97,13 @@ static enum status compare_tensor(struct grids *g, int64_t then, int64_t now, st
 enum status verify_grids(struct verifier *v, const struct verified *c, struct error *err)
 {
     struct grids g = {.verifier = v, .checkpoint = c};
-    sqlite3_stmt *s = NULL;
-    int rc = SQLITE_DONE;
-    if (sqlite3_prepare_v2(v->fresh, schema_text("schema/verify/grid.sql"), -1, &s, NULL) !=
-        SQLITE_OK)
-        return db_error(v->fresh, "cannot compare chunks", err);
+    sqlite3_stmt *s = db_query(v->fresh, err, schema_text("schema/verify/grid.sql"), "");
+    if (!s)
+        return err->status;
     sqlite3_bind_int64(s, sqlite3_bind_parameter_index(s, ":known"), c->id);
     sqlite3_bind_int64(s, sqlite3_bind_parameter_index(s, ":fresh"), c->fresh);
-    while (err->status == OK && (rc = sqlite3_step(s)) == SQLITE_ROW)
+    while (db_row(s, "cannot compare chunks", err))
         compare_tensor(&g, sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1), err);
-    if (err->status == OK && rc != SQLITE_DONE)
-        db_error(v->fresh, "cannot compare chunks", err);
     sqlite3_finalize(s);
     return err->status;
 }

@@ -10,29 +10,21 @@
 #include "catalog/data/store/store.h"
 #include "catalog/db/writer.h"
 #include "importer/job/job_run.h"
-#include "importer/verify/verify_private.h"
+#include "importer/verify/verifier.h"
 
 struct names {
     struct arena *arena;
     const char **at;
     uint64_t count;
     size_t space;
-    bool failed; /* no memory */
 };
 
-static bool verify_index_add_name(void *context, const struct directory_entry *e)
+static bool add_name(void *context, const struct directory_entry *e)
 {
     struct names *n = context;
-    if (e->kind != ENTRY_FILE)
-        return true;
-    void *larger = arena_grow(n->arena, n->at, n->count, &n->space, sizeof(*n->at));
-    const char *name = larger ? arena_copy(n->arena, e->name, strlen(e->name)) : NULL;
-    n->failed = !name;
-    if (!name)
-        return false;
-    n->at = larger;
-    n->at[n->count++] = name;
-    return true;
+    if (e->kind == ENTRY_FILE)
+        *PUSH(n->arena, n->at, n->count, n->space) = arena_copy(n->arena, e->name, strlen(e->name));
+    return !n->arena->failed;
 }
 
 enum status verify_siblings(struct verifier *v, struct verified *c, struct error *err)
@@ -42,12 +34,8 @@ enum status verify_siblings(struct verifier *v, struct verified *c, struct error
     size_t len = slash && slash != c->primary ? (size_t)(slash - c->primary) : 1;
     len = path_is(c->primary, ENTRY_FOLDER) ? strlen(c->primary) : len;
     c->directory = arena_copy(&v->arena, c->primary, len);
-    if (!c->directory)
-        return error_memory(err);
-    bool added = false;
+    bool added;
     uint64_t *lister = strmap_add(&v->listers, c->directory, strlen(c->directory), &added);
-    if (!lister)
-        return error_memory(err);
     if (!added) {
         const struct verified *first = &v->list[*lister];
         c->siblings = first->siblings;
@@ -57,13 +45,11 @@ enum status verify_siblings(struct verifier *v, struct verified *c, struct error
     }
     *lister = (uint64_t)(c - v->list);
     error_clear(&c->unlisted);
-    directory_list(c->directory, 0, NULL, verify_index_add_name, &n, &c->unlisted);
-    if (n.failed)
-        return error_memory(err);
+    directory_list(c->directory, 0, NULL, add_name, &n, &c->unlisted);
     names_sort(n.at, n.count);
     c->siblings = n.at;
     c->sibling_count = n.count;
-    return OK;
+    return err->status;
 }
 
 static void *index_anew(void *context, uint64_t number, uint64_t *bytes)
@@ -88,6 +74,11 @@ static void *index_anew(void *context, uint64_t number, uint64_t *bytes)
 static void drop_batch(void *batch)
 {
     batch_free(batch);
+}
+
+static bool index_stopped(void *context)
+{
+    return verify_stopped(context);
 }
 
 /* Warnings of an import are not damage, except for a wrong checksum. */
@@ -118,18 +109,13 @@ static enum status take_batch(void *context, uint64_t number, void *batch, struc
 
 static enum status find_fresh(struct verifier *v, struct error *err)
 {
-    sqlite3_stmt *s = NULL;
-    if (verify_prepare(v->fresh, "SELECT id FROM main._checkpoints WHERE path = ?1", &s, err) != OK)
-        return err->status;
     for (size_t i = 0; i < v->count && err->status == OK; i++) {
-        sqlite3_bind_text(s, 1, v->list[i].path, -1, SQLITE_STATIC);
-        const int rc = sqlite3_step(s);
-        v->list[i].fresh = rc == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
-        if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-            db_error(v->fresh, NULL, err);
-        sqlite3_reset(s);
+        const char *path = v->list[i].path;
+        sqlite3_int64 id = 0;
+        db_number(v->fresh, "SELECT id FROM main._checkpoints WHERE path = ?1",
+                  (struct bytes){(const uint8_t *)path, strlen(path)}, NULL, &id, err);
+        v->list[i].fresh = id;
     }
-    sqlite3_finalize(s);
     return err->status;
 }
 
@@ -141,7 +127,7 @@ enum status verify_index(struct verifier *v, struct error *err)
                               .make = index_anew,
                               .take = take_batch,
                               .drop = drop_batch,
-                              .stop = verify_stopped};
+                              .stop = index_stopped};
     v->reuse = reuse_new();
     if (!v->reuse)
         return error_memory(err);

@@ -520,15 +520,17 @@ static void test_trouble_of_verify(void **state)
     import(p, "", plain);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const int64_t ids[] = {1, 2};
-        const struct verify_options options = {.ids = ids, .count = 2, .threads = 1};
+        struct verify_options options = {.ids = ids, .count = 2, .threads = 1};
         sqlite3 *db = NULL;
         struct error err = {.offset = NO_OFFSET};
         size_t skipped;
         assert_int_equal(db_open(p->catalog, DB_WRITE, &db, &err), OK);
+        assert_int_equal(db_open("", DB_SCRATCH, &options.scratch, &err), OK);
         arm(cases[i].call, cases[i].where, EACCES, cases[i].from);
         fault.once = true;
         verify_run(db, &options, &skipped, &err);
         disarm();
+        db_close(options.scratch);
         db_close(db);
         assert_int_equal(err.status, OK);
         expect(p, "SELECT DISTINCT code FROM damage", "io");
@@ -540,7 +542,7 @@ static void test_verify_lists_once(void **state)
 {
     const struct place *p = *state;
     const int64_t ids[] = {1, 2, 3};
-    const struct verify_options options = {.ids = ids, .count = 3, .threads = 1};
+    struct verify_options options = {.ids = ids, .count = 3, .threads = 1};
     struct error err = {.offset = NO_OFFSET};
     sqlite3 *db = NULL;
     size_t skipped;
@@ -551,10 +553,12 @@ static void test_verify_lists_once(void **state)
     put_file(p, "sub/config.json", "{\"a\":1}", 7);
     import(p, "", plain);
     assert_int_equal(db_open(p->catalog, DB_WRITE, &db, &err), OK);
+    assert_int_equal(db_open("", DB_SCRATCH, &options.scratch, &err), OK);
     arm(OPENDIR, "/sub", EACCES, INT_MAX); /* counts, and fails none */
     verify_run(db, &options, &skipped, &err);
     assert_int_equal(fault.calls, 1);
     disarm();
+    db_close(options.scratch);
     db_close(db);
     assert_int_equal(err.status, OK);
     expect(p, "SELECT count(*) FROM verification WHERE findings = 0", "3");

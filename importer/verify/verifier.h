@@ -1,8 +1,8 @@
 /*
- * verify_private.h - shared by the files that implement a verification.
+ * verifier.h - a verification at work: verify.c runs the steps of the other files.
  */
-#ifndef CKPTDB_VERIFY_PRIVATE_H
-#define CKPTDB_VERIFY_PRIVATE_H
+#ifndef CKPTDB_VERIFIER_H
+#define CKPTDB_VERIFIER_H
 
 #include <time.h>
 
@@ -28,7 +28,6 @@ struct verifier {
     const struct verify_options *options;
     sqlite3 *catalog; /* the user's catalog */
     sqlite3 *fresh;   /* what was just indexed; the catalog is attached to it as "known" */
-    sqlite3_stmt *put_finding;
     struct arena arena;
     struct verified *list; /* sorted by path */
     size_t count;
@@ -42,8 +41,10 @@ struct verifier {
     struct strmap listers;
 };
 
-enum status verify_prepare(sqlite3 *, const char *sql, sqlite3_stmt **out, struct error *err);
-bool verify_stopped(void *verifier);
+static inline bool verify_stopped(const struct verifier *v)
+{
+    return v->options->stop && v->options->stop(v->options->context);
+}
 
 /* verify_index.c: first verify_siblings(), for each checkpoint: the files in its directory,
  * or beside its primary file; a directory is listed once, for all checkpoints in it. Then
@@ -55,6 +56,8 @@ enum status verify_index(struct verifier *, struct error *err);
 enum status verify_attach(struct verifier *, struct error *err);
 enum status verify_compare(struct verifier *, struct verified *, struct error *err);
 
+/* verify_findings.c: the table of findings, in the fresh catalog. */
+enum status verify_findings(struct verifier *, struct error *err);
 /* Record a finding: name, file, code and message, any of which may be NULL. */
 enum status verify_put(struct verifier *, int64_t checkpoint, const char *const row[4],
                        uint64_t offset, struct error *err);
