@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "catalog/base/text.h"
+#include "catalog/base/utf8.h"
 
 #define CUT "..."
 
@@ -21,17 +21,24 @@ static const char *end_of(const char *text, size_t most)
  * "..." stands for the rest; of a path (`is_path`) the end is kept, which says more. */
 static void clean_copy(char *dst, size_t size, const char *src, bool is_path)
 {
-    /* Writes into `dst` itself and never reallocates, since the limit is below `space`: reporting
-     * an error must not need memory. */
-    struct text safe = {.at = dst, .space = size, .limit = size - 1};
-    *dst = '\0';
+    char safe[UTF8_SAFE_MAX];
+    size_t len = 0, n;
     if (is_path && strlen(src) >= size) {
-        text_adds(&safe, CUT);
+        memcpy(dst, CUT, sizeof(CUT));
+        len = strlen(CUT);
         src = end_of(src, size - sizeof(CUT));
     }
-    if (text_escape(&safe, src, strlen(src)))
+    for (size_t left = strlen(src), step; left; src += step, left -= step) {
+        step = utf8_safe(src, left, safe, &n);
+        if (n >= size - len)
+            break;
+        memcpy(dst + len, safe, n);
+        len += n;
+    }
+    dst[len] = '\0';
+    if (!*src)
         return;
-    size_t len = safe.len < size - sizeof(CUT) ? safe.len : size - sizeof(CUT);
+    len = len < size - sizeof(CUT) ? len : size - sizeof(CUT);
     while (len && ((unsigned char)dst[len] & 0xC0) == 0x80)
         len--;
     memcpy(dst + len, CUT, sizeof(CUT));

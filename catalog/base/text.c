@@ -71,47 +71,6 @@ bool text_addf(struct text *t, const char *fmt, ...)
     return ok;
 }
 
-/*
- * Well-formed sequences, from The Unicode Standard, table 3-7:
- *   00..7F | C2..DF 80..BF | E0 A0..BF 80..BF | E1..EC,EE..EF 80..BF x2
- *   ED 80..9F 80..BF | F0 90..BF x.. | F1..F3 80..BF x.. | F4 80..8F x..
- */
-int utf8_length(const unsigned char *at, size_t left)
-{
-    if (left == 0)
-        return 0;
-    unsigned char a = at[0];
-    if (a < 0x80)
-        return 1;
-    int len = a >= 0xF0 ? 4 : a >= 0xE0 ? 3 : 2;
-    if (a < 0xC2 || a > 0xF4 || left < (size_t)len)
-        return 0;
-    unsigned char low = a == 0xE0 ? 0xA0 : a == 0xF0 ? 0x90 : 0x80;
-    unsigned char high = a == 0xED ? 0x9F : a == 0xF4 ? 0x8F : 0xBF;
-    if (at[1] < low || at[1] > high)
-        return 0;
-    for (int i = 2; i < len; i++)
-        if ((at[i] & 0xC0) != 0x80)
-            return 0;
-    return len;
-}
-
-bool utf8_valid(const char *bytes, size_t len)
-{
-    const unsigned char *at = (const unsigned char *)bytes;
-    for (size_t i = 0; i < len;) {
-        if (len - i >= 8 && is_ascii8(at + i)) {
-            i += 8;
-            continue;
-        }
-        int step = utf8_length(at + i, len - i);
-        if (!step)
-            return false;
-        i += (size_t)step;
-    }
-    return true;
-}
-
 bool text_json(struct text *t, const char *bytes, size_t len)
 {
     static const char replacement[] = "\xEF\xBF\xBD"; /* U+FFFD */
@@ -136,31 +95,12 @@ bool text_json(struct text *t, const char *bytes, size_t len)
     return text_addc(t, '"');
 }
 
-/* Characters that control a terminal: control characters, also U+0080..U+009F, and those that
- * change the direction of the text after them, U+202A..U+202E and U+2066..U+2069. */
-static bool is_control(const unsigned char *at, int step)
-{
-    if (step == 1)
-        return at[0] < 0x20 || at[0] == 0x7F;
-    if (step == 2)
-        return at[0] == 0xC2 && at[1] < 0xA0;
-    return step == 3 && at[0] == 0xE2 &&
-           ((at[1] == 0x80 && at[2] >= 0xAA && at[2] <= 0xAE) ||
-            (at[1] == 0x81 && at[2] >= 0xA6 && at[2] <= 0xA9));
-}
-
 bool text_escape(struct text *t, const char *bytes, size_t len)
 {
-    const unsigned char *at = (const unsigned char *)bytes;
-    for (size_t i = 0; i < len && !t->failed;) {
-        int step = utf8_length(at + i, len - i);
-        if (step && !is_control(at + i, step)) {
-            text_add(t, bytes + i, (size_t)step);
-        } else {
-            for (int k = 0; k < (step ? step : 1); k++)
-                text_addf(t, "\\x%02x", at[i + (size_t)k]);
-        }
-        i += step ? (size_t)step : 1;
+    char safe[UTF8_SAFE_MAX];
+    for (size_t i = 0, n; i < len && !t->failed;) {
+        i += utf8_safe(bytes + i, len - i, safe, &n);
+        text_add(t, safe, n);
     }
     return !t->failed;
 }
@@ -202,21 +142,6 @@ void text_release(struct text *t)
 {
     free(t->at);
     *t = (struct text){.limit = t->limit};
-}
-
-size_t utf8_put(void *to, uint32_t code)
-{
-    static const uint8_t lead[] = {0, 0xC0, 0xE0, 0xF0};
-    uint8_t *out = to;
-    if (code < 0x80) {
-        out[0] = (uint8_t)code;
-        return 1;
-    }
-    const size_t more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-    out[0] = (uint8_t)(lead[more] | code >> (6 * more));
-    for (size_t i = 1; i <= more; i++)
-        out[i] = (uint8_t)(0x80 | (code >> (6 * (more - i)) & 0x3F));
-    return more + 1;
 }
 
 bool text_ends_in(const void *text, size_t len, const char *suffix)

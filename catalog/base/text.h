@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "catalog/base/error.h"
+#include "catalog/base/utf8.h"
 
 struct arena;
 
@@ -50,13 +51,6 @@ char *text_steal(struct text *t);
 
 void text_reset(struct text *t); /* len 0, memory kept */
 void text_release(struct text *t);
-
-/* Length in bytes (1..4) of the valid UTF-8 sequence at `at`, 0 if there is none.
- * Surrogates, overlong forms and values above U+10FFFF are not valid. */
-int utf8_length(const unsigned char *at, size_t left);
-bool utf8_valid(const char *bytes, size_t len);
-/* Write the UTF-8 of a code point up to U+10FFFF, surrogates too: 1 to 4 bytes. */
-size_t utf8_put(void *to, uint32_t code);
 
 /* Whether `text`, of `len` bytes, ends in `suffix`. */
 bool text_ends_in(const void *text, size_t len, const char *suffix);
