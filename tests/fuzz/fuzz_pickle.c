@@ -30,7 +30,7 @@ static void check_nodes(const struct pickle *p)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct error err = {.offset = NO_OFFSET};
-    struct arena arena = {.ceiling = (size_t)1 << 28};
+    struct arena arena = {.ceiling = (size_t)1 << 28, .err = &err};
     struct source *source = NULL;
     struct pickle p;
     if (source_open_memory("fuzzed", (struct bytes){data, size}, false, &source, &err) != OK)
@@ -39,7 +39,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     if (p.node_count)
         check_nodes(&p);
-    pickle_release(&p);
     source_close(source);
     arena_release(&arena);
     return 0;

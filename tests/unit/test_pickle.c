@@ -105,7 +105,7 @@ static void print_node(struct text *out, const struct pickle *p, pickle_ref ref,
 static char *run(const char *bytes, size_t len, char *globals, size_t room)
 {
     struct error err = {.offset = NO_OFFSET};
-    struct arena arena = {.ceiling = (size_t)1 << 24};
+    struct arena arena = {.ceiling = (size_t)1 << 24, .err = &err};
     struct text out = {0};
     struct source *source = NULL;
     struct pickle p;
@@ -119,7 +119,6 @@ static char *run(const char *bytes, size_t len, char *globals, size_t room)
     for (size_t i = 0, used = 0; globals && i < p.global_count && used < room; i++)
         used += (size_t)snprintf(globals + used, room - used, "%s%s ", p.globals[i].name,
                                  p.globals[i].called ? "!" : "");
-    pickle_release(&p);
     source_close(source);
     arena_release(&arena);
     return text_steal(&out);
@@ -379,7 +378,7 @@ static void test_sizes(void **state)
             text_adds(&list, "NK\x05\x86");
         text_adds(&list, "e.");
         struct error err = {.offset = NO_OFFSET};
-        struct arena arena = {0};
+        struct arena arena = {.err = &err};
         struct source *source = NULL;
         struct pickle p;
         assert_int_equal(source_open_memory("list",
@@ -395,7 +394,6 @@ static void test_sizes(void **state)
                     ->integer,
                 5);
         assert_int_equal(pickle_item(&p, p.root, (uint32_t)n), 0);
-        pickle_release(&p);
         source_close(source);
         arena_release(&arena);
         text_release(&list);

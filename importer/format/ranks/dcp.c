@@ -89,23 +89,25 @@ static bool shared_too_often(struct dcp *d, const char *what)
     return false;
 }
 
-/* The key of storage_data as text that can be compared: name, NUL, offsets: "w\0" "0,128,". NULL:
- * no memory, or the job's error is set. */
-static const char *place_key(struct dcp *d, pickle_ref name, const uint64_t *offsets, unsigned rank)
+/* Spell a key of storage_data as text that can be compared, d->key: name, NUL, offsets: "w\0"
+ * "0,128,". False after setting the job's error. */
+static bool place_key(struct dcp *d, pickle_ref name, const uint64_t *offsets, unsigned rank)
 {
     const struct pickle_node *n = pickle_at(&d->pickle, name);
     d->key_bytes += n->count;
     if (d->key_bytes > SHARE_START + KEYS_SHARE * d->tree.source->size)
-        return shared_too_often(d, "names"), NULL;
+        return shared_too_often(d, "names");
     text_reset(&d->key);
     text_add(&d->key, n->text, n->count);
     text_addc(&d->key, '\0');
     for (unsigned i = 0; i < rank; i++)
         text_addf(&d->key, "%llu,", (unsigned long long)offsets[i]);
-    return text_str(&d->key);
+    if (!text_str(&d->key))
+        error_memory(d->job->err);
+    return d->job->err->status == OK;
 }
 
-static enum status learn_places(struct dcp *d)
+static void learn_places(struct dcp *d)
 {
     const struct pickle *p = &d->pickle;
     pickle_ref data = field(p, p->root, "storage_data"), index;
@@ -119,17 +121,11 @@ static enum status learn_places(struct dcp *d)
             (offset && pickle_kind(p, offset) != PICKLE_NONE &&
              !torch_numbers(p, offset, offsets, &rank)))
             continue;
-        uint64_t *at =
-            place_key(d, name, offsets, rank)
-                ? strmap_keep(&d->places, d->job->arena, d->key.at, d->key.len, &kept, &added)
-                : NULL;
-        if (!at && d->job->err->status == OK)
-            torch_no_memory(&d->tree, d->job->err);
-        if (!at)
-            return d->job->err->status;
-        *at = pickle_item(p, data, i + 1);
+        if (!place_key(d, name, offsets, rank))
+            return;
+        *strmap_keep(&d->places, d->job->arena, d->key.at, d->key.len, &kept, &added) =
+            pickle_item(p, data, i + 1);
     }
-    return OK;
 }
 
 /* Where an item is stored. */
@@ -143,29 +139,21 @@ static bool dcp_find_place(struct dcp *d, pickle_ref name, const uint64_t *offse
                            struct place *out, struct error *err)
 {
     const struct pickle *p = &d->pickle;
-    if (!place_key(d, name, offsets, rank)) {
-        if (d->job->err->status == OK)
-            torch_no_memory(&d->tree, d->job->err);
+    if (!place_key(d, name, offsets, rank))
         return false;
-    }
     const uint64_t *at = strmap_get(&d->places, d->key.at, d->key.len);
-    if (!at) {
-        torch_fail(&d->tree, err, "missing-chunk", "the metadata does not say where its data is");
-        return false;
-    }
+    if (!at)
+        return torch_fail(&d->tree, err, "missing-chunk",
+                          "the metadata does not say where its data is");
     pickle_ref info = (pickle_ref)*at, steps = field(p, info, "transform_descriptors");
     pickle_ref path = field(p, info, "relative_path");
     if (pickle_kind(p, path) != PICKLE_TEXT ||
         !torch_number(p, field(p, info, "offset"), &out->offset) ||
-        !torch_number(p, field(p, info, "length"), &out->length)) {
-        torch_fail(&d->tree, err, "bad-metadata",
-                   "the metadata gives no file, offset and length for it");
-        return false;
-    }
-    if (pickle_item(p, steps, 0)) {
-        torch_fail(&d->tree, err, "unsupported", "its data was transformed by an extension");
-        return false;
-    }
+        !torch_number(p, field(p, info, "length"), &out->length))
+        return torch_fail(&d->tree, err, "bad-metadata",
+                          "the metadata gives no file, offset and length for it");
+    if (pickle_item(p, steps, 0))
+        return torch_fail(&d->tree, err, "unsupported", "its data was transformed by an extension");
     out->path = pickle_at(p, path);
     return true;
 }
@@ -173,8 +161,9 @@ static bool dcp_find_place(struct dcp *d, pickle_ref name, const uint64_t *offse
 /* --- shards ----------------------------------------------------------------------------- */
 
 /* If the file is a safetensors image, read its header: it holds the chunks under their names. */
-static enum status read_image(struct dcp *d, struct shard *s, struct error *err)
+static enum status read_image(struct dcp *d, struct shard *s)
 {
+    struct error *err = d->job->err;
     uint8_t head[9];
     struct bytes text;
     bool added;
@@ -190,12 +179,9 @@ static enum status read_image(struct dcp *d, struct shard *s, struct error *err)
     s->data = 8 + text.len;
     for (uint64_t i = 0; i < s->header.count; i++) {
         const struct safetensors_tensor *t = &s->header.tensors[i];
-        uint64_t *at = strmap_add(&s->tensors, t->name, t->name_len, &added);
-        if (!at)
-            return torch_no_memory(&d->tree, err), ERR_MEMORY;
-        *at = i;
+        *strmap_add(&s->tensors, t->name, t->name_len, &added) = i;
     }
-    return OK;
+    return err->status;
 }
 
 /* The shard at a path, opened when it is first needed. NULL after setting the job's error: the
@@ -205,17 +191,11 @@ static struct shard *find_shard(struct dcp *d, const struct pickle_node *path)
     bool added;
     struct error *err = d->job->err;
     uint64_t *at = strmap_add(&d->by_path, path->text, path->count, &added);
-    void *list = at && added ? arena_grow(d->job->arena, d->shards, d->shard_count, &d->shard_space,
-                                          sizeof(*d->shards))
-                             : d->shards;
-    if (!at || !list)
-        return torch_no_memory(&d->tree, err), NULL;
-    d->shards = list;
     if (!added)
         return &d->shards[*at];
-    *at = d->shard_count++;
-    struct shard *s = &d->shards[*at];
-    *s = (struct shard){.name = path->text};
+    *at = d->shard_count;
+    struct shard *s = PUSH(d->job->arena, d->shards, d->shard_count, d->shard_space);
+    *s = (struct shard){.name = path->text, .tensors.err = err};
     if (strlen(path->text) != path->count) {
         error_set(err, ERR_CORRUPT, d->job->path, NO_OFFSET,
                   "the metadata names a file with a NUL in its name");
@@ -225,7 +205,7 @@ static struct shard *find_shard(struct dcp *d, const struct pickle_node *path)
         error_code(err, "missing-shard");
     if (err->status == OK)
         d->openable += s->source->size;
-    return err->status == OK && read_image(d, s, err) == OK ? s : NULL;
+    return err->status == OK && read_image(d, s) == OK ? s : NULL;
 }
 
 /* --- items ------------------------------------------------------------------------------ */
@@ -239,22 +219,18 @@ struct item {
     struct torch_tree tree;
 };
 
-/* Call close_item(), after a failure too. */
+/* Call close_item(), after a failure too: *err, or the job's. */
 static bool open_item(struct dcp *d, const struct shard *s, const struct place *place,
                       struct item *out, struct error *err)
 {
-    *out = (struct item){.arena = {.ceiling = d->job->arena->ceiling}};
-    out->tree = (struct torch_tree){.job = d->job,
-                                    .arena = &out->arena,
-                                    .path = s->source->name,
-                                    .run = {.file = s->file},
-                                    .emit = d->tree.emit};
-    if (place->offset > s->source->size || place->length > s->source->size - place->offset) {
-        torch_fail(&out->tree, err, "truncated", "its data ends at byte %llu of a file of %llu",
-                   (unsigned long long)(place->offset + place->length),
-                   (unsigned long long)s->source->size);
-        return false;
-    }
+    *out = (struct item){.arena = {.ceiling = d->job->arena->ceiling, .err = d->job->err}};
+    out->tree = (struct torch_tree){
+        .job = d->job, .arena = &out->arena, .path = s->source->name, .run = {.file = s->file}};
+    if (place->offset > s->source->size || place->length > s->source->size - place->offset)
+        return torch_fail(&out->tree, err, "truncated",
+                          "its data ends at byte %llu of a file of %llu",
+                          (unsigned long long)(place->offset + place->length),
+                          (unsigned long long)s->source->size);
     d->opened += place->length;
     if (d->opened > SHARE_START + ITEMS_SHARE * d->openable)
         return shared_too_often(d, "items");
@@ -267,7 +243,6 @@ static void close_item(struct item *i)
 {
     torch_tree_release(&i->tree);
     torch_zip_close(&i->zip);
-    pickle_release(&i->pickle);
     source_close(i->source);
     arena_release(&i->arena);
 }
@@ -353,7 +328,7 @@ static bool read_box(struct dcp *d, pickle_ref chunk, unsigned rank, struct dcp_
         !torch_numbers(p, field(p, chunk, "sizes"), shape, &b) || a != rank || b != rank)
         return torch_fail(&d->tree, err, "bad-chunk",
                           "a chunk of it has not its number of dimensions");
-    return dcp_box_set(d->job->arena, origin, shape, rank, out) || torch_no_memory(&d->tree, err);
+    return dcp_box_set(d->job->arena, origin, shape, rank, out);
 }
 
 static bool dcp_read_chunk(struct dcp *d, pickle_ref name, const char *dtype,
@@ -400,10 +375,8 @@ static bool dcp_read_tensor(struct dcp *d, pickle_ref name, pickle_ref metadata,
     if (!out->dtype || !torch_numbers(p, field(p, metadata, "size"), shape, &out->rank))
         return torch_fail(&d->tree, err, "bad-metadata",
                           "the metadata gives no known dtype and shape for it");
-    if (!count_chunks(d, chunks, &count))
+    if (!count_chunks(d, chunks, &count) || !dcp_pieces_set(d->job->arena, shape, count, out))
         return false;
-    if (!dcp_pieces_set(d->job->arena, shape, count, out))
-        return torch_no_memory(&d->tree, err);
     for (uint32_t i = 0; i < count && (chunk = pickle_item(p, chunks, i)); i++) {
         struct dcp_box *box = &out->boxes[out->count];
         if (!read_box(d, chunk, out->rank, box, err))
@@ -453,14 +426,14 @@ static void state_object(struct dcp *d, pickle_ref name)
     job_issue_error(d->job, ISSUE_WARNING, &err);
 }
 
-static enum status state_all(struct dcp *d)
+static void state_all(struct dcp *d)
 {
     const struct pickle *p = &d->pickle;
     pickle_ref all = field(p, p->root, "state_dict_metadata"), name;
     if (pickle_kind(p, all) != PICKLE_DICT) {
-        error_set(d->job->err, ERR_CORRUPT, d->tree.path, NO_OFFSET,
-                  "this .metadata has no state_dict_metadata");
-        return error_code(d->job->err, "bad-metadata");
+        torch_fail(&d->tree, d->job->err, "bad-metadata",
+                   "this .metadata has no state_dict_metadata");
+        return;
     }
     for (uint32_t i = 0; (name = pickle_item(p, all, i)) && d->job->err->status == OK; i += 2) {
         pickle_ref what = pickle_item(p, all, i + 1);
@@ -471,12 +444,6 @@ static enum status state_all(struct dcp *d)
         else
             state_tensor(d, name, what);
     }
-    return d->job->err->status;
-}
-
-static enum status dcp_emit(struct torch_tree *t, const struct tensor_claim *claim)
-{
-    return job_tensor(t->job, claim);
 }
 
 /* State what Megatron saves beside the shards: metadata.json, and common.pt with its arguments
@@ -508,19 +475,23 @@ static enum status dcp_index(struct job *job)
         return job->err->status;
     struct dcp *d = arena_alloc(job->arena, sizeof(*d));
     if (!d)
-        return job_no_memory(job);
+        return ERR_MEMORY;
     d->job = job;
+    d->places.err = d->by_path.err = job->err;
     d->tree = (struct torch_tree){.job = job,
                                   .arena = job->arena,
                                   .path = s->name,
                                   .pickle = &d->pickle,
                                   .source = s,
-                                  .run = {.file = file},
-                                  .emit = dcp_emit};
+                                  .run = {.file = file}};
     job_sum_kind(job, "crc32");
     pickle_run(s, 0, 0, job->arena, &d->pickle, job->err);
     torch_globals_learn(&d->tree); /* even after an error: to warn of unknown names */
-    if (job->err->status == OK && learn_places(d) == OK && state_all(d) == OK)
+    if (job->err->status == OK)
+        learn_places(d);
+    if (job->err->status == OK)
+        state_all(d);
+    if (job->err->status == OK)
         state_common(job);
     for (size_t i = 0; i < d->shard_count; i++)
         strmap_release(&d->shards[i].tensors);
@@ -528,7 +499,6 @@ static enum status dcp_index(struct job *job)
     strmap_release(&d->by_path);
     text_release(&d->key);
     torch_tree_release(&d->tree);
-    pickle_release(&d->pickle);
     return job->err->status;
 }
 

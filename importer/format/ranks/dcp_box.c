@@ -128,53 +128,47 @@ static void as_one(struct dcp_pieces *p, struct tensor_claim *claim)
     claim->extent_count = 0;
 }
 
-enum status dcp_pieces_emit(struct job *job, const char *name, size_t len, struct dcp_pieces *p,
-                            struct error *err)
+void dcp_pieces_emit(struct job *job, const char *name, size_t len, struct dcp_pieces *p,
+                     struct error *err)
 {
     char what[320];
-    struct tensor_claim claim = {.name = name,
-                                 .name_len = len,
-                                 .dtype = p->dtype,
-                                 .shape = p->shape,
-                                 .rank = p->rank,
-                                 .storage = STORAGE_PIECES,
-                                 .extents = p->extents,
-                                 .sums = p->sums,
-                                 .extent_count = p->count};
+    struct tensor_claim claim = {
+        .name = name, .name_len = len, .dtype = p->dtype, .shape = p->shape, .rank = p->rank};
     if (err->status == OK && p->shape) {
         struct dcp_box *sorted = calloc(p->count + 1, sizeof(*sorted));
-        if (!sorted)
-            return job_no_memory(job);
-        dcp_box_check(job, p, sorted, err);
+        if (sorted)
+            dcp_box_check(job, p, sorted, err);
+        else
+            error_memory(err);
         free(sorted);
     }
     if (err->status == ERR_MEMORY || err->status == ERR_IO) {
         *job->err = *err;
-        return err->status;
+        return;
     }
     if (err->status != OK) {
         /* Names from a safetensors header are not NUL-terminated. */
         snprintf(what, sizeof(what), "tensor \"%.*s\"", (int)(len < 240 ? len : 240), name);
         error_prefix(err, what);
         job_issue_error(job, ISSUE_ERROR, err);
-        claim.storage = STORAGE_NONE;
-        claim.extents = NULL;
-        claim.sums = NULL;
-        claim.extent_count = 0;
-        return p->dtype && p->shape ? job_tensor(job, &claim) : OK;
+        if (p->dtype && p->shape)
+            job_tensor(job, &claim);
+        return;
     }
+    claim.storage = p->count ? STORAGE_PIECES : STORAGE_RANGE;
     for (uint64_t i = 0; i < p->count; i++) {
         claim.stored += p->extents[i].stored;
         if (p->extents[i].codec)
             claim.storage = STORAGE_CHUNKS;
     }
+    if (p->count) {
+        claim.extents = p->extents;
+        claim.sums = p->sums;
+        claim.extent_count = p->count;
+    } else {
+        claim.file = p->file;
+    }
     if (p->count == 1)
         as_one(p, &claim);
-    if (p->count == 0) {
-        claim.storage = STORAGE_RANGE;
-        claim.file = p->file;
-        claim.extents = NULL;
-        claim.sums = NULL;
-    }
-    return job_tensor(job, &claim);
+    job_tensor(job, &claim);
 }

@@ -78,29 +78,22 @@ struct offsets {
     size_t used, space;
 };
 
-static bool dcp_hf_add_number(struct json *j, struct offsets *o, uint64_t value)
-{
-    void *list = arena_grow(j->arena, o->numbers, o->used, &o->space, sizeof(*o->numbers));
-    if (!list)
-        return json_fail(j, ERR_MEMORY, NULL, "no memory");
-    o->numbers = list;
-    o->numbers[o->used++] = value;
-    return true;
-}
-
+/* Add a list of offsets; *at is where it begins. */
 static bool read_offsets(struct json *j, struct offsets *o, uint64_t *at)
 {
     enum json_type type;
-    uint64_t value;
+    uint64_t value = 0;
     *at = o->used;
-    if (!json_want(j, JSON_ARRAY, "a list of offsets") || !dcp_hf_add_number(j, o, 0))
+    if (!json_want(j, JSON_ARRAY, "a list of offsets"))
         return false;
+    PUSH(j->arena, o->numbers, o->used, o->space); /* for how many */
     while ((type = json_next(j)) == JSON_NUMBER) {
         if (!json_u64(j, &value))
             return json_fail(j, ERR_CORRUPT, NULL, "an offset expected");
-        if (!dcp_hf_add_number(j, o, value))
-            return false;
+        *PUSH(j->arena, o->numbers, o->used, o->space) = value;
     }
+    if (j->arena->failed)
+        return false;
     o->numbers[*at] = o->used - *at - 1;
     return type == JSON_ARRAY_END;
 }
@@ -115,8 +108,6 @@ static bool read_info(struct json *j, struct offsets *o)
         bool added;
         uint64_t *at = strmap_add(&o->names, (const char *)name.at, name.len, &added);
         uint64_t where = UINT64_MAX;
-        if (!at)
-            return json_fail(j, ERR_MEMORY, NULL, "no memory");
         if (!json_want(j, JSON_OBJECT, "an object"))
             return false;
         while ((type = json_next(j)) == JSON_KEY) {
@@ -153,34 +144,23 @@ static enum status load_offsets(struct job *job, const struct safetensors_header
 
 /* --- pieces ----------------------------------------------------------------------------- */
 
-static struct found *dcp_hf_find(struct hf *hf, const struct safetensors_tensor *t)
-{
-    bool added;
-    uint64_t *at = strmap_add(&hf->names, t->name, t->name_len, &added);
-    void *list = at && added ? arena_grow(hf->job->arena, hf->found, hf->count, &hf->space,
-                                          sizeof(*hf->found))
-                             : hf->found;
-    if (!at || !list)
-        return NULL;
-    hf->found = list;
-    if (added) {
-        *at = hf->count;
-        hf->found[hf->count++] =
-            (struct found){t->name, t->name_len, t->dtype, t->rank, 0, NULL, false};
-    }
-    return &hf->found[*at];
-}
-
-static enum status dcp_hf_add_piece(struct hf *hf, const struct safetensors_tensor *t,
-                                    const struct offsets *o, uint32_t file)
+static void dcp_hf_add_piece(struct hf *hf, const struct safetensors_tensor *t,
+                             const struct offsets *o, uint32_t file)
 {
     struct arena *arena = hf->job->arena;
     uint64_t zeros[TENSOR_RANK_MAX] = {0};
     const uint64_t *at = strmap_get(&o->names, t->name, t->name_len), *origin = zeros;
-    struct found *f = dcp_hf_find(hf, t);
     struct piece *piece = arena_alloc(arena, sizeof(*piece));
-    if (!f || !piece)
-        return job_no_memory(hf->job);
+    bool added;
+    uint64_t *place = strmap_add(&hf->names, t->name, t->name_len, &added);
+    if (added) {
+        *place = hf->count;
+        *PUSH(arena, hf->found, hf->count, hf->space) =
+            (struct found){t->name, t->name_len, t->dtype, t->rank, 0, NULL, false};
+    }
+    if (hf->job->err->status != OK)
+        return;
+    struct found *f = &hf->found[*place];
     if (at && o->numbers && *at != UINT64_MAX) {
         f->torn |= o->numbers[*at] != t->rank;
         origin = f->torn ? zeros : o->numbers + *at + 1;
@@ -189,18 +169,17 @@ static enum status dcp_hf_add_piece(struct hf *hf, const struct safetensors_tens
     *piece = (struct piece){
         .file = file, .offset = t->begin, .stored = t->end - t->begin, .before = f->last};
     if (!dcp_box_set(arena, origin, t->shape, t->rank, &piece->box))
-        return job_no_memory(hf->job);
+        return;
     f->last = piece;
     f->count++;
-    return OK;
 }
 
-static enum status read_shard(struct hf *hf, const char *name)
+static void read_shard(struct hf *hf, const char *name)
 {
     struct job *job = hf->job;
     struct error err = {.offset = NO_OFFSET};
     struct safetensors_header h;
-    struct offsets offsets = {0};
+    struct offsets offsets = {.names.err = job->err};
     struct source *s;
     struct bytes text;
     uint32_t file;
@@ -213,16 +192,15 @@ static enum status read_shard(struct hf *hf, const char *name)
         safetensors_report(job, s->name, &h);
         for (uint64_t i = 0; i < h.count && job->err->status == OK; i++)
             dcp_hf_add_piece(hf, &h.tensors[i], &offsets, file);
-    } else {
+    } else if (job->err->status == OK) {
         job_issue_error(job, ISSUE_ERROR, &err);
     }
     strmap_release(&offsets.names);
-    return job->err->status;
 }
 
 /* --- tensors ---------------------------------------------------------------------------- */
 
-static enum status state_tensor(struct job *job, const struct found *f)
+static void state_tensor(struct job *job, const struct found *f)
 {
     struct error err = {.offset = NO_OFFSET};
     struct dcp_pieces pieces = {.dtype = f->dtype, .rank = f->rank, .file = f->last->file};
@@ -232,7 +210,8 @@ static enum status state_tensor(struct job *job, const struct found *f)
                   "its pieces differ in dtype or number of dimensions");
         error_code(&err, "bad-chunk");
         pieces.dtype = NULL;
-        return dcp_pieces_emit(job, f->name, f->len, &pieces, &err);
+        dcp_pieces_emit(job, f->name, f->len, &pieces, &err);
+        return;
     }
     for (const struct piece *p = f->last; p; p = p->before)
         for (unsigned d = 0; d < f->rank; d++) {
@@ -242,7 +221,7 @@ static enum status state_tensor(struct job *job, const struct found *f)
             shape[d] = end > shape[d] ? end : shape[d];
         }
     if (!dcp_pieces_set(job->arena, shape, f->count, &pieces))
-        return job_no_memory(job);
+        return;
     for (const struct piece *p = f->last; p; p = p->before) {
         if (dcp_box_empty(&p->box))
             continue;
@@ -253,18 +232,18 @@ static enum status state_tensor(struct job *job, const struct found *f)
                                                          .origin = p->box.origin,
                                                          .shape = p->box.shape};
     }
-    return dcp_pieces_emit(job, f->name, f->len, &pieces, &err);
+    dcp_pieces_emit(job, f->name, f->len, &pieces, &err);
 }
 
 /* A rank without elements of a file's tensors writes no such file, so one that is missing from
  * some ranks tells nothing. But a file that is missing from all of them has tensors that nobody
  * knows of. */
-static enum status report_missing(struct job *job, const struct array_listing *l)
+static void report_missing(struct job *job, const struct array_listing *l)
 {
     bool *seen = arena_array(job->arena, PARTS_MAX + 1, sizeof(*seen));
     unsigned long parts = 0, missing = 0, first = 0;
     if (!seen)
-        return job_no_memory(job);
+        return;
     for (uint64_t i = 0; i < l->file_count; i++) {
         if (!is_shard(l->files[i]))
             continue;
@@ -282,12 +261,11 @@ static enum status report_missing(struct job *job, const struct array_listing *l
                   "%lu of %lu files are missing from all ranks, the first is "
                   "model-%05lu-of-%05lu: their tensors are not known",
                   missing, parts, first, parts);
-    return job->err->status;
 }
 
 static enum status dcp_hf_index(struct job *job)
 {
-    struct hf hf = {.job = job};
+    struct hf hf = {.job = job, .names.err = job->err};
     struct array_listing l;
     if (array_list(job->arena, job->path, "", &l, job->err) != OK)
         return job->err->status;

@@ -134,7 +134,7 @@ static int by_part(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-static enum status list_parts(struct deepspeed *d)
+static void list_parts(struct deepspeed *d)
 {
     uint64_t count;
     const char *const *names = job_siblings(d->job, &count);
@@ -142,16 +142,11 @@ static enum status list_parts(struct deepspeed *d)
         struct part_file f;
         if (!parse_part(names[i], &f))
             continue;
-        void *list = arena_grow(d->job->arena, d->files, d->count, &d->space, sizeof(*d->files));
-        if (!list)
-            return job_no_memory(d->job);
-        d->files = list;
-        d->files[d->count++] = f;
-        d->several |= f.mp != d->files[0].mp;
+        *PUSH(d->job->arena, d->files, d->count, d->space) = f;
+        d->several |= d->count && f.mp != d->files[0].mp;
     }
     if (d->count)
         qsort(d->files, d->count, sizeof(*d->files), by_part);
-    return OK;
 }
 
 /* --- the metadata of ZeRO ------------------------------------------------------------------- */
@@ -181,10 +176,9 @@ static bool deepspeed_add_group(struct deepspeed *d, const struct pickle *p, pic
                       "param_shapes repeats its groups: the rest is left out");
             return false;
         }
-        if (!zero_add_param(&d->zero, n->text, n->count, number, shape, rank))
-            return false;
+        zero_add_param(&d->zero, n->text, n->count, number, shape, rank);
     }
-    return true;
+    return d->job->err->status == OK;
 }
 
 static void learn_frozen(struct deepspeed *d, const struct pickle *p, pickle_ref root)
@@ -196,9 +190,8 @@ static void learn_frozen(struct deepspeed *d, const struct pickle *p, pickle_ref
         const struct pickle_node *n = pickle_at(p, name);
         unsigned rank = 0;
         if (pickle_kind(p, name) == PICKLE_TEXT &&
-            torch_numbers(p, pickle_item(p, shapes, i + 1), shape, &rank) &&
-            !zero_frozen_add(&d->frozen, n->text, n->count, shape, rank))
-            return;
+            torch_numbers(p, pickle_item(p, shapes, i + 1), shape, &rank))
+            zero_frozen_add(&d->frozen, n->text, n->count, shape, rank);
     }
 }
 
@@ -206,19 +199,16 @@ static void learn_frozen(struct deepspeed *d, const struct pickle *p, pickle_ref
 static void learn_aliases(struct deepspeed *d, const struct pickle *p, pickle_ref root)
 {
     const pickle_ref shared = dict_of(p, pickle_get(p, root, "shared_params"));
-    struct strmap kept = {0};
-    bool added, ok = shared != 0;
-    for (uint64_t i = 0; ok && i < d->zero.param_count; i++) {
+    struct strmap kept = {.err = d->job->err};
+    bool added;
+    for (size_t i = 0; shared && i < d->zero.param_count; i++) {
         const struct zero_param *x = &d->zero.params[i];
         uint64_t *at = strmap_add(&kept, x->name, x->len, &added);
-        if (!at)
-            job_no_memory(d->job);
-        ok = at != NULL;
-        if (at && added)
+        if (added)
             *at = i;
     }
     /* Each alias is put before the others of its parameter. */
-    for (uint32_t i = ok ? pickle_at(p, shared)->count : 0; ok && i >= 2; i -= 2) {
+    for (uint32_t i = shared ? pickle_at(p, shared)->count : 0; i >= 2; i -= 2) {
         const struct pickle_node *alias = pickle_at(p, pickle_item(p, shared, i - 2)),
                                  *own = pickle_at(p, pickle_item(p, shared, i - 1));
         if (alias->kind != PICKLE_TEXT || own->kind != PICKLE_TEXT)
@@ -226,9 +216,9 @@ static void learn_aliases(struct deepspeed *d, const struct pickle *p, pickle_re
         const uint64_t *at = strmap_get(&kept, own->text, own->count);
         struct zero *frozen = zero_frozen_find(&d->frozen, own->text, own->count);
         if (at)
-            ok = zero_add_alias(&d->zero, &d->zero.params[*at], alias->text, alias->count);
+            zero_add_alias(&d->zero, &d->zero.params[*at], alias->text, alias->count);
         else if (frozen && frozen->param_count)
-            ok = zero_add_alias(frozen, &frozen->params[0], alias->text, alias->count);
+            zero_add_alias(frozen, &frozen->params[0], alias->text, alias->count);
     }
     strmap_release(&kept);
 }
@@ -310,8 +300,8 @@ static bool parse_flat(const char *name, const char **slot, unsigned *group)
 }
 
 /* Add a rank's run of elements, of a group or of one frozen parameter. */
-static enum status deepspeed_add_run(struct torch_tree *t, struct zero *z, struct zero_run *run,
-                                     const struct tensor_claim *claim)
+static void deepspeed_add_run(struct torch_tree *t, struct zero *z, struct zero_run *run,
+                              const struct tensor_claim *claim)
 {
     struct deepspeed *d = t->set;
     struct dtype dtype;
@@ -328,7 +318,7 @@ static enum status deepspeed_add_run(struct torch_tree *t, struct zero *z, struc
                   claim->name);
         z->lost = true;
     }
-    return zero_add_run(z, run) ? OK : t->job->err->status;
+    zero_add_run(z, run);
 }
 
 /* Count a tensor that gets no row, unless it is empty or one number: a step count or a scale. */
@@ -342,24 +332,21 @@ static void deepspeed_pass(struct deepspeed *d, const struct tensor_claim *claim
                  (int)(claim->name_len < 200 ? claim->name_len : 200), claim->name, d->file->name);
 }
 
-static enum status emit_flat(struct torch_tree *t, const struct tensor_claim *claim)
+static void emit_flat(struct torch_tree *t, const struct tensor_claim *claim)
 {
     struct deepspeed *d = t->set;
     struct zero_run run = {0};
     if (!parse_flat(claim->name, &run.slot, &run.group) || claim->rank != 1) {
         deepspeed_pass(d, claim);
-        return OK;
+        return;
     }
     run.slot = arena_copy(t->job->arena, run.slot, strlen(run.slot));
-    if (!run.slot)
-        return job_no_memory(t->job);
-    return deepspeed_add_run(t, &d->zero, &run, claim);
+    deepspeed_add_run(t, &d->zero, &run, claim);
 }
 
 /* Emit a tensor of stage 3's model states that is not cut: the ranks have copies of it, and the
  * first one is listed. */
-static enum status emit_copied(struct torch_tree *t, const struct tensor_claim *claim,
-                               bool fragment)
+static void emit_copied(struct torch_tree *t, const struct tensor_claim *claim, bool fragment)
 {
     struct deepspeed *d = t->set;
     const char *kept;
@@ -369,24 +356,23 @@ static enum status emit_copied(struct torch_tree *t, const struct tensor_claim *
                           hash_bytes(claim->dtype, strlen(claim->dtype), ~seed);
     uint64_t *first =
         strmap_keep(&d->seen, t->job->arena, claim->name, claim->name_len, &kept, &added);
-    if (!first)
-        return job_no_memory(t->job);
-    if (!added) {
-        if (*first != kind || fragment)
-            deepspeed_pass(d, claim);
-        return OK;
+    if (added) {
+        *first = kind;
+        job_tensor(t->job, claim);
+    } else if (*first != kind || fragment) {
+        deepspeed_pass(d, claim);
     }
-    *first = kind;
-    return job_tensor(t->job, claim);
 }
 
-static enum status emit_model(struct torch_tree *t, const struct tensor_claim *claim)
+static void emit_model(struct torch_tree *t, const struct tensor_claim *claim)
 {
     static const size_t frozen = sizeof(FROZEN) - 1;
     struct deepspeed *d = t->set;
     uint64_t elements = 1;
-    if (d->file->part != PART_STAGE3)
-        return job_tensor(t->job, claim);
+    if (d->file->part != PART_STAGE3) {
+        job_tensor(t->job, claim);
+        return;
+    }
     const size_t skip = t->prefix ? strlen(t->prefix) + 1 : 0;
     const bool fragment =
         claim->name_len > skip + frozen && memcmp(claim->name + skip, FROZEN, frozen) == 0;
@@ -394,13 +380,14 @@ static enum status emit_model(struct torch_tree *t, const struct tensor_claim *c
         struct zero *z = zero_frozen_find(&d->frozen, claim->name + skip + frozen,
                                           claim->name_len - skip - frozen);
         struct zero_run run = {.slot = z && z->param_count ? z->params[0].name : ""};
-        if (z)
-            return deepspeed_add_run(t, z, &run, claim);
+        if (z) {
+            deepspeed_add_run(t, z, &run, claim);
+            return;
+        }
     }
     /* Stage 3 leaves an empty tensor in the place of every weight. */
-    if (shape_elements(claim->shape, claim->rank, &elements) && !elements)
-        return OK;
-    return emit_copied(t, claim, fragment);
+    if (!shape_elements(claim->shape, claim->rank, &elements) || elements)
+        emit_copied(t, claim, fragment);
 }
 
 /* The prefix of the names of a file's tensors; NULL: none. */
@@ -419,10 +406,7 @@ static const char *prefix_of(struct deepspeed *d, const struct part_file *f)
                  f->name);
     else
         return NULL;
-    const char *kept = arena_copy(d->job->arena, prefix, strlen(prefix));
-    if (!kept)
-        job_no_memory(d->job);
-    return kept;
+    return arena_copy(d->job->arena, prefix, strlen(prefix));
 }
 
 static void lose_part(struct deepspeed *d, struct part_file *f, const struct error *err)
@@ -445,7 +429,7 @@ static bool has_facts(const struct deepspeed *d, const struct part_file *f)
     return f->part == PART_MODEL && !f->mp;
 }
 
-static enum status deepspeed_read_part(struct deepspeed *d, struct part_file *f)
+static void deepspeed_read_part(struct deepspeed *d, struct part_file *f)
 {
     struct error err = {.offset = NO_OFFSET};
     struct source *s = NULL;
@@ -466,7 +450,6 @@ static enum status deepspeed_read_part(struct deepspeed *d, struct part_file *f)
     }
     if (err.status != OK && d->job->err->status == OK)
         lose_part(d, f, &err);
-    return d->job->err->status;
 }
 
 /* --- all ------------------------------------------------------------------------------------ */
@@ -512,28 +495,29 @@ static void find_missing(struct deepspeed *d, unsigned mp)
 }
 
 /* Emit the frozen parameters, whose fragments are in the model states of every rank. */
-static enum status put_frozen(struct deepspeed *d, unsigned mp)
+static void put_frozen(struct deepspeed *d, unsigned mp)
 {
     const struct saved s = saved_of(d, PART_STAGE3, mp);
     const unsigned ranks = d->zero.ranks ? d->zero.ranks : s.next;
     if (!d->frozen.count)
-        return OK;
+        return;
     if (!all_saved(&s, ranks))
         job_issue(d->job, ISSUE_ERROR, NULL, NO_OFFSET, "missing-shard",
                   "%u of %u ranks have model states here (mp_rank_%02u): frozen "
                   "parameters are listed without data",
                   s.met, ranks, mp);
-    return zero_frozen_emit(&d->frozen, ranks, s.lost || !all_saved(&s, ranks));
+    zero_frozen_emit(&d->frozen, ranks, s.lost || !all_saved(&s, ranks));
 }
 
-static enum status read_model(struct deepspeed *d, unsigned mp)
+static void read_model(struct deepspeed *d, unsigned mp)
 {
     char prefix[32], frozen[64];
     bool optim = false;
     snprintf(prefix, sizeof(prefix), d->several ? "mp_rank_%02u.zero." : "zero.", mp);
     snprintf(frozen, sizeof(frozen), d->several ? "mp_rank_%02u." FROZEN : FROZEN, mp);
     d->zero = (struct zero){.job = d->job, .prefix = prefix};
-    d->frozen = (struct zero_frozen){.job = d->job, .prefix = frozen};
+    d->frozen = (struct zero_frozen){.job = d->job, .prefix = frozen, .index.err = d->job->err};
+    d->seen = (struct strmap){.err = d->job->err};
     d->met_stage = d->learned = false;
     for (size_t i = 0; i < d->count && d->job->err->status == OK; i++) {
         if (d->files[i].mp != mp)
@@ -543,17 +527,17 @@ static enum status read_model(struct deepspeed *d, unsigned mp)
     }
     if (d->job->err->status == OK)
         put_frozen(d, mp);
-    zero_frozen_release(&d->frozen);
+    strmap_release(&d->frozen.index);
     strmap_release(&d->seen);
     if (!optim || d->job->err->status != OK)
-        return d->job->err->status;
+        return;
     find_missing(d, mp);
     if (!d->zero.param_count)
         job_issue(d->job, ISSUE_ERROR, NULL, NO_OFFSET, "bad-metadata",
                   "no file says the shapes of the parameters (mp_rank_%02u): what ZeRO "
                   "keeps flat is left out",
                   mp);
-    return zero_emit(&d->zero);
+    zero_emit(&d->zero);
 }
 
 /* The first rank of tensor parallelism from *mp on that has a file. */
@@ -576,11 +560,9 @@ static enum status deepspeed_index(struct job *job)
 {
     struct deepspeed d = {.job = job};
     job_sum_kind(job, "crc32");
-    if (list_parts(&d) != OK)
-        return job->err->status;
-    unsigned mp = 0;
-    for (bool more = next_model(&d, &mp); more && read_model(&d, mp) == OK;)
-        more = ++mp && next_model(&d, &mp);
+    list_parts(&d);
+    for (unsigned mp = 0; job->err->status == OK && next_model(&d, &mp); mp++)
+        read_model(&d, mp);
     if (d.passed && job->err->status == OK)
         job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "unsupported",
                   "%llu tensors that are in no known place of ZeRO, or differ from the first "

@@ -14,59 +14,37 @@
 /* Of tensors that are listed again under other names. */
 #define ALIAS_PIECES_MAX 262144
 
-static enum status zero_no_memory(struct zero *z)
-{
-    return job_no_memory(z->job);
-}
-
-bool zero_add_param(struct zero *z, const char *name, size_t len, unsigned group,
+void zero_add_param(struct zero *z, const char *name, size_t len, unsigned group,
                     const uint64_t *shape, unsigned rank)
 {
     struct arena *arena = z->job->arena;
-    void *list = arena_grow(arena, z->params, z->param_count, &z->param_space, sizeof(*z->params));
     struct zero_param p = {.name = arena_copy(arena, name, len),
                            .len = len,
                            .group = group,
                            .rank = rank,
                            .shape = arena_array(arena, rank + 1u, sizeof(*p.shape))};
-    if (!list || !p.name || !p.shape) {
-        zero_no_memory(z);
-        return false;
-    }
-    z->params = list; /* as param_space already counts its room */
+    if (!p.shape)
+        return;
     memcpy(p.shape, shape, rank * sizeof(*shape));
-    if (!shape_elements(p.shape, rank, &p.elements) || p.elements > INT64_MAX / 16) {
+    if (!shape_elements(p.shape, rank, &p.elements) || p.elements > INT64_MAX / 16)
         job_issue(z->job, ISSUE_ERROR, NULL, NO_OFFSET, "shape-overflow",
                   "the shape of parameter \"%.200s\" is impossible: left out", p.name);
-        return true;
-    }
-    z->params[z->param_count++] = p;
-    return true;
+    else
+        *PUSH(arena, z->params, z->param_count, z->param_space) = p;
 }
 
-bool zero_add_alias(struct zero *z, struct zero_param *p, const char *name, size_t len)
+void zero_add_alias(struct zero *z, struct zero_param *p, const char *name, size_t len)
 {
     struct zero_alias *alias = arena_alloc(z->job->arena, sizeof(*alias));
-    const char *kept = arena_copy(z->job->arena, name, len);
-    if (!alias || !kept) {
-        zero_no_memory(z);
-        return false;
-    }
-    *alias = (struct zero_alias){.name = kept, .len = len, .next = p->aliases};
+    if (!alias)
+        return;
+    *alias = (struct zero_alias){arena_copy(z->job->arena, name, len), len, p->aliases};
     p->aliases = alias;
-    return true;
 }
 
-bool zero_add_run(struct zero *z, const struct zero_run *run)
+void zero_add_run(struct zero *z, const struct zero_run *run)
 {
-    void *list = arena_grow(z->job->arena, z->runs, z->run_count, &z->run_space, sizeof(*z->runs));
-    if (!list) {
-        zero_no_memory(z);
-        return false;
-    }
-    z->runs = list;
-    z->runs[z->run_count++] = *run;
-    return true;
+    *PUSH(z->job->arena, z->runs, z->run_count, z->run_space) = *run;
 }
 
 /* --- one slot of one group ------------------------------------------------------------------ */
@@ -92,7 +70,6 @@ struct cutter {
     unsigned width;
     struct arena *arena;
     uint64_t *boxes;
-    bool failed;
 };
 
 static void put_box(struct cutter *c, unsigned dims, uint64_t elements)
@@ -107,7 +84,7 @@ static void put_box(struct cutter *c, unsigned dims, uint64_t elements)
         c->origin[d] = 0;
         c->box[d] = p->shape[d];
     }
-    c->failed |= !dcp_box_set(c->arena, c->origin, c->box, p->rank, box);
+    dcp_box_set(c->arena, c->origin, c->box, p->rank, box);
     p->extents[p->count] = (struct extent){.file = c->file,
                                            .offset = c->offset,
                                            .stored = elements * c->width,
@@ -130,7 +107,7 @@ static void zero_cut(struct cutter *c, unsigned dim, uint64_t from, uint64_t to)
     }
     for (unsigned d = dim + 1; d < p->rank; d++)
         row *= p->shape[d];
-    while (from < to && !c->failed) {
+    while (from < to && !c->arena->failed) {
         const uint64_t first = from / row, in_row = from % row;
         uint64_t rows = in_row ? 0 : to / row - first;
         c->origin[dim] = first;
@@ -160,8 +137,6 @@ static void zero_take(struct tape *t, const struct zero_run *run, uint64_t skip,
                        .arena = t->z->job->arena,
                        .boxes = t->boxes};
     zero_cut(&c, 0, from, from + len);
-    if (c.failed)
-        zero_no_memory(t->z);
 }
 
 /* Stages 1 and 2: take the next elements of the joined runs of all ranks. */
@@ -238,16 +213,14 @@ static bool zero_fill(struct tape *t, const struct zero_param *p, struct dcp_pie
     *t = before;
     if (!whole)
         return false;
-    if (!dcp_pieces_set(t->z->job->arena, p->shape, boxes, out)) {
-        zero_no_memory(t->z);
-        return true;
-    }
+    if (!dcp_pieces_set(t->z->job->arena, p->shape, boxes, out))
+        return true; /* the job has failed */
     return t->z->stage == 3 ? take_shares(t, p, out) : take_next(t, p, out);
 }
 
 /* Emit a parameter under one of its names. */
-static enum status emit_named(struct tape *t, const struct zero_param *p, const char *own,
-                              size_t len, struct dcp_pieces *pieces)
+static void emit_named(struct tape *t, const struct zero_param *p, const char *own, size_t len,
+                       struct dcp_pieces *pieces)
 {
     struct zero *z = t->z;
     struct error err = {.offset = NO_OFFSET};
@@ -257,10 +230,8 @@ static enum status emit_named(struct tape *t, const struct zero_param *p, const 
     text_add(&name, own, len);
     if (!z->without_slot)
         text_addf(&name, ".%s", t->slot);
-    if (!text_str(&name)) {
-        text_release(&name);
-        return zero_no_memory(z);
-    }
+    if (!text_str(&name))
+        error_memory(z->job->err);
     if (!t->lost && !zero_fill(t, p, pieces)) {
         t->lost = true;
         job_issue(z->job, ISSUE_ERROR, NULL, NO_OFFSET, "size-mismatch",
@@ -277,10 +248,9 @@ static enum status emit_named(struct tape *t, const struct zero_param *p, const 
     else if (z->job->err->status == OK)
         dcp_pieces_emit(z->job, text_str(&name), name.len, pieces, &err);
     text_release(&name);
-    return z->job->err->status;
 }
 
-static enum status emit_param(struct tape *t, const struct zero_param *p)
+static void emit_param(struct tape *t, const struct zero_param *p)
 {
     struct zero *z = t->z;
     const struct tape before = *t;
@@ -302,7 +272,6 @@ static enum status emit_param(struct tape *t, const struct zero_param *p)
         t->lost = lost;
         emit_named(t, p, alias->name, alias->len, &pieces);
     }
-    return z->job->err->status;
 }
 
 /* --- all ------------------------------------------------------------------------------------ */
@@ -316,15 +285,13 @@ static int zero_by_place(const void *a, const void *b)
 }
 
 /* Collect the runs of one slot. They are `lost`, with an issue, unless each rank has one for each
- * group. False: no memory. */
+ * group. False without memory. */
 static bool gather(struct zero *z, const char *slot, struct tape *out)
 {
     *out = (struct tape){.z = z, .slot = slot, .lost = z->lost};
     out->run = arena_array(z->job->arena, z->run_count + 1, sizeof(struct zero_run *));
-    if (!out->run) {
-        zero_no_memory(z);
+    if (!out->run)
         return false;
-    }
     for (size_t i = 0; i < z->run_count; i++)
         if (strcmp(z->runs[i].slot, slot) == 0)
             out->run[out->count++] = &z->runs[i];
@@ -359,43 +326,72 @@ static void leave_group(struct tape *t, unsigned group)
                   (unsigned long long)left, t->slot, group);
 }
 
-static enum status emit_slot(struct zero *z, const char *slot)
+static void emit_slot(struct zero *z, const char *slot)
 {
     struct tape t;
     unsigned group = 0;
     if (!gather(z, slot, &t))
-        return z->job->err->status;
+        return;
     for (uint64_t i = 0; i < z->param_count && z->job->err->status == OK; i++) {
         const struct zero_param *p = &z->params[i];
         for (; z->stage != 3 && group < p->group; group++)
             leave_group(&t, group);
         emit_param(&t, p);
     }
-    if (z->stage != 3 && z->param_count)
+    if (z->stage != 3 && z->param_count && z->job->err->status == OK)
         leave_group(&t, group);
-    return z->job->err->status;
 }
 
-enum status zero_emit(struct zero *z)
+void zero_emit(struct zero *z)
 {
-    struct strmap slots = {0};
+    struct strmap slots = {.err = z->job->err};
     bool added = false;
     unsigned count = 0;
     z->ranks = z->ranks ? z->ranks : 1;
     for (size_t i = 0; i < z->run_count && z->job->err->status == OK; i++) {
         const char *slot = z->runs[i].slot;
-        if (!strmap_add(&slots, slot, strlen(slot), &added)) {
-            zero_no_memory(z);
-        } else if (added && ++count > SLOTS_MAX) {
+        strmap_add(&slots, slot, strlen(slot), &added);
+        if (!added || z->job->err->status != OK)
+            continue;
+        if (++count > SLOTS_MAX) {
             job_issue(z->job, ISSUE_ERROR, NULL, NO_OFFSET, "limit",
                       "more than %d slots of each parameter: \"%.100s\" and those after it "
                       "are left out",
                       SLOTS_MAX, slot);
             break;
-        } else if (added) {
-            emit_slot(z, slot);
         }
+        emit_slot(z, slot);
     }
     strmap_release(&slots);
-    return z->job->err->status;
+}
+
+/* --- frozen parameters ---------------------------------------------------------------------- */
+
+void zero_frozen_add(struct zero_frozen *f, const char *name, size_t len, const uint64_t *shape,
+                     unsigned rank)
+{
+    bool added;
+    const char *kept;
+    uint64_t *at = strmap_keep(&f->index, f->job->arena, name, len, &kept, &added);
+    if (!added)
+        return;
+    *at = f->count;
+    struct zero *z = PUSH(f->job->arena, f->params, f->count, f->space);
+    *z = (struct zero){.job = f->job, .prefix = f->prefix, .stage = 3, .without_slot = true};
+    zero_add_param(z, name, len, 0, shape, rank);
+}
+
+struct zero *zero_frozen_find(const struct zero_frozen *f, const char *name, size_t len)
+{
+    const uint64_t *at = strmap_get(&f->index, name, len);
+    return at && *at < f->count ? &f->params[*at] : NULL;
+}
+
+void zero_frozen_emit(struct zero_frozen *f, unsigned ranks, bool lost)
+{
+    for (size_t i = 0; i < f->count && f->job->err->status == OK; i++) {
+        f->params[i].ranks = ranks;
+        f->params[i].lost |= lost;
+        zero_emit(&f->params[i]);
+    }
 }

@@ -9,7 +9,7 @@
  *   stage 3       each rank has ceil(elements / ranks) elements of every parameter, of all groups
  *                 joined. Of the same in 2 ranks, each has 3 of the first and 2 of the second
  *
- * Source: deepspeed/utils/zero_to_fp32.py.
+ * Source: deepspeed/utils/zero_to_fp32.py (_zero3_merge_frozen_params too), runtime/engine.py.
  */
 #ifndef CKPTDB_ZERO_H
 #define CKPTDB_ZERO_H
@@ -51,24 +51,24 @@ struct zero {
     bool lost;         /* a rank's file is missing or unreadable: rows have no data */
     bool without_slot; /* names are PREFIX NAME, without a slot */
     struct zero_param *params;
-    uint64_t param_count;
-    size_t param_space;
+    size_t param_count, param_space;
     struct zero_run *runs;
     size_t run_count, run_space;
     uint64_t alias_pieces; /* of rows of aliases so far */
 };
 
-bool zero_add_param(struct zero *, const char *name, size_t len, unsigned group,
+void zero_add_param(struct zero *, const char *name, size_t len, unsigned group,
                     const uint64_t *shape, unsigned rank);
-bool zero_add_run(struct zero *, const struct zero_run *);
+void zero_add_run(struct zero *, const struct zero_run *);
 
 /* Give a parameter of `z` another name, under which it has the slot fp32, as in zero_to_fp32.py. */
-bool zero_add_alias(struct zero *, struct zero_param *, const char *name, size_t len);
+void zero_add_alias(struct zero *, struct zero_param *, const char *name, size_t len);
 
 /* Emit PREFIX NAME.SLOT for every parameter and slot. Runs that do not fit are issues. */
-enum status zero_emit(struct zero *);
+void zero_emit(struct zero *);
 
-/* zero_frozen.c: parameters that are not trained. Each has a run of its own in every rank. */
+/* Parameters that are not trained: stage 3 stores a fragment of each in every rank's model states,
+ * ceil(elements / ranks) elements, padded in the last ranks. */
 struct zero_frozen {
     struct job *job;
     const char *prefix;
@@ -77,11 +77,10 @@ struct zero_frozen {
     struct strmap index; /* name -> position */
 };
 /* If a name is added twice, its first shape counts. */
-bool zero_frozen_add(struct zero_frozen *, const char *name, size_t len, const uint64_t *shape,
+void zero_frozen_add(struct zero_frozen *, const char *name, size_t len, const uint64_t *shape,
                      unsigned rank);
 /* For zero_add_run(), as group 0; NULL: no such parameter. */
 struct zero *zero_frozen_find(const struct zero_frozen *, const char *name, size_t len);
-enum status zero_frozen_emit(struct zero_frozen *, unsigned ranks, bool lost);
-void zero_frozen_release(struct zero_frozen *);
+void zero_frozen_emit(struct zero_frozen *, unsigned ranks, bool lost);
 
 #endif

@@ -43,11 +43,6 @@ static bool find_nothing(struct torch_tree *t, const struct torch_key *key, stru
                       key->key);
 }
 
-static enum status pickle_emit(struct torch_tree *t, const struct tensor_claim *claim)
-{
-    return job_tensor(t->job, claim);
-}
-
 static enum status pickle_index(struct job *job)
 {
     struct pickle pickle;
@@ -56,8 +51,7 @@ static enum status pickle_index(struct job *job)
                            .pickle = &pickle,
                            .source = job->source,
                            .run = {.stored = job->source->size, .size = job->source->size},
-                           .find = find_nothing,
-                           .emit = pickle_emit};
+                           .find = find_nothing};
     pickle_run(job->source, 0, 0, job->arena, &pickle, job->err);
     torch_globals_learn(&t); /* even after an error: unknown names are worth a warning */
     if (job->err->status == OK && pickle.end < job->source->size)
@@ -67,7 +61,6 @@ static enum status pickle_index(struct job *job)
     if (job->err->status == OK)
         torch_tree_state(&t);
     torch_tree_release(&t);
-    pickle_release(&pickle);
     return job->err->status;
 }
 

@@ -1,208 +1,592 @@
 /*
  * pickle_graph.c - run the opcodes of protocols 0 to 5 (listed in pickletools.py) symbolically.
  *
- *   stack    nodes; MARK records a height, below which nothing is popped
- *   memo     number -> node, a hash table: the file chooses the numbers
- *
  * An opcode that builds something pops its parts and pushes one node. Numbers, None, booleans
  * and the empty tuple are immutable, so equal ones may share a node.
  */
 #include "importer/format/torch/pickle_graph.h"
-#include <stdio.h>
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "importer/format/torch/pickle_private.h"
+#include "catalog/base/limits.h"
+#include "catalog/base/text.h"
+#include "importer/format/torch/pickle_machine.h"
 
-/* --- running ---------------------------------------------------------------------------- */
+struct opcode {
+    void (*run)(struct machine *); /* NULL: no opcode */
+    uint8_t width; /* bytes of the number that follows, or how many values it takes */
+    uint8_t kind;  /* what it makes */
+};
 
-/* Opcodes that push one value from the bytes that follow. */
-static bool run_value(struct machine *m, uint8_t op)
+/* --- numbers ---------------------------------------------------------------------------- */
+
+static void do_constant(struct machine *m)
 {
-    switch (op) {
-    case 'N':
-        return pickle_push(m, NODE_NONE);
-    case 0x88:
-        return pickle_push(m, NODE_TRUE);
-    case 0x89:
-        return pickle_push(m, NODE_FALSE);
-    case 'I':
-        return pickle_push_decimal(m, false);
-    case 'L':
-        return pickle_push_decimal(m, true);
-    case 'J':
-        return pickle_int_of(m, 4);
-    case 'K':
-        return pickle_int_of(m, 1);
-    case 'M':
-        return pickle_int_of(m, 2);
-    case 0x8a:
-        return pickle_long_of(m, 1);
-    case 0x8b:
-        return pickle_long_of(m, 4); /* a negative length is over the limit */
-    case 'F':
-        return pickle_push_float_text(m);
-    case 'G':
-        return pickle_push_binary_float(m);
-    case 'S':
-        return pickle_push_quoted(m);
-    case 'T':
-        return pickle_text_of(m, 4, PICKLE_STR8);
-    case 'U':
-        return pickle_text_of(m, 1, PICKLE_STR8);
-    case 'V':
-        return pickle_push_raw_unicode(m);
-    case 'X':
-        return pickle_text_of(m, 4, 0);
-    case 0x8c:
-        return pickle_text_of(m, 1, 0);
-    case 0x8d:
-        return pickle_text_of(m, 8, 0);
-    case 'B':
-        return pickle_bytes_of(m, 4);
-    case 'C':
-        return pickle_bytes_of(m, 1);
-    case 0x8e:
-    case 0x96:
-        return pickle_bytes_of(m, 8);
-    case 'c':
-        return pickle_do_global(m);
-    case 'P':
-        return pickle_push_persid(m, true);
-    default:
-        return pickle_fail(m, ERR_CORRUPT, "a byte that is not an opcode");
-    }
+    machine_push(m, m->op->kind);
 }
 
-/* Opcodes that build on what is on the stack. */
-static bool run_container(struct machine *m, uint8_t op)
+static void push_big(struct machine *m, const char *digits, size_t len)
 {
-    switch (op) {
-    case ')':
-        return pickle_gather(m, PICKLE_TUPLE, 0);
-    case 0x85:
-    case 0x86:
-    case 0x87:
-        return pickle_gather(m, PICKLE_TUPLE, op - 0x84u);
-    case 't':
-        return pickle_gather_marked(m, PICKLE_TUPLE);
-    case ']':
-        return pickle_gather(m, PICKLE_LIST, 0);
-    case 'l':
-        return pickle_gather_marked(m, PICKLE_LIST);
-    case 'a':
-        return pickle_put_items(m, PICKLE_LIST, 1);
-    case 'e':
-        return pickle_put_marked(m, PICKLE_LIST);
-    case '}':
-        return pickle_gather(m, PICKLE_DICT, 0);
-    case 'd':
-        return pickle_gather_marked(m, PICKLE_DICT);
-    case 's':
-        return pickle_put_items(m, PICKLE_DICT, 2);
-    case 'u':
-        return pickle_put_marked(m, PICKLE_DICT);
-    case 0x8f:
-        return pickle_gather(m, PICKLE_SET, 0);
-    case 0x90:
-        return pickle_put_marked(m, PICKLE_SET);
-    case 0x91:
-        return pickle_gather_marked(m, PICKLE_SET);
-    case 'Q':
-        return pickle_push_persid(m, false);
-    default:
-        return run_value(m, op);
-    }
+    char *text = machine_text_room(m, len, NO_OFFSET);
+    if (text)
+        memcpy(text, digits, len);
+    machine_push_text(m, PICKLE_BIGINT, text, len, 0);
 }
 
-static bool run_opcode(struct machine *m, uint8_t op)
+/* Convert a little-endian two's complement of more than 8 bytes to decimal digits. */
+static void push_wide(struct machine *m, const uint8_t *bytes, size_t len)
 {
-    switch (op) {
-    case '(':
-        return pickle_mark(m);
-    case '0':
-        return pickle_do_pop(m);
-    case '1':
-        return pickle_do_pop_mark(m);
-    case '2':
-        return pickle_do_dup(m);
-    case 'p':
-        return pickle_memo_of(m, 0, pickle_memo_put);
-    case 'q':
-        return pickle_memo_of(m, 1, pickle_memo_put);
-    case 'r':
-        return pickle_memo_of(m, 4, pickle_memo_put);
-    case 0x94:
-        return pickle_memo_put(m, m->memo_count);
-    case 'g':
-        return pickle_memo_of(m, 0, pickle_memo_get);
-    case 'h':
-        return pickle_memo_of(m, 1, pickle_memo_get);
-    case 'j':
-        return pickle_memo_of(m, 4, pickle_memo_get);
-    case 'R':
-    case 0x81:
-        return pickle_do_call(m);
-    case 0x92:
-        return pickle_do_newobj_ex(m);
-    case 'i':
-        return pickle_do_inst(m, true);
-    case 'o':
-        return pickle_do_inst(m, false);
-    case 'b':
-        return pickle_do_build(m);
-    case 0x93:
-        return pickle_do_stack_global(m);
-    case 0x80:
-        return pickle_do_proto(m);
-    case 0x95:
-        return pickle_take(m, 8) != NULL; /* a frame's size: not needed */
-    case 0x82:
-    case 0x83:
-    case 0x84:
-        return pickle_fail(m, ERR_UNSUPPORTED, "an extension code, which no file explains");
-    case 0x97:
-    case 0x98:
-        return pickle_fail(m, ERR_UNSUPPORTED, "a buffer that is not in the file");
-    default:
-        return run_container(m, op);
+    uint8_t number[LIMIT_PICKLE_INT];
+    char digits[LIMIT_PICKLE_INT * 5 / 2 + 2];
+    size_t at = sizeof(digits);
+    bool negative = bytes[len - 1] & 0x80, any = true, carry = negative;
+    for (size_t i = 0; i < len; i++) {
+        number[i] = negative ? (uint8_t)(~bytes[i] + carry) : bytes[i];
+        carry = carry && number[i] == 0;
     }
+    while (any) {
+        unsigned rest = 0;
+        any = false;
+        for (size_t i = len; i-- > 0;) {
+            unsigned part = rest << 8 | number[i];
+            number[i] = (uint8_t)(part / 10);
+            rest = part % 10;
+            any |= number[i] != 0;
+        }
+        digits[--at] = (char)('0' + rest);
+    }
+    if (negative)
+        digits[--at] = '-';
+    push_big(m, digits + at, sizeof(digits) - at);
 }
 
-/* Create the nodes 0 to NODE_EMPTY_TUPLE. */
-static bool fixed_nodes(struct machine *m)
+/* LONG1 and LONG4, where a negative length is over the limit. */
+static void do_long(struct machine *m)
 {
-    static const enum pickle_kind kinds[] = {PICKLE_NOTHING, PICKLE_NONE, PICKLE_FALSE, PICKLE_TRUE,
-                                             PICKLE_TUPLE};
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-        if (pickle_new_node(m, kinds[i]) != i)
+    uint64_t len = machine_take_number(m, m->op->width), value = 0;
+    if (len > LIMIT_PICKLE_INT) {
+        machine_fail(m, ERR_LIMIT, "an integer of more than 1,024 bytes");
+        return;
+    }
+    const uint8_t *bytes = machine_take(m, (size_t)len);
+    if (!bytes)
+        return;
+    size_t n = (size_t)len;
+    while (n > 8 && bytes[n - 1] == (bytes[n - 2] & 0x80 ? 0xff : 0))
+        n--;
+    if (n > 8) {
+        push_wide(m, bytes, n);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        value |= (uint64_t)bytes[i] << (8 * i);
+    if (n && n < 8 && bytes[n - 1] & 0x80)
+        value |= UINT64_MAX << (8 * n);
+    machine_push_int(m, (int64_t)value);
+}
+
+/* INT and LONG: decimal digits; "00" and "01" are booleans, LONG ends in 'L'. */
+static void do_decimal(struct machine *m)
+{
+    size_t len = 0;
+    const char *line = machine_take_line(m, &len);
+    if (!line)
+        return;
+    if (!m->op->kind && len == 2 && line[0] == '0' && (line[1] == '0' || line[1] == '1')) {
+        machine_push(m, line[1] == '1' ? NODE_TRUE : NODE_FALSE);
+        return;
+    }
+    if (len && line[len - 1] == 'L')
+        len--;
+    size_t sign = len && line[0] == '-';
+    bool fits = len > sign && len <= LIMIT_PICKLE_INT;
+    for (size_t i = sign; i < len; i++)
+        fits = fits && line[i] >= '0' && line[i] <= '9';
+    if (!fits)
+        machine_fail(m, ERR_CORRUPT, "an integer that is none");
+    else if (len - sign <= 18)
+        machine_push_int(m, strtoll(line, NULL, 10));
+    else
+        push_big(m, line, len);
+}
+
+static void do_int(struct machine *m)
+{
+    uint64_t value = machine_take_number(m, m->op->width);
+    machine_push_int(m, m->op->width == 4 ? (int32_t)value : (int64_t)value);
+}
+
+static void do_float_text(struct machine *m)
+{
+    size_t len = 0;
+    char *end = NULL;
+    const char *line = machine_take_line(m, &len);
+    double value = line ? strtod(line, &end) : 0;
+    if (line && (!len || end != line + len))
+        machine_fail(m, ERR_CORRUPT, "a float that is none");
+    machine_push_real(m, value);
+}
+
+static void do_float(struct machine *m)
+{
+    const uint8_t *b = machine_take(m, 8);
+    uint64_t bits = b ? load_u64be(b) : 0;
+    double value;
+    memcpy(&value, &bits, sizeof(value));
+    machine_push_real(m, value);
+}
+
+/* --- texts ------------------------------------------------------------------------------ */
+
+static void do_text(struct machine *m)
+{
+    uint64_t len = machine_take_number(m, m->op->width);
+    machine_push_text(m, PICKLE_TEXT, machine_take_text(m, len), len, m->op->kind);
+}
+
+static void do_bytes(struct machine *m)
+{
+    machine_push_bytes(m, machine_take_number(m, m->op->width));
+}
+
+static bool hex_digits(const char *at, size_t count, uint32_t *value)
+{
+    *value = 0;
+    for (size_t i = 0; i < count; i++) {
+        char c = at[i];
+        int digit = c >= '0' && c <= '9'   ? c - '0'
+                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                           : -1;
+        if (digit < 0)
             return false;
+        *value = *value << 4 | (uint32_t)digit;
+    }
     return true;
 }
 
-static bool pickle_interpret(struct machine *m)
+/* UNICODE: Latin-1 with \\uXXXX and \\UXXXXXXXX. */
+static void do_raw_unicode(struct machine *m)
 {
-    m->stack = malloc(STACK_START * sizeof(*m->stack));
-    m->stack_space = m->stack ? STACK_START : 0;
-    if (!m->stack)
-        return pickle_no_memory(m);
-    if (!fixed_nodes(m))
-        return false;
-    for (;;) {
-        m->op_at = m->at;
-        const uint8_t *op = pickle_take(m, 1);
-        if (!op)
-            return false;
-        if (*op == '.')
-            return pickle_pop(m, &m->p->root);
-        if (!run_opcode(m, *op))
-            return false;
+    size_t len = 0, made = 0;
+    const char *line = machine_take_line(m, &len);
+    char *text = line ? machine_text_room(m, 2 * (uint64_t)len, NO_OFFSET) : NULL;
+    for (size_t i = 0; text && i < len;) {
+        uint32_t c = (uint8_t)line[i];
+        size_t digits = c != '\\' || i + 1 == len ? 0
+                        : line[i + 1] == 'u'      ? 4
+                        : line[i + 1] == 'U'      ? 8
+                                                  : 0;
+        i++;
+        if (digits) {
+            if (len - i - 1 < digits || !hex_digits(line + i + 1, digits, &c) || c > 0x10ffff) {
+                machine_fail(m, ERR_CORRUPT, "a text with a bad escape");
+                return;
+            }
+            i += 1 + digits;
+        }
+        made += utf8_put(text + made, c);
     }
+    if (text)
+        text[made] = '\0';
+    machine_push_text(m, PICKLE_TEXT, text, made, 0);
 }
+
+static char unescaped(char c)
+{
+    static const char from[] = "abfnrtv", to[] = "\a\b\f\n\r\t\v";
+    const char *at = c ? strchr(from, c) : NULL;
+    return at ? to[at - from] : c;
+}
+
+/* STRING: a Python 2 string literal in quotes. */
+static void do_quoted(struct machine *m)
+{
+    size_t len = 0, made = 0;
+    const char *line = machine_take_line(m, &len);
+    if (!line)
+        return;
+    if (len < 2 || (line[0] != '\'' && line[0] != '"') || line[len - 1] != line[0]) {
+        machine_fail(m, ERR_CORRUPT, "a string without its quotes");
+        return;
+    }
+    char *text = machine_text_room(m, len, NO_OFFSET);
+    for (size_t i = 1; text && i < len - 1; i++) {
+        uint32_t c;
+        if (line[i] != '\\') {
+            text[made++] = line[i];
+        } else if (line[++i] == 'x' && len - 1 - i > 2 && hex_digits(line + i + 1, 2, &c)) {
+            text[made++] = (char)c;
+            i += 2;
+        } else if (i < len - 1) {
+            text[made++] = unescaped(line[i]);
+        }
+    }
+    if (text)
+        text[made] = '\0';
+    machine_push_text(m, PICKLE_TEXT, text, made, PICKLE_STR8);
+}
+
+/* --- names ------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *old, *today;
+} modules[] = {
+    {"__builtin__", "builtins"},
+    {"copy_reg", "copyreg"},
+    {"torch.tensor", "torch._tensor"},
+    {"numpy._core", "numpy.core"},
+    {"numpy._core.multiarray", "numpy.core.multiarray"},
+    {"numpy._core.numeric", "numpy.core.numeric"},
+};
+
+/* Push the global "module.name", with the module's present name. */
+static void push_global(struct machine *m, const char *module, size_t module_len, const char *name,
+                        size_t name_len)
+{
+    struct pickle *p = m->p;
+    bool added;
+    for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++) {
+        if (strlen(modules[i].old) == module_len &&
+            memcmp(modules[i].old, module, module_len) == 0) {
+            module = modules[i].today;
+            module_len = strlen(module);
+            break;
+        }
+    }
+    const size_t len = module_len + 1 + name_len;
+    char *text = arena_room(p->arena, len + 1);
+    if (!text)
+        return;
+    memcpy(text, module, module_len);
+    text[module_len] = '.';
+    memcpy(text + module_len + 1, name, name_len);
+    text[len] = '\0';
+    uint64_t *at = strmap_add(&m->names, text, len, &added);
+    if (added) {
+        *at = p->global_count;
+        *PUSH(p->arena, p->globals, p->global_count, m->global_space) = (struct pickle_global){
+            .name = text, .len = len, .module_len = module_len, .offset = m->base + m->op_at};
+    }
+    const int64_t index = (int64_t)*at;
+    pickle_ref ref = *at < p->global_count ? machine_node(m, PICKLE_GLOBAL) : 0;
+    pickle_at(p, ref)->integer = index;
+    machine_push(m, ref);
+}
+
+static void do_global(struct machine *m)
+{
+    size_t module_len = 0, name_len = 0;
+    const char *module = machine_take_line(m, &module_len);
+    const char *name = module ? machine_take_line(m, &name_len) : NULL;
+    if (name)
+        push_global(m, module, module_len, name, name_len);
+}
+
+static void do_stack_global(struct machine *m)
+{
+    const struct pickle_node *name = pickle_at(m->p, machine_pop(m)),
+                             *module = pickle_at(m->p, machine_pop(m));
+    if (module->kind == PICKLE_TEXT && name->kind == PICKLE_TEXT)
+        push_global(m, module->text, module->count, name->text, name->count);
+    else
+        machine_fail(m, ERR_CORRUPT, "a class whose name is not text");
+}
+
+static void do_persid(struct machine *m)
+{
+    size_t len = 0;
+    if (m->op->kind) {
+        const char *text = machine_take_line(m, &len);
+        machine_push_text(m, PICKLE_TEXT, text, len, 0);
+    }
+    if (m->err->status == OK)
+        machine_gather(m, PICKLE_PERSID, 1);
+}
+
+/* --- calls ------------------------------------------------------------------------------ */
+
+static void push_call(struct machine *m, pickle_ref callee, pickle_ref args, pickle_ref kwargs)
+{
+    const struct pickle_node *c = pickle_at(m->p, callee);
+    if (c->kind == PICKLE_GLOBAL)
+        m->p->globals[c->integer].called = true;
+    struct pickle_call *call = arena_alloc(m->p->arena, sizeof(*call));
+    if (!call) /* before there is a node, so that each has its call */
+        return;
+    *call = (struct pickle_call){.callee = callee, .args = args, .kwargs = kwargs};
+    pickle_ref ref = machine_node(m, PICKLE_CALL);
+    pickle_at(m->p, ref)->call = call;
+    machine_push(m, ref);
+}
+
+/* REDUCE and NEWOBJ: a callee and a tuple of arguments; NEWOBJ_EX: named arguments too. */
+static void do_call(struct machine *m)
+{
+    pickle_ref kwargs = m->op->width == 3 ? machine_pop(m) : 0;
+    pickle_ref args = machine_pop(m), callee = machine_pop(m);
+    if (m->err->status == OK)
+        push_call(m, callee, args, kwargs);
+}
+
+/* INST: the arguments follow a mark. */
+static void do_inst(struct machine *m)
+{
+    do_global(m);
+    pickle_ref callee = machine_pop(m);
+    machine_gather(m, PICKLE_TUPLE, machine_unmark(m));
+    pickle_ref args = machine_pop(m);
+    if (m->err->status == OK)
+        push_call(m, callee, args, 0);
+}
+
+/* OBJ: the same, and the first argument is the class. */
+static void do_obj(struct machine *m)
+{
+    size_t count = machine_unmark(m);
+    if (!count) {
+        machine_fail(m, ERR_CORRUPT, "an object without a class");
+        return;
+    }
+    machine_gather(m, PICKLE_TUPLE, count - 1);
+    do_call(m);
+}
+
+static void do_build(struct machine *m)
+{
+    pickle_ref state = machine_pop(m);
+    if (m->depth <= m->fence) {
+        machine_fail(m, ERR_CORRUPT, "a state for nothing");
+        return;
+    }
+    const struct pickle_node *n = pickle_at(m->p, m->stack[m->depth - 1]);
+    if (n->kind != PICKLE_CALL)
+        machine_fail(m, ERR_CORRUPT, "a state for something that has none");
+    else if (n->call->state)
+        n->call->more_state = state;
+    else
+        n->call->state = state;
+}
+
+/* --- items ------------------------------------------------------------------------------ */
+
+/* The container, below the top `count` values, that takes them. If it is an object, that is
+ * the object's own list or dict. */
+static pickle_ref container(struct machine *m, size_t count, enum pickle_kind kind)
+{
+    if (m->depth - m->fence <= count) {
+        machine_fail(m, ERR_CORRUPT, "items for a container that is not there");
+        return 0;
+    }
+    pickle_ref ref = m->stack[m->depth - count - 1];
+    const struct pickle_node *n = pickle_at(m->p, ref);
+    if (n->kind == kind)
+        return ref;
+    if (n->kind != PICKLE_CALL) {
+        machine_fail(m, ERR_CORRUPT, "items for something that holds none of the kind");
+        return 0;
+    }
+    struct pickle_call *call = n->call;
+    pickle_ref *own = kind == PICKLE_DICT ? &call->dict : &call->list;
+    if (!*own)
+        *own = machine_node(m, kind == PICKLE_DICT ? PICKLE_DICT : PICKLE_LIST);
+    return *own;
+}
+
+static void put_items(struct machine *m, size_t count)
+{
+    enum pickle_kind kind = (enum pickle_kind)m->op->kind;
+    if (kind == PICKLE_DICT && count % 2) {
+        machine_fail(m, ERR_CORRUPT, "an odd number of keys and values");
+        return;
+    }
+    pickle_ref into = container(m, count, kind);
+    if (!into)
+        return;
+    machine_add_items(m, into, m->stack + m->depth - count, count);
+    m->depth -= count;
+}
+
+static void do_put(struct machine *m)
+{
+    put_items(m, m->op->width);
+}
+
+static void do_put_marked(struct machine *m)
+{
+    size_t count = machine_unmark(m);
+    if (m->err->status == OK)
+        put_items(m, count);
+}
+
+static void do_gather(struct machine *m)
+{
+    machine_gather(m, (enum pickle_kind)m->op->kind, m->op->width);
+}
+
+static void do_gather_marked(struct machine *m)
+{
+    size_t count = machine_unmark(m);
+    if (m->op->kind == PICKLE_DICT && count % 2)
+        machine_fail(m, ERR_CORRUPT, "an odd number of keys and values");
+    else
+        machine_gather(m, (enum pickle_kind)m->op->kind, count);
+}
+
+/* --- stack and memo --------------------------------------------------------------------- */
+
+static void do_pop(struct machine *m)
+{
+    if (m->depth > m->fence || !m->mark_count)
+        machine_pop(m);
+    else
+        machine_unmark(m);
+}
+
+static void do_pop_mark(struct machine *m)
+{
+    m->depth -= machine_unmark(m);
+}
+
+static void do_dup(struct machine *m)
+{
+    pickle_ref top = machine_pop(m);
+    machine_push(m, top);
+    machine_push(m, top);
+}
+
+/* The number of a memo slot: binary, or decimal digits. */
+static uint64_t memo_key(struct machine *m)
+{
+    uint64_t key = 0;
+    size_t len = 0;
+    if (m->op->width)
+        return machine_take_number(m, m->op->width);
+    const char *line = machine_take_line(m, &len);
+    bool fits = line && len && len <= 10;
+    for (size_t i = 0; fits && i < len; i++) {
+        fits = line[i] >= '0' && line[i] <= '9';
+        key = key * 10 + (uint64_t)(line[i] - '0');
+    }
+    if (line && !fits)
+        machine_fail(m, ERR_CORRUPT, "a memo number that is none");
+    return key;
+}
+
+static void do_remember(struct machine *m)
+{
+    uint64_t key = memo_key(m);
+    if (m->err->status == OK)
+        machine_remember(m, key);
+}
+
+static void do_memoize(struct machine *m)
+{
+    machine_remember(m, m->memo_count);
+}
+
+static void do_recall(struct machine *m)
+{
+    uint64_t key = memo_key(m);
+    if (m->err->status == OK)
+        machine_recall(m, key);
+}
+
+static void do_proto(struct machine *m)
+{
+    if (machine_take_number(m, 1) > 5)
+        machine_fail(m, ERR_UNSUPPORTED, "a protocol after 5");
+}
+
+static void do_frame(struct machine *m)
+{
+    machine_take(m, 8); /* its size, which is not needed */
+}
+
+static void do_extension(struct machine *m)
+{
+    machine_fail(m, ERR_UNSUPPORTED, "an extension code, which no file explains");
+}
+
+static void do_buffer(struct machine *m)
+{
+    machine_fail(m, ERR_UNSUPPORTED, "a buffer that is not in the file");
+}
+
+static const struct opcode opcodes[256] = {
+    ['('] = {machine_mark, 0, 0},
+    ['0'] = {do_pop, 0, 0},
+    ['1'] = {do_pop_mark, 0, 0},
+    ['2'] = {do_dup, 0, 0},
+    ['p'] = {do_remember, 0, 0},
+    ['q'] = {do_remember, 1, 0},
+    ['r'] = {do_remember, 4, 0},
+    [0x94] = {do_memoize, 0, 0},
+    ['g'] = {do_recall, 0, 0},
+    ['h'] = {do_recall, 1, 0},
+    ['j'] = {do_recall, 4, 0},
+    ['N'] = {do_constant, 0, NODE_NONE},
+    [0x88] = {do_constant, 0, NODE_TRUE},
+    [0x89] = {do_constant, 0, NODE_FALSE},
+    ['I'] = {do_decimal, 0, false},
+    ['L'] = {do_decimal, 0, true},
+    ['J'] = {do_int, 4, 0},
+    ['K'] = {do_int, 1, 0},
+    ['M'] = {do_int, 2, 0},
+    [0x8a] = {do_long, 1, 0},
+    [0x8b] = {do_long, 4, 0},
+    ['F'] = {do_float_text, 0, 0},
+    ['G'] = {do_float, 0, 0},
+    ['S'] = {do_quoted, 0, 0},
+    ['T'] = {do_text, 4, PICKLE_STR8},
+    ['U'] = {do_text, 1, PICKLE_STR8},
+    ['V'] = {do_raw_unicode, 0, 0},
+    ['X'] = {do_text, 4, 0},
+    [0x8c] = {do_text, 1, 0},
+    [0x8d] = {do_text, 8, 0},
+    ['B'] = {do_bytes, 4, 0},
+    ['C'] = {do_bytes, 1, 0},
+    [0x8e] = {do_bytes, 8, 0},
+    [0x96] = {do_bytes, 8, 0},
+    ['c'] = {do_global, 0, 0},
+    [0x93] = {do_stack_global, 0, 0},
+    ['P'] = {do_persid, 0, true},
+    ['Q'] = {do_persid, 0, false},
+    ['R'] = {do_call, 2, 0},
+    [0x81] = {do_call, 2, 0},
+    [0x92] = {do_call, 3, 0},
+    ['i'] = {do_inst, 0, 0},
+    ['o'] = {do_obj, 0, 0},
+    ['b'] = {do_build, 0, 0},
+    [')'] = {do_gather, 0, PICKLE_TUPLE},
+    [0x85] = {do_gather, 1, PICKLE_TUPLE},
+    [0x86] = {do_gather, 2, PICKLE_TUPLE},
+    [0x87] = {do_gather, 3, PICKLE_TUPLE},
+    ['t'] = {do_gather_marked, 0, PICKLE_TUPLE},
+    [']'] = {do_gather, 0, PICKLE_LIST},
+    ['l'] = {do_gather_marked, 0, PICKLE_LIST},
+    ['a'] = {do_put, 1, PICKLE_LIST},
+    ['e'] = {do_put_marked, 0, PICKLE_LIST},
+    ['}'] = {do_gather, 0, PICKLE_DICT},
+    ['d'] = {do_gather_marked, 0, PICKLE_DICT},
+    ['s'] = {do_put, 2, PICKLE_DICT},
+    ['u'] = {do_put_marked, 0, PICKLE_DICT},
+    [0x8f] = {do_gather, 0, PICKLE_SET},
+    [0x90] = {do_put_marked, 0, PICKLE_SET},
+    [0x91] = {do_gather_marked, 0, PICKLE_SET},
+    [0x80] = {do_proto, 0, 0},
+    [0x95] = {do_frame, 0, 0},
+    [0x82] = {do_extension, 0, 0},
+    [0x83] = {do_extension, 0, 0},
+    [0x84] = {do_extension, 0, 0},
+    [0x97] = {do_buffer, 0, 0},
+    [0x98] = {do_buffer, 0, 0},
+};
 
 /* --- dicts ------------------------------------------------------------------------------ */
 
-#define FEW_PAIRS 8 /* so many keys are compared with each other */
+#define FEW_PAIRS 8 /* keys of a dict that are compared with each other */
 
 static bool same_key(const struct pickle_node *a, const struct pickle_node *b)
 {
@@ -222,22 +606,20 @@ static bool repeats_key(const struct pickle *p, const struct pickle_node *dict)
 }
 
 /* Keep one pair of each key: the last value, in the place of the first. */
-static bool settle_dict(struct machine *m, struct pickle_node *dict)
+static void settle_dict(struct machine *m, struct pickle_node *dict)
 {
-    struct strmap texts = {0}, numbers = {0};
+    struct strmap texts = {.err = m->err}, numbers = {.err = m->err};
     uint32_t kept = 0;
-    bool ok = strmap_reserve(&texts, dict->count / 2);
-    for (uint32_t i = 0; ok && i < dict->count; i += 2) {
+    strmap_reserve(&texts, dict->count / 2);
+    for (uint32_t i = 0; i < dict->count; i += 2) {
         const struct pickle_node *key = pickle_at(m->p, dict->items[i]);
         uint64_t *at = NULL, to = kept;
-        const bool text = key->kind == PICKLE_TEXT, number = key->kind == PICKLE_INT;
         bool added = true;
-        if (text)
+        if (key->kind == PICKLE_TEXT)
             at = strmap_add(&texts, key->text, key->count, &added);
-        else if (number)
+        else if (key->kind == PICKLE_INT)
             at = strmap_add(&numbers, (const char *)&key->integer, sizeof(key->integer), &added);
-        ok = at || !(text || number);
-        if (at && !added)
+        if (!added)
             to = *at;
         else if (at)
             *at = kept;
@@ -245,51 +627,43 @@ static bool settle_dict(struct machine *m, struct pickle_node *dict)
         dict->items[to + 1] = dict->items[i + 1];
         kept += added ? 2 : 0;
     }
-    dict->count = ok ? kept : dict->count;
+    dict->count = kept;
     strmap_release(&texts);
     strmap_release(&numbers);
-    return ok || pickle_no_memory(m);
 }
 
-static bool settle_dicts(struct machine *m)
+/* --- the pickle ------------------------------------------------------------------------- */
+
+static void run_opcode(struct machine *m)
 {
-    for (pickle_ref ref = 1; ref < m->p->node_count; ref++) {
-        struct pickle_node *n = pickle_at(m->p, ref);
-        if (n->kind == PICKLE_DICT && (n->count > 2 * FEW_PAIRS || repeats_key(m->p, n)) &&
-            !settle_dict(m, n))
-            return false;
-    }
-    return true;
+    m->op_at = m->at;
+    const uint8_t *byte = machine_take(m, 1);
+    m->op = byte ? &opcodes[*byte] : NULL;
+    if (byte && *byte == '.')
+        m->p->root = machine_pop(m);
+    else if (byte && !m->op->run)
+        machine_fail(m, ERR_CORRUPT, "a byte that is not an opcode");
+    else if (byte)
+        m->op->run(m);
 }
 
 enum status pickle_run(const struct source *source, uint64_t offset, uint64_t base,
                        struct arena *arena, struct pickle *out, struct error *err)
 {
+    struct machine m;
     *out = (struct pickle){.arena = arena};
-    struct machine m = {.p = out,
-                        .source = source,
-                        .err = err,
-                        .at = offset,
-                        .base = base,
-                        .window = malloc(WINDOW_BYTES),
-                        .seed = hash_seed() | 1};
-    if (!m.window)
-        pickle_no_memory(&m);
-    else if (offset > source->size)
-        pickle_cut_short(&m);
-    else if (pickle_interpret(&m))
-        settle_dicts(&m);
-    out->end = m.at;
-    free(m.window);
-    free(m.stack);
-    free(m.marks);
-    free(m.memo);
+    machine_start(&m, source, offset, base, out, err);
+    while (!out->root && err->status == OK && !arena->failed)
+        run_opcode(&m);
+    if (arena->failed)
+        error_memory(err);
+    for (pickle_ref ref = 1; ref < out->node_count && err->status == OK; ref++) {
+        struct pickle_node *n = pickle_at(out, ref);
+        if (n->kind == PICKLE_DICT && (n->count > 2 * FEW_PAIRS || repeats_key(out, n)))
+            settle_dict(&m, n);
+    }
+    machine_end(&m);
     return err->status;
-}
-
-void pickle_release(struct pickle *p)
-{
-    strmap_release(&p->global_names);
 }
 
 /* --- look-ups --------------------------------------------------------------------------- */
@@ -316,4 +690,11 @@ pickle_ref pickle_get(const struct pickle *p, pickle_ref dict, const char *key)
         if (pickle_is_text(p, n->items[i], key))
             return n->items[i + 1];
     return 0;
+}
+
+uint64_t pickle_text_offset(const struct pickle_node *n)
+{
+    uint64_t offset;
+    memcpy(&offset, n->text - sizeof(offset), sizeof(offset));
+    return offset;
 }

@@ -21,7 +21,6 @@
 #include "catalog/base/arena.h"
 #include "catalog/base/bits.h"
 #include "catalog/base/error.h"
-#include "catalog/base/strmap.h"
 #include "catalog/data/store/source.h"
 
 typedef uint32_t pickle_ref; /* reference to a node; 0: none */
@@ -90,14 +89,10 @@ struct pickle {
     pickle_ref root;
     uint64_t end; /* offset after STOP */
     struct pickle_global *globals;
-    uint32_t global_count;
+    size_t global_count;
     uint32_t node_count;
     uint64_t text_bytes;        /* of all strings that were read */
     struct pickle_node **pages; /* PICKLE_PAGE nodes each */
-    struct strmap global_names;
-    /* private to pickle_graph.c */
-    size_t page_count, page_space, global_space;
-    pickle_ref small[256]; /* the last node of an integer with these low bits */
 };
 
 #define PICKLE_PAGE 128
@@ -113,10 +108,9 @@ static inline enum pickle_kind pickle_kind(const struct pickle *p, pickle_ref re
 
 /* Run the pickle that begins at `offset` of `source`. ERR_CORRUPT, ERR_UNSUPPORTED, ERR_LIMIT
  * (LIMIT_PICKLE_NODES), ERR_IO, ERR_MEMORY, with the opcode's offset plus `base` in the error.
- * The globals are valid after an error too; pickle_release() then and later. */
+ * The globals are valid after an error too. The arena has an `err`. */
 enum status pickle_run(const struct source *source, uint64_t offset, uint64_t base, struct arena *,
                        struct pickle *out, struct error *);
-void pickle_release(struct pickle *);
 
 /* Item `i` of a tuple, list, …; 0 past the end, or if the node has no items. */
 pickle_ref pickle_item(const struct pickle *, pickle_ref, uint32_t i);

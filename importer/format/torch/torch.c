@@ -68,11 +68,6 @@ static int torch_probe(const struct probe *p)
     return named && p->head.len >= 4 && memcmp(p->head.at, LOCAL_MAGIC, 4) == 0 ? 8 : 0;
 }
 
-static enum status emit_to_job(struct torch_tree *t, const struct tensor_claim *claim)
-{
-    return job_tensor(t->job, claim);
-}
-
 /* --- the forms -------------------------------------------------------------------- */
 
 static enum status index_zip(struct torch_tree *t, const struct source *s, struct error *err)
@@ -85,7 +80,6 @@ static enum status index_zip(struct torch_tree *t, const struct source *s, struc
         else if (torch_zip_run(t, &z, &pickle, err) == OK)
             torch_tree_state(t);
     }
-    pickle_release(&pickle);
     torch_zip_close(&z);
     return err->status;
 }
@@ -105,27 +99,21 @@ static void report_rest(struct torch_tree *t, uint64_t end)
               again ? ": another torch.save, which torch.load does not read" : " the last storage");
 }
 
-static void refuse_cut(struct torch_tree *t, const struct source *s, struct error *err)
-{
-    error_set(err, ERR_CORRUPT, t->path ? t->path : t->job->path, s->size,
-              "the last storage is cut short");
-    error_code(err, "truncated");
-}
-
 static enum status index_legacy(struct torch_tree *t, const struct source *s, struct error *err)
 {
     struct torch_legacy l;
     t->source = s;
     if (torch_legacy_read(t, 0, &l, err) == OK) {
         /* Without the end of the file no storage can be located; torch refuses it too. */
-        if (l.broken.status != OK)
+        if (l.broken.status != OK) {
             *err = l.broken;
-        else if (l.end > s->size)
-            refuse_cut(t, s, err);
-        else
+        } else if (l.end > s->size) {
+            torch_fail(t, err, "truncated", "the last storage is cut short");
+            err->offset = s->size;
+        } else {
             report_rest(t, l.end);
-        if (err->status == OK)
             torch_tree_state(t);
+        }
     }
     torch_legacy_release(&l);
     return err->status;
@@ -136,7 +124,6 @@ enum status torch_file_state(struct torch_tree *t, const struct source *s, struc
     uint8_t bytes[512];
     size_t len = s->size < sizeof(bytes) ? (size_t)s->size : sizeof(bytes);
     struct bytes head = {bytes, len};
-    t->emit = t->emit ? t->emit : emit_to_job;
     t->arena = t->job->arena;
     if (source_read(s, 0, bytes, len, err) != OK)
         return err->status;

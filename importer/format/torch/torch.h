@@ -1,11 +1,11 @@
 /*
  * torch.h - the code that PyTorch's containers (zip, legacy, tar, plain pickles, DCP) share.
  *
- *   container/pickle.c   turns a pickle into a graph of nodes
+ *   pickle_graph.c       turns a pickle into a graph of nodes
  *   torch_globals.c      the meaning of the names in it; unknown ones become issues
  *   torch_tensor.c       from a node that rebuilds a tensor, its dtype, shape, strides and storage
  *   torch_numpy.c        the same for NumPy arrays
- *   torch_wrapper.c      the same for tensors made of other tensors
+ *   torch_sparse.c, torch_wrapper.c   the same for tensors made of other tensors
  *   torch_view.c         from a tensor and its storage, a claim for the job
  *   torch_tree.c         walks the tree and names the tensors; other values become facts
  *                        (torch_facts.h)
@@ -16,6 +16,7 @@
 #ifndef CKPTDB_TORCH_H
 #define CKPTDB_TORCH_H
 
+#include "catalog/base/strmap.h"
 #include "catalog/base/text.h"
 #include "importer/format/torch/pickle_graph.h"
 #include "importer/job/job.h"
@@ -104,16 +105,16 @@ struct torch_tree {
     bool (*find_key)(struct torch_tree *, pickle_ref persid, struct torch_key *, struct torch_run *,
                      struct error *);
     bool (*read_id)(struct torch_tree *, pickle_ref persid, struct torch_tensor *, struct error *);
-    /* Emit a tensor: job_tensor(), unless a set filters its tensors. */
-    enum status (*emit)(struct torch_tree *, const struct tensor_claim *);
+    /* Emit a tensor; NULL: job_tensor(). A set filters its tensors. */
+    void (*emit)(struct torch_tree *, const struct tensor_claim *);
     void *set; /* for `emit` */
     /* Called once the pickle is read, before its values are walked; may be NULL. */
     void (*look)(struct torch_tree *);
     bool no_facts;         /* tensors only */
-    struct strmap encoded; /* texts of bytes: node -> position in `texts` plus 1 */
+    struct strmap encoded; /* texts of bytes: node -> position in `texts` */
     struct bytes *texts;   /* as Latin-1; at NULL: they have other characters */
     size_t text_count, text_space;
-    /* storages in byte strings: node -> position in `loads` plus 1 */
+    /* storages in byte strings: node -> position in `loads` */
     struct strmap embedded;
     struct torch_embedded *loads; /* private to torch_embedded.c */
     size_t load_count, load_space;
@@ -139,6 +140,15 @@ const char *torch_dtype_of(const struct pickle *, pickle_ref);
 
 #define TORCH_WRAPS_MAX 16 /* nested wrappers; a parameter of a subclass of a tensor has 3 */
 
+/* torch_parts.c */
+/* The numbers of a tuple, list or torch.Size, at most TENSOR_RANK_MAX; false if it is anything
+ * else. */
+bool torch_numbers(const struct pickle *, pickle_ref, uint64_t *out, unsigned *count);
+bool torch_number(const struct pickle *, pickle_ref, uint64_t *out);
+bool torch_fail(struct torch_tree *, struct error *, const char *code, const char *fmt, ...)
+    PRINTF_LIKE(4, 5);
+bool torch_key_read(struct torch_tree *, pickle_ref persid, struct torch_key *, struct error *);
+
 /* torch_tensor.c */
 struct torch_tensor {
     const char *dtype;
@@ -161,14 +171,6 @@ struct torch_tensor {
 bool torch_is_tensor(const struct pickle *, pickle_ref);
 /* False after setting *err. */
 bool torch_tensor_read(struct torch_tree *, pickle_ref, struct torch_tensor *, struct error *);
-bool torch_key_read(struct torch_tree *, pickle_ref persid, struct torch_key *, struct error *);
-/* The numbers of a tuple, list or torch.Size, at most TENSOR_RANK_MAX; false if it is anything
- * else. */
-bool torch_numbers(const struct pickle *, pickle_ref, uint64_t *out, unsigned *count);
-bool torch_number(const struct pickle *, pickle_ref, uint64_t *out);
-bool torch_fail(struct torch_tree *, struct error *, const char *code, const char *fmt, ...)
-    PRINTF_LIKE(4, 5);
-bool torch_no_memory(struct torch_tree *, struct error *);
 
 /* torch_numpy.c */
 bool torch_numpy_read(struct torch_tree *, pickle_ref, struct torch_tensor *, struct error *);
@@ -187,7 +189,26 @@ bool torch_embedded(struct torch_tree *, pickle_ref call, struct torch_key *, st
                     struct error *);
 
 /* torch_sparse.c */
-bool torch_sparse_read(struct torch_tree *, pickle_ref args, struct torch_tensor *, struct error *);
+enum {
+    SPARSE_INDEX, /* coordinates; compressed layouts: pointers */
+    SPARSE_OTHER, /* compressed layouts: the indices of the other dimension */
+    SPARSE_VALUES,
+    SPARSE_PARTS
+};
+struct torch_sparse {
+    struct torch_tensor part[SPARSE_PARTS];
+    bool coo, blocks;
+    char kind;      /* as in the codec */
+    unsigned batch; /* number of batch dimensions */
+    uint64_t count; /* entries in all batches together */
+};
+/* Learn the layout: torch.sparse_coo, … False: another. */
+bool torch_sparse_layout(const struct pickle *, pickle_ref, struct torch_sparse *);
+/* Make the run of a tensor, whose dtype and shape are known, from its parts. */
+bool torch_sparse_join(struct torch_tree *, struct torch_sparse *, struct torch_tensor *,
+                       struct error *);
+/* "a sparse tensor `what`" */
+bool torch_sparse_refuse(struct torch_tree *, struct error *, const char *what);
 
 /* torch_wrapper.c: tensors made of other tensors. */
 /* The call that makes such a tensor, inside any parameters around it; 0: the node is no such
@@ -200,8 +221,8 @@ pickle_ref torch_attributed(const struct pickle *, pickle_ref);
 void torch_wrapper_parts(const struct pickle *, pickle_ref call, pickle_ref parts[2]);
 /* The tensor in a call that makes it a parameter; 0: none. */
 pickle_ref torch_inside(const struct pickle *, pickle_ref call);
-bool torch_wrapper_read(struct torch_tree *, pickle_ref wrapper, struct torch_tensor *,
-                        struct error *);
+/* The attribute `name`; 0: none. */
+pickle_ref torch_wrapper_part(const struct pickle *, pickle_ref wrapper, const char *name);
 
 /* torch_view.c */
 /* Set the extent of a tensor: file, offset, stored, bytes; codec and strides if it needs them, in
@@ -211,10 +232,10 @@ bool torch_place(struct torch_tree *, const struct torch_tensor *, struct extent
 /* Whether the checksum of the run, which covers all of it once inflated, can be used for the
  * extent. */
 bool torch_run_summed(const struct torch_run *, const struct extent *);
-/* Emit the tensor under a name. If `why` is an error (not NULL, not OK), report it and emit the
- * row without data. */
-enum status torch_emit(struct torch_tree *, const char *name, size_t len,
-                       const struct torch_tensor *, const struct error *why);
+/* Emit the tensor under a name. If *err is set, or it cannot be placed, report that and emit the row
+ * without data. */
+void torch_emit(struct torch_tree *, const char *name, size_t len, const struct torch_tensor *,
+                struct error *err);
 
 /* torch_tree.c: emit all tensors and facts of the pickle. */
 enum status torch_tree_state(struct torch_tree *);

@@ -15,44 +15,39 @@ struct torch_embedded {
     struct torch_run run;
 };
 
-/* Set *out to the bytes [offset, offset + len) of a run. */
-static bool part_of(struct torch_tree *t, const struct torch_run *run, uint64_t offset,
-                    uint64_t len, struct torch_run *out, struct error *err)
-{
-    *out = *run;
-    out->crc = 0;
-    out->size = len;
-    if (run->inlined) {
-        out->inlined += offset;
-        out->stored = len;
-    } else if (!run->codec) {
-        out->offset += offset;
-        out->stored = len;
-    } else {
-        char chain[CHAIN_BYTES];
-        int n = snprintf(chain, sizeof(chain), "%s|cut:%llu,%llu", run->codec,
-                         (unsigned long long)offset, (unsigned long long)len);
-        if (n >= (int)sizeof(chain))
-            return torch_fail(t, err, "unsupported", "bytes in too many layers");
-        if (!(out->codec = arena_copy(t->arena, chain, (size_t)n)))
-            return torch_no_memory(t, err);
-    }
-    return true;
-}
-
 /* Append a codec step to a run; its result has `size` bytes. */
-static bool torch_embedded_add_step(struct torch_tree *t, struct torch_run *run, const char *step,
-                                    uint64_t size, struct error *err)
+static bool add_step(struct torch_tree *t, struct torch_run *run, const char *step, uint64_t size,
+                     struct error *err)
 {
     char chain[CHAIN_BYTES];
-    int n = snprintf(chain, sizeof(chain), "%s%s%s:%llu", run->codec ? run->codec : "",
-                     run->codec ? "|" : "", step, (unsigned long long)size);
+    int n = snprintf(chain, sizeof(chain), "%s%s%s", run->codec ? run->codec : "",
+                     run->codec ? "|" : "", step);
     if (n >= (int)sizeof(chain))
         return torch_fail(t, err, "unsupported", "bytes in too many layers");
     run->codec = arena_copy(t->arena, chain, (size_t)n);
     run->size = size;
     run->crc = 0;
-    return run->codec || torch_no_memory(t, err);
+    return true;
+}
+
+/* Set *out to the bytes [offset, offset + len) of a run. */
+static bool part_of(struct torch_tree *t, const struct torch_run *run, uint64_t offset,
+                    uint64_t len, struct torch_run *out, struct error *err)
+{
+    char step[64];
+    *out = *run;
+    if (run->codec && !run->inlined) {
+        snprintf(step, sizeof(step), "cut:%llu,%llu", (unsigned long long)offset,
+                 (unsigned long long)len);
+        return add_step(t, out, step, len, err);
+    }
+    if (run->inlined)
+        out->inlined += offset;
+    else
+        out->offset += offset;
+    out->size = out->stored = len;
+    out->crc = 0;
+    return true;
 }
 
 /* Encode a text as Latin-1, one byte per character. False: it has others. */
@@ -78,24 +73,21 @@ static bool encode(struct torch_tree *t, const struct pickle_node *text, struct 
 {
     bool added;
     const char *kept;
+    t->encoded.err = t->job->err;
     uint64_t *at =
         strmap_keep(&t->encoded, t->arena, (const char *)&text, sizeof(text), &kept, &added);
-    if (!at)
-        return torch_no_memory(t, err);
-    if (!*at) { /* new, or there was no memory for it */
-        void *list =
-            arena_grow(t->arena, t->texts, t->text_count, &t->text_space, sizeof(*t->texts));
-        if (list)
-            t->texts = list;
+    if (added) {
         uint8_t *to = arena_room(t->arena, text->count + 1u);
         size_t len;
-        if (!list || !to)
-            return torch_no_memory(t, err);
-        const bool fits = encode_text(text, to, &len);
-        t->texts[t->text_count++] = fits ? (struct bytes){to, len} : (struct bytes){0};
-        *at = t->text_count;
+        if (to && encode_text(text, to, &len))
+            *PUSH(t->arena, t->texts, t->text_count, t->text_space) = (struct bytes){to, len};
+        else
+            PUSH(t->arena, t->texts, t->text_count, t->text_space);
+        *at = t->text_count - 1;
     }
-    *out = t->texts[*at - 1];
+    if (t->job->err->status != OK)
+        return false;
+    *out = t->texts[*at];
     return out->at ||
            torch_fail(t, err, "bad-bytes", "its bytes are text with characters past U+00FF");
 }
@@ -132,6 +124,7 @@ static bool inline_run(struct torch_tree *t, struct bytes bytes, struct torch_ru
 static bool text_run(struct torch_tree *t, const struct pickle_node *n, bool encoded,
                      struct torch_run *out, struct error *err)
 {
+    char step[64];
     uint64_t offset = pickle_text_offset(n);
     struct bytes bytes = {(const uint8_t *)n->text, n->count};
     if (encoded && !(n->flags & PICKLE_STR8) && !encode(t, n, &bytes, err))
@@ -140,7 +133,8 @@ static bool text_run(struct torch_tree *t, const struct pickle_node *n, bool enc
         return inline_run(t, bytes, out, err);
     if (!part_of(t, &t->run, offset, n->count, out, err))
         return false;
-    return bytes.len == n->count || torch_embedded_add_step(t, out, "latin1", bytes.len, err);
+    snprintf(step, sizeof(step), "latin1:%zu", bytes.len);
+    return bytes.len == n->count || add_step(t, out, step, bytes.len, err);
 }
 
 bool torch_bytes_run(struct torch_tree *t, pickle_ref ref, struct torch_run *out, struct error *err)
@@ -216,29 +210,23 @@ bool torch_embedded(struct torch_tree *t, pickle_ref call, struct torch_key *key
                     struct torch_run *run, struct error *err)
 {
     bool added;
-    pickle_ref *place = arena_room(t->arena, sizeof(*place));
-    if (!place)
-        return torch_no_memory(t, err);
-    *place = call;
-    uint64_t *at = strmap_add(&t->embedded, (const char *)place, sizeof(*place), &added);
-    if (!at)
-        return torch_no_memory(t, err);
-    if (!*at) {
-        void *list =
-            arena_grow(t->arena, t->loads, t->load_count, &t->load_space, sizeof(*t->loads));
-        if (!list)
-            return torch_no_memory(t, err);
-        t->loads = list;
-        struct torch_embedded *new = &t->loads[t->load_count++];
-        *at = t->load_count;
-        *new = (struct torch_embedded){.run = {.lost = true}};
+    const char *kept;
+    t->embedded.err = t->job->err;
+    uint64_t *at =
+        strmap_keep(&t->embedded, t->arena, (const char *)&call, sizeof(call), &kept, &added);
+    if (added) {
         pickle_ref bytes = pickle_item(t->pickle, pickle_at(t->pickle, call)->call->args, 0);
-        if (!torch_embedded_load(t, bytes, new, err)) {
-            new->run.lost = true;
+        struct torch_embedded new = {.run = {.lost = true}};
+        const bool loaded = torch_embedded_load(t, bytes, &new, err);
+        new.run.lost |= !loaded; /* of other tensors that share it nothing more is said */
+        *at = t->load_count;
+        *PUSH(t->arena, t->loads, t->load_count, t->load_space) = new;
+        if (!loaded)
             return false;
-        }
     }
-    *key = t->loads[*at - 1].key;
-    *run = t->loads[*at - 1].run;
+    if (t->job->err->status != OK)
+        return false;
+    *key = t->loads[*at].key;
+    *run = t->loads[*at].run;
     return true;
 }

@@ -180,7 +180,7 @@ static bool torch_export_place(struct listing *l, struct error *err)
         return torch_fail(l->t, err, "unsupported", "it is pickled: that is not read");
     if (!m)
         return torch_fail(l->t, err, "missing-storage", "its file \"%.100s\" is not there", name);
-    if (!torch_zip_member_run(l->t, l->z, m, &x->run, err))
+    if (!torch_zip_member_run(l->z, m, &x->run, err))
         return false;
     struct dtype dtype;
     dtype_find(x->dtype, &dtype);
@@ -202,12 +202,12 @@ static bool emit_entry(struct listing *l)
                   (int)(l->name.len < 200 ? l->name.len : 200), (const char *)l->name.at);
         return true;
     }
-    if (!strmap_keep(&t->names, t->arena, (const char *)l->name.at, l->name.len, &kept, &added))
-        return torch_no_memory(t, t->job->err);
-    if (!added) /* constants repeat names of weights */
-        return true;
-    torch_export_place(l, &err);
-    torch_emit(t, kept, l->name.len, x, &err);
+    t->names.err = t->job->err;
+    strmap_keep(&t->names, t->arena, (const char *)l->name.at, l->name.len, &kept, &added);
+    if (added && t->job->err->status == OK) { /* constants repeat names of weights */
+        torch_export_place(l, &err);
+        torch_emit(t, kept, l->name.len, x, &err);
+    }
     return t->job->err->status == OK;
 }
 
@@ -250,9 +250,7 @@ enum status torch_export_state(struct torch_tree *t, struct torch_zip *z)
     static const char *const folders[] = {"data/weights/", "data/constants/"};
     struct listing *l = arena_alloc(t->arena, sizeof(*l));
     struct bytes text;
-    if (!l)
-        return torch_no_memory(t, t->job->err), ERR_MEMORY;
-    for (size_t f = 0; f < sizeof(folders) / sizeof(folders[0]); f++) {
+    for (size_t f = 0; l && f < sizeof(folders) / sizeof(folders[0]); f++) {
         for (uint64_t i = 0; i < z->zip.count && t->job->err->status == OK; i++) {
             const struct zip_member *m = &z->zip.members[i];
             if (!is_config(z, m, folders[f]))

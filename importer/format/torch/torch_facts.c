@@ -48,7 +48,7 @@ static void fact_made(struct torch_tree *t, const struct text *key, struct text 
     if (text_str(made))
         torch_fact_text(t, key, text_str(made), made->len);
     else
-        torch_no_memory(t, t->job->err);
+        error_memory(t->job->err);
     text_release(made);
 }
 

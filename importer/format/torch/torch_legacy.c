@@ -50,18 +50,18 @@ static enum status read_preamble(struct torch_tree *t, uint64_t *at, struct erro
                                     i ? "not the protocol version 1001 of torch.save"
                                       : "not the magic number of torch.save");
         }
-        pickle_release(&p);
         if (err->status != OK)
             return err->status;
     }
     return OK;
 }
 
-/* Learn from all persistent ids the dtype of each storage's elements. */
+/* Learn from all persistent ids the dtype of each storage's elements. The result may be the job's
+ * error. */
 static enum status learn_storages(struct torch_tree *t, struct torch_legacy *l, struct error *err)
 {
     const struct pickle *p = t->pickle;
-    for (pickle_ref ref = 1; ref < p->node_count; ref++) {
+    for (pickle_ref ref = 1; ref < p->node_count && t->job->err->status == OK; ref++) {
         struct torch_key key;
         struct error ignored = {.offset = NO_OFFSET};
         struct dtype dtype = {.block_bytes = 1};
@@ -69,17 +69,11 @@ static enum status learn_storages(struct torch_tree *t, struct torch_legacy *l, 
         if (pickle_kind(p, ref) != PICKLE_PERSID || !torch_key_read(t, ref, &key, &ignored))
             continue;
         uint64_t *at = strmap_add(&l->keys, key.key, key.len, &added);
-        void *list = at && added ? arena_grow(t->arena, l->storages, l->count, &l->space,
-                                              sizeof(*l->storages))
-                                 : l->storages;
-        if (!at || (added && !list))
-            return torch_no_memory(t, err), err->status;
         if (key.dtype)
             dtype_find(key.dtype, &dtype);
-        l->storages = list;
         if (added) {
-            *at = l->count++;
-            l->storages[*at] = (struct torch_legacy_storage){
+            *at = l->count;
+            *PUSH(t->arena, l->storages, l->count, l->space) = (struct torch_legacy_storage){
                 key.key, key.len, key.dtype, dtype.block_bytes, NO_OFFSET, 0};
         } else if (l->storages[*at].dtype != key.dtype) {
             return torch_legacy_refuse(t, err, t->run.offset,
@@ -87,7 +81,7 @@ static enum status learn_storages(struct torch_tree *t, struct torch_legacy *l, 
                                        "begins cannot be known");
         }
     }
-    return OK;
+    return t->job->err->status;
 }
 
 /* Locate each storage of the list, one after another. An error ends it, as the next storage
@@ -156,7 +150,8 @@ enum status torch_legacy_read(struct torch_tree *t, uint64_t offset, struct torc
                               struct error *err)
 {
     struct pickle keys = {0};
-    *out = (struct torch_legacy){.broken = {.offset = NO_OFFSET}, .end = offset};
+    *out = (struct torch_legacy){
+        .keys.err = t->job->err, .broken = {.offset = NO_OFFSET}, .end = offset};
     t->pickle = &out->object;
     t->find = torch_legacy_find;
     t->container = out;
@@ -164,16 +159,15 @@ enum status torch_legacy_read(struct torch_tree *t, uint64_t offset, struct torc
         return err->status;
     next_pickle(t, &out->end, &out->object, err);
     torch_globals_learn(t); /* even after an error: unknown names are worth a warning */
-    if (err->status != OK || learn_storages(t, out, err) != OK)
-        return err->status;
+    enum status status = err->status == OK ? learn_storages(t, out, err) : err->status;
+    if (status != OK)
+        return status;
     if (next_pickle(t, &out->end, &keys, &out->broken) == OK)
         torch_legacy_locate(t, out, &keys);
-    pickle_release(&keys);
     return OK;
 }
 
 void torch_legacy_release(struct torch_legacy *l)
 {
-    pickle_release(&l->object);
     strmap_release(&l->keys);
 }

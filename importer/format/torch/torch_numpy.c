@@ -124,8 +124,6 @@ bool torch_numpy_read(struct torch_tree *t, pickle_ref node, struct torch_tensor
     out->dtype = arena_copy(t->job->arena, type.dtype, strlen(type.dtype));
     out->strings =
         type.strings[0] ? arena_copy(t->arena, type.strings, strlen(type.strings)) : NULL;
-    if (!out->dtype || (type.strings[0] && !out->strings))
-        return torch_no_memory(t, err);
     out->item = type.item;
     out->swap = type.swap > 1 ? type.swap : 1;
     out->known = true;

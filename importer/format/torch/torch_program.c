@@ -40,7 +40,6 @@ static enum status read_member(struct torch_tree *t, const struct zip *outer,
                torch_zip_run(&inner, &z, &pickle, err) == OK) {
         torch_tree_state(&inner);
     }
-    pickle_release(&pickle);
     torch_zip_close(&z);
     source_close(source);
     t->names = inner.names; /* keep them, so that tensors of both members have unique names */

@@ -32,47 +32,44 @@ struct shard {
 
 /* Count a tensor's bytes. transformers counts a storage that tensors share once, and other writers
  * count each tensor. */
-static bool torch_count_bytes(struct job *job, struct shard *s, const struct tensor_claim *claim,
+static void torch_count_bytes(struct job *job, struct shard *s, const struct tensor_claim *claim,
                               uint64_t nbytes)
 {
     bool added = true;
     const char *key;
     s->map->nbytes += nbytes;
     if (claim->storage != STORAGE_RANGE || !nbytes)
-        return true;
+        return;
     uint64_t *least = strmap_keep(&s->begun, job->arena, (const char *)&claim->offset,
                                   sizeof(claim->offset), &key, &added);
-    if (!least)
-        return error_memory_at(job->err, job->path), false;
     if (!added)
         s->map->tied += *least > nbytes ? *least : nbytes;
     if (added || nbytes < *least)
         *least = nbytes;
-    return true;
 }
 
-static enum status emit_wanted(struct torch_tree *t, const struct tensor_claim *claim)
+static void emit_wanted(struct torch_tree *t, const struct tensor_claim *claim)
 {
     struct shard *s = t->set;
     struct dtype dtype;
     uint64_t elements, nbytes;
     if (!weight_map_wants(t->job, s->map, s->number, claim->name, claim->name_len))
-        return t->job->err->status;
+        return;
     dtype_find(claim->dtype, &dtype);
     if (shape_elements(claim->shape, claim->rank, &elements) &&
-        dtype_nbytes(&dtype, elements, &nbytes) && !torch_count_bytes(t->job, s, claim, nbytes))
-        return t->job->err->status;
-    return job_tensor(t->job, claim);
+        dtype_nbytes(&dtype, elements, &nbytes))
+        torch_count_bytes(t->job, s, claim, nbytes);
+    job_tensor(t->job, claim);
 }
 
-static enum status torch_sharded_index_shard(struct job *job, struct weight_map *m, uint32_t number)
+static void torch_sharded_index_shard(struct job *job, struct weight_map *m, uint32_t number)
 {
     struct error err = {.offset = NO_OFFSET};
-    struct shard shard = {.map = m, .number = number};
+    struct shard shard = {.map = m, .number = number, .begun.err = job->err};
     struct source *s;
     uint32_t file;
     if (!weight_map_open(job, m, number, &s, &file))
-        return job->err->status;
+        return;
     struct torch_tree t = {.job = job,
                            .path = s->name,
                            .run = {.file = file},
@@ -82,7 +79,6 @@ static enum status torch_sharded_index_shard(struct job *job, struct weight_map 
     if (torch_file_state(&t, s, &err) != OK && job->err->status == OK)
         weight_map_lose(job, m, number, &err);
     strmap_release(&shard.begun);
-    return job->err->status;
 }
 
 static enum status torch_sharded_index_set(struct job *job)

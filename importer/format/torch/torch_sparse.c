@@ -13,40 +13,18 @@
  * Not read: parts with strides of another order, conjugated parts, and parts in the pickle itself.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "catalog/data/codec/codec.h"
 #include "importer/container/zip.h"
 #include "importer/format/torch/torch.h"
 
-enum {
-    INDEX, /* coordinates; compressed layouts: pointers */
-    OTHER, /* compressed layouts: the indices of the other dimension */
-    VALUES,
-    PARTS
-};
-
-struct parts {
-    struct torch_tensor part[PARTS];
-    char kind; /* as in the codec */
-    bool blocks;
-    unsigned batch; /* number of batch dimensions */
-    uint64_t count; /* entries in all batches together */
-};
-
-static bool is_coo(const struct parts *s)
-{
-    return s->kind == 'o';
-}
-
-static bool unsupported(struct torch_tree *t, struct error *err, const char *what)
+bool torch_sparse_refuse(struct torch_tree *t, struct error *err, const char *what)
 {
     return torch_fail(t, err, "unsupported", "a sparse tensor %s", what);
 }
 
-/* Read the layout: torch.sparse_coo, … */
-static bool read_layout(const struct pickle *p, pickle_ref ref, struct parts *out)
+bool torch_sparse_layout(const struct pickle *p, pickle_ref ref, struct torch_sparse *out)
 {
     static const char *const layouts[] = {"torch.sparse_coo", "torch.sparse_csr",
                                           "torch.sparse_csc", "torch.sparse_bsr",
@@ -55,21 +33,13 @@ static bool read_layout(const struct pickle *p, pickle_ref ref, struct parts *ou
         ref = pickle_item(p, pickle_at(p, ref)->call->args, 0);
     for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
         if (pickle_is_text(p, ref, layouts[i])) {
+            out->coo = i == 0;
             out->kind = "orcrc"[i];
             out->blocks = i >= 3;
             return true;
         }
     }
     return false;
-}
-
-static bool torch_sparse_read_part(struct torch_tree *t, pickle_ref ref, struct torch_tensor *out,
-                                   struct error *err)
-{
-    if (!torch_is_tensor(t->pickle, ref) || torch_callee(t->pickle, ref) == TORCH_REBUILD_SPARSE)
-        return unsupported(t, err, "without its parts");
-    return torch_tensor_read(t, ref, out, err) &&
-           (!out->sparse || unsupported(t, err, "made of sparse ones"));
 }
 
 /* The bytes of a part: a run of the file, and the codec steps to decode it, if any. */
@@ -91,7 +61,7 @@ static bool reach(struct torch_tree *t, const struct torch_tensor *x, bool in_or
             return true;
         }
         if (in_order && x->shape[d] != 1 && (uint64_t)x->strides[d] != step)
-            return unsupported(t, err, "whose parts are in another order");
+            return torch_sparse_refuse(t, err, "whose parts are in another order");
         step *= x->shape[d];
         if (!mul_u64(x->shape[d] - 1, (uint64_t)x->strides[d], &far) || !add_u64(last, far, &last))
             return torch_fail(t, err, "bad-tensor", "its strides reach too far");
@@ -100,8 +70,8 @@ static bool reach(struct torch_tree *t, const struct torch_tensor *x, bool in_or
     return true;
 }
 
-static bool torch_sparse_place_of(struct torch_tree *t, const struct torch_tensor *x, bool in_order,
-                                  struct place *out, struct error *err)
+static bool place_of(struct torch_tree *t, const struct torch_tensor *x, bool in_order,
+                     struct place *out, struct error *err)
 {
     struct dtype dtype;
     uint64_t elements = 0, last;
@@ -109,7 +79,7 @@ static bool torch_sparse_place_of(struct torch_tree *t, const struct torch_tenso
     const uint64_t width = dtype.block_bytes;
     if (x->meta || x->run.lost || x->run.inlined || x->conjugate || x->negative ||
         dtype.block_elems != 1 || !width || (x->run.codec && strchr(x->run.codec, '|')))
-        return unsupported(t, err, "whose parts are not plain ranges");
+        return torch_sparse_refuse(t, err, "whose parts are not plain ranges");
     if (!reach(t, x, in_order, &elements, err))
         return false;
     if (elements && (!add_u64(x->offset, elements, &last) || last > x->bound / width))
@@ -128,7 +98,7 @@ static bool torch_sparse_place_of(struct torch_tree *t, const struct torch_tenso
     if (x->swap > 1 && out->size) {
         const size_t len = strlen(out->steps);
         if (out->size % x->swap)
-            return unsupported(t, err, "with half an element in its storage");
+            return torch_sparse_refuse(t, err, "with half an element in its storage");
         snprintf(out->steps + len, sizeof(out->steps) - len, "swap:%u", x->swap);
     }
     return true;
@@ -164,37 +134,37 @@ static uint64_t dense_run(const struct torch_tensor *values, unsigned first)
 }
 
 /* Append the step "sparse"; `at` is the offset of each part in its input. */
-static void put_sparse(const struct parts *s, const struct torch_tensor *x,
-                       const uint64_t at[PARTS], struct text *chain)
+static void put_sparse(const struct torch_sparse *s, const struct torch_tensor *x,
+                       const uint64_t at[SPARSE_PARTS], struct text *chain)
 {
-    const struct torch_tensor *index = &s->part[INDEX], *values = &s->part[VALUES];
+    const struct torch_tensor *index = &s->part[SPARSE_INDEX], *values = &s->part[SPARSE_VALUES];
     struct dtype dtype;
     dtype_find(x->dtype, &dtype);
-    const unsigned own = is_coo(s) ? (unsigned)index->shape[0] : s->batch + 2;
-    const unsigned entry = is_coo(s) ? 1 : s->batch + (s->blocks ? 3 : 1);
+    const unsigned own = s->coo ? (unsigned)index->shape[0] : s->batch + 2;
+    const unsigned entry = s->coo ? 1 : s->batch + (s->blocks ? 3 : 1);
     text_addf(chain, "sparse:%c,%c,%u,%llu,%llu,%llu,", s->kind, adds(&dtype), dtype.block_bytes,
-              (unsigned long long)s->count, (unsigned long long)at[VALUES],
+              (unsigned long long)s->count, (unsigned long long)at[SPARSE_VALUES],
               (unsigned long long)dense_run(values, entry));
     put_shape(chain, x->shape, own);
-    text_addf(chain, ",%llu,", (unsigned long long)at[INDEX]);
-    if (is_coo(s))
+    text_addf(chain, ",%llu,", (unsigned long long)at[SPARSE_INDEX]);
+    if (s->coo)
         text_addf(chain, "%llu,%llu", (unsigned long long)index->strides[0],
                   (unsigned long long)index->strides[1]);
     else
-        text_addf(chain, "%llu,%u,%llux%llu", (unsigned long long)at[OTHER],
+        text_addf(chain, "%llu,%u,%llux%llu", (unsigned long long)at[SPARSE_OTHER],
                   strcmp(index->dtype, "int32") == 0 ? 4u : 8u,
                   (unsigned long long)(s->blocks ? values->shape[s->batch + 1] : 1),
                   (unsigned long long)(s->blocks ? values->shape[s->batch + 2] : 1));
 }
 
-static bool put_chain(struct torch_tree *t, struct parts *s, struct torch_tensor *x,
-                      const struct place place[PARTS], struct error *err)
+static bool put_chain(struct torch_tree *t, struct torch_sparse *s, struct torch_tensor *x,
+                      const struct place place[SPARSE_PARTS], struct error *err)
 {
     struct text chain = {.limit = CHAIN_BYTES - 1};
-    uint64_t at[PARTS] = {0}, end = x->run.stored;
-    for (unsigned i = 0; i < PARTS; i++) {
+    uint64_t at[SPARSE_PARTS] = {0}, end = x->run.stored;
+    for (unsigned i = 0; i < SPARSE_PARTS; i++) {
         const struct place *p = &place[i];
-        if (is_coo(s) && i == OTHER)
+        if (s->coo && i == SPARSE_OTHER)
             continue;
         at[i] = p->begin - x->run.offset;
         if (!*p->steps)
@@ -207,11 +177,11 @@ static bool put_chain(struct torch_tree *t, struct parts *s, struct torch_tensor
     }
     put_sparse(s, x, at, &chain);
     const char *text = text_str(&chain);
+    const char *last = text ? strrchr(text, '|') : NULL;
+    const bool fits = text && strlen(last ? last + 1 : text) < CODEC_STEP_BYTES;
     x->run.codec = text ? arena_copy(t->arena, text, chain.len) : NULL;
-    const char *last = x->run.codec ? strrchr(x->run.codec, '|') : NULL;
-    const bool fits = x->run.codec && strlen(last ? last + 1 : x->run.codec) < CODEC_STEP_BYTES;
     text_release(&chain);
-    return fits || unsupported(t, err, "of too many dimensions");
+    return fits || torch_sparse_refuse(t, err, "of too many dimensions");
 }
 
 /* Whether the first dimensions of `x` are the batches of the whole. */
@@ -224,30 +194,30 @@ static bool in_batches(const struct torch_tensor *x, const struct torch_tensor *
     return true;
 }
 
-static bool check_coo(struct torch_tree *t, struct parts *s, const struct torch_tensor *x,
+static bool check_coo(struct torch_tree *t, struct torch_sparse *s, const struct torch_tensor *x,
                       struct error *err)
 {
-    const struct torch_tensor *index = &s->part[INDEX], *values = &s->part[VALUES];
+    const struct torch_tensor *index = &s->part[SPARSE_INDEX], *values = &s->part[SPARSE_VALUES];
     if (index->rank != 2 || strcmp(index->dtype, "int64") != 0 || index->shape[0] > x->rank ||
         index->shape[0] > 16 || values->rank < 1 || values->rank - 1 != x->rank - index->shape[0])
-        return unsupported(t, err, "with indexes of another kind");
+        return torch_sparse_refuse(t, err, "with indexes of another kind");
     s->count = values->shape[0];
     return index->shape[1] == s->count ||
            torch_fail(t, err, "bad-tensor", "it has not as many indexes as values");
 }
 
-static bool check_compressed(struct torch_tree *t, struct parts *s, const struct torch_tensor *x,
-                             struct error *err)
+static bool check_compressed(struct torch_tree *t, struct torch_sparse *s,
+                             const struct torch_tensor *x, struct error *err)
 {
-    const struct torch_tensor *index = &s->part[INDEX], *other = &s->part[OTHER],
-                              *values = &s->part[VALUES];
+    const struct torch_tensor *index = &s->part[SPARSE_INDEX], *other = &s->part[SPARSE_OTHER],
+                              *values = &s->part[SPARSE_VALUES];
     const unsigned batch = s->batch = index->rank - 1u;
     const unsigned entry = batch + (s->blocks ? 3 : 1);
     if (!index->rank || batch + 2 > x->rank || batch + 2 > 16 || values->rank < entry ||
         values->rank - entry != x->rank - batch - 2 || other->rank != batch + 1 ||
         strcmp(other->dtype, index->dtype) != 0 ||
         (strcmp(index->dtype, "int64") != 0 && strcmp(index->dtype, "int32") != 0))
-        return unsupported(t, err, "with indexes of another kind");
+        return torch_sparse_refuse(t, err, "with indexes of another kind");
     const uint64_t outer = x->shape[batch + (s->kind == 'r' ? 0 : 1)];
     const uint64_t block = s->blocks ? values->shape[batch + (s->kind == 'r' ? 1 : 2)] : 1;
     s->count = values->shape[batch];
@@ -259,24 +229,26 @@ static bool check_compressed(struct torch_tree *t, struct parts *s, const struct
     return fits || torch_fail(t, err, "bad-tensor", "its index does not fit its shape");
 }
 
-static bool put_run(struct torch_tree *t, struct parts *s, struct torch_tensor *x,
-                    struct error *err)
+bool torch_sparse_join(struct torch_tree *t, struct torch_sparse *s, struct torch_tensor *x,
+                       struct error *err)
 {
-    struct place place[PARTS] = {{.begin = 0}};
+    struct place place[SPARSE_PARTS] = {{.begin = 0}};
     uint64_t elements, first = UINT64_MAX, last = 0;
     struct dtype dtype;
+    if (!(s->coo ? check_coo(t, s, x, err) : check_compressed(t, s, x, err)))
+        return false;
     dtype_find(x->dtype, &dtype);
-    for (unsigned i = 0; i < PARTS; i++) {
-        if (is_coo(s) && i == OTHER)
+    for (unsigned i = 0; i < SPARSE_PARTS; i++) {
+        if (s->coo && i == SPARSE_OTHER)
             continue;
-        if (s->part[i].run.file != s->part[VALUES].run.file)
-            return unsupported(t, err, "whose parts are in different files");
-        if (!torch_sparse_place_of(t, &s->part[i], !is_coo(s) || i == VALUES, &place[i], err))
+        if (s->part[i].run.file != s->part[SPARSE_VALUES].run.file)
+            return torch_sparse_refuse(t, err, "whose parts are in different files");
+        if (!place_of(t, &s->part[i], !s->coo || i == SPARSE_VALUES, &place[i], err))
             return false;
         first = place[i].begin < first ? place[i].begin : first;
         last = place[i].end > last ? place[i].end : last;
     }
-    x->run = s->part[VALUES].run;
+    x->run = s->part[SPARSE_VALUES].run;
     x->run.offset = first;
     x->run.stored = last - first;
     x->run.crc = 0;
@@ -284,34 +256,4 @@ static bool put_run(struct torch_tree *t, struct parts *s, struct torch_tensor *
         !mul_u64(elements, dtype.block_bytes, &x->run.size))
         return torch_fail(t, err, "shape-overflow", "its shape is impossible");
     return put_chain(t, s, x, place, err);
-}
-
-static bool torch_sparse_read_parts(struct torch_tree *t, pickle_ref args, struct parts *s,
-                                    struct torch_tensor *x, struct error *err)
-{
-    const struct pickle *p = t->pickle;
-    pickle_ref data = pickle_item(p, args, 1);
-    if (!read_layout(p, pickle_item(p, args, 0), s))
-        return unsupported(t, err, "of an unknown layout");
-    const bool coo = is_coo(s);
-    if (!torch_numbers(p, pickle_item(p, data, coo ? 2 : 3), x->shape, &x->rank))
-        return torch_fail(t, err, "bad-tensor", "its shape is not a list of sizes");
-    if (!torch_sparse_read_part(t, pickle_item(p, data, coo ? 1 : 2), &s->part[VALUES], err))
-        return false;
-    x->dtype = s->part[VALUES].dtype;
-    x->known = x->sparse = true;
-    if (!torch_sparse_read_part(t, pickle_item(p, data, 0), &s->part[INDEX], err) ||
-        (!coo && !torch_sparse_read_part(t, pickle_item(p, data, 1), &s->part[OTHER], err)))
-        return false;
-    return (coo ? check_coo(t, s, x, err) : check_compressed(t, s, x, err)) &&
-           put_run(t, s, x, err);
-}
-
-bool torch_sparse_read(struct torch_tree *t, pickle_ref args, struct torch_tensor *x,
-                       struct error *err)
-{
-    struct parts *s = calloc(1, sizeof(*s)); /* large: neither on the stack nor kept */
-    const bool ok = s ? torch_sparse_read_parts(t, args, s, x, err) : torch_no_memory(t, err);
-    free(s);
-    return ok;
 }

@@ -148,7 +148,6 @@ static bool next_count(struct tar *tar, const struct source *s, uint64_t base, u
     bool ok =
         next_pickle(tar, s, base, at, &p) &&
         (torch_number(&p, p.root, count) || torch_tar_fail(tar, base, "a count is not a number"));
-    pickle_release(&p);
     return ok;
 }
 
@@ -159,16 +158,11 @@ static bool add_storage(struct tar *tar, const char *key, const struct tar_stora
     bool added;
     const char *kept;
     uint64_t *at = strmap_keep(&tar->storage_keys, tar->t->arena, key, strlen(key), &kept, &added);
-    void *list = arena_grow(tar->t->arena, tar->storages, tar->storage_count, &tar->storage_space,
-                            sizeof(*tar->storages));
-    if (!at || !list)
-        return torch_no_memory(tar->t, tar->err);
     if (!added)
         return torch_tar_fail(tar, tar->storages_in.at, "a storage occurs twice");
-    tar->storages = list;
     *at = tar->storage_count;
-    tar->storages[tar->storage_count++] = *new;
-    return true;
+    *PUSH(tar->t->arena, tar->storages, tar->storage_count, tar->storage_space) = *new;
+    return tar->t->job->err->status == OK;
 }
 
 static bool read_storage(struct tar *tar, const struct source *s, uint64_t *at)
@@ -185,7 +179,6 @@ static bool read_storage(struct tar *tar, const struct source *s, uint64_t *at)
                torch_tar_fail(tar, tar->storages_in.at, "a storage without key and class"));
     if (ok)
         new.dtype = torch_dtype_of(&p, pickle_item(&p, p.root, 2));
-    pickle_release(&p);
     if (!ok || source_read(s, *at, head, sizeof(head), tar->err) != OK)
         return false;
     if (new.dtype)
@@ -228,7 +221,6 @@ static bool read_views(struct tar *tar, const struct source *s, uint64_t *at)
         new.run.stored = new.run.size = count *dtype.block_bytes;
         ok = add_storage(tar, key, &new);
     }
-    pickle_release(&p);
     return ok;
 }
 
@@ -266,7 +258,7 @@ static bool torch_tar_read_numbers(struct tar *tar, const struct source *s, uint
     x->shape = arena_array(tar->t->arena, x->rank + 1u, sizeof(*x->shape));
     x->strides = arena_array(tar->t->arena, x->rank + 1u, sizeof(*x->strides));
     if (!x->shape || !x->strides)
-        return torch_no_memory(tar->t, tar->err);
+        return false;
     for (unsigned d = 0; d < x->rank; d++) {
         x->shape[d] = load_u64le(raw + 8 * (size_t)d);
         uint64_t stride = load_u64le(raw + 8 * ((size_t)x->rank + d));
@@ -289,7 +281,6 @@ static bool torch_tar_read_tensor(struct tar *tar, const struct source *s, uint6
               ((key_text(&p, pickle_item(&p, p.root, 0), key, sizeof(key)) &&
                 key_text(&p, pickle_item(&p, p.root, 1), storage, sizeof(storage))) ||
                torch_tar_fail(tar, tar->tensors_in.at, "a tensor without its keys"));
-    pickle_release(&p);
     if (!ok || !torch_tar_read_numbers(tar, s, at, &new))
         return false;
     const uint64_t *in = strmap_get(&tar->storage_keys, storage, strlen(storage));
@@ -297,15 +288,10 @@ static bool torch_tar_read_tensor(struct tar *tar, const struct source *s, uint6
         return torch_tar_fail(tar, tar->tensors_in.at + *at,
                               "a tensor of a storage that is not there");
     new.storage = *in;
-    uint64_t *to = strmap_keep(&tar->tensor_keys, tar->t->arena, key, strlen(key), &kept, &added);
-    void *list = arena_grow(tar->t->arena, tar->tensors, tar->tensor_count, &tar->tensor_space,
-                            sizeof(*tar->tensors));
-    if (!to || !list)
-        return torch_no_memory(tar->t, tar->err);
-    tar->tensors = list;
-    *to = tar->tensor_count;
-    tar->tensors[tar->tensor_count++] = new;
-    return true;
+    *strmap_keep(&tar->tensor_keys, tar->t->arena, key, strlen(key), &kept, &added) =
+        tar->tensor_count;
+    *PUSH(tar->t->arena, tar->tensors, tar->tensor_count, tar->tensor_space) = new;
+    return tar->t->job->err->status == OK;
 }
 
 static bool torch_tar_read_tensors(struct tar *tar)
@@ -379,7 +365,11 @@ static void mark_tensors(const struct tar *tar, struct pickle *p)
 
 enum status torch_tar_state(struct torch_tree *t, const struct source *s, struct error *err)
 {
-    struct tar tar = {.t = t, .source = s, .err = err};
+    struct tar tar = {.t = t,
+                      .source = s,
+                      .storage_keys.err = t->job->err,
+                      .tensor_keys.err = t->job->err,
+                      .err = err};
     struct pickle pickle = {0};
     struct source *member = NULL;
     if (read_directory(&tar) && read_storages(&tar) && torch_tar_read_tensors(&tar) &&
@@ -397,7 +387,6 @@ enum status torch_tar_state(struct torch_tree *t, const struct source *s, struct
             torch_tree_state(t);
         }
     }
-    pickle_release(&pickle);
     source_close(member);
     strmap_release(&tar.storage_keys);
     strmap_release(&tar.tensor_keys);

@@ -1,84 +1,10 @@
 /* torch_tensor.c - the calls that rebuild a tensor: dtype, shape, strides and storage. */
-#include <stdarg.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "importer/format/torch/torch.h"
 
-bool torch_fail(struct torch_tree *t, struct error *err, const char *code, const char *fmt, ...)
-{
-    char what[256];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(what, sizeof(what), fmt, args);
-    va_end(args);
-    error_set(err, ERR_CORRUPT, t->path ? t->path : t->job->path, NO_OFFSET, "%s", what);
-    error_code(err, code);
-    return false;
-}
-
-bool torch_no_memory(struct torch_tree *t, struct error *err)
-{
-    error_memory_at(err, t->job->path);
-    return false;
-}
-
-/* --- parts ------------------------------------------------------------------------------ */
-
-bool torch_number(const struct pickle *p, pickle_ref ref, uint64_t *out)
-{
-    const struct pickle_node *n = pickle_at(p, ref);
-    if (n->kind != PICKLE_INT || n->integer < 0)
-        return false;
-    *out = (uint64_t)n->integer;
-    return true;
-}
-
-bool torch_numbers(const struct pickle *p, pickle_ref ref, uint64_t *out, unsigned *count)
-{
-    const struct pickle_node *n = pickle_at(p, ref);
-    if (torch_callee(p, ref) == TORCH_SEQUENCE) {
-        ref = pickle_item(p, n->call->args, 0);
-        n = pickle_at(p, ref);
-    }
-    if ((n->kind != PICKLE_TUPLE && n->kind != PICKLE_LIST) || n->count > TENSOR_RANK_MAX)
-        return false;
-    for (uint32_t i = 0; i < n->count; i++)
-        if (!torch_number(p, n->items[i], &out[i]))
-            return false;
-    *count = n->count;
-    return true;
-}
-
-/* ('storage', class, key, location, number of elements [, (view key, offset, size)]) */
-bool torch_key_read(struct torch_tree *t, pickle_ref persid, struct torch_key *key,
-                    struct error *err)
-{
-    const struct pickle *p = t->pickle;
-    pickle_ref id = pickle_item(p, persid, 0);
-    pickle_ref name = pickle_item(p, id, 2), location = pickle_item(p, id, 3);
-    const struct pickle_node *n = pickle_at(p, name);
-    *key = (struct torch_key){.node = persid};
-    if (pickle_kind(p, id) != PICKLE_TUPLE ||
-        !pickle_is_text(p, pickle_item(p, id, 0), "storage") ||
-        torch_meaning_of(p, pickle_item(p, id, 1)) != TORCH_STORAGE || n->kind != PICKLE_TEXT ||
-        pickle_kind(p, location) != PICKLE_TEXT ||
-        !torch_number(p, pickle_item(p, id, 4), &key->numel))
-        return torch_fail(t, err, "bad-storage", "its persistent id does not name a storage");
-    key->key = n->text;
-    key->len = n->count;
-    key->location = pickle_at(p, location)->text;
-    key->dtype = torch_dtype_of(p, pickle_item(p, id, 1));
-    key->bytes = key->numel;
-    struct dtype dtype;
-    if (!key->dtype)
-        return true;
-    dtype_find(key->dtype, &dtype);
-    if (!mul_u64(key->numel, dtype.block_bytes, &key->bytes) || key->bytes > INT64_MAX)
-        return torch_fail(t, err, "bad-storage", "its storage of %llu elements is too large",
-                          (unsigned long long)key->numel);
-    return true;
-}
+/* --- storages --------------------------------------------------------------------------- */
 
 /* Old files have views of storages: narrow the run to the part that the view is. */
 static bool read_view(struct torch_tree *t, const struct torch_key *key, struct torch_run *run,
@@ -283,6 +209,83 @@ bool torch_is_tensor(const struct pickle *p, pickle_ref ref)
     }
 }
 
+/* --- tensors made of tensors ------------------------------------------------------------ */
+
+/* Read a DTensor, if this rank has all of it. */
+static bool read_local(struct torch_tree *t, pickle_ref local, struct torch_tensor *x,
+                       struct error *err)
+{
+    struct torch_tensor own;
+    if (!torch_tensor_read(t, local, &own, err))
+        return false;
+    if (own.rank != x->rank || !own.dtype || strcmp(own.dtype, x->dtype) != 0 ||
+        memcmp(own.shape, x->shape, x->rank * sizeof(*x->shape)) != 0)
+        return torch_fail(t, err, "incomplete",
+                          "one rank's part of a distributed tensor: its other parts are "
+                          "not in the file");
+    *x = own;
+    return true;
+}
+
+static bool read_wrapper(struct torch_tree *t, pickle_ref wrapper, struct torch_tensor *x,
+                         struct error *err)
+{
+    const struct pickle *p = t->pickle;
+    const pickle_ref outer = pickle_at(p, wrapper)->call->args;
+    const pickle_ref args = pickle_item(p, outer, 2),
+                     local = torch_wrapper_part(p, wrapper, "_local_tensor");
+    const pickle_ref class = pickle_item(p, outer, 1);
+    x->opaque = true;
+    x->dtype = torch_dtype_of(p, pickle_item(p, args, 1));
+    if (!x->dtype || !torch_numbers(p, pickle_item(p, args, 2), x->shape, &x->rank))
+        return torch_fail(t, err, "bad-tensor", "its dtype or its shape is not known");
+    x->known = true;
+    if (local && torch_is_tensor(p, local) && !torch_wrapper(p, local))
+        return read_local(t, local, x, err);
+    return torch_fail(
+        t, err, "unsupported", "it is a %.100s, made of the tensors that are named after it",
+        pickle_kind(p, class) == PICKLE_GLOBAL ? p->globals[pickle_at(p, class)->integer].name
+                                               : "tensor of another class");
+}
+
+static bool read_sparse_part(struct torch_tree *t, pickle_ref ref, struct torch_tensor *out,
+                             struct error *err)
+{
+    if (!torch_is_tensor(t->pickle, ref) || torch_callee(t->pickle, ref) == TORCH_REBUILD_SPARSE)
+        return torch_sparse_refuse(t, err, "without its parts");
+    return torch_tensor_read(t, ref, out, err) &&
+           (!out->sparse || torch_sparse_refuse(t, err, "made of sparse ones"));
+}
+
+/* Read (layout, (parts, size)). */
+static bool read_sparse(struct torch_tree *t, pickle_ref args, struct torch_tensor *x,
+                        struct error *err)
+{
+    const struct pickle *p = t->pickle;
+    const pickle_ref data = pickle_item(p, args, 1);
+    struct torch_sparse *s = calloc(1, sizeof(*s)); /* large: neither on the stack nor kept */
+    bool ok = false;
+    if (!s)
+        error_memory(t->job->err);
+    else if (!torch_sparse_layout(p, pickle_item(p, args, 0), s))
+        torch_sparse_refuse(t, err, "of an unknown layout");
+    else if (!torch_numbers(p, pickle_item(p, data, s->coo ? 2 : 3), x->shape, &x->rank))
+        torch_fail(t, err, "bad-tensor", "its shape is not a list of sizes");
+    else
+        ok =
+            read_sparse_part(t, pickle_item(p, data, s->coo ? 1 : 2), &s->part[SPARSE_VALUES], err);
+    if (ok) {
+        x->dtype = s->part[SPARSE_VALUES].dtype;
+        x->known = x->sparse = true;
+        ok =
+            read_sparse_part(t, pickle_item(p, data, 0), &s->part[SPARSE_INDEX], err) &&
+            (s->coo || read_sparse_part(t, pickle_item(p, data, 1), &s->part[SPARSE_OTHER], err)) &&
+            torch_sparse_join(t, s, x, err);
+    }
+    free(s);
+    return ok;
+}
+
 bool torch_tensor_read(struct torch_tree *t, pickle_ref ref, struct torch_tensor *out,
                        struct error *err)
 {
@@ -309,10 +312,10 @@ bool torch_tensor_read(struct torch_tree *t, pickle_ref ref, struct torch_tensor
     case TORCH_REBUILD_META:
         return read_meta(t, args, out, err);
     case TORCH_REBUILD_SPARSE:
-        return torch_sparse_read(t, args, out, err);
+        return read_sparse(t, args, out, err);
     case TORCH_REBUILD_WRAPPER:
         if (torch_wrapper(t->pickle, ref))
-            return torch_wrapper_read(t, torch_wrapper(t->pickle, ref), out, err);
+            return read_wrapper(t, torch_wrapper(t->pickle, ref), out, err);
         break;
     case NUMPY_RECONSTRUCT:
     case NUMPY_FROM_BUFFER:

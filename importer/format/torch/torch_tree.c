@@ -82,16 +82,6 @@ struct walk {
     struct torch_tensor tensor; /* large: not one per call */
 };
 
-static bool torch_tree_push(struct walk *w, struct frame f)
-{
-    struct frame *frames = list_grow(w->frames, w->depth, &w->space, sizeof(*frames));
-    if (!frames)
-        return torch_no_memory(w->t, w->t->job->err);
-    w->frames = frames;
-    w->frames[w->depth++] = f;
-    return true;
-}
-
 /* --- first pass ------------------------------------------------------------------------- */
 
 static void torch_tree_leave(struct pickle *p, struct walk *w)
@@ -110,10 +100,10 @@ static void torch_tree_enter(struct pickle *p, struct walk *w, pickle_ref ref)
     if ((n->kind == PICKLE_DICT && n->count) ||
         (n->kind == PICKLE_CALL && (n->call->state || n->call->dict)))
         n->flags |= HAS_DICT;
-    torch_tree_push(w, (struct frame){.node = ref});
+    *LIST_PUSH(w->t->job->err, w->frames, w->depth, w->space) = (struct frame){.node = ref};
 }
 
-static enum status torch_tree_look_ahead(struct walk *w)
+static void torch_tree_look_ahead(struct walk *w)
 {
     struct pickle *p = w->t->pickle;
     torch_tree_enter(p, w, p->root);
@@ -130,7 +120,6 @@ static enum status torch_tree_look_ahead(struct walk *w)
             torch_tree_enter(p, w, child);
     }
     w->depth = 0;
-    return w->t->job->err->status;
 }
 
 static bool torch_tree_has(const struct pickle *p, pickle_ref ref, unsigned flags)
@@ -176,12 +165,13 @@ static void escape_dots(struct walk *w, struct text *out)
     }
 }
 
-/* Set *out to the name, changed if another tensor already has it. */
-static bool claim_name(struct walk *w, struct text *out)
+/* The name, changed if another tensor already has it. */
+static const char *claim_name(struct walk *w, struct text *out)
 {
     struct torch_tree *t = w->t;
-    const char *kept;
+    const char *name = "", *kept;
     bool added = false;
+    t->names.err = t->job->err;
     text_add(out, w->name.at, w->name.len);
     for (unsigned round = 0; !added; round++) {
         if (round == 1) {
@@ -190,51 +180,49 @@ static bool claim_name(struct walk *w, struct text *out)
         } else if (round > 1) {
             text_addf(out, "#%u", round);
         }
-        if (!text_str(out) ||
-            !strmap_keep(&t->names, t->arena, out->at ? out->at : "", out->len, &kept, &added)) {
-            job_no_memory(t->job);
-            return false;
+        name = text_str(out);
+        if (!name) {
+            error_memory(t->job->err);
+            return "";
         }
-        if (round && added)
+        strmap_keep(&t->names, t->arena, name, out->len, &kept, &added);
+        if (round && added && t->job->err->status == OK)
             job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "name-collision",
-                      "two tensors are named \"%.200s\": this one is \"%.200s\"", w->name.at,
-                      out->at);
+                      "two tensors are named \"%.200s\": this one is \"%.200s\"", w->name.at, name);
     }
-    return true;
+    return name;
 }
 
-static enum status torch_tree_add_tensor(struct walk *w, pickle_ref ref)
+static void torch_tree_add_tensor(struct walk *w, pickle_ref ref)
 {
     struct torch_tree *t = w->t;
     struct error err = {.offset = NO_OFFSET};
     struct text name = {0};
     bool fine = torch_tensor_read(t, ref, &w->tensor, &err);
-    if (err.status == ERR_MEMORY || err.status == ERR_IO) {
+    if (err.status == ERR_MEMORY || err.status == ERR_IO)
         *t->job->err = err;
-        return err.status;
-    }
+    if (t->job->err->status != OK)
+        return;
     if (!fine && !w->tensor.known) {
         char what[320];
         snprintf(what, sizeof(what), "tensor \"%.240s\"", w->name.at ? w->name.at : "");
         error_prefix(&err, what);
         job_issue_error(t->job, ISSUE_ERROR, &err);
-        return OK;
+        return;
     }
-    if (claim_name(w, &name))
-        torch_emit(t, name.at ? name.at : "", name.len, &w->tensor, &err);
+    const char *claimed = claim_name(w, &name);
+    torch_emit(t, claimed, name.len, &w->tensor, &err);
     text_release(&name);
-    return t->job->err->status;
 }
 
 /* --- second pass ------------------------------------------------------------------------ */
 
-static bool go_into(struct walk *w, pickle_ref node, enum frame_kind kind)
+/* Node 0 is none. */
+static void go_into(struct walk *w, pickle_ref node, enum frame_kind kind)
 {
-    if (!node)
-        return true;
-    return torch_tree_push(
-        w, (struct frame){
-               .node = node, .kind = (uint8_t)kind, .joined = w->joined, .name_len = w->name.len});
+    if (node)
+        *LIST_PUSH(w->t->job->err, w->frames, w->depth, w->space) = (struct frame){
+            .node = node, .kind = (uint8_t)kind, .joined = w->joined, .name_len = w->name.len};
 }
 
 static bool is_module(const struct pickle *p, pickle_ref ref)
@@ -283,55 +271,55 @@ static bool learn_left_out(struct walk *w, pickle_ref state)
     pickle_ref name;
     bool added;
     strmap_release(&w->left_out);
+    w->left_out = (struct strmap){.err = w->t->job->err};
     for (uint32_t i = 0; (name = set ? pickle_item(p, set, i) : 0); i++) {
         const struct pickle_node *n = pickle_at(p, name);
-        if (n->kind == PICKLE_TEXT && !strmap_add(&w->left_out, n->text, n->count, &added))
-            return torch_no_memory(w->t, w->t->job->err);
+        if (n->kind == PICKLE_TEXT)
+            strmap_add(&w->left_out, n->text, n->count, &added);
     }
     return within_limits(w, set ? pickle_at(p, set)->count : 0);
 }
 
 /* The last frame pushed is walked first: parameters, then buffers, then submodules. */
-static bool enter_module(struct walk *w, pickle_ref ref)
+static void enter_module(struct walk *w, pickle_ref ref)
 {
     const struct pickle *p = w->t->pickle;
     const pickle_ref state = pickle_at(p, ref)->call->state,
                      buffers = pairs_of(p, pickle_get(p, state, "_buffers"));
-    return within_limits(w, pickle_at(p, state)->count / 2) &&
-           (!buffers || learn_left_out(w, state)) &&
-           go_into(w, pairs_of(p, pickle_get(p, state, "_modules")), FRAME_MODULES) &&
-           go_into(w, buffers, FRAME_BUFFERS) &&
-           go_into(w, pairs_of(p, pickle_get(p, state, "_parameters")), FRAME_PARAMETERS);
+    if (!within_limits(w, pickle_at(p, state)->count / 2) || (buffers && !learn_left_out(w, state)))
+        return;
+    go_into(w, pairs_of(p, pickle_get(p, state, "_modules")), FRAME_MODULES);
+    go_into(w, buffers, FRAME_BUFFERS);
+    go_into(w, pairs_of(p, pickle_get(p, state, "_parameters")), FRAME_PARAMETERS);
 }
 
 /* Enter a dict that a call makes. In Python 2 its pairs are the argument. */
-static bool enter_dict(struct walk *w, const struct pickle_call *call)
+static void enter_dict(struct walk *w, const struct pickle_call *call)
 {
     const struct pickle *p = w->t->pickle;
     pickle_ref pairs = pickle_item(p, call->args, 0);
-    if (!go_into(w, call->dict, FRAME_PAIRS))
-        return false;
+    go_into(w, call->dict, FRAME_PAIRS);
     if (pickle_kind(p, pairs) == PICKLE_DICT)
-        return go_into(w, pairs, FRAME_PAIRS);
-    return pickle_kind(p, pairs) != PICKLE_LIST || go_into(w, pairs, FRAME_KEYED);
+        go_into(w, pairs, FRAME_PAIRS);
+    else if (pickle_kind(p, pairs) == PICKLE_LIST)
+        go_into(w, pairs, FRAME_KEYED);
 }
 
 /* Enter the tensors that a wrapper is made of, or that an ordinary tensor has as attributes. They
  * are named by the attributes. */
-static bool enter_attributes(struct walk *w, pickle_ref tensor)
+static void enter_attributes(struct walk *w, pickle_ref tensor)
 {
     const struct pickle *p = w->t->pickle;
     pickle_ref parts[2], call = torch_attributed(p, tensor);
     for (unsigned i = 0; call && i < TORCH_WRAPS_MAX; i++) {
         torch_wrapper_parts(p, call, parts);
-        if (!go_into(w, parts[1], FRAME_PARAMETERS) || !go_into(w, parts[0], FRAME_PARAMETERS))
-            return false;
+        go_into(w, parts[1], FRAME_PARAMETERS);
+        go_into(w, parts[0], FRAME_PARAMETERS);
         call = torch_attributed(p, torch_inside(p, call));
     }
-    return true;
 }
 
-static bool enter_call(struct walk *w, pickle_ref ref)
+static void enter_call(struct walk *w, pickle_ref ref)
 {
     const struct pickle *p = w->t->pickle;
     const struct pickle_call *call = pickle_at(p, ref)->call;
@@ -339,15 +327,19 @@ static bool enter_call(struct walk *w, pickle_ref ref)
     bool named = call->state && pickle_kind(p, call->state) == PICKLE_DICT;
     pickle_ref args = tensors && torch_tree_has(p, call->args, HAS_TENSOR) ? call->args : 0;
     pickle_ref state = 0, more = 0;
-    if (torch_callee(p, ref) == TORCH_DICT)
-        return enter_dict(w, call);
+    if (torch_callee(p, ref) == TORCH_DICT) {
+        enter_dict(w, call);
+        return;
+    }
     if (call->state && !named && pickle_kind(p, call->state) == PICKLE_TUPLE) {
         state = pickle_item(p, call->state, 0); /* (dict, slots) */
         more = pickle_item(p, call->state, 1);
         named = pickle_kind(p, state) == PICKLE_DICT || pickle_kind(p, more) == PICKLE_DICT;
-        if (!named)
-            return go_into(w, tensors ? call->state : 0, FRAME_ITEMS) &&
-                   go_into(w, args, FRAME_ITEMS);
+        if (!named) {
+            go_into(w, tensors ? call->state : 0, FRAME_ITEMS);
+            go_into(w, args, FRAME_ITEMS);
+            return;
+        }
     } else {
         state = named ? call->state : 0;
     }
@@ -357,10 +349,11 @@ static bool enter_call(struct walk *w, pickle_ref ref)
         more = 0;
     if (call->more_state && pickle_kind(p, call->more_state) == PICKLE_DICT)
         more = call->more_state;
-    return go_into(w, more, FRAME_PAIRS) &&
-           go_into(w, state ? state : pairs_of(p, call->kwargs), FRAME_PAIRS) &&
-           go_into(w, call->dict, FRAME_PAIRS) && go_into(w, call->list, FRAME_ITEMS) &&
-           go_into(w, args, FRAME_ITEMS);
+    go_into(w, more, FRAME_PAIRS);
+    go_into(w, state ? state : pairs_of(p, call->kwargs), FRAME_PAIRS);
+    go_into(w, call->dict, FRAME_PAIRS);
+    go_into(w, call->list, FRAME_ITEMS);
+    go_into(w, args, FRAME_ITEMS);
 }
 
 /* An optimizer's state is keyed by numbers. If its groups have the names of the parameters, state
@@ -395,32 +388,30 @@ static void name_parameters(struct walk *w, pickle_ref dict)
 }
 
 /* Enter a node that has items. */
-static bool enter_container(struct walk *w, pickle_ref ref, bool within_module)
+static void enter_container(struct walk *w, pickle_ref ref, bool within_module)
 {
     struct pickle *p = w->t->pickle;
     size_t depth = w->depth;
-    bool ok;
     if (torch_tree_has(p, ref, OPEN))
-        return true; /* a cycle */
+        return; /* a cycle */
     if (is_module(p, ref)) {
         if (!within_module)
             say_module(w, ref);
-        ok = enter_module(w, ref);
+        enter_module(w, ref);
     } else if (torch_attributed(p, ref)) {
-        ok = enter_attributes(w, ref);
+        enter_attributes(w, ref);
     } else if (is_call(p, ref) && torch_callee(p, ref) != TORCH_SEQUENCE) {
-        ok = enter_call(w, ref);
+        enter_call(w, ref);
     } else {
         pickle_ref list = torch_list_of(p, ref);
         if (pickle_kind(p, list) == PICKLE_DICT)
             name_parameters(w, list);
-        ok = go_into(w, list, pickle_kind(p, list) == PICKLE_DICT ? FRAME_PAIRS : FRAME_ITEMS);
+        go_into(w, list, pickle_kind(p, list) == PICKLE_DICT ? FRAME_PAIRS : FRAME_ITEMS);
     }
-    if (ok && w->depth > depth) {
+    if (w->depth > depth) {
         w->frames[depth].owner = ref; /* its lowest frame is the last to end */
         pickle_at(p, ref)->flags |= OPEN;
     }
-    return ok;
 }
 
 /* State what makes numbers of a quantised tensor, by the names that torch.Tensor has for it. If each
@@ -562,7 +553,8 @@ enum status torch_tree_state(struct torch_tree *t)
     struct walk w = {.t = t};
     if (t->look)
         t->look(t);
-    if (torch_tree_look_ahead(&w) == OK)
+    torch_tree_look_ahead(&w);
+    if (t->job->err->status == OK)
         walk(&w);
     if (t->without_data && t->job->err->status == OK)
         job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "no-data",

@@ -133,8 +133,8 @@ static bool copy_to_job(struct torch_tree *t, const struct torch_tensor *x, cons
     struct arena *arena = t->job->arena;
     if (!text_str(chain))
         return torch_fail(t, err, "unsupported", "bytes in too many layers");
-    if (chain->len && !(out->codec = arena_copy(arena, chain->at, chain->len)))
-        return torch_no_memory(t, err);
+    if (chain->len)
+        out->codec = arena_copy(arena, chain->at, chain->len);
     if (out->bytes) {
         /* Each row has bytes of its own in the catalog, but rows may share a text. */
         t->inlined_bytes += out->stored;
@@ -142,15 +142,10 @@ static bool copy_to_job(struct torch_tree *t, const struct torch_tensor *x, cons
             return torch_fail(t, err, "limit",
                               "its bytes and those of others are the same text in the "
                               "pickle: together they are too many for the catalog");
-        if (!(out->bytes = arena_copy(arena, out->bytes, (size_t)out->stored)))
-            return torch_no_memory(t, err);
+        out->bytes = arena_copy(arena, out->bytes, (size_t)out->stored);
     }
-    if (span->in_order)
-        return true;
-    out->strides = arena_array(arena, x->rank + 1u, sizeof(*out->strides));
-    if (!out->strides)
-        return torch_no_memory(t, err);
-    memcpy(out->strides, x->strides, x->rank * sizeof(*out->strides));
+    if (!span->in_order && (out->strides = arena_array(arena, x->rank + 1u, sizeof(*x->strides))))
+        memcpy(out->strides, x->strides, x->rank * sizeof(*x->strides));
     return true;
 }
 
@@ -175,25 +170,6 @@ bool torch_place(struct torch_tree *t, const struct torch_tensor *x, struct exte
     return ok;
 }
 
-/* Report why a tensor has no data, and emit its row without it. */
-static enum status torch_view_emit_lost(struct torch_tree *t, struct tensor_claim *claim,
-                                        const struct error *why)
-{
-    struct error e = *why;
-    char what[320];
-    snprintf(what, sizeof(what), "tensor \"%.240s\"", claim->name);
-    error_prefix(&e, what);
-    job_issue_error(t->job, ISSUE_ERROR, &e);
-    claim->storage = STORAGE_NONE;
-    return t->emit(t, claim);
-}
-
-static void count_without_data(struct torch_tree *t, const char *name)
-{
-    if (!t->without_data++)
-        snprintf(t->first_without, sizeof(t->first_without), "%s", name);
-}
-
 bool torch_run_summed(const struct torch_run *run, const struct extent *e)
 {
     if (!run->crc)
@@ -202,8 +178,8 @@ bool torch_run_summed(const struct torch_run *run, const struct extent *e)
 }
 
 /* Put the extent into the claim. */
-static enum status put_place(struct torch_tree *t, const struct torch_run *run,
-                             const struct extent *e, struct tensor_claim *claim)
+static void put_place(struct torch_tree *t, const struct torch_run *run, const struct extent *e,
+                      struct tensor_claim *claim)
 {
     claim->codec = e->codec;
     claim->strides = e->strides;
@@ -212,27 +188,26 @@ static enum status put_place(struct torch_tree *t, const struct torch_run *run,
     claim->offset = e->offset;
     claim->stored = e->stored;
     claim->sums = torch_run_summed(run, e) ? &run->crc : NULL;
-    if (!run->codec && !run->inlined)
-        return OK;
-    struct extent *chunk = arena_alloc(t->job->arena, sizeof(*chunk));
-    uint32_t *sum = arena_alloc(t->job->arena, sizeof(*sum));
-    if (!chunk || !sum)
-        return job_no_memory(t->job);
-    *chunk = (struct extent){
+    struct kept {
+        struct extent chunk;
+        uint32_t sum;
+    } *kept = run->codec || run->inlined ? arena_alloc(t->job->arena, sizeof(*kept)) : NULL;
+    if (!kept)
+        return;
+    kept->chunk = (struct extent){
         .file = e->file, .offset = e->offset, .stored = e->stored, .bytes = e->bytes};
-    *sum = run->crc;
+    kept->sum = run->crc;
     claim->storage = run->inlined ? STORAGE_INLINE : STORAGE_CHUNKS;
-    claim->extents = chunk;
+    claim->extents = &kept->chunk;
     claim->extent_count = 1;
     if (claim->sums)
-        claim->sums = sum; /* kept until the job ends */
-    return OK;
+        claim->sums = &kept->sum; /* until the job ends */
 }
 
-enum status torch_emit(struct torch_tree *t, const char *name, size_t len,
-                       const struct torch_tensor *x, const struct error *why)
+void torch_emit(struct torch_tree *t, const char *name, size_t len, const struct torch_tensor *x,
+                struct error *err)
 {
-    struct error err = {.offset = NO_OFFSET};
+    char what[320];
     struct extent place = {0};
     struct tensor_claim claim = {.name = name,
                                  .name_len = len,
@@ -241,15 +216,17 @@ enum status torch_emit(struct torch_tree *t, const char *name, size_t len,
                                  .rank = x->rank,
                                  .storage = STORAGE_NONE,
                                  .unique = true};
-    if (why && why->status != OK)
-        return torch_view_emit_lost(t, &claim, why);
-    if (x->meta)
-        count_without_data(t, name);
-    if (x->meta || x->run.lost)
-        return t->emit(t, &claim);
-    if (!torch_place(t, x, &place, &err))
-        return torch_view_emit_lost(t, &claim, &err);
-    if (put_place(t, &x->run, &place, &claim) != OK)
-        return t->job->err->status;
-    return t->emit(t, &claim);
+    if (err->status == OK && x->meta && !t->without_data++)
+        snprintf(t->first_without, sizeof(t->first_without), "%s", name);
+    if (err->status == OK && !x->meta && !x->run.lost && torch_place(t, x, &place, err))
+        put_place(t, &x->run, &place, &claim);
+    if (err->status != OK) {
+        snprintf(what, sizeof(what), "tensor \"%.240s\"", name);
+        error_prefix(err, what);
+        job_issue_error(t->job, ISSUE_ERROR, err);
+    }
+    if (t->emit)
+        t->emit(t, &claim);
+    else
+        job_tensor(t->job, &claim);
 }

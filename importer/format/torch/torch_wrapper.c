@@ -78,7 +78,7 @@ void torch_wrapper_parts(const struct pickle *p, pickle_ref call, pickle_ref par
     }
 }
 
-static pickle_ref part(const struct pickle *p, pickle_ref wrapper, const char *name)
+pickle_ref torch_wrapper_part(const struct pickle *p, pickle_ref wrapper, const char *name)
 {
     pickle_ref parts[2];
     torch_wrapper_parts(p, wrapper, parts);
@@ -86,40 +86,4 @@ static pickle_ref part(const struct pickle *p, pickle_ref wrapper, const char *n
         if (parts[i] && pickle_get(p, parts[i], name))
             return pickle_get(p, parts[i], name);
     return 0;
-}
-
-/* Read a DTensor, if this rank has all of it. */
-static bool read_local(struct torch_tree *t, pickle_ref local, struct torch_tensor *x,
-                       struct error *err)
-{
-    struct torch_tensor own;
-    if (!torch_tensor_read(t, local, &own, err))
-        return false;
-    if (own.rank != x->rank || !own.dtype || strcmp(own.dtype, x->dtype) != 0 ||
-        memcmp(own.shape, x->shape, x->rank * sizeof(*x->shape)) != 0)
-        return torch_fail(t, err, "incomplete",
-                          "one rank's part of a distributed tensor: its other parts are "
-                          "not in the file");
-    *x = own;
-    return true;
-}
-
-bool torch_wrapper_read(struct torch_tree *t, pickle_ref wrapper, struct torch_tensor *x,
-                        struct error *err)
-{
-    const struct pickle *p = t->pickle;
-    const pickle_ref outer = pickle_at(p, wrapper)->call->args;
-    const pickle_ref args = pickle_item(p, outer, 2), local = part(p, wrapper, "_local_tensor");
-    const pickle_ref class = pickle_item(p, outer, 1);
-    x->opaque = true;
-    x->dtype = torch_dtype_of(p, pickle_item(p, args, 1));
-    if (!x->dtype || !torch_numbers(p, pickle_item(p, args, 2), x->shape, &x->rank))
-        return torch_fail(t, err, "bad-tensor", "its dtype or its shape is not known");
-    x->known = true;
-    if (local && torch_is_tensor(p, local) && !torch_wrapper(p, local))
-        return read_local(t, local, x, err);
-    return torch_fail(
-        t, err, "unsupported", "it is a %.100s, made of the tensors that are named after it",
-        pickle_kind(p, class) == PICKLE_GLOBAL ? p->globals[pickle_at(p, class)->integer].name
-                                               : "tensor of another class");
 }

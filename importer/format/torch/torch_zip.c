@@ -41,31 +41,27 @@ static const char *below_root(const struct torch_zip *z, const struct zip_member
 
 /* torch ignores case when it searches a name, so two names that differ only in case are
  * ambiguous. */
-static enum status torch_zip_add_member(struct torch_zip *z, struct strmap *folded, uint64_t i,
-                                        struct error *err)
+static void torch_zip_add_member(struct torch_zip *z, struct strmap *folded, uint64_t i,
+                                 struct error *err)
 {
     const struct zip_member *m = &z->zip.members[i];
     const char *name = below_root(z, m);
     bool added = true;
-    if (!name)
-        return OK;
-    size_t len = m->name_len - z->root_len - 1;
-    char *lower = arena_copy(z->arena, name, len);
-    for (size_t k = 0; lower && k < len; k++)
-        lower[k] = (char)tolower((unsigned char)lower[k]);
-    uint64_t *at = lower ? strmap_add(&z->members, name, len, &added) : NULL;
-    uint64_t *same = at ? strmap_add(folded, lower, len, &added) : NULL;
-    if (!same)
-        return error_memory_at(err, z->zip.source->name);
-    *at = i;
-    return added ? OK
-                 : torch_zip_refuse(z, err, m->header,
-                                    "two members have names that differ in case alone");
+    size_t len = name ? m->name_len - z->root_len - 1 : 0;
+    char *lower = name ? arena_room(z->arena, len) : NULL;
+    if (!lower)
+        return;
+    for (size_t k = 0; k < len; k++)
+        lower[k] = (char)tolower((unsigned char)name[k]);
+    *strmap_add(&z->members, name, len, &added) = i;
+    strmap_add(folded, lower, len, &added);
+    if (!added)
+        torch_zip_refuse(z, err, m->header, "two members have names that differ in case alone");
 }
 
 static enum status add_members(struct torch_zip *z, struct error *err)
 {
-    struct strmap folded = {0};
+    struct strmap folded = {.err = z->arena->err};
     if (!z->zip.count)
         return torch_zip_refuse(z, err, NO_OFFSET, "an empty zip archive");
     const char *slash = memchr(z->zip.members[0].name, '/', z->zip.members[0].name_len);
@@ -77,7 +73,7 @@ static enum status add_members(struct torch_zip *z, struct error *err)
     for (uint64_t i = 0; i < z->zip.count && err->status == OK; i++)
         torch_zip_add_member(z, &folded, i, err);
     strmap_release(&folded);
-    return err->status;
+    return err->status == OK ? z->arena->err->status : err->status;
 }
 
 /* Read a short member as text, without white space at its end. False: it is missing, or, with
@@ -149,20 +145,23 @@ static enum status open_members(struct torch_tree *t, const struct source *sourc
     if (zip_open(source, t->arena, &z->zip, err) == OK)
         job_trailing(t->job, t->path, z->base + source->size - z->zip.trailing, z->zip.trailing,
                      "the archive");
-    if (err->status == OK && add_members(z, err) == OK)
-        check_version(t, z, err);
+    enum status status = err->status == OK ? add_members(z, err) : err->status;
+    if (status == OK)
+        status = check_version(t, z, err);
     if (err->status != OK && err->offset != NO_OFFSET)
         err->offset += z->base;
-    return err->status;
+    return status;
 }
 
 enum status torch_zip_open(struct torch_tree *t, const struct source *source, uint32_t file,
                            uint64_t base, struct torch_zip *out, struct error *err)
 {
     char text[16];
-    *out = (struct torch_zip){.arena = t->arena, .file = file, .base = base};
-    if (open_members(t, source, out, err) != OK)
-        return err->status;
+    *out = (struct torch_zip){
+        .arena = t->arena, .members.err = t->arena->err, .file = file, .base = base};
+    enum status status = open_members(t, source, out, err);
+    if (status != OK)
+        return status;
     out->exported =
         short_text(out, "archive_format", text, sizeof(text), err) && strcmp(text, "pt2") == 0;
     out->script = named(out, "constants.pkl") != NULL;
@@ -180,8 +179,8 @@ void torch_zip_close(struct torch_zip *z)
     source_close(z->pickle_source);
 }
 
-bool torch_zip_member_run(struct torch_tree *t, const struct torch_zip *z,
-                          const struct zip_member *m, struct torch_run *out, struct error *err)
+bool torch_zip_member_run(const struct torch_zip *z, const struct zip_member *m,
+                          struct torch_run *out, struct error *err)
 {
     struct zip_run run;
     if (zip_run(&z->zip, m, &run, err) != OK)
@@ -191,10 +190,9 @@ bool torch_zip_member_run(struct torch_tree *t, const struct torch_zip *z,
                               .stored = run.stored,
                               .size = m->size,
                               .crc = m->crc};
-    if (!*run.codec)
-        return true;
-    out->codec = arena_copy(z->arena, run.codec, strlen(run.codec));
-    return out->codec || torch_no_memory(t, err);
+    if (*run.codec)
+        out->codec = arena_copy(z->arena, run.codec, strlen(run.codec));
+    return true;
 }
 
 static bool find_storage(struct torch_tree *t, const struct torch_key *key, struct torch_run *out,
@@ -209,7 +207,7 @@ static bool find_storage(struct torch_tree *t, const struct torch_key *key, stru
         memchr(key->key, '\0', key->len))
         return torch_fail(t, err, "missing-storage", "its storage \"%.40s\" is not in the archive",
                           key->key);
-    return torch_zip_member_run(t, z, m, out, err);
+    return torch_zip_member_run(z, m, out, err);
 }
 
 /* --- the object ------------------------------------------------------------------------- */
@@ -240,7 +238,7 @@ enum status torch_zip_run(struct torch_tree *t, struct torch_zip *z, struct pick
         return torch_zip_refuse(z, err, NO_OFFSET,
                                 "a zip archive without the data.pkl of torch.save");
     report_pickles(t, z);
-    if (open_pickle(t, z, m, err) != OK || !torch_zip_member_run(t, z, m, &t->run, err))
+    if (open_pickle(t, z, m, err) != OK || !torch_zip_member_run(z, m, &t->run, err))
         return err->status;
     t->run.crc = 0;
     t->big_endian = z->big_endian;

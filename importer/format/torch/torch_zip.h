@@ -37,8 +37,8 @@ void torch_zip_close(struct torch_zip *);
 /* A member below the root; NULL: none. */
 const struct zip_member *torch_zip_member(const struct torch_zip *, const char *name, size_t len);
 /* The run of a member's bytes; false after setting *err. */
-bool torch_zip_member_run(struct torch_tree *, const struct torch_zip *, const struct zip_member *,
-                          struct torch_run *, struct error *);
+bool torch_zip_member_run(const struct torch_zip *, const struct zip_member *, struct torch_run *,
+                          struct error *);
 
 /* torch_export.c: emit the tensors that an exported program's JSON files list. */
 enum status torch_export_state(struct torch_tree *, struct torch_zip *);
