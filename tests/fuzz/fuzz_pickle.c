@@ -16,7 +16,7 @@ static void check_nodes(const struct pickle *p)
         for (uint32_t i = 0; (item = pickle_item(p, ref, i)); i++)
             if (item >= p->node_count)
                 abort();
-        if (n->kind == PICKLE_GLOBAL && n->integer >= p->global_count)
+        if (n->kind == PICKLE_GLOBAL && (uint64_t)n->integer >= p->global_count)
             abort();
         if (n->kind == PICKLE_CALL &&
             (n->call->callee >= p->node_count || n->call->args >= p->node_count ||
