@@ -135,8 +135,8 @@ struct place {
 };
 
 /* False after setting *err or the job's error. */
-static bool dcp_find_place(struct dcp *d, pickle_ref name, const uint64_t *offsets, unsigned rank,
-                           struct place *out, struct error *err)
+static bool find_place(struct dcp *d, pickle_ref name, const uint64_t *offsets, unsigned rank,
+                       struct place *out, struct error *err)
 {
     const struct pickle *p = &d->pickle;
     if (!place_key(d, name, offsets, rank))
@@ -215,7 +215,6 @@ struct item {
     struct arena arena;
     struct source *source;
     struct torch_zip zip;
-    struct pickle pickle;
     struct torch_tree tree;
 };
 
@@ -236,7 +235,7 @@ static bool open_item(struct dcp *d, const struct shard *s, const struct place *
         return shared_too_often(d, "items");
     return source_open_view(s->source, place->offset, place->length, &out->source, err) == OK &&
            torch_zip_open(&out->tree, out->source, s->file, place->offset, &out->zip, err) == OK &&
-           torch_zip_run(&out->tree, &out->zip, &out->pickle, err) == OK;
+           torch_zip_run(&out->tree, &out->zip, err) == OK;
 }
 
 static void close_item(struct item *i)
@@ -291,9 +290,9 @@ static bool zip_chunk(struct dcp *d, const struct shard *s, const struct place *
     struct item item;
     struct torch_tensor *x = &d->tensor;
     bool ok = open_item(d, s, place, &item, err) &&
-              (torch_is_tensor(&item.pickle, item.pickle.root) ||
+              (torch_is_tensor(&item.zip.pickle, item.zip.pickle.root) ||
                torch_fail(&d->tree, err, "bad-chunk", "its data is not a tensor")) &&
-              torch_tensor_read(&item.tree, item.pickle.root, x, err) &&
+              torch_tensor_read(&item.tree, item.zip.pickle.root, x, err) &&
               (is_chunk(chunk, x->dtype, x->rank, x->shape) ||
                torch_fail(&d->tree, err, "bad-chunk",
                           "its dtype or shape are not those of the metadata")) &&
@@ -337,7 +336,7 @@ static bool dcp_read_chunk(struct dcp *d, pickle_ref name, const char *dtype,
     const struct chunk chunk = {dtype, box};
     struct place place;
     struct shard *s;
-    if (!dcp_find_place(d, name, box->origin, box->rank, &place, err))
+    if (!find_place(d, name, box->origin, box->rank, &place, err))
         return false;
     if (!(s = find_shard(d, place.path)))
         return false; /* the job has failed */
@@ -410,7 +409,7 @@ static void state_object(struct dcp *d, pickle_ref name)
     struct shard *s;
     struct item item;
     char what[320];
-    if (dcp_find_place(d, name, NULL, 0, &place, &err)) {
+    if (find_place(d, name, NULL, 0, &place, &err)) {
         if (!(s = find_shard(d, place.path)) || s->image)
             return;
         if (open_item(d, s, &place, &item, &err)) {

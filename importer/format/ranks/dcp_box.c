@@ -71,7 +71,7 @@ static bool overlap(const struct dcp_box *a, const struct dcp_box *b)
  * Boxes fill a tensor if all are inside it, none overlap, and together they have as many elements
  * as it. To find overlaps, the boxes are sorted by origin, and each is compared with those after
  * it that begin before it ends along dimension 0. Boxes of a tensor sharded along dimension 0
- * have no such neighbours; of one sharded along dimension 1 only, all have to be compared.
+ * have no such neighbours; sharded along dimension 1 only, all have to be compared.
  */
 static enum status dcp_box_check(const struct job *job, const struct dcp_pieces *p,
                                  struct dcp_box *sorted, struct error *err)

@@ -32,7 +32,7 @@ bool dcp_box_empty(const struct dcp_box *);
 bool dcp_pieces_set(struct arena *, const uint64_t *shape, uint64_t room, struct dcp_pieces *out);
 
 /* Emit the row. If *err is already set, or the boxes reach past the tensor, overlap or leave a
- * part of it out, the row has no data, and there is an issue. */
+ * part out, the row has no data, and there is an issue. */
 void dcp_pieces_emit(struct job *, const char *name, size_t len, struct dcp_pieces *,
                      struct error *err);
 

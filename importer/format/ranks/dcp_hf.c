@@ -144,8 +144,8 @@ static enum status load_offsets(struct job *job, const struct safetensors_header
 
 /* --- pieces ----------------------------------------------------------------------------- */
 
-static void dcp_hf_add_piece(struct hf *hf, const struct safetensors_tensor *t,
-                             const struct offsets *o, uint32_t file)
+static void add_piece(struct hf *hf, const struct safetensors_tensor *t, const struct offsets *o,
+                      uint32_t file)
 {
     struct arena *arena = hf->job->arena;
     uint64_t zeros[TENSOR_RANK_MAX] = {0};
@@ -191,7 +191,7 @@ static void read_shard(struct hf *hf, const char *name)
         job_base(job, file, 8 + text.len);
         safetensors_report(job, s->name, &h);
         for (uint64_t i = 0; i < h.count && job->err->status == OK; i++)
-            dcp_hf_add_piece(hf, &h.tensors[i], &offsets, file);
+            add_piece(hf, &h.tensors[i], &offsets, file);
     } else if (job->err->status == OK) {
         job_issue_error(job, ISSUE_ERROR, &err);
     }

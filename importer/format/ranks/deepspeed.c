@@ -159,8 +159,8 @@ static pickle_ref dict_of(const struct pickle *p, pickle_ref ref)
     return ref && pickle_kind(p, ref) == PICKLE_DICT ? ref : 0;
 }
 
-static bool deepspeed_add_group(struct deepspeed *d, const struct pickle *p, pickle_ref group,
-                                unsigned number)
+static bool add_group(struct deepspeed *d, const struct pickle *p, pickle_ref group,
+                      unsigned number)
 {
     uint64_t shape[TENSOR_RANK_MAX];
     pickle_ref name;
@@ -236,10 +236,10 @@ static void learn_params(struct torch_tree *t)
         return;
     pickle_ref group;
     if (dict_of(p, shapes))
-        deepspeed_add_group(d, p, dict_of(p, shapes), 0);
+        add_group(d, p, dict_of(p, shapes), 0);
     else
         for (uint32_t i = 0; shapes && (group = pickle_item(p, shapes, i)); i++)
-            if (!deepspeed_add_group(d, p, dict_of(p, group), i))
+            if (!add_group(d, p, dict_of(p, group), i))
                 break;
     d->learned = d->zero.param_count || d->frozen.count;
     if (d->learned)
@@ -344,7 +344,7 @@ static void emit_flat(struct torch_tree *t, const struct tensor_claim *claim)
     deepspeed_add_run(t, &d->zero, &run, claim);
 }
 
-/* Emit a tensor of stage 3's model states that is not cut: the ranks have copies of it, and the
+/* Emit a tensor of stage 3's model states that is not cut: the ranks have copies, and the
  * first one is listed. */
 static void emit_copied(struct torch_tree *t, const struct tensor_claim *claim, bool fragment)
 {
@@ -421,7 +421,7 @@ static void lose_part(struct deepspeed *d, struct part_file *f, const struct err
         *d->job->err = *err;
 }
 
-/* Whether the file's other values become facts: those of the model states of the first rank. */
+/* Whether the file's other values become facts: the first rank's model states' do. */
 static bool has_facts(const struct deepspeed *d, const struct part_file *f)
 {
     if (f->part == PART_STAGE3 && d->files[0].part != PART_MODEL)
@@ -429,7 +429,7 @@ static bool has_facts(const struct deepspeed *d, const struct part_file *f)
     return f->part == PART_MODEL && !f->mp;
 }
 
-static void deepspeed_read_part(struct deepspeed *d, struct part_file *f)
+static void read_part(struct deepspeed *d, struct part_file *f)
 {
     struct error err = {.offset = NO_OFFSET};
     struct source *s = NULL;
@@ -523,7 +523,7 @@ static void read_model(struct deepspeed *d, unsigned mp)
         if (d->files[i].mp != mp)
             continue;
         optim |= d->files[i].part == PART_OPTIM;
-        deepspeed_read_part(d, &d->files[i]);
+        read_part(d, &d->files[i]);
     }
     if (d->job->err->status == OK)
         put_frozen(d, mp);

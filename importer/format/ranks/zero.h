@@ -79,7 +79,7 @@ struct zero_frozen {
 /* If a name is added twice, its first shape counts. */
 void zero_frozen_add(struct zero_frozen *, const char *name, size_t len, const uint64_t *shape,
                      unsigned rank);
-/* For zero_add_run(), as group 0; NULL: no such parameter. */
+/* For zero_add_run(), as group 0; NULL if absent. */
 struct zero *zero_frozen_find(const struct zero_frozen *, const char *name, size_t len);
 void zero_frozen_emit(struct zero_frozen *, unsigned ranks, bool lost);
 

@@ -70,18 +70,16 @@ static int torch_probe(const struct probe *p)
 
 /* --- the forms -------------------------------------------------------------------- */
 
-static enum status index_zip(struct torch_tree *t, const struct source *s, struct error *err)
+static void index_zip(struct torch_tree *t, const struct source *s, struct error *err)
 {
     struct torch_zip z;
-    struct pickle pickle = {0};
     if (torch_zip_open(t, s, t->run.file, 0, &z, err) == OK) {
         if (z.exported)
             torch_export_state(t, &z);
-        else if (torch_zip_run(t, &z, &pickle, err) == OK)
+        else if (torch_zip_run(t, &z, err) == OK)
             torch_tree_state(t);
     }
     torch_zip_close(&z);
-    return err->status;
 }
 
 /* Report bytes after the last storage: torch reads only the first object of a file. */
@@ -99,7 +97,7 @@ static void report_rest(struct torch_tree *t, uint64_t end)
               again ? ": another torch.save, which torch.load does not read" : " the last storage");
 }
 
-static enum status index_legacy(struct torch_tree *t, const struct source *s, struct error *err)
+static void index_legacy(struct torch_tree *t, const struct source *s, struct error *err)
 {
     struct torch_legacy l;
     t->source = s;
@@ -115,8 +113,7 @@ static enum status index_legacy(struct torch_tree *t, const struct source *s, st
             torch_tree_state(t);
         }
     }
-    torch_legacy_release(&l);
-    return err->status;
+    strmap_release(&l.keys);
 }
 
 enum status torch_file_state(struct torch_tree *t, const struct source *s, struct error *err)

@@ -211,8 +211,7 @@ bool torch_sparse_join(struct torch_tree *, struct torch_sparse *, struct torch_
 bool torch_sparse_refuse(struct torch_tree *, struct error *, const char *what);
 
 /* torch_wrapper.c: tensors made of other tensors. */
-/* The call that makes such a tensor, inside any parameters around it; 0: the node is no such
- * tensor. */
+/* The call that makes such a tensor, inside any parameters around it; 0: the node is another. */
 pickle_ref torch_wrapper(const struct pickle *, pickle_ref);
 /* The outermost call that gives a tensor attributes: such a tensor, an ordinary one of a class, or a
  * parameter; 0: none. */
@@ -229,8 +228,7 @@ pickle_ref torch_wrapper_part(const struct pickle *, pickle_ref wrapper, const c
  * the job's memory. False after setting *err. */
 bool torch_place(struct torch_tree *, const struct torch_tensor *, struct extent *out,
                  struct error *err);
-/* Whether the checksum of the run, which covers all of it once inflated, can be used for the
- * extent. */
+/* Whether the checksum, which covers the whole run once inflated, can be used for the extent. */
 bool torch_run_summed(const struct torch_run *, const struct extent *);
 /* Emit the tensor under a name. If *err is set, or it cannot be placed, report that and emit the row
  * without data. */
@@ -238,7 +236,7 @@ void torch_emit(struct torch_tree *, const char *name, size_t len, const struct 
                 struct error *err);
 
 /* torch_tree.c: emit all tensors and facts of the pickle. */
-enum status torch_tree_state(struct torch_tree *);
+void torch_tree_state(struct torch_tree *);
 /* Release what the tree holds. */
 void torch_tree_release(struct torch_tree *);
 

@@ -201,7 +201,7 @@ static bool torch_embedded_load(struct torch_tree *t, pickle_ref bytes, struct t
               part_of(t, &all, where.offset, out->key.bytes, &out->run, err);
     /* The node belongs to the inner pickle, which is released. */
     out->key.node = 0;
-    torch_legacy_release(&legacy);
+    strmap_release(&legacy.keys);
     source_close(source);
     return ok;
 }

@@ -16,7 +16,7 @@
 #include "catalog/base/json.h"
 #include "importer/format/torch/torch_zip.h"
 
-/* ScalarType of the schema; its numbers are not those of torch.dtype. */
+/* ScalarType of the schema; torch.dtype has other numbers. */
 static const char *const scalar_types[] = {
     [1] = "uint8",
     [2] = "int8",
@@ -236,7 +236,7 @@ static bool read_config(struct listing *l)
     return type == JSON_OBJECT_END && json_want(j, JSON_END, "the end");
 }
 
-/* Whether a member is FOLDER/NAME_…_config.json; NAME is that of the exported program. */
+/* Whether a member is FOLDER/NAME_…_config.json; NAME is the exported program's. */
 static bool is_config(const struct torch_zip *z, const struct zip_member *m, const char *folder)
 {
     static const char suffix[] = "_config.json";
@@ -245,7 +245,7 @@ static bool is_config(const struct torch_zip *z, const struct zip_member *m, con
            strcmp(m->name + m->name_len - (sizeof(suffix) - 1), suffix) == 0;
 }
 
-enum status torch_export_state(struct torch_tree *t, struct torch_zip *z)
+void torch_export_state(struct torch_tree *t, struct torch_zip *z)
 {
     static const char *const folders[] = {"data/weights/", "data/constants/"};
     struct listing *l = arena_alloc(t->arena, sizeof(*l));
@@ -263,5 +263,4 @@ enum status torch_export_state(struct torch_tree *t, struct torch_zip *z)
             read_config(l);
         }
     }
-    return t->job->err->status;
 }

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Whether a fact of so many bytes still fits the limit of all facts, which does not concern
+/* Whether a fact of N bytes still fits the limit of all facts, which does not concern
  * tensors. */
 static bool room_for_fact(struct torch_tree *t, size_t bytes)
 {

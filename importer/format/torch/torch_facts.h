@@ -27,8 +27,7 @@ void torch_add_list(struct torch_tree *, pickle_ref list, struct text *);
  * once -- */
 
 void torch_fact_text(struct torch_tree *, const struct text *key, const char *text, size_t len);
-/* State a call that makes one value (a path, a device, a NumPy scalar). False: it is no such
- * call. */
+/* State a call that makes one value (a path, a device, a NumPy scalar). False: another call. */
 bool torch_fact_call(struct torch_tree *, const struct text *key, pickle_ref call);
 /* State any other value: a list, a number, a text, None. */
 void torch_fact_value(struct torch_tree *, const struct text *key, pickle_ref);

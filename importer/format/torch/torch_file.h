@@ -10,10 +10,10 @@ enum status torch_file_state(struct torch_tree *t, const struct source *, struct
 
 /* torch_program.c */
 bool torch_program_magic(struct bytes head);
-enum status torch_program_state(struct torch_tree *t, const struct source *, struct error *err);
+void torch_program_state(struct torch_tree *t, const struct source *, struct error *err);
 
 /* torch_tar.c */
 bool torch_tar_magic(struct bytes head);
-enum status torch_tar_state(struct torch_tree *t, const struct source *, struct error *err);
+void torch_tar_state(struct torch_tree *t, const struct source *, struct error *err);
 
 #endif

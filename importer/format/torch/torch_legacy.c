@@ -166,8 +166,3 @@ enum status torch_legacy_read(struct torch_tree *t, uint64_t offset, struct torc
         torch_legacy_locate(t, out, &keys);
     return OK;
 }
-
-void torch_legacy_release(struct torch_legacy *l)
-{
-    strmap_release(&l->keys);
-}

@@ -26,7 +26,7 @@ struct torch_legacy {
     struct pickle object;
     struct torch_legacy_storage *storages;
     size_t count, space;
-    struct strmap keys;  /* key -> position */
+    struct strmap keys;  /* key -> position; to be released */
     uint64_t end;        /* after the last storage that was found */
     struct error broken; /* why storages may be missing; status OK: none are */
 };
@@ -35,11 +35,10 @@ struct torch_legacy {
 bool torch_legacy_magic(struct bytes head);
 
 /* Read the five pickles at `offset` of t->source and find the storages. Sets t->pickle,
- * t->find and t->container. Release *out after an error too. */
+ * t->find and t->container. Release out->keys after an error too. */
 enum status torch_legacy_read(struct torch_tree *t, uint64_t offset, struct torch_legacy *out,
                               struct error *err);
 bool torch_legacy_find(struct torch_tree *, const struct torch_key *, struct torch_run *,
                        struct error *);
-void torch_legacy_release(struct torch_legacy *);
 
 #endif

@@ -138,7 +138,7 @@ bool torch_numpy_read(struct torch_tree *t, pickle_ref node, struct torch_tensor
 
 /* --- scalars ---------------------------------------------------------------------------- */
 
-static double torch_numpy_real_of(const struct numpy_type *type, uint64_t bits)
+static double real_of(const struct numpy_type *type, uint64_t bits)
 {
     double real;
     float single;
@@ -184,7 +184,7 @@ bool torch_numpy_scalar(struct torch_tree *t, pickle_ref ref, double *real, int6
         bits |= UINT64_MAX << (8 * type.item);
     *integer = (int64_t)bits;
     if (dtype.kind == DTYPE_FLOAT && strncmp(dtype.name, "float", 5) == 0 && type.item > 1)
-        *real = torch_numpy_real_of(&type, bits);
+        *real = real_of(&type, bits);
     else if (dtype.kind != DTYPE_INT && dtype.kind != DTYPE_UINT && dtype.kind != DTYPE_BOOL)
         return false;
     return !(dtype.kind == DTYPE_UINT && bits > INT64_MAX);

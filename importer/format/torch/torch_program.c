@@ -24,12 +24,11 @@ bool torch_program_magic(struct bytes head)
 }
 
 /* State everything in a member that is a file of torch.save. */
-static enum status read_member(struct torch_tree *t, const struct zip *outer,
-                               const struct zip_member *m, struct error *err)
+static void read_member(struct torch_tree *t, const struct zip *outer, const struct zip_member *m,
+                        struct error *err)
 {
     struct torch_tree inner = *t;
     struct torch_zip z = {0};
-    struct pickle pickle = {0};
     struct source *source = NULL;
     if (m->method != ZIP_STORED) {
         error_set(err, ERR_UNSUPPORTED, outer->source->name, m->header,
@@ -37,7 +36,7 @@ static enum status read_member(struct torch_tree *t, const struct zip *outer,
     } else if (zip_check(outer, m, err) == OK &&
                source_open_view(outer->source, m->data, m->size, &source, err) == OK &&
                torch_zip_open(&inner, source, t->run.file, m->data, &z, err) == OK &&
-               torch_zip_run(&inner, &z, &pickle, err) == OK) {
+               torch_zip_run(&inner, &z, err) == OK) {
         torch_tree_state(&inner);
     }
     torch_zip_close(&z);
@@ -45,28 +44,25 @@ static enum status read_member(struct torch_tree *t, const struct zip *outer,
     t->names = inner.names; /* keep them, so that tensors of both members have unique names */
     inner.names = (struct strmap){0};
     torch_tree_release(&inner);
-    return err->status;
 }
 
-enum status torch_program_state(struct torch_tree *t, const struct source *s, struct error *err)
+void torch_program_state(struct torch_tree *t, const struct source *s, struct error *err)
 {
     static const char *const members[][2] = {
         {"serialized_state_dict.pt", "serialized_state_dict.json"},
         {"serialized_constants.pt", "serialized_constants.json"},
     };
     struct zip zip;
-    if (zip_open(s, t->arena, &zip, err) != OK)
-        return err->status;
-    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+    zip_open(s, t->arena, &zip, err);
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]) && err->status == OK; i++) {
         const struct zip_member *m = zip_find(&zip, members[i][0]);
         m = m ? m : zip_find(&zip, members[i][1]);
         if (!m && i == 0) {
             error_set(err, ERR_CORRUPT, s->name, NO_OFFSET, "an exported program without \"%s\"",
                       members[i][0]);
-            return error_code(err, "bad-torch");
+            error_code(err, "bad-torch");
+        } else if (m && m->size) {
+            read_member(t, &zip, m, err);
         }
-        if (m && m->size && read_member(t, &zip, m, err) != OK)
-            return err->status;
     }
-    return OK;
 }

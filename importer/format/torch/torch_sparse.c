@@ -123,7 +123,7 @@ static char adds(const struct dtype *dtype)
     return dtype->bits == 16 ? 'h' : '-';
 }
 
-/* The number of dense values per entry: the product of the values' dimensions after those of
+/* The number of dense values per entry: the product of the values' dimensions after
  * entries and blocks. */
 static uint64_t dense_run(const struct torch_tensor *values, unsigned first)
 {

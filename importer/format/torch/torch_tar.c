@@ -241,8 +241,8 @@ static bool read_storages(struct tar *tar)
 
 /* --- tensors ---------------------------------------------------------------------------- */
 
-static bool torch_tar_read_numbers(struct tar *tar, const struct source *s, uint64_t *at,
-                                   struct tar_tensor *x)
+static bool read_numbers(struct tar *tar, const struct source *s, uint64_t *at,
+                         struct tar_tensor *x)
 {
     uint8_t head[8], raw[(2 * TORCH_RANK + 1) * 8];
     if (source_read(s, *at, head, sizeof(head), tar->err) != OK)
@@ -281,7 +281,7 @@ static bool torch_tar_read_tensor(struct tar *tar, const struct source *s, uint6
               ((key_text(&p, pickle_item(&p, p.root, 0), key, sizeof(key)) &&
                 key_text(&p, pickle_item(&p, p.root, 1), storage, sizeof(storage))) ||
                torch_tar_fail(tar, tar->tensors_in.at, "a tensor without its keys"));
-    if (!ok || !torch_tar_read_numbers(tar, s, at, &new))
+    if (!ok || !read_numbers(tar, s, at, &new))
         return false;
     const uint64_t *in = strmap_get(&tar->storage_keys, storage, strlen(storage));
     if (!in)
@@ -363,7 +363,7 @@ static void mark_tensors(const struct tar *tar, struct pickle *p)
             pickle_at(p, ref)->flags |= TORCH_IS_TENSOR;
 }
 
-enum status torch_tar_state(struct torch_tree *t, const struct source *s, struct error *err)
+void torch_tar_state(struct torch_tree *t, const struct source *s, struct error *err)
 {
     struct tar tar = {.t = t,
                       .source = s,
@@ -390,5 +390,4 @@ enum status torch_tar_state(struct torch_tree *t, const struct source *s, struct
     source_close(member);
     strmap_release(&tar.storage_keys);
     strmap_release(&tar.tensor_keys);
-    return err->status;
 }

@@ -96,8 +96,8 @@ static bool read_strides(struct torch_tree *t, pickle_ref size, pickle_ref strid
     return true;
 }
 
-/* Read (storage, offset, size, stride, …). The dtype is that of the storage's class; v3 has it as
- * an argument. */
+/* Read (storage, offset, size, stride, …). The dtype is the storage class's; v3 has it as an
+ * argument. */
 static bool read_rebuild(struct torch_tree *t, pickle_ref args, bool v3, struct torch_tensor *out,
                          struct error *err)
 {
@@ -211,7 +211,7 @@ bool torch_is_tensor(const struct pickle *p, pickle_ref ref)
 
 /* --- tensors made of tensors ------------------------------------------------------------ */
 
-/* Read a DTensor, if this rank has all of it. */
+/* Read a DTensor that this rank has whole. */
 static bool read_local(struct torch_tree *t, pickle_ref local, struct torch_tensor *x,
                        struct error *err)
 {

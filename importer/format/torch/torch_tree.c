@@ -67,7 +67,7 @@ enum frame_kind {
     FRAME_PAIRS,      /* a dict */
     FRAME_ITEMS,      /* a list, named by position */
     FRAME_KEYED,      /* a list of [key, value] */
-    FRAME_PARAMETERS, /* a dict of a module, of which only tensors count */
+    FRAME_PARAMETERS, /* a module's dict, where only tensors count */
     FRAME_BUFFERS,    /* the same for buffers: without those in w->left_out */
     FRAME_MODULES,    /* a dict of a module's submodules */
 };
@@ -84,13 +84,6 @@ struct walk {
 
 /* --- first pass ------------------------------------------------------------------------- */
 
-static void torch_tree_leave(struct pickle *p, struct walk *w)
-{
-    struct pickle_node *n = pickle_at(p, w->frames[--w->depth].node);
-    if (w->depth)
-        pickle_at(p, w->frames[w->depth - 1].node)->flags |= n->flags & (HAS_TENSOR | HAS_DICT);
-}
-
 static void torch_tree_enter(struct pickle *p, struct walk *w, pickle_ref ref)
 {
     struct pickle_node *n = pickle_at(p, ref);
@@ -103,7 +96,7 @@ static void torch_tree_enter(struct pickle *p, struct walk *w, pickle_ref ref)
     *LIST_PUSH(w->t->job->err, w->frames, w->depth, w->space) = (struct frame){.node = ref};
 }
 
-static void torch_tree_look_ahead(struct walk *w)
+static void look_ahead(struct walk *w)
 {
     struct pickle *p = w->t->pickle;
     torch_tree_enter(p, w, p->root);
@@ -111,7 +104,9 @@ static void torch_tree_look_ahead(struct walk *w)
         struct frame *top = &w->frames[w->depth - 1];
         pickle_ref child, node = top->node;
         if (!child_of(p, node, top->next++, &child)) {
-            torch_tree_leave(p, w);
+            if (--w->depth)
+                pickle_at(p, w->frames[w->depth - 1].node)->flags |=
+                    pickle_at(p, node)->flags & (HAS_TENSOR | HAS_DICT);
             continue;
         }
         if (pickle_at(p, child)->flags & SEEN)
@@ -217,7 +212,7 @@ static void torch_tree_add_tensor(struct walk *w, pickle_ref ref)
 
 /* --- second pass ------------------------------------------------------------------------ */
 
-/* Node 0 is none. */
+/* Node 0 is absent. */
 static void go_into(struct walk *w, pickle_ref node, enum frame_kind kind)
 {
     if (node)
@@ -548,12 +543,12 @@ static void walk(struct walk *w)
     }
 }
 
-enum status torch_tree_state(struct torch_tree *t)
+void torch_tree_state(struct torch_tree *t)
 {
     struct walk w = {.t = t};
     if (t->look)
         t->look(t);
-    torch_tree_look_ahead(&w);
+    look_ahead(&w);
     if (t->job->err->status == OK)
         walk(&w);
     if (t->without_data && t->job->err->status == OK)
@@ -564,7 +559,6 @@ enum status torch_tree_state(struct torch_tree *t)
     free(w.frames);
     strmap_release(&w.left_out);
     text_release(&w.name);
-    return t->job->err->status;
 }
 
 void torch_tree_release(struct torch_tree *t)

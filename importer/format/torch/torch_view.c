@@ -43,8 +43,8 @@ static bool reach(const struct torch_tensor *x, uint64_t *last)
     return *last < INT64_MAX / 16;
 }
 
-static bool torch_view_measure(struct torch_tree *t, const struct torch_tensor *x,
-                               const struct dtype *dtype, struct span *out, struct error *err)
+static bool measure(struct torch_tree *t, const struct torch_tensor *x, const struct dtype *dtype,
+                    struct span *out, struct error *err)
 {
     uint64_t elements, last = 0, end;
     *out = (struct span){.in_order = true};
@@ -74,13 +74,6 @@ static void torch_view_add_step(struct text *chain, const char *step)
     if (chain->len)
         text_addc(chain, '|');
     text_adds(chain, step);
-}
-
-/* To negate a float is to flip its sign bit. Integers that are still to be negated come only from
- * torch's internal functions. */
-static bool can_be_negated(const struct dtype *dtype)
-{
-    return dtype->kind == DTYPE_FLOAT || dtype->kind == DTYPE_COMPLEX;
 }
 
 /* Append the steps that correct the byte order and apply what torch left for later (conj, neg). */
@@ -158,10 +151,12 @@ bool torch_place(struct torch_tree *t, const struct torch_tensor *x, struct exte
     dtype_find(x->dtype, &dtype);
     if (x->meta || x->run.lost)
         return torch_fail(t, err, "no-data", "it has no data");
-    if (x->negative && !can_be_negated(&dtype))
+    /* To negate a float is to flip its sign bit. Integers that are still to be negated come only
+     * from torch's internal functions. */
+    if (x->negative && dtype.kind != DTYPE_FLOAT && dtype.kind != DTYPE_COMPLEX)
         return torch_fail(t, err, "unsupported", "%s whose negation torch left for later",
                           dtype.name);
-    if (!x->sparse && !torch_view_measure(t, x, &dtype, &span, err))
+    if (!x->sparse && !measure(t, x, &dtype, &span, err))
         return false;
     torch_view_place(&x->run, &span, &chain, out);
     value_steps(x, &dtype, &chain);

@@ -8,7 +8,7 @@
  *
  * The row has the dtype and shape that the whole states. How its values are made depends on the
  * class, so the tensors inside it get rows of their own, NAME.ATTRIBUTE. Only DTensor is known:
- * _local_tensor is the part that this rank has; if the shapes are equal, that is all of it.
+ * _local_tensor is the part that this rank has; if the shapes are equal, that is the whole.
  *
  * Source: torch/_utils.py, torch/_tensor.py, torch/distributed/tensor/_api.py.
  */
@@ -26,40 +26,30 @@ pickle_ref torch_inside(const struct pickle *p, pickle_ref call)
     return 0;
 }
 
-static bool has_attributes(const struct pickle *p, pickle_ref call)
-{
-    pickle_ref parts[2];
-    torch_wrapper_parts(p, call, parts);
-    return parts[0] || parts[1];
-}
-
 /* The call of _rebuild_from_type or its version 2 that a node is, inside any parameters around it,
  * or, if `attributed`, one of these that has attributes (_rebuild_parameter_with_state); 0: none. */
 static pickle_ref typed_call(const struct pickle *p, pickle_ref ref, bool attributed)
 {
+    pickle_ref parts[2];
     for (unsigned i = 0; i < TORCH_WRAPS_MAX && pickle_kind(p, ref) == PICKLE_CALL; i++) {
         const enum torch_meaning meaning = torch_callee(p, ref);
         if (meaning == TORCH_WRAP_TYPE || meaning == TORCH_WRAP_TYPE_V2)
             return ref;
         if (meaning != TORCH_WRAP_FIRST)
             return 0;
-        if (attributed && has_attributes(p, ref))
+        torch_wrapper_parts(p, ref, parts);
+        if (attributed && (parts[0] || parts[1]))
             return ref;
         ref = torch_inside(p, ref);
     }
     return 0;
 }
 
-static bool rebuilds_wrapper(const struct pickle *p, pickle_ref typed)
-{
-    const pickle_ref function = pickle_item(p, pickle_at(p, typed)->call->args, 0);
-    return torch_meaning_of(p, function) == TORCH_REBUILD_WRAPPER;
-}
-
 pickle_ref torch_wrapper(const struct pickle *p, pickle_ref ref)
 {
     const pickle_ref typed = typed_call(p, ref, false);
-    return typed && rebuilds_wrapper(p, typed) ? typed : 0;
+    const pickle_ref function = typed ? pickle_item(p, pickle_at(p, typed)->call->args, 0) : 0;
+    return torch_meaning_of(p, function) == TORCH_REBUILD_WRAPPER ? typed : 0;
 }
 
 pickle_ref torch_attributed(const struct pickle *p, pickle_ref ref)

@@ -41,8 +41,7 @@ static const char *below_root(const struct torch_zip *z, const struct zip_member
 
 /* torch ignores case when it searches a name, so two names that differ only in case are
  * ambiguous. */
-static void torch_zip_add_member(struct torch_zip *z, struct strmap *folded, uint64_t i,
-                                 struct error *err)
+static void add_member(struct torch_zip *z, struct strmap *folded, uint64_t i, struct error *err)
 {
     const struct zip_member *m = &z->zip.members[i];
     const char *name = below_root(z, m);
@@ -71,7 +70,7 @@ static enum status add_members(struct torch_zip *z, struct error *err)
     z->root = z->zip.members[0].name;
     z->root_len = (size_t)(slash - z->root);
     for (uint64_t i = 0; i < z->zip.count && err->status == OK; i++)
-        torch_zip_add_member(z, &folded, i, err);
+        add_member(z, &folded, i, err);
     strmap_release(&folded);
     return err->status == OK ? z->arena->err->status : err->status;
 }
@@ -230,8 +229,7 @@ static enum status open_pickle(struct torch_tree *t, struct torch_zip *z,
     return source_open_memory(z->zip.source->name, all, false, &z->pickle_source, err);
 }
 
-enum status torch_zip_run(struct torch_tree *t, struct torch_zip *z, struct pickle *pickle,
-                          struct error *err)
+enum status torch_zip_run(struct torch_tree *t, struct torch_zip *z, struct error *err)
 {
     const struct zip_member *m = named(z, "data.pkl");
     if (!m)
@@ -243,14 +241,15 @@ enum status torch_zip_run(struct torch_tree *t, struct torch_zip *z, struct pick
     t->run.crc = 0;
     t->big_endian = z->big_endian;
     t->source = z->pickle_source;
-    t->pickle = pickle;
+    t->pickle = &z->pickle;
     t->find = find_storage;
     t->container = z;
-    pickle_run(t->source, 0, m->method == ZIP_STORED ? t->run.offset : 0, z->arena, pickle, err);
+    pickle_run(t->source, 0, m->method == ZIP_STORED ? t->run.offset : 0, z->arena, &z->pickle,
+               err);
     torch_globals_learn(t); /* even after an error: unknown names are worth a warning */
-    if (err->status == OK && pickle->end < t->source->size)
-        job_issue(t->job, ISSUE_WARNING, t->path, t->run.offset + pickle->end, "trailing-bytes",
+    if (err->status == OK && z->pickle.end < t->source->size)
+        job_issue(t->job, ISSUE_WARNING, t->path, t->run.offset + z->pickle.end, "trailing-bytes",
                   "%llu bytes follow the pickle in data.pkl",
-                  (unsigned long long)(t->source->size - pickle->end));
+                  (unsigned long long)(t->source->size - z->pickle.end));
     return err->status;
 }

@@ -23,15 +23,15 @@ struct torch_zip {
     uint64_t base;         /* offset of the archive in its file */
     uint32_t file;
     bool big_endian, exported, script;
-    struct source *pickle_source; /* of data.pkl */
+    struct pickle pickle; /* data.pkl */
+    struct source *pickle_source;
 };
 
 /* Open the archive that is the whole of `source`, which begins at offset `base` of file `file`. */
 enum status torch_zip_open(struct torch_tree *, const struct source *source, uint32_t file,
                            uint64_t base, struct torch_zip *out, struct error *);
-/* Run data.pkl: sets t->pickle to `pickle`, t->source, t->run, t->find and t->container. */
-enum status torch_zip_run(struct torch_tree *t, struct torch_zip *, struct pickle *pickle,
-                          struct error *);
+/* Run data.pkl: sets t->pickle, t->source, t->run, t->find and t->container. */
+enum status torch_zip_run(struct torch_tree *t, struct torch_zip *, struct error *);
 void torch_zip_close(struct torch_zip *);
 
 /* A member below the root; NULL: none. */
@@ -41,6 +41,6 @@ bool torch_zip_member_run(const struct torch_zip *, const struct zip_member *, s
                           struct error *);
 
 /* torch_export.c: emit the tensors that an exported program's JSON files list. */
-enum status torch_export_state(struct torch_tree *, struct torch_zip *);
+void torch_export_state(struct torch_tree *, struct torch_zip *);
 
 #endif
