@@ -334,7 +334,7 @@ static bool dcp_read_chunk(struct dcp *d, pickle_ref name, const char *dtype,
                            const struct dcp_box *box, struct piece *out, struct error *err)
 {
     const struct chunk chunk = {dtype, box};
-    struct place place;
+    struct place place = {0};
     struct shard *s;
     if (!find_place(d, name, box->origin, box->rank, &place, err))
         return false;
@@ -405,7 +405,7 @@ static void state_object(struct dcp *d, pickle_ref name)
 {
     const struct pickle_node *n = pickle_at(&d->pickle, name);
     struct error err = {.offset = NO_OFFSET};
-    struct place place;
+    struct place place = {0};
     struct shard *s;
     struct item item;
     char what[320];

@@ -197,7 +197,9 @@ static char unescaped(char c)
 {
     static const char from[] = "abfnrtv", to[] = "\a\b\f\n\r\t\v";
     const char *at = c ? strchr(from, c) : NULL;
-    return at ? to[at - from] : c;
+    if (at)
+        c = to[at - from];
+    return c;
 }
 
 /* STRING: a Python 2 string literal in quotes. */

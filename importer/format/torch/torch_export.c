@@ -48,125 +48,98 @@ struct listing {
     bool pickled, sized, strided;
 };
 
+/* The reader of JSON keeps its failure, after which nothing more is read or emitted. */
+
 /* Read {"as_int": N} or N; fails for {"as_expr": …}. */
-static bool torch_export_read_size(struct listing *l, uint64_t *value)
+static void read_as_int(struct json *j, uint64_t *value)
 {
-    struct json *j = &l->json;
     enum json_type type = json_next(j);
-    if (type == JSON_NUMBER)
-        return json_u64(j, value) || json_fail(j, ERR_CORRUPT, NULL, "a bad number");
-    if (type != JSON_OBJECT)
-        return json_fail(j, ERR_CORRUPT, NULL, "a number expected");
     bool found = false;
-    while ((type = json_next(j)) == JSON_KEY) {
-        bool is_int = json_is(j, "as_int");
-        if (json_next(j) == JSON_FAIL)
-            return false;
-        if (is_int && json_u64(j, value))
-            found = true;
-        if (!json_skip(j))
-            return false;
+    if (type != JSON_OBJECT) {
+        if (type != JSON_NUMBER || !json_u64(j, value))
+            json_fail(j, ERR_CORRUPT, NULL,
+                      type == JSON_NUMBER ? "a bad number" : "a number expected");
+        return;
     }
-    return type == JSON_OBJECT_END &&
-           (found || json_fail(j, ERR_CORRUPT, NULL, "a size that is not a number"));
+    while (json_next(j) == JSON_KEY) {
+        bool is_int = json_is(j, "as_int");
+        if (json_next(j) == JSON_NUMBER)
+            found |= is_int && json_u64(j, value);
+        json_skip(j);
+    }
+    if (!found)
+        json_fail(j, ERR_CORRUPT, NULL, "a size that is not a number");
 }
 
-static bool torch_export_read_sizes(struct listing *l, uint64_t *out, unsigned *count)
+/* Read a list of them, at most TENSOR_RANK_MAX. */
+static void read_as_ints(struct json *j, uint64_t *out, unsigned *count)
 {
-    struct json *j = &l->json;
     *count = 0;
-    if (!json_want(j, JSON_ARRAY, "a list of sizes"))
-        return false;
+    json_want(j, JSON_ARRAY, "a list of sizes");
     for (;;) {
         struct json ahead = *j;
-        enum json_type type = json_next(&ahead);
-        if (type == JSON_ARRAY_END)
-            return json_next(j) == JSON_ARRAY_END;
-        if (*count == TENSOR_RANK_MAX)
-            return json_fail(j, ERR_LIMIT, NULL, "too many dimensions");
-        if (!torch_export_read_size(l, &out[(*count)++]))
-            return false;
+        if (json_next(&ahead) == JSON_ARRAY_END || j->type == JSON_FAIL) {
+            *j = ahead;
+            return;
+        }
+        if (*count < TENSOR_RANK_MAX)
+            read_as_int(j, &out[(*count)++]);
+        else
+            json_fail(j, ERR_LIMIT, NULL, "too many dimensions");
     }
 }
 
-static bool torch_export_read_dtype(struct listing *l)
-{
-    uint64_t number = 0;
-    if (!torch_export_read_size(l, &number))
-        return false;
-    l->tensor.dtype =
-        number < sizeof(scalar_types) / sizeof(scalar_types[0]) ? scalar_types[number] : NULL;
-    return true;
-}
-
-static bool read_strides(struct listing *l)
-{
-    struct torch_tensor *x = &l->tensor;
-    uint64_t strides[TENSOR_RANK_MAX] = {0};
-    unsigned count;
-    if (!torch_export_read_sizes(l, strides, &count))
-        return false;
-    for (unsigned d = 0; d < count; d++)
-        x->strides[d] = strides[d] <= INT64_MAX ? (int64_t)strides[d] : INT64_MAX;
-    l->strided = count == x->rank;
-    return true;
-}
-
-static bool read_meta(struct listing *l)
+static void read_meta(struct listing *l)
 {
     struct json *j = &l->json;
     struct torch_tensor *x = &l->tensor;
-    enum json_type type;
-    if (!json_want(j, JSON_OBJECT, "an object"))
-        return false;
-    while ((type = json_next(j)) == JSON_KEY) {
+    uint64_t number = 0, strides[TENSOR_RANK_MAX] = {0};
+    unsigned count;
+    json_want(j, JSON_OBJECT, "an object");
+    while (json_next(j) == JSON_KEY) {
         if (json_is(j, "dtype")) {
-            if (!torch_export_read_dtype(l))
-                return false;
+            read_as_int(j, &number);
+            const bool known = number < sizeof(scalar_types) / sizeof(scalar_types[0]);
+            x->dtype = known ? scalar_types[number] : NULL;
         } else if (json_is(j, "sizes")) {
-            if (!torch_export_read_sizes(l, x->shape, &x->rank))
-                return false;
+            read_as_ints(j, x->shape, &x->rank);
             l->sized = true;
         } else if (json_is(j, "strides")) {
-            if (!read_strides(l))
-                return false;
+            read_as_ints(j, strides, &count);
+            for (unsigned d = 0; d < count; d++)
+                x->strides[d] = strides[d] <= INT64_MAX ? (int64_t)strides[d] : INT64_MAX;
+            l->strided = count == x->rank;
         } else if (json_is(j, "storage_offset")) {
-            if (!torch_export_read_size(l, &x->offset))
-                return false;
-        } else if (json_next(j) == JSON_FAIL || !json_skip(j)) {
-            return false;
+            read_as_int(j, &x->offset);
+        } else {
+            json_next(j);
+            json_skip(j);
         }
     }
-    return type == JSON_OBJECT_END;
 }
 
-static bool torch_export_read_entry(struct listing *l)
+static void read_weight(struct listing *l)
 {
     struct json *j = &l->json;
-    enum json_type type;
     l->tensor = (struct torch_tensor){.swap = 1};
     l->path = (struct bytes){0};
     l->pickled = l->sized = l->strided = false;
-    if (!json_want(j, JSON_OBJECT, "an object"))
-        return false;
-    while ((type = json_next(j)) == JSON_KEY) {
+    json_want(j, JSON_OBJECT, "an object");
+    while (json_next(j) == JSON_KEY) {
+        struct json ahead = *j;
         if (json_is(j, "path_name")) {
-            if (!json_want(j, JSON_STRING, "the name of a file"))
-                return false;
+            json_want(j, JSON_STRING, "the name of a file");
             l->path = j->text;
         } else if (json_is(j, "use_pickle")) {
             l->pickled = json_next(j) == JSON_TRUE;
-        } else if (json_is(j, "tensor_meta")) {
-            struct json ahead = *j;
-            if (json_next(&ahead) == JSON_NULL)
-                json_next(j);
-            else if (!read_meta(l))
-                return false;
-        } else if (json_next(j) == JSON_FAIL || !json_skip(j)) {
-            return false;
+            json_skip(j);
+        } else if (json_is(j, "tensor_meta") && json_next(&ahead) != JSON_NULL) {
+            read_meta(l);
+        } else {
+            json_next(j);
+            json_skip(j);
         }
     }
-    return type == JSON_OBJECT_END;
 }
 
 static bool torch_export_place(struct listing *l, struct error *err)
@@ -189,7 +162,7 @@ static bool torch_export_place(struct listing *l, struct error *err)
     return true;
 }
 
-static bool emit_entry(struct listing *l)
+static void emit_entry(struct listing *l)
 {
     struct torch_tree *t = l->t;
     struct torch_tensor *x = &l->tensor;
@@ -200,7 +173,7 @@ static bool emit_entry(struct listing *l)
         job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "not-a-tensor",
                   "\"%.*s\" is not a tensor of a known dtype: left out",
                   (int)(l->name.len < 200 ? l->name.len : 200), (const char *)l->name.at);
-        return true;
+        return;
     }
     t->names.err = t->job->err;
     strmap_keep(&t->names, t->arena, (const char *)l->name.at, l->name.len, &kept, &added);
@@ -208,32 +181,27 @@ static bool emit_entry(struct listing *l)
         torch_export_place(l, &err);
         torch_emit(t, kept, l->name.len, x, &err);
     }
-    return t->job->err->status == OK;
 }
 
-static bool read_config(struct listing *l)
+static void read_config(struct listing *l)
 {
     struct json *j = &l->json;
-    enum json_type type;
-    if (!json_want(j, JSON_OBJECT, "an object"))
-        return false;
-    while ((type = json_next(j)) == JSON_KEY) {
+    json_want(j, JSON_OBJECT, "an object");
+    while (j->err->status == OK && json_next(j) == JSON_KEY) {
         if (!json_is(j, "config")) {
-            if (json_next(j) == JSON_FAIL || !json_skip(j))
-                return false;
+            json_next(j);
+            json_skip(j);
             continue;
         }
-        if (!json_want(j, JSON_OBJECT, "an object"))
-            return false;
-        while ((type = json_next(j)) == JSON_KEY) {
+        json_want(j, JSON_OBJECT, "an object");
+        while (j->err->status == OK && json_next(j) == JSON_KEY) {
             l->name = j->text;
-            if (!torch_export_read_entry(l) || !emit_entry(l))
-                return false;
+            read_weight(l);
+            if (j->err->status == OK)
+                emit_entry(l);
         }
-        if (type != JSON_OBJECT_END)
-            return false;
     }
-    return type == JSON_OBJECT_END && json_want(j, JSON_END, "the end");
+    json_want(j, JSON_END, "the end");
 }
 
 /* Whether a member is FOLDER/NAME_…_config.json; NAME is the exported program's. */
