@@ -142,18 +142,23 @@ static bool find_place(struct dcp *d, pickle_ref name, const uint64_t *offsets, 
     if (!place_key(d, name, offsets, rank))
         return false;
     const uint64_t *at = strmap_get(&d->places, d->key.at, d->key.len);
-    if (!at)
-        return torch_fail(&d->tree, err, "missing-chunk",
-                          "the metadata does not say where its data is");
+    if (!at) {
+        torch_fail(&d->tree, err, "missing-chunk", "the metadata does not say where its data is");
+        return false;
+    }
     pickle_ref info = (pickle_ref)*at, steps = field(p, info, "transform_descriptors");
     pickle_ref path = field(p, info, "relative_path");
     if (pickle_kind(p, path) != PICKLE_TEXT ||
         !torch_number(p, field(p, info, "offset"), &out->offset) ||
-        !torch_number(p, field(p, info, "length"), &out->length))
-        return torch_fail(&d->tree, err, "bad-metadata",
-                          "the metadata gives no file, offset and length for it");
-    if (pickle_item(p, steps, 0))
-        return torch_fail(&d->tree, err, "unsupported", "its data was transformed by an extension");
+        !torch_number(p, field(p, info, "length"), &out->length)) {
+        torch_fail(&d->tree, err, "bad-metadata",
+                   "the metadata gives no file, offset and length for it");
+        return false;
+    }
+    if (pickle_item(p, steps, 0)) {
+        torch_fail(&d->tree, err, "unsupported", "its data was transformed by an extension");
+        return false;
+    }
     out->path = pickle_at(p, path);
     return true;
 }
