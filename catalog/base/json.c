@@ -429,6 +429,28 @@ bool json_skip(struct json *j)
 
 /* --- values ----------------------------------------------------------------------------- */
 
+bool json_pass(struct json *j)
+{
+    return json_next(j) != JSON_FAIL && json_skip(j);
+}
+
+bool json_members(struct json *j, const struct json_member *table, void *context)
+{
+    while (json_next(j) == JSON_KEY) {
+        const struct json_member *m = table;
+        while (m->name && !json_is(j, m->name))
+            m++;
+        if (!(m->read ? m->read(context, j) : json_pass(j)))
+            return false;
+    }
+    return j->type == JSON_OBJECT_END;
+}
+
+bool json_object(struct json *j, const char *what, const struct json_member *table, void *context)
+{
+    return json_want(j, JSON_OBJECT, what) && json_members(j, table, context);
+}
+
 static void copy_token(struct json *j, struct text *out)
 {
     static const char *const words[] = {

@@ -64,6 +64,23 @@ bool json_want(struct json *, enum json_type type, const char *what);
  * j->cursor, which it has read and checked. The next token is what follows them. */
 void json_taken(struct json *, size_t len);
 
+/* How to read a member of an object: j->text is its key, the next token is its value, which read()
+ * reads to its end. It returns false after an error, which ends the reading. A table ends with the
+ * name NULL, whose read() gets all other members; without one these are skipped. */
+struct json_member {
+    const char *name;
+    bool (*read)(void *context, struct json *);
+};
+
+/* Read the members of the object whose first token was just read, to its end. */
+bool json_members(struct json *, const struct json_member *table, void *context);
+
+/* The same for the next value, which must be an object, else an error: "`what` expected". */
+bool json_object(struct json *, const char *what, const struct json_member *table, void *context);
+
+/* Read a value that does not matter: the next token is its first. */
+bool json_pass(struct json *);
+
 /* Skip the rest of the value whose first token was just read. */
 bool json_skip(struct json *);
 

@@ -12,7 +12,7 @@ struct weighing {
     struct {
         uint64_t left; /* entries not yet read */
         bool map;
-    } levels[FLAX_DEPTH_MAX];
+    } levels[NAME_TREE_DEPTH];
     unsigned depth;
     bool array;   /* an array was found, which is proof enough */
     bool refused; /* it is msgpack, but not as Flax writes it */
@@ -63,7 +63,7 @@ static bool weigh_value(struct weighing *w)
         return weigh_extension(w, &item);
     if (!map && item.type != MSGPACK_ARRAY) /* a lone number may be anything */
         return w->depth > 0 || flax_evidence_refuse(w);
-    if (w->depth == FLAX_DEPTH_MAX)
+    if (w->depth == NAME_TREE_DEPTH)
         return flax_evidence_refuse(w);
     w->levels[w->depth].left = item.count;
     w->levels[w->depth++].map = map;

@@ -12,58 +12,35 @@
  */
 #include "importer/container/flax_tree.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* The arguments of "%.*s" for the current path in a message, cut to 200 bytes. */
-#define SHOWN(t) (int)((t)->path.len < 200 ? (t)->path.len : 200), (t)->path.at
-
-static bool flax_tree_no_memory(struct msgpack *m)
-{
-    return msgpack_fail(m, NO_OFFSET, ERR_MEMORY, NULL, "no memory for a tree of arrays");
-}
+#define SHOWN(t) (int)((t)->names.path.len < 200 ? (t)->names.path.len : 200), (t)->names.path.at
 
 /* --- visiting --------------------------------------------------------------------------- */
 
-/* Bound the bytes of all paths by the size of the file: n levels of keys make paths of n^2 bytes.
- * */
-static bool count_path(struct flax_tree *t)
-{
-    uint64_t most = LIMIT_KEYS_FREE + t->source->size * LIMIT_KEY_GROWTH;
-    t->path_bytes += t->path.len;
-    if (t->path_bytes <= most && t->path_bytes <= LIMIT_NAMES_BYTES)
-        return true;
-    return msgpack_fail(&t->reader, t->reader.at, ERR_LIMIT, NULL,
-                        "nested names of more than %llu bytes in all",
-                        (unsigned long long)(most < LIMIT_NAMES_BYTES ? most : LIMIT_NAMES_BYTES));
-}
-
 /* Whether the current path is new. Of two values with the same path this program keeps the first
  * (Python keeps the last), and reports it. */
-static bool is_new(struct flax_tree *t, bool *added)
+static bool is_new(struct flax_tree *t)
 {
     const char *kept;
-    if (!strmap_keep(&t->paths, t->job->arena, t->path.at, t->path.len, &kept, added))
-        return flax_tree_no_memory(&t->reader);
-    if (!*added)
+    bool added = true;
+    strmap_keep(&t->paths, t->job->arena, t->names.path.at, t->names.path.len, &kept, &added);
+    if (!added)
         job_issue(t->job, ISSUE_ERROR, t->source->name, t->reader.at, "duplicate-name",
                   "\"%.*s\" occurs twice", SHOWN(t));
-    return true;
+    return added;
 }
 
 static bool flax_tree_visit(struct flax_tree *t, struct flax_leaf *leaf)
 {
-    bool added = true;
-    leaf->name = t->path.at;
-    leaf->name_len = t->path.len;
+    leaf->name = t->names.path.at;
+    leaf->name_len = t->names.path.len;
     leaf->reader = &t->reader;
     if (++t->leaves > LIMIT_TENSORS)
         return msgpack_fail(&t->reader, t->reader.at, ERR_LIMIT, NULL,
                             "a tree of more than %llu leaves", (unsigned long long)LIMIT_TENSORS);
-    if (!count_path(t) || (leaf->kind != FLAX_ARRAY && !is_new(t, &added)))
-        return false;
-    return !added ||
-           (t->visitor->leaf(t->visitor->context, leaf) == OK && t->job->err->status == OK);
+    if (name_tree_count(&t->names, t->reader.at) && (leaf->kind == FLAX_ARRAY || is_new(t)))
+        t->visitor->leaf(t->visitor->context, leaf);
+    return t->job->err->status == OK;
 }
 
 /* Report an error in one array, and let the walk go on: true. Failures of memory or reading
@@ -168,7 +145,8 @@ static bool offer_map(struct flax_tree *t, const struct msgpack_item *map, bool 
 {
     struct msgpack *m = &t->reader;
     uint64_t start = m->at, heads = m->heads;
-    struct flax_leaf leaf = {.name = t->path.at, .name_len = t->path.len, .reader = m, .item = map};
+    struct flax_leaf leaf = {
+        .name = t->names.path.at, .name_len = t->names.path.len, .reader = m, .item = map};
     *taken = false;
     if (!t->visitor->map)
         return true;
@@ -176,7 +154,7 @@ static bool offer_map(struct flax_tree *t, const struct msgpack_item *map, bool 
         return false;
     if (*taken) {
         t->leaves++;
-        return count_path(t);
+        return name_tree_count(&t->names, m->at);
     }
     t->looked_at += m->heads - heads; /* a head has a byte at least */
     m->at = start;
@@ -189,15 +167,14 @@ static bool offer_map(struct flax_tree *t, const struct msgpack_item *map, bool 
 
 static bool open_level(struct flax_tree *t, const struct msgpack_item *item)
 {
-    bool added;
-    if (t->depth == FLAX_DEPTH_MAX)
-        return msgpack_fail(&t->reader, item->offset, ERR_LIMIT, NULL,
-                            "nested more than %d levels deep", FLAX_DEPTH_MAX);
-    if (!count_path(t) || (t->depth && !is_new(t, &added)))
+    bool root = t->names.depth == 0;
+    if (!name_tree_enter(&t->names, item->type == MSGPACK_ARRAY, item->offset) ||
+        !name_tree_count(&t->names, t->reader.at))
         return false;
-    t->levels[t->depth++] = (struct flax_level){
-        .left = item->count, .path = t->path.len, .list = item->type == MSGPACK_ARRAY};
-    return true;
+    t->left[t->names.depth - 1] = item->count;
+    if (!root)
+        is_new(t);
+    return t->job->err->status == OK;
 }
 
 static bool read_map(struct flax_tree *t, const struct msgpack_item *map)
@@ -241,16 +218,14 @@ static bool flax_tree_read_value(struct flax_tree *t)
 
 static bool add_key(struct flax_tree *t, const struct msgpack_item *key)
 {
+    struct text *path = &t->names.path;
     if (msgpack_is_text(key))
-        msgpack_add(&t->reader, key, &t->path);
+        msgpack_add(&t->reader, key, path);
     else if (key->type == MSGPACK_UNSIGNED)
-        text_addf(&t->path, "%llu", (unsigned long long)key->number);
+        text_addf(path, "%llu", (unsigned long long)key->number);
     else
-        text_addf(&t->path, "%lld", (long long)key->integer);
-    if (t->reader.err->status == OK && !text_str(&t->path))
-        msgpack_fail(&t->reader, key->offset, ERR_LIMIT, NULL, "a name of more than %llu bytes",
-                     (unsigned long long)LIMIT_NAME_BYTES);
-    return t->reader.err->status == OK;
+        text_addf(path, "%lld", (long long)key->integer);
+    return name_tree_fits(&t->names, key->offset) && t->reader.err->status == OK;
 }
 
 /* Skip an entry whose key cannot be part of a name. */
@@ -263,30 +238,30 @@ static bool leave_out(struct flax_tree *t, const struct msgpack_item *key)
            msgpack_skip(&t->reader, &value);
 }
 
-static bool flax_tree_read_entry(struct flax_tree *t, struct flax_level *l)
+static bool flax_tree_read_entry(struct flax_tree *t)
 {
-    struct msgpack_item key = {.type = MSGPACK_UNSIGNED, .number = l->next++};
-    l->left--;
-    t->path.len = l->path;
+    struct name_level *l = &t->names.levels[t->names.depth - 1];
+    struct msgpack_item key = {.type = MSGPACK_UNSIGNED, .number = l->next};
+    t->left[t->names.depth - 1]--;
+    t->names.path.len = l->path;
     if (!l->list && !msgpack_next(&t->reader, &key))
         return false;
     if (!msgpack_is_text(&key) && key.type != MSGPACK_UNSIGNED && key.type != MSGPACK_NEGATIVE)
         return leave_out(t, &key);
-    if (t->depth > 1 || l->path)
-        text_addc(&t->path, '/');
+    name_tree_next(&t->names);
     return add_key(t, &key) && flax_tree_read_value(t);
 }
 
 enum status flax_value(struct flax_tree *t)
 {
-    t->depth = 0;
+    t->names.depth = 0;
+    t->names.prefixed = t->names.path.len > 0;
     bool ok = flax_tree_read_value(t);
-    while (ok && t->depth) {
-        struct flax_level *l = &t->levels[t->depth - 1];
-        if (l->left)
-            ok = flax_tree_read_entry(t, l);
+    while (ok && t->names.depth) {
+        if (t->left[t->names.depth - 1])
+            ok = flax_tree_read_entry(t);
         else
-            t->depth--;
+            name_tree_leave(&t->names);
     }
     return t->job->err->status;
 }
@@ -294,20 +269,16 @@ enum status flax_value(struct flax_tree *t)
 enum status flax_open(struct flax_tree *t, struct job *job, const struct source *source,
                       const struct flax_visitor *visitor)
 {
-    *t = (struct flax_tree){
-        .job = job,
-        .source = source,
-        .visitor = visitor,
-        .path.limit = LIMIT_NAME_BYTES,
-    };
-    if (!text_adds(&t->path, ""))
-        return error_memory_at(job->err, source->name);
+    *t =
+        (struct flax_tree){.job = job, .source = source, .visitor = visitor, .paths.err = job->err};
+    name_tree_init(&t->names, '/', source->name, job->err);
+    t->names.size = source->size;
     return msgpack_open(&t->reader, source, job->arena, job->err);
 }
 
 void flax_close(struct flax_tree *t)
 {
-    text_release(&t->path);
+    name_tree_release(&t->names);
     strmap_release(&t->paths);
 }
 

@@ -18,8 +18,7 @@
 #include "catalog/base/strmap.h"
 #include "importer/container/flax_array.h"
 #include "importer/job/job.h"
-
-#define FLAX_DEPTH_MAX 128
+#include "importer/job/name_tree.h"
 
 enum flax_kind {
     FLAX_ARRAY,   /* leaf->array */
@@ -58,18 +57,11 @@ struct flax_tree {
     const struct source *source;
     const struct flax_visitor *visitor;
     struct msgpack reader;
-    struct text path;    /* of the current value; a caller may set a prefix of all names */
-    struct strmap paths; /* of all values except arrays, whose names the job compares */
-    uint64_t leaves;     /* of any kind */
-    uint64_t path_bytes; /* of all paths */
-    uint64_t looked_at;  /* heads read for maps that the visitor then did not take */
-    unsigned depth;
-    struct flax_level {
-        uint64_t left; /* entries not yet read */
-        uint64_t next; /* list: position of the next entry */
-        size_t path;   /* length of this level's own path in `path` above */
-        bool list;
-    } levels[FLAX_DEPTH_MAX];
+    struct name_tree names;         /* a caller may set a prefix of all names */
+    struct strmap paths;            /* of all values except arrays, whose names the job compares */
+    uint64_t leaves;                /* of any kind */
+    uint64_t looked_at;             /* heads read for maps that the visitor then did not take */
+    uint64_t left[NAME_TREE_DEPTH]; /* by level: entries not yet read */
 };
 
 /* `source` is a file of the job and must outlive the tree. Close the tree after an error too. */

@@ -119,154 +119,126 @@ struct reading {
     struct job *job; /* NULL: only the names of shards are wanted */
     struct weight_map *map;
     struct strmap shards; /* name -> position in map->shards */
-    size_t weight_space, shard_space;
+    size_t weight_space, shard_space, shard_count;
+    bool has_map, has_metadata;
 };
 
 /* The position of the shard named by the current text; a new shard is appended. Names that cannot
  * be files beside the index are kept too, and refused when they are opened. */
-static bool find_shard(struct reading *r, uint32_t *shard)
+static uint32_t find_shard(struct reading *r)
 {
     bool added;
     struct weight_map *m = r->map;
     struct bytes name = r->json.text;
     uint64_t *at = strmap_add(&r->shards, (const char *)name.at, name.len, &added);
-    if (at && added) {
-        void *list =
-            arena_grow(m->arena, m->shards, m->shard_count, &r->shard_space, sizeof(*m->shards));
-        char *kept = arena_copy(m->arena, name.at, name.len);
-        if (!list || !kept)
-            return error_memory_at(r->json.err, r->json.source), false;
-        m->shards = list;
-        m->shards[m->shard_count] =
-            (struct weight_shard){.name = kept, .lost = !is_plain_name(name)};
-        *at = m->shard_count++;
-    }
-    if (!at)
-        return error_memory_at(r->json.err, r->json.source), false;
-    *shard = (uint32_t)*at;
-    return true;
+    if (!added)
+        return (uint32_t)*at;
+    *at = r->shard_count;
+    *PUSH(m->arena, m->shards, r->shard_count, r->shard_space) = (struct weight_shard){
+        .name = arena_copy(m->arena, name.at, name.len), .lost = !is_plain_name(name)};
+    return (uint32_t)r->shard_count - 1;
 }
 
 /* One pair of weight_map. Of a name that occurs twice the last value counts, as in Python. */
-static bool read_weight(struct reading *r)
+static bool read_weight(void *context, struct json *j)
 {
     bool added;
-    uint32_t shard;
+    struct reading *r = context;
     struct weight_map *m = r->map;
-    struct bytes name = r->json.text;
-    uint64_t where = r->json.at;
-    if (!json_want(&r->json, JSON_STRING, "the name of a shard") || !find_shard(r, &shard))
+    struct bytes name = j->text;
+    uint64_t where = j->at;
+    if (!json_want(j, JSON_STRING, "the name of a shard"))
         return false;
+    uint32_t shard = find_shard(r);
     uint64_t *at = strmap_add(&m->names, (const char *)name.at, name.len, &added);
-    if (!at)
-        return error_memory_at(r->json.err, r->json.source), false;
-    if (!added) {
+    if (added) {
+        *at = m->count;
+        *PUSH(m->arena, m->weights, m->count, r->weight_space) =
+            (struct weight){.name = (const char *)name.at, .len = name.len, .shard = shard};
+    } else {
         if (r->job)
             job_issue(r->job, ISSUE_WARNING, NULL, where, "duplicate-name",
                       "tensor \"%.*s\" occurs twice in the index: the later place counts",
                       (int)(name.len < 200 ? name.len : 200), (const char *)name.at);
         m->weights[*at].shard = shard;
-        return true;
     }
-    void *list = arena_grow(m->arena, m->weights, m->count, &r->weight_space, sizeof(*m->weights));
-    if (!list)
-        return error_memory_at(r->json.err, r->json.source), false;
-    m->weights = list;
-    *at = m->count;
-    m->weights[m->count++] =
-        (struct weight){.name = (const char *)name.at, .len = name.len, .shard = shard};
-    return true;
-}
-
-static bool read_weights(struct reading *r)
-{
-    enum json_type type;
-    if (!json_want(&r->json, JSON_OBJECT, "weight_map's object"))
-        return false;
-    while ((type = json_next(&r->json)) == JSON_KEY)
-        if (!read_weight(r))
-            return false;
-    return type == JSON_OBJECT_END;
+    return j->err->status == OK;
 }
 
 enum status weight_map_fact(struct weight_map *m, struct bytes key, struct bytes value,
                             struct bytes *before, struct error *err)
 {
     static const uint8_t nothing[1];
-    bool added = false;
+    bool added;
     uint64_t *at = strmap_add(&m->facts, (const char *)key.at, key.len, &added);
     *before = (struct bytes){0};
-    if (!at)
-        return error_memory(err);
-    if (!added) {
+    if (added) {
+        *at = m->fact_count;
+        *PUSH(m->arena, m->fact_texts, m->fact_count, m->fact_space) =
+            (struct bytes){value.at ? value.at : nothing, value.len};
+    } else if (*at < m->fact_count) { /* else that was not kept */
         *before = m->fact_texts[*at];
-        return OK;
     }
-    *at = m->fact_count;
-    void *list =
-        arena_grow(m->arena, m->fact_texts, m->fact_count, &m->fact_space, sizeof(*m->fact_texts));
-    if (!list)
-        return error_memory(err);
-    m->fact_texts = list;
-    m->fact_texts[m->fact_count++] = (struct bytes){value.at ? value.at : nothing, value.len};
-    return OK;
+    return err->status;
+}
+
+static bool read_fact(void *context, struct json *j)
+{
+    struct reading *r = context;
+    struct weight_map *m = r->map;
+    bool total = json_is(j, "total_size");
+    struct bytes key = j->text, text = {0}, before;
+    if (json_next(j) == JSON_STRING)
+        text = j->text;
+    weight_map_fact(m, key, text, &before, j->err);
+    if (total && json_real(j, &m->total))
+        m->has_total = true;
+    return json_skip(j);
+}
+
+static bool refuse_second(struct json *j, bool *first)
+{
+    if (*first)
+        return json_fail(j, ERR_CORRUPT, "bad-index", "a key occurs twice in the index");
+    return *first = true;
 }
 
 /* State every member as a fact, and remember total_size. */
-static bool weight_map_read_metadata(struct reading *r)
+static bool weight_map_read_metadata(void *context, struct json *j)
 {
-    struct json *j = &r->json;
+    static const struct json_member table[] = {{NULL, read_fact}};
+    struct reading *r = context;
     struct json again = *j;
-    struct weight_map *m = r->map;
-    enum json_type type = json_next(j);
-    if (type != JSON_OBJECT)
-        return type == JSON_NULL || json_fail(j, ERR_CORRUPT, NULL, "an object expected");
-    while ((type = json_next(j)) == JSON_KEY) {
-        bool total = json_is(j, "total_size");
-        struct bytes key = j->text, before;
-        type = json_next(j);
-        if (type == JSON_FAIL ||
-            weight_map_fact(m, key, type == JSON_STRING ? j->text : (struct bytes){0}, &before,
-                            j->err) != OK)
-            return false;
-        if (total && json_real(j, &m->total))
-            m->has_total = true;
-        if (!json_skip(j))
-            return false;
-    }
-    return type == JSON_OBJECT_END && (!r->job || facts_state(r->job, &again, "", '.'));
+    if (!refuse_second(j, &r->has_metadata) || json_next(j) == JSON_NULL)
+        return j->type == JSON_NULL;
+    if (j->type != JSON_OBJECT)
+        return json_fail(j, ERR_CORRUPT, NULL, "an object expected");
+    return json_members(j, table, r) && (!r->job || facts_state(r->job, &again, "", '.'));
+}
+
+static bool read_weights(void *context, struct json *j)
+{
+    static const struct json_member table[] = {{NULL, read_weight}};
+    struct reading *r = context;
+    return refuse_second(j, &r->has_map) && json_object(j, "weight_map's object", table, r);
 }
 
 static bool weight_map_read_index(struct reading *r)
 {
+    static const struct json_member table[] = {
+        {"weight_map", read_weights}, {"metadata", weight_map_read_metadata}, {0}};
     struct json *j = &r->json;
-    enum json_type type;
-    bool has_map = false, has_metadata = false;
-    if (!json_want(j, JSON_OBJECT, "an object"))
-        return false;
-    while ((type = json_next(j)) == JSON_KEY) {
-        bool map = json_is(j, "weight_map"), metadata = json_is(j, "metadata");
-        if ((map && has_map) || (metadata && has_metadata))
-            return json_fail(j, ERR_CORRUPT, "bad-index", "a key occurs twice in the index");
-        has_map |= map;
-        has_metadata |= metadata;
-        bool ok = map        ? read_weights(r)
-                  : metadata ? weight_map_read_metadata(r)
-                             : json_next(j) != JSON_FAIL && json_skip(j);
-        if (!ok)
-            return false;
-    }
-    if (type != JSON_OBJECT_END || !json_want(j, JSON_END, "the end of the index"))
-        return false;
-    return has_map || json_fail(j, ERR_CORRUPT, "bad-index", "an index without weight_map");
+    return json_object(j, "an object", table, r) &&
+           json_want(j, JSON_END, "the end of the index") &&
+           (r->has_map || json_fail(j, ERR_CORRUPT, "bad-index", "an index without weight_map"));
 }
 
 /* Sort the shards by name, which is by number: the order in which loaders read them. */
-static bool sort_shards(struct weight_map *m)
+static void sort_shards(struct weight_map *m)
 {
     uint32_t *place = arena_array(m->arena, m->shard_count + 1u, sizeof(*place));
     if (!place)
-        return false;
+        return;
     for (uint32_t i = 0; i < m->shard_count; i++)
         m->shards[i].weights = i;
     named_sort(m->shards, m->shard_count, sizeof(*m->shards));
@@ -278,20 +250,22 @@ static bool sort_shards(struct weight_map *m)
         m->weights[i].shard = place[m->weights[i].shard];
         m->shards[m->weights[i].shard].weights++;
     }
-    return true;
 }
 
+/* The arena reports to `err`. */
 static enum status weight_map_parse(struct job *job, struct bytes text, const char *source,
                                     struct arena *arena, struct weight_map *out, struct error *err)
 {
-    *out = (struct weight_map){.arena = arena};
-    struct reading r = {.job = job, .map = out};
+    *out =
+        (struct weight_map){.arena = arena, .names.err = err, .tails.err = err, .facts.err = err};
+    struct reading r = {.job = job, .map = out, .shards.err = err};
     json_init(&r.json, cursor_over(text, 0), arena, source, err);
     r.json.python = true;
     bool ok = weight_map_read_index(&r);
     strmap_release(&r.shards);
-    if (ok && !sort_shards(out))
-        error_memory_at(err, source);
+    out->shard_count = (uint32_t)r.shard_count;
+    if (ok && err->status == OK)
+        sort_shards(out);
     else if (err->status == ERR_CORRUPT)
         error_code(err, "bad-index");
     return err->status;
@@ -300,7 +274,7 @@ static enum status weight_map_parse(struct job *job, struct bytes text, const ch
 enum status weight_map_claim(struct claim *c, const char *suffix)
 {
     struct error err = {.offset = NO_OFFSET};
-    struct arena arena = {.ceiling = LIMIT_ARENA_BYTES};
+    struct arena arena = {.ceiling = LIMIT_ARENA_BYTES, .err = &err};
     struct text stem = {.limit = 4096};
     struct weight_map m = {0};
     uint8_t *bytes = NULL;
@@ -402,7 +376,7 @@ bool weight_map_open(struct job *job, struct weight_map *m, uint32_t shard, stru
 
 #define AMBIGUOUS UINT64_MAX
 
-static bool make_tails(struct job *job, struct weight_map *m)
+static void make_tails(struct weight_map *m)
 {
     m->has_tails = true;
     for (uint64_t i = 0; i < m->count; i++) {
@@ -413,23 +387,19 @@ static bool make_tails(struct job *job, struct weight_map *m)
             continue;
         uint64_t *at =
             strmap_add(&m->tails, slash + 1, w->len - (size_t)(slash + 1 - w->name), &added);
-        if (!at)
-            return error_memory_at(job->err, job->path), false;
         *at = added ? i : AMBIGUOUS;
     }
-    return true;
 }
 
-/* The weight that a name in a shard refers to; NULL: none, or no memory. Names without the model's
- * name ("bert/kernel:0") are found among the tails if just one weight ends so. */
-static struct weight *find_weight(struct job *job, struct weight_map *m, const char *name,
-                                  size_t len)
+/* The weight that a name in a shard refers to; NULL: none. Names without the model's name
+ * ("bert/kernel:0") are found among the tails if just one weight ends so. */
+static struct weight *find_weight(struct weight_map *m, const char *name, size_t len)
 {
     const uint64_t *at = strmap_get(&m->names, name, len);
     if (at)
         return &m->weights[*at];
-    if (!m->has_tails && !make_tails(job, m))
-        return NULL;
+    if (!m->has_tails)
+        make_tails(m);
     at = strmap_get(&m->tails, name, len);
     return at && *at != AMBIGUOUS && !m->weights[*at].found ? &m->weights[*at] : NULL;
 }
@@ -437,9 +407,7 @@ static struct weight *find_weight(struct job *job, struct weight_map *m, const c
 bool weight_map_wants(struct job *job, struct weight_map *m, uint32_t shard, const char *name,
                       size_t len)
 {
-    struct weight *w = find_weight(job, m, name, len);
-    if (!w && job->err->status != OK)
-        return false;
+    struct weight *w = find_weight(m, name, len);
     if (!w) {
         job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "not-in-index",
                   "tensor \"%.*s\" of shard %.100s is not in the index: left out",
@@ -450,14 +418,8 @@ bool weight_map_wants(struct job *job, struct weight_map *m, uint32_t shard, con
         w->found = true;
         return true;
     }
-    void *list =
-        arena_grow(m->arena, m->strays, m->stray_count, &m->stray_space, sizeof(*m->strays));
-    if (!list) {
-        error_memory_at(job->err, job->path);
-        return false;
-    }
-    m->strays = list;
-    m->strays[m->stray_count++] = (struct weight_stray){(uint64_t)(w - m->weights), shard};
+    *PUSH(m->arena, m->strays, m->stray_count, m->stray_space) =
+        (struct weight_stray){(uint64_t)(w - m->weights), shard};
     return false;
 }
 

@@ -36,7 +36,7 @@ struct weight_shard {
 struct weight_map {
     struct arena *arena;
     struct weight *weights;
-    uint64_t count;
+    size_t count;
     struct strmap names; /* weight name -> position */
     struct strmap tails; /* name after its first '/' -> position; made when needed */
     bool has_tails;
@@ -52,8 +52,7 @@ struct weight_map {
     uint64_t tied;
     bool any_lost;
     struct weight_stray *strays; /* private to weight_map.c */
-    uint64_t stray_count;
-    size_t stray_space;
+    size_t stray_count, stray_space;
 };
 
 /* 64 if the text says "weight_map" and names files with `suffix`; 8 if only the file's own name is

@@ -3,17 +3,16 @@
 #include <string.h>
 
 #include "catalog/base/limits.h"
+#include "importer/job/name_tree.h"
 
 struct facts {
     struct job *job;
     struct json *json;
-    struct text key;                    /* key of the current value */
-    size_t outer[LIMIT_JSON_DEPTH + 1]; /* key.len before the keys of each open object */
-    unsigned depth;
+    struct name_tree keys;
     uint64_t bytes; /* added so far */
 };
 
-/* The JSON text of a list or an empty object. */
+/* The JSON text of a list. */
 static bool state_text(struct facts *f)
 {
     struct text t = {.limit = LIMIT_FACTS_BYTES};
@@ -22,7 +21,7 @@ static bool state_text(struct facts *f)
         ok = json_fail(f->json, ERR_LIMIT, NULL, "a list of more than %llu bytes",
                        (unsigned long long)LIMIT_FACTS_BYTES);
     if (ok)
-        ok = job_meta_text(f->job, text_str(&f->key), text_str(&t), t.len) == OK;
+        ok = job_meta_text(f->job, text_str(&f->keys.path), text_str(&t), t.len) == OK;
     f->bytes += t.len;
     text_release(&t);
     return ok;
@@ -31,7 +30,7 @@ static bool state_text(struct facts *f)
 static bool state_number(struct facts *f)
 {
     const struct json *j = f->json;
-    const char *key = text_str(&f->key);
+    const char *key = text_str(&f->keys.path);
     int64_t integer;
     double real;
     if (json_i64(j, &integer))
@@ -46,8 +45,8 @@ static bool state_number(struct facts *f)
 static bool state_leaf(struct facts *f)
 {
     const struct json *j = f->json;
-    const char *key = text_str(&f->key);
-    f->bytes += f->key.len + j->text.len;
+    const char *key = text_str(&f->keys.path);
+    f->bytes += f->keys.path.len + j->text.len;
     if (!key || f->bytes > LIMIT_FACTS_BYTES)
         return json_fail(f->json, ERR_LIMIT, NULL,
                          "a key of more than %llu bytes, or more than %llu bytes in all",
@@ -63,52 +62,29 @@ static bool state_leaf(struct facts *f)
         return job_meta_text(f->job, key, "false", 5) == OK;
     case JSON_NULL:
         return job_meta_null(f->job, key) == OK;
+    case JSON_OBJECT_END:
+        return job_meta_text(f->job, key, "{}", 2) == OK;
     default:
         return state_text(f);
     }
 }
 
-/* Enter an object: its keys follow. An empty one is a leaf. */
-static bool facts_enter(struct facts *f)
+static bool facts_see(void *context)
 {
-    struct json ahead = *f->json;
-    struct error ignored = {.offset = NO_OFFSET};
-    ahead.err = &ignored;
-    if (json_next(&ahead) == JSON_OBJECT_END)
-        return state_leaf(f);
-    f->outer[f->depth++] = f->key.len;
-    return true;
-}
-
-static bool facts_read_key(struct facts *f, char separator)
-{
+    struct facts *f = context;
     const struct json *j = f->json;
-    size_t outer = f->outer[f->depth - 1];
-    if (memchr(j->text.at, '\0', j->text.len))
+    if (j->type == JSON_KEY && memchr(j->text.at, '\0', j->text.len))
         return json_fail(f->json, ERR_CORRUPT, NULL, "a key holds a NUL character");
-    f->key.len = outer;
-    if (f->depth > 1)
-        text_addc(&f->key, separator);
-    text_add(&f->key, j->text.at, j->text.len);
-    return true;
+    return j->type == JSON_KEY || j->type == JSON_OBJECT || state_leaf(f);
 }
 
 bool facts_state(struct job *job, struct json *j, const char *key, char separator)
 {
-    struct facts f = {.job = job, .json = j, .key = {.limit = LIMIT_FACT_KEY}};
-    text_adds(&f.key, key);
-    bool ok = true;
-    do {
-        enum json_type type = json_next(j);
-        if (type == JSON_FAIL)
-            ok = false;
-        else if (type == JSON_KEY)
-            ok = facts_read_key(&f, separator);
-        else if (type == JSON_OBJECT_END)
-            f.depth--;
-        else
-            ok = type == JSON_OBJECT ? facts_enter(&f) : state_leaf(&f);
-    } while (ok && f.depth);
-    text_release(&f.key);
+    struct facts f = {.job = job, .json = j};
+    name_tree_init(&f.keys, separator, NULL, NULL); /* state_leaf() looks for a key too long */
+    f.keys.path.limit = LIMIT_FACT_KEY;
+    text_adds(&f.keys.path, key);
+    bool ok = name_tree_json(&f.keys, j, facts_see, &f);
+    name_tree_release(&f.keys);
     return ok;
 }

@@ -11,9 +11,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void parse(struct bytes json)
 {
-    struct arena arena = {.ceiling = (size_t)1 << 30};
-    struct jax_tree tree = {0};
     struct error err = {.offset = NO_OFFSET};
+    struct arena arena = {.ceiling = (size_t)1 << 30, .err = &err};
+    struct jax_tree tree = {0};
     jax_tree_parse(json, "fuzzed", &arena, &tree, &err);
     for (uint64_t i = 0; i < tree.count; i++)
         if (!tree.leaves[i].name || (!tree.leaves[i].empty && !tree.leaves[i].key))

@@ -13,7 +13,7 @@
 
 static enum status parse(struct bytes json, struct text *out, struct error *err)
 {
-    struct arena arena = {0};
+    struct arena arena = {.err = err};
     struct jax_tree tree = {0};
     jax_tree_parse(json, "t", &arena, &tree, err);
     for (uint64_t i = 0; i < tree.count; i++) {

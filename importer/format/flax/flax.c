@@ -198,8 +198,8 @@ static enum status walk_stream(struct job *job, const struct flax_visitor *visit
     struct msgpack_item value = {0};
     bool ok = flax_open(&t, job, job->source, visitor) == OK;
     while (ok && t.reader.at < t.reader.end) {
-        text_reset(&t.path);
-        ok = read_record(&t.reader, &value, &t.path) && read_record_value(&t, &value);
+        text_reset(&t.names.path);
+        ok = read_record(&t.reader, &value, &t.names.path) && read_record_value(&t, &value);
     }
     flax_close(&t);
     return job->err->status;

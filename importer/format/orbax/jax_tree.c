@@ -39,12 +39,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "catalog/base/json.h"
 #include "catalog/base/limits.h"
-#include "catalog/base/text.h"
 #include "catalog/data/model/dtype.h"
 #include "catalog/data/model/tensor.h"
 #include "importer/array/base64.h"
+#include "importer/job/name_tree.h"
 
 #define LEAVES_KEY "__jax_leaf_ids"
 #define ID_ARROW   " -> "
@@ -60,13 +59,11 @@ enum kind {
 
 /* An open node: its children are being read. */
 struct node {
-    size_t path;       /* length of its own path */
-    uint64_t children; /* already read */
-    uint64_t count;    /* FlatBuffer: of all children, */
-    uint64_t vector;   /* the offset of the vector of them, */
-    uint64_t names;    /* and of the vector of their names; 0: they have none */
+    uint64_t count;  /* FlatBuffer: of all children, */
+    uint64_t vector; /* the offset of the vector of them, */
+    uint64_t names;  /* and of the vector of their names; 0: they have none */
     struct bytes *keys;
-    uint64_t key_count; /* JSON: the names of the children */
+    size_t key_count, key_space; /* JSON: the names of the children */
     bool leaf, none, dict, inside;
 };
 
@@ -74,16 +71,13 @@ struct parsing {
     struct arena *arena;
     struct error *err;
     const char *source;
-    uint64_t size; /* of the file */
-    struct text path;
-    uint64_t name_bytes;
+    struct name_tree names;
+    struct node nodes[LIMIT_JSON_DEPTH]; /* by depth of `names` */
     struct jax_tree *tree;
     size_t space;
-    struct node nodes[LIMIT_JSON_DEPTH];
-    unsigned depth;
     struct bytes *ids; /* the LEAF texts */
-    uint64_t id_count;
-    size_t id_space;
+    size_t id_count, id_space;
+    bool has_tree, has_ids;
 };
 
 static bool jax_tree_fail(struct parsing *p, const char *message)
@@ -93,70 +87,28 @@ static bool jax_tree_fail(struct parsing *p, const char *message)
     return false;
 }
 
-static bool jax_tree_no_memory(struct parsing *p)
-{
-    error_memory_at(p->err, p->source);
-    return false;
-}
-
 /* --- the tree ----------------------------------------------------------------------- */
 
 /* Add a leaf, or a node without children, with the current path. */
 static bool jax_tree_add_leaf(struct parsing *p, const char *empty)
 {
     struct jax_tree *t = p->tree;
-    p->name_bytes += p->path.len;
-    if (p->name_bytes > LIMIT_KEYS_FREE && p->name_bytes / LIMIT_KEY_GROWTH > p->size) {
-        error_set(p->err, ERR_LIMIT, p->source, NO_OFFSET,
-                  "the names of the tree are more than %llu times the size of the file",
-                  (unsigned long long)LIMIT_KEY_GROWTH);
+    const struct text *path = &p->names.path;
+    if (!name_tree_count(&p->names, NO_OFFSET))
         return false;
-    }
-    if (p->path.failed) {
-        error_set(p->err, ERR_LIMIT, p->source, NO_OFFSET, "a name of more than %llu bytes",
-                  (unsigned long long)LIMIT_NAME_BYTES);
-        return false;
-    }
-    void *list = arena_grow(p->arena, t->leaves, t->count, &p->space, sizeof(*t->leaves));
-    const char *name = arena_copy(p->arena, p->path.at, p->path.len);
-    if (!list || !name)
-        return jax_tree_no_memory(p);
-    t->leaves = list;
-    t->leaves[t->count++] = (struct jax_leaf){.name = name, .len = p->path.len, .empty = empty};
-    return true;
-}
-
-/* Set the path to that of the innermost node's next child. */
-static void name_child(struct parsing *p, const struct bytes *key)
-{
-    struct node *n = &p->nodes[p->depth - 1];
-    p->path.len = n->path;
-    if (p->depth > 1)
-        text_addc(&p->path, '/');
-    if (key)
-        text_add(&p->path, key->at, key->len);
-    else
-        text_addf(&p->path, "%llu", (unsigned long long)n->children);
-    n->children++;
+    *PUSH(p->arena, t->leaves, t->count, p->space) = (struct jax_leaf){
+        .name = arena_copy(p->arena, path->at, path->len), .len = path->len, .empty = empty};
+    return p->err->status == OK;
 }
 
 /* Open a node at the current path. */
 static struct node *jax_tree_push(struct parsing *p)
 {
-    if (p->depth == LIMIT_JSON_DEPTH) {
-        error_set(p->err, ERR_LIMIT, p->source, NO_OFFSET, "a tree of more than %d levels",
-                  LIMIT_JSON_DEPTH);
+    struct node *n = &p->nodes[p->names.depth];
+    if (!name_tree_enter(&p->names, false, NO_OFFSET))
         return NULL;
-    }
-    struct node *n = &p->nodes[p->depth++];
-    *n = (struct node){.path = p->path.len};
+    *n = (struct node){0};
     return n;
-}
-
-static void jax_tree_pop(struct parsing *p)
-{
-    p->depth--;
-    p->path.len = p->nodes[p->depth].path;
 }
 
 /* --- FlatBuffer --------------------------------------------------------------------- */
@@ -249,17 +201,18 @@ static bool flat_tree(struct parsing *p, struct bytes all)
     uint64_t nodes = 0;
     if (!flat_node(p, &f, flat_follow(&f, 0)))
         return false;
-    while (p->depth) {
-        struct node *n = &p->nodes[p->depth - 1];
-        uint64_t child = n->children * 4;
-        if (n->children == n->count) {
-            jax_tree_pop(p);
+    while (p->names.depth) {
+        struct node *n = &p->nodes[p->names.depth - 1];
+        uint64_t next = p->names.levels[p->names.depth - 1].next, child = next * 4;
+        if (next == n->count) {
+            name_tree_leave(&p->names);
             continue;
         }
         struct bytes key = {0};
         if (n->names)
             key = flat_string(&f, n->names + child);
-        name_child(p, n->names ? &key : NULL);
+        if (!name_tree_child(&p->names, n->names ? &key : NULL, NO_OFFSET))
+            return false;
         uint64_t table = flat_follow(&f, n->vector + child);
         /* A table takes at least 4 bytes. More nodes than that: tables are shared, or loop. */
         if (f.failed || ++nodes > all.len / 4)
@@ -275,7 +228,7 @@ static bool parse_flat(struct parsing *p, struct bytes text)
     size_t room = text.len / 4 * 3;
     uint8_t *bytes = arena_alloc(p->arena, room ? room : 1);
     if (!bytes)
-        return jax_tree_no_memory(p);
+        return false;
     size_t len = base64_decode(text, bytes, room);
     if (len == SIZE_MAX)
         return jax_tree_fail(p, "the tree of names is not base64");
@@ -287,7 +240,6 @@ static bool parse_flat(struct parsing *p, struct bytes text)
 /* Read the keys of a dict: the list whose bracket was just read, or a list inside it. */
 static bool json_keys(struct parsing *p, struct json *j, struct node *n)
 {
-    size_t space = 0;
     unsigned inside = 1;
     enum json_type type = JSON_ARRAY;
     while (inside && (type = json_next(j)) != JSON_FAIL) {
@@ -295,15 +247,10 @@ static bool json_keys(struct parsing *p, struct json *j, struct node *n)
             inside++;
         else if (type == JSON_ARRAY_END)
             inside--;
-        else if (type == JSON_STRING || type == JSON_NUMBER) {
-            void *list = arena_grow(p->arena, n->keys, n->key_count, &space, sizeof(*n->keys));
-            if (!list)
-                return jax_tree_no_memory(p);
-            n->keys = list;
-            n->keys[n->key_count++] = j->text;
-        } else if (!json_skip(j)) {
+        else if (type == JSON_STRING || type == JSON_NUMBER)
+            *PUSH(p->arena, n->keys, n->key_count, n->key_space) = j->text;
+        else if (!json_skip(j))
             return false;
-        }
     }
     return type != JSON_FAIL;
 }
@@ -332,56 +279,50 @@ static bool json_member(struct parsing *p, struct json *j, struct node *n)
 
 static bool json_end(struct parsing *p, const struct node *n)
 {
-    bool done = n->leaf ? jax_tree_add_leaf(p, NULL) : true;
-    if (!n->leaf && n->children == 0)
-        done = jax_tree_add_leaf(p, n->none ? "null" : n->dict ? "dict" : "list");
-    jax_tree_pop(p);
-    return done;
+    bool empty = name_tree_leave(&p->names)->next == 0;
+    if (n->leaf)
+        return jax_tree_add_leaf(p, NULL);
+    return !empty || jax_tree_add_leaf(p, n->none ? "null" : n->dict ? "dict" : "list");
 }
 
 /* Read the tree; the brace of its root was just read. */
 static bool json_tree(struct parsing *p, struct json *j)
 {
-    if (!jax_tree_push(p))
-        return false;
-    while (p->depth) {
-        struct node *n = &p->nodes[p->depth - 1];
+    struct name_tree *names = &p->names;
+    bool good = jax_tree_push(p) != NULL;
+    while (good && names->depth) {
+        struct node *n = &p->nodes[names->depth - 1];
         enum json_type type = json_next(j);
-        bool good = true;
+        uint64_t next = names->levels[names->depth - 1].next;
         if (type == JSON_FAIL)
-            return false;
-        if (!n->inside) {
+            good = false;
+        else if (!n->inside)
             good = type == JSON_KEY ? json_member(p, j, n) : json_end(p, n);
-        } else if (type == JSON_ARRAY_END) {
+        else if (type == JSON_ARRAY_END)
             n->inside = false;
-            p->path.len = n->path;
-        } else if (type == JSON_OBJECT) {
-            name_child(p, n->children < n->key_count ? &n->keys[n->children] : NULL);
-            good = jax_tree_push(p) != NULL;
-        } else {
-            return jax_tree_fail(p, "a child of a node of the tree is not a node");
-        }
-        if (!good)
-            return false;
+        else if (type == JSON_OBJECT)
+            good = name_tree_child(names, next < n->key_count ? &n->keys[next] : NULL, NO_OFFSET) &&
+                   jax_tree_push(p);
+        else
+            good = jax_tree_fail(p, "a child of a node of the tree is not a node");
     }
-    return true;
+    return good;
 }
 
 /* --- leaves ------------------------------------------------------------------------- */
 
-static bool read_ids(struct parsing *p, struct json *j)
+static bool read_ids(void *context, struct json *j)
 {
     static const struct bytes null = {(const uint8_t *)"null", 4};
+    struct parsing *p = context;
     enum json_type type;
+    if (p->has_ids)
+        return json_pass(j);
+    p->has_ids = true;
     if (!json_want(j, JSON_ARRAY, "a list of leaves"))
         return false;
-    while ((type = json_next(j)) == JSON_STRING || type == JSON_NUMBER || type == JSON_NULL) {
-        void *list = arena_grow(p->arena, p->ids, p->id_count, &p->id_space, sizeof(*p->ids));
-        if (!list)
-            return jax_tree_no_memory(p);
-        p->ids = list;
-        p->ids[p->id_count++] = type == JSON_NULL ? null : j->text;
-    }
+    while ((type = json_next(j)) == JSON_STRING || type == JSON_NUMBER || type == JSON_NULL)
+        *PUSH(p->arena, p->ids, p->id_count, p->id_space) = type == JSON_NULL ? null : j->text;
     return type == JSON_ARRAY_END ||
            json_fail(j, ERR_CORRUPT, "bad-tree", "a text or a number expected");
 }
@@ -406,8 +347,6 @@ static bool read_type(struct parsing *p, struct jax_leaf *leaf)
     }
     char *list = arena_copy(p->arena, shape, strcspn(shape, "]") + (*shape == '['));
     leaf->dtype = arena_copy(p->arena, dtype, len);
-    if (!list || !leaf->dtype)
-        return jax_tree_no_memory(p);
     leaf->array = shape_parse(list, p->arena, &leaf->shape, &leaf->rank);
     return leaf->array || jax_tree_fail(p, "the type of a leaf is damaged");
 }
@@ -424,8 +363,6 @@ static bool jax_tree_read_leaf(struct parsing *p, struct jax_leaf *leaf, uint64_
     snprintf(number, sizeof(number), "%llu", (unsigned long long)position);
     char *type = arena_copy(p->arena, id.at, id.len);
     leaf->key = arena_copy(p->arena, number, strlen(number));
-    if (!type || !leaf->key)
-        return jax_tree_no_memory(p);
     if (strlen(type) != id.len)
         return jax_tree_fail(p, "the type of a leaf is damaged");
     leaf->type = type;
@@ -459,31 +396,26 @@ static bool read_leaves(struct parsing *p)
            jax_tree_fail(p, "the tree has other leaves than the list of leaves");
 }
 
+static bool read_tree(void *context, struct json *j)
+{
+    struct parsing *p = context;
+    if (p->has_tree)
+        return json_pass(j);
+    p->has_tree = true;
+    enum json_type type = json_next(j);
+    return type == JSON_STRING   ? parse_flat(p, j->text)
+           : type == JSON_OBJECT ? json_tree(p, j)
+                                 : jax_tree_fail(p, "the tree of names is none");
+}
+
 static bool jax_tree_read_file(struct parsing *p, struct json *j)
 {
-    bool tree = false, ids = false;
-    if (!json_want(j, JSON_OBJECT, "a tree"))
+    static const struct json_member table[] = {
+        {JAX_TREE_KEY, read_tree}, {LEAVES_KEY, read_ids}, {0}};
+    if (!json_object(j, "a tree", table, p) || !json_want(j, JSON_END, "the end"))
         return false;
-    while (json_next(j) == JSON_KEY) {
-        bool good;
-        if (json_is(j, JAX_TREE_KEY) && !tree) {
-            tree = true;
-            enum json_type type = json_next(j);
-            good = type == JSON_STRING   ? parse_flat(p, j->text)
-                   : type == JSON_OBJECT ? json_tree(p, j)
-                                         : jax_tree_fail(p, "the tree of names is none");
-        } else if (json_is(j, LEAVES_KEY) && !ids) {
-            ids = true;
-            good = read_ids(p, j);
-        } else {
-            good = json_next(j) != JSON_FAIL && json_skip(j);
-        }
-        if (!good)
-            return false;
-    }
-    if (j->type != JSON_OBJECT_END || !json_want(j, JSON_END, "the end"))
-        return false;
-    return (tree && ids) || jax_tree_fail(p, "a tree or its list of leaves is missing");
+    return (p->has_tree && p->has_ids) ||
+           jax_tree_fail(p, "a tree or its list of leaves is missing");
 }
 
 enum status jax_tree_parse(struct bytes json, const char *source, struct arena *arena,
@@ -491,16 +423,13 @@ enum status jax_tree_parse(struct bytes json, const char *source, struct arena *
 {
     struct json j;
     struct jax_tree tree = {0};
-    struct parsing p = {.arena = arena,
-                        .err = err,
-                        .source = source,
-                        .size = json.len,
-                        .path = {.limit = LIMIT_NAME_BYTES},
-                        .tree = &tree};
+    struct parsing p = {.arena = arena, .err = err, .source = source, .tree = &tree};
     json_init(&j, cursor_over(json, 0), arena, source, err);
-    text_adds(&p.path, "");
-    if (jax_tree_read_file(&p, &j) && read_leaves(&p))
+    name_tree_init(&p.names, '/', source, err);
+    p.names.size = json.len;
+    p.names.deepest = LIMIT_JSON_DEPTH;
+    if (jax_tree_read_file(&p, &j) && read_leaves(&p) && err->status == OK)
         *out = tree;
-    text_release(&p.path);
+    name_tree_release(&p.names);
     return err->status;
 }

@@ -26,10 +26,10 @@ struct jax_leaf {
 
 struct jax_tree {
     struct jax_leaf *leaves; /* in the order of the tree */
-    uint64_t count;
+    size_t count;
 };
 
-/* Everything lives in the arena. */
+/* Everything lives in the arena, which reports to `err`. */
 enum status jax_tree_parse(struct bytes json, const char *source, struct arena *arena,
                            struct jax_tree *out, struct error *err);
 

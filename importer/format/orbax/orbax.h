@@ -32,7 +32,7 @@ struct orbax_tree {
     bool all_stored; /* and it says that all values of all arrays were stored; */
     bool in_folders; /* it says that the arrays are not in OCDBT */
     struct orbax_leaf *leaves;
-    uint64_t count;
+    size_t count;
 };
 
 /* Read `_METADATA` of the item at `directory`. Errors in it become an issue. */

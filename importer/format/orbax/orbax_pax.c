@@ -10,11 +10,10 @@
  *
  * Source: paxml/checkpoint_metadata.py.
  */
-#include <stdio.h>
 #include <string.h>
 
-#include "catalog/base/json.h"
 #include "importer/format/orbax/orbax.h"
+#include "importer/job/name_tree.h"
 
 #define METADATA_FILE "metadata/metadata"
 #define TREE_KEY      "train_state_metadata" /* near the beginning of the file */
@@ -22,37 +21,9 @@
 struct padding {
     struct orbax_item *item;
     struct json json;
-    struct text key; /* path of the current value, joined by '.' */
-    struct level {
-        size_t key; /* length of this level's own path in `key` above */
-        uint64_t next;
-        bool list;
-    } levels[LIMIT_JSON_DEPTH + 1];
-    unsigned depth;
+    struct name_tree keys;
     uint64_t padded;
 };
-
-/* Append `name` to the path of the innermost object or list. */
-static bool set_key(struct padding *p, const void *name, size_t len)
-{
-    p->key.len = p->levels[p->depth - 1].key;
-    if (p->key.len)
-        text_addc(&p->key, '.');
-    text_add(&p->key, name, len);
-    return text_str(&p->key) ||
-           json_fail(&p->json, ERR_LIMIT, NULL, "a name of more than %llu bytes",
-                     (unsigned long long)LIMIT_NAME_BYTES);
-}
-
-static bool count_item(struct padding *p)
-{
-    char digits[24];
-    struct level *l = &p->levels[p->depth - 1];
-    if (!l->list)
-        return true;
-    int len = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)l->next++);
-    return set_key(p, digits, (size_t)len);
-}
 
 static bool state_shape(struct padding *p, const uint64_t *shape, unsigned rank, const char *name)
 {
@@ -66,12 +37,12 @@ static bool state_shape(struct padding *p, const uint64_t *shape, unsigned rank,
     return good;
 }
 
-/* State the true shape of the innermost object's array if it is stored with another. */
+/* State the true shape of the current object's array if it is stored with another. */
 static bool orbax_pax_compare(struct padding *p, const uint64_t *shape, unsigned rank)
 {
     const struct orbax_store *store = &p->item->store;
-    const char *key = text_str(&p->key);
-    size_t len = p->levels[p->depth - 1].key;
+    const char *key = text_str(&p->keys.path);
+    size_t len = p->keys.path.len;
     uint64_t position = key ? orbax_store_find(store, key, len) : ORBAX_NONE;
     unsigned stored_rank = 0;
     const uint64_t *stored =
@@ -83,7 +54,7 @@ static bool orbax_pax_compare(struct padding *p, const uint64_t *shape, unsigned
     return name && state_shape(p, shape, rank, name);
 }
 
-/* Read the true shape of the array that the innermost object describes. */
+/* Read the true shape of the array that the current object describes. */
 static bool orbax_pax_read_shape(struct padding *p)
 {
     uint64_t shape[TENSOR_RANK_MAX] = {0};
@@ -99,51 +70,19 @@ static bool orbax_pax_read_shape(struct padding *p)
     return orbax_pax_compare(p, shape, rank);
 }
 
-static bool read_next(struct padding *p, enum json_type type)
+static bool padding_see(void *context)
 {
-    switch (type) {
-    case JSON_KEY:
-        if (json_is(&p->json, "unpadded_shape"))
-            return orbax_pax_read_shape(p);
-        return set_key(p, p->json.text.at, p->json.text.len);
-    case JSON_OBJECT:
-    case JSON_ARRAY:
-        if (!count_item(p))
-            return false;
-        p->levels[p->depth++] = (struct level){p->key.len, 0, type == JSON_ARRAY};
-        return true;
-    case JSON_OBJECT_END:
-    case JSON_ARRAY_END:
-        p->key.len = p->levels[--p->depth].key;
-        return true;
-    default:
-        return type != JSON_FAIL && count_item(p);
-    }
+    struct padding *p = context;
+    bool shape = p->json.type == JSON_KEY && json_is(&p->json, "unpadded_shape");
+    return !shape || orbax_pax_read_shape(p);
 }
 
-/* Read the tree; the next token is its first. */
-static bool orbax_pax_read_tree(struct padding *p)
+static bool padding_tree(void *context, struct json *j)
 {
-    if (!json_want(&p->json, JSON_OBJECT, "a tree of arrays"))
-        return false;
-    p->levels[p->depth++] = (struct level){0, 0, false};
-    while (p->depth)
-        if (!read_next(p, json_next(&p->json)))
-            return false;
-    return true;
-}
-
-static bool orbax_pax_read_file(struct padding *p)
-{
-    if (json_next(&p->json) != JSON_OBJECT)
-        return true;
-    while (json_next(&p->json) == JSON_KEY) {
-        bool tree = json_is(&p->json, TREE_KEY);
-        if (tree ? !orbax_pax_read_tree(p)
-                 : json_next(&p->json) == JSON_FAIL || !json_skip(&p->json))
-            return false;
-    }
-    return p->json.type == JSON_OBJECT_END;
+    struct padding *p = context;
+    struct json ahead = *j;
+    return json_want(&ahead, JSON_OBJECT, "a tree of arrays") &&
+           name_tree_json(&p->keys, j, padding_see, p);
 }
 
 bool orbax_is_padding(const char *path)
@@ -162,7 +101,8 @@ bool orbax_is_padding(const char *path)
 
 enum status orbax_padding_read(struct orbax_item *item)
 {
-    struct padding p = {.item = item, .key.limit = LIMIT_NAME_BYTES};
+    static const struct json_member table[] = {{TREE_KEY, padding_tree}, {0}};
+    struct padding p = {.item = item};
     struct arena arena = {.ceiling = LIMIT_ARENA_BYTES}; /* holds the text */
     struct error err = {.offset = NO_OFFSET};
     struct job *job = item->job;
@@ -177,9 +117,11 @@ enum status orbax_padding_read(struct orbax_item *item)
     if (orbax_read(job, path, "config", &arena, &text, &err) == OK && text.at) {
         json_init(&p.json, cursor_over(text, 0), &arena, path, &err);
         p.json.python = true;
-        orbax_pax_read_file(&p);
+        name_tree_init(&p.keys, '.', path, &err);
+        if (json_next(&p.json) == JSON_OBJECT)
+            json_members(&p.json, table, &p);
     }
-    text_release(&p.key);
+    name_tree_release(&p.keys);
     arena_release(&arena);
     if (err.status != OK)
         job_issue_error(job, ISSUE_WARNING, &err);

@@ -20,7 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalog/base/json.h"
 #include "importer/format/orbax/orbax.h"
 #include "importer/job/facts.h"
 
@@ -39,7 +38,7 @@ struct reading {
     size_t space;
     /* Of the current leaf: */
     struct text key, name;
-    bool first, has_path, skipped;
+    bool first, has_key, has_path, skipped;
     const char *empty;
 };
 
@@ -48,192 +47,144 @@ static bool orbax_tree_bad(struct reading *r, const char *what)
     return json_fail(&r->json, ERR_CORRUPT, "bad-metadata", "%s", what);
 }
 
-static bool orbax_tree_no_memory(struct reading *r)
-{
-    return json_fail(&r->json, ERR_MEMORY, NULL, "no memory for the tree");
-}
-
 /* --- one leaf ----------------------------------------------------------------------- */
 
-static bool add_component(struct reading *r)
+static bool read_key(void *context, struct json *j)
 {
+    struct reading *r = context;
+    enum json_type type = json_next(j);
+    if (r->has_key || (type != JSON_STRING && type != JSON_NUMBER))
+        return orbax_tree_bad(r, "a component of a path has one key, which is a text");
+    r->has_key = true;
     if (!r->first) {
         text_addc(&r->key, '.');
         text_addc(&r->name, '/');
     }
     r->first = false;
-    text_add(&r->key, r->json.text.at, r->json.text.len);
-    text_add(&r->name, r->json.text.at, r->json.text.len);
+    text_add(&r->key, j->text.at, j->text.len);
+    text_add(&r->name, j->text.at, j->text.len);
     return (text_str(&r->key) && text_str(&r->name)) ||
-           json_fail(&r->json, ERR_LIMIT, NULL, "a name of more than %llu bytes",
+           json_fail(j, ERR_LIMIT, NULL, "a name of more than %llu bytes",
                      (unsigned long long)LIMIT_NAME_BYTES);
 }
 
-static bool read_component(struct reading *r)
+static bool read_path(void *context, struct json *j)
 {
-    enum json_type type;
-    bool has_key = false;
-    while ((type = json_next(&r->json)) == JSON_KEY) {
-        if (!json_is(&r->json, "key")) {
-            json_next(&r->json);
-            if (!json_skip(&r->json))
-                return false;
-            continue;
-        }
-        type = json_next(&r->json);
-        if (has_key || (type != JSON_STRING && type != JSON_NUMBER))
-            return orbax_tree_bad(r, "a component of a path has one key, which is a text");
-        has_key = true;
-        if (!add_component(r))
-            return false;
-    }
-    return type == JSON_OBJECT_END && (has_key || orbax_tree_bad(r, "a component without a key"));
-}
-
-static bool read_path(struct reading *r)
-{
-    enum json_type type;
+    static const struct json_member component[] = {{"key", read_key}, {0}};
+    struct reading *r = context;
     if (r->has_path)
         return orbax_tree_bad(r, "a leaf has two paths");
     r->has_path = true;
-    if (!json_want(&r->json, JSON_ARRAY, "a list of components"))
+    if (!json_want(j, JSON_ARRAY, "a list of components"))
         return false;
-    while ((type = json_next(&r->json)) == JSON_OBJECT)
-        if (!read_component(r))
+    while (json_next(j) == JSON_OBJECT) {
+        r->has_key = false;
+        if (!json_members(j, component, r))
             return false;
-    return type == JSON_ARRAY_END || (type != JSON_FAIL && orbax_tree_bad(r, "not a component"));
-}
-
-static bool orbax_tree_read_value(struct reading *r)
-{
-    enum json_type type;
-    if (!json_want(&r->json, JSON_OBJECT, "an object"))
-        return false;
-    while ((type = json_next(&r->json)) == JSON_KEY) {
-        bool is_type = json_is(&r->json, "value_type");
-        bool is_skip = json_is(&r->json, "skip_deserialize");
-        type = json_next(&r->json);
-        for (size_t i = 0; is_type && i < sizeof(empties) / sizeof(empties[0]); i++)
-            if (type == JSON_STRING && json_is(&r->json, empties[i].type))
-                r->empty = empties[i].kind;
-        r->skipped |= is_skip && type == JSON_TRUE;
-        if (!json_skip(&r->json))
-            return false;
+        if (!r->has_key)
+            return orbax_tree_bad(r, "a component without a key");
     }
-    return type == JSON_OBJECT_END;
+    return j->type == JSON_ARRAY_END || orbax_tree_bad(r, "not a component");
 }
 
-static bool orbax_tree_keep_leaf(struct reading *r)
+static bool read_value_type(void *context, struct json *j)
 {
+    struct reading *r = context;
+    enum json_type type = json_next(j);
+    for (size_t i = 0; i < sizeof(empties) / sizeof(empties[0]); i++)
+        if (type == JSON_STRING && json_is(j, empties[i].type))
+            r->empty = empties[i].kind;
+    return json_skip(j);
+}
+
+static bool read_skip(void *context, struct json *j)
+{
+    struct reading *r = context;
+    r->skipped |= json_next(j) == JSON_TRUE;
+    return json_skip(j);
+}
+
+static bool orbax_tree_read_value(void *context, struct json *j)
+{
+    static const struct json_member table[] = {
+        {"value_type", read_value_type}, {"skip_deserialize", read_skip}, {0}};
+    return json_object(j, "an object", table, context);
+}
+
+static bool orbax_tree_read_leaf(void *context, struct json *j)
+{
+    static const struct json_member table[] = {
+        {"key_metadata", read_path}, {"value_metadata", orbax_tree_read_value}, {0}};
+    struct reading *r = context;
     struct orbax_tree *t = r->tree;
     struct arena *arena = r->job->arena;
-    const char *key = arena_copy(arena, text_str(&r->key), r->key.len);
-    const char *name = arena_copy(arena, text_str(&r->name), r->name.len);
-    void *list = arena_grow(arena, t->leaves, t->count, &r->space, sizeof(*t->leaves));
-    if (!list || !key || !name)
-        return orbax_tree_no_memory(r);
-    t->leaves = list;
-    t->leaves[t->count++] = (struct orbax_leaf){
-        .key = key,
-        .name = name,
-        .len = r->key.len,
-        .empty = r->empty,
-        .skipped = r->skipped,
-    };
-    return true;
-}
-
-static bool orbax_tree_read_leaf(struct reading *r)
-{
-    enum json_type type;
     text_reset(&r->key);
     text_reset(&r->name);
     r->first = true;
     r->has_path = r->skipped = false;
     r->empty = NULL;
-    if (!json_want(&r->json, JSON_OBJECT, "a leaf"))
+    if (!json_object(j, "a leaf", table, r))
         return false;
-    while ((type = json_next(&r->json)) == JSON_KEY) {
-        bool good;
-        if (json_is(&r->json, "key_metadata"))
-            good = read_path(r);
-        else if (json_is(&r->json, "value_metadata"))
-            good = orbax_tree_read_value(r);
-        else
-            good = json_next(&r->json) != JSON_FAIL && json_skip(&r->json);
-        if (!good)
-            return false;
-    }
-    return type == JSON_OBJECT_END &&
-           (r->has_path ? orbax_tree_keep_leaf(r) : orbax_tree_bad(r, "a leaf without a path"));
+    if (!r->has_path)
+        return orbax_tree_bad(r, "a leaf without a path");
+    *PUSH(arena, t->leaves, t->count, r->space) =
+        (struct orbax_leaf){.key = arena_copy(arena, text_str(&r->key), r->key.len),
+                            .name = arena_copy(arena, text_str(&r->name), r->name.len),
+                            .len = r->key.len,
+                            .empty = r->empty,
+                            .skipped = r->skipped};
+    return r->job->err->status == OK;
 }
 
 /* --- the file ----------------------------------------------------------------------- */
 
-static bool read_leaves(struct reading *r)
+static bool read_leaves(void *context, struct json *j)
 {
-    enum json_type type;
+    static const struct json_member table[] = {{NULL, orbax_tree_read_leaf}};
+    struct reading *r = context;
     if (r->tree->known)
         return orbax_tree_bad(r, "tree_metadata occurs twice");
-    if (!json_want(&r->json, JSON_OBJECT, "an object of leaves"))
-        return false;
-    while ((type = json_next(&r->json)) == JSON_KEY)
-        if (!orbax_tree_read_leaf(r))
-            return false;
-    r->tree->known = type == JSON_OBJECT_END;
+    r->tree->known = json_object(j, "an object of leaves", table, r);
     return r->tree->known;
 }
 
 /* State the user's own metadata, if it is an object; it is null if there is none. */
-static bool read_custom(struct reading *r)
+static bool read_custom(void *context, struct json *j)
 {
-    struct json ahead = r->json;
+    struct reading *r = context;
+    struct json ahead = *j;
     struct error ignored = {.offset = NO_OFFSET};
     ahead.err = &ignored;
     if (json_next(&ahead) == JSON_OBJECT)
-        return facts_state(r->job, &r->json, TREE_FILE ":custom_metadata/", '/');
-    return json_next(&r->json) != JSON_FAIL && json_skip(&r->json);
+        return facts_state(r->job, j, TREE_FILE ":custom_metadata/", '/');
+    return json_pass(j);
 }
 
 /* Older Orbax did not store chunks that hold only zeros. */
-static bool read_storing(struct reading *r)
+static bool read_storing(void *context, struct json *j)
 {
-    r->tree->all_stored = json_next(&r->json) == JSON_TRUE;
-    return r->json.type != JSON_FAIL && json_skip(&r->json);
+    struct reading *r = context;
+    r->tree->all_stored = json_next(j) == JSON_TRUE;
+    return json_skip(j);
 }
 
 /* Orbax itself looks for manifest.ocdbt only if this is null or absent. */
-static bool read_use_ocdbt(struct reading *r)
+static bool read_use_ocdbt(void *context, struct json *j)
 {
-    r->tree->in_folders = json_next(&r->json) == JSON_FALSE;
-    return r->json.type != JSON_FAIL && json_skip(&r->json);
-}
-
-static bool orbax_tree_read_file(struct reading *r)
-{
-    enum json_type type;
-    if (!json_want(&r->json, JSON_OBJECT, "an object"))
-        return false;
-    while ((type = json_next(&r->json)) == JSON_KEY) {
-        bool good;
-        if (json_is(&r->json, "tree_metadata"))
-            good = read_leaves(r);
-        else if (json_is(&r->json, "custom_metadata"))
-            good = read_custom(r);
-        else if (json_is(&r->json, "store_array_data_equal_to_fill_value"))
-            good = read_storing(r);
-        else if (json_is(&r->json, "use_ocdbt"))
-            good = read_use_ocdbt(r);
-        else
-            good = json_next(&r->json) != JSON_FAIL && json_skip(&r->json);
-        if (!good)
-            return false;
-    }
-    return type == JSON_OBJECT_END && json_want(&r->json, JSON_END, "the end");
+    struct reading *r = context;
+    r->tree->in_folders = json_next(j) == JSON_FALSE;
+    return json_skip(j);
 }
 
 enum status orbax_tree_read(struct job *job, const char *directory, struct orbax_tree *out)
 {
+    static const struct json_member table[] = {
+        {"tree_metadata", read_leaves},
+        {"custom_metadata", read_custom},
+        {"store_array_data_equal_to_fill_value", read_storing},
+        {"use_ocdbt", read_use_ocdbt},
+        {0},
+    };
     struct reading r = {
         .job = job, .tree = out, .key.limit = LIMIT_NAME_BYTES, .name.limit = LIMIT_NAME_BYTES};
     struct error err = {.offset = NO_OFFSET};
@@ -246,7 +197,8 @@ enum status orbax_tree_read(struct job *job, const char *directory, struct orbax
     if (orbax_read(job, path, "index", &arena, &text, &err) == OK && text.at) {
         json_init(&r.json, cursor_over(text, 0), &arena, path, &err);
         r.json.python = true;
-        orbax_tree_read_file(&r);
+        if (json_object(&r.json, "an object", table, &r))
+            json_want(&r.json, JSON_END, "the end");
     }
     text_release(&r.key);
     text_release(&r.name);
