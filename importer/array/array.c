@@ -85,7 +85,9 @@ static enum status array_emit(struct job *job, struct emission *e)
 
 /* --- arrays in directories -------------------------------------------------------------- */
 
-static bool array_join(struct text *path, const char *root, const char *below, const char *name)
+/* The path ROOT/BELOW/NAME in `path`, which is released by the caller. */
+static const char *array_join(struct job *job, struct text *path, const char *root,
+                              const char *below, const char *name)
 {
     text_reset(path);
     text_adds(path, root);
@@ -93,35 +95,31 @@ static bool array_join(struct text *path, const char *root, const char *below, c
         text_addf(path, "/%s", below);
     if (*name)
         text_addf(path, "/%s", name);
-    return text_str(path);
+    if (!text_str(path))
+        error_memory(job->err);
+    return path->failed ? "" : text_str(path);
 }
 
 /* Record the array's directory, its metadata file and the directories
  * inside as files of the checkpoint. */
-static enum status record(struct job *job, const char *root, const struct array_site *s,
-                          struct grid *g)
+static void record(struct job *job, const char *root, const struct array_site *s, struct grid *g)
 {
     struct text path = {0};
     uint32_t file;
-    enum status status = OK;
     bool primary = !job->source && !*s->path && strcmp(root, job->path) == 0;
     if (primary)
         job_role(job, g->directory = 0, "chunks");
-    else if (!array_join(&path, root, s->path, "") ||
-             job_seen(job, text_str(&path), "chunks", s->found ? &s->identity : NULL,
-                      &g->directory) != OK)
-        status = job_no_memory(job);
+    else
+        job_seen(job, array_join(job, &path, root, s->path, ""), "chunks",
+                 s->found ? &s->identity : NULL, &g->directory);
     g->metadata = GRID_NO_FILE;
-    if (status == OK && s->metadata_name &&
-        (!array_join(&path, root, s->path, s->metadata_name) ||
-         job_seen(job, text_str(&path), "index", &s->metadata_identity, &g->metadata) != OK))
-        status = job_no_memory(job);
-    for (uint64_t i = 0; i < s->inside_count && status == OK; i++)
-        if (!array_join(&path, root, s->inside[i].path, "") ||
-            job_seen(job, text_str(&path), "chunks", &s->inside[i].identity, &file) != OK)
-            status = job_no_memory(job);
+    if (s->metadata_name)
+        job_seen(job, array_join(job, &path, root, s->path, s->metadata_name), "index",
+                 &s->metadata_identity, &g->metadata);
+    for (uint64_t i = 0; i < s->inside_count; i++)
+        job_seen(job, array_join(job, &path, root, s->inside[i].path, ""), "chunks",
+                 &s->inside[i].identity, &file);
     text_release(&path);
-    return status;
 }
 
 static void report_site(struct job *job, const struct array_site *s, const char *where,
@@ -161,24 +159,20 @@ enum status array_emit_site(struct job *job, const char *root, const struct arra
                          .len = len,
                          .dtype = dtype,
                          .stored_unknown = true};
-    if (!array_join(&where, root, s->path, "")) {
-        text_release(&where);
-        return job_no_memory(job);
-    }
-    e.where = text_str(&where);
+    e.where = array_join(job, &where, root, s->path, "");
     if (s->problem)
         job_issue_error(job, ISSUE_ERROR, s->problem);
     e.grid.in_files = true;
     e.grid.runs = s->runs;
     e.grid.run_count = s->run_count;
-    enum status status = record(job, root, s, &e.grid);
-    if (status == OK && s->has_metadata) {
+    record(job, root, s, &e.grid);
+    if (s->has_metadata) {
         report_site(job, s, e.where, &e);
         e.grid.incomplete |= s->problem != NULL;
-        status = array_emit(job, &e);
+        array_emit(job, &e);
     }
     text_release(&where);
-    return status;
+    return job->err->status;
 }
 
 enum status array_root_record(struct job *job, const char *root)
@@ -196,12 +190,9 @@ enum status array_groups_record(struct job *job, const char *root, const struct 
 {
     struct text path = {0};
     uint32_t file;
-    for (uint64_t i = 0; i < tree->group_count && job->err->status == OK; i++) {
-        if (array_join(&path, root, tree->groups[i].path, ""))
-            job_seen(job, text_str(&path), "directory", &tree->groups[i].identity, &file);
-        else
-            job_no_memory(job);
-    }
+    for (size_t i = 0; i < tree->group_count; i++)
+        job_seen(job, array_join(job, &path, root, tree->groups[i].path, ""), "directory",
+                 &tree->groups[i].identity, &file);
     text_release(&path);
     return job->err->status;
 }
@@ -250,13 +241,12 @@ enum status array_attributes_state(struct job *job, const char *source, const ch
     text_adds(&key, name);
     if (*name)
         text_addc(&key, ':');
-    if (text_str(&key)) {
-        json_init(&j, cursor_over(text, 0), job->arena, source, err);
-        j.python = true;
+    json_init(&j, cursor_over(text, 0), job->arena, source, err);
+    j.python = true;
+    if (text_str(&key))
         facts_state(job, &j, text_str(&key), '/');
-    } else {
-        job_no_memory(job);
-    }
+    else
+        error_memory(job->err);
     text_release(&key);
     return job->err->status;
 }

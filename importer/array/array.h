@@ -48,11 +48,11 @@ struct array_attributes {
 /* All lists are sorted bytewise by path. */
 struct array_tree {
     struct array_site *sites; /* arrays */
-    uint64_t count;
+    size_t count;
     struct array_directory *groups; /* the other directories, the root left out */
-    uint64_t group_count;
+    size_t group_count;
     struct array_attributes *attributes; /* of groups and arrays; empty ones left out */
-    uint64_t attribute_count;
+    size_t attribute_count;
     uint64_t foreign;          /* files and directories below the root that are no zarr, but named
                          like checkpoints of other formats: not looked into, */
     const char *first_foreign; /* and the path of one of them */

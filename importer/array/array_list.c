@@ -3,13 +3,14 @@
  * array in it. Chunk files are not opened or looked at: only their names count. If keys
  * contain '/', chunks are in directories of their own.
  */
+#include "importer/array/array_list.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "catalog/base/name_list.h"
 #include "catalog/data/store/directory.h"
-#include "importer/array/array_private.h"
 
 /* --- reading a directory ---------------------------------------------------------------- */
 
@@ -29,70 +30,53 @@ void array_path_too_long(const char *root, const char *path, const char *name, s
 const char *array_below(struct arena *arena, const char *path, const char *name)
 {
     size_t a = strlen(path), b = strlen(name);
-    char *out = arena_alloc(arena, a + b + 2);
-    if (out) {
-        memcpy(out, path, a);
-        if (a)
-            out[a++] = '/';
-        memcpy(out + a, name, b);
-    }
+    char *out = arena_room(arena, a + b + 2);
+    if (!out)
+        return "";
+    memcpy(out, path, a);
+    if (a)
+        out[a++] = '/';
+    memcpy(out + a, name, b + 1);
     return out;
-}
-
-static bool array_list_add_name(struct arena *arena, const char ***list, uint64_t *count,
-                                size_t *space, const char *name)
-{
-    const char *kept = arena_copy(arena, name, strlen(name));
-    void *larger = arena_grow(arena, *list, *count, space, sizeof(**list));
-    if (!kept || !larger)
-        return false;
-    *list = larger;
-    (*list)[(*count)++] = kept;
-    return true;
 }
 
 /* Context of directory_list(): where the entries go. */
 struct listing_to {
     struct arena *arena;
     struct array_listing *listing;
-    const char *path;
-    struct error *err;
 };
-
-static bool list_entry(struct arena *arena, struct array_listing *l,
-                       const struct directory_entry *e)
-{
-    if (e->kind == ENTRY_FILE)
-        return array_list_add_name(arena, &l->files, &l->file_count, &l->file_space, e->name);
-    if (e->kind != ENTRY_FOLDER)
-        return array_list_add_name(arena, &l->odd, &l->odd_count, &l->odd_space, e->name);
-    return e->linked
-               ? array_list_add_name(arena, &l->linked, &l->linked_count, &l->linked_space, e->name)
-               : array_list_add_name(arena, &l->dirs, &l->dir_count, &l->dir_space, e->name);
-}
 
 static bool array_list_see_entry(void *context, const struct directory_entry *e)
 {
-    const struct listing_to *to = context;
-    if (!list_entry(to->arena, to->listing, e))
-        error_memory_at(to->err, to->path);
-    return to->err->status == OK;
+    struct listing_to *to = context;
+    struct array_listing *l = to->listing;
+    const char *name = arena_copy(to->arena, e->name, strlen(e->name));
+    if (e->kind == ENTRY_FILE)
+        *PUSH(to->arena, l->files, l->file_count, l->file_space) = name;
+    else if (e->kind != ENTRY_FOLDER)
+        *PUSH(to->arena, l->odd, l->odd_count, l->odd_space) = name;
+    else if (e->linked)
+        *PUSH(to->arena, l->linked, l->linked_count, l->linked_space) = name;
+    else
+        *PUSH(to->arena, l->dirs, l->dir_count, l->dir_space) = name;
+    return !to->arena->failed;
 }
 
 enum status array_list(struct arena *arena, const char *root, const char *path,
                        struct array_listing *l, struct error *err)
 {
     char whole[PATH_MAX];
-    struct listing_to to = {arena, l, whole, err};
+    struct listing_to to = {arena, l};
     *l = (struct array_listing){0};
     if (!array_path(whole, root, path, ""))
         return error_set(err, ERR_IO, root, NO_OFFSET, "a path that is too long");
-    return directory_list(whole, 0, &l->identity, array_list_see_entry, &to, err);
+    directory_list(whole, 0, &l->identity, array_list_see_entry, &to, err);
+    return arena->failed ? error_memory_at(err, whole) : err->status;
 }
 
 bool array_listed(const struct array_listing *l, const char *name)
 {
-    for (uint64_t i = 0; i < l->file_count; i++)
+    for (size_t i = 0; i < l->file_count; i++)
         if (strcmp(l->files[i], name) == 0)
             return true;
     return false;
@@ -109,7 +93,7 @@ enum status array_read(struct arena *arena, const char *path, struct bytes *out,
     if (s->size > LIMIT_ZARR_METADATA)
         error_set(err, ERR_LIMIT, path, NO_OFFSET, "metadata of more than %llu bytes",
                   (unsigned long long)LIMIT_ZARR_METADATA);
-    else if (!(bytes = arena_alloc(arena, s->size ? s->size : 1)))
+    else if (!(bytes = arena_room(arena, s->size)))
         error_memory_at(err, path);
     else if (source_read(s, 0, bytes, s->size, err) == OK)
         *out = (struct bytes){bytes, s->size};
@@ -140,53 +124,36 @@ enum status array_read_metadata(const struct array_place *p, struct array_site *
 
 struct keys {
     struct arena *arena, *scratch;
-    const char *root;
     struct array_site *site;
     uint64_t *indexes;
-    uint64_t count;
-    size_t space, inside_space, stack_space;
+    size_t count, space, inside_count, inside_space;
     const char **stack; /* directories still to read: prefixes of keys */
-    uint64_t stacked;
-    struct error *err;
+    size_t stacked, stack_space;
 };
-
-static bool array_list_no_memory(struct keys *k)
-{
-    error_memory_at(k->err, k->root);
-    return false;
-}
 
 static bool digits(const char *name)
 {
     return *name && strspn(name, "0123456789") == strlen(name);
 }
 
-static bool stranger(struct keys *k, const char *key)
+static void stranger(struct keys *k, const char *key)
 {
     struct array_site *s = k->site;
     if (key[strspn(key, "/")] == '.')
-        return true;
+        return;
     s->strangers++;
-    if (s->stranger && strcmp(key, s->stranger) > 0)
-        return true;
-    s->stranger = arena_copy(k->arena, key, strlen(key));
-    return s->stranger || array_list_no_memory(k);
+    if (!s->stranger || strcmp(key, s->stranger) <= 0)
+        s->stranger = arena_copy(k->arena, key, strlen(key));
 }
 
-static bool take_key(struct keys *k, const char *key)
+static void take_key(struct keys *k, const char *key)
 {
     uint64_t index;
-    const char *name = strrchr(key, '/');
-    if (!zarr_key_index(&k->site->array, key, strlen(key), &index)) {
-        name = name ? name + 1 : key;
-        return *name == '.' || strcmp(key, "zarr.json") == 0 || stranger(k, key);
-    }
-    void *larger = arena_grow(k->scratch, k->indexes, k->count, &k->space, sizeof(*k->indexes));
-    if (!larger)
-        return array_list_no_memory(k);
-    k->indexes = larger;
-    k->indexes[k->count++] = index;
-    return true;
+    const char *slash = strrchr(key, '/'), *name = slash ? slash + 1 : key;
+    if (zarr_key_index(&k->site->array, key, strlen(key), &index))
+        *PUSH(k->scratch, k->indexes, k->count, k->space) = index;
+    else if (*name != '.' && strcmp(key, "zarr.json") != 0)
+        stranger(k, key);
 }
 
 bool array_begins_key(const struct zarr_array *a, unsigned depth, const char *name)
@@ -196,16 +163,6 @@ bool array_begins_key(const struct zarr_array *a, unsigned depth, const char *na
     if (a->grid.prefixed && depth == 0)
         return strcmp(name, "c") == 0 && a->rank > 0;
     return depth + 1 < a->rank + (a->grid.prefixed ? 1u : 0u) && digits(name);
-}
-
-static bool stack(struct keys *k, const char *key)
-{
-    void *larger = arena_grow(k->scratch, k->stack, k->stacked, &k->stack_space, sizeof(*k->stack));
-    if (!larger)
-        return array_list_no_memory(k);
-    k->stack = larger;
-    k->stack[k->stacked++] = key;
-    return true;
 }
 
 static unsigned components(const char *key)
@@ -218,61 +175,45 @@ static unsigned components(const char *key)
 
 /* A chunk must be a file. Anything else with the name of a chunk would read as an absent one,
  * and so would all chunks in a linked directory, which is not followed (it could lead back here). */
-static bool take_odd(struct keys *k, const char *key, const char *name, bool linked)
+static void take_odd(struct keys *k, const char *key, const char *name, bool linked)
 {
     struct array_site *s = k->site;
     uint64_t index;
     const char *whole = array_below(k->arena, key, name);
-    if (!whole)
-        return array_list_no_memory(k);
     if (!zarr_key_index(&s->array, whole, strlen(whole), &index) &&
         !(linked && array_begins_key(&s->array, components(key), name)))
-        return true;
+        return;
     s->no_files++;
     if (!s->no_file || strcmp(whole, s->no_file) < 0)
         s->no_file = whole;
-    return true;
 }
 
-static bool take_all_odd(struct keys *k, const char *key, const struct array_listing *l)
+static void take_all_odd(struct keys *k, const char *key, const struct array_listing *l)
 {
-    bool ok = true;
-    for (uint64_t i = 0; ok && i < l->odd_count; i++)
-        ok = take_odd(k, key, l->odd[i], false);
-    for (uint64_t i = 0; ok && i < l->dir_count; i++)
-        ok = take_odd(k, key, l->dirs[i], false);
-    for (uint64_t i = 0; ok && i < l->linked_count; i++)
-        ok = take_odd(k, key, l->linked[i], true);
-    return ok;
+    for (size_t i = 0; i < l->odd_count; i++)
+        take_odd(k, key, l->odd[i], false);
+    for (size_t i = 0; i < l->dir_count; i++)
+        take_odd(k, key, l->dirs[i], false);
+    for (size_t i = 0; i < l->linked_count; i++)
+        take_odd(k, key, l->linked[i], true);
 }
 
 /* Take the files and directories of a directory inside the array's. `key` is its path there. */
-static bool take_inside(struct keys *k, const char *key, const struct array_listing *l)
+static void take_inside(struct keys *k, const char *key, const struct array_listing *l)
 {
     struct array_site *s = k->site;
-    void *larger =
-        arena_grow(k->arena, s->inside, s->inside_count, &k->inside_space, sizeof(*s->inside));
-    const char *path = array_below(k->arena, s->path, key);
-    if (!larger || !path)
-        return array_list_no_memory(k);
-    s->inside = larger;
-    s->inside[s->inside_count++] = (struct array_directory){path, l->identity};
-    if (!take_all_odd(k, key, l))
-        return false;
-    for (uint64_t i = 0; i < l->file_count; i++) {
-        const char *name = array_below(k->scratch, key, l->files[i]);
-        if (!name || !take_key(k, name))
-            return array_list_no_memory(k);
-    }
-    for (uint64_t i = 0; i < l->dir_count; i++) {
+    *PUSH(k->arena, s->inside, k->inside_count, k->inside_space) =
+        (struct array_directory){array_below(k->arena, s->path, key), l->identity};
+    take_all_odd(k, key, l);
+    for (size_t i = 0; i < l->file_count; i++)
+        take_key(k, array_below(k->scratch, key, l->files[i]));
+    for (size_t i = 0; i < l->dir_count; i++) {
         const char *name = array_below(k->scratch, key, l->dirs[i]);
-        if (!name)
-            return array_list_no_memory(k);
-        if (!(array_begins_key(&s->array, components(key), l->dirs[i]) ? stack(k, name)
-                                                                       : stranger(k, name)))
-            return false;
+        if (array_begins_key(&s->array, components(key), l->dirs[i]))
+            *PUSH(k->scratch, k->stack, k->stacked, k->stack_space) = name;
+        else
+            stranger(k, name);
     }
-    return true;
 }
 
 static int array_list_by_number(const void *a, const void *b)
@@ -282,23 +223,20 @@ static int array_list_by_number(const void *a, const void *b)
 }
 
 /* Turn the indexes found into runs, e.g. 0 1 2 7 8 into (0, 3) and (7, 2). */
-static bool make_runs(struct keys *k)
+static void make_runs(struct keys *k)
 {
     struct array_site *s = k->site;
     uint64_t runs = 0;
     if (k->count)
-        qsort(k->indexes, (size_t)k->count, sizeof(*k->indexes), array_list_by_number);
-    for (uint64_t i = 0; i < k->count; i++)
+        qsort(k->indexes, k->count, sizeof(*k->indexes), array_list_by_number);
+    for (size_t i = 0; i < k->count; i++)
         runs += i == 0 || k->indexes[i] != k->indexes[i - 1] + 1;
     s->runs = arena_array(k->arena, (size_t)(runs ? runs : 1), sizeof(*s->runs));
-    if (!s->runs)
-        return array_list_no_memory(k);
-    for (uint64_t i = 0; i < k->count; i++) {
+    for (size_t i = 0; s->runs && i < k->count; i++) {
         if (i == 0 || k->indexes[i] != k->indexes[i - 1] + 1)
             s->runs[s->run_count++] = (struct grid_run){k->indexes[i], 0};
         s->runs[s->run_count - 1].count++;
     }
-    return true;
 }
 
 /* Version 2 arrays of old writers can have keys with '/'
@@ -309,58 +247,53 @@ static void guess_separator(struct zarr_array *a, const struct array_listing *l)
     bool nested = false;
     if (!a->separator_guessed || a->rank < 2)
         return;
-    for (uint64_t i = 0; i < l->file_count; i++)
+    for (size_t i = 0; i < l->file_count; i++)
         if (zarr_key_index(a, l->files[i], strlen(l->files[i]), &ignored))
             return;
-    for (uint64_t i = 0; i < l->dir_count; i++)
+    for (size_t i = 0; i < l->dir_count; i++)
         nested |= digits(l->dirs[i]);
-    for (uint64_t i = 0; i < l->linked_count; i++)
+    for (size_t i = 0; i < l->linked_count; i++)
         nested |= digits(l->linked[i]);
     if (nested)
         a->grid.separator = '/';
 }
 
-bool array_keep_problem(struct arena *arena, struct array_site *s, const struct error *problem)
+void array_keep_problem(struct arena *arena, struct array_site *s, const struct error *problem)
 {
-    struct error *kept = arena_alloc(arena, sizeof(*kept));
+    struct error *kept =
+        problem->status == ERR_MEMORY ? arena_fail(arena) : arena_room(arena, sizeof(*kept));
     if (kept)
         *kept = *problem;
     s->problem = kept;
-    return kept;
 }
 
-enum status array_find_values(struct arena *arena, struct arena *scratch, const char *root,
-                              struct array_site *site, const struct array_listing *top,
-                              struct error *err)
+void array_find_values(struct arena *arena, struct arena *scratch, const char *root,
+                       struct array_site *site, const struct array_listing *top)
 {
-    struct keys k = {.arena = arena, .scratch = scratch, .root = root, .site = site, .err = err};
+    struct keys k = {.arena = arena, .scratch = scratch, .site = site};
     guess_separator(&site->array, top);
-    bool ok = take_all_odd(&k, "", top);
-    for (uint64_t i = 0; i < top->file_count && ok; i++)
-        ok = take_key(&k, top->files[i]);
-    for (uint64_t i = 0; i < top->dir_count && ok; i++)
+    take_all_odd(&k, "", top);
+    for (size_t i = 0; i < top->file_count; i++)
+        take_key(&k, top->files[i]);
+    for (size_t i = 0; i < top->dir_count; i++)
         if (array_begins_key(&site->array, 0, top->dirs[i]))
-            ok = stack(&k, top->dirs[i]);
-    while (ok && k.stacked) {
+            *PUSH(scratch, k.stack, k.stacked, k.stack_space) = top->dirs[i];
+    while (k.stacked && !scratch->failed && !arena->failed) {
         const char *key = k.stack[--k.stacked];
-        const char *path = array_below(scratch, site->path, key);
         struct error problem = {.offset = NO_OFFSET};
         struct array_listing l;
-        if (!path)
-            ok = array_list_no_memory(&k);
-        else if (array_list(scratch, root, path, &l, &problem) == OK)
-            ok = take_inside(&k, key, &l);
+        if (array_list(scratch, root, array_below(scratch, site->path, key), &l, &problem) == OK)
+            take_inside(&k, key, &l);
         else
-            ok = array_keep_problem(arena, site, &problem) || array_list_no_memory(&k);
+            array_keep_problem(arena, site, &problem);
     }
-    if (!ok || !make_runs(&k))
-        return err->status;
+    make_runs(&k);
+    site->inside_count = k.inside_count;
     named_sort(site->inside, site->inside_count, sizeof(*site->inside));
-    return OK;
 }
 
-/* Take the directory's own metadata, if there is some that can be read. False: no memory. */
-static bool take_own_metadata(struct job *job, struct arena *scratch, const char *root,
+/* Take the directory's own metadata, if there is some that can be read. */
+static void take_own_metadata(struct job *job, struct arena *scratch, const char *root,
                               const struct array_listing *l, struct array_site *site)
 {
     struct zarr_array given = site->array;
@@ -369,33 +302,32 @@ static bool take_own_metadata(struct job *job, struct arena *scratch, const char
     enum status status = array_read_metadata(&(struct array_place){root, job->arena, scratch}, site,
                                              l, &read, &problem);
     if (status == OK && site->array.kind == ZARR_ARRAY)
-        return true;
+        return;
     site->array = given;
     if (status == OK)
         site->metadata_name = NULL; /* a group's */
     if (problem.status == OK)
-        return true;
+        return;
     site->has_metadata = false;
-    return problem.status != ERR_MEMORY && array_keep_problem(job->arena, site, &problem);
+    array_keep_problem(job->arena, site, &problem);
 }
 
 enum status array_site_list(struct job *job, const char *root, const struct zarr_array *array,
                             struct array_site *site)
 {
-    struct arena scratch = {.ceiling = job->arena->ceiling};
+    struct arena scratch = {.ceiling = job->arena->ceiling, .err = job->err};
     struct error problem = {.offset = NO_OFFSET};
     struct array_listing l;
     site->array = *array;
     site->has_metadata = true;
     site->found = array_list(&scratch, root, site->path, &l, &problem) == OK;
     site->identity = l.identity;
-    bool ok = site->found
-                  ? take_own_metadata(job, &scratch, root, &l, site)
-                  : problem.status == ERR_MISSING || array_keep_problem(job->arena, site, &problem);
-    if (!ok)
-        job_no_memory(job);
-    else if (site->found)
-        array_find_values(job->arena, &scratch, root, site, &l, job->err);
+    if (site->found) {
+        take_own_metadata(job, &scratch, root, &l, site);
+        array_find_values(job->arena, &scratch, root, site, &l);
+    } else if (problem.status != ERR_MISSING) {
+        array_keep_problem(job->arena, site, &problem);
+    }
     arena_release(&scratch);
     return job->err->status;
 }

@@ -20,7 +20,7 @@
 #include "catalog/base/name_list.h"
 #include "catalog/base/strmap.h"
 #include "catalog/base/threads.h"
-#include "importer/array/array_private.h"
+#include "importer/array/array_list.h"
 
 /* --- shared by the threads -------------------------------------------------------------- */
 
@@ -31,6 +31,7 @@ struct task {
 
 /* The results of one thread. */
 struct found {
+    struct error err;     /* lack of memory, which both arenas report to */
     struct arena arena;   /* holds the results */
     struct arena scratch; /* for one directory at a time */
     struct array_tree tree;
@@ -111,79 +112,53 @@ struct node {
     struct error problem; /* why a part of it could not be read */
 };
 
-static bool add_attributes(struct node *n, const char *file, struct bytes text)
+static void add_attributes(struct node *n, const char *file, struct bytes text)
 {
     struct found *f = n->found;
     struct array_tree *t = &f->tree;
     if (array_attributes_blank(text))
-        return true;
-    void *larger = arena_grow(&f->arena, t->attributes, t->attribute_count, &f->attribute_space,
-                              sizeof(*t->attributes));
-    char *kept = arena_copy(&f->arena, text.at, text.len);
-    if (!larger || !kept)
-        return false;
-    t->attributes = larger;
-    t->attributes[t->attribute_count++] =
-        (struct array_attributes){n->path, file, {(const uint8_t *)kept, text.len}};
-    return true;
+        return;
+    const void *kept = arena_copy(&f->arena, text.at, text.len);
+    *PUSH(&f->arena, t->attributes, t->attribute_count, f->attribute_space) =
+        (struct array_attributes){n->path, file, {kept, text.len}};
 }
 
 /* Attributes that cannot be read do not affect the arrays. */
-static bool lose_attributes(struct found *f, const struct error *problem)
+static void lose_attributes(struct found *f, const struct error *problem)
 {
     struct array_tree *t = &f->tree;
-    if (problem->status == ERR_MEMORY)
-        return false;
     t->lost_attributes++;
+    if (problem->status == ERR_MEMORY)
+        arena_fail(&f->arena);
     if (t->lost && strcmp(problem->message, t->lost->message) >= 0)
-        return true;
-    struct error *kept = arena_alloc(&f->arena, sizeof(*kept));
+        return;
+    struct error *kept = arena_room(&f->arena, sizeof(*kept));
     if (kept)
         *kept = *problem;
     t->lost = kept;
-    return kept;
 }
 
-static bool read_attributes(struct node *n)
+static void read_attributes(struct node *n)
 {
     struct found *f = n->found;
     struct error problem = {.offset = NO_OFFSET};
     struct bytes text = {0};
     char whole[PATH_MAX];
     if (!array_listed(&n->listing, ".zattrs"))
-        return true;
+        return;
     if (!array_path(whole, n->scan->root, n->path, ".zattrs"))
         array_path_too_long(n->scan->root, n->path, ".zattrs", &problem);
     else
         array_read(&f->scratch, whole, &text, NULL, &problem);
-    return problem.status == OK ? add_attributes(n, ".zattrs", text) : lose_attributes(f, &problem);
+    if (problem.status == OK)
+        add_attributes(n, ".zattrs", text);
+    else
+        lose_attributes(f, &problem);
 }
 
-static bool add_site(struct node *n, const struct array_site *site)
+static void add_site(struct found *f, const struct array_site *site)
 {
-    struct found *f = n->found;
-    void *larger =
-        arena_grow(&f->arena, f->tree.sites, f->tree.count, &f->site_space, sizeof(*f->tree.sites));
-    if (!larger)
-        return false;
-    f->tree.sites = larger;
-    f->tree.sites[f->tree.count++] = *site;
-    return true;
-}
-
-static bool array_tree_add_group(struct node *n)
-{
-    struct found *f = n->found;
-    struct array_tree *t = &f->tree;
-    if (!*n->path)
-        return true;
-    void *larger =
-        arena_grow(&f->arena, t->groups, t->group_count, &f->group_space, sizeof(*t->groups));
-    if (!larger)
-        return false;
-    t->groups = larger;
-    t->groups[t->group_count++] = (struct array_directory){n->path, n->listing.identity};
-    return true;
+    *PUSH(&f->arena, f->tree.sites, f->tree.count, f->site_space) = *site;
 }
 
 /* Whether the node is the root, and `name` a directory of its own. */
@@ -202,11 +177,11 @@ static bool is_own(const struct node *n, const char *name)
     return false;
 }
 
-static bool add_links(struct node *n)
+static void add_links(struct node *n)
 {
     struct found *f = n->found;
     const char *first = NULL;
-    for (uint64_t i = 0; i < n->listing.linked_count; i++) {
+    for (size_t i = 0; i < n->listing.linked_count; i++) {
         const char *name = n->listing.linked[i];
         if (is_own(n, name))
             continue;
@@ -215,93 +190,83 @@ static bool add_links(struct node *n)
         f->tree.links++;
     }
     if (!first)
-        return true;
+        return;
     const char *link = array_below(&f->arena, n->path, first);
-    if (link && (!f->tree.link || strcmp(link, f->tree.link) < 0))
+    if (!f->tree.link || strcmp(link, f->tree.link) < 0)
         f->tree.link = link;
-    return link;
 }
 
 /* Continue with the directories below, except those that hold the array's own chunks. */
-static bool push_below(struct node *n, const struct zarr_array *array)
+static void push_below(struct node *n, const struct zarr_array *array)
 {
-    for (uint64_t i = 0; i < n->listing.dir_count; i++) {
+    struct arena *arena = &n->found->arena;
+    for (size_t i = 0; i < n->listing.dir_count; i++) {
         const char *name = n->listing.dirs[i];
-        if (is_own(n, name) || (array && array_begins_key(array, 0, name)))
-            continue;
-        const char *path = array_below(&n->found->arena, n->path, name);
-        if (!path)
-            return false;
-        array_tree_push(n->scan, &n->found->arena, path);
+        if (!is_own(n, name) && !(array && array_begins_key(array, 0, name)))
+            array_tree_push(n->scan, arena, array_below(arena, n->path, name));
     }
-    return true;
 }
 
 /* The root can hold copies of all metadata below it ("consolidated"). */
-static bool keep_consolidated(struct node *n, struct bytes text, unsigned version)
+static void keep_consolidated(struct node *n, struct bytes text, unsigned version)
 {
     struct found *f = n->found;
     if (*n->path || !text.at)
-        return true;
-    char *kept = arena_copy(&f->arena, text.at, text.len);
-    f->consolidated = (struct bytes){(const uint8_t *)kept, text.len};
+        return;
+    const void *kept = arena_copy(&f->arena, text.at, text.len);
+    f->consolidated = (struct bytes){kept, text.len};
     f->consolidated_version = version;
-    return kept;
 }
 
 /* Read the root's copies in version 2 form. Stale or damaged ones are ignored: nodes
  * have their own metadata. If the file itself cannot be read, that is kept as for
  * attributes, since it may be the only metadata of an array. */
-static bool read_copies(struct node *n)
+static void read_copies(struct node *n)
 {
     struct found *f = n->found;
-    struct error problem = {.offset = NO_OFFSET};
+    struct error problem = {.offset = NO_OFFSET}, ignored = problem;
     struct bytes text;
     struct zarr_parts parts;
     char whole[PATH_MAX];
     if (*n->path || !array_listed(&n->listing, ".zmetadata") ||
         !array_path(whole, n->scan->root, "", ".zmetadata"))
-        return true;
+        return;
     if (array_read(&f->scratch, whole, &text, NULL, &problem) != OK)
-        return lose_attributes(f, &problem);
-    if (zarr_parts(text, whole, &f->scratch, &parts, &problem) != OK)
-        return problem.status != ERR_MEMORY;
-    return keep_consolidated(n, parts.consolidated, 2);
+        lose_attributes(f, &problem);
+    else if (zarr_parts(text, whole, &f->scratch, &parts, &ignored) == OK)
+        keep_consolidated(n, parts.consolidated, 2);
 }
 
-/* Read the node's own metadata. *is_array is also set if it is damaged. */
-static bool read_node(struct node *n, struct array_site *site, bool *is_array)
+/* Read the node's own metadata. Returns whether it is an array; also if its metadata is damaged. */
+static bool read_node(struct node *n, struct array_site *site)
 {
     struct found *f = n->found;
     struct array_metadata read;
     struct zarr_parts parts;
-    struct error problem = {.offset = NO_OFFSET};
+    struct error problem = {.offset = NO_OFFSET}, ignored = problem;
     enum status status =
         array_read_metadata(&(struct array_place){n->scan->root, &f->arena, &f->scratch}, site,
                             &n->listing, &read, &problem);
     if (status == ERR_MISSING && !site->metadata_name)
+        return false;
+    if (status != OK) {
+        array_keep_problem(&f->arena, site, &problem);
         return true;
-    if (status == OK) {
-        *is_array = site->has_metadata = site->array.kind == ZARR_ARRAY;
-        if (read.version == 2)
-            return true;
-        return zarr_parts(read.text, site->metadata_name, &f->scratch, &parts, &problem) == OK
-                   ? add_attributes(n, site->metadata_name, parts.attributes) &&
-                         keep_consolidated(n, parts.consolidated, 3)
-                   : problem.status != ERR_MEMORY;
     }
-    *is_array = true;
-    return problem.status != ERR_MEMORY && array_keep_problem(&f->arena, site, &problem);
+    site->has_metadata = site->array.kind == ZARR_ARRAY;
+    if (read.version == 3 &&
+        zarr_parts(read.text, site->metadata_name, &f->scratch, &parts, &ignored) == OK) {
+        add_attributes(n, site->metadata_name, parts.attributes);
+        keep_consolidated(n, parts.consolidated, 3);
+    }
+    return site->has_metadata;
 }
 
-static bool count_foreign(struct node *n, const char *name)
+static void count_foreign(struct array_tree *t, const char *path)
 {
-    struct array_tree *t = &n->found->tree;
-    const char *path = *name ? array_below(&n->found->arena, n->path, name) : n->path;
     t->foreign++;
-    if (path && (!t->first_foreign || strcmp(path, t->first_foreign) < 0))
+    if (!t->first_foreign || strcmp(path, t->first_foreign) < 0)
         t->first_foreign = path;
-    return path;
 }
 
 static bool is_zarr_node(const struct array_listing *l)
@@ -309,23 +274,24 @@ static bool is_zarr_node(const struct array_listing *l)
     return array_listed(l, ".zgroup") || array_listed(l, ".zarray") || array_listed(l, "zarr.json");
 }
 
-/* Count checkpoints of other formats below the root. *whole: this directory is one. */
-static bool note_foreign(struct node *n, bool *whole)
+/* Count checkpoints of other formats below the root. Returns whether this directory is one. */
+static bool note_foreign(struct node *n)
 {
     static const char *const marks[] = {"_METADATA", "manifest.ocdbt", "pytreedef.json",
                                         "saved_model.pb"};
     const struct array_listing *l = &n->listing;
+    struct found *f = n->found;
     if (!*n->path)
-        return true;
-    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]) && !*whole; i++)
-        *whole = array_listed(l, marks[i]);
-    *whole = *whole || (n->scan->only_foreign && is_zarr_node(l));
-    if (*whole)
-        return count_foreign(n, "");
-    for (uint64_t i = 0; i < l->file_count; i++)
-        if (format_claims_name(l->files[i]) && !count_foreign(n, l->files[i]))
-            return false;
-    return true;
+        return false;
+    bool whole = n->scan->only_foreign && is_zarr_node(l);
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]) && !whole; i++)
+        whole = array_listed(l, marks[i]);
+    if (whole)
+        count_foreign(&f->tree, n->path);
+    for (size_t i = 0; !whole && i < l->file_count; i++)
+        if (format_claims_name(l->files[i]))
+            count_foreign(&f->tree, array_below(&f->arena, n->path, l->files[i]));
+    return whole;
 }
 
 /* Whether the directory is named as hidden ones are, such as .git. An array can be named ".x". */
@@ -344,25 +310,33 @@ static bool is_private(const struct node *n)
            access(whole, R_OK | X_OK) != 0 && errno == EACCES;
 }
 
-static bool take_node(struct node *n)
+static void take_node(struct node *n)
 {
     struct found *f = n->found;
+    struct array_tree *t = &f->tree;
     struct array_site site = {.path = n->path, .found = true, .identity = n->listing.identity};
-    struct error err = {.offset = NO_OFFSET};
-    bool is_array = false, foreign = false;
+    bool is_array = false;
     if (is_hidden(n) && !is_zarr_node(&n->listing))
-        return true;
-    if (n->scan->only_foreign)
-        return add_links(n) && note_foreign(n, &foreign) && (foreign || push_below(n, NULL));
-    if (!read_node(n, &site, &is_array) || !read_attributes(n) || !read_copies(n) || !add_links(n))
-        return false;
-    if (!is_array)
-        return note_foreign(n, &foreign) && array_tree_add_group(n) &&
-               (foreign || push_below(n, NULL));
-    if (site.has_metadata &&
-        array_find_values(&f->arena, &f->scratch, n->scan->root, &site, &n->listing, &err) != OK)
-        return false;
-    return add_site(n, &site) && push_below(n, site.has_metadata ? &site.array : NULL);
+        return;
+    if (!n->scan->only_foreign) {
+        is_array = read_node(n, &site);
+        read_attributes(n);
+        read_copies(n);
+    }
+    add_links(n);
+    if (is_array) {
+        if (site.has_metadata)
+            array_find_values(&f->arena, &f->scratch, n->scan->root, &site, &n->listing);
+        add_site(f, &site);
+        push_below(n, site.has_metadata ? &site.array : NULL);
+        return;
+    }
+    bool foreign = note_foreign(n);
+    if (*n->path && !n->scan->only_foreign)
+        *PUSH(&f->arena, t->groups, t->group_count, f->group_space) =
+            (struct array_directory){n->path, n->listing.identity};
+    if (!foreign)
+        push_below(n, NULL);
 }
 
 static void array_tree_work(void *argument)
@@ -373,22 +347,20 @@ static void array_tree_work(void *argument)
         array_tree_fail(s);
         return;
     }
-    f->arena.ceiling = f->scratch.ceiling = s->ceiling;
+    f->arena = f->scratch = (struct arena){.ceiling = s->ceiling, .err = &f->err};
     for (struct task *t; (t = array_tree_pop(s)); done(s)) {
-        struct node n = {.scan = s, .found = f, .path = t->path};
+        struct node n = {.scan = s, .found = f, .path = t->path, .problem.offset = NO_OFFSET};
         struct array_site site = {.path = t->path, .found = true};
-        n.problem.offset = NO_OFFSET;
-        bool ok;
-        if (is_private(&n))
-            ok = true;
-        else if (array_list(&f->scratch, s->root, t->path, &n.listing, &n.problem) == OK)
-            ok = take_node(&n);
-        else /* deleted meanwhile, or not readable */
-            ok = n.problem.status == ERR_MISSING ||
-                 (n.problem.status != ERR_MEMORY &&
-                  array_keep_problem(&f->arena, &site, &n.problem) && add_site(&n, &site));
+        if (!is_private(&n)) {
+            if (array_list(&f->scratch, s->root, t->path, &n.listing, &n.problem) == OK) {
+                take_node(&n);
+            } else if (n.problem.status != ERR_MISSING) { /* that was deleted meanwhile */
+                array_keep_problem(&f->arena, &site, &n.problem);
+                add_site(f, &site);
+            }
+        }
         arena_release(&f->scratch);
-        if (!ok)
+        if (f->err.status != OK)
             array_tree_fail(s);
     }
     pthread_mutex_lock(&s->lock);
@@ -399,18 +371,15 @@ static void array_tree_work(void *argument)
 
 /* --- merging ---------------------------------------------------------------------------- */
 
-/* Append `more` elements to `list`, which has room for them; false if `list` is NULL. */
-static bool append(void *list, uint64_t *count, const void *from, uint64_t more, size_t size)
+/* Append `more` elements to `list`, which has room for them. */
+static void append(void *list, size_t *count, const void *from, size_t more, size_t size)
 {
-    if (!list)
-        return false;
     if (more)
-        memcpy((char *)list + *count * size, from, (size_t)more * size);
+        memcpy((char *)list + *count * size, from, more * size);
     *count += more;
-    return true;
 }
 
-static bool take_found(struct array_tree *tree, const struct array_tree *t)
+static void take_found(struct array_tree *tree, const struct array_tree *t)
 {
     tree->foreign += t->foreign;
     if (t->first_foreign &&
@@ -422,33 +391,32 @@ static bool take_found(struct array_tree *tree, const struct array_tree *t)
     tree->lost_attributes += t->lost_attributes;
     if (t->lost && (!tree->lost || strcmp(t->lost->message, tree->lost->message) < 0))
         tree->lost = t->lost;
-    return append(tree->sites, &tree->count, t->sites, t->count, sizeof(*t->sites)) &&
-           append(tree->groups, &tree->group_count, t->groups, t->group_count,
-                  sizeof(*t->groups)) &&
-           append(tree->attributes, &tree->attribute_count, t->attributes, t->attribute_count,
-                  sizeof(*t->attributes));
+    append(tree->sites, &tree->count, t->sites, t->count, sizeof(*t->sites));
+    append(tree->groups, &tree->group_count, t->groups, t->group_count, sizeof(*t->groups));
+    append(tree->attributes, &tree->attribute_count, t->attributes, t->attribute_count,
+           sizeof(*t->attributes));
 }
 
-static bool array_tree_merge(struct scan *s, struct arena *arena, struct array_tree *tree)
+static void array_tree_merge(struct scan *s, struct arena *arena, struct array_tree *tree)
 {
-    uint64_t sites = 1, groups = 1, attributes = 1;
+    size_t sites = 1, groups = 1, attributes = 1;
     for (const struct found *f = s->found; f; f = f->next) {
         sites += f->tree.count;
         groups += f->tree.group_count;
         attributes += f->tree.attribute_count;
     }
-    tree->sites = arena_array(arena, (size_t)sites, sizeof(*tree->sites));
-    tree->groups = arena_array(arena, (size_t)groups, sizeof(*tree->groups));
-    tree->attributes = arena_array(arena, (size_t)attributes, sizeof(*tree->attributes));
+    tree->sites = arena_array(arena, sites, sizeof(*tree->sites));
+    tree->groups = arena_array(arena, groups, sizeof(*tree->groups));
+    tree->attributes = arena_array(arena, attributes, sizeof(*tree->attributes));
+    if (!tree->sites || !tree->groups || !tree->attributes)
+        return;
     for (struct found *f = s->found; f; f = f->next) {
-        if (!take_found(tree, &f->tree))
-            return false;
+        take_found(tree, &f->tree);
         arena_adopt(arena, &f->arena);
     }
     named_sort(tree->sites, tree->count, sizeof(*tree->sites));
     named_sort(tree->groups, tree->group_count, sizeof(*tree->groups));
     named_sort(tree->attributes, tree->attribute_count, sizeof(*tree->attributes));
-    return true;
 }
 
 static void array_tree_release(struct scan *s)
@@ -510,12 +478,11 @@ struct consolidated {
     const char *root, *file;
     unsigned version;
     struct array_tree *tree;
-    uint64_t before; /* number of sites found on disk */
-    size_t space;
+    size_t before, space; /* number of sites found on disk; room for sites */
 };
 
 /* Add an array that the root's copies describe but whose own metadata was not found. */
-static enum status add_consolidated(struct consolidated *c, const char *path, struct bytes metadata)
+static void add_consolidated(struct consolidated *c, const char *path, struct bytes metadata)
 {
     struct job *job = c->job;
     struct array_tree *tree = c->tree;
@@ -524,29 +491,19 @@ static enum status add_consolidated(struct consolidated *c, const char *path, st
     struct zarr_array array;
     struct error problem = {.offset = NO_OFFSET};
     if (!is_safe(path) || array_tree_find(&on_disk, path))
-        return OK;
+        return;
     if (zarr_parse(metadata, c->version, c->file, job->arena, &array, &problem) != OK) {
-        if (problem.status == ERR_MEMORY)
-            return job_no_memory(job);
         job_issue_error(job, ISSUE_ERROR, &problem);
-        return OK;
+        return;
     }
-    if (array.kind == ZARR_GROUP)
-        return OK;
-    if (array_site_list(job, c->root, &array, &site) != OK)
-        return job->err->status;
+    if (array.kind == ZARR_GROUP || array_site_list(job, c->root, &array, &site) != OK)
+        return;
     site.consolidated = !site.metadata_name;
-    void *larger =
-        arena_grow(job->arena, tree->sites, tree->count, &c->space, sizeof(*tree->sites));
-    if (!larger)
-        return job_no_memory(job);
-    tree->sites = larger;
-    tree->sites[tree->count++] = site;
-    return OK;
+    *PUSH(job->arena, tree->sites, tree->count, c->space) = site;
 }
 
-static enum status take_consolidated(struct job *job, const char *root, const struct found *f,
-                                     struct array_tree *tree)
+static void take_consolidated(struct job *job, const char *root, const struct found *f,
+                              struct array_tree *tree)
 {
     char file[PATH_MAX];
     const char *name = f->consolidated_version == 3 ? "zarr.json" : ".zmetadata";
@@ -561,40 +518,20 @@ static enum status take_consolidated(struct job *job, const char *root, const st
                              .before = tree->count,
                              .space = tree->count};
     if (!f->consolidated.at || !array_path(file, root, "", name))
-        return OK;
+        return;
     json_init(&j, cursor_over(f->consolidated, 0), job->arena, file, &problem);
     j.python = true;
     json_next(&j);
-    while (zarr_next_node(&j, c.version, &path, &metadata)) {
-        if (memchr(path.at, '\0', path.len))
-            continue;
-        const char *kept = arena_copy(job->arena, path.at, path.len);
-        if (!kept)
-            return job_no_memory(job);
-        if (add_consolidated(&c, kept, metadata) != OK)
-            return job->err->status;
-    }
+    while (job->err->status == OK && zarr_next_node(&j, c.version, &path, &metadata))
+        if (!memchr(path.at, '\0', path.len))
+            add_consolidated(&c, arena_copy(job->arena, path.at, path.len), metadata);
     if (tree->count == c.before)
-        return OK;
+        return;
     named_sort(tree->sites, tree->count, sizeof(*tree->sites));
     forget_inside(tree);
-    return OK;
 }
 
 /* --- the whole scan --------------------------------------------------------------------- */
-
-static enum status put_together(struct scan *s, struct job *job, struct array_tree *tree)
-{
-    if (s->failed || !array_tree_merge(s, job->arena, tree))
-        return job_no_memory(job);
-    for (const struct found *f = s->found; f; f = f->next)
-        if (take_consolidated(job, s->root, f, tree) != OK)
-            return job->err->status;
-    if (tree->count > LIMIT_TENSORS)
-        return error_set(job->err, ERR_LIMIT, job->path, NO_OFFSET, "more than %llu arrays",
-                         (unsigned long long)LIMIT_TENSORS);
-    return OK;
-}
 
 static enum status run_scan(struct job *job, struct scan *s, unsigned thread_count,
                             struct array_tree *out)
@@ -609,7 +546,15 @@ static enum status run_scan(struct job *job, struct scan *s, unsigned thread_cou
         thread_count > 1 ? threads_start(thread_count - 1, array_tree_work, s) : NULL;
     array_tree_work(s);
     threads_join(threads);
-    if (put_together(s, job, &tree) == OK)
+    if (s->failed)
+        error_memory(job->err);
+    array_tree_merge(s, job->arena, &tree);
+    for (const struct found *f = s->found; f && job->err->status == OK; f = f->next)
+        take_consolidated(job, s->root, f, &tree);
+    if (tree.count > LIMIT_TENSORS)
+        error_set(job->err, ERR_LIMIT, job->path, NO_OFFSET, "more than %llu arrays",
+                  (unsigned long long)LIMIT_TENSORS);
+    if (job->err->status == OK)
         *out = tree;
     array_tree_release(s);
     return job->err->status;
@@ -619,7 +564,7 @@ enum status array_tree_scan(struct job *job, const char *root, struct array_tree
 {
     struct scan s = {.root = root};
     struct array_listing l;
-    struct arena scratch = {0};
+    struct arena scratch = {.err = job->err};
     enum status status = array_list(&scratch, root, "", &l, job->err);
     arena_release(&scratch);
     return status == OK ? run_scan(job, &s, job->threads, out) : status;
@@ -627,7 +572,7 @@ enum status array_tree_scan(struct job *job, const char *root, struct array_tree
 
 /* A database can refer to files in any directory: note those of the root that have files of the
  * job. */
-static enum status note_own_files(struct scan *s, struct job *job)
+static void note_own_files(struct scan *s, struct job *job)
 {
     size_t len = strlen(s->root);
     for (uint64_t i = 0; i < job->batch->file_count; i++) {
@@ -636,24 +581,27 @@ static enum status note_own_files(struct scan *s, struct job *job)
         if (strncmp(path, s->root, len) != 0 || path[len] != '/')
             continue;
         path += len + 1;
-        if (strchr(path, '/') && !strmap_add(&s->files, path, strcspn(path, "/"), &added))
-            return job_no_memory(job);
+        if (strchr(path, '/'))
+            strmap_add(&s->files, path, strcspn(path, "/"), &added);
     }
-    return OK;
 }
 
 /* Most roots have nothing but their own directories: threads would cost more than the search. */
 enum status array_tree_report_foreign(struct job *job, const char *root, const char *const *own,
                                       size_t own_count)
 {
-    struct scan s = {.root = root, .only_foreign = true, .own = own, .own_count = own_count};
+    struct scan s = {.root = root,
+                     .only_foreign = true,
+                     .own = own,
+                     .own_count = own_count,
+                     .files.err = job->err};
     struct array_tree tree = {0};
-    if (note_own_files(&s, job) == OK)
-        run_scan(job, &s, 1, &tree);
+    note_own_files(&s, job);
+    run_scan(job, &s, 1, &tree);
     strmap_release(&s.files);
     if (job->err->status != OK)
         return job->err->status;
-    for (uint64_t i = 0; i < tree.count; i++)
+    for (size_t i = 0; i < tree.count; i++)
         job_issue_error(job, ISSUE_WARNING, tree.sites[i].problem);
     array_tree_report(job, root, &tree);
     return job->err->status;

@@ -1,10 +1,8 @@
 /*
  * zarr_chain.c - the codecs of chunks, as a chain of steps that decode (codec.h).
  *
- * Metadata lists codecs in the order in which they encode. Version 2 has filters and then the
- * compressor; version 3 has any number from array to array, one from array to bytes, and any
- * number from bytes to bytes (zarr_shard.c). The chain is the reverse. Elements are made
- * little-endian as soon as a step needs numbers, or else at the end of the chain.
+ * Metadata lists codecs in the order in which they encode; the chain is the reverse. Elements are
+ * made little-endian as soon as a step needs numbers, or else at the end of the chain.
  */
 #include "importer/array/zarr_chain.h"
 
@@ -78,57 +76,8 @@ bool zarr_chain_finish(struct zarr_chain *c, const char **codec)
     }
     if (c->count && text_str(&t))
         *codec = arena_copy(c->z->arena, t.at, t.len);
-    bool ok = *codec || !c->count;
+    else if (c->count)
+        arena_fail(c->z->arena);
     text_release(&t);
-    return ok || zarr_no_memory(c->z);
-}
-
-/* --- version 2 -------------------------------------------------------------------------- */
-
-/* One filter or compressor: {"id": …} and its settings. */
-static bool add_v2(struct zarr_chain *c, const struct zarr_value *v)
-{
-    char id[NUMPY_TYPE_BYTES];
-    struct zarr_member m[] = {
-        {"id", {0}},
-        {NULL, {0}},
-    };
-    if (v->type != JSON_OBJECT)
-        return zarr_bad(c->z, v, "a codec that is not an object");
-    if (!zarr_members(c->z, v, m, NULL))
-        return false;
-    if (!zarr_word(c->z, &m[0].value, id, sizeof(id)))
-        return zarr_bad(c->z, v, "a codec without a short id");
-    return zarr_add_codec(c, id, v, true);
-}
-
-bool zarr_chain_v2(struct zarr_parsing *z, const struct zarr_value *filters,
-                   const struct zarr_value *compressor_value)
-{
-    struct zarr_array *a = z->array;
-    struct zarr_chain c;
-    struct zarr_value v;
-    struct json j;
-    if (!zarr_chain_begin(&c, z, a->grid.level[0].shape, ZARR_STAGE_BYTES))
-        return false;
-    if (filters->type == JSON_ARRAY) {
-        zarr_enter(z, filters, &j);
-        while (!a->unreadable && zarr_next(&j, &v))
-            if (!add_v2(&c, &v))
-                return false;
-    } else if (filters->type != JSON_FAIL && filters->type != JSON_NULL) {
-        return zarr_bad(z, filters, "filters is not a list");
-    }
-    if (z->err->status != OK)
-        return false;
-    if (z->type.dtype.kind == DTYPE_STRING && !c.item) {
-        error_set(z->err, ERR_UNSUPPORTED, z->source, filters->at,
-                  "object dtype: its elements are Python objects, which are not read");
-        error_code(z->err, "object-dtype");
-        return false;
-    }
-    bool none = compressor_value->type == JSON_FAIL || compressor_value->type == JSON_NULL;
-    if (!a->unreadable && !none && !add_v2(&c, compressor_value))
-        return false;
-    return a->unreadable || zarr_chain_finish(&c, &a->codec);
+    return true;
 }

@@ -1,6 +1,5 @@
 /*
- * zarr_chain.h - building a chain of steps: zarr_chain.c (steps, version 2), zarr_codec.c
- * (codecs as steps), zarr_shard.c (version 3).
+ * zarr_chain.h - building a chain of steps: zarr_chain.c (steps), zarr_codec.c (codecs as steps).
  *
  *   struct zarr_chain c;
  *   zarr_chain_begin(&c, z, shape_of_chunk, ZARR_STAGE_BYTES) &&
@@ -13,7 +12,7 @@
 #define CKPTDB_ZARR_CHAIN_H
 
 #include "catalog/data/codec/codec.h"
-#include "importer/array/zarr_private.h"
+#include "importer/array/zarr_value.h"
 
 #define ZARR_STEPS_MAX 16 /* of one chain */
 

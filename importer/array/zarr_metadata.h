@@ -40,7 +40,7 @@ struct zarr_array {
 };
 
 /* `source` is for messages. ERR_CORRUPT if this is not zarr metadata or contradicts itself;
- * ERR_UNSUPPORTED for structured dtypes. */
+ * ERR_UNSUPPORTED for structured dtypes. The arena reports lack of memory to an `err`. */
 enum status zarr_parse(struct bytes metadata, unsigned version, const char *source, struct arena *,
                        struct zarr_array *out, struct error *err);
 

@@ -1,5 +1,7 @@
 /*
- * zarr_shard.c - the codec lists of version 3, including transpose and sharding_indexed.
+ * zarr_shard.c - the lists of codecs in metadata. Version 2 has filters and then the compressor;
+ * version 3 has any number from array to array, one from array to bytes, and any number from bytes
+ * to bytes, including transpose and sharding_indexed.
  *
  * A shard is a codec, too: {"chunk_shape", "codecs" (of its inner chunks), "index_codecs",
  * "index_location"} turns an array into bytes, and codecs after it apply to the whole shard.
@@ -8,6 +10,58 @@
 #include <string.h>
 
 #include "importer/array/zarr_chain.h"
+
+/* --- version 2 -------------------------------------------------------------------------- */
+
+/* One filter or compressor: {"id": …} and its settings. */
+static bool add_v2(struct zarr_chain *c, const struct zarr_value *v)
+{
+    char id[NUMPY_TYPE_BYTES];
+    struct zarr_member m[] = {
+        {"id", {0}},
+        {NULL, {0}},
+    };
+    if (v->type != JSON_OBJECT)
+        return zarr_bad(c->z, v, "a codec that is not an object");
+    if (!zarr_members(c->z, v, m, NULL))
+        return false;
+    if (!zarr_word(c->z, &m[0].value, id, sizeof(id)))
+        return zarr_bad(c->z, v, "a codec without a short id");
+    return zarr_add_codec(c, id, v, true);
+}
+
+bool zarr_chain_v2(struct zarr_parsing *z, const struct zarr_value *filters,
+                   const struct zarr_value *compressor_value)
+{
+    struct zarr_array *a = z->array;
+    struct zarr_chain c;
+    struct zarr_value v;
+    struct json j;
+    if (!zarr_chain_begin(&c, z, a->grid.level[0].shape, ZARR_STAGE_BYTES))
+        return false;
+    if (filters->type == JSON_ARRAY) {
+        zarr_enter(z, filters, &j);
+        while (!a->unreadable && zarr_next(&j, &v))
+            if (!add_v2(&c, &v))
+                return false;
+    } else if (filters->type != JSON_FAIL && filters->type != JSON_NULL) {
+        return zarr_bad(z, filters, "filters is not a list");
+    }
+    if (z->err->status != OK)
+        return false;
+    if (z->type.dtype.kind == DTYPE_STRING && !c.item) {
+        error_set(z->err, ERR_UNSUPPORTED, z->source, filters->at,
+                  "object dtype: its elements are Python objects, which are not read");
+        error_code(z->err, "object-dtype");
+        return false;
+    }
+    bool none = compressor_value->type == JSON_FAIL || compressor_value->type == JSON_NULL;
+    if (!a->unreadable && !none && !add_v2(&c, compressor_value))
+        return false;
+    return a->unreadable || zarr_chain_finish(&c, &a->codec);
+}
+
+/* --- version 3 -------------------------------------------------------------------------- */
 
 /* State shared by all levels of shards. */
 struct levels {
@@ -42,7 +96,7 @@ static bool transpose(struct levels *l, struct zarr_chain *c, const struct zarr_
     }
     uint8_t *axes = arena_array(z->arena, rank ? rank : 1, sizeof(*axes));
     if (!axes)
-        return zarr_no_memory(z);
+        return false;
     for (unsigned d = 0; d < rank; d++) {
         if (count != rank || order[d] >= rank || seen[order[d]])
             return zarr_bad(z, settings, "the order of a transpose codec is none of %u axes", rank);
@@ -103,7 +157,7 @@ static bool read_inner_shape(struct levels *l, const struct zarr_value *v,
         return zarr_bad(z, v, "chunks of rank %u in shards of rank %u", count, z->array->rank);
     inner->shape = arena_array(z->arena, count ? count : 1, sizeof(*inner->shape));
     if (!inner->shape)
-        return zarr_no_memory(z);
+        return false;
     for (unsigned d = 0; d < count; d++) {
         unsigned axis = l->axes[d];
         if (!stored[d] || outer->shape[axis] % stored[d])
@@ -229,7 +283,7 @@ bool zarr_chain_v3(struct zarr_parsing *z, const struct zarr_value *outermost)
     unsigned rank = z->array->rank;
     l.axes = arena_array(z->arena, rank ? rank : 1, sizeof(*l.axes));
     if (!l.axes)
-        return zarr_no_memory(z);
+        return false;
     for (unsigned d = 0; d < rank; d++)
         l.axes[d] = (uint8_t)d;
     for (; list.type != JSON_FAIL; list = inner) {

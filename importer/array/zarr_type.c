@@ -18,7 +18,7 @@
 #include "catalog/data/codec/codec.h"
 #include "catalog/data/convert/convert.h"
 #include "importer/array/base64.h"
-#include "importer/array/zarr_private.h"
+#include "importer/array/zarr_value.h"
 
 #define ELEMENT_BYTES 8192 /* of the widest fixed-size element: void65528 */
 
@@ -27,13 +27,11 @@
 static bool keep_type(struct zarr_parsing *z, const char *dtype, unsigned item)
 {
     const char *kept = arena_copy(z->arena, dtype, strlen(dtype));
-    if (!kept)
-        return zarr_no_memory(z);
     dtype_find(kept, &z->type.dtype);
     z->array->dtype = z->type.dtype.name;
     z->type.item = item;
     z->type.swap = dtype_swap_width(&z->type.dtype);
-    return true;
+    return !z->arena->failed;
 }
 
 static bool keep_numpy(struct zarr_parsing *z, const struct numpy_type *t)
@@ -238,11 +236,9 @@ static bool keep_fill(struct zarr_parsing *z, const void *bytes, size_t len)
         zeros++;
     if (zeros == len)
         return true;
-    char *kept = arena_copy(z->arena, bytes, len);
-    if (!kept)
-        return zarr_no_memory(z);
-    z->array->grid.fill = (struct bytes){(const uint8_t *)kept, len};
-    return true;
+    const void *kept = arena_copy(z->arena, bytes, len);
+    z->array->grid.fill = (struct bytes){kept, len};
+    return !z->arena->failed;
 }
 
 static bool converted(const char *from, const void *value, const struct dtype *to, void *out)
@@ -392,7 +388,7 @@ static bool string_fill(struct zarr_parsing *z, struct json *j)
     size_t room = j->type == JSON_STRING ? j->text.len : cursor_left(&j->cursor);
     uint8_t *out = arena_alloc(z->arena, room ? room : 1);
     if (!out)
-        return zarr_no_memory(z);
+        return false;
     size_t len = zarr_type_read_bytes(j, out, room);
     if (len == SIZE_MAX)
         return bad_fill(z);

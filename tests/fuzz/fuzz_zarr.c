@@ -74,8 +74,8 @@ static void walk_parts(struct bytes text, unsigned version, struct arena *arena)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct arena arena = {.ceiling = (size_t)1 << 28};
     struct error err = {.offset = NO_OFFSET};
+    struct arena arena = {.ceiling = (size_t)1 << 28, .err = &err};
     struct zarr_array array;
     if (!size)
         return 0;

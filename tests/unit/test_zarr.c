@@ -42,8 +42,8 @@ static void describe(struct text *t, const struct zarr_array *a)
 /* The description, "group", or "code: message". */
 static char *parsed(const char *metadata, size_t len, unsigned version)
 {
-    struct arena arena = {0};
     struct error err = {.offset = NO_OFFSET};
+    struct arena arena = {.err = &err};
     struct zarr_array a;
     struct text t = {0};
     /* A block of its own size, so that a sanitizer sees a byte too far. */
@@ -221,8 +221,8 @@ static void test_consolidated(void **state)
     (void)state;
     for (unsigned version = 2; version <= 3; version++) {
         const char *text = version == 2 ? v2_text : v3_text;
-        struct arena arena = {0};
         struct error err = {.offset = NO_OFFSET};
+        struct arena arena = {.err = &err};
         struct zarr_parts parts;
         struct text got = {0};
         struct json j;

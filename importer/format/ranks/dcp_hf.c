@@ -14,7 +14,7 @@
 #include "catalog/base/json.h"
 #include "catalog/base/name_list.h"
 #include "catalog/base/strmap.h"
-#include "importer/array/array_private.h"
+#include "importer/array/array_list.h"
 #include "importer/container/safetensors_header.h"
 #include "importer/format/ranks/dcp_box.h"
 

@@ -1,9 +1,9 @@
 /*
- * array_private.h - the inside of array_tree_scan(): array_list.c reads one directory and
- * finds the values of one array, array_tree.c walks over all directories.
+ * array_list.h - one directory of a zarr store: its entries, its metadata, and the values of the array
+ * in it. All arenas report lack of memory to an `err` of their own.
  */
-#ifndef CKPTDB_ARRAY_PRIVATE_H
-#define CKPTDB_ARRAY_PRIVATE_H
+#ifndef CKPTDB_ARRAY_LIST_H
+#define CKPTDB_ARRAY_LIST_H
 
 #include <limits.h>
 
@@ -12,21 +12,18 @@
 /* The entries of a directory. Links to files count as files. */
 struct array_listing {
     const char **files, **dirs;
-    uint64_t file_count, dir_count;
-    size_t file_space, dir_space;
+    size_t file_count, file_space, dir_count, dir_space;
     const char **odd; /* others: dangling links, pipes, what cannot be looked at */
-    uint64_t odd_count;
-    size_t odd_space;
+    size_t odd_count, odd_space;
     const char **linked; /* links to directories */
-    uint64_t linked_count;
-    size_t linked_space;
+    size_t linked_count, linked_space;
     struct file_identity identity;
 };
 
 /* "ROOT/PATH/NAME"; false if it is too long to exist. */
 bool array_path(char out[PATH_MAX], const char *root, const char *path, const char *name);
 void array_path_too_long(const char *root, const char *path, const char *name, struct error *);
-/* "PATH/NAME" below the root; NULL: no memory. */
+/* "PATH/NAME" below the root. */
 const char *array_below(struct arena *, const char *path, const char *name);
 
 /* List the directory ROOT/PATH. ERR_MISSING if there is none. */
@@ -61,10 +58,10 @@ bool array_begins_key(const struct zarr_array *, unsigned depth, const char *nam
 
 /* Find the values of the site's array, whose directory has been listed. Results are in the
  * first arena; `scratch` may be released afterwards. */
-enum status array_find_values(struct arena *, struct arena *scratch, const char *root,
-                              struct array_site *, const struct array_listing *, struct error *err);
+void array_find_values(struct arena *, struct arena *scratch, const char *root, struct array_site *,
+                       const struct array_listing *);
 
-/* Record why part of a site could not be read; false without memory. */
-bool array_keep_problem(struct arena *, struct array_site *, const struct error *);
+/* Keep why a part of a site could not be read. Lack of memory is the arena's failure instead. */
+void array_keep_problem(struct arena *, struct array_site *, const struct error *);
 
 #endif

@@ -1,9 +1,12 @@
 /*
- * zarr_private.h - the inside of zarr_parse(): zarr_metadata.c (the two kinds of metadata),
- * zarr_type.c (dtypes and fill values), zarr_chain.c and zarr_shard.c (codecs).
+ * zarr_value.h - values in the metadata of a zarr node, and what its parts are parsed into by
+ * zarr_type.c (dtypes and fill values) and zarr_shard.c (lists of codecs), for zarr_metadata.c.
+ *
+ * Functions that return bool are false after an error in z->err, or without memory, which only the
+ * arena says.
  */
-#ifndef CKPTDB_ZARR_PRIVATE_H
-#define CKPTDB_ZARR_PRIVATE_H
+#ifndef CKPTDB_ZARR_VALUE_H
+#define CKPTDB_ZARR_VALUE_H
 
 #include "catalog/base/json.h"
 #include "catalog/data/model/dtype.h"
@@ -69,7 +72,6 @@ bool zarr_is(struct zarr_parsing *, const struct zarr_value *, uint64_t number);
 /* ERR_CORRUPT at a value; false. */
 bool zarr_bad(struct zarr_parsing *, const struct zarr_value *, const char *fmt, ...)
     PRINTF_LIKE(3, 4);
-bool zarr_no_memory(struct zarr_parsing *);
 
 /* Why the elements cannot be read; the first reason stays. Returns true: parsing goes on. */
 bool zarr_unreadable(struct zarr_parsing *, const char *fmt, ...) PRINTF_LIKE(2, 3);
@@ -83,7 +85,7 @@ bool zarr_type_v2(struct zarr_parsing *, const struct zarr_value *);
 bool zarr_type_v3(struct zarr_parsing *, const struct zarr_value *);
 bool zarr_fill(struct zarr_parsing *, const struct zarr_value *);
 
-/* zarr_chain.c, zarr_shard.c: need the type and the level 0 shape. */
+/* zarr_shard.c: need the type and the level 0 shape. */
 bool zarr_chain_v2(struct zarr_parsing *, const struct zarr_value *filters,
                    const struct zarr_value *compressor);
 bool zarr_chain_v3(struct zarr_parsing *, const struct zarr_value *codecs);
