@@ -10,6 +10,9 @@
 #include "importer/array/zarr_metadata.h"
 #include "importer/job/job.h"
 
+/* "PATH/NAME", or "NAME" if the path is ""; "" after a failure of the arena. */
+const char *array_below(struct arena *, const char *path, const char *name);
+
 /* --- in directories --------------------------------------------------------------------- */
 
 /* A directory that was listed, and its identity then. */

@@ -23,8 +23,6 @@ struct array_listing {
 /* "ROOT/PATH/NAME"; false if it is too long to exist. */
 bool array_path(char out[PATH_MAX], const char *root, const char *path, const char *name);
 void array_path_too_long(const char *root, const char *path, const char *name, struct error *);
-/* "PATH/NAME" below the root. */
-const char *array_below(struct arena *, const char *path, const char *name);
 
 /* List the directory ROOT/PATH. ERR_MISSING if there is none. */
 enum status array_list(struct arena *, const char *root, const char *path, struct array_listing *,

@@ -62,8 +62,8 @@ const char *flax_dtype(struct job *job, const char *name, const char **codec, ui
         snprintf(unknown, sizeof(unknown), "unknown(%.*s)", FLAX_DTYPE_MAX, name);
         name = unknown;
     }
-    if (step[0] && !(*codec = arena_copy(job->arena, step, strlen(step))))
-        return NULL;
+    if (step[0])
+        *codec = arena_copy(job->arena, step, strlen(step));
     bool constant = found.kind != DTYPE_UNKNOWN && found.name != name;
     return constant ? found.name : arena_copy(job->arena, name, strlen(name));
 }
@@ -76,22 +76,19 @@ struct boxes {
     const struct flax_array *array;
     uint64_t stride[FLAX_RANK_MAX]; /* elements per step in each dimension */
     struct extent *list;
-    uint64_t count;
-    size_t space;
+    size_t count, space;
 };
 
 /* Append the box of `count` steps in dimension `d`, and all of the later ones, that begins at
  * flat index `first`. */
-static bool add_box(struct boxes *b, uint64_t first, unsigned d, uint64_t count)
+static struct extent *add_box(struct boxes *b, uint64_t first, unsigned d, uint64_t count)
 {
     const struct flax_array *a = b->array;
     struct arena *arena = b->sink->job->arena;
     uint64_t *origin = arena_array(arena, 2 * (size_t)a->rank, sizeof(*origin));
-    void *list = arena_grow(arena, b->list, b->count, &b->space, sizeof(*b->list));
-    if (!origin || !list)
-        return job_no_memory(b->sink->job), false;
-    b->list = list;
-    struct extent *e = &b->list[b->count++];
+    if (!origin)
+        return list_scratch();
+    struct extent *e = PUSH(arena, b->list, b->count, b->space);
     *e = (struct extent){.file = b->sink->file, .origin = origin, .shape = origin + a->rank};
     for (unsigned i = 0; i < a->rank; i++) {
         e->origin[i] = first / b->stride[i];
@@ -99,7 +96,7 @@ static bool add_box(struct boxes *b, uint64_t first, unsigned d, uint64_t count)
         first %= b->stride[i];
     }
     b->sink->box_bytes += sizeof(*e) + 2 * (uint64_t)a->rank * sizeof(*origin);
-    return true;
+    return e;
 }
 
 /*
@@ -112,7 +109,7 @@ static bool add_box(struct boxes *b, uint64_t first, unsigned d, uint64_t count)
  *   18 to 20  [2,0,0] shape [1,1,3]   whole rows
  *   21        [2,1,0] shape [1,1,1]   the rest
  */
-static bool flax_leaf_add_run(struct boxes *b, const struct flax_run *run, uint64_t first,
+static void flax_leaf_add_run(struct boxes *b, const struct flax_run *run, uint64_t first,
                               uint64_t width)
 {
     const struct flax_array *a = b->array;
@@ -125,15 +122,13 @@ static bool flax_leaf_add_run(struct boxes *b, const struct flax_run *run, uint6
         uint64_t rest = a->rank ? a->shape[d] - first / b->stride[d] % a->shape[d] : 1;
         uint64_t count = steps < rest ? steps : rest;
         uint64_t elements = a->rank ? count * b->stride[d] : 1;
-        if (!add_box(b, first, d, count))
-            return false;
-        b->list[b->count - 1].offset = offset;
-        b->list[b->count - 1].stored = elements * width;
+        struct extent *e = add_box(b, first, d, count);
+        e->offset = offset;
+        e->stored = elements * width;
         offset += elements * width;
         first += elements;
         left -= elements;
     }
-    return true;
 }
 
 /* NULL if the chunks fit the array, else what is wrong with them. */
@@ -158,8 +153,7 @@ static enum status claim_chunks(struct flax_sink *s, const struct flax_array *a,
         stride *= a->shape[d];
     }
     for (uint64_t i = 0; i < a->run_count; i++) {
-        if (!flax_leaf_add_run(&b, &a->runs[i], first, width))
-            return s->job->err->status;
+        flax_leaf_add_run(&b, &a->runs[i], first, width);
         if (s->box_bytes > most)
             return error_set(s->job->err, ERR_LIMIT, s->source->name, a->runs[i].offset,
                              "chunked arrays whose pieces take more than %llu bytes",
@@ -197,8 +191,6 @@ static enum status emit_array(struct flax_sink *s, const struct flax_leaf *leaf)
         .file = s->file,
     };
     t.dtype = flax_dtype(s->job, a->dtype, &t.codec, &width);
-    if (!t.dtype)
-        return job_no_memory(s->job);
     bool possible = shape_elements(a->shape, a->rank, &elements);
     if (possible && a->runs == &a->run) {
         wrong = check_run(a, width);
@@ -252,8 +244,8 @@ static void state_text(struct flax_sink *s, const struct flax_leaf *leaf, const 
         leave_out(s, leaf, "is a text too long to keep");
     } else if (msgpack_add(leaf->reader, leaf->item, &value) && text_str(&value)) {
         job_meta_text(s->job, key, text_str(&value), value.len);
-    } else if (s->job->err->status == OK) {
-        job_no_memory(s->job);
+    } else {
+        error_memory(s->job->err);
     }
     text_release(&value);
 }
@@ -327,8 +319,6 @@ bool flax_state_step(struct job *job)
         return false;
     char *run =
         arena_copy(job->arena, job->path, slash > job->path ? (size_t)(slash - job->path) : 1);
-    if (!run)
-        job_no_memory(job);
     job_step(job, step);
     job_run(job, run, NULL);
     return true;

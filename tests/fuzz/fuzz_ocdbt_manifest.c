@@ -16,7 +16,7 @@ static void walk(struct database *d)
     struct ocdbt_files files = database_files(d);
     if (ocdbt_open(&files, &db, &err) == OK)
         while (ocdbt_next(db, &e, &err) == OK && e.key.at)
-            if (!e.value.at && e.file >= ocdbt_file_count(db))
+            if (!e.value.at && !ocdbt_file(db, e.file))
                 abort();
     ocdbt_close(db);
     database_release(d);

@@ -25,7 +25,7 @@ static enum status walk(struct database *d, struct text *out, struct error *err)
                 text_addc(out, '=');
                 text_add(out, e.value.at, e.value.len);
             } else {
-                assert_true(e.file < ocdbt_file_count(db));
+                assert_non_null(ocdbt_file(db, e.file));
                 text_addf(out, "@%s+%llu:%llu", ocdbt_file(db, e.file),
                           (unsigned long long)e.offset, (unsigned long long)e.length);
             }

@@ -102,7 +102,7 @@ static bool is_placeholder(const struct flax_leaf *leaf)
 }
 
 /* Look for the arrays in the folder beside the file, once. */
-static enum status find_arrays(struct flax_file *f)
+static void find_arrays(struct flax_file *f)
 {
     struct job *job = f->sink.job;
     struct file_identity identity;
@@ -110,16 +110,14 @@ static enum status find_arrays(struct flax_file *f)
     struct text path = {0};
     text_adds(&path, job->path);
     text_adds(&path, GDA_SUFFIX);
-    if (text_str(&path))
-        f->folder = arena_copy(job->arena, path.at, path.len);
+    if (!text_str(&path))
+        error_memory(job->err);
+    f->folder = arena_copy(job->arena, path.at, path.len);
     text_release(&path);
-    if (!f->folder)
-        return job_no_memory(job);
-    if (array_root_record(job, f->folder) != OK ||
-        file_identify(f->folder, &identity, &missing) != OK ||
-        array_tree_scan(job, f->folder, &f->arrays) != OK)
-        return job->err->status;
-    return array_groups_record(job, f->folder, &f->arrays);
+    array_root_record(job, f->folder);
+    if (file_identify(f->folder, &identity, &missing) == OK &&
+        array_tree_scan(job, f->folder, &f->arrays) == OK)
+        array_groups_record(job, f->folder, &f->arrays);
 }
 
 /* The array that a placeholder names; NULL: there is none, or an earlier placeholder named it. */
@@ -134,8 +132,8 @@ static const struct array_site *site_of(struct flax_file *f, const struct flax_l
     if (msgpack_add(leaf->reader, &rest, &path) && text_str(&path) &&
         strlen(text_str(&path)) == path.len)
         site = array_tree_find(&f->arrays, text_str(&path));
-    if (site && !strmap_add(&f->taken, site->path, strlen(site->path), &added))
-        job_no_memory(f->sink.job);
+    if (site)
+        strmap_add(&f->taken, site->path, strlen(site->path), &added);
     text_release(&path);
     return site && site->has_metadata && added ? site : NULL;
 }
@@ -143,11 +141,9 @@ static const struct array_site *site_of(struct flax_file *f, const struct flax_l
 static enum status emit_placeholder(struct flax_file *f, const struct flax_leaf *leaf)
 {
     struct job *job = f->sink.job;
-    if (!f->folder && find_arrays(f) != OK)
-        return job->err->status;
+    if (!f->folder)
+        find_arrays(f);
     const struct array_site *site = site_of(f, leaf);
-    if (job->err->status != OK)
-        return job->err->status;
     if (site)
         return array_emit_site(job, f->folder, site, leaf->name, leaf->name_len, NULL);
     job_issue(job, ISSUE_ERROR, NULL, leaf->item->offset, "missing-array",
@@ -218,7 +214,7 @@ static enum status begins_stream(struct job *job, bool *stream)
 
 static enum status flax_index_file(struct job *job)
 {
-    struct flax_file f = {.sink = {.job = job, .source = job->source}};
+    struct flax_file f = {.sink = {.job = job, .source = job->source}, .taken.err = job->err};
     const struct flax_visitor visitor = {.leaf = flax_see_leaf, .context = &f};
     bool stream = false;
     if (begins_stream(job, &stream) == OK && stream)

@@ -155,13 +155,10 @@ static const struct zarr_array *array_of(struct t5x *t, const struct t5x_spec *s
     struct job *job = t->sink.job;
     struct error ignored = {.offset = NO_OFFSET};
     struct zarr_array *array = arena_alloc(job->arena, sizeof(*array));
-    char *text = arena_copy(job->arena, s->metadata.at, s->metadata.len);
-    if (!array || !text) {
-        job_no_memory(job);
-        return NULL;
-    }
-    struct bytes metadata = {(const uint8_t *)text, s->metadata.len};
-    bool good = zarr_parse(metadata, 2, t->sink.source->name, job->arena, array, &ignored) == OK;
+    const void *text = arena_copy(job->arena, s->metadata.at, s->metadata.len);
+    struct bytes metadata = {text, s->metadata.len};
+    bool good =
+        array && zarr_parse(metadata, 2, t->sink.source->name, job->arena, array, &ignored) == OK;
     return good && array->kind == ZARR_ARRAY ? array : NULL;
 }
 
@@ -174,8 +171,8 @@ static void use_spec(struct t5x *t, struct array_site *site)
 }
 
 /* Find the folder of an array. First try the spec's path, then only its last component: paths in
- * a bucket begin with the run's, "runs/a/checkpoint_5/target.w". False: no memory. */
-static bool find_site(struct t5x *t, const struct t5x_spec *s, const struct zarr_array *spec_array,
+ * a bucket begin with the run's, "runs/a/checkpoint_5/target.w". */
+static void find_site(struct t5x *t, const struct t5x_spec *s, const struct zarr_array *spec_array,
                       struct array_site *out)
 {
     struct job *job = t->sink.job;
@@ -195,7 +192,7 @@ static bool find_site(struct t5x *t, const struct t5x_spec *s, const struct zarr
             *out = (struct array_site){.path = path};
             /* if the folder is missing, its chunks are reported lost */
             if (array_site_list(job, job->path, spec_array, out) != OK)
-                return false;
+                return;
             if (out->found && !out->metadata_name && t->guessed++ == 0)
                 t->first_guessed = path;
             if (!out->has_metadata)
@@ -204,7 +201,6 @@ static bool find_site(struct t5x *t, const struct t5x_spec *s, const struct zarr
         if (!strchr(path, '/'))
             break;
     }
-    return true;
 }
 
 static enum status emit_site(struct t5x *t, const struct flax_leaf *leaf,
@@ -228,8 +224,7 @@ static enum status emit_own_site(struct t5x *t, const struct flax_leaf *leaf,
                                  const struct zarr_array *spec_array, const struct array_site *site)
 {
     bool added = false;
-    if (!strmap_add(&t->folders, site->path, strlen(site->path), &added))
-        return job_no_memory(t->sink.job);
+    strmap_add(&t->folders, site->path, strlen(site->path), &added);
     return added ? emit_site(t, leaf, spec_array, site)
                  : list_lost(t, leaf, &site->array, "shared-folder",
                              "has the folder of an array before it");
@@ -250,7 +245,8 @@ static enum status emit_spec(struct t5x *t, const struct flax_leaf *leaf, const 
         return list_lost(t, leaf, spec_array, "missing-array",
                          "is in a folder, and this is a lone file");
     struct array_site site;
-    if (!find_site(t, s, spec_array, &site))
+    find_site(t, s, spec_array, &site);
+    if (job->err->status != OK)
         return job->err->status;
     if (site.has_metadata)
         return emit_own_site(t, leaf, spec_array, &site);
@@ -345,7 +341,7 @@ static void report_unnamed(const struct t5x *t)
 
 static enum status t5x_index(struct job *job)
 {
-    struct t5x t = {.sink.job = job};
+    struct t5x t = {.sink.job = job, .folders.err = job->err};
     const struct flax_visitor visitor = {.leaf = t5x_see_leaf, .map = see_map, .context = &t};
     if (open_tree(job, &t) == OK)
         flax_walk(job, t.sink.source, &visitor);

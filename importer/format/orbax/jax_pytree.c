@@ -40,9 +40,7 @@ static enum status jax_pytree_read_tree(struct pytree *t)
 {
     struct job *job = t->job;
     struct bytes text;
-    const char *path = orbax_path(job->arena, job->path, TREE_FILE);
-    if (!path)
-        return job_no_memory(job);
+    const char *path = array_below(job->arena, job->path, TREE_FILE);
     if (orbax_read(job, path, "index", job->arena, &text, job->err) != OK)
         return job->err->status;
     return jax_tree_parse(text, path, job->arena, &t->tree, job->err);
@@ -55,21 +53,17 @@ static enum status open_store(struct pytree *t)
                                          "leaf_data/array_store.tensorstore"};
     struct file_identity leaf_data;
     struct error none = {.offset = NO_OFFSET};
-    const char *parent = orbax_path(t->job->arena, t->job->path, "leaf_data");
-    if (!parent)
-        return job_no_memory(t->job);
-    if (file_identify(parent, &leaf_data, &none) == OK && array_root_record(t->job, parent) != OK)
-        return t->job->err->status;
+    const char *parent = array_below(t->job->arena, t->job->path, "leaf_data");
+    if (file_identify(parent, &leaf_data, &none) == OK)
+        array_root_record(t->job, parent);
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         struct file_identity identity;
         struct error absent = {.offset = NO_OFFSET};
-        const char *path = orbax_path(t->job->arena, t->job->path, places[i]);
-        if (!path)
-            return job_no_memory(t->job);
+        const char *path = array_below(t->job->arena, t->job->path, places[i]);
         if (file_identify(path, &identity, &absent) == OK)
             return orbax_store_open_of(&t->store, t->job, path, PROCESS_PREFIX);
     }
-    return OK;
+    return t->job->err->status;
 }
 
 /* Emit an array that is not stored, with the dtype and shape that its leaf states. */

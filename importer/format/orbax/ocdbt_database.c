@@ -132,7 +132,7 @@ static enum status check_node(struct ocdbt *db, struct level *l, uint64_t *keys,
         l->files[i].number = FILE_NOT_NEEDED;
     while (n.left) {
         if (!ocdbt_advance(l, &n, &item, &ascends))
-            return ocdbt_no_memory(err);
+            return error_memory(err);
         if (!ascends || l->key.len > OCDBT_KEY_BYTES ||
             (n.left + 1 == n.count && !begins_well(db, l)))
             return error_set(err, ERR_CORRUPT, at.name, at.offset,
@@ -219,7 +219,7 @@ static enum status parse_node(struct level *l, struct bytes body, unsigned heigh
         return OK;
     struct table_file *files = realloc(l->files, (size_t)count * sizeof(*files));
     if (!files)
-        return ocdbt_no_memory(err);
+        return error_memory(err);
     l->files = files;
     l->file_space = (size_t)count;
     return OK;
@@ -261,7 +261,7 @@ static enum status ocdbt_enter(struct ocdbt *db, const struct place *p, size_t p
     l->file = p->file.number;
     l->key.len = 0;
     if (prefix && !text_add(&l->key, l[-1].key.at, prefix))
-        return ocdbt_no_memory(err);
+        return error_memory(err);
     struct ocdbt_frame_at f = {s, p->offset, p->length, OCDBT_MAGIC_NODE, body_most(db)};
     if (ocdbt_read_frame(&db->store, &f, &l->body, &body, err) != OK ||
         count_node(db, p, body.len, at, err) != OK ||
@@ -291,7 +291,7 @@ static enum status enter_root(struct ocdbt *db, const struct ocdbt_manifest_read
     db->levels = calloc(m->is.height + 1, sizeof(*db->levels));
     if (!files || !db->levels) {
         free(files);
-        return ocdbt_no_memory(err);
+        return error_memory(err);
     }
     db->level_count = m->is.height + 1;
     for (size_t i = 0; i < count; i++)
@@ -325,7 +325,7 @@ enum status ocdbt_open(const struct ocdbt_files *files, struct ocdbt **out, stru
     struct ocdbt_manifest_read m = {0};
     struct ocdbt *db = calloc(1, sizeof(*db));
     if (!db)
-        return ocdbt_no_memory(err);
+        return error_memory(err);
     db->store.files = *files;
     if (ocdbt_manifest_read(&db->store, &m, err) != OK)
         goto done;
@@ -382,7 +382,7 @@ static enum status ocdbt_leave(struct ocdbt *db, struct level *l, struct error *
         db->last.len = 0;
         db->any = true;
         if (!text_add(&db->last, l->key.at, l->key.len))
-            return ocdbt_no_memory(err);
+            return error_memory(err);
     }
     if (l->body.space > KEPT_BODY_BYTES) {
         free(l->body.at);
@@ -429,7 +429,7 @@ enum status ocdbt_next(struct ocdbt *db, struct ocdbt_entry *out, struct error *
             continue;
         }
         if (!ocdbt_advance(l, &l->node, &item, &ascends))
-            return ocdbt_no_memory(err);
+            return error_memory(err);
         if (l->node.height == 0)
             return ocdbt_give(db, l, &item, out, err);
         const struct ocdbt_reference *below = &item.elsewhere;
@@ -443,12 +443,7 @@ enum status ocdbt_next(struct ocdbt *db, struct ocdbt_entry *out, struct error *
 
 const char *ocdbt_file(const struct ocdbt *db, uint32_t file)
 {
-    return db->store.known[file].path;
-}
-
-uint32_t ocdbt_file_count(const struct ocdbt *db)
-{
-    return (uint32_t)db->store.known_count;
+    return file < db->store.known_count ? db->store.known[file].path : NULL;
 }
 
 enum status ocdbt_value(struct ocdbt *db, const struct ocdbt_entry *e, uint64_t limit,
@@ -477,7 +472,7 @@ enum status ocdbt_value(struct ocdbt *db, const struct ocdbt_entry *e, uint64_t 
     if (count_bytes(db, e->length, e->length, at, err) != OK)
         return err->status;
     if (!buffer_reserve(&db->value, (size_t)e->length))
-        return ocdbt_no_memory(err);
+        return error_memory(err);
     if (source_read(s, e->offset, db->value.at, (size_t)e->length, err) != OK)
         return err->status;
     *out = (struct bytes){db->value.at, (size_t)e->length};

@@ -5,11 +5,6 @@
 
 #include <stdlib.h>
 
-enum status ocdbt_no_memory(struct error *err)
-{
-    return error_memory(err);
-}
-
 bool ocdbt_path_is_safe(const char *at, size_t len)
 {
     size_t begin = 0;
@@ -34,12 +29,12 @@ enum status ocdbt_number(struct ocdbt_store *o, const char *path, size_t len, ui
     const char *kept = NULL;
     uint64_t *number = strmap_keep(&o->numbers, &o->arena, path, len, &kept, &added);
     if (!number || o->known_count >= OCDBT_FILES_MOST)
-        return ocdbt_no_memory(err);
+        return error_memory(err);
     if (added) {
         struct ocdbt_file *list =
             arena_grow(&o->arena, o->known, o->known_count, &o->known_space, sizeof(*list));
         if (!list)
-            return ocdbt_no_memory(err);
+            return error_memory(err);
         o->known = list;
         *number = o->known_count;
         list[o->known_count++] = (struct ocdbt_file){.path = kept, .len = (uint32_t)len};
@@ -87,7 +82,7 @@ enum status ocdbt_read_frame(struct ocdbt_store *o, const struct ocdbt_frame_at 
                          (unsigned long long)f->length, (unsigned long long)f->most);
     stored->len = (size_t)f->length;
     if (!buffer_reserve(stored, stored->len))
-        return ocdbt_no_memory(err);
+        return error_memory(err);
     struct bytes all = {stored->at, stored->len};
     if (source_read(f->source, f->offset, stored->at, stored->len, err) != OK ||
         ocdbt_frame(all, f->magic, at, body, &compressed, err) != OK)

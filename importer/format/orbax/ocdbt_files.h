@@ -39,7 +39,6 @@ struct ocdbt_store {
 };
 void ocdbt_store_release(struct ocdbt_store *);
 
-enum status ocdbt_no_memory(struct error *err);
 /* Whether an error ends the reading, instead of losing only a part. */
 bool ocdbt_fatal(enum status);
 

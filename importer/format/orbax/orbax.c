@@ -116,8 +116,8 @@ static enum status emit_absent(struct orbax_item *o, struct orbax_leaf *leaf)
 {
     if (leaf->skipped)
         return job_node(o->job, leaf->name, leaf->len, "null");
-    if (!o->marked && orbax_tree_mark_inner(o->job, &o->tree) != OK)
-        return o->job->err->status;
+    if (!o->marked)
+        orbax_tree_mark_inner(o->job, &o->tree);
     o->marked = true;
     return leaf->inner ? OK : orbax_emit_lost(o, leaf->name, leaf->len);
 }
@@ -143,8 +143,6 @@ static enum status emit_rest(struct orbax_item *o)
             continue;
         const char *key = orbax_store_key(&o->store, i, &len);
         const char *name = orbax_name_of_key(o->job->arena, key, len);
-        if (!name)
-            return job_no_memory(o->job);
         if (o->unnamed++ == 0)
             o->first_unnamed = name;
         orbax_store_emit(&o->store, i, name, len);
@@ -188,8 +186,8 @@ static void report_no_tree(struct orbax_item *o)
 
 static enum status index_item(struct orbax_item *o)
 {
-    if (orbax_place(o->job, o->job->path) != OK ||
-        orbax_tree_read(o->job, o->job->path, &o->tree) != OK ||
+    orbax_place(o->job, o->job->path);
+    if (orbax_tree_read(o->job, o->job->path, &o->tree) != OK ||
         orbax_store_open(&o->store, o->job, o->job->path, o->tree.in_folders) != OK)
         return o->job->err->status;
     if (o->tree.all_stored)
@@ -215,7 +213,7 @@ static enum status index_item(struct orbax_item *o)
 
 static enum status orbax_index(struct job *job)
 {
-    struct orbax_item o = {.job = job};
+    struct orbax_item o = {.job = job, .noted.err = job->err};
     index_item(&o);
     orbax_store_release(&o.store);
     strmap_release(&o.noted);

@@ -38,7 +38,7 @@ struct orbax_tree {
 /* Read `_METADATA` of the item at `directory`. Errors in it become an issue. */
 enum status orbax_tree_read(struct job *, const char *directory, struct orbax_tree *out);
 /* Mark the leaves that have other leaves below them. */
-enum status orbax_tree_mark_inner(struct job *, struct orbax_tree *);
+void orbax_tree_mark_inner(struct job *, struct orbax_tree *);
 
 /* --- what is stored ----------------------------------------------------------------- */
 
@@ -71,9 +71,9 @@ struct orbax_store {
     struct array_attributes *attributes; /* those, of arrays and groups; path: the key */
     size_t attribute_count, attribute_space;
     struct array_tree tree;
-    uint64_t array_count;
+    size_t array_count;
     struct orbax_string *strings;
-    uint64_t string_count;
+    size_t string_count;
     uint32_t string_file; /* the job's file that they are in */
     struct strmap keys;   /* key -> position plus 1 */
     bool *used;           /* by position: it has been emitted under a name */
@@ -97,7 +97,7 @@ uint64_t orbax_store_count(const struct orbax_store *);
 const char *orbax_store_key(const struct orbax_store *, uint64_t position, size_t *len);
 /* The shape of an array; NULL: not known. */
 const uint64_t *orbax_store_shape(const struct orbax_store *, uint64_t position, unsigned *rank);
-/* The name of an array that no tree names: its key with '/' for every '.'. NULL: no memory. */
+/* The name of an array that no tree names: its key with '/' for every '.'. */
 char *orbax_name_of_key(struct arena *, const char *key, size_t len);
 /* Emit the array or string at a position as a tensor of this name. */
 enum status orbax_store_emit(struct orbax_store *, uint64_t position, const char *name, size_t len);
@@ -135,12 +135,9 @@ bool orbax_is_padding(const char *path);
 /* --- around it ---------------------------------------------------------------------- */
 
 /* State which item of which step of which run is in `directory`, and the facts of the step. */
-enum status orbax_place(struct job *, const char *directory);
+void orbax_place(struct job *, const char *directory);
 
 /* --- files -------------------------------------------------------------------------- */
-
-/* DIRECTORY/NAME in the arena; NULL: no memory. */
-char *orbax_path(struct arena *, const char *directory, const char *name);
 
 /* Read a file of the item, at most LIMIT_TREE_FILE bytes, into the arena. If it is missing, the
  * result is OK with out->at NULL, and nothing is recorded. */

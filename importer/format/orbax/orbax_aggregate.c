@@ -45,25 +45,15 @@ static bool is_placeholder(struct aggregate *a, const struct flax_leaf *leaf)
     return false;
 }
 
-static enum status orbax_aggregate_note(struct aggregate *a, const struct flax_leaf *leaf)
-{
-    struct job *job = a->sink.job;
-    const char *kept;
-    bool added;
-    if (!strmap_keep(&a->item->noted, job->arena, leaf->name, leaf->name_len, &kept, &added))
-        return job_no_memory(job);
-    return OK;
-}
-
 static enum status orbax_aggregate_see_leaf(void *context, const struct flax_leaf *leaf)
 {
     struct aggregate *a = context;
-    if (orbax_aggregate_note(a, leaf) != OK)
-        return a->sink.job->err->status;
-    if (!is_placeholder(a, leaf))
-        return a->sink.job->err->status == OK ? flax_leaf_emit(&a->sink, leaf)
-                                              : a->sink.job->err->status;
-    return orbax_item_emit(a->item, a->key.at, a->key.len, leaf->name, leaf->name_len);
+    const char *kept;
+    bool added;
+    strmap_keep(&a->item->noted, a->sink.job->arena, leaf->name, leaf->name_len, &kept, &added);
+    if (is_placeholder(a, leaf))
+        return orbax_item_emit(a->item, a->key.at, a->key.len, leaf->name, leaf->name_len);
+    return flax_leaf_emit(&a->sink, leaf);
 }
 
 /* Whether the file begins with a msgpack map. If not, it is some other file of the same name. */
@@ -82,9 +72,7 @@ enum status orbax_aggregate_read(struct orbax_item *item, const char *directory)
     struct job *job = item->job;
     struct error err = {.offset = NO_OFFSET};
     struct source *s = NULL;
-    const char *path = orbax_path(job->arena, directory, AGGREGATE_FILE);
-    if (!path)
-        return error_memory_at(job->err, directory);
+    const char *path = array_below(job->arena, directory, AGGREGATE_FILE);
     if (!path_is(path, ENTRY_FILE))
         return OK;
     if (job_open_path(job, path, "data", &s, &a.sink.file, &err) != OK) {

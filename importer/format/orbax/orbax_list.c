@@ -51,8 +51,7 @@ struct listing {
     struct listed_file *files;
     size_t file_count, file_space;
     struct loose *loose;
-    uint64_t loose_count;
-    size_t loose_space, array_space;
+    size_t loose_count, loose_space, array_space;
     struct strmap arrays; /* key -> position plus 1 */
     struct strmap parsed; /* metadata text -> position plus 1 in: */
     struct zarr_array **metadata;
@@ -84,89 +83,66 @@ static void report_from_database(void *context, bool warning, const struct error
 
 static struct listed_file *file_slot(struct listing *l, uint32_t number)
 {
-    while (l->file_count <= number) {
-        void *list =
-            arena_grow(l->arena, l->files, l->file_count, &l->file_space, sizeof(*l->files));
-        if (!list)
-            return NULL;
-        l->files = list;
-        l->files[l->file_count++] = (struct listed_file){0};
-    }
-    return &l->files[number];
+    while (l->file_count <= number && !l->arena->failed)
+        PUSH(l->arena, l->files, l->file_count, l->file_space);
+    return l->arena->failed ? list_scratch() : &l->files[number];
 }
 
-/* Open a file of the database, and record it the first time. *out is NULL if it is missing or is
- * only a git-lfs pointer; *err then says so. */
-static enum status orbax_list_open_file(struct listing *l, uint32_t number, const char *name,
-                                        struct source **out, struct error *err)
+/* Open a file of the database, and record it the first time. NULL if it is missing or is only a
+ * git-lfs pointer; *err then says so. */
+static struct source *orbax_list_open_file(struct listing *l, uint32_t number, const char *name,
+                                           struct error *err)
 {
     struct file_identity identity;
     struct source *s = NULL;
     struct listed_file *f = file_slot(l, number);
-    const char *path = orbax_path(l->arena, l->directory, name);
-    if (!f || !path)
-        return error_memory_at(l->job->err, l->directory);
+    const char *path = array_below(l->arena, l->directory, name);
     source_open_file(path, SOURCE_HEADERS, &s, &identity, err);
     if (s && (stray_is_pointer(s, err) || err->status != OK)) {
         source_close(s);
         s = NULL;
     }
-    *out = s;
     f->lost = !s;
-    if (f->known)
-        return OK;
-    f->known = true;
     bool index = strncmp(name, MANIFEST_PREFIX, strlen(MANIFEST_PREFIX)) == 0;
-    enum status status =
+    if (!f->known)
         job_seen(l->job, path, index ? "index" : "data", s ? &identity : NULL, &f->file);
-    if (status != OK) {
-        source_close(s);
-        *out = NULL;
-    }
-    return status;
+    f->known = true;
+    return s;
 }
 
-/* The file that holds a value; NULL after setting the job's error. If it is lost and that was not
- * reported, *why says why. */
+/* The file that holds a value. If it is lost and that was not reported, *why says why. */
 static struct listed_file *orbax_list_find_file(struct listing *l, uint32_t number,
                                                 struct error *why)
 {
-    struct source *s = NULL;
-    struct listed_file *f = file_slot(l, number);
-    if (!f)
-        error_memory_at(l->job->err, l->directory);
-    if (!f || (f->known && (!f->lost || f->reported)))
-        return f;
-    if (orbax_list_open_file(l, number, ocdbt_file(l->db, number), &s, why) != OK)
-        return NULL;
-    source_close(s);
+    const struct listed_file *f = file_slot(l, number);
+    if (!f->known || (f->lost && !f->reported))
+        source_close(orbax_list_open_file(l, number, ocdbt_file(l->db, number), why));
     return file_slot(l, number);
 }
 
 /* The job's number of the file that holds a value. *lost: the file is missing, which has been
  * reported. */
-static enum status value_file(struct listing *l, uint32_t number, uint32_t *file, bool *lost)
+static uint32_t value_file(struct listing *l, uint32_t number, bool *lost)
 {
     struct error err = {.offset = NO_OFFSET};
     struct listed_file *f = orbax_list_find_file(l, number, &err);
-    if (!f)
-        return l->job->err->status;
     if (f->lost && !f->reported)
         report_damage(l, false, &err);
     f->reported |= f->lost;
-    *file = f->file;
     *lost = f->lost;
-    return OK;
+    return f->file;
 }
 
 static enum status open_for_database(void *context, uint32_t number, const char *path,
                                      struct source **out, struct error *err)
 {
     struct listing *l = context;
-    if (orbax_list_open_file(l, number, path, out, err) != OK)
-        return error_memory_at(err, path);
-    l->files[number].reported |= !*out; /* ocdbt_database.c reports it */
-    return err->status;
+    *out = orbax_list_open_file(l, number, path, err);
+    file_slot(l, number)->reported |= !*out; /* ocdbt_database.c reports it */
+    if (l->job->err->status == OK)
+        return err->status;
+    source_close(*out);
+    return error_memory_at(err, path);
 }
 
 /* --- directories -------------------------------------------------------------------- */
@@ -175,8 +151,7 @@ struct names {
     struct arena *arena;
     const char *prefix;
     const char **at;
-    uint64_t count;
-    size_t space;
+    size_t count, space;
 };
 
 static bool orbax_list_add_name(void *context, const struct directory_entry *e)
@@ -184,13 +159,8 @@ static bool orbax_list_add_name(void *context, const struct directory_entry *e)
     struct names *n = context;
     if (strncmp(e->name, n->prefix, strlen(n->prefix)) != 0)
         return true;
-    void *list = arena_grow(n->arena, n->at, n->count, &n->space, sizeof(*n->at));
-    const char *name = arena_copy(n->arena, e->name, strlen(e->name));
-    if (!list || !name)
-        return false;
-    n->at = list;
-    n->at[n->count++] = name;
-    return true;
+    *PUSH(n->arena, n->at, n->count, n->space) = arena_copy(n->arena, e->name, strlen(e->name));
+    return !n->arena->failed;
 }
 
 /* The entries of a directory whose names begin with `prefix`, sorted. If it cannot be read to its
@@ -248,120 +218,97 @@ static void report_array(struct listing *l, struct bytes key, struct error *err)
     snprintf(what, sizeof(what), "array \"%.*s\"", ORBAX_SHOWN(key));
     error_prefix(err, what);
     job_issue_error(l->job, ISSUE_ERROR, err);
+    if (err->status == ERR_MEMORY)
+        error_memory_at(l->job->err, l->directory);
 }
 
 /* Parse metadata, unless the same text was parsed before. *out NULL: it is wrong (an issue) or
  * belongs to a group. */
-static enum status orbax_list_parse(struct listing *l, struct bytes text, int version,
-                                    struct bytes key, struct zarr_array **out, bool *group)
+static struct zarr_array *orbax_list_parse(struct listing *l, struct bytes text, int version,
+                                           struct bytes key, bool *group)
 {
     bool added;
     const char *kept;
     struct error err = {.offset = NO_OFFSET};
     uint64_t *known =
         strmap_keep(&l->parsed, l->arena, (const char *)text.at, text.len, &kept, &added);
-    if (!known)
-        return error_memory_at(l->job->err, l->directory);
-    if (*known && l->metadata[*known - 1]->version == (unsigned)version) {
-        *out = l->metadata[*known - 1];
-        return OK;
-    }
-    void *list = arena_grow(l->arena, l->metadata, l->metadata_count, &l->metadata_space,
-                            sizeof(*l->metadata));
+    if (*known && l->metadata[*known - 1]->version == (unsigned)version)
+        return l->metadata[*known - 1];
     struct zarr_array *a = arena_alloc(l->job->arena, sizeof(*a));
-    if (!list || !a)
-        return error_memory_at(l->job->err, l->directory);
-    l->metadata = list;
+    if (!a)
+        return NULL;
     if (zarr_parse(text, (unsigned)version, l->directory, l->job->arena, a, &err) != OK) {
         report_array(l, key, &err);
-        return err.status == ERR_MEMORY ? error_memory_at(l->job->err, l->directory) : OK;
+        return NULL;
     }
     *group = a->kind == ZARR_GROUP;
     if (*group)
-        return OK;
-    l->metadata[l->metadata_count++] = a;
-    *known = l->metadata_count;
-    *out = a;
-    return OK;
+        return NULL;
+    *PUSH(l->arena, l->metadata, l->metadata_count, l->metadata_space) = a;
+    *known = l->arena->failed ? 0 : l->metadata_count;
+    return a;
 }
 
 /* Keep the attributes of a node, if they are wanted and there are some. */
-static enum status keep_attributes(struct listing *l, struct bytes key, struct bytes text)
+static void keep_attributes(struct listing *l, struct bytes key, struct bytes text)
 {
     struct orbax_store *s = l->store;
     if (!s->attributed || array_attributes_blank(text))
-        return OK;
-    void *list = arena_grow(l->arena, s->attributes, s->attribute_count, &s->attribute_space,
-                            sizeof(*s->attributes));
-    const char *path = arena_copy(l->arena, key.at, key.len);
+        return;
     const void *kept = arena_copy(l->arena, text.at, text.len);
-    if (!list || !path || !kept)
-        return error_memory_at(l->job->err, l->directory);
-    s->attributes = list;
-    s->attributes[s->attribute_count++] =
-        (struct array_attributes){.path = path, .text = {kept, text.len}};
-    return OK;
+    *PUSH(l->arena, s->attributes, s->attribute_count, s->attribute_space) =
+        (struct array_attributes){.path = arena_copy(l->arena, key.at, key.len),
+                                  .text = {kept, text.len}};
 }
 
 /* Attributes that cannot be read do not affect the arrays. */
-static enum status orbax_list_lose_attributes(struct listing *l, struct bytes key,
-                                              const struct error *why)
+static void orbax_list_lose_attributes(struct listing *l, struct bytes key, const struct error *why)
 {
     char what[256];
     if (why->status == ERR_MEMORY)
-        return error_memory_at(l->job->err, l->directory);
+        error_memory_at(l->job->err, l->directory);
     if (l->lost.lost_attributes++)
-        return OK;
+        return;
     snprintf(what, sizeof(what), "\"%.*s\"", ORBAX_SHOWN(key));
     l->first_lost = *why;
     error_prefix(&l->first_lost, what);
     l->lost.lost = &l->first_lost;
-    return OK;
 }
 
-static enum status take_attributes(struct listing *l, const struct ocdbt_entry *e, struct bytes key)
+static void take_attributes(struct listing *l, const struct ocdbt_entry *e, struct bytes key)
 {
     struct error why = {.offset = NO_OFFSET};
     struct bytes text = e->value;
-    if (text.at)
-        return keep_attributes(l, key, text);
-    const struct listed_file *f = orbax_list_find_file(l, e->file, &why);
-    if (!f)
-        return l->job->err->status;
-    if (f->lost && f->reported) /* all that is in it */
-        return OK;
-    if (!f->lost && ocdbt_value(l->db, e, LIMIT_JSON_SIDE_FILE, &text, &why) == OK)
-        return keep_attributes(l, key, text);
-    return orbax_list_lose_attributes(l, key, &why);
+    const struct listed_file *f = text.at ? NULL : orbax_list_find_file(l, e->file, &why);
+    if (f && f->lost && f->reported) /* all that is in it */
+        return;
+    if (!f || (!f->lost && ocdbt_value(l->db, e, LIMIT_JSON_SIDE_FILE, &text, &why) == OK))
+        keep_attributes(l, key, text);
+    else
+        orbax_list_lose_attributes(l, key, &why);
 }
 
-/* The text of metadata that an entry holds; text->at NULL: it cannot be read (an issue). */
-static enum status metadata_text(struct listing *l, const struct ocdbt_entry *e, struct bytes key,
-                                 struct bytes *text)
+/* The text of metadata that an entry holds; `at` NULL: it cannot be read (an issue). */
+static struct bytes metadata_text(struct listing *l, const struct ocdbt_entry *e, struct bytes key)
 {
     struct error err = {.offset = NO_OFFSET};
-    uint32_t file;
+    struct bytes text = e->value;
     bool lost = false;
-    *text = e->value;
-    if (text->at)
-        return OK;
-    if (value_file(l, e->file, &file, &lost) != OK || lost)
-        return l->job->err->status;
-    if (ocdbt_value(l->db, e, LIMIT_JSON_SIDE_FILE, text, &err) == OK)
-        return OK;
-    *text = (struct bytes){0};
+    if (text.at)
+        return text;
+    value_file(l, e->file, &lost);
+    if (lost || ocdbt_value(l->db, e, LIMIT_JSON_SIDE_FILE, &text, &err) == OK)
+        return text;
     report_array(l, key, &err);
-    return err.status == ERR_MEMORY ? error_memory_at(l->job->err, l->directory) : OK;
+    return (struct bytes){0};
 }
 
-static enum status add_array(struct listing *l, struct bytes key, struct zarr_array *array)
+static void add_array(struct listing *l, struct bytes key, struct zarr_array *array)
 {
     bool added;
     const char *kept;
     struct orbax_store *s = l->store;
     uint64_t *at = strmap_keep(&l->arrays, l->arena, (const char *)key.at, key.len, &kept, &added);
-    if (!at)
-        return error_memory_at(l->job->err, l->directory);
     if (!added) { /* from another process's database, or in both zarr versions */
         struct orbax_array *known = &s->arrays[*at - 1];
         if (known->array && array && known->array != array)
@@ -370,75 +317,61 @@ static enum status add_array(struct listing *l, struct bytes key, struct zarr_ar
                       ORBAX_SHOWN(key));
         if (!known->array)
             known->array = array;
-        return OK;
+        return;
     }
-    void *list =
-        arena_grow(l->arena, s->arrays, s->array_count, &l->array_space, sizeof(*s->arrays));
-    if (!list)
-        return error_memory_at(l->job->err, l->directory);
-    s->arrays = list;
-    s->arrays[s->array_count++] =
+    *at = s->array_count + 1;
+    *PUSH(l->arena, s->arrays, s->array_count, l->array_space) =
         (struct orbax_array){.key = kept,
                              .len = key.len,
                              .array = array,
                              .manifest = l->file_count ? l->files[0].file : NO_FILE};
-    *at = s->array_count;
-    return OK;
 }
 
 /* --- entries ------------------------------------------------------------------------ */
 
-static enum status add_loose(struct listing *l, const struct ocdbt_entry *e)
+static void add_loose(struct listing *l, const struct ocdbt_entry *e)
 {
-    struct loose x = {.len = e->key.len, .array = ORBAX_NONE};
     bool lost;
-    x.value = (struct grid_value){.file = GRID_NO_FILE, .offset = e->offset, .stored = e->length};
-    x.key = arena_copy(l->arena, e->key.at, e->key.len);
-    void *list = arena_grow(l->arena, l->loose, l->loose_count, &l->loose_space, sizeof(*l->loose));
-    if (!x.key || !list)
-        return error_memory_at(l->job->err, l->directory);
-    l->loose = list;
+    struct loose x = {
+        .key = arena_copy(l->arena, e->key.at, e->key.len),
+        .len = e->key.len,
+        .array = ORBAX_NONE,
+        .value = {.file = GRID_NO_FILE, .offset = e->offset, .stored = e->length},
+    };
     if (e->value.at) {
         x.value.offset = 0;
         x.value.bytes = arena_copy(l->arena, e->value.at, e->value.len);
-        if (!x.value.bytes)
-            return error_memory_at(l->job->err, l->directory);
     }
-    if (value_file(l, e->file, &x.value.file, &lost) != OK)
-        return l->job->err->status;
-    l->loose[l->loose_count++] = x;
-    return OK;
+    x.value.file = value_file(l, e->file, &lost);
+    *PUSH(l->arena, l->loose, l->loose_count, l->loose_space) = x;
 }
 
-/* Take the metadata of an array or of a group. */
-static enum status take_metadata(struct listing *l, struct bytes key, int version,
-                                 struct bytes text)
+/* Take the metadata of an array or of a group; text.at NULL: it cannot be read. */
+static void take_metadata(struct listing *l, struct bytes key, int version, struct bytes text)
 {
     bool group = false;
     struct zarr_array *array = NULL;
     struct zarr_parts parts = {0};
     struct error ignored = {.offset = NO_OFFSET}; /* parsing says what is wrong */
-    if (text.at && orbax_list_parse(l, text, version, key, &array, &group) != OK)
-        return l->job->err->status;
+    if (text.at)
+        array = orbax_list_parse(l, text, version, key, &group);
     if (l->store->attributed && version == 3 && (array || group) &&
-        zarr_parts(text, l->directory, l->arena, &parts, &ignored) == OK &&
-        keep_attributes(l, key, parts.attributes) != OK)
-        return l->job->err->status;
-    return group ? OK : add_array(l, key, array);
+        zarr_parts(text, l->directory, l->arena, &parts, &ignored) == OK)
+        keep_attributes(l, key, parts.attributes);
+    if (!group)
+        add_array(l, key, array);
 }
 
-static enum status take_entry(struct listing *l, const struct ocdbt_entry *e)
+static void take_entry(struct listing *l, const struct ocdbt_entry *e)
 {
-    struct bytes key = e->key, text = {0};
+    struct bytes key = e->key;
     int version = metadata_version(e->key, &key.len);
     if (version == 0)
-        return add_loose(l, e);
-    if (version == NOT_READ || (version == ATTRIBUTES && !l->store->attributed))
-        return OK;
-    if (version == ATTRIBUTES)
-        return take_attributes(l, e, key);
-    return metadata_text(l, e, key, &text) == OK ? take_metadata(l, key, version, text)
-                                                 : l->job->err->status;
+        add_loose(l, e);
+    else if (version == ATTRIBUTES && l->store->attributed)
+        take_attributes(l, e, key);
+    else if (version > 0)
+        take_metadata(l, key, version, metadata_text(l, e, key));
 }
 
 /* Take all entries of the database in `directory`. Damaged parts of it become issues. False: it
@@ -508,12 +441,12 @@ static void drop_repeated(struct orbax_array *a)
     a->count = kept;
 }
 
-static enum status give_values(struct listing *l)
+static void give_values(struct listing *l)
 {
     struct orbax_store *s = l->store;
     struct grid_value *values = arena_array(l->arena, l->loose_count + 1, sizeof(*values));
     if (!values)
-        return error_memory_at(l->job->err, l->directory);
+        return;
     for (uint64_t i = 0; i < s->array_count; i++) {
         s->arrays[i].values = values;
         values += s->arrays[i].count;
@@ -526,7 +459,6 @@ static enum status give_values(struct listing *l)
     }
     for (uint64_t i = 0; l->databases > 1 && i < s->array_count; i++)
         drop_repeated(&s->arrays[i]);
-    return OK;
 }
 
 /* If nodes were lost, an absent chunk may have been in one of them: do not take it for fill
@@ -537,7 +469,7 @@ static void distrust_absence(struct listing *l)
         l->metadata[i]->absent_is_lost = true;
 }
 
-static enum status place_values(struct listing *l)
+static void place_values(struct listing *l)
 {
     const struct loose *first = NULL;
     uint64_t strangers = 0;
@@ -553,7 +485,7 @@ static enum status place_values(struct listing *l)
                   (unsigned long long)strangers, (int)(first->len < 200 ? first->len : 200),
                   first->key);
     distrust_absence(l);
-    return give_values(l);
+    give_values(l);
 }
 
 static int by_key(const void *a, const void *b)
@@ -573,10 +505,8 @@ static bool take_processes(struct listing *l)
     bool any = false;
     for (uint64_t i = 0; i < count && l->job->err->status == OK; i++) {
         struct error err = {.offset = NO_OFFSET};
-        const char *directory = orbax_path(l->arena, l->store->directory, names[i]);
-        if (!directory)
-            error_memory_at(l->job->err, l->directory);
-        else if (take_database(l, directory, &err))
+        const char *directory = array_below(l->arena, l->store->directory, names[i]);
+        if (take_database(l, directory, &err))
             any = true;
         else
             report_from_database(l, false, &err);
@@ -589,8 +519,8 @@ static bool has_manifest(struct listing *l)
 {
     struct file_identity identity;
     struct error absent = {.offset = NO_OFFSET};
-    const char *path = orbax_path(l->arena, l->store->directory, OCDBT_MANIFEST);
-    return path && file_identify(path, &identity, &absent) != ERR_MISSING;
+    const char *path = array_below(l->arena, l->store->directory, OCDBT_MANIFEST);
+    return file_identify(path, &identity, &absent) != ERR_MISSING;
 }
 
 static bool take_databases(struct listing *l)
@@ -612,26 +542,28 @@ static bool take_databases(struct listing *l)
 }
 
 /* Sort the arrays by key. A single database already lists them so. */
-static enum status sort_arrays(struct listing *l)
+static void sort_arrays(struct listing *l)
 {
     struct orbax_store *s = l->store;
     if (l->databases > 1 && s->array_count)
         qsort(s->arrays, s->array_count, sizeof(*s->arrays), by_key);
-    for (uint64_t i = 0; l->databases > 1 && i < s->array_count; i++) {
-        uint64_t *at = strmap_get(&l->arrays, s->arrays[i].key, s->arrays[i].len);
-        if (!at)
-            return error_memory_at(l->job->err, l->directory);
-        *at = i + 1;
-    }
-    return OK;
+    for (uint64_t i = 0; l->databases > 1 && i < s->array_count; i++)
+        *strmap_get(&l->arrays, s->arrays[i].key, s->arrays[i].len) = i + 1;
 }
 
 bool orbax_list(struct orbax_store *s)
 {
-    struct listing l = {.store = s, .job = s->job, .arena = &s->arena, .directory = s->directory};
+    struct listing l = {.store = s,
+                        .job = s->job,
+                        .arena = &s->arena,
+                        .directory = s->directory,
+                        .arrays.err = s->job->err,
+                        .parsed.err = s->job->err};
     bool listed = take_databases(&l);
-    if (listed && s->job->err->status == OK && sort_arrays(&l) == OK)
+    if (listed && s->job->err->status == OK) {
+        sort_arrays(&l);
         place_values(&l);
+    }
     array_tree_report(s->job, s->directory, &l.lost);
     strmap_release(&l.arrays);
     strmap_release(&l.parsed);

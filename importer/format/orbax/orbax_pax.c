@@ -51,7 +51,7 @@ static bool orbax_pax_compare(struct padding *p, const uint64_t *shape, unsigned
         return true;
     p->padded++;
     const char *name = orbax_name_of_key(p->item->job->arena, key, len);
-    return name && state_shape(p, shape, rank, name);
+    return state_shape(p, shape, rank, name);
 }
 
 /* Read the true shape of the array that the current object describes. */
@@ -103,17 +103,15 @@ enum status orbax_padding_read(struct orbax_item *item)
 {
     static const struct json_member table[] = {{TREE_KEY, padding_tree}, {0}};
     struct padding p = {.item = item};
-    struct arena arena = {.ceiling = LIMIT_ARENA_BYTES}; /* holds the text */
     struct error err = {.offset = NO_OFFSET};
+    struct arena arena = {.ceiling = LIMIT_ARENA_BYTES, .err = &err}; /* holds the text */
     struct job *job = item->job;
     struct bytes text;
     const char *slash = strrchr(job->path, '/');
     char *step = arena_copy(job->arena, job->path, slash ? (size_t)(slash - job->path) : 0);
-    const char *path = step ? orbax_path(job->arena, step, METADATA_FILE) : NULL;
-    if (!path)
-        return job_no_memory(job);
+    const char *path = array_below(job->arena, step, METADATA_FILE);
     if (!orbax_is_padding(path))
-        return OK;
+        return job->err->status;
     if (orbax_read(job, path, "config", &arena, &text, &err) == OK && text.at) {
         json_init(&p.json, cursor_over(text, 0), &arena, path, &err);
         p.json.python = true;

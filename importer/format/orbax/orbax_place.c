@@ -78,7 +78,7 @@ static bool state_members(struct job *job, struct json *j, const char *prefix)
 }
 
 /* State the contents of a JSON file as facts, if it exists; errors in it are a warning. */
-static enum status state_file(struct job *job, const char *path, const char *prefix)
+static void state_file(struct job *job, const char *path, const char *prefix)
 {
     struct error err = {.offset = NO_OFFSET};
     struct bytes text;
@@ -91,13 +91,12 @@ static enum status state_file(struct job *job, const char *path, const char *pre
     }
     if (err.status != OK)
         job_issue_error(job, ISSUE_WARNING, &err);
-    return job->err->status;
 }
 
 static bool has_file(struct arena *arena, const char *directory, const char *name)
 {
-    const char *path = orbax_path(arena, directory, name);
-    return path && path_is(path, ENTRY_FILE);
+    const char *path = array_below(arena, directory, name);
+    return path_is(path, ENTRY_FILE);
 }
 
 /* --- items that are JSON ------------------------------------------------------------ */
@@ -114,10 +113,10 @@ static bool is_small_file(const char *path)
 static const char *json_item(struct arena *arena, const char *step, const char *item)
 {
     static const char *const names[] = {"metadata", "metrics", "data.json"};
-    const char *directory = orbax_path(arena, step, item);
-    for (size_t i = 0; directory && i < sizeof(names) / sizeof(names[0]); i++) {
-        const char *path = orbax_path(arena, directory, names[i]);
-        if (path && is_small_file(path) && !orbax_is_padding(path))
+    const char *directory = array_below(arena, step, item);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *path = array_below(arena, directory, names[i]);
+        if (is_small_file(path) && !orbax_is_padding(path))
             return path;
     }
     return NULL;
@@ -141,10 +140,8 @@ static bool take_name(void *context, const struct directory_entry *e)
     if (e->name[0] == '.' || strcmp(e->name, f->but) == 0 ||
         (f->items && !json_item(f->arena, f->directory, e->name)))
         return true;
-    const char *copy = arena_copy(f->arena, e->name, strlen(e->name));
-    if (copy)
-        f->at[f->count++] = copy;
-    return copy;
+    f->at[f->count++] = arena_copy(f->arena, e->name, strlen(e->name));
+    return !f->arena->failed;
 }
 
 static void list_few(struct few *f)
@@ -155,7 +152,7 @@ static void list_few(struct few *f)
 
 /* State the JSON items of a step. A folder that is a step by its name alone and has many entries
  * may hold as many checkpoints, each of which would look at all of them. */
-static enum status state_items(struct job *job, const char *step, const char *own)
+static void state_items(struct job *job, const char *step, const char *own)
 {
     const char *items[JSON_ITEMS];
     struct few f = {.arena = job->arena,
@@ -171,16 +168,15 @@ static enum status state_items(struct job *job, const char *step, const char *ow
     }
     list_few(&f);
     if (!f.items && f.count > FEW_ENTRIES)
-        return OK;
+        return;
     names_sort(items, f.count);
-    for (size_t i = 0; i < f.count && items[i] && job->err->status == OK; i++) {
+    for (size_t i = 0; i < f.count && job->err->status == OK; i++) {
         char prefix[NAME_MAX + 2];
         snprintf(prefix, sizeof(prefix), "%s:", items[i]);
         const char *path = json_item(job->arena, step, items[i]);
         if (path) /* it may be gone since it was listed */
             state_file(job, path, prefix);
     }
-    return job->err->status;
 }
 
 /* --- steps -------------------------------------------------------------------------- */
@@ -205,7 +201,7 @@ static bool orbax_place_split(struct arena *arena, const char *path, const char 
         return false;
     *above = slash == path ? "/" : arena_copy(arena, path, (size_t)(slash - path));
     *name = slash + 1;
-    return *above != NULL;
+    return true;
 }
 
 /* An item's directory and what is around it. */
@@ -219,32 +215,21 @@ struct place {
     const char *run; /* the directory that holds the steps */
 };
 
-static enum status place_no_memory(struct place *p)
+static void state_step_file(struct place *p, const char *directory, const char *prefix)
 {
-    return error_memory_at(p->job->err, p->directory);
-}
-
-static enum status state_step_file(struct place *p, const char *directory, const char *prefix)
-{
-    const char *path = orbax_path(p->job->arena, directory, STEP_FILE);
-    return path ? state_file(p->job, path, prefix) : place_no_memory(p);
+    state_file(p->job, array_below(p->job->arena, directory, STEP_FILE), prefix);
 }
 
 /* State what a CheckpointManager says of all steps of the run. */
-static enum status state_root(struct place *p)
+static void state_root(struct place *p)
 {
-    static const struct {
-        const char *file, *prefix;
-    } roots[] = {{"metadata/_ROOT_METADATA", "_ROOT_METADATA:"},
-                 {"metadata/metadata", "_ROOT_METADATA:custom_metadata/"}};
-    for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
-        const char *path = orbax_path(p->job->arena, p->run, roots[i].file);
-        if (!path)
-            return place_no_memory(p);
-        if (has_file(p->job->arena, p->run, roots[i].file))
-            return state_file(p->job, path, roots[i].prefix);
-    }
-    return OK;
+    struct arena *arena = p->job->arena;
+    if (has_file(arena, p->run, "metadata/_ROOT_METADATA"))
+        state_file(p->job, array_below(arena, p->run, "metadata/_ROOT_METADATA"),
+                   "_ROOT_METADATA:");
+    else if (has_file(arena, p->run, "metadata/metadata"))
+        state_file(p->job, array_below(arena, p->run, "metadata/metadata"),
+                   "_ROOT_METADATA:custom_metadata/");
 }
 
 /* Whether a JSON item, or the marker of a completed save, is beside the directory. */
@@ -260,7 +245,7 @@ static bool beside_items(struct place *p)
     list_few(&f);
     bool found = has_file(p->job->arena, p->above, "commit_success.txt");
     for (size_t i = 0; !found && f.count <= FEW_ENTRIES && i < f.count; i++)
-        found = beside[i] && json_item(p->job->arena, p->above, beside[i]);
+        found = json_item(p->job->arena, p->above, beside[i]);
     return found;
 }
 
@@ -280,7 +265,7 @@ static bool look_around(struct place *p)
 /* The arrays of a random key are one directory deeper than those of other items,
  * STEP/ITEM/jax_random_key. The item then is the directory above, unless that is neither an item
  * nor in a step. */
-static enum status leave_random_key(struct place *p)
+static void leave_random_key(struct place *p)
 {
     static const char *const names[] = {"jax_random_key", "np_random_key"};
     struct place around = *p;
@@ -292,39 +277,38 @@ static enum status leave_random_key(struct place *p)
             continue;
         around.directory = p->above;
         if (!look_around(&around) || !(around.item || around.steps))
-            return OK;
+            return;
         state_items(p->job, p->above, p->name);
         *p = around;
-        return p->job->err->status;
+        return;
     }
-    return OK;
 }
 
-enum status orbax_place(struct job *job, const char *directory)
+void orbax_place(struct job *job, const char *directory)
 {
     struct place p = {.job = job, .directory = directory};
     char prefix[NAME_MAX + 2] = "";
     int64_t step;
-    if (!look_around(&p) || leave_random_key(&p) != OK)
-        return job->err->status;
+    if (!look_around(&p))
+        return;
+    leave_random_key(&p);
     if (p.steps && has_file(job->arena, p.above, STEP_FILE)) /* that one has no prefix */
         snprintf(prefix, sizeof(prefix), "%s:", p.name);
-    if (state_step_file(&p, directory, prefix) != OK)
-        return job->err->status;
+    state_step_file(&p, directory, prefix);
     if (!p.item && step_of_name(p.name, &step)) {
         p.run = p.above;
         job_step(job, step);
         job_run(job, p.run, NULL);
-        return state_root(&p);
+        state_root(&p);
+        return;
     }
     if (p.steps) {
         job_step(job, p.step);
         state_root(&p);
     } else if (!p.item && strcmp(p.name, "default") != 0 && !beside_items(&p)) {
-        return OK;
+        return;
     }
     job_run(job, p.steps ? p.run : NULL, p.name);
-    if (job->err->status != OK || state_step_file(&p, p.above, "") != OK)
-        return job->err->status;
-    return state_items(job, p.above, p.name);
+    state_step_file(&p, p.above, "");
+    state_items(job, p.above, p.name);
 }

@@ -22,18 +22,6 @@
 
 /* --- files -------------------------------------------------------------------------- */
 
-char *orbax_path(struct arena *arena, const char *directory, const char *name)
-{
-    size_t a = strlen(directory), b = strlen(name);
-    char *path = arena_alloc(arena, a + b + 2);
-    if (path) {
-        memcpy(path, directory, a);
-        path[a] = '/';
-        memcpy(path + a + 1, name, b);
-    }
-    return path;
-}
-
 static enum status read_whole(const struct source *s, struct arena *arena, struct bytes *out,
                               struct error *err)
 {
@@ -77,46 +65,42 @@ enum status orbax_read(struct job *job, const char *path, const char *role, stru
 
 /* --- strings ------------------------------------------------------------------------ */
 
-static bool read_strings(struct orbax_store *s, struct json *j)
+struct strings {
+    struct orbax_store *store;
+    size_t space;
+};
+
+static bool read_text(void *context, struct json *j)
 {
-    enum json_type type;
-    size_t space = 0;
-    if (!json_want(j, JSON_OBJECT, "an object"))
+    struct strings *t = context;
+    struct orbax_store *s = t->store;
+    struct bytes key = j->text;
+    if (!json_want(j, JSON_STRING, "a text"))
         return false;
-    while ((type = json_next(j)) == JSON_KEY) {
-        struct bytes key = j->text;
-        if (!json_want(j, JSON_STRING, "a text"))
-            return false;
-        void *list =
-            arena_grow(&s->arena, s->strings, s->string_count, &space, sizeof(*s->strings));
-        if (!list)
-            return json_fail(j, ERR_MEMORY, NULL, "no memory");
-        s->strings = list;
-        s->strings[s->string_count++] =
-            (struct orbax_string){(const char *)key.at, key.len, j->text};
-    }
-    return type == JSON_OBJECT_END && json_want(j, JSON_END, "the end");
+    *PUSH(&s->arena, s->strings, s->string_count, t->space) =
+        (struct orbax_string){(const char *)key.at, key.len, j->text};
+    return true;
 }
 
-static enum status load_strings(struct orbax_store *s)
+static void load_strings(struct orbax_store *s)
 {
+    static const struct json_member table[] = {{NULL, read_text}};
+    struct strings strings = {.store = s};
     struct error err = {.offset = NO_OFFSET};
     struct bytes text = {0};
     struct source *source;
     struct json j;
-    const char *path = orbax_path(s->job->arena, s->directory, STRINGS_FILE);
-    if (!path)
-        return error_memory_at(s->job->err, s->directory);
+    const char *path = array_below(s->job->arena, s->directory, STRINGS_FILE);
     if (open_there(s->job, path, "data", &source, &s->string_file, &err) == OK && source &&
         read_whole(source, &s->arena, &text, &err) == OK) {
         json_init(&j, cursor_over(text, 0), &s->arena, path, &err);
-        read_strings(s, &j);
+        if (json_object(&j, "an object", table, &strings))
+            json_want(&j, JSON_END, "the end");
     }
     if (err.status == ERR_MEMORY)
-        return error_memory_at(s->job->err, s->directory);
+        error_memory_at(s->job->err, s->directory);
     if (err.status != OK)
         job_issue_error(s->job, ISSUE_ERROR, &err);
-    return OK;
 }
 
 /* Emit a string in the layout of zarr's vlen-utf8: the number of strings, u32le 1, then the length
@@ -147,72 +131,68 @@ static enum status emit_string(struct orbax_store *s, const struct orbax_string 
 
 /* --- the whole ---------------------------------------------------------------------- */
 
-static enum status add_keys(struct orbax_store *s)
+static void add_keys(struct orbax_store *s)
 {
     uint64_t count = orbax_store_count(s);
     s->used = arena_array(&s->arena, count ? count : 1, sizeof(*s->used));
-    if (!s->used)
-        return error_memory_at(s->job->err, s->directory);
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = 0; i < count && s->job->err->status == OK; i++) {
         size_t len;
         bool added;
         const char *key = orbax_store_key(s, i, &len);
         uint64_t *at = strmap_add(&s->keys, key, len, &added);
-        if (!at)
-            return error_memory_at(s->job->err, s->directory);
         if (added)
             *at = i + 1;
     }
-    return OK;
 }
 
 /* Warn of what lies below the directory and is no part of the store. */
-static enum status orbax_store_report_below(struct orbax_store *s)
+static void orbax_store_report_below(struct orbax_store *s)
 {
     char processes[64];
     const char *const own[] = {"d", "ocdbt.*", "array_metadatas", processes};
     snprintf(processes, sizeof(processes), "%s*", s->processes);
     if (s->listed)
-        return array_tree_report_foreign(s->job, s->directory, own, sizeof(own) / sizeof(own[0]));
-    array_tree_report(s->job, s->directory, &s->tree);
-    return s->job->err->status;
+        array_tree_report_foreign(s->job, s->directory, own, sizeof(own) / sizeof(own[0]));
+    else
+        array_tree_report(s->job, s->directory, &s->tree);
 }
 
-static enum status scan_folders(struct orbax_store *s)
+static void scan_folders(struct orbax_store *s)
 {
     struct job *job = s->job;
-    if (array_tree_scan(job, s->directory, &s->tree) != OK ||
-        array_groups_record(job, s->directory, &s->tree) != OK)
-        return job->err->status;
+    if (array_tree_scan(job, s->directory, &s->tree) != OK)
+        return;
+    array_groups_record(job, s->directory, &s->tree);
     s->array_count = s->tree.count;
     /* A bare array shares its directory with the other files of the item. */
     if (s->array_count && !*s->tree.sites[0].path)
         s->tree.sites[0].strangers = 0;
-    return OK;
 }
 
 static void report_unused_database(struct orbax_store *s)
 {
     struct file_identity identity;
     struct error absent = {.offset = NO_OFFSET};
-    const char *path = orbax_path(s->job->arena, s->directory, "manifest.ocdbt");
-    if (path && file_identify(path, &identity, &absent) == OK)
+    const char *path = array_below(s->job->arena, s->directory, "manifest.ocdbt");
+    if (file_identify(path, &identity, &absent) == OK)
         job_issue(s->job, ISSUE_WARNING, path, NO_OFFSET, "passed-over",
                   "_METADATA says that the arrays are not in this database: those in "
                   "folders beside it are taken, as Orbax does");
 }
 
 /* Find the arrays: in databases if there are any, else, or if `in_folders`, in folders. */
-static enum status find_arrays(struct orbax_store *s, bool in_folders)
+static void find_arrays(struct orbax_store *s, bool in_folders)
 {
-    if (in_folders && scan_folders(s) == OK && s->array_count) {
+    if (in_folders)
+        scan_folders(s);
+    if (s->array_count) {
         report_unused_database(s);
-        return OK;
+        return;
     }
     if (s->job->err->status == OK)
         s->listed = orbax_list(s);
-    return s->job->err->status == OK && !s->listed && !in_folders ? scan_folders(s)
-                                                                  : s->job->err->status;
+    if (s->job->err->status == OK && !s->listed && !in_folders)
+        scan_folders(s);
 }
 
 static enum status open_store(struct orbax_store *s, struct job *job, const char *directory,
@@ -220,12 +200,16 @@ static enum status open_store(struct orbax_store *s, struct job *job, const char
 {
     s->job = job;
     s->directory = directory;
-    s->arena.ceiling = LIMIT_ARENA_BYTES;
-    if (array_root_record(job, directory) != OK || find_arrays(s, in_folders) != OK)
-        return job->err->status;
-    if (orbax_store_report_below(s) != OK || load_strings(s) != OK)
-        return job->err->status;
-    return add_keys(s);
+    s->arena = (struct arena){.ceiling = LIMIT_ARENA_BYTES, .err = job->err};
+    s->keys.err = job->err;
+    array_root_record(job, directory);
+    find_arrays(s, in_folders);
+    if (job->err->status == OK) {
+        orbax_store_report_below(s);
+        load_strings(s);
+        add_keys(s);
+    }
+    return job->err->status;
 }
 
 enum status orbax_store_open_of(struct orbax_store *s, struct job *job, const char *directory,
@@ -300,7 +284,7 @@ const uint64_t *orbax_store_shape(const struct orbax_store *s, uint64_t position
 char *orbax_name_of_key(struct arena *arena, const char *key, size_t len)
 {
     char *name = arena_copy(arena, key, len);
-    for (size_t at = 0; name && at < len; at++)
+    for (size_t at = 0; at < len && !arena->failed; at++)
         if (name[at] == '.')
             name[at] = '/';
     return name;

@@ -188,12 +188,10 @@ enum status orbax_tree_read(struct job *job, const char *directory, struct orbax
     struct reading r = {
         .job = job, .tree = out, .key.limit = LIMIT_NAME_BYTES, .name.limit = LIMIT_NAME_BYTES};
     struct error err = {.offset = NO_OFFSET};
-    struct arena arena = {.ceiling = LIMIT_ARENA_BYTES}; /* holds the text */
+    struct arena arena = {.ceiling = LIMIT_ARENA_BYTES, .err = &err}; /* holds the text */
     struct bytes text = {0};
     *out = (struct orbax_tree){0};
-    const char *path = orbax_path(job->arena, directory, TREE_FILE);
-    if (!path)
-        return error_memory_at(job->err, directory);
+    const char *path = array_below(job->arena, directory, TREE_FILE);
     if (orbax_read(job, path, "index", &arena, &text, &err) == OK && text.at) {
         json_init(&r.json, cursor_over(text, 0), &arena, path, &err);
         r.json.python = true;
@@ -230,11 +228,11 @@ static int by_path(const void *a, const void *b)
     return x->len < y->len ? -1 : x->len > y->len;
 }
 
-enum status orbax_tree_mark_inner(struct job *job, struct orbax_tree *t)
+void orbax_tree_mark_inner(struct job *job, struct orbax_tree *t)
 {
     struct orbax_leaf **sorted = arena_array(job->arena, t->count, sizeof(*sorted));
     if (!sorted)
-        return job_no_memory(job);
+        return;
     for (uint64_t i = 0; i < t->count; i++)
         sorted[i] = &t->leaves[i];
     qsort(sorted, t->count, sizeof(*sorted), by_path);
@@ -244,5 +242,4 @@ enum status orbax_tree_mark_inner(struct job *job, struct orbax_tree *t)
                        memcmp(sorted[i]->name, above->name, above->len) == 0 &&
                        (above->len == 0 || sorted[i]->name[above->len] == '/');
     }
-    return OK;
 }
