@@ -26,7 +26,7 @@ struct array_site {
     const char *path;            /* below the scan's root, '/'-joined; "" is the root */
     bool found;                  /* the directory exists */
     bool has_metadata;           /* a .zarray or zarr.json was read and parsed: `array` is valid */
-    bool consolidated;           /* only the root's copy of it was found, not its own */
+    bool consolidated;           /* only the root's copy was found, not its own */
     const struct error *problem; /* why metadata or values are missing; or NULL */
     struct zarr_array array;
     const char *metadata_name; /* ".zarray", "zarr.json"; NULL: none */
@@ -87,7 +87,7 @@ void array_tree_report(struct job *, const char *root, const struct array_tree *
 enum status array_tree_report_foreign(struct job *, const char *root, const char *const *own,
                                       size_t own_count);
 
-/* The site at a path; NULL if there is none. */
+/* The site at a path; NULL if absent. */
 struct array_site *array_tree_find(const struct array_tree *, const char *path);
 
 /* List the directory site->path, which the scan has not seen (it may be behind a link), for the

@@ -24,7 +24,7 @@ struct array_listing {
 bool array_path(char out[PATH_MAX], const char *root, const char *path, const char *name);
 void array_path_too_long(const char *root, const char *path, const char *name, struct error *);
 
-/* List the directory ROOT/PATH. ERR_MISSING if there is none. */
+/* List the directory ROOT/PATH. ERR_MISSING if it is absent. */
 enum status array_list(struct arena *, const char *root, const char *path, struct array_listing *,
                        struct error *err);
 bool array_listed(const struct array_listing *, const char *file);

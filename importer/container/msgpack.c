@@ -41,11 +41,6 @@ static const struct head {
 
 /* --- bytes ------------------------------------------------------------------------------ */
 
-static const char *msgpack_name_of(const struct msgpack *m)
-{
-    return m->source ? m->source->name : NULL;
-}
-
 bool msgpack_fail(struct msgpack *m, uint64_t offset, enum status status, const char *code,
                   const char *fmt, ...)
 {
@@ -54,7 +49,7 @@ bool msgpack_fail(struct msgpack *m, uint64_t offset, enum status status, const 
     va_start(args, fmt);
     vsnprintf(message, sizeof(message), fmt, args);
     va_end(args);
-    error_set(m->err, status, msgpack_name_of(m), offset, "%s", message);
+    error_set(m->err, status, m->source ? m->source->name : NULL, offset, "%s", message);
     if (code)
         error_code(m->err, code);
     return false;

@@ -445,17 +445,13 @@ static void weight_map_report_missing(struct job *job, const struct weight_map *
     }
 }
 
-static bool total_fits(const struct weight_map *m)
-{
-    return m->total >= (double)(m->nbytes - m->tied) && m->total <= (double)m->nbytes;
-}
-
 void weight_map_finish(struct job *job, struct weight_map *m)
 {
     if (job->err->status == OK) {
         report_strays(job, m);
         weight_map_report_missing(job, m);
-        if (m->has_total && !m->any_lost && !total_fits(m))
+        if (m->has_total && !m->any_lost &&
+            (m->total < (double)(m->nbytes - m->tied) || m->total > (double)m->nbytes))
             job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "total-size",
                       "the index states a total_size of %.0f bytes, the tensors have %llu",
                       m->total, (unsigned long long)m->nbytes);

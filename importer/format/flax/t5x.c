@@ -162,14 +162,6 @@ static const struct zarr_array *array_of(struct t5x *t, const struct t5x_spec *s
     return good && array->kind == ZARR_ARRAY ? array : NULL;
 }
 
-/* Where .zarray cannot be read, the spec serves, with a warning. */
-static void use_spec(struct t5x *t, struct array_site *site)
-{
-    job_issue_error(t->sink.job, ISSUE_WARNING, site->problem);
-    site->problem = NULL;
-    site->has_metadata = true;
-}
-
 /* Find the folder of an array. First try the spec's path, then only its last component: paths in
  * a bucket begin with the run's, "runs/a/checkpoint_5/target.w". */
 static void find_site(struct t5x *t, const struct t5x_spec *s, const struct zarr_array *spec_array,
@@ -195,8 +187,11 @@ static void find_site(struct t5x *t, const struct t5x_spec *s, const struct zarr
                 return;
             if (out->found && !out->metadata_name && t->guessed++ == 0)
                 t->first_guessed = path;
-            if (!out->has_metadata)
-                use_spec(t, out);
+            if (!out->has_metadata) { /* its .zarray cannot be read: the spec serves */
+                job_issue_error(job, ISSUE_WARNING, out->problem);
+                out->problem = NULL;
+                out->has_metadata = true;
+            }
         }
         if (!strchr(path, '/'))
             break;

@@ -189,14 +189,6 @@ static enum status count_bytes(struct ocdbt *db, uint64_t read, uint64_t decoded
     return OK;
 }
 
-static enum status count_node(struct ocdbt *db, const struct place *p, size_t decoded,
-                              struct ocdbt_place at, struct error *err)
-{
-    if (++db->nodes > LIMIT_OCDBT_NODES)
-        return limit_hit(at, "more nodes", LIMIT_OCDBT_NODES, err);
-    return count_bytes(db, p->length, decoded, at, err);
-}
-
 /* The most bytes a node may decode to: all nodes held at a time share one limit. */
 static uint64_t body_most(const struct ocdbt *db)
 {
@@ -230,9 +222,8 @@ static enum status find_node(struct ocdbt *db, const struct place *p, struct sou
 {
     uint64_t end;
     struct source *s = NULL;
-    enum status status = ocdbt_open_file(&db->store, p->file.number, &s, err);
-    if (status != OK)
-        return status;
+    if (ocdbt_open_file(&db->store, p->file.number, &s, err) != OK)
+        return err->status;
     if (!add_u64(p->offset, p->length, &end) || end > s->size) {
         error_set(err, ERR_CORRUPT, s->name, s->size,
                   "an OCDBT node of %llu bytes at byte %llu ends past the end of its "
@@ -255,6 +246,9 @@ static enum status ocdbt_enter(struct ocdbt *db, const struct place *p, size_t p
     uint64_t keys = 0;
     if (find_node(db, p, &s, err) != OK)
         return err->status;
+    if (++db->nodes > LIMIT_OCDBT_NODES)
+        return limit_hit((struct ocdbt_place){s->name, p->offset}, "more nodes", LIMIT_OCDBT_NODES,
+                         err);
     struct ocdbt_place at = {s->name, p->offset};
     struct bytes base = {(const uint8_t *)db->store.known[p->file.number].path, p->file.base};
     l->prefix = prefix;
@@ -264,7 +258,7 @@ static enum status ocdbt_enter(struct ocdbt *db, const struct place *p, size_t p
         return error_memory(err);
     struct ocdbt_frame_at f = {s, p->offset, p->length, OCDBT_MAGIC_NODE, body_most(db)};
     if (ocdbt_read_frame(&db->store, &f, &l->body, &body, err) != OK ||
-        count_node(db, p, body.len, at, err) != OK ||
+        count_bytes(db, p->length, body.len, at, err) != OK ||
         parse_node(l, body, p->height, at, err) != OK || check_node(db, l, &keys, at, err) != OK ||
         number_table(db, l->node.table, base, l->files, at, err) != OK)
         return err->status;
@@ -305,21 +299,6 @@ static enum status enter_root(struct ocdbt *db, const struct ocdbt_manifest_read
     return err->status;
 }
 
-static uint64_t node_limit(uint64_t aimed_at)
-{
-    uint64_t most = aimed_at * 2;
-    if (most < LIMIT_OCDBT_SMALL)
-        most = LIMIT_OCDBT_SMALL;
-    return most < LIMIT_OCDBT_NODE ? most : LIMIT_OCDBT_NODE;
-}
-
-static void level_release(struct level *l)
-{
-    free(l->body.at);
-    free(l->files);
-    text_release(&l->key);
-}
-
 enum status ocdbt_open(const struct ocdbt_files *files, struct ocdbt **out, struct error *err)
 {
     struct ocdbt_manifest_read m = {0};
@@ -327,12 +306,13 @@ enum status ocdbt_open(const struct ocdbt_files *files, struct ocdbt **out, stru
     if (!db)
         return error_memory(err);
     db->store.files = *files;
-    if (ocdbt_manifest_read(&db->store, &m, err) != OK)
-        goto done;
-    db->node_most = node_limit(m.is.node_bytes);
-    if (!m.is.empty)
-        enter_root(db, &m, err);
-done:
+    if (ocdbt_manifest_read(&db->store, &m, err) == OK) {
+        uint64_t most = m.is.node_bytes * 2;
+        most = most > LIMIT_OCDBT_SMALL ? most : LIMIT_OCDBT_SMALL;
+        db->node_most = most < LIMIT_OCDBT_NODE ? most : LIMIT_OCDBT_NODE;
+        if (!m.is.empty)
+            enter_root(db, &m, err);
+    }
     free(m.memory.at);
     if (err->status != OK)
         ocdbt_close(db);
@@ -345,8 +325,11 @@ void ocdbt_close(struct ocdbt *db)
 {
     if (!db)
         return;
-    for (unsigned i = 0; i < db->level_count; i++)
-        level_release(&db->levels[i]);
+    for (unsigned i = 0; i < db->level_count; i++) {
+        free(db->levels[i].body.at);
+        free(db->levels[i].files);
+        text_release(&db->levels[i].key);
+    }
     free(db->levels);
     free(db->value.at);
     text_release(&db->last);
@@ -469,12 +452,10 @@ enum status ocdbt_value(struct ocdbt *db, const struct ocdbt_entry *e, uint64_t 
         return error_code(err, "truncated");
     }
     struct ocdbt_place at = {s->name, e->offset};
-    if (count_bytes(db, e->length, e->length, at, err) != OK)
-        return err->status;
-    if (!buffer_reserve(&db->value, (size_t)e->length))
-        return error_memory(err);
-    if (source_read(s, e->offset, db->value.at, (size_t)e->length, err) != OK)
-        return err->status;
-    *out = (struct bytes){db->value.at, (size_t)e->length};
-    return OK;
+    if (count_bytes(db, e->length, e->length, at, err) == OK &&
+        !buffer_reserve(&db->value, (size_t)e->length))
+        error_memory(err);
+    if (err->status == OK && source_read(s, e->offset, db->value.at, (size_t)e->length, err) == OK)
+        *out = (struct bytes){db->value.at, (size_t)e->length};
+    return err->status;
 }

@@ -8,7 +8,7 @@
  *       e.value.at ? use(e.value) : use(ocdbt_file(db, e.file), e.offset, e.length);
  *   ocdbt_close(db);
  *
- * Only the newest version is read. Every node's checksum and every claim of it is checked
+ * Only the newest version is read. Every node's checksum and every claim in a node is checked
  * before its first entry is given: keys strictly ascend, over all. A node that is damaged or
  * missing is reported and its part of the tree left out; the rest goes on. How much a small
  * file may ask for is limited (ERR_LIMIT; catalog/base/limits.h).
@@ -54,9 +54,8 @@ struct ocdbt_entry {
 enum status ocdbt_open(const struct ocdbt_files *files, struct ocdbt **out, struct error *err);
 enum status ocdbt_next(struct ocdbt *, struct ocdbt_entry *, struct error *err);
 
-/* The path of a file by its number; valid until ocdbt_close(). */
+/* The path of a file by its number, NULL if there is no such file; valid until ocdbt_close(). */
 const char *ocdbt_file(const struct ocdbt *, uint32_t file);
-uint32_t ocdbt_file_count(const struct ocdbt *);
 
 /* Read the value of the entry just returned; valid until the next call. ERR_LIMIT past
  * `limit` bytes; ERR_CORRUPT ("truncated") if its file is too short. */

@@ -5,20 +5,25 @@
  *   manifest.ocdbt, d/...          arrays in a database (orbax_store.c, orbax_list.c), or
  *   KEY/.zarray, KEY/zarr.json     in zarr directories
  *   _strings.json                  strings
- *   checkpoint                     tree and small arrays: older Orbax (orbax_aggregate.c)
+ *   checkpoint                     tree and small arrays: older Orbax. One msgpack value, as Flax
+ *                                  writes them (flax_tree.c); for an array stored elsewhere it has
+ *                                  the text "PLACEHOLDER://KEY"
  *   _sharding, array_metadatas/    how the arrays were sharded over devices; not read
  *
  * Names are the components of the tree's paths, joined by '/'. Keys are the same joined by '.'. An
  * array that `_METADATA` does not name gets its key as name, with '/' for every '.'. Tensors are in
  * the order of `_METADATA`; those that it does not name follow, sorted by key.
  *
- * Source: orbax/checkpoint/_src/handlers/base_pytree_checkpoint_handler.py.
+ * Sources: orbax/checkpoint/_src/handlers/base_pytree_checkpoint_handler.py;
+ * {pytree_checkpoint_handler,utils}.py (2023).
  */
 #include "importer/format/orbax/orbax.h"
 
 #include <string.h>
 
+#include "catalog/data/store/store.h"
 #include "importer/container/flax_evidence.h"
+#include "importer/container/flax_leaf.h"
 
 /* Entries of a directory, and how many bits of evidence each is. Each alone is enough, except weak
  * ones, which directories of other formats have too. */
@@ -93,6 +98,17 @@ static int orbax_probe(const struct probe_dir *p)
 
 /* --- the tree ----------------------------------------------------------------------- */
 
+struct orbax_item {
+    struct job *job;
+    struct orbax_tree tree;
+    struct orbax_store store;
+    bool aggregated;     /* it has a `checkpoint` file of older Orbax, */
+    struct strmap noted; /* and these are the leaves that it names */
+    bool marked;         /* orbax_tree_mark_inner() has run */
+    uint64_t missing, unnamed;
+    const char *first_missing, *first_unnamed;
+};
+
 /* Emit a tensor without data, and count it as missing. */
 static enum status orbax_emit_lost(struct orbax_item *o, const char *name, size_t len)
 {
@@ -101,14 +117,6 @@ static enum status orbax_emit_lost(struct orbax_item *o, const char *name, size_
     return job_tensor(
         o->job, &(struct tensor_claim){
                     .name = name, .name_len = len, .dtype_unknown = true, .shape_unknown = true});
-}
-
-enum status orbax_item_emit(struct orbax_item *o, const char *key, size_t key_len, const char *name,
-                            size_t len)
-{
-    uint64_t position = orbax_store_find(&o->store, key, key_len);
-    return position == ORBAX_NONE ? orbax_emit_lost(o, name, len)
-                                  : orbax_store_emit(&o->store, position, name, len);
 }
 
 /* Emit a leaf that neither the store nor `checkpoint` has. */
@@ -132,6 +140,92 @@ static enum status emit_leaf(struct orbax_item *o, struct orbax_leaf *leaf)
     return position == ORBAX_NONE ? emit_absent(o, leaf)
                                   : orbax_store_emit(&o->store, position, leaf->name, leaf->len);
 }
+
+/* --- older Orbax -------------------------------------------------------------------- */
+
+static const char *const markers[] = {"PLACEHOLDER://", "AGGREGATED://"};
+
+struct aggregate {
+    struct flax_sink sink;
+    struct orbax_item *item;
+    struct text key; /* of the current placeholder */
+};
+
+/* Whether the leaf is a placeholder for an array elsewhere; a->key is then the key it is stored
+ * under. */
+static bool is_placeholder(struct aggregate *a, const struct flax_leaf *leaf)
+{
+    if (leaf->kind != FLAX_TEXT)
+        return false;
+    for (size_t i = 0; i < sizeof(markers) / sizeof(markers[0]); i++) {
+        struct msgpack_item part = *leaf->item;
+        size_t len = strlen(markers[i]);
+        if (part.len < len)
+            continue;
+        part.len = len;
+        if (!msgpack_is(leaf->reader, &part, markers[i]))
+            continue;
+        part = *leaf->item;
+        part.data += len;
+        part.len -= len;
+        text_reset(&a->key);
+        return msgpack_add(leaf->reader, &part, &a->key) && text_str(&a->key);
+    }
+    return false;
+}
+
+static enum status orbax_aggregate_see_leaf(void *context, const struct flax_leaf *leaf)
+{
+    struct aggregate *a = context;
+    const char *kept;
+    bool added;
+    strmap_keep(&a->item->noted, a->sink.job->arena, leaf->name, leaf->name_len, &kept, &added);
+    if (!is_placeholder(a, leaf))
+        return flax_leaf_emit(&a->sink, leaf);
+    uint64_t position = orbax_store_find(&a->item->store, a->key.at, a->key.len);
+    return position == ORBAX_NONE
+               ? orbax_emit_lost(a->item, leaf->name, leaf->name_len)
+               : orbax_store_emit(&a->item->store, position, leaf->name, leaf->name_len);
+}
+
+/* Whether the file begins with a msgpack map. If not, it is some other file of the same name. */
+static bool begins_map(const struct source *s)
+{
+    uint8_t first = 0;
+    struct error ignored = {.offset = NO_OFFSET};
+    return s->size && source_read(s, 0, &first, 1, &ignored) == OK &&
+           ((first >= 0x80 && first <= 0x8F) || first == 0xDE || first == 0xDF);
+}
+
+/* Emit the leaves in and named by the item's `checkpoint` file, if it has one. */
+static enum status orbax_aggregate_read(struct orbax_item *item)
+{
+    struct aggregate a = {.sink.job = item->job, .item = item, .key.limit = LIMIT_NAME_BYTES};
+    const struct flax_visitor visitor = {.leaf = orbax_aggregate_see_leaf, .context = &a};
+    struct job *job = item->job;
+    struct error err = {.offset = NO_OFFSET};
+    struct source *s = NULL;
+    const char *path = array_below(job->arena, job->path, "checkpoint");
+    if (!path_is(path, ENTRY_FILE))
+        return OK;
+    if (job_open_path(job, path, "data", &s, &a.sink.file, &err) != OK) {
+        job_issue_error(job, ISSUE_ERROR, &err);
+    } else if (begins_map(s)) {
+        a.sink.source = s;
+        item->aggregated = true;
+        flax_walk(job, s, &visitor);
+    }
+    /* An error in this file is no reason to drop the arrays found elsewhere. */
+    if (job->err->status != ERR_MEMORY && job->err->status != OK &&
+        (item->tree.known || orbax_store_count(&item->store))) {
+        job_issue_error(job, ISSUE_ERROR, job->err);
+        error_clear(job->err);
+    }
+    text_release(&a.key);
+    return job->err->status;
+}
+
+/* --- the item ----------------------------------------------------------------------- */
 
 /* Emit the arrays and strings that the tree does not name. */
 static enum status emit_rest(struct orbax_item *o)
@@ -192,7 +286,7 @@ static enum status index_item(struct orbax_item *o)
         return o->job->err->status;
     if (o->tree.all_stored)
         orbax_store_miss_absent(&o->store);
-    if (orbax_aggregate_read(o, o->job->path) != OK)
+    if (orbax_aggregate_read(o) != OK)
         return o->job->err->status;
     uint64_t stored = orbax_store_count(&o->store);
     bool listed = o->store.listed && !o->store.broken;
@@ -206,7 +300,7 @@ static enum status index_item(struct orbax_item *o)
     if (o->job->err->status == OK && emit_rest(o) == OK) {
         orbax_report(o);
         report_no_tree(o);
-        orbax_padding_read(o);
+        orbax_padding_read(&o->store);
     }
     return o->job->err->status;
 }

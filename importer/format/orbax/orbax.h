@@ -1,7 +1,6 @@
 /*
  * orbax.h - the parts of an Orbax item, shared by the files that read it: orbax.c (the whole item),
- * orbax_tree.c (its tree), orbax_store.c and orbax_list.c (its arrays), orbax_aggregate.c (tree and
- * arrays in one file), orbax_place.c (the step and run around it), orbax_pax.c (what Pax adds).
+ * orbax_tree.c (its tree), orbax_store.c and orbax_list.c (its arrays), orbax_place.c (the step and run around it), orbax_pax.c (what Pax adds).
  * Other formats that store arrays as Orbax does use only the store.
  */
 #ifndef CKPTDB_ORBAX_H
@@ -107,32 +106,12 @@ void orbax_store_release(struct orbax_store *);
  * cannot be read, from those of the processes. False: there are no databases. */
 bool orbax_list(struct orbax_store *);
 
-/* --- the item ----------------------------------------------------------------------- */
-
-struct orbax_item {
-    struct job *job;
-    struct orbax_tree tree;
-    struct orbax_store store;
-    bool aggregated;     /* it has a `checkpoint` file of older Orbax, */
-    struct strmap noted; /* and these are the leaves that it names */
-    bool marked;         /* orbax_tree_mark_inner() has run */
-    uint64_t missing, unnamed;
-    const char *first_missing, *first_unnamed;
-};
-
-/* Emit the array stored under a key; if there is none, a tensor without data. */
-enum status orbax_item_emit(struct orbax_item *, const char *key, size_t key_len, const char *name,
-                            size_t len);
-
-/* Emit the leaves in and named by the item's `checkpoint` file, if it has one. */
-enum status orbax_aggregate_read(struct orbax_item *, const char *directory);
+/* --- around it ---------------------------------------------------------------------- */
 
 /* State the true shapes of arrays that Pax has padded, if its metadata beside the item has them. */
-enum status orbax_padding_read(struct orbax_item *);
+void orbax_padding_read(struct orbax_store *);
 /* Whether the file at `path` is such metadata. */
 bool orbax_is_padding(const char *path);
-
-/* --- around it ---------------------------------------------------------------------- */
 
 /* State which item of which step of which run is in `directory`, and the facts of the step. */
 void orbax_place(struct job *, const char *directory);

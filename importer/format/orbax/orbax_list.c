@@ -374,8 +374,8 @@ static void take_entry(struct listing *l, const struct ocdbt_entry *e)
         take_metadata(l, key, version, metadata_text(l, e, key));
 }
 
-/* Take all entries of the database in `directory`. Damaged parts of it become issues. False: it
- * cannot be read at all; *err says why. */
+/* Take all entries of the database in `directory`. Damaged parts become issues. False: it cannot be
+ * read at all; *err says why. */
 static bool take_database(struct listing *l, const char *directory, struct error *err)
 {
     struct ocdbt_files files = {open_for_database, manifest_names, report_from_database, l};
@@ -461,14 +461,6 @@ static void give_values(struct listing *l)
         drop_repeated(&s->arrays[i]);
 }
 
-/* If nodes were lost, an absent chunk may have been in one of them: do not take it for fill
- * values. */
-static void distrust_absence(struct listing *l)
-{
-    for (size_t i = 0; l->keys_lost && i < l->metadata_count; i++)
-        l->metadata[i]->absent_is_lost = true;
-}
-
 static void place_values(struct listing *l)
 {
     const struct loose *first = NULL;
@@ -484,7 +476,9 @@ static void place_values(struct listing *l)
                   "values that belong to no array: %llu, the first of them \"%.*s\"",
                   (unsigned long long)strangers, (int)(first->len < 200 ? first->len : 200),
                   first->key);
-    distrust_absence(l);
+    /* If nodes were lost, an absent chunk may have been in one: do not take it for fill values. */
+    for (size_t i = 0; l->keys_lost && i < l->metadata_count; i++)
+        l->metadata[i]->absent_is_lost = true;
     give_values(l);
 }
 
@@ -514,19 +508,13 @@ static bool take_processes(struct listing *l)
     return any;
 }
 
-/* Whether the item has a manifest. If that cannot be told, opening it says why. */
-static bool has_manifest(struct listing *l)
-{
-    struct file_identity identity;
-    struct error absent = {.offset = NO_OFFSET};
-    const char *path = array_below(l->arena, l->store->directory, OCDBT_MANIFEST);
-    return file_identify(path, &identity, &absent) != ERR_MISSING;
-}
-
 static bool take_databases(struct listing *l)
 {
-    struct error err = {.offset = NO_OFFSET};
-    bool merged = has_manifest(l);
+    struct error err = {.offset = NO_OFFSET}, absent = err;
+    struct file_identity identity;
+    const char *path = array_below(l->arena, l->store->directory, OCDBT_MANIFEST);
+    /* If it cannot be told whether there is a manifest, opening it says why. */
+    bool merged = file_identify(path, &identity, &absent) != ERR_MISSING;
     if (merged && take_database(l, l->store->directory, &err))
         return true;
     if (merged)

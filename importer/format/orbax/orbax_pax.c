@@ -19,7 +19,7 @@
 #define TREE_KEY      "train_state_metadata" /* near the beginning of the file */
 
 struct padding {
-    struct orbax_item *item;
+    struct orbax_store *store;
     struct json json;
     struct name_tree keys;
     uint64_t padded;
@@ -30,7 +30,7 @@ static bool state_shape(struct padding *p, const uint64_t *shape, unsigned rank,
     struct text text = {0}, key = {.limit = LIMIT_FACT_KEY};
     text_addf(&key, "unpadded_shape:%s", name);
     shape_print(&text, shape, rank);
-    bool good = !text_str(&key) || (text_str(&text) && job_meta_text(p->item->job, text_str(&key),
+    bool good = !text_str(&key) || (text_str(&text) && job_meta_text(p->store->job, text_str(&key),
                                                                      text.at, text.len) == OK);
     text_release(&key);
     text_release(&text);
@@ -40,7 +40,7 @@ static bool state_shape(struct padding *p, const uint64_t *shape, unsigned rank,
 /* State the true shape of the current object's array if it is stored with another. */
 static bool orbax_pax_compare(struct padding *p, const uint64_t *shape, unsigned rank)
 {
-    const struct orbax_store *store = &p->item->store;
+    const struct orbax_store *store = p->store;
     const char *key = text_str(&p->keys.path);
     size_t len = p->keys.path.len;
     uint64_t position = key ? orbax_store_find(store, key, len) : ORBAX_NONE;
@@ -50,7 +50,7 @@ static bool orbax_pax_compare(struct padding *p, const uint64_t *shape, unsigned
     if (!stored || (rank == stored_rank && memcmp(stored, shape, rank * sizeof(*shape)) == 0))
         return true;
     p->padded++;
-    const char *name = orbax_name_of_key(p->item->job->arena, key, len);
+    const char *name = orbax_name_of_key(p->store->job->arena, key, len);
     return state_shape(p, shape, rank, name);
 }
 
@@ -99,19 +99,19 @@ bool orbax_is_padding(const char *path)
     return found;
 }
 
-enum status orbax_padding_read(struct orbax_item *item)
+void orbax_padding_read(struct orbax_store *store)
 {
     static const struct json_member table[] = {{TREE_KEY, padding_tree}, {0}};
-    struct padding p = {.item = item};
+    struct padding p = {.store = store};
     struct error err = {.offset = NO_OFFSET};
     struct arena arena = {.ceiling = LIMIT_ARENA_BYTES, .err = &err}; /* holds the text */
-    struct job *job = item->job;
+    struct job *job = store->job;
     struct bytes text;
     const char *slash = strrchr(job->path, '/');
     char *step = arena_copy(job->arena, job->path, slash ? (size_t)(slash - job->path) : 0);
     const char *path = array_below(job->arena, step, METADATA_FILE);
     if (!orbax_is_padding(path))
-        return job->err->status;
+        return;
     if (orbax_read(job, path, "config", &arena, &text, &err) == OK && text.at) {
         json_init(&p.json, cursor_over(text, 0), &arena, path, &err);
         p.json.python = true;
@@ -128,5 +128,4 @@ enum status orbax_padding_read(struct orbax_item *item)
                   "arrays that are stored larger than they are: %llu; the facts "
                   "unpadded_shape:NAME tell their true shapes",
                   (unsigned long long)p.padded);
-    return job->err->status;
 }

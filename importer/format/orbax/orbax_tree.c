@@ -148,7 +148,7 @@ static bool read_leaves(void *context, struct json *j)
     return r->tree->known;
 }
 
-/* State the user's own metadata, if it is an object; it is null if there is none. */
+/* State the user's own metadata, which is null or an object. */
 static bool read_custom(void *context, struct json *j)
 {
     struct reading *r = context;
