@@ -222,8 +222,9 @@ static enum status find_node(struct ocdbt *db, const struct place *p, struct sou
 {
     uint64_t end;
     struct source *s = NULL;
-    if (ocdbt_open_file(&db->store, p->file.number, &s, err) != OK)
-        return err->status;
+    enum status status = ocdbt_open_file(&db->store, p->file.number, &s, err);
+    if (status != OK)
+        return status;
     if (!add_u64(p->offset, p->length, &end) || end > s->size) {
         error_set(err, ERR_CORRUPT, s->name, s->size,
                   "an OCDBT node of %llu bytes at byte %llu ends past the end of its "
@@ -244,7 +245,7 @@ static enum status ocdbt_enter(struct ocdbt *db, const struct place *p, size_t p
     struct source *s = NULL;
     struct bytes body = {0};
     uint64_t keys = 0;
-    if (find_node(db, p, &s, err) != OK)
+    if (find_node(db, p, &s, err) != OK || !s)
         return err->status;
     if (++db->nodes > LIMIT_OCDBT_NODES)
         return limit_hit((struct ocdbt_place){s->name, p->offset}, "more nodes", LIMIT_OCDBT_NODES,
