@@ -172,8 +172,8 @@ static void find_site(struct t5x *t, const struct t5x_spec *s, const struct zarr
     for (int last = 0; last <= 1 && !out->found; last++) {
         char *path;
         if (!t5x_spec_folder(s, last, job->arena, &path)) {
-            job_no_memory(job);
-            return false;
+            error_memory(job->err);
+            return;
         }
         if (!path)
             break;
