@@ -6,7 +6,7 @@
  *   2   flags instead of the reserved byte, no padding
  *   3   also the character set of the name
  */
-#include "importer/format/hdf5/hdf5_private.h"
+#include "importer/format/hdf5/hdf5_read.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,33 +30,19 @@ static struct bytes part(struct cursor *c, size_t len, unsigned version)
 }
 
 /* The datatype or dataspace, which may be shared: then another object has it. */
-static enum status fetch_part(struct attribute_list *l, struct bytes *part, uint64_t at,
-                              unsigned type, bool shared, struct error *err)
+static struct cursor fetch_part(struct attribute_list *l, struct bytes part, uint64_t at,
+                                unsigned type, bool shared)
 {
     struct hdf5_message m = {
-        .type = type, .flags = shared ? MESSAGE_IS_SHARED : 0, .data = *part, .at = at};
-    if (hdf5_message_fetch(l->h, &m, l->arena, err) != OK)
-        return err->status;
-    *part = m.data;
-    return OK;
+        .type = type, .flags = shared ? MESSAGE_IS_SHARED : 0, .data = part, .at = at};
+    hdf5_message_fetch(l->h, &m, l->arena);
+    return cursor_over(m.data, at);
 }
 
-static enum status data_of(struct attribute_list *l, struct hdf5_attribute *a, struct cursor *c,
-                           struct error *err)
+static void parse_attribute(struct attribute_list *l, struct bytes data, uint64_t at,
+                            struct hdf5_attribute *a)
 {
-    uint64_t bytes = a->space.null ? 0 : a->type.size;
-    for (unsigned d = 0; d < a->space.rank; d++)
-        if (!mul_u64(bytes, a->space.shape[d], &bytes))
-            cursor_fail(c);
-    a->data = cursor_take(c, bytes);
-    return cursor_ok(c) ? OK
-                        : hdf5_corrupt(l->h, err, cursor_offset(c) - l->h->base,
-                                       "the values of an attribute are cut short");
-}
-
-static enum status parse_attribute(struct attribute_list *l, struct bytes data, uint64_t at,
-                                   struct hdf5_attribute *a, struct error *err)
-{
+    struct hdf5 *h = l->h;
     struct cursor c = cursor_over(data, at);
     unsigned version = cursor_u8(&c), flags = cursor_u8(&c);
     size_t name_len = cursor_u16le(&c), type_len = cursor_u16le(&c);
@@ -65,49 +51,44 @@ static enum status parse_attribute(struct attribute_list *l, struct bytes data, 
         cursor_u8(&c);
     struct bytes name = part(&c, name_len, version), type = part(&c, type_len, version);
     struct bytes space = part(&c, space_len, version);
-    if (!cursor_ok(&c) || !version || version > 3)
-        return hdf5_corrupt(l->h, err, at - l->h->base, "an attribute is damaged");
+    if (!cursor_ok(&c) || !version || version > 3) {
+        hdf5_corrupt(h, at - h->base, "an attribute is damaged");
+        return;
+    }
     flags = version > 1 ? flags : 0;
     a->len = name.len && !name.at[name.len - 1] ? name.len - 1 : name.len;
-    a->name = arena_copy(l->arena, name.at ? name.at : (uint8_t *)"", a->len);
-    if (!a->name)
-        return hdf5_no_memory(l->h, err);
-    if (fetch_part(l, &type, at, MESSAGE_TYPE, flags & TYPE_IS_SHARED, err) != OK ||
-        fetch_part(l, &space, at, MESSAGE_SPACE, flags & SPACE_IS_SHARED, err) != OK)
-        return err->status;
-    struct cursor t = cursor_over(type, at), s = cursor_over(space, at);
-    if (hdf5_type_parse(l->h, &t, l->arena, &a->type, err) != OK ||
-        hdf5_space_parse(l->h, &s, &a->space, err) != OK)
-        return err->status;
-    return data_of(l, a, &c, err);
+    a->name = arena_copy(l->arena, name.at, a->len);
+    struct cursor t = fetch_part(l, type, at, MESSAGE_TYPE, flags & TYPE_IS_SHARED);
+    struct cursor s = fetch_part(l, space, at, MESSAGE_SPACE, flags & SPACE_IS_SHARED);
+    if (!hdf5_type_parse(h, &t, l->arena, &a->type) || !hdf5_space_parse(h, &s, &a->space))
+        return;
+    uint64_t bytes = a->space.null ? 0 : a->type.size;
+    for (unsigned d = 0; d < a->space.rank; d++)
+        if (!mul_u64(bytes, a->space.shape[d], &bytes))
+            cursor_fail(&c);
+    a->data = cursor_take(&c, bytes);
+    if (!cursor_ok(&c))
+        hdf5_corrupt(h, cursor_offset(&c) - h->base, "the values of an attribute are cut short");
 }
 
 /* Add an attribute. A damaged one is reported in l->odd and does not affect the others. */
-static enum status add_attribute(struct attribute_list *l, struct bytes data, uint64_t at,
-                                 uint64_t order, struct error *err)
+static void add_attribute(struct attribute_list *l, struct bytes data, uint64_t at, uint64_t order)
 {
     struct hdf5_attributes *out = l->out;
-    struct error why = {.offset = NO_OFFSET};
+    struct error why = {.offset = NO_OFFSET}, *err = hdf5_catch(l->h, &why);
     struct hdf5_attribute a = {.order = order};
-    if (parse_attribute(l, data, at, &a, &why) != OK) {
-        if (why.status == ERR_CORRUPT || why.status == ERR_UNSUPPORTED) {
-            if (l->odd && l->odd->status == OK)
-                *l->odd = why;
-            return OK;
-        }
+    parse_attribute(l, data, at, &a);
+    hdf5_catch(l->h, err);
+    if (why.status == OK)
+        *PUSH(l->arena, out->at, out->count, out->space) = a;
+    else if (why.status != ERR_CORRUPT && why.status != ERR_UNSUPPORTED)
         *err = why;
-        return err->status;
-    }
-    void *list = arena_grow(l->arena, out->at, out->count, &out->space, sizeof(*out->at));
-    if (!list)
-        return hdf5_no_memory(l->h, err);
-    out->at = list;
-    out->at[out->count++] = a;
-    return OK;
+    else if (l->odd && l->odd->status == OK)
+        *l->odd = why;
 }
 
 /* A record of a dense list: id in the heap, message flags, order of creation. */
-static enum status see_attribute(void *context, struct bytes record, struct error *err)
+static void see_attribute(void *context, struct bytes record)
 {
     struct attribute_list *l = context;
     struct hdf5_message m = {.type = MESSAGE_ATTRIBUTE};
@@ -115,22 +96,24 @@ static enum status see_attribute(void *context, struct bytes record, struct erro
     struct bytes id = cursor_take(&c, 8);
     m.flags = cursor_u8(&c);
     uint64_t order = cursor_u32le(&c);
-    if (!cursor_ok(&c) || !id.at)
-        return hdf5_corrupt(l->h, err, HDF5_UNDEFINED, "a record of attributes is too short");
+    if (!cursor_ok(&c) || !id.at) {
+        hdf5_corrupt(l->h, HDF5_UNDEFINED, "a record of attributes is too short");
+        return;
+    }
     if (m.flags & MESSAGE_IS_SHARED) { /* the id is in the file's shared heap */
         uint8_t shared[10] = {3, 1};
         memcpy(shared + 2, id.at, 8);
         m.data = (struct bytes){shared, sizeof(shared)};
-        if (hdf5_message_fetch(l->h, &m, l->arena, err) != OK)
-            return err->status;
-    } else if (hdf5_heap_object(l->heap, id, &m.data, &m.at, err) != OK) {
-        return err->status;
+        hdf5_message_fetch(l->h, &m, l->arena);
+    } else {
+        m.data = hdf5_heap_object(l->heap, id, &m.at);
     }
-    return add_attribute(l, m.data, m.at, order, err);
+    if (hdf5_ok(l->h))
+        add_attribute(l, m.data, m.at, order);
 }
 
-static enum status list_dense_attributes(struct attribute_list *l, const struct hdf5_message *m,
-                                         bool *ordered, struct error *err)
+static void list_dense_attributes(struct attribute_list *l, const struct hdf5_message *m,
+                                  bool *ordered)
 {
     struct hdf5 *h = l->h;
     struct cursor c = cursor_over(m->data, m->at);
@@ -140,14 +123,13 @@ static enum status list_dense_attributes(struct attribute_list *l, const struct 
         cursor_u16le(&c);
     uint64_t heap = hdf5_address(h, &c), tree = hdf5_address(h, &c);
     if (!cursor_ok(&c) || version)
-        return hdf5_corrupt(h, err, m->at - h->base, "the message of attributes is damaged");
-    if (heap == HDF5_UNDEFINED || tree == HDF5_UNDEFINED)
-        return OK;
-    if (hdf5_heap_open(h, heap, l->arena, &l->heap, err) == OK)
-        hdf5_tree2(h, tree, 8, (struct hdf5_visitor){see_attribute, l}, err);
+        hdf5_corrupt(h, m->at - h->base, "the message of attributes is damaged");
+    if (heap == HDF5_UNDEFINED || tree == HDF5_UNDEFINED || !hdf5_ok(h))
+        return;
+    l->heap = hdf5_heap_open(h, heap, l->arena);
+    if (l->heap)
+        hdf5_tree2(h, tree, 8, (struct hdf5_visitor){see_attribute, l});
     hdf5_heap_close(l->heap);
-    l->heap = NULL;
-    return err->status;
 }
 
 static int attribute_by_name(const void *a, const void *b)
@@ -163,23 +145,23 @@ static int attribute_by_creation(const void *a, const void *b)
                                 : attribute_by_name(a, b);
 }
 
-enum status hdf5_attributes(struct hdf5 *h, const struct hdf5_object *o, struct arena *arena,
-                            struct hdf5_attributes *out, struct error *odd, struct error *err)
+bool hdf5_attributes(struct hdf5 *h, const struct hdf5_object *o, struct arena *arena,
+                     struct hdf5_attributes *out, struct error *odd)
 {
     bool ordered = false;
     *out = (struct hdf5_attributes){0};
     struct attribute_list l = {.h = h, .arena = arena, .out = out, .odd = odd};
-    for (size_t i = 0; i < o->count && err->status == OK; i++) {
+    for (size_t i = 0; i < o->count && hdf5_ok(h); i++) {
         struct hdf5_message m = o->messages[i];
-        if (m.type == MESSAGE_ATTRIBUTE && hdf5_message_fetch(h, &m, arena, err) == OK)
-            add_attribute(&l, m.data, m.at, i, err);
+        if (m.type == MESSAGE_ATTRIBUTE && hdf5_message_fetch(h, &m, arena))
+            add_attribute(&l, m.data, m.at, i);
         else if (m.type == MESSAGE_ATTRIBUTE_INFO)
-            list_dense_attributes(&l, &m, &ordered, err);
+            list_dense_attributes(&l, &m, &ordered);
     }
-    if (err->status == OK && out->count)
+    if (hdf5_ok(h) && out->count)
         qsort(out->at, out->count, sizeof(*out->at),
               ordered ? attribute_by_creation : attribute_by_name);
-    return err->status;
+    return hdf5_ok(h);
 }
 
 /* --- text --------------------------------------------------------------------------------- */
@@ -195,12 +177,11 @@ static struct bytes fixed_text(struct bytes all, enum hdf5_padding padding)
     return all;
 }
 
-enum status hdf5_text(struct hdf5 *h, const struct hdf5_type *t, struct bytes element,
-                      struct bytes *out, struct error *err)
+bool hdf5_text(struct hdf5 *h, const struct hdf5_type *t, struct bytes element, struct bytes *out)
 {
     if (t->class == HDF5_TEXT) {
         *out = fixed_text(element, t->padding);
-        return OK;
+        return hdf5_ok(h);
     }
     struct cursor c = cursor_over(element, 0);
     uint32_t len = cursor_u32le(&c);
@@ -208,14 +189,14 @@ enum status hdf5_text(struct hdf5 *h, const struct hdf5_type *t, struct bytes el
     uint32_t index = cursor_u32le(&c);
     *out = (struct bytes){(const uint8_t *)"", 0};
     if (!cursor_ok(&c))
-        return hdf5_corrupt(h, err, HDF5_UNDEFINED, "a string's place in the heap is cut short");
+        return hdf5_corrupt(h, HDF5_UNDEFINED, "a string's place in the heap is cut short");
     if (!len || !collection || collection == HDF5_UNDEFINED)
-        return OK;
-    if (hdf5_global(h, collection, index, out, err) != OK)
-        return err->status;
-    if (out->len < len)
-        return hdf5_corrupt(h, err, collection, "a string is longer than its object");
-    out->len = len;
-    *out = fixed_text(*out, HDF5_TO_NUL);
-    return OK;
+        return hdf5_ok(h);
+    struct bytes all = hdf5_global(h, collection, index);
+    if (!hdf5_ok(h))
+        return false;
+    if (all.len < len)
+        return hdf5_corrupt(h, collection, "a string is longer than its object");
+    *out = fixed_text((struct bytes){all.at, len}, HDF5_TO_NUL);
+    return true;
 }

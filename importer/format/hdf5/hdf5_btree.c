@@ -10,9 +10,8 @@
  * A child's level must be one less than its parent's, so cycles are impossible; the read budget
  * limits trees that refer to the same nodes often.
  */
-#include "importer/format/hdf5/hdf5_private.h"
+#include "importer/format/hdf5/hdf5_read.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define DEPTH_MAX   32
@@ -26,60 +25,38 @@ struct tree1 {
     unsigned type;
     size_t key_bytes;
     struct hdf5_visitor visitor;
-    struct error *err;
 };
 
-static enum status visit_leaf1(const struct tree1 *t, struct bytes entries, size_t each)
-{
-    for (size_t at = 0; at + each <= entries.len && t->err->status == OK; at += each)
-        t->visitor.visit(t->visitor.context, (struct bytes){entries.at + at, each}, t->err);
-    return t->err->status;
-}
-
-static enum status walk_tree1(const struct tree1 *t, uint64_t address, unsigned level);
-
-static enum status visit_children1(const struct tree1 *t, struct bytes entries, size_t each,
-                                   unsigned level)
-{
-    for (size_t at = 0; at + each <= entries.len && t->err->status == OK; at += each) {
-        struct cursor c =
-            cursor_over((struct bytes){entries.at + at + t->key_bytes, each - t->key_bytes}, 0);
-        walk_tree1(t, hdf5_address(t->h, &c), level - 1);
-    }
-    return t->err->status;
-}
-
 /* `level` is what the parent expects; UINT32_MAX: any level. */
-static enum status walk_tree1(const struct tree1 *t, uint64_t address, unsigned level)
+static void walk_tree1(const struct tree1 *t, uint64_t address, unsigned level)
 {
     struct hdf5 *h = t->h;
-    struct arena arena = {0};
-    struct bytes entries;
+    struct arena arena = {.err = h->err};
     uint8_t head[8];
     size_t each = t->key_bytes + h->offset_bytes;
-    if (hdf5_read(h, address, head, sizeof(head), t->err) != OK)
-        return t->err->status;
-    if (memcmp(head, "TREE", 4) != 0 || head[4] != t->type)
-        return hdf5_corrupt(h, t->err, address, "no node of such a B-tree");
+    if (hdf5_read(h, address, head, sizeof(head)) &&
+        (memcmp(head, "TREE", 4) != 0 || head[4] != t->type))
+        hdf5_corrupt(h, address, "no node of such a B-tree");
     if ((level != UINT32_MAX && head[5] != level) || head[5] > DEPTH_MAX)
-        return hdf5_corrupt(h, t->err, address, "a B-tree node of the wrong level");
-    uint64_t len = (uint64_t)load_u16le(head + 6) * each;
-    if (hdf5_take(h, address + sizeof(head) + 2 * (uint64_t)h->offset_bytes, len, &arena, &entries,
-                  t->err) == OK) {
+        hdf5_corrupt(h, address, "a B-tree node of the wrong level");
+    struct bytes entries = hdf5_take(h, address + sizeof(head) + 2 * (uint64_t)h->offset_bytes,
+                                     (uint64_t)load_u16le(head + 6) * each, &arena);
+    for (size_t at = 0; at + each <= entries.len && hdf5_ok(h); at += each) {
+        struct bytes entry = {entries.at + at, each};
+        struct cursor child =
+            cursor_over((struct bytes){entry.at + t->key_bytes, each - t->key_bytes}, 0);
         if (head[5])
-            visit_children1(t, entries, each, head[5]);
+            walk_tree1(t, hdf5_address(h, &child), head[5] - 1u);
         else
-            visit_leaf1(t, entries, each);
+            t->visitor.visit(t->visitor.context, entry);
     }
     arena_release(&arena);
-    return t->err->status;
 }
 
-enum status hdf5_tree1(struct hdf5 *h, uint64_t address, unsigned type, size_t key_bytes,
-                       struct hdf5_visitor visitor, struct error *err)
+void hdf5_tree1(struct hdf5 *h, uint64_t address, unsigned type, size_t key_bytes,
+                struct hdf5_visitor visitor)
 {
-    struct tree1 t = {h, type, key_bytes, visitor, err};
-    return walk_tree1(&t, address, UINT32_MAX);
+    walk_tree1(&(struct tree1){h, type, key_bytes, visitor}, address, UINT32_MAX);
 }
 
 /* --- version 2 ---------------------------------------------------------------------------- */
@@ -91,7 +68,6 @@ struct tree2 {
     unsigned count_bytes;              /* width of a child's number of records */
     unsigned all_bytes[DEPTH_MAX + 1]; /* width of all records below, by depth */
     struct hdf5_visitor visitor;
-    struct error *err;
 };
 
 static size_t pointer_bytes(const struct tree2 *t, unsigned depth)
@@ -101,7 +77,7 @@ static size_t pointer_bytes(const struct tree2 *t, unsigned depth)
 
 /* Compute the widths of the counts in internal nodes: just enough for the most records
  * that nodes of this size can hold. */
-static void hdf5_tree_measure(struct tree2 *t)
+static void measure_tree2(struct tree2 *t)
 {
     uint64_t most = t->node > NODE2_EXTRA ? (t->node - NODE2_EXTRA) / t->record : 0;
     uint64_t all = most;
@@ -117,57 +93,39 @@ static void hdf5_tree_measure(struct tree2 *t)
     }
 }
 
-static enum status walk_tree2(const struct tree2 *t, uint64_t address, uint64_t count,
-                              unsigned depth);
-
-static enum status visit_children2(const struct tree2 *t, struct cursor *c, uint64_t count,
-                                   unsigned depth)
-{
-    for (uint64_t i = 0; i <= count && t->err->status == OK; i++) {
-        uint64_t child = hdf5_address(t->h, c), records = hdf5_number(c, t->count_bytes);
-        hdf5_number(c, t->all_bytes[depth - 1]);
-        if (cursor_ok(c))
-            walk_tree2(t, child, records, depth - 1);
-    }
-    return t->err->status;
-}
-
-static enum status walk_tree2(const struct tree2 *t, uint64_t address, uint64_t count,
-                              unsigned depth)
+static void walk_tree2(const struct tree2 *t, uint64_t address, uint64_t count, unsigned depth)
 {
     struct hdf5 *h = t->h;
-    struct arena arena = {0};
-    struct bytes all;
+    struct arena arena = {.err = h->err};
     uint64_t len, children = depth ? (count + 1) * pointer_bytes(t, depth) : 0;
     if (count > t->node || !mul_u64(count, t->record, &len) ||
-        !add_u64(len, NODE2_EXTRA + children, &len) || len > t->node)
-        return hdf5_corrupt(h, t->err, address, "more records than a B-tree node has room for");
-    if (hdf5_take_summed(h, (struct hdf5_part){address, len, depth ? "BTIN" : "BTLF"}, &arena, &all,
-                         t->err) == OK) {
-        struct cursor c = hdf5_cursor(h, all, address);
-        cursor_take(&c, NODE2_HEAD);
-        if (all.at[5] != t->type)
-            hdf5_corrupt(h, t->err, address, "a node of another B-tree");
-        for (uint64_t i = 0; i < count && t->err->status == OK; i++)
-            t->visitor.visit(t->visitor.context, cursor_take(&c, t->record), t->err);
-        if (depth && t->err->status == OK)
-            visit_children2(t, &c, count, depth);
+        !add_u64(len, NODE2_EXTRA + children, &len) || len > t->node) {
+        hdf5_corrupt(h, address, "more records than a B-tree node has room for");
+        return;
+    }
+    struct bytes all =
+        hdf5_take_summed(h, (struct hdf5_part){address, len, depth ? "BTIN" : "BTLF"}, &arena);
+    struct cursor c = hdf5_cursor(h, all, address);
+    cursor_take(&c, NODE2_HEAD);
+    if (all.at && all.at[5] != t->type)
+        hdf5_corrupt(h, address, "a node of another B-tree");
+    for (uint64_t i = 0; i < count && hdf5_ok(h); i++)
+        t->visitor.visit(t->visitor.context, cursor_take(&c, t->record));
+    for (uint64_t i = 0; depth && i <= count && hdf5_ok(h); i++) {
+        uint64_t child = hdf5_address(h, &c), records = hdf5_number(&c, t->count_bytes);
+        hdf5_number(&c, t->all_bytes[depth - 1]);
+        if (cursor_ok(&c))
+            walk_tree2(t, child, records, depth - 1);
     }
     arena_release(&arena);
-    return t->err->status;
 }
 
-enum status hdf5_tree2(struct hdf5 *h, uint64_t address, unsigned type, struct hdf5_visitor visitor,
-                       struct error *err)
+void hdf5_tree2(struct hdf5 *h, uint64_t address, unsigned type, struct hdf5_visitor visitor)
 {
-    struct arena arena = {0};
-    struct bytes head = {0};
-    struct tree2 t = {.h = h, .visitor = visitor, .err = err};
+    struct arena arena = {.err = h->err};
+    struct tree2 t = {.h = h, .visitor = visitor};
     uint64_t len = 4 + 1 + 1 + 4 + 2 + 2 + 1 + 1 + h->offset_bytes + 2 + h->length_bytes + 4;
-    if (hdf5_take_summed(h, (struct hdf5_part){address, len, "BTHD"}, &arena, &head, err) != OK) {
-        arena_release(&arena);
-        return err->status;
-    }
+    struct bytes head = hdf5_take_summed(h, (struct hdf5_part){address, len, "BTHD"}, &arena);
     struct cursor c = hdf5_cursor(h, head, address);
     cursor_take(&c, 5);
     t.type = cursor_u8(&c);
@@ -177,8 +135,11 @@ enum status hdf5_tree2(struct hdf5 *h, uint64_t address, unsigned type, struct h
     cursor_take(&c, 2);
     uint64_t root = hdf5_address(h, &c), count = cursor_u16le(&c);
     arena_release(&arena);
-    if (t.type != type || !t.record || t.depth > DEPTH_MAX)
-        return hdf5_corrupt(h, err, address, "no B-tree of this kind");
-    hdf5_tree_measure(&t);
-    return root == HDF5_UNDEFINED ? OK : walk_tree2(&t, root, count, t.depth);
+    if (t.type != type || !t.record || t.depth > DEPTH_MAX) {
+        hdf5_corrupt(h, address, "no B-tree of this kind");
+        return;
+    }
+    measure_tree2(&t);
+    if (root != HDF5_UNDEFINED)
+        walk_tree2(&t, root, count, t.depth);
 }

@@ -13,7 +13,7 @@
  * chunks in C order of the grid of the maximal shape. The extensible array moves its one
  * unlimited dimension to the front, so that growth only appends entries.
  */
-#include "importer/format/hdf5/hdf5_private.h"
+#include "importer/format/hdf5/hdf5_read.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,6 @@ struct chunk_walk {
     struct hdf5 *h;
     const struct hdf5_dataset *d;
     struct hdf5_chunks *out;
-    struct error *err;
     struct arena arena;
     uint64_t grid[HDF5_RANK_MAX]; /* number of chunks along each axis now */
     /* For arrays only: */
@@ -37,44 +36,40 @@ struct chunk_walk {
     unsigned size_bytes; /* width of a filtered chunk's stored size */
 };
 
-static enum status index_damaged(const struct chunk_walk *w, uint64_t address, const char *what)
+static void index_damaged(const struct chunk_walk *w, uint64_t address, const char *what)
 {
-    return hdf5_corrupt(w->h, w->err, address, "an index of chunks: %s", what);
+    hdf5_corrupt(w->h, address, "an index of chunks: %s", what);
 }
 
 /* --- the list ----------------------------------------------------------------------------- */
 
 /* Add the chunk at this position in the grid. One outside the present shape is
  * ignored: the dataset was larger once. */
-static enum status add_chunk(struct chunk_walk *w, const uint64_t *place, struct hdf5_chunk chunk,
-                             uint64_t address)
+static void add_chunk(struct chunk_walk *w, const uint64_t *place, struct hdf5_chunk chunk,
+                      uint64_t address)
 {
     struct hdf5_chunks *out = w->out;
     chunk.index = 0;
     if (address == HDF5_UNDEFINED)
-        return OK;
+        return;
     for (unsigned d = 0; d < w->d->space.rank; d++) {
         if (place[d] >= w->grid[d])
-            return OK;
+            return;
         chunk.index = chunk.index * w->grid[d] + place[d];
     }
     if (!w->h->chunks)
-        return error_set(w->err, ERR_LIMIT, w->h->source->name, NO_OFFSET,
-                         "more chunks than the file has room for");
-    w->h->chunks--;
-    if (!add_u64(address, w->h->base, &chunk.offset))
-        return index_damaged(w, address, "a chunk past the end");
-    void *list = list_grow(out->at, out->count, &out->space, sizeof(*out->at));
-    if (!list)
-        return hdf5_no_memory(w->h, w->err);
-    out->at = list;
-    out->at[out->count++] = chunk;
-    return OK;
+        error_set(w->h->err, ERR_LIMIT, w->h->source->name, NO_OFFSET,
+                  "more chunks than the file has room for");
+    else if (!add_u64(address, w->h->base, &chunk.offset))
+        index_damaged(w, address, "a chunk past the end");
+    else
+        *LIST_PUSH(w->h->err, out->at, out->count, out->space) = chunk;
+    w->h->chunks -= w->h->chunks != 0;
 }
 
 /* --- B-trees ------------------------------------------------------------------------------ */
 
-static enum status see_chunk1(void *context, struct bytes record, struct error *err)
+static void see_chunk1(void *context, struct bytes record)
 {
     struct chunk_walk *w = context;
     struct cursor c = cursor_over(record, 0);
@@ -84,13 +79,15 @@ static enum status see_chunk1(void *context, struct bytes record, struct error *
     for (unsigned d = 0; d < w->d->space.rank; d++) {
         place[d] = cursor_u64le(&c);
         if (place[d] % w->d->box[d])
-            return index_damaged(w, HDF5_UNDEFINED, "a chunk that is not at a chunk's place");
+            index_damaged(w, HDF5_UNDEFINED, "a chunk that is not at a chunk's place");
         place[d] /= w->d->box[d];
     }
     cursor_u64le(&c); /* offset within the element: 0 */
     uint64_t address = hdf5_address(w->h, &c);
-    return cursor_ok(&c) ? add_chunk(w, place, chunk, address)
-                         : hdf5_corrupt(w->h, err, HDF5_UNDEFINED, "a short key of a chunk");
+    if (!cursor_ok(&c))
+        hdf5_corrupt(w->h, HDF5_UNDEFINED, "a short key of a chunk");
+    if (hdf5_ok(w->h))
+        add_chunk(w, place, chunk, address);
 }
 
 /* The stored size of a chunk and its mask; only filtered chunks have these fields. */
@@ -104,7 +101,7 @@ static struct hdf5_chunk chunk_entry(struct chunk_walk *w, struct cursor *c)
     return chunk;
 }
 
-static enum status see_chunk2(void *context, struct bytes record, struct error *err)
+static void see_chunk2(void *context, struct bytes record)
 {
     struct chunk_walk *w = context;
     struct cursor c = cursor_over(record, 0);
@@ -112,8 +109,10 @@ static enum status see_chunk2(void *context, struct bytes record, struct error *
     struct hdf5_chunk chunk = chunk_entry(w, &c);
     for (unsigned d = 0; d < w->d->space.rank; d++)
         place[d] = cursor_u64le(&c);
-    return cursor_ok(&c) ? add_chunk(w, place, chunk, address)
-                         : hdf5_corrupt(w->h, err, HDF5_UNDEFINED, "a short record of a chunk");
+    if (cursor_ok(&c))
+        add_chunk(w, place, chunk, address);
+    else
+        hdf5_corrupt(w->h, HDF5_UNDEFINED, "a short record of a chunk");
 }
 
 /* --- entries of arrays -------------------------------------------------------------------- */
@@ -125,7 +124,7 @@ static unsigned entry_bytes(const struct chunk_walk *w)
 
 /* Set up the numbering of array entries. `first` is the axis that varies slowest. Example:
  * a grid of 2 x 3 chunks has steps {3, 1} for first = 0; entry 4 is chunk (1, 1). */
-static enum status number_entries(struct chunk_walk *w, unsigned first)
+static bool number_entries(struct chunk_walk *w, unsigned first)
 {
     const struct hdf5_dataset *d = w->d;
     unsigned rank = d->space.rank;
@@ -140,57 +139,55 @@ static enum status number_entries(struct chunk_walk *w, unsigned first)
         w->steps[i] = step;
         if (i && (most == UINT64_MAX ||
                   !mul_u64(step, most / d->box[axis] + (most % d->box[axis] != 0), &step)))
-            return index_damaged(w, d->address, "a shape that no array numbers");
+            return index_damaged(w, d->address, "a shape that no array numbers"), false;
         uint64_t last;
         if (!w->grid[axis] || !mul_u64(w->grid[axis] - 1, w->steps[i], &last) ||
             !add_u64(w->wanted, last, &w->wanted))
-            return index_damaged(w, d->address, "a shape that no array numbers");
+            return index_damaged(w, d->address, "a shape that no array numbers"), false;
     }
-    return OK;
+    return true;
 }
 
-static enum status add_entry(struct chunk_walk *w, uint64_t number, struct hdf5_chunk chunk,
-                             uint64_t address)
+static void add_entry(struct chunk_walk *w, uint64_t number, struct hdf5_chunk chunk,
+                      uint64_t address)
 {
     uint64_t place[HDF5_RANK_MAX];
     if (address == HDF5_UNDEFINED || number >= w->wanted)
-        return OK;
+        return;
     for (unsigned i = 0; i < w->d->space.rank; i++) {
         place[w->order[i]] = number / w->steps[i];
         number %= w->steps[i];
     }
-    return add_chunk(w, place, chunk, address);
+    add_chunk(w, place, chunk, address);
 }
 
 /* Read `count` consecutive entries, of which the first has the number `first`. */
-static enum status add_entries(struct chunk_walk *w, struct cursor *c, uint64_t first,
-                               uint64_t count)
+static void add_entries(struct chunk_walk *w, struct cursor *c, uint64_t first, uint64_t count)
 {
-    for (uint64_t i = 0; i < count && w->err->status == OK; i++) {
+    for (uint64_t i = 0; i < count && hdf5_ok(w->h); i++) {
         uint64_t address = hdf5_address(w->h, c);
         struct hdf5_chunk chunk = chunk_entry(w, c);
-        if (!cursor_ok(c))
-            return index_damaged(w, w->d->address, "entries are cut short");
-        add_entry(w, first + i, chunk, address);
+        if (cursor_ok(c))
+            add_entry(w, first + i, chunk, address);
+        else
+            index_damaged(w, w->d->address, "entries are cut short");
     }
-    return w->err->status;
 }
 
 /* Read a page: consecutive entries with a checksum of their own. */
-static enum status add_page(struct chunk_walk *w, uint64_t address, uint64_t first, uint64_t count)
+static void add_page(struct chunk_walk *w, uint64_t address, uint64_t first, uint64_t count)
 {
-    struct arena arena = {0};
-    struct bytes all;
+    struct hdf5 *h = w->h;
+    struct arena arena = {.err = h->err};
     uint64_t len;
     if (!mul_u64(count, entry_bytes(w), &len) || !add_u64(len, SUM_BYTES, &len))
-        return index_damaged(w, address, "a page of too many entries");
-    if (hdf5_take(w->h, address, len, &arena, &all, w->err) == OK &&
-        hdf5_verify(w->h, address, all, "a page of chunks", w->err) == OK) {
-        struct cursor c = hdf5_cursor(w->h, all, address);
+        index_damaged(w, address, "a page of too many entries");
+    struct bytes all = hdf5_ok(h) ? hdf5_take(h, address, len, &arena) : (struct bytes){0};
+    if (hdf5_verify(h, address, all, "a page of chunks")) {
+        struct cursor c = hdf5_cursor(h, all, address);
         add_entries(w, &c, first, count);
     }
     arena_release(&arena);
-    return w->err->status;
 }
 
 static bool bit_is_set(struct bytes bits, uint64_t at)
@@ -200,42 +197,40 @@ static bool bit_is_set(struct bytes bits, uint64_t at)
 
 /* --- fixed arrays ------------------------------------------------------------------------- */
 
-static enum status walk_fixed(struct chunk_walk *w)
+static void walk_fixed(struct chunk_walk *w)
 {
     struct hdf5 *h = w->h;
-    struct bytes head, block;
-    uint64_t page, pages, len = 8u + h->length_bytes + h->offset_bytes + SUM_BYTES;
-    if (hdf5_take_summed(h, (struct hdf5_part){w->d->address, len, "FAHD"}, &w->arena, &head,
-                         w->err) != OK)
-        return w->err->status;
+    uint64_t len = 8u + h->length_bytes + h->offset_bytes + SUM_BYTES;
+    struct bytes head =
+        hdf5_take_summed(h, (struct hdf5_part){w->d->address, len, "FAHD"}, &w->arena);
     struct cursor c = hdf5_cursor(h, head, w->d->address);
     cursor_take(&c, 5);
     unsigned client = cursor_u8(&c), each = cursor_u8(&c), bits = cursor_u8(&c);
     uint64_t count = hdf5_length(h, &c), address = hdf5_address(h, &c);
     if (client != w->filtered || each != entry_bytes(w) || bits > 62)
-        return index_damaged(w, w->d->address, "a fixed array of other entries");
-    if (address == HDF5_UNDEFINED)
-        return OK;
-    page = UINT64_C(1) << bits;
-    pages = count > page ? count / page + (count % page != 0) : 0;
+        index_damaged(w, w->d->address, "a fixed array of other entries");
+    if (address == HDF5_UNDEFINED || !hdf5_ok(h))
+        return;
+    uint64_t page = UINT64_C(1) << bits;
+    uint64_t pages = count > page ? count / page + (count % page != 0) : 0;
     uint64_t fixed = 6u + h->offset_bytes, body;
     if (!mul_u64(pages ? 0 : count, each, &body) ||
-        !add_u64(body, fixed + (pages + 7) / 8 + SUM_BYTES, &len))
-        return index_damaged(w, address, "a fixed array of too many entries");
-    if (hdf5_take_summed(h, (struct hdf5_part){address, len, "FADB"}, &w->arena, &block, w->err) !=
-        OK)
-        return w->err->status;
+        !add_u64(body, fixed + (pages + 7) / 8 + SUM_BYTES, &len)) {
+        index_damaged(w, address, "a fixed array of too many entries");
+        return;
+    }
+    struct bytes block = hdf5_take_summed(h, (struct hdf5_part){address, len, "FADB"}, &w->arena);
     c = hdf5_cursor(h, block, address);
     cursor_take(&c, fixed);
-    if (!pages)
-        return add_entries(w, &c, 0, count);
+    if (!pages) {
+        add_entries(w, &c, 0, count);
+        return;
+    }
     struct bytes written = cursor_take(&c, (pages + 7) / 8);
-    for (uint64_t i = 0; i < pages && i * page < w->wanted; i++)
-        if (bit_is_set(written, i) &&
+    for (uint64_t i = 0; i < pages && i * page < w->wanted && hdf5_ok(h); i++)
+        if (bit_is_set(written, i))
             add_page(w, address + len + i * (page * each + SUM_BYTES), i * page,
-                     count - i * page < page ? count - i * page : page) != OK)
-            break;
-    return w->err->status;
+                     count - i * page < page ? count - i * page : page);
 }
 
 /* --- extensible arrays -------------------------------------------------------------------- */
@@ -267,110 +262,95 @@ struct pages {
 };
 
 /* Read a data block of `count` entries. */
-static enum status walk_data_block(struct chunk_walk *w, const struct extensible *e,
-                                   uint64_t address, uint64_t first, uint64_t count,
-                                   struct pages written)
+static void walk_data_block(struct chunk_walk *w, const struct extensible *e, uint64_t address,
+                            uint64_t first, uint64_t count, struct pages written)
 {
     struct hdf5 *h = w->h;
-    struct arena arena = {0};
-    struct bytes block;
+    struct arena arena = {.err = h->err};
     unsigned each = entry_bytes(w);
     bool paged = count > e->page;
     uint64_t fixed = 6u + h->offset_bytes + e->offset_bytes, len;
     if (address == HDF5_UNDEFINED || first >= w->wanted)
-        return OK;
+        return;
     if (!mul_u64(paged ? 0 : count, each, &len) || !add_u64(len, fixed + SUM_BYTES, &len) ||
-        (paged && !written.bits.len))
-        return index_damaged(w, address, "a data block of too many entries");
-    if (hdf5_take_summed(h, (struct hdf5_part){address, len, "EADB"}, &arena, &block, w->err) ==
-            OK &&
-        !paged) {
-        struct cursor c = hdf5_cursor(h, block, address);
-        cursor_take(&c, fixed);
-        add_entries(w, &c, first, count);
+        (paged && !written.bits.len)) {
+        index_damaged(w, address, "a data block of too many entries");
+        return;
     }
+    struct bytes block = hdf5_take_summed(h, (struct hdf5_part){address, len, "EADB"}, &arena);
+    struct cursor c = hdf5_cursor(h, block, address);
+    cursor_take(&c, fixed);
+    if (!paged)
+        add_entries(w, &c, first, count);
     arena_release(&arena);
-    for (uint64_t i = 0;
-         paged && w->err->status == OK && i < count / e->page && first + i * e->page < w->wanted;
-         i++)
+    uint64_t pages = paged ? count / e->page : 0;
+    for (uint64_t i = 0; i < pages && first + i * e->page < w->wanted && hdf5_ok(h); i++)
         if (bit_is_set(written.bits, written.first + i))
             add_page(w, address + len + i * (e->page * each + SUM_BYTES), first + i * e->page,
                      e->page);
-    return w->err->status;
 }
 
 /* The page bits of all data blocks of a super block are stored consecutively without
  * padding, but the field has as many bytes as if each data block's bits began at a byte. */
-static enum status walk_super_block(struct chunk_walk *w, const struct extensible *e,
-                                    uint64_t address, unsigned u, uint64_t first)
+static void walk_super_block(struct chunk_walk *w, const struct extensible *e, uint64_t address,
+                             unsigned u, uint64_t first)
 {
     struct hdf5 *h = w->h;
-    struct arena arena = {0};
-    struct bytes all;
+    struct arena arena = {.err = h->err};
     uint64_t blocks = blocks_of(u), count = entries_of(e, u), len;
     uint64_t pages = count > e->page ? count / e->page : 0; /* per data block */
     uint64_t fixed = 6u + h->offset_bytes + e->offset_bytes;
     if (address == HDF5_UNDEFINED || first >= w->wanted)
-        return OK;
+        return;
     if (!mul_u64(blocks, (pages + 7) / 8 + h->offset_bytes, &len) ||
-        !add_u64(len, fixed + SUM_BYTES, &len))
-        return index_damaged(w, address, "a super block of too many blocks");
-    if (hdf5_take_summed(h, (struct hdf5_part){address, len, "EASB"}, &arena, &all, w->err) == OK) {
-        struct cursor c = hdf5_cursor(h, all, address);
-        cursor_take(&c, fixed);
-        struct pages written = {.bits = cursor_take(&c, blocks * ((pages + 7) / 8))};
-        for (uint64_t i = 0; i < blocks && w->err->status == OK; i++) {
-            written.first = i * pages;
-            walk_data_block(w, e, hdf5_address(h, &c), first + i * count, count, written);
-        }
+        !add_u64(len, fixed + SUM_BYTES, &len)) {
+        index_damaged(w, address, "a super block of too many blocks");
+        return;
+    }
+    struct bytes all = hdf5_take_summed(h, (struct hdf5_part){address, len, "EASB"}, &arena);
+    struct cursor c = hdf5_cursor(h, all, address);
+    cursor_take(&c, fixed);
+    struct pages written = {.bits = cursor_take(&c, blocks * ((pages + 7) / 8))};
+    for (uint64_t i = 0; i < blocks && hdf5_ok(h); i++) {
+        written.first = i * pages;
+        walk_data_block(w, e, hdf5_address(h, &c), first + i * count, count, written);
     }
     arena_release(&arena);
-    return w->err->status;
 }
 
 /* Read the index block: entries, addresses of the data blocks of the first super blocks,
  * addresses of the other super blocks. */
-static enum status walk_index_block(struct chunk_walk *w, const struct extensible *e,
-                                    uint64_t address)
+static void walk_index_block(struct chunk_walk *w, const struct extensible *e, uint64_t address)
 {
     struct hdf5 *h = w->h;
-    struct bytes all;
     unsigned direct = 2 * hdf5_log2(e->least_pointers);
     direct = direct < e->super_blocks ? direct : e->super_blocks;
     uint64_t pointers = 2 * ((uint64_t)e->least_pointers - 1) + (e->super_blocks - direct);
     uint64_t len = 6u + h->offset_bytes + (uint64_t)e->in_index * entry_bytes(w) +
                    pointers * h->offset_bytes + SUM_BYTES;
     uint64_t first = e->in_index;
-    if (hdf5_take_summed(h, (struct hdf5_part){address, len, "EAIB"}, &w->arena, &all, w->err) !=
-        OK)
-        return w->err->status;
+    struct bytes all = hdf5_take_summed(h, (struct hdf5_part){address, len, "EAIB"}, &w->arena);
     struct cursor c = hdf5_cursor(h, all, address);
     cursor_take(&c, 6u + h->offset_bytes);
-    if (add_entries(w, &c, 0, e->in_index) != OK)
-        return w->err->status;
-    for (unsigned u = 0; u < e->super_blocks && w->err->status == OK; u++) {
+    add_entries(w, &c, 0, e->in_index);
+    for (unsigned u = 0; u < e->super_blocks && first < w->wanted && hdf5_ok(h); u++) {
         uint64_t count = entries_of(e, u), blocks = blocks_of(u), all_entries;
-        if (first >= w->wanted)
-            break;
         if (u >= direct)
             walk_super_block(w, e, hdf5_address(h, &c), u, first);
-        for (uint64_t i = 0; u < direct && i < blocks && w->err->status == OK; i++)
+        for (uint64_t i = 0; u < direct && i < blocks && hdf5_ok(h); i++)
             walk_data_block(w, e, hdf5_address(h, &c), first + i * count, count, (struct pages){0});
         if (!mul_u64(count, blocks, &all_entries) || !add_u64(first, all_entries, &first))
             break;
     }
-    return w->err->status;
 }
 
-static enum status walk_extensible(struct chunk_walk *w)
+static void walk_extensible(struct chunk_walk *w)
 {
     struct hdf5 *h = w->h;
-    struct bytes head;
     struct extensible e;
     uint64_t len = 12u + 6u * h->length_bytes + h->offset_bytes + SUM_BYTES;
-    if (hdf5_take_summed(h, (struct hdf5_part){w->d->address, len, "EAHD"}, &w->arena, &head,
-                         w->err) != OK)
-        return w->err->status;
+    struct bytes head =
+        hdf5_take_summed(h, (struct hdf5_part){w->d->address, len, "EAHD"}, &w->arena);
     struct cursor c = hdf5_cursor(h, head, w->d->address);
     cursor_take(&c, 5);
     unsigned client = cursor_u8(&c), each = cursor_u8(&c), bits = cursor_u8(&c);
@@ -383,11 +363,13 @@ static enum status walk_extensible(struct chunk_walk *w)
     if (client != w->filtered || each != entry_bytes(w) || bits > 64 || page_bits > 62 ||
         !e.least || e.least & (e.least - 1) || e.least_pointers < 2 ||
         e.least_pointers & (e.least_pointers - 1) || bits < hdf5_log2(e.least))
-        return index_damaged(w, w->d->address, "an extensible array that makes no sense");
+        index_damaged(w, w->d->address, "an extensible array that makes no sense");
+    if (address == HDF5_UNDEFINED || !hdf5_ok(h))
+        return;
     e.page = UINT64_C(1) << page_bits;
     e.super_blocks = 1 + bits - hdf5_log2(e.least);
     e.offset_bytes = (bits + 7) / 8;
-    return address == HDF5_UNDEFINED ? OK : walk_index_block(w, &e, address);
+    walk_index_block(w, &e, address);
 }
 
 /* --- the other indexes -------------------------------------------------------------------- */
@@ -403,7 +385,7 @@ static bool next_place(const struct chunk_walk *w, uint64_t *place)
 
 /* Chunks are numbered in the maximal shape, which may be beyond counting: only those of the
  * present shape are looked for. */
-static enum status walk_implicit(struct chunk_walk *w)
+static void walk_implicit(struct chunk_walk *w)
 {
     uint64_t place[HDF5_RANK_MAX] = {0};
     const uint64_t size = w->h->size, each = w->d->chunk_bytes;
@@ -413,17 +395,10 @@ static enum status walk_implicit(struct chunk_walk *w)
             number += place[d] * w->steps[d]; /* below `wanted`, which has no overflow */
         if (!mul_u64(number, each, &at) || !add_u64(at, w->d->address, &at) || at > size ||
             each > size - at)
-            return index_damaged(w, w->d->address, "chunks past the end of the file");
-        add_chunk(w, place, (struct hdf5_chunk){.stored = each}, at);
-    } while (w->err->status == OK && next_place(w, place));
-    return w->err->status;
-}
-
-static enum status walk_single(struct chunk_walk *w)
-{
-    uint64_t place[HDF5_RANK_MAX] = {0};
-    struct hdf5_chunk chunk = {.stored = w->d->single_size, .skipped = w->d->single_mask};
-    return add_chunk(w, place, chunk, w->d->address);
+            index_damaged(w, w->d->address, "chunks past the end of the file");
+        else
+            add_chunk(w, place, (struct hdf5_chunk){.stored = each}, at);
+    } while (hdf5_ok(w->h) && next_place(w, place));
 }
 
 /* The unlimited axis, which an extensible array numbers slowest. */
@@ -435,38 +410,46 @@ static unsigned growing_axis(const struct hdf5_space *s)
     return 0;
 }
 
-static enum status walk_index(struct chunk_walk *w)
+static void walk_index(struct chunk_walk *w)
 {
     const struct hdf5_dataset *d = w->d;
+    const uint64_t place[HDF5_RANK_MAX] = {0};
     switch (d->index) {
     case 0:
-        return hdf5_tree1(w->h, d->address, 1, 8u + 8u * (d->space.rank + 1u),
-                          (struct hdf5_visitor){see_chunk1, w}, w->err);
+        hdf5_tree1(w->h, d->address, 1, 8u + 8u * (d->space.rank + 1u),
+                   (struct hdf5_visitor){see_chunk1, w});
+        break;
     case 1:
-        return walk_single(w);
+        add_chunk(w, place,
+                  (struct hdf5_chunk){.stored = d->single_size, .skipped = d->single_mask},
+                  d->address);
+        break;
     case 2:
-        return number_entries(w, 0) == OK ? walk_implicit(w) : w->err->status;
+        if (number_entries(w, 0))
+            walk_implicit(w);
+        break;
     case 3:
-        return number_entries(w, 0) == OK ? walk_fixed(w) : w->err->status;
+        if (number_entries(w, 0))
+            walk_fixed(w);
+        break;
     case 4:
-        return number_entries(w, growing_axis(&d->space)) == OK ? walk_extensible(w)
-                                                                : w->err->status;
+        if (number_entries(w, growing_axis(&d->space)))
+            walk_extensible(w);
+        break;
     default:
-        return hdf5_tree2(w->h, d->address, w->filtered ? 11 : 10,
-                          (struct hdf5_visitor){see_chunk2, w}, w->err);
+        hdf5_tree2(w->h, d->address, w->filtered ? 11 : 10, (struct hdf5_visitor){see_chunk2, w});
     }
 }
 
-static int hdf5_chunk_by_index(const void *a, const void *b)
+static int chunk_by_index(const void *a, const void *b)
 {
     const struct hdf5_chunk *x = a, *y = b;
     return (x->index > y->index) - (x->index < y->index);
 }
 
-enum status hdf5_chunks(struct hdf5 *h, const struct hdf5_dataset *d, struct hdf5_chunks *out,
-                        struct error *err)
+bool hdf5_chunks(struct hdf5 *h, const struct hdf5_dataset *d, struct hdf5_chunks *out)
 {
-    struct chunk_walk w = {.h = h, .d = d, .out = out, .err = err, .filtered = d->filters};
+    struct chunk_walk w = {.h = h, .d = d, .out = out, .arena.err = h->err, .filtered = d->filters};
     uint64_t all;
     bool sorted = true;
     *out = (struct hdf5_chunks){0};
@@ -474,20 +457,20 @@ enum status hdf5_chunks(struct hdf5 *h, const struct hdf5_dataset *d, struct hdf
     unsigned size_bytes = 1 + (hdf5_log2(d->chunk_bytes) + 8) / 8;
     w.size_bytes = d->version > 4 ? h->length_bytes : size_bytes < 8 ? size_bytes : 8;
     if (d->address == HDF5_UNDEFINED)
-        return OK;
+        return hdf5_ok(h);
     if (!grid_counts(d->space.shape, d->space.rank, d->box, w.grid, &all))
-        return index_damaged(&w, d->address, "more chunks than can be counted");
-    if (all)
+        index_damaged(&w, d->address, "more chunks than can be counted");
+    else if (all)
         walk_index(&w);
     arena_release(&w.arena);
     for (size_t i = 1; i < out->count; i++)
         sorted = sorted && out->at[i - 1].index < out->at[i].index;
     if (!sorted)
-        qsort(out->at, out->count, sizeof(*out->at), hdf5_chunk_by_index);
-    for (size_t i = 1; i < out->count && err->status == OK; i++)
+        qsort(out->at, out->count, sizeof(*out->at), chunk_by_index);
+    for (size_t i = 1; i < out->count && hdf5_ok(h); i++)
         if (out->at[i - 1].index == out->at[i].index)
             index_damaged(&w, d->address, "a chunk that is there twice");
-    return err->status;
+    return hdf5_ok(h);
 }
 
 bool hdf5_chunk_is_partial(const struct hdf5_dataset *d, uint64_t index)

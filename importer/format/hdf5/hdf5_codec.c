@@ -35,9 +35,7 @@ struct chain {
     struct error *err;
 };
 
-static bool hdf5_codec_add_step(struct chain *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
-
-static bool hdf5_codec_add_step(struct chain *c, const char *fmt, ...)
+static bool PRINTF_LIKE(2, 3) add_step(struct chain *c, const char *fmt, ...)
 {
     char step[CHAIN_BYTES];
     va_list args;
@@ -55,7 +53,7 @@ static bool hdf5_codec_add_step(struct chain *c, const char *fmt, ...)
     return true;
 }
 
-static uint32_t hdf5_codec_value_of(const struct hdf5_filter *f, unsigned i)
+static uint32_t value_of(const struct hdf5_filter *f, unsigned i)
 {
     return i < f->count ? load_u32le(f->values + (size_t)4 * i) : 0;
 }
@@ -68,8 +66,7 @@ struct chunk_size {
 
 static bool add_decoder(struct chain *c, const char *codec, struct chunk_size size)
 {
-    return hdf5_codec_add_step(c, "%s:%s%llu", codec, size.exact ? "" : "<",
-                               (unsigned long long)size.bytes);
+    return add_step(c, "%s:%s%llu", codec, size.exact ? "" : "<", (unsigned long long)size.bytes);
 }
 
 /* The scale-offset filter: "scaleoffset:T,D,N[,F]" (codec/scaleoffset.c). */
@@ -79,61 +76,57 @@ static bool add_scale_offset(struct chain *c, const struct hdf5_filter *f)
         {{[1] = "u1", [2] = "u2", [4] = "u4", [8] = "u8"},
          {[1] = "i1", [2] = "i2", [4] = "i4", [8] = "i8"}},
         {{[4] = "f4", [8] = "f8"}, {[4] = "f4", [8] = "f8"}}};
-    uint32_t kind = hdf5_codec_value_of(f, 0), count = hdf5_codec_value_of(f, 2),
-             class = hdf5_codec_value_of(f, 3);
-    uint32_t size = hdf5_codec_value_of(f, 4), is_signed = hdf5_codec_value_of(f, 5),
-             big = hdf5_codec_value_of(f, 6);
+    uint32_t kind = value_of(f, 0), count = value_of(f, 2), class = value_of(f, 3);
+    uint32_t size = value_of(f, 4), is_signed = value_of(f, 5), big = value_of(f, 6);
     const char *type =
         class < 2 && size < 9 && is_signed < 2 ? names[class][is_signed][size] : NULL;
     if (f->count != 20 || !type || (class ? kind != 0 : kind != 2))
         return error_set(c->err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
                          "the scale-offset filter with other values than the library's"),
                false;
-    if (!class && hdf5_codec_value_of(f, 1) == size * 8)
+    if (!class && value_of(f, 1) == size * 8)
         return true; /* all bits are kept: the filter changed nothing */
-    int scale = class ? (int)hdf5_codec_value_of(f, 1) : 0;
+    int scale = class ? (int)value_of(f, 1) : 0;
     char fill[24] = "";
-    if (hdf5_codec_value_of(f, 7))
+    if (value_of(f, 7))
         snprintf(fill, sizeof(fill), ",%llx",
-                 (unsigned long long)(hdf5_codec_value_of(f, 8) |
-                                      (size == 8 ? (uint64_t)hdf5_codec_value_of(f, 9) << 32 : 0)));
-    return hdf5_codec_add_step(c, "scaleoffset:%s,%d,%u%s", type, scale, (unsigned)count, fill) &&
-           (!big || size == 1 || hdf5_codec_add_step(c, "swap:%u", (unsigned)size));
+                 (unsigned long long)(value_of(f, 8) |
+                                      (size == 8 ? (uint64_t)value_of(f, 9) << 32 : 0)));
+    return add_step(c, "scaleoffset:%s,%d,%u%s", type, scale, (unsigned)count, fill) &&
+           (!big || size == 1 || add_step(c, "swap:%u", (unsigned)size));
 }
 
 /* The n-bit filter, for integers only: "nbit:T,P,N" (codec/nbit.c). */
 static bool add_nbit(struct chain *c, const struct hdf5_filter *f, const struct hdf5_dataset *d)
 {
-    uint32_t size = hdf5_codec_value_of(f, 4), bits = hdf5_codec_value_of(f, 6);
+    uint32_t size = value_of(f, 4), bits = value_of(f, 6);
     bool is_signed = strncmp(d->type.dtype, "int", 3) == 0;
-    bool fits = hdf5_codec_value_of(f, 0) == 8 && hdf5_codec_value_of(f, 3) == 1 &&
-                hdf5_codec_value_of(f, 7) == 0 && size == d->type.item &&
-                (is_signed || strncmp(d->type.dtype, "uint", 4) == 0);
-    if (hdf5_codec_value_of(f, 1)) /* the type uses all its bits: nothing was packed */
+    bool fits = value_of(f, 0) == 8 && value_of(f, 3) == 1 && value_of(f, 7) == 0 &&
+                size == d->type.item && (is_signed || strncmp(d->type.dtype, "uint", 4) == 0);
+    if (value_of(f, 1)) /* the type uses all its bits: nothing was packed */
         return true;
     if (!fits || !bits || bits > size * 8)
         return error_set(c->err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
                          "the n-bit filter of other types than integers"),
                false;
-    return hdf5_codec_add_step(c, "nbit:%c%u,%u,%u", is_signed ? 'i' : 'u', (unsigned)size,
-                               (unsigned)bits, (unsigned)hdf5_codec_value_of(f, 2)) &&
-           (d->type.swap < 2 || hdf5_codec_add_step(c, "swap:%u", d->type.swap));
+    return add_step(c, "nbit:%c%u,%u,%u", is_signed ? 'i' : 'u', (unsigned)size, (unsigned)bits,
+                    (unsigned)value_of(f, 2)) &&
+           (d->type.swap < 2 || add_step(c, "swap:%u", d->type.swap));
 }
 
 static bool add_bitshuffle(struct chain *c, const struct hdf5_filter *f, struct chunk_size size)
 {
     static const char *const compressors[] = {"", NULL, ",lz4", ",zstd"};
-    uint32_t compressor = hdf5_codec_value_of(f, 4);
-    if (compressor > 3 || !compressors[compressor] || !hdf5_codec_value_of(f, 2) || !size.exact)
+    uint32_t compressor = value_of(f, 4);
+    if (compressor > 3 || !compressors[compressor] || !value_of(f, 2) || !size.exact)
         return error_set(c->err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
                          "bitshuffle with other values than its plugin's"),
                false;
-    return hdf5_codec_add_step(c, "bitshuffle:%llu,%u,%u%s", (unsigned long long)size.bytes,
-                               (unsigned)hdf5_codec_value_of(f, 2),
-                               (unsigned)hdf5_codec_value_of(f, 3), compressors[compressor]);
+    return add_step(c, "bitshuffle:%llu,%u,%u%s", (unsigned long long)size.bytes,
+                    (unsigned)value_of(f, 2), (unsigned)value_of(f, 3), compressors[compressor]);
 }
 
-static bool hdf5_codec_refuse(struct chain *c, const struct hdf5_filter *f)
+static bool refuse(struct chain *c, const struct hdf5_filter *f)
 {
     error_set(c->err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
               "compressed with filter %u%s%.60s%s, which cannot be undone here", f->id,
@@ -141,26 +134,24 @@ static bool hdf5_codec_refuse(struct chain *c, const struct hdf5_filter *f)
     return false;
 }
 
-static bool hdf5_codec_add_filter(struct chain *c, const struct hdf5_filter *f,
-                                  const struct hdf5_dataset *d, struct chunk_size size)
+static bool add_filter(struct chain *c, const struct hdf5_filter *f, const struct hdf5_dataset *d,
+                       struct chunk_size size)
 {
     switch ((enum filter)f->id) {
     case DEFLATE:
         return add_decoder(c, "zlib", size);
     case SHUFFLE:
-        return hdf5_codec_value_of(f, 0) < 2 ||
-               hdf5_codec_add_step(c, "shuffle:%u", (unsigned)hdf5_codec_value_of(f, 0));
+        return value_of(f, 0) < 2 || add_step(c, "shuffle:%u", (unsigned)value_of(f, 0));
     case FLETCHER32:
-        return hdf5_codec_add_step(c, "fletcher32:end");
+        return add_step(c, "fletcher32:end");
     case SCALE_OFFSET:
         return add_scale_offset(c, f);
     case SZIP:
         if (f->count < 4 || !size.exact)
-            return hdf5_codec_refuse(c, f);
-        return hdf5_codec_add_step(
-            c, "szip:%llu,%u,%u,%u,%u", (unsigned long long)size.bytes,
-            (unsigned)hdf5_codec_value_of(f, 0), (unsigned)hdf5_codec_value_of(f, 1),
-            (unsigned)hdf5_codec_value_of(f, 2), (unsigned)hdf5_codec_value_of(f, 3));
+            return refuse(c, f);
+        return add_step(c, "szip:%llu,%u,%u,%u,%u", (unsigned long long)size.bytes,
+                        (unsigned)value_of(f, 0), (unsigned)value_of(f, 1),
+                        (unsigned)value_of(f, 2), (unsigned)value_of(f, 3));
     case NBIT:
         return add_nbit(c, f, d);
     case BZIP2:
@@ -176,7 +167,7 @@ static bool hdf5_codec_add_filter(struct chain *c, const struct hdf5_filter *f,
     case ZSTD:
         return add_decoder(c, "zstd", size);
     default:
-        return hdf5_codec_refuse(c, f);
+        return refuse(c, f);
     }
 }
 
@@ -204,11 +195,11 @@ bool hdf5_chain(const struct hdf5_dataset *d, uint32_t skipped, bool whole, bool
         return false;
     }
     for (unsigned i = whole ? 0 : d->filters; i-- > 0;)
-        if (!(skipped >> i & 1) && !hdf5_codec_add_filter(&c, &d->filter[i], d, size[i]))
+        if (!(skipped >> i & 1) && !add_filter(&c, &d->filter[i], d, size[i]))
             return false;
-    if (d->type.swap > 1 && !hdf5_codec_add_step(&c, "swap:%u", d->type.swap))
+    if (d->type.swap > 1 && !add_step(&c, "swap:%u", d->type.swap))
         return false;
     static const char kind[] = {[HDF5_TO_NUL] = 'Z', [HDF5_NULS] = 'S', [HDF5_SPACES] = 'P'};
     return !strings || d->type.class != HDF5_TEXT ||
-           hdf5_codec_add_step(&c, "strings:%c%u", kind[d->type.padding], (unsigned)d->type.item);
+           add_step(&c, "strings:%c%u", kind[d->type.padding], (unsigned)d->type.item);
 }

@@ -8,7 +8,7 @@
  *   filters   1: version, count, 6 reserved, each: id, bytes of name, flags, values, name padded
  *             to 8, values, padding; 2: without the padding, and names of registered ids only
  */
-#include "importer/format/hdf5/hdf5_private.h"
+#include "importer/format/hdf5/hdf5_read.h"
 
 #include <string.h>
 
@@ -17,15 +17,14 @@ struct dataset_parsing {
     struct arena *arena;
     struct hdf5_dataset *out;
     uint64_t address; /* address of the object, for messages */
-    struct error *err;
 };
 
-static enum status dataset_damaged(const struct dataset_parsing *p, const char *what)
+static bool dataset_damaged(const struct dataset_parsing *p, const char *what)
 {
-    return hdf5_corrupt(p->h, p->err, p->address, "a dataset's %s", what);
+    return hdf5_corrupt(p->h, p->address, "a dataset's %s", what);
 }
 
-static enum status parse_fill(struct dataset_parsing *p, const struct hdf5_message *m)
+static bool parse_fill(struct dataset_parsing *p, const struct hdf5_message *m)
 {
     struct cursor c = cursor_over(m->data, m->at);
     bool has = true;
@@ -43,26 +42,26 @@ static enum status parse_fill(struct dataset_parsing *p, const struct hdf5_messa
     }
     uint32_t len = has ? cursor_u32le(&c) : 0;
     if (!has || len == UINT32_MAX) /* not defined */
-        return OK;
+        return true;
     struct bytes fill = cursor_take(&c, len);
     if (!cursor_ok(&c) || (len && len != p->out->type.size))
         return dataset_damaged(p, "fill value is not an element of it");
     if (p->out->type.class != HDF5_VLEN_TEXT)
         p->out->fill = fill;
-    return OK;
+    return true;
 }
 
 /* --- layouts ------------------------------------------------------------------------------ */
 
-static enum status set_data(struct dataset_parsing *p, const struct hdf5_message *m,
-                            struct cursor *c, uint64_t len)
+static bool set_data(struct dataset_parsing *p, const struct hdf5_message *m, struct cursor *c,
+                     uint64_t len)
 {
     struct hdf5_dataset *d = p->out;
     d->layout = HDF5_COMPACT;
     d->offset = cursor_offset(c);
     d->stored = len;
     cursor_take(c, len);
-    return cursor_ok(c) && m->data.len ? OK : dataset_damaged(p, "data ends past its header");
+    return (cursor_ok(c) && m->data.len) || dataset_damaged(p, "data ends past its header");
 }
 
 static void set_offset(struct dataset_parsing *p, uint64_t address)
@@ -74,8 +73,7 @@ static void set_offset(struct dataset_parsing *p, uint64_t address)
 }
 
 /* Read the dimensions of chunks. One more follows them, which is the size of an element. */
-static enum status set_box(struct dataset_parsing *p, struct cursor *c, unsigned rank,
-                           unsigned width)
+static bool set_box(struct dataset_parsing *p, struct cursor *c, unsigned rank, unsigned width)
 {
     struct hdf5_dataset *d = p->out;
     d->layout = HDF5_CHUNKED;
@@ -89,7 +87,7 @@ static enum status set_box(struct dataset_parsing *p, struct cursor *c, unsigned
     }
     if (!d->type.size || hdf5_number(c, width) != d->type.size || !cursor_ok(c))
         return dataset_damaged(p, "chunks have elements of another size");
-    return OK;
+    return true;
 }
 
 enum index_kind {
@@ -101,8 +99,8 @@ enum index_kind {
     INDEX_TREE2 = 5
 };
 
-static enum status parse_old_layout(struct dataset_parsing *p, const struct hdf5_message *m,
-                                    struct cursor *c)
+static bool parse_old_layout(struct dataset_parsing *p, const struct hdf5_message *m,
+                             struct cursor *c)
 {
     struct hdf5_dataset *d = p->out;
     unsigned rank = cursor_u8(c), class = cursor_u8(c);
@@ -118,12 +116,12 @@ static enum status parse_old_layout(struct dataset_parsing *p, const struct hdf5
         return set_data(p, m, c, cursor_u32le(c));
     set_offset(p, address);
     d->stored = UINT64_MAX;
-    return class == HDF5_CONTIGUOUS && cursor_ok(c) ? OK : dataset_damaged(p, "layout is damaged");
+    return (class == HDF5_CONTIGUOUS && cursor_ok(c)) || dataset_damaged(p, "layout is damaged");
 }
 
 #define SINGLE_IS_FILTERED 2 /* flags of version 4 */
 
-static enum status parse_new_chunks(struct dataset_parsing *p, struct cursor *c)
+static bool parse_new_chunks(struct dataset_parsing *p, struct cursor *c)
 {
     static const unsigned parameters[] = {0, 0, 0, 1, 5, 6};
     struct hdf5_dataset *d = p->out;
@@ -131,8 +129,8 @@ static enum status parse_new_chunks(struct dataset_parsing *p, struct cursor *c)
     unsigned rank = cursor_u8(c), width = cursor_u8(c);
     if (!width || width > 8)
         return dataset_damaged(p, "chunks have dimensions of an unknown width");
-    if (set_box(p, c, rank, width) != OK)
-        return p->err->status;
+    if (!set_box(p, c, rank, width))
+        return false;
     d->index = cursor_u8(c);
     if (d->index < INDEX_SINGLE || d->index > INDEX_TREE2)
         return dataset_damaged(p, "chunks have an index of an unknown kind");
@@ -143,10 +141,10 @@ static enum status parse_new_chunks(struct dataset_parsing *p, struct cursor *c)
     }
     cursor_take(c, parameters[d->index]);
     d->address = hdf5_address(p->h, c);
-    return cursor_ok(c) ? OK : dataset_damaged(p, "layout is cut short");
+    return cursor_ok(c) || dataset_damaged(p, "layout is cut short");
 }
 
-static enum status parse_layout(struct dataset_parsing *p, const struct hdf5_message *m)
+static bool parse_layout(struct dataset_parsing *p, const struct hdf5_message *m)
 {
     struct hdf5_dataset *d = p->out;
     struct cursor c = cursor_over(m->data, m->at);
@@ -154,20 +152,22 @@ static enum status parse_layout(struct dataset_parsing *p, const struct hdf5_mes
     if (d->version < 3)
         return d->version ? parse_old_layout(p, m, &c)
                           : dataset_damaged(p, "layout is of an unknown version");
-    if (d->version > 5)
-        return error_set(p->err, ERR_UNSUPPORTED, p->h->source->name, m->at,
-                         "version %u of a layout: 1 to 5 can be read", d->version);
+    if (d->version > 5) {
+        error_set(p->h->err, ERR_UNSUPPORTED, p->h->source->name, m->at,
+                  "version %u of a layout: 1 to 5 can be read", d->version);
+        return false;
+    }
     unsigned class = cursor_u8(&c);
     if (class == HDF5_COMPACT)
         return set_data(p, m, &c, cursor_u16le(&c));
     if (class == HDF5_CONTIGUOUS) {
         set_offset(p, hdf5_address(p->h, &c));
         d->stored = hdf5_length(p->h, &c);
-        return cursor_ok(&c) ? OK : dataset_damaged(p, "layout is cut short");
+        return cursor_ok(&c) || dataset_damaged(p, "layout is cut short");
     }
     if (class == HDF5_VIRTUAL) {
         d->layout = HDF5_VIRTUAL;
-        return OK;
+        return true;
     }
     if (class != HDF5_CHUNKED)
         return dataset_damaged(p, "layout is of an unknown class");
@@ -183,7 +183,7 @@ static enum status parse_layout(struct dataset_parsing *p, const struct hdf5_mes
 
 #define REGISTERED 256 /* version 2 stores names from this id on */
 
-static enum status parse_filter(struct dataset_parsing *p, struct cursor *c, unsigned version)
+static bool parse_filter(struct dataset_parsing *p, struct cursor *c, unsigned version)
 {
     struct hdf5_filter f = {.id = cursor_u16le(c)};
     size_t name_len = version == 1 || f.id >= REGISTERED ? cursor_u16le(c) : 0;
@@ -195,14 +195,12 @@ static enum status parse_filter(struct dataset_parsing *p, struct cursor *c, uns
     if (version == 1 && f.count % 2)
         cursor_take(c, 4);
     f.values = values.at;
-    f.name = arena_copy(p->arena, name.at ? name.at : (uint8_t *)"", name.len);
-    if (!f.name)
-        return hdf5_no_memory(p->h, p->err);
+    f.name = arena_copy(p->arena, name.at, name.len);
     p->out->filter[p->out->filters++] = f;
-    return cursor_ok(c) ? OK : dataset_damaged(p, "filters are cut short");
+    return cursor_ok(c) || dataset_damaged(p, "filters are cut short");
 }
 
-static enum status parse_filters(struct dataset_parsing *p, const struct hdf5_message *m)
+static bool parse_filters(struct dataset_parsing *p, const struct hdf5_message *m)
 {
     struct cursor c = cursor_over(m->data, m->at);
     unsigned version = cursor_u8(&c), count = cursor_u8(&c);
@@ -211,21 +209,21 @@ static enum status parse_filters(struct dataset_parsing *p, const struct hdf5_me
     if (!version || version > 2 || count > HDF5_FILTERS_MAX)
         return dataset_damaged(p, "filters are damaged");
     while (p->out->filters < count)
-        if (parse_filter(p, &c, version) != OK)
-            return p->err->status;
-    return OK;
+        if (!parse_filter(p, &c, version))
+            return false;
+    return true;
 }
 
 /* --- all messages ------------------------------------------------------------------------- */
 
-static enum status parse_message(struct dataset_parsing *p, const struct hdf5_message *m)
+static bool parse_message(struct dataset_parsing *p, const struct hdf5_message *m)
 {
     struct cursor c = cursor_over(m->data, m->at);
     switch (m->type) {
     case MESSAGE_SPACE:
-        return hdf5_space_parse(p->h, &c, &p->out->space, p->err);
+        return hdf5_space_parse(p->h, &c, &p->out->space);
     case MESSAGE_TYPE:
-        return hdf5_type_parse(p->h, &c, p->arena, &p->out->type, p->err);
+        return hdf5_type_parse(p->h, &c, p->arena, &p->out->type);
     case MESSAGE_OLD_FILL:
     case MESSAGE_FILL:
         return parse_fill(p, m);
@@ -234,12 +232,12 @@ static enum status parse_message(struct dataset_parsing *p, const struct hdf5_me
     case MESSAGE_LAYOUT:
         return parse_layout(p, m);
     default:
-        return OK;
+        return true;
     }
 }
 
-enum status hdf5_dataset(struct hdf5 *h, const struct hdf5_object *o, struct arena *arena,
-                         struct hdf5_dataset *out, struct error *err)
+bool hdf5_dataset(struct hdf5 *h, const struct hdf5_object *o, struct arena *arena,
+                  struct hdf5_dataset *out)
 {
     /* In this order: each of them needs those before it. */
     static const struct {
@@ -252,20 +250,18 @@ enum status hdf5_dataset(struct hdf5 *h, const struct hdf5_object *o, struct are
                   {MESSAGE_FILTERS, NULL},
                   {MESSAGE_EXTERNAL, NULL},
                   {MESSAGE_LAYOUT, "layout is missing"}};
-    struct dataset_parsing p = {h, arena, out, o->address, err};
+    struct dataset_parsing p = {h, arena, out, o->address};
     *out = (struct hdf5_dataset){.offset = HDF5_UNDEFINED, .address = HDF5_UNDEFINED};
     for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
-        struct hdf5_message m;
         if (out->type.class == HDF5_NO_TENSOR && i > 1)
-            return OK; /* the other messages are not needed */
-        if (hdf5_message_find(h, o, wanted[i].type, arena, &m, err) != OK)
-            return err->status;
+            return hdf5_ok(h); /* the other messages are not needed */
+        struct hdf5_message m = hdf5_message_find(h, o, wanted[i].type, arena);
         bool found = m.type != MESSAGE_NIL;
         if (!found && wanted[i].missing)
             return dataset_damaged(&p, wanted[i].missing);
         out->external |= found && m.type == MESSAGE_EXTERNAL;
-        if (found && parse_message(&p, &m) != OK)
-            return err->status;
+        if (!hdf5_ok(h) || (found && !parse_message(&p, &m)))
+            return false;
     }
-    return OK;
+    return hdf5_ok(h);
 }

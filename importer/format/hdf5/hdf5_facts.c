@@ -14,7 +14,6 @@ struct fact {
     struct hdf5_tree *tree;
     const struct hdf5_attribute *a;
     struct text *key;
-    struct error *err;
 };
 
 enum number_kind {
@@ -40,7 +39,7 @@ static double half_of(uint64_t bits)
     return bits >> 15 ? -size : size;
 }
 
-static bool hdf5_facts_real_of(const char *dtype, uint64_t bits, double *out)
+static bool real_of(const char *dtype, uint64_t bits, double *out)
 {
     uint32_t low = (uint32_t)bits;
     float f;
@@ -62,7 +61,7 @@ static bool hdf5_facts_real_of(const char *dtype, uint64_t bits, double *out)
 }
 
 /* The value of one element; IS_NOTHING for complex numbers and raw bytes. */
-static struct number hdf5_facts_number_of(const struct hdf5_type *t, const uint8_t *at)
+static struct number number_of(const struct hdf5_type *t, const uint8_t *at)
 {
     struct number n = {.kind = IS_NOTHING};
     unsigned len = t->item;
@@ -78,42 +77,50 @@ static struct number hdf5_facts_number_of(const struct hdf5_type *t, const uint8
             n.bits |= UINT64_MAX << 8 * len;
     } else if (strncmp(t->dtype, "uint", 4) == 0) {
         n.kind = IS_UNSIGNED;
-    } else if (hdf5_facts_real_of(t->dtype, n.bits, &n.real)) {
+    } else if (real_of(t->dtype, n.bits, &n.real)) {
         n.kind = IS_REAL;
     }
     return n;
 }
 
-static enum status state_scalar(struct fact *f, struct bytes element)
+static void state_scalar(struct fact *f, struct bytes element)
 {
     struct job *job = f->tree->job;
     const char *key = text_str(f->key);
     struct bytes text;
     char digits[32];
     if (f->a->type.class != HDF5_PLAIN) {
-        if (hdf5_text(&f->tree->h, &f->a->type, element, &text, f->err) != OK)
-            return f->err->status;
-        f->tree->fact_bytes += text.len;
-        return job_meta_text(job, key, (const char *)text.at, text.len);
+        if (hdf5_text(&f->tree->h, &f->a->type, element, &text)) {
+            f->tree->fact_bytes += text.len;
+            job_meta_text(job, key, (const char *)text.at, text.len);
+        }
+        return;
     }
-    struct number n = hdf5_facts_number_of(&f->a->type, element.at);
+    struct number n = number_of(&f->a->type, element.at);
     switch (n.kind) {
     case IS_BOOL:
-        return job_meta_text(job, key, n.bits ? "true" : "false", n.bits ? 4 : 5);
+        job_meta_text(job, key, n.bits ? "true" : "false", n.bits ? 4 : 5);
+        break;
     case IS_REAL:
-        return isnan(n.real) ? job_meta_null(job, key) : job_meta_real(job, key, n.real);
+        if (isnan(n.real))
+            job_meta_null(job, key);
+        else
+            job_meta_real(job, key, n.real);
+        break;
     case IS_UNSIGNED:
         if (n.bits > INT64_MAX) {
             int len = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)n.bits);
-            return job_meta_text(job, key, digits, (size_t)len);
+            job_meta_text(job, key, digits, (size_t)len);
+            break;
         }
-        return job_meta_integer(job, key, (int64_t)n.bits);
+        job_meta_integer(job, key, (int64_t)n.bits);
+        break;
     case IS_INTEGER:
-        return job_meta_integer(job, key, (int64_t)n.bits);
+        job_meta_integer(job, key, (int64_t)n.bits);
+        break;
     case IS_NOTHING:
         break;
     }
-    return OK;
 }
 
 /* --- lists -------------------------------------------------------------------------------- */
@@ -123,9 +130,9 @@ static bool put_element(struct fact *f, struct bytes element, struct text *out)
 {
     struct bytes text;
     if (f->a->type.class != HDF5_PLAIN)
-        return hdf5_text(&f->tree->h, &f->a->type, element, &text, f->err) == OK &&
+        return hdf5_text(&f->tree->h, &f->a->type, element, &text) &&
                text_json(out, (const char *)text.at, text.len);
-    struct number n = hdf5_facts_number_of(&f->a->type, element.at);
+    struct number n = number_of(&f->a->type, element.at);
     switch (n.kind) {
     case IS_BOOL:
         return text_adds(out, n.bits ? "true" : "false");
@@ -167,7 +174,7 @@ static bool put_list(struct fact *f, const uint64_t *shape, unsigned rank, uint6
     return true;
 }
 
-static enum status state_list(struct fact *f, const uint64_t *shape, unsigned rank, uint64_t count)
+static void state_list(struct fact *f, const uint64_t *shape, unsigned rank, uint64_t count)
 {
     struct text out = {.limit = LIST_BYTES};
     bool ok = count ? put_list(f, shape, rank, count, &out) : text_adds(&out, "[]");
@@ -179,26 +186,28 @@ static enum status state_list(struct fact *f, const uint64_t *shape, unsigned ra
         job_meta_text(f->tree->job, text_str(f->key), text_str(&out), out.len);
     f->tree->fact_bytes += out.len;
     text_release(&out);
-    return f->err->status;
 }
 
-static enum status hdf5_facts_state_fact(struct fact *f)
+static void state_fact(struct fact *f)
 {
     const struct hdf5_attribute *a = f->a;
     uint64_t shape[2 * HDF5_RANK_MAX], count = 1;
     unsigned rank = 0;
     if (a->space.null)
-        return job_meta_null(f->tree->job, text_str(f->key));
-    if (a->type.class == HDF5_NO_TENSOR || a->type.class == HDF5_RAW || !a->type.item)
-        return OK;
+        job_meta_null(f->tree->job, text_str(f->key));
+    if (a->space.null || a->type.class == HDF5_NO_TENSOR || a->type.class == HDF5_RAW ||
+        !a->type.item)
+        return;
     for (unsigned d = 0; d < a->space.rank; d++)
         shape[rank++] = a->space.shape[d];
     for (unsigned d = 0; d < a->type.rank; d++)
         shape[rank++] = a->type.shape[d];
     for (unsigned d = 0; d < rank; d++)
         count *= shape[d]; /* cannot overflow: all elements were read */
-    return rank ? state_list(f, shape, rank, count)
-                : state_scalar(f, (struct bytes){a->data.at, a->type.item});
+    if (rank)
+        state_list(f, shape, rank, count);
+    else
+        state_scalar(f, (struct bytes){a->data.at, a->type.item});
 }
 
 /* Set the key "GROUP/NAME"; false if it is too long for one. */
@@ -212,18 +221,17 @@ static bool fact_key(struct hdf5_tree *t, const struct hdf5_attribute *a, struct
     return text_str(key) && key->len <= LIMIT_FACT_KEY;
 }
 
-static enum status state_one(struct hdf5_tree *t, const struct hdf5_attribute *a, struct text *key,
-                             struct error *err)
+static void state_one(struct hdf5_tree *t, const struct hdf5_attribute *a, struct text *key)
 {
     struct error why = {.offset = NO_OFFSET};
-    struct fact f = {t, a, key, &why};
+    struct fact f = {t, a, key};
     if (t->facts_are_full)
-        return OK;
+        return;
     if (!fact_key(t, a, key)) {
         job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "limit",
                   "the path of attribute \"%.100s\" has more than %llu bytes: left out",
                   key->at ? key->at : "", (unsigned long long)LIMIT_FACT_KEY);
-        return OK;
+        return;
     }
     t->fact_bytes += key->len;
     if (t->fact_bytes > LIMIT_FACTS_BYTES) {
@@ -231,43 +239,54 @@ static enum status state_one(struct hdf5_tree *t, const struct hdf5_attribute *a
         job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "limit",
                   "attributes of more than %llu bytes: those from \"%.200s\" on are left out",
                   (unsigned long long)LIMIT_FACTS_BYTES, text_str(key));
-        return OK;
+        return;
     }
-    if (hdf5_facts_state_fact(&f) != OK && t->job->err->status == OK) {
-        if (status_passes(why.status) || why.status == ERR_LIMIT) {
-            *err = why;
-            return err->status;
-        }
+    struct error *err = hdf5_catch(&t->h, &why);
+    state_fact(&f);
+    hdf5_catch(&t->h, err);
+    if (t->job->err->status != OK) {
+        *err = *t->job->err;
+    } else if (status_passes(why.status) || why.status == ERR_LIMIT) {
+        *err = why;
+    } else if (why.status != OK) {
         error_prefix(&why, text_str(key));
         job_issue_error(t->job, ISSUE_WARNING, &why);
     }
-    if (t->job->err->status != OK)
-        *err = *t->job->err;
-    return err->status;
 }
 
-enum status hdf5_tree_facts(struct hdf5_tree *t, const struct hdf5_object *o, struct arena *arena,
-                            const char **dtype, struct error *err)
+/* The text of an attribute that is a scalar; NULL: it is something else, or cannot be read. */
+static const char *text_of(struct hdf5_tree *t, const struct hdf5_attribute *a, struct arena *arena)
+{
+    struct bytes text;
+    struct error why = {.offset = NO_OFFSET};
+    if ((a->type.class != HDF5_TEXT && a->type.class != HDF5_VLEN_TEXT) || a->space.null ||
+        a->space.rank)
+        return NULL;
+    struct error *err = hdf5_catch(&t->h, &why);
+    bool read = hdf5_text(&t->h, &a->type, a->data, &text);
+    hdf5_catch(&t->h, err);
+    if (status_passes(why.status))
+        *err = why;
+    return read ? arena_copy(arena, text.at, text.len) : NULL;
+}
+
+void hdf5_tree_facts(struct hdf5_tree *t, const struct hdf5_object *o, struct arena *arena,
+                     const char **dtype)
 {
     struct hdf5_attributes list;
     struct error odd = {.offset = NO_OFFSET};
     struct text key = {.limit = 2 * LIMIT_NAME_BYTES};
-    struct bytes text;
-    if (hdf5_attributes(&t->h, o, arena, &list, &odd, err) != OK)
-        return err->status;
+    if (!hdf5_attributes(&t->h, o, arena, &list, &odd))
+        return;
     if (odd.status != OK && !t->no_facts)
         job_issue_error(t->job, ISSUE_WARNING, &odd);
-    for (size_t i = 0; i < list.count && err->status == OK; i++) {
-        const struct hdf5_attribute *a = &list.at[i];
-        bool is_text = a->type.class == HDF5_TEXT || a->type.class == HDF5_VLEN_TEXT;
-        struct error ignored = {.offset = NO_OFFSET};
-        if (dtype && is_text && !a->space.null && !a->space.rank && strcmp(a->name, "dtype") == 0 &&
-            hdf5_text(&t->h, &a->type, a->data, &text, &ignored) == OK &&
-            !(*dtype = arena_copy(arena, text.at, text.len)))
-            error_memory_at(err, t->path);
+    for (size_t i = 0; i < list.count && t->h.err->status == OK; i++) {
+        const char *text =
+            dtype && strcmp(list.at[i].name, "dtype") == 0 ? text_of(t, &list.at[i], arena) : NULL;
+        if (text)
+            *dtype = text;
         if (!t->no_facts)
-            state_one(t, a, &key, err);
+            state_one(t, &list.at[i], &key);
     }
     text_release(&key);
-    return err->status;
 }

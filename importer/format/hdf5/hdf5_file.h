@@ -4,18 +4,19 @@
  *
  *   struct hdf5 h;
  *   struct hdf5_object o;
- *   if (hdf5_open(source, &h, err) == OK && hdf5_object(&h, h.root, arena, &o, err) == OK)
+ *   if (hdf5_open(source, &h, err) && hdf5_object(&h, h.root, arena, &o))
  *       if (hdf5_kind(&o) == HDF5_GROUP)
- *           hdf5_links(&h, &o, arena, &links, err);
+ *           hdf5_links(&h, &o, arena, &links);
  *   hdf5_close(&h);
  *
  * All versions of superblocks (0 to 3), object headers (1, 2), groups (symbol tables, link
  * messages, fractal heaps), dataspaces, datatypes, layouts (1 to 5) and chunk indexes that the
  * library up to 2.0 writes. Checksums of what has one are verified.
  *
- * A structure that refers to itself, or is referred to ever again, ends at a budget: the bytes
- * that may be read are in proportion to the file's, and so are the chunks that may be listed.
- * What a call gives lives in the caller's arena. Errors are ERR_CORRUPT ("bad-hdf5", or
+ * Cycles and repeated references stop at a budget: the bytes that may be read are in proportion to
+ * the file's, and so are the chunks that may be listed. What a call gives lives in the caller's
+ * arena, which has an `err`. Failures are sticky: the functions return false and do nothing more once
+ * hdf5.err is set, which hdf5_catch() changes. They are ERR_CORRUPT ("bad-hdf5", or
  * "truncated" for what is past the end), ERR_UNSUPPORTED, ERR_LIMIT, ERR_MEMORY and ERR_IO, with
  * the offset in the source.
  *
@@ -41,6 +42,7 @@ struct hdf5_collection;
 
 struct hdf5 {
     const struct source *source; /* owned by the caller */
+    struct error *err;           /* gets the first failure */
     uint64_t shift;              /* of the source in its file, for messages */
     uint64_t base;               /* of the superblock in it: all addresses count from here */
     uint64_t size;               /* bytes from there to the end of the source */
@@ -64,8 +66,11 @@ struct hdf5 {
  * (of 512, 1024, 2048 ... bytes). */
 bool hdf5_signature(struct bytes head, uint64_t *base);
 
-enum status hdf5_open(const struct source *, struct hdf5 *, struct error *);
+bool hdf5_open(const struct source *, struct hdf5 *, struct error *);
 void hdf5_close(struct hdf5 *); /* also after a failed hdf5_open() */
+
+/* Failures go to `err` from now on. Returns where they went before, to be restored. */
+struct error *hdf5_catch(struct hdf5 *, struct error *err);
 
 /* --- objects ------------------------------------------------------------------------------ */
 
@@ -88,8 +93,7 @@ enum hdf5_kind {
     HDF5_NOTHING
 };
 
-enum status hdf5_object(struct hdf5 *, uint64_t address, struct arena *, struct hdf5_object *out,
-                        struct error *);
+bool hdf5_object(struct hdf5 *, uint64_t address, struct arena *, struct hdf5_object *out);
 enum hdf5_kind hdf5_kind(const struct hdf5_object *);
 
 /* --- groups ------------------------------------------------------------------------------- */
@@ -115,8 +119,7 @@ struct hdf5_links {
     size_t count, space;
 };
 
-enum status hdf5_links(struct hdf5 *, const struct hdf5_object *, struct arena *,
-                       struct hdf5_links *out, struct error *);
+bool hdf5_links(struct hdf5 *, const struct hdf5_object *, struct arena *, struct hdf5_links *out);
 
 /* --- datatypes and dataspaces ------------------------------------------------------------- */
 
@@ -194,8 +197,8 @@ struct hdf5_dataset {
     uint32_t single_mask;
 };
 
-enum status hdf5_dataset(struct hdf5 *, const struct hdf5_object *, struct arena *,
-                         struct hdf5_dataset *out, struct error *);
+bool hdf5_dataset(struct hdf5 *, const struct hdf5_object *, struct arena *,
+                  struct hdf5_dataset *out);
 
 /* A stored chunk. */
 struct hdf5_chunk {
@@ -210,9 +213,8 @@ struct hdf5_chunks {
     size_t count, space;
 };
 
-/* The chunks of a chunked dataset; free out->at, even after an error. */
-enum status hdf5_chunks(struct hdf5 *, const struct hdf5_dataset *, struct hdf5_chunks *out,
-                        struct error *);
+/* The chunks of a chunked dataset; free out->at, even after a failure. */
+bool hdf5_chunks(struct hdf5 *, const struct hdf5_dataset *, struct hdf5_chunks *out);
 
 /* Whether a chunk is partly outside the array: filters may not apply to it. */
 bool hdf5_chunk_is_partial(const struct hdf5_dataset *, uint64_t index);
@@ -234,11 +236,10 @@ struct hdf5_attributes {
 };
 
 /* Attributes that cannot be read are left out; *odd (may be NULL) says why the first one was. */
-enum status hdf5_attributes(struct hdf5 *, const struct hdf5_object *, struct arena *,
-                            struct hdf5_attributes *out, struct error *odd, struct error *);
+bool hdf5_attributes(struct hdf5 *, const struct hdf5_object *, struct arena *,
+                     struct hdf5_attributes *out, struct error *odd);
 
 /* The text of an element of HDF5_VLEN_TEXT (16 bytes with addresses of 8) or HDF5_TEXT. */
-enum status hdf5_text(struct hdf5 *, const struct hdf5_type *, struct bytes element,
-                      struct bytes *out, struct error *);
+bool hdf5_text(struct hdf5 *, const struct hdf5_type *, struct bytes element, struct bytes *out);
 
 #endif

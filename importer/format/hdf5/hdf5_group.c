@@ -5,7 +5,7 @@
  *   link messages  in the group's header
  *   dense          in a fractal heap, with a B-tree of their ids
  */
-#include "importer/format/hdf5/hdf5_private.h"
+#include "importer/format/hdf5/hdf5_read.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,23 +20,17 @@ struct listing {
     struct hdf5_heap *heap; /* of a dense group: its links */
 };
 
-static enum status add_link(struct listing *l, struct bytes name, struct hdf5_link link,
-                            struct error *err)
+static void add_link(struct listing *l, struct bytes name, struct hdf5_link link)
 {
     struct hdf5_links *out = l->out;
-    void *list = arena_grow(l->arena, out->at, out->count, &out->space, sizeof(*out->at));
     link.name = arena_copy(l->arena, name.at, name.len);
     link.len = name.len;
-    if (!list || !link.name)
-        return hdf5_no_memory(l->h, err);
-    out->at = list;
-    out->at[out->count++] = link;
-    return OK;
+    *PUSH(l->arena, out->at, out->count, out->space) = link;
 }
 
 /* --- symbol tables ------------------------------------------------------------------------ */
 
-static enum status add_symbol(struct listing *l, struct cursor *c, struct error *err)
+static void add_symbol(struct listing *l, struct cursor *c)
 {
     struct hdf5 *h = l->h;
     struct hdf5_link link = {.kind = HDF5_HARD};
@@ -46,54 +40,51 @@ static enum status add_symbol(struct listing *l, struct cursor *c, struct error 
     uint32_t cached = cursor_u32le(c);
     cursor_take(c, 4);
     struct bytes scratch = cursor_take(c, 16);
-    if (!hdf5_local_text(l->names, name_at, &name))
-        return hdf5_corrupt(h, err, HDF5_UNDEFINED, "the name of a link is outside its heap");
+    if (!hdf5_local_text(l->names, name_at, &name)) {
+        hdf5_corrupt(h, HDF5_UNDEFINED, "the name of a link is outside its heap");
+        return;
+    }
     if (scratch.at && cached == SYMBOL_SOFT) {
         link.kind = HDF5_SOFT;
         if (!hdf5_local_text(l->names, load_u32le(scratch.at), &link.target))
             link.target = (struct bytes){0};
     }
-    return add_link(l, name, link, err);
+    add_link(l, name, link);
 }
 
 /* A record of a B-tree leaf: a key, and the address of a symbol node. */
-static enum status see_symbols(void *context, struct bytes record, struct error *err)
+static void see_symbols(void *context, struct bytes record)
 {
     struct listing *l = context;
     struct hdf5 *h = l->h;
-    struct arena arena = {0};
-    struct bytes node;
+    struct arena arena = {.err = h->err};
     uint8_t head[8];
     size_t entry = 2u * h->offset_bytes + 24;
     struct cursor c = cursor_over(record, 0);
     hdf5_length(h, &c);
     uint64_t address = hdf5_address(h, &c);
-    if (hdf5_read(h, address, head, sizeof(head), err) != OK)
-        return err->status;
+    hdf5_read(h, address, head, sizeof(head));
     if (memcmp(head, "SNOD", 4) != 0)
-        return hdf5_corrupt(h, err, address, "no node of symbols where one is said to be");
+        hdf5_corrupt(h, address, "no node of symbols where one is said to be");
     unsigned count = load_u16le(head + 6);
-    if (hdf5_take(h, address + sizeof(head), count * entry, &arena, &node, err) == OK) {
-        c = hdf5_cursor(h, node, address + sizeof(head));
-        for (unsigned i = 0; i < count && err->status == OK; i++)
-            add_symbol(l, &c, err);
-    }
+    c = hdf5_cursor(h, hdf5_take(h, address + sizeof(head), count * entry, &arena),
+                    address + sizeof(head));
+    for (unsigned i = 0; i < count && hdf5_ok(h); i++)
+        add_symbol(l, &c);
     arena_release(&arena);
-    return err->status;
 }
 
-static enum status list_symbols(struct listing *l, const struct hdf5_message *m, struct error *err)
+static void list_symbols(struct listing *l, const struct hdf5_message *m)
 {
     struct hdf5 *h = l->h;
     struct cursor c = cursor_over(m->data, m->at);
     uint64_t tree = hdf5_address(h, &c), heap = hdf5_address(h, &c);
-    if (!cursor_ok(&c))
-        return hdf5_corrupt(h, err, m->at - h->base, "a symbol table message is cut short");
-    if (tree == HDF5_UNDEFINED)
-        return OK;
-    if (hdf5_local_heap(h, heap, l->arena, &l->names, err) != OK)
-        return err->status;
-    return hdf5_tree1(h, tree, 0, h->length_bytes, (struct hdf5_visitor){see_symbols, l}, err);
+    if (!cursor_ok(&c)) {
+        hdf5_corrupt(h, m->at - h->base, "a symbol table message is cut short");
+    } else if (tree != HDF5_UNDEFINED) {
+        l->names = hdf5_local_heap(h, heap, l->arena);
+        hdf5_tree1(h, tree, 0, h->length_bytes, (struct hdf5_visitor){see_symbols, l});
+    }
 }
 
 /* --- link messages ------------------------------------------------------------------------ */
@@ -109,7 +100,7 @@ enum link_type {
     TYPE_EXTERNAL = 64
 };
 
-static enum status parse_link(struct listing *l, struct bytes data, uint64_t at, struct error *err)
+static void parse_link(struct listing *l, struct bytes data, uint64_t at)
 {
     struct hdf5 *h = l->h;
     struct hdf5_link link = {.kind = HDF5_OTHER_LINK};
@@ -131,34 +122,32 @@ static enum status parse_link(struct listing *l, struct bytes data, uint64_t at,
                                             : HDF5_OTHER_LINK;
         if (type == TYPE_EXTERNAL && target.len) /* skip its version and flags */
             target = (struct bytes){target.at + 1, target.len - 1};
-        const char *kept = arena_copy(l->arena, target.at ? target.at : (uint8_t *)"", target.len);
-        if (!kept)
-            return hdf5_no_memory(h, err);
+        const char *kept = arena_copy(l->arena, target.at, target.len);
         link.target = (struct bytes){(const uint8_t *)kept, target.len};
     }
-    if (!cursor_ok(&c) || version != 1)
-        return hdf5_corrupt(h, err, at - h->base, "a link message is damaged");
-    return add_link(l, name, link, err);
+    if (cursor_ok(&c) && version == 1)
+        add_link(l, name, link);
+    else
+        hdf5_corrupt(h, at - h->base, "a link message is damaged");
 }
 
 /* --- dense -------------------------------------------------------------------------------- */
 
 /* A record: the hash of the name, and the id of the link message in the heap. */
-static enum status see_dense(void *context, struct bytes record, struct error *err)
+static void see_dense(void *context, struct bytes record)
 {
     struct listing *l = context;
-    struct bytes message;
     uint64_t at;
-    if (record.len < 4)
-        return hdf5_corrupt(l->h, err, HDF5_UNDEFINED, "a record of links is too short");
-    if (hdf5_heap_object(l->heap, (struct bytes){record.at + 4, record.len - 4}, &message, &at,
-                         err) != OK)
-        return err->status;
-    return parse_link(l, message, at, err);
+    if (record.len < 4) {
+        hdf5_corrupt(l->h, HDF5_UNDEFINED, "a record of links is too short");
+        return;
+    }
+    struct bytes id = {record.at + 4, record.len - 4};
+    struct bytes message = hdf5_heap_object(l->heap, id, &at);
+    parse_link(l, message, at);
 }
 
-static enum status list_dense_links(struct listing *l, const struct hdf5_message *m, bool *ordered,
-                                    struct error *err)
+static void list_dense_links(struct listing *l, const struct hdf5_message *m, bool *ordered)
 {
     struct hdf5 *h = l->h;
     struct cursor c = cursor_over(m->data, m->at);
@@ -168,14 +157,13 @@ static enum status list_dense_links(struct listing *l, const struct hdf5_message
         cursor_u64le(&c);
     uint64_t heap = hdf5_address(h, &c), tree = hdf5_address(h, &c);
     if (!cursor_ok(&c) || version)
-        return hdf5_corrupt(h, err, m->at - h->base, "the message of links is damaged");
-    if (heap == HDF5_UNDEFINED || tree == HDF5_UNDEFINED)
-        return OK;
-    if (hdf5_heap_open(h, heap, l->arena, &l->heap, err) == OK)
-        hdf5_tree2(h, tree, 5, (struct hdf5_visitor){see_dense, l}, err);
+        hdf5_corrupt(h, m->at - h->base, "the message of links is damaged");
+    if (heap == HDF5_UNDEFINED || tree == HDF5_UNDEFINED || !hdf5_ok(h))
+        return;
+    l->heap = hdf5_heap_open(h, heap, l->arena);
+    if (l->heap)
+        hdf5_tree2(h, tree, 5, (struct hdf5_visitor){see_dense, l});
     hdf5_heap_close(l->heap);
-    l->heap = NULL;
-    return err->status;
 }
 
 /* --- all links ---------------------------------------------------------------------------- */
@@ -195,22 +183,22 @@ static int link_by_creation(const void *a, const void *b)
                                 : link_by_name(a, b);
 }
 
-enum status hdf5_links(struct hdf5 *h, const struct hdf5_object *o, struct arena *arena,
-                       struct hdf5_links *out, struct error *err)
+bool hdf5_links(struct hdf5 *h, const struct hdf5_object *o, struct arena *arena,
+                struct hdf5_links *out)
 {
     bool ordered = false;
     *out = (struct hdf5_links){0};
     struct listing l = {.h = h, .arena = arena, .out = out};
-    for (size_t i = 0; i < o->count && err->status == OK; i++) {
-        struct hdf5_message m = o->messages[i];
-        if (m.type == MESSAGE_SYMBOLS)
-            list_symbols(&l, &m, err);
-        else if (m.type == MESSAGE_LINK_INFO)
-            list_dense_links(&l, &m, &ordered, err);
-        else if (m.type == MESSAGE_LINK)
-            parse_link(&l, m.data, m.at, err);
+    for (size_t i = 0; i < o->count && hdf5_ok(h); i++) {
+        const struct hdf5_message *m = &o->messages[i];
+        if (m->type == MESSAGE_SYMBOLS)
+            list_symbols(&l, m);
+        else if (m->type == MESSAGE_LINK_INFO)
+            list_dense_links(&l, m, &ordered);
+        else if (m->type == MESSAGE_LINK)
+            parse_link(&l, m->data, m->at);
     }
-    if (err->status == OK && out->count)
+    if (hdf5_ok(h) && out->count)
         qsort(out->at, out->count, sizeof(*out->at), ordered ? link_by_creation : link_by_name);
-    return err->status;
+    return hdf5_ok(h);
 }

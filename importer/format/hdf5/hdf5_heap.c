@@ -8,7 +8,7 @@
  *            sequence are the heap's address space. An object's id is either an offset in that
  *            space ("managed"), refers to bytes of its own ("huge"), or holds them ("tiny")
  */
-#include "importer/format/hdf5/hdf5_private.h"
+#include "importer/format/hdf5/hdf5_read.h"
 
 #include <string.h>
 
@@ -19,20 +19,16 @@
 
 /* --- local -------------------------------------------------------------------------------- */
 
-enum status hdf5_local_heap(struct hdf5 *h, uint64_t address, struct arena *arena,
-                            struct bytes *out, struct error *err)
+struct bytes hdf5_local_heap(struct hdf5 *h, uint64_t address, struct arena *arena)
 {
-    struct bytes head = {0};
-    if (hdf5_take(h, address, 8 + 2u * h->length_bytes + h->offset_bytes, arena, &head, err) != OK)
-        return err->status;
-    if (memcmp(head.at, "HEAP", 4) != 0)
-        return hdf5_corrupt(h, err, address, "no local heap where one is said to be");
+    struct bytes head = hdf5_take(h, address, 8 + 2u * h->length_bytes + h->offset_bytes, arena);
+    if (head.at && memcmp(head.at, "HEAP", 4) != 0)
+        hdf5_corrupt(h, address, "no local heap where one is said to be");
     struct cursor c = hdf5_cursor(h, head, address);
     cursor_take(&c, 8);
     uint64_t len = hdf5_length(h, &c);
     hdf5_length(h, &c);
-    uint64_t data = hdf5_address(h, &c);
-    return hdf5_take(h, data, len, arena, out, err);
+    return hdf5_take(h, hdf5_address(h, &c), len, arena);
 }
 
 bool hdf5_local_text(struct bytes heap, uint64_t offset, struct bytes *out)
@@ -55,8 +51,7 @@ struct hdf5_collection {
 };
 
 /* Record where the objects are. Number 0 is the free space after the last one. */
-static enum status place_objects(struct hdf5 *h, struct hdf5_collection *p, uint64_t address,
-                                 struct error *err)
+static void place_objects(struct hdf5 *h, struct hdf5_collection *p, uint64_t address)
 {
     size_t head = 8u + h->length_bytes;
     for (unsigned pass = 0; pass < 2; pass++) {
@@ -78,34 +73,30 @@ static enum status place_objects(struct hdf5 *h, struct hdf5_collection *p, uint
                 cursor_take(&c, 8 - size % 8);
         }
         if (!pass && !(p->place = arena_array(&h->held, (size_t)p->count + 1, sizeof(*p->place))))
-            return hdf5_no_memory(h, err);
+            return;
     }
-    return OK;
 }
 
-static enum status load_collection(struct hdf5 *h, struct hdf5_collection *p, uint64_t address,
-                                   struct error *err)
+static void load_collection(struct hdf5 *h, struct hdf5_collection *p, uint64_t address)
 {
     uint8_t head[16];
     size_t len = 8u + h->length_bytes;
-    if (hdf5_read(h, address, head, len, err) != OK)
-        return err->status;
+    hdf5_read(h, address, head, len);
     struct cursor c = cursor_over((struct bytes){head, len}, 0);
     cursor_take(&c, 8);
     uint64_t size = hdf5_length(h, &c);
     if (memcmp(head, "GCOL", 4) != 0 || size < len)
-        return hdf5_corrupt(h, err, address, "no heap collection where one is said to be");
+        hdf5_corrupt(h, address, "no heap collection where one is said to be");
     if (h->held.used > h->size + HELD_SLACK)
-        return error_set(err, ERR_LIMIT, h->source->name, hdf5_place(h, address),
-                         "heap collections of more bytes than the file has");
-    if (hdf5_take(h, address, size, &h->held, &p->bytes, err) != OK)
-        return err->status;
-    return place_objects(h, p, address, err);
+        error_set(h->err, ERR_LIMIT, h->source->name, hdf5_place(h, address),
+                  "heap collections of more bytes than the file has");
+    p->bytes = hdf5_take(h, address, size, &h->held);
+    if (hdf5_ok(h))
+        place_objects(h, p, address);
 }
 
-/* The collection at an address, which is read only once; NULL on error. */
-static const struct hdf5_collection *collection_at(struct hdf5 *h, uint64_t address,
-                                                   struct error *err)
+/* The collection at an address, which is read only once; NULL on failure. */
+static const struct hdf5_collection *collection_at(struct hdf5 *h, uint64_t address)
 {
     bool added = true;
     uint8_t key[8];
@@ -113,36 +104,37 @@ static const struct hdf5_collection *collection_at(struct hdf5 *h, uint64_t addr
     store_u64le(key, address);
     uint64_t *at =
         strmap_keep(&h->collections, &h->held, (const char *)key, sizeof(key), &kept, &added);
-    void *list = arena_grow(&h->held, h->collection, h->collection_count, &h->collection_space,
-                            sizeof(*h->collection));
-    if (!at || !list)
-        return hdf5_no_memory(h, err), NULL;
-    h->collection = list;
+    if (!at)
+        return arena_fail(&h->held);
     if (added) {
-        *at = h->collection_count++;
-        h->collection[*at] = (struct hdf5_collection){.count = 0};
-        load_collection(h, &h->collection[*at], address, err);
-    } else if (!h->collection[*at].place) {
-        hdf5_corrupt(h, err, address, "a heap collection is damaged");
+        *at = h->collection_count;
+        struct hdf5_collection *p =
+            PUSH(&h->held, h->collection, h->collection_count, h->collection_space);
+        load_collection(h, p, address);
+        return hdf5_ok(h) ? p : NULL;
     }
-    return err->status == OK ? &h->collection[*at] : NULL;
+    const struct hdf5_collection *p = &h->collection[*at];
+    if (!p->place)
+        hdf5_corrupt(h, address, "a heap collection is damaged");
+    return hdf5_ok(h) ? p : NULL;
 }
 
-enum status hdf5_global(struct hdf5 *h, uint64_t collection, uint32_t index, struct bytes *out,
-                        struct error *err)
+struct bytes hdf5_global(struct hdf5 *h, uint64_t collection, uint32_t index)
 {
-    const struct hdf5_collection *p = collection_at(h, collection, err);
+    struct bytes found = {0};
+    const struct hdf5_collection *p = hdf5_ok(h) ? collection_at(h, collection) : NULL;
     if (!p)
-        return err->status;
-    if (index >= p->count || !p->place[index])
-        return hdf5_corrupt(h, err, collection, "no object %u in a heap collection",
-                            (unsigned)index);
+        return found;
+    if (index >= p->count || !p->place[index]) {
+        hdf5_corrupt(h, collection, "no object %u in a heap collection", (unsigned)index);
+        return found;
+    }
     struct cursor c = hdf5_cursor(h, p->bytes, collection);
     cursor_take(&c, (uint64_t)p->place[index] + 8);
-    *out = cursor_take(&c, hdf5_length(h, &c));
-    return cursor_ok(&c)
-               ? OK
-               : hdf5_corrupt(h, err, collection, "an object ends past its heap collection");
+    found = cursor_take(&c, hdf5_length(h, &c));
+    if (!cursor_ok(&c))
+        hdf5_corrupt(h, collection, "an object ends past its heap collection");
+    return found;
 }
 
 /* --- fractal ------------------------------------------------------------------------------ */
@@ -171,7 +163,7 @@ struct hdf5_heap {
 
 #define HEAP_SUMMED 2 /* flags: data blocks have checksums */
 
-static enum status parse_heap(struct hdf5_heap *p, struct bytes head, struct error *err)
+static void parse_heap(struct hdf5_heap *p, struct bytes head)
 {
     struct hdf5 *h = p->h;
     struct cursor c = hdf5_cursor(h, head, p->address);
@@ -193,38 +185,31 @@ static enum status parse_heap(struct hdf5_heap *p, struct bytes head, struct err
     cursor_u16le(&c);
     p->root = hdf5_address(h, &c);
     p->root_rows = cursor_u16le(&c);
-    if (filters)
-        return error_set(err, ERR_UNSUPPORTED, h->source->name, hdf5_place(h, p->address),
-                         "a compressed heap of names or attributes");
+    if (filters && hdf5_ok(h))
+        error_set(h->err, ERR_UNSUPPORTED, h->source->name, hdf5_place(h, p->address),
+                  "a compressed heap of names or attributes");
     p->offset_bytes = (bits + 7) / 8;
     unsigned largest = (hdf5_log2(p->largest) + 7) / 8, most = hdf5_width(managed_most);
     p->length_bytes = largest < most ? largest : most;
     if (!cursor_ok(&c) || !p->id_len || bits > 64 || !p->width || p->first & (p->first - 1) ||
         p->largest & (p->largest - 1) || !p->first || p->largest < p->first ||
         p->width & (p->width - 1))
-        return hdf5_corrupt(h, err, p->address, "the header of a heap makes no sense");
-    return OK;
+        hdf5_corrupt(h, p->address, "the header of a heap makes no sense");
 }
 
-enum status hdf5_heap_open(struct hdf5 *h, uint64_t address, struct arena *arena,
-                           struct hdf5_heap **out, struct error *err)
+struct hdf5_heap *hdf5_heap_open(struct hdf5 *h, uint64_t address, struct arena *arena)
 {
     uint8_t fixed[9];
-    struct bytes head = {0};
-    struct hdf5_heap *p = arena_alloc(arena, sizeof(*p));
-    if (!p)
-        return hdf5_no_memory(h, err);
-    if (hdf5_read(h, address, fixed, sizeof(fixed), err) != OK)
-        return err->status;
+    struct hdf5_heap *p = hdf5_room(h, arena, sizeof(*p));
+    if (!p || !hdf5_read(h, address, fixed, sizeof(fixed)))
+        return NULL;
     unsigned o = h->offset_bytes, l = h->length_bytes, filters = load_u16le(fixed + 7);
     uint64_t len = 22 + 12 * l + 3 * o + SUM_BYTES;
     if (filters)
         len += l + 4 + filters;
     *p = (struct hdf5_heap){.h = h, .arena = arena, .address = address};
-    if (hdf5_take_summed(h, (struct hdf5_part){address, len, "FRHP"}, arena, &head, err) == OK &&
-        parse_heap(p, head, err) == OK)
-        *out = p;
-    return err->status;
+    parse_heap(p, hdf5_take_summed(h, (struct hdf5_part){address, len, "FRHP"}, arena));
+    return hdf5_ok(h) ? p : NULL;
 }
 
 void hdf5_heap_close(struct hdf5_heap *p)
@@ -234,12 +219,11 @@ void hdf5_heap_close(struct hdf5_heap *p)
 }
 
 /* The checksum of a data block covers all of it, with zeros in place of the checksum. */
-static enum status verify_data(const struct hdf5_heap *p, uint64_t address, uint8_t *block,
-                               size_t len, struct error *err)
+static void verify_data(const struct hdf5_heap *p, uint64_t address, uint8_t *block, size_t len)
 {
     size_t sum_at = 5u + p->h->offset_bytes + p->offset_bytes;
-    if (!(p->flags & HEAP_SUMMED) || len < sum_at + SUM_BYTES)
-        return OK;
+    if (!(p->flags & HEAP_SUMMED) || len < sum_at + SUM_BYTES || !hdf5_ok(p->h))
+        return;
     uint32_t stored = load_u32le(block + sum_at);
     store_u32le(block + sum_at, 0);
     uint32_t found = jenkins_lookup3((struct bytes){block, len});
@@ -247,61 +231,57 @@ static enum status verify_data(const struct hdf5_heap *p, uint64_t address, uint
     found = stored;
 #endif
     if (found == stored)
-        return OK;
-    error_set(err, ERR_CORRUPT, p->h->source->name, hdf5_place(p->h, address),
+        return;
+    error_set(p->h->err, ERR_CORRUPT, p->h->source->name, hdf5_place(p->h, address),
               "the checksum of a heap's block is %08x, but %08x is stored", (unsigned)found,
               (unsigned)stored);
-    return error_code(err, "checksum");
+    error_code(p->h->err, "checksum");
 }
 
-static enum status load_block(struct hdf5_heap *p, uint64_t address, uint64_t len, bool data,
-                              struct bytes *out, struct error *err)
+static struct bytes load_block(struct hdf5_heap *p, uint64_t address, uint64_t len, bool data)
 {
     struct hdf5 *h = p->h;
+    struct bytes none = {0};
     if (len < 5 + SUM_BYTES || address > h->size || len > h->size - address ||
-        !add_u64(p->held, len, &p->held) || p->held > h->size)
-        return hdf5_corrupt(h, err, address, "a heap of more bytes than the file has");
-    uint8_t *block = arena_room(p->arena, (size_t)len);
-    if (!block)
-        return hdf5_no_memory(h, err);
-    if (hdf5_read(h, address, block, (size_t)len, err) != OK)
-        return err->status;
-    *out = (struct bytes){block, (size_t)len};
+        !add_u64(p->held, len, &p->held) || p->held > h->size) {
+        hdf5_corrupt(h, address, "a heap of more bytes than the file has");
+        return none;
+    }
+    uint8_t *block = hdf5_room(h, p->arena, (size_t)len);
+    if (!block || !hdf5_read(h, address, block, (size_t)len))
+        return none;
+    struct bytes all = {block, (size_t)len};
     if (memcmp(block, data ? "FHDB" : "FHIB", 4) != 0)
-        return hdf5_corrupt(h, err, address, "no block of a heap where one is said to be");
-    return data ? verify_data(p, address, block, (size_t)len, err)
-                : hdf5_verify(h, address, *out, "a heap's block", err);
+        hdf5_corrupt(h, address, "no block of a heap where one is said to be");
+    if (data)
+        verify_data(p, address, block, all.len);
+    else
+        hdf5_verify(h, address, all, "a heap's block");
+    return hdf5_ok(h) ? all : none;
 }
 
 /* Get a block of the heap; each is read and verified only once. */
-static enum status heap_block(struct hdf5_heap *p, uint64_t address, uint64_t len, bool data,
-                              struct bytes *out, struct error *err)
+static struct bytes heap_block(struct hdf5_heap *p, uint64_t address, uint64_t len, bool data)
 {
-    struct hdf5 *h = p->h;
     uint8_t key[8];
     const char *kept;
     bool added = true;
     store_u64le(key, address);
     uint64_t *at = strmap_keep(&p->seen, p->arena, (const char *)key, sizeof(key), &kept, &added);
-    if (!at)
-        return hdf5_no_memory(h, err);
-    if (!added) {
-        *out = p->blocks[*at].bytes;
-        return out->len == len && p->blocks[*at].data == data
-                   ? OK
-                   : hdf5_corrupt(h, err, address, "a block of a heap is damaged");
+    if (!at) {
+        error_memory(p->h->err);
+        return (struct bytes){0};
     }
-    void *list =
-        arena_grow(p->arena, p->blocks, p->block_count, &p->block_space, sizeof(*p->blocks));
-    if (!list)
-        return hdf5_no_memory(h, err);
-    p->blocks = list;
-    *at = p->block_count++;
-    struct heap_block *b = &p->blocks[p->block_count - 1];
-    *b = (struct heap_block){.data = data};
-    if (load_block(p, address, len, data, out, err) == OK)
-        b->bytes = *out;
-    return err->status;
+    if (added) {
+        *at = p->block_count;
+        struct heap_block *b = PUSH(p->arena, p->blocks, p->block_count, p->block_space);
+        *b = (struct heap_block){load_block(p, address, len, data), data};
+        return b->bytes;
+    }
+    const struct heap_block *b = &p->blocks[*at];
+    if (b->bytes.len != len || b->data != data)
+        hdf5_corrupt(p->h, address, "a block of a heap is damaged");
+    return b->bytes;
 }
 
 static uint64_t row_bytes(const struct hdf5_heap *p, unsigned row)
@@ -316,17 +296,14 @@ struct heap_place {
 
 /* Go from the block of addresses at *place, which has *rows rows, to the child that holds byte
  * `offset` of the heap's address space. *rows becomes the child's; 0: it is a data block. */
-static enum status descend(struct hdf5_heap *p, uint64_t offset, struct heap_place *place,
-                           unsigned *rows, struct error *err)
+static bool descend(struct hdf5_heap *p, uint64_t offset, struct heap_place *place, unsigned *rows)
 {
     struct hdf5 *h = p->h;
-    struct bytes block = {0};
     unsigned data_rows = hdf5_log2(p->largest) - hdf5_log2(p->first) + 2;
     uint64_t head = 5u + h->offset_bytes + p->offset_bytes;
     uint64_t len = head + (uint64_t)*rows * p->width * h->offset_bytes + SUM_BYTES;
-    if (heap_block(p, place->address, len, false, &block, err) != OK)
-        return err->status;
-    for (unsigned row = 0; row < *rows; row++) {
+    struct bytes block = heap_block(p, place->address, len, false);
+    for (unsigned row = 0; row < *rows && hdf5_ok(h); row++) {
         uint64_t each = row_bytes(p, row), all;
         if (!each || !mul_u64(each, p->width, &all))
             break;
@@ -342,32 +319,29 @@ static enum status descend(struct hdf5_heap *p, uint64_t offset, struct heap_pla
         place->len = each;
         *rows =
             row < data_rows ? 0 : hdf5_log2(each) - hdf5_log2(p->first) - hdf5_log2(p->width) + 1;
-        return OK;
+        return true;
     }
-    return hdf5_corrupt(h, err, p->address, "an object outside its heap");
+    return hdf5_corrupt(h, p->address, "an object outside its heap");
 }
 
-static enum status managed_object(struct hdf5_heap *p, uint64_t offset, uint64_t len,
-                                  struct bytes *out, uint64_t *at, struct error *err)
+static struct bytes managed_object(struct hdf5_heap *p, uint64_t offset, uint64_t len, uint64_t *at)
 {
     struct hdf5 *h = p->h;
-    struct bytes block = {0};
+    struct bytes none = {0};
     unsigned rows = p->root_rows;
     struct heap_place place = {.address = p->root, .len = p->first};
-    for (unsigned depth = 0; rows; depth++) {
+    for (unsigned depth = 0; rows && hdf5_ok(h); depth++) {
         if (depth == HEAP_DEPTH_MAX || rows > 128)
-            return hdf5_corrupt(h, err, p->address, "a heap that is too deep");
-        if (descend(p, offset, &place, &rows, err) != OK)
-            return err->status;
+            hdf5_corrupt(h, p->address, "a heap that is too deep");
+        else
+            descend(p, offset, &place, &rows);
     }
     if (offset < place.begin || offset - place.begin > place.len ||
         len > place.len - (offset - place.begin))
-        return hdf5_corrupt(h, err, p->address, "an object ends past its block of the heap");
-    if (heap_block(p, place.address, place.len, true, &block, err) != OK)
-        return err->status;
-    *out = (struct bytes){block.at + (offset - place.begin), (size_t)len};
+        hdf5_corrupt(h, p->address, "an object ends past its block of the heap");
+    struct bytes block = hdf5_ok(h) ? heap_block(p, place.address, place.len, true) : none;
     *at = h->base + place.address + (offset - place.begin);
-    return OK;
+    return block.at ? (struct bytes){block.at + (offset - place.begin), (size_t)len} : none;
 }
 
 /* Huge objects without an address in their id have a number, by which a B-tree lists them. */
@@ -377,7 +351,7 @@ struct huge_search {
     bool found;
 };
 
-static enum status see_huge(void *context, struct bytes record, struct error *err)
+static void see_huge(void *context, struct bytes record)
 {
     struct huge_search *s = context;
     struct cursor c = cursor_over(record, 0);
@@ -388,11 +362,9 @@ static enum status see_huge(void *context, struct bytes record, struct error *er
         s->len = len;
         s->found = true;
     }
-    return err->status;
 }
 
-static enum status huge_object(struct hdf5_heap *p, struct cursor *c, struct bytes *out,
-                               uint64_t *at, struct error *err)
+static struct bytes huge_object(struct hdf5_heap *p, struct cursor *c, uint64_t *at)
 {
     struct hdf5 *h = p->h;
     struct huge_search s = {.h = h};
@@ -402,48 +374,46 @@ static enum status huge_object(struct hdf5_heap *p, struct cursor *c, struct byt
         s.found = cursor_ok(c);
     } else {
         s.number = hdf5_number(c, p->id_len - 1 < 8 ? p->id_len - 1 : 8);
-        if (hdf5_tree2(h, p->huge_tree, 1, (struct hdf5_visitor){see_huge, &s}, err) != OK)
-            return err->status;
+        hdf5_tree2(h, p->huge_tree, 1, (struct hdf5_visitor){see_huge, &s});
     }
     if (!s.found)
-        return hdf5_corrupt(h, err, p->address, "a huge object that its heap does not have");
+        hdf5_corrupt(h, p->address, "a huge object that its heap does not have");
     *at = h->base + s.address;
-    return hdf5_take(h, s.address, s.len, p->arena, out, err);
+    return hdf5_take(h, s.address, s.len, p->arena);
 }
 
-static enum status tiny_object(struct hdf5_heap *p, struct bytes id, struct bytes *out,
-                               uint64_t *at, struct error *err)
+static struct bytes tiny_object(struct hdf5_heap *p, struct bytes id, uint64_t *at)
 {
     bool wide = p->id_len - 1 > 16;
     size_t head = wide ? 2 : 1, len = id.at[0] & 0x0F;
     if (wide)
         len = len << 8 | id.at[1];
     len++;
-    uint8_t *kept = arena_room(p->arena, len);
-    if (!kept)
-        return hdf5_no_memory(p->h, err);
-    if (len > id.len - head)
-        return hdf5_corrupt(p->h, err, p->address, "a tiny object is longer than its id");
-    memcpy(kept, id.at + head, len);
-    *out = (struct bytes){kept, len};
     *at = p->h->base;
-    return OK;
+    if (len > id.len - head) {
+        hdf5_corrupt(p->h, p->address, "a tiny object is longer than its id");
+        return (struct bytes){0};
+    }
+    uint8_t *kept = hdf5_room(p->h, p->arena, len);
+    return kept ? (struct bytes){memcpy(kept, id.at + head, len), len} : (struct bytes){0};
 }
 
-enum status hdf5_heap_object(struct hdf5_heap *p, struct bytes id, struct bytes *out, uint64_t *at,
-                             struct error *err)
+struct bytes hdf5_heap_object(struct hdf5_heap *p, struct bytes id, uint64_t *at)
 {
     struct cursor c = cursor_over(id, 0);
     unsigned kind = cursor_u8(&c) >> 4 & 3;
-    if (!id.at || id.len < p->id_len || id.len < 2)
-        return hdf5_corrupt(p->h, err, p->address, "an id that is shorter than its heap's");
+    *at = 0;
+    if (!id.at || id.len < p->id_len || id.len < 2) {
+        hdf5_corrupt(p->h, p->address, "an id that is shorter than its heap's");
+        return (struct bytes){0};
+    }
     if (kind == 1)
-        return huge_object(p, &c, out, at, err);
+        return huge_object(p, &c, at);
     if (kind == 2)
-        return tiny_object(p, (struct bytes){id.at, p->id_len}, out, at, err);
+        return tiny_object(p, (struct bytes){id.at, p->id_len}, at);
     uint64_t offset = hdf5_number(&c, p->offset_bytes);
     uint64_t len = hdf5_number(&c, p->length_bytes);
     if (kind || !cursor_ok(&c))
-        return hdf5_corrupt(p->h, err, p->address, "an id of no kind that a heap has");
-    return managed_object(p, offset, len, out, at, err);
+        hdf5_corrupt(p->h, p->address, "an id of no kind that a heap has");
+    return managed_object(p, offset, len, at);
 }

@@ -16,23 +16,23 @@ struct gathering {
     const struct hdf5_dataset *d;
     uint8_t *elements; /* of the dataset, row-major */
     uint64_t count;
-    struct error *err;
 };
 
-static enum status gathering_fails(const struct gathering *g, enum status status, const char *why)
+static void gathering_fails(const struct gathering *g, enum status status, const char *why)
 {
-    return error_set(g->err, status, g->tree->path, NO_OFFSET, "%s", why);
+    error_set(g->tree->h.err, status, g->tree->path, NO_OFFSET, "%s", why);
 }
 
-static enum status read_run(struct gathering *g)
+static void read_run(struct gathering *g)
 {
     uint64_t len = g->count * g->d->type.item;
-    struct hdf5 *h = &g->tree->h;
+    const struct source *s = g->tree->h.source;
     if (g->d->offset == HDF5_UNDEFINED || !len)
-        return OK;
-    if (g->d->offset > h->source->size || len > h->source->size - g->d->offset)
-        return gathering_fails(g, ERR_CORRUPT, "its elements end past the end of the file");
-    return source_read(h->source, g->d->offset, g->elements, (size_t)len, g->err);
+        return;
+    if (g->d->offset > s->size || len > s->size - g->d->offset)
+        gathering_fails(g, ERR_CORRUPT, "its elements end past the end of the file");
+    else
+        source_read(s, g->d->offset, g->elements, (size_t)len, g->tree->h.err);
 }
 
 /* Copy the part of a chunk that is inside the dataset, row by row. For shape [5,3] and chunks
@@ -63,52 +63,54 @@ static void place_chunk(struct gathering *g, const uint8_t *chunk, uint64_t inde
     }
 }
 
-static enum status hdf5_text_read_chunk(struct gathering *g, struct block_decoder *decoder,
-                                        const struct hdf5_chunk *c, uint8_t *room)
+static void read_chunk(struct gathering *g, struct block_decoder *decoder,
+                       const struct hdf5_chunk *c, uint8_t *room)
 {
     char chain[CHAIN_BYTES];
+    struct error *err = g->tree->h.err;
     const struct source *s = g->tree->h.source;
     bool whole = g->d->version > 3 && g->d->flags & 1 && hdf5_chunk_is_partial(g->d, c->index);
-    if (!hdf5_chain(g->d, c->skipped, whole, false, chain, g->err))
-        return g->err->status;
-    if (c->offset > s->size || c->stored > s->size - c->offset)
-        return gathering_fails(g, ERR_CORRUPT, "a chunk ends past the end of the file");
+    if (!hdf5_chain(g->d, c->skipped, whole, false, chain, err))
+        return;
+    if (c->offset > s->size || c->stored > s->size - c->offset) {
+        gathering_fails(g, ERR_CORRUPT, "a chunk ends past the end of the file");
+        return;
+    }
     uint8_t *stored = malloc((size_t)c->stored + !c->stored);
-    if (!stored)
-        return gathering_fails(g, ERR_MEMORY, "no memory");
     struct block b = {.chain = *chain ? chain : NULL,
                       .stored = {stored, (size_t)c->stored},
                       .name = s->name,
                       .offset = c->offset};
-    if (source_read(s, c->offset, stored, (size_t)c->stored, g->err) == OK &&
-        block_decode(decoder, &b, room, g->d->chunk_bytes, g->err) == OK)
+    if (!stored)
+        error_memory(err);
+    else if (source_read(s, c->offset, stored, (size_t)c->stored, err) == OK &&
+             block_decode(decoder, &b, room, g->d->chunk_bytes, err) == OK)
         place_chunk(g, room, c->index);
     free(stored);
-    return g->err->status;
 }
 
-static enum status hdf5_text_read_chunks(struct gathering *g)
+static void read_chunks(struct gathering *g)
 {
     struct hdf5_chunks list;
+    struct error *err = g->tree->h.err;
     struct block_decoder *decoder = block_decoder_new();
     uint8_t *room = NULL;
-    if (hdf5_chunks(&g->tree->h, g->d, &list, g->err) == OK && list.count) {
+    if (hdf5_chunks(&g->tree->h, g->d, &list) && list.count) {
         if (g->d->chunk_bytes > LIMIT_PICKLE_INLINE ||
             list.count > DECODED_MOST / g->d->chunk_bytes)
             gathering_fails(g, ERR_LIMIT, "chunks of strings that are too large");
         else if (!decoder || !(room = malloc((size_t)g->d->chunk_bytes)))
-            gathering_fails(g, ERR_MEMORY, "no memory");
-        for (size_t i = 0; i < list.count && g->err->status == OK; i++)
-            hdf5_text_read_chunk(g, decoder, &list.at[i], room);
+            error_memory(err);
+        for (size_t i = 0; i < list.count && err->status == OK; i++)
+            read_chunk(g, decoder, &list.at[i], room);
     }
     free(list.at);
     free(room);
     block_decoder_free(decoder);
-    return g->err->status;
 }
 
 /* Append the number of texts, then each text after its length (codec/strings.h). */
-static enum status put_texts(struct gathering *g, struct text *out)
+static void put_texts(struct gathering *g, struct text *out)
 {
     struct bytes text;
     uint8_t number[4];
@@ -117,36 +119,38 @@ static enum status put_texts(struct gathering *g, struct text *out)
     text_add(out, number, sizeof(number));
     for (uint64_t i = 0; i < g->count && !out->failed; i++) {
         struct bytes element = {g->elements + i * item, item};
-        if (hdf5_text(&g->tree->h, &g->d->type, element, &text, g->err) != OK)
-            return g->err->status;
+        if (!hdf5_text(&g->tree->h, &g->d->type, element, &text))
+            return;
         store_u32le(number, (uint32_t)text.len);
         text_add(out, number, sizeof(number));
         text_add(out, text.at, text.len);
     }
-    return text_str(out) ? OK
-                         : gathering_fails(g, ERR_LIMIT,
-                                           "more bytes of strings than can be kept in the catalog");
+    if (out->failed)
+        gathering_fails(g, ERR_LIMIT, "more bytes of strings than can be kept in the catalog");
 }
 
-enum status hdf5_tree_strings(struct hdf5_tree *t, const struct hdf5_dataset *d, uint64_t count,
-                              struct bytes *out, struct error *err)
+struct bytes hdf5_tree_strings(struct hdf5_tree *t, const struct hdf5_dataset *d, uint64_t count)
 {
-    struct gathering g = {.tree = t, .d = d, .count = count, .err = err};
+    struct gathering g = {.tree = t, .d = d, .count = count};
     struct text all = {.limit = LIMIT_PICKLE_INLINE};
-    if (count > ELEMENTS_MOST || d->type.item > 32)
-        return gathering_fails(&g, ERR_LIMIT,
-                               "more strings of varying length than can be kept in the catalog");
+    struct bytes kept = {0};
+    if (count > ELEMENTS_MOST || d->type.item > 32) {
+        gathering_fails(&g, ERR_LIMIT,
+                        "more strings of varying length than can be kept in the catalog");
+        return kept;
+    }
     g.elements = calloc((size_t)count + 1, d->type.item ? d->type.item : 1);
     if (!g.elements)
-        return gathering_fails(&g, ERR_MEMORY, "no memory");
-    if ((d->layout == HDF5_CHUNKED ? hdf5_text_read_chunks(&g) : read_run(&g)) == OK &&
-        put_texts(&g, &all) == OK) {
-        const char *kept = arena_copy(t->job->arena, all.at, all.len);
-        *out = (struct bytes){(const uint8_t *)kept, all.len};
-        if (!kept)
-            gathering_fails(&g, ERR_MEMORY, "no memory");
-    }
+        error_memory(t->h.err);
+    else if (d->layout == HDF5_CHUNKED)
+        read_chunks(&g);
+    else
+        read_run(&g);
+    if (t->h.err->status == OK)
+        put_texts(&g, &all);
+    if (t->h.err->status == OK)
+        kept = (struct bytes){(uint8_t *)arena_copy(t->job->arena, all.at, all.len), all.len};
     free(g.elements);
     text_release(&all);
-    return err->status;
+    return kept;
 }

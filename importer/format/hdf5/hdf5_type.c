@@ -8,7 +8,7 @@
  * FALSE and TRUE is h5py's bool, any other has the dtype of its integers; a compound of "r"
  * and "i" is h5py's complex; opaque bytes tagged "NUMPY:..." are h5py's dates.
  */
-#include "importer/format/hdf5/hdf5_private.h"
+#include "importer/format/hdf5/hdf5_read.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -37,7 +37,6 @@ struct type_parsing {
     struct hdf5 *h;
     struct arena *arena;
     struct cursor *c;
-    struct error *err;
 };
 
 struct type_head {
@@ -45,11 +44,11 @@ struct type_head {
     uint32_t flags, size;
 };
 
-static enum status parse_type(struct type_parsing *p, struct hdf5_type *t, unsigned depth);
+static bool parse_type(struct type_parsing *p, struct hdf5_type *t, unsigned depth);
 
-static enum status type_damaged(struct type_parsing *p, const char *what)
+static bool type_damaged(struct type_parsing *p, const char *what)
 {
-    return hdf5_corrupt(p->h, p->err, cursor_offset(p->c) - p->h->base, "a datatype: %s", what);
+    return hdf5_corrupt(p->h, cursor_offset(p->c) - p->h->base, "a datatype: %s", what);
 }
 
 static void no_tensor(struct hdf5_type *t, const char *what)
@@ -110,27 +109,25 @@ static void real(struct type_parsing *p, const struct type_head *h, struct hdf5_
             plain(t, known[i].dtype, h->flags & 1 ? h->size : 0);
 }
 
-static enum status opaque(struct type_parsing *p, const struct type_head *h, struct hdf5_type *t)
+static bool opaque(struct type_parsing *p, const struct type_head *h, struct hdf5_type *t)
 {
     char name[32];
     struct numpy_type numpy;
     struct bytes tag = cursor_take(p->c, h->flags & 0xFF);
-    const char *text = arena_copy(p->arena, tag.at ? tag.at : (uint8_t *)"", tag.len);
-    if (!text)
-        return hdf5_no_memory(p->h, p->err);
+    const char *text = arena_copy(p->arena, tag.at, tag.len);
     if (strncmp(text, "NUMPY:", 6) == 0 && numpy_type_parse(text + 6, &numpy) &&
         numpy.item == h->size && !*numpy.strings) {
         plain(t, arena_copy(p->arena, numpy.dtype, strlen(numpy.dtype)), numpy.swap);
-        return t->dtype ? OK : hdf5_no_memory(p->h, p->err);
+        return true;
     }
     if (!h->size || h->size > UINT16_MAX / 8) {
         no_tensor(t, "opaque bytes");
-        return OK;
+        return true;
     }
     snprintf(name, sizeof(name), "void%u", (unsigned)h->size * 8);
     t->class = HDF5_RAW;
     t->dtype = arena_copy(p->arena, name, strlen(name));
-    return t->dtype ? OK : hdf5_no_memory(p->h, p->err);
+    return true;
 }
 
 /* A NUL-terminated name, padded to a multiple of 8 bytes before version 3. */
@@ -164,8 +161,8 @@ static const char *complex_of(const struct hdf5_type *part)
 
 /* Read all members, even after one that makes the type
  * unreadable: more may follow the compound. */
-static enum status compound(struct type_parsing *p, const struct type_head *h, struct hdf5_type *t,
-                            unsigned depth)
+static bool compound(struct type_parsing *p, const struct type_head *h, struct hdf5_type *t,
+                     unsigned depth)
 {
     static const char *const names[] = {"r", "i"};
     struct hdf5_type part = {0};
@@ -173,13 +170,13 @@ static enum status compound(struct type_parsing *p, const struct type_head *h, s
     const char *dtype = "";
     bool fits = count == 2;
     no_tensor(t, "a compound");
-    for (unsigned i = 0; i < count && p->err->status == OK; i++) {
+    for (unsigned i = 0; i < count; i++) {
         struct bytes name = member_name(p->c, h->version);
         uint64_t at = h->version < 3 ? cursor_u32le(p->c) : hdf5_number(p->c, hdf5_width(h->size));
         if (h->version == 1)
             cursor_take(p->c, 28); /* dimensions, since replaced by array types */
-        if (parse_type(p, &part, depth + 1) != OK)
-            break;
+        if (!parse_type(p, &part, depth + 1))
+            return false;
         const char *complex = complex_of(&part);
         fits = fits && complex && name_is(name, names[i]) && at == (uint64_t)i * part.size &&
                h->size == 2 * part.size &&
@@ -187,19 +184,19 @@ static enum status compound(struct type_parsing *p, const struct type_head *h, s
         dtype = complex;
         swap = part.swap;
     }
-    if (fits && p->err->status == OK)
+    if (fits)
         plain(t, dtype, swap);
-    return p->err->status;
+    return true;
 }
 
-static enum status enumeration(struct type_parsing *p, const struct type_head *h,
-                               struct hdf5_type *t, unsigned depth)
+static bool enumeration(struct type_parsing *p, const struct type_head *h, struct hdf5_type *t,
+                        unsigned depth)
 {
     struct hdf5_type base = {0};
     unsigned count = h->flags & 0xFFFF;
     bool truth = count == 2;
-    if (parse_type(p, &base, depth + 1) != OK)
-        return p->err->status;
+    if (!parse_type(p, &base, depth + 1))
+        return false;
     for (unsigned i = 0; i < count; i++) {
         struct bytes name = member_name(p->c, h->version);
         truth = truth && (name_is(name, "FALSE") || name_is(name, "TRUE"));
@@ -210,11 +207,11 @@ static enum status enumeration(struct type_parsing *p, const struct type_head *h
         no_tensor(t, "an enumeration of no integers");
     else
         plain(t, truth ? "bool" : base.dtype, base.swap);
-    return OK;
+    return true;
 }
 
-static enum status array(struct type_parsing *p, const struct type_head *h, struct hdf5_type *t,
-                         unsigned depth)
+static bool array(struct type_parsing *p, const struct type_head *h, struct hdf5_type *t,
+                  unsigned depth)
 {
     struct hdf5_type base = {0};
     unsigned rank = cursor_u8(p->c);
@@ -227,8 +224,8 @@ static enum status array(struct type_parsing *p, const struct type_head *h, stru
         shape[d] = cursor_u32le(p->c);
     if (h->version < 3)
         cursor_take(p->c, 4 * (uint64_t)rank);
-    if (parse_type(p, &base, depth + 1) != OK)
-        return p->err->status;
+    if (!parse_type(p, &base, depth + 1))
+        return false;
     for (unsigned d = 0; d < rank; d++)
         if (!mul_u64(bytes, shape[d], &bytes))
             return type_damaged(p, "an array of too many elements");
@@ -240,15 +237,15 @@ static enum status array(struct type_parsing *p, const struct type_head *h, stru
     memmove(t->shape + rank, t->shape, base.rank * sizeof(*shape));
     memcpy(t->shape, shape, rank * sizeof(*shape));
     t->rank = rank + base.rank;
-    return OK;
+    return true;
 }
 
-static enum status vlen(struct type_parsing *p, const struct type_head *h, struct hdf5_type *t,
-                        unsigned depth)
+static bool vlen(struct type_parsing *p, const struct type_head *h, struct hdf5_type *t,
+                 unsigned depth)
 {
     struct hdf5_type base = {0};
-    if (parse_type(p, &base, depth + 1) != OK)
-        return p->err->status;
+    if (!parse_type(p, &base, depth + 1))
+        return false;
     /* an element: its length, and where the heap has it (an address, a number) */
     if (h->size < 4 + p->h->offset_bytes + 4)
         return type_damaged(p, "an element of varying length without room for its place");
@@ -257,50 +254,50 @@ static enum status vlen(struct type_parsing *p, const struct type_head *h, struc
     else
         no_tensor(t, "lists of varying length");
     t->dtype = "string";
-    return OK;
+    return true;
 }
 
-static enum status complex_number(struct type_parsing *p, struct hdf5_type *t, unsigned depth)
+static bool complex_number(struct type_parsing *p, struct hdf5_type *t, unsigned depth)
 {
     struct hdf5_type base = {0};
-    if (parse_type(p, &base, depth + 1) != OK)
-        return p->err->status;
+    if (!parse_type(p, &base, depth + 1))
+        return false;
     if (complex_of(&base) && t->size == 2 * base.size)
         plain(t, complex_of(&base), base.swap);
     else
         no_tensor(t, "complex numbers of a form that no dtype has");
-    return OK;
+    return true;
 }
 
-static enum status parse_class(struct type_parsing *p, const struct type_head *h,
-                               struct hdf5_type *t, unsigned depth)
+static bool parse_class(struct type_parsing *p, const struct type_head *h, struct hdf5_type *t,
+                        unsigned depth)
 {
     switch ((enum class)h->class) {
     case CLASS_INTEGER:
     case CLASS_BITS:
         integer(p, h, t);
-        return OK;
+        return true;
     case CLASS_FLOAT:
         real(p, h, t);
-        return OK;
+        return true;
     case CLASS_TIME:
         cursor_take(p->c, 2);
         no_tensor(t, "a time");
-        return OK;
+        return true;
     case CLASS_STRING:
         t->class = HDF5_TEXT;
         t->dtype = "string";
         t->padding = (h->flags & 0xF) == 0   ? HDF5_TO_NUL
                      : (h->flags & 0xF) == 2 ? HDF5_SPACES
                                              : HDF5_NULS;
-        return OK;
+        return true;
     case CLASS_OPAQUE:
         return opaque(p, h, t);
     case CLASS_COMPOUND:
         return compound(p, h, t, depth);
     case CLASS_REFERENCE:
         no_tensor(t, "references");
-        return OK;
+        return true;
     case CLASS_ENUM:
         return enumeration(p, h, t, depth);
     case CLASS_VLEN:
@@ -313,7 +310,7 @@ static enum status parse_class(struct type_parsing *p, const struct type_head *h
     return type_damaged(p, "of no class that there is");
 }
 
-static enum status parse_type(struct type_parsing *p, struct hdf5_type *t, unsigned depth)
+static bool parse_type(struct type_parsing *p, struct hdf5_type *t, unsigned depth)
 {
     struct type_head h;
     unsigned first = cursor_u8(p->c);
@@ -328,22 +325,20 @@ static enum status parse_type(struct type_parsing *p, struct hdf5_type *t, unsig
         return type_damaged(p, "types in types, too deep");
     if (!h.version || h.version > 5)
         return type_damaged(p, "of a version that is not known");
-    if (parse_class(p, &h, t, depth) != OK)
-        return p->err->status;
-    return cursor_ok(p->c) ? OK : type_damaged(p, "cut short");
+    if (!parse_class(p, &h, t, depth))
+        return false;
+    return cursor_ok(p->c) || type_damaged(p, "cut short");
 }
 
-enum status hdf5_type_parse(struct hdf5 *h, struct cursor *c, struct arena *arena,
-                            struct hdf5_type *out, struct error *err)
+bool hdf5_type_parse(struct hdf5 *h, struct cursor *c, struct arena *arena, struct hdf5_type *out)
 {
-    struct type_parsing p = {h, arena, c, err};
-    return parse_type(&p, out, 0);
+    struct type_parsing p = {h, arena, c};
+    return parse_type(&p, out, 0) && hdf5_ok(h);
 }
 
 /* --- dataspaces --------------------------------------------------------------------------- */
 
-enum status hdf5_space_parse(struct hdf5 *h, struct cursor *c, struct hdf5_space *out,
-                             struct error *err)
+bool hdf5_space_parse(struct hdf5 *h, struct cursor *c, struct hdf5_space *out)
 {
     *out = (struct hdf5_space){0};
     uint64_t no_limit =
@@ -355,14 +350,12 @@ enum status hdf5_space_parse(struct hdf5 *h, struct cursor *c, struct hdf5_space
         cursor_take(c, 4);
     out->null = version == 2 && type == 2;
     if (out->rank > HDF5_RANK_MAX || !version || version > 2)
-        return hdf5_corrupt(h, err, cursor_offset(c) - h->base, "a dataspace is damaged");
+        return hdf5_corrupt(h, cursor_offset(c) - h->base, "a dataspace is damaged");
     for (unsigned d = 0; d < out->rank; d++)
         out->most[d] = out->shape[d] = hdf5_length(h, c);
     for (unsigned d = 0; d < out->rank && flags & 1; d++) {
         uint64_t most = hdf5_length(h, c);
         out->most[d] = most == no_limit ? UINT64_MAX : most;
     }
-    return cursor_ok(c)
-               ? OK
-               : hdf5_corrupt(h, err, cursor_offset(c) - h->base, "a dataspace is cut short");
+    return cursor_ok(c) || hdf5_corrupt(h, cursor_offset(c) - h->base, "a dataspace is cut short");
 }

@@ -29,7 +29,9 @@ static enum status enter_group(struct hdf5_tree *t, const struct hdf5_object *o,
     l->empty = true;
     t->top = l;
     t->depth++;
-    return hdf5_links(&t->h, o, &l->arena, &l->links, err);
+    l->arena.err = err; /* hdf5_links() alone takes from it */
+    hdf5_links(&t->h, o, &l->arena, &l->links);
+    return err->status;
 }
 
 static void leave_group(struct hdf5_tree *t)
@@ -80,22 +82,21 @@ static enum status see_group(struct hdf5_tree *t, const struct hdf5_object *o, s
     }
     if (t->depth >= DEPTH_MAX)
         return error_set(err, ERR_LIMIT, t->path, NO_OFFSET, "groups more than %d deep", DEPTH_MAX);
-    if (hdf5_tree_facts(t, o, arena, NULL, err) != OK)
-        return err->status;
-    return enter_group(t, o, err);
+    hdf5_tree_facts(t, o, arena, NULL);
+    return err->status == OK ? enter_group(t, o, err) : err->status;
 }
 
 static enum status see_object(struct hdf5_tree *t, uint64_t address, struct error *err)
 {
-    struct arena arena = {0};
+    struct arena arena = {.err = err};
     struct hdf5_object o;
-    if (hdf5_object(&t->h, address, &arena, &o, err) == OK)
+    if (hdf5_object(&t->h, address, &arena, &o))
         switch (hdf5_kind(&o)) {
         case HDF5_GROUP:
             see_group(t, &o, &arena, err);
             break;
         case HDF5_DATASET:
-            hdf5_tree_tensor(t, &o, &arena, err);
+            hdf5_tree_tensor(t, &o, &arena);
             break;
         case HDF5_NAMED_TYPE:
             break;
@@ -138,10 +139,12 @@ static enum status see_link(struct hdf5_tree *t, struct hdf5_level *level,
         return error_set(err, ERR_LIMIT, t->path, NO_OFFSET, "a name over %llu bytes",
                          (unsigned long long)LIMIT_NAME_BYTES);
     level->empty = false;
+    hdf5_catch(&t->h, &why);
     if (l->kind != HDF5_HARD)
         report_link(t, l);
     else
         see_object(t, l->object, &why);
+    hdf5_catch(&t->h, err);
     return report_or_pass(t, &why, err);
 }
 
@@ -159,10 +162,11 @@ static enum status finish_group(struct hdf5_tree *t, struct error *err)
 
 static enum status walk_groups(struct hdf5_tree *t, struct error *err)
 {
-    struct arena arena = {0};
+    struct arena arena = {.err = err};
     struct hdf5_object root;
-    if (hdf5_object(&t->h, t->h.root, &arena, &root, err) == OK &&
-        hdf5_tree_facts(t, &root, &arena, NULL, err) == OK)
+    if (hdf5_object(&t->h, t->h.root, &arena, &root))
+        hdf5_tree_facts(t, &root, &arena, NULL);
+    if (err->status == OK)
         enter_group(t, &root, err);
     arena_release(&arena);
     while (t->top && err->status == OK) {
@@ -180,7 +184,7 @@ enum status hdf5_tree_index(struct hdf5_tree *t, const struct source *source, st
     t->name = (struct text){.limit = LIMIT_NAME_BYTES};
     t->top = NULL;
     t->depth = 0;
-    if (hdf5_open(source, &t->h, err) == OK) {
+    if (hdf5_open(source, &t->h, err)) {
         if (t->h.unclosed)
             job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "unclosed",
                       "the file was not closed by its writer%s: what it wrote last may be missing",

@@ -48,16 +48,15 @@ struct hdf5_tree {
  * none of it can be used, or that memory or reading failed. */
 enum status hdf5_tree_index(struct hdf5_tree *, const struct source *, struct error *);
 
-/* --- its parts ---------------------------------------------------------------------------- */
+/* --- its parts: failures go to hdf5_tree.h.err --------------------------------------------- */
 
 /* Emit a dataset under the tree's current name. */
-enum status hdf5_tree_tensor(struct hdf5_tree *, const struct hdf5_object *, struct arena *,
-                             struct error *);
+void hdf5_tree_tensor(struct hdf5_tree *, const struct hdf5_object *, struct arena *);
 
 /* State the attributes of the object with the tree's current name ("": the root). *dtype: the
  * text of an attribute called "dtype", unchanged if there is none; `dtype` may be NULL. */
-enum status hdf5_tree_facts(struct hdf5_tree *, const struct hdf5_object *, struct arena *,
-                            const char **dtype, struct error *);
+void hdf5_tree_facts(struct hdf5_tree *, const struct hdf5_object *, struct arena *,
+                     const char **dtype);
 
 /* The codec chain from a stored chunk to elements, "" if nothing is to be done. `skipped` is that
  * of struct hdf5_chunk; `whole`: no filter was applied; `strings`: end with the step that decodes
@@ -66,7 +65,6 @@ bool hdf5_chain(const struct hdf5_dataset *, uint32_t skipped, bool whole, bool 
                 char out[CHAIN_BYTES], struct error *err);
 
 /* Gather the values of a dataset of variable-length strings, encoded as codec "strings:vlen". */
-enum status hdf5_tree_strings(struct hdf5_tree *, const struct hdf5_dataset *, uint64_t count,
-                              struct bytes *out, struct error *);
+struct bytes hdf5_tree_strings(struct hdf5_tree *, const struct hdf5_dataset *, uint64_t count);
 
 #endif
