@@ -67,8 +67,7 @@ struct part {
     const char *path;
     struct strmap shapes; /* tensor name -> position in `values` + 1 */
     struct gguf_value *values;
-    uint64_t value_count;
-    size_t value_space;
+    size_t value_count, value_space;
     uint64_t split_no, split_count, split_tensors;
     bool has_split;
 };
@@ -95,51 +94,47 @@ static const char *clean_key(struct bytes key, struct text *room)
     return text_str(room);
 }
 
-static enum status state_value(struct job *job, const struct gguf *g, const char *key,
-                               const struct gguf_value *v)
+static void state_value(struct job *job, const struct gguf *g, const char *key,
+                        const struct gguf_value *v)
 {
     struct text text = {0};
     switch (v->type) {
     case GGUF_F32:
     case GGUF_F64:
-        return job_meta_real(job, key, v->real);
+        job_meta_real(job, key, v->real);
+        return;
     case GGUF_STRING:
-        return job_meta_text(job, key, (const char *)v->text.at, v->text.len);
+        job_meta_text(job, key, (const char *)v->text.at, v->text.len);
+        return;
     case GGUF_ARRAY:
     case GGUF_BOOL:
         gguf_json(g, v, &text);
         break;
     default:
-        if (gguf_negative(v) || v->integer <= INT64_MAX)
-            return job_meta_integer(job, key, (int64_t)v->integer);
+        if (gguf_negative(v) || v->integer <= INT64_MAX) {
+            job_meta_integer(job, key, (int64_t)v->integer);
+            return;
+        }
         text_addf(&text, "%" PRIu64, v->integer);
     }
     if (text_str(&text))
         job_meta_text(job, key, text_str(&text), text.len);
     else
-        job_no_memory(job);
+        error_memory(job->err);
     text_release(&text);
-    return job->err->status;
 }
 
 /* Remember the shape that a comfy.gguf.orig_shape key states. */
-static enum status keep_shape(struct part *p, const struct gguf_pair *pair)
+static void keep_shape(struct part *p, const struct gguf_pair *pair)
 {
     const size_t prefix = strlen(ORIG_SHAPE);
     bool added;
     if (pair->key.len <= prefix || memcmp(pair->key.at, ORIG_SHAPE, prefix) != 0 ||
         pair->value.type != GGUF_ARRAY || pair->value.elements != GGUF_I32)
-        return OK;
-    struct gguf_value *values =
-        arena_grow(p->job->arena, p->values, p->value_count, &p->value_space, sizeof(*values));
-    uint64_t *at =
-        strmap_add(&p->shapes, (const char *)pair->key.at + prefix, pair->key.len - prefix, &added);
-    if (!values || !at)
-        return job_no_memory(p->job);
-    p->values = values;
-    p->values[p->value_count++] = pair->value;
-    *at = p->value_count;
-    return OK;
+        return;
+    *PUSH(p->job->arena, p->values, p->value_count, p->value_space) = pair->value;
+    *strmap_add(&p->shapes, (const char *)pair->key.at + prefix, pair->key.len - prefix, &added) =
+        p->value_count;
 }
 
 static void note_split(struct part *p, const struct gguf_pair *pair)
@@ -155,41 +150,41 @@ static void note_split(struct part *p, const struct gguf_pair *pair)
 }
 
 /* State a pair as a fact, unless an earlier part has stated its key. */
-static enum status state_pair(struct part *p, struct set *set, const struct gguf_pair *pair,
-                              struct text *room)
+static void state_pair(struct part *p, struct set *set, const struct gguf_pair *pair,
+                       struct text *room)
 {
     struct job *job = p->job;
     const char *kept;
     bool added;
     const char *key = clean_key(pair->key, room);
-    if (!key || !strmap_keep(&set->keys, job->arena, key, room->len, &kept, &added))
-        return job_no_memory(job);
-    return added ? state_value(job, &p->g, kept, &pair->value) : OK;
+    if (!key)
+        error_memory(job->err);
+    else if (strmap_keep(&set->keys, job->arena, key, room->len, &kept, &added) && added)
+        state_value(job, &p->g, kept, &pair->value);
 }
 
 /* Read all pairs. A repeated key makes the file ambiguous; like ggml, refuse it. */
-static enum status gguf_read_pairs(struct part *p, struct set *set)
+static void gguf_read_pairs(struct part *p, struct set *set)
 {
     struct gguf_pair pair;
     struct text room = {0};
-    struct strmap own = {0};
     struct job *job = p->job;
+    struct strmap own = {.err = job->err};
     while (job->err->status == OK && gguf_pair(&p->g, &pair)) {
         bool added = false;
-        if (!strmap_add(&own, (const char *)pair.key.at, pair.key.len, &added)) {
-            job_no_memory(job);
-        } else if (!added) {
+        strmap_add(&own, (const char *)pair.key.at, pair.key.len, &added);
+        if (!added) {
             error_set(job->err, ERR_CORRUPT, p->path, pair.offset, "the key \"%.*s\" occurs twice",
                       (int)(pair.key.len < 200 ? pair.key.len : 200), (const char *)pair.key.at);
             error_code(job->err, "duplicate-key");
-        } else if (keep_shape(p, &pair) == OK) {
+        } else {
+            keep_shape(p, &pair);
             note_split(p, &pair);
             state_pair(p, set, &pair, &room);
         }
     }
     strmap_release(&own);
     text_release(&room);
-    return job->err->status;
 }
 
 /* Give the tensor the shape that its comfy.gguf.orig_shape key states, if it has as many
@@ -212,7 +207,7 @@ static void apply_shape(struct part *p, struct gguf_tensor *t)
 }
 
 /* Set the dtype and the size in bytes; every row must consist of whole blocks. */
-static enum status gguf_measure(struct part *p, struct entry *e)
+static void gguf_measure(struct part *p, struct entry *e)
 {
     const struct gguf_tensor *t = &e->t;
     const size_t known = sizeof(types) / sizeof(types[0]);
@@ -222,10 +217,7 @@ static enum status gguf_measure(struct part *p, struct entry *e)
         dtype_find(types[t->type], &e->dtype);
     } else {
         snprintf(name, sizeof(name), "unknown(ggml %" PRIu32 ")", t->type);
-        const char *kept = arena_copy(p->job->arena, name, strlen(name));
-        if (!kept)
-            return job_no_memory(p->job);
-        dtype_find(kept, &e->dtype);
+        dtype_find(arena_copy(p->job->arena, name, strlen(name)), &e->dtype);
     }
     const uint64_t row = t->rank ? t->shape[t->rank - 1] : 1;
     e->sized = shape_elements(t->shape, t->rank, &elements) && elements <= INT64_MAX &&
@@ -236,25 +228,18 @@ static enum status gguf_measure(struct part *p, struct entry *e)
             p->job, ISSUE_ERROR, p->path, t->at, "bad-shape",
             "tensor \"%.*s\": its shape is impossible, or its rows are not whole blocks of %s",
             (int)(t->name.len < 200 ? t->name.len : 200), (const char *)t->name.at, e->dtype.name);
-    return OK;
 }
 
-static enum status gguf_read_tensors(struct part *p)
+static void gguf_read_tensors(struct part *p)
 {
     size_t space = 0;
     struct gguf_tensor t;
-    while (gguf_tensor(&p->g, &t)) {
-        struct entry *list = arena_grow(p->job->arena, p->entries, p->count, &space, sizeof(*list));
-        if (!list)
-            return job_no_memory(p->job);
-        p->entries = list;
-        struct entry *e = &list[p->count++];
-        *e = (struct entry){.t = t};
-        if (gguf_measure(p, e) != OK)
-            return p->job->err->status;
-        apply_shape(p, &e->t);
+    while (p->job->err->status == OK && gguf_tensor(&p->g, &t)) {
+        struct entry e = {.t = t};
+        gguf_measure(p, &e);
+        apply_shape(p, &e.t);
+        *PUSH(p->job->arena, p->entries, p->count, space) = e;
     }
-    return OK;
 }
 
 /* --- where the data lies ------------------------------------------------------------------ */
@@ -278,7 +263,7 @@ static void report_overlap(struct part *p, const struct entry *a, struct entry *
 }
 
 /* If data ends past the end of the file, the file was cut short, and readers refuse all of it. */
-static enum status check_end(struct part *p, const struct source *s)
+static void check_end(struct part *p, const struct source *s)
 {
     for (uint64_t i = 0; i < p->count; i++) {
         const struct entry *e = &p->entries[i];
@@ -292,20 +277,22 @@ static enum status check_end(struct part *p, const struct source *s)
                   " bytes) ends past the end of the file: it was cut short",
                   (int)(e->t.name.len < 200 ? e->t.name.len : 200), (const char *)e->t.name.at,
                   e->nbytes);
-        return error_code(p->job->err, "truncated");
+        error_code(p->job->err, "truncated");
+        return;
     }
-    return OK;
 }
 
 /* ggml stores tensors one after the other, each padded. Overlaps are reported each, gaps and
  * unaligned tensors once. */
-static enum status check_places(struct part *p)
+static void check_places(struct part *p)
 {
     struct entry **order = malloc((size_t)(p->count + 1) * sizeof(struct entry *));
     uint64_t end = 0, own_end, gaps = 0, crooked = 0;
     const struct entry *last = NULL;
-    if (!order)
-        return job_no_memory(p->job);
+    if (!order) {
+        error_memory(p->job->err);
+        return;
+    }
     for (uint64_t i = 0; i < p->count; i++)
         order[i] = &p->entries[i];
     qsort(order, (size_t)p->count, sizeof(struct entry *), by_offset);
@@ -334,7 +321,6 @@ static enum status check_places(struct part *p)
         job_issue(p->job, ISSUE_WARNING, p->path, NO_OFFSET, "unaligned",
                   "%" PRIu64 " tensors do not begin at a multiple of %" PRIu64 " bytes", crooked,
                   p->g.alignment);
-    return OK;
 }
 
 /* Report what ggml's reader would refuse, and this one need not. */
@@ -368,7 +354,7 @@ static void report_oddities(struct part *p)
 
 /* Elements of a big-endian file are swapped. Its quantised blocks, which have fields of several
  * widths, are not read. */
-static enum status emit_tensor(struct part *p, const struct entry *e)
+static void emit_tensor(struct part *p, const struct entry *e)
 {
     const unsigned width = p->g.big ? dtype_swap_width(&e->dtype) : 1;
     const bool blocks = e->dtype.kind == DTYPE_BLOCK;
@@ -388,31 +374,35 @@ static enum status emit_tensor(struct part *p, const struct entry *e)
         t.stored = e->nbytes;
         t.codec = width > 1 && !blocks ? swap : NULL;
     }
-    return job_tensor(p->job, &t);
+    job_tensor(p->job, &t);
 }
 
-static enum status emit_tensors(struct part *p)
+static void emit_tensors(struct part *p)
 {
     bool blocks = false;
     job_base(p->job, p->file, p->g.data);
-    for (uint64_t i = 0; i < p->count; i++) {
+    for (uint64_t i = 0; i < p->count && p->job->err->status == OK; i++) {
         blocks |= p->g.big && p->entries[i].dtype.kind == DTYPE_BLOCK;
-        if (emit_tensor(p, &p->entries[i]) != OK)
-            return p->job->err->status;
+        emit_tensor(p, &p->entries[i]);
     }
     if (blocks)
         job_issue(p->job, ISSUE_WARNING, p->path, NO_OFFSET, "big-endian-blocks",
                   "quantised tensors of a big-endian file are listed, not read");
-    return OK;
 }
 
 /* Index one file completely. */
 static enum status index_part(struct job *job, struct set *set, uint32_t file,
                               const struct source *s, struct part *p)
 {
-    *p = (struct part){.job = job, .file = file, .path = s->name};
-    if (gguf_open(&p->g, s, job->err) == OK && gguf_read_pairs(p, set) == OK &&
-        gguf_read_tensors(p) == OK && check_end(p, s) == OK && check_places(p) == OK) {
+    *p = (struct part){.job = job, .file = file, .path = s->name, .shapes.err = job->err};
+    if (gguf_open(&p->g, s, job->err) == OK) {
+        gguf_read_pairs(p, set);
+        gguf_read_tensors(p);
+        check_end(p, s);
+    }
+    if (job->err->status == OK)
+        check_places(p);
+    if (job->err->status == OK) {
         report_oddities(p);
         emit_tensors(p);
         set->tensors += p->count;
@@ -532,13 +522,13 @@ static void gguf_report_missing(struct job *job, const char *first_name,
 }
 
 /* Index the parts after the first, in order. */
-static enum status index_others(struct job *job, struct set *set, const char *first_name,
-                                const struct shard_name *own, bool *there, uint64_t known)
+static void index_others(struct job *job, struct set *set, const char *first_name,
+                         const struct shard_name *own, bool *there, uint64_t known)
 {
     uint64_t count;
     const char *const *names = job_siblings(job, &count);
     there[own->part <= known ? own->part : 0] = true;
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = 0; i < count && job->err->status == OK; i++) {
         struct shard_name other;
         struct part p;
         if (!same_split(names[i], first_name, own, &other) || other.part <= own->part)
@@ -547,34 +537,30 @@ static enum status index_others(struct job *job, struct set *set, const char *fi
             there[other.part] = true;
         if (part_at(job, set, names[i], &other, &p) != OK)
             lose_part(job);
-        if (job->err->status != OK)
-            return job->err->status;
     }
-    return OK;
 }
 
-static enum status index_split(struct job *job, struct set *set, const struct part *first,
-                               const char *name, const struct shard_name *own)
+static void index_split(struct job *job, struct set *set, const struct part *first,
+                        const char *name, const struct shard_name *own)
 {
     const uint64_t known = own->count < LIMIT_SHARDS ? own->count : LIMIT_SHARDS;
-    bool *there = arena_alloc(job->arena, (size_t)(known + 1) * sizeof(bool));
+    bool *there = arena_array(job->arena, (size_t)known + 1, sizeof(*there));
     if (!there)
-        return job_no_memory(job);
-    memset(there, 0, (size_t)(known + 1) * sizeof(bool));
+        return;
     check_split(job, first, own);
-    if (index_others(job, set, name, own, there, known) != OK)
-        return job->err->status;
+    index_others(job, set, name, own, there, known);
+    if (job->err->status != OK)
+        return;
     gguf_report_missing(job, name, own, there, known);
     if (first->split_tensors && first->split_tensors != set->tensors)
         job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "split-disagrees",
                   "split.tensors.count is %" PRIu64 ", the files have %" PRIu64,
                   first->split_tensors, set->tensors);
-    return OK;
 }
 
 static enum status gguf_index(struct job *job)
 {
-    struct set set = {0};
+    struct set set = {.keys.err = job->err};
     struct part first;
     struct shard_name own;
     const char *slash = strrchr(job->path, '/');

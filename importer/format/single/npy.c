@@ -33,9 +33,7 @@ static enum status npy_read_head(struct job *job, struct npy_head *head)
         return job->err->status;
     len = s->size < size ? (size_t)s->size : (size_t)size;
     uint8_t *bytes = arena_alloc(job->arena, len);
-    if (!bytes)
-        return error_memory_at(job->err, s->name);
-    if (source_read(s, 0, bytes, len, job->err) != OK)
+    if (!bytes || source_read(s, 0, bytes, len, job->err) != OK)
         return job->err->status;
     return npy_head_parse((struct bytes){bytes, len}, s->name, job->arena, head, job->err);
 }

@@ -116,8 +116,7 @@ static bool set_type(struct literal *l, const struct numpy_type *type)
     l->item = type->item;
     l->head->dtype = arena_copy(l->arena, type->dtype, strlen(type->dtype));
     l->head->codec = *codec ? arena_copy(l->arena, codec, strlen(codec)) : NULL;
-    return (l->head->dtype && (l->head->codec || !*codec)) ||
-           npyhead_fail(l, ERR_MEMORY, NULL, "no memory for an npy header");
+    return true;
 }
 
 static bool read_descr(struct literal *l)
@@ -190,10 +189,9 @@ static bool npyhead_read_shape(struct literal *l)
     struct npy_head *h = l->head;
     h->rank = rank;
     h->shape = arena_array(l->arena, rank ? rank : 1, sizeof(*h->shape));
-    if (!h->shape)
-        return npyhead_fail(l, ERR_MEMORY, NULL, "no memory for an npy header");
-    memcpy(h->shape, shape, rank * sizeof(*shape));
-    return true;
+    if (h->shape)
+        memcpy(h->shape, shape, rank * sizeof(*shape));
+    return h->shape;
 }
 
 /* --- the dict --------------------------------------------------------------------------- */
@@ -256,10 +254,8 @@ static bool npyhead_measure(struct literal *l)
     if (!l->fortran || h->rank < 2 || h->items < 2)
         return true;
     h->strides = arena_array(l->arena, h->rank, sizeof(*h->strides));
-    if (!h->strides)
-        return npyhead_fail(l, ERR_MEMORY, NULL, "no memory for an npy header");
     int64_t stride = 1;
-    for (unsigned d = 0; d < h->rank; d++) {
+    for (unsigned d = 0; h->strides && d < h->rank; d++) {
         h->strides[d] = stride;
         stride *= (int64_t)h->shape[d]; /* at most `items` */
     }
@@ -306,8 +302,9 @@ enum status npy_head_parse(struct bytes head, const char *source, struct arena *
         .head = &h,
     };
     cursor_take(&l.c, head.at[NPY_MAGIC_BYTES] == 1 ? 10 : 12);
-    if (!read_dict(&l) || !npyhead_measure(&l))
-        return err->status;
-    *out = h;
-    return OK;
+    if (read_dict(&l) && npyhead_measure(&l))
+        *out = h;
+    else
+        error_memory(err); /* unless it says already what is wrong */
+    return err->status;
 }

@@ -85,14 +85,11 @@ static const char *codec_of(struct job *job, const struct zip_member *m, const s
             snprintf(chain + len, sizeof(chain) - (size_t)len, "%s%s", len ? "|" : "", head->codec);
     if (!len)
         return NULL;
-    char *kept = arena_copy(job->arena, chain, (size_t)len);
-    if (!kept)
-        job_no_memory(job);
-    return kept;
+    return arena_copy(job->arena, chain, (size_t)len);
 }
 
-static enum status npz_add_tensor(struct job *job, const struct zip_member *m,
-                                  const struct zip_run *run, const struct npy_head *head)
+static void npz_add_tensor(struct job *job, const struct zip_member *m, const struct zip_run *run,
+                           const struct npy_head *head)
 {
     bool whole = m->size == head->size + head->nbytes; /* all that the checksum covers */
     struct tensor_claim t = {
@@ -111,17 +108,17 @@ static enum status npz_add_tensor(struct job *job, const struct zip_member *m,
     if (*run->codec) {
         struct extent *chunk = arena_alloc(job->arena, sizeof(*chunk));
         if (!chunk)
-            return job_no_memory(job);
+            return;
         *chunk = (struct extent){.offset = run->offset, .stored = run->stored};
         t.storage = STORAGE_CHUNKS;
         t.stored = run->stored;
         t.extents = chunk;
         t.extent_count = 1;
     }
-    return job->err->status == OK ? job_tensor(job, &t) : job->err->status;
+    job_tensor(job, &t);
 }
 
-static enum status npz_add_member(struct job *job, const struct zip *z, const struct zip_member *m)
+static void npz_add_member(struct job *job, const struct zip *z, const struct zip_member *m)
 {
     struct error err = {.offset = NO_OFFSET};
     struct npy_head head = {0};
@@ -130,24 +127,24 @@ static enum status npz_add_member(struct job *job, const struct zip *z, const st
         if (!text_ends_in(m->name, m->name_len, "/"))
             job_issue(job, ISSUE_WARNING, NULL, m->header, "not-an-array",
                       "member \"%.200s\" is not a NumPy array: left out", m->name);
-        return OK;
+        return;
     }
     if (zip_run(z, m, &run, &err) != OK || npz_read_head(job, z, m, &head, &err) != OK) {
         if (err.status == ERR_MEMORY || err.status == ERR_IO) {
             *job->err = err;
-            return err.status;
+            return;
         }
         error_prefix(&err, m->name);
         err.offset = m->header; /* the parser counts from the start of the array */
         job_issue_error(job, ISSUE_ERROR, &err);
-        return OK;
+        return;
     }
     uint64_t end = head.size + head.nbytes;
     if (m->size > end)
         job_issue(job, ISSUE_WARNING, NULL, m->data, "trailing-bytes",
                   "%llu bytes after the array in member \"%.200s\" are not part of it",
                   (unsigned long long)(m->size - end), m->name);
-    return npz_add_tensor(job, m, &run, &head);
+    npz_add_tensor(job, m, &run, &head);
 }
 
 static enum status npz_index(struct job *job)
@@ -157,10 +154,9 @@ static enum status npz_index(struct job *job)
         return job->err->status;
     job_trailing(job, NULL, job->source->size - z.trailing, z.trailing, "the archive");
     job_sum_kind(job, "crc32");
-    for (uint64_t i = 0; i < z.count; i++)
-        if (npz_add_member(job, &z, &z.members[i]) != OK)
-            return job->err->status;
-    return OK;
+    for (uint64_t i = 0; i < z.count && job->err->status == OK; i++)
+        npz_add_member(job, &z, &z.members[i]);
+    return job->err->status;
 }
 
 const struct format format_npz = {

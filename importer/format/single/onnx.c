@@ -70,76 +70,7 @@ static int onnx_probe(const struct probe *p)
     return by_name;
 }
 
-/* --- walking -------------------------------------------------------------------------------- */
-
-struct message_range onnx_enter(struct onnx *o, struct message_range inner)
-{
-    const struct message_range outer = {o->message.at, o->message.end};
-    o->message.at = inner.at;
-    o->message.end = inner.end;
-    return outer;
-}
-
-void onnx_leave(struct onnx *o, struct message_range outer)
-{
-    o->message.at = outer.at;
-    o->message.end = outer.end;
-}
-
-struct message_range onnx_contents(const struct message_field *f)
-{
-    return (struct message_range){f->at, f->at + f->len};
-}
-
-bool onnx_next(struct onnx *o, struct message_field *f)
-{
-    if (o->job->err->status != OK || message_next(&o->message, f, o->job->err) != OK)
-        return false;
-    return f->number != 0;
-}
-
-bool onnx_number(struct onnx *o, const struct message_field *f, uint64_t *value)
-{
-    uint8_t bytes[10];
-    if (f->wire != WIRE_VARINT || f->len > sizeof(bytes) ||
-        source_read(o->message.source, f->at, bytes, (size_t)f->len, o->job->err) != OK)
-        return false;
-    struct cursor c = cursor_over((struct bytes){bytes, (size_t)f->len}, f->at);
-    *value = cursor_varint(&c);
-    return cursor_ok(&c);
-}
-
-bool onnx_text(struct onnx *o, const struct message_field *f, struct bytes *text)
-{
-    struct job *job = o->job;
-    *text = (struct bytes){(const uint8_t *)"", 0};
-    if (f->wire != WIRE_BYTES || !f->len)
-        return f->wire == WIRE_BYTES;
-    if (f->len > LIMIT_FACTS_BYTES) { /* job_tensor() has a closer limit for names */
-        error_set(job->err, ERR_LIMIT, job->path, f->at,
-                  "a text of %" PRIu64 " bytes, most is %" PRIu64, f->len, LIMIT_FACTS_BYTES);
-        return false;
-    }
-    uint8_t *at = (uint8_t *)arena_alloc(job->arena, (size_t)f->len + 1);
-    if (!at) {
-        job_no_memory(job);
-        return false;
-    }
-    at[f->len] = '\0';
-    *text = (struct bytes){at, (size_t)f->len};
-    return source_read(o->message.source, f->at, at, (size_t)f->len, job->err) == OK;
-}
-
-void onnx_pair(struct onnx *o, struct bytes *key, struct bytes *value)
-{
-    struct message_field f;
-    *key = *value = (struct bytes){(const uint8_t *)"", 0};
-    while (onnx_next(o, &f))
-        if (f.number == 1)
-            onnx_text(o, &f, key);
-        else if (f.number == 2)
-            onnx_text(o, &f, value);
-}
+/* --- graphs --------------------------------------------------------------------------------- */
 
 /* Call `walk` on the contents of a field. */
 static void inside(struct onnx *o, const struct message_field *f, void (*walk)(struct onnx *))
@@ -151,8 +82,6 @@ static void inside(struct onnx *o, const struct message_field *f, void (*walk)(s
     onnx_leave(o, outer);
 }
 
-/* --- graphs --------------------------------------------------------------------------------- */
-
 static void walk_graph(struct onnx *);
 
 /* The current node. */
@@ -161,18 +90,13 @@ struct node {
     struct bytes output, type;
 };
 
-static bool text_is(struct bytes text, const char *word)
-{
-    return text.len == strlen(word) && memcmp(text.at, word, text.len) == 0;
-}
-
 /* Walk one attribute, which may be the value of a Constant or hold graphs. */
 static void walk_attribute(struct onnx *o, const struct node *n)
 {
     struct message_field f;
     struct bytes name = {(const uint8_t *)"", 0};
     const struct message_range all = {o->message.at, o->message.end};
-    const bool constant = text_is(n->type, "Constant");
+    const bool constant = onnx_text_is(n->type, "Constant");
     while (onnx_next(o, &f))
         if (f.number == 1 && !onnx_text(o, &f, &name))
             return;
@@ -182,9 +106,9 @@ static void walk_attribute(struct onnx *o, const struct node *n)
             inside(o, &f, walk_graph);
         else if (!constant || f.wire != WIRE_BYTES)
             continue;
-        else if (f.number == 5 && text_is(name, "value"))
+        else if (f.number == 5 && onnx_text_is(name, "value"))
             onnx_tensor(o, onnx_contents(&f), n->output);
-        else if (f.number == 22 && text_is(name, "sparse_value"))
+        else if (f.number == 22 && onnx_text_is(name, "sparse_value"))
             onnx_sparse(o, onnx_contents(&f), n->output);
     }
 }
@@ -347,7 +271,10 @@ static void walk_model(struct onnx *o)
 
 static enum status onnx_index(struct job *job)
 {
-    struct onnx o = {.job = job, .message = message_over(job->source)};
+    struct onnx o = {.job = job,
+                     .message = message_over(job->source),
+                     .names.err = job->err,
+                     .files.err = job->err};
     walk_model(&o);
     onnx_finish(&o);
     return job->err->status;

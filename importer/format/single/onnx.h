@@ -1,6 +1,7 @@
 /*
  * onnx.h - the inside of the ONNX reader: onnx.c walks the model and finds the tensors,
- * onnx_tensor.c locates the elements of one, onnx_external.c those in other files.
+ * onnx_tensor.c locates the elements of one, onnx_external.c those in other files; all of them read
+ * by onnx_message.c.
  */
 #ifndef CKPTDB_ONNX_H
 #define CKPTDB_ONNX_H
@@ -49,6 +50,7 @@ bool onnx_next(struct onnx *, struct message_field *);
  * text is NUL-terminated, in the job's arena, and not checked to be UTF-8. */
 bool onnx_number(struct onnx *, const struct message_field *, uint64_t *value);
 bool onnx_text(struct onnx *, const struct message_field *, struct bytes *text);
+bool onnx_text_is(struct bytes text, const char *word);
 
 /* Read the current message as a StringStringEntryProto; a missing text is empty. */
 void onnx_pair(struct onnx *, struct bytes *key, struct bytes *value);

@@ -30,21 +30,16 @@ static bool decimal(struct bytes text, uint64_t *value)
     return text.len != 0 && *value <= INT64_MAX;
 }
 
-static bool text_is(struct bytes text, const char *word)
-{
-    return text.len == strlen(word) && memcmp(text.at, word, text.len) == 0;
-}
-
 /* Read a key and a value of external_data. */
 static void onnx_external_read_entry(struct onnx *o, struct place *p)
 {
     struct bytes key, value;
     onnx_pair(o, &key, &value);
-    if (text_is(key, "location"))
+    if (onnx_text_is(key, "location"))
         p->location = value;
-    else if (text_is(key, "offset"))
+    else if (onnx_text_is(key, "offset"))
         p->bad |= !decimal(value, &p->offset);
-    else if (text_is(key, "length"))
+    else if (onnx_text_is(key, "length"))
         p->bad |= !(p->has_length = decimal(value, &p->length));
 }
 
@@ -103,7 +98,7 @@ static void check_link(struct job *job, const char *location)
     text_release(&at);
 }
 
-/* The file of a location, opened when it is first named. NULL: no memory. */
+/* The file of a location, opened when it is first named. */
 static struct onnx_file *external_file(struct onnx *o, struct bytes location)
 {
     struct job *job = o->job;
@@ -111,18 +106,11 @@ static struct onnx_file *external_file(struct onnx *o, struct bytes location)
     struct source *s = NULL;
     bool added;
     uint64_t *at = strmap_add(&o->files, (const char *)location.at, location.len, &added);
-    if (at && !added)
+    if (!added)
         return &o->external[*at];
-    void *list = arena_grow(job->arena, o->external, o->external_count, &o->external_space,
-                            sizeof(*o->external));
-    if (!at || !list) {
-        job_no_memory(job);
-        return NULL;
-    }
-    o->external = list;
     *at = o->external_count;
-    struct onnx_file *file = &o->external[o->external_count++];
-    *file = (struct onnx_file){.location = (const char *)location.at};
+    struct onnx_file *file = PUSH(job->arena, o->external, o->external_count, o->external_space);
+    file->location = (const char *)location.at;
     file->lost = memchr(location.at, '\0', location.len) ||
                  job_open(job, file->location, "data", &s, &file->file, &err) != OK;
     if (!file->lost) {
@@ -151,7 +139,7 @@ bool onnx_external(struct onnx *o, struct message_range tensor, const char *name
         return false;
     }
     struct onnx_file *file = external_file(o, p.location);
-    if (!file)
+    if (o->job->err->status != OK)
         return false;
     if (file->lost) {
         file->tensors++;

@@ -66,7 +66,7 @@ struct tensor {
     struct list lists[17]; /* by field number: 4, 5, 6, 7, 9, 10, 11, 13 */
 };
 
-static const char *onnx_tensor_shown(struct bytes name, char room[208])
+static const char *shown_name(struct bytes name, char room[208])
 {
     snprintf(room, 208, "%.*s", (int)(name.len < 200 ? name.len : 200), (const char *)name.at);
     return room;
@@ -119,7 +119,7 @@ static struct list only(const struct message_field *f)
     return l;
 }
 
-static bool onnx_read_tensor(struct onnx *o, struct message_range range, struct tensor *t)
+static bool read_tensor(struct onnx *o, struct message_range range, struct tensor *t)
 {
     struct message_field f;
     uint64_t number;
@@ -193,7 +193,7 @@ static bool place_inside(struct onnx *o, const struct tensor *t, struct tensor_c
     if ((!typed->fields && !strings) || !list_fits(h, typed, nbytes)) {
         job_issue(o->job, ISSUE_ERROR, NULL, t->range.at, "size-mismatch",
                   "tensor \"%s\": its data is not as long as its shape and dtype need",
-                  onnx_tensor_shown(t->name, room));
+                  shown_name(t->name, room));
         return false;
     }
     const bool direct = typed->fields == 1 && typed->wire == WIRE_BYTES && !strings;
@@ -208,34 +208,32 @@ static bool place_inside(struct onnx *o, const struct tensor *t, struct tensor_c
 /* --- emitting ------------------------------------------------------------------------------- */
 
 /* Make a tensor's name unique: if another graph has it too, append the graph's number,
- * "w@graph2". False: no memory. */
-static bool onnx_tensor_name_of(struct onnx *o, struct bytes *name)
+ * "w@graph2". */
+static void name_tensor(struct onnx *o, struct tensor_claim *claim, struct bytes name)
 {
-    struct job *job = o->job;
-    struct text apart = {0};
+    char number[40];
     bool added;
-    uint64_t *graph = strmap_add(&o->names, (const char *)name->at, name->len, &added);
-    if (graph && added)
+    claim->name = (const char *)name.at;
+    claim->name_len = name.len;
+    uint64_t *graph = strmap_add(&o->names, claim->name, name.len, &added);
+    if (added)
         *graph = o->graph;
-    if (!graph)
-        job_no_memory(job);
-    if (!graph || added || *graph == o->graph)
-        return graph != NULL;
+    if (*graph == o->graph)
+        return;
     o->repeated_names++;
-    text_add(&apart, name->at, name->len);
-    text_addf(&apart, "@graph%" PRIu64, o->graph);
-    const char *kept =
-        text_str(&apart) ? arena_copy(job->arena, text_str(&apart), apart.len) : NULL;
-    *name = (struct bytes){(const uint8_t *)kept, apart.len};
-    text_release(&apart);
-    if (!kept)
-        job_no_memory(job);
-    return kept != NULL;
+    int len = snprintf(number, sizeof(number), "@graph%" PRIu64, o->graph);
+    char *apart = arena_alloc(o->job->arena, name.len + sizeof(number));
+    if (!apart)
+        return;
+    memcpy(apart, name.at, name.len);
+    memcpy(apart + name.len, number, (size_t)len);
+    claim->name = apart;
+    claim->name_len = name.len + (size_t)len;
 }
 
 /* Find the type and the size in bytes of a tensor; false after an issue. */
-static bool onnx_tensor_measure(struct onnx *o, const struct tensor *t, const char *name,
-                                const struct holder **holder, uint64_t *nbytes)
+static bool measure_tensor(struct onnx *o, const struct tensor *t, const char *name,
+                           const struct holder **holder, uint64_t *nbytes)
 {
     static const struct holder unknown = {NULL, 0, 0};
     struct dtype dtype;
@@ -268,20 +266,17 @@ static void emit_unknown(struct onnx *o, const struct tensor *t, const char *nam
     job_issue(o->job, ISSUE_WARNING, NULL, t->range.at, "unknown-dtype",
               "tensor \"%s\" has data type %" PRIu64 ", which is not known: listed, not read", name,
               t->type);
-    if (claim->dtype)
-        job_tensor(o->job, claim);
-    else
-        job_no_memory(o->job);
+    job_tensor(o->job, claim);
 }
 
-static void onnx_tensor_emit(struct onnx *o, struct tensor *t)
+static void emit_tensor(struct onnx *o, struct tensor *t)
 {
     const struct holder *holder;
     uint64_t nbytes;
     char room[208], codec[CODEC_BYTES] = "";
-    const char *name = onnx_tensor_shown(t->name, room);
+    const char *name = shown_name(t->name, room);
     struct tensor_claim claim = {.shape = t->shape, .rank = t->rank};
-    if (!onnx_tensor_measure(o, t, name, &holder, &nbytes))
+    if (!measure_tensor(o, t, name, &holder, &nbytes))
         return;
     if (t->segmented) {
         job_issue(o->job, ISSUE_ERROR, NULL, t->range.at, "unsupported",
@@ -298,21 +293,18 @@ static void onnx_tensor_emit(struct onnx *o, struct tensor *t)
     if (!(t->external ? onnx_external(o, t->range, name, &claim, nbytes)
                       : place_inside(o, t, &claim, holder, nbytes, codec)))
         return;
-    if (!onnx_tensor_name_of(o, &t->name))
-        return;
-    claim.name = (const char *)t->name.at;
-    claim.name_len = t->name.len;
+    name_tensor(o, &claim, t->name);
     job_tensor(o->job, &claim);
 }
 
 void onnx_tensor(struct onnx *o, struct message_range range, struct bytes name)
 {
     struct tensor t;
-    if (!onnx_read_tensor(o, range, &t))
+    if (!read_tensor(o, range, &t))
         return;
     if (name.at)
         t.name = name;
-    onnx_tensor_emit(o, &t);
+    emit_tensor(o, &t);
 }
 
 /* --- sparse tensors ------------------------------------------------------------------------- */
@@ -334,7 +326,7 @@ static bool read_sparse(struct onnx *o, struct message_range range, struct spars
         if (f.number == 3)
             read_dims(o, &s->dense, &f);
         else if (f.wire == WIRE_BYTES && (f.number == 1 || f.number == 2) && ++s->parts)
-            onnx_read_tensor(o, onnx_contents(&f), f.number == 1 ? &s->values : &s->indices);
+            read_tensor(o, onnx_contents(&f), f.number == 1 ? &s->values : &s->indices);
     }
     onnx_leave(o, outer);
     return o->job->err->status == OK;
@@ -414,7 +406,7 @@ void onnx_sparse(struct onnx *o, struct message_range range, struct bytes name)
     char room[208];
     struct tensor_claim claim = {0};
     if (!s) {
-        job_no_memory(o->job);
+        error_memory(o->job->err);
         return;
     }
     if (read_sparse(o, range, s)) {
@@ -434,11 +426,10 @@ void onnx_sparse(struct onnx *o, struct message_range range, struct bytes name)
         } else {
             job_issue(o->job, ISSUE_WARNING, NULL, range.at, "unsupported",
                       "the sparse tensor \"%s\" is of a kind that is not read",
-                      onnx_tensor_shown(name, room));
+                      shown_name(name, room));
         }
-        if (h && !s->dense.bad_shape && onnx_tensor_name_of(o, &name)) {
-            claim.name = (const char *)name.at;
-            claim.name_len = name.len;
+        if (h && !s->dense.bad_shape) {
+            name_tensor(o, &claim, name);
             job_tensor(o->job, &claim);
         }
     }

@@ -146,11 +146,8 @@ static void state_step(struct job *job)
     text_release(&inside);
     if (!stated)
         return;
-    char *directory = arena_copy(job->arena, job->path, run);
-    if (!directory)
-        job_no_memory(job);
     job_step(job, step);
-    job_run(job, directory, NULL);
+    job_run(job, arena_copy(job->arena, job->path, run), NULL);
 }
 
 /* --- indexing --------------------------------------------------------------------------- */
@@ -164,11 +161,11 @@ static bool is_bare(struct job *job)
     return !is_node(&p);
 }
 
-/* The name of a node: its path. Below a bare root '~' is written for '/'. NULL: no memory. */
+/* The name of a node: its path. Below a bare root '~' is written for '/'. */
 static const char *zarr_shown(struct job *job, const char *path, bool bare)
 {
     char *name = arena_copy(job->arena, path, strlen(path));
-    for (char *at = name; bare && at && (at = strchr(at, '~'));)
+    for (char *at = name; bare && (at = strchr(at, '~'));)
         *at = '/';
     return name;
 }
@@ -179,8 +176,8 @@ static void state_attributes(struct job *job, const struct array_attributes *a, 
     struct text file = {0};
     const char *name = *a->path ? zarr_shown(job, a->path, bare) : "";
     text_addf(&file, "%s%s%s/%s", job->path, *a->path ? "/" : "", a->path, a->file);
-    if (!name || !text_str(&file))
-        job_no_memory(job);
+    if (!text_str(&file))
+        error_memory(job->err);
     else
         array_attributes_state(job, text_str(&file), name, a->text, &err);
     if (err.status != OK)
@@ -191,15 +188,12 @@ static void state_attributes(struct job *job, const struct array_attributes *a, 
 static enum status emit_all(struct job *job, const struct array_tree *tree, bool bare)
 {
     job_expect(job, tree->count);
-    for (uint64_t i = 0; i < tree->count; i++) {
+    for (uint64_t i = 0; i < tree->count && job->err->status == OK; i++) {
         const struct array_site *site = &tree->sites[i];
         const char *name = zarr_shown(job, site->path, bare);
-        if (!name)
-            return job_no_memory(job);
-        if (array_emit_site(job, job->path, site, name, strlen(name), NULL) != OK)
-            return job->err->status;
+        array_emit_site(job, job->path, site, name, strlen(name), NULL);
     }
-    return OK;
+    return job->err->status;
 }
 
 static enum status index_tree(struct job *job)
