@@ -61,14 +61,9 @@ struct parser {
     bool has_metadata;
 };
 
-static bool safetensors_header_bad(struct parser *p, const char *code, const char *message)
+static bool bad_header(struct parser *p, const char *code, const char *message)
 {
     return json_fail(&p->json, ERR_CORRUPT, code, "%s", message);
-}
-
-static bool safetensors_header_no_memory(struct parser *p)
-{
-    return json_fail(&p->json, ERR_MEMORY, NULL, "no memory for a safetensors header");
 }
 
 /* --- one tensor ------------------------------------------------------------------------- */
@@ -81,8 +76,7 @@ enum field {
 };
 
 /* *bits: per element; 0 for an unknown dtype. */
-static bool safetensors_header_read_dtype(struct parser *p, struct safetensors_tensor *t,
-                                          unsigned *bits)
+static bool read_dtype(struct parser *p, struct safetensors_tensor *t, unsigned *bits)
 {
     const struct json *j = &p->json;
     if (!json_want(&p->json, JSON_STRING, "a dtype in quotes"))
@@ -95,10 +89,10 @@ static bool safetensors_header_read_dtype(struct parser *p, struct safetensors_t
         }
     }
     if (j->text.len > DTYPE_LEN_MAX || memchr(j->text.at, '\0', j->text.len))
-        return safetensors_header_bad(p, "bad-header", "this is not the name of a dtype");
+        return bad_header(p, "bad-header", "this is not the name of a dtype");
     char *name = arena_alloc(p->arena, j->text.len + sizeof("unknown()"));
     if (!name)
-        return safetensors_header_no_memory(p);
+        return false;
     memcpy(name, "unknown(", 8);
     memcpy(name + 8, j->text.at, j->text.len);
     name[8 + j->text.len] = ')';
@@ -109,14 +103,14 @@ static bool safetensors_header_read_dtype(struct parser *p, struct safetensors_t
     return true;
 }
 
-static bool safetensors_header_read_size(struct parser *p, uint64_t *value)
+static bool read_size(struct parser *p, uint64_t *value)
 {
     if (json_u64(&p->json, value) && *value <= INT64_MAX)
         return true;
-    return safetensors_header_bad(p, "bad-header", "a whole number from 0 to 2^63 - 1 expected");
+    return bad_header(p, "bad-header", "a whole number from 0 to 2^63 - 1 expected");
 }
 
-static bool safetensors_header_read_shape(struct parser *p, struct safetensors_tensor *t)
+static bool read_shape(struct parser *p, struct safetensors_tensor *t)
 {
     uint64_t shape[RANK_MAX];
     enum json_type type;
@@ -127,42 +121,38 @@ static bool safetensors_header_read_shape(struct parser *p, struct safetensors_t
         if (type == JSON_FAIL)
             return false;
         if (t->rank == RANK_MAX)
-            return safetensors_header_bad(p, "bad-header", "a shape of more than 64 dimensions");
-        if (!safetensors_header_read_size(p, &shape[t->rank++]))
+            return bad_header(p, "bad-header", "a shape of more than 64 dimensions");
+        if (!read_size(p, &shape[t->rank++]))
             return false;
     }
     t->shape = arena_array(p->lists, t->rank ? t->rank : 1, sizeof(*t->shape));
-    if (!t->shape)
-        return safetensors_header_no_memory(p);
-    memcpy(t->shape, shape, t->rank * sizeof(*shape));
-    return true;
+    if (t->shape)
+        memcpy(t->shape, shape, t->rank * sizeof(*shape));
+    return t->shape;
 }
 
 static bool read_offsets(struct parser *p, struct safetensors_tensor *t)
 {
     struct json *j = &p->json;
     if (!json_want(j, JSON_ARRAY, "data_offsets in brackets") ||
-        !json_want(j, JSON_NUMBER, "the first of two offsets") ||
-        !safetensors_header_read_size(p, &t->begin) ||
-        !json_want(j, JSON_NUMBER, "the second of two offsets") ||
-        !safetensors_header_read_size(p, &t->end) ||
+        !json_want(j, JSON_NUMBER, "the first of two offsets") || !read_size(p, &t->begin) ||
+        !json_want(j, JSON_NUMBER, "the second of two offsets") || !read_size(p, &t->end) ||
         !json_want(j, JSON_ARRAY_END, "the end of two offsets"))
         return false;
-    return t->begin <= t->end ||
-           safetensors_header_bad(p, "bad-header", "data that ends before it begins");
+    return t->begin <= t->end || bad_header(p, "bad-header", "data that ends before it begins");
 }
 
 static bool check_bytes(struct parser *p, const struct safetensors_tensor *t, unsigned bits)
 {
     uint64_t elements, total;
     if (!shape_elements(t->shape, t->rank, &elements) || !mul_u64(elements, bits, &total))
-        return safetensors_header_bad(p, "shape-overflow", "a shape of more than 2^64 bits");
+        return bad_header(p, "shape-overflow", "a shape of more than 2^64 bits");
     if (total % 8)
-        return safetensors_header_bad(p, "size-mismatch", "elements that do not fill whole bytes");
+        return bad_header(p, "size-mismatch", "elements that do not fill whole bytes");
     if (total / 8 != t->end - t->begin)
-        return safetensors_header_bad(p, "size-mismatch",
-                                      "dtype and shape need another number of bytes than "
-                                      "data_offsets give");
+        return bad_header(p, "size-mismatch",
+                          "dtype and shape need another number of bytes than "
+                          "data_offsets give");
     return true;
 }
 
@@ -175,13 +165,13 @@ static bool read_field(struct parser *p, struct safetensors_tensor *t, unsigned 
                      : json_is(j, "data_offsets") ? FIELD_OFFSETS
                                                   : 0;
     if (*seen & field)
-        return safetensors_header_bad(p, "bad-header", "a key occurs twice in a tensor");
+        return bad_header(p, "bad-header", "a key occurs twice in a tensor");
     *seen |= field;
     switch (field) {
     case FIELD_DTYPE:
-        return safetensors_header_read_dtype(p, t, bits);
+        return read_dtype(p, t, bits);
     case FIELD_SHAPE:
-        return safetensors_header_read_shape(p, t);
+        return read_shape(p, t);
     case FIELD_OFFSETS:
         return read_offsets(p, t);
     default:
@@ -203,7 +193,7 @@ static bool read_fields(struct parser *p, struct safetensors_tensor *t, unsigned
     if (type == JSON_FAIL)
         return false;
     return seen == FIELD_ALL ||
-           safetensors_header_bad(p, "bad-header", "a tensor without dtype, shape or data_offsets");
+           bad_header(p, "bad-header", "a tensor without dtype, shape or data_offsets");
 }
 
 /*
@@ -278,7 +268,7 @@ static bool read_usual(struct parser *p, struct safetensors_tensor *t, unsigned 
     return true;
 }
 
-static bool safetensors_header_read_tensor(struct parser *p, struct bytes name)
+static bool read_tensor(struct parser *p, struct bytes name)
 {
     struct safetensors_header *h = p->header;
     struct safetensors_tensor t = {.name = (const char *)name.at, .name_len = name.len};
@@ -287,22 +277,17 @@ static bool safetensors_header_read_tensor(struct parser *p, struct bytes name)
         return false;
     if (bits && !check_bytes(p, &t, bits))
         return false;
-    void *list = arena_grow(p->lists, h->tensors, h->count, &p->tensor_space, sizeof(*h->tensors));
-    if (!list)
-        return safetensors_header_no_memory(p);
-    h->tensors = list;
-    h->tensors[h->count++] = t;
-    return true;
+    *PUSH(p->lists, h->tensors, h->count, p->tensor_space) = t;
+    return !p->lists->failed;
 }
 
 /* --- the header ------------------------------------------------------------------------- */
 
-static bool safetensors_header_add_name(struct parser *p, struct strmap *names)
+static bool add_name(struct parser *p, struct strmap *names)
 {
     bool added;
     const struct json *j = &p->json;
-    if (!strmap_add(names, (const char *)j->text.at, j->text.len, &added))
-        return safetensors_header_no_memory(p);
+    strmap_add(names, (const char *)j->text.at, j->text.len, &added);
     return added ||
            json_fail(&p->json, ERR_CORRUPT, "duplicate-name", "\"%.*s\" occurs twice in the header",
                      (int)(j->text.len < 200 ? j->text.len : 200), (const char *)j->text.at);
@@ -313,28 +298,24 @@ static bool read_fact(struct parser *p)
     struct safetensors_header *h = p->header;
     struct bytes key = p->json.text;
     if (memchr(key.at, '\0', key.len))
-        return safetensors_header_bad(p, "bad-header",
-                                      "a key of __metadata__ holds a NUL character");
+        return bad_header(p, "bad-header", "a key of __metadata__ holds a NUL character");
     if (!json_want(&p->json, JSON_STRING, "a text in __metadata__"))
         return false;
-    void *list = arena_grow(p->arena, h->facts, h->fact_count, &p->fact_space, sizeof(*h->facts));
-    if (!list)
-        return safetensors_header_no_memory(p);
-    h->facts = list;
-    h->facts[h->fact_count++] = (struct safetensors_fact){key, p->json.text};
-    return true;
+    *PUSH(p->arena, h->facts, h->fact_count, p->fact_space) =
+        (struct safetensors_fact){key, p->json.text};
+    return !p->arena->failed;
 }
 
-static bool safetensors_header_read_metadata(struct parser *p)
+static bool read_metadata(struct parser *p)
 {
-    struct strmap keys = {0};
+    struct strmap keys = {.err = p->json.err};
     enum json_type type = json_next(&p->json);
     if (type == JSON_NULL)
         return true;
     bool ok = type == JSON_OBJECT ||
-              safetensors_header_bad(p, "bad-header", "__metadata__ is not an object of texts");
+              bad_header(p, "bad-header", "__metadata__ is not an object of texts");
     while (ok && (type = json_next(&p->json)) != JSON_OBJECT_END)
-        ok = type == JSON_KEY && safetensors_header_add_name(p, &keys) && read_fact(p);
+        ok = type == JSON_KEY && add_name(p, &keys) && read_fact(p);
     strmap_release(&keys);
     return ok;
 }
@@ -346,10 +327,9 @@ static bool read_header(struct parser *p)
         return false;
     while ((type = json_next(&p->json)) == JSON_KEY) {
         struct bytes name = p->json.text;
-        if (!safetensors_header_add_name(p, &p->names))
+        if (!add_name(p, &p->names))
             return false;
-        if (!(json_is(&p->json, "__metadata__") ? safetensors_header_read_metadata(p)
-                                                : safetensors_header_read_tensor(p, name)))
+        if (!(json_is(&p->json, "__metadata__") ? read_metadata(p) : read_tensor(p, name)))
             return false;
     }
     return type == JSON_OBJECT_END && json_want(&p->json, JSON_END, "the end of the header");
@@ -382,10 +362,11 @@ static const struct safetensors_tensor **sorted(struct parser *p)
     const struct safetensors_header *h = p->header;
     const struct safetensors_tensor **order =
         arena_array(p->lists, (size_t)h->count + 1, sizeof(*order));
-    for (uint64_t i = 0; order && i < h->count; i++)
+    if (!order)
+        return NULL;
+    for (uint64_t i = 0; i < h->count; i++)
         order[i] = &h->tensors[i];
-    if (order)
-        qsort(order, (size_t)h->count, sizeof(*order), by_offset);
+    qsort(order, (size_t)h->count, sizeof(*order), by_offset);
     return order;
 }
 
@@ -396,7 +377,7 @@ static bool check_cover(struct parser *p)
     bool ordered = is_ordered(h); /* most writers list tensors by offset */
     const struct safetensors_tensor **order = ordered ? NULL : sorted(p);
     if (!ordered && !order)
-        return safetensors_header_no_memory(p);
+        return false;
     for (uint64_t i = 0; i < h->count; i++) {
         const struct safetensors_tensor *t = ordered ? &h->tensors[i] : order[i];
         if (t->begin != h->data_end) {
@@ -434,10 +415,9 @@ enum status safetensors_load(const struct source *s, struct arena *arena, struct
         return error_code(err, "truncated");
     }
     uint8_t *bytes = arena_room(arena, (size_t)len);
-    if (!bytes)
-        return error_memory_at(err, s->name);
     *text = (struct bytes){bytes, (size_t)len};
-    return source_read(s, LENGTH_BYTES, bytes, (size_t)len, err);
+    return bytes ? source_read(s, LENGTH_BYTES, bytes, (size_t)len, err)
+                 : error_memory_at(err, s->name);
 }
 
 /* Make room for all tensors at once. A tensor needs a brace and at least as many bytes as the
@@ -463,13 +443,15 @@ enum status safetensors_parse(struct bytes text, const char *source, struct aren
                               struct error *err)
 {
     struct safetensors_header header = {0};
-    struct parser p = {.arena = arena, .lists = lists, .header = &header};
+    struct parser p = {.arena = arena, .lists = lists, .names.err = err, .header = &header};
     expect_tensors(&p, text);
     json_init(&p.json, cursor_over(text, LENGTH_BYTES), arena, source, err);
     if (read_header(&p) && check_cover(&p))
         *out = header;
     else if (err->status == ERR_CORRUPT)
         error_code(err, "bad-header");
+    else
+        error_memory(err); /* unless it says already what is wrong: the arenas may have another */
     strmap_release(&p.names);
     return err->status;
 }
@@ -482,10 +464,12 @@ enum status safetensors_facts(struct bytes text, const char *source, struct aren
     *rest = text;
     json_init(&p.json, cursor_over(text, LENGTH_BYTES), arena, source, err);
     if (json_want(&p.json, JSON_OBJECT, "the header's object") && json_next(&p.json) == JSON_KEY &&
-        json_is(&p.json, "__metadata__") && safetensors_header_read_metadata(&p)) {
+        json_is(&p.json, "__metadata__") && read_metadata(&p)) {
         size_t used = (size_t)(p.json.cursor.at - text.at);
         *rest = (struct bytes){text.at + used, text.len - used};
     }
+    if (arena->failed)
+        error_memory(err);
     return err->status == ERR_CORRUPT ? error_code(err, "bad-header") : err->status;
 }
 

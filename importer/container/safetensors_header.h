@@ -37,7 +37,7 @@ enum status safetensors_load(const struct source *, struct arena *, struct bytes
                              struct error *);
 
 /* Parse the header. The tensors and their shapes live in `lists`, which may be the same arena or be
- * released earlier; everything else in *out lives in the arena or in `text`. */
+ * released earlier; everything else in *out lives in the arena or in `text`. Both have an `err`. */
 enum status safetensors_parse(struct bytes text, const char *source, struct arena *,
                               struct arena *lists, struct safetensors_header *out, struct error *);
 
@@ -54,7 +54,6 @@ enum status safetensors_check_end(const struct source *, struct bytes text, uint
 /* Warn about unknown dtypes and keys; `path` NULL: the primary file. */
 void safetensors_report(struct job *, const char *path, const struct safetensors_header *);
 /* `unique`: no other file of the checkpoint can hold the name. */
-enum status safetensors_emit(struct job *, uint32_t file, const struct safetensors_tensor *,
-                             bool unique);
+void safetensors_emit(struct job *, uint32_t file, const struct safetensors_tensor *, bool unique);
 
 #endif

@@ -34,14 +34,14 @@ static bool shard_wants(struct hdf5_tree *t, const char *name, size_t len)
     return weight_map_wants(t->job, s->map, s->number, name, len);
 }
 
-static enum status index_hdf5_shard(struct job *job, struct weight_map *m, uint32_t number)
+static void index_hdf5_shard(struct job *job, struct weight_map *m, uint32_t number)
 {
     struct error err = {.offset = NO_OFFSET};
     struct hdf5_shard shard = {m, number};
     struct source *s;
     uint32_t file;
     if (!weight_map_open(job, m, number, &s, &file))
-        return job->err->status;
+        return;
     struct hdf5_tree t = {.job = job,
                           .path = s->name,
                           .file = file,
@@ -51,7 +51,6 @@ static enum status index_hdf5_shard(struct job *job, struct weight_map *m, uint3
     if (hdf5_tree_index(&t, s, &err) != OK && job->err->status == OK)
         weight_map_lose(job, m, number, &err);
     m->nbytes += t.nbytes;
-    return job->err->status;
 }
 
 static enum status hdf5_sharded_index(struct job *job)

@@ -44,8 +44,8 @@ static int keras_probe(const struct probe *p)
     return named ? 40 : 0;
 }
 
-static enum status json_facts(struct job *job, const struct zip *z, const struct zip_member *m,
-                              const char *prefix)
+static void json_facts(struct job *job, const struct zip *z, const struct zip_member *m,
+                       const char *prefix)
 {
     struct bytes text;
     struct error err = {.offset = NO_OFFSET};
@@ -57,36 +57,34 @@ static enum status json_facts(struct job *job, const struct zip *z, const struct
         facts_state(job, &j, prefix, '.');
     }
     if (err.status == OK || job->err->status != OK)
-        return job->err->status;
+        return;
     if (status_passes(err.status)) {
         *job->err = err;
-        return err.status;
+        return;
     }
     err.offset = m->header;
     error_prefix(&err, m->name);
     job_issue_error(job, ISSUE_WARNING, &err);
-    return OK;
 }
 
 /* Inflate a compressed member, into a temporary file if it is large. */
-static enum status inflate(struct job *job, const struct zip_member *m, const struct zip_run *run,
-                           struct source **out, struct error *err)
+static void inflate(struct job *job, const struct zip_member *m, const struct zip_run *run,
+                    struct source **out, struct error *err)
 {
     struct source *s;
     uint64_t most;
     if (!mul_u64(m->stored, INFLATED_TIMES, &most))
         most = UINT64_MAX;
     if (m->size > INFLATED_LEAST && m->size > most)
-        return error_set(err, ERR_LIMIT, job->path, m->header,
-                         "%llu bytes that %llu stored ones inflate to: no weights shrink so",
-                         (unsigned long long)m->size, (unsigned long long)m->stored);
-    if (source_open_view(job->source, run->offset, run->stored, &s, err) != OK ||
-        codec_chain_open(s, run->codec, &s, NULL, err) != OK)
-        return err->status;
-    return source_open_spill(s, out, err);
+        error_set(err, ERR_LIMIT, job->path, m->header,
+                  "%llu bytes that %llu stored ones inflate to: no weights shrink so",
+                  (unsigned long long)m->size, (unsigned long long)m->stored);
+    else if (source_open_view(job->source, run->offset, run->stored, &s, err) == OK &&
+             codec_chain_open(s, run->codec, &s, NULL, err) == OK)
+        source_open_spill(s, out, err);
 }
 
-static enum status add_weights(struct job *job, const struct zip *z, const struct zip_member *m)
+static void add_weights(struct job *job, const struct zip *z, const struct zip_member *m)
 {
     struct error err = {.offset = NO_OFFSET};
     struct source *s = NULL;
@@ -106,25 +104,23 @@ static enum status add_weights(struct job *job, const struct zip *z, const struc
     }
     source_close(s);
     if (err.status == OK || job->err->status != OK)
-        return job->err->status;
+        return;
     *job->err = err;
     error_prefix(job->err, m->name);
-    return err.status;
 }
 
-static enum status keras_add_member(struct job *job, const struct zip *z,
-                                    const struct zip_member *m)
+static void keras_add_member(struct job *job, const struct zip *z, const struct zip_member *m)
 {
     if (strcmp(m->name, METADATA) == 0)
-        return json_facts(job, z, m, "");
-    if (strcmp(m->name, CONFIG) == 0)
-        return json_facts(job, z, m, CONFIG ":");
-    if (text_ends_in(m->name, m->name_len, ".weights.h5") && !memchr(m->name, '/', m->name_len))
-        return add_weights(job, z, m);
-    if (text_ends_in(m->name, m->name_len, ".npz"))
+        json_facts(job, z, m, "");
+    else if (strcmp(m->name, CONFIG) == 0)
+        json_facts(job, z, m, CONFIG ":");
+    else if (text_ends_in(m->name, m->name_len, ".weights.h5") &&
+             !memchr(m->name, '/', m->name_len))
+        add_weights(job, z, m);
+    else if (text_ends_in(m->name, m->name_len, ".npz"))
         job_issue(job, ISSUE_ERROR, NULL, m->header, "unsupported",
                   "weights as pickled objects (%.100s) are not read", m->name);
-    return OK;
 }
 
 static enum status keras_index(struct job *job)
@@ -138,10 +134,9 @@ static enum status keras_index(struct job *job)
                   "a zip archive without metadata.json and model.weights.h5");
         return error_code(job->err, "bad-keras");
     }
-    for (uint64_t i = 0; i < z.count; i++)
-        if (keras_add_member(job, &z, &z.members[i]) != OK)
-            return job->err->status;
-    return OK;
+    for (uint64_t i = 0; i < z.count && job->err->status == OK; i++)
+        keras_add_member(job, &z, &z.members[i]);
+    return job->err->status;
 }
 
 const struct format format_keras = {

@@ -39,59 +39,47 @@ void safetensors_report(struct job *job, const char *path, const struct safetens
                   (const char *)h->unknown_key.at);
 }
 
-enum status safetensors_emit(struct job *job, uint32_t file, const struct safetensors_tensor *t,
-                             bool unique)
+void safetensors_emit(struct job *job, uint32_t file, const struct safetensors_tensor *t,
+                      bool unique)
 {
-    return job_tensor(job, &(struct tensor_claim){
-                               .name = t->name,
-                               .name_len = t->name_len,
-                               .dtype = t->dtype,
-                               .shape = t->shape,
-                               .rank = t->rank,
-                               .storage = STORAGE_RANGE,
-                               .file = file,
-                               .offset = t->begin,
-                               .stored = t->end - t->begin,
-                               .unique = unique,
-                           });
+    job_tensor(job, &(struct tensor_claim){
+                        .name = t->name,
+                        .name_len = t->name_len,
+                        .dtype = t->dtype,
+                        .shape = t->shape,
+                        .rank = t->rank,
+                        .storage = STORAGE_RANGE,
+                        .file = file,
+                        .offset = t->begin,
+                        .stored = t->end - t->begin,
+                        .unique = unique,
+                    });
 }
 
-static enum status emit_tensors(struct job *job, const struct safetensors_header *h)
+static void emit_facts(struct job *job, const struct safetensors_header *h)
 {
-    safetensors_report(job, NULL, h);
-    job_expect(job, h->count);
-    for (uint64_t i = 0; i < h->count; i++)
-        if (safetensors_emit(job, 0, &h->tensors[i], true) != OK)
-            return job->err->status;
-    return OK;
-}
-
-static enum status emit_facts(struct job *job, const struct safetensors_header *h)
-{
-    for (uint64_t i = 0; i < h->fact_count; i++) {
+    for (uint64_t i = 0; i < h->fact_count && job->err->status == OK; i++) {
         const struct safetensors_fact *f = &h->facts[i];
         char *key = arena_copy(job->arena, f->key.at, f->key.len);
-        if (!key)
-            return job_no_memory(job);
-        if (job_meta_text(job, key, (const char *)f->value.at, f->value.len) != OK)
-            return job->err->status;
+        job_meta_text(job, key, (const char *)f->value.at, f->value.len);
     }
-    return OK;
 }
 
 /* Parse the header and emit its tensors; the parser's lists are freed at once, not with the job. */
-static enum status emit_header(struct job *job, struct bytes text,
-                               struct safetensors_header *header)
+static void emit_header(struct job *job, struct bytes text, struct safetensors_header *header)
 {
     const struct source *s = job->source;
-    struct arena lists = {.ceiling = job->arena->ceiling};
+    struct arena lists = {.ceiling = job->arena->ceiling, .err = job->err};
     if (safetensors_parse(text, s->name, job->arena, &lists, header, job->err) == OK &&
-        safetensors_check_end(s, text, header->data_end, job->err) == OK)
-        emit_tensors(job, header);
+        safetensors_check_end(s, text, header->data_end, job->err) == OK) {
+        safetensors_report(job, NULL, header);
+        job_expect(job, header->count);
+        for (uint64_t i = 0; i < header->count && job->err->status == OK; i++)
+            safetensors_emit(job, 0, &header->tensors[i], true);
+    }
     arena_release(&lists);
     header->tensors = NULL;
     header->count = 0;
-    return job->err->status;
 }
 
 /* Facts that come first, as most writers have them, are no part of what is shared: steps of a run
@@ -111,17 +99,19 @@ static enum status index_header(struct job *job, struct arena *arena, bool *kept
     if (job_reuse(job, shared, &data_end)) {
         safetensors_check_end(s, text, data_end, job->err);
     } else {
-        if (emit_header(job, text, &header) != OK ||
-            (!facts_first && emit_facts(job, &header) != OK))
-            return job->err->status;
-        *kept = job_reuse_offer(job, shared, header.data_end);
+        emit_header(job, text, &header);
+        if (!facts_first)
+            emit_facts(job, &header);
+        *kept = job->err->status == OK && job_reuse_offer(job, shared, header.data_end);
     }
-    return job->err->status == OK && facts_first ? emit_facts(job, &header) : job->err->status;
+    if (facts_first)
+        emit_facts(job, &header);
+    return job->err->status;
 }
 
 static enum status safetensors_index_file(struct job *job)
 {
-    struct arena text = {.ceiling = job->arena->ceiling};
+    struct arena text = {.ceiling = job->arena->ceiling, .err = job->err};
     bool kept = false;
     index_header(job, &text, &kept);
     if (kept)

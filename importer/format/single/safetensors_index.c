@@ -27,43 +27,40 @@ static enum status index_claim(struct claim *c)
 /* State a fact from a shard's header. What most shards repeat is stated once; a value that
  * differs from that of the index or an earlier shard gets the key "SHARD:KEY", like the facts of
  * a neighbour. */
-static enum status safetensors_index_state_fact(struct job *job, struct weight_map *m,
-                                                const char *shard, const struct safetensors_fact *f)
+static void state_fact_once(struct job *job, struct weight_map *m, const char *shard,
+                            const struct safetensors_fact *f)
 {
     struct bytes before;
     struct text key = {0};
-    if (weight_map_fact(m, f->key, f->value, &before, job->err) != OK)
-        return job->err->status;
-    if (before.at && before.len == f->value.len && memcmp(before.at, f->value.at, before.len) == 0)
-        return OK;
+    if (weight_map_fact(m, f->key, f->value, &before, job->err) != OK ||
+        (before.at && before.len == f->value.len &&
+         memcmp(before.at, f->value.at, before.len) == 0))
+        return;
     if (before.at)
         text_addf(&key, "%s:", shard);
     text_add(&key, f->key.at, f->key.len);
     if (text_str(&key))
         job_meta_text(job, text_str(&key), (const char *)f->value.at, f->value.len);
     else
-        job_no_memory(job);
+        error_memory(job->err);
     text_release(&key);
-    return job->err->status;
 }
 
-static enum status emit_shard(struct job *job, struct weight_map *m, uint32_t shard, uint32_t file,
-                              const struct safetensors_header *h)
+static void emit_shard(struct job *job, struct weight_map *m, uint32_t shard, uint32_t file,
+                       const struct safetensors_header *h)
 {
-    for (uint64_t i = 0; i < h->count; i++) {
+    for (uint64_t i = 0; i < h->count && job->err->status == OK; i++) {
         const struct safetensors_tensor *t = &h->tensors[i];
         if (!weight_map_wants(job, m, shard, t->name, t->name_len))
             continue;
         m->nbytes += t->end - t->begin;
-        if (safetensors_emit(job, file, t, false) != OK)
-            return job->err->status;
+        safetensors_emit(job, file, t, false);
     }
     for (uint64_t i = 0; i < h->fact_count && job->err->status == OK; i++)
-        safetensors_index_state_fact(job, m, m->shards[shard].name, &h->facts[i]);
-    return job->err->status;
+        state_fact_once(job, m, m->shards[shard].name, &h->facts[i]);
 }
 
-static enum status safetensors_index_shard(struct job *job, struct weight_map *m, uint32_t shard)
+static void safetensors_index_shard(struct job *job, struct weight_map *m, uint32_t shard)
 {
     struct error err = {.offset = NO_OFFSET};
     struct safetensors_header header;
@@ -71,16 +68,16 @@ static enum status safetensors_index_shard(struct job *job, struct weight_map *m
     struct bytes text;
     uint32_t file;
     if (!weight_map_open(job, m, shard, &s, &file))
-        return job->err->status;
+        return;
     if (safetensors_load(s, job->arena, &text, &err) != OK ||
         safetensors_parse(text, s->name, job->arena, job->arena, &header, &err) != OK ||
         safetensors_check_end(s, text, header.data_end, &err) != OK) {
         weight_map_lose(job, m, shard, &err);
-        return job->err->status;
+        return;
     }
     job_base(job, file, 8 + text.len);
     safetensors_report(job, s->name, &header);
-    return emit_shard(job, m, shard, file, &header);
+    emit_shard(job, m, shard, file, &header);
 }
 
 static enum status safetensors_index_set(struct job *job)
