@@ -211,9 +211,8 @@ static enum status zip_read_entry(const struct source *s, struct cursor *c, stru
     if (!widen(m, extra))
         return corrupt(s, at, err, "a directory entry lacks its zip64 sizes");
     m->name_len = name_len;
-    if (!(m->name = arena_copy(arena, name.at, name_len)))
-        return error_memory_at(err, s->name);
-    return OK;
+    m->name = arena_copy(arena, name.at, name_len);
+    return m->name && !arena->failed ? OK : error_memory_at(err, s->name);
 }
 
 /* Find the member's data, and check the local header against the directory entry. */
@@ -270,15 +269,14 @@ static enum status read_entries(struct zip *z, const struct directory *d, struct
 {
     const struct source *s = z->source;
     struct cursor c = cursor_over(bytes, d->offset);
-    struct strmap names = {0};
+    struct strmap names = {.err = err};
     for (uint64_t i = 0; i < d->entries && err->status == OK; i++) {
         struct zip_member *m = &z->members[i];
         bool added = false;
         if (zip_read_entry(s, &c, arena, m, err) != OK || locate_data(s, m, d->offset, err) != OK)
             break;
-        if (!strmap_add(&names, m->name, m->name_len, &added)) {
-            error_memory_at(err, s->name);
-        } else if (!added) {
+        strmap_add(&names, m->name, m->name_len, &added);
+        if (!added) {
             error_set(err, ERR_CORRUPT, s->name, m->header,
                       "bad zip: two members are named \"%.200s\"", m->name);
             error_code(err, "duplicate-member");

@@ -155,8 +155,8 @@ static void report_size(struct bundle *b, const struct tf_run *run, struct bytes
 
 /* --- tensors ---------------------------------------------------------------------------- */
 
-static enum status emit_range(struct bundle *b, const struct tf_run *run, struct bytes name,
-                              struct tensor_claim *claim)
+static void emit_range(struct bundle *b, const struct tf_run *run, struct bytes name,
+                       struct tensor_claim *claim)
 {
     struct dtype dtype;
     dtype_find(claim->dtype, &dtype);
@@ -167,12 +167,11 @@ static enum status emit_range(struct bundle *b, const struct tf_run *run, struct
         claim->stored = run->size;
         claim->codec = codec_of(b, &dtype);
         claim->sums = dtype.kind == DTYPE_OPAQUE ? NULL : &run->crc;
-        if (tf_shards_file(&b->shards, run->shard, &claim->file) != OK)
-            return b->job->err->status;
+        tf_shards_file(&b->shards, run->shard, &claim->file);
     } else if (placed) {
         report_size(b, run, name);
     }
-    return job_tensor(b->job, claim);
+    job_tensor(b->job, claim);
 }
 
 /* Take the extents of a listed slice: as the list spells them into `spelled`, with numbers for
@@ -212,12 +211,7 @@ static const char *take_piece(struct bundle *b, const Tf__TensorSliceProto *m, s
         return "has a slice of another dtype";
     if (memcmp(run->shape, e->shape, whole->rank * sizeof(*e->shape)) != 0)
         return "has a slice of another shape than its place";
-    const char *spelling = tf_dtype(b->job, run->dtype);
-    if (!spelling) {
-        job_no_memory(b->job);
-        return "";
-    }
-    dtype_find(spelling, &dtype);
+    dtype_find(tf_dtype(b->job, run->dtype), &dtype);
     if (run->shard >= b->shards.count || run->offset > INT64_MAX || run->size > INT64_MAX ||
         !size_is_right(&dtype, run))
         return "has a slice whose place or size cannot be right";
@@ -240,10 +234,8 @@ static const char *take_pieces(struct bundle *b, const Tf__BundleEntryProto *m, 
     for (size_t i = 0; i < m->n_slices; i++) {
         struct tf_slice *piece = NULL;
         uint64_t *box = arena_array(arena, 2 * (size_t)whole->rank, sizeof(*box));
-        if (!list || !sums || !box) {
-            job_no_memory(b->job);
+        if (!list || !sums || !box)
             return "";
-        }
         list[i].origin = box;
         list[i].shape = box + whole->rank;
         const char *wrong = take_piece(b, m->slices[i], name, whole, &piece, &list[i]);
@@ -252,8 +244,7 @@ static const char *take_pieces(struct bundle *b, const Tf__BundleEntryProto *m, 
         first_wrong = first_wrong ? first_wrong : wrong;
         if (wrong)
             continue;
-        if (tf_shards_file(&b->shards, piece->run.shard, &list[i].file) != OK)
-            return "";
+        tf_shards_file(&b->shards, piece->run.shard, &list[i].file);
         sums[i] = piece->run.crc;
         stored += piece->run.size;
     }
@@ -268,14 +259,14 @@ static const char *take_pieces(struct bundle *b, const Tf__BundleEntryProto *m, 
     return NULL;
 }
 
-static enum status emit_pieces(struct bundle *b, const Tf__BundleEntryProto *m, struct bytes name,
-                               const struct tf_run *whole, struct tensor_claim *claim)
+static void emit_pieces(struct bundle *b, const Tf__BundleEntryProto *m, struct bytes name,
+                        const struct tf_run *whole, struct tensor_claim *claim)
 {
     struct dtype dtype;
     dtype_find(claim->dtype, &dtype);
     const char *wrong = take_pieces(b, m, name, whole, claim);
     if (b->job->err->status != OK)
-        return b->job->err->status;
+        return;
     if (wrong) {
         job_issue(b->job, ISSUE_ERROR, NULL, NO_OFFSET, "bad-slices",
                   "partitioned tensor \"%.*s\" %s: listed without data", SHOWN(name), wrong);
@@ -285,15 +276,15 @@ static enum status emit_pieces(struct bundle *b, const Tf__BundleEntryProto *m, 
         if (dtype.kind == DTYPE_OPAQUE)
             claim->sums = NULL;
     }
-    return job_tensor(b->job, claim);
+    job_tensor(b->job, claim);
 }
 
-static enum status take_tensor(struct bundle *b, struct bytes name, const Tf__BundleEntryProto *m,
-                               uint64_t offset)
+static void take_tensor(struct bundle *b, struct bytes name, const Tf__BundleEntryProto *m,
+                        uint64_t offset)
 {
     struct tf_run run;
     if (!take_run(b, m, name, offset, &run))
-        return b->job->err->status;
+        return;
     struct tensor_claim claim = {
         .name = (const char *)name.at,
         .name_len = name.len,
@@ -301,26 +292,21 @@ static enum status take_tensor(struct bundle *b, struct bytes name, const Tf__Bu
         .shape = run.shape,
         .rank = run.rank,
     };
-    if (!claim.dtype)
-        return job_no_memory(b->job);
     tf_check_dtype(b->job, claim.dtype, name);
-    return m->n_slices ? emit_pieces(b, m, name, &run, &claim) : emit_range(b, &run, name, &claim);
+    if (m->n_slices)
+        emit_pieces(b, m, name, &run, &claim);
+    else
+        emit_range(b, &run, name, &claim);
 }
 
-static enum status take_slice(struct bundle *b, struct bytes key, const Tf__BundleEntryProto *m,
-                              uint64_t offset)
+static void take_slice(struct bundle *b, struct bytes key, const Tf__BundleEntryProto *m,
+                       uint64_t offset)
 {
     static const struct bytes slice = {(const uint8_t *)"(a slice)", 9};
     struct tf_run run;
-    if (!take_run(b, m, slice, offset, &run))
-        return b->job->err->status;
-    enum status status = tf_slices_add(&b->slices, key, &run, b->job->arena);
-    if (status == ERR_MEMORY)
-        return job_no_memory(b->job);
-    if (status != OK)
+    if (take_run(b, m, slice, offset, &run) && !tf_slices_add(&b->slices, key, &run, b->job->arena))
         job_issue(b->job, ISSUE_ERROR, NULL, offset, "corrupt",
                   "a key of the index begins with a zero byte but is not a slice's: left out");
-    return OK;
 }
 
 /* Report slices that no tensor lists: their data cannot be reached. */
@@ -360,39 +346,39 @@ static enum status take_header(struct bundle *b, const struct sstable_entry *e)
                          "%ld data files, the most is %llu", (long)m->num_shards,
                          (unsigned long long)LIMIT_SHARDS);
     b->big_endian = m->endianness == 1;
-    if (tf_shards_count(&b->shards, (uint32_t)m->num_shards) != OK)
-        return job->err->status;
+    tf_shards_count(&b->shards, (uint32_t)m->num_shards);
     return tf_version(job, m->version);
 }
 
-static enum status take_entries(struct bundle *b, struct sstable *table)
+static void take_entries(struct bundle *b, struct sstable *table)
 {
     struct error *err = b->job->err;
     struct sstable_entry e;
-    while (sstable_next(table, &e, err) == OK && e.key.at) {
+    while (err->status == OK && sstable_next(table, &e, err) == OK && e.key.at) {
         const Tf__BundleEntryProto *m =
             protobuf_unpack(&tf__bundle_entry_proto__descriptor, e.value, &b->message, err);
-        if (err->status != OK)
-            return err->status;
-        enum status status = e.key.len && e.key.at[0] == 0 ? take_slice(b, e.key, m, e.offset)
-                                                           : take_tensor(b, e.key, m, e.offset);
+        if (err->status == OK && e.key.len && e.key.at[0] == 0)
+            take_slice(b, e.key, m, e.offset);
+        else if (err->status == OK)
+            take_tensor(b, e.key, m, e.offset);
         arena_release(&b->message);
-        if (status != OK)
-            return status;
     }
-    return err->status;
 }
 
-static enum status take_table(struct bundle *b, struct sstable *table)
+static void take_table(struct bundle *b, struct sstable *table)
 {
     struct sstable_entry first;
-    if (sstable_next(table, &first, b->job->err) != OK || take_header(b, &first) != OK)
-        return b->job->err->status;
+    struct error *err = b->job->err;
+    if (sstable_next(table, &first, err) == OK)
+        take_header(b, &first);
     arena_release(&b->message);
-    if (tf_shards_list(&b->shards, false) != OK || take_entries(b, table) != OK)
-        return b->job->err->status;
+    if (err->status == OK)
+        tf_shards_list(&b->shards, false);
+    take_entries(b, table);
+    if (err->status != OK)
+        return;
     report_orphans(b);
-    return tf_shards_list(&b->shards, true);
+    tf_shards_list(&b->shards, true);
 }
 
 static enum status tf_bundle_index(struct job *job)
@@ -401,13 +387,11 @@ static enum status tf_bundle_index(struct job *job)
     struct sstable *table = NULL;
     job_role(job, 0, "index");
     job_sum_kind(job, "crc32c");
-    if (tf_shards_open(&b.shards, job) != OK)
-        goto done;
-    tf_step(job, tf_shards_name(&b.shards));
-    if (sstable_open(job->source, &table, job->err) == OK)
-        take_table(&b, table);
-
-done:
+    if (tf_shards_open(&b.shards, job) == OK) {
+        tf_step(job, tf_shards_name(&b.shards));
+        if (sstable_open(job->source, &table, job->err) == OK)
+            take_table(&b, table);
+    }
     sstable_close(table);
     arena_release(&b.message);
     tf_shards_close(&b.shards);

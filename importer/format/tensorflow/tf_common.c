@@ -112,10 +112,8 @@ bool tf_shape(struct job *job, const Tf__TensorShapeProto *shape, struct bytes n
     }
     run->rank = (unsigned)rank;
     run->shape = arena_array(job->arena, rank, sizeof(*run->shape));
-    if (!run->shape) {
-        job_no_memory(job);
+    if (!run->shape)
         return false;
-    }
     bool good = true;
     for (size_t d = 0; d < rank; d++) {
         good = good && shape->dim[d]->size >= 0;
@@ -148,10 +146,7 @@ void tf_step(struct job *job, const char *prefix)
     size_t digits = dash ? strspn(dash + 1, "0123456789") : 0;
     if (digits == 0 || digits > 18 || dash[1 + digits] || !slash)
         return;
-    char *run =
-        arena_copy(job->arena, job->path, slash > job->path ? (size_t)(slash - job->path) : 1);
-    if (!run)
-        job_no_memory(job);
+    const size_t len = slash > job->path ? (size_t)(slash - job->path) : 1;
     job_step(job, strtoll(dash + 1, NULL, 10));
-    job_run(job, run, NULL);
+    job_run(job, arena_copy(job->arena, job->path, len), NULL);
 }

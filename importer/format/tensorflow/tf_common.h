@@ -15,7 +15,7 @@
  * much of it as `head` has. The first block must be raw, or Snappy that begins with a literal. */
 struct bytes tf_first_value(struct bytes head);
 
-/* The dtype of a DataType, "unknown(N)" for an unknown number. NULL: no memory. */
+/* The dtype of a DataType, "unknown(N)" for an unknown number. */
 const char *tf_dtype(struct job *, int32_t number);
 /* Report an unknown dtype: the tensor is listed, but cannot be read. */
 void tf_check_dtype(struct job *, const char *dtype, struct bytes name);

@@ -61,11 +61,10 @@ enum status tf_shards_open(struct tf_shards *s, struct job *job)
     return OK;
 }
 
-enum status tf_shards_count(struct tf_shards *s, uint32_t count)
+void tf_shards_count(struct tf_shards *s, uint32_t count)
 {
     s->count = count;
     s->list = arena_array(s->job->arena, count, sizeof(*s->list));
-    return s->list ? OK : job_no_memory(s->job);
 }
 
 const char *tf_shards_name(struct tf_shards *s)
@@ -160,29 +159,28 @@ static const char *choose_path(struct tf_shards *s, uint32_t shard, struct text 
     return right;
 }
 
-enum status tf_shards_file(struct tf_shards *s, uint32_t shard, uint32_t *file)
+void tf_shards_file(struct tf_shards *s, uint32_t shard, uint32_t *file)
 {
     struct tf_shard *one = &s->list[shard];
     if (one->file) {
         *file = one->file - 1;
-        return OK;
+        return;
     }
     struct error why = {0};
     uint32_t found = 0;
     struct text text = {.limit = PATH_BYTES};
     const char *path = choose_path(s, shard, &text);
     if (!path || job_file(s->job, path, "data", &found, &why) == ERR_MEMORY)
-        job_no_memory(s->job);
+        error_memory(s->job->err);
     else if (why.status != OK)
         tf_shards_report_missing(s, path, &why);
     one->file = found + 1;
     *file = found;
     text_release(&text);
-    return s->job->err->status;
 }
 
 /* Add a file beside the index that is not read. */
-static enum status add_beside(struct tf_shards *s, const char *name, const char *role)
+static void add_beside(struct tf_shards *s, const char *name, const char *role)
 {
     struct error why = {0};
     uint32_t file;
@@ -190,15 +188,14 @@ static enum status add_beside(struct tf_shards *s, const char *name, const char 
     text_add(&path, text_str(&s->prefix), s->name_at);
     text_adds(&path, name);
     if (!text_str(&path) || job_file(s->job, text_str(&path), role, &file, &why) == ERR_MEMORY)
-        job_no_memory(s->job);
+        error_memory(s->job->err);
     else if (strcmp(role, "extra") == 0)
         job_issue(s->job, ISSUE_WARNING, text_str(&path), NO_OFFSET, "extra-shard",
                   "not a data file of this checkpoint, which has %lu", (unsigned long)s->count);
     text_release(&path);
-    return s->job->err->status;
 }
 
-enum status tf_shards_list(struct tf_shards *s, bool after)
+void tf_shards_list(struct tf_shards *s, bool after)
 {
     struct text stem = {.limit = PATH_BYTES};
     uint64_t count;
@@ -222,7 +219,6 @@ enum status tf_shards_list(struct tf_shards *s, bool after)
             add_beside(s, names[at], "extra");
     }
     text_release(&stem);
-    return s->job->err->status;
 }
 
 void tf_shards_close(struct tf_shards *s)

@@ -2,10 +2,12 @@
  * tf_shards.h - the files of a tensor bundle, and the file of each shard.
  *
  *   struct tf_shards s;
- *   if (tf_shards_open(&s, job) == OK && tf_shards_count(&s, 2) == OK &&
- *       tf_shards_list(&s, false) == OK)
+ *   if (tf_shards_open(&s, job) == OK) {
+ *       tf_shards_count(&s, 2);
+ *       tf_shards_list(&s, false);
  *       ... tf_shards_file(&s, shard, &file) ...
- *   tf_shards_list(&s, true);
+ *       tf_shards_list(&s, true);
+ *   }
  *   tf_shards_close(&s);
  *
  * Every file that tf_shards_claim() takes becomes a file of the checkpoint.
@@ -35,20 +37,20 @@ size_t tf_prefix_length(const char *index_name);
 
 enum status tf_shards_claim(struct claim *);
 
-/* Errors are the job's. */
+/* Errors are the job's, and so are those of the other functions. */
 enum status tf_shards_open(struct tf_shards *, struct job *);
 /* Set the number of shards that the header states, at most LIMIT_SHARDS. */
-enum status tf_shards_count(struct tf_shards *, uint32_t count);
+void tf_shards_count(struct tf_shards *, uint32_t count);
 void tf_shards_close(struct tf_shards *);
 
 const char *tf_shards_name(struct tf_shards *); /* PREFIX */
 
 /* The file of a shard (< count). If it is missing, that is reported once. */
-enum status tf_shards_file(struct tf_shards *, uint32_t shard, uint32_t *file);
+void tf_shards_file(struct tf_shards *, uint32_t shard, uint32_t *file);
 
 /* Add files to the checkpoint that no entry may name. Call it before the entries for the bundle's
  * own data files, even those without a tensor, and `after` them for the graph and for unused data
  * files. */
-enum status tf_shards_list(struct tf_shards *, bool after);
+void tf_shards_list(struct tf_shards *, bool after);
 
 #endif

@@ -28,46 +28,44 @@ static const char *share_name(struct tf_slices *s, struct arena *arena)
     return arena_copy(arena, name, s->name.len);
 }
 
-enum status tf_slice_key(struct bytes key, struct text *name, struct arena *arena,
-                         struct tf_extent **extents, unsigned *rank)
+bool tf_slice_key(struct bytes key, struct text *name, struct arena *arena,
+                  struct tf_extent **extents, unsigned *rank)
 {
     struct cursor c = cursor_over(key, 0);
     text_reset(name);
-    if (orderedcode_number(&c) != 0 || !orderedcode_string(&c, name) || !cursor_ok(&c))
-        return name->failed ? ERR_MEMORY : ERR_CORRUPT;
+    if (orderedcode_number(&c) != 0 || !orderedcode_string(&c, name) || !cursor_ok(&c)) {
+        if (name->failed)
+            arena_fail(arena);
+        return false;
+    }
     uint64_t dimensions = orderedcode_number(&c);
     if (!cursor_ok(&c) || dimensions > TENSOR_RANK_MAX)
-        return ERR_CORRUPT;
+        return false;
     struct tf_extent *list = arena_array(arena, (size_t)dimensions, sizeof(*list));
     if (!list)
-        return ERR_MEMORY;
+        return false;
     for (uint64_t d = 0; d < dimensions; d++) {
         list[d].start = orderedcode_signed(&c);
         list[d].length = orderedcode_signed(&c);
     }
     if (!cursor_ok(&c) || cursor_left(&c))
-        return ERR_CORRUPT;
+        return false;
     *extents = list;
     *rank = (unsigned)dimensions;
-    return OK;
+    return true;
 }
 
-enum status tf_slices_add(struct tf_slices *s, struct bytes key, const struct tf_run *run,
-                          struct arena *arena)
+bool tf_slices_add(struct tf_slices *s, struct bytes key, const struct tf_run *run,
+                   struct arena *arena)
 {
     struct tf_slice slice = {.run = *run};
     unsigned rank;
-    enum status status = tf_slice_key(key, &s->name, arena, &slice.extents, &rank);
-    if (status != OK || rank != run->rank)
-        return status != OK ? status : ERR_CORRUPT;
+    if (!tf_slice_key(key, &s->name, arena, &slice.extents, &rank) || rank != run->rank)
+        return false;
     slice.name = share_name(s, arena);
     slice.name_len = s->name.len;
-    void *list = arena_grow(arena, s->list, s->count, &s->space, sizeof(*s->list));
-    if (!slice.name || !list)
-        return ERR_MEMORY;
-    s->list = list;
-    s->list[s->count++] = slice;
-    return OK;
+    *PUSH(arena, s->list, s->count, s->space) = slice;
+    return true;
 }
 
 static int order(const struct tf_slice *slice, struct bytes name, const struct tf_extent *extents,

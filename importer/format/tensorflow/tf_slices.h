@@ -37,9 +37,9 @@ struct tf_slice {
 };
 
 /* Parse the key of a slice: the variable's name is put into `name`, the extents (*rank of them)
- * into the arena. ERR_CORRUPT without a message: it is not such a key. ERR_MEMORY. */
-enum status tf_slice_key(struct bytes key, struct text *name, struct arena *arena,
-                         struct tf_extent **extents, unsigned *rank);
+ * into the arena, which keeps lack of memory. False: it is not such a key, or no memory. */
+bool tf_slice_key(struct bytes key, struct text *name, struct arena *arena,
+                  struct tf_extent **extents, unsigned *rank);
 
 /* All slices of a bundle, ordered as their keys are. */
 struct tf_slices {
@@ -49,10 +49,10 @@ struct tf_slices {
     struct text name; /* scratch */
 };
 
-/* Add the slice under `key`; `run` lives in the arena. ERR_CORRUPT without a message: it is not
- * the key of a slice of run->rank dimensions. ERR_MEMORY. */
-enum status tf_slices_add(struct tf_slices *, struct bytes key, const struct tf_run *run,
-                          struct arena *arena);
+/* Add the slice under `key`; `run` lives in the arena. False: it is not the key of a slice of
+ * run->rank dimensions, or no memory. */
+bool tf_slices_add(struct tf_slices *, struct bytes key, const struct tf_run *run,
+                   struct arena *arena);
 
 /* The slice of variable `name` with exactly these extents, or NULL. */
 struct tf_slice *tf_slices_find(struct tf_slices *, struct bytes name,

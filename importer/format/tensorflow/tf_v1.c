@@ -177,37 +177,30 @@ static bool same_shape(const struct tf_run *a, const struct tf_run *b)
 }
 
 /* Add a tensor that a shard lists; other shards may have listed it too. */
-static enum status tf_v1_add_tensor(struct v1 *v, const Tf__SavedSliceMeta *m)
+static void tf_v1_add_tensor(struct v1 *v, const Tf__SavedSliceMeta *m)
 {
     struct bytes name = {m->name.data, m->name.len};
     struct tensor t = {.run.dtype = tf_dtype_plain(m->type), .listed = m->n_slice};
     bool added = false;
     const char *kept;
     if (!tf_shape(v->job, m->shape, name, &t.run))
-        return v->job->err->status;
+        return;
     uint64_t *at =
         strmap_keep(&v->names, v->job->arena, (const char *)name.at, name.len, &kept, &added);
-    if (!at)
-        return job_no_memory(v->job);
     if (!added) {
         struct tensor *known = &v->tensors[*at];
         known->listed += t.listed;
         if (!same_shape(&known->run, &t.run))
             known->fault = (struct fault){"corrupt", "has another shape or dtype in another file"};
-        return OK;
+        return;
     }
     if (v->count >= LIMIT_TENSORS)
-        return error_set(v->job->err, ERR_LIMIT, v->job->path, NO_OFFSET, "more than %llu tensors",
-                         (unsigned long long)LIMIT_TENSORS);
+        error_set(v->job->err, ERR_LIMIT, v->job->path, NO_OFFSET, "more than %llu tensors",
+                  (unsigned long long)LIMIT_TENSORS);
     *at = v->count;
     t.name = (struct bytes){(const uint8_t *)kept, name.len};
     t.readable = tf_v1_field_of(t.run.dtype, &t.field);
-    void *list = arena_grow(v->job->arena, v->tensors, v->count, &v->space, sizeof(*v->tensors));
-    if (!list)
-        return job_no_memory(v->job);
-    v->tensors = list;
-    v->tensors[v->count++] = t;
-    return OK;
+    *PUSH(v->job->arena, v->tensors, v->count, v->space) = t;
 }
 
 /* Unpack a field's contents into v->message. NULL: they are not such a message (no error is set),
@@ -220,65 +213,62 @@ static void *unpack(struct v1 *v, const ProtobufCMessageDescriptor *type, const 
         return NULL;
     uint8_t *bytes = malloc(f->len ? (size_t)f->len : 1);
     if (!bytes)
-        job_no_memory(v->job);
+        error_memory(v->job->err);
     else if (source_read(in, f->at, bytes, (size_t)f->len, err) == OK)
         m = protobuf_unpack(type, (struct bytes){bytes, (size_t)f->len}, &v->message, err);
     free(bytes);
     return m;
 }
 
-static enum status take_meta_field(struct v1 *v, const struct source *in,
-                                   const struct message_field *f, struct error *err)
+static void take_meta_field(struct v1 *v, const struct source *in, const struct message_field *f,
+                            struct error *err)
 {
-    enum status status = OK;
     if (f->number == META_TENSOR) {
         const Tf__SavedSliceMeta *m = unpack(v, &tf__saved_slice_meta__descriptor, in, f, err);
-        status =
-            m ? tf_v1_add_tensor(v, m)
-              : error_set(err, ERR_CORRUPT, in->name, NO_OFFSET, "the list of tensors is damaged");
+        if (m)
+            tf_v1_add_tensor(v, m);
+        else
+            error_set(err, ERR_CORRUPT, in->name, NO_OFFSET, "the list of tensors is damaged");
     } else if (f->number == META_VERSIONS) {
         const Tf__VersionDef *m = unpack(v, &tf__version_def__descriptor, in, f, err);
-        status = err->status != OK ? err->status : tf_version(v->job, m);
+        if (err->status == OK)
+            tf_version(v->job, m);
     }
     arena_release(&v->message);
-    return status;
 }
 
 /* Read one SavedTensorSliceMeta. */
-static enum status take_meta(struct v1 *v, const struct source *in, struct error *err)
+static void take_meta(struct v1 *v, const struct source *in, struct error *err)
 {
     struct message m = message_over(in);
     struct message_field f;
-    while (message_next(&m, &f, err) == OK && f.number)
-        if (take_meta_field(v, in, &f, err) != OK)
-            return ERR_CORRUPT; /* *err or the job's error says why */
-    return err->status;
+    while (err->status == OK && v->job->err->status == OK && message_next(&m, &f, err) == OK &&
+           f.number)
+        take_meta_field(v, in, &f, err);
 }
 
 /* Read the record of the empty key, the first of a shard. */
-static enum status take_header(struct v1 *v, const struct shard *s, const struct sstable_entry *e,
-                               struct error *err)
+static void take_header(struct v1 *v, const struct shard *s, const struct sstable_entry *e,
+                        struct error *err)
 {
     struct source *value = NULL, *meta = NULL;
     struct message_field f;
     if (!e->key.at || e->key.len)
-        return error_set(err, ERR_UNSUPPORTED, s->path, NO_OFFSET,
-                         "an SSTable, but not one of a TensorFlow checkpoint");
-    if (tf_v1_value_open(s->source, e, &value, err) != OK)
-        return err->status;
+        error_set(err, ERR_UNSUPPORTED, s->path, NO_OFFSET,
+                  "an SSTable, but not one of a TensorFlow checkpoint");
+    if (err->status != OK || tf_v1_value_open(s->source, e, &value, err) != OK)
+        return;
     struct message m = message_over(value);
-    enum status status = OK;
-    while (status == OK && (status = message_next(&m, &f, err)) == OK && f.number) {
+    while (err->status == OK && v->job->err->status == OK && message_next(&m, &f, err) == OK &&
+           f.number) {
         if (f.number != SLICES_META || f.wire != WIRE_BYTES)
             continue;
-        status = source_open_view(value, f.at, f.len, &meta, err);
-        if (status == OK)
-            status = take_meta(v, meta, err);
+        if (source_open_view(value, f.at, f.len, &meta, err) == OK)
+            take_meta(v, meta, err);
         source_close(meta);
         meta = NULL;
     }
     source_close(value);
-    return status;
 }
 
 /* --- records ---------------------------------------------------------------------------- */
@@ -290,10 +280,8 @@ static bool take_box(struct v1 *v, const struct tensor *t, const struct tf_exten
     unsigned rank = t->run.rank;
     bool good = true;
     p->origin = arena_array(v->job->arena, 2 * (size_t)rank, sizeof(*p->origin));
-    if (!p->origin) {
-        job_no_memory(v->job);
+    if (!p->origin)
         return false;
-    }
     p->shape = p->origin + rank;
     for (unsigned d = 0; d < rank; d++) {
         bool whole = extents[d].start == 0 && extents[d].length == -1;
@@ -311,8 +299,8 @@ static uint64_t box_elements(const struct piece *p, unsigned rank)
 }
 
 /* Find the elements of a record. Errors in it become the tensor's fault. */
-static enum status take_value(struct v1 *v, const struct shard *s, struct tensor *t,
-                              const struct sstable_entry *e, struct piece *p)
+static void take_value(struct v1 *v, const struct shard *s, struct tensor *t,
+                       const struct sstable_entry *e, struct piece *p)
 {
     struct error err = {.offset = NO_OFFSET};
     struct source *value = NULL;
@@ -321,7 +309,7 @@ static enum status take_value(struct v1 *v, const struct shard *s, struct tensor
     source_close(value);
     if (err.status == ERR_MEMORY || err.status == ERR_IO) {
         *v->job->err = err;
-        return err.status;
+        return;
     }
     if (err.status != OK)
         t->fault =
@@ -335,7 +323,6 @@ static enum status take_value(struct v1 *v, const struct shard *s, struct tensor
     p->block = e->offset - (e->compressed ? 0 : e->value_at);
     p->block_stored = e->block_stored + BLOCK_TRAILER;
     p->record = e->value_at;
-    return OK;
 }
 
 static void add_orphan(struct v1 *v)
@@ -345,39 +332,30 @@ static void add_orphan(struct v1 *v)
                  v->key_name.len ? text_str(&v->key_name) : "");
 }
 
-static enum status take_record(struct v1 *v, const struct shard *s, const struct sstable_entry *e)
+static void take_record(struct v1 *v, const struct shard *s, const struct sstable_entry *e)
 {
     struct tf_extent *extents;
     unsigned rank;
     struct piece p = {0};
-    enum status status = tf_slice_key(e->key, &v->key_name, v->job->arena, &extents, &rank);
-    if (status == ERR_MEMORY)
-        return job_no_memory(v->job);
-    if (status != OK) {
+    if (!tf_slice_key(e->key, &v->key_name, v->job->arena, &extents, &rank)) {
         job_issue(v->job, ISSUE_ERROR, s->path, e->offset, "corrupt",
                   "a key of the table is not a slice's: left out");
-        return OK;
+        return;
     }
     struct bytes name = {(const uint8_t *)text_str(&v->key_name), v->key_name.len};
     struct tensor *t = find_tensor(v, name);
     if (!t) {
         add_orphan(v);
-        return OK;
+        return;
     }
     if (t->fault.code || !t->readable)
-        return OK;
+        return;
     if (rank != t->run.rank || !take_box(v, t, extents, &p)) {
         t->fault = (struct fault){"bad-slices", "has a slice that cannot be a part of it"};
-        return v->job->err->status;
+        return;
     }
-    if (take_value(v, s, t, e, &p) != OK)
-        return v->job->err->status;
-    void *list = arena_grow(v->job->arena, t->pieces, t->count, &t->space, sizeof(*t->pieces));
-    if (!list)
-        return job_no_memory(v->job);
-    t->pieces = list;
-    t->pieces[t->count++] = p;
-    return OK;
+    take_value(v, s, t, e, &p);
+    *PUSH(v->job->arena, t->pieces, t->count, t->space) = p;
 }
 
 /* --- tensors ---------------------------------------------------------------------------- */
@@ -446,13 +424,13 @@ static struct fault check_pieces(const struct tensor *t)
     return (struct fault){0};
 }
 
-static enum status tf_v1_place(struct v1 *v, const struct tensor *t, struct tensor_claim *claim)
+static void tf_v1_place(struct v1 *v, const struct tensor *t, struct tensor_claim *claim)
 {
     struct arrangement a = arrangement_of(t);
     struct extent *list = arena_array(v->job->arena, t->count, sizeof(*list));
     claim->codec = tf_v1_chain_of(v, t, &a);
-    if (!list || !claim->codec)
-        return job_no_memory(v->job);
+    if (!list)
+        return;
     for (size_t i = 0; i < t->count; i++) {
         list[i] = extent_of(&t->pieces[i], &a);
         claim->stored += list[i].stored;
@@ -469,10 +447,9 @@ static enum status tf_v1_place(struct v1 *v, const struct tensor *t, struct tens
         claim->extents = list;
         claim->extent_count = t->count;
     }
-    return OK;
 }
 
-static enum status tf_v1_emit(struct v1 *v, const struct tensor *t)
+static void tf_v1_emit(struct v1 *v, const struct tensor *t)
 {
     struct tensor_claim claim = {
         .name = (const char *)t->name.at,
@@ -482,48 +459,44 @@ static enum status tf_v1_emit(struct v1 *v, const struct tensor *t)
         .rank = t->run.rank,
     };
     struct fault fault = check_pieces(t);
-    if (!claim.dtype)
-        return job_no_memory(v->job);
     tf_check_dtype(v->job, claim.dtype, t->name);
     if (fault.code)
         job_issue(v->job, ISSUE_ERROR, NULL, NO_OFFSET, fault.code,
                   "tensor \"%.*s\" %s: listed without data", SHOWN(t->name), fault.what);
-    else if (tf_v1_place(v, t, &claim) != OK)
-        return v->job->err->status;
-    return job_tensor(v->job, &claim);
+    else
+        tf_v1_place(v, t, &claim);
+    job_tensor(v->job, &claim);
 }
 
 /* --- shards ----------------------------------------------------------------------------- */
 
-static enum status take_table(struct v1 *v, const struct shard *s, struct error *err)
+static void take_table(struct v1 *v, const struct shard *s, struct error *err)
 {
     struct sstable *table = NULL;
     struct sstable_entry e;
     if (sstable_open(s->source, &table, err) != OK)
-        return err->status;
+        return;
     sstable_heads_only(table, LARGE_BLOCK, ENTRY_HEAD);
-    if (sstable_next(table, &e, err) == OK && take_header(v, s, &e, err) == OK)
-        while (sstable_next(table, &e, err) == OK && e.key.at)
-            if (take_record(v, s, &e) != OK)
-                break;
+    if (sstable_next(table, &e, err) == OK)
+        take_header(v, s, &e, err);
+    while (err->status == OK && v->job->err->status == OK && sstable_next(table, &e, err) == OK &&
+           e.key.at)
+        take_record(v, s, &e);
     sstable_close(table);
-    return v->job->err->status != OK ? v->job->err->status : err->status;
 }
 
 /* A shard that cannot be read to its end is an issue; the tensors that it lists still get rows.
  * But if it is the only file and lists none, the job fails. */
-static enum status take_shard(struct v1 *v, const struct shard *s)
+static void take_shard(struct v1 *v, const struct shard *s)
 {
     struct error err = {.offset = NO_OFFSET};
-    enum status status = take_table(v, s, &err);
-    if (v->job->err->status != OK || status == OK)
-        return v->job->err->status;
-    if (err.status == ERR_MEMORY || (!v->shards && !v->count)) {
+    take_table(v, s, &err);
+    if (v->job->err->status != OK || err.status == OK)
+        return;
+    if (err.status == ERR_MEMORY || (!v->shards && !v->count))
         *v->job->err = err;
-        return err.status;
-    }
-    job_issue_error(v->job, ISSUE_ERROR, &err);
-    return OK;
+    else
+        job_issue_error(v->job, ISSUE_ERROR, &err);
 }
 
 static bool is_listed(struct v1 *v, const char *name)
@@ -533,44 +506,45 @@ static bool is_listed(struct v1 *v, const char *name)
     return names_hold(names, count, name);
 }
 
-static enum status open_shard(struct v1 *v, const char *path)
+static void open_shard(struct v1 *v, const char *path)
 {
     struct error err = {.offset = NO_OFFSET};
     struct shard s = {.path = path};
     struct source *source = NULL;
     if (strcmp(path, v->job->path) == 0) {
         s.source = v->job->source;
-        return take_shard(v, &s);
+        take_shard(v, &s);
+        return;
     }
     if (job_file(v->job, path, "data", &s.file, &err) == OK)
         source_open_file(path, SOURCE_HEADERS, &source, NULL, &err);
-    if (err.status == ERR_MEMORY)
-        return job_no_memory(v->job);
-    if (err.status != OK) {
+    if (err.status == ERR_MEMORY) {
+        error_memory(v->job->err);
+    } else if (err.status != OK) {
         const bool absent = err.status == ERR_MISSING && !err.code;
         job_issue(v->job, ISSUE_ERROR, path, NO_OFFSET, absent ? "missing-shard" : error_word(&err),
                   "file %.200s%s%.200s: its tensors are not known", path + v->name_at,
                   absent ? " is missing" : ": ", absent ? "" : err.message);
-        return OK;
+    } else {
+        s.source = source;
+        take_shard(v, &s);
     }
-    s.source = source;
-    take_shard(v, &s);
     source_close(source);
-    return v->job->err->status;
 }
 
-static enum status open_shards(struct v1 *v)
+static void open_shards(struct v1 *v)
 {
     struct text path = {.limit = PATH_BYTES};
-    enum status status = OK;
-    for (uint64_t i = 0; status == OK && i < v->shards; i++) {
+    for (uint64_t i = 0; i < v->shards && v->job->err->status == OK; i++) {
         text_reset(&path);
         text_adds(&path, text_str(&v->prefix));
         text_addf(&path, "-%05llu-of-%05llu", (unsigned long long)i, (unsigned long long)v->shards);
-        status = text_str(&path) ? open_shard(v, text_str(&path)) : job_no_memory(v->job);
+        if (text_str(&path))
+            open_shard(v, text_str(&path));
+        else
+            error_memory(v->job->err);
     }
     text_release(&path);
-    return status;
 }
 
 /* Find the prefix and the number of shards. */
@@ -593,7 +567,7 @@ static enum status find_files(struct v1 *v)
     return OK;
 }
 
-static enum status add_graph(struct v1 *v)
+static void add_graph(struct v1 *v)
 {
     struct error err = {.offset = NO_OFFSET};
     uint32_t file;
@@ -601,27 +575,32 @@ static enum status add_graph(struct v1 *v)
     const char *path = text_str(&v->prefix);
     if (path && is_listed(v, path + v->name_at) &&
         job_file(v->job, path, "graph", &file, &err) == ERR_MEMORY)
-        return job_no_memory(v->job);
-    return OK;
+        error_memory(v->job->err);
 }
 
-static enum status emit_all(struct v1 *v)
+static void emit_all(struct v1 *v)
 {
-    for (size_t i = 0; i < v->count; i++)
-        if (tf_v1_emit(v, &v->tensors[i]) != OK)
-            return v->job->err->status;
+    for (size_t i = 0; i < v->count && v->job->err->status == OK; i++)
+        tf_v1_emit(v, &v->tensors[i]);
     if (v->orphans)
         job_issue(v->job, ISSUE_WARNING, NULL, NO_OFFSET, "orphan-slices",
                   "%llu slices belong to no tensor; the first is one of \"%.200s\"",
                   (unsigned long long)v->orphans, v->first_orphan);
-    return add_graph(v);
+    add_graph(v);
 }
 
 static enum status tf_v1_index(struct job *job)
 {
-    struct v1 v = {.job = job, .prefix.limit = PATH_BYTES, .key_name.limit = LIMIT_NAME_BYTES};
+    struct v1 v = {.job = job,
+                   .prefix.limit = PATH_BYTES,
+                   .key_name.limit = LIMIT_NAME_BYTES,
+                   .names.err = job->err};
     struct shard whole = {.source = job->source, .path = job->path};
-    if (find_files(&v) == OK && (v.shards ? open_shards(&v) : take_shard(&v, &whole)) == OK)
+    if (find_files(&v) == OK && v.shards)
+        open_shards(&v);
+    else if (job->err->status == OK)
+        take_shard(&v, &whole);
+    if (job->err->status == OK)
         emit_all(&v);
     arena_release(&v.message);
     strmap_release(&v.names);
