@@ -58,8 +58,7 @@ static void add_chunk(struct chunk_walk *w, const uint64_t *place, struct hdf5_c
         chunk.index = chunk.index * w->grid[d] + place[d];
     }
     if (!w->h->chunks)
-        error_set(w->h->err, ERR_LIMIT, w->h->source->name, NO_OFFSET,
-                  "more chunks than the file has room for");
+        hdf5_fail(w->h, ERR_LIMIT, NULL, NO_OFFSET, "more chunks than the file has room for");
     else if (!add_u64(address, w->h->base, &chunk.offset))
         index_damaged(w, address, "a chunk past the end");
     else

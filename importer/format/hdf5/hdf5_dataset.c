@@ -152,11 +152,9 @@ static bool parse_layout(struct dataset_parsing *p, const struct hdf5_message *m
     if (d->version < 3)
         return d->version ? parse_old_layout(p, m, &c)
                           : dataset_damaged(p, "layout is of an unknown version");
-    if (d->version > 5) {
-        error_set(p->h->err, ERR_UNSUPPORTED, p->h->source->name, m->at,
-                  "version %u of a layout: 1 to 5 can be read", d->version);
-        return false;
-    }
+    if (d->version > 5)
+        return hdf5_fail(p->h, ERR_UNSUPPORTED, NULL, m->at,
+                         "version %u of a layout: 1 to 5 can be read", d->version);
     unsigned class = cursor_u8(&c);
     if (class == HDF5_COMPACT)
         return set_data(p, m, &c, cursor_u16le(&c));
@@ -208,10 +206,10 @@ static bool parse_filters(struct dataset_parsing *p, const struct hdf5_message *
         cursor_take(&c, 6);
     if (!version || version > 2 || count > HDF5_FILTERS_MAX)
         return dataset_damaged(p, "filters are damaged");
-    while (p->out->filters < count)
-        if (!parse_filter(p, &c, version))
-            return false;
-    return true;
+    bool good = true;
+    while (good && p->out->filters < count)
+        good = parse_filter(p, &c, version);
+    return good;
 }
 
 /* --- all messages ------------------------------------------------------------------------- */

@@ -49,30 +49,22 @@ static bool find_superblock(struct hdf5 *h)
         if (at > UINT64_MAX / 4)
             break;
     }
-    error_set(h->err, ERR_CORRUPT, s->name, 0, "no HDF5 signature");
-    error_code(h->err, "bad-hdf5");
-    return false;
+    return hdf5_fail(h, ERR_CORRUPT, "bad-hdf5", 0, "no HDF5 signature");
 }
 
 /* Whether the cursor still has what was taken from it. */
 static bool is_whole(const struct hdf5 *h, const struct cursor *c)
 {
-    if (cursor_ok(c))
-        return true;
-    error_set(h->err, ERR_CORRUPT, h->source->name, h->shift + h->source->size,
-              "the file ends before its superblock does");
-    error_code(h->err, "truncated");
-    return false;
+    return cursor_ok(c) || hdf5_fail(h, ERR_CORRUPT, "truncated", h->shift + h->source->size,
+                                     "the file ends before its superblock does");
 }
 
 static bool check_widths(struct hdf5 *h)
 {
     unsigned o = h->offset_bytes, l = h->length_bytes;
-    bool good = (o == 2 || o == 4 || o == 8) && (l == 2 || l == 4 || l == 8);
-    if (!good)
-        error_set(h->err, ERR_UNSUPPORTED, h->source->name, h->base,
-                  "addresses of %u bytes and lengths of %u: 2, 4 and 8 can be read", o, l);
-    return good;
+    return ((o == 2 || o == 4 || o == 8) && (l == 2 || l == 4 || l == 8)) ||
+           hdf5_fail(h, ERR_UNSUPPORTED, NULL, h->base,
+                     "addresses of %u bytes and lengths of %u: 2, 4 and 8 can be read", o, l);
 }
 
 /* The stored end of file counts from where the file began when it was written. Adding or
@@ -102,7 +94,7 @@ static void read_old(struct hdf5 *h, struct cursor *c, unsigned version)
     h->root = hdf5_address(h, c);
     set_end(h, base, end);
     if (is_whole(h, c) && driver != HDF5_UNDEFINED)
-        error_set(h->err, ERR_UNSUPPORTED, h->source->name, h->base,
+        hdf5_fail(h, ERR_UNSUPPORTED, NULL, h->base,
                   "a part of a file that its driver has split into several");
 }
 
@@ -156,7 +148,7 @@ static void read_superblock(struct hdf5 *h)
     if (!is_whole(h, &c))
         return;
     if (version > 3)
-        error_set(h->err, ERR_UNSUPPORTED, h->source->name, h->base,
+        hdf5_fail(h, ERR_UNSUPPORTED, NULL, h->base,
                   "version %u of the superblock: 0 to 3 can be read", version);
     else if (version < 2)
         read_old(h, &c, version);
@@ -177,17 +169,13 @@ bool hdf5_open(const struct source *source, struct hdf5 *h, struct error *err)
     h->chunks = source->size / 4 + CHUNKS_LEAST;
     if (find_superblock(h))
         read_superblock(h);
-    if (!hdf5_ok(h))
-        return false;
-    if (h->end != HDF5_UNDEFINED && h->end > h->size && !h->swmr) {
-        error_set(err, ERR_CORRUPT, source->name, h->shift + source->size,
+    if (h->end != HDF5_UNDEFINED && h->end > h->size && !h->swmr)
+        hdf5_fail(h, ERR_CORRUPT, "truncated", h->shift + source->size,
                   "the file has %llu bytes of the %llu that its superblock states",
                   (unsigned long long)h->size, (unsigned long long)h->end);
-        error_code(err, "truncated");
-    } else if (h->root == HDF5_UNDEFINED) {
+    if (h->root == HDF5_UNDEFINED)
         hdf5_corrupt(h, 0, "no root group%s",
                      h->unclosed ? ": its writer has not closed the file" : "");
-    }
     return hdf5_ok(h);
 }
 

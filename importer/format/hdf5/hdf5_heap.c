@@ -88,7 +88,7 @@ static void load_collection(struct hdf5 *h, struct hdf5_collection *p, uint64_t 
     if (memcmp(head, "GCOL", 4) != 0 || size < len)
         hdf5_corrupt(h, address, "no heap collection where one is said to be");
     if (h->held.used > h->size + HELD_SLACK)
-        error_set(h->err, ERR_LIMIT, h->source->name, hdf5_place(h, address),
+        hdf5_fail(h, ERR_LIMIT, NULL, hdf5_place(h, address),
                   "heap collections of more bytes than the file has");
     p->bytes = hdf5_take(h, address, size, &h->held);
     if (hdf5_ok(h))
@@ -185,8 +185,8 @@ static void parse_heap(struct hdf5_heap *p, struct bytes head)
     cursor_u16le(&c);
     p->root = hdf5_address(h, &c);
     p->root_rows = cursor_u16le(&c);
-    if (filters && hdf5_ok(h))
-        error_set(h->err, ERR_UNSUPPORTED, h->source->name, hdf5_place(h, p->address),
+    if (filters)
+        hdf5_fail(h, ERR_UNSUPPORTED, NULL, hdf5_place(h, p->address),
                   "a compressed heap of names or attributes");
     p->offset_bytes = (bits + 7) / 8;
     unsigned largest = (hdf5_log2(p->largest) + 7) / 8, most = hdf5_width(managed_most);
@@ -230,12 +230,10 @@ static void verify_data(const struct hdf5_heap *p, uint64_t address, uint8_t *bl
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
     found = stored;
 #endif
-    if (found == stored)
-        return;
-    error_set(p->h->err, ERR_CORRUPT, p->h->source->name, hdf5_place(p->h, address),
-              "the checksum of a heap's block is %08x, but %08x is stored", (unsigned)found,
-              (unsigned)stored);
-    error_code(p->h->err, "checksum");
+    if (found != stored)
+        hdf5_fail(p->h, ERR_CORRUPT, "checksum", hdf5_place(p->h, address),
+                  "the checksum of a heap's block is %08x, but %08x is stored", (unsigned)found,
+                  (unsigned)stored);
 }
 
 static struct bytes load_block(struct hdf5_heap *p, uint64_t address, uint64_t len, bool data)

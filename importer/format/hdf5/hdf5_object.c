@@ -39,7 +39,7 @@ struct header {
 static void add_block(struct header *r, uint64_t address, uint64_t len)
 {
     if (r->block_count == BLOCKS_MAX)
-        error_set(r->h->err, ERR_LIMIT, r->h->source->name, hdf5_place(r->h, address),
+        hdf5_fail(r->h, ERR_LIMIT, NULL, hdf5_place(r->h, address),
                   "an object header in more than %d blocks, or in a circle", BLOCKS_MAX);
     else
         *PUSH(r->arena, r->blocks, r->block_count, r->block_space) = (struct block){address, len};
@@ -115,7 +115,7 @@ static struct block begin_new(struct header *r, uint64_t *prefix)
     if (!cursor_ok(&c) || !add_u64(size, *prefix + SUM_BYTES, &size))
         hdf5_corrupt(h, address, "an object header is cut short");
     else if (version != 2)
-        error_set(h->err, ERR_UNSUPPORTED, h->source->name, hdf5_place(h, address),
+        hdf5_fail(h, ERR_UNSUPPORTED, NULL, hdf5_place(h, address),
                   "version %u of an object header", version);
     return (struct block){address, size};
 }

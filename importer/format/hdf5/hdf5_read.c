@@ -21,18 +21,35 @@ uint64_t hdf5_place(const struct hdf5 *h, uint64_t address)
     return h->shift + h->base + address;
 }
 
-bool hdf5_corrupt(const struct hdf5 *h, uint64_t address, const char *fmt, ...)
+static void note(const struct hdf5 *h, enum status status, const char *code, uint64_t offset,
+                 const char *fmt, va_list args)
 {
     char text[256];
+    if (hdf5_ok(h)) {
+        vsnprintf(text, sizeof(text), fmt, args);
+        error_set(h->err, status, h->source->name, offset, "%s", text);
+        if (code)
+            error_code(h->err, code);
+    }
+}
+
+bool hdf5_corrupt(const struct hdf5 *h, uint64_t address, const char *fmt, ...)
+{
     va_list args;
-    if (h->err->status != OK)
-        return false;
     va_start(args, fmt);
-    vsnprintf(text, sizeof(text), fmt, args);
+    note(h, ERR_CORRUPT, "bad-hdf5", address < h->size ? hdf5_place(h, address) : NO_OFFSET, fmt,
+         args);
     va_end(args);
-    error_set(h->err, ERR_CORRUPT, h->source->name,
-              address < h->size ? hdf5_place(h, address) : NO_OFFSET, "%s", text);
-    error_code(h->err, "bad-hdf5");
+    return false;
+}
+
+bool hdf5_fail(const struct hdf5 *h, enum status status, const char *code, uint64_t offset,
+               const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    note(h, status, code, offset, fmt, args);
+    va_end(args);
     return false;
 }
 
@@ -48,9 +65,8 @@ static bool may_read(struct hdf5 *h, uint64_t address, uint64_t len)
                             (unsigned long long)len, (unsigned long long)address);
     if (len > h->budget) {
         h->budget = 0; /* refuse all further reads of this file */
-        error_set(h->err, ERR_LIMIT, h->source->name, NO_OFFSET,
-                  "the same parts are referred to more often than any file's need");
-        return false;
+        return hdf5_fail(h, ERR_LIMIT, NULL, NO_OFFSET,
+                         "the same parts are referred to more often than any file's need");
     }
     h->budget -= len;
     return true;
@@ -126,13 +142,9 @@ bool hdf5_verify(const struct hdf5 *h, uint64_t address, struct bytes all, const
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
     found = stored; /* a fuzzer would never guess checksums */
 #endif
-    if (stored == found)
-        return true;
-    error_set(h->err, ERR_CORRUPT, h->source->name, hdf5_place(h, address),
-              "the checksum of %s is %08x, but %08x is stored", what, (unsigned)found,
-              (unsigned)stored);
-    error_code(h->err, "checksum");
-    return false;
+    return stored == found || hdf5_fail(h, ERR_CORRUPT, "checksum", hdf5_place(h, address),
+                                        "the checksum of %s is %08x, but %08x is stored", what,
+                                        (unsigned)found, (unsigned)stored);
 }
 
 struct bytes hdf5_take_summed(struct hdf5 *h, struct hdf5_part part, struct arena *arena)

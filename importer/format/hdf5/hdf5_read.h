@@ -56,6 +56,9 @@ static inline bool hdf5_ok(const struct hdf5 *h)
 uint64_t hdf5_place(const struct hdf5 *, uint64_t address);
 /* Always false. */
 bool hdf5_corrupt(const struct hdf5 *, uint64_t address, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* Any other failure, at an offset in the file; `code` may be NULL. Always false. */
+bool hdf5_fail(const struct hdf5 *, enum status, const char *code, uint64_t offset, const char *fmt,
+               ...) PRINTF_LIKE(5, 6);
 
 /* Room in an arena that may have another `err` than the file has now. NULL on failure. */
 void *hdf5_room(struct hdf5 *, struct arena *, size_t size);

@@ -44,11 +44,11 @@ struct type_head {
     uint32_t flags, size;
 };
 
-static bool parse_type(struct type_parsing *p, struct hdf5_type *t, unsigned depth);
+static void parse_type(struct type_parsing *p, struct hdf5_type *t, unsigned depth);
 
-static bool type_damaged(struct type_parsing *p, const char *what)
+static void type_damaged(struct type_parsing *p, const char *what)
 {
-    return hdf5_corrupt(p->h, cursor_offset(p->c) - p->h->base, "a datatype: %s", what);
+    hdf5_corrupt(p->h, cursor_offset(p->c) - p->h->base, "a datatype: %s", what);
 }
 
 static void no_tensor(struct hdf5_type *t, const char *what)
@@ -109,7 +109,7 @@ static void real(struct type_parsing *p, const struct type_head *h, struct hdf5_
             plain(t, known[i].dtype, h->flags & 1 ? h->size : 0);
 }
 
-static bool opaque(struct type_parsing *p, const struct type_head *h, struct hdf5_type *t)
+static void opaque(struct type_parsing *p, const struct type_head *h, struct hdf5_type *t)
 {
     char name[32];
     struct numpy_type numpy;
@@ -118,16 +118,15 @@ static bool opaque(struct type_parsing *p, const struct type_head *h, struct hdf
     if (strncmp(text, "NUMPY:", 6) == 0 && numpy_type_parse(text + 6, &numpy) &&
         numpy.item == h->size && !*numpy.strings) {
         plain(t, arena_copy(p->arena, numpy.dtype, strlen(numpy.dtype)), numpy.swap);
-        return true;
+        return;
     }
     if (!h->size || h->size > UINT16_MAX / 8) {
         no_tensor(t, "opaque bytes");
-        return true;
+        return;
     }
     snprintf(name, sizeof(name), "void%u", (unsigned)h->size * 8);
     t->class = HDF5_RAW;
     t->dtype = arena_copy(p->arena, name, strlen(name));
-    return true;
 }
 
 /* A NUL-terminated name, padded to a multiple of 8 bytes before version 3. */
@@ -161,7 +160,7 @@ static const char *complex_of(const struct hdf5_type *part)
 
 /* Read all members, even after one that makes the type
  * unreadable: more may follow the compound. */
-static bool compound(struct type_parsing *p, const struct type_head *h, struct hdf5_type *t,
+static void compound(struct type_parsing *p, const struct type_head *h, struct hdf5_type *t,
                      unsigned depth)
 {
     static const char *const names[] = {"r", "i"};
@@ -170,13 +169,12 @@ static bool compound(struct type_parsing *p, const struct type_head *h, struct h
     const char *dtype = "";
     bool fits = count == 2;
     no_tensor(t, "a compound");
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < count && hdf5_ok(p->h); i++) {
         struct bytes name = member_name(p->c, h->version);
         uint64_t at = h->version < 3 ? cursor_u32le(p->c) : hdf5_number(p->c, hdf5_width(h->size));
         if (h->version == 1)
             cursor_take(p->c, 28); /* dimensions, since replaced by array types */
-        if (!parse_type(p, &part, depth + 1))
-            return false;
+        parse_type(p, &part, depth + 1);
         const char *complex = complex_of(&part);
         fits = fits && complex && name_is(name, names[i]) && at == (uint64_t)i * part.size &&
                h->size == 2 * part.size &&
@@ -186,17 +184,15 @@ static bool compound(struct type_parsing *p, const struct type_head *h, struct h
     }
     if (fits)
         plain(t, dtype, swap);
-    return true;
 }
 
-static bool enumeration(struct type_parsing *p, const struct type_head *h, struct hdf5_type *t,
+static void enumeration(struct type_parsing *p, const struct type_head *h, struct hdf5_type *t,
                         unsigned depth)
 {
     struct hdf5_type base = {0};
     unsigned count = h->flags & 0xFFFF;
     bool truth = count == 2;
-    if (!parse_type(p, &base, depth + 1))
-        return false;
+    parse_type(p, &base, depth + 1);
     for (unsigned i = 0; i < count; i++) {
         struct bytes name = member_name(p->c, h->version);
         truth = truth && (name_is(name, "FALSE") || name_is(name, "TRUE"));
@@ -207,10 +203,9 @@ static bool enumeration(struct type_parsing *p, const struct type_head *h, struc
         no_tensor(t, "an enumeration of no integers");
     else
         plain(t, truth ? "bool" : base.dtype, base.swap);
-    return true;
 }
 
-static bool array(struct type_parsing *p, const struct type_head *h, struct hdf5_type *t,
+static void array(struct type_parsing *p, const struct type_head *h, struct hdf5_type *t,
                   unsigned depth)
 {
     struct hdf5_type base = {0};
@@ -218,99 +213,109 @@ static bool array(struct type_parsing *p, const struct type_head *h, struct hdf5
     uint64_t shape[HDF5_RANK_MAX], bytes = 1;
     if (h->version < 3)
         cursor_take(p->c, 3);
-    if (rank > HDF5_RANK_MAX)
-        return type_damaged(p, "an array of more than 32 dimensions");
+    if (rank > HDF5_RANK_MAX) {
+        type_damaged(p, "an array of more than 32 dimensions");
+        return;
+    }
     for (unsigned d = 0; d < rank; d++)
         shape[d] = cursor_u32le(p->c);
     if (h->version < 3)
         cursor_take(p->c, 4 * (uint64_t)rank);
-    if (!parse_type(p, &base, depth + 1))
-        return false;
+    parse_type(p, &base, depth + 1);
     for (unsigned d = 0; d < rank; d++)
-        if (!mul_u64(bytes, shape[d], &bytes))
-            return type_damaged(p, "an array of too many elements");
-    if (rank + base.rank > HDF5_RANK_MAX || !mul_u64(bytes, base.size, &bytes) || bytes != h->size)
-        return type_damaged(p, "an array whose size is not that of its elements");
+        if (!mul_u64(bytes, shape[d], &bytes)) {
+            type_damaged(p, "an array of too many elements");
+            return;
+        }
+    if (rank + base.rank > HDF5_RANK_MAX || !mul_u64(bytes, base.size, &bytes) ||
+        bytes != h->size) {
+        type_damaged(p, "an array whose size is not that of its elements");
+        return;
+    }
     uint32_t size = t->size;
     *t = base;
     t->size = size;
     memmove(t->shape + rank, t->shape, base.rank * sizeof(*shape));
     memcpy(t->shape, shape, rank * sizeof(*shape));
     t->rank = rank + base.rank;
-    return true;
 }
 
-static bool vlen(struct type_parsing *p, const struct type_head *h, struct hdf5_type *t,
+static void vlen(struct type_parsing *p, const struct type_head *h, struct hdf5_type *t,
                  unsigned depth)
 {
     struct hdf5_type base = {0};
-    if (!parse_type(p, &base, depth + 1))
-        return false;
+    parse_type(p, &base, depth + 1);
     /* an element: its length, and where the heap has it (an address, a number) */
-    if (h->size < 4 + p->h->offset_bytes + 4)
-        return type_damaged(p, "an element of varying length without room for its place");
+    if (h->size < 4 + p->h->offset_bytes + 4) {
+        type_damaged(p, "an element of varying length without room for its place");
+        return;
+    }
     if ((h->flags & 0xF) == 1)
         t->class = HDF5_VLEN_TEXT;
     else
         no_tensor(t, "lists of varying length");
     t->dtype = "string";
-    return true;
 }
 
-static bool complex_number(struct type_parsing *p, struct hdf5_type *t, unsigned depth)
+static void complex_number(struct type_parsing *p, struct hdf5_type *t, unsigned depth)
 {
     struct hdf5_type base = {0};
-    if (!parse_type(p, &base, depth + 1))
-        return false;
+    parse_type(p, &base, depth + 1);
     if (complex_of(&base) && t->size == 2 * base.size)
         plain(t, complex_of(&base), base.swap);
     else
         no_tensor(t, "complex numbers of a form that no dtype has");
-    return true;
 }
 
-static bool parse_class(struct type_parsing *p, const struct type_head *h, struct hdf5_type *t,
+static void parse_class(struct type_parsing *p, const struct type_head *h, struct hdf5_type *t,
                         unsigned depth)
 {
     switch ((enum class)h->class) {
     case CLASS_INTEGER:
     case CLASS_BITS:
         integer(p, h, t);
-        return true;
+        break;
     case CLASS_FLOAT:
         real(p, h, t);
-        return true;
+        break;
     case CLASS_TIME:
         cursor_take(p->c, 2);
         no_tensor(t, "a time");
-        return true;
+        break;
     case CLASS_STRING:
         t->class = HDF5_TEXT;
         t->dtype = "string";
         t->padding = (h->flags & 0xF) == 0   ? HDF5_TO_NUL
                      : (h->flags & 0xF) == 2 ? HDF5_SPACES
                                              : HDF5_NULS;
-        return true;
+        break;
     case CLASS_OPAQUE:
-        return opaque(p, h, t);
+        opaque(p, h, t);
+        break;
     case CLASS_COMPOUND:
-        return compound(p, h, t, depth);
+        compound(p, h, t, depth);
+        break;
     case CLASS_REFERENCE:
         no_tensor(t, "references");
-        return true;
+        break;
     case CLASS_ENUM:
-        return enumeration(p, h, t, depth);
+        enumeration(p, h, t, depth);
+        break;
     case CLASS_VLEN:
-        return vlen(p, h, t, depth);
+        vlen(p, h, t, depth);
+        break;
     case CLASS_ARRAY:
-        return array(p, h, t, depth);
+        array(p, h, t, depth);
+        break;
     case CLASS_COMPLEX:
-        return complex_number(p, t, depth);
+        complex_number(p, t, depth);
+        break;
+    default:
+        type_damaged(p, "of no class that there is");
     }
-    return type_damaged(p, "of no class that there is");
 }
 
-static bool parse_type(struct type_parsing *p, struct hdf5_type *t, unsigned depth)
+static void parse_type(struct type_parsing *p, struct hdf5_type *t, unsigned depth)
 {
     struct type_head h;
     unsigned first = cursor_u8(p->c);
@@ -319,21 +324,24 @@ static bool parse_type(struct type_parsing *p, struct hdf5_type *t, unsigned dep
     h.flags = (uint32_t)hdf5_number(p->c, 3);
     h.size = cursor_u32le(p->c);
     *t = (struct hdf5_type){.size = h.size, .item = h.size};
-    if (!cursor_ok(p->c))
-        return type_damaged(p, "cut short");
-    if (depth > DEPTH_MAX)
-        return type_damaged(p, "types in types, too deep");
-    if (!h.version || h.version > 5)
-        return type_damaged(p, "of a version that is not known");
-    if (!parse_class(p, &h, t, depth))
-        return false;
-    return cursor_ok(p->c) || type_damaged(p, "cut short");
+    if (!cursor_ok(p->c)) {
+        type_damaged(p, "cut short");
+    } else if (depth > DEPTH_MAX) {
+        type_damaged(p, "types in types, too deep");
+    } else if (!h.version || h.version > 5) {
+        type_damaged(p, "of a version that is not known");
+    } else {
+        parse_class(p, &h, t, depth);
+        if (!cursor_ok(p->c))
+            type_damaged(p, "cut short");
+    }
 }
 
 bool hdf5_type_parse(struct hdf5 *h, struct cursor *c, struct arena *arena, struct hdf5_type *out)
 {
     struct type_parsing p = {h, arena, c};
-    return parse_type(&p, out, 0) && hdf5_ok(h);
+    parse_type(&p, out, 0);
+    return hdf5_ok(h);
 }
 
 /* --- dataspaces --------------------------------------------------------------------------- */

@@ -39,20 +39,17 @@ bool tf_slice_key(struct bytes key, struct text *name, struct arena *arena,
         return false;
     }
     uint64_t dimensions = orderedcode_number(&c);
-    if (!cursor_ok(&c) || dimensions > TENSOR_RANK_MAX)
-        return false;
-    struct tf_extent *list = arena_array(arena, (size_t)dimensions, sizeof(*list));
+    bool good = cursor_ok(&c) && dimensions <= TENSOR_RANK_MAX;
+    struct tf_extent *list = good ? arena_array(arena, (size_t)dimensions, sizeof(*list)) : NULL;
     if (!list)
         return false;
     for (uint64_t d = 0; d < dimensions; d++) {
         list[d].start = orderedcode_signed(&c);
         list[d].length = orderedcode_signed(&c);
     }
-    if (!cursor_ok(&c) || cursor_left(&c))
-        return false;
     *extents = list;
     *rank = (unsigned)dimensions;
-    return true;
+    return cursor_ok(&c) && !cursor_left(&c);
 }
 
 bool tf_slices_add(struct tf_slices *s, struct bytes key, const struct tf_run *run,
