@@ -135,7 +135,7 @@ struct bytes hdf5_take(struct hdf5 *h, uint64_t address, uint64_t len, struct ar
 
 bool hdf5_verify(const struct hdf5 *h, uint64_t address, struct bytes all, const char *what)
 {
-    if (h->err->status != OK)
+    if (!hdf5_ok(h) || !all.at)
         return false;
     struct bytes data = {all.at, all.len - SUM_BYTES};
     uint32_t stored = load_u32le(all.at + data.len), found = jenkins_lookup3(data);
