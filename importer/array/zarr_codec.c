@@ -301,16 +301,6 @@ static bool compress(struct zarr_chain *c, const struct zarr_member *m)
     return compressor(c, c->word);
 }
 
-/* pco data states the type of its numbers, which decode as little-endian. */
-static bool numbers_to_bytes(struct zarr_chain *c, const struct zarr_member *m)
-{
-    (void)m;
-    if (!c->item)
-        return zarr_bad_setting(c);
-    c->stage = ZARR_STAGE_BYTES;
-    return compressor(c, c->word);
-}
-
 /* Elements to bytes, in the byte order that version 3 states here.
  * Elements of one byte need none. */
 static bool to_bytes(struct zarr_chain *c, const struct zarr_member *m)
@@ -374,7 +364,6 @@ static const struct {
     {"packbits", V2 | ARRAY_TO_ARRAY, filter_packbits, {NULL}},
     {"vlen-utf8", V2 | ARRAY_TO_BYTES, strings_to_bytes, {NULL}},
     {"vlen-bytes", V2 | ARRAY_TO_BYTES, strings_to_bytes, {NULL}},
-    {"pcodec", V2 | ARRAY_TO_BYTES, numbers_to_bytes, {NULL}},
     {"bytes", ARRAY_TO_BYTES, to_bytes, {"endian"}},
     {"endian", ARRAY_TO_BYTES, to_bytes, {"endian"}},
 };

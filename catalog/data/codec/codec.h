@@ -19,7 +19,6 @@
  *   shuffle:W   bytes sorted by their position in elements of W bytes
  *   delta:D,S  fixedscaleoffset:SCALE,OFFSET,D,S  astype:D,S
  *               numcodecs' filters; D and S are the decoded and stored type (number.c)
- *   pcodec:N    a file of pco: numbers as bins and offsets (pcodec.h)
  *   lzf:N       an LZF block
  *   scaleoffset:T,D,N[,F]  HDF5's packed integers and rounded floats (scaleoffset.c)
  *   szip:N,MASK,BLOCK,BITS,LINE  HDF5's szip (szip.c)
