@@ -35,13 +35,13 @@ say = @$(if $V$(QUIET)$(findstring s,$(firstword -$(MAKEFLAGS))),:,printf '  %-5
 # --- packages -----------------------------------------------------------------------------
 modules := sqlite3 libpcre2-8 libprotobuf-c zlib nettle
 # Loaded when they are first used (catalog/data/codec/shared_library.h): their headers alone are needed.
-# bzip2 has no .pc file.
+# bzip2 and libaec have no .pc file.
 loaded := libxxhash libzstd libdeflate liblz4 liblzma blosc
-loaded_headers := bzlib.h
+loaded_headers := bzlib.h libaec.h
 debian := gcc make pkg-config libsqlite3-dev libpcre2-dev libprotobuf-c-dev \
           protobuf-c-compiler zlib1g-dev nettle-dev libedit2 libcmocka-dev python3 \
           libzstd-dev libdeflate-dev liblz4-dev libbz2-dev liblzma-dev libblosc-dev \
-          libxxhash-dev sqlite3
+          libaec-dev libxxhash-dev sqlite3
 
 # --- variants -----------------------------------------------------------------------------
 variant_flags_release := -O2 -g

@@ -261,6 +261,10 @@ static void test_bombs(void **state)
     puts("8 bytes that claim 2^60");
     assert_int_equal(ERR_CORRUPT,
                      decode(&d, "zlib:1152921504606846976|skip:1", "\x78\x9c\3\0\0\0\0\1", 8, 5));
+    puts("zeros that libaec would count beyond its numbers");
+    zeros[0] = 8;
+    assert_int_equal(ERR_CORRUPT, decode(&d, "szip:8,0,6,8,8", zeros, ZEROS, 8));
+    assert_non_null(strstr(d.err.message, "more zeros than a line"));
     free(out);
     free(zeros);
     free(stored);

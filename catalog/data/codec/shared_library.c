@@ -94,3 +94,4 @@ LIBRARY(libbz2, library_bz2, BZIP2_FUNCTIONS, "libbz2-1.0", "libbz2.so.1.0", "li
         "libbz2.so")
 LIBRARY(liblzma, library_lzma, LZMA_FUNCTIONS, "liblzma5", "liblzma.so.5", "liblzma.so")
 LIBRARY(libblosc, library_blosc, BLOSC_FUNCTIONS, "libblosc1", "libblosc.so.1", "libblosc.so")
+LIBRARY(libaec, library_aec, AEC_FUNCTIONS, "libaec0", "libaec.so.0", "libaec.so")

@@ -11,6 +11,7 @@
 
 #include <blosc.h>
 #include <bzlib.h>
+#include <libaec.h>
 #include <libdeflate.h>
 #include <lz4.h>
 #include <lzma.h>
@@ -57,6 +58,10 @@
 #define BLOSC_FUNCTIONS(F)                                                                         \
     F(libblosc, blosc_decompress_ctx, decompress)                                                  \
     F(libblosc, blosc_compress_ctx, encode)
+#define AEC_FUNCTIONS(F)                                                                           \
+    F(libaec, aec_decode_init, open)                                                               \
+    F(libaec, aec_decode, decode)                                                                  \
+    F(libaec, aec_decode_end, close)
 
 struct libdeflate {
     LIBDEFLATE_FUNCTIONS(FUNCTION)
@@ -76,6 +81,9 @@ struct liblzma {
 struct libblosc {
     BLOSC_FUNCTIONS(FUNCTION)
 };
+struct libaec {
+    AEC_FUNCTIONS(FUNCTION)
+};
 #undef FUNCTION
 
 const struct libdeflate *library_deflate(const struct codec_step *step, struct error *err);
@@ -84,5 +92,6 @@ const struct liblz4 *library_lz4(const struct codec_step *step, struct error *er
 const struct libbz2 *library_bz2(const struct codec_step *step, struct error *err);
 const struct liblzma *library_lzma(const struct codec_step *step, struct error *err);
 const struct libblosc *library_blosc(const struct codec_step *step, struct error *err);
+const struct libaec *library_aec(const struct codec_step *step, struct error *err);
 
 #endif
