@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalog/data/store/store_memory.h"
 #include "importer/job/job_run.h"
 #include "importer/walk/walk.h"
+#include "tests/fuzz/store_memory.h"
 
 #define FILES_MAX 64
 #define ROOT      "memory:/fuzzed"

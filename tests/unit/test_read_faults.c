@@ -385,46 +385,6 @@ static void test_no_read(void **state)
     fail_everywhere(NO_READ, ERR_IO);
 }
 
-/* --- plain runs ------------------------------------------------------------------------- */
-
-/* What is a plain run in a file can be copied without the reader. */
-static void test_plain(void **state)
-{
-    (void)state;
-    static const struct {
-        void (*be)(struct world *, struct stored_tensor *);
-        const char *codec;
-        bool plain;
-        uint64_t offset;
-    } cases[] = {
-        {be_flat, NULL, true, 0},
-        {be_flat, "skip:0|skip:0", true, 0},
-        {be_member, "member:40", true, COLUMNS * 4},
-        {be_flat, "swap:4", false, 0},
-        {be_fortran, NULL, false, 0},
-        {be_pieces, NULL, false, 0},
-        {be_deflated, "", false, 0},
-    };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct world w;
-        struct stored_tensor t;
-        struct reader *r = NULL;
-        struct error err = {.offset = NO_OFFSET};
-        int fd;
-        uint64_t offset;
-        world_make(&w);
-        cases[i].be(&w, &t);
-        t.sums = NULL;
-        if (!cases[i].codec || *cases[i].codec)
-            t.codec = cases[i].codec;
-        assert_int_equal(OK, reader_open(&t, NULL, &r, &err));
-        assert_int_equal(cases[i].plain, reader_plain(r, &fd, &offset));
-        if (cases[i].plain)
-            assert_int_equal(cases[i].offset, offset);
-        reader_close(r);
-    }
-}
-
 /* --- damage ----------------------------------------------------------------------------- */
 
 static void test_checksums(void **state)
@@ -678,11 +638,15 @@ static void test_cache(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_memory),       cmocka_unit_test(test_no_read),
-        cmocka_unit_test(test_plain),           cmocka_unit_test(test_checksums),
-        cmocka_unit_test(test_verified_once),   cmocka_unit_test(test_changed_files),
-        cmocka_unit_test(test_shrinking_file),  cmocka_unit_test(test_slice_reads_little),
-        cmocka_unit_test(test_slice_of_pieces), cmocka_unit_test(test_cache),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_no_read),
+        cmocka_unit_test(test_checksums),
+        cmocka_unit_test(test_verified_once),
+        cmocka_unit_test(test_changed_files),
+        cmocka_unit_test(test_shrinking_file),
+        cmocka_unit_test(test_slice_reads_little),
+        cmocka_unit_test(test_slice_of_pieces),
+        cmocka_unit_test(test_cache),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

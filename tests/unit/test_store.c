@@ -8,9 +8,9 @@
 
 #include "catalog/base/text.h"
 #include "catalog/data/store/store.h"
-#include "catalog/data/store/store_memory.h"
 #include "importer/job/job_run.h"
 #include "importer/walk/walk.h"
+#include "tests/fuzz/store_memory.h"
 #include "tests/unit/unit.h"
 
 #define BYTES(s)                                                                                   \

@@ -203,17 +203,6 @@ uint64_t reader_from(struct reader *r, uint64_t start)
     return r->ops->from ? r->ops->from(r, start) : start;
 }
 
-bool reader_plain(const struct reader *r, int *fd, uint64_t *offset)
-{
-    struct lease lease;
-    struct error ignored = {0};
-    if (!r->flat || !r->nbytes || pool_take(r->pool, 0, false, &lease, &ignored) != OK)
-        return false;
-    *fd = source_descriptor(lease.source, offset);
-    pool_give(r->pool, &lease);
-    return *fd >= 0;
-}
-
 enum status reader_verify(struct reader *r, struct error *err)
 {
     return r->ops->verify ? r->ops->verify(r, err) : OK;

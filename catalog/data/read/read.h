@@ -49,9 +49,6 @@ enum status reader_verify(struct reader *, struct error *err);
  * left as they are. ERR_MEMORY. */
 enum status tensor_as_stored(struct stored_tensor *, struct arena *, struct error *err);
 
-/* Where the logical bytes are an unencoded run of a file: its descriptor and offset. */
-bool reader_plain(const struct reader *, int *fd, uint64_t *offset);
-
 /* The bytes [start, start + len) of a slice in C order, packed; start 0 and its exact size
  * give all of it. Reads only the extents and runs it touches. Packed sub-byte and block
  * dtypes: whole blocks of the last dimension only. */

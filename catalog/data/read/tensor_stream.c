@@ -106,16 +106,6 @@ void tensor_stream_close(struct tensor_stream *s)
     free(s);
 }
 
-const struct dtype *tensor_stream_dtype(const struct tensor_stream *s)
-{
-    return &s->dtype;
-}
-
-uint64_t tensor_stream_elements(const struct tensor_stream *s)
-{
-    return s->elements;
-}
-
 uint64_t tensor_stream_nbytes(const struct tensor_stream *s)
 {
     return s->nbytes;

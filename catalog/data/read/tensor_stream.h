@@ -26,8 +26,6 @@ enum status tensor_stream_open(const struct stored_tensor *, struct file_cache *
                                struct tensor_stream **out, struct error *err);
 void tensor_stream_close(struct tensor_stream *);
 
-const struct dtype *tensor_stream_dtype(const struct tensor_stream *);
-uint64_t tensor_stream_elements(const struct tensor_stream *);
 uint64_t tensor_stream_nbytes(const struct tensor_stream *); /* of all blocks together */
 
 /* The next block, valid until the next call; whole elements (and whole bytes of packed

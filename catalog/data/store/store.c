@@ -2,19 +2,11 @@
 
 #include <string.h>
 
-static const struct store *const stores[] = {
-#define STORE(x) &store_##x,
-#include "catalog/data/store/stores.def"
-#undef STORE
-};
+const struct store *store_mounted;
 
 static const struct store *store_of(const char *path)
 {
-    const size_t last = sizeof(stores) / sizeof(stores[0]) - 1;
-    for (size_t i = 0; i < last; i++)
-        if (stores[i]->takes(path))
-            return stores[i];
-    return stores[last];
+    return store_mounted && store_mounted->takes(path) ? store_mounted : &store_files;
 }
 
 enum status source_open_file(const char *path, int flags, struct source **out,

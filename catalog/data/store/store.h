@@ -2,11 +2,11 @@
  * store.h - where files come from: a table of operations, chosen by how a path begins.
  *
  *   /data/model.safetensors           the file system (every path that no other store takes)
- *   memory:/NAME/model.safetensors    memory (store_memory.h): trees made by tests and fuzzers
+ *   memory:/NAME/model.safetensors    what tests and fuzzers mount (tests/fuzz/store_memory.h)
  *
  * Everybody else calls source_open_file(), directory_list(), file_identify() and the functions
  * below, and does not know which store answers. To add one: a file store_NAME.c, a line in
- * stores.def.
+ * store_of() of store.c.
  *
  * An identity (source.h) is four numbers and not a text of the store's own, since the view `file`
  * shows them and SQL joins hard links by inode and device. A store that has an entity tag instead
@@ -23,9 +23,7 @@
 #include "catalog/data/store/source.h"
 
 struct store {
-    /* Whether a path belongs to this store. Called in the order of stores.def; the first one
-     * wins. */
-    bool (*takes)(const char *path);
+    bool (*takes)(const char *path); /* whether a path belongs to this store */
     /* As source_open_file(), directory_list(), path_look() and path_resolve(). */
     enum status (*open)(const char *path, int flags, struct source **out,
                         struct file_identity *identity, struct error *err);
@@ -37,9 +35,8 @@ struct store {
     char *(*resolve)(const char *path);
 };
 
-#define STORE(x) extern const struct store store_##x;
-#include "catalog/data/store/stores.def"
-#undef STORE
+extern const struct store store_files;
+extern const struct store *store_mounted; /* asked before the file system; NULL but in tests */
 
 /* The kind and identity of what is at a path; symbolic links are followed. ERR_MISSING; ERR_IO. */
 enum status path_look(const char *path, enum entry_kind *kind, struct file_identity *identity,

@@ -223,14 +223,7 @@ static char *files_resolve(const char *path)
     return realpath(path, NULL);
 }
 
-static bool files_take(const char *path)
-{
-    (void)path;
-    return true;
-}
-
 const struct store store_files = {
-    .takes = files_take,
     .open = files_open,
     .list = files_list,
     .look = files_look,

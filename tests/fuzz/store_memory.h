@@ -1,4 +1,16 @@
-#include "catalog/data/store/store_memory.h"
+/*
+ * store_memory.h - a tree of files in memory, below memory:/NAME.
+ *
+ *   const struct memory_file files[] = {{"w/.zarray", metadata}, {"w/0", chunk}};
+ *   memory_mount("test", files, 2, &err);     memory:/test/w/.zarray is a file, memory:/test/w a folder
+ *   memory_unmount("test");
+ *
+ * For tests and fuzzers of code that reads folders: nothing touches a disk. As long as no tree of
+ * that name is mounted, such a path is an ordinary path of the file system. Included by one file of
+ * a program.
+ */
+#ifndef CKPTDB_STORE_MEMORY_H
+#define CKPTDB_STORE_MEMORY_H
 
 #include <errno.h>
 #include <limits.h>
@@ -11,6 +23,11 @@
 
 #define SCHEME "memory:/"
 
+struct memory_file {
+    const char *path; /* "a/b": no empty part, no "." and ".." */
+    struct bytes bytes;
+};
+
 struct tree {
     struct tree *next;
     uint64_t device;
@@ -19,7 +36,7 @@ struct tree {
     struct memory_file files[]; /* sorted by_path() */
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t memory_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct tree *mounted;
 static uint64_t
     mounts; /* so far: the device number, so that no tree has an identity of an earlier one */
@@ -92,46 +109,6 @@ static void free_tree(struct tree *t)
     free(t);
 }
 
-enum status memory_mount(const char *name, const struct memory_file *files, size_t count,
-                         struct error *err)
-{
-    struct tree *t = calloc(1, sizeof(*t) + count * sizeof(*files));
-    if (!t || !(t->name = strdup(name))) {
-        free_tree(t);
-        return error_memory_at(err, name);
-    }
-    t->count = count;
-    if (count)
-        memcpy(t->files, files, count * sizeof(*files));
-    qsort(t->files, count, sizeof(*files), by_path);
-    pthread_mutex_lock(&lock);
-    if (!is_path(name) || strchr(name, '/') || find_tree(name, strlen(name)))
-        error_set(err, ERR_ARGUMENT, name, NO_OFFSET, "not a name, or one in use");
-    else if (check_files(t, err) == OK) {
-        t->device = ++mounts;
-        t->next = mounted;
-        mounted = t;
-        t = NULL;
-    }
-    pthread_mutex_unlock(&lock);
-    free_tree(t);
-    return err->status;
-}
-
-void memory_unmount(const char *name)
-{
-    pthread_mutex_lock(&lock);
-    for (struct tree **at = &mounted; *at; at = &(*at)->next) {
-        struct tree *t = *at;
-        if (strcmp(t->name, name) == 0) {
-            *at = t->next;
-            free_tree(t);
-            break;
-        }
-    }
-    pthread_mutex_unlock(&lock);
-}
-
 /* --- the store's operations ----------------------------------------------------------------- */
 
 /* A file or a folder in a tree. */
@@ -150,9 +127,9 @@ static const struct tree *tree_of(const char *path, const char **below)
         return NULL;
     const char *name = path + strlen(SCHEME);
     const size_t len = strcspn(name, "/");
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&memory_lock);
     const struct tree *t = find_tree(name, len);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&memory_lock);
     *below = name + len + (name[len] == '/');
     return t;
 }
@@ -164,7 +141,7 @@ static size_t first_from(const struct tree *t, const char *path)
     return at;
 }
 
-static bool store_memory_find_place(const char *path, struct place *out)
+static bool find_place(const char *path, struct place *out)
 {
     out->tree = tree_of(path, &out->path);
     if (!out->tree)
@@ -197,7 +174,7 @@ static enum status memory_open(const char *path, int flags, struct source **out,
 {
     struct place p;
     (void)flags;
-    if (!store_memory_find_place(path, &p))
+    if (!find_place(path, &p))
         return error_set(err, ERR_MISSING, path, NO_OFFSET, "no such file");
     if (p.kind != ENTRY_FILE) {
         error_set(err, ERR_UNSUPPORTED, path, NO_OFFSET, "not a regular file");
@@ -212,7 +189,7 @@ static enum status memory_look(const char *path, enum entry_kind *kind,
                                struct file_identity *identity, struct error *err)
 {
     struct place p;
-    if (!store_memory_find_place(path, &p))
+    if (!find_place(path, &p))
         return error_set(err, ERR_MISSING, path, NO_OFFSET, "no such file");
     *kind = p.kind;
     *identity = identity_of(&p);
@@ -226,7 +203,7 @@ static enum status memory_list(const char *path, int flags, struct file_identity
     struct place p;
     char name[NAME_MAX + 1];
     (void)flags;
-    if (!store_memory_find_place(path, &p) || p.kind != ENTRY_FOLDER)
+    if (!find_place(path, &p) || p.kind != ENTRY_FOLDER)
         return error_set(err, ERR_MISSING, path, NO_OFFSET, "no such directory");
     if (own)
         *own = identity_of(&p);
@@ -258,17 +235,62 @@ static char *memory_resolve(const char *path)
     while (len && path[len - 1] == '/')
         len--;
     char *copy = strndup(path, len);
-    if (copy && store_memory_find_place(copy, &p))
+    if (copy && find_place(copy, &p))
         return copy;
     free(copy);
     errno = ENOENT;
     return NULL;
 }
 
-const struct store store_memory = {
+static const struct store store_memory = {
     .takes = memory_takes,
     .open = memory_open,
     .list = memory_list,
     .look = memory_look,
     .resolve = memory_resolve,
 };
+
+/* The files' paths and bytes must outlive the mount, and nothing may be reading them when it is
+ * unmounted. ERR_ARGUMENT: an invalid or duplicate path, a path below a file, a NAME in use. */
+static enum status memory_mount(const char *name, const struct memory_file *files, size_t count,
+                                struct error *err)
+{
+    struct tree *t = calloc(1, sizeof(*t) + count * sizeof(*files));
+    if (!t || !(t->name = strdup(name))) {
+        free_tree(t);
+        return error_memory_at(err, name);
+    }
+    t->count = count;
+    if (count)
+        memcpy(t->files, files, count * sizeof(*files));
+    qsort(t->files, count, sizeof(*files), by_path);
+    pthread_mutex_lock(&memory_lock);
+    store_mounted = &store_memory;
+    if (!is_path(name) || strchr(name, '/') || find_tree(name, strlen(name)))
+        error_set(err, ERR_ARGUMENT, name, NO_OFFSET, "not a name, or one in use");
+    else if (check_files(t, err) == OK) {
+        t->device = ++mounts;
+        t->next = mounted;
+        mounted = t;
+        t = NULL;
+    }
+    pthread_mutex_unlock(&memory_lock);
+    free_tree(t);
+    return err->status;
+}
+
+static void memory_unmount(const char *name)
+{
+    pthread_mutex_lock(&memory_lock);
+    for (struct tree **at = &mounted; *at; at = &(*at)->next) {
+        struct tree *t = *at;
+        if (strcmp(t->name, name) == 0) {
+            *at = t->next;
+            free_tree(t);
+            break;
+        }
+    }
+    pthread_mutex_unlock(&memory_lock);
+}
+
+#endif
