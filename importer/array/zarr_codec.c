@@ -57,11 +57,13 @@ static bool decodes(const struct zarr_chain *c)
 {
     char name[CODEC_STEP_BYTES];
     const char *step = c->steps[c->count - 1], *argument;
+    struct codec_args args;
     struct codec_size size;
     if (!codec_chain_next(&step, name, &argument))
         return false;
     const struct codec *codec = codec_find(name);
-    return codec && codec->size && codec->size(argument, 0, &size);
+    return codec && codec->decode && codec_args_parse(codec, argument, &args) &&
+           codec_step_size(codec, &args, 0, &size);
 }
 
 /* --- filters between elements of two types ---------------------------------------------- */

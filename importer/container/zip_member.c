@@ -134,11 +134,13 @@ static enum status decode_head(const struct zip *z, const struct zip_run *run, u
     uint8_t *stored = take <= SIZE_MAX ? malloc(take ? (size_t)take : 1) : NULL;
     codec_chain_next(&chain, name, &argument);
     const struct codec *codec = codec_find(name);
-    const struct codec_step step = {name, argument, z->source->name, run->offset, &state};
+    struct codec_step step = {
+        .codec = name, .name = z->source->name, .offset = run->offset, .state = &state};
     struct codec_size size;
     if (!stored)
         return error_memory_at(err, z->source->name);
-    if (!codec->size(argument, take, &size))
+    if (!codec_args_parse(codec, argument, &step.args) ||
+        !codec_step_size(codec, &step.args, take, &size))
         error_set(err, ERR_UNSUPPORTED, z->source->name, run->offset,
                   "a zip member is coded as no reader takes it: \"%s\"", run->codec);
     else if (source_read(z->source, run->offset, stored, (size_t)take, err) == OK)

@@ -21,11 +21,13 @@ static void check_chain(const char *chain)
     const char *argument;
     while (chain && codec_chain_next(&chain, name, &argument)) {
         const struct codec *codec = codec_find(name);
+        struct codec_args args;
         struct codec_size made;
         if (strcmp(name, "strings") == 0)
             continue;
-        if (!codec || (codec->size && !codec->size(argument, 4096, &made) &&
-                       !codec->size(argument, 4097, &made)))
+        if (!codec || (codec->decode && (!codec_args_parse(codec, argument, &args) ||
+                                         (!codec_step_size(codec, &args, 4096, &made) &&
+                                          !codec_step_size(codec, &args, 4097, &made)))))
             abort();
     }
 }

@@ -38,40 +38,20 @@ static void append_close(struct source *base)
 
 static const struct source_ops append_ops = {.read_at = append_read, .close = append_close};
 
-/* "4096,520,deflate:2048+swap:8" */
-static bool append_parse(const char *argument, uint64_t *offset, uint64_t *len,
-                         char chain[CODEC_STEP_BYTES])
-{
-    char number[24];
-    uint64_t *const numbers[] = {offset, len};
-    for (size_t i = 0; i < 2; i++) {
-        const size_t digits = strcspn(argument, ",");
-        if (!argument[digits] || digits >= sizeof(number))
-            return false;
-        memcpy(number, argument, digits);
-        number[digits] = '\0';
-        if (!codec_number(number, numbers[i]))
-            return false;
-        argument += digits + 1;
-    }
-    snprintf(chain, CODEC_STEP_BYTES, "%s", argument);
-    for (char *plus = chain; (plus = strchr(plus, '+'));)
-        *plus = '|';
-    return true;
-}
-
-static enum status append_open(struct source *inner, const char *argument, struct source **out,
-                               struct error *err)
+static enum status append_open(struct source *inner, const struct codec_args *args,
+                               struct source **out, struct error *err)
 {
     char chain[CODEC_STEP_BYTES];
-    uint64_t offset, len, size;
-    struct append_source *s;
-    if (!append_parse(argument, &offset, &len, chain) || offset > inner->size ||
-        len > inner->size - offset)
-        return codec_bad_argument(inner, "append", argument, err);
-    if (!(s = calloc(1, sizeof(*s))))
-        return codec_no_memory(inner, err);
-    s->base = (struct source){&append_ops, 0, inner->name, false};
+    struct source base = {&append_ops, 0, inner->name, false};
+    uint64_t offset = args->number[0], len = args->number[1], size;
+    if (offset > inner->size || len > inner->size - offset)
+        return codec_bad_argument(inner, "append", args->text, err);
+    snprintf(chain, sizeof(chain), "%s", args->rest); /* "deflate:2048+swap:8" */
+    for (char *plus = chain; (plus = strchr(plus, '+'));)
+        *plus = '|';
+    struct append_source *s = codec_source_new(inner, sizeof(*s), base, err);
+    if (!s)
+        return err->status;
     s->inner = inner;
     if (source_open_view(inner, offset, len, &s->more, err) == OK)
         codec_chain_open(s->more, chain, &s->more, NULL, err);
@@ -91,4 +71,4 @@ static enum status append_open(struct source *inner, const char *argument, struc
     return OK;
 }
 
-const struct codec codec_append = {.name = "append", .open = append_open};
+const struct codec codec_append = {.name = "append", .args = "N,N,*", .open = append_open};

@@ -17,10 +17,9 @@
 #include "catalog/data/codec/codec.h"
 #include "catalog/data/codec/shared_library.h"
 
-#define HEADER_BYTES  12
-#define BLOCK_TARGET  8192 /* bytes of a block where the file does not say, */
-#define BLOCK_LEAST   128  /* but at least this many elements */
-#define ELEMENT_BYTES 65536
+#define HEADER_BYTES 12
+#define BLOCK_TARGET 8192 /* bytes of a block where the file does not say, */
+#define BLOCK_LEAST  128  /* but at least this many elements */
 
 enum compressor {
     AS_IT_IS,
@@ -33,38 +32,24 @@ struct bitshuffled {
     enum compressor compressor;
 };
 
-static bool bitshuffle_take_number(const char **at, uint64_t most, uint64_t *out)
+static bool take_args(const struct codec_args *args, struct bitshuffled *b)
 {
-    char *end;
-    if (**at < '0' || **at > '9')
-        return false;
-    *out = strtoull(*at, &end, 10);
-    *at = end;
-    return *out <= most;
-}
-
-static bool parse_bitshuffled(const char *at, struct bitshuffled *b)
-{
-    if (!bitshuffle_take_number(&at, UINT64_MAX - 1, &b->size) || *at++ != ',' ||
-        !bitshuffle_take_number(&at, ELEMENT_BYTES, &b->element) || !b->element || *at++ != ',' ||
-        !bitshuffle_take_number(&at, UINT32_MAX, &b->block) || b->block % 8)
-        return false;
+    *b = (struct bitshuffled){args->number[0], args->number[1], args->number[2], AS_IT_IS};
     if (!b->block) {
         b->block = BLOCK_TARGET / b->element / 8 * 8;
         b->block = b->block < BLOCK_LEAST ? BLOCK_LEAST : b->block;
     }
-    b->compressor = strcmp(at, ",lz4") == 0 ? LZ4 : strcmp(at, ",zstd") == 0 ? ZSTD : AS_IT_IS;
-    return !*at || b->compressor != AS_IT_IS;
+    if (*args->rest)
+        b->compressor = strcmp(args->rest, ",lz4") == 0 ? LZ4 : ZSTD;
+    return b->block % 8 == 0 && (b->compressor != ZSTD || strcmp(args->rest, ",zstd") == 0);
 }
 
-static bool bitshuffle_size(const char *argument, uint64_t in, struct codec_size *size)
+static bool bitshuffle_size(const struct codec_args *args, uint64_t in, struct codec_size *size)
 {
     struct bitshuffled b;
     (void)in;
-    if (!parse_bitshuffled(argument, &b))
-        return false;
-    *size = (struct codec_size){b.size, true};
-    return true;
+    (void)size; /* as stated */
+    return take_args(args, &b);
 }
 
 /* Transpose an 8 x 8 matrix of bits: bit j of byte i becomes bit i of byte j (Hacker's Delight,
@@ -166,8 +151,7 @@ static enum status bitshuffle_decode(const struct codec_step *step, struct bytes
 {
     struct bitshuffled b = {0};
     struct unpacking u = {.step = step, .b = &b, .at = in.at, .end = in.at + in.len, .err = err};
-    if (!parse_bitshuffled(step->argument, &b))
-        return codec_corrupt(step, err, "bad argument");
+    take_args(&step->args, &b);
     *made = (size_t)b.size;
     if (b.compressor != AS_IT_IS && bitshuffle_read_head(&u, &b) != OK)
         return err->status;
@@ -196,6 +180,7 @@ static uint64_t bitshuffle_memory(uint64_t out)
 }
 
 const struct codec codec_bitshuffle = {.name = "bitshuffle",
+                                       .args = "N,1-65536,0-4294967295?",
                                        .size = bitshuffle_size,
                                        .decode = bitshuffle_decode,
                                        .memory = bitshuffle_memory};

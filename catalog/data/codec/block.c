@@ -95,12 +95,14 @@ static bool all_in_place(const char *chain, uint64_t len)
 {
     char name[CODEC_STEP_BYTES];
     const char *argument;
+    struct codec_args args;
     struct codec_size size;
     while (codec_chain_next(&chain, name, &argument)) {
         const struct codec *codec = codec_find(name);
         if (!codec)
             return strcmp(name, "strings") == 0;
-        if (!codec->in_place || !codec->size(argument, len, &size) || size.most != len)
+        if (!codec->in_place || !codec_args_parse(codec, argument, &args) ||
+            !codec_step_size(codec, &args, len, &size) || size.most != len)
             return false;
     }
     return true;
@@ -162,13 +164,14 @@ static enum status decode_to_out(struct run *r, struct codec_size size)
     return OK;
 }
 
-static enum status do_step(struct run *r)
+static enum status do_step(struct run *r, const char *argument)
 {
-    struct codec_size size;
+    struct codec_size size = {0};
+    if (!codec_args_parse(r->codec, argument, &r->step.args) ||
+        (!r->codec->trim && !codec_step_size(r->codec, &r->step.args, r->now.len, &size)))
+        return codec_corrupt(&r->step, r->err, "bad argument \"%s\"", argument);
     if (r->codec->trim)
         return r->codec->trim(&r->step, &r->now, r->err);
-    if (!r->codec->size(r->step.argument, r->now.len, &size))
-        return codec_corrupt(&r->step, r->err, "bad argument \"%s\"", r->step.argument);
     bool last = all_in_place(r->rest, r->out_len);
     if (last && !r->out && !size.exact)
         size.most = least(size.most, r->out_len);
@@ -195,9 +198,11 @@ static enum status run_chain(struct run *r)
         if (!r->codec || !(r->codec->trim || r->codec->decode))
             return error_set(r->err, ERR_UNSUPPORTED, b->name, b->offset, "unknown codec in \"%s\"",
                              b->chain);
-        r->step =
-            (struct codec_step){name, argument, b->name, b->offset, state_of(r->decoder, r->codec)};
-        if (do_step(r) != OK)
+        r->step = (struct codec_step){.codec = name,
+                                      .name = b->name,
+                                      .offset = b->offset,
+                                      .state = state_of(r->decoder, r->codec)};
+        if (do_step(r, argument) != OK)
             return r->err->status;
     }
     return OK;
@@ -247,12 +252,14 @@ bool block_decodable(const char *chain)
 {
     char name[CODEC_STEP_BYTES];
     const char *argument;
+    struct codec_args args;
     struct codec_size size;
     while (codec_chain_next(&chain, name, &argument)) {
         const struct codec *codec = codec_find(name);
         if (!codec)
             return strcmp(name, "strings") == 0 && !chain;
-        if (!codec->trim && !(codec->decode && codec->size(argument, 0, &size)))
+        if (!codec->trim && !(codec->decode && codec_args_parse(codec, argument, &args) &&
+                              codec_step_size(codec, &args, 0, &size)))
             return false;
     }
     return true;
@@ -266,12 +273,14 @@ uint64_t block_memory(const char *chain, uint64_t stored, uint64_t out_len)
     unsigned turn = 0;
     while (codec_chain_next(&chain, name, &argument)) {
         const struct codec *codec = codec_find(name);
+        struct codec_args args;
         struct codec_size size;
         if (!codec && strcmp(name, "strings") == 0)
             break;
         if (codec && codec->trim)
             continue;
-        if (!codec || !codec->decode || !codec->size(argument, now, &size))
+        if (!codec || !codec->decode || !codec_args_parse(codec, argument, &args) ||
+            !codec_step_size(codec, &args, now, &size))
             return UINT64_MAX;
         now = size.most;
         sum = codec->memory ? codec->memory(now) : codec->release ? CONTEXT_MOST : 0;

@@ -118,9 +118,9 @@ static enum status blosc_encode(const struct codec_step *step, struct bytes in, 
     struct settings s;
     if (!lib)
         return err->status;
-    if (!read_settings(step->argument, &s))
+    if (!read_settings(step->args.text, &s))
         return error_set(err, ERR_ARGUMENT, step->name, step->offset, "blosc: bad settings \"%s\"",
-                         step->argument);
+                         step->args.text);
     int got =
         lib->encode((int)s.level, (int)s.shuffle, s.width, in.len, in.at, out, room, s.codec, 0, 1);
     if (got <= 0)
@@ -131,7 +131,7 @@ static enum status blosc_encode(const struct codec_step *step, struct bytes in, 
 }
 
 const struct codec codec_blosc = {.name = "blosc",
-                                  .size = codec_stated_size,
+                                  .args = "S",
                                   .decode = blosc_decode,
                                   .memory = blosc_memory,
                                   .bound = blosc_bound,

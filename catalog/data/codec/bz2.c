@@ -59,4 +59,4 @@ static uint64_t bz2_memory(uint64_t out)
 }
 
 const struct codec codec_bz2 = {
-    .name = "bz2", .size = codec_stated_size, .decode = bz2_decode, .memory = bz2_memory};
+    .name = "bz2", .args = "S", .decode = bz2_decode, .memory = bz2_memory};

@@ -21,9 +21,9 @@
 static enum status sum_trim(const struct codec_step *step, uint32_t (*sum)(struct bytes),
                             struct bytes *bytes, struct error *err)
 {
-    bool start = strcmp(step->argument, "start") == 0;
-    if (!start && strcmp(step->argument, "end") != 0)
-        return codec_corrupt(step, err, "bad argument \"%s\"", step->argument);
+    bool start = strcmp(step->args.text, "start") == 0;
+    if (!start && strcmp(step->args.text, "end") != 0)
+        return codec_corrupt(step, err, "bad argument \"%s\"", step->args.text);
     if (bytes->len < SUM_BYTES)
         return codec_corrupt(step, err, "%zu bytes cannot hold a checksum", bytes->len);
     size_t len = bytes->len - SUM_BYTES;

@@ -16,15 +16,19 @@ const struct codec *const codecs[] = {
     NULL,
 };
 
+/* The decimal number at *at, moved past it. */
+static bool take_number(const char **at, uint64_t *value)
+{
+    const char *first = *at;
+    for (*value = 0; **at >= '0' && **at <= '9'; ++*at)
+        if (!mul_u64(*value, 10, value) || !add_u64(*value, (uint64_t)(**at - '0'), value))
+            return false;
+    return *at != first;
+}
+
 bool codec_number(const char *text, uint64_t *value)
 {
-    if (!*text)
-        return false;
-    for (*value = 0; *text; text++)
-        if (*text < '0' || *text > '9' || !mul_u64(*value, 10, value) ||
-            !add_u64(*value, (uint64_t)(*text - '0'), value))
-            return false;
-    return true;
+    return take_number(&text, value) && !*text;
 }
 
 bool codec_level(const char *text, int least, int most, int *level)
@@ -37,11 +41,37 @@ bool codec_level(const char *text, int least, int most, int *level)
     return *level >= least && *level <= most;
 }
 
-bool codec_stated_size(const char *argument, uint64_t in, struct codec_size *size)
+bool codec_args_parse(const struct codec *codec, const char *text, struct codec_args *out)
 {
-    (void)in;
-    size->exact = *argument != '<';
-    return codec_number(argument + !size->exact, &size->most);
+    const char *form = codec->args, *at = text;
+    *out = (struct codec_args){.text = text, .rest = ""};
+    if (!form || !*form)
+        return !form || !*text;
+    for (uint64_t *number = out->number; *form != '*'; number++) {
+        uint64_t least = 0, most = UINT64_MAX;
+        if (*form == 'S' && *at == '<')
+            out->at_most = *at++;
+        if (!take_number(&form, &least))
+            form++; /* "N" or "S" */
+        else if (*++form && *form != ',')
+            take_number(&form, &most);
+        if (!take_number(&at, number) || *number < least || *number > most)
+            return false;
+        out->rest = at;
+        if (*form == '?' || !*form)
+            return !*at || (*form && *at == ',');
+        if (*at++ != *form++) /* the comma */
+            return false;
+    }
+    out->rest = at;
+    return true;
+}
+
+bool codec_step_size(const struct codec *codec, const struct codec_args *args, uint64_t in,
+                     struct codec_size *size)
+{
+    *size = (struct codec_size){args->number[0], !args->at_most};
+    return !codec->size || codec->size(args, in, size);
 }
 
 bool codec_chain_next(const char **chain, char *name, const char **argument)
@@ -101,6 +131,17 @@ static enum status take_strings(struct source *s, const char *rest, const char *
     return *strings ? OK : error_memory_at(err, s->name);
 }
 
+static enum status open_step(const struct codec *codec, struct source *inner, const char *argument,
+                             struct source **out, struct error *err)
+{
+    struct codec_args args;
+    if (!codec->open)
+        return codec_open_whole(inner, codec, argument, out, err);
+    if (!codec_args_parse(codec, argument, &args))
+        return codec_bad_argument(inner, codec->name, argument, err);
+    return codec->open(inner, &args, out, err);
+}
+
 enum status codec_chain_open(struct source *inner, const char *chain, struct source **out,
                              char **strings, struct error *err)
 {
@@ -113,8 +154,7 @@ enum status codec_chain_open(struct source *inner, const char *chain, struct sou
     while (status == OK && codec_chain_next(&rest, name, &argument)) {
         const struct codec *codec = codec_find(name);
         if (codec) {
-            status = (codec->open ? codec->open(s, argument, &s, err)
-                                  : codec_open_whole(s, codec, argument, &s, err));
+            status = open_step(codec, s, argument, &s, err);
             if (status != OK)
                 s = NULL; /* the codec closed it */
         } else if (strcmp(name, "strings") == 0) {
@@ -140,11 +180,16 @@ enum status codec_bad_argument(struct source *inner, const char *name, const cha
     return err->status;
 }
 
-enum status codec_no_memory(struct source *inner, struct error *err)
+void *codec_source_new(struct source *inner, size_t bytes, struct source base, struct error *err)
 {
-    error_memory_at(err, inner->name);
-    source_close(inner);
-    return err->status;
+    struct source *s = calloc(1, bytes);
+    if (s) {
+        *s = base;
+    } else {
+        error_memory_at(err, inner->name);
+        source_close(inner);
+    }
+    return s;
 }
 
 enum status codec_corrupt(const struct codec_step *step, struct error *err, const char *fmt, ...)

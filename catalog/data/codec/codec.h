@@ -56,26 +56,39 @@ struct codec_size {
     bool exact; /* `most`, no less */
 };
 
+/* The argument of a step: the text after ':', or "", and what the codec's `args` declares in it. */
+#define CODEC_NUMBERS 5
+struct codec_args {
+    const char *text;
+    uint64_t number[CODEC_NUMBERS];
+    bool at_most;     /* the size is "<N" */
+    const char *rest; /* after the numbers */
+};
+
 /* A step applied to a block. */
 struct codec_step {
-    const char *codec, *argument;
-    const char *name; /* of the file with the stored bytes, and where they begin */
+    const char *codec;
+    struct codec_args args; /* when encoding, the text alone */
+    const char *name;       /* of the file with the stored bytes, and where they begin */
     uint64_t offset;
     void **state; /* what the codec keeps for the next block: NULL at first */
 };
 
 struct codec {
     const char *name;
-    /* Takes ownership of `inner`: it is closed with *out, or on failure. `argument` is the
-     * text after ':', or "". A decoder with state needs a lock. NULL: the source is decoded
-     * as a block. */
-    enum status (*open)(struct source *inner, const char *argument, struct source **out,
+    /* What the argument is: fields between commas. "N": a number, "A-B": one from A to B (or "A-"),
+     * "S": the size of what comes out, N or <N; at the end "*" for any text, "?" if a comma and text
+     * may follow. NULL: text that the codec parses. */
+    const char *args;
+    /* Takes ownership of `inner`: it is closed with *out, or on failure. A decoder with state needs
+     * a lock. NULL: the source is decoded as a block. */
+    enum status (*open)(struct source *inner, const struct codec_args *, struct source **out,
                         struct error *err);
 
-    /* Blocks. Either `size` and `decode`, or `trim`. */
+    /* Blocks. Either `decode`, or `trim`. */
 
-    /* How many bytes `in` bytes decode to. False: a bad argument. */
-    bool (*size)(const char *argument, uint64_t in, struct codec_size *size);
+    /* How many bytes `in` bytes decode to. False: a bad argument. NULL: the first number is the size. */
+    bool (*size)(const struct codec_args *, uint64_t in, struct codec_size *size);
     /* Decode all of `in` into `out`. *made is set to the number of bytes. If that is above
      * `room`, they were not written; room + 1 may stand for any such number. */
     enum status (*decode)(const struct codec_step *step, struct bytes in, uint8_t *out, size_t room,
@@ -121,19 +134,25 @@ bool codec_chain_argument(const char *chain, const char *step, uint64_t *value);
 /* The codec of that name; NULL: there is none. */
 const struct codec *codec_find(const char *name);
 
+/* Parse an argument as `codec->args` declares it. False: it is none of those. */
+bool codec_args_parse(const struct codec *codec, const char *text, struct codec_args *out);
+/* How many bytes a step makes of `in` bytes. False: a bad argument. */
+bool codec_step_size(const struct codec *codec, const struct codec_args *args, uint64_t in,
+                     struct codec_size *size);
+
 /* `inner` decoded as a block into memory, for a codec without `open`. Takes ownership of `inner`. */
 enum status codec_open_whole(struct source *inner, const struct codec *codec, const char *argument,
                              struct source **out, struct error *err);
 
-/* For codecs: a decimal number and nothing else; N or <N as the `size` of a step; and ways to
- * fail. Those that take `inner` close it. */
+/* For codecs: a decimal number and nothing else, a level from `least` to `most` and nothing else,
+ * and ways to fail. What takes `inner` closes it. */
 bool codec_number(const char *text, uint64_t *value);
-bool codec_stated_size(const char *argument, uint64_t in, struct codec_size *size);
-/* A level from `least` to `most`, and nothing else. */
 bool codec_level(const char *text, int least, int most, int *level);
 enum status codec_bad_argument(struct source *inner, const char *name, const char *argument,
                                struct error *err);
-enum status codec_no_memory(struct source *inner, struct error *err);
+/* Room for a codec's source over `inner`, zeroed: `base` is what comes first in it. NULL and an error
+ * without memory: `inner` is closed. */
+void *codec_source_new(struct source *inner, size_t bytes, struct source base, struct error *err);
 enum status codec_corrupt(const struct codec_step *step, struct error *err, const char *fmt, ...)
     PRINTF_LIKE(3, 4);
 

@@ -79,12 +79,12 @@ static void *create_stream(int wrap, const struct codec_step *step, struct error
     {                                                                                              \
         return create_stream(wrap, step, err);                                                     \
     }                                                                                              \
-    static enum status x##_open(struct source *inner, const char *argument, struct source **out,   \
-                                struct error *err)                                                 \
+    static enum status x##_open(struct source *inner, const struct codec_args *args,               \
+                                struct source **out, struct error *err)                            \
     {                                                                                              \
         static const struct stream_codec codec = {                                                 \
             #x, tail, RATIO_MAX, x##_create, zlib_reset, zlib_decode_piece, zlib_free};            \
-        return stream_open(inner, &codec, argument, out, err);                                     \
+        return stream_open(inner, &codec, args, out, err);                                         \
     }
 
 STREAM(deflate, RAW, TAIL_ANYTHING) /* a zip member may have bytes after its stream */
@@ -213,7 +213,7 @@ static enum status gzip_encode(const struct codec_step *step, struct bytes in, u
 {
     const struct libdeflate *lib = library_deflate(step, NULL);
     int level = 0;
-    codec_level(step->argument, 0, LEVEL_MOST, &level);
+    codec_level(step->args.text, 0, LEVEL_MOST, &level);
     if (lib && !*step->state)
         *step->state = lib->create_encoder(level);
     if (lib && *step->state)
@@ -236,7 +236,7 @@ static void gzip_encode_release(void *state)
     }                                                                                              \
     const struct codec codec_##x = {.name = #x,                                                    \
                                     .open = x##_open,                                              \
-                                    .size = codec_stated_size,                                     \
+                                    .args = "S",                                                   \
                                     .decode = x##_decode,                                          \
                                     .release = libdeflate_close,                                   \
                                     __VA_ARGS__};

@@ -25,7 +25,7 @@ static enum status run_step(struct encoder_step *s, struct bytes in, uint8_t *ou
 {
     struct codec_step step = {
         .codec = s->codec->name,
-        .argument = s->text,
+        .args = {.text = s->text},
         .name = NULL,
         .offset = NO_OFFSET,
         .state = &s->state,

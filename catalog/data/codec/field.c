@@ -87,22 +87,19 @@ static void field_close(struct source *base)
 
 static const struct source_ops field_ops = {.read_at = field_read, .close = field_close};
 
-static enum status field_open(struct source *inner, const char *argument, struct source **out,
-                              struct error *err)
+static enum status field_open(struct source *inner, const struct codec_args *args,
+                              struct source **out, struct error *err)
 {
-    uint64_t number;
-    if (!codec_number(argument, &number) || !number)
-        return codec_bad_argument(inner, "field", argument, err);
-    struct field_source *s = calloc(1, sizeof(*s));
+    struct source base = {&field_ops, 0, inner->name, inner->sequential};
+    struct field_source *s = codec_source_new(inner, sizeof(*s), base, err);
     if (!s)
-        return codec_no_memory(inner, err);
-    s->base = (struct source){&field_ops, 0, inner->name, inner->sequential};
+        return err->status;
     s->inner = inner;
-    if (find_runs(s, number, err) == OK)
+    if (find_runs(s, args->number[0], err) == OK)
         *out = &s->base;
     else
         field_close(&s->base);
     return err->status;
 }
 
-const struct codec codec_field = {.name = "field", .open = field_open};
+const struct codec codec_field = {.name = "field", .args = "1-", .open = field_open};

@@ -4,8 +4,6 @@
 
 #include "catalog/data/codec/codec.h"
 
-#define WIDTH_MAX 16
-
 struct flip_source {
     struct source base; /* must be first */
     struct source *inner;
@@ -36,33 +34,20 @@ static void flip_close(struct source *base)
 
 static const struct source_ops flip_ops = {.read_at = flip_read, .close = flip_close};
 
-static bool flip_parse(const char *argument, uint64_t *width, uint64_t *byte)
+static enum status flip_open(struct source *inner, const struct codec_args *args,
+                             struct source **out, struct error *err)
 {
-    char first[CODEC_STEP_BYTES];
-    const char *comma = strchr(argument, ',');
-    if (!comma || (size_t)(comma - argument) >= sizeof(first))
-        return false;
-    memcpy(first, argument, (size_t)(comma - argument));
-    first[comma - argument] = '\0';
-    return codec_number(first, width) && codec_number(comma + 1, byte) && *width &&
-           *width <= WIDTH_MAX && *byte < *width;
-}
-
-static enum status flip_open(struct source *inner, const char *argument, struct source **out,
-                             struct error *err)
-{
-    uint64_t width, byte;
-    if (!flip_parse(argument, &width, &byte))
-        return codec_bad_argument(inner, "flip", argument, err);
-    struct flip_source *s = calloc(1, sizeof(*s));
+    struct source base = {&flip_ops, inner->size, inner->name, inner->sequential};
+    if (args->number[1] >= args->number[0])
+        return codec_bad_argument(inner, "flip", args->text, err);
+    struct flip_source *s = codec_source_new(inner, sizeof(*s), base, err);
     if (!s)
-        return codec_no_memory(inner, err);
-    s->base = (struct source){&flip_ops, inner->size, inner->name, inner->sequential};
+        return err->status;
     s->inner = inner;
-    s->width = width;
-    s->byte = byte;
+    s->width = args->number[0];
+    s->byte = args->number[1];
     *out = &s->base;
     return OK;
 }
 
-const struct codec codec_flip = {.name = "flip", .open = flip_open};
+const struct codec codec_flip = {.name = "flip", .args = "1-16,N", .open = flip_open};

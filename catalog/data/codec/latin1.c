@@ -22,5 +22,4 @@ static enum status latin1_decode(const struct codec_step *step, struct bytes in,
     return OK;
 }
 
-const struct codec codec_latin1 = {
-    .name = "latin1", .size = codec_stated_size, .decode = latin1_decode};
+const struct codec codec_latin1 = {.name = "latin1", .args = "S", .decode = latin1_decode};

@@ -80,20 +80,20 @@ static void lists_close(struct source *base)
 
 static const struct source_ops lists_ops = {.read_at = lists_read, .close = lists_close};
 
-static enum status lists_open(struct source *inner, const char *argument, struct source **out,
-                              struct error *err)
+static enum status lists_open(struct source *inner, const struct codec_args *args,
+                              struct source **out, struct error *err)
 {
     char chain[CODEC_STEP_BYTES];
-    struct lists_source *s = calloc(1, sizeof(*s));
+    struct source base = {&lists_ops, 0, inner->name, false};
+    struct lists_source *s = codec_source_new(inner, sizeof(*s), base, err);
     if (!s)
-        return codec_no_memory(inner, err);
-    s->base = (struct source){&lists_ops, 0, inner->name, false};
+        return err->status;
     s->inner = inner;
-    for (const char *at = argument; *at;)
+    for (const char *at = args->text; *at;)
         if (!lists_chain_of(&at, chain)) {
             free(s->bytes);
             free(s);
-            return codec_bad_argument(inner, "lists", argument, err);
+            return codec_bad_argument(inner, "lists", args->text, err);
         } else if (add_list(s, chain, err) != OK) {
             lists_close(&s->base);
             return err->status;

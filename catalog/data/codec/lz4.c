@@ -31,4 +31,4 @@ static enum status lz4_decode(const struct codec_step *step, struct bytes in, ui
     return OK;
 }
 
-const struct codec codec_lz4 = {.name = "lz4", .size = codec_stated_size, .decode = lz4_decode};
+const struct codec codec_lz4 = {.name = "lz4", .args = "S", .decode = lz4_decode};

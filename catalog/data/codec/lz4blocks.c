@@ -44,5 +44,4 @@ static enum status lz4blocks_decode(const struct codec_step *step, struct bytes 
     return OK;
 }
 
-const struct codec codec_lz4blocks = {
-    .name = "lz4blocks", .size = codec_stated_size, .decode = lz4blocks_decode};
+const struct codec codec_lz4blocks = {.name = "lz4blocks", .args = "S", .decode = lz4blocks_decode};

@@ -45,4 +45,4 @@ static enum status lzf_decode(const struct codec_step *step, struct bytes in, ui
     return OK;
 }
 
-const struct codec codec_lzf = {.name = "lzf", .size = codec_stated_size, .decode = lzf_decode};
+const struct codec codec_lzf = {.name = "lzf", .args = "S", .decode = lzf_decode};

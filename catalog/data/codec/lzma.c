@@ -78,4 +78,4 @@ static uint64_t lzma_memory(uint64_t out)
 }
 
 const struct codec codec_lzma = {
-    .name = "lzma", .size = codec_stated_size, .decode = lzma_decode, .memory = lzma_memory};
+    .name = "lzma", .args = "S", .decode = lzma_decode, .memory = lzma_memory};

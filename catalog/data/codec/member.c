@@ -2,12 +2,11 @@
  * also covers the N bytes before them in the zip member (read.c). */
 #include "catalog/data/codec/codec.h"
 
-static enum status member_open(struct source *inner, const char *argument, struct source **out,
-                               struct error *err)
+static enum status member_open(struct source *inner, const struct codec_args *args,
+                               struct source **out, struct error *err)
 {
-    uint64_t before;
-    if (!codec_number(argument, &before))
-        return codec_bad_argument(inner, "member", argument, err);
+    (void)args;
+    (void)err;
     *out = inner;
     return OK;
 }
@@ -15,11 +14,11 @@ static enum status member_open(struct source *inner, const char *argument, struc
 static enum status member_trim(const struct codec_step *step, struct bytes *bytes,
                                struct error *err)
 {
+    (void)step;
     (void)bytes;
-    uint64_t before;
-    return codec_number(step->argument, &before)
-               ? OK
-               : codec_corrupt(step, err, "bad argument \"%s\"", step->argument);
+    (void)err;
+    return OK;
 }
 
-const struct codec codec_member = {.name = "member", .open = member_open, .trim = member_trim};
+const struct codec codec_member = {
+    .name = "member", .args = "N", .open = member_open, .trim = member_trim};

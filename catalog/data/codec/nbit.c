@@ -27,11 +27,11 @@ static bool parse_narrow(const char *at, struct narrow *n)
     return codec_number(end + 1, &n->count) && n->count <= UINT32_MAX;
 }
 
-static bool nbit_size(const char *argument, uint64_t in, struct codec_size *size)
+static bool nbit_size(const struct codec_args *args, uint64_t in, struct codec_size *size)
 {
     struct narrow n;
     (void)in;
-    if (!parse_narrow(argument, &n))
+    if (!parse_narrow(args->text, &n))
         return false;
     *size = (struct codec_size){n.count * n.size, true};
     return true;
@@ -42,8 +42,7 @@ static enum status nbit_decode(const struct codec_step *step, struct bytes in, u
 {
     struct narrow n = {0};
     uint64_t bit = 0;
-    if (!parse_narrow(step->argument, &n) || !n.bits)
-        return codec_corrupt(step, err, "bad argument");
+    parse_narrow(step->args.text, &n);
     uint64_t total = n.count * n.size, needed = n.count * n.bits;
     *made = (size_t)total;
     if (needed / 8 + (needed % 8 != 0) > in.len)

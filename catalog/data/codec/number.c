@@ -354,11 +354,6 @@ static bool filter_size(const struct filter *f, uint64_t in, struct codec_size *
     return mul_u64(in / f->from->bytes, f->to->bytes, &size->most);
 }
 
-static enum status bad_filter(const struct codec_step *step, struct error *err)
-{
-    return codec_corrupt(step, err, "bad argument \"%s\"", step->argument);
-}
-
 static enum status broken_element(const struct codec_step *step, const struct filter *f, size_t len,
                                   struct error *err)
 {
@@ -383,17 +378,16 @@ static void number_run(const struct filter *f,
 }
 
 #define FILTER(x)                                                                                  \
-    static bool x##_size(const char *argument, uint64_t in, struct codec_size *size)               \
+    static bool x##_size(const struct codec_args *args, uint64_t in, struct codec_size *size)      \
     {                                                                                              \
         struct filter f;                                                                           \
-        return x##_parse(argument, &f) && filter_size(&f, in, size);                               \
+        return x##_parse(args->text, &f) && filter_size(&f, in, size);                             \
     }                                                                                              \
     static enum status x##_decode(const struct codec_step *step, struct bytes in, uint8_t *out,    \
                                   size_t room, size_t *made, struct error *err)                    \
     {                                                                                              \
         struct filter f;                                                                           \
-        if (!x##_parse(step->argument, &f))                                                        \
-            return bad_filter(step, err);                                                          \
+        x##_parse(step->args.text, &f);                                                            \
         if (in.len % f.from->bytes)                                                                \
             return broken_element(step, &f, in.len, err);                                          \
         *made = in.len / f.from->bytes * f.to->bytes;                                              \

@@ -6,10 +6,10 @@
  */
 #include "catalog/data/codec/codec.h"
 
-static bool packbits_size(const char *argument, uint64_t in, struct codec_size *size)
+static bool packbits_size(const struct codec_args *args, uint64_t in, struct codec_size *size)
 {
     size->exact = false;
-    return strcmp(argument, "bool") == 0 && mul_u64(in ? in - 1 : 0, 8, &size->most);
+    return strcmp(args->text, "bool") == 0 && mul_u64(in ? in - 1 : 0, 8, &size->most);
 }
 
 static enum status packbits_decode(const struct codec_step *step, struct bytes in, uint8_t *out,

@@ -102,20 +102,11 @@ static bool rawlzma_add_filter(struct filters *f, char *text)
     return count == 1 && add_branch(f, text, numbers[0]);
 }
 
-static bool rawlzma_parse(const char *argument, struct codec_size *size, struct filters *f)
+static bool parse_filters(const char *list, struct filters *f)
 {
-    char text[CODEC_STEP_BYTES];
-    size_t len = strlen(argument);
+    char text[CODEC_STEP_BYTES], *at = text;
     *f = (struct filters){.count = 0};
-    if (len >= sizeof(text))
-        return false;
-    memcpy(text, argument, len + 1);
-    char *at = strchr(text, ',');
-    if (!at)
-        return false;
-    *at++ = '\0';
-    if (!codec_stated_size(text, 0, size))
-        return false;
+    snprintf(text, sizeof(text), "%s", list); /* part of a step */
     for (char *end; at; at = end) {
         end = strchr(at, ',');
         if (end)
@@ -127,11 +118,12 @@ static bool rawlzma_parse(const char *argument, struct codec_size *size, struct 
     return true;
 }
 
-static bool rawlzma_size(const char *argument, uint64_t in, struct codec_size *size)
+static bool rawlzma_size(const struct codec_args *args, uint64_t in, struct codec_size *size)
 {
     struct filters f;
     (void)in;
-    return rawlzma_parse(argument, size, &f);
+    (void)size; /* as stated */
+    return parse_filters(args->rest, &f);
 }
 
 /* A dictionary never needs to be larger than the decoded data, so a stated size above that must not
@@ -155,14 +147,12 @@ static enum status rawlzma_decode(const struct codec_step *step, struct bytes in
 {
     const struct liblzma *lib = library_lzma(step, err);
     lzma_stream z = LZMA_STREAM_INIT;
-    struct codec_size size;
     struct filters f;
     if (!lib)
         return err->status;
-    if (!rawlzma_parse(step->argument, &size, &f))
-        return codec_corrupt(step, err, "bad argument \"%s\"", step->argument);
+    parse_filters(step->args.rest, &f);
     bound_dictionary(&f, room);
-    const bool may_end = f.unmarked && room >= size.most; /* when the output is full */
+    const bool may_end = f.unmarked && room >= step->args.number[0]; /* when the output is full */
     lzma_ret rc = lib->raw(&z, f.list);
     bool begun = rc == LZMA_OK;
     if (begun)
@@ -191,5 +181,8 @@ static uint64_t rawlzma_memory(uint64_t out)
     return (out < DICTIONARY_MOST ? out : DICTIONARY_MOST) + MEMORY;
 }
 
-const struct codec codec_rawlzma = {
-    .name = "rawlzma", .size = rawlzma_size, .decode = rawlzma_decode, .memory = rawlzma_memory};
+const struct codec codec_rawlzma = {.name = "rawlzma",
+                                    .args = "S,*",
+                                    .size = rawlzma_size,
+                                    .decode = rawlzma_decode,
+                                    .memory = rawlzma_memory};

@@ -61,11 +61,11 @@ static bool parse_scale(const char *at, struct scale *s)
     return !*at && (!s->is_float || s->size >= 4);
 }
 
-static bool scaleoffset_size(const char *argument, uint64_t in, struct codec_size *size)
+static bool scaleoffset_size(const struct codec_args *args, uint64_t in, struct codec_size *size)
 {
     struct scale s;
     (void)in;
-    if (!parse_scale(argument, &s))
+    if (!parse_scale(args->text, &s))
         return false;
     *size = (struct codec_size){s.count * s.size, true};
     return true;
@@ -108,8 +108,7 @@ static enum status scaleoffset_decode(const struct codec_step *step, struct byte
 {
     struct scale s = {0};
     uint64_t least = 0, bit = 0, needed;
-    if (!parse_scale(step->argument, &s))
-        return codec_corrupt(step, err, "bad argument");
+    parse_scale(step->args.text, &s);
     uint64_t total = s.count * s.size;
     *made = (size_t)total;
     if (in.len < HEAD_BYTES)

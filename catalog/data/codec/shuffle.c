@@ -33,19 +33,17 @@ static void spread(const uint8_t *in, size_t count, size_t width, uint8_t *out)
             out[i * width] = in[i];
 }
 
-static bool shuffle_size(const char *argument, uint64_t in, struct codec_size *size)
+static bool shuffle_size(const struct codec_args *args, uint64_t in, struct codec_size *size)
 {
-    uint64_t width;
+    (void)args;
     *size = (struct codec_size){in, true};
-    return codec_number(argument, &width);
+    return true;
 }
 
 static enum status shuffle_decode(const struct codec_step *step, struct bytes in, uint8_t *out,
                                   size_t room, size_t *made, struct error *err)
 {
-    uint64_t width;
-    codec_number(step->argument, &width);
-    width = width ? width : 1; /* numcodecs: 0 means no shuffling */
+    uint64_t width = step->args.number[0] ? step->args.number[0] : 1; /* numcodecs: 0 is 1 */
     *made = in.len;
     if (in.len % width)
         return codec_corrupt(step, err, "%zu bytes are not whole elements of %llu bytes", in.len,
@@ -64,4 +62,4 @@ static enum status shuffle_decode(const struct codec_step *step, struct bytes in
 }
 
 const struct codec codec_shuffle = {
-    .name = "shuffle", .size = shuffle_size, .decode = shuffle_decode};
+    .name = "shuffle", .args = "N", .size = shuffle_size, .decode = shuffle_decode};

@@ -1,12 +1,10 @@
 /* skip.c - codec "skip:N": drop the first N bytes. */
 #include "catalog/data/codec/codec.h"
 
-static enum status skip_open(struct source *inner, const char *argument, struct source **out,
-                             struct error *err)
+static enum status skip_open(struct source *inner, const struct codec_args *args,
+                             struct source **out, struct error *err)
 {
-    uint64_t count;
-    if (!codec_number(argument, &count))
-        return codec_bad_argument(inner, "skip", argument, err);
+    uint64_t count = args->number[0];
     if (count > inner->size) {
         error_set(err, ERR_CORRUPT, inner->name, NO_OFFSET,
                   "%llu bytes to skip, but only %llu are there", (unsigned long long)count,
@@ -19,9 +17,7 @@ static enum status skip_open(struct source *inner, const char *argument, struct 
 
 static enum status skip_trim(const struct codec_step *step, struct bytes *bytes, struct error *err)
 {
-    uint64_t count;
-    if (!codec_number(step->argument, &count))
-        return codec_corrupt(step, err, "bad argument \"%s\"", step->argument);
+    uint64_t count = step->args.number[0];
     if (count > bytes->len)
         return codec_corrupt(step, err, "%llu bytes to skip, but only %zu are there",
                              (unsigned long long)count, bytes->len);
@@ -29,4 +25,4 @@ static enum status skip_trim(const struct codec_step *step, struct bytes *bytes,
     return OK;
 }
 
-const struct codec codec_skip = {.name = "skip", .open = skip_open, .trim = skip_trim};
+const struct codec codec_skip = {.name = "skip", .args = "N", .open = skip_open, .trim = skip_trim};

@@ -394,17 +394,17 @@ static enum status sparse_fill(struct sparse_source *s, const struct sparse *p, 
     return sparse_settle(s, p->add, unit, err);
 }
 
-static enum status sparse_open(struct source *inner, const char *argument, struct source **out,
-                               struct error *err)
+static enum status sparse_open(struct source *inner, const struct codec_args *args,
+                               struct source **out, struct error *err)
 {
     struct sparse p;
     uint64_t size;
-    if (!sparse_parse(argument, &p) || !dense_size(&p, &size))
-        return codec_bad_argument(inner, "sparse", argument, err);
-    struct sparse_source *s = calloc(1, sizeof(*s));
+    if (!sparse_parse(args->text, &p) || !dense_size(&p, &size))
+        return codec_bad_argument(inner, "sparse", args->text, err);
+    struct source base = {&sparse_ops, size, inner->name, false};
+    struct sparse_source *s = codec_source_new(inner, sizeof(*s), base, err);
     if (!s)
-        return codec_no_memory(inner, err);
-    s->base = (struct source){&sparse_ops, size, inner->name, false};
+        return err->status;
     s->inner = inner;
     s->width = p.width;
     if (!size) {

@@ -72,12 +72,11 @@ static enum status sstable_decode(const struct source *s, struct bytes content, 
     return err->status;
 }
 
-static enum status sstable_open(struct source *inner, const char *argument, struct source **out,
-                                struct error *err)
+static enum status sstable_open(struct source *inner, const struct codec_args *args,
+                                struct source **out, struct error *err)
 {
+    (void)args;
     uint8_t *block = NULL;
-    if (*argument)
-        return codec_bad_argument(inner, "sstable", argument, err);
     if (sstable_read_block(inner, &block, err) == OK) {
         struct bytes content = {block, (size_t)inner->size - TRAILER_BYTES};
         uint8_t type = block[content.len];
@@ -93,4 +92,4 @@ static enum status sstable_open(struct source *inner, const char *argument, stru
     return err->status;
 }
 
-const struct codec codec_sstable = {.name = "sstable", .open = sstable_open};
+const struct codec codec_sstable = {.name = "sstable", .args = "", .open = sstable_open};

@@ -203,14 +203,11 @@ static enum status open_exact(struct source *inner, const struct stream_codec *c
 }
 
 enum status stream_open(struct source *inner, const struct stream_codec *codec,
-                        const char *argument, struct source **out, struct error *err)
+                        const struct codec_args *args, struct source **out, struct error *err)
 {
-    struct codec_size size;
-    if (!codec_stated_size(argument, inner->size, &size))
-        return codec_bad_argument(inner, codec->codec, argument, err);
-    if (!size.exact)
-        return codec_open_whole(inner, codec_find(codec->codec), argument, out, err);
-    if (open_exact(inner, codec, size.most, out, err) != OK)
+    if (args->at_most)
+        return codec_open_whole(inner, codec_find(codec->codec), args->text, out, err);
+    if (open_exact(inner, codec, args->number[0], out, err) != OK)
         source_close(inner);
     return err->status;
 }

@@ -40,9 +40,9 @@ struct stream_codec {
     void (*close)(void *state);
 };
 
-/* A source of as many bytes as `argument` states. With "<N", where the exact size is not known,
+/* A source of as many bytes as the argument, "S", states. With "<N", where the exact size is not known,
  * everything is decoded into memory. Owns `inner`. */
 enum status stream_open(struct source *inner, const struct stream_codec *codec,
-                        const char *argument, struct source **out, struct error *err);
+                        const struct codec_args *args, struct source **out, struct error *err);
 
 #endif

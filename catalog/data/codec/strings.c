@@ -378,8 +378,11 @@ enum status strings_open(struct source *bytes, const char *chain, uint64_t count
                          struct strings **out, struct error *err)
 {
     struct strings *t = calloc(1, sizeof(*t));
-    if (!t)
-        return codec_no_memory(bytes, err);
+    if (!t) {
+        error_memory_at(err, bytes->name);
+        source_close(bytes);
+        return err->status;
+    }
     t->source = bytes;
     t->count = count;
     t->lengths.source = t->data.source = bytes;

@@ -93,17 +93,10 @@ static void swap_close(struct source *base)
 
 static const struct source_ops swap_ops = {.read_at = swap_read, .close = swap_close};
 
-static bool parse_width(const char *argument, uint64_t *width)
+static enum status swap_open(struct source *inner, const struct codec_args *args,
+                             struct source **out, struct error *err)
 {
-    return codec_number(argument, width) && *width >= 2 && *width <= WIDTH_MAX;
-}
-
-static enum status swap_open(struct source *inner, const char *argument, struct source **out,
-                             struct error *err)
-{
-    uint64_t width;
-    if (!parse_width(argument, &width))
-        return codec_bad_argument(inner, "swap", argument, err);
+    uint64_t width = args->number[0];
     if (inner->size % width) {
         error_set(err, ERR_CORRUPT, inner->name, NO_OFFSET,
                   "%llu bytes are not whole elements of %llu bytes",
@@ -111,28 +104,27 @@ static enum status swap_open(struct source *inner, const char *argument, struct 
         source_close(inner);
         return err->status;
     }
-    struct swap_source *s = calloc(1, sizeof(*s));
+    struct source base = {&swap_ops, inner->size, inner->name, inner->sequential};
+    struct swap_source *s = codec_source_new(inner, sizeof(*s), base, err);
     if (!s)
-        return codec_no_memory(inner, err);
-    s->base = (struct source){&swap_ops, inner->size, inner->name, inner->sequential};
+        return err->status;
     s->inner = inner;
     s->width = (unsigned)width;
     *out = &s->base;
     return OK;
 }
 
-static bool swap_size(const char *argument, uint64_t in, struct codec_size *size)
+static bool swap_size(const struct codec_args *args, uint64_t in, struct codec_size *size)
 {
-    uint64_t width;
+    (void)args;
     *size = (struct codec_size){in, true};
-    return parse_width(argument, &width);
+    return true;
 }
 
 static enum status swap_decode(const struct codec_step *step, struct bytes in, uint8_t *out,
                                size_t room, size_t *made, struct error *err)
 {
-    uint64_t width;
-    parse_width(step->argument, &width);
+    uint64_t width = step->args.number[0];
     *made = in.len;
     if (in.len % width)
         return codec_corrupt(step, err, "%zu bytes are not whole elements of %llu bytes", in.len,
@@ -149,5 +141,9 @@ static enum status swap_decode(const struct codec_step *step, struct bytes in, u
     return OK;
 }
 
-const struct codec codec_swap = {
-    .name = "swap", .open = swap_open, .size = swap_size, .decode = swap_decode, .in_place = true};
+const struct codec codec_swap = {.name = "swap",
+                                 .args = "2-16",
+                                 .open = swap_open,
+                                 .size = swap_size,
+                                 .decode = swap_decode,
+                                 .in_place = true};

@@ -15,11 +15,10 @@
 #include "catalog/data/codec/codec.h"
 #include "catalog/data/codec/shared_library.h"
 
-#define HEADER_BYTES   4
-#define OPTION_MSB     16 /* samples are big-endian */
-#define OPTION_NN      32 /* differences from the previous sample are stored */
-#define LINE_MAX_BYTES 65536
-#define ZEROS_MOST     65536 /* bytes; a number of 16 bits in unary has 8,192 */
+#define HEADER_BYTES 4
+#define OPTION_MSB   16    /* samples are big-endian */
+#define OPTION_NN    32    /* differences from the previous sample are stored */
+#define ZEROS_MOST   65536 /* bytes; a number of 16 bits in unary has 8,192 */
 
 struct szip_line {
     uint64_t size;
@@ -29,40 +28,27 @@ struct szip_line {
     uint32_t blocks; /* of a line */
 };
 
-static bool parse_szip(const char *at, struct szip_line *p)
+static bool take_args(const struct codec_args *args, struct szip_line *p)
 {
-    uint64_t number[5];
-    for (unsigned i = 0; i < 5; i++) {
-        char *end;
-        if (*at < '0' || *at > '9')
-            return false;
-        number[i] = strtoull(at, &end, 10);
-        if (*end != (i < 4 ? ',' : '\0'))
-            return false;
-        at = end + 1;
-    }
-    *p = (struct szip_line){.size = number[0], .mask = (uint32_t)number[1]};
-    if (number[2] < 2 || number[2] > 64 || number[2] % 2 || !number[4] ||
-        number[4] > LINE_MAX_BYTES || !number[3] ||
-        (number[3] > 16 && number[3] != 32 && number[3] != 64))
-        return false;
-    p->block = (uint32_t)number[2];
-    p->line = (uint32_t)number[4];
-    p->planes = number[3] > 16 ? (unsigned)number[3] / 8 : 1;
-    p->bits = p->planes > 1 ? 8 : (uint32_t)number[3];
+    uint32_t bits = (uint32_t)args->number[3];
+    *p = (struct szip_line){.size = args->number[0],
+                            .mask = (uint32_t)args->number[1],
+                            .block = (uint32_t)args->number[2],
+                            .line = (uint32_t)args->number[4]};
+    p->planes = bits > 16 ? bits / 8 : 1;
+    p->bits = p->planes > 1 ? 8 : bits;
     p->bytes = p->bits > 8 ? 2 : 1;
     p->blocks = (p->line + p->block - 1) / p->block;
-    return p->size % ((uint64_t)p->bytes * p->planes) == 0;
+    return p->block % 2 == 0 && (bits <= 16 || bits == 32 || bits == 64) &&
+           p->size % ((uint64_t)p->bytes * p->planes) == 0;
 }
 
-static bool szip_size(const char *argument, uint64_t in, struct codec_size *size)
+static bool szip_size(const struct codec_args *args, uint64_t in, struct codec_size *size)
 {
     struct szip_line p;
     (void)in;
-    if (!parse_szip(argument, &p))
-        return false;
-    *size = (struct codec_size){p.size, true};
-    return true;
+    (void)size; /* as stated */
+    return take_args(args, &p);
 }
 
 static bool zeros_too_long(struct bytes in)
@@ -111,8 +97,7 @@ static enum status szip_decode(const struct codec_step *step, struct bytes in, u
     struct szip_line p = {0};
     if (!lib)
         return err->status;
-    if (!parse_szip(step->argument, &p))
-        return codec_corrupt(step, err, "bad argument");
+    take_args(&step->args, &p);
     *made = (size_t)p.size;
     if (in.len < HEADER_BYTES)
         return codec_corrupt(step, err, "%zu bytes cannot hold its head", in.len);
@@ -143,4 +128,5 @@ static enum status szip_decode(const struct codec_step *step, struct bytes in, u
     return wrong ? codec_corrupt(step, err, "%s", wrong) : OK;
 }
 
-const struct codec codec_szip = {.name = "szip", .size = szip_size, .decode = szip_decode};
+const struct codec codec_szip = {
+    .name = "szip", .args = "N,N,2-64,1-64,1-65536", .size = szip_size, .decode = szip_decode};

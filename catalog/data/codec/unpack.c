@@ -68,34 +68,23 @@ static uint64_t packed_bytes(uint64_t elements, uint64_t bits)
     return elements / 8 * bits + (elements % 8 * bits + 7) / 8;
 }
 
-static bool parse_bits(const char *argument, uint64_t *bits)
+static enum status unpack_open(struct source *inner, const struct codec_args *args,
+                               struct source **out, struct error *err)
 {
-    return codec_number(argument, bits) && *bits >= 1 && *bits <= BITS_MAX;
-}
-
-static enum status unpack_open(struct source *inner, const char *argument, struct source **out,
-                               struct error *err)
-{
-    uint64_t bits;
-    if (!parse_bits(argument, &bits))
-        return codec_bad_argument(inner, "unpack", argument, err);
-    struct unpack_source *u = calloc(1, sizeof(*u));
+    uint64_t size = packed_bytes(inner->size, args->number[0]);
+    struct source base = {&unpack_ops, size, inner->name, inner->sequential};
+    struct unpack_source *u = codec_source_new(inner, sizeof(*u), base, err);
     if (!u)
-        return codec_no_memory(inner, err);
-    uint64_t size = packed_bytes(inner->size, bits);
-    u->base = (struct source){&unpack_ops, size, inner->name, inner->sequential};
+        return err->status;
     u->inner = inner;
-    u->bits = (unsigned)bits;
+    u->bits = (unsigned)args->number[0];
     *out = &u->base;
     return OK;
 }
 
-static bool unpack_size(const char *argument, uint64_t in, struct codec_size *size)
+static bool unpack_size(const struct codec_args *args, uint64_t in, struct codec_size *size)
 {
-    uint64_t bits;
-    if (!parse_bits(argument, &bits))
-        return false;
-    *size = (struct codec_size){packed_bytes(in, bits), true};
+    *size = (struct codec_size){packed_bytes(in, args->number[0]), true};
     return true;
 }
 
@@ -103,8 +92,7 @@ static enum status unpack_decode(const struct codec_step *step, struct bytes in,
                                  size_t room, size_t *made, struct error *err)
 {
     (void)err;
-    uint64_t bits;
-    parse_bits(step->argument, &bits);
+    uint64_t bits = step->args.number[0];
     *made = (size_t)packed_bytes(in.len, bits);
     if (*made > room)
         return OK;
@@ -120,5 +108,8 @@ static enum status unpack_decode(const struct codec_step *step, struct bytes in,
     return OK;
 }
 
-const struct codec codec_unpack = {
-    .name = "unpack", .open = unpack_open, .size = unpack_size, .decode = unpack_decode};
+const struct codec codec_unpack = {.name = "unpack",
+                                   .args = "1-7",
+                                   .open = unpack_open,
+                                   .size = unpack_size,
+                                   .decode = unpack_decode};

@@ -164,18 +164,15 @@ static void varints_close(struct source *base)
 
 static const struct source_ops varints_ops = {.read_at = varints_read, .close = varints_close};
 
-static enum status varints_open(struct source *inner, const char *argument, struct source **out,
-                                struct error *err)
+static enum status varints_open(struct source *inner, const struct codec_args *args,
+                                struct source **out, struct error *err)
 {
-    uint64_t width;
-    if (!codec_number(argument, &width) || width < 1 || width > WIDTH_MAX)
-        return codec_bad_argument(inner, "varints", argument, err);
-    struct varints_source *v = calloc(1, sizeof(*v));
+    struct source base = {&varints_ops, 0, inner->name, inner->sequential};
+    struct varints_source *v = codec_source_new(inner, sizeof(*v), base, err);
     if (!v)
-        return codec_no_memory(inner, err);
-    v->base = (struct source){&varints_ops, 0, inner->name, inner->sequential};
+        return err->status;
     v->inner = inner;
-    v->width = (unsigned)width;
+    v->width = (unsigned)args->number[0];
     if (count_all(v, err) == OK)
         *out = &v->base;
     else
@@ -183,4 +180,4 @@ static enum status varints_open(struct source *inner, const char *argument, stru
     return err->status;
 }
 
-const struct codec codec_varints = {.name = "varints", .open = varints_open};
+const struct codec codec_varints = {.name = "varints", .args = "1-8", .open = varints_open};

@@ -49,10 +49,10 @@ static const struct stream_codec zstd_stream = {.codec = "zstd",
                                                 .decode = zstd_decode_piece,
                                                 .close = zstd_close};
 
-static enum status zstd_open(struct source *inner, const char *argument, struct source **out,
-                             struct error *err)
+static enum status zstd_open(struct source *inner, const struct codec_args *args,
+                             struct source **out, struct error *err)
 {
-    return stream_open(inner, &zstd_stream, argument, out, err);
+    return stream_open(inner, &zstd_stream, args, out, err);
 }
 
 static enum status zstd_decode(const struct codec_step *step, struct bytes in, uint8_t *out,
@@ -102,7 +102,7 @@ static enum status zstd_encode(const struct codec_step *step, struct bytes in, u
         return err->status;
     if (!*step->state && !(*step->state = lib->create_encoder()))
         return error_set(err, ERR_MEMORY, step->name, step->offset, "no memory");
-    codec_level(step->argument, LEVEL_LEAST, LEVEL_MOST, &level);
+    codec_level(step->args.text, LEVEL_LEAST, LEVEL_MOST, &level);
     *made = lib->encode(*step->state, out, room, in.at, in.len, level);
     if (!lib->is_error(*made))
         return OK;
@@ -118,7 +118,7 @@ static void zstd_encode_release(void *state)
 
 const struct codec codec_zstd = {.name = "zstd",
                                  .open = zstd_open,
-                                 .size = codec_stated_size,
+                                 .args = "S",
                                  .decode = zstd_decode,
                                  .release = zstd_close,
                                  .bound = zstd_bound,

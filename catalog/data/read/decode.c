@@ -93,9 +93,11 @@ static uint64_t shrinkage(const char *chain)
     uint64_t times = 1;
     while (codec_chain_next(&chain, name, &argument)) {
         const struct codec *codec = codec_find(name);
+        struct codec_args args;
         struct codec_size of_some, of_more;
-        if (codec->trim || !codec->size(argument, some, &of_some) ||
-            !codec->size(argument, 2 * some, &of_more) || of_some.most >= some ||
+        if (codec->trim || !codec_args_parse(codec, argument, &args) ||
+            !codec_step_size(codec, &args, some, &of_some) ||
+            !codec_step_size(codec, &args, 2 * some, &of_more) || of_some.most >= some ||
             of_some.most == of_more.most || !of_some.most)
             continue;
         if (!mul_u64(times, (some - 1) / of_some.most + 1, &times) || times > SHRINK_MOST)
