@@ -8,7 +8,7 @@
 #ifndef CKPTDB_BAND_H
 #define CKPTDB_BAND_H
 
-#include "catalog/data/read/boxes.h"
+#include "catalog/data/read/gather.h"
 
 /* The band with `position` (C order within the slice, in units); returns the position where it
  * begins. `most`: the most units in a band of several rows of chunks. */

@@ -6,7 +6,7 @@
 #define CKPTDB_CHUNKS_H
 
 #include "catalog/data/model/tensor.h"
-#include "catalog/data/read/file_cache.h"
+#include "catalog/data/read/files.h"
 
 struct chunks;
 

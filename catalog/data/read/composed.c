@@ -13,7 +13,6 @@
 #include "catalog/data/convert/convert.h"
 #include "catalog/data/read/files.h"
 #include "catalog/data/read/gather.h"
-#include "catalog/data/read/kept.h"
 #include "catalog/data/read/reader.h"
 
 /* Decoded parts together may take this much memory; what exceeds it goes to temporary files. */
@@ -388,7 +387,7 @@ static enum status composed_open(struct reader *r, struct error *err)
     const struct stored_tensor *t = r->tensor;
     struct composed *c = calloc(1, sizeof(*c));
     if (!c)
-        return reader_no_memory(t, err);
+        return error_memory_at(err, t->checkpoint);
     r->ops = &composed_ops;
     r->own = c;
     c->tensor = t;
@@ -399,7 +398,7 @@ static enum status composed_open(struct reader *r, struct error *err)
     pthread_mutex_init(&c->lock, NULL);
     c->part = calloc((size_t)c->made->count, sizeof(*c->part));
     if (!c->part)
-        return reader_no_memory(t, err);
+        return error_memory_at(err, t->checkpoint);
     if (units_open(r, err) != OK || find_converters(c, err) != OK || try_parts(c, err) != OK)
         return err->status;
     r->units.moves = c->gathers;

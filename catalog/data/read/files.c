@@ -5,9 +5,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "catalog/data/read/kept.h"
-
-#define CACHED 32
+#define CACHED    32
+#define IDLE_MOST 2 /* unused decoded tensors that are kept: one for each of two threads */
 
 /* How long a cached file is trusted before its identity is checked again. */
 #define LOOK_AGAIN_NS INT64_C(20000000)
@@ -99,39 +98,51 @@ struct cached_file {
     int64_t looked_at; /* nanoseconds on the monotonic clock */
 };
 
+struct kept_tensor {
+    struct kept_tensor *next;
+    int64_t id;
+    unsigned users;
+    pthread_mutex_t making;
+    struct source *source; /* NULL until it is made */
+};
+
 struct file_cache {
-    pthread_mutex_t lock; /* guards all below */
+    pthread_mutex_t lock; /* guards the two below */
     struct cached_file file[CACHED];
     uint64_t clock;
-    struct kept_cache *kept;
+    pthread_mutex_t kept_lock; /* guards the list and its `users` */
+    struct kept_tensor *kept;  /* most recently used first */
 };
 
 struct file_cache *file_cache_new(void)
 {
     struct file_cache *c = calloc(1, sizeof(*c));
-    if (!c)
-        return NULL;
-    pthread_mutex_init(&c->lock, NULL);
-    c->kept = kept_cache_new();
-    if (c->kept)
-        return c;
-    file_cache_free(c);
-    return NULL;
+    if (c) {
+        pthread_mutex_init(&c->lock, NULL);
+        pthread_mutex_init(&c->kept_lock, NULL);
+    }
+    return c;
 }
 
-struct kept_cache *file_cache_kept(const struct file_cache *c)
+static void kept_drop(struct kept_tensor *k)
 {
-    return c->kept;
+    source_close(k->source);
+    pthread_mutex_destroy(&k->making);
+    free(k);
 }
 
 void file_cache_free(struct file_cache *c)
 {
-    for (size_t i = 0; c && i < CACHED; i++)
-        source_close(c->file[i].source);
-    if (c) {
-        kept_cache_free(c->kept);
-        pthread_mutex_destroy(&c->lock);
+    if (!c)
+        return;
+    for (struct kept_tensor *k; (k = c->kept);) {
+        c->kept = k->next;
+        kept_drop(k);
     }
+    for (size_t i = 0; i < CACHED; i++)
+        source_close(c->file[i].source);
+    pthread_mutex_destroy(&c->kept_lock);
+    pthread_mutex_destroy(&c->lock);
     free(c);
 }
 
@@ -217,6 +228,70 @@ static void file_close(struct file_cache *c, struct source *source)
     }
     if (!cached)
         source_close(source);
+}
+
+/* --- decoded tensors that are kept ------------------------------------------------------- */
+
+/* The tensor's entry, marked as used and moved to the front; NULL without memory. */
+static struct kept_tensor *kept_find(struct file_cache *c, int64_t id)
+{
+    pthread_mutex_lock(&c->kept_lock);
+    struct kept_tensor **at = &c->kept;
+    while (*at && (*at)->id != id)
+        at = &(*at)->next;
+    struct kept_tensor *k = *at;
+    if (k) {
+        *at = k->next;
+    } else if ((k = calloc(1, sizeof(*k)))) {
+        k->id = id;
+        pthread_mutex_init(&k->making, NULL);
+    }
+    if (k) {
+        k->users++;
+        k->next = c->kept;
+        c->kept = k;
+    }
+    pthread_mutex_unlock(&c->kept_lock);
+    return k;
+}
+
+enum status kept_take(struct file_cache *files, const struct stored_tensor *t, kept_maker *make,
+                      struct kept_tensor **out, struct source **source, struct error *err)
+{
+    struct kept_tensor *k = kept_find(files, t->id);
+    if (!k)
+        return error_memory_at(err, t->checkpoint);
+    pthread_mutex_lock(&k->making);
+    if (!k->source)
+        make(t, files, &k->source, err);
+    struct source *made = k->source;
+    pthread_mutex_unlock(&k->making);
+    if (!made) {
+        kept_give(files, k);
+        return err->status;
+    }
+    *out = k;
+    *source = made;
+    return OK;
+}
+
+void kept_give(struct file_cache *c, struct kept_tensor *given)
+{
+    unsigned idle = 0;
+    if (!given)
+        return;
+    pthread_mutex_lock(&c->kept_lock);
+    given->users--;
+    for (struct kept_tensor **at = &c->kept; *at;) {
+        struct kept_tensor *k = *at;
+        if (!k->users && (!k->source || ++idle > IDLE_MOST)) {
+            *at = k->next;
+            kept_drop(k);
+        } else {
+            at = &k->next;
+        }
+    }
+    pthread_mutex_unlock(&c->kept_lock);
 }
 
 /* --- the files of a tensor -------------------------------------------------------------- */

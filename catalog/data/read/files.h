@@ -1,11 +1,19 @@
 /*
- * files.h - the files of one tensor, checked to be the ones that were indexed.
+ * files.h - the files of one tensor, checked to be the ones that were indexed; and the cache of what
+ * outlives one tensor.
  */
 #ifndef CKPTDB_FILES_H
 #define CKPTDB_FILES_H
 
 #include "catalog/data/model/tensor.h"
-#include "catalog/data/read/file_cache.h"
+
+/* Files that stay open from one tensor to the next, and decoded tensors, for callers that read many.
+ * The identity of a file is checked again every few milliseconds. Any number of threads. */
+struct file_cache;
+
+/* NULL without memory. It must outlive the readers that it is given to. */
+struct file_cache *file_cache_new(void);
+void file_cache_free(struct file_cache *);
 
 struct file_set;
 
@@ -24,7 +32,7 @@ enum status file_as_indexed(const struct stored_file *, struct error *err);
 enum status tensor_files_as_indexed(const struct stored_tensor *, struct error *err);
 /* ERR_CHANGED, saying what to do about a file that is gone. */
 enum status file_gone(const char *path, struct error *err);
-/* ERR_CHANGED: what was a regular file is none now. */
+/* ERR_CHANGED: it is no longer a regular file. */
 enum status file_replaced(const char *path, struct error *err);
 
 /* The stored bytes of an extent, with `before` bytes in front of it; valid while the set is open.
@@ -36,8 +44,17 @@ enum status file_set_extent(struct file_set *, const struct extent *, uint64_t b
 enum status file_set_range(struct file_set *, uint32_t file, uint64_t offset, uint64_t stored,
                            struct source **out, struct error *err);
 
-/* The decoded tensors that are kept with the open files. */
-struct kept_cache;
-struct kept_cache *file_cache_kept(const struct file_cache *);
+/* Decoded tensors, kept for the tensors that are composed of them: the layers cut out of one stacked
+ * and compressed tensor are many tensors, but it should be decoded once. Those in use stay, and the last
+ * few of others. */
+struct kept_tensor;
+typedef enum status kept_maker(const struct stored_tensor *, struct file_cache *,
+                               struct source **out, struct error *err);
+/* The elements of a tensor as a source that can be read in any order. `make` decodes it, unless
+ * that was done already or another thread is at it, which is then waited for. *source is valid
+ * until kept_give(). Any number of threads. */
+enum status kept_take(struct file_cache *, const struct stored_tensor *, kept_maker *make,
+                      struct kept_tensor **out, struct source **source, struct error *err);
+void kept_give(struct file_cache *, struct kept_tensor *); /* NULL: nothing */
 
 #endif

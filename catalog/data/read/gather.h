@@ -1,5 +1,5 @@
 /*
- * gather.h - copy a strided box of elements from a source into strided memory.
+ * gather.h - runs of positions of a slice, as boxes; and copying a strided box of elements from a source into strided memory.
  *
  * The one place that knows how to read well: dimensions are sorted by their step in the source,
  * those that continue each other are merged, long runs are read straight into place, and short
@@ -8,6 +8,7 @@
 #ifndef CKPTDB_GATHER_H
 #define CKPTDB_GATHER_H
 
+#include "catalog/data/model/slice.h"
 #include "catalog/data/model/tensor.h"
 #include "catalog/data/store/source.h"
 
@@ -38,5 +39,34 @@ void gather_copy(struct gather *g, const uint8_t *from, uint8_t *dst);
  * what would be dst. `what` names it in error messages. */
 enum status gather_to_file(struct gather *g, const struct source *s, int fd, const char *what,
                            struct error *err);
+
+/* --- boxes, in units ------------------------------------------------------------ */
+
+/* Indexes into a slice: lo[d] .. lo[d] + n[d] - 1 of dimension d. */
+struct box {
+    unsigned rank;
+    uint64_t lo[TENSOR_RANK_MAX], n[TENSOR_RANK_MAX];
+    uint64_t units;
+};
+
+/* The largest box that begins at `position` (C order within the slice) and holds at most
+ * `left` units that follow each other. */
+void box_next(const struct slice *slices, unsigned rank, uint64_t position, uint64_t left,
+              struct box *out);
+
+/* Lowest and highest position in the tensor, in C order, that the box selects. */
+void box_range(const struct box *, const struct slice *slices, const uint64_t *shape,
+               uint64_t *first, uint64_t *last);
+
+/* A part of the tensor as it is stored in a source: its box, and its strides there. */
+struct part {
+    const uint64_t *origin; /* NULL: zeros */
+    const uint64_t *shape;
+    const int64_t *strides;
+};
+
+/* What to copy from the part to memory that holds the box, packed. False: they do not overlap. */
+bool box_gather(const struct box *, const struct slice *slices, const struct part *,
+                struct gather *out);
 
 #endif

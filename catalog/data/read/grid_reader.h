@@ -16,7 +16,7 @@
 
 #include "catalog/data/model/slice.h"
 #include "catalog/data/model/tensor.h"
-#include "catalog/data/read/file_cache.h"
+#include "catalog/data/read/files.h"
 
 struct grid_reader;
 

@@ -1,4 +1,4 @@
-#include "catalog/data/read/pool.h"
+#include "catalog/data/read/reader.h"
 
 #include <pthread.h>
 #include <stdlib.h>

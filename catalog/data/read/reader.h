@@ -1,17 +1,14 @@
 /*
  * reader.h - the inside of a reader, for the files that make it up: read.c (what any reader does),
- * read_extents.c, read_grid.c and composed.c (the kinds in readers.def, each with its operations),
- * read_units.c (elements gathered from boxes), string_table.c (strings).
+ * read_extents.c, grid_reader.c and composed.c (the kinds in readers.def, each with its operations),
+ * pool.c (decoded extents), string_table.c (strings).
  */
 #ifndef CKPTDB_READER_H
 #define CKPTDB_READER_H
 
 #include <pthread.h>
 
-#include "catalog/data/read/pool.h"
 #include "catalog/data/read/read.h"
-#include "catalog/data/read/string_grid.h"
-#include "catalog/data/read/tiles.h"
 
 /* What a kind of reader does in its own way. Slices are in units, and inside the tensor; NULL:
  * the whole tensor. */
@@ -99,9 +96,7 @@ struct reader_kind {
     enum status (*open)(struct reader *, struct error *err);
 };
 
-enum status reader_no_memory(const struct stored_tensor *, struct error *err);
-
-/* --- read_units.c ------------------------------------------------------------------------- */
+/* --- read.c ------------------------------------------------------------------------- */
 
 /* For a kind that has `gather`: cut the tensor into units. */
 enum status units_open(struct reader *, struct error *err);
@@ -117,5 +112,41 @@ enum status reader_read_padded(struct reader *, uint64_t start, void *dst, size_
 
 /* reader_verify() of TensorFlow's strings (string_table.c). */
 enum status reader_verify_strings(struct reader *, struct error *err);
+
+/* --- pool.c: the decoded extents of one tensor, opened on demand, the last few kept --------- */
+
+/* Opens and checks the tensor's files, as file_set_open() does. */
+enum status pool_open(const struct stored_tensor *, struct file_cache *, struct pool **out,
+                      struct error *err);
+void pool_close(struct pool *);
+
+struct lease {
+    struct source *source; /* the elements of the extent's box */
+    int slot;              /* -1: not kept, closed when given back */
+};
+
+/* `random`: will be read in any order; a stream decoder is then decoded to its end first.
+ * Any number of threads. */
+enum status pool_take(struct pool *, uint64_t extent, bool random, struct lease *out,
+                      struct error *err);
+void pool_give(struct pool *, const struct lease *);
+
+/* Verify the checksums that reading has not verified yet. */
+enum status pool_verify(struct pool *, struct error *err);
+
+/* --- read_extents.c ------------------------------------------------------------------------- */
+
+/* The extents that may touch units of the tensor between two positions in C order, both
+ * included: candidates [*begin, *end) for tiles_extent(). */
+void tiles_between(const struct tiles *, uint64_t first, uint64_t last, uint64_t *begin,
+                   uint64_t *end);
+uint64_t tiles_extent(const struct tiles *, uint64_t candidate);
+
+/* --- string_table.c: strings of varying length in a grid ----------------------------------- */
+
+/* Checks the tensor's files, as file_set_open() does. */
+enum status string_grid_open(const struct stored_tensor *, struct file_cache *,
+                             struct string_grid **out, struct error *err);
+void string_grid_close(struct string_grid *);
 
 #endif
