@@ -75,13 +75,6 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-static enum status block_no_memory(struct run *r, uint64_t bytes)
-{
-    return error_set(r->err, ERR_MEMORY, r->step.name, r->step.offset,
-                     "%s: no memory for %llu decoded bytes", r->step.codec,
-                     (unsigned long long)bytes);
-}
-
 static enum status too_many(struct run *r, uint64_t made, uint64_t most)
 {
     return made == most + 1 ? codec_corrupt(&r->step, r->err, "decodes to more than %llu bytes",
@@ -118,7 +111,9 @@ static enum status reserve(struct run *r, uint64_t room)
     s->len = 0;
     s->at = room <= SIZE_MAX ? pages_alloc((size_t)room) : NULL;
     if (!s->at)
-        return block_no_memory(r, room);
+        return error_set(r->err, ERR_MEMORY, r->step.name, r->step.offset,
+                         "%s: no memory for %llu decoded bytes", r->step.codec,
+                         (unsigned long long)room);
     s->len = (size_t)room;
     return OK;
 }

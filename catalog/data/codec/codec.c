@@ -120,57 +120,6 @@ const struct codec *codec_find(const char *name)
     return NULL;
 }
 
-static enum status take_strings(struct source *s, const char *rest, const char *argument,
-                                char **strings, struct error *err)
-{
-    if (!strings)
-        return error_set(err, ERR_UNSUPPORTED, s->name, NO_OFFSET, "strings have no fixed size");
-    if (rest)
-        return error_set(err, ERR_CORRUPT, s->name, NO_OFFSET, "codec step after \"strings\"");
-    *strings = strdup(argument);
-    return *strings ? OK : error_memory_at(err, s->name);
-}
-
-static enum status open_step(const struct codec *codec, struct source *inner, const char *argument,
-                             struct source **out, struct error *err)
-{
-    struct codec_args args;
-    if (!codec->open)
-        return codec_open_whole(inner, codec, argument, out, err);
-    if (!codec_args_parse(codec, argument, &args))
-        return codec_bad_argument(inner, codec->name, argument, err);
-    return codec->open(inner, &args, out, err);
-}
-
-enum status codec_chain_open(struct source *inner, const char *chain, struct source **out,
-                             char **strings, struct error *err)
-{
-    enum status status = OK;
-    struct source *s = inner;
-    char name[CODEC_STEP_BYTES];
-    const char *argument, *rest = chain;
-    if (strings)
-        *strings = NULL;
-    while (status == OK && codec_chain_next(&rest, name, &argument)) {
-        const struct codec *codec = codec_find(name);
-        if (codec) {
-            status = open_step(codec, s, argument, &s, err);
-            if (status != OK)
-                s = NULL; /* the codec closed it */
-        } else if (strcmp(name, "strings") == 0) {
-            status = take_strings(s, rest, argument, strings, err);
-        } else {
-            status = error_set(err, ERR_UNSUPPORTED, s->name, NO_OFFSET, "unknown codec in \"%s\"",
-                               chain);
-        }
-    }
-    if (status == OK)
-        *out = s;
-    else
-        source_close(s);
-    return status;
-}
-
 enum status codec_bad_argument(struct source *inner, const char *name, const char *argument,
                                struct error *err)
 {

@@ -60,8 +60,8 @@ void pool_close(struct pool *p)
     free(p);
 }
 
-/* The checksum of an extent that is still to be verified; false: there is none. (The checksum of
- * TensorFlow's strings does not cover their stored bytes alone: strings.h.) */
+/* The checksum of an extent that is still to be verified; false: there is none, or it is one of
+ * strings. */
 static bool sum_of(const struct pool *p, uint64_t i, struct checksum *sum)
 {
     const struct stored_tensor *t = p->tensor;
@@ -191,22 +191,48 @@ void pool_give(struct pool *p, const struct lease *lease)
     pthread_mutex_unlock(&p->lock);
 }
 
+uint64_t extent_elements(const struct stored_tensor *t, const struct extent *e)
+{
+    uint64_t elements = 1;
+    for (unsigned d = 0; d < t->rank; d++)
+        elements *= e->shape ? e->shape[d] : t->shape[d];
+    return elements;
+}
+
+/* The checksum of TensorFlow's strings does not cover their stored bytes alone: strings.h. */
+static enum status verify_strings(struct pool *p, uint64_t extent, struct error *err)
+{
+    const struct stored_tensor *t = p->tensor;
+    uint32_t found, stated = t->sums[extent];
+    struct lease lease;
+    if (pool_take(p, extent, false, &lease, err) != OK)
+        return err->status;
+    if (strings_tf_sum(lease.source, extent_elements(t, &t->extents[extent]), &found, err) == OK &&
+        found != stated)
+        error_set(err, ERR_CHECKSUM, lease.source->name, NO_OFFSET,
+                  "the strings are damaged: their crc32c is %08x, the file states %08x",
+                  (unsigned)found, (unsigned)stated);
+    pool_give(p, &lease);
+    return err->status;
+}
+
 enum status pool_verify(struct pool *p, struct error *err)
 {
     const struct stored_tensor *t = p->tensor;
-    for (uint64_t i = 0; p->fine && i < t->extent_count; i++) {
+    bool strings = strings_vary(t->codec);
+    for (uint64_t i = 0; t->sums && i < t->extent_count && err->status == OK; i++) {
         struct checksum sum;
         struct source *s = NULL;
         const char *steps;
         char filled[CHAIN_BYTES];
+        if (strings && t->sums[i])
+            verify_strings(p, i, err);
         if (!sum_of(p, i, &sum))
             continue;
         if (extent_chain(t, &t->extents[i], filled, &steps, err) == OK &&
             open_summed(p, i, &sum, &steps, &s, err) == OK)
             checksum_verify(s, &sum, err);
         source_close(s);
-        if (err->status != OK)
-            return err->status;
     }
-    return OK;
+    return err->status;
 }

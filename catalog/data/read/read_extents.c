@@ -294,8 +294,7 @@ static enum status extents_read(struct reader *r, const struct slice *slices, ui
 
 static enum status extents_verify(struct reader *r, struct error *err)
 {
-    return strings_vary(r->tensor->codec) ? reader_verify_strings(r, err)
-                                          : pool_verify(r->pool, err);
+    return pool_verify(r->pool, err);
 }
 
 static void extents_close(struct reader *r)

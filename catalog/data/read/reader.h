@@ -110,9 +110,6 @@ enum status reader_past_end(const struct reader *, uint64_t bytes, struct error 
 enum status reader_read_padded(struct reader *, uint64_t start, void *dst, size_t len,
                                struct error *err);
 
-/* reader_verify() of TensorFlow's strings (string_table.c). */
-enum status reader_verify_strings(struct reader *, struct error *err);
-
 /* --- pool.c: the decoded extents of one tensor, opened on demand, the last few kept --------- */
 
 /* Opens and checks the tensor's files, as file_set_open() does. */
@@ -130,6 +127,8 @@ struct lease {
 enum status pool_take(struct pool *, uint64_t extent, bool random, struct lease *out,
                       struct error *err);
 void pool_give(struct pool *, const struct lease *);
+
+uint64_t extent_elements(const struct stored_tensor *, const struct extent *);
 
 /* Verify the checksums that reading has not verified yet. */
 enum status pool_verify(struct pool *, struct error *err);

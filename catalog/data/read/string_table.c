@@ -212,14 +212,6 @@ static enum status open_padded(struct string_table *t, struct error *err)
     return strings_open(&s->base, r->tensor->codec, r->tensor->elements, &t->all, err);
 }
 
-static uint64_t extent_elements(const struct stored_tensor *t, const struct extent *e)
-{
-    uint64_t elements = 1;
-    for (unsigned d = 0; d < t->rank; d++)
-        elements *= e->shape ? e->shape[d] : t->shape[d];
-    return elements;
-}
-
 static void run_release(struct reader *r, struct run *run)
 {
     if (!run->strings)
@@ -345,32 +337,4 @@ enum status string_at(struct string_table *t, uint64_t index, struct bytes *out,
     if (run_of(t, extent, &run, err) != OK)
         return err->status;
     return strings_at(run->strings, position, out, err);
-}
-
-/* --- checksums -------------------------------------------------------------------------- */
-
-static enum status verify_run(struct reader *r, uint64_t extent, struct error *err)
-{
-    const struct stored_tensor *t = r->tensor;
-    uint32_t found, stated = t->sums[extent];
-    struct lease lease;
-    if (!stated)
-        return OK;
-    if (pool_take(r->pool, extent, false, &lease, err) != OK)
-        return err->status;
-    if (strings_tf_sum(lease.source, extent_elements(t, &t->extents[extent]), &found, err) == OK &&
-        found != stated)
-        error_set(err, ERR_CHECKSUM, lease.source->name, NO_OFFSET,
-                  "the strings are damaged: their crc32c is %08x, the file states %08x",
-                  (unsigned)found, (unsigned)stated);
-    pool_give(r->pool, &lease);
-    return err->status;
-}
-
-enum status reader_verify_strings(struct reader *r, struct error *err)
-{
-    for (uint64_t i = 0; r->tensor->sums && i < r->tensor->extent_count; i++)
-        if (verify_run(r, i, err) != OK)
-            return err->status;
-    return OK;
 }
