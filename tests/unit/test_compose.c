@@ -510,6 +510,37 @@ static void values(void **state)
     }
 }
 
+/* Where memory ends inside a recipe, its operations are not taken for none. */
+static void lack(void **state)
+{
+    (void)state;
+    char recipe[65536];
+    snprintf(recipe, sizeof(recipe),
+             "[[[0,[[\"reshape\",%100s[3,2]]]]],null,[[\"reshape\",%60000s[6]]]]", "", "");
+    struct stock s = {.count = 1, .shape = {{2, 3}}};
+    s.t[0] = (struct stored_tensor){.checkpoint = "stock",
+                                    .name = "t",
+                                    .rank = 2,
+                                    .shape = s.shape[0],
+                                    .elements = 6,
+                                    .nbytes = 24};
+    dtype_find("float32", &s.t[0].dtype);
+    enum status status = ERR_MEMORY;
+    for (size_t ceiling = 16; status != OK; ceiling += 64) {
+        struct arena arena = {.ceiling = ceiling};
+        struct stored_tensor t;
+        struct error err = {.offset = NO_OFFSET};
+        const struct composer composer = {stock_load, &s};
+        status = compose(recipe, &composer, &arena, &t, &err);
+        if (status == OK)
+            assert_int_equal(1, t.rank);
+        else
+            assert_int_equal(ERR_MEMORY, status);
+        arena_release(&arena);
+        assert_true(ceiling < 100000);
+    }
+}
+
 /* --- nonsense ---------------------------------------------------------------------------- */
 
 static void refused(void **state)
@@ -665,7 +696,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_tensor), cmocka_unit_test(several), cmocka_unit_test(values),
-        cmocka_unit_test(refused),    cmocka_unit_test(divided), cmocka_unit_test(any_text),
+        cmocka_unit_test(lack),       cmocka_unit_test(refused), cmocka_unit_test(divided),
+        cmocka_unit_test(any_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

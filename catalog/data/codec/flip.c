@@ -10,20 +10,15 @@ struct flip_source {
     uint64_t width, byte;
 };
 
-static void flip_all(uint8_t *at, size_t len, uint64_t offset, uint64_t width, uint64_t byte)
-{
-    uint64_t first = (byte + width - offset % width) % width;
-    for (; first < len; first += width)
-        at[first] ^= 0x80;
-}
-
 static enum status flip_read(const struct source *base, uint64_t offset, void *dst, size_t len,
                              struct error *err)
 {
     const struct flip_source *s = (const struct flip_source *)base;
-    if (source_read(s->inner, offset, dst, len, err) == OK)
-        flip_all(dst, len, offset, s->width, s->byte);
-    return err->status;
+    if (source_read(s->inner, offset, dst, len, err) != OK)
+        return err->status;
+    for (uint64_t i = (s->byte + s->width - offset % s->width) % s->width; i < len; i += s->width)
+        ((uint8_t *)dst)[i] ^= 0x80;
+    return OK;
 }
 
 static void flip_close(struct source *base)

@@ -348,19 +348,6 @@ static void fixedscaleoffset_tile(const struct filter *f, const uint8_t *in, siz
     store_floats(f->to, &tile, count, out);
 }
 
-static bool filter_size(const struct filter *f, uint64_t in, struct codec_size *size)
-{
-    size->exact = true;
-    return mul_u64(in / f->from->bytes, f->to->bytes, &size->most);
-}
-
-static enum status broken_element(const struct codec_step *step, const struct filter *f, size_t len,
-                                  struct error *err)
-{
-    return codec_corrupt(step, err, "%zu bytes are not whole elements of %u bytes", len,
-                         f->from->bytes);
-}
-
 static void number_run(const struct filter *f,
                        void (*do_tile)(const struct filter *, const uint8_t *, size_t, uint8_t *,
                                        union last *),
@@ -381,7 +368,8 @@ static void number_run(const struct filter *f,
     static bool x##_size(const struct codec_args *args, uint64_t in, struct codec_size *size)      \
     {                                                                                              \
         struct filter f;                                                                           \
-        return x##_parse(args->text, &f) && filter_size(&f, in, size);                             \
+        return x##_parse(args->text, &f) &&                                                        \
+               mul_u64(in / f.from->bytes, f.to->bytes, &size->most) && (size->exact = true);      \
     }                                                                                              \
     static enum status x##_decode(const struct codec_step *step, struct bytes in, uint8_t *out,    \
                                   size_t room, size_t *made, struct error *err)                    \
@@ -389,7 +377,8 @@ static void number_run(const struct filter *f,
         struct filter f;                                                                           \
         x##_parse(step->args.text, &f);                                                            \
         if (in.len % f.from->bytes)                                                                \
-            return broken_element(step, &f, in.len, err);                                          \
+            return codec_corrupt(step, err, "%zu bytes are not whole elements of %u bytes",        \
+                                 in.len, f.from->bytes);                                           \
         *made = in.len / f.from->bytes * f.to->bytes;                                              \
         if (*made <= room)                                                                         \
             number_run(&f, x##_tile, in, out);                                                     \

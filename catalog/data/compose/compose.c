@@ -91,10 +91,13 @@ struct recipe {
     const char *operations; /* NULL: none */
 };
 
-/* A NUL-terminated copy of [at, at + len); NULL for the JSON text null, and without memory. */
-static const char *compose_keep(struct arena *arena, const char *at, size_t len)
+/* Copy the operations [at, at + len): NULL for the JSON text null. */
+static enum status keep_operations(struct arena *arena, const char *at, size_t len,
+                                   const char **out, struct error *err)
 {
-    return len == 4 && memcmp(at, "null", 4) == 0 ? NULL : arena_copy(arena, at, len);
+    bool none = len == 4 && memcmp(at, "null", 4) == 0;
+    *out = none ? NULL : arena_copy(arena, at, len);
+    return none || *out ? OK : error_memory(err);
 }
 
 static enum status read_recipe(struct recipe *r, const char *text, struct arena *arena,
@@ -116,8 +119,7 @@ static enum status read_recipe(struct recipe *r, const char *text, struct arena 
         return err->status;
     if (null.list && !operation_joins(&r->join))
         return compose_refuse(err, "parts are joined by stack or concat");
-    r->operations = compose_keep(arena, element[2], lens[2]);
-    return OK;
+    return keep_operations(arena, element[2], lens[2], &r->operations, err);
 }
 
 /* Read a part, [ID, OPERATIONS]: load its tensor and apply the operations. */
@@ -138,8 +140,8 @@ static enum status compose_read_part(const struct composer *from, struct arena *
     argument_read(&id, at, n);
     if (!id.whole || elements_next(&part, &at, &n) <= 0)
         return compose_refuse(err, "a part is a list of an id and operations");
-    operations = compose_keep(arena, at, n);
-    if (from->load(from->context, id.integer, arena, t, err) != OK ||
+    if (keep_operations(arena, at, n, &operations, err) != OK ||
+        from->load(from->context, id.integer, arena, t, err) != OK ||
         view_init(&out->view, t->shape, t->rank, err) != OK)
         return err->status;
     out->tensor = t;

@@ -93,11 +93,6 @@ static void laid_release(struct laid *l)
     free(l->other);
 }
 
-static bool same_block(const uint8_t *x, const uint8_t *y)
-{
-    return memcmp(x, y, BLOCK_BYTES) == 0;
-}
-
 /* Find an equal block of b for each block of a; each block of b is used at most once. */
 static bool find_alike(struct laid *a, struct laid *b)
 {
@@ -118,8 +113,9 @@ static bool find_alike(struct laid *a, struct laid *b)
     for (uint32_t i = 0; i < a->count; i++) {
         const uint8_t *own = a->blocks + (size_t)i * BLOCK_BYTES;
         size_t k = load_u64le(own) & (space - 1);
-        while (index[k] && (b->other[index[k] - 1] != NONE ||
-                            !same_block(b->blocks + (size_t)(index[k] - 1) * BLOCK_BYTES, own)))
+        while (index[k] &&
+               (b->other[index[k] - 1] != NONE ||
+                memcmp(b->blocks + (size_t)(index[k] - 1) * BLOCK_BYTES, own, BLOCK_BYTES) != 0))
             k = (k + 1) & (space - 1);
         if (index[k]) {
             a->other[i] = index[k] - 1;

@@ -274,12 +274,15 @@ static enum status read_band(struct reader *r, uint64_t position, uint64_t count
     return OK;
 }
 
-static enum status read_units(struct reader *r, uint64_t position, uint64_t count, uint8_t *dst,
-                              struct error *err)
+/* Units of a slice, or (slices NULL) of the whole tensor. */
+static enum status read_units(struct reader *r, const struct slice *slices, uint64_t position,
+                              uint64_t count, uint8_t *dst, struct error *err)
 {
     enum status status;
-    if (!r->units.moves || r->unit > BAND_BYTES)
-        return r->ops->gather(r, NULL, position, count, dst, err);
+    if (!count)
+        return OK;
+    if (slices || !r->units.moves || r->unit > BAND_BYTES)
+        return r->ops->gather(r, slices, position, count, dst, err);
     pthread_mutex_lock(&r->units.lock);
     bool goes_on = position == r->units.next;
     r->units.next = position + count;
@@ -291,18 +294,6 @@ static enum status read_units(struct reader *r, uint64_t position, uint64_t coun
     return status;
 }
 
-/* Units of a slice, or (slices NULL) of the whole tensor. */
-static enum status read_units_read_part(struct reader *r, const struct slice *slices,
-                                        uint64_t position, uint64_t count, uint8_t *dst,
-                                        struct error *err)
-{
-    if (!count)
-        return OK;
-    if (slices)
-        return r->ops->gather(r, slices, position, count, dst, err);
-    return read_units(r, position, count, dst, err);
-}
-
 /* Read a part of one unit. */
 static enum status read_inside(struct reader *r, const struct slice *slices, uint64_t start,
                                uint8_t *dst, size_t len, struct error *err)
@@ -310,15 +301,14 @@ static enum status read_inside(struct reader *r, const struct slice *slices, uin
     uint8_t *unit = malloc(r->unit);
     if (!unit)
         return error_memory_at(err, r->tensor->checkpoint);
-    if (read_units_read_part(r, slices, start / r->unit, 1, unit, err) == OK)
+    if (read_units(r, slices, start / r->unit, 1, unit, err) == OK)
         memcpy(dst, unit + start % r->unit, len);
     free(unit);
     return err->status;
 }
 
-static enum status read_units_read_bytes(struct reader *r, const struct slice *slices,
-                                         uint64_t start, uint8_t *dst, size_t len,
-                                         struct error *err)
+static enum status read_bytes(struct reader *r, const struct slice *slices, uint64_t start,
+                              uint8_t *dst, size_t len, struct error *err)
 {
     size_t within = start % r->unit;
     if (within) {
@@ -331,7 +321,7 @@ static enum status read_units_read_bytes(struct reader *r, const struct slice *s
     }
     uint64_t units = len / r->unit;
     size_t rest = len % r->unit;
-    if (read_units_read_part(r, slices, start / r->unit, units, dst, err) != OK || !rest)
+    if (read_units(r, slices, start / r->unit, units, dst, err) != OK || !rest)
         return err->status;
     return read_inside(r, slices, start + units * r->unit, dst + units * r->unit, rest, err);
 }
@@ -350,5 +340,5 @@ enum status units_read(struct reader *r, const struct slice *slices, uint64_t st
         bytes *= slices[d].count;
     if (slices && (!add_u64(start, len, &end) || end > bytes))
         return reader_past_end(r, bytes, err);
-    return len ? read_units_read_bytes(r, slices, start, dst, len, err) : OK;
+    return len ? read_bytes(r, slices, start, dst, len, err) : OK;
 }

@@ -26,11 +26,6 @@ struct tensor_stream {
     uint64_t run_at, run_len; /* elements */
 };
 
-static bool same_dtype(const struct dtype *a, const struct dtype *b)
-{
-    return strcmp(a->name, b->name) == 0;
-}
-
 static enum status keep_slices(struct tensor_stream *s, const struct slice *slices,
                                struct error *err)
 {
@@ -77,7 +72,7 @@ enum status tensor_stream_open(const struct stored_tensor *t, struct file_cache 
         return error_memory_at(err, t->checkpoint);
     s->tensor = t;
     s->dtype = to ? *to : t->dtype;
-    s->converts = !same_dtype(&s->dtype, &t->dtype);
+    s->converts = strcmp(s->dtype.name, t->dtype.name) != 0;
     if (reader_open(t, files, &s->reader, err) != OK || keep_slices(s, slices, err) != OK)
         goto done;
     if (t->dtype.kind == DTYPE_STRING)

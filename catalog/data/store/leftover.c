@@ -51,18 +51,13 @@ static DIR *open_list(int directory, const char *name)
     return list;
 }
 
-static bool is_dots(const char *name)
-{
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
-
 void leftover_remove(int directory, const char *name)
 {
     DIR *list = open_list(directory, name);
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): a stream of this function's own */
     for (struct dirent *e; list && (e = readdir(list));)
-        if (!is_dots(e->d_name) && unlinkat(dirfd(list), e->d_name, 0) != 0 &&
-            (errno == EISDIR || errno == EPERM))
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
+            unlinkat(dirfd(list), e->d_name, 0) != 0 && (errno == EISDIR || errno == EPERM))
             leftover_remove(dirfd(list), e->d_name);
     if (list)
         closedir(list);

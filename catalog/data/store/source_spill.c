@@ -61,15 +61,6 @@ static enum status fill_file(struct spill_source *p, const struct source *inner,
     return err->status;
 }
 
-static enum status fill_memory(struct spill_source *p, const struct source *inner,
-                               struct error *err)
-{
-    p->at = pages_alloc((size_t)inner->size);
-    if (!p->at)
-        return error_memory_at(err, p->name);
-    return source_read(inner, 0, p->at, (size_t)inner->size, err);
-}
-
 enum status source_open_spill(struct source *inner, struct source **out, struct error *err)
 {
     return source_open_spill_within(inner, MEMORY_BYTES, out, err);
@@ -87,10 +78,12 @@ enum status source_open_spill_within(struct source *inner, uint64_t memory, stru
     }
     p->fd = -1;
     p->name = strdup(inner->name);
-    if (!p->name)
+    if (p->name && inner->size <= memory)
+        p->at = pages_alloc((size_t)inner->size);
+    if (!p->name || (inner->size <= memory && !p->at))
         status = error_memory_at(err, inner->name);
-    else if (inner->size <= memory)
-        status = fill_memory(p, inner, err);
+    else if (p->at)
+        status = source_read(inner, 0, p->at, (size_t)inner->size, err);
     else
         status = fill_file(p, inner, err);
     if (status == OK) {
