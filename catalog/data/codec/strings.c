@@ -280,9 +280,8 @@ static enum status open_tf(struct strings *t, struct error *err)
     struct tf_lengths lengths;
     if (t->count == 0 && t->source->size == 0)
         return OK;
-    if (make_marks(t, err) != OK)
-        return err->status;
-    if (scan_lengths(&t->lengths, t->count, t->marks, &lengths, err) != OK)
+    if (make_marks(t, err) != OK ||
+        scan_lengths(&t->lengths, t->count, t->marks, &lengths, err) != OK)
         return err->status;
     t->here = t->marks[0];
     return OK;
@@ -336,9 +335,8 @@ static enum status open_vlen(struct strings *t, struct error *err)
 {
     uint64_t at = LENGTH_BYTES;
     uint32_t length;
-    if (make_marks(t, err) != OK)
-        return err->status;
-    const uint8_t *head = window_at(&t->lengths, 0, LENGTH_BYTES, err);
+    const uint8_t *head =
+        make_marks(t, err) == OK ? window_at(&t->lengths, 0, LENGTH_BYTES, err) : NULL;
     if (!head)
         return err->status;
     if (load_u32le(head) != t->count)

@@ -132,9 +132,9 @@ static enum status composed_decode(const struct stored_tensor *t, struct file_ca
                                    struct source **out, struct error *err)
 {
     struct source *s = NULL;
-    if (open_source(t, files, &s, err) != OK)
-        return err->status;
-    return source_open_spill_within(s, DECODED_BYTES, out, err);
+    return open_source(t, files, &s, err) == OK
+               ? source_open_spill_within(s, DECODED_BYTES, out, err)
+               : err->status;
 }
 
 /* A part that decodes front to back only is decoded and kept, unless the tensor is that part

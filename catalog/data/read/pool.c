@@ -131,13 +131,13 @@ static enum status open_extent(struct pool *p, uint64_t i, bool random, struct s
         return err->status;
     }
     bool text = p->tensor->dtype.kind == DTYPE_STRING;
-    if (codec_chain_open(s, chain, &s, text ? &strings : NULL, err) != OK)
-        return err->status;
+    if (codec_chain_open(s, chain, &s, text ? &strings : NULL, err) == OK && random &&
+        s->sequential)
+        source_open_spill(s, &s, err);
     free(strings);
-    if (random && s->sequential && source_open_spill(s, &s, err) != OK)
-        return err->status;
-    *out = s;
-    return OK;
+    if (err->status == OK)
+        *out = s;
+    return err->status;
 }
 
 /* The slot that holds an extent, or else a free or the least recently used idle one; -1: all are

@@ -102,12 +102,12 @@ static enum status open_strings(struct string_grid *g, const struct chunk *chunk
     char *encoding = NULL, filled[CHAIN_BYTES];
     const char *chain;
     struct source *s = NULL;
-    if (run_chain(g->tensor, chunk->codec, filled, &chain, err) != OK ||
-        source_open_view(chunk->source, 0, chunk->source->size, &s, err) != OK ||
-        codec_chain_open(s, chain, &s, &encoding, err) != OK)
-        return err->status;
+    if (run_chain(g->tensor, chunk->codec, filled, &chain, err) == OK &&
+        source_open_view(chunk->source, 0, chunk->source->size, &s, err) == OK &&
+        codec_chain_open(s, chain, &s, &encoding, err) == OK)
+        source_open_spill(s, &s, err);
     free(encoding);
-    if (source_open_spill(s, &s, err) != OK)
+    if (err->status != OK)
         return err->status;
     k->bytes = (s->size < IN_MEMORY ? s->size : IN_MEMORY) +
                2 * (s->size < WINDOWS ? s->size : WINDOWS) + KEPT_EACH;
