@@ -375,7 +375,8 @@ static void number_run(const struct filter *f,
                                   size_t room, size_t *made, struct error *err)                    \
     {                                                                                              \
         struct filter f;                                                                           \
-        x##_parse(step->args.text, &f);                                                            \
+        if (!x##_parse(step->args.text, &f))                                                       \
+            return codec_corrupt(step, err, "bad argument \"%s\"", step->args.text);               \
         if (in.len % f.from->bytes)                                                                \
             return codec_corrupt(step, err, "%zu bytes are not whole elements of %u bytes",        \
                                  in.len, f.from->bytes);                                           \

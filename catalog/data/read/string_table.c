@@ -107,7 +107,7 @@ static enum status open_strings(struct string_grid *g, const struct chunk *chunk
         codec_chain_open(s, chain, &s, &encoding, err) == OK)
         source_open_spill(s, &s, err);
     free(encoding);
-    if (err->status != OK)
+    if (err->status != OK || !s)
         return err->status;
     k->bytes = (s->size < IN_MEMORY ? s->size : IN_MEMORY) +
                2 * (s->size < WINDOWS ? s->size : WINDOWS) + KEPT_EACH;
