@@ -42,7 +42,8 @@ static enum status nbit_decode(const struct codec_step *step, struct bytes in, u
 {
     struct narrow n = {0};
     uint64_t bit = 0;
-    parse_narrow(step->args.text, &n);
+    if (!parse_narrow(step->args.text, &n) || !n.bits)
+        return codec_corrupt(step, err, "bad argument");
     uint64_t total = n.count * n.size, needed = n.count * n.bits;
     *made = (size_t)total;
     if (needed / 8 + (needed % 8 != 0) > in.len)
