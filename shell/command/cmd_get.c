@@ -43,8 +43,8 @@ struct get {
 struct format {
     const char *name, *suffix; /* "npy", ".npy" */
     bool binary;
-    enum status (*print)(const struct printing *, struct error *);
-    enum status (*write)(struct get *, struct error *);
+    void (*print)(const struct printing *);
+    void (*write)(struct get *);
 };
 
 static const struct ckptdb_slice *slices_of(const struct get *g)
@@ -52,75 +52,52 @@ static const struct ckptdb_slice *slices_of(const struct get *g)
     return g->sliced ? g->slices : NULL;
 }
 
-static bool is_string(const struct get *g)
-{
-    return strcmp(g->info->dtype, "string") == 0;
-}
-
 /* --- bytes ------------------------------------------------------------------------------ */
 
-static enum status write_stream(struct get *g, const char *dtype, struct error *err)
+static void write_stream(struct get *g, const char *dtype)
 {
-    struct ckptdb_error error = {.status = CKPTDB_OK};
+    struct ckptdb_error *err = &g->sink.err;
     ckptdb_stream *s = NULL;
     const void *block;
     size_t len;
     uint64_t done = 0;
-    if (ckptdb_stream_open(g->tensor, slices_of(g), dtype, &s, &error) == CKPTDB_OK)
-        while (ckptdb_stream_next(s, &block, &len, &error) == CKPTDB_OK && len &&
-               sink_write(&g->sink, block, len, err) == OK)
+    if (ckptdb_stream_open(g->tensor, slices_of(g), dtype, &s, err) == CKPTDB_OK)
+        while (ckptdb_stream_next(s, &block, &len, err) == CKPTDB_OK && len &&
+               sink_write(&g->sink, block, len))
             progress_set(g->progress, done += len, ckptdb_stream_size(s));
     ckptdb_stream_close(s);
-    return error.status == CKPTDB_OK ? err->status : error_taken(&error, err);
 }
-
-struct one_string {
-    struct get *get;
-    struct error *err;
-};
 
 static bool write_bytes(void *context, uint64_t index, const void *bytes, size_t len)
 {
-    const struct one_string *one = context;
     (void)index;
-    return sink_write(&one->get->sink, bytes, len, one->err) == OK;
+    return sink_write(context, bytes, len);
 }
 
 /* The raw form of a single string is its bytes. */
-static enum status write_string(struct get *g, struct error *err)
+static void write_raw(struct get *g)
 {
-    struct one_string one = {g, err};
-    struct ckptdb_error error;
-    if (g->info->elements != 1)
-        return error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
-                         "%s: strings have no raw form; use --format json, csv or text",
-                         g->info->name);
-    return ckptdb_strings(g->tensor, write_bytes, &one, &error) == CKPTDB_OK
-               ? err->status
-               : error_taken(&error, err);
+    struct ckptdb_error err;
+    if (strcmp(g->info->dtype, "string") != 0)
+        write_stream(g, g->dtype || g->sliced ? g->dtype : CKPTDB_AS_STORED);
+    else if (g->info->elements != 1)
+        sink_fail(&g->sink, CKPTDB_UNSUPPORTED,
+                  "%s: strings have no raw form; use --format json, csv or text", g->info->name);
+    else if (ckptdb_strings(g->tensor, write_bytes, &g->sink, &err) != CKPTDB_OK)
+        g->sink.err = err;
 }
 
-static enum status write_raw(struct get *g, struct error *err)
+static void write_npy(struct get *g)
 {
-    if (is_string(g))
-        return write_string(g, err);
-    return write_stream(g, g->dtype || g->sliced ? g->dtype : CKPTDB_AS_STORED, err);
-}
-
-static enum status write_npy(struct get *g, struct error *err)
-{
-    struct ckptdb_error error;
+    struct ckptdb_error err;
     char *head;
     size_t len;
     if (ckptdb_npy_header(g->dtype ? g->dtype : g->info->dtype, g->shape, g->rank, &head, &len,
-                          &error) != CKPTDB_OK) {
-        error_taken(&error, err);
-        error_prefix(err, g->info->name);
-    } else if (sink_write(&g->sink, head, len, err) == OK) {
-        write_stream(g, g->dtype, err);
-    }
+                          &err) != CKPTDB_OK)
+        sink_fail(&g->sink, err.status, "%.300s: %s", g->info->name, err.message);
+    else if (sink_write(&g->sink, head, len))
+        write_stream(g, g->dtype);
     ckptdb_free(head);
-    return err->status;
 }
 
 static const struct format output_formats[] = {
@@ -137,15 +114,15 @@ static void show_progress(void *context, uint64_t done)
     progress_set(g->progress, done, 0);
 }
 
-static enum status write_text(struct get *g, struct error *err)
+static void write_text(struct get *g)
 {
     ckptdb_cells *cells = NULL;
-    struct ckptdb_error error;
+    struct ckptdb_error *err = &g->sink.err;
     bool terminal = !g->sink.file && g->session->out_is_terminal && !g->full;
     bool summary = terminal && g->format->print == print_text && g->elements > SUMMARY_FROM;
     if (ckptdb_cells_open(g->tensor, slices_of(g), g->dtype, summary ? NEAR_FEW : NEAR_MANY, &cells,
-                          &error) != CKPTDB_OK)
-        return error_taken(&error, err);
+                          err) != CKPTDB_OK)
+        return;
     struct printing p = {
         .cells = cells,
         .sink = &g->sink,
@@ -155,20 +132,13 @@ static enum status write_text(struct get *g, struct error *err)
         .progress = show_progress,
         .context = g,
     };
-    if (g->format->print(&p, err) == OK && !summary && !g->sliced &&
-        ckptdb_cells_verify(cells, &error) != CKPTDB_OK)
-        error_taken(&error, err);
+    g->format->print(&p);
+    if (err->status == CKPTDB_OK && !summary && !g->sliced)
+        ckptdb_cells_verify(cells, err);
     ckptdb_cells_close(cells);
-    return err->status;
 }
 
 /* --- the command ------------------------------------------------------------------------ */
-
-static bool get_ends_in(const char *path, const char *suffix)
-{
-    size_t len = strlen(path), tail = strlen(suffix);
-    return len >= tail && strcasecmp(path + len - tail, suffix) == 0;
-}
 
 /* Whether export writes a format with the suffix of this path. */
 struct export_path {
@@ -185,25 +155,22 @@ static bool see_format(void *context, const struct ckptdb_format *f)
     return !e->found;
 }
 
-static bool export_writes(const char *path)
-{
-    struct export_path e = {.path = path};
-    ckptdb_formats(see_format, &e);
-    return e.found;
-}
-
 /* The format by --format, or else by the suffix of -o FILE (NULL:
  * standard output), or else text. */
 static const struct format *find_format(const char *name, const char *path)
 {
     const size_t count = sizeof(output_formats) / sizeof(output_formats[0]);
+    const char *suffix = path ? strrchr(path, '.') : NULL;
+    struct export_path other = {.path = path};
     for (size_t i = 0; i < count; i++)
         if (name ? strcmp(output_formats[i].name, name) == 0
-                 : path && get_ends_in(path, output_formats[i].suffix))
+                 : suffix && strcasecmp(suffix, output_formats[i].suffix) == 0)
             return &output_formats[i];
+    if (path && !name)
+        ckptdb_formats(see_format, &other);
     if (name)
         complain("--format %s: text, json, csv, npy or raw", name);
-    else if (path && export_writes(path))
+    else if (other.found)
         complain("-o %s: `export` writes this format; get writes .txt, .json, .csv, .npy and .raw",
                  path);
     else
@@ -243,43 +210,33 @@ static bool read_options(struct get *g, const struct args *args)
 }
 
 /* Parse the slice and compute the shape of the result. */
-static enum status read_slice(struct get *g, const char *text, struct error *err)
+static void read_slice(struct get *g, const char *text)
 {
     bool drop[CKPTDB_RANK_MAX] = {false};
-    struct ckptdb_error error;
     g->sliced = text != NULL;
     g->elements = text ? 1 : g->info->elements;
-    if (text && ckptdb_slice_parse(g->tensor, text, g->slices, drop, &error) != CKPTDB_OK)
-        return error_taken(&error, err);
+    if (text && ckptdb_slice_parse(g->tensor, text, g->slices, drop, &g->sink.err) != CKPTDB_OK)
+        return;
     for (unsigned d = 0; d < g->info->rank; d++) {
         const uint64_t count = text ? g->slices[d].count : g->info->shape[d];
         g->elements *= text ? count : 1;
         if (!drop[d])
             g->shape[g->rank++] = count;
     }
-    return OK;
-}
-
-static int get_fail(const struct error *err)
-{
-    if (err->status == ERR_INTERRUPTED)
-        return STATUS_INTERRUPTED;
-    complain_error(err);
-    return err->status == ERR_ARGUMENT || err->status == ERR_IO ? STATUS_TROUBLE : STATUS_NO;
 }
 
 static int get_tensor(struct get *g, const struct args *args)
 {
-    struct error err = {.offset = NO_OFFSET};
     g->info = ckptdb_tensor_info(g->tensor);
-    if (read_slice(g, args_option(&command_get, args, "--slice"), &err) == OK &&
-        sink_open(&g->sink, g->session, output_path(args), &err) == OK) {
+    read_slice(g, args_option(&command_get, args, "--slice"));
+    sink_open(&g->sink, output_path(args));
+    if (g->sink.err.status == CKPTDB_OK) {
         g->progress = progress_new(g->session, "reading", g->format->binary ? "B" : "elements");
-        if ((g->format->print ? write_text(g, &err) : g->format->write(g, &err)) == OK)
-            sink_finish(&g->sink, &err);
+        (g->format->print ? write_text : g->format->write)(g);
+        sink_finish(&g->sink);
         progress_free(g->progress);
     }
-    int status = err.status == OK ? STATUS_FINE : get_fail(&err);
+    int status = g->sink.err.status == CKPTDB_OK ? STATUS_FINE : complain_status(&g->sink.err);
     sink_close(&g->sink);
     return status;
 }
@@ -297,7 +254,7 @@ static ckptdb_tensor *find_tensor(struct session *s, sqlite3_int64 checkpoint, c
 
 static int get_run(struct session *s, const struct args *args)
 {
-    struct get g = {.session = s};
+    struct get g = {.session = s, .sink = {.session = s}};
     if (!read_options(&g, args))
         return STATUS_TROUBLE;
     const char *map = args_option(&command_get, args, "--map");

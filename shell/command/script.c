@@ -249,10 +249,7 @@ int script_run_stream(struct session *s, FILE *in, const char *name)
             on = go_on(s, script_run_unit(s, kind, &p, name), &status);
     }
     if (on && !feof(in) && !session_interrupted) { /* also lack of memory for a line */
-        struct error err;
-        error_clear(&err);
-        error_errno(&err, errno, name, "cannot read");
-        complain_error(&err);
+        complain_errno(errno, name, "cannot read");
         status = STATUS_TROUBLE;
     } else if (on && !session_interrupted && splitter_end(&p) != UNIT_MORE) {
         go_on(s, script_run_unit(s, UNIT_SQL, &p, name), &status);
@@ -294,10 +291,7 @@ int script_run_file(struct session *s, const char *path)
         code = EISDIR;
     }
     if (!in) {
-        struct error err;
-        error_clear(&err);
-        error_errno(&err, code, path, "cannot open");
-        complain_error(&err);
+        complain_errno(code, path, "cannot open");
         s->failed = true;
         return STATUS_TROUBLE;
     }

@@ -10,16 +10,13 @@
 #define LINE_COLUMNS   75          /* as in NumPy */
 #define PROGRESS_EVERY 4096
 
-static enum status get_print_put_cell(const struct printing *p, uint64_t position,
-                                      enum ckptdb_spelling how, struct text *out, struct error *err)
+static bool add_cell(const struct printing *p, uint64_t position, enum ckptdb_spelling how,
+                     struct text *out)
 {
-    struct ckptdb_error error;
     const char *text;
     size_t len;
-    if (ckptdb_cell(p->cells, position, how, &text, &len, &error) != CKPTDB_OK)
-        return error_taken(&error, err);
-    text_add(out, text, len);
-    return OK;
+    return ckptdb_cell(p->cells, position, how, &text, &len, &p->sink->err) == CKPTDB_OK &&
+           text_add(out, text, len);
 }
 
 /* --- JSON and CSV ----------------------------------------------------------------------- */
@@ -34,11 +31,12 @@ static unsigned ends_at(const struct printing *p, uint64_t position)
     return ends;
 }
 
-static enum status go_on(const struct printing *p, uint64_t done, struct error *err)
+/* Whether nothing failed so far. */
+static bool go_on(const struct printing *p, uint64_t done)
 {
     if (p->progress && done % PROGRESS_EVERY == 0)
         p->progress(p->context, done);
-    return sink_flush(p->sink, err);
+    return sink_flush(p->sink);
 }
 
 static void repeat(struct text *out, char c, unsigned count)
@@ -47,7 +45,7 @@ static void repeat(struct text *out, char c, unsigned count)
         text_addc(out, c);
 }
 
-enum status print_json(const struct printing *p, struct error *err)
+void print_json(const struct printing *p)
 {
     struct text *out = &p->sink->pending;
     uint64_t count = ckptdb_cells_count(p->cells);
@@ -58,27 +56,23 @@ enum status print_json(const struct printing *p, struct error *err)
         repeat(out, ']', i ? ends : 0);
         text_adds(out, i ? (ends ? ",\n" : ",") : "");
         repeat(out, '[', ends);
-        if (get_print_put_cell(p, i, CKPTDB_AS_JSON, out, err) != OK || go_on(p, i, err) != OK)
-            return err->status;
+        if (!add_cell(p, i, CKPTDB_AS_JSON, out) || !go_on(p, i))
+            return;
     }
     repeat(out, ']', count ? p->rank : 0);
     text_addc(out, '\n');
-    return OK;
 }
 
-enum status print_csv(const struct printing *p, struct error *err)
+void print_csv(const struct printing *p)
 {
     struct text *out = &p->sink->pending;
     uint64_t count = ckptdb_cells_count(p->cells);
     uint64_t columns = p->rank > 1 ? p->shape[p->rank - 1] : 1;
-    for (uint64_t i = 0; i < count; i++) {
-        if (get_print_put_cell(p, i, CKPTDB_AS_CSV, out, err) != OK)
-            return err->status;
+    for (uint64_t i = 0; i < count && add_cell(p, i, CKPTDB_AS_CSV, out); i++) {
         text_addc(out, (i + 1) % columns ? ',' : '\n');
-        if (go_on(p, i, err) != OK)
-            return err->status;
+        if (!go_on(p, i))
+            return;
     }
-    return OK;
 }
 
 /* --- text ------------------------------------------------------------------------------- */
@@ -104,15 +98,12 @@ static uint64_t get_print_shown(const struct printing *p, unsigned d)
     return has_gap(p, d) ? 2 * EDGE + 1 : p->shape[d];
 }
 
-static bool in_gap(const struct walk *w, unsigned d)
-{
-    return has_gap(w->p, d) && w->index[d] == EDGE;
-}
-
 /* Set `depth`: the outermost dimension that is in a gap, or the rank if none is. */
 static void get_print_settle(struct walk *w)
 {
-    for (w->depth = 0; w->depth < w->p->rank && !in_gap(w, w->depth); w->depth++)
+    for (w->depth = 0;
+         w->depth < w->p->rank && !(has_gap(w->p, w->depth) && w->index[w->depth] == EDGE);
+         w->depth++)
         continue;
 }
 
@@ -143,16 +134,15 @@ static int get_print_step(struct walk *w)
     return -1;
 }
 
-static enum status get_print_spell(struct walk *w, struct text *token, struct error *err)
+static bool spell(struct walk *w, struct text *token)
 {
     text_reset(token);
-    if (w->depth < w->p->rank) {
+    if (w->depth < w->p->rank)
         text_adds(token, "...");
-        return OK;
-    }
-    if (get_print_put_cell(w->p, position(w), CKPTDB_AS_TEXT, token, err) != OK)
-        return err->status;
-    return token->failed ? error_memory(err) : OK;
+    else
+        add_cell(w->p, position(w), CKPTDB_AS_TEXT, token);
+    return token->failed ? sink_fail(w->p->sink, CKPTDB_MEMORY, "no memory")
+                         : w->p->sink->err.status == CKPTDB_OK;
 }
 
 static void put_token(struct walk *w, const struct text *token)
@@ -182,7 +172,7 @@ static void put_gap(struct walk *w, unsigned moved, size_t next)
     w->column = moved + 1;
 }
 
-static enum status print_walk(struct walk *w, struct text *token, struct error *err)
+static void print_walk(struct walk *w, struct text *token)
 {
     struct text *out = &w->p->sink->pending;
     unsigned rank = w->p->rank, open = rank;
@@ -191,11 +181,11 @@ static enum status print_walk(struct walk *w, struct text *token, struct error *
     for (;;) {
         repeat(out, '[', open);
         w->column += open;
-        if (get_print_spell(w, token, err) != OK)
-            return err->status;
+        if (!spell(w, token))
+            return;
         put_token(w, token);
         unsigned depth = w->depth;
-        if (go_on(w->p, w->printed++, err) != OK || (moved = get_print_step(w)) < 0)
+        if (!go_on(w->p, w->printed++) || (moved = get_print_step(w)) < 0)
             break;
         unsigned closed = (depth < rank ? depth + 1 : rank) - (unsigned)moved - 1;
         repeat(out, ']', closed);
@@ -204,24 +194,23 @@ static enum status print_walk(struct walk *w, struct text *token, struct error *
     }
     repeat(out, ']', rank);
     text_addc(out, '\n');
-    return err->status;
 }
 
 /* Find the width of the widest element that will be shown. */
-static enum status get_print_measure(struct walk *w, struct text *token, struct error *err)
+static bool get_print_measure(struct walk *w, struct text *token)
 {
     get_print_settle(w);
     do {
-        if (get_print_spell(w, token, err) != OK)
-            return err->status;
+        if (!spell(w, token))
+            return false;
         size_t columns = text_width(token->at, token->len);
         if (w->depth == w->p->rank && columns > w->width)
             w->width = columns;
     } while (get_print_step(w) >= 0);
-    return OK;
+    return true;
 }
 
-enum status print_text(const struct printing *p, struct error *err)
+void print_text(const struct printing *p)
 {
     struct text token = {0};
     struct walk w = {.p = p, .index = calloc(p->rank + 1, sizeof(uint64_t))};
@@ -231,12 +220,11 @@ enum status print_text(const struct printing *p, struct error *err)
                     ? UINT64_MAX
                     : count * get_print_shown(p, d);
     if (!w.index)
-        error_memory(err);
+        sink_fail(p->sink, CKPTDB_MEMORY, "no memory");
     else if (!ckptdb_cells_count(p->cells))
         text_adds(&p->sink->pending, "[]\n");
-    else if (count > ALIGNED_MOST || get_print_measure(&w, &token, err) == OK)
-        print_walk(&w, &token, err);
+    else if (count > ALIGNED_MOST || get_print_measure(&w, &token))
+        print_walk(&w, &token);
     text_release(&token);
     free(w.index);
-    return err->status;
 }

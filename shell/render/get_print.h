@@ -16,9 +16,10 @@ struct printing {
     void *context;
 };
 
-enum status print_text(const struct printing *, struct error *err);
-enum status print_json(const struct printing *, struct error *err);
+/* Failures are the sink's. */
+void print_text(const struct printing *);
+void print_json(const struct printing *);
 /* One line for each row of the last dimension; a vector is a column. */
-enum status print_csv(const struct printing *, struct error *err);
+void print_csv(const struct printing *);
 
 #endif

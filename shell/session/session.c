@@ -37,10 +37,18 @@ void complain(const char *fmt, ...)
     text_release(&safe);
 }
 
-void complain_error(const struct error *err)
+char *errno_text(int code, char out[ERRNO_TEXT])
 {
-    char text[sizeof(err->source) + sizeof(err->message) + 64];
-    complain("%s", error_text(err, text, sizeof(text)));
+    if (strerror_r(code, out, ERRNO_TEXT) != 0)
+        snprintf(out, ERRNO_TEXT, "error %d", code);
+    return out;
+}
+
+bool complain_errno(int code, const char *path, const char *doing)
+{
+    char why[ERRNO_TEXT];
+    complain("%s%s%s: %s", path ? path : "", path ? ": " : "", doing, errno_text(code, why));
+    return false;
 }
 
 int complain_status(const struct ckptdb_error *err)
@@ -52,19 +60,7 @@ int complain_status(const struct ckptdb_error *err)
     return err->status == CKPTDB_ARGUMENT || err->status == CKPTDB_IO ? STATUS_TROUBLE : STATUS_NO;
 }
 
-enum status error_taken(const struct ckptdb_error *from, struct error *err)
-{
-    return error_set(err, (enum status)from->status, from->source, from->offset, "%s",
-                     from->message);
-}
-
 /* --- environment -------------------------------------------------------------------------- */
-
-const char *environment(const char *name)
-{
-    const char *value = getenv(name); /* NOLINT(concurrency-mt-unsafe): nothing sets any */
-    return value && *value ? value : NULL;
-}
 
 /* The first interrupt asks everything to stop in good order. The fourth ends the program. */
 static void on_interrupt(int number)
@@ -219,14 +215,10 @@ bool session_flush(struct session *s)
     clearerr(s->out);
     if (s->out_is_pipe || pager_left(s))
         return true;
-    struct error err;
-    error_clear(&err);
-    if (code)
-        error_errno(&err, code, NULL, "cannot write all of the output");
-    else
-        error_set(&err, ERR_IO, NULL, NO_OFFSET, "cannot write all of the output");
-    complain_error(&err);
     s->failed = true;
+    if (code)
+        return complain_errno(code, NULL, "cannot write all of the output");
+    complain("cannot write all of the output");
     return false;
 }
 
@@ -260,12 +252,8 @@ bool session_output(struct session *s, const char *target)
     FILE *out = pipe ? popen(target + 1, "w") /* NOLINT(cert-env33-c): the user's own command */
                      : fopen(target, "w");
     if (!out) {
-        struct error err;
-        error_clear(&err);
-        error_errno(&err, errno, target, pipe ? "cannot run" : "cannot open for writing");
-        complain_error(&err);
         s->failed = true;
-        return false;
+        return complain_errno(errno, target, pipe ? "cannot run" : "cannot open for writing");
     }
     s->out = out;
     s->out_is_pipe = pipe;

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "catalog/base/error.h"
 #include "catalog/ckptdb.h"
@@ -82,7 +83,11 @@ struct session {
 extern atomic_int session_interrupted;
 
 /* An environment variable; NULL where it is not set or empty. */
-const char *environment(const char *name);
+static inline const char *environment(const char *name)
+{
+    const char *value = getenv(name); /* NOLINT(concurrency-mt-unsafe): nothing sets any */
+    return value && *value ? value : NULL;
+}
 
 /* Catch SIGINT, end quietly on SIGPIPE. */
 void session_signals(void);
@@ -113,11 +118,13 @@ bool session_flush(struct session *);
 
 /* "ckptdb: text" on stderr, control characters escaped. */
 void complain(const char *fmt, ...) PRINTF_LIKE(1, 2);
-void complain_error(const struct error *);
-/* The same of the library's, and the status that a command then ends with. */
+/* "ckptdb: path: doing: text of errno"; `path` may be NULL. Returns false. */
+bool complain_errno(int code, const char *path, const char *doing);
+/* An error of the library, and the status that a command then ends with. */
 int complain_status(const struct ckptdb_error *);
-/* The same error as one of ours; its status. */
-enum status error_taken(const struct ckptdb_error *, struct error *);
+
+#define ERRNO_TEXT 128
+char *errno_text(int code, char out[ERRNO_TEXT]);
 
 /* Prepare `sql` with bound parameters given as text/integer pairs: types is a string of 's'
  * (const char *, NULL binds NULL), 'i' (int64_t), one a parameter. NULL after saying why not. */

@@ -5,55 +5,60 @@
 
 #define PENDING_BYTES ((size_t)64 << 10)
 
-enum status sink_open(struct sink *k, struct session *s, const char *path, struct error *err)
+bool sink_fail(struct sink *k, enum ckptdb_status status, const char *fmt, ...)
 {
-    *k = (struct sink){.session = s};
-    if (!path)
-        return OK;
+    va_list args;
+    if (k->err.status != CKPTDB_OK)
+        return false;
+    k->err = (struct ckptdb_error){.status = status, .offset = CKPTDB_NO_OFFSET};
+    va_start(args, fmt);
+    vsnprintf(k->err.message, sizeof(k->err.message), fmt, args);
+    va_end(args);
+    return false;
+}
+
+void sink_open(struct sink *k, const char *path)
+{
+    if (!path || k->err.status != CKPTDB_OK)
+        return;
     if (access(path, F_OK) == 0)
-        return error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
-                         "is there already; get does not write over files");
-    struct ckptdb_error error;
-    return ckptdb_file_create(path, &k->file, &error) == CKPTDB_OK ? OK : error_taken(&error, err);
+        sink_fail(k, CKPTDB_ARGUMENT, "%s: is there already; get does not write over files", path);
+    else
+        ckptdb_file_create(path, &k->file, &k->err);
 }
 
-enum status sink_write(struct sink *k, const void *bytes, size_t len, struct error *err)
+bool sink_write(struct sink *k, const void *bytes, size_t len)
 {
+    char why[ERRNO_TEXT];
+    if (k->err.status != CKPTDB_OK)
+        return false;
     if (session_interrupted)
-        return error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
-    if (k->file) {
-        struct ckptdb_error error;
-        return ckptdb_file_write(k->file, bytes, len, &error) == CKPTDB_OK
-                   ? OK
-                   : error_taken(&error, err);
-    }
-    if (fwrite(bytes, 1, len, k->session->out) != len)
-        return error_errno(err, errno, NULL, "cannot write the output");
-    return OK;
+        return sink_fail(k, CKPTDB_INTERRUPTED, "interrupted");
+    if (k->file)
+        return ckptdb_file_write(k->file, bytes, len, &k->err) == CKPTDB_OK;
+    return fwrite(bytes, 1, len, k->session->out) == len ||
+           sink_fail(k, CKPTDB_IO, "cannot write the output: %s", errno_text(errno, why));
 }
 
-enum status sink_flush(struct sink *k, struct error *err)
+/* Write what is pending, if it is at least this much. */
+static bool write_pending(struct sink *k, size_t least)
 {
     if (k->pending.failed)
-        return error_memory(err);
-    if (k->pending.len < PENDING_BYTES)
-        return OK;
-    enum status status = sink_write(k, k->pending.at, k->pending.len, err);
-    text_reset(&k->pending);
-    return status;
+        return sink_fail(k, CKPTDB_MEMORY, "no memory");
+    if (k->pending.len >= least && sink_write(k, k->pending.at, k->pending.len))
+        text_reset(&k->pending);
+    return k->err.status == CKPTDB_OK;
 }
 
-enum status sink_finish(struct sink *k, struct error *err)
+bool sink_flush(struct sink *k)
 {
-    if (k->pending.failed)
-        return error_memory(err);
-    if (k->pending.len && sink_write(k, k->pending.at, k->pending.len, err) != OK)
-        return err->status;
-    text_reset(&k->pending);
-    struct ckptdb_error error;
-    if (k->file && ckptdb_file_finish(k->file, &error) != CKPTDB_OK)
-        return error_taken(&error, err);
-    return OK;
+    return write_pending(k, PENDING_BYTES);
+}
+
+void sink_finish(struct sink *k)
+{
+    if (write_pending(k, 1) && k->file)
+        ckptdb_file_finish(k->file, &k->err);
 }
 
 void sink_close(struct sink *k)

@@ -1,5 +1,7 @@
 /*
  * sink.h - where `get` writes: a file that appears complete or not at all, or the session's output.
+ *
+ * The first failure stays in `err`, and nothing is written from then on: ask once, at the end.
  */
 #ifndef CKPTDB_SINK_H
 #define CKPTDB_SINK_H
@@ -11,18 +13,21 @@ struct sink {
     struct session *session;
     ckptdb_file *file;   /* NULL: session->out */
     struct text pending; /* text that is not written yet */
+    struct ckptdb_error err;
 };
 
-/* `path` NULL: the session's output. ERR_ARGUMENT where something is at `path`. */
-enum status sink_open(struct sink *, struct session *, const char *path, struct error *err);
-enum status sink_write(struct sink *, const void *bytes, size_t len, struct error *err);
-
-/* Text gathers in `pending`; call this now and then. ERR_INTERRUPTED after Ctrl-C. */
-enum status sink_flush(struct sink *, struct error *err);
-
+/* `path` NULL: the session's output. CKPTDB_ARGUMENT where something is at `path`. */
+void sink_open(struct sink *, const char *path);
+/* Whether there was no failure so far; CKPTDB_INTERRUPTED after Ctrl-C. */
+bool sink_write(struct sink *, const void *bytes, size_t len);
+/* Text gathers in `pending`; call this now and then. */
+bool sink_flush(struct sink *);
 /* Everything is written: give the file its name. */
-enum status sink_finish(struct sink *, struct error *err);
+void sink_finish(struct sink *);
 /* Frees; a file that was not finished is gone. */
 void sink_close(struct sink *);
+
+/* Note a failure, unless there was one. Returns false. */
+bool sink_fail(struct sink *, enum ckptdb_status, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 #endif
