@@ -22,16 +22,8 @@ static const char usual[] = "id, name, format, step, state, tensors, nbytes, mti
 
 extern const struct command command_ls;
 
-/* Whether the word is a column of the view `checkpoint`. */
-static bool is_column(struct session *s, const char *word)
-{
-    sqlite3_stmt *row = session_prepare(
-        s, "SELECT 1 FROM pragma_table_info('checkpoint') WHERE name = ?1 COLLATE NOCASE", "s",
-        word);
-    bool found = session_row(s, row);
-    sqlite3_finalize(row);
-    return found;
-}
+static const char is_column[] =
+    "SELECT 1 FROM pragma_table_info('checkpoint') WHERE name = ?1 COLLATE NOCASE";
 
 /* Append "column, column", or for an order "column DESC, ..."; false after an error message. */
 static bool add_columns(struct session *s, struct text *sql, const char *list, bool order)
@@ -50,7 +42,7 @@ static bool add_columns(struct session *s, struct text *sql, const char *list, b
         bool up = order && way_len == 3 && sqlite3_strnicmp(way, "asc", 3) == 0;
         if (name < sizeof(word))
             memcpy(word, at, name);
-        if (!(way_len == 0 || down || up) || !is_column(s, word)) {
+        if (!(way_len == 0 || down || up) || !session_number(s, is_column, "s", word)) {
             if (!s->unread)
                 complain("ls: checkpoints have no column \"%.*s\"; `.schema checkpoint` lists them",
                          (int)(len < 60 ? len : 60), at);
@@ -62,14 +54,6 @@ static bool add_columns(struct session *s, struct text *sql, const char *list, b
         if (!*at)
             return true;
     }
-}
-
-static bool any_listed(struct session *s, const char *glob, const char *here)
-{
-    sqlite3_stmt *row = session_prepare(s, "SELECT 1" LISTED " LIMIT 1", "ss", glob, here);
-    const bool any = session_row(s, row);
-    sqlite3_finalize(row);
-    return any || s->unread;
 }
 
 /* What a word means in other commands, such as RUN@latest, as a JSON list of ids; false after saying that
@@ -111,7 +95,9 @@ static int ls_run(struct session *s, const struct args *args)
     const char *glob = args->count ? args->operand[0] : NULL;
     char *here = glob ? realpath(glob, NULL) : NULL;
     struct text ids = {0};
-    const bool any = !ok || !glob || any_listed(s, glob, here) || ls_named(s, glob, &ids);
+    const bool any = !ok || !glob ||
+                     session_number(s, "SELECT 1" LISTED " LIMIT 1", "ss", glob, here) ||
+                     s->unread || ls_named(s, glob, &ids);
     if (ok && text_str(&sql) && !s->unread)
         status =
             render_query(s, text_str(&sql), "sss", glob, here, ids.len ? text_str(&ids) : NULL);

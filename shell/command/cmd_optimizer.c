@@ -22,9 +22,7 @@ static int list(struct session *s, const struct args *args)
 /* Whether there is such an optimizer; complains if not. */
 static bool known(struct session *s, const char *name)
 {
-    sqlite3_stmt *stmt = session_prepare(s, "SELECT 1 FROM optimizer WHERE name = ?1", "s", name);
-    bool found = session_row(s, stmt);
-    sqlite3_finalize(stmt);
+    const bool found = session_number(s, "SELECT 1 FROM optimizer WHERE name = ?1", "s", name);
     if (!found && !s->unread) {
         complain("no optimizer is called '%s'; `optimizer list` lists them", name);
         say_near(session_prepare(s, "SELECT name FROM optimizer", ""), name, false);

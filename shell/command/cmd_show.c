@@ -83,10 +83,8 @@ static int show_lists(struct session *s, const struct shown *t)
     int status = render_query(s, sql_facts, "i", id);
     if (status == STATUS_FINE)
         status = show_places(s, t);
-    sqlite3_stmt *any = session_prepare(s, sql_issues, "iss", id, t->json, name);
-    bool has_issues = session_row(s, any);
-    sqlite3_finalize(any);
-    if (status == STATUS_FINE && has_issues) {
+    if (status == STATUS_FINE &&
+        session_number(s, "SELECT count(*)" ISSUES, "iss", id, t->json, name)) {
         fputc('\n', s->out);
         status = render_query(s, sql_issues, "iss", id, t->json, name);
     }

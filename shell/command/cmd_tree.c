@@ -163,8 +163,7 @@ static char separator_of(struct session *s, sqlite3_int64 checkpoint)
         " FROM _checkpoints c JOIN tensor t ON t.checkpoint_id = c.id WHERE c.id = ?1",
         "i", (int64_t)checkpoint);
     if (session_row(s, stmt)) {
-        const char *name = (const char *)sqlite3_column_text(stmt, 0);
-        struct wanted_format format = {name ? name : "", separator};
+        struct wanted_format format = {session_text(stmt, 0), separator};
         ckptdb_formats(see_format, &format);
         separator = format.separator;
         bool slash = sqlite3_column_int(stmt, 1), dot = sqlite3_column_int(stmt, 2);
@@ -175,12 +174,6 @@ static char separator_of(struct session *s, sqlite3_int64 checkpoint)
     return separator;
 }
 
-static const char *tree_text_of(sqlite3_stmt *stmt, int column)
-{
-    const char *text = (const char *)sqlite3_column_text(stmt, column);
-    return text ? text : "";
-}
-
 static int tree_fill(struct session *s, sqlite3_int64 checkpoint, struct module_tree *tree)
 {
     sqlite3_stmt *stmt = session_prepare(s,
@@ -188,20 +181,19 @@ static int tree_fill(struct session *s, sqlite3_int64 checkpoint, struct module_
                                          " dtype IN ('string', 'variant', 'resource') "
                                          "FROM tensor WHERE checkpoint_id = ?1",
                                          "i", (int64_t)checkpoint);
-    if (!stmt)
-        return STATUS_NO;
-    int rc;
     bool good = true;
-    while (good && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
+    while (good && session_row(s, stmt))
         good = module_tree_add(
-            tree, tree_text_of(stmt, 0), tree_text_of(stmt, 1), tree_text_of(stmt, 2),
+            tree, session_text(stmt, 0), session_text(stmt, 1), session_text(stmt, 2),
             sqlite3_column_int(stmt, 5) ? 0 : (uint64_t)sqlite3_column_int64(stmt, 3),
             (uint64_t)sqlite3_column_int64(stmt, 4));
-    good = good && module_tree_finish(tree);
-    if (!good || rc != SQLITE_DONE)
-        complain("%s", good ? sqlite3_errmsg(s->db) : "no memory for the tree");
     sqlite3_finalize(stmt);
-    return good && rc == SQLITE_DONE ? STATUS_FINE : STATUS_NO;
+    if (s->unread)
+        return STATUS_TROUBLE;
+    if (good && module_tree_finish(tree))
+        return STATUS_FINE;
+    complain("no memory for the tree");
+    return STATUS_NO;
 }
 
 static bool parse_depth(const char *text, unsigned *depth)

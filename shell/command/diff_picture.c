@@ -45,34 +45,23 @@ static const char rows_sql[] =
     "  WHEN status = 'value' THEN 2 ELSE 3 END"
     " FROM temp.difference WHERE ?1 OR status NOT IN ('same', 'unread') ORDER BY rowid";
 
-static const char *diff_picture_column_text(sqlite3_stmt *s, int column)
-{
-    const char *text = (const char *)sqlite3_column_text(s, column);
-    return text ? text : "";
-}
-
 /* The separator of names: '/' or '.', whichever more of them contain. */
 static char common_separator(struct session *s)
 {
-    char separator = '.';
-    sqlite3_stmt *stmt =
-        session_prepare(s,
-                        "SELECT sum(instr(coalesce(name_a, name_b), '/') > 0) >"
-                        " sum(instr(coalesce(name_a, name_b), '.') > 0) FROM temp.difference",
-                        "");
-    if (session_row(s, stmt) && sqlite3_column_int(stmt, 0))
-        separator = '/';
-    sqlite3_finalize(stmt);
-    return separator;
+    return session_number(s,
+                          "SELECT sum(instr(coalesce(name_a, name_b), '/') > 0) >"
+                          " sum(instr(coalesce(name_a, name_b), '.') > 0) FROM temp.difference",
+                          "")
+               ? '/'
+               : '.';
 }
 
 static bool add_rows(struct picture *p, sqlite3_stmt *rows)
 {
     bool good = true;
     while (good && session_row(p->session, rows))
-        good = module_tree_add(&p->tree, diff_picture_column_text(rows, 0),
-                               diff_picture_column_text(rows, 1), diff_picture_column_text(rows, 2),
-                               0, (uint64_t)sqlite3_column_int64(rows, 3));
+        good = module_tree_add(&p->tree, session_text(rows, 0), session_text(rows, 1),
+                               session_text(rows, 2), 0, (uint64_t)sqlite3_column_int64(rows, 3));
     sqlite3_reset(rows);
     return good && !p->session->unread && module_tree_finish(&p->tree);
 }
@@ -85,7 +74,7 @@ static bool add_distances(struct picture *p, sqlite3_stmt *rows)
         const double rel = sqlite3_column_double(rows, 4), most = sqlite3_column_double(rows, 5);
         const bool known = sqlite3_column_int(rows, 6) != 0;
         const int rank = sqlite3_column_int(rows, 7);
-        uint32_t node = module_tree_shown(&p->tree, diff_picture_column_text(rows, 0));
+        uint32_t node = module_tree_shown(&p->tree, session_text(rows, 0));
         for (; node; node = p->tree.nodes[node].parent) {
             struct apart *a = &p->apart[node];
             a->rank = rank > a->rank ? rank : a->rank;
@@ -230,7 +219,7 @@ static void add_reason(struct session *s, const char *status, const char *what, 
     sqlite3_int64 count = 0;
     int shown = 0;
     while (shown < NAMES_SHOWN && session_row(s, stmt)) {
-        const char *name = diff_picture_column_text(stmt, 1);
+        const char *name = session_text(stmt, 1);
         count = sqlite3_column_int64(stmt, 0);
         if (!shown++)
             text_addf(out, "%s%lld %s (", out->len ? ", " : "", count, what);
@@ -257,20 +246,12 @@ static char *skeleton_name(struct session *s, int64_t id, bool *skeleton)
     return name;
 }
 
-/* Mostly neither is, and to look up their names takes longer than this. */
-static bool any_skeleton(struct session *s, int64_t a, int64_t b)
-{
-    sqlite3_stmt *stmt = session_prepare(
-        s, "SELECT 1 FROM _checkpoints WHERE id IN (?1, ?2) AND format = 'names'", "ii", a, b);
-    const bool any = session_row(s, stmt);
-    sqlite3_finalize(stmt);
-    return any;
-}
-
 void diff_says_whether_it_loads(struct session *s, int64_t a, int64_t b)
 {
     bool model_a = false, model_b = false;
-    if (!any_skeleton(s, a, b))
+    /* Mostly neither is, and to look up their names takes longer than this. */
+    if (!session_number(s, "SELECT 1 FROM _checkpoints WHERE id IN (?1, ?2) AND format = 'names'",
+                        "ii", a, b))
         return;
     char *name_a = skeleton_name(s, a, &model_a), *name_b = skeleton_name(s, b, &model_b);
     struct text why = {0};

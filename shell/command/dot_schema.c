@@ -34,15 +34,10 @@ static int schema_run(struct session *s, const struct args *args)
                                          "SELECT sql FROM sqlite_schema WHERE sql IS NOT "
                                          "NULL AND (?1 IS NULL OR name GLOB ?1) ORDER BY rowid",
                                          "s", args->count ? args->operand[0] : NULL);
-    if (!stmt)
-        return STATUS_NO;
-    int rc;
-    while ((rc = sqlite3_step(stmt)) == SQLITE_ROW)
+    while (session_row(s, stmt))
         fprintf(s->out, "%s;\n", sqlite3_column_text(stmt, 0));
-    if (rc != SQLITE_DONE)
-        complain("%s", sqlite3_errmsg(s->db));
     sqlite3_finalize(stmt);
-    return rc == SQLITE_DONE ? STATUS_FINE : STATUS_NO;
+    return s->unread ? STATUS_TROUBLE : STATUS_FINE;
 }
 
 const struct command command_schema = {

@@ -43,15 +43,12 @@ static void say_nearest(struct session *s, const struct question *q)
 /* The answer if no map has a row for the name. */
 static int say_nothing_matches(struct session *s, const struct question *q)
 {
-    sqlite3_stmt *leaf =
-        session_prepare(s, "SELECT 1 FROM leaf WHERE checkpoint_id = ?1 AND name = ?2 LIMIT 1",
-                        "is", (int64_t)q->checkpoint, q->name);
-    if (session_row(s, leaf))
+    if (session_number(s, "SELECT 1 FROM leaf WHERE checkpoint_id = ?1 AND name = ?2 LIMIT 1", "is",
+                       (int64_t)q->checkpoint, q->name))
         complain("%s is a name of the checkpoint, and no rule of any map matches it%s", q->name,
                  q->target ? "" : " (maps onto a model are asked with --target)");
     else if (!s->unread)
         say_nearest(s, q);
-    sqlite3_finalize(leaf);
     return STATUS_NO;
 }
 

@@ -23,11 +23,7 @@ static const struct hint {
 /* Whether the name is a table-valued function. */
 static bool is_module(struct session *s, const char *name)
 {
-    sqlite3_stmt *stmt =
-        session_prepare(s, "SELECT 1 FROM pragma_module_list WHERE name = ?1", "s", name);
-    bool found = stmt && sqlite3_step(stmt) == SQLITE_ROW;
-    sqlite3_finalize(stmt);
-    return found;
+    return session_number(s, "SELECT 1 FROM pragma_module_list WHERE name = ?1", "s", name);
 }
 
 /* 'near "tensor_values": syntax error' means that the statement begins with that name. */

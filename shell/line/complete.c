@@ -46,20 +46,20 @@ static void offer_verbs(struct wanted *w, const struct command *c)
     }
 }
 
-static const struct option_spec *option_called(const struct command *c, const char *name)
+static const struct option_spec *option_called(const struct option_spec *options, const char *name)
 {
-    for (const struct option_spec *o = c->options; o && o->name; o++)
+    for (const struct option_spec *o = options; o && o->name; o++)
         if (strcmp(o->name, name) == 0)
             return o;
     return NULL;
 }
 
-static void offer_options(struct wanted *w, const struct command *c)
+static void offer_options(struct wanted *w, const struct option_spec *options, bool modes)
 {
-    for (const struct option_spec *o = c->options; o && o->name; o++)
+    for (const struct option_spec *o = options; o && o->name; o++)
         if (strncmp(o->name, w->prefix, strlen(w->prefix)) == 0)
             offer(w, o->name);
-    if (!c->no_rows && w->prefix[1])
+    if (modes && w->prefix[1])
         offer_modes(w, "--");
 }
 
@@ -67,19 +67,20 @@ static void offer_options(struct wanted *w, const struct command *c)
 static void complete_argument(struct wanted *w, const struct command *c, const char *const *words,
                               int count)
 {
-    const struct option_spec *before = count > 1 ? option_called(c, words[count - 1]) : NULL;
+    const struct option_spec *before =
+        count > 1 ? option_called(c->options, words[count - 1]) : NULL;
     if (before && before->argument) {
         offer_kind(w, c, before->argument, strlen(before->argument));
         return;
     }
     if (w->prefix[0] == '-') {
-        offer_options(w, c);
+        offer_options(w, c->options, !c->no_rows);
         return;
     }
     int position = 0;
     const char *verb = NULL;
     for (int i = 1; i < count; i++) {
-        const struct option_spec *o = option_called(c, words[i]);
+        const struct option_spec *o = option_called(c->options, words[i]);
         if (words[i][0] != '-')
             w->checkpoint = words[i]; /* for NAME, which follows its CHECKPOINT */
         if (words[i][0] != '-' && position++ == 0)
@@ -260,15 +261,6 @@ static int complete_compare(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Offer commands without a dot: the shell understands them, too. */
-static void offer_bare_commands(struct wanted *w)
-{
-    for (size_t i = 0; commands[i]; i++)
-        if (!commands[i]->shell_only &&
-            strncmp(commands[i]->name, w->prefix, strlen(w->prefix)) == 0)
-            offer(w, commands[i]->name);
-}
-
 void complete_line(struct session *s, const char *line, size_t len, bool continued,
                    struct completion *out)
 {
@@ -283,8 +275,11 @@ void complete_line(struct session *s, const char *line, size_t len, bool continu
         complete_dot(&w, line, len);
     else
         complete_sql(&w, line, len);
-    if (!continued && out->word == blanks && w.prefix && *w.prefix && *w.prefix != '.')
-        offer_bare_commands(&w);
+    /* Commands without a dot: the shell understands them, too. */
+    const bool first = !continued && out->word == blanks && w.prefix && *w.prefix;
+    for (size_t i = 0; first && *w.prefix != '.' && commands[i]; i++)
+        if (!commands[i]->shell_only && strncmp(commands[i]->name, w.prefix, strlen(w.prefix)) == 0)
+            offer(&w, commands[i]->name);
     if (out->count == 1 && out->items[0][strlen(out->items[0]) - 1] == '(')
         out->after = 0;
     qsort(out->items, out->count, sizeof(*out->items), complete_compare);
@@ -293,27 +288,16 @@ void complete_line(struct session *s, const char *line, size_t len, bool continu
 
 /* --- other shells ------------------------------------------------------------------------- */
 
-static void offer_program_options(struct wanted *w, const struct option_spec *options)
-{
-    for (const struct option_spec *o = options; o->name; o++)
-        if (strncmp(o->name, w->prefix, strlen(w->prefix)) == 0)
-            offer(w, o->name);
-    if (w->prefix[1])
-        offer_modes(w, "--");
-}
-
 /* Complete a word before any command. */
 static void complete_program(struct wanted *w, const struct option_spec *options,
                              const char *before)
 {
-    const struct option_spec *o = options;
-    while (before && o->name && strcmp(o->name, before) != 0)
-        o++;
-    if (before && o->name && o->argument) {
+    const struct option_spec *o = before ? option_called(options, before) : NULL;
+    if (o && o->argument) {
         if (strcmp(before, "-d") == 0 || strcmp(before, "-f") == 0)
             offer_files(w);
     } else if (w->prefix[0] == '-') {
-        offer_program_options(w, options);
+        offer_options(w, options, true);
     } else {
         offer_commands(w, "");
     }
@@ -327,10 +311,8 @@ void complete_words(struct session *s, const struct option_spec *options, const 
     const struct command *c = NULL;
     int at = 0;
     for (; w.prefix && at < count - 1 && !c; at++) {
-        const struct option_spec *o = options;
-        while (o->name && strcmp(o->name, words[at]) != 0)
-            o++;
-        if (o->name && o->argument)
+        const struct option_spec *o = option_called(options, words[at]);
+        if (o && o->argument)
             at++;
         else if (words[at][0] != '-' && !(c = command_find(words[at])))
             break; /* SQL */

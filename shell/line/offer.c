@@ -48,14 +48,22 @@ static bool offer_begins(const char *text, const char *prefix)
     return strncasecmp(text, prefix, strlen(prefix)) == 0;
 }
 
+/* session_prepare() that says nothing; NULL also if no catalog is open, or without `sql`. */
+static sqlite3_stmt *ask_quietly(struct wanted *w, const char *sql, const char *types, ...)
+{
+    va_list args;
+    va_start(args, types);
+    sqlite3_stmt *stmt =
+        sql && w->session->db ? query_vprepare(w->session->db, sql, types, args) : NULL;
+    va_end(args);
+    return stmt;
+}
+
 /* Offer the first column of every row; ?1 is the prefix. */
 static void offer_rows(struct wanted *w, const char *sql)
 {
-    sqlite3_stmt *stmt;
-    if (!w->session->db || sqlite3_prepare_v2(w->session->db, sql, -1, &stmt, NULL) != SQLITE_OK)
-        return;
-    sqlite3_bind_text(stmt, 1, w->prefix, -1, SQLITE_STATIC);
-    while (sqlite3_step(stmt) == SQLITE_ROW && !session_interrupted)
+    sqlite3_stmt *stmt = ask_quietly(w, sql, "s", w->prefix);
+    while (stmt && sqlite3_step(stmt) == SQLITE_ROW && !session_interrupted)
         offer(w, (const char *)sqlite3_column_text(stmt, 0));
     sqlite3_finalize(stmt);
 }
@@ -134,14 +142,10 @@ static char *next_name(struct wanted *w, const char *table, const char *prefix, 
                                 level   ? LAST
                                 : after ? "char(1)"
                                         : "''");
-    sqlite3_stmt *stmt = NULL;
+    sqlite3_stmt *stmt = ask_quietly(w, sql, "ss", after ? after : prefix, prefix);
     char *found = NULL;
-    if (sql && sqlite3_prepare_v2(w->session->db, sql, -1, &stmt, NULL) == SQLITE_OK) {
-        sqlite3_bind_text(stmt, 1, after ? after : prefix, -1, SQLITE_STATIC);
-        sqlite3_bind_text(stmt, 2, prefix, -1, SQLITE_STATIC);
-        if (sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_type(stmt, 0) != SQLITE_NULL)
-            found = strdup((const char *)sqlite3_column_text(stmt, 0));
-    }
+    if (stmt && sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_type(stmt, 0) != SQLITE_NULL)
+        found = strdup((const char *)sqlite3_column_text(stmt, 0));
     sqlite3_finalize(stmt);
     sqlite3_free(sql);
     return found;
@@ -192,17 +196,13 @@ static void offer_names(struct wanted *w, const char *table)
     char *all = sqlite3_mprintf("SELECT DISTINCT name FROM \"%w\" WHERE name >= ?1"
                                 " AND name < ?1 || " LAST,
                                 table);
-    sqlite3_stmt *stmt = NULL;
-    bool many = false;
-    if (sql && w->session->db &&
-        sqlite3_prepare_v2(w->session->db, sql, -1, &stmt, NULL) == SQLITE_OK) {
-        sqlite3_bind_text(stmt, 1, w->prefix, -1, SQLITE_STATIC);
-        many = sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_int(stmt, 0) == COMPLETION_SHOWN;
-    }
+    sqlite3_stmt *stmt = ask_quietly(w, sql, "s", w->prefix);
+    const bool many =
+        stmt && sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_int(stmt, 0) == COMPLETION_SHOWN;
     sqlite3_finalize(stmt);
     if (many)
         offer_levels(w, table);
-    else if (all)
+    else
         offer_rows(w, all);
     sqlite3_free(sql);
     sqlite3_free(all);
@@ -211,17 +211,13 @@ static void offer_names(struct wanted *w, const char *table)
 /* The checkpoint whose name or id is the given word; 0: none. */
 static sqlite3_int64 checkpoint_called(struct wanted *w, const char *name)
 {
-    sqlite3_stmt *stmt = NULL;
-    sqlite3_int64 id = 0;
-    if (w->session->db && name &&
-        sqlite3_prepare_v2(w->session->db,
-                           "SELECT id FROM _labels WHERE name = ?1 OR id = CAST(?1 AS INTEGER)"
-                           " AND CAST(CAST(?1 AS INTEGER) AS TEXT) = ?1",
-                           -1, &stmt, NULL) == SQLITE_OK) {
-        sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
-        if (sqlite3_step(stmt) == SQLITE_ROW)
-            id = sqlite3_column_int64(stmt, 0);
-    }
+    sqlite3_stmt *stmt =
+        ask_quietly(w,
+                    "SELECT id FROM _labels WHERE name = ?1 OR id = CAST(?1 AS INTEGER)"
+                    " AND CAST(CAST(?1 AS INTEGER) AS TEXT) = ?1",
+                    "s", name);
+    const bool row = stmt && sqlite3_step(stmt) == SQLITE_ROW;
+    const sqlite3_int64 id = row ? sqlite3_column_int64(stmt, 0) : 0;
     sqlite3_finalize(stmt);
     return id;
 }
@@ -249,7 +245,7 @@ static void keep_ends(struct ends *e, const char *name)
  * the level that begins at `from`. */
 static void offer_scanned(struct wanted *w, sqlite3_stmt *stmt, size_t from)
 {
-    while (sqlite3_step(stmt) == SQLITE_ROW && !session_interrupted) {
+    while (stmt && sqlite3_step(stmt) == SQLITE_ROW && !session_interrupted) {
         const char *text = (const char *)sqlite3_column_text(stmt, 0);
         char *name = text ? strdup(text) : NULL;
         if (name && from != WHOLE)
@@ -263,14 +259,10 @@ static void offer_scanned(struct wanted *w, sqlite3_stmt *stmt, size_t from)
  * and a number (?2). If there are many, offer them by levels. */
 static void offer_by_scan(struct wanted *w, const char *sql, sqlite3_int64 number)
 {
-    sqlite3_stmt *stmt = NULL;
+    sqlite3_stmt *stmt = ask_quietly(w, sql, "si", w->prefix, (int64_t)number);
     struct ends ends = {0};
     size_t count = 0;
-    if (!w->session->db || sqlite3_prepare_v2(w->session->db, sql, -1, &stmt, NULL) != SQLITE_OK)
-        return;
-    sqlite3_bind_text(stmt, 1, w->prefix, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(stmt, 2, number);
-    for (; sqlite3_step(stmt) == SQLITE_ROW && !session_interrupted; count++) {
+    for (; stmt && sqlite3_step(stmt) == SQLITE_ROW && !session_interrupted; count++) {
         const char *name = (const char *)sqlite3_column_text(stmt, 0);
         if (name)
             keep_ends(&ends, name);

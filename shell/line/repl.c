@@ -8,11 +8,7 @@
 
 static void greet(struct session *s)
 {
-    long long checkpoints = 0;
-    sqlite3_stmt *stmt = session_prepare(s, "SELECT count(*) FROM _checkpoints", "");
-    if (stmt && sqlite3_step(stmt) == SQLITE_ROW)
-        checkpoints = sqlite3_column_int64(stmt, 0);
-    sqlite3_finalize(stmt);
+    const long long checkpoints = session_number(s, "SELECT count(*) FROM _checkpoints", "");
     complain("%s%s: %lld checkpoint%s; .help lists the commands, SQL ends with ;", s->catalog,
              s->db_mode == CKPTDB_READ ? " (read-only)" : "", checkpoints,
              checkpoints == 1 ? "" : "s");

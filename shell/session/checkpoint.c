@@ -21,7 +21,7 @@ static void say_candidates(struct session *s, const int64_t *ids, size_t count)
     for (size_t i = 0; i < count && i < CANDIDATES; i++) {
         sqlite3_stmt *row =
             session_prepare(s, "SELECT name FROM checkpoint WHERE id = ?1", "i", ids[i]);
-        if (row && sqlite3_step(row) == SQLITE_ROW)
+        if (session_row(s, row))
             complain("  %s  (id %lld)", sqlite3_column_text(row, 0), (long long)ids[i]);
         sqlite3_finalize(row);
     }
@@ -63,11 +63,12 @@ sqlite3_int64 session_checkpoint(struct session *s, const char *name)
 /* --- several checkpoints ---------------------------------------------------------------- */
 
 struct ids {
+    struct session *session;
     int64_t *at;
     size_t count, known; /* of all words; of the words before the current one */
 };
 
-static bool add_id(struct ids *ids, sqlite3_int64 id)
+static bool add_id(struct ids *ids, int64_t id)
 {
     for (size_t i = 0; i < ids->known; i++)
         if (ids->at[i] == id)
@@ -75,23 +76,42 @@ static bool add_id(struct ids *ids, sqlite3_int64 id)
     bool grow = (ids->count & (ids->count - 1)) == 0; /* full at powers of 2 */
     size_t room = ids->count ? 2 * ids->count : 1;
     void *at = grow ? realloc(ids->at, room * sizeof(*ids->at)) : ids->at;
-    if (!at)
+    if (!at) {
+        complain("no memory");
+        ids->session->unread = true;
         return false;
+    }
     ids->at = at;
     ids->at[ids->count++] = id;
     return true;
 }
 
 /* Add all rows of a statement. Returns their number, or -1 after an error message. */
-static int add_rows(struct ids *ids, sqlite3_stmt *s)
+static int add_rows(struct ids *ids, sqlite3_stmt *stmt)
 {
-    int count = 0, rc = s ? SQLITE_OK : SQLITE_ERROR;
-    while (s && (rc = sqlite3_step(s)) == SQLITE_ROW && add_id(ids, sqlite3_column_int64(s, 0)))
+    int count = 0;
+    while (session_row(ids->session, stmt) && add_id(ids, sqlite3_column_int64(stmt, 0)))
         count++;
-    if (s && rc != SQLITE_DONE)
-        complain("%s", rc == SQLITE_ROW ? "no memory" : sqlite3_errmsg(sqlite3_db_handle(s)));
-    sqlite3_finalize(s);
-    return rc == SQLITE_DONE ? count : -1;
+    sqlite3_finalize(stmt);
+    return ids->session->unread ? -1 : count;
+}
+
+/* All of them, not NULL even if there is none; NULL after an error message. */
+static int64_t *take_ids(struct ids *ids, bool good, size_t *found)
+{
+    *found = ids->count;
+    ids->session->failed |= !good;
+    if (good && (ids->at || (ids->at = calloc(1, sizeof(*ids->at)))))
+        return ids->at;
+    free(ids->at);
+    return NULL;
+}
+
+int64_t *session_ids(struct session *s, sqlite3_stmt *stmt, size_t *found)
+{
+    struct ids ids = {.session = s};
+    const bool good = add_rows(&ids, stmt) >= 0;
+    return take_ids(&ids, good, found);
 }
 
 /* Add the checkpoints that a word means. Returns their number, or -1 after an
@@ -121,18 +141,14 @@ static int add_word(struct session *s, struct ids *ids, const char *word)
 
 int64_t *session_checkpoints(struct session *s, const char *const *words, int count, size_t *found)
 {
-    struct ids ids = {.at = calloc(1, sizeof(*ids.at))};
-    bool ok = ids.at;
-    if (ok && !count)
-        ok = add_rows(&ids, session_prepare(s, "SELECT id FROM _checkpoints ORDER BY id", "")) >= 0;
-    for (int i = 0; i < count && ok; i++) {
+    struct ids ids = {.session = s};
+    if (!count)
+        return session_ids(s, session_prepare(s, "SELECT id FROM _checkpoints ORDER BY id", ""),
+                           found);
+    bool good = true;
+    for (int i = 0; i < count && good; i++) {
         ids.known = ids.count;
-        ok = add_word(s, &ids, words[i]) > 0;
+        good = add_word(s, &ids, words[i]) > 0;
     }
-    s->failed = s->failed || !ok;
-    *found = ids.count;
-    if (ok)
-        return ids.at;
-    free(ids.at);
-    return NULL;
+    return take_ids(&ids, good, found);
 }

@@ -27,12 +27,6 @@ void say_near(sqlite3_stmt *names, const char *wanted, bool paths)
     nearest_release(&nearest);
 }
 
-void say_unknown(sqlite3_stmt *names, const char *what, const char *wanted, bool paths)
-{
-    complain("there is no %s called %s", what, *wanted ? wanted : "\"\" (the empty name)");
-    say_near(names, wanted, paths);
-}
-
 void say_unknown_dtype(const char *option, const char *name)
 {
     const char *near;
@@ -59,6 +53,17 @@ char *session_dialect(struct session *s, const char *ruleset)
     }
     sqlite3_finalize(stmt);
     return dialect;
+}
+
+enum ckptdb_dialect_kind session_map(struct session *s, const char *ruleset)
+{
+    char *dialect = session_dialect(s, ruleset);
+    const enum ckptdb_dialect_kind kind =
+        dialect ? ckptdb_dialect(dialect) : CKPTDB_DIALECT_UNKNOWN;
+    if (dialect && kind == CKPTDB_DIALECT_UNKNOWN)
+        complain("'%s' is of dialect '%s', which this program does not run", ruleset, dialect);
+    sqlite3_free(dialect);
+    return kind;
 }
 
 /* If the map fails for some names, the missing tensor can be one of those. */
@@ -113,17 +118,16 @@ static sqlite3_int64 only_tensor(struct session *s, sqlite3_int64 checkpoint)
                               " WHERE c.id = ?1 LIMIT 3";
     sqlite3_int64 id = -1;
     sqlite3_stmt *stmt = session_prepare(s, sql, "i", (int64_t)checkpoint);
-    int rc = stmt ? sqlite3_step(stmt) : SQLITE_ERROR;
-    if (rc == SQLITE_ROW && sqlite3_column_int64(stmt, 1) == 1)
+    bool row = session_row(s, stmt);
+    const sqlite3_int64 count = row ? sqlite3_column_int64(stmt, 1) : 0;
+    if (count == 1)
         id = sqlite3_column_int64(stmt, 2);
-    else if (rc == SQLITE_ROW && sqlite3_column_int64(stmt, 1) == 0)
-        complain("%s has no tensors", sqlite3_column_text(stmt, 0));
-    else if (rc == SQLITE_ROW)
+    else if (count > 1)
         complain("%s has %lld tensors: give a NAME; `tensors` lists them, such as",
-                 sqlite3_column_text(stmt, 0), (long long)sqlite3_column_int64(stmt, 1));
-    else if (stmt)
-        complain("%s", sqlite3_errmsg(s->db));
-    for (; id < 0 && rc == SQLITE_ROW && sqlite3_column_int64(stmt, 1) > 1; rc = sqlite3_step(stmt))
+                 sqlite3_column_text(stmt, 0), (long long)count);
+    else if (row)
+        complain("%s has no tensors", sqlite3_column_text(stmt, 0));
+    for (; row && count > 1; row = session_row(s, stmt))
         complain("  %s", sqlite3_column_text(stmt, 3));
     sqlite3_finalize(stmt);
     s->failed = s->failed || id < 0;
@@ -139,18 +143,15 @@ sqlite3_int64 session_tensor(struct session *s, sqlite3_int64 checkpoint, const 
                                          "SELECT id FROM tensor WHERE checkpoint_id = ?1 "
                                          "AND name = ?2 ORDER BY id LIMIT 1",
                                          "is", (int64_t)checkpoint, name);
-    if (!stmt)
-        return -1;
-    int rc = sqlite3_step(stmt);
-    if (rc == SQLITE_ROW)
+    if (session_row(s, stmt))
         id = sqlite3_column_int64(stmt, 0);
-    else if (rc != SQLITE_DONE)
-        complain("%s", sqlite3_errmsg(s->db));
     sqlite3_finalize(stmt);
-    if (rc == SQLITE_DONE)
-        say_unknown(session_prepare(s, "SELECT name FROM tensor WHERE checkpoint_id = ?1", "i",
-                                    (int64_t)checkpoint),
-                    "tensor", name, false);
+    if (id < 0 && !s->unread) {
+        complain("there is no tensor called %s", *name ? name : "\"\" (the empty name)");
+        say_near(session_prepare(s, "SELECT name FROM tensor WHERE checkpoint_id = ?1", "i",
+                                 (int64_t)checkpoint),
+                 name, false);
+    }
     s->failed = s->failed || id < 0;
     return id;
 }

@@ -11,8 +11,6 @@
  * finalized (NULL: none); the second column, if there is one, is what is shown instead. Paths are
  * compared by their last component where that is all that was typed. */
 void say_near(sqlite3_stmt *names, const char *wanted, bool paths);
-/* Before it, that there is no `what` called so. */
-void say_unknown(sqlite3_stmt *names, const char *what, const char *wanted, bool paths);
 
 /* Say that there is no such dtype, and which is meant by what other programs call so (fp16). */
 void say_unknown_dtype(const char *option, const char *name);

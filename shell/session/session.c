@@ -279,10 +279,10 @@ bool session_row(struct session *s, sqlite3_stmt *stmt)
     return rc == SQLITE_ROW;
 }
 
-sqlite3_stmt *session_vprepare(struct session *s, const char *sql, const char *types, va_list args)
+sqlite3_stmt *query_vprepare(sqlite3 *db, const char *sql, const char *types, va_list args)
 {
     sqlite3_stmt *stmt;
-    int rc = sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL);
+    int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
     for (int i = 0; rc == SQLITE_OK && types[i]; i++) {
         rc = types[i] == 'i'
                  ? sqlite3_bind_int64(stmt, i + 1, va_arg(args, int64_t))
@@ -292,9 +292,16 @@ sqlite3_stmt *session_vprepare(struct session *s, const char *sql, const char *t
     }
     if (rc == SQLITE_OK)
         return stmt;
-    say_unread(s);
     sqlite3_finalize(stmt);
     return NULL;
+}
+
+sqlite3_stmt *session_vprepare(struct session *s, const char *sql, const char *types, va_list args)
+{
+    sqlite3_stmt *stmt = query_vprepare(s->db, sql, types, args);
+    if (!stmt)
+        say_unread(s);
+    return stmt;
 }
 
 sqlite3_stmt *session_prepare(struct session *s, const char *sql, const char *types, ...)
@@ -306,11 +313,20 @@ sqlite3_stmt *session_prepare(struct session *s, const char *sql, const char *ty
     return stmt;
 }
 
+int64_t session_number(struct session *s, const char *sql, const char *types, ...)
+{
+    va_list args;
+    va_start(args, types);
+    sqlite3_stmt *stmt = session_vprepare(s, sql, types, args);
+    va_end(args);
+    const int64_t number = session_row(s, stmt) ? sqlite3_column_int64(stmt, 0) : 0;
+    sqlite3_finalize(stmt);
+    return number;
+}
+
 bool session_regex(struct session *s, const char *regex)
 {
-    sqlite3_stmt *stmt =
-        regex ? session_prepare(s, "SELECT regexp_match(?1, '')", "s", regex) : NULL;
-    const bool good = !regex || session_row(s, stmt);
-    sqlite3_finalize(stmt);
-    return good;
+    if (regex)
+        session_number(s, "SELECT regexp_match(?1, '')", "s", regex);
+    return !s->unread;
 }

@@ -130,10 +130,23 @@ char *errno_text(int code, char out[ERRNO_TEXT]);
  * (const char *, NULL binds NULL), 'i' (int64_t), one a parameter. NULL after saying why not. */
 sqlite3_stmt *session_prepare(struct session *, const char *sql, const char *types, ...);
 sqlite3_stmt *session_vprepare(struct session *, const char *sql, const char *types, va_list);
+/* The same on any connection, without a word. */
+sqlite3_stmt *query_vprepare(sqlite3 *, const char *sql, const char *types, va_list);
 
 /* Step to the next row. False: there is none, or (`unread`, once the reason is printed) it cannot be read,
  * or `stmt` is NULL. */
 bool session_row(struct session *, sqlite3_stmt *stmt);
+/* The number in a query's first row; 0: there is no row, or it cannot be read. */
+int64_t session_number(struct session *, const char *sql, const char *types, ...);
+/* A column as text, "" for NULL. */
+static inline const char *session_text(sqlite3_stmt *stmt, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(stmt, column);
+    return text ? text : "";
+}
+/* The ids in the first column of a statement, which is finalized. malloc'ed; NULL where they cannot be
+ * read (`unread`). */
+int64_t *session_ids(struct session *, sqlite3_stmt *stmt, size_t *found);
 
 /* Whether Python would compile this pattern (NULL: there is none); false after saying why not, so
  * that a bad one is found before anything is read, and where there is no name to try it on. */
@@ -173,6 +186,9 @@ sqlite3_int64 session_tensor(struct session *, sqlite3_int64 checkpoint, const c
 /* The dialect of a rule set, to be freed with sqlite3_free(); NULL after saying that there is no
  * such set. */
 char *session_dialect(struct session *, const char *ruleset);
+/* What it is for; CKPTDB_DIALECT_UNKNOWN after saying that there is no such set, or that this program
+ * does not run its dialect: the views have no rows for it. */
+enum ckptdb_dialect_kind session_map(struct session *, const char *ruleset);
 
 /* What a map that renames makes of the checkpoint under this name. NULL, with the reason printed: none. */
 ckptdb_tensor *session_mapped(struct session *, const char *map, sqlite3_int64 checkpoint,
