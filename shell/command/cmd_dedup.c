@@ -22,7 +22,7 @@ static const struct option_spec options[] = {
 };
 
 /* The values of `--by` and their queries. ?1: JSON list of checkpoint
- * ids; ?2: whether these are all. */
+ * ids; ?2: '1' if these are all. */
 static const struct {
     const char *name, *sql;
 } answers[] = {
@@ -48,16 +48,6 @@ static const struct {
              " ORDER BY s.nbytes DESC, s.checkpoint, s.other"},
 };
 
-/* The query for `--by NAME`; NULL after an error message. */
-static const char *dedup_answer(const char *name)
-{
-    for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++)
-        if (strcmp(name ? name : "group", answers[i].name) == 0)
-            return answers[i].sql;
-    fprintf(stderr, "ckptdb: --by is checkpoint, run or pair, not \"%s\"\n", name);
-    return NULL;
-}
-
 /* Groups with all of their tensors as a list, for programs. */
 static const char groups_json_sql[] =
     "SELECT d.wasted, d.copies, d.nbytes, d.dtype, d.shape, d.hash,"
@@ -74,56 +64,42 @@ static const char groups_json_sql[] =
 
 static bool may_pair(struct session *s)
 {
-    sqlite3_int64 pairs = 0;
-    sqlite3_stmt *stmt =
-        session_prepare(s,
-                        "SELECT sum(tensors * checkpoints) FROM (SELECT count(*) AS tensors,"
-                        "         count(DISTINCT tensor_checkpoint(id)) AS checkpoints"
-                        "  FROM _tensor_hashes GROUP BY hash HAVING tensors > 1)",
-                        "");
-    const bool good = session_row(s, stmt);
-    if (good)
-        pairs = sqlite3_column_int64(stmt, 0);
-    sqlite3_finalize(stmt);
+    const int64_t pairs =
+        session_number(s,
+                       "SELECT sum(tensors * checkpoints) FROM (SELECT count(*) AS tensors,"
+                       "         count(DISTINCT tensor_checkpoint(id)) AS checkpoints"
+                       "  FROM _tensor_hashes GROUP BY hash HAVING tensors > 1)",
+                       "");
     if (pairs > PAIRS_MOST)
         complain("--by pair of all checkpoints would look at %lld pairs of equal tensors: say which"
                  " CHECKPOINT, or ask --by checkpoint",
                  (long long)pairs);
-    return good && pairs <= PAIRS_MOST;
-}
-
-static bool is_pairs(const struct args *args)
-{
-    return args->value[BY] && strcmp(args->value[BY], "pair") == 0;
+    return !s->unread && pairs <= PAIRS_MOST;
 }
 
 static int dedup_run(struct session *s, const struct args *args)
 {
-    struct hash_request request = {.twins = true, .again = args->value[AGAIN] != NULL};
+    struct ckptdb_content_options o = {
+        .size = sizeof(o), .twins = true, .again = args->value[AGAIN] != NULL};
     const bool json = s->mode == MODE_JSON || s->mode == MODE_JSONL;
-    struct text list = {0};
-    const char *answer = dedup_answer(args->value[BY]);
-    if (!answer || !hash_jobs(args->value[JOBS], &request.threads))
+    const char *by = args->value[BY] ? args->value[BY] : answers[0].name, *answer = NULL;
+    for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++)
+        if (strcmp(by, answers[i].name) == 0)
+            answer = json && i == 0 ? groups_json_sql : answers[i].sql;
+    if (!answer)
+        complain("--by is checkpoint, run or pair, not \"%s\"", by);
+    if (!answer || !hash_jobs(args->value[JOBS], &o.threads))
         return STATUS_TROUBLE;
-    if (json && answer == answers[0].sql)
-        answer = groups_json_sql;
-    request.ids = session_checkpoints(s, args->operand, args->count, &request.count);
-    if (!request.ids)
+    int64_t *ids = session_checkpoints(s, args->operand, args->count, &o.count);
+    if (!ids)
         return STATUS_NO;
-    int status = hash_request(s, &request);
-    const bool refused =
-        status != STATUS_TROUBLE && args->count == 0 && is_pairs(args) && !may_pair(s);
-    if (refused)
+    o.checkpoints = ids;
+    int status = content_run(s, ckptdb_hash, &o, HASHES_KEPT);
+    if (status != STATUS_TROUBLE && !args->count && strcmp(by, "pair") == 0 && !may_pair(s))
         status = session_interrupted ? STATUS_INTERRUPTED : STATUS_TROUBLE;
-    if (!refused && status != STATUS_TROUBLE) {
-        const int printed =
-            hash_id_list(&request, &list)
-                ? render_query(s, answer, "si", text_str(&list), (int64_t)(args->count == 0))
-                : STATUS_TROUBLE;
-        status = status ? status : printed;
-    }
-    text_release(&list);
-    free(request.ids);
+    else
+        status = content_print(s, &o, status, answer, args->count ? NULL : "1");
+    free(ids);
     return status;
 }
 

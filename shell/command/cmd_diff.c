@@ -106,13 +106,9 @@ static void show_read(void *context, uint64_t bytes)
 /* Read the pairs that are `wanted` and store the distances of their values. */
 static bool diff_measure(struct session *s, const struct comparing *c)
 {
-    struct measuring m = {0};
+    struct measuring m = {.total = (unsigned long long)session_number(s, bytes_sql, "")};
     struct ckptdb_reading reading = {show_read, &m, c->threads};
-    sqlite3_stmt *stmt = session_prepare(s, bytes_sql, "");
-    if (stmt && sqlite3_step(stmt) == SQLITE_ROW)
-        m.total = (unsigned long long)sqlite3_column_int64(stmt, 0);
-    sqlite3_finalize(stmt);
-    stmt = session_prepare(s, distances_sql, "");
+    sqlite3_stmt *stmt = session_prepare(s, distances_sql, "");
     if (stmt)
         sqlite3_bind_pointer(stmt, 1, &reading, "ckptdb_reading", NULL);
     m.bar = progress_new(s, "comparing", "B");
@@ -184,20 +180,6 @@ static bool count_rows(struct session *s, const struct comparing *how, struct co
     return good;
 }
 
-static bool hash_both(struct session *s, int64_t a, int64_t b, unsigned threads, int *status)
-{
-    int64_t ids[] = {a, b};
-    const struct hash_request r = {.ids = ids, .count = 2, .threads = threads};
-    *status = hash_request(s, &r);
-    return *status == STATUS_FINE;
-}
-
-static void say_counts(const struct counts *c)
-{
-    complain("%lld different, %lld the same%s", c->different, c->same + c->unread,
-             c->unread ? " as far as names, dtypes and shapes go" : "");
-}
-
 /* An unknown map is an error, not a difference. */
 static bool map_known(struct session *s, const char *map)
 {
@@ -256,23 +238,20 @@ static bool give_settings(struct session *s, const struct args *args, int64_t a)
     return map ? settings_give(s, args, map, a) == STATUS_FINE : !args->pairs;
 }
 
-static int diff_show(struct session *s, const struct args *args)
-{
-    const bool all = args->value[ALL];
-    if (args->value[TREE] || (s->mode == MODE_AUTO && s->out_is_terminal))
-        return diff_picture(s, all);
-    return render_query(s, args->value[VALUES] ? values_sql : names_sql, "i", (int64_t)all);
-}
-
 static int diff_report(struct session *s, const struct args *args, const struct comparing *how,
                        const struct counts *c)
 {
-    const int status = diff_show(s, args);
+    const bool all = args->value[ALL];
+    const bool draws = args->value[TREE] || (s->mode == MODE_AUTO && s->out_is_terminal);
+    const int status =
+        draws ? diff_picture(s, all)
+              : render_query(s, how->values ? values_sql : names_sql, "i", (int64_t)all);
     if (status != STATUS_FINE)
         return status;
     if (how->map)
         say_map_errors(s, how->map, how->a);
-    say_counts(c);
+    complain("%lld different, %lld the same%s", c->different, c->same + c->unread,
+             c->unread ? " as far as names, dtypes and shapes go" : "");
     diff_says_whether_it_loads(s, how->a, how->b);
     if (how->map)
         say_losses(s);
@@ -306,8 +285,15 @@ static int diff_run(struct session *s, const struct args *args)
     how.b = how.a ? session_checkpoint(s, args->operand[1]) : 0;
     if (!how.a || !how.b || !give_settings(s, args, how.a))
         return STATUS_TROUBLE;
-    if (how.bytes && !hash_both(s, how.a, how.b, how.threads, &status))
-        return status == STATUS_INTERRUPTED ? status : STATUS_TROUBLE;
+    if (how.bytes) {
+        const struct ckptdb_content_options o = {.size = sizeof(o),
+                                                 .checkpoints = (int64_t[]){how.a, how.b},
+                                                 .count = 2,
+                                                 .threads = how.threads};
+        status = content_run(s, ckptdb_hash, &o, HASHES_KEPT);
+        if (status != STATUS_FINE)
+            return status == STATUS_INTERRUPTED ? status : STATUS_TROUBLE;
+    }
     if (!diff_compare(s, &how) || !count_rows(s, &how, &c))
         return session_interrupted ? STATUS_INTERRUPTED : STATUS_TROUBLE;
     if (!args->value[QUIET])

@@ -190,7 +190,7 @@ static bool read_options(struct get *g, const struct args *args)
 {
     const char *dtype = args_option(&command_get, args, "--dtype");
     const char *path = output_path(args);
-    g->full = args_flag(&command_get, args, "--full");
+    g->full = args_option(&command_get, args, "--full");
     g->format = find_format(args_option(&command_get, args, "--format"), path);
     if (!g->format)
         return false;

@@ -9,7 +9,7 @@
 #include "shell/command/command.h"
 #include "shell/command/hashing.h"
 
-void show_bytes(void *context, const char *doing, uint64_t done, uint64_t total)
+static void show_bytes(void *context, const char *doing, uint64_t done, uint64_t total)
 {
     struct byte_bar *b = context;
     if (strcmp(doing, b->doing) != 0) {
@@ -50,52 +50,38 @@ int content_status(const struct session *s, const struct ckptdb_error *err, bool
 
 /* --- hashes ----------------------------------------------------------------------------------- */
 
-bool hash_id_list(const struct hash_request *r, struct text *out)
+bool content_ids(const struct ckptdb_content_options *o, struct text *out)
 {
-    for (size_t i = 0; i < r->count; i++)
-        text_addf(out, "%s%lld", i ? "," : "[", (long long)r->ids[i]);
-    text_adds(out, r->count ? "]" : "[]");
+    for (size_t i = 0; i < o->count; i++)
+        text_addf(out, "%s%lld", i ? "," : "[", (long long)o->checkpoints[i]);
+    text_adds(out, o->count ? "]" : "[]");
     if (text_str(out))
         return true;
     complain("no memory");
     return false;
 }
 
-static int print_hashes(struct session *s, const struct hash_request *r)
+int content_print(struct session *s, const struct ckptdb_content_options *o, int status,
+                  const char *sql, const char *text)
 {
     struct text list = {0};
-    int status = STATUS_TROUBLE;
-    if (hash_id_list(r, &list))
-        status = render_query(s,
-                              "SELECT c.hash, c.name, c.tensors, c.nbytes FROM json_each(?1) j"
-                              " JOIN checkpoint c ON c.id = j.value ORDER BY j.key",
-                              "s", text_str(&list));
+    int printed = STATUS_TROUBLE;
+    if (status != STATUS_TROUBLE && content_ids(o, &list))
+        printed = render_query(s, sql, "ss", text_str(&list), text);
     text_release(&list);
-    return status;
+    return status ? status : printed;
 }
 
-int hash_request(struct session *s, const struct hash_request *r)
+int content_run(struct session *s, content_work *work, const struct ckptdb_content_options *o,
+                const char *kept)
 {
-    const struct ckptdb_content_options o = {.size = sizeof(o),
-                                             .checkpoints = r->ids,
-                                             .count = r->count,
-                                             .threads = r->threads,
-                                             .again = r->again,
-                                             .twins = r->twins};
     struct ckptdb_error err;
     struct byte_bar bar;
     bool all = false;
     bar_begin(&bar, s);
-    ckptdb_hash(s->open, &o, &all, &err);
+    work(s->open, o, &all, &err);
     bar_end(&bar);
-    return content_status(s, &err, all, "; what was hashed so far is kept");
-}
-
-static int hash_all(struct session *s, const struct hash_request *r)
-{
-    const int status = hash_request(s, r);
-    const int printed = status == STATUS_TROUBLE ? status : print_hashes(s, r);
-    return status ? status : printed;
+    return content_status(s, &err, all, kept);
 }
 
 /* --- manifests -------------------------------------------------------------------------------- */
@@ -125,22 +111,12 @@ static int write_manifest(struct session *s, const char *path, const struct text
     return good ? STATUS_FINE : STATUS_TROUBLE;
 }
 
-static int manifest(struct session *s, const struct hash_request *r, const char *path)
+static int manifest(struct session *s, struct ckptdb_content_options *o, const char *path)
 {
     struct text lines = {0};
-    const struct ckptdb_content_options o = {.size = sizeof(o),
-                                             .checkpoints = r->ids,
-                                             .count = r->count,
-                                             .threads = r->threads,
-                                             .sum = add_line,
-                                             .context = &lines};
-    struct ckptdb_error err;
-    struct byte_bar bar;
-    bool all = false;
-    bar_begin(&bar, s);
-    ckptdb_sha256(s->open, &o, &all, &err);
-    bar_end(&bar);
-    int status = content_status(s, &err, all, "; nothing was written");
+    o->sum = add_line;
+    o->context = &lines;
+    int status = content_run(s, ckptdb_sha256, o, "; nothing was written");
     if (status == STATUS_FINE && !text_str(&lines)) {
         complain("no memory");
         status = STATUS_TROUBLE;
@@ -182,19 +158,26 @@ bool hash_jobs(const char *text, unsigned *threads)
 
 static int hash_run(struct session *s, const struct args *args)
 {
-    struct hash_request r = {.again = args->value[AGAIN] != NULL};
+    struct ckptdb_content_options o = {.size = sizeof(o), .again = args->value[AGAIN] != NULL};
     const bool sums = args->value[SHA256] || args->value[MANIFEST];
-    if (!hash_jobs(args->value[JOBS], &r.threads))
+    if (!hash_jobs(args->value[JOBS], &o.threads))
         return STATUS_TROUBLE;
     if (sums && s->mode != MODE_AUTO) {
         complain("a manifest is lines of text: --json and the like have no meaning here");
         return STATUS_TROUBLE;
     }
-    r.ids = session_checkpoints(s, args->operand, args->count, &r.count);
-    if (!r.ids)
+    int64_t *ids = session_checkpoints(s, args->operand, args->count, &o.count);
+    if (!ids)
         return STATUS_NO;
-    const int status = sums ? manifest(s, &r, args->value[MANIFEST]) : hash_all(s, &r);
-    free(r.ids);
+    o.checkpoints = ids;
+    int status = sums ? manifest(s, &o, args->value[MANIFEST])
+                      : content_run(s, ckptdb_hash, &o, HASHES_KEPT);
+    if (!sums)
+        status = content_print(s, &o, status,
+                               "SELECT c.hash, c.name, c.tensors, c.nbytes FROM json_each(?1) j"
+                               " JOIN checkpoint c ON c.id = j.value ORDER BY j.key",
+                               NULL);
+    free(ids);
     return status;
 }
 

@@ -193,9 +193,9 @@ static int import_command(struct session *session, const struct args *args)
         .size = sizeof(options),
         .paths = args->operand,
         .path_count = (size_t)args->count,
-        .prune = args_flag(&command_import, args, "--prune"),
-        .follow = args_flag(&command_import, args, "--follow"),
-        .dry_run = args_flag(&command_import, args, "--dry-run"),
+        .prune = args_option(&command_import, args, "--prune"),
+        .follow = args_option(&command_import, args, "--follow"),
+        .dry_run = args_option(&command_import, args, "--dry-run"),
         .issue = show_issue,
         .context = &showing,
     };

@@ -3,32 +3,20 @@
  */
 #include <string.h>
 
-#include "shell/command/command.h"
-#include "shell/command/map_infer.h"
-#include "shell/command/map_why.h"
+#include "shell/command/cmd_map.h"
 #include "shell/command/set_option.h"
 #include "shell/render/render.h"
 #include "shell/session/read_text.h"
 
 static const struct option_spec options[] = {
-    {"--target", "CHECKPOINT", "the model to map onto (assignment maps)"},
-    {"--set", PAIR, "run, check, why: a number that the checkpoint does not state"},
-    {"--map", "RULESET", "why: ask only this rule set"},
-    {"--format", "F", "show: sql, json, gin, key_mapping, new_to_old or transforms"},
-    {"--name", "RULESET", "infer: keep the rules as this set"},
-    {"-o", "FILE", "infer: write the rules to FILE, for map load"},
-    {"--jobs", "N", "infer: number of threads (default: one per core)"},
+    [TARGET] = {"--target", "CHECKPOINT", "the model to map onto (assignment maps)"},
+    [SET] = {"--set", PAIR, "run, check, why: a number that the checkpoint does not state"},
+    [MAP] = {"--map", "RULESET", "why: ask only this rule set"},
+    [FORMAT] = {"--format", "F", "show: sql, json, gin, key_mapping, new_to_old or transforms"},
+    [NAME] = {"--name", "RULESET", "infer: keep the rules as this set"},
+    [OUT] = {"-o", "FILE", "infer: write the rules to FILE, for map load"},
+    [JOBS] = {"--jobs", "N", "infer: number of threads (default: one per core)"},
     {0},
-};
-enum {
-    TARGET,
-    SET,
-    MAP,
-    FORMAT,
-    NAME,
-    OUT,
-    JOBS,
-    OPTIONS
 };
 
 static int list(struct session *s, const struct args *args)
@@ -97,89 +85,73 @@ static int map_load(struct session *s, const struct args *args)
 
 /* Print the rows; then the query `bad` tells whether one of them makes the status 1. */
 static int run_query(struct session *s, const char *rows, const char *bad, const char *name,
-                     sqlite3_int64 checkpoint, sqlite3_int64 target)
+                     int64_t checkpoint, int64_t target)
 {
-    int status = render_query(s, rows, "sii", name, (int64_t)checkpoint, (int64_t)target);
-    sqlite3_stmt *stmt =
-        status == STATUS_FINE
-            ? session_prepare(s, bad, "sii", name, (int64_t)checkpoint, (int64_t)target)
-            : NULL;
-    if (session_row(s, stmt))
-        status = STATUS_NO;
-    sqlite3_finalize(stmt);
+    const int status = render_query(s, rows, "sii", name, checkpoint, target);
+    if (status == STATUS_FINE && session_number(s, bad, "sii", name, checkpoint, target))
+        return STATUS_NO;
     return status;
 }
 
-/* A set may be stored in a dialect that only another program knows.
- * The views have no rows for it. */
-static bool can_run(const char *name, const char *dialect)
+/* The checkpoints that `run` and `check` are about, `target` 0 if none was given; --set is given to the
+ * map. Other than STATUS_FINE, with the reason printed. */
+static int find_sides(struct session *s, const struct args *args, int64_t *source, int64_t *target)
 {
-    bool known = ckptdb_dialect(dialect) != CKPTDB_DIALECT_UNKNOWN;
-    if (!known)
-        complain("'%s' is of dialect '%s', which this program does not run", name, dialect);
-    return known;
+    const char *model = args->value[TARGET];
+    *source = session_checkpoint(s, args->operand[2]);
+    *target = *source && model ? session_checkpoint(s, model) : 0;
+    if (!*source || (model && !*target))
+        return STATUS_NO;
+    return settings_give(s, args, args->operand[1], *source);
 }
 
-static int run_set(struct session *s, const struct args *args, const char *dialect)
+static int map_run_set(struct session *s, const struct args *args)
 {
-    const char *name = args->operand[1], *target = args->value[TARGET];
-    const bool assigns = ckptdb_dialect(dialect) == CKPTDB_ASSIGNS;
-    if (!can_run(name, dialect))
+    const char *name = args->operand[1];
+    const enum ckptdb_dialect_kind kind = session_map(s, name);
+    int64_t source, target;
+    if (kind == CKPTDB_DIALECT_UNKNOWN)
         return STATUS_NO;
-    if (assigns != (target != NULL)) {
-        complain(assigns ? "'%s' maps onto a model: say which with --target CHECKPOINT"
-                         : "'%s' translates names and has no use for --target",
+    if ((kind == CKPTDB_ASSIGNS) != (args->value[TARGET] != NULL)) {
+        complain(kind == CKPTDB_ASSIGNS
+                     ? "'%s' maps onto a model: say which with --target CHECKPOINT"
+                     : "'%s' translates names and has no use for --target",
                  name);
         return STATUS_TROUBLE;
     }
-    sqlite3_int64 source = session_checkpoint(s, args->operand[2]);
-    sqlite3_int64 onto = source && target ? session_checkpoint(s, target) : 0;
-    if (!source || (target && !onto))
-        return STATUS_NO;
-    int set = settings_give(s, args, name, source);
-    if (set != STATUS_FINE)
-        return set;
-    if (assigns)
+    const int found = find_sides(s, args, &source, &target);
+    if (found != STATUS_FINE)
+        return found;
+    if (kind == CKPTDB_ASSIGNS)
         return run_query(s,
                          "SELECT new_name, status, old_name, dtype, shape, rule, error, note"
                          " FROM assignment"
                          " WHERE ruleset = ?1 AND source_id = ?2 AND target_id = ?3",
                          "SELECT 1 FROM assignment WHERE ruleset = ?1 AND source_id = ?2"
                          " AND target_id = ?3 AND status = 'error' LIMIT 1",
-                         name, source, onto);
-    if (ckptdb_dialect(dialect) == CKPTDB_CONVERTS)
-        return run_query(
-            s,
-            "SELECT old_name, status, new_name, dtype, shape, part, parts, ops, rule, "
-            "error, note FROM conversion WHERE ruleset = ?1 AND checkpoint_id = ?2 AND ?3 = 0"
-            " ORDER BY ord, new_name",
-            "SELECT 1 FROM conversion WHERE ruleset = ?1 AND checkpoint_id = ?2"
-            " AND ?3 = 0 AND status IN ('error', 'unmatched') LIMIT 1",
-            name, source, 0);
+                         name, source, target);
+    if (kind == CKPTDB_CONVERTS)
+        return run_query(s,
+                         "SELECT old_name, status, new_name, dtype, shape, part, parts, ops, rule, "
+                         "error, note FROM conversion WHERE ruleset = ?1 AND checkpoint_id = ?2"
+                         " ORDER BY ord, new_name",
+                         "SELECT 1 FROM conversion WHERE ruleset = ?1 AND checkpoint_id = ?2"
+                         " AND status IN ('error', 'unmatched') LIMIT 1",
+                         name, source, 0);
     return run_query(s,
                      "SELECT old_name, status, new_name, dtype, shape, rule, error, note"
                      " FROM translation WHERE ruleset = ?1 AND checkpoint_id = ?2"
-                     " AND ?3 = 0 ORDER BY ord, tensor_id",
+                     " ORDER BY ord, tensor_id",
                      "SELECT 1 FROM translation WHERE ruleset = ?1 AND checkpoint_id = ?2"
-                     " AND ?3 = 0 AND status IN ('error', 'unmatched') LIMIT 1",
+                     " AND status IN ('error', 'unmatched') LIMIT 1",
                      name, source, 0);
-}
-
-static int map_run_command(struct session *s, const struct args *args)
-{
-    char *dialect = session_dialect(s, args->operand[1]);
-    int status = STATUS_NO;
-    if (dialect)
-        status = run_set(s, args, dialect);
-    sqlite3_free(dialect);
-    return status;
 }
 
 /* All findings as JSON, so that they are computed only once, and
  * whether one is more than a note. */
 #define GATHER(arguments)                                                                          \
     "SELECT json_group_array(json_array(severity, finding, rule, count, names, meaning,"           \
-    " advice)), max(severity <> 'note') FROM map_check(" arguments ") WHERE ?3 >= 0"
+    " advice)), max(severity <> 'note') FROM map_check(" arguments ")"
 static const char gather[] = GATHER("?1, ?2");
 static const char gather_onto[] = GATHER("?1, ?2, ?3");
 static const char show_findings[] =
@@ -200,28 +172,20 @@ static const char show_to_people[] =
 /* Print the findings; the status is 1 if one is more than a note. */
 static int map_check_command(struct session *s, const struct args *args)
 {
-    const char *name = args->operand[1], *target = args->value[TARGET];
-    char *dialect = session_dialect(s, name);
-    if (!dialect)
+    const char *name = args->operand[1];
+    const enum ckptdb_dialect_kind kind = session_map(s, name);
+    int64_t source, target;
+    if (kind == CKPTDB_DIALECT_UNKNOWN)
         return STATUS_NO;
-    const bool assigns = ckptdb_dialect(dialect) == CKPTDB_ASSIGNS;
-    const bool runs = can_run(name, dialect);
-    sqlite3_free(dialect);
-    if (!runs)
-        return STATUS_NO;
-    if (assigns && !target) {
+    if (kind == CKPTDB_ASSIGNS && !args->value[TARGET]) {
         complain("'%s' maps onto a model: say which with --target CHECKPOINT", name);
         return STATUS_TROUBLE;
     }
-    sqlite3_int64 source = session_checkpoint(s, args->operand[2]);
-    sqlite3_int64 onto = source && target ? session_checkpoint(s, target) : 0;
-    if (!source || (target && !onto))
-        return STATUS_NO;
-    int set = settings_give(s, args, name, source);
-    if (set != STATUS_FINE)
-        return set;
-    sqlite3_stmt *stmt = session_prepare(s, target ? gather_onto : gather, "sii", name,
-                                         (int64_t)source, (int64_t)onto);
+    const int found = find_sides(s, args, &source, &target);
+    if (found != STATUS_FINE)
+        return found;
+    sqlite3_stmt *stmt =
+        session_prepare(s, target ? gather_onto : gather, "sii", name, source, target);
     if (!stmt)
         return STATUS_NO;
     int status = STATUS_NO;
@@ -236,20 +200,6 @@ static int map_check_command(struct session *s, const struct args *args)
     }
     sqlite3_finalize(stmt);
     return status;
-}
-
-static int why(struct session *s, const struct args *args)
-{
-    return map_why(s, args, args->value[MAP], args->value[TARGET]);
-}
-
-static int map_infer_command(struct session *s, const struct args *args)
-{
-    return map_infer(s, &(struct map_infer){.a = args->operand[1],
-                                            .b = args->operand[2],
-                                            .name = args->value[NAME],
-                                            .file = args->value[OUT],
-                                            .threads = args->value[JOBS]});
 }
 
 static int delete (struct session *s, const struct args *args)
@@ -275,67 +225,26 @@ static int delete (struct session *s, const struct args *args)
     return rc == SQLITE_DONE ? STATUS_FINE : STATUS_NO;
 }
 
-/* The word after `map`. */
-static const struct verb {
-    const char *name, *usage;
-    int operands; /* number of operands after it */
-    enum ckptdb_mode catalog;
-    unsigned options; /* allowed options, one bit each */
-    int (*run)(struct session *, const struct args *);
-} verbs[] = {
-    {"load", "load NAME FILE", 2, CKPTDB_CREATE, 0, map_load},
-    {"list", "list", 0, CKPTDB_READ, 0, list},
-    {"show", "show NAME [--format F]", 1, CKPTDB_READ, 1 << FORMAT, map_show},
-    {"run", "run NAME CHECKPOINT [--target MODEL]", 2, CKPTDB_READ, 1 << TARGET | 1 << SET,
-     map_run_command},
-    {"check", "check NAME CHECKPOINT [--target MODEL]", 2, CKPTDB_READ, 1 << TARGET | 1 << SET,
-     map_check_command},
-    {"why", "why CHECKPOINT NAME [--map RULESET] [--target MODEL]", 2, CKPTDB_READ,
-     1 << TARGET | 1 << SET | 1 << MAP, why},
-    {"infer", "infer A B [-o FILE] [--name RULESET] [--jobs N]", 2, CKPTDB_WRITE,
-     1 << NAME | 1 << OUT | 1 << JOBS, map_infer_command},
-    {"delete", "delete NAME", 1, CKPTDB_WRITE, 0, delete},
-};
-
-static bool usage_is_good(const struct verb *v, const struct args *args)
-{
-    bool good = true;
-    if (!verb_has_operands("map", v->usage, v->operands, args))
-        return false;
-    for (int i = 0; i < OPTIONS; i++)
-        good = good && (!args->value[i] || v->options >> i & 1);
-    if (!good)
-        complain("usage: map %s", v->usage);
-    return good;
-}
-
-/* List the verbs, for `map` alone. */
-static int say_verbs(void)
-{
-    complain("map needs one of:");
-    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
-        complain("  map %s", verbs[i].usage);
-    return STATUS_TROUBLE;
-}
+extern const struct command command_map;
 
 static int map_run(struct session *s, const struct args *args)
 {
-    if (args->count == 0)
-        return say_verbs();
-    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
-        const struct verb *v = &verbs[i];
-        if (strcmp(args->operand[0], v->name) != 0)
-            continue;
-        if (!usage_is_good(v, args))
-            return STATUS_TROUBLE;
-        /* Loading opens the catalog itself, after reading the file. */
-        if (v->catalog != CKPTDB_CREATE && !session_open(s, s->readonly ? CKPTDB_READ : v->catalog))
-            return STATUS_TROUBLE;
-        return v->run(s, args);
-    }
-    complain("map has no '%s'; there are load, list, show, run, check, why, infer and delete",
-             args->operand[0]);
-    return STATUS_TROUBLE;
+    static const struct verb verbs[] = {
+        {"load NAME FILE", 2, CKPTDB_CREATE, 0, map_load}, /* once it has read the file */
+        {"list", 0, CKPTDB_READ, 0, list},
+        {"show NAME [--format F]", 1, CKPTDB_READ, 1 << FORMAT, map_show},
+        {"run NAME CHECKPOINT [--target MODEL]", 2, CKPTDB_READ, 1 << TARGET | 1 << SET,
+         map_run_set},
+        {"check NAME CHECKPOINT [--target MODEL]", 2, CKPTDB_READ, 1 << TARGET | 1 << SET,
+         map_check_command},
+        {"why CHECKPOINT NAME [--map RULESET] [--target MODEL]", 2, CKPTDB_READ,
+         1 << TARGET | 1 << SET | 1 << MAP, map_why},
+        {"infer A B [-o FILE] [--name RULESET] [--jobs N]", 2, CKPTDB_WRITE,
+         1 << NAME | 1 << OUT | 1 << JOBS, map_infer},
+        {"delete NAME", 1, CKPTDB_WRITE, 0, delete},
+        {0},
+    };
+    return verb_run(s, &command_map, verbs, args);
 }
 
 const struct command command_map = {

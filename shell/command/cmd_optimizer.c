@@ -182,36 +182,20 @@ static int optimizer_infer(struct session *s, const struct args *args)
     return status;
 }
 
-/* The word after `optimizer`. */
-static const struct verb {
-    const char *name, *usage;
-    int operands; /* number of operands after it */
-    bool opens;   /* opens the catalog for writing itself */
-    int (*run)(struct session *, const struct args *);
-} verbs[] = {
-    {"load", "load NAME FILE", 2, true, optimizer_load},
-    {"list", "list", 0, false, list},
-    {"show", "show NAME", 1, false, optimizer_show},
-    {"delete", "delete NAME", 1, true, delete_one},
-    {"verify-state", "verify-state NAME CHECKPOINT", 2, false, verify_state},
-    {"infer", "infer CHECKPOINT", 1, false, optimizer_infer},
-};
+extern const struct command command_optimizer;
 
 static int optimizer_run(struct session *s, const struct args *args)
 {
-    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
-        const struct verb *v = &verbs[i];
-        if (strcmp(args->operand[0], v->name) != 0)
-            continue;
-        if (!verb_has_operands("optimizer", v->usage, v->operands, args))
-            return STATUS_TROUBLE;
-        if (!v->opens && !session_open(s, CKPTDB_READ))
-            return STATUS_TROUBLE;
-        return v->run(s, args);
-    }
-    complain("optimizer has no '%s'; there are load, list, show, delete, verify-state and infer",
-             args->operand[0]);
-    return STATUS_TROUBLE;
+    static const struct verb verbs[] = {
+        {"load NAME FILE", 2, CKPTDB_CREATE, 0, optimizer_load},
+        {"list", 0, CKPTDB_READ, 0, list},
+        {"show NAME", 1, CKPTDB_READ, 0, optimizer_show},
+        {"delete NAME", 1, CKPTDB_CREATE, 0, delete_one},
+        {"verify-state NAME CHECKPOINT", 2, CKPTDB_READ, 0, verify_state},
+        {"infer CHECKPOINT", 1, CKPTDB_READ, 0, optimizer_infer},
+        {0},
+    };
+    return verb_run(s, &command_optimizer, verbs, args);
 }
 
 const struct command command_optimizer = {

@@ -43,26 +43,10 @@ static const char *const queries[3][2] = {
      ") s ORDER BY tensor_id"},
 };
 
-static int count_all(struct session *s, const struct hash_request *r, const char *regex)
-{
-    const struct ckptdb_content_options o = {.size = sizeof(o),
-                                             .checkpoints = r->ids,
-                                             .count = r->count,
-                                             .threads = r->threads,
-                                             .again = r->again,
-                                             .names = regex};
-    struct ckptdb_error err;
-    struct byte_bar bar;
-    bool all = false;
-    bar_begin(&bar, s);
-    ckptdb_statistics(s->open, &o, &all, &err);
-    bar_end(&bar);
-    return content_status(s, &err, all, "; what was computed so far is kept");
-}
-
-/* The checkpoints of a run with more than one step, in the order of steps. The word is the run's
- * path, its last components, or a path that leads to it. STATUS_NO: it names no run, or several. */
-static int find_run(struct session *s, const char *word, struct hash_request *r)
+/* The checkpoints of a run with more than one step, in the order of steps; malloc'ed. The word is the run's
+ * path, its last components, or a path that leads to it. NULL: it names no run, or several, or the
+ * catalog cannot be read. */
+static int64_t *find_run(struct session *s, const char *word, size_t *count)
 {
     static const char sql[] =
         "WITH named AS (SELECT run, CASE WHEN run = rtrim(?1, '/') THEN 1"
@@ -72,41 +56,12 @@ static int find_run(struct session *s, const char *word, struct hash_request *r)
         "  WHERE way = (SELECT min(way) FROM named)"
         "  HAVING count(DISTINCT run) = 1 AND count(*) > 1) ORDER BY step, id";
     char *real = realpath(word, NULL);
-    sqlite3_stmt *stmt = session_prepare(s, sql, "ss", word, real);
-    size_t space = 0;
-    int rc = stmt ? SQLITE_ROW : SQLITE_ERROR;
-    while (rc == SQLITE_ROW && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-        if (r->count == space) {
-            space = space ? 2 * space : 64;
-            int64_t *larger = realloc(r->ids, space * sizeof(*larger));
-            r->ids = larger ? larger : r->ids;
-            rc = larger ? rc : SQLITE_NOMEM;
-        }
-        if (rc == SQLITE_ROW)
-            r->ids[r->count++] = sqlite3_column_int64(stmt, 0);
-    }
-    if (stmt && rc != SQLITE_DONE)
-        complain("%s", rc == SQLITE_NOMEM ? "no memory" : sqlite3_errmsg(s->db));
-    sqlite3_finalize(stmt);
+    int64_t *ids = session_ids(s, session_prepare(s, sql, "ss", word, real), count);
     free(real);
-    return rc != SQLITE_DONE ? STATUS_TROUBLE : r->count ? STATUS_FINE : STATUS_NO;
-}
-
-static bool for_people(const struct session *s)
-{
-    return s->mode == MODE_AUTO
-               ? s->out_is_terminal
-               : s->mode == MODE_BOX || s->mode == MODE_TABLE || s->mode == MODE_MARKDOWN;
-}
-
-static int print_stats(struct session *s, const struct hash_request *r, const char *regex, int of)
-{
-    struct text list = {0};
-    int status = STATUS_TROUBLE;
-    if (hash_id_list(r, &list))
-        status = render_query(s, queries[of][for_people(s)], "ss", text_str(&list), regex);
-    text_release(&list);
-    return status;
+    if (*count)
+        return ids;
+    free(ids);
+    return NULL;
 }
 
 enum {
@@ -122,22 +77,25 @@ static const struct option_spec options[] = {
 
 static int stats_run(struct session *s, const struct args *args)
 {
-    struct hash_request r = {.again = args->value[AGAIN] != NULL};
+    struct ckptdb_content_options o = {.size = sizeof(o), .again = args->value[AGAIN] != NULL};
     const char *regex = args->count > 1 ? args->operand[1] : NULL;
-    if (!hash_jobs(args->value[JOBS], &r.threads) || !session_regex(s, regex))
+    const bool people = s->mode == MODE_AUTO ? s->out_is_terminal
+                                             : s->mode == MODE_BOX || s->mode == MODE_TABLE ||
+                                                   s->mode == MODE_MARKDOWN;
+    if (!hash_jobs(args->value[JOBS], &o.threads) || !session_regex(s, regex))
         return STATUS_TROUBLE;
-    int status = args->count ? find_run(s, args->operand[0], &r) : STATUS_NO;
-    const int of = status != STATUS_NO ? OF_RUN : args->count ? OF_ONE : OF_ALL;
-    if (status == STATUS_NO)
-        r.ids = session_checkpoints(s, args->operand, args->count ? 1 : 0, &r.count);
-    if (status != STATUS_TROUBLE && r.ids)
-        status = count_all(s, &r, regex);
-    if (status != STATUS_TROUBLE && r.ids) {
-        const int printed = print_stats(s, &r, regex, of);
-        status = status ? status : printed;
-    }
-    free(r.ids);
-    return status;
+    int64_t *ids = args->count ? find_run(s, args->operand[0], &o.count) : NULL;
+    const int of = ids ? OF_RUN : args->count ? OF_ONE : OF_ALL;
+    if (!ids && !s->unread)
+        ids = session_checkpoints(s, args->operand, args->count ? 1 : 0, &o.count);
+    if (!ids)
+        return STATUS_NO;
+    o.checkpoints = ids;
+    o.names = regex;
+    const int status = content_run(s, ckptdb_statistics, &o, "; what was computed so far is kept");
+    const int printed = content_print(s, &o, status, queries[of][people], regex);
+    free(ids);
+    return printed;
 }
 
 const struct command command_stats = {

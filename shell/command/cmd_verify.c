@@ -12,19 +12,13 @@
 
 #define GOES_ON "; the next verify goes on after what is verified"
 
-static int verify_all(struct session *s, const struct hash_request *r, bool quick)
+static int verify_all(struct session *s, const struct ckptdb_content_options *o)
 {
-    const struct ckptdb_content_options o = {.size = sizeof(o),
-                                             .checkpoints = r->ids,
-                                             .count = r->count,
-                                             .threads = r->threads,
-                                             .again = r->again,
-                                             .quick = quick};
     struct ckptdb_error err;
     struct byte_bar bar;
     uint64_t skipped = 0;
     bar_begin(&bar, s);
-    ckptdb_verify(s->open, &o, &skipped, &err);
+    ckptdb_verify(s->open, o, &skipped, &err);
     bar_end(&bar);
     if (skipped)
         complain("%" PRIu64 " checkpoint%s verified before an interruption: --again begins anew",
@@ -55,22 +49,30 @@ static void put_finding(struct manifest *m, const char *name, const char *messag
     }
 }
 
-static void compare_sum(void *context, const char *hex, const char *name)
+/* The place of a tensor's line in *at, NULL if there is none; false without memory. */
+static bool find_line(struct manifest *m, const char *name, uint64_t **at)
 {
-    struct manifest *m = context;
     struct text escaped = {0};
     text_escape(&escaped, name, strlen(name));
     const char *key = text_str(&escaped);
-    uint64_t *at = key ? strmap_get(&m->lines, key, strlen(key)) : NULL;
-    if (!key)
-        m->failed = true;
-    else if (!at || !*at)
+    *at = key ? strmap_get(&m->lines, key, strlen(key)) : NULL;
+    m->failed = m->failed || !key;
+    text_release(&escaped);
+    return key != NULL;
+}
+
+static void compare_sum(void *context, const char *hex, const char *name)
+{
+    struct manifest *m = context;
+    uint64_t *at;
+    if (!find_line(m, name, &at))
+        return;
+    if (!at || !*at)
         put_finding(m, name, "the manifest has no line for it");
     else if (strncmp(m->text + *at - 1, hex, SHA256_DIGITS) != 0)
         put_finding(m, name, "its SHA-256 is not the one that the manifest has");
     if (at)
         *at = 0;
-    text_release(&escaped);
 }
 
 static bool is_line(const char *line, size_t len)
@@ -104,36 +106,22 @@ static bool parse_manifest(struct manifest *m)
     return true;
 }
 
-/* If a tensor's line has not been compared, the tensor could not be read. */
-static void report_unread(struct manifest *m, const char *name)
-{
-    struct text escaped = {0};
-    text_escape(&escaped, name, strlen(name));
-    const char *key = text_str(&escaped);
-    uint64_t *at = key ? strmap_get(&m->lines, key, strlen(key)) : NULL;
-    if (at && *at) {
-        put_finding(m, name, "it is in the manifest, and could not be read");
-        *at = 0;
-    }
-    m->failed = m->failed || !key;
-    text_release(&escaped);
-}
-
 /* Report the lines that have not been compared: their tensors
  * could not be read, or do not exist. */
 static void report_rest(struct manifest *m, const char *end)
 {
-    struct session *s = m->session;
-    int rc = SQLITE_ROW;
-    sqlite3_stmt *names =
-        session_prepare(s, "SELECT name FROM tensor WHERE checkpoint_id = ?1", "i", m->checkpoint);
-    while (names && (rc = sqlite3_step(names)) == SQLITE_ROW)
-        report_unread(m, (const char *)sqlite3_column_text(names, 0));
-    if (!names || rc != SQLITE_DONE) {
-        complain("%s", sqlite3_errmsg(s->db));
-        m->failed = true;
+    sqlite3_stmt *names = session_prepare(
+        m->session, "SELECT name FROM tensor WHERE checkpoint_id = ?1", "i", m->checkpoint);
+    while (session_row(m->session, names)) {
+        const char *name = session_text(names, 0);
+        uint64_t *at;
+        if (find_line(m, name, &at) && at && *at) {
+            put_finding(m, name, "it is in the manifest, and could not be read");
+            *at = 0;
+        }
     }
     sqlite3_finalize(names);
+    m->failed |= m->session->unread;
     for (const char *line = m->text; line < end; line += strlen(line) + 1) {
         const char *name = line + SHA256_DIGITS + 2;
         const uint64_t *at = strmap_get(&m->lines, name, strlen(name));
@@ -145,28 +133,26 @@ static void report_rest(struct manifest *m, const char *end)
 static int check_lines(struct manifest *m, unsigned threads)
 {
     const char *end = m->text + strlen(m->text);
-    struct session *s = m->session;
     const struct ckptdb_content_options o = {.size = sizeof(o),
                                              .checkpoints = &m->checkpoint,
                                              .count = 1,
                                              .threads = threads,
                                              .sum = compare_sum,
                                              .context = m};
-    struct ckptdb_error err;
-    struct byte_bar bar;
     if (!parse_manifest(m))
         return STATUS_TROUBLE;
-    bar_begin(&bar, s);
-    ckptdb_sha256(s->open, &o, NULL, &err);
-    bar_end(&bar);
-    if (err.status == CKPTDB_OK) /* tensors that could not be read have lines left */
-        report_rest(m, end);
-    return m->failed ? STATUS_TROUBLE : content_status(s, &err, true, GOES_ON);
+    int status = content_run(m->session, ckptdb_sha256, &o, GOES_ON);
+    if (status == STATUS_FINE || status == STATUS_NO) {
+        report_rest(m, end); /* tensors that could not be read have lines left */
+        status = STATUS_FINE;
+    }
+    return m->failed ? STATUS_TROUBLE : status;
 }
 
-static int check_manifest(struct session *s, const struct hash_request *r, const char *path)
+static int check_manifest(struct session *s, const struct ckptdb_content_options *o,
+                          const char *path)
 {
-    struct manifest m = {.session = s, .checkpoint = r->ids[0], .path = path};
+    struct manifest m = {.session = s, .checkpoint = o->checkpoints[0], .path = path};
     struct text text = {.limit = (size_t)1 << 30};
     int status = STATUS_TROUBLE;
     const bool read = read_text(path, &text);
@@ -175,7 +161,7 @@ static int check_manifest(struct session *s, const struct hash_request *r, const
     if (read && (!m.text || strlen(m.text) != len))
         complain("%s: it is empty, or not text", path);
     else if (read)
-        status = check_lines(&m, r->threads);
+        status = check_lines(&m, o->threads);
     strmap_release(&m.lines);
     free(m.text);
     return status;
@@ -202,69 +188,64 @@ static const struct option_spec options[] = {
 };
 
 /* Print the findings, unless `quiet`. If there are none, people get a line that says so. */
-static int print_findings(struct session *s, const struct hash_request *r, int status_so_far,
-                          bool quiet, bool *any)
+static int print_findings(struct session *s, const struct ckptdb_content_options *o,
+                          int status_so_far, bool quiet)
 {
     const bool people = s->mode == MODE_AUTO && s->out_is_terminal;
     struct text list = {0};
     int status = STATUS_TROUBLE;
-    sqlite3_stmt *count = NULL;
-    if (hash_id_list(r, &list))
-        count = session_prepare(s,
-                                "SELECT EXISTS (SELECT 1 FROM json_each(?1) j"
-                                " JOIN _damages d ON d.checkpoint = j.value)",
-                                "s", text_str(&list));
-    *any = session_row(s, count) && sqlite3_column_int(count, 0);
-    if (s->unread) {
-        status = STATUS_TROUBLE;
-    } else if (count && quiet) {
+    const bool listed = content_ids(o, &list);
+    const bool any = listed && session_number(s,
+                                              "SELECT EXISTS (SELECT 1 FROM json_each(?1) j"
+                                              " JOIN _damages d ON d.checkpoint = j.value)",
+                                              "s", text_str(&list));
+    if (listed && !s->unread && (quiet || (people && !any))) {
         status = STATUS_FINE;
-    } else if (count && people && !*any) {
-        status = STATUS_FINE;
-        if (status_so_far == STATUS_FINE)
-            complain("%zu checkpoint%s verified, nothing found", r->count,
-                     r->count == 1 ? "" : "s");
-    } else if (count) {
+        if (!quiet && status_so_far == STATUS_FINE)
+            complain("%zu checkpoint%s verified, nothing found", o->count,
+                     o->count == 1 ? "" : "s");
+    } else if (listed && !s->unread) {
         status = render_query(s,
                               "SELECT d.checkpoint, d.name, d.file, d.offset, d.code, d.message"
                               " FROM json_each(?1) j JOIN damage d ON d.checkpoint_id = j.value"
                               " ORDER BY j.key, d.file, d.offset, d.name",
                               "s", text_str(&list));
     }
-    sqlite3_finalize(count);
     text_release(&list);
-    return status;
+    if (status_so_far != STATUS_FINE || status != STATUS_FINE)
+        return status_so_far ? status_so_far : status;
+    return any ? STATUS_NO : STATUS_FINE;
 }
 
 static int verify_command(struct session *s, const struct args *args)
 {
-    struct hash_request r = {.again = args->value[AGAIN] != NULL};
+    struct ckptdb_content_options o = {.size = sizeof(o),
+                                       .again = args->value[AGAIN] != NULL,
+                                       .quick = args->value[QUICK] != NULL};
     const char *manifest = args->value[MANIFEST];
-    bool any = false;
     if (args->value[QUIET] && s->mode != MODE_AUTO) {
         complain("--quiet prints nothing: it excludes --json and the like");
         return STATUS_TROUBLE;
     }
-    if (!hash_jobs(args->value[JOBS], &r.threads))
+    if (!hash_jobs(args->value[JOBS], &o.threads))
         return STATUS_TROUBLE;
-    r.ids = session_checkpoints(s, args->operand, args->count, &r.count);
-    if (!r.ids)
+    int64_t *ids = session_checkpoints(s, args->operand, args->count, &o.count);
+    if (!ids)
         return STATUS_NO;
+    o.checkpoints = ids;
     int status = STATUS_FINE;
-    if (manifest && (r.count != 1 || args->value[QUICK])) {
-        complain(r.count != 1 ? "a manifest is of one checkpoint: name it"
+    if (manifest && (o.count != 1 || o.quick)) {
+        complain(o.count != 1 ? "a manifest is of one checkpoint: name it"
                               : "--quick reads no data, which --manifest is about");
         status = STATUS_TROUBLE;
     }
     if (status == STATUS_FINE)
-        status = verify_all(s, &r, args->value[QUICK] != NULL);
+        status = verify_all(s, &o);
     if (status == STATUS_FINE && manifest)
-        status = check_manifest(s, &r, manifest);
-    if (status != STATUS_TROUBLE) {
-        const int printed = print_findings(s, &r, status, args->value[QUIET], &any);
-        status = status ? status : printed ? printed : any ? STATUS_NO : STATUS_FINE;
-    }
-    free(r.ids);
+        status = check_manifest(s, &o, manifest);
+    if (status != STATUS_TROUBLE)
+        status = print_findings(s, &o, status, args->value[QUIET]);
+    free(ids);
     return status;
 }
 

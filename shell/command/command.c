@@ -356,21 +356,60 @@ static int check_operands(const struct command *c, const struct args *args)
     return STATUS_FINE;
 }
 
-bool verb_has_operands(const char *command, const char *usage, int operands,
-                       const struct args *args)
+static bool verb_is_well_used(const struct command *c, const struct verb *v,
+                              const struct args *args)
 {
-    const int verb = (int)strcspn(usage, " ");
+    const int verb = (int)strcspn(v->usage, " ");
+    const char *missing = v->usage + verb;
     size_t len;
-    if (args->count == operands + 1)
-        return true;
-    const char *missing = operand_name(usage + verb, args->count - 1, &len);
-    if (args->count <= operands)
-        complain("%s %.*s: %.*s is missing", command, verb, usage, (int)len, missing);
-    else
-        complain("%s %.*s: too many arguments: %s", command, verb, usage,
-                 args->operand[operands + 1]);
-    complain("usage: %s %s", command, usage);
-    return false;
+    bool good = args->count == v->operands + 1;
+    if (args->count <= v->operands) {
+        missing = operand_name(missing, args->count - 1, &len);
+        complain("%s %.*s: %.*s is missing", c->name, verb, v->usage, (int)len, missing);
+    } else if (!good) {
+        complain("%s %.*s: too many arguments: %s", c->name, verb, v->usage,
+                 args->operand[v->operands + 1]);
+    }
+    for (int i = 0; good && options_of(c)[i].name; i++)
+        good = !args->value[i] || v->options >> i & 1;
+    if (!good)
+        complain("usage: %s %s", c->name, v->usage);
+    return good;
+}
+
+static int say_no_verb(const struct command *c, const struct verb *verbs, const char *word)
+{
+    struct text names = {0};
+    if (!word)
+        complain("%s needs one of:", c->name);
+    for (const struct verb *v = verbs; v->usage; v++) {
+        if (!word)
+            complain("  %s %s", c->name, v->usage);
+        text_adds(&names, v == verbs ? "" : v[1].usage ? ", " : " and ");
+        text_add(&names, v->usage, strcspn(v->usage, " "));
+    }
+    if (word)
+        complain("%s has no '%s'; there are %s", c->name, word,
+                 text_str(&names) ? text_str(&names) : "others");
+    text_release(&names);
+    return STATUS_TROUBLE;
+}
+
+int verb_run(struct session *s, const struct command *c, const struct verb *verbs,
+             const struct args *args)
+{
+    const char *word = args->count ? args->operand[0] : NULL;
+    const size_t len = word ? strlen(word) : 0;
+    const struct verb *v = verbs;
+    while (v->usage && (strcspn(v->usage, " ") != len || memcmp(v->usage, word, len) != 0))
+        v++;
+    if (!v->usage)
+        return say_no_verb(c, verbs, word);
+    if (!verb_is_well_used(c, v, args))
+        return STATUS_TROUBLE;
+    if (v->catalog != CKPTDB_CREATE && !session_open(s, s->readonly ? CKPTDB_READ : v->catalog))
+        return STATUS_TROUBLE;
+    return v->run(s, args);
 }
 
 static const enum ckptdb_mode modes_of_need[] = {
@@ -410,16 +449,6 @@ static int open_for(struct session *s, const struct command *c)
     return session_open(s, mode) ? STATUS_FINE : STATUS_TROUBLE;
 }
 
-static int run_paged(struct session *s, const struct command *c, const struct args *args)
-{
-    if (!c->pages)
-        return c->run(s, args);
-    pager_begin(s);
-    int status = c->run(s, args);
-    pager_end(s);
-    return status;
-}
-
 int command_run(struct session *s, const struct command *c, int argc, const char *const *argv)
 {
     enum output_mode mode_before = s->mode;
@@ -435,24 +464,24 @@ int command_run(struct session *s, const struct command *c, int argc, const char
     struct parse p = {.session = s, .command = c, .args = &args, .operands = operands};
     s->unread = false;
     status = parse_words(&p, argc, argv);
-    if (status == STATUS_FINE && p.help) {
-        pager_begin(s);
-        help_print(s->out, c);
-        pager_end(s);
-        goto done;
-    }
-    if (status == STATUS_FINE)
+    const bool helps = status == STATUS_FINE && p.help, pages = helps || c->pages;
+    if (status == STATUS_FINE && !helps)
         status = check_operands(c, &args);
-    if (status == STATUS_FINE)
+    if (status == STATUS_FINE && !helps)
         status = open_for(s, c);
-    if (status == STATUS_FINE)
-        status = run_paged(s, c, &args);
+    if (pages)
+        pager_begin(s);
+    if (helps)
+        help_print(s->out, c);
+    else if (status == STATUS_FINE)
+        status = c->run(s, &args);
+    if (pages)
+        pager_end(s);
     if (s->unread)
         status = session_interrupted ? STATUS_INTERRUPTED : STATUS_TROUBLE;
     if (s->open)
         ckptdb_content_forget(s->open);
     settings_forget(s);
-done:
     s->unread = unread_before;
     if (p.mode_given)
         s->mode = mode_before;
@@ -467,9 +496,4 @@ const char *args_option(const struct command *c, const struct args *args, const 
         if (strcmp(o[i].name, name) == 0)
             return args->value[i];
     return NULL;
-}
-
-bool args_flag(const struct command *c, const struct args *args, const char *name)
-{
-    return args_option(c, args, name) != NULL;
 }

@@ -107,10 +107,17 @@ bool must_have_name(const char *name, const char *command);
 
 /* args->value by option name; NULL when not given. */
 const char *args_option(const struct command *, const struct args *, const char *name);
-bool args_flag(const struct command *, const struct args *, const char *name);
 
-/* Of a command with verbs, whether as many operands follow the verb as its usage ("load NAME FILE")
- * names; else says which is missing, or one too many. */
-bool verb_has_operands(const char *command, const char *usage, int operands, const struct args *);
+/* A verb of a command that has verbs. */
+struct verb {
+    const char *usage;        /* "load NAME FILE" */
+    int operands;             /* how many follow it */
+    enum ckptdb_mode catalog; /* CKPTDB_CREATE: it opens the catalog itself */
+    unsigned options;         /* those that it takes, one bit each */
+    int (*run)(struct session *, const struct args *);
+};
+/* Run the verb that the first operand names; the last of `verbs` is {0}. */
+int verb_run(struct session *, const struct command *, const struct verb *verbs,
+             const struct args *);
 
 #endif

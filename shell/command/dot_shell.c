@@ -17,7 +17,7 @@ extern const struct command command_open;
 static int open_run(struct session *s, const struct args *args)
 {
     const char *path = args->operand[0];
-    bool make = args_flag(&command_open, args, "--new");
+    bool make = args_option(&command_open, args, "--new");
     if (make && s->readonly) {
         complain("--new writes a catalog: --readonly forbids it");
         return STATUS_TROUBLE;

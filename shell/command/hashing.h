@@ -1,5 +1,6 @@
 /*
- * hashing.h - hashing on behalf of a command: progress, Ctrl-C, messages about trouble.
+ * hashing.h - work on contents (hashes, sums, statistics, damage) on behalf of a command: progress,
+ * Ctrl-C, messages about trouble.
  */
 #ifndef CKPTDB_HASHING_H
 #define CKPTDB_HASHING_H
@@ -7,14 +8,7 @@
 #include "catalog/base/text.h"
 #include "shell/session/session.h"
 
-struct hash_request {
-    int64_t *ids; /* of checkpoints */
-    size_t count;
-    unsigned threads;  /* 0: one per core */
-    bool again, twins; /* of struct ckptdb_content_options */
-};
-
-/* --jobs as text (NULL: not given) to a number; complains and returns false if it is none. */
+/* --jobs as text (NULL: not given) to a number; false after saying that it is not one. */
 bool hash_jobs(const char *text, unsigned *threads);
 
 /* Bytes of `doing` on a bar, for struct ckptdb_watch: the context is a struct byte_bar. */
@@ -23,7 +17,6 @@ struct byte_bar {
     struct progress *bar;
     char doing[16];
 };
-void show_bytes(void *context, const char *doing, uint64_t done, uint64_t total);
 /* Look on with it, and no longer. */
 void bar_begin(struct byte_bar *, struct session *);
 void bar_end(struct byte_bar *);
@@ -31,10 +24,19 @@ void bar_end(struct byte_bar *);
  * interruption, where anything is. */
 int content_status(const struct session *, const struct ckptdb_error *, bool all, const char *kept);
 
-/* Hash them. STATUS_NO if something could not be read, which was reported; STATUS_INTERRUPTED. */
-int hash_request(struct session *, const struct hash_request *);
+/* ckptdb_hash(), ckptdb_sha256() or ckptdb_statistics(). */
+typedef enum ckptdb_status content_work(ckptdb *, const struct ckptdb_content_options *, bool *all,
+                                        struct ckptdb_error *);
+/* Work with a bar; what could not be read was reported. */
+int content_run(struct session *, content_work *, const struct ckptdb_content_options *,
+                const char *kept);
+#define HASHES_KEPT "; what was hashed so far is kept"
 
-/* The ids as a JSON list, for a statement. */
-bool hash_id_list(const struct hash_request *, struct text *out);
+/* The checkpoints as a JSON list, for a statement. */
+bool content_ids(const struct ckptdb_content_options *, struct text *out);
+/* Print a query's rows, after work that ended with `status`, unless that is STATUS_TROUBLE. ?1 is the JSON
+ * list of checkpoints, ?2 `text`. Returns the first status that is not STATUS_FINE. */
+int content_print(struct session *, const struct ckptdb_content_options *, int status,
+                  const char *sql, const char *text);
 
 #endif

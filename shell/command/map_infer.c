@@ -2,11 +2,10 @@
  * map_infer.c - hash both checkpoints, infer rules, keep or write them, and say how certain
  * they are.
  */
-#include "shell/command/map_infer.h"
-
 #include <string.h>
 
 #include "catalog/base/text.h"
+#include "shell/command/cmd_map.h"
 #include "shell/command/hashing.h"
 
 #define NAMES_SHOWN 20 /* how many names to list of each kind */
@@ -15,7 +14,7 @@
 
 struct inferring {
     struct session *session;
-    const struct map_infer *asked;
+    const char *name, *file; /* --name: keep the rules so; -o: write them there. NULL: do not */
     int64_t a, b;
     unsigned threads;
     ckptdb_inferred *result;
@@ -178,11 +177,11 @@ static bool write_file(struct inferring *i)
 {
     const char *map = ckptdb_inferred_info(i->result)->map;
     ckptdb_file *file = NULL;
-    if (strcmp(i->asked->file, "-") == 0) {
+    if (strcmp(i->file, "-") == 0) {
         fputs(map, i->session->out);
         return true;
     }
-    const bool good = ckptdb_file_create(i->asked->file, &file, &i->err) == CKPTDB_OK &&
+    const bool good = ckptdb_file_create(i->file, &file, &i->err) == CKPTDB_OK &&
                       ckptdb_file_write(file, map, strlen(map), &i->err) == CKPTDB_OK &&
                       ckptdb_file_finish(file, &i->err) == CKPTDB_OK;
     ckptdb_file_close(file);
@@ -243,7 +242,7 @@ static void find_faults(struct inferring *i, const char *name)
 /* Store the rule set, either under the name that was asked for, or only to check it. */
 static bool keep_and_check(struct inferring *i)
 {
-    const char *name = i->asked->name ? i->asked->name : TRIED_AS;
+    const char *name = i->name ? i->name : TRIED_AS;
     if (!session_may_write(i->session)) {
         text_adds(&i->check, "[]");
         return true;
@@ -253,7 +252,7 @@ static bool keep_and_check(struct inferring *i)
     if (ckptdb_inferred_keep(i->session->open, i->result, name, &i->err) == CKPTDB_OK &&
         !is_too_much(i))
         find_faults(i, name);
-    if (i->err.status != CKPTDB_OK || !i->asked->name)
+    if (i->err.status != CKPTDB_OK || !i->name)
         run_sql(i, "ROLLBACK TO infer");
     run_sql(i, "RELEASE infer");
     return i->err.status == CKPTDB_OK;
@@ -273,26 +272,17 @@ static void say_check(struct inferring *i)
 
 /* --- the command --------------------------------------------------------------------------------- */
 
-/* Whether both checkpoints are hashed, so that nothing has to be read and stored. */
-static bool all_hashed(struct inferring *i)
-{
-    sqlite3_stmt *s =
-        session_prepare(i->session, "SELECT count(hash) = 2 FROM checkpoint WHERE id IN (?1, ?2)",
-                        "ii", i->a, i->b);
-    const bool known = session_row(i->session, s) && (sqlite3_column_int(s, 0) || i->a == i->b);
-    sqlite3_finalize(s);
-    return known;
-}
-
 static int hash_sides(struct inferring *i)
 {
-    int64_t ids[] = {i->a, i->b};
-    struct hash_request r = {.ids = ids, .count = 2};
-    if (!hash_jobs(i->asked->threads, &r.threads))
-        return STATUS_TROUBLE;
-    i->threads = r.threads;
-    if (session_may_write(i->session) || all_hashed(i))
-        return hash_request(i->session, &r);
+    /* Where both are hashed, nothing has to be read and stored. */
+    static const char hashed[] =
+        "SELECT ?1 = ?2 OR count(hash) = 2 FROM checkpoint WHERE id IN (?1, ?2)";
+    const struct ckptdb_content_options o = {.size = sizeof(o),
+                                             .checkpoints = (int64_t[]){i->a, i->b},
+                                             .count = 2,
+                                             .threads = i->threads};
+    if (session_may_write(i->session) || session_number(i->session, hashed, "ii", i->a, i->b))
+        return content_run(i->session, ckptdb_hash, &o, HASHES_KEPT);
     if (i->session->unread)
         return STATUS_TROUBLE;
     complain("contents are not compared: they are not hashed, and the catalog is not to "
@@ -306,7 +296,7 @@ static int print_all(struct inferring *i)
     int status = STATUS_FINE;
     if (mode == MODE_JSON || mode == MODE_JSONL)
         status = print_object(i);
-    else if (!i->asked->file && !i->asked->name)
+    else if (!i->file && !i->name)
         status = print_rules(i);
     if (mode != MODE_JSON && mode != MODE_JSONL) {
         say_summary(i);
@@ -324,7 +314,7 @@ static int infer_both(struct inferring *i)
         return hashed == STATUS_NO ? STATUS_TROUBLE : hashed;
     }
     ckptdb_infer_on(i->session->open, i->a, i->b, i->threads, &i->result, &i->err);
-    if (!i->result || !keep_and_check(i) || (i->asked->file && !write_file(i))) {
+    if (!i->result || !keep_and_check(i) || (i->file && !write_file(i))) {
         const int status = complain_status(&i->err);
         return status == STATUS_INTERRUPTED || session_interrupted ? STATUS_INTERRUPTED
                                                                    : STATUS_TROUBLE;
@@ -335,15 +325,17 @@ static int infer_both(struct inferring *i)
     return count_pairs(i, "dropped") || count_pairs(i, "missing") ? STATUS_NO : STATUS_FINE;
 }
 
-int map_infer(struct session *s, const struct map_infer *asked)
+int map_infer(struct session *s, const struct args *args)
 {
-    struct inferring i = {.session = s, .asked = asked};
-    if (asked->name &&
-        (!must_have_name(asked->name, "map infer --name") || !must_write(s, "map infer --name")))
+    struct inferring i = {.session = s, .name = args->value[NAME], .file = args->value[OUT]};
+    if (i.name &&
+        (!must_have_name(i.name, "map infer --name") || !must_write(s, "map infer --name")))
         return STATUS_TROUBLE;
-    i.a = session_checkpoint(s, asked->a);
-    i.b = i.a ? session_checkpoint(s, asked->b) : 0;
-    const int status = i.a && i.b ? infer_both(&i) : STATUS_NO;
+    i.a = session_checkpoint(s, args->operand[1]);
+    i.b = i.a ? session_checkpoint(s, args->operand[2]) : 0;
+    int status = STATUS_NO;
+    if (i.a && i.b)
+        status = hash_jobs(args->value[JOBS], &i.threads) ? infer_both(&i) : STATUS_TROUBLE;
     ckptdb_inferred_close(i.result);
     text_release(&i.check);
     return status;

@@ -1,6 +1,5 @@
-#include "shell/command/map_why.h"
-
 #include "catalog/base/nearest.h"
+#include "shell/command/cmd_map.h"
 #include "shell/command/set_option.h"
 
 /* The question. */
@@ -52,20 +51,6 @@ static int say_nothing_matches(struct session *s, const struct question *q)
     return STATUS_NO;
 }
 
-/* Whether the map can be used like this: STATUS_FINE, or a status after an error message. */
-static int check_map(struct session *s, const char *map, const char *target)
-{
-    char *dialect = session_dialect(s, map);
-    enum ckptdb_dialect_kind kind = dialect ? ckptdb_dialect(dialect) : CKPTDB_DIALECT_UNKNOWN;
-    bool lacks = kind == CKPTDB_ASSIGNS && !target;
-    if (lacks)
-        complain("'%s' maps onto a model: say which with --target CHECKPOINT", map);
-    else if (dialect && kind == CKPTDB_DIALECT_UNKNOWN)
-        complain("'%s' is of dialect '%s', which this program does not run", map, dialect);
-    sqlite3_free(dialect);
-    return lacks ? STATUS_TROUBLE : kind != CKPTDB_DIALECT_UNKNOWN ? STATUS_FINE : STATUS_NO;
-}
-
 /* Print the rows. `matched`: a rule made at least one of them. */
 static int answer(struct session *s, const struct question *q)
 {
@@ -85,16 +70,20 @@ static int answer(struct session *s, const struct question *q)
     return status == STATUS_FINE && !matched ? STATUS_NO : status;
 }
 
-int map_why(struct session *s, const struct args *args, const char *map, const char *target)
+int map_why(struct session *s, const struct args *args)
 {
+    const char *map = args->value[MAP], *target = args->value[TARGET];
     struct question q = {.name = args->operand[2], .map = map ? map : ""};
     q.checkpoint = session_checkpoint(s, args->operand[1]);
-    if (!q.checkpoint)
+    if (!q.checkpoint || (target && !(q.target = session_checkpoint(s, target))))
         return STATUS_NO;
-    if (target && !(q.target = session_checkpoint(s, target)))
+    const enum ckptdb_dialect_kind kind = map ? session_map(s, map) : CKPTDB_TRANSLATES;
+    if (kind == CKPTDB_DIALECT_UNKNOWN)
         return STATUS_NO;
-    int status = map ? check_map(s, map, target) : STATUS_FINE;
-    if (status == STATUS_FINE)
-        status = settings_give(s, args, map, q.checkpoint);
+    if (kind == CKPTDB_ASSIGNS && !target) {
+        complain("'%s' maps onto a model: say which with --target CHECKPOINT", map);
+        return STATUS_TROUBLE;
+    }
+    const int status = settings_give(s, args, map, q.checkpoint);
     return status == STATUS_FINE ? answer(s, &q) : status;
 }
