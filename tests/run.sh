@@ -2,9 +2,9 @@
 # run.sh [NAME]... - the golden tests: what a script prints is compared with the .out beside it.
 #
 #   sql/NAME.sql  run by `ckptdb -d FRESH -f NAME.sql`, from this folder
-#   cli/NAME.sh   run by bash in a fresh, empty folder; $CKPTDB_BIN is the program, $TESTS this
-#                 folder, $CKPTDB a catalog that does not exist yet, $SLOW what a limit of CPU time
-#                 is multiplied with (a sanitizer's program is slower)
+#   cli/NAME.sh   run by bash in a fresh, empty folder, with the functions of cli/case.bash; $CKPTDB_BIN
+#                 is the program, $TESTS this folder, $CKPTDB a catalog that does not exist yet, $SLOW what
+#                 a limit of CPU time is multiplied with (a sanitizer's program is slower)
 #
 # stdout and stderr go to one file; an exit status other than 0 is its last line. This folder is
 # written TESTS, the fresh one WORK, a time DATE. UPDATE=1 rewrites the .out files. A case that has nothing to
@@ -34,7 +34,7 @@ run_case() { # FILE: prints "ok", "skip: why" or the difference
     case $file in
     *.sql) "$CKPTDB_BIN" -d "$CKPTDB" import "$work/dir" 2>/dev/null # makes it
         (cd "$TESTS" && timeout $patience "$CKPTDB_BIN" -d "$CKPTDB" -f "$file") ;;
-    *) (cd "$work/dir" && timeout $patience bash "$file") ;;
+    *) (cd "$work/dir" && BASH_ENV=$TESTS/cli/case.bash timeout $patience bash "$file") ;;
     esac </dev/null >"$work/raw" 2>&1
     rc=$?
     [ $rc = 77 ] && { echo "skip $(basename "$file"): $(tail -n 1 "$work/raw")"; return; }

@@ -20,7 +20,6 @@ done | sort | uniq -c | sed 's/^ *//'
 echo '-- there and locked, but not filled: both wait for what becomes of it'
 rm -f c.db
 mkfifo hold
-until_there() { for _ in $(seq 300); do grep -q "$1" "$2" 2>/dev/null && return; sleep 0.1; done; }
 python3 -c '
 import sqlite3
 db = sqlite3.connect("c.db", isolation_level=None)

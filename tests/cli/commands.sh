@@ -1,10 +1,4 @@
 # The commands that look: ls, tensors, tree, show; and those that tidy: forget, relocate.
-try() {
-    echo "$ ckptdb $*"
-    "$CKPTDB_BIN" "$@"
-    status=$?
-    [ $status = 0 ] || echo "status $status"
-}
 mkdir -p models/a models/b runs/x/step_10 runs/x/step_20
 names() { # FILE LAYERS
     {

@@ -13,7 +13,6 @@ wait
     SELECT count(*) = count(DISTINCT logical) FROM _layouts;
     SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> '"'ok'"
 echo '-- who waits for another writer is told so, and Ctrl-C ends it'
-until_there() { for _ in $(seq 200); do grep -q "$1" "$2" 2>/dev/null && return; sleep 0.1; done; }
 mkfifo hold
 "$CKPTDB_BIN" -f - <hold >held & # it has the catalog for itself until its input ends
 exec 5>hold

@@ -1,11 +1,5 @@
 # Folders of several ranks: DeepSpeed's parts put together, or not; Megatron's ranks and what is beside its shards.
 fixtures=$TESTS/fixtures
-try() {
-    echo "$ ckptdb $*"
-    "$CKPTDB_BIN" "$@"
-    status=$?
-    [ $status = 0 ] || echo "status $status"
-}
 mkdir run
 cp -r "$fixtures/deepspeed/y_stage2" run/global_step7
 cp -r "$fixtures/deepspeed/y_stage3" run/global_step9

@@ -1,17 +1,6 @@
 # Exports: what is written, what is refused, and that nothing is left behind.
-try() {
-    echo "$ ckptdb $*"
-    "$CKPTDB_BIN" "$@"
-    echo "status $?"
-}
+export STATUS=always
 # safetensors FILE HEADER DATA: a file of that header, in printf's spelling of data.
-safetensors() {
-    local header=$2
-    while [ $((${#header} % 8)) != 0 ]; do header+=' '; done
-    { printf "\\x$(printf %02x $((${#header} % 256)))\\x$(printf %02x $((${#header} / 256)))"
-      printf '\0\0\0\0\0\0%s' "$header"
-      printf "$3"; } >"$1"
-}
 look() { # FILE: its tensors, by the program itself
     "$CKPTDB_BIN" import "$1" >/dev/null 2>&1
     "$CKPTDB_BIN" --list "SELECT name, dtype, shape, substr(tensor_sha256(id), 1, 12) AS sha256

@@ -1,17 +1,6 @@
 # Exports to zarr: groups of version 2 and 3, and that they are read back.
-try() {
-    echo "$ ckptdb $*"
-    "$CKPTDB_BIN" "$@"
-    echo "status $?"
-}
+export STATUS=always
 # safetensors FILE HEADER DATA: a file of that header, in printf's spelling of data.
-safetensors() {
-    local header=$2
-    while [ $((${#header} % 8)) != 0 ]; do header+=' '; done
-    { printf "\\x$(printf %02x $((${#header} % 256)))\\x$(printf %02x $((${#header} / 256)))"
-      printf '\0\0\0\0\0\0%s' "$header"
-      printf "$3"; } >"$1"
-}
 same() { # FOLDER: its tensors, and whether they are those of model.safetensors
     "$CKPTDB_BIN" import "$1" || echo "status $?"
     "$CKPTDB_BIN" --list "SELECT t.name, t.dtype, t.shape, tensor_sha256(t.id) = tensor_sha256(s.id) AS same

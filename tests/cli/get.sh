@@ -1,7 +1,4 @@
 # get: every format, slices, conversions, and what it refuses.
-make_npy() { # FILE DESCR SHAPE STRUCT-FORMAT VALUES...
-    python3 "$TESTS/fixtures/make_npy.py" "$@"
-}
 get() {
     echo "$ get $*"
     "$CKPTDB_BIN" get "$@" || echo "status $?"

@@ -1,9 +1,5 @@
 # HDF5 and Keras files: what is odd about each, how tensors lie, what attributes become.
-try() {
-    echo "$ ckptdb $*"
-    "$CKPTDB_BIN" "$@"
-    echo "status $?"
-}
+export STATUS=always
 sql() {
     "$CKPTDB_BIN" --list "$1"
 }

@@ -1,10 +1,4 @@
 # Long facts: stored once whoever states them, whole in the view, gone with the last one.
-try() {
-    echo "$ ckptdb $*"
-    "$CKPTDB_BIN" "$@"
-    status=$?
-    [ $status = 0 ] || echo "status $status"
-}
 put() { # FILE KEY=BYTES...
     python3 - "$@" <<'PY'
 import json, struct, sys

@@ -2,20 +2,16 @@
 # dtypes, shapes and values.
 python3 "$TESTS/models.py"
 "$CKPTDB_BIN" import . >/dev/null 2>&1
-list() { # FILE: name|dtype|shape|sha256 of its tensors
-    "$CKPTDB_BIN" --list "SELECT name, dtype, shape, tensor_sha256(id) FROM tensor
-        WHERE path = '$PWD/$1' ORDER BY name"
-}
 again() { # RULESET FROM [--set KEY=VALUE]...
     rm -f made.safetensors again.safetensors
     "$CKPTDB_BIN" export "$PWD/$2" made.safetensors --map "$1" --no-sync "${@:3}" >log 2>&1 || cat log
     "$CKPTDB_BIN" import made.safetensors >/dev/null 2>&1
-    list made.safetensors >made
+    tensors_of made.safetensors >made
     "$CKPTDB_BIN" map infer "$PWD/$2" made.safetensors --name found >/dev/null 2>log
     echo "$1 $2: status $?, $(sed -n 's/^ckptdb: \([0-9]* rules.*\)/\1/p' log)"
     "$CKPTDB_BIN" export "$PWD/$2" again.safetensors --map found --no-sync >log 2>&1 || cat log
     "$CKPTDB_BIN" import again.safetensors >/dev/null 2>&1
-    list again.safetensors | diff made - | head -n 10
+    tensors_of again.safetensors | diff made - | head -n 10
 }
 for version in 1_0 1_1; do
     again t5x_to_hf_t5 t5_$version.t5x.safetensors

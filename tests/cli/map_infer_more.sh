@@ -1,5 +1,4 @@
 # map infer: what it prints and writes; T5 and wrappers' prefixes; other weights; odd names.
-run() { echo "\$ ckptdb $*"; "$CKPTDB_BIN" "$@"; local rc=$?; [ $rc = 0 ] || echo "status $rc"; }
 id() { echo "(SELECT id FROM checkpoint WHERE path LIKE '%/$1')"; }
 "$CKPTDB_BIN" import "$TESTS/fixtures/real/tf/t5_mesh" "$TESTS/fixtures/real/safetensors/llama_tiny" 2>/dev/null
 echo '-- the nine rules of T5X, and back'
@@ -15,14 +14,14 @@ echo '-- the other step has other weights, and the same names (but relpos_bias, 
 "$CKPTDB_BIN" "SELECT count(*), sum(x.new_name IS t.new_name) FROM translation x
     JOIN translation t USING (checkpoint_id, old_name)
     WHERE x.ruleset = 't5' AND t.ruleset = 't5_to_t5x' AND checkpoint_id = $(id model.ckpt-1000500)"
-run map infer model.ckpt-1000000 model.ckpt-1000500
+try map infer model.ckpt-1000000 model.ckpt-1000500
 echo '-- a file, and what is in it'
-run map infer model.safetensors.index.json model.safetensors.index.json -o same.json
+try map infer model.safetensors.index.json model.safetensors.index.json -o same.json
 cat same.json
-run map load same same.json
-run --readonly map infer model.safetensors.index.json model.safetensors.index.json
-run --readonly map infer model.safetensors.index.json model.safetensors.index.json --name x
-run map infer model.safetensors.index.json none
+try map load same same.json
+try --readonly map infer model.safetensors.index.json model.safetensors.index.json
+try --readonly map infer model.safetensors.index.json model.safetensors.index.json --name x
+try map infer model.safetensors.index.json none
 echo '-- wrappers, and what neither has'
 names() { # FILE NAME...: a skeleton; shapes count up, so that they tell which is which
     python3 -c 'import json, sys
@@ -31,12 +30,12 @@ json.dump({"ckptdb": "names", "tensors": {n: {"dtype": "float32", "shape": [i + 
 }
 names wrapped.json module._orig_mod.a.w module._orig_mod.b.w module._orig_mod.c.0.w module._orig_mod.c.1.w left.over
 names bare.json a.w b.w c.0.w c.1.w
-run map infer wrapped.json bare.json
-run --json map infer wrapped.json bare.json
-run "SELECT how, old_name, new_name FROM infer_pairs($(id wrapped.json), $(id bare.json))"
-run "SELECT pattern, replacement FROM infer_rules($(id wrapped.json), $(id bare.json))"
-run "SELECT * FROM infer_rules(1)"
-run "SELECT new_name FROM infer_pairs($(id wrapped.json), $(id bare.json)) WHERE how = 'dropped' OR new_name = 'b.w'"
+try map infer wrapped.json bare.json
+try --json map infer wrapped.json bare.json
+try "SELECT how, old_name, new_name FROM infer_pairs($(id wrapped.json), $(id bare.json))"
+try "SELECT pattern, replacement FROM infer_rules($(id wrapped.json), $(id bare.json))"
+try "SELECT * FROM infer_rules(1)"
+try "SELECT new_name FROM infer_pairs($(id wrapped.json), $(id bare.json)) WHERE how = 'dropped' OR new_name = 'b.w'"
 echo '-- odd names'
 odd=('' $'a\nb' 'a\b' '(x)[1]*' x.1.y x.2.y x.٣.y é/0 % 'a%b' '\g<1>' '$' x $'x\n' z.0001 z.1 'q{0}' $'t\tu' 0 00 a/b/ a//b .)
 names odd.json "${odd[@]}"
@@ -49,4 +48,4 @@ echo '-- a name that no pattern can be'
 python3 -c 'import json
 for f, c in (("a", "x"), ("b", "y")): json.dump({"ckptdb": "names", "tensors": {c * 70000: {"dtype": "float32", "shape": [2]}}}, open(f"long_{f}.json", "w"))'
 "$CKPTDB_BIN" import long_a.json long_b.json
-run map infer long_a.json long_b.json
+try map infer long_a.json long_b.json

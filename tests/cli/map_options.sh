@@ -1,6 +1,5 @@
 # Options that a plain INSERT brings in: what a dialect does not know is said by name, by check, run, get
 # and export and in the views; 0 and 1 count as truths, since json_object() has no others.
-. "$TESTS/cli/names.bash"
 names a.json a/w:2,3 b:3 >/dev/null
 names m.json a/w:2,3 b:3 >/dev/null
 id="(SELECT id FROM checkpoint WHERE path LIKE '%/a.json')"

@@ -1,6 +1,5 @@
 # Rules of Kauldron that decide nothing are found as those of other dialects are: written over by a later
 # rule, an empty subtree, or keys that are ignored.
-. "$TESTS/cli/names.bash"
 names old.json p/a/w:2 p/a/b:2 p/b/w:2 p/c:2 >/dev/null
 names model.json p/a/w:2 p/a/b:2 p/b/w:2 p/c:2 >/dev/null
 "$CKPTDB_BIN" import model.json >/dev/null

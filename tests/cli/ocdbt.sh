@@ -5,12 +5,6 @@ cp -r "$fixtures/jax_pytree/y_processes" run/step_7
 cp -r "$fixtures/jax_pytree/y_json" run/step_8
 cp -r "$fixtures/ocdbt/y_two_databases" run/checkpoint-9
 cp -r "$fixtures/ocdbt/y_numbered" store
-try() {
-    echo "$ ckptdb $*"
-    "$CKPTDB_BIN" "$@"
-    status=$?
-    [ $status = 0 ] || echo "status $status"
-}
 try import .
 try "SELECT path, format, run, step, tensors, files FROM checkpoint ORDER BY path"
 try tensors run@8

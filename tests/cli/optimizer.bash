@@ -1,5 +1,4 @@
 # What the tests of optimizers share.
-. "$TESTS/cli/names.bash"
 # spec NAME JSON
 spec() { "$CKPTDB_BIN" optimizer load "$1" - <<<"$2"; }
 id() { echo "(SELECT id FROM checkpoint WHERE path LIKE '%/$1.json')"; }

@@ -16,12 +16,6 @@ cp -r run/ckpt_10 run/ckpt_11.orbax-checkpoint-tmp-3
 mkdir -p plain named/checkpoint_0007
 cp -r "$fixtures/y_zarr3/." named/checkpoint_0007
 cp -r "$fixtures/y_bare_leaf" plain/9
-try() {
-    echo "$ ckptdb $*"
-    "$CKPTDB_BIN" "$@"
-    status=$?
-    [ $status = 0 ] || echo "status $status"
-}
 try import .
 try "SELECT path, format, run, step, item, tensors, files FROM checkpoint ORDER BY path"
 try "SELECT key, value FROM metadata WHERE checkpoint_id = (SELECT id FROM checkpoint

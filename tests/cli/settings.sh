@@ -1,5 +1,4 @@
 # What maps take from each checkpoint's own metadata, --set, and what contradicts.
-. "$TESTS/cli/names.bash"
 model() { # FOLDER [SED EXPRESSION]: the small Llama, its config.json edited; '' leaves that out
     cp -r "$TESTS/fixtures/real/safetensors/llama_tiny/data" "$1"
     if [ -n "${2-}" ]; then sed -i "$2" "$1/config.json"; else rm -f "$1/config.json"; fi

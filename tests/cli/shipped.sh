@@ -2,16 +2,12 @@
 # What must come of them is computed by models.py, without the program.
 python3 "$TESTS/models.py"
 "$CKPTDB_BIN" import .
-list() { # FILE: name|dtype|shape|sha256 of its tensors
-    "$CKPTDB_BIN" --list "SELECT name, dtype, shape, tensor_sha256(id) FROM tensor
-        WHERE path = '$PWD/$1' ORDER BY name"
-}
 check() { # RULESET FROM TO [--set KEY=VALUE]...
     "$CKPTDB_BIN" export "$PWD/$2.safetensors" got.safetensors --map "$1" --force --no-sync "${@:4}" >log 2>&1 ||
         cat log
     "$CKPTDB_BIN" import got.safetensors >/dev/null 2>&1
-    list got.safetensors | diff "$3.want" - | head -n 10
-    echo "$1: $2 -> $3, $(list got.safetensors | wc -l) tensors"
+    tensors_of got.safetensors | diff "$3.want" - | head -n 10
+    echo "$1: $2 -> $3, $(tensors_of got.safetensors | wc -l) tensors"
 }
 plan() { # RULESET FROM TO [KEY=VALUE]...: only what would come of it
     local each given=()

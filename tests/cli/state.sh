@@ -1,6 +1,5 @@
 # Whether all of a checkpoint is there: complete, incomplete, damaged. A copy of what is not whole is
 # made only when asked for; a tensor of another shape than the model's is none of it.
-. "$TESTS/cli/names.bash"
 fixtures=$TESTS/fixtures
 mkdir set
 cp "$fixtures"/real/safetensors/missing_shard/data/* set
@@ -8,12 +7,6 @@ cp "$fixtures/ocdbt/n_corrupt_node" node -r
 cp -r "$fixtures/ocdbt/y_raw" whole
 cp -r "$fixtures/orbax/n_missing-chunk_of_zeros" chunk
 "$CKPTDB_BIN" import . >/dev/null 2>&1
-try() {
-    echo "$ ckptdb $*"
-    "$CKPTDB_BIN" "$@"
-    status=$?
-    [ $status = 0 ] || echo "status $status"
-}
 try "SELECT name, state FROM checkpoint ORDER BY name"
 try export set/model.safetensors.index.json out.safetensors
 try export node out.npz

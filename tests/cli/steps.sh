@@ -1,12 +1,6 @@
 # Steps of a run, and a tensor with a checksum.
 cp -r "$TESTS/fixtures/real/tf/t5_mesh/data" run
 "$CKPTDB_BIN" import run 2>/dev/null
-try() {
-    echo "$ ckptdb $*"
-    "$CKPTDB_BIN" "$@"
-    status=$?
-    [ $status = 0 ] || echo "status $status"
-}
 "$CKPTDB_BIN" "SELECT path, run, run_path, step FROM checkpoint"
 try tensors run@latest '^global' --csv
 try show run@1000000 global_step --json

@@ -7,12 +7,6 @@ cp run/checkpoint_3/checkpoint run/checkpoint_9000.tmp-1690000000
 cp "$real/t5x_inline/data/inline.checkpoint_13" "$real/flax_train_state/data/checkpoint_10" .
 touch run/checkpoint_7/PINNED run/checkpoint_7/train_ds-000-of-001.data-00000-of-00001
 printf 'not a table' >run/checkpoint_7/train_ds-000-of-001.index
-try() {
-    echo "$ ckptdb $*"
-    "$CKPTDB_BIN" "$@"
-    status=$?
-    [ $status = 0 ] || echo "status $status"
-}
 columns="replace(path, '$PWD', ''), format, replace(run, '$PWD', ''), step, tensors, parameters, nbytes"
 try import .
 "$CKPTDB_BIN" "SELECT $columns FROM checkpoint"

@@ -3,9 +3,6 @@ sql() {
     echo "$ $*"
     "$CKPTDB_BIN" --csv --headers "$@" || echo "status $?"
 }
-make_npy() { # FILE DESCR SHAPE STRUCT-FORMAT VALUES...
-    python3 "$TESTS/fixtures/make_npy.py" "$@"
-}
 make_npy fortran.npy '>f4' '(2, 3)F' '>f' 0.5 1.5 -2 3 0.1 nan
 make_npy words.npy '<U3' '(2, 2)' text a '' bcd größe
 make_npy latin.npy '|S3' '(2,)' bytes ok $'\xff'

@@ -88,11 +88,7 @@ open("here/quantised.pt", "wb").write(saved({
     data={"0": struct.pack("<2f", 1, 2), "1": bytes([1, 2, 3, 255])}))
 PY
 list quantised.pt
-try() {
-    echo "$ ckptdb $*"
-    "$CKPTDB_BIN" "$@" 2>&1
-    echo "status $?"
-}
+export STATUS=always
 try "SELECT key, value FROM metadata"
 try get quantised.pt a --dtype float32
 try get quantised.pt a --dtype int32

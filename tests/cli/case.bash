@@ -1,0 +1,46 @@
+# case.bash - what cases share: run.sh gives it to each of them.
+unset BASH_ENV # not to what a case starts
+
+# try ARGUMENT...: run the program, and say with what; then the exit status, unless it is 0 ($STATUS=always: always).
+try() {
+    echo "$ ckptdb $*"
+    "$CKPTDB_BIN" "$@"
+    status=$?
+    [ $status = 0 ] && [ "${STATUS:-}" != always ] || echo "status $status"
+}
+
+# names FILE NAME[:SHAPE[:DTYPE]]...: a names-only checkpoint, catalogued. float32 where not said.
+names() {
+    local file=$1 sep='' each name shape dtype
+    shift
+    {
+        printf '{"ckptdb": "names", "tensors": {'
+        for each in "$@"; do
+            IFS=: read -r name shape dtype <<<"$each"
+            printf '%s"%s": {"dtype": "%s", "shape": [%s]}' "$sep" "$name" "${dtype:-float32}" "$shape"
+            sep=', '
+        done
+        printf '}}'
+    } >"$file"
+    "$CKPTDB_BIN" import "$file" >/dev/null 2>&1
+}
+
+# safetensors FILE HEADER DATA: the header is filled up with blanks; printf makes bytes of the data.
+safetensors() {
+    local header=$2
+    while [ $((${#header} % 8)) != 0 ]; do header+=' '; done
+    { printf "\\x$(printf %02x $((${#header} % 256)))\\x$(printf %02x $((${#header} / 256)))"
+      printf '\0\0\0\0\0\0%s' "$header"
+      printf "$3"; } >"$1"
+}
+
+# make_npy FILE DESCR SHAPE STRUCT-FORMAT VALUE...
+make_npy() { python3 "$TESTS/fixtures/make_npy.py" "$@"; }
+
+# tensors_of FILE: name|dtype|shape|sha256 of each.
+tensors_of() {
+    "$CKPTDB_BIN" --list "SELECT name, dtype, shape, tensor_sha256(id) FROM tensor WHERE path = '$PWD/$1' ORDER BY name"
+}
+
+# until_there PATTERN FILE
+until_there() { for _ in $(seq 300); do grep -q "$1" "$2" 2>/dev/null && return; sleep 0.1; done; }
