@@ -74,7 +74,7 @@ struct counts {
 };
 
 /* Run a statement without rows, and finalize it. */
-static bool diff_run_step(struct session *s, sqlite3_stmt *stmt)
+static bool run_to_end(struct session *s, sqlite3_stmt *stmt)
 {
     const bool good = stmt && sqlite3_step(stmt) == SQLITE_DONE;
     if (stmt && !good && !session_interrupted)
@@ -112,23 +112,23 @@ static bool diff_measure(struct session *s, const struct comparing *c)
     if (stmt)
         sqlite3_bind_pointer(stmt, 1, &reading, "ckptdb_reading", NULL);
     m.bar = progress_new(s, "comparing", "B");
-    const bool good = diff_run_step(s, stmt);
+    const bool good = run_to_end(s, stmt);
     progress_free(m.bar);
-    if (!good || !diff_run_step(s, session_prepare(s, statuses_sql, "")))
+    if (!good || !run_to_end(s, session_prepare(s, statuses_sql, "")))
         return false;
     /* What a map makes of a tensor is not in its bytes. */
-    return !c->values || c->map || diff_run_step(s, session_prepare(s, contents_sql, ""));
+    return !c->values || c->map || run_to_end(s, session_prepare(s, contents_sql, ""));
 }
 
 static bool diff_compare(struct session *s, const struct comparing *c)
 {
     sqlite3_stmt *stmt;
-    if (!diff_run_step(s, session_prepare(s, "DROP TABLE IF EXISTS temp.difference", "")))
+    if (!run_to_end(s, session_prepare(s, "DROP TABLE IF EXISTS temp.difference", "")))
         return false;
     stmt = c->all ? session_prepare(s, compare_sql, "iisii", c->a, c->b, c->map, (int64_t)c->values,
                                     (int64_t)c->bytes)
                   : session_prepare(s, differing_sql, "ii", c->a, c->b);
-    return diff_run_step(s, stmt) && (!c->all || diff_measure(s, c));
+    return run_to_end(s, stmt) && (!c->all || diff_measure(s, c));
 }
 
 /* From the rows kept: numbers of same, unread and different. */

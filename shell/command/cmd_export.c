@@ -83,16 +83,6 @@ static bool check_usage(const struct args *args)
     return true;
 }
 
-/* Convert "5GB", "500MiB" or "1000" to bytes. */
-static bool export_read_size(const char *text, uint64_t *bytes)
-{
-    if (text && !(*bytes = ckptdb_size(text))) {
-        complain("--shard-size %s: not a number of bytes", text);
-        return false;
-    }
-    return true;
-}
-
 static bool find_checkpoints(struct session *s, const struct args *args,
                              struct ckptdb_export_options *o)
 {
@@ -155,8 +145,14 @@ static int export_run(struct session *s, const struct args *args)
         .metadata = metadata,
         .settings = settings,
     };
-    if (!check_usage(args) || !export_read_size(option(args, "--shard-size"), &o.shard_size) ||
-        !export_read_pairs(args, "--option", words[0], settings) ||
+    const char *size = option(args, "--shard-size");
+    if (!check_usage(args))
+        return STATUS_TROUBLE;
+    if (size && !(o.shard_size = ckptdb_size(size))) {
+        complain("--shard-size %s: not a number of bytes", size);
+        return STATUS_TROUBLE;
+    }
+    if (!export_read_pairs(args, "--option", words[0], settings) ||
         !export_read_pairs(args, "--meta", words[1], metadata))
         return STATUS_TROUBLE;
     if (!find_checkpoints(s, args, &o))

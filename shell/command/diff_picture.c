@@ -144,7 +144,7 @@ static size_t draw_branch(struct picture *p, const struct module_visit *v)
     return text_str(&p->line) ? text_width(p->line.at, p->line.len) : 0;
 }
 
-static void diff_picture_measure(void *context, const struct module_visit *v)
+static void measure_branch(void *context, const struct module_visit *v)
 {
     struct picture *p = context;
     size_t width = draw_branch(p, v);
@@ -178,7 +178,7 @@ static int draw_picture(struct picture *p)
 {
     if (!p->tree.nodes[0].tensors)
         return STATUS_FINE;
-    if (!module_tree_visit(&p->tree, diff_picture_measure, p)) {
+    if (!module_tree_visit(&p->tree, measure_branch, p)) {
         complain("no memory for the tree");
         return STATUS_TROUBLE;
     }

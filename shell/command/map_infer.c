@@ -78,15 +78,6 @@ static size_t count_pairs(const struct inferring *i, const char *how)
     return all.count;
 }
 
-/* The pairs of a kind as a JSON list of names, or of objects with two names. */
-static void put_pairs(const struct inferring *i, const char *how, struct text *out)
-{
-    struct pairs all = {.how = how, .out = out};
-    text_addc(out, '[');
-    ckptdb_inferred_pairs(i->result, see_pair, &all);
-    text_addc(out, ']');
-}
-
 static void say_pairs(const struct inferring *i, const char *how, const char *word)
 {
     struct pairs all = {.how = how, .word = word};
@@ -157,8 +148,10 @@ static int print_object(struct inferring *i)
         text_addf(&out, "%s\"%s\": %zu", k ? ", " : "", counts[k], count_pairs(i, counts[k]));
     text_addc(&out, '}');
     for (size_t k = 0; k < 3; k++) {
-        text_addf(&out, ",\n \"%s\": ", lists[k]);
-        put_pairs(i, lists[k], &out);
+        struct pairs all = {.how = lists[k], .out = &out};
+        text_addf(&out, ",\n \"%s\": [", lists[k]);
+        ckptdb_inferred_pairs(i->result, see_pair, &all);
+        text_addc(&out, ']');
     }
     text_addf(&out, ",\n \"check\": %s}", text_str(&i->check) ? i->check.at : "null");
     out.failed = out.failed || i->check.failed;

@@ -221,15 +221,10 @@ int script_run_unit(struct session *s, enum unit kind, struct splitter *p, const
     return status;
 }
 
-static int worse(int a, int b)
-{
-    return a > b ? a : b;
-}
-
 /* After a unit with this status: *status becomes the worst so far. False: the script ends here. */
 static bool go_on(const struct session *s, int unit_status, int *status)
 {
-    *status = worse(*status, unit_status);
+    *status = unit_status > *status ? unit_status : *status;
     if (s->quit || unit_status == STATUS_INTERRUPTED)
         return false;
     return !s->failed || s->keep_going || s->interactive;

@@ -130,25 +130,20 @@ void splitter_release(struct splitter *p)
 
 /* --- words of a dot-command --------------------------------------------------------------- */
 
-static char unescape(char c)
-{
-    if (c == 'n')
-        return '\n';
-    return (char)(c == 't' ? '\t' : c);
-}
-
 /* Copy a word from *from to *to without its quotes; false if a quote is left open. */
 static bool take_word(char **from, char **to)
 {
     char quote = 0;
     for (; **from && (quote || !is_blank(**from)); ++*from) {
         char c = **from;
-        if (quote ? c == quote : c == '\'' || c == '"')
+        if (quote ? c == quote : c == '\'' || c == '"') {
             quote = (char)(quote ? 0 : c);
-        else if (quote == '"' && c == '\\' && (*from)[1])
-            *(*to)++ = unescape(*++*from);
-        else
+        } else if (quote == '"' && c == '\\' && (*from)[1]) {
+            c = *++*from;
+            *(*to)++ = (char)(c == 'n' ? '\n' : c == 't' ? '\t' : c);
+        } else {
             *(*to)++ = c;
+        }
     }
     return quote == 0;
 }

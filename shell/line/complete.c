@@ -160,7 +160,7 @@ static void complete_dot(struct wanted *w, const char *line, size_t len)
 
 /* --- SQL ---------------------------------------------------------------------------------- */
 
-static bool complete_is_word(char c)
+static bool is_word(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
@@ -172,7 +172,7 @@ static bool wants_relation(const char *line, size_t end)
     while (end > 0 && line[end - 1] == ' ')
         end--;
     size_t begin = end;
-    while (begin > 0 && complete_is_word(line[begin - 1]))
+    while (begin > 0 && is_word(line[begin - 1]))
         begin--;
     for (size_t i = 0; i < sizeof(heads) / sizeof(*heads); i++)
         if (strlen(heads[i]) == end - begin &&
@@ -200,12 +200,12 @@ static bool is_compared(const char *line, size_t string, const char *column)
     while (end > 0 && strchr(" =(", line[end - 1]))
         end--;
     if (end >= 2 && strncasecmp(line + end - 2, "in", 2) == 0 &&
-        (end == 2 || !complete_is_word(line[end - 3])))
+        (end == 2 || !is_word(line[end - 3])))
         end -= 2;
     while (end > 0 && line[end - 1] == ' ')
         end--;
     return end >= len && strncasecmp(line + end - len, column, len) == 0 &&
-           (end == len || !complete_is_word(line[end - len - 1]));
+           (end == len || !is_word(line[end - len - 1]));
 }
 
 /* Complete the open string: a rule set, an optimizer, a dtype, a checkpoint or a tensor. */
@@ -236,7 +236,7 @@ static void complete_sql(struct wanted *w, const char *line, size_t len)
         complete_string(w, line, len, string);
         return;
     }
-    while (w->out->word > 0 && complete_is_word(line[w->out->word - 1]))
+    while (w->out->word > 0 && is_word(line[w->out->word - 1]))
         w->out->word--;
     size_t word = w->out->word;
     if (!(w->prefix = strndup(line + word, len - word)))
@@ -256,7 +256,7 @@ static void complete_sql(struct wanted *w, const char *line, size_t len)
     }
 }
 
-static int complete_compare(const void *a, const void *b)
+static int compare_items(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -282,7 +282,7 @@ void complete_line(struct session *s, const char *line, size_t len, bool continu
             offer(&w, commands[i]->name);
     if (out->count == 1 && out->items[0][strlen(out->items[0]) - 1] == '(')
         out->after = 0;
-    qsort(out->items, out->count, sizeof(*out->items), complete_compare);
+    qsort(out->items, out->count, sizeof(*out->items), compare_items);
     free(w.prefix);
 }
 
@@ -321,7 +321,7 @@ void complete_words(struct session *s, const struct option_spec *options, const 
         complete_argument(&w, c, words + at - 1, count - at);
     else if (w.prefix && at >= count - 1)
         complete_program(&w, options, count > 1 ? words[count - 2] : NULL);
-    qsort(out->items, out->count, sizeof(*out->items), complete_compare);
+    qsort(out->items, out->count, sizeof(*out->items), compare_items);
     free(w.prefix);
 }
 

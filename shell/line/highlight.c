@@ -43,11 +43,6 @@ static size_t inside_length(const char *at, size_t len, char inside, bool *close
     return end ? (size_t)(end - at) + closing : len;
 }
 
-static enum highlight of_inside(char inside)
-{
-    return inside == '-' || inside == '*' ? HIGHLIGHT_COMMENT : HIGHLIGHT_STRING;
-}
-
 /* Length of the word or number at `at`. */
 static size_t word_length(const char *at, size_t len)
 {
@@ -103,11 +98,11 @@ static enum highlight next_part(struct scan *s, size_t *step)
         opening = s->inside == '-' || s->inside == '*' ? 2 : 1;
     }
     if (s->inside) {
-        enum highlight what = of_inside(s->inside);
+        const bool comment = s->inside == '-' || s->inside == '*';
         *step = opening + inside_length(at + opening, left - opening, s->inside, &closed);
         if (closed)
             s->inside = 0;
-        return what;
+        return comment ? HIGHLIGHT_COMMENT : HIGHLIGHT_STRING;
     }
     if (!s->sql && *at == '.' && (s->at == 0 || at[-1] == ' '))
         return of_command(at, left, step);

@@ -18,16 +18,6 @@ static void replace(char *text, char from, char to)
         *at = to;
 }
 
-/* Make the parent folders of `path`, accessible only by the user. */
-static void history_make_folders(char *path)
-{
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        mkdir(path, 0700);
-        *slash = '/';
-    }
-}
-
 char *history_path(void)
 {
     const char *state = environment("XDG_STATE_HOME");
@@ -40,8 +30,12 @@ char *history_path(void)
     else
         return NULL;
     char *result = text_steal(&path);
-    if (result)
-        history_make_folders(result);
+    /* Its folders are the user's alone. */
+    for (char *slash = result; slash && (slash = strchr(slash + 1, '/'));) {
+        *slash = '\0';
+        mkdir(result, 0700);
+        *slash = '/';
+    }
     return result;
 }
 

@@ -43,7 +43,7 @@ void offer(struct wanted *w, const char *text)
         c->count++;
 }
 
-static bool offer_begins(const char *text, const char *prefix)
+static bool begins_with(const char *text, const char *prefix)
 {
     return strncasecmp(text, prefix, strlen(prefix)) == 0;
 }
@@ -114,7 +114,7 @@ void offer_keywords(struct wanted *w)
         for (int k = 0; k < len; k++)
             word[k] = (char)(name[k] | (lower && name[k] >= 'A' ? 0x20 : 0));
         word[len] = '\0';
-        if (offer_begins(word, w->prefix))
+        if (begins_with(word, w->prefix))
             offer(w, word);
     }
 }
@@ -332,7 +332,7 @@ static void offer_file(struct wanted *w, const char *folder, const char *name)
 static bool offer_dtype(void *context, const char *name)
 {
     struct wanted *w = context;
-    if (offer_begins(name, w->prefix))
+    if (begins_with(name, w->prefix))
         offer(w, name);
     return true;
 }
@@ -370,7 +370,7 @@ void offer_commands(struct wanted *w, const char *dot)
             continue;
         char name[64];
         snprintf(name, sizeof(name), "%s%s", dot, commands[i]->name);
-        if (offer_begins(name, w->prefix))
+        if (begins_with(name, w->prefix))
             offer(w, name);
     }
 }
@@ -385,7 +385,7 @@ void offer_modes(struct wanted *w, const char *before)
     for (int i = 0; mode_names[i]; i++) {
         char name[32];
         snprintf(name, sizeof(name), "%s%s", before, mode_names[i]);
-        if (offer_begins(name, w->prefix))
+        if (begins_with(name, w->prefix))
             offer(w, name);
     }
 }

@@ -25,7 +25,7 @@ static size_t plain_character(const char *at, size_t left)
 }
 
 /* Move past a character, or to the next row if it is a newline. */
-static void paint_advance(const struct painting *p, struct place *at, bool newline)
+static void move_past(const struct painting *p, struct place *at, bool newline)
 {
     if (newline || ++at->column == p->columns) {
         at->row++;
@@ -44,7 +44,7 @@ static bool find_places(const struct painting *p, struct place *cursor, struct p
         step = newline ? 1 : plain_character(p->line + i, p->len - i);
         if (step == 0)
             return false;
-        paint_advance(p, &at, newline);
+        move_past(p, &at, newline);
     }
     if (p->cursor >= p->len)
         *cursor = at;
@@ -75,7 +75,7 @@ void paint(const struct painting *p, struct text *out)
             text_adds(out, colors[color = p->what[i]]);
         if (!newline)
             text_add(out, p->line + i, step);
-        paint_advance(p, &at, newline);
+        move_past(p, &at, newline);
         if (at.row != row)
             text_adds(out, "\r\033[B");
     }

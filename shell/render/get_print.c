@@ -93,13 +93,13 @@ static bool has_gap(const struct printing *p, unsigned d)
     return p->summary && p->shape[d] > 2 * EDGE;
 }
 
-static uint64_t get_print_shown(const struct printing *p, unsigned d)
+static uint64_t shown_of(const struct printing *p, unsigned d)
 {
     return has_gap(p, d) ? 2 * EDGE + 1 : p->shape[d];
 }
 
 /* Set `depth`: the outermost dimension that is in a gap, or the rank if none is. */
-static void get_print_settle(struct walk *w)
+static void settle_depth(struct walk *w)
 {
     for (w->depth = 0;
          w->depth < w->p->rank && !(has_gap(w->p, w->depth) && w->index[w->depth] == EDGE);
@@ -114,19 +114,19 @@ static uint64_t position(const struct walk *w)
     for (unsigned d = 0; d < w->p->rank; d++) {
         uint64_t i = w->index[d];
         if (has_gap(w->p, d) && i > EDGE)
-            i += w->p->shape[d] - get_print_shown(w->p, d);
+            i += w->p->shape[d] - shown_of(w->p, d);
         at = at * w->p->shape[d] + i;
     }
     return at;
 }
 
 /* Move to the next element or gap. Returns the dimension that moved, or -1 at the end. */
-static int get_print_step(struct walk *w)
+static int walk_on(struct walk *w)
 {
     unsigned d = w->depth < w->p->rank ? w->depth + 1 : w->p->rank;
     while (d-- > 0) {
-        if (++w->index[d] < get_print_shown(w->p, d)) {
-            get_print_settle(w);
+        if (++w->index[d] < shown_of(w->p, d)) {
+            settle_depth(w);
             return (int)d;
         }
         w->index[d] = 0;
@@ -157,7 +157,7 @@ static void put_token(struct walk *w, const struct text *token)
     w->column += columns < w->width ? w->width : columns;
 }
 
-/* Print what separates two elements; `moved` is the dimension that get_print_step() moved. */
+/* Print what separates two elements; `moved` is the dimension that walk_on() moved. */
 static void put_gap(struct walk *w, unsigned moved, size_t next)
 {
     struct text *out = &w->p->sink->pending;
@@ -177,7 +177,7 @@ static void print_walk(struct walk *w, struct text *token)
     struct text *out = &w->p->sink->pending;
     unsigned rank = w->p->rank, open = rank;
     int moved;
-    get_print_settle(w);
+    settle_depth(w);
     for (;;) {
         repeat(out, '[', open);
         w->column += open;
@@ -185,7 +185,7 @@ static void print_walk(struct walk *w, struct text *token)
             return;
         put_token(w, token);
         unsigned depth = w->depth;
-        if (!go_on(w->p, w->printed++) || (moved = get_print_step(w)) < 0)
+        if (!go_on(w->p, w->printed++) || (moved = walk_on(w)) < 0)
             break;
         unsigned closed = (depth < rank ? depth + 1 : rank) - (unsigned)moved - 1;
         repeat(out, ']', closed);
@@ -197,16 +197,16 @@ static void print_walk(struct walk *w, struct text *token)
 }
 
 /* Find the width of the widest element that will be shown. */
-static bool get_print_measure(struct walk *w, struct text *token)
+static bool measure_widest(struct walk *w, struct text *token)
 {
-    get_print_settle(w);
+    settle_depth(w);
     do {
         if (!spell(w, token))
             return false;
         size_t columns = text_width(token->at, token->len);
         if (w->depth == w->p->rank && columns > w->width)
             w->width = columns;
-    } while (get_print_step(w) >= 0);
+    } while (walk_on(w) >= 0);
     return true;
 }
 
@@ -216,14 +216,13 @@ void print_text(const struct printing *p)
     struct walk w = {.p = p, .index = calloc(p->rank + 1, sizeof(uint64_t))};
     uint64_t count = 1;
     for (unsigned d = 0; d < p->rank; d++)
-        count = get_print_shown(p, d) && count > UINT64_MAX / get_print_shown(p, d)
-                    ? UINT64_MAX
-                    : count * get_print_shown(p, d);
+        count = shown_of(p, d) && count > UINT64_MAX / shown_of(p, d) ? UINT64_MAX
+                                                                      : count * shown_of(p, d);
     if (!w.index)
         sink_fail(p->sink, CKPTDB_MEMORY, "no memory");
     else if (!ckptdb_cells_count(p->cells))
         text_adds(&p->sink->pending, "[]\n");
-    else if (count > ALIGNED_MOST || get_print_measure(&w, &token))
+    else if (count > ALIGNED_MOST || measure_widest(&w, &token))
         print_walk(&w, &token);
     text_release(&token);
     free(w.index);

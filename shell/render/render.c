@@ -16,7 +16,7 @@
 
 /* --- values ------------------------------------------------------------------------------- */
 
-static void render_add_number(struct text *out, sqlite3_int64 value)
+static void add_number(struct text *out, sqlite3_int64 value)
 {
     char digits[24], *at = digits + sizeof(digits);
     uint64_t rest = value < 0 ? -(uint64_t)value : (uint64_t)value;
@@ -32,7 +32,7 @@ static void render_add_number(struct text *out, sqlite3_int64 value)
 void text_add_real(struct text *out, double value, bool json)
 {
     if (fabs(value) < 1e15 && value == floor(value) && !signbit(value)) {
-        render_add_number(out, (sqlite3_int64)value);
+        add_number(out, (sqlite3_int64)value);
         text_add(out, ".0", 2);
         return;
     }
@@ -141,7 +141,7 @@ static void add_integer(struct render *r, struct text *out, int column, sqlite3_
     else if (meaning == MEANS_COUNT)
         text_adds(out, human_count((uint64_t)value, human));
     else
-        render_add_number(out, value);
+        add_number(out, value);
 }
 
 void cell_text(struct render *r, int column, struct text *out, struct cell *cell)
@@ -179,7 +179,7 @@ static void json_value(sqlite3_stmt *stmt, int column, struct text *out)
     if (type == SQLITE_NULL) {
         text_adds(out, "null");
     } else if (type == SQLITE_INTEGER) {
-        render_add_number(out, sqlite3_column_int64(stmt, column));
+        add_number(out, sqlite3_column_int64(stmt, column));
     } else if (type == SQLITE_FLOAT) {
         text_add_real(out, sqlite3_column_double(stmt, column), true);
     } else if (type == SQLITE_BLOB) {
@@ -406,13 +406,6 @@ static bool render_row(struct render *r)
     return true;
 }
 
-static void render_begin(struct render *r)
-{
-    bool rows = r->mode == MODE_LIST || r->mode == MODE_CSV || r->mode == MODE_TSV;
-    if (r->columns > 0 && r->headers && rows)
-        row_header(r);
-}
-
 static void render_end(struct render *r)
 {
     if (r->columns == 0)
@@ -427,8 +420,10 @@ static void render_end(struct render *r)
  * SQLITE_IOERR_WRITE if our own memory or output failed. */
 static int render_steps(struct render *r)
 {
+    const bool rows = r->mode == MODE_LIST || r->mode == MODE_CSV || r->mode == MODE_TSV;
     int rc;
-    render_begin(r);
+    if (r->columns > 0 && r->headers && rows)
+        row_header(r);
     while ((rc = sqlite3_step(r->stmt)) == SQLITE_ROW) {
         if (session_interrupted)
             return SQLITE_INTERRUPT;

@@ -53,8 +53,8 @@ static void put_spaces(FILE *out, size_t count)
 
 /* Print a cell and its padding. If it is too wide, names and paths are cut on the left,
  * because their ends say most; text with blanks is cut on the right. */
-static void render_grid_put_cell(struct render *r, int column, const char *at, size_t len,
-                                 size_t width, bool right)
+static void put_cell(struct render *r, int column, const char *at, size_t len, size_t width,
+                     bool right)
 {
     size_t room = r->widths[column], begin = 0, end = len;
     bool given = column < WIDTHS_MAX && r->width_given[column] > 0;
@@ -85,7 +85,7 @@ static void put_header(struct render *r, const struct grid_style *style)
         const char *name = r->headers ? r->names[i] : "";
         size_t len = strlen(name);
         fprintf(r->out, "%s%s", style->side, r->color ? "\033[1m" : "");
-        render_grid_put_cell(r, i, name, len, text_width(name, len), false);
+        put_cell(r, i, name, len, text_width(name, len), false);
         fputs(r->color ? "\033[0m" : "", r->out);
     }
     fprintf(r->out, "%s\n", style->side);
@@ -136,7 +136,7 @@ static void put_rows(struct render *r, const struct grid_style *style)
                 continue;
             bool dim = cell->null && r->color;
             fprintf(r->out, "%s%s", style->side, dim ? "\033[2m" : "");
-            render_grid_put_cell(r, i, cell_at(r, cell), cell->len, cell->width, cell->right);
+            put_cell(r, i, cell_at(r, cell), cell->len, cell->width, cell->right);
             fputs(dim ? "\033[0m" : "", r->out);
         }
         fprintf(r->out, "%s\n", style->side);
@@ -213,7 +213,7 @@ static bool shorten_odd_names(struct render *r)
     return false;
 }
 
-static bool render_grid_is_empty(const struct render *r, int column)
+static bool is_column_empty(const struct render *r, int column)
 {
     for (size_t row = 0; row < r->rows; row++)
         if (!r->cells[row * (size_t)r->columns + (size_t)column].null)
@@ -272,7 +272,7 @@ static bool leave_one_out(struct render *r)
         shown++;
         if (i > 0 && !empty && keep_of(r, i) == KEEP_NOT)
             victim = i;
-        empty = empty || (victim == i && render_grid_is_empty(r, i));
+        empty = empty || (victim == i && is_column_empty(r, i));
     }
     if (shown <= SHOWN_MIN || victim <= 0)
         return false;
@@ -311,7 +311,7 @@ static bool cut_texts(struct render *r, size_t least)
  * columns, at last cut texts. For example, with a screen of 80, the listing path 60, format
  * 12, tensors 9, nbytes 8 is 102 wide (each column adds 3, the left edge 1): shorten_path()
  * takes 22 from the path, which then has 38. */
-static void render_grid_narrow(struct render *r)
+static void narrow_once(struct render *r)
 {
     if (r->listing ? shorten_path(r) : cut_texts(r, TEXT_MIN))
         return;
@@ -327,28 +327,22 @@ static bool fit_screen(struct render *r)
     while (r->screen && total_width(r) > r->screen && !r->cut) {
         if (r->whole)
             return false;
-        render_grid_narrow(r);
+        narrow_once(r);
     }
     return true;
 }
 
-static bool has_number(const struct render *r, int column)
-{
-    for (size_t row = 0; row < r->rows; row++)
-        if (r->cells[row * (size_t)r->columns + (size_t)column].right)
-            return true;
-    return false;
-}
-
 /* Set the widths for this window; true if they changed. */
-static bool render_grid_measure(struct render *r)
+static bool measure_columns(struct render *r)
 {
     bool wider = r->done == 0;
     for (int i = 0; i < r->columns; i++)
         wider |= column_width(r, i) > r->widths[i];
     for (int i = 0; wider && i < r->columns; i++) {
         r->widths[i] = column_width(r, i);
-        r->numeric[i] = has_number(r, i);
+        r->numeric[i] = false;
+        for (size_t row = 0; row < r->rows && !r->numeric[i]; row++)
+            r->numeric[i] = r->cells[row * (size_t)r->columns + (size_t)i].right;
     }
     return wider;
 }
@@ -357,7 +351,7 @@ void grid_window(struct render *r, bool last)
 {
     const struct grid_style *style = &styles[r->mode];
     if (r->rows > 0 || r->done == 0) {
-        if (render_grid_measure(r)) {
+        if (measure_columns(r)) {
             if (r->done > 0)
                 put_line(r, &style->bottom);
             if (!fit_screen(r) && r->may_switch && r->done == 0) {

@@ -87,7 +87,7 @@ static bool add_id(struct ids *ids, int64_t id)
 }
 
 /* Add all rows of a statement. Returns their number, or -1 after an error message. */
-static int add_rows(struct ids *ids, sqlite3_stmt *stmt)
+static int add_each(struct ids *ids, sqlite3_stmt *stmt)
 {
     int count = 0;
     while (session_row(ids->session, stmt) && add_id(ids, sqlite3_column_int64(stmt, 0)))
@@ -110,7 +110,7 @@ static int64_t *take_ids(struct ids *ids, bool good, size_t *found)
 int64_t *session_ids(struct session *s, sqlite3_stmt *stmt, size_t *found)
 {
     struct ids ids = {.session = s};
-    const bool good = add_rows(&ids, stmt) >= 0;
+    const bool good = add_each(&ids, stmt) >= 0;
     return take_ids(&ids, good, found);
 }
 
@@ -133,7 +133,7 @@ static int add_word(struct session *s, struct ids *ids, const char *word)
         return add_id(ids, id) ? 1 : -1;
     if (!glob || err.status != CKPTDB_MISSING)
         return (id = session_checkpoint(s, word)) && add_id(ids, id) ? 1 : -1;
-    int count = add_rows(ids, session_prepare(s, matching, "s", word));
+    int count = add_each(ids, session_prepare(s, matching, "s", word));
     if (count == 0)
         complain("no checkpoint matches %s", word);
     return count ? count : -1;

@@ -101,7 +101,7 @@ static void say_missing(const char *path)
 }
 
 /* Make the parent folders of a path, like `mkdir -p`. Errors show when the file is opened. */
-static void session_make_folders(const char *path)
+static void make_parents(const char *path)
 {
     struct text part = {0};
     for (const char *c = path; *c; c++) {
@@ -130,7 +130,7 @@ bool session_open(struct session *s, enum ckptdb_mode mode)
     ckptdb *catalog;
     bool made = mode == CKPTDB_CREATE && access(s->catalog, F_OK) != 0;
     if (mode == CKPTDB_CREATE && s->default_place)
-        session_make_folders(s->catalog);
+        make_parents(s->catalog);
     const struct ckptdb_watch watch = watch_with(NULL);
     ckptdb_open_watched(s->catalog, mode, &watch, &catalog, &err);
     if (catalog && made && s->interactive)
