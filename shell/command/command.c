@@ -398,13 +398,13 @@ static int say_no_verb(const struct command *c, const struct verb *verbs, const 
 int verb_run(struct session *s, const struct command *c, const struct verb *verbs,
              const struct args *args)
 {
-    const char *word = args->count ? args->operand[0] : NULL;
-    const size_t len = word ? strlen(word) : 0;
+    const char *word = args->count ? args->operand[0] : "";
+    const size_t len = strlen(word);
     const struct verb *v = verbs;
     while (v->usage && (strcspn(v->usage, " ") != len || memcmp(v->usage, word, len) != 0))
         v++;
     if (!v->usage)
-        return say_no_verb(c, verbs, word);
+        return say_no_verb(c, verbs, args->count ? word : NULL);
     if (!verb_is_well_used(c, v, args))
         return STATUS_TROUBLE;
     if (v->catalog != CKPTDB_CREATE && !session_open(s, s->readonly ? CKPTDB_READ : v->catalog))
