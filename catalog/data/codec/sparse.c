@@ -179,7 +179,7 @@ struct compressed {
     uint64_t made;         /* entries so far */
 };
 
-static uint64_t index_at(const struct sparse *p, const uint8_t *list, uint64_t i)
+static uint64_t sparse_index_at(const struct sparse *p, const uint8_t *list, uint64_t i)
 {
     return p->s0 == 4 ? load_u32le(list + 4 * i) : load_u64le(list + 8 * i);
 }
@@ -193,7 +193,7 @@ static enum status sparse_read_row(struct compressed *c, uint64_t place, uint64_
     const bool by_rows = p->kind == 'r';
     const uint64_t br = p->block[0], bc = p->block[1];
     for (uint64_t k = begin; k < end; k++) {
-        const uint64_t other = index_at(p, c->other, k);
+        const uint64_t other = sparse_index_at(p, c->other, k);
         if (other >= c->inner || c->made >= p->count * br)
             return sparse_bad(c->source, err, "an index past its dimension");
         const uint64_t row = (by_rows ? outer : other) * br;
@@ -212,9 +212,9 @@ static enum status read_batch(struct compressed *c, uint64_t batch, uint64_t eac
     const struct sparse *p = c->p;
     const uint64_t first = batch * each, place = batch * c->rows * c->cols;
     const uint64_t ptr = batch * (c->outer + 1);
-    uint64_t begin = index_at(p, c->ptr, ptr), end;
+    uint64_t begin = sparse_index_at(p, c->ptr, ptr), end;
     for (uint64_t o = 0; o < c->outer; o++, begin = end) {
-        end = index_at(p, c->ptr, ptr + o + 1);
+        end = sparse_index_at(p, c->ptr, ptr + o + 1);
         if (end < begin || end > each)
             return sparse_bad(c->source, err, "entries that are not in order");
         if (sparse_read_row(c, place, o, first + begin, first + end, err) != OK)

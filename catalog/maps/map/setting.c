@@ -35,7 +35,7 @@ static const char *kept(struct json *j)
     return copy;
 }
 
-static const char *read_text(struct json *j)
+static const char *setting_read_text(struct json *j)
 {
     return json_want(j, JSON_STRING, "a text") ? kept(j) : NULL;
 }
@@ -63,9 +63,9 @@ static void read_declared(struct json *j, struct declared *d)
         } else if (json_is(j, "number")) {
             d->number = json_next(j) == JSON_TRUE;
         } else if (json_is(j, "like")) {
-            d->like = read_text(j);
+            d->like = setting_read_text(j);
         } else if (json_is(j, "else")) {
-            d->otherwise = read_text(j);
+            d->otherwise = setting_read_text(j);
         } else if (json_is(j, "ratio")) {
             if (read_list(j, d->ratio, 2) != 2)
                 json_fail(j, ERR_ARGUMENT, NULL, "a ratio is of two settings");
@@ -258,14 +258,14 @@ static bool read_bound(struct json *j, const char **ruleset, struct settings *ou
 {
     if (!json_want(j, JSON_OBJECT, "a bound rule set") || !json_want(j, JSON_KEY, "ruleset"))
         return false;
-    *ruleset = read_text(j);
+    *ruleset = setting_read_text(j);
     if (!json_want(j, JSON_KEY, "settings") || !json_want(j, JSON_ARRAY, "a list"))
         return false;
     while (json_next(j) == JSON_ARRAY && out->count < SETTINGS_MAX) {
         struct setting *s = &out->at[out->count++];
-        *s = (struct setting){.key = read_text(j)};
+        *s = (struct setting){.key = setting_read_text(j)};
         bool known = json_next(j) == JSON_TRUE;
-        *(known ? &s->value : &s->fault) = read_text(j);
+        *(known ? &s->value : &s->fault) = setting_read_text(j);
         json_want(j, JSON_ARRAY_END, "the end of a setting");
     }
     return j->type == JSON_ARRAY_END && json_want(j, JSON_OBJECT_END, "the end");
