@@ -1,7 +1,8 @@
 /*
  * fn_rule.c - rule sets as SQL functions, and repr() for error texts.
  *
- *   rule_match(ruleset, name)    ord of the rule that decides; NULL: none
+ *   rule_first(ruleset, name)    ord of the first rule that meets the name; NULL: none. Also called
+ *                                rule_match()
  *   rule_status(ruleset, name)   'ok', 'dropped', 'unmatched', 'error'
  *   rule_replace(ruleset, name)  the new name; NULL unless the status is 'ok'
  *   rule_error(ruleset, name)    "Type: text"; NULL unless the status is 'error'
@@ -84,7 +85,7 @@ static void result_text(sqlite3_context *context, const char *text, size_t len)
         sqlite3_result_text64(context, text, len, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
-static void rule_match(sqlite3_context *context, int argc, sqlite3_value **argv)
+static void rule_first(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     const struct rule_result *r = answer(context, argc, argv);
     if (r && r->outcome != RULE_UNMATCHED)
@@ -165,8 +166,9 @@ int sql_register_rule(sqlite3 *db)
         const char *name;
         void (*run)(sqlite3_context *, int, sqlite3_value **);
     } functions[] = {
-        {"rule_match", rule_match}, {"rule_status", rule_status}, {"rule_replace", rule_replace},
-        {"rule_error", rule_error}, {"rule_cast", rule_cast},     {"rule_ops", rule_ops},
+        {"rule_first", rule_first},     {"rule_match", rule_first}, {"rule_status", rule_status},
+        {"rule_replace", rule_replace}, {"rule_error", rule_error}, {"rule_cast", rule_cast},
+        {"rule_ops", rule_ops},
     };
     struct rule_cache *cache = rule_cache_new();
     if (!cache)

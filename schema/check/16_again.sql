@@ -3,7 +3,7 @@
 -- advice: anchor the pattern to the start of the old names
 -- The second half: a rule keeps the name, so nothing shows that its operations were applied
 -- already.
-SELECT rule_match(bound, r.new_name) AS rule, r.place, r.new_name AS name,
+SELECT rule_first(bound, r.new_name) AS rule, r.place, r.new_name AS name,
        'would become ' || rule_replace(bound, r.new_name) AS detail
 FROM given CROSS JOIN option CROSS JOIN result r
 WHERE renames AND NOT dialect_is(dialect, 'path') -- (their patterns are not tried on names)
@@ -13,4 +13,4 @@ UNION ALL
 SELECT r.rule, r.place, r.new_name, 'its axes would be moved again'
 FROM given CROSS JOIN option CROSS JOIN doing d CROSS JOIN result r ON r.rule = d.rule
 WHERE renames AND NOT dialect_is(dialect, 'path') AND d.moves AND rule_replace(bound, r.new_name) = r.new_name
-  AND rule_match(bound, r.new_name) = r.rule
+  AND rule_first(bound, r.new_name) = r.rule

@@ -15,7 +15,7 @@ idle(rule, pattern, detail) AS MATERIALIZED (
          (SELECT iif(last,
                      'rule ' || (SELECT rule FROM mapping WHERE new_name = name AND rule IS NOT NULL)
                        || ' overrules it for ' || name,
-                     'rule ' || rule_match(g.bound, name) || ' matches ' || name || ' first')
+                     'rule ' || rule_first(g.bound, name) || ' matches ' || name || ' first')
           FROM asked WHERE rule_status(g.bound, name, u.ord) <> 'unmatched' LIMIT 1)
   FROM given g CROSS JOIN option CROSS JOIN rule u
   WHERE u.ruleset = g.ruleset AND NOT dialect_is(dialect, 'path') AND u.ord NOT IN (SELECT rule FROM used)

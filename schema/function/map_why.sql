@@ -23,7 +23,7 @@ WITH
   -- What the T5 importer changes after that: it adds zeros, and renames biases.
   restored(ruleset, rule, old_name, new_name, tensor_id, origin, dtype, shape, status, error, note)
   AS MATERIALIZED (
-    SELECT a.ruleset, rule_match(a.ruleset, x.old_name), x.old_name, x.name, x.tensor_id, x.origin,
+    SELECT a.ruleset, rule_first(a.ruleset, x.old_name), x.old_name, x.name, x.tensor_id, x.origin,
            x.dtype, x.shape, x.status, x.error, x.note
     FROM given g CROSS JOIN asked a CROSS JOIN restore_rows(a.ruleset, g.checkpoint, 0, 1) x
     WHERE dialect_is(a.dialect, 'translation') AND x.status <> 'error' AND g.name IN (x.old_name, x.name)

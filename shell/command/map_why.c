@@ -18,7 +18,7 @@ static void say_nearest(struct session *s, const struct question *q)
         " WHERE t.checkpoint_id = ?1 UNION ALL "
         "SELECT x.name, format('%s, which rule set %s makes of %s', x.name, r.name,"
         "  iif(x.old_name IS NULL, 'nothing: zeros', format('%s by rule %d', x.old_name,"
-        "   rule_match(r.name, x.old_name))))"
+        "   rule_first(r.name, x.old_name))))"
         " FROM asked r CROSS JOIN restore_rows(r.name, ?1, 0, 1) x"
         " WHERE dialect_is(r.dialect, 'translation') AND x.name IS NOT NULL UNION ALL "
         "SELECT x.new_name, format('%s, which rule set %s makes of %s by rule %d', x.new_name,"

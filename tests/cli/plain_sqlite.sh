@@ -30,7 +30,7 @@ for view in $(sqlite3 "$CKPTDB" "SELECT name FROM sqlite_schema WHERE type = 'vi
         grep -q "\`$view\`†" "$TESTS/../schema/README.md" && echo "$view answers, but has a dagger"
         continue
     fi
-    grep -o 'no such table.*' <<<"$why"
+    grep -oE 'no such (table|function).*' <<<"$why"
     grep -q "\`$view\`†" "$TESTS/../schema/README.md" || echo "$view has no dagger"
     case $view in extent | optimizer_state) where='WHERE 0' ;; *) where= ;; esac
     bash "$TESTS/plain_sqlite.sh" "$CKPTDB" "SELECT count(*) >= 0 FROM $view $where"
