@@ -45,17 +45,10 @@ void *arena_room(struct arena *a, size_t size);
 void *arena_fail(struct arena *a);
 
 /* Zeroed room. */
-static inline void *arena_alloc(struct arena *a, size_t size)
-{
-    void *at = arena_room(a, size);
-    return at ? memset(at, 0, size) : NULL;
-}
+void *arena_alloc(struct arena *a, size_t size);
 
 /* count * size, checked, zeroed. */
-static inline void *arena_array(struct arena *a, size_t count, size_t size)
-{
-    return size && count > SIZE_MAX / size ? arena_fail(a) : arena_alloc(a, count * size);
-}
+void *arena_array(struct arena *a, size_t count, size_t size);
 
 /* A copy with a NUL after it; after a failure "", which is scratch, or NULL where there is no `err`. */
 char *arena_copy(struct arena *a, const void *bytes, size_t len);

@@ -38,6 +38,17 @@ void *list_scratch(void)
     return memset(scratch, 0, sizeof(scratch));
 }
 
+void *arena_alloc(struct arena *a, size_t size)
+{
+    void *at = arena_room(a, size);
+    return at ? memset(at, 0, size) : NULL;
+}
+
+void *arena_array(struct arena *a, size_t count, size_t size)
+{
+    return size && count > SIZE_MAX / size ? arena_fail(a) : arena_alloc(a, count * size);
+}
+
 char *arena_copy(struct arena *a, const void *bytes, size_t len)
 {
     char *copy = len == SIZE_MAX ? arena_fail(a) : arena_room(a, len + 1);

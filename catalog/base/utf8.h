@@ -18,6 +18,6 @@ size_t utf8_put(void *to, uint32_t code);
 /* Make the first character of `left` (1 or more) bytes safe for a terminal: control characters and
  * bytes that are not UTF-8 as \xHH. Returns its bytes; *written are the bytes in `out`. */
 #define UTF8_SAFE_MAX 16
-size_t utf8_safe(const char *at, size_t left, char out[UTF8_SAFE_MAX], size_t *written);
+size_t utf8_safe(const char *bytes, size_t left, char out[UTF8_SAFE_MAX], size_t *written);
 
 #endif

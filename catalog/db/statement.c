@@ -44,6 +44,22 @@ bool db_row(sqlite3_stmt *s, const char *doing, struct error *err)
     return rc == SQLITE_ROW;
 }
 
+static int bind_integer(sqlite3_stmt *s, int at, const int64_t *value)
+{
+    return value ? sqlite3_bind_int64(s, at, *value) : sqlite3_bind_null(s, at);
+}
+
+/* Size, time, inode, device. */
+static int bind_file(sqlite3_stmt *s, int at, const struct file_identity *f)
+{
+    int rc = SQLITE_OK;
+    const int64_t columns[] = {f ? (int64_t)f->size : 0, f ? f->mtime_ns : 0,
+                               f ? (int64_t)f->inode : 0, f ? (int64_t)f->device : 0};
+    for (int i = 0; i < 4 && rc == SQLITE_OK; i++)
+        rc = bind_integer(s, at + i, f ? &columns[i] : NULL);
+    return rc;
+}
+
 static int bind_values(sqlite3_stmt *s, const char *types, va_list args, void (*keep)(void *memory))
 {
     int rc = SQLITE_OK;
@@ -53,17 +69,12 @@ static int bind_values(sqlite3_stmt *s, const char *types, va_list args, void (*
         } else if (*types == 'i') {
             rc = sqlite3_bind_int64(s, at, va_arg(args, int64_t));
         } else if (*types == 'p') {
-            const int64_t *value = va_arg(args, const int64_t *);
-            rc = value ? sqlite3_bind_int64(s, at, *value) : sqlite3_bind_null(s, at);
+            rc = bind_integer(s, at, va_arg(args, const int64_t *));
         } else if (*types == 'b') {
             const struct bytes blob = va_arg(args, struct bytes);
             rc = sqlite3_bind_blob64(s, at, blob.at, blob.len, keep);
         } else {
-            const struct file_identity *f = va_arg(args, const struct file_identity *);
-            const int64_t columns[] = {f ? (int64_t)f->size : 0, f ? f->mtime_ns : 0,
-                                       f ? (int64_t)f->inode : 0, f ? (int64_t)f->device : 0};
-            for (int i = 0; i < 4 && rc == SQLITE_OK; i++)
-                rc = f ? sqlite3_bind_int64(s, at + i, columns[i]) : sqlite3_bind_null(s, at + i);
+            rc = bind_file(s, at, va_arg(args, const struct file_identity *));
             at += 3;
         }
         if (rc == SQLITE_RANGE) /* queries may use fewer than others */

@@ -19,7 +19,9 @@ char layout_separator(const struct batch_layout *l, char own)
             return own;
         others = others || memchr(t->name, other, t->name_len);
     }
-    return others ? other : own;
+    if (others)
+        return other;
+    return own;
 }
 
 #define MODULES_FREE 4096 /* allowed for any layout */

@@ -235,7 +235,7 @@ static enum status verify_load(struct verifier *v, size_t *skipped, struct error
     else
         s = db_query(v->catalog, err, sql, "siiss", text_str(&ids), (int64_t)v->options->again,
                      (int64_t)v->options->quick, text_str(&known), import_program);
-    while (db_row(s, "cannot list the checkpoints", err)) {
+    while (v->list && db_row(s, "cannot list the checkpoints", err)) {
         if (sqlite3_column_int(s, 4))
             ++*skipped;
         else

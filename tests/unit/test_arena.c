@@ -23,7 +23,8 @@ static void pushed_elements_are_zeroed_and_kept(void **state)
         *p = (struct pair){.key = i, .text[99] = 'x'};
     }
     assert_int_equal(count, 3000);
-    for (uint64_t i = 0; i < count; i++)
+    assert_non_null(list);
+    for (uint64_t i = 0; list && i < count; i++)
         assert_int_equal(list[i].key, i);
     assert_int_equal(err.status, OK);
     arena_release(&a);
@@ -46,7 +47,8 @@ static void an_arena_keeps_its_first_failure(void **state)
     memset(scratch, 1, sizeof(*scratch));
     assert_int_equal(PUSH(&a, list, count, space)->key, 0);
     assert_int_equal(count, before);
-    for (uint64_t i = 0; i < count; i++)
+    assert_non_null(list);
+    for (uint64_t i = 0; list && i < count; i++)
         assert_int_equal(list[i].key, i + 1);
     /* A small request would fit: what has failed stays so. */
     assert_string_equal(arena_copy(&a, "a", 1), "");

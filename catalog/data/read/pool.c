@@ -204,8 +204,8 @@ static enum status verify_strings(struct pool *p, uint64_t extent, struct error 
 {
     const struct stored_tensor *t = p->tensor;
     uint32_t found, stated = t->sums[extent];
-    struct lease lease;
-    if (pool_take(p, extent, false, &lease, err) != OK)
+    struct lease lease = {0};
+    if (pool_take(p, extent, false, &lease, err) != OK || !lease.source)
         return err->status;
     if (strings_tf_sum(lease.source, extent_elements(t, &t->extents[extent]), &found, err) == OK &&
         found != stated)
