@@ -44,20 +44,21 @@ static enum status flax_index_see_leaf(void *context, const struct flax_leaf *le
     return flax_leaf_emit(&s->sink, leaf);
 }
 
-/* Index a shard. If it is damaged in the middle, the tensors before the damage are kept. */
+/* Index a shard. If it is damaged in the middle, the tensors before the damage are kept; lack of memory
+ * is the job's. */
 static void flax_index_shard(struct job *job, struct weight_map *m, uint32_t shard)
 {
-    struct error err = {.offset = NO_OFFSET}, *jobs = job->err;
     struct flax_shard s = {.sink.job = job, .map = m, .shard = shard};
     struct source *source;
     if (!weight_map_open(job, m, shard, &source, &s.sink.file))
         return;
     s.sink.source = source;
-    job->err = &err;
     flax_walk(job, source, &(struct flax_visitor){.leaf = flax_index_see_leaf, .context = &s});
-    job->err = jobs;
-    if (err.status != OK)
-        weight_map_lose(job, m, shard, &err);
+    const struct error err = *job->err;
+    if (err.status == OK || err.status == ERR_MEMORY)
+        return;
+    error_clear(job->err);
+    weight_map_lose(job, m, shard, &err);
 }
 
 static enum status flax_index_set(struct job *job)
