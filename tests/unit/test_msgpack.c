@@ -242,7 +242,7 @@ static void windows(void **state)
     }
     for (unsigned i = 0; i < LARGE; i++, at += 5 + LARGE_BYTES)
         memcpy(bytes + at, "\xC6\x00\x10\x00\x00", 5);
-    struct counting source = {{&ops, size, "test", false}, bytes, &read};
+    struct counting source = {{&ops, size, "test", false, NULL}, bytes, &read};
     assert_int_equal(msgpack_open(&m, &source.base, &arena, &err), OK);
     for (uint64_t i = 0; i < SMALL; i++) {
         assert_true(msgpack_next(&m, &item));

@@ -11,17 +11,17 @@
 
 struct append_source {
     struct source base; /* must be first */
-    struct source *inner, *more;
+    struct source *more;
 };
 
 static enum status append_read(const struct source *base, uint64_t offset, void *dst, size_t len,
                                struct error *err)
 {
     const struct append_source *s = (const struct append_source *)base;
-    const uint64_t own = s->inner->size;
+    const uint64_t own = base->inner->size;
     const uint64_t left = offset < own ? own - offset : 0;
     const size_t first = left < len ? (size_t)left : len;
-    if (first && source_read(s->inner, offset, dst, first, err) != OK)
+    if (first && source_read(base->inner, offset, dst, first, err) != OK)
         return err->status;
     return first == len ? OK
                         : source_read(s->more, offset + first - own, (uint8_t *)dst + first,
@@ -30,45 +30,36 @@ static enum status append_read(const struct source *base, uint64_t offset, void 
 
 static void append_close(struct source *base)
 {
-    struct append_source *s = (struct append_source *)base;
-    source_close(s->more);
-    source_close(s->inner);
-    free(s);
+    source_close(((struct append_source *)base)->more);
+    free(base);
 }
 
 static const struct source_ops append_ops = {.read_at = append_read, .close = append_close};
 
-static enum status append_open(struct source *inner, const struct codec_args *args,
-                               struct source **out, struct error *err)
+static enum status append_begin(struct source *base, const struct codec_args *args,
+                                struct error *err)
 {
     char chain[CODEC_STEP_BYTES];
-    struct source base = {&append_ops, 0, inner->name, false};
-    uint64_t offset = args->number[0], len = args->number[1], size;
-    if (offset > inner->size || len > inner->size - offset)
-        return codec_bad_argument(inner, "append", args->text, err);
+    struct source *more = NULL;
+    uint64_t offset = args->number[0], len = args->number[1];
+    if (offset > base->size || len > base->size - offset)
+        return codec_bad_argument(base, "append", args->text, err);
     snprintf(chain, sizeof(chain), "%s", args->rest); /* "deflate:2048+swap:8" */
     for (char *plus = chain; (plus = strchr(plus, '+'));)
         *plus = '|';
-    struct append_source *s = codec_source_new(inner, sizeof(*s), base, err);
-    if (!s)
+    if (source_open_view(base->inner, offset, len, &more, err) != OK ||
+        codec_chain_open(more, chain, &more, NULL, err) != OK ||
+        (more->sequential && source_open_spill(more, &more, err) != OK))
         return err->status;
-    s->inner = inner;
-    if (source_open_view(inner, offset, len, &s->more, err) == OK)
-        codec_chain_open(s->more, chain, &s->more, NULL, err);
-    if (err->status == OK && s->more->sequential)
-        source_open_spill(s->more, &s->more, err);
-    if (err->status != OK)
-        s->more = NULL; /* the function that failed has closed it */
-    else if (add_u64(inner->size, s->more->size, &size))
-        s->base.size = size;
-    else
-        error_set(err, ERR_CORRUPT, inner->name, NO_OFFSET, "append: too many bytes");
-    if (err->status != OK) {
-        append_close(&s->base);
-        return err->status;
-    }
-    *out = &s->base;
-    return OK;
+    ((struct append_source *)base)->more = more;
+    base->sequential = false;
+    return add_u64(base->size, more->size, &base->size)
+               ? OK
+               : error_set(err, ERR_CORRUPT, base->name, NO_OFFSET, "append: too many bytes");
 }
 
-const struct codec codec_append = {.name = "append", .args = "N,N,*", .open = append_open};
+const struct codec codec_append = {.name = "append",
+                                   .args = "N,N,*",
+                                   .source = &append_ops,
+                                   .source_bytes = sizeof(struct append_source),
+                                   .begin = append_begin};

@@ -120,25 +120,11 @@ const struct codec *codec_find(const char *name)
     return NULL;
 }
 
-enum status codec_bad_argument(struct source *inner, const char *name, const char *argument,
+enum status codec_bad_argument(const struct source *inner, const char *name, const char *argument,
                                struct error *err)
 {
-    error_set(err, ERR_CORRUPT, inner->name, NO_OFFSET, "codec %s: bad argument \"%s\"", name,
-              argument);
-    source_close(inner);
-    return err->status;
-}
-
-void *codec_source_new(struct source *inner, size_t bytes, struct source base, struct error *err)
-{
-    struct source *s = calloc(1, bytes);
-    if (s) {
-        *s = base;
-    } else {
-        error_memory_at(err, inner->name);
-        source_close(inner);
-    }
-    return s;
+    return error_set(err, ERR_CORRUPT, inner->name, NO_OFFSET, "codec %s: bad argument \"%s\"",
+                     name, argument);
 }
 
 enum status codec_corrupt(const struct codec_step *step, struct error *err, const char *fmt, ...)

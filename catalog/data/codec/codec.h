@@ -80,10 +80,19 @@ struct codec {
      * "S": the size of what comes out, N or <N; at the end "*" for any text, "?" if a comma and text
      * may follow. NULL: text that the codec parses. */
     const char *args;
-    /* Takes ownership of `inner`: it is closed with *out, or on failure. A decoder with state needs
-     * a lock. NULL: the source is decoded as a block. */
+
+    /* Sources, in one of three ways; none: the source is decoded as a block. */
+
+    /* A source over `inner`, which it needs not care for: it is closed with *out, or on failure by the
+     * caller. *out may be `inner` itself. */
     enum status (*open)(struct source *inner, const struct codec_args *, struct source **out,
                         struct error *err);
+    /* A source of `source_bytes` bytes, zeroed, whose `base` has come from its inner one: begin() sets
+     * what is different. It is closed on failure too. Decoders with state need a lock. */
+    const struct source_ops *source;
+    size_t source_bytes;
+    enum status (*begin)(struct source *base, const struct codec_args *, struct error *err);
+    const struct stream_codec *stream; /* stream.h */
 
     /* Blocks. Either `decode`, or `trim`. */
 
@@ -140,19 +149,12 @@ bool codec_args_parse(const struct codec *codec, const char *text, struct codec_
 bool codec_step_size(const struct codec *codec, const struct codec_args *args, uint64_t in,
                      struct codec_size *size);
 
-/* `inner` decoded as a block into memory, for a codec without `open`. Takes ownership of `inner`. */
-enum status codec_open_whole(struct source *inner, const struct codec *codec, const char *argument,
-                             struct source **out, struct error *err);
-
 /* For codecs: a decimal number and nothing else, a level from `least` to `most` and nothing else,
- * and ways to fail. What takes `inner` closes it. */
+ * and ways to fail. */
 bool codec_number(const char *text, uint64_t *value);
 bool codec_level(const char *text, int least, int most, int *level);
-enum status codec_bad_argument(struct source *inner, const char *name, const char *argument,
+enum status codec_bad_argument(const struct source *inner, const char *name, const char *argument,
                                struct error *err);
-/* Room for a codec's source over `inner`, zeroed: `base` is what comes first in it. NULL and an error
- * without memory: `inner` is closed. */
-void *codec_source_new(struct source *inner, size_t bytes, struct source base, struct error *err);
 enum status codec_corrupt(const struct codec_step *step, struct error *err, const char *fmt, ...)
     PRINTF_LIKE(3, 4);
 

@@ -6,34 +6,9 @@
 #include <stdlib.h>
 
 #include "catalog/data/codec/block.h"
-#include "catalog/data/codec/codec.h"
+#include "catalog/data/codec/stream.h"
 
 #define WHOLE_MOST ((uint64_t)2 << 30) /* most stored bytes, and most decoded bytes */
-
-struct whole_source {
-    struct source base; /* must be first */
-    struct source *inner;
-    uint8_t *bytes;
-};
-
-static enum status whole_read(const struct source *base, uint64_t offset, void *dst, size_t len,
-                              struct error *err)
-{
-    (void)err;
-    if (len)
-        memcpy(dst, ((const struct whole_source *)base)->bytes + offset, len);
-    return OK;
-}
-
-static void whole_close(struct source *base)
-{
-    struct whole_source *w = (struct whole_source *)base;
-    source_close(w->inner); /* kept until now because it owns the name */
-    free(w->bytes);
-    free(w);
-}
-
-static const struct source_ops whole_ops = {.read_at = whole_read, .close = whole_close};
 
 static enum status whole_read_all(const struct source *s, uint8_t **out, struct error *err)
 {
@@ -52,36 +27,44 @@ static enum status whole_read_all(const struct source *s, uint8_t **out, struct 
     return OK;
 }
 
-enum status codec_open_whole(struct source *inner, const struct codec *codec, const char *argument,
-                             struct source **out, struct error *err)
+/* The source decoded as a block into memory. */
+static enum status open_whole(const struct source *inner, const struct codec *codec,
+                              const char *argument, struct source **out, struct error *err)
 {
     char step[CODEC_STEP_BYTES];
     snprintf(step, sizeof(step), "%s:%s", codec->name, argument);
     struct block block = {.chain = step, .name = inner->name};
-    uint8_t *stored = NULL;
+    uint8_t *stored = NULL, *decoded = NULL;
+    uint64_t len = 0;
     struct block_decoder *decoder = block_decoder_new();
-    struct whole_source *w = calloc(1, sizeof(*w));
-    enum status status;
-    if (!decoder || !w)
-        status = error_memory_at(err, inner->name);
-    else
-        status = whole_read_all(inner, &stored, err);
-    if (status == OK) {
+    if (!decoder)
+        error_memory_at(err, inner->name);
+    else if (whole_read_all(inner, &stored, err) == OK) {
         source_descriptor(inner, &block.offset);
         block.stored = (struct bytes){stored, (size_t)inner->size};
-        w->base = (struct source){&whole_ops, 0, inner->name, false};
-        w->inner = inner;
-        status = block_decode_all(decoder, &block, WHOLE_MOST, &w->bytes, &w->base.size, err);
+        block_decode_all(decoder, &block, WHOLE_MOST, &decoded, &len, err);
     }
     free(stored);
     block_decoder_free(decoder);
-    if (status == OK) {
-        *out = &w->base;
+    return decoded ? source_take_memory(inner->name, decoded, (size_t)len, out, err) : err->status;
+}
+
+/* A codec's own source. */
+static enum status begin_source(struct source *inner, const struct codec *codec,
+                                const struct codec_args *args, struct source **out,
+                                struct error *err)
+{
+    struct source *s = calloc(1, codec->source_bytes);
+    if (!s)
+        return error_memory_at(err, inner->name);
+    *s = (struct source){codec->source, inner->size, inner->name, inner->sequential, inner};
+    if (codec->begin(s, args, err) == OK) {
+        *out = s;
     } else {
-        free(w);
-        source_close(inner);
+        s->inner = NULL;
+        source_close(s);
     }
-    return status;
+    return err->status;
 }
 
 /* --- chains ------------------------------------------------------------ */
@@ -97,42 +80,50 @@ static enum status take_strings(struct source *s, const char *rest, const char *
     return *strings ? OK : error_memory_at(err, s->name);
 }
 
-static enum status open_step(const struct codec *codec, struct source *inner, const char *argument,
-                             struct source **out, struct error *err)
+/* Put the codec's source over *s, if it can be opened. */
+static enum status open_step(const struct codec *codec, const char *argument, struct source **s,
+                             struct error *err)
 {
     struct codec_args args;
-    if (!codec->open)
-        return codec_open_whole(inner, codec, argument, out, err);
-    if (!codec_args_parse(codec, argument, &args))
+    struct source *inner = *s, *made = NULL;
+    bool whole = !codec->source && !codec->stream && !codec->open;
+    if (!codec_args_parse(codec, argument, &args) && !whole)
         return codec_bad_argument(inner, codec->name, argument, err);
-    return codec->open(inner, &args, out, err);
+    if (codec->source)
+        begin_source(inner, codec, &args, &made, err);
+    else if (codec->stream && !args.at_most)
+        stream_open(inner, codec->stream, args.number[0], &made, err);
+    else if (codec->open)
+        codec->open(inner, &args, &made, err);
+    else
+        open_whole(inner, codec, argument, &made, err);
+    if (made && made != inner) {
+        made->inner = inner;
+        *s = made;
+    }
+    return err->status;
 }
 
 enum status codec_chain_open(struct source *inner, const char *chain, struct source **out,
                              char **strings, struct error *err)
 {
-    enum status status = OK;
     struct source *s = inner;
     char name[CODEC_STEP_BYTES];
     const char *argument, *rest = chain;
     if (strings)
         *strings = NULL;
-    while (status == OK && codec_chain_next(&rest, name, &argument)) {
+    while (err->status == OK && codec_chain_next(&rest, name, &argument)) {
         const struct codec *codec = codec_find(name);
-        if (codec) {
-            status = open_step(codec, s, argument, &s, err);
-            if (status != OK)
-                s = NULL; /* the codec closed it */
-        } else if (strcmp(name, "strings") == 0) {
-            status = take_strings(s, rest, argument, strings, err);
-        } else {
-            status = error_set(err, ERR_UNSUPPORTED, s->name, NO_OFFSET, "unknown codec in \"%s\"",
-                               chain);
-        }
+        if (codec)
+            open_step(codec, argument, &s, err);
+        else if (strcmp(name, "strings") == 0)
+            take_strings(s, rest, argument, strings, err);
+        else
+            error_set(err, ERR_UNSUPPORTED, s->name, NO_OFFSET, "unknown codec in \"%s\"", chain);
     }
-    if (status == OK)
+    if (err->status == OK)
         *out = s;
     else
         source_close(s);
-    return status;
+    return err->status;
 }

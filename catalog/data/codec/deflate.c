@@ -79,13 +79,8 @@ static void *create_stream(int wrap, const struct codec_step *step, struct error
     {                                                                                              \
         return create_stream(wrap, step, err);                                                     \
     }                                                                                              \
-    static enum status x##_open(struct source *inner, const struct codec_args *args,               \
-                                struct source **out, struct error *err)                            \
-    {                                                                                              \
-        static const struct stream_codec codec = {                                                 \
-            #x, tail, RATIO_MAX, x##_create, zlib_reset, zlib_decode_piece, zlib_free};            \
-        return stream_open(inner, &codec, args, out, err);                                         \
-    }
+    static const struct stream_codec x##_stream = {                                                \
+        #x, tail, RATIO_MAX, x##_create, zlib_reset, zlib_decode_piece, zlib_free};
 
 STREAM(deflate, RAW, TAIL_ANYTHING) /* a zip member may have bytes after its stream */
 STREAM(zlib, ZLIB, TAIL_NOTHING)
@@ -235,7 +230,7 @@ static void gzip_encode_release(void *state)
         return inflate_block(step, wrap, (struct stream_piece){in, out, room}, made, err);         \
     }                                                                                              \
     const struct codec codec_##x = {.name = #x,                                                    \
-                                    .open = x##_open,                                              \
+                                    .stream = &x##_stream,                                         \
                                     .args = "S",                                                   \
                                     .decode = x##_decode,                                          \
                                     .release = libdeflate_close,                                   \

@@ -19,7 +19,6 @@ struct run {
 
 struct field_source {
     struct source base; /* must be first */
-    struct source *inner;
     struct run *runs;
     size_t count, space;
 };
@@ -30,11 +29,11 @@ static enum status field_add_run(struct field_source *s, const struct message_fi
     if (!f->len)
         return OK;
     if (s->count == RUNS_MAX)
-        return error_set(err, ERR_LIMIT, s->inner->name, NO_OFFSET,
-                         "a list in more than %zu pieces", RUNS_MAX);
+        return error_set(err, ERR_LIMIT, s->base.name, NO_OFFSET, "a list in more than %zu pieces",
+                         RUNS_MAX);
     struct run *runs = list_grow(s->runs, s->count, &s->space, sizeof(*runs));
     if (!runs)
-        return error_memory_at(err, s->inner->name);
+        return error_memory_at(err, s->base.name);
     s->runs = runs;
     s->runs[s->count++] = (struct run){f->at, s->base.size};
     s->base.size += f->len;
@@ -43,7 +42,7 @@ static enum status field_add_run(struct field_source *s, const struct message_fi
 
 static enum status find_runs(struct field_source *s, uint64_t number, struct error *err)
 {
-    struct message m = message_over(s->inner);
+    struct message m = message_over(s->base.inner);
     struct message_field f;
     while (message_next(&m, &f, err) == OK && f.number)
         if (f.number == number && field_add_run(s, &f, err) != OK)
@@ -68,7 +67,7 @@ static enum status field_read(const struct source *base, uint64_t offset, void *
         uint64_t end = i + 1 < s->count ? s->runs[i + 1].at : base->size;
         size_t n = end - offset < len ? (size_t)(end - offset) : len;
         uint64_t from = s->runs[i].from + (offset - s->runs[i].at);
-        if (source_read(s->inner, from, to, n, err) != OK)
+        if (source_read(base->inner, from, to, n, err) != OK)
             return err->status;
         to += n;
         offset += n;
@@ -80,26 +79,21 @@ static enum status field_read(const struct source *base, uint64_t offset, void *
 static void field_close(struct source *base)
 {
     struct field_source *s = (struct field_source *)base;
-    source_close(s->inner);
     free(s->runs);
     free(s);
 }
 
 static const struct source_ops field_ops = {.read_at = field_read, .close = field_close};
 
-static enum status field_open(struct source *inner, const struct codec_args *args,
-                              struct source **out, struct error *err)
+static enum status field_begin(struct source *base, const struct codec_args *args,
+                               struct error *err)
 {
-    struct source base = {&field_ops, 0, inner->name, inner->sequential};
-    struct field_source *s = codec_source_new(inner, sizeof(*s), base, err);
-    if (!s)
-        return err->status;
-    s->inner = inner;
-    if (find_runs(s, args->number[0], err) == OK)
-        *out = &s->base;
-    else
-        field_close(&s->base);
-    return err->status;
+    base->size = 0;
+    return find_runs((struct field_source *)base, args->number[0], err);
 }
 
-const struct codec codec_field = {.name = "field", .args = "1-", .open = field_open};
+const struct codec codec_field = {.name = "field",
+                                  .args = "1-",
+                                  .source = &field_ops,
+                                  .source_bytes = sizeof(struct field_source),
+                                  .begin = field_begin};

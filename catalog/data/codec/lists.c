@@ -12,12 +12,6 @@
 
 #include "catalog/data/codec/codec.h"
 
-struct lists_source {
-    struct source base; /* must be first */
-    struct source *inner;
-    uint8_t *bytes;
-};
-
 /* Read a number of up to three digits that ends in one of `ends` or at the end, and skip both. */
 static bool lists_take_number(const char **at, const char *ends, unsigned *out)
 {
@@ -42,64 +36,42 @@ static bool lists_chain_of(const char **at, char chain[CODEC_STEP_BYTES])
     return true;
 }
 
-static enum status add_list(struct lists_source *s, const char *chain, struct error *err)
+/* Append the list that the chain decodes to the *len bytes at *bytes. */
+static enum status add_list(const struct source *inner, const char *chain, uint8_t **bytes,
+                            size_t *len, struct error *err)
 {
     struct source *list = NULL;
-    if (source_open_view(s->inner, 0, s->inner->size, &list, err) != OK ||
+    if (source_open_view(inner, 0, inner->size, &list, err) != OK ||
         codec_chain_open(list, chain, &list, NULL, err) != OK)
         return err->status;
-    const size_t had = (size_t)s->base.size, more = (size_t)list->size;
-    uint8_t *bytes = realloc(s->bytes, had + more + 1);
-    if (!bytes) {
-        error_memory_at(err, s->inner->name);
+    const size_t more = (size_t)list->size;
+    uint8_t *longer = realloc(*bytes, *len + more + 1);
+    if (!longer) {
+        error_memory_at(err, inner->name);
     } else {
-        s->bytes = bytes;
-        s->base.size += more;
-        source_read(list, 0, bytes + had, more, err);
+        *bytes = longer;
+        source_read(list, 0, longer + *len, more, err);
+        *len += more;
     }
     source_close(list);
     return err->status;
 }
 
-static enum status lists_read(const struct source *base, uint64_t offset, void *dst, size_t len,
-                              struct error *err)
-{
-    (void)err;
-    if (len)
-        memcpy(dst, ((const struct lists_source *)base)->bytes + offset, len);
-    return OK;
-}
-
-static void lists_close(struct source *base)
-{
-    struct lists_source *s = (struct lists_source *)base;
-    source_close(s->inner); /* kept until now because it owns the name */
-    free(s->bytes);
-    free(s);
-}
-
-static const struct source_ops lists_ops = {.read_at = lists_read, .close = lists_close};
-
 static enum status lists_open(struct source *inner, const struct codec_args *args,
                               struct source **out, struct error *err)
 {
     char chain[CODEC_STEP_BYTES];
-    struct source base = {&lists_ops, 0, inner->name, false};
-    struct lists_source *s = codec_source_new(inner, sizeof(*s), base, err);
-    if (!s)
-        return err->status;
-    s->inner = inner;
-    for (const char *at = args->text; *at;)
-        if (!lists_chain_of(&at, chain)) {
-            free(s->bytes);
-            free(s);
-            return codec_bad_argument(inner, "lists", args->text, err);
-        } else if (add_list(s, chain, err) != OK) {
-            lists_close(&s->base);
-            return err->status;
-        }
-    *out = &s->base;
-    return OK;
+    uint8_t *bytes = NULL;
+    size_t len = 0;
+    for (const char *at = args->text; *at && err->status == OK;)
+        if (lists_chain_of(&at, chain))
+            add_list(inner, chain, &bytes, &len, err);
+        else
+            codec_bad_argument(inner, "lists", args->text, err);
+    if (err->status == OK)
+        return source_take_memory(inner->name, bytes, len, out, err);
+    free(bytes);
+    return err->status;
 }
 
 const struct codec codec_lists = {.name = "lists", .open = lists_open};

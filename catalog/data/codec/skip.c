@@ -5,14 +5,11 @@ static enum status skip_open(struct source *inner, const struct codec_args *args
                              struct source **out, struct error *err)
 {
     uint64_t count = args->number[0];
-    if (count > inner->size) {
-        error_set(err, ERR_CORRUPT, inner->name, NO_OFFSET,
-                  "%llu bytes to skip, but only %llu are there", (unsigned long long)count,
-                  (unsigned long long)inner->size);
-        source_close(inner);
-        return err->status;
-    }
-    return source_open_range(inner, count, inner->size - count, out, err);
+    if (count > inner->size)
+        return error_set(err, ERR_CORRUPT, inner->name, NO_OFFSET,
+                         "%llu bytes to skip, but only %llu are there", (unsigned long long)count,
+                         (unsigned long long)inner->size);
+    return source_open_view(inner, count, inner->size - count, out, err);
 }
 
 static enum status skip_trim(const struct codec_step *step, struct bytes *bytes, struct error *err)

@@ -44,8 +44,7 @@ struct sparse {
 };
 
 struct sparse_source {
-    struct source base; /* must be first */
-    struct source *inner;
+    struct source base;    /* must be first */
     struct entry *entries; /* sorted by place, no duplicates */
     uint64_t count, run;   /* `run`: bytes of an entry */
     uint64_t width;
@@ -329,7 +328,7 @@ static enum status sparse_settle(struct sparse_source *s, char add, uint64_t uni
         const uint8_t *from = s->values + e->value * s->width;
         for (uint64_t at = 0; at < s->run; at += unit)
             if (!add_one(to + at, from + at, add, unit))
-                return error_set(err, ERR_UNSUPPORTED, s->inner->name, NO_OFFSET,
+                return error_set(err, ERR_UNSUPPORTED, s->base.inner->name, NO_OFFSET,
                                  "sparse: values of one place that cannot be added up");
     }
     s->count = kept;
@@ -361,7 +360,6 @@ static enum status sparse_read(const struct source *base, uint64_t offset, void 
 static void sparse_close(struct source *base)
 {
     struct sparse_source *s = (struct sparse_source *)base;
-    source_close(s->inner);
     free(s->entries);
     free(s->values);
     free(s);
@@ -375,18 +373,18 @@ static enum status sparse_fill(struct sparse_source *s, const struct sparse *p, 
     uint64_t inside = p->kind == 'o' ? 1 : p->block[1], entries, bytes;
     if (!mul_u64(p->count, rows, &entries) || !mul_u64(inside, p->run, &s->run) ||
         !mul_u64(s->run, p->width, &s->run) || !mul_u64(entries, s->run, &bytes) ||
-        entries > s->inner->size)
-        return sparse_bad(s->inner, err, "more entries than there are bytes");
+        entries > s->base.inner->size)
+        return sparse_bad(s->base.inner, err, "more entries than there are bytes");
     s->count = entries;
     s->entries = calloc(entries ? (size_t)entries : 1, sizeof(*s->entries));
     if (!s->entries)
-        return error_memory_at(err, s->inner->name);
-    if (!(s->values = sparse_read_all(s->inner, p->values, bytes, err)))
+        return error_memory_at(err, s->base.inner->name);
+    if (!(s->values = sparse_read_all(s->base.inner, p->values, bytes, err)))
         return err->status;
     if (p->kind == 'o')
-        read_coordinates(s->inner, p, s->entries, err);
+        read_coordinates(s->base.inner, p, s->entries, err);
     else
-        read_compressed(s->inner, p, s->entries, err);
+        read_compressed(s->base.inner, p, s->entries, err);
     uint64_t unit = p->add == 'c' ? p->width / 2 : p->width;
     if (err->status != OK || !s->run)
         return err->status;
@@ -394,29 +392,19 @@ static enum status sparse_fill(struct sparse_source *s, const struct sparse *p, 
     return sparse_settle(s, p->add, unit, err);
 }
 
-static enum status sparse_open(struct source *inner, const struct codec_args *args,
-                               struct source **out, struct error *err)
+static enum status sparse_begin(struct source *base, const struct codec_args *args,
+                                struct error *err)
 {
+    struct sparse_source *s = (struct sparse_source *)base;
     struct sparse p;
-    uint64_t size;
-    if (!sparse_parse(args->text, &p) || !dense_size(&p, &size))
-        return codec_bad_argument(inner, "sparse", args->text, err);
-    struct source base = {&sparse_ops, size, inner->name, false};
-    struct sparse_source *s = codec_source_new(inner, sizeof(*s), base, err);
-    if (!s)
-        return err->status;
-    s->inner = inner;
+    if (!sparse_parse(args->text, &p) || !dense_size(&p, &base->size))
+        return codec_bad_argument(base, "sparse", args->text, err);
+    base->sequential = false;
     s->width = p.width;
-    if (!size) {
-        *out = &s->base;
-        return OK;
-    }
-    if (sparse_fill(s, &p, err) != OK) {
-        sparse_close(&s->base);
-        return err->status;
-    }
-    *out = &s->base;
-    return OK;
+    return base->size ? sparse_fill(s, &p, err) : OK;
 }
 
-const struct codec codec_sparse = {.name = "sparse", .open = sparse_open};
+const struct codec codec_sparse = {.name = "sparse",
+                                   .source = &sparse_ops,
+                                   .source_bytes = sizeof(struct sparse_source),
+                                   .begin = sparse_begin};

@@ -64,12 +64,10 @@ static enum status sstable_decode(const struct source *s, struct bytes content, 
     uint8_t *decoded = malloc(len ? (size_t)len : 1);
     if (!decoded)
         return sstable_fail(s, ERR_MEMORY, "and no memory for it", err);
-    if (!snappy_decode(content, decoded, (size_t)len))
-        sstable_fail(s, ERR_CORRUPT, "has damaged Snappy data", err);
-    else
-        source_open_memory(s->name, (struct bytes){decoded, (size_t)len}, true, out, err);
+    if (snappy_decode(content, decoded, (size_t)len))
+        return source_take_memory(s->name, decoded, (size_t)len, out, err);
     free(decoded);
-    return err->status;
+    return sstable_fail(s, ERR_CORRUPT, "has damaged Snappy data", err);
 }
 
 static enum status sstable_open(struct source *inner, const struct codec_args *args,
@@ -77,18 +75,17 @@ static enum status sstable_open(struct source *inner, const struct codec_args *a
 {
     (void)args;
     uint8_t *block = NULL;
-    if (sstable_read_block(inner, &block, err) == OK) {
-        struct bytes content = {block, (size_t)inner->size - TRAILER_BYTES};
-        uint8_t type = block[content.len];
-        if (type == BLOCK_RAW)
-            source_open_memory(inner->name, content, true, out, err);
-        else if (type == BLOCK_SNAPPY)
-            sstable_decode(inner, content, out, err);
-        else
-            sstable_fail(inner, ERR_UNSUPPORTED, "is compressed by an unknown method", err);
-    }
+    if (sstable_read_block(inner, &block, err) != OK)
+        return err->status;
+    struct bytes content = {block, (size_t)inner->size - TRAILER_BYTES};
+    uint8_t type = block[content.len];
+    if (type == BLOCK_RAW)
+        return source_take_memory(inner->name, block, content.len, out, err);
+    if (type == BLOCK_SNAPPY)
+        sstable_decode(inner, content, out, err);
+    else
+        sstable_fail(inner, ERR_UNSUPPORTED, "is compressed by an unknown method", err);
     free(block);
-    source_close(inner);
     return err->status;
 }
 

@@ -12,7 +12,6 @@
 
 struct stream_source {
     struct source base; /* must be first */
-    struct source *inner;
     const struct stream_codec *codec;
     pthread_mutex_t lock; /* guards all below */
     void *state;
@@ -29,17 +28,17 @@ struct stream_source {
 static uint64_t file_offset(const struct stream_source *s)
 {
     uint64_t begin;
-    source_descriptor(s->inner, &begin);
+    source_descriptor(s->base.inner, &begin);
     return begin + s->in_at - s->left.len;
 }
 
 static enum status refill(struct stream_source *s, struct error *err)
 {
-    uint64_t left = s->inner->size - s->in_at;
+    uint64_t left = s->base.inner->size - s->in_at;
     size_t len = left < IN_BYTES ? (size_t)left : IN_BYTES;
     if (s->left.len || !len)
         return OK;
-    if (source_read(s->inner, s->in_at, s->in, len, err) != OK)
+    if (source_read(s->base.inner, s->in_at, s->in, len, err) != OK)
         return err->status;
     s->in_at += len;
     s->left = (struct bytes){s->in, len};
@@ -170,14 +169,13 @@ static void stream_close(struct source *base)
     struct stream_source *s = (struct stream_source *)base;
     s->codec->close(s->state);
     pthread_mutex_destroy(&s->lock);
-    source_close(s->inner);
     free(s);
 }
 
 static const struct source_ops stream_ops = {.read_at = stream_read, .close = stream_close};
 
-static enum status open_exact(struct source *inner, const struct stream_codec *codec, uint64_t size,
-                              struct source **out, struct error *err)
+enum status stream_open(struct source *inner, const struct stream_codec *codec, uint64_t size,
+                        struct source **out, struct error *err)
 {
     if (codec->ratio && size / codec->ratio > inner->size)
         return error_set(err, ERR_CORRUPT, inner->name, NO_OFFSET,
@@ -194,20 +192,9 @@ static enum status open_exact(struct source *inner, const struct stream_codec *c
         return err->status;
     }
     pthread_mutex_init(&s->lock, NULL);
-    s->base = (struct source){&stream_ops, size, inner->name, true};
-    s->inner = inner;
+    s->base = (struct source){&stream_ops, size, inner->name, true, inner};
     s->codec = codec;
     s->left.at = s->in; /* not NULL even when empty: libraries do arithmetic on it */
     *out = &s->base;
     return OK;
-}
-
-enum status stream_open(struct source *inner, const struct stream_codec *codec,
-                        const struct codec_args *args, struct source **out, struct error *err)
-{
-    if (args->at_most)
-        return codec_open_whole(inner, codec_find(codec->codec), args->text, out, err);
-    if (open_exact(inner, codec, args->number[0], out, err) != OK)
-        source_close(inner);
-    return err->status;
 }

@@ -40,9 +40,8 @@ struct stream_codec {
     void (*close)(void *state);
 };
 
-/* A source of as many bytes as the argument, "S", states. With "<N", where the exact size is not known,
- * everything is decoded into memory. Owns `inner`. */
-enum status stream_open(struct source *inner, const struct stream_codec *codec,
-                        const struct codec_args *args, struct source **out, struct error *err);
+/* A source of `size` bytes: codec.open. */
+enum status stream_open(struct source *inner, const struct stream_codec *codec, uint64_t size,
+                        struct source **out, struct error *err);
 
 #endif

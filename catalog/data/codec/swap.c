@@ -1,8 +1,6 @@
 /*
  * swap.c - codec "swap:W": reverse every W bytes. "swap:4" makes big-endian float32 little-endian.
  */
-#include <stdlib.h>
-
 #include "catalog/data/codec/codec.h"
 
 #define BLOCK_BYTES ((size_t)128 << 10) /* swapped while it is still in the cache */
@@ -10,7 +8,6 @@
 
 struct swap_source {
     struct source base; /* must be first */
-    struct source *inner;
     unsigned width;
 };
 
@@ -53,7 +50,7 @@ static enum status swap_read_part(const struct swap_source *s, uint64_t offset, 
 {
     uint8_t element[WIDTH_MAX];
     size_t within = offset % s->width;
-    if (source_read(s->inner, offset - within, element, s->width, err) != OK)
+    if (source_read(s->base.inner, offset - within, element, s->width, err) != OK)
         return err->status;
     swap_all(element, s->width, s->width);
     memcpy(dst, element + within, len);
@@ -74,7 +71,7 @@ static enum status swap_read(const struct source *base, uint64_t offset, void *d
         } else {
             size_t most = BLOCK_BYTES - BLOCK_BYTES % s->width;
             n = n < most ? n : most;
-            if (source_read(s->inner, offset, at, n, err) != OK)
+            if (source_read(s->base.inner, offset, at, n, err) != OK)
                 return err->status;
             swap_all(at, n, s->width);
         }
@@ -85,33 +82,17 @@ static enum status swap_read(const struct source *base, uint64_t offset, void *d
     return OK;
 }
 
-static void swap_close(struct source *base)
-{
-    source_close(((struct swap_source *)base)->inner);
-    free(base);
-}
+static const struct source_ops swap_ops = {.read_at = swap_read};
 
-static const struct source_ops swap_ops = {.read_at = swap_read, .close = swap_close};
-
-static enum status swap_open(struct source *inner, const struct codec_args *args,
-                             struct source **out, struct error *err)
+static enum status swap_begin(struct source *base, const struct codec_args *args, struct error *err)
 {
     uint64_t width = args->number[0];
-    if (inner->size % width) {
-        error_set(err, ERR_CORRUPT, inner->name, NO_OFFSET,
-                  "%llu bytes are not whole elements of %llu bytes",
-                  (unsigned long long)inner->size, (unsigned long long)width);
-        source_close(inner);
-        return err->status;
-    }
-    struct source base = {&swap_ops, inner->size, inner->name, inner->sequential};
-    struct swap_source *s = codec_source_new(inner, sizeof(*s), base, err);
-    if (!s)
-        return err->status;
-    s->inner = inner;
-    s->width = (unsigned)width;
-    *out = &s->base;
-    return OK;
+    ((struct swap_source *)base)->width = (unsigned)width;
+    return base->size % width == 0
+               ? OK
+               : error_set(err, ERR_CORRUPT, base->name, NO_OFFSET,
+                           "%llu bytes are not whole elements of %llu bytes",
+                           (unsigned long long)base->size, (unsigned long long)width);
 }
 
 static bool swap_size(const struct codec_args *args, uint64_t in, struct codec_size *size)
@@ -143,7 +124,9 @@ static enum status swap_decode(const struct codec_step *step, struct bytes in, u
 
 const struct codec codec_swap = {.name = "swap",
                                  .args = "2-16",
-                                 .open = swap_open,
+                                 .source = &swap_ops,
+                                 .source_bytes = sizeof(struct swap_source),
+                                 .begin = swap_begin,
                                  .size = swap_size,
                                  .decode = swap_decode,
                                  .in_place = true};

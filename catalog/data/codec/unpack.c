@@ -5,8 +5,6 @@
  *
  * Eight elements are packed to a group of B bytes, the unit of work.
  */
-#include <stdlib.h>
-
 #include "catalog/data/codec/codec.h"
 
 #define GROUPS   1024 /* groups read at once */
@@ -14,7 +12,6 @@
 
 struct unpack_source {
     struct source base; /* must be first */
-    struct source *inner;
     unsigned bits;
 };
 
@@ -38,9 +35,9 @@ static enum status unpack_read(const struct source *base, uint64_t offset, void 
         size_t within = offset % u->bits;
         uint64_t groups = (within + len + u->bits - 1) / u->bits;
         groups = groups < GROUPS ? groups : GROUPS;
-        uint64_t left = u->inner->size - first;
+        uint64_t left = base->inner->size - first;
         size_t elements = (size_t)(left < groups * 8 ? left : groups * 8);
-        if (source_read(u->inner, first, in, elements, err) != OK)
+        if (source_read(base->inner, first, in, elements, err) != OK)
             return err->status;
         memset(in + elements, 0, (size_t)groups * 8 - elements);
         for (uint64_t g = 0; g < groups; g++)
@@ -55,30 +52,19 @@ static enum status unpack_read(const struct source *base, uint64_t offset, void 
     return OK;
 }
 
-static void unpack_close(struct source *base)
-{
-    source_close(((struct unpack_source *)base)->inner);
-    free(base);
-}
-
-static const struct source_ops unpack_ops = {.read_at = unpack_read, .close = unpack_close};
+static const struct source_ops unpack_ops = {.read_at = unpack_read};
 
 static uint64_t packed_bytes(uint64_t elements, uint64_t bits)
 {
     return elements / 8 * bits + (elements % 8 * bits + 7) / 8;
 }
 
-static enum status unpack_open(struct source *inner, const struct codec_args *args,
-                               struct source **out, struct error *err)
+static enum status unpack_begin(struct source *base, const struct codec_args *args,
+                                struct error *err)
 {
-    uint64_t size = packed_bytes(inner->size, args->number[0]);
-    struct source base = {&unpack_ops, size, inner->name, inner->sequential};
-    struct unpack_source *u = codec_source_new(inner, sizeof(*u), base, err);
-    if (!u)
-        return err->status;
-    u->inner = inner;
-    u->bits = (unsigned)args->number[0];
-    *out = &u->base;
+    (void)err;
+    ((struct unpack_source *)base)->bits = (unsigned)args->number[0];
+    base->size = packed_bytes(base->size, args->number[0]);
     return OK;
 }
 
@@ -110,6 +96,8 @@ static enum status unpack_decode(const struct codec_step *step, struct bytes in,
 
 const struct codec codec_unpack = {.name = "unpack",
                                    .args = "1-7",
-                                   .open = unpack_open,
+                                   .source = &unpack_ops,
+                                   .source_bytes = sizeof(struct unpack_source),
+                                   .begin = unpack_begin,
                                    .size = unpack_size,
                                    .decode = unpack_decode};

@@ -19,7 +19,6 @@
 
 struct varints_source {
     struct source base; /* must be first */
-    struct source *inner;
     unsigned width;
     uint64_t *marks; /* offsets in inner */
     uint64_t count, mark_count;
@@ -30,7 +29,7 @@ static enum status add_mark(struct varints_source *v, uint64_t at, struct error 
 {
     uint64_t *marks = list_grow(v->marks, (size_t)v->mark_count, &v->mark_space, sizeof(*marks));
     if (!marks)
-        return error_memory_at(err, v->inner->name);
+        return error_memory_at(err, v->base.inner->name);
     v->marks = marks;
     v->marks[v->mark_count++] = at;
     return OK;
@@ -39,8 +38,8 @@ static enum status add_mark(struct varints_source *v, uint64_t at, struct error 
 static enum status badly_spelt(const struct varints_source *v, struct error *err)
 {
     uint64_t begin;
-    source_descriptor(v->inner, &begin);
-    return error_set(err, ERR_CORRUPT, v->inner->name, begin,
+    source_descriptor(v->base.inner, &begin);
+    return error_set(err, ERR_CORRUPT, v->base.inner->name, begin,
                      "integer %llu is cut short or longer than 64 bits",
                      (unsigned long long)v->count);
 }
@@ -67,10 +66,10 @@ static enum status count_all(struct varints_source *v, struct error *err)
 {
     uint8_t bytes[BLOCK_BYTES];
     unsigned run = 0;
-    for (uint64_t at = 0; at < v->inner->size;) {
-        uint64_t left = v->inner->size - at;
+    for (uint64_t at = 0; at < v->base.inner->size;) {
+        uint64_t left = v->base.inner->size - at;
         size_t len = left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES;
-        if (source_read(v->inner, at, bytes, len, err) != OK ||
+        if (source_read(v->base.inner, at, bytes, len, err) != OK ||
             count_block(v, (struct bytes){bytes, len}, at, &run, err) != OK)
             return err->status;
         at += len;
@@ -78,7 +77,7 @@ static enum status count_all(struct varints_source *v, struct error *err)
     if (run)
         return badly_spelt(v, err);
     if (!mul_u64(v->count, v->width, &v->base.size))
-        return error_set(err, ERR_CORRUPT, v->inner->name, NO_OFFSET, "too many integers");
+        return error_set(err, ERR_CORRUPT, v->base.inner->name, NO_OFFSET, "too many integers");
     return OK;
 }
 
@@ -127,7 +126,7 @@ static enum status varints_read(const struct source *base, uint64_t offset, void
                                 struct error *err)
 {
     const struct varints_source *v = (const struct varints_source *)base;
-    struct stream s = {.source = v->inner};
+    struct stream s = {.source = v->base.inner};
     uint8_t *to = dst, element[WIDTH_MAX];
     uint64_t first = offset / v->width, value;
     size_t within = offset % v->width;
@@ -157,27 +156,22 @@ static enum status varints_read(const struct source *base, uint64_t offset, void
 static void varints_close(struct source *base)
 {
     struct varints_source *v = (struct varints_source *)base;
-    source_close(v->inner);
     free(v->marks);
     free(v);
 }
 
 static const struct source_ops varints_ops = {.read_at = varints_read, .close = varints_close};
 
-static enum status varints_open(struct source *inner, const struct codec_args *args,
-                                struct source **out, struct error *err)
+static enum status varints_begin(struct source *base, const struct codec_args *args,
+                                 struct error *err)
 {
-    struct source base = {&varints_ops, 0, inner->name, inner->sequential};
-    struct varints_source *v = codec_source_new(inner, sizeof(*v), base, err);
-    if (!v)
-        return err->status;
-    v->inner = inner;
+    struct varints_source *v = (struct varints_source *)base;
     v->width = (unsigned)args->number[0];
-    if (count_all(v, err) == OK)
-        *out = &v->base;
-    else
-        varints_close(&v->base);
-    return err->status;
+    return count_all(v, err);
 }
 
-const struct codec codec_varints = {.name = "varints", .args = "1-8", .open = varints_open};
+const struct codec codec_varints = {.name = "varints",
+                                    .args = "1-8",
+                                    .source = &varints_ops,
+                                    .source_bytes = sizeof(struct varints_source),
+                                    .begin = varints_begin};

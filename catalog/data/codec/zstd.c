@@ -49,12 +49,6 @@ static const struct stream_codec zstd_stream = {.codec = "zstd",
                                                 .decode = zstd_decode_piece,
                                                 .close = zstd_close};
 
-static enum status zstd_open(struct source *inner, const struct codec_args *args,
-                             struct source **out, struct error *err)
-{
-    return stream_open(inner, &zstd_stream, args, out, err);
-}
-
 static enum status zstd_decode(const struct codec_step *step, struct bytes in, uint8_t *out,
                                size_t room, size_t *made, struct error *err)
 {
@@ -117,7 +111,7 @@ static void zstd_encode_release(void *state)
 }
 
 const struct codec codec_zstd = {.name = "zstd",
-                                 .open = zstd_open,
+                                 .stream = &zstd_stream,
                                  .args = "S",
                                  .decode = zstd_decode,
                                  .release = zstd_close,

@@ -12,7 +12,6 @@
 
 struct checked_source {
     struct source base; /* must be first */
-    struct source *inner;
     struct checksum sum;
     pthread_mutex_t lock; /* guards the two below */
     uint64_t at;          /* bytes of `base` before this are summed up in `found` */
@@ -81,7 +80,7 @@ static enum status take_in(struct checked_source *c, uint64_t offset, const uint
     if (offset > c->at || offset + len <= c->at)
         return OK;
     if (c->at == 0 && c->sum.before &&
-        sum_range(c->inner, 0, c->sum.before, c->sum.kind, &c->found, err) != OK)
+        sum_range(c->base.inner, 0, c->sum.before, c->sum.kind, &c->found, err) != OK)
         return err->status;
     size_t known = (size_t)(c->at - offset);
     c->found = checksum_extend(c->sum.kind, c->found, bytes + known, len - known);
@@ -92,7 +91,7 @@ static enum status take_in(struct checked_source *c, uint64_t offset, const uint
     c->at = 0; /* so that a second pass is verified, too */
     c->found = 0;
     if (found != c->sum.value)
-        return checksum_wrong(c->inner, &c->sum, found, err);
+        return checksum_wrong(c->base.inner, &c->sum, found, err);
     *c->sum.fine = true;
     return OK;
 }
@@ -105,7 +104,7 @@ static enum status checked_read(const struct source *base, uint64_t offset, void
     uint8_t *at = dst;
     while (len) {
         size_t n = len < BLOCK_BYTES ? len : BLOCK_BYTES;
-        enum status status = source_read(c->inner, c->sum.before + offset, at, n, err);
+        enum status status = source_read(base->inner, c->sum.before + offset, at, n, err);
         if (status != OK)
             return status;
         pthread_mutex_lock(&c->lock);
@@ -124,7 +123,6 @@ static void checked_close(struct source *base)
 {
     struct checked_source *c = (struct checked_source *)base;
     pthread_mutex_destroy(&c->lock);
-    source_close(c->inner);
     free(c);
 }
 
@@ -140,9 +138,8 @@ enum status source_open_checked(struct source *inner, const struct checksum *sum
         return err->status;
     }
     pthread_mutex_init(&c->lock, NULL);
-    c->base =
-        (struct source){&checked_ops, inner->size - sum->before, inner->name, inner->sequential};
-    c->inner = inner;
+    c->base = (struct source){&checked_ops, inner->size - sum->before, inner->name,
+                              inner->sequential, inner};
     c->sum = *sum;
     *out = &c->base;
     return OK;

@@ -634,7 +634,7 @@ enum status decode_to_stream(struct decode *d, const struct slice *slices, const
     if (gather_is_run(&g) && open_chunk(c, err) == OK && c->stream) {
         c->begin = g.from * d->unit;
         c->base = (struct source){&chunk_ops, box->units * d->unit, c->stream->name,
-                                  c->stream->sequential};
+                                  c->stream->sequential, NULL};
         *out = &c->base;
         return OK;
     }

@@ -401,7 +401,7 @@ enum status grid_reader_open(const struct stored_tensor *t, struct file_cache *f
     }
     for (unsigned i = 0; i < AHEAD_BANDS; i++)
         g->queue[i] = &g->ahead[i];
-    g->base = (struct source){&slice_ops, 0, t->checkpoint, true};
+    g->base = (struct source){&slice_ops, 0, t->checkpoint, true, NULL};
     g->tensor = t;
     g->unit = unit;
     g->fd = -1;

@@ -194,12 +194,7 @@ static enum status padded_read(const struct source *s, uint64_t offset, void *ds
     return reader_read_padded(((const struct padded_source *)s)->reader, offset, dst, len, err);
 }
 
-static void padded_close(struct source *s)
-{
-    free(s);
-}
-
-static const struct source_ops padded_ops = {.read_at = padded_read, .close = padded_close};
+static const struct source_ops padded_ops = {.read_at = padded_read};
 
 static enum status open_padded(struct string_table *t, struct error *err)
 {
@@ -207,7 +202,7 @@ static enum status open_padded(struct string_table *t, struct error *err)
     struct padded_source *s = calloc(1, sizeof(*s));
     if (!s)
         return error_memory_at(err, r->tensor->checkpoint);
-    s->base = (struct source){&padded_ops, r->nbytes, r->tensor->checkpoint, r->sequential};
+    s->base = (struct source){&padded_ops, r->nbytes, r->tensor->checkpoint, r->sequential, NULL};
     s->reader = r;
     return strings_open(&s->base, r->tensor->codec, r->tensor->elements, &t->all, err);
 }

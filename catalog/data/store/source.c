@@ -15,16 +15,21 @@ enum status source_read(const struct source *s, uint64_t offset, void *dst, size
 
 void source_close(struct source *s)
 {
-    if (s)
-        s->ops->close(s);
+    while (s) {
+        struct source *inner = s->inner;
+        if (s->ops->close)
+            s->ops->close(s);
+        else
+            free(s);
+        s = inner;
+    }
 }
 
 /* --- a range of another source --- */
 
 struct range_source {
-    struct source base; /* must be first */
-    const struct source *inner;
-    struct source *owned; /* inner, or NULL if it is borrowed */
+    struct source base;      /* must be first */
+    const struct source *of; /* may be borrowed, so not base.inner */
     uint64_t offset;
 };
 
@@ -32,16 +37,10 @@ static enum status range_read(const struct source *s, uint64_t offset, void *dst
                               struct error *err)
 {
     const struct range_source *r = (const struct range_source *)s;
-    return source_read(r->inner, r->offset + offset, dst, len, err);
+    return source_read(r->of, r->offset + offset, dst, len, err);
 }
 
-static void range_close(struct source *s)
-{
-    source_close(((struct range_source *)s)->owned);
-    free(s);
-}
-
-static const struct source_ops range_ops = {.read_at = range_read, .close = range_close};
+static const struct source_ops range_ops = {.read_at = range_read};
 
 enum status source_open_view(const struct source *inner, uint64_t offset, uint64_t size,
                              struct source **out, struct error *err)
@@ -54,8 +53,8 @@ enum status source_open_view(const struct source *inner, uint64_t offset, uint64
     struct range_source *r = calloc(1, sizeof(*r));
     if (!r)
         return error_memory_at(err, inner->name);
-    r->base = (struct source){&range_ops, size, inner->name, inner->sequential};
-    r->inner = inner;
+    r->base = (struct source){&range_ops, size, inner->name, inner->sequential, NULL};
+    r->of = inner;
     r->offset = offset;
     *out = &r->base;
     return OK;
@@ -65,12 +64,11 @@ enum status source_open_range(struct source *inner, uint64_t offset, uint64_t si
                               struct source **out, struct error *err)
 {
     struct source *view = NULL;
-    source_open_view(inner, offset, size, &view, err);
-    if (!view) {
+    if (source_open_view(inner, offset, size, &view, err) != OK) {
         source_close(inner);
         return err->status;
     }
-    ((struct range_source *)view)->owned = inner;
+    view->inner = inner;
     *out = view;
     return OK;
 }
@@ -83,7 +81,7 @@ int source_descriptor(const struct source *s, uint64_t *offset)
     while (s->ops == &range_ops) {
         const struct range_source *r = (const struct range_source *)s;
         begin += r->offset;
-        s = r->inner;
+        s = r->of;
     }
     *offset = begin;
     return source_descriptor_of_file(s);

@@ -21,16 +21,17 @@ struct source_ops {
      * caller has checked that offset + len <= size. */
     enum status (*read_at)(const struct source *, uint64_t offset, void *dst, size_t len,
                            struct error *);
-    /* Free it and the sources that it owns. Never called with NULL. */
+    /* Free it, but not `inner`. NULL: free() does. */
     void (*close)(struct source *);
 };
 
 struct source {
     const struct source_ops *ops;
-    uint64_t size;    /* bytes */
-    const char *name; /* for messages: a path; owned by the source */
-    bool sequential;  /* reading backwards or from two threads is slow (a stream
+    uint64_t size;        /* bytes */
+    const char *name;     /* for messages: a path; owned by the source */
+    bool sequential;      /* reading backwards or from two threads is slow (a stream
                          decoder restarts); read front to back if possible */
+    struct source *inner; /* closed with it; NULL: none */
 };
 
 /* Distinguishes one state of a file from another (file_same()); kept in the catalog and shown by
@@ -61,6 +62,9 @@ bool file_same(const struct file_identity *a, const struct file_identity *b);
 
 /* Bytes in memory. `copy` false: the bytes must outlive the source. */
 enum status source_open_memory(const char *name, struct bytes bytes, bool copy, struct source **out,
+                               struct error *err);
+/* The same with malloc'ed bytes, which are freed with the source, and on failure too. */
+enum status source_take_memory(const char *name, uint8_t *bytes, size_t len, struct source **out,
                                struct error *err);
 
 /* [offset, offset + size) of `inner`; owns `inner` (closed with it, and on failure too). */

@@ -87,7 +87,7 @@ enum status source_open_spill_within(struct source *inner, uint64_t memory, stru
     else
         status = fill_file(p, inner, err);
     if (status == OK) {
-        p->base = (struct source){&spill_ops, inner->size, p->name, false};
+        p->base = (struct source){&spill_ops, inner->size, p->name, false, NULL};
         *out = &p->base;
     } else {
         spill_close(&p->base);

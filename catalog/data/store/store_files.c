@@ -119,7 +119,7 @@ static enum status files_open(const char *path, int flags, struct source **out,
     f->fd = fd;
     if (flags & SOURCE_HEADERS)
         posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
-    f->base = (struct source){&file_ops, (uint64_t)st.st_size, f->path, false};
+    f->base = (struct source){&file_ops, (uint64_t)st.st_size, f->path, false, NULL};
     if (identity)
         *identity = identity_of(&st);
     *out = &f->base;
