@@ -71,61 +71,42 @@ static uint64_t blosc_memory(uint64_t out)
     return mul_u64(out, 4, &four) ? four : UINT64_MAX;
 }
 
-struct settings {
-    char codec[16];
-    unsigned level, shuffle, width;
-};
-
-/* Read the number before the next comma or the end, and move *at past it. */
-static bool blosc_take_number(const char **at, unsigned least, unsigned most, unsigned *out)
+/* "zstd,5,1,4": inner codec, whose name goes to `codec`, level, shuffle, bytes per element. */
+static bool read_settings(const char *argument, char codec[16], struct codec_args *out)
 {
-    char *end;
-    if (**at < '0' || **at > '9')
-        return false;
-    unsigned long value = strtoul(*at, &end, 10);
-    if ((*end && *end != ',') || value < least || value > most)
-        return false;
-    *out = (unsigned)value;
-    *at = *end ? end + 1 : end;
-    return true;
-}
-
-/* "zstd,5,1,4": inner codec, level, shuffle, bytes per element. */
-static bool read_settings(const char *argument, struct settings *out)
-{
+    static const struct codec numbers = {.args = "0-9,0-2,1-255"};
     size_t len = strcspn(argument, ",");
-    if (!len || len >= sizeof(out->codec) || !argument[len])
+    if (!len || len >= 16 || !argument[len])
         return false;
-    memcpy(out->codec, argument, len);
-    out->codec[len] = '\0';
-    const char *at = argument + len + 1;
-    return blosc_take_number(&at, 0, 9, &out->level) &&
-           blosc_take_number(&at, 0, 2, &out->shuffle) &&
-           blosc_take_number(&at, 1, 255, &out->width) && !*at && at[-1] != ',';
+    memcpy(codec, argument, len);
+    codec[len] = '\0';
+    return codec_args_parse(&numbers, argument + len + 1, out);
 }
 
 static bool blosc_bound(const char *argument, uint64_t in, uint64_t *most)
 {
-    struct settings settings;
+    struct codec_args settings;
+    char codec[16];
     *most = in + BLOSC_MAX_OVERHEAD;
-    return read_settings(argument, &settings) && in <= BLOSC_MAX_BUFFERSIZE;
+    return read_settings(argument, codec, &settings) && in <= BLOSC_MAX_BUFFERSIZE;
 }
 
 static enum status blosc_encode(const struct codec_step *step, struct bytes in, uint8_t *out,
                                 size_t room, size_t *made, struct error *err)
 {
     const struct libblosc *lib = library_blosc(step, err);
-    struct settings s;
+    struct codec_args s;
+    char codec[16];
     if (!lib)
         return err->status;
-    if (!read_settings(step->args.text, &s))
+    if (!read_settings(step->args.text, codec, &s))
         return error_set(err, ERR_ARGUMENT, step->name, step->offset, "blosc: bad settings \"%s\"",
                          step->args.text);
-    int got =
-        lib->encode((int)s.level, (int)s.shuffle, s.width, in.len, in.at, out, room, s.codec, 0, 1);
+    int got = lib->encode((int)s.number[0], (int)s.number[1], (size_t)s.number[2], in.len, in.at,
+                          out, room, codec, 0, 1);
     if (got <= 0)
         return error_set(err, got == NO_CODEC ? ERR_UNSUPPORTED : ERR_IO, step->name, step->offset,
-                         "blosc: the library cannot encode with %s", s.codec);
+                         "blosc: the library cannot encode with %s", codec);
     *made = (size_t)got;
     return OK;
 }

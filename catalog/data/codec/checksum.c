@@ -21,9 +21,7 @@
 static enum status sum_trim(const struct codec_step *step, uint32_t (*sum)(struct bytes),
                             struct bytes *bytes, struct error *err)
 {
-    bool start = strcmp(step->args.text, "start") == 0;
-    if (!start && strcmp(step->args.text, "end") != 0)
-        return codec_corrupt(step, err, "bad argument \"%s\"", step->args.text);
+    bool start = step->args.number[0];
     if (bytes->len < SUM_BYTES)
         return codec_corrupt(step, err, "%zu bytes cannot hold a checksum", bytes->len);
     size_t len = bytes->len - SUM_BYTES;
@@ -152,7 +150,7 @@ static uint32_t jenkins_lookup3_of(struct bytes data)
     {                                                                                              \
         return sum_trim(step, kind##_of, bytes, err);                                              \
     }                                                                                              \
-    const struct codec codec_##kind = {.name = #kind, .trim = kind##_trim};
+    const struct codec codec_##kind = {.name = #kind, .args = "=end|start", .trim = kind##_trim};
 
 CHECKSUM(crc32c)
 CHECKSUM(crc32)

@@ -16,8 +16,7 @@ const struct codec *const codecs[] = {
     NULL,
 };
 
-/* The decimal number at *at, moved past it. */
-static bool take_number(const char **at, uint64_t *value)
+bool codec_take_number(const char **at, uint64_t *value)
 {
     const char *first = *at;
     for (*value = 0; **at >= '0' && **at <= '9'; ++*at)
@@ -28,7 +27,7 @@ static bool take_number(const char **at, uint64_t *value)
 
 bool codec_number(const char *text, uint64_t *value)
 {
-    return take_number(&text, value) && !*text;
+    return codec_take_number(&text, value) && !*text;
 }
 
 bool codec_level(const char *text, int least, int most, int *level)
@@ -41,6 +40,57 @@ bool codec_level(const char *text, int least, int most, int *level)
     return *level >= least && *level <= most;
 }
 
+/* The word at *at, as its place among those of *form, "=end|start". */
+static bool take_word(const char **form, const char **at, uint64_t *place)
+{
+    size_t len = strcspn(*at, ","), own;
+    bool found = false;
+    for (uint64_t i = 0; **form == '=' || **form == '|'; i++, *form += own) {
+        own = strcspn(++*form, "|,?");
+        if (own != len || strncmp(*form, *at, len) != 0)
+            continue;
+        *place = i;
+        found = true;
+    }
+    *at += len;
+    return found;
+}
+
+static bool take_real(const char **at, uint64_t *bits)
+{
+    char *end;
+    double value = strtod(*at, &end);
+    bool found = end != *at;
+    memcpy(bits, &value, sizeof(value));
+    *at = end;
+    return found;
+}
+
+/* One field of a form, except for "*"; moves both past it. */
+static bool take_field(const char **form, const char **at, struct codec_args *out, uint64_t *number)
+{
+    uint64_t least = 0, most = UINT64_MAX;
+    char kind = **form;
+    if (kind == '=')
+        return take_word(form, at, number);
+    if (!codec_take_number(form, &least))
+        ++*form; /* a letter */
+    else if (*++*form && **form != ',')
+        codec_take_number(form, &most);
+    if (kind == 'R')
+        return take_real(at, number);
+    if (kind == 'S' && **at == '<')
+        out->at_most = *(*at)++;
+    if (kind == 'D')
+        codec_take_number(form, &most);
+    bool minus = kind == 'D' && **at == '-';
+    *at += minus;
+    if (!codec_take_number(at, number) || *number < least || *number > most)
+        return false;
+    *number = minus ? -*number : *number;
+    return true;
+}
+
 bool codec_args_parse(const struct codec *codec, const char *text, struct codec_args *out)
 {
     const char *form = codec->args, *at = text;
@@ -48,14 +98,7 @@ bool codec_args_parse(const struct codec *codec, const char *text, struct codec_
     if (!form || !*form)
         return !form || !*text;
     for (uint64_t *number = out->number; *form != '*'; number++) {
-        uint64_t least = 0, most = UINT64_MAX;
-        if (*form == 'S' && *at == '<')
-            out->at_most = *at++;
-        if (!take_number(&form, &least))
-            form++; /* "N" or "S" */
-        else if (*++form && *form != ',')
-            take_number(&form, &most);
-        if (!take_number(&at, number) || *number < least || *number > most)
+        if (!take_field(&form, &at, out, number))
             return false;
         out->rest = at;
         if (*form == '?' || !*form)

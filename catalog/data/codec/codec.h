@@ -57,7 +57,7 @@ struct codec_size {
 };
 
 /* The argument of a step: the text after ':', or "", and what the codec's `args` declares in it. */
-#define CODEC_NUMBERS 5
+#define CODEC_NUMBERS 6
 struct codec_args {
     const char *text;
     uint64_t number[CODEC_NUMBERS];
@@ -77,8 +77,9 @@ struct codec_step {
 struct codec {
     const char *name;
     /* What the argument is: fields between commas. "N": a number, "A-B": one from A to B (or "A-"),
-     * "S": the size of what comes out, N or <N; at the end "*" for any text, "?" if a comma and text
-     * may follow. NULL: text that the codec parses. */
+     * "S": the size of what comes out, N or <N; "D9": from -9 to 9 (two's complement); "R": the bits
+     * of a double; "=end|start": one of these words, as its place; at the end "*" for any text, "?" if
+     * a comma and text may follow. NULL: text that the codec parses. */
     const char *args;
 
     /* Sources, in one of three ways; none: the source is decoded as a block. */
@@ -152,6 +153,8 @@ bool codec_step_size(const struct codec *codec, const struct codec_args *args, u
 /* For codecs: a decimal number and nothing else, a level from `least` to `most` and nothing else,
  * and ways to fail. */
 bool codec_number(const char *text, uint64_t *value);
+/* The decimal number at *at, moved past it. */
+bool codec_take_number(const char **at, uint64_t *value);
 bool codec_level(const char *text, int least, int most, int *level);
 enum status codec_bad_argument(const struct source *inner, const char *name, const char *argument,
                                struct error *err);

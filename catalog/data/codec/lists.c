@@ -12,27 +12,20 @@
 
 #include "catalog/data/codec/codec.h"
 
-/* Read a number of up to three digits that ends in one of `ends` or at the end, and skip both. */
-static bool lists_take_number(const char **at, const char *ends, unsigned *out)
-{
-    const size_t len = strspn(*at, "0123456789");
-    if (!len || len > 3 || !strchr(ends, (*at)[len]))
-        return false;
-    for (*out = 0; **at >= '0' && **at <= '9'; ++*at)
-        *out = *out * 10 + (unsigned)(**at - '0');
-    *at += **at != '\0';
-    return true;
-}
-
 /* The chain that decodes the list at *at, moved past it; false: a bad argument. */
 static bool lists_chain_of(const char **at, char chain[CODEC_STEP_BYTES])
 {
-    unsigned outer, field, width;
-    if (!lists_take_number(at, ".", &outer) || !lists_take_number(at, ".", &field) ||
-        !lists_take_number(at, ",", &width))
-        return false;
-    snprintf(chain, CODEC_STEP_BYTES, width ? "field:%u|field:%u|varints:%u" : "field:%u|field:%u",
-             outer, field, width);
+    uint64_t number[3]; /* outer field, inner field, width */
+    for (unsigned i = 0; i < 3; i++) {
+        if (!codec_take_number(at, &number[i]) || number[i] > 999)
+            return false;
+        if (**at && *(*at)++ != (i < 2 ? '.' : ','))
+            return false;
+    }
+    int len = snprintf(chain, CODEC_STEP_BYTES, "field:%u|field:%u", (unsigned)number[0],
+                       (unsigned)number[1]);
+    if (number[2])
+        snprintf(chain + len, CODEC_STEP_BYTES - (size_t)len, "|varints:%u", (unsigned)number[2]);
     return true;
 }
 

@@ -5,8 +5,6 @@
  *
  * Source: the specification of the file format, IV.A.2.l; H5Znbit.c; files of h5py.
  */
-#include <stdlib.h>
-
 #include "catalog/data/codec/codec.h"
 
 struct narrow {
@@ -15,35 +13,27 @@ struct narrow {
     uint64_t count;
 };
 
-static bool parse_narrow(const char *at, struct narrow *n)
+static struct narrow narrow_of(const struct codec_args *args)
 {
-    char *end;
-    if ((*at != 'i' && *at != 'u') || !at[1] || !strchr("1248", at[1]) || at[2] != ',')
-        return false;
-    *n = (struct narrow){.is_signed = *at == 'i', .size = (unsigned)(at[1] - '0')};
-    n->bits = (unsigned)strtoul(at + 3, &end, 10);
-    if (*end != ',' || !n->bits || n->bits > n->size * 8)
-        return false;
-    return codec_number(end + 1, &n->count) && n->count <= UINT32_MAX;
+    return (struct narrow){.is_signed = args->number[0] < 4,
+                           .size = 1u << args->number[0] % 4,
+                           .bits = (unsigned)args->number[1],
+                           .count = args->number[2]};
 }
 
 static bool nbit_size(const struct codec_args *args, uint64_t in, struct codec_size *size)
 {
-    struct narrow n;
+    struct narrow n = narrow_of(args);
     (void)in;
-    if (!parse_narrow(args->text, &n))
-        return false;
     *size = (struct codec_size){n.count * n.size, true};
-    return true;
+    return n.bits <= n.size * 8;
 }
 
 static enum status nbit_decode(const struct codec_step *step, struct bytes in, uint8_t *out,
                                size_t room, size_t *made, struct error *err)
 {
-    struct narrow n = {0};
+    struct narrow n = narrow_of(&step->args);
     uint64_t bit = 0;
-    if (!parse_narrow(step->args.text, &n) || !n.bits)
-        return codec_corrupt(step, err, "bad argument");
     uint64_t total = n.count * n.size, needed = n.count * n.bits;
     *made = (size_t)total;
     if (needed / 8 + (needed % 8 != 0) > in.len)
@@ -68,4 +58,7 @@ static enum status nbit_decode(const struct codec_step *step, struct bytes in, u
     return OK;
 }
 
-const struct codec codec_nbit = {.name = "nbit", .size = nbit_size, .decode = nbit_decode};
+const struct codec codec_nbit = {.name = "nbit",
+                                 .args = "=i1|i2|i4|i8|u1|u2|u4|u8,1-64,0-4294967295",
+                                 .size = nbit_size,
+                                 .decode = nbit_decode};

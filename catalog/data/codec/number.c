@@ -37,7 +37,6 @@ union tile {
 };
 
 struct word {
-    const char *name, *dtype; /* NumPy's short name, and dtype.h's */
     enum kind kind;
     unsigned bytes;
     void (*load)(const uint8_t *in, size_t count, union tile *tile);
@@ -119,16 +118,19 @@ static void store_f2(const union tile *tile, size_t count, uint8_t *out)
         store_u16le(out + 2 * i, (uint16_t)float_encode64(half, double_bits(tile->f[i])));
 }
 
-#define ROW(x, dtype, kind, bytes)                                                                 \
+/* In the order of `words`: NumPy's short name and dtype.h's of each. */
+#define NAMES                                                                                      \
+    "=b1|bool|i1|int8|i2|int16|i4|int32|i8|int64|u1|uint8|u2|uint16|u4|uint32|u8|uint64"           \
+    "|f2|float16|f4|float32|f8|float64"
+#define ROW(x, kind, bytes)                                                                        \
     {                                                                                              \
-#        x, dtype, kind, bytes, load_##x, store_##x                                                \
+        kind, bytes, load_##x, store_##x                                                           \
     }
 
 static const struct word words[] = {
-    ROW(b1, "bool", BOOL, 1),     ROW(i1, "int8", INT, 1),      ROW(i2, "int16", INT, 2),
-    ROW(i4, "int32", INT, 4),     ROW(i8, "int64", INT, 8),     ROW(u1, "uint8", UINT, 1),
-    ROW(u2, "uint16", UINT, 2),   ROW(u4, "uint32", UINT, 4),   ROW(u8, "uint64", UINT, 8),
-    ROW(f2, "float16", FLOAT, 2), ROW(f4, "float32", FLOAT, 4), ROW(f8, "float64", FLOAT, 8),
+    ROW(b1, BOOL, 1), ROW(i1, INT, 1),   ROW(i2, INT, 2),   ROW(i4, INT, 4),
+    ROW(i8, INT, 8),  ROW(u1, UINT, 1),  ROW(u2, UINT, 2),  ROW(u4, UINT, 4),
+    ROW(u8, UINT, 8), ROW(f2, FLOAT, 2), ROW(f4, FLOAT, 4), ROW(f8, FLOAT, 8),
 };
 static const struct word *const f2 = &words[9], *const f4 = &words[10], *const f8 = &words[11];
 
@@ -197,62 +199,10 @@ static void load_floats(const struct word *from, const struct word *work, const 
         ints_to_floats(from, work, count, tile);
 }
 
-/* --- arguments ---------------------------------------------------------------------------- */
-
 struct filter {
     double scale, offset;
     const struct word *to, *from;
 };
-
-static bool named(const char *name, const char *at, size_t len)
-{
-    return strlen(name) == len && strncmp(name, at, len) == 0;
-}
-
-static const struct word *take_word(const char **at)
-{
-    size_t len = strcspn(*at, ",");
-    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-        if (named(words[i].name, *at, len) || named(words[i].dtype, *at, len)) {
-            *at += len;
-            return &words[i];
-        }
-    return NULL;
-}
-
-static bool number_take_number(const char **at, double *value)
-{
-    char *end;
-    *value = strtod(*at, &end);
-    if (end == *at || *end != ',')
-        return false;
-    *at = end + 1;
-    return true;
-}
-
-/* "DECODED,STORED" */
-static bool take_words(const char *argument, struct filter *f)
-{
-    f->to = take_word(&argument);
-    f->from = f->to && *argument++ == ',' ? take_word(&argument) : NULL;
-    return f->from && !*argument;
-}
-
-static bool astype_parse(const char *argument, struct filter *f)
-{
-    return take_words(argument, f);
-}
-
-static bool delta_parse(const char *argument, struct filter *f)
-{
-    return take_words(argument, f) && f->to->kind != BOOL;
-}
-
-static bool fixedscaleoffset_parse(const char *argument, struct filter *f)
-{
-    return number_take_number(&argument, &f->scale) && number_take_number(&argument, &f->offset) &&
-           take_words(argument, f);
-}
 
 /* --- filters: one tile at a time; `last` is what a filter carries over to the next tile --- */
 
@@ -364,19 +314,26 @@ static void number_run(const struct filter *f,
     }
 }
 
-#define FILTER(x)                                                                                  \
+/* The last two arguments are the types, those before them scale and offset. */
+static struct filter filter_of(const struct codec_args *args, size_t types)
+{
+    return (struct filter){.scale = double_of(args->number[0]),
+                           .offset = double_of(args->number[1]),
+                           .to = &words[args->number[types] / 2],
+                           .from = &words[args->number[types + 1] / 2]};
+}
+
+#define FILTER(x, types, form, good)                                                               \
     static bool x##_size(const struct codec_args *args, uint64_t in, struct codec_size *size)      \
     {                                                                                              \
-        struct filter f;                                                                           \
-        return x##_parse(args->text, &f) &&                                                        \
-               mul_u64(in / f.from->bytes, f.to->bytes, &size->most) && (size->exact = true);      \
+        struct filter f = filter_of(args, types);                                                  \
+        size->exact = true;                                                                        \
+        return mul_u64(in / f.from->bytes, f.to->bytes, &size->most) && (good);                    \
     }                                                                                              \
     static enum status x##_decode(const struct codec_step *step, struct bytes in, uint8_t *out,    \
                                   size_t room, size_t *made, struct error *err)                    \
     {                                                                                              \
-        struct filter f;                                                                           \
-        if (!x##_parse(step->args.text, &f))                                                       \
-            return codec_corrupt(step, err, "bad argument \"%s\"", step->args.text);               \
+        struct filter f = filter_of(&step->args, types);                                           \
         if (in.len % f.from->bytes)                                                                \
             return codec_corrupt(step, err, "%zu bytes are not whole elements of %u bytes",        \
                                  in.len, f.from->bytes);                                           \
@@ -386,8 +343,8 @@ static void number_run(const struct filter *f,
         return OK;                                                                                 \
     }                                                                                              \
     const struct codec codec_##x = {                                                               \
-        .name = #x, .size = x##_size, .decode = x##_decode, .in_place = true};
+        .name = #x, .args = form, .size = x##_size, .decode = x##_decode, .in_place = true};
 
-FILTER(delta)
-FILTER(fixedscaleoffset)
-FILTER(astype)
+FILTER(delta, 0, NAMES "," NAMES, f.to->kind != BOOL)
+FILTER(fixedscaleoffset, 2, "R,R," NAMES "," NAMES, true)
+FILTER(astype, 0, NAMES "," NAMES, true)

@@ -8,8 +8,9 @@
 
 static bool packbits_size(const struct codec_args *args, uint64_t in, struct codec_size *size)
 {
+    (void)args;
     size->exact = false;
-    return strcmp(args->text, "bool") == 0 && mul_u64(in ? in - 1 : 0, 8, &size->most);
+    return mul_u64(in ? in - 1 : 0, 8, &size->most);
 }
 
 static enum status packbits_decode(const struct codec_step *step, struct bytes in, uint8_t *out,
@@ -31,4 +32,4 @@ static enum status packbits_decode(const struct codec_step *step, struct bytes i
 }
 
 const struct codec codec_packbits = {
-    .name = "packbits", .size = packbits_size, .decode = packbits_decode};
+    .name = "packbits", .args = "=bool", .size = packbits_size, .decode = packbits_decode};

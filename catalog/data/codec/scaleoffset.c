@@ -28,47 +28,28 @@ struct scale {
     bool has_fill;
 };
 
-static bool read_decimal(const char **at, uint64_t most, uint64_t *out)
+static bool take_scale(const struct codec_args *args, struct scale *s)
 {
+    const uint64_t type = args->number[0];
+    *s = (struct scale){.is_float = type >= 8,
+                        .size = type >= 8 ? 1u << (type - 6) : 1u << type % 4,
+                        .places = (int)(int64_t)args->number[1],
+                        .count = args->number[2]};
+    if (!*args->rest)
+        return true;
     char *end;
-    if (**at < '0' || **at > '9')
-        return false;
-    *out = strtoull(*at, &end, 10);
-    *at = end;
-    return *out <= most;
-}
-
-static bool parse_scale(const char *at, struct scale *s)
-{
-    uint64_t places;
-    bool minus;
-    char *end;
-    if (!*at || !strchr("iuf", *at) || !at[1] || !strchr("1248", at[1]) || at[2] != ',')
-        return false;
-    *s = (struct scale){.is_float = *at == 'f', .size = (unsigned)(at[1] - '0')};
-    at += 3;
-    minus = *at == '-';
-    at += minus;
-    if (!read_decimal(&at, 1000, &places) || *at++ != ',' ||
-        !read_decimal(&at, UINT32_MAX, &s->count))
-        return false;
-    s->places = minus ? -(int)places : (int)places;
-    if (*at == ',') {
-        s->fill = strtoull(at + 1, &end, 16);
-        s->has_fill = end != at + 1;
-        at = end;
-    }
-    return !*at && (!s->is_float || s->size >= 4);
+    s->fill = strtoull(args->rest + 1, &end, 16);
+    s->has_fill = end != args->rest + 1;
+    return !*end;
 }
 
 static bool scaleoffset_size(const struct codec_args *args, uint64_t in, struct codec_size *size)
 {
     struct scale s;
     (void)in;
-    if (!parse_scale(args->text, &s))
-        return false;
+    bool good = take_scale(args, &s);
     *size = (struct codec_size){s.count * s.size, true};
-    return true;
+    return good;
 }
 
 /* The next `width` bits, highest bit of a byte first. The caller has checked that they exist. */
@@ -108,7 +89,7 @@ static enum status scaleoffset_decode(const struct codec_step *step, struct byte
 {
     struct scale s = {0};
     uint64_t least = 0, bit = 0, needed;
-    parse_scale(step->args.text, &s);
+    take_scale(&step->args, &s);
     uint64_t total = s.count * s.size;
     *made = (size_t)total;
     if (in.len < HEAD_BYTES)
@@ -140,5 +121,8 @@ static enum status scaleoffset_decode(const struct codec_step *step, struct byte
     return OK;
 }
 
-const struct codec codec_scaleoffset = {
-    .name = "scaleoffset", .size = scaleoffset_size, .decode = scaleoffset_decode};
+const struct codec codec_scaleoffset = {.name = "scaleoffset",
+                                        .args =
+                                            "=i1|i2|i4|i8|u1|u2|u4|u8|f4|f8,D1000,0-4294967295?",
+                                        .size = scaleoffset_size,
+                                        .decode = scaleoffset_decode};

@@ -55,15 +55,9 @@ struct sparse_source {
 
 static bool sparse_take_number(const char **at, char end, uint64_t *out)
 {
-    const char *c = *at;
-    if (*c < '0' || *c > '9')
+    if (!codec_take_number(at, out) || **at != end)
         return false;
-    for (*out = 0; *c >= '0' && *c <= '9'; c++)
-        if (!mul_u64(*out, 10, out) || !add_u64(*out, (uint64_t)(*c - '0'), out))
-            return false;
-    if (*c != end)
-        return false;
-    *at = c + (end != '\0');
+    *at += end != '\0';
     return true;
 }
 
@@ -72,30 +66,27 @@ static bool take_shape(const char **at, char end, uint64_t *out, unsigned *rank)
     *rank = 0;
     if (end && **at == end)
         return ++*at, true;
-    for (*rank = 0; *rank < DIMS_MAX;) {
-        size_t len = strspn(*at, "0123456789");
-        bool last = (*at)[len] == end;
-        if (!sparse_take_number(at, (char)(last ? end : 'x'), &out[(*rank)++]))
-            return false;
-        if (last)
-            return true;
+    while (*rank < DIMS_MAX && codec_take_number(at, &out[(*rank)++])) {
+        char c = **at;
+        *at += c != '\0';
+        if (c == end || c != 'x')
+            return c == end;
     }
     return false;
 }
 
-static bool sparse_parse(const char *at, struct sparse *s)
+static bool sparse_parse(const struct codec_args *args, struct sparse *s)
 {
-    *s = (struct sparse){.kind = at[0]};
-    if ((s->kind != 'o' && s->kind != 'r' && s->kind != 'c') || at[1] != ',' || !at[2] ||
-        at[3] != ',')
-        return false;
-    s->add = at[2];
-    at += 4;
-    if (!sparse_take_number(&at, ',', &s->width) || !sparse_take_number(&at, ',', &s->count) ||
-        !sparse_take_number(&at, ',', &s->values) || !sparse_take_number(&at, ',', &s->run) ||
-        !take_shape(&at, ',', s->shape, &s->rank) || !sparse_take_number(&at, ',', &s->index))
-        return false;
-    if (s->add == 'c' && s->width != 8 && s->width != 16)
+    const uint64_t *n = args->number;
+    const char *at = args->rest;
+    *s = (struct sparse){.kind = "orc"[n[0]],
+                         .add = "fcih-"[n[1]],
+                         .width = n[2],
+                         .count = n[3],
+                         .values = n[4],
+                         .run = n[5]};
+    if (!take_shape(&at, ',', s->shape, &s->rank) || !sparse_take_number(&at, ',', &s->index) ||
+        (s->add == 'c' && s->width != 8 && s->width != 16))
         return false;
     if (s->kind == 'o')
         return sparse_take_number(&at, ',', &s->s0) && sparse_take_number(&at, '\0', &s->s1);
@@ -397,7 +388,7 @@ static enum status sparse_begin(struct source *base, const struct codec_args *ar
 {
     struct sparse_source *s = (struct sparse_source *)base;
     struct sparse p;
-    if (!sparse_parse(args->text, &p) || !dense_size(&p, &base->size))
+    if (!sparse_parse(args, &p) || !dense_size(&p, &base->size))
         return codec_bad_argument(base, "sparse", args->text, err);
     base->sequential = false;
     s->width = p.width;
@@ -405,6 +396,7 @@ static enum status sparse_begin(struct source *base, const struct codec_args *ar
 }
 
 const struct codec codec_sparse = {.name = "sparse",
+                                   .args = "=o|r|c,=f|c|i|h|-,N,N,N,N,*",
                                    .source = &sparse_ops,
                                    .source_bytes = sizeof(struct sparse_source),
                                    .begin = sparse_begin};
