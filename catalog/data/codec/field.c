@@ -23,30 +23,20 @@ struct field_source {
     size_t count, space;
 };
 
-static enum status field_add_run(struct field_source *s, const struct message_field *f,
-                                 struct error *err)
-{
-    if (!f->len)
-        return OK;
-    if (s->count == RUNS_MAX)
-        return error_set(err, ERR_LIMIT, s->base.name, NO_OFFSET, "a list in more than %zu pieces",
-                         RUNS_MAX);
-    struct run *runs = list_grow(s->runs, s->count, &s->space, sizeof(*runs));
-    if (!runs)
-        return error_memory_at(err, s->base.name);
-    s->runs = runs;
-    s->runs[s->count++] = (struct run){f->at, s->base.size};
-    s->base.size += f->len;
-    return OK;
-}
-
 static enum status find_runs(struct field_source *s, uint64_t number, struct error *err)
 {
     struct message m = message_over(s->base.inner);
     struct message_field f;
-    while (message_next(&m, &f, err) == OK && f.number)
-        if (f.number == number && field_add_run(s, &f, err) != OK)
-            break;
+    while (err->status == OK && message_next(&m, &f, err) == OK && f.number) {
+        if (f.number != number || !f.len)
+            continue;
+        if (s->count == RUNS_MAX)
+            return error_set(err, ERR_LIMIT, s->base.name, NO_OFFSET,
+                             "a list in more than %zu pieces", RUNS_MAX);
+        *LIST_PUSH(err, s->runs, s->count, s->space) = (struct run){f.at, s->base.size};
+        s->base.size += f.len;
+    }
+    error_about(err, s->base.name);
     return err->status;
 }
 

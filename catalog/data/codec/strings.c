@@ -59,7 +59,7 @@ enum kind {
 struct encoding {
     enum kind kind;
     uint64_t width; /* bytes per element; 0 if they differ */
-    uint64_t field; /* FIELDS: the field number */
+    uint64_t field; /* FIELDS: the field number; else what `width` was made of */
 };
 
 struct strings {
@@ -76,35 +76,28 @@ struct strings {
 
 static bool parse_argument(const char *argument, struct encoding *e)
 {
-    uint64_t number;
-    *e = (struct encoding){.kind = TF};
-    if (strcmp(argument, "tf") == 0)
+    static const struct {
+        char letter;
+        enum kind kind;
+        uint64_t unit; /* bytes that the number counts; 0: it is no width */
+    } numbered[] = {{'F', FIELDS, 0},
+                    {'S', NUMPY_BYTES, 1},
+                    {'Z', TO_NUL, 1},
+                    {'P', SPACES, 1},
+                    {'U', NUMPY_TEXT, 4}};
+    bool tf = strcmp(argument, "tf") == 0;
+    *e = (struct encoding){.kind = tf ? TF : VLEN};
+    if (tf || strcmp(argument, "vlen") == 0)
         return true;
-    if (strcmp(argument, "vlen") == 0) {
-        e->kind = VLEN;
-        return true;
-    }
-    if (!*argument || !codec_number(argument + 1, &number))
+    if (!*argument || !codec_number(argument + 1, &e->field))
         return false;
-    switch (*argument) {
-    case 'F':
-        *e = (struct encoding){.kind = FIELDS, .field = number};
-        return number > 0;
-    case 'S':
-        *e = (struct encoding){.kind = NUMPY_BYTES, .width = number};
-        return true;
-    case 'Z':
-        *e = (struct encoding){.kind = TO_NUL, .width = number};
-        return true;
-    case 'P':
-        *e = (struct encoding){.kind = SPACES, .width = number};
-        return true;
-    case 'U':
-        e->kind = NUMPY_TEXT;
-        return mul_u64(number, 4, &e->width);
-    default:
-        return false;
-    }
+    for (size_t i = 0; i < sizeof(numbered) / sizeof(*numbered); i++)
+        if (*argument == numbered[i].letter) {
+            e->kind = numbered[i].kind;
+            return mul_u64(e->field, numbered[i].unit, &e->width) &&
+                   (e->kind != FIELDS || e->field > 0);
+        }
+    return false;
 }
 
 static bool parse_encoding(const char *chain, struct encoding *e)
@@ -413,58 +406,60 @@ void strings_close(struct strings *t)
     free(t);
 }
 
+/* Go to the mark before string `index`, unless the string comes soon after the last one. */
+static void go_near(struct strings *t, uint64_t index)
+{
+    if (index >= t->next && index - t->next <= MARK_EVERY)
+        return;
+    t->next = index - index % MARK_EVERY;
+    t->here = t->marks[index / MARK_EVERY];
+    t->message.at = t->here.length_at;
+}
+
+/* The string of `len` bytes at `at`. */
+static enum status string_from(struct strings *t, uint64_t at, uint64_t len, struct bytes *out,
+                               struct error *err)
+{
+    *out = (struct bytes){window_at(&t->data, at, (size_t)len, err), (size_t)len};
+    return err->status;
+}
+
 static enum status tf_at(struct strings *t, uint64_t index, struct bytes *out, struct error *err)
 {
     uint64_t length = 0;
-    if (index < t->next || index - t->next > MARK_EVERY) {
-        t->next = index - index % MARK_EVERY;
-        t->here = t->marks[index / MARK_EVERY];
-    }
+    go_near(t, index);
     for (;;) {
         struct mark here = t->here;
         if (next_length(&t->lengths, &here.length_at, &length, err) != OK)
             return err->status;
         if (t->next == index)
-            break;
+            return string_from(t, here.byte_at, length, out, err);
         here.byte_at += length;
         t->here = here;
         t->next++;
     }
-    out->at = window_at(&t->data, t->here.byte_at, (size_t)length, err);
-    out->len = (size_t)length;
-    return out->at ? OK : err->status;
 }
 
 static enum status field_at(struct strings *t, uint64_t index, struct bytes *out, struct error *err)
 {
     struct message_field f;
-    if (index < t->next || index - t->next > MARK_EVERY) {
-        t->next = index - index % MARK_EVERY;
-        t->message.at = t->marks[index / MARK_EVERY].length_at;
-    }
+    go_near(t, index);
     do {
         if (next_field(t, &f, err) != OK)
             return err->status;
     } while (f.number && t->next++ != index);
-    out->at = window_at(&t->data, f.at, (size_t)f.len, err);
-    out->len = (size_t)f.len;
-    return out->at ? OK : err->status;
+    return string_from(t, f.at, f.len, out, err);
 }
 
 static enum status vlen_at(struct strings *t, uint64_t index, struct bytes *out, struct error *err)
 {
     uint32_t length = 0;
-    if (index < t->next || index - t->next > MARK_EVERY) {
-        t->next = index - index % MARK_EVERY;
-        t->here = t->marks[index / MARK_EVERY];
-    }
+    go_near(t, index);
     do {
         if (next_item(t, &t->here.length_at, &length, err) != OK)
             return err->status;
     } while (t->next++ != index);
-    out->at = window_at(&t->data, t->here.length_at - length, length, err);
-    out->len = length;
-    return out->at ? OK : err->status;
+    return string_from(t, t->here.length_at - length, length, out, err);
 }
 
 /* NumPy's UCS-4 as UTF-8. A lone surrogate, which Python allows, becomes three bytes that are not
@@ -499,17 +494,15 @@ enum status strings_at(struct strings *t, uint64_t index, struct bytes *out, str
         return field_at(t, index, out, err);
     if (t->encoding.kind == VLEN)
         return vlen_at(t, index, out, err);
-    size_t len = (size_t)t->encoding.width;
-    const uint8_t *at = window_at(&t->data, index * len, len, err);
-    if (!at)
+    const uint64_t width = t->encoding.width;
+    if (string_from(t, index * width, width, out, err) != OK)
         return err->status;
     if (t->encoding.kind == NUMPY_TEXT)
-        return numpy_text(t, index, at, out, err);
+        return numpy_text(t, index, out->at, out, err);
     if (t->encoding.kind == TO_NUL)
-        len = strnlen((const char *)at, len);
-    while (len && at[len - 1] == (t->encoding.kind == SPACES ? ' ' : 0))
-        len--;
-    *out = (struct bytes){at, len};
+        out->len = strnlen((const char *)out->at, out->len);
+    while (out->len && out->at[out->len - 1] == (t->encoding.kind == SPACES ? ' ' : 0))
+        out->len--;
     return OK;
 }
 

@@ -21,19 +21,9 @@ struct varints_source {
     struct source base; /* must be first */
     unsigned width;
     uint64_t *marks; /* offsets in inner */
-    uint64_t count, mark_count;
-    size_t mark_space;
+    uint64_t count;
+    size_t mark_count, mark_space;
 };
-
-static enum status add_mark(struct varints_source *v, uint64_t at, struct error *err)
-{
-    uint64_t *marks = list_grow(v->marks, (size_t)v->mark_count, &v->mark_space, sizeof(*marks));
-    if (!marks)
-        return error_memory_at(err, v->base.inner->name);
-    v->marks = marks;
-    v->marks[v->mark_count++] = at;
-    return OK;
-}
 
 static enum status badly_spelt(const struct varints_source *v, struct error *err)
 {
@@ -50,8 +40,8 @@ static enum status count_block(struct varints_source *v, struct bytes block, uin
                                unsigned *run, struct error *err)
 {
     for (size_t i = 0; i < block.len; i++) {
-        if (*run == 0 && v->count % MARK_EVERY == 0 && add_mark(v, at + i, err) != OK)
-            return err->status;
+        if (*run == 0 && v->count % MARK_EVERY == 0)
+            *LIST_PUSH(err, v->marks, v->mark_count, v->mark_space) = at + i;
         if (++*run == VARINT_MAX && block.at[i] > 1)
             return badly_spelt(v, err);
         if (block.at[i] < 0x80) {
@@ -59,7 +49,8 @@ static enum status count_block(struct varints_source *v, struct bytes block, uin
             *run = 0;
         }
     }
-    return OK;
+    error_about(err, v->base.name);
+    return err->status;
 }
 
 static enum status count_all(struct varints_source *v, struct error *err)

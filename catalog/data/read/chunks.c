@@ -20,13 +20,9 @@ enum status chunks_open(const struct stored_tensor *t, struct file_cache *files,
                         struct chunks **out, struct error *err)
 {
     uint64_t all;
-    struct chunks *c = calloc(1, sizeof(*c));
-    if (c)
-        c->counts = calloc(t->rank + 1, sizeof(*c->counts));
-    if (!c || !c->counts) {
-        free(c);
+    struct chunks *c = *out = calloc(1, sizeof(*c));
+    if (!c || !(c->counts = calloc(t->rank + 1, sizeof(*c->counts))))
         return error_memory_at(err, t->checkpoint);
-    }
     c->tensor = t;
     c->grid = t->grid;
     c->last = t->grid->levels - 1;
@@ -35,10 +31,6 @@ enum status chunks_open(const struct stored_tensor *t, struct file_cache *files,
                   "the chunks of the tensor are not a grid of it");
     else if (file_set_open(t, files, &c->files, err) == OK)
         shards_open(t, &c->shards, err);
-    if (err->status == OK)
-        *out = c;
-    else
-        chunks_close(c);
     return err->status;
 }
 

@@ -10,7 +10,8 @@
 
 struct chunks;
 
-/* Checks the files, as file_set_open() does. The tensor has a grid. */
+/* Checks the files, and leaves *out to the caller after an error too, as file_set_open() does. The
+ * tensor has a grid. */
 enum status chunks_open(const struct stored_tensor *, struct file_cache *, struct chunks **out,
                         struct error *err);
 void chunks_close(struct chunks *);

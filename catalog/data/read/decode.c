@@ -167,7 +167,7 @@ static enum status take_fill(struct decode *d, struct error *err)
 enum status decode_open(const struct stored_tensor *t, struct file_cache *files, size_t unit,
                         const struct grid_limits *limits, struct decode **out, struct error *err)
 {
-    struct decode *d = calloc(1, sizeof(*d));
+    struct decode *d = *out = calloc(1, sizeof(*d));
     if (!d)
         return error_memory_at(err, t->checkpoint);
     d->tensor = t;
@@ -183,10 +183,6 @@ enum status decode_open(const struct stored_tensor *t, struct file_cache *files,
     else if (cut_chain(d, err) == OK && decode_measure(d, err) == OK &&
              measure_others(d, err) == OK && take_fill(d, err) == OK)
         chunks_open(t, files, &d->chunks, err);
-    if (err->status == OK)
-        *out = d;
-    else
-        decode_close(d);
     return err->status;
 }
 

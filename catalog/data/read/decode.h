@@ -12,7 +12,8 @@
 
 struct decode;
 
-/* `unit`: bytes of an element. Checks the tensor's files. */
+/* `unit`: bytes of an element. Checks the tensor's files. *out is the caller's to close after an error
+ * too. */
 enum status decode_open(const struct stored_tensor *, struct file_cache *, size_t unit,
                         const struct grid_limits *, struct decode **out, struct error *err);
 void decode_close(struct decode *);

@@ -54,38 +54,31 @@ enum status file_replaced(const char *path, struct error *err)
                      "changed since it was indexed (not a regular file any more); import it again");
 }
 
+/* Opens the file, if `out` is not NULL. */
 static enum status open_checked(const struct stored_file *file, struct source **out,
                                 struct error *err)
 {
     struct file_identity now;
+    struct source *source = NULL;
     if (!file->present)
         return error_set(err, ERR_MISSING, file->path, NO_OFFSET,
                          "missing when the checkpoint was indexed");
-    struct source *source = NULL;
-    enum status status = source_open_file(file->path, 0, &source, &now, err);
+    enum status status = out ? source_open_file(file->path, 0, &source, &now, err)
+                             : file_identify(file->path, &now, err);
     if (status == ERR_MISSING && file->checked)
         return file_gone(file->path, err);
-    if (status == ERR_UNSUPPORTED && file->checked)
+    if (out && status == ERR_UNSUPPORTED && file->checked)
         return file_replaced(file->path, err);
-    if (status == OK && files_check(file, &now, err) != OK) {
-        source_close(source);
-        return err->status;
-    }
-    if (status == OK)
+    if (status == OK && files_check(file, &now, err) == OK && out)
         *out = source;
-    return status;
+    else
+        source_close(source);
+    return err->status;
 }
 
 enum status file_as_indexed(const struct stored_file *file, struct error *err)
 {
-    struct file_identity now;
-    if (!file->present)
-        return error_set(err, ERR_MISSING, file->path, NO_OFFSET,
-                         "missing when the checkpoint was indexed");
-    enum status status = file_identify(file->path, &now, err);
-    if (status == ERR_MISSING && file->checked)
-        return file_gone(file->path, err);
-    return status == OK ? files_check(file, &now, err) : status;
+    return open_checked(file, NULL, err);
 }
 
 /* --- files that stay open --------------------------------------------------------------- */
@@ -357,7 +350,7 @@ static enum status check_inline(struct opening *o, uint32_t at, struct error *er
     return t->from_catalog ? check_file(o, at, err) : OK;
 }
 
-static enum status open_grid(struct opening *o, struct error *err)
+static void open_grid(struct opening *o, struct error *err)
 {
     const struct stored_tensor *t = o->set->tensor;
     const struct grid *g = t->grid;
@@ -373,56 +366,40 @@ static enum status open_grid(struct opening *o, struct error *err)
     for (uint64_t i = 0; err->status == OK && i < g->value_count; i++)
         if (grid_value_inline(&g->values[i]))
             check_inline(o, g->values[i].file, err);
-    return err->status;
 }
 
-static enum status open_all(struct opening *o, struct error *err)
+static enum status open_all(struct file_set *set, bool only_looks, struct error *err)
 {
-    const struct stored_tensor *t = o->set->tensor;
-    if (t->grid)
-        return open_grid(o, err);
-    for (uint64_t i = 0; err->status == OK && i < t->extent_count; i++) {
+    const struct stored_tensor *t = set->tensor;
+    struct opening o = {.set = set, .seen = calloc(t->file_count + 1, 1), .only_looks = only_looks};
+    if (!o.seen)
+        error_memory_at(err, t->checkpoint);
+    else if (t->grid)
+        open_grid(&o, err);
+    for (uint64_t i = 0; !t->grid && err->status == OK && i < t->extent_count; i++)
         if (t->storage == STORAGE_INLINE)
-            check_inline(o, t->extents[i].file, err);
+            check_inline(&o, t->extents[i].file, err);
         else
-            files_open_file(o, t->extents[i].file, err);
-    }
+            files_open_file(&o, t->extents[i].file, err);
+    free(o.seen);
     return err->status;
 }
 
 enum status file_set_open(const struct stored_tensor *t, struct file_cache *files,
                           struct file_set **out, struct error *err)
 {
-    struct opening o = {
-        .seen = calloc(t->file_count + 1, 1),
-        .set = calloc(1, sizeof(*o.set) + t->file_count * sizeof(struct source *)),
-    };
-    if (o.set) {
-        o.set->tensor = t;
-        o.set->files = files;
-    }
-    if (!o.set || !o.seen)
-        error_memory_at(err, t->checkpoint);
-    else
-        open_all(&o, err);
-    free(o.seen);
-    if (err->status != OK)
-        file_set_close(o.set);
-    else
-        *out = o.set;
-    return err->status;
+    struct file_set *set = *out = calloc(1, sizeof(*set) + t->file_count * sizeof(struct source *));
+    if (!set)
+        return error_memory_at(err, t->checkpoint);
+    set->tensor = t;
+    set->files = files;
+    return open_all(set, false, err);
 }
 
 enum status tensor_files_as_indexed(const struct stored_tensor *t, struct error *err)
 {
     struct file_set set = {.tensor = t};
-    struct opening o = {.set = &set, .seen = calloc(t->file_count + 1, 1), .only_looks = true};
-    if (!o.seen)
-        error_memory_at(err, t->checkpoint);
-    else
-        open_all(&o, err);
-    free(o.seen);
-    return err->status;
+    return open_all(&set, true, err);
 }
 
 void file_set_close(struct file_set *f)

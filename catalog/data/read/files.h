@@ -19,8 +19,9 @@ struct file_set;
 
 /* Open and check (or take from the cache, if there is one) every file that an extent of the
  * tensor or a value of its grid lies in; check the directory of a grid of chunk files, the
- * directories inside it, and its metadata file. ERR_CHANGED: a file has changed or is gone; ERR_MISSING: it was missing when it
- * was indexed. */
+ * directories inside it, and its metadata file. ERR_CHANGED: a file has changed or is gone; ERR_MISSING:
+ * it was missing when it was indexed. After an error too *out, which may be NULL, is the caller's to
+ * close. */
 enum status file_set_open(const struct stored_tensor *, struct file_cache *, struct file_set **out,
                           struct error *err);
 void file_set_close(struct file_set *);

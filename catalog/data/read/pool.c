@@ -31,21 +31,14 @@ enum status pool_open(const struct stored_tensor *t, struct file_cache *files, s
                       struct error *err)
 {
     bool sums = t->sums && t->sum_kind && checksum_known(t->sum_kind);
-    struct pool *p = calloc(1, sizeof(*p));
-    if (p && sums)
-        p->fine = calloc(t->extent_count ? t->extent_count : 1, sizeof(*p->fine));
-    if (!p || (sums && !p->fine)) {
-        free(p);
+    struct pool *p = *out = calloc(1, sizeof(*p));
+    if (!p)
         return error_memory_at(err, t->checkpoint);
-    }
     pthread_mutex_init(&p->lock, NULL);
     p->tensor = t;
-    enum status status = file_set_open(t, files, &p->files, err);
-    if (status == OK)
-        *out = p;
-    else
-        pool_close(p);
-    return status;
+    if (sums && !(p->fine = calloc(t->extent_count + 1, sizeof(*p->fine))))
+        return error_memory_at(err, t->checkpoint);
+    return file_set_open(t, files, &p->files, err);
 }
 
 void pool_close(struct pool *p)
@@ -174,10 +167,8 @@ enum status pool_take(struct pool *p, uint64_t extent, bool random, struct lease
         s->used = ++p->clock;
     }
     pthread_mutex_unlock(&p->lock);
-    if (!source)
-        return err->status;
     *out = (struct lease){source, at};
-    return OK;
+    return err->status;
 }
 
 void pool_give(struct pool *p, const struct lease *lease)

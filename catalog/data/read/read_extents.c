@@ -127,7 +127,7 @@ static void sort(struct tiles *tiles)
 static enum status tiles_open(const struct stored_tensor *t, struct tiles **out, struct error *err)
 {
     uint64_t elements = 0, weight = 0;
-    struct tiles *tiles = calloc(1, sizeof(*tiles) + t->extent_count * sizeof(struct tile));
+    struct tiles *tiles = *out = calloc(1, sizeof(*tiles) + t->extent_count * sizeof(struct tile));
     if (!tiles)
         return error_memory_at(err, t->checkpoint);
     for (uint64_t i = 0; i < t->extent_count; i++) {
@@ -135,7 +135,7 @@ static enum status tiles_open(const struct stored_tensor *t, struct tiles **out,
         const uint64_t *shape = e->shape ? e->shape : t->shape;
         uint64_t volume = 1;
         if (check_box(t, e, err) != OK)
-            goto done;
+            return err->status;
         for (unsigned d = 0; d < t->rank; d++)
             volume *= shape[d];
         if (volume == 0)
@@ -150,12 +150,6 @@ static enum status tiles_open(const struct stored_tensor *t, struct tiles **out,
     if (elements != t->elements || weight != weight_of(NULL, t->shape, t->rank))
         not_tiled(t, elements < t->elements ? "do not cover it" : "overlap", err);
     sort(tiles);
-
-done:
-    if (err->status == OK)
-        *out = tiles;
-    else
-        free(tiles);
     return err->status;
 }
 

@@ -68,7 +68,7 @@ struct reader {
 };
 
 /* A kind of reader: reader_kind_NAME, in a file of its own, and a line READER(NAME) in
- * readers.def. The first in that list that takes a tensor reads it; the last one is not asked.
+ * readers.def. The first in that list that takes a tensor reads it; the last takes what is left.
  * For example, one that reads a run of a file as it is:
  *
  *   static enum status run_gather(struct reader *r, const struct slice *slice, uint64_t position,
@@ -82,8 +82,10 @@ struct reader {
  *   {
  *       struct file_set *files;
  *       r->ops = &run_ops;
- *       if (units_open(r, err) == OK && file_set_open(r->tensor, r->files, &files, err) == OK)
+ *       if (units_open(r, err) == OK) {
+ *           file_set_open(r->tensor, r->files, &files, err);
  *           r->own = files;
+ *       }
  *       return err->status;
  *   }
  */
@@ -112,7 +114,8 @@ enum status reader_read_padded(struct reader *, uint64_t start, void *dst, size_
 
 /* --- pool.c: the decoded extents of one tensor, opened on demand, the last few kept --------- */
 
-/* Opens and checks the tensor's files, as file_set_open() does. */
+/* Opens and checks the tensor's files; *out is the caller's after an error too, as in
+ * file_set_open(). */
 enum status pool_open(const struct stored_tensor *, struct file_cache *, struct pool **out,
                       struct error *err);
 void pool_close(struct pool *);
@@ -143,7 +146,7 @@ uint64_t tiles_extent(const struct tiles *, uint64_t candidate);
 
 /* --- string_table.c: strings of varying length in a grid ----------------------------------- */
 
-/* Checks the tensor's files, as file_set_open() does. */
+/* Checks the tensor's files; *out is the caller's after an error too, as in file_set_open(). */
 enum status string_grid_open(const struct stored_tensor *, struct file_cache *,
                              struct string_grid **out, struct error *err);
 void string_grid_close(struct string_grid *);

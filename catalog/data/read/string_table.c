@@ -58,7 +58,7 @@ static uint64_t slots_for(const struct stored_tensor *t, const struct grid_level
 enum status string_grid_open(const struct stored_tensor *t, struct file_cache *files,
                              struct string_grid **out, struct error *err)
 {
-    struct string_grid *g = calloc(1, sizeof(*g));
+    struct string_grid *g = *out = calloc(1, sizeof(*g));
     if (!g)
         return error_memory_at(err, t->checkpoint);
     g->tensor = t;
@@ -71,10 +71,6 @@ enum status string_grid_open(const struct stored_tensor *t, struct file_cache *f
         error_set(err, ERR_LIMIT, t->checkpoint, NO_OFFSET, "a chunk of the tensor is too large");
     else
         chunks_open(t, files, &g->chunks, err);
-    if (err->status == OK)
-        *out = g;
-    else
-        string_grid_close(g);
     return err->status;
 }
 
@@ -223,14 +219,13 @@ static enum status run_open(struct reader *r, uint64_t extent, struct run *out, 
     struct source *view = NULL;
     if (pool_take(r->pool, extent, false, &run.lease, err) != OK)
         return err->status;
-    if (source_open_view(run.lease.source, 0, run.lease.source->size, &view, err) != OK ||
-        strings_open(view, t->codec, extent_elements(t, &t->extents[extent]), &run.strings, err) !=
-            OK) {
+    if (source_open_view(run.lease.source, 0, run.lease.source->size, &view, err) == OK &&
+        strings_open(view, t->codec, extent_elements(t, &t->extents[extent]), &run.strings, err) ==
+            OK)
+        *out = run;
+    else
         pool_give(r->pool, &run.lease);
-        return err->status;
-    }
-    *out = run;
-    return OK;
+    return err->status;
 }
 
 enum status reader_strings(struct reader *r, struct string_table **out, struct error *err)
