@@ -29,8 +29,8 @@ struct part_source {
 };
 
 struct open_part {
-    struct source *source;    /* NULL until it is wanted */
-    struct kept_tensor *kept; /* the owner of `source`; NULL: the part owns it */
+    struct source *source; /* NULL until it is wanted */
+    struct kept *kept;     /* the owner of `source`; NULL: the part owns it */
 };
 
 struct composed {
@@ -127,13 +127,18 @@ static enum status open_source(const struct stored_tensor *t, struct file_cache 
     return err->status;
 }
 
+struct decoding {
+    const struct stored_tensor *tensor;
+    struct file_cache *files;
+};
+
 /* Decode a tensor once, to be read in any order. */
-static enum status composed_decode(const struct stored_tensor *t, struct file_cache *files,
-                                   struct source **out, struct error *err)
+static enum status composed_decode(const void *context, struct kept *k, struct error *err)
 {
+    const struct decoding *d = context;
     struct source *s = NULL;
-    return open_source(t, files, &s, err) == OK
-               ? source_open_spill_within(s, DECODED_BYTES, out, err)
+    return !k->source && open_source(d->tensor, d->files, &s, err) == OK
+               ? source_open_spill_within(s, DECODED_BYTES, &k->source, err)
                : err->status;
 }
 
@@ -150,17 +155,21 @@ static enum status open_part(const struct composed *c, uint64_t i, struct open_p
         out->source = s;
         return OK;
     }
-    source_close(s);
     if (!c->files)
-        return composed_decode(t, NULL, &out->source, err);
-    return kept_take(c->files, t, composed_decode, &out->kept, &out->source, err);
+        return source_open_spill_within(s, DECODED_BYTES, &out->source, err);
+    source_close(s);
+    struct decoding decoding = {t, c->files};
+    struct kept_key key = {{(uint64_t)t->id}, t->checkpoint};
+    if (kept_take(kept_tensors(c->files), &key, composed_decode, &decoding, &out->kept, err) == OK)
+        out->source = out->kept->source;
+    return err->status;
 }
 
 static void close_part(const struct composed *c, uint64_t i)
 {
     struct open_part *p = &c->part[i];
     if (p->kept)
-        kept_give(c->files, p->kept);
+        kept_give(kept_tensors(c->files), p->kept);
     else
         source_close(p->source);
 }

@@ -1,6 +1,5 @@
 #include "catalog/data/read/files.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -17,8 +16,10 @@
 struct file_set {
     const struct stored_tensor *tensor;
     struct file_cache *files; /* NULL: no cache */
-    /* One per file of the tensor; NULL: not needed, or not kept open */
-    struct source *source[];
+    struct open_file {
+        struct source *source; /* NULL: not needed, or not kept open */
+        struct kept *kept;     /* its owner in the cache; NULL: the set owns it */
+    } file[];                  /* one per file of the tensor */
 };
 
 static enum status files_check(const struct stored_file *file, const struct file_identity *now,
@@ -83,76 +84,32 @@ enum status file_as_indexed(const struct stored_file *file, struct error *err)
 
 /* --- files that stay open --------------------------------------------------------------- */
 
-struct cached_file {
-    struct source *source; /* NULL: free */
-    struct file_identity identity;
-    unsigned users;
-    uint64_t used;
-    int64_t looked_at; /* nanoseconds on the monotonic clock */
-};
-
-struct kept_tensor {
-    struct kept_tensor *next;
-    int64_t id;
-    unsigned users;
-    pthread_mutex_t making;
-    struct source *source; /* NULL until it is made */
-};
-
 struct file_cache {
-    pthread_mutex_t lock; /* guards the two below */
-    struct cached_file file[CACHED];
-    uint64_t clock;
-    pthread_mutex_t kept_lock; /* guards the list and its `users` */
-    struct kept_tensor *kept;  /* most recently used first */
+    struct kept_list files, tensors;
 };
 
 struct file_cache *file_cache_new(void)
 {
     struct file_cache *c = calloc(1, sizeof(*c));
     if (c) {
-        pthread_mutex_init(&c->lock, NULL);
-        pthread_mutex_init(&c->kept_lock, NULL);
+        kept_init(&c->files, CACHED);
+        kept_init(&c->tensors, IDLE_MOST);
     }
     return c;
-}
-
-static void kept_drop(struct kept_tensor *k)
-{
-    source_close(k->source);
-    pthread_mutex_destroy(&k->making);
-    free(k);
 }
 
 void file_cache_free(struct file_cache *c)
 {
     if (!c)
         return;
-    for (struct kept_tensor *k; (k = c->kept);) {
-        c->kept = k->next;
-        kept_drop(k);
-    }
-    for (size_t i = 0; i < CACHED; i++)
-        source_close(c->file[i].source);
-    pthread_mutex_destroy(&c->kept_lock);
-    pthread_mutex_destroy(&c->lock);
+    kept_release(&c->tensors);
+    kept_release(&c->files);
     free(c);
 }
 
-/* The slot that holds the file as it was indexed, otherwise a free or the least recently used
- * idle one; NULL: all are in use. */
-static struct cached_file *files_find_slot(struct file_cache *c, const struct stored_file *file)
+struct kept_list *kept_tensors(struct file_cache *c)
 {
-    struct cached_file *best = NULL;
-    for (size_t i = 0; i < CACHED; i++) {
-        struct cached_file *f = &c->file[i];
-        if (f->source && strcmp(f->source->name, file->path) == 0 &&
-            file_same(&f->identity, &file->identity))
-            return f;
-        if (!f->users && (!best || f->used < best->used))
-            best = f;
-    }
-    return best;
+    return &c->tensors;
 }
 
 static int64_t now_ns(void)
@@ -162,129 +119,36 @@ static int64_t now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static enum status look_again(struct cached_file *f, const struct stored_file *file,
-                              struct error *err)
+/* Open the file, or look at it again if that was not done lately. A changed file fails every time. */
+static enum status file_make(const void *context, struct kept *k, struct error *err)
 {
+    const struct stored_file *file = context;
     int64_t now = now_ns();
-    if (now - f->looked_at < LOOK_AGAIN_NS)
+    if (k->source && now - k->looked_at < LOOK_AGAIN_NS)
         return OK;
-    if (file_as_indexed(file, err) == OK) /* a changed file fails every time */
-        f->looked_at = now;
+    if (open_checked(file, k->source ? NULL : &k->source, err) == OK)
+        k->looked_at = now;
     return err->status;
-}
-
-static enum status take_cached(struct file_cache *c, const struct stored_file *file,
-                               struct source **out, struct error *err)
-{
-    struct cached_file *f = files_find_slot(c, file);
-    bool there = f && f->source && strcmp(f->source->name, file->path) == 0 &&
-                 file_same(&f->identity, &file->identity);
-    if (there)
-        look_again(f, file, err);
-    else
-        open_checked(file, out, err);
-    if (err->status != OK || !f)
-        return err->status;
-    if (there) {
-        *out = f->source;
-    } else {
-        source_close(f->source);
-        *f =
-            (struct cached_file){.source = *out, .identity = file->identity, .looked_at = now_ns()};
-    }
-    f->users++;
-    f->used = ++c->clock;
-    return OK;
 }
 
 static enum status file_open(struct file_cache *c, const struct stored_file *file,
-                             struct source **out, struct error *err)
+                             struct open_file *out, struct error *err)
 {
+    const struct file_identity *is = &file->identity;
+    struct kept_key key = {{is->size, (uint64_t)is->mtime_ns, is->inode, is->device}, file->path};
     if (!c || !file->checked)
-        return open_checked(file, out, err);
-    pthread_mutex_lock(&c->lock);
-    take_cached(c, file, out, err);
-    pthread_mutex_unlock(&c->lock);
+        return open_checked(file, &out->source, err);
+    if (kept_take(&c->files, &key, file_make, file, &out->kept, err) == OK)
+        out->source = out->kept->source;
     return err->status;
 }
 
-static void file_close(struct file_cache *c, struct source *source)
+static void file_close(struct file_cache *c, const struct open_file *f)
 {
-    bool cached = false;
-    if (c && source) {
-        pthread_mutex_lock(&c->lock);
-        for (size_t i = 0; !cached && i < CACHED; i++) {
-            cached = c->file[i].source == source;
-            c->file[i].users -= cached;
-        }
-        pthread_mutex_unlock(&c->lock);
-    }
-    if (!cached)
-        source_close(source);
-}
-
-/* --- decoded tensors that are kept ------------------------------------------------------- */
-
-/* The tensor's entry, marked as used and moved to the front; NULL without memory. */
-static struct kept_tensor *kept_find(struct file_cache *c, int64_t id)
-{
-    pthread_mutex_lock(&c->kept_lock);
-    struct kept_tensor **at = &c->kept;
-    while (*at && (*at)->id != id)
-        at = &(*at)->next;
-    struct kept_tensor *k = *at;
-    if (k) {
-        *at = k->next;
-    } else if ((k = calloc(1, sizeof(*k)))) {
-        k->id = id;
-        pthread_mutex_init(&k->making, NULL);
-    }
-    if (k) {
-        k->users++;
-        k->next = c->kept;
-        c->kept = k;
-    }
-    pthread_mutex_unlock(&c->kept_lock);
-    return k;
-}
-
-enum status kept_take(struct file_cache *files, const struct stored_tensor *t, kept_maker *make,
-                      struct kept_tensor **out, struct source **source, struct error *err)
-{
-    struct kept_tensor *k = kept_find(files, t->id);
-    if (!k)
-        return error_memory_at(err, t->checkpoint);
-    pthread_mutex_lock(&k->making);
-    if (!k->source)
-        make(t, files, &k->source, err);
-    struct source *made = k->source;
-    pthread_mutex_unlock(&k->making);
-    if (!made) {
-        kept_give(files, k);
-        return err->status;
-    }
-    *out = k;
-    *source = made;
-    return OK;
-}
-
-void kept_give(struct file_cache *c, struct kept_tensor *given)
-{
-    unsigned idle = 0;
-    if (!given)
-        return;
-    pthread_mutex_lock(&c->kept_lock);
-    given->users--;
-    for (struct kept_tensor **at = &c->kept; *at;) {
-        struct kept_tensor *k = *at;
-        if (!k->users && (!k->source || ++idle > IDLE_MOST)) {
-            *at = k->next;
-            kept_drop(k);
-        } else {
-            at = &k->next;
-        }
-    }
-    pthread_mutex_unlock(&c->kept_lock);
+    if (f->kept)
+        kept_give(&c->files, f->kept);
+    else
+        source_close(f->source);
 }
 
 /* --- the files of a tensor -------------------------------------------------------------- */
@@ -321,19 +185,19 @@ static enum status check_file(struct opening *o, uint32_t at, struct error *err)
 static enum status files_open_file(struct opening *o, uint32_t at, struct error *err)
 {
     const struct stored_tensor *t = o->set->tensor;
-    struct source *source = NULL;
+    struct open_file f = {0};
     const struct stored_file *file = file_of(t, at, err);
     if (o->only_looks)
         return check_file(o, at, err);
     if (!file || o->seen[at])
         return err->status;
     o->seen[at] = 1;
-    if (file_open(o->set->files, file, &source, err) != OK)
+    if (file_open(o->set->files, file, &f, err) != OK)
         return err->status;
     if (o->kept++ < KEPT_OPEN)
-        o->set->source[at] = source;
+        o->set->file[at] = f;
     else
-        file_close(o->set->files, source);
+        file_close(o->set->files, &f);
     return OK;
 }
 
@@ -388,7 +252,7 @@ static enum status open_all(struct file_set *set, bool only_looks, struct error 
 enum status file_set_open(const struct stored_tensor *t, struct file_cache *files,
                           struct file_set **out, struct error *err)
 {
-    struct file_set *set = *out = calloc(1, sizeof(*set) + t->file_count * sizeof(struct source *));
+    struct file_set *set = *out = calloc(1, sizeof(*set) + t->file_count * sizeof(set->file[0]));
     if (!set)
         return error_memory_at(err, t->checkpoint);
     set->tensor = t;
@@ -405,7 +269,7 @@ enum status tensor_files_as_indexed(const struct stored_tensor *t, struct error 
 void file_set_close(struct file_set *f)
 {
     for (uint32_t i = 0; f && f->tensor && i < f->tensor->file_count; i++)
-        file_close(f->files, f->source[i]);
+        file_close(f->files, &f->file[i]);
     free(f);
 }
 
@@ -428,7 +292,7 @@ static enum status outside(const struct stored_file *file, uint64_t offset, stru
 static enum status open_range(struct file_set *f, uint32_t file, uint64_t begin, uint64_t size,
                               struct source **out, struct error *err)
 {
-    struct source *kept = f->source[file], *owned = NULL;
+    struct source *kept = f->file[file].source, *owned = NULL;
     if (kept)
         return source_open_view(kept, begin, size, out, err);
     if (open_checked(&f->tensor->files[file], &owned, err) != OK)

@@ -6,6 +6,7 @@
 #define CKPTDB_FILES_H
 
 #include "catalog/data/model/tensor.h"
+#include "catalog/data/read/kept.h"
 
 /* Files that stay open from one tensor to the next, and decoded tensors, for callers that read many.
  * The identity of a file is checked again every few milliseconds. Any number of threads. */
@@ -46,16 +47,7 @@ enum status file_set_range(struct file_set *, uint32_t file, uint64_t offset, ui
                            struct source **out, struct error *err);
 
 /* Decoded tensors, kept for the tensors that are composed of them: the layers cut out of one stacked
- * and compressed tensor are many tensors, but it should be decoded once. Those in use stay, and the last
- * few of others. */
-struct kept_tensor;
-typedef enum status kept_maker(const struct stored_tensor *, struct file_cache *,
-                               struct source **out, struct error *err);
-/* The elements of a tensor as a source that can be read in any order. `make` decodes it, unless
- * that was done already or another thread is at it, which is then waited for. *source is valid
- * until kept_give(). Any number of threads. */
-enum status kept_take(struct file_cache *, const struct stored_tensor *, kept_maker *make,
-                      struct kept_tensor **out, struct source **source, struct error *err);
-void kept_give(struct file_cache *, struct kept_tensor *); /* NULL: nothing */
+ * and compressed tensor are many tensors, but it should be decoded once. */
+struct kept_list *kept_tensors(struct file_cache *);
 
 #endif

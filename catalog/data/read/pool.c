@@ -1,6 +1,5 @@
 #include "catalog/data/read/reader.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,22 +8,14 @@
 #include "catalog/data/read/checked.h"
 #include "catalog/data/read/files.h"
 
-#define SLOTS 16
-
-struct slot {
-    struct source *source; /* NULL: free */
-    uint64_t extent, used;
-    unsigned pins;
-};
+#define IDLE_MOST 16 /* extents that stay open though nobody reads them */
 
 struct pool {
     const struct stored_tensor *tensor;
     struct file_set *files;
     /* Per extent: its checksum was verified. NULL: the tensor has no checksums. */
     atomic_bool *fine;
-    pthread_mutex_t lock; /* guards the two below */
-    struct slot slot[SLOTS];
-    uint64_t clock;
+    struct kept_list kept;
 };
 
 enum status pool_open(const struct stored_tensor *t, struct file_cache *files, struct pool **out,
@@ -34,7 +25,7 @@ enum status pool_open(const struct stored_tensor *t, struct file_cache *files, s
     struct pool *p = *out = calloc(1, sizeof(*p));
     if (!p)
         return error_memory_at(err, t->checkpoint);
-    pthread_mutex_init(&p->lock, NULL);
+    kept_init(&p->kept, IDLE_MOST);
     p->tensor = t;
     if (sums && !(p->fine = calloc(t->extent_count + 1, sizeof(*p->fine))))
         return error_memory_at(err, t->checkpoint);
@@ -45,9 +36,7 @@ void pool_close(struct pool *p)
 {
     if (!p)
         return;
-    for (int i = 0; i < SLOTS; i++)
-        source_close(p->slot[i].source);
-    pthread_mutex_destroy(&p->lock);
+    kept_release(&p->kept);
     file_set_close(p->files);
     free(p->fine);
     free(p);
@@ -133,53 +122,36 @@ static enum status open_extent(struct pool *p, uint64_t i, bool random, struct s
     return err->status;
 }
 
-/* The slot that holds an extent, or else a free or the least recently used idle one; -1: all are
- * in use. */
-static int pool_find_slot(const struct pool *p, uint64_t extent, bool random)
+struct taking {
+    struct pool *pool;
+    uint64_t extent;
+    bool random;
+};
+
+static enum status pool_make(const void *context, struct kept *k, struct error *err)
 {
-    int best = -1;
-    for (int i = 0; i < SLOTS; i++) {
-        const struct slot *s = &p->slot[i];
-        if (s->source && s->extent == extent && !(random && s->source->sequential))
-            return i;
-        if (s->pins == 0 && (best < 0 || s->used < p->slot[best].used))
-            best = i;
-    }
-    return best;
+    const struct taking *t = context;
+    return k->source ? OK : open_extent(t->pool, t->extent, t->random, &k->source, err);
 }
 
-enum status pool_take(struct pool *p, uint64_t extent, bool random, struct lease *out,
+/* An extent that is read front to back, and that decodes so, is kept beside the one that is decoded to
+ * its end. */
+enum status pool_take(struct pool *p, uint64_t extent, bool random, struct kept **out,
                       struct error *err)
 {
-    struct source *source = NULL;
-    pthread_mutex_lock(&p->lock);
-    int at = pool_find_slot(p, extent, random);
-    struct slot *s = at >= 0 ? &p->slot[at] : NULL;
-    if (s && s->source && s->extent == extent && !(random && s->source->sequential)) {
-        source = s->source;
-    } else if (open_extent(p, extent, random, &source, err) == OK && s) {
-        source_close(s->source);
-        s->source = source;
-        s->extent = extent;
-    }
-    if (source && s) {
-        s->pins++;
-        s->used = ++p->clock;
-    }
-    pthread_mutex_unlock(&p->lock);
-    *out = (struct lease){source, at};
-    return err->status;
+    struct taking t = {p, extent, false};
+    struct kept_key key = {{extent}, p->tensor->checkpoint};
+    if (kept_take(&p->kept, &key, pool_make, &t, out, err) != OK || !random ||
+        !(*out)->source->sequential)
+        return err->status;
+    kept_give(&p->kept, *out);
+    key.number[1] = t.random = true;
+    return kept_take(&p->kept, &key, pool_make, &t, out, err);
 }
 
-void pool_give(struct pool *p, const struct lease *lease)
+void pool_give(struct pool *p, struct kept *lease)
 {
-    if (lease->slot < 0) {
-        source_close(lease->source);
-        return;
-    }
-    pthread_mutex_lock(&p->lock);
-    p->slot[lease->slot].pins--;
-    pthread_mutex_unlock(&p->lock);
+    kept_give(&p->kept, lease);
 }
 
 uint64_t extent_elements(const struct stored_tensor *t, const struct extent *e)
@@ -195,15 +167,15 @@ static enum status verify_strings(struct pool *p, uint64_t extent, struct error 
 {
     const struct stored_tensor *t = p->tensor;
     uint32_t found, stated = t->sums[extent];
-    struct lease lease = {0};
-    if (pool_take(p, extent, false, &lease, err) != OK || !lease.source)
+    struct kept *lease = NULL;
+    if (pool_take(p, extent, false, &lease, err) != OK)
         return err->status;
-    if (strings_tf_sum(lease.source, extent_elements(t, &t->extents[extent]), &found, err) == OK &&
+    if (strings_tf_sum(lease->source, extent_elements(t, &t->extents[extent]), &found, err) == OK &&
         found != stated)
-        error_set(err, ERR_CHECKSUM, lease.source->name, NO_OFFSET,
+        error_set(err, ERR_CHECKSUM, lease->source->name, NO_OFFSET,
                   "the strings are damaged: their crc32c is %08x, the file states %08x",
                   (unsigned)found, (unsigned)stated);
-    pool_give(p, &lease);
+    pool_give(p, lease);
     return err->status;
 }
 

@@ -218,7 +218,7 @@ static enum status gather_extent(struct reader *r, uint64_t i, const struct want
     struct part part = {origin, shape, strides};
     const int64_t *stated = stated_strides(t, e);
     struct gather gather = {.unit = r->unit};
-    struct lease lease;
+    struct kept *lease;
     for (unsigned d = 0; d < t->rank; d++) {
         uint64_t block = d + 1 == t->rank ? r->block : 1;
         origin[d] = e->origin ? e->origin[d] / block : 0;
@@ -229,10 +229,10 @@ static enum status gather_extent(struct reader *r, uint64_t i, const struct want
         return OK;
     if (pool_take(r->pool, i, w->random || stated, &lease, err) != OK)
         return err->status;
-    if (part_strides(r, &part, stated, lease.source, strides, err) == OK &&
+    if (part_strides(r, &part, stated, lease->source, strides, err) == OK &&
         box_gather(&w->box, w->slices, &part, &gather))
-        gather_run(&gather, lease.source, dst, err);
-    pool_give(r->pool, &lease);
+        gather_run(&gather, lease->source, dst, err);
+    pool_give(r->pool, lease);
     return err->status;
 }
 
@@ -276,13 +276,13 @@ static enum status gather_units(struct reader *r, const struct slice *slices, ui
 static enum status extents_read(struct reader *r, const struct slice *slices, uint64_t start,
                                 uint8_t *dst, size_t len, struct error *err)
 {
-    struct lease lease;
+    struct kept *lease;
     if (slices || !r->flat)
         return units_read(r, slices, start, dst, len, err);
     if (pool_take(r->pool, 0, false, &lease, err) != OK)
         return err->status;
-    source_read(lease.source, start, dst, len, err);
-    pool_give(r->pool, &lease);
+    source_read(lease->source, start, dst, len, err);
+    pool_give(r->pool, lease);
     return err->status;
 }
 
@@ -340,18 +340,18 @@ static enum status read_extents_cut(struct reader *r, struct error *err)
 static enum status look_at_first(struct reader *r, struct error *err)
 {
     const struct stored_tensor *t = r->tensor;
-    struct lease lease;
+    struct kept *lease;
     if (t->elements == 0 || !t->extent_count)
         return OK;
     if (pool_take(r->pool, 0, false, &lease, err) != OK) /* decodes nothing */
         return err->status;
-    r->sequential = t->strides || lease.source->sequential;
-    uint64_t size = lease.source->size;
+    r->sequential = t->strides || lease->source->sequential;
+    uint64_t size = lease->source->size;
     if (r->flat && !strings_vary(t->codec) && size != r->nbytes)
-        error_set(err, ERR_CORRUPT, lease.source->name, t->extents[0].offset,
+        error_set(err, ERR_CORRUPT, lease->source->name, t->extents[0].offset,
                   "the tensor's data is %llu bytes, not the %llu of its shape",
                   (unsigned long long)size, (unsigned long long)r->nbytes);
-    pool_give(r->pool, &lease);
+    pool_give(r->pool, lease);
     return err->status;
 }
 

@@ -1,7 +1,7 @@
 /*
  * reader.h - the inside of a reader, for the files that make it up: read.c (what any reader does),
  * read_extents.c, grid_reader.c and composed.c (the kinds in readers.def, each with its operations),
- * pool.c (decoded extents), string_table.c (strings).
+ * pool.c (decoded extents), kept.c (what stays open), string_table.c (strings).
  */
 #ifndef CKPTDB_READER_H
 #define CKPTDB_READER_H
@@ -120,16 +120,11 @@ enum status pool_open(const struct stored_tensor *, struct file_cache *, struct 
                       struct error *err);
 void pool_close(struct pool *);
 
-struct lease {
-    struct source *source; /* the elements of the extent's box */
-    int slot;              /* -1: not kept, closed when given back */
-};
-
-/* `random`: will be read in any order; a stream decoder is then decoded to its end first.
- * Any number of threads. */
-enum status pool_take(struct pool *, uint64_t extent, bool random, struct lease *out,
+/* The elements of an extent's box. `random`: will be read in any order; a stream decoder is then
+ * decoded to its end first. Any number of threads. */
+enum status pool_take(struct pool *, uint64_t extent, bool random, struct kept **out,
                       struct error *err);
-void pool_give(struct pool *, const struct lease *);
+void pool_give(struct pool *, struct kept *);
 
 uint64_t extent_elements(const struct stored_tensor *, const struct extent *);
 

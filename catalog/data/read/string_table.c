@@ -28,7 +28,7 @@
 #define WINDOWS    ((uint64_t)64 << 10) /* strings.c has up to two of them of each */
 
 /* A decoded chunk. */
-struct kept {
+struct kept_chunk {
     struct strings *strings; /* NULL: free, or the chunk is absent */
     uint64_t number;         /* the chunk's index in C order, plus 1; 0: free */
     uint64_t bytes;
@@ -38,8 +38,8 @@ struct string_grid {
     const struct stored_tensor *tensor;
     const struct grid_level *level; /* of the chunks */
     struct chunks *chunks;
-    uint64_t elements; /* in a chunk */
-    struct kept *kept; /* direct-mapped: chunk n is in slot n % slots */
+    uint64_t elements;       /* in a chunk */
+    struct kept_chunk *kept; /* direct-mapped: chunk n is in slot n % slots */
     uint64_t slots, bytes;
     uint64_t hand; /* slot to evict next */
 };
@@ -74,11 +74,11 @@ enum status string_grid_open(const struct stored_tensor *t, struct file_cache *f
     return err->status;
 }
 
-static void give_up(struct string_grid *g, struct kept *k)
+static void give_up(struct string_grid *g, struct kept_chunk *k)
 {
     strings_close(k->strings);
     g->bytes -= k->bytes;
-    *k = (struct kept){0};
+    *k = (struct kept_chunk){0};
 }
 
 void string_grid_close(struct string_grid *g)
@@ -92,8 +92,8 @@ void string_grid_close(struct string_grid *g)
     free(g);
 }
 
-static enum status open_strings(struct string_grid *g, const struct chunk *chunk, struct kept *k,
-                                struct error *err)
+static enum status open_strings(struct string_grid *g, const struct chunk *chunk,
+                                struct kept_chunk *k, struct error *err)
 {
     char *encoding = NULL, filled[CHAIN_BYTES];
     const char *chain;
@@ -111,10 +111,10 @@ static enum status open_strings(struct string_grid *g, const struct chunk *chunk
 }
 
 static enum status string_grid_keep(struct string_grid *g, const uint64_t *at, uint64_t number,
-                                    struct kept *slot, struct error *err)
+                                    struct kept_chunk *slot, struct error *err)
 {
     struct chunk chunk;
-    struct kept k = {.number = number + 1};
+    struct kept_chunk k = {.number = number + 1};
     give_up(g, slot);
     if (chunk_take(g->chunks, at, &chunk, err) == OK) {
         if (chunk.source)
@@ -149,7 +149,7 @@ static enum status string_grid_at(struct string_grid *g, uint64_t index, struct 
         number = number * ((t->shape[d] - 1) / chunk[d] + 1) + at[d];
         position = position * chunk[axis] + inside[axis];
     }
-    struct kept *k = &g->kept[number % g->slots];
+    struct kept_chunk *k = &g->kept[number % g->slots];
     if (k->number != number + 1 && string_grid_keep(g, at, number, k, err) != OK)
         return err->status;
     if (k->strings)
@@ -168,7 +168,7 @@ static enum status string_grid_at(struct string_grid *g, uint64_t index, struct 
 struct run {
     struct strings *strings; /* NULL: free */
     uint64_t extent;
-    struct lease lease;
+    struct kept *lease;
 };
 
 struct string_table {
@@ -208,7 +208,7 @@ static void run_release(struct reader *r, struct run *run)
     if (!run->strings)
         return;
     strings_close(run->strings);
-    pool_give(r->pool, &run->lease);
+    pool_give(r->pool, run->lease);
     run->strings = NULL;
 }
 
@@ -219,12 +219,12 @@ static enum status run_open(struct reader *r, uint64_t extent, struct run *out, 
     struct source *view = NULL;
     if (pool_take(r->pool, extent, false, &run.lease, err) != OK)
         return err->status;
-    if (source_open_view(run.lease.source, 0, run.lease.source->size, &view, err) == OK &&
+    if (source_open_view(run.lease->source, 0, run.lease->source->size, &view, err) == OK &&
         strings_open(view, t->codec, extent_elements(t, &t->extents[extent]), &run.strings, err) ==
             OK)
         *out = run;
     else
-        pool_give(r->pool, &run.lease);
+        pool_give(r->pool, run.lease);
     return err->status;
 }
 
