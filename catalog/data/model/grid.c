@@ -205,7 +205,7 @@ enum {
     WITH_CODEC = 16
 };
 
-static void grid_put(struct text *out, uint64_t v)
+void packed_put(struct text *out, uint64_t v)
 {
     uint8_t code[VARINT_MAX];
     text_add(out, code, varint_put(code, v));
@@ -213,7 +213,7 @@ static void grid_put(struct text *out, uint64_t v)
 
 static void put_bytes(struct text *out, const void *bytes, size_t len)
 {
-    grid_put(out, len);
+    packed_put(out, len);
     if (len)
         text_add(out, bytes, len);
 }
@@ -221,10 +221,10 @@ static void put_bytes(struct text *out, const void *bytes, size_t len)
 static void pack_level(struct text *out, const struct grid_level *l, unsigned rank)
 {
     for (unsigned d = 0; d < rank; d++)
-        grid_put(out, l->shape[d]);
-    grid_put(out, (l->order ? ORDERED : 0U) | (l->index_first ? INDEX_FIRST : 0U) |
-                      (l->index_summed ? INDEX_SUMMED : 0U) | (l->index_big ? INDEX_BIG : 0U) |
-                      (l->codec ? WITH_CODEC : 0U));
+        packed_put(out, l->shape[d]);
+    packed_put(out, (l->order ? ORDERED : 0U) | (l->index_first ? INDEX_FIRST : 0U) |
+                        (l->index_summed ? INDEX_SUMMED : 0U) | (l->index_big ? INDEX_BIG : 0U) |
+                        (l->codec ? WITH_CODEC : 0U));
     if (l->order)
         text_add(out, l->order, rank);
     if (l->codec)
@@ -234,21 +234,21 @@ static void pack_level(struct text *out, const struct grid_level *l, unsigned ra
 static void pack_runs(struct text *out, const struct grid *g)
 {
     uint64_t end = 0;
-    grid_put(out, g->directory);
+    packed_put(out, g->directory);
     if (g->metadata != GRID_NO_FILE)
-        grid_put(out, g->metadata);
+        packed_put(out, g->metadata);
     text_addc(out, g->separator);
-    grid_put(out, g->run_count);
+    packed_put(out, g->run_count);
     for (uint64_t i = 0; i < g->run_count; i++) {
-        grid_put(out, g->runs[i].first - end);
-        grid_put(out, g->runs[i].count);
+        packed_put(out, g->runs[i].first - end);
+        packed_put(out, g->runs[i].count);
         end = g->runs[i].first + g->runs[i].count;
     }
 }
 
-static void pack_codecs(struct text *out, const struct own_codecs *list)
+void own_codecs_pack(struct text *out, const struct own_codecs *list)
 {
-    grid_put(out, list->count);
+    packed_put(out, list->count);
     for (unsigned i = 0; i < list->count; i++)
         put_bytes(out, list->at[i], strlen(list->at[i]));
 }
@@ -258,26 +258,26 @@ static void pack_values(struct text *out, const struct grid *g, struct own_codec
 {
     uint64_t end = 0, last = 0;
     if (codecs->count)
-        pack_codecs(out, codecs);
+        own_codecs_pack(out, codecs);
     if (g->metadata != GRID_NO_FILE)
-        grid_put(out, g->metadata);
-    grid_put(out, g->value_count);
+        packed_put(out, g->metadata);
+    packed_put(out, g->value_count);
     for (uint64_t i = 0; i < g->value_count; i++) {
         const struct grid_value *v = &g->values[i];
         bool in_line = grid_value_inline(v);
         if (codecs->count)
-            grid_put(out, v->codec ? own_codec_number(codecs, v->codec) + 1 : 0);
-        grid_put(out, v->index - last);
-        grid_put(out, in_line ? 0 : (uint64_t)v->file + 1);
-        grid_put(out, v->stored);
+            packed_put(out, v->codec ? own_codec_number(codecs, v->codec) + 1 : 0);
+        packed_put(out, v->index - last);
+        packed_put(out, in_line ? 0 : (uint64_t)v->file + 1);
+        packed_put(out, v->stored);
         last = v->index;
         if (in_line && sources)
-            grid_put(out, v->file == GRID_NO_FILE ? 0 : (uint64_t)v->file + 1);
+            packed_put(out, v->file == GRID_NO_FILE ? 0 : (uint64_t)v->file + 1);
         if (in_line) {
             text_add(out, v->stored ? v->bytes : "", v->stored);
             continue;
         }
-        grid_put(out, zigzag((int64_t)(v->offset - end)));
+        packed_put(out, zigzag((int64_t)(v->offset - end)));
         end = v->offset + v->stored;
     }
 }
@@ -296,10 +296,10 @@ bool grid_pack(struct text *out, const struct grid *g, unsigned rank)
     struct own_codecs codecs;
     if (!own_codecs_of(g, &codecs))
         return false;
-    grid_put(out, (g->in_files ? IN_FILES : 0U) | (g->prefixed ? PREFIXED : 0U) |
-                      (g->incomplete ? INCOMPLETE : 0U) | (metadata ? WITH_METADATA : 0U) |
-                      (codecs.count ? OWN_CODECS : 0U) | (sources ? WITH_SOURCES : 0U));
-    grid_put(out, g->levels);
+    packed_put(out, (g->in_files ? IN_FILES : 0U) | (g->prefixed ? PREFIXED : 0U) |
+                        (g->incomplete ? INCOMPLETE : 0U) | (metadata ? WITH_METADATA : 0U) |
+                        (codecs.count ? OWN_CODECS : 0U) | (sources ? WITH_SOURCES : 0U));
+    packed_put(out, g->levels);
     for (unsigned l = 0; l < g->levels; l++)
         pack_level(out, &g->level[l], rank);
     put_bytes(out, g->fill.at, g->fill.len);
@@ -402,23 +402,27 @@ static void unpack_value(struct unpacking *u, struct grid_value *v, bool sources
     *end = v->offset + v->stored;
 }
 
-static void unpack_codecs(struct unpacking *u)
+bool own_codecs_unpack(struct cursor *c, struct arena *arena, struct own_codecs *list)
 {
-    uint64_t count = cursor_varint(u->c);
+    uint64_t count = cursor_varint(c);
     if (count > OWN_CODECS_MAX)
-        cursor_fail(u->c);
-    for (uint64_t i = 0; i < count && cursor_ok(u->c); i++) {
-        const char *text = unpack_text(u);
-        if (text)
-            u->codecs.at[u->codecs.count++] = text;
+        cursor_fail(c);
+    for (uint64_t i = 0; i < count && cursor_ok(c); i++) {
+        struct bytes text = cursor_take(c, cursor_varint(c));
+        if (!cursor_ok(c))
+            break;
+        if (!(list->at[i] = arena_copy(arena, text.at, text.len)))
+            return false;
+        list->count++;
     }
+    return true;
 }
 
 static void unpack_values(struct unpacking *u, struct grid *g, uint64_t flags)
 {
     uint64_t end = 0, last = 0;
-    if (flags & OWN_CODECS)
-        unpack_codecs(u);
+    if (flags & OWN_CODECS && !own_codecs_unpack(u->c, u->arena, &u->codecs))
+        u->no_memory = true;
     g->metadata = flags & WITH_METADATA ? cursor_varint32(u->c) : GRID_NO_FILE;
     g->value_count = cursor_varint(u->c);
     g->values = room(u, g->value_count, sizeof(*g->values));

@@ -68,6 +68,12 @@ struct own_codecs {
 /* The position of a codec (not NULL) in the list, where a new one is appended; OWN_CODECS_MAX if
  * the list is full. */
 unsigned own_codec_number(struct own_codecs *, const char *codec);
+void own_codecs_pack(struct text *, const struct own_codecs *);
+/* Damage fails the cursor. False: no memory. */
+bool own_codecs_unpack(struct cursor *, struct arena *, struct own_codecs *);
+
+/* A number of a packed row of the catalog. */
+void packed_put(struct text *, uint64_t);
 
 #define GRID_INLINE_MAX (UINT64_C(1) << 20)
 

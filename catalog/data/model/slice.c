@@ -174,6 +174,28 @@ enum status slice_parse(const char *text, const uint64_t *shape, unsigned rank,
     return OK;
 }
 
+uint64_t slice_clip(uint64_t start, int64_t step, uint64_t n, uint64_t low, uint64_t high,
+                    uint64_t *skip)
+{
+    uint64_t size = step < 0 ? -(uint64_t)step : (uint64_t)step;
+    uint64_t before, after; /* distances along the slice to where the range begins and ends */
+    if (step < 0) {
+        before = start > high ? start - high : 0;
+        after = start - low;
+        if (start < low)
+            return 0;
+    } else {
+        before = start < low ? low - start : 0;
+        after = high - start;
+        if (start > high)
+            return 0;
+    }
+    *skip = before / size + (before % size != 0);
+    uint64_t end = after / size + 1;
+    end = end < n ? end : n;
+    return *skip < end ? end - *skip : 0;
+}
+
 uint64_t slice_elements(const struct slice *slices, unsigned rank)
 {
     uint64_t elements = 1;
@@ -189,7 +211,7 @@ uint64_t slice_position(const struct slice *slices, const uint64_t *shape, unsig
     uint64_t at = 0, stride = 1;
     for (unsigned d = rank; d-- > 0;) {
         const struct slice *s = &slices[d];
-        at += (s->start + index % s->count * (uint64_t)s->step) * stride;
+        at += slice_at(s, index % s->count) * stride;
         index /= s->count;
         stride *= shape[d];
     }

@@ -23,6 +23,16 @@ struct slice {
  * rank slices and says in drop[] which dimensions an integer removed. */
 enum status slice_parse(const char *text, const uint64_t *shape, unsigned rank,
                         struct slice *slices, bool *drop, struct error *err);
+/* The tensor's index at index i of a slice. */
+static inline uint64_t slice_at(const struct slice *s, uint64_t i)
+{
+    return s->start + i * (uint64_t)s->step;
+}
+/* How many of the n indexes start, start + step, ... lie in [low, high]; the first of them is
+ * number *skip. With start 9, step -2, n 5 (9 7 5 3 1) and [2, 6]: *skip is 2, and two do (5,
+ * 3). */
+uint64_t slice_clip(uint64_t start, int64_t step, uint64_t n, uint64_t low, uint64_t high,
+                    uint64_t *skip);
 /* Elements that a slice selects; 0 where a count is 0. */
 uint64_t slice_elements(const struct slice *slices, unsigned rank);
 /* Where element `index` of a slice, in C order, is in the array of this shape, in C order. */

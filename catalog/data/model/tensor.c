@@ -6,12 +6,6 @@
 #include "catalog/base/cursor.h"
 #include "catalog/base/text.h"
 
-static void tensor_put(struct text *out, uint64_t v)
-{
-    uint8_t code[VARINT_MAX];
-    text_add(out, code, varint_put(code, v));
-}
-
 /* Set the flags for extents that have strides, a source file or a codec of their own, and collect
  * these codecs; false if there are too many. */
 static bool own_of(const struct extent *list, uint64_t count, struct own_codecs *codecs,
@@ -30,28 +24,19 @@ static bool own_of(const struct extent *list, uint64_t count, struct own_codecs 
     return true;
 }
 
-static void pack_codecs(struct text *out, const struct own_codecs *list)
-{
-    tensor_put(out, list->count);
-    for (unsigned i = 0; i < list->count; i++) {
-        tensor_put(out, strlen(list->at[i]));
-        text_adds(out, list->at[i]);
-    }
-}
-
 static void pack_strides(struct text *out, const int64_t *strides, unsigned rank)
 {
     text_addc(out, strides ? 1 : 0);
     for (unsigned d = 0; strides && d < rank; d++)
-        tensor_put(out, zigzag(strides[d]));
+        packed_put(out, zigzag(strides[d]));
 }
 
 static void pack_box(struct text *out, const struct extent *e, unsigned rank)
 {
     for (unsigned d = 0; d < rank; d++)
-        tensor_put(out, e->origin ? e->origin[d] : 0);
+        packed_put(out, e->origin ? e->origin[d] : 0);
     for (unsigned d = 0; d < rank; d++)
-        tensor_put(out, e->shape[d]);
+        packed_put(out, e->shape[d]);
 }
 
 /* `end`: where the previous extent ends. */
@@ -59,13 +44,13 @@ static void pack_one(struct text *out, const struct extent *e, unsigned rank, un
                      uint64_t end)
 {
     if (!(flags & EXTENTS_INLINE) || flags & EXTENTS_FROM)
-        tensor_put(out, e->file == NO_FILE ? 0 : (uint64_t)e->file + 1);
+        packed_put(out, e->file == NO_FILE ? 0 : (uint64_t)e->file + 1);
     if (!(flags & EXTENTS_INLINE))
-        tensor_put(out, zigzag((int64_t)(e->offset - end)));
-    tensor_put(out, e->stored);
+        packed_put(out, zigzag((int64_t)(e->offset - end)));
+    packed_put(out, e->stored);
     if (flags & EXTENTS_CUTS) {
-        tensor_put(out, e->cut_at);
-        tensor_put(out, e->cut_len);
+        packed_put(out, e->cut_at);
+        packed_put(out, e->cut_len);
     }
     if (flags & EXTENTS_INLINE)
         text_add(out, e->bytes, e->stored);
@@ -82,15 +67,15 @@ bool extents_pack(struct text *out, const struct extent *list, uint64_t count, u
     struct own_codecs codecs = {.count = 0};
     if (!own_of(list, count, &codecs, &flags))
         return false;
-    tensor_put(out, flags);
-    tensor_put(out, first_sum_plus_1);
-    tensor_put(out, count);
+    packed_put(out, flags);
+    packed_put(out, first_sum_plus_1);
+    packed_put(out, count);
     if (flags & EXTENTS_CODECS)
-        pack_codecs(out, &codecs);
+        own_codecs_pack(out, &codecs);
     for (uint64_t i = 0; i < count; i++) {
         const struct extent *e = &list[i];
         if (flags & EXTENTS_CODECS)
-            tensor_put(out, e->codec ? own_codec_number(&codecs, e->codec) + 1 : 0);
+            packed_put(out, e->codec ? own_codec_number(&codecs, e->codec) + 1 : 0);
         pack_one(out, e, rank, flags, end);
         end = e->offset + e->stored;
     }
@@ -99,7 +84,7 @@ bool extents_pack(struct text *out, const struct extent *list, uint64_t count, u
 
 bool extents_pack_grid(struct text *out, const struct grid *grid, unsigned rank)
 {
-    tensor_put(out, EXTENTS_GRID);
+    packed_put(out, EXTENTS_GRID);
     return grid_pack(out, grid, rank);
 }
 
@@ -109,22 +94,6 @@ static uint64_t *unpack_numbers(struct cursor *c, unsigned rank, struct arena *a
     for (unsigned d = 0; numbers && d < rank; d++)
         numbers[d] = cursor_varint(c);
     return numbers;
-}
-
-static bool unpack_codecs(struct cursor *c, struct arena *arena, struct own_codecs *list)
-{
-    uint64_t count = cursor_varint(c);
-    if (count > OWN_CODECS_MAX)
-        cursor_fail(c);
-    for (uint64_t i = 0; i < count && cursor_ok(c); i++) {
-        struct bytes text = cursor_take(c, cursor_varint(c));
-        if (!cursor_ok(c))
-            break;
-        if (!(list->at[i] = arena_copy(arena, text.at, text.len)))
-            return false;
-        list->count++;
-    }
-    return true;
 }
 
 static const char *codec_at(struct cursor *c, const struct own_codecs *list)
@@ -215,7 +184,7 @@ enum status extents_unpack(struct bytes packed, const uint64_t *shape, unsigned 
     if (!cursor_ok(&c) || list.count > cursor_left(&c))
         return error_set(err, ERR_CORRUPT, "catalog", NO_OFFSET, "extent list cut short");
     list.at = arena_array(arena, list.count ? list.count : 1, sizeof(*list.at));
-    if (!list.at || (u.flags & EXTENTS_CODECS && !unpack_codecs(&c, arena, &u.codecs)))
+    if (!list.at || (u.flags & EXTENTS_CODECS && !own_codecs_unpack(&c, arena, &u.codecs)))
         return error_memory_at(err, "catalog");
     for (uint64_t i = 0; i < list.count; i++) {
         if (!unpack_one(&u, &list.at[i]))

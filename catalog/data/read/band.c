@@ -1,19 +1,8 @@
 #include "catalog/data/read/band.h"
 
-/* The tensor's index at index i of a slice. */
-static uint64_t index_at(const struct slice *s, uint64_t i)
-{
-    return s->start + i * (uint64_t)s->step;
-}
-
 static uint64_t step_size(const struct slice *s)
 {
     return s->step < 0 ? -(uint64_t)s->step : (uint64_t)s->step;
-}
-
-static uint64_t divide_up(uint64_t a, uint64_t b)
-{
-    return a / b + (a % b != 0);
 }
 
 /* The indexes [*begin, *end) of the slice that fall into the same chunk as index i. A slice of
@@ -26,13 +15,10 @@ static void row_of(const struct slice *s, uint64_t chunk, uint64_t i, uint64_t *
     *end = s->count;
     if (s->count <= 1)
         return;
-    uint64_t at = index_at(s, i), step = step_size(s);
-    uint64_t low = at - at % chunk, high = low + (chunk - 1); /* no more than 2^64 - 2 */
-    uint64_t before = s->step < 0 ? (s->start > high ? s->start - high : 0)
-                                  : (s->start < low ? low - s->start : 0);
-    uint64_t inside = s->step < 0 ? s->start - low : high - s->start;
-    *begin = divide_up(before, step);
-    *end = inside / step + 1 < s->count ? inside / step + 1 : s->count;
+    uint64_t at = slice_at(s, i), low = at - at % chunk;
+    /* low + (chunk - 1) is no more than 2^64 - 2 */
+    *end = slice_clip(s->start, s->step, s->count, low, low + (chunk - 1), begin);
+    *end += *begin;
 }
 
 uint64_t band_find(const struct slice *slices, unsigned rank, const uint64_t *chunk,
@@ -88,8 +74,8 @@ void band_cells(const struct slice *slices, const struct box *box, const uint64_
     out->box = box;
     for (unsigned d = 0; d < box->rank; d++) {
         const struct slice *s = &slices[d];
-        uint64_t first = index_at(s, box->lo[d]) / chunk[d];
-        uint64_t last = index_at(s, box->lo[d] + box->n[d] - 1) / chunk[d];
+        uint64_t first = slice_at(s, box->lo[d]) / chunk[d];
+        uint64_t last = slice_at(s, box->lo[d] + box->n[d] - 1) / chunk[d];
         bool back = last < first;
         out->axis[d] = (struct band_axis){
             .count = (back ? first - last : last - first) + 1,
@@ -110,7 +96,7 @@ void band_cell(const struct band_cells *c, uint64_t number, uint64_t *at)
         uint64_t k = number % a->count;
         number /= a->count;
         if (a->sparse)
-            at[d] = index_at(&c->slices[d], c->box->lo[d] + k) / c->chunk[d];
+            at[d] = slice_at(&c->slices[d], c->box->lo[d] + k) / c->chunk[d];
         else
             at[d] = a->back ? a->first - k : a->first + k;
     }
@@ -120,8 +106,8 @@ void band_corners(const struct band_cells *c, uint64_t *low, uint64_t *high)
 {
     for (unsigned d = 0; d < c->rank; d++) {
         const struct slice *s = &c->slices[d];
-        uint64_t first = index_at(s, c->box->lo[d]) / c->chunk[d];
-        uint64_t last = index_at(s, c->box->lo[d] + c->box->n[d] - 1) / c->chunk[d];
+        uint64_t first = slice_at(s, c->box->lo[d]) / c->chunk[d];
+        uint64_t last = slice_at(s, c->box->lo[d] + c->box->n[d] - 1) / c->chunk[d];
         low[d] = first < last ? first : last;
         high[d] = first < last ? last : first;
     }

@@ -365,49 +365,18 @@ void box_next(const struct slice *slices, unsigned rank, uint64_t position, uint
     }
 }
 
-/* The tensor's index at index i of a slice. */
-static uint64_t index_at(const struct slice *s, uint64_t i)
-{
-    return s->start + i * (uint64_t)s->step;
-}
-
 void box_range(const struct box *b, const struct slice *slices, const uint64_t *shape,
                uint64_t *first, uint64_t *last)
 {
     uint64_t stride = 1;
     *first = *last = 0;
     for (unsigned d = b->rank; d-- > 0;) {
-        uint64_t one = index_at(&slices[d], b->lo[d]);
-        uint64_t other = index_at(&slices[d], b->lo[d] + b->n[d] - 1);
+        uint64_t one = slice_at(&slices[d], b->lo[d]);
+        uint64_t other = slice_at(&slices[d], b->lo[d] + b->n[d] - 1);
         *first += (one < other ? one : other) * stride;
         *last += (one < other ? other : one) * stride;
         stride *= shape[d];
     }
-}
-
-/* How many of the n indexes start, start + step, ... lie in [low, high]; the first of them is
- * number *skip. With start 9, step -2, n 5 (9 7 5 3 1) and [2, 6]: *skip is 2, and two do (5,
- * 3). */
-static uint64_t clip(uint64_t start, int64_t step, uint64_t n, uint64_t low, uint64_t high,
-                     uint64_t *skip)
-{
-    uint64_t size = step < 0 ? -(uint64_t)step : (uint64_t)step;
-    uint64_t before, after; /* distances along the slice to where the range begins and ends */
-    if (step < 0) {
-        before = start > high ? start - high : 0;
-        after = start - low;
-        if (start < low)
-            return 0;
-    } else {
-        before = start < low ? low - start : 0;
-        after = high - start;
-        if (start > high)
-            return 0;
-    }
-    *skip = before / size + (before % size != 0);
-    uint64_t end = after / size + 1;
-    end = end < n ? end : n;
-    return *skip < end ? end - *skip : 0;
 }
 
 bool box_gather(const struct box *b, const struct slice *slices, const struct part *p,
@@ -418,10 +387,11 @@ bool box_gather(const struct box *b, const struct slice *slices, const struct pa
     out->rank = b->rank;
     for (unsigned d = b->rank; d-- > 0;) {
         uint64_t skip = 0, origin = p->origin ? p->origin[d] : 0;
-        uint64_t start = index_at(&slices[d], b->lo[d]);
+        uint64_t start = slice_at(&slices[d], b->lo[d]);
         int64_t step = b->n[d] > 1 ? slices[d].step : 1;
         uint64_t count =
-            p->shape[d] ? clip(start, step, b->n[d], origin, origin + p->shape[d] - 1, &skip) : 0;
+            p->shape[d] ? slice_clip(start, step, b->n[d], origin, origin + p->shape[d] - 1, &skip)
+                        : 0;
         if (!count)
             return false;
         uint64_t first = start + skip * (uint64_t)step - origin;

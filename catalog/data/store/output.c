@@ -115,19 +115,34 @@ const struct output_io output_system = {
     .sync_all = syncfs,
 };
 
+int output_directory(const char *path, const char **name, struct error *err)
+{
+    const char *slash = strrchr(path, '/');
+    *name = slash ? slash + 1 : path;
+    char *directory = slash ? strndup(path, (size_t)(*name - path)) : strdup(".");
+    int fd = directory ? open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (!directory) {
+        error_memory_at(err, path);
+    } else if (fd < 0) {
+        error_errno(err, errno, path, "cannot open its directory");
+        err->status = ERR_ARGUMENT;
+    }
+    free(directory);
+    return fd;
+}
+
+bool output_named(const char *name)
+{
+    return *name && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
+
 static enum status open_directory(struct output *o, struct error *err)
 {
-    const char *slash = strrchr(o->path, '/');
     struct stat there;
-    o->name = slash ? slash + 1 : o->path;
-    char *directory = slash ? strndup(o->path, (size_t)(slash - o->path) + 1) : strdup(".");
-    if (!directory)
-        return error_memory_at(err, o->path);
-    o->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (o->directory < 0) {
-        error_errno(err, errno, o->path, "cannot open its directory");
-        err->status = ERR_ARGUMENT;
-    } else if (!*o->name || strcmp(o->name, ".") == 0 || strcmp(o->name, "..") == 0) {
+    o->directory = output_directory(o->path, &o->name, err);
+    if (o->directory < 0)
+        return err->status;
+    if (!output_named(o->name)) {
         error_set(err, ERR_ARGUMENT, o->path, NO_OFFSET,
                   *o->path ? "a directory; name a file in it" : "the empty name of a file");
     } else if (fstatat(o->directory, o->name, &there, AT_SYMLINK_NOFOLLOW) != 0 &&
@@ -135,7 +150,6 @@ static enum status open_directory(struct output *o, struct error *err)
         error_errno(err, errno, o->path, "cannot name a file so");
         err->status = ERR_ARGUMENT;
     }
-    free(directory);
     return err->status;
 }
 
@@ -195,20 +209,29 @@ enum status output_reserve(struct output *o, uint64_t size, struct error *err)
     return error_errno(err, errno, o->path, doing);
 }
 
+int output_write_all(const struct output_io *io, int fd, uint64_t offset, const void *bytes,
+                     size_t len)
+{
+    for (const char *at = bytes; len;) {
+        ssize_t put = io->pwrite(fd, at, len, (off_t)offset);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put == 0)
+            errno = ENOSPC;
+        if (put <= 0)
+            return -1;
+        at += put;
+        offset += (uint64_t)put;
+        len -= (size_t)put;
+    }
+    return 0;
+}
+
 enum status output_write(struct output *o, uint64_t offset, const void *bytes, size_t len,
                          bool early, struct error *err)
 {
-    const char *at = bytes;
-    for (size_t left = len; left;) {
-        ssize_t put = o->io->pwrite(o->fd, at, left, (off_t)offset);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
-            return error_errno(err, put ? errno : ENOSPC, o->path, "cannot write");
-        at += put;
-        offset += (uint64_t)put;
-        left -= (size_t)put;
-    }
+    if (output_write_all(o->io, o->fd, offset, bytes, len) != 0)
+        return error_errno(err, errno, o->path, "cannot write");
     if (!early || atomic_fetch_add(&o->unsent, len) + len < WRITEBACK_BYTES)
         return OK;
     atomic_store(&o->unsent, 0);

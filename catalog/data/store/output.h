@@ -35,6 +35,15 @@ struct output_io {
 
 extern const struct output_io output_system;
 
+/* Open the folder that a path lies in; its last component is *name. -1 after an error: ERR_ARGUMENT if
+ * there is no such folder. */
+int output_directory(const char *path, const char **name, struct error *err);
+/* Whether a file or folder can have this name: not if it is empty, "." or "..". */
+bool output_named(const char *name);
+/* Write all bytes; -1 and errno on failure. */
+int output_write_all(const struct output_io *, int fd, uint64_t offset, const void *bytes,
+                     size_t len);
+
 struct output;
 
 /* Begin a file that will be called `path`. `io` NULL: output_system. ERR_ARGUMENT if its directory

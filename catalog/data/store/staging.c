@@ -49,18 +49,10 @@ static enum status failed(struct staging *s, const char *name, const char *doing
 
 static enum status open_directory(struct staging *s, struct error *err)
 {
-    char *slash = strrchr(s->path, '/');
-    s->name = slash ? slash + 1 : s->path;
-    char *directory = slash ? strndup(s->path, (size_t)(slash - s->path) + 1) : strdup(".");
-    if (!directory)
-        return error_memory_at(err, s->path);
-    s->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    free(directory);
-    if (s->directory < 0) {
-        error_errno(err, errno, s->path, "cannot open its directory");
-        return err->status = ERR_ARGUMENT;
-    }
-    if (!*s->name || strcmp(s->name, ".") == 0 || strcmp(s->name, "..") == 0)
+    s->directory = output_directory(s->path, &s->name, err);
+    if (s->directory < 0)
+        return err->status;
+    if (!output_named(s->name))
         return error_set(err, ERR_ARGUMENT, s->path, NO_OFFSET,
                          "no name for what is to be written");
     leftover_sweep(s->directory);
@@ -136,32 +128,14 @@ static int make_file(struct staging *s, const char *name)
     return fd;
 }
 
-static enum status write_all(struct staging *s, int fd, const char *name, uint64_t offset,
-                             struct bytes bytes, struct error *err)
-{
-    const uint8_t *at = bytes.at;
-    for (size_t left = bytes.len; left;) {
-        ssize_t put = s->io->pwrite(fd, at, left, (off_t)offset);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0) {
-            errno = put ? errno : ENOSPC;
-            return failed(s, name, "cannot write", err);
-        }
-        at += put;
-        offset += (uint64_t)put;
-        left -= (size_t)put;
-    }
-    return OK;
-}
-
 enum status staging_put(struct staging *s, const char *name, struct bytes bytes, struct error *err)
 {
     int fd = make_file(s, name);
     if (fd < 0)
         return failed(s, name, "cannot make the file", err);
-    write_all(s, fd, name, 0, bytes, err);
-    if (close(fd) != 0 && err->status == OK)
+    if (output_write_all(s->io, fd, 0, bytes.at, bytes.len) != 0)
+        failed(s, name, "cannot write", err);
+    if (close(fd) != 0)
         failed(s, name, "cannot write", err);
     return err->status;
 }
@@ -257,7 +231,8 @@ enum status staging_write(struct staging *s, const char *name, uint64_t offset, 
     struct slot *slot = take_slot(s, name, err);
     if (!slot)
         return err->status;
-    write_all(s, slot->fd, name, offset, bytes, err);
+    if (output_write_all(s->io, slot->fd, offset, bytes.at, bytes.len) != 0)
+        failed(s, name, "cannot write", err);
     give_slot(s, slot, bytes.len, early);
     return err->status;
 }
