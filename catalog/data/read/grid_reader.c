@@ -299,35 +299,6 @@ static enum status slice_read(const struct source *base, uint64_t offset, void *
     return OK;
 }
 
-const uint8_t *grid_reader_lend(struct grid_reader *g, uint64_t start, size_t len)
-{
-    struct error err = {.offset = NO_OFFSET}; /* the next read reports it */
-    if (g->packed || start >= g->base.size ||
-        (!in_band(g, start) && load_band(g, start, &err) != OK))
-        return NULL;
-    if (g->kind != BAND_MEMORY || len > g->band.end - start)
-        return NULL;
-    go_ahead(g, start, start + len);
-    return g->memory.at + (start - g->band.begin);
-}
-
-uint64_t grid_reader_from(struct grid_reader *g, uint64_t start)
-{
-    uint64_t at = start, position;
-    struct band band;
-    if (g->packed)
-        return start;
-    while (at < g->base.size) {
-        find_band(g, at, &band);
-        if (!decode_nothing(g->decode, g->slices, &band.box))
-            return at;
-        if (band.end >= g->base.size || !decode_from(g->decode, band.end / g->unit, &position))
-            return g->base.size;
-        at = position * g->unit;
-    }
-    return at;
-}
-
 /* The grid reader owns its source. */
 static void slice_close(struct source *base)
 {
@@ -416,15 +387,6 @@ enum status grid_reader_open(const struct stored_tensor *t, struct file_cache *f
     return OK;
 }
 
-uint64_t grid_reader_memory(const struct grid_reader *g)
-{
-    uint64_t budget = g->limits.budget, bands, chunks;
-    if (!mul_u64(g->tensor->elements, g->unit, &bands) ||
-        !add_u64(bands, decode_memory(g->decode, bands), &chunks))
-        return budget;
-    return chunks < budget ? chunks : budget;
-}
-
 void grid_reader_close(struct grid_reader *g)
 {
     if (!g)
@@ -459,22 +421,45 @@ static enum status grid_read(struct reader *r, const struct slice *slices, uint6
 static const uint8_t *grid_lend(struct reader *r, const struct slice *slices, uint64_t start,
                                 size_t len, struct error *err)
 {
+    struct grid_reader *g = r->own;
     struct source *s = NULL;
-    return grid_reader_slice(r->own, slices, &s, err) == OK ? grid_reader_lend(r->own, start, len)
-                                                            : NULL;
+    struct error ignored = {.offset = NO_OFFSET}; /* the next read reports it */
+    if (grid_reader_slice(g, slices, &s, err) != OK || g->packed || start >= g->base.size ||
+        (!in_band(g, start) && load_band(g, start, &ignored) != OK) || g->kind != BAND_MEMORY ||
+        len > g->band.end - start)
+        return NULL;
+    go_ahead(g, start, start + len);
+    return g->memory.at + (start - g->band.begin);
 }
 
 static uint64_t grid_from(struct reader *r, uint64_t start)
 {
+    struct grid_reader *g = r->own;
     struct source *s = NULL;
     struct error ignored = {.offset = NO_OFFSET}; /* the next read reports it */
-    return grid_reader_slice(r->own, NULL, &s, &ignored) == OK ? grid_reader_from(r->own, start)
-                                                               : start;
+    uint64_t at = start, position;
+    struct band band;
+    if (grid_reader_slice(g, NULL, &s, &ignored) != OK || g->packed)
+        return start;
+    while (at < g->base.size) {
+        find_band(g, at, &band);
+        if (!decode_nothing(g->decode, g->slices, &band.box))
+            return at;
+        if (band.end >= g->base.size || !decode_from(g->decode, band.end / g->unit, &position))
+            return g->base.size;
+        at = position * g->unit;
+    }
+    return at;
 }
 
 static uint64_t grid_memory(const struct reader *r)
 {
-    return grid_reader_memory(r->own);
+    const struct grid_reader *g = r->own;
+    uint64_t budget = g->limits.budget, bands, chunks;
+    if (!mul_u64(g->tensor->elements, g->unit, &bands) ||
+        !add_u64(bands, decode_memory(g->decode, bands), &chunks))
+        return budget;
+    return chunks < budget ? chunks : budget;
 }
 
 static void grid_close(struct reader *r)

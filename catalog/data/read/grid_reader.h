@@ -34,20 +34,9 @@ enum status grid_reader_open(const struct stored_tensor *, struct file_cache *, 
                              struct error *err);
 void grid_reader_close(struct grid_reader *);
 
-/* The most memory that the reader takes, in bytes. */
-uint64_t grid_reader_memory(const struct grid_reader *);
-
 /* A slice that lies inside the tensor (NULL: all of it) as a source: C order, packed. The reader
  * owns it, and it is valid until the next call. One thread at a time. */
 enum status grid_reader_slice(struct grid_reader *, const struct slice *slices, struct source **out,
                               struct error *err);
-
-/* In the source of the whole tensor: the first byte from `start` on that is in a band with a
- * chunk; the source's size if there is none. */
-uint64_t grid_reader_from(struct grid_reader *, uint64_t start);
-
-/* Bytes of that source that are in memory, or can be at once: valid until the next call. NULL:
- * they are not, or reading them failed. */
-const uint8_t *grid_reader_lend(struct grid_reader *, uint64_t start, size_t len);
 
 #endif
