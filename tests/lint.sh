@@ -52,12 +52,12 @@ git ls-files --cached --others --exclude-standard 'importer/format/*.[ch]' |
 verdict 'a family of formats includes no other' $?
 
 # The shell is built against the public header, and what draws; with that alone it links.
-public='catalog/(ckptdb|base/(text|arena|strmap|nearest|error|json|module_tree))\.h'
+public='catalog/(ckptdb|base/(text|arena|strmap|nearest|error|json)|data/model/module_tree)\.h'
 grep -rHE --include='*.[ch]' '^# *include "(catalog|importer)/' shell | grep -vE "\"$public\"" >"$log/found"
 [ ! -s "$log/found" ]
 verdict 'the shell includes catalog/ckptdb.h and what draws' $?
 # shellcheck disable=SC2046
-cc -o "$log/program" $(git ls-files 'shell/*.c' | sed -E 's#(.*)\.c#build/release/core/\1.o#') build/release/core/catalog/base/*.o \
+cc -o "$log/program" $(git ls-files 'shell/*.c' | sed -E 's#(.*)\.c#build/release/core/\1.o#') build/release/core/catalog/base/*.o build/release/core/catalog/data/model/module_tree.o \
     -Lbuild -lckptdb $(pkg-config --libs sqlite3 libpcre2-8) -ldl -lm -pthread >"$log/found" 2>&1 &&
     LD_LIBRARY_PATH=build/release "$log/program" --version >"$log/found" 2>&1
 verdict 'the shell links with libckptdb.so' $?

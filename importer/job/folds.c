@@ -1,12 +1,12 @@
 /*
- * folds.c - the modules of a layout, with repeated ones folded (catalog/base/module_tree.h).
+ * folds.c - the modules of a layout, with repeated ones folded (catalog/data/model/module_tree.h).
  *
  * A name with many components makes as many modules. If there are far more modules than
  * tensors, as in no real model, nothing is folded.
  */
 #include <string.h>
 
-#include "catalog/base/module_tree.h"
+#include "catalog/data/model/module_tree.h"
 #include "importer/job/job_private.h"
 
 char layout_separator(const struct batch_layout *l, char own)

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalog/base/module_tree.h"
 #include "catalog/base/text.h"
+#include "catalog/data/model/module_tree.h"
 #include "shell/command/command.h"
 #include "shell/render/human.h"
 

@@ -1,5 +1,5 @@
-#include "catalog/base/module_tree.h"
 #include "catalog/base/nearest.h"
+#include "catalog/data/model/module_tree.h"
 #include "shell/command/statements.h"
 #include "shell/render/human.h"
 #include "tests/unit/unit.h"

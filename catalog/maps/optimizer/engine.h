@@ -6,7 +6,7 @@
 #ifndef CKPTDB_ENGINE_H
 #define CKPTDB_ENGINE_H
 
-#include "catalog/base/json_tree.h"
+#include "catalog/base/json.h"
 #include "catalog/base/strmap.h"
 #include "catalog/maps/optimizer/optimizer.h"
 #include "catalog/maps/regex/regex.h"

@@ -147,7 +147,7 @@ enum status optimizer_filter(struct bytes filters, const struct optimizer_params
                              struct optimizer_rows *out, struct error *err)
 {
     struct run r = {.arena = out->arena, .params = params, .rows = out, .err = err};
-    const struct json_value *list = json_tree(filters, r.arena, err);
+    const struct json_value *list = json_read_tree(filters, r.arena, err);
     unsigned place = 0;
     bool fine = list != NULL;
     for (const struct json_value *f = fine ? list->first : NULL; fine && f; f = f->next) {

@@ -71,7 +71,7 @@ bool args_of(struct run *r, const struct optax_function *f, const struct json_va
     if (f && f->arguments) {
         struct error bad = {.offset = NO_OFFSET};
         struct bytes text = {(const uint8_t *)f->arguments, strlen(f->arguments)};
-        defaults = json_tree(text, r->arena, &bad);
+        defaults = json_read_tree(text, r->arena, &bad);
         if (bad.status == ERR_MEMORY)
             return run_no_memory(r);
     }

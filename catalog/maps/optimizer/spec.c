@@ -57,7 +57,7 @@ enum status optimizer_state(struct bytes spec, const struct optimizer_params *pa
     struct run r = {
         .arena = out->arena, .params = params, .tables = tables, .rows = out, .err = err};
     struct error json = {.offset = NO_OFFSET};
-    r.spec = json_tree(spec, r.arena, &json);
+    r.spec = json_read_tree(spec, r.arena, &json);
     if (json.status == ERR_MEMORY)
         run_no_memory(&r);
     else if (!r.spec)

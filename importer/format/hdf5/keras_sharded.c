@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalog/base/json_tree.h"
+#include "catalog/base/json.h"
 #include "catalog/base/name_list.h"
 #include "importer/format/hdf5/hdf5_walk.h"
 #include "importer/job/facts.h"
@@ -121,7 +121,7 @@ static enum status keras_sharded_claim(struct claim *c)
     uint8_t *bytes = NULL;
     size_t len, stem = stem_length(c->name);
     if (claim_read(c, LIMIT_HEADER_BYTES, &bytes, &len, &err) == OK &&
-        collect_shards(&s, json_tree((struct bytes){bytes, len}, &arena, &err)))
+        collect_shards(&s, json_read_tree((struct bytes){bytes, len}, &arena, &err)))
         for (size_t i = 0; i < s.shard_count; i++)
             claim_take(c, s.shards[i]);
     char *prefix = stem ? arena_copy(&arena, c->name, stem) : NULL;
@@ -300,7 +300,7 @@ static enum status read_keras_index(struct job *job, const struct json_value **o
     if (source_read(s, 0, bytes, (size_t)s->size, job->err) != OK)
         return job->err->status;
     struct bytes text = {bytes, (size_t)s->size};
-    *out = json_tree(text, job->arena, job->err);
+    *out = json_read_tree(text, job->arena, job->err);
     json_init(facts, cursor_over(text, 0), job->arena, s->name, job->err);
     if (!*out)
         error_code(job->err, "bad-index");

@@ -1,4 +1,4 @@
-#include "catalog/base/module_tree.h"
+#include "catalog/data/model/module_tree.h"
 
 #include <stdlib.h>
 #include <string.h>
