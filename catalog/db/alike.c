@@ -59,11 +59,10 @@ enum status alike_settle(sqlite3 *db, int64_t sum, struct error *err)
         const int64_t layout = sqlite3_column_int64(next, 0);
         sqlite3_reset(next);
         alike_digest(db, layout, digest, err);
-        sqlite3_bind_int64(put, 1, layout);
-        sqlite3_bind_blob(put, 2, digest, sizeof(digest), SQLITE_TRANSIENT);
-        sqlite3_bind_int64(put, 3, sum);
-        if (err->status == OK)
-            db_step(db, put, NULL, err);
+        if (err->status != OK)
+            break;
+        db_bind(put, "ibi", layout, (struct bytes){digest, sizeof(digest)}, sum);
+        db_step(db, put, NULL, err);
     }
     sqlite3_finalize(put);
     sqlite3_finalize(next);
@@ -93,10 +92,11 @@ enum status alike_fill(sqlite3 *db, struct error *err)
         db_query(db, err, "INSERT OR REPLACE INTO _layout_alike VALUES (?1, ?2, NULL, ?1)", "");
     while (db_row(row, NULL, err)) {
         const int64_t layout = sqlite3_column_int64(row, 0);
-        sqlite3_bind_int64(put, 1, layout);
-        sqlite3_bind_int64(put, 2, sum_of_names(db, layout, err));
-        if (err->status == OK)
-            db_step(db, put, NULL, err);
+        const int64_t sum = sum_of_names(db, layout, err);
+        if (err->status != OK)
+            break;
+        db_bind(put, "ii", layout, sum);
+        db_step(db, put, NULL, err);
     }
     sqlite3_finalize(put);
     sqlite3_finalize(row);

@@ -107,12 +107,12 @@ static void shorten(struct tail *list, size_t count)
     }
 }
 
-static enum status find_tails(struct labelling *l)
+static void find_tails(struct labelling *l)
 {
     struct tail *list = arena_array(&l->arena, l->count + 1, sizeof(*list));
     size_t runs = 0;
     if (!list)
-        return error_memory(l->err);
+        return;
     for (size_t i = 0; i < l->count; i++)
         list[i] = (struct tail){l->list[i].path, strlen(l->list[i].path), &l->list[i].tail};
     shorten(list, l->count);
@@ -122,7 +122,6 @@ static enum status find_tails(struct labelling *l)
             list[runs++] = (struct tail){c->run, strlen(c->run), &c->run_tail};
     }
     shorten(list, runs);
-    return OK;
 }
 
 /* --- Hugging Face caches ---------------------------------------------------------------- */
@@ -210,7 +209,7 @@ static enum form labels_settle(const struct labelled *c, enum form form)
     return form == FORM_FULL && !c->hub.repo && !c->item ? FORM_TAIL : form;
 }
 
-static enum status make_name(struct labelling *l, struct labelled *c)
+static void make_name(struct labelling *l, struct labelled *c)
 {
     struct text t = {0};
     c->form = labels_settle(c, c->form);
@@ -226,68 +225,67 @@ static enum status make_name(struct labelling *l, struct labelled *c)
             text_addf(&t, "%s@%lld", c->run_tail, (long long)c->step);
         if (full)
             text_addf(&t, c->hub.repo ? "/%s" : ":%s", c->hub.repo ? c->hub.rest : c->item);
-        c->name = text_str(&t) ? arena_copy(&l->arena, t.at, t.len) : NULL;
+        c->name = text_keep(&t, &l->arena);
     }
     text_release(&t);
-    return c->name ? OK : error_memory(l->err);
 }
 
-/* Mark all checkpoints that share a name; *any: there are some. */
-static enum status find_taken(struct labelling *l, bool *any)
+/* Mark all checkpoints that share a name. Returns whether there are some. */
+static bool find_taken(struct labelling *l)
 {
-    struct strmap names = {0};
-    enum status status = OK;
-    *any = false;
-    for (size_t i = 0; i < l->count && status == OK; i++) {
+    struct strmap names = {.err = l->err};
+    bool any = false;
+    for (size_t i = 0; i < l->count; i++) {
         struct labelled *c = &l->list[i];
         bool added;
         uint64_t *first = strmap_add(&names, c->name, strlen(c->name), &added);
-        if (!first)
-            status = error_memory(l->err);
-        else if (added)
+        if (l->err->status != OK)
+            break;
+        if (added)
             *first = i;
         else
-            *any = c->taken = l->list[*first].taken = true;
+            any = c->taken = l->list[*first].taken = true;
     }
     strmap_release(&names);
-    return status;
+    return any;
 }
 
-static enum status make_names(struct labelling *l)
+static void make_names(struct labelling *l)
 {
-    enum status status = OK;
-    bool any = true;
-    for (size_t i = 0; i < l->count && status == OK; i++)
-        status = make_name(l, &l->list[i]);
-    while (status == OK && any && (status = find_taken(l, &any)) == OK) {
-        for (size_t i = 0; i < l->count && status == OK; i++) {
+    for (size_t i = 0; i < l->count; i++)
+        make_name(l, &l->list[i]);
+    while (l->err->status == OK && find_taken(l)) {
+        for (size_t i = 0; i < l->count; i++) {
             struct labelled *c = &l->list[i];
             if (c->taken && c->form < FORM_PATH) {
                 c->form++;
-                status = make_name(l, c);
+                make_name(l, c);
             }
             c->taken = false;
         }
     }
-    return status;
 }
 
 /* --- rows ------------------------------------------------------------------------------- */
 
 static const char *labels_keep(struct labelling *l, sqlite3_stmt *s, int column)
 {
-    const unsigned char *text = sqlite3_column_text(s, column);
+    const void *text = sqlite3_column_text(s, column);
+    if (!text && sqlite3_column_type(s, column) != SQLITE_NULL)
+        arena_fail(&l->arena);
     return text ? arena_copy(&l->arena, text, (size_t)sqlite3_column_bytes(s, column)) : NULL;
 }
 
-static enum status read_rows(struct labelling *l)
+static const char naming[] = "cannot name the checkpoints";
+
+static void read_rows(struct labelling *l)
 {
+    static const char sql[] = "SELECT c.id, c.path, n.name, c.run, c.step, c.item, n.run"
+                              " FROM _checkpoints c JOIN _labels n ON n.id = c.id ORDER BY c.id";
     sqlite3_stmt *s = NULL;
-    int rc = sqlite3_prepare_v2(l->db,
-                                "SELECT c.id, c.path, n.name, c.run, c.step, c.item, n.run"
-                                " FROM _checkpoints c JOIN _labels n ON n.id = c.id ORDER BY c.id",
-                                -1, &s, NULL);
-    while (rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+    if (sqlite3_prepare_v2(l->db, sql, -1, &s, NULL) != SQLITE_OK)
+        db_error(l->db, naming, l->err);
+    while (db_row(s, naming, l->err)) {
         struct labelled c = {
             .id = sqlite3_column_int64(s, 0),
             .path = labels_keep(l, s, 1),
@@ -298,20 +296,11 @@ static enum status read_rows(struct labelling *l)
             .item = labels_keep(l, s, 5),
             .old_run = labels_keep(l, s, 6),
         };
-        struct labelled *list = arena_grow(&l->arena, l->list, l->count, &l->space, sizeof(*list));
-        const bool kept = c.path && c.old && (c.run || sqlite3_column_type(s, 3) == SQLITE_NULL) &&
-                          (c.item || sqlite3_column_type(s, 5) == SQLITE_NULL) &&
-                          (c.old_run || sqlite3_column_type(s, 6) == SQLITE_NULL);
-        rc = list && kept ? SQLITE_OK : SQLITE_NOMEM;
-        if (rc == SQLITE_OK) {
-            l->list = list;
-            l->list[l->count++] = c;
-        }
+        if (!c.path || !c.old) /* which the schema rules out */
+            arena_fail(&l->arena);
+        *PUSH(&l->arena, l->list, l->count, l->space) = c;
     }
     sqlite3_finalize(s);
-    return rc == SQLITE_DONE    ? OK
-           : rc == SQLITE_NOMEM ? error_memory(l->err)
-                                : db_error(l->db, "cannot name the checkpoints", l->err);
 }
 
 static bool same_run(const struct labelled *c)
@@ -320,32 +309,20 @@ static bool same_run(const struct labelled *c)
                                      : c->run_tail == c->old_run;
 }
 
-static enum status put_names(struct labelling *l, const char *sql, bool path)
+static void put_names(struct labelling *l, bool path)
 {
+    static const char sql[] = "UPDATE _labels SET name = ?2, run = ?3 WHERE id = ?1";
     sqlite3_stmt *s = NULL;
-    int rc = sqlite3_prepare_v2(l->db, sql, -1, &s, NULL);
-    for (size_t i = 0; i < l->count && (rc == SQLITE_OK || rc == SQLITE_DONE); i++) {
+    if (sqlite3_prepare_v2(l->db, sql, -1, &s, NULL) != SQLITE_OK)
+        db_error(l->db, naming, l->err);
+    for (size_t i = 0; i < l->count && l->err->status == OK; i++) {
         const struct labelled *c = &l->list[i];
         if (strcmp(c->name, c->old) == 0 && same_run(c))
             continue;
-        sqlite3_bind_int64(s, 1, c->id);
-        sqlite3_bind_text(s, 2, path ? c->path : c->name, -1, SQLITE_STATIC);
-        sqlite3_bind_text(s, 3, c->run_tail, -1, SQLITE_STATIC);
-        rc = sqlite3_step(s);
-        sqlite3_reset(s);
+        db_bind(s, "iss", c->id, path ? c->path : c->name, c->run_tail);
+        db_step(l->db, s, naming, l->err);
     }
     sqlite3_finalize(s);
-    return rc == SQLITE_OK || rc == SQLITE_DONE
-               ? OK
-               : db_error(l->db, "cannot name the checkpoints", l->err);
-}
-
-/* Names may pass from one checkpoint to another: all that change are set to the unique path
- * first. */
-static enum status write_rows(struct labelling *l)
-{
-    static const char update[] = "UPDATE _labels SET name = ?2, run = ?3 WHERE id = ?1";
-    return put_names(l, update, true) == OK ? put_names(l, update, false) : l->err->status;
 }
 
 enum status labels_renew(sqlite3 *db, struct error *err)
@@ -354,12 +331,19 @@ enum status labels_renew(sqlite3 *db, struct error *err)
         "INSERT INTO _labels(id, name) SELECT id, path FROM _checkpoints"
         " WHERE id NOT IN (SELECT id FROM _labels);"
         "DELETE FROM _labels WHERE id NOT IN (SELECT id FROM _checkpoints)";
-    struct labelling l = {.db = db, .err = err};
-    if (db_exec(db, complete, err) == OK && read_rows(&l) == OK && find_tails(&l) == OK) {
+    struct labelling l = {.db = db, .arena = {.err = err}, .err = err};
+    if (db_exec(db, complete, err) == OK)
+        read_rows(&l);
+    if (err->status == OK) {
+        find_tails(&l);
         find_hubs(&l);
-        if (make_names(&l) == OK)
-            write_rows(&l);
     }
+    if (err->status == OK)
+        make_names(&l);
+    /* Names may pass from one checkpoint to another: all that change are set to the unique path
+     * first. */
+    put_names(&l, true);
+    put_names(&l, false);
     arena_release(&l.arena);
     return err->status;
 }

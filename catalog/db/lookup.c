@@ -87,10 +87,10 @@ void lookup_close(struct lookup *l)
     free(l);
 }
 
-static enum status damaged(struct finding *f, const char *what)
+static void damaged(struct finding *f, const char *what)
 {
-    return error_set(f->err, ERR_CORRUPT, "catalog", NO_OFFSET,
-                     "the row of tensor %lld is damaged: its %s", (long long)f->t->id, what);
+    error_set(f->err, ERR_CORRUPT, "catalog", NO_OFFSET,
+              "the row of tensor %lld is damaged: its %s", (long long)f->t->id, what);
 }
 
 /* Prepare the statement on first use, bind `id` and step: 1: a row, 0: none, -1: an error. */
@@ -109,15 +109,12 @@ static int lookup_find(struct finding *f, sqlite3_stmt **s, const char *sql, sql
 }
 
 /* Copy a text column; NULL if it is SQL NULL. */
-static bool lookup_keep_text(struct finding *f, sqlite3_stmt *s, int column, const char **out)
+static const char *lookup_keep_text(struct finding *f, sqlite3_stmt *s, int column)
 {
-    const unsigned char *text = sqlite3_column_text(s, column);
-    *out = NULL;
-    if (text)
-        *out = arena_copy(f->arena, text, (size_t)sqlite3_column_bytes(s, column));
-    if (!*out && sqlite3_column_type(s, column) != SQLITE_NULL)
-        error_memory_at(f->err, "catalog");
-    return f->err->status == OK;
+    const void *text = sqlite3_column_text(s, column);
+    if (!text && sqlite3_column_type(s, column) != SQLITE_NULL)
+        arena_fail(f->arena);
+    return text ? arena_copy(f->arena, text, (size_t)sqlite3_column_bytes(s, column)) : NULL;
 }
 
 static uint64_t lookup_number(sqlite3_stmt *s, int column)
@@ -141,12 +138,12 @@ static const char *parse_signed(const char *at, int64_t *value)
 }
 
 /* Parse "[1,-3]", with exactly `rank` numbers. */
-static enum status parse_strides(struct finding *f, const char *json)
+static void parse_strides(struct finding *f, const char *json)
 {
     struct stored_tensor *t = f->t;
     t->strides = arena_array(f->arena, t->rank ? t->rank : 1, sizeof(*t->strides));
     if (!t->strides)
-        return error_memory_at(f->err, "catalog");
+        return;
     const char *at = *json == '[' ? json + 1 : NULL;
     for (unsigned d = 0; at && d < t->rank; d++) {
         if (d && *at++ != ',')
@@ -154,35 +151,33 @@ static enum status parse_strides(struct finding *f, const char *json)
         else
             at = parse_signed(at, &t->strides[d]);
     }
-    return at && strcmp(at, "]") == 0 ? OK : damaged(f, "strides");
+    if (!at || strcmp(at, "]") != 0)
+        damaged(f, "strides");
 }
 
-static enum status take_extents(struct finding *f, sqlite3_stmt *s, int at)
+static void take_extents(struct finding *f, sqlite3_stmt *s, int at)
 {
     struct stored_tensor *t = f->t;
     size_t len = (size_t)sqlite3_column_bytes(s, at + EXTENTS);
     const void *blob = sqlite3_column_blob(s, at + EXTENTS);
-    char *packed = arena_copy(f->arena, blob, len);
-    if (!packed)
-        return error_memory_at(f->err, "catalog");
+    const char *packed = arena_copy(f->arena, blob, len);
     struct extent_list list;
-    if (extents_unpack((struct bytes){(const uint8_t *)packed, len}, t->shape, t->rank, f->arena,
-                       &list, f->err) != OK)
-        return f->err->status;
+    if (f->err->status != OK || extents_unpack((struct bytes){(const uint8_t *)packed, len},
+                                               t->shape, t->rank, f->arena, &list, f->err) != OK)
+        return;
     t->grid = list.grid;
     t->extents = list.at;
     t->extent_count = list.count;
     f->first_sum_plus_1 = list.first_sum_plus_1;
-    return OK;
 }
 
-static enum status take_range(struct finding *f, sqlite3_stmt *s, int at)
+static void take_range(struct finding *f, sqlite3_stmt *s, int at)
 {
     struct stored_tensor *t = f->t;
     uint64_t file = lookup_number(s, at + FILE_AT);
     t->extents = arena_alloc(f->arena, sizeof(*t->extents));
     if (!t->extents)
-        return error_memory_at(f->err, "catalog");
+        return;
     bool none = sqlite3_column_type(s, at + FILE_AT) == SQLITE_NULL || file >= NO_FILE;
     t->extents[0] = (struct extent){
         .file = none ? NO_FILE : (uint32_t)file,
@@ -191,40 +186,41 @@ static enum status take_range(struct finding *f, sqlite3_stmt *s, int at)
     };
     t->extent_count = 1;
     f->first_sum_plus_1 = (uint64_t)(t->id & TENSOR_ORD_MASK) + 1;
-    return OK;
 }
 
-static enum status take_place(struct finding *f, sqlite3_stmt *s, int at)
+static void take_place(struct finding *f, sqlite3_stmt *s, int at)
 {
     struct stored_tensor *t = f->t;
-    const char *strides;
-    sqlite3_int64 storage = sqlite3_column_int64(s, at + STORAGE);
-    if (storage < STORAGE_NONE || storage > STORAGE_INLINE)
-        return damaged(f, "storage");
+    const sqlite3_int64 storage = sqlite3_column_int64(s, at + STORAGE);
+    if (storage < STORAGE_NONE || storage > STORAGE_INLINE) {
+        damaged(f, "storage");
+        return;
+    }
     t->storage = (enum storage)storage;
-    if (!lookup_keep_text(f, s, at + CODEC, &t->codec) ||
-        !lookup_keep_text(f, s, at + STRIDES, &strides) ||
-        (strides && parse_strides(f, strides) != OK))
-        return f->err->status;
+    t->codec = lookup_keep_text(f, s, at + CODEC);
+    const char *strides = lookup_keep_text(f, s, at + STRIDES);
+    if (strides)
+        parse_strides(f, strides);
     if (t->storage == STORAGE_RANGE)
-        return take_range(f, s, at);
-    return t->storage == STORAGE_NONE ? OK : take_extents(f, s, at);
+        take_range(f, s, at);
+    else if (t->storage != STORAGE_NONE)
+        take_extents(f, s, at);
 }
 
-static enum status take_tensor(struct finding *f, sqlite3_stmt *s, bool *placed)
+static void take_tensor(struct finding *f, sqlite3_stmt *s, bool *placed)
 {
     struct stored_tensor *t = f->t;
-    const char *dtype, *shape;
-    if (!lookup_keep_text(f, s, PATH, &t->checkpoint) || !lookup_keep_text(f, s, NAME, &t->name) ||
-        !lookup_keep_text(f, s, DTYPE, &dtype) || !lookup_keep_text(f, s, SHAPE, &shape))
-        return f->err->status;
+    t->checkpoint = lookup_keep_text(f, s, PATH);
+    t->name = lookup_keep_text(f, s, NAME);
+    const char *dtype = lookup_keep_text(f, s, DTYPE), *shape = lookup_keep_text(f, s, SHAPE);
     *placed = sqlite3_column_int(s, PLACED) != 0;
     dtype_find(dtype ? dtype : "?", &t->dtype);
     t->elements = lookup_number(s, ELEMENTS);
     t->nbytes = lookup_number(s, NBYTES);
     if (shape && !shape_parse(shape, f->arena, &t->shape, &t->rank))
-        return damaged(f, "shape");
-    return *placed ? OK : take_place(f, s, PLACE);
+        damaged(f, "shape");
+    else if (!*placed)
+        take_place(f, s, PLACE);
 }
 
 /* --- files ------------------------------------------------------------------------------ */
@@ -273,20 +269,14 @@ static enum status take_file_if_any(struct finding *f, uint32_t position, struct
                     ? 0
                     : lookup_find(f, &l->file, find_file,
                                   (checkpoint << TENSOR_ORD_BITS) + (sqlite3_int64)position);
-    if (found > 0 && lookup_keep_text(f, l->file, 0, &out->path)) {
-        bool known = sqlite3_column_type(l->file, 1) != SQLITE_NULL;
+    if (found > 0) {
+        const bool known = sqlite3_column_type(l->file, 1) != SQLITE_NULL;
+        out->path = lookup_keep_text(f, l->file, 0);
         out->present = out->checked = known;
         out->identity = db_identity(l->file, 1);
         out->base = lookup_number(l->file, 5);
     }
     sqlite3_reset(l->file);
-    return f->err->status;
-}
-
-static enum status take_file(struct finding *f, uint32_t position, struct stored_file *out)
-{
-    if (take_file_if_any(f, position, out) == OK && !out->path)
-        damaged(f, "file");
     return f->err->status;
 }
 
@@ -300,24 +290,18 @@ static bool is_inside(const struct stored_file *file, const struct stored_file *
 
 /* Append to the tensor's files the directories of chunks inside the array's, so that a chunk that
  * is new or replaced there is noticed. An import lists them after the metadata file. */
-static enum status take_inside(struct finding *f, const struct stored_file *array,
-                               uint32_t position)
+static void take_inside(struct finding *f, const struct stored_file *array, uint32_t position)
 {
     struct stored_tensor *t = f->t;
     struct stored_file *files = (struct stored_file *)t->files;
-    size_t space = t->file_count;
-    for (;;) {
-        struct stored_file next = {0};
-        if (take_file_if_any(f, ++position, &next) != OK)
-            return f->err->status;
-        if (!next.path || !is_inside(&next, array))
-            return OK;
-        files = arena_grow(f->arena, files, t->file_count, &space, sizeof(*files));
-        if (!files)
-            return error_memory_at(f->err, "catalog");
-        files[t->file_count++] = next;
-        t->files = files;
+    size_t count = t->file_count, space = count;
+    struct stored_file next = {0};
+    while (take_file_if_any(f, ++position, &next) == OK && next.path && is_inside(&next, array)) {
+        *PUSH(f->arena, files, count, space) = next;
+        next = (struct stored_file){0};
     }
+    t->files = files;
+    t->file_count = (uint32_t)count;
 }
 
 static bool run_was_there(const struct stored_tensor *t, uint32_t file, uint64_t offset,
@@ -356,17 +340,17 @@ static bool bytes_were_there(const struct stored_tensor *t)
 
 /* Read the rows of the files that are needed, and renumber extents and values by this shorter
  * list. */
-static enum status take_files(struct finding *f)
+static void take_files(struct finding *f)
 {
     struct stored_tensor *t = f->t;
     uint32_t count;
     uint32_t *wanted = files_wanted(f, &count);
     struct stored_file *files = arena_array(f->arena, (size_t)count + 1, sizeof(*files));
-    if (!wanted || !files)
-        return error_memory_at(f->err, "catalog");
-    for (uint32_t i = 0; i < count; i++)
-        if (take_file(f, wanted[i], &files[i]) != OK)
-            return f->err->status;
+    for (uint32_t i = 0; wanted && files && i < count && f->err->status == OK; i++)
+        if (take_file_if_any(f, wanted[i], &files[i]) == OK && !files[i].path)
+            damaged(f, "file");
+    if (f->err->status != OK)
+        return;
     uint64_t next = 0;
     for (uint32_t *file; (file = next_file(t, &next));) {
         const uint32_t *at = bsearch(file, wanted, count, sizeof(*wanted), lookup_by_number);
@@ -378,37 +362,37 @@ static enum status take_files(struct finding *f)
         t->storage = STORAGE_NONE;
     if (count && t->grid && t->grid->in_files && t->grid->separator == '/')
         take_inside(f, &files[t->grid->directory], wanted[count - 1]);
-    return f->err->status;
 }
 
 /* --- checksums -------------------------------------------------------------------------- */
 
-static enum status read_sums(struct finding *f, sqlite3_blob *blob)
+static void read_sums(struct finding *f, sqlite3_blob *blob)
 {
     struct stored_tensor *t = f->t;
     uint64_t first = f->first_sum_plus_1 - 1, there = (uint64_t)sqlite3_blob_bytes(blob) / 4;
-    if (first > there || t->extent_count > there - first)
-        return damaged(f, "checksums");
+    if (first > there || t->extent_count > there - first) {
+        damaged(f, "checksums");
+        return;
+    }
     uint8_t *bytes = arena_array(f->arena, t->extent_count + 1, 4);
     t->sums = arena_array(f->arena, t->extent_count + 1, sizeof(*t->sums));
     if (!bytes || !t->sums)
-        return error_memory_at(f->err, "catalog");
+        return;
     if (sqlite3_blob_read(blob, bytes, (int)(t->extent_count * 4), (int)(first * 4)) != SQLITE_OK)
-        return db_error(f->lookup->db, "cannot read checksums", f->err);
+        db_error(f->lookup->db, "cannot read checksums", f->err);
     for (uint64_t i = 0; i < t->extent_count; i++)
         t->sums[i] = load_u32le(bytes + i * 4);
-    return OK;
 }
 
-static enum status take_sums(struct finding *f)
+static void take_sums(struct finding *f)
 {
     struct lookup *l = f->lookup;
     sqlite3_blob *blob = NULL;
     sqlite3_int64 checkpoint = f->t->id >> TENSOR_ORD_BITS;
     if (!f->first_sum_plus_1 || !f->t->extent_count)
-        return OK;
-    int found = lookup_find(f, &l->sums, find_sums, checkpoint);
-    if (found > 0 && lookup_keep_text(f, l->sums, 0, &f->t->sum_kind)) {
+        return;
+    if (lookup_find(f, &l->sums, find_sums, checkpoint) > 0) {
+        f->t->sum_kind = lookup_keep_text(f, l->sums, 0);
         if (sqlite3_blob_open(l->db, "main", "_checksums", "sums", checkpoint, 0, &blob) ==
             SQLITE_OK)
             read_sums(f, blob);
@@ -417,12 +401,11 @@ static enum status take_sums(struct finding *f)
     }
     sqlite3_blob_close(blob);
     sqlite3_reset(l->sums);
-    return f->err->status;
 }
 
 /* ---------------------------------------------------------------------------------------- */
 
-static enum status take_placement(struct finding *f)
+static void take_placement(struct finding *f)
 {
     struct lookup *l = f->lookup;
     int found = lookup_find(f, &l->placement, find_placement, f->t->id);
@@ -431,7 +414,6 @@ static enum status take_placement(struct finding *f)
     if (found > 0)
         take_place(f, l->placement, 0);
     sqlite3_reset(l->placement);
-    return f->err->status;
 }
 
 enum status lookup_tensor(struct lookup *l, int64_t id, struct arena *arena,
@@ -440,6 +422,8 @@ enum status lookup_tensor(struct lookup *l, int64_t id, struct arena *arena,
     bool placed = false;
     struct stored_tensor tensor = {.id = id, .from_catalog = true};
     struct finding f = {.lookup = l, .arena = arena, .t = &tensor, .err = err};
+    struct error *const before = arena->err;
+    arena->err = err;
     int found = lookup_find(&f, &l->tensor, find_tensor, id);
     if (found == 0)
         error_set(err, ERR_ARGUMENT, "catalog", NO_OFFSET, "there is no tensor %lld",
@@ -449,10 +433,16 @@ enum status lookup_tensor(struct lookup *l, int64_t id, struct arena *arena,
     sqlite3_reset(l->tensor);
     if (err->status == OK && placed)
         take_placement(&f);
-    if (err->status == OK && take_files(&f) == OK)
+    if (err->status == OK)
+        take_files(&f);
+    if (err->status == OK)
         take_sums(&f);
+    arena->err = before;
+    arena->failed = arena->failed && before; /* without one, the next look-up is a new one */
     if (err->status == OK)
         *out = tensor;
+    else if (err->status == ERR_MEMORY)
+        error_about(err, "catalog");
     return err->status;
 }
 

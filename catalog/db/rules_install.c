@@ -31,14 +31,11 @@ static void install(sqlite3 *db, const char *name, const char *sql, struct error
 }
 
 /* The `shipped` of a set; -1: there is no such set. */
-static enum status held_edition(sqlite3 *db, sqlite3_stmt *s, const char *name, sqlite3_int64 *held,
+static enum status held_edition(sqlite3_stmt *s, const char *name, sqlite3_int64 *held,
                                 struct error *err)
 {
-    sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
-    const int rc = sqlite3_step(s);
-    *held = rc == SQLITE_ROW ? sqlite3_column_int64(s, 0) : -1;
-    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-        db_error(db, name, err);
+    db_bind(s, "s", name);
+    *held = db_row(s, name, err) ? sqlite3_column_int64(s, 0) : -1;
     sqlite3_reset(s);
     return err->status;
 }
@@ -51,7 +48,7 @@ static enum status renew_set(sqlite3 *db, sqlite3_stmt *s, const struct schema_f
     sqlite3_int64 held = 0;
     if (!name)
         return error_memory(err);
-    if (held_edition(db, s, name, &held, err) == OK && held != 0 && held != edition(f->text))
+    if (held_edition(s, name, &held, err) == OK && held != 0 && held != edition(f->text))
         install(db, name, f->text, err);
     sqlite3_free(name);
     return err->status;

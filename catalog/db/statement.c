@@ -88,6 +88,15 @@ int db_vbind(sqlite3_stmt *s, const char *types, va_list args)
     return bind_values(s, types, args, SQLITE_STATIC);
 }
 
+int db_bind(sqlite3_stmt *s, const char *types, ...)
+{
+    va_list args;
+    va_start(args, types);
+    const int rc = db_vbind(s, types, args);
+    va_end(args);
+    return rc;
+}
+
 sqlite3_stmt *db_vquery(sqlite3 *db, struct error *err, const char *sql, const char *types,
                         va_list args)
 {

@@ -30,6 +30,7 @@ enum status db_run(sqlite3 *, struct error *err, const char *doing, const char *
 /* Bind the values of a statement that is used again, whose memory must stay until it was run. Returns
  * an SQLite code. */
 int db_vbind(sqlite3_stmt *, const char *types, va_list);
+int db_bind(sqlite3_stmt *, const char *types, ...);
 /* Run a statement, ignore its rows, and reset it; `doing` as for db_error(). */
 enum status db_step(sqlite3 *, sqlite3_stmt *, const char *doing, struct error *err);
 /* Step to the next row. False: at the end, or *err says why it failed (also before); check which. */
