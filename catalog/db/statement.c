@@ -97,27 +97,21 @@ int db_bind(sqlite3_stmt *s, const char *types, ...)
     return rc;
 }
 
-sqlite3_stmt *db_vquery(sqlite3 *db, struct error *err, const char *sql, const char *types,
-                        va_list args)
+sqlite3_stmt *db_query(sqlite3 *db, struct error *err, const char *sql, const char *types, ...)
 {
     sqlite3_stmt *stmt = NULL;
+    va_list args;
     if (err->status != OK)
         return NULL;
-    if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
-        bind_values(stmt, types, args, SQLITE_TRANSIENT) == SQLITE_OK)
+    va_start(args, types);
+    const bool bound = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
+                       bind_values(stmt, types, args, SQLITE_TRANSIENT) == SQLITE_OK;
+    va_end(args);
+    if (bound)
         return stmt;
     db_error(db, NULL, err);
     sqlite3_finalize(stmt);
     return NULL;
-}
-
-sqlite3_stmt *db_query(sqlite3 *db, struct error *err, const char *sql, const char *types, ...)
-{
-    va_list args;
-    va_start(args, types);
-    sqlite3_stmt *stmt = db_vquery(db, err, sql, types, args);
-    va_end(args);
-    return stmt;
 }
 
 enum status db_run(sqlite3 *db, struct error *err, const char *doing, const char *sql,

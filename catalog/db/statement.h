@@ -40,7 +40,6 @@ bool db_row(sqlite3_stmt *, const char *doing, struct error *err);
  * struct bytes (a blob), 'f' const struct file_identity * (four values, as db_identity() reads
  * them); NULL is SQL's NULL. NULL with *err set if that fails, or was set before. */
 sqlite3_stmt *db_query(sqlite3 *, struct error *err, const char *sql, const char *types, ...);
-sqlite3_stmt *db_vquery(sqlite3 *, struct error *err, const char *sql, const char *types, va_list);
 
 /* The first column of a query's first row; 0 where that is NULL or there is no row. `name` is ?1
  * (NO_NAME: the query has none); `doing` as for db_error(). */

@@ -81,8 +81,8 @@ static void say_trouble(struct working *w, int64_t checkpoint)
     struct text lines = {0};
     if (!w->causes.count)
         return;
-    sqlite3_stmt *row = library_query(w->catalog, &ignored, sql, "i", checkpoint);
-    const char *name = library_row(row, &ignored) ? library_text(row, 0) : "";
+    sqlite3_stmt *row = db_query(w->catalog->db, &ignored, sql, "i", checkpoint);
+    const char *name = db_row(row, NULL, &ignored) ? library_text(row, 0) : "";
     refusals_print(&w->causes, &lines);
     for (char *at = text_str(&lines) ? lines.at : NULL, *end; at && (end = strchr(at, '\n'));
          at = end + 1) {
@@ -200,9 +200,7 @@ enum ckptdb_status ckptdb_found(ckptdb *c, int64_t checkpoint, const char *name,
     static const char put[] = "INSERT INTO _damages VALUES (?1, ?2, ?3, NULL, 'manifest', ?4)";
     struct error err = {.offset = NO_OFFSET};
     c->writing++;
-    sqlite3_stmt *row = library_query(c, &err, put, "isss", checkpoint, name, file, message);
-    library_row(row, &err);
-    sqlite3_finalize(row);
+    db_run(c->db, &err, NULL, put, "isss", checkpoint, name, file, message);
     c->writing--;
     return library_end(&err, error);
 }

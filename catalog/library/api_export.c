@@ -137,8 +137,8 @@ static enum status library_export_check_whole(struct exporting *x)
     sqlite3_stmt *row;
     if (x->options->sql || x->options->partial)
         return OK;
-    row = library_query(c, x->err, sql, "i", x->options->checkpoint);
-    if (library_row(row, x->err)) {
+    row = db_query(c->db, x->err, sql, "i", x->options->checkpoint);
+    if (db_row(row, NULL, x->err)) {
         const char *why = library_text(row, 2);
         char line[SAID_BYTES];
         snprintf(line, sizeof(line), "%s is %s: %s", library_text(row, 0), library_text(row, 1),
@@ -293,7 +293,7 @@ static enum status give_plan(struct exporting *x)
                   "the list of the plan would have more than %zu bytes", PLAN_LIST_MAX);
     else if (!text_str(&json))
         error_memory(x->err);
-    sqlite3_stmt *rows = library_query(x->catalog, x->err, sql, "s", text_str(&json));
+    sqlite3_stmt *rows = db_query(x->catalog->db, x->err, sql, "s", text_str(&json));
     text_release(&json);
     if (rows)
         x->options->planned(x->options->context, rows);

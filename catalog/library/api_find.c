@@ -22,8 +22,8 @@ enum ckptdb_status ckptdb_find_tensor(ckptdb *c, int64_t checkpoint, const char 
                               " AND name = ?2 ORDER BY id LIMIT 1";
     struct error err = {.offset = NO_OFFSET};
     library_known(c, &checkpoint, 1, &err);
-    sqlite3_stmt *row = library_query(c, &err, sql, "is", checkpoint, name);
-    if (library_row(row, &err))
+    sqlite3_stmt *row = db_query(c->db, &err, sql, "is", checkpoint, name);
+    if (db_row(row, NULL, &err))
         *id = sqlite3_column_int64(row, 0);
     else
         error_set(&err, ERR_MISSING, NULL, NO_OFFSET, "there is no tensor called %s",

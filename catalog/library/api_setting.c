@@ -13,8 +13,8 @@ static void refuse_key(const ckptdb *c, const char *map, const char *key, struct
     static const char sql[] =
         "SELECT group_concat(key, ', ') FROM ruleset, json_each(options, '$.settings')"
         " WHERE name = ?1";
-    sqlite3_stmt *row = library_query(c, err, sql, "s", map);
-    const char *has = library_row(row, err) ? library_text(row, 0) : NULL;
+    sqlite3_stmt *row = db_query(c->db, err, sql, "s", map);
+    const char *has = db_row(row, NULL, err) ? library_text(row, 0) : NULL;
     if (!map)
         error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s: no map has such a setting", key);
     else
@@ -29,8 +29,8 @@ static void check_setting(const ckptdb *c, const char *map, const char *key, con
     static const char sql[] =
         "SELECT value ->> 'number' FROM ruleset, json_each(options, '$.settings')"
         " WHERE name = ifnull(?1, name) AND key = ?2";
-    sqlite3_stmt *row = library_query(c, err, sql, "ss", map, key);
-    const bool found = library_row(row, err);
+    sqlite3_stmt *row = db_query(c->db, err, sql, "ss", map, key);
+    const bool found = db_row(row, NULL, err);
     const bool number = found && sqlite3_column_int(row, 0);
     sqlite3_finalize(row);
     if (number && (!*value || strspn(value, "0123456789") != strlen(value)))
@@ -44,9 +44,7 @@ enum ckptdb_status ckptdb_map_set(ckptdb *c, const char *map, const char *key, c
 {
     struct error err = {.offset = NO_OFFSET};
     check_setting(c, map, key, value, &err);
-    sqlite3_stmt *row = library_query(c, &err, "SELECT map_set(?1, ?2)", "ss", key, value);
-    library_row(row, &err);
-    sqlite3_finalize(row);
+    db_run(c->db, &err, NULL, "SELECT map_set(?1, ?2)", "ss", key, value);
     return library_end(&err, error);
 }
 
@@ -74,8 +72,8 @@ enum ckptdb_status ckptdb_map_current(ckptdb *c, const char *map, int64_t checkp
         "  json_each(options, '$.settings') s, json_each(s.value, '$.from') f"
         "  WHERE name = ?1 AND f.value GLOB 'config.json:*')";
     struct error err = {.offset = NO_OFFSET};
-    sqlite3_stmt *row = library_query(c, &err, sql, "si", map, checkpoint);
-    while (library_row(row, &err))
+    sqlite3_stmt *row = db_query(c->db, &err, sql, "si", map, checkpoint);
+    while (db_row(row, NULL, &err))
         if (!is_same(row)) {
             error_set(&err, ERR_CHANGED, NULL, NO_OFFSET,
                       "%s changed since it was indexed, and '%s' takes numbers from it: import "

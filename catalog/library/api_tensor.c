@@ -42,11 +42,11 @@ enum ckptdb_status ckptdb_tensors(ckptdb *c, int64_t checkpoint,
     static const char sql[] = "SELECT id, name, dtype, shape, elements, nbytes"
                               " FROM tensor WHERE checkpoint_id = ?1 ORDER BY ord";
     struct error err = {.offset = NO_OFFSET};
-    sqlite3_stmt *row = library_query(c, &err, sql, "i", checkpoint);
+    sqlite3_stmt *row = db_query(c->db, &err, sql, "i", checkpoint);
     struct arena arena = {0};
     struct ckptdb_tensor_info info;
     bool more = library_known(c, &checkpoint, 1, &err) == OK;
-    while (more && library_row(row, &err)) {
+    while (more && db_row(row, NULL, &err)) {
         if (take_info(row, &arena, &info))
             more = each(context, &info);
         else
@@ -167,8 +167,8 @@ enum ckptdb_status ckptdb_tensor_open_mapped(ckptdb *c, const char *map, int64_t
     *out = NULL;
     check_makes_names(c, map, &err);
     library_known(c, &checkpoint, 1, &err);
-    sqlite3_stmt *row = library_query(c, &err, sql, "sis", map, checkpoint, new_name);
-    if (library_row(row, &err))
+    sqlite3_stmt *row = db_query(c->db, &err, sql, "sis", map, checkpoint, new_name);
+    if (db_row(row, NULL, &err))
         open_row(c, row, new_name, out, &err);
     else
         error_set(&err, ERR_MISSING, NULL, NO_OFFSET,

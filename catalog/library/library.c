@@ -232,16 +232,6 @@ void library_say(const ckptdb *c, const char *fmt, ...)
 
 /* --- queries ------------------------------------------------------------------------------- */
 
-sqlite3_stmt *library_query(const ckptdb *c, struct error *err, const char *sql, const char *types,
-                            ...)
-{
-    va_list args;
-    va_start(args, types);
-    sqlite3_stmt *stmt = db_vquery(c->db, err, sql, types, args);
-    va_end(args);
-    return stmt;
-}
-
 enum status library_alone(const ckptdb *c, struct error *err)
 {
     if (sqlite3_get_autocommit(c->db))
@@ -253,21 +243,16 @@ enum status library_alone(const ckptdb *c, struct error *err)
 enum status library_known(const ckptdb *c, const int64_t *checkpoints, size_t count,
                           struct error *err)
 {
-    sqlite3_stmt *row = library_query(c, err, "SELECT 1 FROM _checkpoints WHERE id = ?1", "");
+    sqlite3_stmt *row = db_query(c->db, err, "SELECT 1 FROM _checkpoints WHERE id = ?1", "");
     for (size_t i = 0; i < count && err->status == OK; i++) {
         sqlite3_bind_int64(row, 1, checkpoints[i]);
-        if (!library_row(row, err))
+        if (!db_row(row, NULL, err))
             error_set(err, ERR_MISSING, NULL, NO_OFFSET, "there is no checkpoint %lld",
                       (long long)checkpoints[i]);
         sqlite3_reset(row);
     }
     sqlite3_finalize(row);
     return err->status;
-}
-
-bool library_row(sqlite3_stmt *stmt, struct error *err)
-{
-    return stmt && db_row(stmt, NULL, err);
 }
 
 const char *library_text(sqlite3_stmt *stmt, int column)

@@ -59,12 +59,6 @@ enum status library_begin_results(const ckptdb *, enum overlay_results,
                                   const struct ckptdb_content_options *, struct error *err);
 void library_end_results(const ckptdb *, int changes);
 
-/* Prepare and bind: `types` has an 's' for a const char * (NULL: SQL NULL), an 'i' for an
- * int64_t. NULL with *err set if that fails. */
-sqlite3_stmt *library_query(const ckptdb *, struct error *err, const char *sql, const char *types,
-                            ...);
-/* Step: true on a row. False at the end, or with *err set. */
-bool library_row(sqlite3_stmt *, struct error *err);
 /* A column's text; NULL if it is SQL NULL. */
 const char *library_text(sqlite3_stmt *, int column);
 

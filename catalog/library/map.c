@@ -12,9 +12,9 @@
 char *library_dialect(const ckptdb *c, const char *map, struct error *err)
 {
     sqlite3_stmt *row =
-        library_query(c, err, "SELECT dialect FROM ruleset WHERE name = ?1", "s", map);
+        db_query(c->db, err, "SELECT dialect FROM ruleset WHERE name = ?1", "s", map);
     char *dialect = NULL;
-    if (library_row(row, err)) {
+    if (db_row(row, NULL, err)) {
         dialect = sqlite3_mprintf("%s", library_text(row, 0));
         if (!dialect)
             error_memory(err);
@@ -64,9 +64,9 @@ enum ckptdb_status ckptdb_map(ckptdb *c, const struct ckptdb_map_options *given,
     const char *sql = dialect ? query_of(&o, dialect, &err) : "";
     if (err.status == OK)
         library_known(c, (int64_t[]){o.checkpoint, o.target}, o.target ? 2 : 1, &err);
-    sqlite3_stmt *row = library_query(c, &err, sql, "sii", o.map, o.checkpoint, o.target);
+    sqlite3_stmt *row = db_query(c->db, &err, sql, "sii", o.map, o.checkpoint, o.target);
     bool more = true;
-    while (more && library_row(row, &err)) {
+    while (more && db_row(row, NULL, &err)) {
         const struct ckptdb_mapped mapped = {
             .old_name = library_text(row, 0),
             .new_name = library_text(row, 1),

@@ -39,10 +39,7 @@ static int64_t relocate_change(const ckptdb *c, struct text *sql, const char *ol
 {
     if (!text_str(sql))
         error_memory(err);
-    sqlite3_stmt *stmt =
-        library_query(c, err, text_str(sql), "ss", path_prefix(old), path_prefix(new));
-    library_row(stmt, err);
-    sqlite3_finalize(stmt);
+    db_run(c->db, err, NULL, text_str(sql), "ss", path_prefix(old), path_prefix(new));
     text_release(sql);
     return err->status == OK ? sqlite3_changes(c->db) : 0;
 }
@@ -84,8 +81,8 @@ static void check_taken(const ckptdb *c, const char *old, const char *new, struc
     if (!text_str(&sql))
         error_memory(err);
     sqlite3_stmt *taken =
-        library_query(c, err, text_str(&sql), "ss", path_prefix(old), path_prefix(new));
-    if (library_row(taken, err))
+        db_query(c->db, err, text_str(&sql), "ss", path_prefix(old), path_prefix(new));
+    if (db_row(taken, NULL, err))
         error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
                   "cannot move %s to %s: %s is in the catalog already; forget one of the two first",
                   old, new, library_text(taken, 0));
@@ -116,29 +113,23 @@ static void recognise_file(const ckptdb *c, sqlite3_stmt *row, struct error *err
         now.size != (uint64_t)sqlite3_column_int64(row, 2) ||
         now.mtime_ns != sqlite3_column_int64(row, 3))
         return;
-    sqlite3_stmt *update = library_query(
-        c, err, "UPDATE _files SET inode = ?2, device = ?3 WHERE id = ?1", "iii",
-        (int64_t)sqlite3_column_int64(row, 0), (int64_t)now.inode, (int64_t)now.device);
-    library_row(update, err);
-    sqlite3_finalize(update);
+    db_run(c->db, err, NULL, "UPDATE _files SET inode = ?2, device = ?3 WHERE id = ?1", "iii",
+           (int64_t)sqlite3_column_int64(row, 0), (int64_t)now.inode, (int64_t)now.device);
     /* What an import missed where it was is there again, with its first file. */
-    sqlite3_stmt *back =
-        library_query(c, err,
-                      "DELETE FROM _issues WHERE code = 'gone' AND checkpoint = (?1" ID_OWNER
-                      ") AND (?1" ID_ORD ") = 0",
-                      "i", (int64_t)sqlite3_column_int64(row, 0));
-    library_row(back, err);
-    sqlite3_finalize(back);
+    db_run(c->db, err, NULL,
+           "DELETE FROM _issues WHERE code = 'gone' AND checkpoint = (?1" ID_OWNER
+           ") AND (?1" ID_ORD ") = 0",
+           "i", (int64_t)sqlite3_column_int64(row, 0));
 }
 
 static void recognise_files(const ckptdb *c, const char *new, struct error *err)
 {
     sqlite3_stmt *rows =
-        library_query(c, err,
-                      "SELECT id, path, size, mtime_ns FROM _files WHERE size IS NOT NULL"
-                      " AND (path = ?1 OR substr(path, 1, length(?1) + 1) = ?1 || '/')",
-                      "s", path_prefix(new));
-    while (err->status == OK && library_row(rows, err))
+        db_query(c->db, err,
+                 "SELECT id, path, size, mtime_ns FROM _files WHERE size IS NOT NULL"
+                 " AND (path = ?1 OR substr(path, 1, length(?1) + 1) = ?1 || '/')",
+                 "s", path_prefix(new));
+    while (err->status == OK && db_row(rows, NULL, err))
         recognise_file(c, rows, err);
     sqlite3_finalize(rows);
 }
@@ -209,8 +200,8 @@ static bool holds_any(const ckptdb *c, const char *prefix, struct error *err)
 {
     static const char sql[] = "SELECT 1 FROM _checkpoints WHERE path = ?1 OR"
                               " substr(path, 1, length(?1) + 1) = ?1 || '/' LIMIT 1";
-    sqlite3_stmt *any = library_query(c, err, sql, "s", path_prefix(prefix));
-    const bool found = library_row(any, err);
+    sqlite3_stmt *any = db_query(c->db, err, sql, "s", path_prefix(prefix));
+    const bool found = db_row(any, NULL, err);
     sqlite3_finalize(any);
     return found;
 }

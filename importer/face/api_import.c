@@ -88,10 +88,10 @@ static void give_issues(const ckptdb *c, const struct walk *walk, struct issues 
         "SELECT i.severity, i.path, i.offset, i.message, c.path, i.code FROM _issues i"
         " LEFT JOIN _checkpoints c ON c.id = i.checkpoint ORDER BY i.path, i.id";
     const char **beside = paths_beside(walk);
-    sqlite3_stmt *row = beside ? library_query(c, err, sql, "") : NULL;
+    sqlite3_stmt *row = beside ? db_query(c->db, err, sql, "") : NULL;
     if (!beside)
         error_memory(err);
-    while (library_row(row, err))
+    while (db_row(row, NULL, err))
         if (asked_for(walk, beside, library_text(row, 1)) ||
             asked_for(walk, beside, library_text(row, 4)))
             give_issue(all, row);

@@ -123,9 +123,7 @@ static int verify_state(struct session *s, const struct args *args)
 
 static int delete_one(struct session *s, const struct args *args)
 {
-    if (!must_write(s, "optimizer delete"))
-        return STATUS_TROUBLE;
-    if (!session_open(s, CKPTDB_WRITE))
+    if (!must_write(s, "optimizer delete") || !session_open(s, CKPTDB_WRITE))
         return STATUS_TROUBLE;
     if (!known(s, args->operand[1]))
         return STATUS_NO;

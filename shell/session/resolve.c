@@ -138,14 +138,10 @@ sqlite3_int64 session_tensor(struct session *s, sqlite3_int64 checkpoint, const 
 {
     if (!name)
         return only_tensor(s, checkpoint);
-    sqlite3_int64 id = -1;
-    sqlite3_stmt *stmt = session_prepare(s,
-                                         "SELECT id FROM tensor WHERE checkpoint_id = ?1 "
-                                         "AND name = ?2 ORDER BY id LIMIT 1",
-                                         "is", (int64_t)checkpoint, name);
-    if (session_row(s, stmt))
-        id = sqlite3_column_int64(stmt, 0);
-    sqlite3_finalize(stmt);
+    static const char sql[] =
+        "SELECT id FROM tensor WHERE checkpoint_id = ?1 AND name = ?2 ORDER BY id LIMIT 1";
+    const int64_t found = session_number(s, sql, "is", (int64_t)checkpoint, name);
+    const sqlite3_int64 id = found ? found : -1;
     if (id < 0 && !s->unread) {
         complain("there is no tensor called %s", *name ? name : "\"\" (the empty name)");
         say_near(session_prepare(s, "SELECT name FROM tensor WHERE checkpoint_id = ?1", "i",
