@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "catalog/base/text.h"
+#include "catalog/base/utf8.h"
 
 #define CUT "..."
 

@@ -7,8 +7,6 @@
  *
  * Fails once and stays failed (past the limit, or no memory): a writer is a
  * straight line, and text_str() is NULL at the end if anything went wrong.
- *
- * Below: checks and makes UTF-8.
  */
 #ifndef CKPTDB_TEXT_H
 #define CKPTDB_TEXT_H
@@ -18,6 +16,7 @@
 #include <stdint.h>
 
 #include "catalog/base/error.h"
+#include "catalog/base/utf8.h"
 
 struct arena;
 
@@ -55,19 +54,5 @@ void text_release(struct text *t);
 
 /* Whether `text`, of `len` bytes, ends in `suffix`. */
 bool text_ends_in(const void *text, size_t len, const char *suffix);
-
-/* --- UTF-8 ------------------------------------------------------------------------------ */
-
-/* Length in bytes (1..4) of the valid UTF-8 sequence at `at`, 0 if there is none.
- * Surrogates, overlong forms and values above U+10FFFF are not valid. */
-int utf8_length(const unsigned char *at, size_t left);
-bool utf8_valid(const char *bytes, size_t len);
-/* Write the UTF-8 of a code point up to U+10FFFF, surrogates too: 1 to 4 bytes. */
-size_t utf8_put(void *to, uint32_t code);
-
-/* Make the first character of `left` (1 or more) bytes safe for a terminal: control characters and
- * bytes that are not UTF-8 as \xHH. Returns its bytes; *written are the bytes in `out`. */
-#define UTF8_SAFE_MAX 16
-size_t utf8_safe(const char *bytes, size_t left, char out[UTF8_SAFE_MAX], size_t *written);
 
 #endif
