@@ -43,10 +43,7 @@ static size_t shared_folders(const struct optimizer_param *a, const struct optim
 
 static void text_repr(struct text *out, struct run *r, const char *from, size_t len)
 {
-    char *copy = arena_copy(r->arena, from, len);
-    const char *shown = copy ? run_repr(r, copy) : NULL;
-    text_adds(out, shown ? shown : "");
-    out->failed = out->failed || !shown;
+    text_adds(out, run_repr(r, arena_copy(r->arena, from, len)));
 }
 
 /* Append one parameter to the nested dict as Python prints it, {'a': {'b': [0]}}; `before` is the
@@ -70,18 +67,16 @@ static void tree_line(struct run *r, struct text *out, const struct optimizer_pa
     }
 }
 
-bool adafactor_check_overlap(struct adafactor *a)
+void adafactor_check_overlap(struct adafactor *a)
 {
     struct run *r = a->run;
     struct text tree = {0};
     bool several = false;
     size_t depth = 0;
     const struct optimizer_param *all = r->params->at, *param = NULL;
-    if (!all)
-        return true;
     size_t *at = arena_array(r->arena, a->parts + 1, sizeof(*at));
     if (!at)
-        return run_no_memory(r);
+        return;
     for (size_t i = 0; i < r->params->count; i++) {
         tree_line(r, &tree, &all[i], param);
         param = &all[i];
@@ -91,38 +86,32 @@ bool adafactor_check_overlap(struct adafactor *a)
         shared_folders(param, NULL, &depth);
     while (depth-- > 0)
         text_addc(&tree, '}');
-    bool fine = !several ||
-                (text_str(&tree)
-                     ? run_fault(r, "ValueError: Multiple optimizers match the same leaves : {%s}",
-                                 text_str(&tree))
-                     : run_no_memory(r));
+    if (several)
+        run_fault(r, "ValueError: Multiple optimizers match the same leaves : {%s}",
+                  text_keep(&tree, r->arena));
     text_release(&tree);
-    return fine;
 }
 
 /* --- axes ---------------------------------------------------------------------------------------- */
 
 /* The word of an axis. WORD_BAD: a row with the KeyError was added. */
-static bool axis_word(struct run *r, const struct part *p, const struct json_value *axis,
-                      enum word *word)
+static enum word axis_word(struct run *r, const struct part *p, const struct json_value *axis)
 {
     const char *name = run_plain(r, axis), *text = NULL;
-    *word = WORD_BAD;
-    if (!name)
-        return false;
     for (size_t i = 0; p->logical->type == JSON_STRING && i < r->tables->axes; i++)
         if (strcmp(r->tables->axis[i].axis, name) == 0)
             text = r->tables->axis[i].word;
     const struct json_value *given = json_get(p->logical, name);
-    if (given && !(text = adafactor_lowered(r, given)))
-        return false;
-    *word = text ? adafactor_word_called(text) : WORD_BAD;
-    const char *shown = *word == WORD_BAD ? run_repr(r, text ? text : name) : "";
-    return shown && (*word != WORD_BAD || run_fault(r, "KeyError: %s", shown));
+    if (given)
+        text = adafactor_lowered(r, given);
+    enum word word = text ? adafactor_word_called(text) : WORD_BAD;
+    if (word == WORD_BAD)
+        run_fault(r, "KeyError: %s", run_repr(r, text ? text : name));
+    return word;
 }
 
 /* "ValueError: Incomplete …" */
-static bool incomplete(struct run *r, const struct rule *rule, const struct json_value *axes)
+static void incomplete(struct run *r, const struct rule *rule, const struct json_value *axes)
 {
     struct text enums = {0}, names = {0};
     size_t k = 0;
@@ -130,49 +119,39 @@ static bool incomplete(struct run *r, const struct rule *rule, const struct json
         const char *name = run_plain(r, x);
         text_addf(&enums, "%s%s", k ? ", " : "", adafactor_word_text[rule->word[k]]);
         text_adds(&names, k ? ", " : "");
-        if (name)
-            text_repr(&names, r, name, strlen(name));
+        text_repr(&names, r, name, strlen(name));
     }
-    bool fine = text_str(&enums) && text_str(&names)
-                    ? run_fault(r, "ValueError: Incomplete adafactor spec (%s) for P(%s)!",
-                                enums.at, names.at)
-                    : run_no_memory(r);
+    run_fault(r, "ValueError: Incomplete adafactor spec (%s) for P(%s)!",
+              text_keep(&enums, r->arena), text_keep(&names, r->arena));
     text_release(&enums);
     text_release(&names);
-    return fine;
 }
 
-bool adafactor_axes_rule(struct run *r, const struct part *p, const struct json_value *axes,
-                         struct rule *rule)
+struct rule adafactor_axes_rule(struct run *r, const struct part *p, const struct json_value *axes)
 {
-    *rule = (struct rule){
+    struct rule rule = {
         RULE_WORDS, arena_array(r->arena, axes->count + 1, sizeof(enum word)), 0, {false}};
-    if (!rule->word)
-        return run_no_memory(r);
-    for (const struct json_value *x = axes->first; x; x = x->next) {
-        enum word word;
-        if (!axis_word(r, p, x, &word))
-            return false;
+    for (const struct json_value *x = axes->first; x && rule.word; x = x->next) {
+        enum word word = axis_word(r, p, x);
         if (word == WORD_BAD)
-            return true;
-        rule->word[rule->count++] = word;
-        rule->has[word] = true;
+            return rule;
+        rule.word[rule.count++] = word;
+        rule.has[word] = true;
     }
-    return !(rule->has[WORD_ROW] && rule->has[WORD_COLUMN] && rule->has[WORD_NONE]) ||
-           incomplete(r, rule, axes);
+    if (rule.has[WORD_ROW] && rule.has[WORD_COLUMN] && rule.has[WORD_NONE])
+        incomplete(r, &rule, axes);
+    return rule;
 }
 
-bool adafactor_check_axes(struct adafactor *a)
+void adafactor_check_axes(struct adafactor *a)
 {
     struct run *r = a->run;
     for (size_t k = 0; k < a->parts; k++) {
         const struct part *p = &a->part[k];
         for (size_t i = 0; p->logical && i < p->members.count; i++) {
             const struct json_value *axes = axes_of(r, p->axes, p->members.at[i]);
-            struct rule rule;
-            if (axes && !adafactor_axes_rule(r, p, axes, &rule))
-                return false;
+            if (axes)
+                adafactor_axes_rule(r, p, axes);
         }
     }
-    return true;
 }

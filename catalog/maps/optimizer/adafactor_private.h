@@ -61,9 +61,9 @@ struct adafactor {
 extern const char *const adafactor_word_text[WORD_BAD];
 
 enum word adafactor_word_called(const char *text);
-/* A value as text, ASCII letters in lower case. NULL: out of memory. */
+/* A value as text, ASCII letters in lower case. */
 const char *adafactor_lowered(struct run *r, const struct json_value *v);
-bool adafactor_read_parts(struct adafactor *a);
+void adafactor_read_parts(struct adafactor *a);
 
 /* --- adafactor_parts.c ------------------------------------------------------------------- */
 
@@ -71,10 +71,9 @@ bool adafactor_read_parts(struct adafactor *a);
  * it for all parameters in order: at[k], 0 at first, is the position in the members of part k. */
 bool adafactor_selecting(struct adafactor *a, const struct optimizer_param *param, size_t *at,
                          struct text *out);
-bool adafactor_check_overlap(struct adafactor *a);
+void adafactor_check_overlap(struct adafactor *a);
 /* The rule that follows from a parameter's axes. */
-bool adafactor_axes_rule(struct run *r, const struct part *p, const struct json_value *axes,
-                         struct rule *rule);
-bool adafactor_check_axes(struct adafactor *a);
+struct rule adafactor_axes_rule(struct run *r, const struct part *p, const struct json_value *axes);
+void adafactor_check_axes(struct adafactor *a);
 
 #endif

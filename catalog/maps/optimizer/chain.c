@@ -133,13 +133,12 @@ static struct piece below(const struct optimizer_place *p, const struct optimize
     return (struct piece){leaf->name + len + 1, leaf->len - len - 1};
 }
 
-static bool take_leaves(struct chain *c, const struct optimizer_place *p)
+static void take_leaves(struct chain *c, const struct optimizer_place *p)
 {
     for (size_t i = 0; i < p->held.count && c->known; i++) {
         const struct piece path = below(p, &p->held.at[i]);
         c->known = !path.at || take_leaf(c, &p->held.at[i], path);
     }
-    return c->known;
 }
 
 /* --- which transformation keeps such state ----------------------------------------------------- */
@@ -174,10 +173,9 @@ static bool keeps(const struct chain *c, const struct link *l, const struct opta
     return found && found == l->slots;
 }
 
-/* Find an option with which the transformation keeps it: a slot whose condition is "OPTION
- * true". */
-static bool keeps_with_option(struct chain *c, struct link *l, const struct optax_function *f,
-                              bool *found)
+/* Whether there is an option with which the transformation keeps it: a slot whose condition is
+ * "OPTION true". */
+static bool keeps_with_option(struct chain *c, struct link *l, const struct optax_function *f)
 {
     static const char truth[] = " true";
     for (size_t i = 0; i < c->run.tables->slots; i++) {
@@ -187,41 +185,34 @@ static bool keeps_with_option(struct chain *c, struct link *l, const struct opta
             strcmp(s->when + len - strlen(truth), truth) != 0 ||
             memchr(s->when, ' ', len - strlen(truth)))
             continue;
-        const char *option = arena_copy(c->run.arena, s->when, len - strlen(truth));
         struct json_value *on = arena_alloc(c->run.arena, sizeof(*on));
-        struct json_value given = {.type = JSON_OBJECT, .first = on, .count = 1};
-        struct args args = {0};
-        if (!option || !on)
-            return run_no_memory(&c->run);
-        *on = (struct json_value){.type = JSON_TRUE, .key = option};
-        if (!args_of(&c->run, f, &given, &args))
+        if (!on)
             return false;
-        if ((*found = keeps(c, l, f, &args))) {
-            l->option = option;
+        *on = (struct json_value){.type = JSON_TRUE,
+                                  .key = arena_copy(c->run.arena, s->when, len - strlen(truth))};
+        const struct json_value given = {.type = JSON_OBJECT, .first = on, .count = 1};
+        const struct args args = args_of(&c->run, f, &given);
+        if (keeps(c, l, f, &args)) {
+            l->option = on->key;
             return true;
         }
     }
-    return true;
+    return false;
 }
 
 static bool find_maker(struct chain *c, struct link *l)
 {
     const struct optimizer_tables *t = c->run.tables;
-    for (size_t i = 0; i < t->functions && !l->made_by; i++) {
+    for (size_t i = 0; i < t->functions && c->run.err->status == OK; i++) {
         const struct optax_function *f = &t->function[i];
-        struct args args = {0};
-        bool found = false;
         if (strcmp(f->kind, "transformation") != 0)
             continue;
-        if (!args_of(&c->run, f, NULL, &args))
-            return false;
-        found = keeps(c, l, f, &args);
-        if (!found && !keeps_with_option(c, l, f, &found))
-            return false;
-        if (found)
-            l->made_by = f;
+        const struct args args = args_of(&c->run, f, NULL);
+        l->made_by = f;
+        if (keeps(c, l, f, &args) || keeps_with_option(c, l, f))
+            return true;
     }
-    return true;
+    return false;
 }
 
 /* --- the spec ---------------------------------------------------------------------------------- */
@@ -287,14 +278,13 @@ static void put_named(struct text *out, const struct chain *c)
     text_adds(out, "]}}");
 }
 
-static enum status write_chain(struct chain *c, struct optimizer_chain *out)
+static void write_chain(struct chain *c, struct optimizer_chain *out)
 {
     struct text label = {0}, spec = {0};
-    bool numbered = true, bare = c->links == 1 && !c->link[0].name.len;
+    bool numbered = true, good = true;
     for (size_t i = 0; i < c->links; i++)
         numbered = numbered && chain_is_number(c->link[i].name);
-    bool good = true;
-    if (bare) {
+    if (c->links == 1 && !c->link[0].name.len) {
         text_addf(&label, "optax.%s", c->link[0].made_by->name);
         text_adds(&spec, "{\"optax\": ");
         put_link(&spec, &c->link[0]);
@@ -305,28 +295,23 @@ static enum status write_chain(struct chain *c, struct optimizer_chain *out)
             put_named(&spec, c);
         put_label(&label, c, !numbered);
     }
-    if (text_str(&label) && text_str(&spec) && good) {
-        out->label = arena_copy(c->run.arena, label.at, label.len);
-        out->spec = arena_copy(c->run.arena, spec.at, spec.len);
+    if (good) {
+        out->label = text_keep(&label, c->run.arena);
+        out->spec = text_keep(&spec, c->run.arena);
     }
-    if (good && (!out->label || !out->spec))
-        run_no_memory(&c->run);
     text_release(&label);
     text_release(&spec);
-    return c->run.err->status;
 }
 
-static bool know_params(struct chain *c, const struct optimizer_params *params)
+static void know_params(struct chain *c, const struct optimizer_params *params)
 {
     bool added;
     c->scalars = true;
     for (size_t i = 0; i < params->count; i++) {
         const struct optimizer_param *p = &params->at[i];
         c->scalars = c->scalars && p->shape && !p->shape->rank;
-        if (!strmap_add(&c->names, p->name, p->len, &added))
-            return run_no_memory(&c->run);
+        strmap_add(&c->names, p->name, p->len, &added);
     }
-    return true;
 }
 
 enum status optimizer_chain_of(const struct optimizer_place *place,
@@ -337,13 +322,17 @@ enum status optimizer_chain_of(const struct optimizer_place *place,
     *out = (struct optimizer_chain){NULL, NULL};
     if (!c)
         return error_memory(err);
-    *c = (struct chain){.run = {.arena = arena, .tables = tables, .err = err}, .known = true};
-    if (know_params(c, &place->params) && take_leaves(c, place)) {
-        for (size_t i = 0; i < c->links && c->known && err->status == OK; i++)
-            c->known = find_maker(c, &c->link[i]) && c->link[i].made_by;
-        if (c->known && c->links && err->status == OK)
-            write_chain(c, out);
-    }
+    *c = (struct chain){.run = {.arena = arena, .tables = tables, .err = err},
+                        .names = {.err = err},
+                        .known = true};
+    run_begin(&c->run);
+    know_params(c, &place->params);
+    take_leaves(c, place);
+    for (size_t i = 0; i < c->links && c->known; i++)
+        c->known = find_maker(c, &c->link[i]);
+    if (c->known && c->links)
+        write_chain(c, out);
     strmap_release(&c->names);
+    run_end(&c->run);
     return err->status;
 }

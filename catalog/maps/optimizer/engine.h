@@ -1,7 +1,7 @@
 /*
- * engine.h - what the files of the engine share while they answer one question. Functions that return
- * bool return false after a failure, which is in run->err; an error in a spec is a row, not a
- * failure.
+ * engine.h - what the files of the engine share while they answer one question. Failures are sticky
+ * (arena.h): the first is in run->err, and what is answered after it means nothing. An error in a
+ * spec is a row, not a failure.
  */
 #ifndef CKPTDB_ENGINE_H
 #define CKPTDB_ENGINE_H
@@ -32,14 +32,15 @@ struct members {
     size_t count;
 };
 
+/* Between the two, failures of the arena are the run's. */
+void run_begin(struct run *);
 void run_end(struct run *);
-bool run_no_memory(struct run *); /* false */
 
-bool run_add(struct run *, struct optimizer_row row);
+void run_add(struct run *, struct optimizer_row row);
 /* Add a row that is only an error. */
-bool run_fault(struct run *, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void run_fault(struct run *, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* Texts in the arena. NULL: no memory. */
+/* Texts in the arena. */
 const char *run_textf(struct run *, const char *fmt, ...) PRINTF_LIKE(2, 3);
 const char *run_json(struct run *, const struct json_value *);  /* as JSON */
 const char *run_plain(struct run *, const struct json_value *); /* strings unquoted */
@@ -50,12 +51,11 @@ const char *run_shape(struct run *, const struct optimizer_shape *, const bool *
 /* The same without one of them. */
 const char *run_shape_without(struct run *, const struct optimizer_shape *, unsigned dimension);
 
-/* Compile a pattern for re.search. If Python would refuse it, *out is NULL and *error says why. */
-bool run_regex(struct run *, const struct json_value *pattern, struct regex **out,
-               const char **error);
+/* Compile a pattern for re.search. NULL if Python would refuse it: *error says why. */
+struct regex *run_regex(struct run *, const struct json_value *pattern, const char **error);
 
 /* All parameters. */
-bool members_all(struct run *, struct members *out);
+struct members members_all(struct run *);
 
 /* --- values of a spec ----------------------------------------------------------------------- */
 
@@ -76,21 +76,21 @@ const struct json_value *axes_of(struct run *, const struct json_value *axes,
 
 /* --- filters: which parameters a part of a spec is for --------------------------------------- */
 
-/* Check a filter; if it is none, *good is false and a fault was added. */
-bool filter_check(struct run *, const struct json_value *, bool *good);
-/* Those of `from` for which a (checked) filter yields `wanted`. */
-bool filter_members(struct run *, const struct json_value *, bool wanted,
-                    const struct members *from, struct members *out);
+/* Check a filter; for anything else add a fault, and return false. */
+bool filter_check(struct run *, const struct json_value *);
+/* The members of `from` for which a (checked) filter yields `wanted`. */
+struct members filter_members(struct run *, const struct json_value *, bool wanted,
+                              const struct members *from);
 
 /* --- the kinds of optimizers ----------------------------------------------------------------- */
 
 /* The whole answer for {"adafactor": …} and {"multi": …}. */
-bool adafactor_state(struct run *);
+void adafactor_state(struct run *);
 /* The whole answer for {"optax": …}. */
-bool optax_state(struct run *);
+void optax_state(struct run *);
 /* Add faults for what Optax refuses about a transformation whatever the parameters are. */
-bool optax_faults(struct run *, const struct json_value *tx);
+void optax_faults(struct run *, const struct json_value *tx);
 /* Add faults for what it refuses with these parameters. */
-bool optax_late_faults(struct run *, const struct json_value *tx, const struct members *);
+void optax_late_faults(struct run *, const struct json_value *tx, const struct members *);
 
 #endif

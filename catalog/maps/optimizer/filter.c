@@ -30,32 +30,29 @@ static bool is_filter(const struct json_value *f)
     return known;
 }
 
-/* Why f is not a filter, in *error; NULL: it is one. *regex is set for a "search". */
-static bool judge(struct run *r, const struct json_value *f, struct regex **regex,
-                  const char **error)
+/* Why f is not a filter; NULL if it is one. *regex is set for a "search". */
+static const char *judge(struct run *r, const struct json_value *f, struct regex **regex)
 {
+    const char *error = NULL;
     *regex = NULL;
-    *error = NULL;
-    if (is_filter(f))
-        return strcmp(f->first->key, "search") != 0 || run_regex(r, f->first, regex, error);
-    const char *shown = run_json(r, f);
-    *error = shown ? run_textf(r,
-                               "filter %s is none of {\"contains\": S}, {\"startswith\": S}, "
-                               "{\"endswith\": S}, {\"search\": S} and {\"not\": F}",
-                               shown)
-                   : NULL;
-    return *error != NULL;
+    if (!is_filter(f))
+        return run_textf(r,
+                         "filter %s is none of {\"contains\": S}, {\"startswith\": S}, "
+                         "{\"endswith\": S}, {\"search\": S} and {\"not\": F}",
+                         run_json(r, f));
+    if (strcmp(f->first->key, "search") == 0)
+        *regex = run_regex(r, f->first, &error);
+    return error;
 }
 
-bool filter_check(struct run *r, const struct json_value *f, bool *good)
+bool filter_check(struct run *r, const struct json_value *f)
 {
     bool wanted = true;
     struct regex *regex;
-    const char *error;
-    if (!judge(r, unwrap(f, &wanted), &regex, &error))
-        return false;
-    *good = !error;
-    return *good || run_fault(r, "%s", error);
+    const char *error = judge(r, unwrap(f, &wanted), &regex);
+    if (error)
+        run_fault(r, "%s", error);
+    return !error;
 }
 
 static bool contains(const char *text, size_t len, struct bytes what)
@@ -66,9 +63,9 @@ static bool contains(const char *text, size_t len, struct bytes what)
     return false;
 }
 
-/* 1: the path matches; 0: it does not; -1: the regex hit a limit (r->err). */
+/* Negative if the regex hit a limit. */
 static int passes(struct run *r, const char *kind, struct bytes what, struct regex *regex,
-                  struct text *path)
+                  const struct text *path)
 {
     const char *text = path->at;
     size_t len = path->len;
@@ -83,77 +80,59 @@ static int passes(struct run *r, const char *kind, struct bytes what, struct reg
     }
 }
 
-/* null and true select all parameters. */
-static bool everything(const struct json_value *f)
-{
-    return value_null(f) || f->type == JSON_TRUE;
-}
-
-static bool select_members(struct run *r, const struct json_value *f, bool wanted,
+static void select_members(struct run *r, const struct json_value *f, bool wanted,
                            const struct members *from, struct members *out)
 {
-    const char *error;
     struct regex *regex;
     struct text path = {0};
     f = unwrap(f, &wanted);
-    if (!judge(r, f, &regex, &error))
-        return false;
-    int found = 0;
-    for (size_t i = 0; !error && found >= 0 && i < from->count; i++) {
+    if (judge(r, f, &regex))
+        return;
+    for (size_t i = 0; r->err->status == OK && i < from->count; i++) {
         text_reset(&path);
         text_addc(&path, '/');
-        text_add(&path, from->at[i]->name, from->at[i]->len);
-        found = text_str(&path) ? passes(r, f->first->key, f->first->text, regex, &path) : -1;
-        if (found == (int)wanted)
+        if (!text_add(&path, from->at[i]->name, from->at[i]->len))
+            error_memory(r->err);
+        else if (passes(r, f->first->key, f->first->text, regex, &path) == (int)wanted)
             out->at[out->count++] = from->at[i];
     }
     text_release(&path);
-    return found >= 0 || (r->err->status == OK ? run_no_memory(r) : false);
 }
 
-bool filter_members(struct run *r, const struct json_value *f, bool wanted,
-                    const struct members *from, struct members *out)
+struct members filter_members(struct run *r, const struct json_value *f, bool wanted,
+                              const struct members *from)
 {
-    *out = (struct members){
-        .at = arena_array(r->arena, from->count + 1, sizeof(const struct optimizer_param *))};
-    if (!out->at)
-        return run_no_memory(r);
-    if (!everything(f))
-        return select_members(r, f, wanted, from, out);
-    if (wanted && from->count)
-        memcpy(out->at, from->at, from->count * sizeof(*from->at));
-    out->count = wanted ? from->count : 0;
-    return true;
+    struct members out = {arena_array(r->arena, from->count + 1, sizeof(*out.at)), 0};
+    if (!value_null(f) && f->type != JSON_TRUE) {
+        if (out.at)
+            select_members(r, f, wanted, from, &out);
+        return out;
+    }
+    return wanted ? *from : out; /* null and true select all */
 }
 
-static bool filter_rows(struct run *r, const struct json_value *f, const char *place)
+static void filter_rows(struct run *r, const struct json_value *f, const char *place)
 {
-    struct members all, some;
-    size_t before = r->rows->count;
-    bool good;
-    if (!filter_check(r, f, &good))
-        return false;
-    if (!good)
+    const size_t before = r->rows->count;
+    const struct members all = members_all(r);
+    if (filter_check(r, f)) {
+        const struct members some = filter_members(r, f, true, &all);
+        for (size_t i = 0; i < some.count; i++)
+            run_add(r, (struct optimizer_row){.path = place, .param = some.at[i]});
+    } else if (r->rows->count > before) {
         r->rows->at[before].path = place;
-    if (good && (!members_all(r, &all) || !filter_members(r, f, true, &all, &some)))
-        return false;
-    for (size_t i = 0; good && i < some.count; i++)
-        if (!run_add(r, (struct optimizer_row){.path = place, .param = some.at[i]}))
-            return false;
-    return true;
+    }
 }
 
 enum status optimizer_filter(struct bytes filters, const struct optimizer_params *params,
                              struct optimizer_rows *out, struct error *err)
 {
     struct run r = {.arena = out->arena, .params = params, .rows = out, .err = err};
+    run_begin(&r);
     const struct json_value *list = json_read_tree(filters, r.arena, err);
     unsigned place = 0;
-    bool fine = list != NULL;
-    for (const struct json_value *f = fine ? list->first : NULL; fine && f; f = f->next) {
-        const char *digits = run_textf(&r, "%u", place++);
-        fine = digits && filter_rows(&r, f, digits);
-    }
+    for (const struct json_value *f = list ? list->first : NULL; f; f = f->next)
+        filter_rows(&r, f, run_textf(&r, "%u", place++));
     run_end(&r);
     return err->status;
 }

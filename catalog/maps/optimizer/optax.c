@@ -38,16 +38,17 @@ struct optax {
     unsigned links;             /* of the current optimizer, so far */
 };
 
-static bool late_fault(struct optax *o, const char *text)
+static void late_fault(struct optax *o, const char *text)
 {
-    struct run late = *o->run;
-    late.rows = &o->late;
-    return text && run_add(&late, (struct optimizer_row){.error = text});
+    struct optimizer_rows *late = &o->late;
+    *PUSH(o->run->arena, late->at, late->count, late->space) =
+        (struct optimizer_row){.error = text};
 }
 
-static bool optax_add(struct optax *o, struct optimizer_row row)
+static void optax_add(struct optax *o, struct optimizer_row row)
 {
-    return o->check || run_add(o->run, row);
+    if (!o->check)
+        run_add(o->run, row);
 }
 
 /* --- slots ----------------------------------------------------------------------------------------- */
@@ -66,147 +67,139 @@ static const char *factored_shape(struct optax *o, const struct node *n,
 }
 
 /* Add a vector for each dimension of the parameter. */
-static bool add_dimensions(struct optax *o, struct optimizer_row row)
+static void add_dimensions(struct optax *o, struct optimizer_row row)
 {
     const struct optimizer_shape *s = row.param->shape;
-    const struct json_value *axes = axes_of(o->run, o->axes, row.param);
-    if (axes && !(row.axes = run_json(o->run, axes))) /* of all vectors together */
-        return false;
     for (unsigned k = 0; s && k < s->rank; k++) {
         row.slot = run_textf(o->run, "/%u", k);
         row.shape = run_textf(o->run, "[%llu]", (unsigned long long)s->size[k]);
-        if (!row.slot || !row.shape || !optax_add(o, row))
-            return false;
+        optax_add(o, row);
     }
-    return true;
 }
 
-static bool add_for_param(struct optax *o, const struct node *n, const struct optax_slot *slot,
+static void add_for_param(struct optax *o, const struct node *n, const struct optax_slot *slot,
                           struct optimizer_row row)
 {
     const struct optimizer_shape *s = row.param->shape;
+    const bool dimensions = strcmp(slot->shape, "dimensions") == 0;
+    const bool same = strcmp(slot->shape, "same") == 0;
     if (!row.dtype)
         row.dtype = row.param->dtype;
-    if (strcmp(slot->shape, "dimensions") == 0)
-        return add_dimensions(o, row);
-    if (strcmp(slot->shape, "same") == 0) {
+    if (dimensions || same) { /* the axes of dimensions are those of all vectors together */
         const struct json_value *axes = axes_of(o->run, o->axes, row.param);
-        row.shape = s ? s->text : NULL;
         row.axes = axes ? run_json(o->run, axes) : NULL;
-        return (!axes || row.axes) && optax_add(o, row);
     }
-    row.shape = slot->shape;
-    if (slot->shape[0] != '[' && s)
-        row.shape = factored_shape(o, n, slot, s);
-    else if (!s)
+    if (dimensions) {
+        add_dimensions(o, row);
+        return;
+    }
+    if (!s)
         row.shape = NULL;
-    return (!s || row.shape) && optax_add(o, row);
+    else if (same)
+        row.shape = s->text;
+    else
+        row.shape = slot->shape[0] == '[' ? slot->shape : factored_shape(o, n, slot, s);
+    optax_add(o, row);
 }
 
-/* The dtype of a slot: "@ARGUMENT" refers to an argument. *dtype NULL: the parameter's. */
-static bool slot_dtype(struct optax *o, const struct node *n, const char *text, const char **dtype)
+static void add_slot(struct optax *o, const struct node *n, const struct optax_slot *slot)
 {
-    *dtype = text;
-    if (text[0] != '@')
-        return true;
-    *dtype = value_dtype(o->run, args_get(n->args, text + 1, strlen(text + 1)));
-    return o->run->err->status == OK;
-}
-
-static bool add_slot(struct optax *o, const struct node *n, const struct optax_slot *slot)
-{
-    struct optimizer_row row = {.path = run_textf(o->run, "%s/%s", n->path, slot->slot)};
-    if (!row.path || !slot_dtype(o, n, slot->dtype, &row.dtype))
-        return false;
+    struct optimizer_row row = {.path = run_textf(o->run, "%s/%s", n->path, slot->slot),
+                                .dtype = slot->dtype};
+    if (slot->dtype[0] == '@') /* an argument's; NULL: the parameter's */
+        row.dtype =
+            value_dtype(o->run, args_get(n->args, slot->dtype + 1, strlen(slot->dtype + 1)));
     if (strcmp(slot->scope, "one") == 0) {
         row.shape = slot->shape;
-        return optax_add(o, row);
+        optax_add(o, row);
+        return;
     }
     for (size_t i = 0; i < n->members->count; i++) {
         row.param = n->members->at[i];
-        if (!add_for_param(o, n, slot, row))
-            return false;
+        add_for_param(o, n, slot, row);
     }
-    return true;
 }
 
-static bool add_slots(struct optax *o, const struct node *n)
+static void add_slots(struct optax *o, const struct node *n)
 {
     const struct optimizer_tables *t = o->run->tables;
     for (size_t i = 0; i < t->slots; i++) {
         const struct optax_slot *s = &t->slot[i];
         if (strcmp(s->of, n->name) == 0 &&
-            args_when(n->args, s->when, s->when ? strlen(s->when) : 0) && !add_slot(o, n, s))
-            return false;
+            args_when(n->args, s->when, s->when ? strlen(s->when) : 0))
+            add_slot(o, n, s);
     }
-    return true;
 }
 
 /* T5X looks up the axes of each leaf of the state: there are none at `below`. */
-static bool not_restored(struct optax *o, const struct node *n, const char *below)
+static void not_restored(struct optax *o, const struct node *n, const char *below)
 {
-    return late_fault(o, run_textf(o->run,
-                                   "ValueError: Failed to restore optimizer state, path "
-                                   "%s%s is not present in the input optimizer state dict.",
-                                   n->path + strlen("state/"), below));
+    late_fault(o, run_textf(o->run,
+                            "ValueError: Failed to restore optimizer state, path "
+                            "%s%s is not present in the input optimizer state dict.",
+                            n->path + strlen("state/"), below));
 }
 
 /* States whose axes do not have their structure: there is one value for all of zero_nans, one
  * for all the vectors that sm3 keeps for a parameter, and multi_steps has axes for all
  * parameters even if it has gradients of some. In a named chain T5X does not compare. */
-static bool judge_structure(struct optax *o, const struct node *n)
+static void judge_structure(struct optax *o, const struct node *n)
 {
     const struct members *m = n->members;
-    if (o->nesting.named || !o->all->count) /* a spec is checked without parameters */
-        return true;
+    const bool nans = strcmp(n->name, "zero_nans") == 0, sm3 = strcmp(n->name, "scale_by_sm3") == 0;
+    /* A spec is checked without parameters; after a failure a path may be "". */
+    if (o->nesting.named || !o->all->count || o->run->err->status != OK)
+        return;
     if (strcmp(n->name, "multi_steps") == 0 && m->count < o->all->count)
-        return late_fault(o, "AttributeError: 'P' object has no attribute 'keys'");
-    if (strcmp(n->name, "zero_nans") == 0 && !m->count)
-        return late_fault(o, "TypeError: argument of type 'NoneType' is not iterable");
-    if (strcmp(n->name, "zero_nans") == 0)
-        return not_restored(o, n, run_textf(o->run, "/found_nan/%s", m->at[0]->name));
-    for (size_t i = 0; strcmp(n->name, "scale_by_sm3") == 0 && i < m->count; i++)
-        if (!m->at[i]->shape || m->at[i]->shape->rank)
-            return not_restored(o, n, run_textf(o->run, "/mu/%s/0", m->at[i]->name));
-    return true;
+        late_fault(o, "AttributeError: 'P' object has no attribute 'keys'");
+    if (nans && !m->count)
+        late_fault(o, "TypeError: argument of type 'NoneType' is not iterable");
+    else if (nans)
+        not_restored(o, n, run_textf(o->run, "/found_nan/%s", m->at[0]->name));
+    for (size_t i = 0; sm3 && i < m->count; i++) {
+        if (!m->at[i]->shape || m->at[i]->shape->rank) {
+            not_restored(o, n, run_textf(o->run, "/mu/%s/0", m->at[i]->name));
+            return;
+        }
+    }
 }
 
 /* State types for which T5X has no axes. */
-static bool judge_axes(struct optax *o, const struct node *n)
+static void judge_axes(struct optax *o, const struct node *n)
 {
     const struct optimizer_tables *t = o->run->tables;
     if (!o->axes)
-        return true;
+        return;
     for (size_t i = 0; i < t->unregistereds; i++) {
         const struct optax_unregistered *u = &t->unregistered[i];
         if (strcmp(u->of, n->name) == 0 &&
-            args_when(n->args, u->when, u->when ? strlen(u->when) : 0))
-            return late_fault(o, run_textf(o->run,
-                                           "ValueError: Encountered unregistered "
-                                           "optax state type %s",
-                                           u->state));
+            args_when(n->args, u->when, u->when ? strlen(u->when) : 0)) {
+            late_fault(o,
+                       run_textf(o->run, "ValueError: Encountered unregistered optax state type %s",
+                                 u->state));
+            return;
+        }
     }
-    return judge_structure(o, n);
+    judge_structure(o, n);
 }
 
 /* --- hyperparameters -------------------------------------------------------------------------------- */
 
-/* The dtype of a float hyperparameter: the promoted dtype of the parameters. *dtype NULL:
- * bfloat16 and float16 have none. */
-static void promoted(const struct members *m, const char **dtype)
+/* The dtype of a float hyperparameter: the promoted dtype of the parameters. NULL: bfloat16 and
+ * float16 have none. */
+static const char *promoted(const struct members *m)
 {
     static const char *const order[] = {"float64", "float32", "bfloat16", "float16"};
     bool has[4] = {false};
     for (size_t i = 0; i < m->count; i++)
         for (size_t k = 0; k < 4; k++)
             has[k] = has[k] || (m->at[i]->dtype && strcmp(m->at[i]->dtype, order[k]) == 0);
-    *dtype = has[0]   ? order[0]
-             : has[1] ? order[1]
-             : has[2] ? order[2]
-             : has[3] ? order[3]
-                      : order[1];
     if (has[2] && has[3] && !has[0] && !has[1])
-        *dtype = NULL;
+        return NULL;
+    for (size_t k = 0; k < 4; k++)
+        if (has[k])
+            return order[k];
+    return order[1];
 }
 
 static bool optax_is_integer(const struct json_value *v)
@@ -221,31 +214,12 @@ static bool is_class(const struct arg *a, const struct json_value *given)
     return strcmp(a->name, "dtype_momentum") == 0 && !json_get(given, a->name);
 }
 
-/* Add a row for a hyperparameter, or with `state` for its schedule's count. */
-static bool add_hyperparam(struct optax *o, const struct node *n, const struct arg *a, bool class,
-                           bool state)
+/* Add a row for each hyperparameter, and then one for the count of each schedule. */
+static void add_hyperparams(struct optax *o, const struct node *n, const struct json_value *given)
 {
-    const char *number;
-    promoted(n->members, &number);
-    struct optimizer_row row = {.shape = "[]", .dtype = "float32"};
-    if (state)
-        row.path = run_textf(o->run, "%s/hyperparams_states/%s/count", n->path, a->name);
-    else
-        row.path = run_textf(o->run, "%s/hyperparams/%s", n->path, a->name);
-    if (state || optax_is_integer(a->value))
-        row.dtype = "int32";
-    else if (!class && number)
-        row.dtype = number;
-    return row.path && optax_add(o, row);
-}
-
-static bool add_hyperparams(struct optax *o, const struct node *n, const struct json_value *given)
-{
-    const char *number;
-    promoted(n->members, &number);
-    if (!number &&
-        !late_fault(o, "ValueError: bfloat16 and float16 parameters have no common dtype"))
-        return false;
+    const char *number = promoted(n->members);
+    if (!number)
+        late_fault(o, "ValueError: bfloat16 and float16 parameters have no common dtype");
     const size_t count = n->args->count;
     for (size_t k = 0; k < 2 * count; k++) {
         bool state = k >= count;
@@ -253,161 +227,151 @@ static bool add_hyperparams(struct optax *o, const struct node *n, const struct 
         bool class = is_class(a, given), schedule = class || is_schedule(a->value);
         if (!schedule && (state || json_type_of(a->value) != JSON_NUMBER))
             continue;
-        if (!add_hyperparam(o, n, a, class, state))
-            return false;
+        struct optimizer_row row = {.shape = "[]", .dtype = "float32"};
+        row.path =
+            run_textf(o->run, "%s/%s/%s%s", n->path, state ? "hyperparams_states" : "hyperparams",
+                      a->name, state ? "/count" : "");
+        if (state || optax_is_integer(a->value))
+            row.dtype = "int32";
+        else if (!class && number)
+            row.dtype = number;
+        optax_add(o, row);
     }
-    return true;
 }
 
 /* --- transformations --------------------------------------------------------------------------------- */
 
-/* Report it once: setting `links` above the maximum ends all loops over links. */
-static bool links_fault(struct optax *o, const struct optax_function *f)
-{
-    const char *shown = run_repr(o->run, f->name);
-    o->links = LINKS_MAX + 1;
-    return shown && late_fault(o, run_textf(o->run, "the links of %s do not end", shown));
-}
-
 /* Add a function's slots, and if it is an optimizer, those links of its chain whose conditions
- * hold. */
-static bool add_function(struct optax *o, const struct optax_function *f, const struct node *n,
+ * hold. Links without end are reported once: setting `links` above the maximum ends all loops. */
+static void add_function(struct optax *o, const struct optax_function *f, const struct node *n,
                          unsigned depth)
 {
     const char *chain = f->chain;
-    bool found = true;
-    if (++o->links > LINKS_MAX || depth > LINKS_DEPTH)
-        return links_fault(o, f);
-    if (!add_slots(o, n) || !judge_axes(o, n))
-        return false;
-    for (unsigned place = 0; o->links <= LINKS_MAX; place++) {
-        const struct optax_function *link;
-        struct args args;
-        if (!chain_next(o->run, &chain, n->args, &link, &args, &found))
-            return false;
-        if (!found)
-            break;
+    const struct optax_function *link;
+    struct args args;
+    if (++o->links > LINKS_MAX || depth > LINKS_DEPTH) {
+        o->links = LINKS_MAX + 1;
+        late_fault(o, run_textf(o->run, "the links of %s do not end", run_repr(o->run, f->name)));
+        return;
+    }
+    add_slots(o, n);
+    judge_axes(o, n);
+    for (unsigned place = 0;
+         o->links <= LINKS_MAX && (link = chain_next(o->run, &chain, n->args, &args)); place++) {
         struct node inner = {link->name, run_textf(o->run, "%s/%u", n->path, place), &args,
                              n->members};
-        if (!inner.path || !add_function(o, link, &inner, depth + 1))
-            return false;
+        add_function(o, link, &inner, depth + 1);
     }
-    return true;
 }
 
 /* The inner optimizer of inject_hyperparams gets a number in place of each schedule. */
-static bool add_injected(struct optax *o, const struct optax_function *f, const struct node *n)
+static void add_injected(struct optax *o, const struct optax_function *f, const struct node *n)
 {
     static const struct json_value zero = {.type = JSON_NUMBER,
                                            .text = {(const uint8_t *)"0.0", 3}};
     struct args args = {0};
     for (size_t i = 0; i < n->args->count; i++) {
         const struct arg *a = &n->args->at[i];
-        if (!args_set(o->run, &args, a->name, strlen(a->name),
-                      is_schedule(a->value) ? &zero : a->value))
-            return false;
+        args_set(o->run, &args, a->name, strlen(a->name), is_schedule(a->value) ? &zero : a->value);
     }
     struct node inner = {f->name, run_textf(o->run, "%s/inner_state", n->path), &args, n->members};
-    return inner.path && add_function(o, f, &inner, 0);
+    add_function(o, f, &inner, 0);
 }
 
-static bool add_named(struct optax *o, enum form form, const struct json_value *tx,
+static void add_named(struct optax *o, enum form form, const struct json_value *tx,
                       const struct json_value *name, const struct node *at)
 {
     const struct json_value *given = json_get(tx, "args");
-    const char *called = run_plain(o->run, name);
-    const struct optax_function *f = optax_function_called(o->run, called);
-    struct args args;
-    if (!called || !f || !args_of(o->run, f, given, &args))
-        return false;
+    const struct optax_function *f = optax_function_called(o->run, run_plain(o->run, name));
+    if (!f) /* after a failure only */
+        return;
+    const struct args args = args_of(o->run, f, given);
     struct node n = {f->name, at->path, &args, at->members};
     o->links = 0;
-    if (form != FORM_INJECT)
-        return add_function(o, f, &n, 0);
+    if (form != FORM_INJECT) {
+        add_function(o, f, &n, 0);
+        return;
+    }
     n.name = form_key(form);
-    return add_slots(o, &n) && judge_axes(o, &n) && add_hyperparams(o, &n, given) &&
-           add_injected(o, f, &n);
+    add_slots(o, &n);
+    judge_axes(o, &n);
+    add_hyperparams(o, &n, given);
+    add_injected(o, f, &n);
 }
 
-static bool add_tx(struct optax *o, const struct json_value *tx, const char *path,
+static void add_tx(struct optax *o, const struct json_value *tx, const char *path,
                    const struct members *members);
 
-static bool add_children(struct optax *o, const struct json_value *tx, const char *path,
+static void add_children(struct optax *o, const struct json_value *tx, const char *path,
                          const struct members *members)
 {
     const struct json_value *at = NULL;
     struct child child;
     size_t place = 0;
-    for (bool found = true; found;) {
+    while (next_child(o->run, tx, &at, &place, &child)) {
         struct members some = *members;
-        if (!next_child(o->run, tx, &at, &place, &child, &found))
-            return false;
-        if (!found)
-            break;
-        const char *below = run_textf(o->run, "%s%s", path, child.path);
-        if (!below ||
-            (child.filtered &&
-             !filter_members(o->run, child.filter, child.wanted, members, &some)) ||
-            !add_tx(o, child.tx, below, &some))
-            return false;
+        if (child.filtered)
+            some = filter_members(o->run, child.filter, child.wanted, members);
+        add_tx(o, child.tx, run_textf(o->run, "%s%s", path, child.path), &some);
     }
-    return true;
 }
 
 /* Add the transformations in a combinator, whose state is a tuple or a named chain. */
-static bool add_inside(struct optax *o, enum form form, const struct json_value *tx,
+static void add_inside(struct optax *o, enum form form, const struct json_value *tx,
                        const char *path, const struct members *members)
 {
     const struct nesting around = o->nesting;
-    if (form == FORM_NAMED_CHAIN && around.tuples && !o->run->params->root &&
-        !late_fault(o, run_textf(o->run,
-                                 "%s is a named_chain inside a tuple inside another: "
-                                 "T5X leaves tuples in it, which it cannot save",
-                                 path)))
-        return false;
+    if (form == FORM_NAMED_CHAIN && around.tuples && !o->run->params->root)
+        late_fault(o, run_textf(o->run,
+                                "%s is a named_chain inside a tuple inside another: "
+                                "T5X leaves tuples in it, which it cannot save",
+                                path));
     o->nesting.named = around.named || form == FORM_NAMED_CHAIN;
     o->nesting.tuples = around.tuples || (around.named && form != FORM_NAMED_CHAIN);
-    const bool good = add_children(o, tx, path, members);
+    add_children(o, tx, path, members);
     o->nesting = around;
-    return good;
 }
 
-static bool add_tx(struct optax *o, const struct json_value *tx, const char *path,
+static void add_tx(struct optax *o, const struct json_value *tx, const char *path,
                    const struct members *members)
 {
     static const struct args none;
     const struct json_value *value;
     enum form form = optax_form_of(tx, &value);
     struct node n = {form_key(form), path, &none, members};
-    if (form == FORM_OPT || form == FORM_TRANSFORM || form == FORM_INJECT)
-        return add_named(o, form, tx, value, &n);
-    return add_slots(o, &n) && judge_axes(o, &n) && add_inside(o, form, tx, path, members);
+    if (form == FORM_OPT || form == FORM_TRANSFORM || form == FORM_INJECT) {
+        add_named(o, form, tx, value, &n);
+        return;
+    }
+    add_slots(o, &n);
+    judge_axes(o, &n);
+    add_inside(o, form, tx, path, members);
 }
 
-static bool add_late(struct optax *o)
+static void add_late(struct optax *o)
 {
     for (size_t i = 0; i < o->late.count; i++)
-        if (!run_add(o->run, o->late.at[i]))
-            return false;
-    return true;
+        run_add(o->run, o->late.at[i]);
 }
 
-bool optax_late_faults(struct run *r, const struct json_value *tx, const struct members *members)
+void optax_late_faults(struct run *r, const struct json_value *tx, const struct members *members)
 {
-    struct optax o = {.run = r, .all = members, .late = {.arena = r->arena}, .check = true};
-    return add_tx(&o, tx, STATE_ROOT, members) && add_late(&o);
+    struct optax o = {.run = r, .all = members, .check = true};
+    add_tx(&o, tx, STATE_ROOT, members);
+    add_late(&o);
 }
 
-bool optax_state(struct run *r)
+void optax_state(struct run *r)
 {
     const struct json_value *tx = json_get(r->spec, "optax"), *axes = json_get(r->spec, "axes");
-    struct members all;
-    struct optax o = {
-        .run = r, .all = &all, .late = {.arena = r->arena}, .axes = value_null(axes) ? NULL : axes};
-    struct optimizer_row step = {"state/step", NULL, NULL, "[]", "int32", NULL, NULL};
     const char *root = r->params->root;
-    if (!optax_faults(r, tx) || r->rows->count > 0)
-        return r->err->status == OK;
-    return members_all(r, &all) && (root || run_add(r, step)) &&
-           add_tx(&o, tx, root ? root : STATE_ROOT, &all) && add_late(&o);
+    optax_faults(r, tx);
+    if (r->rows->count > 0 || r->err->status != OK)
+        return;
+    const struct members all = members_all(r);
+    struct optax o = {.run = r, .all = &all, .axes = value_null(axes) ? NULL : axes};
+    if (!root)
+        run_add(r, (struct optimizer_row){"state/step", NULL, NULL, "[]", "int32", NULL, NULL});
+    add_tx(&o, tx, root ? root : STATE_ROOT, &all);
+    add_late(&o);
 }

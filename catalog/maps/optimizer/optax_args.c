@@ -33,49 +33,43 @@ const struct json_value *args_get(const struct args *args, const char *name, siz
     return a ? a->value : NULL;
 }
 
-bool args_set(struct run *r, struct args *args, const char *name, size_t len,
+void args_set(struct run *r, struct args *args, const char *name, size_t len,
               const struct json_value *value)
 {
     struct arg *a = optax_args_find(args, name, len);
     if (!a) {
         struct arg *more = arena_array(r->arena, args->count + 1, sizeof(*more));
         if (!more)
-            return run_no_memory(r);
+            return;
         if (args->count)
             memcpy(more, args->at, args->count * sizeof(*more));
         args->at = more;
-        a = &more[args->count];
-        if (!(a->name = arena_copy(r->arena, name, len)))
-            return run_no_memory(r);
-        args->count++;
+        a = &more[args->count++];
+        a->name = arena_copy(r->arena, name, len);
     }
     a->value = value;
-    return true;
 }
 
-static bool set_all(struct run *r, struct args *args, const struct json_value *object)
+static void set_all(struct run *r, struct args *args, const struct json_value *object)
 {
     if (json_type_of(object) != JSON_OBJECT)
-        return true;
+        return;
     for (const struct json_value *v = object->first; v; v = v->next)
-        if (!args_set(r, args, v->key, strlen(v->key), v))
-            return false;
-    return true;
+        args_set(r, args, v->key, strlen(v->key), v);
 }
 
-bool args_of(struct run *r, const struct optax_function *f, const struct json_value *given,
-             struct args *out)
+struct args args_of(struct run *r, const struct optax_function *f, const struct json_value *given)
 {
-    const struct json_value *defaults = NULL;
-    *out = (struct args){0};
-    if (f && f->arguments) {
+    struct args out = {0};
+    if (f->arguments) {
         struct error bad = {.offset = NO_OFFSET};
         struct bytes text = {(const uint8_t *)f->arguments, strlen(f->arguments)};
-        defaults = json_read_tree(text, r->arena, &bad);
+        set_all(r, &out, json_read_tree(text, r->arena, &bad));
         if (bad.status == ERR_MEMORY)
-            return run_no_memory(r);
+            error_memory(r->err);
     }
-    return set_all(r, out, defaults) && set_all(r, out, given);
+    set_all(r, &out, given);
+    return out;
 }
 
 bool is_schedule(const struct json_value *v)
@@ -131,46 +125,41 @@ bool args_when(const struct args *args, const char *when, size_t len)
 
 /* Add renamed arguments to *out: for "mask=decay_mask decay=rate", `mask` with the value of
  * `decay_mask`, and `decay` with that of `rate`. */
-static bool rename_args(struct run *r, const char *text, size_t len, const struct args *from,
+static void rename_args(struct run *r, const char *text, size_t len, const struct args *from,
                         struct args *out)
 {
     while (len > 0) {
         size_t pair = optax_args_place_of(text, len, " "),
                to = optax_args_place_of(text, pair, "=");
         size_t skip = to < pair;
-        const struct json_value *v = args_get(from, text + to + skip, pair - to - skip);
-        if (!args_set(r, out, text, to, v))
-            return false;
+        args_set(r, out, text, to, args_get(from, text + to + skip, pair - to - skip));
         pair += pair < len;
         text += pair;
         len -= pair;
     }
-    return true;
 }
 
 /* The arguments of a link: its own defaults, overridden by the optimizer's arguments. */
-static bool link_args(struct run *r, const struct optax_function *f, const char *renames,
-                      size_t len, const struct args *args, struct args *out)
+static struct args link_args(struct run *r, const struct optax_function *f, const char *renames,
+                             size_t len, const struct args *args)
 {
-    struct args given = {0};
+    struct args given = {0}, out;
     for (size_t i = 0; i < args->count; i++)
-        if (!args_set(r, &given, args->at[i].name, strlen(args->at[i].name), args->at[i].value))
-            return false;
-    if (!rename_args(r, renames, len, args, &given) || !args_of(r, f, NULL, out))
-        return false;
-    for (size_t i = 0; i < given.count; i++)
-        if (!value_null(given.at[i].value) ||
-            optax_args_find(out, given.at[i].name, strlen(given.at[i].name)))
-            if (!args_set(r, out, given.at[i].name, strlen(given.at[i].name), given.at[i].value))
-                return false;
-    return true;
+        args_set(r, &given, args->at[i].name, strlen(args->at[i].name), args->at[i].value);
+    rename_args(r, renames, len, args, &given);
+    out = args_of(r, f, NULL);
+    for (size_t i = 0; i < given.count; i++) {
+        const struct arg *a = &given.at[i];
+        if (!value_null(a->value) || optax_args_find(&out, a->name, strlen(a->name)))
+            args_set(r, &out, a->name, strlen(a->name), a->value);
+    }
+    return out;
 }
 
-bool chain_next(struct run *r, const char **chain, const struct args *args,
-                const struct optax_function **link, struct args *out, bool *found)
+const struct optax_function *chain_next(struct run *r, const char **chain, const struct args *args,
+                                        struct args *out)
 {
-    *found = false;
-    while (*chain && **chain && !*found) {
+    while (*chain && **chain) {
         const char *text = *chain;
         size_t len = optax_args_place_of(text, strlen(text), ", ");
         *chain += len + (text[len] ? strlen(", ") : 0);
@@ -179,11 +168,12 @@ bool chain_next(struct run *r, const char **chain, const struct args *args,
         size_t when = head + (head < len ? strlen(" if ") : 0);
         if (!args_when(args, text + when, len - when))
             continue;
-        *link = function_called(r, text, name);
-        *found = *link != NULL;
+        const struct optax_function *link = function_called(r, text, name);
         const char *renames = text + name + (name < head);
-        if (*found && !link_args(r, *link, renames, name < head ? head - name - 2 : 0, args, out))
-            return false;
+        if (!link)
+            continue;
+        *out = link_args(r, link, renames, name < head ? head - name - 2 : 0, args);
+        return link;
     }
-    return true;
+    return NULL;
 }

@@ -19,12 +19,11 @@ struct args {
 const struct optax_function *optax_function_called(const struct run *, const char *name);
 
 /* The function's arguments: the defaults, overridden by `given` (an object, or NULL). */
-bool args_of(struct run *, const struct optax_function *, const struct json_value *given,
-             struct args *out);
+struct args args_of(struct run *, const struct optax_function *, const struct json_value *given);
 /* NULL: there is no such argument. */
 const struct json_value *args_get(const struct args *, const char *name, size_t len);
 /* Replace an argument, or append it. */
-bool args_set(struct run *, struct args *, const char *name, size_t len,
+void args_set(struct run *, struct args *, const char *name, size_t len,
               const struct json_value *value);
 
 bool is_schedule(const struct json_value *);
@@ -32,9 +31,9 @@ bool is_schedule(const struct json_value *);
 /* Whether a condition such as "momentum given and mask null" holds. NULL and "" always hold. */
 bool args_when(const struct args *, const char *when, size_t len);
 
-/* The next link of a chain whose condition holds: its function, and its arguments, which are the
- * optimizer's, renamed where the chain says so. Advances *chain; *found is false at the end. */
-bool chain_next(struct run *, const char **chain, const struct args *args,
-                const struct optax_function **link, struct args *out, bool *found);
+/* The next link of a chain whose condition holds (NULL: no more), and its arguments, which are the
+ * optimizer's, renamed where the chain says so. Advances *chain. */
+const struct optax_function *chain_next(struct run *, const char **chain, const struct args *args,
+                                        struct args *out);
 
 #endif

@@ -30,8 +30,8 @@ struct child {
     bool filtered, wanted; /* for parameters for which the filter yields `wanted` */
 };
 
-/* The next child. Start with *at NULL and *place 0; *found is false at the end. */
+/* The next child; false at the end. Start with *at NULL and *place 0. */
 bool next_child(struct run *, const struct json_value *tx, const struct json_value **at,
-                size_t *place, struct child *out, bool *found);
+                size_t *place, struct child *out);
 
 #endif

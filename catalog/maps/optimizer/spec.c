@@ -6,7 +6,7 @@
 static const struct kind {
     const char *key;
     enum json_type type;
-    bool (*state)(struct run *);
+    void (*state)(struct run *);
 } kinds[] = {
     {"adafactor", JSON_OBJECT, adafactor_state},
     {"multi", JSON_ARRAY, adafactor_state},
@@ -31,23 +31,23 @@ static const struct json_value *only_key(const struct json_value *spec)
     return found;
 }
 
-static bool state(struct run *r)
+static void state(struct run *r)
 {
     const struct json_value *form = only_key(r->spec);
-    if (!form)
-        return run_fault(r, KINDS);
-    const char *shown = run_repr(r, form->key);
-    if (!shown)
-        return false;
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        if (strcmp(kinds[i].key, form->key) != 0)
-            continue;
-        if (form->type != kinds[i].type)
-            return run_fault(r, "%s is not %s", shown,
-                             kinds[i].type == JSON_ARRAY ? "a list" : "an object");
-        return (r->params->root && kinds[i].state != optax_state) || kinds[i].state(r);
+    if (!form) {
+        run_fault(r, KINDS);
+        return;
     }
-    return run_fault(r, "unknown optimizer %s: " KINDS, shown);
+    const char *shown = run_repr(r, form->key);
+    const struct kind *kind = kinds, *end = kinds + sizeof(kinds) / sizeof(kinds[0]);
+    while (kind < end && strcmp(kind->key, form->key) != 0)
+        kind++;
+    if (kind == end)
+        run_fault(r, "unknown optimizer %s: " KINDS, shown);
+    else if (form->type != kind->type)
+        run_fault(r, "%s is not %s", shown, kind->type == JSON_ARRAY ? "a list" : "an object");
+    else if (!r->params->root || kind->state == optax_state)
+        kind->state(r);
 }
 
 enum status optimizer_state(struct bytes spec, const struct optimizer_params *params,
@@ -57,9 +57,10 @@ enum status optimizer_state(struct bytes spec, const struct optimizer_params *pa
     struct run r = {
         .arena = out->arena, .params = params, .tables = tables, .rows = out, .err = err};
     struct error json = {.offset = NO_OFFSET};
+    run_begin(&r);
     r.spec = json_read_tree(spec, r.arena, &json);
     if (json.status == ERR_MEMORY)
-        run_no_memory(&r);
+        error_memory(err);
     else if (!r.spec)
         run_fault(&r, "the spec is not JSON: %s", json.message);
     else
