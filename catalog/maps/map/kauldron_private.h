@@ -1,7 +1,7 @@
 /*
  * kauldron_private.h - shared by the files of dialect_kauldron.c: a model and a source as trees of nodes,
- * the rules' paths looked up in them (kauldron_node.c, kauldron_rule.c), and where rules write
- * (kauldron_write.c).
+ * paths looked up in them (kauldron_node.c), the names that rules take (kauldron_rule.c), and where
+ * rules write (kauldron_write.c).
  */
 #ifndef CKPTDB_KAULDRON_PRIVATE_H
 #define CKPTDB_KAULDRON_PRIVATE_H
@@ -44,7 +44,7 @@ struct entry {
     bool late;
     struct kontext new, old;
     struct map_text target,
-        origin;         /* the nodes the paths lead to; kauldron_write_entry() sets target to
+        origin;         /* the nodes the paths lead to; kauldron_read_entries() sets target to
                                      * where the rule writes, given what earlier rules wrote */
     bool found, sliced; /* both paths exist; the old one is a slice of `origin` */
     int64_t *pick;      /* the indices of the slice's elements */
@@ -121,11 +121,9 @@ bool kauldron_origin_of(struct loader *l, const struct entry *e, struct map_text
  * element of a slice goes to n. False: the rule does not take the name. */
 bool kauldron_rest_of(struct loader *l, const struct entry *e, struct map_text name,
                       struct map_text *rest);
-bool kauldron_read_entries(struct loader *l);
 
 /* --- kauldron_write.c -------------------------------------------------------------------- */
 
-/* Set an entry's `target` to where it writes, or `write_error`. Its paths must have been found. */
-bool kauldron_write_entry(struct loader *l, struct entry *e);
+bool kauldron_read_entries(struct loader *l);
 
 #endif

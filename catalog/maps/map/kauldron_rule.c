@@ -1,6 +1,5 @@
 /*
- * kauldron_rule.c - reads the options and the rules of a set, looks up the paths, and finds the
- * rules that fail as a whole.
+ * kauldron_rule.c - what the options of a set ignore, and which names of source and model a rule takes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +9,7 @@
 
 /* --- what the options ignore ------------------------------------------------------------- */
 
-static bool kauldron_rule_add_filter(struct loader *l, struct filters *f, struct map_text pattern)
+static bool add_filter(struct loader *l, struct filters *f, struct map_text pattern)
 {
     struct kontext path;
     struct text text = {0};
@@ -41,7 +40,7 @@ bool kauldron_read_filters(struct loader *l, const char *option, struct filters 
     struct map_text *pattern;
     size_t count = map_list(l->task, option, &pattern);
     for (size_t i = 0; i < count; i++)
-        if (!kauldron_rule_add_filter(l, f, pattern[i]))
+        if (!add_filter(l, f, pattern[i]))
             return false;
     return true;
 }
@@ -87,7 +86,7 @@ struct map_text kauldron_unwanted_key(struct loader *l, const char *what, struct
                    what, key.at, option);
 }
 
-/* --- rules that fail as a whole ---------------------------------------------------------- */
+/* --- names that a rule takes ------------------------------------------------------------- */
 
 bool kauldron_origin_of(struct loader *l, const struct entry *e, struct map_text rest,
                         struct map_text *out)
@@ -129,84 +128,5 @@ bool kauldron_rest_of(struct loader *l, const struct entry *e, struct map_text n
         slash ? (struct map_text){slash + 1, rest->len - (size_t)(slash + 1 - rest->at)}
               : (struct map_text){0};
     *rest = kauldron_join(l->task, map_say(l->task, "%zu", at), inside);
-    return true;
-}
-
-static bool has_restored(struct loader *l, const struct entry *e)
-{
-    const struct map_tree *source = &l->task->source;
-    struct map_text rest;
-    for (size_t i = 0; i < source->count; i++)
-        if (source->leaf[i].kind == MAP_TENSOR &&
-            kauldron_rest_of(l, e, source->leaf[i].name, &rest))
-            return true;
-    return false;
-}
-
-static void kauldron_rule_fail(struct entry *e, enum step step, struct map_text error)
-{
-    e->error = error;
-    e->step = step;
-}
-
-/* Look up both paths, and find out whether the rule can be applied at all. */
-static bool kauldron_rule_read_entry(struct loader *l, struct entry *e)
-{
-    struct map_task *t = l->task;
-    struct found new, old;
-    struct map_text pattern = {e->rule->pattern, strlen(e->rule->pattern)}, error = {0};
-    const struct map_text *replacement = &e->rule->replacement;
-    if (!kontext_parse(&t->arena, pattern.at, pattern.len, &e->new) ||
-        !kontext_parse(&t->arena, replacement->at, replacement->len, &e->old))
-        return false;
-    bool has_new = kauldron_look_up(t, &l->new, &e->new, &new, &error);
-    e->target = new.place;
-    if (!has_new)
-        kauldron_rule_fail(e, STEP_NEW, error);
-    bool has_old = kauldron_look_up(t, &l->old, &e->old, &old, &error);
-    e->origin = old.place;
-    e->sliced = old.sliced;
-    e->pick = old.pick;
-    e->picks = old.picks;
-    e->found = has_new && has_old;
-    if (has_new && !has_old)
-        kauldron_rule_fail(e, STEP_OLD, error);
-    if (!e->found)
-        return true;
-    const struct map_leaf *leaf =
-        e->sliced ? NULL : kauldron_leaf_at(&t->source, &l->old, e->origin);
-    if (l->ignores && l->restored.error.at && has_restored(l, e))
-        kauldron_rule_fail(e, STEP_OLD, l->restored.error);
-    else if (l->ignores && leaf && leaf->kind == MAP_TENSOR &&
-             !kauldron_is_ignored(l, &l->restored, (struct map_text){0}))
-        kauldron_rule_fail(e, STEP_OLD,
-                           map_say(t, "ValueError: Error trying to mutate path : Path is empty"));
-    else
-        kauldron_write_entry(l, e);
-    return true;
-}
-
-static bool is_late(const char *path)
-{
-    return strncmp(path, "opt_state", 9) == 0 && (path[9] == '\0' || path[9] == '.');
-}
-
-bool kauldron_read_entries(struct loader *l)
-{
-    struct map_task *t = l->task;
-    l->entry = arena_array(&t->arena, t->rules + 1, sizeof(*l->entry));
-    if (!l->entry)
-        return false;
-    for (int late = 0; late < 2; late++) {
-        strmap_release(&l->written);
-        for (size_t i = 0; i < t->rules; i++)
-            if (t->rule[i].replacement.at && is_late(t->rule[i].pattern) == late) {
-                struct entry *e = &l->entry[l->entries++];
-                e->rule = &t->rule[i];
-                e->late = late;
-                if (!kauldron_rule_read_entry(l, e))
-                    return false;
-            }
-    }
     return true;
 }

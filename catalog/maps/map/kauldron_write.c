@@ -1,5 +1,6 @@
 /*
- * kauldron_write.c - where a rule writes. Paths were looked up in the model, but they are written
+ * kauldron_write.c - reads the rules of a set, looks up their paths, and finds the rules that fail as
+ * a whole, and where the others write. Paths were looked up in the model, but they are written
  * to the state, where earlier rules of the phase may have replaced subtrees: a list may have
  * become a dict or have another length, a dict may have other keys.
  *
@@ -55,7 +56,7 @@ static bool is_leaf_of_source(struct loader *l, struct spot spot)
 }
 
 /* What is at a spot; for a list, *length is set as well. */
-static enum spot_kind kauldron_write_kind_of(struct loader *l, struct spot spot, int64_t *length)
+static enum spot_kind kind_at(struct loader *l, struct spot spot, int64_t *length)
 {
     static const enum spot_kind kinds[] = {
         [MAP_TENSOR] = SPOT_TENSOR,
@@ -163,11 +164,11 @@ static bool step_into(struct loader *l, struct entry *e, size_t i, struct spot *
     struct spot next = step_to(l, *at, (struct map_text){part->text, part->len});
     bool last = i + 1 == e->new.parts;
     int64_t length, n;
-    if (!is_leaf_of_source(l, *at) && kauldron_write_kind_of(l, next, &length) != SPOT_NOWHERE) {
+    if (!is_leaf_of_source(l, *at) && kind_at(l, next, &length) != SPOT_NOWHERE) {
         *at = next;
         return true;
     }
-    enum spot_kind kind = kauldron_write_kind_of(l, *at, &length);
+    enum spot_kind kind = kind_at(l, *at, &length);
     if (kind == SPOT_LIST && part->kind == KONTEXT_NUMBER) {
         n = strtoll(part->text, NULL, 10);
         if (n < 0 && (last ? n > -length : n >= -length)) {
@@ -191,24 +192,108 @@ static bool has_slice(const struct kontext *path)
     return false;
 }
 
-bool kauldron_write_entry(struct loader *l, struct entry *e)
+/* Set an entry's `target` to where it writes, or `write_error`. Its paths must have been found. */
+static void write_entry(struct loader *l, struct entry *e)
 {
     struct spot at = {0};
     bool added;
-    if (e->new.parts == 0)
-        return fail_write(l, e, NULL, "ValueError", map_say(l->task, "Path is empty"));
-    if (has_slice(&e->new))
-        return fail_write(
-            l, e, NULL, "NotImplementedError",
-            map_say(l->task, "Slice keys are not yet supported. Please open an issue."));
+    if (e->new.parts == 0) {
+        fail_write(l, e, NULL, "ValueError", map_say(l->task, "Path is empty"));
+        return;
+    }
+    if (has_slice(&e->new)) {
+        fail_write(l, e, NULL, "NotImplementedError",
+                   map_say(l->task, "Slice keys are not yet supported. Please open an issue."));
+        return;
+    }
     for (size_t i = 0; i < e->new.parts; i++)
         if (!step_into(l, e, i, &at))
-            return false;
+            return;
     e->target = at.place;
     uint64_t *by = strmap_add(&l->written, at.place.at, at.place.len, &added);
     if (by)
         *by = (uint64_t)(e - l->entry) + 1;
     else
         l->task->failed = true;
-    return by != NULL;
+}
+
+/* --- rules that fail as a whole ---------------------------------------------------------- */
+
+static bool has_restored(struct loader *l, const struct entry *e)
+{
+    const struct map_tree *source = &l->task->source;
+    struct map_text rest;
+    for (size_t i = 0; i < source->count; i++)
+        if (source->leaf[i].kind == MAP_TENSOR &&
+            kauldron_rest_of(l, e, source->leaf[i].name, &rest))
+            return true;
+    return false;
+}
+
+static void fail_entry(struct entry *e, enum step step, struct map_text error)
+{
+    e->error = error;
+    e->step = step;
+}
+
+/* Look up both paths, and find out whether the rule can be applied at all. */
+static bool read_entry(struct loader *l, struct entry *e)
+{
+    struct map_task *t = l->task;
+    struct found new, old;
+    struct map_text pattern = {e->rule->pattern, strlen(e->rule->pattern)}, error = {0};
+    const struct map_text *replacement = &e->rule->replacement;
+    if (!kontext_parse(&t->arena, pattern.at, pattern.len, &e->new) ||
+        !kontext_parse(&t->arena, replacement->at, replacement->len, &e->old))
+        return false;
+    bool has_new = kauldron_look_up(t, &l->new, &e->new, &new, &error);
+    e->target = new.place;
+    if (!has_new)
+        fail_entry(e, STEP_NEW, error);
+    bool has_old = kauldron_look_up(t, &l->old, &e->old, &old, &error);
+    e->origin = old.place;
+    e->sliced = old.sliced;
+    e->pick = old.pick;
+    e->picks = old.picks;
+    e->found = has_new && has_old;
+    if (has_new && !has_old)
+        fail_entry(e, STEP_OLD, error);
+    if (!e->found)
+        return true;
+    const struct map_leaf *leaf =
+        e->sliced ? NULL : kauldron_leaf_at(&t->source, &l->old, e->origin);
+    if (l->ignores && l->restored.error.at && has_restored(l, e))
+        fail_entry(e, STEP_OLD, l->restored.error);
+    else if (l->ignores && leaf && leaf->kind == MAP_TENSOR &&
+             !kauldron_is_ignored(l, &l->restored, (struct map_text){0}))
+        fail_entry(e, STEP_OLD,
+                   map_say(t, "ValueError: Error trying to mutate path : Path is empty"));
+    else
+        write_entry(l, e);
+    return true;
+}
+
+static bool is_late(const char *path)
+{
+    return strncmp(path, "opt_state", 9) == 0 && (path[9] == '\0' || path[9] == '.');
+}
+
+bool kauldron_read_entries(struct loader *l)
+{
+    struct map_task *t = l->task;
+    l->entry = arena_array(&t->arena, t->rules + 1, sizeof(*l->entry));
+    if (!l->entry)
+        return false;
+    for (int late = 0; late < 2; late++) {
+        strmap_release(&l->written);
+        for (size_t i = 0; i < t->rules; i++)
+            if (t->rule[i].replacement.at && is_late(t->rule[i].pattern) == late) {
+                struct entry *e = &l->entry[l->entries++];
+                e->rule = &t->rule[i];
+                e->late = late;
+                if (!read_entry(l, e))
+                    return false;
+            }
+    }
+    return true;
 }
