@@ -16,58 +16,7 @@
 #define RULE_COST    64    /* bytes that a rule counts for, besides its text */
 #define COMPARED_MAX 20000 /* names; with more, the first correct set is taken */
 
-bool draft_escape(struct text *out, const char *at, size_t len)
-{
-    for (size_t i = 0; i < len; i++) {
-        if (strchr("\\.^$*+?{}[]|()", at[i]) && at[i])
-            text_addc(out, '\\');
-        text_addc(out, at[i]);
-    }
-    return !out->failed;
-}
-
 /* --- examples ---------------------------------------------------------------------------------- */
-
-struct parted infer_parted(struct inference *f, const struct infer_item *item)
-{
-    struct parted p = {0};
-    p.first = words_split(&f->words, item->made[0], &p.count);
-    p.head = p.tail = p.count;
-    for (size_t i = 1; p.first && i < item->count; i++) {
-        size_t n, head = 0, tail = 0;
-        struct token *t = words_split(&f->words, item->made[i], &n);
-        while (t && head < p.head && head < n && token_same(&t[head], &p.first[head]))
-            head++;
-        while (t && tail < p.tail && tail + head < n && tail + head < p.count &&
-               token_same(&t[n - 1 - tail], &p.first[p.count - 1 - tail]))
-            tail++;
-        p.head = head;
-        p.tail = tail < p.tail ? tail : p.tail;
-    }
-    if (p.head + p.tail > p.count)
-        p.tail = p.count - p.head;
-    return p;
-}
-
-const char *infer_label(struct inference *f, const struct parted *p, const char *name)
-{
-    size_t n;
-    struct token *t = words_split(&f->words, name, &n);
-    return t && n >= p->head + p->tail ? draft_text(&f->words, t, p->head, n - p->tail) : "";
-}
-
-bool infer_labels_count(const char *const *label, size_t count, unsigned long *first)
-{
-    char expected[32];
-    char *end;
-    *first = strtoul(label[0], &end, 10);
-    for (size_t i = 0; i < count; i++) {
-        snprintf(expected, sizeof(expected), "%lu", *first + (unsigned long)i);
-        if (*first > 1000000000 || strcmp(label[i], expected) != 0)
-            return false;
-    }
-    return true;
-}
 
 static uint32_t id_of(struct inference *f, const char *text)
 {

@@ -15,20 +15,6 @@
  * decides. */
 #define CHOICES_MAX 65536
 
-bool infer_add(struct infer_task *t, struct infer_pair p)
-{
-    struct infer_pair *grown = arena_grow(t->arena, t->pair, t->pairs, &t->pair_space, sizeof(p));
-    if (!grown)
-        return false;
-    t->pair = grown;
-    t->pair[t->pairs++] = p;
-    if (p.a != INFER_NONE)
-        t->used_a[p.a]++;
-    if (p.b != INFER_NONE)
-        t->used_b[p.b] = true;
-    return true;
-}
-
 /* --- equal contents ------------------------------------------------------------------------- */
 
 /* The tensors with one content, dtype and shape, sorted by name. */

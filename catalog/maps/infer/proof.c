@@ -1,12 +1,55 @@
 /*
- * proof.c - verifies rules by running them over the names that they were made from.
+ * proof.c - verifies rules by running them over the names that they were made from; and the parts in
+ * which the names made of one tensor differ.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "catalog/data/compose/operation.h"
 #include "catalog/maps/infer/inference.h"
 #include "catalog/maps/map/dialect.h"
+
+struct parted infer_parted(struct inference *f, const struct infer_item *item)
+{
+    struct parted p = {0};
+    p.first = words_split(&f->words, item->made[0], &p.count);
+    p.head = p.tail = p.count;
+    for (size_t i = 1; p.first && i < item->count; i++) {
+        size_t n, head = 0, tail = 0;
+        struct token *t = words_split(&f->words, item->made[i], &n);
+        while (t && head < p.head && head < n && token_same(&t[head], &p.first[head]))
+            head++;
+        while (t && tail < p.tail && tail + head < n && tail + head < p.count &&
+               token_same(&t[n - 1 - tail], &p.first[p.count - 1 - tail]))
+            tail++;
+        p.head = head;
+        p.tail = tail < p.tail ? tail : p.tail;
+    }
+    if (p.head + p.tail > p.count)
+        p.tail = p.count - p.head;
+    return p;
+}
+
+const char *infer_label(struct inference *f, const struct parted *p, const char *name)
+{
+    size_t n;
+    struct token *t = words_split(&f->words, name, &n);
+    return t && n >= p->head + p->tail ? draft_text(&f->words, t, p->head, n - p->tail) : "";
+}
+
+bool infer_labels_count(const char *const *label, size_t count, unsigned long *first)
+{
+    char expected[32];
+    char *end;
+    *first = strtoul(label[0], &end, 10);
+    for (size_t i = 0; i < count; i++) {
+        snprintf(expected, sizeof(expected), "%lu", *first + (unsigned long)i);
+        if (*first > 1000000000 || strcmp(label[i], expected) != 0)
+            return false;
+    }
+    return true;
+}
 
 /* Append the operations, without white space and casts, then '|' and the last cast:
  * [["cast","float32"], ["transpose"]] is ["transpose"]|float32. */

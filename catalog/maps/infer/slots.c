@@ -19,6 +19,16 @@ struct slots {
     bool failed;
 };
 
+bool draft_escape(struct text *out, const char *at, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        if (strchr("\\.^$*+?{}[]|()", at[i]) && at[i])
+            text_addc(out, '\\');
+        text_addc(out, at[i]);
+    }
+    return !out->failed;
+}
+
 bool drafts_add(struct drafts *d, struct draft draft)
 {
     struct draft *grown = arena_grow(d->words->arena, d->at, d->count, &d->space, sizeof(draft));

@@ -4,7 +4,8 @@
  *   sample.c      digests of tensors, first of some elements; which tensor has the same
  *   alone.c       a tensor of A, after operations, is one of B       [["transpose"]]
  *   pieces.c      a tensor of one side is cut, and each piece is one of the other side
- *   transform.c   orders of axes; runs the others
+ *   pairing.c     orders of axes; notes a pair
+ *   transform.c   runs the others
  */
 #ifndef CKPTDB_TRANSFORM_H
 #define CKPTDB_TRANSFORM_H

@@ -370,3 +370,11 @@ size_t rule_index_next(const struct rule_index *x, size_t at)
     }
     return word * 64 + (size_t)__builtin_ctzll(bits);
 }
+
+enum regex_how rules_pattern(const struct rules *s, const struct rule *r, struct text *pattern)
+{
+    const bool translates = s->shape == RULES_TRANSLATOR;
+    text_adds(pattern, r->pattern);
+    text_adds(pattern, translates ? "$" : "");
+    return translates ? REGEX_MATCH : REGEX_FULLMATCH;
+}

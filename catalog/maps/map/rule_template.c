@@ -178,3 +178,10 @@ bool rules_expand_any(struct rules *s, struct rule *r, size_t steps, struct expa
     *out = (struct run){buffer->at ? buffer->at : "", buffer->len};
     return buffer->failed ? rules_fail(s, rules_no_memory) : true;
 }
+
+void rules_expansion_release(struct expansion *e)
+{
+    for (size_t i = 0; i < e->count; i++)
+        template_free(e->piece[i].template);
+    e->count = 0;
+}

@@ -4,21 +4,12 @@
 
 #include "catalog/base/search.h"
 
-const char rules_no_memory[] = "MemoryError: out of memory";
-
 struct rules *rules_new(enum rules_shape shape)
 {
     struct rules *s = calloc(1, sizeof(*s));
     if (s)
         s->shape = shape;
     return s;
-}
-
-void rules_expansion_release(struct expansion *e)
-{
-    for (size_t i = 0; i < e->count; i++)
-        template_free(e->piece[i].template);
-    e->count = 0;
 }
 
 void rules_free(struct rules *s)
@@ -51,16 +42,6 @@ void rules_free(struct rules *s)
 }
 
 /* --- building ---------------------------------------------------------------------------- */
-
-const char *rules_keep(struct rules *s, const char *string)
-{
-    return string ? arena_copy(&s->arena, string, strlen(string)) : NULL;
-}
-
-struct expansion rules_expansion(struct rules *s, const char *source)
-{
-    return (struct expansion){.source = rules_keep(s, source), .len = source ? strlen(source) : 0};
-}
 
 bool rules_add(struct rules *s, int64_t ord, const char *pattern, const char *replacement,
                const char *cast, const char *fault)
@@ -141,43 +122,6 @@ bool rules_add_setting(struct rules *s, const char *key, const char *value, cons
     return true;
 }
 
-const char *rules_fault_of(struct rules *s, const char *type, const char *text, const char *detail)
-{
-    struct text t = {0};
-    text_addf(&t, "%s: %s%s%s", type, text, detail ? " " : "", detail ? detail : "");
-    const char *kept = rules_keep(s, text_str(&t));
-    text_release(&t);
-    return kept ? kept : rules_no_memory;
-}
-
-static const char *rules_class_of(const struct error *err)
-{
-    return err->code ? err->code : "error";
-}
-
-const char *rules_fault_from(struct rules *s, const struct error *err)
-{
-    return err->status == ERR_MEMORY ? rules_no_memory
-                                     : rules_fault_of(s, rules_class_of(err), err->message, NULL);
-}
-
-bool rules_fail_match(struct rules *s, const struct error *err)
-{
-    if (err->status == ERR_MEMORY)
-        return rules_fail(s, rules_no_memory);
-    rules_fail(s, rules_class_of(err));
-    text_addf(&s->out, ": %s", err->message);
-    return false;
-}
-
-bool rules_fail(struct rules *s, const char *fault)
-{
-    s->lacked = s->lacked || fault == rules_no_memory;
-    text_reset(&s->out);
-    text_adds(&s->out, fault);
-    return false;
-}
-
 /* --- applying ---------------------------------------------------------------------------- */
 
 /* Run the steps and operations of a rule that matched; *out is the new name. Errors are in
@@ -203,14 +147,6 @@ static enum rule_outcome run_rule(struct rules *s, struct rule *r, struct run *o
         *out = (struct run){s->out.at, s->out.len};
     }
     return RULE_OK;
-}
-
-enum regex_how rules_pattern(const struct rules *s, const struct rule *r, struct text *pattern)
-{
-    const bool translates = s->shape == RULES_TRANSLATOR;
-    text_adds(pattern, r->pattern);
-    text_adds(pattern, translates ? "$" : "");
-    return translates ? REGEX_MATCH : REGEX_FULLMATCH;
 }
 
 static void compile(struct rules *s, struct rule *r)

@@ -148,6 +148,8 @@ struct rules {
     struct rule_result result;
 };
 
+/* --- rule_fault.c --------------------------------------------------------------------------- */
+
 /* Copies in the arena of the rules. */
 const char *rules_keep(struct rules *, const char *string);
 struct expansion rules_expansion(struct rules *, const char *source);
