@@ -5,8 +5,6 @@
  * Tensors are grouped as layers: names that differ only in their first number. Thus the layers of
  * one side are compared with those of the other as a whole, and are paired in their order.
  */
-#include <ctype.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
