@@ -323,7 +323,8 @@ static void report_extra(struct job *job, const struct weight_map *m, const char
     text_release(&path);
 }
 
-enum status weight_map_read(struct job *job, const char *suffix, struct weight_map *out)
+/* Read the job's primary file; states its metadata as facts and reports shards that it does not name. */
+static enum status weight_map_read(struct job *job, const char *suffix, struct weight_map *out)
 {
     const struct source *s = job->source;
     *out = (struct weight_map){.arena = job->arena};
@@ -344,34 +345,19 @@ enum status weight_map_read(struct job *job, const char *suffix, struct weight_m
 
 /* --- shards ----------------------------------------------------------------------------- */
 
-void weight_map_lose(struct job *job, struct weight_map *m, uint32_t shard, const struct error *err)
+/* Report a shard that cannot be used: one issue instead of one for each of its tensors. Lack of memory
+ * is the job's. */
+static void lose_shard(struct job *job, struct weight_map *m, struct weight_shard *shard,
+                       struct error *err)
 {
-    struct error e = *err;
     char what[320];
-    snprintf(what, sizeof(what), "shard %.200s (%llu tensors)", m->shards[shard].name,
-             (unsigned long long)m->shards[shard].weights);
-    error_prefix(&e, what);
-    job_issue_error(job, ISSUE_ERROR, &e);
-    m->shards[shard].lost = m->any_lost = true;
     if (err->status == ERR_MEMORY)
         *job->err = *err;
-}
-
-bool weight_map_open(struct job *job, struct weight_map *m, uint32_t shard, struct source **source,
-                     uint32_t *file)
-{
-    struct error err = {.offset = NO_OFFSET};
-    if (m->shards[shard].lost) {
-        error_set(&err, ERR_CORRUPT, job->path, NO_OFFSET,
-                  "not the name of a file beside the index");
-        error_code(&err, "bad-shard-name");
-    } else if (job_open(job, m->shards[shard].name, "data", source, file, &err) == ERR_MISSING) {
-        error_code(&err, "missing-shard");
-    }
-    if (err.status == OK)
-        return true;
-    weight_map_lose(job, m, shard, &err);
-    return false;
+    snprintf(what, sizeof(what), "shard %.200s (%llu tensors)", shard->name,
+             (unsigned long long)shard->weights);
+    error_prefix(err, what);
+    job_issue_error(job, ISSUE_ERROR, err);
+    shard->lost = m->any_lost = true;
 }
 
 #define AMBIGUOUS UINT64_MAX
@@ -404,22 +390,22 @@ static struct weight *find_weight(struct weight_map *m, const char *name, size_t
     return at && *at != AMBIGUOUS && !m->weights[*at].found ? &m->weights[*at] : NULL;
 }
 
-bool weight_map_wants(struct job *job, struct weight_map *m, uint32_t shard, const char *name,
-                      size_t len)
+bool weight_map_wants(struct job *job, const struct weight_source *in, const char *name, size_t len)
 {
+    struct weight_map *m = in->map;
     struct weight *w = find_weight(m, name, len);
     if (!w) {
         job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "not-in-index",
                   "tensor \"%.*s\" of shard %.100s is not in the index: left out",
-                  (int)(len < 200 ? len : 200), name, m->shards[shard].name);
+                  (int)(len < 200 ? len : 200), name, m->shards[in->shard].name);
         return false;
     }
-    if (w->shard == shard) {
+    if (w->shard == in->shard) {
         w->found = true;
         return true;
     }
     *PUSH(m->arena, m->strays, m->stray_count, m->stray_space) =
-        (struct weight_stray){(uint64_t)(w - m->weights), shard};
+        (struct weight_stray){(uint64_t)(w - m->weights), in->shard};
     return false;
 }
 
@@ -445,18 +431,47 @@ static void weight_map_report_missing(struct job *job, const struct weight_map *
     }
 }
 
-void weight_map_finish(struct job *job, struct weight_map *m)
+/* Report what the index and the shards do not agree on. */
+static void report_differences(struct job *job, const struct weight_map *m)
 {
-    if (job->err->status == OK) {
-        report_strays(job, m);
-        weight_map_report_missing(job, m);
-        if (m->has_total && !m->any_lost &&
-            (m->total < (double)(m->nbytes - m->tied) || m->total > (double)m->nbytes))
-            job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "total-size",
-                      "the index states a total_size of %.0f bytes, the tensors have %llu",
-                      m->total, (unsigned long long)m->nbytes);
+    report_strays(job, m);
+    weight_map_report_missing(job, m);
+    if (m->has_total && !m->any_lost &&
+        (m->total < (double)(m->nbytes - m->tied) || m->total > (double)m->nbytes))
+        job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "total-size",
+                  "the index states a total_size of %.0f bytes, the tensors have %llu", m->total,
+                  (unsigned long long)m->nbytes);
+}
+
+static void index_shard(struct job *job, struct weight_map *m, uint32_t number,
+                        weight_shard_reader *read)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct weight_shard *shard = &m->shards[number];
+    struct weight_source in = {.map = m, .shard = number};
+    if (shard->lost) {
+        error_set(&err, ERR_CORRUPT, job->path, NO_OFFSET,
+                  "not the name of a file beside the index");
+        error_code(&err, "bad-shard-name");
+    } else if (job_open(job, shard->name, "data", &in.source, &in.file, &err) == ERR_MISSING) {
+        error_code(&err, "missing-shard");
     }
-    strmap_release(&m->names);
-    strmap_release(&m->tails);
-    strmap_release(&m->facts);
+    if (err.status == OK)
+        read(job, &in, &err);
+    if (err.status != OK && job->err->status == OK)
+        lose_shard(job, m, shard, &err);
+}
+
+enum status weight_map_index(struct job *job, const char *suffix, weight_shard_reader *read)
+{
+    struct weight_map m;
+    if (weight_map_read(job, suffix, &m) == OK)
+        for (uint32_t i = 0; i < m.shard_count && job->err->status == OK; i++)
+            index_shard(job, &m, i, read);
+    if (job->err->status == OK)
+        report_differences(job, &m);
+    strmap_release(&m.names);
+    strmap_release(&m.tails);
+    strmap_release(&m.facts);
+    return job->err->status;
 }

@@ -6,13 +6,9 @@
  * beside it, tensors count only where the shard and the index agree, and whatever they
  * disagree on is an issue of the set.
  *
- *   struct weight_map m;
- *   if (weight_map_read(job, ".safetensors", &m) == OK)
- *       for (uint32_t s = 0; s < m.shard_count; s++)
- *           if (weight_map_open(job, &m, s, &source, &file))
- *               ... per tensor: if (weight_map_wants(job, &m, s, name, len)) emit it,
- *                   m.nbytes += its bytes; or, for a bad shard: weight_map_lose()
- *   weight_map_finish(job, &m);
+ *   static void read_shard(struct job *job, const struct weight_source *in, struct error *err)
+ *       ... per tensor: if (weight_map_wants(job, in, name, len)) emit it, in->map->nbytes += its bytes
+ *   return weight_map_index(job, ".safetensors", read_shard);
  */
 #ifndef CKPTDB_WEIGHT_MAP_H
 #define CKPTDB_WEIGHT_MAP_H
@@ -65,29 +61,29 @@ bool weight_map_single(const char *name, const char *suffix, struct text *out);
 /* Take the files that the index names, and those that are named like its shards. */
 enum status weight_map_claim(struct claim *, const char *suffix);
 
-/* Read the job's primary file; states its metadata as facts and reports shards that it does
- * not name. Release *out with weight_map_finish(), after an error too. */
-enum status weight_map_read(struct job *, const char *suffix, struct weight_map *out);
+/* One shard, opened. */
+struct weight_source {
+    struct weight_map *map;
+    uint32_t shard; /* position in map->shards */
+    uint32_t file;
+    struct source *source;
+};
+
+/* Emits the tensors of a shard. Damage goes to *err: the shard is then reported as lost. */
+typedef void weight_shard_reader(struct job *, const struct weight_source *, struct error *err);
+
+/* Index the set whose index is the job's primary file: state its metadata as facts, read every shard
+ * that it names, and report what the index and the shards do not agree on. */
+enum status weight_map_index(struct job *, const char *suffix, weight_shard_reader *);
 
 /* Remember a fact; its bytes must outlive the map. *before: the value this key had before; its
  * `at` is NULL if it had none. ERR_MEMORY. */
 enum status weight_map_fact(struct weight_map *, struct bytes key, struct bytes value,
                             struct bytes *before, struct error *err);
 
-/* Open a shard; false after an issue. */
-bool weight_map_open(struct job *, struct weight_map *, uint32_t shard, struct source **source,
-                     uint32_t *file);
-/* Report a shard that cannot be used: one issue instead of one for each of its tensors. */
-void weight_map_lose(struct job *, struct weight_map *, uint32_t shard, const struct error *);
-
 /* Whether the index places this tensor in this shard. In shards of TensorFlow models transformers
  * leaves out the model's name, which the index has: "bert/kernel:0" for "tf_bert/bert/kernel:0".
  * */
-bool weight_map_wants(struct job *, struct weight_map *, uint32_t shard, const char *name,
-                      size_t len);
-
-/* Unless the job has failed, report tensors that the index names and no shard has, and a wrong
- * total_size. Releases the map's memory. */
-void weight_map_finish(struct job *, struct weight_map *);
+bool weight_map_wants(struct job *, const struct weight_source *, const char *name, size_t len);
 
 #endif

@@ -27,8 +27,7 @@ static enum status index_claim(struct claim *c)
 
 struct flax_shard {
     struct flax_sink sink;
-    struct weight_map *map;
-    uint32_t shard;
+    const struct weight_source *in;
 };
 
 static enum status flax_index_see_leaf(void *context, const struct flax_leaf *leaf)
@@ -36,39 +35,29 @@ static enum status flax_index_see_leaf(void *context, const struct flax_leaf *le
     struct flax_shard *s = context;
     struct job *job = s->sink.job;
     if (leaf->kind == FLAX_ARRAY) {
-        if (!weight_map_wants(job, s->map, s->shard, leaf->name, leaf->name_len))
+        if (!weight_map_wants(job, s->in, leaf->name, leaf->name_len))
             return job->err->status;
         for (uint64_t i = 0; i < leaf->array->run_count; i++)
-            s->map->nbytes += leaf->array->runs[i].len;
+            s->in->map->nbytes += leaf->array->runs[i].len;
     }
     return flax_leaf_emit(&s->sink, leaf);
 }
 
-/* Index a shard. If it is damaged in the middle, the tensors before the damage are kept; lack of memory
- * is the job's. */
-static void flax_index_shard(struct job *job, struct weight_map *m, uint32_t shard)
+/* If a shard is damaged in the middle, the tensors before the damage are kept; lack of memory is the
+ * job's. */
+static void flax_read_shard(struct job *job, const struct weight_source *in, struct error *err)
 {
-    struct flax_shard s = {.sink.job = job, .map = m, .shard = shard};
-    struct source *source;
-    if (!weight_map_open(job, m, shard, &source, &s.sink.file))
+    struct flax_shard s = {{.job = job, .source = in->source, .file = in->file}, in};
+    flax_walk(job, in->source, &(struct flax_visitor){.leaf = flax_index_see_leaf, .context = &s});
+    if (job->err->status == OK || job->err->status == ERR_MEMORY)
         return;
-    s.sink.source = source;
-    flax_walk(job, source, &(struct flax_visitor){.leaf = flax_index_see_leaf, .context = &s});
-    const struct error err = *job->err;
-    if (err.status == OK || err.status == ERR_MEMORY)
-        return;
+    *err = *job->err;
     error_clear(job->err);
-    weight_map_lose(job, m, shard, &err);
 }
 
 static enum status flax_index_set(struct job *job)
 {
-    struct weight_map m;
-    if (weight_map_read(job, SUFFIX, &m) == OK)
-        for (uint32_t i = 0; i < m.shard_count && job->err->status == OK; i++)
-            flax_index_shard(job, &m, i);
-    weight_map_finish(job, &m);
-    return job->err->status;
+    return weight_map_index(job, SUFFIX, flax_read_shard);
 }
 
 const struct format format_flax_index = {

@@ -23,44 +23,27 @@ static enum status hdf5_sharded_claim(struct claim *c)
     return weight_map_claim(c, SUFFIX);
 }
 
-struct hdf5_shard {
-    struct weight_map *map;
-    uint32_t number;
-};
-
 static bool shard_wants(struct hdf5_tree *t, const char *name, size_t len)
 {
-    const struct hdf5_shard *s = t->set;
-    return weight_map_wants(t->job, s->map, s->number, name, len);
+    return weight_map_wants(t->job, t->set, name, len);
 }
 
-static void index_hdf5_shard(struct job *job, struct weight_map *m, uint32_t number)
+static void hdf5_read_shard(struct job *job, const struct weight_source *in, struct error *err)
 {
-    struct error err = {.offset = NO_OFFSET};
-    struct hdf5_shard shard = {m, number};
-    struct source *s;
-    uint32_t file;
-    if (!weight_map_open(job, m, number, &s, &file))
-        return;
+    struct weight_source shard = *in;
     struct hdf5_tree t = {.job = job,
-                          .path = s->name,
-                          .file = file,
+                          .path = in->source->name,
+                          .file = in->file,
                           .no_facts = true,
                           .wants = shard_wants,
                           .set = &shard};
-    if (hdf5_tree_index(&t, s, &err) != OK && job->err->status == OK)
-        weight_map_lose(job, m, number, &err);
-    m->nbytes += t.nbytes;
+    hdf5_tree_index(&t, in->source, err);
+    in->map->nbytes += t.nbytes;
 }
 
 static enum status hdf5_sharded_index(struct job *job)
 {
-    struct weight_map m;
-    if (weight_map_read(job, SUFFIX, &m) == OK)
-        for (uint32_t i = 0; i < m.shard_count && job->err->status == OK; i++)
-            index_hdf5_shard(job, &m, i);
-    weight_map_finish(job, &m);
-    return job->err->status;
+    return weight_map_index(job, SUFFIX, hdf5_read_shard);
 }
 
 const struct format format_hdf5_sharded = {

@@ -46,48 +46,33 @@ static void state_fact_once(struct job *job, struct weight_map *m, const char *s
     text_release(&key);
 }
 
-static void emit_shard(struct job *job, struct weight_map *m, uint32_t shard, uint32_t file,
-                       const struct safetensors_header *h)
+static void safetensors_read_shard(struct job *job, const struct weight_source *in,
+                                   struct error *err)
 {
-    for (uint64_t i = 0; i < h->count && job->err->status == OK; i++) {
-        const struct safetensors_tensor *t = &h->tensors[i];
-        if (!weight_map_wants(job, m, shard, t->name, t->name_len))
+    const struct source *s = in->source;
+    struct weight_map *m = in->map;
+    struct safetensors_header h;
+    struct bytes text;
+    if (safetensors_load(s, job->arena, &text, err) != OK ||
+        safetensors_parse(text, s->name, job->arena, job->arena, &h, err) != OK ||
+        safetensors_check_end(s, text, h.data_end, err) != OK)
+        return;
+    job_base(job, in->file, 8 + text.len);
+    safetensors_report(job, s->name, &h);
+    for (uint64_t i = 0; i < h.count && job->err->status == OK; i++) {
+        const struct safetensors_tensor *t = &h.tensors[i];
+        if (!weight_map_wants(job, in, t->name, t->name_len))
             continue;
         m->nbytes += t->end - t->begin;
-        safetensors_emit(job, file, t, false);
+        safetensors_emit(job, in->file, t, false);
     }
-    for (uint64_t i = 0; i < h->fact_count && job->err->status == OK; i++)
-        state_fact_once(job, m, m->shards[shard].name, &h->facts[i]);
-}
-
-static void safetensors_index_shard(struct job *job, struct weight_map *m, uint32_t shard)
-{
-    struct error err = {.offset = NO_OFFSET};
-    struct safetensors_header header;
-    struct source *s;
-    struct bytes text;
-    uint32_t file;
-    if (!weight_map_open(job, m, shard, &s, &file))
-        return;
-    if (safetensors_load(s, job->arena, &text, &err) != OK ||
-        safetensors_parse(text, s->name, job->arena, job->arena, &header, &err) != OK ||
-        safetensors_check_end(s, text, header.data_end, &err) != OK) {
-        weight_map_lose(job, m, shard, &err);
-        return;
-    }
-    job_base(job, file, 8 + text.len);
-    safetensors_report(job, s->name, &header);
-    emit_shard(job, m, shard, file, &header);
+    for (uint64_t i = 0; i < h.fact_count && job->err->status == OK; i++)
+        state_fact_once(job, m, m->shards[in->shard].name, &h.facts[i]);
 }
 
 static enum status safetensors_index_set(struct job *job)
 {
-    struct weight_map m;
-    if (weight_map_read(job, SUFFIX, &m) == OK)
-        for (uint32_t i = 0; i < m.shard_count && job->err->status == OK; i++)
-            safetensors_index_shard(job, &m, i);
-    weight_map_finish(job, &m);
-    return job->err->status;
+    return weight_map_index(job, SUFFIX, safetensors_read_shard);
 }
 
 const struct format format_safetensors_index = {

@@ -41,105 +41,114 @@ static const char *const scalar_types[] = {
 struct listing {
     struct torch_tree *t;
     const struct torch_zip *z;
-    struct json json;
     const char *folder; /* "data/weights/" */
     struct torch_tensor tensor;
     struct bytes name, path;
     bool pickled, sized, strided;
 };
 
-/* The reader of JSON keeps its failure, after which nothing more is read or emitted. */
+struct as_int {
+    uint64_t value;
+    bool found;
+};
 
-/* Read {"as_int": N} or N; fails for {"as_expr": …}. */
-static void read_as_int(struct json *j, uint64_t *value)
+static bool read_as_int(void *context, struct json *j)
 {
-    enum json_type type = json_next(j);
-    bool found = false;
-    if (type != JSON_OBJECT) {
-        if (type != JSON_NUMBER || !json_u64(j, value))
-            json_fail(j, ERR_CORRUPT, NULL,
-                      type == JSON_NUMBER ? "a bad number" : "a number expected");
-        return;
-    }
-    while (json_next(j) == JSON_KEY) {
-        bool is_int = json_is(j, "as_int");
-        if (json_next(j) == JSON_NUMBER)
-            found |= is_int && json_u64(j, value);
-        json_skip(j);
-    }
-    if (!found)
+    struct as_int *n = context;
+    if (json_next(j) == JSON_NUMBER)
+        n->found |= json_u64(j, &n->value);
+    return json_skip(j);
+}
+
+/* Read the rest of {"as_int": N} or N, whose first token was just read; fails for {"as_expr": …}. */
+static bool take_int(struct json *j, uint64_t *value)
+{
+    static const struct json_member table[] = {{"as_int", read_as_int}, {0}};
+    struct as_int n = {0};
+    if (j->type == JSON_NUMBER)
+        return json_u64(j, value) || json_fail(j, ERR_CORRUPT, NULL, "a bad number");
+    if (j->type != JSON_OBJECT)
+        return json_fail(j, ERR_CORRUPT, NULL, "a number expected");
+    if (json_members(j, table, &n) && !n.found)
         json_fail(j, ERR_CORRUPT, NULL, "a size that is not a number");
+    *value = n.value;
+    return j->type != JSON_FAIL;
 }
 
 /* Read a list of them, at most TENSOR_RANK_MAX. */
-static void read_as_ints(struct json *j, uint64_t *out, unsigned *count)
+static bool read_ints(struct json *j, uint64_t *out, unsigned *count)
 {
     *count = 0;
-    json_want(j, JSON_ARRAY, "a list of sizes");
-    for (;;) {
-        struct json ahead = *j;
-        if (json_next(&ahead) == JSON_ARRAY_END || j->type == JSON_FAIL) {
-            *j = ahead;
-            return;
-        }
-        if (*count < TENSOR_RANK_MAX)
-            read_as_int(j, &out[(*count)++]);
-        else
-            json_fail(j, ERR_LIMIT, NULL, "too many dimensions");
-    }
+    bool ok = json_want(j, JSON_ARRAY, "a list of sizes");
+    while (ok && json_next(j) != JSON_ARRAY_END)
+        ok = *count < TENSOR_RANK_MAX ? take_int(j, &out[(*count)++])
+                                      : json_fail(j, ERR_LIMIT, NULL, "too many dimensions");
+    return ok;
 }
 
-static void read_meta(struct listing *l)
+static bool read_dtype(void *context, struct json *j)
 {
-    struct json *j = &l->json;
+    struct listing *l = context;
+    uint64_t number = 0;
+    json_next(j);
+    const bool read = take_int(j, &number),
+               known = number < sizeof(scalar_types) / sizeof(scalar_types[0]);
+    l->tensor.dtype = known ? scalar_types[number] : NULL;
+    return read;
+}
+
+static bool read_sizes(void *context, struct json *j)
+{
+    struct listing *l = context;
+    return l->sized = read_ints(j, l->tensor.shape, &l->tensor.rank);
+}
+
+static bool read_strides(void *context, struct json *j)
+{
+    struct listing *l = context;
     struct torch_tensor *x = &l->tensor;
-    uint64_t number = 0, strides[TENSOR_RANK_MAX] = {0};
+    uint64_t strides[TENSOR_RANK_MAX];
     unsigned count;
-    json_want(j, JSON_OBJECT, "an object");
-    while (json_next(j) == JSON_KEY) {
-        if (json_is(j, "dtype")) {
-            read_as_int(j, &number);
-            const bool known = number < sizeof(scalar_types) / sizeof(scalar_types[0]);
-            x->dtype = known ? scalar_types[number] : NULL;
-        } else if (json_is(j, "sizes")) {
-            read_as_ints(j, x->shape, &x->rank);
-            l->sized = true;
-        } else if (json_is(j, "strides")) {
-            read_as_ints(j, strides, &count);
-            for (unsigned d = 0; d < count; d++)
-                x->strides[d] = strides[d] <= INT64_MAX ? (int64_t)strides[d] : INT64_MAX;
-            l->strided = count == x->rank;
-        } else if (json_is(j, "storage_offset")) {
-            read_as_int(j, &x->offset);
-        } else {
-            json_next(j);
-            json_skip(j);
-        }
-    }
+    if (!read_ints(j, strides, &count))
+        return false;
+    for (unsigned d = 0; d < count; d++)
+        x->strides[d] = strides[d] <= INT64_MAX ? (int64_t)strides[d] : INT64_MAX;
+    l->strided = count == x->rank;
+    return true;
 }
 
-static void read_weight(struct listing *l)
+static bool read_offset(void *context, struct json *j)
 {
-    struct json *j = &l->json;
-    l->tensor = (struct torch_tensor){.swap = 1};
-    l->path = (struct bytes){0};
-    l->pickled = l->sized = l->strided = false;
-    json_want(j, JSON_OBJECT, "an object");
-    while (json_next(j) == JSON_KEY) {
-        struct json ahead = *j;
-        if (json_is(j, "path_name")) {
-            json_want(j, JSON_STRING, "the name of a file");
-            l->path = j->text;
-        } else if (json_is(j, "use_pickle")) {
-            l->pickled = json_next(j) == JSON_TRUE;
-            json_skip(j);
-        } else if (json_is(j, "tensor_meta") && json_next(&ahead) != JSON_NULL) {
-            read_meta(l);
-        } else {
-            json_next(j);
-            json_skip(j);
-        }
-    }
+    struct listing *l = context;
+    json_next(j);
+    return take_int(j, &l->tensor.offset);
+}
+
+static bool read_meta(void *context, struct json *j)
+{
+    static const struct json_member table[] = {{"dtype", read_dtype},
+                                               {"sizes", read_sizes},
+                                               {"strides", read_strides},
+                                               {"storage_offset", read_offset},
+                                               {0}};
+    if (json_next(j) != JSON_OBJECT)
+        return j->type == JSON_NULL || json_fail(j, ERR_CORRUPT, NULL, "an object expected");
+    return json_members(j, table, context);
+}
+
+static bool read_file(void *context, struct json *j)
+{
+    struct listing *l = context;
+    const bool read = json_want(j, JSON_STRING, "the name of a file");
+    l->path = j->text;
+    return read;
+}
+
+static bool read_pickled(void *context, struct json *j)
+{
+    struct listing *l = context;
+    l->pickled = json_next(j) == JSON_TRUE;
+    return json_skip(j);
 }
 
 static bool torch_export_place(struct listing *l, struct error *err)
@@ -183,25 +192,24 @@ static void emit_entry(struct listing *l)
     }
 }
 
-static void read_config(struct listing *l)
+static bool read_weight(void *context, struct json *j)
 {
-    struct json *j = &l->json;
-    json_want(j, JSON_OBJECT, "an object");
-    while (j->err->status == OK && json_next(j) == JSON_KEY) {
-        if (!json_is(j, "config")) {
-            json_next(j);
-            json_skip(j);
-            continue;
-        }
-        json_want(j, JSON_OBJECT, "an object");
-        while (j->err->status == OK && json_next(j) == JSON_KEY) {
-            l->name = j->text;
-            read_weight(l);
-            if (j->err->status == OK)
-                emit_entry(l);
-        }
-    }
-    json_want(j, JSON_END, "the end");
+    static const struct json_member table[] = {
+        {"path_name", read_file}, {"use_pickle", read_pickled}, {"tensor_meta", read_meta}, {0}};
+    struct listing *l = context;
+    l->name = j->text;
+    l->tensor = (struct torch_tensor){.swap = 1};
+    l->path = (struct bytes){0};
+    l->pickled = l->sized = l->strided = false;
+    if (json_object(j, "an object", table, l))
+        emit_entry(l);
+    return j->err->status == OK;
+}
+
+static bool read_weights(void *context, struct json *j)
+{
+    static const struct json_member table[] = {{NULL, read_weight}};
+    return json_object(j, "an object", table, context);
 }
 
 /* Whether a member is FOLDER/NAME_…_config.json; NAME is the exported program's. */
@@ -216,7 +224,9 @@ static bool is_config(const struct torch_zip *z, const struct zip_member *m, con
 void torch_export_state(struct torch_tree *t, struct torch_zip *z)
 {
     static const char *const folders[] = {"data/weights/", "data/constants/"};
+    static const struct json_member table[] = {{"config", read_weights}, {0}};
     struct listing *l = arena_alloc(t->arena, sizeof(*l));
+    struct json json;
     struct bytes text;
     for (size_t f = 0; l && f < sizeof(folders) / sizeof(folders[0]); f++) {
         for (uint64_t i = 0; i < z->zip.count && t->job->err->status == OK; i++) {
@@ -226,9 +236,10 @@ void torch_export_state(struct torch_tree *t, struct torch_zip *z)
             *l = (struct listing){.t = t, .z = z, .folder = folders[f]};
             if (zip_read(&z->zip, m, LIMIT_HEADER_BYTES, t->arena, &text, t->job->err) != OK)
                 break;
-            json_init(&l->json, cursor_over(text, z->base + m->data), t->arena, z->zip.source->name,
+            json_init(&json, cursor_over(text, z->base + m->data), t->arena, z->zip.source->name,
                       t->job->err);
-            read_config(l);
+            if (json_object(&json, "an object", table, l))
+                json_want(&json, JSON_END, "the end");
         }
     }
 }

@@ -25,8 +25,7 @@ static enum status sharded_claim(struct claim *c)
 }
 
 struct shard {
-    struct weight_map *map;
-    uint32_t number;
+    const struct weight_source *in;
     struct strmap begun; /* offset of a tensor -> bytes of the smallest there */
 };
 
@@ -37,13 +36,13 @@ static void torch_count_bytes(struct job *job, struct shard *s, const struct ten
 {
     bool added = true;
     const char *key;
-    s->map->nbytes += nbytes;
+    s->in->map->nbytes += nbytes;
     if (claim->storage != STORAGE_RANGE || !nbytes)
         return;
     uint64_t *least = strmap_keep(&s->begun, job->arena, (const char *)&claim->offset,
                                   sizeof(claim->offset), &key, &added);
     if (!added)
-        s->map->tied += *least > nbytes ? *least : nbytes;
+        s->in->map->tied += *least > nbytes ? *least : nbytes;
     if (added || nbytes < *least)
         *least = nbytes;
 }
@@ -53,7 +52,7 @@ static void emit_wanted(struct torch_tree *t, const struct tensor_claim *claim)
     struct shard *s = t->set;
     struct dtype dtype;
     uint64_t elements, nbytes;
-    if (!weight_map_wants(t->job, s->map, s->number, claim->name, claim->name_len))
+    if (!weight_map_wants(t->job, s->in, claim->name, claim->name_len))
         return;
     dtype_find(claim->dtype, &dtype);
     if (shape_elements(claim->shape, claim->rank, &elements) &&
@@ -62,34 +61,23 @@ static void emit_wanted(struct torch_tree *t, const struct tensor_claim *claim)
     job_tensor(t->job, claim);
 }
 
-static void torch_sharded_index_shard(struct job *job, struct weight_map *m, uint32_t number)
+static void torch_sharded_read(struct job *job, const struct weight_source *in, struct error *err)
 {
-    struct error err = {.offset = NO_OFFSET};
-    struct shard shard = {.map = m, .number = number, .begun.err = job->err};
-    struct source *s;
-    uint32_t file;
-    if (!weight_map_open(job, m, number, &s, &file))
-        return;
+    struct shard shard = {.in = in, .begun.err = job->err};
     struct torch_tree t = {.job = job,
-                           .path = s->name,
-                           .run = {.file = file},
+                           .path = in->source->name,
+                           .run = {.file = in->file},
                            .emit = emit_wanted,
                            .set = &shard,
                            .no_facts = true};
-    if (torch_file_state(&t, s, &err) != OK && job->err->status == OK)
-        weight_map_lose(job, m, number, &err);
+    torch_file_state(&t, in->source, err);
     strmap_release(&shard.begun);
 }
 
-static enum status torch_sharded_index_set(struct job *job)
+static enum status torch_sharded_index(struct job *job)
 {
-    struct weight_map m;
     job_sum_kind(job, "crc32");
-    if (weight_map_read(job, SUFFIX, &m) == OK)
-        for (uint32_t i = 0; i < m.shard_count && job->err->status == OK; i++)
-            torch_sharded_index_shard(job, &m, i);
-    weight_map_finish(job, &m);
-    return job->err->status;
+    return weight_map_index(job, SUFFIX, torch_sharded_read);
 }
 
 const struct format format_torch_sharded = {
@@ -102,5 +90,5 @@ const struct format format_torch_sharded = {
     .probe = sharded_probe,
     .loaded_first = torch_sharded_shadow,
     .claim = sharded_claim,
-    .index = torch_sharded_index_set,
+    .index = torch_sharded_index,
 };
