@@ -235,11 +235,103 @@ static void test_nul(void **state)
     arena_release(&arena);
 }
 
+/* --- members by a table ----------------------------------------------------------------------- */
+
+struct members {
+    uint64_t a;
+    unsigned as, others;
+};
+
+static bool read_a(void *context, struct json *j)
+{
+    struct members *m = context;
+    m->as++;
+    return json_want(j, JSON_NUMBER, "a number") && json_u64(j, &m->a);
+}
+
+static bool read_other(void *context, struct json *j)
+{
+    struct members *m = context;
+    m->others++;
+    return json_pass(j);
+}
+
+/* How objects are read by a table of "a", with and without a reader for all others. */
+static const struct {
+    const char *text;
+    bool read;
+    uint64_t a;
+    unsigned as, others;
+    const char *message; /* NULL: none, or the text's own error */
+} objects[] = {
+    {"{}", true, 0, 0, 0, NULL},
+    {"{\"a\":1}", true, 1, 1, 0, NULL},
+    {"{\"b\":[{\"a\":9}],\"a\":1,\"\":{}}", true, 1, 1, 2, NULL}, /* inner keys are not its own */
+    {"{\"a\":1,\"a\":2}", true, 2, 2, 0, NULL},
+    {"{\"ab\":1,\"\":2}", true, 0, 0, 2, NULL},
+    {"{\"a\":\"1\"}", false, 0, 1, 0, "a number expected"},
+    {"{\"a\":[1]}", false, 0, 1, 0, "a number expected"},
+    {"[1]", false, 0, 0, 0, "a thing expected"},
+    {"null", false, 0, 0, 0, "a thing expected"},
+    {"{\"a\":1,\"b\":", false, 1, 1, 1, NULL},
+    {"{\"a\":1", false, 1, 1, 0, NULL},
+};
+
+static void test_members(void **state)
+{
+    (void)state;
+    static const struct json_member tables[][2] = {{{"a", read_a}, {0}},
+                                                   {{"a", read_a}, {NULL, read_other}}};
+    for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++) {
+        for (size_t k = 0; k < 2; k++) {
+            struct arena arena = {0};
+            struct members m = {0};
+            struct error err;
+            struct json j = start(objects[i].text, &arena, &err);
+            print_message("%s\n", objects[i].text);
+            assert_int_equal(json_object(&j, "a thing", tables[k], &m), objects[i].read);
+            assert_int_equal(err.status, objects[i].read ? OK : ERR_CORRUPT);
+            assert_int_equal(m.a, objects[i].a);
+            assert_int_equal(m.as, objects[i].as);
+            assert_int_equal(m.others, k ? objects[i].others : 0);
+            if (objects[i].message)
+                assert_string_equal(err.message, objects[i].message);
+            else
+                assert_true(json_next(&j) == (objects[i].read ? JSON_END : JSON_FAIL));
+            arena_release(&arena);
+        }
+    }
+}
+
+/* A reader that finds no memory ends the reading: what it could not keep is not taken for absent. */
+static bool read_kept(void *context, struct json *j)
+{
+    return json_pass(j) && arena_alloc(context, 100) != NULL;
+}
+
+static void test_members_memory(void **state)
+{
+    (void)state;
+    static const struct json_member table[] = {{NULL, read_kept}};
+    struct arena arena = {0};
+    struct error err, lack = {.offset = NO_OFFSET};
+    struct arena small = {.ceiling = 250, .err = &lack};
+    struct json j = start("{\"a\":1,\"b\":2,\"c\":3,\"d\":4}", &arena, &err);
+    assert_false(json_object(&j, "a thing", table, &small));
+    assert_int_equal(j.type, JSON_NUMBER);
+    assert_true(json_is(&j, "3"));
+    assert_int_equal(lack.status, ERR_MEMORY);
+    arena_release(&small);
+    arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_texts), cmocka_unit_test(test_numbers), cmocka_unit_test(test_skip),
-        cmocka_unit_test(test_raw),   cmocka_unit_test(test_depth),   cmocka_unit_test(test_nul),
+        cmocka_unit_test(test_texts),   cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_skip),    cmocka_unit_test(test_raw),
+        cmocka_unit_test(test_depth),   cmocka_unit_test(test_nul),
+        cmocka_unit_test(test_members), cmocka_unit_test(test_members_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
