@@ -55,10 +55,12 @@ static const struct {
 struct parser {
     struct json json;
     struct arena *arena, *lists;
-    struct strmap names;
+    struct strmap names, fact_keys;
     struct safetensors_header *header;
     size_t tensor_space, fact_space;
-    bool has_metadata;
+    struct safetensors_tensor tensor; /* the one being read: */
+    unsigned bits;                    /* per element; 0 for an unknown dtype */
+    unsigned seen;                    /* enum field */
 };
 
 static bool bad_header(struct parser *p, const char *code, const char *message)
@@ -75,16 +77,25 @@ enum field {
     FIELD_ALL = 7
 };
 
-/* *bits: per element; 0 for an unknown dtype. */
-static bool read_dtype(struct parser *p, struct safetensors_tensor *t, unsigned *bits)
+/* Note that the tensor has a field, which must be its first of the kind. */
+static bool is_first(struct parser *p, enum field field)
 {
-    const struct json *j = &p->json;
-    if (!json_want(&p->json, JSON_STRING, "a dtype in quotes"))
+    if (p->seen & field)
+        return bad_header(p, "bad-header", "a key occurs twice in a tensor");
+    p->seen |= field;
+    return true;
+}
+
+static bool read_dtype(void *context, struct json *j)
+{
+    struct parser *p = context;
+    struct safetensors_tensor *t = &p->tensor;
+    if (!is_first(p, FIELD_DTYPE) || !json_want(j, JSON_STRING, "a dtype in quotes"))
         return false;
     for (size_t i = 0; i < sizeof(dtypes) / sizeof(dtypes[0]); i++) {
         if (json_is(j, dtypes[i].name)) {
             t->dtype = dtypes[i].dtype;
-            *bits = dtypes[i].bits;
+            p->bits = dtypes[i].bits;
             return true;
         }
     }
@@ -97,7 +108,7 @@ static bool read_dtype(struct parser *p, struct safetensors_tensor *t, unsigned 
     memcpy(name + 8, j->text.at, j->text.len);
     name[8 + j->text.len] = ')';
     t->dtype = name;
-    *bits = 0;
+    p->bits = 0;
     if (!p->header->unknown_dtype.at)
         p->header->unknown_dtype = j->text;
     return true;
@@ -110,15 +121,16 @@ static bool read_size(struct parser *p, uint64_t *value)
     return bad_header(p, "bad-header", "a whole number from 0 to 2^63 - 1 expected");
 }
 
-static bool read_shape(struct parser *p, struct safetensors_tensor *t)
+static bool read_shape(void *context, struct json *j)
 {
+    struct parser *p = context;
+    struct safetensors_tensor *t = &p->tensor;
     uint64_t shape[RANK_MAX];
-    enum json_type type;
     t->rank = 0;
-    if (!json_want(&p->json, JSON_ARRAY, "a shape in brackets"))
+    if (!is_first(p, FIELD_SHAPE) || !json_want(j, JSON_ARRAY, "a shape in brackets"))
         return false;
-    while ((type = json_next(&p->json)) != JSON_ARRAY_END) {
-        if (type == JSON_FAIL)
+    while (json_next(j) != JSON_ARRAY_END) {
+        if (j->type == JSON_FAIL)
             return false;
         if (t->rank == RANK_MAX)
             return bad_header(p, "bad-header", "a shape of more than 64 dimensions");
@@ -131,10 +143,11 @@ static bool read_shape(struct parser *p, struct safetensors_tensor *t)
     return t->shape;
 }
 
-static bool read_offsets(struct parser *p, struct safetensors_tensor *t)
+static bool read_offsets(void *context, struct json *j)
 {
-    struct json *j = &p->json;
-    if (!json_want(j, JSON_ARRAY, "data_offsets in brackets") ||
+    struct parser *p = context;
+    struct safetensors_tensor *t = &p->tensor;
+    if (!is_first(p, FIELD_OFFSETS) || !json_want(j, JSON_ARRAY, "data_offsets in brackets") ||
         !json_want(j, JSON_NUMBER, "the first of two offsets") || !read_size(p, &t->begin) ||
         !json_want(j, JSON_NUMBER, "the second of two offsets") || !read_size(p, &t->end) ||
         !json_want(j, JSON_ARRAY_END, "the end of two offsets"))
@@ -142,10 +155,11 @@ static bool read_offsets(struct parser *p, struct safetensors_tensor *t)
     return t->begin <= t->end || bad_header(p, "bad-header", "data that ends before it begins");
 }
 
-static bool check_bytes(struct parser *p, const struct safetensors_tensor *t, unsigned bits)
+static bool check_bytes(struct parser *p)
 {
+    const struct safetensors_tensor *t = &p->tensor;
     uint64_t elements, total;
-    if (!shape_elements(t->shape, t->rank, &elements) || !mul_u64(elements, bits, &total))
+    if (!shape_elements(t->shape, t->rank, &elements) || !mul_u64(elements, p->bits, &total))
         return bad_header(p, "shape-overflow", "a shape of more than 2^64 bits");
     if (total % 8)
         return bad_header(p, "size-mismatch", "elements that do not fill whole bytes");
@@ -156,44 +170,23 @@ static bool check_bytes(struct parser *p, const struct safetensors_tensor *t, un
     return true;
 }
 
-static bool read_field(struct parser *p, struct safetensors_tensor *t, unsigned *bits,
-                       unsigned *seen)
+static bool read_unknown(void *context, struct json *j)
 {
-    const struct json *j = &p->json;
-    unsigned field = json_is(j, "dtype")          ? FIELD_DTYPE
-                     : json_is(j, "shape")        ? FIELD_SHAPE
-                     : json_is(j, "data_offsets") ? FIELD_OFFSETS
-                                                  : 0;
-    if (*seen & field)
-        return bad_header(p, "bad-header", "a key occurs twice in a tensor");
-    *seen |= field;
-    switch (field) {
-    case FIELD_DTYPE:
-        return read_dtype(p, t, bits);
-    case FIELD_SHAPE:
-        return read_shape(p, t);
-    case FIELD_OFFSETS:
-        return read_offsets(p, t);
-    default:
-        if (!p->header->unknown_key.at)
-            p->header->unknown_key = j->text;
-        return json_next(&p->json) != JSON_FAIL && json_skip(&p->json);
-    }
+    struct parser *p = context;
+    if (!p->header->unknown_key.at)
+        p->header->unknown_key = j->text;
+    return json_pass(j);
 }
 
-static bool read_fields(struct parser *p, struct safetensors_tensor *t, unsigned *bits)
+static bool read_fields(struct parser *p)
 {
-    unsigned seen = 0;
-    enum json_type type;
-    if (!json_want(&p->json, JSON_OBJECT, "the object of a tensor"))
-        return false;
-    while ((type = json_next(&p->json)) == JSON_KEY)
-        if (!read_field(p, t, bits, &seen))
-            return false;
-    if (type == JSON_FAIL)
-        return false;
-    return seen == FIELD_ALL ||
-           bad_header(p, "bad-header", "a tensor without dtype, shape or data_offsets");
+    static const struct json_member table[] = {{"dtype", read_dtype},
+                                               {"shape", read_shape},
+                                               {"data_offsets", read_offsets},
+                                               {NULL, read_unknown}};
+    return json_object(&p->json, "the object of a tensor", table, p) &&
+           (p->seen == FIELD_ALL ||
+            bad_header(p, "bad-header", "a tensor without dtype, shape or data_offsets"));
 }
 
 /*
@@ -247,10 +240,10 @@ static bool match_shape(struct cursor *c, uint64_t *shape, unsigned *rank)
     return match(c, "]");
 }
 
-static bool read_usual(struct parser *p, struct safetensors_tensor *t, unsigned *bits)
+static bool read_usual(struct parser *p)
 {
     struct cursor c = p->json.cursor;
-    struct safetensors_tensor found = *t;
+    struct safetensors_tensor found = p->tensor;
     uint64_t shape[RANK_MAX];
     unsigned known;
     if (!match(&c, "{\"dtype\":\"") || !match_dtype(&c, &found, &known) ||
@@ -263,22 +256,9 @@ static bool read_usual(struct parser *p, struct safetensors_tensor *t, unsigned 
         return false;
     memcpy(found.shape, shape, found.rank * sizeof(*shape));
     json_taken(&p->json, (size_t)(c.at - p->json.cursor.at));
-    *t = found;
-    *bits = known;
+    p->tensor = found;
+    p->bits = known;
     return true;
-}
-
-static bool read_tensor(struct parser *p, struct bytes name)
-{
-    struct safetensors_header *h = p->header;
-    struct safetensors_tensor t = {.name = (const char *)name.at, .name_len = name.len};
-    unsigned bits = 0;
-    if (!read_usual(p, &t, &bits) && !read_fields(p, &t, &bits))
-        return false;
-    if (bits && !check_bytes(p, &t, bits))
-        return false;
-    *PUSH(p->lists, h->tensors, h->count, p->tensor_space) = t;
-    return !p->lists->failed;
 }
 
 /* --- the header ------------------------------------------------------------------------- */
@@ -293,46 +273,55 @@ static bool add_name(struct parser *p, struct strmap *names)
                      (int)(j->text.len < 200 ? j->text.len : 200), (const char *)j->text.at);
 }
 
-static bool read_fact(struct parser *p)
+static bool read_tensor(void *context, struct json *j)
 {
+    struct parser *p = context;
     struct safetensors_header *h = p->header;
-    struct bytes key = p->json.text;
+    p->tensor =
+        (struct safetensors_tensor){(const char *)j->text.at, j->text.len, NULL, NULL, 0, 0, 0};
+    p->bits = p->seen = 0;
+    if (!add_name(p, &p->names) || (!read_usual(p) && !read_fields(p)) ||
+        (p->bits && !check_bytes(p)))
+        return false;
+    *PUSH(p->lists, h->tensors, h->count, p->tensor_space) = p->tensor;
+    return !p->lists->failed;
+}
+
+static bool read_fact(void *context, struct json *j)
+{
+    struct parser *p = context;
+    struct safetensors_header *h = p->header;
+    struct bytes key = j->text;
+    if (!add_name(p, &p->fact_keys))
+        return false;
     if (memchr(key.at, '\0', key.len))
         return bad_header(p, "bad-header", "a key of __metadata__ holds a NUL character");
-    if (!json_want(&p->json, JSON_STRING, "a text in __metadata__"))
+    if (!json_want(j, JSON_STRING, "a text in __metadata__"))
         return false;
     *PUSH(p->arena, h->facts, h->fact_count, p->fact_space) =
-        (struct safetensors_fact){key, p->json.text};
+        (struct safetensors_fact){key, j->text};
     return !p->arena->failed;
 }
 
-static bool read_metadata(struct parser *p)
+static bool read_metadata(void *context, struct json *j)
 {
-    struct strmap keys = {.err = p->json.err};
-    enum json_type type = json_next(&p->json);
-    if (type == JSON_NULL)
+    static const struct json_member table[] = {{NULL, read_fact}};
+    struct parser *p = context;
+    if (!add_name(p, &p->names))
+        return false;
+    if (json_next(j) == JSON_NULL)
         return true;
-    bool ok = type == JSON_OBJECT ||
-              bad_header(p, "bad-header", "__metadata__ is not an object of texts");
-    while (ok && (type = json_next(&p->json)) != JSON_OBJECT_END)
-        ok = type == JSON_KEY && add_name(p, &keys) && read_fact(p);
-    strmap_release(&keys);
-    return ok;
+    return j->type == JSON_OBJECT
+               ? json_members(j, table, p)
+               : bad_header(p, "bad-header", "__metadata__ is not an object of texts");
 }
 
 static bool read_header(struct parser *p)
 {
-    enum json_type type;
-    if (!json_want(&p->json, JSON_OBJECT, "the header's object"))
-        return false;
-    while ((type = json_next(&p->json)) == JSON_KEY) {
-        struct bytes name = p->json.text;
-        if (!add_name(p, &p->names))
-            return false;
-        if (!(json_is(&p->json, "__metadata__") ? read_metadata(p) : read_tensor(p, name)))
-            return false;
-    }
-    return type == JSON_OBJECT_END && json_want(&p->json, JSON_END, "the end of the header");
+    static const struct json_member table[] = {{"__metadata__", read_metadata},
+                                               {NULL, read_tensor}};
+    return json_object(&p->json, "the header's object", table, p) &&
+           json_want(&p->json, JSON_END, "the end of the header");
 }
 
 /* --- the data --------------------------------------------------------------------------- */
@@ -438,12 +427,19 @@ static void expect_tensors(struct parser *p, struct bytes text)
     strmap_reserve(&p->names, space); /* without memory it grows, or says so */
 }
 
+static void parser_release(struct parser *p)
+{
+    strmap_release(&p->names);
+    strmap_release(&p->fact_keys);
+}
+
 enum status safetensors_parse(struct bytes text, const char *source, struct arena *arena,
                               struct arena *lists, struct safetensors_header *out,
                               struct error *err)
 {
     struct safetensors_header header = {0};
-    struct parser p = {.arena = arena, .lists = lists, .names.err = err, .header = &header};
+    struct parser p = {
+        .arena = arena, .lists = lists, .names.err = err, .fact_keys.err = err, .header = &header};
     expect_tensors(&p, text);
     json_init(&p.json, cursor_over(text, LENGTH_BYTES), arena, source, err);
     if (read_header(&p) && check_cover(&p))
@@ -452,22 +448,23 @@ enum status safetensors_parse(struct bytes text, const char *source, struct aren
         error_code(err, "bad-header");
     else
         error_memory(err); /* unless it says already what is wrong: the arenas may have another */
-    strmap_release(&p.names);
+    parser_release(&p);
     return err->status;
 }
 
 enum status safetensors_facts(struct bytes text, const char *source, struct arena *arena,
                               struct safetensors_header *out, struct bytes *rest, struct error *err)
 {
-    struct parser p = {.arena = arena, .header = out};
+    struct parser p = {.arena = arena, .names.err = err, .fact_keys.err = err, .header = out};
     *out = (struct safetensors_header){0};
     *rest = text;
     json_init(&p.json, cursor_over(text, LENGTH_BYTES), arena, source, err);
     if (json_want(&p.json, JSON_OBJECT, "the header's object") && json_next(&p.json) == JSON_KEY &&
-        json_is(&p.json, "__metadata__") && read_metadata(&p)) {
+        json_is(&p.json, "__metadata__") && read_metadata(&p, &p.json)) {
         size_t used = (size_t)(p.json.cursor.at - text.at);
         *rest = (struct bytes){text.at + used, text.len - used};
     }
+    parser_release(&p);
     if (arena->failed)
         error_memory(err);
     return err->status == ERR_CORRUPT ? error_code(err, "bad-header") : err->status;
