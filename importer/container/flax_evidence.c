@@ -1,5 +1,3 @@
-#include "importer/container/flax_evidence.h"
-
 #include "importer/container/flax_tree.h"
 
 #define EVIDENCE_ARRAY    64

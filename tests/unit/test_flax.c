@@ -2,7 +2,7 @@
  * test_flax.c - what becomes of Flax trees: rows of known bytes, and pieces of chunked arrays
  * put together again.
  */
-#include "importer/container/flax_evidence.h"
+#include "importer/container/flax_tree.h"
 #include "importer/job/job_run.h"
 #include "importer/job/step.h"
 #include "tests/unit/unit.h"

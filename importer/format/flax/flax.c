@@ -20,7 +20,6 @@
 #include <string.h>
 
 #include "importer/array/array.h"
-#include "importer/container/flax_evidence.h"
 #include "importer/container/flax_leaf.h"
 
 #define GDA_MARKER "//GDAPlaceholder:"

@@ -22,7 +22,6 @@
 #include <string.h>
 
 #include "importer/array/array.h"
-#include "importer/container/flax_evidence.h"
 #include "importer/container/flax_leaf.h"
 #include "importer/format/flax/t5x_spec.h"
 

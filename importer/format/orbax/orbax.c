@@ -22,7 +22,6 @@
 #include <string.h>
 
 #include "catalog/data/store/store.h"
-#include "importer/container/flax_evidence.h"
 #include "importer/container/flax_leaf.h"
 
 /* Entries of a directory, and how many bits of evidence each is. Each alone is enough, except weak

@@ -76,55 +76,45 @@ struct offsets {
     struct strmap names; /* -> position in `numbers`; UINT64_MAX: no offsets stated */
     uint64_t *numbers;   /* for each name how many offsets, then the offsets */
     size_t used, space;
+    uint64_t last; /* what `names` will have for the name being read */
 };
 
-/* Add a list of offsets; *at is where it begins. */
-static bool read_offsets(struct json *j, struct offsets *o, uint64_t *at)
+static bool read_offsets(void *context, struct json *j)
 {
-    enum json_type type;
+    struct offsets *o = context;
     uint64_t value = 0;
-    *at = o->used;
+    o->last = o->used;
     if (!json_want(j, JSON_ARRAY, "a list of offsets"))
         return false;
     PUSH(j->arena, o->numbers, o->used, o->space); /* for how many */
-    while ((type = json_next(j)) == JSON_NUMBER) {
+    while (json_next(j) == JSON_NUMBER) {
         if (!json_u64(j, &value))
             return json_fail(j, ERR_CORRUPT, NULL, "an offset expected");
         *PUSH(j->arena, o->numbers, o->used, o->space) = value;
     }
     if (j->arena->failed)
         return false;
-    o->numbers[*at] = o->used - *at - 1;
-    return type == JSON_ARRAY_END;
+    o->numbers[o->last] = o->used - o->last - 1;
+    return j->type == JSON_ARRAY_END;
 }
 
-static bool read_info(struct json *j, struct offsets *o)
+static bool read_name(void *context, struct json *j)
 {
-    enum json_type type;
-    if (!json_want(j, JSON_OBJECT, "an object"))
+    static const struct json_member table[] = {{"saved_offsets", read_offsets}, {0}};
+    struct offsets *o = context;
+    const struct bytes name = j->text;
+    bool added;
+    o->last = UINT64_MAX;
+    if (!json_object(j, "an object", table, o))
         return false;
-    while ((type = json_next(j)) == JSON_KEY) {
-        struct bytes name = j->text;
-        bool added;
-        uint64_t *at = strmap_add(&o->names, (const char *)name.at, name.len, &added);
-        uint64_t where = UINT64_MAX;
-        if (!json_want(j, JSON_OBJECT, "an object"))
-            return false;
-        while ((type = json_next(j)) == JSON_KEY) {
-            bool ours = json_is(j, "saved_offsets");
-            if (ours ? !read_offsets(j, o, &where) : json_next(j) == JSON_FAIL || !json_skip(j))
-                return false;
-        }
-        if (type != JSON_OBJECT_END)
-            return false;
-        *at = where;
-    }
-    return type == JSON_OBJECT_END;
+    *strmap_add(&o->names, (const char *)name.at, name.len, &added) = o->last;
+    return true;
 }
 
 static enum status load_offsets(struct job *job, const struct safetensors_header *h,
                                 const char *path, struct offsets *o, struct error *err)
 {
+    static const struct json_member table[] = {{NULL, read_name}};
     struct error lacking = {.offset = NO_OFFSET};
     for (uint64_t i = 0; i < h->fact_count; i++) {
         const struct safetensors_fact *f = &h->facts[i];
@@ -132,7 +122,7 @@ static enum status load_offsets(struct job *job, const struct safetensors_header
         if (f->key.len != strlen(INFO) || memcmp(f->key.at, INFO, f->key.len) != 0)
             continue;
         json_init(&j, cursor_over(f->value, 0), job->arena, path, err);
-        read_info(&j, o);
+        json_object(&j, "an object", table, o);
         return err->status;
     }
     error_set(&lacking, ERR_CORRUPT, path, NO_OFFSET,

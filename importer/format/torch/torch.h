@@ -148,6 +148,8 @@ bool torch_number(const struct pickle *, pickle_ref, uint64_t *out);
 bool torch_fail(struct torch_tree *, struct error *, const char *code, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
 bool torch_key_read(struct torch_tree *, pickle_ref persid, struct torch_key *, struct error *);
+/* Bytes per element of a storage; `dtype` NULL: it is a run of bytes. */
+unsigned torch_element_bytes(const char *dtype);
 
 /* torch_tensor.c */
 struct torch_tensor {
@@ -239,5 +241,19 @@ void torch_emit(struct torch_tree *, const char *name, size_t len, const struct 
 void torch_tree_state(struct torch_tree *);
 /* Release what the tree holds. */
 void torch_tree_release(struct torch_tree *);
+
+/* --- one file of torch.save, whatever its form ------------------------------------------------ */
+
+/* torch.c: state everything in the file: tensors (by t->emit, or job_tensor()), facts, issues. The
+ * caller sets job, path and run.file of the tree; errors that concern the whole file go to *err. */
+enum status torch_file_state(struct torch_tree *t, const struct source *, struct error *err);
+
+/* torch_program.c */
+bool torch_program_magic(struct bytes head);
+void torch_program_state(struct torch_tree *t, const struct source *, struct error *err);
+
+/* torch_tar.c */
+bool torch_tar_magic(struct bytes head);
+void torch_tar_state(struct torch_tree *t, const struct source *, struct error *err);
 
 #endif

@@ -64,17 +64,14 @@ static enum status learn_storages(struct torch_tree *t, struct torch_legacy *l, 
     for (pickle_ref ref = 1; ref < p->node_count && t->job->err->status == OK; ref++) {
         struct torch_key key;
         struct error ignored = {.offset = NO_OFFSET};
-        struct dtype dtype = {.block_bytes = 1};
         bool added;
         if (pickle_kind(p, ref) != PICKLE_PERSID || !torch_key_read(t, ref, &key, &ignored))
             continue;
         uint64_t *at = strmap_add(&l->keys, key.key, key.len, &added);
-        if (key.dtype)
-            dtype_find(key.dtype, &dtype);
         if (added) {
             *at = l->count;
             *PUSH(t->arena, l->storages, l->count, l->space) = (struct torch_legacy_storage){
-                key.key, key.len, key.dtype, dtype.block_bytes, NO_OFFSET, 0};
+                key.key, key.len, key.dtype, torch_element_bytes(key.dtype), NO_OFFSET, 0};
         } else if (l->storages[*at].dtype != key.dtype) {
             return torch_legacy_refuse(t, err, t->run.offset,
                                        "a storage has elements of two kinds: where the next one "

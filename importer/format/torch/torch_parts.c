@@ -44,6 +44,14 @@ bool torch_numbers(const struct pickle *p, pickle_ref ref, uint64_t *out, unsign
     return true;
 }
 
+unsigned torch_element_bytes(const char *dtype)
+{
+    struct dtype found = {.block_bytes = 1};
+    if (dtype)
+        dtype_find(dtype, &found);
+    return found.block_bytes;
+}
+
 /* ('storage', class, key, location, number of elements [, (view key, offset, size)]) */
 bool torch_key_read(struct torch_tree *t, pickle_ref persid, struct torch_key *key,
                     struct error *err)
@@ -64,11 +72,8 @@ bool torch_key_read(struct torch_tree *t, pickle_ref persid, struct torch_key *k
     key->location = pickle_at(p, location)->text;
     key->dtype = torch_dtype_of(p, pickle_item(p, id, 1));
     key->bytes = key->numel;
-    struct dtype dtype;
-    if (!key->dtype)
-        return true;
-    dtype_find(key->dtype, &dtype);
-    if (!mul_u64(key->numel, dtype.block_bytes, &key->bytes) || key->bytes > INT64_MAX)
+    if (key->dtype && (!mul_u64(key->numel, torch_element_bytes(key->dtype), &key->bytes) ||
+                       key->bytes > INT64_MAX))
         return torch_fail(t, err, "bad-storage", "its storage of %llu elements is too large",
                           (unsigned long long)key->numel);
     return true;

@@ -12,7 +12,7 @@
  */
 #include <string.h>
 
-#include "importer/format/torch/torch_file.h"
+#include "importer/format/torch/torch_zip.h"
 
 #define FIRST "serialized_exported_program.json"
 

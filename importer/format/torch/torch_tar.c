@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "importer/format/torch/torch_file.h"
+#include "importer/format/torch/torch.h"
 
 #define BLOCK       512
 #define ENTRIES_MAX 64 /* torch writes 4 */
@@ -145,10 +145,9 @@ static bool next_count(struct tar *tar, const struct source *s, uint64_t base, u
                        uint64_t *count)
 {
     struct pickle p;
-    bool ok =
-        next_pickle(tar, s, base, at, &p) &&
-        (torch_number(&p, p.root, count) || torch_tar_fail(tar, base, "a count is not a number"));
-    return ok;
+    return next_pickle(tar, s, base, at, &p) &&
+           (torch_number(&p, p.root, count) ||
+            torch_tar_fail(tar, base, "a count is not a number"));
 }
 
 /* --- storages --------------------------------------------------------------------------- */
@@ -168,7 +167,6 @@ static bool add_storage(struct tar *tar, const char *key, const struct tar_stora
 static bool read_storage(struct tar *tar, const struct source *s, uint64_t *at)
 {
     struct pickle p;
-    struct dtype dtype = {.block_bytes = 1};
     struct tar_storage new = {.run = {.file = tar->t->run.file}};
     char key[64];
     uint8_t head[8];
@@ -181,11 +179,9 @@ static bool read_storage(struct tar *tar, const struct source *s, uint64_t *at)
         new.dtype = torch_dtype_of(&p, pickle_item(&p, p.root, 2));
     if (!ok || source_read(s, *at, head, sizeof(head), tar->err) != OK)
         return false;
-    if (new.dtype)
-        dtype_find(new.dtype, &dtype);
     new.count = load_u64le(head);
     *at += sizeof(head);
-    if (!mul_u64(new.count, dtype.block_bytes, &bytes) || bytes > s->size - *at)
+    if (!mul_u64(new.count, torch_element_bytes(new.dtype), &bytes) || bytes > s->size - *at)
         return torch_tar_fail(tar, tar->storages_in.at + *at, "a storage is cut short");
     new.run.offset = tar->storages_in.at + *at;
     new.run.stored = new.run.size = bytes;
@@ -202,7 +198,6 @@ static bool read_views(struct tar *tar, const struct source *s, uint64_t *at)
     bool ok = next_pickle(tar, s, tar->storages_in.at, at, &p);
     for (uint32_t i = 0; ok && (view = pickle_item(&p, p.root, i)); i++) {
         uint64_t offset, count, end;
-        struct dtype dtype = {.block_bytes = 1};
         const uint64_t *found = key_text(&p, pickle_item(&p, view, 0), key, sizeof(key)) &&
                                         key_text(&p, pickle_item(&p, view, 1), root, sizeof(root))
                                     ? strmap_get(&tar->storage_keys, root, strlen(root))
@@ -214,11 +209,10 @@ static bool read_views(struct tar *tar, const struct source *s, uint64_t *at)
             break;
         }
         struct tar_storage new = tar->storages[*found];
-        if (new.dtype)
-            dtype_find(new.dtype, &dtype);
+        const unsigned width = torch_element_bytes(new.dtype);
         new.count = count;
-        new.run.offset += offset *dtype.block_bytes;
-        new.run.stored = new.run.size = count *dtype.block_bytes;
+        new.run.offset += offset *width;
+        new.run.stored = new.run.size = count *width;
         ok = add_storage(tar, key, &new);
     }
     return ok;

@@ -12,17 +12,14 @@ static bool read_view(struct torch_tree *t, const struct torch_key *key, struct 
 {
     const struct pickle *p = t->pickle;
     pickle_ref view = pickle_item(p, pickle_item(p, key->node, 0), 5);
-    struct dtype dtype = {.block_bytes = 1};
+    const unsigned width = torch_element_bytes(key->dtype);
     uint64_t offset, size, from, len, end;
     *bound = key->bytes;
     if (!view || pickle_kind(p, view) == PICKLE_NONE)
         return true;
-    if (key->dtype)
-        dtype_find(key->dtype, &dtype);
     if (!torch_number(p, pickle_item(p, view, 1), &offset) ||
-        !torch_number(p, pickle_item(p, view, 2), &size) ||
-        !mul_u64(offset, dtype.block_bytes, &from) || !mul_u64(size, dtype.block_bytes, &len) ||
-        !add_u64(from, len, &end) || end > key->bytes || run->codec)
+        !torch_number(p, pickle_item(p, view, 2), &size) || !mul_u64(offset, width, &from) ||
+        !mul_u64(size, width, &len) || !add_u64(from, len, &end) || end > key->bytes || run->codec)
         return torch_fail(t, err, "bad-storage", "a view of a storage reaches past it");
     run->offset += from;
     run->stored = run->size = *bound = len;
