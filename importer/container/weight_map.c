@@ -54,34 +54,6 @@ static bool is_shard(const char *name, const char *suffix)
     return shard_number(name, SHARD_DIGITS, &s) && strcmp(s.rest, suffix) == 0;
 }
 
-static bool is_safetensors_shard(const char *rest)
-{
-    return is_shard(rest, ".safetensors");
-}
-
-static bool is_bin_shard(const char *rest)
-{
-    return is_shard(rest, ".bin");
-}
-
-static bool is_msgpack_shard(const char *rest)
-{
-    return is_shard(rest, ".msgpack");
-}
-
-static bool is_h5_shard(const char *rest)
-{
-    return is_shard(rest, ".h5");
-}
-
-static bool (*shard_test(const char *suffix))(const char *rest)
-{
-    return strcmp(suffix, ".bin") == 0       ? is_bin_shard
-           : strcmp(suffix, ".msgpack") == 0 ? is_msgpack_shard
-           : strcmp(suffix, ".h5") == 0      ? is_h5_shard
-                                             : is_safetensors_shard;
-}
-
 static bool is_plain_name(struct bytes name)
 {
     if (name.len == 0 || name.len > 255 || memchr(name.at, '/', name.len) ||
@@ -285,8 +257,11 @@ enum status weight_map_claim(struct claim *c, const char *suffix)
             if (!m.shards[i].lost)
                 claim_take(c, m.shards[i].name);
     /* Files named like shards belong to the set even if the index cannot be read. */
-    if (stem_of(c->name, suffix, &stem))
-        claim_take_prefix(c, text_str(&stem), shard_test(suffix));
+    uint64_t i =
+        stem_of(c->name, suffix, &stem) ? names_from(c->names, c->count, stem.at) : c->count;
+    for (; i < c->count && strncmp(c->names[i], stem.at, stem.len) == 0; i++)
+        if (is_shard(c->names[i] + stem.len, suffix))
+            claim_take(c, c->names[i]);
     strmap_release(&m.names);
     strmap_release(&m.facts);
     text_release(&stem);
@@ -334,10 +309,8 @@ static enum status weight_map_read(struct job *job, const char *suffix, struct w
                          "an index of %llu bytes, most is %llu", (unsigned long long)s->size,
                          (unsigned long long)LIMIT_HEADER_BYTES);
     uint8_t *bytes = arena_alloc(job->arena, (size_t)s->size);
-    if (!bytes)
-        return error_memory_at(job->err, s->name);
     struct bytes text = {bytes, (size_t)s->size};
-    if (source_read(s, 0, bytes, text.len, job->err) == OK &&
+    if (bytes && source_read(s, 0, bytes, text.len, job->err) == OK &&
         weight_map_parse(job, text, s->name, job->arena, out, job->err) == OK)
         report_extra(job, out, suffix);
     return job->err->status;

@@ -50,36 +50,34 @@ enum status zip_check(const struct zip *z, const struct zip_member *m, struct er
 
 /* --- place and codec ---------------------------------------------------------------------- */
 
-static enum status read_lzma_header(const struct zip *z, const struct zip_member *m,
-                                    struct zip_run *out, struct error *err)
+static void read_lzma_header(const struct zip *z, const struct zip_member *m, struct zip_run *out,
+                             struct error *err)
 {
     uint8_t h[LZMA_HEADER_BYTES];
     if (m->stored >= sizeof(h) && source_read(z->source, m->data, h, sizeof(h), err) != OK)
-        return err->status;
-    if (m->stored < sizeof(h) || load_u16le(h + 2) != 5 || h[4] >= 9 * 5 * 5)
-        return error_set(err, ERR_CORRUPT, z->source->name, m->data,
-                         "zip member \"%.200s\" does not begin as LZMA in a zip does", m->name);
+        return;
+    if (m->stored < sizeof(h) || load_u16le(h + 2) != 5 || h[4] >= 9 * 5 * 5) {
+        error_set(err, ERR_CORRUPT, z->source->name, m->data,
+                  "zip member \"%.200s\" does not begin as LZMA in a zip does", m->name);
+        return;
+    }
     out->offset += sizeof(h);
     out->stored -= sizeof(h);
     snprintf(out->codec, sizeof(out->codec), "rawlzma:%llu%s,lzma1=%u/%u/%u/%u",
              (unsigned long long)m->size, m->flags & LZMA_END_MARKED ? "" : ",unmarked",
              load_u32le(h + 5), h[4] % 9u, h[4] / 9u % 5u, h[4] / 45u);
-    return OK;
 }
 
 enum status zip_run(const struct zip *z, const struct zip_member *m, struct zip_run *out,
                     struct error *err)
 {
-    const unsigned long long size = m->size;
     *out = (struct zip_run){.offset = m->data, .stored = m->stored};
-    if (zip_check(z, m, err) != OK)
-        return err->status;
-    if (m->method == ZIP_LZMA)
-        return read_lzma_header(z, m, out, err);
-    if (m->method != ZIP_STORED)
+    if (zip_check(z, m, err) == OK && m->method == ZIP_LZMA)
+        read_lzma_header(z, m, out, err);
+    else if (err->status == OK && m->method != ZIP_STORED)
         snprintf(out->codec, sizeof(out->codec), "%s:%llu",
-                 m->method == ZIP_DEFLATE ? "deflate" : "bz2", size);
-    return OK;
+                 m->method == ZIP_DEFLATE ? "deflate" : "bz2", (unsigned long long)m->size);
+    return err->status;
 }
 
 /* --- contents ----------------------------------------------------------------------------- */
@@ -193,21 +191,17 @@ enum status zip_read(const struct zip *z, const struct zip_member *m, uint64_t l
                      struct arena *arena, struct bytes *out, struct error *err)
 {
     size_t got = 0;
-    if (zip_check(z, m, err) != OK)
-        return err->status;
-    if (m->size > limit)
-        return error_set(err, ERR_LIMIT, z->source->name, m->header,
-                         "zip member \"%.200s\" has %llu bytes, most is %llu", m->name,
-                         (unsigned long long)m->size, (unsigned long long)limit);
-    uint8_t *bytes = arena_alloc(arena, (size_t)m->size);
+    if (zip_check(z, m, err) == OK && m->size > limit)
+        error_set(err, ERR_LIMIT, z->source->name, m->header,
+                  "zip member \"%.200s\" has %llu bytes, most is %llu", m->name,
+                  (unsigned long long)m->size, (unsigned long long)limit);
+    uint8_t *bytes = err->status == OK ? arena_alloc(arena, (size_t)m->size) : NULL;
     if (!bytes)
-        return error_memory_at(err, z->source->name);
-    if (zip_head(z, m, bytes, (size_t)m->size, &got, err) != OK)
-        return err->status;
-    if (got != m->size)
-        return error_set(err, ERR_CORRUPT, z->source->name, m->data,
-                         "zip member \"%.200s\" has %zu bytes, not %llu", m->name, got,
-                         (unsigned long long)m->size);
+        error_memory_at(err, z->source->name); /* unless it says already what is wrong */
+    else if (zip_head(z, m, bytes, (size_t)m->size, &got, err) == OK && got != m->size)
+        error_set(err, ERR_CORRUPT, z->source->name, m->data,
+                  "zip member \"%.200s\" has %zu bytes, not %llu", m->name, got,
+                  (unsigned long long)m->size);
     *out = (struct bytes){bytes, got};
-    return OK;
+    return err->status;
 }

@@ -21,24 +21,26 @@ static bool room_for_fact(struct torch_tree *t, size_t bytes)
     return false;
 }
 
-/* The key as it is catalogued, escaped into `safe` if it is not UTF-8 or holds a NUL. NULL: it
- * failed. */
-static const char *fact_key(const struct text *key, struct text *safe)
+/* The key of a fact of N bytes besides it, as it is catalogued: escaped into `safe` if it is not UTF-8 or
+ * holds a NUL. NULL: it failed, or there is no room for the fact. */
+static const char *fact_key(struct torch_tree *t, const struct text *key, size_t bytes,
+                            struct text *safe)
 {
     const char *at = key->at ? key->at : "";
     if (key->failed)
         return NULL;
-    if (!memchr(at, '\0', key->len) && utf8_valid(at, key->len))
-        return at;
-    text_escape(safe, key->at, key->len);
-    return text_str(safe);
+    if (memchr(at, '\0', key->len) || !utf8_valid(at, key->len)) {
+        text_escape(safe, key->at, key->len);
+        at = text_str(safe);
+    }
+    return at && room_for_fact(t, key->len + bytes) ? at : NULL;
 }
 
 void torch_fact_text(struct torch_tree *t, const struct text *key, const char *text, size_t len)
 {
     struct text safe = {0};
-    const char *name = fact_key(key, &safe);
-    if (name && room_for_fact(t, len + key->len))
+    const char *name = fact_key(t, key, len, &safe);
+    if (name)
         job_meta_text(t->job, name, text, len);
     text_release(&safe);
 }
@@ -55,8 +57,8 @@ static void fact_made(struct torch_tree *t, const struct text *key, struct text 
 static void fact_integer(struct torch_tree *t, const struct text *key, int64_t value)
 {
     struct text safe = {0};
-    const char *name = fact_key(key, &safe);
-    if (name && room_for_fact(t, key->len + 8))
+    const char *name = fact_key(t, key, 8, &safe);
+    if (name)
         job_meta_integer(t->job, name, value);
     text_release(&safe);
 }
@@ -64,12 +66,12 @@ static void fact_integer(struct torch_tree *t, const struct text *key, int64_t v
 static void fact_real(struct torch_tree *t, const struct text *key, double value)
 {
     struct text safe = {0};
-    const char *name = fact_key(key, &safe);
+    const char *name;
     if (!isfinite(value)) {
         struct text word = {0};
         torch_add_real(&word, value);
         fact_made(t, key, &word);
-    } else if (name && room_for_fact(t, key->len + 8)) {
+    } else if ((name = fact_key(t, key, 8, &safe))) {
         job_meta_real(t->job, name, value);
     }
     text_release(&safe);
@@ -78,8 +80,8 @@ static void fact_real(struct torch_tree *t, const struct text *key, double value
 static void fact_null(struct torch_tree *t, const struct text *key)
 {
     struct text safe = {0};
-    const char *name = fact_key(key, &safe);
-    if (name && room_for_fact(t, key->len))
+    const char *name = fact_key(t, key, 0, &safe);
+    if (name)
         job_meta_null(t->job, name);
     text_release(&safe);
 }

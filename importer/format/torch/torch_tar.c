@@ -141,13 +141,32 @@ static bool next_pickle(struct tar *tar, const struct source *s, uint64_t base, 
     return tar->err->status == OK;
 }
 
-static bool next_count(struct tar *tar, const struct source *s, uint64_t base, uint64_t *at,
-                       uint64_t *count)
+/* Reads what comes next in the source of a member, and moves *at to its end. */
+typedef bool tar_reader(struct tar *, const struct source *, uint64_t *at);
+
+/* Read a member: a count, as many entries, and, unless it ends there, the rest. */
+static bool read_member(struct tar *tar, const struct member *in, tar_reader *entry,
+                        tar_reader *rest)
 {
+    struct source *s = NULL;
     struct pickle p;
-    return next_pickle(tar, s, base, at, &p) &&
-           (torch_number(&p, p.root, count) ||
-            torch_tar_fail(tar, base, "a count is not a number"));
+    uint64_t at = 0, count = 0;
+    bool ok = source_open_view(tar->source, in->at, in->size, &s, tar->err) == OK &&
+              next_pickle(tar, s, in->at, &at, &p) &&
+              (torch_number(&p, p.root, &count) ||
+               torch_tar_fail(tar, in->at, "a count is not a number"));
+    for (uint64_t i = 0; ok && i < count; i++)
+        ok = entry(tar, s, &at);
+    ok = ok && (!rest || at == s->size || rest(tar, s, &at));
+    source_close(s);
+    return ok;
+}
+
+/* The position of the key that an id begins with; NULL: it is not there. */
+static const uint64_t *find_named(const struct strmap *keys, const struct pickle *p, pickle_ref id)
+{
+    char key[64];
+    return key_text(p, id, key, sizeof(key)) ? strmap_get(keys, key, strlen(key)) : NULL;
 }
 
 /* --- storages --------------------------------------------------------------------------- */
@@ -193,16 +212,14 @@ static bool read_storage(struct tar *tar, const struct source *s, uint64_t *at)
 static bool read_views(struct tar *tar, const struct source *s, uint64_t *at)
 {
     struct pickle p;
-    char key[64], root[64];
+    char key[64];
     pickle_ref view;
     bool ok = next_pickle(tar, s, tar->storages_in.at, at, &p);
     for (uint32_t i = 0; ok && (view = pickle_item(&p, p.root, i)); i++) {
         uint64_t offset, count, end;
-        const uint64_t *found = key_text(&p, pickle_item(&p, view, 0), key, sizeof(key)) &&
-                                        key_text(&p, pickle_item(&p, view, 1), root, sizeof(root))
-                                    ? strmap_get(&tar->storage_keys, root, strlen(root))
-                                    : NULL;
-        if (!found || !torch_number(&p, pickle_item(&p, view, 2), &offset) ||
+        const uint64_t *found = find_named(&tar->storage_keys, &p, pickle_item(&p, view, 1));
+        if (!key_text(&p, pickle_item(&p, view, 0), key, sizeof(key)) || !found ||
+            !torch_number(&p, pickle_item(&p, view, 2), &offset) ||
             !torch_number(&p, pickle_item(&p, view, 3), &count) || !add_u64(offset, count, &end) ||
             end > tar->storages[*found].count) {
             ok = torch_tar_fail(tar, tar->storages_in.at, "a view of a storage reaches past it");
@@ -215,21 +232,6 @@ static bool read_views(struct tar *tar, const struct source *s, uint64_t *at)
         new.run.stored = new.run.size = count *width;
         ok = add_storage(tar, key, &new);
     }
-    return ok;
-}
-
-static bool read_storages(struct tar *tar)
-{
-    struct source *s = NULL;
-    uint64_t at = 0, count = 0;
-    if (source_open_view(tar->source, tar->storages_in.at, tar->storages_in.size, &s, tar->err) !=
-        OK)
-        return false;
-    bool ok = next_count(tar, s, tar->storages_in.at, &at, &count);
-    for (uint64_t i = 0; ok && i < count; i++)
-        ok = read_storage(tar, s, &at);
-    ok = ok && (at == s->size || read_views(tar, s, &at));
-    source_close(s);
     return ok;
 }
 
@@ -288,21 +290,6 @@ static bool torch_tar_read_tensor(struct tar *tar, const struct source *s, uint6
     return tar->t->job->err->status == OK;
 }
 
-static bool torch_tar_read_tensors(struct tar *tar)
-{
-    struct source *s = NULL;
-    uint64_t at = 0, count = 0;
-    if (!tar->tensors_in.size)
-        return true;
-    if (source_open_view(tar->source, tar->tensors_in.at, tar->tensors_in.size, &s, tar->err) != OK)
-        return false;
-    bool ok = next_count(tar, s, tar->tensors_in.at, &at, &count);
-    for (uint64_t i = 0; ok && i < count; i++)
-        ok = torch_tar_read_tensor(tar, s, &at);
-    source_close(s);
-    return ok;
-}
-
 /* --- the object ------------------------------------------------------------------------- */
 
 /* Find a storage by its persistent id. */
@@ -310,10 +297,8 @@ static bool find_key(struct torch_tree *t, pickle_ref persid, struct torch_key *
                      struct torch_run *run, struct error *err)
 {
     const struct tar *tar = t->container;
-    char text[64];
-    const uint64_t *at = key_text(t->pickle, pickle_item(t->pickle, persid, 0), text, sizeof(text))
-                             ? strmap_get(&tar->storage_keys, text, strlen(text))
-                             : NULL;
+    const uint64_t *at =
+        find_named(&tar->storage_keys, t->pickle, pickle_item(t->pickle, persid, 0));
     if (!at)
         return torch_fail(t, err, "missing-storage", "its storage is not in the archive");
     const struct tar_storage *s = &tar->storages[*at];
@@ -327,10 +312,8 @@ static bool read_id(struct torch_tree *t, pickle_ref persid, struct torch_tensor
                     struct error *err)
 {
     const struct tar *tar = t->container;
-    char text[64];
-    const uint64_t *at = key_text(t->pickle, pickle_item(t->pickle, persid, 0), text, sizeof(text))
-                             ? strmap_get(&tar->tensor_keys, text, strlen(text))
-                             : NULL;
+    const uint64_t *at =
+        find_named(&tar->tensor_keys, t->pickle, pickle_item(t->pickle, persid, 0));
     if (!at)
         return torch_fail(t, err, "bad-tensor", "its persistent id names no tensor");
     const struct tar_tensor *x = &tar->tensors[*at];
@@ -349,11 +332,9 @@ static bool read_id(struct torch_tree *t, pickle_ref persid, struct torch_tensor
 /* Mark the persistent ids that name tensors. */
 static void mark_tensors(const struct tar *tar, struct pickle *p)
 {
-    char text[64];
     for (pickle_ref ref = 1; ref < p->node_count; ref++)
         if (pickle_kind(p, ref) == PICKLE_PERSID &&
-            key_text(p, pickle_item(p, ref, 0), text, sizeof(text)) &&
-            strmap_get(&tar->tensor_keys, text, strlen(text)))
+            find_named(&tar->tensor_keys, p, pickle_item(p, ref, 0)))
             pickle_at(p, ref)->flags |= TORCH_IS_TENSOR;
 }
 
@@ -366,7 +347,8 @@ void torch_tar_state(struct torch_tree *t, const struct source *s, struct error 
                       .err = err};
     struct pickle pickle = {0};
     struct source *member = NULL;
-    if (read_directory(&tar) && read_storages(&tar) && torch_tar_read_tensors(&tar) &&
+    if (read_directory(&tar) && read_member(&tar, &tar.storages_in, read_storage, read_views) &&
+        (!tar.tensors_in.size || read_member(&tar, &tar.tensors_in, torch_tar_read_tensor, NULL)) &&
         source_open_view(s, tar.pickle_in.at, tar.pickle_in.size, &member, err) == OK) {
         t->pickle = &pickle;
         t->source = member;
