@@ -451,17 +451,6 @@ static enum status gguf_claim(struct claim *c)
     return OK;
 }
 
-/* If a part other than the first cannot be used, only its own tensors are lost. */
-static void lose_part(struct job *job)
-{
-    const struct error why = *job->err;
-    error_clear(job->err);
-    if (why.status == ERR_MEMORY)
-        *job->err = why;
-    else
-        job_issue_error(job, ISSUE_ERROR, &why);
-}
-
 /* Report a part whose name and keys disagree. */
 static void check_split(struct job *job, const struct part *p, const struct shard_name *name)
 {
@@ -471,19 +460,26 @@ static void check_split(struct job *job, const struct part *p, const struct shar
                   p->split_no + 1, p->split_count, name->part, name->count);
 }
 
-static enum status part_at(struct job *job, struct set *set, const char *name,
-                           const struct shard_name *split, struct part *p)
+/* Index another part than the first. If it cannot be used, only its own tensors are lost. */
+static void index_other(struct job *job, struct set *set, const char *name,
+                        const struct shard_name *split)
 {
     struct source *s = NULL;
     struct error err = {.offset = NO_OFFSET};
+    struct part p;
     uint32_t file;
-    if (job_open(job, name, "data", &s, &file, &err) != OK) {
-        *job->err = err;
-        return err.status;
+    if (job_open(job, name, "data", &s, &file, &err) == OK) {
+        if (index_part(job, set, file, s, &p) == OK) {
+            check_split(job, &p, split);
+            return;
+        }
+        err = *job->err;
+        error_clear(job->err);
     }
-    if (index_part(job, set, file, s, p) == OK)
-        check_split(job, p, split);
-    return job->err->status;
+    if (err.status == ERR_MEMORY)
+        *job->err = err;
+    else
+        job_issue_error(job, ISSUE_ERROR, &err);
 }
 
 /* Report all missing parts in one issue, and record the first MISSING_NAMED as missing files. A part before
@@ -530,13 +526,11 @@ static void index_others(struct job *job, struct set *set, const char *first_nam
     there[own->part <= known ? own->part : 0] = true;
     for (uint64_t i = 0; i < count && job->err->status == OK; i++) {
         struct shard_name other;
-        struct part p;
         if (!same_split(names[i], first_name, own, &other) || other.part <= own->part)
             continue;
         if (other.part <= known)
             there[other.part] = true;
-        if (part_at(job, set, names[i], &other, &p) != OK)
-            lose_part(job);
+        index_other(job, set, names[i], &other);
     }
 }
 

@@ -66,6 +66,13 @@ struct tensor {
     struct list lists[17]; /* by field number: 4, 5, 6, 7, 9, 10, 11, 13 */
 };
 
+/* NULL: its data type is not known. */
+static const struct holder *holder_of(const struct tensor *t)
+{
+    const bool known = t->type < sizeof(holders) / sizeof(holders[0]) && holders[t->type].dtype;
+    return known ? &holders[t->type] : NULL;
+}
+
 static const char *shown_name(struct bytes name, char room[208])
 {
     snprintf(room, 208, "%.*s", (int)(name.len < 200 ? name.len : 200), (const char *)name.at);
@@ -231,30 +238,21 @@ static void name_tensor(struct onnx *o, struct tensor_claim *claim, struct bytes
     claim->name_len = name.len + (size_t)len;
 }
 
-/* Find the type and the size in bytes of a tensor; false after an issue. */
+/* Find the size in bytes of a tensor, 0 if its type is not known (`holder` NULL); false after an issue. */
 static bool measure_tensor(struct onnx *o, const struct tensor *t, const char *name,
-                           const struct holder **holder, uint64_t *nbytes)
+                           const struct holder *holder, uint64_t *nbytes)
 {
-    static const struct holder unknown = {NULL, 0, 0};
-    struct dtype dtype;
+    struct dtype dtype = {0};
     uint64_t elements;
-    const size_t types = sizeof(holders) / sizeof(holders[0]);
-    *holder = t->type < types && holders[t->type].dtype ? &holders[t->type] : &unknown;
     *nbytes = 0;
-    if (t->bad_shape || !shape_elements(t->shape, t->rank, &elements)) {
-        job_issue(o->job, ISSUE_ERROR, NULL, t->range.at, "shape-overflow",
-                  "tensor \"%s\": its shape is impossible: left out", name);
-        return false;
-    }
-    if (!(*holder)->dtype)
+    if (holder)
+        dtype_find(holder->dtype, &dtype);
+    if (!t->bad_shape && shape_elements(t->shape, t->rank, &elements) &&
+        (!holder || !dtype_sized(&dtype) || dtype_nbytes(&dtype, elements, nbytes)))
         return true;
-    dtype_find((*holder)->dtype, &dtype);
-    if (dtype_sized(&dtype) && !dtype_nbytes(&dtype, elements, nbytes)) {
-        job_issue(o->job, ISSUE_ERROR, NULL, t->range.at, "shape-overflow",
-                  "tensor \"%s\": its shape is impossible: left out", name);
-        return false;
-    }
-    return true;
+    job_issue(o->job, ISSUE_ERROR, NULL, t->range.at, "shape-overflow",
+              "tensor \"%s\": its shape is impossible: left out", name);
+    return false;
 }
 
 static void emit_unknown(struct onnx *o, const struct tensor *t, const char *name,
@@ -271,19 +269,19 @@ static void emit_unknown(struct onnx *o, const struct tensor *t, const char *nam
 
 static void emit_tensor(struct onnx *o, struct tensor *t)
 {
-    const struct holder *holder;
+    const struct holder *holder = holder_of(t);
     uint64_t nbytes;
     char room[208], codec[CODEC_BYTES] = "";
     const char *name = shown_name(t->name, room);
     struct tensor_claim claim = {.shape = t->shape, .rank = t->rank};
-    if (!measure_tensor(o, t, name, &holder, &nbytes))
+    if (!measure_tensor(o, t, name, holder, &nbytes))
         return;
     if (t->segmented) {
         job_issue(o->job, ISSUE_ERROR, NULL, t->range.at, "unsupported",
                   "tensor \"%s\" is in segments, which nothing writes", name);
         return;
     }
-    if (!holder->dtype) {
+    if (!holder) {
         claim.name = (const char *)t->name.at;
         claim.name_len = t->name.len;
         emit_unknown(o, t, name, &claim);
@@ -410,10 +408,7 @@ void onnx_sparse(struct onnx *o, struct message_range range, struct bytes name)
         return;
     }
     if (read_sparse(o, range, s)) {
-        const size_t types = sizeof(holders) / sizeof(holders[0]);
-        const struct holder *h = s->values.type < types && holders[s->values.type].dtype
-                                     ? &holders[s->values.type]
-                                     : NULL;
+        const struct holder *h = holder_of(&s->values);
         if (!name.at)
             name = s->values.name;
         claim = (struct tensor_claim){

@@ -69,42 +69,31 @@ static bool measure(struct torch_tree *t, const struct torch_tensor *x, const st
                                          (unsigned long long)end, (unsigned long long)x->bound);
 }
 
-static void torch_view_add_step(struct text *chain, const char *step)
+/* What comes before the next step of a chain. */
+static const char *bar(const struct text *chain)
 {
-    if (chain->len)
-        text_addc(chain, '|');
-    text_adds(chain, step);
+    return chain->len ? "|" : "";
 }
 
 /* Append the steps that correct the byte order and apply what torch left for later (conj, neg). */
 static void value_steps(const struct torch_tensor *x, const struct dtype *dtype, struct text *chain)
 {
-    char step[64];
-    unsigned width = dtype_swap_width(dtype);
-    if (x->swap > 1) {
-        snprintf(step, sizeof(step), "swap:%u", x->swap);
-        torch_view_add_step(chain, step);
-    }
-    if (x->conjugate && dtype->kind == DTYPE_COMPLEX) {
-        snprintf(step, sizeof(step), "flip:%u,%u", 2 * width, 2 * width - 1);
-        torch_view_add_step(chain, step);
-    }
-    if (x->negative) {
-        snprintf(step, sizeof(step), "flip:%u,%u", width, width - 1);
-        torch_view_add_step(chain, step);
-    }
-    if (x->strings) {
-        snprintf(step, sizeof(step), "strings:%s", x->strings);
-        torch_view_add_step(chain, step);
-    }
+    const unsigned width = dtype_swap_width(dtype);
+    if (x->swap > 1)
+        text_addf(chain, "%sswap:%u", bar(chain), x->swap);
+    if (x->conjugate && dtype->kind == DTYPE_COMPLEX)
+        text_addf(chain, "%sflip:%u,%u", bar(chain), 2 * width, 2 * width - 1);
+    if (x->negative)
+        text_addf(chain, "%sflip:%u,%u", bar(chain), width, width - 1);
+    if (x->strings)
+        text_addf(chain, "%sstrings:%s", bar(chain), x->strings);
 }
 
 /* Set the bytes of the run that are read, and append the steps that decode them. */
 static void torch_view_place(const struct torch_run *run, const struct span *span,
                              struct text *chain, struct extent *out)
 {
-    bool whole = span->begin == 0 && span->len == run->size;
-    char step[64];
+    const bool whole = span->begin == 0 && span->len == run->size;
     *out = (struct extent){.file = run->file,
                            .offset = run->offset + (run->codec ? 0 : span->begin),
                            .stored = run->codec ? run->stored : span->len};
@@ -112,12 +101,10 @@ static void torch_view_place(const struct torch_run *run, const struct span *spa
         out->bytes = run->inlined + span->begin;
     if (!run->codec)
         return;
-    torch_view_add_step(chain, run->codec);
-    if (!whole) {
-        snprintf(step, sizeof(step), "cut:%llu,%llu", (unsigned long long)span->begin,
-                 (unsigned long long)span->len);
-        torch_view_add_step(chain, step);
-    }
+    text_adds(chain, run->codec);
+    if (!whole)
+        text_addf(chain, "|cut:%llu,%llu", (unsigned long long)span->begin,
+                  (unsigned long long)span->len);
 }
 
 static bool copy_to_job(struct torch_tree *t, const struct torch_tensor *x, const struct span *span,
