@@ -169,20 +169,11 @@ static enum status claim_chunks(struct flax_sink *s, const struct flax_array *a,
 
 /* --- tensors ---------------------------------------------------------------------------- */
 
-/* NULL if the buffer fits the array, else what is wrong with it. */
-static const char *check_run(const struct flax_array *a, uint64_t width)
-{
-    uint64_t bytes;
-    if (width && (!mul_u64(a->run.elements, width, &bytes) || bytes != a->run.len))
-        return "has bytes that are not what its shape and dtype need";
-    return NULL;
-}
-
 static enum status emit_array(struct flax_sink *s, const struct flax_leaf *leaf)
 {
     const struct flax_array *a = leaf->array;
     const char *wrong = NULL;
-    uint64_t width, elements;
+    uint64_t width, elements, bytes;
     struct tensor_claim t = {
         .name = leaf->name,
         .name_len = leaf->name_len,
@@ -193,7 +184,8 @@ static enum status emit_array(struct flax_sink *s, const struct flax_leaf *leaf)
     t.dtype = flax_dtype(s->job, a->dtype, &t.codec, &width);
     bool possible = shape_elements(a->shape, a->rank, &elements);
     if (possible && a->runs == &a->run) {
-        wrong = check_run(a, width);
+        if (width && (!mul_u64(a->run.elements, width, &bytes) || bytes != a->run.len))
+            wrong = "has bytes that are not what its shape and dtype need";
         t.storage = STORAGE_RANGE;
         t.offset = a->run.offset;
         t.stored = a->run.len;

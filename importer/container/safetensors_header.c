@@ -316,14 +316,6 @@ static bool read_metadata(void *context, struct json *j)
                : bad_header(p, "bad-header", "__metadata__ is not an object of texts");
 }
 
-static bool read_header(struct parser *p)
-{
-    static const struct json_member table[] = {{"__metadata__", read_metadata},
-                                               {NULL, read_tensor}};
-    return json_object(&p->json, "the header's object", table, p) &&
-           json_want(&p->json, JSON_END, "the end of the header");
-}
-
 /* --- the data --------------------------------------------------------------------------- */
 
 static int by_offset(const void *a, const void *b)
@@ -437,12 +429,15 @@ enum status safetensors_parse(struct bytes text, const char *source, struct aren
                               struct arena *lists, struct safetensors_header *out,
                               struct error *err)
 {
+    static const struct json_member table[] = {{"__metadata__", read_metadata},
+                                               {NULL, read_tensor}};
     struct safetensors_header header = {0};
     struct parser p = {
         .arena = arena, .lists = lists, .names.err = err, .fact_keys.err = err, .header = &header};
     expect_tensors(&p, text);
     json_init(&p.json, cursor_over(text, LENGTH_BYTES), arena, source, err);
-    if (read_header(&p) && check_cover(&p))
+    if (json_object(&p.json, "the header's object", table, &p) &&
+        json_want(&p.json, JSON_END, "the end of the header") && check_cover(&p))
         *out = header;
     else if (err->status == ERR_CORRUPT)
         error_code(err, "bad-header");

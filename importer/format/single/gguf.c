@@ -78,11 +78,6 @@ struct set {
     uint64_t tensors;
 };
 
-static bool key_is(const struct gguf_pair *p, const char *key)
-{
-    return p->key.len == strlen(key) && memcmp(p->key.at, key, p->key.len) == 0;
-}
-
 /* A key as it is catalogued: escaped if it is not UTF-8 or holds a NUL. */
 static const char *clean_key(struct bytes key, struct text *room)
 {
@@ -139,11 +134,11 @@ static void keep_shape(struct part *p, const struct gguf_pair *pair)
 
 static void note_split(struct part *p, const struct gguf_pair *pair)
 {
-    if (key_is(pair, "split.no"))
+    if (gguf_key_is(pair, "split.no"))
         p->split_no = pair->value.integer;
-    else if (key_is(pair, "split.tensors.count"))
+    else if (gguf_key_is(pair, "split.tensors.count"))
         p->split_tensors = pair->value.integer;
-    else if (key_is(pair, "split.count")) {
+    else if (gguf_key_is(pair, "split.count")) {
         p->split_count = pair->value.integer;
         p->has_split = true;
     }

@@ -58,11 +58,7 @@ static struct bytes take_string(struct gguf *g)
 /* --- values ------------------------------------------------------------------------------- */
 
 /* Bytes per element of a type of fixed size; 0 for strings and arrays. */
-static unsigned width_of(enum gguf_type type)
-{
-    static const uint8_t widths[GGUF_TYPES] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
-    return widths[type];
-}
+static const uint8_t widths[GGUF_TYPES] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
 
 static void take_scalar(struct gguf *g, struct gguf_value *v)
 {
@@ -122,7 +118,7 @@ static bool take_array(struct gguf *g, struct gguf_value *v)
 static bool skip_elements(struct gguf *g, const struct gguf_value *array, unsigned depth)
 {
     uint64_t bytes;
-    const unsigned width = width_of(array->elements);
+    const unsigned width = widths[array->elements];
     if (width) {
         if (!mul_u64(array->count, width, &bytes))
             return corrupt(g, array->at, "bad-count", array->count, "elements of an array");
@@ -211,9 +207,9 @@ static bool gguf_begin(struct gguf *g, struct bytes head)
     return cursor_ok(&g->cursor);
 }
 
-static bool is_alignment(const struct gguf_pair *p)
+bool gguf_key_is(const struct gguf_pair *p, const char *key)
 {
-    return p->key.len == strlen(KEY_ALIGNMENT) && memcmp(p->key.at, KEY_ALIGNMENT, p->key.len) == 0;
+    return p->key.len == strlen(key) && memcmp(p->key.at, key, p->key.len) == 0;
 }
 
 static bool note_alignment(struct gguf *g, const struct gguf_pair *p)
@@ -237,7 +233,7 @@ static bool walk(struct gguf *g, struct bytes head)
     if (!gguf_begin(g, head))
         return false;
     while (gguf_pair(g, &pair))
-        if (is_alignment(&pair) && !note_alignment(g, &pair))
+        if (gguf_key_is(&pair, KEY_ALIGNMENT) && !note_alignment(g, &pair))
             return false;
     while (gguf_tensor(g, &tensor))
         continue;

@@ -102,6 +102,7 @@ void gguf_close(struct gguf *);
 /* The next pair, then the next tensor; false at the end. Bytes are valid until gguf_close(). */
 bool gguf_pair(struct gguf *, struct gguf_pair *);
 bool gguf_tensor(struct gguf *, struct gguf_tensor *);
+bool gguf_key_is(const struct gguf_pair *, const char *key);
 
 /* Whether a value of an integer type is negative. */
 bool gguf_negative(const struct gguf_value *);

@@ -54,14 +54,6 @@ static const char *dtype_named(struct names *n, struct bytes text)
     return name;
 }
 
-/* Whether a text with brackets in it is nevertheless a dtype: "datetime64[s]". */
-static bool is_dtype(const char *text)
-{
-    struct dtype found;
-    dtype_find(text, &found);
-    return found.kind != DTYPE_UNKNOWN;
-}
-
 static bool set_dtype(struct names *n, struct bytes text)
 {
     if (!text.len || memchr(text.at, '\0', text.len))
@@ -144,6 +136,7 @@ static bool names_read_entry(void *context, struct json *j)
 static bool names_read_leaf(struct names *n)
 {
     uint64_t *shape;
+    struct dtype found;
     struct bytes text = n->json.text;
     struct tensor_claim *t = &n->claim;
     names_begin(n, n->tree.path.at, n->tree.path.len);
@@ -156,7 +149,8 @@ static bool names_read_leaf(struct names *n)
         *bracket = '\0';
     }
     bool unknown = text.len == 1 && text.at[0] == '?';
-    if (!unknown && memchr(text.at, '[', text.len) && !is_dtype(leaf))
+    dtype_find(leaf, &found);
+    if (!unknown && memchr(text.at, '[', text.len) && found.kind == DTYPE_UNKNOWN)
         return names_bad(n, "a leaf is \"dtype[shape]\" with a shape like [2,3], or \"?\"");
     return (unknown || set_dtype(n, text)) && names_emit(n);
 }

@@ -152,15 +152,6 @@ static void state_step(struct job *job)
 
 /* --- indexing --------------------------------------------------------------------------- */
 
-/* Whether the root is a plain folder of zarr nodes, not a node itself. */
-static bool is_bare(struct job *job)
-{
-    uint64_t count;
-    struct probe_dir p = {.files = job_siblings(job, &count)};
-    p.file_count = count;
-    return !is_node(&p);
-}
-
 /* The name of a node: its path. Below a bare root '~' is written for '/'. */
 static const char *zarr_shown(struct job *job, const char *path, bool bare)
 {
@@ -199,7 +190,9 @@ static enum status emit_all(struct job *job, const struct array_tree *tree, bool
 static enum status index_tree(struct job *job)
 {
     struct array_tree tree;
-    bool bare = is_bare(job);
+    struct probe_dir p = {0};
+    p.files = job_siblings(job, &p.file_count);
+    const bool bare = !is_node(&p); /* a plain folder of zarr nodes, not a node itself */
     if (array_tree_scan(job, job->path, &tree) != OK ||
         array_groups_record(job, job->path, &tree) != OK || emit_all(job, &tree, bare) != OK)
         return job->err->status;

@@ -104,12 +104,6 @@ static bool place_of(struct torch_tree *t, const struct torch_tensor *x, bool in
     return true;
 }
 
-static void put_shape(struct text *out, const uint64_t *shape, unsigned rank)
-{
-    for (unsigned d = 0; d < rank; d++)
-        text_addf(out, d ? "x%llu" : "%llu", (unsigned long long)shape[d]);
-}
-
 static char adds(const struct dtype *dtype)
 {
     if (dtype_is_integer(dtype))
@@ -145,7 +139,8 @@ static void put_sparse(const struct torch_sparse *s, const struct torch_tensor *
     text_addf(chain, "sparse:%c,%c,%u,%llu,%llu,%llu,", s->kind, adds(&dtype), dtype.block_bytes,
               (unsigned long long)s->count, (unsigned long long)at[SPARSE_VALUES],
               (unsigned long long)dense_run(values, entry));
-    put_shape(chain, x->shape, own);
+    for (unsigned d = 0; d < own; d++)
+        text_addf(chain, d ? "x%llu" : "%llu", (unsigned long long)x->shape[d]);
     text_addf(chain, ",%llu,", (unsigned long long)at[SPARSE_INDEX]);
     if (s->coo)
         text_addf(chain, "%llu,%llu", (unsigned long long)index->strides[0],
