@@ -21,7 +21,7 @@
 #include "catalog/base/name_list.h"
 #include "importer/container/safetensors_header.h"
 #include "importer/format/ranks/dcp_box.h"
-#include "importer/format/torch/torch_zip.h"
+#include "importer/format/torch/torch_file.h"
 
 #define METADATA ".metadata"
 #define COMMON   "common.pt"

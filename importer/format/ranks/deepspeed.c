@@ -24,7 +24,7 @@
 
 #include "catalog/base/text.h"
 #include "importer/format/ranks/zero.h"
-#include "importer/format/torch/torch.h"
+#include "importer/format/torch/torch_file.h"
 
 #define RANKS_MAX 65536
 #define FROZEN    "frozen_param_fragments."

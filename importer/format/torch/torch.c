@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "catalog/base/text.h"
+#include "importer/format/torch/torch_file.h"
 #include "importer/format/torch/torch_legacy.h"
-#include "importer/format/torch/torch_zip.h"
 
 #define LOCAL_MAGIC "PK\3\4"
 

@@ -242,18 +242,4 @@ void torch_tree_state(struct torch_tree *);
 /* Release what the tree holds. */
 void torch_tree_release(struct torch_tree *);
 
-/* --- one file of torch.save, whatever its form ------------------------------------------------ */
-
-/* torch.c: state everything in the file: tensors (by t->emit, or job_tensor()), facts, issues. The
- * caller sets job, path and run.file of the tree; errors that concern the whole file go to *err. */
-enum status torch_file_state(struct torch_tree *t, const struct source *, struct error *err);
-
-/* torch_program.c */
-bool torch_program_magic(struct bytes head);
-void torch_program_state(struct torch_tree *t, const struct source *, struct error *err);
-
-/* torch_tar.c */
-bool torch_tar_magic(struct bytes head);
-void torch_tar_state(struct torch_tree *t, const struct source *, struct error *err);
-
 #endif

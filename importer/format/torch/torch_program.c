@@ -12,7 +12,7 @@
  */
 #include <string.h>
 
-#include "importer/format/torch/torch_zip.h"
+#include "importer/format/torch/torch_file.h"
 
 #define FIRST "serialized_exported_program.json"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "importer/container/weight_map.h"
-#include "importer/format/torch/torch.h"
+#include "importer/format/torch/torch_file.h"
 
 #define SUFFIX ".bin"
 

@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "importer/format/torch/torch.h"
+#include "importer/format/torch/torch_file.h"
 
 #define BLOCK       512
 #define ENTRIES_MAX 64 /* torch writes 4 */
@@ -145,8 +145,8 @@ static bool next_pickle(struct tar *tar, const struct source *s, uint64_t base, 
 typedef bool tar_reader(struct tar *, const struct source *, uint64_t *at);
 
 /* Read a member: a count, as many entries, and, unless it ends there, the rest. */
-static bool read_member(struct tar *tar, const struct member *in, tar_reader *entry,
-                        tar_reader *rest)
+static bool read_tar_member(struct tar *tar, const struct member *in, tar_reader *entry,
+                            tar_reader *rest)
 {
     struct source *s = NULL;
     struct pickle p;
@@ -347,8 +347,9 @@ void torch_tar_state(struct torch_tree *t, const struct source *s, struct error 
                       .err = err};
     struct pickle pickle = {0};
     struct source *member = NULL;
-    if (read_directory(&tar) && read_member(&tar, &tar.storages_in, read_storage, read_views) &&
-        (!tar.tensors_in.size || read_member(&tar, &tar.tensors_in, torch_tar_read_tensor, NULL)) &&
+    if (read_directory(&tar) && read_tar_member(&tar, &tar.storages_in, read_storage, read_views) &&
+        (!tar.tensors_in.size ||
+         read_tar_member(&tar, &tar.tensors_in, torch_tar_read_tensor, NULL)) &&
         source_open_view(s, tar.pickle_in.at, tar.pickle_in.size, &member, err) == OK) {
         t->pickle = &pickle;
         t->source = member;

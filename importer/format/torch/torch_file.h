@@ -1,0 +1,19 @@
+/* torch_file.h - one file of torch.save, whatever its form. */
+#ifndef CKPTDB_TORCH_FILE_H
+#define CKPTDB_TORCH_FILE_H
+
+#include "importer/format/torch/torch_zip.h"
+
+/* State everything in the file: tensors (by t->emit, or job_tensor()), facts, issues. The caller
+ * sets job, path and run.file of the tree; errors that concern the whole file go to *err. */
+enum status torch_file_state(struct torch_tree *t, const struct source *, struct error *err);
+
+/* torch_program.c */
+bool torch_program_magic(struct bytes head);
+void torch_program_state(struct torch_tree *t, const struct source *, struct error *err);
+
+/* torch_tar.c */
+bool torch_tar_magic(struct bytes head);
+void torch_tar_state(struct torch_tree *t, const struct source *, struct error *err);
+
+#endif
