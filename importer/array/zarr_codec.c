@@ -94,43 +94,25 @@ static bool typed_filter(struct zarr_chain *c, const char *step, const char *set
     return ok;
 }
 
-static bool filter_delta(struct zarr_chain *c, const struct zarr_member *m)
+/* delta, astype and quantize. What quantize encodes lost its precision: decoding is at most a cast. */
+static bool filter_types(struct zarr_chain *c, const struct zarr_value *m)
 {
     struct numpy_type decoded, stored;
-    if (!type_setting(c, &m[0].value, NULL, &decoded) ||
-        !type_setting(c, &m[1].value, &decoded, &stored))
+    const bool delta = strcmp(c->word, "delta") == 0, both = strcmp(c->word, "astype") == 0;
+    if (!type_setting(c, &m[0], NULL, &decoded) ||
+        !type_setting(c, &m[1], both ? NULL : &decoded, &stored))
         return zarr_bad_setting(c);
-    c->ordered = true;
-    return typed_filter(c, "delta", "", &decoded, &stored);
+    c->ordered |= delta;
+    return typed_filter(c, delta ? "delta" : "astype", "", &decoded, &stored);
 }
 
-static bool filter_astype(struct zarr_chain *c, const struct zarr_member *m)
+static bool filter_scale(struct zarr_chain *c, const struct zarr_value *m)
 {
     struct numpy_type decoded, stored;
-    if (!type_setting(c, &m[0].value, NULL, &decoded) ||
-        !type_setting(c, &m[1].value, NULL, &stored))
-        return zarr_bad_setting(c);
-    return typed_filter(c, "astype", "", &decoded, &stored);
-}
-
-/* Encoding lost the precision; decoding is at most a cast. */
-static bool filter_quantize(struct zarr_chain *c, const struct zarr_member *m)
-{
-    struct numpy_type decoded, stored;
-    if (!type_setting(c, &m[0].value, NULL, &decoded) ||
-        !type_setting(c, &m[1].value, &decoded, &stored))
-        return zarr_bad_setting(c);
-    return typed_filter(c, "astype", "", &decoded, &stored);
-}
-
-static bool filter_scale(struct zarr_chain *c, const struct zarr_member *m)
-{
-    struct numpy_type decoded, stored;
-    const struct zarr_value *scale = &m[2].value, *offset = &m[3].value;
+    const struct zarr_value *scale = &m[2], *offset = &m[3];
     char settings[CODEC_STEP_BYTES];
-    if (!type_setting(c, &m[0].value, NULL, &decoded) ||
-        !type_setting(c, &m[1].value, &decoded, &stored) || scale->type != JSON_NUMBER ||
-        offset->type != JSON_NUMBER)
+    if (!type_setting(c, &m[0], NULL, &decoded) || !type_setting(c, &m[1], &decoded, &stored) ||
+        scale->type != JSON_NUMBER || offset->type != JSON_NUMBER)
         return zarr_bad_setting(c);
     int len = snprintf(settings, sizeof(settings), "%.*s,%.*s,", (int)scale->text.len,
                        (const char *)scale->text.at, (int)offset->text.len,
@@ -142,7 +124,7 @@ static bool filter_scale(struct zarr_chain *c, const struct zarr_member *m)
 
 /* numcodecs' own format: a byte with the number of unused bits in the
  * last byte, then 8 bools per byte. */
-static bool filter_packbits(struct zarr_chain *c, const struct zarr_member *m)
+static bool filter_packbits(struct zarr_chain *c, const struct zarr_value *m)
 {
     (void)m;
     if (!c->exact || c->z->type.dtype.kind != DTYPE_BOOL || c->item != 1)
@@ -156,68 +138,51 @@ static bool filter_packbits(struct zarr_chain *c, const struct zarr_member *m)
 
 /* --- the others ------------------------------------------------------------------------- */
 
-static bool filter_nothing(struct zarr_chain *c, const struct zarr_member *m)
+static bool filter_nothing(struct zarr_chain *c, const struct zarr_value *m)
 {
     (void)c;
     (void)m;
     return true;
 }
 
-static bool filter_shuffle(struct zarr_chain *c, const struct zarr_member *m)
+static bool filter_shuffle(struct zarr_chain *c, const struct zarr_value *m)
 {
     uint64_t width;
-    if (!whole_setting(c, &m[0].value, 4, &width) || width > 255)
+    if (!whole_setting(c, &m[0], 4, &width) || width > 255)
         return zarr_bad_setting(c);
     return width < 2 || zarr_step(c, "shuffle:%llu", (unsigned long long)width);
 }
 
-static bool add_sum(struct zarr_chain *c, const char *step, const char *where)
+/* The checksum that the codec is named for: 4 bytes before or after the data. */
+static bool add_sum(struct zarr_chain *c, const char *location)
 {
-    return add_u64(c->size, 4, &c->size) && zarr_step(c, "%s:%s", step, where);
+    return add_u64(c->size, 4, &c->size) && zarr_step(c, "%s:%s", c->word, location);
 }
 
-/* A checksum of 4 bytes; the only setting says on which side of the data it is. */
-static bool sum_at(struct zarr_chain *c, const struct zarr_member *m, const char *step,
-                   const char *side)
+static bool filter_sum(struct zarr_chain *c, const struct zarr_value *m)
 {
     char word[8];
-    const struct zarr_value *v = &m[0].value;
-    if (v->type == JSON_FAIL || v->type == JSON_NULL)
-        return add_sum(c, step, side);
-    if (!zarr_word(c->z, v, word, sizeof(word)) ||
+    if (m[0].type == JSON_FAIL || m[0].type == JSON_NULL)
+        return add_sum(c, strcmp(c->word, "crc32c") == 0 ? "end" : "start");
+    if (!zarr_word(c->z, &m[0], word, sizeof(word)) ||
         (strcmp(word, "start") != 0 && strcmp(word, "end") != 0))
         return zarr_bad_setting(c);
-    return add_sum(c, step, word);
+    return add_sum(c, word);
 }
 
-static bool filter_crc32(struct zarr_chain *c, const struct zarr_member *m)
-{
-    return sum_at(c, m, "crc32", "start");
-}
-
-static bool filter_adler32(struct zarr_chain *c, const struct zarr_member *m)
-{
-    return sum_at(c, m, "adler32", "start");
-}
-
-static bool filter_crc32c(struct zarr_chain *c, const struct zarr_member *m)
-{
-    return sum_at(c, m, "crc32c", "end");
-}
-
-static bool filter_fletcher32(struct zarr_chain *c, const struct zarr_member *m)
+static bool filter_fletcher32(struct zarr_chain *c, const struct zarr_value *m)
 {
     (void)m;
-    return add_sum(c, "fletcher32", "end");
+    return add_sum(c, "end");
 }
 
-static bool filter_jenkins(struct zarr_chain *c, const struct zarr_member *m)
+static bool filter_jenkins(struct zarr_chain *c, const struct zarr_value *m)
 {
     uint64_t begin;
-    bool prefixed = m[1].value.type != JSON_FAIL && m[1].value.type != JSON_NULL;
-    if (!whole_setting(c, &m[0].value, 0, &begin) || begin || prefixed)
+    bool prefixed = m[1].type != JSON_FAIL && m[1].type != JSON_NULL;
+    if (!whole_setting(c, &m[0], 0, &begin) || begin || prefixed)
         return zarr_bad_setting(c);
-    return add_sum(c, "jenkins_lookup3", "end");
+    return add_sum(c, "end");
 }
 
 /* What decoding needs to know of liblzma's presets 0 to 9: log 2 of the dictionary's size. */
@@ -241,20 +206,17 @@ static const struct {
 /* One filter, in the notation of Python's lzma: {"id": 33, "preset": 6}. */
 static bool lzma_filter(struct zarr_chain *c, const struct zarr_value *v, struct text *out)
 {
-    struct zarr_member m[] = {
-        {"id", {0}}, {"preset", {0}}, {"dict_size", {0}},    {"lc", {0}}, {"lp", {0}},
-        {"pb", {0}}, {"dist", {0}},   {"start_offset", {0}}, {NULL, {0}},
-    };
+    struct zarr_value m[8];
     uint64_t id, preset, dictionary, lc, lp, pb, dist, start;
-    if (v->type != JSON_OBJECT || !zarr_members(c->z, v, m, NULL) ||
-        !whole_setting(c, &m[0].value, 0, &id) ||
-        !whole_setting(c, &m[1].value, LZMA_PRESET, &preset) ||
+    if (v->type != JSON_OBJECT ||
+        !zarr_members(c->z, v, "id preset dict_size lc lp pb dist start_offset", m, NULL) ||
+        !whole_setting(c, &m[0], 0, &id) || !whole_setting(c, &m[1], LZMA_PRESET, &preset) ||
         (preset & ~LZMA_EXTREME) >= sizeof(lzma_dictionaries) ||
-        !whole_setting(c, &m[2].value, UINT64_C(1) << lzma_dictionaries[preset & ~LZMA_EXTREME],
+        !whole_setting(c, &m[2], UINT64_C(1) << lzma_dictionaries[preset & ~LZMA_EXTREME],
                        &dictionary) ||
-        !whole_setting(c, &m[3].value, 3, &lc) || !whole_setting(c, &m[4].value, 0, &lp) ||
-        !whole_setting(c, &m[5].value, 2, &pb) || !whole_setting(c, &m[6].value, 1, &dist) ||
-        !whole_setting(c, &m[7].value, 0, &start))
+        !whole_setting(c, &m[3], 3, &lc) || !whole_setting(c, &m[4], 0, &lp) ||
+        !whole_setting(c, &m[5], 2, &pb) || !whole_setting(c, &m[6], 1, &dist) ||
+        !whole_setting(c, &m[7], 0, &start))
         return false;
     if (id == LZMA_1)
         return text_addf(out, ",lzma1=%llu/%llu/%llu/%llu", (unsigned long long)dictionary,
@@ -289,15 +251,15 @@ static bool compress_raw_lzma(struct zarr_chain *c, const struct zarr_value *fil
 }
 
 /* Formats 1 (xz) and 2 (alone) describe themselves; 3 (raw) does not. */
-static bool compress_lzma(struct zarr_chain *c, const struct zarr_member *m)
+static bool compress_lzma(struct zarr_chain *c, const struct zarr_value *m)
 {
     uint64_t format;
-    if (!whole_setting(c, &m[0].value, 1, &format) || format > 3)
+    if (!whole_setting(c, &m[0], 1, &format) || format > 3)
         return zarr_bad_setting(c);
-    return format == 3 ? compress_raw_lzma(c, &m[1].value) : compressor(c, "lzma");
+    return format == 3 ? compress_raw_lzma(c, &m[1]) : compressor(c, "lzma");
 }
 
-static bool compress(struct zarr_chain *c, const struct zarr_member *m)
+static bool compress(struct zarr_chain *c, const struct zarr_value *m)
 {
     (void)m;
     return compressor(c, c->word);
@@ -305,10 +267,10 @@ static bool compress(struct zarr_chain *c, const struct zarr_member *m)
 
 /* Elements to bytes, in the byte order that version 3 states here.
  * Elements of one byte need none. */
-static bool to_bytes(struct zarr_chain *c, const struct zarr_member *m)
+static bool to_bytes(struct zarr_chain *c, const struct zarr_value *m)
 {
     char word[8];
-    bool stated = zarr_word(c->z, &m[0].value, word, sizeof(word));
+    bool stated = zarr_word(c->z, &m[0], word, sizeof(word));
     bool big = stated && strcmp(word, "big") == 0;
     if (stated ? !big && strcmp(word, "little") != 0 : c->swap > 1)
         return zarr_bad_setting(c);
@@ -318,7 +280,7 @@ static bool to_bytes(struct zarr_chain *c, const struct zarr_member *m)
     return !big || zarr_step_swap(c, c->swap);
 }
 
-static bool strings_to_bytes(struct zarr_chain *c, const struct zarr_member *m)
+static bool strings_to_bytes(struct zarr_chain *c, const struct zarr_value *m)
 {
     (void)m;
     if (c->z->type.dtype.kind != DTYPE_STRING || c->item || c->count)
@@ -330,7 +292,7 @@ static bool strings_to_bytes(struct zarr_chain *c, const struct zarr_member *m)
 
 /* --- the table -------------------------------------------------------------------------- */
 
-#define SETTINGS_MAX 4
+#define SETTINGS_MAX 4 /* of one codec */
 
 enum place {
     ARRAY_TO_ARRAY = 1,
@@ -342,32 +304,32 @@ enum place {
 static const struct {
     const char *name;
     unsigned places; /* enum place */
-    bool (*add)(struct zarr_chain *, const struct zarr_member *settings);
-    const char *settings[SETTINGS_MAX];
+    bool (*add)(struct zarr_chain *, const struct zarr_value *settings);
+    const char *settings; /* their names, for zarr_members() */
 } known[] = {
-    {"gzip", V2 | BYTES_TO_BYTES, compress, {NULL}},
-    {"zlib", V2 | BYTES_TO_BYTES, compress, {NULL}},
-    {"zstd", V2 | BYTES_TO_BYTES, compress, {NULL}},
-    {"bz2", V2 | BYTES_TO_BYTES, compress, {NULL}},
-    {"lz4", V2 | BYTES_TO_BYTES, compress, {NULL}},
-    {"blosc", V2 | BYTES_TO_BYTES, compress, {NULL}},
-    {"lzma", V2 | BYTES_TO_BYTES, compress_lzma, {"format", "filters"}},
-    {"shuffle", V2 | BYTES_TO_BYTES, filter_shuffle, {"elementsize"}},
-    {"crc32", V2 | BYTES_TO_BYTES, filter_crc32, {"location"}},
-    {"adler32", V2 | BYTES_TO_BYTES, filter_adler32, {"location"}},
-    {"crc32c", V2 | BYTES_TO_BYTES, filter_crc32c, {"location"}},
-    {"fletcher32", V2 | BYTES_TO_BYTES, filter_fletcher32, {NULL}},
-    {"jenkins_lookup3", V2 | BYTES_TO_BYTES, filter_jenkins, {"initval", "prefix"}},
-    {"delta", V2 | ARRAY_TO_ARRAY, filter_delta, {"dtype", "astype"}},
-    {"astype", V2 | ARRAY_TO_ARRAY, filter_astype, {"decode_dtype", "encode_dtype"}},
-    {"quantize", V2 | ARRAY_TO_ARRAY, filter_quantize, {"dtype", "astype"}},
-    {"bitround", V2 | ARRAY_TO_ARRAY, filter_nothing, {NULL}},
-    {"fixedscaleoffset", V2 | ARRAY_TO_ARRAY, filter_scale, {"dtype", "astype", "scale", "offset"}},
-    {"packbits", V2 | ARRAY_TO_ARRAY, filter_packbits, {NULL}},
-    {"vlen-utf8", V2 | ARRAY_TO_BYTES, strings_to_bytes, {NULL}},
-    {"vlen-bytes", V2 | ARRAY_TO_BYTES, strings_to_bytes, {NULL}},
-    {"bytes", ARRAY_TO_BYTES, to_bytes, {"endian"}},
-    {"endian", ARRAY_TO_BYTES, to_bytes, {"endian"}},
+    {"gzip", V2 | BYTES_TO_BYTES, compress, ""},
+    {"zlib", V2 | BYTES_TO_BYTES, compress, ""},
+    {"zstd", V2 | BYTES_TO_BYTES, compress, ""},
+    {"bz2", V2 | BYTES_TO_BYTES, compress, ""},
+    {"lz4", V2 | BYTES_TO_BYTES, compress, ""},
+    {"blosc", V2 | BYTES_TO_BYTES, compress, ""},
+    {"lzma", V2 | BYTES_TO_BYTES, compress_lzma, "format filters"},
+    {"shuffle", V2 | BYTES_TO_BYTES, filter_shuffle, "elementsize"},
+    {"crc32", V2 | BYTES_TO_BYTES, filter_sum, "location"},
+    {"adler32", V2 | BYTES_TO_BYTES, filter_sum, "location"},
+    {"crc32c", V2 | BYTES_TO_BYTES, filter_sum, "location"},
+    {"fletcher32", V2 | BYTES_TO_BYTES, filter_fletcher32, ""},
+    {"jenkins_lookup3", V2 | BYTES_TO_BYTES, filter_jenkins, "initval prefix"},
+    {"delta", V2 | ARRAY_TO_ARRAY, filter_types, "dtype astype"},
+    {"astype", V2 | ARRAY_TO_ARRAY, filter_types, "decode_dtype encode_dtype"},
+    {"quantize", V2 | ARRAY_TO_ARRAY, filter_types, "dtype astype"},
+    {"bitround", V2 | ARRAY_TO_ARRAY, filter_nothing, ""},
+    {"fixedscaleoffset", V2 | ARRAY_TO_ARRAY, filter_scale, "dtype astype scale offset"},
+    {"packbits", V2 | ARRAY_TO_ARRAY, filter_packbits, ""},
+    {"vlen-utf8", V2 | ARRAY_TO_BYTES, strings_to_bytes, ""},
+    {"vlen-bytes", V2 | ARRAY_TO_BYTES, strings_to_bytes, ""},
+    {"bytes", ARRAY_TO_BYTES, to_bytes, "endian"},
+    {"endian", ARRAY_TO_BYTES, to_bytes, "endian"},
 };
 
 static bool unknown_codec(struct zarr_chain *c)
@@ -379,7 +341,7 @@ bool zarr_add_codec(struct zarr_chain *c, const char *name, const struct zarr_va
                     bool v2)
 {
     size_t row = 0, rows = sizeof(known) / sizeof(known[0]);
-    struct zarr_member m[SETTINGS_MAX + 1] = {{0}};
+    struct zarr_value m[SETTINGS_MAX];
     unsigned places = v2                             ? V2
                       : c->stage == ZARR_STAGE_ARRAY ? ARRAY_TO_ARRAY | ARRAY_TO_BYTES
                                                      : BYTES_TO_BYTES;
@@ -390,9 +352,6 @@ bool zarr_add_codec(struct zarr_chain *c, const char *name, const struct zarr_va
         return unknown_codec(c);
     if (!(known[row].places & places))
         return zarr_unreadable(c->z, "its codec \"%s\" is where none of its kind can be", name);
-    for (size_t i = 0; i < SETTINGS_MAX && known[row].settings[i]; i++)
-        m[i].name = known[row].settings[i];
-    if (settings->type == JSON_OBJECT && !zarr_members(c->z, settings, m, NULL))
-        return false;
-    return known[row].add(c, m) && c->z->err->status == OK;
+    return zarr_members(c->z, settings, known[row].settings, m, NULL) && known[row].add(c, m) &&
+           c->z->err->status == OK;
 }

@@ -22,11 +22,15 @@
 
 /* --- shared by both versions ------------------------------------------------------------ */
 
-static bool need(struct zarr_parsing *z, const struct zarr_member *members)
+/* The first `count` of the members that were looked for must be there. */
+static bool need(struct zarr_parsing *z, const char *names, const struct zarr_value *m, int count)
 {
-    for (; members->name; members++)
-        if (members->value.type == JSON_FAIL)
-            return zarr_bad(z, NULL, "no \"%s\" in the metadata of an array", members->name);
+    for (int i = 0; i < count; i++) {
+        int len = (int)strcspn(names, " ");
+        if (m[i].type == JSON_FAIL)
+            return zarr_bad(z, NULL, "no \"%.*s\" in the metadata of an array", len, names);
+        names += len + 1;
+    }
     return true;
 }
 
@@ -97,35 +101,24 @@ static bool parse_v2(struct zarr_parsing *z, const struct zarr_value *text)
         SEPARATOR,
         END
     };
-    struct zarr_member m[] = {
-        [FORMAT] = {"zarr_format", {0}},
-        [SHAPE] = {"shape", {0}},
-        [CHUNKS] = {"chunks", {0}},
-        [DTYPE] = {"dtype", {0}},
-        [ORDER] = {"order", {0}},
-        [FILL] = {"fill_value", {0}},
-        [COMPRESSOR] = {"compressor", {0}},
-        [FILTERS] = {"filters", {0}},
-        [SEPARATOR] = {"dimension_separator", {0}},
-        [END] = {NULL, {0}},
-    };
+    static const char names[] =
+        "zarr_format shape chunks dtype order fill_value compressor filters "
+        "dimension_separator";
+    struct zarr_value m[END];
     struct zarr_array *a = z->array;
-    if (!zarr_members(z, text, m, NULL))
+    if (!zarr_members(z, text, names, m, NULL))
         return false;
-    if (!zarr_is(z, &m[FORMAT].value, 2))
-        return zarr_bad(z, &m[FORMAT].value, "zarr_format is not 2");
-    if (m[SHAPE].value.type == JSON_FAIL && m[CHUNKS].value.type == JSON_FAIL) {
+    if (!zarr_is(z, &m[FORMAT], 2))
+        return zarr_bad(z, &m[FORMAT], "zarr_format is not 2");
+    if (m[SHAPE].type == JSON_FAIL && m[CHUNKS].type == JSON_FAIL) {
         a->kind = ZARR_GROUP;
         return true;
     }
-    struct zarr_member needed[NEEDED + 1] = {{0}};
-    memcpy(needed, m, NEEDED * sizeof(*m));
-    a->separator_guessed = m[SEPARATOR].value.type == JSON_FAIL;
-    return need(z, needed) && zarr_numbers(z, &m[SHAPE].value, "shape", &a->shape, &a->rank) &&
-           zarr_read_chunks(z, &m[CHUNKS].value) && read_order(z, &m[ORDER].value) &&
-           read_separator(z, &m[SEPARATOR].value, '.') && zarr_type_v2(z, &m[DTYPE].value) &&
-           zarr_chain_v2(z, &m[FILTERS].value, &m[COMPRESSOR].value) &&
-           zarr_fill(z, &m[FILL].value);
+    a->separator_guessed = m[SEPARATOR].type == JSON_FAIL;
+    return need(z, names, m, NEEDED) && zarr_numbers(z, &m[SHAPE], "shape", &a->shape, &a->rank) &&
+           zarr_read_chunks(z, &m[CHUNKS]) && read_order(z, &m[ORDER]) &&
+           read_separator(z, &m[SEPARATOR], '.') && zarr_type_v2(z, &m[DTYPE]) &&
+           zarr_chain_v2(z, &m[FILTERS], &m[COMPRESSOR]) && zarr_fill(z, &m[FILL]);
 }
 
 /* --- version 3 -------------------------------------------------------------------------- */
@@ -134,27 +127,21 @@ static bool read_grid(struct zarr_parsing *z, const struct zarr_value *v)
 {
     char name[NUMPY_TYPE_BYTES];
     struct zarr_value configuration;
-    struct zarr_member m[] = {
-        {"chunk_shape", {0}},
-        {NULL, {0}},
-    };
+    struct zarr_value m;
     if (!zarr_extension(z, v, name, &configuration))
         return false;
     if (strcmp(name, "regular") != 0)
         return zarr_unreadable(z, "its chunk grid \"%s\" is not known here", name);
     if (configuration.type != JSON_OBJECT)
         return zarr_bad(z, v, "a regular chunk grid without a chunk_shape");
-    return zarr_members(z, &configuration, m, NULL) && zarr_read_chunks(z, &m[0].value);
+    return zarr_members(z, &configuration, "chunk_shape", &m, NULL) && zarr_read_chunks(z, &m);
 }
 
 static bool read_keys(struct zarr_parsing *z, const struct zarr_value *v)
 {
     char name[NUMPY_TYPE_BYTES];
     struct zarr_value configuration;
-    struct zarr_member m[] = {
-        {"separator", {0}},
-        {NULL, {0}},
-    };
+    struct zarr_value m;
     if (!zarr_extension(z, v, name, &configuration))
         return false;
     bool v2 = strcmp(name, "v2") == 0;
@@ -164,22 +151,19 @@ static bool read_keys(struct zarr_parsing *z, const struct zarr_value *v)
         return zarr_unreadable(z, "its chunk keys \"%s\" are not known here", name);
     }
     z->array->grid.prefixed = !v2;
-    if (configuration.type == JSON_OBJECT && !zarr_members(z, &configuration, m, NULL))
+    if (!zarr_members(z, &configuration, "separator", &m, NULL))
         return false;
-    return read_separator(z, &m[0].value, v2 ? '.' : '/');
+    return read_separator(z, &m, v2 ? '.' : '/');
 }
 
 /* For an unknown key: nothing, if its value is an object that allows readers to ignore it;
  * otherwise the array is unreadable. */
 static bool must_understand(struct zarr_parsing *z, struct bytes name, const struct zarr_value *v)
 {
-    struct zarr_member m[] = {
-        {"must_understand", {0}},
-        {NULL, {0}},
-    };
-    if (v->type == JSON_OBJECT && !zarr_members(z, v, m, NULL))
+    struct zarr_value m;
+    if (v->type == JSON_OBJECT && !zarr_members(z, v, "must_understand", &m, NULL))
         return false;
-    if (m[0].value.type == JSON_FALSE)
+    if (v->type == JSON_OBJECT && m.type == JSON_FALSE)
         return true;
     return zarr_unreadable(z, "it has the extension \"%.*s\", which is not known here",
                            (int)(name.len < 64 ? name.len : 64), (const char *)name.at);
@@ -213,42 +197,29 @@ static bool parse_v3(struct zarr_parsing *z, const struct zarr_value *text)
         CONSOLIDATED,
         END
     };
-    struct zarr_member m[] = {
-        [FORMAT] = {"zarr_format", {0}},
-        [NODE] = {"node_type", {0}},
-        [SHAPE] = {"shape", {0}},
-        [TYPE] = {"data_type", {0}},
-        [GRID] = {"chunk_grid", {0}},
-        [KEYS] = {"chunk_key_encoding", {0}},
-        [CODECS] = {"codecs", {0}},
-        [FILL] = {"fill_value", {0}},
-        [TRANSFORMERS] = {"storage_transformers", {0}},
-        [ATTRIBUTES] = {"attributes", {0}},
-        [NAMES] = {"dimension_names", {0}},
-        [CONSOLIDATED] = {"consolidated_metadata", {0}},
-        [END] = {NULL, {0}},
-    };
+    static const char names[] =
+        "zarr_format node_type shape data_type chunk_grid chunk_key_encoding "
+        "codecs fill_value storage_transformers attributes "
+        "dimension_names consolidated_metadata";
+    struct zarr_value m[END];
     struct zarr_array *a = z->array;
     char node[8];
-    if (!zarr_members(z, text, m, must_understand))
+    if (!zarr_members(z, text, names, m, must_understand))
         return false;
-    if (!zarr_is(z, &m[FORMAT].value, 3))
-        return zarr_bad(z, &m[FORMAT].value, "zarr_format is not 3");
-    bool named = zarr_word(z, &m[NODE].value, node, sizeof(node));
+    if (!zarr_is(z, &m[FORMAT], 3))
+        return zarr_bad(z, &m[FORMAT], "zarr_format is not 3");
+    bool named = zarr_word(z, &m[NODE], node, sizeof(node));
     if (named && strcmp(node, "group") == 0) {
         a->kind = ZARR_GROUP;
         return true;
     }
     if (!named || strcmp(node, "array") != 0)
-        return zarr_bad(z, &m[NODE].value, "node_type is neither array nor group");
-    struct zarr_member needed[NEEDED + 1] = {{0}};
-    memcpy(needed, m, NEEDED * sizeof(*m));
-    if (!zarr_is_empty(&m[TRANSFORMERS].value))
+        return zarr_bad(z, &m[NODE], "node_type is neither array nor group");
+    if (!zarr_is_empty(&m[TRANSFORMERS]))
         zarr_unreadable(z, "it has storage transformers, which are not known here");
-    return need(z, needed) && zarr_numbers(z, &m[SHAPE].value, "shape", &a->shape, &a->rank) &&
-           zarr_type_v3(z, &m[TYPE].value) && read_grid(z, &m[GRID].value) &&
-           read_keys(z, &m[KEYS].value) &&
-           (!a->grid.levels || zarr_chain_v3(z, &m[CODECS].value)) && zarr_fill(z, &m[FILL].value);
+    return need(z, names, m, NEEDED) && zarr_numbers(z, &m[SHAPE], "shape", &a->shape, &a->rank) &&
+           zarr_type_v3(z, &m[TYPE]) && read_grid(z, &m[GRID]) && read_keys(z, &m[KEYS]) &&
+           (!a->grid.levels || zarr_chain_v3(z, &m[CODECS])) && zarr_fill(z, &m[FILL]);
 }
 
 /* --- the public functions --------------------------------------------------------------- */
@@ -284,25 +255,16 @@ enum status zarr_parts(struct bytes metadata, const char *source, struct arena *
     struct zarr_array unused = {0};
     struct zarr_parsing z = {.arena = arena, .source = source, .err = err, .array = &unused};
     struct zarr_value text = {JSON_OBJECT, metadata, 0};
-    struct zarr_member m[] = {
-        {"attributes", {0}},
-        {"consolidated_metadata", {0}},
-        {"metadata", {0}},
-        {NULL, {0}},
-    };
-    struct zarr_member inner[] = {
-        {"metadata", {0}},
-        {NULL, {0}},
-    };
+    struct zarr_value m[3];
+    struct zarr_value inner;
     *out = (struct zarr_parts){.attributes = {0}};
-    if (!zarr_members(&z, &text, m, NULL))
+    if (!zarr_members(&z, &text, "attributes consolidated_metadata metadata", m, NULL))
         return err->status;
-    if (m[0].value.type == JSON_OBJECT)
-        out->attributes = m[0].value.text;
-    if (m[1].value.type == JSON_OBJECT && !zarr_members(&z, &m[1].value, inner, NULL))
+    if (m[0].type == JSON_OBJECT)
+        out->attributes = m[0].text;
+    if (m[1].type == JSON_OBJECT && !zarr_members(&z, &m[1], "metadata", &inner, NULL))
         return err->status;
-    const struct zarr_value *nodes =
-        inner[0].value.type == JSON_OBJECT ? &inner[0].value : &m[2].value;
+    const struct zarr_value *nodes = inner.type == JSON_OBJECT ? &inner : &m[2];
     if (nodes->type == JSON_OBJECT)
         out->consolidated = nodes->text;
     return OK;

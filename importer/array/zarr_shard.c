@@ -17,15 +17,12 @@
 static bool add_v2(struct zarr_chain *c, const struct zarr_value *v)
 {
     char id[NUMPY_TYPE_BYTES];
-    struct zarr_member m[] = {
-        {"id", {0}},
-        {NULL, {0}},
-    };
+    struct zarr_value m;
     if (v->type != JSON_OBJECT)
         return zarr_bad(c->z, v, "a codec that is not an object");
-    if (!zarr_members(c->z, v, m, NULL))
+    if (!zarr_members(c->z, v, "id", &m, NULL))
         return false;
-    if (!zarr_word(c->z, &m[0].value, id, sizeof(id)))
+    if (!zarr_word(c->z, &m, id, sizeof(id)))
         return zarr_bad(c->z, v, "a codec without a short id");
     return zarr_add_codec(c, id, v, true);
 }
@@ -74,24 +71,21 @@ static bool transpose(struct levels *l, struct zarr_chain *c, const struct zarr_
 {
     struct zarr_parsing *z = l->z;
     unsigned rank = z->array->rank, count;
-    struct zarr_member m[] = {
-        {"order", {0}},
-        {NULL, {0}},
-    };
+    struct zarr_value m;
     char word[4];
     uint64_t *order, reversed[UINT8_MAX];
     bool seen[UINT8_MAX] = {false};
     c->word = "transpose";
-    if (settings->type != JSON_OBJECT || !zarr_members(z, settings, m, NULL))
+    if (settings->type != JSON_OBJECT || !zarr_members(z, settings, "order", &m, NULL))
         return z->err->status == OK && zarr_bad_setting(c);
-    if (zarr_word(z, &m[0].value, word, sizeof(word))) { /* as in drafts of version 3: "C" or "F" */
+    if (zarr_word(z, &m, word, sizeof(word))) { /* as in drafts of version 3: "C" or "F" */
         if (strcmp(word, "C") == 0)
             return true;
         for (unsigned d = 0; d < rank; d++)
             reversed[d] = rank - 1 - d;
         order = reversed;
         count = strcmp(word, "F") == 0 ? rank : UINT8_MAX;
-    } else if (!zarr_numbers(z, &m[0].value, "the order of a transpose codec", &order, &count)) {
+    } else if (!zarr_numbers(z, &m, "the order of a transpose codec", &order, &count)) {
         return false;
     }
     uint8_t *axes = arena_array(z->arena, rank ? rank : 1, sizeof(*axes));
@@ -125,16 +119,13 @@ static bool read_index_codecs(struct levels *l, const struct zarr_value *list,
         return zarr_bad(z, list, "a shard without index_codecs");
     zarr_enter(z, list, &j);
     for (; zarr_next(&j, &v); count++) {
-        struct zarr_member m[] = {
-            {"endian", {0}},
-            {NULL, {0}},
-        };
+        struct zarr_value m;
         char word[8] = "";
         if (!zarr_extension(z, &v, name, &settings) ||
-            (settings.type == JSON_OBJECT && !zarr_members(z, &settings, m, NULL)))
+            !zarr_members(z, &settings, "endian", &m, NULL))
             return false;
         bool bytes = !count && (strcmp(name, "bytes") == 0 || strcmp(name, "endian") == 0);
-        zarr_word(z, &m[0].value, word, sizeof(word));
+        zarr_word(z, &m, word, sizeof(word));
         level->index_big |= bytes && strcmp(word, "big") == 0;
         level->index_summed |= count == 1 && strcmp(name, "crc32c") == 0;
         if (!(bytes && (level->index_big || strcmp(word, "little") == 0)) &&
@@ -191,10 +182,7 @@ static bool open_shard(struct levels *l, struct zarr_chain *c, const struct zarr
 {
     struct zarr_parsing *z = l->z;
     struct grid *g = &z->array->grid;
-    struct zarr_member m[] = {
-        {"chunk_shape", {0}},    {"codecs", {0}}, {"index_codecs", {0}},
-        {"index_location", {0}}, {NULL, {0}},
-    };
+    struct zarr_value m[4];
     char word[8];
     if (c->stage != ZARR_STAGE_ARRAY || c->count != c->first)
         return zarr_unreadable(z, "its shards are filtered as a whole");
@@ -202,21 +190,20 @@ static bool open_shard(struct levels *l, struct zarr_chain *c, const struct zarr
         return zarr_unreadable(z, "its shards are nested more than %d deep", GRID_LEVELS_MAX - 1);
     if (settings->type != JSON_OBJECT)
         return zarr_bad(z, settings, "a shard without settings");
-    if (!zarr_members(z, settings, m, NULL))
+    if (!zarr_members(z, settings, "chunk_shape codecs index_codecs index_location", m, NULL))
         return false;
     struct grid_level *outer = &g->level[g->levels - 1], *inner = &g->level[g->levels];
-    if (m[3].value.type != JSON_FAIL) {
-        bool stated = zarr_word(z, &m[3].value, word, sizeof(word));
+    if (m[3].type != JSON_FAIL) {
+        bool stated = zarr_word(z, &m[3], word, sizeof(word));
         outer->index_first = stated && strcmp(word, "start") == 0;
         if (!outer->index_first && (!stated || strcmp(word, "end") != 0))
-            return zarr_bad(z, &m[3].value, "index_location is neither start nor end");
+            return zarr_bad(z, &m[3], "index_location is neither start nor end");
     }
-    if (m[1].value.type != JSON_ARRAY)
+    if (m[1].type != JSON_ARRAY)
         return zarr_bad(z, settings, "a shard without codecs");
-    *within = m[1].value;
+    *within = m[1];
     outer->order = order_now(l);
-    if (!read_inner_shape(l, &m[0].value, outer, inner) ||
-        !read_index_codecs(l, &m[2].value, outer))
+    if (!read_inner_shape(l, &m[0], outer, inner) || !read_index_codecs(l, &m[2], outer))
         return false;
     g->levels++;
     c->count = 0;

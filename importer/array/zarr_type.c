@@ -112,18 +112,15 @@ static const struct {
 static bool sized_type(struct zarr_parsing *z, const struct zarr_value *configuration, size_t row,
                        const char *name)
 {
-    struct zarr_member m[] = {
-        {names_v3[row].member, {0}},
-        {NULL, {0}},
-    };
+    struct zarr_value m;
     char text[NUMPY_TYPE_BYTES];
     struct numpy_type numpy;
     struct json j;
     uint64_t length = 0;
-    if (configuration->type == JSON_OBJECT && !zarr_members(z, configuration, m, NULL))
+    if (!zarr_members(z, configuration, names_v3[row].member, &m, NULL))
         return false;
-    if (m[0].value.type == JSON_NUMBER) {
-        zarr_enter(z, &m[0].value, &j);
+    if (m.type == JSON_NUMBER) {
+        zarr_enter(z, &m, &j);
         json_u64(&j, &length);
     }
     if (!length || length % names_v3[row].divisor)
@@ -138,20 +135,17 @@ static bool sized_type(struct zarr_parsing *z, const struct zarr_value *configur
 static bool time_type(struct zarr_parsing *z, const struct zarr_value *configuration,
                       const char *name)
 {
-    struct zarr_member m[] = {
-        {"unit", {0}},
-        {"scale_factor", {0}},
-        {NULL, {0}},
-    };
+    struct zarr_value m[2];
     char unit[8], text[NUMPY_TYPE_BYTES];
     struct numpy_type numpy;
     struct json j;
     uint64_t scale = 1;
-    if (configuration->type != JSON_OBJECT || !zarr_members(z, configuration, m, NULL) ||
-        !zarr_word(z, &m[0].value, unit, sizeof(unit)))
+    if (configuration->type != JSON_OBJECT ||
+        !zarr_members(z, configuration, "unit scale_factor", m, NULL) ||
+        !zarr_word(z, &m[0], unit, sizeof(unit)))
         return z->err->status == OK && unknown_type(z, name);
-    if (m[1].value.type != JSON_FAIL) {
-        zarr_enter(z, &m[1].value, &j);
+    if (m[1].type != JSON_FAIL) {
+        zarr_enter(z, &m[1], &j);
         if (!json_u64(&j, &scale) || !scale || scale > INT32_MAX)
             return unknown_type(z, name);
     }
@@ -208,16 +202,12 @@ static bool type_by_name(struct zarr_parsing *z, const char *name, const struct 
 bool zarr_type_v3(struct zarr_parsing *z, const struct zarr_value *v)
 {
     char name[NUMPY_TYPE_BYTES];
-    struct zarr_member m[] = {
-        {"name", {0}},
-        {"configuration", {0}},
-        {NULL, {0}},
-    };
-    if (v->type == JSON_OBJECT && !zarr_members(z, v, m, NULL))
+    struct zarr_value m[2] = {{0}};
+    if (v->type == JSON_OBJECT && !zarr_members(z, v, "name configuration", m, NULL))
         return false;
-    if (!zarr_word(z, v->type == JSON_OBJECT ? &m[0].value : v, name, sizeof(name)))
+    if (!zarr_word(z, v->type == JSON_OBJECT ? &m[0] : v, name, sizeof(name)))
         return zarr_bad(z, v, "data_type is neither a short name nor an object with one");
-    return type_by_name(z, name, v, &m[1].value);
+    return type_by_name(z, name, v, &m[1]);
 }
 
 /* --- fill values ------------------------------------------------------------------------ */

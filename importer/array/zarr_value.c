@@ -50,32 +50,44 @@ bool zarr_next(struct json *j, struct zarr_value *v)
     return true;
 }
 
-static struct zarr_member *member_named(struct zarr_member *list, const struct json *j)
+/* The position of a key among `names`, or their number. */
+static size_t position(const char *names, struct bytes key)
 {
-    for (; list->name; list++)
-        if (json_is(j, list->name))
-            return list;
-    return NULL;
+    size_t n = 0;
+    for (; *names; n++) {
+        size_t len = strcspn(names, " ");
+        if (key.len == len && memcmp(key.at, names, len) == 0)
+            return n;
+        names += len + (names[len] == ' ');
+    }
+    return n;
 }
 
-bool zarr_members(struct zarr_parsing *z, const struct zarr_value *object, struct zarr_member *list,
+bool zarr_members(struct zarr_parsing *z, const struct zarr_value *object, const char *names,
+                  struct zarr_value *values,
                   bool (*other)(struct zarr_parsing *, struct bytes name,
                                 const struct zarr_value *))
 {
+    const size_t count = position(names, (struct bytes){0});
     struct json j;
+    for (size_t i = 0; i < count; i++)
+        values[i] = (struct zarr_value){0};
+    if (object->type == JSON_FAIL)
+        return true;
     zarr_enter(z, object, &j);
     if (j.type != JSON_OBJECT)
         return zarr_bad(z, object, "an object expected");
     while (json_next(&j) == JSON_KEY) {
-        struct zarr_member *m = member_named(list, &j);
-        struct bytes name = j.text;
+        const struct bytes name = j.text;
+        const size_t n = position(names, name);
         struct zarr_value value;
-        if (m && m->value.type != JSON_FAIL)
-            return json_fail(&j, ERR_CORRUPT, "duplicate-key", "\"%s\" occurs twice", m->name);
+        if (n < count && values[n].type != JSON_FAIL)
+            return json_fail(&j, ERR_CORRUPT, "duplicate-key", "\"%.*s\" occurs twice",
+                             (int)name.len, (const char *)name.at);
         if (!zarr_next(&j, &value))
             return false;
-        if (m)
-            m->value = value;
+        if (n < count)
+            values[n] = value;
         else if (other && !other(z, name, &value))
             return false;
     }
@@ -135,19 +147,15 @@ bool zarr_numbers(struct zarr_parsing *z, const struct zarr_value *v, const char
 bool zarr_extension(struct zarr_parsing *z, const struct zarr_value *v, char *name,
                     struct zarr_value *configuration)
 {
-    struct zarr_member m[] = {
-        {"name", {0}},
-        {"configuration", {0}},
-        {NULL, {0}},
-    };
+    struct zarr_value m[2];
     *configuration = (struct zarr_value){0};
     if (v->type == JSON_STRING)
         return zarr_word(z, v, name, NUMPY_TYPE_BYTES) || zarr_bad(z, v, "a name that is too long");
-    if (!zarr_members(z, v, m, NULL))
+    if (!zarr_members(z, v, "name configuration", m, NULL))
         return false;
-    if (!zarr_word(z, &m[0].value, name, NUMPY_TYPE_BYTES))
+    if (!zarr_word(z, &m[0], name, NUMPY_TYPE_BYTES))
         return zarr_bad(z, v, "an extension without a name");
-    if (m[1].value.type == JSON_OBJECT)
-        *configuration = m[1].value;
+    if (m[1].type == JSON_OBJECT)
+        *configuration = m[1];
     return true;
 }

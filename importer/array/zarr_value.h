@@ -39,18 +39,14 @@ struct zarr_value {
     uint64_t at;         /* where it begins */
 };
 
-/* A member to look for in an object; lists end with a NULL name. */
-struct zarr_member {
-    const char *name;
-    struct zarr_value value;
-};
-
 /* Start reading a value again; its first token has been read. */
 void zarr_enter(struct zarr_parsing *, const struct zarr_value *, struct json *);
 
-/* Find the listed members of an object. A listed member that occurs twice is ERR_CORRUPT.
- * `other` (may be NULL) gets all others. */
-bool zarr_members(struct zarr_parsing *, const struct zarr_value *object, struct zarr_member *,
+/* Find members of an object: values[i] is the value of the i-th of `names`, which are separated by
+ * spaces. No value has no members. A named member that occurs twice is ERR_CORRUPT. `other` (may be
+ * NULL) gets all others. */
+bool zarr_members(struct zarr_parsing *, const struct zarr_value *object, const char *names,
+                  struct zarr_value *values,
                   bool (*other)(struct zarr_parsing *, struct bytes name,
                                 const struct zarr_value *));
 
