@@ -3,93 +3,37 @@
  */
 #include "catalog/sql/extension.h"
 
-#include "catalog/db/db.h"
-#include "catalog/sql/vtab.h"
+#include "catalog/sql/keeper.h"
 
 #include <stddef.h>
-#include <string.h>
 
 #ifndef SQLITE_CORE
 const sqlite3_api_routines *sqlite3_api;
 #endif
 
-#define SQL_PURE(x)  {sql_register_##x, false},
-#define SQL_READS(x) {sql_register_##x, true},
+#define SQL_PURE(x)  {sql_register_##x, NULL, false},
+#define SQL_LOOKS(x) {NULL, sql_register_##x, false},
+#define SQL_READS(x) {NULL, sql_register_##x, true},
 
 static const struct {
     int (*run)(sqlite3 *);
+    int (*look)(sqlite3 *, struct keeper *);
     bool reads;
 } modules[] = {
 #include "catalog/sql/modules.def"
-    {NULL, false},
 };
 
 int sql_register_all(sqlite3 *db, bool reads)
 {
-    for (size_t i = 0; modules[i].run; i++) {
-        int rc = modules[i].reads && !reads ? SQLITE_OK : modules[i].run(db);
-        if (rc != SQLITE_OK)
-            return rc;
-    }
-    return SQLITE_OK;
-}
-
-int sql_register_table(sqlite3 *db, const char *name, const sqlite3_module *module, void *aux)
-{
-    int rc = sqlite3_create_module_v2(db, name, module, aux, NULL);
-    char *in_views = sqlite3_mprintf("%s" OF_EXTENSION, name);
-    if (rc == SQLITE_OK)
-        rc = in_views ? sqlite3_create_module_v2(db, in_views, module, aux, NULL) : SQLITE_NOMEM;
-    sqlite3_free(in_views);
+    struct keeper *k = NULL;
+    int rc = keeper_new(db, &k);
+    for (size_t i = 0; rc == SQLITE_OK && i < sizeof(modules) / sizeof(modules[0]); i++)
+        if (modules[i].run)
+            rc = modules[i].run(db);
+        else if (reads || !modules[i].reads)
+            rc = modules[i].look(db, k);
+    sql_drop(k);
     return rc;
-}
-
-void sql_result_copy(sqlite3_context *context, sqlite3_value *v)
-{
-    const char *text =
-        sqlite3_value_type(v) == SQLITE_TEXT ? (const char *)sqlite3_value_text(v) : NULL;
-    if (text && strlen(text) == (size_t)sqlite3_value_bytes(v))
-        sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
-    else
-        sqlite3_result_value(context, v);
-}
-
-int sql_register_pure(sqlite3 *db, const struct sql_function *f)
-{
-    int rc = SQLITE_OK;
-    for (; rc == SQLITE_OK && f->name; f++)
-        rc = sqlite3_create_function_v2(db, f->name, f->arguments, SQL_FLAGS_PURE, NULL, f->run,
-                                        NULL, NULL, NULL);
-    return rc;
-}
-
-static bool waits_for_none(sqlite3_index_info *info, int i)
-{
-    sqlite3_value *value = NULL;
-    return sqlite3_vtab_in(info, i, -1) ||
-           (sqlite3_vtab_rhs_value(info, i, &value) == SQLITE_OK && value);
-}
-
-int sql_prefer(sqlite3_index_info *info, int before, int after)
-{
-    return before >= 0 && waits_for_none(info, before) ? before : after;
-}
-
-int sql_given(sqlite3_index_info *info, int column, bool *unusable)
-{
-    int found = -1;
-    bool elsewhere = false;
-    for (int i = 0; i < info->nConstraint; i++) {
-        const struct sqlite3_index_constraint *c = &info->aConstraint[i];
-        if (c->iColumn != column || c->op != SQLITE_INDEX_CONSTRAINT_EQ)
-            continue;
-        if (c->usable)
-            found = sql_prefer(info, found, i);
-        else
-            elsewhere = true;
-    }
-    *unusable = *unusable || (elsewhere && found < 0);
-    return found;
 }
 
 enum status sql_cover_views(sqlite3 *db, struct error *err)
@@ -110,15 +54,6 @@ enum status sql_cover_views(sqlite3 *db, struct error *err)
                    "CREATE TEMP VIEW IF NOT EXISTS largest AS SELECT checkpoint_id, checkpoint,"
                    " name, dtype, shape, nbytes FROM tensor ORDER BY nbytes DESC;",
                    err);
-}
-
-int sql_refuse_change(sqlite3_vtab *table, int argc, sqlite3_value **argv, sqlite3_int64 *id)
-{
-    (void)argv, (void)id;
-    vtab_refuse(table, "%s",
-                argc == 1 ? "checkpoints are dropped by the command `ckptdb forget CHECKPOINT...`"
-                          : "what lies in the catalog is written by `ckptdb import PATH` alone");
-    return SQLITE_READONLY;
 }
 
 #ifndef SQLITE_CORE

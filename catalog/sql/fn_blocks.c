@@ -34,11 +34,8 @@ static void block_runs(sqlite3_context *context, int argc, sqlite3_value **argv)
         text_addf(&json, "%s[%u,%u,%u,%u,%d]", i ? "," : "", runs[i].a, runs[i].a_rows, runs[i].b,
                   runs[i].b_rows, runs[i].alike);
     text_addc(&json, ']');
-    if (runs && text_str(&json))
-        sqlite3_result_text64(context, json.at, json.len, SQLITE_TRANSIENT, SQLITE_UTF8);
-    else
-        sqlite3_result_error_nomem(context);
-    text_release(&json);
+    json.failed |= !runs;
+    sql_result_text(context, &json);
     free(runs);
 }
 

@@ -34,11 +34,7 @@ static void compare_give(sqlite3_context *ctx, const struct comparison *c)
     text_addf(&out, "\"lost\":{\"out_of_range\":%llu,\"to_zero\":%llu,\"to_nan\":%llu}}",
               (unsigned long long)c->lost.out_of_range, (unsigned long long)c->lost.to_zero,
               (unsigned long long)c->lost.to_nan);
-    if (text_str(&out))
-        sqlite3_result_text(ctx, text_str(&out), (int)out.len, SQLITE_TRANSIENT);
-    else
-        sqlite3_result_error_nomem(ctx);
-    text_release(&out);
+    sql_result_text(ctx, &out);
 }
 
 struct asking {
@@ -96,16 +92,17 @@ static void tensor_distance(sqlite3_context *ctx, int argc, sqlite3_value **argv
             tensor_error(&a, &err);
     }
     if (err.status != OK)
-        keeper_result_error(ctx, NULL, &err);
+        sql_result_error(ctx, &err);
     arena_release(&arena);
 }
 
-int sql_register_compare(sqlite3 *db)
+int sql_register_compare(sqlite3 *db, struct keeper *k)
 {
-    struct keeper *k = keeper_new(db, "ckptdb_distances");
-    int rc = k ? SQLITE_OK : SQLITE_NOMEM;
-    for (int args = 2; args <= 4 && rc == SQLITE_OK; args++)
-        rc = sqlite3_create_function_v2(db, "tensor_distance", args, SQL_FLAGS_READS,
-                                        keeper_hold(k), tensor_distance, NULL, NULL, keeper_drop);
-    return rc;
+    static const struct sql_function functions[] = {
+        {"tensor_distance", 2, tensor_distance},
+        {"tensor_distance", 3, tensor_distance},
+        {"tensor_distance", 4, tensor_distance},
+        {NULL, 0, NULL},
+    };
+    return sql_register(db, functions, SQL_FLAGS_READS, &k->shared);
 }

@@ -118,7 +118,7 @@ static void data_read_tensor(sqlite3_context *ctx, int argc, sqlite3_value **arg
         return;
     struct lookup *l = keeper_lookup(sqlite3_user_data(ctx), &err);
     if (!l || tensor_given(l, argv[0], &arena, &t, &err) != OK) {
-        keeper_result_error(ctx, NULL, &err);
+        sql_result_error(ctx, &err);
         goto done;
     }
     if (!tensor_has_values(&t) || t.dtype.kind == DTYPE_STRING)
@@ -131,7 +131,7 @@ static void data_read_tensor(sqlite3_context *ctx, int argc, sqlite3_value **arg
     }
     if (err.status != OK && !absent) {
         tensor_error(&t, &err);
-        keeper_result_error(ctx, NULL, &err);
+        sql_result_error(ctx, &err);
     }
 
 done:
@@ -149,17 +149,14 @@ static void tensor_sha256(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     data_read_tensor(ctx, argc, argv, give_sha256);
 }
 
-int sql_register_data(sqlite3 *db)
+int sql_register_data(sqlite3 *db, struct keeper *k)
 {
-    static const struct {
-        const char *name;
-        void (*run)(sqlite3_context *, int, sqlite3_value **);
-    } functions[] = {{"tensor_bytes", tensor_bytes}, {"tensor_sha256", tensor_sha256}};
-    struct keeper *k = keeper_new(db, "ckptdb_tensors");
-    int rc = k ? values_register(db, k) : SQLITE_NOMEM;
-    for (int i = 0; i < 4 && rc == SQLITE_OK; i++)
-        rc = sqlite3_create_function_v2(db, functions[i / 2].name, 1 + i % 2, SQL_FLAGS_READS,
-                                        keeper_hold(k), functions[i / 2].run, NULL, NULL,
-                                        keeper_drop);
-    return rc;
+    static const struct sql_function functions[] = {
+        {"tensor_bytes", 1, tensor_bytes},
+        {"tensor_bytes", 2, tensor_bytes},
+        {"tensor_sha256", 1, tensor_sha256},
+        {"tensor_sha256", 2, tensor_sha256},
+        {NULL, 0, NULL},
+    };
+    return sql_register(db, functions, SQL_FLAGS_READS, &k->shared);
 }

@@ -17,7 +17,4 @@ enum status tensor_given(struct lookup *, sqlite3_value *, struct arena *,
 /* Prefix an error's message with the name of the tensor. */
 void tensor_error(const struct stored_tensor *, struct error *err);
 
-/* Register tensor_values() (vt_values.c). Returns an SQLite code. */
-int values_register(sqlite3 *, struct keeper *);
-
 #endif

@@ -59,13 +59,15 @@ static void tensor_name(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     if (l)
         lookup_name(l, sqlite3_value_int64(argv[0]), &name, &found, &err);
     if (err.status != OK)
-        keeper_result_error(ctx, "tensor_name", &err);
+        error_prefix(&err, "tensor_name");
+    if (err.status != OK)
+        sql_result_error(ctx, &err);
     else if (found)
-        sqlite3_result_text(ctx, text_str(&name), (int)name.len, SQLITE_TRANSIENT);
+        sql_result_text(ctx, &name);
     text_release(&name);
 }
 
-int sql_register_dtype(sqlite3 *db)
+int sql_register_dtype(sqlite3 *db, struct keeper *k)
 {
     static const struct sql_function pure[] = {
         {"dtype_bits", 1, dtype_bits},
@@ -73,10 +75,10 @@ int sql_register_dtype(sqlite3 *db)
         {"tensor_checkpoint", 1, tensor_checkpoint},
         {NULL, 0, NULL},
     };
-    struct keeper *k = keeper_new(db, "ckptdb_names");
-    int rc = k ? sql_register_pure(db, pure) : SQLITE_NOMEM;
-    if (rc == SQLITE_OK) /* not deterministic: it reads the catalog */
-        rc = sqlite3_create_function_v2(db, "tensor_name", 1, SQLITE_UTF8 | SQLITE_INNOCUOUS,
-                                        keeper_hold(k), tensor_name, NULL, NULL, keeper_drop);
-    return rc;
+    static const struct sql_function looks[] = {
+        {"tensor_name", 1, tensor_name},
+        {NULL, 0, NULL},
+    };
+    int rc = sql_register(db, looks, SQL_FLAGS_LOOKS, &k->shared);
+    return rc == SQLITE_OK ? sql_register_pure(db, pure) : rc;
 }

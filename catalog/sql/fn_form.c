@@ -44,17 +44,14 @@ static void map_form(sqlite3_context *context, int argc, sqlite3_value **argv)
         text_json(&out, err.message, strlen(err.message));
         text_addc(&out, '}');
     }
-    if (err.status == ERR_MEMORY || !text_str(&out))
-        sqlite3_result_error_nomem(context);
-    else
-        sqlite3_result_text64(context, out.at, out.len, SQLITE_TRANSIENT, SQLITE_UTF8);
+    out.failed |= err.status == ERR_MEMORY;
+    sql_result_text(context, &out);
     text_release(&file);
-    text_release(&out);
     arena_release(&arena);
 }
 
 int sql_register_form(sqlite3 *db)
 {
-    return sqlite3_create_function_v2(db, "map_form", 2, SQLITE_UTF8 | SQLITE_INNOCUOUS, NULL,
-                                      map_form, NULL, NULL, NULL);
+    static const struct sql_function functions[] = {{"map_form", 2, map_form}, {NULL, 0, NULL}};
+    return sql_register(db, functions, SQL_FLAGS_LOOKS, NULL);
 }

@@ -17,30 +17,21 @@
 #include "catalog/sql/extension.h"
 
 struct known_thing {
-    const char *function, *sql, *message;
+    const char *function, *sql;
+    const char *before, *after; /* the argument, in the message */
 };
 
 static const struct known_thing known_things[] = {
     {"known_checkpoint", "SELECT 1 FROM main._checkpoints WHERE id = ?1",
-     "there is no checkpoint with the id %s"},
-    {"known_ruleset", "SELECT 1 FROM main.ruleset WHERE name = ?1", "no rule set is called '%s'"},
+     "there is no checkpoint with the id ", ""},
+    {"known_ruleset", "SELECT 1 FROM main.ruleset WHERE name = ?1", "no rule set is called '", "'"},
     {"known_renaming",
      "SELECT 1 FROM main.ruleset WHERE name = ?1"
      " AND (dialect_is(dialect, 'translation') OR dialect_is(dialect, 'conversion'))",
-     "no rule set that goes from old names to new is called '%s'"},
-    {"known_optimizer", "SELECT 1 FROM main.optimizer WHERE name = ?1",
-     "no optimizer is called '%s'"},
+     "no rule set that goes from old names to new is called '", "'"},
+    {"known_optimizer", "SELECT 1 FROM main.optimizer WHERE name = ?1", "no optimizer is called '",
+     "'"},
 };
-
-static void known_refuse(sqlite3_context *context, const char *format, const char *text)
-{
-    char *message = text ? sqlite3_mprintf(format, text) : NULL;
-    if (message)
-        sqlite3_result_error(context, message, -1);
-    else
-        sqlite3_result_error_nomem(context);
-    sqlite3_free(message);
-}
 
 static void known_result(sqlite3_context *context, const struct known_thing *thing,
                          sqlite3_value *given)
@@ -57,7 +48,8 @@ static void known_result(sqlite3_context *context, const struct known_thing *thi
     if (rc == SQLITE_ROW)
         sqlite3_result_value(context, given);
     else if (rc == SQLITE_DONE)
-        known_refuse(context, thing->message, (const char *)sqlite3_value_text(given));
+        sql_result_refuse(context, "%s%s%s", thing->before, sqlite3_value_text(given),
+                          thing->after);
     else
         sqlite3_result_error(context, sqlite3_errmsg(db), -1);
     sqlite3_finalize(s);

@@ -11,53 +11,59 @@
 #include "catalog/maps/map/kontext.h"
 #include "catalog/sql/extension.h"
 
-static void kontext_give(sqlite3_context *context, struct text *t)
+/* What a function makes of a path; false: NULL. */
+typedef bool kontext_maker(const struct kontext *, struct text *out);
+
+static void kontext_make(sqlite3_context *context, sqlite3_value *value, kontext_maker *make)
 {
-    if (text_str(t))
-        sqlite3_result_text(context, text_str(t), (int)t->len, SQLITE_TRANSIENT);
-    else
-        sqlite3_result_error_nomem(context);
+    struct arena arena = {0};
+    struct kontext path;
+    struct text out = {0};
+    const char *text = (const char *)sqlite3_value_text(value);
+    if (!text)
+        return;
+    out.failed = !kontext_parse(&arena, text, (size_t)sqlite3_value_bytes(value), &path);
+    if (out.failed || make(&path, &out))
+        sql_result_text(context, &out);
+    text_release(&out);
+    arena_release(&arena);
 }
 
-/* False: the value is NULL, or memory ran out (and the result is set). */
-static bool kontext_parse_value(sqlite3_context *context, sqlite3_value *value, struct arena *arena,
-                                struct kontext *path)
+static bool make_name(const struct kontext *path, struct text *out)
 {
-    const char *text = (const char *)sqlite3_value_text(value);
-    bool good = text && kontext_parse(arena, text, (size_t)sqlite3_value_bytes(value), path);
-    if (text && !good)
-        sqlite3_result_error_nomem(context);
-    return good;
+    bool named = path->good && !path->globs;
+    for (size_t i = 0; named && i < path->parts; i++) {
+        named = path->part[i].kind != KONTEXT_SLICE;
+        text_adds(out, i ? "/" : "");
+        text_add(out, path->part[i].text, path->part[i].len);
+    }
+    return named;
+}
+
+/* NULL if the text is no path: the original raises an exception then, whatever the key. */
+static bool make_filter(const struct kontext *path, struct text *out)
+{
+    if (path->good)
+        kontext_filter(path, out);
+    return path->good;
 }
 
 static void kontext_name(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    struct arena arena = {0};
-    struct kontext path;
-    struct text out = {0};
-    bool named = kontext_parse_value(context, argv[0], &arena, &path) && path.good && !path.globs;
-    for (size_t i = 0; named && i < path.parts; i++) {
-        named = path.part[i].kind != KONTEXT_SLICE;
-        text_adds(&out, i ? "/" : "");
-        text_add(&out, path.part[i].text, path.part[i].len);
-    }
-    if (named)
-        kontext_give(context, &out);
-    text_release(&out);
-    arena_release(&arena);
+    kontext_make(context, argv[0], make_name);
 }
 
 static void kontext_error(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    struct arena arena = {0};
-    struct kontext path;
-    struct text out = {0};
-    if (kontext_parse_value(context, argv[0], &arena, &path) && kontext_fault(&path, &out))
-        kontext_give(context, &out);
-    text_release(&out);
-    arena_release(&arena);
+    kontext_make(context, argv[0], kontext_fault);
+}
+
+static void kontext_pattern(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    kontext_make(context, argv[0], make_filter);
 }
 
 static void kontext_path(sqlite3_context *context, int argc, sqlite3_value **argv)
@@ -68,23 +74,7 @@ static void kontext_path(sqlite3_context *context, int argc, sqlite3_value **arg
     if (!text || !utf8_valid(text, strlen(text)))
         return;
     kontext_print_name(text, strlen(text), &out);
-    kontext_give(context, &out);
-    text_release(&out);
-}
-
-/* NULL if the text is no path: the original raises an exception then, whatever the key. */
-static void filter(sqlite3_context *context, int argc, sqlite3_value **argv)
-{
-    (void)argc;
-    struct arena arena = {0};
-    struct kontext path;
-    struct text out = {0};
-    if (kontext_parse_value(context, argv[0], &arena, &path) && path.good) {
-        kontext_filter(&path, &out);
-        kontext_give(context, &out);
-    }
-    text_release(&out);
-    arena_release(&arena);
+    sql_result_text(context, &out);
 }
 
 int sql_register_kontext(sqlite3 *db)
@@ -93,7 +83,7 @@ int sql_register_kontext(sqlite3 *db)
         {"kontext_name", 1, kontext_name},
         {"kontext_error", 1, kontext_error},
         {"kontext_path", 1, kontext_path},
-        {"kontext_filter", 1, filter},
+        {"kontext_filter", 1, kontext_pattern},
         {NULL, 0, NULL},
     };
     return sql_register_pure(db, functions);

@@ -53,12 +53,10 @@ static void regex_fail(struct call *c, const char *what, sqlite3_value *value)
         return;
     text_escape(&quoted, s.at, s.len < 200 ? s.len : 200);
     text_adds(&quoted, s.len < 200 ? "" : "...");
-    char *message = sqlite3_mprintf("%s '%s': %s", what, text_str(&quoted), c->err.message);
-    if (message && c->err.status != ERR_MEMORY)
-        sqlite3_result_error(c->ctx, message, -1);
-    else
+    if (c->err.status == ERR_MEMORY || !text_str(&quoted))
         sqlite3_result_error_nomem(c->ctx);
-    sqlite3_free(message);
+    else
+        sql_result_refuse(c->ctx, "%s '%s': %s", what, quoted.at, c->err.message);
     text_release(&quoted);
 }
 
@@ -268,31 +266,23 @@ static void error_fn(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     }
 }
 
-static const struct {
-    const char *name;
-    int min_args, max_args;
-    void (*run)(sqlite3_context *, int, sqlite3_value **);
-} functions[] = {
-    {"regexp", 2, 2, match_fn},         {"regexp_match", 2, 3, match_fn},
-    {"regexp_groups", 2, 3, groups_fn}, {"regexp_capture", 3, 4, capture_fn},
-    {"regexp_expand", 3, 4, expand_fn}, {"regexp_replace", 3, 3, replace_fn},
-    {"regexp_error", 1, 2, error_fn},
-};
-
-static void regex_release(void *cache)
-{
-    regex_cache_free(cache);
-}
-
 int sql_register_regex(sqlite3 *db)
 {
+    static const struct sql_function functions[] = {
+        {"regexp", 2, match_fn},
+        {"regexp_match", 2, match_fn},
+        {"regexp_match", 3, match_fn},
+        {"regexp_groups", 2, groups_fn},
+        {"regexp_groups", 3, groups_fn},
+        {"regexp_capture", 3, capture_fn},
+        {"regexp_capture", 4, capture_fn},
+        {"regexp_expand", 3, expand_fn},
+        {"regexp_expand", 4, expand_fn},
+        {"regexp_replace", 3, replace_fn},
+        {"regexp_error", 1, error_fn},
+        {"regexp_error", 2, error_fn},
+        {NULL, 0, NULL},
+    };
     struct regex_cache *cache = regex_cache_new();
-    int rc = cache ? SQLITE_OK : SQLITE_NOMEM;
-    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
-        for (int n = functions[i].min_args; n <= functions[i].max_args && rc == SQLITE_OK; n++)
-            rc = sqlite3_create_function_v2(db, functions[i].name, n, SQL_FLAGS_PURE,
-                                            regex_cache_share(cache), functions[i].run, NULL, NULL,
-                                            regex_release);
-    regex_cache_free(cache);
-    return rc;
+    return cache ? sql_register(db, functions, SQL_FLAGS_PURE, &cache->shared) : SQLITE_NOMEM;
 }

@@ -17,7 +17,7 @@
 #define GIVEN_MAX 256 /* settings of a connection */
 
 struct given {
-    unsigned holders; /* number of functions that share it */
+    struct sql_shared shared; /* first */
     unsigned count;
     char *key[GIVEN_MAX], *value[GIVEN_MAX];
 };
@@ -31,26 +31,20 @@ static void given_forget(struct given *g, unsigned i)
     g->value[i] = g->value[g->count];
 }
 
-static void given_drop(void *shared)
+static void given_release(void *shared)
 {
     struct given *g = shared;
-    if (--g->holders > 0)
-        return;
     while (g->count)
         given_forget(g, 0);
     free(g);
-}
-
-static const char *setting_text_of(sqlite3_value *value)
-{
-    return (const char *)sqlite3_value_text(value);
 }
 
 static void map_set(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
     struct given *g = sqlite3_user_data(context);
-    const char *key = setting_text_of(argv[0]), *value = setting_text_of(argv[1]);
+    const char *key = (const char *)sqlite3_value_text(argv[0]),
+               *value = (const char *)sqlite3_value_text(argv[1]);
     for (unsigned i = g->count; i-- > 0;)
         if (!key || strcmp(g->key[i], key) == 0)
             given_forget(g, i);
@@ -138,21 +132,11 @@ static struct bytes declaring(sqlite3 *db, const char *ruleset, struct arena *ar
     return options;
 }
 
-static void setting_fail(sqlite3_context *context, const char *ruleset, const struct error *err)
-{
-    char *why = sqlite3_mprintf("settings of rule set '%s': %s", ruleset, err->message);
-    if (why && err->status != ERR_MEMORY)
-        sqlite3_result_error(context, why, -1);
-    else
-        sqlite3_result_error_nomem(context);
-    sqlite3_free(why);
-}
-
 static void rule_bound(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
     sqlite3 *db = sqlite3_context_db_handle(context);
-    const char *ruleset = setting_text_of(argv[0]);
+    const char *ruleset = (const char *)sqlite3_value_text(argv[0]);
     struct arena arena = {0};
     struct settings settings = {0};
     struct error err = {.offset = NO_OFFSET}, reading = {.offset = NO_OFFSET};
@@ -173,25 +157,25 @@ static void rule_bound(sqlite3_context *context, int argc, sqlite3_value **argv)
     }
     if (reading.status != OK)
         err = reading;
-    if (err.status != OK)
-        setting_fail(context, ruleset, &err);
-    else if (ruleset && setting_bind(&bound, ruleset, &settings))
-        sqlite3_result_text64(context, bound.at, bound.len, SQLITE_TRANSIENT, SQLITE_UTF8);
-    else if (ruleset)
+    if (err.status == ERR_MEMORY) {
         sqlite3_result_error_nomem(context);
-    text_release(&bound);
+    } else if (err.status != OK) {
+        sql_result_refuse(context, "settings of rule set '%s': %s", ruleset, err.message);
+    } else if (ruleset) {
+        setting_bind(&bound, ruleset, &settings);
+        sql_result_text(context, &bound);
+    }
     arena_release(&arena);
 }
 
 int sql_register_setting(sqlite3 *db)
 {
+    static const struct sql_function set[] = {{"map_set", 2, map_set}, {NULL, 0, NULL}};
+    static const struct sql_function bound[] = {{"rule_bound", 2, rule_bound}, {NULL, 0, NULL}};
     struct given *g = calloc(1, sizeof(*g));
     if (!g)
         return SQLITE_NOMEM;
-    g->holders = 2; /* SQLite drops each, even if registering fails */
-    int rc = sqlite3_create_function_v2(db, "map_set", 2, SQLITE_UTF8 | SQLITE_DIRECTONLY, g,
-                                        map_set, NULL, NULL, given_drop);
-    int bound = sqlite3_create_function_v2(db, "rule_bound", 2, SQLITE_UTF8 | SQLITE_INNOCUOUS, g,
-                                           rule_bound, NULL, NULL, given_drop);
-    return rc == SQLITE_OK ? bound : rc;
+    g->shared.release = given_release;
+    int rc = sql_register(db, set, SQL_FLAGS_READS, &g->shared);
+    return rc == SQLITE_OK ? sql_register(db, bound, SQL_FLAGS_LOOKS, &g->shared) : rc;
 }

@@ -4,28 +4,25 @@
  *
  * SQLite refuses to close a connection that has unfinalized statements, and destroys functions
  * only afterwards. But it disconnects virtual tables first. So the keeper is a virtual table that
- * is never queried; when it is disconnected, it closes the lookup.
+ * cannot be queried; when it is disconnected, it closes the lookup.
  */
 #ifndef CKPTDB_KEEPER_H
 #define CKPTDB_KEEPER_H
 
 #include "catalog/db/db.h"
+#include "catalog/sql/function.h"
 
-struct keeper;
+struct keeper {
+    struct sql_shared shared; /* first */
+    sqlite3 *db;
+    struct lookup *lookup;
+    bool connected;
+};
 
-/* `name`: of the virtual table, different for each keeper. NULL: out of memory. */
-struct keeper *keeper_new(sqlite3 *, const char *name);
-/* Each function whose user data it is holds a reference; keeper_drop() is the destructor to
- * register. */
-struct keeper *keeper_hold(struct keeper *);
-void keeper_drop(void *keeper);
-
-sqlite3 *keeper_db(const struct keeper *);
+/* Make a connection's keeper, which the caller holds. Returns an SQLite code. */
+int keeper_new(sqlite3 *, struct keeper **out);
 /* The connection's lookup; NULL after an error. */
 struct lookup *keeper_lookup(struct keeper *, struct error *err);
-
-/* Make an error the result of a function, prefixed by "what: " unless `what` is NULL. */
-void keeper_result_error(sqlite3_context *, const char *what, const struct error *);
 
 /* Whether the statement that runs has been interrupted, by sqlite3_interrupt() or a progress
  * handler. Takes some 0.1 ms. Only in the thread that runs it. */

@@ -6,10 +6,6 @@
 
 #include "catalog/base/strmap.h"
 
-/* A set-associative cache of 256 patterns, more than all shipped rule sets have together; each
- * takes about 10 KB with JIT. */
-#define SETS           64
-#define WAYS           4
 #define TEMPLATES_KEPT 4 /* per pattern, while it is not borrowed */
 
 struct stored_template {
@@ -30,25 +26,11 @@ struct cached_regex {
     char pattern[];
 };
 
-struct regex_cache {
-    unsigned owners;
-    uint64_t seed, clock;
-    struct cached_regex *places[SETS][WAYS];
-};
-
 struct regex_cache *regex_cache_new(void)
 {
     struct regex_cache *c = calloc(1, sizeof(*c));
-    if (!c)
-        return NULL;
-    c->owners = 1;
-    c->seed = hash_seed();
-    return c;
-}
-
-struct regex_cache *regex_cache_share(struct regex_cache *c)
-{
-    c->owners++;
+    if (c)
+        *c = (struct regex_cache){.shared.release = regex_cache_free, .seed = hash_seed()};
     return c;
 }
 
@@ -75,12 +57,11 @@ static void entry_free(struct cached_regex *e)
     free(e);
 }
 
-void regex_cache_free(struct regex_cache *c)
+void regex_cache_free(void *cache)
 {
-    if (!c || --c->owners)
-        return;
-    for (size_t i = 0; i < SETS; i++)
-        for (size_t k = 0; k < WAYS; k++)
+    struct regex_cache *c = cache;
+    for (size_t i = 0; c && i < REGEX_SETS; i++)
+        for (size_t k = 0; k < REGEX_WAYS; k++)
             entry_free(c->places[i][k]);
     free(c);
 }
@@ -108,7 +89,7 @@ static enum status entry_new(const char *pattern, size_t len, enum regex_how how
 static void regex_cache_settle(struct cached_regex **set, struct cached_regex *e)
 {
     struct cached_regex **best = NULL;
-    for (size_t k = 0; k < WAYS; k++) {
+    for (size_t k = 0; k < REGEX_WAYS; k++) {
         if (!set[k]) {
             best = &set[k];
             break;
@@ -127,8 +108,8 @@ enum status regex_cache_borrow(struct regex_cache *c, const char *pattern, size_
                                enum regex_how how, struct cached_regex **out, struct error *err)
 {
     uint64_t hash = hash_bytes(pattern, len, c->seed) + how;
-    struct cached_regex **set = c->places[hash % SETS], *e = NULL;
-    for (size_t k = 0; k < WAYS && !e; k++)
+    struct cached_regex **set = c->places[hash % REGEX_SETS], *e = NULL;
+    for (size_t k = 0; k < REGEX_WAYS && !e; k++)
         if (set[k] && set[k]->hash == hash && set[k]->how == how && set[k]->len == len &&
             (!len || memcmp(set[k]->pattern, pattern, len) == 0))
             e = set[k];

@@ -18,16 +18,25 @@
 #define CKPTDB_REGEX_CACHE_H
 
 #include "catalog/maps/regex/regex.h"
+#include "catalog/sql/function.h"
 
-struct regex_cache;
 struct cached_regex;
 
-/* With one owner. NULL: out of memory. */
+/* A set-associative cache of 256 patterns, more than all shipped rule sets have together; each
+ * takes about 10 KB with JIT. */
+#define REGEX_SETS 64
+#define REGEX_WAYS 4
+
+struct regex_cache {
+    struct sql_shared shared; /* first */
+    uint64_t seed, clock;
+    struct cached_regex *places[REGEX_SETS][REGEX_WAYS];
+};
+
+/* NULL: out of memory. */
 struct regex_cache *regex_cache_new(void);
-/* Add an owner; returns the cache. */
-struct regex_cache *regex_cache_share(struct regex_cache *);
-/* Remove an owner; the last one frees it, and must have returned all entries. */
-void regex_cache_free(struct regex_cache *);
+/* Free it, which is also how it is released; all entries must have been returned. */
+void regex_cache_free(void *cache);
 
 /* Errors are those of regex_compile(). */
 enum status regex_cache_borrow(struct regex_cache *, const char *pattern, size_t len,

@@ -8,6 +8,7 @@
 #include "catalog/base/list.h"
 #include "catalog/base/text.h"
 #include "catalog/db/ids.h"
+#include "catalog/sql/function.h"
 #include "catalog/sql/vtab.h"
 
 #define ASK_ALL_AFTER 32 /* layouts whose holders are looked up one by one */
@@ -295,8 +296,8 @@ static bool allot(struct blocks *b, struct block *block, unsigned columns, uint3
 /* --- the function that fills blocks ------------------------------------------------------- */
 
 struct filler {
-    unsigned holders;
-    struct block *block; /* NULL: nothing is being filled */
+    struct sql_shared shared; /* first */
+    struct block *block;      /* NULL: nothing is being filled */
     unsigned columns;
     uint32_t rows, count;
     int64_t first; /* id */
@@ -338,28 +339,15 @@ static void fill_end(sqlite3_context *ctx)
     (void)ctx;
 }
 
-struct filler *filler_hold(struct filler *f)
-{
-    f->holders++;
-    return f;
-}
-
-void filler_drop(void *filler)
-{
-    struct filler *f = filler;
-    if (!--f->holders)
-        free(f);
-}
-
 int filler_register(sqlite3 *db, struct filler **out)
 {
     struct filler *f = calloc(1, sizeof(*f));
     if (!f)
         return SQLITE_NOMEM;
-    f->holders = 1;
-    *out = f;
-    return sqlite3_create_function_v2(db, "ckptdb_block", -1, SQLITE_UTF8 | SQLITE_DIRECTONLY, f,
-                                      NULL, fill_row, fill_end, filler_drop);
+    f->shared.release = free;
+    *out = sql_hold(&f->shared);
+    return sqlite3_create_function_v2(db, "ckptdb_block", -1, SQL_FLAGS_READS, f, NULL, fill_row,
+                                      fill_end, sql_drop);
 }
 
 /* Read `count` tensors from the block's first on. */
@@ -373,7 +361,7 @@ static int read_rows(struct blocks *b, const struct layout *l, struct block *blo
         return rc;
     if (!allot(b, block, columns, count))
         return SQLITE_NOMEM;
-    *f = (struct filler){.holders = f->holders,
+    *f = (struct filler){.shared = f->shared,
                          .block = block,
                          .columns = columns,
                          .count = count,

@@ -89,8 +89,6 @@ struct blocks {
  * rows in half the time that it takes to step through them. Its holder gives it to each `blocks`. */
 struct filler;
 int filler_register(sqlite3 *, struct filler **out);
-struct filler *filler_hold(struct filler *);
-void filler_drop(void *filler);
 
 /* Forget everything that was read; statements stay. */
 void blocks_forget(struct blocks *);

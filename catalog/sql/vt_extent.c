@@ -29,19 +29,12 @@ static const char declaration[] =
     "CREATE TABLE x(tensor_id INTEGER, ordinal INTEGER, file TEXT, \"offset\" INTEGER,"
     " stored INTEGER, codec TEXT, origin TEXT, shape TEXT, strides TEXT)";
 
-struct extent_table {
-    sqlite3_vtab base; /* must be first */
-    struct keeper *keeper;
-};
-
 struct extent_cursor {
-    sqlite3_vtab_cursor base; /* must be first */
+    struct vtab_cursor of; /* first; counts the extents of the tensor, or the values of its grid */
     struct arena arena;
     struct stored_tensor tensor;
-    uint64_t at;          /* index of an extent, or of a value of the grid */
     uint64_t run, within; /* for a grid in files: its run, and the place in that */
     sqlite3_stmt *ids;    /* of all tensors; NULL: a single one was asked for */
-    bool done;
 };
 
 static const char all_ids[] =
@@ -53,10 +46,8 @@ static int extent_connect(sqlite3 *db, void *aux, int argc, const char *const *a
                           sqlite3_vtab **out, char **message)
 {
     (void)argc, (void)argv, (void)message;
-    int rc = vtab_new(db, declaration, SQLITE_VTAB_INNOCUOUS, sizeof(struct extent_table), out);
-    if (rc == SQLITE_OK)
-        ((struct extent_table *)*out)->keeper = aux;
-    return rc;
+    const struct vtab t = {.db = db, .of = aux, .cursor = sizeof(struct extent_cursor)};
+    return vtab_make(&t, declaration, SQLITE_VTAB_INNOCUOUS, out);
 }
 
 enum {
@@ -80,17 +71,11 @@ static int extent_plan(sqlite3_vtab *t, sqlite3_index_info *info)
     return SQLITE_OK;
 }
 
-static int extent_open(sqlite3_vtab *t, sqlite3_vtab_cursor **out)
-{
-    (void)t;
-    return vtab_new_cursor(sizeof(struct extent_cursor), out);
-}
-
 static void extent_vt_empty(struct extent_cursor *c)
 {
     sqlite3_finalize(c->ids);
     arena_release(&c->arena);
-    *c = (struct extent_cursor){.base = c->base};
+    *c = (struct extent_cursor){.of.base = c->of.base};
 }
 
 static int extent_close(sqlite3_vtab_cursor *base)
@@ -100,11 +85,6 @@ static int extent_close(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-static struct keeper *keeper_of(struct extent_cursor *c)
-{
-    return ((struct extent_table *)c->base.pVtab)->keeper;
-}
-
 /* Load a tensor; one that does not exist has no extents. */
 static int extent_vt_load(struct extent_cursor *c, int64_t id)
 {
@@ -112,26 +92,21 @@ static int extent_vt_load(struct extent_cursor *c, int64_t id)
     arena_release(&c->arena);
     c->arena = (struct arena){0};
     c->tensor = (struct stored_tensor){0};
-    c->at = c->run = c->within = 0;
-    struct lookup *l = keeper_lookup(keeper_of(c), &err);
+    c->of.at = c->run = c->within = 0;
+    struct lookup *l = keeper_lookup(((struct vtab *)c->of.base.pVtab)->of, &err);
     if (l)
         lookup_tensor(l, id, &c->arena, &c->tensor, &err);
+    c->of.end = c->tensor.grid ? grid_value_total(c->tensor.grid) : c->tensor.extent_count;
     return err.status == OK || err.status == ERR_ARGUMENT ? SQLITE_OK
-                                                          : vtab_error(c->base.pVtab, &err);
-}
-
-static uint64_t extents_of(const struct stored_tensor *t)
-{
-    return t->grid ? grid_value_total(t->grid) : t->extent_count;
+                                                          : vtab_error(c->of.base.pVtab, &err);
 }
 
 /* If the current tensor has no extents left, move on to the next tensor that has some. */
 static int extent_vt_settle(struct extent_cursor *c)
 {
-    while (c->at >= extents_of(&c->tensor)) {
+    while (c->of.at >= c->of.end) {
         int rc = c->ids ? sqlite3_step(c->ids) : SQLITE_DONE;
-        c->done = rc != SQLITE_ROW;
-        if (c->done)
+        if (rc != SQLITE_ROW)
             return rc == SQLITE_DONE ? SQLITE_OK : rc;
         if ((rc = extent_vt_load(c, sqlite3_column_int64(c->ids, 0))) != SQLITE_OK)
             return rc;
@@ -147,7 +122,7 @@ static int extent_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     int rc = SQLITE_OK;
     extent_vt_empty(c);
     if (plan == ALL)
-        rc = sqlite3_prepare_v2(keeper_db(keeper_of(c)), all_ids, -1, &c->ids, NULL);
+        rc = sqlite3_prepare_v2(((struct vtab *)base->pVtab)->db, all_ids, -1, &c->ids, NULL);
     else if (sqlite3_value_type(argv[0]) != SQLITE_NULL)
         rc = extent_vt_load(c, sqlite3_value_int64(argv[0]));
     return rc == SQLITE_OK ? extent_vt_settle(c) : rc;
@@ -157,7 +132,7 @@ static int extent_next(sqlite3_vtab_cursor *base)
 {
     struct extent_cursor *c = (struct extent_cursor *)base;
     const struct grid *g = c->tensor.grid;
-    c->at++;
+    c->of.at++;
     if (g && g->in_files && ++c->within >= g->runs[c->run].count) {
         c->run++;
         c->within = 0;
@@ -165,20 +140,12 @@ static int extent_next(sqlite3_vtab_cursor *base)
     return extent_vt_settle(c);
 }
 
-static int extent_eof(sqlite3_vtab_cursor *base)
-{
-    return ((const struct extent_cursor *)base)->done;
-}
-
 static void give_numbers(sqlite3_context *ctx, const uint64_t *numbers, unsigned rank)
 {
     static const uint64_t zeros[TENSOR_RANK_MAX];
     struct text json = {0};
-    if (shape_print(&json, numbers ? numbers : zeros, rank))
-        sqlite3_result_text(ctx, text_str(&json), (int)json.len, SQLITE_TRANSIENT);
-    else
-        sqlite3_result_error_nomem(ctx);
-    text_release(&json);
+    shape_print(&json, numbers ? numbers : zeros, rank);
+    sql_result_text(ctx, &json);
 }
 
 /* One row, of an extent or of a grid's value. */
@@ -200,11 +167,7 @@ static void give_path(sqlite3_context *ctx, const struct extent_row *row)
         text_addc(&path, '/');
         text_adds(&path, row->key);
     }
-    if (text_str(&path))
-        sqlite3_result_text(ctx, text_str(&path), (int)path.len, SQLITE_TRANSIENT);
-    else
-        sqlite3_result_error_nomem(ctx);
-    text_release(&path);
+    sql_result_text(ctx, &path);
 }
 
 static void give_strides(sqlite3_context *ctx, const int64_t *strides, unsigned rank)
@@ -216,11 +179,7 @@ static void give_strides(sqlite3_context *ctx, const int64_t *strides, unsigned 
     for (unsigned d = 0; d < rank; d++)
         text_addf(&json, d ? ",%lld" : "%lld", (long long)strides[d]);
     text_addc(&json, ']');
-    if (text_str(&json))
-        sqlite3_result_text(ctx, text_str(&json), (int)json.len, SQLITE_TRANSIENT);
-    else
-        sqlite3_result_error_nomem(ctx);
-    text_release(&json);
+    sql_result_text(ctx, &json);
 }
 
 /* `e` NULL: the row is a value of a grid, whose own codec is `own`. */
@@ -233,8 +192,8 @@ static void give_codec(sqlite3_context *ctx, const struct stored_tensor *t, cons
     if ((e ? extent_chain(t, e, filled, &chain, &err) : run_chain(t, own, filled, &chain, &err)) !=
         OK)
         sqlite3_result_error(ctx, err.message, -1);
-    else if (chain)
-        sqlite3_result_text(ctx, chain, -1, SQLITE_TRANSIENT);
+    else
+        sql_result_string(ctx, chain);
 }
 
 static void give_cell(sqlite3_context *ctx, const struct extent_cursor *c,
@@ -244,7 +203,7 @@ static void give_cell(sqlite3_context *ctx, const struct extent_cursor *c,
     if (column == TENSOR_ID)
         sqlite3_result_int64(ctx, t->id);
     else if (column == ORDINAL)
-        sqlite3_result_int64(ctx, (sqlite3_int64)c->at);
+        sqlite3_result_int64(ctx, (sqlite3_int64)c->of.at);
     else if (column == FILE_PATH && row->file)
         give_path(ctx, row);
     else if (column == OFFSET && row->file)
@@ -252,7 +211,7 @@ static void give_cell(sqlite3_context *ctx, const struct extent_cursor *c,
     else if (column == STORED && row->stored_known)
         sqlite3_result_int64(ctx, (sqlite3_int64)row->stored);
     else if (column == CODEC)
-        give_codec(ctx, t, c->at < t->extent_count ? &t->extents[c->at] : NULL, row->codec);
+        give_codec(ctx, t, c->of.at < t->extent_count ? &t->extents[c->of.at] : NULL, row->codec);
     else if (column == ORIGIN)
         give_numbers(ctx, row->origin, t->rank);
     else if (column == SHAPE)
@@ -272,7 +231,7 @@ static int give_value(sqlite3_context *ctx, const struct extent_cursor *c, int c
 {
     const struct stored_tensor *t = &c->tensor;
     const struct grid *g = t->grid;
-    const struct grid_value *v = g->in_files ? NULL : &g->values[c->at];
+    const struct grid_value *v = g->in_files ? NULL : &g->values[c->of.at];
     uint64_t index = v ? v->index : g->runs[c->run].first + c->within;
     uint64_t origin[TENSOR_RANK_MAX], shape[TENSOR_RANK_MAX];
     struct text key = {0};
@@ -301,7 +260,7 @@ static int extent_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int co
     const struct stored_tensor *t = &c->tensor;
     if (t->grid)
         return give_value(ctx, c, column);
-    const struct extent *e = &t->extents[c->at];
+    const struct extent *e = &t->extents[c->of.at];
     struct extent_row row = {
         .file = e->bytes ? NULL : file_at(t, e->file),
         .offset = e->offset,
@@ -318,7 +277,7 @@ static int extent_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int co
 static int extent_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *id)
 {
     const struct extent_cursor *c = (const struct extent_cursor *)base;
-    *id = (sqlite3_int64)rowid_add(rowid_add(0, (uint64_t)c->tensor.id), c->at);
+    *id = (sqlite3_int64)rowid_add(rowid_add(0, (uint64_t)c->tensor.id), c->of.at);
     return SQLITE_OK;
 }
 
@@ -327,21 +286,20 @@ static const sqlite3_module extent_module = {
     .xConnect = extent_connect,
     .xBestIndex = extent_plan,
     .xDisconnect = vtab_free,
-    .xOpen = extent_open,
+    .xOpen = vtab_open,
     .xClose = extent_close,
     .xFilter = extent_filter,
     .xNext = extent_next,
-    .xEof = extent_eof,
+    .xEof = vtab_eof,
     .xColumn = extent_column,
     .xRowid = extent_rowid,
 };
 
-int sql_register_extent(sqlite3 *db)
+int sql_register_extent(sqlite3 *db, struct keeper *k)
 {
     static const char *const names[] = {"tensor_extents", "tensor_extents" OF_EXTENSION};
-    struct keeper *k = keeper_new(db, "ckptdb_extents");
-    int rc = k ? SQLITE_OK : SQLITE_NOMEM;
+    int rc = SQLITE_OK;
     for (size_t i = 0; rc == SQLITE_OK && i < sizeof(names) / sizeof(names[0]); i++)
-        rc = sqlite3_create_module_v2(db, names[i], &extent_module, keeper_hold(k), keeper_drop);
+        rc = sqlite3_create_module_v2(db, names[i], &extent_module, sql_hold(&k->shared), sql_drop);
     return rc;
 }

@@ -40,31 +40,23 @@ static const struct infer_kind kinds[] = {
      5, true},
 };
 
-struct infer_table {
-    sqlite3_vtab base; /* first */
-    sqlite3 *db;
-    const struct infer_kind *kind;
-};
-
 struct infer_cursor {
-    sqlite3_vtab_cursor base; /* first */
+    struct vtab_cursor of; /* first */
     struct inferred result;
     sqlite3_int64 given[2];
-    size_t at, rows;
 };
 
 static int infer_connect(sqlite3 *db, void *kind, int argc, const char *const *argv,
                          sqlite3_vtab **out, char **message)
 {
     (void)argc, (void)argv, (void)message;
-    const struct infer_kind *k = kind;
-    int rc = vtab_new(db, k->declaration, SQLITE_VTAB_DIRECTONLY, sizeof(struct infer_table), out);
-    struct infer_table *t = (struct infer_table *)*out;
-    if (rc == SQLITE_OK) {
-        t->db = db;
-        t->kind = k;
-    }
-    return rc;
+    const struct vtab t = {.db = db, .of = kind, .cursor = sizeof(struct infer_cursor)};
+    return vtab_make(&t, ((struct infer_kind *)kind)->declaration, SQLITE_VTAB_DIRECTONLY, out);
+}
+
+static const struct infer_kind *kind_of(sqlite3_vtab *t)
+{
+    return ((struct vtab *)t)->of;
 }
 
 /* Both ids must be given, by equality; idxNum is the set of those that are. A plan that lacks
@@ -72,25 +64,10 @@ static int infer_connect(sqlite3 *db, void *kind, int argc, const char *const *a
  * it runs (the reason is given in vt_query.c: SQLite plans each side of an OR by itself). */
 static int infer_plan(sqlite3_vtab *base, sqlite3_index_info *info)
 {
-    const struct infer_table *t = (struct infer_table *)base;
     bool unusable = false;
-    int given = 0;
-    for (int i = 0; i < 2; i++) {
-        const int found = sql_given(info, t->kind->columns + i, &unusable);
-        if (found < 0)
-            continue;
-        info->aConstraintUsage[found].argvIndex = ++given;
-        info->aConstraintUsage[found].omit = 1;
-        info->idxNum |= 1 << i;
-    }
-    info->estimatedCost = given == 2 ? 1e6 : 1e30;
+    sql_pass(info, kind_of(base)->columns, 2, &unusable);
+    info->estimatedCost = info->idxNum == 3 ? 1e6 : 1e30;
     return unusable ? SQLITE_CONSTRAINT : SQLITE_OK;
-}
-
-static int infer_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
-{
-    (void)base;
-    return vtab_new_cursor(sizeof(struct infer_cursor), out);
 }
 
 static int infer_close(sqlite3_vtab_cursor *base)
@@ -130,50 +107,34 @@ static int infer_filter(sqlite3_vtab_cursor *base, int number, const char *text,
 {
     (void)text, (void)argc;
     struct infer_cursor *c = (struct infer_cursor *)base;
-    const struct infer_table *t = (struct infer_table *)base->pVtab;
+    const struct infer_kind *kind = kind_of(base->pVtab);
+    sqlite3 *db = ((struct vtab *)base->pVtab)->db;
     struct error err = {.offset = NO_OFFSET};
     vtab_clear(base->pVtab);
     if (number != 3)
-        return vtab_refuse(base->pVtab, "say of which checkpoints: %s(a, b)", t->kind->name);
+        return vtab_refuse(base->pVtab, "say of which checkpoints: %s(a, b)", kind->name);
     infer_release(&c->result);
     c->result = (struct inferred){0};
-    c->at = c->rows = 0;
+    c->of.at = c->of.end = 0;
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL || sqlite3_value_type(argv[1]) == SQLITE_NULL)
         return SQLITE_OK;
     for (int i = 0; i < 2; i++) {
         sqlite3_value *id = NULL;
-        const int rc = sql_checkpoint(t->db, argv[i], &id, &base->pVtab->zErrMsg);
+        const int rc = sql_checkpoint(db, argv[i], &id, &base->pVtab->zErrMsg);
         if (rc != SQLITE_OK)
             return rc;
         c->given[i] = sqlite3_value_int64(id);
         sqlite3_value_free(id);
     }
-    struct infer_watch watch = {.db = t->db, .thread = pthread_self()};
+    struct infer_watch watch = {.db = db, .thread = pthread_self()};
     c->result.stop = infer_stopped;
     c->result.context = &watch;
-    const enum status status = infer_run(t->db, c->given[0], c->given[1], &c->result, &err);
+    const enum status status = infer_run(db, c->given[0], c->given[1], &c->result, &err);
     c->result.context = NULL;
     if (status != OK)
         return vtab_error(base->pVtab, &err);
-    c->rows = t->kind->pairs ? c->result.task.pairs : c->result.set.rules;
+    c->of.end = kind->pairs ? c->result.task.pairs : c->result.set.rules;
     return SQLITE_OK;
-}
-
-static int infer_next(sqlite3_vtab_cursor *base)
-{
-    ((struct infer_cursor *)base)->at++;
-    return SQLITE_OK;
-}
-
-static int infer_eof(sqlite3_vtab_cursor *base)
-{
-    const struct infer_cursor *c = (struct infer_cursor *)base;
-    return c->at >= c->rows;
-}
-
-static void give_text(sqlite3_context *ctx, const char *text)
-{
-    sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
 }
 
 static void give_rule(sqlite3_context *ctx, const struct ruleset *set, size_t at, int column)
@@ -184,7 +145,7 @@ static void give_rule(sqlite3_context *ctx, const struct ruleset *set, size_t at
     if (column == 0)
         sqlite3_result_int64(ctx, r->ord);
     else
-        give_text(ctx, texts[column]);
+        sql_result_string(ctx, texts[column]);
 }
 
 /* The operations as in a rule: each '%' is replaced by the key of a join, or by empty labels of
@@ -199,22 +160,19 @@ static void give_ops(sqlite3_context *ctx, const struct infer_pair *p)
             text_addf(&ops, "%u", p->part);
         else if (p->form == INFER_COPIES)
             text_adds(&ops, "[]");
-    if (ops.failed)
-        sqlite3_result_error_nomem(ctx);
-    else if (ops.len)
-        give_text(ctx, text_str(&ops));
-    text_release(&ops);
+    if (ops.failed || ops.len)
+        sql_result_text(ctx, &ops);
 }
 
 static void give_pair(sqlite3_context *ctx, const struct infer_task *t, size_t at, int column)
 {
     const struct infer_pair *p = &t->pair[at];
     if (column == 0)
-        give_text(ctx, infer_how_name(p));
+        sql_result_string(ctx, infer_how_name(p));
     else if (column == 1 && p->a != INFER_NONE)
-        give_text(ctx, t->a.at[p->a].name);
+        sql_result_string(ctx, t->a.at[p->a].name);
     else if (column == 2 && p->b != INFER_NONE)
-        give_text(ctx, t->b.at[p->b].name);
+        sql_result_string(ctx, t->b.at[p->b].name);
     else if (column == 3 && p->form != INFER_PLAIN)
         sqlite3_result_int64(ctx, p->part);
     else if (column == 4)
@@ -224,13 +182,13 @@ static void give_pair(sqlite3_context *ctx, const struct infer_task *t, size_t a
 static int infer_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
 {
     const struct infer_cursor *c = (struct infer_cursor *)base;
-    const struct infer_kind *kind = ((struct infer_table *)base->pVtab)->kind;
+    const struct infer_kind *kind = kind_of(base->pVtab);
     if (column >= kind->columns)
         sqlite3_result_int64(ctx, c->given[column - kind->columns]);
     else if (kind->pairs)
-        give_pair(ctx, &c->result.task, c->at, column);
+        give_pair(ctx, &c->result.task, c->of.at, column);
     else
-        give_rule(ctx, &c->result.set, c->at, column);
+        give_rule(ctx, &c->result.set, c->of.at, column);
     return SQLITE_OK;
 }
 
@@ -239,7 +197,7 @@ static int infer_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *row)
     const struct infer_cursor *c = (const struct infer_cursor *)base;
     uint64_t id = rowid_add(0, (uint64_t)c->given[0]);
     id = rowid_add(id, (uint64_t)c->given[1]);
-    *row = (sqlite3_int64)rowid_add(id, c->at);
+    *row = (sqlite3_int64)rowid_add(id, c->of.at);
     return SQLITE_OK;
 }
 
@@ -247,17 +205,18 @@ static const sqlite3_module infer_module = {
     .xConnect = infer_connect,
     .xBestIndex = infer_plan,
     .xDisconnect = vtab_free,
-    .xOpen = infer_open,
+    .xOpen = vtab_open,
     .xClose = infer_close,
     .xFilter = infer_filter,
-    .xNext = infer_next,
-    .xEof = infer_eof,
+    .xNext = vtab_next,
+    .xEof = vtab_eof,
     .xColumn = infer_column,
     .xRowid = infer_rowid,
 };
 
-int sql_register_infer(sqlite3 *db)
+int sql_register_infer(sqlite3 *db, struct keeper *k)
 {
+    (void)k;
     int rc = SQLITE_OK;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && rc == SQLITE_OK; i++)
         rc = sqlite3_create_module_v2(db, kinds[i].name, &infer_module, (void *)&kinds[i], NULL);

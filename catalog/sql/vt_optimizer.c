@@ -51,15 +51,9 @@ struct question {
     void (*column)(struct question_cursor *, sqlite3_context *, int column, size_t row);
 };
 
-struct question_table {
-    sqlite3_vtab base; /* first */
-    sqlite3 *db;
-    const struct question *question;
-};
-
 struct question_cursor {
-    sqlite3_vtab_cursor base; /* first */
-    struct arena kept;        /* holds the checkpoint and the tables */
+    struct vtab_cursor of; /* first */
+    struct arena kept;     /* holds the checkpoint and the tables */
     bool loaded;
     sqlite3_int64 checkpoint;
     struct optimizer_params params;
@@ -72,7 +66,6 @@ struct question_cursor {
     struct score *score;
     size_t scores;
     sqlite3_value *text;
-    size_t at;
 };
 
 /* --- reading the catalog ----------------------------------------------------------------------- */
@@ -127,25 +120,20 @@ static int read_tables(sqlite3 *db, struct arena *arena, struct optimizer_tables
     return rc;
 }
 
-static const char *optimizer_vt_column_text(sqlite3_stmt *s, int i)
-{
-    return (const char *)sqlite3_column_text(s, i);
-}
-
 static bool take_param(struct question_cursor *c, sqlite3_stmt *s)
 {
-    const char *name = optimizer_vt_column_text(s, 0);
-    return name &&
-           optimizer_add_param(&c->params, name, (size_t)sqlite3_column_bytes(s, 0),
-                               optimizer_vt_column_text(s, 1), optimizer_vt_column_text(s, 2));
+    const char *name = (const char *)sqlite3_column_text(s, 0);
+    return name && optimizer_add_param(&c->params, name, (size_t)sqlite3_column_bytes(s, 0),
+                                       (const char *)sqlite3_column_text(s, 1),
+                                       (const char *)sqlite3_column_text(s, 2));
 }
 
 static bool take_leaf(struct question_cursor *c, sqlite3_stmt *s)
 {
-    const char *name = optimizer_vt_column_text(s, 0);
-    struct optimizer_leaf leaf = {name, (size_t)sqlite3_column_bytes(s, 0),
-                                  optimizer_vt_column_text(s, 1), optimizer_vt_column_text(s, 2),
-                                  sqlite3_column_int(s, 3) != 0};
+    const char *name = (const char *)sqlite3_column_text(s, 0);
+    struct optimizer_leaf leaf = {
+        name, (size_t)sqlite3_column_bytes(s, 0), (const char *)sqlite3_column_text(s, 1),
+        (const char *)sqlite3_column_text(s, 2), sqlite3_column_int(s, 3) != 0};
     return name && optimizer_add_leaf(&c->held, &leaf);
 }
 
@@ -183,7 +171,7 @@ static void forget(struct question_cursor *c)
     c->loaded = false;
 }
 
-static int optimizer_vt_load(struct question_cursor *c, const struct question_table *t,
+static int optimizer_vt_load(struct question_cursor *c, sqlite3 *db, const struct question *q,
                              sqlite3_int64 checkpoint)
 {
     if (c->loaded && c->checkpoint == checkpoint)
@@ -191,37 +179,20 @@ static int optimizer_vt_load(struct question_cursor *c, const struct question_ta
     forget(c);
     c->params.arena = c->held.arena = c->layout.arena = &c->kept;
     c->checkpoint = checkpoint;
-    int rc = read_tables(t->db, &c->kept, &c->tables);
+    int rc = read_tables(db, &c->kept, &c->tables);
     if (rc == SQLITE_OK)
-        rc = read_checkpoint(c, t->db,
-                             "SELECT name, shape, dtype FROM optimizer_params(?1) ORDER BY turn",
-                             take_param);
-    if (rc == SQLITE_OK && t->question->reads == WITH_STATE)
-        rc = read_checkpoint(c, t->db, LEAVES " AND substr(name, 1, 6) = 'state/' ORDER BY place",
+        rc = read_checkpoint(
+            c, db, "SELECT name, shape, dtype FROM optimizer_params(?1) ORDER BY turn", take_param);
+    if (rc == SQLITE_OK && q->reads == WITH_STATE)
+        rc = read_checkpoint(c, db, LEAVES " AND substr(name, 1, 6) = 'state/' ORDER BY place",
                              take_leaf);
-    else if (rc == SQLITE_OK && t->question->reads == WITH_LAYOUT)
-        rc = read_layout(c, t->db);
+    else if (rc == SQLITE_OK && q->reads == WITH_LAYOUT)
+        rc = read_layout(c, db);
     c->loaded = rc == SQLITE_OK;
     return rc;
 }
 
 /* --- the functions ----------------------------------------------------------------------------- */
-
-static void optimizer_vt_give(sqlite3_context *context, const char *text)
-{
-    if (text)
-        sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
-}
-
-/* Make the text the result, if `there`, and release it. */
-static void give_text(sqlite3_context *context, struct text *text, bool there)
-{
-    if (text->failed)
-        sqlite3_result_error_nomem(context);
-    else if (there)
-        sqlite3_result_text(context, text_str(text), (int)text->len, SQLITE_TRANSIENT);
-    text_release(text);
-}
 
 static enum status run_state(struct question_cursor *c, struct bytes text, struct error *err)
 {
@@ -237,15 +208,15 @@ static void state_column(struct question_cursor *c, sqlite3_context *context, in
 {
     const struct optimizer_row *row = &c->wanted.at[at];
     struct text name = {0};
-    if (column == 0 && row->path)
+    if (column == 0 && row->path) {
         optimizer_row_name(row, &name);
-    if (column == 0)
-        give_text(context, &name, row->path != NULL);
-    else
-        optimizer_vt_give(context, column == 1   ? row->shape
+        sql_result_text(context, &name);
+    } else if (column > 0) {
+        sql_result_string(context, column == 1   ? row->shape
                                    : column == 2 ? row->dtype
                                    : column == 3 ? row->axes
                                                  : row->error);
+    }
 }
 
 static enum status run_filter(struct question_cursor *c, struct bytes text, struct error *err)
@@ -260,7 +231,7 @@ static void filter_column(struct question_cursor *c, sqlite3_context *context, i
     if (column == 0)
         sqlite3_result_int64(context, strtoll(row->path, NULL, 10));
     else if (column == 2)
-        optimizer_vt_give(context, row->error);
+        sql_result_string(context, row->error);
     else if (row->param)
         sqlite3_result_text(context, row->param->name, (int)row->param->len, SQLITE_TRANSIENT);
 }
@@ -283,11 +254,12 @@ static void diff_column(struct question_cursor *c, sqlite3_context *context, int
     const struct optimizer_difference *d = &c->differences.at[at];
     struct text text = {0};
     if (column == 1)
-        optimizer_vt_give(context, optimizer_problem_name(d->problem));
+        sql_result_string(context, optimizer_problem_name(d->problem));
     else if (column == 4)
         sqlite3_result_int64(context, (sqlite3_int64)at);
-    else
-        give_text(context, &text, texts[column](d, &text));
+    else if (texts[column](d, &text) || text.failed)
+        sql_result_text(context, &text);
+    text_release(&text);
 }
 
 /* The state that the optimizer would keep at a place; of a folder that is not all looked at, the reason
@@ -354,13 +326,13 @@ static void give_first(sqlite3_context *context, const struct optimizer_differen
         optimizer_difference_found(d, &text);
     if (expected && d->problem != PROBLEM_MISSING && d->problem != PROBLEM_ERROR)
         text_adds(&text, " found");
-    give_text(context, &text, true);
+    sql_result_text(context, &text);
 }
 
 static void give_place(sqlite3_context *context, const struct optimizer_place *place)
 {
     const char *root = place->params.root;
-    optimizer_vt_give(context, root && !*root ? "." : root);
+    sql_result_string(context, root && !*root ? "." : root);
 }
 
 static void score_column(struct question_cursor *c, sqlite3_context *context, int column, size_t at)
@@ -400,7 +372,7 @@ static void chain_column(struct question_cursor *c, sqlite3_context *context, in
     if (column == 2)
         give_place(context, s->place);
     else
-        optimizer_vt_give(context, column ? s->chain.spec : s->chain.label);
+        sql_result_string(context, column ? s->chain.spec : s->chain.label);
 }
 
 static const struct question questions[] = {
@@ -424,21 +396,22 @@ static int question_connect(sqlite3 *db, void *aux, int argc, const char *const 
 {
     (void)argc, (void)argv, (void)message;
     const struct question *q = aux;
+    const struct vtab t = {.db = db, .of = aux, .cursor = sizeof(struct question_cursor)};
     char *sql =
         sqlite3_mprintf("CREATE TABLE x(%s, %s HIDDEN, checkpoint HIDDEN)", q->columns, q->text);
-    int rc = vtab_new(db, sql, SQLITE_VTAB_INNOCUOUS, sizeof(struct question_table), out);
-    struct question_table *t = (struct question_table *)*out;
+    int rc = vtab_make(&t, sql, SQLITE_VTAB_INNOCUOUS, out);
     sqlite3_free(sql);
-    if (rc == SQLITE_OK) {
-        t->db = db;
-        t->question = q;
-    }
     return rc;
+}
+
+static const struct question *question_of(sqlite3_vtab *t)
+{
+    return ((struct vtab *)t)->of;
 }
 
 static int question_plan(sqlite3_vtab *base, sqlite3_index_info *info)
 {
-    const struct question *q = ((struct question_table *)base)->question;
+    const struct question *q = question_of(base);
     for (int k = 0; k < 2; k++) {
         /* SQLite plans each side of an OR with its own terms only: the argument may be given
          * outside. */
@@ -459,12 +432,6 @@ static int question_plan(sqlite3_vtab *base, sqlite3_index_info *info)
     return SQLITE_OK;
 }
 
-static int question_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
-{
-    (void)base;
-    return vtab_new_cursor(sizeof(struct question_cursor), out);
-}
-
 static void optimizer_vt_empty(struct question_cursor *c)
 {
     sqlite3_value_free(c->text);
@@ -474,7 +441,7 @@ static void optimizer_vt_empty(struct question_cursor *c)
     c->differences = (struct optimizer_differences){.arena = &c->arena};
     c->score = NULL;
     c->scores = 0;
-    c->at = 0;
+    c->of.at = c->of.end = 0;
 }
 
 static int question_close(sqlite3_vtab_cursor *base)
@@ -491,51 +458,39 @@ static int question_filter(sqlite3_vtab_cursor *base, int plan, const char *none
 {
     (void)plan, (void)none, (void)argc;
     struct question_cursor *c = (struct question_cursor *)base;
-    const struct question_table *t = (const struct question_table *)base->pVtab;
+    const struct question *q = question_of(base->pVtab);
+    sqlite3 *db = ((struct vtab *)base->pVtab)->db;
     struct error err = {.offset = NO_OFFSET};
     optimizer_vt_empty(c);
-    c->at = SIZE_MAX;
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL || sqlite3_value_type(argv[1]) == SQLITE_NULL)
         return SQLITE_OK;
     sqlite3_value *id = NULL;
     vtab_clear(base->pVtab);
-    int rc = sql_checkpoint(t->db, argv[1], &id, &base->pVtab->zErrMsg);
+    int rc = sql_checkpoint(db, argv[1], &id, &base->pVtab->zErrMsg);
     if (rc != SQLITE_OK)
         return rc;
-    rc = optimizer_vt_load(c, t, sqlite3_value_int64(id));
+    rc = optimizer_vt_load(c, db, q, sqlite3_value_int64(id));
     sqlite3_value_free(id);
     if (rc != SQLITE_OK)
-        return vtab_failed(base->pVtab, t->db, rc);
+        return vtab_failed(base->pVtab, db, rc);
     c->text = sqlite3_value_dup(argv[0]);
     const uint8_t *text = c->text ? sqlite3_value_text(c->text) : NULL;
     if (!text)
         return SQLITE_NOMEM;
     struct bytes bytes = {text, (size_t)sqlite3_value_bytes(c->text)};
-    enum status status = t->question->run(c, bytes, &err);
-    c->at = 0;
+    enum status status = q->run(c, bytes, &err);
+    c->of.end = q->rows(c);
     if (status == ERR_MEMORY)
         return SQLITE_NOMEM;
     return status == OK ? SQLITE_OK : vtab_refuse(base->pVtab, "%s", err.message);
 }
 
-static int question_next(sqlite3_vtab_cursor *base)
-{
-    ((struct question_cursor *)base)->at++;
-    return SQLITE_OK;
-}
-
-static int question_eof(sqlite3_vtab_cursor *base)
-{
-    const struct question_cursor *c = (const struct question_cursor *)base;
-    return c->at >= ((const struct question_table *)base->pVtab)->question->rows(c);
-}
-
 static int question_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i)
 {
     struct question_cursor *c = (struct question_cursor *)base;
-    const struct question *q = ((const struct question_table *)base->pVtab)->question;
+    const struct question *q = question_of(base->pVtab);
     if (i < q->count)
-        q->column(c, context, i, c->at);
+        q->column(c, context, i, c->of.at);
     else if (i == q->count)
         sqlite3_result_value(context, c->text);
     else
@@ -547,7 +502,7 @@ static int question_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *row)
 {
     const struct question_cursor *c = (const struct question_cursor *)base;
     uint64_t id = rowid_add(rowid_add_value(0, c->text), (uint64_t)c->checkpoint);
-    *row = (sqlite3_int64)rowid_add(id, c->at);
+    *row = (sqlite3_int64)rowid_add(id, c->of.at);
     return SQLITE_OK;
 }
 
@@ -555,11 +510,11 @@ static const sqlite3_module question_module = {
     .xConnect = question_connect,
     .xBestIndex = question_plan,
     .xDisconnect = vtab_free,
-    .xOpen = question_open,
+    .xOpen = vtab_open,
     .xClose = question_close,
     .xFilter = question_filter,
-    .xNext = question_next,
-    .xEof = question_eof,
+    .xNext = vtab_next,
+    .xEof = vtab_eof,
     .xColumn = question_column,
     .xRowid = question_rowid,
 };

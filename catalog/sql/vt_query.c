@@ -51,8 +51,7 @@ struct parameter {
 };
 
 struct query {
-    sqlite3_vtab base; /* first */
-    sqlite3 *db;
+    struct vtab of; /* first */
     const char *sql;
     char *column[COLUMNS_MAX]; /* as in the SELECT; hidden columns come after */
     int columns;
@@ -193,9 +192,9 @@ static int query_names(struct query *q, const char *name, char **message)
                        take_line(q, parameter + strlen(parameters), take_parameter)
                    ? SQLITE_OK
                    : SQLITE_NOMEM;
-    int rc = sqlite3_prepare_v2(q->db, q->sql, -1, &s, NULL);
+    int rc = sqlite3_prepare_v2(q->of.db, q->sql, -1, &s, NULL);
     if (rc != SQLITE_OK)
-        *message = sqlite3_mprintf("%s: %s", name, sqlite3_errmsg(q->db));
+        *message = sqlite3_mprintf("%s: %s", name, sqlite3_errmsg(q->of.db));
     else if (!take_statement(q, s))
         rc = SQLITE_NOMEM;
     sqlite3_finalize(s);
@@ -210,7 +209,7 @@ static int query_connect(sqlite3 *db, void *file, int argc, const char *const *a
     struct text table = {0};
     if (!q)
         return SQLITE_NOMEM;
-    q->db = db;
+    q->of = (struct vtab){.db = db, .cursor = sizeof(struct query_cursor)};
     q->sql = ((const struct schema_file *)file)->text;
     int rc = query_names(q, argv[0], message);
     if (rc == SQLITE_OK && !query_describe(q, &table))
@@ -221,9 +220,9 @@ static int query_connect(sqlite3 *db, void *file, int argc, const char *const *a
         rc = sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
     text_release(&table);
     if (rc == SQLITE_OK)
-        *out = &q->base;
+        *out = &q->of.base;
     else
-        query_disconnect(&q->base);
+        query_disconnect(&q->of.base);
     return rc;
 }
 
@@ -262,12 +261,6 @@ static int query_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 }
 
 /* --- rows -------------------------------------------------------------------------------- */
-
-static int query_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
-{
-    (void)base;
-    return vtab_new_cursor(sizeof(struct query_cursor), out);
-}
 
 static void query_vt_forget(struct query_cursor *c)
 {
@@ -312,7 +305,7 @@ static int cursor_prepare(struct query_cursor *c, unsigned long long used)
     text_adds(&sql, " FROM (");
     text_adds(&sql, q->sql);
     text_adds(&sql, ")");
-    int rc = text_str(&sql) ? vtab_take(q->db, &q->idle, sql.at, &c->stmt) : SQLITE_NOMEM;
+    int rc = text_str(&sql) ? vtab_take(q->of.db, &q->idle, sql.at, &c->stmt) : SQLITE_NOMEM;
     text_release(&sql);
     return rc;
 }
@@ -353,7 +346,7 @@ static int query_next(sqlite3_vtab_cursor *base)
             return SQLITE_OK;
     c->done = true;
     return rc == SQLITE_DONE ? SQLITE_OK
-                             : vtab_failed(base->pVtab, ((struct query *)base->pVtab)->db, rc);
+                             : vtab_failed(base->pVtab, ((struct vtab *)base->pVtab)->db, rc);
 }
 
 /* Keep the value of a parameter. */
@@ -366,8 +359,8 @@ static int query_argument(struct query_cursor *c, int i, sqlite3_value *given)
     for (size_t k = 0; k < sizeof(checkpoints) / sizeof(*checkpoints); k++)
         named = named || strcmp(p->name + 1, checkpoints[k]) == 0;
     if (named && p->column >= q->columns) {
-        vtab_clear(&q->base);
-        return sql_checkpoint(q->db, given, &c->given[i], &q->base.zErrMsg);
+        vtab_clear(&q->of.base);
+        return sql_checkpoint(q->of.db, given, &c->given[i], &q->of.base.zErrMsg);
     }
     c->given[i] = sqlite3_value_dup(given);
     return c->given[i] ? SQLITE_OK : SQLITE_NOMEM;
@@ -393,7 +386,7 @@ static int query_filter(sqlite3_vtab_cursor *base, int set, const char *columns,
     }
     int rc = cursor_prepare(c, strtoull(columns, NULL, 16));
     if (rc != SQLITE_OK)
-        return vtab_failed(base->pVtab, q->db, rc);
+        return vtab_failed(base->pVtab, q->of.db, rc);
     for (int i = 0, at = 0; i < q->parameters; i++) {
         if (!(set >> i & 1))
             continue;
@@ -445,7 +438,7 @@ static const sqlite3_module query_module = {
     .xConnect = query_connect,
     .xBestIndex = query_best_index,
     .xDisconnect = query_disconnect,
-    .xOpen = query_open,
+    .xOpen = vtab_open,
     .xClose = query_close,
     .xFilter = query_filter,
     .xNext = query_next,

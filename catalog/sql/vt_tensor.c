@@ -65,14 +65,13 @@ static int tensor_disconnect(sqlite3_vtab *base)
 {
     struct tensor_table *t = (struct tensor_table *)base;
     blocks_close(&t->blocks);
-    filler_drop(t->blocks.filler);
+    sql_drop(t->blocks.filler);
     sqlite3_finalize(t->anchor);
     for (int i = 0; i < STREAMS; i++)
         sqlite3_finalize(t->idle[i]);
     for (int i = 0; i < DETAILS; i++)
         sqlite3_finalize(t->detail[i]);
-    if (t->regexes)
-        regex_cache_free(t->regexes);
+    regex_cache_free(t->regexes);
     free(t);
     return SQLITE_OK;
 }
@@ -87,7 +86,7 @@ static int tensor_connect(sqlite3 *db, void *aux, int argc, const char *const *a
     if (rc != SQLITE_OK)
         return rc;
     t->db = t->blocks.db = db;
-    t->blocks.filler = filler_hold(aux);
+    t->blocks.filler = sql_hold(aux);
     t->regexes = regex_cache_new();
     if (t->regexes)
         return SQLITE_OK;
@@ -454,7 +453,8 @@ int sql_register_tensor(sqlite3 *db)
 {
     struct filler *filler = NULL;
     int rc = filler_register(db, &filler);
-    return rc == SQLITE_OK ? sqlite3_create_module_v2(db, "ckptdb_tensor", &tensor_module,
-                                                      filler_hold(filler), filler_drop)
-                           : rc;
+    return rc == SQLITE_OK
+               ? sqlite3_create_module_v2(db, "ckptdb_tensor", &tensor_module,
+                                          sql_hold((struct sql_shared *)filler), sql_drop)
+               : rc;
 }

@@ -34,13 +34,8 @@ static const char declaration[] =
     "CREATE TABLE x(position INTEGER, idx TEXT, value, of_tensor HIDDEN,"
     " from_position HIDDEN, at_most HIDDEN)";
 
-struct values_table {
-    sqlite3_vtab base; /* must be first */
-    struct keeper *keeper;
-};
-
 struct values_cursor {
-    sqlite3_vtab_cursor base; /* must be first */
+    struct vtab_cursor of; /* first; counts positions */
     struct arena arena;
     struct stored_tensor tensor;
     struct reader *reader;
@@ -48,7 +43,6 @@ struct values_cursor {
     struct dtype dtype;           /* of the elements in `out` */
     struct converter converter;
     bool converts;
-    uint64_t at, end;             /* positions */
     bool all;                     /* the cursor covers the whole tensor */
     uint64_t block_at, block_len; /* positions in `out` */
     uint8_t *in, *out;            /* out == in if elements are not converted */
@@ -58,41 +52,24 @@ static int values_connect(sqlite3 *db, void *aux, int argc, const char *const *a
                           sqlite3_vtab **out, char **message)
 {
     (void)argc, (void)argv, (void)message;
-    int rc = vtab_new(db, declaration, SQLITE_VTAB_DIRECTONLY, sizeof(struct values_table), out);
-    if (rc == SQLITE_OK)
-        ((struct values_table *)*out)->keeper = aux;
-    return rc;
+    const struct vtab t = {.db = db, .of = aux, .cursor = sizeof(struct values_cursor)};
+    return vtab_make(&t, declaration, SQLITE_VTAB_DIRECTONLY, out);
 }
 
 /* idxNum: a bit for each of id, start and count that is given; xFilter gets them in this order. */
 static int values_plan(sqlite3_vtab *t, sqlite3_index_info *info)
 {
     bool unusable = false;
-    int at[3];
-    for (int k = 0; k < 3; k++)
-        at[k] = sql_given(info, ID + k, &unusable);
+    sql_pass(info, ID, 3, &unusable);
     if (unusable)
         return SQLITE_CONSTRAINT;
-    if (at[0] < 0)
+    if (!(info->idxNum & 1))
         return vtab_refuse(t, "tensor_values: which tensor? tensor_values(id)");
-    int given = 0;
-    for (int k = 0; k < 3; k++)
-        if (at[k] >= 0) {
-            info->aConstraintUsage[at[k]].argvIndex = ++given;
-            info->aConstraintUsage[at[k]].omit = 1;
-            info->idxNum |= 1 << k;
-        }
     info->estimatedCost = 1e6;
     info->estimatedRows = 1000000;
     info->orderByConsumed =
         info->nOrderBy == 1 && info->aOrderBy[0].iColumn == POSITION && !info->aOrderBy[0].desc;
     return SQLITE_OK;
-}
-
-static int values_open(sqlite3_vtab *t, sqlite3_vtab_cursor **out)
-{
-    (void)t;
-    return vtab_new_cursor(sizeof(struct values_cursor), out);
 }
 
 static void values_vt_empty(struct values_cursor *c)
@@ -103,7 +80,7 @@ static void values_vt_empty(struct values_cursor *c)
         free(c->out);
     free(c->in);
     arena_release(&c->arena);
-    *c = (struct values_cursor){.base = c->base};
+    *c = (struct values_cursor){.of.base = c->of.base};
 }
 
 static int values_close(sqlite3_vtab_cursor *base)
@@ -133,7 +110,7 @@ static enum status choose_dtype(struct values_cursor *c, struct error *err)
     return c->in && c->out ? OK : error_memory(err);
 }
 
-/* Open the tensor; if it has no bytes there are no rows (c->end is 0). */
+/* Open the tensor; if it has no bytes there are no rows (c->of.end is 0). */
 static enum status start(struct values_cursor *c, struct keeper *k, sqlite3_value *which,
                          struct error *err)
 {
@@ -152,7 +129,7 @@ static enum status start(struct values_cursor *c, struct keeper *k, sqlite3_valu
     else if (status == OK)
         status = choose_dtype(c, err);
     if (status == OK)
-        c->end = c->tensor.elements;
+        c->of.end = c->tensor.elements;
     else
         tensor_error(&c->tensor, err);
     return status;
@@ -170,21 +147,21 @@ static enum status values_vt_narrow(struct values_cursor *c, int given, sqlite3_
     if (from < 0 || count < 0)
         return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
                          "tensor_values: start and count cannot be negative");
-    c->at = (uint64_t)from;
-    if ((uint64_t)count < c->end && c->at < c->end - (uint64_t)count)
-        c->end = c->at + (uint64_t)count;
-    c->all = c->at == 0 && c->end == c->tensor.elements;
+    c->of.at = (uint64_t)from;
+    if ((uint64_t)count < c->of.end && c->of.at < c->of.end - (uint64_t)count)
+        c->of.end = c->of.at + (uint64_t)count;
+    c->all = c->of.at == 0 && c->of.end == c->tensor.elements;
     return OK;
 }
 
-/* Read the block of elements that contains position c->at, unless it is in memory. */
+/* Read the block of elements that contains position c->of.at, unless it is in memory. */
 static enum status values_vt_load(struct values_cursor *c, struct error *err)
 {
     const struct dtype *d = &c->tensor.dtype;
     uint64_t block = d->block_elems ? d->block_elems : 1, begin, len;
-    if (c->at >= c->end || (c->at >= c->block_at && c->at < c->block_at + c->block_len))
+    if (c->of.at >= c->of.end || (c->of.at >= c->block_at && c->of.at < c->block_at + c->block_len))
         return OK;
-    uint64_t first = c->at - c->at % block, left = c->end - first;
+    uint64_t first = c->of.at - c->of.at % block, left = c->of.end - first;
     uint64_t count = left < BLOCK_ELEMENTS ? left : BLOCK_ELEMENTS;
     count += (block - count % block) % block; /* round up to whole blocks */
     if (count > c->tensor.elements - first)
@@ -207,7 +184,7 @@ static int load_or_fail(struct values_cursor *c)
     if (c->strings || values_vt_load(c, &err) == OK)
         return SQLITE_OK;
     tensor_error(&c->tensor, &err);
-    return vtab_error(c->base.pVtab, &err);
+    return vtab_error(c->of.base.pVtab, &err);
 }
 
 static int values_filter(sqlite3_vtab_cursor *base, int given, const char *text, int argc,
@@ -219,7 +196,7 @@ static int values_filter(sqlite3_vtab_cursor *base, int given, const char *text,
     values_vt_empty(c);
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
         return SQLITE_OK;
-    if (start(c, ((struct values_table *)base->pVtab)->keeper, argv[0], &err) != OK ||
+    if (start(c, ((struct vtab *)base->pVtab)->of, argv[0], &err) != OK ||
         values_vt_narrow(c, given, argv + 1, &err) != OK)
         return vtab_error(base->pVtab, &err);
     return load_or_fail(c);
@@ -230,25 +207,19 @@ static int values_filter(sqlite3_vtab_cursor *base, int given, const char *text,
 static int verify(struct values_cursor *c)
 {
     struct error err = {.offset = NO_OFFSET};
-    if (c->at < c->end || ((!c->all || reader_verify(c->reader, &err) == OK) &&
-                           tensor_files_as_indexed(&c->tensor, &err) == OK))
+    if (c->of.at < c->of.end || ((!c->all || reader_verify(c->reader, &err) == OK) &&
+                                 tensor_files_as_indexed(&c->tensor, &err) == OK))
         return SQLITE_OK;
     tensor_error(&c->tensor, &err);
-    return vtab_error(c->base.pVtab, &err);
+    return vtab_error(c->of.base.pVtab, &err);
 }
 
 static int values_next(sqlite3_vtab_cursor *base)
 {
     struct values_cursor *c = (struct values_cursor *)base;
-    c->at++;
+    c->of.at++;
     int rc = verify(c);
     return rc == SQLITE_OK ? load_or_fail(c) : rc;
-}
-
-static int values_eof(sqlite3_vtab_cursor *base)
-{
-    const struct values_cursor *c = (const struct values_cursor *)base;
-    return c->at >= c->end;
 }
 
 /* The index in each dimension, from the position in C order: in shape [2,3], position 4 is
@@ -256,26 +227,23 @@ static int values_eof(sqlite3_vtab_cursor *base)
 static void give_index(sqlite3_context *ctx, const struct values_cursor *c)
 {
     const struct stored_tensor *t = &c->tensor;
-    uint64_t index[TENSOR_RANK_MAX], rest = c->at;
+    uint64_t index[TENSOR_RANK_MAX], rest = c->of.at;
     struct text json = {0};
     for (unsigned d = t->rank; d-- > 0;) {
         index[d] = rest % t->shape[d];
         rest /= t->shape[d];
     }
-    if (shape_print(&json, index, t->rank))
-        sqlite3_result_text(ctx, text_str(&json), (int)json.len, SQLITE_TRANSIENT);
-    else
-        sqlite3_result_error_nomem(ctx);
-    text_release(&json);
+    shape_print(&json, index, t->rank);
+    sql_result_text(ctx, &json);
 }
 
 static int give_string(sqlite3_context *ctx, struct values_cursor *c)
 {
     struct error err = {.offset = NO_OFFSET};
     struct bytes s;
-    if (string_at(c->strings, c->at, &s, &err) != OK) {
+    if (string_at(c->strings, c->of.at, &s, &err) != OK) {
         tensor_error(&c->tensor, &err);
-        return vtab_error(c->base.pVtab, &err);
+        return vtab_error(c->of.base.pVtab, &err);
     }
     if (utf8_valid((const char *)s.at, s.len) && !memchr(s.at, '\0', s.len))
         sqlite3_result_text64(ctx, (const char *)s.at, s.len, SQLITE_TRANSIENT, SQLITE_UTF8);
@@ -302,7 +270,7 @@ static void give_element(sqlite3_context *ctx, const struct values_cursor *c)
 {
     struct element e;
     char digits[32];
-    uint64_t index = c->at - c->block_at;
+    uint64_t index = c->of.at - c->block_at;
     switch (element_get(&c->dtype, c->out, index, &e)) {
     case ELEMENT_INTEGER:
         sqlite3_result_int64(ctx, e.integer);
@@ -328,7 +296,7 @@ static int values_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int co
 {
     struct values_cursor *c = (struct values_cursor *)base;
     if (column == POSITION)
-        sqlite3_result_int64(ctx, (sqlite3_int64)c->at);
+        sqlite3_result_int64(ctx, (sqlite3_int64)c->of.at);
     else if (column == IDX)
         give_index(ctx, c);
     else if (column == VALUE && c->strings)
@@ -343,7 +311,7 @@ static int values_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int co
 static int values_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *id)
 {
     const struct values_cursor *c = (const struct values_cursor *)base;
-    *id = (sqlite3_int64)rowid_add(rowid_add(0, (uint64_t)c->tensor.id), c->at);
+    *id = (sqlite3_int64)rowid_add(rowid_add(0, (uint64_t)c->tensor.id), c->of.at);
     return SQLITE_OK;
 }
 
@@ -352,17 +320,17 @@ static const sqlite3_module values_module = {
     .xConnect = values_connect,
     .xBestIndex = values_plan,
     .xDisconnect = vtab_free,
-    .xOpen = values_open,
+    .xOpen = vtab_open,
     .xClose = values_close,
     .xFilter = values_filter,
     .xNext = values_next,
-    .xEof = values_eof,
+    .xEof = vtab_eof,
     .xColumn = values_column,
     .xRowid = values_rowid,
 };
 
-int values_register(sqlite3 *db, struct keeper *k)
+int sql_register_values(sqlite3 *db, struct keeper *k)
 {
-    return sqlite3_create_module_v2(db, "tensor_values", &values_module, keeper_hold(k),
-                                    keeper_drop);
+    return sqlite3_create_module_v2(db, "tensor_values", &values_module, sql_hold(&k->shared),
+                                    sql_drop);
 }

@@ -55,8 +55,7 @@ static bool has_word(const char *words, const char *word)
 }
 
 struct view_table {
-    sqlite3_vtab base; /* first */
-    sqlite3 *db;
+    struct vtab of; /* first */
     const struct covered *view;
     const char *query; /* the view's, to its ';'; NULL: nobody has asked yet */
     char *column[VIEW_COLUMNS];
@@ -119,7 +118,7 @@ static int view_connect(sqlite3 *db, void *aux, int argc, const char *const *arg
     char declaration[512];
     if (!t)
         return SQLITE_NOMEM;
-    t->db = db;
+    t->of = (struct vtab){.db = db, .cursor = sizeof(struct view_cursor)};
     for (size_t i = 0; argc > 2 && i < sizeof(covered) / sizeof(covered[0]); i++)
         if (sqlite3_stricmp(argv[2], covered[i].name) == 0)
             t->view = &covered[i];
@@ -133,9 +132,9 @@ static int view_connect(sqlite3 *db, void *aux, int argc, const char *const *arg
     if (rc != SQLITE_OK)
         *message = sqlite3_mprintf("%s", t->view ? sqlite3_errmsg(db) : "no view to cover");
     if (rc == SQLITE_OK)
-        *out = &t->base;
+        *out = &t->of.base;
     else
-        view_disconnect(&t->base);
+        view_disconnect(&t->of.base);
     return rc;
 }
 
@@ -216,12 +215,6 @@ static int view_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 }
 
 /* --- rows --------------------------------------------------------------------------------- */
-
-static int view_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
-{
-    (void)base;
-    return vtab_new_cursor(sizeof(struct view_cursor), out);
-}
 
 static int view_close(sqlite3_vtab_cursor *base)
 {
@@ -322,7 +315,7 @@ static int view_next(sqlite3_vtab_cursor *base)
     c->eof = rc != SQLITE_ROW;
     return rc == SQLITE_ROW || rc == SQLITE_DONE
                ? SQLITE_OK
-               : vtab_failed(base->pVtab, ((struct view_table *)base->pVtab)->db, rc);
+               : vtab_failed(base->pVtab, ((struct vtab *)base->pVtab)->db, rc);
 }
 
 static int view_prepare(struct view_cursor *c, const char *plan, unsigned conditions)
@@ -331,7 +324,7 @@ static int view_prepare(struct view_cursor *c, const char *plan, unsigned condit
     struct text sql = {0};
     vtab_give_back(&t->idle, &c->stmt);
     write_query(t, plan, conditions, &sql);
-    int rc = text_str(&sql) ? vtab_take(t->db, &t->idle, sql.at, &c->stmt) : SQLITE_NOMEM;
+    int rc = text_str(&sql) ? vtab_take(t->of.db, &t->idle, sql.at, &c->stmt) : SQLITE_NOMEM;
     text_release(&sql);
     c->plan = plan;
     c->conditions = conditions;
@@ -361,7 +354,7 @@ static int view_filter(sqlite3_vtab_cursor *base, int number, const char *plan, 
         if (i < sqlite3_bind_parameter_count(c->stmt))
             rc = sqlite3_bind_value(c->stmt, i + 1, argv[i]);
     c->kept = false;
-    rc = rc == SQLITE_OK ? view_next(base) : vtab_failed(base->pVtab, t->db, rc);
+    rc = rc == SQLITE_OK ? view_next(base) : vtab_failed(base->pVtab, t->of.db, rc);
     c->kept = rc == SQLITE_OK && single && (number == ROW_OF_ID || c->eof);
     c->kept_empty = c->eof;
     c->integer = single ? sqlite3_value_int64(argv[0]) : 0;
@@ -403,7 +396,7 @@ static const sqlite3_module view_module = {
     .xBestIndex = view_best_index,
     .xDisconnect = view_disconnect,
     .xDestroy = view_disconnect,
-    .xOpen = view_open,
+    .xOpen = vtab_open,
     .xClose = view_close,
     .xFilter = view_filter,
     .xNext = view_next,

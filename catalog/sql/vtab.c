@@ -29,6 +29,30 @@ int vtab_new_cursor(size_t size, sqlite3_vtab_cursor **out)
     return *out ? SQLITE_OK : SQLITE_NOMEM;
 }
 
+int vtab_make(const struct vtab *t, const char *declaration, int trust, sqlite3_vtab **out)
+{
+    int rc = vtab_new(t->db, declaration, trust, sizeof(*t), out);
+    if (rc == SQLITE_OK)
+        *(struct vtab *)*out = *t;
+    return rc;
+}
+
+int vtab_open(sqlite3_vtab *t, sqlite3_vtab_cursor **out)
+{
+    return vtab_new_cursor(((const struct vtab *)t)->cursor, out);
+}
+
+int vtab_next(sqlite3_vtab_cursor *c)
+{
+    ((struct vtab_cursor *)c)->at++;
+    return SQLITE_OK;
+}
+
+int vtab_eof(sqlite3_vtab_cursor *c)
+{
+    return ((const struct vtab_cursor *)c)->at >= ((const struct vtab_cursor *)c)->end;
+}
+
 void vtab_clear(sqlite3_vtab *t)
 {
     sqlite3_free(t->zErrMsg);
@@ -86,4 +110,65 @@ void vtab_give_back(sqlite3_stmt **idle, sqlite3_stmt **taken)
     sqlite3_finalize(*idle);
     *idle = *taken;
     *taken = NULL;
+}
+
+int sql_register_table(sqlite3 *db, const char *name, const sqlite3_module *module, void *aux)
+{
+    int rc = sqlite3_create_module_v2(db, name, module, aux, NULL);
+    char *in_views = sqlite3_mprintf("%s" OF_EXTENSION, name);
+    if (rc == SQLITE_OK)
+        rc = in_views ? sqlite3_create_module_v2(db, in_views, module, aux, NULL) : SQLITE_NOMEM;
+    sqlite3_free(in_views);
+    return rc;
+}
+
+static bool waits_for_none(sqlite3_index_info *info, int i)
+{
+    sqlite3_value *value = NULL;
+    return sqlite3_vtab_in(info, i, -1) ||
+           (sqlite3_vtab_rhs_value(info, i, &value) == SQLITE_OK && value);
+}
+
+int sql_prefer(sqlite3_index_info *info, int before, int after)
+{
+    return before >= 0 && waits_for_none(info, before) ? before : after;
+}
+
+int sql_given(sqlite3_index_info *info, int column, bool *unusable)
+{
+    int found = -1;
+    bool elsewhere = false;
+    for (int i = 0; i < info->nConstraint; i++) {
+        const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+        if (c->iColumn != column || c->op != SQLITE_INDEX_CONSTRAINT_EQ)
+            continue;
+        if (c->usable)
+            found = sql_prefer(info, found, i);
+        else
+            elsewhere = true;
+    }
+    *unusable = *unusable || (elsewhere && found < 0);
+    return found;
+}
+
+void sql_pass(sqlite3_index_info *info, int first, int count, bool *unusable)
+{
+    int given = 0;
+    for (int i = 0; i < count; i++) {
+        const int at = sql_given(info, first + i, unusable);
+        if (at < 0)
+            continue;
+        info->aConstraintUsage[at].argvIndex = ++given;
+        info->aConstraintUsage[at].omit = 1;
+        info->idxNum |= 1 << i;
+    }
+}
+
+int sql_refuse_change(sqlite3_vtab *table, int argc, sqlite3_value **argv, sqlite3_int64 *id)
+{
+    (void)argv, (void)id;
+    vtab_refuse(table, "%s",
+                argc == 1 ? "checkpoints are dropped by the command `ckptdb forget CHECKPOINT...`"
+                          : "what lies in the catalog is written by `ckptdb import PATH` alone");
+    return SQLITE_READONLY;
 }

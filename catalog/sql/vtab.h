@@ -1,14 +1,36 @@
 /*
- * vtab.h - what the virtual tables of this folder do alike: they come into being, fail, and keep a
- * prepared statement for the next cursor. Functions return SQLite codes.
+ * vtab.h - what the virtual tables of this folder do alike: they come into being, are given arguments,
+ * count rows, fail, and keep a prepared statement for the next cursor. Functions return SQLite codes.
  */
 #ifndef CKPTDB_SQL_VTAB_H
 #define CKPTDB_SQL_VTAB_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "catalog/base/error.h"
 #include "catalog/db/sqlite.h"
+
+/* What a table begins with that has a struct vtab_cursor for each cursor, in `cursor` bytes. */
+struct vtab {
+    sqlite3_vtab base; /* first */
+    sqlite3 *db;
+    void *of;
+    size_t cursor;
+};
+/* Make such a table; `of` is what its functions are registered with. */
+int vtab_make(const struct vtab *, const char *declaration, int trust, sqlite3_vtab **out);
+/* The xOpen of these, and of other tables that begin with a struct vtab. */
+int vtab_open(sqlite3_vtab *, sqlite3_vtab_cursor **out);
+
+/* What a cursor begins with that counts its rows; its xNext and xEof. */
+struct vtab_cursor {
+    sqlite3_vtab_cursor base; /* first */
+    uint64_t at, end;
+};
+int vtab_next(sqlite3_vtab_cursor *);
+int vtab_eof(sqlite3_vtab_cursor *);
 
 /* Make a table of `size` bytes that are 0, whose first member is its sqlite3_vtab, and declare it.
  * `trust` is SQLITE_VTAB_INNOCUOUS, or SQLITE_VTAB_DIRECTONLY for one that reads files. free() it. */
@@ -25,6 +47,28 @@ void vtab_clear(sqlite3_vtab *);
 int vtab_failed(sqlite3_vtab *, sqlite3 *, int rc);
 /* The code of an error, which becomes the reason. */
 int vtab_error(sqlite3_vtab *, const struct error *);
+
+/* Views call a table-valued function by its name with this suffix. Without the extension SQLite
+ * then says "no such table: NAME (of ckptdb.so: load this extension first)". */
+#define OF_EXTENSION " (of ckptdb.so: load this extension first)"
+/* Register a table-valued function under its name, and under the name that views use. */
+int sql_register_table(sqlite3 *, const char *name, const sqlite3_module *, void *aux);
+
+/* For xBestIndex: the index of the equality constraint on a column (usually a hidden one, which
+ * is an argument); -1: there is none. *unusable is set if there is one that this plan cannot
+ * use, and left alone otherwise: xBestIndex then returns SQLITE_CONSTRAINT, for optional
+ * arguments as well, since a call without the argument would be a different call. */
+int sql_given(sqlite3_index_info *, int column, bool *unusable);
+/* Choose between two constraints on the same argument (`before` may be -1): prefer a constant,
+ * which depends on no other table. With the other one SQLite 3.40 misses plans, and may end up
+ * with none. */
+int sql_prefer(sqlite3_index_info *, int before, int after);
+/* Pass the values of `count` columns from `first` on, which are given by equality, to xFilter: idxNum is
+ * the set of them. SQLite does not compare them again. */
+void sql_pass(sqlite3_index_info *, int first, int count, bool *unusable);
+
+/* The xUpdate of tables that lie in the catalog: refuses, and says what to do instead. */
+int sql_refuse_change(sqlite3_vtab *, int argc, sqlite3_value **argv, sqlite3_int64 *id);
 
 /* Prepare a statement that is kept, if it is not there yet. */
 int vtab_once(sqlite3 *, sqlite3_stmt **, const char *sql);

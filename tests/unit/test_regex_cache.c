@@ -112,10 +112,11 @@ static void last_owner_frees(void **state)
 {
     (void)state;
     struct regex_cache *c = regex_cache_new();
-    assert_ptr_equal(regex_cache_share(c), c);
-    regex_cache_free(c);
+    assert_ptr_equal(sql_hold(&c->shared), c);
+    sql_hold(&c->shared);
+    sql_drop(c);
     regex_cache_return(borrow(c, "a", REGEX_SEARCH));
-    regex_cache_free(c);
+    sql_drop(c);
     regex_cache_free(NULL);
 }
 
