@@ -4,7 +4,6 @@
  */
 #include "catalog/content/hashes.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,10 +50,11 @@ static enum status keep_hash(struct run *run, const struct stored_tensor *t, str
 static enum status drop_hash(struct run *run, const struct stored_tensor *t, struct error *err)
 {
     struct digest_block unused;
-    char sql[100];
     digest_fold_end(run->fold, &unused);
-    snprintf(sql, sizeof(sql), "DELETE FROM _tensor_hashes WHERE id = %lld", (long long)t->id);
-    return run->algorithm == CONTENT_HASH ? db_exec(run->work->db, sql, err) : OK;
+    return run->algorithm == CONTENT_HASH
+               ? db_run(run->work->db, err, NULL, "DELETE FROM _tensor_hashes WHERE id = ?1", "i",
+                        t->id)
+               : OK;
 }
 
 static void give_sha256(struct run *run, const struct stored_tensor *t,
@@ -106,14 +106,6 @@ static void *content_make_outcome(void *context, const struct sweep_part *t, uin
 {
     const struct run *run = context;
     return part_read(t, run->algorithm == CONTENT_HASH ? PART_HASHED : PART_SHA256, bytes);
-}
-
-static enum status content_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out,
-                                   struct error *err)
-{
-    return sqlite3_prepare_v2(db, sql, -1, out, NULL) == SQLITE_OK
-               ? OK
-               : db_error(db, "cannot read the catalog", err);
 }
 
 /* Sweep over the tensors that have bytes of their own; `all`: also those that have a hash. */
@@ -169,40 +161,27 @@ static const char unhashed_sql[] =
 static enum status keep_checkpoint(sqlite3 *db, int64_t checkpoint, const struct digest_block *hash,
                                    struct error *err)
 {
-    sqlite3_stmt *s = NULL;
     char text[DIGEST_TEXT];
     digest_print(hash, text);
-    if (content_prepare(db,
-                        "INSERT OR REPLACE INTO _checkpoint_hashes"
-                        " SELECT id, ?2 FROM _checkpoints WHERE id = ?1",
-                        &s, err) == OK) {
-        sqlite3_bind_int64(s, 1, checkpoint);
-        sqlite3_bind_text(s, 2, text, -1, SQLITE_STATIC);
-        db_step(db, s, "cannot keep a hash", err);
-    }
-    sqlite3_finalize(s);
-    return err->status;
+    return db_run(db, err, "cannot keep a hash",
+                  "INSERT OR REPLACE INTO _checkpoint_hashes"
+                  " SELECT id, ?2 FROM _checkpoints WHERE id = ?1",
+                  "is", checkpoint, text);
 }
 
 static enum status hash_checkpoint(sqlite3 *db, int64_t checkpoint, struct error *err)
 {
     struct digest *d = digest_new();
     struct digest_block hash;
-    sqlite3_stmt *s = NULL;
-    int rc = SQLITE_DONE;
     if (!d)
         return error_memory(err);
-    if (content_prepare(db, lines_sql, &s, err) == OK) {
-        sqlite3_bind_int64(s, 1, checkpoint);
-        while (err->status == OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
-            const void *line = sqlite3_column_text(s, 0);
-            if (!line)
-                error_memory(err);
-            else
-                digest_update(d, line, (size_t)sqlite3_column_bytes(s, 0));
-        }
-        if (err->status == OK && rc != SQLITE_DONE)
-            db_error(db, "cannot list the tensors", err);
+    sqlite3_stmt *s = db_query(db, err, lines_sql, "i", checkpoint);
+    while (db_row(s, "cannot list the tensors", err)) {
+        const void *line = sqlite3_column_text(s, 0);
+        if (line)
+            digest_update(d, line, (size_t)sqlite3_column_bytes(s, 0));
+        else
+            error_memory(err);
     }
     sqlite3_finalize(s);
     digest_end(d, &hash);
@@ -214,33 +193,18 @@ static enum status hash_checkpoint(sqlite3 *db, int64_t checkpoint, struct error
 static enum status hash_if_whole(const struct content_work *w, int64_t checkpoint,
                                  struct error *err)
 {
-    sqlite3_stmt *s = NULL;
-    bool whole = !w->twins;
-    if (!whole && content_prepare(w->db, unhashed_sql, &s, err) == OK) {
-        sqlite3_bind_int64(s, 1, checkpoint);
-        whole = db_row(s, "hashes", err) && !sqlite3_column_int(s, 0);
-    }
+    sqlite3_stmt *s = w->twins ? db_query(w->db, err, unhashed_sql, "i", checkpoint) : NULL;
+    const bool whole = !w->twins || (db_row(s, "hashes", err) && !sqlite3_column_int(s, 0));
     sqlite3_finalize(s);
     return whole && err->status == OK ? hash_checkpoint(w->db, checkpoint, err) : err->status;
-}
-
-static enum status drop_checkpoint(sqlite3 *db, int64_t checkpoint, struct error *err)
-{
-    char sql[100];
-    snprintf(sql, sizeof(sql), "DELETE FROM _checkpoint_hashes WHERE id = %lld",
-             (long long)checkpoint);
-    return db_exec(db, sql, err);
 }
 
 /* A checkpoint has a hash once all of its tensors have one. */
 static bool is_known(sqlite3 *db, int64_t checkpoint, struct error *err)
 {
-    sqlite3_stmt *s = NULL;
-    bool known = false;
-    if (content_prepare(db, "SELECT 1 FROM _checkpoint_hashes WHERE id = ?1", &s, err) == OK) {
-        sqlite3_bind_int64(s, 1, checkpoint);
-        known = db_row(s, "hashes", err);
-    }
+    sqlite3_stmt *s =
+        db_query(db, err, "SELECT 1 FROM _checkpoint_hashes WHERE id = ?1", "i", checkpoint);
+    const bool known = db_row(s, "hashes", err);
     sqlite3_finalize(s);
     return known;
 }
@@ -248,14 +212,15 @@ static bool is_known(sqlite3 *db, int64_t checkpoint, struct error *err)
 static enum status compute(const struct content_work *w, int64_t checkpoint, bool *complete,
                            struct error *err)
 {
-    struct run run = {.work = w, .algorithm = CONTENT_HASH};
-    if (content_prepare(w->db, "INSERT OR IGNORE INTO _content_hashes(hash) VALUES (?1)", &run.put,
-                        err) == OK &&
-        content_prepare(w->db,
-                        /* No SELECT of rows: before a trigger it would make a table of them. */
-                        "INSERT OR REPLACE INTO _tensor_hashes"
-                        " VALUES (?1, (SELECT id FROM _content_hashes WHERE hash = ?2))",
-                        &run.link, err) == OK)
+    static const char put[] = "INSERT OR IGNORE INTO _content_hashes(hash) VALUES (?1)";
+    /* No SELECT of rows: before a trigger it would make a table of them. */
+    static const char link[] = "INSERT OR REPLACE INTO _tensor_hashes"
+                               " VALUES (?1, (SELECT id FROM _content_hashes WHERE hash = ?2))";
+    struct run run = {.work = w,
+                      .algorithm = CONTENT_HASH,
+                      .put = db_query(w->db, err, put, ""),
+                      .link = db_query(w->db, err, link, "")};
+    if (err->status == OK)
         run_checkpoint(&run, checkpoint, w->again, NULL, err);
     sqlite3_finalize(run.put);
     sqlite3_finalize(run.link);
@@ -263,7 +228,7 @@ static enum status compute(const struct content_work *w, int64_t checkpoint, boo
     if (*complete)
         hash_if_whole(w, checkpoint, err);
     else if (err->status == OK && run.damaged) /* the known hash is wrong */
-        drop_checkpoint(w->db, checkpoint, err);
+        db_run(w->db, err, NULL, "DELETE FROM _checkpoint_hashes WHERE id = ?1", "i", checkpoint);
     return err->status;
 }
 

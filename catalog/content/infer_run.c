@@ -285,25 +285,16 @@ static enum status read_list(sqlite3 *db, int64_t checkpoint, struct arena *aren
     static const char sql[] =
         "SELECT name, dtype, shape, hash, elements FROM tensor WHERE checkpoint_id = ?1"
         " ORDER BY ord";
-    sqlite3_stmt *s = NULL;
+    sqlite3_stmt *s = db_query(db, err, sql, "i", checkpoint);
     size_t space = 0;
-    int rc = sqlite3_prepare_v2(db, sql, -1, &s, NULL);
-    sqlite3_bind_int64(s, 1, checkpoint);
-    while (rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+    while (db_row(s, "cannot list the tensors", err)) {
         struct infer_tensor *grown = arena_grow(arena, out->at, out->count, &space, sizeof(*grown));
-        rc = SQLITE_OK;
-        if (!grown) {
+        struct infer_tensor row = {0};
+        if (!grown)
             error_memory(err);
-            break;
-        }
-        out->at = grown;
-        out->at[out->count] = (struct infer_tensor){0};
-        if (infer_run_read_row(arena, s, &out->at[out->count], err) != OK)
-            break;
-        out->count++;
+        else if (infer_run_read_row(arena, s, &row, err) == OK)
+            (out->at = grown)[out->count++] = row;
     }
-    if (err->status == OK && rc != SQLITE_DONE)
-        db_error(db, "cannot list the tensors", err);
     sqlite3_finalize(s);
     return err->status;
 }

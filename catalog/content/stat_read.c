@@ -143,57 +143,49 @@ static void table_give(struct stat_tables *t, struct table *given)
     pthread_mutex_unlock(&t->lock);
 }
 
-static bool stat_read_push(struct stat_outcome *o, uint32_t code, uint64_t count)
+/* Add a code's count; without memory the outcome's error says so. */
+static void add_code(struct stat_outcome *o, uint32_t code, uint64_t count)
 {
-    struct stat_count *codes = list_grow(o->codes, o->code_count, &o->code_space, sizeof(*codes));
-    if (!codes)
-        return false;
-    o->codes = codes;
-    o->codes[o->code_count++] = (struct stat_count){code, count};
-    return true;
-}
-
-static bool empty_one(uint32_t *at, uint32_t code, struct stat_outcome *o)
-{
-    const uint64_t count = (uint64_t)at[code] + at[TABLE + code];
-    at[code] = at[TABLE + code] = 0;
-    return !count || stat_read_push(o, code, count);
+    if (count)
+        *LIST_PUSH(&o->err, o->codes, o->code_count, o->code_space) =
+            (struct stat_count){code, count};
 }
 
 /* Most of a table is zero, so look at runs of 32 first. */
-static bool empty_16(uint32_t *at, struct stat_outcome *o)
+static void empty_16(uint32_t *at, struct stat_outcome *o)
 {
     enum {
         RUN = 32
     };
-    bool fine = true;
     for (uint32_t i = 0; i < TABLE; i += RUN) {
         uint32_t any = 0;
         for (uint32_t k = i; k < i + RUN; k++)
             any |= at[k] | at[TABLE + k];
-        for (uint32_t k = i; any && k < i + RUN; k++)
-            fine = empty_one(at, k, o) && fine;
+        for (uint32_t k = i; any && k < i + RUN; k++) {
+            add_code(o, k, (uint64_t)at[k] + at[TABLE + k]);
+            at[k] = at[TABLE + k] = 0;
+        }
     }
-    return fine;
 }
 
-static bool empty_8(uint32_t *at, struct stat_outcome *o)
+static void empty_8(uint32_t *at, struct stat_outcome *o)
 {
-    bool fine = true;
     for (uint32_t code = 0; code < 256; code++) {
         uint64_t count = 0;
         for (uint32_t *table = at; table < at + TABLES_8 * 256; table += 256) {
             count += table[code];
             table[code] = 0;
         }
-        fine = (!count || stat_read_push(o, code, count)) && fine;
+        add_code(o, code, count);
     }
-    return fine;
 }
 
-static bool empty_table(uint32_t *at, const struct dtype *d, struct stat_outcome *o)
+static void empty_table(uint32_t *at, const struct dtype *d, struct stat_outcome *o)
 {
-    return d->bits == 8 ? empty_8(at, o) : empty_16(at, o);
+    if (d->bits == 8)
+        empty_8(at, o);
+    else
+        empty_16(at, o);
 }
 
 /* --- reading -------------------------------------------------------------------------------- */
@@ -300,8 +292,8 @@ static enum status count_bytes(struct counting *c, const uint8_t *from, uint64_t
         else if (count_block(c, at, count, err) != OK)
             break;
         c->at += count;
-        if (c->way == STAT_CODES && c->at % STAT_HOLD == 0 && !empty_table(c->codes, d, c->out))
-            return error_memory(err);
+        if (c->way == STAT_CODES && c->at % STAT_HOLD == 0)
+            empty_table(c->codes, d, c->out);
     }
     return err->status;
 }
@@ -368,8 +360,7 @@ static enum status count_by_code(struct stat_tables *tables, struct counting *c,
         return error_memory(&o->err);
     c->codes = table->at;
     stat_read_part(c, r, elements_of(c->part), &o->err);
-    if (!empty_table(c->codes, &c->part->tensor->dtype, o))
-        error_memory(&o->err);
+    empty_table(c->codes, &c->part->tensor->dtype, o);
     table_give(tables, table);
     return o->err.status;
 }
@@ -413,8 +404,9 @@ struct stat_outcome *stat_read(struct stat_tables *tables, const struct sweep_pa
     return o;
 }
 
-void stat_outcome_free(struct stat_outcome *o)
+void stat_outcome_free(void *outcome)
 {
+    struct stat_outcome *o = outcome;
     if (!o)
         return;
     free(o->groups);

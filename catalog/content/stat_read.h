@@ -50,7 +50,7 @@ void stat_tables_free(struct stat_tables *);
 
 /* NULL without memory. *bytes: its size. */
 struct stat_outcome *stat_read(struct stat_tables *, const struct sweep_part *, uint64_t *bytes);
-void stat_outcome_free(struct stat_outcome *);
+void stat_outcome_free(void *outcome);
 
 /* Add the second run of elements to the first. */
 void stat_join(struct stat_sums *a, const struct stat_sums *b);

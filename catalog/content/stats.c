@@ -1,7 +1,6 @@
 #include "catalog/content/stats.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -159,13 +158,6 @@ static enum status stats_keep(struct run *run, const struct stored_tensor *t, st
     return db_step(db, run->link, "cannot keep statistics", err);
 }
 
-static enum status forget(struct run *run, const struct stored_tensor *t, struct error *err)
-{
-    char sql[100];
-    snprintf(sql, sizeof(sql), "DELETE FROM _tensor_statistics WHERE id = %lld", (long long)t->id);
-    return db_exec(run->work->db, sql, err);
-}
-
 static void begin_tensor(struct run *run)
 {
     /* `narrow` is right for codes; otherwise the first part's grid replaces this one. */
@@ -180,14 +172,14 @@ static void begin_tensor(struct run *run)
 static enum status end_tensor(struct run *run, const struct stored_tensor *t, struct error *err)
 {
     if (run->absent || (run->failed && !run->passes))
-        forget(run, t, err);
+        db_run(run->work->db, err, NULL, "DELETE FROM _tensor_statistics WHERE id = ?1", "i",
+               t->id);
     else if (!run->failed)
         stats_keep(run, t, err);
-    if (err->status == OK)
-        begin_tensor(run);
-    return err->status == OK
-               ? keep_bytes(run->work, t->id >> TENSOR_ORD_BITS, t->nbytes, &run->uncommitted, err)
-               : err->status;
+    if (err->status != OK)
+        return err->status;
+    begin_tensor(run);
+    return keep_bytes(run->work, t->id >> TENSOR_ORD_BITS, t->nbytes, &run->uncommitted, err);
 }
 
 /* --- the sweep ------------------------------------------------------------------------------ */
@@ -220,11 +212,6 @@ static void take_codes(struct run *run, const struct sweep_part *p, struct stat_
     for (uint32_t i = 0; i < CODES; i++)
         if (run->gathered[i])
             run->codes[run->code_count++] = (struct stat_count){i, run->gathered[i]};
-}
-
-static void drop_outcome(void *outcome)
-{
-    stat_outcome_free(outcome);
 }
 
 static enum status stats_take_outcome(void *context, const struct sweep_part *p, void *thing,
@@ -264,13 +251,7 @@ static enum status share(sqlite3 *db, int64_t checkpoint, struct error *err)
         " JOIN _layout_tensors t ON t.id = (c.layout" ID_FIRST ") + (x.id" ID_ORD
         ") JOIN _statistics s ON s.hash = x.hash AND s.dtype = t.dtype WHERE x.id BETWEEN ?1" ID_FIRST
         "AND ?1" ID_LAST;
-    sqlite3_stmt *s = NULL;
-    if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) != SQLITE_OK)
-        return db_error(db, "cannot read the catalog", err);
-    sqlite3_bind_int64(s, 1, checkpoint);
-    db_step(db, s, "cannot keep statistics", err);
-    sqlite3_finalize(s);
-    return err->status;
+    return db_run(db, err, "cannot keep statistics", sql, "i", checkpoint);
 }
 
 static enum status sweep_checkpoint(struct run *run, int64_t checkpoint, const char *regex,
@@ -290,7 +271,7 @@ static enum status sweep_checkpoint(struct run *run, int64_t checkpoint, const c
         .part = part_of_numbers,
         .make = stats_make_outcome,
         .take = stats_take_outcome,
-        .drop = drop_outcome,
+        .drop = stat_outcome_free,
         .watcher = w->context,
         .stop = w->stop,
         .progress = w->progress,
@@ -321,10 +302,9 @@ static enum status stats_prepare(struct run *run, struct error *err)
     run->room = calloc(CODES, sizeof(*run->room));
     if (!run->tables || !run->gathered || !run->room)
         return error_memory(err);
-    return sqlite3_prepare_v2(db, put, -1, &run->put, NULL) == SQLITE_OK &&
-                   sqlite3_prepare_v2(db, link, -1, &run->link, NULL) == SQLITE_OK
-               ? OK
-               : db_error(db, "cannot keep statistics", err);
+    run->put = db_query(db, err, put, "");
+    run->link = db_query(db, err, link, "");
+    return err->status;
 }
 
 enum status content_stats(const struct content_work *w, int64_t checkpoint, const char *regex,

@@ -47,28 +47,19 @@ bool sweep_is_void(const struct stored_tensor *t, struct error *err)
 
 /* --- batches -------------------------------------------------------------------------------- */
 
-static bool sweep_add_part(struct sweeping *s, struct sweep_part part)
+static void sweep_add_part(struct sweeping *s, struct sweep_part part)
 {
-    struct sweep_part *list =
-        arena_grow(&s->arena, s->parts, s->part_count, &s->part_space, sizeof(*list));
-    if (!list)
-        return false;
-    s->parts = list;
-    s->parts[s->part_count++] = part;
-    return true;
+    *PUSH(&s->arena, s->parts, s->part_count, s->part_space) = part;
 }
 
-static bool add_parts(struct sweeping *s, struct stored_tensor *t)
+static void add_parts(struct sweeping *s, struct stored_tensor *t)
 {
     const struct sweep *w = s->sweep;
     const uint64_t part = w->part ? w->part(t) : UINT64_MAX;
     uint64_t start = 0;
-    while (t->nbytes - start > part) {
-        if (!sweep_add_part(s, (struct sweep_part){t, start, part, false, s->files, w}))
-            return false;
-        start += part;
-    }
-    return sweep_add_part(s, (struct sweep_part){t, start, t->nbytes - start, true, s->files, w});
+    for (; t->nbytes - start > part && !s->arena.failed; start += part)
+        sweep_add_part(s, (struct sweep_part){t, start, part, false, s->files, w});
+    sweep_add_part(s, (struct sweep_part){t, start, t->nbytes - start, true, s->files, w});
 }
 
 static enum status load_tensor(struct sweeping *s, int64_t id, struct error *err)
@@ -80,7 +71,8 @@ static enum status load_tensor(struct sweeping *s, int64_t id, struct error *err
         (w->as_stored && tensor_as_stored(t, &s->arena, err) != OK))
         return err->status;
     s->tensor_count++;
-    return add_parts(s, t) ? OK : error_memory(err);
+    add_parts(s, t);
+    return err->status;
 }
 
 static enum status load_batch(struct sweeping *s, size_t first, struct error *err)
@@ -144,33 +136,11 @@ static enum status run_batches(struct sweeping *s, struct error *err)
 
 /* --- all of it ------------------------------------------------------------------------------ */
 
-static bool add_id(struct sweeping *s, int64_t id)
-{
-    int64_t *ids = list_grow(s->ids, s->id_count, &s->id_space, sizeof(*ids));
-    if (!ids)
-        return false;
-    s->ids = ids;
-    s->ids[s->id_count++] = id;
-    return true;
-}
-
-static enum status take_ids(struct sweeping *s, sqlite3_stmt *ids, struct error *err)
-{
-    int rc;
-    while ((rc = sqlite3_step(ids)) == SQLITE_ROW) {
-        if (!add_id(s, sqlite3_column_int64(ids, 0)))
-            return error_memory(err);
-        s->total += (uint64_t)sqlite3_column_int64(ids, 1);
-    }
-    return rc == SQLITE_DONE ? OK : db_error(s->sweep->db, "cannot list the tensors", err);
-}
-
 /* List all tensors in advance: asking the view again for each batch would take as long as reading
  * many small tensors. */
 static enum status list_ids(struct sweeping *s, struct error *err)
 {
     const struct sweep *w = s->sweep;
-    sqlite3_stmt *ids = NULL;
     struct text sql = {0};
     text_addf(&sql,
               "SELECT t.id, t.nbytes FROM tensor t WHERE t.checkpoint_id = ?1"
@@ -178,11 +148,11 @@ static enum status list_ids(struct sweeping *s, struct error *err)
               w->which ? w->which : "1", w->order ? w->order : "t.file, t.offset, t.ord");
     if (!text_str(&sql))
         error_memory(err);
-    else if (sqlite3_prepare_v2(w->db, text_str(&sql), -1, &ids, NULL) != SQLITE_OK ||
-             sqlite3_bind_int64(ids, 1, w->checkpoint) != SQLITE_OK)
-        db_error(w->db, "cannot read the catalog", err);
-    else
-        take_ids(s, ids, err);
+    sqlite3_stmt *ids = db_query(w->db, err, text_str(&sql), "i", w->checkpoint);
+    while (db_row(ids, "cannot list the tensors", err)) {
+        *LIST_PUSH(err, s->ids, s->id_count, s->id_space) = sqlite3_column_int64(ids, 0);
+        s->total += (uint64_t)sqlite3_column_int64(ids, 1);
+    }
     sqlite3_finalize(ids);
     text_release(&sql);
     return err->status;
@@ -190,7 +160,7 @@ static enum status list_ids(struct sweeping *s, struct error *err)
 
 enum status sweep_run(const struct sweep *w, struct error *err)
 {
-    struct sweeping s = {.sweep = w, .files = file_cache_new()};
+    struct sweeping s = {.sweep = w, .arena.err = err, .files = file_cache_new()};
     s.tensors = calloc(BATCH_TENSORS, sizeof(*s.tensors));
     if (!s.files || !s.tensors)
         error_memory(err);

@@ -53,9 +53,8 @@ static enum status state_list(struct stating *s, struct error *err)
     const sqlite3_int64 checkpoint = sqlite3_column_int64(s->lists, 0);
     const uint8_t *sums = sqlite3_column_blob(s->lists, 2);
     const int count = sqlite3_column_bytes(s->lists, 2) / SUM_BYTES;
-    int rc = SQLITE_DONE;
     sqlite3_bind_int64(s->plain, 1, checkpoint);
-    while (err->status == OK && (rc = sqlite3_step(s->plain)) == SQLITE_ROW) {
+    while (db_row(s->plain, "cannot list the tensors", err)) {
         const sqlite3_int64 ord = sqlite3_column_int64(s->plain, 0);
         const uint32_t sum = ord < count ? load_u32le(sums + ord * SUM_BYTES) : 0;
         if (!sum)
@@ -66,26 +65,19 @@ static enum status state_list(struct stating *s, struct error *err)
         sqlite3_bind_int64(s->keep, 4, sum);
         db_step(s->db, s->keep, "cannot keep a checksum", err);
     }
-    if (err->status == OK && rc != SQLITE_DONE)
-        db_error(s->db, "cannot list the tensors", err);
     sqlite3_reset(s->plain);
     return err->status;
 }
 
 static enum status state_all(sqlite3 *db, struct error *err)
 {
-    struct stating s = {.db = db};
-    int rc = SQLITE_DONE;
-    if (sqlite3_prepare_v2(db, "SELECT id, kind, sums FROM _checksums", -1, &s.lists, NULL) !=
-            SQLITE_OK ||
-        sqlite3_prepare_v2(db, plain_sql, -1, &s.plain, NULL) != SQLITE_OK ||
-        sqlite3_prepare_v2(db, "INSERT INTO twin_stated VALUES (?1, ?2, ?3, ?4)", -1, &s.keep,
-                           NULL) != SQLITE_OK)
-        db_error(db, "cannot read the catalog", err);
-    while (err->status == OK && (rc = sqlite3_step(s.lists)) == SQLITE_ROW)
+    struct stating s = {
+        .db = db,
+        .lists = db_query(db, err, "SELECT id, kind, sums FROM _checksums", ""),
+        .plain = db_query(db, err, plain_sql, ""),
+        .keep = db_query(db, err, "INSERT INTO twin_stated VALUES (?1, ?2, ?3, ?4)", "")};
+    while (db_row(s.lists, "cannot read checksums", err))
         state_list(&s, err);
-    if (err->status == OK && rc != SQLITE_DONE)
-        db_error(db, "cannot read checksums", err);
     sqlite3_finalize(s.lists);
     sqlite3_finalize(s.plain);
     sqlite3_finalize(s.keep);
