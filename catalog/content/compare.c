@@ -89,7 +89,7 @@ static unsigned threads_for(const struct stored_tensor *a, const struct stored_t
     return pieces < most ? (unsigned)pieces : most;
 }
 
-static enum status make_room(struct comparing *c, struct error *err)
+static void make_room(struct comparing *c, struct error *err)
 {
     const uint64_t left = c->a.tensor->elements, most = left < PIECE ? left : PIECE;
     const uint64_t a = bytes_of(&c->a.tensor->dtype, most), b = bytes_of(&c->b.tensor->dtype, most),
@@ -105,7 +105,8 @@ static enum status make_room(struct comparing *c, struct error *err)
                            pages_alloc((size_t)cast)};
         good = good && d->a && d->b && d->cast;
     }
-    return good && c->pieces && c->desks ? OK : error_memory(err);
+    if (!good || !c->pieces || !c->desks)
+        error_memory(err);
 }
 
 static enum status compare_open(struct comparing *c, struct error *err)

@@ -4,7 +4,7 @@
 #include "catalog/db/ids.h"
 
 /* Remove the known hashes and statistics of a checkpoint. */
-static enum status drop_known(sqlite3 *db, int64_t checkpoint, struct error *err)
+static void drop_known(sqlite3 *db, int64_t checkpoint, struct error *err)
 {
     static const char *const sql[] = {
         "DELETE FROM _tensor_hashes WHERE id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST,
@@ -13,7 +13,6 @@ static enum status drop_known(sqlite3 *db, int64_t checkpoint, struct error *err
     };
     for (size_t i = 0; i < sizeof(sql) / sizeof(sql[0]); i++)
         db_run(db, err, NULL, sql[i], "i", checkpoint);
-    return err->status;
 }
 
 /* Whether the file of a row of `files` has not changed since the import. *gone: it is not there,

@@ -32,7 +32,7 @@ struct run {
 
 /* --- on the caller's thread ----------------------------------------------------------------- */
 
-static enum status keep_hash(struct run *run, const struct stored_tensor *t, struct error *err)
+static void keep_hash(struct run *run, const struct stored_tensor *t, struct error *err)
 {
     struct digest_block hash;
     char text[DIGEST_TEXT];
@@ -43,18 +43,15 @@ static enum status keep_hash(struct run *run, const struct stored_tensor *t, str
     sqlite3_bind_text(run->link, 2, text, -1, SQLITE_STATIC);
     if (db_step(run->work->db, run->put, "cannot keep a hash", err) == OK)
         db_step(run->work->db, run->link, "cannot keep a hash", err);
-    return err->status;
 }
 
 /* Remove the hash of a tensor that could not be read. */
-static enum status drop_hash(struct run *run, const struct stored_tensor *t, struct error *err)
+static void drop_hash(struct run *run, const struct stored_tensor *t, struct error *err)
 {
     struct digest_block unused;
     digest_fold_end(run->fold, &unused);
-    return run->algorithm == CONTENT_HASH
-               ? db_run(run->work->db, err, NULL, "DELETE FROM _tensor_hashes WHERE id = ?1", "i",
-                        t->id)
-               : OK;
+    if (run->algorithm == CONTENT_HASH)
+        db_run(run->work->db, err, NULL, "DELETE FROM _tensor_hashes WHERE id = ?1", "i", t->id);
 }
 
 static void give_sha256(struct run *run, const struct stored_tensor *t,
@@ -109,8 +106,8 @@ static void *content_make_outcome(void *context, const struct sweep_part *t, uin
 }
 
 /* Sweep over the tensors that have bytes of their own; `all`: also those that have a hash. */
-static enum status run_checkpoint(struct run *run, int64_t checkpoint, bool all, const char *order,
-                                  struct error *err)
+static void run_checkpoint(struct run *run, int64_t checkpoint, bool all, const char *order,
+                           struct error *err)
 {
     struct text which = {0};
     text_adds(&which, "t.nbytes IS NOT NULL AND t.dtype NOT IN ('string', 'variant', 'resource')");
@@ -142,7 +139,6 @@ static enum status run_checkpoint(struct run *run, int64_t checkpoint, bool all,
         sweep_run(&sweep, err);
     text_release(&which);
     digest_fold_free(run->fold);
-    return err->status;
 }
 
 /* --- hashes --------------------------------------------------------------------------------- */
@@ -158,23 +154,25 @@ static const char unhashed_sql[] =
     "SELECT EXISTS (SELECT 1 FROM tensor t WHERE t.checkpoint_id = ?1 AND t.hash IS NULL"
     " AND t.storage <> 'none' AND t.dtype NOT IN ('string', 'variant', 'resource'))";
 
-static enum status keep_checkpoint(sqlite3 *db, int64_t checkpoint, const struct digest_block *hash,
-                                   struct error *err)
+static void keep_checkpoint(sqlite3 *db, int64_t checkpoint, const struct digest_block *hash,
+                            struct error *err)
 {
     char text[DIGEST_TEXT];
     digest_print(hash, text);
-    return db_run(db, err, "cannot keep a hash",
-                  "INSERT OR REPLACE INTO _checkpoint_hashes"
-                  " SELECT id, ?2 FROM _checkpoints WHERE id = ?1",
-                  "is", checkpoint, text);
+    db_run(db, err, "cannot keep a hash",
+           "INSERT OR REPLACE INTO _checkpoint_hashes"
+           " SELECT id, ?2 FROM _checkpoints WHERE id = ?1",
+           "is", checkpoint, text);
 }
 
-static enum status hash_checkpoint(sqlite3 *db, int64_t checkpoint, struct error *err)
+static void hash_checkpoint(sqlite3 *db, int64_t checkpoint, struct error *err)
 {
     struct digest *d = digest_new();
     struct digest_block hash;
-    if (!d)
-        return error_memory(err);
+    if (!d) {
+        error_memory(err);
+        return;
+    }
     sqlite3_stmt *s = db_query(db, err, lines_sql, "i", checkpoint);
     while (db_row(s, "cannot list the tensors", err)) {
         const void *line = sqlite3_column_text(s, 0);
@@ -186,17 +184,17 @@ static enum status hash_checkpoint(sqlite3 *db, int64_t checkpoint, struct error
     sqlite3_finalize(s);
     digest_end(d, &hash);
     digest_free(d);
-    return err->status == OK ? keep_checkpoint(db, checkpoint, &hash, err) : err->status;
+    keep_checkpoint(db, checkpoint, &hash, err);
 }
 
 /* If only twins were hashed, other tensors may lack a hash; then the checkpoint gets none. */
-static enum status hash_if_whole(const struct content_work *w, int64_t checkpoint,
-                                 struct error *err)
+static void hash_if_whole(const struct content_work *w, int64_t checkpoint, struct error *err)
 {
     sqlite3_stmt *s = w->twins ? db_query(w->db, err, unhashed_sql, "i", checkpoint) : NULL;
     const bool whole = !w->twins || (db_row(s, "hashes", err) && !sqlite3_column_int(s, 0));
     sqlite3_finalize(s);
-    return whole && err->status == OK ? hash_checkpoint(w->db, checkpoint, err) : err->status;
+    if (whole)
+        hash_checkpoint(w->db, checkpoint, err);
 }
 
 /* A checkpoint has a hash once all of its tensors have one. */
@@ -209,8 +207,8 @@ static bool is_known(sqlite3 *db, int64_t checkpoint, struct error *err)
     return known;
 }
 
-static enum status compute(const struct content_work *w, int64_t checkpoint, bool *complete,
-                           struct error *err)
+static void compute(const struct content_work *w, int64_t checkpoint, bool *complete,
+                    struct error *err)
 {
     static const char put[] = "INSERT OR IGNORE INTO _content_hashes(hash) VALUES (?1)";
     /* No SELECT of rows: before a trigger it would make a table of them. */
@@ -229,7 +227,6 @@ static enum status compute(const struct content_work *w, int64_t checkpoint, boo
         hash_if_whole(w, checkpoint, err);
     else if (err->status == OK && run.damaged) /* the known hash is wrong */
         db_run(w->db, err, NULL, "DELETE FROM _checkpoint_hashes WHERE id = ?1", "i", checkpoint);
-    return err->status;
 }
 
 enum status content_hash(const struct content_work *w, int64_t checkpoint, bool *complete,

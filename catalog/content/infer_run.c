@@ -28,8 +28,8 @@ const char *infer_how_name(const struct infer_pair *p)
 /* --- digests ----------------------------------------------------------------------------------- */
 
 /* Hash a stream's bytes in the same way as content hashes are made. */
-static enum status hash_stream(struct tensor_stream *s, struct digest *d, struct digest_fold *f,
-                               struct digest_block *out, struct error *err)
+static void hash_stream(struct tensor_stream *s, struct digest *d, struct digest_fold *f,
+                        struct digest_block *out, struct error *err)
 {
     struct bytes block;
     uint64_t in_block = 0;
@@ -53,11 +53,10 @@ static enum status hash_stream(struct tensor_stream *s, struct digest *d, struct
         digest_fold_add(f, &one, 1);
     }
     digest_fold_end(f, out);
-    return err->status;
 }
 
-static enum status hash_whole(const struct stored_tensor *t, struct file_cache *files,
-                              const struct dtype *to, struct digest_block *out, struct error *err)
+static void hash_whole(const struct stored_tensor *t, struct file_cache *files,
+                       const struct dtype *to, struct digest_block *out, struct error *err)
 {
     struct tensor_stream *s = NULL;
     struct digest *d = digest_new();
@@ -69,23 +68,24 @@ static enum status hash_whole(const struct stored_tensor *t, struct file_cache *
     tensor_stream_close(s);
     digest_fold_free(f);
     digest_free(d);
-    return err->status;
 }
 
 /* Hash runs of elements that are spread evenly: at the same places in all tensors of one size. */
-static enum status hash_sample(const struct stored_tensor *t, struct file_cache *files,
-                               const struct dtype *to, struct digest_block *out, struct error *err)
+static void hash_sample(const struct stored_tensor *t, struct file_cache *files,
+                        const struct dtype *to, struct digest_block *out, struct error *err)
 {
     struct converter converter;
     struct reader *r = NULL;
     struct digest *d = NULL;
     const struct dtype *from = &t->dtype;
     uint8_t in[SAMPLE_RUN * 16], made[SAMPLE_RUN * 16];
-    if (from->block_elems != 1 || from->block_bytes > 16 || (to && to->block_bytes > 16))
-        return error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET, "elements are packed");
+    if (from->block_elems != 1 || from->block_bytes > 16 || (to && to->block_bytes > 16)) {
+        error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET, "elements are packed");
+        return;
+    }
     if ((to && converter_find(from, to, &converter, err) != OK) ||
         reader_open(t, files, &r, err) != OK)
-        return err->status;
+        return;
     d = digest_new();
     if (!d)
         error_memory(err);
@@ -101,18 +101,17 @@ static enum status hash_sample(const struct stored_tensor *t, struct file_cache 
         digest_end(d, out);
     digest_free(d);
     reader_close(r);
-    return err->status;
 }
 
-static enum status infer_run_load(struct inferring *i, const struct infer_probe *p,
-                                  struct arena *arena, struct stored_tensor *out, struct error *err)
+static void infer_run_load(struct inferring *i, const struct infer_probe *p, struct arena *arena,
+                           struct stored_tensor *out, struct error *err)
 {
     const int64_t id = (i->checkpoint[p->of_b] << TENSOR_ORD_BITS) + (int64_t)p->at;
     struct text recipe = {0};
     if (!p->ops) {
         if (lookup_tensor(i->lookup, id, arena, out, err) == OK)
             tensor_as_stored(out, arena, err);
-        return err->status;
+        return;
     }
     text_addf(&recipe, "[[[%lld,%s]],null,null]", (long long)id, p->ops);
     if (text_str(&recipe))
@@ -120,7 +119,6 @@ static enum status infer_run_load(struct inferring *i, const struct infer_probe 
     else
         error_memory(err);
     text_release(&recipe);
-    return err->status;
 }
 
 /* A probe in progress: looked up on the caller's thread, to which the connection belongs, read on

@@ -137,25 +137,26 @@ static bool bind_sums(sqlite3_stmt *s, const struct stored_tensor *t, const stru
            sqlite3_bind_text(s, 13, t->dtype.name, -1, SQLITE_TRANSIENT) == SQLITE_OK;
 }
 
-static enum status stats_keep(struct run *run, const struct stored_tensor *t, struct error *err)
+static void stats_keep(struct run *run, const struct stored_tensor *t, struct error *err)
 {
     struct text own = {0}, *histogram = run->histogram ? run->histogram : &own;
     sqlite3 *db = run->work->db;
     if (stat_way(t) == STAT_CODES && sum_codes(run, &t->dtype, err) != OK)
-        return err->status;
+        return;
     if (run->sums.finite && !histogram->len)
         stat_grid_print(histogram, &run->grid, run->sums.finite);
     if (!text_str(histogram) || !bind_sums(run->put, t, &run->sums, text_str(histogram)))
         error_memory(err);
     text_release(&own);
     if (err->status != OK)
-        return err->status;
+        return;
     const bool kept = sqlite3_step(run->put) == SQLITE_ROW;
     sqlite3_bind_int64(run->link, 1, t->id);
     sqlite3_bind_int64(run->link, 2, kept ? sqlite3_column_int64(run->put, 0) : 0);
     if (sqlite3_reset(run->put) != SQLITE_OK || !kept)
-        return db_error(db, "cannot keep statistics", err);
-    return db_step(db, run->link, "cannot keep statistics", err);
+        db_error(db, "cannot keep statistics", err);
+    else
+        db_step(db, run->link, "cannot keep statistics", err);
 }
 
 static void begin_tensor(struct run *run)
@@ -254,8 +255,8 @@ static enum status share(sqlite3 *db, int64_t checkpoint, struct error *err)
     return db_run(db, err, "cannot keep statistics", sql, "i", checkpoint);
 }
 
-static enum status sweep_checkpoint(struct run *run, int64_t checkpoint, const char *regex,
-                                    struct error *err)
+static void sweep_checkpoint(struct run *run, int64_t checkpoint, const char *regex,
+                             struct error *err)
 {
     const struct content_work *w = run->work;
     char *which = sqlite3_mprintf(
@@ -276,12 +277,13 @@ static enum status sweep_checkpoint(struct run *run, int64_t checkpoint, const c
         .stop = w->stop,
         .progress = w->progress,
     };
-    if (!which)
-        return error_memory(err);
+    if (!which) {
+        error_memory(err);
+        return;
+    }
     begin_tensor(run);
     sweep_run(&sweep, err);
     sqlite3_free(which);
-    return err->status;
 }
 
 static enum status stats_prepare(struct run *run, struct error *err)

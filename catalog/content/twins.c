@@ -48,7 +48,7 @@ struct stating {
 
 /* The list of checksums is read here once: SQL would copy all of it for each element. 0 means
  * that there is no checksum. */
-static enum status state_list(struct stating *s, struct error *err)
+static void state_list(struct stating *s, struct error *err)
 {
     const sqlite3_int64 checkpoint = sqlite3_column_int64(s->lists, 0);
     const uint8_t *sums = sqlite3_column_blob(s->lists, 2);
@@ -66,7 +66,6 @@ static enum status state_list(struct stating *s, struct error *err)
         db_step(s->db, s->keep, "cannot keep a checksum", err);
     }
     sqlite3_reset(s->plain);
-    return err->status;
 }
 
 static enum status state_all(sqlite3 *db, struct error *err)
