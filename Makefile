@@ -81,6 +81,7 @@ importer_c := $(sort $(shell find importer -name '*.c'))
 shell_c := $(sort $(shell find shell -name '*.c'))
 proto := $(sort $(wildcard schema/*.proto))
 schema_sql := $(sort $(wildcard schema/*.sql)) $(sort $(wildcard schema/query/*.sql)) \
+              $(sort $(wildcard schema/map/*.sql)) \
               $(sort $(wildcard schema/function/*.sql)) $(sort $(wildcard schema/verify/*.sql)) \
               $(sort $(wildcard schema/rules/*.sql)) $(sort $(wildcard schema/upgrade/*.sql)) \
               $G/schema/function/map_check.sql

@@ -4,11 +4,13 @@
  *
  *   operation_shape(ops, shape)         the resulting shape; NULL: they are impossible
  *   operation_error(ops, shape, dtype)  why they are impossible, "ValueError: text"; else NULL
+ *   operation_dtype(dtype)              the dtype of what operations other than casts make of a tensor
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "catalog/base/text.h"
+#include "catalog/data/compose/compose.h"
 #include "catalog/data/compose/shapes.h"
 #include "catalog/sql/extension.h"
 
@@ -59,11 +61,20 @@ static void operation_error(sqlite3_context *context, int argc, sqlite3_value **
     text_release(&out);
 }
 
+static void operation_dtype(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    const char *dtype = operation_text_of(argv[0]);
+    if (dtype)
+        sqlite3_result_text(context, compose_result(dtype), -1, SQLITE_TRANSIENT);
+}
+
 int sql_register_operation(sqlite3 *db)
 {
     static const struct sql_function functions[] = {
         {"operation_shape", 2, operation_shape},
         {"operation_error", 3, operation_error},
+        {"operation_dtype", 1, operation_dtype},
         {NULL, 0, NULL},
     };
     return sql_register_pure(db, functions);

@@ -4,9 +4,22 @@
 #include <string.h>
 
 #include "catalog/base/nearest.h"
+#include "catalog/base/text.h"
+#include "catalog/db/schema.h"
 #include "catalog/maps/map/ruleset.h"
 #include "catalog/sql/extension.h"
 #include "catalog/sql/vtab.h"
+
+/* Columns that the SELECT of a table can have. */
+#define SELECTED                                                                                   \
+    (1ull << COLUMN_ORD | 1ull << COLUMN_PLACE | 1ull << COLUMN_IS_TENSOR |                        \
+     1ull << COLUMN_TENSOR_ID | 1ull << COLUMN_OLD_NAME | 1ull << COLUMN_NEW_NAME |                \
+     1ull << COLUMN_DTYPE | 1ull << COLUMN_SHAPE | 1ull << COLUMN_OPS | 1ull << COLUMN_RULE |      \
+     1ull << COLUMN_STATUS | 1ull << COLUMN_ERROR | 1ull << COLUMN_NOTE | 1ull << COLUMN_WINS)
+
+/* Columns by which rows come in the file's order: sorting is for those who ask where a row stands. */
+#define PLACED                                                                                     \
+    (1ull << COLUMN_ORD | 1ull << COLUMN_PLACE | 1ull << COLUMN_WINS | 1ull << COLUMN_NOTE)
 
 /* Columns whose values are those of the call, or of the count of a status: rows of which no others
  * are asked for, as by count(*), need not be made. */
@@ -15,18 +28,87 @@
      1ull << COLUMN_RULESET | 1ull << COLUMN_SOURCE | 1ull << COLUMN_TARGET |                      \
      1ull << COLUMN_STRICT)
 
-#define BATCH 128 /* leaves per batch, if each is settled independently */
-
 int map_cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 {
     (void)base;
     return vtab_new_cursor(sizeof(struct map_cursor), out);
 }
 
+/* --- rows of a SELECT --------------------------------------------------------------------- */
+
+/* Return the statement to the table, for the next cursor. */
+static void select_end(struct map_cursor *c)
+{
+    struct map_table *t = (struct map_table *)c->base.pVtab;
+    if (!c->select)
+        return;
+    sqlite3_reset(c->select);
+    sqlite3_clear_bindings(c->select);
+    sqlite3_finalize(t->idle);
+    t->idle = c->select;
+    t->idle_used = c->used;
+    c->select = NULL;
+}
+
+/* Prepare the SELECT of the table: columns that are not used, and those that it lacks, are NULL, so that
+ * SQLite does not compute them. */
+static int select_prepare(struct map_cursor *c)
+{
+#define X(column, declaration) declaration,
+    static const char *const columns[] = {MAP_COLUMNS(X)};
+#undef X
+    struct map_table *t = (struct map_table *)c->base.pVtab;
+    const bool counts = t->function->counts;
+    struct text sql = {0};
+    if (t->idle && t->idle_used == c->used) {
+        c->select = t->idle;
+        t->idle = NULL;
+        return SQLITE_OK;
+    }
+    for (int i = 0; i < COLUMN_RULESET; i++) {
+        const bool given = counts ? i == COLUMN_STATUS : c->used & SELECTED & 1ull << i;
+        const char *what = given              ? columns[i]
+                           : i != COLUMN_ROWS ? "NULL"
+                           : counts           ? "count(*)"
+                                              : "1";
+        text_adds(&sql, i ? ", " : "SELECT ");
+        text_add(&sql, what, strcspn(what, " "));
+    }
+    text_addf(&sql, " FROM (%s)%s", schema_text(t->function->select),
+              counts             ? " GROUP BY status"
+              : c->used & PLACED ? " ORDER BY place"
+                                 : "");
+    int rc = text_str(&sql) ? sqlite3_prepare_v2(t->statements.db, sql.at, -1, &c->select, NULL)
+                            : SQLITE_NOMEM;
+    text_release(&sql);
+    return rc;
+}
+
+/* Ask for the rows of the current sources. */
+static int select_begin(struct map_cursor *c)
+{
+    int rc = sqlite3_bind_value(c->select, 1, c->argument[GIVEN_RULESET]);
+    c->selecting = rc == SQLITE_OK;
+    return c->selecting ? sqlite3_bind_int64(c->select, 2, c->source.list[c->source.first].id) : rc;
+}
+
+/* Advance to the next row, which counts as the one row of the task. */
+static int select_next(struct map_cursor *c)
+{
+    int rc = sqlite3_step(c->select);
+    c->row = 0;
+    c->task.rows = rc == SQLITE_ROW;
+    c->before += c->task.rows;
+    if (rc == SQLITE_ROW)
+        return SQLITE_OK;
+    c->selecting = false;
+    return sqlite3_reset(c->select);
+}
+
 static void cursor_reset(struct map_cursor *c)
 {
     struct map_cursor again = {.base = c->base, .trees = c->trees, .questions = c->questions};
-    map_read_end(&((struct map_table *)c->base.pVtab)->statements, &c->reading);
+    select_end(c);
     sqlite3_finalize(c->sets);
     arena_release(&c->task.arena);
     arena_release(&c->given.arena);
@@ -54,23 +136,6 @@ static int cursor_error(struct map_cursor *c, int rc)
     struct map_table *t = (struct map_table *)c->base.pVtab;
     return t->base.zErrMsg ? rc /* said already */
                            : vtab_failed(&t->base, t->statements.db, rc);
-}
-
-/* Which parts of leaves and matches the used columns need. Queries of translations often need
- * little. */
-static unsigned map_cursor_wanted(const struct map_cursor *c)
-{
-    const struct map_table *t = (const struct map_table *)c->base.pVtab;
-    bool operates = map_cursor_uses(c, COLUMN_DTYPE) || map_cursor_uses(c, COLUMN_SHAPE) ||
-                    map_cursor_uses(c, COLUMN_OPS) || map_cursor_uses(c, COLUMN_STATUS) ||
-                    map_cursor_uses(c, COLUMN_ERROR);
-    if (t->function->view != MAP_TRANSLATION)
-        return MAP_WANTS_ALL;
-    return (map_cursor_uses(c, COLUMN_OLD_NAME) ? MAP_WANTS_NAMES : 0) |
-           (map_cursor_uses(c, COLUMN_IS_TENSOR) || map_cursor_uses(c, COLUMN_TENSOR_ID)
-                ? MAP_WANTS_VALUES
-                : 0) |
-           (operates ? MAP_WANTS_VALUES | MAP_WANTS_OPS : 0);
 }
 
 static const char *set_name(const struct map_cursor *c)
@@ -182,20 +247,6 @@ static void settle_task(struct map_cursor *c)
     }
 }
 
-/* Read and settle the next batch of leaves of a source. */
-static int settle_batch(struct map_cursor *c)
-{
-    struct map_table *t = (struct map_table *)c->base.pVtab;
-    c->before += c->task.rows;
-    task_reset(c);
-    int rc = map_read_next(&c->reading, BATCH, &c->task, &c->task.source);
-    if (rc == SQLITE_DONE)
-        map_read_end(&t->statements, &c->reading);
-    if (rc == SQLITE_ROW || rc == SQLITE_DONE)
-        settle_task(c);
-    return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
-}
-
 /* The cached tree of a checkpoint, if it will be read `again`. NULL: it will not, or the cache
  * is full. */
 static int keep_tree(struct map_cursor *c, const struct map_source *of, bool again,
@@ -254,7 +305,6 @@ static int load_target(struct map_cursor *c)
 /* Advance to the next sources; after the last ones, to the next targets and the first sources. */
 static int next_task(struct map_cursor *c)
 {
-    struct map_table *t = (struct map_table *)c->base.pVtab;
     int rc = SQLITE_OK;
     if (c->source.next == c->source.count) {
         next_layout(&c->target);
@@ -265,10 +315,7 @@ static int next_task(struct map_cursor *c)
         rc = next_sources(c);
     c->before = 0;
     c->task.rows = c->row = 0;
-    if (rc != SQLITE_OK || !c->by_leaf)
-        return rc;
-    c->reading = (struct map_reading){c->dialect, rules_of(c), map_cursor_wanted(c), 0, NULL};
-    return map_read_begin(&t->statements, c->source.list[c->source.first].id, &c->reading);
+    return rc == SQLITE_OK && c->select ? select_begin(c) : rc;
 }
 
 /* Count the rows of a cached tree by settling only the leaves that a rule matches: of many rule
@@ -285,10 +332,10 @@ static int count_kept(struct map_cursor *c, bool *counted)
         return SQLITE_NOMEM;
     if (!c->if_some && !kept->differ)
         return SQLITE_OK;
-    const struct map_reading how = {c->dialect, rules_of(c), MAP_WANTS_ALL, 0, NULL};
     const struct map_tree leaves = {kept->tree.leaf, kept->leaves};
     task_reset(c);
-    if (!map_match_some(&how, c->if_some ? SIZE_MAX : 1, &c->task, &leaves, &c->task.source))
+    if (!map_match_some(c->dialect, rules_of(c), c->if_some ? SIZE_MAX : 1, &c->task, &leaves,
+                        &c->task.source))
         return SQLITE_NOMEM;
     if (!c->if_some && c->task.source.count)
         return SQLITE_OK;
@@ -307,12 +354,8 @@ static int settle_counts(struct map_cursor *c)
     bool counted = false;
     c->counts.rows = 0;
     int rc = count_kept(c, &counted);
-    while (rc == SQLITE_OK && !counted) {
-        rc = c->by_leaf ? settle_batch(c) : settle_all(c);
-        if (rc == SQLITE_OK)
-            map_counts_add(&c->counts, &c->task);
-        counted = c->task.failed || !c->reading.leaves;
-    }
+    if (rc == SQLITE_OK && !counted && (rc = settle_all(c)) == SQLITE_OK)
+        map_counts_add(&c->counts, &c->task);
     c->task.row = c->counts.row;
     c->task.rows = c->counts.rows;
     return rc;
@@ -320,9 +363,9 @@ static int settle_counts(struct map_cursor *c)
 
 static int map_cursor_settle(struct map_cursor *c)
 {
-    int rc = c->reading.leaves ? SQLITE_OK : next_task(c);
+    int rc = c->selecting ? SQLITE_OK : next_task(c);
     if (rc == SQLITE_OK)
-        rc = c->counting ? settle_counts(c) : c->by_leaf ? settle_batch(c) : settle_all(c);
+        rc = c->select ? select_next(c) : c->counting ? settle_counts(c) : settle_all(c);
     c->source.at = c->source.first;
     c->target.at = c->target.first;
     return rc == SQLITE_OK && c->task.failed ? SQLITE_NOMEM : cursor_error(c, rc);
@@ -330,8 +373,7 @@ static int map_cursor_settle(struct map_cursor *c)
 
 static bool has_more(const struct map_cursor *c)
 {
-    return c->reading.leaves || c->source.next < c->source.count ||
-           c->target.next < c->target.count;
+    return c->selecting || c->source.next < c->source.count || c->target.next < c->target.count;
 }
 
 static int cursor_begin(struct map_cursor *c);
@@ -494,18 +536,12 @@ static int cursor_begin(struct map_cursor *c)
         return t->function->counts || names_set(c) ? refuse_name(c) : SQLITE_OK;
     if (rc != SQLITE_OK || !c->dialect)
         return rc;
-    c->settle = view == MAP_RESTORE        ? c->dialect->restore
-                : view == c->dialect->view ? c->dialect->settle
-                                           : NULL;
-    if (!c->settle)
+    c->settle = view == MAP_RESTORE ? c->dialect->restore : c->dialect->settle;
+    if (view == MAP_RESTORE ? !c->settle : view != c->dialect->view)
         return names_set(c) ? refuse_dialect(c) : SQLITE_OK;
     c->set.strict = c->argument[GIVEN_STRICT] && sqlite3_value_int(c->argument[GIVEN_STRICT]) != 0;
-    c->set.asks_winners = map_cursor_uses(c, COLUMN_WINS) || map_cursor_uses(c, COLUMN_NOTE);
-    /* Batches stream matches, and rules that are paths have none. */
-    c->by_leaf = c->dialect->by_leaf && c->dialect->trial != MAP_PATH && view == c->dialect->view &&
-                 !c->set.asks_winners && !map_strict(&c->set);
     c->questions++;
-    rc = find_fault(c);
+    rc = t->function->select ? select_prepare(c) : find_fault(c);
     c->repeats = !t->function->counts && c->dialect->unmatched && view == c->dialect->view &&
                  !(c->used & ~SAME_COLUMNS);
     c->counting = t->function->counts || c->repeats;
@@ -515,7 +551,7 @@ static int cursor_begin(struct map_cursor *c)
     }
     if (rc == SQLITE_OK)
         rc = load_checkpoints(c);
-    if (rc == SQLITE_OK && !is_bound(c))
+    if (rc == SQLITE_OK && !is_bound(c) && !c->select)
         rc = find_rules(c, set_name(c));
     return rc;
 }

@@ -78,6 +78,8 @@ struct map_function {
     enum map_view view;
     bool needs[GIVEN];
     bool counts; /* instead of rows */
+    /* The SELECT that gives the rows of :ruleset and :source. NULL: the dialect settles them. */
+    const char *select;
 };
 
 struct map_table {
@@ -86,6 +88,8 @@ struct map_table {
     struct rule_cache *rules;
     struct map_statements statements;
     struct map_plans plans;
+    sqlite3_stmt *idle; /* a SELECT that no cursor uses at the moment, */
+    uint64_t idle_used; /* and the columns it computes */
 };
 
 /* Checkpoints, sorted by layout. */
@@ -102,22 +106,22 @@ struct map_cursor {
     void (*settle)(struct map_task *);
     const char *fault;     /* error in the set's options; NULL: none */
     uint64_t used;         /* set of the used columns */
-    bool by_leaf;          /* leaves are settled independently, in batches */
+    sqlite3_stmt *select;  /* the SELECT of `used`; NULL: rows are settled */
+    bool selecting;        /* it may have more rows of the current sources */
     struct map_task set;   /* the rule set, without checkpoints */
     struct map_task given; /* `set` with the current target */
     struct map_task task;  /* `given` with the current sources, and their rows */
     struct map_group source, target;
-    struct rule_set *rules;     /* bound to the current sources; NULL: rules are paths */
-    char *bound;                /* the text with which these rules were found */
-    sqlite3_int64 meta;         /* the metadata to which they are bound */
-    struct map_reading reading; /* of the current source, if it has more leaves */
-    struct map_trees trees;     /* kept for all calls of the statement */
-    unsigned questions;         /* number of calls (xFilter) so far */
-    bool many;                  /* more calls are likely */
-    bool by_value;              /* the rule set was named, and not by the rows of a table */
-    sqlite3_stmt *sets;         /* no rule set was named: those to come; NULL: none */
+    struct rule_set *rules; /* bound to the current sources; NULL: rules are paths */
+    char *bound;            /* the text with which these rules were found */
+    sqlite3_int64 meta;     /* the metadata to which they are bound */
+    struct map_trees trees; /* kept for all calls of the statement */
+    unsigned questions;     /* number of calls (xFilter) so far */
+    bool many;              /* more calls are likely */
+    bool by_value;          /* the rule set was named, and not by the rows of a table */
+    sqlite3_stmt *sets;     /* no rule set was named: those to come; NULL: none */
     size_t row;
-    size_t before;            /* rows of earlier batches of the current source */
+    size_t before;            /* rows that the SELECT gave of the current sources */
     bool counting;            /* rows are counted, not made */
     bool repeats;             /* and each count is shown as so many equal rows */
     struct map_counts counts; /* of the current sources, instead of rows */

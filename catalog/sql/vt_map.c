@@ -13,8 +13,9 @@
  * names of their columns. Without a source, every checkpoint is one; without a target of an
  * assignment, likewise.
  *
- * Names are matched with the rules as they are read (map_load.h), the dialect settles the matches
- * into rows (catalog/maps/map/dialect.h), and this file returns them. Sources of one layout have the
+ * The rows of a translation are those of the SELECT in schema/map/translation.sql. For the others names
+ * are matched with the rules as they are read (map_load.h), the dialect settles the matches into rows
+ * (catalog/maps/map/dialect.h), and this file returns them. Sources of one layout have the
  * same rows, except for the tensor ids, and so have targets: the map is settled once, and each row
  * is returned for all of them. Rows of a conversion of which a query uses only the checkpoint and
  * the status, as count(*) does, are counted like those of conversion_counts() and returned so many
@@ -35,13 +36,13 @@
 #define COST_OF_NONE 1e30 /* factor for a missing argument: the call will fail */
 
 static const struct map_function functions[] = {
-    {"translation_rows", MAP_TRANSLATION, {false, false, false, false}, false},
-    {"assignment_rows", MAP_ASSIGNMENT, {false, false, false, false}, false},
-    {"conversion_rows", MAP_CONVERSION, {false, false, false, false}, false},
-    {"restore_rows", MAP_RESTORE, {false, false, true, true}, false},
-    {"translation_counts", MAP_TRANSLATION, {false, false, false, false}, true},
-    {"assignment_counts", MAP_ASSIGNMENT, {false, false, false, false}, true},
-    {"conversion_counts", MAP_CONVERSION, {false, false, false, false}, true},
+    {"translation_rows", MAP_TRANSLATION, {false}, false, "schema/map/translation.sql"},
+    {"assignment_rows", MAP_ASSIGNMENT, {false}, false, NULL},
+    {"conversion_rows", MAP_CONVERSION, {false}, false, NULL},
+    {"restore_rows", MAP_RESTORE, {false, false, true, true}, false, NULL},
+    {"translation_counts", MAP_TRANSLATION, {false}, true, "schema/map/translation.sql"},
+    {"assignment_counts", MAP_ASSIGNMENT, {false}, true, NULL},
+    {"conversion_counts", MAP_CONVERSION, {false}, true, NULL},
 };
 
 /* --- the table --------------------------------------------------------------------------- */
@@ -72,6 +73,7 @@ static int map_disconnect(sqlite3_vtab *base)
 {
     struct map_table *t = (struct map_table *)base;
     map_statements_release(&t->statements);
+    sqlite3_finalize(t->idle);
     rule_cache_drop(t->rules);
     free(t);
     return SQLITE_OK;
@@ -244,9 +246,31 @@ static void give_argument(sqlite3_context *context, const struct map_cursor *c, 
     }
 }
 
+/* A column of the SELECT, which was asked for the first of the sources. */
+static void give_selected(sqlite3_context *context, const struct map_cursor *c, int i)
+{
+    const struct map_source *of = &c->source.list[c->source.at];
+    sqlite3_value *v = sqlite3_column_value(c->select, i);
+    if (i == COLUMN_SOURCE_ID || i == COLUMN_CHECKPOINT_ID)
+        sqlite3_result_int64(context, of->id);
+    else if (i != COLUMN_TENSOR_ID)
+        sql_result_copy(context, v);
+    else if (sqlite3_value_type(v) != SQLITE_NULL)
+        sqlite3_result_int64(context, (of->id << TENSOR_ORD_BITS) +
+                                          (sqlite3_value_int64(v) & TENSOR_ORD_MASK));
+}
+
 static int map_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i)
 {
     struct map_cursor *c = (struct map_cursor *)base;
+    if (i >= COLUMN_RULESET) {
+        give_argument(context, c, i);
+        return SQLITE_OK;
+    }
+    if (c->select) {
+        give_selected(context, c, i);
+        return SQLITE_OK;
+    }
     const struct map_row *row = &c->task.row[c->row];
     int64_t rule = row->by ? row->by->ord : row->rule;
     bool tensor = row->old && row->old->kind == MAP_TENSOR;
@@ -283,17 +307,8 @@ static int map_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i
     case COLUMN_PARTS:
         sqlite3_result_int64(context, row->parts);
         break;
-    case COLUMN_WINS:
-        sqlite3_result_int(context, !row->loses);
-        break;
     case COLUMN_ROWS:
         sqlite3_result_int64(context, row == &c->counts.row[c->row] ? (int64_t)row->nth : 1);
-        break;
-    case COLUMN_RULESET:
-    case COLUMN_SOURCE:
-    case COLUMN_TARGET:
-    case COLUMN_STRICT:
-        give_argument(context, c, i);
         break;
     default:
         give_text_column(context, row, i);
@@ -309,7 +324,10 @@ static int map_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *row)
     id = rowid_add(id, (uint64_t)c->target.list[c->target.at].id);
     id = rowid_add_value(id, c->argument[GIVEN_STRICT]);
     /* In which order statuses are counted depends on the call. */
-    for (const char *s = c->counting ? c->task.row[c->row].status : ""; *s; s++)
+    const char *status = !c->counting ? ""
+                         : c->select  ? (const char *)sqlite3_column_text(c->select, COLUMN_STATUS)
+                                      : c->task.row[c->row].status;
+    for (const char *s = status ? status : ""; *s; s++)
         id = rowid_add(id, (unsigned char)*s);
     const uint64_t nth = c->repeats ? c->repeat : c->counting ? 0 : c->before + c->row;
     *row = (sqlite3_int64)rowid_add(id, nth);

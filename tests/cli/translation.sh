@@ -86,3 +86,5 @@ sql "INSERT INTO translation(ruleset) VALUES ('x')"
 echo "-- strict: a hidden name is an error"
 sql "UPDATE ruleset SET options = json_set(options, '\$.mode', 'strict')"
 run t5_to_t5x p11.json
+sql --jsonl "SELECT ruleset, ord, old_name, new_name, status, error, note FROM translation WHERE ruleset IN ('places', 'p20')
+  AND checkpoint_id IN (SELECT id FROM checkpoint WHERE path GLOB '*/p20.json' OR path GLOB '*/places.json') AND status <> 'unmatched'"

@@ -106,7 +106,6 @@ struct map_row {
     const char *recipe;
     const char *origin; /* of a restored row: "translated", "zeros" */
     int64_t turn;       /* the settler's own: when the name entered the original's dict */
-    bool loses;         /* a later leaf gets the same name, and the original keeps that one */
 };
 
 #define NO_RULE INT64_MIN
@@ -132,7 +131,6 @@ struct map_task {
     struct map_operated operated[MAP_OPERATED]; /* the latest */
     bool has_target;                            /* restore: there is a model */
     bool strict;                                /* restore: the model must have all names */
-    bool asks_winners;                          /* the query asks which rows lose their name */
     bool failed;                                /* out of memory */
 };
 
@@ -158,13 +156,12 @@ struct dialect {
     enum map_trial trial;
     bool each;       /* all matching rules count, not only the first */
     bool containers; /* empty containers are leaves, too */
-    bool by_leaf;    /* a row depends on its leaf alone, except for which row loses a name */
     bool divides;    /* one name may become several; rows name the source's tensors */
     bool fills;      /* a model keeps its own value for what the source lacks */
     /* Every rule must decide a name, unless the option require_all is false */
     bool required;
     const char *options; /* that its sets may have, each followed by a space */
-    void (*settle)(struct map_task *);
+    void (*settle)(struct map_task *);  /* NULL for MAP_TRANSLATION, which a SELECT settles */
     void (*restore)(struct map_task *); /* for MAP_RESTORE; NULL: not possible */
     /* For counts: the status of every leaf that no rule matches, provided each has exactly one
      * row, whose status does not depend on other leaves. NULL: such leaves must be settled as
