@@ -17,10 +17,6 @@
      1ull << COLUMN_DTYPE | 1ull << COLUMN_SHAPE | 1ull << COLUMN_OPS | 1ull << COLUMN_RULE |      \
      1ull << COLUMN_STATUS | 1ull << COLUMN_ERROR | 1ull << COLUMN_NOTE | 1ull << COLUMN_WINS)
 
-/* Columns by which rows come in the file's order: sorting is for those who ask where a row stands. */
-#define PLACED                                                                                     \
-    (1ull << COLUMN_ORD | 1ull << COLUMN_PLACE | 1ull << COLUMN_WINS | 1ull << COLUMN_NOTE)
-
 /* Columns whose values are those of the call, or of the count of a status: rows of which no others
  * are asked for, as by count(*), need not be made. */
 #define SAME_COLUMNS                                                                               \
@@ -58,7 +54,7 @@ static int select_prepare(struct map_cursor *c)
     static const char *const columns[] = {MAP_COLUMNS(X)};
 #undef X
     struct map_table *t = (struct map_table *)c->base.pVtab;
-    const bool counts = t->function->counts;
+    const uint64_t used = t->function->counts ? 1ull << COLUMN_STATUS : c->used & SELECTED;
     struct text sql = {0};
     if (t->idle && t->idle_used == c->used) {
         c->select = t->idle;
@@ -66,18 +62,11 @@ static int select_prepare(struct map_cursor *c)
         return SQLITE_OK;
     }
     for (int i = 0; i < COLUMN_RULESET; i++) {
-        const bool given = counts ? i == COLUMN_STATUS : c->used & SELECTED & 1ull << i;
-        const char *what = given              ? columns[i]
-                           : i != COLUMN_ROWS ? "NULL"
-                           : counts           ? "count(*)"
-                                              : "1";
+        const char *what = used >> i & 1 ? columns[i] : i == COLUMN_ROWS ? "1" : "NULL";
         text_adds(&sql, i ? ", " : "SELECT ");
         text_add(&sql, what, strcspn(what, " "));
     }
-    text_addf(&sql, " FROM (%s)%s", schema_text(t->function->select),
-              counts             ? " GROUP BY status"
-              : c->used & PLACED ? " ORDER BY place"
-                                 : "");
+    text_addf(&sql, " FROM (%s)", schema_text(t->function->select));
     int rc = text_str(&sql) ? sqlite3_prepare_v2(t->statements.db, sql.at, -1, &c->select, NULL)
                             : SQLITE_NOMEM;
     text_release(&sql);
@@ -101,6 +90,23 @@ static int select_next(struct map_cursor *c)
     c->before += c->task.rows;
     if (rc == SQLITE_ROW)
         return SQLITE_OK;
+    c->selecting = false;
+    return sqlite3_reset(c->select);
+}
+
+/* Count all rows of the current sources. */
+static int select_count(struct map_cursor *c)
+{
+    int rc;
+    c->counts.rows = 0;
+    while ((rc = sqlite3_step(c->select)) == SQLITE_ROW) {
+        const char *status = (const char *)sqlite3_column_text(c->select, COLUMN_STATUS);
+        for (int i = RULE_UNMATCHED; status && i <= RULE_ERROR; i++)
+            if (strcmp(status, map_status(i)) == 0)
+                map_counts_add_rows(&c->counts, map_status(i), 1);
+    }
+    c->task.row = c->counts.row;
+    c->task.rows = c->counts.rows;
     c->selecting = false;
     return sqlite3_reset(c->select);
 }
@@ -277,10 +283,14 @@ static int load_leaves(struct map_cursor *c, const struct map_source *of, struct
 /* Settle all leaves for the current sources, which share a layout. */
 static int settle_all(struct map_cursor *c)
 {
+    struct map_table *t = (struct map_table *)c->base.pVtab;
+    const bool restores = t->function->view == MAP_RESTORE;
     task_reset(c);
-    int rc = load_leaves(c, &c->source.list[c->source.first],
-                         c->dialect->from_model ? NULL : rules_of(c), c->target.count > 1, &c->task,
-                         &c->task.source);
+    int rc = restores ? map_load_translated(&t->statements, set_name(c),
+                                            c->source.list[c->source.first].id, &c->task)
+                      : load_leaves(c, &c->source.list[c->source.first],
+                                    c->dialect->from_model ? NULL : rules_of(c),
+                                    c->target.count > 1, &c->task, &c->task.source);
     if (rc == SQLITE_OK)
         settle_task(c);
     return rc;
@@ -365,7 +375,9 @@ static int map_cursor_settle(struct map_cursor *c)
 {
     int rc = c->selecting ? SQLITE_OK : next_task(c);
     if (rc == SQLITE_OK)
-        rc = c->select ? select_next(c) : c->counting ? settle_counts(c) : settle_all(c);
+        rc = c->select     ? c->counting ? select_count(c) : select_next(c)
+                 : c->counting ? settle_counts(c)
+                           : settle_all(c);
     c->source.at = c->source.first;
     c->target.at = c->target.first;
     return rc == SQLITE_OK && c->task.failed ? SQLITE_NOMEM : cursor_error(c, rc);
@@ -551,7 +563,7 @@ static int cursor_begin(struct map_cursor *c)
     }
     if (rc == SQLITE_OK)
         rc = load_checkpoints(c);
-    if (rc == SQLITE_OK && !is_bound(c) && !c->select)
+    if (rc == SQLITE_OK && !is_bound(c) && c->dialect->settle)
         rc = find_rules(c, set_name(c));
     return rc;
 }

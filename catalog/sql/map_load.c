@@ -220,6 +220,56 @@ int map_load_tree(struct map_statements *m, sqlite3_int64 checkpoint, size_t exp
     return load_tree(m, &l, checkpoint, expected, out);
 }
 
+/* --- a translation ------------------------------------------------------------------------- */
+
+static void add_translated(struct loading *l, sqlite3_stmt *s)
+{
+    struct map_task *t = l->task;
+    struct map_leaf *leaf = arena_alloc(&t->arena, sizeof(*leaf));
+    const bool meets = sqlite3_column_type(s, 6) != SQLITE_NULL;
+    const bool raises = sqlite3_column_type(s, 7) != SQLITE_NULL;
+    struct map_row *row = map_add(t, "unmatched");
+    t->failed = t->failed || !leaf;
+    if (t->failed)
+        return;
+    *leaf = (struct map_leaf){.name = copy(t, s, 1), .place = sqlite3_column_int64(s, 0)};
+    leaf->kind = leaf->place >> TENSOR_ORD_BITS & 1 ? MAP_TENSOR : MAP_NULL;
+    leaf->dtype = intern(l, map_load_column(s, 3));
+    leaf->shape = intern(l, map_load_column(s, 4));
+    map_take(row, leaf);
+    row->old_name = leaf->name;
+    row->new_name = copy(t, s, 2);
+    row->ops = intern(l, map_load_column(s, 5));
+    row->rule = meets ? sqlite3_column_int64(s, 6) : NO_RULE;
+    row->error = copy(t, s, 7);
+    row->status = map_status(raises             ? RULE_ERROR
+                             : row->new_name.at ? RULE_OK
+                             : meets            ? RULE_DROPPED
+                                                : RULE_UNMATCHED);
+}
+
+int map_load_translated(struct map_statements *m, const char *ruleset, sqlite3_int64 checkpoint,
+                        struct map_task *t)
+{
+    struct loading l = {.task = t};
+    struct text sql = {0};
+    sqlite3_stmt *s;
+    text_addf(&sql,
+              "SELECT place, old_name, new_name, dtype, shape, ops, rule, raised FROM (%s)"
+              " ORDER BY place",
+              schema_text("schema/map/translation.sql"));
+    int rc = text_str(&sql) ? map_load_prepare(m, MAP_SELECT_TRANSLATED, sql.at, &s) : SQLITE_NOMEM;
+    text_release(&sql);
+    if (rc != SQLITE_OK)
+        return rc;
+    sqlite3_bind_text(s, 1, ruleset, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 2, checkpoint);
+    while (!t->failed && (rc = sqlite3_step(s)) == SQLITE_ROW)
+        add_translated(&l, s);
+    strmap_release(&l.texts);
+    return map_load_finish(s, !t->failed, rc);
+}
+
 bool map_match_some(const struct dialect *d, struct rules *rules, size_t most, struct map_task *t,
                     const struct map_tree *tree, struct map_tree *out)
 {

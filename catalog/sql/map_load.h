@@ -16,6 +16,7 @@ enum map_statement {
     MAP_SELECT_SOURCES,
     MAP_SELECT_BOUND,
     MAP_SELECT_LEAVES,
+    MAP_SELECT_TRANSLATED,
     MAP_STATEMENTS
 };
 
@@ -55,6 +56,10 @@ int map_load_leaves(struct map_statements *, const struct dialect *, struct rule
 /* Read all leaves and empty containers, without matching; there are about `expected`. */
 int map_load_tree(struct map_statements *, sqlite3_int64 checkpoint, size_t expected,
                   struct map_task *, struct map_tree *);
+/* Read what a translation makes of a checkpoint as the rows of the task, in the file's order: each row
+ * `ok`, `dropped`, `unmatched`, or `error` where the original raises something for it alone. */
+int map_load_translated(struct map_statements *, const char *ruleset, sqlite3_int64 checkpoint,
+                        struct map_task *);
 /* Match the names of a shared tree as map_match_leaves() does, but copy only the first `most`
  * leaves that a rule matches. False: out of memory. */
 bool map_match_some(const struct dialect *, struct rules *, size_t most, struct map_task *,

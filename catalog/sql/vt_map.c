@@ -267,7 +267,7 @@ static int map_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i
         give_argument(context, c, i);
         return SQLITE_OK;
     }
-    if (c->select) {
+    if (c->select && !c->counting) {
         give_selected(context, c, i);
         return SQLITE_OK;
     }
@@ -324,10 +324,7 @@ static int map_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *row)
     id = rowid_add(id, (uint64_t)c->target.list[c->target.at].id);
     id = rowid_add_value(id, c->argument[GIVEN_STRICT]);
     /* In which order statuses are counted depends on the call. */
-    const char *status = !c->counting ? ""
-                         : c->select  ? (const char *)sqlite3_column_text(c->select, COLUMN_STATUS)
-                                      : c->task.row[c->row].status;
-    for (const char *s = status ? status : ""; *s; s++)
+    for (const char *s = c->counting ? c->task.row[c->row].status : ""; *s; s++)
         id = rowid_add(id, (unsigned char)*s);
     const uint64_t nth = c->repeats ? c->repeat : c->counting ? 0 : c->before + c->row;
     *row = (sqlite3_int64)rowid_add(id, nth);

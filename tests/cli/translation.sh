@@ -48,7 +48,7 @@ run() { # RULESET FILE
     echo "-- $2"
     sql --jsonl "SELECT ord, old_name, status, new_name, rule, error, wins FROM translation
       WHERE ruleset = '$1' AND checkpoint_id = (SELECT id FROM checkpoint WHERE path GLOB '*/$2')
-      ORDER BY ord"
+      ORDER BY ord, tensor_id IS NOT NULL"
 }
 for p in p11 p12 p13 p14 p15 p16 p22 nulls; do run t5_to_t5x $p.json; done
 for p in p19 p20 p21 places; do run $p $p.json; done
@@ -87,4 +87,5 @@ echo "-- strict: a hidden name is an error"
 sql "UPDATE ruleset SET options = json_set(options, '\$.mode', 'strict')"
 run t5_to_t5x p11.json
 sql --jsonl "SELECT ruleset, ord, old_name, new_name, status, error, note FROM translation WHERE ruleset IN ('places', 'p20')
-  AND checkpoint_id IN (SELECT id FROM checkpoint WHERE path GLOB '*/p20.json' OR path GLOB '*/places.json') AND status <> 'unmatched'"
+  AND checkpoint_id IN (SELECT id FROM checkpoint WHERE path GLOB '*/p20.json' OR path GLOB '*/places.json') AND status <> 'unmatched'
+  ORDER BY ruleset, checkpoint_id, ord, tensor_id IS NOT NULL"

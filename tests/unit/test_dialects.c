@@ -178,6 +178,19 @@ static void match(struct map_task *t, const struct dialect *d, struct map_tree *
     rules_free(rules);
 }
 
+/* What schema/map/translation.sql does elsewhere. */
+static void translate(struct map_task *t)
+{
+    for (size_t i = 0; i < t->source.count; i++) {
+        const struct map_leaf *leaf = &t->source.leaf[i];
+        const struct map_match *by = leaf->matches ? &t->match[leaf->match] : NULL;
+        struct map_row *row = map_add(t, by ? map_status(by->outcome) : "unmatched");
+        map_take(row, leaf);
+        row->old_name = leaf->name;
+        row->new_name = by ? by->text : row->new_name;
+    }
+}
+
 static void print(struct text *out, const struct map_row *row)
 {
     text_adds(out, out->len ? "|" : "");
@@ -203,6 +216,8 @@ static void check(const struct settle_case *c)
     t.source = tree_of(&t, c->source);
     t.target = tree_of(&t, c->target);
     match(&t, d, d->from_model ? &t.target : &t.source);
+    if (restores)
+        translate(&t);
     (restores ? d->restore : d->settle)(&t);
     assert_false(t.failed);
     for (size_t i = 0; i < t.rows; i++)

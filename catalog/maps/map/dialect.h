@@ -179,7 +179,7 @@ const struct dialect *dialect_find(const char *name);
 /* The names of all, in the order of dialects.def; NULL at the end. */
 const char *dialect_name(size_t i);
 
-/* T5X's restore_from_t5_checkpoint, after its translation (t5_restore.c). */
+/* T5X's restore_from_t5_checkpoint after its translation, whose rows the task has (t5_restore.c). */
 void t5_restore(struct map_task *);
 
 /* The rule of a match. */

@@ -46,35 +46,6 @@ static bool is_ok(const struct map_row *row)
     return map_is(row, "ok");
 }
 
-/* Translate every leaf into r->leaf, and empty the rows of the task. */
-static void translate(struct restoring *r)
-{
-    struct map_task *t = r->task;
-    for (size_t i = 0; i < t->source.count && !t->failed; i++) {
-        const struct map_leaf *leaf = &t->source.leaf[i];
-        const struct map_match *by = leaf->matches ? &t->match[leaf->match] : NULL;
-        struct map_row *row = map_add(t, by ? map_status(by->outcome) : "unmatched");
-        row->old_name = leaf->name;
-        row->by = by;
-        row->origin = "translated";
-        row->turn = leaf->place;
-        map_take(row, leaf);
-        if (!by)
-            continue;
-        row->new_name = by->outcome == RULE_OK ? by->text : (struct map_text){0};
-        row->error = by->outcome == RULE_ERROR ? by->text : (struct map_text){0};
-        if (leaf->kind != MAP_TENSOR)
-            continue;
-        row->dtype = map_dtype(by, leaf);
-        row->ops = by->ops;
-        map_operate(t, row, leaf->dtype);
-    }
-    r->leaf = t->row;
-    r->leaves = t->rows;
-    t->row = NULL;
-    t->rows = t->row_space = 0;
-}
-
 static bool any(const struct restoring *r, const char *status)
 {
     for (size_t i = 0; i < r->leaves; i++)
@@ -401,8 +372,13 @@ static void restore(struct restoring *r)
 
 void t5_restore(struct map_task *t)
 {
-    struct restoring r = {.task = t};
-    translate(&r);
+    struct restoring r = {.task = t, .leaf = t->row, .leaves = t->rows};
+    for (size_t i = 0; i < r.leaves; i++) {
+        r.leaf[i].origin = "translated";
+        r.leaf[i].turn = r.leaf[i].old->place;
+    }
+    t->row = NULL;
+    t->rows = t->row_space = 0;
     bool failed = any(&r, "error"), unmatched = any(&r, "unmatched");
     say_untranslated(&r, !failed);
     if (!failed && !unmatched)
