@@ -13,7 +13,8 @@
  * names of their columns. Without a source, every checkpoint is one; without a target of an
  * assignment, likewise.
  *
- * The rows of a translation are those of the SELECT in schema/map/translation.sql. For the others names
+ * The rows of a translation are those of the SELECT in schema/map/translation.sql; a restore begins with
+ * them. For the others names
  * are matched with the rules as they are read (map_load.h), the dialect settles the matches into rows
  * (catalog/maps/map/dialect.h), and this file returns them. Sources of one layout have the
  * same rows, except for the tensor ids, and so have targets: the map is settled once, and each row
