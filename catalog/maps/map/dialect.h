@@ -160,7 +160,7 @@ struct dialect {
     bool fills;      /* a model keeps its own value for what the source lacks */
     /* Every rule must decide a name, unless the option require_all is false */
     bool required;
-    const char *options; /* that its sets may have, each followed by a space */
+    const char *options;                /* that its sets may have, each followed by a space */
     void (*settle)(struct map_task *);  /* NULL for MAP_TRANSLATION, which a SELECT settles */
     void (*restore)(struct map_task *); /* for MAP_RESTORE; NULL: not possible */
     /* For counts: the status of every leaf that no rule matches, provided each has exactly one
