@@ -256,7 +256,7 @@ enum status zarr_parts(struct bytes metadata, const char *source, struct arena *
     struct zarr_parsing z = {.arena = arena, .source = source, .err = err, .array = &unused};
     struct zarr_value text = {JSON_OBJECT, metadata, 0};
     struct zarr_value m[3];
-    struct zarr_value inner;
+    struct zarr_value inner = {0};
     *out = (struct zarr_parts){.attributes = {0}};
     if (!zarr_members(&z, &text, "attributes consolidated_metadata metadata", m, NULL))
         return err->status;
