@@ -55,8 +55,8 @@
  * call the same ckptdb.
  *
  * Ownership. What an ..._open() function returns is closed by ..._close(), which accepts NULL. Strings
- * and arrays in a struct passed to a callback are valid until it returns; those of an open tensor
- * until it is closed. Text is UTF-8 and ends in a NUL; paths are bytes.
+ * and arrays in a struct passed to a callback are valid until it returns; an open tensor keeps its
+ * own until it is closed. Text is UTF-8 and ends in a NUL; paths are bytes.
  *
  * ABI. All names begin with ckptdb_ or CKPTDB_. Within one libckptdb.so.N no function changes its
  * arguments or meaning, and no constant its value. Structs that a caller fills begin with their size:
@@ -123,9 +123,9 @@ enum ckptdb_mode {
     CKPTDB_USE,    /* as CKPTDB_WRITE, but what an interrupted import left out waits */
 };
 
-/* `path` NULL: a new one in memory, gone when it is closed. CKPTDB_MISSING: there is none at `path`;
- * CKPTDB_ARGUMENT: what is there is not a catalog, or one of a newer or much older program, or damaged, or
- * `path` is empty. */
+/* `path` NULL: a new one in memory, gone when it is closed. CKPTDB_MISSING: nothing is at `path`;
+ * CKPTDB_ARGUMENT: what is there is not a catalog, or one of a newer or much older program, or
+ * damaged, or `path` is empty. */
 enum ckptdb_status ckptdb_open(const char *path, enum ckptdb_mode, ckptdb **out,
                                struct ckptdb_error *);
 void ckptdb_close(ckptdb *);
@@ -294,9 +294,9 @@ enum ckptdb_status ckptdb_read_size(const ckptdb_tensor *, const struct ckptdb_s
                                     const char *dtype, uint64_t *bytes, struct ckptdb_error *);
 
 /* The elements, C order, little-endian, packed, into exactly `size` bytes. Only the bytes that the
- * slices touch are read, after a check that the files are those that were indexed. Conversion to a
- * narrower float rounds to nearest even; integers must fit (CKPTDB_VALUE); blocks are dequantised for
- * any other dtype. Stored checksums are verified if everything is read. */
+ * slices touch are read; changed files are refused first. Conversion to a narrower float rounds to
+ * nearest even; integers must fit (CKPTDB_VALUE); blocks are dequantised for any other dtype.
+ * Stored checksums are verified if everything is read. */
 enum ckptdb_status ckptdb_read(const ckptdb_tensor *, const struct ckptdb_slice *,
                                const char *dtype, void *buffer, uint64_t size,
                                struct ckptdb_error *);
@@ -380,7 +380,7 @@ struct ckptdb_content_options {
  * "checking" (checkpoints).
  *
  * In a catalog opened with CKPTDB_READ nothing is kept, and the watch is told: the results are in the
- * views of this connection alone, without those of other checkpoints, until ckptdb_content_forget()
+ * views of this connection alone, without other checkpoints' results, until ckptdb_content_forget()
  * or the next of these calls. */
 void ckptdb_content_forget(ckptdb *);
 
@@ -395,8 +395,8 @@ enum ckptdb_status ckptdb_statistics(ckptdb *, const struct ckptdb_content_optio
  * in memory. */
 enum ckptdb_status ckptdb_verify(ckptdb *, const struct ckptdb_content_options *, uint64_t *skipped,
                                  struct ckptdb_error *);
-/* Keeps a finding of the caller's own beside those of ckptdb_verify(), with the code `manifest`: `file`, a
- * list of sums, says something else of the tensor `name`. */
+/* Keeps a finding of the caller's own beside what ckptdb_verify() found, with the code `manifest`:
+ * `file`, a list of sums, says something else of the tensor `name`. */
 enum ckptdb_status ckptdb_found(ckptdb *, int64_t checkpoint, const char *name, const char *file,
                                 const char *message, struct ckptdb_error *);
 /* Passes the SHA-256 of each tensor of one checkpoint that has bytes to `sum`, in the file's order; keeps
@@ -466,9 +466,9 @@ enum ckptdb_status ckptdb_map_write(ckptdb *, const char *name, const char *form
                                     size_t *len, struct ckptdb_error *);
 void ckptdb_free(void *);
 
-/* Infer the map that turns the names of checkpoint a into those of b, from the contents of their tensors
- * (by the hashes in the catalog, which ckptdb_hash() computes), from names and from shapes. The result
- * does not depend on the catalog any more. */
+/* Infer the map that turns the names of checkpoint a into the names of b, from the contents of
+ * their tensors (by the hashes in the catalog, which ckptdb_hash() computes), from names and from
+ * shapes. The result does not depend on the catalog any more. */
 typedef struct ckptdb_inferred ckptdb_inferred;
 enum ckptdb_status ckptdb_infer(ckptdb *, int64_t a, int64_t b, ckptdb_inferred **out,
                                 struct ckptdb_error *);
@@ -554,7 +554,7 @@ struct ckptdb_format {
 
 /* Whether there is such a dtype, by its name in the catalog or another that programs have for it, such as
  * "bf16", "F32", "torch.half" or "<f4", which wherever a dtype is asked for is as good. *nearest (or NULL)
- * is set to its name in the catalog; if there is none, to one that may be meant, or to NULL. */
+ * is set to its name in the catalog; if it is unknown, to one that may be meant, or to NULL. */
 bool ckptdb_dtype(const char *name, const char **nearest);
 
 /* The dtypes that have a name of their own, until `each` returns false. */

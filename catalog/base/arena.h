@@ -53,7 +53,7 @@ void *arena_array(struct arena *a, size_t count, size_t size);
 /* A copy with a NUL after it; after a failure "", which is scratch, or NULL where there is no `err`. */
 char *arena_copy(struct arena *a, const void *bytes, size_t len);
 
-/* Make room in a growing array: returns `array` or a larger copy of it with at least `count + 1`
+/* Make room in a growing array: returns `array` or a larger copy with at least `count + 1`
  * elements; *space is the number of elements it has room for. NULL on failure. Old copies stay in
  * the arena: growth is geometric. The new part is not zeroed. */
 void *arena_grow(struct arena *a, void *array, size_t count, size_t *space, size_t size);

@@ -219,7 +219,7 @@ static size_t digit_run(const uint8_t *at, size_t left)
     return n;
 }
 
-/* Length of the number at `at`, 0 if there is none:
+/* Length of the number at `at`, 0 if absent:
  * -? (0 | [1-9][0-9]*) (\.[0-9]+)? ([eE][+-]?[0-9]+)? */
 static size_t number_length(const uint8_t *at, size_t left)
 {

@@ -127,7 +127,7 @@ struct json_value {
 
 const struct json_value *json_read_tree(struct bytes text, struct arena *, struct error *);
 
-/* The first value of an object with this key. NULL if there is none, or it is not an object. */
+/* The first value of an object with this key. NULL if absent, or if it is not an object. */
 const struct json_value *json_get(const struct json_value *, const char *key);
 
 /* The type of a value; JSON_NULL for NULL. */

@@ -19,7 +19,7 @@
 #define LIMIT_NPY_HEADER     UINT64_C(65536)             /* numpy writes at most a few hundred */
 #define LIMIT_SSTABLE_BLOCK  UINT64_C(67108864)          /* decoded bytes of one table block */
 #define LIMIT_KEYS_FREE      UINT64_C(16777216)          /* key bytes of a table of any size, */
-#define LIMIT_KEY_GROWTH     UINT64_C(64)                /* and then this many a byte of it */
+#define LIMIT_KEY_GROWTH     UINT64_C(64)                /* and this many more a table byte */
 #define LIMIT_TAR_MEMBERS    UINT64_C(256)               /* looked at to tell what it is */
 #define LIMIT_SHARDS         UINT64_C(100000)            /* data files of a TensorFlow bundle */
 #define LIMIT_OBJECT_GRAPH   UINT64_C(67108864)          /* bytes of a TrackableObjectGraph */

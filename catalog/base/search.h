@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /* Set `at` (an unsigned integer) to the first of `count` positions for which `before` is false;
- * to `count` if there is none. `before` is an expression of `at`, and once it is false it is false
- * for all positions after:
+ * to `count` if it is true for all. `before` is an expression of `at`, and once it is false it is
+ * false for all positions after:
  *
  *   uint64_t at;
  *   PARTITION_POINT(at, runs, run[at].end <= offset);

@@ -16,7 +16,7 @@ struct team {
 
 /* A run of pieces given to one thread. */
 struct task {
-    struct team_job *job; /* NULL: there is none */
+    struct team_job *job; /* NULL if absent */
     unsigned desk;
     uint64_t from, to;
 };
@@ -149,7 +149,7 @@ void team_add(struct team *t, struct team_job *job)
     pthread_mutex_unlock(&t->lock);
 }
 
-/* While threads do the last pieces of this job, the caller begins those of the next. */
+/* While threads do the last pieces of this job, the caller begins pieces of the next job. */
 static void wait_for(struct team *t, const struct team_job *job)
 {
     while (job->begun < job->count || job->active) {

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Length in bytes (1..4) of the valid UTF-8 sequence at `at`, 0 if there is none.
- * Surrogates, overlong forms and values above U+10FFFF are not valid. */
+/* Length in bytes (1..4) of the valid UTF-8 sequence at `at`, 0 if absent. Surrogates, overlong
+ * forms and values above U+10FFFF are not valid. */
 int utf8_length(const unsigned char *at, size_t left);
 bool utf8_valid(const char *bytes, size_t len);
 /* Write the UTF-8 of a code point up to U+10FFFF, surrogates too: 1 to 4 bytes. */

@@ -39,7 +39,7 @@ struct desk {
 
 struct comparing {
     struct side a, b;
-    bool integers; /* of which one has 64 bits; all else is compared as float64 */
+    bool integers; /* one of them of 64 bits; all else is compared as float64 */
     uint64_t at;   /* the first element of this round */
     struct piece *pieces;
     struct desk *desks;
@@ -247,7 +247,7 @@ static void compare_finish(const struct compare_sums *s, struct comparison *out)
     out->rel_l2 = p->dd == 0 ? 0 : ldexp(sqrt(p->dd) / sqrt(p->aa), s->power_a - s->power_d);
     out->cosine =
         p->dd == 0 && p->aa > 0 && isfinite(p->aa) ? 1 : p->ab / (sqrt(p->aa) * sqrt(p->bb));
-    if (fabs(out->cosine) > 1) /* by rounding: acos() would make NaN of it */
+    if (fabs(out->cosine) > 1) /* through rounding; acos() would return NaN */
         out->cosine = copysign(1, out->cosine);
 }
 

@@ -33,7 +33,7 @@ struct compare_watch {
 
 /* `as` (NULL: no cast): a is cast to it first, as an export would. ERR_ARGUMENT if the numbers of
  * elements differ; ERR_UNSUPPORTED if values are not real numbers, or quantised integers
- * meet floats; otherwise errors of reading and casting, and those of `watch` (NULL: none). */
+ * meet floats; otherwise errors from reading, casting and `watch` (NULL: none). */
 enum status tensor_compare(const struct stored_tensor *a, const struct dtype *as,
                            const struct stored_tensor *b, const struct compare_watch *watch,
                            struct comparison *out, struct error *err);

@@ -5,7 +5,7 @@
  * A tensor's bytes are read once, in the order in which they lie in their files; large plain runs
  * are cut into parts that several threads hash. What is known is not computed again, and what is
  * done is committed now and then, so that work that was stopped goes on where it was. Importing a
- * file that changed drops what was known of it (schema/17_content_drop.sql).
+ * file that changed drops what was known about it (schema/17_content_drop.sql).
  */
 #ifndef CKPTDB_HASHES_H
 #define CKPTDB_HASHES_H

@@ -136,7 +136,7 @@ struct round {
     struct infer_digest *out;
 };
 
-/* A digest, or the reason why there is none. */
+/* A digest, or the reason why it is missing. */
 struct reading {
     struct digest_block hash;
     struct error err;
@@ -297,7 +297,7 @@ static enum status read_list(sqlite3 *db, int64_t checkpoint, struct arena *aren
     return err->status;
 }
 
-/* --- all of it --------------------------------------------------------------------------------- */
+/* --- the whole inference ---------------------------------------------------------------------- */
 
 static void infer_run_all(sqlite3 *db, struct inferring *i, struct error *err)
 {

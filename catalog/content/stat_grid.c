@@ -33,7 +33,7 @@ static uint64_t *count_of(struct stat_grid *g, int64_t cell)
     return &g->counts[(uint64_t)cell % STAT_CELLS];
 }
 
-/* The least exponent at which the range covers at most so many cells. */
+/* The least exponent at which the range covers at most `cells` cells. */
 static int exponent_for(const struct stat_grid *g, double least, double most, uint64_t cells)
 {
     int exponent;

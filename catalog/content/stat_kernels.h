@@ -19,7 +19,7 @@
 struct stat_sums {
     uint64_t finite, zeros, nans, infs;
     uint64_t subnormals; /* not 0, but smaller than the least normal number */
-    double least, most;  /* if there are none: infinity, minus infinity */
+    double least, most;  /* without numbers: infinity, minus infinity */
     double mean;
     double spread; /* sum of the squares of the differences from the mean */
 };

@@ -249,7 +249,7 @@ static enum status count_block(struct counting *c, const uint8_t *from, size_t c
     return OK;
 }
 
-/* Eight tables, so that no count has to wait for that of the code before it. */
+/* Eight tables, so that no count waits for the count of the code before. */
 static void count_codes_8(uint32_t *table, const uint8_t *from, size_t count)
 {
     size_t i = 0;

@@ -195,7 +195,7 @@ static void *stats_make_outcome(void *context, const struct sweep_part *p, uint6
     return stat_read(((struct run *)context)->tables, p, bytes);
 }
 
-/* The counts of a tensor's only part are used as they are; those of several parts are added up. */
+/* The counts of a tensor's only part are used as they are; counts of several parts are added up. */
 static void take_codes(struct run *run, const struct sweep_part *p, struct stat_outcome *o)
 {
     if (p->start == 0 && p->last && p->tensor->elements < STAT_HOLD) {

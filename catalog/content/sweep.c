@@ -134,7 +134,7 @@ static enum status run_batches(struct sweeping *s, struct error *err)
     return err->status;
 }
 
-/* --- all of it ------------------------------------------------------------------------------ */
+/* --- the whole sweep ------------------------------------------------------------------------ */
 
 /* List all tensors in advance: asking the view again for each batch would take as long as reading
  * many small tensors. */

@@ -16,7 +16,7 @@
 
 struct sweep;
 
-/* A tensor, or a part of it: the bytes [start, start + len). */
+/* A tensor, or a part: the bytes [start, start + len). */
 struct sweep_part {
     struct stored_tensor *tensor;
     uint64_t start, len;
@@ -55,12 +55,12 @@ enum status sweep_run(const struct sweep *, struct error *err);
  * on. */
 enum status sweep_go_on(const struct sweep_part *, struct error *);
 
-/* Refuse, with ERR_LIMIT, a large tensor of which next to nothing is stored: a file of a few
- * bytes can declare an array without chunks with any number of elements. */
+/* Refuse, with ERR_LIMIT, a large tensor with next to nothing stored: a file of a few bytes can
+ * declare an array without chunks with any number of elements. */
 bool sweep_is_void(const struct stored_tensor *, struct error *);
 
 /* Whether threads may read parts of the tensor at once without decoding anything twice, and no
- * checksum needs the whole of it. */
+ * checksum needs the whole tensor. */
 bool sweep_parts_are_cheap(const struct stored_tensor *);
 
 #endif

@@ -46,7 +46,7 @@ struct stating {
     sqlite3_stmt *lists, *plain, *keep;
 };
 
-/* The list of checksums is read here once: SQL would copy all of it for each element. 0 means
+/* The list of checksums is read here once: SQL would copy the whole list for each element. 0 means
  * that there is no checksum. */
 static void state_list(struct stating *s, struct error *err)
 {

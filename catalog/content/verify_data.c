@@ -9,7 +9,7 @@ struct verifying {
     const struct verify_data *work;
     struct digest_fold *fold;
     struct error damage; /* of the current tensor */
-    bool silent;         /* and nothing was said of it */
+    bool silent;         /* and it was not reported */
 };
 
 /* A tensor that is too large for a hash is only checked. */

@@ -18,8 +18,8 @@ struct verify_data {
     /* A tensor is damaged. */
     enum status (*found)(void *context, const char *name, const struct error *what,
                          struct error *err);
-    /* A tensor was read; `damage`: the first that was found of it, or OK. Not called for a tensor
-     * that could not be read and of which found() was told nothing. */
+    /* A tensor was read; `damage` is the first damage found, or OK. Not called for a tensor that
+     * could not be read and that found() did not see. */
     enum status (*read)(void *context, const struct stored_tensor *, const struct error *damage,
                         struct error *err);
     bool (*stop)(void *context); /* called on any thread */

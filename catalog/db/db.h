@@ -63,8 +63,7 @@ enum status lookup_open(sqlite3 *, struct lookup **out, struct error *err);
 void lookup_close(struct lookup *);
 enum status lookup_tensor(struct lookup *, int64_t id, struct arena *, struct stored_tensor *out,
                           struct error *err);
-/* As lookup_tensor(), for what a recipe makes (compose/compose.h); its id is that of its first
- * part. */
+/* As lookup_tensor(), for what a recipe makes (compose/compose.h); its id is its first part's. */
 enum status lookup_composed(struct lookup *, const char *recipe, struct arena *,
                             struct stored_tensor *out, struct error *err);
 /* Append the tensor's name; *found says whether there is such an id. */

@@ -5,13 +5,13 @@
  * decides: one checkpoint is the answer; several make the name ambiguous.
  *
  *   12                id                     runs/gpt@100        RUN@STEP
- *   gpt@100           name                   gpt@latest:default  RUN@latest, one item of it
+ *   gpt@100           name                   gpt@latest:default  RUN@latest, one of its items
  *   /runs/gpt/100     path                   runs                the only one in a folder
  *   ./gpt/100         relative path          org/repo            in a Hugging Face cache
- *   gpt/100           last components        gpt@100:model.pt    RUN@STEP, one file of it
+ *   gpt/100           last components        gpt@100:model.pt    RUN@STEP, one of its files
  *   repo              end of a name          runs/gpt            a run: its latest step
  *
- * A name that is none of these may still be a path that leads to a checkpoint by a symbolic link.
+ * Any other name may still be a path that leads to a checkpoint by a symbolic link.
  */
 #include "catalog/db/find.h"
 

@@ -57,7 +57,7 @@ void known_free(struct known *);
 const struct known_file *known_file(const struct known *, const char *path);
 const struct known_checkpoint *known_checkpoint(const struct known *, const char *path);
 
-/* Whether a row (may be NULL) is that of a checkpoint's primary file. */
+/* Whether a row (may be NULL) describes a checkpoint's primary file. */
 static inline bool known_is_primary(const struct known_file *f)
 {
     return f && f->checkpoint != KNOWN_NONE && f->position == 0;

@@ -280,7 +280,7 @@ static enum status take_file_if_any(struct finding *f, uint32_t position, struct
     return f->err->status;
 }
 
-/* Whether a path is that of a directory of chunks inside the array's: "a/c/0/12" inside "a". */
+/* Whether a path is a directory of chunks inside the array's: "a/c/0/12" inside "a". */
 static bool is_inside(const struct stored_file *file, const struct stored_file *array)
 {
     size_t len = strlen(array->path);

@@ -29,7 +29,7 @@ static enum status overlay_file(sqlite3 *db, const struct schema_file *f, bool t
         const bool index =
             strstr(statement, "INDEX ") == statement || strstr(statement, "UNIQUE ") == statement;
         at = strstr(statement, create);
-        /* Those of which the program makes tables are temporary already. */
+        /* Views that the program turns into tables are temporary already. */
         const bool view = strncmp(statement, "VIEW ", 5) == 0;
         if (tables || view) {
             text_addf(&sql, "%s%s", create,

@@ -1,6 +1,6 @@
 /*
  * overlay.h - if a catalog cannot be written, results are kept in temporary tables while they are
- * needed, which hide those of the file; temporary views read them.
+ * needed. These hide the file's tables; temporary views read them.
  */
 #ifndef CKPTDB_OVERLAY_H
 #define CKPTDB_OVERLAY_H

@@ -66,7 +66,7 @@ bool schema_makes(const char *name)
 
 #define OBJECTS_MAX 256
 
-/* What a catalog must have, and what of it is as the files create it. */
+/* What a catalog must have, and which parts are as the files create them. */
 struct comparison {
     struct schema_object made[OBJECTS_MAX];
     bool there[OBJECTS_MAX], same[OBJECTS_MAX];

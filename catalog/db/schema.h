@@ -13,7 +13,7 @@ struct schema_file {
 
 extern const struct schema_file schema_files[];
 
-/* The text of a file, by its path; NULL: there is none. */
+/* The text of a file, by its path; NULL if absent. */
 const char *schema_text(const char *path);
 /* Whether it is a schema/NN_*.sql with NN at or after `first`. */
 bool schema_is_from(const struct schema_file *, const char *first);
@@ -41,8 +41,9 @@ bool schema_next(struct schema_object *);
 /* Whether they create something of this name, in capitals or not. */
 bool schema_makes(const char *name);
 
-/* Whether the catalog has all of it. *differs: a view or trigger is not as these files create it, so all
- * should be made anew. ERR_ARGUMENT: a table is gone, or, where the catalog is only read, a view. */
+/* Whether the catalog has everything. *differs: a view or trigger is not as these files create it,
+ * so all should be made anew. ERR_ARGUMENT: a table is gone, or, where the catalog is only read, a
+ * view. */
 enum status schema_check(sqlite3 *, bool reads, bool *differs, struct error *err);
 
 #endif

@@ -258,7 +258,7 @@ static int feed_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *rowid)
     return SQLITE_OK;
 }
 
-/* Without xCreate the module is eponymous only: no schema can create a table of it. */
+/* Without xCreate the module is eponymous only: no schema can create a table with it. */
 static const sqlite3_module feed_module = {
     .iVersion = 0,
     .xConnect = feed_connect,

@@ -47,7 +47,7 @@ struct export_tensor {
     uint32_t file;     /* which of the files that are written, */
     uint32_t lead_len; /* bytes right before its data that are about it (a header of its own) */
     uint64_t offset;   /* and where in it its data begins; */
-    uint64_t piece;    /* elements of a piece, of which each is a file; 0: not cut up */
+    uint64_t piece;    /* elements of a piece; each piece is a file; 0: not cut up */
     uint64_t run;      /* elements after which a new piece begins: one that would go past
                           it is filled up with zeros */
     uint32_t crc32;    /* of its data, once that is written; only if the layout has checksums */
@@ -87,7 +87,7 @@ struct exporter {
 
 extern const struct exporter *const exporters[]; /* ends in NULL */
 
-/* A common dtype whose values include those of `d`, or come close; NULL if `d` is not a number. A
+/* A common dtype that holds the values of `d`, or comes close; NULL if `d` is not a number. A
  * format that cannot hold it either may still name it: nobody is then told to convert. */
 const char *export_dtype_instead(const struct dtype *d);
 

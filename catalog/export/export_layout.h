@@ -42,7 +42,7 @@ struct export_layout {
     uint64_t placed;          /* tensors placed so far: the number of the next one */
     size_t files;             /* begun so far */
     bool sums;                /* there are checksums */
-    uint64_t piece_bytes;     /* of the largest piece, not encoded; 0: there are none */
+    uint64_t piece_bytes;     /* of the largest piece, not encoded; 0: no pieces */
     struct export_file *file; /* `measured` complete ones */
     size_t measured, space;
     struct text text; /* what was not put yet: the end of the current file */

@@ -8,7 +8,7 @@
  *             u32 crc32, u32 stored size, u32 size, u16 length of name, u16 of extra
  *   name      "NAME.npy", UTF-8 (flag bit 11)
  *   extra     [zip64: u16 1, u16 16, u64 size, u64 stored size]
- *             [u16 0xD935, u16 length, zeros]: so many that the next line is aligned
+ *             [u16 0xD935, u16 length, zeros]: enough to align the next line
  *   npy       header (npy_header.h), then the elements
  *
  * At the end, the directory of the same facts ("PK\1\2"), its zip64 end and locator where

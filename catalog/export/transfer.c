@@ -2,8 +2,8 @@
  * transfer.c - the threads of an export.
  *
  * A flow is a tensor in progress. A worker takes the next block of the oldest flow that it may
- * work on; if there is none, it opens the next tensor. Thus small tensors get a thread each, a
- * large one is shared by all threads, and reading moves forward through the sources.
+ * work on; if it may work on none, it opens the next tensor. Thus small tensors get a thread each,
+ * a large one is shared by all threads, and reading moves forward through the sources.
  */
 #include "catalog/export/transfer.h"
 
@@ -199,7 +199,7 @@ static uint64_t export_stream_bytes_of(const struct dtype *d, uint64_t elements)
 }
 
 /* Read and convert the elements [first, first + count) to *out. They are written to `room`; NULL:
- * out->at is valid until the next call, and `count` is at most that of a block. */
+ * out->at is valid until the next call, and `count` is at most one block. */
 static enum status produce(struct worker *w, const struct flow *f, uint64_t first, uint64_t count,
                            uint8_t *room, struct bytes *out)
 {
@@ -251,7 +251,7 @@ static enum status block_run(struct worker *w, struct flow *f, uint64_t block, s
                          &w->error);
 }
 
-/* Have the encoder for a tensor's pieces: mostly that of the previous piece. */
+/* Have the encoder for a tensor's pieces: mostly the previous piece's. */
 static enum status find_encoder(struct worker *w, const struct export_tensor *t)
 {
     const struct stream *stream = w->pump->stream;
@@ -342,8 +342,8 @@ static enum status flow_finish(struct flow *f, struct error *err)
 
 /* These functions are called with the lock held. */
 
-/* If several tensors fail, the error reported is that of the first in order, whatever the threads
- * do: flows before it go on until they are done, or fail, too. */
+/* If several tensors fail, the first in order is reported, whatever the threads do: flows before it
+ * go on until they are done, or fail, too. */
 static void pump_fail(struct pump *p, uint64_t order, const struct error *err)
 {
     if (p->error.status == OK || order < p->failed) {
@@ -397,7 +397,7 @@ static void pump_open(struct worker *w)
     pthread_cond_broadcast(&p->changed);
 }
 
-/* Take the next block; NULL: there is none left, or no point in going on. */
+/* Take the next block; NULL if none is left, or there is no point in going on. */
 static struct flow *pump_take(struct worker *w, uint64_t *block)
 {
     struct pump *p = w->pump;
@@ -456,7 +456,7 @@ static bool pump_done(struct pump *p, struct flow *f, const struct loss *loss, s
     return true;
 }
 
-/* Do blocks until there are none. */
+/* Do blocks until none is left. */
 static void export_stream_work(struct worker *w)
 {
     struct pump *p = w->pump;

@@ -18,7 +18,7 @@ struct stream {
     struct staging *staging;  /* of all; if both are NULL, only what is lost is counted */
     const char *const *names; /* by export_tensor.file, unless in pieces */
     uint64_t nbytes;          /* of all tensors, for progress */
-    uint64_t piece_bytes;     /* of the largest piece, not encoded; 0: there are none */
+    uint64_t piece_bytes;     /* of the largest piece, not encoded; 0: no pieces */
     bool sums;                /* set the tensors' crc32 */
 };
 

@@ -34,7 +34,8 @@ static void work_progress(void *context, uint64_t done, uint64_t total)
 enum status library_begin_results(const ckptdb *c, enum overlay_results kind,
                                   const struct ckptdb_content_options *o, struct error *err)
 {
-    /* For twins, every tensor that could be equal is compared with those of all checkpoints. */
+    /* For twins, every tensor that could be equal is compared with the tensors of all
+     * checkpoints. */
     return overlay_wanted(c->db)
                ? overlay_begin(c->db, kind, o->twins ? NULL : o->checkpoints, o->count, err)
                : OK;

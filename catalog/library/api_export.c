@@ -150,7 +150,7 @@ static enum status library_export_check_whole(struct exporting *x)
     return x->err->status;
 }
 
-/* --- what is said of it ---------------------------------------------------------------------- */
+/* --- reports --------------------------------------------------------------------------------- */
 
 static void say_refusals(struct exporting *x)
 {

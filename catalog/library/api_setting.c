@@ -7,7 +7,7 @@
 #include "catalog/data/store/source.h"
 #include "catalog/library/library.h"
 
-/* Report an unknown setting, and list those of the map. */
+/* Report an unknown setting, and list the map's settings. */
 static void refuse_key(const ckptdb *c, const char *map, const char *key, struct error *err)
 {
     static const char sql[] =

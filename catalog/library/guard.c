@@ -21,7 +21,7 @@ static const char *const closed_pragmas[] = {"writable_schema", "user_version", 
 #define NEEDED "the catalog needs it"
 #define YOURS  "indexes and triggers go to tables of your own"
 
-/* What is refused of the catalog's own: its rows, or the whole of it. */
+/* Refused changes to what the catalog owns: its rows, or whole tables, views and so on. */
 static const struct change {
     int action;
     bool rows;

@@ -40,9 +40,9 @@ bool library_stopped(void *context);
 /* SQLite's busy handler for a watch that can stop the waiting; `context` is a ckptdb. */
 int library_wait(void *context, int times);
 
-/* Copy a struct that the caller filled, which begins with how many bytes of it the caller knew; the
- * others are 0. ERR_ARGUMENT without a struct, or without its size: the work would be done without what
- * was asked for. */
+/* Copy a struct that the caller filled. It begins with the size that the caller knew; bytes past
+ * that are 0. ERR_ARGUMENT without a struct, or without its size: the work would be done without
+ * what was asked for. */
 enum status library_take(void *to, size_t to_size, const void *from, struct error *err);
 
 /* ERR_ARGUMENT while the caller has a transaction open, which work that commits would end. */

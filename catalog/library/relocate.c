@@ -218,7 +218,7 @@ static char *old_place(const ckptdb *c, const char *path, struct error *err)
     return real;
 }
 
-/* The new place as an import would store it: as much of it as exists is resolved. */
+/* The new place as an import would store it: the part that exists is resolved. */
 static char *new_place(const char *path)
 {
     char *real = realpath(path, NULL), *written = real ? NULL : absolute(path);

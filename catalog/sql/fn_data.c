@@ -87,7 +87,7 @@ static enum status give_sha256(sqlite3_context *ctx, struct tensor_stream *s, st
     return OK;
 }
 
-/* The dtype of the second argument; *to NULL: there is none. */
+/* The dtype of the second argument; *to is NULL if absent. */
 static enum status wanted_dtype(int argc, sqlite3_value **argv, struct dtype *room,
                                 const struct dtype **to, struct error *err)
 {

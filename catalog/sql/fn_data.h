@@ -6,7 +6,7 @@
 
 #include "catalog/sql/keeper.h"
 
-/* Whether a tensor has values to read, as far as the catalog knows: not if its storage is none,
+/* Whether a tensor has values to read, as far as the catalog knows: not if its storage is `none`,
  * or its dtype variant or resource. */
 bool tensor_has_values(const struct stored_tensor *);
 

@@ -2,7 +2,7 @@
  * fn_known.c - functions that fail where the catalog has no such thing, for queries in which a
  * mistyped argument would look like an answer: diff(1, 99) would be "only_a" for every tensor.
  *
- *   checkpoint_id(name)     the id of what commands take as CHECKPOINT; an error if that is none, or
+ *   checkpoint_id(name)     the id of what commands take as CHECKPOINT; an error for none or
  *                           several; NULL for NULL
  *   known_checkpoint(id)    the id; an error if there is no such checkpoint
  *   known_ruleset(name)     the name; an error if there is no such rule set; NULL for NULL

@@ -72,7 +72,7 @@ struct asking {
     struct error *err;  /* why one could not be read (a missing one is no error) */
 };
 
-/* The first column of the first row, in the arena; at NULL: there is none, or an error. */
+/* The first column of the first row, in the arena; at NULL if absent, or after an error. */
 static struct bytes setting_read(sqlite3_stmt *s, struct arena *arena, struct error *err)
 {
     struct bytes read = {0};

@@ -38,14 +38,14 @@ struct regex_cache *regex_cache_new(void);
 /* Free it, which is also how it is released; all entries must have been returned. */
 void regex_cache_free(void *cache);
 
-/* Errors are those of regex_compile(). */
+/* Errors come from regex_compile(). */
 enum status regex_cache_borrow(struct regex_cache *, const char *pattern, size_t len,
                                enum regex_how how, struct cached_regex **out, struct error *err);
 void regex_cache_return(struct cached_regex *);
 
 struct regex *cached_regex(const struct cached_regex *);
 
-/* A template for this pattern, valid until the pattern is returned. Errors are those of
+/* A template for this pattern, valid until the pattern is returned. Errors come from
  * template_compile(). */
 enum status cached_template(struct cached_regex *, const char *text, size_t len,
                             const struct template **out, struct error *err);

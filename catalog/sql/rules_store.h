@@ -9,7 +9,7 @@
 #include "catalog/db/sqlite.h"
 #include "catalog/maps/map/ruleset.h"
 
-/* Read the set called `name` into set->arena. ERR_MISSING: there is none. */
+/* Read the set called `name` into set->arena. ERR_MISSING if absent. */
 enum status rules_fetch(sqlite3 *, const char *name, struct ruleset *set, struct error *);
 
 /* Write a set, replacing any set called `name`; all or nothing. */

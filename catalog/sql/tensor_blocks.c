@@ -12,7 +12,7 @@
 #include "catalog/sql/vtab.h"
 
 #define ASK_ALL_AFTER 32 /* layouts whose holders are looked up one by one */
-#define ROWS_SHARE    32 /* of its tensors so many are read one by one, then blocks */
+#define ROWS_SHARE    32 /* 1/32 of a layout's tensors are read one by one, then blocks */
 
 static const char *const column_names[BLOCK_COLUMNS] = {
     [BLOCK_NAME] = "name",         [BLOCK_DTYPE] = "dtype",   [BLOCK_SHAPE] = "shape",

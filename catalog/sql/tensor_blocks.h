@@ -96,23 +96,23 @@ void blocks_close(struct blocks *);
 
 /* The layout of this id, which is in _layouts. */
 int blocks_layout(struct blocks *, int64_t id, struct layout **out);
-/* Read which checkpoints have a layout; for many layouts it reads those of all. */
+/* Read which checkpoints have a layout; for many layouts it reads the checkpoints of all. */
 int blocks_holders(struct blocks *, struct layout *);
 /* The same for all layouts at once: each that a checkpoint has is in blocks.layout then. */
 int blocks_all_holders(struct blocks *);
 /* Step through what the layout has as kinds of tensors: dtype, shape, elements and nbytes each.
  * Reset the statement. */
 int blocks_kinds(struct blocks *, const struct layout *, sqlite3_stmt **out);
-/* SQLITE_DONE if all layouts together have so many tensors; else kinds are missing. */
+/* SQLITE_DONE if all layouts together have `tensors` tensors; else kinds are missing. */
 int blocks_all_given(struct blocks *, uint64_t tensors);
 
 /* Read the columns (a set of 1 << enum block_column) of the block that tensor `ord` is in. */
 int block_load(struct blocks *, struct layout *, uint32_t ord, unsigned columns,
                const struct block **out);
 
-/* The same for a single tensor, where few of a layout are wanted: its block if that is there or so
- * many have been wanted that it is worth reading, else *own, which the caller keeps for the next call
- * and gives to block_free(). */
+/* The same for a single tensor, where few of a layout are wanted: its block if that is there, or if
+ * enough have been wanted to make it worth reading, else *own, which the caller keeps for the next
+ * call and gives to block_free(). */
 int block_row(struct blocks *, struct layout *, uint32_t ord, unsigned columns, struct block **own,
               const struct block **out);
 void block_free(struct block *);

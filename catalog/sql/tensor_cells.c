@@ -140,9 +140,9 @@ static int take_hash(struct arena *a, sqlite3_stmt *s, void *row)
     return copy_cell(a, s, 1, row);
 }
 
-/* Find what belongs to a position of the checkpoint, 0 where nothing does. Read is a window around it:
- * that position alone where few tensors are wanted, or `alone` says so, else those of its block. How
- * many there are to read, a damaged catalog may say wrongly: so no window is longer. */
+/* Find what belongs to a position of the checkpoint, 0 where nothing does. Reads a window around
+ * it: that position alone where few tensors are wanted, or `alone` says so, else its block. A
+ * damaged catalog may state a wrong number of tensors, so no window is longer. */
 static int look_in_window(struct tensor_cursor *c, struct window *w, const struct windowed *what,
                           int64_t at, bool alone, const void **out)
 {
@@ -195,7 +195,7 @@ static int current_place(struct tensor_cursor *c, struct place *out)
     return rc;
 }
 
-/* The file at a position of the checkpoint's; its path is NULL if there is none. Files of a second block
+/* The file at a position of the checkpoint's; its path is NULL if absent. Files of a second block
  * are read one by one: tensors may go to and fro between blocks. */
 static int current_file(struct tensor_cursor *c, int64_t position, struct file_cell *out)
 {

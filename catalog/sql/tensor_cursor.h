@@ -143,7 +143,7 @@ int tensor_walk(struct tensor_cursor *);
 /* Go to the row that `at` counts. */
 void tensor_go(struct tensor_cursor *);
 
-/* A statement for what belongs to a checkpoint, of which ids from ?1 to ?2 are wanted. */
+/* A statement for what belongs to a checkpoint, with ids from ?1 to ?2. */
 int tensor_detail(struct tensor_table *, enum detail which, int64_t first, int64_t last,
                   sqlite3_stmt **out);
 /* Read the name and path of the current checkpoint. */

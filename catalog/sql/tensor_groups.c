@@ -285,7 +285,7 @@ static int sort_by_bytes(const void *a, const void *b)
     return sign ? sign : (x->len > less) - (y->len > less);
 }
 
-/* Put the entries in the order of their keys; those of one key stay in theirs. */
+/* Put the entries in the order of their keys; entries of one key keep their order. */
 static int sort_entries(struct sorting *s)
 {
     struct tensor_groups *g = s->groups;

@@ -22,7 +22,7 @@ struct tensor_groups {
     struct text key; /* of the last one of the stream */
     bool begun, ended;
     bool by_size;          /* the stream has the sizes of layouts, */
-    struct layout *layout; /* of which this is one: its tensors from `at` to `count` of */
+    struct layout *layout; /* and this is one, with its tensors from `at` to `count` of */
     struct sized **sized;  /* [layout.index] */
     size_t sized_space;
     int64_t nbytes;
@@ -34,7 +34,7 @@ struct tensor_groups {
 int groups_between(struct tensor_groups *, struct blocks *, struct cell from, struct cell to);
 /* All tensors in the order of a plan's keys. */
 int groups_ordered(struct tensor_groups *, struct blocks *, const struct tensor_plan *);
-/* The next tensor, SQLITE_ROW or SQLITE_DONE; *same: its key is that of the one before. */
+/* The next tensor, SQLITE_ROW or SQLITE_DONE; *same: it has the key of the one before. */
 int groups_next(struct tensor_groups *, struct layout **, uint32_t *ord, bool *same);
 void groups_end(struct tensor_groups *);
 

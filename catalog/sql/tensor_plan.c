@@ -308,7 +308,7 @@ static double plan_found(enum tensor_access access, const struct tensor_counts *
         return n->checkpoints * n->tensors / 8;
     case BY_SCAN:
         return n->checkpoints * n->tensors;
-    default: /* those of one checkpoint */
+    default: /* one checkpoint's tensors */
         return n->tensors;
     }
 }

@@ -94,7 +94,7 @@ void plan_read(struct tensor_plan *, int number, const char *text);
 /* The equality test of a column; -1: none. */
 int plan_equality(const struct tensor_plan *, int column);
 bool tensor_column_is_text(int column);
-/* The statement whose rows are those of an EACH_VALUE: the columns used, from the first on. */
+/* The statement that returns the rows of an EACH_VALUE: the columns used, from the first on. */
 struct text;
 void plan_values(const struct tensor_plan *, struct text *sql);
 

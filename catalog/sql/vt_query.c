@@ -5,7 +5,7 @@
  * Such a file is one SELECT. It can use its parameters inside CTEs and window functions, through
  * which SQLite would not push the WHERE of a view. Its text defines the function:
  *
- *   columns         the columns of the SELECT are those of the function
+ *   columns         the function has the columns of the SELECT
  *   :parameter      is required, as NAME_rows(value) or as `parameter = value`, where the value is
  *                   a literal, a bound parameter, a subquery, or a column of another table
  *   $parameter      is optional, and NULL if not given. If there is a column of the same name,

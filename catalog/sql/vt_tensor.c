@@ -299,7 +299,7 @@ static bool are_texts(const struct tensor_test *list)
     return list->op == TEST_IN;
 }
 
-/* Tensors of a name, of those of a list, or between two. */
+/* Tensors with a name, with names in a list, or with names between two. */
 static int open_names(struct tensor_cursor *c)
 {
     struct blocks *b = &table_of(c)->blocks;

@@ -20,8 +20,8 @@
 #define VIEW_COLUMNS 32
 #define VIEW_TESTS   12
 
-/* `columns` are those of the view, with types where the view's have an affinity. Words between spaces:
- * the columns that identify a row (`key`), and those with which equality leaves few (`few`). */
+/* `columns` are the view's, with types where these have an affinity. Words between spaces: the
+ * columns that identify a row (`key`), and those with which equality leaves few (`few`). */
 static const struct covered {
     const char *name, *key, *few, *columns;
 } covered[] = {
@@ -167,7 +167,7 @@ static int view_finds(const struct view_table *t, int column, char op)
                                           : ROWS_OF_VALUE;
 }
 
-/* How many of so many rows a condition leaves. */
+/* How many of `rows` rows a condition leaves. */
 static double view_rows_left(const struct view_table *t, int column, int finds, double rows)
 {
     return finds == ROW_OF_ID                 ? 1

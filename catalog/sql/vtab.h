@@ -43,7 +43,7 @@ int vtab_new_cursor(size_t size, sqlite3_vtab_cursor **out);
 /* Make a text, or nothing, the reason why a statement fails. The first returns SQLITE_ERROR. */
 int vtab_refuse(sqlite3_vtab *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void vtab_clear(sqlite3_vtab *);
-/* An inner statement returned a code: that of a failure gets the connection's reason. */
+/* An inner statement returned a code: a failure gets the connection's reason. */
 int vtab_failed(sqlite3_vtab *, sqlite3 *, int rc);
 /* The code of an error, which becomes the reason. */
 int vtab_error(sqlite3_vtab *, const struct error *);
@@ -55,9 +55,9 @@ int vtab_error(sqlite3_vtab *, const struct error *);
 int sql_register_table(sqlite3 *, const char *name, const sqlite3_module *, void *aux);
 
 /* For xBestIndex: the index of the equality constraint on a column (usually a hidden one, which
- * is an argument); -1: there is none. *unusable is set if there is one that this plan cannot
- * use, and left alone otherwise: xBestIndex then returns SQLITE_CONSTRAINT, for optional
- * arguments as well, since a call without the argument would be a different call. */
+ * is an argument); -1 if absent. *unusable is set if there is one that this plan cannot use, and
+ * left alone otherwise: xBestIndex then returns SQLITE_CONSTRAINT, for optional arguments as well,
+ * since a call without the argument would be a different call. */
 int sql_given(sqlite3_index_info *, int column, bool *unusable);
 /* Choose between two constraints on the same argument (`before` may be -1): prefer a constant,
  * which depends on no other table. With the other one SQLite 3.40 misses plans, and may end up

@@ -40,7 +40,7 @@ bool codec_level(const char *text, int least, int most, int *level)
     return *level >= least && *level <= most;
 }
 
-/* The word at *at, as its place among those of *form, "=end|start". */
+/* The word at *at, as its place among the words of *form, "=end|start". */
 static bool take_word(const char **form, const char **at, uint64_t *place)
 {
     size_t len = strcspn(*at, ","), own;

@@ -22,7 +22,7 @@
  *   lzf:N       an LZF block
  *   scaleoffset:T,D,N[,F]  HDF5's packed integers and rounded floats (scaleoffset.c)
  *   szip:N,MASK,BLOCK,BITS,LINE  HDF5's szip (szip.c)
- *   nbit:T,P,N  HDF5's integers of which P bits are stored
+ *   nbit:T,P,N  HDF5's integers, each stored in P bits
  *   lz4blocks:N  LZ4 as HDF5's filter 32004 has it
  *   bitshuffle:N,E,B[,lz4|zstd]  bits sorted by their position in an element (bitshuffle.c)
  *   packbits:bool   eight bools per byte, to one per byte
@@ -141,10 +141,10 @@ bool codec_chain_has(const char *chain, const char *step);
 /* The number that `step` has as its argument; false if the chain has no such step. */
 bool codec_chain_argument(const char *chain, const char *step, uint64_t *value);
 
-/* The codec of that name; NULL: there is none. */
+/* The codec of that name; NULL if absent. */
 const struct codec *codec_find(const char *name);
 
-/* Parse an argument as `codec->args` declares it. False: it is none of those. */
+/* Parse an argument as `codec->args` declares it. False if it does not match. */
 bool codec_args_parse(const struct codec *codec, const char *text, struct codec_args *out);
 /* How many bytes a step makes of `in` bytes. False: a bad argument. */
 bool codec_step_size(const struct codec *codec, const struct codec_args *args, uint64_t in,

@@ -1,7 +1,7 @@
 /*
- * nbit.c - codec "nbit:T,P,N": HDF5's filter for integers of which only P bits are stored. T is
- * the type ("i4", "u2", ...), N the number of elements. The P-bit numbers are stored consecutively,
- * highest bit first: with P = 3 the elements 5, 1 are the bits 101 001.
+ * nbit.c - codec "nbit:T,P,N": HDF5's filter that stores only P bits of each integer. T is the type
+ * ("i4", "u2", ...), N the number of elements. The P-bit numbers are stored consecutively, highest
+ * bit first: with P = 3 the elements 5, 1 are the bits 101 001.
  *
  * Source: the specification of the file format, IV.A.2.l; H5Znbit.c; files of h5py.
  */

@@ -12,7 +12,7 @@ struct symbol {
 };
 
 struct library {
-    const char *const *names; /* file names, of which the first that loads is used; ends in NULL */
+    const char *const *names; /* file names; the first that loads is used; ends in NULL */
     const char *package;
     const struct symbol *symbols;
     size_t symbol_count;

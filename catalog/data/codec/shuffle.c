@@ -20,7 +20,7 @@ SPREAD(2)
 SPREAD(4)
 SPREAD(8)
 
-/* Not inlined: GCC 12 makes of it, inside the loops below, code that takes twice as long. */
+/* Not inlined: inside the loops below, GCC 12 compiles it to code that takes twice as long. */
 __attribute__((noinline)) static void spread(const uint8_t *in, size_t count, size_t width,
                                              uint8_t *out)
 {

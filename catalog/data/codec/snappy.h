@@ -11,7 +11,7 @@
 #include "catalog/base/bits.h"
 
 /* The decoded size that the block states. False if it is not a Snappy block, or if a block of this
- * size cannot decode to so many bytes: the number is safe to allocate. */
+ * size cannot decode to that many bytes: the number is safe to allocate. */
 bool snappy_length(struct bytes block, uint64_t *len);
 
 /* Decode into exactly `len` bytes, snappy_length()'s. False when the block is damaged; `out` is

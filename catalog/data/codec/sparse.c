@@ -174,8 +174,8 @@ static uint64_t sparse_index_at(const struct sparse *p, const uint8_t *list, uin
     return p->s0 == 4 ? load_u32le(list + 4 * i) : load_u64le(list + 8 * i);
 }
 
-/* Read entries [begin, end): those of row (or column) `outer` of the batch that begins at element
- * `place`. */
+/* Read entries [begin, end), which make up row (or column) `outer` of the batch that begins at
+ * element `place`. */
 static enum status sparse_read_row(struct compressed *c, uint64_t place, uint64_t outer,
                                    uint64_t begin, uint64_t end, struct error *err)
 {
@@ -303,7 +303,7 @@ static void add_zero(uint8_t *values, uint64_t bytes, char add, uint64_t unit)
             store_u16le(values + at, 0);
 }
 
-/* Sort the entries, and add up those of the same place. `unit`: bytes of one number. */
+/* Sort the entries, and add up entries at the same place. `unit`: bytes of one number. */
 static enum status sparse_settle(struct sparse_source *s, char add, uint64_t unit,
                                  struct error *err)
 {

@@ -44,9 +44,10 @@ struct composer {
     void *context;
 };
 
-/* Turn the recipe into a tensor for the reader (catalog/data/read/read.h). Name, checkpoint, id and
- * dtype (float32 for quantised blocks) are those of its first part. All in `arena`. ERR_ARGUMENT if
- * it makes no sense for these tensors, ERR_UNSUPPORTED if elements are packed or strings. */
+/* Turn the recipe into a tensor for the reader (catalog/data/read/read.h). The tensor takes name,
+ * checkpoint, id and dtype (float32 for quantised blocks) from its first part. All in `arena`.
+ * ERR_ARGUMENT if it makes no sense for these tensors, ERR_UNSUPPORTED if elements are packed or
+ * strings. */
 enum status compose(const char *recipe, const struct composer *, struct arena *arena,
                     struct stored_tensor *out, struct error *err);
 
@@ -58,7 +59,7 @@ enum status compose_dtype(const struct dtype *, double scale, struct error *err)
  * single elements to rearrange; else the same. */
 const char *compose_result(const char *dtype);
 
-/* Change the shape of a part to that of the result: of `count` equal tensors ("stack"), or of
+/* Change the shape of a part to the shape of the result: of `count` equal tensors ("stack"), or of
  * tensors whose sizes along the axis add up to `count` ("concat"). Sets *axis. ERR_ARGUMENT. */
 enum status compose_shape(const struct operation *join, uint64_t count, uint64_t *shape,
                           unsigned *rank, unsigned *axis, struct error *err);

@@ -49,7 +49,7 @@ struct argument {
 struct operation {
     enum operation_kind kind;
     const char *name;
-    const char *at; /* all of it in the text, brackets included */
+    const char *at; /* the whole operation in the text, brackets included */
     size_t len;
     struct argument argument[OPERATION_ARGUMENTS];
     unsigned arguments;

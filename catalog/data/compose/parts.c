@@ -10,7 +10,7 @@
 /* A list of operations, cut at one of them. `before` and `after` are JSON lists again. */
 struct halves {
     struct text before, after;
-    struct operation middle; /* .len 0: there is none */
+    struct operation middle; /* .len 0 if absent */
 };
 
 static void halves_release(struct halves *h)

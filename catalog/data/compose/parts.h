@@ -39,8 +39,8 @@ enum status join_of(const char *operations, struct arena *, struct operation_joi
  * axis. */
 bool join_along(const char *join, const char *shape, uint64_t *size);
 
-/* Append the shape of the result of a join and of the operations `after` it. `shape` is that of one
- * part; `count` is the number of parts, or for a concat the sum of their sizes along its axis.
+/* Append the shape of the result of a join and of the operations `after` it. `shape` is one part's;
+ * `count` is the number of parts, or for a concat the sum of their sizes along its axis.
  * ERR_ARGUMENT. */
 enum status join_shape(const char *join, uint64_t count, const char *shape, const char *after,
                        struct text *out, struct error *err);

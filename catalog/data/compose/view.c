@@ -124,7 +124,7 @@ static enum status permute(struct view *v, const struct operation *o, struct err
 /* --- other shapes ------------------------------------------------------------------------ */
 
 /* Write the dims to `out`, merging neighbours that form one run, also across axes, and dropping
- * those of size 1: (4 by 6)(6 by 1) becomes (24 by 1). Returns how many there are. */
+ * dims of size 1: (4 by 6)(6 by 1) becomes (24 by 1). Returns how many there are. */
 static unsigned view_merge(const struct view *v, struct view_dim *out)
 {
     unsigned kept = 0;

@@ -3,10 +3,11 @@
  * even.
  *
  * Policy (README, "Casting"): float to a narrower float rounds once from the stored value and
- * overflows as NumPy and ml_dtypes do (to infinity, or NaN where there is none, or the largest
- * value where there is neither); integers must fit; float to integer must be whole and fit; a value
- * that does not is ERR_VALUE with its position. Any non-zero byte of a bool is true. Complex to
- * real is refused before any data is read. Same dtype: bytes are copied, NaN payloads kept.
+ * overflows as NumPy and ml_dtypes do (to infinity, or NaN in formats without infinity, or the
+ * largest value in formats without either); integers must fit; float to integer must be whole and
+ * fit; a value that does not is ERR_VALUE with its position. Any non-zero byte of a bool is true.
+ * Complex to real is refused before any data is read. Same dtype: bytes are copied, NaN payloads
+ * kept.
  *
  * NaN stays NaN: between float16, bfloat16, float32 and float64 it keeps its sign and the upper
  * bits of its payload, and becomes quiet, except that bfloat16 to float32 is a mere shift.
@@ -54,8 +55,8 @@ struct converter {
 };
 
 /* ERR_UNSUPPORTED, with the reason, if there is no such conversion. Quantised dtypes (qint8) convert
- * to integers, as they are stored, and from these: the scale and zero point that make numbers of them
- * are not known here. */
+ * to integers, as they are stored, and from these: the scale and zero point that turn them into
+ * numbers are not known here. */
 enum status converter_find(const struct dtype *from, const struct dtype *to, struct converter *out,
                            struct error *err);
 
@@ -90,8 +91,8 @@ enum element_type element_get(const struct dtype *, const void *data, uint64_t i
 /* One element as JSON text ("0.1", "-3", "[1.0,2.0]" for complex, "true", "\"00ff\"" for
  * void), with "NaN", "Infinity", "-Infinity", and "null" for what is not a number. Floats are the
  * shortest text that reads back as the same value of the dtype, formatted like Python's repr() in
- * any locale. Returns the length of the whole text; `out` gets as much of it as fits in `size`
- * bytes, always with a NUL. */
+ * any locale. Returns the length of the whole text; `out` gets as much as fits in `size` bytes,
+ * always with a NUL. */
 size_t element_print(const struct dtype *, const void *data, uint64_t index, char *out,
                      size_t size);
 

@@ -205,8 +205,8 @@ static bool decimal_of_few(double value, struct decimal *d)
 /* The shortest decimal that reads back as `value`, positive and finite. */
 static struct decimal decimal_shortest(const struct precision *p, double value)
 {
-    /* Decimals of so many digits are further apart than normal values, so no two of them read back
-     * as the same one. If a shorter text will do, it is therefore this decimal without its
+    /* Decimals with this many digits are further apart than normal values, so no two of them read
+     * back as the same one. If a shorter text will do, it is therefore this decimal without its
      * trailing zeros: start here, and drop these at the end. */
     int count = value < p->least ? 1 : (int)(p->mantissa * 0.30103);
     struct decimal d;

@@ -2,8 +2,8 @@
  * ggml.h - decodes blocks of ggml's quantised types to floats.
  *
  * A block is one or more scales and small integers, which give the elements together: Q4_0 is
- * 32 elements in 18 bytes. Every value is bit for bit that of ggml's own dequantisation: all
- * arithmetic is in float32, in ggml's order.
+ * 32 elements in 18 bytes. Every value equals ggml's own dequantisation bit for bit: all arithmetic
+ * is in float32, in ggml's order.
  *
  * Source: ggml's block layouts; the numbers agree with the Python package gguf.
  */

@@ -15,8 +15,7 @@
 #define COMPARE_BLOCK 1024 /* elements: what a kernel works on stays in the L1 cache */
 #define COMPARE_LANES 8
 
-/* Numbers of two tensors and their distances b - a, of which the last row of lanes is filled up
- * with zeros. */
+/* Numbers of two tensors and their distances b - a; the last row of lanes is padded with zeros. */
 struct compare_block {
     double a[COMPARE_BLOCK], b[COMPARE_BLOCK], d[COMPARE_BLOCK];
     size_t count;

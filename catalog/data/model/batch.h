@@ -161,7 +161,8 @@ struct batch {
     uint64_t issue_count;
     struct batch_issue last; /* room for one issue when there is no memory for a list */
     const char *sum_kind;    /* NULL: the format keeps no checksums */
-    /* One for each tensor (0: not stated), then those of extents, in the order of their tensors. */
+    /* One for each tensor (0: not stated), then the sums of extents, in the order of their
+     * tensors. */
     uint32_t *sums;
     uint64_t sum_count;
     /* No rows of tensors, only issues. An older good row of this path is deleted: what it

@@ -232,8 +232,8 @@ static void module_tree_add_up(struct module_tree *t)
 
 /* --- folding ------------------------------------------------------------------------------ */
 
-/* The last run of digits in a name, without leading zeros; false if there is none, or more than 18
- * digits, which could overflow. */
+/* The last run of digits in a name, without leading zeros; false without digits, or with more than
+ * 18, which could overflow. */
 static bool find_number(const char *name, size_t len, size_t *begin, size_t *end)
 {
     size_t e = len;

@@ -59,7 +59,7 @@ enum storage {
     STORAGE_COMPOSED /* of other tensors (compose/compose.h); never a row */
 };
 
-#define NO_FILE UINT32_MAX /* extent.file: its file is missing or there is none */
+#define NO_FILE UINT32_MAX /* extent.file: its file is missing, or it has no file */
 
 /* One run of stored bytes and the box of the tensor that it fills. */
 struct extent {

@@ -31,7 +31,7 @@ void chunk_give(struct chunks *, struct chunk *);
 bool chunks_between(const struct chunks *, const uint64_t *low, const uint64_t *high);
 
 /* The corner, in elements, of the first level 0 box that is stored and is not before the one with
- * element `at` (C order); false: there is none. */
+ * element `at` (C order); false if absent. */
 bool chunks_from(const struct chunks *, const uint64_t *at, uint64_t *corner);
 
 /* "chunk [2,0]: " in front of an error's message. */

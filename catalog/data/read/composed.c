@@ -224,8 +224,8 @@ static enum status find_converters(struct composed *c, struct error *err)
  * `end`, as a gather into the result. Returns its number of elements.
  *
  * A view of shape [4, 6], at = 8, end = 24: the rest of row 1 (4 elements); called again with at
- * = 12: rows 2 and 3 together (12 elements). In the result a row takes made->length elements, of
- * which the part has p->length, from p->place on. */
+ * = 12: rows 2 and 3 together (12 elements). In the result a row takes made->length elements; the
+ * part has p->length of these, from p->place on. */
 static uint64_t next_box(const struct composed *c, const struct composed_part *p, uint64_t at,
                          uint64_t end, struct gather *g)
 {

@@ -490,7 +490,7 @@ static void decode_prepare(struct decode_job *j, uint64_t taken, uint64_t each)
     j->team.at_once = share < RUN_CHUNKS ? share : RUN_CHUNKS;
 }
 
-/* The team that all jobs share, with at least so many threads. */
+/* The team that all jobs share, with at least `threads` threads. */
 static struct team *team_of(struct decode *d, unsigned threads)
 {
     if (!d->team)

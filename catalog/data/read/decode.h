@@ -2,7 +2,7 @@
  * decode.h - decodes the chunks that a box of a slice touches, each once, into their places, on
  * several threads, which are kept from box to box.
  *
- * If several chunks fail, the error is that of the lowest, whichever thread met its error first.
+ * If several chunks fail, the lowest one's error is reported, whichever thread failed first.
  */
 #ifndef CKPTDB_DECODE_H
 #define CKPTDB_DECODE_H
@@ -32,11 +32,11 @@ uint64_t decode_memory(const struct decode *, uint64_t bytes);
 bool decode_nothing(const struct decode *, const struct slice *, const struct box *);
 
 /* The first element from `position` on (C order of the whole tensor) that may lie in a chunk;
- * false: there is none. */
+ * false if absent. */
 bool decode_from(const struct decode *, uint64_t position, uint64_t *out);
 
-/* Decode a box, packed, into memory, of which the caller holds `taken` bytes already, or to the
- * beginning of a cleared temporary file. One box at a time. */
+/* Decode a box, packed, into memory, or to the beginning of a cleared temporary file. The caller
+ * holds `taken` bytes of memory already. One box at a time. */
 enum status decode_to_memory(struct decode *, const struct slice *, const struct box *,
                              uint64_t taken, uint8_t *dst, struct error *err);
 enum status decode_to_file(struct decode *, const struct slice *, const struct box *, int fd,

@@ -37,8 +37,8 @@ enum status file_gone(const char *path, struct error *err);
 /* ERR_CHANGED: it is no longer a regular file. */
 enum status file_replaced(const char *path, struct error *err);
 
-/* The stored bytes of an extent, with `before` bytes in front of it; valid while the set is open.
- * Any number of threads. */
+/* The stored bytes of an extent, with the `before` bytes in front; valid while the set is open. Any
+ * number of threads. */
 enum status file_set_extent(struct file_set *, const struct extent *, uint64_t before,
                             struct source **out, struct error *err);
 

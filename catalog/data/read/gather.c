@@ -8,7 +8,7 @@
 #define BUFFER_BYTES ((uint64_t)256 << 10)
 #define DIRECT_BYTES ((uint64_t)16 << 10) /* runs of this size need no buffer */
 #define NEAR_BYTES   ((uint64_t)1 << 10)  /* read runs as one that are this near */
-#define NEAR_FACTOR  4                    /* or if a quarter of it is used */
+#define NEAR_FACTOR  4                    /* or if a quarter of the bytes read is used */
 #define REPEAT_BYTES ((uint64_t)64 << 10) /* repeat by pieces of this size */
 #define PIECE_BYTES  ((uint64_t)8 << 20)  /* buffered when the destination is a file */
 

@@ -34,8 +34,8 @@ enum status grid_reader_open(const struct stored_tensor *, struct file_cache *, 
                              struct error *err);
 void grid_reader_close(struct grid_reader *);
 
-/* A slice that lies inside the tensor (NULL: all of it) as a source: C order, packed. The reader
- * owns it, and it is valid until the next call. One thread at a time. */
+/* A slice that lies inside the tensor (NULL: the whole tensor) as a source: C order, packed. The
+ * reader owns it, and it is valid until the next call. One thread at a time. */
 enum status grid_reader_slice(struct grid_reader *, const struct slice *slices, struct source **out,
                               struct error *err);
 

@@ -42,7 +42,7 @@ void pool_close(struct pool *p)
     free(p);
 }
 
-/* The checksum of an extent that is still to be verified; false: there is none, or it is one of
+/* The checksum of an extent that is still to be verified; false if absent, or if the extent holds
  * strings. */
 static bool sum_of(const struct pool *p, uint64_t i, struct checksum *sum)
 {
@@ -59,8 +59,8 @@ static bool sum_of(const struct pool *p, uint64_t i, struct checksum *sum)
     return true;
 }
 
-/* Length of the first codec step if the checksum is taken after it, else 0: a zip's CRC-32 is
- * that of the decompressed data. */
+/* Length of the first codec step if the checksum is taken after it, else 0: a zip's CRC-32 covers
+ * the decompressed data. */
 static size_t before_checksum(const char *chain, const struct checksum *sum)
 {
     static const char *const methods[] = {"deflate:", "bz2:", "rawlzma:"};
@@ -70,8 +70,8 @@ static size_t before_checksum(const char *chain, const struct checksum *sum)
     return 0;
 }
 
-/* Open the bytes that the checksum covers, with the `before` bytes in front of them. *steps is
- * the codec chain, and becomes what of it remains. */
+/* Open the bytes that the checksum covers, with the `before` bytes in front of them. *steps is the
+ * codec chain, and becomes the steps that remain. */
 static enum status open_summed(struct pool *p, uint64_t i, struct checksum *sum, const char **steps,
                                struct source **out, struct error *err)
 {

@@ -44,13 +44,13 @@ uint64_t reader_memory(const struct reader *);
  * again, so: read everything, then call this. */
 enum status reader_verify(struct reader *, struct error *err);
 
-/* Turn the description of a tensor whose sub-byte elements are stored one a byte into that
- * of these bytes (dtype uint8): what tensor_bytes() and tensor_sha256() give. Others are
- * left as they are. ERR_MEMORY. */
+/* Turn the description of a tensor whose sub-byte elements are stored one a byte into a description
+ * of these bytes (dtype uint8): what tensor_bytes() and tensor_sha256() give. Others are left as
+ * they are. ERR_MEMORY. */
 enum status tensor_as_stored(struct stored_tensor *, struct arena *, struct error *err);
 
 /* The bytes [start, start + len) of a slice in C order, packed; start 0 and its exact size
- * give all of it. Reads only the extents and runs it touches. Packed sub-byte and block
+ * give the whole slice. Reads only the extents and runs it touches. Packed sub-byte and block
  * dtypes: whole blocks of the last dimension only. */
 enum status reader_read_slice(struct reader *, const struct slice *slices, uint64_t start,
                               void *dst, size_t len, struct error *err);

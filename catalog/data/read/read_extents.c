@@ -1,8 +1,8 @@
 /*
  * read_extents.c - a tensor that is stored in extents.
  *
- * A tensor that is one run in C order is "flat": its bytes are those of its source. Any other is
- * cut into boxes, and each box is gathered from the extents it intersects. All numbers of boxes are in
+ * A tensor that is one run in C order is "flat": its source holds its bytes. Any other is cut into
+ * boxes, and each box is gathered from the extents it intersects. All numbers of boxes are in
  * units: elements, or blocks of packed ones along the last dimension.
  */
 #include <stdlib.h>
@@ -29,8 +29,8 @@ struct tiles {
  * Decides whether boxes tile the whole tensor without comparing pairs. Every position p on every
  * axis d gets a random number r(d, p); the weight of a box is the product over its axes of r(d,
  * end) - r(d, begin). Multiplied out, that is a signed sum over the corners of the box, and where
- * boxes meet, corners cancel. If the boxes tile the tensor, their weights add up to that of the
- * tensor; if they do not, they do so with a probability of at most rank / 2^61.
+ * boxes meet, corners cancel. If the boxes tile the tensor, their weights add up to the tensor's
+ * weight; if they do not, they do so with a probability of at most rank / 2^61.
  */
 #define PRIME ((UINT64_C(1) << 61) - 1)
 
@@ -122,8 +122,8 @@ static void sort(struct tiles *tiles)
             tiles->tile[i].reach = tiles->tile[i - 1].reach;
 }
 
-/* Fails with ERR_CORRUPT unless the boxes of the tensor's extents cover every element of it
- * exactly once; ERR_UNSUPPORTED when a box cuts a block of packed elements. */
+/* Fails with ERR_CORRUPT unless the boxes of the tensor's extents cover every element exactly once;
+ * ERR_UNSUPPORTED when a box cuts a block of packed elements. */
 static enum status tiles_open(const struct stored_tensor *t, struct tiles **out, struct error *err)
 {
     uint64_t elements = 0, weight = 0;
@@ -176,8 +176,8 @@ static const int64_t *stated_strides(const struct stored_tensor *t, const struct
     return e->strides ? e->strides : t->strides;
 }
 
-/* The strides of a part: the stated ones, or (NULL) those of its box in C order. All its units
- * must lie inside the source. */
+/* The strides of a part: the stated ones, or (NULL) the strides of its box in C order. All its
+ * units must lie inside the source. */
 static enum status part_strides(const struct reader *r, const struct part *p, const int64_t *stated,
                                 const struct source *s, int64_t *strides, struct error *err)
 {

@@ -94,7 +94,7 @@ struct reader_kind {
     /* Sets ops first, then what is its own: reader_open() calls ops->close after an error, and frees
      * what is in struct units itself. `tensor`, `files`, `unit`, `block`, `nbytes` and `shaped` are
      * set already, `unit` and `block` by the dtype: a kind may set others. Files are opened through
-     * files.h, which checks that they are those that were indexed. */
+     * files.h, which refuses changed files. */
     enum status (*open)(struct reader *, struct error *err);
 };
 

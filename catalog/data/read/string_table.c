@@ -18,8 +18,8 @@
 
 /* --- in a grid ------------------------------------------------------------ */
 
-/* Strings are read in C order, so all chunks of a row of chunks take turns: so many are kept decoded, but
- * not more than this. */
+/* Strings are read in C order, so all chunks of a row of chunks take turns: one row is kept
+ * decoded, within these limits. */
 #define KEPT_LEAST 128
 #define KEPT_MOST  ((uint64_t)1 << 16)
 #define KEPT_BYTES ((uint64_t)64 << 20) /* of all of them together */
@@ -44,7 +44,7 @@ struct string_grid {
     uint64_t hand; /* slot to evict next */
 };
 
-/* How many chunks to keep: those of a row of chunks. */
+/* How many chunks to keep: one row. */
 static uint64_t slots_for(const struct stored_tensor *t, const struct grid_level *level)
 {
     uint64_t row = 1;

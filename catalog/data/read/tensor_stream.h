@@ -18,8 +18,8 @@
 
 struct tensor_stream;
 
-/* `slices` NULL: all of it; `to` NULL: the tensor's own dtype. The tensor and `files` (as for
- * reader_open()) must outlive the stream, `slices` need not. Statuses are those of reader_open()
+/* `slices` NULL: the whole tensor; `to` NULL: the tensor's own dtype. The tensor and `files` (as
+ * for reader_open()) must outlive the stream, `slices` need not. Statuses come from reader_open()
  * and converter_find(). */
 enum status tensor_stream_open(const struct stored_tensor *, struct file_cache *files,
                                const struct slice *slices, const struct dtype *to,

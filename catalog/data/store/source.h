@@ -35,8 +35,7 @@ struct source {
 };
 
 /* Distinguishes one state of a file from another (file_same()); kept in the catalog and shown by
- * the view `file`. Inode and device say which file it is, size and mtime_ns which state of it.
- * */
+ * the view `file`. Inode and device identify the file; size and mtime_ns, its version. */
 struct file_identity {
     uint64_t size;    /* bytes */
     int64_t mtime_ns; /* since 1970 */
