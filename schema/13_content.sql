@@ -36,7 +36,7 @@ FROM _files f LEFT JOIN (SELECT device, inode FROM _files GROUP BY device, inode
 WHERE l.inode IS NOT NULL OR f.inode IS NULL;
 
 -- Contents that several tensors have. Usually they are `alike`: the same tensor of one layout
--- (frozen weights), or of one dtype and shape in several layouts, none of which has it twice. Then
+-- (frozen weights), or of one dtype and shape in several layouts, at most once in each. Then
 -- each has a place of its own, except in linked files. (CROSS JOIN keeps the order of the index,
 -- so that GROUP BY need not sort. iif() avoids look-ups if there are no links.)
 CREATE VIEW _repeated AS
@@ -89,7 +89,7 @@ FROM counted d
 WHERE d.copies > 1;
 
 -- Duplicates by checkpoint: the place that was catalogued first is the original, and each other
--- one is waste of the checkpoint that holds it. The sum equals that of duplicate.wasted.
+-- one is waste of the checkpoint that holds it. The sum equals the sum of duplicate.wasted.
 CREATE VIEW waste AS
 WITH r AS MATERIALIZED (SELECT content, original, layout_tensor, alike, linked FROM _repeated),
 links AS (

@@ -1,6 +1,6 @@
--- 19_stats_share.sql - runs when a tensor that has statistics gets its hash. If the statistics are
--- those of another hash, they are of other values, and are dropped. If some are known for this
--- hash and dtype, the tensor takes these. Otherwise its own statistics become those of the hash.
+-- 19_stats_share.sql - runs when a tensor that has statistics gets its hash. If the statistics
+-- belong to another hash, they are of other values, and are dropped. If some are known for this
+-- hash and dtype, the tensor takes these. Otherwise its own statistics become the hash's.
 CREATE TRIGGER _statistics_shared AFTER INSERT ON _tensor_hashes
 WHEN EXISTS (SELECT 1 FROM _tensor_statistics x WHERE x.id = new.id)
 BEGIN

@@ -1,7 +1,7 @@
 -- left-behind: these keep their names, while others of their module do not
 -- severity: warning
 -- advice: add a rule for them
--- moved: modules (everything before the last separator) of which some tensor changes its module.
+-- moved: modules (everything before the last separator) with a tensor that changes its module.
 WITH moved(module, example) AS MATERIALIZED (
   SELECT rtrim(old_name, replace(replace(old_name, '/', ''), '.', '')) AS module,
          min(old_name || ' becomes ' || new_name)

@@ -7,7 +7,7 @@
 -- Contents differ if both hashes are known and differ. A tensor that only one side has, with the
 -- contents of one that only the other side has, is `renamed`. Hashes are compared by their ids in
 -- _content_hashes; their texts are looked up only for the result. With `different` and no rule set,
--- the rows are those of differing(). `own` is the tensor of a's layout that a row belongs to,
+-- the rows come from differing(). `own` is the tensor of a's layout that a row belongs to,
 -- `hashed` the tensor whose hash it has. (For speed: unary + removes affinities, and LIMIT -1
 -- keeps SQLite from joining the arms of a UNION ALL one by one.)
 -- columns: status, name_a, name_b, dtype_a, dtype_b, shape_a, shape_b, nbytes_a, nbytes_b, tensor_a, tensor_b, hash_a, hash_b

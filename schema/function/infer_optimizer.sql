@@ -1,5 +1,5 @@
 -- infer_optimizer.sql - infer_optimizer(checkpoint): which optimizers could have left the state
--- that a checkpoint holds. Tries those of the table `optimizer` and the usual ones
+-- that a checkpoint holds. Tries the table `optimizer` and the usual ones
 -- (optimizer_candidate and torch_state), the best first; for those that do not fit, counts the
 -- differences of each kind and shows the first. If none fits, tries chains of bare transformations
 -- (state_chain_rows). `place` is the folder of a state that is not T5X's; there may be several. No

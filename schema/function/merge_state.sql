@@ -1,6 +1,6 @@
 -- merge_state.sql - merge_state(a, b[, overwrite]): T5X's merge_state. The leaves of state a, and
--- those of b that a lacks; with overwrite, b's leaf if both have one. If a leaf of one is a folder
--- of the other, the order in which the tree is built decides (first a, then b): a later leaf
+-- the leaves of b that a lacks; with overwrite, b's leaf if both have one. If a leaf of one is a
+-- folder of the other, the order in which the tree is built decides (first a, then b): a later leaf
 -- replaces a subtree (which is `dropped`), and a later subtree cannot be put below a leaf
 -- (`error`).
 WITH

@@ -1,9 +1,9 @@
 -- optax_function.sql - the functions of Optax, for the engine (catalog/maps/optimizer/optimizer.h):
--- optimizers and transformations. An optimizer is a chain of links, of which those apply whose
--- condition on the arguments holds. A link gets the optimizer's arguments; TO=FROM passes FROM
--- under the name TO. Arguments are listed with their defaults, required ones with 0.0. (adabelief
--- has weight_decay since Optax 0.2.9.) To add an optimizer: a line here with its chain, a line in
--- optax_slot for each slot of a new link, and one in optimizer_candidate if infer should try it.
+-- optimizers and transformations. An optimizer is a chain of links; a link applies if its condition
+-- on the arguments holds. A link gets the optimizer's arguments; TO=FROM passes FROM under the name
+-- TO. Arguments are listed with their defaults, required ones with 0.0. (adabelief has weight_decay
+-- since Optax 0.2.9.) To add an optimizer: a line here with its chain, a line in optax_slot for
+-- each slot of a new link, and one in optimizer_candidate if infer should try it.
 WITH row(name, kind, chain, arguments) AS (VALUES
     ('adabelief', 'optimizer', 'scale_by_belief, add_decayed_weights if weight_decay given, scale_by_learning_rate', '{"learning_rate": 0.0, "b1": 0.9, "b2": 0.999, "eps": 1e-16, "eps_root": 1e-16, "nesterov": false, "weight_decay": null, "mask": null}'),
     ('adadelta', 'optimizer', 'add_decayed_weights(mask=weight_decay_mask), scale_by_adadelta, scale_by_learning_rate', '{"learning_rate": null, "rho": 0.9, "eps": 1e-06, "weight_decay": 0.0, "weight_decay_mask": null}'),

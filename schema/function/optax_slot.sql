@@ -1,6 +1,6 @@
 -- optax_slot.sql - the slots that a transformation or combinator keeps. `scope` is 'one' value, or
 -- one per 'param'. The shape 'same' is the parameter's, 'dimensions' a vector for each of its
--- dimensions; 'rows', 'columns' and 'unfactored' are those of a factored moment. The dtype
+-- dimensions; 'rows', 'columns' and 'unfactored' belong to a factored moment. The dtype
 -- '@argument' is the value of the argument, or the parameter's dtype.
 WITH row(transformation, slot, scope, shape, dtype, "when") AS (VALUES
     ('scale_by_adam', 'count', 'one', '[]', 'int32', NULL),

@@ -1,4 +1,4 @@
--- same.sql - one row if the headers of :fresh describe tensors exactly as those of :known did,
+-- same.sql - one row if the headers of :fresh describe tensors exactly as the headers of :known did,
 -- which the digests of their layouts tell.
 SELECT 1
 FROM known._checkpoints k JOIN known._layouts l ON l.id = k.layout

@@ -1,5 +1,5 @@
 -- sum.sql - tensors whose checksum in the file is not the same now (:fresh) as when it was indexed
--- (:known). The checksums of further extents, which follow those of tensors, are reported together.
+-- (:known). The checksums of further extents, which follow the tensors' own, are reported together.
 WITH
   sums(known, fresh, kind) AS MATERIALIZED (
     SELECT k.sums, f.sums, k.kind FROM known._checksums k JOIN main._checksums f

@@ -36,7 +36,7 @@ static bool gin_is_word(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* The value of the first binding of assignment_map at or after `from`; NULL: there is none.
+/* The value of the first binding of assignment_map at or after `from`; NULL if absent.
  * Only scopes, modules and functions may precede the name on its line
  * ("train/utils.Config.assignment_map = ..."), so a comment or a string that contains the name
  * is not taken for a binding. */

@@ -47,8 +47,8 @@ static const char *cause(const char *text, const char *at, const char *otherwise
     return otherwise;
 }
 
-/* The first escape in the string at `at` that JSON does not know; the end of the string if there is
- * none. */
+/* The first escape in the string at `at` that JSON does not know; the end of the string if all are
+ * known. */
 static const char *bad_escape(const char *at)
 {
     for (at++; *at && *at != '"'; at += at[0] == '\\' && at[1] ? 2 : 1)

@@ -33,10 +33,10 @@ struct form {
     const struct dialect *dialect; /* the only one it holds; NULL: any */
     const char *holds;             /* "assignment maps of T5X", for messages */
     bool names_alone;              /* it has no place for what a rule does beside giving names */
-    /* Whether a text is of this form rather than of those after it in forms.def. */
+    /* Whether a text is of this form rather than of a later one in forms.def. */
     bool (*recognise)(const char *text);
-    /* Fills f->set, whose dialect is the form's, and whose options are none ("{}"), unless they are set
-     * here. Errors go to f->err. NULL: files of SQL, which only a database reads. */
+    /* Fills f->set, whose dialect is the form's, and whose options are empty ("{}") unless they are
+     * set here. Errors go to f->err. NULL: files of SQL, which only a database reads. */
     void (*read)(struct form_text *f);
     /* Sets that have a NUL, another dialect than the form's, or options that are not an object do not
      * come here. */
@@ -47,7 +47,7 @@ struct form {
 #include "catalog/maps/form/forms.def"
 #undef FORM
 
-const struct form *form_find(const char *name);     /* NULL: there is none */
+const struct form *form_find(const char *name);     /* NULL if absent */
 const struct form *form_for_text(const char *text); /* never NULL */
 /* Say that there is no such form, and which there are. */
 enum status form_unknown(const char *name, struct error *);

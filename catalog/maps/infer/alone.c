@@ -135,8 +135,8 @@ static const char *keep_ops(struct transforms *x, const char *ops, const char *c
     return kept;
 }
 
-/* What is right for one tensor is probably right for those of other layers: compute their digests
- * in one go. */
+/* What is right for one tensor is probably right for its namesakes in other layers: compute their
+ * digests in one go. */
 static void try_ahead(struct trial *t)
 {
     const char *ops = strcmp(t->ops, "[]") == 0 ? NULL : t->ops;

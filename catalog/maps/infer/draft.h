@@ -17,7 +17,7 @@
 struct draft {
     struct token *old, *new;
     uint32_t olds, news;
-    uint32_t ops;  /* id of the operations' text; that of the empty text: none */
+    uint32_t ops;  /* id of the operations' text; the empty text's id: none */
     uint32_t turn; /* position of its first name in the list */
     bool drops;    /* then `new` is empty */
     bool whole;    /* a table's key is all groups: add no more */
@@ -30,7 +30,7 @@ struct drafts {
     size_t count, space;
 };
 
-/* A name, and the name made of it. */
+/* A name, and the name that it becomes. */
 struct example {
     struct token *old, *new;
     uint32_t olds, news, ops, turn;

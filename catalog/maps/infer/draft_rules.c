@@ -13,7 +13,7 @@
 #define PROOF_MAX                                                                                  \
     UINT64_C(200000000)    /* rules times names: above it, rules are exact and are not run */
 #define PATTERN_MAX  65536 /* bytes; the limit of regex.h */
-#define RULE_COST    64    /* bytes that a rule counts for, besides its text */
+#define RULE_COST    64    /* fixed cost of a rule, in bytes */
 #define COMPARED_MAX 20000 /* names; with more, the first correct set is taken */
 
 /* --- examples ---------------------------------------------------------------------------------- */
@@ -384,7 +384,7 @@ static void write_rules(struct inference *f, struct drafts *d)
     f->set->options = infer_rules_keep_text(f, &options);
 }
 
-/* --- all of it --------------------------------------------------------------------------------- */
+/* --- the whole draft --------------------------------------------------------------------------- */
 
 /* Ways to reduce the drafts. None is best in all cases, so the set that is shortest to write is
  * taken. The last way reduces nothing, in case the others get names wrong. */

@@ -3,7 +3,7 @@
  * with equal shapes (or transposed ones), equally many, in the same order, with similar names.
  *
  * Tensors are grouped as layers: names that differ only in their first number. Thus the layers of
- * one side are compared with those of the other as a whole, and are paired in their order.
+ * one side are compared with the other side's as a whole, and are paired in their order.
  */
 #include <stdlib.h>
 #include <string.h>

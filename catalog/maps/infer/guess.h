@@ -57,8 +57,8 @@ static inline const struct infer_tensor *guess_layer(const struct guessing *g, b
 
 /*
  * Guess which tensors were fused into one, or split from one: siblings (names that differ in one
- * word: q, k, v) whose sizes add up to that of one tensor of the other side. `named`: only if the
- * name of that one says so (qkv, gate_up). False: no memory.
+ * word: q, k, v) whose sizes add up to one tensor's size on the other side. `named`: only if that
+ * tensor's name says so (qkv, gate_up). False: no memory.
  */
 bool guess_fused(struct guessing *, bool named);
 

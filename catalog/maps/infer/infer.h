@@ -77,7 +77,7 @@ struct infer_pair {
 };
 #define INFER_NONE UINT32_MAX
 
-/* A tensor after operations and a cast (NULL: none), of which a digest is wanted. */
+/* A tensor after operations and a cast (NULL: none), whose digest is wanted. */
 struct infer_probe {
     bool of_b;
     size_t at;

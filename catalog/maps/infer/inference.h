@@ -21,8 +21,8 @@ struct inference {
     bool too_long; /* a pattern is too long: these rules cannot be used */
 };
 
-/* The new names of an item with parts: the first one's tokens, of which the first `head` and the
- * last `tail` are the same in all. */
+/* The new names of an item with parts: the first one's tokens; the first `head` and the last `tail`
+ * are the same in all. */
 struct parted {
     struct token *first;
     size_t count, head, tail;
@@ -34,7 +34,7 @@ const char *infer_label(struct inference *, const struct parted *, const char *n
 /* Whether the labels are consecutive numbers, from *first on. */
 bool infer_labels_count(const char *const *label, size_t count, unsigned long *first);
 
-/* Mark the items that the rules get wrong, and count them. If there are none, remove rules that
+/* Mark the items that the rules get wrong, and count them. If all are right, remove rules that
  * decide no name, because a name's own rule comes before them. */
 size_t infer_try_rules(struct inference *, bool *wrong);
 

@@ -2,8 +2,8 @@
  * pair.c - pairs tensors of equal content.
  *
  * One tensor on each side with the same content is a pair. If several have it (zeros, ones,
- * copies), any pairing would do; names that are similar, or that differ as those of certain pairs
- * do, go together.
+ * copies), any pairing would do; names that are similar, or that differ as the names of certain
+ * pairs do, go together.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +83,7 @@ static int by_likeness(const void *x, const void *y)
     return a->a != b->a ? (a->a > b->a) - (a->a < b->a) : (a->b > b->b) - (a->b < b->b);
 }
 
-/* The name with '#' for each number, to find names that differ as those of certain pairs do. */
+/* The name with '#' for each number, to find names that differ as the names of certain pairs do. */
 static size_t without_numbers(const char *name, char *out)
 {
     size_t n = 0;
@@ -174,8 +174,8 @@ static bool pair_copies(struct infer_task *t, struct learned *l, const struct eq
     return good;
 }
 
-/* Call `use` for each content that both sides have; `unique`: only those of one tensor each, else
- * only the others. */
+/* Call `use` for each content that both sides have; `unique`: only contents of one tensor each,
+ * else only the others. */
 static bool each_content(struct infer_task *t, struct learned *l, bool unique,
                          bool (*use)(struct infer_task *, struct learned *, const struct equals *))
 {
@@ -216,7 +216,7 @@ static bool pair_contents(struct infer_task *t)
     return good;
 }
 
-/* --- all of it --------------------------------------------------------------------------------- */
+/* --- all pairs --------------------------------------------------------------------------------- */
 
 static int by_a(const void *x, const void *y)
 {

@@ -207,7 +207,7 @@ static bool cut_stack(struct cutting *c, bool reshapes)
     return false;
 }
 
-/* Find the next piece along the axis, which begins at `at`; returns its size, 0: there is none. */
+/* Find the next piece along the axis, which begins at `at`; returns its size, 0 if absent. */
 static uint64_t cut_next(struct cutting *c, uint64_t at)
 {
     struct turn *t = &c->turn;

@@ -1,6 +1,6 @@
 /*
- * sample.c - digests of tensors: first of some elements (a sample), and only if these are those
- * of a tensor of the other side, of all elements. So tensors that do not fit cost little, and a
+ * sample.c - digests of tensors: first of some elements (a sample), and only if a tensor of the
+ * other side has the same sample, of all elements. So tensors that do not fit cost little, and a
  * match is certain.
  */
 #include <stdio.h>
@@ -82,7 +82,7 @@ static size_t class_key(char *out, size_t size, const char *dtype, const char *s
     return len < 0 || (size_t)len >= size ? 0 : (size_t)len;
 }
 
-/* Insert a tensor in front of those of its side that have the same sample. */
+/* Insert a tensor in front of the tensors of its side with the same sample. */
 static bool keep_sample(struct transforms *x, bool of_b, const char *dtype, const char *shape,
                         size_t at, const char *digest)
 {
@@ -143,7 +143,7 @@ uint64_t sample_class(struct transforms *x, bool of_b, const char *dtype, const 
     return count;
 }
 
-/* The first tensor of the other side with the sample of a probe, plus 1; 0: there is none. */
+/* The first tensor of the other side with the sample of a probe, plus 1; 0 if absent. */
 static uint32_t find_sample(struct transforms *x, const char *dtype, const char *shape,
                             const struct infer_probe *p)
 {

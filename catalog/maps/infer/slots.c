@@ -2,7 +2,7 @@
  * slots.c - makes drafts from names: numbers become groups.
  *
  *   layers_0/q  h.0.query     examples with one skeleton, layers_#/q, and one outcome, h.#.query:
- *   layers_1/q  h.1.query     the number in the new name is that of the old one
+ *   layers_1/q  h.1.query     the new name has the number of the old one
  *
  * Names with one skeleton but several outcomes are divided by one of their numbers, which the
  * drafts then contain as text: layer_000 is attention, layer_001 is not.
@@ -256,7 +256,7 @@ static int by_value(const void *a, const void *b)
                                 : (x->turn > y->turn) - (x->turn < y->turn);
 }
 
-/* Recursive: each level fixes one number, of which a name has few. */
+/* Recursive: each level fixes one number, and names have few. */
 /* NOLINTNEXTLINE(misc-no-recursion) */
 static void divide(struct slots *s, struct example **e, size_t n)
 {

@@ -13,14 +13,14 @@
 #include "catalog/base/text.h"
 #include "catalog/maps/infer/infer.h"
 
-#define MISSES_MAX  256 /* after so many tensors without a hit, these are other weights */
+#define MISSES_MAX  256 /* tensors without a hit: then these are other weights */
 #define TRIED_FIRST 32  /* operations that were right before, and are tried first */
 
 struct transforms {
     struct infer_task *task;
     struct strmap sampled[2]; /* "dtype shape digest" to the first of a side, plus 1 */
     uint32_t *next[2];        /* the next tensor with the same digest, plus 1 */
-    struct strmap classes[2]; /* "dtype shape" of which all tensors have been sampled */
+    struct strmap classes[2]; /* "dtype shape" whose tensors have all been sampled */
     struct strmap tried;      /* the keys for which alone.c has called try_ahead() */
     struct strmap ahead;      /* probes whose digests were computed ahead (sample.c) */
     const char *right[TRIED_FIRST];
@@ -66,7 +66,7 @@ size_t sample_classes(struct transforms *, bool of_b, uint32_t *out);
 void sample_ahead(struct transforms *, const char *dtype, const char *shape, struct infer_probe *,
                   size_t count);
 /* The unused tensor of the other side, of this dtype and shape, with the content of the probe;
- * INFER_NONE: there is none. */
+ * INFER_NONE if absent. */
 uint32_t sample_find(struct transforms *, const char *dtype, const char *shape,
                      const struct infer_probe *);
 

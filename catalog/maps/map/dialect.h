@@ -66,7 +66,7 @@ struct map_leaf {
     struct map_text name;
     const char *dtype, *shape; /* NULL: none, or not known */
     int64_t place;
-    uint32_t match, matches; /* its matches: so many from map_task.match[match] on */
+    uint32_t match, matches; /* its matches: `matches` from map_task.match[match] on */
     enum map_kind kind;
 };
 
@@ -152,7 +152,7 @@ enum map_trial {
 struct dialect {
     const char *name; /* in ruleset.dialect */
     enum map_view view;
-    bool from_model; /* rules go from the names of a target to those of a source */
+    bool from_model; /* rules go from a target's names to a source's */
     enum map_trial trial;
     bool each;       /* all matching rules count, not only the first */
     bool containers; /* empty containers are leaves, too */
@@ -229,7 +229,7 @@ const struct map_leaf *map_leaf_called(const struct map_tree *, const struct str
 const char *map_dtype(const struct map_match *, const struct map_leaf *);
 
 /* Apply the operations to the row's shape; if that is not possible, the row becomes an error.
- * `dtype` is that of the stored tensor. */
+ * `dtype` is the stored tensor's. */
 void map_operate(struct map_task *, struct map_row *, const char *dtype);
 
 #endif

@@ -249,8 +249,8 @@ static const char *lesser(const char *a, const char *b, int sign)
     return (sign > 0 ? order <= 0 : order >= 0) ? a : b;
 }
 
-/* The shape without the axis along which a concat joins (all of it for a stack): equal for all
- * parts that fit together. NULL: there is no such axis. */
+/* The shape without the axis along which a concat joins (the whole shape for a stack): equal for
+ * all parts that fit together. NULL: there is no such axis. */
 static const char *rest_of(struct conversion *c, const struct operation_join *how,
                            const char *shape)
 {

@@ -1,11 +1,11 @@
 /*
  * dialect_kauldron.c - Kauldron's new_to_old: subtrees of a model replaced by subtrees of a checkpoint.
  *
- * Rules are literal paths (kontext.h), new to old. They are applied in order, in two phases: those
- * of `opt_state` come after all others, because the original builds the optimizer in between. A
- * later rule may override parts of what an earlier one wrote. Each phase looks up all
- * new paths, then every old path with its subtree, then writes. Finally the leaves of the model
- * decide what they take from the source:
+ * Rules are literal paths (kontext.h), new to old. They are applied in order, in two phases: rules
+ * for `opt_state` come after all others, because the original builds the optimizer in between. A
+ * later rule may override parts of what an earlier one wrote. Each phase looks up all new paths,
+ * then every old path with its subtree, then writes. Finally the leaves of the model decide what
+ * they take from the source:
  *
  *   - A leaf that the source lacks is an error, unless ignore_model_keys says to keep the model's
  *     value.

@@ -18,7 +18,7 @@
 #include "catalog/maps/map/dialect.h"
 
 #define LIST_ALWAYS                                                                                \
-    1000 /* up to so many names in the source, every error lists all; with more, only the first */
+    1000 /* with at most this many names in the source, errors list them all; else only the first */
 
 struct assignment {
     struct map_task *task;
@@ -340,7 +340,7 @@ static size_t common(struct map_text x, struct map_text y)
     return i;
 }
 
-/* The offset of the next '/' of a name, from `at` on; its length if there is none. */
+/* The offset of the next '/' of a name, from `at` on; its length if absent. */
 static size_t next_folder(struct map_text name, size_t at)
 {
     const char *slash = at < name.len ? memchr(name.at + at, '/', name.len - at) : NULL;

@@ -15,7 +15,7 @@
 
 /* A value of a JSON text, as it is written there. */
 struct form_value {
-    enum json_type type; /* JSON_FAIL: there is none */
+    enum json_type type; /* JSON_FAIL if absent */
     const char *at;
     size_t len;
 };

@@ -18,7 +18,7 @@ enum {
 };
 
 /* A node's place is its name, as map_text. The root's place has at NULL, and so has the rest of
- * a name when nothing is left of it (an empty text would be the key ''). */
+ * a name when nothing is left (an empty text would be the key ''). */
 
 /* The patterns of an ignore_ option. */
 struct filters {
@@ -101,7 +101,7 @@ bool kauldron_is_list(struct map_task *t, const struct map_tree *tree, const str
                       struct map_text place);
 /* How many elements: children 0, 1, 2, ... without a gap. */
 int64_t kauldron_list_length(struct map_task *t, const struct strmap *nodes, struct map_text list);
-/* The node that a path leads to; false: there is none, and *error says why. */
+/* The node that a path leads to; false if absent, and *error says why. */
 bool kauldron_look_up(struct map_task *t, const struct strmap *nodes, const struct kontext *path,
                       struct found *out, struct map_text *error);
 

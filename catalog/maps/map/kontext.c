@@ -81,7 +81,7 @@ static bool take_name(struct parser *p)
 
 /* --- strings ----------------------------------------------------------------------------- */
 
-/* Read up to `most` digits of an escape; false: there is none, or with `exactly` fewer than
+/* Read up to `most` digits of an escape; false if there is no digit, or with `exactly` fewer than
  * `most`. */
 static bool take_digits(struct parser *p, unsigned base, unsigned most, bool exactly,
                         uint32_t *value)

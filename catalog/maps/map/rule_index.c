@@ -3,7 +3,7 @@
  *
  * The literals make a trie, whose nodes are numbered level by level, so that the children of a node
  * follow each other. A node's `fail` is the node of the longest proper suffix of its text. The first
- * nodes have rows: the next node for every byte. The others, of which there may be millions, look among
+ * nodes have rows: the next node for every byte. The others (there may be millions) look among
  * their children, and then go on from `fail`.
  */
 #include <stdlib.h>
@@ -15,9 +15,9 @@
 #define KEPT      256               /* bytes of a name: the next one often begins alike */
 
 struct node {
-    uint32_t first; /* child; the children end where those of the next node begin */
+    uint32_t first; /* child; the children end where the next node's begin */
     uint32_t fail;
-    /* The first of it, its fail, the fail of that ... that ends a literal; 0: none */
+    /* The first of this node, its fail, the fail's fail, ... that ends a literal; 0: none */
     uint32_t hit;
     uint32_t literal, literals; /* that end here: positions in `rule` */
     uint32_t seen;              /* at which mark() */
@@ -68,7 +68,7 @@ static bool marks_room(struct rule_index *x, struct marks *m)
 
 /*
  * Few names contain a good literal. It is long; and of two, the better one is in fewer patterns: names
- * look like patterns. For a set of literals that of the worst counts.
+ * look like patterns. A set of literals costs as much as its worst one.
  */
 static uint64_t cost_of(const struct strmap *uses, struct regex_literals set, size_t rules)
 {

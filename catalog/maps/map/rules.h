@@ -81,12 +81,12 @@ const struct rule_result *rules_apply_from(struct rules *, size_t *at, const cha
 const struct rule_result *rules_apply_part(struct rules *, const char *part, const char *name,
                                            size_t len);
 
-/* What the rule `ord` alone makes of it: RULE_UNMATCHED also where there is no such rule. */
+/* What the rule `ord` alone makes of a name: RULE_UNMATCHED also where there is no such rule. */
 const struct rule_result *rules_apply_one(struct rules *, int64_t ord, const char *name,
                                           size_t len);
 
-/* The first fault of any rule, tried or not: "Type: text", with the rule's ord and the part of it that
- * is wrong ("pattern"). NULL: all compile. */
+/* The first fault of any rule, tried or not: "Type: text", with the rule's ord and its part that is
+ * wrong ("pattern"). NULL: all compile. */
 const char *rules_fault(struct rules *, int64_t *ord, const char **what);
 
 #endif

@@ -42,8 +42,8 @@ struct run {
 };
 
 /*
- * A template is split at its references to steps, of which the regex library knows nothing. The
- * two most common kinds of pieces, plain text and "\\N", need no compiled template.
+ * A template is split at its references to steps, which the regex library does not know. The two
+ * most common kinds of pieces, plain text and "\\N", need no compiled template.
  */
 struct piece {
     enum {
@@ -168,8 +168,8 @@ bool rules_fail(struct rules *, const char *fault);
 
 /*
  * Tells of all rules which ones could match a name, at a cost that does not grow with their number:
- * by one literal of the pattern for each, all of which are looked for at once (Aho and Corasick). A rule whose
- * pattern has none, or is wrong, could match any name.
+ * by one literal of each rule's pattern, with all literals looked for at once (Aho and Corasick). A
+ * rule whose pattern has none, or is wrong, could match any name.
  */
 struct rule_index;
 /* NULL: no memory. */

@@ -86,7 +86,7 @@ static const struct setting *setting_called(const struct settings *s, const char
     return NULL;
 }
 
-/* The value of a text of at most nine digits; 0: it is none, or zero. */
+/* The value of a text of at most nine digits; 0: not a number, or zero. */
 static unsigned long whole(const char *text)
 {
     size_t len = strlen(text);

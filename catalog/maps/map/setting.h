@@ -11,8 +11,8 @@
  *     "hidden_size":         {"from": ["config.json:hidden_size"], "number": true, "else": ""},
  *     "head_dim":            {"ratio": ["hidden_size", "num_attention_heads"], "else": "-1"}}
  *
- * Each is resolved for each checkpoint: by what a person gave for it, else by those of its metadata
- * keys (`from`) that the checkpoint has, which must agree, else by `like` (the value of an earlier
+ * Each is resolved for each checkpoint: by what a person gave for it, else by the metadata keys
+ * (`from`) that the checkpoint has, which must agree, else by `like` (the value of an earlier
  * setting, if the metadata has that one: the file is there and leaves this out), else by `ratio`
  * (one earlier setting divided by another, both not empty), else by `else`. A setting that nothing
  * says, that two keys say differently, or that is not a number where one is needed, has a fault:

@@ -15,7 +15,7 @@
 #include "catalog/maps/regex/regex.h"
 
 #define LIST_ALWAYS                                                                                \
-    100 /* up to so many unmapped names, every error lists all; with more, only the first */
+    100 /* with at most this many unmapped names, errors list them all; else only the first */
 
 /* A key of the dict. */
 struct item {
@@ -155,7 +155,7 @@ static bool has_slot(struct restoring *r, const struct map_row *owner, const cha
 
 static void add_zeros(struct restoring *r)
 {
-    size_t items = r->items; /* those of the translation; all added below are zeros */
+    size_t items = r->items; /* the translation's; all added below are zeros */
     for (size_t i = 0; i < items && !r->task->failed; i++) {
         struct map_row owner = {.new_name = r->item[i].name};
         int64_t turn = (INT64_C(1) << 60) + r->item[i].turn * 4;

@@ -148,7 +148,7 @@ static bool compare_leaf(struct compare *c, size_t place)
     return compare_note(c, hollow ? PROBLEM_NULL : PROBLEM_UNEXPECTED, NULL, leaf);
 }
 
-/* Find the null leaves below which the other side has tensors. (Usually there are none.) */
+/* Find the null leaves below which the other side has tensors. (Usually none.) */
 static bool find_covers(struct compare *c)
 {
     bool added;

@@ -56,7 +56,7 @@ enum status optimizer_compare(const struct optimizer_rows *wanted,
                               struct error *err);
 
 /* Append the name of the leaf; what was expected; what was found: "float32[2,3]", "null" or an
- * error. False: there is none, and nothing was appended. */
+ * error. False if absent, and nothing was appended. */
 bool optimizer_difference_name(const struct optimizer_difference *, struct text *out);
 bool optimizer_difference_expected(const struct optimizer_difference *, struct text *out);
 bool optimizer_difference_found(const struct optimizer_difference *, struct text *out);

@@ -85,7 +85,7 @@ static void add_for_param(struct optax *o, const struct node *n, const struct op
     const bool same = strcmp(slot->shape, "same") == 0;
     if (!row.dtype)
         row.dtype = row.param->dtype;
-    if (dimensions || same) { /* the axes of dimensions are those of all vectors together */
+    if (dimensions || same) { /* the axes of dimensions are all vectors' together */
         const struct json_value *axes = axes_of(o->run, o->axes, row.param);
         row.axes = axes ? run_json(o->run, axes) : NULL;
     }
@@ -131,7 +131,7 @@ static void add_slots(struct optax *o, const struct node *n)
     }
 }
 
-/* T5X looks up the axes of each leaf of the state: there are none at `below`. */
+/* T5X looks up the axes of each leaf of the state, and finds none at `below`. */
 static void not_restored(struct optax *o, const struct node *n, const char *below)
 {
     late_fault(o, run_textf(o->run,

@@ -99,7 +99,7 @@ static bool condition(const struct args *args, const char *text, size_t len)
     }
 }
 
-/* The offset of the first `what` in the text; `len` if there is none. */
+/* The offset of the first `what` in the text; `len` if absent. */
 static size_t optax_args_place_of(const char *text, size_t len, const char *what)
 {
     size_t size = strlen(what);
@@ -124,7 +124,7 @@ bool args_when(const struct args *args, const char *when, size_t len)
 }
 
 /* Add renamed arguments to *out: for "mask=decay_mask decay=rate", `mask` with the value of
- * `decay_mask`, and `decay` with that of `rate`. */
+ * `decay_mask`, and `decay` with the value of `rate`. */
 static void rename_args(struct run *r, const char *text, size_t len, const struct args *from,
                         struct args *out)
 {

@@ -75,8 +75,8 @@ bool optimizer_row_name(const struct optimizer_row *, struct text *out);
 
 /*
  * The tables, each a view of schema/50_optimizer.sql, with its columns in their order. All are
- * texts; NULL is none. A `when` is "ARGUMENT IS {and ARGUMENT IS}", where IS is one of given, null,
- * true, false and schedule; a chain is "NAME[(TO=FROM …)][ if WHEN], …".
+ * texts; NULL if absent. A `when` is "ARGUMENT IS {and ARGUMENT IS}", where IS is one of given,
+ * null, true, false and schedule; a chain is "NAME[(TO=FROM …)][ if WHEN], …".
  */
 struct optax_function {
     const char *name, *kind; /* "optimizer" or "transformation" */

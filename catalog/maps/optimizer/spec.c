@@ -15,7 +15,7 @@ static const struct kind {
 
 #define KINDS "a spec has one of \"adafactor\", \"multi\" and \"optax\""
 
-/* The only member besides "axes"; NULL: there is none, or several. */
+/* The only member besides "axes"; NULL for none or several. */
 static const struct json_value *only_key(const struct json_value *spec)
 {
     const struct json_value *found = NULL;

@@ -242,7 +242,7 @@ static struct piece state_layout_join(const struct finder *f, struct piece paren
     return (struct piece){path, parent.len + 1 + child.len};
 }
 
-/* Collect the names below a folder, without those of the state. */
+/* Collect the names below a folder, without the state's own. */
 static bool map_names(const struct finder *f, struct piece folder, struct strmap *names)
 {
     bool added;

@@ -1,6 +1,6 @@
 /*
- * pyliteral.c - the literals in the texts that an expression matches, put together from those of its
- * parts. Knowing less is always right: what gets too long or too many is dropped, and so is what
+ * pyliteral.c - the literals in the texts that an expression matches, put together from its parts'
+ * literals. Knowing less is always right: what gets too long or too many is dropped, and so is what
  * there is no memory for, except in the end.
  */
 #include <string.h>
@@ -58,7 +58,7 @@ static bool unite(struct pyreader *p, struct regex_literals a, struct regex_lite
     return true;
 }
 
-/* Bytes of the shortest literal of a set, of which the marks do not count; 0: the set says nothing. */
+/* Bytes of the shortest literal of a set, not counting marks; 0: the set says nothing. */
 static size_t shortest(struct regex_literals set)
 {
     size_t least = set.count ? SIZE_MAX : 0;

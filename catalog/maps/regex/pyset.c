@@ -4,7 +4,7 @@
 
 #include "catalog/maps/regex/pytext.h"
 
-/* PCRE2 folds the code points of a range one by one: 0.1 s for so many. */
+/* PCRE2 folds the code points of a range one by one: 0.1 s for this many. */
 #define FOLDED_MAX (UINT32_C(1) << 25)
 
 #define SURROGATE(c) ((c) >= 0xD800 && (c) <= 0xDFFF)
@@ -89,7 +89,7 @@ static const struct {
 };
 #define SAME_LETTERS (sizeof(same_letters) / sizeof(same_letters[0]))
 
-/* The letters of entry `i`, if the range contains one of them; else "". */
+/* The letters of entry `i`, if the range contains any; else "". */
 static const char *same_set(size_t i, uint32_t low, uint32_t high)
 {
     for (size_t k = 0; k < 4; k++)

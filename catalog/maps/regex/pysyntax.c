@@ -8,7 +8,8 @@
 
 /* --- quantifiers ------------------------------------------------------------------- */
 
-/* Read {n}, {m,n}, {m,}, {,n} or {,} after its brace; false, and nothing read, if it is none. */
+/* Read {n}, {m,n}, {m,}, {,n} or {,} after its brace; false, and nothing read, if it is anything
+ * else. */
 static bool read_counts(struct pyreader *p, struct token open, uint32_t *low, uint32_t *high)
 {
     struct tokens back = p->in;

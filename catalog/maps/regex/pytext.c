@@ -68,8 +68,8 @@ static bool is_space(uint32_t c, const char *at, size_t len)
     return c == 0x85 || fully_matches("\\p{Z}", at, len);
 }
 
-/* The value of a decimal digit of any script, -1 if it is none. The ten digits of a script are
- * consecutive, and the code of its zero ends in hexadecimal 0 or 6 (except for mathematical
+/* The value of a decimal digit of any script, -1 if it is not a digit. The ten digits of a script
+ * are consecutive, and the code of its zero ends in hexadecimal 0 or 6 (except for mathematical
  * digits): if the code ending in 0 of the same row is a digit, it is the zero. */
 static int digit_value(uint32_t c, const char *at, size_t len)
 {

@@ -80,7 +80,7 @@ void tokens_error(struct tokens *, size_t pos, const char *fmt, ...) PRINTF_LIKE
 void tokens_name_error(struct tokens *, const char *message, struct name name);
 void tokens_index_error(struct tokens *, const char *message, struct name name);
 
-/* The character that \a \b \f \n \r \t \v or \\ means; 0: it is none of these. */
+/* The character that \a \b \f \n \r \t \v or \\ means; 0 for any other letter. */
 uint32_t escape_control(uint32_t letter);
 
 #define DIGITS     "0123456789"
