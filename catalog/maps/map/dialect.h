@@ -174,7 +174,7 @@ struct dialect {
 #include "catalog/maps/map/dialects.def"
 #undef DIALECT
 
-/* NULL: there is none. */
+/* NULL if absent. */
 const struct dialect *dialect_find(const char *name);
 /* The names of all, in the order of dialects.def; NULL at the end. */
 const char *dialect_name(size_t i);
@@ -221,7 +221,7 @@ void map_tuple(struct text *, const char *shape);
 
 /* Leaves by name: the index of the last one in the tree, plus 1. */
 bool map_index(struct map_task *, struct strmap *, const struct map_tree *);
-/* NULL: there is none. */
+/* NULL if absent. */
 const struct map_leaf *map_leaf_called(const struct map_tree *, const struct strmap *,
                                        struct map_text name);
 
