@@ -66,7 +66,7 @@ static int tensor_passes(struct tensor_cursor *c, struct layout *l, uint32_t ord
     return rc;
 }
 
-/* Those of one name are found by the catalog's index. */
+/* Tensors of one name are found by the catalog's index. */
 static int select_named(struct tensor_cursor *c, struct layout *l, struct selection *s)
 {
     const int64_t first = (int64_t)((uint64_t)l->id << TENSOR_ORD_BITS);

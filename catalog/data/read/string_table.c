@@ -5,7 +5,7 @@
  * not: each extent is a run of strings, and a position is looked up in the extent's box.
  *
  * In a grid, a chunk holds its strings in C order, or in the order of its level; a chunk at the edge of
- * the tensor also holds strings that lie outside. Those of a row of chunks are kept decoded, as far as
+ * the tensor also holds strings that lie outside. One row of chunks is kept decoded, as far as
  * 64 MiB hold them, so that reading in order decodes each once.
  */
 #include <stdlib.h>

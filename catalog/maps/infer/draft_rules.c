@@ -384,7 +384,7 @@ static void write_rules(struct inference *f, struct drafts *d)
     f->set->options = infer_rules_keep_text(f, &options);
 }
 
-/* --- the whole draft --------------------------------------------------------------------------- */
+/* --- the whole draft -------------------------------------------------------------------------- */
 
 /* Ways to reduce the drafts. None is best in all cases, so the set that is shortest to write is
  * taken. The last way reduces nothing, in case the others get names wrong. */

@@ -216,7 +216,7 @@ static bool pair_contents(struct infer_task *t)
     return good;
 }
 
-/* --- all pairs --------------------------------------------------------------------------------- */
+/* --- all pairs -------------------------------------------------------------------------------- */
 
 static int by_a(const void *x, const void *y)
 {
