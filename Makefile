@@ -159,8 +159,14 @@ $G/schema/function/map_check.sql: $(checks)
 	$(call say,GEN,$@)
 	$(Q)sh schema/check/join.sh >$@
 
+# The names of these files: a change when one is deleted.
+.PHONY: FORCE
+$G/schema.names: FORCE
+	@mkdir -p $(@D)
+	@echo $(schema_sql) | cmp -s - $@ || echo $(schema_sql) >$@
+
 # Every schema/*.sql and those of its folders, as one table of { path, text }.
-$G/schema.c: $(schema_sql) schema/embed.sh catalog/base/limits.h
+$G/schema.c: $(schema_sql) schema/embed.sh catalog/base/limits.h $G/schema.names
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)
 	$(Q)sh schema/embed.sh $(schema_sql) >$@

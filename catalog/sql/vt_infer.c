@@ -54,7 +54,7 @@ static int infer_connect(sqlite3 *db, void *kind, int argc, const char *const *a
     return vtab_make(&t, ((struct infer_kind *)kind)->declaration, SQLITE_VTAB_DIRECTONLY, out);
 }
 
-static const struct infer_kind *kind_of(sqlite3_vtab *t)
+static const struct infer_kind *infer_kind_of(sqlite3_vtab *t)
 {
     return ((struct vtab *)t)->of;
 }
@@ -65,7 +65,7 @@ static const struct infer_kind *kind_of(sqlite3_vtab *t)
 static int infer_plan(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     bool unusable = false;
-    sql_pass(info, kind_of(base)->columns, 2, &unusable);
+    sql_pass(info, infer_kind_of(base)->columns, 2, &unusable);
     info->estimatedCost = info->idxNum == 3 ? 1e6 : 1e30;
     return unusable ? SQLITE_CONSTRAINT : SQLITE_OK;
 }
@@ -107,7 +107,7 @@ static int infer_filter(sqlite3_vtab_cursor *base, int number, const char *text,
 {
     (void)text, (void)argc;
     struct infer_cursor *c = (struct infer_cursor *)base;
-    const struct infer_kind *kind = kind_of(base->pVtab);
+    const struct infer_kind *kind = infer_kind_of(base->pVtab);
     sqlite3 *db = ((struct vtab *)base->pVtab)->db;
     struct error err = {.offset = NO_OFFSET};
     vtab_clear(base->pVtab);
@@ -182,7 +182,7 @@ static void give_pair(sqlite3_context *ctx, const struct infer_task *t, size_t a
 static int infer_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
 {
     const struct infer_cursor *c = (struct infer_cursor *)base;
-    const struct infer_kind *kind = kind_of(base->pVtab);
+    const struct infer_kind *kind = infer_kind_of(base->pVtab);
     if (column >= kind->columns)
         sqlite3_result_int64(ctx, c->given[column - kind->columns]);
     else if (kind->pairs)
