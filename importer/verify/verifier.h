@@ -26,8 +26,9 @@ struct verified {
 
 struct verifier {
     const struct verify_options *options;
-    sqlite3 *catalog; /* the user's catalog */
-    sqlite3 *fresh;   /* what was just indexed; the catalog is attached to it as "known" */
+    sqlite3 *catalog;  /* the user's catalog */
+    sqlite3 *fresh;    /* what was just indexed; the catalog is attached to it as "known" */
+    struct error *err; /* the first failure: nothing is done from then on (arena.h) */
     struct arena arena;
     struct verified *list; /* sorted by path */
     size_t count;
@@ -49,32 +50,24 @@ static inline bool verify_stopped(const struct verifier *v)
 /* verify_index.c: first verify_siblings(), for each checkpoint: the files in its directory,
  * or beside its primary file; a directory is listed once, for all checkpoints in it. Then
  * verify_index(), for all. */
-enum status verify_siblings(struct verifier *, struct verified *, struct error *err);
-enum status verify_index(struct verifier *, struct error *err);
+void verify_siblings(struct verifier *, struct verified *);
+void verify_index(struct verifier *);
+/* Record a finding, in a table of the fresh catalog that verify_index() makes; `name` may be NULL. */
+void verify_found(struct verifier *, int64_t checkpoint, const char *name,
+                  const struct error *what);
 
-/* verify_compare.c: first verify_attach(); then verify_compare() for one checkpoint at a time. */
-enum status verify_attach(struct verifier *, struct error *err);
-enum status verify_compare(struct verifier *, struct verified *, struct error *err);
-
-/* verify_findings.c: the table of findings, in the fresh catalog. */
-enum status verify_findings(struct verifier *, struct error *err);
-/* Record a finding: name, file, code and message, any of which may be NULL. */
-enum status verify_put(struct verifier *, int64_t checkpoint, const char *const row[4],
-                       uint64_t offset, struct error *err);
-/* The same from an error; `name` may be NULL. */
-enum status verify_found(struct verifier *, int64_t checkpoint, const char *name,
-                         const struct error *what, struct error *err);
+/* For one checkpoint at a time. */
+void verify_compare(struct verifier *, struct verified *);
 
 /* Check members of zip archives that no tensor's checksum has covered. The keys of
  * `covered` are made by verify_run_key(). */
-enum status verify_archives(struct verifier *, const struct verified *,
-                            const struct strmap *covered, struct error *err);
+void verify_archives(struct verifier *, const struct verified *, const struct strmap *covered);
 
 #define RUN_KEY_BYTES (sizeof(uint64_t) + 4096)
 /* Make the key of a byte range; returns its length. 0: the path is too long. */
 size_t verify_run_key(char *key, const char *path, uint64_t offset);
 
 /* Find chunks that are in the catalog and are gone now. */
-enum status verify_grids(struct verifier *, const struct verified *, struct error *err);
+void verify_grids(struct verifier *, const struct verified *);
 
 #endif

@@ -31,7 +31,8 @@ static enum status found_in_data(void *context, const char *name, const struct e
                                  struct error *err)
 {
     struct reading *r = context;
-    return verify_found(r->verifier, r->checkpoint->id, name, what, err);
+    verify_found(r->verifier, r->checkpoint->id, name, what);
+    return err->status;
 }
 
 /* Whether reading a tensor has said of this extent what there is to say. */
@@ -80,13 +81,14 @@ static void reading_progress(void *context, uint64_t done, uint64_t total)
 
 /* A query for the hashes that the checkpoint's tensors should have; NULL if there are none, or it
  * failed. */
-static sqlite3_stmt *open_hashes(struct verifier *v, const struct verified *c, struct error *err)
+static sqlite3_stmt *open_hashes(struct verifier *v, const struct verified *c)
 {
     static const char any[] = "SELECT 1 FROM known._tensor_hashes WHERE id BETWEEN ?1" ID_FIRST
                               "AND ?1" ID_LAST "LIMIT 1";
     static const char one[] =
         "SELECT t.hash FROM known.tensor t WHERE t.checkpoint_id = ?2 AND t.name = ?1"
         " AND t.hash IS NOT NULL";
+    struct error *err = v->err;
     if (c->changed)
         return NULL;
     sqlite3_stmt *s = db_query(v->fresh, err, any, "i", c->id);
@@ -95,14 +97,15 @@ static sqlite3_stmt *open_hashes(struct verifier *v, const struct verified *c, s
     return some ? db_query(v->fresh, err, one, "si", (const char *)NULL, c->id) : NULL;
 }
 
-static enum status read_data(struct verifier *v, struct verified *c, struct error *err)
+static void read_data(struct verifier *v, struct verified *c)
 {
+    struct error *err = v->err;
     struct reading r = {.verifier = v, .checkpoint = c, .arena.err = err, .covered.err = err};
     struct verify_data data = {
         .db = v->fresh,
         .checkpoint = c->fresh,
         .threads = v->options->threads,
-        .hash = open_hashes(v, c, err),
+        .hash = open_hashes(v, c),
         .context = &r,
         .found = found_in_data,
         .read = cover,
@@ -110,17 +113,17 @@ static enum status read_data(struct verifier *v, struct verified *c, struct erro
         .progress = reading_progress,
     };
     if (err->status == OK && verify_data(&data, err) == OK)
-        verify_archives(v, c, &r.covered, err);
+        verify_archives(v, c, &r.covered);
     sqlite3_finalize(data.hash);
     strmap_release(&r.covered);
     arena_release(&r.arena);
-    return err->status;
 }
 
 /* --- the results ---------------------------------------------------------------------------- */
 
-static enum status copy_rows(struct verifier *v, const struct verified *c, struct error *err)
+static void copy_rows(struct verifier *v, const struct verified *c)
 {
+    struct error *err = v->err;
     sqlite3_stmt *from =
         db_query(v->fresh, err,
                  "WITH all_found AS MATERIALIZED ("
@@ -139,14 +142,13 @@ static enum status copy_rows(struct verifier *v, const struct verified *c, struc
     }
     sqlite3_finalize(from);
     sqlite3_finalize(to);
-    return err->status;
 }
 
 /* Whether the catalog's checkpoint is still the one that was compared: it may have been
  * imported again or forgotten meanwhile. */
-static bool is_as_it_was(struct verifier *v, const struct verified *c, struct error *err)
+static bool is_as_it_was(struct verifier *v, const struct verified *c)
 {
-    char *now = content_stamp(v->catalog, c->id, err);
+    char *now = content_stamp(v->catalog, c->id, v->err);
     const bool same = now && strcmp(now, c->stamp) == 0;
     if (now && !same && v->options->renewed)
         v->options->renewed(v->options->context, c->path);
@@ -154,42 +156,49 @@ static bool is_as_it_was(struct verifier *v, const struct verified *c, struct er
     return same;
 }
 
-static enum status keep_result(struct verifier *v, const struct verified *c, struct error *err)
+static void keep_result(struct verifier *v, const struct verified *c)
 {
     char sql[400];
-    if (!is_as_it_was(v, c, err))
-        return err->status;
+    if (!is_as_it_was(v, c))
+        return;
     snprintf(sql, sizeof(sql),
              "DELETE FROM _damages WHERE checkpoint = %lld;INSERT OR REPLACE INTO _verifications"
              " VALUES (%lld, %lld, %d, 1)",
              (long long)c->id, (long long)c->id, (long long)time(NULL), v->options->quick);
-    return db_exec(v->catalog, sql, err) == OK ? copy_rows(v, c, err) : err->status;
+    if (db_exec(v->catalog, sql, v->err) == OK)
+        copy_rows(v, c);
 }
 
 /* The next run starts from the beginning. */
 static const char all_verified[] = "UPDATE _verifications SET open = 0 WHERE open";
 
-/* Keep all results that are not in the catalog yet, in one transaction.
- * Called now and then, and at the end. */
-static enum status keep_results(struct verifier *v, struct error *err)
+/* Keep all results that are not in the catalog yet, in one transaction. Called now and then, and at
+ * the end, also after a failure: what was verified before it is kept. */
+static void keep_results(struct verifier *v)
 {
-    if (v->kept == v->at || db_exec(v->catalog, "BEGIN IMMEDIATE", err) != OK)
-        return err->status;
-    for (size_t i = v->kept; i < v->at && err->status == OK; i++)
-        keep_result(v, &v->list[i], err);
-    if (err->status == OK && v->at == v->count)
-        db_exec(v->catalog, all_verified, err);
-    if (err->status == OK && db_exec(v->catalog, "COMMIT", err) == OK)
-        v->kept = v->at;
-    else
-        sqlite3_exec(v->catalog, "ROLLBACK", NULL, NULL, NULL);
-    v->kept_at = time(NULL);
-    return err->status;
+    struct error *failure = v->err, err = {.offset = NO_OFFSET};
+    if (v->kept == v->at)
+        return;
+    v->err = &err;
+    if (db_exec(v->catalog, "BEGIN IMMEDIATE", &err) == OK) {
+        for (size_t i = v->kept; i < v->at && err.status == OK; i++)
+            keep_result(v, &v->list[i]);
+        if (err.status == OK && v->at == v->count)
+            db_exec(v->catalog, all_verified, &err);
+        if (err.status == OK && db_exec(v->catalog, "COMMIT", &err) == OK)
+            v->kept = v->at;
+        else
+            sqlite3_exec(v->catalog, "ROLLBACK", NULL, NULL, NULL);
+        v->kept_at = time(NULL);
+    }
+    v->err = failure;
+    if (failure->status == OK)
+        *failure = err;
 }
 
 /* --- the whole verification ----------------------------------------------------------------- */
 
-static enum status add_checkpoint(struct verifier *v, sqlite3_stmt *s, struct error *err)
+static void add_checkpoint(struct verifier *v, sqlite3_stmt *s)
 {
     struct verified *c = &v->list[v->count];
     const char *path = (const char *)sqlite3_column_text(s, 1);
@@ -197,21 +206,24 @@ static enum status add_checkpoint(struct verifier *v, sqlite3_stmt *s, struct er
     const char *primary =
         sqlite3_column_type(s, 3) == SQLITE_NULL ? path : (const char *)sqlite3_column_text(s, 3);
     const char *stamp = (const char *)sqlite3_column_text(s, 5);
-    if (!path || !format || !primary || !stamp)
-        return error_memory(err);
+    if (!path || !format || !primary || !stamp) {
+        error_memory(v->err);
+        return;
+    }
     *c = (struct verified){.id = sqlite3_column_int64(s, 0),
                            .format = format_named(format),
                            .by_this_program = sqlite3_column_int(s, 6) != 0};
     c->path = arena_copy(&v->arena, path, strlen(path));
     c->stamp = arena_copy(&v->arena, stamp, strlen(stamp));
     c->primary = arena_copy(&v->arena, primary, strlen(primary));
-    if (err->status == OK && c->format && verify_siblings(v, c, err) == OK)
+    if (v->err->status == OK && c->format) {
+        verify_siblings(v, c);
         v->readable++;
+    }
     v->count++;
-    return err->status;
 }
 
-static enum status verify_load(struct verifier *v, size_t *skipped, struct error *err)
+static void verify_load(struct verifier *v, size_t *skipped)
 {
     static const char sql[] =
         "SELECT c.id, c.path, c.format, (SELECT f.path FROM _files f WHERE f.id = c.id" ID_FIRST
@@ -221,6 +233,7 @@ static enum status verify_load(struct verifier *v, size_t *skipped, struct error
         " FROM json_each(?1) j JOIN _checkpoints c ON c.id = j.value"
         " ORDER BY c.format NOT IN (SELECT value FROM json_each(?4)), 4, 2";
     struct text ids = {0}, known = {0};
+    struct error *err = v->err;
     sqlite3_stmt *s = NULL;
     text_addc(&ids, '[');
     for (size_t i = 0; i < v->options->count; i++)
@@ -239,46 +252,44 @@ static enum status verify_load(struct verifier *v, size_t *skipped, struct error
         if (sqlite3_column_int(s, 4))
             ++*skipped;
         else
-            add_checkpoint(v, s, err);
+            add_checkpoint(v, s);
     }
     sqlite3_finalize(s);
     text_release(&ids);
     text_release(&known);
-    return err->status;
 }
 
-static enum status verify_one(struct verifier *v, struct verified *c, struct error *err)
+static void verify_one(struct verifier *v, struct verified *c)
 {
-    if (verify_stopped(v))
-        return error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
+    if (verify_stopped(v)) {
+        error_set(v->err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
+        return;
+    }
     if (!c->format) {
         struct error what = {.offset = NO_OFFSET};
         error_set(&what, ERR_UNSUPPORTED, c->path, NO_OFFSET,
                   "its format is none of this program's: it cannot be verified");
-        return verify_found(v, c->id, NULL, &what, err);
+        verify_found(v, c->id, NULL, &what);
+        return;
     }
     /* Without its neighbours, facts and shards would only seem to be gone. */
     if (status_passes(c->unlisted.status)) {
         c->unread = true;
-        verify_found(v, c->id, NULL, &c->unlisted, err);
+        verify_found(v, c->id, NULL, &c->unlisted);
     }
-    if (err->status == OK && verify_compare(v, c, err) == OK && c->fresh && !c->unread &&
-        !v->options->quick)
-        read_data(v, c, err);
-    return err->status;
+    verify_compare(v, c);
+    if (v->err->status == OK && c->fresh && !c->unread && !v->options->quick)
+        read_data(v, c);
 }
 
-static enum status verify_each(struct verifier *v, struct error *err)
+static void verify_each(struct verifier *v)
 {
-    struct error keeping = {.offset = NO_OFFSET};
-    while (v->at < v->count && verify_one(v, &v->list[v->at], err) == OK) {
-        v->at++;
-        if (time(NULL) > v->kept_at + KEEP_SECONDS && keep_results(v, err) != OK)
-            return err->status;
+    while (v->at < v->count && v->err->status == OK) {
+        verify_one(v, &v->list[v->at]);
+        v->at += v->err->status == OK;
+        if (v->err->status != OK || v->at == v->count || time(NULL) > v->kept_at + KEEP_SECONDS)
+            keep_results(v);
     }
-    if (keep_results(v, &keeping) != OK && err->status == OK)
-        *err = keeping;
-    return err->status;
 }
 
 enum status verify_run(sqlite3 *catalog, const struct verify_options *options, size_t *skipped,
@@ -287,12 +298,15 @@ enum status verify_run(sqlite3 *catalog, const struct verify_options *options, s
     struct verifier v = {.options = options,
                          .catalog = catalog,
                          .fresh = options->scratch,
+                         .err = err,
                          .arena.err = err,
                          .listers.err = err};
     *skipped = 0;
-    if (verify_load(&v, skipped, err) == OK && v.count && verify_findings(&v, err) == OK &&
-        verify_index(&v, err) == OK && verify_attach(&v, err) == OK)
-        verify_each(&v, err);
+    verify_load(&v, skipped);
+    if (err->status == OK && v.count)
+        verify_index(&v);
+    if (err->status == OK)
+        verify_each(&v);
     if (err->status == OK && !v.count)
         db_exec(catalog, all_verified, err);
     strmap_release(&v.listers);

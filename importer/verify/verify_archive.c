@@ -65,7 +65,7 @@ static enum status take_member(void *context, uint64_t number, void *thing, stru
     sqlite3_bind_int64(a->inside, 4, (sqlite3_int64)(m->data + m->stored));
     const bool tensor = sqlite3_step(a->inside) == SQLITE_ROW;
     verify_found(a->verifier, a->checkpoint->id,
-                 tensor ? (const char *)sqlite3_column_text(a->inside, 0) : NULL, what, err);
+                 tensor ? (const char *)sqlite3_column_text(a->inside, 0) : NULL, what);
     sqlite3_reset(a->inside);
     return err->status;
 }
@@ -93,13 +93,12 @@ static bool is_summed(const struct archive *a, const struct zip_member *m)
            zip_check(&a->zip, m, &ignored) == OK;
 }
 
-static enum status check_members(struct archive *a, const struct strmap *covered,
-                                 struct arena *arena, struct error *err)
+static void check_members(struct archive *a, const struct strmap *covered, struct arena *arena)
 {
     char key[RUN_KEY_BYTES];
     a->todo = arena_array(arena, a->zip.count + 1, sizeof(*a->todo));
     if (!a->todo)
-        return err->status;
+        return;
     for (uint64_t i = 0; i < a->zip.count; i++) {
         const struct zip_member *m = &a->zip.members[i];
         struct zip_run run;
@@ -117,11 +116,12 @@ static enum status check_members(struct archive *a, const struct strmap *covered
                            .take = take_member,
                            .drop = free,
                            .stop = stopped};
-    return a->count ? work_run(&w, err) : OK;
+    if (a->count)
+        work_run(&w, a->verifier->err);
 }
 
 /* Damage to an archive's directory has been found with the headers; only passing trouble is new. */
-static enum status check_file(struct archive *a, const struct strmap *covered, struct error *err)
+static void check_file(struct archive *a, const struct strmap *covered)
 {
     struct arena arena = {0};
     struct source *s = NULL;
@@ -130,18 +130,16 @@ static enum status check_file(struct archive *a, const struct strmap *covered, s
     if (source_open_file(a->path, 0, &s, NULL, &what) == OK && s->size >= sizeof(magic) &&
         source_read(s, 0, magic, sizeof(magic), &what) == OK &&
         memcmp(magic, "PK\3\4", sizeof(magic)) == 0 && zip_open(s, &arena, &a->zip, &what) == OK) {
-        arena.err = err;
-        check_members(a, covered, &arena, err);
+        arena.err = a->verifier->err;
+        check_members(a, covered, &arena);
     }
     source_close(s);
     arena_release(&arena);
-    return status_passes(what.status)
-               ? verify_found(a->verifier, a->checkpoint->id, NULL, &what, err)
-               : err->status;
+    if (status_passes(what.status))
+        verify_found(a->verifier, a->checkpoint->id, NULL, &what);
 }
 
-enum status verify_archives(struct verifier *v, const struct verified *c,
-                            const struct strmap *covered, struct error *err)
+void verify_archives(struct verifier *v, const struct verified *c, const struct strmap *covered)
 {
     static const char files_sql[] =
         "SELECT path FROM main._files WHERE id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST
@@ -149,16 +147,15 @@ enum status verify_archives(struct verifier *v, const struct verified *c,
     static const char inside_sql[] =
         "SELECT name FROM main.tensor WHERE checkpoint_id = ?1 AND file = ?2"
         " AND offset >= ?3 AND offset < ?4 ORDER BY ord LIMIT 1";
-    sqlite3_stmt *s = db_query(v->fresh, err, files_sql, "i", c->fresh);
-    sqlite3_stmt *inside = db_query(v->fresh, err, inside_sql, "");
-    while (db_row(s, "cannot list the files", err)) {
+    sqlite3_stmt *s = db_query(v->fresh, v->err, files_sql, "i", c->fresh);
+    sqlite3_stmt *inside = db_query(v->fresh, v->err, inside_sql, "");
+    while (db_row(s, "cannot list the files", v->err)) {
         struct archive a = {.verifier = v,
                             .checkpoint = c,
                             .path = (const char *)sqlite3_column_text(s, 0),
                             .inside = inside};
-        check_file(&a, covered, err);
+        check_file(&a, covered);
     }
     sqlite3_finalize(s);
     sqlite3_finalize(inside);
-    return err->status;
 }

@@ -14,17 +14,20 @@
 struct grids {
     struct verifier *verifier;
     const struct verified *checkpoint;
+    /* lookup_tensor() looks for checksums in "main", which is wrong for the fresh catalog, but
+     * grids have none. */
+    struct lookup *catalog, *fresh;
     const struct stored_tensor *then, *now;
     uint64_t lost;
 };
 
-static enum status lost_chunk(struct grids *g, uint64_t index, struct error *err)
+static void lost_chunk(struct grids *g, uint64_t index)
 {
     const struct stored_tensor *t = g->then;
     struct error what = {.offset = NO_OFFSET};
     struct text key = {0};
     if (g->lost++ >= NAMED_MAX)
-        return OK;
+        return;
     const bool known = grid_key(t->grid, t->shape, t->rank, index, &key);
     if (t->grid->in_files) {
         struct text path = {0};
@@ -39,71 +42,69 @@ static enum status lost_chunk(struct grids *g, uint64_t index, struct error *err
     }
     text_release(&key);
     error_code(&what, "missing-chunk");
-    return verify_found(g->verifier, g->checkpoint->id, t->name, &what, err);
+    verify_found(g->verifier, g->checkpoint->id, t->name, &what);
 }
 
-static enum status compare_runs(struct grids *g, struct error *err)
+static void compare_runs(struct grids *g)
 {
+    const struct error *err = g->verifier->err;
     const struct grid *then = g->then->grid, *now = g->now->grid;
     for (uint64_t i = 0; i < then->run_count; i++) {
         const struct grid_run *run = &then->runs[i];
         for (uint64_t k = 0; k < run->count && err->status == OK; k++)
             if (!grid_holds(now, run->first + k))
-                lost_chunk(g, run->first + k, err);
+                lost_chunk(g, run->first + k);
     }
     for (uint64_t i = 0; i < then->value_count && err->status == OK; i++)
         if (!grid_value_at(now, then->values[i].index))
-            lost_chunk(g, then->values[i].index, err);
-    return err->status;
+            lost_chunk(g, then->values[i].index);
 }
 
-static enum status compare_grids(struct grids *g, struct error *err)
+static void compare_grids(struct grids *g)
 {
     struct error what = {.offset = NO_OFFSET};
     if (!g->then->grid || !g->now->grid || g->then->grid->in_files != g->now->grid->in_files)
-        return OK; /* the header has changed, which is reported elsewhere */
-    if (compare_runs(g, err) != OK || g->lost <= NAMED_MAX)
-        return err->status;
+        return; /* the header has changed, which is reported elsewhere */
+    compare_runs(g);
+    if (g->lost <= NAMED_MAX)
+        return;
     error_set(&what, ERR_MISSING, g->then->checkpoint, NO_OFFSET,
               "%llu more chunks were there when it was indexed, and are gone",
               (unsigned long long)(g->lost - NAMED_MAX));
     error_code(&what, "missing-chunk");
-    return verify_found(g->verifier, g->checkpoint->id, g->then->name, &what, err);
+    verify_found(g->verifier, g->checkpoint->id, g->then->name, &what);
 }
 
-/* lookup_tensor() looks for checksums in "main", which is wrong for the
- * fresh catalog, but grids have none. */
-static enum status compare_tensor(struct grids *g, int64_t then, int64_t now, struct error *err)
+static void compare_tensor(struct grids *g, int64_t then, int64_t now)
 {
+    struct error *err = g->verifier->err;
     struct arena arena = {0};
-    struct lookup *catalog = NULL, *fresh = NULL;
     struct stored_tensor a, b;
-    if (lookup_open(g->verifier->catalog, &catalog, err) == OK &&
-        lookup_open(g->verifier->fresh, &fresh, err) == OK &&
-        lookup_tensor(catalog, then, &arena, &a, err) == OK &&
-        lookup_tensor(fresh, now, &arena, &b, err) == OK) {
+    if (lookup_tensor(g->catalog, then, &arena, &a, err) == OK &&
+        lookup_tensor(g->fresh, now, &arena, &b, err) == OK) {
         g->then = &a;
         g->now = &b;
         g->lost = 0;
-        compare_grids(g, err);
+        compare_grids(g);
         g->then = g->now = NULL;
     }
-    lookup_close(catalog);
-    lookup_close(fresh);
     arena_release(&arena);
-    return err->status;
 }
 
-enum status verify_grids(struct verifier *v, const struct verified *c, struct error *err)
+void verify_grids(struct verifier *v, const struct verified *c)
 {
+    struct error *err = v->err;
     struct grids g = {.verifier = v, .checkpoint = c};
     sqlite3_stmt *s = db_query(v->fresh, err, schema_text("schema/verify/grid.sql"), "");
     if (!s)
-        return err->status;
+        return;
     sqlite3_bind_int64(s, sqlite3_bind_parameter_index(s, ":known"), c->id);
     sqlite3_bind_int64(s, sqlite3_bind_parameter_index(s, ":fresh"), c->fresh);
+    if (lookup_open(v->catalog, &g.catalog, err) == OK)
+        lookup_open(v->fresh, &g.fresh, err);
     while (db_row(s, "cannot compare chunks", err))
-        compare_tensor(&g, sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1), err);
+        compare_tensor(&g, sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1));
+    lookup_close(g.catalog);
+    lookup_close(g.fresh);
     sqlite3_finalize(s);
-    return err->status;
 }

@@ -1,16 +1,40 @@
 /*
  * verify_index.c - the first part of a verification: read headers and indexes again, into a
- * catalog of their own (verifier.fresh).
+ * catalog of their own (verifier.fresh), and attach the user's to it.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "catalog/base/name_list.h"
 #include "catalog/base/work.h"
 #include "catalog/data/store/directory.h"
 #include "catalog/data/store/store.h"
+#include "catalog/db/schema.h"
 #include "catalog/db/writer.h"
 #include "importer/job/job_run.h"
 #include "importer/verify/verifier.h"
+
+static const char *if_any(const char *text)
+{
+    return text && *text ? text : NULL;
+}
+
+/* Record a finding: name, file, code and message, any of which may be NULL. */
+static void put(struct verifier *v, int64_t checkpoint, const char *const row[4], uint64_t offset)
+{
+    const int64_t at = (int64_t)offset;
+    db_run(v->fresh, v->err, "cannot verify",
+           "INSERT INTO temp.found VALUES (?1, ?2, ?3, ?4, ?5, ?6)", "isspss", checkpoint,
+           if_any(row[0]), if_any(row[1]), offset == NO_OFFSET ? NULL : &at, if_any(row[2]),
+           if_any(row[3]));
+}
+
+void verify_found(struct verifier *v, int64_t checkpoint, const char *name,
+                  const struct error *what)
+{
+    const char *const row[4] = {name, what->source, error_word(what), what->message};
+    put(v, checkpoint, row, what->offset);
+}
 
 struct names {
     struct arena *arena;
@@ -27,7 +51,7 @@ static bool add_name(void *context, const struct directory_entry *e)
     return !n->arena->failed;
 }
 
-enum status verify_siblings(struct verifier *v, struct verified *c, struct error *err)
+void verify_siblings(struct verifier *v, struct verified *c)
 {
     struct names n = {.arena = &v->arena};
     const char *slash = strrchr(c->primary, '/');
@@ -41,7 +65,7 @@ enum status verify_siblings(struct verifier *v, struct verified *c, struct error
         c->siblings = first->siblings;
         c->sibling_count = first->sibling_count;
         c->unlisted = first->unlisted;
-        return OK;
+        return;
     }
     *lister = (uint64_t)(c - v->list);
     error_clear(&c->unlisted);
@@ -49,7 +73,6 @@ enum status verify_siblings(struct verifier *v, struct verified *c, struct error
     names_sort(n.at, n.count);
     c->siblings = n.at;
     c->sibling_count = n.count;
-    return err->status;
 }
 
 static void *index_anew(void *context, uint64_t number, uint64_t *bytes)
@@ -82,45 +105,58 @@ static bool index_stopped(void *context)
 }
 
 /* Warnings of an import are not damage, except for a wrong checksum. */
-static enum status keep_issues(struct verifier *v, struct verified *c, const struct batch *b,
-                               struct error *err)
+static void keep_issues(struct verifier *v, struct verified *c, const struct batch *b)
 {
-    for (uint64_t i = 0; i < b->issue_count && err->status == OK; i++) {
+    for (uint64_t i = 0; i < b->issue_count; i++) {
         const struct batch_issue *x = &b->issues[i];
         const char *const row[4] = {NULL, x->path, x->code, x->message};
         c->unread |= strcmp(x->code, status_name(ERR_IO)) == 0 ||
                      strcmp(x->code, status_name(ERR_MEMORY)) == 0;
         if (!x->warning || strcmp(x->code, "checksum") == 0)
-            verify_put(v, c->id, row, x->offset, err);
+            put(v, c->id, row, x->offset);
     }
-    return err->status;
 }
 
 static enum status take_batch(void *context, uint64_t number, void *batch, struct error *err)
 {
     struct verifier *v = context;
     const struct batch *b = batch;
-    if (keep_issues(v, &v->list[number], b, err) == OK && !b->failed)
+    keep_issues(v, &v->list[number], b);
+    if (err->status == OK && !b->failed)
         writer_put(v->writer, b, err);
     if (v->options->progress)
         v->options->progress(v->options->context, "checkpoints", number + 1, v->readable);
     return err->status;
 }
 
-static enum status find_fresh(struct verifier *v, struct error *err)
+static void find_fresh(struct verifier *v)
 {
-    for (size_t i = 0; i < v->count && err->status == OK; i++) {
+    for (size_t i = 0; i < v->count && v->err->status == OK; i++) {
         const char *path = v->list[i].path;
         sqlite3_int64 id = 0;
         db_number(v->fresh, "SELECT id FROM main._checkpoints WHERE path = ?1",
-                  (struct bytes){(const uint8_t *)path, strlen(path)}, NULL, &id, err);
+                  (struct bytes){(const uint8_t *)path, strlen(path)}, NULL, &id, v->err);
         v->list[i].fresh = id;
     }
-    return err->status;
 }
 
-enum status verify_index(struct verifier *v, struct error *err)
+static void attach_known(struct verifier *v)
 {
+    char *uri = db_uri(sqlite3_db_filename(v->catalog, "main"), true);
+    if (!uri)
+        error_memory(v->err);
+    db_run(v->fresh, v->err, "cannot verify", "ATTACH ?1 AS known", "s", uri);
+    free(uri);
+    if (v->err->status == OK)
+        db_exec(v->fresh, schema_text("schema/verify/views.sql"), v->err);
+}
+
+void verify_index(struct verifier *v)
+{
+    static const char found[] = "CREATE TEMP TABLE found (checkpoint INTEGER, name TEXT, file TEXT,"
+                                " offset INTEGER, code TEXT, message TEXT);"
+                                "CREATE INDEX temp.found_by_checkpoint ON found(checkpoint)";
+    struct error *err = v->err;
     const struct work work = {.count = v->readable,
                               .threads = v->options->threads,
                               .context = v,
@@ -130,13 +166,16 @@ enum status verify_index(struct verifier *v, struct error *err)
                               .stop = index_stopped};
     v->reuse = reuse_new();
     if (!v->reuse)
-        return error_memory(err);
-    if (writer_open(v->fresh, NULL, NULL, NULL, &v->writer, err) == OK) {
+        error_memory(err);
+    if (err->status == OK && db_exec(v->fresh, found, err) == OK &&
+        writer_open(v->fresh, NULL, NULL, NULL, &v->writer, err) == OK) {
         if (work_run(&work, err) == OK)
             writer_close(v->writer, err);
         else
             writer_abort(v->writer);
     }
     reuse_free(v->reuse);
-    return err->status == OK ? find_fresh(v, err) : err->status;
+    find_fresh(v);
+    if (err->status == OK)
+        attach_known(v);
 }
