@@ -14,18 +14,16 @@ static void read_once(struct bytes file, bool heads_only)
 {
     struct error err = {.offset = NO_OFFSET};
     struct source *source = NULL;
-    struct sstable *table = NULL;
     struct sstable_entry e;
     if (source_open_memory("fuzzed", file, false, &source, &err) != OK)
         return;
-    bool opened = sstable_open(source, &table, &err) == OK;
-    if (opened && heads_only)
+    struct sstable *table = sstable_open(source, &err);
+    if (table && heads_only)
         sstable_heads_only(table, 8, 8);
-    if (opened)
-        while (sstable_next(table, &e, &err) == OK && e.key.at)
-            if (e.offset > file.len || e.value.len > e.value_len ||
-                (!e.compressed && e.value_len > file.len - e.offset))
-                abort();
+    while (table && sstable_next(table, &e))
+        if (e.offset > file.len || e.value.len > e.value_len ||
+            (!e.compressed && e.value_len > file.len - e.offset))
+            abort();
     sstable_close(table);
     source_close(source);
 }

@@ -6,16 +6,15 @@
 static enum status read_all(struct bytes file, struct text *out, struct error *err)
 {
     struct source *source = NULL;
-    struct sstable *table = NULL;
     struct sstable_entry e;
     assert_int_equal(source_open_memory("t", file, true, &source, err), OK);
-    if (sstable_open(source, &table, err) == OK)
-        while (sstable_next(table, &e, err) == OK && e.key.at) {
-            text_add(out, e.key.at, e.key.len);
-            text_addc(out, '=');
-            text_add(out, e.value.at, e.value.len);
-            text_addc(out, '\n');
-        }
+    struct sstable *table = sstable_open(source, err);
+    while (table && sstable_next(table, &e)) {
+        text_add(out, e.key.at, e.key.len);
+        text_addc(out, '=');
+        text_add(out, e.value.at, e.value.len);
+        text_addc(out, '\n');
+    }
     sstable_close(table);
     source_close(source);
     return err->status;
@@ -175,16 +174,15 @@ static void heads_only(void **state)
     struct bytes file = table_finish(&t);
     assert_int_equal(OK, source_open_memory("t", file, false, &source, &err));
     for (size_t n = 0; n < sizeof(heads) / sizeof(heads[0]); n++) {
-        struct sstable *whole = NULL, *partly = NULL;
         struct sstable_entry a, b;
         uint64_t left_out = 0;
         print_message("%u bytes\n", (unsigned)heads[n]);
-        assert_int_equal(OK, sstable_open(source, &whole, &err));
-        assert_int_equal(OK, sstable_open(source, &partly, &err));
+        struct sstable *whole = sstable_open(source, &err), *partly = sstable_open(source, &err);
+        assert_true(whole && partly);
         sstable_heads_only(partly, 1000, heads[n]);
         do {
-            assert_int_equal(OK, sstable_next(whole, &a, &err));
-            assert_int_equal(OK, sstable_next(partly, &b, &err));
+            assert_true(sstable_next(whole, &a) == sstable_next(partly, &b));
+            assert_int_equal(OK, err.status);
             assert_int_equal(a.key.len, b.key.len);
             assert_memory_equal(a.key.at, b.key.at, a.key.len);
             assert_int_equal(a.value_len, b.value_len);
@@ -296,11 +294,11 @@ static enum status grow_keys(size_t len, unsigned count)
     put_restarts(&content);
     struct bytes file = one_block(&t, text_bytes(&content), 0);
     struct source *source = NULL;
-    struct sstable *table = NULL;
     struct sstable_entry e;
     assert_int_equal(source_open_memory("t", file, true, &source, &err), OK);
-    assert_int_equal(sstable_open(source, &table, &err), OK);
-    while (sstable_next(table, &e, &err) == OK && e.key.at)
+    struct sstable *table = sstable_open(source, &err);
+    assert_non_null(table);
+    while (sstable_next(table, &e))
         assert_int_equal(e.key.len, len);
     sstable_close(table);
     source_close(source);

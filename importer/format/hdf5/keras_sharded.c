@@ -65,17 +65,11 @@ static bool add_shard(struct keras_set *s, const struct json_value *name)
 {
     if (name->type != JSON_STRING || strlen((const char *)name->text.at) != name->text.len)
         return false;
-    void *list =
-        arena_grow(s->arena, s->shards, s->shard_count, &s->shard_space, sizeof(*s->shards));
-    if (!list)
-        return false;
-    s->shards = list;
-    s->shards[s->shard_count++] = (const char *)name->text.at;
+    *PUSH(s->arena, s->shards, s->shard_count, s->shard_space) = (const char *)name->text.at;
     return true;
 }
 
-/* Collect the shards that the map names, sorted, without duplicates. False: it is not such a map,
- * or no memory. */
+/* Collect the shards that the map names, sorted, without duplicates. False: it is not such a map. */
 static bool collect_shards(struct keras_set *s, const struct json_value *index)
 {
     s->map = json_get(index, "weight_map");
@@ -116,16 +110,16 @@ static size_t stem_length(const char *name)
 static enum status keras_sharded_claim(struct claim *c)
 {
     struct error err = {.offset = NO_OFFSET};
-    struct arena arena = {.ceiling = LIMIT_ARENA_BYTES};
+    struct arena arena = {.ceiling = LIMIT_ARENA_BYTES, .err = &err};
     struct keras_set s = {.arena = &arena};
     uint8_t *bytes = NULL;
     size_t len, stem = stem_length(c->name);
+    const char *prefix = arena_copy(&arena, c->name, stem);
     if (claim_read(c, LIMIT_HEADER_BYTES, &bytes, &len, &err) == OK &&
         collect_shards(&s, json_read_tree((struct bytes){bytes, len}, &arena, &err)))
         for (size_t i = 0; i < s.shard_count; i++)
             claim_take(c, s.shards[i]);
-    char *prefix = stem ? arena_copy(&arena, c->name, stem) : NULL;
-    if (prefix) /* these belong to the set even if the index cannot be read */
+    if (*prefix) /* these belong to the set even if the index cannot be read */
         claim_take_prefix(c, prefix, is_own_shard);
     arena_release(&arena);
     free(bytes);
@@ -161,7 +155,7 @@ static bool keras_wants(struct hdf5_tree *t, const char *name, size_t len)
 }
 
 /* Index the groups by name, without the leading '/'; the last of two with the same name counts. */
-static bool map_groups(struct keras_set *s)
+static void map_groups(struct keras_set *s)
 {
     size_t count = 0;
     s->group = arena_array(s->arena, s->map->count + 1, sizeof(*s->group));
@@ -169,13 +163,10 @@ static bool map_groups(struct keras_set *s)
         bool added;
         const char *key = v->key + strspn(v->key, "/");
         uint64_t *at = strmap_add(&s->groups, key, strlen(key), &added);
-        if (!at)
-            return false;
         if (added)
             *at = count++;
         s->group[*at].shards = v;
     }
-    return s->group;
 }
 
 static void lose_shard(struct keras_set *s, size_t i, struct error *err)
@@ -286,57 +277,50 @@ static void report_extra_shards(struct keras_set *s)
     }
 }
 
-static enum status read_keras_index(struct job *job, const struct json_value **out,
-                                    struct json *facts)
+/* NULL after a failure. *text: the index's own. */
+static const struct json_value *read_keras_index(struct job *job, struct bytes *text)
 {
     const struct source *s = job->source;
-    if (s->size > LIMIT_HEADER_BYTES)
-        return error_set(job->err, ERR_LIMIT, s->name, NO_OFFSET,
-                         "an index of %llu bytes, most is %llu", (unsigned long long)s->size,
-                         (unsigned long long)LIMIT_HEADER_BYTES);
+    if (s->size > LIMIT_HEADER_BYTES) {
+        error_set(job->err, ERR_LIMIT, s->name, NO_OFFSET, "an index of %llu bytes, most is %llu",
+                  (unsigned long long)s->size, (unsigned long long)LIMIT_HEADER_BYTES);
+        return NULL;
+    }
     uint8_t *bytes = arena_alloc(job->arena, (size_t)s->size + 1);
-    if (!bytes)
-        return error_memory_at(job->err, s->name);
-    if (source_read(s, 0, bytes, (size_t)s->size, job->err) != OK)
-        return job->err->status;
-    struct bytes text = {bytes, (size_t)s->size};
-    *out = json_read_tree(text, job->arena, job->err);
-    json_init(facts, cursor_over(text, 0), job->arena, s->name, job->err);
-    if (!*out)
+    *text = (struct bytes){bytes, (size_t)s->size};
+    if (!bytes || source_read(s, 0, bytes, text->len, job->err) != OK)
+        return NULL;
+    const struct json_value *index = json_read_tree(*text, job->arena, job->err);
+    if (!index)
         error_code(job->err, "bad-index");
-    return job->err->status;
+    return index;
 }
 
-/* State the index's "metadata" as facts. The shards' own attributes are not stated. */
-static bool state_metadata(struct job *job, struct json *j)
+static bool keras_read_metadata(void *context, struct json *j)
 {
-    if (!json_want(j, JSON_OBJECT, "an object"))
-        return false;
-    while (json_next(j) == JSON_KEY) {
-        if (json_is(j, "metadata") ? !facts_state(job, j, "", '.')
-                                   : json_next(j) == JSON_FAIL || !json_skip(j))
-            return false;
-    }
-    return j->err->status == OK;
+    return facts_state(context, j, "", '.');
 }
 
 static enum status keras_sharded_index(struct job *job)
 {
-    const struct json_value *index = NULL;
-    struct json facts;
-    struct keras_set s = {.job = job, .arena = job->arena};
+    /* The shards' own attributes are not stated. */
+    static const struct json_member facts[] = {{"metadata", keras_read_metadata}, {0}};
+    struct json json;
+    struct bytes text;
+    struct keras_set s = {.job = job, .arena = job->arena, .groups.err = job->err};
     job_role(job, 0, "index");
-    if (read_keras_index(job, &index, &facts) != OK)
+    const struct json_value *index = read_keras_index(job, &text);
+    if (!index)
         return job->err->status;
     if (!collect_shards(&s, index)) {
         error_set(job->err, ERR_CORRUPT, job->path, NO_OFFSET, "an index without weight_map");
         return error_code(job->err, "bad-index");
     }
     s.lost = arena_array(job->arena, s.shard_count + 1, sizeof(*s.lost));
-    if (!s.lost || !map_groups(&s))
-        job_no_memory(job);
-    else
-        state_metadata(job, &facts);
+    map_groups(&s);
+    json_init(&json, cursor_over(text, 0), job->arena, job->source->name, job->err);
+    if (job->err->status == OK)
+        json_object(&json, "an object", facts, job);
     for (size_t i = 0; i < s.shard_count && job->err->status == OK; i++)
         index_keras_shard(&s, i);
     if (job->err->status == OK) {

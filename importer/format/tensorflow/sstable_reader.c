@@ -67,20 +67,21 @@ struct block {
 
 struct sstable {
     const struct source *source;
+    struct error *err; /* nothing is read after a failure */
     struct block index, data;
     uint64_t data_end;    /* end of the last data block read */
     uint64_t key_bytes;   /* total length of the keys returned so far */
     uint64_t large, head; /* from sstable_heads_only(); `head` is 0 before it is called */
 };
 
-static bool buffer_reserve(struct buffer *b, size_t len)
+static bool buffer_reserve(const struct sstable *t, struct buffer *b, size_t len)
 {
     if (len <= b->space)
         return true;
     size_t space = len > b->space * 2 ? len : b->space * 2;
     uint8_t *at = realloc(b->at, space);
     if (!at)
-        return false;
+        return error_memory_at(t->err, t->source->name) == OK;
     *b = (struct buffer){at, space};
     return true;
 }
@@ -94,146 +95,122 @@ static void block_release(struct block *b)
 
 /* --- blocks ----------------------------------------------------------------------------- */
 
-static enum status check_size(const struct sstable *t, uint64_t offset, uint64_t size,
-                              struct error *err)
-{
-    uint64_t end;
-    if (!add_u64(offset, size, &end) || !add_u64(end, TRAILER_BYTES, &end) ||
-        end > t->source->size - SSTABLE_FOOTER_BYTES)
-        return error_set(err, ERR_CORRUPT, t->source->name, offset,
-                         "a table block of %llu bytes ends past the end of the table",
-                         (unsigned long long)size);
-    return OK;
-}
-
-static enum status check_limit(const struct sstable *t, uint64_t offset, uint64_t size,
-                               struct error *err)
-{
-    if (size > LIMIT_SSTABLE_BLOCK)
-        return error_set(err, ERR_LIMIT, t->source->name, offset,
-                         "a table block of %llu bytes, the most is %llu", (unsigned long long)size,
-                         (unsigned long long)LIMIT_SSTABLE_BLOCK);
-    return OK;
-}
-
 /* The length of the entries alone: the content without its restart array, whose number of
  * elements is the content's last field. */
-static enum status entries_length(const struct sstable *t, const struct block *b, uint64_t content,
-                                  const uint8_t *end, uint64_t *entries, struct error *err)
+static uint64_t entries_length(const struct sstable *t, const struct block *b, uint64_t content,
+                               const uint8_t *end)
 {
     uint64_t restarts = content >= 4 ? load_u32le(end - 4) : 0;
-    if (content < 4 || content / 4 - 1 < restarts)
-        return error_set(err, ERR_CORRUPT, t->source->name, b->offset,
-                         "a table block without room for its restart points");
-    *entries = content - 4 * (restarts + 1);
-    return OK;
+    if (content >= 4 && content / 4 - 1 >= restarts)
+        return content - 4 * (restarts + 1);
+    error_set(t->err, ERR_CORRUPT, t->source->name, b->offset,
+              "a table block without room for its restart points");
+    return 0;
 }
 
-static enum status find_entries(const struct sstable *t, struct block *b, struct bytes content,
-                                struct error *err)
+static void find_entries(const struct sstable *t, struct block *b, struct bytes content)
 {
-    uint64_t len = 0;
-    if (entries_length(t, b, content.len, content.at + content.len, &len, err) != OK)
-        return err->status;
-    content.len = (size_t)len;
+    content.len = (size_t)entries_length(t, b, content.len, content.at + content.len);
     b->entries = cursor_over(content, b->compressed ? 0 : b->offset);
-    return OK;
 }
 
-static enum status decode_block(const struct sstable *t, struct block *b, struct bytes content,
-                                struct error *err)
+static void decode_block(const struct sstable *t, struct block *b, struct bytes content)
 {
     uint64_t len = 0;
     if (!snappy_length(content, &len))
-        return error_set(err, ERR_CORRUPT, t->source->name, b->offset,
-                         "a table block is not the Snappy data it says it is");
-    if (len > LIMIT_SSTABLE_BLOCK)
-        return error_set(err, ERR_LIMIT, t->source->name, b->offset,
-                         "a table block decodes to %llu bytes, the most is %llu",
-                         (unsigned long long)len, (unsigned long long)LIMIT_SSTABLE_BLOCK);
-    if (!buffer_reserve(&b->decoded, (size_t)len + 1))
-        return error_memory_at(err, t->source->name);
-    if (!snappy_decode(content, b->decoded.at, (size_t)len))
-        return error_set(err, ERR_CORRUPT, t->source->name, b->offset,
-                         "the Snappy data of a table block is damaged");
-    return find_entries(t, b, (struct bytes){b->decoded.at, (size_t)len}, err);
+        error_set(t->err, ERR_CORRUPT, t->source->name, b->offset,
+                  "a table block is not the Snappy data it says it is");
+    else if (len > LIMIT_SSTABLE_BLOCK)
+        error_set(t->err, ERR_LIMIT, t->source->name, b->offset,
+                  "a table block decodes to %llu bytes, the most is %llu", (unsigned long long)len,
+                  (unsigned long long)LIMIT_SSTABLE_BLOCK);
+    else if (!buffer_reserve(t, &b->decoded, (size_t)len + 1))
+        return;
+    else if (!snappy_decode(content, b->decoded.at, (size_t)len))
+        error_set(t->err, ERR_CORRUPT, t->source->name, b->offset,
+                  "the Snappy data of a table block is damaged");
+    else
+        find_entries(t, b, (struct bytes){b->decoded.at, (size_t)len});
 }
 
-/* Prepare a large block for reading through a window. *is is false, and nothing
- * done, if the block is compressed. */
-static enum status open_window(const struct sstable *t, struct block *b, bool *is,
-                               struct error *err)
+/* Prepare a large block for reading through a window. False, and nothing done, if the block is
+ * compressed. */
+static bool open_window(const struct sstable *t, struct block *b)
 {
     uint8_t end[4 + TRAILER_BYTES];
-    uint64_t len = 0;
-    if (source_read(t->source, b->offset + b->size - 4, end, sizeof(end), err) != OK)
-        return err->status;
-    *is = end[4] == BLOCK_RAW;
-    if (!*is || entries_length(t, b, b->size, end + 4, &len, err) != OK)
-        return err->status;
+    if (source_read(t->source, b->offset + b->size - 4, end, sizeof(end), t->err) != OK)
+        return true;
+    if (end[4] != BLOCK_RAW)
+        return false;
     b->windowed = true;
     b->next = b->offset;
-    b->end = b->offset + len;
+    b->end = b->offset + entries_length(t, b, b->size, end + 4);
     b->entries = cursor_over((struct bytes){0}, b->next);
-    return OK;
+    return true;
 }
 
 /* Make the window hold the next `need` bytes, or all that are left. */
-static enum status fill_window(const struct sstable *t, struct block *b, uint64_t need,
-                               struct error *err)
+static void fill_window(const struct sstable *t, struct block *b, uint64_t need)
 {
     uint64_t left = b->end - b->next;
     if (cursor_left(&b->entries) >= (need < left ? need : left))
-        return OK;
+        return;
     uint64_t len = need > HEADS_A_READ * t->head ? need : HEADS_A_READ * t->head;
     len = len < left ? len : left;
-    if (!buffer_reserve(&b->stored, (size_t)len))
-        return error_memory_at(err, t->source->name);
-    if (source_read(t->source, b->next, b->stored.at, (size_t)len, err) != OK)
-        return err->status;
-    b->entries = cursor_over((struct bytes){b->stored.at, (size_t)len}, b->next);
-    return OK;
+    b->entries = cursor_over((struct bytes){0}, b->next);
+    if (buffer_reserve(t, &b->stored, (size_t)len) &&
+        source_read(t->source, b->next, b->stored.at, (size_t)len, t->err) == OK)
+        b->entries = cursor_over((struct bytes){b->stored.at, (size_t)len}, b->next);
 }
 
-static enum status load_block(const struct sstable *t, struct block *b, uint64_t offset,
-                              uint64_t size, struct error *err)
+/* Read the whole block. */
+static void read_block(const struct sstable *t, struct block *b)
 {
     const char *name = t->source->name;
-    bool window = false;
-    if (check_size(t, offset, size, err) != OK)
-        return err->status;
+    const size_t len = (size_t)b->size;
+    if (b->size > LIMIT_SSTABLE_BLOCK)
+        error_set(t->err, ERR_LIMIT, name, b->offset,
+                  "a table block of %llu bytes, the most is %llu", (unsigned long long)b->size,
+                  (unsigned long long)LIMIT_SSTABLE_BLOCK);
+    if (t->err->status != OK || !buffer_reserve(t, &b->stored, len + TRAILER_BYTES) ||
+        source_read(t->source, b->offset, b->stored.at, len + TRAILER_BYTES, t->err) != OK)
+        return;
+    const uint32_t crc = crc32c_unmask(load_u32le(b->stored.at + len + 1));
+    const uint8_t type = b->stored.at[len];
+    const struct bytes content = {b->stored.at, len};
+    b->compressed = type == BLOCK_SNAPPY;
+    if (crc != crc32c_extend(0, b->stored.at, len + 1))
+        error_set(t->err, ERR_CORRUPT, name, b->offset,
+                  "checksum of a table block does not match: the file is damaged");
+    else if (type == BLOCK_SNAPPY)
+        decode_block(t, b, content);
+    else if (type == BLOCK_RAW)
+        find_entries(t, b, content);
+    else
+        error_set(t->err, ERR_UNSUPPORTED, name, b->offset,
+                  "a table block is compressed by method %u; 0 (none) and 1 (Snappy) are read",
+                  type);
+}
+
+static void load_block(const struct sstable *t, struct block *b, uint64_t offset, uint64_t size)
+{
+    uint64_t end;
     b->offset = offset;
     b->size = size;
     b->windowed = b->started = b->compressed = false;
-    if (t->head && size > t->large && open_window(t, b, &window, err) != OK)
-        return err->status;
-    if (window || check_limit(t, offset, size, err) != OK)
-        return err->status;
-    size_t len = (size_t)size;
-    if (!buffer_reserve(&b->stored, len + TRAILER_BYTES))
-        return error_memory_at(err, t->source->name);
-    if (source_read(t->source, offset, b->stored.at, len + TRAILER_BYTES, err) != OK)
-        return err->status;
-    uint32_t crc = crc32c_unmask(load_u32le(b->stored.at + len + 1));
-    if (crc != crc32c_extend(0, b->stored.at, len + 1))
-        return error_set(err, ERR_CORRUPT, name, offset,
-                         "checksum of a table block does not match: the file is damaged");
-    uint8_t type = b->stored.at[len];
-    struct bytes content = {b->stored.at, len};
-    b->compressed = type == BLOCK_SNAPPY;
-    if (type == BLOCK_SNAPPY)
-        return decode_block(t, b, content, err);
-    if (type == BLOCK_RAW)
-        return find_entries(t, b, content, err);
-    return error_set(err, ERR_UNSUPPORTED, name, offset,
-                     "a table block is compressed by method %u; 0 (none) and 1 (Snappy) are read",
-                     type);
+    if (!add_u64(offset, size, &end) || !add_u64(end, TRAILER_BYTES, &end) ||
+        end > t->source->size - SSTABLE_FOOTER_BYTES)
+        error_set(t->err, ERR_CORRUPT, t->source->name, offset,
+                  "a table block of %llu bytes ends past the end of the table",
+                  (unsigned long long)size);
+    else if (!t->head || size <= t->large || !open_window(t, b))
+        read_block(t, b);
 }
 
-static enum status bad_entry(const struct sstable *t, const struct block *b, struct error *err)
+static void bad_entry(const struct sstable *t, const struct block *b)
 {
-    return error_set(err, ERR_CORRUPT, t->source->name, b->offset,
-                     "an entry of a table block ends past the end of the block");
+    error_set(t->err, ERR_CORRUPT, t->source->name, b->offset,
+              "an entry of a table block ends past the end of the block");
 }
 
 /* An entry as stored in its block. */
@@ -243,83 +220,79 @@ struct raw_entry {
 };
 
 /* Read the entry's lengths and its part of the key, up to the value. */
-static enum status sstable_read_key(const struct sstable *t, struct block *b,
-                                    struct raw_entry *entry, struct error *err)
+static void sstable_read_key(const struct sstable *t, struct block *b, struct raw_entry *entry)
 {
-    if (b->windowed && fill_window(t, b, t->head, err) != OK)
-        return err->status;
+    if (b->windowed)
+        fill_window(t, b, t->head);
     struct cursor c = b->entries;
     uint64_t most_shared = b->started ? b->key_len : 0;
     entry->shared = cursor_varint32(&c);
     uint64_t fresh = cursor_varint32(&c);
     entry->value_len = cursor_varint32(&c);
     uint64_t room = b->windowed ? b->end - cursor_offset(&c) : cursor_left(&c);
-    if (!cursor_ok(&c) || entry->shared > most_shared || fresh > room)
-        return bad_entry(t, b, err);
-    if (entry->shared + fresh > LIMIT_NAME_BYTES)
-        return error_set(
-            err, ERR_LIMIT, t->source->name, b->offset, "a key of %llu bytes, the most is %llu",
+    if (!cursor_ok(&c) || entry->shared > most_shared || fresh > room) {
+        bad_entry(t, b);
+        return;
+    }
+    if (entry->shared + fresh > LIMIT_NAME_BYTES) {
+        error_set(
+            t->err, ERR_LIMIT, t->source->name, b->offset, "a key of %llu bytes, the most is %llu",
             (unsigned long long)(entry->shared + fresh), (unsigned long long)LIMIT_NAME_BYTES);
+        return;
+    }
     if (b->windowed && fresh + LENGTHS_MAX > cursor_left(&b->entries)) {
-        if (fill_window(t, b, LENGTHS_MAX + fresh + t->head, err) != OK)
-            return err->status;
+        fill_window(t, b, LENGTHS_MAX + fresh + t->head);
         c = b->entries;
         cursor_varint32(&c), cursor_varint32(&c), cursor_varint32(&c);
     }
     entry->fresh = cursor_take(&c, fresh);
     b->entries = c;
-    return cursor_ok(&c) ? OK : bad_entry(t, b, err);
+    if (!cursor_ok(&c))
+        bad_entry(t, b);
 }
 
 /* Take the value, or as much of it as the window holds, and move to the next entry. */
-static enum status sstable_read_value(const struct sstable *t, struct block *b, uint64_t len,
-                                      struct bytes *value, struct error *err)
+static struct bytes sstable_read_value(const struct sstable *t, struct block *b, uint64_t len)
 {
     struct cursor *c = &b->entries;
     uint64_t left = cursor_left(c), at = cursor_offset(c);
     bool partly = b->windowed && len > left && len <= b->end - at;
-    *value = cursor_take(c, partly ? left : len);
+    const struct bytes value = cursor_take(c, partly ? left : len);
     if (!cursor_ok(c))
-        return bad_entry(t, b, err);
+        bad_entry(t, b);
     b->next = at + len;
     if (partly)
         *c = cursor_over((struct bytes){0}, b->next);
-    return OK;
+    return value;
 }
 
-/* The next entry. *ordered: its key is not below the previous one,
- * be that in the previous block. */
-static enum status next_entry(const struct sstable *t, struct block *b, struct sstable_entry *out,
-                              bool *ordered, struct error *err)
+/* The next entry. False: its key is below the previous one, be that in the previous block. After a
+ * failure true, and nothing more can be read. */
+static bool next_entry(const struct sstable *t, struct block *b, struct sstable_entry *out)
 {
     struct raw_entry entry = {0};
-    struct bytes value = {0};
-    if (sstable_read_key(t, b, &entry, err) != OK)
-        return err->status;
+    sstable_read_key(t, b, &entry);
     uint64_t at = cursor_offset(&b->entries);
     size_t shared = (size_t)entry.shared, len = shared + entry.fresh.len;
+    if (t->err->status != OK || !buffer_reserve(t, &b->key, len + 1))
+        return true;
     size_t old = b->key_len - shared;
-    if (!buffer_reserve(&b->key, len + 1))
-        return error_memory_at(err, t->source->name);
     size_t common = old < entry.fresh.len ? old : entry.fresh.len;
     int order = common ? memcmp(b->key.at + shared, entry.fresh.at, common) : 0;
-    *ordered = order < 0 || (order == 0 && old <= entry.fresh.len);
     if (entry.fresh.len)
         memcpy(b->key.at + shared, entry.fresh.at, entry.fresh.len);
     b->key_len = len;
     b->started = true;
-    if (sstable_read_value(t, b, entry.value_len, &value, err) != OK)
-        return err->status;
     *out = (struct sstable_entry){
         .key = {b->key.at, len},
-        .value = value,
+        .value = sstable_read_value(t, b, entry.value_len),
         .offset = b->compressed ? b->offset : at,
         .value_len = entry.value_len,
         .compressed = b->compressed,
         .block_stored = b->size,
         .value_at = b->compressed ? at : at - b->offset,
     };
-    return OK;
+    return order < 0 || (order == 0 && old <= entry.fresh.len);
 }
 
 /* Whether entries are left. */
@@ -335,47 +308,47 @@ bool sstable_ends(struct bytes tail)
     return tail.len >= 8 && load_u64le(tail.at + tail.len - 8) == MAGIC;
 }
 
-static enum status read_footer(const struct sstable *t, uint64_t *index_offset,
-                               uint64_t *index_size, struct error *err)
+static void load_index(struct sstable *t)
 {
     const struct source *s = t->source;
     uint8_t footer[SSTABLE_FOOTER_BYTES];
     struct bytes all = {footer, sizeof(footer)};
-    if (s->size < sizeof(footer))
-        return error_set(err, ERR_CORRUPT, s->name, s->size,
-                         "too short for an SSTable: cut short?");
+    if (s->size < sizeof(footer)) {
+        error_set(t->err, ERR_CORRUPT, s->name, s->size, "too short for an SSTable: cut short?");
+        return;
+    }
     uint64_t at = s->size - sizeof(footer);
-    if (source_read(s, at, footer, sizeof(footer), err) != OK)
-        return err->status;
-    if (!sstable_ends(all))
-        return error_set(err, ERR_CORRUPT, s->name, s->size - 8,
-                         "not an SSTable (its last 8 bytes are not the magic number): cut "
-                         "short, or another file?");
+    if (source_read(s, at, footer, sizeof(footer), t->err) != OK)
+        return;
     struct cursor c = cursor_over((struct bytes){footer, sizeof(footer) - 8}, at);
     cursor_varint(&c);
     cursor_varint(&c);
-    *index_offset = cursor_varint(&c);
-    *index_size = cursor_varint(&c);
-    if (!cursor_ok(&c))
-        return error_set(err, ERR_CORRUPT, s->name, at, "the footer of the table is damaged");
-    return OK;
+    uint64_t offset = cursor_varint(&c), size = cursor_varint(&c);
+    if (!sstable_ends(all))
+        error_set(t->err, ERR_CORRUPT, s->name, s->size - 8,
+                  "not an SSTable (its last 8 bytes are not the magic number): cut "
+                  "short, or another file?");
+    else if (!cursor_ok(&c))
+        error_set(t->err, ERR_CORRUPT, s->name, at, "the footer of the table is damaged");
+    else
+        load_block(t, &t->index, offset, size);
 }
 
-enum status sstable_open(const struct source *source, struct sstable **out, struct error *err)
+struct sstable *sstable_open(const struct source *source, struct error *err)
 {
-    uint64_t offset = 0, size = 0;
     struct sstable *t = calloc(1, sizeof(*t));
-    if (!t)
-        return error_memory_at(err, source->name);
-    t->source = source;
-    t->data.entries = cursor_over((struct bytes){0}, 0);
-    if (read_footer(t, &offset, &size, err) != OK ||
-        load_block(t, &t->index, offset, size, err) != OK) {
-        sstable_close(t);
-        return err->status;
+    if (!t) {
+        error_memory_at(err, source->name);
+        return NULL;
     }
-    *out = t;
-    return OK;
+    t->source = source;
+    t->err = err;
+    t->data.entries = cursor_over((struct bytes){0}, 0);
+    load_index(t);
+    if (err->status == OK)
+        return t;
+    sstable_close(t);
+    return NULL;
 }
 
 void sstable_close(struct sstable *t)
@@ -388,21 +361,19 @@ void sstable_close(struct sstable *t)
 }
 
 /* Load the next data block; the caller knows that the index lists one. */
-static enum status next_block(struct sstable *t, struct error *err)
+static void next_block(struct sstable *t)
 {
     struct sstable_entry entry = {0};
-    bool ordered = false;
-    if (next_entry(t, &t->index, &entry, &ordered, err) != OK)
-        return err->status;
+    next_entry(t, &t->index, &entry);
     struct cursor c = cursor_over(entry.value, entry.offset);
     uint64_t offset = cursor_varint(&c), size = cursor_varint(&c);
     if (!cursor_ok(&c) || offset < t->data_end)
-        return error_set(err, ERR_CORRUPT, t->source->name, entry.offset,
-                         "the table's index lists a block that overlaps the one before");
-    if (load_block(t, &t->data, offset, size, err) != OK)
-        return err->status;
+        error_set(t->err, ERR_CORRUPT, t->source->name, entry.offset,
+                  "the table's index lists a block that overlaps the one before");
+    if (t->err->status != OK)
+        return;
+    load_block(t, &t->data, offset, size);
     t->data_end = offset + size + TRAILER_BYTES;
-    return OK;
 }
 
 void sstable_heads_only(struct sstable *t, uint64_t large, uint64_t head)
@@ -411,25 +382,20 @@ void sstable_heads_only(struct sstable *t, uint64_t large, uint64_t head)
     t->head = head > LENGTHS_MAX ? head : LENGTHS_MAX;
 }
 
-enum status sstable_next(struct sstable *t, struct sstable_entry *out, struct error *err)
+bool sstable_next(struct sstable *t, struct sstable_entry *out)
 {
-    bool ordered = false;
     *out = (struct sstable_entry){0};
-    while (!block_left(&t->data)) {
-        if (!block_left(&t->index))
-            return OK;
-        if (next_block(t, err) != OK)
-            return err->status;
-    }
-    if (next_entry(t, &t->data, out, &ordered, err) != OK)
-        return err->status;
-    if (!ordered)
-        return error_set(err, ERR_CORRUPT, t->source->name, out->offset,
-                         "the keys of the table are not in order");
+    while (t->err->status == OK && !block_left(&t->data) && block_left(&t->index))
+        next_block(t);
+    if (t->err->status != OK || !block_left(&t->data))
+        return false;
+    if (!next_entry(t, &t->data, out))
+        error_set(t->err, ERR_CORRUPT, t->source->name, out->offset,
+                  "the keys of the table are not in order");
     t->key_bytes += out->key.len;
     if (t->key_bytes > LIMIT_KEYS_FREE && t->key_bytes / LIMIT_KEY_GROWTH > t->source->size)
-        return error_set(err, ERR_LIMIT, t->source->name, out->offset,
-                         "the keys of the table are more than %llu times its size",
-                         (unsigned long long)LIMIT_KEY_GROWTH);
-    return OK;
+        error_set(t->err, ERR_LIMIT, t->source->name, out->offset,
+                  "the keys of the table are more than %llu times its size",
+                  (unsigned long long)LIMIT_KEY_GROWTH);
+    return t->err->status == OK;
 }

@@ -1,10 +1,9 @@
 /*
  * sstable_reader.h - read a LevelDB table from front to back.
  *
- *   struct sstable *table;
  *   struct sstable_entry e;
- *   if (sstable_open(source, &table, err) != OK) ...
- *   while ((status = sstable_next(table, &e, err)) == OK && e.key.at)
+ *   struct sstable *table = sstable_open(source, err);
+ *   while (table && sstable_next(table, &e))
  *       use(e.key, e.value);
  *   sstable_close(table);
  *
@@ -23,7 +22,7 @@
 struct sstable;
 
 struct sstable_entry {
-    struct bytes key, value; /* valid until the next call; key.at NULL: the end */
+    struct bytes key, value; /* valid until the next call */
     uint64_t offset;         /* in the file: of the value, or of its block where that is
                                 compressed */
     uint64_t value_len;      /* more than value.len where sstable_heads_only() left some out */
@@ -35,14 +34,16 @@ struct sstable_entry {
 /* Whether the end of a file has the magic number of a table. */
 bool sstable_ends(struct bytes tail);
 
-/* Reads the footer and the index block. `source` must outlive the table. */
-enum status sstable_open(const struct source *source, struct sstable **out, struct error *err);
+/* Reads the footer and the index block. `source` must outlive the table, and so must `err`, which gets
+ * all later failures. NULL after a failure. */
+struct sstable *sstable_open(const struct source *source, struct error *err);
 /* For raw blocks of more than `large` bytes, read only keys and the beginnings of values,
  * at least `head` bytes of each entry. The checksums of such blocks are not verified, since
  * not all of their bytes are read. They may have any size. */
 void sstable_heads_only(struct sstable *, uint64_t large, uint64_t head);
 
-enum status sstable_next(struct sstable *, struct sstable_entry *, struct error *err);
+/* False at the end (the entry is then empty), and after a failure. */
+bool sstable_next(struct sstable *, struct sstable_entry *);
 void sstable_close(struct sstable *);
 
 #endif

@@ -354,7 +354,7 @@ static void take_entries(struct bundle *b, struct sstable *table)
 {
     struct error *err = b->job->err;
     struct sstable_entry e;
-    while (err->status == OK && sstable_next(table, &e, err) == OK && e.key.at) {
+    while (sstable_next(table, &e)) {
         const Tf__BundleEntryProto *m =
             protobuf_unpack(&tf__bundle_entry_proto__descriptor, e.value, &b->message, err);
         if (err->status == OK && e.key.len && e.key.at[0] == 0)
@@ -369,7 +369,8 @@ static void take_table(struct bundle *b, struct sstable *table)
 {
     struct sstable_entry first;
     struct error *err = b->job->err;
-    if (sstable_next(table, &first, err) == OK)
+    sstable_next(table, &first);
+    if (err->status == OK)
         take_header(b, &first);
     arena_release(&b->message);
     if (err->status == OK)
@@ -389,7 +390,8 @@ static enum status tf_bundle_index(struct job *job)
     job_sum_kind(job, "crc32c");
     if (tf_shards_open(&b.shards, job) == OK) {
         tf_step(job, tf_shards_name(&b.shards));
-        if (sstable_open(job->source, &table, job->err) == OK)
+        table = sstable_open(job->source, job->err);
+        if (table)
             take_table(&b, table);
     }
     sstable_close(table);

@@ -303,10 +303,7 @@ static void take_value(struct v1 *v, const struct shard *s, struct tensor *t,
                        const struct sstable_entry *e, struct piece *p)
 {
     struct error err = {.offset = NO_OFFSET};
-    struct source *value = NULL;
-    if (tf_v1_value_open(s->source, e, &value, &err) == OK)
-        tf_v1_value_find(value, &t->field, &p->value, &err);
-    source_close(value);
+    tf_v1_value_find(s->source, e, &t->field, &p->value, &err);
     if (err.status == ERR_MEMORY || err.status == ERR_IO) {
         *v->job->err = err;
         return;
@@ -472,15 +469,15 @@ static void tf_v1_emit(struct v1 *v, const struct tensor *t)
 
 static void take_table(struct v1 *v, const struct shard *s, struct error *err)
 {
-    struct sstable *table = NULL;
     struct sstable_entry e;
-    if (sstable_open(s->source, &table, err) != OK)
+    struct sstable *table = sstable_open(s->source, err);
+    if (!table)
         return;
     sstable_heads_only(table, LARGE_BLOCK, ENTRY_HEAD);
-    if (sstable_next(table, &e, err) == OK)
+    sstable_next(table, &e);
+    if (err->status == OK)
         take_header(v, s, &e, err);
-    while (err->status == OK && v->job->err->status == OK && sstable_next(table, &e, err) == OK &&
-           e.key.at)
+    while (v->job->err->status == OK && sstable_next(table, &e))
         take_record(v, s, &e);
     sstable_close(table);
 }

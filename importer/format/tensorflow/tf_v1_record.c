@@ -89,39 +89,38 @@ enum status tf_v1_value_open(const struct source *shard, const struct sstable_en
 
 /* Step into a field of the message in *run: *run becomes the field's contents, empty if it is
  * absent. A field that occurs twice, which protobuf would merge, is refused. */
-static enum status descend(const struct source *value, uint32_t number, struct tf_v1_run *run,
-                           struct error *err)
+static void descend(const struct source *value, uint32_t number, struct tf_v1_run *run,
+                    struct error *err)
 {
     struct source *part = NULL;
     struct message_field f;
-    struct tf_v1_run found = {run->at, 0};
+    const uint64_t at = run->at;
     unsigned times = 0;
-    if (source_open_view(value, run->at, run->len, &part, err) != OK)
-        return err->status;
+    if (source_open_view(value, at, run->len, &part, err) != OK)
+        return;
     struct message m = message_over(part);
+    run->len = 0;
     while (message_next(&m, &f, err) == OK && f.number) {
         if (f.number != number || f.wire != WIRE_BYTES)
             continue;
         times++;
-        found = (struct tf_v1_run){run->at + f.at, f.len};
+        *run = (struct tf_v1_run){at + f.at, f.len};
     }
     source_close(part);
-    if (err->status == OK && times > 1)
-        return error_set(err, ERR_CORRUPT, value->name, NO_OFFSET,
-                         "a record has its data in %u parts", times);
-    *run = found;
-    return err->status;
+    if (times > 1)
+        error_set(err, ERR_CORRUPT, value->name, NO_OFFSET, "a record has its data in %u parts",
+                  times);
 }
 
 /* Find the list of elements. It is packed if the field occurs once, as one run. */
-static enum status find_list(const struct source *value, const struct tf_v1_field *field,
-                             struct tf_v1_value *v, struct error *err)
+static void find_list(const struct source *value, const struct tf_v1_field *field,
+                      struct tf_v1_value *v, struct error *err)
 {
     struct source *part = NULL;
     struct message_field f;
     uint64_t times = 0;
     if (source_open_view(value, v->message.at, v->message.len, &part, err) != OK)
-        return err->status;
+        return;
     struct message m = message_over(part);
     while (message_next(&m, &f, err) == OK && f.number) {
         if (f.number != field->number)
@@ -131,12 +130,11 @@ static enum status find_list(const struct source *value, const struct tf_v1_fiel
         v->count += field->strings && f.wire == WIRE_BYTES;
     }
     source_close(part);
-    return err->status;
 }
 
 /* Count the elements by decoding them. */
-static enum status count_elements(const struct source *value, const struct tf_v1_field *field,
-                                  struct tf_v1_value *v, struct error *err)
+static void count_elements(const struct source *value, const struct tf_v1_field *field,
+                           struct tf_v1_value *v, struct error *err)
 {
     const struct tf_v1_run *run = v->packed ? &v->list : &v->message;
     struct source *s = NULL;
@@ -144,23 +142,27 @@ static enum status count_elements(const struct source *value, const struct tf_v1
     tf_v1_steps(field, v->packed, steps);
     if (source_open_view(value, run->at, run->len, &s, err) != OK ||
         codec_chain_open(s, steps, &s, NULL, err) != OK)
-        return err->status;
+        return;
     v->count = s->size / field->width;
     if (s->size % field->width)
         error_set(err, ERR_CORRUPT, value->name, NO_OFFSET, "a record ends within an element");
     source_close(s);
-    return err->status;
 }
 
-enum status tf_v1_value_find(const struct source *value, const struct tf_v1_field *field,
-                             struct tf_v1_value *out, struct error *err)
+void tf_v1_value_find(const struct source *shard, const struct sstable_entry *entry,
+                      const struct tf_v1_field *field, struct tf_v1_value *out, struct error *err)
 {
-    struct tf_v1_value v = {.message = {0, value->size}};
-    if (descend(value, SLICES_DATA, &v.message, err) != OK ||
-        descend(value, SLICE_DATA, &v.message, err) != OK || find_list(value, field, &v, err) != OK)
-        return err->status;
-    if (!field->strings && count_elements(value, field, &v, err) != OK)
-        return err->status;
-    *out = v;
-    return OK;
+    struct tf_v1_value v = {.message = {0, entry->value_len}};
+    struct source *value = NULL;
+    if (tf_v1_value_open(shard, entry, &value, err) == OK)
+        descend(value, SLICES_DATA, &v.message, err);
+    if (err->status == OK)
+        descend(value, SLICE_DATA, &v.message, err);
+    if (err->status == OK)
+        find_list(value, field, &v, err);
+    if (err->status == OK && !field->strings)
+        count_elements(value, field, &v, err);
+    source_close(value);
+    if (err->status == OK)
+        *out = v;
 }

@@ -1,8 +1,9 @@
 /*
  * tf_v1_record.h - where the elements of a slice are in its record.
  *
- *   if (tf_v1_field_of(dtype, &field) && tf_v1_value_open(shard, &entry, &value, err) == OK &&
- *       tf_v1_value_find(value, &field, &v, err) == OK)
+ *   if (tf_v1_field_of(dtype, &field))
+ *       tf_v1_value_find(shard, &entry, &field, &v, err);
+ *   if (err->status == OK)
  *       use(v.count, v.packed ? v.list : v.message);
  */
 #ifndef CKPTDB_TF_V1_RECORD_H
@@ -38,8 +39,8 @@ enum status tf_v1_value_open(const struct source *shard, const struct sstable_en
                              struct source **out, struct error *err);
 
 /* Find the elements in a record and count them. ERR_CORRUPT: it is not a valid record. */
-enum status tf_v1_value_find(const struct source *value, const struct tf_v1_field *field,
-                             struct tf_v1_value *out, struct error *err);
+void tf_v1_value_find(const struct source *shard, const struct sstable_entry *entry,
+                      const struct tf_v1_field *field, struct tf_v1_value *out, struct error *err);
 
 /* The codec steps from a TensorProto (`packed` false) or a packed run to elements, "" if none are
  * needed. `out` has TF_V1_STEPS bytes. */
