@@ -465,25 +465,28 @@ static void sort_units(struct walker *w)
     walk->unit_count = kept;
 }
 
+/* Sort a list and keep one of those that are equal; returns how many are left. */
+static uint64_t sort_once(void *list, uint64_t count, size_t size,
+                          int (*order)(const void *, const void *))
+{
+    char *at = list;
+    uint64_t kept = 0;
+    if (count)
+        qsort(list, count, size, order);
+    for (uint64_t i = 0; i < count; i++)
+        if (!kept || order(at + (kept - 1) * size, at + i * size) != 0)
+            memmove(at + kept++ * size, at + i * size, size);
+    return kept;
+}
+
 static void sort_results(struct walk *walk)
 {
-    uint64_t kept = 0;
     if (walk->passed_count)
         qsort(walk->passed, walk->passed_count, sizeof(*walk->passed), file_by_path);
-    if (walk->issue_count)
-        qsort(walk->issues, walk->issue_count, sizeof(*walk->issues), issue_by_path);
-    kept = 0;
-    for (uint64_t i = 0; i < walk->issue_count; i++)
-        if (!kept || issue_by_path(&walk->issues[kept - 1], &walk->issues[i]) != 0)
-            walk->issues[kept++] = walk->issues[i];
-    walk->issue_count = kept;
-    kept = 0;
-    if (walk->unread_count)
-        qsort(walk->unread, walk->unread_count, sizeof(*walk->unread), unread_by_path);
-    for (uint64_t i = 0; i < walk->unread_count; i++)
-        if (!kept || unread_by_path(&walk->unread[kept - 1], &walk->unread[i]) != 0)
-            walk->unread[kept++] = walk->unread[i];
-    walk->unread_count = kept;
+    walk->issue_count =
+        sort_once(walk->issues, walk->issue_count, sizeof(*walk->issues), issue_by_path);
+    walk->unread_count =
+        sort_once(walk->unread, walk->unread_count, sizeof(*walk->unread), unread_by_path);
 }
 
 /* Whether one of the sorted paths is that of a file of the prefix. PATH: of place `at`. */

@@ -55,24 +55,27 @@ static enum json_type orbax_place_look_ahead(struct json j)
     return type;
 }
 
-/* State the members of an object as facts, except null and empty objects. */
-static bool state_members(struct job *job, struct json *j, const char *prefix)
+struct stated {
+    struct job *job;
+    const char *prefix; /* of the facts' keys */
+};
+
+/* State a member of an object as a fact, unless it is null or an empty object. */
+static bool state_member(void *context, struct json *j)
 {
+    const struct stated *s = context;
+    const enum json_type type = orbax_place_look_ahead(*j);
     struct text key = {0}; /* facts_state() reports one that is too long */
-    bool good = json_next(j) == JSON_OBJECT;
-    while (good && json_next(j) == JSON_KEY) {
-        enum json_type type = orbax_place_look_ahead(*j);
-        text_reset(&key);
-        text_adds(&key, prefix);
-        text_add(&key, j->text.at, j->text.len);
-        if (type == JSON_OBJECT)
-            text_addc(&key, '/');
-        if (type == JSON_NULL)
-            good = json_next(j) != JSON_FAIL && json_skip(j);
-        else
-            good = text_str(&key) ? facts_state(job, j, text_str(&key), '/')
-                                  : json_fail(j, ERR_MEMORY, NULL, "no memory");
-    }
+    bool good;
+    text_adds(&key, s->prefix);
+    text_add(&key, j->text.at, j->text.len);
+    if (type == JSON_OBJECT)
+        text_addc(&key, '/');
+    if (type == JSON_NULL)
+        good = json_pass(j);
+    else
+        good = text_str(&key) ? facts_state(s->job, j, text_str(&key), '/')
+                              : json_fail(j, ERR_MEMORY, NULL, "no memory");
     text_release(&key);
     return good;
 }
@@ -80,6 +83,7 @@ static bool state_members(struct job *job, struct json *j, const char *prefix)
 /* State the contents of a JSON file as facts, if it exists; errors in it are a warning. */
 static void state_file(struct job *job, const char *path, const char *prefix)
 {
+    static const struct json_member table[] = {{NULL, state_member}};
     struct error err = {.offset = NO_OFFSET};
     struct bytes text;
     struct json j;
@@ -87,7 +91,7 @@ static void state_file(struct job *job, const char *path, const char *prefix)
         json_init(&j, cursor_over(text, 0), job->arena, path, &err);
         j.python = true;
         if (is_object(j))
-            state_members(job, &j, prefix);
+            json_object(&j, "an object", table, &(struct stated){job, prefix});
     }
     if (err.status != OK)
         job_issue_error(job, ISSUE_WARNING, &err);

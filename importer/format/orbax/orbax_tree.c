@@ -97,17 +97,26 @@ static bool read_value_type(void *context, struct json *j)
     return json_skip(j);
 }
 
-static bool read_skip(void *context, struct json *j)
+/* Older Orbax did not store chunks that hold only zeros. Orbax itself looks for manifest.ocdbt only if
+ * use_ocdbt is null or absent. */
+static bool read_flag(void *context, struct json *j)
 {
     struct reading *r = context;
-    r->skipped |= json_next(j) == JSON_TRUE;
+    const bool skip = json_is(j, "skip_deserialize"), folders = json_is(j, "use_ocdbt");
+    const enum json_type type = json_next(j);
+    if (skip)
+        r->skipped |= type == JSON_TRUE;
+    else if (folders)
+        r->tree->in_folders = type == JSON_FALSE;
+    else
+        r->tree->all_stored = type == JSON_TRUE;
     return json_skip(j);
 }
 
 static bool orbax_tree_read_value(void *context, struct json *j)
 {
     static const struct json_member table[] = {
-        {"value_type", read_value_type}, {"skip_deserialize", read_skip}, {0}};
+        {"value_type", read_value_type}, {"skip_deserialize", read_flag}, {0}};
     return json_object(j, "an object", table, context);
 }
 
@@ -160,29 +169,13 @@ static bool read_custom(void *context, struct json *j)
     return json_pass(j);
 }
 
-/* Older Orbax did not store chunks that hold only zeros. */
-static bool read_storing(void *context, struct json *j)
-{
-    struct reading *r = context;
-    r->tree->all_stored = json_next(j) == JSON_TRUE;
-    return json_skip(j);
-}
-
-/* Orbax itself looks for manifest.ocdbt only if this is null or absent. */
-static bool read_use_ocdbt(void *context, struct json *j)
-{
-    struct reading *r = context;
-    r->tree->in_folders = json_next(j) == JSON_FALSE;
-    return json_skip(j);
-}
-
 enum status orbax_tree_read(struct job *job, const char *directory, struct orbax_tree *out)
 {
     static const struct json_member table[] = {
         {"tree_metadata", read_leaves},
         {"custom_metadata", read_custom},
-        {"store_array_data_equal_to_fill_value", read_storing},
-        {"use_ocdbt", read_use_ocdbt},
+        {"store_array_data_equal_to_fill_value", read_flag},
+        {"use_ocdbt", read_flag},
         {0},
     };
     struct reading r = {
