@@ -35,9 +35,11 @@ bool probe_dir_has_dir(const struct probe_dir *p, const char *name)
 const struct format *format_for_file(const struct probe *p)
 {
     const struct format *best = NULL;
+    struct probe asked = *p;
     int most = 0;
     for (size_t i = 0; formats[i]; i++) {
-        int bits = formats[i]->probe ? formats[i]->probe(p) : 0;
+        asked.format = formats[i];
+        int bits = formats[i]->probe ? formats[i]->probe(&asked) : 0;
         if (bits > most) {
             most = bits;
             best = formats[i];

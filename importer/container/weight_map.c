@@ -62,13 +62,14 @@ static bool is_plain_name(struct bytes name)
     return !(name.at[0] == '.' && (name.len == 1 || (name.len == 2 && name.at[1] == '.')));
 }
 
-bool weight_map_single(const char *name, const char *suffix, struct text *out)
+bool weight_map_single(const struct format *f, const char *name, struct text *out)
 {
-    return stem_of(name, suffix, out) && text_adds(out, suffix);
+    return stem_of(name, f->shard_suffix, out) && text_adds(out, f->shard_suffix);
 }
 
-int weight_map_probe(const struct probe *p, const char *suffix)
+int weight_map_probe(const struct probe *p)
 {
+    const char *suffix = p->format->shard_suffix;
     char value[64];
     size_t at = 0;
     while (at < p->head.len && p->head.at[at] && strchr(" \t\r\n", p->head.at[at]))
@@ -243,8 +244,9 @@ static enum status weight_map_parse(struct job *job, struct bytes text, const ch
     return err->status;
 }
 
-enum status weight_map_claim(struct claim *c, const char *suffix)
+enum status weight_map_claim(struct claim *c)
 {
+    const char *suffix = c->format->shard_suffix;
     struct error err = {.offset = NO_OFFSET};
     struct arena arena = {.ceiling = LIMIT_ARENA_BYTES, .err = &err};
     struct text stem = {.limit = 4096};
@@ -271,8 +273,9 @@ enum status weight_map_claim(struct claim *c, const char *suffix)
 }
 
 /* Files named like shards that the index does not list: leftovers of another save. */
-static void report_extra(struct job *job, const struct weight_map *m, const char *suffix)
+static void report_extra(struct job *job, const struct weight_map *m)
 {
+    const char *suffix = job->format->shard_suffix;
     uint64_t count;
     const char *const *names = job_siblings(job, &count);
     const char *slash = strrchr(job->path, '/');
@@ -299,7 +302,7 @@ static void report_extra(struct job *job, const struct weight_map *m, const char
 }
 
 /* Read the job's primary file; states its metadata as facts and reports shards that it does not name. */
-static enum status weight_map_read(struct job *job, const char *suffix, struct weight_map *out)
+static enum status weight_map_read(struct job *job, struct weight_map *out)
 {
     const struct source *s = job->source;
     *out = (struct weight_map){.arena = job->arena};
@@ -312,7 +315,7 @@ static enum status weight_map_read(struct job *job, const char *suffix, struct w
     struct bytes text = {bytes, (size_t)s->size};
     if (bytes && source_read(s, 0, bytes, text.len, job->err) == OK &&
         weight_map_parse(job, text, s->name, job->arena, out, job->err) == OK)
-        report_extra(job, out, suffix);
+        report_extra(job, out);
     return job->err->status;
 }
 
@@ -435,10 +438,10 @@ static void index_shard(struct job *job, struct weight_map *m, uint32_t number,
         lose_shard(job, m, shard, &err);
 }
 
-enum status weight_map_index(struct job *job, const char *suffix, weight_shard_reader *read)
+enum status weight_map_index(struct job *job, weight_shard_reader *read)
 {
     struct weight_map m;
-    if (weight_map_read(job, suffix, &m) == OK)
+    if (weight_map_read(job, &m) == OK)
         for (uint32_t i = 0; i < m.shard_count && job->err->status == OK; i++)
             index_shard(job, &m, i, read);
     if (job->err->status == OK)

@@ -8,7 +8,7 @@
  *
  *   static void read_shard(struct job *job, const struct weight_source *in, struct error *err)
  *       ... per tensor: if (weight_map_wants(job, in, name, len)) emit it, in->map->nbytes += its bytes
- *   return weight_map_index(job, ".safetensors", read_shard);
+ *   return weight_map_index(job, read_shard);
  */
 #ifndef CKPTDB_WEIGHT_MAP_H
 #define CKPTDB_WEIGHT_MAP_H
@@ -51,15 +51,17 @@ struct weight_map {
     size_t stray_count, stray_space;
 };
 
-/* 64 if the text says "weight_map" and names files with `suffix`; 8 if only the file's own name is
+/* The next three are for a format with a shard_suffix: its .probe, .loaded_first and .claim. */
+
+/* 64 if the text says "weight_map" and names files with the suffix; 8 if only the file's own name is
  * that of such an index. */
-int weight_map_probe(const struct probe *, const char *suffix);
+int weight_map_probe(const struct probe *);
 
 /* Of "model.safetensors.index.json": "model.safetensors", which the libraries look for first. */
-bool weight_map_single(const char *name, const char *suffix, struct text *out);
+bool weight_map_single(const struct format *, const char *name, struct text *out);
 
 /* Take the files that the index names, and those that are named like its shards. */
-enum status weight_map_claim(struct claim *, const char *suffix);
+enum status weight_map_claim(struct claim *);
 
 /* One shard, opened. */
 struct weight_source {
@@ -74,7 +76,7 @@ typedef void weight_shard_reader(struct job *, const struct weight_source *, str
 
 /* Index the set whose index is the job's primary file: state its metadata as facts, read every shard
  * that it names, and report what the index and the shards do not agree on. */
-enum status weight_map_index(struct job *, const char *suffix, weight_shard_reader *);
+enum status weight_map_index(struct job *, weight_shard_reader *);
 
 /* Remember a fact; its bytes must outlive the map. *before: the value this key had before; its
  * `at` is NULL if it had none. ERR_MEMORY. */

@@ -17,6 +17,7 @@
 
 struct job;
 struct claim;
+struct format;
 
 #define PROBE_HEAD_BYTES 4096 /* of the beginning of a file, or all of it */
 #define PROBE_TAIL_BYTES 64   /* of its end; read only if no head decides */
@@ -24,9 +25,10 @@ struct claim;
 /* What a prober knows about a file. */
 struct probe {
     struct bytes head;
-    struct bytes tail; /* empty in the first round */
-    const char *name;  /* last component of the path */
-    uint64_t size;     /* of the file, in bytes */
+    struct bytes tail;           /* empty in the first round */
+    const char *name;            /* last component of the path */
+    uint64_t size;               /* of the file, in bytes */
+    const struct format *format; /* that is asked */
 };
 
 /* Whether the head holds these bytes anywhere. */
@@ -90,7 +92,10 @@ struct format {
 
     /* The name of the neighbour that the framework would load
      * instead. NULL: there is no such rule. */
-    bool (*loaded_first)(const char *name, struct text *out);
+    bool (*loaded_first)(const struct format *, const char *name, struct text *out);
+
+    /* Of an index with a weight_map: how its shards' names end (container/weight_map.h). */
+    const char *shard_suffix;
 
     /* Name the files of the same directory that belong to this checkpoint
      * (claim_take). NULL: none. They are then no checkpoints of their own. */
@@ -124,7 +129,8 @@ struct claim {
     const char *name;         /* of the primary file */
     const char *const *names; /* all files of the directory, sorted bytewise */
     uint64_t count;
-    void *taken; /* private to the walk */
+    const struct format *format; /* of the primary file */
+    void *taken;                 /* private to the walk */
 };
 
 /* Take a neighbour by name; unknown names are ignored. */

@@ -90,7 +90,7 @@ void claim_all(struct walker *w, struct listing *l, bool dirty, bool *claims_onl
         } else {
             if (!names && !(names = listing_names(l, l->arena)))
                 return;
-            struct claim claim = {l->path, e->name, names, l->file_count, &c};
+            struct claim claim = {l->path, e->name, names, l->file_count, e->format, &c};
             /* indexing will report what else is wrong with it */
             if (e->format->claim(&claim) == ERR_MEMORY) {
                 error_memory(l->arena->err);

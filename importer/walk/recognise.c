@@ -414,9 +414,10 @@ static void note_shadow(struct walker *w, struct listing *l, const struct entry 
                         const char *checkpoint)
 {
     struct text name = {0};
-    const struct entry *other = e->format->loaded_first(e->name, &name) && text_str(&name)
-                                    ? listing_file(l, text_str(&name))
-                                    : NULL;
+    const struct entry *other =
+        e->format->loaded_first(e->format, e->name, &name) && text_str(&name)
+            ? listing_file(l, text_str(&name))
+            : NULL;
     if (other && other->claimer != e)
         walk_note(w, checkpoint, listing_path(l, other->name), "shadowed",
                   "the libraries load this file in place of %s, which does not name it", e->name);

@@ -40,6 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .tail = {data + size - tail, tail},
         .name = "fuzzed",
         .size = size,
+        .format = &FORMAT,
     };
     if (!FORMAT.probe)
         return 0;

@@ -85,7 +85,7 @@ static const struct format *recognise(const char *path, const uint8_t *bytes, si
     const char *slash = strrchr(path, '/');
     size_t head = len < PROBE_HEAD_BYTES ? len : PROBE_HEAD_BYTES;
     size_t tail = len < PROBE_TAIL_BYTES ? len : PROBE_TAIL_BYTES;
-    struct probe p = {{bytes, head}, {0}, slash ? slash + 1 : path, len};
+    struct probe p = {{bytes, head}, {0}, slash ? slash + 1 : path, len, NULL};
     const struct format *f = format_for_file(&p);
     p.tail = (struct bytes){bytes + len - tail, tail};
     return f ? f : format_for_file(&p);

@@ -725,7 +725,7 @@ static void probes(void **state)
         for (size_t len = 0; len < file.len; len++) { /* no cut makes it read too far */
             uint8_t *cut = malloc(len + 1);
             memcpy(cut, file.at, len);
-            p = (struct probe){{realloc(cut, len ? len : 1), len}, {0}, "x", len};
+            p = (struct probe){{realloc(cut, len ? len : 1), len}, {0}, "x", len, NULL};
             probed[i].format->probe(&p);
             free((void *)p.head.at);
         }

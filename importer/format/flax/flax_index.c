@@ -8,23 +8,6 @@
 #include "importer/container/flax_leaf.h"
 #include "importer/container/weight_map.h"
 
-#define SUFFIX ".msgpack"
-
-static int index_probe(const struct probe *p)
-{
-    return weight_map_probe(p, SUFFIX);
-}
-
-static bool index_shadow(const char *name, struct text *out)
-{
-    return weight_map_single(name, SUFFIX, out);
-}
-
-static enum status index_claim(struct claim *c)
-{
-    return weight_map_claim(c, SUFFIX);
-}
-
 struct flax_shard {
     struct flax_sink sink;
     const struct weight_source *in;
@@ -57,7 +40,7 @@ static void flax_read_shard(struct job *job, const struct weight_source *in, str
 
 static enum status flax_index_set(struct job *job)
 {
-    return weight_map_index(job, SUFFIX, flax_read_shard);
+    return weight_map_index(job, flax_read_shard);
 }
 
 const struct format format_flax_index = {
@@ -67,8 +50,9 @@ const struct format format_flax_index = {
     .separator = '/',
     .set = true,
     .beside = {"config.json"},
-    .probe = index_probe,
-    .loaded_first = index_shadow,
-    .claim = index_claim,
+    .probe = weight_map_probe,
+    .loaded_first = weight_map_single,
+    .shard_suffix = ".msgpack",
+    .claim = weight_map_claim,
     .index = flax_index_set,
 };

@@ -6,23 +6,6 @@
 #include "importer/container/weight_map.h"
 #include "importer/format/hdf5/hdf5_walk.h"
 
-#define SUFFIX ".h5"
-
-static int hdf5_sharded_probe(const struct probe *p)
-{
-    return weight_map_probe(p, SUFFIX);
-}
-
-static bool hdf5_sharded_shadow(const char *name, struct text *out)
-{
-    return weight_map_single(name, SUFFIX, out);
-}
-
-static enum status hdf5_sharded_claim(struct claim *c)
-{
-    return weight_map_claim(c, SUFFIX);
-}
-
 static bool shard_wants(struct hdf5_tree *t, const char *name, size_t len)
 {
     return weight_map_wants(t->job, t->set, name, len);
@@ -43,7 +26,7 @@ static void hdf5_read_shard(struct job *job, const struct weight_source *in, str
 
 static enum status hdf5_sharded_index(struct job *job)
 {
-    return weight_map_index(job, SUFFIX, hdf5_read_shard);
+    return weight_map_index(job, hdf5_read_shard);
 }
 
 const struct format format_hdf5_sharded = {
@@ -53,8 +36,9 @@ const struct format format_hdf5_sharded = {
     .separator = '/',
     .set = true,
     .beside = {"config.json", "generation_config.json"},
-    .loaded_first = hdf5_sharded_shadow,
-    .probe = hdf5_sharded_probe,
-    .claim = hdf5_sharded_claim,
+    .loaded_first = weight_map_single,
+    .probe = weight_map_probe,
+    .shard_suffix = ".h5",
+    .claim = weight_map_claim,
     .index = hdf5_sharded_index,
 };

@@ -7,23 +7,6 @@
 #include "importer/container/safetensors_header.h"
 #include "importer/container/weight_map.h"
 
-#define SUFFIX ".safetensors"
-
-static int index_probe(const struct probe *p)
-{
-    return weight_map_probe(p, SUFFIX);
-}
-
-static bool index_shadow(const char *name, struct text *out)
-{
-    return weight_map_single(name, SUFFIX, out);
-}
-
-static enum status index_claim(struct claim *c)
-{
-    return weight_map_claim(c, SUFFIX);
-}
-
 /* State a fact from a shard's header. What most shards repeat is stated once; a value that
  * differs from that of the index or an earlier shard gets the key "SHARD:KEY", like the facts of
  * a neighbour. */
@@ -72,7 +55,7 @@ static void safetensors_read_shard(struct job *job, const struct weight_source *
 
 static enum status safetensors_index_set(struct job *job)
 {
-    return weight_map_index(job, SUFFIX, safetensors_read_shard);
+    return weight_map_index(job, safetensors_read_shard);
 }
 
 const struct format format_safetensors_index = {
@@ -82,8 +65,9 @@ const struct format format_safetensors_index = {
     .separator = '.',
     .set = true,
     .beside = {"config.json", "generation_config.json", "adapter_config.json"},
-    .probe = index_probe,
-    .loaded_first = index_shadow,
-    .claim = index_claim,
+    .probe = weight_map_probe,
+    .loaded_first = weight_map_single,
+    .shard_suffix = ".safetensors",
+    .claim = weight_map_claim,
     .index = safetensors_index_set,
 };

@@ -7,23 +7,6 @@
 #include "importer/container/weight_map.h"
 #include "importer/format/torch/torch_file.h"
 
-#define SUFFIX ".bin"
-
-static int sharded_probe(const struct probe *p)
-{
-    return weight_map_probe(p, SUFFIX);
-}
-
-static bool torch_sharded_shadow(const char *name, struct text *out)
-{
-    return weight_map_single(name, SUFFIX, out);
-}
-
-static enum status sharded_claim(struct claim *c)
-{
-    return weight_map_claim(c, SUFFIX);
-}
-
 struct shard {
     const struct weight_source *in;
     struct strmap begun; /* offset of a tensor -> bytes of the smallest there */
@@ -77,7 +60,7 @@ static void torch_sharded_read(struct job *job, const struct weight_source *in, 
 static enum status torch_sharded_index(struct job *job)
 {
     job_sum_kind(job, "crc32");
-    return weight_map_index(job, SUFFIX, torch_sharded_read);
+    return weight_map_index(job, torch_sharded_read);
 }
 
 const struct format format_torch_sharded = {
@@ -87,8 +70,9 @@ const struct format format_torch_sharded = {
     .separator = '.',
     .set = true,
     .beside = {"config.json", "generation_config.json"},
-    .probe = sharded_probe,
-    .loaded_first = torch_sharded_shadow,
-    .claim = sharded_claim,
+    .probe = weight_map_probe,
+    .loaded_first = weight_map_single,
+    .shard_suffix = ".bin",
+    .claim = weight_map_claim,
     .index = torch_sharded_index,
 };
