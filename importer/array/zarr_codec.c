@@ -332,11 +332,6 @@ static const struct {
     {"endian", ARRAY_TO_BYTES, to_bytes, "endian"},
 };
 
-static bool unknown_codec(struct zarr_chain *c)
-{
-    return zarr_unreadable(c->z, "its codec \"%s\" is not known here", c->word);
-}
-
 bool zarr_add_codec(struct zarr_chain *c, const char *name, const struct zarr_value *settings,
                     bool v2)
 {
@@ -349,7 +344,7 @@ bool zarr_add_codec(struct zarr_chain *c, const char *name, const struct zarr_va
         row++;
     c->word = name;
     if (row == rows)
-        return unknown_codec(c);
+        return zarr_unreadable(c->z, "its codec \"%s\" is not known here", name);
     if (!(known[row].places & places))
         return zarr_unreadable(c->z, "its codec \"%s\" is where none of its kind can be", name);
     return zarr_members(c->z, settings, known[row].settings, m, NULL) && known[row].add(c, m) &&

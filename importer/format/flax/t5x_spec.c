@@ -264,21 +264,9 @@ static bool read_base(struct reading *r)
     return s->has_base && msgpack_skip(r->m, &s->base);
 }
 
-static bool read_unknown(struct reading *r)
-{
-    struct msgpack_item item;
-    return msgpack_next(r->m, &item) && item.type < MSGPACK_EXTENSION;
-}
-
-static bool read_context(struct reading *r)
-{
-    struct msgpack_item item;
-    return msgpack_next(r->m, &item) && msgpack_skip(r->m, &item);
-}
-
 static bool t5x_spec_read_entry(struct reading *r)
 {
-    struct msgpack_item key;
+    struct msgpack_item key, value;
     struct t5x_spec *s = r->spec;
     if (!msgpack_next(r->m, &key) || !msgpack_is_text(&key))
         return false;
@@ -295,9 +283,9 @@ static bool t5x_spec_read_entry(struct reading *r)
     if (msgpack_is(r->m, &key, "base"))
         return read_base(r);
     if (msgpack_is(r->m, &key, "context") || msgpack_is(r->m, &key, "schema"))
-        return read_context(r);
+        return msgpack_next(r->m, &value) && msgpack_skip(r->m, &value);
     if (!msgpack_is(r->m, &key, "metadata"))
-        return read_unknown(r);
+        return msgpack_next(r->m, &value) && value.type < MSGPACK_EXTENSION;
     text_reset(&s->metadata);
     r->seen = 0;
     r->has_metadata = true;

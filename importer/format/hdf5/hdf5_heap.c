@@ -282,11 +282,6 @@ static struct bytes heap_block(struct hdf5_heap *p, uint64_t address, uint64_t l
     return b->bytes;
 }
 
-static uint64_t row_bytes(const struct hdf5_heap *p, unsigned row)
-{
-    return row < 2 ? p->first : row - 1 < 63 ? p->first << (row - 1) : 0;
-}
-
 /* A data block's address, and its part of the heap's address space. */
 struct heap_place {
     uint64_t address, begin, len;
@@ -302,7 +297,7 @@ static bool descend(struct hdf5_heap *p, uint64_t offset, struct heap_place *pla
     uint64_t len = head + (uint64_t)*rows * p->width * h->offset_bytes + SUM_BYTES;
     struct bytes block = heap_block(p, place->address, len, false);
     for (unsigned row = 0; row < *rows && hdf5_ok(h); row++) {
-        uint64_t each = row_bytes(p, row), all;
+        uint64_t each = row < 2 ? p->first : row - 1 < 63 ? p->first << (row - 1) : 0, all;
         if (!each || !mul_u64(each, p->width, &all))
             break;
         if (offset - place->begin >= all) {

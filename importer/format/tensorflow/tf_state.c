@@ -14,12 +14,6 @@
 
 #define TRAIN_DS "train_ds"
 
-static bool tf_state_begins(struct bytes head, const char *text)
-{
-    size_t len = strlen(text);
-    return head.len >= len && memcmp(head.at, text, len) == 0;
-}
-
 /* Whether `name` is like "train_ds-000-of-001.index"; T5X prints three digits. */
 static bool is_data_index(const char *name)
 {
@@ -31,9 +25,11 @@ static bool is_data_index(const char *name)
 static int tf_state_probe(const struct probe *p)
 {
     static const char *const texts[] = {"model_checkpoint_path:", "all_model_checkpoint_paths:"};
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-        if (tf_state_begins(p->head, texts[i]))
-            return 8 * (int)strlen(texts[i]);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        size_t len = strlen(texts[i]);
+        if (p->head.len >= len && memcmp(p->head.at, texts[i], len) == 0)
+            return 8 * (int)len;
+    }
     return is_data_index(p->name) ? 8 * (int)strlen(TRAIN_DS "--of-.index") : 0;
 }
 

@@ -164,12 +164,6 @@ static enum status tf_v1_claim(struct claim *claim)
 
 /* --- headers ---------------------------------------------------------------------------- */
 
-static struct tensor *find_tensor(struct v1 *v, struct bytes name)
-{
-    uint64_t *at = strmap_get(&v->names, (const char *)name.at, name.len);
-    return at ? &v->tensors[*at] : NULL;
-}
-
 static bool same_shape(const struct tf_run *a, const struct tf_run *b)
 {
     return a->dtype == b->dtype && a->rank == b->rank &&
@@ -340,11 +334,12 @@ static void take_record(struct v1 *v, const struct shard *s, const struct sstabl
         return;
     }
     struct bytes name = {(const uint8_t *)text_str(&v->key_name), v->key_name.len};
-    struct tensor *t = find_tensor(v, name);
-    if (!t) {
+    const uint64_t *known = strmap_get(&v->names, (const char *)name.at, name.len);
+    if (!known) {
         add_orphan(v);
         return;
     }
+    struct tensor *t = &v->tensors[*known];
     if (t->fault.code || !t->readable)
         return;
     if (rank != t->run.rank || !take_box(v, t, extents, &p)) {
