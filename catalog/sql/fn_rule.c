@@ -10,18 +10,14 @@
  *   rule_ops(ruleset, name)      its operations, numbers filled in; NULL: none besides casts
  *   with a third argument, ord   the same for that rule alone
  *   rule_part(ruleset, name, part)  the new name of a part of the tensor, by its label
- *   hidden_places(name, place)   an aggregate: the places of the rows whose name a row of a later place
- *                                has, too, as a JSON list
  *   python_repr(text)            as Python prints a str
  *
  * All functions of a connection share its rule sets (rule_cache.h), and a set remembers its last
  * answer: five functions of one name match it once. Whether the set has changed is checked once
  * per statement, because the auxiliary data of a constant argument lives that long.
  */
-#include <inttypes.h>
 #include <string.h>
 
-#include "catalog/base/strmap.h"
 #include "catalog/base/text.h"
 #include "catalog/maps/map/dialect.h"
 #include "catalog/maps/regex/pytext.h"
@@ -160,48 +156,6 @@ static void python_repr(sqlite3_context *context, int argc, sqlite3_value **argv
     text_release(&repr);
 }
 
-/* The last place of each name, and the others as a list. */
-struct hiding {
-    struct strmap last;
-    struct text places;
-    bool failed;
-};
-
-static void hide_step(sqlite3_context *context, int argc, sqlite3_value **argv)
-{
-    (void)argc;
-    struct hiding *h = sqlite3_aggregate_context(context, sizeof(*h));
-    const char *name = (const char *)sqlite3_value_text(argv[0]);
-    uint64_t place = (uint64_t)sqlite3_value_int64(argv[1]);
-    bool added = false;
-    if (!h || !name)
-        return;
-    uint64_t *last = strmap_add(&h->last, name, (size_t)sqlite3_value_bytes(argv[0]), &added);
-    h->failed = h->failed || !last;
-    if (!last)
-        return;
-    if (!added)
-        text_addf(&h->places, "%s%" PRIu64, h->places.len ? "," : "[",
-                  *last < place ? *last : place);
-    *last = added || *last < place ? place : *last;
-}
-
-static void hide_final(sqlite3_context *context)
-{
-    struct hiding *h = sqlite3_aggregate_context(context, 0);
-    if (h && h->places.len)
-        text_addc(&h->places, ']');
-    if (h && (h->failed || h->places.failed))
-        sqlite3_result_error_nomem(context);
-    else
-        sqlite3_result_text(context, h && h->places.len ? h->places.at : "[]", -1,
-                            SQLITE_TRANSIENT);
-    if (h) {
-        strmap_release(&h->last);
-        text_release(&h->places);
-    }
-}
-
 int sql_register_rule(sqlite3 *db)
 {
     static const struct sql_function pure[] = {
@@ -231,8 +185,5 @@ int sql_register_rule(sqlite3 *db)
                                         rule_cache_hold(cache), rule_part, NULL, NULL,
                                         rule_cache_drop);
     rule_cache_drop(cache);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_create_function_v2(db, "hidden_places", 2, SQL_FLAGS_PURE, NULL, NULL,
-                                        hide_step, hide_final, NULL);
     return rc == SQLITE_OK ? sql_register_pure(db, pure) : rc;
 }

@@ -24,6 +24,8 @@
      1ull << COLUMN_RULESET | 1ull << COLUMN_SOURCE | 1ull << COLUMN_TARGET |                      \
      1ull << COLUMN_STRICT)
 
+#define BATCH 128 /* leaves that are renamed at a time */
+
 int map_cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 {
     (void)base;
@@ -115,6 +117,7 @@ static void cursor_reset(struct map_cursor *c)
 {
     struct map_cursor again = {.base = c->base, .trees = c->trees, .questions = c->questions};
     select_end(c);
+    map_read_end(&((struct map_table *)c->base.pVtab)->statements, &c->reading);
     sqlite3_finalize(c->sets);
     arena_release(&c->task.arena);
     arena_release(&c->given.arena);
@@ -296,6 +299,47 @@ static int settle_all(struct map_cursor *c)
     return rc;
 }
 
+/* Begin to read the leaves that are to be renamed, and of them what the used columns need. */
+static int rename_begin(struct map_cursor *c)
+{
+    const bool operates = map_cursor_uses(c, COLUMN_DTYPE) || map_cursor_uses(c, COLUMN_SHAPE) ||
+                          map_cursor_uses(c, COLUMN_OPS) || map_cursor_uses(c, COLUMN_STATUS) ||
+                          map_cursor_uses(c, COLUMN_ERROR);
+    const bool kinds = map_cursor_uses(c, COLUMN_IS_TENSOR) || map_cursor_uses(c, COLUMN_TENSOR_ID);
+    const unsigned wants = (map_cursor_uses(c, COLUMN_OLD_NAME) ? MAP_WANTS_NAMES : 0) |
+                           (kinds ? MAP_WANTS_VALUES : 0) |
+                           (operates ? MAP_WANTS_VALUES | MAP_WANTS_OPS : 0);
+    c->reading = (struct map_reading){c->dialect, rules_of(c), wants, 0, NULL};
+    return map_read_begin(&((struct map_table *)c->base.pVtab)->statements,
+                          c->source.list[c->source.first].id, &c->reading);
+}
+
+/* Add rows for the next leaves to those of the task. */
+static int rename_more(struct map_cursor *c, size_t most)
+{
+    int rc = map_read_next(&c->reading, most, &c->task, &c->task.source);
+    if (rc == SQLITE_DONE)
+        map_read_end(&((struct map_table *)c->base.pVtab)->statements, &c->reading);
+    if (rc == SQLITE_ROW || rc == SQLITE_DONE)
+        c->settle(&c->task);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static int rename_batch(struct map_cursor *c)
+{
+    c->before += c->task.rows;
+    task_reset(c);
+    return rename_more(c, BATCH);
+}
+
+int map_cursor_find_winners(struct map_cursor *c)
+{
+    int rc = c->reading.leaves ? rename_more(c, SIZE_MAX) : SQLITE_OK;
+    if (rc == SQLITE_OK && !map_find_winners(&c->task))
+        rc = SQLITE_NOMEM;
+    return rc;
+}
+
 /* Load the target, if the map has one: for an assignment matched by the rules, for a restore as
  * it is. */
 static int load_target(struct map_cursor *c)
@@ -325,7 +369,7 @@ static int next_task(struct map_cursor *c)
         rc = next_sources(c);
     c->before = 0;
     c->task.rows = c->row = 0;
-    return rc == SQLITE_OK && c->select ? select_begin(c) : rc;
+    return rc != SQLITE_OK ? rc : c->select ? select_begin(c) : c->renames ? rename_begin(c) : rc;
 }
 
 /* Count the rows of a cached tree by settling only the leaves that a rule matches: of many rule
@@ -344,8 +388,8 @@ static int count_kept(struct map_cursor *c, bool *counted)
         return SQLITE_OK;
     const struct map_tree leaves = {kept->tree.leaf, kept->leaves};
     task_reset(c);
-    if (!map_match_some(c->dialect, rules_of(c), c->if_some ? SIZE_MAX : 1, &c->task, &leaves,
-                        &c->task.source))
+    const struct map_reading how = {c->dialect, rules_of(c), MAP_WANTS_ALL, 0, NULL};
+    if (!map_match_some(&how, c->if_some ? SIZE_MAX : 1, &c->task, &leaves, &c->task.source))
         return SQLITE_NOMEM;
     if (!c->if_some && c->task.source.count)
         return SQLITE_OK;
@@ -373,10 +417,11 @@ static int settle_counts(struct map_cursor *c)
 
 static int map_cursor_settle(struct map_cursor *c)
 {
-    int rc = c->selecting ? SQLITE_OK : next_task(c);
+    int rc = c->selecting || c->reading.leaves ? SQLITE_OK : next_task(c);
     if (rc == SQLITE_OK)
         rc = c->select     ? c->counting ? select_count(c) : select_next(c)
                  : c->counting ? settle_counts(c)
+             : c->renames  ? rename_batch(c)
                            : settle_all(c);
     c->source.at = c->source.first;
     c->target.at = c->target.first;
@@ -385,7 +430,8 @@ static int map_cursor_settle(struct map_cursor *c)
 
 static bool has_more(const struct map_cursor *c)
 {
-    return c->selecting || c->source.next < c->source.count || c->target.next < c->target.count;
+    return c->selecting || c->reading.leaves || c->source.next < c->source.count ||
+           c->target.next < c->target.count;
 }
 
 static int cursor_begin(struct map_cursor *c);
@@ -553,7 +599,8 @@ static int cursor_begin(struct map_cursor *c)
         return names_set(c) ? refuse_dialect(c) : SQLITE_OK;
     c->set.strict = c->argument[GIVEN_STRICT] && sqlite3_value_int(c->argument[GIVEN_STRICT]) != 0;
     c->questions++;
-    rc = t->function->select ? select_prepare(c) : find_fault(c);
+    c->renames = view == MAP_TRANSLATION && !t->function->select;
+    rc = t->function->select ? select_prepare(c) : c->renames ? SQLITE_OK : find_fault(c);
     c->repeats = !t->function->counts && c->dialect->unmatched && view == c->dialect->view &&
                  !(c->used & ~SAME_COLUMNS);
     c->counting = t->function->counts || c->repeats;
@@ -563,7 +610,7 @@ static int cursor_begin(struct map_cursor *c)
     }
     if (rc == SQLITE_OK)
         rc = load_checkpoints(c);
-    if (rc == SQLITE_OK && !is_bound(c) && c->dialect->settle)
+    if (rc == SQLITE_OK && !is_bound(c) && !t->function->select && view != MAP_RESTORE)
         rc = find_rules(c, set_name(c));
     return rc;
 }

@@ -104,13 +104,15 @@ struct map_cursor {
     sqlite3_vtab_cursor base; /* first */
     const struct dialect *dialect;
     void (*settle)(struct map_task *);
-    const char *fault;     /* error in the set's options; NULL: none */
-    uint64_t used;         /* set of the used columns */
-    sqlite3_stmt *select;  /* the SELECT of `used`; NULL: rows are settled */
-    bool selecting;        /* it may have more rows of the current sources */
-    struct map_task set;   /* the rule set, without checkpoints */
-    struct map_task given; /* `set` with the current target */
-    struct map_task task;  /* `given` with the current sources, and their rows */
+    const char *fault;          /* error in the set's options; NULL: none */
+    uint64_t used;              /* set of the used columns */
+    sqlite3_stmt *select;       /* the SELECT of `used`; NULL: rows are settled */
+    bool selecting;             /* it may have more rows of the current sources */
+    bool renames;               /* leaves are renamed, some at a time */
+    struct map_reading reading; /* what reads them; `leaves` NULL: there are no more */
+    struct map_task set;        /* the rule set, without checkpoints */
+    struct map_task given;      /* `set` with the current target */
+    struct map_task task;       /* `given` with the current sources, and their rows */
     struct map_group source, target;
     struct rule_set *rules; /* bound to the current sources; NULL: rules are paths */
     char *bound;            /* the text with which these rules were found */
@@ -144,5 +146,8 @@ int map_cursor_filter(sqlite3_vtab_cursor *, int set, const char *used, int argc
                       sqlite3_value **argv);
 int map_cursor_next(sqlite3_vtab_cursor *);
 int map_cursor_eof(sqlite3_vtab_cursor *);
+
+/* Set `wins` of the current row and of all that follow, for renamed leaves. */
+int map_cursor_find_winners(struct map_cursor *);
 
 #endif

@@ -9,8 +9,7 @@
 
 /* A tree that is being read: both arrays grow. */
 struct loading {
-    const struct dialect *dialect;
-    struct rules *rules; /* to try on the names; NULL: none */
+    const struct map_reading *how;
     struct map_task *task;
     struct map_tree tree;
     size_t leaf_space;
@@ -25,7 +24,7 @@ struct loading {
 enum {
     PLACE,
     NAME,
-    DTYPE,
+    DTYPE, /* this and the following only with MAP_WANTS_VALUES */
     SHAPE,
     KIND
 };
@@ -78,22 +77,24 @@ static bool add_match(struct loading *l, struct map_leaf *leaf, const struct rul
     leaf->matches++;
     if (result->outcome != RULE_DROPPED)
         match->text = copy_text(l->task, result->text, result->len);
-    match->cast = intern(l, result->cast);
-    match->ops = intern(l, result->ops);
+    if (l->how->wants & MAP_WANTS_OPS) {
+        match->cast = intern(l, result->cast);
+        match->ops = intern(l, result->ops);
+    }
     return true;
 }
 
 /* Add the match of the first rule that matches the name, or with dialect->each of every rule. */
 static bool match_leaf(struct loading *l, struct map_leaf *leaf, const char *name, size_t len)
 {
-    struct rules *rules = l->rules;
+    struct rules *rules = l->how->rules;
     const struct rule_result *result;
     size_t at = 0;
     bool good;
     do {
         result = rules_apply_from(rules, &at, name, len);
         good = add_match(l, leaf, result);
-    } while (good && l->dialect->each && result->outcome != RULE_UNMATCHED);
+    } while (good && l->how->dialect->each && result->outcome != RULE_UNMATCHED);
     return good;
 }
 
@@ -119,9 +120,11 @@ static void read_values(struct loading *l, struct map_leaf *leaf, sqlite3_stmt *
 
 static bool map_load_add_leaf(struct loading *l, sqlite3_stmt *s)
 {
-    enum map_kind kind = map_load_kind_of(s);
+    const struct map_reading *how = l->how;
+    bool values = how->wants & MAP_WANTS_VALUES;
+    enum map_kind kind = values ? map_load_kind_of(s) : MAP_TENSOR;
     bool container = kind == MAP_EMPTY_DICT || kind == MAP_EMPTY_LIST;
-    if (container && (l->rules || !l->dialect->containers))
+    if (container && (how->rules || !how->dialect->containers))
         return true;
     struct map_tree *tree = &l->tree;
     struct map_leaf *grown =
@@ -142,10 +145,12 @@ static bool map_load_add_leaf(struct loading *l, sqlite3_stmt *s)
         name = map_load_column(s, NAME);
     if (!name)
         return false;
-    leaf->name = copy_text(l->task, name, len);
-    read_values(l, leaf, s);
+    if (how->wants & MAP_WANTS_NAMES)
+        leaf->name = copy_text(l->task, name, len);
+    if (values)
+        read_values(l, leaf, s);
     l->sorted = l->sorted && (tree->count == 1 || leaf[-1].place <= leaf->place);
-    return !l->rules || match_leaf(l, leaf, name, len);
+    return !how->rules || match_leaf(l, leaf, name, len);
 }
 
 static int map_load_by_place(const void *a, const void *b)
@@ -182,42 +187,78 @@ static int map_load_finish(sqlite3_stmt *s, bool memory, int rc)
 
 /* --- reading ----------------------------------------------------------------------------- */
 
-/* Read the leaves of a checkpoint; there are about `expected` (0: not known). */
-static int load_tree(struct map_statements *m, struct loading *l, sqlite3_int64 checkpoint,
-                     size_t expected, struct map_tree *out)
+static enum map_statement statement_of(const struct map_reading *how)
 {
-    struct map_task *t = l->task;
-    sqlite3_stmt *s;
-    int rc = map_load_prepare(m, MAP_SELECT_LEAVES, schema_text("schema/query/tree.sql"), &s);
+    return how->wants & MAP_WANTS_VALUES ? MAP_SELECT_LEAVES : MAP_SELECT_NAMES;
+}
+
+int map_read_begin(struct map_statements *m, sqlite3_int64 checkpoint, struct map_reading *how)
+{
+    static const char names[] = "SELECT place, name FROM leaf WHERE checkpoint_id = :checkpoint_id";
+    enum map_statement which = statement_of(how);
+    int rc = map_load_prepare(
+        m, which, which == MAP_SELECT_NAMES ? names : schema_text("schema/query/tree.sql"),
+        &how->leaves);
     if (rc != SQLITE_OK)
         return rc;
-    sqlite3_bind_int64(s, 1, checkpoint);
-    if (expected && (l->tree.leaf = arena_room(&t->arena, expected * sizeof(*l->tree.leaf))))
-        l->leaf_space = expected;
-    while (!t->failed && (rc = sqlite3_step(s)) == SQLITE_ROW)
-        t->failed = !map_load_add_leaf(l, s) || t->failed;
-    strmap_release(&l->texts);
-    if (!l->sorted)
-        qsort(l->tree.leaf, l->tree.count, sizeof(*l->tree.leaf), map_load_by_place);
-    *out = l->tree;
-    if (l->rules)
-        t->match = l->match;
-    return map_load_finish(s, !t->failed, rc);
+    m->at[which] = NULL; /* nobody else's until the end */
+    return sqlite3_bind_int64(how->leaves, 1, checkpoint);
+}
+
+int map_read_next(struct map_reading *how, size_t most, struct map_task *t, struct map_tree *out)
+{
+    struct loading l = {.how = how, .task = t, .sorted = true};
+    int rc = SQLITE_ROW;
+    if (how->expected &&
+        (l.tree.leaf = arena_room(&t->arena, how->expected * sizeof(*l.tree.leaf))))
+        l.leaf_space = how->expected;
+    while (!t->failed && l.tree.count < most && (rc = sqlite3_step(how->leaves)) == SQLITE_ROW)
+        t->failed = !map_load_add_leaf(&l, how->leaves) || t->failed;
+    strmap_release(&l.texts);
+    if (!l.sorted)
+        qsort(l.tree.leaf, l.tree.count, sizeof(*l.tree.leaf), map_load_by_place);
+    *out = l.tree;
+    if (how->rules)
+        t->match = l.match;
+    return t->failed ? SQLITE_NOMEM : rc;
+}
+
+void map_read_end(struct map_statements *m, struct map_reading *how)
+{
+    enum map_statement which = statement_of(how);
+    if (!how->leaves)
+        return;
+    map_load_finish(how->leaves, true, SQLITE_DONE);
+    if (m->at[which])
+        sqlite3_finalize(how->leaves);
+    else
+        m->at[which] = how->leaves;
+    how->leaves = NULL;
+}
+
+static int map_load_all(struct map_statements *m, struct map_reading *how, sqlite3_int64 checkpoint,
+                        struct map_task *t, struct map_tree *out)
+{
+    int rc = map_read_begin(m, checkpoint, how);
+    if (rc == SQLITE_OK)
+        rc = map_read_next(how, SIZE_MAX, t, out);
+    map_read_end(m, how);
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
 int map_load_leaves(struct map_statements *m, const struct dialect *d, struct rules *rules,
                     sqlite3_int64 checkpoint, struct map_task *t, struct map_tree *out)
 {
-    struct loading l = {.dialect = d, .rules = rules, .task = t, .sorted = true};
-    return load_tree(m, &l, checkpoint, 0, out);
+    struct map_reading how = {d, rules, MAP_WANTS_ALL, 0, NULL};
+    return map_load_all(m, &how, checkpoint, t, out);
 }
 
 int map_load_tree(struct map_statements *m, sqlite3_int64 checkpoint, size_t expected,
                   struct map_task *t, struct map_tree *out)
 {
     static const struct dialect any = {.containers = true};
-    struct loading l = {.dialect = &any, .task = t, .sorted = true};
-    return load_tree(m, &l, checkpoint, expected, out);
+    struct map_reading how = {&any, NULL, MAP_WANTS_ALL, expected, NULL};
+    return map_load_all(m, &how, checkpoint, t, out);
 }
 
 /* --- a translation ------------------------------------------------------------------------- */
@@ -270,10 +311,10 @@ int map_load_translated(struct map_statements *m, const char *ruleset, sqlite3_i
     return map_load_finish(s, !t->failed, rc);
 }
 
-bool map_match_some(const struct dialect *d, struct rules *rules, size_t most, struct map_task *t,
+bool map_match_some(const struct map_reading *how, size_t most, struct map_task *t,
                     const struct map_tree *tree, struct map_tree *out)
 {
-    struct loading l = {.dialect = d, .rules = rules, .task = t};
+    struct loading l = {.how = how, .task = t};
     for (size_t i = 0; !t->failed && i < tree->count && l.tree.count < most; i++) {
         struct map_leaf *leaf =
             arena_grow(&t->arena, l.tree.leaf, l.tree.count, &l.leaf_space, sizeof(*leaf));
@@ -297,7 +338,8 @@ bool map_match_some(const struct dialect *d, struct rules *rules, size_t most, s
 bool map_match_leaves(const struct dialect *d, struct rules *rules, struct map_task *t,
                       struct map_tree *tree)
 {
-    struct loading l = {.dialect = d, .rules = rules, .task = t};
+    struct map_reading how = {d, rules, MAP_WANTS_ALL, 0, NULL};
+    struct loading l = {.how = &how, .task = t};
     struct map_leaf *leaf = arena_array(&t->arena, tree->count + 1, sizeof(*leaf));
     t->failed = t->failed || !leaf;
     for (size_t i = 0; !t->failed && i < tree->count; i++) {

@@ -15,6 +15,7 @@ enum map_statement {
     MAP_SELECT_SOURCE,
     MAP_SELECT_SOURCES,
     MAP_SELECT_BOUND,
+    MAP_SELECT_NAMES,
     MAP_SELECT_LEAVES,
     MAP_SELECT_TRANSLATED,
     MAP_STATEMENTS
@@ -26,6 +27,14 @@ struct map_statements {
 };
 
 void map_statements_release(struct map_statements *);
+
+/* Which parts of leaves and matches are needed; the others are not read. */
+enum {
+    MAP_WANTS_NAMES = 1,  /* of the leaves */
+    MAP_WANTS_VALUES = 2, /* kinds, dtypes and shapes; without them every leaf counts as a tensor */
+    MAP_WANTS_OPS = 4,    /* the casts and operations of rules */
+    MAP_WANTS_ALL = 7
+};
 
 /* All of these return an SQLite code; if it is not SQLITE_OK, sqlite3_errmsg() says why. */
 
@@ -49,6 +58,21 @@ int map_load_sources(struct map_statements *, sqlite3_value *id, struct map_sour
 int map_load_bound(struct map_statements *, const char *ruleset, sqlite3_int64 checkpoint,
                    char **out);
 
+/* How the leaves of a checkpoint are read. */
+struct map_reading {
+    const struct dialect *dialect;
+    struct rules *rules; /* to try on their names; NULL: none */
+    unsigned wants;
+    size_t expected;      /* about so many leaves in one batch; 0: not known */
+    sqlite3_stmt *leaves; /* set between map_read_begin() and map_read_end() */
+};
+
+/* Read in batches: begin, next until it returns something other than SQLITE_ROW (SQLITE_DONE:
+ * that was the last batch), and in any case end. Each batch is sorted by `place`. */
+int map_read_begin(struct map_statements *, sqlite3_int64 checkpoint, struct map_reading *);
+int map_read_next(struct map_reading *, size_t most, struct map_task *, struct map_tree *);
+void map_read_end(struct map_statements *, struct map_reading *);
+
 /* Read all leaves; `rules` may be NULL. Only without rules, and if the dialect uses them, empty
  * containers are included. */
 int map_load_leaves(struct map_statements *, const struct dialect *, struct rules *,
@@ -62,7 +86,7 @@ int map_load_translated(struct map_statements *, const char *ruleset, sqlite3_in
                         struct map_task *);
 /* Match the names of a shared tree as map_match_leaves() does, but copy only the first `most`
  * leaves that a rule matches. False: out of memory. */
-bool map_match_some(const struct dialect *, struct rules *, size_t most, struct map_task *,
+bool map_match_some(const struct map_reading *, size_t most, struct map_task *,
                     const struct map_tree *, struct map_tree *out);
 /* Match the names of a tree that is shared: its leaves are copied to the task's arena first,
  * their texts are not. False: out of memory. */

@@ -38,6 +38,7 @@
 
 static const struct map_function functions[] = {
     {"translation_rows", MAP_TRANSLATION, {false}, false, "schema/map/translation.sql"},
+    {"renamed_leaves", MAP_TRANSLATION, {true, true}, false, NULL},
     {"assignment_rows", MAP_ASSIGNMENT, {false}, false, NULL},
     {"conversion_rows", MAP_CONVERSION, {false}, false, NULL},
     {"restore_rows", MAP_RESTORE, {false, false, true, true}, false, NULL},
@@ -275,6 +276,7 @@ static int map_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i
     const struct map_row *row = &c->task.row[c->row];
     int64_t rule = row->by ? row->by->ord : row->rule;
     bool tensor = row->old && row->old->kind == MAP_TENSOR;
+    int rc = SQLITE_OK;
     switch (i) {
     case COLUMN_SOURCE_ID:
     case COLUMN_CHECKPOINT_ID:
@@ -308,13 +310,19 @@ static int map_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i
     case COLUMN_PARTS:
         sqlite3_result_int64(context, row->parts);
         break;
+    case COLUMN_WINS:
+        if (!c->renames)
+            break;
+        if ((rc = map_cursor_find_winners(c)) == SQLITE_OK)
+            sqlite3_result_int(context, c->task.row[c->row].wins);
+        break;
     case COLUMN_ROWS:
         sqlite3_result_int64(context, row == &c->counts.row[c->row] ? (int64_t)row->nth : 1);
         break;
     default:
         give_text_column(context, row, i);
     }
-    return SQLITE_OK;
+    return rc;
 }
 
 static int map_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *row)

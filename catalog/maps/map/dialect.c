@@ -196,6 +196,19 @@ void map_tuple(struct text *text, const char *shape)
     text_adds(text, strcmp(shape, "[]") != 0 && !commas ? ",)" : ")");
 }
 
+bool map_find_winners(struct map_task *t)
+{
+    struct strmap seen = {0};
+    for (size_t i = t->judged ? 0 : t->rows; i-- > 0 && !t->failed;) {
+        struct map_row *row = &t->row[i];
+        if (row->new_name.at)
+            t->failed = !strmap_add(&seen, row->new_name.at, row->new_name.len, &row->wins);
+    }
+    t->judged = true;
+    strmap_release(&seen);
+    return !t->failed;
+}
+
 /* --- leaves ------------------------------------------------------------------------------ */
 
 bool map_index(struct map_task *t, struct strmap *index, const struct map_tree *tree)

@@ -5,25 +5,9 @@
  * the trees of the checkpoints and the rules, and settles what becomes of them as the original's
  * dict or tree would: rows in, rows out, no SQLite. catalog/sql/map_cursor.c calls it.
  *
- * A new dialect is one file that defines a `const struct dialect`, and a line in dialects.def. One
- * that renames what rules match, and leaves all other names as they are:
- *
- *   static void settle(struct map_task *t)
- *   {
- *       for (size_t i = 0; i < t->source.count && !t->failed; i++) {
- *           const struct map_leaf *leaf = &t->source.leaf[i];
- *           const struct map_match *by = leaf->matches ? &t->match[leaf->match] : NULL;
- *           struct map_row *row = map_add(t, by ? map_status(by->outcome) : "ok");
- *           row->old_name = leaf->name;
- *           row->by = by;
- *           row->new_name = !by ? leaf->name : by->outcome == RULE_OK ? by->text : row->new_name;
- *           row->error = by && by->outcome == RULE_ERROR ? by->text : row->error;
- *           map_take(row, leaf);              its dtype and shape; then what the rule does besides:
- *           row->dtype = by && leaf->kind == MAP_TENSOR ? map_dtype(by, leaf) : row->dtype;
- *           row->ops = by ? by->ops : NULL;
- *           map_operate(t, row, leaf->dtype);
- *       }
- *   }
+ * A new dialect is one file that defines a `const struct dialect`, and a line in dialects.def. The
+ * shortest is dialect_t5x_translator.c: what a rule matches is renamed, and what is surprising about
+ * that is left to a SELECT.
  *
  * Everything that a settler makes lives in the arena of its task. One thread at a time.
  */
@@ -106,6 +90,7 @@ struct map_row {
     const char *recipe;
     const char *origin; /* of a restored row: "translated", "zeros" */
     int64_t turn;       /* the settler's own: when the name entered the original's dict */
+    bool wins;          /* map_find_winners(): no later row has the same new name */
 };
 
 #define NO_RULE INT64_MIN
@@ -131,6 +116,7 @@ struct map_task {
     struct map_operated operated[MAP_OPERATED]; /* the latest */
     bool has_target;                            /* restore: there is a model */
     bool strict;                                /* restore: the model must have all names */
+    bool judged;                                /* map_find_winners() was called */
     bool failed;                                /* out of memory */
 };
 
@@ -160,8 +146,8 @@ struct dialect {
     bool fills;      /* a model keeps its own value for what the source lacks */
     /* Every rule must decide a name, unless the option require_all is false */
     bool required;
-    const char *options;                /* that its sets may have, each followed by a space */
-    void (*settle)(struct map_task *);  /* NULL for MAP_TRANSLATION, which a SELECT settles */
+    const char *options; /* that its sets may have, each followed by a space */
+    void (*settle)(struct map_task *);
     void (*restore)(struct map_task *); /* for MAP_RESTORE; NULL: not possible */
     /* For counts: the status of every leaf that no rule matches, provided each has exactly one
      * row, whose status does not depend on other leaves. NULL: such leaves must be settled as
@@ -184,6 +170,9 @@ void t5_restore(struct map_task *);
 
 /* The rule of a match. */
 const struct map_rule *map_rule_of(const struct map_task *, int64_t ord);
+
+/* Set `wins` of all rows. False: out of memory. */
+bool map_find_winners(struct map_task *);
 
 /* --- for settlers ------------------------------------------------------------------------ */
 
