@@ -325,11 +325,12 @@ static int rename_more(struct map_cursor *c, size_t most)
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
+/* Null leaves are read after the tensors, so where there are any, all are read at once and sorted. */
 static int rename_batch(struct map_cursor *c)
 {
     c->before += c->task.rows;
     task_reset(c);
-    return rename_more(c, BATCH);
+    return rename_more(c, c->source.list[c->source.first].nulls ? SIZE_MAX : BATCH);
 }
 
 int map_cursor_find_winners(struct map_cursor *c)

@@ -424,7 +424,9 @@ int map_load_bound(struct map_statements *m, const char *ruleset, sqlite3_int64 
 /* --- sources ----------------------------------------------------------------------------- */
 
 #define SELECT_SOURCES                                                                             \
-    "SELECT id, layout, meta, (SELECT tensors FROM main._layouts l WHERE l.id = layout)"           \
+    "SELECT id, layout, meta, (SELECT tensors FROM main._layouts l WHERE l.id = layout),"          \
+    " EXISTS (SELECT 1 FROM main._layout_nodes x WHERE x.id BETWEEN layout << 24 AND"              \
+    " (layout << 24) + 0xFFFFFF AND x.kind = 'null')"                                              \
     " FROM main._checkpoints "
 
 int map_load_sources(struct map_statements *m, sqlite3_value *id, struct map_source **out,
@@ -445,9 +447,9 @@ int map_load_sources(struct map_statements *m, sqlite3_value *id, struct map_sou
         if (!memory)
             break;
         *out = grown;
-        grown[(*count)++] =
-            (struct map_source){sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1),
-                                sqlite3_column_int64(s, 2), sqlite3_column_int64(s, 3)};
+        grown[(*count)++] = (struct map_source){
+            sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1), sqlite3_column_int64(s, 2),
+            sqlite3_column_int64(s, 3), sqlite3_column_int(s, 4) != 0};
     }
     return map_load_finish(s, memory, rc);
 }

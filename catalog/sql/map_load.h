@@ -46,6 +46,7 @@ int map_load_set(struct map_statements *, const char *ruleset, struct map_task *
 struct map_source {
     sqlite3_int64 id, layout, meta; /* meta 0: it has no metadata */
     sqlite3_int64 tensors;
+    bool nulls; /* it has null leaves */
 };
 
 /* The checkpoint `id`, if it exists; id NULL: all checkpoints, sorted by layout. free() the

@@ -3,6 +3,7 @@
  * built:
  *
  *   translation_rows(ruleset, source)
+ *   renamed_leaves(ruleset, source)    what the rules alone make of each leaf
  *   assignment_rows(ruleset, source, target_id)
  *   conversion_rows(ruleset, source)
  *   restore_rows(ruleset, source, target_id, strict)   target_id 0: without a model
@@ -13,16 +14,18 @@
  * names of their columns. Without a source, every checkpoint is one; without a target of an
  * assignment, likewise.
  *
- * The rows of a translation are those of the SELECT in schema/map/translation.sql; a restore begins with
- * them. For the others names
- * are matched with the rules as they are read (map_load.h), the dialect settles the matches into rows
- * (catalog/maps/map/dialect.h), and this file returns them. Sources of one layout have the
- * same rows, except for the tensor ids, and so have targets: the map is settled once, and each row
- * is returned for all of them. Rows of a conversion of which a query uses only the checkpoint and
- * the status, as count(*) does, are counted like those of conversion_counts() and returned so many
- * times. Without a rule set, every one of the view is asked. A name that is no rule set, or one of another
- * view, is an error that says which is meant; of names that other tables of the query give, only the view's
- * have rows.
+ * The rows of a translation are those of the SELECT in schema/map/translation.sql, which asks
+ * renamed_leaves(); a restore begins with them. For the others names are matched with the rules as
+ * they are read (map_load.h), the dialect settles the matches into rows
+ * (catalog/maps/map/dialect.h), and this file returns them. Renamed leaves are read and returned
+ * some at a time, until `wins` is asked for, which depends on all that follow.
+ *
+ * Sources of one layout have the same rows, except for the tensor ids, and so have targets: the map
+ * is settled once, and each row is returned for all of them. Rows of a conversion of which a query
+ * uses only the checkpoint and the status, as count(*) does, are counted like those of
+ * conversion_counts() and returned so many times. Without a rule set, every one of the view is
+ * asked. A name that is no rule set, or one of another view, is an error that says which is meant;
+ * of names that other tables of the query give, only the view's have rows.
  */
 #include <stdlib.h>
 #include <string.h>

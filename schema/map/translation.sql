@@ -30,7 +30,7 @@ SELECT ord,
        iif(refused IS NULL, status, 'error') AS status,
        coalesce(refused, error) AS error,
        error AS raised,
-       iif(status = 'ok' AND NOT strict AND NOT wins,
+       iif(NOT strict AND NOT wins AND status = 'ok',
            'hidden by a later name that becomes the same', NULL) AS note,
        wins
 FROM judged

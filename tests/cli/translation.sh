@@ -89,3 +89,15 @@ run t5_to_t5x p11.json
 sql --jsonl "SELECT ruleset, ord, old_name, new_name, status, error, note FROM translation WHERE ruleset IN ('places', 'p20')
   AND checkpoint_id IN (SELECT id FROM checkpoint WHERE path GLOB '*/p20.json' OR path GLOB '*/places.json') AND status <> 'unmatched'
   ORDER BY ruleset, checkpoint_id, ord, tensor_id IS NOT NULL"
+echo "-- a null leaf comes before the tensors that follow it in the file, however many there are"
+mkdir many
+python3 -c '
+import json
+print(json.dumps({"ckptdb": "names", "tree":
+    {"a_null": None, **{f"t{i:03}": "float32[2]" for i in range(300)}}}))' >many/many.json
+"$CKPTDB_BIN" import many >/dev/null 2>&1
+sql "INSERT INTO ruleset(name, dialect) VALUES ('same', 't5x-translator')"
+sql "INSERT INTO rule(ruleset, ord, pattern, replacement) VALUES ('same', 1, 'a_null|t200|t010|t000', 'same'),
+  ('same', 2, 't(.*)', 'x\1')"
+sql --list "SELECT old_name, wins FROM translation WHERE ruleset = 'same' AND new_name = 'same'"
+sql --list "SELECT old_name FROM translation WHERE ruleset = 'same' AND checkpoint_id = checkpoint_id('many') LIMIT 2"
