@@ -5,6 +5,7 @@
 
 #include "catalog/base/limits.h"
 #include "catalog/base/list.h"
+#include "catalog/db/ids.h"
 #include "catalog/db/schema.h"
 
 /* A tree that is being read: both arrays grow. */
@@ -425,8 +426,8 @@ int map_load_bound(struct map_statements *m, const char *ruleset, sqlite3_int64 
 
 #define SELECT_SOURCES                                                                             \
     "SELECT id, layout, meta, (SELECT tensors FROM main._layouts l WHERE l.id = layout),"          \
-    " EXISTS (SELECT 1 FROM main._layout_nodes x WHERE x.id BETWEEN layout << 24 AND"              \
-    " (layout << 24) + 0xFFFFFF AND x.kind = 'null')"                                              \
+    " EXISTS (SELECT 1 FROM main._layout_nodes x WHERE x.id BETWEEN layout" ID_FIRST               \
+    "AND layout" ID_LAST "AND x.kind = 'null')"                                                    \
     " FROM main._checkpoints "
 
 int map_load_sources(struct map_statements *m, sqlite3_value *id, struct map_source **out,

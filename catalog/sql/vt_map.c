@@ -314,9 +314,7 @@ static int map_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i
         sqlite3_result_int64(context, row->parts);
         break;
     case COLUMN_WINS:
-        if (!c->renames)
-            break;
-        if ((rc = map_cursor_find_winners(c)) == SQLITE_OK)
+        if (c->renames && (rc = map_cursor_find_winners(c)) == SQLITE_OK)
             sqlite3_result_int(context, c->task.row[c->row].wins);
         break;
     case COLUMN_ROWS:
