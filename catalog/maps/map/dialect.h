@@ -5,9 +5,9 @@
  * the trees of the checkpoints and the rules, and settles what becomes of them as the original's
  * dict or tree would: rows in, rows out, no SQLite. catalog/sql/map_cursor.c calls it.
  *
- * A new dialect is one file that defines a `const struct dialect`, and a line in dialects.def. The
- * shortest is dialect_t5x_translator.c: what a rule matches is renamed, and what is surprising about
- * that is left to a SELECT.
+ * A new dialect is one file that defines a `const struct dialect`, and a line in dialects.def.
+ * The shortest is dialect_t5x_translator.c: what a rule matches is renamed, and what is surprising
+ * about that is left to a SELECT.
  *
  * Everything that a settler makes lives in the arena of its task. One thread at a time.
  */
