@@ -37,7 +37,7 @@ extern const char import_program[];
 
 struct import_report {
     uint64_t added, changed, unchanged, failed, vanished, pruned;
-    uint64_t failed_known; /* of `failed`, those that are in the catalog as they were */
+    uint64_t failed_known; /* failures whose old rows were kept */
     struct walk *walk;     /* what was found; walk_free() it */
 };
 

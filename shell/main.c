@@ -265,7 +265,7 @@ static int read_arguments(struct request *q, struct session *s, int argc, char *
 /* --- environment -------------------------------------------------------------------------- */
 
 /* The default catalog, a file in the user's data folder; malloc'ed.
- * NULL: there is no such folder. */
+ * NULL if there is no such folder. */
 static char *default_catalog(void)
 {
     const char *data = environment("XDG_DATA_HOME"), *home = environment("HOME");

@@ -19,7 +19,7 @@ verdict() { # TITLE RC: what was found is in $log/found
     fi
 }
 
-# No line of these files but those of an allowed file has the pattern; comments do not count.
+# The pattern is only in allowed files; comments do not count.
 absent() { # TITLE PATTERN ALLOWED PATH...
     local title=$1 pattern=$2 allowed=$3
     shift 3
@@ -103,7 +103,7 @@ nm -D --defined-only build/ckptdb.so | awk '{print $3}' | sort >"$log/exports"
 printf '%s\n' sqlite3_ckptdb_init sqlite3_ckptdb_noread_init | diff - "$log/exports" >"$log/found"
 verdict 'ckptdb.so exports its two doors alone' $?
 
-# What the header declares, all of it and nothing else.
+# Exactly what the header declares.
 nm -D --defined-only build/libckptdb.so | awk '{print $3}' | sort >"$log/exports"
 sed -n '/^#ifndef/,$p' catalog/ckptdb.h | grep -v '^ *\(/\*\|\*\)' |
     grep -oE '\*?\bckptdb_[a-z0-9_]+\(' | tr -d '*(' | sort -u | diff - "$log/exports" >"$log/found"

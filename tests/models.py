@@ -30,7 +30,7 @@ class Tensor:
 
 
 class Numbers:
-    """New tensors of a model, no value of which is anywhere else in it."""
+    """New tensors of a model; every value is unique in the model."""
 
     def __init__(self):
         self.next = 1

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# plain_sqlite.sh [OPTION...] CATALOG STATEMENT... - as another SQLite program answers, which has loaded our
-# extension. That of a sanitizer's build wants its runtime loaded first.
+# plain_sqlite.sh [OPTION...] CATALOG STATEMENT... - the answer of another SQLite program that has loaded
+# our extension. A sanitizer's build needs the sanitizer's runtime loaded first.
 build=$(dirname "$(realpath "$CKPTDB_BIN")")
 case $build in
 */asan) runtime=libasan.so ;;

@@ -16,7 +16,7 @@ struct emission {
     const char *name;
     size_t len;
     const char *dtype;
-    const char *where; /* its directory; NULL: it has none */
+    const char *where; /* its directory; NULL if it has none */
     uint64_t stored;
     bool stored_unknown;
 };

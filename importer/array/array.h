@@ -103,8 +103,8 @@ enum status array_emit_site(struct job *, const char *root, const struct array_s
 
 /* Whether attributes state nothing: "{}". */
 bool array_attributes_blank(struct bytes text);
-/* State attributes as facts: those of the root (name "") under their keys, those of other nodes
- * under "NAME:KEY". What is wrong with the text goes to *err, which names `source`. */
+/* State attributes as facts: the root's (name "") under their keys, other nodes' under "NAME:KEY".
+ * What is wrong with the text goes to *err, which names `source`. */
 enum status array_attributes_state(struct job *, const char *source, const char *name,
                                    struct bytes text, struct error *err);
 

@@ -109,7 +109,7 @@ struct node {
     struct found *found;
     const char *path;
     struct array_listing listing;
-    struct error problem; /* why a part of it could not be read */
+    struct error problem; /* why some part could not be read */
 };
 
 static void add_attributes(struct node *n, const char *file, struct bytes text)
@@ -570,8 +570,8 @@ enum status array_tree_scan(struct job *job, const char *root, struct array_tree
     return status == OK ? run_scan(job, &s, job->threads, out) : status;
 }
 
-/* A database can refer to files in any directory: note those of the root that have files of the
- * job. */
+/* A database can refer to files in any directory: note the root's directories that have files
+ * of the job. */
 static void note_own_files(struct scan *s, struct job *job)
 {
     size_t len = strlen(s->root);

@@ -73,7 +73,7 @@ static bool read_order(struct zarr_parsing *z, const struct zarr_value *v)
     return order != NULL;
 }
 
-/* `fallback` if the metadata has none. */
+/* `fallback` if the metadata lacks it. */
 static bool read_separator(struct zarr_parsing *z, const struct zarr_value *v, char fallback)
 {
     char word[4];
@@ -231,7 +231,7 @@ enum status zarr_parse(struct bytes metadata, unsigned version, const char *sour
     struct zarr_parsing z = {.arena = arena, .source = source, .err = err, .array = &a};
     struct zarr_value text = {JSON_OBJECT, metadata, 0};
     struct json j;
-    /* All of it must be JSON, including the parts that are not used. */
+    /* The whole text must be JSON, including the parts that are not used. */
     json_init(&j, cursor_over(metadata, 0), arena, source, err);
     j.python = true;
     if (!json_want(&j, JSON_OBJECT, "an object") || !json_skip(&j) ||

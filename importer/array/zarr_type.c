@@ -337,8 +337,8 @@ static size_t zarr_type_read_bytes(struct json *j, uint8_t *out, size_t room)
     return j->type == JSON_ARRAY_END ? made : SIZE_MAX;
 }
 
-/* A number or a boolean as the fill value of strings: Python strings get what str() makes
- * of it; for others only 0 is valid, which older versions of zarr-python wrote for "". */
+/* A number or a boolean as the fill value of strings: Python strings get its str();
+ * for others only 0 is valid, which older versions of zarr-python wrote for "". */
 static bool number_as_text(struct zarr_parsing *z, const struct json *j)
 {
     int64_t number = 0;

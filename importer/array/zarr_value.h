@@ -29,7 +29,7 @@ struct zarr_parsing {
     struct zarr_array *array; /* the result */
     struct zarr_type type;
     bool fill_is_bytes; /* fill values of strings are base64 */
-    bool fill_by_str;   /* a fill value that is not text becomes Python's str() of it */
+    bool fill_by_str;   /* Python's str() is applied to a fill value that is not text */
 };
 
 /* A value inside the text. */

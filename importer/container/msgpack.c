@@ -98,7 +98,7 @@ static bool in_window(const struct msgpack *m, uint64_t at, uint64_t len)
            len <= m->window_len - (at - m->window_at);
 }
 
-/* The next `len` bytes, at most 8, and move m->at past them. NULL: there are none. */
+/* The next `len` bytes, at most 8, and move m->at past them. NULL if there are fewer. */
 static const uint8_t *msgpack_take(struct msgpack *m, size_t len)
 {
     if (m->cut || m->err->status != OK)
@@ -263,7 +263,7 @@ bool msgpack_skip(struct msgpack *m, const struct msgpack_item *item)
 
 /* --- payloads --------------------------------------------------------------------------- */
 
-/* The payload if the window holds all of it, else NULL. */
+/* The payload if the window holds the whole payload, else NULL. */
 static const uint8_t *seen(const struct msgpack *m, const struct msgpack_item *item)
 {
     return in_window(m, item->data, item->len) ? m->window + (item->data - m->window_at) : NULL;
@@ -293,7 +293,7 @@ bool msgpack_add(struct msgpack *m, const struct msgpack_item *item, struct text
         return text_add(out, at, (size_t)item->len);
     struct msgpack_item rest = *item;
     if (out->limit && rest.len > out->limit - out->len) {
-        out->failed = true; /* before any of it is read */
+        out->failed = true; /* before anything is read */
         return false;
     }
     while (rest.len) {

@@ -70,8 +70,8 @@ struct msgpack {
 enum status msgpack_open(struct msgpack *, const struct source *source, struct arena *,
                          struct error *);
 
-/* Read the first bytes of a file of `size` bytes, of which the rest is not available: where
- * they end, `cut` is set and calls return false. */
+/* Read the first bytes of a file of `size` bytes; the rest is not available. Where they end,
+ * `cut` is set and calls return false. */
 void msgpack_head(struct msgpack *, struct bytes head, uint64_t size, struct error *);
 
 /* The head of the next value; m->at is then after its payload, or before its first item. */

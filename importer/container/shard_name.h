@@ -11,7 +11,7 @@
  *
  *   struct shard_name s;
  *   if (shard_name(name, &s) && strcmp(s.rest, ".gguf") == 0)
- *       ... name, s.stem bytes of it; s.part of s.count ...
+ *       ... the first s.stem bytes of name; s.part of s.count ...
  */
 #ifndef CKPTDB_SHARD_NAME_H
 #define CKPTDB_SHARD_NAME_H

@@ -53,8 +53,8 @@ struct weight_map {
 
 /* The next three are for a format with a shard_suffix: its .probe, .loaded_first and .claim. */
 
-/* 64 if the text says "weight_map" and names files with the suffix; 8 if only the file's own name is
- * that of such an index. */
+/* 64 if the text says "weight_map" and names files with the suffix; 8 if only the file's own name
+ * looks like such an index. */
 int weight_map_probe(const struct probe *);
 
 /* Of "model.safetensors.index.json": "model.safetensors", which the libraries look for first. */

@@ -56,7 +56,7 @@ static enum status corrupt(const struct source *s, uint64_t offset, struct error
 /* --- the end records -------------------------------------------------------------------- */
 
 /* Index in the file's tail of the end record: the last one whose comment reaches
- * exactly to the end of the file. If there is none (bytes were appended), the last
+ * exactly to the end of the file. Failing that (bytes were appended), the last
  * one whose comment fits. -1: none. */
 static ptrdiff_t find_end(const uint8_t *tail, size_t len)
 {
@@ -78,7 +78,7 @@ static bool agrees(uint64_t plain, uint64_t ones, uint64_t wide)
     return plain == ones || plain == wide;
 }
 
-/* Replace the fields of the plain end record with those of the zip64 one,
+/* Replace the fields of the plain end record with the zip64 record's,
  * which must not contradict them. */
 static enum status read_end64(const struct source *s, uint64_t end, struct directory *d,
                               struct error *err)
@@ -161,7 +161,7 @@ static enum status zip_locate(const struct source *s, struct directory *d, uint6
 
 /* --- entries ---------------------------------------------------------------------------- */
 
-/* The body of the extra field `id`; empty if there is none. */
+/* The body of the extra field `id`; empty if absent. */
 static struct bytes find_extra(struct bytes extra, uint16_t id)
 {
     struct cursor c = cursor_over(extra, 0);

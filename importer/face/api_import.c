@@ -11,7 +11,7 @@
 #include "importer/walk/unread.h"
 #include "importer/walk/walk.h"
 
-/* --- what is said of it -------------------------------------------------------------------- */
+/* --- what the import reports --------------------------------------------------------------- */
 
 /* The paths an argument led to that are not below it: naming a shard or a TensorFlow prefix
  * imports its whole checkpoint. NULL-terminated. */

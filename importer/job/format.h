@@ -19,7 +19,7 @@ struct job;
 struct claim;
 struct format;
 
-#define PROBE_HEAD_BYTES 4096 /* of the beginning of a file, or all of it */
+#define PROBE_HEAD_BYTES 4096 /* at the beginning of a file, or the whole file */
 #define PROBE_TAIL_BYTES 64   /* of its end; read only if no head decides */
 
 /* What a prober knows about a file. */
@@ -43,7 +43,7 @@ struct probe_dir {
     const char *const *dirs;
     uint64_t dir_count;
     /* At most PROBE_HEAD_BYTES of a file in it or below it ("checkpoint", "w/.zarray"); at
-     * is NULL where there is none. A question costs an open(): ask where the names give reason
+     * is NULL if absent. A question costs an open(): ask where the names give reason
      * to, and stop at the first answer. */
     struct bytes (*peek)(const struct probe_dir *, const char *path);
     void *looking; /* private to the walk */
@@ -91,14 +91,14 @@ struct format {
     const char *beside[4]; /* ends in NULL */
 
     /* The name of the neighbour that the framework would load
-     * instead. NULL: there is no such rule. */
+     * instead. NULL if it has no such rule. */
     bool (*loaded_first)(const struct format *, const char *name, struct text *out);
 
     /* Of an index with a weight_map: how its shards' names end (container/weight_map.h). */
     const char *shard_suffix;
 
     /* Name the files of the same directory that belong to this checkpoint
-     * (claim_take). NULL: none. They are then no checkpoints of their own. */
+     * (claim_take), which are then not checkpoints of their own. NULL: none. */
     enum status (*claim)(struct claim *);
 
     /* Emit everything through the job. A status other than OK means that nothing of

@@ -16,7 +16,7 @@
  * without an issue. True: its tensors, and the facts from the header, are taken over and
  * nothing needs to be parsed; *data_end is the end of the last tensor's bytes relative to
  * the base, to be compared with the file's size. Otherwise call job_reuse_offer() after
- * parsing, when the facts so far are those of the header and not of a neighbour; it has an
+ * parsing, when the facts so far come from the header and not from a neighbour; it has an
  * effect only if the job ends without an issue. It returns false if the header's bytes are
  * not needed any more; otherwise they must be in the arena when the job ends. */
 bool job_reuse(struct job *, struct bytes header, uint64_t *data_end);

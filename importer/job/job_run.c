@@ -88,7 +88,7 @@ static void close_all(struct job_private *p)
     text_release(&p->scratch);
 }
 
-/* Megatron has a folder per rank inside that of the step: RUN/iter_0000100/mp_rank_00/FILE.
+/* Megatron has a folder per rank inside the step's folder: RUN/iter_0000100/mp_rank_00/FILE.
  * Remove it from the path and return it, to be the item. NULL if absent. */
 static const char *take_rank_folder(struct job *job, struct text *path)
 {

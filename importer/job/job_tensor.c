@@ -134,7 +134,7 @@ static void check_own(struct job *job, struct tensor_claim *t, const char *name)
     }
 }
 
-/* Check the length of a chunk, which is that of its whole box, even at the
+/* Check the length of a chunk, which is its whole box's length, even at the
  * tensor's edge. False after an issue. */
 static bool check_length(struct job *job, const struct tensor_claim *t, const struct grid_value *v,
                          const char *name)
@@ -353,7 +353,7 @@ static const struct batch_kind *keep_kind(struct job *job, const struct tensor_c
     return *near;
 }
 
-/* The claim's codec, strides and grid (packed); NULL if it has none. Extents are packed at the
+/* The claim's codec, strides and grid (packed); NULL if absent. Extents are packed at the
  * end, by layout.c. */
 static struct batch_coding *keep_coding(struct job *job, const struct tensor_claim *t)
 {

@@ -75,7 +75,7 @@ bool name_tree_child(struct name_tree *t, const struct bytes *key, uint64_t at)
     return name_tree_fits(t, at);
 }
 
-/* Whether the innermost level is a list; outside the root there is none. */
+/* Whether the innermost level is a list; false outside the root. */
 static bool name_tree_in_list(const struct name_tree *t)
 {
     return t->depth && t->levels[t->depth - 1].list;

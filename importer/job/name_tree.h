@@ -5,10 +5,10 @@
  *   name_tree_init(&t, '/', path, err);
  *   name_tree_enter(&t, false, at);          the root is an object: its values follow
  *   name_tree_child(&t, &key, at);           t.path is now the name of the value of this key
- *   name_tree_child(&t, NULL, at);           ... and that of the next value, by its position
+ *   name_tree_child(&t, NULL, at);           ... and of the next value, by its position
  *   name_tree_leave(&t);                     t.path is the name of the object that ended
  *
- * name_tree_json() does all of that for a JSON value. The tree bounds depth, the bytes of one name,
+ * name_tree_json() does all this for a JSON value. The tree bounds depth, the bytes of one name,
  * and of all names that are counted, as n keys inside each other make names of n^2 bytes. Functions that
  * return bool are false after an error in t->err.
  */
@@ -55,7 +55,7 @@ bool name_tree_fits(struct name_tree *, uint64_t at);
 bool name_tree_count(struct name_tree *, uint64_t at);
 
 /* Walk the next value of a JSON text. see() is called with j->type for
- *   a key            the path is that of its object. It may read the value, which then is not walked;
+ *   a key            the path is its object's. It may read the value, which then is not walked;
  *   a value          under its path. An object or list whose first token is the last one read is
  *                    entered, unless see() reads it to its end;
  *   the end of an object or list without values, under its path.

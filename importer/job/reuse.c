@@ -137,7 +137,7 @@ static bool make_room_for(struct reuse *r, size_t bytes)
     return r->kept + bytes <= most;
 }
 
-/* Append it to those that are kept. */
+/* Append it to the kept layouts. */
 static void keep_layout(struct reuse *r, struct shared_layout *s)
 {
     struct shared_layout **bucket = &r->bucket[s->hash % BUCKETS];
@@ -151,7 +151,7 @@ static void keep_layout(struct reuse *r, struct shared_layout *s)
     r->kept += s->arena.used;
 }
 
-/* Move the batch's arena into a shared layout, of which the batch becomes the first user. */
+/* Move the batch's arena into a shared layout; the batch becomes its first user. */
 void reuse_publish(struct job *job)
 {
     struct job_private *p = job_inside(job);

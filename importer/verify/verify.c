@@ -79,8 +79,8 @@ static void reading_progress(void *context, uint64_t done, uint64_t total)
         o->progress(o->context, "B", done, total);
 }
 
-/* A query for the hashes that the checkpoint's tensors should have; NULL if there are none, or it
- * failed. */
+/* A query for the hashes that the checkpoint's tensors should have; NULL if absent or after a
+ * failure. */
 static sqlite3_stmt *open_hashes(struct verifier *v, const struct verified *c)
 {
     static const char any[] = "SELECT 1 FROM known._tensor_hashes WHERE id BETWEEN ?1" ID_FIRST

@@ -1,7 +1,7 @@
 /*
  * verify_archive.c - check the CRC-32 of the members of zip archives (npz, torch), except
- * those that reading a tensor has covered: pickles, version files and everything else that
- * is not a tensor, and storages of which tensors use only a part.
+ * members that reading a tensor has covered: pickles, version files and everything else that
+ * is not a tensor, and storages that tensors use only in part.
  */
 #include <stdio.h>
 #include <stdlib.h>

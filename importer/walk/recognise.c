@@ -80,7 +80,7 @@ static const struct known_file *unchanged_row(const struct known *k, const char 
     return best;
 }
 
-/* Whether a name can be that of an index file, which claims other files. */
+/* Whether a name can belong to an index file, which claims other files. */
 static bool named_like_a_set(const char *name)
 {
     for (size_t i = 0; formats[i]; i++)
@@ -99,8 +99,8 @@ static uint64_t prefix_from(const struct listing *l, uint64_t low, uint64_t high
 }
 
 /* Whether the name begins with one of the prefixes that were asked for. They are sorted, so
- * those that share the name's first bytes are a range, which shrinks byte by byte: of "a",
- * "ab", "b" the range for "ax" is first all three, then "a" and "ab", of which "a" ends here. */
+ * the prefixes that share the name's first bytes are a range, which shrinks byte by byte: of "a",
+ * "ab", "b" the range for "ax" is first all three, then "a" and "ab", where "a" ends. */
 static bool begins_as_asked(const struct listing *l, const char *name)
 {
     uint64_t low = 0, high = l->only_count;
@@ -218,7 +218,7 @@ static void probe_some(void *argument)
         probe_in_turn(p, &l->files[i]);
 }
 
-/* `many`: perhaps so many that more threads help. */
+/* `many`: there may be enough files for more threads to help. */
 static void probe_all(struct walker *w, struct listing *l, bool many, enum turn turn)
 {
     struct probing p = {.walker = w, .listing = l, .turn = turn};
@@ -552,7 +552,7 @@ static void recognise_files(struct walker *w, struct listing *l)
 }
 
 /* Warn of a named companion file without a checkpoint beside it: what it lists may lie elsewhere,
- * but such paths are those of the machine that wrote them. */
+ * but such paths belong to the machine that wrote them. */
 static void report_lone_companion(struct walker *w, struct listing *l)
 {
     for (uint64_t i = 0; i < l->file_count; i++)

@@ -135,7 +135,7 @@ static void report_kind(struct walker *w, const struct listing *l, const struct 
     text_release(&names);
 }
 
-/* A file that was asked for by name; NULL: there is none. */
+/* A file that was asked for by name; NULL if absent. */
 static void report_asked(struct walker *w, struct listing *l, const struct entry *e)
 {
     for (size_t i = 0; e && e->unread && unread_kinds[i].name; i++) {

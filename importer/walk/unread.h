@@ -19,14 +19,14 @@ struct unread_kind {
 /* The lines of unread.def, ended by a NULL name. */
 extern const struct unread_kind unread_kinds[];
 
-/* The kind of a file that no format recognises; NULL: none of these. Only of archives more
- * than the head is read: at most LIMIT_TAR_MEMBERS headers. If that fails, *err says why. */
+/* The kind of a file that no format recognises; NULL: none of these. Only for archives is more
+ * than the head read: at most LIMIT_TAR_MEMBERS headers. If that fails, *err says why. */
 const char *unread_kind_of(const struct probe *, const struct source *, struct error *err);
 
-/* The same name with static storage; NULL if it is none of the kinds. */
+/* The same name with static storage; NULL if it is not one of the kinds. */
 const char *unread_kind_named(const char *name);
 
-/* "2 TFLite, 1 HDF5 files are not read"; nothing if there are none. */
+/* "2 TFLite, 1 HDF5 files are not read"; nothing without such files. */
 void unread_summary(const struct walk *, struct text *out);
 
 #endif

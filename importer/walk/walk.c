@@ -111,7 +111,7 @@ static bool never_entered(const char *name, bool hub_cache)
 }
 
 /* Report an entry that cannot be read, but only if it was asked for by name, or
- * its name is that of a checkpoint. */
+ * its name looks like a checkpoint's. */
 static void report_entry(struct walker *w, const struct listing *l, const char *path,
                          const char *name, const char *code, const char *what)
 {
@@ -489,7 +489,7 @@ static void sort_results(struct walk *walk)
         sort_once(walk->unread, walk->unread_count, sizeof(*walk->unread), unread_by_path);
 }
 
-/* Whether one of the sorted paths is that of a file of the prefix. PATH: of place `at`. */
+/* Whether one of the sorted paths names a file of the prefix. PATH: the path at place `at`. */
 #define HAS_PART(walk, prefix, at, count, PATH)                                                    \
     do {                                                                                           \
         PARTITION_POINT(at, count, strcmp(PATH, prefix) < 0);                                      \

@@ -95,7 +95,7 @@ bool walk_leads_back(const struct walk *, const char *path);
 /* Whether a path is inside a directory that is one checkpoint. */
 bool walk_inside(const struct walk *, const char *path);
 
-/* Whether the entries of a path, or those of its directory, were read. */
+/* Whether the entries of a path, or of its directory, were read. */
 bool walk_listed(const struct walk *, const char *path);
 
 #endif

@@ -47,11 +47,11 @@ void report_unread(struct walker *, struct listing *);
 bool recognise(struct walker *, struct listing *);
 
 /* The format of a directory that is one checkpoint, found by names and by what probers peek
- * at. NULL: it is none. *trouble: a file could not be read, so the answer may be wrong. */
+ * at. NULL if it is not one. *trouble: a file could not be read, so the answer may be wrong. */
 const struct format *directory_format(struct listing *, struct error *trouble);
 
-/* Shorten a directory's path to the checkpoint around it. False, and an
- * unchanged path, if there is none. */
+/* Shorten a directory's path to the checkpoint around it. False, with the path
+ * unchanged, if no checkpoint is around it. */
 bool checkpoint_around(struct walker *, char *path);
 
 /* Let all index files claim. claims_only[i]: file i claimed the name that was asked for. */

@@ -140,7 +140,7 @@ static bool paths_exist(const struct ckptdb_import_options *options)
     return true;
 }
 
-/* A dry run never creates a catalog: if there is none, it uses an empty one in memory. */
+/* A dry run never creates a catalog: without one it uses an empty catalog in memory. */
 static ckptdb *open_catalog(struct session *session, bool dry_run)
 {
     struct ckptdb_error err;

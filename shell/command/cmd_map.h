@@ -17,11 +17,11 @@ enum {
     JOBS,
 };
 
-/* map infer A B: the rules that make B's names of A's. A status: 1 where a tensor of one side has none on
- * the other; 2 where one could not be read. */
+/* map infer A B: the rules that make B's names of A's. A status: 1 if a tensor of one side has no
+ * match on the other; 2 if one could not be read. */
 int map_infer(struct session *, const struct args *);
-/* map why CHECKPOINT NAME: which rule of which map makes a name, and what maps make of it. A status: 1
- * where no rule takes part. */
+/* map why CHECKPOINT NAME: the rule and map that make a name, and what maps turn it into. A status:
+ * 1 if no rule takes part. */
 int map_why(struct session *, const struct args *);
 
 #endif

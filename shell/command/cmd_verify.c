@@ -1,5 +1,5 @@
 /*
- * cmd_verify.c - check that the files are those that were indexed, and undamaged.
+ * cmd_verify.c - check that the indexed files are unchanged and undamaged.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static void put_finding(struct manifest *m, const char *name, const char *messag
     }
 }
 
-/* The place of a tensor's line in *at, NULL if there is none; false without memory. */
+/* The place of a tensor's line in *at, NULL if absent; false without memory. */
 static bool find_line(struct manifest *m, const char *name, uint64_t **at)
 {
     struct text escaped = {0};
@@ -187,7 +187,7 @@ static const struct option_spec options[] = {
     {NULL, NULL, NULL},
 };
 
-/* Print the findings, unless `quiet`. If there are none, people get a line that says so. */
+/* Print the findings, unless `quiet`. Without findings, people get a line that says so. */
 static int print_findings(struct session *s, const struct ckptdb_content_options *o,
                           int status_so_far, bool quiet)
 {

@@ -328,7 +328,7 @@ static int parse_words(struct parse *p, int argc, const char *const *argv)
 }
 
 /* Find the name of an operand in `args` by its position: names are capitals outside of
- * brackets. *len is its length, 0 if there is none. */
+ * brackets. *len is its length, 0 if absent. */
 static const char *operand_name(const char *args, int position, size_t *len)
 {
     for (*len = 0; *args && *args != '[' && *args != '-' && *args != '|'; args += *len) {

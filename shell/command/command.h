@@ -77,9 +77,9 @@ bool command_begins(const char *line, size_t len);
 
 /* Commands such as `map` have verbs: `args` is a usage each, with '|' between them. */
 bool command_has_verbs(const struct command *);
-/* The usage of one, "load RULESET FILE" (*len bytes); NULL: it has no such verb. */
+/* The usage of one, "load RULESET FILE" (*len bytes); NULL if it has no such verb. */
 const char *command_verb(const struct command *, const char *verb, size_t *len);
-/* The first usage at or after `at` in such an `args`; NULL: there is none. */
+/* The first usage at or after `at` in such an `args`; NULL if absent. */
 const char *command_next_verb(const char *at, size_t *len);
 
 /* Print a command's page on `out`; with NULL the list of all. */
@@ -87,7 +87,7 @@ void help_print(FILE *out, const struct command *);
 /* The name in the registry nearest to a mistyped one; NULL: none is near. */
 const char *command_nearest(const char *name, bool dots);
 
-/* The mode called `name` ("json") in *mode; false: there is none. */
+/* The mode called `name` ("json") in *mode; false if absent. */
 bool mode_find(const char *name, enum output_mode *mode);
 /* Says that a command without rows takes no such option; STATUS_TROUBLE. */
 int command_refuses_mode(const struct command *, const char *option);
@@ -101,7 +101,7 @@ int command_run(struct session *, const struct command *, int argc, const char *
 /* Whether a command that opened the catalog with CATALOG_KEEP may write to it; else says why not. */
 bool must_write(const struct session *, const char *command);
 
-/* Whether something that is to be kept has a name; else says that it has none: '' is what an unset
+/* Whether something that is to be kept has a name; else says that it lacks one: '' is what an unset
  * variable becomes. */
 bool must_have_name(const char *name, const char *command);
 
@@ -113,7 +113,7 @@ struct verb {
     const char *usage;        /* "load NAME FILE" */
     int operands;             /* how many follow it */
     enum ckptdb_mode catalog; /* CKPTDB_CREATE: it opens the catalog itself */
-    unsigned options;         /* those that it takes, one bit each */
+    unsigned options;         /* the options that it takes, one bit each */
     int (*run)(struct session *, const struct args *);
 };
 /* Run the verb that the first operand names; the last of `verbs` is {0}. */

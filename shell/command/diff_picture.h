@@ -9,7 +9,7 @@
 
 #include "shell/session/session.h"
 
-/* Draw the modules in which something differs (`all`: all), those that differ alike as one
+/* Draw the modules in which something differs (`all`: all), modules that differ alike as one
  * (layers.{0..31}): how many tensors of how many bytes, how, and how far apart where that is known.
  * An exit status. */
 int diff_picture(struct session *, bool all);

@@ -1,7 +1,7 @@
 /*
- * import_issues.h - what is wrong with what was imported, as lines on stderr: the first ones, one for
- * many files of a folder of which the same is wrong (pointers of git-lfs), and what is no longer
- * there in one line a folder.
+ * import_issues.h - the issues of an import, as lines on stderr: the first ones, one line for many
+ * files of a folder with the same issue (pointers of git-lfs), and one line a folder for files that
+ * are gone.
  */
 #ifndef CKPTDB_IMPORT_ISSUES_H
 #define CKPTDB_IMPORT_ISSUES_H

@@ -69,7 +69,7 @@ void sql_not_known(struct session *s, const char *statement)
     sqlite3_finalize(stmt);
 }
 
-/* A word, number, string or other character of a statement; the rest of it is at `end`. */
+/* A word, number, string or other character of a statement; the rest begins at `end`. */
 struct sql_token {
     const char *at, *end;
 };

@@ -1,6 +1,6 @@
 /*
- * complete.h - what a word could become, on the shell's line or on that of bash, zsh or fish: what
- * may be where comes from the table of commands. Knows no terminal.
+ * complete.h - what a word could become, on the shell's line or in bash, zsh or fish. The table of
+ * commands says what may be where. Knows no terminal.
  */
 #ifndef CKPTDB_COMPLETE_H
 #define CKPTDB_COMPLETE_H
@@ -18,7 +18,7 @@ struct completion {
     char *items[COMPLETION_SHOWN];
     size_t count; /* of items, sorted, each once */
     bool more;    /* there are others; they count in `common` */
-    char *common; /* what all begin with; NULL: there are none */
+    char *common; /* what all candidates begin with; NULL if absent */
     char after;   /* to add after the only one: a blank, a quote; 0: nothing */
     char quote;   /* to add before it, and before what is common; 0: nothing */
     bool outside; /* for another shell: it completes files better, */

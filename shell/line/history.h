@@ -7,7 +7,7 @@
 
 #define HISTORY_LINES 2000 /* entries kept; the file is cut back when it has twice as many */
 
-/* $XDG_STATE_HOME/ckptdb/history, malloc'ed, its folder made; NULL: there is no place. */
+/* $XDG_STATE_HOME/ckptdb/history, malloc'ed, its folder made; NULL if there is no place. */
 char *history_path(void);
 /* Call `take` for each of the last entries, oldest first. */
 void history_load(const char *path, void (*take)(void *context, const char *entry), void *context);

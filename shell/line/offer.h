@@ -12,7 +12,7 @@ struct wanted {
     struct session *session;
     struct completion *out;
     char *prefix;
-    const char *checkpoint; /* of whose tensors a NAME is; NULL: any */
+    const char *checkpoint; /* a NAME is one of its tensors; NULL: any */
     const char *levels;     /* characters that end a level of a name */
 };
 
@@ -26,7 +26,7 @@ void offer_table_functions(struct wanted *);
 void offer_keywords(struct wanted *);
 /* Names; or paths, where no name begins so. Of more than are kept, what follows up to the next '/',
  * '.' (tensors) or '@' (checkpoints): level by level. Tensors are
- * those of the checkpoint, if there is one. */
+ * the checkpoint's, if one is given. */
 void offer_checkpoints(struct wanted *);
 void offer_tensors(struct wanted *);
 void offer_rulesets(struct wanted *);

@@ -10,7 +10,7 @@
 
 #include "catalog/base/text.h"
 
-/* What is on the screen: a prompt of so many columns, and a line after it. */
+/* What is on the screen: a prompt of N columns, and a line after it. */
 struct painting {
     const char *line;
     size_t len, cursor;        /* bytes; where the cursor is */

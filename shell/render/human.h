@@ -1,5 +1,5 @@
 /*
- * human.h - numbers and text as people read them on a terminal. Machine modes use none of it.
+ * human.h - numbers and text as people read them on a terminal. Machine modes use nothing here.
  */
 #ifndef CKPTDB_HUMAN_H
 #define CKPTDB_HUMAN_H

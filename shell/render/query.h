@@ -19,7 +19,7 @@ int render_statement(struct session *, sqlite3_stmt *);
 int render_listing(struct session *, sqlite3_stmt *);
 /* The same, prepared and bound as session_prepare() does. */
 int render_query(struct session *, const char *sql, const char *types, ...);
-/* The same for few rows of which every value counts: lines where the screen is too narrow. */
+/* The same for few rows where every value counts: lines if the screen is too narrow. */
 int render_facts(struct session *, const char *sql, const char *types, ...);
 /* The same for rows that are in no catalog: a SELECT over json_each(?1). */
 int render_json(struct session *, const char *sql, const char *json);

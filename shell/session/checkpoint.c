@@ -96,7 +96,7 @@ static int add_each(struct ids *ids, sqlite3_stmt *stmt)
     return ids->session->unread ? -1 : count;
 }
 
-/* All of them, not NULL even if there is none; NULL after an error message. */
+/* All ids, not NULL even if there are 0; NULL after an error message. */
 static int64_t *take_ids(struct ids *ids, bool good, size_t *found)
 {
     *found = ids->count;

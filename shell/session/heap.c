@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STEP   16                 /* sizes are multiples of it */
+#define STEP   16                 /* sizes are multiples of this */
 #define SMALL  512                /* at most; larger blocks are malloc()'s */
 #define SUPPLY ((size_t)64 << 10) /* bytes from which small blocks are cut */
 

@@ -4,7 +4,7 @@
  *   pager_begin(s); ... print on s->out ...; pager_end(s);
  *
  * Between the two what is printed is held until it does not fit the screen any more; only then the
- * pager is started. `.pager` names it, else $PAGER; without either there is none.
+ * pager is started. `.pager` names it, else $PAGER; without either, nothing is paged.
  */
 #ifndef CKPTDB_PAGER_H
 #define CKPTDB_PAGER_H

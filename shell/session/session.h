@@ -133,8 +133,8 @@ sqlite3_stmt *session_vprepare(struct session *, const char *sql, const char *ty
 /* The same on any connection, without a word. */
 sqlite3_stmt *query_vprepare(sqlite3 *, const char *sql, const char *types, va_list);
 
-/* Step to the next row. False: there is none, or (`unread`, once the reason is printed) it cannot be read,
- * or `stmt` is NULL. */
+/* Step to the next row. False after the last row, if a row cannot be read (`unread`, once the
+ * reason is printed), or if `stmt` is NULL. */
 bool session_row(struct session *, sqlite3_stmt *stmt);
 /* The number in a query's first row; 0: there is no row, or it cannot be read. */
 int64_t session_number(struct session *, const char *sql, const char *types, ...);
@@ -148,7 +148,7 @@ static inline const char *session_text(sqlite3_stmt *stmt, int column)
  * read (`unread`). */
 int64_t *session_ids(struct session *, sqlite3_stmt *stmt, size_t *found);
 
-/* Whether Python would compile this pattern (NULL: there is none); false after saying why not, so
+/* Whether Python would compile this pattern (NULL: no pattern); false after saying why not, so
  * that a bad one is found before anything is read, and where there is no name to try it on. */
 bool session_regex(struct session *, const char *regex);
 
@@ -160,8 +160,8 @@ bool session_regex(struct session *, const char *regex);
 sqlite3_int64 session_checkpoint(struct session *, const char *name);
 
 /* The ids of all checkpoints that words mean, each a name as above or a glob over names and
- * paths (CHECKPOINT_GLOB), once each; without words those of all. malloc'ed; NULL after saying
- * that a word means none. */
+ * paths (CHECKPOINT_GLOB), once each; without words, all ids. malloc'ed; NULL after saying
+ * that a word means no checkpoint. */
 int64_t *session_checkpoints(struct session *, const char *const *words, int count, size_t *found);
 
 /* Whether the glob ?1 means a checkpoint: its name, or whole components anywhere in its path. */

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Names of a T5X model, those of another to be filled from it, and the loop that assigns them.
+"""Names of a T5X model, names of another to be filled from it, and the loop that assigns them.
 
     assign.py names FOLDER [COUNT]            COUNT (1,000,000) names of a checkpoint and of a model
     assign.py run FOLDER [CHECKPOINTS]        CHECKPOINTS (645) of the same 1,551 names, one model
@@ -9,7 +9,7 @@ The files are names-only checkpoints (model.json, step_N.json), with a list of t
 lines beside each, so that the reference need not read JSON, and the map (map.json). The model is
 the checkpoint's upcycled: the dense layers of odd blocks are experts with a router, as in
 T5X's sparse_upcycle.gin, and the decoder's self-attention starts from the encoder's. The loop is
-that of T5X's apply_assignment_map. What to compare it with, over a catalog of the same files:
+T5X's apply_assignment_map. What to compare it with, over a catalog of the same files:
 
     SELECT count(*), sum(length(new_name)), sum(length(old_name)) FROM assignment
     WHERE ruleset = 'upcycle' AND source_id = ... AND target_id = ... AND status IN ('mapped', 'kept')

@@ -54,7 +54,7 @@ class Bench:
         return took, done.stdout
 
     def python_with(self, module):
-        """A Python that has a module: one of $BENCH_PYTHON, that of `make interop`, this one; or None."""
+        """A Python that has a module: one of $BENCH_PYTHON, `make interop`'s, this one; or None."""
         for python in [*os.environ.get("BENCH_PYTHON", "").split(":"), os.environ.get("TORCH_PYTHON", ""),
                        str(HERE.parents[1] / "build/interop/bin/python"), sys.executable]:
             if module not in self.python and shutil.which(python) and subprocess.run(

@@ -15,7 +15,7 @@ from runs import write  # noqa: E402
 from statements import fixed, titles  # noqa: E402
 
 STEPS, TENSORS = 5, 500
-PATIENCE = 20  # a statement is ended after so many times what flat tables take, and five seconds at least
+PATIENCE = 20  # a statement is ended after N times what flat tables take, and five seconds at least
 
 
 def cpu_of(command, patience):

@@ -47,7 +47,7 @@ MAPS = [
      "SELECT count(*), sum(n) FROM (SELECT count(*) AS n FROM assigned WHERE ruleset = 'up' AND source_id = 8 GROUP BY target_id)"),
 ]
 # The same of all rule sets, over a fifth of the checkpoints and of the layouts: both sides have a fifth of the
-# work, so the ratio is that of the whole, whose table would take 6 GB and minutes to make. It has the columns
+# work, so the ratio is the same as for the whole, whose table would take 6 GB and minutes to make. It has the columns
 # that are asked for.
 PART = 5
 EVERY = [
@@ -103,7 +103,7 @@ def same(ours, reference):
 
 
 def catalog_of(bench, name, count, layouts):
-    """The catalog of so many checkpoints, whose layouts follow each other in turn, and how long its import took."""
+    """The catalog of N checkpoints, whose layouts follow each other in turn, and how long its import took."""
     folder, catalog = bench.root / name, bench.root / f"{name}.db"
     headers = [header(names(LAYERS, f"run{k}")) for k in range(layouts)]
     many(folder, count, lambda i: headers[i % len(headers)])

@@ -6,7 +6,7 @@
     translate.py reference FILE.txt...        translate all; prints count and summed length
 
 The files are names-only checkpoints, with a list of the names as plain lines beside each,
-so that the reference need not read JSON. The loop is that of T5X's CheckpointTranslator with its
+so that the reference need not read JSON. The loop is T5X's CheckpointTranslator's with its
 nine T5 rules: the first rule whose re.match(pattern + '$') hits, a function called with its
 groups. What to compare it with, over a catalog of the same files:
 

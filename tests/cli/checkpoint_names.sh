@@ -1,4 +1,4 @@
-# How a checkpoint may be named: id, name, path, tail of it, folder that holds one, steps of runs,
+# How a checkpoint may be named: id, name, path, tail of a path, folder that holds one, steps of runs,
 # globs; ls.
 one=$TESTS/fixtures/real/safetensors/dtypes/data/six_bit.safetensors
 put() { for each; do mkdir -p "$(dirname "$each")" && cp "$one" "$each" && touch -d 2024-05-06T07:08:09Z "$each"; done; }

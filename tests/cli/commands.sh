@@ -1,4 +1,4 @@
-# The commands that look: ls, tensors, tree, show; and those that tidy: forget, relocate.
+# The commands that look: ls, tensors, tree, show; and the ones that tidy: forget, relocate.
 mkdir -p models/a models/b runs/x/step_10 runs/x/step_20
 names() { # FILE LAYERS
     {

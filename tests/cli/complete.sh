@@ -1,4 +1,4 @@
-# What bash, zsh and fish offer: all of it comes from the table of commands and from the catalog.
+# What bash, zsh and fish offer: everything comes from the table of commands and from the catalog.
 mkdir "My Models" runs bin
 ln -s "$CKPTDB_BIN" bin/ckptdb
 PATH=$PWD/bin:$PATH

@@ -1,4 +1,4 @@
-# A catalog of which one page is not what was written: what it held is not taken for what is not there.
+# A catalog with one damaged page: what the page held is not taken for absent.
 mkdir m && cp -r "$TESTS/fixtures/real/safetensors/llama_tiny/data" m/llama && chmod -R u+w m
 cp -r m/llama m/again
 "$CKPTDB_BIN" import m 2>/dev/null

@@ -156,7 +156,7 @@ def suffix(export):
 
 
 def holds(export, dtype, tensor):
-    """Whether an export takes a dtype, by what it does with a tensor of it."""
+    """Whether an export takes a dtype, tried with a tensor."""
     sql = f"SELECT {tensor} AS tensor_id, 't' AS new_name"
     return ckptdb("export", "--sql", sql, f"x.{suffix(export)}", "--format", export, "--dry-run").returncode == 0
 

@@ -1,7 +1,7 @@
 # Exports to zarr: groups of version 2 and 3, and that they are read back.
 export STATUS=always
 # safetensors FILE HEADER DATA: a file of that header, in printf's spelling of data.
-same() { # FOLDER: its tensors, and whether they are those of model.safetensors
+same() { # FOLDER: its tensors, and whether they equal model.safetensors
     "$CKPTDB_BIN" import "$1" || echo "status $?"
     "$CKPTDB_BIN" --list "SELECT t.name, t.dtype, t.shape, tensor_sha256(t.id) = tensor_sha256(s.id) AS same
         FROM tensor t LEFT JOIN tensor s ON s.name = t.name AND s.path = '$PWD/model.safetensors'

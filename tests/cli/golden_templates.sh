@@ -52,7 +52,7 @@ FROM cases c JOIN assignment t ON t.ruleset = format('O%02d', c.id) AND t.source
  AND t.new_name = c.subject;
 END
 "$CKPTDB_BIN" --list -f cases.sql
-# And as functions; an error there is that of the statement.
+# And as functions; an error there fails the statement.
 "$CKPTDB_BIN" "SELECT regexp_expand('(a)(b)?', 'a', '[\\1\\2]'), hex(regexp_expand('(a)', 'a', '\\099')),
     regexp_replace('(a)', 'a', 'x\\/y'), regexp_expand('(?P<n>a)|b', 'b', '<\\g<n>>')"
 for template in '\10' '\g<-1>' 'end\' '\400' '\g<n>'; do

@@ -1,5 +1,5 @@
 """Random headers of safetensors, npy and GGUF, half of them damaged: every tensor's name, dtype, shape, place and length
-are those that a plain parser finds, and what it refuses is refused. Prints counts, and what differs.
+are what a plain parser finds, and what it refuses is refused. Prints counts, and what differs.
 
 headers_random.py [SEED]
 """

@@ -1,4 +1,4 @@
-# What else lies in folders of checkpoints, and what is said of it.
+# What else lies in folders of checkpoints, and what the import says about it.
 export STATUS=always
 header='{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}'
 put() { # FILE

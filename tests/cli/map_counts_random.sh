@@ -48,7 +48,7 @@ def ruleset():
     if r.random() < 0.05: options = options | {"unmatched": "lose"}
     return {"dialect": "convert", "options": options, "rules": rules}
 if ckptdb("import", ".").returncode: sys.exit("import")
-# Rows of which more is asked are made, those of which no more is asked are counted and repeated.
+# Rows are made if a query asks for more than their count; otherwise they are counted and repeated.
 MADE = "SELECT ruleset, checkpoint_id, status, count(coalesce(ord, 0)) AS rows FROM conversion GROUP BY 1, 2, 3"
 LIKE = "SELECT ruleset, checkpoint_id, status, count(*) AS rows FROM conversion GROUP BY 1, 2, 3"
 OR = ("SELECT '{0}', source_id, status, count(*) FROM conversion_rows WHERE ruleset = '{0}' AND (source_id < 9 OR status = 'ok' OR"

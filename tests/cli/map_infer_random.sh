@@ -1,4 +1,4 @@
-# map infer on random rules: 50 checkpoints and what random rules make of them (prefixes, words, layers
+# map infer on random rules: 50 checkpoints and what random rules turn them into (prefixes, words, layers
 # counted otherwise or padded, wrappers, tensors dropped, turned around, cast, stacked, fused). The set
 # inferred makes of each name what the rules made; of a deeper model of the same kind, too, where they count
 # layers as they are. Contents say which is which, so all must be found.

@@ -4,7 +4,7 @@ map_rows.py [SET]   with the number of a line: the set, its checkpoints and its 
 
 A line has the set's number, dialect and view, how many rows of each status there are, and a digest of all
 columns of all rows, whatever their order. Nothing depends on the version of Python. A change of what the sets
-are (here, or in interop/maps/words.py) changes all lines: then compare rows with those of the program before.
+are (here, or in interop/maps/words.py) changes all lines: then compare rows with the previous program's.
 """
 import hashlib
 import json

@@ -1,4 +1,4 @@
-# Rules of Kauldron that decide nothing are found as those of other dialects are: written over by a later
+# Rules of Kauldron that decide nothing are found as in other dialects: written over by a later
 # rule, an empty subtree, or keys that are ignored.
 names old.json p/a/w:2 p/a/b:2 p/b/w:2 p/c:2 >/dev/null
 names model.json p/a/w:2 p/a/b:2 p/b/w:2 p/c:2 >/dev/null

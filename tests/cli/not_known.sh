@@ -1,5 +1,5 @@
-# What was not worked out yet is no absence: not_known() says of which checkpoints statistics, hashes and damage
-# are known; the shell says it on a terminal (tests/pty).
+# What was not worked out yet is not taken for absent: not_known() says for which checkpoints statistics, hashes
+# and damage are known; the shell says it on a terminal (tests/pty).
 "$CKPTDB_BIN" import "$TESTS/fixtures/real/safetensors/llama_tiny" "$TESTS/fixtures/real/tf/t5_mesh" 2>/dev/null
 # Neither of these has numbers to know something of.
 echo '{"ckptdb": "names", "tensors": {"w": {"dtype": "float32", "shape": [2]}}}' >model.json

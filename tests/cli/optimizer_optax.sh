@@ -22,7 +22,7 @@ for opt in sgd adam amsgrad lamb lion adadelta adan novograd sign_sgd optimistic
     t "$opt" "{\"opt\": \"$opt\", \"args\": {$schedule}}"
 done
 for opt in rprop sm3; do t "$opt" "{\"opt\": \"$opt\", \"args\": {$lr}}"; done
-# Those that keep what another keeps.
+# Optimizers that keep what another keeps.
 same() { # OPTIMIZER AS
     for opt in "$1" "$2"; do
         count=$((count + 1))

@@ -1,5 +1,5 @@
-# A rule set that is not of the view, or does not exist, is no answer "no rows": where it is named. Where a query goes through
-# the rule sets, those of other views have none.
+# Naming a rule set that is not of the view, or does not exist, is an error, not "no rows". Where a query goes
+# through all rule sets, sets of other views have no rows.
 echo '{"ckptdb": "names", "tensors": {"encoder/final_layer_norm/scale": {"dtype": "float32", "shape": [4]}, "w": {"dtype": "float32", "shape": [2]}}}' >m.json
 "$CKPTDB_BIN" import m.json 2>/dev/null
 echo '{"dialect": "kauldron", "rules": [["a", "w"]]}' >k.json

@@ -1,5 +1,5 @@
 # The shipped rule sets: values by values on small models, and shapes on models of real sizes.
-# What must come of them is computed by models.py, without the program.
+# What must come out is computed by models.py, without the program.
 python3 "$TESTS/models.py"
 "$CKPTDB_BIN" import .
 check() { # RULESET FROM TO [--set KEY=VALUE]...
@@ -9,7 +9,7 @@ check() { # RULESET FROM TO [--set KEY=VALUE]...
     tensors_of got.safetensors | diff "$3.want" - | head -n 10
     echo "$1: $2 -> $3, $(tensors_of got.safetensors | wc -l) tensors"
 }
-plan() { # RULESET FROM TO [KEY=VALUE]...: only what would come of it
+plan() { # RULESET FROM TO [KEY=VALUE]...: only the plan
     local each given=()
     for each in "${@:4}"; do given+=("SELECT 1 WHERE map_set('${each%%=*}', '${each#*=}')"); done
     "$CKPTDB_BIN" --list "${given[@]}" "SELECT new_name, dtype, shape FROM conversion WHERE ruleset = '$1' AND part = 0
@@ -85,7 +85,7 @@ END
 "$CKPTDB_BIN" map run maxtext_unscan blocks.json
 
 echo '--- names that only some files have'
-names() { # RULESET NAME...: what becomes of them
+names() { # RULESET NAME...: the names that result
     local set=$1
     shift
     printf '"%s": {"dtype": "float32", "shape": [6, 4]},' "$@" |

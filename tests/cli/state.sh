@@ -1,5 +1,5 @@
-# Whether all of a checkpoint is there: complete, incomplete, damaged. A copy of what is not whole is
-# made only when asked for; a tensor of another shape than the model's is none of it.
+# Whether a whole checkpoint is there: complete, incomplete, damaged. A partial copy is made only when
+# asked for; a tensor of another shape than the model's does not count.
 fixtures=$TESTS/fixtures
 mkdir set
 cp "$fixtures"/real/safetensors/missing_shard/data/* set

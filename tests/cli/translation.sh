@@ -1,4 +1,4 @@
-# The view `translation`: whole checkpoints (what the original makes of them), null leaves, and
+# The view `translation`: whole checkpoints (against the original's results), null leaves, and
 # the ways to ask.
 names() { # FILE NAME...: a names-only checkpoint
     local file=$1

@@ -20,7 +20,7 @@ def rows(catalog, sql):
 
 
 class Kept:
-    """A file's bytes and times, and those of its folder, to be put back."""
+    """A file's bytes and times, and its folder's, to be put back."""
 
     def __init__(self, path):
         self.path = path

@@ -20,7 +20,7 @@ WIDTHS = [64, 96, 128]
 
 
 def layout(number, tensors):
-    """The tensors of run `number`, of which no other run has the same: [(name, dtype, shape)]."""
+    """The tensors of run `number`; no other run has the same: [(name, dtype, shape)]."""
     family = list(FAMILIES)[number % len(FAMILIES)]
     width = WIDTHS[number // len(FAMILIES) % len(WIDTHS)]
     dtype = ["F32", "BF16", "F16"][number // 2 % 3]

@@ -204,7 +204,7 @@ static inline bool naive_of_extent(struct naive *n, uint64_t i, const uint64_t *
 }
 
 /* The element at an index (little-endian; of a packed one, its bits) into `out`, which is
- * cleared. False: there is none. */
+ * cleared. False if there is no such element. */
 static inline bool naive_element(struct naive *n, const uint64_t *index, uint8_t *out)
 {
     const struct stored_tensor *t = n->t;

@@ -120,7 +120,7 @@ struct place {
     enum entry_kind kind;
 };
 
-/* The tree of a path, and the rest of the path after the tree's name; NULL: no such tree. */
+/* The tree of a path, and the rest of the path after the tree's name; NULL if absent. */
 static const struct tree *tree_of(const char *path, const char **below)
 {
     if (strncmp(path, SCHEME, strlen(SCHEME)) != 0)

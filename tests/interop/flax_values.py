@@ -69,7 +69,7 @@ def leaves(value, path=()):
 
 
 def told(value):
-    """[dtype, shape, sha256 of the elements, those of part of a byte in a byte each]"""
+    """[dtype, shape, sha256 of the elements, one byte each if they are less than a byte]"""
     a = np.asarray(value)
     return [a.dtype.name, list(a.shape), hashlib.sha256(a.tobytes()).hexdigest()]
 

@@ -150,7 +150,7 @@ class Model:
         return kinds
 
 
-# --- what ckptdb makes of them ----------------------------------------------------------------
+# --- ckptdb's results -------------------------------------------------------------------------
 def run(*args):
     done = subprocess.run([CKPTDB, *args], capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, f"{' '.join(args)}: {done.stderr[-600:]}"

@@ -27,7 +27,7 @@ rng = np.random.default_rng(SEED)
 PLAIN = {"float32": np.float32, "float16": np.float16, "float64": np.float64, "int8": np.int8, "int16": np.int16,
          "int32": np.int32, "int64": np.int64}
 OURS = {Q.BF16: "bfloat16"}
-# Those that gguf has numbers for.
+# The types that gguf can decode.
 BLOCKS = [q for q in Q if q in gguf.quants._type_traits and q not in (Q.F32, Q.F16)]
 
 
@@ -83,7 +83,7 @@ def tensor(big):
 
 # --- facts ------------------------------------------------------------------------------------
 def fact(writer, key, big):
-    """Add a fact; what the catalog must say of it."""
+    """Add a fact; what the catalog must say."""
     value = int(rng.integers(0, 128))
     choices = [
         lambda: (writer.add_uint8(key, value), value), lambda: (writer.add_int8(key, -value), -value),
@@ -174,7 +174,7 @@ def check_facts(path, facts):
 
 
 def check_numbers(path, tensors):
-    """Those of an export as float32, bit for bit but for the bits of NaNs."""
+    """Numbers of an export as float32, bit for bit except in NaNs."""
     out = path + ".npz"
     done = subprocess.run([CKPTDB, "export", path, out, "--dtype", "float32"], capture_output=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr.decode(errors="replace")

@@ -230,7 +230,7 @@ def chunks(f):
 
 
 def large_indexes(f):
-    """So many chunks that arrays come in pages and super blocks, trees in levels."""
+    """Enough chunks for arrays to have pages and super blocks, trees to have levels."""
     n = int(rng.integers(30_000, 60_000)) if f.userblock_size else int(rng.integers(600_000, 700_000))
     for name, most, kw in (("fixed", None, {}), ("growing", (None,), {}), ("growing_z", (None,), {"compression": "gzip"}),
                            ("fixed_z", None, {"compression": "lzf"})):

@@ -26,7 +26,7 @@ SEED = int(sys.argv[2]) if len(sys.argv) > 2 else int(os.environ.get("CKPTDB_SEE
 FILES = 40
 rng = np.random.default_rng(SEED)
 
-# data type: (our name, bits, the typed field, elements in a number of it)
+# data type: (our name, bits, the typed field, elements per number in that field)
 TYPES = {
     P.FLOAT: ("float32", 32, "float_data", 1), P.UINT8: ("uint8", 8, "int32_data", 1),
     P.INT8: ("int8", 8, "int32_data", 1), P.UINT16: ("uint16", 16, "int32_data", 1),

@@ -27,7 +27,7 @@ passed = failed = 0
 SAFETENSORS = {"bool": "BOOL", "uint8": "U8", "int8": "I8", "uint16": "U16", "int16": "I16", "uint32": "U32", "int32": "I32",
                "uint64": "U64", "int64": "I64", "float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64",
                "float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2", "complex64": "C64"}
-# The least positive normal number, of those that have others below.
+# The least positive normal number, of dtypes that have smaller ones.
 TINY = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126, "float64": 2.0**-1022, "float8_e4m3fn": 2.0**-6,
         "float8_e5m2": 2.0**-14, "complex64": 2.0**-126}
 

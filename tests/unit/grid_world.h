@@ -35,7 +35,7 @@ struct world {
     const char *strings;    /* the encoding of fixed-width strings; NULL: none */
     bool mixed;             /* chunks have codecs of their own */
     char *own[VALUES_MOST]; /* of the values */
-    uint64_t holes;         /* of 10 chunks, about so many are absent */
+    uint64_t holes;         /* of 10 chunks, about this many are absent */
     char directory[FOLDER_BYTES], metadata[80], data[80];
     FILE *list; /* of the listed */
 };
@@ -260,7 +260,7 @@ static inline void put_in_list(struct world *w, uint64_t index, const struct tex
     fwrite(value->len ? value->at : "", value->len, 1, w->list);
 }
 
-/* A chunk with steps of its own, and their text; NULL: those of the tensor. */
+/* A chunk with steps of its own, and their text; NULL: the tensor's. */
 static inline bool make_own(struct world *w, const uint64_t *origin, struct text *value, char **own)
 {
     bool gzip = w->gzip, summed = w->summed, there;

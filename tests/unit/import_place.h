@@ -1,6 +1,6 @@
 /*
- * import_place.h - a folder of small files, a catalog beside it, and what is asked of it; for the
- * tests of the import.
+ * import_place.h - a folder of small files, a catalog beside it, and queries on the catalog; for
+ * the tests of the import.
  */
 #ifndef CKPTDB_TESTS_IMPORT_PLACE_H
 #define CKPTDB_TESTS_IMPORT_PLACE_H

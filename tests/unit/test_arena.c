@@ -53,7 +53,7 @@ static void an_arena_keeps_its_first_failure(void **state)
     /* A small request would fit: what has failed stays so. */
     assert_string_equal(arena_copy(&a, "a", 1), "");
     assert_null(arena_alloc(&a, 1));
-    /* Who clears the error hears of it again. */
+    /* A cleared error comes back. */
     error_clear(&err);
     assert_null(arena_room(&a, 1));
     assert_int_equal(err.status, ERR_MEMORY);

@@ -137,7 +137,7 @@ static void change(struct side *s, unsigned next_name)
     }
 }
 
-/* Sizes about those of a block, and what differs from nothing to all. */
+/* Sizes about a block's, and differences from nothing to everything. */
 static void random_pair(unsigned trial, struct side *a, struct side *b)
 {
     static const unsigned sizes[] = {0, 1, 2, 63, 64, 65, 128, 300, 1023, 1024, 1025, 2500};
@@ -164,7 +164,7 @@ static void mark(unsigned char *seen, uint32_t at, uint32_t rows, unsigned count
         assert_int_equal(seen[at + i]++, 0);
 }
 
-/* Every tensor is in one run; those of runs that are alike are the same. How many those are. */
+/* Every tensor is in one run; tensors of runs that are alike are the same. Returns their count. */
 static unsigned check_runs(const struct side *a, const struct side *b,
                            const struct blocks_run *runs, size_t count)
 {
@@ -232,7 +232,7 @@ static void test_little_is_lost(void **unused)
     assert_in_range(most, 20, 800);
 }
 
-/* Blocks that cannot be those of the tensors are none. */
+/* Blocks that cannot belong to the tensors are not believed. */
 static void test_not_believed(void **unused)
 {
     (void)unused;
@@ -311,7 +311,7 @@ static void fill_side(sqlite3 *db, int id, const struct side *s, bool blocks)
     sqlite3_finalize(put);
 }
 
-/* The whole list of diff() looks at every tensor by name; the others at those that unlike() finds. */
+/* The whole list of diff() looks at every tensor by name; the others at what unlike() finds. */
 static void check_diff(sqlite3 *db, unsigned trial, const char *pair)
 {
     char sql[2048];

@@ -1047,7 +1047,7 @@ static void test_own_transaction(void **state)
     ckptdb_close(db);
 }
 
-/* Without their size, options would be taken for those of nothing. */
+/* Options without their size would be taken for empty. */
 static void test_without_size(void **state)
 {
     const char *paths[] = {own_folder};

@@ -5,7 +5,7 @@
 #include "catalog/data/kernel/crc32c.h"
 #include "tests/unit/unit.h"
 
-/* Read every part of `s` and compare it with what all of it should be. */
+/* Read every part of `s` and compare it with the expected whole. */
 static void check_parts(const struct source *s, const uint8_t *all, size_t len)
 {
     uint8_t part[64];

@@ -1,4 +1,4 @@
-/* XXH3-128: known digests, and those of each kernel that the CPU has, of bytes in any pieces. */
+/* XXH3-128: known digests, and each of the CPU's kernels on bytes in any pieces. */
 
 #include "catalog/data/kernel/cpu.h"
 #include "catalog/data/kernel/digest.h"
@@ -68,7 +68,7 @@ static void test_kernels(void **unused)
     free(bytes);
 }
 
-/* What xxhsum -H2 says of them. */
+/* What xxhsum -H2 prints. */
 static void test_known(void **unused)
 {
     static const struct {

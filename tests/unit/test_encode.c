@@ -25,7 +25,7 @@ static const size_t sizes[] = {0,      1,      3,      1024,    65535,   65536, 
 
 #define LONGEST 1048577
 
-/* Half of it is noise, half repeats. */
+/* Half noise, half repeats. */
 static uint8_t *payload(void)
 {
     uint8_t *bytes = malloc(LONGEST);

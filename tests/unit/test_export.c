@@ -598,7 +598,7 @@ static void test_causes(void **state)
     refusals_release(&plan.refusals);
 }
 
-/* However many tensors, the plan takes the same memory, and a file comes of it. */
+/* However many tensors, the plan takes the same memory, and the file is written. */
 static void test_many(void **state)
 {
     enum {
@@ -640,7 +640,7 @@ static void test_many(void **state)
     free(tensors);
 }
 
-/* A floating-point dtype is for floating-point tensors, unless there are none. */
+/* A floating-point dtype is for floating-point tensors, unless the file has no such tensor. */
 static void test_cast(void **state)
 {
     static const struct fake tensors[] = {
@@ -868,7 +868,7 @@ static int unlink_here(int directory_fd, const char *name)
     return output_system.unlink(directory_fd, name);
 }
 
-/* Let call 0, 1, 2, ... fail until one run has none to fail. */
+/* Let call 0, 1, 2, ... fail until one run has no call left to fail. */
 static void inject(const char *path, bool unnamed, uint64_t shard_size, bool force)
 {
     struct shop shop = {.tensors = small, .count = 4};

@@ -303,7 +303,7 @@ static void pieces(void **state)
     }
 }
 
-/* Memory goes to the chunks that there are, not to those that are announced. */
+/* Memory goes to the chunks that exist, not to the announced ones. */
 static void announced_chunks(void **state)
 {
     struct text file = {0};

@@ -116,7 +116,7 @@ static void packed_and_back(void **state)
     }
 }
 
-/* Codecs of their own: so many, and of chunks alone. */
+/* Codecs of their own: at most OWN_CODECS_MAX, and only for chunks. */
 static void own_codecs(void **state)
 {
     (void)state;

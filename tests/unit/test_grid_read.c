@@ -232,7 +232,7 @@ static void large_world(struct world *w, const char *dtype, uint64_t count)
     world_write(w);
 }
 
-/* All of it, on several threads, as one band and as many. */
+/* The whole tensor, on several threads, as one band and as many. */
 static void read_large(const struct world *w)
 {
     for (unsigned i = 0; i < 2; i++) {
@@ -275,8 +275,8 @@ static void chunks_of_our_sizes(void **state)
 
 /* --- strings ---------------------------------------------------------------------------- */
 
-/* A 3 x 5 tensor of strings in chunks of 2 x 2, of which the one in the middle of the first
- * row is absent. */
+/* A 3 x 5 tensor of strings in chunks of 2 x 2; the chunk in the middle of the first row is
+ * absent. */
 #define STRINGS 15
 static const char *const texts[STRINGS] = {
     "a", "", "none", "none", "d\xc3\xa9", "f", "gg", "none", "none", "", "k", "l", "m", "n", "o"};

@@ -133,7 +133,7 @@ static const struct {
 };
 
 /* A file that could not be read comes in as soon as it can be, by its folder and by name, and
- * nothing bad is said of it any more. */
+ * its issue is gone. */
 static void test_passing_trouble(void **state)
 {
     const struct place *p = *state;
@@ -155,7 +155,7 @@ static void test_passing_trouble(void **state)
     }
 }
 
-/* A set of which one shard could not be read is looked at anew. */
+/* A set with a shard that could not be read is looked at anew. */
 static void test_passing_trouble_of_a_shard(void **state)
 {
     static const char index[] = "{\"weight_map\":{\"a.w\":\"m-00001-of-00002.safetensors\","
@@ -221,7 +221,7 @@ static void test_prune_drops_what_is_gone_alone(void **state)
             import(p, "", plain);
         }
     }
-    /* Half of a listing is none: an index would be read without its shards. */
+    /* Half a listing is not used: an index would be read without its shards. */
     arm(READDIR, "/sub/deep", EIO, 4);
     import(p, "", prune);
     disarm();
@@ -288,7 +288,7 @@ static void test_other_formats(void **state)
     expect(p, "SELECT count(*) FROM _looked", "1");
 }
 
-/* What was known of a checkpoint, its hashes included, outlasts that a part of it cannot be looked at,
+/* What was known of a checkpoint, its hashes included, stays when a part cannot be looked at,
  * opened or read for once; that is an issue until it can. */
 static void test_known_stays(void **state)
 {
@@ -369,8 +369,8 @@ static void test_known_stays_by_prefix(void **state)
     free(before);
 }
 
-/* What of a directory cannot be looked at may be what makes one checkpoint of it: its parts do not come in
- * by themselves. */
+/* An entry that cannot be looked at may be what makes a directory one checkpoint: its parts do not
+ * come in by themselves. */
 static void test_directory_in_doubt(void **state)
 {
     static const char *const fixtures[] = {"real/torch/dcp_two/data", "real/jax/zarr3_groups/data"};

@@ -3,7 +3,7 @@
  * import says so, or the catalog does; nothing is lost or wrong without a word, and the next import has all.
  * The linker puts __wrap_X in the place of X (Makefile).
  *
- * Each run tries other calls: CKPTDB_SEED=N those of the run that printed N, CKPTDB_STEP=1 every one.
+ * Each run tries other calls: CKPTDB_SEED=N repeats the run that printed N, CKPTDB_STEP=1 all.
  */
 #include "tests/unit/import_place.h"
 

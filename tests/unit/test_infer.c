@@ -97,7 +97,7 @@ static void finds_rules(void **state)
 
 /*
  * Tensors are "NAME:SHAPE:HASH", parted by spaces, with "-" for what is not known. Pairs are
- * "HOW OLD>NEW", parted by spaces, "-" where a side has none.
+ * "HOW OLD>NEW", parted by spaces, "-" where a side has no name.
  */
 static const struct pair_case {
     const char *what, *a, *b, *pairs;

@@ -188,7 +188,7 @@ static void root_alone(void **unused)
     }
 }
 
-/* No byte of a FlatBuffer may lead out of it. */
+/* No byte of a FlatBuffer may lead outside. */
 static void flat_damage(void **unused)
 {
     (void)unused;

@@ -1,9 +1,9 @@
-/* test_json.c - the JSON scanner: what it takes, what it refuses, what it makes of it. */
+/* test_json.c - the JSON scanner: what it takes, what it refuses, what it returns. */
 
 #include "catalog/base/json.h"
 #include "tests/unit/unit.h"
 
-/* A text and what json_copy() writes of it; NULL: refused. */
+/* A text and what json_copy() writes for it; NULL: refused. */
 static const struct {
     const char *text, *copy;
 } texts[] = {

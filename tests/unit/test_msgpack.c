@@ -200,7 +200,7 @@ static void leave_out(void **state)
     assert_true(skip_all((const uint8_t *)"\x82\xa1\x61\x92\x01\xc4\x02xy\x02\x80", 11, &err));
 }
 
-/* A source that counts what is read of it. */
+/* A source that counts the bytes read. */
 struct counting {
     struct source base;
     const uint8_t *bytes;

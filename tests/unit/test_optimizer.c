@@ -156,7 +156,7 @@ static const struct {
     {STANDARD, "\"foo\", \"embed\"", "p [4,5]", "KeyError: 'foo'"},
     {STANDARD, "\"embed\"", "p [4,5]", "p=ValueError: Factorization rule (<FactorDim.NONE: None>,) has incorrect rank for param of rank 2: p, (4, 5)"},
     {STANDARD, "\"embed\", \"mlp\"", "p [4,5]; q [2]", S("[1]", "[1]", "[4,5][\"embed\",\"mlp\"]") ", q=KeyError: 'q'"},
-    /* A word that is none matters where an axis comes to it. */
+    /* An unknown word matters only when an axis gets it. */
     {"\"logical_factor_rules\": {\"a\": \"Across\"}", NULL, "p [2]", WHOLE("[2]")},
     {"\"logical_factor_rules\": {\"a\": \"Across\", \"b\": \"Row\"}", "\"b\"", "p [2]", S("[1]", "[1]", "[2][\"b\"]")},
     {"\"logical_factor_rules\": {\"a\": \"Across\", \"b\": \"Row\"}", "\"b\", \"a\"", "p [2,2]", "KeyError: 'across'"},

@@ -33,7 +33,7 @@ static void copy_file(struct copy *c, const char *from, const char *to)
     write_file(to, file->bytes, file->len);
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): the depth is that of our own fixtures */
+/* NOLINTNEXTLINE(misc-no-recursion): the depth is bounded by our own fixtures */
 static void copy_folder(struct copy *c, const char *from, const char *to)
 {
     assert_int_equal(mkdir(to, 0700), 0);

@@ -322,7 +322,7 @@ static void test_traces(void **state)
     }
 }
 
-/* `count` times `piece` between two ends: memory and time are those of the bytes. */
+/* `count` times `piece` between two ends: memory and time grow with the bytes. */
 static void repeat(const char *begin, const char *piece, size_t count, const char *end,
                    const char *want)
 {

@@ -49,7 +49,7 @@ static void make_run(struct pieces *p, struct extent *e, unsigned swap, struct t
     }
 }
 
-/* Steps between its elements: those of its axes in any order, some with gaps. */
+/* Steps between an extent's elements: its axes in any order, some with gaps. */
 static void random_strides(const struct pieces *p, struct extent *e, bool own)
 {
     unsigned order[RANK_MOST] = {0, 1, 2, 3};

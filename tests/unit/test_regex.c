@@ -7,7 +7,7 @@
 
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
 
-/* What CPython 3.11 answers: the spans of group 0, 1, ... in bytes; NULL: no match. */
+/* What CPython 3.11 answers: the spans of group 0, 1, ... in bytes; NULL without a match. */
 static const struct {
     const char *pattern;
     enum regex_how how;

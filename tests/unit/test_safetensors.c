@@ -124,7 +124,7 @@ static struct batch *index_large(int i, struct reuse *reuse)
     return batch;
 }
 
-/* How many of so many layouts are shared while all are in use; their batches in `list`. */
+/* How many of LARGE layouts are shared while all are in use; their batches in `list`. */
 static int count_shared(struct batch *list[LARGE], int from, struct reuse *reuse)
 {
     int shared = 0;
@@ -142,7 +142,7 @@ static void free_all(struct batch *list[LARGE])
 }
 
 /* The memory of layouts that are shared is bounded, more so until one was found again; old ones make room
- * for new ones, but not those that are in use. */
+ * for new ones, unless they are in use. */
 static void test_room_for_shared(void **state)
 {
     (void)state;

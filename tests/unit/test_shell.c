@@ -217,7 +217,7 @@ static void says_numbers(void **state)
 static const struct {
     const char *text;
     size_t width;
-    const char *tail; /* at most 3 columns of it */
+    const char *tail; /* the last 3 columns at most */
 } widths[] = {
     {"", 0, ""},
     {"abc", 3, "abc"},

@@ -103,7 +103,7 @@ static void assert_like(const struct stat_sums *have, const struct stat_sums *wa
     assert_true(fabs(have->spread - want->spread) <= 1e-12 * (want->spread + most * most * 1e-3));
 }
 
-/* Where each finite number lies: cells of one width, of which a negative number's ends are turned round. */
+/* Where each finite number lies: cells of one width; a negative number's ends are swapped. */
 static void assert_counts(const struct numbers *n, const struct stat_sums *sums,
                           const struct stat_grid *g)
 {
@@ -234,7 +234,7 @@ static void test_bins(void **unused)
     ASSERT_HISTOGRAM("{\"edges\":[-1.0,0.0,1.0],\"counts\":[1,3]}", 0, -0.0, -1, 1);
     ASSERT_HISTOGRAM("{\"edges\":[-3.0,-2.0,0.0,2.0,3.0],\"counts\":[2,1,2,2]}", -3, -2.5, -1, 0, 1,
                      2, 3);
-    /* Numbers that a float cannot tell from 0 after scaling stay on their side of it. */
+    /* Numbers that a float cannot tell from 0 after scaling stay on their side. */
     ASSERT_HISTOGRAM("{\"edges\":[-1e-45,0.0,3e+38],\"counts\":[1,1]}", -1e-45, 3e38);
     ASSERT_HISTOGRAM("{\"edges\":[-3.4028234663852886e+38,0.0,3.4028234663852886e+38],"
                      "\"counts\":[1,1]}",

@@ -34,7 +34,7 @@ static bool see(void *context, const struct directory_entry *e)
 static void test_listing(void **state)
 {
     static const struct {
-        const char *path, *names; /* NULL: there is no such folder */
+        const char *path, *names; /* NULL if absent */
     } cases[] = {
         {"memory:/t", "a/:0 a-x:4 z:4 "},
         {"memory:/t/", "a/:0 a-x:4 z:4 "},
@@ -65,7 +65,7 @@ static void test_listing(void **state)
     assert_false(path_is("memory:/t", ENTRY_FOLDER));
 }
 
-/* The identity that a listing gives is that of a look, each has its own, another tree has others. */
+/* A listing gives the same identity as a look; each file has its own, another tree has others. */
 struct identities {
     struct file_identity at[20];
     size_t count;

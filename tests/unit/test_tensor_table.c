@@ -114,7 +114,7 @@ static int64_t rows_of(sqlite3 *db, const char *from, const char *tail)
     return n;
 }
 
-/* The rows of the view in a table, whose columns have types as those of our table have. */
+/* The rows of the view in a table, whose columns have the same types as our table's. */
 static void make_flat(sqlite3 *db)
 {
     run(db, "DROP TABLE IF EXISTS temp.flat;"

@@ -79,7 +79,7 @@ static void put_shape(struct text *out, const char *dims)
     put_message(out, 2, &shape);
 }
 
-/* "0:2,-;2:1,-": start and length of each dimension, "-" for all of it. */
+/* "0:2,-;2:1,-": start and length of each dimension, "-" for the whole dimension. */
 static void put_slices(struct text *out, const char *slices)
 {
     for (const char *at = slices; *at; at += *at == ';') {

@@ -109,7 +109,7 @@ static void no_more_threads_than_things(void **state)
 
 /* --- a slow taker ----------------------------------------------------------------------- */
 
-/* So many wait for the taker that all who make more have begun since there were many. */
+/* With this many waiting for the taker, every running make() began while many already waited. */
 #define MANY      64
 #define FIRST_FEW 8
 

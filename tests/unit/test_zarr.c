@@ -1,6 +1,6 @@
 /*
- * test_zarr.c - metadata of zarr arrays: what is made of it, what is refused, which keys mean
- * which chunk.
+ * test_zarr.c - metadata of zarr arrays: how it is read, what is refused, which keys mean which
+ * chunk.
  */
 #include "catalog/base/json.h"
 #include "catalog/base/text.h"

@@ -40,7 +40,7 @@ static inline void append_file(const char *path, const void *bytes, size_t len)
     write_as(path, "ab", bytes, len);
 }
 
-/* All of it, and no byte more, so that reading past the end is seen; free() it. */
+/* The whole file, and no byte more, so that reading past the end is seen; free() it. */
 static inline uint8_t *read_file(const char *path, size_t *len)
 {
     FILE *f = fopen(path, "rb");

@@ -5,7 +5,7 @@
 
 A line of TABLE: folder, verdict (indexed, issues, refused), tensors, issue codes joined by ',' ("-" for
 none); fields are separated by white space. '#' begins a comment, which argues for the line below it;
-folders are relative to FOLDER, of which the PARTs are imported. What the import finds and the table does
+folders are relative to FOLDER; its PARTs are imported. What the import finds and the table does
 not have is an error, too. The last line is "N passed, N failed".
 """
 import os

@@ -119,7 +119,7 @@ static void find_arrays(struct flax_file *f)
         array_groups_record(job, f->folder, &f->arrays);
 }
 
-/* The array that a placeholder names; NULL: there is none, or an earlier placeholder named it. */
+/* The array that a placeholder names; NULL if absent or named by an earlier placeholder. */
 static const struct array_site *site_of(struct flax_file *f, const struct flax_leaf *leaf)
 {
     struct array_site *site = NULL;

@@ -12,7 +12,7 @@
  *                             TensorStore spec (t5x_spec.c)
  *     train_ds-...            state of the input pipeline: no tensors
  *
- * Names are those of T5X, without "optimizer/". A folder's own .zarray takes precedence over the
+ * Names are T5X's, without "optimizer/". A folder's own .zarray takes precedence over the
  * spec, which is used only if .zarray was lost. Version 2 wrote bfloat16 arrays as uint16, and
  * T5X takes every uint16 for bfloat16.
  *

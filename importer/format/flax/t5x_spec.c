@@ -27,7 +27,7 @@
 
 /* --- metadata to JSON ------------------------------------------------------------------- */
 
-/* TensorStore's names of dtypes, and those of .zarray if they differ. */
+/* TensorStore's names of dtypes, and the names in .zarray if they differ. */
 static const struct {
     const char *name, *code;
 } dtypes[] = {

@@ -160,7 +160,7 @@ static void add_entry(struct chunk_walk *w, uint64_t number, struct hdf5_chunk c
     add_chunk(w, place, chunk, address);
 }
 
-/* Read `count` consecutive entries, of which the first has the number `first`. */
+/* Read `count` consecutive entries, starting with number `first`. */
 static void add_entries(struct chunk_walk *w, struct cursor *c, uint64_t first, uint64_t count)
 {
     for (uint64_t i = 0; i < count && hdf5_ok(w->h); i++) {
@@ -373,7 +373,7 @@ static void walk_extensible(struct chunk_walk *w)
 
 /* --- the other indexes -------------------------------------------------------------------- */
 
-/* The next position in the grid of chunks, in C order; false: there is none. */
+/* The next position in the grid of chunks, in C order; false after the last. */
 static bool next_place(const struct chunk_walk *w, uint64_t *place)
 {
     for (unsigned d = w->d->space.rank; d-- > 0; place[d] = 0)
@@ -382,8 +382,8 @@ static bool next_place(const struct chunk_walk *w, uint64_t *place)
     return false;
 }
 
-/* Chunks are numbered in the maximal shape, which may be beyond counting: only those of the
- * present shape are looked for. */
+/* Chunks are numbered in the maximal shape, which may be beyond counting: only chunks
+ * inside the present shape are looked for. */
 static void walk_implicit(struct chunk_walk *w)
 {
     uint64_t place[HDF5_RANK_MAX] = {0};

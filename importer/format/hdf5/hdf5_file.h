@@ -143,7 +143,7 @@ struct hdf5_type {
     uint32_t size;     /* bytes of an element as stored, array dimensions included */
     uint32_t item;     /* the same without array dimensions */
     unsigned swap;     /* big-endian, in units of this many bytes; 0: no */
-    /* Integers of which only this many low bits count; 0: all. What the others are is
+    /* Only this many low bits of an integer count; 0: all. What the others hold is
      * not known unless the n-bit filter made them */
     unsigned narrow;
     enum hdf5_padding padding;

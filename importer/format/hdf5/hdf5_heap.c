@@ -218,7 +218,7 @@ void hdf5_heap_close(struct hdf5_heap *p)
         strmap_release(&p->seen);
 }
 
-/* The checksum of a data block covers all of it, with zeros in place of the checksum. */
+/* The checksum of a data block covers the whole block, with zeros in place of the checksum. */
 static void verify_data(const struct hdf5_heap *p, uint64_t address, uint8_t *block, size_t len)
 {
     size_t sum_at = 5u + p->h->offset_bytes + p->offset_bytes;

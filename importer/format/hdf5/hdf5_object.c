@@ -165,7 +165,7 @@ enum hdf5_kind hdf5_kind(const struct hdf5_object *o)
 
 /* --- shared messages ---------------------------------------------------------------------- */
 
-/* Get a message from the file's heaps of shared messages, each of which is opened only once. Their
+/* Get a message from the file's heaps of shared messages; each heap is opened only once. Their
  * table has one entry per heap: version, kind of index, u16 message types (one bit each), u32 minimal
  * size, u16 limits of list and tree, u16 messages, and the addresses of index and heap. */
 static bool fetch_from_heap(struct hdf5 *h, struct hdf5_message *m, struct bytes id,

@@ -117,7 +117,7 @@ void hdf5_heap_close(struct hdf5_heap *);
 
 /* --- hdf5_object.c ------------------------------------------------------------------------ */
 
-/* The first message of a type, fetched if it is shared; its type is MESSAGE_NIL if there is none. */
+/* The first message of a type, fetched if it is shared; its type is MESSAGE_NIL if absent. */
 struct hdf5_message hdf5_message_find(struct hdf5 *, const struct hdf5_object *, unsigned type,
                                       struct arena *);
 /* Replace a shared message by the real one. */

@@ -6,8 +6,8 @@
 #include "catalog/data/model/dtype.h"
 #include "importer/format/hdf5/hdf5_walk.h"
 
-/* A tensor gets a warning if its shape declares more than so many bytes, and more than so many
- * times the bytes stored for it: 2^60 elements of fill value cost a file nothing. */
+/* A tensor gets a warning if its shape declares more than BOMB_BYTES, and more than BOMB_TIMES
+ * the bytes stored for it: 2^60 elements of fill value cost a file nothing. */
 #define BOMB_BYTES ((uint64_t)4 << 30)
 #define BOMB_TIMES 1000
 

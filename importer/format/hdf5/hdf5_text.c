@@ -36,7 +36,7 @@ static void read_run(struct gathering *g)
 }
 
 /* Copy the part of a chunk that is inside the dataset, row by row. For shape [5,3] and chunks
- * [2,2] the grid is 3 by 2; chunk 5 is its last: origin [4,2], of which `inside` keeps [1,1]. */
+ * [2,2] the grid is 3 by 2; chunk 5 is its last: origin [4,2]; `inside` keeps [1,1]. */
 static void place_chunk(struct gathering *g, const uint8_t *chunk, uint64_t index)
 {
     const struct hdf5_dataset *d = g->d;

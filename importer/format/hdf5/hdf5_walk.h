@@ -44,8 +44,8 @@ struct hdf5_tree {
     unsigned depth;
 };
 
-/* Emit the whole file. Errors in parts of it become issues. A status other than OK means that
- * none of it can be used, or that memory or reading failed. */
+/* Emit the whole file. Errors in parts become issues. A status other than OK means that nothing
+ * in the file can be used, or that memory or reading failed. */
 enum status hdf5_tree_index(struct hdf5_tree *, const struct source *, struct error *);
 
 /* --- its parts: failures go to hdf5_tree.h.err --------------------------------------------- */
@@ -54,12 +54,12 @@ enum status hdf5_tree_index(struct hdf5_tree *, const struct source *, struct er
 void hdf5_tree_tensor(struct hdf5_tree *, const struct hdf5_object *, struct arena *);
 
 /* State the attributes of the object with the tree's current name ("": the root). *dtype: the
- * text of an attribute called "dtype", unchanged if there is none; `dtype` may be NULL. */
+ * text of an attribute called "dtype", unchanged if absent; `dtype` may be NULL. */
 void hdf5_tree_facts(struct hdf5_tree *, const struct hdf5_object *, struct arena *,
                      const char **dtype);
 
-/* The codec chain from a stored chunk to elements, "" if nothing is to be done. `skipped` is that
- * of struct hdf5_chunk; `whole`: no filter was applied; `strings`: end with the step that decodes
+/* The codec chain from a stored chunk to elements, "" if nothing is to be done. `skipped` is as
+ * in struct hdf5_chunk; `whole`: no filter was applied; `strings`: end with the step that decodes
  * texts. False: a filter cannot be undone; *err names it. */
 bool hdf5_chain(const struct hdf5_dataset *, uint32_t skipped, bool whole, bool strings,
                 char out[CHAIN_BYTES], struct error *err);

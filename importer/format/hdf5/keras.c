@@ -6,8 +6,8 @@
  *   model.weights.h5   the tensors (hdf5_walk.h); or shards, model_00000.weights.h5 ...
  *   assets/            not read
  *
- * Tensors of a stored member are ranges of the archive; those of a compressed one are cut out of
- * the inflated member. The configuration is stated as facts, and never acted on.
+ * Tensors of a stored member are ranges of the archive; tensors of a compressed member are cut out
+ * of the inflated bytes. The configuration is stated as facts, and never acted on.
  *
  * Source: keras/src/saving/saving_lib.py; files of Keras 3.0 to 3.15.
  */
@@ -26,8 +26,8 @@
 #define METADATA       "metadata.json"
 #define CONFIG         "config.json"
 #define WEIGHTS        "model.weights.h5"
-#define INFLATED_LEAST ((uint64_t)64 << 20) /* a member may always inflate to so much, */
-#define INFLATED_TIMES 64                   /* a larger one to so many times its size */
+#define INFLATED_LEAST ((uint64_t)64 << 20) /* a member may always inflate to this much, */
+#define INFLATED_TIMES 64                   /* a larger one to this many times its size */
 
 /* The first member must be metadata.json, with keras_version as its first key. If it is deflated,
  * its name and the archive's own name must do. */

@@ -8,7 +8,7 @@
  *     NAME/.zattrs                 attributes (version 2): facts, as those in zarr.json are
  *
  * An array whose keys are ".zarray" and "0.0" is named "". Databases with other files of Orbax
- * beside them are read by orbax.c, those of JAX by jax_pytree.c.
+ * beside them are read by orbax.c, JAX's own by jax_pytree.c.
  */
 #include <stdio.h>
 #include <string.h>

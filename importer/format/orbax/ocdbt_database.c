@@ -9,7 +9,7 @@
  *
  * A node names files relative to a base path: the base path of its parent followed by the base
  * path of the file it is in. So a database can refer to whole trees of others, as Orbax does
- * when it merges those of several processes: "ocdbt.process_0/" and then "d/...".
+ * when it merges the databases of several processes: "ocdbt.process_0/" and then "d/...".
  *
  * A node leaves out the prefix that all keys of its subtree share: its parent has it. Example: if
  * the parent's key is "params/a/kernel" and its `common` is 7, the keys "params/a/kernel" and
@@ -96,7 +96,7 @@ static struct bytes text_tail(const struct text *t, size_t from)
     return (struct bytes){(const uint8_t *)t->at + from, t->len - from};
 }
 
-/* Read the next entry of `n`, which is level `l`'s node or a copy of it, and build its
+/* Read the next entry of `n`, which is level `l`'s node or a copy, and build its
  * whole key. *ascends: it is above the one before in the same node. */
 static bool ocdbt_advance(struct level *l, struct ocdbt_node *n, struct ocdbt_item *item,
                           bool *ascends)

@@ -32,8 +32,8 @@ struct ocdbt_files {
      * at a time, and opens one again only after many others. A missing file: ERR_MISSING. */
     enum status (*read)(void *context, uint32_t file, const char *path, struct source **out,
                         struct error *err);
-    /* The names of the files in the database's directory, for numbered manifests alone. NULL:
-     * there are none. */
+    /* The names of the files in the database's directory, for numbered manifests alone. NULL
+     * if they cannot be listed. */
     const char *const *(*names)(void *context, uint64_t *count);
     /* Damage that did not stop the reading: a node whose entries are lost or, as a warning,
      * something without losses. The error is valid during the call. */

@@ -67,7 +67,7 @@ bool ocdbt_fatal(enum status status)
     return status == ERR_MEMORY || status == ERR_LIMIT || status == ERR_INTERRUPTED;
 }
 
-/* The highest number in a manifest's name that is below `below`; 0 if there is none. */
+/* The highest number in a manifest's name that is below `below`; 0 if absent. */
 static uint64_t newest_below(const char *const *names, uint64_t count, uint64_t below)
 {
     uint64_t newest = 0;

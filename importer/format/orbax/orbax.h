@@ -103,7 +103,7 @@ enum status orbax_store_emit(struct orbax_store *, uint64_t position, const char
 void orbax_store_release(struct orbax_store *);
 
 /* Fill the arrays of a store from the OCDBT database in its directory; if that was never written or
- * cannot be read, from those of the processes. False: there are no databases. */
+ * cannot be read, from the processes' databases. False: there are no databases. */
 bool orbax_list(struct orbax_store *);
 
 /* --- around it ---------------------------------------------------------------------- */
@@ -113,7 +113,7 @@ void orbax_padding_read(struct orbax_store *);
 /* Whether the file at `path` is such metadata. */
 bool orbax_is_padding(const char *path);
 
-/* State which item of which step of which run is in `directory`, and the facts of the step. */
+/* State the run, step and item that `directory` holds, and the facts of the step. */
 void orbax_place(struct job *, const char *directory);
 
 /* --- files -------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
  *                                             the processes wrote, and has no copies
  *   ocdbt.process_ID/manifest.ocdbt, d/...    one for each process
  *
- * Below the array's own KEY, keys are those of zarr: KEY/.zarray, KEY/0.0 (version 2),
+ * Below the array's own KEY, keys are as in zarr: KEY/.zarray, KEY/0.0 (version 2),
  * KEY/zarr.json, KEY/c/0/0 (version 3); an item that is a bare array has no KEY and no
  * '/'. KEY itself may hold '/'. Arrays of the same shape often have the same metadata, byte for
  * byte; such text is parsed once.

@@ -1,6 +1,6 @@
 /*
- * orbax_place.c - which item of which step of which run an Orbax checkpoint is, and the facts in
- * the files around it.
+ * orbax_place.c - the run, step and item that an Orbax checkpoint is, and the facts in the files
+ * around it.
  *
  *   RUN/metadata/_ROOT_METADATA     {"custom_metadata": ..., "internal_metadata": ...}, or
  *   RUN/metadata/metadata           that custom_metadata alone (older)
@@ -31,8 +31,8 @@
 
 #define STEP_FILE       "_CHECKPOINT_METADATA"
 #define JSON_ITEM_BYTES 65536 /* of a JSON item read for facts; a larger one is data */
-#define JSON_ITEMS      64    /* of a step that are read, */
-#define STEP_ENTRIES    1000  /* and entries of it that are looked at to find them */
+#define JSON_ITEMS      64    /* at most this many of a step are read, */
+#define STEP_ENTRIES    1000  /* and this many entries searched for them */
 #define FEW_ENTRIES     32    /* a folder with more holds checkpoints, not items */
 
 /* --- facts -------------------------------------------------------------------------- */
@@ -155,7 +155,7 @@ static void list_few(struct few *f)
 }
 
 /* State the JSON items of a step. A folder that is a step by its name alone and has many entries
- * may hold as many checkpoints, each of which would look at all of them. */
+ * may hold as many checkpoints, and each would look at all entries. */
 static void state_items(struct job *job, const char *step, const char *own)
 {
     const char *items[JSON_ITEMS];
@@ -266,7 +266,7 @@ static bool look_around(struct place *p)
     return true;
 }
 
-/* The arrays of a random key are one directory deeper than those of other items,
+/* The arrays of a random key are one directory deeper than the arrays of other items,
  * STEP/ITEM/jax_random_key. The item then is the directory above, unless that is neither an item
  * nor in a step. */
 static void leave_random_key(struct place *p)

@@ -264,7 +264,7 @@ const char *orbax_store_key(const struct orbax_store *s, uint64_t position, size
 uint64_t orbax_store_find(const struct orbax_store *s, const char *key, size_t len)
 {
     const uint64_t *at = strmap_get(&s->keys, key, len);
-    /* The name "a/" is stored below "a/": TensorStore adds a '/' only if there is none. */
+    /* The name "a/" is stored below "a/": TensorStore adds a '/' only if the name lacks it. */
     if (!at && len && key[len - 1] == '/')
         at = strmap_get(&s->keys, key, len - 1);
     return at ? *at - 1 : ORBAX_NONE;

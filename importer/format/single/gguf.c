@@ -257,7 +257,7 @@ static void report_overlap(struct part *p, const struct entry *a, struct entry *
     b->sized = false;
 }
 
-/* If data ends past the end of the file, the file was cut short, and readers refuse all of it. */
+/* If data ends past the end of the file, it was cut short, and readers refuse the whole file. */
 static void check_end(struct part *p, const struct source *s)
 {
     for (uint64_t i = 0; i < p->count; i++) {
@@ -415,8 +415,8 @@ static bool split_name(const char *name, struct shard_name *out)
            out->part <= out->count;
 }
 
-/* Whether a name is that of another part of the same split; *out is set. `of` is the name that
- * *own was made of. */
+/* Whether `name` belongs to another part of the same split; *out is set. *own was parsed from the
+ * name `of`. */
 static bool same_split(const char *name, const char *of, const struct shard_name *own,
                        struct shard_name *out)
 {

@@ -19,7 +19,7 @@
  *   }
  *   gguf_close(&g);
  *
- * gguf_open() has walked over all of it once: neither loop can fail after that.
+ * gguf_open() has walked the whole header once: neither loop can fail after that.
  *
  * Source: ggml's gguf.cpp and the format's text; what readers refuse is measured, not read.
  */

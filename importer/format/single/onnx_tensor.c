@@ -66,7 +66,7 @@ struct tensor {
     struct list lists[17]; /* by field number: 4, 5, 6, 7, 9, 10, 11, 13 */
 };
 
-/* NULL: its data type is not known. */
+/* NULL if its data type is not known. */
 static const struct holder *holder_of(const struct tensor *t)
 {
     const bool known = t->type < sizeof(holders) / sizeof(holders[0]) && holders[t->type].dtype;
@@ -169,7 +169,7 @@ static void steps_of(const struct holder *h, bool direct, char *out, size_t size
         snprintf(out, size, "%s", list);
 }
 
-/* Whether the length of a list is possible for so many bytes of elements: a varint has 1 to 10
+/* Whether a list may have this length, given the bytes of its elements: a varint has 1 to 10
  * bytes. */
 static bool list_fits(const struct holder *h, const struct list *l, uint64_t nbytes)
 {
@@ -371,7 +371,7 @@ static bool sparse_known(const struct sparse *s, const struct dtype *dtype)
            i->shape[0] == s->values.shape[0] && i->shape[0] <= UINT64_MAX / 8 / 16;
 }
 
-/* The codec chain from the message to the dense tensor. False: there is none. */
+/* The codec chain from the message to the dense tensor. False if no chain exists. */
 static bool sparse_chain(const struct sparse *s, const struct holder *h, struct text *chain)
 {
     struct dtype dtype;

@@ -8,7 +8,7 @@
 #include "importer/container/weight_map.h"
 
 /* State a fact from a shard's header. What most shards repeat is stated once; a value that
- * differs from that of the index or an earlier shard gets the key "SHARD:KEY", like the facts of
+ * differs from the index's or an earlier shard's gets the key "SHARD:KEY", like the facts of
  * a neighbour. */
 static void state_fact_once(struct job *job, struct weight_map *m, const char *shard,
                             const struct safetensors_fact *f)

@@ -59,7 +59,7 @@ struct block {
     uint64_t offset, size;    /* in the file */
     struct buffer key;
     size_t key_len;
-    /* For a large block of which only a part is in memory: file offsets of the next entry
+    /* For a large block that is only partly in memory: file offsets of the next entry
      * and of the end of all entries. */
     bool windowed;
     uint64_t next, end;
@@ -251,7 +251,7 @@ static void sstable_read_key(const struct sstable *t, struct block *b, struct ra
         bad_entry(t, b);
 }
 
-/* Take the value, or as much of it as the window holds, and move to the next entry. */
+/* Take the value, or as much as the window holds, and move to the next entry. */
 static struct bytes sstable_read_value(const struct sstable *t, struct block *b, uint64_t len)
 {
     struct cursor *c = &b->entries;

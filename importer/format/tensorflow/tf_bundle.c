@@ -17,9 +17,9 @@
  * Elements of less than 8 bits take one byte each in the file. The codec "unpack:B" turns them
  * into the packed elements that the catalog counts (nbytes).
  *
- * An entry's crc32c is that of the stored bytes, except for strings, where it covers the lengths
- * as numbers, the checksum of the lengths, and the bytes. That of a variant is computed in yet
- * another way; nothing reads variants, so it is left out.
+ * An entry's crc32c covers the stored bytes, except for strings, where it covers the lengths as
+ * numbers, the checksum of the lengths, and the bytes. A variant's is computed in yet another way;
+ * nothing reads variants, so it is left out.
  *
  * Version 1 of the format stores the tensors in the table itself: tf_v1.c.
  *

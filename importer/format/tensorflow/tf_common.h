@@ -11,8 +11,8 @@
 /* The arguments of "%.*s" for a name in a message, cut to 200 bytes. */
 #define SHOWN(name) (int)((name).len < 200 ? (name).len : 200), (const char *)(name).at
 
-/* The value of the empty key, if that is the first key of the table whose beginning is `head`; as
- * much of it as `head` has. The first block must be raw, or Snappy that begins with a literal. */
+/* The value of the empty key, if that is the first key of the table that begins with `head`; cut
+ * where `head` ends. The first block must be raw, or Snappy that begins with a literal. */
 struct bytes tf_first_value(struct bytes head);
 
 /* The dtype of a DataType, "unknown(N)" for an unknown number. */

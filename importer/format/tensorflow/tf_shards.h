@@ -37,7 +37,7 @@ size_t tf_prefix_length(const char *index_name);
 
 enum status tf_shards_claim(struct claim *);
 
-/* Errors are the job's, and so are those of the other functions. */
+/* Here and below, errors are the job's. */
 enum status tf_shards_open(struct tf_shards *, struct job *);
 /* Set the number of shards that the header states, at most LIMIT_SHARDS. */
 void tf_shards_count(struct tf_shards *, uint32_t count);

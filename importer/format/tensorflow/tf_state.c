@@ -2,7 +2,7 @@
  * tf_state.c - files of TensorFlow that hold no checkpoint; they are recognised and skipped:
  *
  *   checkpoint             text: which prefixes of the directory are checkpoints. Checkpoints are
- *                          found without it, and its paths may be those of another machine.
+ *                          found without it, and its paths may be another machine's.
  *   train_ds-N-of-M.index  the position in the training data, saved by T5X
  *
  * Sources: tensorflow/python/training/checkpoint_state.proto, t5x/checkpoints.py.

@@ -12,10 +12,10 @@
  *
  * Each slice is one box of its tensor in the catalog. In a raw block of the table its bytes are
  * in the file as they are. If the block is compressed, or a tensor has slices in both kinds of
- * blocks, the extent is the block, and the steps "sstable|cut" cut the elements out of it.
+ * blocks, the extent is the block, and the steps "sstable|cut" cut the elements out.
  * Integers are varints, so they are read to count them; other elements are not read.
  *
- * Only the blocks have checksums. Those of large raw blocks are not verified, as that would mean
+ * Only the blocks have checksums. Large raw blocks are not verified, as that would mean
  * reading all tensors.
  *
  * Sources: tensorflow/core/util/saved_tensor_slice.proto, tensor_slice_writer.cc,
@@ -62,7 +62,7 @@ struct piece {
     struct tf_v1_value value;
 };
 
-/* Why a tensor is listed without data; `code` NULL: it has its data. */
+/* Why a tensor is listed without data; `code` is NULL if it has its data. */
 struct fault {
     const char *code, *what;
 };

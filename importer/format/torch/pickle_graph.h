@@ -80,7 +80,7 @@ struct pickle_global {
     const char *name; /* "module.name", NUL-terminated; may hold anything else */
     size_t len, module_len;
     uint64_t offset; /* offset of the opcode that first named it */
-    bool called;     /* it was called, or an object of it constructed */
+    bool called;     /* it was called, or constructed an object */
     int meaning;     /* for the caller */
 };
 

@@ -73,7 +73,7 @@ class Case:
     def __init__(self, rng, home):
         self.params = {}
         names = list(dict.fromkeys(words.name(rng, 0.03) for _ in range(rng.randint(0, 6))))
-        # A tree has no leaf inside a leaf, and JAX's order is that of a tree.
+        # A tree has no leaf inside a leaf, and JAX orders names as a tree does.
         names = [name for name in names if not any(other.startswith(name + "/") for other in names)]
         for name in names:
             self.params[name] = tuple(

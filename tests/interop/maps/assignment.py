@@ -68,8 +68,8 @@ class Case:
         if errors[0][0] is None:
             head, *patterns = re.split("{|, |}", errors[0][1])
             return {"unused": [head, sorted(patterns)]}
-        # Of leaves inside leaves the original tells the first it comes to, in an order that has
-        # nothing to do with that of the rows.
+        # For leaves inside leaves the original reports the first it comes to; its order is unrelated to
+        # the order of the rows.
         if "tree" in wanted and [None, wanted["tree"]] in [[None, text] for _, text in errors]:
             return {"tree": wanted["tree"]}
         return {"errors": errors}

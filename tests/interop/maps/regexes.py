@@ -1,11 +1,11 @@
 """Python's re beside the functions regexp_*: what matches, what the groups hold, what templates
-make of it; and the error of a pattern that is none."""
+return; and the error for an invalid pattern."""
 import re
 import warnings
 
 from maps import catalog, trees, words
 
-warnings.simplefilter("ignore", FutureWarning) # of sets in sets, which are none yet
+warnings.simplefilter("ignore", FutureWarning) # about nested sets, which re does not have yet
 
 LETTERS = list("aab/b1_ A") + ["é", "\n", "ß", "K", "."]
 CLASSES = [

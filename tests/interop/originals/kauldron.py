@@ -105,7 +105,7 @@ def put(tree, parts, value):
 
 
 def selects(pattern, key):
-    """Whether a pattern of ignore_* selects a key: whether it covers a leading part of it. The
+    """Whether a pattern of ignore_* selects a key: whether it covers a leading part. The
     original raises of most patterns that do not; here they do not match."""
     def covers(parts, components):
         if not parts:
