@@ -51,8 +51,8 @@ static bool is_directory(const struct batch_file *f)
     return strcmp(f->role, "directory") == 0 || strcmp(f->role, "chunks") == 0;
 }
 
-/* Remember the files of a failed batch as passed over. If one is missing, none is: the next import
- * must report again that it is missing. Directories are looked at in every import. */
+/* Remember the files of a failed batch as passed over. If one is missing, remember none: the next
+ * import must report it again. Directories are looked at in every import. */
 static void remember(struct batch *b)
 {
     b->passed = arena_array(&b->arena, b->file_count + 1, sizeof(*b->passed));
@@ -164,7 +164,7 @@ static bool is_gone(const char *path)
 }
 
 /* A checkpoint that the walk did not find is gone if the walk has looked where it was, or
- * if nothing is there any more. The walk does not look at what it cannot read, nor behind
+ * if nothing is there now. The walk does not look at what it cannot read, nor behind
  * links that it was not told to follow. */
 static bool vanished(const struct walk *walk, const struct known *k,
                      const struct known_checkpoint *c)

@@ -56,7 +56,7 @@ struct array_tree {
     size_t group_count;
     struct array_attributes *attributes; /* of groups and arrays; empty ones left out */
     size_t attribute_count;
-    uint64_t foreign;          /* files and directories below the root that are no zarr, but named
+    uint64_t foreign;          /* files and directories below the root that are not zarr, but named
                          like checkpoints of other formats: not looked into, */
     const char *first_foreign; /* and the path of one of them */
     uint64_t lost_attributes;  /* .zattrs and .zmetadata that could not be read, */

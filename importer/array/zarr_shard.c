@@ -213,8 +213,8 @@ static bool open_shard(struct levels *l, struct zarr_chain *c, const struct zarr
     return true;
 }
 
-/* Add a codec that is no shard and no transpose. The prefix makes a difference only to packbits:
- * without it it is a codec from array to bytes (zarr-extensions), with other bytes. */
+/* Add a codec that is neither shard nor transpose. The prefix makes a difference only to packbits:
+ * without it packbits is a codec from array to bytes (zarr-extensions), with other bytes. */
 static bool add_named(struct zarr_chain *c, const char *name, const struct zarr_value *settings)
 {
     static const char prefix[] = "numcodecs.";

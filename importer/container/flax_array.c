@@ -173,7 +173,7 @@ static int flax_array_by_position(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Each position is below their number, so all are there if none is there twice. */
+/* Each position is below their number, so all are present if no position repeats. */
 static bool sort_runs(struct msgpack *m, struct flax_array *a)
 {
     qsort(a->runs, (size_t)a->run_count, sizeof(*a->runs), flax_array_by_position);

@@ -27,7 +27,7 @@ enum status flax_leaf_emit(void *sink, const struct flax_leaf *);
 bool flax_state_step(struct job *);
 
 /* The canonical name of a dtype that NumPy or ml_dtypes call `name`, and the codec from their
- * stored elements to the catalog's (NULL: none is needed). *width: stored bytes per element, 0 if
+ * stored elements to the catalog's (NULL if not needed). *width: stored bytes per element, 0 if
  * unknown. The result is constant or in the arena. */
 const char *flax_dtype(struct job *, const char *name, const char **codec, uint64_t *width);
 

@@ -54,7 +54,7 @@ enum ckptdb_status ckptdb_verify(ckptdb *c, const struct ckptdb_content_options 
     };
     const char *file = sqlite3_db_filename(c->db, "main");
     c->writing++;
-    if (!file || !*file) /* what is read anew is compared by a second connection */
+    if (!file || !*file) /* a second connection compares what is read again */
         error_set(&err, ERR_UNSUPPORTED, NULL, NO_OFFSET, "only a catalog in a file is verified");
     else if (library_begin_results(c, OVERLAY_DAMAGE, &o, &err) == OK)
         verify_and_keep(c, &options, &before, &err);

@@ -45,7 +45,7 @@ void job_meta_neighbour(struct job *job, const char *name)
         json_init(&j, cursor_over(text, 0), job->arena, path, &err);
         j.python = true; /* json.dump() writes Infinity, and json.load() takes it */
         ahead = j;
-        /* If not the whole file is valid, none of its facts are added. */
+        /* An invalid file adds no facts, however much can be read. */
         if (json_want(&ahead, JSON_OBJECT, "an object") && json_skip(&ahead) &&
             json_want(&ahead, JSON_END, "the end"))
             facts_state(job, &j, text_str(&prefix), '.');

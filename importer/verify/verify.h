@@ -19,7 +19,7 @@
 struct verify_options {
     const int64_t *ids; /* of checkpoints */
     size_t count;
-    sqlite3 *scratch;            /* opened by DB_SCRATCH; what is read anew goes into it */
+    sqlite3 *scratch;            /* opened by DB_SCRATCH; receives what is read again */
     unsigned threads;            /* 0: one per core */
     bool quick;                  /* without step 3 */
     bool again;                  /* also what was verified before an interruption */

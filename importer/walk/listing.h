@@ -26,7 +26,7 @@ struct entry {
 enum asked {
     ASKED_ALL,
     ASKED_FILE,      /* the files of those names, or the checkpoints they belong to */
-    ASKED_PARTS,     /* there are no such files: files that begin with one of the names */
+    ASKED_PARTS,     /* without such files: the files that begin with one of the names */
     ASKED_COMPANION, /* a companion file, which stands for all checkpoints of its program here */
 };
 

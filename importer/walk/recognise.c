@@ -188,7 +188,7 @@ static void probe_unless_settled(struct walker *w, struct listing *l, struct ent
 
 /* The order in which a directory's files are probed. */
 enum turn {
-    PROBE_NAMED, /* files that were asked for by name, whatever is known of them */
+    PROBE_NAMED, /* files that were asked for by name, known or not */
     PROBE_OTHERS,
     PROBE_PARTS, /* files that are catalogued as parts of a checkpoint: whether they need a
                     look depends on whether their index could be read */

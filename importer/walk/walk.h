@@ -62,7 +62,7 @@ struct walk {
                            looked for below them */
     uint64_t root_count;
     struct strmap rooted;   /* the same, to be looked up */
-    struct strmap prefixes; /* roots that are no file, but the prefix of a set's files */
+    struct strmap prefixes; /* roots that are not files, but prefixes of a set's files */
     struct strmap listed;   /* directories whose entries were read */
     struct strmap whole;    /* directories that are one checkpoint: not searched */
     struct strmap unseen;   /* paths that could not, or were not to, be looked at */

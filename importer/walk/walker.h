@@ -3,7 +3,7 @@
  * recognise.c finds out what the files are, claim.c lets index files claim their neighbours, and
  * walk_lists.c keeps what was found.
  *
- * Threads have arenas of their own; a failure in one of them is told by walk_lacks().
+ * Threads have arenas of their own; walk_lacks() reports a failure in any arena.
  */
 #ifndef CKPTDB_WALKER_H
 #define CKPTDB_WALKER_H

@@ -57,7 +57,7 @@ static bool add_columns(struct session *s, struct text *sql, const char *list, b
 }
 
 /* What a word means in other commands, such as RUN@latest, as a JSON list of ids; false after saying that
- * it means nothing. A step that is several checkpoints is all of them here. */
+ * it means nothing. A step with several checkpoints lists them all. */
 static bool ls_named(struct session *s, const char *word, struct text *ids)
 {
     int64_t found[ITEMS_MAX];

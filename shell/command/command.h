@@ -61,7 +61,7 @@ struct command {
     const struct option_spec *options; /* ends in {0}; NULL: none */
     int min_args, max_args;            /* operands; max -1: any number */
     enum catalog_need catalog;
-    bool shell_only; /* a dot-command that is no command word */
+    bool shell_only; /* a dot-command that is not a command word */
     bool no_rows;    /* prints no rows: --json and its like are refused, not ignored */
     bool pages;      /* may use the pager: it has no progress to show beside it */
     bool whole_line; /* in the shell: the rest of the line is one operand, as typed */
@@ -84,7 +84,7 @@ const char *command_next_verb(const char *at, size_t *len);
 
 /* Print a command's page on `out`; with NULL the list of all. */
 void help_print(FILE *out, const struct command *);
-/* The name in the registry nearest to a mistyped one; NULL: none is near. */
+/* The name in the registry nearest to a mistyped one; NULL if none is near. */
 const char *command_nearest(const char *name, bool dots);
 
 /* The mode called `name` ("json") in *mode; false if absent. */

@@ -17,11 +17,11 @@ struct byte_bar {
     struct progress *bar;
     char doing[16];
 };
-/* Look on with it, and no longer. */
+/* Start and stop showing progress on the bar. */
 void bar_begin(struct byte_bar *, struct session *);
 void bar_end(struct byte_bar *);
-/* What work on contents ended with: STATUS_NO where not all could be read. `kept`: what is said of an
- * interruption, where anything is. */
+/* The exit status of work on contents: STATUS_NO if not everything could be read. `kept`: the text
+ * added to the message about an interruption, if any. */
 int content_status(const struct session *, const struct ckptdb_error *, bool all, const char *kept);
 
 /* ckptdb_hash(), ckptdb_sha256() or ckptdb_statistics(). */

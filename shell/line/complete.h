@@ -26,7 +26,7 @@ struct completion {
 };
 
 /* Complete the word that ends at the end of `line` (`len` bytes). `continued`: the line goes
- * on with a statement, so it is no dot-command. */
+ * on with a statement, so it is not a dot-command. */
 void complete_line(struct session *, const char *line, size_t len, bool continued,
                    struct completion *out);
 /* Complete the last of the words after the program's name; `options` are its own. */

@@ -131,7 +131,7 @@ static size_t level_end(const struct wanted *w, const char *name, size_t from)
 
 /* The first name (or the `last`) in a table that begins with `prefix` and comes after
  * `after`. If `after` ends with a separator, all names that begin with it are
- * skipped, too. malloc'ed; NULL: none. */
+ * skipped, too. malloc'ed; NULL if absent. */
 static char *next_name(struct wanted *w, const char *table, const char *prefix, const char *after,
                        bool last)
 {

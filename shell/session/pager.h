@@ -3,8 +3,8 @@
  *
  *   pager_begin(s); ... print on s->out ...; pager_end(s);
  *
- * Between the two what is printed is held until it does not fit the screen any more; only then the
- * pager is started. `.pager` names it, else $PAGER; without either, nothing is paged.
+ * Output between the two is held until it no longer fits the screen; only then is the pager
+ * started. `.pager` names it, else $PAGER; without either, nothing is paged.
  */
 #ifndef CKPTDB_PAGER_H
 #define CKPTDB_PAGER_H
@@ -13,7 +13,7 @@
 
 #include "shell/session/session.h"
 
-/* Does nothing where s->out is no terminal, and inside another pager_begin(). */
+/* Does nothing if s->out is not a terminal, and inside another pager_begin(). */
 void pager_begin(struct session *);
 /* Waits until the reader is done. */
 void pager_end(struct session *);

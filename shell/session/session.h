@@ -95,7 +95,7 @@ void session_signals(void);
 /* Open the catalog at least as `mode` allows (reopening for writing when needed); says why
  * not on stderr. */
 bool session_open(struct session *, enum ckptdb_mode mode);
-/* Neither --readonly nor the system forbids to write to a catalog that is there. */
+/* Whether --readonly and the system allow writing to the catalog, which exists. */
 bool session_may_write(const struct session *);
 /* The same for statements that may do anything: read-only if it must. Only a shell for people
  * creates a missing one, with a message. */
@@ -136,7 +136,7 @@ sqlite3_stmt *query_vprepare(sqlite3 *, const char *sql, const char *types, va_l
 /* Step to the next row. False after the last row, if a row cannot be read (`unread`, once the
  * reason is printed), or if `stmt` is NULL. */
 bool session_row(struct session *, sqlite3_stmt *stmt);
-/* The number in a query's first row; 0: there is no row, or it cannot be read. */
+/* The number in a query's first row; 0 if absent or unreadable. */
 int64_t session_number(struct session *, const char *sql, const char *types, ...);
 /* A column as text, "" for NULL. */
 static inline const char *session_text(sqlite3_stmt *stmt, int column)

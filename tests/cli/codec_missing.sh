@@ -23,5 +23,5 @@ without hash exp@5:params --again
 without stats exp@5:params
 without "SELECT tensor_sha256(id) FROM tensor WHERE path LIKE '%005/params'"
 without get exp@5:params Dense_0/bias
-# Both tensors fail, on two threads: the first of them is told of.
+# Both tensors fail, on two threads: the first is reported.
 without export exp@5:params out.npz

@@ -1,6 +1,6 @@
 # What goes wrong with maps elsewhere, as users tell it: each accident is flagged by map check, or cannot
 # happen. The numbers refer to a list of public reports. Of the others, 27 (TensorFlow's names) is in
-# export_map, 37 in shipped_t5, 39 (shards) in the tests of export; 43 and 45 are no matter of maps.
+# export_map, 37 in shipped_t5, 39 (shards) in the tests of export; 43 and 45 do not concern maps.
 state() { names "$1.json" "${@:2}"; } # FILE NAME[:SHAPE[:DTYPE]]...
 real() { # FILE NAME SHAPE DTYPE HEX...: a safetensors file
     python3 - "$@" <<'PY'

@@ -983,7 +983,7 @@ static bool never_mapped(void *context, const struct ckptdb_mapped *m)
     return false;
 }
 
-/* Nothing is done for an id that nothing has, and that is no success. */
+/* An unknown id changes nothing, and is an error. */
 static void test_unknown_ids(void **state)
 {
     const int64_t none = 99;
@@ -1080,7 +1080,7 @@ static void test_without_size(void **state)
     ckptdb_close(db);
 }
 
-/* A call that fails does not leave what it reports as it was, nor says that it read all. */
+/* A failed call clears its report, and does not claim that it read everything. */
 static void test_refused_reports(void **state)
 {
     static enum ckptdb_status (*const run[])(ckptdb *, const struct ckptdb_content_options *,

@@ -400,7 +400,7 @@ static void test_casts(void **unused)
     free(b.bytes);
 }
 
-/* A file that changed or went since it was indexed is no tensor of zeros. */
+/* A file that changed or vanished since it was indexed is not read as zeros. */
 static void test_changed(void **unused)
 {
     struct sample a, b, file_a, file_b;

@@ -248,7 +248,7 @@ static void test_sets_side_by_side(void **state)
     const struct place *p = *state;
     put_safetensors(p, "one-00001-of-00001.safetensors", OTHER, 24);
     put_file(p, "one.safetensors.index.json", first, strlen(first));
-    put_file(p, "one_temp", "", 0); /* a save in progress is no news each time */
+    put_file(p, "one_temp", "", 0); /* a save in progress is not reported each time */
     expect_report(import(p, "", plain), "1 new 0 changed 0 same 0 failed 0 gone");
     put_safetensors(p, "two-00001-of-00001.safetensors", OTHER, 24);
     put_file(p, "two.safetensors.index.json", second, strlen(second));

@@ -242,7 +242,7 @@ static const struct {
          "call(m.C! () list=[1] dict={2 3})"),
     CASE("K\x01Q.", "persid(1)"),
     CASE("Pabc\n.", "persid('abc')"),
-    /* what is no pickle */
+    /* not a pickle */
     CASE("", "!truncated"),
     CASE("N", "!truncated"),
     CASE(".", "!bad-pickle"),

@@ -182,7 +182,8 @@ static void add_read(void *context, uint64_t bytes)
     *(uint64_t *)context += bytes;
 }
 
-/* Who compares two tensors is told of all of their bytes; a value that is no such pointer is nobody. */
+/* A comparison reports all bytes of both tensors to its caller; a value that is not such a pointer
+ * reports to nobody. */
 static void test_reading(void **unused)
 {
     static const char *const ways[] = {"NULL", "'int32'", "'int8'", "'float16'"};

@@ -259,8 +259,8 @@ static void orbax_report(struct orbax_item *o)
                   (unsigned long long)o->unnamed, o->first_unnamed);
 }
 
-/* Orbax does not restore a tree without `_METADATA`; only an array that was saved alone has none.
- * */
+/* Orbax does not restore a tree without `_METADATA`; only an array that was saved alone lacks
+ * it. */
 static void report_no_tree(struct orbax_item *o)
 {
     static const char *const alone[] = {"checkpoint", "array", "random_key", "jax_random_key"};

@@ -145,7 +145,7 @@ static void add_keys(struct orbax_store *s)
     }
 }
 
-/* Warn of what lies below the directory and is no part of the store. */
+/* Warn of files below the directory that are not part of the store. */
 static void orbax_store_report_below(struct orbax_store *s)
 {
     char processes[64];

@@ -29,7 +29,7 @@ enum status npy_head_size(struct bytes start, const char *source, uint64_t *size
 
 /* Parse a whole header. ERR_CORRUPT for one that NumPy would refuse (and for duplicate
  * keys); ERR_UNSUPPORTED, with the codes "object-dtype", "structured-dtype" and
- * "unknown-dtype", for arrays that are no plain tensors. All memory is the arena's. */
+ * "unknown-dtype", for arrays that are not plain tensors. All memory is the arena's. */
 enum status npy_head_parse(struct bytes head, const char *source, struct arena *,
                            struct npy_head *out, struct error *);
 

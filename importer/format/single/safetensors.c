@@ -82,7 +82,7 @@ static void emit_header(struct job *job, struct bytes text, struct safetensors_h
     header->count = 0;
 }
 
-/* Facts that come first, as most writers have them, are no part of what is shared: steps of a run
+/* Facts that come first, as most writers have them, are not shared: steps of a run
  * differ in them. Facts elsewhere in the header are, so they are stated before it is offered.
  * *kept: the header's text must live as long as the job. */
 static enum status index_header(struct job *job, struct arena *arena, bool *kept)

@@ -27,7 +27,7 @@ void *protobuf_unpack(const ProtobufCMessageDescriptor *type, struct bytes messa
     arena->ceiling = small ? CEILING_BASE + message.len * CEILING_PER_BYTE : CEILING_MOST;
     ProtobufCAllocator allocator = {arena_take, arena_keep, arena};
     void *m = protobuf_c_message_unpack(type, &allocator, message.len, message.at);
-    if (!m && error_troubles(&last) != before) /* the arena's ceiling is no such trouble */
+    if (!m && error_troubles(&last) != before) /* the arena's ceiling does not count */
         error_memory(err);
     return m;
 }

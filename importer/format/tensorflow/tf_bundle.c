@@ -79,7 +79,7 @@ static bool tf_bundle_name(const char *name, struct text *out)
 
 /* --- entries ---------------------------------------------------------------------------- */
 
-/* The codec from stored bytes to elements; NULL: none is needed. */
+/* The codec from stored bytes to elements; NULL if not needed. */
 static const char *codec_of(const struct bundle *b, const struct dtype *dtype)
 {
     if (dtype->kind == DTYPE_STRING)

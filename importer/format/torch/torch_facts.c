@@ -21,8 +21,8 @@ static bool room_for_fact(struct torch_tree *t, size_t bytes)
     return false;
 }
 
-/* The key of a fact of N bytes besides it, as it is catalogued: escaped into `safe` if it is not UTF-8 or
- * holds a NUL. NULL: it failed, or there is no room for the fact. */
+/* The catalogued key of a fact whose value has N bytes: escaped into `safe` if it is not UTF-8 or
+ * holds a NUL. NULL after a failure, or if the fact has no room. */
 static const char *fact_key(struct torch_tree *t, const struct text *key, size_t bytes,
                             struct text *safe)
 {

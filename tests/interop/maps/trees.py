@@ -1,4 +1,4 @@
-"""Random trees of states, and how the catalog is told of them."""
+"""Random trees of states, and their form in the catalog."""
 import json
 
 from flax import serialization
