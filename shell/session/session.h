@@ -95,7 +95,7 @@ void session_signals(void);
 /* Open the catalog at least as `mode` allows (reopening for writing when needed); says why
  * not on stderr. */
 bool session_open(struct session *, enum ckptdb_mode mode);
-/* Whether --readonly and the system allow writing to the catalog, which exists. */
+/* False if --readonly or the system forbids writing to an existing catalog. */
 bool session_may_write(const struct session *);
 /* The same for statements that may do anything: read-only if it must. Only a shell for people
  * creates a missing one, with a message. */
