@@ -15,8 +15,8 @@
 int diff_picture(struct session *, bool all);
 
 /* If one side is a model's skeleton, which has no bytes (format `names`), say whether the other
- * side loads into it, and if not, why: names that are missing, unexpected, or have another shape. With
- * two skeletons, B is the model. */
+ * side loads into it, and if not, why: names that are missing, unexpected, or have another shape.
+ * With two skeletons, B is the model. */
 void diff_says_whether_it_loads(struct session *, int64_t a, int64_t b);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * fuzz_zarr.c - metadata of zarr nodes: what is taken must make sense to whoever decodes it.
+ * fuzz_zarr.c - metadata of zarr nodes: what is taken must make sense to the decoder.
  * The first byte says which version the rest is of.
  */
 #include <stdlib.h>

@@ -120,7 +120,7 @@ static void test_small_file(void **state)
     assert_null(ahead_start(p->db));
 }
 
-/* What failed before is told, not what the disk says after it. */
+/* The earlier failure is reported, not the disk's later answer. */
 static void test_first_error_stays(void **state)
 {
     struct place *p = *state;

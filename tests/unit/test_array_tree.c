@@ -264,7 +264,7 @@ static void test_trees(void **state)
     assert_int_equal(bad, 0);
 }
 
-/* Hundreds of arrays: what is found does not depend on who was first. */
+/* Hundreds of arrays: what is found does not depend on which thread was first. */
 static void test_many(void **state)
 {
     char root[FOLDER_BYTES];

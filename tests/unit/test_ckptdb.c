@@ -500,7 +500,7 @@ static bool find_npz(void *context, const struct ckptdb_format *f)
     return !*found;
 }
 
-/* --set of `map run`, and who has such a setting. */
+/* --set of `map run`, and which map has such a setting. */
 static void test_settings(void **state)
 {
     static const struct {
@@ -770,7 +770,7 @@ struct meanwhile {
     char said[300];
 };
 
-/* Once the headers were read anew, another program forgets one checkpoint, and imports another one. */
+/* Once the headers were read again, another program forgets one checkpoint and imports another. */
 static void interfere(void *context, const char *doing, uint64_t done, uint64_t total)
 {
     struct meanwhile *m = context;
@@ -833,7 +833,7 @@ static void test_meanwhile(void **state)
     ckptdb_close(db);
 }
 
-/* Another program has the catalog for itself: who opens it is told so, and can stop. */
+/* Another program has locked the catalog: opening it says so, and can be stopped. */
 static bool stop_once_told(void *context)
 {
     return strstr(((struct heard *)context)->lines, "waiting") != NULL;

@@ -329,7 +329,7 @@ static void test_powers(void **unused)
     }
 }
 
-/* --- casts, failures, and who watches ------------------------------------------------------- */
+/* --- casts, failures, and watches ----------------------------------------------------------- */
 
 static void test_watch(void **unused)
 {

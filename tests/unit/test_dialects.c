@@ -4,7 +4,7 @@
 #include "tests/unit/unit.h"
 
 /*
- * Rules are "PATTERN=REPLACEMENT", or "PATTERN" without one, parted by spaces. Leaves are
+ * Rules are "PATTERN=REPLACEMENT", or "PATTERN" without one, separated by spaces. Leaves are
  * "NAME[SHAPE]", "NAME" (a scalar), "NAME~" (null), "NAME{}" (an empty dict). Rows are
  * "NEW<OLD STATUS", with what is wrong or worth knowing after a colon. A restore is one of the
  * dialect's second settler.
@@ -303,7 +303,7 @@ static void memory_of_slices(void **state)
     assert_true(large < 12 * small);
 }
 
-/* An option that cannot be read for want of memory is not one that is missing. */
+/* An option that cannot be read for lack of memory is not taken for a missing one. */
 static void options_without_memory(void **state)
 {
     static const char options[] = "{\"mo\\u0064e\": \"strict\", \"ke\\u0079s\": [\"a\\u0062\"]}";

@@ -155,7 +155,7 @@ static void test_passing_trouble(void **state)
     }
 }
 
-/* A set with a shard that could not be read is looked at anew. */
+/* A set with a shard that could not be read is looked at again. */
 static void test_passing_trouble_of_a_shard(void **state)
 {
     static const char index[] = "{\"weight_map\":{\"a.w\":\"m-00001-of-00002.safetensors\","
@@ -185,7 +185,7 @@ static void test_prune_drops_what_is_gone_alone(void **state)
         enum call call;
         const char *where;
         int code;
-        bool changed; /* files are written anew before */
+        bool changed; /* files are rewritten before */
     } cases[] = {
         {OPEN, "/1.safetensors", EACCES, true}, {READ, "/1.safetensors", EIO, true},
         {LOOK, "/sub", EACCES, false},          {LOOK, "/sub/deep", EACCES, false},
@@ -253,7 +253,7 @@ static void test_trouble_with_evidence(void **state)
     import(p, "", plain);
     expect(p, "SELECT format, tensors FROM checkpoint", "zarr|2");
     for (int after = 1; after < 3; after++) {
-        put_array(p, after == 1 ? "step/c" : "step/d"); /* changed: asked anew */
+        put_array(p, after == 1 ? "step/c" : "step/d"); /* changed: asked again */
         arm(OPEN, "step/a/.zarray", EIO, 1);
         import(p, "", prune);
         disarm();
@@ -296,7 +296,7 @@ static void test_known_stays(void **state)
         enum call call;
         const char *where;
         int code;
-        bool changed; /* it is written anew before, so that all is read again */
+        bool changed; /* it is rewritten before, so that all is read again */
     } cases[] = {
         {LOOK, "m-00002-of-00002.safetensors", EIO, false},
         {LOOK, "m-00002-of-00002.safetensors", ENOMEM, true},

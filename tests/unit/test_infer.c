@@ -5,7 +5,7 @@
 #include "tests/unit/unit.h"
 
 /*
- * Names are "OLD=NEW", "OLD=" (dropped), or "OLD=NEW,NEW" (parts), parted by spaces. Rules are
+ * Names are "OLD=NEW", "OLD=" (dropped), or "OLD=NEW,NEW" (parts), separated by spaces. Rules are
  * "PATTERN -> REPLACEMENT", with COMPUTE and OPS after it where there are some, parted by " | ". `form` and
  * `ops` are of names with several parts; of a join ("JOIN") keys count up from 0 for each new name.
  */
@@ -96,8 +96,8 @@ static void finds_rules(void **state)
 }
 
 /*
- * Tensors are "NAME:SHAPE:HASH", parted by spaces, with "-" for what is not known. Pairs are
- * "HOW OLD>NEW", parted by spaces, "-" where a side has no name.
+ * Tensors are "NAME:SHAPE:HASH", separated by spaces, with "-" for what is not known. Pairs are
+ * "HOW OLD>NEW", separated by spaces, "-" where a side has no name.
  */
 static const struct pair_case {
     const char *what, *a, *b, *pairs;

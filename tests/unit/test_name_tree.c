@@ -18,7 +18,7 @@ void *__wrap_realloc(void *at, size_t size)
 struct seen {
     struct name_tree tree;
     struct json json;
-    struct text names; /* "NAME=KIND " of each value that see() is told of */
+    struct text names; /* "NAME=KIND " of each value that see() gets */
     bool refuse;
 };
 
@@ -65,7 +65,7 @@ static const struct {
     {"[true,[null],{}]", "=[ 0=1 1=[ 1/0=z 2={ 2=} ", false},
     {"{\"a\":[],\"b\":{}}", "={ =k a=[ a=] =k b={ b=} ", false},
     {"{\"\":{\"\":1}}", "={ =k ={ =k /=n ", false},    /* empty keys are keys */
-    {"{\"a\":1,\"a\":2}", "={ =k a=n =k a=n ", false}, /* who minds keeps the names */
+    {"{\"a\":1,\"a\":2}", "={ =k a=n =k a=n ", false}, /* a caller that minds keeps the names */
     {"[[1],2]", "=[ 0=[ 0/0=n 1=n ", false},
 };
 
