@@ -32,7 +32,7 @@ struct import_options {
     void *context;
 };
 
-/* The program's version and a digest of its sources, for the table `looked`: which program made the rows. */
+/* The program's version and a digest of its sources: the table `looked` names the maker of its rows. */
 extern const char import_program[];
 
 struct import_report {
