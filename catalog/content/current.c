@@ -39,7 +39,7 @@ bool content_is_current(const struct content_work *w, int64_t checkpoint, struct
     static const char sql[] =
         "SELECT path, size, mtime_ns, inode, device FROM _files WHERE id BETWEEN ?1" ID_FIRST
         "AND ?1" ID_LAST "AND size IS NOT NULL";
-    sqlite3_stmt *s = db_query(w->db, err, sql, "i", checkpoint);
+    sqlite3_stmt *s = db_query_to(w->db, err, "cannot list the files", sql, "i", checkpoint);
     struct error why = {.offset = NO_OFFSET};
     bool good = true, gone = false;
     while (good && db_row(s, "cannot list the files", err))
@@ -55,10 +55,9 @@ bool content_is_current(const struct content_work *w, int64_t checkpoint, struct
 char *content_stamp(sqlite3 *db, int64_t checkpoint, struct error *err)
 {
     static const char sql[] = "SELECT " CONTENT_STAMP " FROM _checkpoints c WHERE c.id = ?1";
-    sqlite3_stmt *s = db_query(db, err, sql, "i", checkpoint);
+    sqlite3_stmt *s = db_query_to(db, err, DB_READING, sql, "i", checkpoint);
     char *stamp = NULL;
-    if (db_row(s, "cannot read the catalog", err) &&
-        !(stamp = sqlite3_mprintf("%s", sqlite3_column_text(s, 0))))
+    if (db_row(s, DB_READING, err) && !(stamp = sqlite3_mprintf("%s", sqlite3_column_text(s, 0))))
         error_memory(err);
     sqlite3_finalize(s);
     return stamp;

@@ -173,7 +173,7 @@ static void hash_checkpoint(sqlite3 *db, int64_t checkpoint, struct error *err)
         error_memory(err);
         return;
     }
-    sqlite3_stmt *s = db_query(db, err, lines_sql, "i", checkpoint);
+    sqlite3_stmt *s = db_query_to(db, err, DB_READING, lines_sql, "i", checkpoint);
     while (db_row(s, "cannot list the tensors", err)) {
         const void *line = sqlite3_column_text(s, 0);
         if (line)
@@ -190,7 +190,8 @@ static void hash_checkpoint(sqlite3 *db, int64_t checkpoint, struct error *err)
 /* If only twins were hashed, other tensors may lack a hash; then the checkpoint gets none. */
 static void hash_if_whole(const struct content_work *w, int64_t checkpoint, struct error *err)
 {
-    sqlite3_stmt *s = w->twins ? db_query(w->db, err, unhashed_sql, "i", checkpoint) : NULL;
+    sqlite3_stmt *s =
+        w->twins ? db_query_to(w->db, err, DB_READING, unhashed_sql, "i", checkpoint) : NULL;
     const bool whole = !w->twins || (db_row(s, "hashes", err) && !sqlite3_column_int(s, 0));
     sqlite3_finalize(s);
     if (whole)
@@ -200,8 +201,8 @@ static void hash_if_whole(const struct content_work *w, int64_t checkpoint, stru
 /* A checkpoint has a hash once all of its tensors have one. */
 static bool is_known(sqlite3 *db, int64_t checkpoint, struct error *err)
 {
-    sqlite3_stmt *s =
-        db_query(db, err, "SELECT 1 FROM _checkpoint_hashes WHERE id = ?1", "i", checkpoint);
+    sqlite3_stmt *s = db_query_to(
+        db, err, DB_READING, "SELECT 1 FROM _checkpoint_hashes WHERE id = ?1", "i", checkpoint);
     const bool known = db_row(s, "hashes", err);
     sqlite3_finalize(s);
     return known;
@@ -216,8 +217,8 @@ static void compute(const struct content_work *w, int64_t checkpoint, bool *comp
                                " VALUES (?1, (SELECT id FROM _content_hashes WHERE hash = ?2))";
     struct run run = {.work = w,
                       .algorithm = CONTENT_HASH,
-                      .put = db_query(w->db, err, put, ""),
-                      .link = db_query(w->db, err, link, "")};
+                      .put = db_query_to(w->db, err, DB_READING, put, ""),
+                      .link = db_query_to(w->db, err, DB_READING, link, "")};
     if (err->status == OK)
         run_checkpoint(&run, checkpoint, w->again, NULL, err);
     sqlite3_finalize(run.put);

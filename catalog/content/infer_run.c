@@ -283,7 +283,7 @@ static enum status read_list(sqlite3 *db, int64_t checkpoint, struct arena *aren
     static const char sql[] =
         "SELECT name, dtype, shape, hash, elements FROM tensor WHERE checkpoint_id = ?1"
         " ORDER BY ord";
-    sqlite3_stmt *s = db_query(db, err, sql, "i", checkpoint);
+    sqlite3_stmt *s = db_query_to(db, err, "cannot list the tensors", sql, "i", checkpoint);
     size_t space = 0;
     while (db_row(s, "cannot list the tensors", err)) {
         struct infer_tensor *grown = arena_grow(arena, out->at, out->count, &space, sizeof(*grown));

@@ -304,8 +304,8 @@ static enum status stats_prepare(struct run *run, struct error *err)
     run->room = calloc(CODES, sizeof(*run->room));
     if (!run->tables || !run->gathered || !run->room)
         return error_memory(err);
-    run->put = db_query(db, err, put, "");
-    run->link = db_query(db, err, link, "");
+    run->put = db_query_to(db, err, "cannot keep statistics", put, "");
+    run->link = db_query_to(db, err, "cannot keep statistics", link, "");
     return err->status;
 }
 

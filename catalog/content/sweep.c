@@ -47,19 +47,17 @@ bool sweep_is_void(const struct stored_tensor *t, struct error *err)
 
 /* --- batches -------------------------------------------------------------------------------- */
 
-static void sweep_add_part(struct sweeping *s, struct sweep_part part)
-{
-    *PUSH(&s->arena, s->parts, s->part_count, s->part_space) = part;
-}
-
 static void add_parts(struct sweeping *s, struct stored_tensor *t)
 {
     const struct sweep *w = s->sweep;
     const uint64_t part = w->part ? w->part(t) : UINT64_MAX;
     uint64_t start = 0;
-    for (; t->nbytes - start > part && !s->arena.failed; start += part)
-        sweep_add_part(s, (struct sweep_part){t, start, part, false, s->files, w});
-    sweep_add_part(s, (struct sweep_part){t, start, t->nbytes - start, true, s->files, w});
+    bool last = false;
+    for (; !last && !s->arena.failed; start += part) {
+        last = t->nbytes - start <= part;
+        *PUSH(&s->arena, s->parts, s->part_count, s->part_space) =
+            (struct sweep_part){t, start, last ? t->nbytes - start : part, last, s->files, w};
+    }
 }
 
 static enum status load_tensor(struct sweeping *s, int64_t id, struct error *err)
@@ -148,7 +146,7 @@ static enum status list_ids(struct sweeping *s, struct error *err)
               w->which ? w->which : "1", w->order ? w->order : "t.file, t.offset, t.ord");
     if (!text_str(&sql))
         error_memory(err);
-    sqlite3_stmt *ids = db_query(w->db, err, text_str(&sql), "i", w->checkpoint);
+    sqlite3_stmt *ids = db_query_to(w->db, err, DB_READING, text_str(&sql), "i", w->checkpoint);
     while (db_row(ids, "cannot list the tensors", err)) {
         *LIST_PUSH(err, s->ids, s->id_count, s->id_space) = sqlite3_column_int64(ids, 0);
         s->total += (uint64_t)sqlite3_column_int64(ids, 1);

@@ -72,9 +72,10 @@ static enum status state_all(sqlite3 *db, struct error *err)
 {
     struct stating s = {
         .db = db,
-        .lists = db_query(db, err, "SELECT id, kind, sums FROM _checksums", ""),
-        .plain = db_query(db, err, plain_sql, ""),
-        .keep = db_query(db, err, "INSERT INTO twin_stated VALUES (?1, ?2, ?3, ?4)", "")};
+        .lists = db_query_to(db, err, DB_READING, "SELECT id, kind, sums FROM _checksums", ""),
+        .plain = db_query_to(db, err, DB_READING, plain_sql, ""),
+        .keep = db_query_to(db, err, DB_READING, "INSERT INTO twin_stated VALUES (?1, ?2, ?3, ?4)",
+                            "")};
     while (db_row(s.lists, "cannot read checksums", err))
         state_list(&s, err);
     sqlite3_finalize(s.lists);

@@ -70,6 +70,9 @@ static int bind_values(sqlite3_stmt *s, const char *types, va_list args, void (*
             rc = sqlite3_bind_int64(s, at, va_arg(args, int64_t));
         } else if (*types == 'p') {
             rc = bind_integer(s, at, va_arg(args, const int64_t *));
+        } else if (*types == 't') {
+            const struct bytes text = va_arg(args, struct bytes);
+            rc = sqlite3_bind_text64(s, at, (const char *)text.at, text.len, keep, SQLITE_UTF8);
         } else if (*types == 'b') {
             const struct bytes blob = va_arg(args, struct bytes);
             rc = sqlite3_bind_blob64(s, at, blob.at, blob.len, keep);
@@ -97,39 +100,49 @@ int db_bind(sqlite3_stmt *s, const char *types, ...)
     return rc;
 }
 
-sqlite3_stmt *db_query(sqlite3 *db, struct error *err, const char *sql, const char *types, ...)
+static sqlite3_stmt *query(sqlite3 *db, struct error *err, const char *doing, const char *sql,
+                           const char *types, va_list args)
 {
     sqlite3_stmt *stmt = NULL;
-    va_list args;
     if (err->status != OK)
         return NULL;
-    va_start(args, types);
-    const bool bound = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
-                       bind_values(stmt, types, args, SQLITE_TRANSIENT) == SQLITE_OK;
-    va_end(args);
-    if (bound)
+    if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
+        bind_values(stmt, types, args, SQLITE_TRANSIENT) == SQLITE_OK)
         return stmt;
-    db_error(db, NULL, err);
+    db_error(db, doing, err);
     sqlite3_finalize(stmt);
     return NULL;
+}
+
+sqlite3_stmt *db_query(sqlite3 *db, struct error *err, const char *sql, const char *types, ...)
+{
+    va_list args;
+    va_start(args, types);
+    sqlite3_stmt *s = query(db, err, NULL, sql, types, args);
+    va_end(args);
+    return s;
+}
+
+sqlite3_stmt *db_query_to(sqlite3 *db, struct error *err, const char *doing, const char *sql,
+                          const char *types, ...)
+{
+    va_list args;
+    va_start(args, types);
+    sqlite3_stmt *s = query(db, err, doing, sql, types, args);
+    va_end(args);
+    return s;
 }
 
 enum status db_run(sqlite3 *db, struct error *err, const char *doing, const char *sql,
                    const char *types, ...)
 {
-    sqlite3_stmt *s = NULL;
     va_list args;
-    if (err->status != OK)
-        return err->status;
     va_start(args, types);
-    int rc = sqlite3_prepare_v2(db, sql, -1, &s, NULL);
-    if (rc == SQLITE_OK)
-        rc = db_vbind(s, types, args);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_step(s);
+    sqlite3_stmt *s = query(db, err, doing, sql, types, args);
     va_end(args);
+    db_row(s, doing, err);
     sqlite3_finalize(s);
-    return rc == SQLITE_ROW || rc == SQLITE_DONE ? OK : db_error(db, doing, err);
+    return err->status;
 }
 
 enum status db_exec(sqlite3 *db, const char *sql, struct error *err)
@@ -150,15 +163,10 @@ struct file_identity db_identity(sqlite3_stmt *s, int at)
 enum status db_number(sqlite3 *db, const char *sql, struct bytes name, const char *doing,
                       sqlite3_int64 *out, struct error *err)
 {
-    sqlite3_stmt *s = NULL;
-    int rc = sqlite3_prepare_v2(db, sql, -1, &s, NULL);
-    if (rc == SQLITE_OK && name.at)
-        rc = sqlite3_bind_text(s, 1, (const char *)name.at, (int)name.len, SQLITE_STATIC);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_step(s);
-    *out = rc == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
+    sqlite3_stmt *s = db_query_to(db, err, doing, sql, name.at ? "t" : "", name);
+    *out = db_row(s, doing, err) ? sqlite3_column_int64(s, 0) : 0;
     sqlite3_finalize(s);
-    return rc == SQLITE_ROW || rc == SQLITE_DONE ? OK : db_error(db, doing, err);
+    return err->status;
 }
 
 enum status db_size_cache(sqlite3 *db, sqlite3_int64 size, struct error *err)

@@ -15,6 +15,9 @@
 /* What ERR_BUSY says. */
 #define DB_BEING_WRITTEN "another program is writing the catalog; try again later"
 
+/* What most queries do, for errors. */
+#define DB_READING "cannot read the catalog"
+
 /* The way out of a catalog that cannot be used any more. */
 #define DB_IMPORT_ANEW                                                                             \
     "import the same paths into a new one (ckptdb -d NEW import PATH...); FILES in "               \
@@ -36,10 +39,13 @@ enum status db_step(sqlite3 *, sqlite3_stmt *, const char *doing, struct error *
 /* Step to the next row. False: at the end, or *err says why it failed (also before); check which. */
 bool db_row(sqlite3_stmt *, const char *doing, struct error *err);
 
-/* Prepare and bind values. Their `types`: 's' const char *, 'i' int64_t, 'p' const int64_t *, 'b'
- * struct bytes (a blob), 'f' const struct file_identity * (four values, as db_identity() reads
- * them); NULL is SQL's NULL. NULL with *err set if that fails, or was set before. */
+/* Prepare and bind values. Their `types`: 's' const char *, 't' struct bytes (a text), 'i' int64_t,
+ * 'p' const int64_t *, 'b' struct bytes (a blob), 'f' const struct file_identity * (four values, as
+ * db_identity() reads them); NULL is SQL's NULL. NULL with *err set if that fails, or was set before.
+ * db_query_to() takes what the query is for, as db_error() does. */
 sqlite3_stmt *db_query(sqlite3 *, struct error *err, const char *sql, const char *types, ...);
+sqlite3_stmt *db_query_to(sqlite3 *, struct error *err, const char *doing, const char *sql,
+                          const char *types, ...);
 
 /* The first column of a query's first row; 0 where that is NULL or there is no row. `name` is ?1
  * (NO_NAME: the query has none); `doing` as for db_error(). */

@@ -38,6 +38,7 @@ static void known_result(sqlite3_context *context, const struct known_thing *thi
 {
     sqlite3 *db = sqlite3_context_db_handle(context);
     sqlite3_stmt *s = NULL;
+    const char *name;
     if (sqlite3_value_type(given) == SQLITE_NULL)
         return;
     int rc = sqlite3_prepare_v2(db, thing->sql, -1, &s, NULL);
@@ -47,9 +48,10 @@ static void known_result(sqlite3_context *context, const struct known_thing *thi
         rc = sqlite3_step(s);
     if (rc == SQLITE_ROW)
         sqlite3_result_value(context, given);
+    else if (rc == SQLITE_DONE && !(name = (const char *)sqlite3_value_text(given)))
+        sqlite3_result_error_nomem(context);
     else if (rc == SQLITE_DONE)
-        sql_result_refuse(context, "%s%s%s", thing->before, sqlite3_value_text(given),
-                          thing->after);
+        sql_result_refuse(context, "%s%s%s", thing->before, name, thing->after);
     else
         sqlite3_result_error(context, sqlite3_errmsg(db), -1);
     sqlite3_finalize(s);

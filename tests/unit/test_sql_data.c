@@ -1,4 +1,6 @@
 #include "catalog/ckptdb.h"
+#include "catalog/content/current.h"
+#include "catalog/content/stats.h"
 #include "catalog/db/db.h"
 #include "catalog/sql/extension.h"
 #include "catalog/sql/open.h"
@@ -247,6 +249,34 @@ static void test_interrupted(void **unused)
     assert_int_equal(SQLITE_OK, sqlite3_close(db));
 }
 
+/* What fails already when a statement is prepared says what it was for. */
+static void test_what_was_done(void **state)
+{
+    (void)state;
+    sqlite3 *db = NULL;
+    bool complete;
+    struct error err = {.offset = NO_OFFSET};
+    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+    const struct content_work work = {.db = db, .again = true};
+    assert_null(content_stamp(db, 1, &err));
+    assert_string_equal(err.message, "cannot read the catalog: no such table: _checkpoints");
+    error_clear(&err);
+    assert_int_not_equal(content_hash(&work, 1, &complete, &err), OK);
+    assert_string_equal(err.message, "cannot list the files: no such table: _files");
+    error_clear(&err);
+    assert_int_equal(sqlite3_exec(db,
+                                  "CREATE TABLE _files(id, path, size, mtime_ns, inode, device);"
+                                  "CREATE TABLE _checkpoint_hashes(id, hash)",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    assert_int_not_equal(content_stats(&work, 1, NULL, &complete, &err), OK);
+    assert_string_equal(err.message, "cannot keep statistics: no such table: _statistics");
+    error_clear(&err);
+    assert_int_not_equal(content_hash(&work, 1, &complete, &err), OK);
+    assert_string_equal(err.message, "cannot read the catalog: no such table: _content_hashes");
+    sqlite3_close(db);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -256,6 +286,7 @@ int main(void)
         cmocka_unit_test(test_damaged_rows),
         cmocka_unit_test(test_reading),
         cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_what_was_done),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
