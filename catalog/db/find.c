@@ -80,6 +80,8 @@ static void find_take_row(struct search *s, sqlite3_stmt *row, int64_t *step)
     if (++s->count == 1) {
         free(s->run);
         s->run = run ? strdup(run) : NULL;
+        if (run ? !s->run : sqlite3_column_type(row, 2) != SQLITE_NULL)
+            error_memory(s->err); /* the checkpoint must not look as if it were of no run */
         s->steps = 1;
     } else if (!s->run || !run || strcmp(s->run, run) != 0) {
         s->steps = 0;
@@ -320,10 +322,10 @@ enum status find_one(sqlite3 *db, const char *name, int64_t *id, struct text *wh
                                  count ? "SELECT name, id FROM main._labels WHERE id = ?1"
                                        : "SELECT name, path FROM main._labels"
                                          " JOIN main._checkpoints USING (id)",
-                                 count ? "i" : "", (int64_t)0);
+                                 "");
     for (size_t i = 0; row && i < count && i < FIND_CANDIDATES; i++) {
         sqlite3_reset(row);
-        sqlite3_bind_int64(row, 1, ids[i]);
+        db_bind(row, "i", ids[i]);
         if (db_row(row, NULL, &later))
             text_addf(why, "%s%s", i ? ", " : ": ", (const char *)sqlite3_column_text(row, 0));
     }

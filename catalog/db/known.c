@@ -90,10 +90,8 @@ static void add_refused(struct known *k, sqlite3_stmt *s, uint32_t *unused)
 static void each_row(struct known *k, sqlite3 *db, const char *sql,
                      void (*add)(struct known *, sqlite3_stmt *, uint32_t *))
 {
-    sqlite3_stmt *s = NULL;
+    sqlite3_stmt *s = db_query_to(db, k->arena.err, reading, sql, "");
     uint32_t state = 0;
-    if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) != SQLITE_OK)
-        db_error(db, reading, k->arena.err);
     while (db_row(s, reading, k->arena.err))
         add(k, s, &state);
     sqlite3_finalize(s);

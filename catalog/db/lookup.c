@@ -99,7 +99,7 @@ static int lookup_find(struct finding *f, sqlite3_stmt **s, const char *sql, sql
     sqlite3 *db = f->lookup->db;
     int rc = *s ? SQLITE_OK : sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, s, NULL);
     if (rc == SQLITE_OK)
-        rc = sqlite3_bind_int64(*s, 1, id);
+        rc = db_bind(*s, "i", (int64_t)id);
     if (rc == SQLITE_OK)
         rc = sqlite3_step(*s);
     if (rc == SQLITE_ROW || rc == SQLITE_DONE)

@@ -245,7 +245,7 @@ enum status library_known(const ckptdb *c, const int64_t *checkpoints, size_t co
 {
     sqlite3_stmt *row = db_query(c->db, err, "SELECT 1 FROM _checkpoints WHERE id = ?1", "");
     for (size_t i = 0; i < count && err->status == OK; i++) {
-        sqlite3_bind_int64(row, 1, checkpoints[i]);
+        db_bind(row, "i", checkpoints[i]);
         if (!db_row(row, NULL, err))
             error_set(err, ERR_MISSING, NULL, NO_OFFSET, "there is no checkpoint %lld",
                       (long long)checkpoints[i]);
