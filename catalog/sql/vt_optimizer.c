@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/db/statement.h"
 #include "catalog/maps/optimizer/chain.h"
 #include "catalog/maps/optimizer/difference.h"
 #include "catalog/maps/optimizer/optimizer.h"
@@ -46,13 +47,14 @@ struct question {
         WITH_STATE,  /* also T5X's state/ */
         WITH_LAYOUT, /* also all leaves, to find states anywhere */
     } reads;         /* what it needs of the checkpoint */
-    enum status (*run)(struct question_cursor *, struct bytes text, struct error *err);
+    void (*run)(struct question_cursor *, struct bytes text);
     size_t (*rows)(const struct question_cursor *);
     void (*column)(struct question_cursor *, sqlite3_context *, int column, size_t row);
 };
 
 struct question_cursor {
     struct vtab_cursor of; /* first */
+    struct error err;      /* of both arenas */
     struct arena kept;     /* holds the checkpoint and the tables */
     bool loaded;
     sqlite3_int64 checkpoint;
@@ -70,6 +72,13 @@ struct question_cursor {
 
 /* --- reading the catalog ----------------------------------------------------------------------- */
 
+/* A column's text; NULL if that is NULL, or after a failure. */
+static const char *text_in(struct arena *arena, sqlite3_stmt *s, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(s, column);
+    return text || sqlite3_column_type(s, column) == SQLITE_NULL ? text : arena_fail(arena);
+}
+
 /* Read a table of texts: *out points to its cells, row by row, with "" for NULL. Returns an
  * SQLite code. */
 static int read_texts(sqlite3 *db, struct arena *arena, const char *sql, void *out, size_t *rows)
@@ -79,19 +88,14 @@ static int read_texts(sqlite3 *db, struct arena *arena, const char *sql, void *o
     size_t count = 0, space = 0;
     int rc = sqlite3_prepare_v2(db, sql, -1, &s, NULL);
     if (rc == SQLITE_OK)
-        sqlite3_bind_int64(s, 1, ROWS_MAX);
+        db_bind(s, "i", (int64_t)ROWS_MAX);
     for (*rows = 0; rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW; ++*rows) {
         for (int i = 0; i < sqlite3_column_count(s); i++) {
-            const char *text = (const char *)sqlite3_column_text(s, i);
-            cell = arena_grow(arena, cell, count, &space, sizeof(*cell));
-            if (cell)
-                cell[count] = arena_copy(arena, text ? text : "", text ? strlen(text) : 0);
-            if (!cell || !cell[count++])
-                rc = SQLITE_NOMEM;
+            const char *text = text_in(arena, s, i);
+            *PUSH(arena, cell, count, space) =
+                arena_copy(arena, text ? text : "", text ? strlen(text) : 0);
         }
-        rc = rc == SQLITE_ROW ? SQLITE_OK : rc;
-        if (rc != SQLITE_OK)
-            break;
+        rc = arena->failed ? SQLITE_NOMEM : SQLITE_OK;
     }
     sqlite3_finalize(s);
     memcpy(out, &cell, sizeof(cell));
@@ -120,32 +124,33 @@ static int read_tables(sqlite3 *db, struct arena *arena, struct optimizer_tables
     return rc;
 }
 
-static bool take_param(struct question_cursor *c, sqlite3_stmt *s)
+static void take_param(struct question_cursor *c, sqlite3_stmt *s)
 {
-    const char *name = (const char *)sqlite3_column_text(s, 0);
-    return name && optimizer_add_param(&c->params, name, (size_t)sqlite3_column_bytes(s, 0),
-                                       (const char *)sqlite3_column_text(s, 1),
-                                       (const char *)sqlite3_column_text(s, 2));
+    const char *name = text_in(&c->kept, s, 0);
+    optimizer_add_param(&c->params, name ? name : "", (size_t)sqlite3_column_bytes(s, 0),
+                        text_in(&c->kept, s, 1), text_in(&c->kept, s, 2));
 }
 
-static bool take_leaf(struct question_cursor *c, sqlite3_stmt *s)
+static void take_leaf(struct question_cursor *c, sqlite3_stmt *s)
 {
-    const char *name = (const char *)sqlite3_column_text(s, 0);
-    struct optimizer_leaf leaf = {
-        name, (size_t)sqlite3_column_bytes(s, 0), (const char *)sqlite3_column_text(s, 1),
-        (const char *)sqlite3_column_text(s, 2), sqlite3_column_int(s, 3) != 0};
-    return name && optimizer_add_leaf(&c->held, &leaf);
+    const char *name = text_in(&c->kept, s, 0);
+    const struct optimizer_leaf leaf = {name ? name : "", (size_t)sqlite3_column_bytes(s, 0),
+                                        text_in(&c->kept, s, 1), text_in(&c->kept, s, 2),
+                                        sqlite3_column_int(s, 3) != 0};
+    optimizer_add_leaf(&c->held, &leaf);
 }
 
 static int read_checkpoint(struct question_cursor *c, sqlite3 *db, const char *sql,
-                           bool (*take)(struct question_cursor *, sqlite3_stmt *))
+                           void (*take)(struct question_cursor *, sqlite3_stmt *))
 {
     sqlite3_stmt *s = NULL;
     int rc = sqlite3_prepare_v2(db, sql, -1, &s, NULL);
     if (rc == SQLITE_OK)
-        sqlite3_bind_int64(s, 1, c->checkpoint);
-    while (rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW)
-        rc = take(c, s) ? SQLITE_OK : SQLITE_NOMEM;
+        db_bind(s, "i", (int64_t)c->checkpoint);
+    while (rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+        take(c, s);
+        rc = c->err.status == OK ? SQLITE_OK : SQLITE_NOMEM;
+    }
     sqlite3_finalize(s);
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
@@ -154,10 +159,9 @@ static int read_checkpoint(struct question_cursor *c, sqlite3 *db, const char *s
 
 static int read_layout(struct question_cursor *c, sqlite3 *db)
 {
-    struct error err = {.offset = NO_OFFSET};
     int rc = read_checkpoint(c, db, LEAVES " ORDER BY place", take_leaf);
     if (rc == SQLITE_OK &&
-        optimizer_find_layout(&c->held, &c->params, &c->tables, &c->layout, &err) != OK)
+        optimizer_find_layout(&c->held, &c->params, &c->tables, &c->layout) != OK)
         rc = SQLITE_NOMEM;
     return rc;
 }
@@ -168,6 +172,7 @@ static void forget(struct question_cursor *c)
     optimizer_release_params(&c->params);
     optimizer_release_held(&c->held);
     arena_release(&c->kept);
+    c->kept = (struct arena){.err = &c->err};
     c->loaded = false;
 }
 
@@ -194,9 +199,9 @@ static int optimizer_vt_load(struct question_cursor *c, sqlite3 *db, const struc
 
 /* --- the functions ----------------------------------------------------------------------------- */
 
-static enum status run_state(struct question_cursor *c, struct bytes text, struct error *err)
+static void run_state(struct question_cursor *c, struct bytes text)
 {
-    return optimizer_state(text, &c->params, &c->tables, &c->wanted, err);
+    optimizer_state(text, &c->params, &c->tables, &c->wanted);
 }
 
 static size_t state_rows(const struct question_cursor *c)
@@ -219,9 +224,9 @@ static void state_column(struct question_cursor *c, sqlite3_context *context, in
     }
 }
 
-static enum status run_filter(struct question_cursor *c, struct bytes text, struct error *err)
+static void run_filter(struct question_cursor *c, struct bytes text)
 {
-    return optimizer_filter(text, &c->params, &c->wanted, err);
+    optimizer_filter(text, &c->params, &c->wanted);
 }
 
 static void filter_column(struct question_cursor *c, sqlite3_context *context, int column,
@@ -236,10 +241,11 @@ static void filter_column(struct question_cursor *c, sqlite3_context *context, i
         sqlite3_result_text(context, row->param->name, (int)row->param->len, SQLITE_TRANSIENT);
 }
 
-static enum status run_diff(struct question_cursor *c, struct bytes text, struct error *err)
+static void run_diff(struct question_cursor *c, struct bytes text)
 {
-    enum status status = run_state(c, text, err);
-    return status == OK ? optimizer_compare(&c->wanted, &c->held, &c->differences, err) : status;
+    run_state(c, text);
+    if (c->err.status == OK)
+        optimizer_compare(&c->wanted, &c->held, &c->differences);
 }
 
 static size_t diff_rows(const struct question_cursor *c)
@@ -264,43 +270,36 @@ static void diff_column(struct question_cursor *c, sqlite3_context *context, int
 
 /* The state that the optimizer would keep at a place; of a folder that is not all looked at, the reason
  * why. */
-static enum status wanted_at(const struct question_cursor *c, struct bytes spec,
-                             const struct optimizer_place *place, struct optimizer_rows *wanted,
-                             struct error *err)
+static void wanted_at(const struct question_cursor *c, struct bytes spec,
+                      const struct optimizer_place *place, struct optimizer_rows *wanted)
 {
     if (!place->error)
-        return optimizer_state(spec, &place->params, &c->tables, wanted, err);
-    wanted->at = arena_alloc(wanted->arena, sizeof(*wanted->at));
-    if (!wanted->at)
-        return error_memory(err);
-    wanted->count = wanted->space = 1;
-    *wanted->at = (struct optimizer_row){.path = *place->params.root ? place->params.root : ".",
-                                         .error = place->error};
-    return OK;
+        optimizer_state(spec, &place->params, &c->tables, wanted);
+    else
+        *PUSH(wanted->arena, wanted->at, wanted->count, wanted->space) = (struct optimizer_row){
+            .path = *place->params.root ? place->params.root : ".", .error = place->error};
 }
 
 /* Places for which the optimizer would keep no state are left out. */
-static enum status run_score(struct question_cursor *c, struct bytes text, struct error *err)
+static void run_score(struct question_cursor *c, struct bytes text)
 {
     c->score = arena_array(&c->arena, c->layout.count + 1, sizeof(*c->score));
-    if (!c->score)
-        return error_memory(err);
-    for (size_t i = 0; i < c->layout.count; i++) {
+    for (size_t i = 0; c->score && i < c->layout.count; i++) {
         struct score *score = &c->score[c->scores];
         struct optimizer_rows *wanted = arena_alloc(&c->arena, sizeof(*wanted));
         if (!wanted)
-            return error_memory(err);
+            return;
         wanted->arena = score->differences.arena = &c->arena;
         score->place = &c->layout.at[i];
-        if (wanted_at(c, text, score->place, wanted, err) != OK)
-            return err->status;
+        wanted_at(c, text, score->place, wanted);
+        if (c->err.status != OK)
+            return;
         if (wanted->count == 0)
             continue;
-        if (optimizer_compare(wanted, &score->place->held, &score->differences, err) != OK)
-            return err->status;
+        if (optimizer_compare(wanted, &score->place->held, &score->differences) != OK)
+            return;
         c->scores++;
     }
-    return OK;
 }
 
 static size_t score_rows(const struct question_cursor *c)
@@ -349,21 +348,18 @@ static void score_column(struct question_cursor *c, sqlite3_context *context, in
         give_first(context, &d->at[0]);
 }
 
-static enum status run_chain(struct question_cursor *c, struct bytes text, struct error *err)
+static void run_chain(struct question_cursor *c, struct bytes text)
 {
     (void)text;
     c->score = arena_array(&c->arena, c->layout.count + 1, sizeof(*c->score));
-    if (!c->score)
-        return error_memory(err);
-    for (size_t i = 0; i < c->layout.count && err->status == OK; i++) {
+    for (size_t i = 0; i < c->layout.count && c->err.status == OK; i++) {
         struct score *score = &c->score[c->scores];
         score->place = &c->layout.at[i];
         if (score->place->error)
             continue;
-        optimizer_chain_of(score->place, &c->tables, &c->arena, &score->chain, err);
+        optimizer_chain_of(score->place, &c->tables, &c->arena, &score->chain);
         c->scores += score->chain.spec != NULL;
     }
-    return err->status;
 }
 
 static void chain_column(struct question_cursor *c, sqlite3_context *context, int column, size_t at)
@@ -437,6 +433,7 @@ static void optimizer_vt_empty(struct question_cursor *c)
     sqlite3_value_free(c->text);
     c->text = NULL;
     arena_release(&c->arena);
+    c->arena = (struct arena){.err = &c->err};
     c->wanted = (struct optimizer_rows){.arena = &c->arena};
     c->differences = (struct optimizer_differences){.arena = &c->arena};
     c->score = NULL;
@@ -460,7 +457,7 @@ static int question_filter(sqlite3_vtab_cursor *base, int plan, const char *none
     struct question_cursor *c = (struct question_cursor *)base;
     const struct question *q = question_of(base->pVtab);
     sqlite3 *db = ((struct vtab *)base->pVtab)->db;
-    struct error err = {.offset = NO_OFFSET};
+    error_clear(&c->err);
     optimizer_vt_empty(c);
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL || sqlite3_value_type(argv[1]) == SQLITE_NULL)
         return SQLITE_OK;
@@ -478,11 +475,11 @@ static int question_filter(sqlite3_vtab_cursor *base, int plan, const char *none
     if (!text)
         return SQLITE_NOMEM;
     struct bytes bytes = {text, (size_t)sqlite3_value_bytes(c->text)};
-    enum status status = q->run(c, bytes, &err);
+    q->run(c, bytes);
     c->of.end = q->rows(c);
-    if (status == ERR_MEMORY)
+    if (c->err.status == ERR_MEMORY)
         return SQLITE_NOMEM;
-    return status == OK ? SQLITE_OK : vtab_refuse(base->pVtab, "%s", err.message);
+    return c->err.status == OK ? SQLITE_OK : vtab_refuse(base->pVtab, "%s", c->err.message);
 }
 
 static int question_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i)

@@ -6,16 +6,12 @@
 
 #include "catalog/base/text.h"
 #include "catalog/maps/optimizer/optax_args.h"
+#include "catalog/maps/optimizer/piece.h"
 
-#define T5X_ROOT   "state/param_states"
-#define LINKS_MAX  64   /* links of a chain that have state */
-#define SLOTS_MAX  8    /* slots of a transformation */
-#define PLACES_MAX 1000 /* links of a chain, with those that have no state */
-
-struct piece {
-    const char *at;
-    size_t len;
-};
+#define LINKS_MAX    64 /* links of a chain that have state */
+#define SLOTS_MAX    8  /* slots of a transformation */
+#define PLACE_DIGITS 3
+#define PLACES_MAX   1000 /* links of a chain, with those that have no state */
 
 /* The leaves that a link has under one name. */
 struct held_slot {
@@ -42,49 +38,13 @@ struct chain {
     bool known;          /* all links so far can be explained */
 };
 
-static bool same(struct piece a, struct piece b)
-{
-    return a.len == b.len && (!a.len || memcmp(a.at, b.at, a.len) == 0);
-}
-
-static bool is(struct piece p, const char *word)
-{
-    return p.len == strlen(word) && memcmp(p.at, word, p.len) == 0;
-}
-
-static bool chain_is_number(struct piece p)
-{
-    for (size_t i = 0; i < p.len; i++)
-        if (p.at[i] < '0' || p.at[i] > '9')
-            return false;
-    return p.len > 0 && p.len < 4;
-}
-
-/* Remove the first component of a path, and return it. */
-static struct piece chain_take(struct piece *path)
-{
-    const char *slash = path->len ? memchr(path->at, '/', path->len) : NULL;
-    const struct piece first = {path->at, slash ? (size_t)(slash - path->at) : path->len};
-    const size_t skip = first.len + (slash != NULL);
-    *path = (struct piece){path->at + skip, path->len - skip};
-    return first;
-}
-
 /* --- what the checkpoint holds ----------------------------------------------------------------- */
-
-static bool is_slot(const struct optimizer_tables *t, struct piece p)
-{
-    for (size_t i = 0; i < t->slots; i++)
-        if (is(p, t->slot[i].slot))
-            return true;
-    return false;
-}
 
 /* Find or add a link; NULL: there are too many. */
 static struct link *link_called(struct chain *c, struct piece name)
 {
     for (size_t i = 0; i < c->links; i++)
-        if (same(c->link[i].name, name))
+        if (piece_same(c->link[i].name, name))
             return &c->link[i];
     if (c->links == LINKS_MAX)
         return NULL;
@@ -95,7 +55,7 @@ static struct link *link_called(struct chain *c, struct piece name)
 static struct held_slot *slot_called(struct link *l, struct piece name)
 {
     for (size_t i = 0; i < l->slots; i++)
-        if (same(l->slot[i].name, name))
+        if (piece_same(l->slot[i].name, name))
             return &l->slot[i];
     if (l->slots == SLOTS_MAX)
         return NULL;
@@ -107,10 +67,12 @@ static struct held_slot *slot_called(struct link *l, struct piece name)
 /* Add a leaf to its link; false: it cannot belong to a chain of bare transformations. */
 static bool take_leaf(struct chain *c, const struct optimizer_leaf *leaf, struct piece path)
 {
-    struct piece name = {"", 0}, first = chain_take(&path);
-    if (!is_slot(c->run.tables, first)) {
+    struct piece name = {"", 0}, first = piece_first(path);
+    path = piece_after(path, first);
+    if (!piece_is_slot(first, c->run.tables, NULL)) {
         name = first;
-        first = chain_take(&path);
+        first = piece_first(path);
+        path = piece_after(path, first);
     }
     struct link *l = link_called(c, name);
     struct held_slot *s = l ? slot_called(l, first) : NULL;
@@ -122,22 +84,14 @@ static bool take_leaf(struct chain *c, const struct optimizer_leaf *leaf, struct
     return true;
 }
 
-/* The rest of a leaf's name below the place; at NULL: it is not below it. */
-static struct piece below(const struct optimizer_place *p, const struct optimizer_leaf *leaf)
-{
-    const char *root = p->params.root ? p->params.root : T5X_ROOT;
-    const size_t len = strlen(root);
-    if (leaf->null || leaf->len <= len || memcmp(leaf->name, root, len) != 0 ||
-        leaf->name[len] != '/')
-        return (struct piece){NULL, 0};
-    return (struct piece){leaf->name + len + 1, leaf->len - len - 1};
-}
-
 static void take_leaves(struct chain *c, const struct optimizer_place *p)
 {
+    const char *root = p->params.root ? p->params.root : STATE_ROOT;
     for (size_t i = 0; i < p->held.count && c->known; i++) {
-        const struct piece path = below(p, &p->held.at[i]);
-        c->known = !path.at || take_leaf(c, &p->held.at[i], path);
+        const struct optimizer_leaf *leaf = &p->held.at[i];
+        const struct piece path =
+            piece_below((struct piece){leaf->name, leaf->len}, (struct piece){root, strlen(root)});
+        c->known = leaf->null || !path.at || take_leaf(c, leaf, path);
     }
 }
 
@@ -165,7 +119,7 @@ static bool keeps(const struct chain *c, const struct link *l, const struct opta
             continue;
         bool held = false;
         for (size_t k = 0; k < l->slots && !held; k++)
-            held = is(l->slot[k].name, s->slot) && chain_fits(c, s, &l->slot[k]);
+            held = piece_is(l->slot[k].name, s->slot) && chain_fits(c, s, &l->slot[k]);
         if (!held)
             return false;
         found++;
@@ -283,7 +237,8 @@ static void write_chain(struct chain *c, struct optimizer_chain *out)
     struct text label = {0}, spec = {0};
     bool numbered = true, good = true;
     for (size_t i = 0; i < c->links; i++)
-        numbered = numbered && chain_is_number(c->link[i].name);
+        numbered =
+            numbered && piece_is_number(c->link[i].name) && c->link[i].name.len <= PLACE_DIGITS;
     if (c->links == 1 && !c->link[0].name.len) {
         text_addf(&label, "optax.%s", c->link[0].made_by->name);
         text_adds(&spec, "{\"optax\": ");
@@ -316,16 +271,16 @@ static void know_params(struct chain *c, const struct optimizer_params *params)
 
 enum status optimizer_chain_of(const struct optimizer_place *place,
                                const struct optimizer_tables *tables, struct arena *arena,
-                               struct optimizer_chain *out, struct error *err)
+                               struct optimizer_chain *out)
 {
+    struct error *err = arena->err;
     struct chain *c = arena_alloc(arena, sizeof(*c));
     *out = (struct optimizer_chain){NULL, NULL};
     if (!c)
-        return error_memory(err);
+        return err->status;
     *c = (struct chain){.run = {.arena = arena, .tables = tables, .err = err},
                         .names = {.err = err},
                         .known = true};
-    run_begin(&c->run);
     know_params(c, &place->params);
     take_leaves(c, place);
     for (size_t i = 0; i < c->links && c->known; i++)

@@ -15,8 +15,9 @@ struct optimizer_chain {
 };
 
 /* If several transformations keep the same state, the first of the table is named. Links
- * without state are taken for identity. Texts are in the arena. */
+ * without state are taken for identity. Texts are in the arena,
+ * whose `err` gets a failure. */
 enum status optimizer_chain_of(const struct optimizer_place *, const struct optimizer_tables *,
-                               struct arena *, struct optimizer_chain *out, struct error *err);
+                               struct arena *, struct optimizer_chain *out);
 
 #endif

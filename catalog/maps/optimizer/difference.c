@@ -8,28 +8,19 @@
 
 #include <string.h>
 
-bool optimizer_add_leaf(struct optimizer_held *h, const struct optimizer_leaf *leaf)
+void optimizer_add_leaf(struct optimizer_held *h, const struct optimizer_leaf *leaf)
 {
     bool added;
-    const char *kept;
-    struct optimizer_leaf *at = arena_grow(h->arena, h->at, h->count, &h->space, sizeof(*at));
-    if (!at)
-        return false;
-    h->at = at;
-    at += h->count;
-    *at = *leaf;
-    uint64_t *place = strmap_keep(&h->names, h->arena, leaf->name, leaf->len, &kept, &added);
-    if (!place)
-        return false;
-    at->name = kept;
-    at->shape = leaf->shape ? arena_copy(h->arena, leaf->shape, strlen(leaf->shape)) : NULL;
-    at->dtype = leaf->dtype ? arena_copy(h->arena, leaf->dtype, strlen(leaf->dtype)) : NULL;
-    if ((leaf->shape && !at->shape) || (leaf->dtype && !at->dtype))
-        return false;
-    if (added)
-        *place = ++h->count;
-    h->nulls += added && leaf->null;
-    return true;
+    struct optimizer_leaf kept = *leaf;
+    h->names.err = h->arena->err;
+    uint64_t *place = strmap_keep(&h->names, h->arena, leaf->name, leaf->len, &kept.name, &added);
+    if (!added)
+        return;
+    kept.shape = leaf->shape ? arena_copy(h->arena, leaf->shape, strlen(leaf->shape)) : NULL;
+    kept.dtype = leaf->dtype ? arena_copy(h->arena, leaf->dtype, strlen(leaf->dtype)) : NULL;
+    *PUSH(h->arena, h->at, h->count, h->space) = kept;
+    *place = h->count;
+    h->nulls += leaf->null;
 }
 
 void optimizer_release_held(struct optimizer_held *h)
@@ -68,12 +59,12 @@ static size_t folder_length(const char *name, size_t len)
     return len > 0 ? len - 1 : 0;
 }
 
-/* The name of a row, in c->name; NULL: out of memory. */
+/* The name of a row, in c->name; NULL after a failure. */
 static const char *compare_name_of(struct compare *c, const struct optimizer_row *row)
 {
     text_reset(&c->name);
     optimizer_row_name(row, &c->name);
-    return text_str(&c->name);
+    return c->name.failed ? arena_fail(c->out->arena) : text_str(&c->name);
 }
 
 /* The null leaf whose name is the folder of this name: place + 1; 0: none. */
@@ -88,16 +79,11 @@ static uint64_t null_above(const struct compare *c, const struct strmap *map, co
     return c->held->at[*at - 1].null ? *at : 0;
 }
 
-static bool compare_note(struct compare *c, enum optimizer_problem problem,
+static void compare_note(struct compare *c, enum optimizer_problem problem,
                          const struct optimizer_row *row, const struct optimizer_leaf *leaf)
 {
     struct optimizer_differences *d = c->out;
-    struct optimizer_difference *at = arena_grow(d->arena, d->at, d->count, &d->space, sizeof(*at));
-    if (!at)
-        return false;
-    d->at = at;
-    at[d->count++] = (struct optimizer_difference){problem, row, leaf};
-    return true;
+    *PUSH(d->arena, d->at, d->count, d->space) = (struct optimizer_difference){problem, row, leaf};
 }
 
 static bool differ(const char *a, const char *b)
@@ -116,14 +102,16 @@ static enum optimizer_problem problem_of(const struct optimizer_row *row,
 }
 
 /* Compare a row that is wanted with what is held. */
-static bool compare_row(struct compare *c, size_t place)
+static void compare_row(struct compare *c, size_t place)
 {
     const struct optimizer_row *row = &c->wanted->at[place];
-    if (row->error && !row->path)
-        return compare_note(c, PROBLEM_ERROR, row, NULL);
+    if (row->error && !row->path) {
+        compare_note(c, PROBLEM_ERROR, row, NULL);
+        return;
+    }
     const char *name = compare_name_of(c, row);
     if (!name)
-        return false;
+        return;
     const uint64_t *at = strmap_get(&c->held->names, name, c->name.len);
     const struct optimizer_leaf *leaf = at ? &c->held->at[*at - 1] : NULL;
     if (at)
@@ -135,21 +123,22 @@ static bool compare_row(struct compare *c, size_t place)
         problem = PROBLEM_NULL;
     else if (!at && c->covers[c->held->count + place])
         problem = PROBLEM_NONE;
-    return problem == PROBLEM_NONE || compare_note(c, problem, row, leaf);
+    if (problem != PROBLEM_NONE)
+        compare_note(c, problem, row, leaf);
 }
 
 /* Report a held leaf that is not wanted. */
-static bool compare_leaf(struct compare *c, size_t place)
+static void compare_leaf(struct compare *c, size_t place)
 {
     const struct optimizer_leaf *leaf = &c->held->at[place];
     if (c->met[place] || c->covers[place])
-        return true;
+        return;
     bool hollow = c->nulls.count && null_above(c, &c->nulls, leaf->name, leaf->len);
-    return compare_note(c, hollow ? PROBLEM_NULL : PROBLEM_UNEXPECTED, NULL, leaf);
+    compare_note(c, hollow ? PROBLEM_NULL : PROBLEM_UNEXPECTED, NULL, leaf);
 }
 
 /* Find the null leaves below which the other side has tensors. (Usually none.) */
-static bool find_covers(struct compare *c)
+static void find_covers(struct compare *c)
 {
     bool added;
     for (size_t i = 0; i < c->wanted->count; i++) {
@@ -157,41 +146,38 @@ static bool find_covers(struct compare *c)
         if (!row->path || (!c->held->nulls && !row_null(row)))
             continue;
         const char *name = compare_name_of(c, row), *kept;
-        uint64_t above =
-            name && c->held->nulls ? null_above(c, &c->held->names, name, c->name.len) : 0;
+        if (!name)
+            return;
+        uint64_t above = c->held->nulls ? null_above(c, &c->held->names, name, c->name.len) : 0;
         if (above)
             c->covers[above - 1] = true;
-        uint64_t *at = name && row_null(row)
-                           ? strmap_keep(&c->nulls, c->out->arena, name, c->name.len, &kept, &added)
-                           : NULL;
-        if (at)
-            *at = i + 1;
-        if (!name || (row_null(row) && !at))
-            return false;
+        if (row_null(row))
+            *strmap_keep(&c->nulls, c->out->arena, name, c->name.len, &kept, &added) = i + 1;
     }
     for (size_t i = 0; c->nulls.count && i < c->held->count; i++) {
         uint64_t above = null_above(c, &c->nulls, c->held->at[i].name, c->held->at[i].len);
         if (above)
             c->covers[c->held->count + above - 1] = true;
     }
-    return true;
 }
 
 enum status optimizer_compare(const struct optimizer_rows *wanted,
-                              const struct optimizer_held *held, struct optimizer_differences *out,
-                              struct error *err)
+                              const struct optimizer_held *held, struct optimizer_differences *out)
 {
-    struct compare c = {.wanted = wanted, .held = held, .out = out};
+    struct error *err = out->arena->err;
+    struct compare c = {.wanted = wanted, .held = held, .out = out, .nulls.err = err};
     c.met = arena_array(out->arena, held->count + 1, sizeof(*c.met));
     c.covers = arena_array(out->arena, held->count + wanted->count + 1, sizeof(*c.covers));
-    bool fine = c.met && c.covers && find_covers(&c);
-    for (size_t i = 0; fine && i < wanted->count; i++)
-        fine = compare_row(&c, i);
-    for (size_t i = 0; fine && i < held->count; i++)
-        fine = compare_leaf(&c, i);
+    if (err->status != OK)
+        return err->status;
+    find_covers(&c);
+    for (size_t i = 0; i < wanted->count; i++)
+        compare_row(&c, i);
+    for (size_t i = 0; i < held->count; i++)
+        compare_leaf(&c, i);
     text_release(&c.name);
     strmap_release(&c.nulls);
-    return fine ? OK : error_memory(err);
+    return err->status;
 }
 
 bool optimizer_difference_name(const struct optimizer_difference *d, struct text *out)

@@ -22,7 +22,7 @@ struct optimizer_held {
     size_t count, space, nulls;
     struct strmap names; /* name to index in `at`, plus 1 */
 };
-bool optimizer_add_leaf(struct optimizer_held *, const struct optimizer_leaf *);
+void optimizer_add_leaf(struct optimizer_held *, const struct optimizer_leaf *);
 void optimizer_release_held(struct optimizer_held *);
 
 enum optimizer_problem {
@@ -52,8 +52,7 @@ struct optimizer_differences {
 };
 
 enum status optimizer_compare(const struct optimizer_rows *wanted,
-                              const struct optimizer_held *held, struct optimizer_differences *out,
-                              struct error *err);
+                              const struct optimizer_held *held, struct optimizer_differences *out);
 
 /* Append the name of the leaf; what was expected; what was found: "float32[2,3]", "null" or an
  * error. False if absent, and nothing was appended. */

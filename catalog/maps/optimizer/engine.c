@@ -8,11 +8,6 @@
 
 #include "catalog/maps/regex/pytext.h"
 
-void run_begin(struct run *r)
-{
-    r->arena->err = r->err;
-}
-
 void run_end(struct run *r)
 {
     for (size_t i = 0; i < r->regexes; i++)
@@ -20,7 +15,6 @@ void run_end(struct run *r)
     r->regexes = 0;
     strmap_release(&r->axes);
     r->indexed = NULL;
-    r->arena->err = NULL;
 }
 
 void run_add(struct run *r, struct optimizer_row row)

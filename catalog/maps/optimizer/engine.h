@@ -11,8 +11,6 @@
 #include "catalog/maps/optimizer/optimizer.h"
 #include "catalog/maps/regex/regex.h"
 
-#define STATE_ROOT "state/param_states"
-
 struct run {
     struct arena *arena;
     const struct optimizer_params *params;
@@ -23,7 +21,7 @@ struct run {
     size_t regexes, regex_space;
     const struct json_value *indexed; /* axes_of() asked this object last: */
     struct strmap axes;               /* its members by key */
-    struct error *err;
+    struct error *err;                /* the arena's */
 };
 
 /* Some of the parameters, in their order. */
@@ -32,8 +30,7 @@ struct members {
     size_t count;
 };
 
-/* Between the two, failures of the arena are the run's. */
-void run_begin(struct run *);
+/* Release what is not in the arena. */
 void run_end(struct run *);
 
 void run_add(struct run *, struct optimizer_row row);

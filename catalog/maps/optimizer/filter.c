@@ -125,10 +125,10 @@ static void filter_rows(struct run *r, const struct json_value *f, const char *p
 }
 
 enum status optimizer_filter(struct bytes filters, const struct optimizer_params *params,
-                             struct optimizer_rows *out, struct error *err)
+                             struct optimizer_rows *out)
 {
+    struct error *err = out->arena->err;
     struct run r = {.arena = out->arena, .params = params, .rows = out, .err = err};
-    run_begin(&r);
     const struct json_value *list = json_read_tree(filters, r.arena, err);
     unsigned place = 0;
     for (const struct json_value *f = list ? list->first : NULL; f; f = f->next)

@@ -2,15 +2,17 @@
  * optimizer.h - the state that an optimizer keeps for a checkpoint's parameters: names, shapes and
  * dtypes as T5X stores them under state/. Parameters in, rows out; independent of SQLite.
  *
+ *   struct arena a = {.err = &err};
  *   struct optimizer_params params = {.arena = &a};
  *   optimizer_add_param(&params, name, len, "[2,3]", "float32");      in JAX's order, each
  *   struct optimizer_rows rows = {.arena = &a};
- *   if (optimizer_state(spec, &params, &tables, &rows, &err) == OK)
+ *   if (optimizer_state(spec, &params, &tables, &rows) == OK)
  *       for (size_t i = 0; i < rows.count; i++)
  *           optimizer_row_name(&rows.at[i], &text);                   and its shape, dtype, …
  *
  * An exception of the original or an error in the spec is a row with `error`, in the original's
- * words. The functions themselves fail only if memory runs out or a regex hits a limit.
+ * words. The functions themselves fail only if memory runs out or a regex hits a limit: that is in the
+ * arena's `err`, which must be set (arena.h).
  * schema/optimizers.md is the manual of specs, schema/50_optimizer.sql has the tables.
  */
 #ifndef CKPTDB_OPTIMIZER_H
@@ -22,6 +24,8 @@
 #include "catalog/base/bits.h"
 #include "catalog/base/strmap.h"
 #include "catalog/base/text.h"
+
+#define STATE_ROOT "state/param_states" /* T5X's */
 
 /* A shape, and the two dimensions that Adafactor's heuristic would factor. */
 struct optimizer_shape {
@@ -51,8 +55,8 @@ struct optimizer_params {
     struct strmap shapes, dtypes;
 };
 
-/* Strings are copied; `shape` and `dtype` may be NULL. False: no memory. */
-bool optimizer_add_param(struct optimizer_params *, const char *name, size_t len, const char *shape,
+/* Strings are copied; `shape` and `dtype` may be NULL. */
+void optimizer_add_param(struct optimizer_params *, const char *name, size_t len, const char *shape,
                          const char *dtype);
 void optimizer_release_params(struct optimizer_params *);
 
@@ -114,12 +118,11 @@ struct optimizer_tables {
 
 /* Where the parameters have a root, T5X's own optimizers have no rows at all. */
 enum status optimizer_state(struct bytes spec, const struct optimizer_params *,
-                            const struct optimizer_tables *, struct optimizer_rows *out,
-                            struct error *err);
+                            const struct optimizer_tables *, struct optimizer_rows *out);
 
 /* What each of a JSON list of filters selects: rows whose `path` is the filter's place in the list,
  * in digits, with a parameter or an error. */
 enum status optimizer_filter(struct bytes filters, const struct optimizer_params *,
-                             struct optimizer_rows *out, struct error *err);
+                             struct optimizer_rows *out);
 
 #endif

@@ -36,21 +36,18 @@ static void order_sizes(struct optimizer_shape *s)
             s->second = k;
 }
 
-/* Find or add the shape of this text; *shape is NULL if the text is not a shape. */
-static bool keep_shape(struct optimizer_params *p, const char *text,
-                       const struct optimizer_shape **shape)
+/* Find or add the shape of this text; NULL if it is no shape. */
+static const struct optimizer_shape *keep_shape(struct optimizer_params *p, const char *text)
 {
     const char *kept;
     bool added;
     uint64_t *at = strmap_keep(&p->shapes, p->arena, text, strlen(text), &kept, &added);
-    if (!at)
-        return false;
     if (added) {
         struct optimizer_shape *s = arena_alloc(p->arena, sizeof(*s));
         /* Each dimension takes at least two characters. */
         uint64_t *size = arena_array(p->arena, strlen(text) / 2 + 1, sizeof(*size));
         if (!s || !size)
-            return false;
+            return NULL;
         *s = (struct optimizer_shape){.text = kept, .size = size};
         if (params_read_sizes(s)) {
             order_sizes(s);
@@ -58,25 +55,20 @@ static bool keep_shape(struct optimizer_params *p, const char *text,
         }
     }
     /* NOLINTNEXTLINE(performance-no-int-to-ptr): a map's values are numbers */
-    *shape = (const struct optimizer_shape *)(uintptr_t)*at;
-    return true;
+    return (const struct optimizer_shape *)(uintptr_t)*at;
 }
 
-bool optimizer_add_param(struct optimizer_params *p, const char *name, size_t len,
+void optimizer_add_param(struct optimizer_params *p, const char *name, size_t len,
                          const char *shape, const char *dtype)
 {
-    struct optimizer_param *at = arena_grow(p->arena, p->at, p->count, &p->space, sizeof(*at));
-    if (!at)
-        return false;
-    p->at = at;
-    at += p->count;
-    *at = (struct optimizer_param){.name = arena_copy(p->arena, name, len), .len = len};
+    struct optimizer_param param = {.name = arena_copy(p->arena, name, len), .len = len};
     bool added;
-    if (!at->name || (shape && !keep_shape(p, shape, &at->shape)) ||
-        (dtype && !strmap_keep(&p->dtypes, p->arena, dtype, strlen(dtype), &at->dtype, &added)))
-        return false;
-    p->count++;
-    return true;
+    p->shapes.err = p->dtypes.err = p->arena->err;
+    if (shape)
+        param.shape = keep_shape(p, shape);
+    if (dtype)
+        strmap_keep(&p->dtypes, p->arena, dtype, strlen(dtype), &param.dtype, &added);
+    *PUSH(p->arena, p->at, p->count, p->space) = param;
 }
 
 void optimizer_release_params(struct optimizer_params *p)

@@ -51,13 +51,12 @@ static void state(struct run *r)
 }
 
 enum status optimizer_state(struct bytes spec, const struct optimizer_params *params,
-                            const struct optimizer_tables *tables, struct optimizer_rows *out,
-                            struct error *err)
+                            const struct optimizer_tables *tables, struct optimizer_rows *out)
 {
+    struct error *err = out->arena->err;
     struct run r = {
         .arena = out->arena, .params = params, .tables = tables, .rows = out, .err = err};
     struct error json = {.offset = NO_OFFSET};
-    run_begin(&r);
     r.spec = json_read_tree(spec, r.arena, &json);
     if (json.status == ERR_MEMORY)
         error_memory(err);

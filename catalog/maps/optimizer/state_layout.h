@@ -34,8 +34,7 @@ struct optimizer_layout {
  * optimizer would fit). The names in both must outlive the layout. */
 enum status optimizer_find_layout(const struct optimizer_held *leaves,
                                   const struct optimizer_params *t5x_params,
-                                  const struct optimizer_tables *, struct optimizer_layout *out,
-                                  struct error *err);
+                                  const struct optimizer_tables *, struct optimizer_layout *out);
 void optimizer_release_layout(struct optimizer_layout *);
 
 #endif
