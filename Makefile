@@ -212,6 +212,7 @@ $B/tests/unit/%: tests/unit/%.c $(core) $B/flags
 # Tests that make memory and reading fail.
 $B/tests/unit/test_read_faults: ldflags += $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc aligned_alloc strdup pread64)
 $B/tests/unit/test_rules: ldflags += $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc)
+$B/tests/unit/test_optimizer: ldflags += $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc arena_room)
 $B/tests/unit/test_name_tree: ldflags += -Wl,--wrap=realloc
 $B/tests/unit/test_import_faults: ldflags += $(patsubst %,-Wl$(comma)--wrap=%,open64 opendir pread64 fstatat64 readdir64)
 $B/tests/unit/test_import_memory: ldflags += $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc strdup strndup arena_room)

@@ -2,6 +2,7 @@
 
 #include <time.h>
 
+#include "catalog/maps/optimizer/chain.h"
 #include "catalog/maps/optimizer/difference.h"
 #include "catalog/maps/optimizer/optimizer.h"
 #include "catalog/maps/optimizer/state_layout.h"
@@ -59,7 +60,7 @@ static void add_params(struct optimizer_params *params, const char *line)
         snprintf(one, sizeof(one), "%.*s", (int)len, line);
         int n = sscanf(one, " %63s %63s %63s", name, shape, dtype);
         assert_true(n >= 2);
-        assert_true(optimizer_add_param(params, name, strlen(name), shape, dtype));
+        optimizer_add_param(params, name, strlen(name), shape, dtype);
         line += len + (line[len] == ';');
     }
 }
@@ -94,14 +95,14 @@ static void show(const struct optimizer_rows *rows, struct text *out)
 
 static void expect(const char *spec, const char *params_line, const char *rows_line)
 {
-    struct arena arena = {0};
+    struct error err = {.offset = NO_OFFSET};
+    struct arena arena = {.err = &err};
     struct optimizer_params params = {.arena = &arena};
     struct optimizer_rows rows = {.arena = &arena};
-    struct error err = {.offset = NO_OFFSET};
     struct text shown = {0};
     struct bytes bytes = {(const uint8_t *)spec, strlen(spec)};
     add_params(&params, params_line);
-    assert_int_equal(optimizer_state(bytes, &params, &tables, &rows, &err), OK);
+    assert_int_equal(optimizer_state(bytes, &params, &tables, &rows), OK);
     show(&rows, &shown);
     if (strcmp(text_str(&shown), rows_line) != 0)
         fail_msg("%s of %s:\n%s, not\n%s", spec, params_line, text_str(&shown), rows_line);
@@ -281,9 +282,10 @@ static void test_shapes(void **state)
     (void)state;
     static const char *const bad[] = {"", "2", "[2", "[2,]", "[,]", "[2]]", "[-1]", "[a]", "[ 2]"};
     for (size_t i = 0; i < COUNT(bad); i++) {
-        struct arena arena = {0};
+        struct error err = {.offset = NO_OFFSET};
+        struct arena arena = {.err = &err};
         struct optimizer_params params = {.arena = &arena};
-        assert_true(optimizer_add_param(&params, "p", 1, bad[i], NULL));
+        optimizer_add_param(&params, "p", 1, bad[i], NULL);
         assert_null(params.at[0].shape);
         optimizer_release_params(&params);
         arena_release(&arena);
@@ -317,7 +319,7 @@ static void add_leaves(struct optimizer_held *held, const char *line)
         bool null = strcmp(shape, "null") == 0;
         struct optimizer_leaf leaf = {name, strlen(name), null ? NULL : shape, null ? NULL : dtype,
                                       null};
-        assert_true(optimizer_add_leaf(held, &leaf));
+        optimizer_add_leaf(held, &leaf);
         line += strcspn(line, ";") + 2;
     }
 }
@@ -327,18 +329,18 @@ static void test_compare(void **state)
     (void)state;
     static const char spec[] = "{\"adafactor\": {}}";
     for (size_t i = 0; i < COUNT(comparisons); i++) {
-        struct arena arena = {0};
+        struct error err = {.offset = NO_OFFSET};
+        struct arena arena = {.err = &err};
         struct optimizer_params params = {.arena = &arena};
         struct optimizer_rows rows = {.arena = &arena};
         struct optimizer_held held = {.arena = &arena};
         struct optimizer_differences found = {.arena = &arena};
-        struct error err = {.offset = NO_OFFSET};
         struct text shown = {0};
         add_params(&params, "p [2]");
         add_leaves(&held, comparisons[i].leaves);
         struct bytes bytes = {(const uint8_t *)spec, strlen(spec)};
-        assert_int_equal(optimizer_state(bytes, &params, &tables, &rows, &err), OK);
-        assert_int_equal(optimizer_compare(&rows, &held, &found, &err), OK);
+        assert_int_equal(optimizer_state(bytes, &params, &tables, &rows), OK);
+        assert_int_equal(optimizer_compare(&rows, &held, &found), OK);
         for (size_t k = 0; k < found.count; k++) {
             text_addf(&shown, "%s ", optimizer_problem_name(found.at[k].problem));
             optimizer_difference_name(&found.at[k], &shown);
@@ -365,22 +367,21 @@ static void test_many_chains(void **state)
         CHAINS = 200,
         LINKS = 250
     };
-    struct arena arena = {0};
+    struct error err = {.offset = NO_OFFSET};
+    struct arena arena = {.err = &err};
     struct optimizer_held held = {.arena = &arena};
     struct optimizer_params none = {.arena = &arena};
     struct optimizer_layout layout = {.arena = &arena};
-    struct error err = {.offset = NO_OFFSET};
     const clock_t begin = clock();
     (void)state;
     for (int i = 0; i < CHAINS * LINKS; i++) {
         char name[64];
         const int len = snprintf(name, sizeof(name), "opt_state/%d/%d/mu/a", i / LINKS, i % LINKS);
-        assert_true(optimizer_add_leaf(
-            &held, &(struct optimizer_leaf){name, (size_t)len, "[2]", "float32", false}));
+        optimizer_add_leaf(&held,
+                           &(struct optimizer_leaf){name, (size_t)len, "[2]", "float32", false});
     }
-    assert_true(optimizer_add_leaf(
-        &held, &(struct optimizer_leaf){"params/a", 8, "[2]", "float32", false}));
-    assert_int_equal(OK, optimizer_find_layout(&held, &none, &tables, &layout, &err));
+    optimizer_add_leaf(&held, &(struct optimizer_leaf){"params/a", 8, "[2]", "float32", false});
+    assert_int_equal(OK, optimizer_find_layout(&held, &none, &tables, &layout));
     assert_int_equal(layout.count, CHAINS);
     for (size_t i = 0; i < layout.count; i++)
         assert_int_equal(layout.at[i].held.count, LINKS);
@@ -392,13 +393,124 @@ static void test_many_chains(void **state)
     arena_release(&arena);
 }
 
+/* --- lack of memory ------------------------------------------------------------------------- */
+
+static int fail_at, calls; /* the call that fails, from 1 on (0: none), and how many there were */
+static bool in_arena;      /* whose own calls count as one */
+
+static bool lacks(void)
+{
+    return fail_at && !in_arena && ++calls == fail_at;
+}
+
+#define WRAP(name, parameters, arguments, lacking)                                                 \
+    void *__real_##name parameters;                                                                \
+    void *__wrap_##name parameters;                                                                \
+    void *__wrap_##name parameters                                                                 \
+    {                                                                                              \
+        if (lacks())                                                                               \
+            return lacking;                                                                        \
+        const bool within = in_arena;                                                              \
+        in_arena = true;                                                                           \
+        void *memory = __real_##name arguments;                                                    \
+        in_arena = within;                                                                         \
+        return memory;                                                                             \
+    }
+
+WRAP(malloc, (size_t size), (size), NULL)
+WRAP(calloc, (size_t count, size_t size), (count, size), NULL)
+WRAP(realloc, (void *old, size_t size), (old, size), NULL)
+WRAP(arena_room, (struct arena * a, size_t size), (a, size), arena_fail(a))
+
+/* Find the places of a state, compare each with what the spec wants, and describe its chain. */
+static enum status answer(const char *spec, const char *leaves, struct text *shown)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct arena arena = {.err = &err};
+    struct optimizer_held held = {.arena = &arena};
+    struct optimizer_params none = {.arena = &arena};
+    struct optimizer_layout layout = {.arena = &arena};
+    add_params(&none, PARAMS);
+    add_leaves(&held, leaves);
+    optimizer_find_layout(&held, &none, &tables, &layout);
+    for (size_t i = 0; err.status == OK && i < layout.count; i++) {
+        const struct optimizer_place *place = &layout.at[i];
+        struct optimizer_rows rows = {.arena = &arena};
+        struct optimizer_differences found = {.arena = &arena};
+        struct optimizer_chain chain = {NULL, NULL};
+        if (optimizer_state((struct bytes){(const uint8_t *)spec, strlen(spec)}, &place->params,
+                            &tables, &rows) != OK ||
+            optimizer_compare(&rows, &place->held, &found) != OK ||
+            optimizer_chain_of(place, &tables, &arena, &chain) != OK)
+            break;
+        text_addf(shown, "%s: %zu rows, %zu differ, %s; ",
+                  place->params.root ? place->params.root : "T5X", rows.count, found.count,
+                  chain.label ? chain.label : "no chain");
+    }
+    optimizer_release_layout(&layout);
+    optimizer_release_held(&held);
+    optimizer_release_params(&none);
+    arena_release(&arena);
+    return err.status;
+}
+
+#define MOMENTS(at) at "count [] int32; " at "mu/p [2] float32; " at "nu/p [] float32; "
+
+static void test_any_one_lack(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *leaves;
+    } cases[] = {
+        {"{\"optax\": {\"opt\": \"adam\"}}", MOMENTS("opt_state/0/") "params/p [2] float32; "},
+        {"{\"optax\": {\"chain\": [{\"transform\": \"moments\"}]}}", MOMENTS("0/")},
+        {"{\"optax\": {\"masked\": {\"transform\": \"moments\"}, \"mask\": {\"search\": \"p\"}}}",
+         MOMENTS("opt_state/inner_state/") "params/p [2] float32; "},
+        {"{\"optax\": {\"multi_transform\": [[\"a\", {\"transform\": \"moments\"}], [\"b\", "
+         "{\"transform\": \"trace\"}]], \"filter\": {\"contains\": \"p\"}}}",
+         MOMENTS(
+             "opt_state/inner_states/a/inner_state/") "opt_state/inner_states/b/inner_state/trace/q [3] float32; params/p [2] float32; "
+                                                      "params/q [3] float32; "},
+        {"{\"optax\": {\"inject_hyperparams\": \"sgd\", \"args\": {\"momentum\": 1}}, \"axes\": "
+         "{\"p\": [\"x\"]}}",
+         MOMENTS("opt_state/0/") "opt_state/1/trace/p [2] float32; params/p [2] float32; "},
+        {"{\"adafactor\": {" STANDARD ", " MAP("null") "}, \"axes\": {\"b\": [\"embed\"]}}",
+         SAME SLOT("v", "[3]") "state/param_states/b null x; "},
+        {"{\"multi\": [" PART("{\"contains\": \"k\"}",
+                              ADA) ", " PART("{\"not\": {\"search\": \"^b\"}}", ADA) "]}",
+         SAME SLOT("v", "[3]")},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct text whole = {0};
+        fail_at = 0;
+        assert_int_equal(answer(cases[i].spec, cases[i].leaves, &whole), OK);
+        assert_true(whole.len > 0);
+        for (int at = 1;; at++) {
+            struct text shown = {0};
+            calls = 0;
+            fail_at = at;
+            const enum status status = answer(cases[i].spec, cases[i].leaves, &shown);
+            const bool lacked = calls >= at;
+            fail_at = 0;
+            if (status == OK && !shown.failed)
+                assert_string_equal(text_str(&shown), text_str(&whole));
+            else
+                assert_true(lacked && (status == ERR_MEMORY || shown.failed));
+            text_release(&shown);
+            if (!lacked)
+                break;
+        }
+        text_release(&whole);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_adafactor),   cmocka_unit_test(test_multi),
         cmocka_unit_test(test_optax),       cmocka_unit_test(test_specs),
         cmocka_unit_test(test_shapes),      cmocka_unit_test(test_compare),
-        cmocka_unit_test(test_many_chains),
+        cmocka_unit_test(test_many_chains), cmocka_unit_test(test_any_one_lack),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
