@@ -10,11 +10,6 @@
 #include "importer/job/job_private.h"
 #include "importer/job/stray.h"
 
-enum status job_no_memory(struct job *job)
-{
-    return error_memory(job->err);
-}
-
 /* --- issues ----------------------------------------------------------------------------- */
 
 /* What an error says about the checkpoint's state, by the beginning of its code. Others

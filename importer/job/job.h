@@ -117,9 +117,6 @@ void job_step(struct job *, int64_t step);
 void job_run(struct job *, const char *run_directory, const char *item);
 void job_sum_kind(struct job *, const char *kind); /* "crc32c", "crc32" */
 
-/* Sets job->err to ERR_MEMORY, which a format returns if it runs out of memory itself. */
-enum status job_no_memory(struct job *);
-
 /* Report a problem that does not stop the job. `path` NULL: the primary file. `code`, for
  * issue.code: a word for the kind of problem, as of status_name() ("corrupt") or narrower ("truncated");
  * names of fixtures begin with it. */

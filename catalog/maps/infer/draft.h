@@ -11,6 +11,7 @@
 #ifndef CKPTDB_DRAFT_H
 #define CKPTDB_DRAFT_H
 
+#include "catalog/base/text.h"
 #include "catalog/maps/infer/infer.h"
 #include "catalog/maps/infer/token.h"
 

@@ -18,6 +18,8 @@ void optimizer_add_leaf(struct optimizer_held *h, const struct optimizer_leaf *l
         return;
     kept.shape = leaf->shape ? arena_copy(h->arena, leaf->shape, strlen(leaf->shape)) : NULL;
     kept.dtype = leaf->dtype ? arena_copy(h->arena, leaf->dtype, strlen(leaf->dtype)) : NULL;
+    if (h->arena->err->status != OK) /* the name may be shorter than `len` */
+        return;
     *PUSH(h->arena, h->at, h->count, h->space) = kept;
     *place = h->count;
     h->nulls += leaf->null;

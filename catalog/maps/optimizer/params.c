@@ -68,7 +68,8 @@ void optimizer_add_param(struct optimizer_params *p, const char *name, size_t le
         param.shape = keep_shape(p, shape);
     if (dtype)
         strmap_keep(&p->dtypes, p->arena, dtype, strlen(dtype), &param.dtype, &added);
-    *PUSH(p->arena, p->at, p->count, p->space) = param;
+    if (p->arena->err->status == OK) /* else the name is shorter than `len` */
+        *PUSH(p->arena, p->at, p->count, p->space) = param;
 }
 
 void optimizer_release_params(struct optimizer_params *p)
