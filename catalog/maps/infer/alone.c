@@ -56,7 +56,7 @@ static bool try_orders(struct trial *t, bool reshaped)
         found = text_str(&ops) && try_ops(t, ops.at, reshaped);
     }
     if (ops.failed)
-        transforms_no_room(t->x);
+        error_memory(t->x->err);
     text_release(&ops);
     return found;
 }
@@ -118,11 +118,11 @@ static void alone_remember(struct transforms *x, const char *ops)
         if (strcmp(x->right[i], ops) == 0)
             return;
     const char *kept = arena_copy(x->task->arena, ops, strlen(ops));
-    if (kept && x->rights < TRIED_FIRST && strcmp(ops, "[]") != 0)
+    if (!transforms_stopped(x) && x->rights < TRIED_FIRST && strcmp(ops, "[]") != 0)
         x->right[x->rights++] = kept;
 }
 
-/* Keep operations and cast as one list; NULL: no memory. */
+/* Keep operations and cast as one list. */
 static const char *keep_ops(struct transforms *x, const char *ops, const char *cast)
 {
     struct text t = {0};
@@ -130,7 +130,7 @@ static const char *keep_ops(struct transforms *x, const char *ops, const char *c
     if (cast)
         text_addf(&t, "%s[\"cast\",\"%s\"]", t.len > 1 ? "," : "", cast);
     text_addc(&t, ']');
-    const char *kept = text_str(&t) ? arena_copy(x->task->arena, t.at, t.len) : NULL;
+    const char *kept = text_keep(&t, x->task->arena);
     text_release(&t);
     return kept;
 }
@@ -142,10 +142,6 @@ static void try_ahead(struct trial *t)
     const char *ops = strcmp(t->ops, "[]") == 0 ? NULL : t->ops;
     const char *kept = ops ? arena_copy(t->x->task->arena, ops, strlen(ops)) : NULL;
     size_t count;
-    if (ops && !kept) {
-        transforms_no_room(t->x);
-        return;
-    }
     struct infer_probe *p = sample_list(t->x, false, t->a->dtype, t->a->shape, t->at + 1, &count);
     for (size_t i = 0; i < count; i++) {
         p[i].ops = kept;
@@ -162,9 +158,8 @@ static bool is_news(const struct trial *t)
     bool added = false;
     const int len = snprintf(key, sizeof(key), "%s %s %s %s %s", t->a->dtype, t->a->shape,
                              t->like->dtype, t->like->shape, t->ops);
-    if (len > 0 && (size_t)len < sizeof(key) &&
-        !strmap_keep(&t->x->tried, t->x->task->arena, key, (size_t)len, &kept, &added))
-        transforms_no_room(t->x);
+    if (len > 0 && (size_t)len < sizeof(key))
+        strmap_keep(&t->x->tried, t->x->task->arena, key, (size_t)len, &kept, &added);
     return added;
 }
 
@@ -180,9 +175,8 @@ static bool is_done(struct trial *t)
     struct infer_pair p = {.a = (uint32_t)t->at, .b = t->found, .how = INFER_CONTENT};
     p.ops = keep_ops(t->x, t->ops, t->cast);
     alone_remember(t->x, t->ops);
-    if (!p.ops || !infer_add(t->x->task, p))
-        transforms_no_room(t->x);
-    else if (is_news(t))
+    infer_add(t->x->task, p);
+    if (is_news(t))
         try_ahead(t);
     return true;
 }

@@ -228,7 +228,7 @@ static int by_a(const void *x, const void *y)
     return (a->b > b->b) - (a->b < b->b);
 }
 
-enum status infer_pairs(struct infer_task *t, struct error *err)
+static enum status find_pairs(struct infer_task *t, struct error *err)
 {
     t->used_a = arena_array(t->arena, t->a.count + 1, sizeof(*t->used_a));
     t->used_b = arena_array(t->arena, t->b.count + 1, sizeof(*t->used_b));
@@ -244,7 +244,16 @@ enum status infer_pairs(struct infer_task *t, struct error *err)
             good = infer_add(t, (struct infer_pair){.a = INFER_NONE, .b = i});
     if (good && t->pairs)
         qsort(t->pair, t->pairs, sizeof(*t->pair), by_a);
-    return good ? OK : error_memory(err);
+    return good ? err->status : error_memory(err);
+}
+
+enum status infer_pairs(struct infer_task *t, struct error *err)
+{
+    t->arena->err = err;
+    find_pairs(t, err);
+    t->arena->err = NULL;
+    t->arena->failed = false; /* as an arena without `err` is */
+    return err->status;
 }
 
 struct infer_item *infer_items(struct infer_task *t)

@@ -3,16 +3,12 @@
 
 bool infer_add(struct infer_task *t, struct infer_pair p)
 {
-    struct infer_pair *grown = arena_grow(t->arena, t->pair, t->pairs, &t->pair_space, sizeof(p));
-    if (!grown)
-        return false;
-    t->pair = grown;
-    t->pair[t->pairs++] = p;
+    *PUSH(t->arena, t->pair, t->pairs, t->pair_space) = p;
     if (p.a != INFER_NONE)
         t->used_a[p.a]++;
     if (p.b != INFER_NONE)
         t->used_b[p.b] = true;
-    return true;
+    return !t->arena->failed;
 }
 
 bool order_next(unsigned *axis, unsigned rank)

@@ -143,21 +143,17 @@ static void cut_ahead(struct cutting *c)
     struct arena *arena = c->x->task->arena;
     struct infer_probe *p = arena_array(arena, count + 1, sizeof(*p));
     struct text ops = {0};
-    for (uint64_t i = 1; p && i < count; i++) {
+    for (uint64_t i = 1; i < count && !transforms_stopped(c->x); i++) {
         char take[TAKE_BYTES];
         put_take(c, i, take);
         text_reset(&ops);
         put_piece_ops(c, take, &ops);
-        const char *kept = text_str(&ops) ? arena_copy(arena, ops.at, ops.len) : NULL;
-        p[i - 1] = (struct infer_probe){.of_b = c->of_b, .at = c->at, .ops = kept, .sample = true};
-        if (!kept)
-            p = NULL;
+        p[i - 1] = (struct infer_probe){
+            .of_b = c->of_b, .at = c->at, .ops = text_keep(&ops, arena), .sample = true};
     }
     text_release(&ops);
-    if (p)
+    if (!transforms_stopped(c->x))
         sample_ahead(c->x, c->whole->dtype, c->turn.shape, p, count - 1);
-    else
-        transforms_no_room(c->x);
 }
 
 /* Find a piece for each index of the axis, under one turn. */
@@ -284,7 +280,7 @@ static const char *ops_of_cut(const struct cutting *c, bool stacked)
     if (!c->of_b)
         put_turn(&t, &c->turn);
     text_addc(&t, ']');
-    const char *kept = text_str(&t) ? arena_copy(c->x->task->arena, t.at, t.len) : NULL;
+    const char *kept = text_keep(&t, c->x->task->arena);
     text_release(&t);
     return kept;
 }
@@ -299,8 +295,7 @@ static void keep_cut(struct cutting *c, bool stacked)
         p.form = c->of_b ? INFER_JOIN : stacked ? INFER_UNSTACK : INFER_SPLIT;
         p.a = c->of_b ? c->piece[i] : (uint32_t)c->at;
         p.b = c->of_b ? (uint32_t)c->at : c->piece[i];
-        if (!ops || !infer_add(c->x->task, p))
-            transforms_no_room(c->x);
+        infer_add(c->x->task, p);
     }
 }
 
@@ -324,8 +319,6 @@ void transform_pieces(struct transforms *x, bool of_b, uint32_t *class)
     c.classes = sample_classes(x, !of_b, class);
     c.piece = arena_array(x->task->arena, PIECES_MAX, sizeof(*c.piece));
     c.size = arena_array(x->task->arena, PIECES_MAX, sizeof(*c.size));
-    if (!c.piece || !c.size)
-        transforms_no_room(x);
     for (size_t i = 0; c.classes && i < list->count && !transforms_stopped(x); i++) {
         c.at = i;
         c.whole = &list->at[i];

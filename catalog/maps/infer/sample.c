@@ -21,8 +21,6 @@ static struct infer_digest *digests_of(struct transforms *x, const struct infer_
                                        size_t count)
 {
     struct infer_digest *d = arena_array(x->task->arena, count + 1, sizeof(*d));
-    if (!d)
-        transforms_no_room(x);
     return d && x->task->digest(x->task->context, p, count, d, x->err) == OK ? d : NULL;
 }
 
@@ -35,14 +33,12 @@ static void infer_sample_look_ahead(struct transforms *x, const struct infer_pro
         const char *kept;
         bool added;
         text_reset(&key);
-        uint64_t *value = ahead_key(&key, &p[i]) ? strmap_keep(&x->ahead, x->task->arena, key.at,
-                                                               key.len, &kept, &added)
-                                                 : NULL;
         const struct infer_digest *there = &d[i];
-        if (value)
-            memcpy(value, &there, sizeof(there)); /* the map's values are integers */
+        if (ahead_key(&key, &p[i]))
+            memcpy(strmap_keep(&x->ahead, x->task->arena, key.at, key.len, &kept, &added), &there,
+                   sizeof(there)); /* the map's values are integers */
         else
-            transforms_no_room(x);
+            error_memory(x->err);
     }
     text_release(&key);
 }
@@ -83,7 +79,7 @@ static size_t class_key(char *out, size_t size, const char *dtype, const char *s
 }
 
 /* Insert a tensor in front of the tensors of its side with the same sample. */
-static bool keep_sample(struct transforms *x, bool of_b, const char *dtype, const char *shape,
+static void keep_sample(struct transforms *x, bool of_b, const char *dtype, const char *shape,
                         size_t at, const char *digest)
 {
     char key[512];
@@ -91,13 +87,8 @@ static bool keep_sample(struct transforms *x, bool of_b, const char *dtype, cons
     bool added;
     const size_t len = class_key(key, sizeof(key), dtype, shape, digest);
     uint64_t *first = strmap_keep(&x->sampled[of_b], x->task->arena, key, len, &kept, &added);
-    if (!first) {
-        transforms_no_room(x);
-        return false;
-    }
     x->next[of_b][at] = (uint32_t)*first;
     *first = at + 1;
-    return true;
 }
 
 struct infer_probe *sample_list(struct transforms *x, bool of_b, const char *dtype,
@@ -110,13 +101,8 @@ struct infer_probe *sample_list(struct transforms *x, bool of_b, const char *dty
     for (size_t i = from; i < list->count && !transforms_stopped(x); i++) {
         if (transforms_used(x, of_b, i) || !has_class(&list->at[i], dtype, shape))
             continue;
-        struct infer_probe *grown = arena_grow(x->task->arena, p, *count, &space, sizeof(*p));
-        if (!grown) {
-            transforms_no_room(x);
-            break;
-        }
-        p = grown;
-        p[(*count)++] = (struct infer_probe){.of_b = of_b, .at = i, .sample = true};
+        *PUSH(x->task->arena, p, *count, space) =
+            (struct infer_probe){.of_b = of_b, .at = i, .sample = true};
     }
     return p;
 }
@@ -135,8 +121,10 @@ uint64_t sample_class(struct transforms *x, bool of_b, const char *dtype, const 
     const struct infer_probe *p = sample_list(x, of_b, dtype, shape, 0, &listed);
     const struct infer_digest *d = listed ? digests_of(x, p, listed) : NULL;
     for (size_t i = listed; d && i-- > 0;)
-        if (d[i].status == OK && keep_sample(x, of_b, dtype, shape, p[i].at, d[i].text))
+        if (d[i].status == OK) {
+            keep_sample(x, of_b, dtype, shape, p[i].at, d[i].text);
             count++;
+        }
     found = strmap_get(&x->classes[of_b], class, strlen(class));
     if (found)
         *found = count;
@@ -192,7 +180,7 @@ uint32_t sample_find(struct transforms *x, const char *dtype, const char *shape,
 size_t sample_classes(struct transforms *x, bool of_b, uint32_t *out)
 {
     const struct infer_list *list = of_b ? &x->task->b : &x->task->a;
-    struct strmap seen = {0};
+    struct strmap seen = {.err = x->err};
     size_t count = 0;
     for (size_t i = 0; i < list->count && !transforms_stopped(x); i++) {
         const struct infer_tensor *t = &list->at[i];
@@ -205,9 +193,8 @@ size_t sample_classes(struct transforms *x, bool of_b, uint32_t *out)
         const char *kept;
         if (!len)
             continue;
-        if (!strmap_keep(&seen, x->task->arena, key, len, &kept, &added))
-            transforms_no_room(x);
-        else if (added)
+        strmap_keep(&seen, x->task->arena, key, len, &kept, &added);
+        if (added)
             out[count++] = (uint32_t)i;
     }
     strmap_release(&seen);

@@ -26,17 +26,12 @@ struct transforms {
     const char *right[TRIED_FIRST];
     unsigned rights;
     size_t misses, hits;
-    struct error *err; /* an error in it stops everything */
+    struct error *err; /* the arena's, too; an error in it stops everything */
 };
 
 static inline bool transforms_stopped(const struct transforms *x)
 {
     return x->err->status != OK;
-}
-
-static inline void transforms_no_room(struct transforms *x)
-{
-    error_set(x->err, ERR_MEMORY, NULL, NO_OFFSET, "no memory to infer");
 }
 
 static inline const struct infer_tensor *transforms_tensor(const struct transforms *x, bool of_b,
