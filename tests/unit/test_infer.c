@@ -182,6 +182,36 @@ static void pairs_tensors(void **state)
     }
 }
 
+/* All tensors have one content, so that any operation is right. */
+static enum status digest_alike(void *context, const struct infer_probe *p, size_t count,
+                                struct infer_digest *out, struct error *err)
+{
+    (void)context, (void)p;
+    for (size_t i = 0; i < count; i++)
+        out[i] = (struct infer_digest){.text = "alike"};
+    return err->status;
+}
+
+/* An arena that is full at any point: an error, and nothing is followed that was not made. */
+static void lacks_memory(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(pair_cases) / sizeof(pair_cases[0]); i++) {
+        enum status status = ERR_MEMORY;
+        for (size_t more = 16; status != OK; more += more < 8192 ? 16 : more / 8) {
+            struct arena lists = {0}, arena = {.ceiling = more};
+            struct infer_task t = {.arena = &arena, .digest = digest_alike};
+            struct error err = {.offset = NO_OFFSET};
+            read_tensors(pair_cases[i].a, &lists, &t.a);
+            read_tensors(pair_cases[i].b, &lists, &t.b);
+            status = infer_pairs(&t, &err);
+            assert_true(status == OK || status == ERR_MEMORY);
+            arena_release(&arena);
+            arena_release(&lists);
+        }
+    }
+}
+
 static void orders_numbers(void **state)
 {
     (void)state;
@@ -198,6 +228,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_rules),
         cmocka_unit_test(pairs_tensors),
+        cmocka_unit_test(lacks_memory),
         cmocka_unit_test(orders_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
