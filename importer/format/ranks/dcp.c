@@ -166,7 +166,7 @@ static bool find_place(struct dcp *d, pickle_ref name, const uint64_t *offsets, 
 /* --- shards ----------------------------------------------------------------------------- */
 
 /* If the file is a safetensors image, read its header: it holds the chunks under their names. */
-static enum status read_image(struct dcp *d, struct shard *s)
+static void read_image(struct dcp *d, struct shard *s)
 {
     struct error *err = d->job->err;
     uint8_t head[9];
@@ -175,18 +175,17 @@ static enum status read_image(struct dcp *d, struct shard *s)
     if (s->source->size < sizeof(head) ||
         source_read(s->source, 0, head, sizeof(head), err) != OK ||
         (head[0] == 'P' && head[1] == 'K') || head[8] != '{')
-        return err->status;
+        return;
     s->image = true;
     if (safetensors_load(s->source, d->job->arena, &text, err) != OK ||
         safetensors_parse(text, s->source->name, d->job->arena, d->job->arena, &s->header, err) !=
             OK)
-        return err->status;
+        return;
     s->data = 8 + text.len;
     for (uint64_t i = 0; i < s->header.count; i++) {
         const struct safetensors_tensor *t = &s->header.tensors[i];
         *strmap_add(&s->tensors, t->name, t->name_len, &added) = i;
     }
-    return err->status;
 }
 
 /* The shard at a path, opened when it is first needed. NULL after setting the job's error: the
@@ -208,9 +207,11 @@ static struct shard *find_shard(struct dcp *d, const struct pickle_node *path)
     }
     if (job_open(d->job, path->text, "data", &s->source, &s->file, err) == ERR_MISSING)
         error_code(err, "missing-shard");
-    if (err->status == OK)
+    if (err->status == OK) {
         d->openable += s->source->size;
-    return err->status == OK && read_image(d, s) == OK ? s : NULL;
+        read_image(d, s);
+    }
+    return err->status == OK ? s : NULL;
 }
 
 /* --- items ------------------------------------------------------------------------------ */
@@ -239,8 +240,8 @@ static bool open_item(struct dcp *d, const struct shard *s, const struct place *
     if (d->opened > SHARE_START + ITEMS_SHARE * d->openable)
         return shared_too_often(d, "items");
     return source_open_view(s->source, place->offset, place->length, &out->source, err) == OK &&
-           torch_zip_open(&out->tree, out->source, s->file, place->offset, &out->zip, err) == OK &&
-           torch_zip_run(&out->tree, &out->zip, err) == OK;
+           torch_zip_open(&out->tree, out->source, s->file, place->offset, &out->zip, err) &&
+           torch_zip_run(&out->tree, &out->zip, err);
 }
 
 static void close_item(struct item *i)
@@ -475,11 +476,9 @@ static enum status dcp_index(struct job *job)
 {
     struct source *s = NULL;
     uint32_t file;
-    if (job_open(job, METADATA, "index", &s, &file, job->err) != OK)
-        return job->err->status;
     struct dcp *d = arena_alloc(job->arena, sizeof(*d));
-    if (!d)
-        return ERR_MEMORY;
+    if (!d || job_open(job, METADATA, "index", &s, &file, job->err) != OK)
+        return job->err->status;
     d->job = job;
     d->places.err = d->by_path.err = job->err;
     d->tree = (struct torch_tree){.job = job,

@@ -111,8 +111,8 @@ static bool read_name(void *context, struct json *j)
     return true;
 }
 
-static enum status load_offsets(struct job *job, const struct safetensors_header *h,
-                                const char *path, struct offsets *o, struct error *err)
+static bool load_offsets(struct job *job, const struct safetensors_header *h, const char *path,
+                         struct offsets *o, struct error *err)
 {
     static const struct json_member table[] = {{NULL, read_name}};
     struct error lacking = {.offset = NO_OFFSET};
@@ -122,14 +122,13 @@ static enum status load_offsets(struct job *job, const struct safetensors_header
         if (f->key.len != strlen(INFO) || memcmp(f->key.at, INFO, f->key.len) != 0)
             continue;
         json_init(&j, cursor_over(f->value, 0), job->arena, path, err);
-        json_object(&j, "an object", table, o);
-        return err->status;
+        return json_object(&j, "an object", table, o);
     }
     error_set(&lacking, ERR_CORRUPT, path, NO_OFFSET,
               "it has no " INFO ": its tensors are taken to begin at 0, as PyTorch does");
     error_code(&lacking, "no-offsets");
     job_issue_error(job, ISSUE_WARNING, &lacking);
-    return OK;
+    return true;
 }
 
 /* --- pieces ----------------------------------------------------------------------------- */
@@ -177,7 +176,7 @@ static void read_shard(struct hf *hf, const char *name)
         safetensors_load(s, job->arena, &text, &err) == OK &&
         safetensors_parse(text, s->name, job->arena, job->arena, &h, &err) == OK &&
         safetensors_check_end(s, text, h.data_end, &err) == OK &&
-        load_offsets(job, &h, s->name, &offsets, &err) == OK) {
+        load_offsets(job, &h, s->name, &offsets, &err)) {
         job_base(job, file, 8 + text.len);
         safetensors_report(job, s->name, &h);
         for (uint64_t i = 0; i < h.count && job->err->status == OK; i++)
@@ -256,10 +255,9 @@ static void report_missing(struct job *job, const struct array_listing *l)
 static enum status dcp_hf_index(struct job *job)
 {
     struct hf hf = {.job = job, .names.err = job->err};
-    struct array_listing l;
-    if (array_list(job->arena, job->path, "", &l, job->err) != OK)
-        return job->err->status;
-    names_sort(l.files, l.file_count);
+    struct array_listing l = {0};
+    if (array_list(job->arena, job->path, "", &l, job->err) == OK)
+        names_sort(l.files, l.file_count);
     for (uint64_t i = 0; i < l.file_count && job->err->status == OK; i++)
         if (is_shard(l.files[i]))
             read_shard(&hf, l.files[i]);

@@ -409,18 +409,6 @@ static const char *prefix_of(struct deepspeed *d, const struct part_file *f)
     return arena_copy(d->job->arena, prefix, strlen(prefix));
 }
 
-static void lose_part(struct deepspeed *d, struct part_file *f, const struct error *err)
-{
-    struct error e = *err;
-    f->lost = true;
-    error_prefix(&e, f->name);
-    job_issue_error(d->job, ISSUE_ERROR, &e);
-    if (f->part == PART_OPTIM)
-        d->zero.lost = true;
-    if (err->status == ERR_MEMORY)
-        *d->job->err = *err;
-}
-
 /* Whether the file's other values become facts: the first rank's model states' do. */
 static bool has_facts(const struct deepspeed *d, const struct part_file *f)
 {
@@ -448,8 +436,15 @@ static void read_part(struct deepspeed *d, struct part_file *f)
                                .no_facts = !has_facts(d, f)};
         torch_file_state(&t, s, &err);
     }
-    if (err.status != OK && d->job->err->status == OK)
-        lose_part(d, f, &err);
+    if (err.status == OK || d->job->err->status != OK)
+        return;
+    const struct error plain = err;
+    f->lost = true;
+    d->zero.lost |= f->part == PART_OPTIM;
+    error_prefix(&err, f->name);
+    job_issue_error(d->job, ISSUE_ERROR, &err);
+    if (plain.status == ERR_MEMORY)
+        *d->job->err = plain;
 }
 
 /* --- all ------------------------------------------------------------------------------------ */

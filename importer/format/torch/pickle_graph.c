@@ -193,18 +193,10 @@ static void do_raw_unicode(struct machine *m)
     machine_push_text(m, PICKLE_TEXT, text, made, 0);
 }
 
-static char unescaped(char c)
-{
-    static const char from[] = "abfnrtv", to[] = "\a\b\f\n\r\t\v";
-    const char *at = c ? strchr(from, c) : NULL;
-    if (at)
-        c = to[at - from];
-    return c;
-}
-
 /* STRING: a Python 2 string literal in quotes. */
 static void do_quoted(struct machine *m)
 {
+    static const char letters[] = "abfnrtv", controls[] = "\a\b\f\n\r\t\v";
     size_t len = 0, made = 0;
     const char *line = machine_take_line(m, &len);
     if (!line)
@@ -222,7 +214,8 @@ static void do_quoted(struct machine *m)
             text[made++] = (char)c;
             i += 2;
         } else if (i < len - 1) {
-            text[made++] = unescaped(line[i]);
+            const char *letter = line[i] ? strchr(letters, line[i]) : NULL;
+            text[made++] = letter ? controls[letter - letters] : line[i];
         }
     }
     if (text)
@@ -396,9 +389,13 @@ static pickle_ref container(struct machine *m, size_t count, enum pickle_kind ki
     return *own;
 }
 
-static void put_items(struct machine *m, size_t count)
+/* Put the items after the last mark, or, if the opcode says how many, the top ones. */
+static void do_put(struct machine *m)
 {
-    enum pickle_kind kind = (enum pickle_kind)m->op->kind;
+    const enum pickle_kind kind = (enum pickle_kind)m->op->kind;
+    const size_t count = m->op->width ? m->op->width : machine_unmark(m);
+    if (m->err->status != OK)
+        return;
     if (kind == PICKLE_DICT && count % 2) {
         machine_fail(m, ERR_CORRUPT, "an odd number of keys and values");
         return;
@@ -408,18 +405,6 @@ static void put_items(struct machine *m, size_t count)
         return;
     machine_add_items(m, into, m->stack + m->depth - count, count);
     m->depth -= count;
-}
-
-static void do_put(struct machine *m)
-{
-    put_items(m, m->op->width);
-}
-
-static void do_put_marked(struct machine *m)
-{
-    size_t count = machine_unmark(m);
-    if (m->err->status == OK)
-        put_items(m, count);
 }
 
 static void do_gather(struct machine *m)
@@ -506,14 +491,11 @@ static void do_frame(struct machine *m)
     machine_take(m, 8); /* its size, which is not needed */
 }
 
-static void do_extension(struct machine *m)
+static void do_refused(struct machine *m)
 {
-    machine_fail(m, ERR_UNSUPPORTED, "an extension code, which no file explains");
-}
-
-static void do_buffer(struct machine *m)
-{
-    machine_fail(m, ERR_UNSUPPORTED, "a buffer that is not in the file");
+    machine_fail(m, ERR_UNSUPPORTED,
+                 m->op->kind == PICKLE_BYTES ? "a buffer that is not in the file"
+                                             : "an extension code, which no file explains");
 }
 
 static const struct opcode opcodes[256] = {
@@ -569,21 +551,21 @@ static const struct opcode opcodes[256] = {
     [']'] = {do_gather, 0, PICKLE_LIST},
     ['l'] = {do_gather_marked, 0, PICKLE_LIST},
     ['a'] = {do_put, 1, PICKLE_LIST},
-    ['e'] = {do_put_marked, 0, PICKLE_LIST},
+    ['e'] = {do_put, 0, PICKLE_LIST},
     ['}'] = {do_gather, 0, PICKLE_DICT},
     ['d'] = {do_gather_marked, 0, PICKLE_DICT},
     ['s'] = {do_put, 2, PICKLE_DICT},
-    ['u'] = {do_put_marked, 0, PICKLE_DICT},
+    ['u'] = {do_put, 0, PICKLE_DICT},
     [0x8f] = {do_gather, 0, PICKLE_SET},
-    [0x90] = {do_put_marked, 0, PICKLE_SET},
+    [0x90] = {do_put, 0, PICKLE_SET},
     [0x91] = {do_gather_marked, 0, PICKLE_SET},
     [0x80] = {do_proto, 0, 0},
     [0x95] = {do_frame, 0, 0},
-    [0x82] = {do_extension, 0, 0},
-    [0x83] = {do_extension, 0, 0},
-    [0x84] = {do_extension, 0, 0},
-    [0x97] = {do_buffer, 0, 0},
-    [0x98] = {do_buffer, 0, 0},
+    [0x82] = {do_refused, 0, 0},
+    [0x83] = {do_refused, 0, 0},
+    [0x84] = {do_refused, 0, 0},
+    [0x97] = {do_refused, 0, PICKLE_BYTES},
+    [0x98] = {do_refused, 0, PICKLE_BYTES},
 };
 
 /* --- dicts ------------------------------------------------------------------------------ */
@@ -634,29 +616,23 @@ static void settle_dict(struct machine *m, struct pickle_node *dict)
     strmap_release(&numbers);
 }
 
-/* --- the pickle ------------------------------------------------------------------------- */
-
-static void run_opcode(struct machine *m)
-{
-    m->op_at = m->at;
-    const uint8_t *byte = machine_take(m, 1);
-    m->op = byte ? &opcodes[*byte] : NULL;
-    if (byte && *byte == '.')
-        m->p->root = machine_pop(m);
-    else if (byte && !m->op->run)
-        machine_fail(m, ERR_CORRUPT, "a byte that is not an opcode");
-    else if (byte)
-        m->op->run(m);
-}
-
 enum status pickle_run(const struct source *source, uint64_t offset, uint64_t base,
                        struct arena *arena, struct pickle *out, struct error *err)
 {
     struct machine m;
     *out = (struct pickle){.arena = arena};
     machine_start(&m, source, offset, base, out, err);
-    while (!out->root && err->status == OK && !arena->failed)
-        run_opcode(&m);
+    while (!out->root && err->status == OK && !arena->failed) {
+        m.op_at = m.at;
+        const uint8_t *byte = machine_take(&m, 1);
+        m.op = byte ? &opcodes[*byte] : NULL;
+        if (byte && *byte == '.')
+            out->root = machine_pop(&m);
+        else if (byte && !m.op->run)
+            machine_fail(&m, ERR_CORRUPT, "a byte that is not an opcode");
+        else if (byte)
+            m.op->run(&m);
+    }
     if (arena->failed)
         error_memory(err);
     for (pickle_ref ref = 1; ref < out->node_count && err->status == OK; ref++) {

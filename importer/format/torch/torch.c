@@ -73,10 +73,10 @@ static int torch_probe(const struct probe *p)
 static void index_zip(struct torch_tree *t, const struct source *s, struct error *err)
 {
     struct torch_zip z;
-    if (torch_zip_open(t, s, t->run.file, 0, &z, err) == OK) {
+    if (torch_zip_open(t, s, t->run.file, 0, &z, err)) {
         if (z.exported)
             torch_export_state(t, &z);
-        else if (torch_zip_run(t, &z, err) == OK)
+        else if (torch_zip_run(t, &z, err))
             torch_tree_state(t);
     }
     torch_zip_close(&z);
@@ -101,7 +101,7 @@ static void index_legacy(struct torch_tree *t, const struct source *s, struct er
 {
     struct torch_legacy l;
     t->source = s;
-    if (torch_legacy_read(t, 0, &l, err) == OK) {
+    if (torch_legacy_read(t, 0, &l, err)) {
         /* Without the end of the file no storage can be located; torch refuses it too. */
         if (l.broken.status != OK) {
             *err = l.broken;
@@ -116,14 +116,14 @@ static void index_legacy(struct torch_tree *t, const struct source *s, struct er
     strmap_release(&l.keys);
 }
 
-enum status torch_file_state(struct torch_tree *t, const struct source *s, struct error *err)
+void torch_file_state(struct torch_tree *t, const struct source *s, struct error *err)
 {
     uint8_t bytes[512];
     size_t len = s->size < sizeof(bytes) ? (size_t)s->size : sizeof(bytes);
     struct bytes head = {bytes, len};
     t->arena = t->job->arena;
     if (source_read(s, 0, bytes, len, err) != OK)
-        return err->status;
+        return;
     if (torch_legacy_magic(head))
         index_legacy(t, s, err);
     else if (torch_tar_magic(head))
@@ -135,14 +135,14 @@ enum status torch_file_state(struct torch_tree *t, const struct source *s, struc
     else
         index_zip(t, s, err);
     torch_tree_release(t);
-    return err->status;
 }
 
 static enum status torch_index(struct job *job)
 {
     struct torch_tree t = {.job = job};
     job_sum_kind(job, "crc32");
-    return torch_file_state(&t, job->source, job->err);
+    torch_file_state(&t, job->source, job->err);
+    return job->err->status;
 }
 
 const struct format format_torch = {

@@ -194,7 +194,7 @@ static bool torch_embedded_load(struct torch_tree *t, pickle_ref bytes, struct t
         !source)
         return false;
     struct torch_tree inner = {.job = t->job, .arena = t->arena, .path = t->path, .source = source};
-    bool ok = torch_legacy_read(&inner, 0, &legacy, err) == OK &&
+    bool ok = torch_legacy_read(&inner, 0, &legacy, err) &&
               torch_key_read(&inner, legacy.object.root, &out->key, err) &&
               torch_legacy_find(&inner, &out->key, &where, err) &&
               is_whole(t, &legacy, &out->key, &where, source->size, err) &&

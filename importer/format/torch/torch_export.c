@@ -66,10 +66,10 @@ static bool take_int(struct json *j, uint64_t *value)
     static const struct json_member table[] = {{"as_int", read_as_int}, {0}};
     struct as_int n = {0};
     if (j->type == JSON_NUMBER)
-        return json_u64(j, value) || json_fail(j, ERR_CORRUPT, NULL, "a bad number");
-    if (j->type != JSON_OBJECT)
-        return json_fail(j, ERR_CORRUPT, NULL, "a number expected");
-    if (json_members(j, table, &n) && !n.found)
+        n.found = json_u64(j, &n.value) || json_fail(j, ERR_CORRUPT, NULL, "a bad number");
+    else if (j->type != JSON_OBJECT)
+        json_fail(j, ERR_CORRUPT, NULL, "a number expected");
+    else if (json_members(j, table, &n) && !n.found)
         json_fail(j, ERR_CORRUPT, NULL, "a size that is not a number");
     *value = n.value;
     return j->type != JSON_FAIL;
@@ -212,26 +212,22 @@ static bool read_weights(void *context, struct json *j)
     return json_object(j, "an object", table, context);
 }
 
-/* Whether a member is FOLDER/NAME_…_config.json; NAME is the exported program's. */
-static bool is_config(const struct torch_zip *z, const struct zip_member *m, const char *folder)
-{
-    static const char suffix[] = "_config.json";
-    size_t skip = z->root_len + 1, n = strlen(folder);
-    return m->name_len > skip + n + sizeof(suffix) && memcmp(m->name + skip, folder, n) == 0 &&
-           strcmp(m->name + m->name_len - (sizeof(suffix) - 1), suffix) == 0;
-}
-
 void torch_export_state(struct torch_tree *t, struct torch_zip *z)
 {
     static const char *const folders[] = {"data/weights/", "data/constants/"};
+    static const char suffix[] = "_config.json";
     static const struct json_member table[] = {{"config", read_weights}, {0}};
     struct listing *l = arena_alloc(t->arena, sizeof(*l));
     struct json json;
     struct bytes text;
     for (size_t f = 0; l && f < sizeof(folders) / sizeof(folders[0]); f++) {
         for (uint64_t i = 0; i < z->zip.count && t->job->err->status == OK; i++) {
+            /* FOLDER/NAME_…_config.json; NAME is the exported program's */
             const struct zip_member *m = &z->zip.members[i];
-            if (!is_config(z, m, folders[f]))
+            const size_t skip = z->root_len + 1, n = strlen(folders[f]);
+            if (m->name_len <= skip + n + sizeof(suffix) ||
+                memcmp(m->name + skip, folders[f], n) != 0 ||
+                !text_ends_in(m->name, m->name_len, suffix))
                 continue;
             *l = (struct listing){.t = t, .z = z, .folder = folders[f]};
             if (zip_read(&z->zip, m, LIMIT_HEADER_BYTES, t->arena, &text, t->job->err) != OK)

@@ -6,26 +6,12 @@
 #include <math.h>
 #include <string.h>
 
-/* Whether a fact of N bytes still fits the limit of all facts, which does not concern
- * tensors. */
-static bool room_for_fact(struct torch_tree *t, size_t bytes)
-{
-    uint64_t before = t->fact_bytes;
-    t->fact_bytes += bytes;
-    if (t->fact_bytes <= LIMIT_FACTS_BYTES)
-        return true;
-    if (before <= LIMIT_FACTS_BYTES)
-        job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "limit",
-                  "more than %llu bytes of values beside the tensors: the rest is left out",
-                  (unsigned long long)LIMIT_FACTS_BYTES);
-    return false;
-}
-
 /* The catalogued key of a fact whose value has N bytes: escaped into `safe` if it is not UTF-8 or
- * holds a NUL. NULL after a failure, or if the fact has no room. */
+ * holds a NUL. NULL after a failure, or if all facts together, without tensors, pass their limit. */
 static const char *fact_key(struct torch_tree *t, const struct text *key, size_t bytes,
                             struct text *safe)
 {
+    const uint64_t before = t->fact_bytes;
     const char *at = key->at ? key->at : "";
     if (key->failed)
         return NULL;
@@ -33,7 +19,16 @@ static const char *fact_key(struct torch_tree *t, const struct text *key, size_t
         text_escape(safe, key->at, key->len);
         at = text_str(safe);
     }
-    return at && room_for_fact(t, key->len + bytes) ? at : NULL;
+    if (!at)
+        return NULL;
+    t->fact_bytes += key->len + bytes;
+    if (t->fact_bytes <= LIMIT_FACTS_BYTES)
+        return at;
+    if (before <= LIMIT_FACTS_BYTES)
+        job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "limit",
+                  "more than %llu bytes of values beside the tensors: the rest is left out",
+                  (unsigned long long)LIMIT_FACTS_BYTES);
+    return NULL;
 }
 
 void torch_fact_text(struct torch_tree *t, const struct text *key, const char *text, size_t len)
@@ -125,24 +120,14 @@ static void fact_path(struct torch_tree *t, const struct text *key, pickle_ref a
     text_release(&path);
 }
 
-static void fact_numpy(struct torch_tree *t, const struct text *key, pickle_ref call)
-{
-    double real = 0;
-    int64_t integer = 0;
-    bool is_integer = false;
-    if (!torch_numpy_scalar(t, call, &real, &integer, &is_integer))
-        return;
-    if (is_integer)
-        fact_integer(t, key, integer);
-    else
-        fact_real(t, key, real);
-}
-
 bool torch_fact_call(struct torch_tree *t, const struct text *key, pickle_ref ref)
 {
     const struct pickle *p = t->pickle;
     const struct pickle_call *call = pickle_at(p, ref)->call;
     const struct pickle_node *first = pickle_at(p, pickle_item(p, call->args, 0));
+    double real = 0;
+    int64_t integer = 0;
+    bool is_integer = false;
     switch (torch_callee(p, ref)) {
     case TORCH_PATH:
         fact_path(t, key, call->args);
@@ -159,7 +144,12 @@ bool torch_fact_call(struct torch_tree *t, const struct text *key, pickle_ref re
     case TORCH_ENCODE:
         return true;
     case NUMPY_SCALAR:
-        fact_numpy(t, key, ref);
+        if (torch_numpy_scalar(t, ref, &real, &integer, &is_integer)) {
+            if (is_integer)
+                fact_integer(t, key, integer);
+            else
+                fact_real(t, key, real);
+        }
         return true;
     default:
         return false;

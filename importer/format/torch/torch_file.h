@@ -6,7 +6,7 @@
 
 /* State everything in the file: tensors (by t->emit, or job_tensor()), facts, issues. The caller
  * sets job, path and run.file of the tree; errors that concern the whole file go to *err. */
-enum status torch_file_state(struct torch_tree *t, const struct source *, struct error *err);
+void torch_file_state(struct torch_tree *t, const struct source *, struct error *err);
 
 /* torch_program.c */
 bool torch_program_magic(struct bytes head);

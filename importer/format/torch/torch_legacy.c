@@ -19,11 +19,11 @@ bool torch_legacy_magic(struct bytes head)
     return head.len >= at + sizeof(magic) && memcmp(head.at + at, magic, sizeof(magic)) == 0;
 }
 
-static enum status torch_legacy_refuse(struct torch_tree *t, struct error *err, uint64_t offset,
-                                       const char *what)
+static void torch_legacy_refuse(struct torch_tree *t, struct error *err, uint64_t offset,
+                                const char *what)
 {
     error_set(err, ERR_CORRUPT, t->path ? t->path : t->job->path, offset, "%s", what);
-    return error_code(err, "bad-torch");
+    error_code(err, "bad-torch");
 }
 
 /* Read the next pickle, and move *at to its end. */
@@ -35,33 +35,27 @@ static enum status next_pickle(struct torch_tree *t, uint64_t *at, struct pickle
     return status;
 }
 
-static enum status read_preamble(struct torch_tree *t, uint64_t *at, struct error *err)
+static void read_preamble(struct torch_tree *t, uint64_t *at, struct error *err)
 {
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 3 && err->status == OK; i++) {
         struct pickle p;
         uint64_t begin = *at, version = 0;
-        if (next_pickle(t, at, &p, err) == OK) {
-            const struct pickle_node *n = pickle_at(&p, p.root);
-            bool fits = i == 0   ? n->kind == PICKLE_BIGINT && strcmp(n->text, MAGIC) == 0
-                        : i == 1 ? torch_number(&p, p.root, &version) && version == 1001
-                                 : true;
-            if (!fits)
-                torch_legacy_refuse(t, err, begin,
-                                    i ? "not the protocol version 1001 of torch.save"
-                                      : "not the magic number of torch.save");
-        }
-        if (err->status != OK)
-            return err->status;
+        if (next_pickle(t, at, &p, err) != OK)
+            return;
+        const struct pickle_node *n = pickle_at(&p, p.root);
+        if (i == 0 && !(n->kind == PICKLE_BIGINT && strcmp(n->text, MAGIC) == 0))
+            torch_legacy_refuse(t, err, begin, "not the magic number of torch.save");
+        else if (i == 1 && !(torch_number(&p, p.root, &version) && version == 1001))
+            torch_legacy_refuse(t, err, begin, "not the protocol version 1001 of torch.save");
     }
-    return OK;
 }
 
-/* Learn from all persistent ids the dtype of each storage's elements. The result may be the job's
- * error. */
-static enum status learn_storages(struct torch_tree *t, struct torch_legacy *l, struct error *err)
+/* Learn from all persistent ids the dtype of each storage's elements. */
+static void learn_storages(struct torch_tree *t, struct torch_legacy *l, struct error *err)
 {
     const struct pickle *p = t->pickle;
-    for (pickle_ref ref = 1; ref < p->node_count && t->job->err->status == OK; ref++) {
+    for (pickle_ref ref = 1; ref < p->node_count && err->status == OK && t->job->err->status == OK;
+         ref++) {
         struct torch_key key;
         struct error ignored = {.offset = NO_OFFSET};
         bool added;
@@ -73,12 +67,11 @@ static enum status learn_storages(struct torch_tree *t, struct torch_legacy *l, 
             *PUSH(t->arena, l->storages, l->count, l->space) = (struct torch_legacy_storage){
                 key.key, key.len, key.dtype, torch_element_bytes(key.dtype), NO_OFFSET, 0};
         } else if (l->storages[*at].dtype != key.dtype) {
-            return torch_legacy_refuse(t, err, t->run.offset,
-                                       "a storage has elements of two kinds: where the next one "
-                                       "begins cannot be known");
+            torch_legacy_refuse(t, err, t->run.offset,
+                                "a storage has elements of two kinds: where the next one "
+                                "begins cannot be known");
         }
     }
-    return t->job->err->status;
 }
 
 /* Locate each storage of the list, one after another. An error ends it, as the next storage
@@ -143,8 +136,8 @@ bool torch_legacy_find(struct torch_tree *t, const struct torch_key *key, struct
     return true;
 }
 
-enum status torch_legacy_read(struct torch_tree *t, uint64_t offset, struct torch_legacy *out,
-                              struct error *err)
+bool torch_legacy_read(struct torch_tree *t, uint64_t offset, struct torch_legacy *out,
+                       struct error *err)
 {
     struct pickle keys = {0};
     *out = (struct torch_legacy){
@@ -152,14 +145,16 @@ enum status torch_legacy_read(struct torch_tree *t, uint64_t offset, struct torc
     t->pickle = &out->object;
     t->find = torch_legacy_find;
     t->container = out;
-    if (read_preamble(t, &out->end, err) != OK)
-        return err->status;
+    read_preamble(t, &out->end, err);
+    if (err->status != OK)
+        return false;
     next_pickle(t, &out->end, &out->object, err);
     torch_globals_learn(t); /* even after an error: unknown names are worth a warning */
-    enum status status = err->status == OK ? learn_storages(t, out, err) : err->status;
-    if (status != OK)
-        return status;
+    if (err->status == OK)
+        learn_storages(t, out, err);
+    if (err->status != OK || t->job->err->status != OK)
+        return false;
     if (next_pickle(t, &out->end, &keys, &out->broken) == OK)
         torch_legacy_locate(t, out, &keys);
-    return OK;
+    return true;
 }

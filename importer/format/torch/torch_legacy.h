@@ -35,9 +35,9 @@ struct torch_legacy {
 bool torch_legacy_magic(struct bytes head);
 
 /* Read the five pickles at `offset` of t->source and find the storages. Sets t->pickle,
- * t->find and t->container. Release out->keys after an error too. */
-enum status torch_legacy_read(struct torch_tree *t, uint64_t offset, struct torch_legacy *out,
-                              struct error *err);
+ * t->find and t->container. False after setting *err or the job's error. Release out->keys then, too. */
+bool torch_legacy_read(struct torch_tree *t, uint64_t offset, struct torch_legacy *out,
+                       struct error *err);
 bool torch_legacy_find(struct torch_tree *, const struct torch_key *, struct torch_run *,
                        struct error *);
 

@@ -93,16 +93,6 @@ static bool take_apart(const struct pickle *p, pickle_ref node, struct parts *ou
     return true;
 }
 
-static void set_strides(struct torch_tensor *x, bool fortran)
-{
-    uint64_t step = 1; /* cannot overflow: torch_numpy_read() has checked the product */
-    for (unsigned i = 0; i < x->rank; i++) {
-        unsigned d = fortran ? i : x->rank - 1 - i;
-        x->strides[d] = (int64_t)step;
-        step *= x->shape[d] ? x->shape[d] : 1;
-    }
-}
-
 bool torch_numpy_read(struct torch_tree *t, pickle_ref node, struct torch_tensor *out,
                       struct error *err)
 {
@@ -115,9 +105,12 @@ bool torch_numpy_read(struct torch_tree *t, pickle_ref node, struct torch_tensor
     if (!read_type(t, parts.dtype, &type))
         return torch_fail(t, err, "unsupported",
                           "a NumPy array of objects, structures or an unknown dtype");
-    for (unsigned d = 0; d < out->rank; d++)
+    for (unsigned i = 0; i < out->rank; i++) {
+        const unsigned d = parts.fortran ? i : out->rank - 1 - i;
+        out->strides[d] = (int64_t)steps;
         if (!mul_u64(steps, out->shape[d] ? out->shape[d] : 1, &steps))
             return torch_fail(t, err, "shape-overflow", "its shape is impossible");
+    }
     if (!shape_elements(out->shape, out->rank, &elements) || steps > INT64_MAX ||
         !mul_u64(elements, type.item, &nbytes))
         return torch_fail(t, err, "shape-overflow", "its shape is impossible");
@@ -127,7 +120,6 @@ bool torch_numpy_read(struct torch_tree *t, pickle_ref node, struct torch_tensor
     out->item = type.item;
     out->swap = type.swap > 1 ? type.swap : 1;
     out->known = true;
-    set_strides(out, parts.fortran);
     if (!torch_bytes_run(t, parts.data, &out->run, err))
         return false;
     out->bound = out->run.size;

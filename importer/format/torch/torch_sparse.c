@@ -117,16 +117,6 @@ static char adds(const struct dtype *dtype)
     return dtype->bits == 16 ? 'h' : '-';
 }
 
-/* The number of dense values per entry: the product of the values' dimensions after
- * entries and blocks. */
-static uint64_t dense_run(const struct torch_tensor *values, unsigned first)
-{
-    uint64_t run = 1;
-    for (unsigned d = first; d < values->rank; d++)
-        run *= values->shape[d];
-    return run;
-}
-
 /* Append the step "sparse"; `at` is the offset of each part in its input. */
 static void put_sparse(const struct torch_sparse *s, const struct torch_tensor *x,
                        const uint64_t at[SPARSE_PARTS], struct text *chain)
@@ -136,9 +126,12 @@ static void put_sparse(const struct torch_sparse *s, const struct torch_tensor *
     dtype_find(x->dtype, &dtype);
     const unsigned own = s->coo ? (unsigned)index->shape[0] : s->batch + 2;
     const unsigned entry = s->coo ? 1 : s->batch + (s->blocks ? 3 : 1);
+    uint64_t run = 1; /* dense values per entry: of the dimensions after entries and blocks */
+    for (unsigned d = entry; d < values->rank; d++)
+        run *= values->shape[d];
     text_addf(chain, "sparse:%c,%c,%u,%llu,%llu,%llu,", s->kind, adds(&dtype), dtype.block_bytes,
               (unsigned long long)s->count, (unsigned long long)at[SPARSE_VALUES],
-              (unsigned long long)dense_run(values, entry));
+              (unsigned long long)run);
     for (unsigned d = 0; d < own; d++)
         text_addf(chain, d ? "x%llu" : "%llu", (unsigned long long)x->shape[d]);
     text_addf(chain, ",%llu,", (unsigned long long)at[SPARSE_INDEX]);

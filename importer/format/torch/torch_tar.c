@@ -329,15 +329,6 @@ static bool read_id(struct torch_tree *t, pickle_ref persid, struct torch_tensor
     return true;
 }
 
-/* Mark the persistent ids that name tensors. */
-static void mark_tensors(const struct tar *tar, struct pickle *p)
-{
-    for (pickle_ref ref = 1; ref < p->node_count; ref++)
-        if (pickle_kind(p, ref) == PICKLE_PERSID &&
-            find_named(&tar->tensor_keys, p, pickle_item(p, ref, 0)))
-            pickle_at(p, ref)->flags |= TORCH_IS_TENSOR;
-}
-
 void torch_tar_state(struct torch_tree *t, const struct source *s, struct error *err)
 {
     struct tar tar = {.t = t,
@@ -359,10 +350,12 @@ void torch_tar_state(struct torch_tree *t, const struct source *s, struct error 
         t->read_id = read_id;
         pickle_run(member, 0, tar.pickle_in.at, t->arena, &pickle, err);
         torch_globals_learn(t);
-        if (err->status == OK) {
-            mark_tensors(&tar, &pickle);
+        for (pickle_ref ref = 1; ref < pickle.node_count && err->status == OK; ref++)
+            if (pickle_kind(&pickle, ref) == PICKLE_PERSID &&
+                find_named(&tar.tensor_keys, &pickle, pickle_item(&pickle, ref, 0)))
+                pickle_at(&pickle, ref)->flags |= TORCH_IS_TENSOR;
+        if (err->status == OK)
             torch_tree_state(t);
-        }
     }
     source_close(member);
     strmap_release(&tar.storage_keys);

@@ -68,16 +68,6 @@ static bool torch_tensor_place(struct torch_tree *t, const struct torch_key *key
     return true;
 }
 
-/* With conj or neg set, the values are the conjugate or the negative of the stored ones. */
-static void read_flags(struct torch_tree *t, pickle_ref metadata, struct torch_tensor *out)
-{
-    const struct pickle *p = t->pickle;
-    if (pickle_kind(p, metadata) == PICKLE_DICT)
-        t->visits += pickle_at(p, metadata)->count / 2; /* tensors may share it */
-    out->conjugate = pickle_kind(p, pickle_get(p, metadata, "conj")) == PICKLE_TRUE;
-    out->negative = pickle_kind(p, pickle_get(p, metadata, "neg")) == PICKLE_TRUE;
-}
-
 static bool read_strides(struct torch_tree *t, pickle_ref size, pickle_ref stride,
                          struct torch_tensor *out, struct error *err)
 {
@@ -94,7 +84,8 @@ static bool read_strides(struct torch_tree *t, pickle_ref size, pickle_ref strid
 }
 
 /* Read (storage, offset, size, stride, …). The dtype is the storage class's; v3 has it as an
- * argument. */
+ * argument. With conj or neg in the metadata, the values are the conjugate or the negative of the
+ * stored ones. */
 static bool read_rebuild(struct torch_tree *t, pickle_ref args, bool v3, struct torch_tensor *out,
                          struct error *err)
 {
@@ -107,7 +98,11 @@ static bool read_rebuild(struct torch_tree *t, pickle_ref args, bool v3, struct 
     if (!read_storage(t, pickle_item(p, args, 0), &key, out, err))
         return false;
     out->dtype = v3 ? torch_dtype_of(p, pickle_item(p, args, 6)) : key.dtype;
-    read_flags(t, pickle_item(p, args, v3 ? 7 : 6), out);
+    const pickle_ref metadata = pickle_item(p, args, v3 ? 7 : 6);
+    if (pickle_kind(p, metadata) == PICKLE_DICT)
+        t->visits += pickle_at(p, metadata)->count / 2; /* tensors may share it */
+    out->conjugate = pickle_kind(p, pickle_get(p, metadata, "conj")) == PICKLE_TRUE;
+    out->negative = pickle_kind(p, pickle_get(p, metadata, "neg")) == PICKLE_TRUE;
     if (!out->dtype)
         return torch_fail(t, err, "bad-tensor", "its dtype is not known");
     struct dtype dtype;

@@ -468,18 +468,6 @@ static void torch_tree_visit(struct walk *w, pickle_ref ref, bool module)
     torch_fact_value(t, &w->name, ref);
 }
 
-static void torch_tree_spell(struct walk *w, const struct frame *f, pickle_ref key,
-                             uint32_t position)
-{
-    w->name.len = f->name_len;
-    if (f->joined)
-        text_addc(&w->name, '.');
-    if (key)
-        torch_add_key(&w->name, w->t->pickle, key);
-    else
-        text_addf(&w->name, "%u", position);
-}
-
 /* Whether a child counts in a frame. */
 static bool torch_tree_counts(const struct walk *w, const struct frame *f, pickle_ref key,
                               pickle_ref value)
@@ -520,27 +508,16 @@ static bool torch_tree_step(struct walk *w)
         w->t->visits++;
         return true;
     }
-    torch_tree_spell(w, &now, key, now.next);
+    w->name.len = now.name_len;
+    if (now.joined)
+        text_addc(&w->name, '.');
+    if (key)
+        torch_add_key(&w->name, p, key);
+    else
+        text_addf(&w->name, "%u", now.next);
     w->joined = true;
     torch_tree_visit(w, value, now.kind == FRAME_MODULES);
     return true;
-}
-
-static void walk(struct walk *w)
-{
-    struct torch_tree *t = w->t;
-    text_adds(&w->name, t->prefix ? t->prefix : "");
-    w->joined = t->prefix != NULL;
-    torch_tree_visit(w, t->pickle->root, false);
-    while (w->depth && t->job->err->status == OK && !t->stopped) {
-        size_t depth = w->depth;
-        if (torch_tree_step(w))
-            continue;
-        pickle_ref owner = w->frames[depth - 1].owner;
-        if (owner)
-            pickle_at(t->pickle, owner)->flags &= (uint8_t)~OPEN;
-        w->depth--;
-    }
 }
 
 void torch_tree_state(struct torch_tree *t)
@@ -549,8 +526,19 @@ void torch_tree_state(struct torch_tree *t)
     if (t->look)
         t->look(t);
     look_ahead(&w);
+    text_adds(&w.name, t->prefix ? t->prefix : "");
+    w.joined = t->prefix != NULL;
     if (t->job->err->status == OK)
-        walk(&w);
+        torch_tree_visit(&w, t->pickle->root, false);
+    while (w.depth && t->job->err->status == OK && !t->stopped) {
+        size_t depth = w.depth;
+        if (torch_tree_step(&w))
+            continue;
+        pickle_ref owner = w.frames[depth - 1].owner;
+        if (owner)
+            pickle_at(t->pickle, owner)->flags &= (uint8_t)~OPEN;
+        w.depth--;
+    }
     if (t->without_data && t->job->err->status == OK)
         job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "no-data",
                   "%llu tensors, \"%.100s\" the first, have no data: they were saved on the "

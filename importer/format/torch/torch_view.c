@@ -75,20 +75,6 @@ static const char *bar(const struct text *chain)
     return chain->len ? "|" : "";
 }
 
-/* Append the steps that correct the byte order and apply what torch left for later (conj, neg). */
-static void value_steps(const struct torch_tensor *x, const struct dtype *dtype, struct text *chain)
-{
-    const unsigned width = dtype_swap_width(dtype);
-    if (x->swap > 1)
-        text_addf(chain, "%sswap:%u", bar(chain), x->swap);
-    if (x->conjugate && dtype->kind == DTYPE_COMPLEX)
-        text_addf(chain, "%sflip:%u,%u", bar(chain), 2 * width, 2 * width - 1);
-    if (x->negative)
-        text_addf(chain, "%sflip:%u,%u", bar(chain), width, width - 1);
-    if (x->strings)
-        text_addf(chain, "%sstrings:%s", bar(chain), x->strings);
-}
-
 /* Set the bytes of the run that are read, and append the steps that decode them. */
 static void torch_view_place(const struct torch_run *run, const struct span *span,
                              struct text *chain, struct extent *out)
@@ -146,7 +132,16 @@ bool torch_place(struct torch_tree *t, const struct torch_tensor *x, struct exte
     if (!x->sparse && !measure(t, x, &dtype, &span, err))
         return false;
     torch_view_place(&x->run, &span, &chain, out);
-    value_steps(x, &dtype, &chain);
+    /* Correct the byte order, and apply what torch left for later (conj, neg). */
+    const unsigned width = dtype_swap_width(&dtype);
+    if (x->swap > 1)
+        text_addf(&chain, "%sswap:%u", bar(&chain), x->swap);
+    if (x->conjugate && dtype.kind == DTYPE_COMPLEX)
+        text_addf(&chain, "%sflip:%u,%u", bar(&chain), 2 * width, 2 * width - 1);
+    if (x->negative)
+        text_addf(&chain, "%sflip:%u,%u", bar(&chain), width, width - 1);
+    if (x->strings)
+        text_addf(&chain, "%sstrings:%s", bar(&chain), x->strings);
     bool ok = copy_to_job(t, x, &span, &chain, out, err);
     text_release(&chain);
     return ok;

@@ -10,11 +10,12 @@
 
 #define VERSION_MAX 10 /* of archives; torch reads no later version */
 
-static enum status torch_zip_refuse(const struct torch_zip *z, struct error *err, uint64_t offset,
-                                    const char *what)
+static bool torch_zip_refuse(const struct torch_zip *z, struct error *err, uint64_t offset,
+                             const char *what)
 {
     error_set(err, ERR_CORRUPT, z->zip.source->name, offset, "%s", what);
-    return error_code(err, "bad-torch");
+    error_code(err, "bad-torch");
+    return false;
 }
 
 /* --- members ---------------------------------------------------------------------------- */
@@ -58,7 +59,7 @@ static void add_member(struct torch_zip *z, struct strmap *folded, uint64_t i, s
         torch_zip_refuse(z, err, m->header, "two members have names that differ in case alone");
 }
 
-static enum status add_members(struct torch_zip *z, struct error *err)
+static bool add_members(struct torch_zip *z, struct error *err)
 {
     struct strmap folded = {.err = z->arena->err};
     if (!z->zip.count)
@@ -72,7 +73,7 @@ static enum status add_members(struct torch_zip *z, struct error *err)
     for (uint64_t i = 0; i < z->zip.count && err->status == OK; i++)
         add_member(z, &folded, i, err);
     strmap_release(&folded);
-    return err->status == OK ? z->arena->err->status : err->status;
+    return err->status == OK && z->arena->err->status == OK;
 }
 
 /* Read a short member as text, without white space at its end. False: it is missing, or, with
@@ -94,27 +95,24 @@ static bool short_text(const struct torch_zip *z, const char *name, char *out, s
     return true;
 }
 
-static enum status check_version(struct torch_tree *t, const struct torch_zip *z, struct error *err)
+static void check_version(struct torch_tree *t, const struct torch_zip *z, struct error *err)
 {
     char text[32];
     char *end;
     if (!short_text(z, ".data/version", text, sizeof(text), err) &&
         !short_text(z, "version", text, sizeof(text), err)) {
-        if (err->status != OK)
-            return err->status;
-        job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "no-version",
-                  "the archive does not say its version: torch may refuse it");
-        return OK;
+        if (err->status == OK)
+            job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "no-version",
+                      "the archive does not say its version: torch may refuse it");
+        return;
     }
     const char *digits = text + strspn(text, " \t\n\v\f\r");
     const unsigned version = (unsigned)strtoul(digits, &end, 10);
     if (end == digits || *end || end - digits > 9)
-        return torch_zip_refuse(z, err, NO_OFFSET, "the archive's version is not a number");
-    if (version < 1 || version > VERSION_MAX)
-        return error_set(err, ERR_UNSUPPORTED, z->zip.source->name, NO_OFFSET,
-                         "version %u of torch's archives: 1 to %d can be read", version,
-                         VERSION_MAX);
-    return OK;
+        torch_zip_refuse(z, err, NO_OFFSET, "the archive's version is not a number");
+    else if (version < 1 || version > VERSION_MAX)
+        error_set(err, ERR_UNSUPPORTED, z->zip.source->name, NO_OFFSET,
+                  "version %u of torch's archives: 1 to %d can be read", version, VERSION_MAX);
 }
 
 /* Report pickles that are not read: a malware scanner may have looked only at one of them. */
@@ -136,40 +134,33 @@ static void report_pickles(struct torch_tree *t, const struct torch_zip *z)
 
 /* --- opening ---------------------------------------------------------------------------- */
 
-/* Offsets in errors are those in the archive, which may begin anywhere in its file: add its base.
- * */
-static enum status open_members(struct torch_tree *t, const struct source *source,
-                                struct torch_zip *z, struct error *err)
-{
-    if (zip_open(source, t->arena, &z->zip, err) == OK)
-        job_trailing(t->job, t->path, z->base + source->size - z->zip.trailing, z->zip.trailing,
-                     "the archive");
-    enum status status = err->status == OK ? add_members(z, err) : err->status;
-    if (status == OK)
-        status = check_version(t, z, err);
-    if (err->status != OK && err->offset != NO_OFFSET)
-        err->offset += z->base;
-    return status;
-}
-
-enum status torch_zip_open(struct torch_tree *t, const struct source *source, uint32_t file,
-                           uint64_t base, struct torch_zip *out, struct error *err)
+bool torch_zip_open(struct torch_tree *t, const struct source *source, uint32_t file, uint64_t base,
+                    struct torch_zip *out, struct error *err)
 {
     char text[16];
     *out = (struct torch_zip){
         .arena = t->arena, .members.err = t->arena->err, .file = file, .base = base};
-    enum status status = open_members(t, source, out, err);
-    if (status != OK)
-        return status;
+    if (zip_open(source, t->arena, &out->zip, err) == OK)
+        job_trailing(t->job, t->path, base + source->size - out->zip.trailing, out->zip.trailing,
+                     "the archive");
+    const bool added = err->status == OK && add_members(out, err);
+    if (added)
+        check_version(t, out, err);
+    /* Offsets in errors are those in the archive, which may begin anywhere in its file. */
+    if (err->status != OK && err->offset != NO_OFFSET)
+        err->offset += base;
+    if (!added || err->status != OK)
+        return false;
     out->exported =
         short_text(out, "archive_format", text, sizeof(text), err) && strcmp(text, "pt2") == 0;
     out->script = named(out, "constants.pkl") != NULL;
-    if (!short_text(out, "byteorder", text, sizeof(text), err) || strcmp(text, "little") == 0)
-        return err->status;
-    out->big_endian = strcmp(text, "big") == 0;
-    return out->big_endian ? OK
-                           : torch_zip_refuse(out, err, NO_OFFSET,
-                                              "the archive's byte order is neither big nor little");
+    if (short_text(out, "byteorder", text, sizeof(text), err) && strcmp(text, "little") != 0) {
+        out->big_endian = strcmp(text, "big") == 0;
+        if (!out->big_endian)
+            torch_zip_refuse(out, err, NO_OFFSET,
+                             "the archive's byte order is neither big nor little");
+    }
+    return err->status == OK;
 }
 
 void torch_zip_close(struct torch_zip *z)
@@ -213,31 +204,31 @@ static bool find_storage(struct torch_tree *t, const struct torch_key *key, stru
 
 /* A pickle of ordinary size is read at once and its checksum compared. Of a large one, which must
  * hold arrays, only the parts that are needed are read. */
-static enum status open_pickle(struct torch_tree *t, struct torch_zip *z,
-                               const struct zip_member *m, struct error *err)
+static bool open_pickle(struct torch_tree *t, struct torch_zip *z, const struct zip_member *m,
+                        struct error *err)
 {
     struct bytes all;
     if (zip_check(&z->zip, m, err) != OK)
-        return err->status;
+        return false;
     if (m->method == ZIP_STORED && m->size > LIMIT_PICKLE_AT_ONCE)
-        return source_open_view(z->zip.source, m->data, m->size, &z->pickle_source, err);
+        return source_open_view(z->zip.source, m->data, m->size, &z->pickle_source, err) == OK;
     if (zip_read(&z->zip, m, LIMIT_PICKLE_INFLATE, z->arena, &all, err) != OK)
-        return err->status;
+        return false;
     if (m->crc && crc32_z(0, all.at, all.len) != m->crc)
         job_issue(t->job, ISSUE_WARNING, t->path, z->base + m->header, "checksum",
                   "member \"%.200s\" does not have the checksum that the archive states", m->name);
-    return source_open_memory(z->zip.source->name, all, false, &z->pickle_source, err);
+    return source_open_memory(z->zip.source->name, all, false, &z->pickle_source, err) == OK;
 }
 
-enum status torch_zip_run(struct torch_tree *t, struct torch_zip *z, struct error *err)
+bool torch_zip_run(struct torch_tree *t, struct torch_zip *z, struct error *err)
 {
     const struct zip_member *m = named(z, "data.pkl");
     if (!m)
         return torch_zip_refuse(z, err, NO_OFFSET,
                                 "a zip archive without the data.pkl of torch.save");
     report_pickles(t, z);
-    if (open_pickle(t, z, m, err) != OK || !torch_zip_member_run(z, m, &t->run, err))
-        return err->status;
+    if (!open_pickle(t, z, m, err) || !torch_zip_member_run(z, m, &t->run, err))
+        return false;
     t->run.crc = 0;
     t->big_endian = z->big_endian;
     t->source = z->pickle_source;
@@ -251,5 +242,5 @@ enum status torch_zip_run(struct torch_tree *t, struct torch_zip *z, struct erro
         job_issue(t->job, ISSUE_WARNING, t->path, t->run.offset + z->pickle.end, "trailing-bytes",
                   "%llu bytes follow the pickle in data.pkl",
                   (unsigned long long)(t->source->size - z->pickle.end));
-    return err->status;
+    return err->status == OK;
 }

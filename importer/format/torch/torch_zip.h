@@ -28,10 +28,10 @@ struct torch_zip {
 };
 
 /* Open the archive that is the whole of `source`, which begins at offset `base` of file `file`. */
-enum status torch_zip_open(struct torch_tree *, const struct source *source, uint32_t file,
-                           uint64_t base, struct torch_zip *out, struct error *);
+bool torch_zip_open(struct torch_tree *, const struct source *source, uint32_t file, uint64_t base,
+                    struct torch_zip *out, struct error *);
 /* Run data.pkl: sets t->pickle, t->source, t->run, t->find and t->container. */
-enum status torch_zip_run(struct torch_tree *t, struct torch_zip *, struct error *);
+bool torch_zip_run(struct torch_tree *t, struct torch_zip *, struct error *);
 void torch_zip_close(struct torch_zip *);
 
 /* A member below the root; NULL: none. */
