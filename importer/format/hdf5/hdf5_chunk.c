@@ -147,29 +147,21 @@ static bool number_entries(struct chunk_walk *w, unsigned first)
     return true;
 }
 
-static void add_entry(struct chunk_walk *w, uint64_t number, struct hdf5_chunk chunk,
-                      uint64_t address)
-{
-    uint64_t place[HDF5_RANK_MAX];
-    if (address == HDF5_UNDEFINED || number >= w->wanted)
-        return;
-    for (unsigned i = 0; i < w->d->space.rank; i++) {
-        place[w->order[i]] = number / w->steps[i];
-        number %= w->steps[i];
-    }
-    add_chunk(w, place, chunk, address);
-}
-
 /* Read `count` consecutive entries, starting with number `first`. */
 static void add_entries(struct chunk_walk *w, struct cursor *c, uint64_t first, uint64_t count)
 {
     for (uint64_t i = 0; i < count && hdf5_ok(w->h); i++) {
-        uint64_t address = hdf5_address(w->h, c);
+        uint64_t place[HDF5_RANK_MAX], number = first + i, address = hdf5_address(w->h, c);
         struct hdf5_chunk chunk = chunk_entry(w, c);
-        if (cursor_ok(c))
-            add_entry(w, first + i, chunk, address);
-        else
+        if (!cursor_ok(c))
             index_damaged(w, w->d->address, "entries are cut short");
+        if (!cursor_ok(c) || address == HDF5_UNDEFINED || number >= w->wanted)
+            continue;
+        for (unsigned d = 0; d < w->d->space.rank; d++) {
+            place[w->order[d]] = number / w->steps[d];
+            number %= w->steps[d];
+        }
+        add_chunk(w, place, chunk, address);
     }
 }
 

@@ -210,24 +210,18 @@ static void state_fact(struct fact *f)
         state_scalar(f, (struct bytes){a->data.at, a->type.item});
 }
 
-/* Set the key "GROUP/NAME"; false if it is too long for one. */
-static bool fact_key(struct hdf5_tree *t, const struct hdf5_attribute *a, struct text *key)
-{
-    text_reset(key);
-    text_escape(key, t->name.len ? t->name.at : "", t->name.len);
-    if (t->name.len)
-        text_addc(key, '/');
-    text_escape(key, a->name, a->len);
-    return text_str(key) && key->len <= LIMIT_FACT_KEY;
-}
-
 static void state_one(struct hdf5_tree *t, const struct hdf5_attribute *a, struct text *key)
 {
     struct error why = {.offset = NO_OFFSET};
     struct fact f = {t, a, key};
     if (t->facts_are_full)
         return;
-    if (!fact_key(t, a, key)) {
+    text_reset(key);
+    text_escape(key, t->name.len ? t->name.at : "", t->name.len);
+    if (t->name.len)
+        text_addc(key, '/');
+    text_escape(key, a->name, a->len);
+    if (!text_str(key) || key->len > LIMIT_FACT_KEY) {
         job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "limit",
                   "the path of attribute \"%.100s\" has more than %llu bytes: left out",
                   key->at ? key->at : "", (unsigned long long)LIMIT_FACT_KEY);

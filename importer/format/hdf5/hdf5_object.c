@@ -81,17 +81,6 @@ static void read_messages(struct header *r, struct cursor c)
     }
 }
 
-static void read_block(struct header *r, struct block b, uint64_t prefix)
-{
-    struct hdf5_part part = {b.address, b.len, prefix ? "OHDR" : "OCHK"};
-    struct bytes all = r->new ? hdf5_take_summed(r->h, part, r->arena)
-                              : hdf5_take(r->h, b.address, b.len, r->arena);
-    struct cursor c = hdf5_cursor(r->h, all, b.address);
-    if (r->new)
-        cursor_take(&c, prefix ? prefix : 4);
-    read_messages(r, c);
-}
-
 /* Read the prefix of a version 2 header: its first block, with this *prefix. */
 static struct block begin_new(struct header *r, uint64_t *prefix)
 {
@@ -140,8 +129,15 @@ bool hdf5_object(struct hdf5 *h, uint64_t address, struct arena *arena, struct h
     bool new = memcmp(start, "OHDR", 4) == 0;
     struct block first = new ? begin_new(&r, &prefix) : begin_old(&r);
     add_block(&r, first.address, first.len);
-    for (size_t i = 0; i < r.block_count && hdf5_ok(h); i++)
-        read_block(&r, r.blocks[i], i ? 0 : prefix);
+    for (size_t i = 0; i < r.block_count && hdf5_ok(h); i++) {
+        const struct hdf5_part part = {r.blocks[i].address, r.blocks[i].len, i ? "OCHK" : "OHDR"};
+        struct bytes all =
+            r.new ? hdf5_take_summed(h, part, arena) : hdf5_take(h, part.address, part.len, arena);
+        struct cursor c = hdf5_cursor(h, all, part.address);
+        if (r.new)
+            cursor_take(&c, i ? 4 : prefix);
+        read_messages(&r, c);
+    }
     return hdf5_ok(h);
 }
 

@@ -137,36 +137,29 @@ static void set_grid(struct emission *e, const uint64_t *box)
     e->claim.grid = &e->grid;
 }
 
-/* Emit a tensor that is all fill value: a grid of one chunk, which is absent. */
-static void emit_fill(struct emission *e)
-{
-    struct error why = {.offset = NO_OFFSET}, *outer = hdf5_catch(&e->tree->h, &why);
-    set_grid(e, e->shape);
-    hdf5_catch(&e->tree->h, outer);
-    e->claim.storage = STORAGE_CHUNKS;
-    if (why.status != OK)
-        without_data(e, &why);
-    else
-        emit_dataset(e);
-}
-
 static void emit_run(struct emission *e)
 {
     struct error why = {.offset = NO_OFFSET};
     struct hdf5_tree *t = e->tree;
     uint64_t offset = e->nbytes ? e->d.offset : 0;
     if (offset == HDF5_UNDEFINED) {
-        emit_fill(e);
-        return;
-    }
-    if (e->nbytes && e->d.stored < e->nbytes) {
+        /* all fill value: a grid of one chunk, which is absent */
+        struct error *outer = hdf5_catch(&t->h, &why);
+        set_grid(e, e->shape);
+        hdf5_catch(&t->h, outer);
+        e->claim.storage = STORAGE_CHUNKS;
+    } else if (e->nbytes && e->d.stored < e->nbytes) {
         error_set(&why, ERR_CORRUPT, t->path, t->base + offset,
                   "it needs %llu bytes, %llu are stored", (unsigned long long)e->nbytes,
                   (unsigned long long)e->d.stored);
         error_code(&why, "truncated");
     }
-    if (why.status != OK || !hdf5_chain(&e->d, 0, true, true, e->chain, &why)) {
+    if (why.status == OK && offset != HDF5_UNDEFINED)
+        hdf5_chain(&e->d, 0, true, true, e->chain, &why);
+    if (why.status != OK) {
         without_data(e, &why);
+    } else if (offset == HDF5_UNDEFINED) {
+        emit_dataset(e);
     } else if (t->inflate && e->nbytes) {
         emit_cut(e, offset);
     } else {

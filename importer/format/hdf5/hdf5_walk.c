@@ -18,11 +18,13 @@ struct hdf5_level {
     bool empty;
 };
 
-static enum status enter_group(struct hdf5_tree *t, const struct hdf5_object *o, struct error *err)
+static void enter_group(struct hdf5_tree *t, const struct hdf5_object *o, struct error *err)
 {
     struct hdf5_level *l = calloc(1, sizeof(*l));
-    if (!l)
-        return error_memory_at(err, t->path);
+    if (!l) {
+        error_memory_at(err, t->path);
+        return;
+    }
     l->above = t->top;
     l->address = o->address;
     l->name_len = t->name.len;
@@ -31,7 +33,6 @@ static enum status enter_group(struct hdf5_tree *t, const struct hdf5_object *o,
     t->depth++;
     l->arena.err = err; /* hdf5_links() alone takes from it */
     hdf5_links(&t->h, o, &l->arena, &l->links);
-    return err->status;
 }
 
 static void leave_group(struct hdf5_tree *t)
@@ -43,17 +44,9 @@ static void leave_group(struct hdf5_tree *t)
     free(l);
 }
 
-static bool is_above(const struct hdf5_tree *t, uint64_t address)
-{
-    for (const struct hdf5_level *l = t->top; l; l = l->above)
-        if (l->address == address)
-            return true;
-    return false;
-}
-
 /* Report an error in one object under its name, and go on. Failures of memory or reading, of the
  * job, and of the file as a whole are passed up in *err. */
-static enum status report_or_pass(struct hdf5_tree *t, struct error *why, struct error *err)
+static void report_or_pass(struct hdf5_tree *t, struct error *why, struct error *err)
 {
     char what[240];
     if (why->status == OK || status_passes(why->status) || t->job->err->status != OK ||
@@ -62,31 +55,33 @@ static enum status report_or_pass(struct hdf5_tree *t, struct error *why, struct
             *err = *why;
         else if (t->job->err->status != OK)
             *err = *t->job->err;
-        return err->status;
+        return;
     }
     snprintf(what, sizeof(what), "\"%.*s\"", (int)(t->name.len < 200 ? t->name.len : 200),
              t->name.at ? t->name.at : "");
     error_prefix(why, what);
     job_issue_error(t->job, ISSUE_ERROR, why);
-    return OK;
 }
 
-static enum status see_group(struct hdf5_tree *t, const struct hdf5_object *o, struct arena *arena,
-                             struct error *err)
+static void see_group(struct hdf5_tree *t, const struct hdf5_object *o, struct arena *arena,
+                      struct error *err)
 {
-    if (is_above(t, o->address)) {
-        job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "link",
-                  "\"%.*s\" links back to a group above it: not followed",
-                  (int)(t->name.len < 200 ? t->name.len : 200), t->name.at);
-        return OK;
-    }
+    for (const struct hdf5_level *l = t->top; l; l = l->above)
+        if (l->address == o->address) {
+            job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "link",
+                      "\"%.*s\" links back to a group above it: not followed",
+                      (int)(t->name.len < 200 ? t->name.len : 200), t->name.at);
+            return;
+        }
     if (t->depth >= DEPTH_MAX)
-        return error_set(err, ERR_LIMIT, t->path, NO_OFFSET, "groups more than %d deep", DEPTH_MAX);
-    hdf5_tree_facts(t, o, arena, NULL);
-    return err->status == OK ? enter_group(t, o, err) : err->status;
+        error_set(err, ERR_LIMIT, t->path, NO_OFFSET, "groups more than %d deep", DEPTH_MAX);
+    else
+        hdf5_tree_facts(t, o, arena, NULL);
+    if (err->status == OK)
+        enter_group(t, o, err);
 }
 
-static enum status see_object(struct hdf5_tree *t, uint64_t address, struct error *err)
+static void see_object(struct hdf5_tree *t, uint64_t address, struct error *err)
 {
     struct arena arena = {.err = err};
     struct hdf5_object o;
@@ -107,7 +102,6 @@ static enum status see_object(struct hdf5_tree *t, uint64_t address, struct erro
             break;
         }
     arena_release(&arena);
-    return err->status;
 }
 
 /* Report a link that is not followed. */
@@ -127,17 +121,19 @@ static void report_link(struct hdf5_tree *t, const struct hdf5_link *l)
               *target ? " to " : "", target);
 }
 
-static enum status see_link(struct hdf5_tree *t, struct hdf5_level *level,
-                            const struct hdf5_link *l, struct error *err)
+static void see_link(struct hdf5_tree *t, struct hdf5_level *level, const struct hdf5_link *l,
+                     struct error *err)
 {
     struct error why = {.offset = NO_OFFSET};
     t->name.len = level->name_len;
     if (t->name.len)
         text_addc(&t->name, '/');
     text_add(&t->name, l->name, l->len);
-    if (t->name.failed)
-        return error_set(err, ERR_LIMIT, t->path, NO_OFFSET, "a name over %llu bytes",
-                         (unsigned long long)LIMIT_NAME_BYTES);
+    if (t->name.failed) {
+        error_set(err, ERR_LIMIT, t->path, NO_OFFSET, "a name over %llu bytes",
+                  (unsigned long long)LIMIT_NAME_BYTES);
+        return;
+    }
     level->empty = false;
     hdf5_catch(&t->h, &why);
     if (l->kind != HDF5_HARD)
@@ -145,22 +141,10 @@ static enum status see_link(struct hdf5_tree *t, struct hdf5_level *level,
     else
         see_object(t, l->object, &why);
     hdf5_catch(&t->h, err);
-    return report_or_pass(t, &why, err);
+    report_or_pass(t, &why, err);
 }
 
-/* Leave a group; an empty one is emitted as a leaf. */
-static enum status finish_group(struct hdf5_tree *t, struct error *err)
-{
-    const struct hdf5_level *l = t->top;
-    bool state = l->empty && l->above && !t->wants;
-    t->name.len = l->name_len;
-    leave_group(t);
-    if (state && job_node(t->job, t->name.at, t->name.len, "dict") != OK)
-        *err = *t->job->err;
-    return err->status;
-}
-
-static enum status walk_groups(struct hdf5_tree *t, struct error *err)
+static void walk_groups(struct hdf5_tree *t, struct error *err)
 {
     struct arena arena = {.err = err};
     struct hdf5_object root;
@@ -171,12 +155,16 @@ static enum status walk_groups(struct hdf5_tree *t, struct error *err)
     arena_release(&arena);
     while (t->top && err->status == OK) {
         struct hdf5_level *l = t->top;
-        if (l->next < l->links.count)
+        if (l->next < l->links.count) {
             see_link(t, l, &l->links.at[l->next++], err);
-        else
-            finish_group(t, err);
+            continue;
+        }
+        const bool leaf = l->empty && l->above && !t->wants; /* an empty group */
+        t->name.len = l->name_len;
+        leave_group(t);
+        if (leaf && job_node(t->job, t->name.at, t->name.len, "dict") != OK)
+            *err = *t->job->err;
     }
-    return err->status;
 }
 
 enum status hdf5_tree_index(struct hdf5_tree *t, const struct source *source, struct error *err)

@@ -109,33 +109,29 @@ static void add_weights(struct job *job, const struct zip *z, const struct zip_m
     error_prefix(job->err, m->name);
 }
 
-static void keras_add_member(struct job *job, const struct zip *z, const struct zip_member *m)
-{
-    if (strcmp(m->name, METADATA) == 0)
-        json_facts(job, z, m, "");
-    else if (strcmp(m->name, CONFIG) == 0)
-        json_facts(job, z, m, CONFIG ":");
-    else if (text_ends_in(m->name, m->name_len, ".weights.h5") &&
-             !memchr(m->name, '/', m->name_len))
-        add_weights(job, z, m);
-    else if (text_ends_in(m->name, m->name_len, ".npz"))
-        job_issue(job, ISSUE_ERROR, NULL, m->header, "unsupported",
-                  "weights as pickled objects (%.100s) are not read", m->name);
-}
-
 static enum status keras_index(struct job *job)
 {
-    struct zip z;
-    if (zip_open(job->source, job->arena, &z, job->err) != OK)
-        return job->err->status;
-    job_trailing(job, NULL, job->source->size - z.trailing, z.trailing, "the archive");
-    if (!zip_find(&z, METADATA) && !zip_find(&z, WEIGHTS)) {
+    struct zip z = {0};
+    if (zip_open(job->source, job->arena, &z, job->err) == OK)
+        job_trailing(job, NULL, job->source->size - z.trailing, z.trailing, "the archive");
+    if (job->err->status == OK && !zip_find(&z, METADATA) && !zip_find(&z, WEIGHTS)) {
         error_set(job->err, ERR_CORRUPT, job->path, NO_OFFSET,
                   "a zip archive without metadata.json and model.weights.h5");
-        return error_code(job->err, "bad-keras");
+        error_code(job->err, "bad-keras");
     }
-    for (uint64_t i = 0; i < z.count && job->err->status == OK; i++)
-        keras_add_member(job, &z, &z.members[i]);
+    for (uint64_t i = 0; job->err->status == OK && i < z.count; i++) {
+        const struct zip_member *m = &z.members[i];
+        if (strcmp(m->name, METADATA) == 0)
+            json_facts(job, &z, m, "");
+        else if (strcmp(m->name, CONFIG) == 0)
+            json_facts(job, &z, m, CONFIG ":");
+        else if (text_ends_in(m->name, m->name_len, ".weights.h5") &&
+                 !memchr(m->name, '/', m->name_len))
+            add_weights(job, &z, m);
+        else if (text_ends_in(m->name, m->name_len, ".npz"))
+            job_issue(job, ISSUE_ERROR, NULL, m->header, "unsupported",
+                      "weights as pickled objects (%.100s) are not read", m->name);
+    }
     return job->err->status;
 }
 

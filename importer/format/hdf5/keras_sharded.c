@@ -43,11 +43,6 @@ struct keras_set {
     const char *stray; /* and the name of the first */
 };
 
-static bool keras_sharded_is_plain(const char *name)
-{
-    return *name && !strpbrk(name, "/\\") && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
-}
-
 /* By keys and values, not as JSON: the probe's head may end inside the map. */
 static int keras_sharded_probe(const struct probe *p)
 {
@@ -169,22 +164,15 @@ static void map_groups(struct keras_set *s)
     }
 }
 
-static void lose_shard(struct keras_set *s, size_t i, struct error *err)
-{
-    char what[320];
-    snprintf(what, sizeof(what), "shard %.200s", s->shards[i]);
-    error_prefix(err, what);
-    job_issue_error(s->job, ISSUE_ERROR, err);
-    s->lost[i] = true;
-}
-
-static enum status index_keras_shard(struct keras_set *s, size_t i)
+static void index_keras_shard(struct keras_set *s, size_t i)
 {
     struct error err = {.offset = NO_OFFSET};
     struct source *source = NULL;
+    char what[320];
     uint32_t file;
     s->shard = s->shards[i];
-    if (!keras_sharded_is_plain(s->shard)) {
+    if (!*s->shard || strpbrk(s->shard, "/\\") || strcmp(s->shard, ".") == 0 ||
+        strcmp(s->shard, "..") == 0) {
         error_set(&err, ERR_CORRUPT, s->job->path, NO_OFFSET,
                   "not the name of a file beside the index");
         error_code(&err, "bad-shard-name");
@@ -201,13 +189,16 @@ static enum status index_keras_shard(struct keras_set *s, size_t i)
         hdf5_tree_index(&t, source, &err);
         s->nbytes += t.nbytes;
     }
-    if (s->job->err->status != OK)
-        return s->job->err->status;
-    if (err.status == ERR_MEMORY)
+    if (err.status == OK || s->job->err->status != OK)
+        return;
+    if (err.status == ERR_MEMORY) {
         *s->job->err = err;
-    else if (err.status != OK)
-        lose_shard(s, i, &err);
-    return s->job->err->status;
+        return;
+    }
+    snprintf(what, sizeof(what), "shard %.200s", s->shard);
+    error_prefix(&err, what);
+    job_issue_error(s->job, ISSUE_ERROR, &err);
+    s->lost[i] = true;
 }
 
 static bool is_lost(const struct keras_set *s, const struct json_value *shard)
@@ -310,17 +301,16 @@ static enum status keras_sharded_index(struct job *job)
     struct keras_set s = {.job = job, .arena = job->arena, .groups.err = job->err};
     job_role(job, 0, "index");
     const struct json_value *index = read_keras_index(job, &text);
-    if (!index)
-        return job->err->status;
-    if (!collect_shards(&s, index)) {
+    if (index && !collect_shards(&s, index)) {
         error_set(job->err, ERR_CORRUPT, job->path, NO_OFFSET, "an index without weight_map");
-        return error_code(job->err, "bad-index");
+        error_code(job->err, "bad-index");
     }
-    s.lost = arena_array(job->arena, s.shard_count + 1, sizeof(*s.lost));
-    map_groups(&s);
-    json_init(&json, cursor_over(text, 0), job->arena, job->source->name, job->err);
-    if (job->err->status == OK)
+    if (job->err->status == OK) {
+        json_init(&json, cursor_over(text, 0), job->arena, job->source->name, job->err);
         json_object(&json, "an object", facts, job);
+        s.lost = arena_array(job->arena, s.shard_count + 1, sizeof(*s.lost));
+        map_groups(&s);
+    }
     for (size_t i = 0; i < s.shard_count && job->err->status == OK; i++)
         index_keras_shard(&s, i);
     if (job->err->status == OK) {

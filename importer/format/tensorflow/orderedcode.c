@@ -43,15 +43,6 @@ bool orderedcode_string(struct cursor *c, struct text *out)
     return false;
 }
 
-/* Length in bytes of the code of a non-negative value. */
-static unsigned signed_length(uint64_t value)
-{
-    unsigned n = 1;
-    while (n < 10 && value >> (7 * n - 1))
-        n++;
-    return n;
-}
-
 int64_t orderedcode_signed(struct cursor *c)
 {
     uint8_t first = cursor_u8(c);
@@ -77,7 +68,10 @@ int64_t orderedcode_signed(struct cursor *c)
             cursor_fail(c);
         value = value << 8 | (uint8_t)(cursor_u8(c) ^ flip);
     }
-    if (!cursor_ok(c) || n != signed_length(value))
+    unsigned shortest = 1; /* bytes of the value's shortest code, which alone is legal */
+    while (shortest < 10 && value >> (7 * shortest - 1))
+        shortest++;
+    if (!cursor_ok(c) || n != shortest)
         cursor_fail(c);
     return !cursor_ok(c) ? 0 : flip ? (int64_t)~value : (int64_t)value;
 }

@@ -51,25 +51,21 @@ struct bundle {
 
 /* --- recognising ------------------------------------------------------------------------ */
 
-/* Whether `value` begins like a bundle's header: num_shards, perhaps endianness, version. */
-static bool is_header(struct bytes value)
+static int tf_bundle_probe(const struct probe *p)
 {
-    struct cursor c = cursor_over(value, 0);
+    /* A bundle's header begins with num_shards, perhaps endianness, version. */
+    struct cursor c = cursor_over(tf_first_value(p->head), 0);
     if (cursor_u8(&c) != 0x08)
-        return false;
+        return 0;
     cursor_varint32(&c);
     uint8_t tag = cursor_u8(&c);
     if (tag == 0x10) {
         cursor_varint32(&c);
         tag = cursor_u8(&c);
     }
-    return tag == 0x1A && cursor_u8(&c) > 0 && cursor_u8(&c) == 0x08;
-}
-
-static int tf_bundle_probe(const struct probe *p)
-{
-    int bits = is_header(tf_first_value(p->head)) ? 48 : 0;
-    return bits && sstable_ends(p->tail) ? bits + 64 : bits;
+    if (tag != 0x1A || !cursor_u8(&c) || cursor_u8(&c) != 0x08)
+        return 0;
+    return sstable_ends(p->tail) ? 48 + 64 : 48;
 }
 
 static bool tf_bundle_name(const char *name, struct text *out)
@@ -132,27 +128,6 @@ static bool take_run(struct bundle *b, const Tf__BundleEntryProto *m, struct byt
     return tf_shape(b->job, m->shape, name, run);
 }
 
-/* Whether the stated data file and offset are possible. False after an issue. */
-static bool run_is_placed(struct bundle *b, const struct tf_run *run, struct bytes name)
-{
-    if (run->shard < b->shards.count && run->offset <= INT64_MAX && run->size <= INT64_MAX)
-        return true;
-    job_issue(b->job, ISSUE_ERROR, NULL, NO_OFFSET, "corrupt",
-              "tensor \"%.*s\" lies at offset %lld of data file %ld, there are %lu: listed "
-              "without data",
-              SHOWN(name), (long long)run->offset, (long)(int32_t)run->shard,
-              (unsigned long)b->shards.count);
-    return false;
-}
-
-static void report_size(struct bundle *b, const struct tf_run *run, struct bytes name)
-{
-    job_issue(b->job, ISSUE_ERROR, NULL, NO_OFFSET, "size-mismatch",
-              "tensor \"%.*s\" has %llu bytes in its data file, which is not what its shape "
-              "and dtype need: listed without data",
-              SHOWN(name), (unsigned long long)run->size);
-}
-
 /* --- tensors ---------------------------------------------------------------------------- */
 
 static void emit_range(struct bundle *b, const struct tf_run *run, struct bytes name,
@@ -160,16 +135,24 @@ static void emit_range(struct bundle *b, const struct tf_run *run, struct bytes 
 {
     struct dtype dtype;
     dtype_find(claim->dtype, &dtype);
-    bool placed = run_is_placed(b, run, name);
-    if (placed && size_is_right(&dtype, run)) {
+    if (run->shard >= b->shards.count || run->offset > INT64_MAX || run->size > INT64_MAX) {
+        job_issue(b->job, ISSUE_ERROR, NULL, NO_OFFSET, "corrupt",
+                  "tensor \"%.*s\" lies at offset %lld of data file %ld, there are %lu: listed "
+                  "without data",
+                  SHOWN(name), (long long)run->offset, (long)(int32_t)run->shard,
+                  (unsigned long)b->shards.count);
+    } else if (!size_is_right(&dtype, run)) {
+        job_issue(b->job, ISSUE_ERROR, NULL, NO_OFFSET, "size-mismatch",
+                  "tensor \"%.*s\" has %llu bytes in its data file, which is not what its shape "
+                  "and dtype need: listed without data",
+                  SHOWN(name), (unsigned long long)run->size);
+    } else {
         claim->storage = STORAGE_RANGE;
         claim->offset = run->offset;
         claim->stored = run->size;
         claim->codec = codec_of(b, &dtype);
         claim->sums = dtype.kind == DTYPE_OPAQUE ? NULL : &run->crc;
         tf_shards_file(&b->shards, run->shard, &claim->file);
-    } else if (placed) {
-        report_size(b, run, name);
     }
     job_tensor(b->job, claim);
 }
@@ -299,16 +282,6 @@ static void take_tensor(struct bundle *b, struct bytes name, const Tf__BundleEnt
         emit_range(b, &run, name, &claim);
 }
 
-static void take_slice(struct bundle *b, struct bytes key, const Tf__BundleEntryProto *m,
-                       uint64_t offset)
-{
-    static const struct bytes slice = {(const uint8_t *)"(a slice)", 9};
-    struct tf_run run;
-    if (take_run(b, m, slice, offset, &run) && !tf_slices_add(&b->slices, key, &run, b->job->arena))
-        job_issue(b->job, ISSUE_ERROR, NULL, offset, "corrupt",
-                  "a key of the index begins with a zero byte but is not a slice's: left out");
-}
-
 /* Report slices that no tensor lists: their data cannot be reached. */
 static void report_orphans(struct bundle *b)
 {
@@ -352,15 +325,20 @@ static enum status take_header(struct bundle *b, const struct sstable_entry *e)
 
 static void take_entries(struct bundle *b, struct sstable *table)
 {
+    static const struct bytes slice = {(const uint8_t *)"(a slice)", 9};
     struct error *err = b->job->err;
     struct sstable_entry e;
+    struct tf_run run;
     while (sstable_next(table, &e)) {
         const Tf__BundleEntryProto *m =
             protobuf_unpack(&tf__bundle_entry_proto__descriptor, e.value, &b->message, err);
-        if (err->status == OK && e.key.len && e.key.at[0] == 0)
-            take_slice(b, e.key, m, e.offset);
-        else if (err->status == OK)
+        const bool of_slice = e.key.len && e.key.at[0] == 0;
+        if (err->status == OK && !of_slice)
             take_tensor(b, e.key, m, e.offset);
+        else if (err->status == OK && take_run(b, m, slice, e.offset, &run) &&
+                 !tf_slices_add(&b->slices, e.key, &run, b->job->arena))
+            job_issue(b->job, ISSUE_ERROR, NULL, e.offset, "corrupt",
+                      "a key of the index begins with a zero byte but is not a slice's: left out");
         arena_release(&b->message);
     }
 }
@@ -396,8 +374,8 @@ static enum status tf_bundle_index(struct job *job)
     }
     sstable_close(table);
     arena_release(&b.message);
-    tf_shards_close(&b.shards);
-    tf_slices_release(&b.slices);
+    text_release(&b.shards.prefix);
+    text_release(&b.slices.name);
     return job->err->status;
 }
 

@@ -220,8 +220,3 @@ void tf_shards_list(struct tf_shards *s, bool after)
     }
     text_release(&stem);
 }
-
-void tf_shards_close(struct tf_shards *s)
-{
-    text_release(&s->prefix);
-}

@@ -8,7 +8,7 @@
  *       ... tf_shards_file(&s, shard, &file) ...
  *       tf_shards_list(&s, true);
  *   }
- *   tf_shards_close(&s);
+ *   text_release(&s.prefix);
  *
  * Every file that tf_shards_claim() takes becomes a file of the checkpoint.
  */
@@ -41,7 +41,6 @@ enum status tf_shards_claim(struct claim *);
 enum status tf_shards_open(struct tf_shards *, struct job *);
 /* Set the number of shards that the header states, at most LIMIT_SHARDS. */
 void tf_shards_count(struct tf_shards *, uint32_t count);
-void tf_shards_close(struct tf_shards *);
 
 const char *tf_shards_name(struct tf_shards *); /* PREFIX */
 

@@ -18,16 +18,6 @@
 #include "catalog/data/model/tensor.h"
 #include "importer/format/tensorflow/orderedcode.h"
 
-/* The name in the arena; slices of one variable, which follow each other, share it. */
-static const char *share_name(struct tf_slices *s, struct arena *arena)
-{
-    const struct tf_slice *last = s->count ? &s->list[s->count - 1] : NULL;
-    const char *name = s->name.len ? text_str(&s->name) : "";
-    if (last && last->name_len == s->name.len && memcmp(last->name, name, s->name.len) == 0)
-        return last->name;
-    return arena_copy(arena, name, s->name.len);
-}
-
 bool tf_slice_key(struct bytes key, struct text *name, struct arena *arena,
                   struct tf_extent **extents, unsigned *rank)
 {
@@ -59,7 +49,12 @@ bool tf_slices_add(struct tf_slices *s, struct bytes key, const struct tf_run *r
     unsigned rank;
     if (!tf_slice_key(key, &s->name, arena, &slice.extents, &rank) || rank != run->rank)
         return false;
-    slice.name = share_name(s, arena);
+    /* Slices of one variable follow each other, and share its name. */
+    const struct tf_slice *last = s->count ? &s->list[s->count - 1] : NULL;
+    const char *name = s->name.len ? text_str(&s->name) : "";
+    const bool same =
+        last && last->name_len == s->name.len && memcmp(last->name, name, s->name.len) == 0;
+    slice.name = same ? last->name : arena_copy(arena, name, s->name.len);
     slice.name_len = s->name.len;
     *PUSH(arena, s->list, s->count, s->space) = slice;
     return true;
@@ -93,9 +88,4 @@ struct tf_slice *tf_slices_find(struct tf_slices *s, struct bytes name,
     PARTITION_POINT(at, s->count, order(&s->list[at], name, extents, rank) < 0);
     bool found = at < s->count && order(&s->list[at], name, extents, rank) == 0;
     return found ? &s->list[at] : NULL;
-}
-
-void tf_slices_release(struct tf_slices *s)
-{
-    text_release(&s->name);
 }

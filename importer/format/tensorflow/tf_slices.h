@@ -46,7 +46,7 @@ struct tf_slices {
     struct tf_slice *list;
     uint64_t count;
     size_t space;
-    struct text name; /* scratch */
+    struct text name; /* scratch, to be released */
 };
 
 /* Add the slice under `key`; `run` lives in the arena. False: it is not the key of a slice of
@@ -57,7 +57,5 @@ bool tf_slices_add(struct tf_slices *, struct bytes key, const struct tf_run *ru
 /* The slice of variable `name` with exactly these extents, or NULL. */
 struct tf_slice *tf_slices_find(struct tf_slices *, struct bytes name,
                                 const struct tf_extent *extents, unsigned rank);
-
-void tf_slices_release(struct tf_slices *);
 
 #endif

@@ -14,14 +14,6 @@
 
 #define TRAIN_DS "train_ds"
 
-/* Whether `name` is like "train_ds-000-of-001.index"; T5X prints three digits. */
-static bool is_data_index(const char *name)
-{
-    struct shard_name s;
-    return strncmp(name, TRAIN_DS, strlen(TRAIN_DS)) == 0 &&
-           shard_number(name + strlen(TRAIN_DS), 1, &s) && strcmp(s.rest, ".index") == 0;
-}
-
 static int tf_state_probe(const struct probe *p)
 {
     static const char *const texts[] = {"model_checkpoint_path:", "all_model_checkpoint_paths:"};
@@ -30,7 +22,12 @@ static int tf_state_probe(const struct probe *p)
         if (p->head.len >= len && memcmp(p->head.at, texts[i], len) == 0)
             return 8 * (int)len;
     }
-    return is_data_index(p->name) ? 8 * (int)strlen(TRAIN_DS "--of-.index") : 0;
+    /* "train_ds-000-of-001.index"; T5X prints three digits */
+    struct shard_name s;
+    const size_t begin = strlen(TRAIN_DS);
+    const bool position = strncmp(p->name, TRAIN_DS, begin) == 0 &&
+                          shard_number(p->name + begin, 1, &s) && strcmp(s.rest, ".index") == 0;
+    return position ? 8 * (int)strlen(TRAIN_DS "--of-.index") : 0;
 }
 
 const struct format format_tf_state = {

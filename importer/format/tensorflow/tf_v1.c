@@ -101,22 +101,18 @@ struct shard {
 
 /* --- recognising ------------------------------------------------------------------------ */
 
-/* Whether `value` begins like the empty key's: SavedTensorSlices whose first field is `meta`, which
- * begins with a tensor or the versions. */
-static bool is_header(struct bytes value)
-{
-    struct cursor c = cursor_over(value, 0);
-    if (cursor_u8(&c) != (SLICES_META << 3 | WIRE_BYTES))
-        return false;
-    uint64_t len = cursor_varint(&c);
-    uint8_t tag = cursor_u8(&c);
-    return len == 0 || (cursor_ok(&c) && (tag == (META_TENSOR << 3 | WIRE_BYTES) ||
-                                          tag == (META_VERSIONS << 3 | WIRE_BYTES)));
-}
-
 static int tf_v1_probe(const struct probe *p)
 {
-    return sstable_ends(p->tail) && is_header(tf_first_value(p->head)) ? 64 + 8 : 0;
+    /* The empty key's value: SavedTensorSlices whose first field is `meta`, which begins with a
+     * tensor or the versions. */
+    struct cursor c = cursor_over(tf_first_value(p->head), 0);
+    if (!sstable_ends(p->tail) || cursor_u8(&c) != (SLICES_META << 3 | WIRE_BYTES))
+        return 0;
+    const uint64_t len = cursor_varint(&c);
+    const uint8_t tag = cursor_u8(&c);
+    const bool begins = cursor_ok(&c) && (tag == (META_TENSOR << 3 | WIRE_BYTES) ||
+                                          tag == (META_VERSIONS << 3 | WIRE_BYTES));
+    return len == 0 || begins ? 64 + 8 : 0;
 }
 
 /* Whether `name` is like "PREFIX-00001-of-00002". s->stem is then the length of PREFIX. */
@@ -162,14 +158,6 @@ static enum status tf_v1_claim(struct claim *claim)
     return OK;
 }
 
-/* --- headers ---------------------------------------------------------------------------- */
-
-static bool same_shape(const struct tf_run *a, const struct tf_run *b)
-{
-    return a->dtype == b->dtype && a->rank == b->rank &&
-           memcmp(a->shape, b->shape, a->rank * sizeof(*a->shape)) == 0;
-}
-
 /* Add a tensor that a shard lists; other shards may have listed it too. */
 static void tf_v1_add_tensor(struct v1 *v, const Tf__SavedSliceMeta *m)
 {
@@ -184,7 +172,8 @@ static void tf_v1_add_tensor(struct v1 *v, const Tf__SavedSliceMeta *m)
     if (!added) {
         struct tensor *known = &v->tensors[*at];
         known->listed += t.listed;
-        if (!same_shape(&known->run, &t.run))
+        if (known->run.dtype != t.run.dtype || known->run.rank != t.run.rank ||
+            memcmp(known->run.shape, t.run.shape, t.run.rank * sizeof(*t.run.shape)) != 0)
             known->fault = (struct fault){"corrupt", "has another shape or dtype in another file"};
         return;
     }
@@ -316,13 +305,6 @@ static void take_value(struct v1 *v, const struct shard *s, struct tensor *t,
     p->record = e->value_at;
 }
 
-static void add_orphan(struct v1 *v)
-{
-    if (!v->orphans++)
-        snprintf(v->first_orphan, sizeof(v->first_orphan), "%s",
-                 v->key_name.len ? text_str(&v->key_name) : "");
-}
-
 static void take_record(struct v1 *v, const struct shard *s, const struct sstable_entry *e)
 {
     struct tf_extent *extents;
@@ -336,7 +318,9 @@ static void take_record(struct v1 *v, const struct shard *s, const struct sstabl
     struct bytes name = {(const uint8_t *)text_str(&v->key_name), v->key_name.len};
     const uint64_t *known = strmap_get(&v->names, (const char *)name.at, name.len);
     if (!known) {
-        add_orphan(v);
+        if (!v->orphans++)
+            snprintf(v->first_orphan, sizeof(v->first_orphan), "%s",
+                     v->key_name.len ? text_str(&v->key_name) : "");
         return;
     }
     struct tensor *t = &v->tensors[*known];
@@ -369,16 +353,6 @@ static struct arrangement arrangement_of(const struct tensor *t)
         a.plain = a.plain && p->value.list.len == p->value.count;
     }
     return a;
-}
-
-static const char *tf_v1_chain_of(struct v1 *v, const struct tensor *t, const struct arrangement *a)
-{
-    char steps[TF_V1_STEPS] = "", chain[TF_V1_STEPS + 16];
-    if (!(a->packed && a->plain))
-        tf_v1_steps(&t->field, a->packed, steps);
-    int len = snprintf(chain, sizeof(chain), "%s%s%s", a->blocks ? "sstable|cut" : "",
-                       a->blocks && steps[0] ? "|" : "", steps);
-    return arena_copy(v->job->arena, chain, (size_t)len);
 }
 
 static struct extent extent_of(const struct piece *p, const struct arrangement *a)
@@ -418,17 +392,21 @@ static struct fault check_pieces(const struct tensor *t)
 
 static void tf_v1_place(struct v1 *v, const struct tensor *t, struct tensor_claim *claim)
 {
+    char steps[TF_V1_STEPS] = "", chain[TF_V1_STEPS + 16];
     struct arrangement a = arrangement_of(t);
     struct extent *list = arena_array(v->job->arena, t->count, sizeof(*list));
-    claim->codec = tf_v1_chain_of(v, t, &a);
+    if (!(a.packed && a.plain))
+        tf_v1_steps(&t->field, a.packed, steps);
+    const int len = snprintf(chain, sizeof(chain), "%s%s%s", a.blocks ? "sstable|cut" : "",
+                             a.blocks && steps[0] ? "|" : "", steps);
+    if (len)
+        claim->codec = arena_copy(v->job->arena, chain, (size_t)len);
     if (!list)
         return;
     for (size_t i = 0; i < t->count; i++) {
         list[i] = extent_of(&t->pieces[i], &a);
         claim->stored += list[i].stored;
     }
-    if (!claim->codec[0])
-        claim->codec = NULL;
     claim->storage = a.blocks ? STORAGE_CHUNKS : STORAGE_PIECES;
     claim->stored_unknown = a.blocks; /* blocks are shared between tensors */
     if (t->count == 1 && !a.blocks) {
@@ -489,13 +467,6 @@ static void take_shard(struct v1 *v, const struct shard *s)
         *v->job->err = err;
     else
         job_issue_error(v->job, ISSUE_ERROR, &err);
-}
-
-static bool is_listed(struct v1 *v, const char *name)
-{
-    uint64_t count;
-    const char *const *names = job_siblings(v->job, &count);
-    return names_hold(names, count, name);
 }
 
 static void open_shard(struct v1 *v, const char *path)
@@ -564,21 +535,12 @@ static void add_graph(struct v1 *v)
     struct error err = {.offset = NO_OFFSET};
     uint32_t file;
     text_adds(&v->prefix, GRAPH_SUFFIX);
+    uint64_t count;
     const char *path = text_str(&v->prefix);
-    if (path && is_listed(v, path + v->name_at) &&
+    const char *const *names = job_siblings(v->job, &count);
+    if (path && names_hold(names, count, path + v->name_at) &&
         job_file(v->job, path, "graph", &file, &err) == ERR_MEMORY)
         error_memory(v->job->err);
-}
-
-static void emit_all(struct v1 *v)
-{
-    for (size_t i = 0; i < v->count && v->job->err->status == OK; i++)
-        tf_v1_emit(v, &v->tensors[i]);
-    if (v->orphans)
-        job_issue(v->job, ISSUE_WARNING, NULL, NO_OFFSET, "orphan-slices",
-                  "%llu slices belong to no tensor; the first is one of \"%.200s\"",
-                  (unsigned long long)v->orphans, v->first_orphan);
-    add_graph(v);
 }
 
 static enum status tf_v1_index(struct job *job)
@@ -592,8 +554,14 @@ static enum status tf_v1_index(struct job *job)
         open_shards(&v);
     else if (job->err->status == OK)
         take_shard(&v, &whole);
+    for (size_t i = 0; i < v.count && job->err->status == OK; i++)
+        tf_v1_emit(&v, &v.tensors[i]);
+    if (v.orphans && job->err->status == OK)
+        job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "orphan-slices",
+                  "%llu slices belong to no tensor; the first is one of \"%.200s\"",
+                  (unsigned long long)v.orphans, v.first_orphan);
     if (job->err->status == OK)
-        emit_all(&v);
+        add_graph(&v);
     arena_release(&v.message);
     strmap_release(&v.names);
     text_release(&v.prefix);
