@@ -122,8 +122,8 @@ static bool is_interrupted(void *context)
     return interrupted(((struct indexing *)context)->im->options);
 }
 
-static enum status index_all(struct importing *im, struct writer *w, struct import_report *report,
-                             struct error *err)
+static void index_all(struct importing *im, struct writer *w, struct import_report *report,
+                      struct error *err)
 {
     struct indexing x = {.im = im, .writer = w, .report = report, .reuse = reuse_new()};
     struct work work = {
@@ -137,10 +137,10 @@ static enum status index_all(struct importing *im, struct writer *w, struct impo
     };
     x.threads_each = work.threads / work_threads(&work);
     if (!x.reuse)
-        return error_memory(err);
-    work_run(&work, err);
+        error_memory(err);
+    else
+        work_run(&work, err);
     reuse_free(x.reuse);
-    return err->status;
 }
 
 /* --- checkpoints that are gone ---------------------------------------------------------- */
@@ -258,8 +258,8 @@ static enum status put_overwritten(struct writer *w, const struct walk *walk, co
 }
 
 /* Report checkpoints below the roots that are gone. `w` NULL: only count them. */
-static enum status report_vanished(struct importing *im, const struct known *k, struct writer *w,
-                                   struct import_report *report, struct error *err)
+static void report_vanished(struct importing *im, const struct known *k, struct writer *w,
+                            struct import_report *report, struct error *err)
 {
     for (uint32_t i = 0; i < k->checkpoint_count && err->status == OK; i++) {
         const struct known_checkpoint *c = &k->checkpoints[i];
@@ -282,17 +282,15 @@ static enum status report_vanished(struct importing *im, const struct known *k, 
             writer_vanished(w, c->id, c->path, err);
         }
     }
-    return err->status;
 }
 
-static enum status forget_passed(struct importing *im, const struct known *k, struct writer *w,
-                                 struct error *err)
+static void forget_passed(struct importing *im, const struct known *k, struct writer *w,
+                          struct error *err)
 {
     for (uint32_t i = 0; i < k->file_count && err->status == OK; i++)
         if (k->files[i].checkpoint == KNOWN_NONE && walk_covers(im->walk, k->files[i].path) &&
             is_gone(k->files[i].path))
             writer_forget_passed(w, k->files[i].path, err);
-    return err->status;
 }
 
 /* Whether a file is the one that an earlier import refused: it is not opened again, so its
@@ -307,19 +305,18 @@ static bool still_refused(const struct known *k, const char *path)
 
 /* Delete the issues of what earlier imports refused and this walk looked at: this import finds
  * them again, unless it was mended or is a checkpoint no more. */
-static enum status forget_refused(struct importing *im, const struct known *k, struct writer *w,
-                                  struct error *err)
+static void forget_refused(struct importing *im, const struct known *k, struct writer *w,
+                           struct error *err)
 {
     for (uint32_t i = 0; i < k->refused_count && err->status == OK; i++)
         if (walk_covers(im->walk, k->refused[i]) && walk_saw(im->walk, k->refused[i]) &&
             !still_refused(k, k->refused[i]))
             writer_forget_passed(w, k->refused[i], err);
-    return err->status;
 }
 
 /* --- the whole import ------------------------------------------------------------------- */
 
-static enum status write_walk(struct importing *im, struct writer *w, struct error *err)
+static void write_walk(struct importing *im, struct writer *w, struct error *err)
 {
     struct batch b = {
         .passed = im->walk->passed,
@@ -329,11 +326,12 @@ static enum status write_walk(struct importing *im, struct writer *w, struct err
     };
     for (uint64_t i = 0; i < im->walk->root_count && err->status == OK; i++)
         writer_clear_walked(w, im->walk->roots[i], err);
-    return err->status == OK ? writer_put(w, &b, err) : err->status;
+    if (err->status == OK)
+        writer_put(w, &b, err);
 }
 
 /* Must follow the checkpoints that the notes are about. */
-static enum status write_notes(struct importing *im, struct writer *w, struct error *err)
+static void write_notes(struct importing *im, struct writer *w, struct error *err)
 {
     const struct walk *walk = im->walk;
     for (uint64_t i = 0; i < walk->unit_count && err->status == OK; i++)
@@ -341,7 +339,6 @@ static enum status write_notes(struct importing *im, struct writer *w, struct er
             writer_clear_notes(w, walk->units[i].known, err);
     for (uint64_t i = 0; i < walk->note_count && err->status == OK; i++)
         writer_note(w, walk->notes[i].checkpoint, &walk->notes[i].issue, err);
-    return err->status;
 }
 
 #define WAIT_NS       20000000
@@ -359,28 +356,30 @@ static int wait_for_turn(void *context, int times)
     return 1;
 }
 
-static enum status write_all(struct importing *im, struct sqlite3 *db, const struct known *k,
-                             struct import_report *report, struct error *err)
+static void write_all(struct importing *im, struct sqlite3 *db, const struct known *k,
+                      struct import_report *report, struct error *err)
 {
     struct writer *w = NULL;
     if (writer_open(db, im->looker, wait_for_turn, (void *)im->options, &w, err) != OK)
-        return err->status;
+        return;
     /* Forgetting a file deletes its issues, so do it before new issues
      * of the same paths are written. */
-    if (forget_passed(im, k, w, err) == OK && forget_refused(im, k, w, err) == OK &&
-        write_walk(im, w, err) == OK && index_all(im, w, report, err) == OK &&
-        write_notes(im, w, err) == OK)
-        report_vanished(im, k, w, report, err);
+    forget_passed(im, k, w, err);
+    forget_refused(im, k, w, err);
+    write_walk(im, w, err);
+    if (err->status == OK)
+        index_all(im, w, report, err);
+    write_notes(im, w, err);
+    report_vanished(im, k, w, report, err);
     /* Even if it was stopped: only whole checkpoints have been written, so keep them. (Where nobody stops
      * it, a statement was interrupted: what it belongs to is not whole.) */
     if (err->status != OK && !(err->status == ERR_INTERRUPTED && interrupted(im->options))) {
         writer_abort(w);
-        return err->status;
+        return;
     }
     struct error closing = {.offset = NO_OFFSET};
     if (writer_close(w, &closing) != OK && err->status == OK)
         *err = closing;
-    return err->status;
 }
 
 static bool tick(void *context, uint64_t files)
@@ -391,20 +390,18 @@ static bool tick(void *context, uint64_t files)
     return !interrupted(o);
 }
 
-static enum status import_choose(struct importing *im, struct import_report *report,
-                                 struct error *err)
+static void import_choose(struct importing *im, struct import_report *report, struct error *err)
 {
     const struct walk *walk = im->walk;
     im->todo = calloc(walk->unit_count + 1, sizeof(*im->todo));
     if (!im->todo)
-        return error_memory(err);
-    for (uint64_t i = 0; i < walk->unit_count; i++) {
+        error_memory(err);
+    for (uint64_t i = 0; im->todo && i < walk->unit_count; i++) {
         if (walk->units[i].unchanged)
             report->unchanged++;
         else
             im->todo[im->todo_count++] = &walk->units[i];
     }
-    return OK;
 }
 
 static void count_plan(struct importing *im, struct import_report *report)
@@ -416,12 +413,15 @@ static void count_plan(struct importing *im, struct import_report *report)
     }
 }
 
-static enum status import_walked(struct importing *im, struct sqlite3 *db,
-                                 struct import_report *report, struct error *err)
+const char import_program[] = CKPTDB_VERSION " " CKPTDB_SOURCES;
+
+enum status import_run(struct sqlite3 *db, const struct import_options *options,
+                       struct import_report *report, struct error *err)
 {
-    const struct import_options *options = im->options;
+    struct importing im = {.options = options, .looker = import_program};
     struct known *known = NULL;
-    if (known_load(db, im->looker, &known, err) != OK)
+    *report = (struct import_report){0};
+    if (known_load(db, im.looker, &known, err) != OK)
         return err->status;
     struct walk_options walk_options = {
         .threads = thread_count(options),
@@ -430,29 +430,19 @@ static enum status import_walked(struct importing *im, struct sqlite3 *db,
         .tick = tick,
         .context = (void *)options,
     };
-    walk_paths(options->paths, options->path_count, &walk_options, &im->walk, err);
-    report->walk = im->walk;
-    if (err->status == OK && import_choose(im, report, err) == OK) {
-        if (options->dry_run || !db) {
-            count_plan(im, report);
-            report_vanished(im, known, NULL, report, err);
-        } else {
-            write_all(im, db, known, report, err);
-        }
+    walk_paths(options->paths, options->path_count, &walk_options, &im.walk, err);
+    report->walk = im.walk;
+    if (err->status == OK)
+        import_choose(&im, report, err);
+    if (err->status == OK && (options->dry_run || !db)) {
+        count_plan(&im, report);
+        report_vanished(&im, known, NULL, report, err);
+    } else if (err->status == OK) {
+        write_all(&im, db, known, report, err);
     }
     if (err->status == ERR_BUSY && interrupted(options))
         err->status = ERR_INTERRUPTED; /* while waiting for the other program */
-    free(im->todo);
+    free(im.todo);
     known_free(known);
     return err->status;
-}
-
-const char import_program[] = CKPTDB_VERSION " " CKPTDB_SOURCES;
-
-enum status import_run(struct sqlite3 *db, const struct import_options *options,
-                       struct import_report *report, struct error *err)
-{
-    struct importing im = {.options = options, .looker = import_program};
-    *report = (struct import_report){0};
-    return import_walked(&im, db, report, err);
 }

@@ -47,12 +47,6 @@ static bool library_formats_give(const struct listing *l, const struct known *k)
     return more;
 }
 
-static bool is_read(const char *name)
-{
-    const struct format *f = format_named(name);
-    return f && f->index;
-}
-
 void ckptdb_formats(bool (*each)(void *, const struct ckptdb_format *), void *context)
 {
     const struct listing l = {each, context};
@@ -61,11 +55,12 @@ void ckptdb_formats(bool (*each)(void *, const struct ckptdb_format *), void *co
             !library_formats_give(&l, &(struct known){formats[i]->name, formats[i],
                                                       exporter_find(formats[i]->name), NULL}))
             return;
-    for (size_t i = 0; exporters[i]; i++)
-        if (!is_read(exporters[i]->name) &&
-            !library_formats_give(&l,
-                                  &(struct known){exporters[i]->name, NULL, exporters[i], NULL}))
+    for (size_t i = 0; exporters[i]; i++) {
+        const struct format *f = format_named(exporters[i]->name);
+        if (!(f && f->index) && !library_formats_give(&l, &(struct known){exporters[i]->name, NULL,
+                                                                          exporters[i], NULL}))
             return;
+    }
     for (const struct unread_kind *k = unread_kinds; k->name; k++)
         if (k->what && !library_formats_give(&l, &(struct known){k->name, NULL, NULL, k}))
             return;

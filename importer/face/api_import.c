@@ -100,29 +100,6 @@ static void give_issues(const ckptdb *c, const struct walk *walk, struct issues 
     free(beside);
 }
 
-static void give_found(const struct ckptdb_import_options *o, const struct walk *walk)
-{
-    for (uint64_t i = 0; o->found && i < walk->unit_count; i++) {
-        const struct unit *u = &walk->units[i];
-        const struct ckptdb_found found = {
-            .path = u->path,
-            .format = u->format->name,
-            .known = u->known != 0,
-            .unchanged = u->unchanged,
-        };
-        o->found(o->context, &found);
-    }
-}
-
-static void give_unread(const struct walk *walk, char *out, size_t size)
-{
-    struct text t = {0};
-    unread_summary(walk, &t);
-    if (t.len && text_str(&t))
-        snprintf(out, size, "%s", text_str(&t));
-    text_release(&t);
-}
-
 /* --- the import ---------------------------------------------------------------------------- */
 
 static void tell_progress(void *context, const char *doing, uint64_t done, uint64_t total)
@@ -169,14 +146,27 @@ static void give_all(const ckptdb *c, const struct ckptdb_import_options *o,
                      struct error *err)
 {
     struct issues issues = {.options = o};
-    give_found(o, r->walk);
+    struct text unread = {0};
+    for (uint64_t i = 0; o->found && i < r->walk->unit_count; i++) {
+        const struct unit *u = &r->walk->units[i];
+        const struct ckptdb_found found = {
+            .path = u->path,
+            .format = u->format->name,
+            .known = u->known != 0,
+            .unchanged = u->unchanged,
+        };
+        o->found(o->context, &found);
+    }
     if (!o->dry_run)
         give_issues(c, r->walk, &issues, err);
     /* Issues of known checkpoints belong to them, so files that failed again are counted here. */
     issues.refused += r->failed_known;
     report->failed = issues.refused > r->failed ? issues.refused : r->failed;
     report->issues = issues.count;
-    give_unread(r->walk, report->unread, sizeof(report->unread));
+    unread_summary(r->walk, &unread);
+    if (unread.len && text_str(&unread))
+        snprintf(report->unread, sizeof(report->unread), "%s", text_str(&unread));
+    text_release(&unread);
 }
 
 enum ckptdb_status ckptdb_import(ckptdb *c, const struct ckptdb_import_options *given,

@@ -20,22 +20,12 @@ static void verify_renewed(void *context, const char *path)
     library_say(context, "%s was imported anew while it was verified: verify it again", path);
 }
 
-static void verify_and_keep(const ckptdb *c, struct verify_options *options, size_t *skipped,
-                            struct error *err)
-{
-    const int before = sqlite3_total_changes(c->db);
-    if (db_open("", DB_SCRATCH, &options->scratch, err) == OK)
-        verify_run(c->db, options, skipped, err);
-    db_close(options->scratch);
-    library_end_results(c, before);
-}
-
 enum ckptdb_status ckptdb_verify(ckptdb *c, const struct ckptdb_content_options *given,
                                  uint64_t *skipped, struct ckptdb_error *error)
 {
     struct error err = {.offset = NO_OFFSET};
     struct ckptdb_content_options o;
-    size_t before = 0;
+    size_t passed = 0;
     if (skipped)
         *skipped = 0;
     if (library_take(&o, sizeof(o), given, &err) != OK || library_alone(c, &err) != OK ||
@@ -54,12 +44,17 @@ enum ckptdb_status ckptdb_verify(ckptdb *c, const struct ckptdb_content_options 
     };
     const char *file = sqlite3_db_filename(c->db, "main");
     c->writing++;
-    if (!file || !*file) /* a second connection compares what is read again */
+    if (!file || !*file) { /* a second connection compares what is read again */
         error_set(&err, ERR_UNSUPPORTED, NULL, NO_OFFSET, "only a catalog in a file is verified");
-    else if (library_begin_results(c, OVERLAY_DAMAGE, &o, &err) == OK)
-        verify_and_keep(c, &options, &before, &err);
+    } else if (library_begin_results(c, OVERLAY_DAMAGE, &o, &err) == OK) {
+        const int before = sqlite3_total_changes(c->db);
+        if (db_open("", DB_SCRATCH, &options.scratch, &err) == OK)
+            verify_run(c->db, &options, &passed, &err);
+        db_close(options.scratch);
+        library_end_results(c, before);
+    }
     c->writing--;
     if (skipped)
-        *skipped = before;
+        *skipped = passed;
     return library_end(&err, error);
 }

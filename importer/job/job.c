@@ -80,8 +80,8 @@ void job_issue_error(struct job *job, enum issue_severity severity, const struct
 
 /* --- files ------------------------------------------------------------------------------ */
 
-enum status job_add_file(struct job *job, const char *path, const char *role,
-                         const struct file_identity *identity, uint32_t *file)
+enum status job_seen(struct job *job, const char *path, const char *role,
+                     const struct file_identity *identity, uint32_t *file)
 {
     struct job_private *p = job_inside(job);
     struct batch *b = job->batch;
@@ -122,16 +122,16 @@ static bool name_is_safe(const char *name)
     }
 }
 
-enum status job_keep_source(struct job *job, struct source *source)
+bool job_keep_source(struct job *job, struct source *source)
 {
     struct open_source *o = arena_alloc(job->arena, sizeof(*o));
     if (!o) {
         source_close(source);
-        return job->err->status;
+        return false;
     }
     *o = (struct open_source){source, job_inside(job)->opened};
     job_inside(job)->opened = o;
-    return OK;
+    return true;
 }
 
 /* Open a part of the checkpoint and record it as a file; NULL if it is missing or unreadable. */
@@ -145,7 +145,7 @@ static struct source *open_part(struct job *job, const char *path, const char *r
         source_close(s);
         s = NULL;
     }
-    job_add_file(job, path, role, s ? &identity : NULL, file);
+    job_seen(job, path, role, s ? &identity : NULL, file);
     if (!job->arena->failed) /* a job that has failed otherwise still records its neighbours */
         return s;
     source_close(s);
@@ -157,12 +157,11 @@ enum status job_open_path(struct job *job, const char *path, const char *role,
                           struct source **source, uint32_t *file, struct error *err)
 {
     struct source *opened = open_part(job, path, role, file, err);
-    if (!opened)
-        return err->status;
-    if (job_keep_source(job, opened) != OK)
-        return error_memory_at(err, path);
-    *source = opened;
-    return OK;
+    if (opened && job_keep_source(job, opened))
+        *source = opened;
+    else if (opened)
+        error_memory_at(err, path);
+    return err->status;
 }
 
 enum status job_file(struct job *job, const char *path, const char *role, uint32_t *file,
@@ -170,12 +169,6 @@ enum status job_file(struct job *job, const char *path, const char *role, uint32
 {
     source_close(open_part(job, path, role, file, err));
     return err->status;
-}
-
-enum status job_seen(struct job *job, const char *path, const char *role,
-                     const struct file_identity *identity, uint32_t *file)
-{
-    return job_add_file(job, path, role, identity, file);
 }
 
 enum status job_open(struct job *job, const char *name, const char *role, struct source **source,

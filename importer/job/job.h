@@ -89,7 +89,7 @@ enum status job_open_path(struct job *, const char *path, const char *role, stru
 enum status job_file(struct job *, const char *path, const char *role, uint32_t *file,
                      struct error *err);
 
-/* The same for a file or directory whose identity the format already knows. */
+/* Record a file or directory whose identity the format already knows; NULL: it is missing. */
 enum status job_seen(struct job *, const char *path, const char *role, const struct file_identity *,
                      uint32_t *file);
 

@@ -55,11 +55,8 @@ static inline struct job_private *job_inside(struct job *job)
 }
 
 /* job.c */
-/* Record a file of the checkpoint; `identity` NULL: it is missing. */
-enum status job_add_file(struct job *, const char *path, const char *role,
-                         const struct file_identity *identity, uint32_t *file);
-/* Close this source at the end of the job. */
-enum status job_keep_source(struct job *, struct source *);
+/* Close this source at the end of the job; false: now, without memory. */
+bool job_keep_source(struct job *, struct source *);
 /* Turn a name into one for the catalog: UTF-8 without NUL. False after an issue: it cannot be. */
 bool job_clean_name(struct job *, const char **name, size_t *len);
 

@@ -8,33 +8,27 @@
 #include "importer/job/job_private.h"
 #include "importer/job/step.h"
 
-/* Record the directory, so that a later import notices added and removed entries. */
-static enum status add_directory(struct job *job, const char *path)
-{
-    struct file_identity identity;
-    uint32_t file;
-    if (file_identify(path, &identity, job->err) == OK)
-        job_add_file(job, path, "directory", &identity, &file);
-    return job->err->status;
-}
-
-static enum status open_primary(struct job *job, const struct job_request *request)
+static void open_primary(struct job *job, const struct job_request *request)
 {
     struct file_identity identity = {0};
     uint32_t file;
     struct source *source = request->source;
     job->batch->folder =
         !source && request->format->probe_dir && path_is(request->path, ENTRY_FOLDER);
-    if (job->batch->folder)
-        return add_directory(job, request->path);
+    if (job->batch->folder) {
+        /* recorded, so that a later import notices added and removed entries */
+        if (file_identify(request->path, &identity, job->err) == OK)
+            job_seen(job, request->path, "directory", &identity, &file);
+        return;
+    }
     if (source)
         identity.size = source->size;
     else if (source_open_file(request->path, SOURCE_HEADERS, &source, &identity, job->err) != OK)
-        return job->err->status;
-    if (job_keep_source(job, source) != OK)
-        return job->err->status;
+        return;
+    if (!job_keep_source(job, source))
+        return;
     job->source = source;
-    return job_add_file(job, request->path, "data", &identity, &file);
+    job_seen(job, request->path, "data", &identity, &file);
 }
 
 static void give_up(struct job *job)
@@ -122,14 +116,6 @@ static void take_step_of_folder(struct job *job)
     text_release(&path);
 }
 
-/* Whether a file is known by name but belongs to another program:
- * T5X's train_ds-000-of-001.index. */
-static bool is_companion(const char *name)
-{
-    const struct format *f = format_for_file(&(struct probe){.name = name});
-    return f && !f->index;
-}
-
 /* Report files inside a checkpoint directory that are named like
  * checkpoints: they are not imported. */
 static void report_inside(struct job *job, const struct job_request *request)
@@ -145,7 +131,11 @@ static void report_inside(struct job *job, const struct job_request *request)
             strmap_add(&own, b->files[i].path + dir, strlen(b->files[i].path + dir), &added);
     for (uint64_t i = 0; i < request->sibling_count; i++) {
         const char *name = request->siblings[i];
-        if (!format_claims_name(name) || strmap_get(&own, name, strlen(name)) || is_companion(name))
+        if (!format_claims_name(name) || strmap_get(&own, name, strlen(name)))
+            continue;
+        /* known by name, but another program's: T5X's train_ds-000-of-001.index */
+        const struct format *f = format_for_file(&(struct probe){.name = name});
+        if (f && !f->index)
             continue;
         first = first ? first : name;
         count++;
@@ -161,7 +151,8 @@ static void report_inside(struct job *job, const struct job_request *request)
 static void run_format(struct job *job, const struct job_request *request)
 {
     struct batch *b = job->batch;
-    if (open_primary(job, request) != OK)
+    open_primary(job, request);
+    if (job->err->status != OK)
         return;
     request->format->index(job);
     job_neighbours(job);

@@ -252,18 +252,6 @@ static bool name_is_new(struct job *job, const char *name, size_t len)
     return added;
 }
 
-static void keep_sums(struct job *job, const struct tensor_claim *t)
-{
-    struct job_private *p = job_inside(job);
-    struct batch *b = job->batch;
-    if (t->extent_count)
-        *PUSH(job->arena, p->pending, p->pending_count, p->pending_space) =
-            (struct pending_extents){p->layout->tensor_count, t->extents, t->extent_count, t->sums};
-    if (b->sum_kind)
-        *PUSH(job->arena, b->sums, b->sum_count, p->sum_space) =
-            t->sums && t->storage == STORAGE_RANGE ? t->sums[0] : 0;
-}
-
 void job_expect(struct job *job, uint64_t tensors)
 {
     struct job_private *p = job_inside(job);
@@ -271,18 +259,6 @@ void job_expect(struct job *job, uint64_t tensors)
         return;
     p->layout->tensors = arena_room(job->arena, (size_t)tensors * sizeof(*p->layout->tensors));
     p->tensor_space = p->layout->tensors ? (size_t)tensors : 0;
-}
-
-/* The key by which equal kinds are found. */
-static void kind_key(struct text *out, const struct tensor_claim *t)
-{
-    const char *dtype = t->dtype_unknown ? "" : t->dtype;
-    text_reset(out);
-    text_add(out, dtype, strlen(dtype) + 1);
-    text_addc(out, (char)(t->dtype_unknown | t->shape_unknown << 1));
-    text_addc(out, (char)t->rank);
-    if (!t->shape_unknown && t->rank)
-        text_add(out, (const char *)t->shape, t->rank * sizeof(*t->shape));
 }
 
 static const struct batch_kind *new_kind(struct job *job, const struct tensor_claim *t,
@@ -323,15 +299,20 @@ static const struct batch_kind *find_kind(struct job *job, const struct tensor_c
                                           const struct measured *m)
 {
     struct job_private *p = job_inside(job);
-    const char *kept;
+    struct text *key = &p->scratch; /* equal for equal kinds */
+    const char *kept, *dtype = t->dtype_unknown ? "" : t->dtype;
     bool added;
-    kind_key(&p->scratch, t);
-    if (p->scratch.failed) {
+    text_reset(key);
+    text_add(key, dtype, strlen(dtype) + 1);
+    text_addc(key, (char)(t->dtype_unknown | t->shape_unknown << 1));
+    text_addc(key, (char)t->rank);
+    if (!t->shape_unknown && t->rank)
+        text_add(key, (const char *)t->shape, t->rank * sizeof(*t->shape));
+    if (key->failed) {
         error_memory(job->err);
         return NULL;
     }
-    uint64_t *place =
-        strmap_keep(&p->kinds, job->arena, p->scratch.at, p->scratch.len, &kept, &added);
+    uint64_t *place = strmap_keep(&p->kinds, job->arena, key->at, key->len, &kept, &added);
     if (added) {
         *place = p->kind_count;
         *PUSH(job->arena, p->kind_list, p->kind_count, p->kind_space) = new_kind(job, t, m);
@@ -379,8 +360,14 @@ static void keep_tensor(struct job *job, const struct tensor_claim *t, const cha
                         const struct measured *m)
 {
     struct job_private *p = job_inside(job);
+    struct batch *b = job->batch;
     struct batch_layout *l = p->layout;
-    keep_sums(job, t);
+    if (t->extent_count)
+        *PUSH(job->arena, p->pending, p->pending_count, p->pending_space) =
+            (struct pending_extents){l->tensor_count, t->extents, t->extent_count, t->sums};
+    if (b->sum_kind)
+        *PUSH(job->arena, b->sums, b->sum_count, p->sum_space) =
+            t->sums && t->storage == STORAGE_RANGE ? t->sums[0] : 0;
     const struct batch_kind *kind = keep_kind(job, t, m);
     struct batch_coding *coding = keep_coding(job, t);
     if (job->err->status != OK)
@@ -407,26 +394,24 @@ enum status job_tensor(struct job *job, const struct tensor_claim *claim)
     size_t len = t.name_len;
     struct measured m;
 
-    if (job->err->status != OK)
-        return job->err->status;
     p->name_bytes += len;
-    if (p->layout->tensor_count >= LIMIT_TENSORS || len > LIMIT_NAME_BYTES ||
-        p->name_bytes > LIMIT_NAMES_BYTES)
-        return error_set(job->err, ERR_LIMIT, job->path, NO_OFFSET,
-                         "more than %llu tensors, a name over %llu bytes, or names over "
-                         "%llu bytes in all",
-                         (unsigned long long)LIMIT_TENSORS, (unsigned long long)LIMIT_NAME_BYTES,
-                         (unsigned long long)LIMIT_NAMES_BYTES);
-    if (!job_clean_name(job, &name, &len))
+    if (job->err->status == OK && (p->layout->tensor_count >= LIMIT_TENSORS ||
+                                   len > LIMIT_NAME_BYTES || p->name_bytes > LIMIT_NAMES_BYTES))
+        error_set(job->err, ERR_LIMIT, job->path, NO_OFFSET,
+                  "more than %llu tensors, a name over %llu bytes, or names over "
+                  "%llu bytes in all",
+                  (unsigned long long)LIMIT_TENSORS, (unsigned long long)LIMIT_NAME_BYTES,
+                  (unsigned long long)LIMIT_NAMES_BYTES);
+    if (job->err->status != OK || !job_clean_name(job, &name, &len))
         return job->err->status;
     name = arena_copy(job->arena, name, len);
-    if (job->err->status != OK || !measure(job, &t, name, &m) ||
-        (!t.unique && !name_is_new(job, name, len)))
-        return job->err->status;
-    if (t.grid)
-        check_grid(job, &t, &grid, name);
-    else
-        check_data(job, &t, name, &m);
-    keep_tensor(job, &t, name, len, &m);
+    if (job->err->status == OK && measure(job, &t, name, &m) &&
+        (t.unique || name_is_new(job, name, len))) {
+        if (t.grid)
+            check_grid(job, &t, &grid, name);
+        else
+            check_data(job, &t, name, &m);
+        keep_tensor(job, &t, name, len, &m);
+    }
     return job->err->status;
 }

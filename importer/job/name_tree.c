@@ -75,12 +75,6 @@ bool name_tree_child(struct name_tree *t, const struct bytes *key, uint64_t at)
     return name_tree_fits(t, at);
 }
 
-/* Whether the innermost level is a list; false outside the root. */
-static bool name_tree_in_list(const struct name_tree *t)
-{
-    return t->depth && t->levels[t->depth - 1].list;
-}
-
 /* One token, which was just read. */
 static bool name_tree_token(struct name_tree *t, struct json *j, bool (*see)(void *context),
                             void *context)
@@ -95,7 +89,9 @@ static bool name_tree_token(struct name_tree *t, struct json *j, bool (*see)(voi
         t->path.len = t->levels[t->depth - 1].path;
         return see(context) && (j->type != JSON_KEY || name_tree_child(t, &j->text, j->at));
     default:
-        if ((name_tree_in_list(t) && !name_tree_child(t, NULL, j->at)) || !see(context))
+        if (t->depth && t->levels[t->depth - 1].list && !name_tree_child(t, NULL, j->at))
+            return false;
+        if (!see(context))
             return false;
         if (j->type == JSON_OBJECT || j->type == JSON_ARRAY)
             return name_tree_enter(t, j->type == JSON_ARRAY, j->at);

@@ -11,23 +11,22 @@ static bool is_beside(struct job *job, const char *name)
     return names_hold(names, count, name);
 }
 
-static enum status read_text(struct job *job, const char *name, struct bytes *text,
-                             const char **path, struct error *err)
+static bool read_text(struct job *job, const char *name, struct bytes *text, const char **path,
+                      struct error *err)
 {
     struct source *s;
     uint32_t file;
+    uint8_t *bytes = NULL;
     if (job_open(job, name, "config", &s, &file, err) != OK)
-        return err->status;
+        return false;
     *path = s->name;
     if (s->size > LIMIT_JSON_SIDE_FILE)
-        return error_set(err, ERR_LIMIT, s->name, NO_OFFSET,
-                         "%llu bytes, most is %llu for such a file", (unsigned long long)s->size,
-                         (unsigned long long)LIMIT_JSON_SIDE_FILE);
-    uint8_t *bytes = arena_room(job->arena, (size_t)s->size);
-    if (!bytes)
-        return error_memory_at(err, s->name);
+        error_set(err, ERR_LIMIT, s->name, NO_OFFSET, "%llu bytes, most is %llu for such a file",
+                  (unsigned long long)s->size, (unsigned long long)LIMIT_JSON_SIDE_FILE);
+    else if (!(bytes = arena_room(job->arena, (size_t)s->size)))
+        error_memory_at(err, s->name);
     *text = (struct bytes){bytes, (size_t)s->size};
-    return source_read(s, 0, bytes, text->len, err);
+    return bytes && source_read(s, 0, bytes, text->len, err) == OK;
 }
 
 void job_meta_neighbour(struct job *job, const char *name)
@@ -40,7 +39,7 @@ void job_meta_neighbour(struct job *job, const char *name)
         return;
     text_adds(&prefix, name);
     text_addc(&prefix, ':');
-    if (text_str(&prefix) && read_text(job, name, &text, &path, &err) == OK) {
+    if (text_str(&prefix) && read_text(job, name, &text, &path, &err)) {
         struct json j, ahead;
         json_init(&j, cursor_over(text, 0), job->arena, path, &err);
         j.python = true; /* json.dump() writes Infinity, and json.load() takes it */

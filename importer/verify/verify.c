@@ -144,22 +144,16 @@ static void copy_rows(struct verifier *v, const struct verified *c)
     sqlite3_finalize(to);
 }
 
-/* Whether the catalog's checkpoint is still the one that was compared: it may have been
- * imported again or forgotten meanwhile. */
-static bool is_as_it_was(struct verifier *v, const struct verified *c)
+/* Not if the catalog's checkpoint is no more the one that was compared: it may have been imported
+ * again or forgotten meanwhile. */
+static void keep_result(struct verifier *v, const struct verified *c)
 {
-    char *now = content_stamp(v->catalog, c->id, v->err);
+    char sql[400], *now = content_stamp(v->catalog, c->id, v->err);
     const bool same = now && strcmp(now, c->stamp) == 0;
     if (now && !same && v->options->renewed)
         v->options->renewed(v->options->context, c->path);
     sqlite3_free(now);
-    return same;
-}
-
-static void keep_result(struct verifier *v, const struct verified *c)
-{
-    char sql[400];
-    if (!is_as_it_was(v, c))
+    if (!same)
         return;
     snprintf(sql, sizeof(sql),
              "DELETE FROM _damages WHERE checkpoint = %lld;INSERT OR REPLACE INTO _verifications"
@@ -282,16 +276,6 @@ static void verify_one(struct verifier *v, struct verified *c)
         read_data(v, c);
 }
 
-static void verify_each(struct verifier *v)
-{
-    while (v->at < v->count && v->err->status == OK) {
-        verify_one(v, &v->list[v->at]);
-        v->at += v->err->status == OK;
-        if (v->err->status != OK || v->at == v->count || time(NULL) > v->kept_at + KEEP_SECONDS)
-            keep_results(v);
-    }
-}
-
 enum status verify_run(sqlite3 *catalog, const struct verify_options *options, size_t *skipped,
                        struct error *err)
 {
@@ -305,8 +289,12 @@ enum status verify_run(sqlite3 *catalog, const struct verify_options *options, s
     verify_load(&v, skipped);
     if (err->status == OK && v.count)
         verify_index(&v);
-    if (err->status == OK)
-        verify_each(&v);
+    while (err->status == OK && v.at < v.count) {
+        verify_one(&v, &v.list[v.at]);
+        v.at += err->status == OK;
+        if (err->status != OK || v.at == v.count || time(NULL) > v.kept_at + KEEP_SECONDS)
+            keep_results(&v);
+    }
     if (err->status == OK && !v.count)
         db_exec(catalog, all_verified, err);
     strmap_release(&v.listers);

@@ -56,7 +56,7 @@ static enum status take_member(void *context, uint64_t number, void *thing, stru
     if (what->status == OK || what->status == ERR_UNSUPPORTED)
         return OK;
     if (what->status == ERR_MEMORY)
-        return *err = *what, err->status;
+        return *err = *what, ERR_MEMORY;
     snprintf(member, sizeof(member), "member \"%.160s\"", m->name);
     error_prefix(what, member);
     sqlite3_bind_int64(a->inside, 1, a->checkpoint->fresh);
@@ -85,14 +85,6 @@ size_t verify_run_key(char *key, const char *path, uint64_t offset)
     return len + sizeof(offset);
 }
 
-/* torch can write archives without checksums: they are 0. */
-static bool is_summed(const struct archive *a, const struct zip_member *m)
-{
-    struct error ignored = {.offset = NO_OFFSET};
-    return (m->crc || strncmp(a->checkpoint->format->name, "torch", 5) != 0) &&
-           zip_check(&a->zip, m, &ignored) == OK;
-}
-
 static void check_members(struct archive *a, const struct strmap *covered, struct arena *arena)
 {
     char key[RUN_KEY_BYTES];
@@ -103,7 +95,9 @@ static void check_members(struct archive *a, const struct strmap *covered, struc
         const struct zip_member *m = &a->zip.members[i];
         struct zip_run run;
         struct error ignored = {.offset = NO_OFFSET};
-        if (!is_summed(a, m) || zip_run(&a->zip, m, &run, &ignored) != OK)
+        /* torch can write archives without checksums: they are 0 */
+        if ((!m->crc && strncmp(a->checkpoint->format->name, "torch", 5) == 0) ||
+            zip_check(&a->zip, m, &ignored) != OK || zip_run(&a->zip, m, &run, &ignored) != OK)
             continue;
         const size_t len = verify_run_key(key, a->path, run.offset);
         if (!(len && strmap_get(covered, key, len)))

@@ -79,15 +79,6 @@ static void compare_by(struct verifier *v, const struct verified *c, const char 
     text_release(&sql);
 }
 
-/* False also after a failure. */
-static bool layouts_agree(struct verifier *v, const struct verified *c)
-{
-    sqlite3_stmt *s = query_both(v, schema_text("schema/verify/same.sql"), c);
-    const bool agree = db_row(s, "cannot verify", v->err);
-    sqlite3_finalize(s);
-    return agree;
-}
-
 /* If a file has changed, that is reported and nothing else is compared, except chunks:
  * chunk files are not files of the catalog, and deleting one changes its directory. */
 void verify_compare(struct verifier *v, struct verified *c)
@@ -95,7 +86,9 @@ void verify_compare(struct verifier *v, struct verified *c)
     compare_files(v, c);
     if (!c->fresh || c->unread)
         return;
-    const bool agree = layouts_agree(v, c);
+    sqlite3_stmt *same = query_both(v, schema_text("schema/verify/same.sql"), c);
+    const bool agree = db_row(same, "cannot verify", v->err); /* of layouts; not after a failure */
+    sqlite3_finalize(same);
     if (!agree)
         verify_grids(v, c);
     if (c->changed)

@@ -105,8 +105,11 @@ static bool index_stopped(void *context)
 }
 
 /* Warnings of an import are not damage, except for a wrong checksum. */
-static void keep_issues(struct verifier *v, struct verified *c, const struct batch *b)
+static enum status take_batch(void *context, uint64_t number, void *batch, struct error *err)
 {
+    struct verifier *v = context;
+    struct verified *c = &v->list[number];
+    const struct batch *b = batch;
     for (uint64_t i = 0; i < b->issue_count; i++) {
         const struct batch_issue *x = &b->issues[i];
         const char *const row[4] = {NULL, x->path, x->code, x->message};
@@ -115,13 +118,6 @@ static void keep_issues(struct verifier *v, struct verified *c, const struct bat
         if (!x->warning || strcmp(x->code, "checksum") == 0)
             put(v, c->id, row, x->offset);
     }
-}
-
-static enum status take_batch(void *context, uint64_t number, void *batch, struct error *err)
-{
-    struct verifier *v = context;
-    const struct batch *b = batch;
-    keep_issues(v, &v->list[number], b);
     if (err->status == OK && !b->failed)
         writer_put(v->writer, b, err);
     if (v->options->progress)

@@ -48,14 +48,13 @@ enum status claim_read(struct claim *claim, uint64_t limit, uint8_t **bytes, siz
     struct source *s = NULL;
     uint8_t *buffer = NULL;
     const char *path = listing_path(c->listing, claim->name);
-    if (source_open_file(path, 0, &s, NULL, err) != OK)
-        return err->status;
-    if (s->size > limit)
+    const bool opened = source_open_file(path, 0, &s, NULL, err) == OK;
+    if (opened && s->size > limit)
         error_set(err, ERR_LIMIT, path, NO_OFFSET, "larger than %llu bytes",
                   (unsigned long long)limit);
-    else if (!(buffer = malloc(s->size ? s->size : 1)))
+    else if (opened && !(buffer = malloc(s->size ? s->size : 1)))
         error_memory_at(err, path);
-    else if (source_read(s, 0, buffer, s->size, err) == OK)
+    else if (opened && source_read(s, 0, buffer, s->size, err) == OK)
         *len = s->size;
     source_close(s);
     if (err->status == OK)

@@ -68,13 +68,6 @@ bool listing_asks_for(const struct listing *l, const struct entry *e)
     return l->only && names_hold(l->only, l->only_count, e->name);
 }
 
-/* "NAME-000001000-tmp", as big_vision writes it. */
-static bool unfinished_step(const char *name, size_t len)
-{
-    return len > 14 && strcmp(name + len - 4, "-tmp") == 0 && name[len - 14] == '-' &&
-           strspn(name + len - 13, "0123456789") == 9;
-}
-
 bool unfinished_name(const char *name)
 {
     static const char *const marks[] = {".orbax-checkpoint-tmp", ".tmp-", ".tempstate",
@@ -84,6 +77,9 @@ bool unfinished_name(const char *name)
             return true;
     size_t len = strlen(name);
     const char *temp = strstr(name, "_temp_");
-    return unfinished_step(name, len) || (len > 5 && strcmp(name + len - 5, "_temp") == 0) ||
+    /* "NAME-000001000-tmp", as big_vision writes it */
+    const bool step = len > 14 && strcmp(name + len - 4, "-tmp") == 0 && name[len - 14] == '-' &&
+                      strspn(name + len - 13, "0123456789") == 9;
+    return step || (len > 5 && strcmp(name + len - 5, "_temp") == 0) ||
            (temp && temp[6] && !temp[6 + strspn(temp + 6, "0123456789abcdef")]);
 }

@@ -22,13 +22,13 @@
 
 /* --- probing ---------------------------------------------------------------------------- */
 
-static enum status probe_bytes(struct entry *e, struct source *s, uint8_t *head, uint8_t *tail,
-                               struct error *err)
+static void probe_bytes(struct entry *e, struct source *s, uint8_t *head, uint8_t *tail,
+                        struct error *err)
 {
     struct probe p = {.name = e->name, .size = s->size};
     size_t len = s->size < PROBE_HEAD_BYTES ? (size_t)s->size : PROBE_HEAD_BYTES;
     if (source_read(s, 0, head, len, err) != OK)
-        return err->status;
+        return;
     p.head = (struct bytes){head, len};
     e->format = format_for_file(&p);
     e->stray = stray_kind(&p);
@@ -39,7 +39,6 @@ static enum status probe_bytes(struct entry *e, struct source *s, uint8_t *head,
     }
     if (!e->format && err->status == OK)
         e->unread = unread_kind_of(&p, s, err);
-    return err->status;
 }
 
 static void probe(struct walker *w, struct listing *l, struct entry *e)
@@ -202,20 +201,17 @@ struct probing {
     atomic_uint_fast64_t next;
 };
 
-static void probe_in_turn(const struct probing *p, struct entry *e)
-{
-    if (p->turn == PROBE_NAMED && listing_asks_for(p->listing, e) && !unfinished_name(e->name))
-        probe(p->walker, p->listing, e);
-    else if (p->turn != PROBE_NAMED && known_as_part(e) == (p->turn == PROBE_PARTS))
-        probe_unless_settled(p->walker, p->listing, e);
-}
-
 static void probe_some(void *argument)
 {
     struct probing *p = argument;
     struct listing *l = p->listing;
-    for (uint64_t i; (i = atomic_fetch_add(&p->next, 1)) < l->file_count;)
-        probe_in_turn(p, &l->files[i]);
+    for (uint64_t i; (i = atomic_fetch_add(&p->next, 1)) < l->file_count;) {
+        struct entry *e = &l->files[i];
+        if (p->turn == PROBE_NAMED && listing_asks_for(l, e) && !unfinished_name(e->name))
+            probe(p->walker, l, e);
+        else if (p->turn != PROBE_NAMED && known_as_part(e) == (p->turn == PROBE_PARTS))
+            probe_unless_settled(p->walker, l, e);
+    }
 }
 
 /* `many`: there may be enough files for more threads to help. */
@@ -266,19 +262,8 @@ static enum sameness file_sameness(struct listing *l, const struct known_file *f
     return same ? SAME : OTHER;
 }
 
-/* Whether any file of a checkpoint has changed. If one is in doubt, the whole is, so that
- * what was known stays until the file can be looked at. */
-static enum sameness files_sameness(struct listing *l, const struct known *k,
-                                    const struct known_checkpoint *c, struct error *trouble)
-{
-    enum sameness all = SAME;
-    for (uint32_t i = 0; i < c->file_count && all != IN_DOUBT; i++) {
-        enum sameness one = file_sameness(l, &k->files[c->first_file + i], trouble);
-        all = one == SAME ? all : one;
-    }
-    return all;
-}
-
+/* Whether the checkpoint has a file of this path. Other checkpoints may have it, too, such as a
+ * config.json. */
 static bool has_row(const struct known *k, const struct known_checkpoint *c, const char *path)
 {
     uint32_t owner = (uint32_t)(c - k->checkpoints);
@@ -289,22 +274,12 @@ static bool has_row(const struct known *k, const struct known_checkpoint *c, con
     return false;
 }
 
-/* Whether the checkpoint has a file of this path. Other checkpoints may have
- * it, too, such as a config.json. */
-static bool has_file(const struct known *k, const struct known_checkpoint *c, const char *path)
-{
-    for (uint32_t i = 0; i < c->file_count; i++)
-        if (strcmp(k->files[c->first_file + i].path, path) == 0)
-            return true;
-    return false;
-}
-
 /* Whether there is a new neighbour that describes the checkpoint, or no memory to tell. */
 static bool described_anew(struct listing *l, const struct unit *u, const struct known *k,
                            const struct known_checkpoint *c)
 {
     for (const char *const *name = u->format->beside; *name; name++)
-        if (listing_file(l, *name) && !has_file(k, c, listing_path(l, *name)))
+        if (listing_file(l, *name) && !has_row(k, c, listing_path(l, *name)))
             return true;
     return false;
 }
@@ -317,7 +292,13 @@ static bool unit_unchanged(struct walker *w, struct listing *l, const struct uni
     const struct known_checkpoint *c = known_checkpoint(k, u->path);
     if (!c || strcmp(c->format, u->format->name) != 0 || !c->file_count)
         return false;
-    enum sameness same = files_sameness(l, k, c, trouble);
+    /* If one of its files is in doubt, the whole is: what was known stays until the file can be
+     * looked at. */
+    enum sameness same = SAME;
+    for (uint32_t i = 0; i < c->file_count && same != IN_DOUBT; i++) {
+        const enum sameness one = file_sameness(l, &k->files[c->first_file + i], trouble);
+        same = one == SAME ? same : one;
+    }
     if (same == IN_DOUBT)
         return true;
     if (same != SAME || c->again)

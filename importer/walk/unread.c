@@ -60,24 +60,18 @@ static bool tar_size(const uint8_t *field, uint64_t *size)
     return field[0] == ' ' || (field[0] >= '0' && field[0] <= '7');
 }
 
-static bool is_member(const uint8_t *header, const char *name)
-{
-    const char *own = (const char *)header;
-    size_t skip = memcmp(own, "./", 2) == 0 ? 2 : 0, len = strlen(name);
-    return memcmp(own + skip, name, len + 1) == 0; /* short, so inside the field */
-}
-
 /* Whether an archive has a member of this name at its root. */
 static bool tar_holds(const struct source *s, const char *name, struct error *err)
 {
     uint8_t header[TAR_BLOCK];
+    const size_t len = strlen(name) + 1; /* short, so inside the field */
     uint64_t at = 0, size;
     for (uint64_t i = 0; i < LIMIT_TAR_MEMBERS; i++) {
         if (at > s->size || s->size - at < TAR_BLOCK ||
             source_read(s, at, header, TAR_BLOCK, err) != OK ||
             memcmp(header + 257, "ustar", 5) != 0)
             return false;
-        if (is_member(header, name))
+        if (memcmp(header + (memcmp(header, "./", 2) == 0 ? 2 : 0), name, len) == 0)
             return true;
         at += TAR_BLOCK;
         if (!tar_size(header + 124, &size) || size > s->size - at)

@@ -55,8 +55,9 @@ static struct task *walk_push(struct walker *w, const char *path, bool named)
     return t;
 }
 
-/* The task of a directory in which names were asked for. NULL: it cannot be looked into. */
-static struct task *named_task(struct walker *w, const char *directory)
+/* Queue a name in a directory, before the walk begins: `import *.safetensors` names thousands in
+ * one directory, which is listed once. */
+static void push_only(struct walker *w, const char *directory, const char *name)
 {
     struct arena *arena = &w->walk->arena;
     const char *kept;
@@ -66,16 +67,8 @@ static struct task *named_task(struct walker *w, const char *directory)
         *at = w->by_name_count;
         *PUSH(arena, w->by_name, w->by_name_count, w->by_name_space) = walk_push(w, kept, true);
     }
-    return w->walk->err.status == OK ? w->by_name[*at] : NULL;
-}
-
-/* Queue a name in a directory, before the walk begins: `import *.safetensors` names thousands in
- * one directory, which is listed once. */
-static void push_only(struct walker *w, const char *directory, const char *name)
-{
-    struct arena *arena = &w->walk->arena;
-    struct task *t = named_task(w, directory);
-    if (t)
+    struct task *t = w->walk->err.status == OK ? w->by_name[*at] : NULL;
+    if (t) /* else it cannot be looked into */
         *PUSH(arena, t->only, t->only_count, t->only_space) = arena_copy(arena, name, strlen(name));
 }
 
@@ -287,8 +280,7 @@ static bool see_part(void *context, const struct directory_entry *e)
 
 /* Whether a name is only the prefix of files in the directory: TensorFlow's
  * PREFIX.index, PREFIX-00000-of-00002. */
-static enum status find_parts(const char *directory, const char *name, const char *path,
-                              struct error *err)
+static void find_parts(const char *directory, const char *name, const char *path, struct error *err)
 {
     struct part_search search = {.name = name};
     char index[PATH_MAX];
@@ -298,10 +290,9 @@ static enum status find_parts(const char *directory, const char *name, const cha
     const int len = snprintf(index, sizeof(index), "%s/%s.index", directory, name);
     /* Thousands may be named, which need not list the folder then. */
     if (len < (int)sizeof(index) && path_look(index, &kind, &identity, &missing) == OK)
-        return OK;
-    if (directory_list(directory, 0, NULL, see_part, &search, err) != OK || search.found)
-        return err->status;
-    return error_set(err, ERR_MISSING, path, NO_OFFSET, "no such file or directory");
+        return;
+    if (directory_list(directory, 0, NULL, see_part, &search, err) == OK && !search.found)
+        error_set(err, ERR_MISSING, path, NO_OFFSET, "no such file or directory");
 }
 
 /* The path of a file, or of a prefix of files, in parts. */
@@ -311,8 +302,7 @@ struct place {
     const char *name; /* points into `path` */
 };
 
-static enum status walk_find_place(const char *path, bool exists, struct place *out,
-                                   struct error *err)
+static bool walk_find_place(const char *path, bool exists, struct place *out, struct error *err)
 {
     char given[PATH_MAX];
     snprintf(given, sizeof(given), "%s", path);
@@ -326,10 +316,12 @@ static enum status walk_find_place(const char *path, bool exists, struct place *
         out->directory = path_resolve(".");
     const char *base = out->directory && strcmp(out->directory, "/") != 0 ? out->directory : "";
     int len = snprintf(out->path, sizeof(out->path), "%s/%s", base, name);
-    if (!out->directory || !*name || len >= (int)sizeof(out->path))
-        return error_set(err, ERR_MISSING, path, NO_OFFSET, "no such file or directory");
     out->name = out->path + strlen(base) + 1;
-    return exists ? OK : find_parts(out->directory, out->name, path, err);
+    if (!out->directory || !*name || len >= (int)sizeof(out->path))
+        error_set(err, ERR_MISSING, path, NO_OFFSET, "no such file or directory");
+    else if (!exists)
+        find_parts(out->directory, out->name, path, err);
+    return err->status == OK;
 }
 
 enum status walk_find(const char *path, struct error *err)
@@ -367,41 +359,37 @@ static void push_directory(struct walker *w, char *real)
 }
 
 /* Queue the directory, but only for this name. */
-static enum status push_name(struct walker *w, const char *path, bool exists, struct error *err)
+static void push_name(struct walker *w, const char *path, bool exists, struct error *err)
 {
     struct place place = {0};
-    if (walk_find_place(path, exists, &place, err) != OK) {
-        free(place.directory);
-        return err->status;
-    }
-    if (exists && !format_claims_name(place.name) && around_once(w, place.directory)) {
+    const bool found = walk_find_place(path, exists, &place, err);
+    if (found && exists && !format_claims_name(place.name) && around_once(w, place.directory)) {
         push_directory(w, place.directory);
-    } else {
+    } else if (found) {
         add_root(w, place.path);
         if (!exists)
             walk_remember(w, &w->walk->prefixes, place.path);
         push_only(w, place.directory, place.name);
     }
     free(place.directory);
-    return err->status;
 }
 
-static enum status push_argument(struct walker *w, const char *path, struct error *err)
+static void push_argument(struct walker *w, const char *path, struct error *err)
 {
     enum entry_kind kind;
     struct file_identity identity;
     struct error missing = {.offset = NO_OFFSET};
-    if (path_look(path, &kind, &identity, &missing) != OK)
-        return push_name(w, path, false, err);
-    if (kind != ENTRY_FOLDER)
-        return push_name(w, path, true, err);
+    const bool exists = path_look(path, &kind, &identity, &missing) == OK;
+    if (!exists || kind != ENTRY_FOLDER) {
+        push_name(w, path, exists, err);
+        return;
+    }
     char *real = path_resolve(path);
     if (!real)
         error_memory_at(err, path);
     else
         push_directory(w, real);
     free(real);
-    return err->status;
 }
 
 /* --- results ---------------------------------------------------------------------------- */
