@@ -88,3 +88,18 @@ bool facts_state(struct job *job, struct json *j, const char *key, char separato
     name_tree_release(&f.keys);
     return ok;
 }
+
+enum element_type facts_number(const char *dtype, const uint8_t *at, size_t len, bool swapped,
+                               struct element *out)
+{
+    uint8_t bytes[8];
+    struct dtype d;
+    dtype_find(dtype, &d);
+    const bool number =
+        d.kind == DTYPE_BOOL || dtype_is_integer(&d) || (d.kind == DTYPE_FLOAT && d.bits > 8);
+    if (!number || d.block_elems != 1 || d.block_bytes != len || len > sizeof(bytes))
+        return ELEMENT_NONE;
+    for (size_t i = 0; i < len; i++)
+        bytes[i] = at[swapped ? len - 1 - i : i];
+    return element_get(&d, bytes, 0, out);
+}

@@ -9,11 +9,17 @@
 #define CKPTDB_FACTS_H
 
 #include "catalog/base/json.h"
+#include "catalog/data/convert/convert.h"
 #include "importer/job/job.h"
 
 /* Add the next value in `j` as a fact. Its key is `key`; if the value is an object, `key`
  * is the prefix of its members' keys, which has no separator after it, while `separator`
  * joins the keys of nested objects. Errors go to the job or to j->err. */
 bool facts_state(struct job *, struct json *j, const char *key, char separator);
+
+/* The number that an element of `len` bytes is; `swapped`: they are stored in reverse order. ELEMENT_NONE
+ * if no fact is made of it: complex numbers, times, floats of 8 bits or fewer, what is no number. */
+enum element_type facts_number(const char *dtype, const uint8_t *at, size_t len, bool swapped,
+                               struct element *out);
 
 #endif

@@ -288,13 +288,6 @@ static const struct batch_kind *new_kind(struct job *job, const struct tensor_cl
     return k;
 }
 
-static bool is_kind_of(const struct batch_kind *k, const struct tensor_claim *t)
-{
-    return k && k->dtype == t->dtype && !k->dtype_unknown && !t->dtype_unknown &&
-           !k->shape_unknown && !t->shape_unknown && k->rank == t->rank &&
-           (!t->rank || memcmp(k->shape, t->shape, t->rank * sizeof(*t->shape)) == 0);
-}
-
 static const struct batch_kind *find_kind(struct job *job, const struct tensor_claim *t,
                                           const struct measured *m)
 {
@@ -329,7 +322,11 @@ static const struct batch_kind *keep_kind(struct job *job, const struct tensor_c
     for (unsigned d = 0; d < t->rank && !t->shape_unknown; d++)
         sum = sum * 31 + t->shape[d];
     const struct batch_kind **near = &job_inside(job)->kind_near[(sum ^ sum >> 7) % KINDS_NEAR];
-    if (!is_kind_of(*near, t))
+    const struct batch_kind *k = *near;
+    const bool same = k && k->dtype == t->dtype && !k->dtype_unknown && !t->dtype_unknown &&
+                      !k->shape_unknown && !t->shape_unknown && k->rank == t->rank &&
+                      (!t->rank || memcmp(k->shape, t->shape, t->rank * sizeof(*t->shape)) == 0);
+    if (!same)
         *near = find_kind(job, t, m);
     return *near;
 }

@@ -35,17 +35,6 @@ static void compare_file(struct verifier *v, struct verified *c, sqlite3_stmt *s
     verify_found(v, c->id, NULL, &what);
 }
 
-static void compare_files(struct verifier *v, struct verified *c)
-{
-    static const char sql[] =
-        "SELECT path, size, mtime_ns, inode, device FROM known._files WHERE id BETWEEN ?1" ID_FIRST
-        "AND ?1" ID_LAST "AND size IS NOT NULL";
-    sqlite3_stmt *s = db_query(v->fresh, v->err, sql, "i", c->id);
-    while (db_row(s, "cannot list the files", v->err))
-        compare_file(v, c, s);
-    sqlite3_finalize(s);
-}
-
 /* A query about the checkpoint in both catalogs. NULL after a failure. */
 static sqlite3_stmt *query_both(struct verifier *v, const char *sql, const struct verified *c)
 {
@@ -83,7 +72,13 @@ static void compare_by(struct verifier *v, const struct verified *c, const char 
  * chunk files are not files of the catalog, and deleting one changes its directory. */
 void verify_compare(struct verifier *v, struct verified *c)
 {
-    compare_files(v, c);
+    static const char files[] =
+        "SELECT path, size, mtime_ns, inode, device FROM known._files WHERE id BETWEEN ?1" ID_FIRST
+        "AND ?1" ID_LAST "AND size IS NOT NULL";
+    sqlite3_stmt *file = db_query(v->fresh, v->err, files, "i", c->id);
+    while (db_row(file, "cannot list the files", v->err))
+        compare_file(v, c, file);
+    sqlite3_finalize(file);
     if (!c->fresh || c->unread)
         return;
     sqlite3_stmt *same = query_both(v, schema_text("schema/verify/same.sql"), c);

@@ -125,17 +125,6 @@ static enum status take_batch(void *context, uint64_t number, void *batch, struc
     return err->status;
 }
 
-static void find_fresh(struct verifier *v)
-{
-    for (size_t i = 0; i < v->count && v->err->status == OK; i++) {
-        const char *path = v->list[i].path;
-        sqlite3_int64 id = 0;
-        db_number(v->fresh, "SELECT id FROM main._checkpoints WHERE path = ?1",
-                  (struct bytes){(const uint8_t *)path, strlen(path)}, NULL, &id, v->err);
-        v->list[i].fresh = id;
-    }
-}
-
 static void attach_known(struct verifier *v)
 {
     char *uri = db_uri(sqlite3_db_filename(v->catalog, "main"), true);
@@ -171,7 +160,13 @@ void verify_index(struct verifier *v)
             writer_abort(v->writer);
     }
     reuse_free(v->reuse);
-    find_fresh(v);
+    for (size_t i = 0; i < v->count && err->status == OK; i++) {
+        const char *path = v->list[i].path;
+        sqlite3_int64 id = 0;
+        db_number(v->fresh, "SELECT id FROM main._checkpoints WHERE path = ?1",
+                  (struct bytes){(const uint8_t *)path, strlen(path)}, NULL, &id, err);
+        v->list[i].fresh = id;
+    }
     if (err->status == OK)
         attach_known(v);
 }

@@ -79,15 +79,6 @@ static const struct known_file *unchanged_row(const struct known *k, const char 
     return best;
 }
 
-/* Whether a name can belong to an index file, which claims other files. */
-static bool named_like_a_set(const char *name)
-{
-    for (size_t i = 0; formats[i]; i++)
-        if (formats[i]->set && format_has_suffix(formats[i], name))
-            return true;
-    return false;
-}
-
 /* The first prefix from `low` to `high` whose byte at `at` is not less than `byte`. */
 static uint64_t prefix_from(const struct listing *l, uint64_t low, uint64_t high, size_t at,
                             unsigned byte)
@@ -119,8 +110,11 @@ static bool begins_as_asked(const struct listing *l, const char *name)
  * only be recognised by content. */
 static bool recognise_wanted(const struct listing *l, const struct entry *e)
 {
-    if (listing_asks_for(l, e) || named_like_a_set(e->name))
+    if (listing_asks_for(l, e))
         return true;
+    for (size_t i = 0; formats[i]; i++) /* an index file claims other files */
+        if (formats[i]->set && format_has_suffix(formats[i], e->name))
+            return true;
     switch (l->asked) {
     case ASKED_ALL:
         return true;
@@ -274,16 +268,6 @@ static bool has_row(const struct known *k, const struct known_checkpoint *c, con
     return false;
 }
 
-/* Whether there is a new neighbour that describes the checkpoint, or no memory to tell. */
-static bool described_anew(struct listing *l, const struct unit *u, const struct known *k,
-                           const struct known_checkpoint *c)
-{
-    for (const char *const *name = u->format->beside; *name; name++)
-        if (listing_file(l, *name) && !has_row(k, c, listing_path(l, *name)))
-            return true;
-    return false;
-}
-
 /* Whether the unit is still the catalogued checkpoint of its path. */
 static bool unit_unchanged(struct walker *w, struct listing *l, const struct unit *u,
                            const struct entry *primary, bool dirty, struct error *trouble)
@@ -303,8 +287,9 @@ static bool unit_unchanged(struct walker *w, struct listing *l, const struct uni
         return true;
     if (same != SAME || c->again)
         return false;
-    if (described_anew(l, u, k, c))
-        return false;
+    for (const char *const *name = u->format->beside; *name; name++)
+        if (listing_file(l, *name) && !has_row(k, c, listing_path(l, *name)))
+            return false; /* a new neighbour describes it */
     /* A new neighbour may be a shard that the index claims now. */
     for (uint64_t i = 0; dirty && u->format->claim && i < l->file_count; i++) {
         const struct entry *e = &l->files[i];
@@ -326,15 +311,6 @@ static const char *checkpoint_path(struct listing *l, const struct entry *e)
         arena_fail(l->arena);
     text_release(&name);
     return path;
-}
-
-/* Whether this unit is the one that an argument named. */
-static bool asked_for(const struct listing *l, const struct entry *e, const char *path,
-                      bool claims_only)
-{
-    const char *slash = strrchr(path, '/');
-    return l->asked == ASKED_ALL || l->asked == ASKED_COMPANION || claims_only ||
-           listing_asks_for(l, e) || (slash && names_hold(l->only, l->only_count, slash + 1));
 }
 
 static bool ends_with_one_of(const char *name, const char *const *suffixes, size_t count)
@@ -432,8 +408,10 @@ static void recognise_settle(struct walker *w, struct listing *l, struct folder 
         return;
     }
     struct unit u = {.format = e->format, .path = checkpoint_path(l, e), .primary = path};
-    if (!asked_for(l, e, u.path, claims_only))
-        return;
+    const char *slash = strrchr(u.path, '/');
+    if (l->asked != ASKED_ALL && l->asked != ASKED_COMPANION && !claims_only &&
+        !listing_asks_for(l, e) && !(slash && names_hold(l->only, l->only_count, slash + 1)))
+        return; /* another unit than an argument named */
     const struct known_checkpoint *known = known_checkpoint(w->options->known, u.path);
     u.known = known ? known->id : 0;
     struct error trouble = {.offset = NO_OFFSET};

@@ -129,22 +129,16 @@ static void report_kind(struct walker *w, const struct listing *l, const struct 
     text_release(&names);
 }
 
-/* A file that was asked for by name; NULL if absent. */
-static void report_asked(struct walker *w, struct listing *l, const struct entry *e)
-{
-    for (size_t i = 0; e && e->unread && unread_kinds[i].name; i++) {
-        const struct unread_kind *kind = &unread_kinds[i];
-        if (kind->what && strcmp(kind->name, e->unread) == 0)
-            walk_issue(w, listing_path(l, e->name), true, "not-read",
-                       "%s: %s, which is not read here", kind->name, kind->what);
-    }
-}
-
 void report_unread(struct walker *w, struct listing *l)
 {
     bool any = false;
-    for (uint64_t i = 0; i < l->only_count; i++)
-        report_asked(w, l, listing_file(l, l->only[i]));
+    for (uint64_t i = 0; i < l->only_count; i++) {
+        const struct entry *e = listing_file(l, l->only[i]);
+        for (const struct unread_kind *k = unread_kinds; e && e->unread && k->name; k++)
+            if (k->what && strcmp(k->name, e->unread) == 0)
+                walk_issue(w, listing_path(l, e->name), true, "not-read",
+                           "%s: %s, which is not read here", k->name, k->what);
+    }
     for (uint64_t i = 0; !l->only && !any && i < l->file_count; i++)
         any = l->files[i].unread;
     for (size_t i = 0; unread_kinds[i].name && any; i++)

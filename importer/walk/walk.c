@@ -18,38 +18,33 @@
 
 /* --- the queue of directories ----------------------------------------------------------- */
 
-static bool seen_before(struct walker *w, const struct file_identity *identity)
-{
-    char key[40];
-    const char *kept;
-    bool added;
-    int len = snprintf(key, sizeof(key), "%llx:%llx", (unsigned long long)identity->device,
-                       (unsigned long long)identity->inode);
-    strmap_keep(&w->visited, &w->walk->arena, key, (size_t)len, &kept, &added);
-    return !added;
-}
-
 /* Queue a directory once, even if several links lead to it. `named`: only names in it were
  * asked for, which follow. NULL: it is not queued. */
 static struct task *walk_push(struct walker *w, const char *path, bool named)
 {
+    struct arena *arena = &w->walk->arena;
     struct task *t = NULL;
     enum entry_kind kind;
     struct file_identity identity;
     struct error err = {.offset = NO_OFFSET};
+    char key[40];
+    const char *kept;
+    bool added = named;
     pthread_mutex_lock(&w->lock);
     if (path_look(path, &kind, &identity, &err) != OK) {
+        added = false;
         if (err.status != ERR_MISSING)
             walk_unseen(w, path, err.message);
-    } else if (named || !seen_before(w, &identity)) {
-        char *kept = arena_copy(&w->walk->arena, path, strlen(path));
-        t = arena_alloc(&w->walk->arena, sizeof(*t));
-        if (t) {
-            *t = (struct task){.path = kept, .next = w->tasks};
-            w->tasks = t;
-            w->open_tasks++;
-            pthread_cond_signal(&w->changed);
-        }
+    } else if (!named) {
+        const int len = snprintf(key, sizeof(key), "%llx:%llx", (unsigned long long)identity.device,
+                                 (unsigned long long)identity.inode);
+        strmap_keep(&w->visited, arena, key, (size_t)len, &kept, &added);
+    }
+    if (added && (t = arena_alloc(arena, sizeof(*t)))) {
+        *t = (struct task){.path = arena_copy(arena, path, strlen(path)), .next = w->tasks};
+        w->tasks = t;
+        w->open_tasks++;
+        pthread_cond_signal(&w->changed);
     }
     pthread_mutex_unlock(&w->lock);
     return t;
@@ -115,15 +110,6 @@ static void report_entry(struct walker *w, const struct listing *l, const char *
     pthread_mutex_unlock(&w->lock);
 }
 
-static void report_unseen(struct walker *w, const char *path, int code)
-{
-    struct error err = {.offset = NO_OFFSET};
-    error_errno(&err, code, path, "cannot look at it");
-    pthread_mutex_lock(&w->lock);
-    walk_unseen(w, path, err.message);
-    pthread_mutex_unlock(&w->lock);
-}
-
 struct reading {
     struct walker *walker;
     struct listing *listing;
@@ -135,6 +121,7 @@ static bool walk_see_entry(void *context, const struct directory_entry *e)
     struct reading *r = context;
     struct walker *w = r->walker;
     struct listing *l = r->listing;
+    struct error err = {.offset = NO_OFFSET};
     const char *path = listing_path(l, e->name);
     if (e->kind == ENTRY_UNKNOWN && !e->linked && e->trouble == EACCES) {
         r->refused = e->trouble;
@@ -153,7 +140,10 @@ static bool walk_see_entry(void *context, const struct directory_entry *e)
                      "a pipe, socket or device, not a file: never read");
         break;
     case ENTRY_UNKNOWN:
-        report_unseen(w, path, e->trouble);
+        error_errno(&err, e->trouble, path, "cannot look at it");
+        pthread_mutex_lock(&w->lock);
+        walk_unseen(w, path, err.message);
+        pthread_mutex_unlock(&w->lock);
         listing_add(l, e);
         break;
     }

@@ -392,19 +392,13 @@ static void walk_implicit(struct chunk_walk *w)
     } while (hdf5_ok(w->h) && next_place(w, place));
 }
 
-/* The unlimited axis, which an extensible array numbers slowest. */
-static unsigned growing_axis(const struct hdf5_space *s)
-{
-    for (unsigned d = 0; d < s->rank; d++)
-        if (s->most[d] == UINT64_MAX)
-            return d;
-    return 0;
-}
-
 static void walk_index(struct chunk_walk *w)
 {
     const struct hdf5_dataset *d = w->d;
     const uint64_t place[HDF5_RANK_MAX] = {0};
+    unsigned growing = 0; /* the unlimited axis, which an extensible array numbers slowest */
+    for (unsigned i = d->space.rank; i-- > 0;)
+        growing = d->space.most[i] == UINT64_MAX ? i : growing;
     switch (d->index) {
     case 0:
         hdf5_tree1(w->h, d->address, 1, 8u + 8u * (d->space.rank + 1u),
@@ -424,7 +418,7 @@ static void walk_index(struct chunk_walk *w)
             walk_fixed(w);
         break;
     case 4:
-        if (number_entries(w, growing_axis(&d->space)))
+        if (number_entries(w, growing))
             walk_extensible(w);
         break;
     default:

@@ -181,23 +181,6 @@ static bool parse_layout(struct dataset_parsing *p, const struct hdf5_message *m
 
 #define REGISTERED 256 /* version 2 stores names from this id on */
 
-static bool parse_filter(struct dataset_parsing *p, struct cursor *c, unsigned version)
-{
-    struct hdf5_filter f = {.id = cursor_u16le(c)};
-    size_t name_len = version == 1 || f.id >= REGISTERED ? cursor_u16le(c) : 0;
-    cursor_u16le(c); /* flags: whether the filter was optional */
-    f.count = cursor_u16le(c);
-    if (version == 1)
-        name_len = (name_len + 7) / 8 * 8;
-    struct bytes name = cursor_take(c, name_len), values = cursor_take(c, 4 * (uint64_t)f.count);
-    if (version == 1 && f.count % 2)
-        cursor_take(c, 4);
-    f.values = values.at;
-    f.name = arena_copy(p->arena, name.at, name.len);
-    p->out->filter[p->out->filters++] = f;
-    return cursor_ok(c) || dataset_damaged(p, "filters are cut short");
-}
-
 static bool parse_filters(struct dataset_parsing *p, const struct hdf5_message *m)
 {
     struct cursor c = cursor_over(m->data, m->at);
@@ -206,10 +189,21 @@ static bool parse_filters(struct dataset_parsing *p, const struct hdf5_message *
         cursor_take(&c, 6);
     if (!version || version > 2 || count > HDF5_FILTERS_MAX)
         return dataset_damaged(p, "filters are damaged");
-    bool good = true;
-    while (good && p->out->filters < count)
-        good = parse_filter(p, &c, version);
-    return good;
+    while (p->out->filters < count && cursor_ok(&c)) {
+        struct hdf5_filter f = {.id = cursor_u16le(&c)};
+        size_t name_len = version == 1 || f.id >= REGISTERED ? cursor_u16le(&c) : 0;
+        cursor_u16le(&c); /* flags: whether the filter was optional */
+        f.count = cursor_u16le(&c);
+        if (version == 1)
+            name_len = (name_len + 7) / 8 * 8;
+        struct bytes name = cursor_take(&c, name_len);
+        f.values = cursor_take(&c, 4 * (uint64_t)f.count).at;
+        if (version == 1 && f.count % 2)
+            cursor_take(&c, 4);
+        f.name = arena_copy(p->arena, name.at, name.len);
+        p->out->filter[p->out->filters++] = f;
+    }
+    return cursor_ok(&c) || !count || dataset_damaged(p, "filters are cut short");
 }
 
 /* --- all messages ------------------------------------------------------------------------- */

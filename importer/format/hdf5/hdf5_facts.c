@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "importer/format/hdf5/hdf5_walk.h"
+#include "importer/job/facts.h"
 
 #define LIST_BYTES LIMIT_PICKLE_FACT /* of one list as text */
 
@@ -16,109 +17,47 @@ struct fact {
     struct text *key;
 };
 
-enum number_kind {
-    IS_INTEGER,
-    IS_UNSIGNED,
-    IS_REAL,
-    IS_BOOL,
-    IS_NOTHING
-};
-
-struct number {
-    enum number_kind kind;
-    uint64_t bits;
-    double real;
-};
-
-static double half_of(uint64_t bits)
+static enum element_type number_of(const struct hdf5_type *t, const uint8_t *at,
+                                   struct element *out)
 {
-    int exponent = (int)(bits >> 10 & 31), mantissa = (int)(bits & 1023);
-    double size = exponent == 31 ? (mantissa ? NAN : INFINITY)
-                  : exponent     ? ldexp(1024 + mantissa, exponent - 25)
-                                 : ldexp(mantissa, -24);
-    return bits >> 15 ? -size : size;
-}
-
-static bool real_of(const char *dtype, uint64_t bits, double *out)
-{
-    uint32_t low = (uint32_t)bits;
-    float f;
-    if (strcmp(dtype, "float64") == 0) {
-        memcpy(out, &bits, sizeof(*out));
-        return true;
-    }
-    if (strcmp(dtype, "float16") == 0) {
-        *out = half_of(bits);
-        return true;
-    }
-    if (strcmp(dtype, "bfloat16") == 0)
-        low <<= 16;
-    else if (strcmp(dtype, "float32") != 0)
-        return false;
-    memcpy(&f, &low, sizeof(f));
-    *out = (double)f;
-    return true;
-}
-
-/* The value of one element; IS_NOTHING for complex numbers and raw bytes. */
-static struct number number_of(const struct hdf5_type *t, const uint8_t *at)
-{
-    struct number n = {.kind = IS_NOTHING};
-    unsigned len = t->item;
-    if (t->class != HDF5_PLAIN || len > 8 || t->narrow)
-        return n;
-    for (unsigned i = 0; i < len; i++)
-        n.bits |= (uint64_t)at[t->swap > 1 ? len - 1 - i : i] << 8 * i;
-    if (strcmp(t->dtype, "bool") == 0) {
-        n.kind = IS_BOOL;
-    } else if (strncmp(t->dtype, "int", 3) == 0) {
-        n.kind = IS_INTEGER;
-        if (len < 8 && n.bits >> (8 * len - 1))
-            n.bits |= UINT64_MAX << 8 * len;
-    } else if (strncmp(t->dtype, "uint", 4) == 0) {
-        n.kind = IS_UNSIGNED;
-    } else if (real_of(t->dtype, n.bits, &n.real)) {
-        n.kind = IS_REAL;
-    }
-    return n;
+    return t->class == HDF5_PLAIN && !t->narrow
+               ? facts_number(t->dtype, at, t->item, t->swap > 1, out)
+               : ELEMENT_NONE;
 }
 
 static void state_scalar(struct fact *f, struct bytes element)
 {
     struct job *job = f->tree->job;
     const char *key = text_str(f->key);
+    const struct hdf5_type *t = &f->a->type;
     struct bytes text;
+    struct element n;
     char digits[32];
-    if (f->a->type.class != HDF5_PLAIN) {
-        if (hdf5_text(&f->tree->h, &f->a->type, element, &text)) {
+    if (t->class != HDF5_PLAIN) {
+        if (hdf5_text(&f->tree->h, t, element, &text)) {
             f->tree->fact_bytes += text.len;
             job_meta_text(job, key, (const char *)text.at, text.len);
         }
         return;
     }
-    struct number n = number_of(&f->a->type, element.at);
-    switch (n.kind) {
-    case IS_BOOL:
-        job_meta_text(job, key, n.bits ? "true" : "false", n.bits ? 4 : 5);
+    switch (number_of(t, element.at, &n)) {
+    case ELEMENT_INTEGER:
+        if (strcmp(t->dtype, "bool") == 0)
+            job_meta_text(job, key, n.integer ? "true" : "false", n.integer ? 4 : 5);
+        else
+            job_meta_integer(job, key, n.integer);
         break;
-    case IS_REAL:
+    case ELEMENT_LARGE:
+        snprintf(digits, sizeof(digits), "%llu", (unsigned long long)n.large);
+        job_meta_text(job, key, digits, strlen(digits));
+        break;
+    case ELEMENT_REAL:
         if (isnan(n.real))
             job_meta_null(job, key);
         else
             job_meta_real(job, key, n.real);
         break;
-    case IS_UNSIGNED:
-        if (n.bits > INT64_MAX) {
-            int len = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)n.bits);
-            job_meta_text(job, key, digits, (size_t)len);
-            break;
-        }
-        job_meta_integer(job, key, (int64_t)n.bits);
-        break;
-    case IS_INTEGER:
-        job_meta_integer(job, key, (int64_t)n.bits);
-        break;
-    case IS_NOTHING:
+    default:
         break;
     }
 }
@@ -129,23 +68,21 @@ static void state_scalar(struct fact *f, struct bytes element)
 static bool put_element(struct fact *f, struct bytes element, struct text *out)
 {
     struct bytes text;
+    struct element n;
     if (f->a->type.class != HDF5_PLAIN)
         return hdf5_text(&f->tree->h, &f->a->type, element, &text) &&
                text_json(out, (const char *)text.at, text.len);
-    struct number n = number_of(&f->a->type, element.at);
-    switch (n.kind) {
-    case IS_BOOL:
-        return text_adds(out, n.bits ? "true" : "false");
-    case IS_REAL:
+    switch (number_of(&f->a->type, element.at, &n)) {
+    case ELEMENT_INTEGER:
+        return strcmp(f->a->type.dtype, "bool") == 0 ? text_adds(out, n.integer ? "true" : "false")
+                                                     : text_addf(out, "%lld", (long long)n.integer);
+    case ELEMENT_LARGE:
+        return text_addf(out, "%llu", (unsigned long long)n.large);
+    case ELEMENT_REAL:
         return isfinite(n.real) ? text_addf(out, "%.17g", n.real) : text_adds(out, "null");
-    case IS_UNSIGNED:
-        return text_addf(out, "%llu", (unsigned long long)n.bits);
-    case IS_INTEGER:
-        return text_addf(out, "%lld", (long long)n.bits);
-    case IS_NOTHING:
-        break;
+    default:
+        return false;
     }
-    return false;
 }
 
 /* Append nested JSON lists, one level per dimension: shape [2,2] gives [[1,2],[3,4]]. `at` counts
@@ -174,20 +111,6 @@ static bool put_list(struct fact *f, const uint64_t *shape, unsigned rank, uint6
     return true;
 }
 
-static void state_list(struct fact *f, const uint64_t *shape, unsigned rank, uint64_t count)
-{
-    struct text out = {.limit = LIST_BYTES};
-    bool ok = count ? put_list(f, shape, rank, count, &out) : text_adds(&out, "[]");
-    if (out.failed)
-        job_issue(f->tree->job, ISSUE_WARNING, f->tree->path, NO_OFFSET, "limit",
-                  "attribute \"%.200s\" has more than %llu bytes of text: left out",
-                  text_str(f->key), (unsigned long long)LIST_BYTES);
-    else if (ok)
-        job_meta_text(f->tree->job, text_str(f->key), text_str(&out), out.len);
-    f->tree->fact_bytes += out.len;
-    text_release(&out);
-}
-
 static void state_fact(struct fact *f)
 {
     const struct hdf5_attribute *a = f->a;
@@ -204,10 +127,20 @@ static void state_fact(struct fact *f)
         shape[rank++] = a->type.shape[d];
     for (unsigned d = 0; d < rank; d++)
         count *= shape[d]; /* cannot overflow: all elements were read */
-    if (rank)
-        state_list(f, shape, rank, count);
-    else
+    if (!rank) {
         state_scalar(f, (struct bytes){a->data.at, a->type.item});
+        return;
+    }
+    struct text out = {.limit = LIST_BYTES};
+    const bool good = count ? put_list(f, shape, rank, count, &out) : text_adds(&out, "[]");
+    if (out.failed)
+        job_issue(f->tree->job, ISSUE_WARNING, f->tree->path, NO_OFFSET, "limit",
+                  "attribute \"%.200s\" has more than %llu bytes of text: left out",
+                  text_str(f->key), (unsigned long long)LIST_BYTES);
+    else if (good)
+        job_meta_text(f->tree->job, text_str(f->key), text_str(&out), out.len);
+    f->tree->fact_bytes += out.len;
+    text_release(&out);
 }
 
 static void state_one(struct hdf5_tree *t, const struct hdf5_attribute *a, struct text *key)

@@ -23,18 +23,6 @@ static void gathering_fails(const struct gathering *g, enum status status, const
     error_set(g->tree->h.err, status, g->tree->path, NO_OFFSET, "%s", why);
 }
 
-static void read_run(struct gathering *g)
-{
-    uint64_t len = g->count * g->d->type.item;
-    const struct source *s = g->tree->h.source;
-    if (g->d->offset == HDF5_UNDEFINED || !len)
-        return;
-    if (g->d->offset > s->size || len > s->size - g->d->offset)
-        gathering_fails(g, ERR_CORRUPT, "its elements end past the end of the file");
-    else
-        source_read(s, g->d->offset, g->elements, (size_t)len, g->tree->h.err);
-}
-
 /* Copy the part of a chunk that is inside the dataset, row by row. For shape [5,3] and chunks
  * [2,2] the grid is 3 by 2; chunk 5 is its last: origin [4,2]; `inside` keeps [1,1]. */
 static void place_chunk(struct gathering *g, const uint8_t *chunk, uint64_t index)
@@ -134,18 +122,23 @@ struct bytes hdf5_tree_strings(struct hdf5_tree *t, const struct hdf5_dataset *d
     struct gathering g = {.tree = t, .d = d, .count = count};
     struct text all = {.limit = LIMIT_PICKLE_INLINE};
     struct bytes kept = {0};
+    const struct source *s = t->h.source;
     if (count > ELEMENTS_MOST || d->type.item > 32) {
         gathering_fails(&g, ERR_LIMIT,
                         "more strings of varying length than can be kept in the catalog");
         return kept;
     }
+    const uint64_t len = count * d->type.item;
     g.elements = calloc((size_t)count + 1, d->type.item ? d->type.item : 1);
     if (!g.elements)
         error_memory(t->h.err);
     else if (d->layout == HDF5_CHUNKED)
         read_chunks(&g);
-    else
-        read_run(&g);
+    else if (len && d->offset != HDF5_UNDEFINED &&
+             (d->offset > s->size || len > s->size - d->offset))
+        gathering_fails(&g, ERR_CORRUPT, "its elements end past the end of the file");
+    else if (len && d->offset != HDF5_UNDEFINED)
+        source_read(s, d->offset, g.elements, (size_t)len, t->h.err);
     if (t->h.err->status == OK)
         put_texts(&g, &all);
     if (t->h.err->status == OK)

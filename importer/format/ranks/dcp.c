@@ -396,16 +396,6 @@ static bool dcp_read_tensor(struct dcp *d, pickle_ref name, pickle_ref metadata,
     return true;
 }
 
-static void state_tensor(struct dcp *d, pickle_ref name, pickle_ref metadata)
-{
-    const struct pickle_node *n = pickle_at(&d->pickle, name);
-    struct error err = {.offset = NO_OFFSET};
-    struct dcp_pieces pieces = {.file = d->tree.run.file};
-    dcp_read_tensor(d, name, metadata, &pieces, &err);
-    if (d->job->err->status == OK)
-        dcp_pieces_emit(d->job, n->text, n->count, &pieces, &err);
-}
-
 /* State an object: its values become facts under its name. */
 static void state_object(struct dcp *d, pickle_ref name)
 {
@@ -441,13 +431,19 @@ static void state_all(struct dcp *d)
         return;
     }
     for (uint32_t i = 0; (name = pickle_item(p, all, i)) && d->job->err->status == OK; i += 2) {
+        const struct pickle_node *n = pickle_at(p, name);
         pickle_ref what = pickle_item(p, all, i + 1);
-        if (pickle_kind(p, name) != PICKLE_TEXT)
+        if (n->kind != PICKLE_TEXT)
             continue;
-        if (torch_callee(p, what) == DCP_BYTES)
+        if (torch_callee(p, what) == DCP_BYTES) {
             state_object(d, name);
-        else
-            state_tensor(d, name, what);
+            continue;
+        }
+        struct error err = {.offset = NO_OFFSET};
+        struct dcp_pieces pieces = {.file = d->tree.run.file};
+        dcp_read_tensor(d, name, what, &pieces, &err);
+        if (d->job->err->status == OK)
+            dcp_pieces_emit(d->job, n->text, n->count, &pieces, &err);
     }
 }
 

@@ -128,19 +128,6 @@ static const char *find_lookalike(struct tf_shards *s, const char *missing)
     return found;
 }
 
-static void tf_shards_report_missing(struct tf_shards *s, const char *path, const struct error *why)
-{
-    char hint[256] = "";
-    const bool absent = why->status == ERR_MISSING && !why->code;
-    const char *other = s->advised ? NULL : find_lookalike(s, path);
-    s->advised = true; /* once only: a search for every shard would take too long */
-    if (other)
-        snprintf(hint, sizeof(hint), " (is it \"%.200s\"?)", other);
-    job_issue(s->job, ISSUE_ERROR, path, NO_OFFSET, absent ? "missing-shard" : error_word(why),
-              "data file %.200s%s%.200s%s: its tensors are listed without data", path + s->name_at,
-              absent ? " is missing" : ": ", absent ? "" : why->message, hint);
-}
-
 /* The path of a shard under its proper name, or, if that does not exist, under another number of
  * shards. */
 static const char *choose_path(struct tf_shards *s, uint32_t shard, struct text *path)
@@ -170,10 +157,20 @@ void tf_shards_file(struct tf_shards *s, uint32_t shard, uint32_t *file)
     uint32_t found = 0;
     struct text text = {.limit = PATH_BYTES};
     const char *path = choose_path(s, shard, &text);
-    if (!path || job_file(s->job, path, "data", &found, &why) == ERR_MEMORY)
+    if (!path || job_file(s->job, path, "data", &found, &why) == ERR_MEMORY) {
         error_memory(s->job->err);
-    else if (why.status != OK)
-        tf_shards_report_missing(s, path, &why);
+    } else if (why.status != OK) {
+        char hint[256] = "";
+        const bool absent = why.status == ERR_MISSING && !why.code;
+        const char *other = s->advised ? NULL : find_lookalike(s, path);
+        s->advised = true; /* once only: a search for every shard would take too long */
+        if (other)
+            snprintf(hint, sizeof(hint), " (is it \"%.200s\"?)", other);
+        job_issue(s->job, ISSUE_ERROR, path, NO_OFFSET, absent ? "missing-shard" : error_word(&why),
+                  "data file %.200s%s%.200s%s: its tensors are listed without data",
+                  path + s->name_at, absent ? " is missing" : ": ", absent ? "" : why.message,
+                  hint);
+    }
     one->file = found + 1;
     *file = found;
     text_release(&text);

@@ -158,6 +158,8 @@ static enum status tf_v1_claim(struct claim *claim)
     return OK;
 }
 
+/* --- headers ---------------------------------------------------------------------------- */
+
 /* Add a tensor that a shard lists; other shards may have listed it too. */
 static void tf_v1_add_tensor(struct v1 *v, const Tf__SavedSliceMeta *m)
 {

@@ -572,21 +572,19 @@ static const struct opcode opcodes[256] = {
 
 #define FEW_PAIRS 8 /* keys of a dict that are compared with each other */
 
-static bool same_key(const struct pickle_node *a, const struct pickle_node *b)
-{
-    if (a->kind == PICKLE_TEXT)
-        return b->kind == PICKLE_TEXT && a->count == b->count &&
-               memcmp(a->text, b->text, a->count) == 0;
-    return a->kind == PICKLE_INT && b->kind == PICKLE_INT && a->integer == b->integer;
-}
-
 static bool repeats_key(const struct pickle *p, const struct pickle_node *dict)
 {
+    bool same = false;
     for (uint32_t i = 2; i < dict->count; i += 2)
-        for (uint32_t k = 0; k < i; k += 2)
-            if (same_key(pickle_at(p, dict->items[k]), pickle_at(p, dict->items[i])))
-                return true;
-    return false;
+        for (uint32_t k = 0; k < i && !same; k += 2) {
+            const struct pickle_node *a = pickle_at(p, dict->items[k]),
+                                     *b = pickle_at(p, dict->items[i]);
+            if (a->kind == PICKLE_TEXT && b->kind == PICKLE_TEXT)
+                same = a->count == b->count && memcmp(a->text, b->text, a->count) == 0;
+            else if (a->kind == PICKLE_INT && b->kind == PICKLE_INT)
+                same = a->integer == b->integer;
+        }
+    return same;
 }
 
 /* Keep one pair of each key: the last value, in the place of the first. */
@@ -615,6 +613,8 @@ static void settle_dict(struct machine *m, struct pickle_node *dict)
     strmap_release(&texts);
     strmap_release(&numbers);
 }
+
+/* --- the pickle ------------------------------------------------------------------------- */
 
 enum status pickle_run(const struct source *source, uint64_t offset, uint64_t base,
                        struct arena *arena, struct pickle *out, struct error *err)

@@ -70,18 +70,6 @@ static int torch_probe(const struct probe *p)
 
 /* --- the forms -------------------------------------------------------------------- */
 
-static void index_zip(struct torch_tree *t, const struct source *s, struct error *err)
-{
-    struct torch_zip z;
-    if (torch_zip_open(t, s, t->run.file, 0, &z, err)) {
-        if (z.exported)
-            torch_export_state(t, &z);
-        else if (torch_zip_run(t, &z, err))
-            torch_tree_state(t);
-    }
-    torch_zip_close(&z);
-}
-
 /* Report bytes after the last storage: torch reads only the first object of a file. */
 static void report_rest(struct torch_tree *t, uint64_t end)
 {
@@ -121,6 +109,7 @@ void torch_file_state(struct torch_tree *t, const struct source *s, struct error
     uint8_t bytes[512];
     size_t len = s->size < sizeof(bytes) ? (size_t)s->size : sizeof(bytes);
     struct bytes head = {bytes, len};
+    struct torch_zip z = {0};
     t->arena = t->job->arena;
     if (source_read(s, 0, bytes, len, err) != OK)
         return;
@@ -132,8 +121,11 @@ void torch_file_state(struct torch_tree *t, const struct source *s, struct error
         torch_program_state(t, s, err);
     else if (len < 4 || memcmp(bytes, "PK", 2) != 0)
         error_set(err, ERR_CORRUPT, s->name, 0, "it is not a file of torch.save");
-    else
-        index_zip(t, s, err);
+    else if (torch_zip_open(t, s, t->run.file, 0, &z, err) && z.exported)
+        torch_export_state(t, &z);
+    else if (err->status == OK && t->arena->err->status == OK && torch_zip_run(t, &z, err))
+        torch_tree_state(t);
+    torch_zip_close(&z);
     torch_tree_release(t);
 }
 

@@ -19,6 +19,7 @@
 #include "catalog/base/strmap.h"
 #include "catalog/base/text.h"
 #include "importer/format/torch/pickle_graph.h"
+#include "importer/job/facts.h"
 #include "importer/job/job.h"
 
 enum torch_meaning {
@@ -176,10 +177,8 @@ bool torch_tensor_read(struct torch_tree *, pickle_ref, struct torch_tensor *, s
 
 /* torch_numpy.c */
 bool torch_numpy_read(struct torch_tree *, pickle_ref, struct torch_tensor *, struct error *);
-/* The value of a NumPy scalar; false if it is neither an integer that int64_t holds nor a real
- * number. */
-bool torch_numpy_scalar(struct torch_tree *, pickle_ref, double *real, int64_t *integer,
-                        bool *is_integer);
+/* The value of a NumPy scalar (facts_number()). */
+enum element_type torch_numpy_scalar(struct torch_tree *, pickle_ref, struct element *);
 
 /* torch_embedded.c: byte strings in the pickle. */
 /* The run of a node's bytes (a byte string, or a text to be encoded). */

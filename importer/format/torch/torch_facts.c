@@ -125,9 +125,8 @@ bool torch_fact_call(struct torch_tree *t, const struct text *key, pickle_ref re
     const struct pickle *p = t->pickle;
     const struct pickle_call *call = pickle_at(p, ref)->call;
     const struct pickle_node *first = pickle_at(p, pickle_item(p, call->args, 0));
-    double real = 0;
-    int64_t integer = 0;
-    bool is_integer = false;
+    struct element number;
+    enum element_type type;
     switch (torch_callee(p, ref)) {
     case TORCH_PATH:
         fact_path(t, key, call->args);
@@ -144,12 +143,11 @@ bool torch_fact_call(struct torch_tree *t, const struct text *key, pickle_ref re
     case TORCH_ENCODE:
         return true;
     case NUMPY_SCALAR:
-        if (torch_numpy_scalar(t, ref, &real, &integer, &is_integer)) {
-            if (is_integer)
-                fact_integer(t, key, integer);
-            else
-                fact_real(t, key, real);
-        }
+        type = torch_numpy_scalar(t, ref, &number);
+        if (type == ELEMENT_INTEGER)
+            fact_integer(t, key, number.integer);
+        else if (type == ELEMENT_REAL)
+            fact_real(t, key, number.real);
         return true;
     default:
         return false;

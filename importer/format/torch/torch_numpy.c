@@ -130,28 +130,7 @@ bool torch_numpy_read(struct torch_tree *t, pickle_ref node, struct torch_tensor
 
 /* --- scalars ---------------------------------------------------------------------------- */
 
-static double real_of(const struct numpy_type *type, uint64_t bits)
-{
-    double real;
-    float single;
-    uint32_t half = (uint32_t)bits;
-    if (type->item == 8)
-        return memcpy(&real, &bits, sizeof(real)), real;
-    if (type->item == 4)
-        return memcpy(&single, &half, sizeof(single)), (double)single;
-    /* binary16 */
-    uint32_t exponent = half >> 10 & 31, fraction = half & 1023;
-    real = exponent == 31 ? (fraction ? __builtin_nan("") : __builtin_inf())
-           : exponent     ? (1024.0 + fraction) / 1024
-                          : fraction / 1024.0 / 8192 / 2;
-    if (exponent && exponent < 31)
-        real = exponent >= 15 ? real * (double)(1u << (exponent - 15))
-                              : real / (double)(1u << (15 - exponent));
-    return half >> 15 & 1 ? -real : real;
-}
-
-bool torch_numpy_scalar(struct torch_tree *t, pickle_ref ref, double *real, int64_t *integer,
-                        bool *is_integer)
+enum element_type torch_numpy_scalar(struct torch_tree *t, pickle_ref ref, struct element *out)
 {
     const struct pickle *p = t->pickle;
     struct error ignored = {.offset = NO_OFFSET};
@@ -159,25 +138,9 @@ bool torch_numpy_scalar(struct torch_tree *t, pickle_ref ref, double *real, int6
     struct source *s = NULL;
     uint8_t raw[8];
     pickle_ref args = pickle_at(p, ref)->call->args;
-    if (!read_type(t, pickle_item(p, args, 0), &type) || type.item > 8 ||
-        !torch_bytes_source(t, pickle_item(p, args, 1), &s, &ignored))
-        return false;
-    bool there = s->size == type.item && source_read(s, 0, raw, type.item, &ignored) == OK;
+    const bool there = read_type(t, pickle_item(p, args, 0), &type) && type.item <= sizeof(raw) &&
+                       torch_bytes_source(t, pickle_item(p, args, 1), &s, &ignored) &&
+                       s->size == type.item && source_read(s, 0, raw, type.item, &ignored) == OK;
     source_close(s);
-    if (!there)
-        return false;
-    uint64_t bits = 0;
-    for (unsigned i = 0; i < type.item; i++)
-        bits |= (uint64_t)raw[type.swap > 1 ? type.item - 1 - i : i] << (8 * i);
-    struct dtype dtype;
-    dtype_find(type.dtype, &dtype);
-    *is_integer = dtype.kind != DTYPE_FLOAT;
-    if (dtype.kind == DTYPE_INT && type.item && type.item < 8 && bits >> (8 * type.item - 1) & 1)
-        bits |= UINT64_MAX << (8 * type.item);
-    *integer = (int64_t)bits;
-    if (dtype.kind == DTYPE_FLOAT && strncmp(dtype.name, "float", 5) == 0 && type.item > 1)
-        *real = real_of(&type, bits);
-    else if (dtype.kind != DTYPE_INT && dtype.kind != DTYPE_UINT && dtype.kind != DTYPE_BOOL)
-        return false;
-    return !(dtype.kind == DTYPE_UINT && bits > INT64_MAX);
+    return there ? facts_number(type.dtype, raw, type.item, type.swap > 1, out) : ELEMENT_NONE;
 }

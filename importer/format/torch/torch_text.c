@@ -76,9 +76,8 @@ void torch_add_key(struct text *out, const struct pickle *p, pickle_ref ref)
 static bool add_scalar(struct torch_tree *t, pickle_ref ref, struct text *out)
 {
     const struct pickle_node *n = pickle_at(t->pickle, ref);
-    double real = 0;
-    int64_t integer = 0;
-    bool is_integer = false;
+    struct element number;
+    enum element_type type = ELEMENT_NONE;
     switch (n->kind) {
     case PICKLE_TEXT:
         return text_json(out, n->text, n->count), true;
@@ -100,15 +99,13 @@ static bool add_scalar(struct torch_tree *t, pickle_ref ref, struct text *out)
         torch_add_global(out, t->pickle, ref);
         return text_addc(out, '"'), true;
     case PICKLE_CALL:
-        if (torch_callee(t->pickle, ref) == NUMPY_SCALAR &&
-            torch_numpy_scalar(t, ref, &real, &integer, &is_integer)) {
-            if (is_integer)
-                text_addf(out, "%lld", (long long)integer);
-            else
-                torch_add_real(out, real);
-            return true;
-        }
-        return false;
+        if (torch_callee(t->pickle, ref) == NUMPY_SCALAR)
+            type = torch_numpy_scalar(t, ref, &number);
+        if (type == ELEMENT_INTEGER)
+            text_addf(out, "%lld", (long long)number.integer);
+        else if (type == ELEMENT_REAL)
+            torch_add_real(out, number.real);
+        return type == ELEMENT_INTEGER || type == ELEMENT_REAL;
     default:
         return false;
     }
