@@ -18,34 +18,26 @@
 
 /* --- extents ---------------------------------------------------------------------------- */
 
-/* Add the checksums of the extents to the batch's. Returns the place of the first, plus 1; 0: none. */
-static uint64_t append_sums(struct job *job, const struct pending_extents *e)
-{
-    struct job_private *p = job_inside(job);
-    struct batch *b = job->batch;
-    if (!b->sum_kind || !e->sums)
-        return 0;
-    const uint64_t first = b->sum_count;
-    for (uint64_t i = 0; i < e->count && job->err->status == OK; i++)
-        *PUSH(job->arena, b->sums, b->sum_count, p->sum_space) = e->sums[i];
-    return first + 1;
-}
-
 static void pack_all(struct job *job)
 {
     struct job_private *p = job_inside(job);
+    struct batch *b = job->batch;
     struct text *packed = &p->scratch;
     for (uint64_t i = 0; i < p->pending_count && job->err->status == OK; i++) {
         const struct pending_extents *e = &p->pending[i];
         struct batch_tensor *t = &p->layout->tensors[e->tensor];
         bool cuts = t->coding && codec_cuts(t->coding->codec);
+        const bool summed = b->sum_kind && e->sums;
+        const uint64_t first_sum = summed ? b->sum_count + 1 : 0;
+        for (uint64_t k = 0; summed && k < e->count && job->err->status == OK; k++)
+            *PUSH(job->arena, b->sums, b->sum_count, p->sum_space) = e->sums[k];
         for (uint64_t k = 0; k < e->count && !cuts; k++)
             cuts = codec_cuts(e->list[k].codec);
         unsigned flags = (e->list[0].shape ? EXTENTS_BOXES : 0) |
                          (t->storage == STORAGE_INLINE ? EXTENTS_INLINE : 0) |
                          (cuts ? EXTENTS_CUTS : 0);
         text_reset(packed);
-        extents_pack(packed, e->list, e->count, t->kind->rank, append_sums(job, e), flags);
+        extents_pack(packed, e->list, e->count, t->kind->rank, first_sum, flags);
         if (!t->coding && !(t->coding = arena_alloc(job->arena, sizeof(*t->coding))))
             return;
         t->coding->extents =

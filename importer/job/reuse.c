@@ -137,20 +137,6 @@ static bool make_room_for(struct reuse *r, size_t bytes)
     return r->kept + bytes <= most;
 }
 
-/* Append it to the kept layouts. */
-static void keep_layout(struct reuse *r, struct shared_layout *s)
-{
-    struct shared_layout **bucket = &r->bucket[s->hash % BUCKETS];
-    s->next = *bucket;
-    *bucket = s;
-    if (r->oldest)
-        r->newest->newer = s;
-    else
-        r->oldest = s;
-    r->newest = s;
-    r->kept += s->arena.used;
-}
-
 /* Move the batch's arena into a shared layout; the batch becomes its first user. */
 void reuse_publish(struct job *job)
 {
@@ -175,7 +161,15 @@ void reuse_publish(struct job *job)
             .data_end = p->offered_end,
         };
         atomic_init(&s->users, 2); /* users: the table and this batch */
-        keep_layout(r, s);
+        struct shared_layout **bucket = &r->bucket[hash % BUCKETS];
+        s->next = *bucket;
+        *bucket = s;
+        if (r->oldest)
+            r->newest->newer = s;
+        else
+            r->oldest = s;
+        r->newest = s;
+        r->kept += s->arena.used;
         b->arena = (struct arena){.ceiling = b->arena.ceiling};
         b->shared = s;
     }

@@ -64,18 +64,6 @@ enum status claim_read(struct claim *claim, uint64_t limit, uint8_t **bytes, siz
     return err->status;
 }
 
-/* Repeat the claims of an unchanged index, from when it was indexed. */
-static void claim_as_before(const struct known *k, struct listing *l, const struct entry *primary,
-                            struct claiming *c)
-{
-    const struct known_checkpoint *known = &k->checkpoints[primary->known->checkpoint];
-    for (uint32_t i = 0; i < known->file_count; i++) {
-        const char *slash = strrchr(k->files[known->first_file + i].path, '/');
-        if (slash)
-            claim_one_entry(c, listing_file(l, slash + 1));
-    }
-}
-
 void claim_all(struct walker *w, struct listing *l, bool dirty, bool *claims_only)
 {
     const char **names = NULL;
@@ -84,8 +72,14 @@ void claim_all(struct walker *w, struct listing *l, bool dirty, bool *claims_onl
         if (!e->format || !e->format->claim)
             continue;
         struct claiming c = {.listing = l, .primary = e};
-        if (!dirty && known_is_primary(e->known)) {
-            claim_as_before(w->options->known, l, e, &c);
+        if (!dirty && known_is_primary(e->known)) { /* the claims of when it was indexed */
+            const struct known *k = w->options->known;
+            const struct known_checkpoint *known = &k->checkpoints[e->known->checkpoint];
+            for (uint32_t f = 0; f < known->file_count; f++) {
+                const char *slash = strrchr(k->files[known->first_file + f].path, '/');
+                if (slash)
+                    claim_one_entry(&c, listing_file(l, slash + 1));
+            }
         } else {
             if (!names && !(names = listing_names(l, l->arena)))
                 return;

@@ -116,19 +116,6 @@ static uint64_t list_kind(const struct listing *l, const char *kind, struct text
     return count;
 }
 
-static void report_kind(struct walker *w, const struct listing *l, const struct unread_kind *kind)
-{
-    struct text names = {0};
-    uint64_t count = list_kind(l, kind->name, &names);
-    if (names.failed)
-        error_memory(&w->walk->err);
-    else if (count)
-        walk_issue(w, l->path, true, "not-read", "%llu %s %s not read: %s",
-                   (unsigned long long)count, kind->name, count == 1 ? "file is" : "files are",
-                   text_str(&names));
-    text_release(&names);
-}
-
 void report_unread(struct walker *w, struct listing *l)
 {
     bool any = false;
@@ -141,9 +128,17 @@ void report_unread(struct walker *w, struct listing *l)
     }
     for (uint64_t i = 0; !l->only && !any && i < l->file_count; i++)
         any = l->files[i].unread;
-    for (size_t i = 0; unread_kinds[i].name && any; i++)
-        if (unread_kinds[i].what)
-            report_kind(w, l, &unread_kinds[i]);
+    for (const struct unread_kind *k = unread_kinds; any && k->name; k++) {
+        struct text names = {0};
+        const uint64_t count = k->what ? list_kind(l, k->name, &names) : 0;
+        if (names.failed)
+            error_memory(&w->walk->err);
+        else if (count)
+            walk_issue(w, l->path, true, "not-read", "%llu %s %s not read: %s",
+                       (unsigned long long)count, k->name, count == 1 ? "file is" : "files are",
+                       text_str(&names));
+        text_release(&names);
+    }
 }
 
 void unread_summary(const struct walk *walk, struct text *out)

@@ -428,21 +428,6 @@ static void settle_rivals(struct walker *w, struct unit *winner, const struct un
               loser.format->name, winner->format->name);
 }
 
-/* Arguments can overlap, so keep each checkpoint only once. */
-static void sort_units(struct walker *w)
-{
-    struct walk *walk = w->walk;
-    uint64_t kept = 0;
-    if (walk->unit_count)
-        qsort(walk->units, walk->unit_count, sizeof(*walk->units), unit_by_path);
-    for (uint64_t i = 0; i < walk->unit_count; i++)
-        if (!kept || strcmp(walk->units[kept - 1].path, walk->units[i].path) != 0)
-            walk->units[kept++] = walk->units[i];
-        else
-            settle_rivals(w, &walk->units[kept - 1], &walk->units[i]);
-    walk->unit_count = kept;
-}
-
 /* Sort a list and keep one of those that are equal; returns how many are left. */
 static uint64_t sort_once(void *list, uint64_t count, size_t size,
                           int (*order)(const void *, const void *))
@@ -525,9 +510,19 @@ static enum status walk_run(struct walker *w, struct error *err)
     threads_join(threads);
     if (w->interrupted)
         return error_set(err, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
-    if (w->walk->err.status == OK) {
-        sort_units(w);
-        sort_results(w->walk);
+    struct walk *walk = w->walk;
+    if (walk->err.status == OK) {
+        /* Arguments can overlap, so keep each checkpoint only once. */
+        uint64_t kept = 0;
+        if (walk->unit_count)
+            qsort(walk->units, walk->unit_count, sizeof(*walk->units), unit_by_path);
+        for (uint64_t i = 0; i < walk->unit_count; i++)
+            if (!kept || strcmp(walk->units[kept - 1].path, walk->units[i].path) != 0)
+                walk->units[kept++] = walk->units[i];
+            else
+                settle_rivals(w, &walk->units[kept - 1], &walk->units[i]);
+        walk->unit_count = kept;
+        sort_results(walk);
         report_prefixes(w);
     }
     return walk_ask(w, err);

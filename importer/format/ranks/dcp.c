@@ -313,16 +313,6 @@ static bool zip_chunk(struct dcp *d, const struct shard *s, const struct place *
 
 /* --- tensors ---------------------------------------------------------------------------- */
 
-static const char *dtype_of(const struct pickle *p, pickle_ref metadata)
-{
-    pickle_ref properties = field(p, metadata, "properties");
-    pickle_ref state =
-        pickle_kind(p, properties) == PICKLE_CALL ? pickle_at(p, properties)->call->state : 0;
-    pickle_ref dtype = state && pickle_kind(p, state) == PICKLE_DICT ? field(p, properties, "dtype")
-                                                                     : pickle_item(p, state, 0);
-    return torch_dtype_of(p, dtype);
-}
-
 static bool read_box(struct dcp *d, pickle_ref chunk, unsigned rank, struct dcp_box *out,
                      struct error *err)
 {
@@ -376,7 +366,12 @@ static bool dcp_read_tensor(struct dcp *d, pickle_ref name, pickle_ref metadata,
     const struct pickle *p = &d->pickle;
     uint64_t shape[TENSOR_RANK_MAX], count;
     pickle_ref chunks = field(p, metadata, "chunks"), chunk;
-    out->dtype = dtype_of(p, metadata);
+    const pickle_ref properties = field(p, metadata, "properties");
+    const pickle_ref state =
+        pickle_kind(p, properties) == PICKLE_CALL ? pickle_at(p, properties)->call->state : 0;
+    const bool named = state && pickle_kind(p, state) == PICKLE_DICT;
+    out->dtype =
+        torch_dtype_of(p, named ? field(p, properties, "dtype") : pickle_item(p, state, 0));
     if (!out->dtype || !torch_numbers(p, field(p, metadata, "size"), shape, &out->rank))
         return torch_fail(&d->tree, err, "bad-metadata",
                           "the metadata gives no known dtype and shape for it");

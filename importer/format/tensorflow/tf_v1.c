@@ -222,22 +222,12 @@ static void take_meta_field(struct v1 *v, const struct source *in, const struct 
     arena_release(&v->message);
 }
 
-/* Read one SavedTensorSliceMeta. */
-static void take_meta(struct v1 *v, const struct source *in, struct error *err)
-{
-    struct message m = message_over(in);
-    struct message_field f;
-    while (err->status == OK && v->job->err->status == OK && message_next(&m, &f, err) == OK &&
-           f.number)
-        take_meta_field(v, in, &f, err);
-}
-
 /* Read the record of the empty key, the first of a shard. */
 static void take_header(struct v1 *v, const struct shard *s, const struct sstable_entry *e,
                         struct error *err)
 {
     struct source *value = NULL, *meta = NULL;
-    struct message_field f;
+    struct message_field f, inner;
     if (!e->key.at || e->key.len)
         error_set(err, ERR_UNSUPPORTED, s->path, NO_OFFSET,
                   "an SSTable, but not one of a TensorFlow checkpoint");
@@ -248,8 +238,12 @@ static void take_header(struct v1 *v, const struct shard *s, const struct sstabl
            f.number) {
         if (f.number != SLICES_META || f.wire != WIRE_BYTES)
             continue;
-        if (source_open_view(value, f.at, f.len, &meta, err) == OK)
-            take_meta(v, meta, err);
+        if (source_open_view(value, f.at, f.len, &meta, err) == OK) {
+            struct message list = message_over(meta);
+            while (err->status == OK && v->job->err->status == OK &&
+                   message_next(&list, &inner, err) == OK && inner.number)
+                take_meta_field(v, meta, &inner, err);
+        }
         source_close(meta);
         meta = NULL;
     }
@@ -532,19 +526,6 @@ static enum status find_files(struct v1 *v)
     return OK;
 }
 
-static void add_graph(struct v1 *v)
-{
-    struct error err = {.offset = NO_OFFSET};
-    uint32_t file;
-    text_adds(&v->prefix, GRAPH_SUFFIX);
-    uint64_t count;
-    const char *path = text_str(&v->prefix);
-    const char *const *names = job_siblings(v->job, &count);
-    if (path && names_hold(names, count, path + v->name_at) &&
-        job_file(v->job, path, "graph", &file, &err) == ERR_MEMORY)
-        error_memory(v->job->err);
-}
-
 static enum status tf_v1_index(struct job *job)
 {
     struct v1 v = {.job = job,
@@ -552,6 +533,9 @@ static enum status tf_v1_index(struct job *job)
                    .key_name.limit = LIMIT_NAME_BYTES,
                    .names.err = job->err};
     struct shard whole = {.source = job->source, .path = job->path};
+    struct error err = {.offset = NO_OFFSET};
+    uint64_t count;
+    uint32_t file;
     if (find_files(&v) == OK && v.shards)
         open_shards(&v);
     else if (job->err->status == OK)
@@ -562,8 +546,11 @@ static enum status tf_v1_index(struct job *job)
         job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "orphan-slices",
                   "%llu slices belong to no tensor; the first is one of \"%.200s\"",
                   (unsigned long long)v.orphans, v.first_orphan);
-    if (job->err->status == OK)
-        add_graph(&v);
+    text_adds(&v.prefix, GRAPH_SUFFIX);
+    const char *graph = text_str(&v.prefix), *const *names = job_siblings(job, &count);
+    if (job->err->status == OK && graph && names_hold(names, count, graph + v.name_at) &&
+        job_file(job, graph, "graph", &file, &err) == ERR_MEMORY)
+        error_memory(job->err);
     arena_release(&v.message);
     strmap_release(&v.names);
     text_release(&v.prefix);
