@@ -301,7 +301,9 @@ static enum status keras_sharded_index(struct job *job)
     struct keras_set s = {.job = job, .arena = job->arena, .groups.err = job->err};
     job_role(job, 0, "index");
     const struct json_value *index = read_keras_index(job, &text);
-    if (index && !collect_shards(&s, index)) {
+    if (!index)
+        return job->err->status;
+    if (!collect_shards(&s, index)) {
         error_set(job->err, ERR_CORRUPT, job->path, NO_OFFSET, "an index without weight_map");
         error_code(job->err, "bad-index");
     }

@@ -215,7 +215,10 @@ static void do_quoted(struct machine *m)
             i += 2;
         } else if (i < len - 1) {
             const char *letter = line[i] ? strchr(letters, line[i]) : NULL;
-            text[made++] = letter ? controls[letter - letters] : line[i];
+            text[made] = line[i];
+            if (letter)
+                text[made] = controls[letter - letters];
+            made++;
         }
     }
     if (text)
