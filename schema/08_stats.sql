@@ -11,7 +11,7 @@ CREATE TABLE IF NOT EXISTS _statistics (
   nans        INTEGER NOT NULL,
   infs        INTEGER NOT NULL,
   subnormals  INTEGER NOT NULL,
-  min         REAL,               -- this and all below: of finite values; NULL: there is none
+  min         REAL,               -- this and all below: finite values only; NULL if absent
   max         REAL,
   mean        REAL,
   std         REAL,               -- divided by n, not n - 1

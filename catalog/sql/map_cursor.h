@@ -125,7 +125,7 @@ struct map_cursor {
     size_t row;
     size_t before;            /* rows that the SELECT gave of the current sources */
     bool counting;            /* rows are counted, not made */
-    bool repeats;             /* and each count is shown as so many equal rows */
+    bool repeats;             /* a count of n is returned as n equal rows */
     struct map_counts counts; /* of the current sources, instead of rows */
     size_t repeat;            /* number of the current row among the equal ones */
     /* For counting: what dialect->unmatched() says of leaves that no rule matches. */

@@ -64,7 +64,7 @@ struct map_reading {
     const struct dialect *dialect;
     struct rules *rules; /* to try on their names; NULL: none */
     unsigned wants;
-    size_t expected;      /* about so many leaves in one batch; 0: not known */
+    size_t expected;      /* leaves in one batch, about; 0: not known */
     sqlite3_stmt *leaves; /* set between map_read_begin() and map_read_end() */
 };
 

@@ -21,9 +21,9 @@
  * some at a time, until `wins` is asked for, which depends on all that follow.
  *
  * Sources of one layout have the same rows, except for the tensor ids, and so have targets: the map
- * is settled once, and each row is returned for all of them. Rows of a conversion of which a query
- * uses only the checkpoint and the status, as count(*) does, are counted like those of
- * conversion_counts() and returned so many times. Without a rule set, every one of the view is
+ * is settled once, and each row is returned for all of them. If a query uses only the
+ * checkpoint and the status of a conversion's rows, as count(*) does, they are counted as
+ * conversion_counts() counts them, and a count of n is returned as n rows. Without a rule set, every one of the view is
  * asked. A name that is no rule set, or one of another view, is an error that says which is meant;
  * of names that other tables of the query give, only the view's have rows.
  */

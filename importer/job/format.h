@@ -2,7 +2,7 @@
  * format.h - what a checkpoint format has to say of itself.
  *
  * A format only describes: it looks at headers and indexes and emits tensors, extents, facts and
- * issues through its job. It never reads tensor data. To add one: copy format/npy.c, add a line to
+ * issues through its job. It never reads tensor data. To add one: copy format/single/npy.c, add a line to
  * formats.def, drop y_ and n_ files into tests/fixtures/NAME/.
  */
 #ifndef CKPTDB_FORMAT_H

@@ -127,7 +127,7 @@ enum issue_severity {
 void job_issue(struct job *, enum issue_severity, const char *path, uint64_t offset,
                const char *code, const char *fmt, ...) PRINTF_LIKE(6, 7);
 void job_issue_error(struct job *, enum issue_severity, const struct error *);
-/* Warn about unused bytes; `after` is what they follow ("the archive"). 0 bytes: no warning. */
+/* Warn about unused bytes (code "trailing-bytes"); `after` is what they follow ("the archive"). 0 bytes: no warning. */
 void job_trailing(struct job *, const char *path, uint64_t offset, uint64_t bytes,
                   const char *after);
 

@@ -5,7 +5,8 @@
  * the trees of the checkpoints and the rules, and settles what becomes of them as the original's
  * dict or tree would: rows in, rows out, no SQLite. catalog/sql/map_cursor.c calls it.
  *
- * A new dialect is one file that defines a `const struct dialect`, and a line in dialects.def.
+ * A new dialect is one file that defines a `const struct dialect`, and a line in dialects.def. If its
+ * patterns are no regular expressions (MAP_PATH), map load and rule_status() must read them, too.
  * The shortest is dialect_t5x_translator.c: what a rule matches is renamed, and what is surprising
  * about that is left to a SELECT.
  *
@@ -120,12 +121,12 @@ struct map_task {
     bool failed;                                /* out of memory */
 };
 
-/* The view that shows what a map makes. */
+/* The view that shows what a map makes. A dialect has one of the first three. */
 enum map_view {
-    MAP_TRANSLATION,
-    MAP_ASSIGNMENT,
-    MAP_CONVERSION,
-    MAP_RESTORE, /* of a dialect of translations */
+    MAP_TRANSLATION, /* old names to new; a SELECT settles (schema/map/translation.sql) */
+    MAP_ASSIGNMENT,  /* onto a model: there is always a target */
+    MAP_CONVERSION,  /* rows settled for a checkpoint alone: take this one if in doubt */
+    MAP_RESTORE,     /* a translation, then dialect->restore() */
 };
 
 /* How a pattern is tried on a name. */
