@@ -189,23 +189,6 @@ static int read_option(struct request *q, struct session *s, int argc, char **ar
     return unknown_option(word);
 }
 
-/* Whether a single word that is not SQL is rather a mistyped command. */
-static bool looks_like_command(const char *word)
-{
-    size_t len = strlen(word);
-    size_t fits = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
-    return len > 0 && fits == len && !sqlite3_keyword_check(word, (int)len);
-}
-
-static int unknown_command(const char *word)
-{
-    const char *near = command_nearest(word, false);
-    if (!near)
-        return program_refuse("no such command", word);
-    complain("no such command: %s; the nearest is %s", word, near);
-    return STATUS_TROUBLE;
-}
-
 /* Whether a word begins a statement: then it was not quoted, and the
  * rest is in the next arguments. */
 static bool begins_statement(const char *word)
@@ -228,8 +211,16 @@ static int read_operand(struct request *q, const char *word, bool *command)
         q->command = c;
         return STATUS_FINE;
     }
-    if (looks_like_command(word))
-        return unknown_command(word);
+    const size_t len = strlen(word);
+    const size_t fits =
+        strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
+    if (len > 0 && fits == len && !sqlite3_keyword_check(word, (int)len)) { /* a mistyped command */
+        const char *near = command_nearest(word, false);
+        if (!near)
+            return program_refuse("no such command", word);
+        complain("no such command: %s; the nearest is %s", word, near);
+        return STATUS_TROUBLE;
+    }
     if (begins_statement(word)) {
         complain("%s: a statement is one argument, in quotes: ckptdb '%s ...'", word, word);
         return STATUS_TROUBLE;
@@ -326,15 +317,6 @@ static int run_actions(struct session *s, const struct request *q)
     return s->quit ? s->quit_status : status;
 }
 
-static int run_shell(struct session *s, bool rc)
-{
-    s->interactive = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
-    if (s->interactive && !session_open_for_sql(s))
-        return STATUS_TROUBLE;
-    int status = s->interactive ? repl_run(s, rc) : script_run_stream(s, stdin, "stdin");
-    return s->quit ? s->quit_status : status;
-}
-
 static int program_run(struct session *s, const struct request *q)
 {
     if (q->help || q->version) {
@@ -349,7 +331,14 @@ static int program_run(struct session *s, const struct request *q)
     }
     if (q->command)
         return command_run(s, q->command, q->command_argc, q->command_argv);
-    return q->action_count ? run_actions(s, q) : run_shell(s, !q->no_rc);
+    if (q->action_count)
+        return run_actions(s, q);
+    s->interactive = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+    if (s->interactive && !session_open_for_sql(s))
+        return STATUS_TROUBLE;
+    const int status =
+        s->interactive ? repl_run(s, !q->no_rc) : script_run_stream(s, stdin, "stdin");
+    return s->quit ? s->quit_status : status;
 }
 
 /* One heap for all threads: a heap per thread costs address space (which users limit), and

@@ -83,15 +83,6 @@ static bool check_usage(const struct args *args)
     return true;
 }
 
-static bool find_checkpoints(struct session *s, const struct args *args,
-                             struct ckptdb_export_options *o)
-{
-    const char *target = option(args, "--target");
-    if (!o->sql && !(o->checkpoint = session_checkpoint(s, args->operand[0])))
-        return false;
-    return !target || (o->target = session_checkpoint(s, target));
-}
-
 struct showing {
     struct session *session;
     struct progress *bar;
@@ -155,7 +146,10 @@ static int export_run(struct session *s, const struct args *args)
     if (!export_read_pairs(args, "--option", words[0], settings) ||
         !export_read_pairs(args, "--meta", words[1], metadata))
         return STATUS_TROUBLE;
-    if (!find_checkpoints(s, args, &o))
+    const char *target = option(args, "--target");
+    if (!o.sql && !(o.checkpoint = session_checkpoint(s, args->operand[0])))
+        return STATUS_NO;
+    if (target && !(o.target = session_checkpoint(s, target)))
         return STATUS_NO;
     if (o.map) {
         const int status = settings_give(s, args, o.map, o.checkpoint);

@@ -241,17 +241,6 @@ static int get_tensor(struct get *g, const struct args *args)
     return status;
 }
 
-/* Open the tensor of this name (NULL: the only one). NULL after an error message. */
-static ckptdb_tensor *find_tensor(struct session *s, sqlite3_int64 checkpoint, const char *name)
-{
-    struct ckptdb_error err;
-    ckptdb_tensor *t = NULL;
-    sqlite3_int64 id = session_tensor(s, checkpoint, name);
-    if (id >= 0 && ckptdb_tensor_open(s->open, id, &t, &err) != CKPTDB_OK)
-        complain_status(&err);
-    return t;
-}
-
 static int get_run(struct session *s, const struct args *args)
 {
     struct get g = {.session = s, .sink = {.session = s}};
@@ -271,9 +260,14 @@ static int get_run(struct session *s, const struct args *args)
     int status = checkpoint && map ? settings_give(s, args, map, checkpoint) : STATUS_FINE;
     if (status != STATUS_FINE)
         return status;
-    if (checkpoint)
-        g.tensor =
-            map ? session_mapped(s, map, checkpoint, name) : find_tensor(s, checkpoint, name);
+    if (checkpoint && map) {
+        g.tensor = session_mapped(s, map, checkpoint, name);
+    } else if (checkpoint) {
+        struct ckptdb_error err;
+        const sqlite3_int64 id = session_tensor(s, checkpoint, name);
+        if (id >= 0 && ckptdb_tensor_open(s->open, id, &g.tensor, &err) != CKPTDB_OK)
+            complain_status(&err);
+    }
     status = g.tensor ? get_tensor(&g, args) : STATUS_NO;
     ckptdb_tensor_close(g.tensor);
     return status;

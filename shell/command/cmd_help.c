@@ -1,19 +1,5 @@
 #include "shell/command/command.h"
 
-/* Print the usage of a verb, such as `map load`, from the alternatives in `args`;
- * false if there is no such verb. */
-static bool print_verb(FILE *out, const struct command *c, const char *verb)
-{
-    size_t len;
-    const char *usage = command_verb(c, verb, &len);
-    if (usage) {
-        fprintf(out, "ckptdb %s %.*s\n\n", c->name, (int)len, usage);
-        return true;
-    }
-    complain("%s has no '%s'; `help %s` says what it has", c->name, verb, c->name);
-    return false;
-}
-
 static int help_run(struct session *s, const struct args *args)
 {
     if (args->count == 0) {
@@ -23,8 +9,15 @@ static int help_run(struct session *s, const struct args *args)
     const char *name = args->operand[0] + (args->operand[0][0] == '.');
     const struct command *c = command_find(name);
     if (c) {
-        if (args->count > 1 && !print_verb(s->out, c, args->operand[1]))
+        size_t len;
+        const char *verb = args->count > 1 ? args->operand[1] : NULL;
+        const char *usage = verb ? command_verb(c, verb, &len) : NULL;
+        if (verb && !usage) {
+            complain("%s has no '%s'; `help %s` says what it has", c->name, verb, c->name);
             return STATUS_TROUBLE;
+        }
+        if (usage)
+            fprintf(s->out, "ckptdb %s %.*s\n\n", c->name, (int)len, usage);
         help_print(s->out, c);
         return STATUS_FINE;
     }

@@ -50,20 +50,6 @@ static void put_member(struct text *t, const char *name, const char *value, cons
         text_adds(t, "null");
 }
 
-static void put_issue(struct text *t, const struct ckptdb_issue *issue)
-{
-    put_member(t, "severity", issue->severity, t->len ? ",{" : "{");
-    put_member(t, "code", issue->code, ",");
-    put_member(t, "path", issue->path, ",");
-    if (issue->offset >= 0)
-        text_addf(t, ",\"offset\":%" PRId64, issue->offset);
-    else
-        text_adds(t, ",\"offset\":null");
-    put_member(t, "message", issue->message, ",");
-    put_member(t, "checkpoint", issue->checkpoint, ",");
-    text_addc(t, '}');
-}
-
 static void show_found(void *context, const struct ckptdb_found *found)
 {
     struct showing *s = context;
@@ -84,8 +70,19 @@ static void show_issue(void *context, const struct ckptdb_issue *issue)
     struct showing *s = context;
     end_progress(s);
     import_issues_add(&s->issues, issue);
-    if (s->session->mode != MODE_AUTO)
-        put_issue(&s->issues_json, issue);
+    if (s->session->mode == MODE_AUTO)
+        return;
+    struct text *t = &s->issues_json;
+    put_member(t, "severity", issue->severity, t->len ? ",{" : "{");
+    put_member(t, "code", issue->code, ",");
+    put_member(t, "path", issue->path, ",");
+    if (issue->offset >= 0)
+        text_addf(t, ",\"offset\":%" PRId64, issue->offset);
+    else
+        text_adds(t, ",\"offset\":null");
+    put_member(t, "message", issue->message, ",");
+    put_member(t, "checkpoint", issue->checkpoint, ",");
+    text_addc(t, '}');
 }
 
 static void summarise(const struct ckptdb_import_report *r, bool dry_run)

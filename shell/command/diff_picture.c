@@ -109,25 +109,20 @@ static int compare_siblings(const void *a, const void *b)
     return (x->node > y->node) - (x->node < y->node);
 }
 
-/* Sort the children of a node. `room` is for as many as the tree has nodes. */
-static void sort_children(struct picture *p, uint32_t parent, struct sibling *room)
-{
-    struct module *nodes = p->tree.nodes;
-    size_t count = 0;
-    for (uint32_t i = nodes[parent].first; i; i = nodes[i].next)
-        room[count++] = (struct sibling){p->apart[i], nodes[i].nbytes, i};
-    qsort(room, count, sizeof(*room), compare_siblings);
-    for (size_t i = count, next = 0; i-- > 0; next = room[i].node) {
-        nodes[room[i].node].next = (uint32_t)next;
-        nodes[parent].first = room[i].node;
-    }
-}
-
 static bool sort_tree(struct picture *p)
 {
     struct sibling *room = calloc(p->tree.count, sizeof(*room));
-    for (uint32_t i = 0; room && i < p->tree.count; i++)
-        sort_children(p, i, room);
+    struct module *nodes = p->tree.nodes;
+    for (uint32_t parent = 0; room && parent < p->tree.count; parent++) {
+        size_t count = 0;
+        for (uint32_t i = nodes[parent].first; i; i = nodes[i].next)
+            room[count++] = (struct sibling){p->apart[i], nodes[i].nbytes, i};
+        qsort(room, count, sizeof(*room), compare_siblings);
+        for (size_t i = count, next = 0; i-- > 0; next = room[i].node) {
+            nodes[room[i].node].next = (uint32_t)next;
+            nodes[parent].first = room[i].node;
+        }
+    }
     free(room);
     return room != NULL;
 }

@@ -39,18 +39,6 @@ static void say_nearest(struct session *s, const struct question *q)
     nearest_release(&nearest);
 }
 
-/* The answer if no map has a row for the name. */
-static int say_nothing_matches(struct session *s, const struct question *q)
-{
-    if (session_number(s, "SELECT 1 FROM leaf WHERE checkpoint_id = ?1 AND name = ?2 LIMIT 1", "is",
-                       (int64_t)q->checkpoint, q->name))
-        complain("%s is a name of the checkpoint, and no rule of any map matches it%s", q->name,
-                 q->target ? "" : " (maps onto a model are asked with --target)");
-    else if (!s->unread)
-        say_nearest(s, q);
-    return STATUS_NO;
-}
-
 /* Print the rows. `matched`: a rule made at least one of them. */
 static int answer(struct session *s, const struct question *q)
 {
@@ -63,8 +51,15 @@ static int answer(struct session *s, const struct question *q)
     if (stmt && rc != SQLITE_ROW && rc != SQLITE_DONE)
         complain("%s", sqlite3_errmsg(s->db));
     sqlite3_finalize(stmt);
+    if (rc == SQLITE_DONE &&
+        session_number(s, "SELECT 1 FROM leaf WHERE checkpoint_id = ?1 AND name = ?2 LIMIT 1", "is",
+                       (int64_t)q->checkpoint, q->name))
+        complain("%s is a name of the checkpoint, and no rule of any map matches it%s", q->name,
+                 q->target ? "" : " (maps onto a model are asked with --target)");
+    else if (rc == SQLITE_DONE && !s->unread)
+        say_nearest(s, q);
     if (rc != SQLITE_ROW)
-        return rc == SQLITE_DONE ? say_nothing_matches(s, q) : STATUS_NO;
+        return STATUS_NO;
     int status = render_facts(s, "SELECT * FROM map_why(?1, ?2, ?3, ?4)", "isis",
                               (int64_t)q->checkpoint, q->name, (int64_t)q->target, q->map);
     return status == STATUS_FINE && !matched ? STATUS_NO : status;

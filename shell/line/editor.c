@@ -207,15 +207,6 @@ static int read_character(EditLine *line, wchar_t *out)
     }
 }
 
-static void print_padded(const char *text, size_t width)
-{
-    size_t len = strlen(text), has = text_width(text, len);
-    struct text safe = {0};
-    if (text_escape(&safe, text, len) && text_str(&safe))
-        printf("%s%*s", text_str(&safe), has < width ? (int)(width - has) : 0, "");
-    text_release(&safe);
-}
-
 /* Print the candidates in columns below the line. */
 static void show_items(const struct completion *c)
 {
@@ -228,8 +219,14 @@ static void show_items(const struct completion *c)
     size_t down = (c->count + across - 1) / across;
     putchar('\n');
     for (size_t row = 0; row < down; row++) {
-        for (size_t i = row; i < c->count; i += down)
-            print_padded(c->items[i], i + down < c->count ? widest + 2 : 0);
+        for (size_t i = row; i < c->count; i += down) {
+            const size_t len = strlen(c->items[i]), has = text_width(c->items[i], len);
+            const size_t width = i + down < c->count ? widest + 2 : 0;
+            struct text safe = {0};
+            if (text_escape(&safe, c->items[i], len) && text_str(&safe))
+                printf("%s%*s", text_str(&safe), has < width ? (int)(width - has) : 0, "");
+            text_release(&safe);
+        }
         putchar('\n');
     }
     if (c->more)
@@ -376,17 +373,6 @@ static enum line_end plain_line(struct editor *e, const char **line, size_t *len
     return got >= 0 ? LINE_READ : LINE_EOF;
 }
 
-static enum line_end edited_line(struct editor *e, const char **line, size_t *len)
-{
-    int count = 0;
-    e->lib.resize(e->line);
-    *line = e->lib.gets(e->line, &count);
-    *len = count > 0 ? (size_t)count : 0;
-    if (!*line || count <= 0)
-        return LINE_EOF;
-    return LINE_READ;
-}
-
 enum line_end editor_line(struct editor *e, bool continued, char inside, const char **line,
                           size_t *len)
 {
@@ -394,7 +380,16 @@ enum line_end editor_line(struct editor *e, bool continued, char inside, const c
     e->inside = inside;
     session_interrupted = 0;
     bool edits = e->line && e->history;
-    enum line_end end = edits ? edited_line(e, line, len) : plain_line(e, line, len);
+    enum line_end end;
+    if (edits) {
+        int count = 0;
+        e->lib.resize(e->line);
+        *line = e->lib.gets(e->line, &count);
+        *len = count > 0 ? (size_t)count : 0;
+        end = *line && count > 0 ? LINE_READ : LINE_EOF;
+    } else {
+        end = plain_line(e, line, len);
+    }
     if (session_interrupted && end != LINE_READ) {
         puts(edits ? "^C" : "");
         end = LINE_DROPPED;

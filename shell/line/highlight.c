@@ -67,16 +67,6 @@ static enum highlight of_command(const char *line, size_t left, size_t *len)
     return command_find(name) || strcmp(name, "exit") == 0 ? HIGHLIGHT_COMMAND : HIGHLIGHT_NONE;
 }
 
-/* The kind of the SQL or dot-command word at `at`, and its length. */
-static enum highlight of_word(const char *at, size_t left, bool sql, size_t *len)
-{
-    *len = is_name(*at) ? word_length(at, left) : 1;
-    if (is_digit(*at))
-        return HIGHLIGHT_NUMBER;
-    bool keyword = sql && sqlite3_keyword_check(at, (int)*len);
-    return keyword ? HIGHLIGHT_KEYWORD : HIGHLIGHT_NONE;
-}
-
 /* The line being highlighted, and the position reached. */
 struct scan {
     const char *line;
@@ -106,7 +96,11 @@ static enum highlight next_part(struct scan *s, size_t *step)
     }
     if (!s->sql && *at == '.' && (s->at == 0 || at[-1] == ' '))
         return of_command(at, left, step);
-    return of_word(at, left, s->sql, step);
+    *step = is_name(*at) ? word_length(at, left) : 1;
+    if (is_digit(*at))
+        return HIGHLIGHT_NUMBER;
+    const bool keyword = s->sql && sqlite3_keyword_check(at, (int)*step);
+    return keyword ? HIGHLIGHT_KEYWORD : HIGHLIGHT_NONE;
 }
 
 void highlight(const char *line, size_t len, char inside, bool continued, unsigned char *out)

@@ -241,20 +241,6 @@ static void keep_ends(struct ends *e, const char *name)
     }
 }
 
-/* Offer each name of a statement, WHOLE or only up to the end of
- * the level that begins at `from`. */
-static void offer_scanned(struct wanted *w, sqlite3_stmt *stmt, size_t from)
-{
-    while (stmt && sqlite3_step(stmt) == SQLITE_ROW && !session_interrupted) {
-        const char *text = (const char *)sqlite3_column_text(stmt, 0);
-        char *name = text ? strdup(text) : NULL;
-        if (name && from != WHOLE)
-            name[level_end(w, name, from)] = '\0';
-        offer(w, name);
-        free(name);
-    }
-}
-
 /* Offer names that no index finds: the first column of a statement about the prefix (?1)
  * and a number (?2). If there are many, offer them by levels. */
 static void offer_by_scan(struct wanted *w, const char *sql, sqlite3_int64 number)
@@ -269,7 +255,15 @@ static void offer_by_scan(struct wanted *w, const char *sql, sqlite3_int64 numbe
     }
     sqlite3_reset(stmt);
     bool levels = count >= COMPLETION_SHOWN && ends.first && ends.last;
-    offer_scanned(w, stmt, levels ? shared_levels(w, ends.first, ends.last) : WHOLE);
+    const size_t from = levels ? shared_levels(w, ends.first, ends.last) : WHOLE;
+    while (stmt && sqlite3_step(stmt) == SQLITE_ROW && !session_interrupted) {
+        const char *text = (const char *)sqlite3_column_text(stmt, 0);
+        char *name = text ? strdup(text) : NULL;
+        if (name && from != WHOLE)
+            name[level_end(w, name, from)] = '\0';
+        offer(w, name);
+        free(name);
+    }
     sqlite3_finalize(stmt);
     free(ends.first);
     free(ends.last);

@@ -6,14 +6,6 @@
 #include "shell/command/script.h"
 #include "shell/line/editor.h"
 
-static void greet(struct session *s)
-{
-    const long long checkpoints = session_number(s, "SELECT count(*) FROM _checkpoints", "");
-    complain("%s%s: %lld checkpoint%s; .help lists the commands, SQL ends with ;", s->catalog,
-             s->db_mode == CKPTDB_READ ? " (read-only)" : "", checkpoints,
-             checkpoints == 1 ? "" : "s");
-}
-
 /* Run $XDG_CONFIG_HOME/ckptdb/rc, a script to start with. Errors in it are
  * printed, and the shell starts anyway. */
 static void run_rc(struct session *s)
@@ -43,8 +35,12 @@ int repl_run(struct session *s, bool rc)
     }
     if (rc)
         run_rc(s);
-    if (!s->quit)
-        greet(s);
+    if (!s->quit) {
+        const long long checkpoints = session_number(s, "SELECT count(*) FROM _checkpoints", "");
+        complain("%s%s: %lld checkpoint%s; .help lists the commands, SQL ends with ;", s->catalog,
+                 s->db_mode == CKPTDB_READ ? " (read-only)" : "", checkpoints,
+                 checkpoints == 1 ? "" : "s");
+    }
     while (!s->quit) {
         const char *line;
         size_t len;

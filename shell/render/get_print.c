@@ -145,18 +145,6 @@ static bool spell(struct walk *w, struct text *token)
                          : w->p->sink->err.status == CKPTDB_OK;
 }
 
-static void put_token(struct walk *w, const struct text *token)
-{
-    struct text *out = &w->p->sink->pending;
-    size_t columns = text_width(token->at, token->len), pad = 0;
-    if (w->depth == w->p->rank && columns < w->width)
-        pad = w->width - columns;
-    while (pad--)
-        text_addc(out, ' ');
-    text_add(out, token->at, token->len);
-    w->column += columns < w->width ? w->width : columns;
-}
-
 /* Print what separates two elements; `moved` is the dimension that walk_on() moved. */
 static void put_gap(struct walk *w, unsigned moved, size_t next)
 {
@@ -183,8 +171,12 @@ static void print_walk(struct walk *w, struct text *token)
         w->column += open;
         if (!spell(w, token))
             return;
-        put_token(w, token);
-        unsigned depth = w->depth;
+        const size_t columns = text_width(token->at, token->len);
+        const unsigned depth = w->depth;
+        if (depth == rank && columns < w->width)
+            repeat(out, ' ', (unsigned)(w->width - columns));
+        text_add(out, token->at, token->len);
+        w->column += columns < w->width ? w->width : columns;
         if (!go_on(w->p, w->printed++) || (moved = walk_on(w)) < 0)
             break;
         unsigned closed = (depth < rank ? depth + 1 : rank) - (unsigned)moved - 1;

@@ -57,17 +57,6 @@ static const struct {
     {0x20000, 0x3FFFD, 2}, {0xE0100, 0xE01EF, 0},
 };
 
-static unsigned code_width(uint32_t code)
-{
-    for (size_t i = 0; i < sizeof(odd_widths) / sizeof(*odd_widths); i++) {
-        if (code < odd_widths[i].first)
-            return 1;
-        if (code <= odd_widths[i].last)
-            return odd_widths[i].width;
-    }
-    return 1;
-}
-
 /* Columns of the character at `at`, whose length in bytes becomes *step. */
 static unsigned character_width(const unsigned char *at, size_t left, size_t *step)
 {
@@ -79,7 +68,10 @@ static unsigned character_width(const unsigned char *at, size_t left, size_t *st
     uint32_t code = at[0] & lead_bits[len];
     for (int i = 1; i < len; i++)
         code = code << 6 | (at[i] & 0x3F);
-    return code_width(code);
+    for (size_t i = 0; i < sizeof(odd_widths) / sizeof(*odd_widths); i++)
+        if (code <= odd_widths[i].last)
+            return code < odd_widths[i].first ? 1 : odd_widths[i].width;
+    return 1;
 }
 
 size_t text_width(const char *text, size_t len)

@@ -220,22 +220,14 @@ static bool is_json_list(const char *text, size_t len)
     return j.type == JSON_END;
 }
 
-/* A JSON text can have line breaks between its values, but a row is printed on one line. */
-static void add_in_one_line(struct text *out, const char *json, size_t len)
-{
-    for (size_t i = 0; i < len; i++) {
-        const bool breaks = json[i] == '\r' || json[i] == '\n';
-        text_add(out, breaks ? " " : &json[i], 1);
-    }
-}
-
 static void json_column(struct render *r, int column, struct text *out)
 {
     const bool text = sqlite3_column_type(r->stmt, column) == SQLITE_TEXT;
     const char *value = text ? (const char *)sqlite3_column_text(r->stmt, column) : NULL;
     const size_t len = text ? (size_t)sqlite3_column_bytes(r->stmt, column) : 0;
     if (r->listing && is_json_column(r->names[column]) && is_json_list(value, len))
-        add_in_one_line(out, value, len);
+        for (size_t i = 0; i < len; i++) /* its line breaks would break the row */
+            text_addc(out, value[i] == '\r' || value[i] == '\n' ? ' ' : value[i]);
     else
         json_value(r->stmt, column, out);
 }
@@ -305,17 +297,6 @@ static bool render_init(struct render *r, struct session *s, sqlite3_stmt *stmt)
             return false;
     }
     return true;
-}
-
-static void render_release(struct render *r)
-{
-    for (int i = 0; r->names && i < r->columns; i++)
-        free(r->names[i]);
-    free(r->names);
-    free(r->widths);
-    free(r->numeric);
-    free(r->cells);
-    text_release(&r->text);
 }
 
 static void print_window(struct render *r, bool last)
@@ -406,16 +387,6 @@ static bool render_row(struct render *r)
     return true;
 }
 
-static void render_end(struct render *r)
-{
-    if (r->columns == 0)
-        return;
-    if (r->mode == MODE_JSON)
-        fputs(r->done ? "]\n" : "[]\n", r->out);
-    else if (aligned(r->mode))
-        print_window(r, true);
-}
-
 /* Step to the end. Returns SQLITE_DONE, an error of SQLite, or SQLITE_NOMEM or
  * SQLITE_IOERR_WRITE if our own memory or output failed. */
 static int render_steps(struct render *r)
@@ -432,8 +403,12 @@ static int render_steps(struct render *r)
         if (ferror(r->out))
             return SQLITE_IOERR_WRITE;
     }
-    if (rc == SQLITE_DONE || r->done + r->rows > 0)
-        render_end(r);
+    if ((rc != SQLITE_DONE && r->done + r->rows == 0) || r->columns == 0)
+        return rc;
+    if (r->mode == MODE_JSON)
+        fputs(r->done ? "]\n" : "[]\n", r->out);
+    else if (aligned(r->mode))
+        print_window(r, true);
     return rc;
 }
 
@@ -483,7 +458,13 @@ static int render(struct session *s, sqlite3_stmt *stmt, enum kind kind)
                                           : sqlite3_errmsg(sqlite3_db_handle(stmt)));
     }
     sqlite3_finalize(stmt);
-    render_release(&r);
+    for (int i = 0; r.names && i < r.columns; i++)
+        free(r.names[i]);
+    free(r.names);
+    free(r.widths);
+    free(r.numeric);
+    free(r.cells);
+    text_release(&r.text);
     return session_flush(s) ? status : STATUS_TROUBLE;
 }
 

@@ -118,15 +118,6 @@ static void put_wrapped(struct render *r, const char *name, const char *at, size
     fputc('\n', r->out);
 }
 
-/* Print the values of a row whose columns have no room in the grid. */
-static void put_below(struct render *r, size_t row)
-{
-    const struct cell *cell = r->cells + row * (size_t)r->columns;
-    for (int i = 0; i < r->columns; i++)
-        if (r->widths[i] == BELOW && cell[i].len > 0)
-            put_wrapped(r, r->names[i], cell_at(r, &cell[i]), cell[i].len);
-}
-
 static void put_rows(struct render *r, const struct grid_style *style)
 {
     const struct cell *cell = r->cells;
@@ -140,7 +131,10 @@ static void put_rows(struct render *r, const struct grid_style *style)
             fputs(dim ? "\033[0m" : "", r->out);
         }
         fprintf(r->out, "%s\n", style->side);
-        put_below(r, row);
+        const struct cell *below = cell - r->columns;
+        for (int i = 0; i < r->columns; i++) /* those without room in the grid */
+            if (r->widths[i] == BELOW && below[i].len > 0)
+                put_wrapped(r, r->names[i], cell_at(r, &below[i]), below[i].len);
     }
 }
 
@@ -321,17 +315,6 @@ static void narrow_once(struct render *r)
         cut_texts(r, NARROWEST);
 }
 
-/* Make the grid as narrow as the screen. False if line mode is better: facts must not be cut. */
-static bool fit_screen(struct render *r)
-{
-    while (r->screen && total_width(r) > r->screen && !r->cut) {
-        if (r->whole)
-            return false;
-        narrow_once(r);
-    }
-    return true;
-}
-
 /* Set the widths for this window; true if they changed. */
 static bool measure_columns(struct render *r)
 {
@@ -354,11 +337,14 @@ void grid_window(struct render *r, bool last)
         if (measure_columns(r)) {
             if (r->done > 0)
                 put_line(r, &style->bottom);
-            if (!fit_screen(r) && r->may_switch && r->done == 0) {
+            const bool wide = r->screen && total_width(r) > r->screen && !r->cut;
+            if (wide && r->whole && r->may_switch && r->done == 0) { /* facts must not be cut */
                 r->mode = MODE_LINE;
                 line_window(r);
                 return;
             }
+            while (!r->whole && r->screen && total_width(r) > r->screen && !r->cut)
+                narrow_once(r);
             put_header(r, style);
         }
         put_rows(r, style);

@@ -29,23 +29,19 @@ static void say_candidates(struct session *s, const int64_t *ids, size_t count)
         complain("  and %zu more", count - CANDIDATES);
 }
 
-/* A run was named where one checkpoint is wanted: which step is taken. */
-static void say_latest(struct session *s, const char *run, int64_t id)
-{
-    sqlite3_stmt *row = session_prepare(s, "SELECT name FROM _labels WHERE id = ?1", "i", id);
-    if (session_row(s, row))
-        complain("%s is a run: its latest step is taken, %s", run, sqlite3_column_text(row, 0));
-    sqlite3_finalize(row);
-}
-
 sqlite3_int64 session_checkpoint(struct session *s, const char *name)
 {
     int64_t ids[CANDIDATES] = {0};
     size_t count = 0;
     struct ckptdb_error err;
     if (ckptdb_find(s->open, name, ids, CANDIDATES, &count, &err) == CKPTDB_OK) {
-        if (count > 1)
-            say_latest(s, name, ids[0]);
+        sqlite3_stmt *row =
+            count > 1 ? session_prepare(s, "SELECT name FROM _labels WHERE id = ?1", "i", ids[0])
+                      : NULL;
+        if (count > 1 && session_row(s, row))
+            complain("%s is a run: its latest step is taken, %s", name,
+                     sqlite3_column_text(row, 0));
+        sqlite3_finalize(row);
         return ids[0];
     }
     s->failed = true;

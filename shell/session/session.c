@@ -93,13 +93,6 @@ static void say_line(void *context, const char *line)
 
 /* --- catalog ------------------------------------------------------------------------------ */
 
-static void say_missing(const char *path)
-{
-    complain("there is no catalog at %s; `ckptdb import PATH` makes one, -d FILE or $CKPTDB "
-             "names another",
-             path);
-}
-
 /* Make the parent folders of a path, like `mkdir -p`. Errors show when the file is opened. */
 static void make_parents(const char *path)
 {
@@ -136,7 +129,9 @@ bool session_open(struct session *s, enum ckptdb_mode mode)
     if (catalog && made && s->interactive)
         complain("made a new catalog, %s", s->catalog);
     if (err.status == CKPTDB_MISSING && access(s->catalog, F_OK) != 0)
-        say_missing(s->catalog);
+        complain("there is no catalog at %s; `ckptdb import PATH` makes one, -d FILE or $CKPTDB "
+                 "names another",
+                 s->catalog);
     else if (!catalog)
         complain_status(&err);
     if (!catalog)
