@@ -311,7 +311,7 @@ const struct command command_diff = {
     .help = "Compares names, dtypes and shapes; with --bytes also the contents, by hash\n"
             "(hashes are kept, so the next time nothing is read); with --values how far apart\n"
             "the contents are:\n"
-            "the largest absolute difference, the norm of b - a relative to that of a, the\n"
+            "the largest absolute difference, the norm of b - a divided by a's norm, the\n"
             "cosine. What is the same is only counted. On a terminal, or with --tree, modules\n"
             "with the same differences share a line (layers.{0..31}), and what differs most\n"
             "comes first: names, dtypes and shapes, then values. What a map casts is compared\n"

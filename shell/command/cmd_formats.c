@@ -40,7 +40,7 @@ const struct command command_formats = {
     .summary = "list the formats that import reads and export writes",
     .help = "A file is recognised by its contents. Its suffix decides only whether a file\n"
             "that nothing recognises is reported, and which format export writes. The options\n"
-            "are those of export --option. Files of kinds that are not read are counted by\n"
+            "go after export --option. Files of kinds that are not read are counted by\n"
             "import and skipped.\n"
             "\n"
             "  ckptdb formats\n"

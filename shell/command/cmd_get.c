@@ -11,7 +11,7 @@
 #define NEAR_MANY    16384 /* and for all elements, front to back */
 
 static const struct option_spec options[] = {
-    {"--slice", "S", "part of it, as NumPy has it: '0, :, -3:, ::2' or '..., 1'"},
+    {"--slice", "S", "a part, as NumPy writes it: '0, :, -3:, ::2' or '..., 1'"},
     {"--map", "RULESET", "NAME is a name that this rule set gives (translations, conversions)"},
     {"--set", PAIR, "a number that the map needs and the checkpoint does not state"},
     {"--dtype", "D", "convert the elements"},

@@ -111,7 +111,7 @@ static int ls_run(struct session *s, const struct args *args)
 
 static const struct option_spec options[] = {
     {"--sort", "COLUMN", "order by columns of the view `checkpoint`: nbytes, 'step desc'"},
-    {"--columns", "LIST", "show these columns of it: id,name,nbytes"},
+    {"--columns", "LIST", "show these columns: id,name,nbytes"},
     {NULL, NULL, NULL},
 };
 

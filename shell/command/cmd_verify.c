@@ -75,13 +75,6 @@ static void compare_sum(void *context, const char *hex, const char *name)
         *at = 0;
 }
 
-static bool is_line(const char *line, size_t len)
-{
-    /* the name can be empty: a checkpoint that is one array */
-    return len >= SHA256_DIGITS + 2 && strspn(line, "0123456789abcdef") == SHA256_DIGITS &&
-           line[SHA256_DIGITS] == ' ' && strchr(" *", line[SHA256_DIGITS + 1]);
-}
-
 static bool parse_manifest(struct manifest *m)
 {
     unsigned long number = 0;
@@ -91,9 +84,13 @@ static bool parse_manifest(struct manifest *m)
         bool added = true;
         line[len] = '\0';
         number++;
-        uint64_t *at = is_line(line, len) ? strmap_add(&m->lines, line + SHA256_DIGITS + 2,
-                                                       len - SHA256_DIGITS - 2, &added)
-                                          : NULL;
+        /* the name can be empty: a checkpoint that is one array */
+        const bool good = len >= SHA256_DIGITS + 2 &&
+                          strspn(line, "0123456789abcdef") == SHA256_DIGITS &&
+                          line[SHA256_DIGITS] == ' ' && strchr(" *", line[SHA256_DIGITS + 1]);
+        uint64_t *at =
+            good ? strmap_add(&m->lines, line + SHA256_DIGITS + 2, len - SHA256_DIGITS - 2, &added)
+                 : NULL;
         if (!at || !added) {
             complain("%s: line %lu is not \"SHA-256, two spaces, name\", or has the name of an "
                      "earlier one",

@@ -110,19 +110,6 @@ static void help_list(FILE *out, bool shell_only)
                     commands[i]->summary);
 }
 
-/* Print how a command is called and what it does; commands with verbs get a line for each. */
-static void print_usage(FILE *out, const struct command *c)
-{
-    bool verbs = command_has_verbs(c);
-    fprintf(out, "%s%s%s%s - %s\n", c->shell_only ? "." : "ckptdb ", c->name,
-            *c->args && !verbs ? " " : "", verbs ? "" : c->args, c->summary);
-    size_t len;
-    if (verbs)
-        fputc('\n', out);
-    for (const char *at = verbs ? c->args : ""; (at = command_next_verb(at, &len)); at += len)
-        fprintf(out, "  ckptdb %s %.*s\n", c->name, (int)len, at);
-}
-
 void help_print(FILE *out, const struct command *c)
 {
     if (!c) {
@@ -133,7 +120,14 @@ void help_print(FILE *out, const struct command *c)
         fputs("`help COMMAND` says more.\n", out);
         return;
     }
-    print_usage(out, c);
+    const bool verbs = command_has_verbs(c);
+    fprintf(out, "%s%s%s%s - %s\n", c->shell_only ? "." : "ckptdb ", c->name,
+            *c->args && !verbs ? " " : "", verbs ? "" : c->args, c->summary);
+    size_t len;
+    if (verbs)
+        fputc('\n', out);
+    for (const char *at = verbs ? c->args : ""; (at = command_next_verb(at, &len)); at += len)
+        fprintf(out, "  ckptdb %s %.*s\n", c->name, (int)len, at);
     const struct option_spec *o = options_of(c);
     if (o->name && o->help)
         fputc('\n', out);

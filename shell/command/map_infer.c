@@ -87,18 +87,6 @@ static void say_pairs(const struct inferring *i, const char *how, const char *wo
                  all.count - NAMES_SHOWN, (long long)i->a, (long long)i->b, how);
 }
 
-static void say_summary(const struct inferring *i)
-{
-    complain("%zu rules of dialect %s: %zu tensors paired by content, %zu by name, %zu guessed; "
-             "%zu dropped, %zu missing",
-             ckptdb_inferred_info(i->result)->rules, ckptdb_inferred_info(i->result)->dialect,
-             count_pairs(i, "content"), count_pairs(i, "name"), count_pairs(i, "guess"),
-             count_pairs(i, "dropped"), count_pairs(i, "missing"));
-    say_pairs(i, "guess", "only a guess");
-    say_pairs(i, "dropped", "dropped, nothing left in B is like it");
-    say_pairs(i, "missing", "missing, nothing left in A is like it");
-}
-
 /* --- the rules ----------------------------------------------------------------------------------- */
 
 static bool put_rule(void *context, const struct ckptdb_rule *r)
@@ -292,7 +280,15 @@ static int print_all(struct inferring *i)
     else if (!i->file && !i->name)
         status = print_rules(i);
     if (mode != MODE_JSON && mode != MODE_JSONL) {
-        say_summary(i);
+        const struct ckptdb_inferred_info *info = ckptdb_inferred_info(i->result);
+        complain(
+            "%zu rules of dialect %s: %zu tensors paired by content, %zu by name, %zu guessed; "
+            "%zu dropped, %zu missing",
+            info->rules, info->dialect, count_pairs(i, "content"), count_pairs(i, "name"),
+            count_pairs(i, "guess"), count_pairs(i, "dropped"), count_pairs(i, "missing"));
+        say_pairs(i, "guess", "only a guess");
+        say_pairs(i, "dropped", "dropped, nothing left in B is like it");
+        say_pairs(i, "missing", "missing, nothing left in A is like it");
         say_check(i);
     }
     return status;

@@ -183,16 +183,6 @@ static bool wants_relation(const char *line, size_t end)
 
 #define NO_STRING SIZE_MAX
 
-/* Where the string begins that is still open at the end of the line. */
-static size_t open_string(const char *line, size_t len)
-{
-    size_t begin = NO_STRING;
-    for (size_t i = 0; i < len; i++)
-        if (line[i] == '\'')
-            begin = begin == NO_STRING ? i + 1 : NO_STRING;
-    return begin;
-}
-
 /* Whether the string that begins at `string` is compared with a column of this name. */
 static bool is_compared(const char *line, size_t string, const char *column)
 {
@@ -231,7 +221,10 @@ static void complete_string(struct wanted *w, const char *line, size_t len, size
 
 static void complete_sql(struct wanted *w, const char *line, size_t len)
 {
-    size_t string = open_string(line, len);
+    size_t string = NO_STRING; /* where the one begins that is still open */
+    for (size_t i = 0; i < len; i++)
+        if (line[i] == '\'')
+            string = string == NO_STRING ? i + 1 : NO_STRING;
     if (string != NO_STRING) {
         complete_string(w, line, len, string);
         return;

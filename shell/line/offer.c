@@ -312,17 +312,6 @@ void offer_optimizers(struct wanted *w)
     offer_rows(w, "SELECT name FROM optimizer WHERE substr(name, 1, length(?1)) = ?1");
 }
 
-static void offer_file(struct wanted *w, const char *folder, const char *name)
-{
-    struct text path = {0};
-    struct stat st;
-    text_addf(&path, "%s%s", folder, name);
-    if (text_str(&path) && stat(text_str(&path), &st) == 0 && S_ISDIR(st.st_mode))
-        text_addc(&path, '/');
-    offer(w, text_str(&path));
-    text_release(&path);
-}
-
 static bool offer_dtype(void *context, const char *name)
 {
     struct wanted *w = context;
@@ -348,8 +337,15 @@ void offer_files(struct wanted *w)
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread, its own directory */
     for (struct dirent *e; dir && (e = readdir(dir));)
         if (strncmp(e->d_name, base, strlen(base)) == 0 && (e->d_name[0] != '.' || *base == '.') &&
-            strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-            offer_file(w, folder, e->d_name);
+            strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0) {
+            struct text path = {0};
+            struct stat st;
+            text_addf(&path, "%s%s", folder, e->d_name);
+            if (text_str(&path) && stat(text_str(&path), &st) == 0 && S_ISDIR(st.st_mode))
+                text_addc(&path, '/');
+            offer(w, text_str(&path));
+            text_release(&path);
+        }
     if (dir)
         closedir(dir);
     free(folder);

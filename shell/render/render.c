@@ -227,7 +227,7 @@ static void json_column(struct render *r, int column, struct text *out)
     const size_t len = text ? (size_t)sqlite3_column_bytes(r->stmt, column) : 0;
     if (r->listing && is_json_column(r->names[column]) && is_json_list(value, len))
         for (size_t i = 0; i < len; i++) /* its line breaks would break the row */
-            text_addc(out, value[i] == '\r' || value[i] == '\n' ? ' ' : value[i]);
+            text_add(out, value[i] == '\r' || value[i] == '\n' ? " " : &value[i], 1);
     else
         json_value(r->stmt, column, out);
 }
