@@ -218,6 +218,19 @@ static int give_hash(struct tensor_cursor *c, sqlite3_context *ctx)
     return rc == SQLITE_OK ? put_cell(ctx, *(const struct cell *)row) : rc;
 }
 
+static unsigned kind_of(const struct place *p)
+{
+    return p->storage > 0 && p->storage < 5 ? (unsigned)p->storage : 0;
+}
+
+int tensor_storage(struct tensor_cursor *c, unsigned *out)
+{
+    struct place p;
+    int rc = current_place(c, &p);
+    *out = rc == SQLITE_OK ? kind_of(&p) : 0;
+    return rc;
+}
+
 static int give_place(struct tensor_cursor *c, sqlite3_context *ctx, int column)
 {
     static const char *const words[] = {"none", "range", "pieces", "chunks", "inline"};
@@ -229,8 +242,7 @@ static int give_place(struct tensor_cursor *c, sqlite3_context *ctx, int column)
     if (column == TENSOR_STORED)
         return put_integer(ctx, p.stored);
     if (column == TENSOR_STORAGE) {
-        const int64_t word = p.storage > 0 && p.storage < 5 ? p.storage : 0;
-        sqlite3_result_text(ctx, words[word], -1, SQLITE_STATIC);
+        sqlite3_result_text(ctx, words[kind_of(&p)], -1, SQLITE_STATIC);
         return SQLITE_OK;
     }
     if (p.file == NUMBER_NULL || (rc = current_file(c, p.file, &f)) != SQLITE_OK)

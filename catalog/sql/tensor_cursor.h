@@ -113,6 +113,12 @@ struct tensor_cursor {
     struct hit *list;
     size_t list_count, list_space, list_at;
 
+    /* IN_STORAGE: it goes through the checkpoints once for each kind of storage. */
+    unsigned storage;                 /* which time it is */
+    unsigned storages;                /* a set of the kinds for which it goes */
+    unsigned seen;                    /* a set of the kinds that there were the first time */
+    struct selection placed_selected; /* of a checkpoint that has its own places */
+
     /* The row. */
     struct hit hit;
     const struct selection *selection;
@@ -142,6 +148,8 @@ unsigned tensor_block_columns(int column);
 int tensor_walk(struct tensor_cursor *);
 /* Go to the row that `at` counts. */
 void tensor_go(struct tensor_cursor *);
+/* Begin with the checkpoints again, for the next kind of storage; false: there is no further one. */
+bool tensor_next_storage(struct tensor_cursor *);
 
 /* A statement for what belongs to a checkpoint, with ids from ?1 to ?2. */
 int tensor_detail(struct tensor_table *, enum detail which, int64_t first, int64_t last,
@@ -150,6 +158,8 @@ int tensor_detail(struct tensor_table *, enum detail which, int64_t first, int64
 int tensor_label(struct tensor_cursor *);
 /* Forget what was read of the current checkpoint. */
 void tensor_leave(struct tensor_cursor *);
+/* Find the kind of storage of the current tensor, 0 to 4. */
+int tensor_storage(struct tensor_cursor *, unsigned *out);
 /* The id of what has a position in the current checkpoint. */
 static inline int64_t tensor_id_of(const struct tensor_cursor *c, int64_t position)
 {

@@ -56,18 +56,18 @@ static char *plan_text(const struct tensor_plan *p)
 
 static int plan_number(const struct tensor_plan *p)
 {
-    return (int)p->access | (int)p->order << 4 | (int)p->once << 6 | p->backwards << 8 |
-           p->then_id << 9;
+    return (int)p->access | (int)p->order << 4 | (int)p->once << 7 | p->backwards << 9 |
+           p->then_id << 10;
 }
 
 void plan_read(struct tensor_plan *p, int number, const char *text)
 {
     *p = (struct tensor_plan){
         .access = (enum tensor_access)(number & 15),
-        .order = (enum tensor_order)(number >> 4 & 3),
-        .once = (enum tensor_once)(number >> 6 & 3),
-        .backwards = number >> 8 & 1,
-        .then_id = number >> 9 & 1,
+        .order = (enum tensor_order)(number >> 4 & 7),
+        .once = (enum tensor_once)(number >> 7 & 3),
+        .backwards = number >> 9 & 1,
+        .then_id = number >> 10 & 1,
     };
     for (; *text != ';'; text += 2, p->tests++) {
         p->test[p->tests].column = text[0] - 'a';
@@ -213,6 +213,24 @@ static bool order_keys(struct tensor_plan *p, struct ordering o)
     return p->then_id || o.at == o.end;
 }
 
+/* Whether the rows can come by storage: what has one of its five words in all checkpoints, then
+ * what has the next. */
+static bool order_storage(struct tensor_plan *p, struct ordering o)
+{
+    if (order_column(&o) != TENSOR_STORAGE)
+        return false;
+    p->order = IN_STORAGE;
+    p->key[0].column = TENSOR_STORAGE;
+    p->key[0].backwards = o.at->desc;
+    p->keys = 1;
+    o.at++;
+    if (order_column(&o) == TENSOR_CHECKPOINT_ID && !o.at->desc) {
+        o.at++;
+        return is_in_file(&o, false);
+    }
+    return order_column(&o) == TENSOR_COLUMNS || (order_column(&o) == TENSOR_ID && !o.at->desc);
+}
+
 /* The columns that an ORDER BY, a GROUP BY or a DISTINCT has. */
 static unsigned ordered_columns(const struct sqlite3_index_info *info)
 {
@@ -236,6 +254,13 @@ static void plan_order(struct tensor_plan *p, struct sqlite3_index_info *info)
         if (distinct && !(columns & ~of_checkpoint) && !(p->used & ~columns) &&
             p->access == BY_SCAN)
             p->once = EACH_CHECKPOINT;
+        return;
+    }
+    *p = before;
+    if (p->access == BY_SCAN && order_storage(p, o)) {
+        info->orderByConsumed = 1;
+        if (distinct && columns == BIT(TENSOR_STORAGE) && p->used == columns)
+            p->once = EACH_KEY;
         return;
     }
     *p = before;

@@ -53,6 +53,7 @@ enum tensor_order {
     IN_CHECKPOINT, /* by the checkpoint's name, then ord */
     IN_PATH,       /* by the checkpoint's path, then ord */
     IN_KEYS,       /* by columns of the tensors */
+    IN_STORAGE,    /* by the word for where the bytes are, then checkpoint id and ord */
 };
 
 /* Of rows that a DISTINCT does not tell apart, those that come once. */

@@ -174,14 +174,66 @@ static bool room_for_selections(struct tensor_cursor *c)
     return true;
 }
 
+#define STORAGES 5
+
+/* The kind of storage for which the cursor goes through the checkpoints: by their words, which are
+ * chunks, inline, none, pieces, range. */
+static unsigned current_storage(const struct tensor_cursor *c)
+{
+    static const unsigned by_word[STORAGES] = {3, 4, 0, 2, 1};
+    return by_word[c->plan.key[0].backwards ? STORAGES - 1 - c->storage : c->storage];
+}
+
+bool tensor_next_storage(struct tensor_cursor *c)
+{
+    do
+        c->storage++;
+    while (c->storage < STORAGES && !(c->storages >> current_storage(c) & 1));
+    if (c->storage >= STORAGES)
+        return false;
+    sqlite3_reset(c->stream);
+    for (size_t i = 0; i < c->selected_space; i++)
+        c->selected[i] = (struct selection){0};
+    arena_release(&c->arena);
+    c->arena = (struct arena){0};
+    return true;
+}
+
+/* Leave of a selection what is stored in the current way. */
+static int select_stored(struct tensor_cursor *c, struct selection *s)
+{
+    const struct selection all = *s;
+    const unsigned wanted = current_storage(c);
+    uint32_t *ords = arena_room(&c->arena, (size_t)all.count * sizeof(*ords) + 1);
+    int rc = ords ? SQLITE_OK : SQLITE_NOMEM;
+    c->selection = &all;
+    c->end = all.count;
+    c->block = NULL;
+    s->ords = ords;
+    s->count = 0;
+    for (uint32_t i = 0; rc == SQLITE_OK && i < all.count; i++) {
+        unsigned storage = 0;
+        c->ord = all.ords ? all.ords[i] : i;
+        rc = tensor_storage(c, &storage);
+        c->seen |= 1u << storage;
+        if (rc == SQLITE_OK && storage == wanted)
+            ords[s->count++] = c->ord;
+    }
+    c->block = NULL;
+    c->selection = s;
+    return rc;
+}
+
 static int select_tensors(struct tensor_cursor *c, struct layout *l, const struct selection **out)
 {
+    const bool stored = c->plan.order == IN_STORAGE;
+    const bool own = stored && c->hit.placed;
     if (!room_for_selections(c))
         return SQLITE_NOMEM;
-    struct selection *s = &c->selected[l->index];
+    struct selection *s = own ? &c->placed_selected : &c->selected[l->index];
     int rc = SQLITE_OK;
     *out = s;
-    if (s->known)
+    if (s->known && !own)
         return SQLITE_OK;
     s->ords = NULL;
     s->count = 0;
@@ -191,6 +243,8 @@ static int select_tensors(struct tensor_cursor *c, struct layout *l, const struc
         rc = select_tested(c, l, s);
     else
         s->count = l->tensors;
+    if (rc == SQLITE_OK && stored)
+        rc = select_stored(c, s);
     s->known = rc == SQLITE_OK;
     return rc;
 }
@@ -335,6 +389,11 @@ static int next_hit(struct tensor_cursor *c)
         return rc;
     }
     rc = sqlite3_step(c->stream);
+    if (rc == SQLITE_DONE && c->plan.order == IN_STORAGE) {
+        c->storages = c->storage ? c->storages : c->seen;
+        if (tensor_next_storage(c))
+            rc = sqlite3_step(c->stream);
+    }
     if (rc != SQLITE_ROW)
         return rc;
     c->hit.checkpoint = sqlite3_column_int64(c->stream, 0);

@@ -218,8 +218,13 @@ static int tensor_next(sqlite3_vtab_cursor *base)
         tensor_go(c);
         return SQLITE_OK;
     }
-    if (c->plan.once == EACH_KEY)
+    if (c->plan.once == EACH_KEY && c->plan.order == IN_STORAGE) {
+        c->eof = !tensor_next_storage(c);
+        if (c->eof)
+            return SQLITE_OK;
+    } else if (c->plan.once == EACH_KEY) {
         c->list_at = c->list_count;
+    }
     return tensor_fail(table_of(c), tensor_walk(c));
 }
 
@@ -348,7 +353,7 @@ static int open_source(struct tensor_cursor *c)
         c->grouped = true;
         return groups_ordered(&c->groups, &t->blocks, p);
     }
-    if (p->order != IN_FILES)
+    if (p->order != IN_FILES && p->order != IN_STORAGE)
         return begin_stream(
             c, (enum stream)((p->order == IN_CHECKPOINT ? STREAM_BY_NAME : STREAM_BY_PATH) +
                              p->backwards));
@@ -400,6 +405,8 @@ static int tensor_filter(sqlite3_vtab_cursor *base, int number, const char *text
     struct tensor_cursor *c = (struct tensor_cursor *)base;
     tensor_reset(c);
     c->first_id = INT64_MIN;
+    c->storage = c->seen = 0;
+    c->storages = ~0u;
     plan_read(&c->plan, number, text);
     int rc = begin_tests(c, argc, argv);
     for (int i = 0; rc == SQLITE_OK && i < c->plan.tests; i++)

@@ -174,6 +174,14 @@ SELECT shape, count(*), sum(elements) FROM tensor GROUP BY shape;
 SELECT rank, count(*), sum(nbytes) FROM tensor GROUP BY rank;
 -- 3 by storage
 SELECT storage, count(*) FROM tensor GROUP BY storage;
+-- 3 by storage and checkpoint
+SELECT storage, checkpoint_id, count(*), sum(stored) FROM tensor GROUP BY storage, checkpoint_id;
+-- 3 names by storage
+SELECT storage, count(*), min(name), max(id) FROM tensor WHERE name LIKE '%.weight' GROUP BY storage ORDER BY storage DESC;
+-- 8 ordered by storage, backwards
+SELECT storage, id, name FROM tensor ORDER BY storage DESC, id LIMIT 20;
+-- 8 ordered by storage, then by a column of tensors
+SELECT storage, name, id FROM tensor WHERE rank < 2 ORDER BY storage, name, id LIMIT 20;
 -- 3 by checkpoint_id
 SELECT checkpoint_id, count(*) FROM tensor GROUP BY checkpoint_id;
 -- 1 by checkpoint, bytes
@@ -411,6 +419,10 @@ SELECT name, shape, count(*) AS n FROM tensor GROUP BY name, shape HAVING n >= 5
 SELECT checkpoint, count(*) AS n FROM tensor WHERE dtype = {dtype} GROUP BY checkpoint HAVING n > 10 ORDER BY n DESC, checkpoint LIMIT 20;
 -- 3 distinct storage
 SELECT DISTINCT storage FROM tensor;
+-- 3 distinct storage, backwards, but one
+SELECT DISTINCT storage FROM tensor WHERE storage <> 'none' ORDER BY storage DESC;
+-- 3 distinct storage and checkpoint
+SELECT count(*) FROM (SELECT DISTINCT storage, checkpoint_id FROM tensor);
 -- 3 distinct ranks
 SELECT DISTINCT rank FROM tensor ORDER BY 1;
 -- 3 distinct sizes

@@ -365,6 +365,36 @@ static const char *const asked_of_sizes[] = {
     "id IN (SELECT max(id) FROM tensor GROUP BY dtype, shape)",
 };
 
+/* Rows by storage, where one checkpoint has other places than its layout, and lacks some. */
+static void expect_same_storage(sqlite3 *db)
+{
+    static const char *const lists[] = {
+        "SELECT DISTINCT storage AS row FROM %s ORDER BY storage",
+        "SELECT DISTINCT storage AS row FROM %s WHERE storage <> 'range' ORDER BY storage DESC",
+        "SELECT storage || count(*) || ' ' || sum(id) AS row FROM %s GROUP BY storage"
+        " ORDER BY storage",
+        "SELECT storage || count(*) || ' ' || sum(ord) AS row FROM %s"
+        " WHERE name LIKE '%%W' AND checkpoint_id > 3 GROUP BY storage ORDER BY storage DESC",
+        "SELECT storage || checkpoint_id || ' ' || sum(stored) AS row FROM %s"
+        " WHERE id > (4 << 24) + 2 GROUP BY storage, checkpoint_id ORDER BY storage, checkpoint_id",
+        "SELECT id AS row FROM %s ORDER BY storage, id",
+        "SELECT id AS row FROM %s WHERE name = 't1.W' ORDER BY storage DESC, checkpoint_id, id",
+        "SELECT storage || id AS row FROM (SELECT * FROM %s ORDER BY storage, rank, id LIMIT 9)",
+    };
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        char *ours = sqlite3_mprintf(lists[i], "tensor");
+        char *views = sqlite3_mprintf(lists[i], "main.tensor");
+        char *sql = sqlite3_mprintf("SELECT (SELECT group_concat(row) FROM (%s))"
+                                    " IS (SELECT group_concat(row) FROM (%s))",
+                                    ours, views);
+        if (asked(db, sql) != 1)
+            fail_msg("%s", ours);
+        sqlite3_free(sql);
+        sqlite3_free(views);
+        sqlite3_free(ours);
+    }
+}
+
 static void check_sizes(int tensors, int files, bool placed)
 {
     sqlite3 *db = open_catalog(":memory:");
@@ -382,6 +412,7 @@ static void check_sizes(int tensors, int files, bool placed)
     build_indexes(db);
     for (size_t i = 0; i < sizeof(asked_of_sizes) / sizeof(asked_of_sizes[0]); i++)
         expect_same(db, asked_of_sizes[i]);
+    expect_same_storage(db);
     db_close(db);
 }
 
