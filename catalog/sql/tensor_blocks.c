@@ -69,7 +69,7 @@ static void drop_blocks(struct blocks *b)
     for (size_t i = 0; i < b->layout_count; i++) {
         struct layout *l = b->layout[i];
         l->rows = 0;
-        for (size_t k = 0; k < block_total(l); k++) {
+        for (size_t k = 0; l->block && k < block_total(l); k++) {
             block_free(l->block[k]);
             l->block[k] = NULL;
         }
@@ -99,6 +99,7 @@ void blocks_close(struct blocks *b)
 {
     blocks_forget(b);
     sqlite3_finalize(b->find_layout);
+    sqlite3_finalize(b->find_last);
     sqlite3_finalize(b->find_holders);
     sqlite3_finalize(b->find_named);
     sqlite3_finalize(b->find_kinds);
@@ -118,11 +119,8 @@ static int add_layout(struct blocks *b, int64_t id, int64_t tensors, struct layo
     *l =
         (struct layout){.id = id, .index = (uint32_t)b->layout_count, .tensors = (uint32_t)tensors};
     bool added;
-    l->block = calloc(block_total(l) + 1, sizeof(*l->block));
-    uint64_t *place =
-        l->block ? strmap_add(&b->by_id, (const char *)&l->id, sizeof(l->id), &added) : NULL;
+    uint64_t *place = strmap_add(&b->by_id, (const char *)&l->id, sizeof(l->id), &added);
     if (!place) {
-        free(l->block);
         free(l);
         return SQLITE_NOMEM;
     }
@@ -132,29 +130,56 @@ static int add_layout(struct blocks *b, int64_t id, int64_t tensors, struct layo
     return SQLITE_OK;
 }
 
-int blocks_layout(struct blocks *b, int64_t id, struct layout **out)
+static const char miscounted[] = "has more or fewer tensors than it says";
+
+int blocks_find(struct blocks *b, int64_t id, struct layout **out)
 {
     const uint64_t *known = strmap_get(&b->by_id, (const char *)&id, sizeof(id));
     if (known) {
         *out = b->layout[*known];
         return SQLITE_OK;
     }
-    int rc = vtab_once(b->db, &b->find_layout,
-                       "SELECT tensors, (SELECT coalesce((max(id)" ID_ORD
-                       ") + 1, 0) FROM _layout_tensors WHERE id BETWEEN ?1" ID_FIRST
-                       "AND ?1" ID_LAST ") FROM _layouts WHERE id = ?1");
+    int rc = vtab_once(b->db, &b->find_layout, "SELECT tensors FROM _layouts WHERE id = ?1");
     if (rc != SQLITE_OK)
         return rc;
     sqlite3_bind_int64(b->find_layout, 1, id);
     rc = sqlite3_step(b->find_layout);
-    if (rc == SQLITE_ROW)
-        rc = sqlite3_column_int64(b->find_layout, 0) == sqlite3_column_int64(b->find_layout, 1)
-                 ? add_layout(b, id, sqlite3_column_int64(b->find_layout, 0), out)
-                 : damaged_layout(b, id, "has more or fewer tensors than it says");
-    else if (rc == SQLITE_DONE)
+    if (rc == SQLITE_ROW) {
+        const int64_t tensors = sqlite3_column_int64(b->find_layout, 0);
+        rc = tensors >= 0 && tensors <= TENSOR_ORD_MASK + 1 ? add_layout(b, id, tensors, out)
+                                                            : damaged_layout(b, id, miscounted);
+    } else if (rc == SQLITE_DONE) {
         rc = damaged_layout(b, id, "is missing");
+    }
     sqlite3_reset(b->find_layout);
     return rc;
+}
+
+int blocks_check(struct blocks *b, struct layout *l)
+{
+    if (l->block)
+        return SQLITE_OK;
+    int rc = vtab_once(b->db, &b->find_last,
+                       "SELECT coalesce((max(id)" ID_ORD ") + 1, 0) FROM _layout_tensors"
+                       " WHERE id BETWEEN ?1" ID_FIRST "AND ?1" ID_LAST);
+    if (rc != SQLITE_OK)
+        return rc;
+    sqlite3_bind_int64(b->find_last, 1, l->id);
+    rc = sqlite3_step(b->find_last);
+    if (rc == SQLITE_ROW)
+        rc = sqlite3_column_int64(b->find_last, 0) == l->tensors
+                 ? SQLITE_OK
+                 : damaged_layout(b, l->id, miscounted);
+    sqlite3_reset(b->find_last);
+    if (rc == SQLITE_OK && !(l->block = calloc(block_total(l) + 1, sizeof(*l->block))))
+        rc = SQLITE_NOMEM;
+    return rc;
+}
+
+int blocks_layout(struct blocks *b, int64_t id, struct layout **out)
+{
+    int rc = blocks_find(b, id, out);
+    return rc == SQLITE_OK ? blocks_check(b, *out) : rc;
 }
 
 /* --- who has them ------------------------------------------------------------------------ */
@@ -184,7 +209,7 @@ int blocks_all_holders(struct blocks *b)
         const int64_t id = sqlite3_column_int64(all, 0);
         rc = SQLITE_OK;
         if (!l || l->id != id) {
-            rc = blocks_layout(b, id, &l);
+            rc = blocks_find(b, id, &l);
             if (rc == SQLITE_OK && l) {
                 free(l->holders);
                 l->holders = NULL;

@@ -56,7 +56,8 @@ struct layout {
     int64_t id;
     uint32_t index; /* its place in blocks.layout */
     uint32_t tensors;
-    struct block **block;   /* NULL: not read yet */
+    struct block *
+        *block; /* NULL: nobody has looked whether it has these tensors; [] NULL: not read */
     struct holder *holders; /* by id */
     size_t holder_count;
     bool holders_known;
@@ -80,7 +81,7 @@ struct blocks {
     unsigned round; /* counts how often blocks were dropped */
     unsigned asked; /* layouts whose holders were looked up one by one */
     bool all_holders;
-    sqlite3_stmt *find_layout, *find_holders, *find_named, *find_kinds;
+    sqlite3_stmt *find_layout, *find_last, *find_holders, *find_named, *find_kinds;
     struct block_load load[8];
     char damage[96];
 };
@@ -94,8 +95,12 @@ int filler_register(sqlite3 *, struct filler **out);
 void blocks_forget(struct blocks *);
 void blocks_close(struct blocks *);
 
-/* The layout of this id, which is in _layouts. */
+/* The layout of this id, which is in _layouts, with as many tensors as it says. */
 int blocks_layout(struct blocks *, int64_t id, struct layout **out);
+/* The same in two steps: most statements want the tensors of few layouts, and a look at its last tensor
+ * reads a page for each. What is not checked has no tensors to go through, and no blocks. */
+int blocks_find(struct blocks *, int64_t id, struct layout **out);
+int blocks_check(struct blocks *, struct layout *);
 /* Read which checkpoints have a layout; for many layouts it reads the checkpoints of all. */
 int blocks_holders(struct blocks *, struct layout *);
 /* The same for all layouts at once: each that a checkpoint has is in blocks.layout then. */

@@ -322,6 +322,8 @@ static int sort_all(struct tensor_groups *g, const struct tensor_plan *p)
     int rc = blocks_all_holders(g->blocks);
     for (size_t i = 0; rc == SQLITE_OK && i < g->blocks->layout_count; i++) {
         struct layout *l = g->blocks->layout[i];
+        if (l->holder_count)
+            rc = blocks_check(g->blocks, l);
         for (uint32_t ord = 0; rc == SQLITE_OK && l->holder_count && ord < l->tensors; ord++) {
             if (ord % BLOCK_TENSORS == 0)
                 rc = block_load(g->blocks, l, ord, columns, &block);

@@ -79,7 +79,9 @@ static int select_named(struct tensor_cursor *c, struct layout *l, struct select
     while (rc == SQLITE_OK && (rc = sqlite3_step(named)) == SQLITE_ROW) {
         const uint32_t ord = (uint32_t)(sqlite3_column_int64(named, 0) & TENSOR_ORD_MASK);
         bool good = false;
-        rc = ord < l->tensors ? tensor_passes(c, l, ord, &good) : SQLITE_OK;
+        rc = blocks_check(&table_of(c)->blocks, l);
+        if (rc == SQLITE_OK && ord < l->tensors)
+            rc = tensor_passes(c, l, ord, &good);
         if (!good)
             continue;
         uint32_t *ords = arena_grow(&c->arena, s->ords, s->count, &space, sizeof(*ords));
@@ -135,20 +137,23 @@ static int look_at_kinds(struct tensor_cursor *c, struct layout *l, bool *any, b
 static int select_tested(struct tensor_cursor *c, struct layout *l, struct selection *s)
 {
     bool any = true, all = false;
-    const struct block *there = l->tensors ? l->block[0] : NULL;
+    const struct block *there = l->block && l->tensors ? l->block[0] : NULL;
     if (c->test_kinds && !(there && !(c->test_columns & ~there->columns))) {
         int rc = look_at_kinds(c, l, &any, &all);
         if (rc != SQLITE_OK || !any)
             return rc;
-        if (all && c->test_kinds == c->test_tensors) {
-            s->count = l->tensors;
-            return SQLITE_OK;
-        }
+    }
+    int rc = blocks_check(&table_of(c)->blocks, l);
+    if (rc != SQLITE_OK)
+        return rc;
+    if (all && c->test_kinds == c->test_tensors) {
+        s->count = l->tensors;
+        return SQLITE_OK;
     }
 
     uint32_t *ords = arena_room(&c->arena, (l->tensors + 1) * sizeof(*ords));
     const struct block *b = NULL;
-    int rc = ords ? SQLITE_OK : SQLITE_NOMEM;
+    rc = ords ? SQLITE_OK : SQLITE_NOMEM;
     for (uint32_t ord = 0; rc == SQLITE_OK && ord < l->tensors; ord++) {
         if (ord % BLOCK_TENSORS == 0 && c->test_columns)
             rc = block_load(&table_of(c)->blocks, l, ord, c->test_columns, &b);
@@ -242,7 +247,7 @@ static int select_tensors(struct tensor_cursor *c, struct layout *l, const struc
     else if (c->test_tensors)
         rc = select_tested(c, l, s);
     else
-        s->count = l->tensors;
+        s->count = (rc = blocks_check(&table_of(c)->blocks, l)) == SQLITE_OK ? l->tensors : 0;
     if (rc == SQLITE_OK && stored)
         rc = select_stored(c, s);
     s->known = rc == SQLITE_OK;
@@ -400,7 +405,9 @@ static int next_hit(struct tensor_cursor *c)
     c->hit.placed = sqlite3_column_int(c->stream, 2) != 0;
     c->hit.ord =
         sqlite3_column_type(c->stream, 3) == SQLITE_NULL ? -1 : sqlite3_column_int64(c->stream, 3);
-    rc = blocks_layout(&table_of(c)->blocks, sqlite3_column_int64(c->stream, 1), &c->hit.layout);
+    const int64_t layout = sqlite3_column_int64(c->stream, 1);
+    rc = c->hit.ord < 0 ? blocks_find(&table_of(c)->blocks, layout, &c->hit.layout)
+                        : blocks_layout(&table_of(c)->blocks, layout, &c->hit.layout);
     return rc == SQLITE_OK ? SQLITE_ROW : rc;
 }
 
