@@ -6,25 +6,6 @@
 #include "catalog/maps/map/setting.h"
 #include "catalog/sql/rules_store.h"
 
-static sqlite3_stmt *query(sqlite3 *db, const char *sql, const char *argument)
-{
-    sqlite3_stmt *s = NULL;
-    if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) == SQLITE_OK)
-        sqlite3_bind_text(s, 1, argument, -1, SQLITE_STATIC);
-    return s;
-}
-
-/* Finalize the statement; false unless it ran to its end (`rc`: of its last step). */
-static bool finished(sqlite3_stmt *s, int rc)
-{
-    return sqlite3_finalize(s) == SQLITE_OK && rc == SQLITE_DONE;
-}
-
-static const char *rule_load_column(sqlite3_stmt *s, int i)
-{
-    return (const char *)sqlite3_column_text(s, i);
-}
-
 bool rule_load_rows(sqlite3 *db, const char *bound, struct text *out)
 {
     struct arena arena = {0};
@@ -34,16 +15,18 @@ bool rule_load_rows(sqlite3 *db, const char *bound, struct text *out)
         "SELECT dialect, options, NULL, NULL, NULL FROM main.ruleset WHERE name = ?1 UNION ALL "
         "SELECT * FROM (SELECT ord, pattern, replacement, compute, ops FROM main.rule"
         " WHERE ruleset = ?1 ORDER BY ord)";
-    sqlite3_stmt *s = query(db, sql, name);
-    int rc = SQLITE_ERROR;
+    sqlite3_stmt *s = NULL;
+    int rc = sqlite3_prepare_v2(db, sql, -1, &s, NULL);
+    if (rc == SQLITE_OK)
+        sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
     while (name && s && (rc = sqlite3_step(s)) == SQLITE_ROW)
         for (int i = 0; i < 5; i++) {
-            const char *text = rule_load_column(s, i);
+            const char *text = (const char *)sqlite3_column_text(s, i);
             int len = sqlite3_column_bytes(s, i);
             text_addf(out, "%d:", text ? len : -1);
             text_add(out, text ? text : "", (size_t)len);
         }
-    bool whole = finished(s, rc) && !out->failed;
+    const bool whole = sqlite3_finalize(s) == SQLITE_OK && rc == SQLITE_DONE && !out->failed;
     arena_release(&arena);
     return whole;
 }

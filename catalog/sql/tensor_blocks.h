@@ -56,8 +56,8 @@ struct layout {
     int64_t id;
     uint32_t index; /* its place in blocks.layout */
     uint32_t tensors;
-    struct block *
-        *block; /* NULL: nobody has looked whether it has these tensors; [] NULL: not read */
+    /* NULL: nobody has looked yet whether it has these tensors. [] NULL: that one was not read. */
+    struct block **block;
     struct holder *holders; /* by id */
     size_t holder_count;
     bool holders_known;

@@ -61,18 +61,13 @@ int tensor_label(struct tensor_cursor *c)
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* Whether so few tensors of the checkpoint are wanted that they are read one by one. */
-static bool wants_few(const struct tensor_cursor *c)
-{
-    return c->end <= FEW_TENSORS && c->plan.order != IN_KEYS &&
-           (c->hit.ord >= 0 || c->selection->ords || c->plan.access != BY_SCAN);
-}
-
 static int find_block(struct tensor_cursor *c)
 {
     struct blocks *b = &table_of(c)->blocks;
-    int rc = wants_few(c)
-                 ? block_row(b, c->hit.layout, c->ord, c->read_columns, &c->own_row, &c->block)
+    /* Few tensors of a checkpoint are read one by one. */
+    const bool few = c->end <= FEW_TENSORS && c->plan.order != IN_KEYS &&
+                     (c->hit.ord >= 0 || c->selection->ords || c->plan.access != BY_SCAN);
+    int rc = few ? block_row(b, c->hit.layout, c->ord, c->read_columns, &c->own_row, &c->block)
                  : block_load(b, c->hit.layout, c->ord, c->read_columns, &c->block);
     if (rc != SQLITE_OK) {
         c->block = NULL;
@@ -218,7 +213,7 @@ static int give_hash(struct tensor_cursor *c, sqlite3_context *ctx)
     return rc == SQLITE_OK ? put_cell(ctx, *(const struct cell *)row) : rc;
 }
 
-static unsigned kind_of(const struct place *p)
+static unsigned storage_of(const struct place *p)
 {
     return p->storage > 0 && p->storage < 5 ? (unsigned)p->storage : 0;
 }
@@ -227,7 +222,7 @@ int tensor_storage(struct tensor_cursor *c, unsigned *out)
 {
     struct place p;
     int rc = current_place(c, &p);
-    *out = rc == SQLITE_OK ? kind_of(&p) : 0;
+    *out = rc == SQLITE_OK ? storage_of(&p) : 0;
     return rc;
 }
 
@@ -242,7 +237,7 @@ static int give_place(struct tensor_cursor *c, sqlite3_context *ctx, int column)
     if (column == TENSOR_STORED)
         return put_integer(ctx, p.stored);
     if (column == TENSOR_STORAGE) {
-        sqlite3_result_text(ctx, words[kind_of(&p)], -1, SQLITE_STATIC);
+        sqlite3_result_text(ctx, words[storage_of(&p)], -1, SQLITE_STATIC);
         return SQLITE_OK;
     }
     if (p.file == NUMBER_NULL || (rc = current_file(c, p.file, &f)) != SQLITE_OK)
@@ -257,12 +252,6 @@ static int give_place(struct tensor_cursor *c, sqlite3_context *ctx, int column)
     else
         sqlite3_result_int64(ctx, offset);
     return SQLITE_OK;
-}
-
-static int give_label(struct tensor_cursor *c, sqlite3_context *ctx, int column)
-{
-    int rc = tensor_label(c);
-    return rc == SQLITE_OK ? put_cell(ctx, column == TENSOR_PATH ? c->path : c->name) : rc;
 }
 
 static int give_of_block(struct tensor_cursor *c, sqlite3_context *ctx, int column)
@@ -310,7 +299,9 @@ int tensor_cell(struct tensor_cursor *c, sqlite3_context *ctx, int column)
         break;
     case TENSOR_CHECKPOINT:
     case TENSOR_PATH:
-        rc = give_label(c, ctx, column);
+        rc = tensor_label(c);
+        if (rc == SQLITE_OK)
+            rc = put_cell(ctx, column == TENSOR_PATH ? c->path : c->name);
         break;
     case TENSOR_STORED:
     case TENSOR_STORAGE:

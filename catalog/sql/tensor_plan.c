@@ -54,12 +54,6 @@ static char *plan_text(const struct tensor_plan *p)
     return copy;
 }
 
-static int plan_number(const struct tensor_plan *p)
-{
-    return (int)p->access | (int)p->order << 4 | (int)p->once << 7 | p->backwards << 9 |
-           p->then_id << 10;
-}
-
 void plan_read(struct tensor_plan *p, int number, const char *text)
 {
     *p = (struct tensor_plan){
@@ -82,18 +76,13 @@ void plan_read(struct tensor_plan *p, int number, const char *text)
 
 /* --- making one --------------------------------------------------------------------------- */
 
-static bool is_comparison(char op)
-{
-    return strchr("=i!<l>g", op) != NULL;
-}
-
 static bool is_testable(struct sqlite3_index_info *info, int i, int column, char op)
 {
     if (!op || column == TENSOR_STORED || column == TENSOR_STORAGE || column == TENSOR_OFFSET)
         return false;
     if ((column == TENSOR_FILE || column == TENSOR_HASH) && op != TEST_EQ)
         return column == TENSOR_HASH && op == TEST_NOTNULL;
-    return !tensor_column_is_text(column) || !is_comparison(op) ||
+    return !tensor_column_is_text(column) || !strchr("=i!<l>g", op) ||
            sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") == 0;
 }
 
@@ -217,8 +206,6 @@ static bool order_keys(struct tensor_plan *p, struct ordering o)
  * what has the next. */
 static bool order_storage(struct tensor_plan *p, struct ordering o)
 {
-    if (order_column(&o) != TENSOR_STORAGE)
-        return false;
     p->order = IN_STORAGE;
     p->key[0].column = TENSOR_STORAGE;
     p->key[0].backwards = o.at->desc;
@@ -257,7 +244,7 @@ static void plan_order(struct tensor_plan *p, struct sqlite3_index_info *info)
         return;
     }
     *p = before;
-    if (p->access == BY_SCAN && order_storage(p, o)) {
+    if (p->access == BY_SCAN && order_column(&o) == TENSOR_STORAGE && order_storage(p, o)) {
         info->orderByConsumed = 1;
         if (distinct && columns == BIT(TENSOR_STORAGE) && p->used == columns)
             p->once = EACH_KEY;
@@ -360,7 +347,8 @@ int plan_make(struct sqlite3_index_info *info, const struct tensor_counts *count
     plan_access(&p);
     plan_order(&p, info);
     plan_cost(&p, counts, info);
-    info->idxNum = plan_number(&p);
+    info->idxNum =
+        (int)p.access | (int)p.order << 4 | (int)p.once << 7 | p.backwards << 9 | p.then_id << 10;
     info->idxStr = plan_text(&p);
     info->needToFreeIdxStr = 1;
     return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;

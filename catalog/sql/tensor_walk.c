@@ -194,14 +194,12 @@ bool tensor_next_storage(struct tensor_cursor *c)
     do
         c->storage++;
     while (c->storage < STORAGES && !(c->storages >> current_storage(c) & 1));
-    if (c->storage >= STORAGES)
-        return false;
     sqlite3_reset(c->stream);
     for (size_t i = 0; i < c->selected_space; i++)
         c->selected[i] = (struct selection){0};
     arena_release(&c->arena);
     c->arena = (struct arena){0};
-    return true;
+    return c->storage < STORAGES;
 }
 
 /* Leave of a selection what is stored in the current way. */
