@@ -147,7 +147,13 @@ unsigned tensor_block_columns(int column);
 /* Go to the first row of the next checkpoint that has any. Returns an SQLite code. */
 int tensor_walk(struct tensor_cursor *);
 /* Go to the row that `at` counts. */
-void tensor_go(struct tensor_cursor *);
+static inline void tensor_go(struct tensor_cursor *c)
+{
+    const uint32_t at = c->plan.backwards ? c->end - 1 - c->at : c->at;
+    c->ord = c->hit.ord >= 0      ? (uint32_t)c->hit.ord
+             : c->selection->ords ? c->selection->ords[at]
+                                  : at;
+}
 /* Begin with the checkpoints again, for the next kind of storage; false: there is no further one. */
 bool tensor_next_storage(struct tensor_cursor *);
 

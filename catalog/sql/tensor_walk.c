@@ -423,16 +423,6 @@ static uint32_t first_from(const struct selection *s, int64_t ord)
     return low;
 }
 
-void tensor_go(struct tensor_cursor *c)
-{
-    if (c->hit.ord >= 0) {
-        c->ord = (uint32_t)c->hit.ord;
-        return;
-    }
-    const uint32_t at = c->plan.backwards ? c->end - 1 - c->at : c->at;
-    c->ord = c->selection->ords ? c->selection->ords[at] : at;
-}
-
 int tensor_walk(struct tensor_cursor *c)
 {
     int rc;
