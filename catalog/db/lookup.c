@@ -349,7 +349,7 @@ static void take_files(struct finding *f)
     for (uint32_t i = 0; wanted && files && i < count && f->err->status == OK; i++)
         if (take_file_if_any(f, wanted[i], &files[i]) == OK && !files[i].path)
             damaged(f, "file");
-    if (f->err->status != OK)
+    if (!wanted || !files || f->err->status != OK)
         return;
     uint64_t next = 0;
     for (uint32_t *file; (file = next_file(t, &next));) {

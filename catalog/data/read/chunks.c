@@ -485,7 +485,7 @@ static uint64_t place_inside(const struct chunks *c, const uint64_t *box)
 
 enum status chunk_take(struct chunks *c, const uint64_t *at, struct chunk *out, struct error *err)
 {
-    uint64_t box[TENSOR_RANK_MAX];
+    uint64_t box[TENSOR_RANK_MAX] = {0};
     struct shard *shard = NULL;
     struct source *source = NULL;
     struct shard_name name = {chunks_value_of(c, at), SHARD_OUTER};

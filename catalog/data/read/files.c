@@ -237,8 +237,8 @@ static enum status open_all(struct file_set *set, bool only_looks, struct error 
     const struct stored_tensor *t = set->tensor;
     struct opening o = {.set = set, .seen = calloc(t->file_count + 1, 1), .only_looks = only_looks};
     if (!o.seen)
-        error_memory_at(err, t->checkpoint);
-    else if (t->grid)
+        return error_memory_at(err, t->checkpoint);
+    if (t->grid)
         open_grid(&o, err);
     for (uint64_t i = 0; !t->grid && err->status == OK && i < t->extent_count; i++)
         if (t->storage == STORAGE_INLINE)
