@@ -21,11 +21,11 @@ static enum status append_read(const struct source *base, uint64_t offset, void 
     const uint64_t own = base->inner->size;
     const uint64_t left = offset < own ? own - offset : 0;
     const size_t first = left < len ? (size_t)left : len;
-    if (first && source_read(base->inner, offset, dst, first, err) != OK)
-        return err->status;
-    return first == len ? OK
-                        : source_read(s->more, offset + first - own, (uint8_t *)dst + first,
-                                      len - first, err);
+    enum status status = first ? source_read(base->inner, offset, dst, first, err) : OK;
+    if (status == OK && first < len)
+        status =
+            source_read(s->more, offset + first - own, (uint8_t *)dst + first, len - first, err);
+    return status;
 }
 
 static void append_close(struct source *base)
@@ -47,15 +47,15 @@ static enum status append_begin(struct source *base, const struct codec_args *ar
     snprintf(chain, sizeof(chain), "%s", args->rest); /* "deflate:2048+swap:8" */
     for (char *plus = chain; (plus = strchr(plus, '+'));)
         *plus = '|';
-    if (source_open_view(base->inner, offset, len, &more, err) != OK ||
-        codec_chain_open(more, chain, &more, NULL, err) != OK ||
-        (more->sequential && source_open_spill(more, &more, err) != OK))
-        return err->status;
-    ((struct append_source *)base)->more = more;
-    base->sequential = false;
-    return add_u64(base->size, more->size, &base->size)
-               ? OK
-               : error_set(err, ERR_CORRUPT, base->name, NO_OFFSET, "append: too many bytes");
+    if (source_open_view(base->inner, offset, len, &more, err) == OK &&
+        codec_chain_open(more, chain, &more, NULL, err) == OK &&
+        (!more->sequential || source_open_spill(more, &more, err) == OK)) {
+        ((struct append_source *)base)->more = more;
+        base->sequential = false;
+        if (!add_u64(base->size, more->size, &base->size))
+            error_set(err, ERR_CORRUPT, base->name, NO_OFFSET, "append: too many bytes");
+    }
+    return err->status;
 }
 
 const struct codec codec_append = {.name = "append",

@@ -113,7 +113,7 @@ static const uint8_t *next_block(struct unpacking *u, uint64_t bytes)
     return good ? u->block : (codec_corrupt(u->step, u->err, "a block is damaged"), NULL);
 }
 
-static enum status unpack_blocks(struct unpacking *u, uint8_t *out)
+static void unpack_blocks(struct unpacking *u, uint8_t *out)
 {
     const struct bitshuffled *b = u->b;
     uint64_t elements = b->size / b->element, done = 0;
@@ -121,29 +121,30 @@ static enum status unpack_blocks(struct unpacking *u, uint8_t *out)
         uint64_t count = elements - done < b->block ? (elements - done) / 8 * 8 : b->block;
         const uint8_t *block = next_block(u, count * b->element);
         if (!block)
-            return u->err->status;
+            return;
         unshuffle(block, count, b->element, out + done * b->element);
         done += count;
     }
     uint64_t rest = b->size - done * b->element;
     if ((uint64_t)(u->end - u->at) < rest)
-        return codec_corrupt(u->step, u->err, "ends before its last elements");
-    memcpy(out + done * b->element, u->at, (size_t)rest);
-    return OK;
+        codec_corrupt(u->step, u->err, "ends before its last elements");
+    else
+        memcpy(out + done * b->element, u->at, (size_t)rest);
 }
 
 /* Compressed data states its decoded size again, and the size of its blocks. */
-static enum status bitshuffle_read_head(struct unpacking *u, struct bitshuffled *b)
+static void bitshuffle_read_head(struct unpacking *u, struct bitshuffled *b)
 {
-    if (u->end - u->at < HEADER_BYTES)
-        return codec_corrupt(u->step, u->err, "is too short for its head");
+    if (u->end - u->at < HEADER_BYTES) {
+        codec_corrupt(u->step, u->err, "is too short for its head");
+        return;
+    }
     uint64_t size = load_u64be(u->at), bytes = load_u32be(u->at + 8);
     u->at += HEADER_BYTES;
     if (size != b->size || bytes % (8 * b->element) || !bytes)
-        return codec_corrupt(u->step, u->err, "holds %llu decoded bytes in blocks of %llu",
-                             (unsigned long long)size, (unsigned long long)bytes);
+        codec_corrupt(u->step, u->err, "holds %llu decoded bytes in blocks of %llu",
+                      (unsigned long long)size, (unsigned long long)bytes);
     b->block = bytes / b->element;
-    return OK;
 }
 
 static enum status bitshuffle_decode(const struct codec_step *step, struct bytes in, uint8_t *out,
@@ -153,20 +154,21 @@ static enum status bitshuffle_decode(const struct codec_step *step, struct bytes
     struct unpacking u = {.step = step, .b = &b, .at = in.at, .end = in.at + in.len, .err = err};
     take_args(&step->args, &b);
     *made = (size_t)b.size;
-    if (b.compressor != AS_IT_IS && bitshuffle_read_head(&u, &b) != OK)
+    const bool packed = b.compressor != AS_IT_IS;
+    if (packed)
+        bitshuffle_read_head(&u, &b);
+    if (err->status != OK || b.size > room || !b.size)
         return err->status;
-    if (b.size > room || !b.size)
-        return OK;
-    if (b.compressor == LZ4 && !(u.lz4 = library_lz4(step, err)))
-        return err->status;
-    if (b.compressor == ZSTD && !(u.zstd = library_zstd(step, err)))
-        return err->status;
+    if (b.compressor == LZ4)
+        u.lz4 = library_lz4(step, err);
+    if (b.compressor == ZSTD)
+        u.zstd = library_zstd(step, err);
     uint64_t bytes = b.block * b.element < b.size ? b.block * b.element : b.size;
-    u.block = b.compressor == AS_IT_IS ? NULL : malloc((size_t)bytes);
+    u.block = packed ? malloc((size_t)bytes) : NULL;
     u.context = u.zstd ? u.zstd->create() : NULL;
-    if (b.compressor != AS_IT_IS && (!u.block || (u.zstd && !u.context)))
+    if (packed && (!u.block || (u.zstd && !u.context)))
         error_set(err, ERR_MEMORY, step->name, step->offset, "no memory");
-    else
+    if (err->status == OK)
         unpack_blocks(&u, out);
     if (u.context)
         u.zstd->close(u.context);

@@ -37,17 +37,12 @@ struct run {
     struct error *err;
 };
 
-static size_t codec_count(void)
+struct block_decoder *block_decoder_new(void)
 {
     size_t count = 0;
     while (codecs[count])
         count++;
-    return count;
-}
-
-struct block_decoder *block_decoder_new(void)
-{
-    return calloc(1, sizeof(struct block_decoder) + codec_count() * sizeof(void *));
+    return calloc(1, sizeof(struct block_decoder) + count * sizeof(void *));
 }
 
 void block_decoder_free(struct block_decoder *decoder)
@@ -62,25 +57,19 @@ void block_decoder_free(struct block_decoder *decoder)
     free(decoder);
 }
 
-static void **state_of(struct block_decoder *decoder, const struct codec *codec)
-{
-    size_t i = 0;
-    while (codecs[i] != codec)
-        i++;
-    return &decoder->state[i];
-}
-
 static uint64_t least(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
 
-static enum status too_many(struct run *r, uint64_t made, uint64_t most)
+static void too_many(struct run *r, uint64_t made, uint64_t most)
 {
-    return made == most + 1 ? codec_corrupt(&r->step, r->err, "decodes to more than %llu bytes",
-                                            (unsigned long long)most)
-                            : codec_corrupt(&r->step, r->err, "holds %llu decoded bytes, not %llu",
-                                            (unsigned long long)made, (unsigned long long)most);
+    if (made == most + 1)
+        codec_corrupt(&r->step, r->err, "decodes to more than %llu bytes",
+                      (unsigned long long)most);
+    else
+        codec_corrupt(&r->step, r->err, "holds %llu decoded bytes, not %llu",
+                      (unsigned long long)made, (unsigned long long)most);
 }
 
 /* Whether all steps of `chain` work in place and keep the length of a block of `len` bytes. */
@@ -101,81 +90,82 @@ static bool all_in_place(const char *chain, uint64_t len)
     return true;
 }
 
-/* Make room for `room` bytes in the free scratch buffer. Its contents are lost. */
-static enum status reserve(struct run *r, uint64_t room)
+/* The free scratch buffer, with room for `room` bytes; NULL: no memory. Its contents are lost. */
+static uint8_t *reserve(struct run *r, uint64_t room)
 {
     struct scratch *s = &r->decoder->scratch[r->turn];
     if (room <= s->len)
-        return OK;
+        return s->at;
     free(s->at);
-    s->len = 0;
     s->at = room <= SIZE_MAX ? pages_alloc((size_t)room) : NULL;
+    s->len = s->at ? (size_t)room : 0;
     if (!s->at)
-        return error_set(r->err, ERR_MEMORY, r->step.name, r->step.offset,
-                         "%s: no memory for %llu decoded bytes", r->step.codec,
-                         (unsigned long long)room);
-    s->len = (size_t)room;
-    return OK;
+        error_set(r->err, ERR_MEMORY, r->step.name, r->step.offset,
+                  "%s: no memory for %llu decoded bytes", r->step.codec, (unsigned long long)room);
+    return s->at;
 }
 
 /* Decode into scratch memory, trying again with more room up to `size.most`. A stated size is
  * only a number in the file, so the first try has room in proportion to the stored bytes. */
-static enum status decode_to_scratch(struct run *r, struct codec_size size)
+static void decode_to_scratch(struct run *r, struct codec_size size)
 {
     uint64_t ratio = size.exact ? RATIO_EXACT : RATIO_GUESS, room;
     size_t made;
     if (!mul_u64(r->now.len, ratio, &room))
         room = UINT64_MAX;
     for (room = least(size.most, room < ROOM_LEAST ? ROOM_LEAST : room);;) {
-        if (reserve(r, room ? room : 1) != OK)
-            return r->err->status;
-        uint8_t *at = r->decoder->scratch[r->turn].at;
-        if (r->codec->decode(&r->step, r->now, at, (size_t)room, &made, r->err) != OK)
-            return r->err->status;
+        uint8_t *at = reserve(r, room ? room : 1);
+        if (!at || r->codec->decode(&r->step, r->now, at, (size_t)room, &made, r->err) != OK)
+            return;
         if (made <= room) {
             r->now = (struct bytes){at, made};
             r->turn = !r->turn;
-            return OK;
+            return;
         }
-        if (room == size.most || (made != room + 1 && made > size.most))
-            return too_many(r, made, size.most);
+        if (room == size.most || (made != room + 1 && made > size.most)) {
+            too_many(r, made, size.most);
+            return;
+        }
         uint64_t more = room > UINT64_MAX / GROWTH ? UINT64_MAX : room * GROWTH;
         room = least(size.most, made == room + 1 ? more : made);
     }
 }
 
-static enum status decode_to_out(struct run *r, struct codec_size size)
+static void decode_to_out(struct run *r, struct codec_size size)
 {
     uint64_t room = least(size.most, r->out_len);
     size_t made;
     if (size.exact && size.most != r->out_len)
-        return codec_corrupt(&r->step, r->err, "makes %llu bytes, where %llu are expected",
-                             (unsigned long long)size.most, (unsigned long long)r->out_len);
-    if (r->codec->decode(&r->step, r->now, r->out, (size_t)room, &made, r->err) != OK)
-        return r->err->status;
-    if (made > room)
-        return too_many(r, made, room);
-    r->now = (struct bytes){r->out, made};
-    return OK;
+        codec_corrupt(&r->step, r->err, "makes %llu bytes, where %llu are expected",
+                      (unsigned long long)size.most, (unsigned long long)r->out_len);
+    else if (r->codec->decode(&r->step, r->now, r->out, (size_t)room, &made, r->err) != OK)
+        return;
+    else if (made > room)
+        too_many(r, made, room);
+    else
+        r->now = (struct bytes){r->out, made};
 }
 
-static enum status do_step(struct run *r, const char *argument)
+static void do_step(struct run *r, const char *argument)
 {
     struct codec_size size = {0};
-    if (!codec_args_parse(r->codec, argument, &r->step.args) ||
-        (!r->codec->trim && !codec_step_size(r->codec, &r->step.args, r->now.len, &size)))
-        return codec_corrupt(&r->step, r->err, "bad argument \"%s\"", argument);
-    if (r->codec->trim)
-        return r->codec->trim(&r->step, &r->now, r->err);
     bool last = all_in_place(r->rest, r->out_len);
-    if (last && !r->out && !size.exact)
-        size.most = least(size.most, r->out_len);
-    if ((last && r->out ? decode_to_out(r, size) : decode_to_scratch(r, size)) != OK)
-        return r->err->status;
-    if (size.exact && r->now.len != size.most)
-        return codec_corrupt(&r->step, r->err, "decodes to %zu bytes, not %llu", r->now.len,
-                             (unsigned long long)size.most);
-    return OK;
+    if (!codec_args_parse(r->codec, argument, &r->step.args) ||
+        (!r->codec->trim && !codec_step_size(r->codec, &r->step.args, r->now.len, &size))) {
+        codec_corrupt(&r->step, r->err, "bad argument \"%s\"", argument);
+    } else if (r->codec->trim) {
+        r->codec->trim(&r->step, &r->now, r->err);
+    } else {
+        if (last && !r->out && !size.exact)
+            size.most = least(size.most, r->out_len);
+        if (last && r->out)
+            decode_to_out(r, size);
+        else
+            decode_to_scratch(r, size);
+        if (size.exact && r->now.len != size.most)
+            codec_corrupt(&r->step, r->err, "decodes to %zu bytes, not %llu", r->now.len,
+                          (unsigned long long)size.most);
+    }
 }
 
 /* Apply all steps up to the end or to a final "strings:" step. */
@@ -186,21 +176,23 @@ static enum status run_chain(struct run *r)
     const char *argument;
     r->rest = b->chain;
     r->now = b->stored;
-    while (codec_chain_next(&r->rest, name, &argument)) {
+    while (r->err->status == OK && codec_chain_next(&r->rest, name, &argument)) {
+        size_t i = 0;
         r->codec = codec_find(name);
         if (!r->codec && strcmp(name, "strings") == 0 && !r->rest)
-            return OK;
-        if (!r->codec || !(r->codec->trim || r->codec->decode))
-            return error_set(r->err, ERR_UNSUPPORTED, b->name, b->offset, "unknown codec in \"%s\"",
-                             b->chain);
-        r->step = (struct codec_step){.codec = name,
-                                      .name = b->name,
-                                      .offset = b->offset,
-                                      .state = state_of(r->decoder, r->codec)};
-        if (do_step(r, argument) != OK)
-            return r->err->status;
+            break;
+        if (!r->codec || !(r->codec->trim || r->codec->decode)) {
+            error_set(r->err, ERR_UNSUPPORTED, b->name, b->offset, "unknown codec in \"%s\"",
+                      b->chain);
+            break;
+        }
+        while (codecs[i] != r->codec)
+            i++;
+        r->step = (struct codec_step){
+            .codec = name, .name = b->name, .offset = b->offset, .state = &r->decoder->state[i]};
+        do_step(r, argument);
     }
-    return OK;
+    return r->err->status;
 }
 
 enum status block_decode(struct block_decoder *decoder, const struct block *block, uint8_t *out,
@@ -212,28 +204,24 @@ enum status block_decode(struct block_decoder *decoder, const struct block *bloc
                     .out = out_len ? out : &nothing,
                     .out_len = out_len,
                     .err = err};
-    if (run_chain(&r) != OK)
-        return err->status;
-    if (r.now.len != out_len)
-        return error_set(err, ERR_CORRUPT, block->name, block->offset,
-                         "%zu stored bytes make %zu bytes, not %llu", block->stored.len, r.now.len,
-                         (unsigned long long)out_len);
-    if (out_len && r.now.at != out)
+    if (run_chain(&r) == OK && r.now.len != out_len)
+        error_set(err, ERR_CORRUPT, block->name, block->offset,
+                  "%zu stored bytes make %zu bytes, not %llu", block->stored.len, r.now.len,
+                  (unsigned long long)out_len);
+    if (err->status == OK && out_len && r.now.at != out)
         memcpy(out, r.now.at, r.now.len);
-    return OK;
+    return err->status;
 }
 
 enum status block_decode_all(struct block_decoder *decoder, const struct block *block, uint64_t cap,
                              uint8_t **out, uint64_t *out_len, struct error *err)
 {
     struct run r = {.decoder = decoder, .block = block, .out_len = cap, .err = err};
-    if (run_chain(&r) != OK)
-        return err->status;
-    if (r.now.len > cap)
-        return error_set(err, ERR_CORRUPT, block->name, block->offset,
-                         "%zu stored bytes make %zu bytes, more than %llu", block->stored.len,
-                         r.now.len, (unsigned long long)cap);
-    uint8_t *copy = malloc(r.now.len + !r.now.len);
+    if (run_chain(&r) == OK && r.now.len > cap)
+        error_set(err, ERR_CORRUPT, block->name, block->offset,
+                  "%zu stored bytes make %zu bytes, more than %llu", block->stored.len, r.now.len,
+                  (unsigned long long)cap);
+    uint8_t *copy = err->status == OK ? malloc(r.now.len + !r.now.len) : NULL;
     if (!copy)
         return error_set(err, ERR_MEMORY, block->name, block->offset, "no memory");
     if (r.now.len)

@@ -95,8 +95,8 @@ bool codec_args_parse(const struct codec *codec, const char *text, struct codec_
 {
     const char *form = codec->args, *at = text;
     *out = (struct codec_args){.text = text, .rest = ""};
-    if (!form || !*form)
-        return !form || !*text;
+    if (!*form)
+        return !*text;
     for (uint64_t *number = out->number; *form != '*'; number++) {
         if (!take_field(&form, &at, out, number))
             return false;

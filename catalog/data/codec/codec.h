@@ -78,8 +78,8 @@ struct codec {
     const char *name;
     /* What the argument is: fields between commas. "N": a number, "A-B": one from A to B (or "A-"),
      * "S": the size of what comes out, N or <N; "D9": from -9 to 9 (two's complement); "R": the bits
-     * of a double; "=end|start": one of these words, as its place; at the end "*" for any text, "?" if
-     * a comma and text may follow. NULL: text that the codec parses. */
+     * of a double; "=end|start": one of these words, as its place; at the end "*" for text that the
+     * codec parses, "?" if a comma and text may follow. */
     const char *args;
 
     /* Sources, in one of three ways; none: the source is decoded as a block. */

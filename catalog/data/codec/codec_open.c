@@ -10,26 +10,28 @@
 
 #define WHOLE_MOST ((uint64_t)2 << 30) /* most stored bytes, and most decoded bytes */
 
-static enum status whole_read_all(const struct source *s, uint8_t **out, struct error *err)
+/* All bytes of the source, malloc'ed; NULL after an error. */
+static uint8_t *whole_read_all(const struct source *s, struct error *err)
 {
-    if (s->size > WHOLE_MOST)
-        return error_set(err, ERR_LIMIT, s->name, NO_OFFSET,
-                         "%llu stored bytes in one piece, most is %llu",
-                         (unsigned long long)s->size, (unsigned long long)WHOLE_MOST);
-    uint8_t *bytes = malloc((size_t)s->size + !s->size);
-    if (!bytes)
-        return error_memory_at(err, s->name);
-    if (source_read(s, 0, bytes, (size_t)s->size, err) != OK) {
-        free(bytes);
-        return err->status;
+    if (s->size > WHOLE_MOST) {
+        error_set(err, ERR_LIMIT, s->name, NO_OFFSET,
+                  "%llu stored bytes in one piece, most is %llu", (unsigned long long)s->size,
+                  (unsigned long long)WHOLE_MOST);
+        return NULL;
     }
-    *out = bytes;
-    return OK;
+    uint8_t *bytes = malloc((size_t)s->size + !s->size);
+    if (!bytes) {
+        error_memory_at(err, s->name);
+    } else if (source_read(s, 0, bytes, (size_t)s->size, err) != OK) {
+        free(bytes);
+        bytes = NULL;
+    }
+    return bytes;
 }
 
 /* The source decoded as a block into memory. */
-static enum status open_whole(const struct source *inner, const struct codec *codec,
-                              const char *argument, struct source **out, struct error *err)
+static void open_whole(const struct source *inner, const struct codec *codec, const char *argument,
+                       struct source **out, struct error *err)
 {
     char step[CODEC_STEP_BYTES];
     snprintf(step, sizeof(step), "%s:%s", codec->name, argument);
@@ -39,24 +41,26 @@ static enum status open_whole(const struct source *inner, const struct codec *co
     struct block_decoder *decoder = block_decoder_new();
     if (!decoder)
         error_memory_at(err, inner->name);
-    else if (whole_read_all(inner, &stored, err) == OK) {
+    else if ((stored = whole_read_all(inner, err))) {
         source_descriptor(inner, &block.offset);
         block.stored = (struct bytes){stored, (size_t)inner->size};
         block_decode_all(decoder, &block, WHOLE_MOST, &decoded, &len, err);
     }
     free(stored);
     block_decoder_free(decoder);
-    return decoded ? source_take_memory(inner->name, decoded, (size_t)len, out, err) : err->status;
+    if (decoded)
+        source_take_memory(inner->name, decoded, (size_t)len, out, err);
 }
 
 /* A codec's own source. */
-static enum status begin_source(struct source *inner, const struct codec *codec,
-                                const struct codec_args *args, struct source **out,
-                                struct error *err)
+static void begin_source(struct source *inner, const struct codec *codec,
+                         const struct codec_args *args, struct source **out, struct error *err)
 {
     struct source *s = calloc(1, codec->source_bytes);
-    if (!s)
-        return error_memory_at(err, inner->name);
+    if (!s) {
+        error_memory_at(err, inner->name);
+        return;
+    }
     *s = (struct source){codec->source, inner->size, inner->name, inner->sequential, inner};
     if (codec->begin(s, args, err) == OK) {
         *out = s;
@@ -64,32 +68,31 @@ static enum status begin_source(struct source *inner, const struct codec *codec,
         s->inner = NULL;
         source_close(s);
     }
-    return err->status;
 }
 
 /* --- chains ------------------------------------------------------------ */
 
-static enum status take_strings(struct source *s, const char *rest, const char *argument,
-                                char **strings, struct error *err)
+static void take_strings(struct source *s, const char *rest, const char *argument, char **strings,
+                         struct error *err)
 {
     if (!strings)
-        return error_set(err, ERR_UNSUPPORTED, s->name, NO_OFFSET, "strings have no fixed size");
-    if (rest)
-        return error_set(err, ERR_CORRUPT, s->name, NO_OFFSET, "codec step after \"strings\"");
-    *strings = strdup(argument);
-    return *strings ? OK : error_memory_at(err, s->name);
+        error_set(err, ERR_UNSUPPORTED, s->name, NO_OFFSET, "strings have no fixed size");
+    else if (rest)
+        error_set(err, ERR_CORRUPT, s->name, NO_OFFSET, "codec step after \"strings\"");
+    else if (!(*strings = strdup(argument)))
+        error_memory_at(err, s->name);
 }
 
 /* Put the codec's source over *s, if it can be opened. */
-static enum status open_step(const struct codec *codec, const char *argument, struct source **s,
-                             struct error *err)
+static void open_step(const struct codec *codec, const char *argument, struct source **s,
+                      struct error *err)
 {
     struct codec_args args;
     struct source *inner = *s, *made = NULL;
     bool whole = !codec->source && !codec->stream && !codec->open;
     if (!codec_args_parse(codec, argument, &args) && !whole)
-        return codec_bad_argument(inner, codec->name, argument, err);
-    if (codec->source)
+        codec_bad_argument(inner, codec->name, argument, err);
+    else if (codec->source)
         begin_source(inner, codec, &args, &made, err);
     else if (codec->stream && !args.at_most)
         stream_open(inner, codec->stream, args.number[0], &made, err);
@@ -101,7 +104,6 @@ static enum status open_step(const struct codec *codec, const char *argument, st
         made->inner = inner;
         *s = made;
     }
-    return err->status;
 }
 
 enum status codec_chain_open(struct source *inner, const char *chain, struct source **out,

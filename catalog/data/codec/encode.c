@@ -35,27 +35,31 @@ static enum status run_step(struct encoder_step *s, struct bytes in, uint8_t *ou
 
 /* Encodes an empty input once, so that bad settings and missing libraries are reported before the
  * first file is created. */
-static enum status encode_add_step(struct encoder *e, const char *chain, const char *name,
-                                   const char *argument, struct error *err)
+static void encode_add_step(struct encoder *e, const char *chain, const char *name,
+                            const char *argument, struct error *err)
 {
     struct encoder_step *s = &e->steps[e->count];
     const struct codec *codec = codec_find(name);
     uint64_t bound = 0;
     size_t made;
-    if (e->count == STEPS_MAX || !codec || !codec->encode)
-        return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s: no codec that encodes", chain);
+    if (e->count == STEPS_MAX || !codec || !codec->encode) {
+        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s: no codec that encodes", chain);
+        return;
+    }
     *s = (struct encoder_step){.codec = codec};
     memcpy(s->text, argument, strlen(argument) + 1);
-    if (!codec->bound(s->text, 0, &bound))
-        return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
-                         "%s: settings that the codec does not have", chain);
+    if (!codec->bound(s->text, 0, &bound)) {
+        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s: settings that the codec does not have",
+                  chain);
+        return;
+    }
     e->count++;
     uint8_t *out = malloc((size_t)bound + 1);
-    if (!out)
-        return error_memory(err);
-    run_step(s, (struct bytes){(const uint8_t *)"", 0}, out, (size_t)bound, &made, err);
+    if (out)
+        run_step(s, (struct bytes){(const uint8_t *)"", 0}, out, (size_t)bound, &made, err);
+    else
+        error_memory(err);
     free(out);
-    return err->status;
 }
 
 enum status encoder_open(const char *chain, struct encoder **out, struct error *err)
@@ -99,15 +103,14 @@ static bool encode_make_room(struct encoder *e, unsigned room, uint64_t bytes)
 enum status encoder_run(struct encoder *e, struct bytes in, struct bytes *out, struct error *err)
 {
     *out = in;
-    for (unsigned i = 0; i < e->count; i++) {
+    for (unsigned i = 0; i < e->count && err->status == OK; i++) {
         struct encoder_step *s = &e->steps[i];
         uint64_t bound;
         size_t made = 0;
         if (!s->codec->bound(s->text, out->len, &bound) || !encode_make_room(e, i % 2, bound))
             return error_memory(err);
-        if (run_step(s, *out, e->rooms[i % 2].at, (size_t)bound, &made, err) != OK)
-            return err->status;
+        run_step(s, *out, e->rooms[i % 2].at, (size_t)bound, &made, err);
         *out = (struct bytes){e->rooms[i % 2].at, made};
     }
-    return OK;
+    return err->status;
 }

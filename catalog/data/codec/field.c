@@ -23,37 +23,14 @@ struct field_source {
     size_t count, space;
 };
 
-static enum status find_runs(struct field_source *s, uint64_t number, struct error *err)
-{
-    struct message m = message_over(s->base.inner);
-    struct message_field f;
-    while (err->status == OK && message_next(&m, &f, err) == OK && f.number) {
-        if (f.number != number || !f.len)
-            continue;
-        if (s->count == RUNS_MAX)
-            return error_set(err, ERR_LIMIT, s->base.name, NO_OFFSET,
-                             "a list in more than %zu pieces", RUNS_MAX);
-        *LIST_PUSH(err, s->runs, s->count, s->space) = (struct run){f.at, s->base.size};
-        s->base.size += f.len;
-    }
-    error_about(err, s->base.name);
-    return err->status;
-}
-
-/* The last run that begins at or before `offset`. */
-static size_t run_at(const struct field_source *s, uint64_t offset)
-{
-    size_t at;
-    PARTITION_POINT(at, s->count, s->runs[at].at <= offset);
-    return at ? at - 1 : 0;
-}
-
 static enum status field_read(const struct source *base, uint64_t offset, void *dst, size_t len,
                               struct error *err)
 {
     const struct field_source *s = (const struct field_source *)base;
     uint8_t *to = dst;
-    for (size_t i = len ? run_at(s, offset) : 0; len; i++) {
+    size_t after; /* the first run that begins after `offset`: the one before holds it */
+    PARTITION_POINT(after, s->count, s->runs[after].at <= offset);
+    for (size_t i = after ? after - 1 : 0; len; i++) {
         uint64_t end = i + 1 < s->count ? s->runs[i + 1].at : base->size;
         size_t n = end - offset < len ? (size_t)(end - offset) : len;
         uint64_t from = s->runs[i].from + (offset - s->runs[i].at);
@@ -78,8 +55,21 @@ static const struct source_ops field_ops = {.read_at = field_read, .close = fiel
 static enum status field_begin(struct source *base, const struct codec_args *args,
                                struct error *err)
 {
+    struct field_source *s = (struct field_source *)base;
+    struct message m = message_over(base->inner);
+    struct message_field f;
     base->size = 0;
-    return find_runs((struct field_source *)base, args->number[0], err);
+    while (err->status == OK && message_next(&m, &f, err) == OK && f.number) {
+        if (f.number != args->number[0] || !f.len)
+            continue;
+        if (s->count == RUNS_MAX)
+            return error_set(err, ERR_LIMIT, base->name, NO_OFFSET,
+                             "a list in more than %zu pieces", RUNS_MAX);
+        *LIST_PUSH(err, s->runs, s->count, s->space) = (struct run){f.at, base->size};
+        base->size += f.len;
+    }
+    error_about(err, base->name);
+    return err->status;
 }
 
 const struct codec codec_field = {.name = "field",

@@ -11,11 +11,10 @@ static enum status flip_read(const struct source *base, uint64_t offset, void *d
                              struct error *err)
 {
     const struct flip_source *s = (const struct flip_source *)base;
-    if (source_read(base->inner, offset, dst, len, err) != OK)
-        return err->status;
+    const enum status status = source_read(base->inner, offset, dst, len, err);
     for (uint64_t i = (s->byte + s->width - offset % s->width) % s->width; i < len; i += s->width)
         ((uint8_t *)dst)[i] ^= 0x80;
-    return OK;
+    return status;
 }
 
 static const struct source_ops flip_ops = {.read_at = flip_read};

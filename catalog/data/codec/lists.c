@@ -30,13 +30,13 @@ static bool lists_chain_of(const char **at, char chain[CODEC_STEP_BYTES])
 }
 
 /* Append the list that the chain decodes to the *len bytes at *bytes. */
-static enum status add_list(const struct source *inner, const char *chain, uint8_t **bytes,
-                            size_t *len, struct error *err)
+static void add_list(const struct source *inner, const char *chain, uint8_t **bytes, size_t *len,
+                     struct error *err)
 {
     struct source *list = NULL;
     if (source_open_view(inner, 0, inner->size, &list, err) != OK ||
         codec_chain_open(list, chain, &list, NULL, err) != OK)
-        return err->status;
+        return;
     const size_t more = (size_t)list->size;
     uint8_t *longer = realloc(*bytes, *len + more + 1);
     if (!longer) {
@@ -47,7 +47,6 @@ static enum status add_list(const struct source *inner, const char *chain, uint8
         *len += more;
     }
     source_close(list);
-    return err->status;
 }
 
 static enum status lists_open(struct source *inner, const struct codec_args *args,
@@ -56,7 +55,7 @@ static enum status lists_open(struct source *inner, const struct codec_args *arg
     char chain[CODEC_STEP_BYTES];
     uint8_t *bytes = NULL;
     size_t len = 0;
-    for (const char *at = args->text; *at && err->status == OK;)
+    for (const char *at = args->rest; *at && err->status == OK;)
         if (lists_chain_of(&at, chain))
             add_list(inner, chain, &bytes, &len, err);
         else
@@ -67,4 +66,4 @@ static enum status lists_open(struct source *inner, const struct codec_args *arg
     return err->status;
 }
 
-const struct codec codec_lists = {.name = "lists", .open = lists_open};
+const struct codec codec_lists = {.name = "lists", .args = "*", .open = lists_open};

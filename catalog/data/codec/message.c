@@ -21,8 +21,8 @@ struct message message_over(const struct source *source)
     return (struct message){.source = source, .end = source->size};
 }
 
-/* The next HEAD_MAX bytes from m->at on, or all that are left. */
-static enum status look(struct message *m, struct bytes *out, struct error *err)
+/* The next HEAD_MAX bytes from m->at on, or all that are left; none after an error. */
+static struct bytes look(struct message *m, struct error *err)
 {
     uint64_t left = m->source->size - m->at;
     size_t want = left < HEAD_MAX ? (size_t)left : HEAD_MAX;
@@ -32,12 +32,11 @@ static enum status look(struct message *m, struct bytes *out, struct error *err)
         size_t len = left < sizeof(m->window) ? (size_t)left : sizeof(m->window);
         m->window_len = 0;
         if (source_read(m->source, m->at, m->window, len, err) != OK)
-            return err->status;
+            return (struct bytes){0};
         m->window_at = m->at;
         m->window_len = len;
     }
-    *out = (struct bytes){m->window + (m->at - m->window_at), want};
-    return OK;
+    return (struct bytes){m->window + (m->at - m->window_at), want};
 }
 
 /* Move to the contents of a field of this wire type, and return their length. The cursor fails
@@ -66,13 +65,10 @@ static uint64_t contents(struct cursor *c, unsigned wire)
 
 enum status message_next(struct message *m, struct message_field *f, struct error *err)
 {
-    struct bytes head = {0};
     *f = (struct message_field){0};
     if (m->at >= m->end)
         return OK;
-    if (look(m, &head, err) != OK)
-        return err->status;
-    struct cursor c = cursor_over(head, m->at);
+    struct cursor c = cursor_over(look(m, err), m->at);
     uint32_t tag = cursor_varint32(&c);
     uint64_t len = contents(&c, tag & 7), at = cursor_offset(&c);
     if (!cursor_ok(&c) || tag >> 3 == 0 || at > m->end || len > m->end - at)

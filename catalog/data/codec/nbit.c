@@ -50,7 +50,7 @@ static enum status nbit_decode(const struct codec_step *step, struct bytes in, u
             bit += take;
             left -= take;
         }
-        if (n.is_signed && value >> (n.bits - 1) && n.bits < 64)
+        if (n.is_signed && n.bits > 0 && n.bits < 64 && value >> (n.bits - 1))
             value |= UINT64_MAX << n.bits;
         for (unsigned b = 0; b < n.size; b++)
             out[i * n.size + b] = (uint8_t)(value >> 8 * b);

@@ -107,9 +107,9 @@ static bool dense_size(const struct sparse *s, uint64_t *bytes)
 
 /* --- entries ---------------------------------------------------------------------------- */
 
-static enum status sparse_bad(const struct source *s, struct error *err, const char *what)
+static void sparse_bad(const struct source *s, struct error *err, const char *what)
 {
-    return error_set(err, ERR_CORRUPT, s->name, NO_OFFSET, "sparse: %s", what);
+    error_set(err, ERR_CORRUPT, s->name, NO_OFFSET, "sparse: %s", what);
 }
 
 /* `len` bytes of the source from `offset` on, malloc'ed; NULL after an error. */
@@ -130,19 +130,21 @@ static uint8_t *sparse_read_all(const struct source *s, uint64_t offset, uint64_
     return bytes;
 }
 
-static enum status read_coordinates(const struct source *s, const struct sparse *p,
-                                    struct entry *out, struct error *err)
+static void read_coordinates(const struct source *s, const struct sparse *p, struct entry *out,
+                             struct error *err)
 {
     uint64_t last, reach;
     if (!p->count || !p->rank) {
         for (uint64_t i = 0; i < p->count; i++)
             out[i] = (struct entry){0, i * p->run};
-        return OK;
+        return;
     }
     /* Read all bytes from the first index to the last one, whatever the strides. */
     if (!mul_u64(p->rank - 1, p->s0, &last) || !mul_u64(p->count - 1, p->s1, &reach) ||
-        !add_u64(last, reach, &last) || !add_u64(last, 1, &last) || !mul_u64(last, 8, &last))
-        return sparse_bad(s, err, "impossible strides of its indexes");
+        !add_u64(last, reach, &last) || !add_u64(last, 1, &last) || !mul_u64(last, 8, &last)) {
+        sparse_bad(s, err, "impossible strides of its indexes");
+        return;
+    }
     uint8_t *raw = sparse_read_all(s, p->index, last, err);
     for (uint64_t i = 0; raw && i < p->count && err->status == OK; i++) {
         uint64_t place = 0;
@@ -155,7 +157,6 @@ static enum status read_coordinates(const struct source *s, const struct sparse 
         out[i] = (struct entry){place * p->run, i * p->run};
     }
     free(raw);
-    return err->status;
 }
 
 /* Compressed rows or columns. Each stored entry becomes one entry for each row of its block. */
@@ -176,61 +177,61 @@ static uint64_t sparse_index_at(const struct sparse *p, const uint8_t *list, uin
 
 /* Read entries [begin, end), which make up row (or column) `outer` of the batch that begins at
  * element `place`. */
-static enum status sparse_read_row(struct compressed *c, uint64_t place, uint64_t outer,
-                                   uint64_t begin, uint64_t end, struct error *err)
+static void sparse_read_row(struct compressed *c, uint64_t place, uint64_t outer, uint64_t begin,
+                            uint64_t end, struct error *err)
 {
     const struct sparse *p = c->p;
     const bool by_rows = p->kind == 'r';
     const uint64_t br = p->block[0], bc = p->block[1];
     for (uint64_t k = begin; k < end; k++) {
         const uint64_t other = sparse_index_at(p, c->other, k);
-        if (other >= c->inner || c->made >= p->count * br)
-            return sparse_bad(c->source, err, "an index past its dimension");
+        if (other >= c->inner || c->made >= p->count * br) {
+            sparse_bad(c->source, err, "an index past its dimension");
+            return;
+        }
         const uint64_t row = (by_rows ? outer : other) * br;
         const uint64_t col = (by_rows ? other : outer) * bc;
         for (uint64_t r = 0; r < br; r++)
             c->out[c->made++] = (struct entry){(place + (row + r) * c->cols + col) * p->run,
                                                (k * br + r) * bc * p->run};
     }
-    return OK;
 }
 
 /* The batch whose entries are [first, first + each). */
-static enum status read_batch(struct compressed *c, uint64_t batch, uint64_t each,
-                              struct error *err)
+static void read_batch(struct compressed *c, uint64_t batch, uint64_t each, struct error *err)
 {
     const struct sparse *p = c->p;
     const uint64_t first = batch * each, place = batch * c->rows * c->cols;
     const uint64_t ptr = batch * (c->outer + 1);
     uint64_t begin = sparse_index_at(p, c->ptr, ptr), end;
-    for (uint64_t o = 0; o < c->outer; o++, begin = end) {
+    for (uint64_t o = 0; o < c->outer && err->status == OK; o++, begin = end) {
         end = sparse_index_at(p, c->ptr, ptr + o + 1);
         if (end < begin || end > each)
-            return sparse_bad(c->source, err, "entries that are not in order");
-        if (sparse_read_row(c, place, o, first + begin, first + end, err) != OK)
-            return err->status;
+            sparse_bad(c->source, err, "entries that are not in order");
+        else
+            sparse_read_row(c, place, o, first + begin, first + end, err);
     }
-    return OK;
 }
 
-static enum status read_batches(struct compressed *c, uint64_t batches, struct error *err)
+static void read_batches(struct compressed *c, uint64_t batches, struct error *err)
 {
     const struct sparse *p = c->p;
     uint64_t pointers, others;
     if (!add_u64(c->outer, 1, &pointers) || !mul_u64(pointers, batches, &pointers) ||
-        !mul_u64(pointers, p->s0, &pointers) || !mul_u64(p->count, p->s0, &others))
-        return sparse_bad(c->source, err, "its parts reach past its bytes");
+        !mul_u64(pointers, p->s0, &pointers) || !mul_u64(p->count, p->s0, &others)) {
+        sparse_bad(c->source, err, "its parts reach past its bytes");
+        return;
+    }
     c->ptr = sparse_read_all(c->source, p->index, pointers, err);
     c->other = c->ptr ? sparse_read_all(c->source, p->other, others, err) : NULL;
     for (uint64_t b = 0; b < batches && err->status == OK; b++)
         read_batch(c, b, p->count / batches, err);
     free(c->ptr);
     free(c->other);
-    return err->status;
 }
 
-static enum status read_compressed(const struct source *s, const struct sparse *p,
-                                   struct entry *out, struct error *err)
+static void read_compressed(const struct source *s, const struct sparse *p, struct entry *out,
+                            struct error *err)
 {
     const uint64_t br = p->block[0], bc = p->block[1];
     struct compressed c = {.source = s,
@@ -241,15 +242,16 @@ static enum status read_compressed(const struct source *s, const struct sparse *
     uint64_t batches = 1;
     for (unsigned d = 0; d + 2 < p->rank; d++)
         batches *= p->shape[d]; /* no overflow: dense_size() has multiplied all, and none is 0 */
-    if (c.rows % br || c.cols % bc)
-        return sparse_bad(s, err, "blocks that do not fill it");
-    if (p->count % batches)
-        return sparse_bad(s, err, "batches of different size");
     c.outer = p->kind == 'r' ? c.rows / br : c.cols / bc;
     c.inner = p->kind == 'r' ? c.cols / bc : c.rows / br;
-    if (read_batches(&c, batches, err) != OK)
-        return err->status;
-    return c.made == p->count * br ? OK : sparse_bad(s, err, "entries that belong to no row");
+    if (c.rows % br || c.cols % bc)
+        sparse_bad(s, err, "blocks that do not fill it");
+    else if (p->count % batches)
+        sparse_bad(s, err, "batches of different size");
+    else
+        read_batches(&c, batches, err);
+    if (c.made != p->count * br)
+        sparse_bad(s, err, "entries that belong to no row");
 }
 
 /* --- adding up -------------------------------------------------------------------------- */
@@ -304,8 +306,7 @@ static void add_zero(uint8_t *values, uint64_t bytes, char add, uint64_t unit)
 }
 
 /* Sort the entries, and add up entries at the same place. `unit`: bytes of one number. */
-static enum status sparse_settle(struct sparse_source *s, char add, uint64_t unit,
-                                 struct error *err)
+static void sparse_settle(struct sparse_source *s, char add, uint64_t unit, struct error *err)
 {
     uint64_t kept = 0;
     qsort(s->entries, (size_t)s->count, sizeof(*s->entries), sparse_by_place);
@@ -318,12 +319,13 @@ static enum status sparse_settle(struct sparse_source *s, char add, uint64_t uni
         uint8_t *to = s->values + s->entries[kept - 1].value * s->width;
         const uint8_t *from = s->values + e->value * s->width;
         for (uint64_t at = 0; at < s->run; at += unit)
-            if (!add_one(to + at, from + at, add, unit))
-                return error_set(err, ERR_UNSUPPORTED, s->base.inner->name, NO_OFFSET,
-                                 "sparse: values of one place that cannot be added up");
+            if (!add_one(to + at, from + at, add, unit)) {
+                error_set(err, ERR_UNSUPPORTED, s->base.inner->name, NO_OFFSET,
+                          "sparse: values of one place that cannot be added up");
+                return;
+            }
     }
     s->count = kept;
-    return OK;
 }
 
 /* --- the source ------------------------------------------------------------------------- */
@@ -358,29 +360,33 @@ static void sparse_close(struct source *base)
 
 static const struct source_ops sparse_ops = {.read_at = sparse_read, .close = sparse_close};
 
-static enum status sparse_fill(struct sparse_source *s, const struct sparse *p, struct error *err)
+static void sparse_fill(struct sparse_source *s, const struct sparse *p, struct error *err)
 {
     uint64_t rows = p->kind == 'o' ? 1 : p->block[0];
     uint64_t inside = p->kind == 'o' ? 1 : p->block[1], entries, bytes;
     if (!mul_u64(p->count, rows, &entries) || !mul_u64(inside, p->run, &s->run) ||
         !mul_u64(s->run, p->width, &s->run) || !mul_u64(entries, s->run, &bytes) ||
-        entries > s->base.inner->size)
-        return sparse_bad(s->base.inner, err, "more entries than there are bytes");
+        entries > s->base.inner->size) {
+        sparse_bad(s->base.inner, err, "more entries than there are bytes");
+        return;
+    }
     s->count = entries;
     s->entries = calloc(entries ? (size_t)entries : 1, sizeof(*s->entries));
     if (!s->entries)
-        return error_memory_at(err, s->base.inner->name);
-    if (!(s->values = sparse_read_all(s->base.inner, p->values, bytes, err)))
-        return err->status;
+        error_memory_at(err, s->base.inner->name);
+    else
+        s->values = sparse_read_all(s->base.inner, p->values, bytes, err);
+    if (!s->values)
+        return;
     if (p->kind == 'o')
         read_coordinates(s->base.inner, p, s->entries, err);
     else
         read_compressed(s->base.inner, p, s->entries, err);
     uint64_t unit = p->add == 'c' ? p->width / 2 : p->width;
     if (err->status != OK || !s->run)
-        return err->status;
+        return;
     add_zero(s->values, bytes, p->add, unit);
-    return sparse_settle(s, p->add, unit, err);
+    sparse_settle(s, p->add, unit, err);
 }
 
 static enum status sparse_begin(struct source *base, const struct codec_args *args,
@@ -392,7 +398,9 @@ static enum status sparse_begin(struct source *base, const struct codec_args *ar
         return codec_bad_argument(base, "sparse", args->text, err);
     base->sequential = false;
     s->width = p.width;
-    return base->size ? sparse_fill(s, &p, err) : OK;
+    if (base->size)
+        sparse_fill(s, &p, err);
+    return err->status;
 }
 
 const struct codec codec_sparse = {.name = "sparse",

@@ -32,25 +32,24 @@ static enum status sstable_fail(const struct source *s, enum status status, cons
     return error_set(err, status, s->name, begin, "a table block %s", what);
 }
 
-/* Read and verify the block: *out is its content and trailer, malloc'ed. */
-static enum status sstable_read_block(const struct source *s, uint8_t **out, struct error *err)
+/* Read and verify the block: its content and trailer, malloc'ed; NULL after an error. */
+static uint8_t *sstable_read_block(const struct source *s, struct error *err)
 {
     if (s->size < TRAILER_BYTES)
-        return sstable_fail(s, ERR_CORRUPT, "without its trailer", err);
+        return sstable_fail(s, ERR_CORRUPT, "without its trailer", err), NULL;
     if (s->size - TRAILER_BYTES > DECODED_MAX)
-        return sstable_fail(s, ERR_LIMIT, "of more than 64 MiB", err);
+        return sstable_fail(s, ERR_LIMIT, "of more than 64 MiB", err), NULL;
     size_t size = (size_t)s->size;
     uint8_t *block = malloc(size);
     if (!block)
-        return sstable_fail(s, ERR_MEMORY, "and no memory for it", err);
+        return sstable_fail(s, ERR_MEMORY, "and no memory for it", err), NULL;
     if (source_read(s, 0, block, size, err) == OK &&
         crc32c_unmask(load_u32le(block + size - 4)) != crc32c_extend(0, block, size - 4))
         sstable_fail(s, ERR_CHECKSUM, "does not have its checksum: the file is damaged", err);
     if (err->status == OK)
-        *out = block;
-    else
-        free(block);
-    return err->status;
+        return block;
+    free(block);
+    return NULL;
 }
 
 static enum status sstable_decode(const struct source *s, struct bytes content, struct source **out,
@@ -74,8 +73,8 @@ static enum status sstable_open(struct source *inner, const struct codec_args *a
                                 struct source **out, struct error *err)
 {
     (void)args;
-    uint8_t *block = NULL;
-    if (sstable_read_block(inner, &block, err) != OK)
+    uint8_t *block = sstable_read_block(inner, err);
+    if (!block)
         return err->status;
     struct bytes content = {block, (size_t)inner->size - TRAILER_BYTES};
     uint8_t type = block[content.len];

@@ -32,91 +32,78 @@ static uint64_t file_offset(const struct stream_source *s)
     return begin + s->in_at - s->left.len;
 }
 
-static enum status refill(struct stream_source *s, struct error *err)
+/* Whether bytes are left to be decoded; reads more. False also after an error. */
+static bool refill(struct stream_source *s, struct error *err)
 {
     uint64_t left = s->base.inner->size - s->in_at;
     size_t len = left < IN_BYTES ? (size_t)left : IN_BYTES;
-    if (s->left.len || !len)
-        return OK;
-    if (source_read(s->base.inner, s->in_at, s->in, len, err) != OK)
-        return err->status;
-    s->in_at += len;
-    s->left = (struct bytes){s->in, len};
-    return OK;
+    if (!s->left.len && len && source_read(s->base.inner, s->in_at, s->in, len, err) == OK) {
+        s->in_at += len;
+        s->left = (struct bytes){s->in, len};
+    }
+    return s->left.len;
 }
 
 /* At the end of a stream: prepare for another one, or note that this was the last. */
-static enum status next_stream(struct stream_source *s, struct error *err)
+static void next_stream(struct stream_source *s, struct error *err)
 {
     enum stream_tail tail = s->codec->tail;
-    while (tail != TAIL_ANYTHING) {
-        if (refill(s, err) != OK)
-            return err->status;
-        if (!s->left.len)
-            break;
+    while (tail != TAIL_ANYTHING && refill(s, err)) {
         bool padding = tail == TAIL_PADDED && !*s->left.at;
         if (!padding && (tail == TAIL_NOTHING || s->padded))
-            return error_set(err, ERR_CORRUPT, s->base.name, file_offset(s),
-                             "bytes after the end of %s data", s->codec->codec);
-        if (!padding) {
+            error_set(err, ERR_CORRUPT, s->base.name, file_offset(s),
+                      "bytes after the end of %s data", s->codec->codec);
+        else if (!padding)
             s->codec->reset(s->state);
-            return OK;
-        }
+        if (!padding)
+            return;
         s->padded = true;
         s->left = (struct bytes){s->left.at + 1, s->left.len - 1};
     }
-    s->ended = true;
-    return OK;
+    s->ended = err->status == OK;
 }
 
-/* Call the library once: decodes up to `len` bytes into dst, and sets *got to how many. */
-static enum status stream_decode(struct stream_source *s, uint8_t *dst, size_t len, size_t *got,
-                                 struct error *err)
+/* Call the library once: decode up to `len` bytes into dst. Returns how many. */
+static size_t stream_decode(struct stream_source *s, uint8_t *dst, size_t len, struct error *err)
 {
     const char *codec = s->codec->codec, *message = NULL;
-    *got = 0;
-    if (s->ended)
-        return OK;
-    if (refill(s, err) != OK)
-        return err->status;
+    if (s->ended || (!refill(s, err) && err->status != OK))
+        return 0;
     struct stream_piece piece = {s->left, dst, len};
     enum stream_result result = s->codec->decode(s->state, &piece, &message);
     bool starved = !s->left.len;
+    size_t got = len - piece.room;
     s->left = piece.in;
-    *got = len - piece.room;
-    s->out_at += *got;
+    s->out_at += got;
     if (result == STREAM_ENDS)
-        return next_stream(s, err);
-    if (result == STREAM_NO_MEMORY)
-        return error_memory_at(err, s->base.name);
-    if (result == STREAM_DAMAGED)
-        return error_set(err, ERR_CORRUPT, s->base.name, file_offset(s), "%s data is damaged%s%s",
-                         codec, message ? ": " : "", message ? message : "");
-    if (!*got && starved)
-        return error_set(err, ERR_CORRUPT, s->base.name, file_offset(s),
-                         "%s data is cut short after %llu of %llu decoded bytes", codec,
-                         (unsigned long long)s->out_at, (unsigned long long)s->base.size);
-    return OK;
+        next_stream(s, err);
+    else if (result == STREAM_NO_MEMORY)
+        error_memory_at(err, s->base.name);
+    else if (result == STREAM_DAMAGED)
+        error_set(err, ERR_CORRUPT, s->base.name, file_offset(s), "%s data is damaged%s%s", codec,
+                  message ? ": " : "", message ? message : "");
+    else if (!got && starved)
+        error_set(err, ERR_CORRUPT, s->base.name, file_offset(s),
+                  "%s data is cut short after %llu of %llu decoded bytes", codec,
+                  (unsigned long long)s->out_at, (unsigned long long)s->base.size);
+    return got;
 }
 
-static enum status decode_all(struct stream_source *s, uint8_t *dst, size_t len, struct error *err)
+static void decode_all(struct stream_source *s, uint8_t *dst, size_t len, struct error *err)
 {
-    while (len) {
-        size_t got;
-        if (stream_decode(s, dst, len, &got, err) != OK)
-            return err->status;
+    while (len && err->status == OK) {
+        size_t got = stream_decode(s, dst, len, err);
         if (!got && s->ended)
-            return error_set(err, ERR_CORRUPT, s->base.name, file_offset(s),
-                             "%s data ends after %llu bytes, not %llu", s->codec->codec,
-                             (unsigned long long)s->out_at, (unsigned long long)s->base.size);
+            error_set(err, ERR_CORRUPT, s->base.name, file_offset(s),
+                      "%s data ends after %llu bytes, not %llu", s->codec->codec,
+                      (unsigned long long)s->out_at, (unsigned long long)s->base.size);
         dst += got;
         len -= got;
     }
-    return OK;
 }
 
 /* Decode up to `offset`, from the beginning if the stream is already past it. */
-static enum status move_to(struct stream_source *s, uint64_t offset, struct error *err)
+static void move_to(struct stream_source *s, uint64_t offset, struct error *err)
 {
     if (offset < s->out_at) {
         s->codec->reset(s->state);
@@ -124,28 +111,10 @@ static enum status move_to(struct stream_source *s, uint64_t offset, struct erro
         s->in_at = s->out_at = 0;
         s->ended = s->padded = false;
     }
-    while (s->out_at < offset) {
+    while (s->out_at < offset && err->status == OK) {
         uint64_t left = offset - s->out_at;
-        size_t len = left < SKIP_BYTES ? (size_t)left : SKIP_BYTES;
-        if (decode_all(s, s->skip, len, err) != OK)
-            return err->status;
+        decode_all(s, s->skip, left < SKIP_BYTES ? (size_t)left : SKIP_BYTES, err);
     }
-    return OK;
-}
-
-/* After the last expected byte: check that the stream ends here. */
-static enum status check_end(struct stream_source *s, struct error *err)
-{
-    while (!s->ended) {
-        size_t got;
-        if (stream_decode(s, s->skip, 1, &got, err) != OK)
-            return err->status;
-        if (got)
-            return error_set(err, ERR_CORRUPT, s->base.name, file_offset(s),
-                             "%s data does not end after %llu bytes", s->codec->codec,
-                             (unsigned long long)s->base.size);
-    }
-    return OK;
 }
 
 static enum status stream_read(const struct source *base, uint64_t offset, void *dst, size_t len,
@@ -153,15 +122,18 @@ static enum status stream_read(const struct source *base, uint64_t offset, void 
 {
     struct stream_source *s = (struct stream_source *)base;
     pthread_mutex_lock(&s->lock);
-    enum status status = move_to(s, offset, err);
-    if (status == OK)
-        status = decode_all(s, dst, len, err);
-    if (status == OK && s->out_at == base->size)
-        status = check_end(s, err);
-    if (status != OK)
+    move_to(s, offset, err);
+    decode_all(s, dst, len, err);
+    /* After the last expected byte the stream must end. */
+    while (err->status == OK && s->out_at == base->size && !s->ended)
+        if (stream_decode(s, s->skip, 1, err))
+            error_set(err, ERR_CORRUPT, s->base.name, file_offset(s),
+                      "%s data does not end after %llu bytes", s->codec->codec,
+                      (unsigned long long)s->base.size);
+    if (err->status != OK)
         s->out_at = UINT64_MAX; /* the state is lost: the next read starts again */
     pthread_mutex_unlock(&s->lock);
-    return status;
+    return err->status;
 }
 
 static void stream_close(struct source *base)

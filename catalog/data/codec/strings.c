@@ -195,29 +195,20 @@ static const uint8_t *window_at(struct window *w, uint64_t offset, size_t len, s
     return w->bytes;
 }
 
-/* Read the varint length at *at, and move *at past it. */
-static enum status next_length(struct window *w, uint64_t *at, uint64_t *length, struct error *err)
+/* The varint length at *at, which is moved past it. 0 after an error. */
+static uint64_t next_length(struct window *w, uint64_t *at, struct error *err)
 {
     uint64_t left = *at < w->source->size ? w->source->size - *at : 0;
     size_t most = left < VARINT_MAX ? (size_t)left : VARINT_MAX;
     const uint8_t *bytes = window_at(w, *at, most, err);
-    if (!bytes)
-        return err->status;
-    struct cursor c = cursor_over((struct bytes){bytes, most}, *at);
-    *length = cursor_varint(&c);
+    struct cursor c = cursor_over((struct bytes){bytes, bytes ? most : 0}, *at);
+    uint64_t length = cursor_varint(&c);
     if (!cursor_ok(&c))
-        return error_set(err, ERR_CORRUPT, w->source->name, NO_OFFSET,
-                         "the length of a string is damaged (at byte %llu of its data)",
-                         (unsigned long long)*at);
+        error_set(err, ERR_CORRUPT, w->source->name, NO_OFFSET,
+                  "the length of a string is damaged (at byte %llu of its data)",
+                  (unsigned long long)*at);
     *at = cursor_offset(&c);
-    return OK;
-}
-
-static uint32_t sum_length(uint32_t sum, uint64_t length)
-{
-    uint8_t bytes[8];
-    store_u64le(bytes, length);
-    return crc32c_extend(sum, bytes, length > UINT32_MAX ? 8 : 4);
+    return cursor_ok(&c) ? length : 0;
 }
 
 struct tf_lengths {
@@ -226,143 +217,128 @@ struct tf_lengths {
 };
 
 /* Read all lengths once: keep the marks (unless NULL), verify the checksum and the total. */
-static enum status scan_lengths(struct window *w, uint64_t count, struct mark *marks,
-                                struct tf_lengths *out, struct error *err)
+static void scan_lengths(struct window *w, uint64_t count, struct mark *marks,
+                         struct tf_lengths *out, struct error *err)
 {
-    uint64_t at = 0, total = 0, length = 0;
+    uint64_t at = 0, total = 0;
     uint32_t sum = 0;
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = 0; i < count && err->status == OK; i++) {
+        uint8_t bytes[8];
         if (marks && i % MARK_EVERY == 0)
             marks[i / MARK_EVERY] = (struct mark){at, total};
-        if (next_length(w, &at, &length, err) != OK)
-            return err->status;
-        sum = sum_length(sum, length);
+        const uint64_t length = next_length(w, &at, err);
+        store_u64le(bytes, length);
+        sum = crc32c_extend(sum, bytes, length > UINT32_MAX ? 8 : 4);
         if (!add_u64(total, length, &total) || total > w->source->size)
-            return error_set(err, ERR_CORRUPT, w->source->name, NO_OFFSET,
-                             "string %llu ends past the end of the data", (unsigned long long)i);
+            error_set(err, ERR_CORRUPT, w->source->name, NO_OFFSET,
+                      "string %llu ends past the end of the data", (unsigned long long)i);
     }
-    const uint8_t *stated = window_at(w, at, 4, err);
+    const uint8_t *stated = err->status == OK ? window_at(w, at, 4, err) : NULL;
     if (!stated)
-        return err->status;
+        return;
     if (crc32c_unmask(load_u32le(stated)) != sum)
-        return error_set(err, ERR_CHECKSUM, w->source->name, NO_OFFSET,
-                         "the lengths of the strings do not have their checksum");
+        error_set(err, ERR_CHECKSUM, w->source->name, NO_OFFSET,
+                  "the lengths of the strings do not have their checksum");
     if (total != w->source->size - at - 4)
-        return error_set(err, ERR_CORRUPT, w->source->name, NO_OFFSET,
-                         "the strings are %llu bytes, but %llu are there",
-                         (unsigned long long)total, (unsigned long long)(w->source->size - at - 4));
+        error_set(err, ERR_CORRUPT, w->source->name, NO_OFFSET,
+                  "the strings are %llu bytes, but %llu are there", (unsigned long long)total,
+                  (unsigned long long)(w->source->size - at - 4));
     for (uint64_t i = 0; marks && i < count; i += MARK_EVERY)
         marks[i / MARK_EVERY].byte_at += at + 4;
-    out->data_at = at + 4;
-    out->sum = sum;
-    return OK;
+    *out = (struct tf_lengths){at + 4, sum};
 }
 
-static enum status make_marks(struct strings *t, struct error *err)
+static void make_marks(struct strings *t, struct error *err)
 {
     if (t->count > t->source->size)
-        return error_set(err, ERR_CORRUPT, t->source->name, NO_OFFSET,
-                         "%llu strings cannot lie in %llu bytes", (unsigned long long)t->count,
-                         (unsigned long long)t->source->size);
-    t->marks = calloc((size_t)(t->count / MARK_EVERY + 1), sizeof(*t->marks));
-    return t->marks ? OK : error_memory_at(err, t->source->name);
+        error_set(err, ERR_CORRUPT, t->source->name, NO_OFFSET,
+                  "%llu strings cannot lie in %llu bytes", (unsigned long long)t->count,
+                  (unsigned long long)t->source->size);
+    else if (!(t->marks = calloc((size_t)(t->count / MARK_EVERY + 1), sizeof(*t->marks))))
+        error_memory_at(err, t->source->name);
 }
 
-static enum status open_tf(struct strings *t, struct error *err)
+static void open_tf(struct strings *t, struct error *err)
 {
     struct tf_lengths lengths;
     if (t->count == 0 && t->source->size == 0)
-        return OK;
-    if (make_marks(t, err) != OK ||
-        scan_lengths(&t->lengths, t->count, t->marks, &lengths, err) != OK)
-        return err->status;
-    t->here = t->marks[0];
-    return OK;
+        return;
+    make_marks(t, err);
+    scan_lengths(&t->lengths, t->count, t->marks, &lengths, err);
+    if (t->marks)
+        t->here = t->marks[0];
 }
 
-/* The next field that is a string; f->number is 0 at the end. */
-static enum status next_field(struct strings *t, struct message_field *f, struct error *err)
+/* The next field that is a string. False: there are no more, or an error. */
+static bool next_field(struct strings *t, struct message_field *f, struct error *err)
 {
     while (message_next(&t->message, f, err) == OK && f->number)
         if (f->number == t->encoding.field && f->wire == WIRE_BYTES)
-            break;
-    return err->status;
+            return true;
+    return false;
 }
 
-static enum status open_fields(struct strings *t, struct error *err)
+static void open_fields(struct strings *t, struct error *err)
 {
     struct message_field f;
     uint64_t found = 0;
-    if (make_marks(t, err) != OK)
-        return err->status;
+    make_marks(t, err);
     t->message = message_over(t->source);
-    while (next_field(t, &f, err) == OK && f.number) {
+    for (; err->status == OK && next_field(t, &f, err); found++)
         if (found < t->count && found % MARK_EVERY == 0)
             t->marks[found / MARK_EVERY].length_at = f.head;
-        found++;
-    }
-    if (err->status == OK && found != t->count)
+    if (found != t->count)
         error_set(err, ERR_CORRUPT, t->source->name, NO_OFFSET, "%llu strings are there, not %llu",
                   (unsigned long long)found, (unsigned long long)t->count);
     t->next = UINT64_MAX; /* begin at a mark */
-    return err->status;
 }
 
-/* Read the u32le length at *at, and move *at past the string. */
-static enum status next_item(struct strings *t, uint64_t *at, uint32_t *length, struct error *err)
+/* The u32le length at *at, which is moved past the string. 0 after an error. */
+static uint32_t next_item(struct strings *t, uint64_t *at, struct error *err)
 {
     const uint8_t *bytes = window_at(&t->lengths, *at, LENGTH_BYTES, err);
-    if (!bytes)
-        return err->status;
-    *length = load_u32le(bytes);
-    *at += LENGTH_BYTES;
-    if (*length > t->source->size - *at)
-        return error_set(err, ERR_CORRUPT, t->source->name, NO_OFFSET,
-                         "a string of %u bytes at byte %llu ends past the end of the data",
-                         (unsigned)*length, (unsigned long long)*at);
-    *at += *length;
-    return OK;
+    const uint32_t length = bytes ? load_u32le(bytes) : 0;
+    if (bytes && length > t->source->size - *at - LENGTH_BYTES)
+        error_set(err, ERR_CORRUPT, t->source->name, NO_OFFSET,
+                  "a string of %u bytes at byte %llu ends past the end of the data",
+                  (unsigned)length, (unsigned long long)*at + LENGTH_BYTES);
+    if (err->status != OK)
+        return 0;
+    *at += (uint64_t)length + LENGTH_BYTES;
+    return length;
 }
 
-static enum status open_vlen(struct strings *t, struct error *err)
+static void open_vlen(struct strings *t, struct error *err)
 {
     uint64_t at = LENGTH_BYTES;
-    uint32_t length;
-    const uint8_t *head =
-        make_marks(t, err) == OK ? window_at(&t->lengths, 0, LENGTH_BYTES, err) : NULL;
-    if (!head)
-        return err->status;
-    if (load_u32le(head) != t->count)
-        return error_set(err, ERR_CORRUPT, t->source->name, NO_OFFSET,
-                         "%u strings are there, not %llu", (unsigned)load_u32le(head),
-                         (unsigned long long)t->count);
-    for (uint64_t i = 0; i < t->count; i++) {
+    make_marks(t, err);
+    const uint8_t *head = t->marks ? window_at(&t->lengths, 0, LENGTH_BYTES, err) : NULL;
+    if (head && load_u32le(head) != t->count)
+        error_set(err, ERR_CORRUPT, t->source->name, NO_OFFSET, "%u strings are there, not %llu",
+                  (unsigned)load_u32le(head), (unsigned long long)t->count);
+    for (uint64_t i = 0; i < t->count && err->status == OK; i++) {
         if (i % MARK_EVERY == 0)
             t->marks[i / MARK_EVERY].length_at = at;
-        if (next_item(t, &at, &length, err) != OK)
-            return err->status;
+        next_item(t, &at, err);
     }
     if (at != t->source->size)
         error_set(err, ERR_CORRUPT, t->source->name, NO_OFFSET,
                   "%llu bytes are after the last string",
                   (unsigned long long)(t->source->size - at));
     t->next = UINT64_MAX; /* begin at a mark */
-    return err->status;
 }
 
-static enum status open_fixed(struct strings *t, struct error *err)
+static void open_fixed(struct strings *t, struct error *err)
 {
     uint64_t size;
     uint64_t width = t->encoding.width;
     if (!mul_u64(t->count, width, &size) || size != t->source->size)
-        return error_set(err, ERR_CORRUPT, t->source->name, NO_OFFSET,
-                         "%llu strings of %llu bytes do not fill %llu bytes",
-                         (unsigned long long)t->count, (unsigned long long)width,
-                         (unsigned long long)t->source->size);
-    if (t->encoding.kind == NUMPY_TEXT && t->count &&
-        !(t->utf8 = malloc(width ? (size_t)width : 1)))
-        return error_memory_at(err, t->source->name);
-    return OK;
+        error_set(err, ERR_CORRUPT, t->source->name, NO_OFFSET,
+                  "%llu strings of %llu bytes do not fill %llu bytes", (unsigned long long)t->count,
+                  (unsigned long long)width, (unsigned long long)t->source->size);
+    else if (t->encoding.kind == NUMPY_TEXT && t->count &&
+             !(t->utf8 = malloc(width ? (size_t)width : 1)))
+        error_memory_at(err, t->source->name);
 }
 
 enum status strings_open(struct source *bytes, const char *chain, uint64_t count,
@@ -426,13 +402,11 @@ static enum status string_from(struct strings *t, uint64_t at, uint64_t len, str
 
 static enum status tf_at(struct strings *t, uint64_t index, struct bytes *out, struct error *err)
 {
-    uint64_t length = 0;
     go_near(t, index);
     for (;;) {
         struct mark here = t->here;
-        if (next_length(&t->lengths, &here.length_at, &length, err) != OK)
-            return err->status;
-        if (t->next == index)
+        const uint64_t length = next_length(&t->lengths, &here.length_at, err);
+        if (t->next == index || err->status != OK)
             return string_from(t, here.byte_at, length, out, err);
         here.byte_at += length;
         t->here = here;
@@ -444,21 +418,20 @@ static enum status field_at(struct strings *t, uint64_t index, struct bytes *out
 {
     struct message_field f;
     go_near(t, index);
-    do {
-        if (next_field(t, &f, err) != OK)
-            return err->status;
-    } while (f.number && t->next++ != index);
-    return string_from(t, f.at, f.len, out, err);
+    while (next_field(t, &f, err))
+        if (t->next++ == index)
+            return string_from(t, f.at, f.len, out, err);
+    return error_set(err, ERR_CHANGED, t->source->name, NO_OFFSET,
+                     "strings are not what they were when they were counted");
 }
 
 static enum status vlen_at(struct strings *t, uint64_t index, struct bytes *out, struct error *err)
 {
     uint32_t length = 0;
     go_near(t, index);
-    do {
-        if (next_item(t, &t->here.length_at, &length, err) != OK)
-            return err->status;
-    } while (t->next++ != index);
+    do
+        length = next_item(t, &t->here.length_at, err);
+    while (err->status == OK && t->next++ != index);
     return string_from(t, t->here.length_at - length, length, out, err);
 }
 
@@ -511,19 +484,16 @@ enum status strings_tf_sum(const struct source *bytes, uint64_t count, uint32_t 
 {
     struct window w = {.source = bytes};
     struct tf_lengths lengths = {0};
-    if (count <= bytes->size && scan_lengths(&w, count, NULL, &lengths, err) == OK) {
-        *sum = lengths.sum;
-        for (uint64_t at = lengths.data_at - 4; at < bytes->size;) {
-            uint64_t left = bytes->size - at;
-            size_t len = left < WINDOW_BYTES ? (size_t)left : WINDOW_BYTES;
-            const uint8_t *block = window_at(&w, at, len, err);
-            if (!block)
-                break;
-            *sum = crc32c_extend(*sum, block, len);
-            at += len;
-        }
-    } else if (err->status == OK) {
+    if (count > bytes->size)
         error_set(err, ERR_CORRUPT, bytes->name, NO_OFFSET, "more strings than bytes");
+    scan_lengths(&w, count, NULL, &lengths, err);
+    *sum = lengths.sum;
+    for (uint64_t at = lengths.data_at - 4; at < bytes->size && err->status == OK;) {
+        uint64_t left = bytes->size - at;
+        size_t len = left < WINDOW_BYTES ? (size_t)left : WINDOW_BYTES;
+        const uint8_t *block = window_at(&w, at, len, err);
+        *sum = block ? crc32c_extend(*sum, block, len) : 0;
+        at += len;
     }
     free(w.bytes);
     return err->status;

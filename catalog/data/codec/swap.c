@@ -44,42 +44,29 @@ static void swap_all(uint8_t *at, size_t len, unsigned width)
     }
 }
 
-/* Read part of one element: `len` bytes from `offset`, which do not go past its end. */
-static enum status swap_read_part(const struct swap_source *s, uint64_t offset, uint8_t *dst,
-                                  size_t len, struct error *err)
-{
-    uint8_t element[WIDTH_MAX];
-    size_t within = offset % s->width;
-    if (source_read(s->base.inner, offset - within, element, s->width, err) != OK)
-        return err->status;
-    swap_all(element, s->width, s->width);
-    memcpy(dst, element + within, len);
-    return OK;
-}
-
 static enum status swap_read(const struct source *base, uint64_t offset, void *dst, size_t len,
                              struct error *err)
 {
     const struct swap_source *s = (const struct swap_source *)base;
-    uint8_t *at = dst;
-    while (len) {
+    uint8_t *at = dst, element[WIDTH_MAX] = {0};
+    while (len && err->status == OK) {
         size_t within = offset % s->width, n = len - len % s->width;
-        if (within || !n) {
+        if (within || !n) { /* part of an element */
             n = s->width - within < len ? s->width - within : len;
-            if (swap_read_part(s, offset, at, n, err) != OK)
-                return err->status;
+            source_read(base->inner, offset - within, element, s->width, err);
+            swap_all(element, s->width, s->width);
+            memcpy(at, element + within, n);
         } else {
             size_t most = BLOCK_BYTES - BLOCK_BYTES % s->width;
             n = n < most ? n : most;
-            if (source_read(s->base.inner, offset, at, n, err) != OK)
-                return err->status;
+            source_read(base->inner, offset, at, n, err);
             swap_all(at, n, s->width);
         }
         at += n;
         offset += n;
         len -= n;
     }
-    return OK;
+    return err->status;
 }
 
 static const struct source_ops swap_ops = {.read_at = swap_read};

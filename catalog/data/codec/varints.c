@@ -25,51 +25,32 @@ struct varints_source {
     size_t mark_count, mark_space;
 };
 
-static enum status badly_spelt(const struct varints_source *v, struct error *err)
+static void badly_spelt(const struct varints_source *v, struct error *err)
 {
     uint64_t begin;
     source_descriptor(v->base.inner, &begin);
-    return error_set(err, ERR_CORRUPT, v->base.inner->name, begin,
-                     "integer %llu is cut short or longer than 64 bits",
-                     (unsigned long long)v->count);
+    error_set(err, ERR_CORRUPT, v->base.inner->name, begin,
+              "integer %llu is cut short or longer than 64 bits", (unsigned long long)v->count);
 }
 
 /* Count the numbers in `block`, which begins at offset `at`; *run: bytes so far of a number that
  * continues in the next block. */
-static enum status count_block(struct varints_source *v, struct bytes block, uint64_t at,
-                               unsigned *run, struct error *err)
+static void count_block(struct varints_source *v, struct bytes block, uint64_t at, unsigned *run,
+                        struct error *err)
 {
     for (size_t i = 0; i < block.len; i++) {
         if (*run == 0 && v->count % MARK_EVERY == 0)
             *LIST_PUSH(err, v->marks, v->mark_count, v->mark_space) = at + i;
-        if (++*run == VARINT_MAX && block.at[i] > 1)
-            return badly_spelt(v, err);
+        if (++*run == VARINT_MAX && block.at[i] > 1) {
+            badly_spelt(v, err);
+            return;
+        }
         if (block.at[i] < 0x80) {
             v->count++;
             *run = 0;
         }
     }
     error_about(err, v->base.name);
-    return err->status;
-}
-
-static enum status count_all(struct varints_source *v, struct error *err)
-{
-    uint8_t bytes[BLOCK_BYTES];
-    unsigned run = 0;
-    for (uint64_t at = 0; at < v->base.inner->size;) {
-        uint64_t left = v->base.inner->size - at;
-        size_t len = left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES;
-        if (source_read(v->base.inner, at, bytes, len, err) != OK ||
-            count_block(v, (struct bytes){bytes, len}, at, &run, err) != OK)
-            return err->status;
-        at += len;
-    }
-    if (run)
-        return badly_spelt(v, err);
-    if (!mul_u64(v->count, v->width, &v->base.size))
-        return error_set(err, ERR_CORRUPT, v->base.inner->name, NO_OFFSET, "too many integers");
-    return OK;
 }
 
 /* --- reading ---------------------------------------------------------------------------- */
@@ -82,25 +63,28 @@ struct stream {
     uint8_t bytes[BLOCK_BYTES];
 };
 
-static enum status next_number(struct stream *s, uint64_t *value, struct error *err)
+/* The next number; 0 after an error. */
+static uint64_t next_number(struct stream *s, struct error *err)
 {
-    *value = 0;
+    uint64_t value = 0;
     for (unsigned shift = 0;; shift += 7) {
         if (s->next == s->len) {
             uint64_t left = s->source->size - s->at;
             s->len = left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES;
             s->next = 0;
             if (!s->len || shift > 63)
-                return error_set(err, ERR_CHANGED, s->source->name, NO_OFFSET,
-                                 "integers are not what they were when they were counted");
-            if (source_read(s->source, s->at, s->bytes, s->len, err) != OK)
-                return err->status;
+                error_set(err, ERR_CHANGED, s->source->name, NO_OFFSET,
+                          "integers are not what they were when they were counted");
+            else
+                source_read(s->source, s->at, s->bytes, s->len, err);
+            if (err->status != OK)
+                return 0;
             s->at += s->len;
         }
         uint8_t byte = s->bytes[s->next++];
-        *value |= shift < 64 ? (uint64_t)(byte & 0x7F) << shift : 0;
+        value |= shift < 64 ? (uint64_t)(byte & 0x7F) << shift : 0;
         if (byte < 0x80)
-            return OK;
+            return value;
     }
 }
 
@@ -119,21 +103,18 @@ static enum status varints_read(const struct source *base, uint64_t offset, void
     const struct varints_source *v = (const struct varints_source *)base;
     struct stream s = {.source = v->base.inner};
     uint8_t *to = dst, element[WIDTH_MAX];
-    uint64_t first = offset / v->width, value;
+    uint64_t first = offset / v->width;
     size_t within = offset % v->width;
     if (!len)
         return OK;
     s.at = v->marks[first / MARK_EVERY];
-    for (uint64_t skip = first % MARK_EVERY; skip; skip--)
-        if (next_number(&s, &value, err) != OK)
-            return err->status;
-    for (; len; first++) {
-        if (next_number(&s, &value, err) != OK)
-            return err->status;
+    for (uint64_t skip = first % MARK_EVERY; skip && err->status == OK; skip--)
+        next_number(&s, err);
+    for (; len && err->status == OK; first++) {
+        const uint64_t value = next_number(&s, err);
         if (!varints_fits(value, v->width))
-            return error_set(err, ERR_CORRUPT, base->name, NO_OFFSET,
-                             "integer %llu does not fit in %u bytes", (unsigned long long)first,
-                             v->width);
+            error_set(err, ERR_CORRUPT, base->name, NO_OFFSET,
+                      "integer %llu does not fit in %u bytes", (unsigned long long)first, v->width);
         size_t n = v->width - within < len ? v->width - within : len;
         store_u64le(element, value);
         memcpy(to, element + within, n);
@@ -141,7 +122,7 @@ static enum status varints_read(const struct source *base, uint64_t offset, void
         len -= n;
         within = 0;
     }
-    return OK;
+    return err->status;
 }
 
 static void varints_close(struct source *base)
@@ -157,8 +138,21 @@ static enum status varints_begin(struct source *base, const struct codec_args *a
                                  struct error *err)
 {
     struct varints_source *v = (struct varints_source *)base;
+    uint8_t bytes[BLOCK_BYTES];
+    unsigned run = 0;
     v->width = (unsigned)args->number[0];
-    return count_all(v, err);
+    for (uint64_t at = 0; at < base->inner->size && err->status == OK;) {
+        uint64_t left = base->inner->size - at;
+        size_t len = left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES;
+        if (source_read(base->inner, at, bytes, len, err) == OK)
+            count_block(v, (struct bytes){bytes, len}, at, &run, err);
+        at += len;
+    }
+    if (run)
+        badly_spelt(v, err);
+    if (!mul_u64(v->count, v->width, &base->size))
+        error_set(err, ERR_CORRUPT, base->inner->name, NO_OFFSET, "too many integers");
+    return err->status;
 }
 
 const struct codec codec_varints = {.name = "varints",
