@@ -34,18 +34,17 @@ enum status compose_reshape(const char *operations, uint64_t *shape, unsigned *r
     struct elements all;
     struct operation o;
     struct view v;
-    if (view_init(&v, shape, *rank, err) != OK)
-        return err->status;
+    view_init(&v, shape, *rank, err);
     elements_of(&all, operations, strlen(operations));
-    while (operations_next(&all, &o, err) > 0) {
-        if (!operation_only_shapes(&o))
-            return compose_refuse(err,
-                                  "only reshape, flatten and cast can follow stack and concat");
-        if (view_apply(&v, &o, err) != OK)
-            break;
+    while (err->status == OK && operations_next(&all, &o, err) > 0)
+        if (operation_only_shapes(&o))
+            view_apply(&v, &o, err);
+        else
+            compose_refuse(err, "only reshape, flatten and cast can follow stack and concat");
+    if (err->status == OK) {
+        *rank = v.rank;
+        memcpy(shape, v.shape, v.rank * sizeof(*shape));
     }
-    *rank = v.rank;
-    memcpy(shape, v.shape, v.rank * sizeof(*shape));
     return err->status;
 }
 
@@ -91,17 +90,13 @@ struct recipe {
     const char *operations; /* NULL: none */
 };
 
-/* Copy the operations [at, at + len): NULL for the JSON text null. */
-static enum status keep_operations(struct arena *arena, const char *at, size_t len,
-                                   const char **out, struct error *err)
+/* A copy of the operations [at, at + len): NULL for the JSON text null. */
+static const char *keep_operations(struct arena *arena, const char *at, size_t len)
 {
-    bool none = len == 4 && memcmp(at, "null", 4) == 0;
-    *out = none ? NULL : arena_copy(arena, at, len);
-    return none || *out ? OK : error_memory(err);
+    return len == 4 && memcmp(at, "null", 4) == 0 ? NULL : arena_copy(arena, at, len);
 }
 
-static enum status read_recipe(struct recipe *r, const char *text, struct arena *arena,
-                               struct error *err)
+static void read_recipe(struct recipe *r, const char *text, struct arena *arena, struct error *err)
 {
     struct argument null = {0};
     struct elements whole;
@@ -111,64 +106,54 @@ static enum status read_recipe(struct recipe *r, const char *text, struct arena 
     elements_of(&whole, text, strlen(text));
     while (count < 3 && elements_next(&whole, &element[count], &lens[count]) > 0)
         count++;
-    if (count < 3 || lens[0] > INT32_MAX || lens[1] > INT32_MAX)
-        return compose_refuse(err, "a recipe is a JSON list of parts, join, operations");
+    if (count < 3 || lens[0] > INT32_MAX || lens[1] > INT32_MAX) {
+        compose_refuse(err, "a recipe is a JSON list of parts, join, operations");
+        return;
+    }
     argument_read(&r->parts, element[0], lens[0]);
     argument_read(&null, element[1], lens[1]);
-    if (null.list && operation_read(element[1], lens[1], &r->join, err) < 0)
-        return err->status;
-    if (null.list && !operation_joins(&r->join))
-        return compose_refuse(err, "parts are joined by stack or concat");
-    return keep_operations(arena, element[2], lens[2], &r->operations, err);
+    if (null.list && operation_read(element[1], lens[1], &r->join, err) > 0 &&
+        !operation_joins(&r->join))
+        compose_refuse(err, "parts are joined by stack or concat");
+    r->operations = keep_operations(arena, element[2], lens[2]);
 }
 
 /* Read a part, [ID, OPERATIONS]: load its tensor and apply the operations. */
-static enum status compose_read_part(const struct composer *from, struct arena *arena,
-                                     const char *text, size_t len, struct composed_part *out,
-                                     struct error *err)
+static void compose_read_part(const struct composer *from, struct arena *arena, const char *text,
+                              size_t len, struct composed_part *out, struct error *err)
 {
     struct elements part;
-    struct argument id;
+    struct argument id = {0};
     const char *at, *operations;
     size_t n;
     struct stored_tensor *t = arena_alloc(arena, sizeof(*t));
     elements_of(&part, text, len);
-    if (!t)
-        return error_memory(err);
-    if (elements_next(&part, &at, &n) <= 0)
-        return compose_refuse(err, "a part is a list of an id and operations");
-    argument_read(&id, at, n);
-    if (!id.whole || elements_next(&part, &at, &n) <= 0)
-        return compose_refuse(err, "a part is a list of an id and operations");
-    if (keep_operations(arena, at, n, &operations, err) != OK ||
-        from->load(from->context, id.integer, arena, t, err) != OK ||
-        view_init(&out->view, t->shape, t->rank, err) != OK)
-        return err->status;
+    if (elements_next(&part, &at, &n) > 0)
+        argument_read(&id, at, n);
+    if (!id.whole || elements_next(&part, &at, &n) <= 0) {
+        compose_refuse(err, "a part is a list of an id and operations");
+        return;
+    }
+    operations = keep_operations(arena, at, n);
     out->tensor = t;
-    return operations ? view_apply_all(&out->view, operations, err) : OK;
+    if (t && from->load(from->context, id.integer, arena, t, err) == OK &&
+        view_init(&out->view, t->shape, t->rank, err) == OK && operations)
+        view_apply_all(&out->view, operations, err);
 }
 
-static enum status read_parts(const struct recipe *r, const struct composer *from,
-                              struct arena *arena, struct composition *c, struct error *err)
+static void read_parts(const struct recipe *r, const struct composer *from, struct arena *arena,
+                       struct composition *c, struct error *err)
 {
     struct elements parts;
     const char *at;
-    size_t len, space = 0;
+    size_t len, count = 0, space = 0;
     argument_elements(&parts, &r->parts);
-    while (elements_next(&parts, &at, &len) > 0) {
-        void *grown = arena_grow(arena, c->part, (size_t)c->count, &space, sizeof(*c->part));
-        if (!grown)
-            return error_memory(err);
-        c->part = grown;
-        memset(&c->part[c->count], 0, sizeof(*c->part));
-        if (compose_read_part(from, arena, at, len, &c->part[c->count], err) != OK)
-            return err->status;
-        c->count++;
-    }
-    if (!c->count || (c->count > 1 && !r->join.len))
-        return compose_refuse(err, c->count ? "several parts, and no word how to join them"
-                                            : "a recipe without parts");
-    return OK;
+    while (err->status == OK && elements_next(&parts, &at, &len) > 0)
+        compose_read_part(from, arena, at, len, PUSH(arena, c->part, count, space), err);
+    c->count = count;
+    if (!count || (count > 1 && !r->join.len))
+        compose_refuse(err, count ? "several parts, and no word how to join them"
+                                  : "a recipe without parts");
 }
 
 /* --- the result -------------------------------------------------------------------------- */
@@ -188,8 +173,8 @@ static bool parts_agree(const struct composed_part *a, const struct composed_par
 /* Work out the place of each part in a row of the result, and the shape of the result. Concat of
  * [2,3] and [2,5] along axis 1: 2 rows of length 8; the parts have places 0 and 3, lengths 3 and
  * 5. */
-static enum status join_parts(const struct recipe *r, struct composition *c, uint64_t *shape,
-                              unsigned *rank, struct error *err)
+static void join_parts(const struct recipe *r, struct composition *c, uint64_t *shape,
+                       unsigned *rank, struct error *err)
 {
     const struct view *first = &c->part[0].view;
     bool concat = r->join.len && r->join.kind == OPERATION_CONCAT;
@@ -197,12 +182,12 @@ static enum status join_parts(const struct recipe *r, struct composition *c, uin
     uint64_t size = 0;
     *rank = first->rank;
     memcpy(shape, first->shape, first->rank * sizeof(*shape));
-    if (r->join.len && compose_shape(&r->join, c->count, shape, rank, &axis, err) != OK)
-        return err->status;
-    for (uint64_t i = 0; i < c->count; i++) {
+    if (r->join.len)
+        compose_shape(&r->join, c->count, shape, rank, &axis, err);
+    for (uint64_t i = 0; i < c->count && err->status == OK; i++) {
         struct composed_part *p = &c->part[i];
         if (!parts_agree(&c->part[0], p, concat ? axis : VIEW_RANK_MAX))
-            return compose_refuse(err, "parts of other shapes or dtypes cannot be joined");
+            compose_refuse(err, "parts of other shapes or dtypes cannot be joined");
         p->axis = axis;
         p->length = 1;
         for (unsigned a = axis; a < p->view.rank; a++)
@@ -210,7 +195,7 @@ static enum status join_parts(const struct recipe *r, struct composition *c, uin
         p->place = c->length;
         if (!add_u64(c->length, p->length, &c->length) ||
             (concat && !add_u64(size, p->view.shape[axis], &size)))
-            return compose_refuse(err, "the shape overflows");
+            compose_refuse(err, "the shape overflows");
     }
     if (concat)
         shape[axis] = size;
@@ -218,17 +203,18 @@ static enum status join_parts(const struct recipe *r, struct composition *c, uin
     for (unsigned a = 0; a < axis; a++)
         c->rows *= first->shape[a];
     c->scale = first->scale;
-    return OK;
 }
 
-static enum status result(const struct recipe *r, struct composition *c, struct arena *arena,
-                          struct stored_tensor *out, struct error *err)
+static void result(const struct recipe *r, struct composition *c, struct arena *arena,
+                   struct stored_tensor *out, struct error *err)
 {
     uint64_t shape[VIEW_RANK_MAX + 1];
     unsigned rank;
-    if (join_parts(r, c, shape, &rank, err) != OK ||
-        (r->operations && compose_reshape(r->operations, shape, &rank, err) != OK))
-        return err->status;
+    join_parts(r, c, shape, &rank, err);
+    if (r->operations && err->status == OK)
+        compose_reshape(r->operations, shape, &rank, err);
+    if (err->status != OK)
+        return;
     const struct stored_tensor *first = c->part[0].tensor;
     struct stored_tensor t = {
         .id = first->id,
@@ -240,24 +226,29 @@ static enum status result(const struct recipe *r, struct composition *c, struct 
     };
     dtype_find(compose_result(first->dtype.name), &t.dtype);
     t.shape = arena_array(arena, rank + 1, sizeof(*t.shape));
-    if (!t.shape)
-        return error_memory(err);
-    memcpy(t.shape, shape, rank * sizeof(*shape));
+    if (t.shape)
+        memcpy(t.shape, shape, rank * sizeof(*shape));
     if (!shape_elements(shape, rank, &t.elements) || !dtype_nbytes(&t.dtype, t.elements, &t.nbytes))
-        return compose_refuse(err, "the shape overflows");
-    if (compose_dtype(&t.dtype, c->scale, err) == OK)
+        compose_refuse(err, "the shape overflows");
+    compose_dtype(&t.dtype, c->scale, err);
+    if (err->status == OK)
         *out = t;
-    return err->status;
 }
 
 enum status compose(const char *recipe, const struct composer *from, struct arena *arena,
                     struct stored_tensor *out, struct error *err)
 {
     struct recipe r = {0};
+    struct error *const before = arena->err;
+    arena->err = err;
     struct composition *c = arena_alloc(arena, sizeof(*c));
-    if (!c)
-        return error_memory(err);
-    if (read_recipe(&r, recipe, arena, err) != OK || read_parts(&r, from, arena, c, err) != OK)
-        return err->status;
-    return result(&r, c, arena, out, err);
+    if (c)
+        read_recipe(&r, recipe, arena, err);
+    if (err->status == OK)
+        read_parts(&r, from, arena, c, err);
+    if (err->status == OK)
+        result(&r, c, arena, out, err);
+    arena->err = before;
+    arena->failed = arena->failed && before; /* without one, what is asked for next is anew */
+    return err->status;
 }

@@ -45,7 +45,7 @@ static bool halve(const char *operations, bool (*wanted)(const struct operation 
 
 static const char *parts_keep(struct arena *arena, struct text *text)
 {
-    const char *kept = text_str(text) ? arena_copy(arena, text->at, text->len) : NULL;
+    const char *kept = text_str(text) ? arena_copy(arena, text->at, text->len) : arena_fail(arena);
     text_release(text);
     return kept;
 }
@@ -53,7 +53,7 @@ static const char *parts_keep(struct arena *arena, struct text *text)
 /* --- one tensor becomes several ----------------------------------------------------------- */
 
 struct division {
-    struct arena *arena;
+    struct arena *arena; /* keeps its failures in `err`, too */
     struct halves halves;
     struct operation_part *part;
     size_t count, space;
@@ -71,20 +71,13 @@ static void parts_add_part(struct division *d, const char *label, const char *op
 {
     const struct halves *h = &d->halves;
     struct text ops = {0};
-    struct operation_part *grown =
-        arena_grow(d->arena, d->part, d->count, &d->space, sizeof(*d->part));
     text_add(&ops, h->before.at, h->before.len - 1);
     text_adds(&ops, *operation && ops.len > 1 ? "," : "");
     text_adds(&ops, operation);
     text_adds(&ops, ops.len > 1 && h->after.len > 2 ? "," : "");
     text_add(&ops, h->after.at + 1, h->after.len - 1);
-    const char *kept = parts_keep(d->arena, &ops);
-    if (!grown || !kept || !label) {
-        error_memory(d->err);
-        return;
-    }
-    d->part = grown;
-    d->part[d->count++] = (struct operation_part){label, kept};
+    *PUSH(d->arena, d->part, d->count, d->space) =
+        (struct operation_part){label, parts_keep(d->arena, &ops)};
 }
 
 static void add_counted(struct division *d, uint64_t number, const char *operation)
@@ -175,8 +168,10 @@ enum status parts_of(const char *operations, const char *shape, struct arena *ar
                      struct operation_part **out, size_t *count, struct error *err)
 {
     struct division d = {.arena = arena, .err = err};
+    struct error *const before = arena->err;
+    const bool failed = arena->failed;
     struct view v;
-    *count = 0;
+    arena->err = err;
     if (operations && shape && halve(operations, operation_divides, &d.halves, err) &&
         shapes_view(shape, &v, err) == OK &&
         view_apply_all(&v, text_str(&d.halves.before), err) == OK) {
@@ -188,6 +183,8 @@ enum status parts_of(const char *operations, const char *shape, struct arena *ar
             copies(&d);
     }
     halves_release(&d.halves);
+    arena->err = before;
+    arena->failed = failed;
     *out = d.part;
     *count = err->status == OK ? d.count : 0;
     return err->status;
@@ -200,6 +197,9 @@ enum status join_of(const char *operations, struct arena *arena, struct operatio
 {
     struct halves h = {0};
     struct text join = {0};
+    struct error *const before = arena->err;
+    const bool failed = arena->failed;
+    arena->err = err;
     *out = (struct operation_join){0};
     if (operations && halve(operations, operation_joins, &h, err)) {
         const struct argument *key = &h.middle.argument[1];
@@ -210,10 +210,10 @@ enum status join_of(const char *operations, struct arena *arena, struct operatio
         out->join = parts_keep(arena, &join);
         out->before = parts_keep(arena, &h.before);
         out->after = parts_keep(arena, &h.after);
-        if (!out->join || !out->before || !out->after)
-            error_memory(err);
     }
     halves_release(&h);
+    arena->err = before;
+    arena->failed = failed;
     return err->status;
 }
 

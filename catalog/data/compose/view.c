@@ -324,25 +324,23 @@ static enum status slice(struct view *v, const struct operation *o, struct error
 }
 
 /* ["split", AXIS, COUNT]: the size of each of COUNT equal pieces. */
-static enum status equal_pieces(const struct operation *o, uint64_t size, struct arena *arena,
-                                uint64_t **out, size_t *count, struct error *err)
+static void equal_pieces(const struct operation *o, uint64_t size, struct arena *arena,
+                         uint64_t **out, size_t *count, struct error *err)
 {
     const int64_t pieces = o->argument[1].integer;
     if (pieces < 1 || size % (uint64_t)pieces)
-        return impossible(o, "the axis cannot be cut in so many equal pieces", err);
-    if (pieces > PARTS_MAX)
-        return impossible(o, "that is more tensors than one can become", err);
-    *out = arena_array(arena, (size_t)pieces, sizeof(**out));
-    if (!*out)
-        return error_memory(err);
-    *count = (size_t)pieces;
-    for (size_t i = 0; i < *count; i++)
-        (*out)[i] = size / (uint64_t)pieces;
-    return OK;
+        impossible(o, "the axis cannot be cut in so many equal pieces", err);
+    else if (pieces > PARTS_MAX)
+        impossible(o, "that is more tensors than one can become", err);
+    else if ((*out = arena_array(arena, (size_t)pieces, sizeof(**out)))) {
+        *count = (size_t)pieces;
+        for (size_t i = 0; i < *count; i++)
+            (*out)[i] = size / (uint64_t)pieces;
+    }
 }
 
-static enum status listed_pieces(const struct operation *o, uint64_t size, struct arena *arena,
-                                 uint64_t **out, size_t *count, struct error *err)
+static void listed_pieces(const struct operation *o, uint64_t size, struct arena *arena,
+                          uint64_t **out, size_t *count, struct error *err)
 {
     struct elements list;
     const char *at;
@@ -352,20 +350,17 @@ static enum status listed_pieces(const struct operation *o, uint64_t size, struc
     argument_elements(&list, &o->argument[1]);
     while ((more = elements_next(&list, &at, &len)) > 0 && *count < PARTS_MAX) {
         struct argument a;
-        uint64_t *grown = arena_grow(arena, *out, *count, &space, sizeof(**out));
-        if (!grown)
-            return error_memory(err);
-        *out = grown;
         argument_read(&a, at, len);
         if (!a.whole)
             break;
         if (a.integer < 0 || !add_u64(sum, (uint64_t)a.integer, &sum))
-            return impossible(o, "a size is negative", err);
-        (*out)[(*count)++] = (uint64_t)a.integer;
+            impossible(o, "a size is negative", err);
+        *PUSH(arena, *out, *count, space) = (uint64_t)a.integer;
     }
     if (more || !*count)
-        return impossible(o, "a number of pieces or a list of their sizes is wanted", err);
-    return sum == size ? OK : impossible(o, "the sizes do not add up to that of the axis", err);
+        impossible(o, "a number of pieces or a list of their sizes is wanted", err);
+    else if (sum != size)
+        impossible(o, "the sizes do not add up to that of the axis", err);
 }
 
 enum status view_split(const struct operation *o, uint64_t size, struct arena *arena,
@@ -373,8 +368,11 @@ enum status view_split(const struct operation *o, uint64_t size, struct arena *a
 {
     *out = NULL;
     *count = 0;
-    return o->argument[1].whole ? equal_pieces(o, size, arena, out, count, err)
-                                : listed_pieces(o, size, arena, out, count, err);
+    if (o->argument[1].whole)
+        equal_pieces(o, size, arena, out, count, err);
+    else
+        listed_pieces(o, size, arena, out, count, err);
+    return err->status;
 }
 
 /* --- values ------------------------------------------------------------------------------ */
@@ -435,9 +433,8 @@ enum status view_apply_all(struct view *v, const char *operations, struct error 
     struct elements all;
     struct operation o;
     elements_of(&all, operations, strlen(operations));
-    while (operations_next(&all, &o, err) > 0)
-        if (view_apply(v, &o, err) != OK)
-            break;
+    while (operations_next(&all, &o, err) > 0 && view_apply(v, &o, err) == OK)
+        continue;
     return err->status;
 }
 

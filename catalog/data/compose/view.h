@@ -51,7 +51,7 @@ enum status view_axis(unsigned rank, const struct operation *, unsigned i, unsig
 #define PARTS_MAX 1000000 /* most tensors into which one can be divided */
 
 /* The sizes of the *count pieces (at most PARTS_MAX) into which a split divides an axis of
- * `size`, in the arena. */
+ * `size`, in the arena, which has an `err`. */
 enum status view_split(const struct operation *, uint64_t size, struct arena *, uint64_t **out,
                        size_t *count, struct error *err);
 
