@@ -58,7 +58,7 @@ static uint64_t bytes_of(const struct dtype *d, uint64_t elements)
 
 /* The dtypes to which values are converted: int64 or uint64 each if both are integers and one has 64
  * bits, which float64 does not always tell apart; else float64. */
-static enum status find_converters(struct comparing *c, struct error *err)
+static void find_converters(struct comparing *c, struct error *err)
 {
     struct side *sides[] = {&c->a, &c->b};
     const struct dtype *a = c->a.as ? c->a.as : &c->a.tensor->dtype, *b = &c->b.tensor->dtype;
@@ -74,7 +74,6 @@ static enum status find_converters(struct comparing *c, struct error *err)
         else
             converter_find(from, &wide, &sides[i]->widen, err);
     }
-    return err->status;
 }
 
 /* Several threads read where that costs no more than reading from front to back. */
@@ -117,8 +116,9 @@ static enum status compare_open(struct comparing *c, struct error *err)
     a->counts = a->as && loss_possible(&a->tensor->dtype, a->as);
     if (a->as)
         converter_find(&a->tensor->dtype, a->as, &a->narrow, err);
-    if (err->status == OK && find_converters(c, err) == OK &&
-        reader_open(a->tensor, NULL, &a->reader, err) == OK &&
+    if (err->status == OK)
+        find_converters(c, err);
+    if (err->status == OK && reader_open(a->tensor, NULL, &a->reader, err) == OK &&
         reader_open(c->b.tensor, NULL, &c->b.reader, err) == OK)
         make_room(c, err);
     return err->status;
@@ -163,8 +163,8 @@ static enum status side_widen(const struct side *s, const uint8_t *piece, uint64
     return converter_run(&s->widen, piece + bytes_of(&s->widen.from, at), out, count, at, err);
 }
 
-static enum status compare_piece(const struct comparing *c, const struct desk *desk,
-                                 uint64_t number, struct piece *p)
+static void compare_piece(const struct comparing *c, const struct desk *desk, uint64_t number,
+                          struct piece *p)
 {
     const uint64_t from = c->at + number * PIECE, left = c->a.tensor->elements - from,
                    count = left < PIECE ? left : PIECE;
@@ -173,9 +173,7 @@ static enum status compare_piece(const struct comparing *c, const struct desk *d
     *p = (struct piece){.sums = compare_none, .err = {.offset = NO_OFFSET}};
     const uint8_t *a = side_read(&c->a, from, count, desk->a, desk->cast, p),
                   *b = a ? side_read(&c->b, from, count, desk->b, NULL, p) : NULL;
-    if (!b)
-        return p->err.status;
-    for (uint64_t i = 0; i < count; i += block.count) {
+    for (uint64_t i = 0; b && i < count; i += block.count) {
         block.count = (size_t)(count - i < COMPARE_BLOCK ? count - i : COMPARE_BLOCK);
         if (side_widen(&c->a, a, i, block.count, block.a, &p->err) != OK ||
             side_widen(&c->b, b, i, block.count, block.b, &p->err) != OK)
@@ -187,21 +185,22 @@ static enum status compare_piece(const struct comparing *c, const struct desk *d
             compare_floats(&block, &sums);
         compare_join(&p->sums, &sums);
     }
-    return p->err.status;
 }
 
 static bool compare_some(void *context, unsigned desk, uint64_t from, uint64_t to)
 {
     struct comparing *c = context;
-    for (uint64_t i = from; i < to; i++)
-        if (compare_piece(c, &c->desks[desk], i, &c->pieces[i]) != OK)
-            return false;
-    return true;
+    bool good = true;
+    for (uint64_t i = from; i < to && good; i++) {
+        compare_piece(c, &c->desks[desk], i, &c->pieces[i]);
+        good = c->pieces[i].err.status == OK;
+    }
+    return good;
 }
 
 /* Add the pieces of a round to what came before, in order, up to the first that failed. */
-static enum status take_round(struct comparing *c, uint64_t pieces, struct compare_sums *sums,
-                              struct loss *lost, struct error *err)
+static void take_round(struct comparing *c, uint64_t pieces, struct compare_sums *sums,
+                       struct loss *lost, struct error *err)
 {
     for (uint64_t i = 0; i < pieces; i++) {
         const struct piece *p = &c->pieces[i];
@@ -214,12 +213,11 @@ static enum status take_round(struct comparing *c, uint64_t pieces, struct compa
         lost->to_zero += p->lost.to_zero;
         lost->to_nan += p->lost.to_nan;
     }
-    return err->status;
 }
 
-static enum status compare_rounds(struct comparing *c, struct team *team,
-                                  const struct compare_watch *watch, struct compare_sums *sums,
-                                  struct loss *lost, struct error *err)
+static void compare_rounds(struct comparing *c, struct team *team,
+                           const struct compare_watch *watch, struct compare_sums *sums,
+                           struct loss *lost, struct error *err)
 {
     const uint64_t elements = c->a.tensor->elements;
     for (c->at = 0; c->at < elements && err->status == OK; c->at += ROUND * PIECE) {
@@ -230,12 +228,12 @@ static enum status compare_rounds(struct comparing *c, struct team *team,
                                .context = c};
         team_add(team, &job);
         team_finish(team, &job);
-        if (take_round(c, job.count, sums, lost, err) == OK && watch)
+        take_round(c, job.count, sums, lost, err);
+        if (err->status == OK && watch)
             watch->read(watch->context,
                         bytes_of(&c->a.tensor->dtype, count) + bytes_of(&c->b.tensor->dtype, count),
                         err);
     }
-    return err->status;
 }
 
 static void compare_finish(const struct compare_sums *s, struct comparison *out)
@@ -267,9 +265,9 @@ enum status tensor_compare(const struct stored_tensor *a, const struct dtype *as
         error_memory(err);
     else if (compare_open(&c, err) == OK) {
         team_grow(team, c.threads - 1);
-        if (compare_rounds(&c, team, watch, &sums, &out->lost, err) == OK &&
-            reader_verify(c.a.reader, err) == OK && reader_verify(c.b.reader, err) == OK &&
-            tensor_files_as_indexed(a, err) == OK)
+        compare_rounds(&c, team, watch, &sums, &out->lost, err);
+        if (err->status == OK && reader_verify(c.a.reader, err) == OK &&
+            reader_verify(c.b.reader, err) == OK && tensor_files_as_indexed(a, err) == OK)
             tensor_files_as_indexed(b, err);
     }
     team_free(team);

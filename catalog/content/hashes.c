@@ -92,9 +92,9 @@ static enum status content_take_outcome(void *context, const struct sweep_part *
         give_sha256(run, t->tensor, o);
     }
     run->tensor_failed = false;
-    if (err->status != OK || run->algorithm != CONTENT_HASH)
-        return err->status;
-    return keep_bytes(w, t->tensor->id >> TENSOR_ORD_BITS, t->len, &run->uncommitted, err);
+    if (err->status == OK && run->algorithm == CONTENT_HASH)
+        keep_bytes(w, t->tensor->id >> TENSOR_ORD_BITS, t->len, &run->uncommitted, err);
+    return err->status;
 }
 
 /* --- sweeps --------------------------------------------------------------------------------- */
@@ -154,21 +154,11 @@ static const char unhashed_sql[] =
     "SELECT EXISTS (SELECT 1 FROM tensor t WHERE t.checkpoint_id = ?1 AND t.hash IS NULL"
     " AND t.storage <> 'none' AND t.dtype NOT IN ('string', 'variant', 'resource'))";
 
-static void keep_checkpoint(sqlite3 *db, int64_t checkpoint, const struct digest_block *hash,
-                            struct error *err)
-{
-    char text[DIGEST_TEXT];
-    digest_print(hash, text);
-    db_run(db, err, "cannot keep a hash",
-           "INSERT OR REPLACE INTO _checkpoint_hashes"
-           " SELECT id, ?2 FROM _checkpoints WHERE id = ?1",
-           "is", checkpoint, text);
-}
-
 static void hash_checkpoint(sqlite3 *db, int64_t checkpoint, struct error *err)
 {
     struct digest *d = digest_new();
     struct digest_block hash;
+    char text[DIGEST_TEXT];
     if (!d) {
         error_memory(err);
         return;
@@ -184,7 +174,11 @@ static void hash_checkpoint(sqlite3 *db, int64_t checkpoint, struct error *err)
     sqlite3_finalize(s);
     digest_end(d, &hash);
     digest_free(d);
-    keep_checkpoint(db, checkpoint, &hash, err);
+    digest_print(&hash, text);
+    db_run(db, err, "cannot keep a hash",
+           "INSERT OR REPLACE INTO _checkpoint_hashes"
+           " SELECT id, ?2 FROM _checkpoints WHERE id = ?1",
+           "is", checkpoint, text);
 }
 
 /* If only twins were hashed, other tensors may lack a hash; then the checkpoint gets none. */

@@ -142,15 +142,6 @@ struct reading {
     struct error err;
 };
 
-static void infer_run_describe(struct inferring *i, const struct infer_probe *p,
-                               struct arena *arena, struct probing *out)
-{
-    *out = (struct probing){.probe = p, .err = {.offset = NO_OFFSET}};
-    if (p->dtype)
-        dtype_find(p->dtype, &out->to);
-    infer_run_load(i, p, arena, &out->tensor, &out->err);
-}
-
 static void read_probe(const struct probing *p, struct file_cache *files, struct reading *out)
 {
     const struct dtype *to = p->probe->dtype ? &p->to : NULL;
@@ -232,8 +223,13 @@ static enum status digest_tensors(void *context, const struct infer_probe *probe
     for (size_t from = 0; from < count && err->status == OK; from += most) {
         const size_t n = count - from < most ? count - from : most;
         struct arena arena = {0};
-        for (size_t k = 0; k < n; k++)
-            infer_run_describe(i, &probe[from + k], &arena, &at[k]);
+        for (size_t k = 0; k < n; k++) {
+            const struct infer_probe *p = &probe[from + k];
+            at[k] = (struct probing){.probe = p, .err = {.offset = NO_OFFSET}};
+            if (p->dtype)
+                dtype_find(p->dtype, &at[k].to);
+            infer_run_load(i, p, &arena, &at[k].tensor, &at[k].err);
+        }
         run_round(&(struct round){i, at, out + from}, n, err);
         arena_release(&arena);
     }
@@ -277,8 +273,8 @@ static enum status infer_run_read_row(struct arena *arena, sqlite3_stmt *s, stru
     return OK;
 }
 
-static enum status read_list(sqlite3 *db, int64_t checkpoint, struct arena *arena,
-                             struct infer_list *out, struct error *err)
+static void read_list(sqlite3 *db, int64_t checkpoint, struct arena *arena, struct infer_list *out,
+                      struct error *err)
 {
     static const char sql[] =
         "SELECT name, dtype, shape, hash, elements FROM tensor WHERE checkpoint_id = ?1"
@@ -294,7 +290,6 @@ static enum status read_list(sqlite3 *db, int64_t checkpoint, struct arena *aren
             (out->at = grown)[out->count++] = row;
     }
     sqlite3_finalize(s);
-    return err->status;
 }
 
 /* --- the whole inference ---------------------------------------------------------------------- */
@@ -304,9 +299,9 @@ static void infer_run_all(sqlite3 *db, struct inferring *i, struct error *err)
     struct inferred *r = i->out;
     struct infer_task *t = &r->task;
     struct infer_item *item;
-    if (read_list(db, i->checkpoint[0], &r->arena, &t->a, err) != OK ||
-        read_list(db, i->checkpoint[1], &r->arena, &t->b, err) != OK ||
-        lookup_open(db, &i->lookup, err) != OK)
+    read_list(db, i->checkpoint[0], &r->arena, &t->a, err);
+    read_list(db, i->checkpoint[1], &r->arena, &t->b, err);
+    if (err->status != OK || lookup_open(db, &i->lookup, err) != OK)
         return;
     i->files = file_cache_new();
     if (!i->files) {

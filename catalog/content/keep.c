@@ -24,11 +24,11 @@ enum status keep_begin(const struct content_work *w, struct error *err)
 enum status content_commit(sqlite3 *db, struct error *err)
 {
     struct error ending = {.offset = NO_OFFSET};
-    if (sqlite3_get_autocommit(db) || db_exec(db, "COMMIT", &ending) == OK)
-        return err->status;
-    sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
-    if (err->status == OK)
-        *err = ending;
+    if (!sqlite3_get_autocommit(db) && db_exec(db, "COMMIT", &ending) != OK) {
+        sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+        if (err->status == OK)
+            *err = ending;
+    }
     return err->status;
 }
 

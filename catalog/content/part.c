@@ -19,21 +19,18 @@ uint64_t part_blocks(uint64_t len)
 }
 
 /* Pass a part's bytes to `use`, in order, in runs that never cross the end of a block. */
-static enum status part_read_bytes(const struct sweep_part *t, struct reader *r, uint8_t *room,
-                                   void (*use)(void *, struct bytes), void *context,
-                                   struct error *err)
+static void part_read_bytes(const struct sweep_part *t, struct reader *r, uint8_t *room,
+                            void (*use)(void *, struct bytes), void *context, struct error *err)
 {
-    for (uint64_t at = 0; at < t->len;) {
+    for (uint64_t at = 0; at < t->len && err->status == OK;) {
         const uint64_t in_block = DIGEST_BLOCK - at % DIGEST_BLOCK, left = t->len - at;
         uint64_t len = left < in_block ? left : in_block;
         struct bytes got = {.len = (size_t)(len < READ_BYTES ? len : READ_BYTES)};
-        if (sweep_go_on(t, err) != OK ||
-            reader_borrow(r, NULL, t->start + at, room, &got, err) != OK)
-            return err->status;
-        use(context, got);
+        if (sweep_go_on(t, err) == OK &&
+            reader_borrow(r, NULL, t->start + at, room, &got, err) == OK)
+            use(context, got);
         at += got.len;
     }
-    return OK;
 }
 
 /* --- what is made of them ------------------------------------------------------------------- */
@@ -72,15 +69,6 @@ static void hash(const struct sweep_part *t, struct reader *r, uint8_t *room,
 static void sha256_bytes(void *context, struct bytes b)
 {
     sha256_update(context, b.len, b.at);
-}
-
-static void sha256(const struct sweep_part *t, struct reader *r, uint8_t *room,
-                   struct part_outcome *o)
-{
-    struct sha256_ctx sha;
-    sha256_init(&sha);
-    part_read_bytes(t, r, room, sha256_bytes, &sha, &o->err);
-    sha256_digest(&sha, SHA256_DIGEST_SIZE, o->blocks[0].at);
 }
 
 /* Read stored bytes without using them, to verify them. Absent chunks are skipped. */
@@ -124,12 +112,16 @@ static void part_read_part(const struct sweep_part *t, enum part_reading reading
     o->opened = true;
     if (t->tensor->dtype.kind == DTYPE_STRING)
         check_strings(t, r, o);
-    else if (reading == PART_SHA256)
-        sha256(t, r, room, o);
-    else if (reading == PART_HASHED)
+    else if (reading == PART_SHA256) {
+        struct sha256_ctx sha;
+        sha256_init(&sha);
+        part_read_bytes(t, r, room, sha256_bytes, &sha, &o->err);
+        sha256_digest(&sha, SHA256_DIGEST_SIZE, o->blocks[0].at);
+    } else if (reading == PART_HASHED) {
         hash(t, r, room, o);
-    else
+    } else {
         part_check(t, r, room, &o->err);
+    }
     /* Extents that were read from end to end have been verified already. */
     if (o->err.status == OK && t->start == 0 && t->last)
         reader_verify(r, &o->err);

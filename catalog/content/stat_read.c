@@ -34,12 +34,6 @@ const struct stat_kernels *stat_kernels(void)
 
 /* --- dtypes --------------------------------------------------------------------------------- */
 
-static bool stat_read_is_number(const struct dtype *d)
-{
-    return d->kind == DTYPE_BOOL || d->kind == DTYPE_INT || d->kind == DTYPE_UINT ||
-           d->kind == DTYPE_FLOAT || d->kind == DTYPE_COMPLEX || d->kind == DTYPE_BLOCK;
-}
-
 /* The dtype that values are converted to, for a way of computing. */
 static void wide(const struct dtype *d, enum stat_way way, struct dtype *out)
 {
@@ -58,10 +52,11 @@ enum stat_way stat_way(const struct stored_tensor *t)
     const bool narrow = d->kind == DTYPE_BLOCK || (d->kind == DTYPE_FLOAT && d->bits <= 32) ||
                         (d->kind != DTYPE_COMPLEX && d->bits <= 16);
     enum stat_way way = narrow ? STAT_32 : STAT_64;
-    if (!stat_read_is_number(d))
-        return STAT_NONE;
+    const bool number = d->kind == DTYPE_BOOL || d->kind == DTYPE_INT || d->kind == DTYPE_UINT ||
+                        d->kind == DTYPE_FLOAT || d->kind == DTYPE_COMPLEX ||
+                        d->kind == DTYPE_BLOCK;
     wide(d, way, &to);
-    if (converter_find_stored(d, &to, &c, &ignored) != OK)
+    if (!number || converter_find_stored(d, &to, &c, &ignored) != OK)
         return STAT_NONE;
     const bool coded =
         d->kind != DTYPE_COMPLEX && (d->bits == 8 || d->bits == 16) && d->block_elems == 1;
@@ -236,17 +231,15 @@ static const void *values_of(struct counting *c, const uint8_t *from, size_t cou
     return c->numbers;
 }
 
-static enum status count_block(struct counting *c, const uint8_t *from, size_t count,
-                               struct error *err)
+static void count_block(struct counting *c, const uint8_t *from, size_t count, struct error *err)
 {
     struct stat_sums sums;
     const void *values = values_of(c, from, count, err);
     if (!values)
-        return err->status;
+        return;
     stat_kernel *kernel = c->way == STAT_32 ? c->kernels->of_32 : c->kernels->of_64;
     kernel(values, count, c->tiny, &sums, &c->out->grid);
     stat_join(&c->out->groups[c->at / STAT_GROUP], &sums);
-    return OK;
 }
 
 /* Eight tables, so that no count waits for the count of the code before. */
@@ -277,11 +270,11 @@ static void count_codes_16(uint32_t *table, const uint8_t *from, size_t count)
         table[load_u16le(from + i * 2)]++;
 }
 
-static enum status count_bytes(struct counting *c, const uint8_t *from, uint64_t elements,
-                               struct error *err)
+static void count_bytes(struct counting *c, const uint8_t *from, uint64_t elements,
+                        struct error *err)
 {
     const struct dtype *d = &c->part->tensor->dtype;
-    for (uint64_t i = 0; i < elements; i += STAT_BLOCK) {
+    for (uint64_t i = 0; i < elements && err->status == OK; i += STAT_BLOCK) {
         const uint64_t left = elements - i;
         const size_t count = (size_t)(left < STAT_BLOCK ? left : STAT_BLOCK);
         const uint8_t *at = from + stat_read_bytes_of(d, i);
@@ -289,27 +282,24 @@ static enum status count_bytes(struct counting *c, const uint8_t *from, uint64_t
             count_codes_8(c->codes, at, count);
         else if (c->way == STAT_CODES)
             count_codes_16(c->codes, at, count);
-        else if (count_block(c, at, count, err) != OK)
-            break;
+        else
+            count_block(c, at, count, err);
         c->at += count;
         if (c->way == STAT_CODES && c->at % STAT_HOLD == 0)
             empty_table(c->codes, d, c->out);
     }
-    return err->status;
 }
 
-static enum status stat_read_part(struct counting *c, struct reader *r, uint64_t elements,
-                                  struct error *err)
+static void stat_read_part(struct counting *c, struct reader *r, uint64_t elements,
+                           struct error *err)
 {
     const struct dtype *d = &c->part->tensor->dtype;
     const uint64_t most = (uint64_t)READ_BLOCKS * STAT_BLOCK;
     const uint64_t values = !c->converted ? 0 : elements < STAT_BLOCK ? elements : STAT_BLOCK;
     uint8_t *room = malloc((size_t)stat_read_bytes_of(d, elements < most ? elements : most) + 1);
     c->numbers = malloc((size_t)values * 2 * sizeof(*c->numbers) + 1);
-    if (!room || !c->numbers) {
-        free(room);
-        return error_memory(err);
-    }
+    if (!room || !c->numbers)
+        error_memory(err);
     for (uint64_t done = 0; done < elements && err->status == OK;) {
         const uint64_t left = elements - done, count = left < most ? left : most;
         struct bytes got = {.len = (size_t)stat_read_bytes_of(d, count)};
@@ -320,7 +310,6 @@ static enum status stat_read_part(struct counting *c, struct reader *r, uint64_t
         done += count;
     }
     free(room);
-    return err->status;
 }
 
 static uint64_t elements_of(const struct sweep_part *p)
@@ -331,13 +320,16 @@ static uint64_t elements_of(const struct sweep_part *p)
     return p->last ? t->elements - first : here;
 }
 
-static enum status count_numbers(struct counting *c, struct reader *r)
+static void count_numbers(struct counting *c, struct reader *r)
 {
     struct stat_outcome *o = c->out;
     const uint64_t elements = elements_of(c->part);
     o->group_count = (size_t)((elements + STAT_GROUP - 1) / STAT_GROUP);
     o->groups = calloc(o->group_count + 1, sizeof(*o->groups));
-    return o->groups ? stat_read_part(c, r, elements, &o->err) : error_memory(&o->err);
+    if (o->groups)
+        stat_read_part(c, r, elements, &o->err);
+    else
+        error_memory(&o->err);
 }
 
 /* For small tensors, writing the histogram takes longest, so each thread does it for its own. */
@@ -352,17 +344,18 @@ static void write_histogram(struct stat_outcome *o)
         error_memory(&o->err);
 }
 
-static enum status count_by_code(struct stat_tables *tables, struct counting *c, struct reader *r)
+static void count_by_code(struct stat_tables *tables, struct counting *c, struct reader *r)
 {
     struct stat_outcome *o = c->out;
     struct table *table = table_take(tables);
-    if (!table)
-        return error_memory(&o->err);
+    if (!table) {
+        error_memory(&o->err);
+        return;
+    }
     c->codes = table->at;
     stat_read_part(c, r, elements_of(c->part), &o->err);
     empty_table(c->codes, &c->part->tensor->dtype, o);
     table_give(tables, table);
-    return o->err.status;
 }
 
 struct stat_outcome *stat_read(struct stat_tables *tables, const struct sweep_part *part,
@@ -390,10 +383,15 @@ struct stat_outcome *stat_read(struct stat_tables *tables, const struct sweep_pa
     o->absent = c->way == STAT_NONE;
     if (!o->absent && !sweep_is_void(t, &o->err) &&
         converter_find_stored(&t->dtype, &to, &c->converter, &o->err) == OK &&
-        reader_open(t, part->files, &r, &o->err) == OK &&
-        (c->way == STAT_CODES ? count_by_code(tables, c, r) : count_numbers(c, r)) == OK &&
-        part->start == 0 && part->last && reader_verify(r, &o->err) == OK && c->way != STAT_CODES)
-        write_histogram(o);
+        reader_open(t, part->files, &r, &o->err) == OK) {
+        if (c->way == STAT_CODES)
+            count_by_code(tables, c, r);
+        else
+            count_numbers(c, r);
+        if (o->err.status == OK && part->start == 0 && part->last &&
+            reader_verify(r, &o->err) == OK && c->way != STAT_CODES)
+            write_histogram(o);
+    }
     if (!r && (t->storage == STORAGE_NONE || o->err.status == ERR_MISSING))
         o->absent = true;
     reader_close(r);

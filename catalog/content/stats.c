@@ -35,34 +35,31 @@ struct run {
 
 /* --- from how often codes come -------------------------------------------------------------- */
 
-static enum status decode_codes(struct run *run, const struct dtype *d, struct error *err)
+static void decode_codes(struct run *run, const struct dtype *d, struct error *err)
 {
     struct dtype to;
     struct converter c;
     const uint32_t count = d->bits == 8 ? 1U << 8 : CODES;
     uint16_t *codes;
     if (run->decoded_name && strcmp(run->decoded_name, d->name) == 0)
-        return OK;
+        return;
     if (!run->decoded)
         run->decoded = malloc(CODES * sizeof(*run->decoded));
     codes = malloc(CODES * sizeof(*codes));
-    if (!run->decoded || !codes) {
-        free(codes);
-        return error_memory(err);
-    }
-    for (uint32_t i = 0; i < count; i++) {
+    if (!run->decoded || !codes)
+        error_memory(err);
+    for (uint32_t i = 0; codes && i < count; i++) {
         if (d->bits == 8)
             ((uint8_t *)codes)[i] = (uint8_t)i;
         else
             codes[i] = (uint16_t)i;
     }
     dtype_find("float64", &to);
-    if (converter_find_stored(d, &to, &c, err) == OK &&
+    if (err->status == OK && converter_find_stored(d, &to, &c, err) == OK &&
         converter_run(&c, codes, run->decoded, count, 0, err) == OK)
         run->decoded_name =
             d->name; /* a constant: only dtypes with parameters have names that are not */
     free(codes);
-    return err->status;
 }
 
 static void count_kinds(struct run *run, double tiny)
@@ -85,11 +82,12 @@ static void count_kinds(struct run *run, double tiny)
 }
 
 /* Compute the sums and the grid from the counts of codes. */
-static enum status sum_codes(struct run *run, const struct dtype *d, struct error *err)
+static void sum_codes(struct run *run, const struct dtype *d, struct error *err)
 {
     struct stat_sums *s = &run->sums;
-    if (decode_codes(run, d, err) != OK)
-        return err->status;
+    decode_codes(run, d, err);
+    if (err->status != OK)
+        return;
     count_kinds(run, stat_tiny(d));
     s->mean = s->finite ? s->mean / (double)s->finite : 0;
     if (s->finite)
@@ -102,7 +100,6 @@ static enum status sum_codes(struct run *run, const struct dtype *d, struct erro
         s->spread += (x - s->mean) * (x - s->mean) * (double)n;
         stat_grid_add(&run->grid, x, n);
     }
-    return OK;
 }
 
 /* --- keeping -------------------------------------------------------------------------------- */
@@ -141,8 +138,8 @@ static void stats_keep(struct run *run, const struct stored_tensor *t, struct er
 {
     struct text own = {0}, *histogram = run->histogram ? run->histogram : &own;
     sqlite3 *db = run->work->db;
-    if (stat_way(t) == STAT_CODES && sum_codes(run, &t->dtype, err) != OK)
-        return;
+    if (stat_way(t) == STAT_CODES)
+        sum_codes(run, &t->dtype, err);
     if (run->sums.finite && !histogram->len)
         stat_grid_print(histogram, &run->grid, run->sums.finite);
     if (!text_str(histogram) || !bind_sums(run->put, t, &run->sums, text_str(histogram)))
@@ -168,19 +165,6 @@ static void begin_tensor(struct run *run)
     run->codes = NULL;
     run->code_count = 0;
     run->failed = run->absent = false;
-}
-
-static enum status end_tensor(struct run *run, const struct stored_tensor *t, struct error *err)
-{
-    if (run->absent || (run->failed && !run->passes))
-        db_run(run->work->db, err, NULL, "DELETE FROM _tensor_statistics WHERE id = ?1", "i",
-               t->id);
-    else if (!run->failed)
-        stats_keep(run, t, err);
-    if (err->status != OK)
-        return err->status;
-    begin_tensor(run);
-    return keep_bytes(run->work, t->id >> TENSOR_ORD_BITS, t->nbytes, &run->uncommitted, err);
 }
 
 /* --- the sweep ------------------------------------------------------------------------------ */
@@ -240,7 +224,15 @@ static enum status stats_take_outcome(void *context, const struct sweep_part *p,
     run->histogram = p->start == 0 && p->last ? &o->histogram : NULL;
     if (!p->last)
         return OK;
-    return end_tensor(run, p->tensor, err);
+    if (run->absent || (run->failed && !run->passes))
+        db_run(w->db, err, NULL, "DELETE FROM _tensor_statistics WHERE id = ?1", "i",
+               p->tensor->id);
+    else if (!run->failed)
+        stats_keep(run, p->tensor, err);
+    begin_tensor(run);
+    if (err->status == OK)
+        keep_bytes(w, p->tensor->id >> TENSOR_ORD_BITS, p->tensor->nbytes, &run->uncommitted, err);
+    return err->status;
 }
 
 /* Give tensors the statistics of other tensors that are known to have equal values. */
@@ -286,7 +278,7 @@ static void sweep_checkpoint(struct run *run, int64_t checkpoint, const char *re
     sqlite3_free(which);
 }
 
-static enum status stats_prepare(struct run *run, struct error *err)
+static void stats_prepare(struct run *run, struct error *err)
 {
     static const char put[] =
         "INSERT INTO _statistics(elements, finite, zeros, nans, infs, subnormals, min, max,"
@@ -303,10 +295,9 @@ static enum status stats_prepare(struct run *run, struct error *err)
     run->gathered = calloc(CODES, sizeof(*run->gathered));
     run->room = calloc(CODES, sizeof(*run->room));
     if (!run->tables || !run->gathered || !run->room)
-        return error_memory(err);
+        error_memory(err);
     run->put = db_query_to(db, err, "cannot keep statistics", put, "");
     run->link = db_query_to(db, err, "cannot keep statistics", link, "");
-    return err->status;
 }
 
 enum status content_stats(const struct content_work *w, int64_t checkpoint, const char *regex,
@@ -314,9 +305,11 @@ enum status content_stats(const struct content_work *w, int64_t checkpoint, cons
 {
     struct run run = {.work = w, .complete = true};
     const bool current = content_is_current(w, checkpoint, err);
-    if (current && keep_begin(w, err) == OK && (w->again || share(w->db, checkpoint, err) == OK) &&
-        stats_prepare(&run, err) == OK)
-        sweep_checkpoint(&run, checkpoint, regex, err);
+    if (current && keep_begin(w, err) == OK && (w->again || share(w->db, checkpoint, err) == OK)) {
+        stats_prepare(&run, err);
+        if (err->status == OK)
+            sweep_checkpoint(&run, checkpoint, regex, err);
+    }
     sqlite3_finalize(run.put);
     sqlite3_finalize(run.link);
     stat_tables_free(run.tables);

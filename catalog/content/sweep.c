@@ -17,7 +17,7 @@ struct sweeping {
     struct file_cache *files;
     struct stored_tensor *tensors;
     struct sweep_part *parts;
-    size_t tensor_count, part_count, part_space;
+    size_t part_count, part_space;
     int64_t *ids; /* of all tensors in the sweep */
     size_t id_count, id_space;
     uint64_t done, total;
@@ -60,26 +60,19 @@ static void add_parts(struct sweeping *s, struct stored_tensor *t)
     }
 }
 
-static enum status load_tensor(struct sweeping *s, int64_t id, struct error *err)
-{
-    const struct sweep *w = s->sweep;
-    struct stored_tensor *t = &s->tensors[s->tensor_count];
-    *t = (struct stored_tensor){0};
-    if (lookup_tensor(s->lookup, id, &s->arena, t, err) != OK ||
-        (w->as_stored && tensor_as_stored(t, &s->arena, err) != OK))
-        return err->status;
-    s->tensor_count++;
-    add_parts(s, t);
-    return err->status;
-}
-
 static enum status load_batch(struct sweeping *s, size_t first, struct error *err)
 {
-    s->tensor_count = s->part_count = s->part_space = 0;
+    s->part_count = s->part_space = 0;
     s->parts = NULL;
-    for (size_t i = first; i < s->id_count && i < first + BATCH_TENSORS; i++)
-        if (load_tensor(s, s->ids[i], err) != OK)
-            break;
+    for (size_t i = first; i < s->id_count && i < first + BATCH_TENSORS && err->status == OK; i++) {
+        struct stored_tensor *t = &s->tensors[i - first];
+        *t = (struct stored_tensor){0};
+        lookup_tensor(s->lookup, s->ids[i], &s->arena, t, err);
+        if (s->sweep->as_stored && err->status == OK)
+            tensor_as_stored(t, &s->arena, err);
+        if (err->status == OK)
+            add_parts(s, t);
+    }
     return err->status;
 }
 
@@ -93,12 +86,11 @@ static enum status sweep_take_part(void *context, uint64_t number, void *thing, 
 {
     struct sweeping *s = context;
     const struct sweep *w = s->sweep;
-    if (w->take(w->context, &s->parts[number], thing, err) != OK)
-        return err->status;
+    const enum status status = w->take(w->context, &s->parts[number], thing, err);
     s->done += s->parts[number].len;
-    if (w->progress)
+    if (status == OK && w->progress)
         w->progress(w->watcher, s->done, s->total);
-    return OK;
+    return status;
 }
 
 static bool stop(void *context)
@@ -115,7 +107,7 @@ enum status sweep_go_on(const struct sweep_part *p, struct error *err)
                : OK;
 }
 
-static enum status run_batches(struct sweeping *s, struct error *err)
+static void run_batches(struct sweeping *s, struct error *err)
 {
     for (size_t i = 0; i < s->id_count && load_batch(s, i, err) == OK; i += BATCH_TENSORS) {
         const struct work w = {.count = s->part_count,
@@ -129,14 +121,13 @@ static enum status run_batches(struct sweeping *s, struct error *err)
             break;
         arena_release(&s->arena);
     }
-    return err->status;
 }
 
 /* --- the whole sweep ------------------------------------------------------------------------ */
 
 /* List all tensors in advance: asking the view again for each batch would take as long as reading
  * many small tensors. */
-static enum status list_ids(struct sweeping *s, struct error *err)
+static void list_ids(struct sweeping *s, struct error *err)
 {
     const struct sweep *w = s->sweep;
     struct text sql = {0};
@@ -153,7 +144,6 @@ static enum status list_ids(struct sweeping *s, struct error *err)
     }
     sqlite3_finalize(ids);
     text_release(&sql);
-    return err->status;
 }
 
 enum status sweep_run(const struct sweep *w, struct error *err)
@@ -162,7 +152,9 @@ enum status sweep_run(const struct sweep *w, struct error *err)
     s.tensors = calloc(BATCH_TENSORS, sizeof(*s.tensors));
     if (!s.files || !s.tensors)
         error_memory(err);
-    else if (list_ids(&s, err) == OK && lookup_open(w->db, &s.lookup, err) == OK)
+    else
+        list_ids(&s, err);
+    if (err->status == OK && lookup_open(w->db, &s.lookup, err) == OK)
         run_batches(&s, err);
     if (s.lookup)
         lookup_close(s.lookup);

@@ -68,7 +68,7 @@ static void state_list(struct stating *s, struct error *err)
     sqlite3_reset(s->plain);
 }
 
-static enum status state_all(sqlite3 *db, struct error *err)
+static void state_all(sqlite3 *db, struct error *err)
 {
     struct stating s = {
         .db = db,
@@ -81,7 +81,6 @@ static enum status state_all(sqlite3 *db, struct error *err)
     sqlite3_finalize(s.lists);
     sqlite3_finalize(s.plain);
     sqlite3_finalize(s.keep);
-    return err->status;
 }
 
 /* In a transaction: rows that are committed one by one take twice as long. */
@@ -89,7 +88,9 @@ enum status twins_find(sqlite3 *db, struct error *err)
 {
     if (db_exec(db, "SAVEPOINT twins", err) != OK)
         return err->status;
-    if (db_exec(db, sizes_sql, err) == OK && state_all(db, err) == OK)
+    if (db_exec(db, sizes_sql, err) == OK)
+        state_all(db, err);
+    if (err->status == OK)
         db_exec(db, told_sql, err);
     struct error ending = {.offset = NO_OFFSET};
     if (db_exec(db, "RELEASE twins", &ending) != OK && err->status == OK)

@@ -25,15 +25,7 @@ static void *verify_make_outcome(void *context, const struct sweep_part *t, uint
     return part_read(t, is_hashed(v, t->tensor) ? PART_HASHED : PART_CHECKED, bytes);
 }
 
-/* Tensors that cannot be read were reported when the headers were checked, except where a chunk
- * itself says that it is of a kind that cannot be read. */
-static bool is_worth_a_word(const struct part_outcome *o)
-{
-    return !o->absent && (o->opened || o->err.status != ERR_UNSUPPORTED);
-}
-
-static enum status compare_hash(struct verifying *v, const struct stored_tensor *t,
-                                struct error *err)
+static void compare_hash(struct verifying *v, const struct stored_tensor *t, struct error *err)
 {
     sqlite3_stmt *s = v->work->hash;
     struct digest_block hash;
@@ -41,7 +33,7 @@ static enum status compare_hash(struct verifying *v, const struct stored_tensor 
     char text[DIGEST_TEXT];
     digest_fold_end(v->fold, &hash);
     if (v->damage.status != OK || !is_hashed(v, t))
-        return OK;
+        return;
     digest_print(&hash, text);
     sqlite3_bind_text(s, 1, t->name, -1, SQLITE_STATIC);
     const bool known = db_row(s, "hashes", err);
@@ -60,10 +52,10 @@ static enum status compare_hash(struct verifying *v, const struct stored_tensor 
         error_code(&what, "hash");
     }
     sqlite3_reset(s);
-    if (err->status != OK)
-        return err->status;
-    v->damage = what;
-    return what.status != OK ? v->work->found(v->work->context, t->name, &what, err) : OK;
+    if (err->status == OK)
+        v->damage = what;
+    if (err->status == OK && what.status != OK)
+        v->work->found(v->work->context, t->name, &what, err);
 }
 
 static enum status verify_take_outcome(void *context, const struct sweep_part *t, void *thing,
@@ -72,21 +64,23 @@ static enum status verify_take_outcome(void *context, const struct sweep_part *t
     struct verifying *v = context;
     const struct verify_data *w = v->work;
     const struct part_outcome *o = thing;
-    if (o->err.status == ERR_MEMORY || o->err.status == ERR_INTERRUPTED)
-        return *err = o->err, err->status;
-    if (o->err.status != OK && v->damage.status == OK) {
+    if (o->err.status == ERR_MEMORY || o->err.status == ERR_INTERRUPTED) {
+        *err = o->err;
+    } else if (o->err.status != OK && v->damage.status == OK) {
         v->damage = o->err;
-        v->silent = !is_worth_a_word(o);
-        if (!v->silent && w->found(w->context, t->tensor->name, &o->err, err) != OK)
-            return err->status;
+        /* Tensors that cannot be read were reported when the headers were checked, except where a
+         * chunk itself says that it is of a kind that cannot be read. */
+        v->silent = o->absent || (!o->opened && o->err.status == ERR_UNSUPPORTED);
+        if (!v->silent)
+            w->found(w->context, t->tensor->name, &o->err, err);
     }
     if (v->damage.status == OK && is_hashed(v, t->tensor))
         digest_fold_add(v->fold, o->blocks, part_blocks(t->len));
-    if (!t->last)
-        return OK;
-    if (w->hash && compare_hash(v, t->tensor, err) != OK)
+    if (err->status != OK || !t->last)
         return err->status;
-    if (!v->silent)
+    if (w->hash)
+        compare_hash(v, t->tensor, err);
+    if (err->status == OK && !v->silent)
         w->read(w->context, t->tensor, &v->damage, err);
     v->silent = false;
     v->damage = (struct error){.offset = NO_OFFSET};

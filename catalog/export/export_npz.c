@@ -102,16 +102,6 @@ static bool member_init(struct member *m, const struct export_tensor *t, uint64_
     return true;
 }
 
-static void member_release(struct member *m)
-{
-    text_release(&m->npy);
-}
-
-static uint64_t member_at(const struct export_tensor *t)
-{
-    return t->offset - t->lead_len;
-}
-
 /* The zip64 extra field of a directory entry has only those numbers that did not fit. */
 static unsigned entry_extra(const struct member *m)
 {
@@ -201,14 +191,9 @@ static void put_entry(struct export_layout *l, struct text *out, const struct me
     lay_add(l, out);
 }
 
-static bool needs_end64(uint64_t count, uint64_t at, uint64_t len)
-{
-    return count >= FULL16 || at >= FULL32 || len >= FULL32;
-}
-
 static void put_end(struct text *out, uint64_t count, uint64_t at, uint64_t len)
 {
-    if (needs_end64(count, at, len)) {
+    if (count >= FULL16 || at >= FULL32 || len >= FULL32) {
         text_adds(out, "PK\6\6");
         put64(out, END64_SIZE - 12); /* of what follows */
         put16(out, MADE_BY_UNIX | VERSION64);
@@ -246,7 +231,7 @@ static void put_members(struct export_layout *l, struct export_tensor **order, s
             error_memory_at(l->err, l->path);
         t->lead_len = (uint32_t)(l->at - at);
         lay_tensor(l, t);
-        member_release(&m);
+        text_release(&m.npy);
     }
 }
 
@@ -254,11 +239,11 @@ static void put_directory(struct export_layout *l, struct export_tensor **order,
 {
     struct member m;
     for (size_t i = 0; i < l->plan->count && lay_ok(l); i++) {
-        if (member_init(&m, order[i], member_at(order[i])))
+        if (member_init(&m, order[i], order[i]->offset - order[i]->lead_len))
             put_entry(l, out, &m, order[i]);
         else
             error_memory_at(l->err, l->path);
-        member_release(&m);
+        text_release(&m.npy);
     }
 }
 

@@ -144,20 +144,19 @@ static bool is_written(const struct stream *stream)
 }
 
 /* Add the tensor's name to an error of reading, which names only the file. */
-static enum status name_tensor(const struct flow *f, struct error *err)
+static void name_tensor(const struct flow *f, struct error *err)
 {
     if (err->status != OK)
         error_prefix(err, f->tensor->old_name);
-    return err->status;
 }
 
 /* Prepare a flow for its blocks. */
-static enum status flow_open(struct pump *p, struct flow *f, struct error *err)
+static void flow_open(struct pump *p, struct flow *f, struct error *err)
 {
     const struct export_tensor *t = f->tensor;
     f->stored = t->stored ? t->stored : load_again(p, f, err);
     if (err->status != OK)
-        return err->status;
+        return;
     f->converts = strcmp(t->from.name, t->to.name) != 0;
     f->loses = loss_possible(&t->from, &t->to);
     f->pieces = t->piece && p->stream->staging;
@@ -166,13 +165,14 @@ static enum status flow_open(struct pump *p, struct flow *f, struct error *err)
         f->count = 0;
     f->step = f->converts ? elements_per_block(&t->from, &t->to) : BLOCK_BYTES;
     f->blocks = blocks_of(f);
-    if (reader_open(f->stored, p->stream->plan->files, &f->reader, err) != OK ||
-        (f->converts && converter_find(&t->from, &t->to, &f->converter, err) != OK))
-        return name_tensor(f, err);
+    if (reader_open(f->stored, p->stream->plan->files, &f->reader, err) == OK && f->converts)
+        converter_find(&t->from, &t->to, &f->converter, err);
+    name_tensor(f, err);
+    if (err->status != OK)
+        return;
     f->memory = reader_memory(f->reader);
     if (p->stream->sums && !(f->sums = arena_array(&f->arena, (size_t)f->blocks, sizeof(*f->sums))))
         error_memory_at(err, t->checkpoint);
-    return err->status;
 }
 
 /* The next tensor, ready for its blocks; NULL: it has none, or an error. */
@@ -185,7 +185,8 @@ static struct flow *flow_new(struct pump *p, uint64_t order, struct error *err)
     }
     f->order = order;
     f->tensor = p->tensors[order];
-    if (flow_open(p, f, err) == OK && f->blocks)
+    flow_open(p, f, err);
+    if (err->status == OK && f->blocks)
         return f;
     flow_close(f);
     return NULL;
@@ -210,15 +211,16 @@ static enum status produce(struct worker *w, const struct flow *f, uint64_t firs
     out->at = room ? room : w->converted;
     if (!f->converts && room)
         reader_read(f->reader, from, room, out->len, &w->error);
-    else if (reader_borrow(f->reader, NULL, from, w->read, &read, &w->error) != OK)
-        return name_tensor(f, &w->error);
-    else if (!f->converts)
-        out->at = read.at;
-    else if (converter_run(&f->converter, read.at, room ? room : w->converted, count, first,
-                           &w->error) == OK &&
-             f->loses && w->pump->stream->options->loss)
-        loss_count(&t->from, read.at, &t->to, out->at, count, &w->loss);
-    return name_tensor(f, &w->error);
+    else if (reader_borrow(f->reader, NULL, from, w->read, &read, &w->error) == OK) {
+        if (!f->converts)
+            out->at = read.at;
+        else if (converter_run(&f->converter, read.at, room ? room : w->converted, count, first,
+                               &w->error) == OK &&
+                 f->loses && w->pump->stream->options->loss)
+            loss_count(&t->from, read.at, &t->to, out->at, count, &w->loss);
+    }
+    name_tensor(f, &w->error);
+    return w->error.status;
 }
 
 /* Do one block of a tensor that is written as a whole; *len is its size. Without a conversion
@@ -309,13 +311,16 @@ static enum status piece_run(struct worker *w, struct flow *f, uint64_t number, 
 }
 
 /* Read, convert and write one block or piece. */
-static enum status do_block(struct worker *w, struct flow *f, uint64_t block, size_t *len)
+static void do_block(struct worker *w, struct flow *f, uint64_t block, size_t *len)
 {
     const struct export_options *options = w->pump->stream->options;
-    if (options->stop && options->stop(options->context))
-        return error_set(&w->error, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
     w->loss = (struct loss){0};
-    return f->pieces ? piece_run(w, f, block, len) : block_run(w, f, block, len);
+    if (options->stop && options->stop(options->context))
+        error_set(&w->error, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
+    else if (f->pieces)
+        piece_run(w, f, block, len);
+    else
+        block_run(w, f, block, len);
 }
 
 /* Combine the CRC-32s of all blocks, which were done in any order. */
@@ -330,14 +335,13 @@ static uint32_t flow_sum(const struct flow *f)
 }
 
 /* Called when all blocks are done: verify the source's checksums, and close the flow. */
-static enum status flow_finish(struct flow *f, struct error *err)
+static void flow_finish(struct flow *f, struct error *err)
 {
     if (f->sums)
         f->tensor->crc32 = flow_sum(f);
     if (f->stored->sums && reader_verify(f->reader, err) != OK)
         name_tensor(f, err);
     flow_close(f);
-    return err->status;
 }
 
 /* These functions are called with the lock held. */
@@ -353,11 +357,6 @@ static void pump_fail(struct pump *p, uint64_t order, const struct error *err)
     pthread_cond_broadcast(&p->changed);
 }
 
-static bool goes_on(const struct pump *p, const struct flow *f)
-{
-    return p->error.status == OK || f->order < p->failed;
-}
-
 /* Wait until there is memory for a flow's reader. Such a flow has an owner, and the owner has no
  * other flow of its own while it opens this one, so the others finish. */
 static void pump_reserve(struct pump *p, const struct flow *f)
@@ -366,13 +365,6 @@ static void pump_reserve(struct pump *p, const struct flow *f)
            (p->memory > READERS_BYTES_MAX || f->memory > READERS_BYTES_MAX - p->memory))
         pthread_cond_wait(&p->changed, &p->lock);
     p->memory += f->memory;
-}
-
-static void pump_release(struct pump *p, uint64_t memory)
-{
-    p->memory -= memory;
-    if (memory)
-        pthread_cond_broadcast(&p->changed);
 }
 
 /* Open the next tensor and add it to the list. Releases the lock meanwhile. */
@@ -403,7 +395,8 @@ static struct flow *pump_take(struct worker *w, uint64_t *block)
     struct pump *p = w->pump;
     while (w->error.status == OK) {
         for (struct flow *f = p->first; f; f = f->next) {
-            if (f->taken < f->blocks && (!f->owner || f->owner == w) && goes_on(p, f)) {
+            if (f->taken < f->blocks && (!f->owner || f->owner == w) &&
+                (p->error.status == OK || f->order < p->failed)) {
                 *block = f->taken++;
                 return f;
             }
@@ -466,17 +459,19 @@ static void export_stream_work(struct worker *w)
     while ((f = pump_take(w, &block))) {
         size_t len = 0;
         pthread_mutex_unlock(&p->lock);
-        enum status status = do_block(w, f, block, &len);
+        do_block(w, f, block, &len);
         pthread_mutex_lock(&p->lock);
-        if (status != OK) {
+        if (w->error.status != OK) {
             pump_fail(p, f->order, &w->error);
         } else if (pump_done(p, f, &w->loss, len)) {
             uint64_t memory = f->memory, order = f->order;
             pthread_mutex_unlock(&p->lock);
-            status = flow_finish(f, &w->error);
+            flow_finish(f, &w->error);
             pthread_mutex_lock(&p->lock);
-            pump_release(p, memory);
-            if (status != OK)
+            p->memory -= memory;
+            if (memory)
+                pthread_cond_broadcast(&p->changed);
+            if (w->error.status != OK)
                 pump_fail(p, order, &w->error);
         }
     }

@@ -110,16 +110,8 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Create the files of an export in parts, at their full sizes. */
-static void create_files(struct writing *w)
-{
-    w->names = arena_array(&w->arena, w->layout.files, sizeof(*w->names));
-    for (size_t i = 0; i < w->layout.files && w->err->status == OK; i++) {
-        w->names[i] = base_name(w->layout.file[i].path);
-        staging_create(w->staging, w->names[i], w->layout.file[i].size, w->err);
-    }
-}
-
+/* Open the output or the staging folder; in that the files of an export in parts are created at their
+ * full sizes. */
 static void open_outputs(struct writing *w)
 {
     const struct output_io *io = w->options->io;
@@ -128,7 +120,11 @@ static void open_outputs(struct writing *w)
         if (output_open(w->path, io, &w->output, w->err) == OK)
             output_reserve(w->output, w->layout.at, w->err);
     } else if (staging_open(w->path, io, &w->staging, w->err) == OK && !folder) {
-        create_files(w);
+        w->names = arena_array(&w->arena, w->layout.files, sizeof(*w->names));
+        for (size_t i = 0; i < w->layout.files && w->err->status == OK; i++) {
+            w->names[i] = base_name(w->layout.file[i].path);
+            staging_create(w->staging, w->names[i], w->layout.file[i].size, w->err);
+        }
     }
 }
 
@@ -218,8 +214,8 @@ static void export_write_commit(struct writing *w)
 }
 
 /* Check that the format has every setting. */
-static enum status check_settings(const struct exporter *exporter,
-                                  const struct export_options *options, struct error *err)
+static void check_settings(const struct exporter *exporter, const struct export_options *options,
+                           struct error *err)
 {
     const char *const *stated = options->settings;
     for (; stated && *stated && err->status == OK; stated += 2) {
@@ -231,7 +227,6 @@ static enum status check_settings(const struct exporter *exporter,
                       "--option %.100s: format %s has no such option (`ckptdb formats` lists them)",
                       *stated, exporter->name);
     }
-    return err->status;
 }
 
 static void write_files(struct writing *w)
@@ -258,7 +253,8 @@ enum status export_write(struct export_plan *plan, const struct exporter *export
                         .arena = {.err = err}};
     if (!plan->count)
         return error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "no tensor is selected");
-    if (check_settings(exporter, options, err) == OK)
+    check_settings(exporter, options, err);
+    if (err->status == OK)
         lay_out(&w, &w.layout);
     if (err->status == OK)
         check_paths(&w);
