@@ -217,26 +217,16 @@ void stat_join(struct stat_sums *a, const struct stat_sums *b)
     a->subnormals += b->subnormals;
 }
 
-/* Convert up to STAT_BLOCK elements to float32 or float64. */
-static const void *values_of(struct counting *c, const uint8_t *from, size_t count,
-                             struct error *err)
-{
-    if (!c->converted)
-        return from;
-    if (converter_run(&c->converter, from, c->numbers, count, c->at, err) != OK)
-        return NULL;
-    if (c->part->tensor->dtype.kind == DTYPE_COMPLEX)
-        for (size_t i = 0; i < count; i++)
-            c->numbers[i] = hypot(c->numbers[2 * i], c->numbers[2 * i + 1]);
-    return c->numbers;
-}
-
+/* Count up to STAT_BLOCK elements, converted to float32 or float64. */
 static void count_block(struct counting *c, const uint8_t *from, size_t count, struct error *err)
 {
     struct stat_sums sums;
-    const void *values = values_of(c, from, count, err);
-    if (!values)
+    const void *values = c->converted ? (const void *)c->numbers : from;
+    if (c->converted && converter_run(&c->converter, from, c->numbers, count, c->at, err) != OK)
         return;
+    if (c->part->tensor->dtype.kind == DTYPE_COMPLEX)
+        for (size_t i = 0; i < count; i++)
+            c->numbers[i] = hypot(c->numbers[2 * i], c->numbers[2 * i + 1]);
     stat_kernel *kernel = c->way == STAT_32 ? c->kernels->of_32 : c->kernels->of_64;
     kernel(values, count, c->tiny, &sums, &c->out->grid);
     stat_join(&c->out->groups[c->at / STAT_GROUP], &sums);

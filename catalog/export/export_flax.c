@@ -124,16 +124,6 @@ static void close_maps(struct flax_tree *tree, size_t depth)
     }
 }
 
-/* How many maps below the root contain both the previous tensor and this one. */
-static size_t shared_depth(const struct flax_tree *tree, const char *name)
-{
-    const char *before = tree->before;
-    size_t depth = 0;
-    for (size_t i = 0; before && before[i] && before[i] == name[i]; i++)
-        depth += name[i] == '/';
-    return depth;
-}
-
 static void put_key(struct flax_tree *tree, const char *at, size_t len)
 {
     tree->map[tree->depth - 1].entries++;
@@ -142,8 +132,10 @@ static void put_key(struct flax_tree *tree, const char *at, size_t len)
 
 static void put_leaf(struct flax_tree *tree, struct export_tensor *t)
 {
-    const char *part = t->name, *end;
-    size_t depth = shared_depth(tree, t->name);
+    const char *part = t->name, *end, *before = tree->before;
+    size_t depth = 0; /* maps below the root that contain the previous tensor, too */
+    for (size_t i = 0; before && before[i] && before[i] == t->name[i]; i++)
+        depth += before[i] == '/';
     close_maps(tree, depth + 1);
     for (size_t i = 0; i < depth; i++)
         part = strchr(part, '/') + 1;

@@ -155,6 +155,12 @@ uint32_t lay_parts(struct export_layout *l)
     return part + 1;
 }
 
+const char *lay_file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 const char *lay_part_path(struct export_layout *l, uint32_t part, uint32_t count)
 {
     const char *suffix = l->exporter->suffix;

@@ -77,6 +77,8 @@ uint32_t lay_parts(struct export_layout *);
 /* "DIR/model.safetensors": "DIR/model-00001-of-00002.safetensors", in the arena; the path itself
  * if `count` is 1. */
 const char *lay_part_path(struct export_layout *, uint32_t part, uint32_t count);
+/* What follows the last '/' of a path. */
+const char *lay_file_name(const char *path);
 
 /* Complete the last file. */
 void lay_finish(struct export_layout *);

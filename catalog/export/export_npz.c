@@ -102,13 +102,6 @@ static bool member_init(struct member *m, const struct export_tensor *t, uint64_
     return true;
 }
 
-/* The zip64 extra field of a directory entry has only those numbers that did not fit. */
-static unsigned entry_extra(const struct member *m)
-{
-    unsigned numbers = (m->size >= FULL32 ? 2 : 0) + (m->at >= FULL32);
-    return numbers ? 4 + 8 * numbers : 0;
-}
-
 /* Both headers have these fields: version, flags, method and date before the checksum, sizes
  * after it. */
 static void put_version(struct text *out, bool zip64)
@@ -165,7 +158,9 @@ static void put_local(struct export_layout *l, struct text *out, const struct me
 static void put_entry(struct export_layout *l, struct text *out, const struct member *m,
                       const struct export_tensor *t)
 {
-    unsigned extra = entry_extra(m);
+    /* The zip64 extra field has only the numbers that did not fit. */
+    unsigned numbers = (m->size >= FULL32 ? 2 : 0) + (m->at >= FULL32);
+    unsigned extra = numbers ? 4 + 8 * numbers : 0;
     text_adds(out, "PK\1\2");
     put16(out, MADE_BY_UNIX | (extra ? VERSION64 : VERSION));
     put_version(out, extra != 0);

@@ -190,19 +190,13 @@ static void put_part(struct export_layout *l, const struct part *part, const cha
     }
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* Lay out "NAME": "FILE" for every tensor. */
 static void put_weight_map(struct export_layout *l, const char *const *paths)
 {
     struct text text = {0};
     struct export_tensor **order = export_order(l->plan, export_by_name, l->err);
     for (size_t i = 0; i < l->plan->count && lay_ok(l); i++) {
-        const char *file = base_name(paths[order[i]->file]);
+        const char *file = lay_file_name(paths[order[i]->file]);
         text_adds(&text, i ? ",\n    " : "\n    ");
         text_json(&text, order[i]->name, strlen(order[i]->name));
         text_adds(&text, ": ");

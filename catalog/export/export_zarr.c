@@ -130,14 +130,6 @@ static void put_group(struct hierarchy *z, const char *name, size_t len)
     lay_add(z->l, &z->json);
 }
 
-static void put_array(struct hierarchy *z, struct export_tensor *t)
-{
-    put_file(z, t->name, strlen(t->name), z->how.version == 2 ? ".zarray" : "zarr.json");
-    zarr_array(&z->how, t, *t->name ? NULL : attributes_of(z), &z->json);
-    lay_add(z->l, &z->json);
-    lay_pieces(z->l, t);
-}
-
 /* Call `see` for every tensor, in the order of the tree: a group comes before what is in it. */
 static void each_array(struct hierarchy *z, void (*see)(struct hierarchy *, struct export_tensor *))
 {
@@ -158,7 +150,10 @@ static void put_nodes(struct hierarchy *z, struct export_tensor *t)
                  "without consolidated metadata (--dtype float32 converts)",
                  t->to.name);
     z->common = z->common && zarr_is_common(&t->to);
-    put_array(z, t);
+    put_file(z, t->name, strlen(t->name), z->how.version == 2 ? ".zarray" : "zarr.json");
+    zarr_array(&z->how, t, *t->name ? NULL : attributes_of(z), &z->json);
+    lay_add(z->l, &z->json);
+    lay_pieces(z->l, t);
 }
 
 static void add_key(struct hierarchy *z, const char *name, size_t len, const char *file)

@@ -239,7 +239,8 @@ static void check_shape(struct export_plan *p, const char *wanted, struct error 
 {
     const struct export_tensor *t = &p->tensor[p->count - 1];
     struct text shape = {0};
-    if (!shape_print(&shape, t->shape, t->rank) || !text_str(&shape))
+    shape_print(&shape, t->shape, t->rank);
+    if (!text_str(&shape))
         error_memory(err);
     else if (strcmp(text_str(&shape), wanted) != 0)
         refuse_tensor(&p->refusals, t->old_name,
@@ -390,11 +391,6 @@ void selection_metadata(sqlite3 *db, const struct selection *want, const struct 
         metadata_add(out, "ckptdb_source", p->checkpoint[0]);
 }
 
-static bool plan_uses(const struct export_plan *p, const char *checkpoint)
-{
-    return checkpoint && strmap_get(&p->checkpoint_index, checkpoint, strlen(checkpoint));
-}
-
 static bool lies_in(const char *path, const char *folder)
 {
     size_t len = strlen(folder);
@@ -445,8 +441,10 @@ enum status selection_guard(sqlite3 *db, const struct export_plan *p, const char
     else if (there && !ours)
         s = db_query(db, err, sql, "ssiii", path, real, (int64_t)st.st_ino, (int64_t)st.st_dev,
                      (int64_t)S_ISDIR(st.st_mode));
-    while (s && !ours && db_row(s, "files of checkpoints", err))
-        ours = plan_uses(p, (const char *)sqlite3_column_text(s, 0));
+    while (s && !ours && db_row(s, "files of checkpoints", err)) {
+        const char *checkpoint = (const char *)sqlite3_column_text(s, 0);
+        ours = checkpoint && strmap_get(&p->checkpoint_index, checkpoint, strlen(checkpoint));
+    }
     if (ours)
         error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
                   "is one of the files that are read; give the output another name");

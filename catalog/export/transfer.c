@@ -75,15 +75,6 @@ struct worker {
     struct error error;
 };
 
-/* The catalog may have changed since the plan was made: check that this is still the planned
- * tensor. */
-static bool same_as_planned(const struct stored_tensor *s, const struct export_tensor *t)
-{
-    return strcmp(s->name, t->old_name) == 0 && strcmp(s->dtype.name, t->from.name) == 0 &&
-           s->rank == t->rank && s->elements == t->elements &&
-           memcmp(s->shape, t->shape, t->rank * sizeof(*t->shape)) == 0;
-}
-
 static void flow_close(struct flow *f)
 {
     if (!f)
@@ -106,7 +97,11 @@ static const struct stored_tensor *load_again(struct pump *p, struct flow *f, st
     pthread_mutex_lock(&p->loading);
     loader->load(loader->context, t->id, t->recipe, &f->arena, s, err);
     pthread_mutex_unlock(&p->loading);
-    if (err->status == OK && !same_as_planned(s, t))
+    /* The catalog may have changed since the plan was made. */
+    if (err->status == OK &&
+        (strcmp(s->name, t->old_name) != 0 || strcmp(s->dtype.name, t->from.name) != 0 ||
+         s->rank != t->rank || s->elements != t->elements ||
+         memcmp(s->shape, t->shape, t->rank * sizeof(*t->shape)) != 0))
         error_set(err, ERR_CHANGED, t->checkpoint, NO_OFFSET,
                   "%s is no longer what it was when the export began; run it again", t->old_name);
     return s;
@@ -128,14 +123,6 @@ static uint64_t elements_per_block(const struct dtype *from, const struct dtype 
 static uint64_t pieces_per_run(const struct export_tensor *t)
 {
     return t->run / t->piece + (t->run % t->piece != 0);
-}
-
-static uint64_t blocks_of(const struct flow *f)
-{
-    const struct export_tensor *t = f->tensor;
-    if (f->pieces)
-        return t->elements / t->run * pieces_per_run(t);
-    return f->count / f->step + (f->count % f->step != 0);
 }
 
 static bool is_written(const struct stream *stream)
@@ -164,7 +151,8 @@ static void flow_open(struct pump *p, struct flow *f, struct error *err)
     if (!is_written(p->stream) && !f->loses)
         f->count = 0;
     f->step = f->converts ? elements_per_block(&t->from, &t->to) : BLOCK_BYTES;
-    f->blocks = blocks_of(f);
+    f->blocks = f->pieces ? t->elements / t->run * pieces_per_run(t)
+                          : f->count / f->step + (f->count % f->step != 0);
     if (reader_open(f->stored, p->stream->plan->files, &f->reader, err) == OK && f->converts)
         converter_find(&t->from, &t->to, &f->converter, err);
     name_tensor(f, err);
@@ -357,16 +345,6 @@ static void pump_fail(struct pump *p, uint64_t order, const struct error *err)
     pthread_cond_broadcast(&p->changed);
 }
 
-/* Wait until there is memory for a flow's reader. Such a flow has an owner, and the owner has no
- * other flow of its own while it opens this one, so the others finish. */
-static void pump_reserve(struct pump *p, const struct flow *f)
-{
-    while (p->error.status == OK && p->memory &&
-           (p->memory > READERS_BYTES_MAX || f->memory > READERS_BYTES_MAX - p->memory))
-        pthread_cond_wait(&p->changed, &p->lock);
-    p->memory += f->memory;
-}
-
 /* Open the next tensor and add it to the list. Releases the lock meanwhile. */
 static void pump_open(struct worker *w)
 {
@@ -380,8 +358,12 @@ static void pump_open(struct worker *w)
     if (w->error.status != OK) {
         pump_fail(p, order, &w->error);
     } else if (f) {
-        if (f->memory)
-            pump_reserve(p, f);
+        /* Wait until there is memory for its reader. Such a flow has an owner, and the owner has no
+         * other flow of its own while it opens this one, so the others finish. */
+        while (f->memory && p->error.status == OK && p->memory &&
+               (p->memory > READERS_BYTES_MAX || f->memory > READERS_BYTES_MAX - p->memory))
+            pthread_cond_wait(&p->changed, &p->lock);
+        p->memory += f->memory;
         f->owner = f->stored->sums || reader_sequential(f->reader) ? w : NULL;
         *p->last = f;
         p->last = &f->next;

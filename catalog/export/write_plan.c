@@ -44,25 +44,6 @@ static void lay_out(struct writing *w, struct export_layout *l)
 
 /* --- what is there ---------------------------------------------------------------------- */
 
-/* Whether something is there, and the guard lets it be replaced. */
-static bool is_there(const struct writing *w, const char *path, struct stat *st)
-{
-    const struct export_options *o = w->options;
-    return lstat(path, st) == 0 && /* opening the file will report any other problem */
-           (!o->guard || o->guard(o->guard_context, path, w->err) == OK);
-}
-
-static void check_path(const struct writing *w, const char *path)
-{
-    struct stat st;
-    if (!is_there(w, path, &st))
-        return;
-    if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
-        error_set(w->err, ERR_ARGUMENT, path, NO_OFFSET, "is there, and not a file");
-    else if (!w->options->force)
-        error_set(w->err, ERR_ARGUMENT, path, NO_OFFSET, "exists; --force writes over it");
-}
-
 static bool has_mark(const struct writing *w, const char *path)
 {
     bool found = false;
@@ -78,17 +59,22 @@ static bool has_mark(const struct writing *w, const char *path)
 
 /* Replacing a folder removes all that is in it, so it must look like one that this format
  * writes. */
-static void check_folder(const struct writing *w)
+static void check_path(const struct writing *w, const char *path)
 {
+    const struct export_options *o = w->options;
+    const bool folder = w->exporter->folder_marks;
     struct stat st;
-    if (!is_there(w, w->path, &st))
+    if (lstat(path, &st) != 0) /* opening the file will report any other problem */
         return;
-    if (!S_ISDIR(st.st_mode))
-        error_set(w->err, ERR_ARGUMENT, w->path, NO_OFFSET, "is there, and not a folder");
-    else if (!w->options->force)
-        error_set(w->err, ERR_ARGUMENT, w->path, NO_OFFSET, "exists; --force writes over it");
-    else if (!has_mark(w, w->path))
-        error_set(w->err, ERR_ARGUMENT, w->path, NO_OFFSET,
+    if (o->guard && o->guard(o->guard_context, path, w->err) != OK)
+        return;
+    if (folder ? !S_ISDIR(st.st_mode) : !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+        error_set(w->err, ERR_ARGUMENT, path, NO_OFFSET, "is there, and not a %s",
+                  folder ? "folder" : "file");
+    else if (!o->force)
+        error_set(w->err, ERR_ARGUMENT, path, NO_OFFSET, "exists; --force writes over it");
+    else if (folder && !has_mark(w, path))
+        error_set(w->err, ERR_ARGUMENT, path, NO_OFFSET,
                   "a folder that is not of format %s, which --force does not remove",
                   w->exporter->name);
 }
@@ -96,19 +82,13 @@ static void check_folder(const struct writing *w)
 static void check_paths(const struct writing *w)
 {
     if (w->exporter->folder_marks)
-        check_folder(w);
+        check_path(w, w->path);
     else
         for (size_t i = 0; i < w->layout.files && w->err->status == OK; i++)
             check_path(w, w->layout.file[i].path);
 }
 
 /* --- opening ---------------------------------------------------------------------------- */
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
 
 /* Open the output or the staging folder; in that the files of an export in parts are created at their
  * full sizes. */
@@ -122,7 +102,7 @@ static void open_outputs(struct writing *w)
     } else if (staging_open(w->path, io, &w->staging, w->err) == OK && !folder) {
         w->names = arena_array(&w->arena, w->layout.files, sizeof(*w->names));
         for (size_t i = 0; i < w->layout.files && w->err->status == OK; i++) {
-            w->names[i] = base_name(w->layout.file[i].path);
+            w->names[i] = lay_file_name(w->layout.file[i].path);
             staging_create(w->staging, w->names[i], w->layout.file[i].size, w->err);
         }
     }

@@ -141,15 +141,6 @@ static void add_type_v3(const struct dtype *d, struct text *out)
         text_addf(out, "\"%s\"", i < NAMES ? names[i].v3 : d->name);
 }
 
-/* Zero bytes in base64. */
-static void add_zero_bytes(unsigned count, struct text *out)
-{
-    text_addc(out, '"');
-    for (unsigned i = 0; i < (count + 2) / 3 * 4; i++)
-        text_addc(out, i < (count * 4 + 2) / 3 ? 'A' : '=');
-    text_addc(out, '"');
-}
-
 static void add_zero_v3(const struct dtype *d, struct text *out)
 {
     switch (d->kind) {
@@ -162,8 +153,11 @@ static void add_zero_v3(const struct dtype *d, struct text *out)
     case DTYPE_COMPLEX:
         text_adds(out, "[0.0,0.0]");
         break;
-    case DTYPE_VOID:
-        add_zero_bytes(d->block_bytes, out);
+    case DTYPE_VOID: /* zero bytes in base64 */
+        text_addc(out, '"');
+        for (unsigned i = 0; i < (d->block_bytes + 2U) / 3 * 4; i++)
+            text_addc(out, i < (d->block_bytes * 4U + 2) / 3 ? 'A' : '=');
+        text_addc(out, '"');
         break;
     default:
         text_addc(out, '0');

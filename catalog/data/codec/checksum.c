@@ -139,21 +139,16 @@ uint32_t jenkins_lookup3(struct bytes data)
     return v[2];
 }
 
-static uint32_t jenkins_lookup3_of(struct bytes data)
-{
-    return jenkins_lookup3(data);
-}
-
-#define CHECKSUM(kind)                                                                             \
+#define CHECKSUM(kind, sum)                                                                        \
     static enum status kind##_trim(const struct codec_step *step, struct bytes *bytes,             \
                                    struct error *err)                                              \
     {                                                                                              \
-        return sum_trim(step, kind##_of, bytes, err);                                              \
+        return sum_trim(step, sum, bytes, err);                                                    \
     }                                                                                              \
     const struct codec codec_##kind = {.name = #kind, .args = "=end|start", .trim = kind##_trim};
 
-CHECKSUM(crc32c)
-CHECKSUM(crc32)
-CHECKSUM(adler32)
-CHECKSUM(fletcher32)
-CHECKSUM(jenkins_lookup3)
+CHECKSUM(crc32c, crc32c_of)
+CHECKSUM(crc32, crc32_of)
+CHECKSUM(adler32, adler32_of)
+CHECKSUM(fletcher32, fletcher32_of)
+CHECKSUM(jenkins_lookup3, jenkins_lookup3)

@@ -117,6 +117,24 @@ bool codec_step_size(const struct codec *codec, const struct codec_args *args, u
     return !codec->size || codec->size(args, in, size);
 }
 
+bool codec_same_size(const struct codec_args *args, uint64_t in, struct codec_size *size)
+{
+    (void)args;
+    *size = (struct codec_size){in, true};
+    return true;
+}
+
+uint8_t *codec_read(const struct source *s, uint64_t offset, uint64_t len, struct error *err)
+{
+    uint8_t *bytes = len < SIZE_MAX ? malloc((size_t)len + !len) : NULL;
+    if (!bytes)
+        error_memory_at(err, s->name);
+    else if (source_read(s, offset, bytes, (size_t)len, err) == OK)
+        return bytes;
+    free(bytes);
+    return NULL;
+}
+
 bool codec_chain_next(const char **chain, char *name, const char **argument)
 {
     const char *at = *chain;

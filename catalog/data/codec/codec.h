@@ -156,9 +156,27 @@ bool codec_number(const char *text, uint64_t *value);
 /* The decimal number at *at, moved past it. */
 bool codec_take_number(const char **at, uint64_t *value);
 bool codec_level(const char *text, int least, int most, int *level);
+/* A codec's `size`: as many bytes as go in. */
+bool codec_same_size(const struct codec_args *args, uint64_t in, struct codec_size *size);
+/* `len` bytes of the source from `offset` on, malloc'ed; NULL after an error. */
+uint8_t *codec_read(const struct source *, uint64_t offset, uint64_t len, struct error *err);
 enum status codec_bad_argument(const struct source *inner, const char *name, const char *argument,
                                struct error *err);
 enum status codec_corrupt(const struct codec_step *step, struct error *err, const char *fmt, ...)
     PRINTF_LIKE(3, 4);
+
+/* The `width` bits from *bit on, moved past them; the highest bit of a byte is the first. The caller has
+ * checked that they exist. */
+static inline uint64_t codec_take_bits(const uint8_t *at, uint64_t *bit, unsigned width)
+{
+    uint64_t number = 0;
+    while (width) {
+        unsigned left = 8 - (unsigned)(*bit % 8), n = left < width ? left : width;
+        number = number << n | (uint64_t)(at[*bit / 8] >> (left - n) & ((1u << n) - 1));
+        *bit += n;
+        width -= n;
+    }
+    return number;
+}
 
 #endif

@@ -10,25 +10,6 @@
 
 #define WHOLE_MOST ((uint64_t)2 << 30) /* most stored bytes, and most decoded bytes */
 
-/* All bytes of the source, malloc'ed; NULL after an error. */
-static uint8_t *whole_read_all(const struct source *s, struct error *err)
-{
-    if (s->size > WHOLE_MOST) {
-        error_set(err, ERR_LIMIT, s->name, NO_OFFSET,
-                  "%llu stored bytes in one piece, most is %llu", (unsigned long long)s->size,
-                  (unsigned long long)WHOLE_MOST);
-        return NULL;
-    }
-    uint8_t *bytes = malloc((size_t)s->size + !s->size);
-    if (!bytes) {
-        error_memory_at(err, s->name);
-    } else if (source_read(s, 0, bytes, (size_t)s->size, err) != OK) {
-        free(bytes);
-        bytes = NULL;
-    }
-    return bytes;
-}
-
 /* The source decoded as a block into memory. */
 static void open_whole(const struct source *inner, const struct codec *codec, const char *argument,
                        struct source **out, struct error *err)
@@ -41,7 +22,11 @@ static void open_whole(const struct source *inner, const struct codec *codec, co
     struct block_decoder *decoder = block_decoder_new();
     if (!decoder)
         error_memory_at(err, inner->name);
-    else if ((stored = whole_read_all(inner, err))) {
+    else if (inner->size > WHOLE_MOST)
+        error_set(err, ERR_LIMIT, inner->name, NO_OFFSET,
+                  "%llu stored bytes in one piece, most is %llu", (unsigned long long)inner->size,
+                  (unsigned long long)WHOLE_MOST);
+    else if ((stored = codec_read(inner, 0, inner->size, err))) {
         source_descriptor(inner, &block.offset);
         block.stored = (struct bytes){stored, (size_t)inner->size};
         block_decode_all(decoder, &block, WHOLE_MOST, &decoded, &len, err);

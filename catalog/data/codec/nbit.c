@@ -42,14 +42,7 @@ static enum status nbit_decode(const struct codec_step *step, struct bytes in, u
     if (total > room)
         return OK;
     for (uint64_t i = 0; i < n.count; i++) {
-        uint64_t value = 0;
-        for (unsigned left = n.bits; left;) {
-            unsigned free = 8 - (unsigned)(bit % 8), take = free < left ? free : left;
-            value =
-                value << take | (uint64_t)(in.at[bit / 8] >> (free - take) & ((1u << take) - 1));
-            bit += take;
-            left -= take;
-        }
+        uint64_t value = codec_take_bits(in.at, &bit, n.bits);
         if (n.is_signed && n.bits > 0 && n.bits < 64 && value >> (n.bits - 1))
             value |= UINT64_MAX << n.bits;
         for (unsigned b = 0; b < n.size; b++)

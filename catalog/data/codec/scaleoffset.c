@@ -52,19 +52,6 @@ static bool scaleoffset_size(const struct codec_args *args, uint64_t in, struct 
     return good;
 }
 
-/* The next `width` bits, highest bit of a byte first. The caller has checked that they exist. */
-static uint64_t next_bits(const uint8_t *at, uint64_t *bit, unsigned width)
-{
-    uint64_t number = 0;
-    while (width) {
-        unsigned left = 8 - (unsigned)(*bit % 8), n = left < width ? left : width;
-        number = number << n | (uint64_t)(at[*bit / 8] >> (left - n) & ((1u << n) - 1));
-        *bit += n;
-        width -= n;
-    }
-    return number;
-}
-
 /* A float, computed in its own precision as the HDF5 library does. */
 static uint64_t float_of(const struct scale *s, uint64_t number, uint64_t least)
 {
@@ -111,7 +98,7 @@ static enum status scaleoffset_decode(const struct codec_step *step, struct byte
     }
     uint64_t none = (UINT64_C(1) << bits) - 1;
     for (uint64_t i = 0; i < s.count; i++) {
-        uint64_t number = next_bits(data, &bit, bits);
+        uint64_t number = codec_take_bits(data, &bit, bits);
         uint64_t value = s.has_fill && number == none ? s.fill
                          : s.is_float                 ? float_of(&s, number, least)
                                                       : number + least;

@@ -35,13 +35,6 @@ __attribute__((noinline)) static void spread(const uint8_t *in, size_t count, si
             out[i * width] = in[i];
 }
 
-static bool shuffle_size(const struct codec_args *args, uint64_t in, struct codec_size *size)
-{
-    (void)args;
-    *size = (struct codec_size){in, true};
-    return true;
-}
-
 static enum status shuffle_decode(const struct codec_step *step, struct bytes in, uint8_t *out,
                                   size_t room, size_t *made, struct error *err)
 {
@@ -64,4 +57,4 @@ static enum status shuffle_decode(const struct codec_step *step, struct bytes in
 }
 
 const struct codec codec_shuffle = {
-    .name = "shuffle", .args = "N", .size = shuffle_size, .decode = shuffle_decode};
+    .name = "shuffle", .args = "N", .size = codec_same_size, .decode = shuffle_decode};

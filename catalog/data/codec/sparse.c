@@ -120,14 +120,7 @@ static uint8_t *sparse_read_all(const struct source *s, uint64_t offset, uint64_
         sparse_bad(s, err, "its parts reach past its bytes");
         return NULL;
     }
-    uint8_t *bytes = malloc(len ? (size_t)len : 1);
-    if (!bytes)
-        error_memory_at(err, s->name);
-    else if (source_read(s, offset, bytes, (size_t)len, err) != OK) {
-        free(bytes);
-        return NULL;
-    }
-    return bytes;
+    return codec_read(s, offset, len, err);
 }
 
 static void read_coordinates(const struct source *s, const struct sparse *p, struct entry *out,

@@ -82,13 +82,6 @@ static enum status swap_begin(struct source *base, const struct codec_args *args
                            (unsigned long long)base->size, (unsigned long long)width);
 }
 
-static bool swap_size(const struct codec_args *args, uint64_t in, struct codec_size *size)
-{
-    (void)args;
-    *size = (struct codec_size){in, true};
-    return true;
-}
-
 static enum status swap_decode(const struct codec_step *step, struct bytes in, uint8_t *out,
                                size_t room, size_t *made, struct error *err)
 {
@@ -114,6 +107,6 @@ const struct codec codec_swap = {.name = "swap",
                                  .source = &swap_ops,
                                  .source_bytes = sizeof(struct swap_source),
                                  .begin = swap_begin,
-                                 .size = swap_size,
+                                 .size = codec_same_size,
                                  .decode = swap_decode,
                                  .in_place = true};

@@ -88,19 +88,11 @@ static uint64_t next_number(struct stream *s, struct error *err)
     }
 }
 
-/* Whether the number fits in `width` bytes, signed or unsigned. */
-static bool varints_fits(uint64_t value, unsigned width)
-{
-    if (width == WIDTH_MAX)
-        return true;
-    unsigned bits = 8 * width;
-    return value >> bits == 0 || ~value >> (bits - 1) == 0;
-}
-
 static enum status varints_read(const struct source *base, uint64_t offset, void *dst, size_t len,
                                 struct error *err)
 {
     const struct varints_source *v = (const struct varints_source *)base;
+    const unsigned bits = 8 * v->width;
     struct stream s = {.source = v->base.inner};
     uint8_t *to = dst, element[WIDTH_MAX];
     uint64_t first = offset / v->width;
@@ -112,7 +104,7 @@ static enum status varints_read(const struct source *base, uint64_t offset, void
         next_number(&s, err);
     for (; len && err->status == OK; first++) {
         const uint64_t value = next_number(&s, err);
-        if (!varints_fits(value, v->width))
+        if (bits < 64 && value >> bits && ~value >> (bits - 1)) /* neither unsigned nor signed */
             error_set(err, ERR_CORRUPT, base->name, NO_OFFSET,
                       "integer %llu does not fit in %u bytes", (unsigned long long)first, v->width);
         size_t n = v->width - within < len ? v->width - within : len;

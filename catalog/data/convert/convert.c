@@ -146,11 +146,6 @@ static struct dtype part_of(const struct dtype *d)
     return part;
 }
 
-static enum kernel complex_kernel(const struct dtype *d)
-{
-    return d->bits == 32 ? K(complex_16) : d->bits == 64 ? K(complex_32) : K(complex_64);
-}
-
 static enum status convert_refuse(const struct dtype *from, const struct dtype *to,
                                   const char *reason, struct error *err)
 {
@@ -196,7 +191,11 @@ enum status converter_find_stored(const struct dtype *from, const struct dtype *
     if (from->kind == DTYPE_COMPLEX)
         c.parts = 2;
     else if (to->kind == DTYPE_COMPLEX)
-        step_add(&c, complex_kernel(to), to);
+        step_add(&c,
+                 to->bits == 32   ? K(complex_16)
+                 : to->bits == 64 ? K(complex_32)
+                                  : K(complex_64),
+                 to);
     *out = c;
     return OK;
 }

@@ -57,17 +57,11 @@ static enum element_type get_uint(uint64_t value, struct element *out)
     return ELEMENT_INTEGER;
 }
 
-static enum element_type get_int(uint64_t value, unsigned bits, struct element *out)
-{
-    const uint64_t sign = UINT64_C(1) << (bits - 1);
-    out->integer = (int64_t)((value ^ sign) - sign);
-    return ELEMENT_INTEGER;
-}
-
 enum element_type element_get(const struct dtype *d, const void *data, uint64_t index,
                               struct element *out)
 {
     const unsigned bits = d->bits;
+    const uint64_t sign = UINT64_C(1) << (bits - 1) % 64;
     switch (d->kind) {
     case DTYPE_BOOL:
         return get_uint(bits_at(data, index, 8) != 0, out);
@@ -75,7 +69,8 @@ enum element_type element_get(const struct dtype *d, const void *data, uint64_t 
         return get_uint(bits_at(data, index, bits), out);
     case DTYPE_INT:
     case DTYPE_TIME:
-        return get_int(bits_at(data, index, bits), bits, out);
+        out->integer = (int64_t)((bits_at(data, index, bits) ^ sign) - sign);
+        return ELEMENT_INTEGER;
     case DTYPE_FLOAT:
         if (bits == 6)
             return ELEMENT_NONE;
