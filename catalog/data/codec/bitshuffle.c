@@ -144,7 +144,8 @@ static void bitshuffle_read_head(struct unpacking *u, struct bitshuffled *b)
     if (size != b->size || bytes % (8 * b->element) || !bytes)
         codec_corrupt(u->step, u->err, "holds %llu decoded bytes in blocks of %llu",
                       (unsigned long long)size, (unsigned long long)bytes);
-    b->block = bytes / b->element;
+    else
+        b->block = bytes / b->element;
 }
 
 static enum status bitshuffle_decode(const struct codec_step *step, struct bytes in, uint8_t *out,
@@ -163,12 +164,14 @@ static enum status bitshuffle_decode(const struct codec_step *step, struct bytes
         u.lz4 = library_lz4(step, err);
     if (b.compressor == ZSTD)
         u.zstd = library_zstd(step, err);
+    if (packed && !u.lz4 && !u.zstd)
+        return err->status;
     uint64_t bytes = b.block * b.element < b.size ? b.block * b.element : b.size;
-    u.block = packed ? malloc((size_t)bytes) : NULL;
+    u.block = packed ? malloc((size_t)bytes + 1) : NULL;
     u.context = u.zstd ? u.zstd->create() : NULL;
     if (packed && (!u.block || (u.zstd && !u.context)))
         error_set(err, ERR_MEMORY, step->name, step->offset, "no memory");
-    if (err->status == OK)
+    else
         unpack_blocks(&u, out);
     if (u.context)
         u.zstd->close(u.context);

@@ -369,7 +369,7 @@ static void sparse_fill(struct sparse_source *s, const struct sparse *p, struct 
         error_memory_at(err, s->base.inner->name);
     else
         s->values = sparse_read_all(s->base.inner, p->values, bytes, err);
-    if (!s->values)
+    if (!s->entries || !s->values)
         return;
     if (p->kind == 'o')
         read_coordinates(s->base.inner, p, s->entries, err);

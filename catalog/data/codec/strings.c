@@ -284,7 +284,7 @@ static void open_fields(struct strings *t, struct error *err)
     uint64_t found = 0;
     make_marks(t, err);
     t->message = message_over(t->source);
-    for (; err->status == OK && next_field(t, &f, err); found++)
+    for (; t->marks && next_field(t, &f, err); found++)
         if (found < t->count && found % MARK_EVERY == 0)
             t->marks[found / MARK_EVERY].length_at = f.head;
     if (found != t->count)
@@ -316,7 +316,7 @@ static void open_vlen(struct strings *t, struct error *err)
     if (head && load_u32le(head) != t->count)
         error_set(err, ERR_CORRUPT, t->source->name, NO_OFFSET, "%u strings are there, not %llu",
                   (unsigned)load_u32le(head), (unsigned long long)t->count);
-    for (uint64_t i = 0; i < t->count && err->status == OK; i++) {
+    for (uint64_t i = 0; head && i < t->count && err->status == OK; i++) {
         if (i % MARK_EVERY == 0)
             t->marks[i / MARK_EVERY].length_at = at;
         next_item(t, &at, err);

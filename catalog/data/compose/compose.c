@@ -244,9 +244,9 @@ enum status compose(const char *recipe, const struct composer *from, struct aren
     struct composition *c = arena_alloc(arena, sizeof(*c));
     if (c)
         read_recipe(&r, recipe, arena, err);
-    if (err->status == OK)
+    if (c && err->status == OK)
         read_parts(&r, from, arena, c, err);
-    if (err->status == OK)
+    if (c && err->status == OK)
         result(&r, c, arena, out, err);
     arena->err = before;
     arena->failed = arena->failed && before; /* without one, what is asked for next is anew */
