@@ -99,9 +99,8 @@ static int select_next(struct map_cursor *c)
 /* Count all rows of the current sources. */
 static int select_count(struct map_cursor *c)
 {
-    int rc;
     c->counts.rows = 0;
-    while ((rc = sqlite3_step(c->select)) == SQLITE_ROW) {
+    while (sqlite3_step(c->select) == SQLITE_ROW) {
         const char *status = (const char *)sqlite3_column_text(c->select, COLUMN_STATUS);
         for (int i = RULE_UNMATCHED; status && i <= RULE_ERROR; i++)
             if (strcmp(status, map_status(i)) == 0)

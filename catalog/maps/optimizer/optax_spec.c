@@ -74,7 +74,7 @@ bool next_child(struct run *r, const struct json_value *tx, const struct json_va
     }
     if (!value || !forms[f].list || value->type != JSON_ARRAY)
         return false;
-    *at = k == 0 ? value->first : (*at)->next;
+    *at = k == 0 ? value->first : *at ? (*at)->next : NULL;
     if (!*at)
         return false;
     out->tx = f == FORM_CHAIN ? *at : pair(*at, 1);
