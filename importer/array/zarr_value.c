@@ -56,7 +56,7 @@ static size_t position(const char *names, struct bytes key)
     size_t n = 0;
     for (; *names; n++) {
         size_t len = strcspn(names, " ");
-        if (key.len == len && memcmp(key.at, names, len) == 0)
+        if (key.at && key.len == len && memcmp(key.at, names, len) == 0)
             return n;
         names += len + (names[len] == ' ');
     }
@@ -147,7 +147,7 @@ bool zarr_numbers(struct zarr_parsing *z, const struct zarr_value *v, const char
 bool zarr_extension(struct zarr_parsing *z, const struct zarr_value *v, char *name,
                     struct zarr_value *configuration)
 {
-    struct zarr_value m[2];
+    struct zarr_value m[2] = {0};
     *configuration = (struct zarr_value){0};
     if (v->type == JSON_STRING)
         return zarr_word(z, v, name, NUMPY_TYPE_BYTES) || zarr_bad(z, v, "a name that is too long");
