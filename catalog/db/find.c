@@ -29,11 +29,13 @@
 /* A column's path is meant if the name is the whole path, or its last components. */
 #define NAMED_BY(column) "(" column " = ?1 OR substr(" column ", -length(?1) - 1) = '/' || ?1)"
 
-/* One of several checkpoints of a step: the items of Orbax have names; others are meant by their
- * file names (model.safetensors, optimizer.pt). */
+/* One of several checkpoints of a step: its items have names; others are meant by their file names.
+ * Without a name it is the item "model", if the step has one. */
 #define HAS_ITEM(t)                                                                                \
-    "(?2 IS NULL OR " t ".item = ?2"                                                               \
-    " OR (" t ".item IS NULL AND substr(" t ".path, -length(?2) - 1) = '/' || ?2))"
+    "CASE WHEN ?2 IS NOT NULL THEN " t ".item = ?2 OR substr(" t                                   \
+    ".path, -length(?2) - 1) = '/' || ?2"                                                          \
+    " ELSE " t ".item IS 'model' OR NOT EXISTS (SELECT 1 FROM main._checkpoints m"                 \
+    " WHERE m.run = " t ".run AND m.step = " t ".step AND m.item = 'model') END"
 
 static const char by_id[] = ROWS "c.id = ?1";
 static const char by_name[] = ROWS "n.name = ?1";

@@ -7,6 +7,7 @@
 #include "catalog/base/arena.h"
 #include "catalog/base/strmap.h"
 #include "catalog/base/text.h"
+#include "catalog/data/model/step.h"
 #include "catalog/data/store/source.h"
 #include "catalog/db/statement.h"
 
@@ -34,6 +35,10 @@ struct labelled {
     const char *path, *run, *item, *old, *old_run, *name;
     bool has_step;
     const char *tail, *run_tail;
+    struct step_place place; /* what its path says, if step and run are from there; else zero */
+    const char *group;       /* of those of its run, or of its step */
+    bool beside_model;       /* another part of its step is the model */
+    bool moved;              /* run or item is not what its row says */
     struct hub hub;
     enum form form;
     bool taken; /* another checkpoint has the same name */
@@ -124,6 +129,90 @@ static void find_tails(struct labelling *l)
     shorten(list, runs);
 }
 
+/* --- saves ------------------------------------------------------------------------------ */
+
+static bool is_of_path(const struct labelled *c, struct step_place *place)
+{
+    return c->run && c->has_step && step_of_path(c->path, place) && place->step == c->step &&
+           strncmp(c->run, c->path, place->run) == 0 &&
+           (!c->run[place->run] || c->run[place->run] == '/');
+}
+
+static bool same_row(struct step_word a, struct step_word b)
+{
+    return a.len == b.len && memcmp(a.at, b.at, a.len) == 0;
+}
+
+/* Add a checkpoint to those that share its run (files with a number each) or its step (parts of a
+ * folder). The group's value is the first of a run, GROUP_MIXED if their names differ in more than the
+ * number, or the best candidate for a step's model. */
+#define GROUP_MIXED UINT64_MAX
+
+static void join_group(struct labelling *l, struct strmap *groups, size_t i)
+{
+    struct labelled *c = &l->list[i];
+    struct text key = {0};
+    bool added;
+    text_add(&key, c->path, c->place.run);
+    if (c->place.item.len)
+        text_addf(&key, "@%lld", (long long)c->step);
+    c->group = text_keep(&key, &l->arena);
+    text_release(&key);
+    uint64_t *value = strmap_add(groups, c->group, strlen(c->group), &added);
+    if (l->err->status != OK)
+        return;
+    if (added)
+        *value = i;
+    else if (!c->place.item.len)
+        *value = *value != GROUP_MIXED && same_row(c->place.row, l->list[*value].place.row)
+                     ? *value
+                     : GROUP_MIXED;
+    else if (step_model_rank(c->place.item) < step_model_rank(l->list[*value].place.item))
+        *value = i;
+}
+
+/* Take run and item from the path, as the neighbours have it now. */
+static void take_place(struct labelling *l, const struct strmap *groups, size_t i)
+{
+    struct labelled *c = &l->list[i];
+    const uint64_t *value = strmap_get(groups, c->group, strlen(c->group));
+    const struct step_word item = c->place.item, row = c->place.row;
+    const char *run = c->run, *old = c->item;
+    struct text t = {0};
+    text_add(&t, c->path, c->place.run);
+    if (value && *value == GROUP_MIXED && row.len) {
+        text_addc(&t, '/');
+        text_add(&t, row.at, row.len);
+    }
+    c->run = text_keep(&t, &l->arena);
+    text_release(&t);
+    if (item.len)
+        c->item = value && *value == i && step_model_rank(item) < STEP_NO_MODEL
+                      ? "model"
+                      : arena_copy(&l->arena, item.at, item.len);
+    c->beside_model = item.len && value && *value != i &&
+                      step_model_rank(l->list[*value].place.item) < STEP_NO_MODEL;
+    c->moved = strcmp(run, c->run) != 0 || (c->item && (!old || strcmp(c->item, old) != 0));
+}
+
+/* A new neighbour can make a step's `pytorch_model` other than its model, or a folder's files rows of
+ * several runs: so this is settled for all, whenever one was added or dropped. */
+static void find_saves(struct labelling *l)
+{
+    struct strmap groups = {.err = l->err};
+    for (size_t i = 0; i < l->count && l->err->status == OK; i++) {
+        struct step_place place;
+        if (!is_of_path(&l->list[i], &place) || !(place.item.len || place.row.len))
+            continue;
+        l->list[i].place = place;
+        join_group(l, &groups, i);
+    }
+    for (size_t i = 0; i < l->count && l->err->status == OK; i++)
+        if (l->list[i].group)
+            take_place(l, &groups, i);
+    strmap_release(&groups);
+}
+
 /* --- Hugging Face caches ---------------------------------------------------------------- */
 
 /* The revision in refs/main of the repository; "" if it cannot be read. */
@@ -206,6 +295,8 @@ static enum form labels_settle(const struct labelled *c, enum form form)
 {
     if (form <= FORM_FULL && !c->hub.repo && !c->run_tail)
         return FORM_TAIL;
+    if (form == FORM_SHORT && !c->hub.repo && c->beside_model)
+        form = FORM_FULL;
     return form == FORM_FULL && !c->hub.repo && !c->item ? FORM_TAIL : form;
 }
 
@@ -303,6 +394,22 @@ static void read_rows(struct labelling *l)
     sqlite3_finalize(s);
 }
 
+static void put_saves(struct labelling *l)
+{
+    static const char sql[] = "UPDATE _checkpoints SET run = ?2, item = ?3 WHERE id = ?1";
+    sqlite3_stmt *s = NULL;
+    if (sqlite3_prepare_v2(l->db, sql, -1, &s, NULL) != SQLITE_OK)
+        db_error(l->db, naming, l->err);
+    for (size_t i = 0; i < l->count && l->err->status == OK; i++) {
+        const struct labelled *c = &l->list[i];
+        if (!c->moved)
+            continue;
+        db_bind(s, "iss", c->id, c->run, c->item);
+        db_step(l->db, s, naming, l->err);
+    }
+    sqlite3_finalize(s);
+}
+
 static bool same_run(const struct labelled *c)
 {
     return c->run_tail && c->old_run ? strcmp(c->run_tail, c->old_run) == 0
@@ -335,6 +442,7 @@ enum status labels_renew(sqlite3 *db, struct error *err)
     if (db_exec(db, complete, err) == OK)
         read_rows(&l);
     if (err->status == OK) {
+        find_saves(&l);
         find_tails(&l);
         find_hubs(&l);
     }
@@ -342,6 +450,7 @@ enum status labels_renew(sqlite3 *db, struct error *err)
         make_names(&l);
     /* Names may pass from one checkpoint to another: all that change are set to the unique path
      * first. */
+    put_saves(&l);
     put_names(&l, true);
     put_names(&l, false);
     arena_release(&l.arena);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "importer/job/step.h"
+#include "catalog/data/model/step.h"
 
 #define FACT_TEXT_MOST ((uint64_t)1 << 20) /* bytes of one text that becomes a fact */
 #define BOXES_FREE     ((uint64_t)1 << 20) /* bytes for the places of an array's pieces */
@@ -306,12 +306,14 @@ enum status flax_leaf_emit(void *sink, const struct flax_leaf *leaf)
 bool flax_state_step(struct job *job)
 {
     int64_t step;
+    struct step_word row;
     const char *slash = strrchr(job->path, '/');
-    if (!slash || !step_of_checkpoint(slash + 1, &step))
+    if (!slash || !step_of_checkpoint(slash + 1, &step, &row))
         return false;
-    char *run =
-        arena_copy(job->arena, job->path, slash > job->path ? (size_t)(slash - job->path) : 1);
+    size_t run = row.len             ? (size_t)(row.at + row.len - job->path)
+                 : slash > job->path ? (size_t)(slash - job->path)
+                                     : 1;
     job_step(job, step);
-    job_run(job, run, NULL);
+    job_run(job, arena_copy(job->arena, job->path, run), NULL);
     return true;
 }

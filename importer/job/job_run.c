@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "catalog/base/text.h"
+#include "catalog/data/model/step.h"
 #include "catalog/data/store/store.h"
 #include "importer/job/job_private.h"
-#include "importer/job/step.h"
 
 static void open_primary(struct job *job, const struct job_request *request)
 {
@@ -82,38 +82,19 @@ static void close_all(struct job_private *p)
     text_release(&p->scratch);
 }
 
-/* Megatron has a folder per rank inside the step's folder: RUN/iter_0000100/mp_rank_00/FILE.
- * Remove it from the path and return it, to be the item. NULL if absent. */
-static const char *take_rank_folder(struct job *job, struct text *path)
-{
-    const char *end = strrchr(path->at, '/'), *begin = end;
-    while (begin && begin > path->at && begin[-1] != '/')
-        begin--;
-    if (!begin || strncmp(begin, "mp_rank_", 8) != 0)
-        return NULL;
-    const char *item = arena_copy(job->arena, begin, (size_t)(end - begin));
-    path->len = (size_t)(begin - path->at);
-    path->at[path->len] = '\0';
-    return item;
-}
-
-/* If the files state no step, take it from the name of their folder, or of the directory itself. */
-static void take_step_of_folder(struct job *job)
+/* If the files state no step, take it from the path. */
+static void take_step_of_path(struct job *job)
 {
     struct batch *b = job->batch;
-    struct text path = {0};
-    size_t length;
-    if (text_addf(&path, job->source ? "%s" : "%s/", job->path)) {
-        const char *item = take_rank_folder(job, &path);
-        b->has_step = step_of_folder(path.at, &b->step, &length);
-        if (b->has_step && !b->run)
-            b->run = arena_copy(job->arena, job->path, length);
-        if (b->has_step && !b->item)
-            b->item = item;
-    } else {
-        error_memory(job->err);
-    }
-    text_release(&path);
+    struct step_place place;
+    b->has_step = step_of_path(b->path, &place);
+    if (!b->has_step)
+        return;
+    b->step = place.step;
+    if (!b->run)
+        b->run = arena_copy(job->arena, b->path, place.run);
+    if (!b->item && place.item.len)
+        b->item = arena_copy(job->arena, place.item.at, place.item.len);
 }
 
 /* Report files inside a checkpoint directory that are named like
@@ -162,8 +143,10 @@ static void run_format(struct job *job, const struct job_request *request)
         layout_finish(job);
         b->layout = job_inside(job)->layout;
     }
+    if (b->run)
+        b->run = arena_copy(job->arena, b->run, step_run(b->run, strlen(b->run)));
     if (!b->has_step && job->err->status == OK)
-        take_step_of_folder(job);
+        take_step_of_path(job);
     if (job->err->status == OK)
         meta_digest(b);
 }

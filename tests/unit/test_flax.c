@@ -4,7 +4,7 @@
  */
 #include "importer/container/flax_tree.h"
 #include "importer/job/job_run.h"
-#include "importer/job/step.h"
+#include "catalog/data/model/step.h"
 #include "tests/unit/unit.h"
 
 extern const struct format format_flax;
@@ -377,8 +377,9 @@ static void steps_of_names(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
         int64_t step = 0;
+        struct step_word run;
         print_message("%s\n", steps[i].name);
-        assert_int_equal(step_of_checkpoint(steps[i].name, &step), steps[i].has);
+        assert_int_equal(step_of_checkpoint(steps[i].name, &step, &run), steps[i].has);
         assert_int_equal(step, steps[i].step);
     }
 }

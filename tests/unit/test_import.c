@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "catalog/data/model/step.h"
 #include "catalog/db/writer.h"
 #include "catalog/sql/open.h"
-#include "importer/job/step.h"
 
 /* --- cases ------------------------------------------------------------------------------ */
 
@@ -158,35 +158,64 @@ static void test_named_file(void **state)
     expect(p, "SELECT code FROM issue", "unrecognised");
 }
 
-static void test_step_of_folder(void **state)
+static void test_step_of_path(void **state)
 {
     static const struct {
         const char *path;
         int64_t step; /* -1: none */
-        const char *run;
+        const char *run, *item, *row;
     } cases[] = {
-        {"/r/checkpoint-500/model.safetensors", 500, "/r"},
-        {"/a/b/checkpoint_0042/x.npz", 42, "/a/b"},
-        {"/a/global_step7/x.npz", 7, "/a"},
-        {"/a/step-3/x.npz", 3, "/a"},
-        {"/a/ckpt9/x.npz", 9, "/a"},
-        {"/a/checkpoint/x.npz", -1, NULL},
-        {"/a/checkpoint-/x.npz", -1, NULL},
-        {"/a/checkpoint-5.tmp/x.npz", -1, NULL},
-        {"/a/checkpoints-5/x.npz", -1, NULL},
-        {"/a/step-1234567890123456789/x.npz", -1, NULL},
-        {"/step-3", -1, NULL},
-        {"/step-3/x.npz", -1, NULL}, /* its run would be the root */
+        {"/r/checkpoint-500/model.safetensors", 500, "/r", "model", ""},
+        {"/a/b/checkpoint_0042/x.npz", 42, "/a/b", "x", ""},
+        {"/a/global_step7/x.npz", 7, "/a", "x", ""},
+        {"/a/step-3/x.npz", 3, "/a", "x", ""},
+        {"/a/ckpt9/x.npz", 9, "/a", "x", ""},
+        {"/a/checkpoint/x.npz", -1, NULL, NULL, NULL},
+        {"/a/checkpoint-/x.npz", -1, NULL, NULL, NULL},
+        {"/a/checkpoint-5.tmp/x.npz", -1, NULL, NULL, NULL},
+        {"/a/checkpoints-5/x.npz", -1, NULL, NULL, NULL},
+        {"/a/step-1234567890123456789/x.npz", -1, NULL, NULL, NULL},
+        {"/step-3", -1, NULL, NULL, NULL},
+        {"/step-3/x.npz", -1, NULL, NULL, NULL}, /* its run would be the root */
+        {"/a/step-3", 3, "/a", "", ""},
+        {"/r/checkpoint-30/pytorch_model.bin.index.json", 30, "/r", "pytorch_model", ""},
+        {"/r/checkpoint-30/pytorch_model_fsdp_0", 30, "/r", "pytorch_model_fsdp", ""},
+        {"/r/checkpoint-30/rng_state_0.pth", 30, "/r", "rng_state_0", ""},
+        {"/r/checkpoint-30/global_step30", 30, "/r", "deepspeed", ""},
+        {"/r/checkpoints/checkpoint_0/model.safetensors", 0, "/r", "model", ""},
+        {"/r/iter_0000100/mp_rank_00/model_optim_rng.pt", 100, "/r", "mp_rank_00", ""},
+        {"/lt/version_0/checkpoints/epoch=1-step=100.ckpt", 100, "/lt/version_0", "", "step"},
+        {"/lt/version_0/checkpoints/epoch=1-val_loss=0.25.ckpt", 1, "/lt/version_0", "", "epoch"},
+        {"/lt/version_0/checkpoints/epoch=1-step=100-v1.ckpt", 100, "/lt/version_0", "", "step"},
+        {"/lt/last.ckpt", -1, NULL, NULL, NULL},
+        {"/w/epoch_3.pt", 3, "/w", "", "epoch"},
+        {"/w/gen_epoch_3.pt", 3, "/w", "", "gen_epoch"},
+        {"/w/step-00500.pt", 500, "/w", "", "step"},
+        {"/w/model_0001000.pth", 1000, "/w", "", "model"},
+        {"/w/ckpt-300.pt", 300, "/w", "", "ckpt"},
+        {"/w/checkpoint7.pt", 7, "/w", "", "checkpoint"},
+        {"/w/supermodel_7.pt", -1, NULL, NULL, NULL},
+        {"/w/model-00001-of-00002.safetensors", -1, NULL, NULL, NULL},
+        {"/w/consolidated.00.pth", -1, NULL, NULL, NULL},
+        {"/w/ggml-model-q4_0.gguf", -1, NULL, NULL, NULL},
+        {"/w/tiny.checkpoint_0", -1, NULL, NULL, NULL}, /* its format says it */
+        {"/epoch_3.pt", -1, NULL, NULL, NULL},
+        {"epoch_3", -1, NULL, NULL, NULL},
+        {"/", -1, NULL, NULL, NULL},
     };
     const struct place *p = *state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        int64_t step;
-        size_t length;
-        bool found = step_of_folder(cases[i].path, &step, &length);
+        struct step_place place;
+        bool found = step_of_path(cases[i].path, &place);
         print_message("%s\n", cases[i].path);
-        assert_int_equal(found ? step : -1, cases[i].step);
-        if (found)
-            assert_int_equal(length, strlen(cases[i].run));
+        assert_int_equal(found ? place.step : -1, cases[i].step);
+        if (!found)
+            continue;
+        assert_int_equal(place.run, strlen(cases[i].run));
+        assert_int_equal(place.item.len, strlen(cases[i].item));
+        assert_memory_equal(place.item.at ? place.item.at : "", cases[i].item, place.item.len);
+        assert_int_equal(place.row.len, strlen(cases[i].row));
+        assert_memory_equal(place.row.at ? place.row.at : "", cases[i].row, place.row.len);
     }
     shell_out("mkdir -p %s/run/checkpoint-20 %s/run/checkpoint-3", p->root, p->root);
     put_safetensors(p, "run/checkpoint-20/model.safetensors", TWO, 24);
@@ -464,7 +493,7 @@ int main(void)
         CASE(test_bad_files),
         CASE(test_links),
         CASE(test_named_file),
-        CASE(test_step_of_folder),
+        CASE(test_step_of_path),
         CASE(test_missing_path),
         CASE(test_sets),
         CASE(test_sets_side_by_side),

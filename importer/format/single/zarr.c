@@ -17,7 +17,6 @@
 #include "catalog/base/text.h"
 #include "importer/array/array.h"
 #include "importer/job/facts.h"
-#include "importer/job/step.h"
 
 /* --- recognising ------------------------------------------------------------------------ */
 
@@ -132,22 +131,11 @@ static bool nine_digits(const char *name, int64_t *step)
 static void state_step(struct job *job)
 {
     const char *slash = strrchr(job->path, '/');
-    struct text inside = {0};
     int64_t step;
-    size_t run;
-    if (!slash)
-        return;
-    text_addf(&inside, "%s/", job->path);
-    bool stated = text_str(&inside) && step_of_folder(text_str(&inside), &step, &run);
-    if (!stated && nine_digits(slash + 1, &step)) {
-        run = (size_t)(slash - job->path);
-        stated = run > 0;
-    }
-    text_release(&inside);
-    if (!stated)
-        return;
+    if (!slash || slash == job->path || !nine_digits(slash + 1, &step))
+        return; /* other names are those of all formats */
     job_step(job, step);
-    job_run(job, arena_copy(job->arena, job->path, run), NULL);
+    job_run(job, arena_copy(job->arena, job->path, (size_t)(slash - job->path)), NULL);
 }
 
 /* --- indexing --------------------------------------------------------------------------- */
