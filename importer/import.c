@@ -9,6 +9,7 @@
 #include "catalog/base/threads.h"
 #include "catalog/base/version.h"
 #include "catalog/base/work.h"
+#include "catalog/data/model/step.h"
 #include "catalog/db/known.h"
 #include "catalog/db/writer.h"
 #include "importer/job/job_run.h"
@@ -66,6 +67,16 @@ static void remember(struct batch *b)
     }
 }
 
+/* Whether a file of a step holds no tensors, so that it is no checkpoint: what it says are facts of the
+ * step's model (importer/job/neighbour.c). */
+static bool is_only_facts(const struct unit *u, const struct batch *b)
+{
+    struct step_place place;
+    return !b->failed && !b->folder && !u->known && !b->layout->tensor_count &&
+           ((step_of_path(u->path, &place) && place.item.len) || job_beside_model(u->path)) &&
+           step_model_rank(step_item(u->path)) == STEP_NO_MODEL;
+}
+
 static void *index_unit(void *context, uint64_t number, uint64_t *bytes)
 {
     struct indexing *x = context;
@@ -87,6 +98,10 @@ static void *index_unit(void *context, uint64_t number, uint64_t *bytes)
     if (batch && batch->failed && !batch->passes && !status_passes(err.status) && !u->format->set &&
         !u->known)
         remember(batch);
+    if (batch && is_only_facts(u, batch)) {
+        remember(batch);
+        batch->path = NULL;
+    }
     *bytes = batch ? batch->arena.used : 0;
     return batch;
 }
@@ -94,6 +109,8 @@ static void *index_unit(void *context, uint64_t number, uint64_t *bytes)
 static void count_batch(struct import_report *r, const struct unit *u, const struct batch *b,
                         bool kept)
 {
+    if (!b->path)
+        return;
     r->failed += b->failed;
     r->failed_known += b->failed && u->known;
     r->added += !b->failed && !u->known;

@@ -30,12 +30,14 @@
 #define NAMED_BY(column) "(" column " = ?1 OR substr(" column ", -length(?1) - 1) = '/' || ?1)"
 
 /* One of several checkpoints of a step: its items have names; others are meant by their file names.
- * Without a name it is the item "model", if the step has one. */
+ * Without a name it is the item "model", or what is no item, if the step has one. */
+#define IS_MAIN(t) "coalesce(" t ".item, 'model') = 'model'"
 #define HAS_ITEM(t)                                                                                \
-    "CASE WHEN ?2 IS NOT NULL THEN " t ".item = ?2 OR substr(" t                                   \
-    ".path, -length(?2) - 1) = '/' || ?2"                                                          \
-    " ELSE " t ".item IS 'model' OR NOT EXISTS (SELECT 1 FROM main._checkpoints m"                 \
-    " WHERE m.run = " t ".run AND m.step = " t ".step AND m.item = 'model') END"
+    "CASE WHEN ?2 IS NOT NULL"                                                                     \
+    " THEN " t ".item = ?2 OR substr(" t ".path, -length(?2) - 1) = '/' || ?2"                     \
+    " ELSE " IS_MAIN(t) " OR NOT EXISTS (SELECT 1 FROM main._checkpoints m"                        \
+                        " WHERE m.run = " t ".run AND m.step = " t                                 \
+                        ".step AND " IS_MAIN("m") ") END"
 
 static const char by_id[] = ROWS "c.id = ?1";
 static const char by_name[] = ROWS "n.name = ?1";

@@ -37,6 +37,7 @@ struct labelled {
     const char *tail, *run_tail;
     struct step_place place; /* what its path says, if step and run are from there; else zero */
     const char *group;       /* of those of its run, or of its step */
+    bool tied;               /* another part has as good a name for a model */
     bool beside_model;       /* another part of its step is the model */
     bool moved;              /* run or item is not what its row says */
     struct hub hub;
@@ -169,6 +170,15 @@ static void join_group(struct labelling *l, struct strmap *groups, size_t i)
                      : GROUP_MIXED;
     else if (step_model_rank(c->place.item) < step_model_rank(l->list[*value].place.item))
         *value = i;
+    else if (step_model_rank(c->place.item) == step_model_rank(l->list[*value].place.item))
+        l->list[*value].tied = true;
+}
+
+/* The model of a step's folder; NULL: none, or two forms of it with one name. */
+static const struct labelled *model_of(const struct labelling *l, const uint64_t *best)
+{
+    const struct labelled *c = best && *best != GROUP_MIXED ? &l->list[*best] : NULL;
+    return c && !c->tied && step_model_rank(c->place.item) < STEP_NO_MODEL ? c : NULL;
 }
 
 /* Take run and item from the path, as the neighbours have it now. */
@@ -186,12 +196,11 @@ static void take_place(struct labelling *l, const struct strmap *groups, size_t 
     }
     c->run = text_keep(&t, &l->arena);
     text_release(&t);
-    if (item.len)
-        c->item = value && *value == i && step_model_rank(item) < STEP_NO_MODEL
-                      ? "model"
-                      : arena_copy(&l->arena, item.at, item.len);
-    c->beside_model = item.len && value && *value != i &&
-                      step_model_rank(l->list[*value].place.item) < STEP_NO_MODEL;
+    if (item.len) {
+        const struct labelled *model = model_of(l, value);
+        c->beside_model = model && model != c;
+        c->item = model == c ? "model" : arena_copy(&l->arena, item.at, item.len);
+    }
     c->moved = strcmp(run, c->run) != 0 || (c->item && (!old || strcmp(c->item, old) != 0));
 }
 
@@ -321,6 +330,15 @@ static void make_name(struct labelling *l, struct labelled *c)
     text_release(&t);
 }
 
+/* Mark two checkpoints that share a name; of a step, what is no item keeps it. */
+static void take_both(struct labelled *a, struct labelled *b)
+{
+    const bool a_keeps = a->form == FORM_SHORT && !a->item && b->item;
+    const bool b_keeps = b->form == FORM_SHORT && !b->item && a->item;
+    a->taken |= !a_keeps;
+    b->taken |= !b_keeps;
+}
+
 /* Mark all checkpoints that share a name. Returns whether there are some. */
 static bool find_taken(struct labelling *l)
 {
@@ -332,10 +350,12 @@ static bool find_taken(struct labelling *l)
         uint64_t *first = strmap_add(&names, c->name, strlen(c->name), &added);
         if (l->err->status != OK)
             break;
-        if (added)
+        if (added) {
             *first = i;
-        else
-            any = c->taken = l->list[*first].taken = true;
+        } else {
+            take_both(&l->list[*first], c);
+            any = true;
+        }
     }
     strmap_release(&names);
     return any;

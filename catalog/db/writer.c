@@ -177,6 +177,12 @@ static void put_passed(struct writer *w, const struct batch_file *list, uint64_t
     }
 }
 
+/* Whether only facts were taken from a file: what is wrong with it is said of the file itself. */
+static bool only_facts(const struct batch_file *f)
+{
+    return f->role && strcmp(f->role, "facts") == 0;
+}
+
 /* Delete the issues of files without a checkpoint, which are reported again with the file. */
 static enum status clear_paths(struct writer *w, const struct batch *b, struct error *err)
 {
@@ -185,6 +191,8 @@ static enum status clear_paths(struct writer *w, const struct batch *b, struct e
     if (b->folder && !b->failed)
         write_row(w, err, CLEAR_BELOW, "s", b->path);
     for (uint64_t i = 0; i < b->file_count && err->status == OK; i++) {
+        if (b->path && only_facts(&b->files[i]))
+            continue;
         write_row(w, err, CLEAR_ISSUES, "s", b->files[i].path);
         write_row(w, err, CLEAR_PASSED, "s", b->files[i].path);
     }

@@ -106,7 +106,12 @@ enum status job_meta_null(struct job *, const char *key);
 /* If there is a small JSON file of this name beside the checkpoint (config.json), turn it into facts
  * "NAME:key", flattened with '.'. A problem with it is a warning. */
 void job_meta_neighbour(struct job *, const char *name);
-/* The same for all files that the format lists as `beside` it. If the job has failed, they are only
+/* The name of the `at`th file that may describe a checkpoint from beside it: those of its format, and
+ * those of a trainer, if it is named like a model. NULL: no more. */
+const char *job_beside(const struct format *, const char *path, size_t at);
+/* Whether a trainer leaves a file of this name beside a model. */
+bool job_beside_model(const char *path);
+/* Add the facts of all of them. If the job has failed, they are only
  * recorded, so that the next import finds nothing new. */
 void job_neighbours(struct job *);
 

@@ -129,6 +129,25 @@ static void report_inside(struct job *job, const struct job_request *request)
                   (unsigned long long)count, first);
 }
 
+/* If the path says nothing, take the step that a file states of itself (nanoGPT's ckpt.pt, Lightning's
+ * last.ckpt). Its name tells it from others of that step. */
+static void take_stated_step(struct job *job)
+{
+    struct batch *b = job->batch;
+    const struct step_word item = step_item(b->path);
+    const size_t folder = (size_t)(item.at - b->path);
+    for (uint64_t i = 0; i < b->meta_count && !b->has_step && !b->run && folder > 1; i++) {
+        const struct batch_meta *m = &b->metas[i];
+        b->has_step = m->type == FACT_INTEGER && m->integer >= 0 &&
+                      (strcmp(m->key, "iter_num") == 0 || strcmp(m->key, "global_step") == 0);
+        b->step = m->integer;
+    }
+    if (!b->has_step)
+        return;
+    b->run = arena_copy(job->arena, b->path, step_run(b->path, folder - 1));
+    b->item = arena_copy(job->arena, item.at, item.len);
+}
+
 static void run_format(struct job *job, const struct job_request *request)
 {
     struct batch *b = job->batch;
@@ -147,6 +166,8 @@ static void run_format(struct job *job, const struct job_request *request)
         b->run = arena_copy(job->arena, b->run, step_run(b->run, strlen(b->run)));
     if (!b->has_step && job->err->status == OK)
         take_step_of_path(job);
+    if (!b->has_step && !b->folder && job->err->status == OK)
+        take_stated_step(job);
     if (job->err->status == OK)
         meta_digest(b);
 }

@@ -14,6 +14,7 @@
 #include "catalog/base/search.h"
 #include "catalog/base/text.h"
 #include "catalog/base/threads.h"
+#include "importer/job/job.h"
 #include "importer/job/stray.h"
 #include "importer/walk/unread.h"
 #include "importer/walk/walker.h"
@@ -287,8 +288,9 @@ static bool unit_unchanged(struct walker *w, struct listing *l, const struct uni
         return true;
     if (same != SAME || c->again)
         return false;
-    for (const char *const *name = u->format->beside; *name; name++)
-        if (listing_file(l, *name) && !has_row(k, c, listing_path(l, *name)))
+    const char *name;
+    for (size_t i = 0; (name = job_beside(u->format, u->path, i)); i++)
+        if (listing_file(l, name) && !has_row(k, c, listing_path(l, name)))
             return false; /* a new neighbour describes it */
     /* A new neighbour may be a shard that the index claims now. */
     for (uint64_t i = 0; dirty && u->format->claim && i < l->file_count; i++) {

@@ -194,6 +194,7 @@ static void test_step_of_path(void **state)
         {"/w/model_0001000.pth", 1000, "/w", "", "model"},
         {"/w/ckpt-300.pt", 300, "/w", "", "ckpt"},
         {"/w/checkpoint7.pt", 7, "/w", "", "checkpoint"},
+        {"/w/model-1.json", -1, NULL, NULL, NULL},
         {"/w/supermodel_7.pt", -1, NULL, NULL, NULL},
         {"/w/model-00001-of-00002.safetensors", -1, NULL, NULL, NULL},
         {"/w/consolidated.00.pth", -1, NULL, NULL, NULL},

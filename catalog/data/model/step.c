@@ -115,16 +115,20 @@ static bool keyed_number(struct step_word name, const char *key, struct step_pla
 /* "epoch_3", "model-00500", "gen_step3": a word that counts saves, and the number at the end. */
 static bool ends_in_step(struct step_word name, struct step_place *out)
 {
-    static const char *const words[] = {"epoch", "step",       "iter", "iteration",
-                                        "ckpt",  "checkpoint", "model"};
+    static const struct {
+        const char *word;
+        size_t least; /* digits: "model-1" counts models */
+    } words[] = {{"epoch", 1}, {"step", 1},       {"iter", 1}, {"iteration", 1},
+                 {"ckpt", 1},  {"checkpoint", 1}, {"model", 3}};
     size_t digits = 0, end;
     while (digits < name.len && is_digit(name.at[name.len - 1 - digits]))
         digits++;
     end = name.len - digits;
     end -= end && strchr("-_=.", name.at[end - 1]);
     for (size_t i = 0; i < COUNT(words); i++) {
-        const size_t len = strlen(words[i]);
-        if (end < len || memcmp(name.at + end - len, words[i], len) != 0 ||
+        const size_t len = strlen(words[i].word);
+        if (digits < words[i].least || end < len ||
+            memcmp(name.at + end - len, words[i].word, len) != 0 ||
             (end > len && !strchr("-_.", name.at[end - len - 1])))
             continue;
         out->row = (struct step_word){name.at, end};
@@ -170,6 +174,11 @@ bool step_of_path(const char *path, struct step_place *out)
     }
     out->run = step_run(path, out->run);
     return true;
+}
+
+struct step_word step_item(const char *path)
+{
+    return stem_of(component(path, path + strlen(path)));
 }
 
 unsigned step_model_rank(struct step_word item)

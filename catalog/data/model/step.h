@@ -35,6 +35,9 @@ bool step_of_path(const char *path, struct step_place *out);
  * "checkpoints" or the like. */
 size_t step_run(const char *path, size_t len);
 
+/* What a file, or a folder, would be called as an item: its name without suffixes. */
+struct step_word step_item(const char *path);
+
 /* How likely an item is to be the model of its step: 0 is a name that says so best, STEP_NO_MODEL one
  * that is none. */
 #define STEP_NO_MODEL 100
