@@ -144,6 +144,16 @@ static bool same_row(struct step_word a, struct step_word b)
     return a.len == b.len && memcmp(a.at, b.at, a.len) == 0;
 }
 
+/* Let a part of a step be its model if its name says so more than that of the best so far. */
+static void compete(struct labelling *l, uint64_t *best, size_t i)
+{
+    const unsigned rank = step_model_rank(l->list[i].place.item);
+    const unsigned least = step_model_rank(l->list[*best].place.item);
+    l->list[*best].tied |= rank == least;
+    if (rank < least)
+        *best = i;
+}
+
 /* Add a checkpoint to those that share its run (files with a number each) or its step (parts of a
  * folder). The group's value is the first of a run, GROUP_MIXED if their names differ in more than the
  * number, or the best candidate for a step's model. */
@@ -156,7 +166,7 @@ static void join_group(struct labelling *l, struct strmap *groups, size_t i)
     bool added;
     text_add(&key, c->path, c->place.run);
     if (c->place.item.len)
-        text_addf(&key, "@%lld", (long long)c->step);
+        text_addf(&key, "//%lld", (long long)c->step); /* no path has two */
     c->group = text_keep(&key, &l->arena);
     text_release(&key);
     uint64_t *value = strmap_add(groups, c->group, strlen(c->group), &added);
@@ -164,14 +174,10 @@ static void join_group(struct labelling *l, struct strmap *groups, size_t i)
         return;
     if (added)
         *value = i;
-    else if (!c->place.item.len)
-        *value = *value != GROUP_MIXED && same_row(c->place.row, l->list[*value].place.row)
-                     ? *value
-                     : GROUP_MIXED;
-    else if (step_model_rank(c->place.item) < step_model_rank(l->list[*value].place.item))
-        *value = i;
-    else if (step_model_rank(c->place.item) == step_model_rank(l->list[*value].place.item))
-        l->list[*value].tied = true;
+    else if (c->place.item.len)
+        compete(l, value, i);
+    else if (*value != GROUP_MIXED && !same_row(c->place.row, l->list[*value].place.row))
+        *value = GROUP_MIXED;
 }
 
 /* The model of a step's folder; NULL: none, or two forms of it with one name. */

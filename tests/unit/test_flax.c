@@ -2,9 +2,9 @@
  * test_flax.c - what becomes of Flax trees: rows of known bytes, and pieces of chunked arrays
  * put together again.
  */
+#include "catalog/data/model/step.h"
 #include "importer/container/flax_tree.h"
 #include "importer/job/job_run.h"
-#include "catalog/data/model/step.h"
 #include "tests/unit/unit.h"
 
 extern const struct format format_flax;
