@@ -72,7 +72,7 @@ static void remember(struct batch *b)
 static bool is_only_facts(const struct unit *u, const struct batch *b)
 {
     struct step_place place;
-    return !b->failed && !b->folder && !u->known && !b->layout->tensor_count &&
+    return !b->failed && !b->passes && !b->folder && !u->known && !b->layout->tensor_count &&
            ((step_of_path(u->path, &place) && place.item.len) || job_beside_model(u->path)) &&
            step_model_rank(step_item(u->path)) == STEP_NO_MODEL;
 }

@@ -188,7 +188,7 @@ static const struct labelled *model_of(const struct labelling *l, const uint64_t
 }
 
 /* Take run and item from the path, as the neighbours have it now. */
-static void take_place(struct labelling *l, const struct strmap *groups, size_t i)
+static void settle_place(struct labelling *l, const struct strmap *groups, size_t i)
 {
     struct labelled *c = &l->list[i];
     const uint64_t *value = strmap_get(groups, c->group, strlen(c->group));
@@ -224,7 +224,7 @@ static void find_saves(struct labelling *l)
     }
     for (size_t i = 0; i < l->count && l->err->status == OK; i++)
         if (l->list[i].group)
-            take_place(l, &groups, i);
+            settle_place(l, &groups, i);
     strmap_release(&groups);
 }
 

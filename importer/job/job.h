@@ -111,10 +111,6 @@ void job_meta_neighbour(struct job *, const char *name);
 const char *job_beside(const struct format *, const char *path, size_t at);
 /* Whether a trainer leaves a file of this name beside a model. */
 bool job_beside_model(const char *path);
-/* Add the facts of all of them. If the job has failed, they are only
- * recorded, so that the next import finds nothing new. */
-void job_neighbours(struct job *);
-
 /* An empty leaf of a tree: kind "null", "dict" or "list". */
 enum status job_node(struct job *, const char *name, size_t len, const char *kind);
 

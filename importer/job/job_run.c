@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/name_list.h"
 #include "catalog/base/text.h"
 #include "catalog/data/model/step.h"
 #include "catalog/data/store/store.h"
@@ -148,6 +149,73 @@ static void take_stated_step(struct job *job)
     b->item = arena_copy(job->arena, item.at, item.len);
 }
 
+static void add_fact(struct job *job, const char *name, const struct batch_meta *m)
+{
+    struct text key = {.limit = LIMIT_FACT_KEY};
+    text_addf(&key, "%s:%s", name, m->key);
+    if (!text_str(&key))
+        ; /* longer than a key may be */
+    else if (m->type == FACT_TEXT)
+        job_meta_text(job, text_str(&key), m->text, m->text_len);
+    else if (m->type == FACT_INTEGER)
+        job_meta_integer(job, text_str(&key), m->integer);
+    else if (m->type == FACT_REAL)
+        job_meta_real(job, text_str(&key), m->real);
+    else
+        job_meta_null(job, text_str(&key));
+    text_release(&key);
+}
+
+/* Add the facts of such a file, which a job of its own finds. If it does hold tensors, it is a
+ * checkpoint. */
+static void state_file(struct job *job, const char *name)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct source *s;
+    struct batch *b = NULL;
+    uint8_t head[PROBE_HEAD_BYTES];
+    uint32_t file;
+    struct probe p = {.name = name};
+    if (job_open(job, name, "facts", &s, &file, &err) == OK) {
+        p.size = s->size;
+        p.head = (struct bytes){head, s->size < sizeof(head) ? (size_t)s->size : sizeof(head)};
+        source_read(s, 0, head, p.head.len, &err);
+    }
+    const struct format *format = err.status == OK ? format_for_file(&p) : NULL;
+    if (format && format->index) {
+        const struct job_request request = {
+            .format = format, .path = s->name, .checkpoint_path = s->name};
+        job_run_index(&request, &b, &err);
+    }
+    for (uint64_t i = 0; b && !b->failed && !b->layout->tensor_count && i < b->meta_count; i++)
+        add_fact(job, name, &b->metas[i]);
+    batch_free(b);
+    /* What else is wrong with it is said where it is imported. */
+    if (status_passes(err.status))
+        job_issue_error(job, ISSUE_WARNING, &err);
+}
+
+/* Add what the files beside the checkpoint say. If the job has failed, they are only recorded, so that
+ * the next import finds nothing new. */
+static void state_neighbours(struct job *job)
+{
+    const struct job_request *request = job_inside(job)->request;
+    const char *name;
+    for (size_t i = 0; (name = job_beside(job->format, job->batch->path, i)); i++) {
+        struct error ignored = {.offset = NO_OFFSET};
+        struct source *s;
+        uint32_t file;
+        if (!names_hold(request->siblings, request->sibling_count, name))
+            continue;
+        if (job->err->status != OK)
+            job_open(job, name, "config", &s, &file, &ignored);
+        else if (text_ends_in(name, strlen(name), ".json"))
+            job_meta_neighbour(job, name);
+        else
+            state_file(job, name);
+    }
+}
+
 static void run_format(struct job *job, const struct job_request *request)
 {
     struct batch *b = job->batch;
@@ -155,7 +223,7 @@ static void run_format(struct job *job, const struct job_request *request)
     if (job->err->status != OK)
         return;
     request->format->index(job);
-    job_neighbours(job);
+    state_neighbours(job);
     if (b->folder && job->err->status == OK)
         report_inside(job, request);
     if (job_inside(job)->layout && job->err->status == OK) {

@@ -6,7 +6,8 @@
 #include "catalog/base/name_list.h"
 #include "catalog/data/model/step.h"
 #include "importer/job/facts.h"
-#include "importer/job/job_private.h"
+
+#define TRAINER_STATE "trainer_state.json"
 
 static bool is_beside(struct job *job, const char *name)
 {
@@ -59,16 +60,6 @@ static void state_json(struct job *job, const char *name,
         job_issue_error(job, ISSUE_WARNING, &err);
 }
 
-static bool state_all(struct job *job, struct json *j, const char *key)
-{
-    return facts_state(job, j, key, '.');
-}
-
-void job_meta_neighbour(struct job *job, const char *name)
-{
-    state_json(job, name, state_all);
-}
-
 /* --- the model of a trainer's step -------------------------------------------------------- */
 
 /* Skip to the end of a list; *last is where its last element begins, if there is one. */
@@ -95,6 +86,8 @@ static bool state_trainer(struct job *job, struct json *j, const char *prefix)
         struct text key = {.limit = LIMIT_FACT_KEY};
         struct json last = *j, value;
         bool any = true;
+        if (memchr(j->text.at, '\0', j->text.len))
+            return json_fail(j, ERR_CORRUPT, NULL, "a key holds a NUL character");
         text_adds(&key, prefix);
         text_add(&key, j->text.at, j->text.len);
         if (j->text.len == 11 && memcmp(j->text.at, "log_history", 11) == 0)
@@ -113,54 +106,18 @@ static bool state_trainer(struct job *job, struct json *j, const char *prefix)
     return ok;
 }
 
-/* Files that a trainer leaves beside a model, which hold no tensors. */
-static const char *const beside_model[] = {
-    "trainer_state.json", "training_args.bin", "scheduler.pt", "scheduler.bin", "scaler.pt", NULL};
-
-static void add_fact(struct job *job, const char *name, const struct batch_meta *m)
+static bool state_members(struct job *job, struct json *j, const char *key)
 {
-    struct text key = {.limit = LIMIT_FACT_KEY};
-    text_addf(&key, "%s:%s", name, m->key);
-    if (!text_str(&key))
-        ; /* longer than a key may be */
-    else if (m->type == FACT_TEXT)
-        job_meta_text(job, text_str(&key), m->text, m->text_len);
-    else if (m->type == FACT_INTEGER)
-        job_meta_integer(job, text_str(&key), m->integer);
-    else if (m->type == FACT_REAL)
-        job_meta_real(job, text_str(&key), m->real);
-    else
-        job_meta_null(job, text_str(&key));
-    text_release(&key);
+    return facts_state(job, j, key, '.');
 }
 
-/* Add the facts of such a file, which a job of its own finds. If it does hold tensors, it is a
- * checkpoint. */
-static void state_file(struct job *job, const char *name)
+/* Files that a trainer leaves beside a model, which hold no tensors. */
+static const char *const beside_model[] = {TRAINER_STATE,   "training_args.bin", "scheduler.pt",
+                                           "scheduler.bin", "scaler.pt",         NULL};
+
+void job_meta_neighbour(struct job *job, const char *name)
 {
-    struct error err = {.offset = NO_OFFSET};
-    struct source *s;
-    struct batch *b = NULL;
-    uint8_t head[PROBE_HEAD_BYTES];
-    uint32_t file;
-    struct probe p = {.name = name};
-    if (job_open(job, name, "facts", &s, &file, &err) == OK) {
-        p.size = s->size;
-        p.head = (struct bytes){head, s->size < sizeof(head) ? (size_t)s->size : sizeof(head)};
-        source_read(s, 0, head, p.head.len, &err);
-    }
-    const struct format *format = err.status == OK ? format_for_file(&p) : NULL;
-    if (format && format->index) {
-        const struct job_request request = {
-            .format = format, .path = s->name, .checkpoint_path = s->name};
-        job_run_index(&request, &b, &err);
-    }
-    for (uint64_t i = 0; b && !b->failed && !b->layout->tensor_count && i < b->meta_count; i++)
-        add_fact(job, name, &b->metas[i]);
-    batch_free(b);
-    /* What else is wrong with it is said where it is imported. */
-    if (status_passes(err.status))
-        job_issue_error(job, ISSUE_WARNING, &err);
+    state_json(job, name, strcmp(name, TRAINER_STATE) == 0 ? state_trainer : state_members);
 }
 
 bool job_beside_model(const char *path)
@@ -183,22 +140,4 @@ const char *job_beside(const struct format *f, const char *path, size_t at)
                    at - n < sizeof(beside_model) / sizeof(beside_model[0])
                ? beside_model[at - n]
                : NULL;
-}
-
-void job_neighbours(struct job *job)
-{
-    const char *name;
-    for (size_t i = 0; (name = job_beside(job->format, job->batch->path, i)); i++) {
-        struct error ignored = {.offset = NO_OFFSET};
-        struct source *s;
-        uint32_t file;
-        if (!is_beside(job, name))
-            continue;
-        if (job->err->status != OK)
-            job_open(job, name, "config", &s, &file, &ignored);
-        else if (!text_ends_in(name, strlen(name), ".json"))
-            state_file(job, name);
-        else
-            state_json(job, name, strcmp(name, beside_model[0]) == 0 ? state_trainer : state_all);
-    }
 }

@@ -63,3 +63,11 @@ rm gan/disc_epoch_3.safetensors
 import --prune gan
 names 'gan/*'
 for each in version_0@latest lt/version_0@50 det@latest gan@4 gan@latest; do echo "$ $each: $(first "$each")"; done
+echo "--- a log that is hostile"
+for text in '{"log_history": [' '{"a\u0000b": 1}' '{"log_history": []}' '{"log_history": [1, {"loss": NaN, "deep": {"x": 1}}], "epoch": 2.5}' '[]'; do
+    printf '%s' "$text" >det/trainer_state.json
+    put det/model.safetensors
+    import det
+    "$CKPTDB_BIN" "SELECT key, value FROM metadata JOIN checkpoint c ON c.id = checkpoint_id WHERE c.path GLOB '*/det/*' AND key GLOB 'trainer*'"
+    "$CKPTDB_BIN" "SELECT code, message FROM issue WHERE path GLOB '*/det/*'"
+done

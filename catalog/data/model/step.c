@@ -11,7 +11,7 @@ static bool word_is(struct step_word w, const char *text)
     return w.len == strlen(text) && memcmp(w.at, text, w.len) == 0;
 }
 
-static bool is_digit(char c)
+static bool step_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
@@ -19,7 +19,7 @@ static bool is_digit(char c)
 static size_t digits_at(const char *at, const char *end)
 {
     const char *begin = at;
-    while (at < end && is_digit(*at))
+    while (at < end && step_digit(*at))
         at++;
     return (size_t)(at - begin);
 }
@@ -121,7 +121,7 @@ static bool ends_in_step(struct step_word name, struct step_place *out)
     } words[] = {{"epoch", 1}, {"step", 1},       {"iter", 1}, {"iteration", 1},
                  {"ckpt", 1},  {"checkpoint", 1}, {"model", 3}};
     size_t digits = 0, end;
-    while (digits < name.len && is_digit(name.at[name.len - 1 - digits]))
+    while (digits < name.len && step_digit(name.at[name.len - 1 - digits]))
         digits++;
     end = name.len - digits;
     end -= end && strchr("-_=.", name.at[end - 1]);
