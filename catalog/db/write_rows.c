@@ -56,6 +56,8 @@ static const char *const statement_sql[STATEMENTS] = {
                      " 'unfinished', 'dangling-link', 'not-a-file', 'two-formats', 'shadowed',"
                      " 'not-read') AND (path = ?1"
                      "  OR (path > rtrim(?1, '/') || '/' AND path < rtrim(?1, '/') || '0'))",
+    [CLEAR_LINKS] = "DELETE FROM _issues WHERE checkpoint IS NULL AND code = 'dangling-link'"
+                    " AND path IN (SELECT path FROM _files)",
     [FEED_TENSORS] = INSERT_ALL "_layout_tensors SELECT * FROM ckptdb_feed",
     /* Without an id SQLite appends, and need not search for the place of each row. Listing
      * columns by name would copy them once more. */

@@ -50,6 +50,7 @@ enum writer_statement_id {
     FIND_LOOKER,
     PUT_LOOKER,
     CLEAR_WALKED,
+    CLEAR_LINKS,
     FEED_TENSORS,
     MORE_TENSORS,
     MORE_PLAIN_TENSORS,

@@ -317,6 +317,12 @@ enum status writer_clear_walked(struct writer *w, const char *root, struct error
     return write_row(w, err, CLEAR_WALKED, "s", root);
 }
 
+enum status writer_clear_links(struct writer *w, struct error *err)
+{
+    write_begin(w, err);
+    return write_row(w, err, CLEAR_LINKS, "");
+}
+
 enum status writer_vanished(struct writer *w, int64_t checkpoint, const char *path,
                             struct error *err)
 {

@@ -31,6 +31,8 @@ bool writer_kept(const struct writer *);
 enum status writer_drop(struct writer *, int64_t checkpoint, struct error *err);
 /* Forget which checkpoints below `root` were reported as gone, before they are reported anew. */
 enum status writer_clear_walked(struct writer *, const char *root, struct error *err);
+/* Drop the issues of links that lead nowhere where a checkpoint says that it misses the file. */
+enum status writer_clear_links(struct writer *, struct error *err);
 enum status writer_vanished(struct writer *, int64_t checkpoint, const char *path,
                             struct error *err);
 /* Notes are issues of a checkpoint that come from its neighbours ('two-formats', 'shadowed'), and

@@ -147,6 +147,26 @@ static void test_links(void **state)
     expect_report(import(p, "", follow), "0 new 0 changed 1 same 0 failed 0 gone");
 }
 
+/* A shard whose link leads nowhere is one issue, in a new catalog, an old one, and again. */
+static void test_dangling_shard(void **state)
+{
+    static const char all[] =
+        "SELECT group_concat(code) FROM issue WHERE path LIKE '%/model-2.safetensors'";
+    const struct place *p = *state;
+    shell_out("mkdir -p %s/set %s/other", p->root, p->root);
+    put_safetensors(p, "other/one.safetensors", TWO, 24);
+    import(p, "/other", plain);
+    for (int again = 0; again < 4; again++) {
+        static const char index[] = "{\"weight_map\":{\"b\":\"model-2.safetensors\"}}";
+        put_file(p, "set/model.safetensors.index.json", index, strlen(index));
+        shell_out("ln -sf nowhere %s/set/model-2.safetensors", p->root);
+        if (again == 2)
+            shell_out("rm -f '%s'*", p->catalog);
+        import(p, "/set", plain);
+        expect(p, all, "missing-shard");
+    }
+}
+
 static void test_named_file(void **state)
 {
     const struct place *p = *state;
@@ -493,6 +513,7 @@ int main(void)
         CASE(test_overwritten),
         CASE(test_bad_files),
         CASE(test_links),
+        CASE(test_dangling_shard),
         CASE(test_named_file),
         CASE(test_step_of_path),
         CASE(test_missing_path),
