@@ -48,27 +48,25 @@ static void select_end(struct map_cursor *c)
     c->select = NULL;
 }
 
-/* Prepare the SELECT of the table: columns that are not used, and those that it lacks, are NULL, so that
- * SQLite does not compute them. */
+/* Prepare the SELECT of the table, with the columns that are used and that it has. */
 static int select_prepare(struct map_cursor *c)
 {
 #define X(column, declaration) declaration,
     static const char *const columns[] = {MAP_COLUMNS(X)};
 #undef X
     struct map_table *t = (struct map_table *)c->base.pVtab;
-    const uint64_t used = t->function->counts ? 1ull << COLUMN_STATUS : c->used & SELECTED;
     struct text sql = {0};
+    c->selected = t->function->counts ? 1ull << COLUMN_STATUS : c->used & SELECTED;
     if (t->idle && t->idle_used == c->used) {
         c->select = t->idle;
         t->idle = NULL;
         return SQLITE_OK;
     }
-    for (int i = 0; i < COLUMN_RULESET; i++) {
-        const char *what = used >> i & 1 ? columns[i] : i == COLUMN_ROWS ? "1" : "NULL";
-        text_adds(&sql, i ? ", " : "SELECT ");
-        text_add(&sql, what, strcspn(what, " "));
-    }
-    text_addf(&sql, " FROM (%s)", schema_text(t->function->select));
+    text_adds(&sql, "SELECT ");
+    for (int i = 0; i < COLUMN_RULESET; i++)
+        if (c->selected >> i & 1)
+            text_addf(&sql, "%.*s, ", (int)strcspn(columns[i], " "), columns[i]);
+    text_addf(&sql, "1 FROM (%s)", schema_text(t->function->select));
     int rc = text_str(&sql) ? sqlite3_prepare_v2(t->statements.db, sql.at, -1, &c->select, NULL)
                             : SQLITE_NOMEM;
     text_release(&sql);
@@ -101,7 +99,7 @@ static int select_count(struct map_cursor *c)
 {
     c->counts.rows = 0;
     while (sqlite3_step(c->select) == SQLITE_ROW) {
-        const char *status = (const char *)sqlite3_column_text(c->select, COLUMN_STATUS);
+        const char *status = (const char *)sqlite3_column_text(c->select, 0);
         for (int i = RULE_UNMATCHED; status && i <= RULE_ERROR; i++)
             if (strcmp(status, map_status(i)) == 0)
                 map_counts_add_rows(&c->counts, map_status(i), 1);

@@ -106,6 +106,7 @@ struct map_cursor {
     void (*settle)(struct map_task *);
     const char *fault;          /* error in the set's options; NULL: none */
     uint64_t used;              /* set of the used columns */
+    uint64_t selected;          /* those that `select` has, in this order */
     sqlite3_stmt *select;       /* the SELECT of `used`; NULL: rows are settled */
     bool selecting;             /* it may have more rows of the current sources */
     bool renames;               /* leaves are renamed, some at a time */

@@ -255,10 +255,15 @@ static void give_argument(sqlite3_context *context, const struct map_cursor *c, 
 static void give_selected(sqlite3_context *context, const struct map_cursor *c, int i)
 {
     const struct map_source *of = &c->source.list[c->source.at];
-    sqlite3_value *v = sqlite3_column_value(c->select, i);
     if (i == COLUMN_SOURCE_ID || i == COLUMN_CHECKPOINT_ID)
         sqlite3_result_int64(context, of->id);
-    else if (i != COLUMN_TENSOR_ID)
+    else if (i == COLUMN_ROWS)
+        sqlite3_result_int64(context, 1);
+    if (!(c->selected >> i & 1))
+        return;
+    const uint64_t before = c->selected & ((1ull << i) - 1);
+    sqlite3_value *v = sqlite3_column_value(c->select, __builtin_popcountll(before));
+    if (i != COLUMN_TENSOR_ID)
         sql_result_copy(context, v);
     else if (sqlite3_value_type(v) != SQLITE_NULL)
         sqlite3_result_int64(context, (of->id << TENSOR_ORD_BITS) +
