@@ -53,7 +53,7 @@ static void check_absent(struct job *job, struct emission *e)
     e->grid.incomplete = true;
 }
 
-static enum status array_emit(struct job *job, struct emission *e)
+static void array_emit(struct job *job, struct emission *e)
 {
     const struct zarr_array *a = e->array;
     struct tensor_claim claim = {
@@ -80,7 +80,7 @@ static enum status array_emit(struct job *job, struct emission *e)
     } else {
         check_absent(job, e);
     }
-    return job_tensor(job, &claim);
+    job_tensor(job, &claim);
 }
 
 /* --- arrays in directories -------------------------------------------------------------- */
@@ -149,8 +149,8 @@ static void report_site(struct job *job, const struct array_site *s, const char 
                   e->name, (unsigned long long)s->strangers, s->stranger);
 }
 
-enum status array_emit_site(struct job *job, const char *root, const struct array_site *s,
-                            const char *name, size_t len, const char *dtype)
+void array_emit_site(struct job *job, const char *root, const struct array_site *s,
+                     const char *name, size_t len, const char *dtype)
 {
     struct text where = {0};
     struct emission e = {.array = &s->array,
@@ -172,21 +172,20 @@ enum status array_emit_site(struct job *job, const char *root, const struct arra
         array_emit(job, &e);
     }
     text_release(&where);
-    return job->err->status;
 }
 
-enum status array_root_record(struct job *job, const char *root)
+void array_root_record(struct job *job, const char *root)
 {
     struct file_identity identity;
     struct error absent = {.offset = NO_OFFSET};
     uint32_t file;
     if (strcmp(root, job->path) == 0)
-        return OK;
+        return;
     bool found = file_identify(root, &identity, &absent) == OK;
-    return job_seen(job, root, "directory", found ? &identity : NULL, &file);
+    job_seen(job, root, "directory", found ? &identity : NULL, &file);
 }
 
-enum status array_groups_record(struct job *job, const char *root, const struct array_tree *tree)
+void array_groups_record(struct job *job, const char *root, const struct array_tree *tree)
 {
     struct text path = {0};
     uint32_t file;
@@ -194,7 +193,6 @@ enum status array_groups_record(struct job *job, const char *root, const struct 
         job_seen(job, array_join(job, &path, root, tree->groups[i].path, ""), "directory",
                  &tree->groups[i].identity, &file);
     text_release(&path);
-    return job->err->status;
 }
 
 void array_tree_report(struct job *job, const char *root, const struct array_tree *tree)
@@ -233,8 +231,8 @@ bool array_attributes_blank(struct bytes text)
     return blank == text.len;
 }
 
-enum status array_attributes_state(struct job *job, const char *source, const char *name,
-                                   struct bytes text, struct error *err)
+void array_attributes_state(struct job *job, const char *source, const char *name,
+                            struct bytes text, struct error *err)
 {
     struct text key = {0};
     struct json j;
@@ -248,7 +246,6 @@ enum status array_attributes_state(struct job *job, const char *source, const ch
     else
         error_memory(job->err);
     text_release(&key);
-    return job->err->status;
 }
 
 /* --- arrays in lists of keys ------------------------------------------------------------ */
@@ -260,8 +257,8 @@ static int array_by_index(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-enum status array_emit_values(struct job *job, const struct zarr_array *a, uint32_t list,
-                              struct grid_value *values, uint64_t count, struct bytes name)
+void array_emit_values(struct job *job, const struct zarr_array *a, uint32_t list,
+                       struct grid_value *values, uint64_t count, struct bytes name)
 {
     struct emission e = {
         .array = a, .grid = a->grid, .name = (const char *)name.at, .len = name.len};
@@ -274,5 +271,5 @@ enum status array_emit_values(struct job *job, const struct zarr_array *a, uint3
     for (uint64_t i = 0; i < count; i++)
         if (!add_u64(e.stored, values[i].stored, &e.stored) || e.stored > INT64_MAX)
             e.stored = INT64_MAX;
-    return array_emit(job, &e);
+    array_emit(job, &e);
 }

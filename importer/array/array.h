@@ -72,9 +72,9 @@ enum status array_tree_scan(struct job *, const char *root, struct array_tree *o
 
 /* Record a root that is not the job's primary, there or not, as a file of the checkpoint, so that a
  * later import notices what is added to it. Call this before the root is read. */
-enum status array_root_record(struct job *, const char *root);
+void array_root_record(struct job *, const char *root);
 /* The same for all groups, after a scan. */
-enum status array_groups_record(struct job *, const char *root, const struct array_tree *);
+void array_groups_record(struct job *, const char *root, const struct array_tree *);
 
 /* Warn of what the scan passed over: checkpoints of other formats, links to directories,
  * attributes that could not be read. */
@@ -84,8 +84,8 @@ void array_tree_report(struct job *, const char *root, const struct array_tree *
  * checkpoints too), of links to directories, and of directories that cannot be read. Directories
  * of the root are not searched if their names are in `own`, where a name that ends in '*' stands
  * for all that begin so, or if the job has files in them. */
-enum status array_tree_report_foreign(struct job *, const char *root, const char *const *own,
-                                      size_t own_count);
+void array_tree_report_foreign(struct job *, const char *root, const char *const *own,
+                               size_t own_count);
 
 /* The site at a path; NULL if absent. */
 struct array_site *array_tree_find(const struct array_tree *, const char *path);
@@ -93,25 +93,25 @@ struct array_site *array_tree_find(const struct array_tree *, const char *path);
 /* List the directory site->path, which the scan has not seen (it may be behind a link), for the
  * values of an array described elsewhere: fills in everything. The directory's own metadata counts
  * if it has some. If they cannot be read, has_metadata is false, and `array` what was given. */
-enum status array_site_list(struct job *, const char *root, const struct zarr_array *,
-                            struct array_site *site);
+void array_site_list(struct job *, const char *root, const struct zarr_array *,
+                     struct array_site *site);
 
 /* Emit the site's array under a name. Records its directories and metadata file; lost
  * values, unreadable codecs and problems become issues. `dtype` NULL: the array's own. */
-enum status array_emit_site(struct job *, const char *root, const struct array_site *,
-                            const char *name, size_t len, const char *dtype);
+void array_emit_site(struct job *, const char *root, const struct array_site *, const char *name,
+                     size_t len, const char *dtype);
 
 /* Whether attributes state nothing: "{}". */
 bool array_attributes_blank(struct bytes text);
 /* State attributes as facts: the root's (name "") under their keys, other nodes' under "NAME:KEY".
  * What is wrong with the text goes to *err, which names `source`. */
-enum status array_attributes_state(struct job *, const char *source, const char *name,
-                                   struct bytes text, struct error *err);
+void array_attributes_state(struct job *, const char *source, const char *name, struct bytes text,
+                            struct error *err);
 
 /* --- in lists --------------------------------------------------------------------------- */
 
 /* Emit an array whose values are listed (grid.h; in any order, sorted in place). */
-enum status array_emit_values(struct job *, const struct zarr_array *, uint32_t list,
-                              struct grid_value *values, uint64_t count, struct bytes name);
+void array_emit_values(struct job *, const struct zarr_array *, uint32_t list,
+                       struct grid_value *values, uint64_t count, struct bytes name);
 
 #endif

@@ -110,13 +110,13 @@ enum status array_read_metadata(const struct array_place *p, struct array_site *
     const char *name = out->version == 3 ? "zarr.json" : ".zarray";
     if (out->version == 2 && !array_listed(l, name))
         return ERR_MISSING;
-    if (!array_path(whole, p->root, site->path, name)) {
+    if (array_path(whole, p->root, site->path, name)) {
+        site->metadata_name = name;
+        if (array_read(p->scratch, whole, &out->text, &site->metadata_identity, err) == OK)
+            zarr_parse(out->text, out->version, whole, p->arena, &site->array, err);
+    } else {
         array_path_too_long(p->root, site->path, name, err);
-        return err->status;
     }
-    site->metadata_name = name;
-    if (array_read(p->scratch, whole, &out->text, &site->metadata_identity, err) == OK)
-        zarr_parse(out->text, out->version, whole, p->arena, &site->array, err);
     return err->status;
 }
 
@@ -312,8 +312,8 @@ static void take_own_metadata(struct job *job, struct arena *scratch, const char
     array_keep_problem(job->arena, site, &problem);
 }
 
-enum status array_site_list(struct job *job, const char *root, const struct zarr_array *array,
-                            struct array_site *site)
+void array_site_list(struct job *job, const char *root, const struct zarr_array *array,
+                     struct array_site *site)
 {
     struct arena scratch = {.ceiling = job->arena->ceiling, .err = job->err};
     struct error problem = {.offset = NO_OFFSET};
@@ -329,5 +329,4 @@ enum status array_site_list(struct job *job, const char *root, const struct zarr
         array_keep_problem(job->arena, site, &problem);
     }
     arena_release(&scratch);
-    return job->err->status;
 }

@@ -464,15 +464,6 @@ static bool inside_array(const struct array_tree *tree, const char *path)
     return false;
 }
 
-static void forget_inside(struct array_tree *tree)
-{
-    uint64_t kept = 0;
-    for (uint64_t i = 0; i < tree->group_count; i++)
-        if (!inside_array(tree, tree->groups[i].path))
-            tree->groups[kept++] = tree->groups[i];
-    tree->group_count = kept;
-}
-
 struct consolidated {
     struct job *job;
     const char *root, *file;
@@ -496,10 +487,12 @@ static void add_consolidated(struct consolidated *c, const char *path, struct by
         job_issue_error(job, ISSUE_ERROR, &problem);
         return;
     }
-    if (array.kind == ZARR_GROUP || array_site_list(job, c->root, &array, &site) != OK)
+    if (array.kind == ZARR_GROUP)
         return;
+    array_site_list(job, c->root, &array, &site);
     site.consolidated = !site.metadata_name;
-    *PUSH(job->arena, tree->sites, tree->count, c->space) = site;
+    if (job->err->status == OK)
+        *PUSH(job->arena, tree->sites, tree->count, c->space) = site;
 }
 
 static void take_consolidated(struct job *job, const char *root, const struct found *f,
@@ -528,7 +521,11 @@ static void take_consolidated(struct job *job, const char *root, const struct fo
     if (tree->count == c.before)
         return;
     named_sort(tree->sites, tree->count, sizeof(*tree->sites));
-    forget_inside(tree);
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < tree->group_count; i++)
+        if (!inside_array(tree, tree->groups[i].path))
+            tree->groups[kept++] = tree->groups[i];
+    tree->group_count = kept;
 }
 
 /* --- the whole scan --------------------------------------------------------------------- */
@@ -570,25 +567,9 @@ enum status array_tree_scan(struct job *job, const char *root, struct array_tree
     return status == OK ? run_scan(job, &s, job->threads, out) : status;
 }
 
-/* A database can refer to files in any directory: note the root's directories that have files
- * of the job. */
-static void note_own_files(struct scan *s, struct job *job)
-{
-    size_t len = strlen(s->root);
-    for (uint64_t i = 0; i < job->batch->file_count; i++) {
-        const char *path = job->batch->files[i].path;
-        bool added;
-        if (strncmp(path, s->root, len) != 0 || path[len] != '/')
-            continue;
-        path += len + 1;
-        if (strchr(path, '/'))
-            strmap_add(&s->files, path, strcspn(path, "/"), &added);
-    }
-}
-
 /* Most roots have nothing but their own directories: threads would cost more than the search. */
-enum status array_tree_report_foreign(struct job *job, const char *root, const char *const *own,
-                                      size_t own_count)
+void array_tree_report_foreign(struct job *job, const char *root, const char *const *own,
+                               size_t own_count)
 {
     struct scan s = {.root = root,
                      .only_foreign = true,
@@ -596,13 +577,17 @@ enum status array_tree_report_foreign(struct job *job, const char *root, const c
                      .own_count = own_count,
                      .files.err = job->err};
     struct array_tree tree = {0};
-    note_own_files(&s, job);
-    run_scan(job, &s, 1, &tree);
+    const size_t len = strlen(root);
+    /* A database can refer to files in any directory: note the root's that have files of the job. */
+    for (uint64_t i = 0; i < job->batch->file_count; i++) {
+        const char *path = job->batch->files[i].path;
+        bool added;
+        if (strncmp(path, root, len) == 0 && path[len] == '/' && strchr(path + len + 1, '/'))
+            strmap_add(&s.files, path + len + 1, strcspn(path + len + 1, "/"), &added);
+    }
+    run_scan(job, &s, 1, &tree); /* leaves the tree empty if it fails */
     strmap_release(&s.files);
-    if (job->err->status != OK)
-        return job->err->status;
     for (size_t i = 0; i < tree.count; i++)
         job_issue_error(job, ISSUE_WARNING, tree.sites[i].problem);
     array_tree_report(job, root, &tree);
-    return job->err->status;
 }

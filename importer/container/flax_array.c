@@ -173,16 +173,6 @@ static int flax_array_by_position(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Each position is below their number, so all are present if no position repeats. */
-static bool sort_runs(struct msgpack *m, struct flax_array *a)
-{
-    qsort(a->runs, (size_t)a->run_count, sizeof(*a->runs), flax_array_by_position);
-    for (uint64_t i = 1; i < a->run_count; i++)
-        if (a->runs[i].position == a->runs[i - 1].position)
-            return twice(m, a->runs[i].position);
-    return true;
-}
-
 static bool flax_array_read_chunks(struct msgpack *m, struct arena *arena, struct flax_array *a)
 {
     struct msgpack_item chunks;
@@ -205,7 +195,12 @@ static bool flax_array_read_chunks(struct msgpack *m, struct arena *arena, struc
         if (!flax_array_read_chunk(m, a, position, &a->runs[a->run_count]))
             return false;
     }
-    return sort_runs(m, a);
+    /* Each position is below their number, so all are present if no position repeats. */
+    qsort(a->runs, (size_t)a->run_count, sizeof(*a->runs), flax_array_by_position);
+    for (uint64_t i = 1; i < a->run_count; i++)
+        if (a->runs[i].position == a->runs[i - 1].position)
+            return twice(m, a->runs[i].position);
+    return true;
 }
 
 bool flax_chunks_read(struct msgpack *m, struct arena *arena, struct flax_array *a)

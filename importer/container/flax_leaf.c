@@ -142,8 +142,8 @@ static const char *check_chunks(const struct flax_array *a, uint64_t elements, u
     return sum == elements ? NULL : "has chunks that are not all of it";
 }
 
-static enum status claim_chunks(struct flax_sink *s, const struct flax_array *a, uint64_t width,
-                                struct tensor_claim *t)
+static void claim_chunks(struct flax_sink *s, const struct flax_array *a, uint64_t width,
+                         struct tensor_claim *t)
 {
     struct boxes b = {.sink = s, .array = a};
     uint64_t stride = 1, first = 0;
@@ -154,22 +154,23 @@ static enum status claim_chunks(struct flax_sink *s, const struct flax_array *a,
     }
     for (uint64_t i = 0; i < a->run_count; i++) {
         flax_leaf_add_run(&b, &a->runs[i], first, width);
-        if (s->box_bytes > most)
-            return error_set(s->job->err, ERR_LIMIT, s->source->name, a->runs[i].offset,
-                             "chunked arrays whose pieces take more than %llu bytes",
-                             (unsigned long long)most);
+        if (s->box_bytes > most) {
+            error_set(s->job->err, ERR_LIMIT, s->source->name, a->runs[i].offset,
+                      "chunked arrays whose pieces take more than %llu bytes",
+                      (unsigned long long)most);
+            return;
+        }
         first += a->runs[i].elements;
         t->stored += a->runs[i].len;
     }
     t->storage = b.count ? STORAGE_PIECES : STORAGE_RANGE;
     t->extents = b.list;
     t->extent_count = b.count;
-    return OK;
 }
 
 /* --- tensors ---------------------------------------------------------------------------- */
 
-static enum status emit_array(struct flax_sink *s, const struct flax_leaf *leaf)
+static void emit_array(struct flax_sink *s, const struct flax_leaf *leaf)
 {
     const struct flax_array *a = leaf->array;
     const char *wrong = NULL;
@@ -192,8 +193,8 @@ static enum status emit_array(struct flax_sink *s, const struct flax_leaf *leaf)
     } else if (possible) {
         wrong = width ? check_chunks(a, elements, width)
                       : "has chunks of a dtype whose size is not known";
-        if (!wrong && claim_chunks(s, a, width, &t) != OK)
-            return s->job->err->status;
+        if (!wrong)
+            claim_chunks(s, a, width, &t);
     }
     if (wrong) {
         job_issue(s->job, ISSUE_ERROR, s->source->name, a->runs[0].offset, "size-mismatch",
@@ -202,7 +203,7 @@ static enum status emit_array(struct flax_sink *s, const struct flax_leaf *leaf)
         t.codec = NULL;
         t.stored = 0;
     }
-    return job_tensor(s->job, &t);
+    job_tensor(s->job, &t);
 }
 
 /* --- facts ------------------------------------------------------------------------------ */
@@ -268,7 +269,7 @@ static void state_number(struct job *job, const struct msgpack_item *item, const
     }
 }
 
-static enum status flax_leaf_state_fact(struct flax_sink *s, const struct flax_leaf *leaf)
+static void flax_leaf_state_fact(struct flax_sink *s, const struct flax_leaf *leaf)
 {
     struct text key = {.limit = LIMIT_FACT_KEY};
     char pair[80];
@@ -283,24 +284,19 @@ static enum status flax_leaf_state_fact(struct flax_sink *s, const struct flax_l
             state_number(s->job, leaf->item, text_str(&key));
     }
     text_release(&key);
-    return s->job->err->status;
 }
 
-enum status flax_leaf_emit(void *sink, const struct flax_leaf *leaf)
+void flax_leaf_emit(void *sink, const struct flax_leaf *leaf)
 {
+    static const char *const empty[] = {
+        [FLAX_NULL] = "null", [FLAX_DICT] = "dict", [FLAX_LIST] = "list"};
     struct flax_sink *s = sink;
-    switch (leaf->kind) {
-    case FLAX_ARRAY:
-        return emit_array(s, leaf);
-    case FLAX_NULL:
-        return job_node(s->job, leaf->name, leaf->name_len, "null");
-    case FLAX_DICT:
-        return job_node(s->job, leaf->name, leaf->name_len, "dict");
-    case FLAX_LIST:
-        return job_node(s->job, leaf->name, leaf->name_len, "list");
-    default:
-        return flax_leaf_state_fact(s, leaf);
-    }
+    if (leaf->kind == FLAX_ARRAY)
+        emit_array(s, leaf);
+    else if (leaf->kind <= FLAX_LIST)
+        job_node(s->job, leaf->name, leaf->name_len, empty[leaf->kind]);
+    else
+        flax_leaf_state_fact(s, leaf);
 }
 
 bool flax_state_step(struct job *job)

@@ -20,7 +20,7 @@ struct flax_sink {
     uint64_t fact_bytes, box_bytes; /* used so far, for the limits of flax_leaf.c */
 };
 
-enum status flax_leaf_emit(void *sink, const struct flax_leaf *);
+void flax_leaf_emit(void *sink, const struct flax_leaf *);
 
 /* Take the step from the name of the file or folder, and the run from the directory around it.
  * False: the name states no step. */

@@ -150,7 +150,8 @@ static bool offer_map(struct flax_tree *t, const struct msgpack_item *map, bool 
     *taken = false;
     if (!t->visitor->map)
         return true;
-    if (t->visitor->map(t->visitor->context, &leaf, taken) != OK || t->job->err->status != OK)
+    t->visitor->map(t->visitor->context, &leaf, taken);
+    if (t->job->err->status != OK)
         return false;
     if (*taken) {
         t->leaves++;

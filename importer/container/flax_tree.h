@@ -1,7 +1,7 @@
 /*
  * flax_tree.h - visits the leaves of a tree that Flax has serialised to msgpack, in file order.
  *
- *   static enum status see(void *context, const struct flax_leaf *leaf) { ... }
+ *   static void see(void *context, const struct flax_leaf *leaf) { ... }
  *
  *   flax_walk(job, source, file, &(struct flax_visitor){.leaf = see, .context = &mine});
  *
@@ -41,13 +41,13 @@ struct flax_leaf {
 };
 
 struct flax_visitor {
-    /* A status other than OK ends the walk and must be the job's error. */
-    enum status (*leaf)(void *context, const struct flax_leaf *);
+    /* The job's error ends the walk. */
+    void (*leaf)(void *context, const struct flax_leaf *);
 
     /* Called for a map before its entries are walked: leaf->item is its head, the reader is at
      * its first key. If the visitor takes the map as a leaf, it sets *taken and leaves the reader
      * after the map; else the reader is put back and the map walked. NULL: no map is a leaf. */
-    enum status (*map)(void *context, const struct flax_leaf *, bool *taken);
+    void (*map)(void *context, const struct flax_leaf *, bool *taken);
 
     void *context;
 };

@@ -154,58 +154,33 @@ static bool set_payload(struct msgpack *m, struct msgpack_item *item, uint64_t l
     return true;
 }
 
-static bool set_signed(struct msgpack_item *item, uint64_t bits, unsigned width)
-{
-    unsigned shift = 64 - 8 * width;
-    int64_t value = (int64_t)(bits << shift) >> shift;
-    if (value < 0) {
-        item->integer = value;
-    } else {
-        item->type = MSGPACK_UNSIGNED;
-        item->number = (uint64_t)value;
-    }
-    return true;
-}
-
-static bool set_real(struct msgpack_item *item, uint64_t bits, unsigned width)
-{
-    float single;
-    uint32_t bits32 = (uint32_t)bits;
-    memcpy(&single, &bits32, sizeof(single));
-    memcpy(&item->real, &bits, sizeof(item->real));
-    if (width == sizeof(single))
-        item->real = single;
-    return true;
-}
-
 /* Interpret the number that follows the first byte. */
 static bool set_value(struct msgpack *m, struct msgpack_item *item, uint64_t number, unsigned width)
 {
+    const unsigned shift = 64 - 8 * width;
+    const uint32_t bits = (uint32_t)number;
+    float single;
     switch (item->type) {
     case MSGPACK_UNSIGNED:
         item->number = number;
         return true;
     case MSGPACK_NEGATIVE:
-        return set_signed(item, number, width);
+        item->integer = (int64_t)(number << shift) >> shift;
+        if (item->integer >= 0)
+            item->type = MSGPACK_UNSIGNED;
+        return true;
     case MSGPACK_REAL:
-        return set_real(item, number, width);
+        memcpy(&single, &bits, sizeof(single));
+        memcpy(&item->real, &number, sizeof(item->real));
+        if (width == sizeof(single))
+            item->real = single;
+        return true;
     case MSGPACK_ARRAY:
     case MSGPACK_MAP:
         return set_count(m, item, number);
     default:
         return set_payload(m, item, number);
     }
-}
-
-static bool set_short(struct msgpack *m, struct msgpack_item *item, uint8_t first)
-{
-    item->type = first < 0x80   ? MSGPACK_UNSIGNED
-                 : first < 0x90 ? MSGPACK_MAP
-                 : first < 0xA0 ? MSGPACK_ARRAY
-                 : first < 0xC0 ? MSGPACK_STRING
-                                : MSGPACK_NEGATIVE;
-    uint8_t mask = first < 0x80 || first >= 0xE0 ? 0xFF : first < 0xA0 ? 0x0F : 0x1F;
-    return set_value(m, item, first & mask, 1);
 }
 
 bool msgpack_next(struct msgpack *m, struct msgpack_item *item)
@@ -217,8 +192,15 @@ bool msgpack_next(struct msgpack *m, struct msgpack_item *item)
     if (!at)
         return false;
     uint8_t first = *at;
-    if (first < 0xC0 || first >= 0xE0)
-        return set_short(m, item, first);
+    if (first < 0xC0 || first >= 0xE0) { /* the number is in the low bits */
+        item->type = first < 0x80   ? MSGPACK_UNSIGNED
+                     : first < 0x90 ? MSGPACK_MAP
+                     : first < 0xA0 ? MSGPACK_ARRAY
+                     : first < 0xC0 ? MSGPACK_STRING
+                                    : MSGPACK_NEGATIVE;
+        uint8_t mask = first < 0x80 || first >= 0xE0 ? 0xFF : first < 0xA0 ? 0x0F : 0x1F;
+        return set_value(m, item, first & mask, 1);
+    }
     if (first == 0xC1)
         return msgpack_fail(m, item->offset, ERR_CORRUPT, NULL, "the byte c1 begins no value");
     const struct head *h = &heads[first - 0xC0];

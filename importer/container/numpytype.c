@@ -91,22 +91,11 @@ static bool set_time(struct numpy_type *t, const char *code)
     return true;
 }
 
-/* A dtype by its own name: "float32", or "bfloat16" and others that NumPy lacks but writers use. */
-static bool set_named(struct numpy_type *t, const char *name)
-{
-    struct dtype found;
-    dtype_find(name, &found);
-    bool plain = found.kind == DTYPE_BOOL || found.kind == DTYPE_INT || found.kind == DTYPE_UINT ||
-                 found.kind == DTYPE_FLOAT || found.kind == DTYPE_COMPLEX;
-    if (!plain || found.bits % 8 || !found.bits || *name == 'q')
-        return false;
-    t->item = found.block_bytes;
-    snprintf(t->dtype, sizeof(t->dtype), "%s", found.name);
-    return true;
-}
-
+/* NumPy's kind and bytes, or a dtype by its own name: "float32", or "bfloat16" and others that NumPy
+ * lacks but writers use. */
 static bool set_numeric(struct numpy_type *t, const char *code)
 {
+    struct dtype found;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         if (strcmp(code, kinds[i].code) == 0) {
             t->item = kinds[i].item;
@@ -114,7 +103,14 @@ static bool set_numeric(struct numpy_type *t, const char *code)
             return true;
         }
     }
-    return set_named(t, code);
+    dtype_find(code, &found);
+    bool plain = found.kind == DTYPE_BOOL || found.kind == DTYPE_INT || found.kind == DTYPE_UINT ||
+                 found.kind == DTYPE_FLOAT || found.kind == DTYPE_COMPLEX;
+    if (!plain || found.bits % 8 || !found.bits || *code == 'q')
+        return false;
+    t->item = found.block_bytes;
+    snprintf(t->dtype, sizeof(t->dtype), "%s", found.name);
+    return true;
 }
 
 bool numpy_type_parse(const char *text, struct numpy_type *out)

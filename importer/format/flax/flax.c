@@ -137,38 +137,42 @@ static const struct array_site *site_of(struct flax_file *f, const struct flax_l
     return site && site->has_metadata && added ? site : NULL;
 }
 
-static enum status emit_placeholder(struct flax_file *f, const struct flax_leaf *leaf)
+static void emit_placeholder(struct flax_file *f, const struct flax_leaf *leaf)
 {
     struct job *job = f->sink.job;
     if (!f->folder)
         find_arrays(f);
     const struct array_site *site = site_of(f, leaf);
-    if (site)
-        return array_emit_site(job, f->folder, site, leaf->name, leaf->name_len, NULL);
+    if (site) {
+        array_emit_site(job, f->folder, site, leaf->name, leaf->name_len, NULL);
+        return;
+    }
     job_issue(job, ISSUE_ERROR, NULL, leaf->item->offset, "missing-array",
               "\"%.200s\" stands for an array in the folder %.200s, and is not there: "
               "listed without data",
               leaf->name, f->folder);
-    return job_tensor(job, &(struct tensor_claim){.name = leaf->name,
-                                                  .name_len = leaf->name_len,
-                                                  .dtype_unknown = true,
-                                                  .shape_unknown = true});
+    job_tensor(job, &(struct tensor_claim){.name = leaf->name,
+                                           .name_len = leaf->name_len,
+                                           .dtype_unknown = true,
+                                           .shape_unknown = true});
 }
 
 /* --- indexing --------------------------------------------------------------------------- */
 
-static enum status flax_see_leaf(void *context, const struct flax_leaf *leaf)
+static void flax_see_leaf(void *context, const struct flax_leaf *leaf)
 {
     struct flax_file *f = context;
-    if (is_placeholder(leaf))
-        return emit_placeholder(f, leaf);
+    if (is_placeholder(leaf)) {
+        emit_placeholder(f, leaf);
+        return;
+    }
     bool step = leaf->kind == FLAX_NUMBER && leaf->item->type == MSGPACK_UNSIGNED &&
                 leaf->item->number <= INT64_MAX && strcmp(leaf->name, "step") == 0;
     if (step) {
         f->has_step = true;
         f->step = (int64_t)leaf->item->number;
     }
-    return flax_leaf_emit(&f->sink, leaf);
+    flax_leaf_emit(&f->sink, leaf);
 }
 
 /* Visit the value of a record, which must fill all its bytes. */
@@ -187,7 +191,7 @@ static bool read_record_value(struct flax_tree *t, const struct msgpack_item *va
     return true;
 }
 
-static enum status walk_stream(struct job *job, const struct flax_visitor *visitor)
+static void walk_stream(struct job *job, const struct flax_visitor *visitor)
 {
     struct flax_tree t;
     struct msgpack_item value = {0};
@@ -197,33 +201,28 @@ static enum status walk_stream(struct job *job, const struct flax_visitor *visit
         ok = read_record(&t.reader, &value, &t.names.path) && read_record_value(&t, &value);
     }
     flax_close(&t);
-    return job->err->status;
 }
 
 /* Read the beginning of the file to tell a stream from a tree. */
-static enum status begins_stream(struct job *job, bool *stream)
+static bool begins_stream(struct job *job)
 {
     uint8_t head[PROBE_HEAD_BYTES];
     const struct source *s = job->source;
     size_t len = s->size < sizeof(head) ? (size_t)s->size : sizeof(head);
-    if (source_read(s, 0, head, len, job->err) == OK)
-        *stream = is_stream((struct bytes){head, len}, s->size);
-    return job->err->status;
+    return source_read(s, 0, head, len, job->err) == OK &&
+           is_stream((struct bytes){head, len}, s->size);
 }
 
 static enum status flax_index_file(struct job *job)
 {
     struct flax_file f = {.sink = {.job = job, .source = job->source}, .taken.err = job->err};
     const struct flax_visitor visitor = {.leaf = flax_see_leaf, .context = &f};
-    bool stream = false;
-    if (begins_stream(job, &stream) == OK && stream)
+    if (begins_stream(job))
         walk_stream(job, &visitor);
     else if (job->err->status == OK)
         flax_walk(job, job->source, &visitor);
     strmap_release(&f.taken);
-    if (job->err->status != OK)
-        return job->err->status;
-    if (!flax_state_step(job) && f.has_step)
+    if (job->err->status == OK && !flax_state_step(job) && f.has_step)
         job_step(job, f.step);
     return job->err->status;
 }

@@ -13,17 +13,17 @@ struct flax_shard {
     const struct weight_source *in;
 };
 
-static enum status flax_index_see_leaf(void *context, const struct flax_leaf *leaf)
+static void flax_index_see_leaf(void *context, const struct flax_leaf *leaf)
 {
     struct flax_shard *s = context;
     struct job *job = s->sink.job;
     if (leaf->kind == FLAX_ARRAY) {
         if (!weight_map_wants(job, s->in, leaf->name, leaf->name_len))
-            return job->err->status;
+            return;
         for (uint64_t i = 0; i < leaf->array->run_count; i++)
             s->in->map->nbytes += leaf->array->runs[i].len;
     }
-    return flax_leaf_emit(&s->sink, leaf);
+    flax_leaf_emit(&s->sink, leaf);
 }
 
 /* If a shard is damaged in the middle, the tensors before the damage are kept; lack of memory is the

@@ -129,8 +129,8 @@ static bool agrees(const struct zarr_array *array, const struct zarr_array *spec
 }
 
 /* Emit a row for an array without data, and report why. */
-static enum status list_lost(struct t5x *t, const struct flax_leaf *leaf,
-                             const struct zarr_array *array, const char *code, const char *why)
+static void list_lost(struct t5x *t, const struct flax_leaf *leaf, const struct zarr_array *array,
+                      const char *code, const char *why)
 {
     struct job *job = t->sink.job;
     job_issue(job, ISSUE_ERROR, t->sink.source->name, leaf->item->offset, code,
@@ -145,7 +145,7 @@ static enum status list_lost(struct t5x *t, const struct flax_leaf *leaf,
         claim.rank = array->rank;
         claim.dtype_unknown = claim.shape_unknown = false;
     }
-    return job_tensor(job, &claim);
+    job_tensor(job, &claim);
 }
 
 /* The array as the spec's own metadata describes it; NULL: that metadata is not valid. */
@@ -182,7 +182,8 @@ static void find_site(struct t5x *t, const struct t5x_spec *s, const struct zarr
         } else if (spec_array) {
             *out = (struct array_site){.path = path};
             /* if the folder is missing, its chunks are reported lost */
-            if (array_site_list(job, job->path, spec_array, out) != OK)
+            array_site_list(job, job->path, spec_array, out);
+            if (job->err->status != OK)
                 return;
             if (out->found && !out->metadata_name && t->guessed++ == 0)
                 t->first_guessed = path;
@@ -197,72 +198,57 @@ static void find_site(struct t5x *t, const struct t5x_spec *s, const struct zarr
     }
 }
 
-static enum status emit_site(struct t5x *t, const struct flax_leaf *leaf,
-                             const struct zarr_array *spec_array, const struct array_site *site)
+/* Emit the array of a folder, once. T5X never puts two arrays into one folder, and a hostile tree
+ * could name the same large folder many times. */
+static void emit_site(struct t5x *t, const struct flax_leaf *leaf,
+                      const struct zarr_array *spec_array, const struct array_site *site)
 {
     struct job *job = t->sink.job;
     const struct zarr_array *array = &site->array;
+    bool added = false;
+    strmap_add(&t->folders, site->path, strlen(site->path), &added);
+    if (!added) {
+        list_lost(t, leaf, array, "shared-folder", "has the folder of an array before it");
+        return;
+    }
     t->uint16s += is_uint16(array->dtype);
     if (spec_array && !agrees(array, spec_array))
         job_issue(job, ISSUE_WARNING, t->sink.source->name, leaf->item->offset, "spec-mismatch",
                   "array \"%.*s\" has another shape or dtype here than in its own folder, "
                   "which counts",
                   (int)(leaf->name_len < 200 ? leaf->name_len : 200), leaf->name);
-    return array_emit_site(job, job->path, site, leaf->name, leaf->name_len,
-                           t5x_dtype(array, spec_array));
+    array_emit_site(job, job->path, site, leaf->name, leaf->name_len, t5x_dtype(array, spec_array));
 }
 
-/* Emit the array of a folder, once. T5X never puts two arrays into one folder, and a hostile tree
- * could name the same large folder many times. */
-static enum status emit_own_site(struct t5x *t, const struct flax_leaf *leaf,
-                                 const struct zarr_array *spec_array, const struct array_site *site)
+static void emit_spec(struct t5x *t, const struct flax_leaf *leaf, const struct t5x_spec *s)
 {
-    bool added = false;
-    strmap_add(&t->folders, site->path, strlen(site->path), &added);
-    return added ? emit_site(t, leaf, spec_array, site)
-                 : list_lost(t, leaf, &site->array, "shared-folder",
-                             "has the folder of an array before it");
-}
-
-static enum status emit_spec(struct t5x *t, const struct flax_leaf *leaf, const struct t5x_spec *s)
-{
-    struct job *job = t->sink.job;
     const struct zarr_array *spec_array = array_of(t, s);
-    if (job->err->status != OK)
-        return job->err->status;
+    struct array_site site = {0};
+    const bool zarr = strcmp(s->driver, "zarr") == 0;
+    if (t->sink.job->err->status == OK && !s->has_output && zarr && t->folder)
+        find_site(t, s, spec_array, &site);
+    if (t->sink.job->err->status != OK)
+        return;
     if (s->has_output)
-        return list_lost(t, leaf, NULL, "unsupported",
-                         "is a view of what is stored (transform.output), which is not read");
-    if (strcmp(s->driver, "zarr") != 0)
-        return list_lost(t, leaf, spec_array, "unsupported", "is kept by a driver other than zarr");
-    if (!t->folder)
-        return list_lost(t, leaf, spec_array, "missing-array",
-                         "is in a folder, and this is a lone file");
-    struct array_site site;
-    find_site(t, s, spec_array, &site);
-    if (job->err->status != OK)
-        return job->err->status;
-    if (site.has_metadata)
-        return emit_own_site(t, leaf, spec_array, &site);
-    return spec_array ? list_lost(t, leaf, spec_array, "bad-path",
-                                  "has a path that is not one below the checkpoint")
-                      : list_lost(t, leaf, NULL, "bad-spec",
-                                  "has metadata that make no sense, and none in its folder");
+        list_lost(t, leaf, NULL, "unsupported",
+                  "is a view of what is stored (transform.output), which is not read");
+    else if (!zarr)
+        list_lost(t, leaf, spec_array, "unsupported", "is kept by a driver other than zarr");
+    else if (!t->folder)
+        list_lost(t, leaf, spec_array, "missing-array", "is in a folder, and this is a lone file");
+    else if (site.has_metadata)
+        emit_site(t, leaf, spec_array, &site);
+    else if (spec_array)
+        list_lost(t, leaf, spec_array, "bad-path",
+                  "has a path that is not one below the checkpoint");
+    else
+        list_lost(t, leaf, NULL, "bad-spec",
+                  "has metadata that make no sense, and none in its folder");
 }
 
 /* --- the tree --------------------------------------------------------------------------- */
 
-/* A spec with members of a wrong type would be walked as parameters: report it instead. */
-static void see_bad_spec(struct t5x *t, const struct flax_leaf *leaf, uint64_t start, bool *taken)
-{
-    struct msgpack *m = leaf->reader;
-    m->at = start;
-    *taken = t5x_spec_meant(m, leaf->item);
-    if (*taken)
-        list_lost(t, leaf, NULL, "bad-spec", "has a spec with members of a wrong type");
-}
-
-static enum status see_map(void *context, const struct flax_leaf *leaf, bool *taken)
+static void see_map(void *context, const struct flax_leaf *leaf, bool *taken)
 {
     struct t5x *t = context;
     struct t5x_spec spec, base = {0};
@@ -276,42 +262,43 @@ static enum status see_map(void *context, const struct flax_leaf *leaf, bool *ta
         *taken = t5x_spec_read(m, &spec.base, &base) && !base.has_base;
         m->at = after;
     }
-    if (*taken)
+    if (*taken) {
         emit_spec(t, &named, spec.has_base ? &base : &spec);
-    else if (m->err->status == OK)
-        see_bad_spec(t, &named, start, taken);
+    } else if (m->err->status == OK) {
+        /* A spec with members of a wrong type would be walked as parameters: report it instead. */
+        m->at = start;
+        *taken = t5x_spec_meant(m, leaf->item);
+        if (*taken)
+            list_lost(t, &named, NULL, "bad-spec", "has a spec with members of a wrong type");
+    }
     t5x_spec_release(&base);
     t5x_spec_release(&spec);
-    return t->sink.job->err->status;
 }
 
-static enum status t5x_see_leaf(void *context, const struct flax_leaf *leaf)
+static void t5x_see_leaf(void *context, const struct flax_leaf *leaf)
 {
     struct t5x *t = context;
     struct flax_leaf named = renamed(leaf);
     if (leaf->kind == FLAX_NUMBER && leaf->item->type == MSGPACK_UNSIGNED &&
         strcmp(leaf->name, "version") == 0)
         t->version = leaf->item->number;
-    return flax_leaf_emit(&t->sink, &named);
+    flax_leaf_emit(&t->sink, &named);
 }
 
-static enum status open_tree(struct job *job, struct t5x *t)
+static void open_tree(struct job *job, struct t5x *t)
 {
-    struct source *source;
-    if (job->source) {
-        t->sink.source = job->source;
-        return OK;
-    }
-    t->folder = true;
-    if (job_open(job, TREE_FILE, "index", &source, &t->sink.file, job->err) != OK)
-        return job->err->status;
+    struct source *source = job->source;
+    t->folder = !source;
+    if (t->folder && job_open(job, TREE_FILE, "index", &source, &t->sink.file, job->err) == OK)
+        array_tree_scan(job, job->path, &t->arrays);
     t->sink.source = source;
-    return array_tree_scan(job, job->path, &t->arrays);
 }
 
-/* Warn of arrays that are stored but that no leaf stands for. */
-static void report_unnamed(const struct t5x *t)
+/* Warn of arrays that are stored but that no leaf stands for, and of what was taken otherwise than it
+ * says; state the step. */
+static void state_found(const struct t5x *t)
 {
+    struct job *job = t->sink.job;
     uint64_t unnamed = 0;
     const char *first = NULL;
     for (uint64_t i = 0; i < t->arrays.count; i++) {
@@ -320,42 +307,41 @@ static void report_unnamed(const struct t5x *t)
         if (strmap_get(&t->folders, path, strlen(path)))
             continue;
         if (problem && status_passes(problem->status)) {
-            job_issue_error(t->sink.job, ISSUE_ERROR, problem);
+            job_issue_error(job, ISSUE_ERROR, problem);
             continue; /* it may be no array at all */
         }
         first = first ? first : path;
         unnamed++;
     }
     if (unnamed)
-        job_issue(t->sink.job, ISSUE_WARNING, NULL, NO_OFFSET, "not-in-metadata",
+        job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "not-in-metadata",
                   "folders of arrays that no leaf of `checkpoint` is read from: %llu, the "
                   "first of them \"%.200s\"; not listed",
                   (unsigned long long)unnamed, first);
+    if (t->uint16s && t->version > VERSION_UINT16)
+        job_issue(job, ISSUE_WARNING, t->sink.source->name, NO_OFFSET, "uint16-is-bfloat16",
+                  "%llu arrays say uint16, which version %llu should not: taken for "
+                  "bfloat16, as T5X does",
+                  (unsigned long long)t->uint16s, (unsigned long long)t->version);
+    if (t->guessed)
+        job_issue(job, ISSUE_WARNING, t->sink.source->name, NO_OFFSET, "no-metadata",
+                  "folders of arrays without .zarray, which T5X does not read: %llu, such "
+                  "as \"%.200s\"; what `checkpoint` says of these arrays was taken",
+                  (unsigned long long)t->guessed, t->first_guessed);
+    array_tree_report(job, job->path, &t->arrays);
+    flax_state_step(job);
 }
 
 static enum status t5x_index(struct job *job)
 {
     struct t5x t = {.sink.job = job, .folders.err = job->err};
     const struct flax_visitor visitor = {.leaf = t5x_see_leaf, .map = see_map, .context = &t};
-    if (open_tree(job, &t) == OK)
+    open_tree(job, &t);
+    if (job->err->status == OK)
         flax_walk(job, t.sink.source, &visitor);
     if (job->err->status == OK)
-        report_unnamed(&t);
+        state_found(&t);
     strmap_release(&t.folders);
-    if (job->err->status != OK)
-        return job->err->status;
-    if (t.uint16s && t.version > VERSION_UINT16)
-        job_issue(job, ISSUE_WARNING, t.sink.source->name, NO_OFFSET, "uint16-is-bfloat16",
-                  "%llu arrays say uint16, which version %llu should not: taken for "
-                  "bfloat16, as T5X does",
-                  (unsigned long long)t.uint16s, (unsigned long long)t.version);
-    if (t.guessed)
-        job_issue(job, ISSUE_WARNING, t.sink.source->name, NO_OFFSET, "no-metadata",
-                  "folders of arrays without .zarray, which T5X does not read: %llu, such "
-                  "as \"%.200s\"; what `checkpoint` says of these arrays was taken",
-                  (unsigned long long)t.guessed, t.first_guessed);
-    array_tree_report(job, job->path, &t.arrays);
-    flax_state_step(job);
     return job->err->status;
 }
 

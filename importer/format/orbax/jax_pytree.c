@@ -36,18 +36,8 @@ static int jax_pytree_probe(const struct probe_dir *p)
     return probe_holds(&file, JAX_TREE_KEY) ? 8 * (int)strlen(JAX_TREE_KEY) : 0;
 }
 
-static enum status jax_pytree_read_tree(struct pytree *t)
-{
-    struct job *job = t->job;
-    struct bytes text;
-    const char *path = array_below(job->arena, job->path, TREE_FILE);
-    if (orbax_read(job, path, "index", job->arena, &text, job->err) != OK)
-        return job->err->status;
-    return jax_tree_parse(text, path, job->arena, &t->tree, job->err);
-}
-
 /* Open the store of arrays; it stays empty if its directory is missing. */
-static enum status open_store(struct pytree *t)
+static void open_store(struct pytree *t)
 {
     static const char *const places[] = {"array_store", "array_store.tensorstore",
                                          "leaf_data/array_store.tensorstore"};
@@ -60,43 +50,44 @@ static enum status open_store(struct pytree *t)
         struct file_identity identity;
         struct error absent = {.offset = NO_OFFSET};
         const char *path = array_below(t->job->arena, t->job->path, places[i]);
-        if (file_identify(path, &identity, &absent) == OK)
-            return orbax_store_open_of(&t->store, t->job, path, PROCESS_PREFIX);
+        if (file_identify(path, &identity, &absent) == OK) {
+            orbax_store_open_of(&t->store, t->job, path, PROCESS_PREFIX);
+            return;
+        }
     }
-    return t->job->err->status;
 }
 
 /* Emit an array that is not stored, with the dtype and shape that its leaf states. */
-static enum status jax_pytree_emit_lost(struct pytree *t, const struct jax_leaf *leaf)
+static void jax_pytree_emit_lost(struct pytree *t, const struct jax_leaf *leaf)
 {
     struct dtype dtype = {.kind = DTYPE_UNKNOWN};
     if (leaf->dtype)
         dtype_find(leaf->dtype, &dtype);
     if (t->missing++ == 0)
         t->first_missing = leaf->name;
-    return job_tensor(t->job, &(struct tensor_claim){.name = leaf->name,
-                                                     .name_len = leaf->len,
-                                                     .dtype = dtype.name,
-                                                     .shape = leaf->shape,
-                                                     .rank = leaf->rank,
-                                                     .dtype_unknown = dtype.kind == DTYPE_UNKNOWN,
-                                                     .shape_unknown = !leaf->shape});
+    job_tensor(t->job, &(struct tensor_claim){.name = leaf->name,
+                                              .name_len = leaf->len,
+                                              .dtype = dtype.name,
+                                              .shape = leaf->shape,
+                                              .rank = leaf->rank,
+                                              .dtype_unknown = dtype.kind == DTYPE_UNKNOWN,
+                                              .shape_unknown = !leaf->shape});
 }
 
-static enum status emit_leaf(struct pytree *t, const struct jax_leaf *leaf)
+static void emit_leaf(struct pytree *t, const struct jax_leaf *leaf)
 {
+    uint64_t position =
+        leaf->empty ? ORBAX_NONE : orbax_store_find(&t->store, leaf->key, strlen(leaf->key));
     if (leaf->empty)
-        return job_node(t->job, leaf->name, leaf->len, leaf->empty);
-    uint64_t position = orbax_store_find(&t->store, leaf->key, strlen(leaf->key));
-    if (position != ORBAX_NONE)
-        return orbax_store_emit(&t->store, position, leaf->name, leaf->len);
-    if (leaf->array)
-        return jax_pytree_emit_lost(t, leaf);
-    if (strcmp(leaf->type, "null") == 0)
-        return job_node(t->job, leaf->name, leaf->len, "null");
-    if (t->values++ == 0)
+        job_node(t->job, leaf->name, leaf->len, leaf->empty);
+    else if (position != ORBAX_NONE)
+        orbax_store_emit(&t->store, position, leaf->name, leaf->len);
+    else if (leaf->array)
+        jax_pytree_emit_lost(t, leaf);
+    else if (strcmp(leaf->type, "null") == 0)
+        job_node(t->job, leaf->name, leaf->len, "null");
+    else if (t->values++ == 0)
         t->first_value = leaf->name;
-    return OK;
 }
 
 static void jax_pytree_report(struct pytree *t)
@@ -124,14 +115,19 @@ static enum status jax_pytree_index(struct job *job)
 {
     static const char *const own[] = {"array_store", "array_store.tensorstore", "leaf_data"};
     struct pytree t = {.job = job};
-    if (jax_pytree_read_tree(&t) == OK && open_store(&t) == OK &&
-        array_tree_report_foreign(job, job->path, own, sizeof(own) / sizeof(own[0])) == OK) {
+    struct bytes text;
+    const char *path = array_below(job->arena, job->path, TREE_FILE);
+    if (orbax_read(job, path, "index", job->arena, &text, job->err) == OK &&
+        jax_tree_parse(text, path, job->arena, &t.tree, job->err) == OK)
+        open_store(&t);
+    if (job->err->status == OK) {
+        array_tree_report_foreign(job, job->path, own, sizeof(own) / sizeof(own[0]));
         job_expect(job, t.tree.count);
-        for (uint64_t i = 0; i < t.tree.count && job->err->status == OK; i++)
-            emit_leaf(&t, &t.tree.leaves[i]);
-        if (job->err->status == OK)
-            jax_pytree_report(&t);
     }
+    for (uint64_t i = 0; i < t.tree.count && job->err->status == OK; i++)
+        emit_leaf(&t, &t.tree.leaves[i]);
+    if (job->err->status == OK)
+        jax_pytree_report(&t);
     orbax_store_release(&t.store);
     return job->err->status;
 }

@@ -351,11 +351,6 @@ static bool read_type(struct parsing *p, struct jax_leaf *leaf)
     return leaf->array || jax_tree_fail(p, "the type of a leaf is damaged");
 }
 
-static bool jax_tree_is_number(const char *text)
-{
-    return *text && text[strspn(text, "0123456789")] == '\0';
-}
-
 static bool jax_tree_read_leaf(struct parsing *p, struct jax_leaf *leaf, uint64_t position)
 {
     struct bytes id = p->ids[position];
@@ -370,7 +365,7 @@ static bool jax_tree_read_leaf(struct parsing *p, struct jax_leaf *leaf, uint64_
     if (arrow) {
         *arrow = '\0';
         leaf->key = arrow + strlen(ID_ARROW);
-    } else if (jax_tree_is_number(type)) {
+    } else if (*type && type[strspn(type, "0123456789")] == '\0') {
         leaf->key = type;
         leaf->array = true;
     }
@@ -408,19 +403,11 @@ static bool read_tree(void *context, struct json *j)
                                  : jax_tree_fail(p, "the tree of names is none");
 }
 
-static bool jax_tree_read_file(struct parsing *p, struct json *j)
-{
-    static const struct json_member table[] = {
-        {JAX_TREE_KEY, read_tree}, {LEAVES_KEY, read_ids}, {0}};
-    if (!json_object(j, "a tree", table, p) || !json_want(j, JSON_END, "the end"))
-        return false;
-    return (p->has_tree && p->has_ids) ||
-           jax_tree_fail(p, "a tree or its list of leaves is missing");
-}
-
 enum status jax_tree_parse(struct bytes json, const char *source, struct arena *arena,
                            struct jax_tree *out, struct error *err)
 {
+    static const struct json_member table[] = {
+        {JAX_TREE_KEY, read_tree}, {LEAVES_KEY, read_ids}, {0}};
     struct json j;
     struct jax_tree tree = {0};
     struct parsing p = {.arena = arena, .err = err, .source = source, .tree = &tree};
@@ -428,7 +415,10 @@ enum status jax_tree_parse(struct bytes json, const char *source, struct arena *
     name_tree_init(&p.names, '/', source, err);
     p.names.size = json.len;
     p.names.deepest = LIMIT_JSON_DEPTH;
-    if (jax_tree_read_file(&p, &j) && read_leaves(&p) && err->status == OK)
+    if (json_object(&j, "a tree", table, &p) && json_want(&j, JSON_END, "the end") &&
+        ((p.has_tree && p.has_ids) ||
+         jax_tree_fail(&p, "a tree or its list of leaves is missing")) &&
+        read_leaves(&p) && err->status == OK)
         *out = tree;
     name_tree_release(&p.names);
     return err->status;

@@ -341,39 +341,37 @@ void ocdbt_close(struct ocdbt *db)
 /* --- the walk --------------------------------------------------------------------------- */
 
 /* Enter a node; if it cannot be read, report its entries as lost and go on with the others. */
-static enum status enter_or_report(struct ocdbt *db, const struct place *p, size_t prefix,
-                                   struct error *err)
+static void enter_or_report(struct ocdbt *db, const struct place *p, size_t prefix,
+                            struct error *err)
 {
     const struct text *key = &db->levels[db->depth - 1].key;
     struct error lost = {.offset = NO_OFFSET};
     char what[256];
     if (ocdbt_enter(db, p, prefix, &lost) == OK)
-        return OK;
+        return;
     if (ocdbt_fatal(lost.status)) {
         *err = lost;
-        return err->status;
+        return;
     }
     snprintf(what, sizeof(what), "the keys from \"%.*s\" on are lost",
              key->len < 200 ? (int)key->len : 200, text_tail(key, 0).at);
     error_prefix(&lost, what);
     db->store.files.report(db->store.files.context, false, &lost);
-    return OK;
 }
 
-static enum status ocdbt_leave(struct ocdbt *db, struct level *l, struct error *err)
+static void ocdbt_leave(struct ocdbt *db, struct level *l, struct error *err)
 {
     if (l->node.height == 0) {
         db->last.len = 0;
         db->any = true;
         if (!text_add(&db->last, l->key.at, l->key.len))
-            return error_memory(err);
+            error_memory(err);
     }
     if (l->body.space > KEPT_BODY_BYTES) {
         free(l->body.at);
         l->body = (struct buffer){0};
     }
     db->depth--;
-    return OK;
 }
 
 static enum status ocdbt_give(struct ocdbt *db, const struct level *l,
@@ -405,11 +403,10 @@ enum status ocdbt_next(struct ocdbt *db, struct ocdbt_entry *out, struct error *
     struct ocdbt_item item;
     bool ascends;
     *out = (struct ocdbt_entry){0};
-    while (db->depth) {
+    while (db->depth && err->status == OK) {
         struct level *l = &db->levels[db->depth - 1];
         if (!l->node.left) {
-            if (ocdbt_leave(db, l, err) != OK)
-                return err->status;
+            ocdbt_leave(db, l, err);
             continue;
         }
         if (!ocdbt_advance(l, &l->node, &item, &ascends))
@@ -419,10 +416,9 @@ enum status ocdbt_next(struct ocdbt *db, struct ocdbt_entry *out, struct error *
         const struct ocdbt_reference *below = &item.elsewhere;
         struct place p = {l->files[below->file], below->offset, below->length, below->keys,
                           l->node.height - 1};
-        if (enter_or_report(db, &p, l->prefix + item.common, err) != OK)
-            return err->status;
+        enter_or_report(db, &p, l->prefix + item.common, err);
     }
-    return OK;
+    return err->status;
 }
 
 const char *ocdbt_file(const struct ocdbt *db, uint32_t file)

@@ -91,12 +91,10 @@ enum status ocdbt_read_frame(struct ocdbt_store *o, const struct ocdbt_frame_at 
         struct buffer swap = *memory;
         *memory = *stored;
         *stored = swap;
-        return OK;
+    } else if (ocdbt_inflate(&o->inflater, *body, f->most, at, memory, err) == OK) {
+        *body = (struct bytes){memory->at, memory->len};
     }
-    if (ocdbt_inflate(&o->inflater, *body, f->most, at, memory, err) != OK)
-        return err->status;
-    *body = (struct bytes){memory->at, memory->len};
-    return OK;
+    return err->status;
 }
 
 void ocdbt_store_release(struct ocdbt_store *o)

@@ -18,17 +18,17 @@ static enum status read_manifest(struct ocdbt_store *o, const char *path,
     uint32_t number = 0;
     struct source *s = NULL;
     struct bytes body = {0};
+    const char *wrong = NULL;
     if (ocdbt_number(o, path, strlen(path), &number, err) != OK ||
         ocdbt_open_file(o, number, &s, err) != OK)
         return err->status;
     m->at = (struct ocdbt_place){s->name, 0};
     struct ocdbt_frame_at f = {s, 0, s->size, OCDBT_MAGIC_MANIFEST, LIMIT_OCDBT_MANIFEST};
-    if (ocdbt_read_frame(o, &f, &m->memory, &body, err) != OK)
-        return err->status;
-    const char *wrong = ocdbt_manifest_parse(body, &m->is);
-    return wrong
-               ? error_set(err, ERR_CORRUPT, s->name, 0, "the OCDBT manifest is damaged: %s", wrong)
-               : OK;
+    if (ocdbt_read_frame(o, &f, &m->memory, &body, err) == OK)
+        wrong = ocdbt_manifest_parse(body, &m->is);
+    if (wrong)
+        error_set(err, ERR_CORRUPT, s->name, 0, "the OCDBT manifest is damaged: %s", wrong);
+    return err->status;
 }
 
 /* The version number in "manifest.0123456789abcdef"; 0 for any other name. */
@@ -80,8 +80,7 @@ static uint64_t newest_below(const char *const *names, uint64_t count, uint64_t 
 }
 
 /* Read the newest numbered manifest that is readable, and report the unreadable ones before it. */
-static enum status read_numbered(struct ocdbt_store *o, struct ocdbt_manifest_read *m,
-                                 struct error *err)
+static void read_numbered(struct ocdbt_store *o, struct ocdbt_manifest_read *m, struct error *err)
 {
     uint64_t count = 0, number = UINT64_MAX;
     const char *const *names = o->files.names ? o->files.names(o->files.context, &count) : NULL;
@@ -92,16 +91,16 @@ static enum status read_numbered(struct ocdbt_store *o, struct ocdbt_manifest_re
         if (!number)
             break;
         if (try_numbered(o, number, m, &odd) == OK)
-            return OK;
+            return;
         if (ocdbt_fatal(odd.status)) {
             *err = odd;
-            return err->status;
+            return;
         }
         o->files.report(o->files.context, true, &odd);
     }
-    return error_set(err, ERR_MISSING, first, NO_OFFSET,
-                     "no manifest.<16 digits> that holds the versions of this OCDBT "
-                     "database can be read");
+    error_set(err, ERR_MISSING, first, NO_OFFSET,
+              "no manifest.<16 digits> that holds the versions of this OCDBT "
+              "database can be read");
 }
 
 enum status ocdbt_manifest_read(struct ocdbt_store *o, struct ocdbt_manifest_read *out,

@@ -300,11 +300,6 @@ static bool keys_fit(struct ocdbt_node n)
     return true;
 }
 
-static bool range_fits(uint64_t offset, uint64_t length)
-{
-    return offset <= RANGE_END && length <= RANGE_END - offset;
-}
-
 static const char *leaf_parse(struct cursor *c, struct ocdbt_node *n)
 {
     uint64_t elsewhere = 0, inside = 0;
@@ -333,7 +328,10 @@ static const char *leaf_parse(struct cursor *c, struct ocdbt_node *n)
     kinds = n->kinds;
     for (uint64_t i = 0; i < n->count; i++) {
         uint64_t length = cursor_varint(&lengths);
-        if (cursor_u8(&kinds) && !range_fits(cursor_varint(&offsets), length))
+        if (!cursor_u8(&kinds))
+            continue;
+        uint64_t offset = cursor_varint(&offsets);
+        if (offset > RANGE_END || length > RANGE_END - offset)
             return "a value of it ends past the end of any file";
     }
     return NULL;
@@ -377,35 +375,22 @@ const char *ocdbt_node_parse(struct bytes body, unsigned height, struct ocdbt_no
     return wrong;
 }
 
-static void leaf_next(struct ocdbt_node *n, struct ocdbt_item *out)
-{
-    uint64_t length = cursor_varint(&n->lengths);
-    if (cursor_u8(&n->kinds)) {
-        out->elsewhere.length = length;
-        out->elsewhere.file = cursor_varint(&n->files);
-        out->elsewhere.offset = cursor_varint(&n->offsets);
-    } else {
-        out->value = cursor_take(&n->values, length);
-    }
-}
-
-static void inner_next(struct ocdbt_node *n, struct ocdbt_item *out)
-{
-    out->common = (size_t)cursor_varint(&n->common);
-    out->elsewhere.file = cursor_varint(&n->files);
-    out->elsewhere.offset = cursor_varint(&n->offsets);
-    out->elsewhere.length = cursor_varint(&n->lengths);
-    out->elsewhere.keys = cursor_varint(&n->keys);
-}
-
 void ocdbt_node_next(struct ocdbt_node *n, struct ocdbt_item *out)
 {
     *out = (struct ocdbt_item){0};
     out->shared = n->left < n->count ? (size_t)cursor_varint(&n->shared) : 0;
     out->fresh = cursor_take(&n->text, cursor_varint(&n->fresh));
-    if (n->height)
-        inner_next(n, out);
+    const uint64_t length = cursor_varint(&n->lengths);
+    const bool inside = !n->height && !cursor_u8(&n->kinds);
+    if (inside)
+        out->value = cursor_take(&n->values, length);
     else
-        leaf_next(n, out);
+        out->elsewhere = (struct ocdbt_reference){.file = cursor_varint(&n->files),
+                                                  .offset = cursor_varint(&n->offsets),
+                                                  .length = length};
+    if (n->height) {
+        out->common = (size_t)cursor_varint(&n->common);
+        out->elsewhere.keys = cursor_varint(&n->keys);
+    }
     n->left--;
 }

@@ -109,35 +109,32 @@ struct orbax_item {
 };
 
 /* Emit a tensor without data, and count it as missing. */
-static enum status orbax_emit_lost(struct orbax_item *o, const char *name, size_t len)
+static void orbax_emit_lost(struct orbax_item *o, const char *name, size_t len)
 {
     if (o->missing++ == 0)
         o->first_missing = arena_copy(o->job->arena, name, len);
-    return job_tensor(
-        o->job, &(struct tensor_claim){
-                    .name = name, .name_len = len, .dtype_unknown = true, .shape_unknown = true});
+    job_tensor(o->job,
+               &(struct tensor_claim){
+                   .name = name, .name_len = len, .dtype_unknown = true, .shape_unknown = true});
 }
 
-/* Emit a leaf that neither the store nor `checkpoint` has. */
-static enum status emit_absent(struct orbax_item *o, struct orbax_leaf *leaf)
-{
-    if (leaf->skipped)
-        return job_node(o->job, leaf->name, leaf->len, "null");
-    if (!o->marked)
-        orbax_tree_mark_inner(o->job, &o->tree);
-    o->marked = true;
-    return leaf->inner ? OK : orbax_emit_lost(o, leaf->name, leaf->len);
-}
-
-static enum status emit_leaf(struct orbax_item *o, struct orbax_leaf *leaf)
+static void emit_leaf(struct orbax_item *o, struct orbax_leaf *leaf)
 {
     if (strmap_get(&o->noted, leaf->name, leaf->len))
-        return OK;
-    if (leaf->empty)
-        return job_node(o->job, leaf->name, leaf->len, leaf->empty);
-    uint64_t position = orbax_store_find(&o->store, leaf->key, leaf->len);
-    return position == ORBAX_NONE ? emit_absent(o, leaf)
-                                  : orbax_store_emit(&o->store, position, leaf->name, leaf->len);
+        return;
+    uint64_t position =
+        leaf->empty ? ORBAX_NONE : orbax_store_find(&o->store, leaf->key, leaf->len);
+    if (position != ORBAX_NONE) {
+        orbax_store_emit(&o->store, position, leaf->name, leaf->len);
+    } else if (leaf->empty || leaf->skipped) {
+        job_node(o->job, leaf->name, leaf->len, leaf->empty ? leaf->empty : "null");
+    } else { /* neither the store nor `checkpoint` has it */
+        if (!o->marked)
+            orbax_tree_mark_inner(o->job, &o->tree);
+        o->marked = true;
+        if (!leaf->inner)
+            orbax_emit_lost(o, leaf->name, leaf->len);
+    }
 }
 
 /* --- older Orbax -------------------------------------------------------------------- */
@@ -173,18 +170,21 @@ static bool is_placeholder(struct aggregate *a, const struct flax_leaf *leaf)
     return false;
 }
 
-static enum status orbax_aggregate_see_leaf(void *context, const struct flax_leaf *leaf)
+static void orbax_aggregate_see_leaf(void *context, const struct flax_leaf *leaf)
 {
     struct aggregate *a = context;
     const char *kept;
     bool added;
     strmap_keep(&a->item->noted, a->sink.job->arena, leaf->name, leaf->name_len, &kept, &added);
-    if (!is_placeholder(a, leaf))
-        return flax_leaf_emit(&a->sink, leaf);
+    if (!is_placeholder(a, leaf)) {
+        flax_leaf_emit(&a->sink, leaf);
+        return;
+    }
     uint64_t position = orbax_store_find(&a->item->store, a->key.at, a->key.len);
-    return position == ORBAX_NONE
-               ? orbax_emit_lost(a->item, leaf->name, leaf->name_len)
-               : orbax_store_emit(&a->item->store, position, leaf->name, leaf->name_len);
+    if (position == ORBAX_NONE)
+        orbax_emit_lost(a->item, leaf->name, leaf->name_len);
+    else
+        orbax_store_emit(&a->item->store, position, leaf->name, leaf->name_len);
 }
 
 /* Whether the file begins with a msgpack map. If not, it is some other file of the same name. */
@@ -197,7 +197,7 @@ static bool begins_map(const struct source *s)
 }
 
 /* Emit the leaves in and named by the item's `checkpoint` file, if it has one. */
-static enum status orbax_aggregate_read(struct orbax_item *item)
+static void orbax_aggregate_read(struct orbax_item *item)
 {
     struct aggregate a = {.sink.job = item->job, .item = item, .key.limit = LIMIT_NAME_BYTES};
     const struct flax_visitor visitor = {.leaf = orbax_aggregate_see_leaf, .context = &a};
@@ -206,7 +206,7 @@ static enum status orbax_aggregate_read(struct orbax_item *item)
     struct source *s = NULL;
     const char *path = array_below(job->arena, job->path, "checkpoint");
     if (!path_is(path, ENTRY_FILE))
-        return OK;
+        return;
     if (job_open_path(job, path, "data", &s, &a.sink.file, &err) != OK) {
         job_issue_error(job, ISSUE_ERROR, &err);
     } else if (begins_map(s)) {
@@ -221,13 +221,12 @@ static enum status orbax_aggregate_read(struct orbax_item *item)
         error_clear(job->err);
     }
     text_release(&a.key);
-    return job->err->status;
 }
 
 /* --- the item ----------------------------------------------------------------------- */
 
 /* Emit the arrays and strings that the tree does not name. */
-static enum status emit_rest(struct orbax_item *o)
+static void emit_rest(struct orbax_item *o)
 {
     uint64_t count = orbax_store_count(&o->store);
     for (uint64_t i = 0; i < count && o->job->err->status == OK; i++) {
@@ -240,7 +239,6 @@ static enum status emit_rest(struct orbax_item *o)
             o->first_unnamed = name;
         orbax_store_emit(&o->store, i, name, len);
     }
-    return o->job->err->status;
 }
 
 static void orbax_report(struct orbax_item *o)
@@ -277,31 +275,34 @@ static void report_no_tree(struct orbax_item *o)
               "the keys of the arrays, every '.' taken for a '/'");
 }
 
-static enum status index_item(struct orbax_item *o)
+static void index_item(struct orbax_item *o)
 {
-    orbax_place(o->job, o->job->path);
-    if (orbax_tree_read(o->job, o->job->path, &o->tree) != OK ||
-        orbax_store_open(&o->store, o->job, o->job->path, o->tree.in_folders) != OK)
-        return o->job->err->status;
-    if (o->tree.all_stored)
-        orbax_store_miss_absent(&o->store);
-    if (orbax_aggregate_read(o) != OK)
-        return o->job->err->status;
+    struct job *job = o->job;
+    orbax_place(job, job->path);
+    if (orbax_tree_read(job, job->path, &o->tree) == OK)
+        orbax_store_open(&o->store, job, job->path, o->tree.in_folders);
+    if (job->err->status == OK) {
+        if (o->tree.all_stored)
+            orbax_store_miss_absent(&o->store);
+        orbax_aggregate_read(o);
+    }
+    if (job->err->status != OK)
+        return;
     uint64_t stored = orbax_store_count(&o->store);
     bool listed = o->store.listed && !o->store.broken;
     if (!o->tree.known && !o->aggregated && !stored && !listed)
-        return error_set(o->job->err, ERR_MISSING, o->job->path, NO_OFFSET,
-                         "looks like an item of Orbax, but neither its names (_METADATA) "
-                         "nor its arrays can be read");
-    job_expect(o->job, stored > o->tree.count ? stored : o->tree.count);
-    for (uint64_t i = 0; i < o->tree.count && o->job->err->status == OK; i++)
+        error_set(job->err, ERR_MISSING, job->path, NO_OFFSET,
+                  "looks like an item of Orbax, but neither its names (_METADATA) "
+                  "nor its arrays can be read");
+    job_expect(job, stored > o->tree.count ? stored : o->tree.count);
+    for (uint64_t i = 0; i < o->tree.count && job->err->status == OK; i++)
         emit_leaf(o, &o->tree.leaves[i]);
-    if (o->job->err->status == OK && emit_rest(o) == OK) {
+    emit_rest(o);
+    if (job->err->status == OK) {
         orbax_report(o);
         report_no_tree(o);
         orbax_padding_read(&o->store);
     }
-    return o->job->err->status;
 }
 
 static enum status orbax_index(struct job *job)

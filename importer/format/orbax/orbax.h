@@ -81,13 +81,12 @@ struct orbax_store {
 
 /* Find the arrays and strings of the item at `directory`. `in_folders`: a database there is not
  * what Orbax reads. Release the store even after an error. */
-enum status orbax_store_open(struct orbax_store *, struct job *, const char *directory,
-                             bool in_folders);
+void orbax_store_open(struct orbax_store *, struct job *, const char *directory, bool in_folders);
 /* The same if the directories of the processes' databases are called `processes` and a number. */
-enum status orbax_store_open_of(struct orbax_store *, struct job *, const char *directory,
-                                const char *processes);
+void orbax_store_open_of(struct orbax_store *, struct job *, const char *directory,
+                         const char *processes);
 /* The same with the attributes in a database. */
-enum status orbax_store_open_plain(struct orbax_store *, struct job *, const char *directory);
+void orbax_store_open_plain(struct orbax_store *, struct job *, const char *directory);
 /* Say that the writer stored every chunk, even those that hold only fill values: an absent chunk
  * then is a lost one. */
 void orbax_store_miss_absent(struct orbax_store *);
@@ -99,7 +98,7 @@ const uint64_t *orbax_store_shape(const struct orbax_store *, uint64_t position,
 /* The name of an array that no tree names: its key with '/' for every '.'. */
 char *orbax_name_of_key(struct arena *, const char *key, size_t len);
 /* Emit the array or string at a position as a tensor of this name. */
-enum status orbax_store_emit(struct orbax_store *, uint64_t position, const char *name, size_t len);
+void orbax_store_emit(struct orbax_store *, uint64_t position, const char *name, size_t len);
 void orbax_store_release(struct orbax_store *);
 
 /* Fill the arrays of a store from the OCDBT database in its directory; if that was never written or

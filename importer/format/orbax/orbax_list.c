@@ -529,16 +529,6 @@ static bool take_databases(struct listing *l)
     return any || merged;
 }
 
-/* Sort the arrays by key. A single database already lists them so. */
-static void sort_arrays(struct listing *l)
-{
-    struct orbax_store *s = l->store;
-    if (l->databases > 1 && s->array_count)
-        qsort(s->arrays, s->array_count, sizeof(*s->arrays), by_key);
-    for (uint64_t i = 0; l->databases > 1 && i < s->array_count; i++)
-        *strmap_get(&l->arrays, s->arrays[i].key, s->arrays[i].len) = i + 1;
-}
-
 bool orbax_list(struct orbax_store *s)
 {
     struct listing l = {.store = s,
@@ -549,7 +539,11 @@ bool orbax_list(struct orbax_store *s)
                         .parsed.err = s->job->err};
     bool listed = take_databases(&l);
     if (listed && s->job->err->status == OK) {
-        sort_arrays(&l);
+        const bool sorted = l.databases <= 1; /* a single one lists the arrays by key */
+        if (!sorted && s->array_count)
+            qsort(s->arrays, s->array_count, sizeof(*s->arrays), by_key);
+        for (uint64_t i = 0; !sorted && i < s->array_count; i++)
+            *strmap_get(&l.arrays, s->arrays[i].key, s->arrays[i].len) = i + 1;
         place_values(&l);
     }
     array_tree_report(s->job, s->directory, &l.lost);

@@ -25,18 +25,6 @@ struct padding {
     uint64_t padded;
 };
 
-static bool state_shape(struct padding *p, const uint64_t *shape, unsigned rank, const char *name)
-{
-    struct text text = {0}, key = {.limit = LIMIT_FACT_KEY};
-    text_addf(&key, "unpadded_shape:%s", name);
-    shape_print(&text, shape, rank);
-    bool good = !text_str(&key) || (text_str(&text) && job_meta_text(p->store->job, text_str(&key),
-                                                                     text.at, text.len) == OK);
-    text_release(&key);
-    text_release(&text);
-    return good;
-}
-
 /* State the true shape of the current object's array if it is stored with another. */
 static bool orbax_pax_compare(struct padding *p, const uint64_t *shape, unsigned rank)
 {
@@ -50,8 +38,14 @@ static bool orbax_pax_compare(struct padding *p, const uint64_t *shape, unsigned
     if (!stored || (rank == stored_rank && memcmp(stored, shape, rank * sizeof(*shape)) == 0))
         return true;
     p->padded++;
-    const char *name = orbax_name_of_key(p->store->job->arena, key, len);
-    return state_shape(p, shape, rank, name);
+    struct text text = {0}, fact = {.limit = LIMIT_FACT_KEY};
+    text_addf(&fact, "unpadded_shape:%s", orbax_name_of_key(store->job->arena, key, len));
+    shape_print(&text, shape, rank);
+    bool good = !text_str(&fact) || (text_str(&text) && job_meta_text(store->job, text_str(&fact),
+                                                                      text.at, text.len) == OK);
+    text_release(&fact);
+    text_release(&text);
+    return good;
 }
 
 /* Read the true shape of the array that the current object describes. */

@@ -47,10 +47,9 @@ static enum status open_there(struct job *job, const char *path, const char *rol
     *out = NULL;
     if (file_identify(path, &identity, &absent) == ERR_MISSING)
         return OK;
-    if (job_open_path(job, path, role, &s, file, err) != OK)
-        return err->status;
-    *out = s;
-    return OK;
+    if (job_open_path(job, path, role, &s, file, err) == OK)
+        *out = s;
+    return err->status;
 }
 
 enum status orbax_read(struct job *job, const char *path, const char *role, struct arena *arena,
@@ -105,28 +104,30 @@ static void load_strings(struct orbax_store *s)
 
 /* Emit a string in the layout of zarr's vlen-utf8: the number of strings, u32le 1, then the length
  * of the only one, u32le, and its bytes. */
-static enum status emit_string(struct orbax_store *s, const struct orbax_string *string,
-                               const char *name, size_t len)
+static void emit_string(struct orbax_store *s, const struct orbax_string *string, const char *name,
+                        size_t len)
 {
     uint64_t stored = 8 + (uint64_t)string->value.len;
     uint8_t *bytes = arena_alloc(s->job->arena, stored);
     struct extent *extent = arena_alloc(s->job->arena, sizeof(*extent));
-    if (!bytes || !extent || string->value.len > UINT32_MAX)
-        return error_memory_at(s->job->err, s->directory);
+    if (!bytes || !extent || string->value.len > UINT32_MAX) {
+        error_memory_at(s->job->err, s->directory);
+        return;
+    }
     store_u32le(bytes, 1);
     store_u32le(bytes + 4, (uint32_t)string->value.len);
     memcpy(bytes + 8, string->value.at, string->value.len);
     *extent = (struct extent){.file = s->string_file, .stored = stored, .bytes = bytes};
-    return job_tensor(s->job, &(struct tensor_claim){
-                                  .name = name,
-                                  .name_len = len,
-                                  .dtype = "string",
-                                  .storage = STORAGE_INLINE,
-                                  .stored = stored,
-                                  .codec = STRINGS_CODEC,
-                                  .extents = extent,
-                                  .extent_count = 1,
-                              });
+    job_tensor(s->job, &(struct tensor_claim){
+                           .name = name,
+                           .name_len = len,
+                           .dtype = "string",
+                           .storage = STORAGE_INLINE,
+                           .stored = stored,
+                           .codec = STRINGS_CODEC,
+                           .extents = extent,
+                           .extent_count = 1,
+                       });
 }
 
 /* --- the whole ---------------------------------------------------------------------- */
@@ -169,24 +170,19 @@ static void scan_folders(struct orbax_store *s)
         s->tree.sites[0].strangers = 0;
 }
 
-static void report_unused_database(struct orbax_store *s)
-{
-    struct file_identity identity;
-    struct error absent = {.offset = NO_OFFSET};
-    const char *path = array_below(s->job->arena, s->directory, "manifest.ocdbt");
-    if (file_identify(path, &identity, &absent) == OK)
-        job_issue(s->job, ISSUE_WARNING, path, NO_OFFSET, "passed-over",
-                  "_METADATA says that the arrays are not in this database: those in "
-                  "folders beside it are taken, as Orbax does");
-}
-
 /* Find the arrays: in databases if there are any, else, or if `in_folders`, in folders. */
 static void find_arrays(struct orbax_store *s, bool in_folders)
 {
+    struct file_identity identity;
+    struct error absent = {.offset = NO_OFFSET};
     if (in_folders)
         scan_folders(s);
     if (s->array_count) {
-        report_unused_database(s);
+        const char *path = array_below(s->job->arena, s->directory, "manifest.ocdbt");
+        if (file_identify(path, &identity, &absent) == OK)
+            job_issue(s->job, ISSUE_WARNING, path, NO_OFFSET, "passed-over",
+                      "_METADATA says that the arrays are not in this database: those in "
+                      "folders beside it are taken, as Orbax does");
         return;
     }
     if (s->job->err->status == OK)
@@ -195,8 +191,8 @@ static void find_arrays(struct orbax_store *s, bool in_folders)
         scan_folders(s);
 }
 
-static enum status open_store(struct orbax_store *s, struct job *job, const char *directory,
-                              bool in_folders)
+static void open_store(struct orbax_store *s, struct job *job, const char *directory,
+                       bool in_folders)
 {
     s->job = job;
     s->directory = directory;
@@ -209,27 +205,26 @@ static enum status open_store(struct orbax_store *s, struct job *job, const char
         load_strings(s);
         add_keys(s);
     }
-    return job->err->status;
 }
 
-enum status orbax_store_open_of(struct orbax_store *s, struct job *job, const char *directory,
-                                const char *processes)
+void orbax_store_open_of(struct orbax_store *s, struct job *job, const char *directory,
+                         const char *processes)
 {
     *s = (struct orbax_store){.processes = processes};
-    return open_store(s, job, directory, false);
+    open_store(s, job, directory, false);
 }
 
-enum status orbax_store_open_plain(struct orbax_store *s, struct job *job, const char *directory)
+void orbax_store_open_plain(struct orbax_store *s, struct job *job, const char *directory)
 {
     *s = (struct orbax_store){.processes = ORBAX_PROCESS_PREFIX, .attributed = true};
-    return open_store(s, job, directory, false);
+    open_store(s, job, directory, false);
 }
 
-enum status orbax_store_open(struct orbax_store *s, struct job *job, const char *directory,
-                             bool in_folders)
+void orbax_store_open(struct orbax_store *s, struct job *job, const char *directory,
+                      bool in_folders)
 {
     *s = (struct orbax_store){.processes = ORBAX_PROCESS_PREFIX};
-    return open_store(s, job, directory, in_folders);
+    open_store(s, job, directory, in_folders);
 }
 
 void orbax_store_miss_absent(struct orbax_store *s)
@@ -290,29 +285,27 @@ char *orbax_name_of_key(struct arena *arena, const char *key, size_t len)
     return name;
 }
 
-/* Emit an array that should exist but whose metadata could not be read (already reported). */
-static enum status emit_unknown(struct orbax_store *s, const char *name, size_t len)
+void orbax_store_emit(struct orbax_store *s, uint64_t position, const char *name, size_t len)
 {
-    return job_tensor(
-        s->job, &(struct tensor_claim){
-                    .name = name, .name_len = len, .dtype_unknown = true, .shape_unknown = true});
-}
-
-enum status orbax_store_emit(struct orbax_store *s, uint64_t position, const char *name, size_t len)
-{
+    bool known = true; /* else its metadata could not be read, which is reported already */
     s->used[position] = true;
-    if (position >= s->array_count)
-        return emit_string(s, &s->strings[position - s->array_count], name, len);
-    if (s->listed) {
+    if (position >= s->array_count) {
+        emit_string(s, &s->strings[position - s->array_count], name, len);
+    } else if (s->listed) {
         struct orbax_array *a = &s->arrays[position];
-        return a->array ? array_emit_values(s->job, a->array, a->manifest, a->values, a->count,
-                                            (struct bytes){(const uint8_t *)name, len})
-                        : emit_unknown(s, name, len);
+        known = a->array != NULL;
+        if (known)
+            array_emit_values(s->job, a->array, a->manifest, a->values, a->count,
+                              (struct bytes){(const uint8_t *)name, len});
+    } else {
+        known = s->tree.sites[position].has_metadata;
+        array_emit_site(s->job, s->directory, &s->tree.sites[position], name, len, NULL);
     }
-    const struct array_site *site = &s->tree.sites[position];
-    if (array_emit_site(s->job, s->directory, site, name, len, NULL) != OK || site->has_metadata)
-        return s->job->err->status;
-    return emit_unknown(s, name, len);
+    if (!known)
+        job_tensor(s->job, &(struct tensor_claim){.name = name,
+                                                  .name_len = len,
+                                                  .dtype_unknown = true,
+                                                  .shape_unknown = true});
 }
 
 void orbax_store_release(struct orbax_store *s)

@@ -164,7 +164,7 @@ static void state_attributes(struct job *job, const struct array_attributes *a, 
     text_release(&file);
 }
 
-static enum status emit_all(struct job *job, const struct array_tree *tree, bool bare)
+static void emit_all(struct job *job, const struct array_tree *tree, bool bare)
 {
     job_expect(job, tree->count);
     for (uint64_t i = 0; i < tree->count && job->err->status == OK; i++) {
@@ -172,7 +172,6 @@ static enum status emit_all(struct job *job, const struct array_tree *tree, bool
         const char *name = zarr_shown(job, site->path, bare);
         array_emit_site(job, job->path, site, name, strlen(name), NULL);
     }
-    return job->err->status;
 }
 
 static enum status index_tree(struct job *job)
@@ -181,8 +180,11 @@ static enum status index_tree(struct job *job)
     struct probe_dir p = {0};
     p.files = job_siblings(job, &p.file_count);
     const bool bare = !is_node(&p); /* a plain folder of zarr nodes, not a node itself */
-    if (array_tree_scan(job, job->path, &tree) != OK ||
-        array_groups_record(job, job->path, &tree) != OK || emit_all(job, &tree, bare) != OK)
+    if (array_tree_scan(job, job->path, &tree) == OK) {
+        array_groups_record(job, job->path, &tree);
+        emit_all(job, &tree, bare);
+    }
+    if (job->err->status != OK)
         return job->err->status;
     for (uint64_t i = 0; i < tree.attribute_count; i++)
         state_attributes(job, &tree.attributes[i], bare);
