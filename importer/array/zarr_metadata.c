@@ -258,12 +258,11 @@ enum status zarr_parts(struct bytes metadata, const char *source, struct arena *
     struct zarr_value m[3];
     struct zarr_value inner = {0};
     *out = (struct zarr_parts){.attributes = {0}};
-    if (!zarr_members(&z, &text, "attributes consolidated_metadata metadata", m, NULL))
+    if (!zarr_members(&z, &text, "attributes consolidated_metadata metadata", m, NULL) ||
+        (m[1].type == JSON_OBJECT && !zarr_members(&z, &m[1], "metadata", &inner, NULL)))
         return err->status;
     if (m[0].type == JSON_OBJECT)
         out->attributes = m[0].text;
-    if (m[1].type == JSON_OBJECT && !zarr_members(&z, &m[1], "metadata", &inner, NULL))
-        return err->status;
     const struct zarr_value *nodes = inner.type == JSON_OBJECT ? &inner : &m[2];
     if (nodes->type == JSON_OBJECT)
         out->consolidated = nodes->text;

@@ -196,16 +196,6 @@ static bool read_weights(void *context, struct json *j)
     return refuse_second(j, &r->has_map) && json_object(j, "weight_map's object", table, r);
 }
 
-static bool weight_map_read_index(struct reading *r)
-{
-    static const struct json_member table[] = {
-        {"weight_map", read_weights}, {"metadata", weight_map_read_metadata}, {0}};
-    struct json *j = &r->json;
-    return json_object(j, "an object", table, r) &&
-           json_want(j, JSON_END, "the end of the index") &&
-           (r->has_map || json_fail(j, ERR_CORRUPT, "bad-index", "an index without weight_map"));
-}
-
 /* Sort the shards by name, which is by number: the order in which loaders read them. */
 static void sort_shards(struct weight_map *m)
 {
@@ -229,12 +219,17 @@ static void sort_shards(struct weight_map *m)
 static enum status weight_map_parse(struct job *job, struct bytes text, const char *source,
                                     struct arena *arena, struct weight_map *out, struct error *err)
 {
+    static const struct json_member table[] = {
+        {"weight_map", read_weights}, {"metadata", weight_map_read_metadata}, {0}};
     *out =
         (struct weight_map){.arena = arena, .names.err = err, .tails.err = err, .facts.err = err};
     struct reading r = {.job = job, .map = out, .shards.err = err};
-    json_init(&r.json, cursor_over(text, 0), arena, source, err);
-    r.json.python = true;
-    bool ok = weight_map_read_index(&r);
+    struct json *j = &r.json;
+    json_init(j, cursor_over(text, 0), arena, source, err);
+    j->python = true;
+    bool ok = json_object(j, "an object", table, &r) &&
+              json_want(j, JSON_END, "the end of the index") &&
+              (r.has_map || json_fail(j, ERR_CORRUPT, "bad-index", "an index without weight_map"));
     strmap_release(&r.shards);
     out->shard_count = (uint32_t)r.shard_count;
     if (ok && err->status == OK)
@@ -321,21 +316,6 @@ static enum status weight_map_read(struct job *job, struct weight_map *out)
 
 /* --- shards ----------------------------------------------------------------------------- */
 
-/* Report a shard that cannot be used: one issue instead of one for each of its tensors. Lack of memory
- * is the job's. */
-static void lose_shard(struct job *job, struct weight_map *m, struct weight_shard *shard,
-                       struct error *err)
-{
-    char what[320];
-    if (err->status == ERR_MEMORY)
-        *job->err = *err;
-    snprintf(what, sizeof(what), "shard %.200s (%llu tensors)", shard->name,
-             (unsigned long long)shard->weights);
-    error_prefix(err, what);
-    job_issue_error(job, ISSUE_ERROR, err);
-    shard->lost = m->any_lost = true;
-}
-
 #define AMBIGUOUS UINT64_MAX
 
 static void make_tails(struct weight_map *m)
@@ -385,7 +365,8 @@ bool weight_map_wants(struct job *job, const struct weight_source *in, const cha
     return false;
 }
 
-static void report_strays(struct job *job, const struct weight_map *m)
+/* Report what the index and the shards do not agree on. */
+static void report_differences(struct job *job, const struct weight_map *m)
 {
     for (uint64_t i = 0; i < m->stray_count; i++) {
         const struct weight *w = &m->weights[m->strays[i].weight];
@@ -394,10 +375,6 @@ static void report_strays(struct job *job, const struct weight_map *m)
                   (int)(w->len < 200 ? w->len : 200), w->name, m->shards[m->strays[i].shard].name,
                   m->shards[w->shard].name);
     }
-}
-
-static void weight_map_report_missing(struct job *job, const struct weight_map *m)
-{
     for (uint64_t i = 0; i < m->count; i++) {
         const struct weight *w = &m->weights[i];
         if (!w->found && !m->shards[w->shard].lost)
@@ -405,13 +382,6 @@ static void weight_map_report_missing(struct job *job, const struct weight_map *
                       "tensor \"%.*s\" is in the index but not in its shard %.100s",
                       (int)(w->len < 200 ? w->len : 200), w->name, m->shards[w->shard].name);
     }
-}
-
-/* Report what the index and the shards do not agree on. */
-static void report_differences(struct job *job, const struct weight_map *m)
-{
-    report_strays(job, m);
-    weight_map_report_missing(job, m);
     if (m->has_total && !m->any_lost &&
         (m->total < (double)(m->nbytes - m->tied) || m->total > (double)m->nbytes))
         job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "total-size",
@@ -419,9 +389,12 @@ static void report_differences(struct job *job, const struct weight_map *m)
                   (unsigned long long)m->nbytes);
 }
 
+/* Read a shard. If it cannot be used, that is one issue instead of one for each of its tensors; lack
+ * of memory is the job's. */
 static void index_shard(struct job *job, struct weight_map *m, uint32_t number,
                         weight_shard_reader *read)
 {
+    char what[320];
     struct error err = {.offset = NO_OFFSET};
     struct weight_shard *shard = &m->shards[number];
     struct weight_source in = {.map = m, .shard = number};
@@ -434,8 +407,15 @@ static void index_shard(struct job *job, struct weight_map *m, uint32_t number,
     }
     if (err.status == OK)
         read(job, &in, &err);
-    if (err.status != OK && job->err->status == OK)
-        lose_shard(job, m, shard, &err);
+    if (err.status == OK || job->err->status != OK)
+        return;
+    if (err.status == ERR_MEMORY)
+        *job->err = err;
+    snprintf(what, sizeof(what), "shard %.200s (%llu tensors)", shard->name,
+             (unsigned long long)shard->weights);
+    error_prefix(&err, what);
+    job_issue_error(job, ISSUE_ERROR, &err);
+    shard->lost = m->any_lost = true;
 }
 
 enum status weight_map_index(struct job *job, weight_shard_reader *read)

@@ -84,12 +84,10 @@ static enum status read_end64(const struct source *s, uint64_t end, struct direc
                               struct error *err)
 {
     uint8_t locator[LOCATOR_BYTES], record[END64_BYTES];
-    if (end < LOCATOR_BYTES)
-        return OK;
-    if (source_read(s, end - LOCATOR_BYTES, locator, sizeof(locator), err) != OK)
-        return err->status;
-    if (load_u32le(locator) != LOCATOR_MAGIC)
-        return OK;
+    if (end < LOCATOR_BYTES ||
+        source_read(s, end - LOCATOR_BYTES, locator, sizeof(locator), err) != OK ||
+        load_u32le(locator) != LOCATOR_MAGIC)
+        return err->status; /* OK if there is none */
     uint64_t at = load_u64le(locator + 8), limit = end - LOCATOR_BYTES;
     if (limit < END64_BYTES || at > limit - END64_BYTES)
         return corrupt(s, limit, err, "the zip64 end record lies outside the file");
@@ -299,13 +297,12 @@ enum status zip_open(const struct source *source, struct arena *arena, struct zi
     z.count = d.entries;
     z.members = arena_array(arena, (size_t)d.entries + 1, sizeof(*z.members));
     if (!bytes || !z.members)
-        return error_memory_at(err, source->name);
-    if (source_read(source, d.offset, bytes, (size_t)d.bytes, err) != OK ||
-        read_entries(&z, &d, (struct bytes){bytes, (size_t)d.bytes}, arena, err) != OK ||
-        check_overlap(&z, arena, err) != OK)
-        return err->status;
-    *out = z;
-    return OK;
+        error_memory_at(err, source->name);
+    else if (source_read(source, d.offset, bytes, (size_t)d.bytes, err) == OK &&
+             read_entries(&z, &d, (struct bytes){bytes, (size_t)d.bytes}, arena, err) == OK &&
+             check_overlap(&z, arena, err) == OK)
+        *out = z;
+    return err->status;
 }
 
 const struct zip_member *zip_find(const struct zip *z, const char *name)

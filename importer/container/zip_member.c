@@ -156,21 +156,18 @@ static enum status blocks_head(const struct zip *z, const struct zip_member *m, 
                                size_t len, size_t *got, struct error *err)
 {
     struct zip_run run;
-    if (zip_run(z, m, &run, err) != OK)
-        return err->status;
-    for (uint64_t take = HEAD_STORED + len;; take *= 2) {
+    bool more = zip_run(z, m, &run, err) == OK;
+    for (uint64_t take = HEAD_STORED + len; more; take *= 2) {
         const bool all = take >= run.stored;
         struct error cut = {.offset = NO_OFFSET};
         struct head head = {dst, len, 0};
         decode_head(z, &run, all ? run.stored : take, &head, &cut);
         *got = head.made < len ? head.made : len;
-        if (cut.status == OK && (head.made >= len || all))
-            return OK;
-        if (all || (cut.status != OK && cut.status != ERR_CORRUPT)) {
+        more = !all && (cut.status == OK ? head.made < len : cut.status == ERR_CORRUPT);
+        if (!more && cut.status != OK)
             *err = cut;
-            return err->status;
-        }
     }
+    return err->status;
 }
 
 enum status zip_head(const struct zip *z, const struct zip_member *m, void *dst, size_t len,

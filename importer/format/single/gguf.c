@@ -78,17 +78,6 @@ struct set {
     uint64_t tensors;
 };
 
-/* A key as it is catalogued: escaped if it is not UTF-8 or holds a NUL. */
-static const char *clean_key(struct bytes key, struct text *room)
-{
-    text_reset(room);
-    if (utf8_valid((const char *)key.at, key.len) && !memchr(key.at, '\0', key.len))
-        text_add(room, key.at, key.len);
-    else
-        text_escape(room, (const char *)key.at, key.len);
-    return text_str(room);
-}
-
 static void state_value(struct job *job, const struct gguf *g, const char *key,
                         const struct gguf_value *v)
 {
@@ -144,17 +133,22 @@ static void note_split(struct part *p, const struct gguf_pair *pair)
     }
 }
 
-/* State a pair as a fact, unless an earlier part has stated its key. */
+/* State a pair as a fact, unless an earlier part has stated its key; the key is escaped if it is not
+ * UTF-8 or holds a NUL. */
 static void state_pair(struct part *p, struct set *set, const struct gguf_pair *pair,
                        struct text *room)
 {
     struct job *job = p->job;
-    const char *kept;
+    const char *kept, *key = (const char *)pair->key.at;
     bool added;
-    const char *key = clean_key(pair->key, room);
-    if (!key)
+    text_reset(room);
+    if (utf8_valid(key, pair->key.len) && !memchr(key, '\0', pair->key.len))
+        text_add(room, key, pair->key.len);
+    else
+        text_escape(room, key, pair->key.len);
+    if (!text_str(room))
         error_memory(job->err);
-    else if (strmap_keep(&set->keys, job->arena, key, room->len, &kept, &added) && added)
+    else if (strmap_keep(&set->keys, job->arena, room->at, room->len, &kept, &added) && added)
         state_value(job, &p->g, kept, &pair->value);
 }
 

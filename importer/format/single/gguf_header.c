@@ -265,7 +265,7 @@ static bool was_text(const struct gguf *g)
     return false;
 }
 
-static enum status cut_short(struct gguf *g, const struct source *s)
+static void cut_short(struct gguf *g, const struct source *s)
 {
     const bool whole = g->len == s->size;
     error_set(g->err, whole ? ERR_CORRUPT : ERR_LIMIT, s->name, g->len, "%s%s",
@@ -274,26 +274,22 @@ static enum status cut_short(struct gguf *g, const struct source *s)
                           : "");
     if (whole)
         error_code(g->err, "truncated");
-    return g->err->status;
 }
 
 enum status gguf_open(struct gguf *g, const struct source *s, struct error *err)
 {
     const uint64_t most = s->size < LIMIT_GGUF_HEADER ? s->size : LIMIT_GGUF_HEADER;
     *g = (struct gguf){.name = s->name, .err = err};
-    for (uint64_t want = FIRST_READ;; want *= 2) {
-        if (read_more(g, s, (size_t)(want < most ? want : most)) != OK)
-            return err->status;
-        const struct bytes head = {g->head, g->len};
-        if (walk(g, head)) {
-            gguf_begin(g, head);
-            return OK;
-        }
-        if (g->bad)
-            return err->status;
-        if (g->len == most)
-            return cut_short(g, s);
+    bool whole = false;
+    for (uint64_t want = FIRST_READ; !whole && err->status == OK; want *= 2) {
+        whole = read_more(g, s, (size_t)(want < most ? want : most)) == OK &&
+                walk(g, (struct bytes){g->head, g->len});
+        if (!whole && err->status == OK && g->len == most)
+            cut_short(g, s);
     }
+    if (whole)
+        gguf_begin(g, (struct bytes){g->head, g->len});
+    return err->status;
 }
 
 void gguf_close(struct gguf *g)

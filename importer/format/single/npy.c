@@ -22,7 +22,7 @@ static int npy_probe(const struct probe *p)
     return magic ? 8 * NPY_MAGIC_BYTES : 0;
 }
 
-static enum status npy_read_head(struct job *job, struct npy_head *head)
+static void npy_read_head(struct job *job, struct npy_head *head)
 {
     const struct source *s = job->source;
     uint8_t start[NPY_FIXED_BYTES];
@@ -30,16 +30,15 @@ static enum status npy_read_head(struct job *job, struct npy_head *head)
     uint64_t size;
     if (source_read(s, 0, start, len, job->err) != OK ||
         npy_head_size((struct bytes){start, len}, s->name, &size, job->err) != OK)
-        return job->err->status;
+        return;
     len = s->size < size ? (size_t)s->size : (size_t)size;
     uint8_t *bytes = arena_alloc(job->arena, len);
-    if (!bytes || source_read(s, 0, bytes, len, job->err) != OK)
-        return job->err->status;
-    return npy_head_parse((struct bytes){bytes, len}, s->name, job->arena, head, job->err);
+    if (bytes && source_read(s, 0, bytes, len, job->err) == OK)
+        npy_head_parse((struct bytes){bytes, len}, s->name, job->arena, head, job->err);
 }
 
 /* All elements must be there; bytes after them are only worth a warning. */
-static enum status check_size(struct job *job, const struct npy_head *head)
+static void check_size(struct job *job, const struct npy_head *head)
 {
     const struct source *s = job->source;
     uint64_t there = s->size - head->size;
@@ -47,23 +46,23 @@ static enum status check_size(struct job *job, const struct npy_head *head)
         error_set(job->err, ERR_CORRUPT, s->name, s->size,
                   "the array needs %llu bytes, the file has %llu: it was cut short",
                   (unsigned long long)head->nbytes, (unsigned long long)there);
-        return error_code(job->err, "truncated");
+        error_code(job->err, "truncated");
+    } else {
+        job_base(job, 0, head->size);
+        job_trailing(job, NULL, head->size + head->nbytes, there - head->nbytes, "the array");
     }
-    job_trailing(job, NULL, head->size + head->nbytes, there - head->nbytes, "the array");
-    return OK;
 }
 
 static enum status npy_index(struct job *job)
 {
     struct npy_head head = {0};
-    if (npy_read_head(job, &head) != OK || check_size(job, &head) != OK)
-        return job->err->status;
-
+    npy_read_head(job, &head);
+    if (job->err->status == OK)
+        check_size(job, &head);
     const char *slash = strrchr(job->path, '/');
     const char *name = slash ? slash + 1 : job->path;
     const char *dot = strrchr(name, '.');
 
-    job_base(job, 0, head.size);
     return job_tensor(job, &(struct tensor_claim){
                                .name = name,
                                .name_len = dot && dot > name ? (size_t)(dot - name) : strlen(name),

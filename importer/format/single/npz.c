@@ -51,13 +51,12 @@ static enum status npz_read_head(struct job *job, const struct zip *z, const str
     const char *where = job->source->name;
     uint64_t size;
     size_t got = 0;
-    if (zip_head(z, m, start, sizeof(start), &got, err) != OK ||
-        npy_head_size((struct bytes){start, got}, where, &size, err) != OK)
-        return err->status;
-    uint8_t *bytes = arena_alloc(job->arena, (size_t)size);
-    if (!bytes)
-        return error_memory_at(err, where);
-    if (zip_head(z, m, bytes, (size_t)size, &got, err) != OK ||
+    uint8_t *bytes = NULL;
+    if (zip_head(z, m, start, sizeof(start), &got, err) == OK &&
+        npy_head_size((struct bytes){start, got}, where, &size, err) == OK &&
+        !(bytes = arena_alloc(job->arena, (size_t)size)))
+        error_memory_at(err, where);
+    if (!bytes || zip_head(z, m, bytes, (size_t)size, &got, err) != OK ||
         npy_head_parse((struct bytes){bytes, got}, where, job->arena, head, err) != OK)
         return err->status;
     if (m->size - head->size < head->nbytes) {
@@ -149,11 +148,11 @@ static void npz_add_member(struct job *job, const struct zip *z, const struct zi
 
 static enum status npz_index(struct job *job)
 {
-    struct zip z;
-    if (zip_open(job->source, job->arena, &z, job->err) != OK)
-        return job->err->status;
-    job_trailing(job, NULL, job->source->size - z.trailing, z.trailing, "the archive");
-    job_sum_kind(job, "crc32");
+    struct zip z = {0};
+    if (zip_open(job->source, job->arena, &z, job->err) == OK) {
+        job_trailing(job, NULL, job->source->size - z.trailing, z.trailing, "the archive");
+        job_sum_kind(job, "crc32");
+    }
     for (uint64_t i = 0; i < z.count && job->err->status == OK; i++)
         npz_add_member(job, &z, &z.members[i]);
     return job->err->status;

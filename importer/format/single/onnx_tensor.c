@@ -81,14 +81,6 @@ static const char *shown_name(struct bytes name, char room[208])
 
 /* --- reading -------------------------------------------------------------------------------- */
 
-static void add_dim(struct tensor *t, uint64_t dim)
-{
-    if (t->rank == TENSOR_RANK_MAX || dim > INT64_MAX)
-        t->bad_shape = true;
-    else
-        t->shape[t->rank++] = dim;
-}
-
 /* dims: one number per field, or packed. */
 static void read_dims(struct onnx *o, struct tensor *t, const struct message_field *f)
 {
@@ -104,8 +96,10 @@ static void read_dims(struct onnx *o, struct tensor *t, const struct message_fie
     struct cursor c = cursor_over((struct bytes){bytes, (size_t)f->len}, f->at);
     while (cursor_left(&c)) {
         const uint64_t dim = cursor_varint(&c);
-        if (cursor_ok(&c))
-            add_dim(t, dim);
+        if (cursor_ok(&c) && (t->rank == TENSOR_RANK_MAX || dim > INT64_MAX))
+            t->bad_shape = true;
+        else if (cursor_ok(&c))
+            t->shape[t->rank++] = dim;
     }
     t->bad_shape |= !cursor_ok(&c);
 }

@@ -85,7 +85,7 @@ static void emit_header(struct job *job, struct bytes text, struct safetensors_h
 /* Facts that come first, as most writers have them, are not shared: steps of a run
  * differ in them. Facts elsewhere in the header are, so they are stated before it is offered.
  * *kept: the header's text must live as long as the job. */
-static enum status index_header(struct job *job, struct arena *arena, bool *kept)
+static void index_header(struct job *job, struct arena *arena, bool *kept)
 {
     const struct source *s = job->source;
     struct safetensors_header header;
@@ -93,7 +93,7 @@ static enum status index_header(struct job *job, struct arena *arena, bool *kept
     uint64_t data_end = 0;
     if (safetensors_load(s, arena, &text, job->err) != OK ||
         safetensors_facts(text, s->name, job->arena, &header, &shared, job->err) != OK)
-        return job->err->status;
+        return;
     bool facts_first = shared.len < text.len;
     job_base(job, 0, 8 + text.len);
     if (job_reuse(job, shared, &data_end)) {
@@ -106,7 +106,6 @@ static enum status index_header(struct job *job, struct arena *arena, bool *kept
     }
     if (facts_first)
         emit_facts(job, &header);
-    return job->err->status;
 }
 
 static enum status safetensors_index_file(struct job *job)
