@@ -1,5 +1,6 @@
 /*
- * threads.h - a few threads that run one function. For many numbered items, taken in order: work.h.
+ * threads.h - a few threads that run one function, and teams: threads that wait for jobs of
+ * numbered pieces. For many numbered things, taken in order: work.h.
  */
 #ifndef CKPTDB_THREADS_H
 #define CKPTDB_THREADS_H
@@ -19,5 +20,48 @@ struct threads;
 struct threads *threads_start(unsigned count, void (*run)(void *), void *argument);
 /* Wait for all and free. Takes NULL. */
 void threads_join(struct threads *);
+
+/* --- teams --------------------------------------------------------------------------------
+ *
+ * All threads of a team work on the first job that has pieces left, so that a job's last pieces
+ * and the next job's first are done side by side. So does the caller while it waits for a job:
+ * without threads (the system gives none, or none were requested) it does them all.
+ *
+ *   struct team_job job = {.count = n, .most = 4, .run = decode_some, .context = &band};
+ *   team_add(team, &job);
+ *   ... something else ...
+ *   team_finish(team, &job);
+ *
+ * Everything but `run` happens on one thread, the caller's. */
+
+struct team;
+
+struct team_job {
+    uint64_t count;   /* pieces */
+    unsigned most;    /* runs of them at once, at least 1 and at most THREADS_MAX */
+    uint64_t at_once; /* pieces that are given out together; 0: one */
+    /* Do pieces [from, to). `desk` is a number below the job's `most` that no other run has at the
+     * same time: an index for buffers. False: begin no more pieces of this job. */
+    bool (*run)(void *context, unsigned desk, uint64_t from, uint64_t to);
+    void *context;
+    /* The team's: */
+    struct team_job *next;
+    uint64_t begun, active;
+};
+
+/* NULL: no memory. No thread is started yet. */
+struct team *team_new(void);
+/* There must be no jobs. Takes NULL. */
+void team_free(struct team *);
+
+/* Start threads until there are `threads` besides the caller, or the system gives no more. */
+void team_grow(struct team *, unsigned threads);
+
+/* The job stays where it is until one of these two is called. */
+void team_add(struct team *, struct team_job *);
+/* All its pieces are done, or one asked to stop. */
+void team_finish(struct team *, struct team_job *);
+/* No more of its pieces are begun, and those that were have been done. */
+void team_drop(struct team *, struct team_job *);
 
 #endif

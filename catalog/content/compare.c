@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "catalog/base/pages.h"
-#include "catalog/base/team.h"
+#include "catalog/base/threads.h"
 #include "catalog/content/sweep.h"
 #include "catalog/data/convert/convert.h"
 #include "catalog/data/kernel/compare_sums.h"

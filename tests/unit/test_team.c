@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "catalog/base/team.h"
+#include "catalog/base/threads.h"
 #include "tests/unit/unit.h"
 
 #define PIECES 1000

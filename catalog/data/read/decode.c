@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "catalog/base/pages.h"
-#include "catalog/base/team.h"
+#include "catalog/base/threads.h"
 #include "catalog/data/codec/block.h"
 #include "catalog/data/codec/codec.h"
 #include "catalog/data/codec/strings.h"
