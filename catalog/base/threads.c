@@ -98,7 +98,8 @@ struct team *team_new(void)
     return t;
 }
 
-/* The lock is held in this and the next four: the first job that has pieces left and may have another run at the same time. */
+/* The first job that has pieces left and may have another run at the same time. The lock is held
+ * here, and up to team_leave(). */
 static struct team_job *open_job(const struct team *t)
 {
     struct team_job *j = t->first;

@@ -45,13 +45,13 @@ enum status checksum_wrong(const struct source *s, const struct checksum *sum, u
 }
 
 /* Extend *found by the bytes [at, end) of s. */
-static enum status sum_range(const struct source *s, uint64_t at, uint64_t end, const char *kind,
-                             uint32_t *found, struct error *err)
+static void sum_range(const struct source *s, uint64_t at, uint64_t end, const char *kind,
+                      uint32_t *found, struct error *err)
 {
     uint8_t *block = pages_alloc(BLOCK_BYTES);
     if (!block)
-        return error_memory_at(err, s->name);
-    while (at < end) {
+        error_memory_at(err, s->name);
+    while (block && at < end) {
         size_t len = end - at < BLOCK_BYTES ? (size_t)(end - at) : BLOCK_BYTES;
         if (source_read(s, at, block, len, err) != OK)
             break;
@@ -59,41 +59,41 @@ static enum status sum_range(const struct source *s, uint64_t at, uint64_t end, 
         at += len;
     }
     free(block);
-    return err->status;
 }
 
 enum status checksum_verify(const struct source *s, const struct checksum *sum, struct error *err)
 {
     uint32_t found = 0;
-    if (sum_range(s, 0, s->size, sum->kind, &found, err) != OK)
-        return err->status;
-    if (found != sum->value)
-        return checksum_wrong(s, sum, found, err);
-    *sum->fine = true;
-    return OK;
+    sum_range(s, 0, s->size, sum->kind, &found, err);
+    if (err->status == OK && found != sum->value)
+        checksum_wrong(s, sum, found, err);
+    if (err->status == OK)
+        *sum->fine = true;
+    return err->status;
 }
 
 /* Bytes [offset, offset + len) of the base were read: extend the sum if they continue it. */
-static enum status take_in(struct checked_source *c, uint64_t offset, const uint8_t *bytes,
-                           size_t len, struct error *err)
+static void take_in(struct checked_source *c, uint64_t offset, const uint8_t *bytes, size_t len,
+                    struct error *err)
 {
     if (offset > c->at || offset + len <= c->at)
-        return OK;
-    if (c->at == 0 && c->sum.before &&
-        sum_range(c->base.inner, 0, c->sum.before, c->sum.kind, &c->found, err) != OK)
-        return err->status;
+        return;
+    if (c->at == 0 && c->sum.before)
+        sum_range(c->base.inner, 0, c->sum.before, c->sum.kind, &c->found, err);
+    if (err->status != OK)
+        return;
     size_t known = (size_t)(c->at - offset);
     c->found = checksum_extend(c->sum.kind, c->found, bytes + known, len - known);
     c->at = offset + len;
     if (c->at < c->base.size)
-        return OK;
+        return;
     uint32_t found = c->found;
     c->at = 0; /* so that a second pass is verified, too */
     c->found = 0;
-    if (found != c->sum.value)
-        return checksum_wrong(c->base.inner, &c->sum, found, err);
-    *c->sum.fine = true;
-    return OK;
+    if (found == c->sum.value)
+        *c->sum.fine = true;
+    else
+        checksum_wrong(c->base.inner, &c->sum, found, err);
 }
 
 /* Reads block by block, so that each is summed while it is in the processor's cache. */
@@ -102,21 +102,18 @@ static enum status checked_read(const struct source *base, uint64_t offset, void
 {
     struct checked_source *c = (struct checked_source *)base;
     uint8_t *at = dst;
-    while (len) {
+    while (len && err->status == OK) {
         size_t n = len < BLOCK_BYTES ? len : BLOCK_BYTES;
-        enum status status = source_read(base->inner, c->sum.before + offset, at, n, err);
-        if (status != OK)
-            return status;
-        pthread_mutex_lock(&c->lock);
-        status = take_in(c, offset, at, n, err);
-        pthread_mutex_unlock(&c->lock);
-        if (status != OK)
-            return status;
+        if (source_read(base->inner, c->sum.before + offset, at, n, err) == OK) {
+            pthread_mutex_lock(&c->lock);
+            take_in(c, offset, at, n, err);
+            pthread_mutex_unlock(&c->lock);
+        }
         at += n;
         offset += n;
         len -= n;
     }
-    return OK;
+    return err->status;
 }
 
 static void checked_close(struct source *base)

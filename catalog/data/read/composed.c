@@ -104,15 +104,17 @@ static enum status decode_blocks(struct part_source *s, const struct stored_tens
     return converter_find(&t->dtype, &single, &s->decode, err);
 }
 
-static enum status open_source(const struct stored_tensor *t, struct file_cache *files,
-                               struct source **out, struct error *err)
+static void open_source(const struct stored_tensor *t, struct file_cache *files,
+                        struct source **out, struct error *err)
 {
     struct part_source *s = calloc(1, sizeof(*s));
-    if (!s)
-        return error_memory_at(err, t->checkpoint);
+    if (!s) {
+        error_memory_at(err, t->checkpoint);
+        return;
+    }
     if (reader_open(t, files, &s->reader, err) != OK) {
         free(s);
-        return err->status;
+        return;
     }
     s->base = (struct source){
         .ops = &part_ops,
@@ -124,7 +126,6 @@ static enum status open_source(const struct stored_tensor *t, struct file_cache 
         *out = &s->base;
     else
         part_close(&s->base);
-    return err->status;
 }
 
 struct decoding {
@@ -137,32 +138,31 @@ static enum status composed_decode(const void *context, struct kept *k, struct e
 {
     const struct decoding *d = context;
     struct source *s = NULL;
-    return !k->source && open_source(d->tensor, d->files, &s, err) == OK
-               ? source_open_spill_within(s, DECODED_BYTES, &k->source, err)
-               : err->status;
+    if (!k->source)
+        open_source(d->tensor, d->files, &s, err);
+    return s ? source_open_spill_within(s, DECODED_BYTES, &k->source, err) : err->status;
 }
 
 /* A part that decodes front to back only is decoded and kept, unless the tensor is that part
  * alone, in the same order. */
-static enum status open_part(const struct composed *c, uint64_t i, struct open_part *out,
-                             struct error *err)
+static void open_part(const struct composed *c, uint64_t i, struct open_part *out,
+                      struct error *err)
 {
     const struct stored_tensor *t = c->made->part[i].tensor;
     struct source *s = NULL;
-    if (open_source(t, c->files, &s, err) != OK)
-        return err->status;
-    if (!c->gathers || !s->sequential) {
-        out->source = s;
-        return OK;
-    }
-    if (!c->files)
-        return source_open_spill_within(s, DECODED_BYTES, &out->source, err);
-    source_close(s);
     struct decoding decoding = {t, c->files};
     struct kept_key key = {{(uint64_t)t->id}, t->checkpoint};
-    if (kept_take(kept_tensors(c->files), &key, composed_decode, &decoding, &out->kept, err) == OK)
-        out->source = out->kept->source;
-    return err->status;
+    open_source(t, c->files, &s, err);
+    if (!s || !c->gathers || !s->sequential) {
+        out->source = s;
+    } else if (!c->files) {
+        source_open_spill_within(s, DECODED_BYTES, &out->source, err);
+    } else {
+        source_close(s);
+        if (kept_take(kept_tensors(c->files), &key, composed_decode, &decoding, &out->kept, err) ==
+            OK)
+            out->source = out->kept->source;
+    }
 }
 
 static void close_part(const struct composed *c, uint64_t i)
@@ -174,20 +174,20 @@ static void close_part(const struct composed *c, uint64_t i)
         source_close(p->source);
 }
 
-static enum status part_source(struct composed *c, uint64_t i, struct source **out,
-                               struct error *err)
+/* NULL after an error. */
+static struct source *part_source(struct composed *c, uint64_t i, struct error *err)
 {
     pthread_mutex_lock(&c->lock);
     if (!c->part[i].source)
         open_part(c, i, &c->part[i], err);
-    *out = c->part[i].source;
+    struct source *s = c->part[i].source;
     pthread_mutex_unlock(&c->lock);
-    return err->status;
+    return s;
 }
 
 /* --- opening ----------------------------------------------------------------------------- */
 
-static enum status try_parts(struct composed *c, struct error *err)
+static void try_parts(struct composed *c, struct error *err)
 {
     for (uint64_t i = 0; i < c->made->count && err->status == OK; i++) {
         const struct composed_part *p = &c->made->part[i];
@@ -203,7 +203,6 @@ static enum status try_parts(struct composed *c, struct error *err)
         }
         reader_close(r);
     }
-    return err->status;
 }
 
 static enum status find_converters(struct composed *c, struct error *err)
@@ -266,28 +265,26 @@ static uint64_t before(const struct composed *c, const struct composed_part *p, 
     return row * p->length + own;
 }
 
-static enum status gather_part(struct composed *c, uint64_t i, uint64_t position, uint64_t count,
-                               uint8_t *dst, struct error *err)
+static void gather_part(struct composed *c, uint64_t i, uint64_t position, uint64_t count,
+                        uint8_t *dst, struct error *err)
 {
     const struct composed_part *p = &c->made->part[i];
     uint64_t at = before(c, p, position), end = before(c, p, position + count);
     struct source *s = NULL;
     struct gather g;
-    if (at == end || p->view.zeros || part_source(c, i, &s, err) != OK)
-        return err->status; /* the caller has cleared dst */
-    while (at < end) {
+    if (at < end && !p->view.zeros) /* else the caller has cleared dst */
+        s = part_source(c, i, err);
+    while (s && at < end && err->status == OK) {
         at += next_box(c, p, at, end, &g);
         g.unit = c->unit;
         g.to -= position;
-        if (gather_run(&g, s, dst, err) != OK)
-            break;
+        gather_run(&g, s, dst, err);
     }
-    return err->status;
 }
 
 /* Multiply in float32 (float64 for dtypes of more than 32 bits), and round once. */
-static enum status scale(const struct composed *c, uint8_t *data, uint64_t position, uint64_t count,
-                         struct error *err)
+static void scale(const struct composed *c, uint8_t *data, uint64_t position, uint64_t count,
+                  struct error *err)
 {
     bool wide = c->widen.to.bits == 64;
     union {
@@ -306,7 +303,6 @@ static enum status scale(const struct composed *c, uint8_t *data, uint64_t posit
         converter_run(&c->narrow, &room, data, n, position, err);
         position += n;
     }
-    return err->status;
 }
 
 static enum status composed_run(struct composed *c, uint64_t position, uint64_t count, uint8_t *dst,
@@ -315,10 +311,11 @@ static enum status composed_run(struct composed *c, uint64_t position, uint64_t 
     if (!count)
         return OK;
     memset(dst, 0, (size_t)count * c->unit);
-    for (uint64_t i = 0; i < c->made->count; i++)
-        if (gather_part(c, i, position, count, dst, err) != OK)
-            return err->status;
-    return c->made->scale == 1 ? OK : scale(c, dst, position, count, err);
+    for (uint64_t i = 0; i < c->made->count && err->status == OK; i++)
+        gather_part(c, i, position, count, dst, err);
+    if (c->made->scale != 1)
+        scale(c, dst, position, count, err);
+    return err->status;
 }
 
 static enum status composed_slice(struct composed *c, const struct slice *slices, uint64_t position,
@@ -408,11 +405,11 @@ static enum status composed_open(struct reader *r, struct error *err)
     c->part = calloc((size_t)c->made->count, sizeof(*c->part));
     if (!c->part)
         return error_memory_at(err, t->checkpoint);
-    if (units_open(r, err) != OK || find_converters(c, err) != OK || try_parts(c, err) != OK)
-        return err->status;
+    if (units_open(r, err) == OK && find_converters(c, err) == OK)
+        try_parts(c, err);
     r->units.moves = c->gathers;
     r->sequential = c->sequential || c->gathers;
-    return OK;
+    return err->status;
 }
 
 const struct reader_kind reader_kind_composed = {composed_takes, composed_open};

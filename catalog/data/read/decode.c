@@ -41,7 +41,7 @@ struct decode {
     uint64_t stored_most; /* the most that a stored chunk can have */
     uint64_t memory;      /* to decode a chunk in one go, without the result */
     uint64_t budget;
-    struct worker worker[THREADS_MAX]; /* indexed by desk (team.h) */
+    struct worker worker[THREADS_MAX]; /* indexed by desk (threads.h) */
     unsigned workers;
     struct team *team; /* NULL until first used */
 };
@@ -133,17 +133,16 @@ static enum status measure_others(struct decode *d, struct error *err)
 {
     const struct grid *g = d->tensor->grid;
     const char *last = NULL;
-    for (uint64_t i = 0; !g->in_files && i < g->value_count; i++) {
+    for (uint64_t i = 0; !g->in_files && i < g->value_count && err->status == OK; i++) {
         const char *chain = g->values[i].codec;
         if (!chain || chain == last)
             continue;
         last = chain;
         d->decodes = d->decodes || *chain;
-        if (check_chain(d, chain, err) != OK)
-            return err->status;
-        measure_chain(d, chain);
+        if (check_chain(d, chain, err) == OK)
+            measure_chain(d, chain);
     }
-    return OK;
+    return err->status;
 }
 
 static enum status take_fill(struct decode *d, struct error *err)
@@ -288,26 +287,25 @@ static const char *decode_chain_of(const struct decode *d, const struct chunk *c
 }
 
 /* Open a chunk's elements as a stream. */
-static enum status open_stream(const struct decode *d, const struct chunk *c, struct source **out,
-                               struct error *err)
+static void open_stream(const struct decode *d, const struct chunk *c, struct source **out,
+                        struct error *err)
 {
     const struct source *stored = c->source;
     struct source *s = NULL;
+    uint64_t begin;
     if (source_open_view(stored, 0, stored->size, &s, err) != OK ||
         codec_chain_open(s, decode_chain_of(d, c), &s, NULL, err) != OK)
-        return err->status;
+        return;
     if (s->size == d->bytes) {
         *out = s;
-        return OK;
+        return;
     }
-    uint64_t begin;
     source_descriptor(stored, &begin);
     error_set(err, ERR_CORRUPT, stored->name, begin,
               "%llu stored bytes make %llu bytes, not the %llu of a chunk",
               (unsigned long long)stored->size, (unsigned long long)s->size,
               (unsigned long long)d->bytes);
     source_close(s);
-    return err->status;
 }
 
 static enum status read_stored(const struct decode *d, struct worker *w, const struct source *s,
@@ -338,10 +336,11 @@ static enum status decode_at_once(const struct decode *d, struct worker *w, cons
                          (unsigned long long)s->size, (unsigned long long)d->bytes);
     if (!w->decoder && !(w->decoder = block_decoder_new()))
         return error_memory_at(err, d->tensor->checkpoint);
-    if (read_stored(d, w, s, err) != OK)
-        return err->status;
-    block.stored = (struct bytes){w->stored, (size_t)s->size};
-    return block_decode(w->decoder, &block, out, d->bytes, err);
+    if (read_stored(d, w, s, err) == OK) {
+        block.stored = (struct bytes){w->stored, (size_t)s->size};
+        block_decode(w->decoder, &block, out, d->bytes, err);
+    }
+    return err->status;
 }
 
 /* Whether the chunk's elements form one run in memory, in their own order. */
@@ -356,17 +355,23 @@ static bool in_place(const struct decode_job *j, const struct gather *g)
 
 /* Decode straight to the result where the chunk is one run in it, otherwise by way of scratch
  * memory. */
-static enum status do_at_once(const struct decode_job *j, struct worker *w, struct gather *g,
-                              const struct chunk *c, struct error *err)
+static void do_at_once(const struct decode_job *j, struct worker *w, struct gather *g,
+                       const struct chunk *c, struct error *err)
 {
     const struct decode *d = j->decode;
     struct source *s = NULL;
-    if (in_place(j, g))
-        return decode_at_once(d, w, c, j->dst + g->to * d->unit, err);
-    if (!w->scratch && !(w->scratch = pages_alloc((size_t)d->bytes)))
-        return error_memory_at(err, d->tensor->checkpoint);
+    if (in_place(j, g)) {
+        decode_at_once(d, w, c, j->dst + g->to * d->unit, err);
+        return;
+    }
+    if (!w->scratch)
+        w->scratch = pages_alloc((size_t)d->bytes);
+    if (!w->scratch) {
+        error_memory_at(err, d->tensor->checkpoint);
+        return;
+    }
     if (decode_at_once(d, w, c, w->scratch, err) != OK)
-        return err->status;
+        return;
     if (j->dst) {
         gather_copy(g, w->scratch, j->dst);
     } else if (source_open_memory(c->source->name, (struct bytes){w->scratch, (size_t)d->bytes},
@@ -374,24 +379,21 @@ static enum status do_at_once(const struct decode_job *j, struct worker *w, stru
         gather_to_file(g, s, j->fd, s->name, err);
         source_close(s);
     }
-    return err->status;
 }
 
-static enum status do_as_stream(const struct decode_job *j, struct gather *g, const struct chunk *c,
-                                struct error *err)
+static void do_as_stream(const struct decode_job *j, struct gather *g, const struct chunk *c,
+                         struct error *err)
 {
     struct source *s = NULL;
-    if (open_stream(j->decode, c, &s, err) != OK)
-        return err->status;
-    if (j->dst)
+    open_stream(j->decode, c, &s, err);
+    if (s && j->dst)
         gather_run(g, s, j->dst, err);
-    else
+    else if (s)
         gather_to_file(g, s, j->fd, c->source->name, err);
     source_close(s);
-    return err->status;
 }
 
-static enum status do_fill(const struct decode_job *j, const uint64_t *at, struct error *err)
+static void do_fill(const struct decode_job *j, const uint64_t *at, struct error *err)
 {
     const struct decode *d = j->decode;
     struct source *s = NULL;
@@ -405,11 +407,10 @@ static enum status do_fill(const struct decode_job *j, const uint64_t *at, struc
         gather_to_file(&g, s, j->fd, s->name, err);
         source_close(s);
     }
-    return err->status;
 }
 
-static enum status do_chunk(const struct decode_job *j, struct worker *w, uint64_t number,
-                            struct error *err)
+static void do_chunk(const struct decode_job *j, struct worker *w, uint64_t number,
+                     struct error *err)
 {
     const struct decode *d = j->decode;
     uint64_t at[TENSOR_RANK_MAX];
@@ -428,7 +429,6 @@ static enum status do_chunk(const struct decode_job *j, struct worker *w, uint64
     }
     if (err->status != OK)
         chunk_error(d->chunks, at, err);
-    return err->status;
 }
 
 /* --- all of them ------------------------------------------------------------------------ */
@@ -448,9 +448,11 @@ static bool run_chunks(void *context, unsigned desk, uint64_t from, uint64_t to)
 {
     struct decode_job *j = context;
     struct error err = {.offset = NO_OFFSET};
-    for (uint64_t i = from; i < to && err.status == OK; i++)
-        if (do_chunk(j, &j->decode->worker[desk], i, &err) != OK)
+    for (uint64_t i = from; i < to && err.status == OK; i++) {
+        do_chunk(j, &j->decode->worker[desk], i, &err);
+        if (err.status != OK)
             decode_fail(j, i, &err);
+    }
     return !j->stop;
 }
 
@@ -602,14 +604,13 @@ static void chunk_close(struct source *base)
 
 static const struct source_ops chunk_ops = {.read_at = chunk_read, .close = chunk_close};
 
-static enum status open_chunk(struct chunk_source *c, struct error *err)
+static void open_chunk(struct chunk_source *c, struct error *err)
 {
     struct decode *d = c->decode;
     if (chunk_take(d->chunks, c->at, &c->chunk, err) == OK && c->chunk.source)
         open_stream(d, &c->chunk, &c->stream, err);
     if (err->status != OK)
         chunk_error(d->chunks, c->at, err);
-    return err->status;
 }
 
 enum status decode_to_stream(struct decode *d, const struct slice *slices, const struct box *box,
@@ -627,7 +628,9 @@ enum status decode_to_stream(struct decode *d, const struct slice *slices, const
     c->decode = d;
     band_cell(&j.cells, 0, c->at);
     decode_place(&j, c->at, d->strides, &g);
-    if (gather_is_run(&g) && open_chunk(c, err) == OK && c->stream) {
+    if (gather_is_run(&g))
+        open_chunk(c, err);
+    if (c->stream) {
         c->begin = g.from * d->unit;
         c->base = (struct source){&chunk_ops, box->units * d->unit, c->stream->name,
                                   c->stream->sequential, NULL};

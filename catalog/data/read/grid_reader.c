@@ -102,29 +102,27 @@ static uint64_t bands_memory(const struct grid_reader *g)
     return sum;
 }
 
-static enum status fill_memory(struct grid_reader *g, struct error *err)
+static void fill_memory(struct grid_reader *g, struct error *err)
 {
     if (!buffer_grow(&g->memory, g->band.end - g->band.begin))
-        return error_memory_at(err, g->base.name);
-    if (decode_to_memory(g->decode, g->slices, &g->band.box, bands_memory(g), g->memory.at, err) ==
-        OK)
+        error_memory_at(err, g->base.name);
+    else if (decode_to_memory(g->decode, g->slices, &g->band.box, bands_memory(g), g->memory.at,
+                              err) == OK)
         g->kind = BAND_MEMORY;
-    return err->status;
 }
 
-static enum status fill_file(struct grid_reader *g, struct error *err)
+static void fill_file(struct grid_reader *g, struct error *err)
 {
     uint64_t len = g->band.end - g->band.begin;
     if (len > FILE_BYTES)
-        return error_set(err, ERR_LIMIT, g->base.name, NO_OFFSET,
-                         "a row of chunks is %llu bytes, most is %llu; read slices of it",
-                         (unsigned long long)len, (unsigned long long)FILE_BYTES);
-    if (g->fd < 0)
+        error_set(err, ERR_LIMIT, g->base.name, NO_OFFSET,
+                  "a row of chunks is %llu bytes, most is %llu; read slices of it",
+                  (unsigned long long)len, (unsigned long long)FILE_BYTES);
+    else if (g->fd < 0)
         g->fd = temporary_open(g->base.name, err);
-    if (g->fd >= 0 && temporary_clear(g->fd, len, g->base.name, err) == OK &&
+    if (err->status == OK && temporary_clear(g->fd, len, g->base.name, err) == OK &&
         decode_to_file(g->decode, g->slices, &g->band.box, g->fd, err) == OK)
         g->kind = BAND_FILE;
-    return err->status;
 }
 
 /* The most elements in a band of several rows of chunks: enough for all threads, few enough for
@@ -224,24 +222,21 @@ static bool take_next(struct grid_reader *g, uint64_t offset, struct error *err)
 }
 
 /* Load the band with the byte at `offset`. */
-static enum status load_band(struct grid_reader *g, uint64_t offset, struct error *err)
+static void load_band(struct grid_reader *g, uint64_t offset, struct error *err)
 {
     drop_band(g);
     if (take_next(g, offset, err))
-        return err->status;
+        return;
     find_band(g, offset, &g->band);
-    if (decode_nothing(g->decode, g->slices, &g->band.box)) {
+    if (decode_nothing(g->decode, g->slices, &g->band.box))
         g->kind = BAND_FILL;
-        return OK;
-    }
-    if (g->band.end - g->band.begin <= g->limits.budget / 2)
-        return fill_memory(g, err);
-    if (decode_to_stream(g->decode, g->slices, &g->band.box, &g->stream, err) != OK)
-        return err->status;
-    if (!g->stream)
-        return fill_file(g, err);
-    g->kind = BAND_STREAM;
-    return OK;
+    else if (g->band.end - g->band.begin <= g->limits.budget / 2)
+        fill_memory(g, err);
+    else if (decode_to_stream(g->decode, g->slices, &g->band.box, &g->stream, err) == OK &&
+             !g->stream)
+        fill_file(g, err);
+    else if (g->stream)
+        g->kind = BAND_STREAM;
 }
 
 static bool in_band(const struct grid_reader *g, uint64_t offset)
@@ -284,19 +279,21 @@ static enum status slice_read(const struct source *base, uint64_t offset, void *
 {
     struct grid_reader *g = (struct grid_reader *)base;
     for (uint8_t *at = dst; len;) {
-        if (!in_band(g, offset) && load_band(g, offset, err) != OK)
-            return err->status;
+        if (!in_band(g, offset))
+            load_band(g, offset, err);
+        if (err->status != OK)
+            break;
         size_t n = g->band.end - offset < len ? (size_t)(g->band.end - offset) : len;
         if (read_band(g, offset - g->band.begin, at, n, err) != OK) {
             drop_band(g);
-            return err->status;
+            break;
         }
         go_ahead(g, offset, offset + n);
         at += n;
         offset += n;
         len -= n;
     }
-    return OK;
+    return err->status;
 }
 
 /* The grid reader owns its source. */
@@ -319,8 +316,7 @@ static bool same_slices(const struct grid_reader *g, const struct slice *slices)
     return true;
 }
 
-static enum status grid_reader_choose(struct grid_reader *g, const struct slice *slices,
-                                      struct error *err)
+static void grid_reader_choose(struct grid_reader *g, const struct slice *slices, struct error *err)
 {
     uint64_t bits;
     char step[CODEC_STEP_BYTES];
@@ -334,11 +330,9 @@ static enum status grid_reader_choose(struct grid_reader *g, const struct slice 
     g->base.size = slice_elements(slices, g->tensor->rank) * g->unit;
     if (codec_chain_argument(g->tensor->codec, "unpack", &bits)) {
         snprintf(step, sizeof(step), "unpack:%llu", (unsigned long long)bits);
-        if (codec_chain_open(&g->base, step, &g->packed, NULL, err) != OK)
-            return err->status;
+        codec_chain_open(&g->base, step, &g->packed, NULL, err);
     }
-    g->chosen = true;
-    return OK;
+    g->chosen = err->status == OK;
 }
 
 enum status grid_reader_slice(struct grid_reader *g, const struct slice *slices,
@@ -348,10 +342,10 @@ enum status grid_reader_slice(struct grid_reader *g, const struct slice *slices,
     for (unsigned d = 0; !slices && d < g->tensor->rank; d++)
         whole[d] = (struct slice){.count = g->tensor->shape[d], .step = 1};
     slices = slices ? slices : whole;
-    if (!(g->chosen && same_slices(g, slices)) && grid_reader_choose(g, slices, err) != OK)
-        return err->status;
+    if (!g->chosen || !same_slices(g, slices))
+        grid_reader_choose(g, slices, err);
     *out = g->packed ? g->packed : &g->base;
-    return OK;
+    return err->status;
 }
 
 /* ---------------------------------------------------------------------------------------- */
@@ -411,11 +405,10 @@ static enum status grid_read(struct reader *r, const struct slice *slices, uint6
 {
     struct source *s = NULL;
     uint64_t end;
-    if (grid_reader_slice(r->own, slices, &s, err) != OK)
-        return err->status;
-    if (!add_u64(start, len, &end) || end > s->size)
-        return reader_past_end(r, s->size, err);
-    return source_read(s, start, dst, len, err);
+    if (grid_reader_slice(r->own, slices, &s, err) == OK &&
+        (!add_u64(start, len, &end) || end > s->size))
+        reader_past_end(r, s->size, err);
+    return err->status == OK ? source_read(s, start, dst, len, err) : err->status;
 }
 
 static const uint8_t *grid_lend(struct reader *r, const struct slice *slices, uint64_t start,
@@ -424,9 +417,11 @@ static const uint8_t *grid_lend(struct reader *r, const struct slice *slices, ui
     struct grid_reader *g = r->own;
     struct source *s = NULL;
     struct error ignored = {.offset = NO_OFFSET}; /* the next read reports it */
-    if (grid_reader_slice(g, slices, &s, err) != OK || g->packed || start >= g->base.size ||
-        (!in_band(g, start) && load_band(g, start, &ignored) != OK) || g->kind != BAND_MEMORY ||
-        len > g->band.end - start)
+    if (grid_reader_slice(g, slices, &s, err) != OK || g->packed || start >= g->base.size)
+        return NULL;
+    if (!in_band(g, start))
+        load_band(g, start, &ignored);
+    if (g->kind != BAND_MEMORY || len > g->band.end - start)
         return NULL;
     go_ahead(g, start, start + len);
     return g->memory.at + (start - g->band.begin);

@@ -82,18 +82,17 @@ static enum status open_summed(struct pool *p, uint64_t i, struct checksum *sum,
         codec_chain_argument(chain, "member", &sum->before);
     sum->at -= sum->before;
     struct source *s = NULL;
-    if (file_set_extent(p->files, &p->tensor->extents[i], sum->before, &s, err) != OK)
-        return err->status;
     len = len < sizeof(first) ? len : 0;
-    if (len) {
+    if (file_set_extent(p->files, &p->tensor->extents[i], sum->before, &s, err) == OK && len) {
         memcpy(first, chain, len);
         first[len] = '\0';
-        if (codec_chain_open(s, first, &s, NULL, err) != OK)
-            return err->status;
+        codec_chain_open(s, first, &s, NULL, err);
     }
-    *steps = len ? (chain[len] ? chain + len + 1 : NULL) : chain;
-    *out = s;
-    return OK;
+    if (err->status == OK) {
+        *steps = len ? (chain[len] ? chain + len + 1 : NULL) : chain;
+        *out = s;
+    }
+    return err->status;
 }
 
 static enum status open_extent(struct pool *p, uint64_t i, bool random, struct source **out,
@@ -103,18 +102,15 @@ static enum status open_extent(struct pool *p, uint64_t i, bool random, struct s
     const char *chain;
     char *strings = NULL, filled[CHAIN_BYTES];
     struct source *s = NULL;
-    if (extent_chain(p->tensor, &p->tensor->extents[i], filled, &chain, err) != OK)
-        return err->status;
-    if (sum_of(p, i, &sum)) {
-        if (open_summed(p, i, &sum, &chain, &s, err) != OK ||
-            source_open_checked(s, &sum, &s, err) != OK)
-            return err->status;
-    } else if (file_set_extent(p->files, &p->tensor->extents[i], 0, &s, err) != OK) {
-        return err->status;
-    }
     bool text = p->tensor->dtype.kind == DTYPE_STRING;
-    if (codec_chain_open(s, chain, &s, text ? &strings : NULL, err) == OK && random &&
-        s->sequential)
+    if (extent_chain(p->tensor, &p->tensor->extents[i], filled, &chain, err) == OK) {
+        if (!sum_of(p, i, &sum))
+            file_set_extent(p->files, &p->tensor->extents[i], 0, &s, err);
+        else if (open_summed(p, i, &sum, &chain, &s, err) == OK)
+            source_open_checked(s, &sum, &s, err);
+    }
+    if (err->status == OK && codec_chain_open(s, chain, &s, text ? &strings : NULL, err) == OK &&
+        random && s->sequential)
         source_open_spill(s, &s, err);
     free(strings);
     if (err->status == OK)
@@ -163,20 +159,19 @@ uint64_t extent_elements(const struct stored_tensor *t, const struct extent *e)
 }
 
 /* The checksum of TensorFlow's strings does not cover their stored bytes alone: strings.h. */
-static enum status verify_strings(struct pool *p, uint64_t extent, struct error *err)
+static void verify_strings(struct pool *p, uint64_t extent, struct error *err)
 {
     const struct stored_tensor *t = p->tensor;
     uint32_t found, stated = t->sums[extent];
     struct kept *lease = NULL;
     if (pool_take(p, extent, false, &lease, err) != OK)
-        return err->status;
+        return;
     if (strings_tf_sum(lease->source, extent_elements(t, &t->extents[extent]), &found, err) == OK &&
         found != stated)
         error_set(err, ERR_CHECKSUM, lease->source->name, NO_OFFSET,
                   "the strings are damaged: their crc32c is %08x, the file states %08x",
                   (unsigned)found, (unsigned)stated);
     pool_give(p, lease);
-    return err->status;
 }
 
 enum status pool_verify(struct pool *p, struct error *err)

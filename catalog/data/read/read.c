@@ -174,9 +174,9 @@ enum status reader_read_slice(struct reader *r, const struct slice *slices, uint
                               void *dst, size_t len, struct error *err)
 {
     struct slice in_units[TENSOR_RANK_MAX] = {{0}};
-    if (refuse_strings(r, err) != OK || slices_in_units(r, slices, in_units, err) != OK)
-        return err->status;
-    return r->ops->read(r, in_units, start, dst, len, err);
+    return refuse_strings(r, err) == OK && slices_in_units(r, slices, in_units, err) == OK
+               ? r->ops->read(r, in_units, start, dst, len, err)
+               : err->status;
 }
 
 enum status reader_borrow(struct reader *r, const struct slice *slices, uint64_t start, void *room,
@@ -295,16 +295,15 @@ static enum status read_units(struct reader *r, const struct slice *slices, uint
 }
 
 /* Read a part of one unit. */
-static enum status read_inside(struct reader *r, const struct slice *slices, uint64_t start,
-                               uint8_t *dst, size_t len, struct error *err)
+static void read_inside(struct reader *r, const struct slice *slices, uint64_t start, uint8_t *dst,
+                        size_t len, struct error *err)
 {
     uint8_t *unit = malloc(r->unit);
     if (!unit)
-        return error_memory_at(err, r->tensor->checkpoint);
-    if (read_units(r, slices, start / r->unit, 1, unit, err) == OK)
+        error_memory_at(err, r->tensor->checkpoint);
+    else if (read_units(r, slices, start / r->unit, 1, unit, err) == OK)
         memcpy(dst, unit + start % r->unit, len);
     free(unit);
-    return err->status;
 }
 
 static enum status read_bytes(struct reader *r, const struct slice *slices, uint64_t start,
@@ -313,17 +312,16 @@ static enum status read_bytes(struct reader *r, const struct slice *slices, uint
     size_t within = start % r->unit;
     if (within) {
         size_t n = r->unit - within < len ? r->unit - within : len;
-        if (read_inside(r, slices, start, dst, n, err) != OK)
-            return err->status;
+        read_inside(r, slices, start, dst, n, err);
         start += n;
         dst += n;
         len -= n;
     }
     uint64_t units = len / r->unit;
     size_t rest = len % r->unit;
-    if (read_units(r, slices, start / r->unit, units, dst, err) != OK || !rest)
-        return err->status;
-    return read_inside(r, slices, start + units * r->unit, dst + units * r->unit, rest, err);
+    if (err->status == OK && read_units(r, slices, start / r->unit, units, dst, err) == OK && rest)
+        read_inside(r, slices, start + units * r->unit, dst + units * r->unit, rest, err);
+    return err->status;
 }
 
 enum status reader_past_end(const struct reader *r, uint64_t bytes, struct error *err)

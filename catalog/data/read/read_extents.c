@@ -135,7 +135,7 @@ static enum status tiles_open(const struct stored_tensor *t, struct tiles **out,
         const uint64_t *shape = e->shape ? e->shape : t->shape;
         uint64_t volume = 1;
         if (check_box(t, e, err) != OK)
-            return err->status;
+            break;
         for (unsigned d = 0; d < t->rank; d++)
             volume *= shape[d];
         if (volume == 0)
@@ -147,7 +147,8 @@ static enum status tiles_open(const struct stored_tensor *t, struct tiles **out,
         if (!add_u64(elements, volume, &elements))
             elements = UINT64_MAX;
     }
-    if (elements != t->elements || weight != weight_of(NULL, t->shape, t->rank))
+    if (err->status == OK &&
+        (elements != t->elements || weight != weight_of(NULL, t->shape, t->rank)))
         not_tiled(t, elements < t->elements ? "do not cover it" : "overlap", err);
     sort(tiles);
     return err->status;
@@ -208,8 +209,8 @@ struct wanted {
 };
 
 /* Copy the elements of the box that are in extent i. */
-static enum status gather_extent(struct reader *r, uint64_t i, const struct wanted *w, uint8_t *dst,
-                                 struct error *err)
+static void gather_extent(struct reader *r, uint64_t i, const struct wanted *w, uint8_t *dst,
+                          struct error *err)
 {
     const struct stored_tensor *t = r->tensor;
     const struct extent *e = &t->extents[i];
@@ -225,29 +226,26 @@ static enum status gather_extent(struct reader *r, uint64_t i, const struct want
         shape[d] = (e->shape ? e->shape[d] : t->shape[d]) / block;
         strides[d] = 0;
     }
-    if (!box_gather(&w->box, w->slices, &part, &gather))
-        return OK;
-    if (pool_take(r->pool, i, w->random || stated, &lease, err) != OK)
-        return err->status;
+    if (!box_gather(&w->box, w->slices, &part, &gather) ||
+        pool_take(r->pool, i, w->random || stated, &lease, err) != OK)
+        return;
     if (part_strides(r, &part, stated, lease->source, strides, err) == OK &&
         box_gather(&w->box, w->slices, &part, &gather))
         gather_run(&gather, lease->source, dst, err);
     pool_give(r->pool, lease);
-    return err->status;
 }
 
-static enum status gather_box(struct reader *r, const struct wanted *w, uint8_t *dst,
-                              struct error *err)
+static void gather_box(struct reader *r, const struct wanted *w, uint8_t *dst, struct error *err)
 {
     uint64_t first, last, candidate, end;
-    if (!r->tiles)
-        return gather_extent(r, 0, w, dst, err);
+    if (!r->tiles) {
+        gather_extent(r, 0, w, dst, err);
+        return;
+    }
     box_range(&w->box, w->slices, r->units.shape, &first, &last);
     tiles_between(r->tiles, first, last, &candidate, &end);
-    for (; candidate < end; candidate++)
-        if (gather_extent(r, tiles_extent(r->tiles, candidate), w, dst, err) != OK)
-            return err->status;
-    return OK;
+    for (; candidate < end && err->status == OK; candidate++)
+        gather_extent(r, tiles_extent(r->tiles, candidate), w, dst, err);
 }
 
 /* Gather `count` units of a slice, from `position` on, in C order. */
@@ -260,15 +258,14 @@ static enum status gather_units(struct reader *r, const struct slice *slices, ui
     if (r->tensor->extent_count > 1)
         /* Should tiles_open() ever accept boxes that leave a gap, its bytes are defined. */
         memset(dst, 0, count * r->unit);
-    while (count) {
+    while (count && err->status == OK) {
         box_next(w.slices, r->tensor->rank, position, count, &w.box);
-        if (gather_box(r, &w, dst, err) != OK)
-            return err->status;
+        gather_box(r, &w, dst, err);
         position += w.box.units;
         count -= w.box.units;
         dst += w.box.units * r->unit;
     }
-    return OK;
+    return err->status;
 }
 
 /* --- the reader ------------------------------------------------------------------------- */
@@ -279,10 +276,10 @@ static enum status extents_read(struct reader *r, const struct slice *slices, ui
     struct kept *lease;
     if (slices || !r->flat)
         return units_read(r, slices, start, dst, len, err);
-    if (pool_take(r->pool, 0, false, &lease, err) != OK)
-        return err->status;
-    source_read(lease->source, start, dst, len, err);
-    pool_give(r->pool, lease);
+    if (pool_take(r->pool, 0, false, &lease, err) == OK) {
+        source_read(lease->source, start, dst, len, err);
+        pool_give(r->pool, lease);
+    }
     return err->status;
 }
 
@@ -337,14 +334,13 @@ static enum status read_extents_cut(struct reader *r, struct error *err)
 }
 
 /* Open the first extent, to learn whether it decodes front to back only. */
-static enum status look_at_first(struct reader *r, struct error *err)
+static void look_at_first(struct reader *r, struct error *err)
 {
     const struct stored_tensor *t = r->tensor;
     struct kept *lease;
-    if (t->elements == 0 || !t->extent_count)
-        return OK;
-    if (pool_take(r->pool, 0, false, &lease, err) != OK) /* decodes nothing */
-        return err->status;
+    if (t->elements == 0 || !t->extent_count ||
+        pool_take(r->pool, 0, false, &lease, err) != OK) /* decodes nothing */
+        return;
     r->sequential = t->strides || lease->source->sequential;
     uint64_t size = lease->source->size;
     if (r->flat && !strings_vary(t->codec) && size != r->nbytes)
@@ -352,7 +348,6 @@ static enum status look_at_first(struct reader *r, struct error *err)
                   "the tensor's data is %llu bytes, not the %llu of its shape",
                   (unsigned long long)size, (unsigned long long)r->nbytes);
     pool_give(r->pool, lease);
-    return err->status;
 }
 
 static enum status extents_open(struct reader *r, struct error *err)

@@ -92,8 +92,8 @@ void string_grid_close(struct string_grid *g)
     free(g);
 }
 
-static enum status open_strings(struct string_grid *g, const struct chunk *chunk,
-                                struct kept_chunk *k, struct error *err)
+static void open_strings(struct string_grid *g, const struct chunk *chunk, struct kept_chunk *k,
+                         struct error *err)
 {
     char *encoding = NULL, filled[CHAIN_BYTES];
     const char *chain;
@@ -104,10 +104,10 @@ static enum status open_strings(struct string_grid *g, const struct chunk *chunk
         source_open_spill(s, &s, err);
     free(encoding);
     if (err->status != OK || !s)
-        return err->status;
+        return;
     k->bytes = (s->size < IN_MEMORY ? s->size : IN_MEMORY) +
                2 * (s->size < WINDOWS ? s->size : WINDOWS) + KEPT_EACH;
-    return strings_open(s, g->tensor->codec, g->elements, &k->strings, err);
+    strings_open(s, g->tensor->codec, g->elements, &k->strings, err);
 }
 
 static enum status string_grid_keep(struct string_grid *g, const uint64_t *at, uint64_t number,
@@ -212,20 +212,19 @@ static void run_release(struct reader *r, struct run *run)
     run->strings = NULL;
 }
 
-static enum status run_open(struct reader *r, uint64_t extent, struct run *out, struct error *err)
+static void run_open(struct reader *r, uint64_t extent, struct run *out, struct error *err)
 {
     const struct stored_tensor *t = r->tensor;
     struct run run = {.extent = extent};
     struct source *view = NULL;
     if (pool_take(r->pool, extent, false, &run.lease, err) != OK)
-        return err->status;
+        return;
     if (source_open_view(run.lease->source, 0, run.lease->source->size, &view, err) == OK &&
         strings_open(view, t->codec, extent_elements(t, &t->extents[extent]), &run.strings, err) ==
             OK)
         *out = run;
     else
         pool_give(r->pool, run.lease);
-    return err->status;
 }
 
 enum status reader_strings(struct reader *r, struct string_table **out, struct error *err)
@@ -263,17 +262,15 @@ uint64_t string_count(const struct string_table *t)
     return t->reader->tensor->elements;
 }
 
-static enum status run_of(struct string_table *t, uint64_t extent, struct run **out,
-                          struct error *err)
+static struct run *run_of(struct string_table *t, uint64_t extent, struct error *err)
 {
     for (int i = 0; i < RUNS; i++)
-        if (t->run[i].strings && t->run[i].extent == extent) {
-            *out = &t->run[i];
-            return OK;
-        }
-    *out = &t->run[t->next++ % RUNS];
-    run_release(t->reader, *out);
-    return run_open(t->reader, extent, *out, err);
+        if (t->run[i].strings && t->run[i].extent == extent)
+            return &t->run[i];
+    struct run *run = &t->run[t->next++ % RUNS];
+    run_release(t->reader, run);
+    run_open(t->reader, extent, run, err);
+    return run;
 }
 
 /* The position of an element in an extent; false: it is not in it. */
@@ -313,7 +310,6 @@ static enum status string_table_locate(const struct reader *r, uint64_t at, uint
 
 enum status string_at(struct string_table *t, uint64_t index, struct bytes *out, struct error *err)
 {
-    struct run *run = NULL;
     uint64_t extent = 0, position = index;
     if (index >= string_count(t))
         return error_set(err, ERR_ARGUMENT, t->reader->tensor->checkpoint, NO_OFFSET,
@@ -324,7 +320,6 @@ enum status string_at(struct string_table *t, uint64_t index, struct bytes *out,
         return string_grid_at(t->reader->texts, index, out, err);
     if (t->reader->tiles && string_table_locate(t->reader, index, &extent, &position, err) != OK)
         return err->status;
-    if (run_of(t, extent, &run, err) != OK)
-        return err->status;
-    return strings_at(run->strings, position, out, err);
+    const struct run *run = run_of(t, extent, err);
+    return err->status == OK ? strings_at(run->strings, position, out, err) : err->status;
 }

@@ -47,18 +47,6 @@ static enum status failed(struct staging *s, const char *name, const char *doing
 
 /* --- the folder ------------------------------------------------------------------------- */
 
-static enum status open_directory(struct staging *s, struct error *err)
-{
-    s->directory = output_directory(s->path, &s->name, err);
-    if (s->directory < 0)
-        return err->status;
-    if (!output_named(s->name))
-        return error_set(err, ERR_ARGUMENT, s->path, NO_OFFSET,
-                         "no name for what is to be written");
-    leftover_sweep(s->directory);
-    return OK;
-}
-
 static enum status make_folder(struct staging *s, struct error *err)
 {
     for (int i = 0; i < NAME_TRIES; i++) {
@@ -96,7 +84,14 @@ enum status staging_open(const char *path, const struct output_io *io, struct st
     s->directory = s->folder = -1;
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->unused, NULL);
-    if (open_directory(s, err) != OK || make_folder(s, err) != OK) {
+    s->directory = output_directory(s->path, &s->name, err);
+    if (s->directory >= 0 && !output_named(s->name))
+        error_set(err, ERR_ARGUMENT, s->path, NO_OFFSET, "no name for what is to be written");
+    if (err->status == OK) {
+        leftover_sweep(s->directory);
+        make_folder(s, err);
+    }
+    if (err->status != OK) {
         staging_close(s);
         return err->status;
     }
@@ -229,22 +224,20 @@ enum status staging_write(struct staging *s, const char *name, uint64_t offset, 
                           bool early, struct error *err)
 {
     struct slot *slot = take_slot(s, name, err);
-    if (!slot)
-        return err->status;
-    if (output_write_all(s->io, slot->fd, offset, bytes.at, bytes.len) != 0)
+    if (slot && output_write_all(s->io, slot->fd, offset, bytes.at, bytes.len) != 0)
         failed(s, name, "cannot write", err);
-    give_slot(s, slot, bytes.len, early);
+    if (slot)
+        give_slot(s, slot, bytes.len, early);
     return err->status;
 }
 
 enum status staging_sync_file(struct staging *s, const char *name, struct error *err)
 {
     struct slot *slot = take_slot(s, name, err);
-    if (!slot)
-        return err->status;
-    if (s->io->fsync(slot->fd) != 0)
+    if (slot && s->io->fsync(slot->fd) != 0)
         failed(s, name, "cannot write to the disk", err);
-    give_slot(s, slot, 0, false);
+    if (slot)
+        give_slot(s, slot, 0, false);
     return err->status;
 }
 
