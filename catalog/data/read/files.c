@@ -295,9 +295,9 @@ static enum status open_range(struct file_set *f, uint32_t file, uint64_t begin,
     struct source *kept = f->file[file].source, *owned = NULL;
     if (kept)
         return source_open_view(kept, begin, size, out, err);
-    if (open_checked(&f->tensor->files[file], &owned, err) != OK)
-        return err->status;
-    return source_open_range(owned, begin, size, out, err);
+    return open_checked(&f->tensor->files[file], &owned, err) == OK
+               ? source_open_range(owned, begin, size, out, err)
+               : err->status;
 }
 
 enum status file_set_range(struct file_set *f, uint32_t file, uint64_t offset, uint64_t stored,

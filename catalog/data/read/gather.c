@@ -301,8 +301,8 @@ static enum status move_piece(const struct pieces *p, struct gather out, struct 
 }
 
 /* Move a gather in parts of `part` steps of dim[0]. */
-static enum status move_in_parts(const struct pieces *p, struct gather piece, uint64_t part,
-                                 struct error *err)
+static void move_in_parts(const struct pieces *p, struct gather piece, uint64_t part,
+                          struct error *err)
 {
     struct gather_dim *dim = &piece.dim[0];
     for (uint64_t left = dim->count; left; left -= dim->count) {
@@ -312,7 +312,6 @@ static enum status move_in_parts(const struct pieces *p, struct gather piece, ui
         piece.from += dim->count * (uint64_t)dim->from;
         piece.to += dim->count * (uint64_t)dim->to;
     }
-    return err->status;
 }
 
 enum status gather_to_file(struct gather *g, const struct source *s, int fd, const char *what,

@@ -117,7 +117,7 @@ static enum status tensor_stream_read_block(struct tensor_stream *s, uint64_t co
 }
 
 /* Load the run with element `position` of the tensor, and convert it. */
-static enum status load_run(struct tensor_stream *s, uint64_t position, struct error *err)
+static void load_run(struct tensor_stream *s, uint64_t position, struct error *err)
 {
     const struct stored_tensor *t = s->tensor;
     const uint64_t first = position - position % BLOCK_MULTIPLE, left = t->elements - first;
@@ -125,18 +125,17 @@ static enum status load_run(struct tensor_stream *s, uint64_t position, struct e
     const uint64_t count = left < s->step ? left : s->step;
     uint64_t begin = 0, nbytes = 0;
     if (position - s->run_at < s->run_len && position >= s->run_at)
-        return OK;
+        return;
     s->run_len = 0;
     dtype_nbytes(&t->dtype, first, &begin);
-    if (!dtype_nbytes(&t->dtype, count, &nbytes))
-        return error_set(err, ERR_UNSUPPORTED, t->checkpoint, NO_OFFSET, "not whole blocks of %s",
-                         t->dtype.name);
-    if (reader_read(s->reader, begin, s->in, (size_t)nbytes, err) != OK ||
-        converter_run(&s->converter, s->in, s->run, count, first, err) != OK)
-        return err->status;
-    s->run_at = first;
-    s->run_len = count;
-    return OK;
+    if (!dtype_nbytes(&t->dtype, count, &nbytes)) {
+        error_set(err, ERR_UNSUPPORTED, t->checkpoint, NO_OFFSET, "not whole blocks of %s",
+                  t->dtype.name);
+    } else if (reader_read(s->reader, begin, s->in, (size_t)nbytes, err) == OK &&
+               converter_run(&s->converter, s->in, s->run, count, first, err) == OK) {
+        s->run_at = first;
+        s->run_len = count;
+    }
 }
 
 static enum status pick_block(struct tensor_stream *s, uint64_t count, struct bytes *block,
@@ -146,7 +145,8 @@ static enum status pick_block(struct tensor_stream *s, uint64_t count, struct by
     const size_t width = s->dtype.block_bytes;
     for (uint64_t i = 0; i < count; i++) {
         const uint64_t at = slice_position(s->slices, t->shape, t->rank, s->at + i);
-        if (load_run(s, at, err) != OK)
+        load_run(s, at, err);
+        if (err->status != OK)
             return err->status;
         memcpy(s->out + i * width, s->run + (at - s->run_at) * width, width);
     }
