@@ -172,46 +172,46 @@ struct opening {
 
 /* Check a file that is not read again: what the catalog took from it holds only while it is the
  * same. */
-static enum status check_file(struct opening *o, uint32_t at, struct error *err)
+static void check_file(struct opening *o, uint32_t at, struct error *err)
 {
     const struct stored_tensor *t = o->set->tensor;
     const struct stored_file *file = at == NO_FILE ? NULL : file_of(t, at, err);
     if (!file || o->seen[at])
-        return err->status;
+        return;
     o->seen[at] = 1;
-    return file_as_indexed(file, err);
+    file_as_indexed(file, err);
 }
 
-static enum status files_open_file(struct opening *o, uint32_t at, struct error *err)
+static void files_open_file(struct opening *o, uint32_t at, struct error *err)
 {
     const struct stored_tensor *t = o->set->tensor;
     struct open_file f = {0};
     const struct stored_file *file = file_of(t, at, err);
-    if (o->only_looks)
-        return check_file(o, at, err);
     if (!file || o->seen[at])
-        return err->status;
+        return;
     o->seen[at] = 1;
-    if (file_open(o->set->files, file, &f, err) != OK)
-        return err->status;
-    if (o->kept++ < KEPT_OPEN)
+    if (o->only_looks)
+        file_as_indexed(file, err);
+    else if (file_open(o->set->files, file, &f, err) != OK)
+        return;
+    else if (o->kept++ < KEPT_OPEN)
         o->set->file[at] = f;
     else
         file_close(o->set->files, &f);
-    return OK;
 }
 
 /* Bytes in the catalog are good while the file that they came from has not changed. Tensors that
  * this program makes up came from no file. */
-static enum status check_inline(struct opening *o, uint32_t at, struct error *err)
+static void check_inline(struct opening *o, uint32_t at, struct error *err)
 {
     const struct stored_tensor *t = o->set->tensor;
     if (at == NO_FILE && t->from_catalog)
-        return error_set(err, ERR_CHANGED, t->checkpoint, NO_OFFSET,
-                         "an older ckptdb took a part of the tensor into the catalog "
-                         "without the name of its file: nobody can tell whether it is "
-                         "still so; import it again");
-    return t->from_catalog ? check_file(o, at, err) : OK;
+        error_set(err, ERR_CHANGED, t->checkpoint, NO_OFFSET,
+                  "an older ckptdb took a part of the tensor into the catalog "
+                  "without the name of its file: nobody can tell whether it is "
+                  "still so; import it again");
+    else if (t->from_catalog)
+        check_file(o, at, err);
 }
 
 static void open_grid(struct opening *o, struct error *err)

@@ -106,16 +106,6 @@ uint64_t tensor_stream_nbytes(const struct tensor_stream *s)
     return s->nbytes;
 }
 
-static enum status tensor_stream_read_block(struct tensor_stream *s, uint64_t count,
-                                            struct bytes *block, struct error *err)
-{
-    uint64_t start = 0, nbytes = 0;
-    dtype_nbytes(&s->tensor->dtype, s->at, &start);
-    dtype_nbytes(&s->tensor->dtype, count, &nbytes);
-    block->len = (size_t)nbytes;
-    return reader_borrow(s->reader, s->slices, start, s->in, block, err);
-}
-
 /* Load the run with element `position` of the tensor, and convert it. */
 static void load_run(struct tensor_stream *s, uint64_t position, struct error *err)
 {
@@ -157,7 +147,7 @@ static enum status pick_block(struct tensor_stream *s, uint64_t count, struct by
 
 enum status tensor_stream_next(struct tensor_stream *s, struct bytes *block, struct error *err)
 {
-    uint64_t left = s->elements - s->at, nbytes;
+    uint64_t left = s->elements - s->at, start = 0, nbytes = 0;
     uint64_t count = left < s->step ? left : s->step;
     *block = (struct bytes){s->in, 0};
     if (!count)
@@ -166,11 +156,13 @@ enum status tensor_stream_next(struct tensor_stream *s, struct bytes *block, str
                    : err->status;
     if (s->picks)
         return pick_block(s, count, block, err);
-    if (tensor_stream_read_block(s, count, block, err) != OK)
+    dtype_nbytes(&s->tensor->dtype, s->at, &start);
+    dtype_nbytes(&s->tensor->dtype, count, &nbytes);
+    block->len = (size_t)nbytes;
+    if (reader_borrow(s->reader, s->slices, start, s->in, block, err) != OK ||
+        (s->converts && converter_run(&s->converter, block->at, s->out, count, s->at, err) != OK))
         return err->status;
     if (s->converts) {
-        if (converter_run(&s->converter, block->at, s->out, count, s->at, err) != OK)
-            return err->status;
         dtype_nbytes(&s->dtype, count, &nbytes);
         *block = (struct bytes){s->out, (size_t)nbytes};
     }
