@@ -120,7 +120,7 @@ static enum status db_fill(sqlite3 *db, const char *first, bool scratch, struct 
 
 /* Drop all views and triggers that the schema files create. (For DROP VIEW IF EXISTS a function of that
  * name is a table, which it refuses to drop.) */
-static enum status drop_views(sqlite3 *db, struct error *err)
+static void drop_views(sqlite3 *db, struct error *err)
 {
     for (struct schema_object o = {0}; err->status == OK && schema_next(&o);) {
         const char *kind = o.kind == SCHEMA_VIEW ? "VIEW" : "TRIGGER";
@@ -135,7 +135,6 @@ static enum status drop_views(sqlite3 *db, struct error *err)
         if (there)
             db_exec(db, drop, err);
     }
-    return err->status;
 }
 
 /* Commit the transaction, or roll it back if `status` is not OK. */
@@ -160,8 +159,8 @@ static bool wait_again(const struct db_wait *wait, int times)
 
 /* If several programs create the same catalog at once, the first to lock it fills it. *locked:
  * this is the first; otherwise the catalog has been filled by now. */
-static enum status lock_to_create(sqlite3 *db, bool scratch, const struct db_wait *wait,
-                                  bool *locked, struct error *err)
+static void lock_to_create(sqlite3 *db, bool scratch, const struct db_wait *wait, bool *locked,
+                           struct error *err)
 {
     static const char lock_new[] =
         "PRAGMA page_size=16384; PRAGMA synchronous=OFF; BEGIN IMMEDIATE";
@@ -185,22 +184,19 @@ static enum status lock_to_create(sqlite3 *db, bool scratch, const struct db_wai
         error_clear(err);
     }
     wait_by(db, wait);
-    return err->status;
 }
 
-static enum status create(sqlite3 *db, bool scratch, const struct db_wait *wait, struct error *err)
+static void create(sqlite3 *db, bool scratch, const struct db_wait *wait, struct error *err)
 {
     bool empty = false, locked = false;
-    if (lock_to_create(db, scratch, wait, &locked, err) != OK)
-        return err->status;
+    lock_to_create(db, scratch, wait, &locked, err);
     if (locked) {
-        enum status status = look_empty(db, &empty, err);
-        if (status == OK && empty)
-            status = db_fill(db, SCHEMA_FIRST, scratch, err);
-        if (end(db, status, err) != OK)
-            return err->status;
+        if (look_empty(db, &empty, err) == OK && empty)
+            db_fill(db, SCHEMA_FIRST, scratch, err);
+        end(db, err->status, err);
     }
-    return db_exec(db, "PRAGMA synchronous=FULL", err);
+    if (err->status == OK)
+        db_exec(db, "PRAGMA synchronous=FULL", err);
 }
 
 /* Whether another program holds the database's write lock. */
@@ -215,18 +211,20 @@ static bool is_being_written(sqlite3 *db)
 
 /* An empty file may be a catalog that another program is creating, but has not locked or filled
  * yet. Return when it is not empty any more, or when nobody has locked it for CREATE_MS. */
-static enum status await_creation(sqlite3 *db, const struct db_wait *wait, struct error *err)
+static void await_creation(sqlite3 *db, const struct db_wait *wait, struct error *err)
 {
     bool empty = true;
     for (int times = 0, idle = 0;; times++) {
         if (look_empty(db, &empty, err) != OK || !empty)
-            return err->status;
+            return;
         idle = is_being_written(db) ? 0 : idle + 1;
         if (idle > CREATE_MS / CREATE_STEP_MS)
-            return OK;
-        if (!wait_again(wait, times))
-            return error_set(err, ERR_BUSY, sqlite3_db_filename(db, "main"), NO_OFFSET, "%s",
-                             DB_BEING_WRITTEN);
+            return;
+        if (!wait_again(wait, times)) {
+            error_set(err, ERR_BUSY, sqlite3_db_filename(db, "main"), NO_OFFSET, "%s",
+                      DB_BEING_WRITTEN);
+            return;
+        }
     }
 }
 
@@ -329,19 +327,19 @@ static bool was_cut_short(const char *path)
     return found;
 }
 
-static enum status read_marks(sqlite3 *db, sqlite3_int64 *application, sqlite3_int64 *version,
-                              struct error *err)
+static void read_marks(sqlite3 *db, sqlite3_int64 *application, sqlite3_int64 *version,
+                       struct error *err)
 {
     if (db_number(db, "PRAGMA application_id", NO_NAME, NULL, application, err) == OK)
         db_number(db, "PRAGMA user_version", NO_NAME, NULL, version, err);
-    return err->status;
 }
 
 enum status db_check_version(sqlite3 *db, bool reads, struct error *err)
 {
     const char *path = sqlite3_db_filename(db, "main");
     sqlite3_int64 application = 0, version = 0;
-    if (read_marks(db, &application, &version, err) != OK || application != CATALOG_APPLICATION_ID)
+    read_marks(db, &application, &version, err);
+    if (err->status != OK || application != CATALOG_APPLICATION_ID)
         return err->status;
     if (version > CATALOG_VERSION)
         return error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
@@ -362,37 +360,36 @@ enum status db_check_version(sqlite3 *db, bool reads, struct error *err)
     return OK;
 }
 
-static enum status check_identity(sqlite3 *db, const char *path, enum db_mode mode,
-                                  const struct db_wait *wait, struct error *err)
+static void check_identity(sqlite3 *db, const char *path, enum db_mode mode,
+                           const struct db_wait *wait, struct error *err)
 {
     const bool cut_short = was_cut_short(path);
     sqlite3_int64 application = 0, version = 0;
-    bool empty = false;
-    if (read_marks(db, &application, &version, err) != OK)
-        return err->status;
-    if (application == 0 && may_create(mode)) {
-        if (look_empty(db, &empty, err) != OK ||
-            (empty && create(db, mode == DB_SCRATCH, wait, err) != OK))
-            return err->status;
+    bool empty = false, renewed = false;
+    read_marks(db, &application, &version, err);
+    if (err->status == OK && application == 0) {
+        if (!may_create(mode))
+            await_creation(db, wait, err);
+        else if (look_empty(db, &empty, err) == OK && empty)
+            create(db, mode == DB_SCRATCH, wait, err);
         if (empty)
-            return OK;
-    } else if (application == 0 && await_creation(db, wait, err) != OK) {
-        return err->status;
+            return;
+        /* Another program may have filled it meanwhile, even between reading the two marks. */
+        if (err->status == OK)
+            read_marks(db, &application, &version, err);
     }
-    /* Another program may have filled it meanwhile, even between reading the two marks. */
-    if (application == 0 && read_marks(db, &application, &version, err) != OK)
-        return err->status;
-    if (application != CATALOG_APPLICATION_ID)
-        return error_set(err, ERR_ARGUMENT, path, NO_OFFSET,
-                         "not a ckptdb catalog (it is left as it is)");
-    if (db_check_version(db, mode == DB_READ, err) != OK)
-        return err->status;
-    bool renewed = version < CATALOG_VERSION;
-    if (!renewed && schema_check(db, mode == DB_READ, &renewed, err) != OK)
-        return err->status;
-    if (renewed && mode != DB_READ && renew(db, err) != OK)
-        return err->status;
-    return mode == DB_WRITE || (mode != DB_READ && cut_short) ? db_repair(db, err) : OK;
+    if (err->status == OK && application != CATALOG_APPLICATION_ID)
+        error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "not a ckptdb catalog (it is left as it is)");
+    if (err->status != OK || db_check_version(db, mode == DB_READ, err) != OK)
+        return;
+    if (version < CATALOG_VERSION)
+        renewed = true;
+    else
+        schema_check(db, mode == DB_READ, &renewed, err);
+    if (err->status == OK && renewed && mode != DB_READ)
+        renew(db, err);
+    if (err->status == OK && (mode == DB_WRITE || (mode != DB_READ && cut_short)))
+        db_repair(db, err);
 }
 
 enum status db_open_with(const char *path, enum db_mode mode, int (*functions)(sqlite3 *),
@@ -416,8 +413,9 @@ enum status db_open_with(const char *path, enum db_mode mode, int (*functions)(s
     /* trusted_schema stays on, because views need JSON functions, which SQLite 3.40 does not
      * declare innocuous. Functions that read files are DIRECTONLY, so a foreign schema cannot
      * call them. */
-    if (db_exec(db, "PRAGMA foreign_keys=ON; PRAGMA cell_size_check=ON", err) != OK ||
-        check_identity(db, path, mode, wait, err) != OK)
+    if (db_exec(db, "PRAGMA foreign_keys=ON; PRAGMA cell_size_check=ON", err) == OK)
+        check_identity(db, path, mode, wait, err);
+    if (err->status != OK)
         goto fail;
     sqlite3_busy_timeout(db, DB_BUSY_MS);
     stop_by(db, NULL);

@@ -7,20 +7,18 @@
 #include "catalog/db/schema.h"
 
 /* Run the statements, and release them. */
-static enum status overlay_run(sqlite3 *db, struct text *sql, struct error *err)
+static void overlay_run(sqlite3 *db, struct text *sql, struct error *err)
 {
     if (err->status == OK && !text_str(sql))
         error_memory(err);
     if (err->status == OK)
         db_exec(db, text_str(sql), err);
     text_release(sql);
-    return err->status;
 }
 
 /* Create what one schema file does, as temporary: its views, and its tables and their indexes, if
  * it is about `tables`. */
-static enum status overlay_file(sqlite3 *db, const struct schema_file *f, bool tables,
-                                struct error *err)
+static void overlay_file(sqlite3 *db, const struct schema_file *f, bool tables, struct error *err)
 {
     static const char create[] = "\nCREATE ";
     struct text sql = {0};
@@ -40,7 +38,7 @@ static enum status overlay_file(sqlite3 *db, const struct schema_file *f, bool t
             text_add(&sql, statement, at ? (size_t)(at - statement) : strlen(statement));
         }
     }
-    return overlay_run(db, &sql, err);
+    overlay_run(db, &sql, err);
 }
 
 /* The tables of a kind of results, and the query that fills each from the catalog. */
@@ -80,8 +78,7 @@ bool overlay_wanted(sqlite3 *db)
 }
 
 /* Note what is temporary already, and the checkpoints whose results are copied. */
-static enum status note_before(sqlite3 *db, const int64_t *checkpoints, size_t count,
-                               struct error *err)
+static void note_before(sqlite3 *db, const int64_t *checkpoints, size_t count, struct error *err)
 {
     struct text sql = {0};
     text_adds(&sql, "CREATE TEMP TABLE overlaid_before (name TEXT NOT NULL);"
@@ -93,10 +90,10 @@ static enum status note_before(sqlite3 *db, const int64_t *checkpoints, size_t c
         text_addf(&sql, "%s(%lld)", i ? "," : "VALUES ", (long long)checkpoints[i]);
     if (!checkpoints || !count)
         text_addf(&sql, "SELECT id FROM main._checkpoints WHERE %d", !checkpoints);
-    return overlay_run(db, &sql, err);
+    overlay_run(db, &sql, err);
 }
 
-static enum status fill_results(sqlite3 *db, enum overlay_results kind, struct error *err)
+static void fill_results(sqlite3 *db, enum overlay_results kind, struct error *err)
 {
     const struct overlay_table *t = results[kind].tables;
     for (size_t i = 0; i < 3 && t[i].name && err->status == OK; i++) {
@@ -104,18 +101,18 @@ static enum status fill_results(sqlite3 *db, enum overlay_results kind, struct e
         text_addf(&sql, "INSERT INTO temp.%s %s", t[i].name, t[i].rows);
         overlay_run(db, &sql, err);
     }
-    return err->status;
 }
 
 enum status overlay_begin(sqlite3 *db, enum overlay_results kind, const int64_t *checkpoints,
                           size_t count, struct error *err)
 {
-    if (overlay_end(db, err) != OK || note_before(db, checkpoints, count, err) != OK)
-        return err->status;
+    if (overlay_end(db, err) == OK)
+        note_before(db, checkpoints, count, err);
     for (const struct schema_file *f = schema_files; err->status == OK && f->path; f++)
         if (schema_is_from(f, SCHEMA_LATER) && !strstr(f->text, "\nCREATE TRIGGER "))
             overlay_file(db, f, strcmp(f->path, results[kind].file) == 0, err);
-    return err->status == OK ? fill_results(db, kind, err) : err->status;
+    fill_results(db, kind, err);
+    return err->status;
 }
 
 enum status overlay_end(sqlite3 *db, struct error *err)

@@ -153,8 +153,7 @@ static void put_files(struct writer *w, const struct batch *b, int64_t id, struc
     }
 }
 
-static enum status put_issues(struct writer *w, const struct batch *b, int64_t id,
-                              struct error *err)
+static void put_issues(struct writer *w, const struct batch *b, int64_t id, struct error *err)
 {
     for (uint64_t i = 0; i < b->issue_count && err->status == OK; i++) {
         const struct batch_issue *issue = &b->issues[i];
@@ -163,7 +162,6 @@ static enum status put_issues(struct writer *w, const struct batch *b, int64_t i
                   issue->offset != NO_OFFSET ? &offset : NULL, issue->warning ? "warning" : "error",
                   issue->code, issue->message);
     }
-    return err->status;
 }
 
 static void put_passed(struct writer *w, const struct batch_file *list, uint64_t count,
@@ -184,7 +182,7 @@ static bool only_facts(const struct batch_file *f)
 }
 
 /* Delete the issues of files without a checkpoint, which are reported again with the file. */
-static enum status clear_paths(struct writer *w, const struct batch *b, struct error *err)
+static void clear_paths(struct writer *w, const struct batch *b, struct error *err)
 {
     if (b->path)
         write_row(w, err, CLEAR_ISSUES, "s", b->path);
@@ -200,7 +198,6 @@ static enum status clear_paths(struct writer *w, const struct batch *b, struct e
         write_row(w, err, CLEAR_ISSUES, "s", b->passed[i].path);
     for (uint64_t i = 0; !b->path && i < b->issue_count && err->status == OK; i++)
         write_row(w, err, CLEAR_ISSUES, "s", b->issues[i].path);
-    return err->status;
 }
 
 static int64_t newest(const struct batch *b)
@@ -232,14 +229,13 @@ static void put_checkpoint(struct writer *w, const struct batch *b, int64_t id, 
         write_placements(w, l, id, err);
 }
 
-static enum status commit_if_due(struct writer *w, struct error *err)
+static void commit_if_due(struct writer *w, struct error *err)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     if (err->status == OK && now.tv_sec - w->committed.tv_sec >= COMMIT_SECONDS &&
         write_commit(w, err) == OK && !w->wal)
         enter_wal(w);
-    return err->status;
 }
 
 static void put_found(struct writer *w, const struct batch *b, int64_t *id, struct error *err)
@@ -286,15 +282,14 @@ enum status writer_put(struct writer *w, const struct batch *b, struct error *er
     if (!w->blank)
         clear_paths(w, b, err);
     int64_t id = b->path ? write_find(w, err, FIND_CHECKPOINT, "s", b->path) : -1;
-    if (err->status != OK)
-        return err->status;
-    if (b->path && !b->failed && (id < 0 || !b->passes))
+    if (err->status == OK && b->path && !b->failed && (id < 0 || !b->passes))
         put_found(w, b, &id, err);
-    else if (id > 0)
+    else if (err->status == OK && id > 0)
         put_failed(w, b, id, err);
     put_issues(w, b, id, err);
     put_passed(w, b->passed, b->passed_count, err);
-    return commit_if_due(w, err);
+    commit_if_due(w, err);
+    return err->status;
 }
 
 /* --- dropping --------------------------------------------------------------------------- */
@@ -311,20 +306,19 @@ enum status writer_drop(struct writer *w, int64_t checkpoint, struct error *err)
     return write_exec(w, err, sql);
 }
 
-enum status writer_clear_walked(struct writer *w, const char *root, struct error *err)
+void writer_clear_walked(struct writer *w, const char *root, struct error *err)
 {
     write_begin(w, err);
-    return write_row(w, err, CLEAR_WALKED, "s", root);
+    write_row(w, err, CLEAR_WALKED, "s", root);
 }
 
-enum status writer_clear_links(struct writer *w, struct error *err)
+void writer_clear_links(struct writer *w, struct error *err)
 {
     write_begin(w, err);
-    return write_row(w, err, CLEAR_LINKS, "");
+    write_row(w, err, CLEAR_LINKS, "");
 }
 
-enum status writer_vanished(struct writer *w, int64_t checkpoint, const char *path,
-                            struct error *err)
+void writer_vanished(struct writer *w, int64_t checkpoint, const char *path, struct error *err)
 {
     struct batch_issue issue = {
         .path = path,
@@ -336,31 +330,30 @@ enum status writer_vanished(struct writer *w, int64_t checkpoint, const char *pa
     };
     struct batch b = {.issues = &issue, .issue_count = 1};
     write_begin(w, err);
-    return put_issues(w, &b, checkpoint, err);
+    put_issues(w, &b, checkpoint, err);
 }
 
-enum status writer_clear_notes(struct writer *w, int64_t checkpoint, struct error *err)
+void writer_clear_notes(struct writer *w, int64_t checkpoint, struct error *err)
 {
-    if (write_begin(w, err) != OK || w->blank)
-        return err->status;
-    return write_row(w, err, CLEAR_NOTES, "i", checkpoint);
+    if (write_begin(w, err) == OK && !w->blank)
+        write_row(w, err, CLEAR_NOTES, "i", checkpoint);
 }
 
-enum status writer_note(struct writer *w, const char *checkpoint, const struct batch_issue *issue,
-                        struct error *err)
+void writer_note(struct writer *w, const char *checkpoint, const struct batch_issue *issue,
+                 struct error *err)
 {
     struct batch b = {.issues = (struct batch_issue *)issue, .issue_count = 1};
     write_begin(w, err);
     const int64_t id = write_find(w, err, FIND_CHECKPOINT, "s", checkpoint);
-    return put_issues(w, &b, id, err);
+    put_issues(w, &b, id, err);
 }
 
-enum status writer_forget_passed(struct writer *w, const char *path, struct error *err)
+void writer_forget_passed(struct writer *w, const char *path, struct error *err)
 {
     struct batch_file file = {.path = path};
     struct batch b = {.files = &file, .file_count = 1};
     write_begin(w, err);
-    return clear_paths(w, &b, err);
+    clear_paths(w, &b, err);
 }
 
 /* Layouts and facts that no checkpoint uses any more. */

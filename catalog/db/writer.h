@@ -30,19 +30,18 @@ bool writer_kept(const struct writer *);
 /* Drop a checkpoint, and what only it used. */
 enum status writer_drop(struct writer *, int64_t checkpoint, struct error *err);
 /* Forget which checkpoints below `root` were reported as gone, before they are reported anew. */
-enum status writer_clear_walked(struct writer *, const char *root, struct error *err);
+void writer_clear_walked(struct writer *, const char *root, struct error *err);
 /* Drop the issues of links that lead nowhere where a checkpoint says that it misses the file. */
-enum status writer_clear_links(struct writer *, struct error *err);
-enum status writer_vanished(struct writer *, int64_t checkpoint, const char *path,
-                            struct error *err);
+void writer_clear_links(struct writer *, struct error *err);
+void writer_vanished(struct writer *, int64_t checkpoint, const char *path, struct error *err);
 /* Notes are issues of a checkpoint that come from its neighbours ('two-formats', 'shadowed'), and
  * are renewed without it. If the checkpoint is not catalogued, they are stored with the path
  * only. */
-enum status writer_clear_notes(struct writer *, int64_t checkpoint, struct error *err);
-enum status writer_note(struct writer *, const char *checkpoint, const struct batch_issue *,
-                        struct error *err);
+void writer_clear_notes(struct writer *, int64_t checkpoint, struct error *err);
+void writer_note(struct writer *, const char *checkpoint, const struct batch_issue *,
+                 struct error *err);
 /* A file that was passed over is gone: forget it and its issues. */
-enum status writer_forget_passed(struct writer *, const char *path, struct error *err);
+void writer_forget_passed(struct writer *, const char *path, struct error *err);
 /* Commit, build missing indexes, leave WAL mode if nobody reads, and free. */
 enum status writer_close(struct writer *, struct error *err);
 /* After an error or Ctrl-C: what was committed stays. */

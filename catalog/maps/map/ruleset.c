@@ -321,7 +321,7 @@ static const char *path_fault(const char *path, size_t len, bool pattern, struct
 }
 
 /* Check an option whose value is a pattern of paths or a list of such patterns. */
-static enum status check_filters(const char *key, const struct form_value *v, struct error *err)
+static void check_filters(const char *key, const struct form_value *v, struct error *err)
 {
     bool list = v->type == JSON_ARRAY;
     struct form_walk w = {0};
@@ -344,7 +344,6 @@ static enum status check_filters(const char *key, const struct form_value *v, st
     arena_release(&arena);
     text_release(&none);
     text_release(&fault);
-    return err->status;
 }
 
 /* Check that the dialect has the option, and that its value is valid. */
@@ -411,7 +410,7 @@ static enum status check_numbers(const struct ruleset *set, struct error *err)
 }
 
 /* For dialects whose rules map paths to paths: check that both can be looked up. */
-static enum status check_paths(const struct ruleset *set, struct error *err)
+static void check_paths(const struct ruleset *set, struct error *err)
 {
     struct text fault = {0};
     for (size_t i = 0; i < 2 * set->rules && err->status == OK; i++) {
@@ -425,21 +424,22 @@ static enum status check_paths(const struct ruleset *set, struct error *err)
                       i % 2 ? "replacement" : "pattern", wrong);
     }
     text_release(&fault);
-    return err->status;
 }
 
-static enum status check_rules(const struct ruleset *set, struct error *err)
+static void check_rules(const struct ruleset *set, struct error *err)
 {
     enum rules_shape shape;
     bool single = ruleset_shape(set->dialect, &shape);
-    if (dialect_find(set->dialect)->trial == MAP_PATH && check_paths(set, err) != OK)
-        return err->status;
+    if (dialect_find(set->dialect)->trial == MAP_PATH)
+        check_paths(set, err);
+    if (err->status != OK)
+        return;
     struct rules *rules = ruleset_compile(set, shape);
     int64_t ord = 0;
     const char *what = "", *fault = NULL;
     if (!rules)
-        return error_memory(err);
-    if (single)
+        error_memory(err);
+    else if (single)
         fault = rules_fault(rules, &ord, &what);
     if (fault && strncmp(fault, "error: ", 7) == 0) /* the class of Python's re */
         fault += 7;
@@ -447,7 +447,6 @@ static enum status check_rules(const struct ruleset *set, struct error *err)
         error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "rule %lld, %s: %s", (long long)ord, what,
                   fault);
     rules_free(rules);
-    return err->status;
 }
 
 enum status ruleset_check(const struct ruleset *set, struct error *err)
