@@ -1,5 +1,6 @@
 /*
- * test_team.c - teams (threads.h): every piece of every job is done once, at a desk of its own, whoever does it.
+ * test_team.c - teams (threads.h): every piece of every job is done once, at a desk of its own,
+ * whoever does it.
  */
 #include <sched.h>
 #include <stdatomic.h>
