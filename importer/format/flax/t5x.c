@@ -101,7 +101,7 @@ static struct flax_leaf renamed(const struct flax_leaf *leaf)
 
 static bool is_uint16(const char *dtype)
 {
-    return strcmp(dtype, "uint16") == 0;
+    return dtype && strcmp(dtype, "uint16") == 0;
 }
 
 /* The dtype that T5X takes a stored array to have, if it is not the stored one, else NULL. `spec_array`
@@ -124,7 +124,7 @@ static bool agrees(const struct zarr_array *array, const struct zarr_array *spec
 {
     const char *dtype = t5x_dtype(array, spec_array) ? t5x_dtype(array, spec_array) : array->dtype;
     const char *other = is_uint16(spec_array->dtype) ? "bfloat16" : spec_array->dtype;
-    return strcmp(dtype, other) == 0 && spec_array->rank == array->rank &&
+    return dtype && other && strcmp(dtype, other) == 0 && spec_array->rank == array->rank &&
            memcmp(spec_array->shape, array->shape, array->rank * sizeof(*array->shape)) == 0;
 }
 
