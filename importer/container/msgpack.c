@@ -39,6 +39,12 @@ static const struct head {
     {MSGPACK_ARRAY, 4, 0},     {MSGPACK_MAP, 2, 0},        {MSGPACK_MAP, 4, 0},
 };
 
+/* The same of other first bytes, by their upper three bits; `fixed`: the bits of the number. */
+static const struct head shorts[8] = {{MSGPACK_UNSIGNED, 1, 0xFF}, {MSGPACK_UNSIGNED, 1, 0xFF},
+                                      {MSGPACK_UNSIGNED, 1, 0xFF}, {MSGPACK_UNSIGNED, 1, 0xFF},
+                                      {MSGPACK_MAP, 1, 0x0F},      {MSGPACK_STRING, 1, 0x1F},
+                                      {MSGPACK_NIL, 0, 0},         {MSGPACK_NEGATIVE, 1, 0xFF}};
+
 /* --- bytes ------------------------------------------------------------------------------ */
 
 bool msgpack_fail(struct msgpack *m, uint64_t offset, enum status status, const char *code,
@@ -193,13 +199,8 @@ bool msgpack_next(struct msgpack *m, struct msgpack_item *item)
         return false;
     uint8_t first = *at;
     if (first < 0xC0 || first >= 0xE0) { /* the number is in the low bits */
-        item->type = first < 0x80   ? MSGPACK_UNSIGNED
-                     : first < 0x90 ? MSGPACK_MAP
-                     : first < 0xA0 ? MSGPACK_ARRAY
-                     : first < 0xC0 ? MSGPACK_STRING
-                                    : MSGPACK_NEGATIVE;
-        uint8_t mask = first < 0x80 || first >= 0xE0 ? 0xFF : first < 0xA0 ? 0x0F : 0x1F;
-        return set_value(m, item, first & mask, 1);
+        item->type = first >> 4 == 9 ? MSGPACK_ARRAY : (enum msgpack_type)shorts[first >> 5].type;
+        return set_value(m, item, first & shorts[first >> 5].fixed, 1);
     }
     if (first == 0xC1)
         return msgpack_fail(m, item->offset, ERR_CORRUPT, NULL, "the byte c1 begins no value");

@@ -62,7 +62,6 @@ static enum status npy_index(struct job *job)
     const char *slash = strrchr(job->path, '/');
     const char *name = slash ? slash + 1 : job->path;
     const char *dot = strrchr(name, '.');
-
     return job_tensor(job, &(struct tensor_claim){
                                .name = name,
                                .name_len = dot && dot > name ? (size_t)(dot - name) : strlen(name),
