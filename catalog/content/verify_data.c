@@ -25,6 +25,16 @@ static void *verify_make_outcome(void *context, const struct sweep_part *t, uint
     return part_read(t, is_hashed(v, t->tensor) ? PART_HASHED : PART_CHECKED, bytes);
 }
 
+/* The file that a wrong hash is said of: the one that holds the tensor, or the first of many. NULL: none. */
+static const struct stored_file *file_to_blame(const struct stored_tensor *t)
+{
+    if (t->storage == STORAGE_RANGE && t->extents[0].file != NO_FILE)
+        return &t->files[t->extents[0].file];
+    if (t->grid)
+        return t->grid->in_files ? &t->files[t->grid->directory] : NULL;
+    return t->file_count ? &t->files[0] : NULL;
+}
+
 static void compare_hash(struct verifying *v, const struct stored_tensor *t, struct error *err)
 {
     sqlite3_stmt *s = v->work->hash;
@@ -41,13 +51,10 @@ static void compare_hash(struct verifying *v, const struct stored_tensor *t, str
     if (known && !then)
         error_memory(err);
     if (then && strcmp(then, text) != 0) {
-        const struct extent *e = t->storage == STORAGE_RANGE ? t->extents : NULL;
-        const struct stored_file *f = e && e->file != NO_FILE        ? &t->files[e->file]
-                                      : t->grid && t->grid->in_files ? &t->files[t->grid->directory]
-                                      : !t->grid && t->file_count    ? &t->files[0]
-                                                                     : NULL;
+        const struct stored_file *f = file_to_blame(t);
+        const bool range = t->storage == STORAGE_RANGE && f;
         error_set(&what, ERR_CHECKSUM, f ? f->path : t->checkpoint,
-                  e && f ? e->offset + f->base : NO_OFFSET,
+                  range ? t->extents[0].offset + f->base : NO_OFFSET,
                   "the values are not those that were hashed: %s now, %s then", text, then);
         error_code(&what, "hash");
     }
