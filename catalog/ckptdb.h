@@ -142,8 +142,8 @@ enum ckptdb_status ckptdb_open_watched(const char *path, enum ckptdb_mode,
  * transaction open, importing, forgetting, hashing, statistics and verifying are CKPTDB_ARGUMENT. */
 struct sqlite3 *ckptdb_sqlite(ckptdb *);
 
-/* SQL on this connection writes `ruleset`, `rule`, `optimizer`, tables, views, indexes and triggers of its
- * user, and temporary and attached databases. Anything else is SQLITE_AUTH, "not authorized": this is the
+/* SQL on this connection writes `ruleset`, `rule`, `optimizer`, `known_class`, tables, views, indexes and
+ * triggers of its user, and temporary and attached databases. Anything else is SQLITE_AUTH, "not authorized": this is the
  * reason of the last one, and what to do instead; "" before any. */
 const char *ckptdb_refused(const ckptdb *);
 

@@ -1,5 +1,7 @@
 #include "importer/import.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -10,6 +12,7 @@
 #include "catalog/base/version.h"
 #include "catalog/base/work.h"
 #include "catalog/data/model/step.h"
+#include "catalog/db/classes.h"
 #include "catalog/db/known.h"
 #include "catalog/db/writer.h"
 #include "importer/job/job_run.h"
@@ -21,6 +24,7 @@
 struct importing {
     const struct import_options *options;
     const char *looker;
+    const struct classes *classes;
     struct walk *walk;
     const struct unit **todo; /* units that are new or have changed */
     uint64_t todo_count;
@@ -90,6 +94,7 @@ static void *index_unit(void *context, uint64_t number, uint64_t *bytes)
         .siblings = u->siblings,
         .sibling_count = u->sibling_count,
         .reuse = x->reuse,
+        .classes = x->im->classes,
         .threads = x->threads_each,
     };
     job_run_index(&request, &batch, &err);
@@ -432,16 +437,27 @@ static void count_plan(struct importing *im, struct import_report *report)
     }
 }
 
-const char import_program[] = CKPTDB_VERSION " " CKPTDB_SOURCES;
+void import_looker(const struct classes *classes, char out[IMPORT_LOOKER_MAX])
+{
+    snprintf(out, IMPORT_LOOKER_MAX, "%s %s %016" PRIx64, CKPTDB_VERSION, CKPTDB_SOURCES,
+             classes_digest(classes));
+}
 
 enum status import_run(struct sqlite3 *db, const struct import_options *options,
                        struct import_report *report, struct error *err)
 {
-    struct importing im = {.options = options, .looker = import_program};
+    char looker[IMPORT_LOOKER_MAX];
+    struct classes *classes = NULL;
     struct known *known = NULL;
     *report = (struct import_report){0};
-    if (known_load(db, im.looker, &known, err) != OK)
+    if (classes_load(db, &classes, err) != OK)
         return err->status;
+    import_looker(classes, looker);
+    struct importing im = {.options = options, .looker = looker, .classes = classes};
+    if (known_load(db, looker, &known, err) != OK) {
+        classes_free(classes);
+        return err->status;
+    }
     struct walk_options walk_options = {
         .threads = thread_count(options),
         .follow = options->follow,
@@ -463,5 +479,6 @@ enum status import_run(struct sqlite3 *db, const struct import_options *options,
         err->status = ERR_INTERRUPTED; /* while waiting for the other program */
     free(im.todo);
     known_free(known);
+    classes_free(classes);
     return err->status;
 }

@@ -13,6 +13,7 @@
 
 #include "catalog/base/error.h"
 
+struct classes;
 struct sqlite3;
 struct walk;
 
@@ -32,8 +33,10 @@ struct import_options {
     void *context;
 };
 
-/* The program's version and a digest of its sources: the table `looked` names the maker of its rows. */
-extern const char import_program[];
+#define IMPORT_LOOKER_MAX 256
+/* The program's version, a digest of its sources, and one of the known classes: `_looked` says what its
+ * rows were made with. */
+void import_looker(const struct classes *, char out[IMPORT_LOOKER_MAX]);
 
 struct import_report {
     uint64_t added, changed, unchanged, failed, vanished, pruned;

@@ -10,6 +10,7 @@
 #include "catalog/base/text.h"
 #include "catalog/db/ahead.h"
 #include "catalog/db/alike.h"
+#include "catalog/db/classes.h"
 #include "catalog/db/labels.h"
 #include "catalog/db/rules_install.h"
 #include "catalog/db/schema.h"
@@ -113,6 +114,8 @@ static enum status db_fill(sqlite3 *db, const char *first, bool scratch, struct 
              CATALOG_APPLICATION_ID, CATALOG_VERSION);
     if (status == OK)
         status = db_exec(db, pragmas, err);
+    if (status == OK)
+        status = classes_install(db, err);
     if (status == OK && !scratch)
         status = rules_install(db, err);
     return status;
@@ -302,6 +305,8 @@ enum status db_repair(sqlite3 *db, struct error *err)
 {
     sqlite3_busy_timeout(db, 0);
     enum status status = is_scratch(db) ? OK : rules_install(db, err);
+    if (status == OK && !is_scratch(db))
+        status = classes_install(db, err);
     if (status == OK && indexes_missing(db))
         status = db_build_indexes(db, err);
     sqlite3_busy_timeout(db, DB_BUSY_MS);

@@ -62,6 +62,13 @@ bool schema_makes(const char *name)
     return false;
 }
 
+/* Whether catalogs of this version may lack the tables of a file: they are made where such a catalog is
+ * opened for writing. */
+static bool schema_is_added(const struct schema_file *f)
+{
+    return strncmp(f->path, "schema/" SCHEMA_ADDED, strlen("schema/" SCHEMA_ADDED)) == 0;
+}
+
 /* --- whether a catalog has it ------------------------------------------------------------- */
 
 #define OBJECTS_MAX 256
@@ -108,7 +115,7 @@ enum status schema_check(sqlite3 *db, bool reads, bool *differs, struct error *e
     *differs = false;
     for (size_t i = 0; i < c.count && err->status == OK; i++) {
         const struct schema_object *o = &c.made[i];
-        const bool table = o->kind == SCHEMA_TABLE;
+        const bool table = o->kind == SCHEMA_TABLE && !schema_is_added(o->file);
         if (!c.there[i] && (table || (reads && o->kind == SCHEMA_VIEW)))
             error_set(err, ERR_ARGUMENT, sqlite3_db_filename(db, "main"), NO_OFFSET,
                       "damaged by another program: its %s %.*s is gone; %s",
@@ -116,7 +123,7 @@ enum status schema_check(sqlite3 *db, bool reads, bool *differs, struct error *e
                       table ? DB_IMPORT_ANEW
                             : "it is made anew when the catalog is opened for writing "
                               "(ckptdb -d FILE -c 'SELECT 1')");
-        *differs = *differs || (!table && !c.same[i]);
+        *differs = *differs || (!table && !(o->kind == SCHEMA_TABLE ? c.there[i] : c.same[i]));
     }
     return err->status;
 }

@@ -43,7 +43,7 @@ static const struct change {
 };
 
 /* Whether this is the catalog's own: rows, or the whole table, view, index or trigger. (Rows of ruleset,
- * rule and optimizer are not, and SQLite itself refuses to change rows of views.) */
+ * rule, optimizer and known_class are not, and SQLite itself refuses to change rows of views.) */
 static bool is_own(const char *name, bool rows)
 {
     return name[0] == '_' || sqlite3_stricmp(name, "sqlite_dbpage") == 0 ||
@@ -52,10 +52,11 @@ static bool is_own(const char *name, bool rows)
 
 static int refuse_change(ckptdb *c, const char *name, const char *instead)
 {
-    snprintf(c->refused, sizeof(c->refused),
-             "%.100s is not for SQL to change: %s; SQL writes ruleset, rule, optimizer, and "
-             "tables of your own",
-             name, instead);
+    snprintf(
+        c->refused, sizeof(c->refused),
+        "%.100s is not for SQL to change: %s; SQL writes ruleset, rule, optimizer, known_class, "
+        "and tables of your own",
+        name, instead);
     return SQLITE_DENY;
 }
 

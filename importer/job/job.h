@@ -21,6 +21,8 @@
 #include "catalog/data/model/batch.h"
 #include "importer/job/format.h"
 
+struct classes;
+
 struct job {
     const struct format *format;
     const char *path;      /* of the primary file or directory, absolute */
@@ -28,9 +30,10 @@ struct job {
                               the checkpoint */
     struct arena *arena;
     struct error *err;
-    unsigned threads;    /* how many it may run at once, itself included; 1 or more */
-    struct batch *batch; /* not for formats */
-    void *private;       /* job.c's */
+    unsigned threads;              /* how many it may run at once, itself included; 1 or more */
+    const struct classes *classes; /* classes_judge(); NULL: none is known */
+    struct batch *batch;           /* not for formats */
+    void *private;                 /* job.c's */
 };
 
 /* What a format says about one tensor. Zero-initialise it; unset fields mean "none". */

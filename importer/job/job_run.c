@@ -184,7 +184,7 @@ static void state_file(struct job *job, const char *name)
     const struct format *format = err.status == OK ? format_for_file(&p) : NULL;
     if (format && format->index) {
         const struct job_request request = {
-            .format = format, .path = s->name, .checkpoint_path = s->name};
+            .format = format, .path = s->name, .checkpoint_path = s->name, .classes = job->classes};
         job_run_index(&request, &b, &err);
     }
     for (uint64_t i = 0; b && !b->failed && !b->layout->tensor_count && i < b->meta_count; i++)
@@ -257,6 +257,7 @@ enum status job_run_index(const struct job_request *request, struct batch **out,
         .arena = &b->arena,
         .err = err,
         .threads = request->threads ? request->threads : 1,
+        .classes = request->classes,
         .batch = b,
         .private = &p,
     };

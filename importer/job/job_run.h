@@ -12,9 +12,10 @@ struct job_request {
     const char *checkpoint_path; /* its path in the catalog */
     const char *const *siblings; /* may be empty */
     uint64_t sibling_count;
-    struct source *source; /* closed by the job; NULL: open `path` */
-    struct reuse *reuse;   /* NULL: none */
-    unsigned threads;      /* 0: one */
+    struct source *source;         /* closed by the job; NULL: open `path` */
+    struct reuse *reuse;           /* NULL: none */
+    const struct classes *classes; /* NULL: no class is known */
+    unsigned threads;              /* 0: one */
 };
 
 /* Run one job. The batch is usable even if the status is not OK: it then holds the

@@ -37,6 +37,7 @@ struct verifier {
     size_t kept;     /* those before this one are in the catalog */
     time_t kept_at;  /* when that was done */
     struct reuse *reuse;
+    struct classes *classes;
     struct writer *writer;
     /* From a directory to the place in `list` of the first checkpoint in it. */
     struct strmap listers;

@@ -9,6 +9,7 @@
 #include "catalog/content/current.h"
 #include "catalog/content/verify_data.h"
 #include "catalog/data/codec/codec.h"
+#include "catalog/db/classes.h"
 #include "catalog/db/ids.h"
 #include "importer/import.h"
 #include "importer/job/job_run.h"
@@ -229,6 +230,9 @@ static void verify_load(struct verifier *v, size_t *skipped)
     struct text ids = {0}, known = {0};
     struct error *err = v->err;
     sqlite3_stmt *s = NULL;
+    char looker[IMPORT_LOOKER_MAX] = "";
+    if (classes_load(v->catalog, &v->classes, err) == OK)
+        import_looker(v->classes, looker);
     text_addc(&ids, '[');
     for (size_t i = 0; i < v->options->count; i++)
         text_addf(&ids, "%s%lld", i ? "," : "", (long long)v->options->ids[i]);
@@ -241,7 +245,7 @@ static void verify_load(struct verifier *v, size_t *skipped)
         error_memory(err);
     else
         s = db_query(v->catalog, err, sql, "siiss", text_str(&ids), (int64_t)v->options->again,
-                     (int64_t)v->options->quick, text_str(&known), import_program);
+                     (int64_t)v->options->quick, text_str(&known), looker);
     while (v->list && db_row(s, "cannot list the checkpoints", err)) {
         if (sqlite3_column_int(s, 4))
             ++*skipped;
@@ -300,5 +304,6 @@ enum status verify_run(sqlite3 *catalog, const struct verify_options *options, s
     strmap_release(&v.listers);
     arena_release(&v.arena);
     free(v.list);
+    classes_free(v.classes);
     return err->status;
 }

@@ -88,6 +88,7 @@ static void *index_anew(void *context, uint64_t number, uint64_t *bytes)
         .siblings = c->siblings,
         .sibling_count = c->sibling_count,
         .reuse = v->reuse,
+        .classes = v->classes,
     };
     job_run_index(&request, &batch, &err);
     *bytes = batch ? batch->arena.used : 0;
@@ -104,7 +105,7 @@ static bool index_stopped(void *context)
     return verify_stopped(context);
 }
 
-/* Warnings of an import are not damage, except for a wrong checksum. */
+/* Warnings of an import are not damage, except for a wrong checksum; nor is what a pickle would run. */
 static enum status take_batch(void *context, uint64_t number, void *batch, struct error *err)
 {
     struct verifier *v = context;
@@ -115,7 +116,7 @@ static enum status take_batch(void *context, uint64_t number, void *batch, struc
         const char *const row[4] = {NULL, x->path, x->code, x->message};
         c->unread |= strcmp(x->code, status_name(ERR_IO)) == 0 ||
                      strcmp(x->code, status_name(ERR_MEMORY)) == 0;
-        if (!x->warning || strcmp(x->code, "checksum") == 0)
+        if (x->warning ? strcmp(x->code, "checksum") == 0 : strcmp(x->code, "dangerous-call") != 0)
             put(v, c->id, row, x->offset);
     }
     if (err->status == OK && !b->failed)

@@ -1,9 +1,10 @@
--- warning.sql - warnings of an import of :fresh that an import of :known did not give: the header
+-- warning.sql - warnings of an import of :fresh, and dangerous calls, that an import of :known did not give: the header
 -- has changed, even if everything read from it may be the same.
 SELECT NULL AS name, f.path AS file, f.offset, f.code,
        f.message || ' (it was not so when it was indexed)' AS message
 FROM main._issues f
-WHERE f.checkpoint = :fresh AND f.severity = 'warning' AND f.code <> 'checksum'
+WHERE f.checkpoint = :fresh AND f.code <> 'checksum'
+  AND (f.severity = 'warning' OR f.code = 'dangerous-call')
   AND NOT EXISTS (SELECT 1 FROM known._issues k WHERE k.checkpoint = :known
                   AND k.path = f.path AND k.code = f.code AND k.message = f.message)
   AND (SELECT count(*) FROM main._issues g

@@ -233,6 +233,8 @@ const struct command command_import = {
             "`issue` and a line on stderr, and makes the exit status 1; everything else is\n"
             "still indexed. Files of kinds that ckptdb does not read (TFLite, TensorRT, ...:\n"
             "see `formats`) give one such issue per folder, and are counted at the end.\n"
+            "A class that pickles name and that is not known is one line, whatever their number:\n"
+            "a row of the table `known_class` says that it is safe, or dangerous.\n"
             "--json prints the counts and all issues as one object.\n"
             "\n"
             "  ckptdb import ~/models ~/runs/t5\n"

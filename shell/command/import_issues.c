@@ -111,12 +111,81 @@ static void add_alike(struct import_issues *all, const struct ckptdb_issue *i)
     a->count++;
 }
 
+/* --- classes that pickles name --------------------------------------------------------------- */
+
+static bool is_of_class(const struct ckptdb_issue *i)
+{
+    return strcmp(i->code, "unknown-global") == 0 || strcmp(i->code, "dangerous-call") == 0;
+}
+
+/* The message has the name of the class in quotes. False: no memory. */
+static bool add_class(struct import_issues *all, const struct ckptdb_issue *i)
+{
+    const char *quote = strchr(i->message, '"');
+    const char *name = quote ? quote + 1 : i->message, *kept;
+    bool added = false;
+    uint64_t *at =
+        strmap_keep(&all->by_class, &all->arena, name, strcspn(name, "\""), &kept, &added);
+    if (!at)
+        return false;
+    if (added) {
+        *at = all->class_count;
+        *PUSH(&all->arena, all->classes, all->class_count, all->class_space) =
+            (struct class_issues){.error = strcmp(i->severity, "error") == 0};
+        if (all->arena.failed)
+            return false;
+    }
+    struct class_issues *c = &all->classes[*at];
+    if (added) {
+        text_adds(&c->path, i->path);
+        text_adds(&c->line, i->message);
+        if (i->offset >= 0)
+            text_addf(&c->line, " (at byte %" PRId64 ")", i->offset);
+    } else if (!text_str(&c->last) || strcmp(text_str(&c->last), i->path) != 0) {
+        c->more++;
+    }
+    text_reset(&c->last);
+    text_adds(&c->last, i->path);
+    return true;
+}
+
+static void say_classes(struct import_issues *all, bool error)
+{
+    for (size_t i = 0; i < all->class_count; i++) {
+        struct class_issues *c = &all->classes[i];
+        const char *path = text_str(&c->path), *line = text_str(&c->line);
+        if (c->error != error || !path || !line)
+            continue;
+        if (!error && all->shown >= ISSUES_SHOWN)
+            all->left += c->more + 1;
+        else if (c->more)
+            complain("%s: %s and %" PRIu64 " more file%s: %s", error ? "error" : "warning", path,
+                     c->more, c->more == 1 ? "" : "s", line);
+        else
+            complain("%s: %s: %s", error ? "error" : "warning", path, line);
+        all->shown += !error;
+    }
+}
+
+static void free_classes(struct import_issues *all)
+{
+    for (size_t i = 0; i < all->class_count; i++) {
+        text_release(&all->classes[i].path);
+        text_release(&all->classes[i].line);
+        text_release(&all->classes[i].last);
+    }
+    strmap_release(&all->by_class);
+    arena_release(&all->arena);
+}
+
 /* --- all issues --------------------------------------------------------------------------- */
 
 void import_issues_add(struct import_issues *all, const struct ckptdb_issue *i)
 {
     if (strcmp(i->code, "gone") == 0) {
         add_gone(all, i->path);
+    } else if (is_of_class(i) && add_class(all, i)) {
+        return;
     } else if (all->shown >= ISSUES_SHOWN) {
         all->left++;
     } else if (i->offset < 0) {
@@ -133,6 +202,9 @@ void import_issues_end(struct import_issues *all)
 {
     say_alike(all);
     say_gone(all);
+    say_classes(all, true);
+    say_classes(all, false);
+    free_classes(all);
     if (all->left > 0)
         complain("%" PRIu64 " more issues: SELECT * FROM issue", all->left);
     text_release(&all->alike.cause);

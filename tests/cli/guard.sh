@@ -19,7 +19,7 @@ try 'DELETE FROM _checkpoints' 'DELETE FROM checkpoint' 'DELETE FROM main.Checkp
     'WITH x AS (SELECT 1) DELETE FROM _files' 'DELETE FROM _labels RETURNING id' \
     "INSERT INTO _issues(path, severity, code, message) VALUES ('', '', '', '') ON CONFLICT DO NOTHING" \
     'UPDATE tensor SET name = 1' "INSERT INTO checkpoint(name) VALUES ('x')" \
-    'DROP VIEW checkpoint' 'DROP TABLE rule' 'DROP TABLE _labels' 'DROP TRIGGER _rule_updated' 'DROP INDEX _labels_by_name' \
+    'DROP VIEW checkpoint' 'DROP TABLE rule' 'DROP TABLE known_class' 'DROP TABLE _labels' 'DROP TRIGGER _rule_updated' 'DROP INDEX _labels_by_name' \
     'ALTER TABLE _labels ADD COLUMN x' 'ALTER TABLE rule RENAME TO mine' 'ALTER TABLE ruleset DROP COLUMN shipped' \
     'CREATE TABLE _mine(x)' 'CREATE VIEW _mine AS SELECT 1' 'CREATE TEMP TABLE _labels(id, name)' 'CREATE TEMP VIEW _x AS SELECT 1' \
     'CREATE TABLE IF NOT EXISTS _labels(x)' 'CREATE VIRTUAL TABLE _x USING fts5(a)' 'CREATE INDEX mine ON _labels(state)' \
@@ -43,14 +43,14 @@ try "INSERT INTO ruleset(name, dialect) VALUES ('own', 't5x-translator'); INSERT
     "UPDATE rule SET pattern = 'y' WHERE ruleset = 'own'; UPDATE ruleset SET name = 'owned' WHERE name = 'own'" \
     "SELECT ruleset, pattern FROM rule WHERE ruleset = 'owned'; DELETE FROM ruleset WHERE name = 'owned'" \
     "INSERT INTO optimizer VALUES ('mine', '{}'); DELETE FROM optimizer WHERE name = 'mine'" \
-    'CREATE TABLE known_class(name, verdict, why); INSERT INTO known_class VALUES (1, 2, 3); UPDATE known_class SET why = 4' \
+    "INSERT INTO known_class VALUES (1, 'safe', 3); UPDATE known_class SET why = 4 WHERE name = 1; SELECT * FROM known_class WHERE why = 4" \
     'CREATE TABLE mine AS SELECT name, nbytes FROM tensor; CREATE INDEX mine_by_name ON mine(name); ALTER TABLE mine RENAME TO my' \
     'CREATE TRIGGER my_trigger AFTER DELETE ON my BEGIN UPDATE my SET nbytes = 0; END; DELETE FROM my WHERE rowid = 1; SELECT count(*) FROM my' \
     'CREATE VIEW my_view AS SELECT * FROM checkpoint; SELECT count(*) FROM my_view; DROP VIEW my_view' \
     'CREATE VIRTUAL TABLE words USING fts5(name); INSERT INTO words SELECT name FROM tensor; SELECT count(*) FROM words; DROP TABLE words' \
     'CREATE TEMP TABLE t(x); INSERT INTO t VALUES (1); CREATE TEMP VIEW v AS SELECT * FROM t; SELECT * FROM v; DROP VIEW v; DROP TABLE t' \
     "ATTACH 'other.db' AS other; CREATE TABLE other._x(a); INSERT INTO other._x VALUES (7); PRAGMA other.user_version = 7; SELECT * FROM other._x" \
-    'PRAGMA user_version; PRAGMA integrity_check; ANALYZE; REINDEX' 'DROP TABLE my; DROP TABLE known_class; VACUUM' \
+    'PRAGMA user_version; PRAGMA integrity_check; ANALYZE; REINDEX' 'DROP TABLE my; DELETE FROM known_class WHERE name = 1; VACUUM' \
     'BEGIN; SAVEPOINT s; RELEASE s; COMMIT'
 echo '--- views and triggers that are gone, or others, are made anew where the catalog is written'
 sqlite3 "$CKPTDB" "DROP VIEW checkpoint; DROP TRIGGER _rule_updated; DROP VIEW node; CREATE VIEW node AS SELECT 7 AS seven"

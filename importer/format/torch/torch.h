@@ -93,6 +93,7 @@ struct torch_tree {
     struct arena *arena; /* the job's, or one released with the tree */
     const char *prefix;  /* of all names; NULL: none */
     const char *path;    /* of the file, for issues; NULL: the primary */
+    const char *member;  /* of an archive, in which the pickle is; NULL: none */
     struct pickle *pickle;
     const struct source *source; /* of the pickle, */
     struct torch_run run;        /* and the run of the checkpoint that it is */

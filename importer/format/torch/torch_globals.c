@@ -1,6 +1,7 @@
 /* torch_globals.c - the meaning of the names in a pickle, and an issue for each unknown one. */
 #include <string.h>
 
+#include "catalog/db/classes.h"
 #include "importer/format/torch/torch.h"
 
 static const struct {
@@ -163,6 +164,24 @@ static bool getattr_is_tame(const struct pickle *p)
     return true;
 }
 
+/* Report a name that loading the file in Python would import, and what of it is not known to be harmless. */
+static void report_global(struct torch_tree *t, const struct pickle_global *g)
+{
+    const char *why;
+    const enum class_verdict verdict =
+        classes_judge(t->job->classes, g->name, g->len, g->module_len, &why);
+    const bool dangerous = verdict == CLASS_DANGEROUS;
+    if (g->meaning == TORCH_GETATTR || (!dangerous && g->meaning != TORCH_UNKNOWN) ||
+        verdict == CLASS_SAFE)
+        return;
+    job_issue(t->job, dangerous ? ISSUE_ERROR : ISSUE_WARNING, t->path, g->offset,
+              dangerous ? "dangerous-call" : "unknown-global",
+              "the pickle %s \"%.200s\"%s%.80s%s%.60s%s: nothing of it was imported or executed "
+              "here, but loading the file in Python would",
+              g->called ? "calls" : "names", g->name, t->member ? " in " : "",
+              t->member ? t->member : "", *why ? " (" : "", why, *why ? ")" : "");
+}
+
 void torch_globals_learn(struct torch_tree *t)
 {
     struct pickle *p = t->pickle;
@@ -172,10 +191,6 @@ void torch_globals_learn(struct torch_tree *t)
         struct pickle_global *g = &p->globals[i];
         if (g->meaning == TORCH_GETATTR && !getattr_is_tame(p))
             g->meaning = TORCH_UNKNOWN;
-        if (g->meaning == TORCH_UNKNOWN)
-            job_issue(t->job, ISSUE_WARNING, t->path, g->offset, "unknown-global",
-                      "the pickle %s \"%.200s\": nothing of it was imported or executed "
-                      "here, but loading the file in Python would",
-                      g->called ? "calls" : "names", g->name);
+        report_global(t, g);
     }
 }

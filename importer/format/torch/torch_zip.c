@@ -231,6 +231,7 @@ bool torch_zip_run(struct torch_tree *t, struct torch_zip *z, struct error *err)
         return false;
     t->run.crc = 0;
     t->big_endian = z->big_endian;
+    t->member = m->name;
     t->source = z->pickle_source;
     t->pickle = &z->pickle;
     t->find = find_storage;

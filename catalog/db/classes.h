@@ -1,0 +1,39 @@
+/*
+ * classes.h - the table `known_class`: what classes and functions that a pickle names are taken for.
+ * Read-only once loaded: any number of threads may ask.
+ */
+#ifndef CKPTDB_CLASSES_H
+#define CKPTDB_CLASSES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "catalog/base/error.h"
+
+struct sqlite3;
+struct classes;
+
+enum class_verdict {
+    CLASS_UNKNOWN,
+    CLASS_SAFE,
+    CLASS_DANGEROUS
+};
+
+/* `db` NULL, or a catalog that has no such table yet: nothing is known. */
+enum status classes_load(struct sqlite3 *db, struct classes **out, struct error *err);
+void classes_free(struct classes *);
+
+/* What a name is taken for, the first `module_len` bytes of which are its module; *why is the row's, or
+ * "". `classes` NULL: nothing is known. A name may reach a module through another
+ * ("torch.serialization", "os.system"): that is as dangerous as the plain one. */
+enum class_verdict classes_judge(const struct classes *, const char *name, size_t len,
+                                 size_t module_len, const char **why);
+
+/* A digest of all rows: what was read with others has to be read anew. */
+uint64_t classes_digest(const struct classes *);
+
+/* Put the shipped rows into a catalog that has none or those of another program; what a user wrote or
+ * edited stays. Writes nothing if all are up to date. Inside a transaction or outside. */
+enum status classes_install(struct sqlite3 *, struct error *err);
+
+#endif
