@@ -74,9 +74,12 @@ struct opening {
     bool said;
 };
 
+/* The time in which another program writes is not that of bringing the catalog up to date. */
 static int opening_wait(void *context, int times)
 {
-    return library_wait(((struct opening *)context)->catalog, times);
+    struct opening *o = context;
+    clock_gettime(CLOCK_MONOTONIC, &o->begun);
+    return library_wait(o->catalog, times);
 }
 
 static int opening_stop(void *context)
