@@ -24,7 +24,7 @@ struct classes {
     uint64_t digest;
 };
 
-static void add_row(struct classes *c, sqlite3_stmt *s)
+static void add_class_row(struct classes *c, sqlite3_stmt *s)
 {
     struct bytes column[3];
     bool added;
@@ -69,7 +69,7 @@ enum status classes_load(sqlite3 *db, struct classes **out, struct error *err)
                             "SELECT name, verdict, why FROM main.known_class ORDER BY name", "")
               : NULL;
     while (s && db_row(s, reading, err))
-        add_row(c, s);
+        add_class_row(c, s);
     sqlite3_finalize(s);
     c->arena.err = c->exact.err = c->beginnings.err = NULL;
     if (err->status == OK)
@@ -95,7 +95,7 @@ uint64_t classes_digest(const struct classes *c)
 }
 
 /* The row of a name; NULL: none. */
-static const struct class_row *row_of(const struct classes *c, const char *name, size_t len)
+static const struct class_row *class_row_of(const struct classes *c, const char *name, size_t len)
 {
     const uint64_t *at = strmap_get(&c->exact, name, len);
     for (size_t i = len < c->longest ? len : c->longest; i > 0 && !at; i--)
@@ -110,11 +110,11 @@ enum class_verdict classes_judge(const struct classes *c, const char *name, size
     *why = "";
     if (!c)
         return CLASS_UNKNOWN;
-    const struct class_row *row = row_of(c, name, len);
+    const struct class_row *row = class_row_of(c, name, len);
     const bool exact = strmap_get(&c->exact, name, len) != NULL;
     size_t at = module_len;
     for (int i = 0; i < REACHED_MAX && !exact && !(row && row->dangerous) && at < len; i++) {
-        const struct class_row *reached = row_of(c, name + at + 1, len - at - 1);
+        const struct class_row *reached = class_row_of(c, name + at + 1, len - at - 1);
         if (reached && reached->dangerous)
             row = reached;
         const char *dot = memchr(name + at + 1, '.', len - at - 1);

@@ -342,6 +342,7 @@ void torch_tar_state(struct torch_tree *t, const struct source *s, struct error 
         (!tar.tensors_in.size ||
          read_tar_member(&tar, &tar.tensors_in, torch_tar_read_tensor, NULL)) &&
         source_open_view(s, tar.pickle_in.at, tar.pickle_in.size, &member, err) == OK) {
+        t->member = "pickle";
         t->pickle = &pickle;
         t->source = member;
         t->run.offset = tar.pickle_in.at;
