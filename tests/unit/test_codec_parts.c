@@ -262,6 +262,38 @@ static void test_many_field_strings(void **state)
     free(message);
 }
 
+static uint8_t changing[40 * 30];
+
+static enum status read_changing(const struct source *s, uint64_t offset, void *dst, size_t len,
+                                 struct error *err)
+{
+    (void)s;
+    (void)err;
+    memcpy(dst, changing + offset, len);
+    return OK;
+}
+
+/* A message that has lost a string since its strings were counted. */
+static void test_lost_field_string(void **state)
+{
+    (void)state;
+    static const struct source_ops ops = {.read_at = read_changing};
+    struct source *s = calloc(1, sizeof(*s));
+    struct error err = {.offset = NO_OFFSET};
+    struct strings *t = NULL;
+    struct bytes got;
+    for (size_t i = 0; i < sizeof(changing); i += 30)
+        memcpy(changing + i, "\x42\x1c", 2);
+    *s = (struct source){.ops = &ops, .size = sizeof(changing), .name = "changing"};
+    assert_int_equal(OK, strings_open(s, "strings:F8", 40, &t, &err));
+    assert_int_equal(OK, strings_at(t, 39, &got, &err));
+    assert_int_equal(28, got.len);
+    changing[30] = 0x4a;
+    assert_int_equal(OK, strings_at(t, 0, &got, &err));
+    assert_int_equal(ERR_CHANGED, strings_at(t, 39, &got, &err));
+    strings_close(t);
+}
+
 /* Each extent has its own numbers in the tensor's chain. */
 static void test_cuts(void **state)
 {
@@ -406,6 +438,7 @@ int main(void)
         cmocka_unit_test(test_many_varints),
         cmocka_unit_test(test_field_strings),
         cmocka_unit_test(test_many_field_strings),
+        cmocka_unit_test(test_lost_field_string),
         cmocka_unit_test(test_cuts),
         cmocka_unit_test(test_own_chains),
         cmocka_unit_test(test_packed_cuts),

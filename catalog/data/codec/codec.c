@@ -56,16 +56,6 @@ static bool take_word(const char **form, const char **at, uint64_t *place)
     return found;
 }
 
-static bool take_real(const char **at, uint64_t *bits)
-{
-    char *end;
-    double value = strtod(*at, &end);
-    bool found = end != *at;
-    memcpy(bits, &value, sizeof(value));
-    *at = end;
-    return found;
-}
-
 /* One field of a form, except for "*"; moves both past it. */
 static bool take_field(const char **form, const char **at, struct codec_args *out, uint64_t *number)
 {
@@ -77,8 +67,12 @@ static bool take_field(const char **form, const char **at, struct codec_args *ou
         ++*form; /* a letter */
     else if (*++*form && **form != ',')
         codec_take_number(form, &most);
-    if (kind == 'R')
-        return take_real(at, number);
+    if (kind == 'R') {
+        const char *begin = *at;
+        const double value = strtod(begin, (char **)at);
+        memcpy(number, &value, sizeof(value));
+        return *at != begin;
+    }
     if (kind == 'S' && **at == '<')
         out->at_most = *(*at)++;
     if (kind == 'D')

@@ -96,14 +96,6 @@ static int unknown(struct error *err, const char *name, size_t len)
     return -1;
 }
 
-static const struct form *form_called(const char *name, size_t len)
-{
-    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
-        if (strlen(forms[i].name) == len && memcmp(forms[i].name, name, len) == 0)
-            return &forms[i];
-    return NULL;
-}
-
 int operation_read(const char *text, size_t len, struct operation *out, struct error *err)
 {
     struct elements elements;
@@ -116,8 +108,10 @@ int operation_read(const char *text, size_t len, struct operation *out, struct e
         return wrong(err, "an operation is a list", out->at, out->len);
     elements_of(&elements, text, len);
     for (unsigned i = 0; (more = elements_next(&elements, &value, &size)) > 0; i++) {
-        if (i == 0 && *value == '"')
-            form = form_called(value + 1, size - 2);
+        for (size_t k = 0; i == 0 && *value == '"' && k < sizeof(forms) / sizeof(forms[0]); k++)
+            if (strlen(forms[k].name) == size - 2 &&
+                memcmp(forms[k].name, value + 1, size - 2) == 0)
+                form = &forms[k];
         if (!form && *value == '"')
             return unknown(err, value + 1, size - 2);
         if (!form)
