@@ -13,9 +13,9 @@
 #include "catalog/base/work.h"
 #include "catalog/data/model/step.h"
 #include "catalog/db/classes.h"
-#include "catalog/db/known.h"
 #include "catalog/db/writer.h"
 #include "importer/job/job_run.h"
+#include "importer/job/known.h"
 #include "importer/walk/walk.h"
 #include "sources.h"
 
@@ -447,17 +447,16 @@ enum status import_run(struct sqlite3 *db, const struct import_options *options,
                        struct import_report *report, struct error *err)
 {
     char looker[IMPORT_LOOKER_MAX];
-    struct classes *classes = NULL;
+    struct classes *classes = classes_load(db, err);
     struct known *known = NULL;
     *report = (struct import_report){0};
-    if (classes_load(db, &classes, err) != OK)
-        return err->status;
-    import_looker(classes, looker);
-    struct importing im = {.options = options, .looker = looker, .classes = classes};
-    if (known_load(db, looker, &known, err) != OK) {
+    if (classes)
+        import_looker(classes, looker);
+    if (!classes || known_load(db, looker, &known, err) != OK) {
         classes_free(classes);
         return err->status;
     }
+    struct importing im = {.options = options, .looker = looker, .classes = classes};
     struct walk_options walk_options = {
         .threads = thread_count(options),
         .follow = options->follow,

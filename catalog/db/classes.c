@@ -52,18 +52,19 @@ static void add_class_row(struct classes *c, sqlite3_stmt *s)
         (struct class_row){dangerous, (const char *)column[2].at};
 }
 
-enum status classes_load(sqlite3 *db, struct classes **out, struct error *err)
+struct classes *classes_load(sqlite3 *db, struct error *err)
 {
     static const char reading[] = "cannot read which classes are known";
     struct classes *c = calloc(1, sizeof(*c));
     sqlite3_int64 there = 0;
-    if (!c)
-        return error_memory(err);
+    if (!c) {
+        error_memory(err);
+        return NULL;
+    }
     c->digest = SEED;
     c->arena.err = c->exact.err = c->beginnings.err = err;
-    if (db)
-        db_number(db, "SELECT count(*) FROM main.sqlite_schema WHERE name = 'known_class'", NO_NAME,
-                  reading, &there, err);
+    db_number(db, "SELECT count(*) FROM main.sqlite_schema WHERE name = 'known_class'", NO_NAME,
+              reading, &there, err);
     sqlite3_stmt *s =
         there ? db_query_to(db, err, reading,
                             "SELECT name, verdict, why FROM main.known_class ORDER BY name", "")
@@ -73,10 +74,9 @@ enum status classes_load(sqlite3 *db, struct classes **out, struct error *err)
     sqlite3_finalize(s);
     c->arena.err = c->exact.err = c->beginnings.err = NULL;
     if (err->status == OK)
-        *out = c;
-    else
-        classes_free(c);
-    return err->status;
+        return c;
+    classes_free(c);
+    return NULL;
 }
 
 void classes_free(struct classes *c)
@@ -126,7 +126,7 @@ enum class_verdict classes_judge(const struct classes *c, const char *name, size
 
 /* --- the shipped rows --------------------------------------------------------------------- */
 
-enum status classes_install(sqlite3 *db, struct error *err)
+void classes_install(sqlite3 *db, struct error *err)
 {
     static const char doing[] = "cannot write which classes are known";
     const char *text = schema_text("schema/known_class.sql");
@@ -138,7 +138,7 @@ enum status classes_install(sqlite3 *db, struct error *err)
     const bool held = db_row(s, doing, err);
     sqlite3_finalize(s);
     if (held || err->status != OK || db_exec(db, "SAVEPOINT classes", err) != OK)
-        return err->status;
+        return;
     db_exec(db,
             "DELETE FROM main.known_class"
             " WHERE (name, verdict, why) IN (SELECT name, verdict, why FROM main._known_shipped);"
@@ -154,5 +154,4 @@ enum status classes_install(sqlite3 *db, struct error *err)
                 err);
     if (err->status != OK)
         sqlite3_exec(db, "ROLLBACK TO classes; RELEASE classes", NULL, NULL, NULL);
-    return err->status;
 }

@@ -19,8 +19,8 @@ enum class_verdict {
     CLASS_DANGEROUS
 };
 
-/* `db` NULL, or a catalog that has no such table yet: nothing is known. */
-enum status classes_load(struct sqlite3 *db, struct classes **out, struct error *err);
+/* Of a catalog that has no such table yet: nothing is known. NULL: it could not be read. */
+struct classes *classes_load(struct sqlite3 *, struct error *err);
 void classes_free(struct classes *);
 
 /* What a name is taken for, the first `module_len` bytes of which are its module; *why is the row's, or
@@ -34,6 +34,6 @@ uint64_t classes_digest(const struct classes *);
 
 /* Put the shipped rows into a catalog that has none or those of another program; what a user wrote or
  * edited stays. Writes nothing if all are up to date. Inside a transaction or outside. */
-enum status classes_install(struct sqlite3 *, struct error *err);
+void classes_install(struct sqlite3 *, struct error *err);
 
 #endif

@@ -115,10 +115,8 @@ static enum status db_fill(sqlite3 *db, const char *first, bool scratch, struct 
     if (status == OK)
         status = db_exec(db, pragmas, err);
     if (status == OK)
-        status = classes_install(db, err);
-    if (status == OK && !scratch)
-        status = rules_install(db, err);
-    return status;
+        classes_install(db, err);
+    return err->status == OK && !scratch ? rules_install(db, err) : err->status;
 }
 
 /* Drop all views and triggers that the schema files create. (For DROP VIEW IF EXISTS a function of that
@@ -294,26 +292,19 @@ static bool indexes_missing(sqlite3 *db)
     return missing != 0;
 }
 
-/* Temporary or in memory: it has no maps, and no older program made it. */
-static bool is_scratch(sqlite3 *db)
-{
-    const char *file = sqlite3_db_filename(db, "main");
-    return !file || !*file;
-}
-
 enum status db_repair(sqlite3 *db, struct error *err)
 {
+    /* Temporary or in memory: it has no maps, and no older program made it. */
+    const char *file = sqlite3_db_filename(db, "main");
     sqlite3_busy_timeout(db, 0);
-    enum status status = is_scratch(db) ? OK : rules_install(db, err);
-    if (status == OK && !is_scratch(db))
-        status = classes_install(db, err);
-    if (status == OK && indexes_missing(db))
-        status = db_build_indexes(db, err);
+    if (file && *file && rules_install(db, err) == OK)
+        classes_install(db, err);
+    if (err->status == OK && indexes_missing(db))
+        db_build_indexes(db, err);
     sqlite3_busy_timeout(db, DB_BUSY_MS);
-    if (status != ERR_BUSY)
-        return status;
-    error_clear(err); /* the program that is writing will do it */
-    return OK;
+    if (err->status == ERR_BUSY)
+        error_clear(err); /* the program that is writing will do it */
+    return err->status;
 }
 
 /* A killed process leaves a journal. Looking for it is cheaper than looking for the indexes,

@@ -231,7 +231,8 @@ static void verify_load(struct verifier *v, size_t *skipped)
     struct error *err = v->err;
     sqlite3_stmt *s = NULL;
     char looker[IMPORT_LOOKER_MAX] = "";
-    if (classes_load(v->catalog, &v->classes, err) == OK)
+    v->classes = classes_load(v->catalog, err);
+    if (v->classes)
         import_looker(v->classes, looker);
     text_addc(&ids, '[');
     for (size_t i = 0; i < v->options->count; i++)

@@ -5,8 +5,8 @@
 #define CKPTDB_LISTING_H
 
 #include "catalog/data/store/directory.h"
-#include "catalog/db/known.h"
 #include "importer/job/format.h"
+#include "importer/job/known.h"
 
 struct entry {
     const char *name; /* must be first: name_list.h */

@@ -11,8 +11,8 @@
 
 #include "catalog/base/strmap.h"
 #include "catalog/data/model/batch.h"
-#include "catalog/db/known.h"
 #include "importer/job/format.h"
+#include "importer/job/known.h"
 
 /* A checkpoint that was found. */
 struct unit {

@@ -113,11 +113,6 @@ static void add_alike(struct import_issues *all, const struct ckptdb_issue *i)
 
 /* --- classes that pickles name --------------------------------------------------------------- */
 
-static bool is_of_class(const struct ckptdb_issue *i)
-{
-    return strcmp(i->code, "unknown-global") == 0 || strcmp(i->code, "dangerous-call") == 0;
-}
-
 /* The message has the name of the class in quotes. False: no memory. */
 static bool add_class(struct import_issues *all, const struct ckptdb_issue *i)
 {
@@ -182,9 +177,11 @@ static void free_classes(struct import_issues *all)
 
 void import_issues_add(struct import_issues *all, const struct ckptdb_issue *i)
 {
+    const bool of_class =
+        strcmp(i->code, "unknown-global") == 0 || strcmp(i->code, "dangerous-call") == 0;
     if (strcmp(i->code, "gone") == 0) {
         add_gone(all, i->path);
-    } else if (is_of_class(i) && add_class(all, i)) {
+    } else if (of_class && add_class(all, i)) {
         return;
     } else if (all->shown >= ISSUES_SHOWN) {
         all->left++;

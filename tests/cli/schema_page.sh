@@ -21,4 +21,4 @@ echo
 "$CKPTDB_BIN" 'SELECT * FROM checkpoints' 2>&1
 "$CKPTDB_BIN" 'SELECT start FROM tensor' 2>&1
 sqlite3 "$CKPTDB" "SELECT count(*) FROM sqlite_schema WHERE name NOT GLOB '_*' AND name NOT GLOB 'sqlite_*' AND type NOT IN ('view')
-    AND name NOT IN ('ruleset', 'rule', 'optimizer')"
+    AND name NOT IN ('ruleset', 'rule', 'optimizer', 'known_class')"

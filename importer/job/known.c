@@ -1,4 +1,4 @@
-#include "catalog/db/known.h"
+#include "importer/job/known.h"
 
 #include <stdlib.h>
 #include <string.h>
