@@ -126,12 +126,23 @@ static enum status take_batch(void *context, uint64_t number, void *batch, struc
     return err->status;
 }
 
+/* Of a catalog in memory no other connection knows: a copy is attached. */
 static void attach_known(struct verifier *v)
 {
-    char *uri = db_uri(sqlite3_db_filename(v->catalog, "main"), true);
-    if (!uri)
+    const char *file = sqlite3_db_filename(v->catalog, "main");
+    const bool in_memory = !file || !*file;
+    sqlite3_int64 size = 0;
+    char *uri = db_uri(in_memory ? ":memory:" : file, !in_memory);
+    unsigned char *image = in_memory ? sqlite3_serialize(v->catalog, "main", &size, 0) : NULL;
+    if (!uri || (in_memory && !image))
         error_memory(v->err);
     db_run(v->fresh, v->err, "cannot verify", "ATTACH ?1 AS known", "s", uri);
+    if (v->err->status != OK)
+        sqlite3_free(image);
+    else if (in_memory && sqlite3_deserialize(v->fresh, "known", image, size, size,
+                                              SQLITE_DESERIALIZE_FREEONCLOSE |
+                                                  SQLITE_DESERIALIZE_READONLY) != SQLITE_OK)
+        error_memory(v->err);
     free(uri);
     if (v->err->status == OK)
         db_exec(v->fresh, schema_text("schema/verify/views.sql"), v->err);

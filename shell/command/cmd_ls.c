@@ -98,7 +98,7 @@ static int ls_run(struct session *s, const struct args *args)
     const bool any = !ok || !glob ||
                      session_number(s, "SELECT 1" LISTED " LIMIT 1", "ss", glob, here) ||
                      s->unread || ls_named(s, glob, &ids);
-    if (ok && text_str(&sql) && !s->unread)
+    if (ok && text_str(&sql) && !s->unread && !session_wants_import(s))
         status =
             render_query(s, text_str(&sql), "sss", glob, here, ids.len ? text_str(&ids) : NULL);
     text_release(&ids);

@@ -5,6 +5,7 @@
 
 #include "catalog/base/nearest.h"
 #include "shell/command/set_option.h"
+#include "shell/command/unheld.h"
 #include "shell/session/pager.h"
 
 #define COMMAND(x) extern const struct command command_##x;
@@ -401,7 +402,8 @@ int verb_run(struct session *s, const struct command *c, const struct verb *verb
         return say_no_verb(c, verbs, args->count ? word : NULL);
     if (!verb_is_well_used(c, v, args))
         return STATUS_TROUBLE;
-    if (v->catalog != CKPTDB_CREATE && !session_open(s, s->readonly ? CKPTDB_READ : v->catalog))
+    if (v->catalog != CKPTDB_CREATE &&
+        !unheld_open(s, s->readonly ? CKPTDB_READ : v->catalog, args))
         return STATUS_TROUBLE;
     return v->run(s, args);
 }
@@ -429,7 +431,7 @@ bool must_have_name(const char *name, const char *command)
     return *name != '\0';
 }
 
-static int open_for(struct session *s, const struct command *c)
+static int open_for(struct session *s, const struct command *c, const struct args *args)
 {
     enum ckptdb_mode mode = modes_of_need[c->catalog];
     if (c->catalog == CATALOG_NONE)
@@ -440,7 +442,7 @@ static int open_for(struct session *s, const struct command *c)
     }
     if (c->catalog == CATALOG_KEEP && !session_may_write(s))
         mode = CKPTDB_READ;
-    return session_open(s, mode) ? STATUS_FINE : STATUS_TROUBLE;
+    return unheld_open(s, mode, args) ? STATUS_FINE : STATUS_TROUBLE;
 }
 
 int command_run(struct session *s, const struct command *c, int argc, const char *const *argv)
@@ -461,14 +463,15 @@ int command_run(struct session *s, const struct command *c, int argc, const char
     const bool helps = status == STATUS_FINE && p.help, pages = helps || c->pages;
     if (status == STATUS_FINE && !helps)
         status = check_operands(c, &args);
+    s->unheld.taken = c->catalog != CATALOG_WRITE;
     if (status == STATUS_FINE && !helps)
-        status = open_for(s, c);
+        status = open_for(s, c, &args);
     if (pages)
         pager_begin(s);
     if (helps)
         help_print(s->out, c);
     else if (status == STATUS_FINE)
-        status = c->run(s, &args);
+        status = unheld_run(s, c, &args);
     if (pages)
         pager_end(s);
     if (s->unread)
@@ -476,6 +479,7 @@ int command_run(struct session *s, const struct command *c, int argc, const char
     if (s->open)
         ckptdb_content_forget(s->open);
     settings_forget(s);
+    unheld_end(s);
     s->unread = unread_before;
     if (p.mode_given)
         s->mode = mode_before;

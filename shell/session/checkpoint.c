@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "catalog/base/text.h"
 #include "shell/session/resolve.h"
 #include "shell/session/session.h"
 
@@ -29,12 +30,85 @@ static void say_candidates(struct session *s, const int64_t *ids, size_t count)
         complain("  and %zu more", count - CANDIDATES);
 }
 
+/* Let a path be imported, unless that was done. */
+static bool import_path(struct session *s, const char *path)
+{
+    if (s->unheld.imported && s->unheld.path && strcmp(s->unheld.path, path) == 0)
+        return false;
+    free(s->unheld.path);
+    s->unheld.path = strdup(path);
+    s->unheld.imported = false;
+    return s->unheld.path != NULL;
+}
+
+/* The same for a name that means nothing in the catalog: a path, or one before @STEP. */
+static bool import_named(struct session *s, const char *name)
+{
+    const char *at = strrchr(name, '@');
+    struct ckptdb_error err;
+    if (!s->unheld.taken || !*name)
+        return false;
+    if (ckptdb_import_find(name, &err) == CKPTDB_OK)
+        return import_path(s, name);
+    char *run = at && at > name ? strndup(name, (size_t)(at - name)) : NULL;
+    const bool good = run && ckptdb_import_find(run, &err) == CKPTDB_OK && import_path(s, run);
+    free(run);
+    return good;
+}
+
+/* The path of what the user's catalog calls so, while one in memory is in its place; malloc'ed; NULL: it
+ * has nothing of that name. */
+static char *path_in_catalog(struct session *s, const char *name)
+{
+    int64_t id;
+    size_t count;
+    char *path = NULL;
+    sqlite3_stmt *row = NULL;
+    struct ckptdb_error err;
+    if (!s->unheld.catalog ||
+        ckptdb_find(s->unheld.catalog, name, &id, 1, &count, &err) != CKPTDB_OK)
+        return NULL;
+    sqlite3_prepare_v2(ckptdb_sqlite(s->unheld.catalog),
+                       "SELECT path FROM _checkpoints WHERE id = ?1", -1, &row, NULL);
+    sqlite3_bind_int64(row, 1, id);
+    if (sqlite3_step(row) == SQLITE_ROW)
+        path = strdup(session_text(row, 0));
+    sqlite3_finalize(row);
+    return path;
+}
+
+/* The end of a catalogued path can be that of a file that lies here, too. */
+static void say_file_here(struct session *s, const char *name)
+{
+    struct text here = {0};
+    int64_t id;
+    size_t count;
+    if (*name == '/' || *name == '.' || access(name, F_OK) != 0)
+        return;
+    text_addf(&here, "./%s", name);
+    if (text_str(&here) && ckptdb_find(s->unheld.catalog ? s->unheld.catalog : s->open,
+                                       text_str(&here), &id, 1, &count, NULL) == CKPTDB_MISSING)
+        complain("%s is one that is catalogued; %s is the file of that name here", name,
+                 text_str(&here));
+    text_release(&here);
+}
+
 sqlite3_int64 session_checkpoint(struct session *s, const char *name)
 {
     int64_t ids[CANDIDATES] = {0};
     size_t count = 0;
     struct ckptdb_error err;
-    if (ckptdb_find(s->open, name, ids, CANDIDATES, &count, &err) == CKPTDB_OK) {
+    char *path = path_in_catalog(s, name);
+    ckptdb_find(s->open, path ? path : name, ids, CANDIDATES, &count, &err);
+    const bool waits = err.status == CKPTDB_MISSING &&
+                       (path ? import_path(s, path) : !count && import_named(s, name));
+    const bool held = path != NULL;
+    free(path);
+    if (waits)
+        return 0;
+    if (err.status == CKPTDB_OK && (held || !s->unheld.replaces))
+        say_file_here(s, name);
+    if (err.status == CKPTDB_OK) {
         sqlite3_stmt *row =
             count > 1 ? session_prepare(s, "SELECT name FROM _labels WHERE id = ?1", "i", ids[0])
                       : NULL;
@@ -47,6 +121,8 @@ sqlite3_int64 session_checkpoint(struct session *s, const char *name)
     s->failed = true;
     complain("%s%s", err.message, count ? ":" : "");
     say_candidates(s, ids, count);
+    if (s->unheld.replaces && !s->unheld.catalog && !s->unheld.imported)
+        complain("there is no catalog at %s, either; `ckptdb import PATH` makes one", s->catalog);
     if (err.status == CKPTDB_MISSING && !count && access(name, F_OK) != 0)
         say_near(session_prepare(s,
                                  "SELECT path, name FROM _checkpoints JOIN _labels"

@@ -121,12 +121,13 @@ bool session_open(struct session *s, enum ckptdb_mode mode)
         return true;
     struct ckptdb_error err;
     ckptdb *catalog;
+    const bool in_memory = strcmp(s->catalog, ":memory:") == 0;
     bool made = mode == CKPTDB_CREATE && access(s->catalog, F_OK) != 0;
     if (mode == CKPTDB_CREATE && s->default_place)
         make_parents(s->catalog);
     const struct ckptdb_watch watch = watch_with(NULL);
-    ckptdb_open_watched(s->catalog, mode, &watch, &catalog, &err);
-    if (catalog && made && s->interactive)
+    ckptdb_open_watched(in_memory ? NULL : s->catalog, mode, &watch, &catalog, &err);
+    if (catalog && made && !in_memory && s->interactive)
         complain("made a new catalog, %s", s->catalog);
     if (err.status == CKPTDB_MISSING && access(s->catalog, F_OK) != 0)
         complain("there is no catalog at %s; `ckptdb import PATH` makes one, -d FILE or $CKPTDB "
@@ -139,7 +140,8 @@ bool session_open(struct session *s, enum ckptdb_mode mode)
     ckptdb_close(s->open);
     s->open = catalog;
     s->db = ckptdb_sqlite(catalog);
-    s->db_mode = mode;
+    s->db_mode = in_memory ? CKPTDB_CREATE : mode;
+    s->in_memory = in_memory;
     return true;
 }
 
@@ -151,7 +153,8 @@ void session_watch(ckptdb *catalog, const struct ckptdb_watch *progress)
 
 bool session_may_write(const struct session *s)
 {
-    return !s->readonly && (access(s->catalog, W_OK) == 0 || access(s->catalog, R_OK) != 0);
+    return s->in_memory ||
+           (!s->readonly && (access(s->catalog, W_OK) == 0 || access(s->catalog, R_OK) != 0));
 }
 
 bool session_open_for_sql(struct session *s)

@@ -44,6 +44,17 @@ enum header_choice {
 
 #define WIDTHS_MAX 64 /* columns that .width is about */
 
+/* Files that no catalog holds, which the running command names: they are imported into a catalog in memory,
+ * and the command is run again on that one (shell/command/unheld.c). */
+struct unheld {
+    bool taken;      /* the running command does not change the catalog: it may name such files */
+    bool imported;   /* `path` was, so what is not found there now is not in it */
+    char *path;      /* what the command named; malloc'ed; NULL: nothing */
+    bool replaces;   /* a catalog in memory is in the place of */
+    ckptdb *catalog; /* the user's, which was open so; NULL: the user has none */
+    enum ckptdb_mode mode;
+};
+
 struct session {
     const char *catalog;      /* path; never NULL once options are read */
     bool default_place;       /* the default: its folders are made with it */
@@ -52,6 +63,8 @@ struct session {
     ckptdb *open;             /* the catalog; NULL: not open yet */
     sqlite3 *db;              /* its connection */
     enum ckptdb_mode db_mode; /* how it is open */
+    bool in_memory;           /* it is one in memory, gone with the program or the command */
+    struct unheld unheld;     /* files that no catalog holds */
     bool readonly;            /* --readonly */
     enum output_mode mode;
     enum header_choice headers; /* .headers */
@@ -152,11 +165,17 @@ int64_t *session_ids(struct session *, sqlite3_stmt *stmt, size_t *found);
  * that a bad one is found before anything is read, and where there is no name to try it on. */
 bool session_regex(struct session *, const char *regex);
 
+/* Whether the running command named a file that has to be imported first: it ends without a word. */
+static inline bool session_wants_import(const struct session *s)
+{
+    return s->unheld.path && !s->unheld.imported;
+}
+
 /* The id of a checkpoint named as users name them: an id, its name, a path as catalogued, a
  * unique suffix of one at a '/', a folder (or its suffix) that holds exactly one, RUN@STEP,
  * RUN@latest, either with :ITEM after it, the end of a name, a run (its latest step, which is said). 0, after
  * saying why not (candidates of an ambiguous
- * name are listed). */
+ * name are listed). A path that no catalog holds is left to session_wants_import(). */
 sqlite3_int64 session_checkpoint(struct session *, const char *name);
 
 /* The ids of all checkpoints that words mean, each a name as above or a glob over names and
@@ -173,7 +192,8 @@ int64_t *session_checkpoints(struct session *, const char *const *words, int cou
 #define CHECKPOINT_HELP                                                                            \
     "CHECKPOINT is a name or an id as `ls` shows it, a path or its last components, a\n"           \
     "folder that holds exactly one, RUN@STEP or RUN@latest (RUN@STEP:ITEM). RUN alone is\n"        \
-    "its latest step, where one is wanted.\n"
+    "its latest step, where one is wanted. A path (or PATH@STEP) that is not catalogued is\n"      \
+    "read for this one command, and nothing is kept.\n"
 
 /* The id of a tensor of a checkpoint; -1 after saying why not, with the nearest names. Without a
  * name (NULL) the only one is meant. */
