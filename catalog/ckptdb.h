@@ -391,8 +391,7 @@ enum ckptdb_status ckptdb_hash(ckptdb *, const struct ckptdb_content_options *, 
 enum ckptdb_status ckptdb_statistics(ckptdb *, const struct ckptdb_content_options *, bool *all,
                                      struct ckptdb_error *);
 /* Reads headers again and checks checksums and hashes: problems are in the view `damage`. *skipped (or
- * NULL): how many checkpoints were verified before an interruption. CKPTDB_UNSUPPORTED: a catalog
- * in memory. */
+ * NULL): how many checkpoints were verified before an interruption. */
 enum ckptdb_status ckptdb_verify(ckptdb *, const struct ckptdb_content_options *, uint64_t *skipped,
                                  struct ckptdb_error *);
 /* Keeps a finding of the caller's own beside what ckptdb_verify() found, with the code `manifest`:
