@@ -85,10 +85,8 @@ bool unheld_open(struct session *s, enum ckptdb_mode mode, const struct args *ar
     if (s->unheld.taken && !s->open && access(s->catalog, F_OK) != 0 &&
         strcmp(s->catalog, ":memory:") != 0)
         for (int i = 0; i < args->count && !file; i++) {
-            const size_t run = strcspn(args->operand[i], "@");
-            char *path = strndup(args->operand[i], run);
-            file = ckptdb_import_find(args->operand[i], NULL) == CKPTDB_OK ||
-                   (path && *path && ckptdb_import_find(path, NULL) == CKPTDB_OK);
+            char *path = session_importable(args->operand[i]);
+            file = path != NULL;
             free(path);
         }
     return file ? replace(s) : session_open(s, mode);

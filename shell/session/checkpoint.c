@@ -41,19 +41,16 @@ static bool import_path(struct session *s, const char *path)
     return s->unheld.path != NULL;
 }
 
-/* The same for a name that means nothing in the catalog: a path, or one before @STEP. */
-static bool import_named(struct session *s, const char *name)
+char *session_importable(const char *name)
 {
     const char *at = strrchr(name, '@');
-    struct ckptdb_error err;
-    if (!s->unheld.taken || !*name)
-        return false;
-    if (ckptdb_import_find(name, &err) == CKPTDB_OK)
-        return import_path(s, name);
+    if (*name && ckptdb_import_find(name, NULL) == CKPTDB_OK)
+        return strdup(name);
     char *run = at && at > name ? strndup(name, (size_t)(at - name)) : NULL;
-    const bool good = run && ckptdb_import_find(run, &err) == CKPTDB_OK && import_path(s, run);
+    if (run && ckptdb_import_find(run, NULL) == CKPTDB_OK)
+        return run;
     free(run);
-    return good;
+    return NULL;
 }
 
 /* The path of what the user's catalog calls so, while one in memory is in its place; malloc'ed; NULL: it
@@ -99,10 +96,12 @@ sqlite3_int64 session_checkpoint(struct session *s, const char *name)
     size_t count = 0;
     struct ckptdb_error err;
     char *path = path_in_catalog(s, name);
-    ckptdb_find(s->open, path ? path : name, ids, CANDIDATES, &count, &err);
-    const bool waits = err.status == CKPTDB_MISSING &&
-                       (path ? import_path(s, path) : !count && import_named(s, name));
     const bool held = path != NULL;
+    ckptdb_find(s->open, held ? path : name, ids, CANDIDATES, &count, &err);
+    const bool missing = err.status == CKPTDB_MISSING;
+    if (missing && !held && !count && s->unheld.taken)
+        path = session_importable(name);
+    const bool waits = missing && path && import_path(s, path);
     free(path);
     if (waits)
         return 0;

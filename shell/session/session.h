@@ -178,6 +178,10 @@ static inline bool session_wants_import(const struct session *s)
  * name are listed). A path that no catalog holds is left to session_wants_import(). */
 sqlite3_int64 session_checkpoint(struct session *, const char *name);
 
+/* The path that can be imported of a name: all of it, or what is before its last @ (a step); malloc'ed.
+ * NULL: there is none. */
+char *session_importable(const char *name);
+
 /* The ids of all checkpoints that words mean, each a name as above or a glob over names and
  * paths (CHECKPOINT_GLOB), once each; without words, all ids. malloc'ed; NULL after saying
  * that a word means no checkpoint. */

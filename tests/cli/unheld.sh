@@ -25,6 +25,7 @@ echo '-- a run, and its steps'
 run tree run --depth 1
 run diff run@10 run@30
 run tree run@77
+cp -r run r@n && run tree r@n@30 --depth 1
 echo '-- neither a file nor anything else'
 run tree nix
 run tree .nix/x
