@@ -38,6 +38,10 @@ class Failed(Exception):
     pass
 
 
+class Skipped(Exception):
+    pass
+
+
 class Shell:
     """The program on a terminal of its own."""
 
@@ -126,8 +130,8 @@ class Case:
     def __init__(self, binary, folder):
         self.binary, self.folder, self.shells = binary, folder, []
 
-    def shell(self, *args, **options):
-        shell = Shell(self.binary, self.folder, *args, **options)
+    def shell(self, *args, binary=None, **options):
+        shell = Shell(binary or self.binary, self.folder, *args, **options)
         self.shells.append(shell)
         return shell
 
@@ -789,9 +793,85 @@ def case_no_words_on_stdout_of_a_script(t):
         equal(rows.read(), "5\n")
 
 
+# --- what other shells complete ---------------------------------------------------------------
+
+COMPLETION = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../shell/line/completion."))
+
+
+def foreign_shell(t, program, *args):
+    """A shell of the user's, in a folder whose catalog has names with what shells break words at."""
+    if not shutil.which(program):
+        raise Skipped(f"no {program} here")
+    for name in ("sft-run/checkpoint-1900/model", "sft-run/checkpoint-1900/optimizer", "sft-run/checkpoint-2000/model",
+                 "a b@c", "x=y"):
+        header = b'{"v@1":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}'
+        os.makedirs(os.path.dirname(t.path(name)), exist_ok=True)
+        with open(t.path(name + ".safetensors"), "wb") as out:
+            out.write(struct.pack("<Q", len(header)) + header + bytes(4))
+    subprocess.run([t.binary, "-d", t.path("c.db"), "import", t.folder], capture_output=True, check=True)
+    os.mkdir(t.path("bin"))
+    os.symlink(t.binary, t.path("bin/ckptdb"))
+    for name in "file@1", "file:2", "file=3":
+        t.write("F" + name, "")
+    os.mkdir(t.path("Folder d"))
+    s = t.shell(*args, binary=shutil.which(program),
+                env={"PATH": t.path("bin") + ":" + os.environ["PATH"], "XDG_CONFIG_HOME": t.path("config"),
+                     "XDG_DATA_HOME": t.path("data"), "PS1": "", "fish_greeting": ""})
+    # The words that the shell passes to a command, in brackets: what is typed, and what it becomes.
+    t.write("bin/show", "#!/bin/sh\nprintf 'words:'; printf ' <%s>' \"$@\"; echo ' end'\n")
+    os.chmod(t.path("bin/show"), 0o755)
+    return s
+
+
+def completes(s, typed, words):
+    """What the keys make of the command's line: its words, once `ckptdb` is put out of the way."""
+    s.send(typed)
+    time.sleep(0.4)
+    while s.read(0.4):
+        pass
+    s.send("\x01show \r")  # to the line's beginning: `show ckptdb ...` prints the words
+    s.expect("words: <ckptdb>" + "".join(f" <{re.escape(word)}/?>" for word in words) + " end")
+
+
+def names_are_completed(s):
+    for typed, word in (("sft-run@19" + TAB + ":" + TAB, "sft-run@1900:optimizer"), ("sft-run@20" + TAB, "sft-run@2000"),
+                        ("sft-run@1900:o" + TAB, "sft-run@1900:optimizer"), ("x=" + TAB, "x=y.safetensors"),
+                        ("'sft-run@1900:o" + TAB, "sft-run@1900:optimizer"), ("a" + TAB, "a b@c.safetensors"),
+                        ("a\\ b@" + TAB, "a b@c.safetensors"), ("'a b@" + TAB, "a b@c.safetensors")):
+        completes(s, "ckptdb tree " + typed, ["tree", word])
+    completes(s, "ckptdb show x=y.safetensors v@" + TAB, ["show", "x=y.safetensors", "v@1"])
+    completes(s, "ckptdb diff sft-run@2000 sft-run@1900:" + TAB, ["diff", "sft-run@2000", "sft-run@1900:optimizer"])
+    for typed, word in (("Ffile@" + TAB, "Ffile@1"), ("Ffile:" + TAB, "Ffile:2"), ("Ffile=" + TAB, "Ffile=3"),
+                        ("Fo" + TAB, "Folder d")):
+        completes(s, "ckptdb import " + typed, ["import", word])
+
+
+def case_bash_completes_names(t):
+    s = foreign_shell(t, "bash", "--norc", "--noprofile")
+    s.line(f"bind 'set enable-bracketed-paste off'; . {COMPLETION}bash; echo re''ady")
+    s.expect("ready")
+    names_are_completed(s)
+    completes(s, "ckptdb tree sft-run@19" + TAB + TAB, ["tree", "sft-run@1900"])
+
+
+def case_zsh_completes_names(t):
+    s = foreign_shell(t, "zsh", "-f")
+    os.symlink(COMPLETION + "zsh", t.path("bin/_ckptdb"))
+    s.line(f"PROMPT= fpath=({t.path('bin')} $fpath); autoload -Uz compinit; compinit -u -D; echo re''ady")
+    s.expect("ready")
+    names_are_completed(s)
+
+
+def case_fish_completes_names(t):
+    s = foreign_shell(t, "fish", "--no-config")
+    s.line(f"function fish_prompt; end; source {COMPLETION}fish; echo re''ady")
+    s.expect("ready")
+    names_are_completed(s)
+
+
 def main():
     binary, wanted = os.path.abspath(sys.argv[1]), sys.argv[2:]
-    passed = failed = 0
+    passed = failed = skipped = 0
     try:
         for fd in pty.openpty():
             os.close(fd)
@@ -808,6 +888,9 @@ def main():
             subprocess.run([binary, "-d", t.path("c.db"), "import", folder], capture_output=True, check=True)
             case(t)
             passed += 1
+        except Skipped as why:
+            skipped += 1
+            print(f"SKIP {name[5:]}: {why}")
         except (Failed, OSError, subprocess.CalledProcessError) as error:
             failed += 1
             print(f"FAIL {name[5:]}: {error}")
@@ -817,7 +900,7 @@ def main():
             for shell in t.shells:
                 shell.close()
             shutil.rmtree(folder, ignore_errors=True)
-    print(f"{passed} passed, {failed} failed")
+    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     return failed != 0
 
 
