@@ -325,17 +325,6 @@ static bool still_refused(const struct known *k, const char *path)
     return f && file_identify(path, &now, &ignored) == OK && file_same(&f->identity, &now);
 }
 
-/* Delete the issues of what earlier imports refused and this walk looked at: this import finds
- * them again, unless it was mended or is a checkpoint no more. */
-static void forget_refused(struct importing *im, const struct known *k, struct writer *w,
-                           struct error *err)
-{
-    for (uint32_t i = 0; i < k->refused_count && err->status == OK; i++)
-        if (walk_covers(im->walk, k->refused[i]) && walk_saw(im->walk, k->refused[i]) &&
-            !still_refused(k, k->refused[i]))
-            writer_forget_passed(w, k->refused[i], err);
-}
-
 /* --- the whole import ------------------------------------------------------------------- */
 
 static void write_walk(struct importing *im, struct writer *w, struct error *err)
@@ -389,14 +378,19 @@ static void write_all(struct importing *im, struct sqlite3 *db, const struct kno
     /* Forgetting a file deletes its issues, so do it before new issues
      * of the same paths are written. */
     forget_passed(im, k, w, err);
-    forget_refused(im, k, w, err);
+    /* Delete the issues of what earlier imports refused and this walk looked at: this import finds
+     * them again, unless it was mended or is a checkpoint no more. */
+    for (uint32_t i = 0; i < k->refused_count && err->status == OK; i++)
+        if (walk_covers(im->walk, k->refused[i]) && walk_saw(im->walk, k->refused[i]) &&
+            !still_refused(k, k->refused[i]))
+            writer_forget_passed(w, k->refused[i], err);
     write_walk(im, w, err);
     if (err->status == OK)
         index_all(im, w, report, err);
     write_notes(im, w, err);
     report_vanished(im, k, w, report, err);
-    /* Even if it was stopped: only whole checkpoints have been written, so keep them. (Where nobody stops
-     * it, a statement was interrupted: what it belongs to is not whole.) */
+    /* Even if it was stopped: only whole checkpoints have been written, so keep them. (Where
+     * nobody stops it, a statement was interrupted: what it belongs to is not whole.) */
     if (err->status != OK && !(err->status == ERR_INTERRUPTED && interrupted(im->options))) {
         writer_abort(w);
         return;

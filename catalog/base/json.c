@@ -355,15 +355,6 @@ static enum json_type json_read_key(struct json *j)
     return j->type = JSON_KEY;
 }
 
-static enum json_type at_end(struct json *j)
-{
-    if (cursor_left(&j->cursor)) {
-        json_bad(j, "more text after the value");
-        return JSON_FAIL;
-    }
-    return j->type = JSON_END;
-}
-
 /* The next token is not the end of the level, so it must be a comma. */
 static bool read_comma(struct json *j)
 {
@@ -384,8 +375,13 @@ enum json_type json_next(struct json *j)
         return JSON_FAIL;
     skip_space(j);
     j->at = cursor_offset(&j->cursor);
-    if (j->state == WANT_NOTHING)
-        return at_end(j);
+    if (j->state == WANT_NOTHING) {
+        if (cursor_left(&j->cursor)) {
+            json_bad(j, "more text after the value");
+            return JSON_FAIL;
+        }
+        return j->type = JSON_END;
+    }
     if (!cursor_left(&j->cursor)) {
         json_bad(j, "the text ends before its value does");
         return JSON_FAIL;

@@ -157,14 +157,6 @@ static void *handoff_leftover(struct handoff *h)
     return NULL;
 }
 
-static void handoff_free(struct handoff *h)
-{
-    pthread_cond_destroy(&h->ready);
-    pthread_cond_destroy(&h->room);
-    pthread_mutex_destroy(&h->lock);
-    free(h);
-}
-
 /* --- running ---------------------------------------------------------------------------- */
 
 struct running {
@@ -257,7 +249,11 @@ enum status work_run(const struct work *w, struct error *err)
     threads_join(threads);
     for (void *thing; r.handoff && (thing = handoff_leftover(r.handoff));)
         w->drop(thing);
-    if (r.handoff)
-        handoff_free(r.handoff);
+    if (r.handoff) {
+        pthread_cond_destroy(&r.handoff->ready);
+        pthread_cond_destroy(&r.handoff->room);
+        pthread_mutex_destroy(&r.handoff->lock);
+        free(r.handoff);
+    }
     return err->status;
 }

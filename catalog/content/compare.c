@@ -124,19 +124,6 @@ static enum status compare_open(struct comparing *c, struct error *err)
     return err->status;
 }
 
-static void compare_close(struct comparing *c)
-{
-    for (unsigned i = 0; c->desks && i < c->threads; i++) {
-        free(c->desks[i].a);
-        free(c->desks[i].b);
-        free(c->desks[i].cast);
-    }
-    free(c->desks);
-    free(c->pieces);
-    reader_close(c->a.reader);
-    reader_close(c->b.reader);
-}
-
 /* --- comparing ------------------------------------------------------------------------------ */
 
 /* Read elements and cast them; returns where they are then, or NULL after an error. */
@@ -258,12 +245,12 @@ enum status tensor_compare(const struct stored_tensor *a, const struct dtype *as
     struct compare_sums sums = compare_none;
     struct team *team = team_new();
     *out = (struct comparison){0};
-    if (a->elements != b->elements)
+    if (a->elements != b->elements) {
         error_set(err, ERR_ARGUMENT, a->checkpoint, NO_OFFSET,
                   "the tensors differ in their number of elements");
-    else if (!team)
+    } else if (!team) {
         error_memory(err);
-    else if (compare_open(&c, err) == OK) {
+    } else if (compare_open(&c, err) == OK) {
         team_grow(team, c.threads - 1);
         compare_rounds(&c, team, watch, &sums, &out->lost, err);
         if (err->status == OK && reader_verify(c.a.reader, err) == OK &&
@@ -271,7 +258,15 @@ enum status tensor_compare(const struct stored_tensor *a, const struct dtype *as
             tensor_files_as_indexed(b, err);
     }
     team_free(team);
-    compare_close(&c);
+    for (unsigned i = 0; c.desks && i < c.threads; i++) {
+        free(c.desks[i].a);
+        free(c.desks[i].b);
+        free(c.desks[i].cast);
+    }
+    free(c.desks);
+    free(c.pieces);
+    reader_close(c.a.reader);
+    reader_close(c.b.reader);
     compare_finish(&sums, out);
     return err->status;
 }

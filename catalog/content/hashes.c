@@ -54,15 +54,6 @@ static void drop_hash(struct run *run, const struct stored_tensor *t, struct err
         db_run(run->work->db, err, NULL, "DELETE FROM _tensor_hashes WHERE id = ?1", "i", t->id);
 }
 
-static void give_sha256(struct run *run, const struct stored_tensor *t,
-                        const struct part_outcome *o)
-{
-    char hex[2 * DIGEST_TEXT];
-    digest_print(&o->blocks[0], hex);
-    digest_print(&o->blocks[1], hex + DIGEST_TEXT - 1);
-    run->each(run->work->context, hex, t->name);
-}
-
 static enum status content_take_outcome(void *context, const struct sweep_part *t, void *thing,
                                         struct error *err)
 {
@@ -89,7 +80,10 @@ static enum status content_take_outcome(void *context, const struct sweep_part *
     } else if (run->algorithm == CONTENT_HASH) {
         keep_hash(run, t->tensor, err);
     } else {
-        give_sha256(run, t->tensor, o);
+        char hex[2 * DIGEST_TEXT];
+        digest_print(&o->blocks[0], hex);
+        digest_print(&o->blocks[1], hex + DIGEST_TEXT - 1);
+        run->each(run->work->context, hex, t->tensor->name);
     }
     run->tensor_failed = false;
     if (err->status == OK && run->algorithm == CONTENT_HASH)

@@ -86,19 +86,6 @@ static void part_check(const struct sweep_part *t, struct reader *r, uint8_t *ro
     }
 }
 
-/* Read all strings, which decodes the chunks that they are in. */
-static void check_strings(const struct sweep_part *t, struct reader *r, struct part_outcome *o)
-{
-    struct string_table *table = NULL;
-    struct bytes text;
-    if (reader_strings(r, &table, &o->err) == OK)
-        for (uint64_t i = 0; i < string_count(table); i++)
-            if (sweep_go_on(t, &o->err) != OK || string_at(table, i, &text, &o->err) != OK)
-                break;
-    if (table)
-        string_table_close(table);
-}
-
 /* -------------------------------------------------------------------------------------------- */
 
 static void part_read_part(const struct sweep_part *t, enum part_reading reading, uint8_t *room,
@@ -110,9 +97,17 @@ static void part_read_part(const struct sweep_part *t, enum part_reading reading
         return;
     }
     o->opened = true;
-    if (t->tensor->dtype.kind == DTYPE_STRING)
-        check_strings(t, r, o);
-    else if (reading == PART_SHA256) {
+    if (t->tensor->dtype.kind == DTYPE_STRING) {
+        /* Read all strings, which decodes the chunks that they are in. */
+        struct string_table *table = NULL;
+        struct bytes text;
+        if (reader_strings(r, &table, &o->err) == OK)
+            for (uint64_t i = 0; i < string_count(table); i++)
+                if (sweep_go_on(t, &o->err) != OK || string_at(table, i, &text, &o->err) != OK)
+                    break;
+        if (table)
+            string_table_close(table);
+    } else if (reading == PART_SHA256) {
         struct sha256_ctx sha;
         sha256_init(&sha);
         part_read_bytes(t, r, room, sha256_bytes, &sha, &o->err);

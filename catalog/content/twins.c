@@ -68,28 +68,24 @@ static void state_list(struct stating *s, struct error *err)
     sqlite3_reset(s->plain);
 }
 
-static void state_all(sqlite3 *db, struct error *err)
-{
-    struct stating s = {
-        .db = db,
-        .lists = db_query_to(db, err, DB_READING, "SELECT id, kind, sums FROM _checksums", ""),
-        .plain = db_query_to(db, err, DB_READING, plain_sql, ""),
-        .keep = db_query_to(db, err, DB_READING, "INSERT INTO twin_stated VALUES (?1, ?2, ?3, ?4)",
-                            "")};
-    while (db_row(s.lists, "cannot read checksums", err))
-        state_list(&s, err);
-    sqlite3_finalize(s.lists);
-    sqlite3_finalize(s.plain);
-    sqlite3_finalize(s.keep);
-}
-
 /* In a transaction: rows that are committed one by one take twice as long. */
 enum status twins_find(sqlite3 *db, struct error *err)
 {
     if (db_exec(db, "SAVEPOINT twins", err) != OK)
         return err->status;
-    if (db_exec(db, sizes_sql, err) == OK)
-        state_all(db, err);
+    if (db_exec(db, sizes_sql, err) == OK) {
+        struct stating s = {
+            .db = db,
+            .lists = db_query_to(db, err, DB_READING, "SELECT id, kind, sums FROM _checksums", ""),
+            .plain = db_query_to(db, err, DB_READING, plain_sql, ""),
+            .keep = db_query_to(db, err, DB_READING,
+                                "INSERT INTO twin_stated VALUES (?1, ?2, ?3, ?4)", "")};
+        while (db_row(s.lists, "cannot read checksums", err))
+            state_list(&s, err);
+        sqlite3_finalize(s.lists);
+        sqlite3_finalize(s.plain);
+        sqlite3_finalize(s.keep);
+    }
     if (err->status == OK)
         db_exec(db, told_sql, err);
     struct error ending = {.offset = NO_OFFSET};

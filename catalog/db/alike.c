@@ -30,19 +30,6 @@ static void digest_rows(struct fields *d, sqlite3 *db, const char *sql, int64_t 
     sqlite3_finalize(row);
 }
 
-static void alike_digest(sqlite3 *db, int64_t layout, uint8_t out[FIELDS_DIGEST], struct error *err)
-{
-    struct fields d;
-    fields_begin(&d);
-    digest_rows(&d, db,
-                "SELECT name, dtype, shape FROM _layout_tensors" OF_LAYOUT
-                " ORDER BY name, dtype, shape",
-                layout, err);
-    digest_rows(&d, db, "SELECT name, kind FROM _layout_nodes" OF_LAYOUT " ORDER BY name, kind",
-                layout, err);
-    fields_end(&d, out);
-}
-
 enum status alike_settle(sqlite3 *db, int64_t sum, struct error *err)
 {
     sqlite3_stmt *next = db_query(db, err,
@@ -58,7 +45,15 @@ enum status alike_settle(sqlite3 *db, int64_t sum, struct error *err)
         uint8_t digest[FIELDS_DIGEST];
         const int64_t layout = sqlite3_column_int64(next, 0);
         sqlite3_reset(next);
-        alike_digest(db, layout, digest, err);
+        struct fields d;
+        fields_begin(&d);
+        digest_rows(&d, db,
+                    "SELECT name, dtype, shape FROM _layout_tensors" OF_LAYOUT
+                    " ORDER BY name, dtype, shape",
+                    layout, err);
+        digest_rows(&d, db, "SELECT name, kind FROM _layout_nodes" OF_LAYOUT " ORDER BY name, kind",
+                    layout, err);
+        fields_end(&d, digest);
         if (err->status != OK)
             break;
         db_bind(put, "ibi", layout, (struct bytes){digest, sizeof(digest)}, sum);

@@ -105,30 +105,27 @@ static void search_run(struct search *s, sqlite3_stmt *row)
     sqlite3_finalize(row);
 }
 
-/* Several steps of one run were found: its latest is meant. *count stays how many they are. */
-static void search_latest_of_run(struct search *s)
-{
-    const size_t count = s->count;
-    char *run = s->run;
-    s->run = NULL;
-    search_run(s, db_query(s->db, s->err, by_latest, "ss", run, (const char *)NULL));
-    if (s->count == 1)
-        s->count = count;
-    else if (s->count)
-        error_set(s->err, ERR_ARGUMENT, NULL, NO_OFFSET,
-                  "%s is a run, whose latest step is %zu checkpoints", s->name, s->count);
-    free(run);
-}
-
 /* Whether the search is over: something was found (several are an error), or it failed. */
 static bool search_settled(struct search *s, sqlite3_stmt *row)
 {
     search_run(s, row);
-    if (s->count > 1 && s->steps > 1)
-        search_latest_of_run(s);
-    else if (s->count > 1)
+    if (s->count > 1 && s->steps > 1) {
+        /* Several steps of one run were found: its latest is meant. *count stays how many
+             * they are. */
+        const size_t count = s->count;
+        char *run = s->run;
+        s->run = NULL;
+        search_run(s, db_query(s->db, s->err, by_latest, "ss", run, (const char *)NULL));
+        if (s->count == 1)
+            s->count = count;
+        else if (s->count)
+            error_set(s->err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                      "%s is a run, whose latest step is %zu checkpoints", s->name, s->count);
+        free(run);
+    } else if (s->count > 1) {
         error_set(s->err, ERR_ARGUMENT, NULL, NO_OFFSET,
                   "%s is ambiguous; it names %zu checkpoints", s->name, s->count);
+    }
     return s->count || s->err->status != OK;
 }
 

@@ -144,16 +144,6 @@ static bool same_row(struct step_word a, struct step_word b)
     return a.len == b.len && memcmp(a.at, b.at, a.len) == 0;
 }
 
-/* Let a part of a step be its model if its name says so more than that of the best so far. */
-static void compete(struct labelling *l, uint64_t *best, size_t i)
-{
-    const unsigned rank = step_model_rank(l->list[i].place.item);
-    const unsigned least = step_model_rank(l->list[*best].place.item);
-    l->list[*best].tied |= rank == least;
-    if (rank < least)
-        *best = i;
-}
-
 /* Add a checkpoint to those that share its run (files with a number each) or its step (parts of a
  * folder). The group's value is the first of a run, GROUP_MIXED if their names differ in more than the
  * number, or the best candidate for a step's model. */
@@ -172,12 +162,19 @@ static void join_group(struct labelling *l, struct strmap *groups, size_t i)
     uint64_t *value = strmap_add(groups, c->group, strlen(c->group), &added);
     if (l->err->status != OK)
         return;
-    if (added)
+    if (added) {
         *value = i;
-    else if (c->place.item.len)
-        compete(l, value, i);
-    else if (*value != GROUP_MIXED && !same_row(c->place.row, l->list[*value].place.row))
+    } else if (c->place.item.len) {
+        /* Let a part of a step be its model if its name says so more than that of the best
+             * so far. */
+        const unsigned rank = step_model_rank(l->list[i].place.item);
+        const unsigned least = step_model_rank(l->list[*value].place.item);
+        l->list[*value].tied |= rank == least;
+        if (rank < least)
+            *value = i;
+    } else if (*value != GROUP_MIXED && !same_row(c->place.row, l->list[*value].place.row)) {
         *value = GROUP_MIXED;
+    }
 }
 
 /* The model of a step's folder; NULL: none, or two forms of it with one name. */
@@ -367,22 +364,6 @@ static bool find_taken(struct labelling *l)
     return any;
 }
 
-static void make_names(struct labelling *l)
-{
-    for (size_t i = 0; i < l->count; i++)
-        make_name(l, &l->list[i]);
-    while (l->err->status == OK && find_taken(l)) {
-        for (size_t i = 0; i < l->count; i++) {
-            struct labelled *c = &l->list[i];
-            if (c->taken && c->form < FORM_PATH) {
-                c->form++;
-                make_name(l, c);
-            }
-            c->taken = false;
-        }
-    }
-}
-
 /* --- rows ------------------------------------------------------------------------------- */
 
 static const char *labels_keep(struct labelling *l, sqlite3_stmt *s, int column)
@@ -472,8 +453,20 @@ enum status labels_renew(sqlite3 *db, struct error *err)
         find_tails(&l);
         find_hubs(&l);
     }
-    if (err->status == OK)
-        make_names(&l);
+    if (err->status == OK) {
+        for (size_t i = 0; i < l.count; i++)
+            make_name(&l, &l.list[i]);
+        while (l.err->status == OK && find_taken(&l)) {
+            for (size_t i = 0; i < l.count; i++) {
+                struct labelled *c = &l.list[i];
+                if (c->taken && c->form < FORM_PATH) {
+                    c->form++;
+                    make_name(&l, c);
+                }
+                c->taken = false;
+            }
+        }
+    }
     /* Names may pass from one checkpoint to another: all that change are set to the unique path
      * first. */
     put_saves(&l);

@@ -77,22 +77,6 @@ bool overlay_wanted(sqlite3 *db)
     return sqlite3_db_readonly(db, "main") == 1;
 }
 
-/* Note what is temporary already, and the checkpoints whose results are copied. */
-static void note_before(sqlite3 *db, const int64_t *checkpoints, size_t count, struct error *err)
-{
-    struct text sql = {0};
-    text_adds(&sql, "CREATE TEMP TABLE overlaid_before (name TEXT NOT NULL);"
-                    "INSERT INTO temp.overlaid_before SELECT name FROM temp.sqlite_schema"
-                    "  WHERE name <> 'overlaid_before';"
-                    "CREATE TEMP TABLE overlaid_checkpoints (id INTEGER PRIMARY KEY);"
-                    "INSERT OR IGNORE INTO temp.overlaid_checkpoints ");
-    for (size_t i = 0; checkpoints && i < count; i++)
-        text_addf(&sql, "%s(%lld)", i ? "," : "VALUES ", (long long)checkpoints[i]);
-    if (!checkpoints || !count)
-        text_addf(&sql, "SELECT id FROM main._checkpoints WHERE %d", !checkpoints);
-    overlay_run(db, &sql, err);
-}
-
 static void fill_results(sqlite3 *db, enum overlay_results kind, struct error *err)
 {
     const struct overlay_table *t = results[kind].tables;
@@ -106,8 +90,20 @@ static void fill_results(sqlite3 *db, enum overlay_results kind, struct error *e
 enum status overlay_begin(sqlite3 *db, enum overlay_results kind, const int64_t *checkpoints,
                           size_t count, struct error *err)
 {
-    if (overlay_end(db, err) == OK)
-        note_before(db, checkpoints, count, err);
+    if (overlay_end(db, err) == OK) {
+        /* Note what is temporary already, and the checkpoints whose results are copied. */
+        struct text sql = {0};
+        text_adds(&sql, "CREATE TEMP TABLE overlaid_before (name TEXT NOT NULL);"
+                        "INSERT INTO temp.overlaid_before SELECT name FROM temp.sqlite_schema"
+                        "  WHERE name <> 'overlaid_before';"
+                        "CREATE TEMP TABLE overlaid_checkpoints (id INTEGER PRIMARY KEY);"
+                        "INSERT OR IGNORE INTO temp.overlaid_checkpoints ");
+        for (size_t i = 0; checkpoints && i < count; i++)
+            text_addf(&sql, "%s(%lld)", i ? "," : "VALUES ", (long long)checkpoints[i]);
+        if (!checkpoints || !count)
+            text_addf(&sql, "SELECT id FROM main._checkpoints WHERE %d", !checkpoints);
+        overlay_run(db, &sql, err);
+    }
     for (const struct schema_file *f = schema_files; err->status == OK && f->path; f++)
         if (schema_is_from(f, SCHEMA_LATER) && !strstr(f->text, "\nCREATE TRIGGER "))
             overlay_file(db, f, strcmp(f->path, results[kind].file) == 0, err);

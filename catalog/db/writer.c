@@ -256,25 +256,6 @@ static void put_found(struct writer *w, const struct batch *b, int64_t *id, stru
         write_renewed(w, *id, err);
 }
 
-/* What is catalogued stays, with issues that say what happened since; but hashes and the like
- * (17_content_drop.sql) are of the old contents, and go. A passing failure changes nothing of
- * that. */
-static void put_failed(struct writer *w, const struct batch *b, int64_t id, struct error *err)
-{
-    char sql[80];
-    snprintf(sql, sizeof(sql), "DELETE FROM _issues WHERE checkpoint = %lld", (long long)id);
-    /* Earlier imports left nothing to clear, but this one may have issues of the same files. */
-    if (!b->passes && w->blank)
-        clear_paths(w, b, err);
-    write_exec(w, err, sql);
-    if (b->passes)
-        w->kept = true;
-    else
-        write_row(w, err, PUT_STATE, "is", id, state_names[b->state]);
-    if (!b->passes && b->state != STATE_COMPLETE)
-        write_forget_content(w, id, err);
-}
-
 enum status writer_put(struct writer *w, const struct batch *b, struct error *err)
 {
     w->kept = false;
@@ -282,10 +263,26 @@ enum status writer_put(struct writer *w, const struct batch *b, struct error *er
     if (!w->blank)
         clear_paths(w, b, err);
     int64_t id = b->path ? write_find(w, err, FIND_CHECKPOINT, "s", b->path) : -1;
-    if (err->status == OK && b->path && !b->failed && (id < 0 || !b->passes))
+    if (err->status == OK && b->path && !b->failed && (id < 0 || !b->passes)) {
         put_found(w, b, &id, err);
-    else if (err->status == OK && id > 0)
-        put_failed(w, b, id, err);
+    } else if (err->status == OK && id > 0) {
+        /* What is catalogued stays, with issues that say what happened since; but hashes and
+             * the like (17_content_drop.sql) are of the old contents, and go. A passing failure
+             * changes nothing of that. */
+        char sql[80];
+        snprintf(sql, sizeof(sql), "DELETE FROM _issues WHERE checkpoint = %lld", (long long)id);
+        /* Earlier imports left nothing to clear, but this one may have issues of the same
+             * files. */
+        if (!b->passes && w->blank)
+            clear_paths(w, b, err);
+        write_exec(w, err, sql);
+        if (b->passes)
+            w->kept = true;
+        else
+            write_row(w, err, PUT_STATE, "is", id, state_names[b->state]);
+        if (!b->passes && b->state != STATE_COMPLETE)
+            write_forget_content(w, id, err);
+    }
     put_issues(w, b, id, err);
     put_passed(w, b->passed, b->passed_count, err);
     commit_if_due(w, err);

@@ -152,19 +152,6 @@ static enum status library_export_check_whole(struct exporting *x)
 
 /* --- reports --------------------------------------------------------------------------------- */
 
-static void say_refusals(struct exporting *x)
-{
-    struct text lines = {0};
-    refusals_print(&x->plan.refusals, &lines);
-    char *at = text_str(&lines) ? lines.at : NULL;
-    for (char *end; at && (end = strchr(at, '\n')); at = end + 1) {
-        *end = '\0';
-        library_say(x->catalog, "%s", at);
-    }
-    refuse_for(x, lines.at ? lines.at : "no memory", ""); /* the first line */
-    text_release(&lines);
-}
-
 static void say_note(const ckptdb *c, const struct selection_note *n, const char *what)
 {
     if (n->count)
@@ -188,16 +175,6 @@ static void say_notes(const struct exporting *x, const struct selection_notes *n
         library_say(c, "%" PRIu64 " tensors without bytes are left out", p->left_out);
 }
 
-static void say_loss(const ckptdb *c, const struct export_loss *l)
-{
-    if (l->tensors)
-        library_say(c,
-                    "lost by conversion: out of range %" PRIu64 ", rounded to zero %" PRIu64
-                    ", became NaN %" PRIu64 ", in %" PRIu64 " of the tensors (%s%s)",
-                    l->all.out_of_range, l->all.to_zero, l->all.to_nan, l->tensors, l->first,
-                    l->tensors > 1 ? ", ..." : "");
-}
-
 /* --- planning, writing ----------------------------------------------------------------------- */
 
 /* The plan is made in one transaction, of one state of the catalog; not the copying, which may be
@@ -214,10 +191,19 @@ static enum status make_plan(struct exporting *x)
     if (x->err->status != OK || (dtype && export_plan_cast(&x->plan, dtype, x->err) != OK) ||
         export_plan_check(&x->plan, x->exporter, x->err) != OK)
         return x->err->status;
-    if (x->plan.refusals.count)
-        say_refusals(x);
-    else
+    if (x->plan.refusals.count) {
+        struct text lines = {0};
+        refusals_print(&x->plan.refusals, &lines);
+        char *at = text_str(&lines) ? lines.at : NULL;
+        for (char *end; at && (end = strchr(at, '\n')); at = end + 1) {
+            *end = '\0';
+            library_say(x->catalog, "%s", at);
+        }
+        refuse_for(x, lines.at ? lines.at : "no memory", ""); /* the first line */
+        text_release(&lines);
+    } else {
         say_notes(x, &notes);
+    }
     return x->err->status;
 }
 
@@ -328,7 +314,12 @@ static enum status write_plan(struct exporting *x)
         return x->err->status;
     if (warning[0])
         library_say(x->catalog, "%s", warning);
-    say_loss(x->catalog, &loss);
+    if (loss.tensors)
+        library_say(x->catalog,
+                    "lost by conversion: out of range %" PRIu64 ", rounded to zero %" PRIu64
+                    ", became NaN %" PRIu64 ", in %" PRIu64 " of the tensors (%s%s)",
+                    loss.all.out_of_range, loss.all.to_zero, loss.all.to_nan, loss.tensors,
+                    loss.first, loss.tensors > 1 ? ", ..." : "");
     return o->dry_run && o->planned ? give_plan(x) : OK;
 }
 

@@ -63,18 +63,6 @@ static void known_run(sqlite3_context *context, int argc, sqlite3_value **argv)
     known_result(context, sqlite3_user_data(context), argv[0]);
 }
 
-/* The value of SELECT ?1. */
-static int known_value(sqlite3 *db, int64_t id, sqlite3_value **out)
-{
-    sqlite3_stmt *s = NULL;
-    int rc = sqlite3_prepare_v2(db, "SELECT ?1", -1, &s, NULL);
-    if (rc == SQLITE_OK && sqlite3_bind_int64(s, 1, id) == SQLITE_OK)
-        rc = sqlite3_step(s);
-    *out = rc == SQLITE_ROW ? sqlite3_value_dup(sqlite3_column_value(s, 0)) : NULL;
-    sqlite3_finalize(s);
-    return *out ? SQLITE_OK : SQLITE_NOMEM;
-}
-
 int sql_checkpoint(sqlite3 *db, sqlite3_value *given, sqlite3_value **out, char **message)
 {
     struct error err = {.offset = NO_OFFSET};
@@ -87,8 +75,16 @@ int sql_checkpoint(sqlite3 *db, sqlite3_value *given, sqlite3_value **out, char 
     const char *name = (const char *)sqlite3_value_text(given);
     *out = NULL;
     const bool whole = name && strlen(name) == (size_t)sqlite3_value_bytes(given);
-    if (whole && find_one(db, name, &id, &why, &err) == OK)
-        return known_value(db, id, out);
+    if (whole && find_one(db, name, &id, &why, &err) == OK) {
+        /* The value of SELECT ?1. */
+        sqlite3_stmt *s = NULL;
+        int rc = sqlite3_prepare_v2(db, "SELECT ?1", -1, &s, NULL);
+        if (rc == SQLITE_OK && sqlite3_bind_int64(s, 1, id) == SQLITE_OK)
+            rc = sqlite3_step(s);
+        *out = rc == SQLITE_ROW ? sqlite3_value_dup(sqlite3_column_value(s, 0)) : NULL;
+        sqlite3_finalize(s);
+        return *out ? SQLITE_OK : SQLITE_NOMEM;
+    }
     if (name && !whole)
         text_adds(&why, "the name of a checkpoint has no NUL byte in it");
     const bool told = name && err.status != ERR_MEMORY && text_str(&why);

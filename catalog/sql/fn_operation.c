@@ -28,15 +28,6 @@ static void operation_give(sqlite3_context *context, struct text *t)
     text_release(t);
 }
 
-static void give_error(sqlite3_context *context, const struct error *err)
-{
-    struct text t = {0};
-    if (err->status == ERR_MEMORY)
-        t.failed = true;
-    text_addf(&t, "ValueError: %s", err->message);
-    operation_give(context, &t);
-}
-
 static void operation_shape(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
@@ -56,8 +47,13 @@ static void operation_error(sqlite3_context *context, int argc, sqlite3_value **
     const char *ops = operation_text_of(argv[0]), *shape = operation_text_of(argv[1]);
     struct error err = {.offset = NO_OFFSET};
     struct text out = {0};
-    if (ops && shapes_after(ops, shape, operation_text_of(argv[2]), &out, &err) != OK)
-        give_error(context, &err);
+    if (ops && shapes_after(ops, shape, operation_text_of(argv[2]), &out, &err) != OK) {
+        struct text t = {0};
+        if (err.status == ERR_MEMORY)
+            t.failed = true;
+        text_addf(&t, "ValueError: %s", err.message);
+        operation_give(context, &t);
+    }
     text_release(&out);
 }
 

@@ -94,21 +94,6 @@ void rule_cache_drop(void *held)
     free(cache);
 }
 
-/* Put a set at the front, and drop the last one if there are too many. */
-static void cache_put(struct rule_cache *cache, struct rule_set *set)
-{
-    set->next = cache->first;
-    cache->first = set;
-    struct rule_set **at = &set->next;
-    for (int kept = 1; *at && kept < SETS_KEPT; kept++)
-        at = &(*at)->next;
-    if (*at) {
-        struct rule_set *oldest = *at;
-        *at = NULL;
-        rule_set_drop(oldest);
-    }
-}
-
 static struct rule_set *cache_take(struct rule_cache *cache, const char *bound)
 {
     for (struct rule_set **at = &cache->first; *at; at = &(*at)->next)
@@ -155,6 +140,16 @@ struct rule_set *rule_cache_find(struct rule_cache *cache, sqlite3 *db, const ch
         return NULL;
     set->committed = committed;
     set->version = version;
-    cache_put(cache, set);
+    /* Put a set at the front, and drop the last one if there are too many. */
+    set->next = cache->first;
+    cache->first = set;
+    struct rule_set **at = &set->next;
+    for (int kept = 1; *at && kept < SETS_KEPT; kept++)
+        at = &(*at)->next;
+    if (*at) {
+        struct rule_set *oldest = *at;
+        *at = NULL;
+        rule_set_drop(oldest);
+    }
     return rule_set_hold(set);
 }

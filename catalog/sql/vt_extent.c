@@ -159,17 +159,6 @@ struct extent_row {
     const char *codec;              /* of a single grid value; NULL: the tensor's */
 };
 
-static void give_path(sqlite3_context *ctx, const struct extent_row *row)
-{
-    struct text path = {0};
-    text_adds(&path, row->file->path);
-    if (row->key) {
-        text_addc(&path, '/');
-        text_adds(&path, row->key);
-    }
-    sql_result_text(ctx, &path);
-}
-
 static void give_strides(sqlite3_context *ctx, const int64_t *strides, unsigned rank)
 {
     struct text json = {0};
@@ -200,24 +189,31 @@ static void give_cell(sqlite3_context *ctx, const struct extent_cursor *c,
                       const struct extent_row *row, int column)
 {
     const struct stored_tensor *t = &c->tensor;
-    if (column == TENSOR_ID)
+    if (column == TENSOR_ID) {
         sqlite3_result_int64(ctx, t->id);
-    else if (column == ORDINAL)
+    } else if (column == ORDINAL) {
         sqlite3_result_int64(ctx, (sqlite3_int64)c->of.at);
-    else if (column == FILE_PATH && row->file)
-        give_path(ctx, row);
-    else if (column == OFFSET && row->file)
+    } else if (column == FILE_PATH && row->file) {
+        struct text path = {0};
+        text_adds(&path, row->file->path);
+        if (row->key) {
+            text_addc(&path, '/');
+            text_adds(&path, row->key);
+        }
+        sql_result_text(ctx, &path);
+    } else if (column == OFFSET && row->file) {
         sqlite3_result_int64(ctx, (sqlite3_int64)(row->offset + row->file->base));
-    else if (column == STORED && row->stored_known)
+    } else if (column == STORED && row->stored_known) {
         sqlite3_result_int64(ctx, (sqlite3_int64)row->stored);
-    else if (column == CODEC)
+    } else if (column == CODEC) {
         give_codec(ctx, t, c->of.at < t->extent_count ? &t->extents[c->of.at] : NULL, row->codec);
-    else if (column == ORIGIN)
+    } else if (column == ORIGIN) {
         give_numbers(ctx, row->origin, t->rank);
-    else if (column == SHAPE)
+    } else if (column == SHAPE) {
         give_numbers(ctx, row->shape ? row->shape : t->shape, t->rank);
-    else if (column == STRIDES)
+    } else if (column == STRIDES) {
         give_strides(ctx, row->strides, t->rank);
+    }
 }
 
 static const struct stored_file *file_at(const struct stored_tensor *t, uint32_t file)

@@ -268,18 +268,6 @@ static void diff_column(struct question_cursor *c, sqlite3_context *context, int
     text_release(&text);
 }
 
-/* The state that the optimizer would keep at a place; of a folder that is not all looked at, the reason
- * why. */
-static void wanted_at(const struct question_cursor *c, struct bytes spec,
-                      const struct optimizer_place *place, struct optimizer_rows *wanted)
-{
-    if (!place->error)
-        optimizer_state(spec, &place->params, &c->tables, wanted);
-    else
-        *PUSH(wanted->arena, wanted->at, wanted->count, wanted->space) = (struct optimizer_row){
-            .path = *place->params.root ? place->params.root : ".", .error = place->error};
-}
-
 /* Places for which the optimizer would keep no state are left out. */
 static void run_score(struct question_cursor *c, struct bytes text)
 {
@@ -291,7 +279,14 @@ static void run_score(struct question_cursor *c, struct bytes text)
             return;
         wanted->arena = score->differences.arena = &c->arena;
         score->place = &c->layout.at[i];
-        wanted_at(c, text, score->place, wanted);
+        /* The state that the optimizer would keep at a place; of a folder that is not all looked
+         * at, the reason why. */
+        if (!score->place->error)
+            optimizer_state(text, &score->place->params, &c->tables, wanted);
+        else
+            *PUSH(wanted->arena, wanted->at, wanted->count, wanted->space) = (struct optimizer_row){
+                .path = *score->place->params.root ? score->place->params.root : ".",
+                .error = score->place->error};
         if (c->err.status != OK)
             return;
         if (wanted->count == 0)

@@ -40,25 +40,21 @@ static bool weigh_key(struct weighing *w)
     return utf8_valid(text, (size_t)key.len) || flax_evidence_refuse(w);
 }
 
-static bool weigh_extension(struct weighing *w, const struct msgpack_item *item)
-{
-    struct flax_array array;
-    if (item->kind == FLAX_EXTENSION_COMPLEX)
-        return true;
-    if (!flax_is_array(item))
-        return flax_evidence_refuse(w);
-    w->array = flax_array_read(&w->m, item, &array);
-    return w->array;
-}
-
 static bool weigh_value(struct weighing *w)
 {
     struct msgpack_item item;
     if (!msgpack_next(&w->m, &item))
         return false;
     bool map = item.type == MSGPACK_MAP;
-    if (item.type == MSGPACK_EXTENSION)
-        return weigh_extension(w, &item);
+    if (item.type == MSGPACK_EXTENSION) {
+        struct flax_array array;
+        if (item.kind == FLAX_EXTENSION_COMPLEX)
+            return true;
+        if (!flax_is_array(&item))
+            return flax_evidence_refuse(w);
+        w->array = flax_array_read(&w->m, &item, &array);
+        return w->array;
+    }
     if (!map && item.type != MSGPACK_ARRAY) /* a lone number may be anything */
         return w->depth > 0 || flax_evidence_refuse(w);
     if (w->depth == NAME_TREE_DEPTH)

@@ -229,16 +229,6 @@ static bool add_key(struct flax_tree *t, const struct msgpack_item *key)
     return name_tree_fits(&t->names, key->offset) && t->reader.err->status == OK;
 }
 
-/* Skip an entry whose key cannot be part of a name. */
-static bool leave_out(struct flax_tree *t, const struct msgpack_item *key)
-{
-    struct msgpack_item value;
-    job_issue(t->job, ISSUE_ERROR, t->source->name, key->offset, "bad-key",
-              "a key in \"%.*s\" is neither a text nor an integer: left out", SHOWN(t));
-    return msgpack_skip(&t->reader, key) && msgpack_next(&t->reader, &value) &&
-           msgpack_skip(&t->reader, &value);
-}
-
 static bool flax_tree_read_entry(struct flax_tree *t)
 {
     struct name_level *l = &t->names.levels[t->names.depth - 1];
@@ -247,8 +237,14 @@ static bool flax_tree_read_entry(struct flax_tree *t)
     t->names.path.len = l->path;
     if (!l->list && !msgpack_next(&t->reader, &key))
         return false;
-    if (!msgpack_is_text(&key) && key.type != MSGPACK_UNSIGNED && key.type != MSGPACK_NEGATIVE)
-        return leave_out(t, &key);
+    if (!msgpack_is_text(&key) && key.type != MSGPACK_UNSIGNED && key.type != MSGPACK_NEGATIVE) {
+        /* Skip an entry whose key cannot be part of a name. */
+        struct msgpack_item value;
+        job_issue(t->job, ISSUE_ERROR, t->source->name, key.offset, "bad-key",
+                  "a key in \"%.*s\" is neither a text nor an integer: left out", SHOWN(t));
+        return msgpack_skip(&t->reader, &key) && msgpack_next(&t->reader, &value) &&
+               msgpack_skip(&t->reader, &value);
+    }
     name_tree_next(&t->names);
     return add_key(t, &key) && flax_tree_read_value(t);
 }

@@ -45,8 +45,11 @@ static void lost_chunk(struct grids *g, uint64_t index)
     verify_found(g->verifier, g->checkpoint->id, t->name, &what);
 }
 
-static void compare_runs(struct grids *g)
+static void compare_grids(struct grids *g)
 {
+    struct error what = {.offset = NO_OFFSET};
+    if (!g->then->grid || !g->now->grid || g->then->grid->in_files != g->now->grid->in_files)
+        return; /* the header has changed, which is reported elsewhere */
     const struct error *err = g->verifier->err;
     const struct grid *then = g->then->grid, *now = g->now->grid;
     for (uint64_t i = 0; i < then->run_count; i++) {
@@ -58,14 +61,6 @@ static void compare_runs(struct grids *g)
     for (uint64_t i = 0; i < then->value_count && err->status == OK; i++)
         if (!grid_value_at(now, then->values[i].index))
             lost_chunk(g, then->values[i].index);
-}
-
-static void compare_grids(struct grids *g)
-{
-    struct error what = {.offset = NO_OFFSET};
-    if (!g->then->grid || !g->now->grid || g->then->grid->in_files != g->now->grid->in_files)
-        return; /* the header has changed, which is reported elsewhere */
-    compare_runs(g);
     if (g->lost <= NAMED_MAX)
         return;
     error_set(&what, ERR_MISSING, g->then->checkpoint, NO_OFFSET,

@@ -429,19 +429,6 @@ static void recognise_settle(struct walker *w, struct listing *l, struct folder 
     walk_add_unit(w, u);
 }
 
-static void add_directory_unit(struct walker *w, struct listing *l, struct unit u)
-{
-    pthread_mutex_lock(&w->lock);
-    if (!u.unchanged)
-        u.siblings = listing_names(l, &w->walk->arena);
-    u.sibling_count = u.siblings ? l->file_count : 0;
-    w->walk->files += l->file_count;
-    if (!u.format->flat)
-        walk_remember(w, &w->walk->whole, l->path);
-    walk_add_unit(w, u);
-    pthread_mutex_unlock(&w->lock);
-}
-
 /* Whether the directory could be a checkpoint if the entries that
  * could not be looked at were files. */
 static bool perhaps_checkpoint(struct listing *l)
@@ -484,7 +471,15 @@ static bool recognise_directory(struct walker *w, struct listing *l, bool *whole
             return true;
     }
     if (u.format) {
-        add_directory_unit(w, l, u);
+        pthread_mutex_lock(&w->lock);
+        if (!u.unchanged)
+            u.siblings = listing_names(l, &w->walk->arena);
+        u.sibling_count = u.siblings ? l->file_count : 0;
+        w->walk->files += l->file_count;
+        if (!u.format->flat)
+            walk_remember(w, &w->walk->whole, l->path);
+        walk_add_unit(w, u);
+        pthread_mutex_unlock(&w->lock);
         *whole = !u.format->flat;
     }
     return u.format;

@@ -50,23 +50,6 @@ static struct task *walk_push(struct walker *w, const char *path, bool named)
     return t;
 }
 
-/* Queue a name in a directory, before the walk begins: `import *.safetensors` names thousands in
- * one directory, which is listed once. */
-static void push_only(struct walker *w, const char *directory, const char *name)
-{
-    struct arena *arena = &w->walk->arena;
-    const char *kept;
-    bool added;
-    uint64_t *at = strmap_keep(&w->named, arena, directory, strlen(directory), &kept, &added);
-    if (added) {
-        *at = w->by_name_count;
-        *PUSH(arena, w->by_name, w->by_name_count, w->by_name_space) = walk_push(w, kept, true);
-    }
-    struct task *t = w->walk->err.status == OK ? w->by_name[*at] : NULL;
-    if (t) /* else it cannot be looked into */
-        *PUSH(arena, t->only, t->only_count, t->only_space) = arena_copy(arena, name, strlen(name));
-}
-
 static struct task *walk_pop(struct walker *w)
 {
     pthread_mutex_lock(&w->lock);
@@ -359,7 +342,21 @@ static void push_name(struct walker *w, const char *path, bool exists, struct er
         add_root(w, place.path);
         if (!exists)
             walk_remember(w, &w->walk->prefixes, place.path);
-        push_only(w, place.directory, place.name);
+        /* Queue a name in a directory, before the walk begins: `import *.safetensors` names
+         * thousands in one directory, which is listed once. */
+        struct arena *arena = &w->walk->arena;
+        const char *kept;
+        bool added;
+        uint64_t *at =
+            strmap_keep(&w->named, arena, place.directory, strlen(place.directory), &kept, &added);
+        if (added) {
+            *at = w->by_name_count;
+            *PUSH(arena, w->by_name, w->by_name_count, w->by_name_space) = walk_push(w, kept, true);
+        }
+        struct task *t = w->walk->err.status == OK ? w->by_name[*at] : NULL;
+        if (t) /* else it cannot be looked into */
+            *PUSH(arena, t->only, t->only_count, t->only_space) =
+                arena_copy(arena, place.name, strlen(place.name));
     }
     free(place.directory);
 }

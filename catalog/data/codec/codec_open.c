@@ -20,13 +20,13 @@ static void open_whole(const struct source *inner, const struct codec *codec, co
     uint8_t *stored = NULL, *decoded = NULL;
     uint64_t len = 0;
     struct block_decoder *decoder = block_decoder_new();
-    if (!decoder)
+    if (!decoder) {
         error_memory_at(err, inner->name);
-    else if (inner->size > WHOLE_MOST)
+    } else if (inner->size > WHOLE_MOST) {
         error_set(err, ERR_LIMIT, inner->name, NO_OFFSET,
                   "%llu stored bytes in one piece, most is %llu", (unsigned long long)inner->size,
                   (unsigned long long)WHOLE_MOST);
-    else if ((stored = codec_read(inner, 0, inner->size, err))) {
+    } else if ((stored = codec_read(inner, 0, inner->size, err))) {
         source_descriptor(inner, &block.offset);
         block.stored = (struct bytes){stored, (size_t)inner->size};
         block_decode_all(decoder, &block, WHOLE_MOST, &decoded, &len, err);

@@ -102,9 +102,12 @@ static void decode_all(struct stream_source *s, uint8_t *dst, size_t len, struct
     }
 }
 
-/* Decode up to `offset`, from the beginning if the stream is already past it. */
-static void move_to(struct stream_source *s, uint64_t offset, struct error *err)
+static enum status stream_read(const struct source *base, uint64_t offset, void *dst, size_t len,
+                               struct error *err)
 {
+    struct stream_source *s = (struct stream_source *)base;
+    pthread_mutex_lock(&s->lock);
+    /* Decode up to `offset`, from the beginning if the stream is already past it. */
     if (offset < s->out_at) {
         s->codec->reset(s->state);
         s->left.len = 0;
@@ -115,14 +118,6 @@ static void move_to(struct stream_source *s, uint64_t offset, struct error *err)
         uint64_t left = offset - s->out_at;
         decode_all(s, s->skip, left < SKIP_BYTES ? (size_t)left : SKIP_BYTES, err);
     }
-}
-
-static enum status stream_read(const struct source *base, uint64_t offset, void *dst, size_t len,
-                               struct error *err)
-{
-    struct stream_source *s = (struct stream_source *)base;
-    pthread_mutex_lock(&s->lock);
-    move_to(s, offset, err);
     decode_all(s, dst, len, err);
     /* After the last expected byte the stream must end. */
     while (err->status == OK && s->out_at == base->size && !s->ended)

@@ -141,21 +141,6 @@ static void compose_read_part(const struct composer *from, struct arena *arena, 
         view_apply_all(&out->view, operations, err);
 }
 
-static void read_parts(const struct recipe *r, const struct composer *from, struct arena *arena,
-                       struct composition *c, struct error *err)
-{
-    struct elements parts;
-    const char *at;
-    size_t len, count = 0, space = 0;
-    argument_elements(&parts, &r->parts);
-    while (err->status == OK && elements_next(&parts, &at, &len) > 0)
-        compose_read_part(from, arena, at, len, PUSH(arena, c->part, count, space), err);
-    c->count = count;
-    if (!count || (count > 1 && !r->join.len))
-        compose_refuse(err, count ? "several parts, and no word how to join them"
-                                  : "a recipe without parts");
-}
-
 /* --- the result -------------------------------------------------------------------------- */
 
 /* Whether two parts can be joined: equal in everything but their sizes along `axis`
@@ -244,8 +229,18 @@ enum status compose(const char *recipe, const struct composer *from, struct aren
     struct composition *c = arena_alloc(arena, sizeof(*c));
     if (c)
         read_recipe(&r, recipe, arena, err);
-    if (c && err->status == OK)
-        read_parts(&r, from, arena, c, err);
+    if (c && err->status == OK) {
+        struct elements parts;
+        const char *at;
+        size_t len, count = 0, space = 0;
+        argument_elements(&parts, &r.parts);
+        while (err->status == OK && elements_next(&parts, &at, &len) > 0)
+            compose_read_part(from, arena, at, len, PUSH(arena, c->part, count, space), err);
+        c->count = count;
+        if (!count || (count > 1 && !r.join.len))
+            compose_refuse(err, count ? "several parts, and no word how to join them"
+                                      : "a recipe without parts");
+    }
     if (c && err->status == OK)
         result(&r, c, arena, out, err);
     arena->err = before;

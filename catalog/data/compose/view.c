@@ -241,17 +241,6 @@ static enum status flatten(struct view *v, const struct operation *o, struct err
 
 /* --- parts ------------------------------------------------------------------------------- */
 
-/* Remove an axis and its dims; the offset accounts for them already. */
-static void drop_axis(struct view *v, unsigned axis)
-{
-    unsigned from = v->first[axis], to = v->first[axis + 1];
-    memmove(v->dim + from, v->dim + to, (v->first[v->rank] - to) * sizeof(*v->dim));
-    for (unsigned a = axis; a < v->rank; a++)
-        v->first[a] = v->first[a + 1] - (to - from);
-    memmove(v->shape + axis, v->shape + axis + 1, (v->rank - axis - 1) * sizeof(*v->shape));
-    v->rank--;
-}
-
 /* Move the offset to element `index` of the axis. In an axis (6 by 1)(4 by 6) element 9 is at 2
  * * 1 + 1 * 6. */
 static void go_to(struct view *v, unsigned axis, uint64_t index)
@@ -275,7 +264,13 @@ static enum status view_take(struct view *v, const struct operation *o, struct e
     if (!index->whole || n < 0 || n >= size)
         return impossible(o, "the axis is not that long", err);
     go_to(v, axis, (uint64_t)n);
-    drop_axis(v, axis);
+    /* Remove an axis and its dims; the offset accounts for them already. */
+    unsigned from = v->first[axis], to = v->first[axis + 1];
+    memmove(v->dim + from, v->dim + to, (v->first[v->rank] - to) * sizeof(*v->dim));
+    for (unsigned a = axis; a < v->rank; a++)
+        v->first[a] = v->first[a + 1] - (to - from);
+    memmove(v->shape + axis, v->shape + axis + 1, (v->rank - axis - 1) * sizeof(*v->shape));
+    v->rank--;
     return OK;
 }
 
@@ -328,11 +323,11 @@ static void equal_pieces(const struct operation *o, uint64_t size, struct arena 
                          uint64_t **out, size_t *count, struct error *err)
 {
     const int64_t pieces = o->argument[1].integer;
-    if (pieces < 1 || size % (uint64_t)pieces)
+    if (pieces < 1 || size % (uint64_t)pieces) {
         impossible(o, "the axis cannot be cut in so many equal pieces", err);
-    else if (pieces > PARTS_MAX)
+    } else if (pieces > PARTS_MAX) {
         impossible(o, "that is more tensors than one can become", err);
-    else if ((*out = arena_array(arena, (size_t)pieces, sizeof(**out)))) {
+    } else if ((*out = arena_array(arena, (size_t)pieces, sizeof(**out)))) {
         *count = (size_t)pieces;
         for (size_t i = 0; i < *count; i++)
             (*out)[i] = size / (uint64_t)pieces;

@@ -52,18 +52,6 @@ static void pad(double *numbers, size_t count)
         numbers[count] = 0;
 }
 
-/* Replace pairs with a NaN by zeros, and count those with one. */
-static void replace_nans(struct compare_block *block, struct compare_sums *out)
-{
-    for (size_t i = 0; i < block->count; i++) {
-        const bool a = isnan(block->a[i]), b = isnan(block->b[i]);
-        if (a || b)
-            block->a[i] = block->b[i] = 0;
-        out->nans += a != b;
-        out->unequal += a != b;
-    }
-}
-
 void compare_floats(struct compare_block *block, struct compare_sums *out)
 {
     const struct compare_kernels *k = compare_kernels();
@@ -73,7 +61,14 @@ void compare_floats(struct compare_block *block, struct compare_sums *out)
     pad(block->b, block->count);
     k->distances(block, &e);
     if (e.nans) {
-        replace_nans(block, out);
+        /* Replace pairs with a NaN by zeros, and count those with one. */
+        for (size_t i = 0; i < block->count; i++) {
+            const bool a = isnan(block->a[i]), b = isnan(block->b[i]);
+            if (a || b)
+                block->a[i] = block->b[i] = 0;
+            out->nans += a != b;
+            out->unequal += a != b;
+        }
         k->distances(block, &e);
     }
     add_squares(k, block, &e, out);

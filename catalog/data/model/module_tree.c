@@ -126,17 +126,6 @@ static uint32_t add_kind(struct module_tree *t, const char *dtype, const char *s
     return at ? (uint32_t)*at : 0;
 }
 
-/* The position of a kind in kinds[]; 0 without memory. Models have few kinds, and neighbouring
- * tensors often have the same: a small cache saves most look-ups. */
-static uint32_t module_tree_kind_of(struct module_tree *t, const char *dtype, const char *shape)
-{
-    uint32_t *near =
-        t->borrows ? &t->kind_near[(uintptr_t)shape / 16 % MODULE_KINDS_NEAR] : &t->kind_last;
-    if (!is_kind(t, *near, dtype, shape))
-        *near = add_kind(t, dtype, shape);
-    return *near;
-}
-
 /* Append a child to `parent`; `found` is its free slot of the index. */
 static uint32_t new_child(struct module_tree *t, uint32_t parent, uint32_t *found, const char *name,
                           size_t len)
@@ -200,7 +189,13 @@ bool module_tree_add(struct module_tree *t, const char *name, const char *dtype,
                      uint64_t parameters, uint64_t nbytes)
 {
     size_t len = strlen(name);
-    uint32_t kind = module_tree_kind_of(t, dtype, shape);
+    /* The position of a kind in kinds[]; 0 without memory. Models have few kinds, and neighbouring
+     * tensors often have the same: a small cache saves most look-ups. */
+    uint32_t *near =
+        t->borrows ? &t->kind_near[(uintptr_t)shape / 16 % MODULE_KINDS_NEAR] : &t->kind_last;
+    if (!is_kind(t, *near, dtype, shape))
+        *near = add_kind(t, dtype, shape);
+    uint32_t kind = *near;
     uint32_t node = kind && len < MODULE_NAME_BYTES ? node_of(t, name, len) : 0;
     text_reset(&t->last);
     if (!node || !text_add(&t->last, name, len))

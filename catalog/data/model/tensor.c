@@ -24,13 +24,6 @@ static bool own_of(const struct extent *list, uint64_t count, struct own_codecs 
     return true;
 }
 
-static void pack_strides(struct text *out, const int64_t *strides, unsigned rank)
-{
-    text_addc(out, strides ? 1 : 0);
-    for (unsigned d = 0; strides && d < rank; d++)
-        packed_put(out, zigzag(strides[d]));
-}
-
 static void pack_box(struct text *out, const struct extent *e, unsigned rank)
 {
     for (unsigned d = 0; d < rank; d++)
@@ -56,8 +49,11 @@ static void pack_one(struct text *out, const struct extent *e, unsigned rank, un
         text_add(out, e->bytes, e->stored);
     if (flags & EXTENTS_BOXES)
         pack_box(out, e, rank);
-    if (flags & EXTENTS_STRIDES)
-        pack_strides(out, e->strides, rank);
+    if (flags & EXTENTS_STRIDES) {
+        text_addc(out, e->strides ? 1 : 0);
+        for (unsigned d = 0; e->strides && d < rank; d++)
+            packed_put(out, zigzag(e->strides[d]));
+    }
 }
 
 bool extents_pack(struct text *out, const struct extent *list, uint64_t count, unsigned rank,
@@ -159,17 +155,6 @@ static bool unpack_one(struct unpacking *u, struct extent *e)
     return !(u->flags & EXTENTS_STRIDES) || unpack_strides(c, u->rank, u->arena, &e->strides);
 }
 
-static enum status unpack_grid(struct cursor *c, const uint64_t *shape, unsigned rank,
-                               struct arena *arena, struct extent_list *out, struct error *err)
-{
-    struct grid *grid = arena_alloc(arena, sizeof(*grid));
-    if (!grid)
-        return error_memory_at(err, "catalog");
-    if (grid_unpack(c, shape, rank, arena, grid, err) == OK)
-        *out = (struct extent_list){.grid = grid};
-    return err->status;
-}
-
 enum status extents_unpack(struct bytes packed, const uint64_t *shape, unsigned rank,
                            struct arena *arena, struct extent_list *out, struct error *err)
 {
@@ -177,8 +162,14 @@ enum status extents_unpack(struct bytes packed, const uint64_t *shape, unsigned 
     struct extent_list list = {0};
     struct unpacking u = {.c = &c, .arena = arena, .rank = rank};
     u.flags = cursor_varint32(&c);
-    if (u.flags & EXTENTS_GRID)
-        return unpack_grid(&c, shape, rank, arena, out, err);
+    if (u.flags & EXTENTS_GRID) {
+        struct grid *grid = arena_alloc(arena, sizeof(*grid));
+        if (!grid)
+            return error_memory_at(err, "catalog");
+        if (grid_unpack(&c, shape, rank, arena, grid, err) == OK)
+            *out = (struct extent_list){.grid = grid};
+        return err->status;
+    }
     list.first_sum_plus_1 = cursor_varint(&c);
     list.count = cursor_varint(&c);
     if (!cursor_ok(&c) || list.count > cursor_left(&c))

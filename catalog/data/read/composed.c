@@ -165,15 +165,6 @@ static void open_part(const struct composed *c, uint64_t i, struct open_part *ou
     }
 }
 
-static void close_part(const struct composed *c, uint64_t i)
-{
-    struct open_part *p = &c->part[i];
-    if (p->kept)
-        kept_give(kept_tensors(c->files), p->kept);
-    else
-        source_close(p->source);
-}
-
 /* NULL after an error. */
 static struct source *part_source(struct composed *c, uint64_t i, struct error *err)
 {
@@ -265,23 +256,6 @@ static uint64_t before(const struct composed *c, const struct composed_part *p, 
     return row * p->length + own;
 }
 
-static void gather_part(struct composed *c, uint64_t i, uint64_t position, uint64_t count,
-                        uint8_t *dst, struct error *err)
-{
-    const struct composed_part *p = &c->made->part[i];
-    uint64_t at = before(c, p, position), end = before(c, p, position + count);
-    struct source *s = NULL;
-    struct gather g;
-    if (at < end && !p->view.zeros) /* else the caller has cleared dst */
-        s = part_source(c, i, err);
-    while (s && at < end && err->status == OK) {
-        at += next_box(c, p, at, end, &g);
-        g.unit = c->unit;
-        g.to -= position;
-        gather_run(&g, s, dst, err);
-    }
-}
-
 /* Multiply in float32 (float64 for dtypes of more than 32 bits), and round once. */
 static void scale(const struct composed *c, uint8_t *data, uint64_t position, uint64_t count,
                   struct error *err)
@@ -311,8 +285,20 @@ static enum status composed_run(struct composed *c, uint64_t position, uint64_t 
     if (!count)
         return OK;
     memset(dst, 0, (size_t)count * c->unit);
-    for (uint64_t i = 0; i < c->made->count && err->status == OK; i++)
-        gather_part(c, i, position, count, dst, err);
+    for (uint64_t i = 0; i < c->made->count && err->status == OK; i++) {
+        const struct composed_part *p = &c->made->part[i];
+        uint64_t at = before(c, p, position), end = before(c, p, position + count);
+        struct source *s = NULL;
+        struct gather g;
+        if (at < end && !p->view.zeros) /* else the caller has cleared dst */
+            s = part_source(c, i, err);
+        while (s && at < end && err->status == OK) {
+            at += next_box(c, p, at, end, &g);
+            g.unit = c->unit;
+            g.to -= position;
+            gather_run(&g, s, dst, err);
+        }
+    }
     if (c->made->scale != 1)
         scale(c, dst, position, count, err);
     return err->status;
@@ -370,8 +356,13 @@ static void composed_close(struct reader *r)
     struct composed *c = r->own;
     if (!c)
         return;
-    for (uint64_t i = 0; c->part && i < c->made->count; i++)
-        close_part(c, i);
+    for (uint64_t i = 0; c->part && i < c->made->count; i++) {
+        struct open_part *p = &c->part[i];
+        if (p->kept)
+            kept_give(kept_tensors(c->files), p->kept);
+        else
+            source_close(p->source);
+    }
     free(c->part);
     pthread_mutex_destroy(&c->lock);
     free(c);

@@ -112,18 +112,13 @@ struct kept_list *kept_tensors(struct file_cache *c)
     return &c->tensors;
 }
 
-static int64_t now_ns(void)
-{
-    struct timespec t = {0};
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* Open the file, or look at it again if that was not done lately. A changed file fails every time. */
 static enum status file_make(const void *context, struct kept *k, struct error *err)
 {
     const struct stored_file *file = context;
-    int64_t now = now_ns();
+    struct timespec t = {0};
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    int64_t now = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
     if (k->source && now - k->looked_at < LOOK_AGAIN_NS)
         return OK;
     if (open_checked(file, k->source ? NULL : &k->source, err) == OK)

@@ -119,19 +119,6 @@ static struct plan plan_of(const struct gather *g)
     return p;
 }
 
-/* Copy a unit `count` times, by doubling, but in pieces of REPEAT_BYTES at most. */
-static void repeat(uint8_t *to, const uint8_t *from, uint64_t count, size_t unit)
-{
-    uint64_t most = unit < REPEAT_BYTES ? REPEAT_BYTES / unit : 1;
-    memcpy(to, from, unit);
-    for (uint64_t done = 1; done < count;) {
-        uint64_t n = done < count - done ? done : count - done;
-        n = n < most ? n : most;
-        memcpy(to + done * unit, to, n * unit);
-        done += n;
-    }
-}
-
 #define COPY_ALL(bytes)                                                                            \
     for (uint64_t i = 0; i < count; i++)                                                           \
     memcpy(to + (int64_t)i * to_step, from + (int64_t)i * from_step, bytes)
@@ -140,22 +127,31 @@ static void repeat(uint8_t *to, const uint8_t *from, uint64_t count, size_t unit
 static void copy_units(uint8_t *to, int64_t to_step, const uint8_t *from, int64_t from_step,
                        uint64_t count, size_t unit)
 {
-    if (to_step == (int64_t)unit && from_step == (int64_t)unit)
+    if (to_step == (int64_t)unit && from_step == (int64_t)unit) {
         memcpy(to, from, count * unit);
-    else if (to_step == (int64_t)unit && from_step == 0)
-        repeat(to, from, count, unit);
-    else if (unit == 1)
+    } else if (to_step == (int64_t)unit && from_step == 0) {
+        /* Copy a unit `count` times, by doubling, but in pieces of REPEAT_BYTES at most. */
+        uint64_t most = unit < REPEAT_BYTES ? REPEAT_BYTES / unit : 1;
+        memcpy(to, from, unit);
+        for (uint64_t done = 1; done < count;) {
+            uint64_t n = done < count - done ? done : count - done;
+            n = n < most ? n : most;
+            memcpy(to + done * unit, to, n * unit);
+            done += n;
+        }
+    } else if (unit == 1) {
         COPY_ALL(1);
-    else if (unit == 2)
+    } else if (unit == 2) {
         COPY_ALL(2);
-    else if (unit == 4)
+    } else if (unit == 4) {
         COPY_ALL(4);
-    else if (unit == 8)
+    } else if (unit == 8) {
         COPY_ALL(8);
-    else if (unit == 16)
+    } else if (unit == 16) {
         COPY_ALL(16);
-    else
+    } else {
         COPY_ALL(unit);
+    }
 }
 
 /* Advance an odometer over dim[0, rank) and both positions. False after the last. */
@@ -300,20 +296,6 @@ static enum status move_piece(const struct pieces *p, struct gather out, struct 
     return OK;
 }
 
-/* Move a gather in parts of `part` steps of dim[0]. */
-static void move_in_parts(const struct pieces *p, struct gather piece, uint64_t part,
-                          struct error *err)
-{
-    struct gather_dim *dim = &piece.dim[0];
-    for (uint64_t left = dim->count; left; left -= dim->count) {
-        dim->count = left < part ? left : part;
-        if (move_piece(p, piece, err) != OK)
-            break;
-        piece.from += dim->count * (uint64_t)dim->from;
-        piece.to += dim->count * (uint64_t)dim->to;
-    }
-}
-
 enum status gather_to_file(struct gather *g, const struct source *s, int fd, const char *what,
                            struct error *err)
 {
@@ -337,7 +319,15 @@ enum status gather_to_file(struct gather *g, const struct source *s, int fd, con
         struct gather piece = *g;
         piece.rank = g->rank - outer;
         memmove(piece.dim, g->dim + outer, piece.rank * sizeof(*piece.dim));
-        move_in_parts(&p, piece, part, err);
+        /* Move a gather in parts of `part` steps of dim[0]. */
+        struct gather_dim *dim = &piece.dim[0];
+        for (uint64_t left = dim->count; left; left -= dim->count) {
+            dim->count = left < part ? left : part;
+            if (move_piece(&p, piece, err) != OK)
+                break;
+            piece.from += dim->count * (uint64_t)dim->from;
+            piece.to += dim->count * (uint64_t)dim->to;
+        }
     } while (err->status == OK && gather_advance(g->dim, outer, index, &g->from, &g->to));
     free(p.buffer);
     return err->status;

@@ -244,16 +244,6 @@ static bool in_band(const struct grid_reader *g, uint64_t offset)
     return g->kind != BAND_NONE && offset >= g->band.begin && offset < g->band.end;
 }
 
-static void repeat_fill(const struct grid_reader *g, uint64_t offset, uint8_t *dst, size_t len)
-{
-    const uint8_t *fill = decode_fill(g->decode);
-    const size_t first = len < g->unit ? len : g->unit;
-    for (size_t i = 0; i < first; i++)
-        dst[i] = fill[(offset + i) % g->unit];
-    for (size_t i = first; i < len; i++) /* each element from the one before */
-        dst[i] = dst[i - g->unit];
-}
-
 /* Read from the current band; `offset` counts from its beginning. */
 static enum status read_band(struct grid_reader *g, uint64_t offset, uint8_t *dst, size_t len,
                              struct error *err)
@@ -270,7 +260,12 @@ static enum status read_band(struct grid_reader *g, uint64_t offset, uint8_t *ds
     case BAND_NONE:
         break;
     }
-    repeat_fill(g, offset, dst, len);
+    const uint8_t *fill = decode_fill(g->decode);
+    const size_t first = len < g->unit ? len : g->unit;
+    for (size_t i = 0; i < first; i++)
+        dst[i] = fill[(offset + i) % g->unit];
+    for (size_t i = first; i < len; i++) /* each element from the one before */
+        dst[i] = dst[i - g->unit];
     return OK;
 }
 

@@ -291,9 +291,9 @@ enum status staging_commit_file(struct staging *s, const char *name, bool replac
 {
     struct text from = {0};
     text_addf(&from, "%s/%s", s->temporary, name);
-    if (!text_str(&from))
+    if (!text_str(&from)) {
         error_memory_at(err, name);
-    else if (s->io->rename(s->directory, text_str(&from), name, replace) != 0) {
+    } else if (s->io->rename(s->directory, text_str(&from), name, replace) != 0) {
         if (errno == EEXIST && !replace)
             error_set(err, ERR_ARGUMENT, name, NO_OFFSET, "exists; --force writes over it");
         else

@@ -227,7 +227,7 @@ static bool is_usual(const char *key, const struct form_value *v)
            (strcmp(key, "is_resuming") == 0 && v->type == JSON_FALSE);
 }
 
-static void gin_check(const struct ruleset *set, struct error *err)
+static void gin_write(const struct ruleset *set, struct text *out, struct error *err)
 {
     struct form_walk w = {0};
     struct text key = {0};
@@ -237,11 +237,6 @@ static void gin_check(const struct ruleset *set, struct error *err)
             form_cannot(err, "json", "gin has no place for the option \"%.200s\"", text_str(&key));
     form_walk_end(&w);
     text_release(&key);
-}
-
-static void gin_write(const struct ruleset *set, struct text *out, struct error *err)
-{
-    gin_check(set, err);
     text_adds(out, "utils.RestoreCheckpointConfig.assignment_map = [\n");
     for (size_t i = 0; i < set->rules; i++) {
         text_adds(out, "    (");

@@ -161,7 +161,7 @@ static bool is_good(struct arena *arena, const struct ruleset_rule *r)
                           : !form_has(r->compute) && !form_has(r->ops);
 }
 
-static void key_mapping_check_options(const struct ruleset *set, struct error *err)
+static void key_mapping_check(const struct ruleset *set, struct error *err)
 {
     struct form_walk w = {0};
     struct text key = {0};
@@ -173,11 +173,6 @@ static void key_mapping_check_options(const struct ruleset *set, struct error *e
                         text_str(&key));
     form_walk_end(&w);
     text_release(&key);
-}
-
-static void key_mapping_check(const struct ruleset *set, struct error *err)
-{
-    key_mapping_check_options(set, err);
     if (!set->rules)
         form_cannot(err, "json", "there is no rule, and an empty object says nothing");
     form_check_keys(set, err);

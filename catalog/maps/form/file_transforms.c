@@ -183,21 +183,6 @@ static bool sorts_otherwise(const struct transform *a, const struct transform *b
     return (*x == '/' ? 1 : (unsigned char)*x) > (*y == '/' ? 1 : (unsigned char)*y);
 }
 
-/* Add the rules in the order in which Orbax applies them. */
-static void add_rules(struct reading *r)
-{
-    struct ruleset *set = r->f->set;
-    if (r->count)
-        qsort(r->leaf, r->count, sizeof(*r->leaf), transforms_by_turn);
-    for (size_t i = 0; i < r->count && r->f->err->status == OK; i++) {
-        struct transform *t = &r->leaf[i];
-        r->ordered = r->ordered || (r->nested && i > 0 && sorts_otherwise(&t[-1], t));
-        t->rule.ord = (int64_t)i + 1;
-        if (!ruleset_add(set, t->rule))
-            form_refuse(r->f, "no memory");
-    }
-}
-
 /* The options of the file, and the option `own` ("nested" or "ordered"), which follows from the
  * tree and overrides the file's. NULL: the tree says nothing. */
 static void read_options(struct form_text *f, const char *own)
@@ -250,8 +235,19 @@ static void transforms_read(struct form_text *f)
     struct form_value tree = form_member(f->text, strlen(f->text), "transforms");
     check_members(f);
     read_node(&r, NULL, "", &tree);
-    if (f->err->status == OK)
-        add_rules(&r);
+    if (f->err->status == OK) {
+        /* Add the rules in the order in which Orbax applies them. */
+        struct ruleset *set = r.f->set;
+        if (r.count)
+            qsort(r.leaf, r.count, sizeof(*r.leaf), transforms_by_turn);
+        for (size_t i = 0; i < r.count && r.f->err->status == OK; i++) {
+            struct transform *t = &r.leaf[i];
+            r.ordered = r.ordered || (r.nested && i > 0 && sorts_otherwise(&t[-1], t));
+            t->rule.ord = (int64_t)i + 1;
+            if (!ruleset_add(set, t->rule))
+                form_refuse(r.f, "no memory");
+        }
+    }
     read_options(f, r.ordered ? "ordered" : r.nested ? "nested" : NULL);
 }
 

@@ -318,14 +318,6 @@ static const char *infer_rules_keep_text(struct inference *f, struct text *t)
     return kept;
 }
 
-static const char *ops_of(struct writing *w, uint32_t key)
-{
-    struct text ops = {0};
-    for (const char *at = w->f->words.word[w->d->ops].at; *at; at++)
-        *at == '%' && key < w->d->news ? put_key(w, key + 1, &ops) : (void)text_addc(&ops, *at);
-    return infer_rules_keep_text(w->f, &ops);
-}
-
 static void write_rule(struct inference *f, const struct draft *d)
 {
     struct writing w = {.f = f, .d = d};
@@ -336,7 +328,10 @@ static void write_rule(struct inference *f, const struct draft *d)
     for (; key < d->news && d->new[key].kind != TOKEN_KEY; key++)
         put_template(&w, &d->new[key], &w.replacement);
     shorten_references(&w.replacement, &replacement);
-    rule.ops = ops_of(&w, key);
+    struct text ops = {0};
+    for (const char *at = w.f->words.word[w.d->ops].at; *at; at++)
+        *at == '%' && key < w.d->news ? put_key(&w, key + 1, &ops) : (void)text_addc(&ops, *at);
+    rule.ops = infer_rules_keep_text(w.f, &ops);
     if (w.compute.len)
         text_addc(&w.compute, ']');
     rule.compute = infer_rules_keep_text(f, &w.compute);

@@ -281,19 +281,6 @@ static void sum_row(struct summary *s, const struct map_row *row, bool first)
         s->high = row->by->ord;
 }
 
-/* Add how one piece is joined; `last`: how the piece before it is, or NULL. */
-static void sum_join(struct summary *s, const struct operation_join *j,
-                     const struct operation_join *last)
-{
-    s->counted += j->counted;
-    if (j->counted && j->key < s->first)
-        s->first = j->key;
-    if (j->counted && j->key > s->last)
-        s->last = j->key;
-    if (last && (strcmp(last->join, j->join) != 0 || strcmp(last->after, j->after) != 0))
-        s->differently = true;
-}
-
 static struct summary summarize(struct conversion *c, const struct group *g)
 {
     struct summary s = {.low = INT64_MAX, .high = INT64_MIN, .first = INT64_MAX, .last = INT64_MIN};
@@ -305,7 +292,14 @@ static struct summary summarize(struct conversion *c, const struct group *g)
         sum_row(&s, row, i == g->first + 1);
         if (!j->join)
             continue;
-        sum_join(&s, j, last);
+        /* Add how one piece is joined; `last`: how the piece before it is, or NULL. */
+        s.counted += j->counted;
+        if (j->counted && j->key < s.first)
+            s.first = j->key;
+        if (j->counted && j->key > s.last)
+            s.last = j->key;
+        if (last && (strcmp(last->join, j->join) != 0 || strcmp(last->after, j->after) != 0))
+            s.differently = true;
         last = j;
         const char *own = rest_of(c, j, row->shape);
         s.unlike = s.unlike || (rest && own && strcmp(rest, own) != 0);

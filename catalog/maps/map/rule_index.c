@@ -38,8 +38,8 @@ struct rule_index {
     uint32_t now;
     uint8_t class[256]; /* of bytes; 0: in no literal */
     struct marks found, always;
-    /* Of the last name: the node after each byte, whether it hits, and after how many bytes the last one
-     * that hit was; SIZE_MAX: that is not kept */
+    /* Of the last name: the node after each byte, whether it hits, and after how many bytes the
+     * last one that hit was; SIZE_MAX: that is not kept */
     uint32_t state[KEPT + 1];
     uint64_t hits[KEPT / 64];
     size_t last;

@@ -80,22 +80,6 @@ static int compare_values(const void *a, const void *b)
     return order ? order : (x->order > y->order) - (x->order < y->order);
 }
 
-/* Find the entries of the step's table, which are adjacent once values are sorted. */
-static void find_table(struct rules *s, struct step *step)
-{
-    if (!s->sorted && s->values)
-        qsort(s->value, s->values, sizeof(*s->value), compare_values);
-    s->sorted = true;
-    size_t begin = 0, end;
-    while (begin < s->values && strcmp(s->value[begin].table, step->table) != 0)
-        begin++;
-    for (end = begin; end < s->values && strcmp(s->value[end].table, step->table) == 0;)
-        end++;
-    step->entry = s->value + begin;
-    step->entries = end - begin;
-    step->found = true;
-}
-
 /* The values of the step's table at `key`; .at NULL: no such key. */
 static struct found find_values(struct rules *s, struct step *step, struct run key)
 {
@@ -104,8 +88,20 @@ static struct found find_values(struct rules *s, struct step *step, struct run k
     struct found *recent = &step->recent[(first + 3u * last + key.len) % STEP_RECENT];
     if (recent->at && compare_key(recent->at, key) == 0)
         return *recent;
-    if (!step->found)
-        find_table(s, step);
+    if (!step->found) {
+        /* Find the entries of the step's table, which are adjacent once values are sorted. */
+        if (!s->sorted && s->values)
+            qsort(s->value, s->values, sizeof(*s->value), compare_values);
+        s->sorted = true;
+        size_t begin = 0, end;
+        while (begin < s->values && strcmp(s->value[begin].table, step->table) != 0)
+            begin++;
+        for (end = begin; end < s->values && strcmp(s->value[end].table, step->table) == 0;)
+            end++;
+        step->entry = s->value + begin;
+        step->entries = end - begin;
+        step->found = true;
+    }
     size_t at;
     PARTITION_POINT(at, step->entries, compare_key(&step->entry[at], key) < 0);
     const struct value *v = step->entry + at;

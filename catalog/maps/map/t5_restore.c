@@ -277,19 +277,6 @@ static void say_unknown(struct restoring *r, struct map_row *row)
     row->error = map_keep(r->task, &error);
 }
 
-static void say_misfit(struct restoring *r, struct map_row *row, const char *wanted)
-{
-    struct text error = {0};
-    text_adds(&error, "ValueError: Variable ");
-    text_add(&error, row->new_name.at, row->new_name.len);
-    text_adds(&error, " has shape ");
-    map_tuple(&error, row->shape);
-    text_adds(&error, " != ");
-    map_tuple(&error, wanted);
-    row->status = "error";
-    row->error = map_keep(r->task, &error);
-}
-
 static void update(struct restoring *r, const struct item *item)
 {
     const struct map_tree *model = &r->task->target;
@@ -306,10 +293,19 @@ static void update(struct restoring *r, const struct item *item)
     if (!r->task->has_target)
         return;
     const struct map_leaf *leaf = map_leaf_called(model, &r->model, item->name);
-    if (!leaf)
+    if (!leaf) {
         say_unknown(r, row);
-    else if (leaf->shape && row->shape && strcmp(leaf->shape, row->shape) != 0)
-        say_misfit(r, row, leaf->shape);
+    } else if (leaf->shape && row->shape && strcmp(leaf->shape, row->shape) != 0) {
+        struct text error = {0};
+        text_adds(&error, "ValueError: Variable ");
+        text_add(&error, row->new_name.at, row->new_name.len);
+        text_adds(&error, " has shape ");
+        map_tuple(&error, row->shape);
+        text_adds(&error, " != ");
+        map_tuple(&error, leaf->shape);
+        row->status = "error";
+        row->error = map_keep(r->task, &error);
+    }
 }
 
 /* Add a row for a leaf whose value was replaced. */

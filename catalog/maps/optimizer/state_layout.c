@@ -329,23 +329,6 @@ static void take_params(struct finder *f, struct piece folder)
     }
 }
 
-static void find_params(struct finder *f)
-{
-    struct piece folder = find_folder(f);
-    bool added;
-    if (folder.at)
-        take_params(f, folder);
-    if (f->params.count == 0)
-        params_of_state(f);
-    if (f->params.count == 0)
-        take_params(f, usual_folder(f, folder_of(f->root)));
-    if (f->params.count)
-        qsort(f->params.at, f->params.count, sizeof(*f->params.at), in_order);
-    strmap_release(&f->names);
-    for (size_t i = 0; i < f->params.count; i++)
-        *strmap_add(&f->names, f->params.at[i].name, f->params.at[i].len, &added) = i + 1;
-}
-
 /* --- places ---------------------------------------------------------------------------------------- */
 
 static struct optimizer_place new_place(const struct finder *f, struct piece root)
@@ -613,7 +596,19 @@ enum status optimizer_find_layout(const struct optimizer_held *leaves,
         add_t5x(&f, t5x_params);
     } else if (find_named_root(&f) || (leaves->count && is_bare_state(&f))) {
         find_value(&f);
-        find_params(&f);
+        struct piece folder = find_folder(&f);
+        bool added;
+        if (folder.at)
+            take_params(&f, folder);
+        if (f.params.count == 0)
+            params_of_state(&f);
+        if (f.params.count == 0)
+            take_params(&f, usual_folder(&f, folder_of(f.root)));
+        if (f.params.count)
+            qsort(f.params.at, f.params.count, sizeof(*f.params.at), in_order);
+        strmap_release(&f.names);
+        for (size_t i = 0; i < f.params.count; i++)
+            *strmap_add(&f.names, f.params.at[i].name, f.params.at[i].len, &added) = i + 1;
         if (f.params.count)
             state_layout_visit(&f, f.root, false, 0);
     }

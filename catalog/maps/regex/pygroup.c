@@ -129,11 +129,11 @@ static void push_capture(struct pyreader *p, size_t pos, const struct name *name
     if (name) {
         bool added = false;
         uint64_t *was = strmap_add(&s->names, name->at, name->len, &added);
-        if (!was)
+        if (!was) {
             error_memory(p->err);
-        else if (added)
+        } else if (added) {
             *was = s->groups;
-        else {
+        } else {
             struct text message = {0};
             text_addf(&message, "redefinition of group name ");
             pytext_repr(&message, name->at, name->len);

@@ -125,18 +125,6 @@ static void read_token(struct pyreader *p, struct token t)
     }
 }
 
-static void pysyntax_check_whole(struct pyreader *p)
-{
-    pygroup_check(p);
-    if (p->frames[0].flags & FLAG_T)
-        reader_unsupported(p, "the flag t (TEMPLATE) is not supported");
-    if (!reader_failed(p) && p->unsupported)
-        error_set(p->err, ERR_UNSUPPORTED, NULL, NO_OFFSET, "%s", p->unsupported);
-    if (!reader_failed(p) &&
-        (!text_str(p->out) || (p->keys && !known_finish(p, p->frames[0].branches.known))))
-        error_memory(p->err);
-}
-
 static void read_whole(struct pyreader *p)
 {
     while (p->in.next.chars && !reader_failed(p)) {
@@ -156,7 +144,14 @@ static void read_whole(struct pyreader *p)
         if (!taken)
             tokens_take(&p->in);
     }
-    pysyntax_check_whole(p);
+    pygroup_check(p);
+    if (p->frames[0].flags & FLAG_T)
+        reader_unsupported(p, "the flag t (TEMPLATE) is not supported");
+    if (!reader_failed(p) && p->unsupported)
+        error_set(p->err, ERR_UNSUPPORTED, NULL, NO_OFFSET, "%s", p->unsupported);
+    if (!reader_failed(p) &&
+        (!text_str(p->out) || (p->keys && !known_finish(p, p->frames[0].branches.known))))
+        error_memory(p->err);
 }
 
 enum status pysyntax_read(const char *pattern, size_t len, const struct pysyntax_keys *keys,

@@ -148,19 +148,6 @@ static void list_lost(struct t5x *t, const struct flax_leaf *leaf, const struct 
     job_tensor(job, &claim);
 }
 
-/* The array as the spec's own metadata describes it; NULL: that metadata is not valid. */
-static const struct zarr_array *array_of(struct t5x *t, const struct t5x_spec *s)
-{
-    struct job *job = t->sink.job;
-    struct error ignored = {.offset = NO_OFFSET};
-    struct zarr_array *array = arena_alloc(job->arena, sizeof(*array));
-    const void *text = arena_copy(job->arena, s->metadata.at, s->metadata.len);
-    struct bytes metadata = {text, s->metadata.len};
-    bool good =
-        array && zarr_parse(metadata, 2, t->sink.source->name, job->arena, array, &ignored) == OK;
-    return good && array->kind == ZARR_ARRAY ? array : NULL;
-}
-
 /* Find the folder of an array. First try the spec's path, then only its last component: paths in
  * a bucket begin with the run's, "runs/a/checkpoint_5/target.w". */
 static void find_site(struct t5x *t, const struct t5x_spec *s, const struct zarr_array *spec_array,
@@ -222,7 +209,15 @@ static void emit_site(struct t5x *t, const struct flax_leaf *leaf,
 
 static void emit_spec(struct t5x *t, const struct flax_leaf *leaf, const struct t5x_spec *s)
 {
-    const struct zarr_array *spec_array = array_of(t, s);
+    /* The array as the spec's own metadata describes it; NULL: that metadata is not valid. */
+    struct job *job = t->sink.job;
+    struct error ignored = {.offset = NO_OFFSET};
+    struct zarr_array *array = arena_alloc(job->arena, sizeof(*array));
+    const void *text = arena_copy(job->arena, s->metadata.at, s->metadata.len);
+    struct bytes metadata = {text, s->metadata.len};
+    bool good =
+        array && zarr_parse(metadata, 2, t->sink.source->name, job->arena, array, &ignored) == OK;
+    const struct zarr_array *spec_array = good && array->kind == ZARR_ARRAY ? array : NULL;
     struct array_site site = {0};
     const bool zarr = strcmp(s->driver, "zarr") == 0;
     if (t->sink.job->err->status == OK && !s->has_output && zarr && t->folder)
@@ -285,15 +280,6 @@ static void t5x_see_leaf(void *context, const struct flax_leaf *leaf)
     flax_leaf_emit(&t->sink, &named);
 }
 
-static void open_tree(struct job *job, struct t5x *t)
-{
-    struct source *source = job->source;
-    t->folder = !source;
-    if (t->folder && job_open(job, TREE_FILE, "index", &source, &t->sink.file, job->err) == OK)
-        array_tree_scan(job, job->path, &t->arrays);
-    t->sink.source = source;
-}
-
 /* Warn of arrays that are stored but that no leaf stands for, and of what was taken otherwise than it
  * says; state the step. */
 static void state_found(const struct t5x *t)
@@ -336,7 +322,11 @@ static enum status t5x_index(struct job *job)
 {
     struct t5x t = {.sink.job = job, .folders.err = job->err};
     const struct flax_visitor visitor = {.leaf = t5x_see_leaf, .map = see_map, .context = &t};
-    open_tree(job, &t);
+    struct source *source = job->source;
+    t.folder = !source;
+    if (t.folder && job_open(job, TREE_FILE, "index", &source, &t.sink.file, job->err) == OK)
+        array_tree_scan(job, job->path, &t.arrays);
+    t.sink.source = source;
     if (job->err->status == OK)
         flax_walk(job, t.sink.source, &visitor);
     if (job->err->status == OK)

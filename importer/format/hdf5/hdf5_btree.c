@@ -75,24 +75,6 @@ static size_t pointer_bytes(const struct tree2 *t, unsigned depth)
     return t->h->offset_bytes + t->count_bytes + t->all_bytes[depth - 1];
 }
 
-/* Compute the widths of the counts in internal nodes: just enough for the most records
- * that nodes of this size can hold. */
-static void measure_tree2(struct tree2 *t)
-{
-    uint64_t most = t->node > NODE2_EXTRA ? (t->node - NODE2_EXTRA) / t->record : 0;
-    uint64_t all = most;
-    t->count_bytes = hdf5_width(most);
-    t->all_bytes[0] = 0;
-    for (unsigned d = 1; d <= t->depth; d++) {
-        uint64_t pointer = pointer_bytes(t, d), sum;
-        uint64_t room = t->node > NODE2_EXTRA + pointer ? t->node - NODE2_EXTRA - pointer : 0;
-        uint64_t here = room / (t->record + pointer);
-        if (!mul_u64(here + 1, all, &sum) || !add_u64(sum, here, &all))
-            all = UINT64_MAX;
-        t->all_bytes[d] = hdf5_width(all);
-    }
-}
-
 static void walk_tree2(const struct tree2 *t, uint64_t address, uint64_t count, unsigned depth)
 {
     struct hdf5 *h = t->h;
@@ -139,7 +121,20 @@ void hdf5_tree2(struct hdf5 *h, uint64_t address, unsigned type, struct hdf5_vis
         hdf5_corrupt(h, address, "no B-tree of this kind");
         return;
     }
-    measure_tree2(&t);
+    /* Compute the widths of the counts in internal nodes: just enough for the most records
+     * that nodes of this size can hold. */
+    uint64_t most = t.node > NODE2_EXTRA ? (t.node - NODE2_EXTRA) / t.record : 0;
+    uint64_t all = most;
+    t.count_bytes = hdf5_width(most);
+    t.all_bytes[0] = 0;
+    for (unsigned d = 1; d <= t.depth; d++) {
+        uint64_t pointer = pointer_bytes(&t, d), sum;
+        uint64_t room = t.node > NODE2_EXTRA + pointer ? t.node - NODE2_EXTRA - pointer : 0;
+        uint64_t here = room / (t.record + pointer);
+        if (!mul_u64(here + 1, all, &sum) || !add_u64(sum, here, &all))
+            all = UINT64_MAX;
+        t.all_bytes[d] = hdf5_width(all);
+    }
     if (root != HDF5_UNDEFINED)
         walk_tree2(&t, root, count, t.depth);
 }

@@ -194,19 +194,6 @@ static bool fetch_from_heap(struct hdf5 *h, struct hdf5_message *m, struct bytes
     return hdf5_corrupt(h, h->shared, "a shared message that no heap is for");
 }
 
-static bool fetch_from_object(struct hdf5 *h, struct hdf5_message *m, uint64_t address,
-                              struct arena *arena)
-{
-    struct hdf5_object o;
-    hdf5_object(h, address, arena, &o);
-    for (size_t i = 0; i < o.count && hdf5_ok(h); i++)
-        if (o.messages[i].type == m->type && !(o.messages[i].flags & MESSAGE_IS_SHARED)) {
-            *m = o.messages[i];
-            return true;
-        }
-    return hdf5_corrupt(h, address, "the object has no such message to share");
-}
-
 bool hdf5_message_fetch(struct hdf5 *h, struct hdf5_message *m, struct arena *arena)
 {
     if (!(m->flags & MESSAGE_IS_SHARED))
@@ -223,7 +210,14 @@ bool hdf5_message_fetch(struct hdf5 *h, struct hdf5_message *m, struct arena *ar
     uint64_t address = hdf5_address(h, &c);
     if (!cursor_ok(&c) || !version || version > 3)
         return hdf5_corrupt(h, m->at - h->base, "where a shared message is, is damaged");
-    return fetch_from_object(h, m, address, arena);
+    struct hdf5_object o;
+    hdf5_object(h, address, arena, &o);
+    for (size_t i = 0; i < o.count && hdf5_ok(h); i++)
+        if (o.messages[i].type == m->type && !(o.messages[i].flags & MESSAGE_IS_SHARED)) {
+            *m = o.messages[i];
+            return true;
+        }
+    return hdf5_corrupt(h, address, "the object has no such message to share");
 }
 
 struct hdf5_message hdf5_message_find(struct hdf5 *h, const struct hdf5_object *o, unsigned type,

@@ -22,20 +22,6 @@ static int ocdbt_probe(const struct probe_dir *p)
     return probe_dir_has_file(p, OCDBT_MANIFEST) ? 8 * (int)strlen(OCDBT_MANIFEST) : 0;
 }
 
-static void emit_arrays(struct orbax_store *s)
-{
-    uint64_t count = orbax_store_count(s);
-    if (!count && s->broken)
-        error_set(s->job->err, ERR_CORRUPT, s->directory, NO_OFFSET,
-                  "nothing in this OCDBT database can be read");
-    job_expect(s->job, count);
-    for (uint64_t i = 0; i < count && s->job->err->status == OK; i++) {
-        size_t len;
-        const char *key = orbax_store_key(s, i, &len);
-        orbax_store_emit(s, i, key, len);
-    }
-}
-
 /* Attributes of arrays and groups are facts, as in folders (zarr.c). */
 static void state_all_attributes(struct orbax_store *s)
 {
@@ -56,7 +42,16 @@ static enum status ocdbt_index(struct job *job)
 {
     struct orbax_store store;
     orbax_store_open_plain(&store, job, job->path);
-    emit_arrays(&store);
+    uint64_t count = orbax_store_count(&store);
+    if (!count && store.broken)
+        error_set(store.job->err, ERR_CORRUPT, store.directory, NO_OFFSET,
+                  "nothing in this OCDBT database can be read");
+    job_expect(store.job, count);
+    for (uint64_t i = 0; i < count && store.job->err->status == OK; i++) {
+        size_t len;
+        const char *key = orbax_store_key(&store, i, &len);
+        orbax_store_emit(&store, i, key, len);
+    }
     state_all_attributes(&store);
     orbax_store_release(&store);
     return job->err->status;

@@ -362,18 +362,6 @@ static void take_metadata(struct listing *l, struct bytes key, int version, stru
         add_array(l, key, array);
 }
 
-static void take_entry(struct listing *l, const struct ocdbt_entry *e)
-{
-    struct bytes key = e->key;
-    int version = metadata_version(e->key, &key.len);
-    if (version == 0)
-        add_loose(l, e);
-    else if (version == ATTRIBUTES && l->store->attributed)
-        take_attributes(l, e, key);
-    else if (version > 0)
-        take_metadata(l, key, version, metadata_text(l, e, key));
-}
-
 /* Take all entries of the database in `directory`. Damaged parts become issues. False: it cannot be
  * read at all; *err says why. */
 static bool take_database(struct listing *l, const char *directory, struct error *err)
@@ -385,8 +373,16 @@ static bool take_database(struct listing *l, const char *directory, struct error
     if (ocdbt_open(&files, &l->db, err) != OK)
         return false;
     l->databases++;
-    while (ocdbt_next(l->db, &e, err) == OK && e.key.at && l->job->err->status == OK)
-        take_entry(l, &e);
+    while (ocdbt_next(l->db, &e, err) == OK && e.key.at && l->job->err->status == OK) {
+        struct bytes key = e.key;
+        int version = metadata_version(e.key, &key.len);
+        if (version == 0)
+            add_loose(l, &e);
+        else if (version == ATTRIBUTES && l->store->attributed)
+            take_attributes(l, &e, key);
+        else if (version > 0)
+            take_metadata(l, key, version, metadata_text(l, &e, key));
+    }
     if (err->status != OK) { /* a limit, or no memory: what was found is kept */
         report_from_database(l, false, err);
         if (err->status == ERR_MEMORY)

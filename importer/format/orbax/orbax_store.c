@@ -132,32 +132,6 @@ static void emit_string(struct orbax_store *s, const struct orbax_string *string
 
 /* --- the whole ---------------------------------------------------------------------- */
 
-static void add_keys(struct orbax_store *s)
-{
-    uint64_t count = orbax_store_count(s);
-    s->used = arena_array(&s->arena, count ? count : 1, sizeof(*s->used));
-    for (uint64_t i = 0; i < count && s->job->err->status == OK; i++) {
-        size_t len;
-        bool added;
-        const char *key = orbax_store_key(s, i, &len);
-        uint64_t *at = strmap_add(&s->keys, key, len, &added);
-        if (added)
-            *at = i + 1;
-    }
-}
-
-/* Warn of files below the directory that are not part of the store. */
-static void orbax_store_report_below(struct orbax_store *s)
-{
-    char processes[64];
-    const char *const own[] = {"d", "ocdbt.*", "array_metadatas", processes};
-    snprintf(processes, sizeof(processes), "%s*", s->processes);
-    if (s->listed)
-        array_tree_report_foreign(s->job, s->directory, own, sizeof(own) / sizeof(own[0]));
-    else
-        array_tree_report(s->job, s->directory, &s->tree);
-}
-
 static void scan_folders(struct orbax_store *s)
 {
     struct job *job = s->job;
@@ -201,9 +175,25 @@ static void open_store(struct orbax_store *s, struct job *job, const char *direc
     array_root_record(job, directory);
     find_arrays(s, in_folders);
     if (job->err->status == OK) {
-        orbax_store_report_below(s);
+        /* Warn of files below the directory that are not part of the store. */
+        char processes[64];
+        const char *const own[] = {"d", "ocdbt.*", "array_metadatas", processes};
+        snprintf(processes, sizeof(processes), "%s*", s->processes);
+        if (s->listed)
+            array_tree_report_foreign(s->job, s->directory, own, sizeof(own) / sizeof(own[0]));
+        else
+            array_tree_report(s->job, s->directory, &s->tree);
         load_strings(s);
-        add_keys(s);
+        uint64_t count = orbax_store_count(s);
+        s->used = arena_array(&s->arena, count ? count : 1, sizeof(*s->used));
+        for (uint64_t i = 0; i < count && s->job->err->status == OK; i++) {
+            size_t len;
+            bool added;
+            const char *key = orbax_store_key(s, i, &len);
+            uint64_t *at = strmap_add(&s->keys, key, len, &added);
+            if (added)
+                *at = i + 1;
+        }
     }
 }
 

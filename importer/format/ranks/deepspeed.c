@@ -134,21 +134,6 @@ static int by_part(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-static void list_parts(struct deepspeed *d)
-{
-    uint64_t count;
-    const char *const *names = job_siblings(d->job, &count);
-    for (uint64_t i = 0; i < count; i++) {
-        struct part_file f;
-        if (!parse_part(names[i], &f))
-            continue;
-        *PUSH(d->job->arena, d->files, d->count, d->space) = f;
-        d->several |= d->count && f.mp != d->files[0].mp;
-    }
-    if (d->count)
-        qsort(d->files, d->count, sizeof(*d->files), by_part);
-}
-
 /* --- the metadata of ZeRO ------------------------------------------------------------------- */
 
 /* The dict that a node is, or the pairs of an OrderedDict; 0: neither. */
@@ -555,7 +540,17 @@ static enum status deepspeed_index(struct job *job)
 {
     struct deepspeed d = {.job = job};
     job_sum_kind(job, "crc32");
-    list_parts(&d);
+    uint64_t count;
+    const char *const *names = job_siblings(d.job, &count);
+    for (uint64_t i = 0; i < count; i++) {
+        struct part_file f;
+        if (!parse_part(names[i], &f))
+            continue;
+        *PUSH(d.job->arena, d.files, d.count, d.space) = f;
+        d.several |= d.count && f.mp != d.files[0].mp;
+    }
+    if (d.count)
+        qsort(d.files, d.count, sizeof(*d.files), by_part);
     for (unsigned mp = 0; job->err->status == OK && next_model(&d, &mp); mp++)
         read_model(&d, mp);
     if (d.passed && job->err->status == OK)

@@ -123,11 +123,11 @@ static void keep_shape(struct part *p, const struct gguf_pair *pair)
 
 static void note_split(struct part *p, const struct gguf_pair *pair)
 {
-    if (gguf_key_is(pair, "split.no"))
+    if (gguf_key_is(pair, "split.no")) {
         p->split_no = pair->value.integer;
-    else if (gguf_key_is(pair, "split.tensors.count"))
+    } else if (gguf_key_is(pair, "split.tensors.count")) {
         p->split_tensors = pair->value.integer;
-    else if (gguf_key_is(pair, "split.count")) {
+    } else if (gguf_key_is(pair, "split.count")) {
         p->split_count = pair->value.integer;
         p->has_split = true;
     }
@@ -506,23 +506,6 @@ static void gguf_report_missing(struct job *job, const char *first_name,
     text_release(&name);
 }
 
-/* Index the parts after the first, in order. */
-static void index_others(struct job *job, struct set *set, const char *first_name,
-                         const struct shard_name *own, bool *there, uint64_t known)
-{
-    uint64_t count;
-    const char *const *names = job_siblings(job, &count);
-    there[own->part <= known ? own->part : 0] = true;
-    for (uint64_t i = 0; i < count && job->err->status == OK; i++) {
-        struct shard_name other;
-        if (!same_split(names[i], first_name, own, &other) || other.part <= own->part)
-            continue;
-        if (other.part <= known)
-            there[other.part] = true;
-        index_other(job, set, names[i], &other);
-    }
-}
-
 static void index_split(struct job *job, struct set *set, const struct part *first,
                         const char *name, const struct shard_name *own)
 {
@@ -531,7 +514,18 @@ static void index_split(struct job *job, struct set *set, const struct part *fir
     if (!there)
         return;
     check_split(job, first, own);
-    index_others(job, set, name, own, there, known);
+    /* Index the parts after the first, in order. */
+    uint64_t count;
+    const char *const *names = job_siblings(job, &count);
+    there[own->part <= known ? own->part : 0] = true;
+    for (uint64_t i = 0; i < count && job->err->status == OK; i++) {
+        struct shard_name other;
+        if (!same_split(names[i], name, own, &other) || other.part <= own->part)
+            continue;
+        if (other.part <= known)
+            there[other.part] = true;
+        index_other(job, set, names[i], &other);
+    }
     if (job->err->status != OK)
         return;
     gguf_report_missing(job, name, own, there, known);

@@ -104,21 +104,6 @@ static bool npyhead_read_word(struct literal *l, char word[NUMPY_TYPE_BYTES])
 
 /* --- dtypes ----------------------------------------------------------------------------- */
 
-static bool set_type(struct literal *l, const struct numpy_type *type)
-{
-    char codec[NUMPY_TYPE_BYTES + 32] = "";
-    if (type->swap)
-        snprintf(codec, sizeof(codec), "swap:%u%s", type->swap, *type->strings ? "|" : "");
-    if (*type->strings) {
-        size_t len = strlen(codec);
-        snprintf(codec + len, sizeof(codec) - len, "strings:%s", type->strings);
-    }
-    l->item = type->item;
-    l->head->dtype = arena_copy(l->arena, type->dtype, strlen(type->dtype));
-    l->head->codec = *codec ? arena_copy(l->arena, codec, strlen(codec)) : NULL;
-    return true;
-}
-
 static bool read_descr(struct literal *l)
 {
     char descr[NUMPY_TYPE_BYTES] = "", message[NUMPY_TYPE_BYTES + 64];
@@ -132,8 +117,19 @@ static bool read_descr(struct literal *l)
     if (*code == 'O' && strspn(code + 1, "0123456789") == strlen(code + 1))
         return npyhead_fail(l, ERR_UNSUPPORTED, "object-dtype",
                             "object dtype: the data is a pickle, which is not executed");
-    if (numpy_type_parse(descr, &type))
-        return set_type(l, &type);
+    if (numpy_type_parse(descr, &type)) {
+        char codec[NUMPY_TYPE_BYTES + 32] = "";
+        if (type.swap)
+            snprintf(codec, sizeof(codec), "swap:%u%s", type.swap, *type.strings ? "|" : "");
+        if (*type.strings) {
+            size_t len = strlen(codec);
+            snprintf(codec + len, sizeof(codec) - len, "strings:%s", type.strings);
+        }
+        l->item = type.item;
+        l->head->dtype = arena_copy(l->arena, type.dtype, strlen(type.dtype));
+        l->head->codec = *codec ? arena_copy(l->arena, codec, strlen(codec)) : NULL;
+        return true;
+    }
     snprintf(message, sizeof(message), "descr '%s' is not a type that NumPy knows", descr);
     return npyhead_fail(l, ERR_UNSUPPORTED, "unknown-dtype", message);
 }

@@ -30,19 +30,6 @@ static bool decimal(struct bytes text, uint64_t *value)
     return text.len != 0 && *value <= INT64_MAX;
 }
 
-/* Read a key and a value of external_data. */
-static void onnx_external_read_entry(struct onnx *o, struct place *p)
-{
-    struct bytes key, value;
-    onnx_pair(o, &key, &value);
-    if (onnx_text_is(key, "location"))
-        p->location = value;
-    else if (onnx_text_is(key, "offset"))
-        p->bad |= !decimal(value, &p->offset);
-    else if (onnx_text_is(key, "length"))
-        p->bad |= !(p->has_length = decimal(value, &p->length));
-}
-
 static bool read_place(struct onnx *o, struct message_range tensor, struct place *p)
 {
     struct message_field f;
@@ -52,7 +39,15 @@ static bool read_place(struct onnx *o, struct message_range tensor, struct place
         if (f.number != 13 || f.wire != WIRE_BYTES)
             continue;
         const struct message_range all = onnx_enter(o, onnx_contents(&f));
-        onnx_external_read_entry(o, p);
+        /* Read a key and a value of external_data. */
+        struct bytes key, value;
+        onnx_pair(o, &key, &value);
+        if (onnx_text_is(key, "location"))
+            p->location = value;
+        else if (onnx_text_is(key, "offset"))
+            p->bad |= !decimal(value, &p->offset);
+        else if (onnx_text_is(key, "length"))
+            p->bad |= !(p->has_length = decimal(value, &p->length));
         onnx_leave(o, all);
     }
     onnx_leave(o, outer);

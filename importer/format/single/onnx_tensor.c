@@ -249,18 +249,6 @@ static bool measure_tensor(struct onnx *o, const struct tensor *t, const char *n
     return false;
 }
 
-static void emit_unknown(struct onnx *o, const struct tensor *t, const char *name,
-                         struct tensor_claim *claim)
-{
-    char dtype[48];
-    snprintf(dtype, sizeof(dtype), "unknown(onnx %" PRIu64 ")", t->type);
-    claim->dtype = arena_copy(o->job->arena, dtype, strlen(dtype));
-    job_issue(o->job, ISSUE_WARNING, NULL, t->range.at, "unknown-dtype",
-              "tensor \"%s\" has data type %" PRIu64 ", which is not known: listed, not read", name,
-              t->type);
-    job_tensor(o->job, claim);
-}
-
 static void emit_tensor(struct onnx *o, struct tensor *t)
 {
     const struct holder *holder = holder_of(t);
@@ -278,7 +266,13 @@ static void emit_tensor(struct onnx *o, struct tensor *t)
     if (!holder) {
         claim.name = (const char *)t->name.at;
         claim.name_len = t->name.len;
-        emit_unknown(o, t, name, &claim);
+        char dtype[48];
+        snprintf(dtype, sizeof(dtype), "unknown(onnx %" PRIu64 ")", t->type);
+        claim.dtype = arena_copy(o->job->arena, dtype, strlen(dtype));
+        job_issue(o->job, ISSUE_WARNING, NULL, t->range.at, "unknown-dtype",
+                  "tensor \"%s\" has data type %" PRIu64 ", which is not known: listed, not read",
+                  name, t->type);
+        job_tensor(o->job, &claim);
         return;
     }
     claim.dtype = holder->dtype;

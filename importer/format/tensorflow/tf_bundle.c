@@ -157,23 +157,6 @@ static void emit_range(struct bundle *b, const struct tf_run *run, struct bytes 
     job_tensor(b->job, claim);
 }
 
-/* Take the extents of a listed slice: as the list spells them into `spelled`, with numbers for
- * whole dimensions into `e`. False: they cannot be part of this tensor. */
-static bool take_extents(const Tf__TensorSliceProto *m, const struct tf_run *whole,
-                         struct tf_extent *spelled, struct extent *e)
-{
-    bool good = true;
-    for (unsigned d = 0; d < whole->rank; d++) {
-        const Tf__TensorSliceProto__Extent *x = m->extent[d];
-        bool cut = x->has_length_case == TF__TENSOR_SLICE_PROTO__EXTENT__HAS_LENGTH_LENGTH;
-        spelled[d] = cut ? (struct tf_extent){x->start, x->length} : (struct tf_extent){0, -1};
-        e->origin[d] = cut ? (uint64_t)x->start : 0;
-        e->shape[d] = cut ? (uint64_t)x->length : whole->shape[d];
-        good = good && (!cut || (x->start >= 0 && x->length >= 0));
-    }
-    return good;
-}
-
 /* Fill one extent from the slice it names. NULL if it is right, else what is wrong with it. */
 static const char *take_piece(struct bundle *b, const Tf__TensorSliceProto *m, struct bytes name,
                               const struct tf_run *whole, struct tf_slice **piece, struct extent *e)
@@ -182,7 +165,17 @@ static const char *take_piece(struct bundle *b, const Tf__TensorSliceProto *m, s
     struct dtype dtype;
     if (m->n_extent != whole->rank)
         return "lists a slice of another rank";
-    bool inside = take_extents(m, whole, spelled, e);
+    /* Take the extents of a listed slice: as the list spells them into `spelled`, with numbers for
+     * whole dimensions into `e`. False: they cannot be part of this tensor. */
+    bool inside = true;
+    for (unsigned d = 0; d < whole->rank; d++) {
+        const Tf__TensorSliceProto__Extent *x = m->extent[d];
+        bool cut = x->has_length_case == TF__TENSOR_SLICE_PROTO__EXTENT__HAS_LENGTH_LENGTH;
+        spelled[d] = cut ? (struct tf_extent){x->start, x->length} : (struct tf_extent){0, -1};
+        e->origin[d] = cut ? (uint64_t)x->start : 0;
+        e->shape[d] = cut ? (uint64_t)x->length : whole->shape[d];
+        inside = inside && (!cut || (x->start >= 0 && x->length >= 0));
+    }
     *piece = tf_slices_find(&b->slices, name, spelled, whole->rank);
     if (!*piece)
         return "lists a slice that the index does not have";
