@@ -43,8 +43,8 @@ static const struct option_spec program_options[] = {
     {"-f", "FILE", "run a file of them; - is stdin; may be repeated"},
     {"--readonly", NULL, "never write to the catalog"},
     {"--keep-going", NULL, "after an error, run the rest of a script"},
-    {"--headers", NULL, "print the names of columns in every mode"},
-    {"--no-headers", NULL, "print them in none"},
+    {"--header", NULL, "print the names of columns in every mode, also in plain rows"},
+    {"--no-header", NULL, "print them in none"},
     {"--color", "WHEN", "auto, always or never"},
     {"--no-rc", NULL, "the shell does not begin with ~/.config/ckptdb/rc"},
     {"--help", NULL, "print this; also -h"},
@@ -138,7 +138,7 @@ static int set_once(const char **slot, const char *value, const char *name)
 }
 
 /* Act on one of program_options. */
-static int take_option(struct request *q, struct session *s, const char *name, const char *value)
+static int take_option(struct request *q, const char *name, const char *value)
 {
     if (strcmp(name, "-d") == 0)
         return *value ? set_once(&q->catalog, value, name) : program_refuse("needs a path", name);
@@ -148,10 +148,6 @@ static int take_option(struct request *q, struct session *s, const char *name, c
         return add_action(q, true, value);
     if (strcmp(name, "--color") == 0)
         return set_once(&q->color, value, name);
-    if (strcmp(name, "--headers") == 0)
-        s->headers = HEADERS_ON;
-    else if (strcmp(name, "--no-headers") == 0)
-        s->headers = HEADERS_OFF;
     q->readonly |= strcmp(name, "--readonly") == 0;
     q->keep_going |= strcmp(name, "--keep-going") == 0;
     q->no_rc |= strcmp(name, "--no-rc") == 0;
@@ -174,17 +170,19 @@ static int read_option(struct request *q, struct session *s, int argc, char **ar
         return STATUS_FINE;
     }
     size_t len = strncmp(word, "--", 2) == 0 ? strcspn(word, "=") : strlen(word);
+    if (headers_find(word, &s->headers))
+        return STATUS_FINE;
     for (const struct option_spec *o = program_options; o->name; o++) {
         if (strlen(o->name) != len || memcmp(o->name, word, len) != 0)
             continue;
         if (!o->argument)
             return word[len] ? program_refuse("takes no value", o->name)
-                             : take_option(q, s, o->name, "");
+                             : take_option(q, o->name, "");
         if (word[len])
-            return take_option(q, s, o->name, word + len + 1);
+            return take_option(q, o->name, word + len + 1);
         if (*at + 1 >= argc)
             return program_refuse("needs a value", word);
-        return take_option(q, s, o->name, argv[++*at]);
+        return take_option(q, o->name, argv[++*at]);
     }
     return unknown_option(word);
 }

@@ -35,6 +35,17 @@ bool mode_find(const char *name, enum output_mode *mode)
     return false;
 }
 
+bool headers_find(const char *word, enum header_choice *headers)
+{
+    const bool no = strncmp(word, "--no-", 5) == 0;
+    const char *name = word + (no ? 5 : 2);
+    if (strncmp(word, "--", 2) != 0 ||
+        (strcmp(name, "header") != 0 && strcmp(name, "headers") != 0))
+        return false;
+    *headers = no ? HEADERS_OFF : HEADERS_ON;
+    return true;
+}
+
 const struct command *command_find(const char *name)
 {
     for (size_t i = 0; commands[i]; i++)
@@ -152,6 +163,7 @@ struct parse {
     struct args *args;
     const char **operands;
     const char *mode_given; /* the mode option, if there was one */
+    bool headers_given;
     bool help;
 };
 
@@ -208,10 +220,17 @@ int command_refuses_mode(const struct command *c, const char *option)
 static int parse_mode(struct parse *p, const char *word)
 {
     enum output_mode mode;
-    if (strncmp(word, "--", 2) != 0 || !mode_find(word + 2, &mode))
+    enum header_choice headers;
+    const bool names = headers_find(word, &headers);
+    if (!names && (strncmp(word, "--", 2) != 0 || !mode_find(word + 2, &mode)))
         return unknown_option(p->command, word);
     if (p->command->no_rows)
         return command_refuses_mode(p->command, word);
+    if (names) {
+        p->headers_given = true;
+        p->session->headers = headers;
+        return STATUS_FINE;
+    }
     if (p->mode_given && strcmp(p->mode_given, word) != 0) {
         complain("%s: %s and %s exclude each other", p->command->name, p->mode_given, word);
         return STATUS_TROUBLE;
@@ -447,7 +466,8 @@ static int open_for(struct session *s, const struct command *c, const struct arg
 
 int command_run(struct session *s, const struct command *c, int argc, const char *const *argv)
 {
-    enum output_mode mode_before = s->mode;
+    const enum output_mode mode_before = s->mode;
+    const enum header_choice headers_before = s->headers;
     const bool unread_before = s->unread; /* of the .read that runs this command */
     struct args args = {0};
     int status = STATUS_TROUBLE;
@@ -483,6 +503,8 @@ int command_run(struct session *s, const struct command *c, int argc, const char
     s->unread = unread_before;
     if (p.mode_given)
         s->mode = mode_before;
+    if (p.headers_given)
+        s->headers = headers_before;
     free(operands);
     return status;
 }

@@ -89,6 +89,8 @@ const char *command_nearest(const char *name, bool dots);
 
 /* The mode called `name` ("json") in *mode; false if absent. */
 bool mode_find(const char *name, enum output_mode *mode);
+/* What --header and --no-header (or --headers) ask for; false: the word is another one. */
+bool headers_find(const char *word, enum header_choice *headers);
 /* Says that a command without rows takes no such option; STATUS_TROUBLE. */
 int command_refuses_mode(const struct command *, const char *option);
 /* "--box --table ..." of all modes, in order; ends in NULL. */

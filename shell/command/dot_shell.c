@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "shell/command/command.h"
+#include "shell/session/pager.h"
 
 static const struct option_spec open_options[] = {
     {"--new", NULL, "create it if it does not exist"},
@@ -74,15 +75,15 @@ const struct command command_shell = {
 
 static int pager_run(struct session *s, const struct args *args)
 {
-    const char *given = args->count ? args->operand[0] : NULL, *usual = environment("PAGER");
+    const char *given = args->count ? args->operand[0] : NULL, *usual = pager_usual();
     if (!given) {
         const char *now = s->pager ? s->pager : usual;
-        fprintf(s->out, "%s\n", now && *now ? now : "off");
+        fprintf(s->out, "%s\n", *now ? now : "off");
         return STATUS_FINE;
     }
     char *pager = strdup(strcmp(given, "off") == 0  ? ""
                          : strcmp(given, "on") != 0 ? given
-                         : usual                    ? usual
+                         : *usual                   ? usual
                                                     : "less");
     if (!pager) {
         complain("no memory");
@@ -97,7 +98,7 @@ const struct command command_pager = {
     .name = "pager",
     .args = "[on | off | COMMAND]",
     .summary = "what shows results that are longer than the screen",
-    .help = "At the start $PAGER, if it is set; on without it: less.\n"
+    .help = "At the start $PAGER, or less where that is not set; none where it is empty.\n"
             "\n"
             "  .pager less -S",
     .max_args = 1,

@@ -9,7 +9,6 @@
 
 #include "shell/command/sql_hint.h"
 #include "shell/render/human.h"
-#include "shell/session/pager.h"
 
 #define WORDS_MAX   256
 #define CONTEXT_MAX 72 /* most bytes to show of the line with an error */
@@ -79,9 +78,7 @@ static int run_timed(struct session *s, sqlite3_stmt *stmt)
     char *sql = reads ? sqlite3_mprintf("%s", sqlite3_sql(stmt)) : NULL;
     clock_gettime(CLOCK_MONOTONIC, &wall[0]);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu[0]);
-    pager_begin(s);
     int status = render_statement(s, stmt);
-    pager_end(s);
     clock_gettime(CLOCK_MONOTONIC, &wall[1]);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu[1]);
     if (s->timer)

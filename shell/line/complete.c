@@ -54,13 +54,19 @@ static const struct option_spec *option_called(const struct option_spec *options
     return NULL;
 }
 
+static const char *const header_options[] = {"--header", "--no-header"};
+
 static void offer_options(struct wanted *w, const struct option_spec *options, bool modes)
 {
     for (const struct option_spec *o = options; o && o->name; o++)
         if (strncmp(o->name, w->prefix, strlen(w->prefix)) == 0)
             offer(w, o->name);
-    if (modes && w->prefix[1])
-        offer_modes(w, "--");
+    if (!modes || !w->prefix[1])
+        return;
+    offer_modes(w, "--");
+    for (int i = 0; i < 2; i++)
+        if (strncmp(header_options[i], w->prefix, strlen(w->prefix)) == 0)
+            offer(w, header_options[i]);
 }
 
 /* Complete the word that follows `count` others; words[0] is the command. */

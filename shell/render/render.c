@@ -440,6 +440,7 @@ static int render(struct session *s, sqlite3_stmt *stmt, enum kind kind)
 {
     struct render r;
     int rc = SQLITE_NOMEM, status = STATUS_NO;
+    pager_begin(s);
     if (render_init(&r, s, stmt)) {
         r.listing = kind != KIND_ANY;
         r.whole = kind == KIND_FACTS;
@@ -465,7 +466,9 @@ static int render(struct session *s, sqlite3_stmt *stmt, enum kind kind)
     free(r.numeric);
     free(r.cells);
     text_release(&r.text);
-    return session_flush(s) ? status : STATUS_TROUBLE;
+    status = session_flush(s) ? status : STATUS_TROUBLE;
+    pager_end(s);
+    return status;
 }
 
 int render_statement(struct session *s, sqlite3_stmt *stmt)

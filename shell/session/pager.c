@@ -30,13 +30,19 @@ static struct pager {
     struct winsize screen;
 } pager;
 
+const char *pager_usual(void)
+{
+    const char *set = getenv("PAGER"); /* NOLINT(concurrency-mt-unsafe): nothing sets it */
+    return set ? set : "less";
+}
+
 static const char *pager_command(const struct session *s)
 {
-    const char *command = s->pager ? s->pager : environment("PAGER");
+    const char *command = s->pager ? s->pager : pager_usual();
     const char *term = environment("TERM");
     if (!s->pager && (!term || strcmp(term, "dumb") == 0))
         return NULL; /* the pager could only complain */
-    return command && *command ? command : NULL;
+    return *command ? command : NULL;
 }
 
 /* Count the screen lines that the text takes, including wrapped ones. */
@@ -61,7 +67,11 @@ static void release_held(FILE *to)
 static void start_pager(void)
 {
     struct text command = {0};
-    text_addf(&command, SURROUNDINGS "%s", pager.command);
+    const bool name = strcspn(pager.command, " \t\"'`$&;|<>()=\\") == strlen(pager.command);
+    text_adds(&command, SURROUNDINGS);
+    if (name) /* what is not installed would take the output with it */
+        text_addf(&command, "command -v %s >/dev/null || exec cat; ", pager.command);
+    text_adds(&command, pager.command);
     fflush(stdout);
     if (text_str(&command))
         pager.pipe = popen(text_str(&command), "w"); /* NOLINT(cert-env33-c): the user's */

@@ -4,7 +4,7 @@
  *   pager_begin(s); ... print on s->out ...; pager_end(s);
  *
  * Output between the two is held until it no longer fits the screen; only then is the pager
- * started. `.pager` names it, else $PAGER; without either, nothing is paged.
+ * started. `.pager` names it, else $PAGER, else it is less; where the name is empty, nothing is paged.
  */
 #ifndef CKPTDB_PAGER_H
 #define CKPTDB_PAGER_H
@@ -12,6 +12,9 @@
 #include <stdio.h>
 
 #include "shell/session/session.h"
+
+/* The pager where .pager named none: "" for none. */
+const char *pager_usual(void);
 
 /* Does nothing if s->out is not a terminal, and inside another pager_begin(). */
 void pager_begin(struct session *);

@@ -10,8 +10,14 @@ done
 echo "--- plain"
 "$CKPTDB_BIN" "$rows"
 echo "--- headers"
-"$CKPTDB_BIN" --headers "SELECT 1 AS one, 2 AS two"
-"$CKPTDB_BIN" --csv --no-headers "SELECT 1 AS one, 2 AS two"
+"$CKPTDB_BIN" --header "SELECT 1 AS one, 2 AS two"
+"$CKPTDB_BIN" --headers "SELECT 1 AS one, 2 AS two" # its name before
+printf '{"ckptdb":"names","tensors":{"w":{"dtype":"float32","shape":[2]}}}' >m.json
+"$CKPTDB_BIN" -d rows.db import m.json 2>/dev/null
+"$CKPTDB_BIN" -d rows.db ls --header --columns id,name
+"$CKPTDB_BIN" -d rows.db --no-header ls --header --columns id,name
+printf '.ls --csv --no-header --columns id,name\n.tensors m.json --header\n.ls --columns id,name\n' | "$CKPTDB_BIN" -d rows.db
+"$CKPTDB_BIN" -d rows.db get m.json w --header || echo "status $?"
 echo "--- numbers"
 "$CKPTDB_BIN" --json "SELECT 0.1 + 0.2 AS a, 1e22 AS b, 3.0 AS c, -1e999 AS d, 9007199254740993 AS e"
 echo "--- control characters"

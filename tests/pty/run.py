@@ -53,9 +53,10 @@ class Shell:
         self.at = 0
         environment = {"HOME": folder, "TERM": "xterm", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8",
                        "PATH": os.environ["PATH"], "CKPTDB": os.path.join(folder, "c.db"),
-                       "NO_COLOR": "1",
+                       "NO_COLOR": "1", "PAGER": "",
                        "ASAN_OPTIONS": "detect_leaks=0",  # libedit keeps what it is told
                        **(env or {})}
+        environment = {name: value for name, value in environment.items() if value is not None}
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.chdir(folder)
@@ -406,6 +407,34 @@ def case_long_results_are_paged(t):
     s = t.shell(many.format(60), env={"PAGER": "sed s/^/paged:/", "TERM": "dumb"})
     s.expect(r"\n│ 60 │")
     equal(s.wait(), 0)
+
+
+def case_less_is_the_pager_where_none_is_named(t):
+    many = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < {}) SELECT x FROM n"
+    os.mkdir(t.path("bin"))
+    t.write("bin/less", "#!/bin/sh\nsed s/^/less:/\n")
+    os.chmod(t.path("bin/less"), 0o755)
+    path = {"PATH": t.path("bin") + ":" + os.environ["PATH"], "PAGER": None}
+    s = t.ready(env=path)
+    s.line(".pager")
+    s.expect(r"\nless\s")
+    s.line(many.format(60) + ";")
+    s.expect("less:│ 60 │")
+    s.expect(PROMPT)
+    s.line(".help import")  # fits
+    s.expect("\nckptdb import")
+    s = t.shell(many.format(60), env={**path, "PAGER": ""})  # none is wanted
+    s.expect(r"\n│ 60 │")
+    s = t.shell(many.format(60), env={"PAGER": "no-such-pager"})  # which is no reason to lose the rows
+    s.expect(r"\n│ 60 │")
+    for i in range(60):
+        t.names(f"m{i}.json", {"w": [2]})
+    s = t.shell("import", ".", env=path)
+    equal(s.wait(), 0)
+    for command in ("ls",), ("tensors", "m7.json"), ("hash",), ("verify", "--quick"):
+        s = t.shell(*command, env=path)
+        s.expect("less:│" if command[0] in ("ls", "hash") else "float32|60 checkpoints verified")
+        s.wait()
 
 
 def case_messages_stay_behind_what_they_are_about(t):
