@@ -223,19 +223,6 @@ static void compare_rounds(struct comparing *c, struct team *team,
     }
 }
 
-static void compare_finish(const struct compare_sums *s, struct comparison *out)
-{
-    const struct compare_products *p = &s->of;
-    out->max_abs = s->max_abs;
-    out->unequal = s->unequal;
-    out->nans = s->nans;
-    out->rel_l2 = p->dd == 0 ? 0 : ldexp(sqrt(p->dd) / sqrt(p->aa), s->power_a - s->power_d);
-    out->cosine =
-        p->dd == 0 && p->aa > 0 && isfinite(p->aa) ? 1 : p->ab / (sqrt(p->aa) * sqrt(p->bb));
-    if (fabs(out->cosine) > 1) /* through rounding; acos() would return NaN */
-        out->cosine = copysign(1, out->cosine);
-}
-
 enum status tensor_compare(const struct stored_tensor *a, const struct dtype *as,
                            const struct stored_tensor *b, const struct compare_watch *watch,
                            struct comparison *out, struct error *err)
@@ -267,6 +254,14 @@ enum status tensor_compare(const struct stored_tensor *a, const struct dtype *as
     free(c.pieces);
     reader_close(c.a.reader);
     reader_close(c.b.reader);
-    compare_finish(&sums, out);
+    const struct compare_products *p = &sums.of;
+    out->max_abs = sums.max_abs;
+    out->unequal = sums.unequal;
+    out->nans = sums.nans;
+    out->rel_l2 = p->dd == 0 ? 0 : ldexp(sqrt(p->dd) / sqrt(p->aa), sums.power_a - sums.power_d);
+    out->cosine =
+        p->dd == 0 && p->aa > 0 && isfinite(p->aa) ? 1 : p->ab / (sqrt(p->aa) * sqrt(p->bb));
+    if (fabs(out->cosine) > 1) /* through rounding; acos() would return NaN */
+        out->cosine = copysign(1, out->cosine);
     return err->status;
 }

@@ -207,22 +207,6 @@ static void take_place(struct finding *f, sqlite3_stmt *s, int at)
         take_extents(f, s, at);
 }
 
-static void take_tensor(struct finding *f, sqlite3_stmt *s, bool *placed)
-{
-    struct stored_tensor *t = f->t;
-    t->checkpoint = lookup_keep_text(f, s, PATH);
-    t->name = lookup_keep_text(f, s, NAME);
-    const char *dtype = lookup_keep_text(f, s, DTYPE), *shape = lookup_keep_text(f, s, SHAPE);
-    *placed = sqlite3_column_int(s, PLACED) != 0;
-    dtype_find(dtype ? dtype : "?", &t->dtype);
-    t->elements = lookup_number(s, ELEMENTS);
-    t->nbytes = lookup_number(s, NBYTES);
-    if (shape && !shape_parse(shape, f->arena, &t->shape, &t->rank))
-        damaged(f, "shape");
-    else if (!*placed)
-        take_place(f, s, PLACE);
-}
-
 /* --- files ------------------------------------------------------------------------------ */
 
 static int lookup_by_number(const void *a, const void *b)
@@ -315,23 +299,19 @@ static bool run_was_there(const struct stored_tensor *t, uint32_t file, uint64_t
            end <= f->identity.size;
 }
 
-static bool grid_was_there(const struct stored_tensor *t)
-{
-    const struct grid *g = t->grid;
-    if (g->incomplete || (g->in_files && !t->files[g->directory].present))
-        return false;
-    for (uint64_t i = 0; i < g->value_count; i++)
-        if (!grid_value_inline(&g->values[i]) &&
-            !run_was_there(t, g->values[i].file, g->values[i].offset, g->values[i].stored))
-            return false;
-    return true;
-}
-
 /* Whether all bytes were there when the tensor was indexed; if not, that was reported then. */
 static bool bytes_were_there(const struct stored_tensor *t)
 {
-    if (t->grid)
-        return grid_was_there(t);
+    if (t->grid) {
+        const struct grid *g = t->grid;
+        if (g->incomplete || (g->in_files && !t->files[g->directory].present))
+            return false;
+        for (uint64_t i = 0; i < g->value_count; i++)
+            if (!grid_value_inline(&g->values[i]) &&
+                !run_was_there(t, g->values[i].file, g->values[i].offset, g->values[i].stored))
+                return false;
+        return true;
+    }
     for (uint64_t i = 0; i < t->extent_count; i++)
         if (!run_was_there(t, t->extents[i].file, t->extents[i].offset, t->extents[i].stored))
             return false;
@@ -428,8 +408,21 @@ enum status lookup_tensor(struct lookup *l, int64_t id, struct arena *arena,
     if (found == 0)
         error_set(err, ERR_ARGUMENT, "catalog", NO_OFFSET, "there is no tensor %lld",
                   (long long)id);
-    if (found > 0)
-        take_tensor(&f, l->tensor, &placed);
+    if (found > 0) {
+        struct stored_tensor *t = f.t;
+        t->checkpoint = lookup_keep_text(&f, l->tensor, PATH);
+        t->name = lookup_keep_text(&f, l->tensor, NAME);
+        const char *dtype = lookup_keep_text(&f, l->tensor, DTYPE),
+                   *shape = lookup_keep_text(&f, l->tensor, SHAPE);
+        placed = sqlite3_column_int(l->tensor, PLACED) != 0;
+        dtype_find(dtype ? dtype : "?", &t->dtype);
+        t->elements = lookup_number(l->tensor, ELEMENTS);
+        t->nbytes = lookup_number(l->tensor, NBYTES);
+        if (shape && !shape_parse(shape, f.arena, &t->shape, &t->rank))
+            damaged(&f, "shape");
+        else if (!placed)
+            take_place(&f, l->tensor, PLACE);
+    }
     sqlite3_reset(l->tensor);
     if (err->status == OK && placed)
         take_placement(&f);

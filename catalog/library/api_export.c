@@ -159,22 +159,6 @@ static void say_note(const ckptdb *c, const struct selection_note *n, const char
                     n->count > 1 ? ", ..." : "");
 }
 
-static void say_notes(const struct exporting *x, const struct selection_notes *n)
-{
-    const ckptdb *c = x->catalog;
-    const struct export_plan *p = &x->plan;
-    if (n->leaves)
-        library_say(c, "left out, being empty leaves and no tensors: %" PRIu64, n->leaves);
-    say_note(c, &n->absent, "left out, having no source: names of the target");
-    say_note(c, &n->extra, "passed on, as the map does it: names that the target has not");
-    if (p->uncast)
-        library_say(
-            c, "not floating-point, and keeping their dtype: %" PRIu64 " of %" PRIu64 " tensors",
-            p->uncast, p->count);
-    if (p->left_out)
-        library_say(c, "%" PRIu64 " tensors without bytes are left out", p->left_out);
-}
-
 /* --- planning, writing ----------------------------------------------------------------------- */
 
 /* The plan is made in one transaction, of one state of the catalog; not the copying, which may be
@@ -202,7 +186,19 @@ static enum status make_plan(struct exporting *x)
         refuse_for(x, lines.at ? lines.at : "no memory", ""); /* the first line */
         text_release(&lines);
     } else {
-        say_notes(x, &notes);
+        const ckptdb *c = x->catalog;
+        const struct export_plan *p = &x->plan;
+        if (notes.leaves)
+            library_say(c, "left out, being empty leaves and no tensors: %" PRIu64, notes.leaves);
+        say_note(c, &notes.absent, "left out, having no source: names of the target");
+        say_note(c, &notes.extra, "passed on, as the map does it: names that the target has not");
+        if (p->uncast)
+            library_say(c,
+                        "not floating-point, and keeping their dtype: %" PRIu64 " of %" PRIu64
+                        " tensors",
+                        p->uncast, p->count);
+        if (p->left_out)
+            library_say(c, "%" PRIu64 " tensors without bytes are left out", p->left_out);
     }
     return x->err->status;
 }

@@ -110,15 +110,6 @@ static enum map_kind map_load_kind_of(sqlite3_stmt *s)
     return !kind ? MAP_NULL : strcmp(kind, "dict") == 0 ? MAP_EMPTY_DICT : MAP_EMPTY_LIST;
 }
 
-static void read_values(struct loading *l, struct map_leaf *leaf, sqlite3_stmt *s)
-{
-    const char *dtype = map_load_column(s, DTYPE);
-    if (!dtype || !l->dtype || strcmp(dtype, l->dtype) != 0)
-        l->dtype = intern(l, dtype);
-    leaf->dtype = l->dtype;
-    leaf->shape = intern(l, map_load_column(s, SHAPE));
-}
-
 static bool map_load_add_leaf(struct loading *l, sqlite3_stmt *s)
 {
     const struct map_reading *how = l->how;
@@ -148,8 +139,13 @@ static bool map_load_add_leaf(struct loading *l, sqlite3_stmt *s)
         return false;
     if (how->wants & MAP_WANTS_NAMES)
         leaf->name = copy_text(l->task, name, len);
-    if (values)
-        read_values(l, leaf, s);
+    if (values) {
+        const char *dtype = map_load_column(s, DTYPE);
+        if (!dtype || !l->dtype || strcmp(dtype, l->dtype) != 0)
+            l->dtype = intern(l, dtype);
+        leaf->dtype = l->dtype;
+        leaf->shape = intern(l, map_load_column(s, SHAPE));
+    }
     l->sorted = l->sorted && (tree->count == 1 || leaf[-1].place <= leaf->place);
     return !how->rules || match_leaf(l, leaf, name, len);
 }

@@ -222,23 +222,6 @@ static int array_list_by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Turn the indexes found into runs, e.g. 0 1 2 7 8 into (0, 3) and (7, 2). */
-static void make_runs(struct keys *k)
-{
-    struct array_site *s = k->site;
-    uint64_t runs = 0;
-    if (k->count)
-        qsort(k->indexes, k->count, sizeof(*k->indexes), array_list_by_number);
-    for (size_t i = 0; i < k->count; i++)
-        runs += i == 0 || k->indexes[i] != k->indexes[i - 1] + 1;
-    s->runs = arena_array(k->arena, (size_t)(runs ? runs : 1), sizeof(*s->runs));
-    for (size_t i = 0; s->runs && i < k->count; i++) {
-        if (i == 0 || k->indexes[i] != k->indexes[i - 1] + 1)
-            s->runs[s->run_count++] = (struct grid_run){k->indexes[i], 0};
-        s->runs[s->run_count - 1].count++;
-    }
-}
-
 /* Version 2 arrays of old writers can have keys with '/'
  * although the metadata does not say so. */
 static void guess_separator(struct zarr_array *a, const struct array_listing *l)
@@ -287,7 +270,19 @@ void array_find_values(struct arena *arena, struct arena *scratch, const char *r
         else
             array_keep_problem(arena, site, &problem);
     }
-    make_runs(&k);
+    /* Turn the indexes found into runs, e.g. 0 1 2 7 8 into (0, 3) and (7, 2). */
+    struct array_site *s = k.site;
+    uint64_t runs = 0;
+    if (k.count)
+        qsort(k.indexes, k.count, sizeof(*k.indexes), array_list_by_number);
+    for (size_t i = 0; i < k.count; i++)
+        runs += i == 0 || k.indexes[i] != k.indexes[i - 1] + 1;
+    s->runs = arena_array(k.arena, (size_t)(runs ? runs : 1), sizeof(*s->runs));
+    for (size_t i = 0; s->runs && i < k.count; i++) {
+        if (i == 0 || k.indexes[i] != k.indexes[i - 1] + 1)
+            s->runs[s->run_count++] = (struct grid_run){k.indexes[i], 0};
+        s->runs[s->run_count - 1].count++;
+    }
     site->inside_count = k.inside_count;
     named_sort(site->inside, site->inside_count, sizeof(*site->inside));
 }

@@ -40,29 +40,25 @@ bool codec_level(const char *text, int least, int most, int *level)
     return *level >= least && *level <= most;
 }
 
-/* The word at *at, as its place among the words of *form, "=end|start". */
-static bool take_word(const char **form, const char **at, uint64_t *place)
-{
-    size_t len = strcspn(*at, ","), own;
-    bool found = false;
-    for (uint64_t i = 0; **form == '=' || **form == '|'; i++, *form += own) {
-        own = strcspn(++*form, "|,?");
-        if (own != len || strncmp(*form, *at, len) != 0)
-            continue;
-        *place = i;
-        found = true;
-    }
-    *at += len;
-    return found;
-}
-
 /* One field of a form, except for "*"; moves both past it. */
 static bool take_field(const char **form, const char **at, struct codec_args *out, uint64_t *number)
 {
     uint64_t least = 0, most = UINT64_MAX;
     char kind = **form;
-    if (kind == '=')
-        return take_word(form, at, number);
+    if (kind == '=') {
+        /* The word at *at, as its place among the words of *form, "=end|start". */
+        size_t len = strcspn(*at, ","), own;
+        bool found = false;
+        for (uint64_t i = 0; **form == '=' || **form == '|'; i++, *form += own) {
+            own = strcspn(++*form, "|,?");
+            if (own != len || strncmp(*form, *at, len) != 0)
+                continue;
+            *number = i;
+            found = true;
+        }
+        *at += len;
+        return found;
+    }
     if (!codec_take_number(form, &least))
         ++*form; /* a letter */
     else if (*++*form && **form != ',')

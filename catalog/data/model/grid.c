@@ -355,24 +355,6 @@ static void unpack_level(struct unpacking *u, struct grid_level *l)
         l->codec = unpack_text(u);
 }
 
-static void unpack_runs(struct unpacking *u, struct grid *g, uint64_t flags)
-{
-    uint64_t end = 0;
-    g->directory = cursor_varint32(u->c);
-    g->metadata = flags & WITH_METADATA ? cursor_varint32(u->c) : GRID_NO_FILE;
-    g->separator = (char)cursor_u8(u->c);
-    g->run_count = cursor_varint(u->c);
-    g->runs = room(u, g->run_count, sizeof(*g->runs));
-    for (uint64_t i = 0; g->runs && i < g->run_count && cursor_ok(u->c); i++) {
-        struct grid_run *r = &g->runs[i];
-        if (!add_u64(end, cursor_varint(u->c), &r->first))
-            cursor_fail(u->c);
-        r->count = cursor_varint(u->c);
-        if (!add_u64(r->first, r->count, &end))
-            cursor_fail(u->c);
-    }
-}
-
 /* The packed form is the file's position plus 1; 0: none. */
 static uint32_t unpack_file(struct unpacking *u)
 {
@@ -447,10 +429,24 @@ enum status grid_unpack(struct cursor *c, const uint64_t *shape, unsigned rank, 
     for (unsigned l = 0; l < g.levels && cursor_ok(c); l++)
         unpack_level(&u, &g.level[l]);
     g.fill = cursor_take(c, cursor_varint(c));
-    if (g.in_files)
-        unpack_runs(&u, &g, flags);
-    else
+    if (g.in_files) {
+        uint64_t end = 0;
+        g.directory = cursor_varint32(u.c);
+        g.metadata = flags & WITH_METADATA ? cursor_varint32(u.c) : GRID_NO_FILE;
+        g.separator = (char)cursor_u8(u.c);
+        g.run_count = cursor_varint(u.c);
+        g.runs = room(&u, g.run_count, sizeof(*g.runs));
+        for (uint64_t i = 0; g.runs && i < g.run_count && cursor_ok(u.c); i++) {
+            struct grid_run *r = &g.runs[i];
+            if (!add_u64(end, cursor_varint(u.c), &r->first))
+                cursor_fail(u.c);
+            r->count = cursor_varint(u.c);
+            if (!add_u64(r->first, r->count, &end))
+                cursor_fail(u.c);
+        }
+    } else {
         unpack_values(&u, &g, flags);
+    }
     if (u.no_memory)
         return error_memory_at(err, "catalog");
     if (!cursor_ok(c) || (g.in_files && g.separator != '.' && g.separator != '/') ||

@@ -208,23 +208,6 @@ bool module_tree_add(struct module_tree *t, const char *name, const char *dtype,
     return true;
 }
 
-/* Children come after their parents in nodes[], so one backward pass adds everything up. A sum
- * makes the hash independent of the children's order: two equal layers may be stored in
- * different orders. */
-static void module_tree_add_up(struct module_tree *t)
-{
-    for (uint32_t i = t->count; i-- > 1;) {
-        struct module *m = &t->nodes[i], *parent = &t->nodes[m->parent];
-        m->hash += t->kinds[m->kind].hash;
-        m->like = 0; /* from here on the union holds this instead of `last` */
-        m->copies = 1;
-        parent->tensors += m->tensors;
-        parent->parameters += m->parameters;
-        parent->nbytes += m->nbytes;
-        parent->hash += hash_bytes(m->name, m->len, m->hash ^ SEED_DTYPE);
-    }
-}
-
 /* --- folding ------------------------------------------------------------------------------ */
 
 /* The last run of digits in a name, without leading zeros; false without digits, or with more than
@@ -310,24 +293,6 @@ static int compare_numbers(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* "0..31", "0..3,7,9..11" or, if there are more than RANGES_SHOWN, "0,2,4,6,...,30". */
-static void add_ranges(struct text *out, const uint64_t *number, size_t count)
-{
-    size_t shown = 0;
-    for (size_t i = 0; i < count;) {
-        size_t k = i + 1;
-        while (k < count && number[k] == number[k - 1] + 1)
-            k++;
-        if (++shown <= RANGES_SHOWN || k == count) {
-            text_adds(out, i == 0 ? "" : shown > RANGES_SHOWN + 1 ? ",...," : ",");
-            text_addf(out, "%llu", (unsigned long long)number[i]);
-            if (k - i > 1)
-                text_addf(out, "%s%llu", k - i > 2 ? ".." : ",", (unsigned long long)number[k - 1]);
-        }
-        i = k;
-    }
-}
-
 /* "layers.{0..11}": the numbers of all nodes that are folded into this one. */
 static bool label_group(const struct module_tree *t, const struct module *m, struct text *label)
 {
@@ -342,7 +307,21 @@ static bool label_group(const struct module_tree *t, const struct module *m, str
     find_number(m->name, m->len, &begin, &end);
     text_add(label, m->name, begin);
     text_addc(label, '{');
-    add_ranges(label, numbers, count);
+    /* "0..31", "0..3,7,9..11" or, if there are more than RANGES_SHOWN, "0,2,4,6,...,30". */
+    size_t shown = 0;
+    for (size_t i = 0; i < count;) {
+        size_t k = i + 1;
+        while (k < count && numbers[k] == numbers[k - 1] + 1)
+            k++;
+        if (++shown <= RANGES_SHOWN || k == count) {
+            text_adds(label, i == 0 ? "" : shown > RANGES_SHOWN + 1 ? ",...," : ",");
+            text_addf(label, "%llu", (unsigned long long)numbers[i]);
+            if (k - i > 1)
+                text_addf(label, "%s%llu", k - i > 2 ? ".." : ",",
+                          (unsigned long long)numbers[k - 1]);
+        }
+        i = k;
+    }
     text_addc(label, '}');
     free(numbers);
     return text_add(label, m->name + end, m->len - end);
@@ -370,7 +349,19 @@ bool module_tree_finish(struct module_tree *t)
 {
     struct folding f = {.tree = t};
     bool good = true;
-    module_tree_add_up(t);
+    /* Children come after their parents in nodes[], so one backward pass adds everything up. A sum
+     * makes the hash independent of the children's order: two equal layers may be stored in
+     * different orders. */
+    for (uint32_t i = t->count; i-- > 1;) {
+        struct module *m = &t->nodes[i], *parent = &t->nodes[m->parent];
+        m->hash += t->kinds[m->kind].hash;
+        m->like = 0; /* from here on the union holds this instead of `last` */
+        m->copies = 1;
+        parent->tensors += m->tensors;
+        parent->parameters += m->parameters;
+        parent->nbytes += m->nbytes;
+        parent->hash += hash_bytes(m->name, m->len, m->hash ^ SEED_DTYPE);
+    }
     for (uint32_t i = 1; i < t->count && good; i++)
         good = fold(&f, i);
     strmap_release(&f.groups);

@@ -24,14 +24,6 @@ static bool own_of(const struct extent *list, uint64_t count, struct own_codecs 
     return true;
 }
 
-static void pack_box(struct text *out, const struct extent *e, unsigned rank)
-{
-    for (unsigned d = 0; d < rank; d++)
-        packed_put(out, e->origin ? e->origin[d] : 0);
-    for (unsigned d = 0; d < rank; d++)
-        packed_put(out, e->shape[d]);
-}
-
 /* `end`: where the previous extent ends. */
 static void pack_one(struct text *out, const struct extent *e, unsigned rank, unsigned flags,
                      uint64_t end)
@@ -47,8 +39,12 @@ static void pack_one(struct text *out, const struct extent *e, unsigned rank, un
     }
     if (flags & EXTENTS_INLINE)
         text_add(out, e->bytes, e->stored);
-    if (flags & EXTENTS_BOXES)
-        pack_box(out, e, rank);
+    if (flags & EXTENTS_BOXES) {
+        for (unsigned d = 0; d < rank; d++)
+            packed_put(out, e->origin ? e->origin[d] : 0);
+        for (unsigned d = 0; d < rank; d++)
+            packed_put(out, e->shape[d]);
+    }
     if (flags & EXTENTS_STRIDES) {
         text_addc(out, e->strides ? 1 : 0);
         for (unsigned d = 0; e->strides && d < rank; d++)

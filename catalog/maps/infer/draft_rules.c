@@ -361,24 +361,6 @@ static int by_reach(const void *a, const void *b)
     return (x->turn > y->turn) - (x->turn < y->turn);
 }
 
-static void write_rules(struct inference *f, struct drafts *d)
-{
-    struct text options = {0};
-    f->set->rules = 0;
-    if (d->count)
-        qsort(d->at, d->count, sizeof(*d->at), by_reach);
-    for (size_t i = 0; i < d->count && !f->failed; i++)
-        write_rule(f, &d->at[i]);
-    f->set->dialect = f->converts ? dialect_convert.name : dialect_t5x_translator.name;
-    if (f->tables.failed)
-        options.failed = true;
-    else if (f->tables.len)
-        text_addf(&options, "{\n  \"tables\": {%s}}", f->tables.at);
-    else
-        text_adds(&options, "{}");
-    f->set->options = infer_rules_keep_text(f, &options);
-}
-
 /* --- the whole draft -------------------------------------------------------------------------- */
 
 /* Ways to reduce the drafts. None is best in all cases, so the set that is shortest to write is
@@ -455,7 +437,20 @@ static bool infer_by(struct inference *f, const struct strategy *how, bool *wron
     struct drafts d = {.words = &f->words};
     if (!make_drafts(f, &d, how))
         return false;
-    write_rules(f, &d);
+    struct text options = {0};
+    f->set->rules = 0;
+    if (d.count)
+        qsort(d.at, d.count, sizeof(*d.at), by_reach);
+    for (size_t i = 0; i < d.count && !f->failed; i++)
+        write_rule(f, &d.at[i]);
+    f->set->dialect = f->converts ? dialect_convert.name : dialect_t5x_translator.name;
+    if (f->tables.failed)
+        options.failed = true;
+    else if (f->tables.len)
+        text_addf(&options, "{\n  \"tables\": {%s}}", f->tables.at);
+    else
+        text_adds(&options, "{}");
+    f->set->options = infer_rules_keep_text(f, &options);
     if (f->failed || f->too_long)
         return false;
     if ((uint64_t)d.count * f->count > PROOF_MAX)

@@ -83,25 +83,6 @@ static void list_fits(struct fitting *s)
     }
 }
 
-/* Whether the sizes of the pieces add up to the whole in every layer. */
-static bool adds_up(const struct fitting *s)
-{
-    const struct layers *whole = layers_at(s->g, s->f.of_b, s->f.whole);
-    for (size_t i = 0; i < whole->count; i++) {
-        uint64_t left = guess_layer(s->g, s->f.of_b, whole, i)->size[s->f.axis];
-        for (unsigned k = 0; k < s->f.pieces; k++) {
-            const struct layers *p = layers_at(s->g, !s->f.of_b, s->f.piece[k]);
-            const uint64_t size = size_along(&s->f, guess_layer(s->g, !s->f.of_b, p, i));
-            if (size > left)
-                return false;
-            left -= size;
-        }
-        if (left)
-            return false;
-    }
-    return s->f.pieces >= 2;
-}
-
 /* --- siblings ------------------------------------------------------------------------------------ */
 
 /* What two names have in common, in whole words: bytes before and after the part that differs. */
@@ -261,7 +242,21 @@ static bool put_pieces(struct fitting *s, struct sibling *x, size_t count)
             return false;
         s->f.piece[s->f.pieces++] = x[i].layers;
     }
-    return adds_up(s);
+    /* Whether the sizes of the pieces add up to the whole in every layer. */
+    const struct layers *whole = layers_at(s->g, s->f.of_b, s->f.whole);
+    for (size_t i = 0; i < whole->count; i++) {
+        uint64_t left = guess_layer(s->g, s->f.of_b, whole, i)->size[s->f.axis];
+        for (unsigned k = 0; k < s->f.pieces; k++) {
+            const struct layers *p = layers_at(s->g, !s->f.of_b, s->f.piece[k]);
+            const uint64_t size = size_along(&s->f, guess_layer(s->g, !s->f.of_b, p, i));
+            if (size > left)
+                return false;
+            left -= size;
+        }
+        if (left)
+            return false;
+    }
+    return s->f.pieces >= 2;
 }
 
 static int by_label(const void *a, const void *b)

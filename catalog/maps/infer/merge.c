@@ -49,21 +49,15 @@ static void merge_add_place(struct merging *m, struct draft_place p)
     m->place[m->places++] = p;
 }
 
-/* A hash of what drafts must have in common outside of the hole. */
-static uint64_t rest_key(const struct merging *m, const struct draft *d)
-{
-    uint64_t key = draft_mix(draft_mix(m->seed, d->ops), d->drops);
-    for (uint32_t i = 0; i < d->news; i++)
-        if (is_reference(&d->new[i]))
-            key = draft_mix_token(key, &d->new[i]);
-    return key;
-}
-
 static void list_holes(struct merging *m, uint32_t number, uint32_t longest)
 {
     const struct draft *d = &m->drafts->at[number];
     uint64_t *after = calloc(d->olds + 1, sizeof(*after));
-    uint64_t before = rest_key(m, d);
+    /* A hash of what drafts must have in common outside of the hole. */
+    uint64_t before = draft_mix(draft_mix(m->seed, d->ops), d->drops);
+    for (uint32_t i = 0; i < d->news; i++)
+        if (is_reference(&d->new[i]))
+            before = draft_mix_token(before, &d->new[i]);
     m->failed = m->failed || !after;
     if (!after || d->whole) {
         free(after);
@@ -125,25 +119,6 @@ static bool all_have(const struct one *o, uint32_t offset, bool from_end)
     return true;
 }
 
-/* Append what the members' segments differ in: a copy of the hole's text, or a table. */
-static void put_difference(struct one *o)
-{
-    struct words *w = o->merging->words;
-    struct draft_entry *entry = arena_array(w->arena, o->members, sizeof(*entry));
-    bool copies = true, some = false;
-    o->merging->failed = o->merging->failed || !entry;
-    for (size_t i = 0; entry && i < o->members; i++) {
-        const struct member *x = &o->member[i];
-        entry[i] = (struct draft_entry){x->text, draft_text(w, x->draft->new, x->at, x->end)};
-        copies = copies && strcmp(entry[i].key, entry[i].value) == 0;
-        some = some || x->at < x->end;
-    }
-    if (entry && some)
-        put_new(o, copies
-                       ? (struct token){TOKEN_COPY, 0, o->group}
-                       : (struct token){TOKEN_TABLE, draft_table(w, entry, o->members), o->group});
-}
-
 /* Merge the texts up to the next reference: what all members begin with, what they differ in, and
  * what all end with. */
 static void put_segment(struct one *o)
@@ -159,7 +134,21 @@ static void put_segment(struct one *o)
         tail++;
     for (size_t i = 0; i < o->members; i++)
         o->member[i].end -= tail;
-    put_difference(o);
+    /* Append what the members' segments differ in: a copy of the hole's text, or a table. */
+    struct words *w = o->merging->words;
+    struct draft_entry *entry = arena_array(w->arena, o->members, sizeof(*entry));
+    bool copies = true, some = false;
+    o->merging->failed = o->merging->failed || !entry;
+    for (size_t i = 0; entry && i < o->members; i++) {
+        const struct member *x = &o->member[i];
+        entry[i] = (struct draft_entry){x->text, draft_text(w, x->draft->new, x->at, x->end)};
+        copies = copies && strcmp(entry[i].key, entry[i].value) == 0;
+        some = some || x->at < x->end;
+    }
+    if (entry && some)
+        put_new(o, copies
+                       ? (struct token){TOKEN_COPY, 0, o->group}
+                       : (struct token){TOKEN_TABLE, draft_table(w, entry, o->members), o->group});
     for (uint32_t i = 0; i < tail; i++)
         put_new(o, o->member[0].draft->new[o->member[0].end + i]);
     o->shared += head + tail;

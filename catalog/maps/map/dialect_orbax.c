@@ -126,19 +126,6 @@ static bool overrules(const struct tried *b, const struct tried *a)
     return b->turn > a->turn;
 }
 
-static void say_overruled(struct transforms *t, const struct map_leaf *leaf,
-                          const struct tried *decided, struct map_row *row)
-{
-    bool earlier = false;
-    for (uint32_t i = 0; i < leaf->matches; i++) {
-        const struct map_match *by = &t->task->match[leaf->match + i];
-        size_t rule = (size_t)(map_rule_of(t->task, by->ord) - t->task->rule);
-        earlier = earlier || t->turn[rule] < decided->turn;
-    }
-    if (earlier && decided->what != FAILED)
-        row->note = "another rule that matches it too is overruled";
-}
-
 /* A leaf that transforms match. */
 static void transform_leaf(struct transforms *t, const struct map_leaf *leaf)
 {
@@ -160,7 +147,14 @@ static void transform_leaf(struct transforms *t, const struct map_leaf *leaf)
         map_take(row, decided.old);
         row->dtype = map_dtype(decided.by, decided.old);
     }
-    say_overruled(t, leaf, &decided, row);
+    bool earlier = false;
+    for (uint32_t i = 0; i < leaf->matches; i++) {
+        const struct map_match *by = &t->task->match[leaf->match + i];
+        size_t rule = (size_t)(map_rule_of(t->task, by->ord) - t->task->rule);
+        earlier = earlier || t->turn[rule] < decided.turn;
+    }
+    if (earlier && decided.what != FAILED)
+        row->note = "another rule that matches it too is overruled";
     if (decided.old && decided.what == MAPPED && !(t->strict && row->note)) {
         row->ops = decided.by->ops;
         map_operate(t->task, row, decided.old->dtype);

@@ -84,17 +84,6 @@ static bool take_leaf(struct chain *c, const struct optimizer_leaf *leaf, struct
     return true;
 }
 
-static void take_leaves(struct chain *c, const struct optimizer_place *p)
-{
-    const char *root = p->params.root ? p->params.root : STATE_ROOT;
-    for (size_t i = 0; i < p->held.count && c->known; i++) {
-        const struct optimizer_leaf *leaf = &p->held.at[i];
-        const struct piece path =
-            piece_below((struct piece){leaf->name, leaf->len}, (struct piece){root, strlen(root)});
-        c->known = leaf->null || !path.at || take_leaf(c, leaf, path);
-    }
-}
-
 /* --- which transformation keeps such state ----------------------------------------------------- */
 
 static bool chain_fits(const struct chain *c, const struct optax_slot *s, const struct held_slot *h)
@@ -258,17 +247,6 @@ static void write_chain(struct chain *c, struct optimizer_chain *out)
     text_release(&spec);
 }
 
-static void know_params(struct chain *c, const struct optimizer_params *params)
-{
-    bool added;
-    c->scalars = true;
-    for (size_t i = 0; i < params->count; i++) {
-        const struct optimizer_param *p = &params->at[i];
-        c->scalars = c->scalars && p->shape && !p->shape->rank;
-        strmap_add(&c->names, p->name, p->len, &added);
-    }
-}
-
 enum status optimizer_chain_of(const struct optimizer_place *place,
                                const struct optimizer_tables *tables, struct arena *arena,
                                struct optimizer_chain *out)
@@ -281,8 +259,20 @@ enum status optimizer_chain_of(const struct optimizer_place *place,
     *c = (struct chain){.run = {.arena = arena, .tables = tables, .err = err},
                         .names = {.err = err},
                         .known = true};
-    know_params(c, &place->params);
-    take_leaves(c, place);
+    bool added;
+    c->scalars = true;
+    for (size_t i = 0; i < place->params.count; i++) {
+        const struct optimizer_param *p = &place->params.at[i];
+        c->scalars = c->scalars && p->shape && !p->shape->rank;
+        strmap_add(&c->names, p->name, p->len, &added);
+    }
+    const char *root = place->params.root ? place->params.root : STATE_ROOT;
+    for (size_t i = 0; i < place->held.count && c->known; i++) {
+        const struct optimizer_leaf *leaf = &place->held.at[i];
+        const struct piece path =
+            piece_below((struct piece){leaf->name, leaf->len}, (struct piece){root, strlen(root)});
+        c->known = leaf->null || !path.at || take_leaf(c, leaf, path);
+    }
     for (size_t i = 0; i < c->links && c->known; i++)
         c->known = find_maker(c, &c->link[i]);
     if (c->known && c->links)

@@ -207,24 +207,19 @@ static struct piece state_layout_join(const struct finder *f, struct piece paren
     return (struct piece){path, parent.len + 1 + child.len};
 }
 
-/* Collect the names below a folder, without the state's own. */
-static void map_names(const struct finder *f, struct piece folder, struct strmap *names)
-{
-    bool added;
-    for (size_t i = 0; i < f->leaves->count; i++) {
-        const struct optimizer_leaf *leaf = &f->leaves->at[i];
-        struct piece name = below(f, leaf, folder);
-        if (!leaf->null && name.at && !(f->root.len && below(f, leaf, f->root).at))
-            *strmap_add(names, name.at, name.len, &added) = i + 1;
-    }
-}
-
 /* Among a sample of the state's leaves, count those that belong to a parameter in the folder. */
 static size_t count_hits(const struct finder *f, struct piece folder)
 {
     struct strmap names = {.err = f->arena->err};
     size_t hits = 0;
-    map_names(f, folder, &names);
+    /* Collect the names below a folder, without the state's own. */
+    bool added;
+    for (size_t i = 0; i < f->leaves->count; i++) {
+        const struct optimizer_leaf *leaf = &f->leaves->at[i];
+        struct piece name = below(f, leaf, folder);
+        if (!leaf->null && name.at && !(f->root.len && below(f, leaf, f->root).at))
+            *strmap_add(&names, name.at, name.len, &added) = i + 1;
+    }
     for (size_t i = 0, seen = 0; i < f->leaves->count && seen < SAMPLE; i++) {
         struct piece path = below(f, &f->leaves->at[i], f->root);
         seen += path.at != NULL;

@@ -77,24 +77,6 @@ static void place_objects(struct hdf5 *h, struct hdf5_collection *p, uint64_t ad
     }
 }
 
-static void load_collection(struct hdf5 *h, struct hdf5_collection *p, uint64_t address)
-{
-    uint8_t head[16];
-    size_t len = 8u + h->length_bytes;
-    hdf5_read(h, address, head, len);
-    struct cursor c = cursor_over((struct bytes){head, len}, 0);
-    cursor_take(&c, 8);
-    uint64_t size = hdf5_length(h, &c);
-    if (memcmp(head, "GCOL", 4) != 0 || size < len)
-        hdf5_corrupt(h, address, "no heap collection where one is said to be");
-    if (h->held.used > h->size + HELD_SLACK)
-        hdf5_fail(h, ERR_LIMIT, NULL, hdf5_place(h, address),
-                  "heap collections of more bytes than the file has");
-    p->bytes = hdf5_take(h, address, size, &h->held);
-    if (hdf5_ok(h))
-        place_objects(h, p, address);
-}
-
 /* The collection at an address, which is read only once; NULL on failure. */
 static const struct hdf5_collection *collection_at(struct hdf5 *h, uint64_t address)
 {
@@ -110,7 +92,20 @@ static const struct hdf5_collection *collection_at(struct hdf5 *h, uint64_t addr
         *at = h->collection_count;
         struct hdf5_collection *p =
             PUSH(&h->held, h->collection, h->collection_count, h->collection_space);
-        load_collection(h, p, address);
+        uint8_t head[16];
+        size_t len = 8u + h->length_bytes;
+        hdf5_read(h, address, head, len);
+        struct cursor c = cursor_over((struct bytes){head, len}, 0);
+        cursor_take(&c, 8);
+        uint64_t size = hdf5_length(h, &c);
+        if (memcmp(head, "GCOL", 4) != 0 || size < len)
+            hdf5_corrupt(h, address, "no heap collection where one is said to be");
+        if (h->held.used > h->size + HELD_SLACK)
+            hdf5_fail(h, ERR_LIMIT, NULL, hdf5_place(h, address),
+                      "heap collections of more bytes than the file has");
+        p->bytes = hdf5_take(h, address, size, &h->held);
+        if (hdf5_ok(h))
+            place_objects(h, p, address);
         return hdf5_ok(h) ? p : NULL;
     }
     const struct hdf5_collection *p = &h->collection[*at];

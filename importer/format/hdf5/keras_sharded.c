@@ -149,21 +149,6 @@ static bool keras_wants(struct hdf5_tree *t, const char *name, size_t len)
     return false;
 }
 
-/* Index the groups by name, without the leading '/'; the last of two with the same name counts. */
-static void map_groups(struct keras_set *s)
-{
-    size_t count = 0;
-    s->group = arena_array(s->arena, s->map->count + 1, sizeof(*s->group));
-    for (const struct json_value *v = s->map->first; v && s->group; v = v->next) {
-        bool added;
-        const char *key = v->key + strspn(v->key, "/");
-        uint64_t *at = strmap_add(&s->groups, key, strlen(key), &added);
-        if (added)
-            *at = count++;
-        s->group[*at].shards = v;
-    }
-}
-
 static void index_keras_shard(struct keras_set *s, size_t i)
 {
     struct error err = {.offset = NO_OFFSET};
@@ -311,7 +296,18 @@ static enum status keras_sharded_index(struct job *job)
         json_init(&json, cursor_over(text, 0), job->arena, job->source->name, job->err);
         json_object(&json, "an object", facts, job);
         s.lost = arena_array(job->arena, s.shard_count + 1, sizeof(*s.lost));
-        map_groups(&s);
+        /* Index the groups by name, without the leading '/'; the last of two with the same name
+         * counts. */
+        size_t count = 0;
+        s.group = arena_array(s.arena, s.map->count + 1, sizeof(*s.group));
+        for (const struct json_value *v = s.map->first; v && s.group; v = v->next) {
+            bool added;
+            const char *key = v->key + strspn(v->key, "/");
+            uint64_t *at = strmap_add(&s.groups, key, strlen(key), &added);
+            if (added)
+                *at = count++;
+            s.group[*at].shards = v;
+        }
     }
     for (size_t i = 0; i < s.shard_count && job->err->status == OK; i++)
         index_keras_shard(&s, i);

@@ -22,22 +22,6 @@ static int ocdbt_probe(const struct probe_dir *p)
     return probe_dir_has_file(p, OCDBT_MANIFEST) ? 8 * (int)strlen(OCDBT_MANIFEST) : 0;
 }
 
-/* Attributes of arrays and groups are facts, as in folders (zarr.c). */
-static void state_all_attributes(struct orbax_store *s)
-{
-    for (size_t i = 0; i < s->attribute_count && s->job->err->status == OK; i++) {
-        const struct array_attributes *a = &s->attributes[i];
-        struct error err = {.offset = NO_OFFSET};
-        char what[256];
-        snprintf(what, sizeof(what), "attributes of \"%.200s\"", a->path);
-        array_attributes_state(s->job, s->directory, a->path, a->text, &err);
-        if (err.status == OK)
-            continue;
-        error_prefix(&err, what);
-        job_issue_error(s->job, ISSUE_WARNING, &err);
-    }
-}
-
 static enum status ocdbt_index(struct job *job)
 {
     struct orbax_store store;
@@ -52,7 +36,18 @@ static enum status ocdbt_index(struct job *job)
         const char *key = orbax_store_key(&store, i, &len);
         orbax_store_emit(&store, i, key, len);
     }
-    state_all_attributes(&store);
+    /* Attributes of arrays and groups are facts, as in folders (zarr.c). */
+    for (size_t i = 0; i < store.attribute_count && store.job->err->status == OK; i++) {
+        const struct array_attributes *a = &store.attributes[i];
+        struct error err = {.offset = NO_OFFSET};
+        char what[256];
+        snprintf(what, sizeof(what), "attributes of \"%.200s\"", a->path);
+        array_attributes_state(store.job, store.directory, a->path, a->text, &err);
+        if (err.status == OK)
+            continue;
+        error_prefix(&err, what);
+        job_issue_error(store.job, ISSUE_WARNING, &err);
+    }
     orbax_store_release(&store);
     return job->err->status;
 }

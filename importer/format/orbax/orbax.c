@@ -225,22 +225,6 @@ static void orbax_aggregate_read(struct orbax_item *item)
 
 /* --- the item ----------------------------------------------------------------------- */
 
-/* Emit the arrays and strings that the tree does not name. */
-static void emit_rest(struct orbax_item *o)
-{
-    uint64_t count = orbax_store_count(&o->store);
-    for (uint64_t i = 0; i < count && o->job->err->status == OK; i++) {
-        size_t len;
-        if (o->store.used[i])
-            continue;
-        const char *key = orbax_store_key(&o->store, i, &len);
-        const char *name = orbax_name_of_key(o->job->arena, key, len);
-        if (o->unnamed++ == 0)
-            o->first_unnamed = name;
-        orbax_store_emit(&o->store, i, name, len);
-    }
-}
-
 static void orbax_report(struct orbax_item *o)
 {
     bool none = !orbax_store_count(&o->store);
@@ -297,7 +281,18 @@ static void index_item(struct orbax_item *o)
     job_expect(job, stored > o->tree.count ? stored : o->tree.count);
     for (uint64_t i = 0; i < o->tree.count && job->err->status == OK; i++)
         emit_leaf(o, &o->tree.leaves[i]);
-    emit_rest(o);
+    /* Emit the arrays and strings that the tree does not name. */
+    uint64_t count = orbax_store_count(&o->store);
+    for (uint64_t i = 0; i < count && o->job->err->status == OK; i++) {
+        size_t len;
+        if (o->store.used[i])
+            continue;
+        const char *key = orbax_store_key(&o->store, i, &len);
+        const char *name = orbax_name_of_key(o->job->arena, key, len);
+        if (o->unnamed++ == 0)
+            o->first_unnamed = name;
+        orbax_store_emit(&o->store, i, name, len);
+    }
     if (job->err->status == OK) {
         orbax_report(o);
         report_no_tree(o);

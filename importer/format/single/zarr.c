@@ -164,16 +164,6 @@ static void state_attributes(struct job *job, const struct array_attributes *a, 
     text_release(&file);
 }
 
-static void emit_all(struct job *job, const struct array_tree *tree, bool bare)
-{
-    job_expect(job, tree->count);
-    for (uint64_t i = 0; i < tree->count && job->err->status == OK; i++) {
-        const struct array_site *site = &tree->sites[i];
-        const char *name = zarr_shown(job, site->path, bare);
-        array_emit_site(job, job->path, site, name, strlen(name), NULL);
-    }
-}
-
 static enum status index_tree(struct job *job)
 {
     struct array_tree tree;
@@ -182,7 +172,12 @@ static enum status index_tree(struct job *job)
     const bool bare = !is_node(&p); /* a plain folder of zarr nodes, not a node itself */
     if (array_tree_scan(job, job->path, &tree) == OK) {
         array_groups_record(job, job->path, &tree);
-        emit_all(job, &tree, bare);
+        job_expect(job, tree.count);
+        for (uint64_t i = 0; i < tree.count && job->err->status == OK; i++) {
+            const struct array_site *site = &tree.sites[i];
+            const char *name = zarr_shown(job, site->path, bare);
+            array_emit_site(job, job->path, site, name, strlen(name), NULL);
+        }
     }
     if (job->err->status != OK)
         return job->err->status;
