@@ -2,7 +2,6 @@
 #define _GNU_SOURCE /* NOLINT(bugprone-*,cert-*,readability-*): its own name */
 #include "catalog/base/threads.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -64,6 +63,40 @@ void threads_join(struct threads *t)
     for (unsigned i = 0; t && i < t->count; i++)
         pthread_join(t->id[i], NULL);
     free(t);
+}
+
+/* --- tasks ---------------------------------------------------------------------------------- */
+
+void tasks_add(struct tasks *t, struct task_link *task)
+{
+    pthread_mutex_lock(&t->lock);
+    task->next = t->top;
+    t->top = task;
+    t->open++;
+    pthread_cond_signal(&t->changed);
+    pthread_mutex_unlock(&t->lock);
+}
+
+void *tasks_next(struct tasks *t, const void *done)
+{
+    pthread_mutex_lock(&t->lock);
+    if (done && --t->open == 0)
+        pthread_cond_broadcast(&t->changed);
+    while (!t->top && t->open && !t->stopped)
+        pthread_cond_wait(&t->changed, &t->lock);
+    struct task_link *next = t->stopped ? NULL : t->top;
+    if (next)
+        t->top = next->next;
+    pthread_mutex_unlock(&t->lock);
+    return next;
+}
+
+void tasks_stop(struct tasks *t)
+{
+    pthread_mutex_lock(&t->lock);
+    t->stopped = true;
+    pthread_cond_broadcast(&t->changed);
+    pthread_mutex_unlock(&t->lock);
 }
 
 /* --- teams ---------------------------------------------------------------------------------- */

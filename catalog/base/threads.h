@@ -1,10 +1,11 @@
 /*
- * threads.h - a few threads that run one function, and teams: threads that wait for jobs of
- * numbered pieces. For many numbered things, taken in order: work.h.
+ * threads.h - a few threads that run one function; a stack of tasks for them; and teams: threads that
+ * wait for jobs of numbered pieces. For many numbered things, taken in order: work.h.
  */
 #ifndef CKPTDB_THREADS_H
 #define CKPTDB_THREADS_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -20,6 +21,35 @@ struct threads;
 struct threads *threads_start(unsigned count, void (*run)(void *), void *argument);
 /* Wait for all and free. Takes NULL. */
 void threads_join(struct threads *);
+
+/* --- tasks --------------------------------------------------------------------------------
+ *
+ * A stack that grows while threads work on it, as with directories:
+ *
+ *   for (struct task *t = NULL; (t = tasks_next(&tasks, t));)
+ *       ... tasks_add(&tasks, &below->link) ...
+ */
+
+struct task_link { /* the beginning of a task */
+    struct task_link *next;
+};
+
+struct tasks {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct task_link *top;
+    uint64_t open; /* on the stack or in progress */
+    bool stopped;
+};
+
+#define TASKS_NONE                                                                                 \
+    ((struct tasks){.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER})
+
+void tasks_add(struct tasks *, struct task_link *);
+/* The next task, as soon as there is one; NULL: all are done, or tasks_stop() was called. `done`: the
+ * one that this thread has finished, or NULL. */
+void *tasks_next(struct tasks *, const void *done);
+void tasks_stop(struct tasks *);
 
 /* --- teams --------------------------------------------------------------------------------
  *

@@ -11,7 +11,6 @@
  */
 #include <errno.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,8 +24,8 @@
 /* --- shared by the threads -------------------------------------------------------------- */
 
 struct task {
+    struct task_link link;
     const char *path; /* relative to the root */
-    struct task *next;
 };
 
 /* The results of one thread. */
@@ -50,56 +49,20 @@ struct scan {
     const char *const *own;
     size_t own_count;
     struct strmap files; /* names of those in which the job has files */
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    struct task *tasks;
-    uint64_t open_tasks; /* queued or in progress */
-    struct found *found;
-    bool failed; /* out of memory */
+    struct tasks tasks;  /* stopped: out of memory */
+    struct found *found; /* under the lock of tasks */
 };
-
-static void array_tree_fail(struct scan *s)
-{
-    pthread_mutex_lock(&s->lock);
-    s->failed = true;
-    pthread_cond_broadcast(&s->changed);
-    pthread_mutex_unlock(&s->lock);
-}
 
 /* The path must be in an arena that outlives the scan. */
 static void array_tree_push(struct scan *s, struct arena *arena, const char *path)
 {
     struct task *t = arena_alloc(arena, sizeof(*t));
     if (!t) {
-        array_tree_fail(s);
+        tasks_stop(&s->tasks);
         return;
     }
-    pthread_mutex_lock(&s->lock);
-    *t = (struct task){path, s->tasks};
-    s->tasks = t;
-    s->open_tasks++;
-    pthread_cond_signal(&s->changed);
-    pthread_mutex_unlock(&s->lock);
-}
-
-static struct task *array_tree_pop(struct scan *s)
-{
-    pthread_mutex_lock(&s->lock);
-    while (!s->tasks && s->open_tasks && !s->failed)
-        pthread_cond_wait(&s->changed, &s->lock);
-    struct task *t = s->failed ? NULL : s->tasks;
-    if (t)
-        s->tasks = t->next;
-    pthread_mutex_unlock(&s->lock);
-    return t;
-}
-
-static void done(struct scan *s)
-{
-    pthread_mutex_lock(&s->lock);
-    if (--s->open_tasks == 0)
-        pthread_cond_broadcast(&s->changed);
-    pthread_mutex_unlock(&s->lock);
+    t->path = path;
+    tasks_add(&s->tasks, &t->link);
 }
 
 /* --- one node --------------------------------------------------------------------------- */
@@ -344,11 +307,11 @@ static void array_tree_work(void *argument)
     struct scan *s = argument;
     struct found *f = calloc(1, sizeof(*f));
     if (!f) {
-        array_tree_fail(s);
+        tasks_stop(&s->tasks);
         return;
     }
     f->arena = f->scratch = (struct arena){.ceiling = s->ceiling, .err = &f->err};
-    for (struct task *t; (t = array_tree_pop(s)); done(s)) {
+    for (struct task *t = NULL; (t = tasks_next(&s->tasks, t));) {
         struct node n = {.scan = s, .found = f, .path = t->path, .problem.offset = NO_OFFSET};
         struct array_site site = {.path = t->path, .found = true};
         if (!is_private(&n)) {
@@ -361,12 +324,12 @@ static void array_tree_work(void *argument)
         }
         arena_release(&f->scratch);
         if (f->err.status != OK)
-            array_tree_fail(s);
+            tasks_stop(&s->tasks);
     }
-    pthread_mutex_lock(&s->lock);
+    pthread_mutex_lock(&s->tasks.lock);
     f->next = s->found;
     s->found = f;
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->tasks.lock);
 }
 
 /* --- merging ---------------------------------------------------------------------------- */
@@ -427,8 +390,6 @@ static void array_tree_release(struct scan *s)
         arena_release(&f->scratch);
         free(f);
     }
-    pthread_cond_destroy(&s->changed);
-    pthread_mutex_destroy(&s->lock);
 }
 
 /* --- consolidated metadata -------------------------------------------------------------- */
@@ -536,14 +497,13 @@ static enum status run_scan(struct job *job, struct scan *s, unsigned thread_cou
     const struct arena *a = job->arena;
     struct array_tree tree = {0};
     s->ceiling = a->ceiling ? a->ceiling - a->used : 0;
-    pthread_mutex_init(&s->lock, NULL);
-    pthread_cond_init(&s->changed, NULL);
+    s->tasks = TASKS_NONE;
     array_tree_push(s, job->arena, "");
     struct threads *threads =
         thread_count > 1 ? threads_start(thread_count - 1, array_tree_work, s) : NULL;
     array_tree_work(s);
     threads_join(threads);
-    if (s->failed)
+    if (s->tasks.stopped)
         error_memory(job->err);
     array_tree_merge(s, job->arena, &tree);
     for (const struct found *f = s->found; f && job->err->status == OK; f = f->next)

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,6 @@
 #include "catalog/base/name_list.h"
 #include "catalog/base/search.h"
 #include "catalog/base/text.h"
-#include "catalog/base/threads.h"
 #include "catalog/data/store/store.h"
 #include "importer/container/shard_name.h"
 #include "importer/walk/walker.h"
@@ -41,33 +39,11 @@ static struct task *walk_push(struct walker *w, const char *path, bool named)
         strmap_keep(&w->visited, arena, key, (size_t)len, &kept, &added);
     }
     if (added && (t = arena_alloc(arena, sizeof(*t)))) {
-        *t = (struct task){.path = arena_copy(arena, path, strlen(path)), .next = w->tasks};
-        w->tasks = t;
-        w->open_tasks++;
-        pthread_cond_signal(&w->changed);
+        t->path = arena_copy(arena, path, strlen(path));
+        tasks_add(&w->tasks, &t->link);
     }
     pthread_mutex_unlock(&w->lock);
     return t;
-}
-
-static struct task *walk_pop(struct walker *w)
-{
-    pthread_mutex_lock(&w->lock);
-    while (!w->tasks && w->open_tasks && !w->stopped)
-        pthread_cond_wait(&w->changed, &w->lock);
-    struct task *t = w->stopped ? NULL : w->tasks;
-    if (t)
-        w->tasks = t->next;
-    pthread_mutex_unlock(&w->lock);
-    return t;
-}
-
-static void done(struct walker *w)
-{
-    pthread_mutex_lock(&w->lock);
-    if (--w->open_tasks == 0 || w->stopped)
-        pthread_cond_broadcast(&w->changed);
-    pthread_mutex_unlock(&w->lock);
 }
 
 /* --- reading one directory -------------------------------------------------------------- */
@@ -194,7 +170,7 @@ static void enter_below(struct walker *w, const struct listing *l)
 static void walk_work(void *argument)
 {
     struct walker *w = argument;
-    for (struct task *t; (t = walk_pop(w)); done(w)) {
+    for (struct task *t = NULL; (t = tasks_next(&w->tasks, t));) {
         struct error lack = {.offset = NO_OFFSET};
         struct arena arena = {.err = &lack};
         struct listing l = {.path = t->path,
@@ -217,9 +193,9 @@ static void walk_work(void *argument)
         pthread_mutex_unlock(&w->lock);
         if (w->options->tick && !w->options->tick(w->options->context, seen)) {
             pthread_mutex_lock(&w->lock);
-            w->stopped = w->interrupted = true;
-            pthread_cond_broadcast(&w->changed);
+            w->interrupted = true;
             pthread_mutex_unlock(&w->lock);
+            tasks_stop(&w->tasks);
         }
     }
 }
@@ -529,7 +505,8 @@ enum status walk_paths(const char *const *paths, int count, const struct walk_op
                        struct walk **out, struct error *err)
 {
     struct walk *walk = calloc(1, sizeof(*walk));
-    struct walker w = {.options = options, .walk = walk};
+    struct walker w = {
+        .options = options, .walk = walk, .lock = PTHREAD_MUTEX_INITIALIZER, .tasks = TASKS_NONE};
     if (!walk)
         return error_memory(err);
     struct strmap *const maps[] = {&w.visited,    &w.named,        &w.around,
@@ -539,15 +516,11 @@ enum status walk_paths(const char *const *paths, int count, const struct walk_op
         maps[i]->err = &walk->err;
     walk->arena.err = &walk->err;
     walk->err.offset = NO_OFFSET;
-    pthread_mutex_init(&w.lock, NULL);
-    pthread_cond_init(&w.changed, NULL);
     walk->roots = arena_array(&walk->arena, (size_t)count, sizeof(*walk->roots));
     for (int i = 0; i < count && walk_ask(&w, err) == OK && err->status == OK; i++)
         push_argument(&w, paths[i], err);
     if (walk_ask(&w, err) == OK && err->status == OK)
         walk_run(&w, err);
-    pthread_cond_destroy(&w.changed);
-    pthread_mutex_destroy(&w.lock);
     strmap_release(&w.visited);
     strmap_release(&w.named);
     strmap_release(&w.around);

@@ -8,27 +8,24 @@
 #ifndef CKPTDB_WALKER_H
 #define CKPTDB_WALKER_H
 
-#include <pthread.h>
-
+#include "catalog/base/threads.h"
 #include "importer/walk/listing.h"
 #include "importer/walk/walk.h"
 
 /* A directory in the queue. */
 struct task {
+    struct task_link link;
     const char *path;
     const char **only; /* the names in it that were asked for; NULL: everything */
     uint64_t only_count;
     size_t only_space;
-    struct task *next;
 };
 
 struct walker {
     const struct walk_options *options;
     struct walk *walk; /* its lists, arena and err: under the lock */
     pthread_mutex_t lock;
-    pthread_cond_t changed;
-    struct task *tasks;
-    uint64_t open_tasks;   /* queued or in progress */
+    struct tasks tasks;
     struct strmap named;   /* directories of names asked for: positions in by_name */
     struct task **by_name; /* their tasks */
     size_t by_name_count, by_name_space;
@@ -36,7 +33,7 @@ struct walker {
                              each is in, or 0 */
     struct strmap visited; /* directories, by device and inode: ends loops of links */
     size_t unit_space, passed_space, unread_space, issue_space, note_space;
-    bool stopped, interrupted;
+    bool interrupted;
 };
 
 /* Report the files that are not read in this directory, in one issue per kind. Under the lock. */
