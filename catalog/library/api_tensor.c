@@ -10,8 +10,6 @@
 #include "catalog/library/api_tensor.h"
 #include "catalog/maps/map/ruleset.h"
 
-_Static_assert(sizeof(struct ckptdb_slice) == sizeof(struct slice), "slice");
-_Static_assert(offsetof(struct ckptdb_slice, step) == offsetof(struct slice, step), "slice");
 _Static_assert(CKPTDB_RANK_MAX == TENSOR_RANK_MAX, "rank");
 
 /* --- listing ------------------------------------------------------------------------------- */
@@ -199,15 +197,12 @@ enum ckptdb_status ckptdb_slice_parse(const ckptdb_tensor *t, const char *text,
 {
     struct error err = {.offset = NO_OFFSET};
     bool room[TENSOR_RANK_MAX] = {false};
-    slice_parse(text, t->stored.shape, t->stored.rank, (struct slice *)slices, drop ? drop : room,
-                &err);
+    slice_parse(text, t->stored.shape, t->stored.rank, slices, drop ? drop : room, &err);
     return library_end(&err, error);
 }
 
-const struct slice *tensor_slices(const ckptdb_tensor *t, const struct ckptdb_slice *given,
-                                  struct error *err)
+void tensor_check_slices(const ckptdb_tensor *t, const struct ckptdb_slice *s, struct error *err)
 {
-    const struct slice *s = (const struct slice *)given; /* they differ only in their names */
     for (unsigned d = 0; s && d < t->stored.rank; d++) {
         const uint64_t size = t->stored.shape[d], back = s[d].count ? s[d].count - 1 : 0;
         const uint64_t step = s[d].step < 0 ? -(uint64_t)s[d].step : (uint64_t)s[d].step;
@@ -216,7 +211,6 @@ const struct slice *tensor_slices(const ckptdb_tensor *t, const struct ckptdb_sl
             error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
                       "slice %u is outside of its dimension of %llu", d, (unsigned long long)size);
     }
-    return s;
 }
 
 const struct dtype *tensor_dtype(const ckptdb_tensor *t, const char *name, struct dtype *room,
@@ -233,13 +227,13 @@ const struct dtype *tensor_dtype(const ckptdb_tensor *t, const char *name, struc
     return room;
 }
 
-enum ckptdb_status ckptdb_read_size(const ckptdb_tensor *t, const struct ckptdb_slice *given,
+enum ckptdb_status ckptdb_read_size(const ckptdb_tensor *t, const struct ckptdb_slice *slices,
                                     const char *dtype, uint64_t *bytes, struct ckptdb_error *error)
 {
     struct error err = {.offset = NO_OFFSET};
     struct dtype room;
     const struct dtype *to = tensor_dtype(t, dtype, &room, &err);
-    const struct slice *slices = tensor_slices(t, given, &err);
+    tensor_check_slices(t, slices, &err);
     *bytes = 0;
     if (err.status == OK &&
         !dtype_nbytes(to ? to : &t->stored.dtype,
@@ -264,7 +258,7 @@ struct ckptdb_stream {
     struct arena arena;
 };
 
-static enum status open_stream(ckptdb_stream *s, const struct ckptdb_slice *given,
+static enum status open_stream(ckptdb_stream *s, const struct ckptdb_slice *slices,
                                const char *dtype, struct error *err)
 {
     const ckptdb_tensor *t = s->tensor;
@@ -276,7 +270,7 @@ static enum status open_stream(ckptdb_stream *s, const struct ckptdb_slice *give
     s->bytes = t->stored;
     if (err->status == OK && raw)
         tensor_as_stored(&s->bytes, &s->arena, err);
-    const struct slice *slices = tensor_slices(t, given, err);
+    tensor_check_slices(t, slices, err);
     if (err->status == OK)
         tensor_stream_open(&s->bytes, NULL, slices, to, &s->blocks, err);
     return err->status;

@@ -21,10 +21,8 @@ struct ckptdb_tensor {
 const struct dtype *tensor_dtype(const ckptdb_tensor *, const char *name, struct dtype *room,
                                  struct error *err);
 
-/* The slices (NULL: none) as the reader takes them. Callers compute slices themselves: ERR_ARGUMENT if
- * one leaves the tensor. */
-const struct slice *tensor_slices(const ckptdb_tensor *, const struct ckptdb_slice *,
-                                  struct error *err);
+/* Callers compute slices (NULL: none) themselves: ERR_ARGUMENT if one leaves the tensor. */
+void tensor_check_slices(const ckptdb_tensor *, const struct ckptdb_slice *, struct error *err);
 
 /* library_end(), with the tensor's name in front of errors about its bytes. */
 enum ckptdb_status tensor_end(const ckptdb_tensor *, struct error *, struct ckptdb_error *);

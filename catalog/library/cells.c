@@ -14,8 +14,8 @@
 struct ckptdb_cells {
     const struct stored_tensor *tensor;
     struct reader *reader;
-    struct string_table *strings; /* if it is a tensor of strings */
-    const struct slice *slices;   /* NULL: the whole tensor */
+    struct string_table *strings;      /* if it is a tensor of strings */
+    const struct ckptdb_slice *slices; /* NULL: the whole tensor */
     /* Positions are in the tensor, not the slice, and whole blocks are read. */
     bool packed;
     uint64_t count, near;
@@ -70,14 +70,14 @@ static void open_cells(ckptdb_cells *c, const struct dtype *to, struct error *er
                   "strings cannot be converted to %s", to->name);
 }
 
-enum ckptdb_status ckptdb_cells_open(const ckptdb_tensor *t, const struct ckptdb_slice *given,
+enum ckptdb_status ckptdb_cells_open(const ckptdb_tensor *t, const struct ckptdb_slice *slices,
                                      const char *dtype, unsigned near, ckptdb_cells **out,
                                      struct ckptdb_error *error)
 {
     struct error err = {.offset = NO_OFFSET};
     struct dtype room;
     const struct dtype *to = tensor_dtype(t, dtype, &room, &err);
-    const struct slice *slices = tensor_slices(t, given, &err);
+    tensor_check_slices(t, slices, &err);
     ckptdb_cells *c = calloc(1, sizeof(*c));
     *out = NULL;
     if (!c)

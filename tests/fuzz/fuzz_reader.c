@@ -64,7 +64,7 @@ static bool describe(struct cursor *c, struct arena *arena, struct stored_tensor
 }
 
 /* Every element of a slice that was read. */
-static void compare(struct naive *n, const struct slice *slices, const uint8_t *got)
+static void compare(struct naive *n, const struct ckptdb_slice *slices, const uint8_t *got)
 {
     const struct stored_tensor *t = n->t;
     uint64_t index[RANK_MOST] = {0}, at[RANK_MOST];
@@ -86,7 +86,8 @@ static void compare(struct naive *n, const struct slice *slices, const uint8_t *
     }
 }
 
-static void read_slice(struct reader *r, struct naive *n, const struct slice *slices, uint8_t *got)
+static void read_slice(struct reader *r, struct naive *n, const struct ckptdb_slice *slices,
+                       uint8_t *got)
 {
     struct error err = {.offset = NO_OFFSET};
     uint64_t nbytes;
@@ -98,14 +99,15 @@ static void read_slice(struct reader *r, struct naive *n, const struct slice *sl
 static void read_numbers(const struct stored_tensor *t, struct reader *r)
 {
     struct error err = {.offset = NO_OFFSET};
-    struct slice all[RANK_MOST], slices[RANK_MOST];
+    struct ckptdb_slice all[RANK_MOST], slices[RANK_MOST];
     struct naive n;
     uint8_t *got = malloc(READ_MOST);
     if (!got || !naive_open(&n, t))
         abort();
     for (unsigned d = 0; d < t->rank; d++) { /* backward, every second */
-        all[d] = (struct slice){.count = t->shape[d], .step = 1};
-        slices[d] = (struct slice){t->shape[d] ? t->shape[d] - 1 : 0, (t->shape[d] + 1) / 2, -2};
+        all[d] = (struct ckptdb_slice){.count = t->shape[d], .step = 1};
+        slices[d] =
+            (struct ckptdb_slice){t->shape[d] ? t->shape[d] - 1 : 0, (t->shape[d] + 1) / 2, -2};
     }
     size_t len = t->nbytes < READ_MOST ? (size_t)t->nbytes : READ_MOST;
     if (len == t->nbytes && reader_read(r, 0, got, len, &err) == OK) {

@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define RANK_MOST 8
 
-static void check(const struct slice *s, uint64_t size)
+static void check(const struct ckptdb_slice *s, uint64_t size)
 {
     uint64_t step = s->step < 0 ? -(uint64_t)s->step : (uint64_t)s->step, far;
     if (!s->count)
@@ -23,7 +23,7 @@ static void check(const struct slice *s, uint64_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint64_t shape[RANK_MOST];
-    struct slice slices[RANK_MOST];
+    struct ckptdb_slice slices[RANK_MOST];
     bool drop[RANK_MOST];
     unsigned rank = size ? data[0] % (RANK_MOST + 1) : 0;
     if (size < 1 + rank)

@@ -296,7 +296,7 @@ static void compare_reads(struct reader *r, const struct array *want)
 
 static void compare_slice(struct reader *r, const struct array *want)
 {
-    struct slice slices[2 * RANK_MOST];
+    struct ckptdb_slice slices[2 * RANK_MOST];
     uint32_t got[ELEMENTS_MOST];
     uint64_t index[2 * RANK_MOST] = {0};
     struct array out = *want;
@@ -307,7 +307,7 @@ static void compare_slice(struct reader *r, const struct array *want)
         if (start < want->shape[d] && step)
             count = 1 + random_below(step > 0 ? (want->shape[d] - start - 1) / (uint64_t)step + 1
                                               : start / (uint64_t)-step + 1);
-        slices[d] = (struct slice){count ? start : 0, count, step ? step : 1};
+        slices[d] = (struct ckptdb_slice){count ? start : 0, count, step ? step : 1};
         out.shape[d] = count;
     }
     uint64_t n = count_of(&out);

@@ -7,7 +7,7 @@
 /* --- against what each element is ------------------------------------------------------- */
 
 /* The elements of a slice, one after another, packed if they are of bits. */
-static uint8_t *naive(const struct world *w, const struct slice *slices, size_t *len)
+static uint8_t *naive(const struct world *w, const struct ckptdb_slice *slices, size_t *len)
 {
     uint64_t index[RANK_MOST] = {0}, count = slice_elements(slices, w->t.rank);
     size_t bits = w->bits ? w->bits : w->unit * 8;
@@ -29,12 +29,12 @@ static uint8_t *naive(const struct world *w, const struct slice *slices, size_t 
     return out;
 }
 
-static void random_slices(const struct world *w, struct slice *slices)
+static void random_slices(const struct world *w, struct ckptdb_slice *slices)
 {
     for (unsigned d = 0; d < w->t.rank; d++) {
         uint64_t n = w->shape[d], most, step = 1 + random_below(random_below(2) ? 1 : 5);
-        struct slice *s = &slices[d];
-        *s = (struct slice){.start = n ? random_below(n) : 0, .step = (int64_t)step};
+        struct ckptdb_slice *s = &slices[d];
+        *s = (struct ckptdb_slice){.start = n ? random_below(n) : 0, .step = (int64_t)step};
         if (random_below(3) == 0)
             s->step = -s->step;
         if (!n)
@@ -77,10 +77,10 @@ static void read_parts(struct source *s, const uint8_t *want, size_t len)
     free(got);
 }
 
-static void whole_slices(const struct world *w, struct slice *slices)
+static void whole_slices(const struct world *w, struct ckptdb_slice *slices)
 {
     for (unsigned d = 0; d < w->t.rank; d++)
-        slices[d] = (struct slice){.count = w->shape[d], .step = 1};
+        slices[d] = (struct ckptdb_slice){.count = w->shape[d], .step = 1};
 }
 
 /* With any budget the same comes out. */
@@ -90,7 +90,7 @@ static void compare_grid_reader(const struct world *w)
     struct grid_limits limits = {.budget = random_below(2) ? 1u << 30 : 1 + random_below(200000),
                                  .threads = 1 + (unsigned)random_below(4),
                                  .ahead_least = random_below(2) ? 1 : 1000000};
-    struct slice slices[RANK_MOST];
+    struct ckptdb_slice slices[RANK_MOST];
     struct grid_reader *g = NULL;
     if (random_below(4) == 0)
         limits.budget = 1 + random_below(300);
@@ -111,7 +111,7 @@ static void compare_grid_reader(const struct world *w)
 }
 
 /* Without copies, where that can be. */
-static void borrow_parts(struct reader *r, const struct slice *slices, const uint8_t *want,
+static void borrow_parts(struct reader *r, const struct ckptdb_slice *slices, const uint8_t *want,
                          size_t len)
 {
     struct error err = {.offset = NO_OFFSET};
@@ -143,7 +143,7 @@ static void pass_over(const struct world *w, struct reader *r, const uint8_t *wa
 static void compare_reader(const struct world *w)
 {
     struct error err = {.offset = NO_OFFSET};
-    struct slice slices[RANK_MOST];
+    struct ckptdb_slice slices[RANK_MOST];
     struct reader *r = NULL;
     size_t len;
     if (reader_open(&w->t, NULL, &r, &err) != OK)
@@ -802,7 +802,7 @@ static void endless_grid(void **state)
                            .fill = {w.fill, 1}};
     w.values[0] = (struct grid_value){
         .index = (UINT64_C(1) << 59) + 5, .file = GRID_NO_FILE, .stored = 1, .bytes = "!"};
-    struct slice slices[2] = {{(UINT64_C(1) << 39) - 1, 3, 1}, {2, 3, 3}};
+    struct ckptdb_slice slices[2] = {{(UINT64_C(1) << 39) - 1, 3, 1}, {2, 3, 3}};
     struct reader *r = NULL;
     uint8_t got[9];
     assert_int_equal(reader_open(&w.t, NULL, &r, &err), OK);

@@ -183,10 +183,10 @@ static void read_parts(struct reader *r, const struct pieces *p, const uint8_t *
 static void read_backward(struct reader *r, const struct pieces *p)
 {
     struct error err = {.offset = NO_OFFSET};
-    struct slice slices[RANK_MOST];
+    struct ckptdb_slice slices[RANK_MOST];
     uint64_t index[RANK_MOST] = {0};
     for (unsigned d = 0; d < p->t.rank; d++)
-        slices[d] = (struct slice){p->shape[d] - 1, (p->shape[d] + 1) / 2, -2};
+        slices[d] = (struct ckptdb_slice){p->shape[d] - 1, (p->shape[d] + 1) / 2, -2};
     uint64_t count = slice_elements(slices, p->t.rank);
     uint8_t *got = malloc(count * p->unit);
     assert_non_null(got);

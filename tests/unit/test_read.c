@@ -221,13 +221,13 @@ static void deflate_store(struct model *m)
 }
 
 /* One read of bytes [start, start + len) of what the slices select. */
-static void check_bytes(const struct model *m, const struct slice *slices, uint64_t start,
+static void check_bytes(const struct model *m, const struct ckptdb_slice *slices, uint64_t start,
                         const uint8_t *got, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
         uint64_t rest = (start + i) / m->width, position = 0, stride = 1;
         for (unsigned d = m->t.rank; d-- > 0;) {
-            const struct slice *s = &slices[d];
+            const struct ckptdb_slice *s = &slices[d];
             position += (s->start + rest % s->count * (uint64_t)s->step) * stride;
             rest /= s->count;
             stride *= m->shape[d];
@@ -236,7 +236,7 @@ static void check_bytes(const struct model *m, const struct slice *slices, uint6
     }
 }
 
-static uint64_t choose_slices(const struct model *m, struct slice *slices)
+static uint64_t choose_slices(const struct model *m, struct ckptdb_slice *slices)
 {
     for (unsigned d = 0; d < m->t.rank; d++) {
         uint64_t n = m->shape[d], start = n ? random_below(n) : 0;
@@ -244,9 +244,9 @@ static uint64_t choose_slices(const struct model *m, struct slice *slices)
         bool back = random_below(3) == 0;
         uint64_t room = back ? start : n - 1 - start;
         uint64_t count = n ? 1 + random_below(room / (uint64_t)step + 1) : 0;
-        slices[d] = (struct slice){start, count, back ? -step : step};
+        slices[d] = (struct ckptdb_slice){start, count, back ? -step : step};
         if (random_below(3) == 0)
-            slices[d] = (struct slice){0, n, 1};
+            slices[d] = (struct ckptdb_slice){0, n, 1};
     }
     return slice_elements(slices, m->t.rank) * m->width;
 }
@@ -254,10 +254,10 @@ static uint64_t choose_slices(const struct model *m, struct slice *slices)
 static void read_parts(struct model *m, struct reader *r)
 {
     struct error err = {.offset = NO_OFFSET};
-    struct slice slices[RANK_MOST], whole[RANK_MOST];
+    struct ckptdb_slice slices[RANK_MOST], whole[RANK_MOST];
     uint8_t *got = malloc(m->t.nbytes + 1);
     for (unsigned d = 0; d < m->t.rank; d++)
-        whole[d] = (struct slice){0, m->shape[d], 1};
+        whole[d] = (struct ckptdb_slice){0, m->shape[d], 1};
     assert_int_equal(OK, reader_read(r, 0, got, m->t.nbytes, &err));
     check_bytes(m, whole, 0, got, m->t.nbytes);
     for (uint64_t at = 0; at < m->t.nbytes;) { /* front to back, in odd blocks */
@@ -566,12 +566,12 @@ static void test_packed(void **state)
     struct reader *r = NULL;
     dtype_find("int4", &t.dtype);
     assert_int_equal(OK, reader_open(&t, NULL, &r, &err));
-    struct slice whole_blocks[2] = {{2, 2, -2}, {2, 2, 1}}, cut[2] = {{0, 3, 1}, {1, 2, 1}};
+    struct ckptdb_slice whole_blocks[2] = {{2, 2, -2}, {2, 2, 1}}, cut[2] = {{0, 3, 1}, {1, 2, 1}};
     assert_int_equal(OK, reader_read_slice(r, whole_blocks, 0, got, 2, &err));
     assert_memory_equal("\xBA\x32", got, 2);
     assert_int_equal(ERR_UNSUPPORTED, reader_read_slice(r, cut, 0, got, 3, &err));
     error_clear(&err);
-    struct slice outside[2] = {{1, 3, 1}, {0, 4, 1}};
+    struct ckptdb_slice outside[2] = {{1, 3, 1}, {0, 4, 1}};
     assert_int_equal(ERR_ARGUMENT, reader_read_slice(r, outside, 0, got, 6, &err));
     reader_close(r);
 }

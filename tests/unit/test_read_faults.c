@@ -322,7 +322,7 @@ static enum status use_strings(struct reader *r, struct error *err)
 static enum status use(const struct stored_tensor *t, struct error *err)
 {
     struct reader *r = NULL;
-    struct slice slices[2] = {{t->shape[0] - 1, t->shape[0] / 2, -2}, {3, COLUMNS / 7, 5}};
+    struct ckptdb_slice slices[2] = {{t->shape[0] - 1, t->shape[0] / 2, -2}, {3, COLUMNS / 7, 5}};
     uint64_t size = slice_elements(slices, 2) * 4;
     if (reader_open(t, NULL, &r, err) != OK)
         goto done;
@@ -494,7 +494,7 @@ static void test_slice_reads_little(void **state)
     (void)state;
     static const struct {
         const char *what;
-        struct slice slices[2];
+        struct ckptdb_slice slices[2];
         uint64_t most; /* bytes read */
     } cases[] = {
         {"a row", {{123456, 1, 1}, {0, 1000, 1}}, 4000},
@@ -541,7 +541,7 @@ static void test_slice_of_pieces(void **state)
     struct stored_tensor t;
     struct reader *r = NULL;
     struct error err = {.offset = NO_OFFSET};
-    struct slice slices[2] = {{ROWS / 2, 2, 1}, {0, COLUMNS, 1}};
+    struct ckptdb_slice slices[2] = {{ROWS / 2, 2, 1}, {0, COLUMNS, 1}};
     world_make(&w);
     be_pieces(&w, &t);
     t.sums = NULL;

@@ -122,7 +122,7 @@ static const struct {
     {"::5,::-5", 2, {1, 1}, "[1,1]", "0"},
 };
 
-static void check(size_t i, const struct slice *slices, const bool *drop)
+static void check(size_t i, const struct ckptdb_slice *slices, const bool *drop)
 {
     struct text left = {0}, elements = {0};
     uint64_t shape[3], kept = 0;
@@ -151,7 +151,7 @@ static void test_slices(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct slice slices[3] = {{0, 1, 1}};
+        struct ckptdb_slice slices[3] = {{0, 1, 1}};
         bool drop[3];
         struct error err = {.offset = NO_OFFSET};
         printf("# [%s] of rank %u\n", cases[i].text, cases[i].rank);

@@ -90,7 +90,7 @@ static int64_t clamp(int64_t bound, int64_t n, int64_t low, int64_t high)
 }
 
 /* As Python's slice.indices(): "8:2:-3" of 10 elements selects 8, 5: start 8, count 2, step -3. */
-static struct slice resolve_slice(const struct part *p, uint64_t size)
+static struct ckptdb_slice resolve_slice(const struct part *p, uint64_t size)
 {
     int64_t n = size > INT64_MAX ? INT64_MAX : (int64_t)size;
     bool back = p->step < 0;
@@ -101,11 +101,11 @@ static struct slice resolve_slice(const struct part *p, uint64_t size)
     int64_t ahead = back ? start - stop : stop - start;
     uint64_t distance = ahead > 0 ? (uint64_t)ahead : 0;
     uint64_t count = distance / step + (distance % step != 0);
-    return (struct slice){count ? (uint64_t)start : 0, count, p->step};
+    return (struct ckptdb_slice){count ? (uint64_t)start : 0, count, p->step};
 }
 
 static enum status resolve(const char *text, const struct part *p, unsigned axis, uint64_t size,
-                           struct slice *out, struct error *err)
+                           struct ckptdb_slice *out, struct error *err)
 {
     if (p->kind == PART_SLICE) {
         *out = resolve_slice(p, size);
@@ -117,7 +117,7 @@ static enum status resolve(const char *text, const struct part *p, unsigned axis
         return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
                          "slice \"%.100s\": index %lld is out of bounds for axis %u of size %llu",
                          text, (long long)p->start, axis, (unsigned long long)size);
-    *out = (struct slice){(uint64_t)index, 1, 1};
+    *out = (struct ckptdb_slice){(uint64_t)index, 1, 1};
     return OK;
 }
 
@@ -144,7 +144,7 @@ static enum status count_parts(const char *text, unsigned *count, bool *ellipsis
 }
 
 enum status slice_parse(const char *text, const uint64_t *shape, unsigned rank,
-                        struct slice *slices, bool *drop, struct error *err)
+                        struct ckptdb_slice *slices, bool *drop, struct error *err)
 {
     unsigned count, axis = 0;
     bool ellipsis;
@@ -154,7 +154,7 @@ enum status slice_parse(const char *text, const uint64_t *shape, unsigned rank,
         return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
                          "slice \"%.100s\": %u indexes for %u dimensions", text, count, rank);
     for (unsigned d = 0; d < rank; d++) {
-        slices[d] = (struct slice){0, shape[d], 1};
+        slices[d] = (struct ckptdb_slice){0, shape[d], 1};
         drop[d] = false;
     }
     const char *at = text;
@@ -196,7 +196,7 @@ uint64_t slice_clip(uint64_t start, int64_t step, uint64_t n, uint64_t low, uint
     return *skip < end ? end - *skip : 0;
 }
 
-uint64_t slice_elements(const struct slice *slices, unsigned rank)
+uint64_t slice_elements(const struct ckptdb_slice *slices, unsigned rank)
 {
     uint64_t elements = 1;
     for (unsigned d = 0; d < rank; d++)
@@ -205,12 +205,12 @@ uint64_t slice_elements(const struct slice *slices, unsigned rank)
     return elements;
 }
 
-uint64_t slice_position(const struct slice *slices, const uint64_t *shape, unsigned rank,
+uint64_t slice_position(const struct ckptdb_slice *slices, const uint64_t *shape, unsigned rank,
                         uint64_t index)
 {
     uint64_t at = 0, stride = 1;
     for (unsigned d = rank; d-- > 0;) {
-        const struct slice *s = &slices[d];
+        const struct ckptdb_slice *s = &slices[d];
         at += slice_at(s, index % s->count) * stride;
         index /= s->count;
         stride *= shape[d];

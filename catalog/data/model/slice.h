@@ -1,7 +1,7 @@
 /*
  * slice.h - a basic slice of an array, and NumPy's spelling of one.
  *
- *   struct slice s[2];
+ *   struct ckptdb_slice s[2]; (catalog/ckptdb.h)
  *   bool drop[2];
  *   slice_parse("-1, ::2", shape, 2, s, drop, err)   the last row, every second column
  */
@@ -12,19 +12,14 @@
 #include <stdint.h>
 
 #include "catalog/base/error.h"
-
-/* One for each dimension: `count` elements start, start + step, ... Step may be negative. */
-struct slice {
-    uint64_t start, count;
-    int64_t step;
-};
+#include "catalog/ckptdb.h"
 
 /* Parse NumPy's spelling ("1:3, :, -1, ..., ::2", without brackets) against a shape: fills
  * rank slices and says in drop[] which dimensions an integer removed. */
 enum status slice_parse(const char *text, const uint64_t *shape, unsigned rank,
-                        struct slice *slices, bool *drop, struct error *err);
+                        struct ckptdb_slice *slices, bool *drop, struct error *err);
 /* The tensor's index at index i of a slice. */
-static inline uint64_t slice_at(const struct slice *s, uint64_t i)
+static inline uint64_t slice_at(const struct ckptdb_slice *s, uint64_t i)
 {
     return s->start + i * (uint64_t)s->step;
 }
@@ -34,9 +29,9 @@ static inline uint64_t slice_at(const struct slice *s, uint64_t i)
 uint64_t slice_clip(uint64_t start, int64_t step, uint64_t n, uint64_t low, uint64_t high,
                     uint64_t *skip);
 /* Elements that a slice selects; 0 where a count is 0. */
-uint64_t slice_elements(const struct slice *slices, unsigned rank);
+uint64_t slice_elements(const struct ckptdb_slice *slices, unsigned rank);
 /* Where element `index` of a slice, in C order, is in the array of this shape, in C order. */
-uint64_t slice_position(const struct slice *slices, const uint64_t *shape, unsigned rank,
+uint64_t slice_position(const struct ckptdb_slice *slices, const uint64_t *shape, unsigned rank,
                         uint64_t index);
 
 #endif

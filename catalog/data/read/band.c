@@ -1,6 +1,6 @@
 #include "catalog/data/read/band.h"
 
-static uint64_t step_size(const struct slice *s)
+static uint64_t step_size(const struct ckptdb_slice *s)
 {
     return s->step < 0 ? -(uint64_t)s->step : (uint64_t)s->step;
 }
@@ -8,7 +8,7 @@ static uint64_t step_size(const struct slice *s)
 /* The indexes [*begin, *end) of the slice that fall into the same chunk as index i. A slice of
  * every 3rd element from 0 and chunks of 10: i = 5 is element 15, in chunk 1 (10 to 19), which
  * has elements 12, 15 and 18, so [4, 7). */
-static void row_of(const struct slice *s, uint64_t chunk, uint64_t i, uint64_t *begin,
+static void row_of(const struct ckptdb_slice *s, uint64_t chunk, uint64_t i, uint64_t *begin,
                    uint64_t *end)
 {
     *begin = 0;
@@ -21,7 +21,7 @@ static void row_of(const struct slice *s, uint64_t chunk, uint64_t i, uint64_t *
     *end += *begin;
 }
 
-uint64_t band_find(const struct slice *slices, unsigned rank, const uint64_t *chunk,
+uint64_t band_find(const struct ckptdb_slice *slices, unsigned rank, const uint64_t *chunk,
                    uint64_t position, uint64_t most, struct box *out)
 {
     unsigned axis = 0;
@@ -35,14 +35,14 @@ uint64_t band_find(const struct slice *slices, unsigned rank, const uint64_t *ch
         row *= slices[d].count;
     }
     for (; axis < rank; axis++) {
-        const struct slice *s = &slices[axis];
+        const struct ckptdb_slice *s = &slices[axis];
         row /= s->count;
         if (s->count > 1 && (row <= most || chunk[axis] > step_size(s)))
             break;
     }
     if (axis == rank)
         return position;
-    const struct slice *s = &slices[axis];
+    const struct ckptdb_slice *s = &slices[axis];
     row_of(s, chunk[axis], out->lo[axis], &begin, &end);
     uint64_t rows = row < most ? most / row : 1;
     if (rows > end - begin) { /* several rows of chunks, but only whole ones */
@@ -64,7 +64,7 @@ uint64_t band_find(const struct slice *slices, unsigned rank, const uint64_t *ch
     return first;
 }
 
-void band_cells(const struct slice *slices, const struct box *box, const uint64_t *chunk,
+void band_cells(const struct ckptdb_slice *slices, const struct box *box, const uint64_t *chunk,
                 struct band_cells *out)
 {
     out->count = 1;
@@ -73,7 +73,7 @@ void band_cells(const struct slice *slices, const struct box *box, const uint64_
     out->slices = slices;
     out->box = box;
     for (unsigned d = 0; d < box->rank; d++) {
-        const struct slice *s = &slices[d];
+        const struct ckptdb_slice *s = &slices[d];
         uint64_t first = slice_at(s, box->lo[d]) / chunk[d];
         uint64_t last = slice_at(s, box->lo[d] + box->n[d] - 1) / chunk[d];
         bool back = last < first;
@@ -105,7 +105,7 @@ void band_cell(const struct band_cells *c, uint64_t number, uint64_t *at)
 void band_corners(const struct band_cells *c, uint64_t *low, uint64_t *high)
 {
     for (unsigned d = 0; d < c->rank; d++) {
-        const struct slice *s = &c->slices[d];
+        const struct ckptdb_slice *s = &c->slices[d];
         uint64_t first = slice_at(s, c->box->lo[d]) / c->chunk[d];
         uint64_t last = slice_at(s, c->box->lo[d] + c->box->n[d] - 1) / c->chunk[d];
         low[d] = first < last ? first : last;

@@ -12,7 +12,7 @@
 
 /* The band with `position` (C order within the slice, in units); returns the position where it
  * begins. `most`: the most units in a band of several rows of chunks. */
-uint64_t band_find(const struct slice *slices, unsigned rank, const uint64_t *chunk,
+uint64_t band_find(const struct ckptdb_slice *slices, unsigned rank, const uint64_t *chunk,
                    uint64_t position, uint64_t most, struct box *out);
 
 /* The chunks that a band touches, numbered in C order. */
@@ -20,7 +20,7 @@ struct band_cells {
     uint64_t count;
     unsigned rank;
     const uint64_t *chunk;
-    const struct slice *slices;
+    const struct ckptdb_slice *slices;
     const struct box *box;
     struct band_axis {
         uint64_t count, first;
@@ -29,7 +29,7 @@ struct band_cells {
     } axis[TENSOR_RANK_MAX];
 };
 
-void band_cells(const struct slice *slices, const struct box *box, const uint64_t *chunk,
+void band_cells(const struct ckptdb_slice *slices, const struct box *box, const uint64_t *chunk,
                 struct band_cells *out);
 /* The place of chunk `number` in the grid: `rank` numbers. */
 void band_cell(const struct band_cells *, uint64_t number, uint64_t *at);

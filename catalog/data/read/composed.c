@@ -304,11 +304,12 @@ static enum status composed_run(struct composed *c, uint64_t position, uint64_t 
     return err->status;
 }
 
-static enum status composed_slice(struct composed *c, const struct slice *slices, uint64_t position,
-                                  uint64_t count, uint8_t *dst, struct error *err)
+static enum status composed_slice(struct composed *c, const struct ckptdb_slice *slices,
+                                  uint64_t position, uint64_t count, uint8_t *dst,
+                                  struct error *err)
 {
-    const struct slice whole = {.count = 1, .step = 1};
-    const struct slice *last = c->tensor->rank ? &slices[c->tensor->rank - 1] : &whole;
+    const struct ckptdb_slice whole = {.count = 1, .step = 1};
+    const struct ckptdb_slice *last = c->tensor->rank ? &slices[c->tensor->rank - 1] : &whole;
     while (count && err->status == OK) {
         uint64_t n = last->step == 1 ? last->count - position % last->count : 1;
         n = n < count ? n : count;
@@ -323,8 +324,9 @@ static enum status composed_slice(struct composed *c, const struct slice *slices
 
 /* --- the reader -------------------------------------------------------------------------- */
 
-static enum status composed_gather(struct reader *r, const struct slice *slices, uint64_t position,
-                                   uint64_t count, uint8_t *dst, struct error *err)
+static enum status composed_gather(struct reader *r, const struct ckptdb_slice *slices,
+                                   uint64_t position, uint64_t count, uint8_t *dst,
+                                   struct error *err)
 {
     return slices ? composed_slice(r->own, slices, position, count, dst, err)
                   : composed_run(r->own, position, count, dst, err);

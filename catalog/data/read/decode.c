@@ -227,7 +227,8 @@ uint64_t decode_memory(const struct decode *d, uint64_t bytes)
     return add_u64(d->memory, d->bytes, &each) && mul_u64(each, threads, &all) ? all : UINT64_MAX;
 }
 
-bool decode_nothing(const struct decode *d, const struct slice *slices, const struct box *box)
+bool decode_nothing(const struct decode *d, const struct ckptdb_slice *slices,
+                    const struct box *box)
 {
     uint64_t low[TENSOR_RANK_MAX], high[TENSOR_RANK_MAX];
     struct band_cells cells;
@@ -256,7 +257,7 @@ bool decode_from(const struct decode *d, uint64_t position, uint64_t *out)
 struct decode_job {
     struct team_job team;
     struct decode *decode;
-    const struct slice *slices;
+    const struct ckptdb_slice *slices;
     const struct box *box;
     struct band_cells cells;
     uint8_t *dst; /* NULL: into `fd` */
@@ -525,22 +526,22 @@ static enum status decode_run(struct decode_job *j, uint64_t taken, uint64_t eac
     return outcome(j, err);
 }
 
-enum status decode_to_memory(struct decode *d, const struct slice *slices, const struct box *box,
-                             uint64_t taken, uint8_t *dst, struct error *err)
+enum status decode_to_memory(struct decode *d, const struct ckptdb_slice *slices,
+                             const struct box *box, uint64_t taken, uint8_t *dst, struct error *err)
 {
     struct decode_job j = {.decode = d, .slices = slices, .box = box, .dst = dst};
     return decode_run(&j, taken, d->bytes, err);
 }
 
-enum status decode_to_file(struct decode *d, const struct slice *slices, const struct box *box,
-                           int fd, struct error *err)
+enum status decode_to_file(struct decode *d, const struct ckptdb_slice *slices,
+                           const struct box *box, int fd, struct error *err)
 {
     struct decode_job j = {.decode = d, .slices = slices, .box = box, .fd = fd};
     return decode_run(&j, 0, d->bytes + PIECE_BYTES, err);
 }
 
-struct decode_job *decode_begin(struct decode *d, const struct slice *slices, const struct box *box,
-                                uint64_t taken, uint8_t *dst)
+struct decode_job *decode_begin(struct decode *d, const struct ckptdb_slice *slices,
+                                const struct box *box, uint64_t taken, uint8_t *dst)
 {
     struct decode_job *j = calloc(1, sizeof(*j));
     if (!j)
@@ -613,8 +614,8 @@ static void open_chunk(struct chunk_source *c, struct error *err)
         chunk_error(d->chunks, c->at, err);
 }
 
-enum status decode_to_stream(struct decode *d, const struct slice *slices, const struct box *box,
-                             struct source **out, struct error *err)
+enum status decode_to_stream(struct decode *d, const struct ckptdb_slice *slices,
+                             const struct box *box, struct source **out, struct error *err)
 {
     struct decode_job j = {.decode = d, .slices = slices, .box = box};
     struct gather g;

@@ -335,7 +335,7 @@ enum status gather_to_file(struct gather *g, const struct source *s, int fd, con
 
 /* --- boxes ------------------------------------------------------------ */
 
-void box_next(const struct slice *slices, unsigned rank, uint64_t position, uint64_t left,
+void box_next(const struct ckptdb_slice *slices, unsigned rank, uint64_t position, uint64_t left,
               struct box *out)
 {
     out->rank = rank;
@@ -354,7 +354,7 @@ void box_next(const struct slice *slices, unsigned rank, uint64_t position, uint
     }
 }
 
-void box_range(const struct box *b, const struct slice *slices, const uint64_t *shape,
+void box_range(const struct box *b, const struct ckptdb_slice *slices, const uint64_t *shape,
                uint64_t *first, uint64_t *last)
 {
     uint64_t stride = 1;
@@ -368,7 +368,7 @@ void box_range(const struct box *b, const struct slice *slices, const uint64_t *
     }
 }
 
-bool box_gather(const struct box *b, const struct slice *slices, const struct part *p,
+bool box_gather(const struct box *b, const struct ckptdb_slice *slices, const struct part *p,
                 struct gather *out)
 {
     uint64_t to_stride = 1;

@@ -51,11 +51,11 @@ struct box {
 
 /* The largest box that begins at `position` (C order within the slice) and holds at most
  * `left` units that follow each other. */
-void box_next(const struct slice *slices, unsigned rank, uint64_t position, uint64_t left,
+void box_next(const struct ckptdb_slice *slices, unsigned rank, uint64_t position, uint64_t left,
               struct box *out);
 
 /* Lowest and highest position in the tensor, in C order, that the box selects. */
-void box_range(const struct box *, const struct slice *slices, const uint64_t *shape,
+void box_range(const struct box *, const struct ckptdb_slice *slices, const uint64_t *shape,
                uint64_t *first, uint64_t *last);
 
 /* A part of the tensor as it is stored in a source: its box, and its strides there. */
@@ -66,7 +66,7 @@ struct part {
 };
 
 /* What to copy from the part to memory that holds the box, packed. False: they do not overlap. */
-bool box_gather(const struct box *, const struct slice *slices, const struct part *,
+bool box_gather(const struct box *, const struct ckptdb_slice *slices, const struct part *,
                 struct gather *out);
 
 #endif

@@ -54,9 +54,9 @@ struct grid_reader {
     uint64_t chunk; /* elements of a chunk */
     struct decode *decode;
     struct grid_limits limits;
-    struct slice *slices;  /* the slice that `base` gives */
-    bool chosen;           /* `slices` is set */
-    struct source *packed; /* packs `base` if stored one element per byte */
+    struct ckptdb_slice *slices; /* the slice that `base` gives */
+    bool chosen;                 /* `slices` is set */
+    struct source *packed;       /* packs `base` if stored one element per byte */
 
     enum band_kind kind;
     struct band band;
@@ -301,17 +301,18 @@ static const struct source_ops slice_ops = {.read_at = slice_read, .close = slic
 
 /* --- slices ----------------------------------------------------------------------------- */
 
-static bool same_slices(const struct grid_reader *g, const struct slice *slices)
+static bool same_slices(const struct grid_reader *g, const struct ckptdb_slice *slices)
 {
     for (unsigned d = 0; d < g->tensor->rank; d++) {
-        const struct slice *s = &g->slices[d], *other = &slices[d];
+        const struct ckptdb_slice *s = &g->slices[d], *other = &slices[d];
         if (s->start != other->start || s->count != other->count || s->step != other->step)
             return false;
     }
     return true;
 }
 
-static void grid_reader_choose(struct grid_reader *g, const struct slice *slices, struct error *err)
+static void grid_reader_choose(struct grid_reader *g, const struct ckptdb_slice *slices,
+                               struct error *err)
 {
     uint64_t bits;
     char step[CODEC_STEP_BYTES];
@@ -330,12 +331,12 @@ static void grid_reader_choose(struct grid_reader *g, const struct slice *slices
     g->chosen = err->status == OK;
 }
 
-enum status grid_reader_slice(struct grid_reader *g, const struct slice *slices,
+enum status grid_reader_slice(struct grid_reader *g, const struct ckptdb_slice *slices,
                               struct source **out, struct error *err)
 {
-    struct slice whole[TENSOR_RANK_MAX];
+    struct ckptdb_slice whole[TENSOR_RANK_MAX];
     for (unsigned d = 0; !slices && d < g->tensor->rank; d++)
-        whole[d] = (struct slice){.count = g->tensor->shape[d], .step = 1};
+        whole[d] = (struct ckptdb_slice){.count = g->tensor->shape[d], .step = 1};
     slices = slices ? slices : whole;
     if (!g->chosen || !same_slices(g, slices))
         grid_reader_choose(g, slices, err);
@@ -395,7 +396,7 @@ void grid_reader_close(struct grid_reader *g)
 
 /* --- the kind of reader ------------------------------------------------------------ */
 
-static enum status grid_read(struct reader *r, const struct slice *slices, uint64_t start,
+static enum status grid_read(struct reader *r, const struct ckptdb_slice *slices, uint64_t start,
                              uint8_t *dst, size_t len, struct error *err)
 {
     struct source *s = NULL;
@@ -406,7 +407,7 @@ static enum status grid_read(struct reader *r, const struct slice *slices, uint6
     return err->status == OK ? source_read(s, start, dst, len, err) : err->status;
 }
 
-static const uint8_t *grid_lend(struct reader *r, const struct slice *slices, uint64_t start,
+static const uint8_t *grid_lend(struct reader *r, const struct ckptdb_slice *slices, uint64_t start,
                                 size_t len, struct error *err)
 {
     struct grid_reader *g = r->own;

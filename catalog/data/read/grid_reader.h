@@ -36,7 +36,7 @@ void grid_reader_close(struct grid_reader *);
 
 /* A slice that lies inside the tensor (NULL: the whole tensor) as a source: C order, packed. The
  * reader owns it, and it is valid until the next call. One thread at a time. */
-enum status grid_reader_slice(struct grid_reader *, const struct slice *slices, struct source **out,
-                              struct error *err);
+enum status grid_reader_slice(struct grid_reader *, const struct ckptdb_slice *slices,
+                              struct source **out, struct error *err);
 
 #endif

@@ -143,12 +143,12 @@ enum status reader_read(struct reader *r, uint64_t start, void *dst, size_t len,
 }
 
 /* Check the slices and convert them to units. */
-static enum status slices_in_units(const struct reader *r, const struct slice *slices,
-                                   struct slice *out, struct error *err)
+static enum status slices_in_units(const struct reader *r, const struct ckptdb_slice *slices,
+                                   struct ckptdb_slice *out, struct error *err)
 {
     const struct stored_tensor *t = r->tensor;
     for (unsigned d = 0; d < t->rank; d++) {
-        struct slice s = slices[d];
+        struct ckptdb_slice s = slices[d];
         uint64_t size = s.step < 0 ? -(uint64_t)s.step : (uint64_t)s.step, far = 0;
         bool fits = s.count <= 1 || mul_u64(s.count - 1, size, &far);
         if (s.count && (!fits || s.start >= t->shape[d] || (s.count > 1 && !s.step) ||
@@ -170,19 +170,19 @@ static enum status slices_in_units(const struct reader *r, const struct slice *s
     return OK;
 }
 
-enum status reader_read_slice(struct reader *r, const struct slice *slices, uint64_t start,
+enum status reader_read_slice(struct reader *r, const struct ckptdb_slice *slices, uint64_t start,
                               void *dst, size_t len, struct error *err)
 {
-    struct slice in_units[TENSOR_RANK_MAX] = {{0}};
+    struct ckptdb_slice in_units[TENSOR_RANK_MAX] = {{0}};
     return refuse_strings(r, err) == OK && slices_in_units(r, slices, in_units, err) == OK
                ? r->ops->read(r, in_units, start, dst, len, err)
                : err->status;
 }
 
-enum status reader_borrow(struct reader *r, const struct slice *slices, uint64_t start, void *room,
-                          struct bytes *out, struct error *err)
+enum status reader_borrow(struct reader *r, const struct ckptdb_slice *slices, uint64_t start,
+                          void *room, struct bytes *out, struct error *err)
 {
-    struct slice in_units[TENSOR_RANK_MAX] = {{0}};
+    struct ckptdb_slice in_units[TENSOR_RANK_MAX] = {{0}};
     out->at = NULL;
     if (r->ops->lend && refuse_strings(r, err) == OK &&
         (!slices || slices_in_units(r, slices, in_units, err) == OK))
@@ -235,7 +235,7 @@ enum status units_open(struct reader *r, struct error *err)
         return error_memory_at(err, t->checkpoint);
     for (unsigned d = 0; d < t->rank; d++) {
         r->units.shape[d] = t->shape[d] / (d + 1 == t->rank ? r->block : 1);
-        r->units.whole[d] = (struct slice){.count = r->units.shape[d], .step = 1};
+        r->units.whole[d] = (struct ckptdb_slice){.count = r->units.shape[d], .step = 1};
     }
     return OK;
 }
@@ -275,8 +275,8 @@ static enum status read_band(struct reader *r, uint64_t position, uint64_t count
 }
 
 /* Units of a slice, or (slices NULL) of the whole tensor. */
-static enum status read_units(struct reader *r, const struct slice *slices, uint64_t position,
-                              uint64_t count, uint8_t *dst, struct error *err)
+static enum status read_units(struct reader *r, const struct ckptdb_slice *slices,
+                              uint64_t position, uint64_t count, uint8_t *dst, struct error *err)
 {
     enum status status;
     if (!count)
@@ -295,8 +295,8 @@ static enum status read_units(struct reader *r, const struct slice *slices, uint
 }
 
 /* Read a part of one unit. */
-static void read_inside(struct reader *r, const struct slice *slices, uint64_t start, uint8_t *dst,
-                        size_t len, struct error *err)
+static void read_inside(struct reader *r, const struct ckptdb_slice *slices, uint64_t start,
+                        uint8_t *dst, size_t len, struct error *err)
 {
     uint8_t *unit = malloc(r->unit);
     if (!unit)
@@ -306,7 +306,7 @@ static void read_inside(struct reader *r, const struct slice *slices, uint64_t s
     free(unit);
 }
 
-static enum status read_bytes(struct reader *r, const struct slice *slices, uint64_t start,
+static enum status read_bytes(struct reader *r, const struct ckptdb_slice *slices, uint64_t start,
                               uint8_t *dst, size_t len, struct error *err)
 {
     size_t within = start % r->unit;
@@ -330,8 +330,8 @@ enum status reader_past_end(const struct reader *r, uint64_t bytes, struct error
                      "the slice has %llu bytes only", (unsigned long long)bytes);
 }
 
-enum status units_read(struct reader *r, const struct slice *slices, uint64_t start, uint8_t *dst,
-                       size_t len, struct error *err)
+enum status units_read(struct reader *r, const struct ckptdb_slice *slices, uint64_t start,
+                       uint8_t *dst, size_t len, struct error *err)
 {
     uint64_t end, bytes = r->unit; /* no more than the tensor has: no overflow */
     for (unsigned d = 0; slices && d < r->tensor->rank; d++)

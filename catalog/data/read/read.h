@@ -26,8 +26,8 @@ void reader_close(struct reader *);
 enum status reader_read(struct reader *, uint64_t start, void *dst, size_t len, struct error *err);
 /* As reader_read() (slices NULL) or reader_read_slice(), for out->len bytes. If the reader has
  * them in memory, *out points there, until the next call; otherwise they are read to `room`. */
-enum status reader_borrow(struct reader *, const struct slice *slices, uint64_t start, void *room,
-                          struct bytes *out, struct error *err);
+enum status reader_borrow(struct reader *, const struct ckptdb_slice *slices, uint64_t start,
+                          void *room, struct bytes *out, struct error *err);
 /* The first logical byte from `start` on that is stored, or one a little before it: what lies
  * between is the fill value of absent chunks. The tensor's size if none is. Threads: as for
  * reader_read(). */
@@ -52,7 +52,7 @@ enum status tensor_as_stored(struct stored_tensor *, struct arena *, struct erro
 /* The bytes [start, start + len) of a slice in C order, packed; start 0 and its exact size
  * give the whole slice. Reads only the extents and runs it touches. Packed sub-byte and block
  * dtypes: whole blocks of the last dimension only. */
-enum status reader_read_slice(struct reader *, const struct slice *slices, uint64_t start,
+enum status reader_read_slice(struct reader *, const struct ckptdb_slice *slices, uint64_t start,
                               void *dst, size_t len, struct error *err);
 
 /* Strings: element i of a DTYPE_STRING tensor, in C order. Opening reads the lengths. The

@@ -203,7 +203,7 @@ static enum status part_strides(const struct reader *r, const struct part *p, co
 
 /* The box of a slice to gather; `random`: the extents will be read in any order. */
 struct wanted {
-    const struct slice *slices;
+    const struct ckptdb_slice *slices;
     struct box box;
     bool random;
 };
@@ -249,8 +249,8 @@ static void gather_box(struct reader *r, const struct wanted *w, uint8_t *dst, s
 }
 
 /* Gather `count` units of a slice, from `position` on, in C order. */
-static enum status gather_units(struct reader *r, const struct slice *slices, uint64_t position,
-                                uint64_t count, uint8_t *dst, struct error *err)
+static enum status gather_units(struct reader *r, const struct ckptdb_slice *slices,
+                                uint64_t position, uint64_t count, uint8_t *dst, struct error *err)
 {
     struct wanted w = {.slices = slices ? slices : r->units.whole};
     for (unsigned d = 0; d < r->tensor->rank; d++)
@@ -270,7 +270,7 @@ static enum status gather_units(struct reader *r, const struct slice *slices, ui
 
 /* --- the reader ------------------------------------------------------------------------- */
 
-static enum status extents_read(struct reader *r, const struct slice *slices, uint64_t start,
+static enum status extents_read(struct reader *r, const struct ckptdb_slice *slices, uint64_t start,
                                 uint8_t *dst, size_t len, struct error *err)
 {
     struct kept *lease;

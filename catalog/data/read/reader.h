@@ -15,15 +15,15 @@
 struct reader_ops {
     /* Read bytes [start, start + len); ERR_ARGUMENT past the end of the slice. NULL for strings
      * of varying length, which have no such bytes. */
-    enum status (*read)(struct reader *, const struct slice *, uint64_t start, uint8_t *dst,
+    enum status (*read)(struct reader *, const struct ckptdb_slice *, uint64_t start, uint8_t *dst,
                         size_t len, struct error *err);
     /* Read `count` units of the slice from `position` on, in C order, for units_read()
      * (slice_position() says where one is in units.shape). Needed only for that. */
-    enum status (*gather)(struct reader *, const struct slice *, uint64_t position, uint64_t count,
-                          uint8_t *dst, struct error *err);
+    enum status (*gather)(struct reader *, const struct ckptdb_slice *, uint64_t position,
+                          uint64_t count, uint8_t *dst, struct error *err);
     /* As reader_borrow(): NULL, with or without an error, if the bytes are not in memory. No
      * `lend`: they never are. */
-    const uint8_t *(*lend)(struct reader *, const struct slice *, uint64_t start, size_t len,
+    const uint8_t *(*lend)(struct reader *, const struct ckptdb_slice *, uint64_t start, size_t len,
                            struct error *err);
     /* As reader_from(). NULL: everything is stored. */
     uint64_t (*from)(struct reader *, uint64_t start);
@@ -36,7 +36,7 @@ struct reader_ops {
 
 /* The tensor cut into units, and the band that was gathered last. */
 struct units {
-    struct slice *whole; /* NULL: not cut */
+    struct ckptdb_slice *whole; /* NULL: not cut */
     uint64_t *shape;
     bool moves; /* reading front to back is not front to back in what it gathers from */
 
@@ -71,7 +71,7 @@ struct reader {
  * readers.def. The first in that list that takes a tensor reads it; the last takes what is left.
  * For example, one that reads a run of a file as it is:
  *
- *   static enum status run_gather(struct reader *r, const struct slice *slice, uint64_t position,
+ *   static enum status run_gather(struct reader *r, const struct ckptdb_slice *slice, uint64_t position,
  *                                 uint64_t count, uint8_t *dst, struct error *err);
  *   static void run_close(struct reader *r);           frees r->own, which may be NULL
  *
@@ -104,8 +104,8 @@ struct reader_kind {
 enum status units_open(struct reader *, struct error *err);
 void units_close(struct reader *); /* for reader_close() alone */
 /* Implements reader_ops.read by reader_ops.gather. Any number of threads. */
-enum status units_read(struct reader *, const struct slice *slices, uint64_t start, uint8_t *dst,
-                       size_t len, struct error *err);
+enum status units_read(struct reader *, const struct ckptdb_slice *slices, uint64_t start,
+                       uint8_t *dst, size_t len, struct error *err);
 enum status reader_past_end(const struct reader *, uint64_t bytes, struct error *err);
 
 /* reader_read() that also takes strings of fixed width: their elements with the padding. */

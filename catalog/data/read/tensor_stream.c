@@ -11,8 +11,8 @@
 struct tensor_stream {
     const struct stored_tensor *tensor;
     struct reader *reader;
-    struct slice *slices; /* NULL: the whole tensor */
-    struct dtype dtype;   /* of the output */
+    struct ckptdb_slice *slices; /* NULL: the whole tensor */
+    struct dtype dtype;          /* of the output */
     struct converter converter;
     bool converts;
     uint64_t elements, at; /* in the slice; `at` is the next */
@@ -26,7 +26,7 @@ struct tensor_stream {
     uint64_t run_at, run_len; /* elements */
 };
 
-static enum status keep_slices(struct tensor_stream *s, const struct slice *slices,
+static enum status keep_slices(struct tensor_stream *s, const struct ckptdb_slice *slices,
                                struct error *err)
 {
     const struct stored_tensor *t = s->tensor;
@@ -64,7 +64,7 @@ static enum status tensor_stream_make_room(struct tensor_stream *s, struct error
 }
 
 enum status tensor_stream_open(const struct stored_tensor *t, struct file_cache *files,
-                               const struct slice *slices, const struct dtype *to,
+                               const struct ckptdb_slice *slices, const struct dtype *to,
                                struct tensor_stream **out, struct error *err)
 {
     struct tensor_stream *s = calloc(1, sizeof(*s));

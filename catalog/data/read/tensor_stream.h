@@ -22,7 +22,7 @@ struct tensor_stream;
  * for reader_open()) must outlive the stream, `slices` need not. Statuses come from reader_open()
  * and converter_find(). */
 enum status tensor_stream_open(const struct stored_tensor *, struct file_cache *files,
-                               const struct slice *slices, const struct dtype *to,
+                               const struct ckptdb_slice *slices, const struct dtype *to,
                                struct tensor_stream **out, struct error *err);
 void tensor_stream_close(struct tensor_stream *);
 
