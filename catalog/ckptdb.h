@@ -266,6 +266,11 @@ enum ckptdb_status ckptdb_tensor_open(ckptdb *, int64_t id, ckptdb_tensor **out,
 enum ckptdb_status ckptdb_tensor_open_mapped(ckptdb *, const char *map, int64_t checkpoint,
                                              const char *new_name, ckptdb_tensor **out,
                                              struct ckptdb_error *);
+/* The same where `renames` ([["REGEX", "TEMPLATE"], ...], as of an export) give it this name, after the map
+ * (NULL: none). CKPTDB_ARGUMENT: several tensors get it. */
+enum ckptdb_status ckptdb_tensor_open_renamed(ckptdb *, const char *map, const char *renames,
+                                              int64_t checkpoint, const char *new_name,
+                                              ckptdb_tensor **out, struct ckptdb_error *);
 void ckptdb_tensor_close(ckptdb_tensor *);
 
 const struct ckptdb_tensor_info *ckptdb_tensor_info(const ckptdb_tensor *);
@@ -504,6 +509,12 @@ enum ckptdb_status ckptdb_inferred_keep(ckptdb *, const ckptdb_inferred *, const
 
 /* --- exporting ----------------------------------------------------------------------------- */
 
+/* What an export wrote, or would. */
+struct ckptdb_exported {
+    const char *format;
+    uint64_t tensors, nbytes, files; /* bytes of the tensors; chunk files are not counted */
+};
+
 struct ckptdb_export_options {
     size_t size; /* of this struct */
     int64_t checkpoint;
@@ -529,6 +540,9 @@ struct ckptdb_export_options {
      * which the callback steps and finalizes. NULL: none. */
     void (*planned)(void *context, struct sqlite3_stmt *rows);
     void *context;
+    /* Then new names by Python's re.sub, one after the other: [["REGEX", "TEMPLATE"], ...]; NULL: none */
+    const char *renames;
+    struct ckptdb_exported *done; /* filled in after it; or NULL */
 };
 
 /* Write tensors to a file (or folder, or shards and index), which appears complete or not at

@@ -7,7 +7,7 @@
 #                 a limit of CPU time is multiplied with (a sanitizer's program is slower)
 #
 # stdout and stderr go to one file; an exit status other than 0 is its last line. This folder is
-# written TESTS, the fresh one WORK, a time DATE. UPDATE=1 rewrites the .out files. A case that has nothing to
+# written TESTS, the fresh one WORK, a time DATE, how long an export took TIME. UPDATE=1 rewrites the .out files. A case that has nothing to
 # run with prints "SKIP: why" and exits with status 77.
 set -u
 TESTS=$(cd "$(dirname "$0")" && pwd)
@@ -39,6 +39,7 @@ run_case() { # FILE: prints "ok", "skip: why" or the difference
     rc=$?
     [ $rc = 77 ] && { echo "skip $(basename "$file"): $(tail -n 1 "$work/raw")"; return; }
     sed -E -e "s|$work/dir|WORK|g" -e "s|$work|WORK|g" -e "s|$TESTS|TESTS|g" \
+        -e 's/( files?) in [0-9.]+ s$/\1 in TIME/' \
         -e 's/20[0-9]{2}-[01][0-9]-[0-3][0-9] [0-2][0-9]:[0-5][0-9]:[0-5][0-9]/DATE/g' "$work/raw" >"$work/out"
     [ -s "$work/out" ] && [ -n "$(tail -c 1 "$work/out")" ] && echo '(no final newline)' >>"$work/out"
     [ $rc = 0 ] || echo "[exit status $rc]" >>"$work/out"

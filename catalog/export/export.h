@@ -27,6 +27,7 @@
 struct export_layout;
 struct export_plan;
 struct export_options;
+struct rename;
 
 struct export_tensor {
     int64_t id;
@@ -135,6 +136,9 @@ enum status export_plan_add(struct export_plan *, int64_t id, const char *recipe
  * those. To any other: all tensors. */
 enum status export_plan_cast(struct export_plan *, const char *dtype, struct error *err);
 
+/* Give them the names that a rename makes. Returns whether any changed. */
+bool export_plan_rename(struct export_plan *, const struct rename *, struct error *err);
+
 /* Refuse problems with the whole: nothing or too much selected, names used twice, what the format
  * cannot hold, conversions that do not exist. */
 enum status export_plan_check(struct export_plan *, const struct exporter *, struct error *err);
@@ -163,6 +167,11 @@ struct export_loss {
     char first[200];  /* the name of one of these */
 };
 
+/* What was written, or would be. */
+struct export_sum {
+    uint64_t nbytes, files; /* of the tensors; with their pieces */
+};
+
 struct export_options {
     bool force;                  /* replace what is there */
     bool sync;                   /* return when everything is on the disk */
@@ -179,6 +188,7 @@ struct export_options {
     enum status (*guard)(void *context, const char *path, struct error *err);
     void *guard_context;
     struct export_loss *loss; /* to be filled in; or NULL */
+    struct export_sum *sum;   /* the same */
     char *warning;            /* EXPORT_WARNING_BYTES, for what is odd but not refused; or NULL */
 };
 

@@ -122,6 +122,11 @@ void lay_tensor(struct export_layout *l, struct export_tensor *t)
     export_layout_place(l, t);
 }
 
+uint64_t lay_pieces_per_run(const struct export_tensor *t)
+{
+    return t->run / t->piece + (t->run % t->piece != 0);
+}
+
 void lay_pieces(struct export_layout *l, struct export_tensor *t)
 {
     uint64_t bytes = 0;
@@ -130,6 +135,7 @@ void lay_pieces(struct export_layout *l, struct export_tensor *t)
     dtype_nbytes(&t->to, t->piece, &bytes);
     if (bytes > l->piece_bytes)
         l->piece_bytes = bytes;
+    l->pieces += t->elements / t->run * lay_pieces_per_run(t);
     if (lay_ok(l))
         export_layout_place(l, t);
 }

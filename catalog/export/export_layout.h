@@ -42,6 +42,7 @@ struct export_layout {
     uint64_t placed;          /* tensors placed so far: the number of the next one */
     size_t files;             /* begun so far */
     bool sums;                /* there are checksums */
+    uint64_t pieces;          /* of all tensors: files of their own */
     uint64_t piece_bytes;     /* of the largest piece, not encoded; 0: no pieces */
     struct export_file *file; /* `measured` complete ones */
     size_t measured, space;
@@ -66,6 +67,9 @@ void lay_tensor(struct export_layout *, struct export_tensor *t);
 
 /* Place a tensor in files of its own, cut by t->piece and t->run elements. */
 void lay_pieces(struct export_layout *, struct export_tensor *t);
+
+/* Pieces do not extend over the end of a run: runs of 10 elements in pieces of 4 are pieces of 4, 4 and 2. */
+uint64_t lay_pieces_per_run(const struct export_tensor *);
 
 /* Four bytes for a CRC-32: of `before`, then the data of the tensor, which may be placed later. */
 void lay_crc32(struct export_layout *, const struct export_tensor *t, struct bytes before);

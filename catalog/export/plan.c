@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "catalog/base/list.h"
+#include "catalog/maps/regex/rename.h"
 
 #define FOUND_BYTES ((size_t)256 << 20) /* about how much of look-ups is kept */
 
@@ -181,6 +182,24 @@ enum status export_plan_cast(struct export_plan *p, const char *dtype, struct er
         if (all || is_inexact(&p->tensor[i].to))
             p->tensor[i].to = to;
     return err->status;
+}
+
+bool export_plan_rename(struct export_plan *p, const struct rename *r, struct error *err)
+{
+    struct text name = {0};
+    bool any = false;
+    p->arena.err = err;
+    for (size_t i = 0; i < p->count && err->status == OK; i++) {
+        struct export_tensor *t = &p->tensor[i];
+        text_reset(&name);
+        if (rename_one(r, t->name, strlen(t->name), &name, err) == OK &&
+            strcmp(text_str(&name), t->name) != 0) {
+            t->name = keep_text(p, text_str(&name));
+            any = true;
+        }
+    }
+    text_release(&name);
+    return any;
 }
 
 /* --- orders -------------------------------------------------------------------------------- */

@@ -279,9 +279,9 @@ static void take_row(sqlite3_stmt *s, const struct selection *want, struct expor
     const char *known = old ? old : new_name ? new_name : want->map;
     if (!status)
         status = "error";
-    if (strcmp(status, "dropped") == 0)
-        return;
-    if (strcmp(status, "error") == 0) {
+    if (strcmp(status, "dropped") == 0) {
+        notes->dropped = true;
+    } else if (strcmp(status, "error") == 0) {
         refuse_tensor(&p->refusals, known, "%s", why ? why : "the map fails");
     } else if (strcmp(status, "unmatched") == 0) {
         refuse_tensor(&p->refusals, known, "no rule of %.200s matches it", want->map);

@@ -35,6 +35,7 @@ struct selection_note {
 
 /* Notes for the user that are no reason to refuse the plan. */
 struct selection_notes {
+    bool dropped;                 /* some tensor, by the map */
     uint64_t leaves;              /* left out: empty leaves of a tree, which are not tensors */
     struct selection_note absent; /* left out: names of the target that have no source */
     struct selection_note extra;  /* in the plan: names that the target does not have */

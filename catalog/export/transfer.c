@@ -17,6 +17,7 @@
 #include "catalog/base/threads.h"
 #include "catalog/data/codec/checksum.h"
 #include "catalog/data/codec/encode.h"
+#include "catalog/export/export_layout.h"
 
 #define BLOCK_BYTES  ((size_t)256 << 10)
 #define WORKERS_MAX  16
@@ -118,13 +119,6 @@ static uint64_t elements_per_block(const struct dtype *from, const struct dtype 
     return elements;
 }
 
-/* Pieces do not extend over the end of a run: runs of 10 elements in pieces of 4 are pieces of 4,
- * 4 and 2. */
-static uint64_t pieces_per_run(const struct export_tensor *t)
-{
-    return t->run / t->piece + (t->run % t->piece != 0);
-}
-
 static bool is_written(const struct stream *stream)
 {
     return stream->output || stream->staging;
@@ -151,7 +145,7 @@ static void flow_open(struct pump *p, struct flow *f, struct error *err)
     if (!is_written(p->stream) && !f->loses)
         f->count = 0;
     f->step = f->converts ? elements_per_block(&t->from, &t->to) : BLOCK_BYTES;
-    f->blocks = f->pieces ? t->elements / t->run * pieces_per_run(t)
+    f->blocks = f->pieces ? t->elements / t->run * lay_pieces_per_run(t)
                           : f->count / f->step + (f->count % f->step != 0);
     if (reader_open(f->stored, p->stream->plan->files, &f->reader, err) == OK && f->converts)
         converter_find(&t->from, &t->to, &f->converter, err);
@@ -283,7 +277,7 @@ static enum status piece_run(struct worker *w, struct flow *f, uint64_t number, 
 {
     const struct export_tensor *t = f->tensor;
     const struct stream *stream = w->pump->stream;
-    uint64_t per_run = pieces_per_run(t), within = number % per_run * t->piece;
+    uint64_t per_run = lay_pieces_per_run(t), within = number % per_run * t->piece;
     uint64_t left = t->run - within, count = left < t->piece ? left : t->piece;
     struct bytes piece = {0}, stored = {0};
     *len = (size_t)export_stream_bytes_of(&t->to, count);

@@ -242,6 +242,8 @@ enum status export_write(struct export_plan *plan, const struct exporter *export
         write_files(&w);
     else if (err->status == OK && plan->lossy && options->loss)
         stream_data(&w);
+    if (options->sum)
+        *options->sum = (struct export_sum){w.layout.nbytes, w.layout.files + w.layout.pieces};
     arena_release(&w.arena);
     output_close(w.output);
     staging_close(w.staging);

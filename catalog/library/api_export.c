@@ -8,6 +8,7 @@
 
 #include "catalog/export/select.h"
 #include "catalog/library/library.h"
+#include "catalog/maps/regex/rename.h"
 
 /* An export in progress. */
 struct exporting {
@@ -96,7 +97,7 @@ static enum status library_export_check_options(struct exporting *x)
                   e->name);
     else if (o->shard_size && !e->parts)
         error_set(x->err, ERR_ARGUMENT, NULL, NO_OFFSET, "only safetensors has files in parts");
-    else if (o->sql && (o->names || o->where || o->map || o->target))
+    else if (o->sql && (o->names || o->where || o->map || o->target || o->renames))
         error_set(x->err, ERR_ARGUMENT, NULL, NO_OFFSET,
                   "a query of your own selects and names by itself");
     else if (o->target && !o->map)
@@ -161,6 +162,30 @@ static void say_note(const ckptdb *c, const struct selection_note *n, const char
 
 /* --- planning, writing ----------------------------------------------------------------------- */
 
+/* Whether the plan, before renames and casts, is what it would be without the map; that was meant otherwise. */
+static bool map_is_idle(const struct exporting *x, const struct selection_notes *notes)
+{
+    bool idle = x->options->map && !x->options->target && !notes->dropped;
+    for (size_t i = 0; i < x->plan.count && idle; i++) {
+        const struct export_tensor *t = &x->plan.tensor[i];
+        idle = strcmp(t->name, t->old_name) == 0 && strcmp(t->from.name, t->to.name) == 0 &&
+               !t->recipe && !(t->stored && t->stored->composition);
+    }
+    return idle;
+}
+
+static void library_export_rename(struct exporting *x)
+{
+    const char *json = x->options->renames;
+    struct renames renames = {0};
+    if (json)
+        renames_read(json, strlen(json), &renames, x->err);
+    for (size_t i = 0; i < renames.count && x->err->status == OK; i++)
+        if (!export_plan_rename(&x->plan, &renames.at[i], x->err) && x->err->status == OK)
+            library_say(x->catalog, "rename '%s': it changes no name", renames.at[i].pattern);
+    renames_release(&renames);
+}
+
 /* The plan is made in one transaction, of one state of the catalog; not the copying, which may be
  * long and must not keep others from writing. */
 static enum status make_plan(struct exporting *x)
@@ -172,6 +197,9 @@ static enum status make_plan(struct exporting *x)
     selection_run(x->catalog->db, &x->want, &x->plan, &notes, x->err);
     /* Nothing was written in it, so releasing it cannot fail. */
     sqlite3_exec(x->catalog->db, "RELEASE export", NULL, NULL, NULL);
+    const bool idle = map_is_idle(x, &notes);
+    if (x->err->status == OK)
+        library_export_rename(x);
     if (x->err->status != OK || (dtype && export_plan_cast(&x->plan, dtype, x->err) != OK) ||
         export_plan_check(&x->plan, x->exporter, x->err) != OK)
         return x->err->status;
@@ -199,6 +227,8 @@ static enum status make_plan(struct exporting *x)
                         p->uncast, p->count);
         if (p->left_out)
             library_say(c, "%" PRIu64 " tensors without bytes are left out", p->left_out);
+        if (idle)
+            library_say(c, "map %s: it changes no name", x->options->map);
     }
     return x->err->status;
 }
@@ -287,6 +317,7 @@ static enum status write_plan(struct exporting *x)
     const struct ckptdb_export_options *o = x->options;
     char warning[EXPORT_WARNING_BYTES] = "";
     struct export_loss loss = {0};
+    struct export_sum sum = {0};
     struct arena arena = {.err = x->err};
     struct export_options how = {
         .metadata = library_export_describe(x, &arena),
@@ -301,6 +332,7 @@ static enum status write_plan(struct exporting *x)
         .guard = guard,
         .guard_context = x,
         .loss = &loss,
+        .sum = &sum,
         .warning = warning,
     };
     if (x->err->status == OK)
@@ -316,6 +348,9 @@ static enum status write_plan(struct exporting *x)
                     ", became NaN %" PRIu64 ", in %" PRIu64 " of the tensors (%s%s)",
                     loss.all.out_of_range, loss.all.to_zero, loss.all.to_nan, loss.tensors,
                     loss.first, loss.tensors > 1 ? ", ..." : "");
+    if (o->done)
+        *o->done =
+            (struct ckptdb_exported){x->exporter->name, x->plan.count, sum.nbytes, sum.files};
     return o->dry_run && o->planned ? give_plan(x) : OK;
 }
 

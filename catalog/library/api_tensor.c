@@ -179,6 +179,38 @@ enum ckptdb_status ckptdb_tensor_open_mapped(ckptdb *c, const char *map, int64_t
     return library_end(&err, error);
 }
 
+enum ckptdb_status ckptdb_tensor_open_renamed(ckptdb *c, const char *map, const char *renames,
+                                              int64_t checkpoint, const char *new_name,
+                                              ckptdb_tensor **out, struct ckptdb_error *error)
+{
+    static const char sql[] =
+        "SELECT tensor_id, recipe, dtype, count(*) OVER (), tensor_name(tensor_id),"
+        " lead(tensor_name(tensor_id)) OVER () FROM mapped(?2, ?1, ?4) WHERE new_name = ?3";
+    struct error err = {.offset = NO_OFFSET};
+    *out = NULL;
+    if (map)
+        check_makes_names(c, map, &err);
+    library_known(c, &checkpoint, 1, &err);
+    sqlite3_stmt *row = db_query(c->db, &err, sql, "siss", map, checkpoint, new_name, renames);
+    if (!db_row(row, NULL, &err))
+        error_set(&err, ERR_MISSING, NULL, NO_OFFSET, "there is no tensor whose new name is %s",
+                  new_name);
+    else if (sqlite3_column_int64(row, 3) > 1)
+        error_set(&err, ERR_ARGUMENT, NULL, NO_OFFSET, "%lld tensors get the new name %s: %s, %s%s",
+                  (long long)sqlite3_column_int64(row, 3), new_name, library_text(row, 4),
+                  library_text(row, 5), sqlite3_column_int64(row, 3) > 2 ? ", ..." : "");
+    else
+        open_tensor(c, sqlite3_column_int64(row, 0), library_text(row, 1), out, &err);
+    if (*out)
+        take_cast(*out, library_text(row, 2), &err);
+    sqlite3_finalize(row);
+    if (err.status != OK && *out) {
+        ckptdb_tensor_close(*out);
+        *out = NULL;
+    }
+    return library_end(&err, error);
+}
+
 bool ckptdb_dtype(const char *name, const char **nearest)
 {
     struct dtype d;

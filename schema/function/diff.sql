@@ -1,5 +1,5 @@
--- diff.sql - diff(a, b[, ruleset]): the tensors of two checkpoints, matched by name. A rule set is
--- applied to a first: tensors that it drops have no row, and name_a is the name before the map.
+-- diff.sql - diff(a, b[, ruleset, different, renames]): the tensors of two checkpoints, matched by name. A rule set is
+-- applied to a first, then renamed(renames): tensors that it drops have no row, and name_a is the name before.
 -- Where it does more than rename, tensor_a is a recipe (catalog/data/compose/compose.h), and no hash is
 -- known. `WHERE different = 1` omits tensors that are the same, or equal as far as is known
 -- (`unread`).
@@ -11,24 +11,24 @@
 -- `hashed` the tensor whose hash it has. (For speed: unary + removes affinities, and LIMIT -1
 -- keeps SQLite from joining the arms of a UNION ALL one by one.)
 -- columns: status, name_a, name_b, dtype_a, dtype_b, shape_a, shape_b, nbytes_a, nbytes_b, tensor_a, tensor_b, hash_a, hash_b
--- parameters: :a, :b, $ruleset, $different
+-- parameters: :a, :b, $ruleset, $different, $renames
 WITH
-  given(a, b, ruleset, different) AS (SELECT :a, :b, $ruleset, $different), -- argument order
+  given(a, b, ruleset, different, renames) AS (SELECT :a, :b, $ruleset, $different, $renames), -- argument order
   side(a, b) AS MATERIALIZED ( -- their layouts
     SELECT (SELECT layout FROM _checkpoints WHERE id = known_checkpoint(:a)),
            (SELECT layout FROM _checkpoints WHERE id = known_checkpoint(:b)) WHERE known_renaming($ruleset) IS $ruleset
   ),
   side_a(b, own, key, hashed, recipe, dtype, shape, nbytes) AS NOT MATERIALIZED (
     SELECT b, +id, +name, ID_FIRST(:a) + ID_ORD(id), NULL, +dtype, +shape, +nbytes
-    FROM side CROSS JOIN _layout_tensors ON id BETWEEN ID_FIRST(a) AND ID_LAST(a) WHERE $ruleset IS NULL AND $different IS NOT 1
+    FROM side CROSS JOIN _layout_tensors ON id BETWEEN ID_FIRST(a) AND ID_LAST(a) WHERE coalesce($ruleset, $renames) IS NULL AND $different IS NOT 1
     UNION ALL
     SELECT b, ID_FIRST(a) + ID_ORD(tensor_id), new_name,
            iif(renamed_only, tensor_id, NULL), recipe, dtype, shape, nbytes
-    FROM side CROSS JOIN mapped(:a, $ruleset)
+    FROM side CROSS JOIN mapped(:a, $ruleset, $renames) WHERE coalesce($ruleset, $renames) IS NOT NULL
     LIMIT -1
   ),
   side_b(id) AS NOT MATERIALIZED (
-    SELECT +id FROM side CROSS JOIN _layout_tensors ON id BETWEEN ID_FIRST(b) AND ID_LAST(b) WHERE $different IS NOT 1 OR $ruleset IS NOT NULL
+    SELECT +id FROM side CROSS JOIN _layout_tensors ON id BETWEEN ID_FIRST(b) AND ID_LAST(b) WHERE $different IS NOT 1 OR coalesce($ruleset, $renames) IS NOT NULL
     LIMIT -1
   ),
   named AS MATERIALIZED (
@@ -62,7 +62,7 @@ WITH
     GROUP BY hash, iif(hash IS NULL, nth, abs(nth)) -- a hash that is not known equals none
     UNION ALL
     SELECT status, ID_FIRST(s.a) + ID_ORD(tensor_a), tensor_a, NULL, dtype_a, shape_a, nbytes_a, ID_FIRST(s.b) + ID_ORD(tensor_b)
-    FROM side s CROSS JOIN differing(:a, :b) WHERE $different = 1 AND $ruleset IS NULL
+    FROM side s CROSS JOIN differing(:a, :b) WHERE $different = 1 AND coalesce($ruleset, $renames) IS NULL
   )
 SELECT status, x.name AS name_a, y.name AS name_b, p.dtype AS dtype_a, y.dtype AS dtype_b, p.shape AS shape_a,
        y.shape AS shape_b, p.nbytes AS nbytes_a, y.nbytes AS nbytes_b,

@@ -7,11 +7,14 @@
 #include "shell/command/command.h"
 #include "shell/command/diff_picture.h"
 #include "shell/command/hashing.h"
+#include "shell/command/rename_option.h"
 #include "shell/command/set_option.h"
 
 enum {
     MAP,
     SET,
+    RENAME,
+    PREFIX,
     BYTES,
     VALUES,
     ALL,
@@ -23,6 +26,8 @@ enum {
 static const struct option_spec options[] = {
     [MAP] = {"--map", "RULESET", "compare what this rule set makes of A"},
     [SET] = {"--set", PAIR, "a number that the map needs and A does not state"},
+    [RENAME] = RENAME_OPTION(", of A's (after --map)"),
+    [PREFIX] = PREFIX_OPTION,
     [BYTES] = {"--bytes", NULL, "also compare contents, by hash"},
     [VALUES] = {"--values", NULL, "say how far apart the contents are: max_abs, rel_l2, cosine"},
     [ALL] = {"--all", NULL, "also list what is the same"},
@@ -36,10 +41,10 @@ static const struct option_spec options[] = {
  * made by a map have no hash, so with ?5 (--bytes) their values are compared instead. */
 #define KEEP "CREATE TEMP TABLE difference AS SELECT"
 #define KEPT " status, name_a, name_b, dtype_a, dtype_b, shape_a, shape_b, nbytes_a, nbytes_b,"
-static const char compare_sql[] =
-    KEEP KEPT " tensor_a, tensor_b, NULL AS distance,"
-              " (?4 AND status IN ('value', 'dtype', 'unread'))"
-              " OR (?5 AND status = 'unread' AND ?3 IS NOT NULL) AS wanted FROM diff(?1, ?2, ?3)";
+static const char compare_sql[] = KEEP KEPT
+    " tensor_a, tensor_b, NULL AS distance,"
+    " (?4 AND status IN ('value', 'dtype', 'unread'))"
+    " OR (?5 AND status = 'unread' AND ?3 IS NOT NULL) AS wanted FROM diff(?1, ?2, ?3, NULL, ?6)";
 
 /* Only the rows that differ, for when equal tensors are neither read nor listed. Their
  * number follows from B's number of tensors. */
@@ -69,6 +74,10 @@ static const char values_sql[] =
     ROWS ", distance ->> '$.max_abs' AS max_abs, distance ->> '$.rel_l2' AS rel_l2,"
          " distance ->> '$.cosine' AS cosine, distance ->> '$.unequal' AS unequal" FROM_ROWS;
 
+/* That a map is idle is looked at only where no pair shows the opposite. */
+static const char renamed_sql[] = "SELECT EXISTS (SELECT 1 FROM temp.difference"
+                                  " WHERE name_a <> name_b AND status <> 'renamed')";
+
 struct counts {
     sqlite3_int64 same, unread, different;
 };
@@ -86,7 +95,7 @@ static bool run_to_end(struct session *s, sqlite3_stmt *stmt)
 /* The two checkpoints, and how to compare them. */
 struct comparing {
     int64_t a, b;
-    const char *map; /* NULL: no map */
+    const char *map, *renames; /* NULL: none */
     bool values, bytes;
     bool all;         /* also keep rows of equal tensors */
     unsigned threads; /* that read; 0: one per core */
@@ -125,8 +134,8 @@ static bool diff_compare(struct session *s, const struct comparing *c)
     sqlite3_stmt *stmt;
     if (!run_to_end(s, session_prepare(s, "DROP TABLE IF EXISTS temp.difference", "")))
         return false;
-    stmt = c->all ? session_prepare(s, compare_sql, "iisii", c->a, c->b, c->map, (int64_t)c->values,
-                                    (int64_t)c->bytes)
+    stmt = c->all ? session_prepare(s, compare_sql, "iisiis", c->a, c->b, c->map,
+                                    (int64_t)c->values, (int64_t)c->bytes, c->renames)
                   : session_prepare(s, differing_sql, "ii", c->a, c->b);
     return run_to_end(s, stmt) && (!c->all || diff_measure(s, c));
 }
@@ -233,9 +242,9 @@ static void say_losses(struct session *s)
 static bool give_settings(struct session *s, const struct args *args, int64_t a)
 {
     const char *map = args->value[MAP];
-    if (args->pairs && !map)
+    if (args->value[SET] && !map)
         complain("--set: only with --map");
-    return map ? settings_give(s, args, map, a) == STATUS_FINE : !args->pairs;
+    return map ? settings_give(s, args, map, a) == STATUS_FINE : !args->value[SET];
 }
 
 static int diff_report(struct session *s, const struct args *args, const struct comparing *how,
@@ -250,6 +259,8 @@ static int diff_report(struct session *s, const struct args *args, const struct 
         return status;
     if (how->map)
         say_map_errors(s, how->map, how->a);
+    if (how->renames || (how->map && !session_number(s, renamed_sql, "")))
+        renames_say_idle(s, how->a, how->map, how->renames);
     complain("%lld different, %lld the same%s", c->different, c->same + c->unread,
              c->unread ? " as far as names, dtypes and shapes go" : "");
     diff_says_whether_it_loads(s, how->a, how->b);
@@ -270,13 +281,15 @@ static bool way_of_showing(const struct session *s, const struct args *args)
     return false;
 }
 
-static int diff_run(struct session *s, const struct args *args)
+static int diff_run_as(struct session *s, const struct args *args, const char *renames)
 {
-    struct comparing how = {
-        .map = args->value[MAP], .values = args->value[VALUES], .bytes = args->value[BYTES]};
+    struct comparing how = {.map = args->value[MAP],
+                            .renames = renames,
+                            .values = args->value[VALUES],
+                            .bytes = args->value[BYTES]};
     struct counts c = {0};
     int status = STATUS_FINE;
-    how.all = how.map || how.values || args->value[ALL];
+    how.all = how.map || how.renames || how.values || args->value[ALL];
     if (!way_of_showing(s, args))
         return STATUS_TROUBLE;
     if (!hash_jobs(args->value[JOBS], &how.threads) || !map_known(s, how.map))
@@ -284,6 +297,8 @@ static int diff_run(struct session *s, const struct args *args)
     how.a = session_checkpoint(s, args->operand[0]);
     how.b = how.a ? session_checkpoint(s, args->operand[1]) : 0;
     if (!how.a || !how.b || !give_settings(s, args, how.a))
+        return STATUS_TROUBLE;
+    if (how.renames && !renames_apart(s, how.a, how.map, how.renames))
         return STATUS_TROUBLE;
     if (how.bytes) {
         const struct ckptdb_content_options o = {.size = sizeof(o),
@@ -303,10 +318,20 @@ static int diff_run(struct session *s, const struct args *args)
     return c.different ? STATUS_NO : STATUS_FINE;
 }
 
+static int diff_run(struct session *s, const struct args *args)
+{
+    struct text renames = {0};
+    const int status = renames_take(s, args, &renames)
+                           ? diff_run_as(s, args, renames.len ? text_str(&renames) : NULL)
+                           : STATUS_TROUBLE;
+    text_release(&renames);
+    return status;
+}
+
 const struct command command_diff = {
     .name = "diff",
     .args =
-        "A B [--map RULESET [--set KEY=VALUE]...] [--bytes|--values] [--all] [--tree] [--quiet] [--jobs N]",
+        "A B [--map RULESET [--set KEY=VALUE]...] [--rename REGEX=NEW]... [--bytes|--values] [--all] [--tree] [--quiet] [--jobs N]",
     .summary = "compare two checkpoints",
     .help = "Compares names, dtypes and shapes; with --bytes also the contents, by hash\n"
             "(hashes are kept, so the next time nothing is read); with --values how far apart\n"
@@ -322,6 +347,7 @@ const struct command command_diff = {
             "\n"
             "  ckptdb diff runs/gpt@1000 runs/gpt@2000 --values\n"
             "  ckptdb diff model.safetensors model.gguf --map llama_hf_to_gguf\n"
+            "  ckptdb diff ddp.pt model.pt --prefix module.=\n"
             "  ckptdb \"SELECT * FROM diff(1, 2) WHERE status = 'only_b'\"",
     .options = options,
     .min_args = 2,

@@ -1,7 +1,12 @@
+#include <inttypes.h>
 #include <string.h>
+#include <time.h>
 
+#include "catalog/base/text.h"
 #include "shell/command/command.h"
+#include "shell/command/rename_option.h"
 #include "shell/command/set_option.h"
+#include "shell/render/human.h"
 
 static const struct option_spec options[] = {
     {"--format", "F", "one that `formats` lists (default: by OUT's suffix)"},
@@ -11,6 +16,8 @@ static const struct option_spec options[] = {
     {"--map", "RULESET", "give them the names and dtypes that a map says"},
     {"--target", "CHECKPOINT", "the model to fill (assignment maps)"},
     {"--set", PAIR, "a number that the map needs and the checkpoint does not state"},
+    RENAME_OPTION(" (after --map)"),
+    PREFIX_OPTION,
     {"--dtype", "D", "convert to this dtype; a floating-point one leaves integers alone"},
     {"--sql", "SELECT", "tensors from a query: columns tensor_id, new_name and, optionally, dtype"},
     {"--partial", NULL, "export what is there of an incomplete or damaged checkpoint"},
@@ -60,7 +67,8 @@ static bool export_read_pairs(const struct args *args, const char *name, char *r
 /* Check which options exclude or need each other. */
 static bool check_usage(const struct args *args)
 {
-    static const char *const others[] = {"--names", "--where", "--map", "--target"};
+    static const char *const others[] = {"--names",  "--where",  "--map",
+                                         "--target", "--rename", "--prefix"};
     const bool sql = option(args, "--sql");
     for (size_t i = 0; sql && i < sizeof(others) / sizeof(others[0]); i++) {
         if (option(args, others[i])) {
@@ -101,25 +109,58 @@ static void show_plan(void *context, struct sqlite3_stmt *rows)
     showing->status = render_listing(showing->session, rows);
 }
 
+/* One line of what was written; for programs an object. */
+static int report_export(struct session *s, const char *path, const struct ckptdb_exported *done,
+                         double seconds)
+{
+    struct text t = {0};
+    char bytes[HUMAN_MAX];
+    complain("%" PRIu64 " tensor%s, %s, %" PRIu64 " file%s in %.1f s", done->tensors,
+             done->tensors == 1 ? "" : "s", human_bytes(done->nbytes, bytes), done->files,
+             done->files == 1 ? "" : "s", seconds);
+    text_adds(&t, "{\"path\":");
+    text_json(&t, path, strlen(path));
+    text_adds(&t, ",\"format\":");
+    text_json(&t, done->format, strlen(done->format));
+    text_addf(&t,
+              ",\"tensors\":%" PRIu64 ",\"nbytes\":%" PRIu64 ",\"files\":%" PRIu64
+              ",\"seconds\":%.3f}",
+              done->tensors, done->nbytes, done->files, seconds);
+    const int status = render_report(s, &t);
+    text_release(&t);
+    return status;
+}
+
 static int write_export(struct session *s, const char *path, struct ckptdb_export_options *o)
 {
     struct showing showing = {.session = s, .bar = progress_new(s, "export", "B")};
     const struct ckptdb_watch watch = {
         .size = sizeof(watch), .context = &showing, .progress = show_progress};
+    struct ckptdb_exported done = {0};
     struct ckptdb_error err;
+    struct timespec begun, ended;
     o->planned = show_plan;
     o->context = &showing;
+    o->done = &done;
+    clock_gettime(CLOCK_MONOTONIC, &begun);
     session_watch(s->open, &watch);
     ckptdb_export(s->open, path, o, &err);
     session_watch(s->open, NULL);
     progress_free(showing.bar);
-    return err.status == CKPTDB_OK ? showing.status : complain_status(&err);
+    clock_gettime(CLOCK_MONOTONIC, &ended);
+    if (err.status != CKPTDB_OK)
+        return complain_status(&err);
+    return o->dry_run ? showing.status
+                      : report_export(s, path, &done,
+                                      (double)(ended.tv_sec - begun.tv_sec) +
+                                          (double)(ended.tv_nsec - begun.tv_nsec) / 1e9);
 }
 
 static int export_run(struct session *s, const struct args *args)
 {
     char words[2][PAIR_BYTES];
     const char *metadata[2 * PAIRS_MAX + 1], *settings[2 * PAIRS_MAX + 1];
+    struct text renames = {0};
     struct ckptdb_export_options o = {
         .size = sizeof(o),
         .names = option(args, "--names"),
@@ -156,7 +197,14 @@ static int export_run(struct session *s, const struct args *args)
         if (status != STATUS_FINE)
             return status;
     }
-    return write_export(s, args->operand[args->count - 1], &o);
+    if (!renames_take(s, args, &renames)) {
+        text_release(&renames);
+        return STATUS_TROUBLE;
+    }
+    o.renames = renames.len ? text_str(&renames) : NULL;
+    const int status = write_export(s, args->operand[args->count - 1], &o);
+    text_release(&renames);
+    return status;
 }
 
 const struct command command_export = {
@@ -172,6 +220,9 @@ const struct command command_export = {
         "\n"
         "--names and --where look at the names and columns of the source, with a map too;\n"
         "of tensors that a map joins, they must choose all or none.\n"
+        "--rename and --prefix change the names that a map, or nothing, has made of them, in\n"
+        "the order in which they are given: in REGEX \\= is an equals sign, NEW has \\1\n"
+        "and \\g<name> for groups.\n"
         "--dtype float32, bfloat16, ... converts floating-point tensors and leaves\n"
         "integers and bools as they are, as T5X and PyTorch do; if only integers are\n"
         "selected, they are converted. Any other dtype applies to everything selected.\n"
@@ -184,6 +235,7 @@ const struct command command_export = {
         "without an index, never an index without its shards.\n"
         "\n"
         "  ckptdb export model.safetensors embed.npy --names '^model\\.embed' --dtype float32\n"
+        "  ckptdb export ddp.pt model.safetensors --prefix module.= --rename 'norm(\\d)=ln_\\1'\n"
         "  ckptdb export model.ckpt-1000 t5x.safetensors --map t5_to_t5x --names '^(enc|dec)oder'\n"
         "  ckptdb export --sql \"SELECT id AS tensor_id, 'layer.' || ord AS new_name FROM tensor\n"
         "     WHERE checkpoint_id = 1 AND nbytes < 1000\" small.npz\n",

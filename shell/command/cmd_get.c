@@ -2,6 +2,7 @@
 #include <strings.h>
 
 #include "shell/command/command.h"
+#include "shell/command/rename_option.h"
 #include "shell/command/set_option.h"
 #include "shell/render/get_print.h"
 #include "shell/session/resolve.h"
@@ -14,6 +15,8 @@ static const struct option_spec options[] = {
     {"--slice", "S", "a part, as NumPy writes it: '0, :, -3:, ::2' or '..., 1'"},
     {"--map", "RULESET", "NAME is a name that this rule set gives (translations, conversions)"},
     {"--set", PAIR, "a number that the map needs and the checkpoint does not state"},
+    RENAME_OPTION(" (after --map): NAME is the new one"),
+    PREFIX_OPTION,
     {"--dtype", "D", "convert the elements"},
     {"--format", "F", "text, json, csv, npy or raw (default: by FILE's suffix, else text)"},
     {"-o", "FILE", "write to a new file; - is standard output"},
@@ -241,41 +244,54 @@ static int get_tensor(struct get *g, const struct args *args)
     return status;
 }
 
+/* Find the tensor that a map and renames make, or which has this name. */
+static int get_open(struct get *g, const struct args *args, const char *map, const char *renames)
+{
+    struct session *s = g->session;
+    struct ckptdb_error err;
+    const char *name = args->count > 1 ? args->operand[1] : NULL;
+    const sqlite3_int64 checkpoint = session_checkpoint(s, args->operand[0]);
+    const int status = checkpoint && map ? settings_give(s, args, map, checkpoint) : STATUS_FINE;
+    if (status != STATUS_FINE || !checkpoint)
+        return checkpoint ? status : STATUS_NO;
+    if (map || renames) {
+        g->tensor = session_mapped(s, map, renames, checkpoint, name);
+        if (g->tensor && (renames || strcmp(ckptdb_tensor_info(g->tensor)->name, name) == 0))
+            renames_say_idle(s, checkpoint, map, renames);
+    } else {
+        const sqlite3_int64 id = session_tensor(s, checkpoint, name);
+        if (id >= 0 && ckptdb_tensor_open(s->open, id, &g->tensor, &err) != CKPTDB_OK)
+            complain_status(&err);
+    }
+    return g->tensor ? STATUS_FINE : STATUS_NO;
+}
+
 static int get_run(struct session *s, const struct args *args)
 {
     struct get g = {.session = s, .sink = {.session = s}};
-    if (!read_options(&g, args))
-        return STATUS_TROUBLE;
+    struct text renames = {0};
     const char *map = args_option(&command_get, args, "--map");
-    const char *name = args->count > 1 ? args->operand[1] : NULL;
-    if (args->pairs && !map) {
+    int status = STATUS_TROUBLE;
+    const bool good = read_options(&g, args) && renames_take(s, args, &renames);
+    if (good && args_option(&command_get, args, "--set") && !map)
         complain("--set: only with --map");
-        return STATUS_TROUBLE;
-    }
-    if (map && !name) {
+    else if (good && map && args->count < 2)
         complain("--map %s: NAME is missing: one of those that the map makes", map);
-        return STATUS_TROUBLE;
-    }
-    sqlite3_int64 checkpoint = session_checkpoint(s, args->operand[0]);
-    int status = checkpoint && map ? settings_give(s, args, map, checkpoint) : STATUS_FINE;
-    if (status != STATUS_FINE)
-        return status;
-    if (checkpoint && map) {
-        g.tensor = session_mapped(s, map, checkpoint, name);
-    } else if (checkpoint) {
-        struct ckptdb_error err;
-        const sqlite3_int64 id = session_tensor(s, checkpoint, name);
-        if (id >= 0 && ckptdb_tensor_open(s->open, id, &g.tensor, &err) != CKPTDB_OK)
-            complain_status(&err);
-    }
-    status = g.tensor ? get_tensor(&g, args) : STATUS_NO;
+    else if (good && renames.len && args->count < 2)
+        complain("--rename and --prefix: NAME is missing: the new one");
+    else if (good)
+        status = get_open(&g, args, map, renames.len ? text_str(&renames) : NULL);
+    text_release(&renames);
+    if (status == STATUS_FINE)
+        status = get_tensor(&g, args);
     ckptdb_tensor_close(g.tensor);
     return status;
 }
 
 const struct command command_get = {
     .name = "get",
-    .args = "CHECKPOINT [NAME] [--map RULESET] [--slice S] [--dtype D] [--format F] [-o FILE]",
+    .args =
+        "CHECKPOINT [NAME] [--map RULESET] [--rename REGEX=NEW] [--slice S] [--dtype D] [--format F] [-o FILE]",
     .summary = "print a tensor, or write its elements to a file",
     .help = "NAME may be left out if the checkpoint has only one tensor. Without --format the\n"
             "suffix of FILE decides: .txt, .json, .csv, .npy, .raw.\n"
@@ -289,7 +305,8 @@ const struct command command_get = {
             "  ckptdb get llama/model.safetensors lm_head.weight --slice ':3, -4:'\n"
             "  ckptdb get t5/checkpoint_1000 target/encoder/scale --dtype float32 -o scale.npy\n"
             "  ckptdb get 3 step --format json\n"
-            "  ckptdb get t5/model.ckpt-1000 target/token_embedder/embedding --map t5_to_t5x",
+            "  ckptdb get t5/model.ckpt-1000 target/token_embedder/embedding --map t5_to_t5x\n"
+            "  ckptdb get ddp.pt fc.weight --prefix module.=",
     .options = options,
     .min_args = 1,
     .max_args = 2,

@@ -269,12 +269,13 @@ static bool parse_global(struct parse *p, int argc, const char *const *argv, int
 static int parse_pair(struct parse *p, const struct option_spec *spec, const char *text)
 {
     struct args *a = p->args;
+    const bool keyed = strcmp(spec->argument, PAIR) == 0;
     size_t key = strcspn(text, "=");
-    if (!text[key] || key == 0) {
-        complain("%s: %s %s: " PAIR " is wanted", p->command->name, spec->name, text);
+    if (!text[key] || (keyed && key == 0)) {
+        complain("%s: %s %s: %s is wanted", p->command->name, spec->name, text, spec->argument);
         return STATUS_TROUBLE;
     }
-    for (int i = 0; i < a->pairs; i++)
+    for (int i = 0; keyed && i < a->pairs; i++)
         if (strcmp(a->pair[i].option, spec->name) == 0 &&
             strncmp(a->pair[i].text, text, key + 1) == 0 && strcmp(a->pair[i].text, text) != 0) {
             complain("%s: %s %s contradicts %s %s", p->command->name, spec->name, text, spec->name,
@@ -304,7 +305,7 @@ static int parse_option(struct parse *p, int argc, const char *const *argv, int 
     size_t len = name_length(word);
     const char *value = word[len] ? word + len + 1 : NULL;
     const char **slot = &p->args->value[spec - options_of(p->command)];
-    bool pair = spec->argument && strcmp(spec->argument, PAIR) == 0;
+    bool pair = spec->argument && strchr(spec->argument, '=');
     if (*slot && spec->argument && !pair) {
         complain("%s: %s is given twice", p->command->name, spec->name);
         return STATUS_TROUBLE;

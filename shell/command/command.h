@@ -18,7 +18,8 @@
 #include "shell/render/query.h"
 #include "shell/session/session.h"
 
-/* An option, always long. One whose argument is KEY=VALUE may be given several times. */
+/* An option, always long. One whose argument has a '=' may be given several times; of KEY=VALUE each KEY has
+ * one value. */
 #define PAIR "KEY=VALUE"
 struct option_spec {
     const char *name;     /* "--names" or "-o" */
@@ -27,9 +28,9 @@ struct option_spec {
 };
 
 #define ARGS_MAX  64
-#define PAIRS_MAX 64 /* KEY=VALUE options of one command line */
+#define PAIRS_MAX 64 /* such options of one command line */
 
-/* One KEY=VALUE of an option, as given: there is a key and a '='. */
+/* One of these, as given: there is a '='. */
 struct arg_pair {
     const char *option; /* "--set" */
     const char *text;

@@ -83,30 +83,32 @@ static void say_failing(struct session *s, const char *map, sqlite3_int64 checkp
     sqlite3_finalize(stmt);
 }
 
-ckptdb_tensor *session_mapped(struct session *s, const char *map, sqlite3_int64 checkpoint,
-                              const char *name)
+ckptdb_tensor *session_mapped(struct session *s, const char *map, const char *renames,
+                              sqlite3_int64 checkpoint, const char *name)
 {
-    static const char names[] = "SELECT new_name FROM conversion WHERE ruleset = " SET_OF(
-        "conversion") " AND checkpoint_id = ?2 AND new_name IS NOT NULL UNION ALL"
-                      " SELECT new_name FROM translation WHERE ruleset = " SET_OF(
-                          "translation") " AND checkpoint_id = ?2 AND new_name IS NOT NULL";
+    static const char names[] =
+        "SELECT new_name FROM mapped(?1, ?2, ?3) WHERE new_name IS NOT NULL";
     struct ckptdb_error err;
     ckptdb_tensor *t = NULL;
-    char *dialect = session_dialect(s, map); /* complains if there is no such map */
+    char *dialect = map ? session_dialect(s, map) : NULL; /* complains if there is no such map */
     const bool assigns = dialect && ckptdb_dialect(dialect) == CKPTDB_ASSIGNS;
+    const bool good = !map || (dialect && !assigns);
+    sqlite3_free(dialect);
     if (assigns)
         complain("'%s' fills the names of a model: `export --map` with --target does it", map);
-    if (dialect && !assigns)
+    if (good && renames)
+        ckptdb_tensor_open_renamed(s->open, map, renames, checkpoint, name, &t, &err);
+    else if (good)
         ckptdb_tensor_open_mapped(s->open, map, checkpoint, name, &t, &err);
     s->failed = !t;
-    if (dialect && !assigns && !t && err.status == CKPTDB_MISSING) {
-        say_failing(s, map, checkpoint);
+    if (good && !t && err.status == CKPTDB_MISSING) {
+        if (map)
+            say_failing(s, map, checkpoint);
         complain("%s", err.message);
-        say_near(session_prepare(s, names, "si", map, (int64_t)checkpoint), name, false);
-    } else if (dialect && !assigns && !t) {
+        say_near(session_prepare(s, names, "iss", (int64_t)checkpoint, map, renames), name, false);
+    } else if (good && !t) {
         complain_status(&err);
     }
-    sqlite3_free(dialect);
     return t;
 }
 

@@ -214,8 +214,9 @@ char *session_dialect(struct session *, const char *ruleset);
  * does not run its dialect: the views have no rows for it. */
 enum ckptdb_dialect_kind session_map(struct session *, const char *ruleset);
 
-/* What a map that renames makes of the checkpoint under this name. NULL, with the reason printed: none. */
-ckptdb_tensor *session_mapped(struct session *, const char *map, sqlite3_int64 checkpoint,
-                              const char *name);
+/* What a map that renames, and then renames (either NULL: none), make of the checkpoint under this name. NULL,
+ * with the reason printed: nothing. */
+ckptdb_tensor *session_mapped(struct session *, const char *map, const char *renames,
+                              sqlite3_int64 checkpoint, const char *name);
 
 #endif

@@ -114,7 +114,10 @@ cat >prefixes.json <<'END'
     "model.k": null, "first_stage_model.l": null, "submodule.m": null, "n.module.o": null,
     "module": null, "p._orig_mod": null, "modulex.q": null, "modules.0.r": null,
     "state_dict.module._orig_mod.s": null, "model_state_dict.t": null, "state_dict.model.diffusion_model.u": null,
-    "optimizer.state_dict.v": null, "my_state_dict.w": null, "state_dict": null}}
+    "optimizer.state_dict.v": null, "my_state_dict.w": null, "state_dict": null,
+    "model.module.x": null, "model._orig_mod.module.y": null, "state_dict.model.module.z": null,
+    "model._fsdp_wrapped_module.aa._orig_mod.ab": null, "module.model.module.ac": null, "state_dict.model.ad": null,
+    "model.module": null, "model.model.module.ae": null, "ema_model.module.af": null}}
 END
 sed -i 's/: null/: {"dtype": "float32", "shape": [1]}/g' prefixes.json
 "$CKPTDB_BIN" import prefixes.json 2>/dev/null

@@ -380,6 +380,17 @@ static void test_maps(void **state)
     ckptdb_tensor_close(t);
     assert_int_equal(ckptdb_tensor_open_mapped(db, "m", model, "w", &t, &err), CKPTDB_MISSING);
     assert_null(t);
+    const char *renames = "[[\"^model/\", \"\"], [\"w\", \"W\"]]";
+    assert_int_equal(ckptdb_tensor_open_renamed(db, "m", renames, model, "W", &t, &err), CKPTDB_OK);
+    assert_string_equal(ckptdb_tensor_info(t)->name, "w");
+    ckptdb_tensor_close(t);
+    assert_int_equal(ckptdb_tensor_open_renamed(db, "m", renames, model, "w", &t, &err),
+                     CKPTDB_MISSING);
+    assert_int_equal(ckptdb_tensor_open_renamed(db, NULL, NULL, model, "w", &t, &err), CKPTDB_OK);
+    ckptdb_tensor_close(t);
+    assert_int_equal(ckptdb_tensor_open_renamed(db, NULL, "[[\".\", \"x\"]]", model, "x", &t, &err),
+                     CKPTDB_ARGUMENT);
+    assert_null(t);
     assert_int_equal(ckptdb_map_write(db, "m", "json", &text, &len, &err), CKPTDB_OK);
     assert_non_null(strstr(text, "model/w"));
     ckptdb_free(text);
@@ -465,6 +476,17 @@ static void test_exporting(void **state)
     assert_int_equal(ckptdb_export(db, path, &o, &err), CKPTDB_UNSUPPORTED);
     assert_string_equal(err.message, "nothing was written: 2 tensors are selected; a file "
                                      "of format npy holds 1: use --names, or another format");
+    struct ckptdb_exported done = {0};
+    o.done = &done;
+    o.renames = "[[\"^\", \"a.\"]]";
+    snprintf(path, sizeof(path), "%s/done.npz", own_folder);
+    assert_int_equal(ckptdb_export(db, path, &o, &err), CKPTDB_OK);
+    assert_string_equal(done.format, "npz");
+    assert_int_equal(done.tensors, 2);
+    assert_int_equal(done.files, 1);
+    o.force = true;
+    o.renames = "[[\"(\", \"a.\"]]";
+    assert_int_equal(ckptdb_export(db, path, &o, &err), CKPTDB_ARGUMENT);
     o.size = offsetof(struct ckptdb_export_options, names); /* an older program's */
     snprintf(path, sizeof(path), "%s/out.npz", own_folder);
     assert_int_equal(ckptdb_export(db, path, &o, &err), CKPTDB_OK);

@@ -1,0 +1,30 @@
+/*
+ * rename.h - renaming in passing: re.sub of one pattern after the other, in names.
+ */
+#ifndef CKPTDB_RENAME_H
+#define CKPTDB_RENAME_H
+
+#include "catalog/maps/regex/regex.h"
+
+struct rename {
+    const char *pattern;
+    struct regex *regex;
+    struct template *template;
+};
+
+struct renames {
+    struct rename *at;
+    size_t count;
+    struct arena arena;
+};
+
+/* From [["REGEX", "TEMPLATE"], ...]. ERR_ARGUMENT: it is not that, or one of them is wrong. Also after
+ * an error renames_release() it. */
+enum status renames_read(const char *json, size_t len, struct renames *out, struct error *err);
+void renames_release(struct renames *);
+
+/* Append what one makes of a name. ERR_ARGUMENT: no name, for it holds a NUL. */
+enum status rename_one(const struct rename *, const char *name, size_t len, struct text *out,
+                       struct error *err);
+
+#endif
