@@ -455,6 +455,7 @@ enum status import_run(struct sqlite3 *db, const struct import_options *options,
         .threads = thread_count(options),
         .follow = options->follow,
         .known = known,
+        .classes = classes,
         .tick = tick,
         .context = (void *)options,
     };

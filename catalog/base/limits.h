@@ -40,6 +40,7 @@
 #define LIMIT_STRINGS_CHUNK  UINT64_C(1073741824) /* decoded bytes of strings in a chunk */
 #define LIMIT_ZARR_METADATA  UINT64_C(268435456)  /* bytes of a .zarray, zarr.json, … */
 #define LIMIT_PICKLE_NODES   UINT64_C(67108864)   /* values that a pickle makes */
+#define LIMIT_PICKLE_LOOK    UINT64_C(134217728)  /* of memory for one that holds no tensors */
 #define LIMIT_PICKLE_INT     UINT64_C(1024)       /* bytes of one integer in it */
 #define LIMIT_PICKLE_AT_ONCE UINT64_C(16777216)   /* bytes of a pickle read in one go */
 #define LIMIT_PICKLE_INFLATE UINT64_C(268435456)  /* bytes of one that was deflated */

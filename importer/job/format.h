@@ -15,8 +15,10 @@
 #include "catalog/base/error.h"
 #include "catalog/base/text.h"
 
+struct classes;
 struct job;
 struct claim;
+struct source;
 struct format;
 
 #define PROBE_HEAD_BYTES 4096 /* at the beginning of a file, or the whole file */
@@ -66,7 +68,11 @@ struct format {
      * of formats.def. NULL: never a file. */
     int (*probe)(const struct probe *);
 
-    /* The same for a directory that is one checkpoint. NULL: never. The walk then takes the
+    /* Asked where no bytes decide: whether the file, read as far as it takes, is no checkpoint, but
+     * something that has to be reported: `index` then says what, and refuses it. NULL: never. */
+    bool (*look)(const struct probe *, const struct source *, const struct classes *);
+
+    /* probe() for a directory that is one checkpoint. NULL: never. The walk then takes the
      * directory as the primary and, unless it is `flat`, does not enter it: everything in it
      * and below belongs to this checkpoint. Directories are asked before their files: a file
      * that makes its directory a checkpoint (T5X's `checkpoint`) is found by peek. An

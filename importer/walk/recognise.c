@@ -23,8 +23,8 @@
 
 /* --- probing ---------------------------------------------------------------------------- */
 
-static void probe_bytes(struct entry *e, struct source *s, uint8_t *head, uint8_t *tail,
-                        struct error *err)
+static void probe_bytes(struct walker *w, struct entry *e, struct source *s, uint8_t *head,
+                        uint8_t *tail, struct error *err)
 {
     struct probe p = {.name = e->name, .size = s->size};
     size_t len = s->size < PROBE_HEAD_BYTES ? (size_t)s->size : PROBE_HEAD_BYTES;
@@ -40,6 +40,9 @@ static void probe_bytes(struct entry *e, struct source *s, uint8_t *head, uint8_
     }
     if (!e->format && err->status == OK)
         e->unread = unread_kind_of(&p, s, err);
+    for (size_t i = 0; formats[i] && !e->format && !e->unread && err->status == OK; i++)
+        if (formats[i]->look && formats[i]->look(&p, s, w->options->classes))
+            e->format = formats[i];
 }
 
 static void probe(struct walker *w, struct listing *l, struct entry *e)
@@ -54,7 +57,7 @@ static void probe(struct walker *w, struct listing *l, struct entry *e)
     }
     path_join(path, l->path, e->name);
     if (source_open_file(path, SOURCE_HEADERS, &s, NULL, &err) == OK)
-        probe_bytes(e, s, head, tail, &err);
+        probe_bytes(w, e, s, head, tail, &err);
     source_close(s);
     e->probed = err.status == OK; /* otherwise it is unknown: do not remember it */
     e->in_doubt = !e->probed && err.status != ERR_MISSING;

@@ -40,6 +40,7 @@ struct walk_options {
     unsigned threads;
     bool follow; /* enter linked directories */
     const struct known *known;
+    const struct classes *classes; /* NULL: none is known */
     /* Called from any thread now and then; false stops the walk. NULL: never. */
     bool (*tick)(void *context, uint64_t files);
     void *context;

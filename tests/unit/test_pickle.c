@@ -116,6 +116,12 @@ static char *run(const char *bytes, size_t len, char *globals, size_t room)
         print_node(&out, &p, p.root, 0);
     else
         text_addf(&out, "!%s", error_word(&err));
+    for (size_t i = 0; i < p.oddity_count && err.status == OK; i++)
+        text_addf(&out, "%s%llu",
+                  p.oddities[i].kind == PICKLE_STATE   ? ", state at "
+                  : p.oddities[i].kind == PICKLE_ITEMS ? ", items at "
+                                                       : ", not UTF-8 at ",
+                  (unsigned long long)p.oddities[i].offset);
     for (size_t i = 0, used = 0; globals && i < p.global_count && used < room; i++)
         used += (size_t)snprintf(globals + used, room - used, "%s%s ", p.globals[i].name,
                                  p.globals[i].called ? "!" : "");
@@ -239,7 +245,7 @@ static const struct {
     CASE("(cm\nC\nK\x01o.", "call(m.C! (1))"),
     CASE("cm\nC\n)RK\x01"
          "aK\x02K\x03s.",
-         "call(m.C! () list=[1] dict={2 3})"),
+         "call(m.C! () list=[1] dict={2 3}), items at 8"),
     CASE("K\x01Q.", "persid(1)"),
     CASE("Pabc\n.", "persid('abc')"),
     /* not a pickle */
@@ -257,14 +263,21 @@ static const struct {
     CASE("(K\x01"
          "d.",
          "!bad-pickle"),
+    /* what Python refuses, or what reaches beyond the pickle */
     CASE("NK\x01"
          "a.",
-         "!bad-pickle"),
+         "None, items at 3"),
     CASE(")K\x01"
          "a.",
-         "!bad-pickle"),
-    CASE("]K\x01K\x02s.", "!bad-pickle"),
-    CASE("NNb.", "!bad-pickle"),
+         "(), items at 3"),
+    CASE("]K\x01K\x02s.", "[], items at 5"),
+    CASE("NNb.", "None, state at 2"),
+    CASE("cos\nenviron\n}b(NNNNuNNs.", "os.environ, state at 13, items at 19"),
+    CASE("X\2\0\0\0\xc3\x28.", "'\\xc3(', not UTF-8 at 0"),
+    CASE("\x8c\3\xed\xa0\x80.", "'\\xed\\xa0\\x80'"),
+    CASE("\x8c\2\xed\xa0.", "'\\xed\\xa0', not UTF-8 at 0"),
+    CASE("U\1\xff.", "s'\\xff'"),
+    /* not a pickle */
     CASE("NNR.", "call(None None)"),
     CASE("K\x01K\x02\x93.", "!bad-pickle"),
     CASE("Ix\n.", "!bad-pickle"),

@@ -24,6 +24,7 @@
 #include "importer/format/torch/torch_file.h"
 
 #define METADATA ".metadata"
+#define SHARD    ".distcp"
 #define COMMON   "common.pt"
 #define MODULE   "torch.distributed.checkpoint"
 
@@ -36,7 +37,15 @@
 
 static int dcp_probe_dir(const struct probe_dir *p)
 {
-    if (!probe_dir_has_file(p, METADATA))
+    const bool metadata = probe_dir_has_file(p, METADATA);
+    bool shards = false, others = false;
+    for (uint64_t i = 0; i < p->file_count; i++) {
+        shards |= text_ends_in(p->files[i], strlen(p->files[i]), SHARD);
+        others |= format_claims_name(p->files[i]);
+    }
+    if (shards && (metadata || !others))
+        return 32; /* whatever its metadata holds */
+    if (!metadata)
         return 0;
     struct bytes head = p->peek(p, METADATA);
     struct probe seen = {.head = head};
@@ -188,30 +197,38 @@ static void read_image(struct dcp *d, struct shard *s)
     }
 }
 
-/* The shard at a path, opened when it is first needed. NULL after setting the job's error: the
- * checkpoint cannot be loaded if one of its files is missing. */
-static struct shard *find_shard(struct dcp *d, const struct pickle_node *path)
+/* The shard at a path, opened when it is first needed. NULL after setting *err, if it is a path that
+ * the metadata must not name, or else the job's error: the checkpoint cannot be loaded if one of its files
+ * is missing. */
+static struct shard *find_shard(struct dcp *d, const struct pickle_node *path, struct error *err)
 {
     bool added;
-    struct error *err = d->job->err;
-    uint64_t *at = strmap_add(&d->by_path, path->text, path->count, &added);
-    if (!added)
-        return &d->shards[*at];
-    *at = d->shard_count;
-    struct shard *s = PUSH(d->job->arena, d->shards, d->shard_count, d->shard_space);
-    *s = (struct shard){.name = path->text, .tensors.err = err};
+    struct error *lost = d->job->err;
     if (strlen(path->text) != path->count) {
-        error_set(err, ERR_CORRUPT, d->job->path, NO_OFFSET,
+        error_set(err, ERR_CORRUPT, d->tree.path, NO_OFFSET,
                   "the metadata names a file with a NUL in its name");
         return NULL;
     }
-    if (job_open(d->job, path->text, "data", &s->source, &s->file, err) == ERR_MISSING)
-        error_code(err, "missing-shard");
-    if (err->status == OK) {
-        d->openable += s->source->size;
-        read_image(d, s);
+    uint64_t *at = strmap_add(&d->by_path, path->text, path->count, &added);
+    if (added) {
+        *at = d->shard_count;
+        *PUSH(d->job->arena, d->shards, d->shard_count, d->shard_space) =
+            (struct shard){.name = path->text, .tensors.err = lost};
     }
-    return err->status == OK ? s : NULL;
+    struct shard *s = lost->status == OK ? &d->shards[*at] : NULL;
+    if (!s || s->source)
+        return s;
+    if (job_open(d->job, path->text, "data", &s->source, &s->file, err) == ERR_CORRUPT)
+        return NULL;
+    if (err->status == ERR_MISSING)
+        error_code(err, "missing-shard");
+    if (err->status != OK) {
+        *lost = *err;
+        return NULL;
+    }
+    d->openable += s->source->size;
+    read_image(d, s);
+    return lost->status == OK ? s : NULL;
 }
 
 /* --- items ------------------------------------------------------------------------------ */
@@ -334,8 +351,8 @@ static bool dcp_read_chunk(struct dcp *d, pickle_ref name, const char *dtype,
     struct shard *s;
     if (!find_place(d, name, box->origin, box->rank, &place, err))
         return false;
-    if (!(s = find_shard(d, place.path)))
-        return false; /* the job has failed */
+    if (!(s = find_shard(d, place.path, err)))
+        return false;
     bool ok = s->image ? image_chunk(d, s, name, &chunk, out, err)
                        : zip_chunk(d, s, &place, &chunk, out, err);
     out->extent->origin = box->origin;
@@ -401,13 +418,15 @@ static void state_object(struct dcp *d, pickle_ref name)
     struct item item;
     char what[320];
     if (find_place(d, name, NULL, 0, &place, &err)) {
-        if (!(s = find_shard(d, place.path)) || s->image)
+        s = find_shard(d, place.path, &err);
+        if (d->job->err->status != OK || (s && s->image))
             return;
-        if (open_item(d, s, &place, &item, &err)) {
+        if (s && open_item(d, s, &place, &item, &err)) {
             item.tree.prefix = n->text;
             torch_tree_state(&item.tree);
         }
-        close_item(&item);
+        if (s)
+            close_item(&item);
     }
     if (err.status == OK)
         return;
@@ -468,7 +487,11 @@ static enum status dcp_index(struct job *job)
     struct source *s = NULL;
     uint32_t file;
     struct dcp *d = arena_alloc(job->arena, sizeof(*d));
-    if (!d || job_open(job, METADATA, "index", &s, &file, job->err) != OK)
+    if (!d)
+        return job->err->status;
+    if (job_open(job, METADATA, "index", &s, &file, job->err) == ERR_MISSING)
+        error_code(job->err, "missing-metadata");
+    if (job->err->status != OK)
         return job->err->status;
     d->job = job;
     d->places.err = d->by_path.err = job->err;
@@ -479,8 +502,7 @@ static enum status dcp_index(struct job *job)
                                   .source = s,
                                   .run = {.file = file}};
     job_sum_kind(job, "crc32");
-    pickle_run(s, 0, 0, job->arena, &d->pickle, job->err);
-    torch_globals_learn(&d->tree); /* even after an error: to warn of unknown names */
+    torch_run_pickle(&d->tree, 0, 0, &d->pickle, job->err);
     if (job->err->status == OK)
         learn_places(d);
     if (job->err->status == OK)

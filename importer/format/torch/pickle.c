@@ -3,10 +3,12 @@
  * research code. torch.c reads what torch.save wrote.
  *
  * Recognised by the first bytes of a pickle and a name from torch or NumPy close after them. Other
- * pickles are data sets and the like, and are passed over.
+ * pickles are data sets and the like, and are passed over, unless loading them in Python would run
+ * what the table known_class calls dangerous.
  */
 #include <string.h>
 
+#include "catalog/db/classes.h"
 #include "importer/format/torch/torch_legacy.h"
 
 /* Protocols 2 to 5 begin with 0x80 and their number. Protocols 0 and 1 begin with an opcode:
@@ -35,6 +37,43 @@ static int pickle_probe(const struct probe *p)
     return 0;
 }
 
+/* Whether the file may be a pickle: its name says so, or its first bytes do. */
+static bool may_be_pickle(const struct probe *p)
+{
+    static const char *const suffixes[] = {".pkl", ".pickle", ".p",    ".pt",     ".pth",
+                                           ".bin", ".ckpt",   ".data", ".joblib", ".dat"};
+    bool named = begins_pickle(p) || (p->head.len > 2 && p->head.at[0] == 0x80 &&
+                                      p->head.at[1] >= 2 && p->head.at[1] <= 5);
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]) && !named; i++)
+        named = text_ends_in(p->name, strlen(p->name), suffixes[i]);
+    return named && p->head.len;
+}
+
+/* Whether loading a pickle would run something dangerous. What only looks like a pickle (a text that
+ * begins with 'c') names things, perhaps, but calls none. */
+static bool pickle_look(const struct probe *p, const struct source *s,
+                        const struct classes *classes)
+{
+    struct error err = {.offset = NO_OFFSET};
+    struct arena arena = {.ceiling = LIMIT_PICKLE_LOOK, .err = &err};
+    struct pickle pickle;
+    const char *why;
+    bool found = false;
+    if (!may_be_pickle(p))
+        return false;
+    const bool whole = pickle_run(s, 0, 0, &arena, &pickle, &err) == OK;
+    for (uint32_t i = 0; i < pickle.global_count && !found; i++) {
+        const struct pickle_global *g = &pickle.globals[i];
+        found = (whole || g->called) &&
+                (strcmp(g->name, "torch.storage._load_from_bytes") == 0 ||
+                 classes_judge(classes, g->name, g->len, g->module_len, &why) == CLASS_DANGEROUS);
+    }
+    for (size_t i = 0; i < pickle.oddity_count && whole && !found; i++)
+        found = pickle_kind(&pickle, pickle.oddities[i].node) == PICKLE_GLOBAL;
+    arena_release(&arena);
+    return found;
+}
+
 static bool find_nothing(struct torch_tree *t, const struct torch_key *key, struct torch_run *out,
                          struct error *err)
 {
@@ -52,14 +91,15 @@ static enum status pickle_index(struct job *job)
                            .source = job->source,
                            .run = {.stored = job->source->size, .size = job->source->size},
                            .find = find_nothing};
-    pickle_run(job->source, 0, 0, job->arena, &pickle, job->err);
-    torch_globals_learn(&t); /* even after an error: unknown names are worth a warning */
+    torch_run_pickle(&t, 0, 0, &pickle, job->err);
     if (job->err->status == OK && pickle.end < job->source->size)
         job_issue(job, ISSUE_WARNING, NULL, pickle.end, "trailing-bytes",
                   "%llu bytes follow the pickle",
                   (unsigned long long)(job->source->size - pickle.end));
     if (job->err->status == OK)
         torch_tree_state(&t);
+    if (job->err->status == OK && !t.names.count && t.dangerous)
+        torch_fail(&t, job->err, "no-tensors", "a pickle without tensors");
     torch_tree_release(&t);
     return job->err->status;
 }
@@ -70,5 +110,6 @@ const struct format format_pickle = {
     .suffixes = "",
     .separator = '.',
     .probe = pickle_probe,
+    .look = pickle_look,
     .index = pickle_index,
 };

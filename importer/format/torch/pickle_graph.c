@@ -139,10 +139,29 @@ static void do_float(struct machine *m)
 
 /* --- texts ------------------------------------------------------------------------------ */
 
+/* Whether Python decodes it: 'utf-8' with 'surrogatepass'. */
+static bool decodes(const char *text, size_t len)
+{
+    const unsigned char *at = (const unsigned char *)text, *end = at + len;
+    for (int step; at < end; at += step) {
+        const size_t left = (size_t)(end - at);
+        const bool surrogate =
+            left >= 3 && at[0] == 0xed && at[1] >= 0xa0 && at[1] <= 0xbf && (at[2] & 0xc0) == 0x80;
+        step = surrogate ? 3 : utf8_length(at, left);
+        if (!step)
+            return false;
+    }
+    return true;
+}
+
 static void do_text(struct machine *m)
 {
     uint64_t len = machine_take_number(m, m->op->width);
-    machine_push_text(m, PICKLE_TEXT, machine_take_text(m, len), len, m->op->kind);
+    const char *text = machine_take_text(m, len);
+    machine_push_text(m, PICKLE_TEXT, text, len, m->op->kind);
+    if (text && !m->op->kind && m->depth && !utf8_valid(text, (size_t)len) &&
+        !decodes(text, (size_t)len))
+        machine_odd(m, PICKLE_NOT_UTF8, m->stack[m->depth - 1]);
 }
 
 static void do_bytes(struct machine *m)
@@ -358,9 +377,10 @@ static void do_build(struct machine *m)
         machine_fail(m, ERR_CORRUPT, "a state for nothing");
         return;
     }
-    const struct pickle_node *n = pickle_at(m->p, m->stack[m->depth - 1]);
+    const pickle_ref object = m->stack[m->depth - 1];
+    const struct pickle_node *n = pickle_at(m->p, object);
     if (n->kind != PICKLE_CALL)
-        machine_fail(m, ERR_CORRUPT, "a state for something that has none");
+        machine_odd(m, PICKLE_STATE, object);
     else if (n->call->state)
         n->call->more_state = state;
     else
@@ -370,7 +390,7 @@ static void do_build(struct machine *m)
 /* --- items ------------------------------------------------------------------------------ */
 
 /* The container, below the top `count` values, that takes them. If it is an object, that is
- * the object's own list or dict. */
+ * the object's own list or dict. 0: nothing takes them. */
 static pickle_ref container(struct machine *m, size_t count, enum pickle_kind kind)
 {
     if (m->depth - m->fence <= count) {
@@ -381,11 +401,11 @@ static pickle_ref container(struct machine *m, size_t count, enum pickle_kind ki
     const struct pickle_node *n = pickle_at(m->p, ref);
     if (n->kind == kind)
         return ref;
-    if (n->kind != PICKLE_CALL) {
-        machine_fail(m, ERR_CORRUPT, "items for something that holds none of the kind");
+    struct pickle_call *call = n->kind == PICKLE_CALL ? n->call : NULL;
+    if (!call || (!call->dict && !call->list))
+        machine_odd(m, PICKLE_ITEMS, ref);
+    if (!call)
         return 0;
-    }
-    struct pickle_call *call = n->call;
     pickle_ref *own = kind == PICKLE_DICT ? &call->dict : &call->list;
     if (!*own)
         *own = machine_node(m, kind == PICKLE_DICT ? PICKLE_DICT : PICKLE_LIST);
@@ -404,9 +424,10 @@ static void do_put(struct machine *m)
         return;
     }
     pickle_ref into = container(m, count, kind);
-    if (!into)
+    if (m->err->status != OK)
         return;
-    machine_add_items(m, into, m->stack + m->depth - count, count);
+    if (into)
+        machine_add_items(m, into, m->stack + m->depth - count, count);
     m->depth -= count;
 }
 

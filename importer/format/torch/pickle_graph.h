@@ -74,6 +74,21 @@ struct pickle_node {
     };
 };
 
+/* What Python refuses, or what changes something that the pickle did not make. The rest is read all the
+ * same. */
+enum pickle_oddity_kind {
+    PICKLE_STATE, /* a state for a node that no call made */
+    PICKLE_ITEMS, /* items for a node that is no container of the kind; for a call, its first ones,
+                       which may be fine: call->list, call->dict */
+    PICKLE_NOT_UTF8 /* a text; surrogates are fine */
+};
+
+struct pickle_oddity {
+    enum pickle_oddity_kind kind;
+    pickle_ref node;
+    uint64_t offset; /* of the opcode */
+};
+
 /* A class or function by name. Old names are replaced by present ones: "__builtin__" by
  * "builtins", "copy_reg" by "copyreg", "numpy._core" by "numpy.core". */
 struct pickle_global {
@@ -90,6 +105,8 @@ struct pickle {
     uint64_t end; /* offset after STOP */
     struct pickle_global *globals;
     size_t global_count;
+    struct pickle_oddity *oddities;
+    size_t oddity_count;
     uint32_t node_count;
     uint64_t text_bytes;        /* of all strings that were read */
     struct pickle_node **pages; /* PICKLE_PAGE nodes each */

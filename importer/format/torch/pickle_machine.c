@@ -62,6 +62,15 @@ void machine_cut_short(struct machine *m)
     error_code(m->err, "truncated");
 }
 
+void machine_odd(struct machine *m, enum pickle_oddity_kind kind, pickle_ref node)
+{
+    struct pickle *p = m->p;
+    const struct pickle_oddity *last = p->oddity_count ? &p->oddities[p->oddity_count - 1] : NULL;
+    if (!last || last->kind != kind || last->node != node) /* once for a loop */
+        *PUSH(p->arena, p->oddities, p->oddity_count, m->oddity_space) =
+            (struct pickle_oddity){kind, node, m->base + m->op_at};
+}
+
 /* --- bytes ------------------------------------------------------------------------------ */
 
 const uint8_t *machine_take(struct machine *m, size_t len)

@@ -42,7 +42,7 @@ struct machine {
     size_t memo_count, memo_space; /* a power of two, or 0 */
     uint64_t seed;                 /* of the memo */
     struct strmap names;           /* of globals -> position in them */
-    size_t page_count, page_space, global_space;
+    size_t page_count, page_space, global_space, oddity_space;
     pickle_ref small[256]; /* the last node of an integer with these low bits */
 };
 
@@ -52,6 +52,7 @@ void machine_end(struct machine *);
 
 void machine_fail(struct machine *, enum status, const char *what);
 void machine_cut_short(struct machine *);
+void machine_odd(struct machine *, enum pickle_oddity_kind, pickle_ref);
 
 /* The next `len` bytes, at most 32 KiB, valid until the next call; NULL after a failure, as at the end
  * of the file. */

@@ -113,6 +113,9 @@ struct torch_tree {
     /* Called once the pickle is read, before its values are walked; may be NULL. */
     void (*look)(struct torch_tree *);
     bool no_facts;         /* tensors only */
+    bool told;             /* what its pickles would do has been reported */
+    bool dangerous;        /* a dangerous-call was reported */
+    unsigned nested;       /* pickles that it is inside of */
     struct strmap encoded; /* texts of bytes: node -> position in `texts` */
     struct bytes *texts;   /* as Latin-1; at NULL: they have other characters */
     size_t text_count, text_space;
@@ -131,7 +134,11 @@ struct torch_tree {
 };
 
 /* torch_globals.c */
-void torch_globals_learn(struct torch_tree *);
+/* Run the pickle at `offset` of t->source, learn the meanings of its names, and report what loading it in
+ * Python would do: also after an error, and of the pickles inside it. `base` is added to offsets in
+ * messages. */
+enum status torch_run_pickle(struct torch_tree *, uint64_t offset, uint64_t base,
+                             struct pickle *out, struct error *);
 /* The meaning of a global; TORCH_UNKNOWN for other nodes. */
 enum torch_meaning torch_meaning_of(const struct pickle *, pickle_ref);
 /* The meaning of a call's callee, also through copyreg._reconstructor; TORCH_UNKNOWN for other
@@ -186,6 +193,9 @@ enum element_type torch_numpy_scalar(struct torch_tree *, pickle_ref, struct ele
 bool torch_bytes_run(struct torch_tree *, pickle_ref, struct torch_run *, struct error *);
 /* Open the same bytes as a source; close it. */
 bool torch_bytes_source(struct torch_tree *, pickle_ref, struct source **, struct error *);
+/* Run all pickles in byte strings of the tree's, whether a tensor needs them or not, to report what they
+ * would do. `base` is that of the tree's pickle. */
+void torch_embedded_look(struct torch_tree *, uint64_t base);
 /* The storage in a byte string that is itself a file of torch.save. */
 bool torch_embedded(struct torch_tree *, pickle_ref call, struct torch_key *, struct torch_run *,
                     struct error *);

@@ -174,6 +174,7 @@ static void report_global(struct torch_tree *t, const struct pickle_global *g)
     if (g->meaning == TORCH_GETATTR || (!dangerous && g->meaning != TORCH_UNKNOWN) ||
         verdict == CLASS_SAFE)
         return;
+    t->dangerous |= dangerous;
     job_issue(t->job, dangerous ? ISSUE_ERROR : ISSUE_WARNING, t->path, g->offset,
               dangerous ? "dangerous-call" : "unknown-global",
               "the pickle %s \"%.200s\"%s%.80s%s%.60s%s: nothing of it was imported or executed "
@@ -182,7 +183,36 @@ static void report_global(struct torch_tree *t, const struct pickle_global *g)
               t->member ? t->member : "", *why ? " (" : "", why, *why ? ")" : "");
 }
 
-void torch_globals_learn(struct torch_tree *t)
+/* Report what the pickle does beside calling things. Of what is no object of its own, a state or items
+ * change a class, a module or a tensor's memory (CVE-2026-24747), or make Python refuse it. */
+static void report_oddity(struct torch_tree *t, const struct pickle_oddity *o)
+{
+    const struct pickle *p = t->pickle;
+    const struct pickle_node *n = pickle_at(p, o->node);
+    const char *what = o->kind == PICKLE_STATE ? "a state" : "items";
+    const char *in = t->member ? " in " : "", *member = t->member ? t->member : "";
+    const bool tensor = n->kind == PICKLE_PERSID || torch_is_tensor(p, o->node) ||
+                        torch_callee(p, o->node) == TORCH_STORAGE_BYTES;
+    t->dangerous |= o->kind != PICKLE_NOT_UTF8 && (tensor || n->kind == PICKLE_GLOBAL);
+    if (o->kind == PICKLE_NOT_UTF8)
+        job_issue(t->job, ISSUE_ERROR, t->path, o->offset, "bad-pickle",
+                  "bad pickle: a text%s%.80s is not UTF-8: Python refuses it", in, member);
+    else if (n->kind == PICKLE_GLOBAL)
+        job_issue(t->job, ISSUE_ERROR, t->path, o->offset, "dangerous-call",
+                  "the pickle gives %s to %.200s%s%.80s, which it did not make: loading the "
+                  "file in Python would change that",
+                  what, p->globals[n->integer].name, in, member);
+    else if (tensor)
+        job_issue(t->job, ISSUE_ERROR, t->path, o->offset, "dangerous-call",
+                  "the pickle gives %s to a tensor or a storage%s%.80s, which no honest file does: "
+                  "loading the file in Python may write past its memory (CVE-2026-24747)",
+                  what, in, member);
+    else if (n->kind != PICKLE_CALL)
+        job_issue(t->job, ISSUE_ERROR, t->path, o->offset, "bad-pickle",
+                  "bad pickle: %s%s%.80s for something that takes none", what, in, member);
+}
+
+static void torch_globals_learn(struct torch_tree *t)
 {
     struct pickle *p = t->pickle;
     for (uint32_t i = 0; i < p->global_count; i++)
@@ -191,6 +221,22 @@ void torch_globals_learn(struct torch_tree *t)
         struct pickle_global *g = &p->globals[i];
         if (g->meaning == TORCH_GETATTR && !getattr_is_tame(p))
             g->meaning = TORCH_UNKNOWN;
-        report_global(t, g);
+        if (!t->told)
+            report_global(t, g);
     }
+    for (size_t i = 0; i < p->oddity_count && !t->told; i++)
+        report_oddity(t, &p->oddities[i]);
+}
+
+enum status torch_run_pickle(struct torch_tree *t, uint64_t offset, uint64_t base,
+                             struct pickle *out, struct error *err)
+{
+    struct pickle *const others = t->pickle;
+    pickle_run(t->source, offset, base, t->arena, out, err);
+    t->pickle = out;
+    torch_globals_learn(t);
+    if (!t->told)
+        torch_embedded_look(t, base);
+    t->pickle = others;
+    return err->status;
 }

@@ -30,7 +30,7 @@ static void torch_legacy_refuse(struct torch_tree *t, struct error *err, uint64_
 static enum status next_pickle(struct torch_tree *t, uint64_t *at, struct pickle *p,
                                struct error *err)
 {
-    enum status status = pickle_run(t->source, *at, t->run.offset, t->arena, p, err);
+    enum status status = torch_run_pickle(t, *at, t->run.offset, p, err);
     *at = p->end;
     return status;
 }
@@ -149,7 +149,6 @@ bool torch_legacy_read(struct torch_tree *t, uint64_t offset, struct torch_legac
     if (err->status != OK)
         return false;
     next_pickle(t, &out->end, &out->object, err);
-    torch_globals_learn(t); /* even after an error: unknown names are worth a warning */
     if (err->status == OK)
         learn_storages(t, out, err);
     if (err->status != OK || t->job->err->status != OK)

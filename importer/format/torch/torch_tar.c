@@ -133,11 +133,11 @@ static bool key_text(const struct pickle *p, pickle_ref ref, char *out, size_t r
 static bool next_pickle(struct tar *tar, const struct source *s, uint64_t base, uint64_t *at,
                         struct pickle *p)
 {
-    pickle_run(s, *at, base, tar->t->arena, p, tar->err);
+    struct torch_tree beside = {
+        .job = tar->t->job, .arena = tar->t->arena, .path = tar->t->path, .source = s};
+    torch_run_pickle(&beside, *at, base, p, tar->err);
+    torch_tree_release(&beside);
     *at = p->end;
-    struct torch_tree named = {
-        .job = tar->t->job, .arena = tar->t->arena, .path = tar->t->path, .pickle = p};
-    torch_globals_learn(&named);
     return tar->err->status == OK;
 }
 
@@ -349,8 +349,7 @@ void torch_tar_state(struct torch_tree *t, const struct source *s, struct error 
         t->container = &tar;
         t->find_key = find_key;
         t->read_id = read_id;
-        pickle_run(member, 0, tar.pickle_in.at, t->arena, &pickle, err);
-        torch_globals_learn(t);
+        torch_run_pickle(t, 0, tar.pickle_in.at, &pickle, err);
         for (pickle_ref ref = 1; ref < pickle.node_count && err->status == OK; ref++)
             if (pickle_kind(&pickle, ref) == PICKLE_PERSID &&
                 find_named(&tar.tensor_keys, &pickle, pickle_item(&pickle, ref, 0)))

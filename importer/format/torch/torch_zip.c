@@ -236,9 +236,7 @@ bool torch_zip_run(struct torch_tree *t, struct torch_zip *z, struct error *err)
     t->pickle = &z->pickle;
     t->find = find_storage;
     t->container = z;
-    pickle_run(t->source, 0, m->method == ZIP_STORED ? t->run.offset : 0, z->arena, &z->pickle,
-               err);
-    torch_globals_learn(t); /* even after an error: unknown names are worth a warning */
+    torch_run_pickle(t, 0, m->method == ZIP_STORED ? t->run.offset : 0, &z->pickle, err);
     if (err->status == OK && z->pickle.end < t->source->size)
         job_issue(t->job, ISSUE_WARNING, t->path, t->run.offset + z->pickle.end, "trailing-bytes",
                   "%llu bytes follow the pickle in data.pkl",
