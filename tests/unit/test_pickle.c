@@ -245,7 +245,7 @@ static const struct {
     CASE("(cm\nC\nK\x01o.", "call(m.C! (1))"),
     CASE("cm\nC\n)RK\x01"
          "aK\x02K\x03s.",
-         "call(m.C! () list=[1] dict={2 3}), items at 8"),
+         "call(m.C! () list=[1] dict={2 3}), items at 9"),
     CASE("K\x01Q.", "persid(1)"),
     CASE("Pabc\n.", "persid('abc')"),
     /* not a pickle */

@@ -140,7 +140,7 @@ static void do_float(struct machine *m)
 /* --- texts ------------------------------------------------------------------------------ */
 
 /* Whether Python decodes it: 'utf-8' with 'surrogatepass'. */
-static bool decodes(const char *text, size_t len)
+static bool python_decodes(const char *text, size_t len)
 {
     const unsigned char *at = (const unsigned char *)text, *end = at + len;
     for (int step; at < end; at += step) {
@@ -160,7 +160,7 @@ static void do_text(struct machine *m)
     const char *text = machine_take_text(m, len);
     machine_push_text(m, PICKLE_TEXT, text, len, m->op->kind);
     if (text && !m->op->kind && m->depth && !utf8_valid(text, (size_t)len) &&
-        !decodes(text, (size_t)len))
+        !python_decodes(text, (size_t)len))
         machine_odd(m, PICKLE_NOT_UTF8, m->stack[m->depth - 1]);
 }
 

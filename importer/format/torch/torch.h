@@ -2,6 +2,7 @@
  * torch.h - the code that PyTorch's containers (zip, legacy, tar, plain pickles, DCP) share.
  *
  *   pickle_graph.c       turns a pickle into a graph of nodes
+ *   torch_run.c          runs it, and the pickles inside it
  *   torch_globals.c      the meaning of the names in it; unknown ones become issues
  *   torch_tensor.c       from a node that rebuilds a tensor, its dtype, shape, strides and storage
  *   torch_numpy.c        the same for NumPy arrays
@@ -133,12 +134,18 @@ struct torch_tree {
     bool stopped; /* a limit was hit: reported once */
 };
 
-/* torch_globals.c */
+/* torch_run.c */
 /* Run the pickle at `offset` of t->source, learn the meanings of its names, and report what loading it in
  * Python would do: also after an error, and of the pickles inside it. `base` is added to offsets in
  * messages. */
 enum status torch_run_pickle(struct torch_tree *, uint64_t offset, uint64_t base,
                              struct pickle *out, struct error *);
+
+/* torch_globals.c */
+/* Learn the meanings of a pickle's names, and report what it would do. */
+void torch_globals_learn(struct torch_tree *);
+/* Whether the node makes a tensor or an array. */
+bool torch_is_tensor(const struct pickle *, pickle_ref);
 /* The meaning of a global; TORCH_UNKNOWN for other nodes. */
 enum torch_meaning torch_meaning_of(const struct pickle *, pickle_ref);
 /* The meaning of a call's callee, also through copyreg._reconstructor; TORCH_UNKNOWN for other
@@ -178,8 +185,6 @@ struct torch_tensor {
     bool sparse;          /* the run's codec makes the dense values */
     pickle_ref quantiser; /* (scheme, scale, zero point [, axis]); 0: not quantised */
 };
-/* Whether the node makes a tensor or an array. */
-bool torch_is_tensor(const struct pickle *, pickle_ref);
 /* False after setting *err. */
 bool torch_tensor_read(struct torch_tree *, pickle_ref, struct torch_tensor *, struct error *);
 
@@ -188,14 +193,19 @@ bool torch_numpy_read(struct torch_tree *, pickle_ref, struct torch_tensor *, st
 /* The value of a NumPy scalar (facts_number()). */
 enum element_type torch_numpy_scalar(struct torch_tree *, pickle_ref, struct element *);
 
-/* torch_embedded.c: byte strings in the pickle. */
+/* torch_bytes.c: byte strings in the pickle. */
+/* The node that holds the content, inside the calls around it: bytes, a text of 8-bit characters,
+ * or a text to be encoded (*encoded). */
+pickle_ref torch_bytes_node(const struct pickle *, pickle_ref, bool *encoded);
 /* The run of a node's bytes (a byte string, or a text to be encoded). */
 bool torch_bytes_run(struct torch_tree *, pickle_ref, struct torch_run *, struct error *);
+/* Set *out to the bytes [offset, offset + len) of a run. */
+bool torch_bytes_part(struct torch_tree *, const struct torch_run *, uint64_t offset, uint64_t len,
+                      struct torch_run *out, struct error *);
 /* Open the same bytes as a source; close it. */
 bool torch_bytes_source(struct torch_tree *, pickle_ref, struct source **, struct error *);
-/* Run all pickles in byte strings of the tree's, whether a tensor needs them or not, to report what they
- * would do. `base` is that of the tree's pickle. */
-void torch_embedded_look(struct torch_tree *, uint64_t base);
+
+/* torch_embedded.c */
 /* The storage in a byte string that is itself a file of torch.save. */
 bool torch_embedded(struct torch_tree *, pickle_ref call, struct torch_key *, struct torch_run *,
                     struct error *);

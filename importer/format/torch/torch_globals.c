@@ -140,6 +140,28 @@ enum torch_meaning torch_callee(const struct pickle *p, pickle_ref ref)
                                           : meaning;
 }
 
+bool torch_is_tensor(const struct pickle *p, pickle_ref ref)
+{
+    if (pickle_kind(p, ref) == PICKLE_PERSID)
+        return pickle_at(p, ref)->flags & TORCH_IS_TENSOR;
+    switch (torch_callee(p, ref)) {
+    case TORCH_REBUILD:
+    case TORCH_REBUILD_V3:
+    case TORCH_REBUILD_QUANTISED:
+    case TORCH_REBUILD_SPARSE:
+    case TORCH_REBUILD_META:
+    case TORCH_WRAP_FIRST:
+    case TORCH_WRAP_TYPE:
+    case TORCH_WRAP_TYPE_V2:
+    case TORCH_TENSOR_CLASS:
+    case NUMPY_RECONSTRUCT:
+    case NUMPY_FROM_BUFFER:
+        return true;
+    default:
+        return false;
+    }
+}
+
 const char *torch_dtype_of(const struct pickle *p, pickle_ref ref)
 {
     enum torch_meaning meaning = torch_meaning_of(p, ref);
@@ -212,7 +234,7 @@ static void report_oddity(struct torch_tree *t, const struct pickle_oddity *o)
                   "bad pickle: %s%s%.80s for something that takes none", what, in, member);
 }
 
-static void torch_globals_learn(struct torch_tree *t)
+void torch_globals_learn(struct torch_tree *t)
 {
     struct pickle *p = t->pickle;
     for (uint32_t i = 0; i < p->global_count; i++)
@@ -226,17 +248,4 @@ static void torch_globals_learn(struct torch_tree *t)
     }
     for (size_t i = 0; i < p->oddity_count && !t->told; i++)
         report_oddity(t, &p->oddities[i]);
-}
-
-enum status torch_run_pickle(struct torch_tree *t, uint64_t offset, uint64_t base,
-                             struct pickle *out, struct error *err)
-{
-    struct pickle *const others = t->pickle;
-    pickle_run(t->source, offset, base, t->arena, out, err);
-    t->pickle = out;
-    torch_globals_learn(t);
-    if (!t->told)
-        torch_embedded_look(t, base);
-    t->pickle = others;
-    return err->status;
 }

@@ -179,28 +179,6 @@ static enum torch_meaning unwrap(const struct pickle *p, pickle_ref ref, pickle_
     return TORCH_UNKNOWN;
 }
 
-bool torch_is_tensor(const struct pickle *p, pickle_ref ref)
-{
-    if (pickle_kind(p, ref) == PICKLE_PERSID)
-        return pickle_at(p, ref)->flags & TORCH_IS_TENSOR;
-    switch (torch_callee(p, ref)) {
-    case TORCH_REBUILD:
-    case TORCH_REBUILD_V3:
-    case TORCH_REBUILD_QUANTISED:
-    case TORCH_REBUILD_SPARSE:
-    case TORCH_REBUILD_META:
-    case TORCH_WRAP_FIRST:
-    case TORCH_WRAP_TYPE:
-    case TORCH_WRAP_TYPE_V2:
-    case TORCH_TENSOR_CLASS:
-    case NUMPY_RECONSTRUCT:
-    case NUMPY_FROM_BUFFER:
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* --- tensors made of tensors ------------------------------------------------------------ */
 
 /* Read a DTensor that this rank has whole. */
