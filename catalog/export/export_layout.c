@@ -63,13 +63,12 @@ void lay_fill(struct export_layout *l, uint64_t at, const void *bytes, size_t le
         l->put(l, at, (struct bytes){bytes, len});
 }
 
-void lay_crc32(struct export_layout *l, const struct export_tensor *t, struct bytes before)
+void lay_crc32(struct export_layout *l, const struct export_tensor *t, uint32_t before)
 {
     uint8_t bytes[4] = {0};
     l->sums = true;
     if (l->put) {
-        const uLong first = crc32(0, before.at, (uInt)before.len);
-        store_u32le(bytes, (uint32_t)crc32_combine(first, t->crc32, (z_off_t)t->nbytes));
+        store_u32le(bytes, (uint32_t)crc32_combine(before, t->crc32, (z_off_t)t->nbytes));
     }
     lay_text(l, bytes, sizeof(bytes));
 }

@@ -71,8 +71,9 @@ void lay_pieces(struct export_layout *, struct export_tensor *t);
 /* Pieces do not extend over the end of a run: runs of 10 elements in pieces of 4 are pieces of 4, 4 and 2. */
 uint64_t lay_pieces_per_run(const struct export_tensor *);
 
-/* Four bytes for a CRC-32: of `before`, then the data of the tensor, which may be placed later. */
-void lay_crc32(struct export_layout *, const struct export_tensor *t, struct bytes before);
+/* Four bytes for a CRC-32: of bytes whose own is `before`, then the data of the tensor, which may be placed
+ * later. */
+void lay_crc32(struct export_layout *, const struct export_tensor *t, uint32_t before);
 
 /* Distribute the tensors over files of at most shard_size bytes, or one file without a shard_size:
  * sets their `file`. Returns the number of files. */
