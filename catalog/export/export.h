@@ -43,7 +43,11 @@ struct export_tensor {
     uint64_t elements;
     uint64_t nbytes;                    /* as written; set by export_plan_check() */
     const struct stored_tensor *stored; /* what the look-up found; NULL: it was not kept */
+    bool plain;                         /* one run of a file as it is, in C order */
+    /* An earlier one of the same bytes and dtype, for formats with `ties`; NULL: none. Its shape may differ */
+    const struct export_tensor *twin;
     /* Set by export_layout.h: */
+    bool tied;         /* its bytes are its twin's */
     uint64_t number;   /* in the order of the places */
     uint32_t file;     /* which of the files that are written, */
     uint32_t lead_len; /* bytes right before its data that are about it (a header of its own) */
@@ -60,12 +64,14 @@ struct export_setting {
 };
 
 struct exporter {
-    const char *name;   /* "safetensors" */
-    const char *suffix; /* ".safetensors" */
+    const char *name;                 /* "safetensors" */
+    const char *suffix;               /* ".safetensors" */
+    const char *const *more_suffixes; /* that choose the format, too, ending in NULL; NULL: none */
     const char *summary;
     const struct export_setting *settings; /* end with a NULL key; NULL: none */
     uint64_t most;                         /* tensors of one export; 0: any number */
     bool parts;                            /* it can be split into several files */
+    bool ties;                             /* two tensors can have the same bytes */
     bool keeps_metadata;                   /* it can hold metadata, and always writes: */
     const char *const *own_metadata;       /* key, value, ..., NULL. NULL: nothing */
     /* The output is a folder. Every such folder has one of these files (NULL-terminated): only a
@@ -95,6 +101,8 @@ const char *export_dtype_instead(const struct dtype *d);
 /* By name, or by the suffix of a path; NULL. */
 const struct exporter *exporter_find(const char *name);
 const struct exporter *exporter_for_path(const char *path);
+/* The suffix of the format that a path has; NULL. */
+const char *exporter_suffix(const struct exporter *, const char *path);
 
 /* load() finds everything about a stored tensor, or about what a recipe (catalog/data/compose/compose.h)
  * makes, if that is not NULL; `out` lives in `arena`. One thread at a time. */
@@ -151,6 +159,8 @@ struct export_tensor **export_order(struct export_plan *, export_comparison *, s
  * follows it. */
 int export_by_name(const struct export_tensor *, const struct export_tensor *);
 int export_by_tree(const struct export_tensor *, const struct export_tensor *);
+/* As they lie on the disk. */
+int export_by_source(const struct export_tensor *, const struct export_tensor *);
 
 /* A `check` for formats that are trees, where each '/' in a name is one level: refuse a tensor below
  * another one, as no node is both. A tensor called "" is the root, and must be the only one. */

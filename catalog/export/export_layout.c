@@ -117,6 +117,7 @@ void lay_tensor(struct export_layout *l, struct export_tensor *t)
     t->file = (uint32_t)(l->files - 1);
     t->offset = l->at;
     t->piece = t->run = 0;
+    t->tied = false;
     export_layout_advance(l, t->nbytes);
     export_layout_place(l, t);
 }
@@ -124,6 +125,14 @@ void lay_tensor(struct export_layout *l, struct export_tensor *t)
 uint64_t lay_pieces_per_run(const struct export_tensor *t)
 {
     return t->run / t->piece + (t->run % t->piece != 0);
+}
+
+void lay_tied(struct export_tensor *t)
+{
+    t->file = t->twin->file;
+    t->offset = t->twin->offset;
+    t->lead_len = t->twin->lead_len;
+    t->tied = true;
 }
 
 void lay_pieces(struct export_layout *l, struct export_tensor *t)
@@ -168,18 +177,55 @@ const char *lay_file_name(const char *path)
 
 const char *lay_part_path(struct export_layout *l, uint32_t part, uint32_t count)
 {
-    const char *suffix = l->exporter->suffix;
-    size_t len = strlen(l->path), cut = strlen(suffix);
+    const char *suffix = exporter_suffix(l->exporter, l->path);
     struct text path = {0};
     if (count == 1)
         return l->path;
-    if (len > cut && strcmp(l->path + len - cut, suffix) == 0)
-        len -= cut;
-    text_add(&path, l->path, len);
-    text_addf(&path, "-%05" PRIu32 "-of-%05" PRIu32 "%s", part + 1, count, suffix);
+    text_add(&path, l->path, strlen(l->path) - (suffix ? strlen(suffix) : 0));
+    text_addf(&path, "-%05" PRIu32 "-of-%05" PRIu32 "%s", part + 1, count,
+              suffix ? suffix : l->exporter->suffix);
     const char *kept = path.failed ? NULL : arena_copy(l->arena, path.at, path.len);
     text_release(&path);
     if (!kept)
         error_memory_at(l->err, l->path);
     return kept;
+}
+
+/* Lay out "NAME": "FILE" for every tensor. */
+static void put_weight_map(struct export_layout *l, const char *const *paths)
+{
+    struct text text = {0};
+    struct export_tensor **order = export_order(l->plan, export_by_name, l->err);
+    for (size_t i = 0; i < l->plan->count && lay_ok(l); i++) {
+        const char *file = lay_file_name(paths[order[i]->file]);
+        text_adds(&text, i ? ",\n    " : "\n    ");
+        text_json(&text, order[i]->name, strlen(order[i]->name));
+        text_adds(&text, ": ");
+        text_json(&text, file, strlen(file));
+        lay_add(l, &text);
+    }
+    text_release(&text);
+}
+
+void lay_index(struct export_layout *l, const char *const *paths)
+{
+    struct text text = {0};
+    uint64_t nbytes = l->nbytes;
+    text_addf(&text,
+              "%s"
+              ".index.json",
+              l->path);
+    if (text_str(&text))
+        lay_file(l, text_str(&text));
+    else
+        error_memory_at(l->err, l->path);
+    text_reset(&text);
+    text_addf(&text, "{\n  \"metadata\": {\n    \"total_size\": %llu\n  },\n",
+              (unsigned long long)nbytes);
+    text_adds(&text, "  \"weight_map\": {");
+    lay_add(l, &text);
+    put_weight_map(l, paths);
+    text_adds(&text, "\n  }\n}\n");
+    lay_add(l, &text);
+    text_release(&text);
 }

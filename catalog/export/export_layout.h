@@ -65,6 +65,9 @@ void lay_fill(struct export_layout *, uint64_t at, const void *bytes, size_t len
 /* Place a tensor: its bytes, in C order and little-endian. Sets t->file, offset and number. */
 void lay_tensor(struct export_layout *, struct export_tensor *t);
 
+/* Place a tensor where its twin is. */
+void lay_tied(struct export_tensor *t);
+
 /* Place a tensor in files of its own, cut by t->piece and t->run elements. */
 void lay_pieces(struct export_layout *, struct export_tensor *t);
 
@@ -84,6 +87,10 @@ uint32_t lay_parts(struct export_layout *);
 const char *lay_part_path(struct export_layout *, uint32_t part, uint32_t count);
 /* What follows the last '/' of a path. */
 const char *lay_file_name(const char *path);
+
+/* Lay out the index of several parts, as transformers reads it: "PATH.index.json", with "NAME": "FILE" for every
+ * tensor. As the last file it gets its name last. */
+void lay_index(struct export_layout *, const char *const *paths);
 
 /* Complete the last file. */
 void lay_finish(struct export_layout *);

@@ -18,7 +18,6 @@
 
 #define HEADER_MAX    ((size_t)100000000) /* of the reference reader */
 #define HEADER_HUB    ((size_t)25000000)  /* above it, tools of the Hub refuse to read */
-#define INDEX_SUFFIX  ".index.json"
 #define METADATA_NAME "__metadata__"
 #define RANK_MAX      64
 #define LENGTH_SIZE   8
@@ -190,44 +189,6 @@ static void put_part(struct export_layout *l, const struct part *part, const cha
     }
 }
 
-/* Lay out "NAME": "FILE" for every tensor. */
-static void put_weight_map(struct export_layout *l, const char *const *paths)
-{
-    struct text text = {0};
-    struct export_tensor **order = export_order(l->plan, export_by_name, l->err);
-    for (size_t i = 0; i < l->plan->count && lay_ok(l); i++) {
-        const char *file = lay_file_name(paths[order[i]->file]);
-        text_adds(&text, i ? ",\n    " : "\n    ");
-        text_json(&text, order[i]->name, strlen(order[i]->name));
-        text_adds(&text, ": ");
-        text_json(&text, file, strlen(file));
-        lay_add(l, &text);
-    }
-    text_release(&text);
-}
-
-/* The index from which transformers learns the file of each tensor. It is the last file to get
- * its name. */
-static void put_index(struct export_layout *l, const char *const *paths)
-{
-    struct text text = {0};
-    uint64_t nbytes = l->nbytes;
-    text_addf(&text, "%s" INDEX_SUFFIX, l->path);
-    if (text_str(&text))
-        lay_file(l, text_str(&text));
-    else
-        error_memory_at(l->err, l->path);
-    text_reset(&text);
-    text_addf(&text, "{\n  \"metadata\": {\n    \"total_size\": %llu\n  },\n",
-              (unsigned long long)nbytes);
-    text_adds(&text, "  \"weight_map\": {");
-    lay_add(l, &text);
-    put_weight_map(l, paths);
-    text_adds(&text, "\n  }\n}\n");
-    lay_add(l, &text);
-    text_release(&text);
-}
-
 static void export_safetensors_lay_out(struct export_layout *l)
 {
     const uint32_t count = lay_parts(l);
@@ -242,7 +203,7 @@ static void export_safetensors_lay_out(struct export_layout *l)
         put_part(l, &part, paths[i]);
     }
     if (count > 1)
-        put_index(l, paths);
+        lay_index(l, paths);
 }
 
 /* transformers refuses a file without it. */

@@ -30,18 +30,26 @@ const struct exporter *exporter_find(const char *name)
     return NULL;
 }
 
-const struct exporter *exporter_for_path(const char *path)
+const char *exporter_suffix(const struct exporter *e, const char *path)
 {
     size_t len = strlen(path);
-    while (len > 1 && path[len - 1] == '/') /* a folder's path may end in it */
+    const char *suffix = e->suffix;
+    while (e->folder_marks && len > 1 && path[len - 1] == '/') /* a folder's path may end in it */
         len--;
-    for (size_t i = 0; exporters[i]; i++) {
-        size_t suffix = strlen(exporters[i]->suffix);
-        if (len > suffix && memcmp(path + len - suffix, exporters[i]->suffix, suffix) == 0 &&
-            (!path[len] || exporters[i]->folder_marks))
-            return exporters[i];
+    for (const char *const *more = e->more_suffixes; suffix; suffix = more ? *more++ : NULL) {
+        const size_t cut = strlen(suffix);
+        if (len > cut && memcmp(path + len - cut, suffix, cut) == 0)
+            return suffix;
     }
     return NULL;
+}
+
+const struct exporter *exporter_for_path(const char *path)
+{
+    size_t i = 0;
+    while (exporters[i] && !exporter_suffix(exporters[i], path))
+        i++;
+    return exporters[i];
 }
 
 static void refuse_error(struct refusals *r, const char *name, const struct error *err)
@@ -99,6 +107,7 @@ static void plan_append(struct export_plan *p, const struct stored_tensor *s, bo
         .elements = s->elements,
         .shape = s->shape,
         .stored = s,
+        .plain = s->storage == STORAGE_RANGE && !s->codec && !s->strides,
     };
     if (!kept)
         keep_found(p, &t);
@@ -216,6 +225,18 @@ int export_by_tree(const struct export_tensor *a, const struct export_tensor *b)
         at++;
     const unsigned char p = (unsigned char)a->name[at], q = (unsigned char)b->name[at];
     return p == q || !p || !q ? p - q : p == '/' ? -1 : q == '/' ? 1 : p - q;
+}
+
+int export_by_source(const struct export_tensor *a, const struct export_tensor *b)
+{
+    const int64_t p[] = {a->id >> TENSOR_ORD_BITS, a->source_file, (int64_t)a->source_offset,
+                         a->id};
+    const int64_t q[] = {b->id >> TENSOR_ORD_BITS, b->source_file, (int64_t)b->source_offset,
+                         b->id};
+    for (size_t i = 0; i < sizeof(p) / sizeof(*p); i++)
+        if (p[i] != q[i])
+            return p[i] < q[i] ? -1 : 1;
+    return 0;
 }
 
 struct order {
@@ -357,6 +378,23 @@ static void check_tensor(struct export_plan *p, struct export_tensor *t,
     text_release(&why);
 }
 
+/* Whether one has the bytes of the other, and writes them as the other does. */
+static bool are_twins(const struct export_tensor *a, const struct export_tensor *b)
+{
+    return a->plain && b->plain && !a->recipe && !b->recipe && a->checkpoint == b->checkpoint &&
+           a->source_file == b->source_file && a->source_offset == b->source_offset &&
+           a->elements == b->elements && strcmp(a->from.name, b->from.name) == 0 &&
+           strcmp(a->to.name, b->to.name) == 0;
+}
+
+static void find_twins(struct export_plan *p, struct error *err)
+{
+    struct export_tensor **order = export_order(p, export_by_source, err);
+    for (size_t i = 1; order && i < p->count; i++)
+        if (are_twins(order[i - 1], order[i]))
+            order[i]->twin = order[i - 1]->twin ? order[i - 1]->twin : order[i - 1];
+}
+
 enum status export_plan_check(struct export_plan *p, const struct exporter *exporter,
                               struct error *err)
 {
@@ -371,6 +409,8 @@ enum status export_plan_check(struct export_plan *p, const struct exporter *expo
     for (size_t i = 0; i < p->count; i++)
         check_tensor(p, &p->tensor[i], exporter);
     check_collisions(p, err);
+    if (exporter->ties)
+        find_twins(p, err);
     if (exporter->check)
         exporter->check(p, err);
     return err->status;

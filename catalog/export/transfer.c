@@ -142,7 +142,7 @@ static void flow_open(struct pump *p, struct flow *f, struct error *err)
     f->loses = loss_possible(&t->from, &t->to);
     f->pieces = t->piece && p->stream->staging;
     f->count = f->converts ? t->elements : t->nbytes;
-    if (!is_written(p->stream) && !f->loses)
+    if (t->tied || (!is_written(p->stream) && !f->loses))
         f->count = 0;
     f->step = f->converts ? elements_per_block(&t->from, &t->to) : BLOCK_BYTES;
     f->blocks = f->pieces ? t->elements / t->run * lay_pieces_per_run(t)
@@ -491,24 +491,11 @@ static unsigned other_threads(unsigned wanted, uint64_t piece_bytes)
     return (wanted > most ? most : wanted) - 1;
 }
 
-/* As they lie on the disk. */
-static int by_source(const struct export_tensor *a, const struct export_tensor *b)
-{
-    const int64_t p[] = {a->id >> TENSOR_ORD_BITS, a->source_file, (int64_t)a->source_offset,
-                         a->id};
-    const int64_t q[] = {b->id >> TENSOR_ORD_BITS, b->source_file, (int64_t)b->source_offset,
-                         b->id};
-    for (size_t i = 0; i < sizeof(p) / sizeof(*p); i++)
-        if (p[i] != q[i])
-            return p[i] < q[i] ? -1 : 1;
-    return 0;
-}
-
 enum status stream_run(const struct stream *stream, struct error *err)
 {
     struct pump p = {
         .stream = stream,
-        .tensors = export_order(stream->plan, by_source, err),
+        .tensors = export_order(stream->plan, export_by_source, err),
         .error = {.offset = NO_OFFSET},
     };
     if (!p.tensors)

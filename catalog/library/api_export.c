@@ -96,7 +96,8 @@ static enum status library_export_check_options(struct exporting *x)
         error_set(x->err, ERR_ARGUMENT, NULL, NO_OFFSET, "format %s has no room for metadata",
                   e->name);
     else if (o->shard_size && !e->parts)
-        error_set(x->err, ERR_ARGUMENT, NULL, NO_OFFSET, "only safetensors has files in parts");
+        error_set(x->err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                  "format %s has no files in parts (safetensors, torch, dcp and tf have)", e->name);
     else if (o->sql && (o->names || o->where || o->map || o->target || o->renames))
         error_set(x->err, ERR_ARGUMENT, NULL, NO_OFFSET,
                   "a query of your own selects and names by itself");
