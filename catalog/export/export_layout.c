@@ -80,7 +80,7 @@ void lay_finish(struct export_layout *l)
     flush_text(l);
     if (!lay_ok(l) || l->put || l->measured == l->files)
         return;
-    const bool named = !l->exporter->folder_marks;
+    const bool named = l->holds || !l->exporter->folder_marks;
     *PUSH(l->arena, l->file, l->measured, l->space) = (struct export_file){
         named ? arena_copy(l->arena, l->file_path.at, l->file_path.len) : NULL, l->at};
 }
@@ -92,6 +92,7 @@ void lay_file(struct export_layout *l, const char *path)
     if (!path || !text_adds(&l->file_path, path))
         error_memory_at(l->err, l->path);
     l->at = 0;
+    l->holds = false;
     l->files++;
 }
 
@@ -117,6 +118,7 @@ void lay_tensor(struct export_layout *l, struct export_tensor *t)
     t->file = (uint32_t)(l->files - 1);
     t->offset = l->at;
     t->piece = t->run = 0;
+    l->holds = true;
     t->tied = false;
     export_layout_advance(l, t->nbytes);
     export_layout_place(l, t);

@@ -22,7 +22,8 @@
 
 /* A file, once it is measured. */
 struct export_file {
-    const char *path; /* NULL in a folder, whose files may be as many as the tensors */
+    const char
+        *path; /* NULL in a folder if no tensor is placed in it: there may be as many as tensors */
     uint64_t size;
 };
 
@@ -41,6 +42,7 @@ struct export_layout {
     uint64_t nbytes;          /* of the tensors in all files so far */
     uint64_t placed;          /* tensors placed so far: the number of the next one */
     size_t files;             /* begun so far */
+    bool holds;               /* there is a tensor in the current file */
     bool sums;                /* there are checksums */
     uint64_t pieces;          /* of all tensors: files of their own */
     uint64_t piece_bytes;     /* of the largest piece, not encoded; 0: no pieces */

@@ -24,7 +24,7 @@ struct writing {
     struct export_layout layout; /* measured */
     struct output *output;       /* one file; or */
     struct staging *staging;     /* several files, or a folder */
-    const char **names;          /* of several files, in the staging folder */
+    const char **names; /* there, by file; NULL in a folder: it is one text, or in pieces */
 };
 
 /* --- the layout ------------------------------------------------------------------------- */
@@ -90,8 +90,8 @@ static void check_paths(const struct writing *w)
 
 /* --- opening ---------------------------------------------------------------------------- */
 
-/* Open the output or the staging folder; in that the files of an export in parts are created at their
- * full sizes. */
+/* Open the output or the staging folder; in that the files that have tensors, and those of an export in
+ * parts, are created at their full sizes. */
 static void open_outputs(struct writing *w)
 {
     const struct output_io *io = w->options->io;
@@ -99,12 +99,16 @@ static void open_outputs(struct writing *w)
     if (!folder && w->layout.files == 1) {
         if (output_open(w->path, io, &w->output, w->err) == OK)
             output_reserve(w->output, w->layout.at, w->err);
-    } else if (staging_open(w->path, io, &w->staging, w->err) == OK && !folder) {
-        w->names = arena_array(&w->arena, w->layout.files, sizeof(*w->names));
-        for (size_t i = 0; i < w->layout.files && w->err->status == OK; i++) {
-            w->names[i] = lay_file_name(w->layout.file[i].path);
-            staging_create(w->staging, w->names[i], w->layout.file[i].size, w->err);
-        }
+        return;
+    }
+    w->names = arena_array(&w->arena, w->layout.files, sizeof(*w->names));
+    if (w->err->status == OK)
+        staging_open(w->path, io, &w->staging, w->err);
+    for (size_t i = 0; i < w->layout.files && w->err->status == OK; i++) {
+        const struct export_file *file = &w->layout.file[i];
+        w->names[i] = folder || !file->path ? file->path : lay_file_name(file->path);
+        if (w->names[i])
+            staging_create(w->staging, w->names[i], file->size, w->err);
     }
 }
 
@@ -135,7 +139,7 @@ static void put_text(struct export_layout *l, uint64_t at, struct bytes text)
     const uint64_t size = w->layout.file[l->files - 1].size;
     if (w->output)
         output_write(w->output, at, text.at, text.len, early, l->err);
-    else if (w->names)
+    else if (w->names[l->files - 1])
         staging_write(w->staging, w->names[l->files - 1], at, text, early, l->err);
     else if (text.len == size)
         staging_put(w->staging, path, text, l->err);
@@ -147,11 +151,12 @@ static void put_text(struct export_layout *l, uint64_t at, struct bytes text)
 
 static void sync_all(struct writing *w)
 {
+    const bool folder = w->exporter->folder_marks;
     if (w->output)
         output_sync(w->output, w->err);
-    else if (!w->names)
+    else if (folder)
         staging_sync(w->staging, w->err);
-    for (size_t i = 0; w->names && i < w->layout.files && w->err->status == OK; i++)
+    for (size_t i = 0; !w->output && !folder && i < w->layout.files && w->err->status == OK; i++)
         staging_sync_file(w->staging, w->names[i], w->err);
 }
 
@@ -181,7 +186,7 @@ static void export_write_commit(struct writing *w)
         return;
     if (w->output)
         output_commit(w->output, options->force, w->err);
-    else if (w->names)
+    else if (!w->exporter->folder_marks)
         commit_parts(w);
     else
         staging_commit_folder(w->staging, options->force, w->err);

@@ -39,7 +39,7 @@
 /* A member, as both of its headers describe it. */
 struct zip_member {
     const char *name;
-    uint64_t at;   /* offset of its local header */
+    uint64_t at;   /* of its local header in the archive */
     uint64_t size; /* of its data */
     uint32_t lead; /* CRC-32 of what precedes the tensor, */
     const struct export_tensor *tensor;
@@ -180,7 +180,7 @@ void zip_member(struct zip_layout *z, const char *name, struct bytes lead, struc
     struct export_layout *l = z->l;
     struct zip_member *m = PUSH(l->arena, z->member, z->count, z->space);
     *m = (struct zip_member){.name = arena_copy(l->arena, name, strlen(name)),
-                             .at = l->at,
+                             .at = l->at - z->base,
                              .size = lead.len + (t ? t->nbytes : 0),
                              .lead = crc32_extend(0, lead.at, lead.len),
                              .tensor = t};
@@ -189,17 +189,17 @@ void zip_member(struct zip_layout *z, const char *name, struct bytes lead, struc
     put_local(z, m);
     lay_text(l, lead.at, lead.len);
     if (t) {
-        t->lead_len = (uint32_t)(l->at - m->at);
+        t->lead_len = (uint32_t)(l->at - z->base - m->at);
         lay_tensor(l, t);
     }
 }
 
 void zip_finish(struct zip_layout *z)
 {
-    const uint64_t directory = z->l->at;
+    const uint64_t directory = z->l->at - z->base;
     for (size_t i = 0; i < z->count && lay_ok(z->l); i++)
         put_entry(z, &z->member[i]);
-    put_end(&z->text, z->count, directory, z->l->at - directory);
+    put_end(&z->text, z->count, directory, z->l->at - z->base - directory);
     lay_add(z->l, &z->text);
     text_release(&z->text);
 }

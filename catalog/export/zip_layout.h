@@ -18,6 +18,7 @@
 
 struct zip_layout {
     struct export_layout *l;
+    uint64_t base; /* where it begins in its file */
     struct zip_member *member;
     size_t count, space;
     struct text text;
