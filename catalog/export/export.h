@@ -55,7 +55,7 @@ struct export_tensor {
     uint64_t piece;    /* elements of a piece; each piece is a file; 0: not cut up */
     uint64_t run;      /* elements after which a new piece begins: one that would go past
                           it is filled up with zeros */
-    uint32_t crc32;    /* of its data, once that is written; only if the layout has checksums */
+    uint32_t sum;      /* of its data, once that is written, as the layout says */
 };
 
 /* An option of one format: --option KEY=VALUE. */

@@ -66,9 +66,9 @@ void lay_fill(struct export_layout *l, uint64_t at, const void *bytes, size_t le
 void lay_crc32(struct export_layout *l, const struct export_tensor *t, uint32_t before)
 {
     uint8_t bytes[4] = {0};
-    l->sums = true;
+    l->sums = SUM_CRC32;
     if (l->put) {
-        store_u32le(bytes, (uint32_t)crc32_combine(before, t->crc32, (z_off_t)t->nbytes));
+        store_u32le(bytes, (uint32_t)crc32_combine(before, t->sum, (z_off_t)t->nbytes));
     }
     lay_text(l, bytes, sizeof(bytes));
 }

@@ -17,7 +17,7 @@
 #include "catalog/base/threads.h"
 #include "catalog/data/codec/checksum.h"
 #include "catalog/data/codec/encode.h"
-#include "catalog/export/export_layout.h"
+#include "catalog/data/kernel/crc32c.h"
 
 #define BLOCK_BYTES  ((size_t)256 << 10)
 #define WORKERS_MAX  16
@@ -47,7 +47,7 @@ struct flow {
     uint64_t count; /* elements if it converts, else bytes */
     uint64_t step;  /* of them, per block */
     uint64_t blocks, taken, done;
-    uint32_t *sums;  /* CRC-32 of each block; NULL: not needed */
+    uint32_t *sums;  /* of each block; NULL: not needed */
     uint64_t memory; /* that its reader may take */
 };
 
@@ -224,7 +224,8 @@ static enum status block_run(struct worker *w, struct flow *f, uint64_t block, s
     if (w->error.status != OK)
         return w->error.status;
     if (f->sums)
-        f->sums[block] = crc32_extend(0, out.at, out.len);
+        f->sums[block] = stream->sums == SUM_CRC32 ? crc32_extend(0, out.at, out.len)
+                                                   : crc32c_extend(0, out.at, out.len);
     *len = out.len;
     bool early = stream->options->sync;
     if (!is_written(stream))
@@ -305,22 +306,24 @@ static void do_block(struct worker *w, struct flow *f, uint64_t block, size_t *l
         block_run(w, f, block, len);
 }
 
-/* Combine the CRC-32s of all blocks, which were done in any order. */
-static uint32_t flow_sum(const struct flow *f)
+/* Combine the checksums of all blocks, which were done in any order. */
+static uint32_t flow_sum(const struct flow *f, enum export_sum kind)
 {
-    uLong sum = f->sums[0];
+    uint32_t sum = f->sums[0];
     uint64_t step = f->converts ? export_stream_bytes_of(&f->tensor->to, f->step) : f->step;
     uint64_t last = f->tensor->nbytes - (f->blocks - 1) * step;
     for (uint64_t i = 1; i < f->blocks; i++)
-        sum = crc32_combine(sum, f->sums[i], (z_off_t)(i + 1 < f->blocks ? step : last));
-    return (uint32_t)sum;
+        sum = kind == SUM_CRC32 ? (uint32_t)crc32_combine(
+                                      sum, f->sums[i], (z_off_t)(i + 1 < f->blocks ? step : last))
+                                : crc32c_combine(sum, f->sums[i], i + 1 < f->blocks ? step : last);
+    return sum;
 }
 
 /* Called when all blocks are done: verify the source's checksums, and close the flow. */
-static void flow_finish(struct flow *f, struct error *err)
+static void flow_finish(struct flow *f, enum export_sum kind, struct error *err)
 {
     if (f->sums)
-        f->tensor->crc32 = flow_sum(f);
+        f->tensor->sum = flow_sum(f, kind);
     if (f->stored->sums && reader_verify(f->reader, err) != OK)
         name_tensor(f, err);
     flow_close(f);
@@ -442,7 +445,7 @@ static void export_stream_work(struct worker *w)
         } else if (pump_done(p, f, &w->loss, len)) {
             uint64_t memory = f->memory, order = f->order;
             pthread_mutex_unlock(&p->lock);
-            flow_finish(f, &w->error);
+            flow_finish(f, p->stream->sums, &w->error);
             pthread_mutex_lock(&p->lock);
             p->memory -= memory;
             if (memory)

@@ -8,7 +8,7 @@
 #define CKPTDB_TRANSFER_H
 
 #include "catalog/data/store/staging.h"
-#include "catalog/export/export.h"
+#include "catalog/export/export_layout.h"
 
 struct stream {
     struct export_plan *plan;
@@ -19,7 +19,7 @@ struct stream {
     const char *const *names; /* by export_tensor.file, unless in pieces */
     uint64_t nbytes;          /* of all tensors, for progress */
     uint64_t piece_bytes;     /* of the largest piece, not encoded; 0: no pieces */
-    bool sums;                /* set the tensors' crc32 */
+    enum export_sum sums;     /* of the tensors */
 };
 
 enum status stream_run(const struct stream *, struct error *err);

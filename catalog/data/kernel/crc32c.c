@@ -170,3 +170,22 @@ uint32_t crc32c_extend_runs(uint32_t crc, const void *bytes, size_t len)
 }
 
 #endif
+
+/* A product of polynomials modulo the CRC's: the highest bit is x^0. */
+static uint32_t multiply(uint32_t a, uint32_t b)
+{
+    uint32_t product = 0;
+    for (; a; a <<= 1) {
+        product ^= a >> 31 ? b : 0;
+        b = b >> 1 ^ (b & 1 ? UINT32_C(0x82F63B78) : 0);
+    }
+    return product;
+}
+
+/* A byte that follows multiplies by x^8, so `len` bytes multiply by x^(8 len). */
+uint32_t crc32c_combine(uint32_t a, uint32_t b, uint64_t len)
+{
+    for (uint32_t power = UINT32_C(1) << 23; len; len >>= 1, power = multiply(power, power))
+        a = len & 1 ? multiply(power, a) : a;
+    return a ^ b;
+}
