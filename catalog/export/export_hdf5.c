@@ -1,0 +1,341 @@
+/*
+ * export_hdf5.c - an HDF5 file: a group for each '/' of a name, a contiguous dataset a tensor, metadata as
+ * attributes of the root.
+ *
+ * The superblock is written last, since it says where the root is. Then follow, in the order of the tree,
+ * each tensor's data and header, and behind its members each group:
+ *
+ *   "HEAP"   the members' names
+ *   "SNOD"   8 members at most, in the order of their names: where each name and header is
+ *   "TREE"   32 of these at most, or of trees; the nodes of one level follow each other
+ *   header   where tree and heap are (hdf5_header.h)
+ *
+ * Everything is at multiples of 8, data at multiples of 64. This is the form of the library's version 1.0,
+ * which every version reads.
+ *
+ * Source: HDF5 File Format Specification 3.0, sections II.A (superblock 0), III.A.1 (B-trees of version 1),
+ * III.B to III.E.
+ */
+#include <string.h>
+
+#include "catalog/export/export_layout.h"
+#include "catalog/export/hdf5_header.h"
+
+#define ALIGNMENT   64
+#define SUPERBLOCK  96
+#define LEAF_K      4 /* half of the members of a node, */
+#define TREE_K      16
+#define LEAF_MOST   (2 * LEAF_K)
+#define TREE_MOST   (2 * TREE_K)
+#define LEAF_SIZE   (8 + LEAF_MOST * 40)
+#define TREE_SIZE   (24 + (2 * TREE_MOST + 1) * 8)
+#define HEAP_HEAD   32
+#define NAME_MAX_H5 65535
+#define RANK_MAX    HDF5_RANK
+#define NO_FREE     1 /* of a heap without a free block */
+
+/* What a group holds; what a node of its tree refers to. */
+struct hdf5_member {
+    const char *name;
+    size_t len;
+    uint64_t at;      /* of its header */
+    uint64_t name_at; /* of its name in the heap */
+};
+
+struct hdf5_group {
+    const char *name;  /* its last part; the tensor's own text */
+    size_t len, first; /* of its members in the list below */
+};
+
+struct hdf5_tree {
+    struct export_layout *l;
+    struct hdf5_group *group; /* the open ones, from the root down */
+    size_t depth, group_space;
+    struct hdf5_member *member; /* of all open groups, those of inner ones last */
+    size_t members, member_space;
+    struct {
+        const char *name;
+        uint64_t at;
+    } dtype[16]; /* names of opaque ones, in heaps */
+    size_t dtypes;
+    struct hdf5_header header;
+    struct text text;
+};
+
+static bool export_hdf5_holds(const struct export_tensor *t, struct text *why, const char **instead)
+{
+    for (const char *part = t->name;; part += strcspn(part, "/") + 1) {
+        const size_t len = strcspn(part, "/");
+        if (!len || (len == 1 && *part == '.'))
+            return !text_adds(why, "HDF5 has no objects with an empty name, or \".\"");
+        if (!part[len])
+            break;
+    }
+    if (strlen(t->name) > NAME_MAX_H5)
+        return !text_addf(why, "its name has more than %d bytes", NAME_MAX_H5);
+    if (t->rank > RANK_MAX)
+        return !text_addf(why, "%u dimensions; HDF5 has at most %d", t->rank, RANK_MAX);
+    if (hdf5_has_dtype(&t->to))
+        return true;
+    *instead = export_dtype_instead(&t->to);
+    return !text_adds(why, t->to.kind == DTYPE_STRING ? "strings, which are not written"
+                                                      : "HDF5 has no such dtype");
+}
+
+/* --- groups ----------------------------------------------------------------------------- */
+
+static void align(struct export_layout *l, unsigned to)
+{
+    lay_zeros(l, -l->at % to);
+}
+
+static void pad_to(struct text *out, size_t len)
+{
+    while (!out->failed && out->len < len)
+        text_addc(out, 0);
+}
+
+/* The names, each with a zero and filled up to 8 bytes; the first is empty. */
+static uint64_t put_heap(struct hdf5_tree *tree, struct hdf5_member *m, size_t count)
+{
+    const uint64_t at = tree->l->at;
+    struct text *out = &tree->text;
+    uint64_t size = HDF5_ALIGN;
+    for (size_t i = 0; i < count; i++) {
+        m[i].name_at = size;
+        size += (m[i].len / HDF5_ALIGN + 1) * HDF5_ALIGN;
+    }
+    text_adds(out, "HEAP");
+    hdf5_put(out, 0, 4);
+    hdf5_put(out, size, 8);
+    hdf5_put(out, NO_FREE, 8);
+    hdf5_put(out, at + HEAP_HEAD, 8);
+    hdf5_put(out, 0, HDF5_ALIGN);
+    for (size_t i = 0; i < count; i++) {
+        text_add(out, m[i].name, m[i].len);
+        pad_to(out, (size_t)(HEAP_HEAD + m[i].name_at + (m[i].len / HDF5_ALIGN + 1) * HDF5_ALIGN));
+    }
+    lay_add(tree->l, out);
+    return at;
+}
+
+static void put_leaf_node(struct hdf5_tree *tree, const struct hdf5_member *m, size_t count)
+{
+    struct text *out = &tree->text;
+    text_adds(out, "SNOD\1");
+    hdf5_put(out, 0, 1);
+    hdf5_put(out, count, 2);
+    for (size_t i = 0; i < count; i++) {
+        hdf5_put(out, m[i].name_at, 8);
+        hdf5_put(out, m[i].at, 8);
+        hdf5_put(out, 0, 8); /* nothing is cached here */
+        hdf5_put(out, 0, 8);
+        hdf5_put(out, 0, 8);
+    }
+    pad_to(out, LEAF_SIZE);
+    lay_add(tree->l, out);
+}
+
+/* The nodes of a level, about `count` nodes of `size` bytes that begin at `below`; `span` members a node
+ * there. A key is the last name of the node before it. */
+static void put_level(struct hdf5_tree *tree, const struct hdf5_member *m, size_t members,
+                      unsigned level, uint64_t below, uint64_t size, size_t span)
+{
+    struct text *out = &tree->text;
+    const size_t count = (members + span - 1) / span;
+    const uint64_t first = tree->l->at;
+    for (size_t i = 0; i < count || !i; i += TREE_MOST) {
+        const size_t used = count - i < TREE_MOST ? count - i : TREE_MOST;
+        text_adds(out, "TREE");
+        hdf5_put(out, 0, 1); /* of a group */
+        hdf5_put(out, level, 1);
+        hdf5_put(out, used, 2);
+        hdf5_put(out, i ? first + (i / TREE_MOST - 1) * TREE_SIZE : HDF5_NOWHERE, 8);
+        hdf5_put(out, i + used < count ? first + (i / TREE_MOST + 1) * TREE_SIZE : HDF5_NOWHERE, 8);
+        for (size_t k = i; k < i + used; k++) {
+            hdf5_put(out, k ? m[k * span - 1].name_at : 0, 8);
+            hdf5_put(out, below + k * size, 8);
+        }
+        if (used) {
+            const size_t end = (i + used) * span;
+            hdf5_put(out, m[(end < members ? end : members) - 1].name_at, 8);
+        }
+        pad_to(out, TREE_SIZE);
+        lay_add(tree->l, out);
+    }
+}
+
+/* The tree that finds the members; where its root is. */
+static uint64_t put_nodes(struct hdf5_tree *tree, const struct hdf5_member *m, size_t count)
+{
+    uint64_t below = tree->l->at, size = LEAF_SIZE;
+    size_t span = LEAF_MOST;
+    for (size_t i = 0; i < count; i += LEAF_MOST)
+        put_leaf_node(tree, m + i, count - i < LEAF_MOST ? count - i : LEAF_MOST);
+    for (unsigned level = 0;; level++) {
+        const uint64_t at = tree->l->at;
+        put_level(tree, m, count, level, below, size, span);
+        span *= TREE_MOST;
+        if (span >= count)
+            return at;
+        below = at;
+        size = TREE_SIZE;
+    }
+}
+
+/* Lay out the innermost group, whose members are complete; where its header is. */
+static uint64_t put_group(struct hdf5_tree *tree)
+{
+    const struct hdf5_group *group = &tree->group[tree->depth - 1];
+    struct hdf5_member *m = tree->member + group->first;
+    const size_t count = tree->members - group->first;
+    const uint64_t heap = put_heap(tree, m, count), nodes = put_nodes(tree, m, count);
+    const uint64_t at = tree->l->at;
+    hdf5_symbol_table(&tree->header, nodes, heap);
+    hdf5_header_end(&tree->header, &tree->text);
+    lay_add(tree->l, &tree->text);
+    tree->members = group->first;
+    tree->depth--;
+    return at;
+}
+
+static void add_member(struct hdf5_tree *tree, const char *name, size_t len, uint64_t at)
+{
+    *PUSH(tree->l->arena, tree->member, tree->members, tree->member_space) =
+        (struct hdf5_member){name, len, at, 0};
+}
+
+static void open_group(struct hdf5_tree *tree, const char *name, size_t len)
+{
+    *PUSH(tree->l->arena, tree->group, tree->depth, tree->group_space) =
+        (struct hdf5_group){name, len, tree->members};
+}
+
+static void close_groups(struct hdf5_tree *tree, size_t depth)
+{
+    while (lay_ok(tree->l) && tree->depth > depth) {
+        const struct hdf5_group group = tree->group[tree->depth - 1];
+        add_member(tree, group.name, group.len, put_group(tree));
+    }
+}
+
+/* --- tensors ---------------------------------------------------------------------------- */
+
+/* A heap with this text. */
+static uint64_t put_string(struct hdf5_tree *tree, const char *text)
+{
+    const uint64_t at = tree->l->at;
+    hdf5_global_heap(&tree->text, text, strlen(text));
+    lay_add(tree->l, &tree->text);
+    return at;
+}
+
+/* Where the name of an opaque dtype is; there are a few. */
+static uint64_t dtype_name_at(struct hdf5_tree *tree, const char *name)
+{
+    size_t i = 0;
+    while (i < tree->dtypes && strcmp(tree->dtype[i].name, name) != 0)
+        i++;
+    if (i < tree->dtypes)
+        return tree->dtype[i].at;
+    const uint64_t at = put_string(tree, name);
+    if (i < sizeof(tree->dtype) / sizeof(tree->dtype[0])) {
+        tree->dtype[tree->dtypes].name = name;
+        tree->dtype[tree->dtypes++].at = at;
+    }
+    return at;
+}
+
+static void put_dataset(struct hdf5_tree *tree, struct export_tensor *t, const char *name)
+{
+    struct export_layout *l = tree->l;
+    align(l, ALIGNMENT);
+    t->lead_len = 0;
+    if (t->nbytes)
+        lay_tensor(l, t);
+    align(l, HDF5_ALIGN);
+    hdf5_dataspace(&tree->header, t);
+    hdf5_datatype(&tree->header, &t->to);
+    hdf5_contiguous(&tree->header, t->offset, t->nbytes);
+    if (hdf5_is_opaque(&t->to))
+        hdf5_attribute(&tree->header, "dtype", strlen(t->to.name), dtype_name_at(tree, t->to.name));
+    add_member(tree, name, strlen(name), l->at);
+    hdf5_header_end(&tree->header, &tree->text);
+    lay_add(l, &tree->text);
+}
+
+static void export_hdf5_put_leaf(struct hdf5_tree *tree, struct export_tensor *t,
+                                 const char *before)
+{
+    const char *part = t->name, *end;
+    size_t depth = 1; /* the root, and groups that contain the previous tensor, too */
+    for (size_t i = 0; before && before[i] && before[i] == t->name[i]; i++)
+        depth += before[i] == '/';
+    close_groups(tree, depth);
+    for (size_t i = 1; i < depth; i++)
+        part = strchr(part, '/') + 1;
+    for (; (end = strchr(part, '/')); part = end + 1)
+        open_group(tree, part, (size_t)(end - part));
+    if (lay_ok(tree->l))
+        put_dataset(tree, t, part);
+}
+
+/* --- the root --------------------------------------------------------------------------- */
+
+/* Metadata as attributes of the group whose header comes next. */
+static void put_attributes(struct hdf5_tree *tree)
+{
+    const char *const *pair = tree->l->options->metadata;
+    for (; pair && *pair && lay_ok(tree->l); pair += 2)
+        hdf5_attribute(&tree->header, pair[0], strlen(pair[1]), put_string(tree, pair[1]));
+}
+
+static void put_superblock(struct hdf5_tree *tree, uint64_t root)
+{
+    struct text *out = &tree->text;
+    text_add(out, "\x89HDF\r\n\x1a\n\0\0\0\0\0\x08\x08\0", 16);
+    hdf5_put(out, LEAF_K, 2);
+    hdf5_put(out, TREE_K, 2);
+    hdf5_put(out, 0, 4);
+    hdf5_put(out, 0, 8); /* where the file begins in itself */
+    hdf5_put(out, HDF5_NOWHERE, 8);
+    hdf5_put(out, tree->l->at, 8);
+    hdf5_put(out, HDF5_NOWHERE, 8);
+    hdf5_put(out, 0, 8); /* the root has no name */
+    hdf5_put(out, root, 8);
+    pad_to(out, SUPERBLOCK);
+    if (out->failed)
+        error_memory_at(tree->l->err, tree->l->path);
+    lay_fill(tree->l, 0, out->at, out->len);
+    text_reset(out);
+}
+
+static void export_hdf5_lay_out(struct export_layout *l)
+{
+    struct hdf5_tree tree = {.l = l};
+    struct export_tensor **order = export_order(l->plan, export_by_tree, l->err);
+    lay_file(l, l->path);
+    lay_zeros(l, SUPERBLOCK);
+    open_group(&tree, "", 0);
+    for (size_t i = 0; i < l->plan->count && lay_ok(l); i++)
+        export_hdf5_put_leaf(&tree, order[i], i ? order[i - 1]->name : NULL);
+    close_groups(&tree, 1);
+    put_attributes(&tree);
+    if (lay_ok(l))
+        put_superblock(&tree, put_group(&tree));
+    hdf5_header_release(&tree.header);
+    text_release(&tree.text);
+}
+
+static const char *const more_suffixes[] = {".hdf5", NULL};
+
+const struct exporter exporter_hdf5 = {
+    .name = "hdf5",
+    .suffix = ".h5",
+    .more_suffixes = more_suffixes,
+    .summary = "HDF5, as h5py and Keras read it",
+    .keeps_metadata = true,
+    .holds = export_hdf5_holds,
+    .check = export_check_tree,
+    .lay_out = export_hdf5_lay_out,
+};

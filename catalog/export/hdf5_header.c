@@ -1,0 +1,276 @@
+/*
+ * hdf5_header.c - messages of object headers. A header is
+ *
+ *   u8 1, 0, u16 messages, u32 references, u32 bytes of messages, u32 0; then each message:
+ *   u16 type, u16 size (a multiple of 8), u8 flags, 0, 0, 0, and its data, filled up with zeros
+ */
+#include "catalog/export/hdf5_header.h"
+
+#include <string.h>
+
+enum message {
+    MESSAGE_DATASPACE = 1,
+    MESSAGE_DATATYPE = 3,
+    MESSAGE_FILL = 5,
+    MESSAGE_LAYOUT = 8,
+    MESSAGE_ATTRIBUTE = 12,
+    MESSAGE_SYMBOLS = 17
+};
+
+enum type_class {
+    CLASS_INT = 0x10, /* with the version, 1 */
+    CLASS_FLOAT = 0x11,
+    CLASS_OPAQUE = 0x15,
+    CLASS_COMPOUND = 0x36, /* version 3 */
+    CLASS_ENUM = 0x18,
+    CLASS_VARIABLE = 0x19
+};
+
+#define SIGNED_BIT     8
+#define IMPLIED_BIT    0x20 /* the mantissa's first bit is not stored */
+#define UTF8_VARIABLE  1    /* a string, and its encoding */
+#define TYPE_HEAD      8
+#define INT_SIZE       12
+#define SCALAR_SIZE    8
+#define HEAP_HEAD      16
+#define HEAP_BYTES_MIN 4096
+
+static const struct {
+    unsigned bytes, mantissa, exponent, bias;
+    const char *dtype;
+} floats[] = {
+    {2, 10, 5, 15, "float16"},
+    {4, 23, 8, 127, "float32"},
+    {8, 52, 11, 1023, "float64"},
+};
+
+#define FLOATS (sizeof(floats) / sizeof(floats[0]))
+
+void hdf5_put(struct text *out, uint64_t value, unsigned bytes)
+{
+    uint8_t raw[8];
+    store_u64le(raw, value);
+    text_add(out, raw, bytes);
+}
+
+static void fill_up(struct text *out, size_t from)
+{
+    while (!out->failed && (out->len - from) % HDF5_ALIGN)
+        text_addc(out, 0);
+}
+
+/* --- datatypes -------------------------------------------------------------------------- */
+
+static void type_head(struct text *out, unsigned class, unsigned bits, unsigned high, size_t size)
+{
+    hdf5_put(out, class, 1);
+    hdf5_put(out, bits, 1);
+    hdf5_put(out, high, 2);
+    hdf5_put(out, size, 4);
+}
+
+static void add_integer(struct text *out, bool is_signed, unsigned bits)
+{
+    type_head(out, CLASS_INT, is_signed ? SIGNED_BIT : 0, 0, bits / 8);
+    hdf5_put(out, 0, 2);
+    hdf5_put(out, bits, 2);
+}
+
+static void add_float(struct text *out, size_t row)
+{
+    const unsigned bits = 8 * floats[row].bytes;
+    type_head(out, CLASS_FLOAT, IMPLIED_BIT, bits - 1, floats[row].bytes);
+    hdf5_put(out, 0, 2);
+    hdf5_put(out, bits, 2);
+    hdf5_put(out, floats[row].mantissa, 1);
+    hdf5_put(out, floats[row].exponent, 1);
+    hdf5_put(out, 0, 1);
+    hdf5_put(out, floats[row].mantissa, 1);
+    hdf5_put(out, floats[row].bias, 4);
+}
+
+/* h5py's bool: an enumeration over int8. Names of this version are filled up to 8 bytes. */
+static void add_bool(struct text *out)
+{
+    type_head(out, CLASS_ENUM, 2, 0, 1);
+    add_integer(out, true, 8);
+    text_add(out, "FALSE\0\0\0TRUE\0\0\0\0\0\1", 18);
+}
+
+static size_t float_row(unsigned bytes)
+{
+    size_t row = 0;
+    while (row < FLOATS && floats[row].bytes != bytes)
+        row++;
+    return row;
+}
+
+static void add_complex(struct text *out, unsigned part)
+{
+    type_head(out, CLASS_COMPOUND, 2, 0, 2 * (size_t)part);
+    for (unsigned i = 0; i < 2; i++) {
+        text_add(out, i ? "i" : "r", 2);
+        hdf5_put(out, (uint64_t)i * part, 1);
+        add_float(out, float_row(part));
+    }
+}
+
+bool hdf5_is_opaque(const struct dtype *d)
+{
+    size_t row = 0;
+    while (row < FLOATS && strcmp(floats[row].dtype, d->name) != 0)
+        row++;
+    return d->kind == DTYPE_FLOAT && row == FLOATS;
+}
+
+static bool is_plain(const struct dtype *d)
+{
+    return d->block_elems == 1 && d->bits % 8 == 0 && !strchr(d->name, 'q');
+}
+
+bool hdf5_has_dtype(const struct dtype *d)
+{
+    return is_plain(d) && (d->kind == DTYPE_BOOL || d->kind == DTYPE_INT || d->kind == DTYPE_UINT ||
+                           d->kind == DTYPE_FLOAT || (d->kind == DTYPE_COMPLEX && d->bits >= 64));
+}
+
+static void add_type(struct text *out, const struct dtype *d)
+{
+    switch (d->kind) {
+    case DTYPE_BOOL:
+        add_bool(out);
+        break;
+    case DTYPE_INT:
+    case DTYPE_UINT:
+        add_integer(out, d->kind == DTYPE_INT, d->bits);
+        break;
+    case DTYPE_COMPLEX:
+        add_complex(out, d->bits / 16);
+        break;
+    default:
+        if (hdf5_is_opaque(d))
+            type_head(out, CLASS_OPAQUE, 0, 0, d->bits / 8); /* with an empty tag */
+        else
+            add_float(out, float_row(d->bits / 8));
+    }
+}
+
+/* --- messages --------------------------------------------------------------------------- */
+
+/* Begin a message; its place is to be handed to end_message(). */
+static size_t begin_message(struct hdf5_header *h, enum message type)
+{
+    hdf5_put(&h->messages, type, 2);
+    hdf5_put(&h->messages, 0, 6); /* the size, to come */
+    h->count++;
+    return h->messages.len;
+}
+
+static void end_message(struct hdf5_header *h, size_t from)
+{
+    fill_up(&h->messages, from);
+    if (!h->messages.failed)
+        store_u16le((uint8_t *)h->messages.at + from - 6, (uint16_t)(h->messages.len - from));
+}
+
+void hdf5_dataspace(struct hdf5_header *h, const struct export_tensor *t)
+{
+    const size_t from = begin_message(h, MESSAGE_DATASPACE);
+    hdf5_put(&h->messages, 1, 1);
+    hdf5_put(&h->messages, t->rank, 1);
+    hdf5_put(&h->messages, 0, 6);
+    for (unsigned d = 0; d < t->rank; d++)
+        hdf5_put(&h->messages, t->shape[d], 8);
+    end_message(h, from);
+}
+
+void hdf5_datatype(struct hdf5_header *h, const struct dtype *d)
+{
+    const size_t from = begin_message(h, MESSAGE_DATATYPE);
+    add_type(&h->messages, d);
+    end_message(h, from);
+}
+
+void hdf5_contiguous(struct hdf5_header *h, uint64_t at, uint64_t nbytes)
+{
+    size_t from = begin_message(h, MESSAGE_FILL);
+    text_add(&h->messages, "\2\2\2\1\0\0\0\0", 8); /* version 2, late, if set, defined: zeros */
+    end_message(h, from);
+    from = begin_message(h, MESSAGE_LAYOUT);
+    text_add(&h->messages, "\3\1", 2); /* version 3, contiguous */
+    hdf5_put(&h->messages, nbytes ? at : HDF5_NOWHERE, 8);
+    hdf5_put(&h->messages, nbytes, 8);
+    end_message(h, from);
+}
+
+void hdf5_symbol_table(struct hdf5_header *h, uint64_t tree, uint64_t heap)
+{
+    const size_t from = begin_message(h, MESSAGE_SYMBOLS);
+    hdf5_put(&h->messages, tree, 8);
+    hdf5_put(&h->messages, heap, 8);
+    end_message(h, from);
+}
+
+/* Of version 1: each part is filled up to 8 bytes. */
+void hdf5_attribute(struct hdf5_header *h, const char *name, size_t len, uint64_t heap)
+{
+    const size_t from = begin_message(h, MESSAGE_ATTRIBUTE);
+    struct text *out = &h->messages;
+    hdf5_put(out, 1, 2);
+    hdf5_put(out, strlen(name) + 1, 2);
+    hdf5_put(out, TYPE_HEAD + INT_SIZE, 2);
+    hdf5_put(out, SCALAR_SIZE, 2);
+    text_add(out, name, strlen(name) + 1);
+    fill_up(out, from);
+    type_head(out, CLASS_VARIABLE, UTF8_VARIABLE, UTF8_VARIABLE, 16);
+    add_integer(out, false, 8); /* of its bytes */
+    fill_up(out, from);
+    hdf5_put(out, 1, SCALAR_SIZE);
+    hdf5_put(out, len, 4);
+    hdf5_put(out, heap, 8);
+    hdf5_put(out, 1, 4); /* the heap's object */
+    end_message(h, from);
+}
+
+void hdf5_global_heap(struct text *out, const char *value, size_t len)
+{
+    const size_t begin = out->len, padded = (len + HDF5_ALIGN - 1) / HDF5_ALIGN * HDF5_ALIGN;
+    size_t size = 2 * HEAP_HEAD + padded;
+    size = size < HEAP_BYTES_MIN ? HEAP_BYTES_MIN : size;
+    text_adds(out, "GCOL\1");
+    hdf5_put(out, 0, 3);
+    hdf5_put(out, size, 8);
+    hdf5_put(out, 1, 2); /* object 1, */
+    hdf5_put(out, 1, 2); /* with one reference */
+    hdf5_put(out, 0, 4);
+    hdf5_put(out, len, 8);
+    text_add(out, value, len);
+    fill_up(out, begin);
+    const size_t left = size - 2 * HEAP_HEAD - padded;
+    if (left >= HEAP_HEAD) { /* object 0: the room that is left, with its own head */
+        hdf5_put(out, 0, 8);
+        hdf5_put(out, left, 8);
+    }
+    while (!out->failed && out->len - begin < size)
+        text_addc(out, 0);
+}
+
+/* --- the header ------------------------------------------------------------------------- */
+
+void hdf5_header_end(struct hdf5_header *h, struct text *out)
+{
+    hdf5_put(out, 1, 2);
+    hdf5_put(out, h->count, 2);
+    hdf5_put(out, 1, 4);
+    hdf5_put(out, h->messages.len, 4);
+    hdf5_put(out, 0, 4);
+    text_add(out, h->messages.at, h->messages.len);
+    out->failed = out->failed || h->messages.failed;
+    text_reset(&h->messages);
+    h->count = 0;
+}
+
+void hdf5_header_release(struct hdf5_header *h)
+{
+    text_release(&h->messages);
+}
