@@ -52,6 +52,11 @@ void lay_add(struct export_layout *l, struct text *text)
 
 void lay_zeros(struct export_layout *l, uint64_t count)
 {
+    static const uint8_t zeros[64];
+    if (count <= sizeof(zeros)) {
+        lay_text(l, zeros, (size_t)count);
+        return;
+    }
     flush_text(l);
     if (lay_ok(l))
         export_layout_advance(l, count);
@@ -59,7 +64,12 @@ void lay_zeros(struct export_layout *l, uint64_t count)
 
 void lay_fill(struct export_layout *l, uint64_t at, const void *bytes, size_t len)
 {
-    if (lay_ok(l) && l->put)
+    const uint64_t kept = l->at - l->text.len; /* what lies before it was put */
+    if (!lay_ok(l) || !l->put)
+        return;
+    if (at >= kept && at + len <= l->at)
+        memcpy(l->text.at + (at - kept), bytes, len);
+    else
         l->put(l, at, (struct bytes){bytes, len});
 }
 
