@@ -21,7 +21,7 @@
 #include "catalog/data/codec/encode.h"
 #include "catalog/data/model/tensor.h"
 #include "catalog/export/export_layout.h"
-#include "catalog/export/zarr_node.h"
+#include "catalog/export/zarr_folder.h"
 
 #define RANK_MAX       64   /* of NumPy */
 #define COMPONENT_MAX  255  /* bytes; the limit of file systems */
@@ -271,19 +271,9 @@ static struct zarr_how how_of(const struct export_options *options, unsigned ver
 static void piece_path(const struct export_options *options, const struct export_tensor *t,
                        unsigned version, uint64_t piece, struct text *out)
 {
-    uint64_t chunk[TENSOR_RANK_MAX], at[TENSOR_RANK_MAX];
     const struct zarr_how how = how_of(options, version);
-    struct export_tensor cut = *t;
-    zarr_cut(&how, &cut, chunk);
-    for (unsigned d = t->rank; d--;) {
-        uint64_t count = (t->shape[d] - 1) / chunk[d] + 1;
-        at[d] = piece % count;
-        piece /= count;
-    }
     text_addf(out, "%s%s", t->name, *t->name ? "/" : "");
-    text_adds(out, version == 3 ? "c" : t->rank ? "" : "0");
-    for (unsigned d = 0; d < t->rank; d++)
-        text_addf(out, "%s%llu", version == 3 || d ? "." : "", (unsigned long long)at[d]);
+    zarr_chunk_key(&how, t, piece, out);
 }
 
 /* --- the two formats -------------------------------------------------------------------- */

@@ -1,0 +1,30 @@
+/*
+ * zarr_folder.h - arrays as T5X and Orbax keep them: a folder of zarr 2 for each, "a.b.kernel" for a/b/kernel,
+ * whose chunks are files.
+ */
+#ifndef CKPTDB_ZARR_FOLDER_H
+#define CKPTDB_ZARR_FOLDER_H
+
+#include "catalog/export/export_layout.h"
+#include "catalog/export/zarr_node.h"
+
+/* Append a name, with '.' for each '/'. */
+void zarr_folder_name(struct text *out, const char *name);
+
+/* Whether there can be a folder of that name, and zarr has the dtype (struct exporter, `holds`). */
+bool zarr_folder_holds(const struct export_tensor *t, struct text *why, const char **instead);
+
+/* Refuse names that differ, and have one folder. */
+void zarr_folder_check(struct export_plan *, struct error *);
+
+/* Lay out the metadata and the chunks. */
+void zarr_folder_put(struct export_layout *, const struct zarr_how *, struct export_tensor *,
+                     struct text *scratch);
+
+/* Append the path of a chunk (struct exporter, `piece_path`); the key of a chunk alone: "0.0". */
+void zarr_folder_piece(const struct zarr_how *, const struct export_tensor *, uint64_t piece,
+                       struct text *out);
+void zarr_chunk_key(const struct zarr_how *, const struct export_tensor *, uint64_t piece,
+                    struct text *out);
+
+#endif
