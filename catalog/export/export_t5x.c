@@ -120,9 +120,9 @@ static void add_spec(struct text *out, struct text *folder, struct export_tensor
 
 static void put_step_zero(struct msgpack_tree *tree)
 {
-    static const char zero[] = "\xc7\x0f\x03\x93\x90\xa5int32\xc4\x04\0\0\0\0"; /* a NumPy scalar */
+    static const char zero[] = "\xc7\x0e\x03\x93\x90\xa5int32\xc4\x04\0\0\0\0"; /* a NumPy scalar */
     msgpack_tree_key(tree, "optimizer/" STEP);
-    text_add(&tree->text, zero, 18);
+    text_add(&tree->text, zero, sizeof(zero) - 1);
     lay_add(tree->l, &tree->text);
 }
 
