@@ -38,7 +38,8 @@ static bool export_t5x_holds(const struct export_tensor *t, struct text *why, co
 {
     if (strcmp(t->to.name, "uint16") == 0)
         return !text_adds(why, "T5X takes uint16 for bfloat16; --dtype int32 converts");
-    return t->rank ? zarr_folder_holds(t, why, instead) : msgpack_holds(t, why, instead);
+    return t->rank && msgpack_has_dtype(&t->to) ? zarr_folder_holds(t, why, instead)
+                                                : msgpack_holds(t, why, instead);
 }
 
 /* Give all names of a plain tree the target's. */

@@ -17,7 +17,8 @@
 #include "catalog/export/torch_pickle.h"
 #include "catalog/export/zip_layout.h"
 
-#define FOLDER "archive/"
+#define FOLDER       "archive/"
+#define PARTS_SUFFIX ".bin"
 
 /* Whether a tensor is the storage of another one of this file, which precedes it. */
 static bool is_tied(const struct export_tensor *t)
@@ -71,6 +72,10 @@ static void export_torch_lay_out(struct export_layout *l)
 {
     const uint32_t count = lay_parts(l);
     const char **paths = arena_array(l->arena, count, sizeof(*paths));
+    if (count > 1 && !text_ends_in(l->path, strlen(l->path), PARTS_SUFFIX))
+        error_set(l->err, ERR_ARGUMENT, l->path, NO_OFFSET,
+                  "with --shard-size it must end in " PARTS_SUFFIX
+                  ", as pytorch_model.bin, whose index transformers reads");
     for (uint32_t i = 0; i < count && lay_ok(l); i++) {
         struct zip_layout zip = {.l = l};
         paths[i] = lay_part_path(l, i, count);

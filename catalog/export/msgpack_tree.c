@@ -8,8 +8,7 @@
 
 /* --- what can be held ------------------------------------------------------------------- */
 
-/* Dtypes that numpy.dtype() finds by name when ml_dtypes is imported. */
-static bool has_dtype(const struct dtype *d)
+bool msgpack_has_dtype(const struct dtype *d)
 {
     bool number = d->kind == DTYPE_BOOL || d->kind == DTYPE_INT || d->kind == DTYPE_UINT ||
                   d->kind == DTYPE_FLOAT || d->kind == DTYPE_COMPLEX;
@@ -21,7 +20,7 @@ bool msgpack_holds(const struct export_tensor *t, struct text *why, const char *
 {
     if (t->rank > RANK_MAX)
         return !text_addf(why, "%u dimensions; NumPy has at most %d", t->rank, RANK_MAX);
-    if (!has_dtype(&t->to)) {
+    if (!msgpack_has_dtype(&t->to)) {
         *instead = export_dtype_instead(&t->to);
         return !text_adds(why, "NumPy and ml_dtypes have no such dtype");
     }

@@ -42,6 +42,8 @@ void msgpack_numbers(struct text *out, const uint64_t *values, unsigned count);
 /* Up to its data, which follows. */
 void msgpack_array(struct text *out, const struct export_tensor *t);
 
+/* Dtypes that numpy.dtype() finds by name when ml_dtypes is imported. */
+bool msgpack_has_dtype(const struct dtype *);
 /* What an array can be (struct exporter, `holds`). */
 bool msgpack_holds(const struct export_tensor *t, struct text *why, const char **instead);
 

@@ -212,8 +212,10 @@ const struct command command_export = {
     .args = "CHECKPOINT OUT [--names REGEX] [--map RULESET] ... | --sql SELECT OUT",
     .summary = "write tensors to a new file, under their own or other names",
     .help =
-        "The suffix of OUT decides the format: .safetensors, .npz, .npy (one tensor),\n"
-        ".zarr (a folder, version 2; --format zarr3 for version 3), .msgpack (Flax).\n"
+        "The suffix of OUT decides the format: .safetensors, .pt, .pth, .ckpt and .bin\n"
+        "(PyTorch), .npz, .npy (one tensor), .h5 and .hdf5, .msgpack (Flax), .zarr (a\n"
+        "folder, version 2), .index (TensorFlow, whose prefix stands before it). --format\n"
+        "names any, also dcp, tf, t5x, orbax and zarr3, whatever OUT is called.\n"
         "Everything is checked before the first byte is written: two tensors of the same\n"
         "name, a name that no rule matches, a file that changed since it was indexed, a\n"
         "dtype that the format does not have. OUT appears complete or not at all.\n"
@@ -236,6 +238,8 @@ const struct command command_export = {
         "\n"
         "  ckptdb export model.safetensors embed.npy --names '^model\\.embed' --dtype float32\n"
         "  ckptdb export ddp.pt model.safetensors --prefix module.= --rename 'norm(\\d)=ln_\\1'\n"
+        "  ckptdb export model.safetensors pytorch_model.bin --shard-size 5GB\n"
+        "  ckptdb export data@1000 checkpoint_1000 --format t5x --map t5_to_t5x\n"
         "  ckptdb export model.ckpt-1000 t5x.safetensors --map t5_to_t5x --names '^(enc|dec)oder'\n"
         "  ckptdb export --sql \"SELECT id AS tensor_id, 'layer.' || ord AS new_name FROM tensor\n"
         "     WHERE checkpoint_id = 1 AND nbytes < 1000\" small.npz\n",

@@ -19,8 +19,8 @@ import make_torch
 
 r = random.Random(int(sys.argv[1]) if len(sys.argv) > 1 else 1)
 ROUNDS = 4
-EXPORTS = ["safetensors", "npz", "zarr", "zarr3", "flax", "npy"]
-SUFFIXES = {"flax": "msgpack", "zarr3": "z3.zarr"}
+EXPORTS = ["safetensors", "torch", "dcp", "npz", "zarr", "zarr3", "hdf5", "flax", "t5x", "orbax", "tf", "npy"]
+SUFFIXES = {"flax": "msgpack", "zarr3": "z3.zarr", "torch": "bin", "hdf5": "h5", "tf": "index"}
 
 # Spelling -> elements and bytes of the smallest piece.
 SAFETENSORS = {"BOOL": (1, 1), "F4": (2, 1), "F6_E2M3": (4, 3), "F6_E3M2": (4, 3)} | {
@@ -166,6 +166,10 @@ def export_all(export, round_, chosen):
     options = []
     if export.startswith("zarr"):
         options = ["--option", f"chunk={r.choice([32, 200, 65536])}", "--option", f"codec={r.choice(['zstd', 'gzip', 'none'])}"]
+    if export == "orbax":
+        options = ["--option", f"ocdbt={r.choice(['true', 'false'])}"]
+    if export in ("torch", "dcp", "tf"):
+        options = ["--shard-size", str(r.choice([64, 1000, 10**9]))]
     if export == "npy":
         return [(f"out{round_}/{id_}.npy", [(id_, cast)], options) for id_, cast in r.sample(chosen, 8)]
     return [(f"out{round_}/x.{suffix(export)}", chosen, options)]
@@ -173,8 +177,9 @@ def export_all(export, round_, chosen):
 
 def compare(export, path, chosen, made):
     """What the copy holds, beside what it was made of."""
-    copies = {name: (dtype, sizes, digest) for name, dtype, sizes, digest in rows(
-        f"name, dtype, shape || '', tensor_sha256(id)) FROM tensor WHERE path = '{os.path.abspath(path)}'")}
+    places = [os.path.abspath(path), os.path.abspath(path) + ".index.json", os.path.abspath(path).removesuffix(".index")]
+    copies = {name.removeprefix("target/"): (dtype, sizes, digest) for name, dtype, sizes, digest in rows(
+        f"name, dtype, shape || '', tensor_sha256(id)) FROM tensor WHERE path IN ({repr(places)[1:-1]})")}
     casts = dict(chosen)
     for id_, dtype, sizes, digest in rows(
             "tensor.id, dtype, shape || '', iif(c.value ->> 1 IS NULL, tensor_sha256(tensor.id), tensor_sha256(tensor.id, c.value ->> 1))) FROM tensor "
