@@ -28,7 +28,7 @@ struct export_file {
 };
 
 /* Checksums of tensors' data that a format needs; SUM_CRC32: of zip. */
-enum export_sum {
+enum data_sum {
     SUM_NONE,
     SUM_CRC32,
     SUM_CRC32C
@@ -50,7 +50,7 @@ struct export_layout {
     uint64_t placed;          /* tensors placed so far: the number of the next one */
     size_t files;             /* begun so far */
     bool holds;               /* there is a tensor in the current file */
-    enum export_sum sums;     /* that each tensor gets */
+    enum data_sum sums;       /* that each tensor gets */
     uint64_t pieces;          /* of all tensors: files of their own */
     uint64_t piece_bytes;     /* of the largest piece, not encoded; 0: no pieces */
     struct export_file *file; /* `measured` complete ones */

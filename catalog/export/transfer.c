@@ -307,7 +307,7 @@ static void do_block(struct worker *w, struct flow *f, uint64_t block, size_t *l
 }
 
 /* Combine the checksums of all blocks, which were done in any order. */
-static uint32_t flow_sum(const struct flow *f, enum export_sum kind)
+static uint32_t flow_sum(const struct flow *f, enum data_sum kind)
 {
     uint32_t sum = f->sums[0];
     uint64_t step = f->converts ? export_stream_bytes_of(&f->tensor->to, f->step) : f->step;
@@ -320,7 +320,7 @@ static uint32_t flow_sum(const struct flow *f, enum export_sum kind)
 }
 
 /* Called when all blocks are done: verify the source's checksums, and close the flow. */
-static void flow_finish(struct flow *f, enum export_sum kind, struct error *err)
+static void flow_finish(struct flow *f, enum data_sum kind, struct error *err)
 {
     if (f->sums)
         f->tensor->sum = flow_sum(f, kind);

@@ -19,7 +19,7 @@ struct stream {
     const char *const *names; /* by export_tensor.file, unless in pieces */
     uint64_t nbytes;          /* of all tensors, for progress */
     uint64_t piece_bytes;     /* of the largest piece, not encoded; 0: no pieces */
-    enum export_sum sums;     /* of the tensors */
+    enum data_sum sums;       /* of the tensors */
 };
 
 enum status stream_run(const struct stream *, struct error *err);
