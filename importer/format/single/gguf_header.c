@@ -137,8 +137,16 @@ static bool skip_elements(struct gguf *g, const struct gguf_value *array, unsign
     return cursor_ok(&g->cursor);
 }
 
-static bool take_value(struct gguf *g, struct gguf_value *v)
+bool gguf_pair(struct gguf *g, struct gguf_pair *pair)
 {
+    if (g->bad || !g->pairs_left)
+        return false;
+    g->pairs_left--;
+    pair->offset = cursor_offset(&g->cursor);
+    pair->key = take_string(g);
+    if (cursor_ok(&g->cursor) && !pair->key.len)
+        return corrupt(g, pair->offset, "bad-key", 0, "bytes of a pair's key");
+    struct gguf_value *v = &pair->value;
     *v = (struct gguf_value){0};
     if (!take_type(g, &v->type))
         return false;
@@ -150,18 +158,6 @@ static bool take_value(struct gguf *g, struct gguf_value *v)
         take_scalar(g, v);
     g->odd_bools |= v->type == GGUF_BOOL && v->integer > 1;
     return cursor_ok(&g->cursor);
-}
-
-bool gguf_pair(struct gguf *g, struct gguf_pair *pair)
-{
-    if (g->bad || !g->pairs_left)
-        return false;
-    g->pairs_left--;
-    pair->offset = cursor_offset(&g->cursor);
-    pair->key = take_string(g);
-    if (cursor_ok(&g->cursor) && !pair->key.len)
-        return corrupt(g, pair->offset, "bad-key", 0, "bytes of a pair's key");
-    return take_value(g, &pair->value);
 }
 
 bool gguf_tensor(struct gguf *g, struct gguf_tensor *t)
