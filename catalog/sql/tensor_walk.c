@@ -397,12 +397,24 @@ static int next_hit(struct tensor_cursor *c)
         if (tensor_next_storage(c))
             rc = sqlite3_step(c->stream);
     }
+    while (rc == SQLITE_DONE && c->plan.order == IN_FILE && c->unfiled != c->plan.backwards)
+        if ((rc = tensor_open_filed(c, !c->unfiled)) == SQLITE_OK)
+            rc = sqlite3_step(c->stream);
+    if (rc == SQLITE_DONE && c->plan.order == IN_FILE && c->given != c->wanted)
+        rc = blocks_lack_files(&table_of(c)->blocks);
     if (rc != SQLITE_ROW)
         return rc;
     c->hit.checkpoint = sqlite3_column_int64(c->stream, 0);
     c->hit.placed = sqlite3_column_int(c->stream, 2) != 0;
     c->hit.ord =
         sqlite3_column_type(c->stream, 3) == SQLITE_NULL ? -1 : sqlite3_column_int64(c->stream, 3);
+    if (c->plan.order == IN_FILE && !c->unfiled) {
+        c->file.position = sqlite3_column_int64(c->stream, 4);
+        c->file.path.at = (const char *)sqlite3_column_text(c->stream, 5);
+        c->file.path.len = (size_t)sqlite3_column_bytes(c->stream, 5);
+        if (!c->file.path.at)
+            return SQLITE_NOMEM;
+    }
     const int64_t layout = sqlite3_column_int64(c->stream, 1);
     rc = c->hit.ord < 0 ? blocks_find(&table_of(c)->blocks, layout, &c->hit.layout)
                         : blocks_layout(&table_of(c)->blocks, layout, &c->hit.layout);
@@ -440,6 +452,8 @@ int tensor_walk(struct tensor_cursor *c)
             c->end = c->hit.ord < (int64_t)c->hit.layout->tensors;
         } else {
             rc = select_tensors(c, c->hit.layout, &c->selection);
+            if (rc == SQLITE_OK && c->plan.order == IN_FILE)
+                rc = tensor_select_filed(c, c->selection);
             if (rc != SQLITE_OK)
                 return rc;
             c->end = c->selection->count;
