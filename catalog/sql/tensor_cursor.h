@@ -56,7 +56,7 @@ struct tensor_table {
 
 /* The tensors of a layout that are wanted. `ords` NULL: all of them. */
 struct selection {
-    bool known;
+    uint64_t round; /* of the cursor when it was made; 0: never */
     uint32_t *ords;
     uint32_t count;
 };
@@ -109,6 +109,7 @@ struct tensor_cursor {
     struct arena arena;           /* of selections */
     struct selection *selected;
     size_t selected_space;
+    uint64_t round; /* counts how often all selections were forgotten: there may be a million */
 
     /* Where checkpoints come from: a statement, or the list of a group. */
     enum stream kind;

@@ -85,7 +85,7 @@ int tensor_select_filed(struct tensor_cursor *c, const struct selection *all)
     int rc = added ? find_files(c, all, f) : SQLITE_OK;
     const uint32_t from = first_filed(f, c->file.position);
     c->in_file =
-        (struct selection){true, f->ords + from, first_filed(f, c->file.position + 1) - from};
+        (struct selection){c->round, f->ords + from, first_filed(f, c->file.position + 1) - from};
     c->selection = &c->in_file;
     c->given += c->in_file.count;
     c->wanted += c->unfiled ? all->count : 0;

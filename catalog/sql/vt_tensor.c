@@ -180,8 +180,7 @@ static void tensor_reset(struct tensor_cursor *c)
     if (c->arena.used)
         arena_release(&c->arena);
     c->arena = (struct arena){0};
-    if (c->selected)
-        memset(c->selected, 0, c->selected_space * sizeof(*c->selected));
+    c->round++;
     c->list_count = c->list_at = c->pick_count = 0;
     tensor_forget_filed(c);
     c->wanted = c->given = 0;
