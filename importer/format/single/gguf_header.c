@@ -184,10 +184,8 @@ static bool gguf_begin(struct gguf *g, struct bytes head)
 {
     g->cursor = cursor_over(head, 0);
     g->bad = g->odd_bools = false;
-    g->alignment = ALIGN_DEFAULT;
     const struct bytes magic = cursor_take(&g->cursor, 4);
-    g->fugg = magic.at && memcmp(magic.at, "FUGG", 4) == 0;
-    if (magic.at && !g->fugg && memcmp(magic.at, "GGUF", 4) != 0)
+    if (magic.at && memcmp(magic.at, "GGUF", 4) != 0)
         return corrupt(g, 0, "bad-magic", 0, "no GGUF file");
     const uint32_t version = cursor_u32le(&g->cursor);
     g->big = (version & 0xFFFF) == 0 && version;
@@ -228,6 +226,7 @@ static bool walk(struct gguf *g, struct bytes head)
     struct gguf_tensor tensor;
     if (!gguf_begin(g, head))
         return false;
+    g->alignment = ALIGN_DEFAULT;
     while (gguf_pair(g, &pair))
         if (gguf_key_is(&pair, KEY_ALIGNMENT) && !note_alignment(g, &pair))
             return false;
