@@ -252,6 +252,7 @@ static void export_npz_lay_out(struct export_layout *l)
     put_directory(l, order, &out);
     put_end(&out, l->placed, directory, l->at - directory);
     lay_add(l, &out);
+    export_numpy_warn(l);
     text_release(&out);
 }
 
