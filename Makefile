@@ -186,18 +186,14 @@ deps:
 # As many jobs as there are processors, unless somebody said how many.
 parallel = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
-# Without V=1, `check` and `demo` do not show what they compile.
-quiet := $(if $V,,QUIET=1)
-building := $(if $V,:,echo "building (V=1 shows what) ...")
+# Without V=1, `check` and `demo` do not list what they compile.
+build := $(if $V,,bash tests/building.sh )$(MAKE) --no-print-directory $(parallel)
 
 # --- tests --------------------------------------------------------------------------------
 # `check` starts make anew behind `deps`, for pkg-config's answers are read once.
-.PHONY: check check-all check-unit check-golden check-answers check-fuzz
+.PHONY: check check-unit check-golden check-answers check-fuzz
 check: deps
-	@$(building)
-	@$(MAKE) --no-print-directory $(parallel) $(quiet) check-all
-
-check-all: all build-unit build-replays
+	@$(build) all build-unit build-replays
 	@bash tests/check.sh $(VARIANT)
 
 unit_tests := $(patsubst tests/unit/%.c,$B/tests/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
@@ -289,8 +285,7 @@ format:
 	clang-format-14 -i $$(git ls-files '*.c' '*.h')
 
 demo: deps
-	@$(building)
-	@$(MAKE) --no-print-directory $(parallel) $(quiet) all
+	@$(build) all
 	@bash tests/demo.sh
 
 bench: all

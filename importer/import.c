@@ -422,15 +422,6 @@ static void import_choose(struct importing *im, struct import_report *report, st
     }
 }
 
-static void count_plan(struct importing *im, struct import_report *report)
-{
-    const struct walk *walk = im->walk;
-    for (uint64_t i = 0; i < walk->unit_count; i++) {
-        report->added += !walk->units[i].unchanged && !walk->units[i].known;
-        report->changed += !walk->units[i].unchanged && walk->units[i].known;
-    }
-}
-
 void import_looker(const struct classes *classes, char out[IMPORT_LOOKER_MAX])
 {
     snprintf(out, IMPORT_LOOKER_MAX, "%s %s %016" PRIx64, CKPTDB_VERSION, CKPTDB_SOURCES,
@@ -464,7 +455,11 @@ enum status import_run(struct sqlite3 *db, const struct import_options *options,
     if (err->status == OK)
         import_choose(&im, report, err);
     if (err->status == OK && (options->dry_run || !db)) {
-        count_plan(&im, report);
+        const struct walk *walk = im.walk;
+        for (uint64_t i = 0; i < walk->unit_count; i++) {
+            report->added += !walk->units[i].unchanged && !walk->units[i].known;
+            report->changed += !walk->units[i].unchanged && walk->units[i].known;
+        }
         report_vanished(&im, known, NULL, report, err);
     } else if (err->status == OK) {
         write_all(&im, db, known, report, err);

@@ -11,3 +11,4 @@ CREATE TABLE IF NOT EXISTS _labels (
   run    TEXT                   -- what stands before @ in its name; NULL: it is in no run
 ) STRICT;
 CREATE UNIQUE INDEX IF NOT EXISTS _labels_by_name ON _labels(name);
+CREATE INDEX IF NOT EXISTS _labels_by_run ON _labels(run);

@@ -47,10 +47,12 @@ SELECT t.tensor_id AS id, t.checkpoint_id, t.checkpoint, t.path, t.ord, t.name, 
         WHERE x.id = t.tensor_id) AS hash
 FROM _checkpoint_tensors t;
 
+-- NOT INDEXED leaves the range of ids, where SQLite would build an index by key for the statement, and go
+-- through all of a key for each checkpoint.
 CREATE VIEW metadata AS
 SELECT c.id AS checkpoint_id, l.name AS checkpoint, m.key,
        coalesce(m.value, (SELECT t.text FROM _long_facts f JOIN _long_texts t ON t.id = f.text
                           WHERE f.id = m.id)) AS value
 FROM _checkpoints c
-JOIN _meta_facts m ON m.id BETWEEN ID_FIRST(c.meta) AND ID_LAST(c.meta)
+JOIN _meta_facts m NOT INDEXED ON m.id BETWEEN ID_FIRST(c.meta) AND ID_LAST(c.meta)
 LEFT JOIN _labels l ON l.id = c.id;

@@ -20,10 +20,11 @@ JOIN _files f
   ON f.id BETWEEN ID_FIRST(c.id) AND ID_LAST(c.id)
  AND c.id = ID_OWNER(f.id);
 
+-- NOT INDEXED here and below: see metadata (10_views.sql).
 CREATE VIEW node AS
 SELECT c.id AS checkpoint_id, x.name, x.kind
 FROM _checkpoints c
-JOIN _layout_nodes x
+JOIN _layout_nodes x NOT INDEXED
   ON x.id BETWEEN ID_FIRST(c.layout) AND ID_LAST(c.layout)
  AND c.layout = ID_OWNER(x.id);
 
@@ -37,7 +38,7 @@ CREATE VIEW by_dtype AS
 SELECT c.id AS checkpoint_id, l.name AS checkpoint, d.dtype, d.tensors, d.parameters,
        d.nbytes
 FROM _checkpoints c
-JOIN _layout_dtypes d
+JOIN _layout_dtypes d NOT INDEXED
   ON d.id BETWEEN ID_FIRST(c.layout) AND ID_LAST(c.layout)
  AND c.layout = ID_OWNER(d.id)
 LEFT JOIN _labels l ON l.id = c.id;
@@ -49,7 +50,7 @@ CREATE VIEW by_module AS
 SELECT c.id AS checkpoint_id, l.name AS checkpoint,
        substr(n.name, 1, m.length) AS module, m.depth, m.tensors, m.parameters, m.nbytes
 FROM _checkpoints c
-JOIN _layout_modules m
+JOIN _layout_modules m NOT INDEXED
   ON m.id BETWEEN ID_FIRST(c.layout) AND ID_LAST(c.layout)
  AND c.layout = ID_OWNER(m.id)
 JOIN _layout_tensors n ON n.id = ID_FIRST(ID_OWNER(m.id)) + m.tensor

@@ -40,7 +40,8 @@ struct desk {
 struct comparing {
     struct side a, b;
     bool integers; /* one of them of 64 bits; all else is compared as float64 */
-    uint64_t at;   /* the first element of this round */
+    uint64_t elements;
+    uint64_t at; /* the first element of this round */
     struct piece *pieces;
     struct desk *desks;
     /* That compare, the caller's among them; before compare_open() those allowed, 0: one per core */
@@ -77,25 +78,24 @@ static void find_converters(struct comparing *c, struct error *err)
 }
 
 /* Several threads read where that costs no more than reading from front to back. */
-static unsigned threads_for(const struct stored_tensor *a, const struct stored_tensor *b,
-                            unsigned allowed)
+static unsigned threads_for(const struct comparing *c)
 {
-    const uint64_t pieces = (a->elements + PIECE - 1) / PIECE;
-    if (pieces < 2 || !sweep_parts_are_cheap(a) || !sweep_parts_are_cheap(b))
+    const uint64_t pieces = (c->elements + PIECE - 1) / PIECE;
+    if (pieces < 2 || !sweep_parts_are_cheap(c->a.tensor) || !sweep_parts_are_cheap(c->b.tensor))
         return 1;
-    unsigned most = allowed ? allowed : threads_cores();
+    unsigned most = c->threads ? c->threads : threads_cores();
     most = most < THREADS_MAX ? most : THREADS_MAX;
     return pieces < most ? (unsigned)pieces : most;
 }
 
 static void make_room(struct comparing *c, struct error *err)
 {
-    const uint64_t left = c->a.tensor->elements, most = left < PIECE ? left : PIECE;
+    const uint64_t left = c->elements, most = left < PIECE ? left : PIECE;
     const uint64_t a = bytes_of(&c->a.tensor->dtype, most), b = bytes_of(&c->b.tensor->dtype, most),
                    cast = c->a.as ? bytes_of(c->a.as, most) : 0;
     const uint64_t pieces = (left + PIECE - 1) / PIECE;
     bool good = true;
-    c->threads = threads_for(c->a.tensor, c->b.tensor, c->threads);
+    c->threads = threads_for(c);
     c->pieces = calloc(pieces < ROUND ? (size_t)pieces + 1 : ROUND, sizeof(*c->pieces));
     c->desks = calloc(c->threads, sizeof(*c->desks));
     for (unsigned i = 0; c->desks && i < c->threads; i++) {
@@ -153,7 +153,7 @@ static enum status side_widen(const struct side *s, const uint8_t *piece, uint64
 static void compare_piece(const struct comparing *c, const struct desk *desk, uint64_t number,
                           struct piece *p)
 {
-    const uint64_t from = c->at + number * PIECE, left = c->a.tensor->elements - from,
+    const uint64_t from = c->at + number * PIECE, left = c->elements - from,
                    count = left < PIECE ? left : PIECE;
     struct compare_block block;
     struct compare_sums sums;
@@ -206,9 +206,9 @@ static void compare_rounds(struct comparing *c, struct team *team,
                            const struct compare_watch *watch, struct compare_sums *sums,
                            struct loss *lost, struct error *err)
 {
-    const uint64_t elements = c->a.tensor->elements;
-    for (c->at = 0; c->at < elements && err->status == OK; c->at += ROUND * PIECE) {
-        const uint64_t left = elements - c->at, count = left < ROUND * PIECE ? left : ROUND * PIECE;
+    for (c->at = 0; c->at < c->elements && err->status == OK; c->at += ROUND * PIECE) {
+        const uint64_t left = c->elements - c->at,
+                       count = left < ROUND * PIECE ? left : ROUND * PIECE;
         struct team_job job = {.count = (count + PIECE - 1) / PIECE,
                                .most = c->threads,
                                .run = compare_some,
@@ -223,6 +223,15 @@ static void compare_rounds(struct comparing *c, struct team *team,
     }
 }
 
+/* The rows that both have where shapes differ in the first dimension alone; else 0. */
+static uint64_t common_rows(const struct stored_tensor *a, const struct stored_tensor *b)
+{
+    if (a->rank != b->rank || !a->rank ||
+        (a->rank > 1 && memcmp(a->shape + 1, b->shape + 1, (a->rank - 1) * sizeof(*a->shape))))
+        return 0;
+    return a->shape[0] < b->shape[0] ? a->shape[0] : b->shape[0];
+}
+
 enum status tensor_compare(const struct stored_tensor *a, const struct dtype *as,
                            const struct stored_tensor *b, const struct compare_watch *watch,
                            struct comparison *out, struct error *err)
@@ -232,7 +241,12 @@ enum status tensor_compare(const struct stored_tensor *a, const struct dtype *as
     struct compare_sums sums = compare_none;
     struct team *team = team_new();
     *out = (struct comparison){0};
+    c.elements = a->elements;
     if (a->elements != b->elements) {
+        out->rows = common_rows(a, b);
+        c.elements = out->rows ? a->elements / a->shape[0] * out->rows : 0;
+    }
+    if (a->elements != b->elements && !out->rows) {
         error_set(err, ERR_ARGUMENT, a->checkpoint, NO_OFFSET,
                   "the tensors differ in their number of elements");
     } else if (!team) {

@@ -21,6 +21,8 @@ struct comparison {
     uint64_t unequal; /* elements that differ */
     uint64_t nans;    /* elements that are NaN in only one of them */
     struct loss lost; /* lost by the cast of a */
+    /* Where shapes differ in the first dimension alone: the rows that both have, which were compared; else 0 */
+    uint64_t rows;
 };
 
 /* Called on the caller's thread now and then, with the bytes of both tensors that have been compared
@@ -32,7 +34,7 @@ struct compare_watch {
 };
 
 /* `as` (NULL: no cast): a is cast to it first, as an export would. ERR_ARGUMENT if the numbers of
- * elements differ; ERR_UNSUPPORTED if values are not real numbers, or quantised integers
+ * elements differ, and not through the first dimension alone; ERR_UNSUPPORTED if values are not real numbers, or quantised integers
  * meet floats; otherwise errors from reading, casting and `watch` (NULL: none). */
 enum status tensor_compare(const struct stored_tensor *a, const struct dtype *as,
                            const struct stored_tensor *b, const struct compare_watch *watch,

@@ -1,6 +1,9 @@
 /*
  * export_npy.c - a .npy file: one tensor. The header is npy_header.h's; the elements follow it.
  */
+#include <stdio.h>
+#include <string.h>
+
 #include "catalog/export/export_layout.h"
 #include "catalog/export/npy_header.h"
 
@@ -16,6 +19,28 @@ bool export_numpy_holds(const struct export_tensor *t, struct text *why, const c
                                                       : "NumPy has no such dtype");
 }
 
+void export_numpy_warn(const struct export_layout *l)
+{
+    const struct export_tensor *first = NULL;
+    uint64_t count = 0;
+    char descr[64] = "", raw[64];
+    for (size_t i = 0; i < l->plan->count; i++) {
+        const struct export_tensor *t = &l->plan->tensor[i];
+        if (t->to.kind != DTYPE_FLOAT || !npy_descr(&t->to, raw) || raw[1] != 'V')
+            continue;
+        if (!count++)
+            memcpy(descr, raw, sizeof(descr));
+        first = first ? first : t;
+    }
+    if (first && l->options->warning)
+        snprintf(
+            l->options->warning, EXPORT_WARNING_BYTES,
+            "NumPy sees raw %s for %s (%llu of %llu tensors): x.view(ml_dtypes.%s) gives the numbers, "
+            "or --dtype float32 here",
+            descr, first->to.name, (unsigned long long)count, (unsigned long long)l->plan->count,
+            first->to.name);
+}
+
 static void export_npy_lay_out(struct export_layout *l)
 {
     struct export_tensor *t = l->plan->tensor; /* the only one */
@@ -27,6 +52,7 @@ static void export_npy_lay_out(struct export_layout *l)
         lay_add(l, &header);
         lay_tensor(l, t);
     }
+    export_numpy_warn(l);
     text_release(&header);
 }
 

@@ -34,6 +34,7 @@ static void export_npz_lay_out(struct export_layout *l)
             error_memory_at(l->err, l->path);
     }
     zip_finish(&zip);
+    export_numpy_warn(l);
     text_release(&name);
     text_release(&header);
 }

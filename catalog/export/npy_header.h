@@ -21,5 +21,8 @@ bool npy_header(struct text *out, const char *descr, const uint64_t *shape, unsi
 /* What .npy and .npz can hold (struct exporter, `holds`). */
 struct export_tensor;
 bool export_numpy_holds(const struct export_tensor *, struct text *why, const char **instead);
+/* Say which of them NumPy alone will not know for numbers. */
+struct export_layout;
+void export_numpy_warn(const struct export_layout *);
 
 #endif

@@ -1,5 +1,7 @@
 #include "catalog/export/select.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -369,11 +371,23 @@ enum status selection_run(sqlite3 *db, const struct selection *want, struct expo
     return err->status;
 }
 
-/* The checkpoint's own metadata, and its hash, if that was computed. Keys such as "config.json:..."
- * are of files beside the checkpoint, and are left out. */
-static const char own_metadata[] = "SELECT key, value FROM metadata WHERE checkpoint_id = ?1"
-                                   " AND value IS NOT NULL AND key NOT GLOB '*.json:*' UNION ALL"
-                                   " SELECT 'ckptdb_hash', hash FROM checkpoint WHERE id = ?1";
+/* The checkpoint's own metadata, and its hash, if that was computed. */
+static const char own_metadata[] =
+    "SELECT key, value, counted FROM carried(?1)"
+    " UNION ALL SELECT 'ckptdb_hash', hash, NULL FROM checkpoint WHERE id = ?1";
+
+/* What the plan has in place of what its source stated: bytes, or numbers. */
+static void count_anew(const struct export_plan *p, const char *key, bool bytes,
+                       struct export_metadata *out)
+{
+    uint64_t sum = 0;
+    char value[24];
+    for (size_t i = 0; i < p->count; i++)
+        if (bytes || p->tensor[i].to.kind != DTYPE_STRING)
+            sum += bytes ? p->tensor[i].nbytes : p->tensor[i].elements;
+    snprintf(value, sizeof(value), "%" PRIu64, sum);
+    metadata_add(out, key, value);
+}
 
 void selection_metadata(sqlite3 *db, const struct selection *want, const struct export_plan *p,
                         struct export_metadata *out, struct error *err)
@@ -381,7 +395,10 @@ void selection_metadata(sqlite3 *db, const struct selection *want, const struct 
     sqlite3_stmt *s = want->sql ? NULL : db_query(db, err, own_metadata, "i", want->checkpoint);
     while (s && db_row(s, "metadata", err)) {
         const char *key = column_name(s, 0), *value = column_name(s, 1);
-        if (key && value)
+        const char *counted = column_name(s, 2);
+        if (key && counted)
+            count_anew(p, key, strcmp(counted, "bytes") == 0, out);
+        else if (key && value)
             metadata_add(out, key, value);
     }
     sqlite3_finalize(s);

@@ -47,7 +47,7 @@ enum status selection_run(sqlite3 *, const struct selection *, struct export_pla
                           struct selection_notes *, struct error *err);
 
 /* The checkpoint's own metadata, and where the export comes from: ckptdb_source (its path),
- * ckptdb_hash (if known), ckptdb_map. Not metadata of files beside it (config.json). */
+ * ckptdb_hash (if known), ckptdb_map. What it carries is in schema/function/carried.sql. */
 void selection_metadata(sqlite3 *, const struct selection *, const struct export_plan *,
                         struct export_metadata *, struct error *err);
 

@@ -174,24 +174,6 @@ static void put_csv_string(struct text *out, struct bytes s)
     text_addc(out, '"');
 }
 
-static void put_string(struct text *out, struct bytes s, enum ckptdb_spelling style)
-{
-    bool utf8 = utf8_valid((const char *)s.at, s.len);
-    if (style == CKPTDB_AS_JSON && !utf8) {
-        text_adds(out, "{\"hex\":\"");
-        put_hex(out, s);
-        text_adds(out, "\"}");
-    } else if (style == CKPTDB_AS_CSV) {
-        put_csv_string(out, s);
-    } else if (utf8) {
-        text_json(out, (const char *)s.at, s.len);
-    } else {
-        text_adds(out, "b\"");
-        text_escape(out, (const char *)s.at, s.len);
-        text_addc(out, '"');
-    }
-}
-
 /* From a position in the slice to that in the tensor. */
 static uint64_t position_in_tensor(const ckptdb_cells *c, uint64_t position)
 {
@@ -259,7 +241,21 @@ static void library_cells_put_cell(ckptdb_cells *c, uint64_t position, enum ckpt
         if (library_cells_load(c, position, err) == OK)
             put_number(c, position - c->block_at, style, &c->spelled);
     } else if (string_at(c->strings, position, &s, err) == OK) {
-        put_string(&c->spelled, s, style);
+        struct text *out = &c->spelled;
+        bool utf8 = utf8_valid((const char *)s.at, s.len);
+        if (style == CKPTDB_AS_JSON && !utf8) {
+            text_adds(out, "{\"hex\":\"");
+            put_hex(out, s);
+            text_adds(out, "\"}");
+        } else if (style == CKPTDB_AS_CSV) {
+            put_csv_string(out, s);
+        } else if (utf8) {
+            text_json(out, (const char *)s.at, s.len);
+        } else {
+            text_adds(out, "b\"");
+            text_escape(out, (const char *)s.at, s.len);
+            text_addc(out, '"');
+        }
     }
 }
 

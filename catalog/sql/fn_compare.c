@@ -2,7 +2,8 @@
  * fn_compare.c - tensor_distance(a, b[, dtype]): how far the values of two tensors are apart,
  * after a has been cast to dtype, as JSON:
  * {"max_abs":…,"rel_l2":…,"cosine":…,"unequal":…,"nans":…,
- * "lost":{"out_of_range":…,"to_zero":…,"to_nan":…}}. NULL if one of them has no numbers to read.
+ * "lost":{"out_of_range":…,"to_zero":…,"to_nan":…}}, and "rows":… where shapes differ in the first dimension
+ * alone: so many rows are common, and compared. NULL if one of them has no numbers to read.
  * Quantised integers (qint8) have them as they are stored, next to other integers only. A fourth
  * argument is a pointer to a struct ckptdb_reading (catalog/ckptdb.h), or NULL.
  */
@@ -31,6 +32,8 @@ static void compare_give(sqlite3_context *ctx, const struct comparison *c)
     compare_add_number(&out, "cosine", c->cosine);
     text_addf(&out, "\"unequal\":%llu,\"nans\":%llu,", (unsigned long long)c->unequal,
               (unsigned long long)c->nans);
+    if (c->rows)
+        text_addf(&out, "\"rows\":%llu,", (unsigned long long)c->rows);
     text_addf(&out, "\"lost\":{\"out_of_range\":%llu,\"to_zero\":%llu,\"to_nan\":%llu}}",
               (unsigned long long)c->lost.out_of_range, (unsigned long long)c->lost.to_zero,
               (unsigned long long)c->lost.to_nan);

@@ -15,12 +15,6 @@ static size_t count_leaves(const struct map_tree *tree)
     return count;
 }
 
-static struct map_kept *find_tree(const struct map_trees *k, sqlite3_int64 layout)
-{
-    const uint64_t *place = strmap_get(&k->layouts, (const char *)&layout, sizeof(layout));
-    return place ? k->list[*place] : NULL;
-}
-
 /* Read a tree and keep it. */
 static int add_tree(struct map_trees *k, struct map_statements *m, const struct map_source *source,
                     struct map_kept **out)
@@ -52,7 +46,9 @@ static int add_tree(struct map_trees *k, struct map_statements *m, const struct 
 int map_trees_get(struct map_trees *k, struct map_statements *m, const struct map_source *source,
                   struct map_kept **out)
 {
-    struct map_kept *kept = find_tree(k, source->layout);
+    sqlite3_int64 layout = source->layout;
+    const uint64_t *place = strmap_get(&k->layouts, (const char *)&layout, sizeof(layout));
+    struct map_kept *kept = place ? k->list[*place] : NULL;
     bool fits = source->tensors >= 0 && source->tensors <= TREE_LEAVES &&
                 k->leaves + (size_t)source->tensors <= KEPT_LEAVES;
     int rc = kept || !fits ? SQLITE_OK : add_tree(k, m, source, &kept);

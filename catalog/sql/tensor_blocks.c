@@ -275,6 +275,12 @@ int blocks_all_given(struct blocks *b, uint64_t tensors)
     return rc;
 }
 
+int blocks_lack_files(struct blocks *b)
+{
+    snprintf(b->damage, sizeof(b->damage), "the catalog is damaged: files of tensors are missing");
+    return SQLITE_CORRUPT_VTAB;
+}
+
 /* --- columns ----------------------------------------------------------------------------- */
 
 /* The statement that reads a set of columns. Statements make few different sets. */

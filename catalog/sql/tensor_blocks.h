@@ -111,6 +111,9 @@ int blocks_kinds(struct blocks *, const struct layout *, sqlite3_stmt **out);
 /* SQLITE_DONE if all layouts together have `tensors` tensors; else kinds are missing. */
 int blocks_all_given(struct blocks *, uint64_t tensors);
 
+/* The failure of tensors whose files are missing. */
+int blocks_lack_files(struct blocks *);
+
 /* Read the columns (a set of 1 << enum block_column) of the block that tensor `ord` is in. */
 int block_load(struct blocks *, struct layout *, uint32_t ord, unsigned columns,
                const struct block **out);

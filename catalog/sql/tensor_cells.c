@@ -226,11 +226,21 @@ int tensor_storage(struct tensor_cursor *c, unsigned *out)
     return rc;
 }
 
+int tensor_file(struct tensor_cursor *c, int64_t *position)
+{
+    struct place p;
+    int rc = current_place(c, &p);
+    *position = p.file >= 0 && p.file <= TENSOR_ORD_MASK ? p.file : NO_FILE;
+    return rc;
+}
+
 static int give_place(struct tensor_cursor *c, sqlite3_context *ctx, int column)
 {
     static const char *const words[] = {"none", "range", "pieces", "chunks", "inline"};
     struct place p;
     struct file_cell f;
+    if (column == TENSOR_FILE && c->plan.order == IN_FILE)
+        return put_cell(ctx, c->file.path);
     int rc = current_place(c, &p);
     if (rc != SQLITE_OK)
         return rc;

@@ -10,7 +10,8 @@
 #include "catalog/sql/tensor_test.h"
 
 /* Statements that find checkpoints: id, layout, placed, and the ord of the one tensor that is meant
- * (NULL: all). ?1 is what is looked for, or ?1 and ?2 the range of ids. */
+ * (NULL: all). ?1 is what is looked for, or ?1 and ?2 the range of ids. By file they have the file's
+ * position and path, too. */
 enum stream {
     STREAM_ID,
     STREAM_RANGE,
@@ -24,6 +25,8 @@ enum stream {
     STREAM_BY_NAME_BACK,
     STREAM_BY_PATH,
     STREAM_BY_PATH_BACK,
+    STREAM_BY_FILE,
+    STREAM_BY_FILE_BACK,
     STREAMS
 };
 
@@ -53,7 +56,7 @@ struct tensor_table {
 
 /* The tensors of a layout that are wanted. `ords` NULL: all of them. */
 struct selection {
-    bool known;
+    uint64_t round; /* of the cursor when it was made; 0: never */
     uint32_t *ords;
     uint32_t count;
 };
@@ -75,6 +78,18 @@ struct file_cell {
     struct cell path;
 };
 
+/* The selected tensors of a layout, or of a checkpoint that has its own places, by the file that they
+ * are in: its position, or NO_FILE, which is the least. */
+#define NO_FILE (-1)
+struct filed {
+    struct filed_tensor {
+        int32_t file;
+        uint32_t ord;
+    } * tensor;
+    uint32_t *ords; /* of these */
+    uint32_t count;
+};
+
 /* Rows of a checkpoint with positions from `first` to `last`, read for a run of its tensors. */
 struct window {
     bool known;
@@ -94,6 +109,7 @@ struct tensor_cursor {
     struct arena arena;           /* of selections */
     struct selection *selected;
     size_t selected_space;
+    uint64_t round; /* counts how often all selections were forgotten: there may be a million */
 
     /* Where checkpoints come from: a statement, or the list of a group. */
     enum stream kind;
@@ -118,6 +134,17 @@ struct tensor_cursor {
     unsigned storages;                /* a set of the kinds for which it goes */
     unsigned seen;                    /* a set of the kinds that there were the first time */
     struct selection placed_selected; /* of a checkpoint that has its own places */
+
+    /* IN_FILE: it goes through the files, and through the checkpoints for what is in none. */
+    bool unfiled;          /* this is for what is in none */
+    struct strmap filed;   /* of a layout's id, or that of a checkpoint and 1, to a struct filed */
+    struct arena of_filed; /* all of these; given back when it is FILED_BYTES */
+    struct {
+        int64_t position;
+        struct cell path; /* NULL: none */
+    } file;
+    struct selection in_file;
+    uint64_t wanted, given; /* tensors, of checkpoints and of files: equal, or files are missing */
 
     /* The row. */
     struct hit hit;
@@ -154,6 +181,11 @@ static inline void tensor_go(struct tensor_cursor *c)
              : c->selection->ords ? c->selection->ords[at]
                                   : at;
 }
+/* Leave of the selected tensors of the current checkpoint those that are in the current file. */
+int tensor_select_filed(struct tensor_cursor *, const struct selection *all);
+void tensor_forget_filed(struct tensor_cursor *);
+/* Open the files, or the checkpoints for what is in none. */
+int tensor_open_filed(struct tensor_cursor *, bool unfiled);
 /* Begin with the checkpoints again, for the next kind of storage; false: there is no further one. */
 bool tensor_next_storage(struct tensor_cursor *);
 
@@ -166,6 +198,8 @@ int tensor_label(struct tensor_cursor *);
 void tensor_leave(struct tensor_cursor *);
 /* Find the kind of storage of the current tensor, 0 to 4. */
 int tensor_storage(struct tensor_cursor *, unsigned *out);
+/* Find the position of the current tensor's file among the checkpoint's, or NO_FILE. */
+int tensor_file(struct tensor_cursor *, int64_t *position);
 /* The id of what has a position in the current checkpoint. */
 static inline int64_t tensor_id_of(const struct tensor_cursor *c, int64_t position)
 {

@@ -218,6 +218,20 @@ static bool order_storage(struct tensor_plan *p, struct ordering o)
     return order_column(&o) == TENSOR_COLUMNS || (order_column(&o) == TENSOR_ID && !o.at->desc);
 }
 
+/* Whether the rows can come by the path of their file, and those of one path by checkpoint. */
+static bool order_file(struct tensor_plan *p, struct ordering o)
+{
+    for (int i = 0; i < p->tests; i++) /* few checkpoints have few files: it reads all there are */
+        if (BIT(p->test[i].column) & (of_checkpoint | BIT(TENSOR_ID)))
+            return false;
+    p->order = IN_FILE;
+    p->backwards = o.at->desc;
+    o.at++;
+    if (order_column(&o) == TENSOR_CHECKPOINT_ID && o.at->desc == p->backwards)
+        o.at++;
+    return o.at == o.end;
+}
+
 /* The columns that an ORDER BY, a GROUP BY or a DISTINCT has. */
 static unsigned ordered_columns(const struct sqlite3_index_info *info)
 {
@@ -247,6 +261,13 @@ static void plan_order(struct tensor_plan *p, struct sqlite3_index_info *info)
     if (p->access == BY_SCAN && order_column(&o) == TENSOR_STORAGE && order_storage(p, o)) {
         info->orderByConsumed = 1;
         if (distinct && columns == BIT(TENSOR_STORAGE) && p->used == columns)
+            p->once = EACH_KEY;
+        return;
+    }
+    *p = before;
+    if (p->access == BY_SCAN && order_column(&o) == TENSOR_FILE && order_file(p, o)) {
+        info->orderByConsumed = 1;
+        if (distinct && columns == BIT(TENSOR_FILE) && p->used == columns)
             p->once = EACH_KEY;
         return;
     }

@@ -54,6 +54,7 @@ enum tensor_order {
     IN_PATH,       /* by the checkpoint's path, then ord */
     IN_KEYS,       /* by columns of the tensors */
     IN_STORAGE,    /* by the word for where the bytes are, then checkpoint id and ord */
+    IN_FILE,       /* by the file's path, NULL first, then checkpoint id */
 };
 
 /* Of rows that a DISTINCT does not tell apart, those that come once. */
@@ -71,7 +72,7 @@ struct tensor_plan {
     enum tensor_access access;
     enum tensor_order order;
     enum tensor_once once;
-    bool backwards; /* IN_FILES, IN_CHECKPOINT, IN_PATH */
+    bool backwards; /* IN_FILES, IN_CHECKPOINT, IN_PATH, IN_FILE */
     bool then_id;   /* IN_KEYS: rows of one key by id */
     int tests, keys;
     struct {

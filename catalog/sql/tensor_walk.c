@@ -195,8 +195,7 @@ bool tensor_next_storage(struct tensor_cursor *c)
         c->storage++;
     while (c->storage < STORAGES && !(c->storages >> current_storage(c) & 1));
     sqlite3_reset(c->stream);
-    for (size_t i = 0; i < c->selected_space; i++)
-        c->selected[i] = (struct selection){0};
+    c->round++;
     arena_release(&c->arena);
     c->arena = (struct arena){0};
     return c->storage < STORAGES;
@@ -236,7 +235,7 @@ static int select_tensors(struct tensor_cursor *c, struct layout *l, const struc
     struct selection *s = own ? &c->placed_selected : &c->selected[l->index];
     int rc = SQLITE_OK;
     *out = s;
-    if (s->known && !own)
+    if (s->round == c->round && !own)
         return SQLITE_OK;
     s->ords = NULL;
     s->count = 0;
@@ -248,7 +247,7 @@ static int select_tensors(struct tensor_cursor *c, struct layout *l, const struc
         s->count = (rc = blocks_check(&table_of(c)->blocks, l)) == SQLITE_OK ? l->tensors : 0;
     if (rc == SQLITE_OK && stored)
         rc = select_stored(c, s);
-    s->known = rc == SQLITE_OK;
+    s->round = rc == SQLITE_OK ? c->round : 0;
     return rc;
 }
 
@@ -348,7 +347,7 @@ static int pick_group(struct tensor_cursor *c)
 static int next_group(struct tensor_cursor *c)
 {
     for (size_t i = 0; i < c->pick_count; i++)
-        c->selected[c->pick[i].layout->index].known = false;
+        c->selected[c->pick[i].layout->index].round = 0;
     c->list_count = c->list_at = 0;
     int rc = pick_group(c);
     if (!c->pick_count)
@@ -368,7 +367,7 @@ static int next_group(struct tensor_cursor *c)
         struct layout *l = c->pick[i].layout;
         for (k = i; k < c->pick_count && c->pick[k].layout == l; k++)
             ords[k] = c->pick[k].ord;
-        c->selected[l->index] = (struct selection){true, ords + i, (uint32_t)(k - i)};
+        c->selected[l->index] = (struct selection){c->round, ords + i, (uint32_t)(k - i)};
         rc = add_hits(c, l);
         if (rc != SQLITE_OK)
             return rc;
@@ -397,12 +396,24 @@ static int next_hit(struct tensor_cursor *c)
         if (tensor_next_storage(c))
             rc = sqlite3_step(c->stream);
     }
+    while (rc == SQLITE_DONE && c->plan.order == IN_FILE && c->unfiled != c->plan.backwards)
+        if ((rc = tensor_open_filed(c, !c->unfiled)) == SQLITE_OK)
+            rc = sqlite3_step(c->stream);
+    if (rc == SQLITE_DONE && c->plan.order == IN_FILE && c->given != c->wanted)
+        rc = blocks_lack_files(&table_of(c)->blocks);
     if (rc != SQLITE_ROW)
         return rc;
     c->hit.checkpoint = sqlite3_column_int64(c->stream, 0);
     c->hit.placed = sqlite3_column_int(c->stream, 2) != 0;
     c->hit.ord =
         sqlite3_column_type(c->stream, 3) == SQLITE_NULL ? -1 : sqlite3_column_int64(c->stream, 3);
+    if (c->plan.order == IN_FILE && !c->unfiled) {
+        c->file.position = sqlite3_column_int64(c->stream, 4);
+        c->file.path.at = (const char *)sqlite3_column_text(c->stream, 5);
+        c->file.path.len = (size_t)sqlite3_column_bytes(c->stream, 5);
+        if (!c->file.path.at)
+            return SQLITE_NOMEM;
+    }
     const int64_t layout = sqlite3_column_int64(c->stream, 1);
     rc = c->hit.ord < 0 ? blocks_find(&table_of(c)->blocks, layout, &c->hit.layout)
                         : blocks_layout(&table_of(c)->blocks, layout, &c->hit.layout);
@@ -440,6 +451,8 @@ int tensor_walk(struct tensor_cursor *c)
             c->end = c->hit.ord < (int64_t)c->hit.layout->tensors;
         } else {
             rc = select_tensors(c, c->hit.layout, &c->selection);
+            if (rc == SQLITE_OK && c->plan.order == IN_FILE)
+                rc = tensor_select_filed(c, c->selection);
             if (rc != SQLITE_OK)
                 return rc;
             c->end = c->selection->count;

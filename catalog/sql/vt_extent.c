@@ -171,20 +171,6 @@ static void give_strides(sqlite3_context *ctx, const int64_t *strides, unsigned 
     sql_result_text(ctx, &json);
 }
 
-/* `e` NULL: the row is a value of a grid, whose own codec is `own`. */
-static void give_codec(sqlite3_context *ctx, const struct stored_tensor *t, const struct extent *e,
-                       const char *own)
-{
-    char filled[CHAIN_BYTES];
-    const char *chain;
-    struct error err = {.offset = NO_OFFSET};
-    if ((e ? extent_chain(t, e, filled, &chain, &err) : run_chain(t, own, filled, &chain, &err)) !=
-        OK)
-        sqlite3_result_error(ctx, err.message, -1);
-    else
-        sql_result_string(ctx, chain);
-}
-
 static void give_cell(sqlite3_context *ctx, const struct extent_cursor *c,
                       const struct extent_row *row, int column)
 {
@@ -206,7 +192,16 @@ static void give_cell(sqlite3_context *ctx, const struct extent_cursor *c,
     } else if (column == STORED && row->stored_known) {
         sqlite3_result_int64(ctx, (sqlite3_int64)row->stored);
     } else if (column == CODEC) {
-        give_codec(ctx, t, c->of.at < t->extent_count ? &t->extents[c->of.at] : NULL, row->codec);
+        /* `e` NULL: the row is a value of a grid, whose own codec is `own`. */
+        const struct extent *e = c->of.at < t->extent_count ? &t->extents[c->of.at] : NULL;
+        char filled[CHAIN_BYTES];
+        const char *chain;
+        struct error err = {.offset = NO_OFFSET};
+        if ((e ? extent_chain(t, e, filled, &chain, &err)
+               : run_chain(t, row->codec, filled, &chain, &err)) != OK)
+            sqlite3_result_error(ctx, err.message, -1);
+        else
+            sql_result_string(ctx, chain);
     } else if (column == ORIGIN) {
         give_numbers(ctx, row->origin, t->rank);
     } else if (column == SHAPE) {

@@ -20,7 +20,10 @@
 #include "catalog/sql/tensor_cursor.h"
 #include "catalog/sql/vtab.h"
 
-#define FIND         "SELECT c.id, c.layout, c.placed, NULL FROM _checkpoints c "
+#define FIND "SELECT c.id, c.layout, c.placed, NULL FROM _checkpoints c "
+#define FIND_FILED                                                                                 \
+    "SELECT c.id, c.layout, c.placed, NULL, f.id" ID_ORD ", f.path FROM _files f"                  \
+    " CROSS JOIN _checkpoints c ON c.id = f.id" ID_OWNER
 #define FIND_LABELED FIND "JOIN _labels l ON l.id = c.id "
 static const char *const stream_sql[STREAMS] = {
     [STREAM_ID] =
@@ -46,6 +49,8 @@ static const char *const stream_sql[STREAMS] = {
         " ON c.id = l.id ORDER BY l.name DESC",
     [STREAM_BY_PATH] = FIND "ORDER BY c.path",
     [STREAM_BY_PATH_BACK] = FIND "ORDER BY c.path DESC",
+    [STREAM_BY_FILE] = FIND_FILED "ORDER BY f.path, f.id",
+    [STREAM_BY_FILE_BACK] = FIND_FILED "ORDER BY f.path DESC, f.id DESC",
 };
 
 /* --- errors ------------------------------------------------------------------------------- */
@@ -175,9 +180,10 @@ static void tensor_reset(struct tensor_cursor *c)
     if (c->arena.used)
         arena_release(&c->arena);
     c->arena = (struct arena){0};
-    if (c->selected)
-        memset(c->selected, 0, c->selected_space * sizeof(*c->selected));
+    c->round++;
     c->list_count = c->list_at = c->pick_count = 0;
+    tensor_forget_filed(c);
+    c->wanted = c->given = 0;
     c->grouped = c->group_left = false;
     c->at = c->end = 0;
     c->block = NULL;
@@ -274,6 +280,16 @@ static int open_range(struct tensor_cursor *c)
     return rc;
 }
 
+int tensor_open_filed(struct tensor_cursor *c, bool unfiled)
+{
+    vtab_give_back(&table_of(c)->idle[c->kind], &c->stream);
+    c->unfiled = unfiled;
+    c->file.position = NO_FILE;
+    c->file.path = (struct cell){0};
+    return unfiled ? open_range(c)
+                   : begin_stream(c, c->plan.backwards ? STREAM_BY_FILE_BACK : STREAM_BY_FILE);
+}
+
 static int open_equal(struct tensor_cursor *c, enum stream kind, const struct tensor_test *t)
 {
     int rc = begin_stream(c, kind);
@@ -353,6 +369,8 @@ static int open_source(struct tensor_cursor *c)
         c->grouped = true;
         return groups_ordered(&c->groups, &t->blocks, p);
     }
+    if (p->order == IN_FILE)
+        return tensor_open_filed(c, !p->backwards);
     if (p->order != IN_FILES && p->order != IN_STORAGE)
         return begin_stream(
             c, (enum stream)((p->order == IN_CHECKPOINT ? STREAM_BY_NAME : STREAM_BY_PATH) +

@@ -44,6 +44,11 @@ struct zip {
  * "truncated", "duplicate-member", "overlap"), ERR_LIMIT. */
 enum status zip_open(const struct source *source, struct arena *, struct zip *out, struct error *);
 
+struct job;
+/* Warn of bytes after an archive, which begins at `base` of its file, and of members whose names lead out
+ * of a folder. `path` as for job_issue(). */
+void zip_report(struct job *, const char *path, const struct zip *, uint64_t base);
+
 /* NULL: no such member. Linear. */
 const struct zip_member *zip_find(const struct zip *, const char *name);
 

@@ -15,6 +15,7 @@ enum {
     SET,
     RENAME,
     PREFIX,
+    NAMES,
     BYTES,
     VALUES,
     ALL,
@@ -28,6 +29,7 @@ static const struct option_spec options[] = {
     [SET] = {"--set", PAIR, "a number that the map needs and A does not state"},
     [RENAME] = RENAME_OPTION(", of A's (after --map)"),
     [PREFIX] = PREFIX_OPTION,
+    [NAMES] = {"--names", "REGEX", "only tensors whose name, old or new, this matches anywhere"},
     [BYTES] = {"--bytes", NULL, "also compare contents, by hash"},
     [VALUES] = {"--values", NULL, "say how far apart the contents are: max_abs, rel_l2, cosine"},
     [ALL] = {"--all", NULL, "also list what is the same"},
@@ -37,20 +39,28 @@ static const struct option_spec options[] = {
     {NULL, NULL, NULL},
 };
 
+/* Shapes that differ in the first dimension alone, as where a vocabulary grew: the common rows are compared. */
+#define GROWN                                                                                      \
+    "(status = 'shape' AND min(shape_a ->> 0, shape_b ->> 0) > 0"                                  \
+    " AND json_remove(shape_a, '$[0]') = json_remove(shape_b, '$[0]'))"
+
 /* The rows are kept for counting and printing, because distances require reading. Tensors
  * made by a map have no hash, so with ?5 (--bytes) their values are compared instead. */
 #define KEEP "CREATE TEMP TABLE difference AS SELECT"
 #define KEPT " status, name_a, name_b, dtype_a, dtype_b, shape_a, shape_b, nbytes_a, nbytes_b,"
 static const char compare_sql[] = KEEP KEPT
     " tensor_a, tensor_b, NULL AS distance,"
-    " (?4 AND status IN ('value', 'dtype', 'unread'))"
-    " OR (?5 AND status = 'unread' AND ?3 IS NOT NULL) AS wanted FROM diff(?1, ?2, ?3, NULL, ?6)";
+    " (?4 AND (status IN ('value', 'dtype', 'unread') OR " GROWN "))"
+    " OR (?5 AND status = 'unread' AND ?3 IS NOT NULL) AS wanted FROM diff(?1, ?2, ?3, NULL, ?6)"
+    " WHERE ?7 IS NULL OR regexp_match(?7, name_a) OR regexp_match(?7, name_b)";
 
 /* Only the rows that differ, for when equal tensors are neither read nor listed. Their
  * number follows from B's number of tensors. */
 static const char differing_sql[] = KEEP KEPT " NULL AS distance FROM differing(?1, ?2)";
 
-static const char bytes_sql[] = "SELECT sum(nbytes_a + nbytes_b) FROM temp.difference WHERE wanted";
+static const char bytes_sql[] =
+    "SELECT sum(iif(status = 'shape', 2 * min(nbytes_a, nbytes_b), nbytes_a + nbytes_b))"
+    " FROM temp.difference WHERE wanted";
 /* Tensors that were read and are equal count as the same. */
 static const char distances_sql[] =
     "UPDATE temp.difference SET distance = tensor_distance(tensor_a, tensor_b, dtype_a, ?1)"
@@ -72,7 +82,8 @@ static const char contents_sql[] =
 static const char names_sql[] = ROWS FROM_ROWS;
 static const char values_sql[] =
     ROWS ", distance ->> '$.max_abs' AS max_abs, distance ->> '$.rel_l2' AS rel_l2,"
-         " distance ->> '$.cosine' AS cosine, distance ->> '$.unequal' AS unequal" FROM_ROWS;
+         " distance ->> '$.cosine' AS cosine, distance ->> '$.unequal' AS unequal,"
+         " distance ->> '$.rows' AS rows" FROM_ROWS;
 
 /* That a map is idle is looked at only where no pair shows the opposite. */
 static const char renamed_sql[] = "SELECT EXISTS (SELECT 1 FROM temp.difference"
@@ -96,6 +107,7 @@ static bool run_to_end(struct session *s, sqlite3_stmt *stmt)
 struct comparing {
     int64_t a, b;
     const char *map, *renames; /* NULL: none */
+    const char *names;         /* a regex; NULL: all */
     bool values, bytes;
     bool all;         /* also keep rows of equal tensors */
     unsigned threads; /* that read; 0: one per core */
@@ -134,8 +146,8 @@ static bool diff_compare(struct session *s, const struct comparing *c)
     sqlite3_stmt *stmt;
     if (!run_to_end(s, session_prepare(s, "DROP TABLE IF EXISTS temp.difference", "")))
         return false;
-    stmt = c->all ? session_prepare(s, compare_sql, "iisiis", c->a, c->b, c->map,
-                                    (int64_t)c->values, (int64_t)c->bytes, c->renames)
+    stmt = c->all ? session_prepare(s, compare_sql, "iisiiss", c->a, c->b, c->map,
+                                    (int64_t)c->values, (int64_t)c->bytes, c->renames, c->names)
                   : session_prepare(s, differing_sql, "ii", c->a, c->b);
     return run_to_end(s, stmt) && (!c->all || diff_measure(s, c));
 }
@@ -263,7 +275,8 @@ static int diff_report(struct session *s, const struct args *args, const struct 
         renames_say_idle(s, how->a, how->map, how->renames);
     complain("%lld different, %lld the same%s", c->different, c->same + c->unread,
              c->unread ? " as far as names, dtypes and shapes go" : "");
-    diff_says_whether_it_loads(s, how->a, how->b);
+    if (!how->names)
+        diff_says_whether_it_loads(s, how->a, how->b);
     if (how->map)
         say_losses(s);
     return STATUS_FINE;
@@ -285,14 +298,16 @@ static int diff_run_as(struct session *s, const struct args *args, const char *r
 {
     struct comparing how = {.map = args->value[MAP],
                             .renames = renames,
+                            .names = args->value[NAMES],
                             .values = args->value[VALUES],
                             .bytes = args->value[BYTES]};
     struct counts c = {0};
     int status = STATUS_FINE;
-    how.all = how.map || how.renames || how.values || args->value[ALL];
+    how.all = how.map || how.renames || how.names || how.values || args->value[ALL];
     if (!way_of_showing(s, args))
         return STATUS_TROUBLE;
-    if (!hash_jobs(args->value[JOBS], &how.threads) || !map_known(s, how.map))
+    if (!hash_jobs(args->value[JOBS], &how.threads) || !map_known(s, how.map) ||
+        !session_regex(s, how.names))
         return STATUS_TROUBLE;
     how.a = session_checkpoint(s, args->operand[0]);
     how.b = how.a ? session_checkpoint(s, args->operand[1]) : 0;
@@ -311,6 +326,10 @@ static int diff_run_as(struct session *s, const struct args *args, const char *r
     }
     if (!diff_compare(s, &how) || !count_rows(s, &how, &c))
         return session_interrupted ? STATUS_INTERRUPTED : STATUS_TROUBLE;
+    if (how.names && c.same + c.unread + c.different == 0) {
+        complain("--names %s matches no tensor of either", how.names);
+        return STATUS_TROUBLE;
+    }
     if (!args->value[QUIET])
         status = diff_report(s, args, &how, &c);
     if (status != STATUS_FINE)
@@ -331,24 +350,28 @@ static int diff_run(struct session *s, const struct args *args)
 const struct command command_diff = {
     .name = "diff",
     .args =
-        "A B [--map RULESET [--set KEY=VALUE]...] [--rename REGEX=NEW]... [--bytes|--values] [--all] [--tree] [--quiet] [--jobs N]",
+        "A B [--map RULESET [--set KEY=VALUE]...] [--rename REGEX=NEW]... [--names REGEX] [--bytes|--values] [--all] [--tree] [--quiet] [--jobs N]",
     .summary = "compare two checkpoints",
-    .help = "Compares names, dtypes and shapes; with --bytes also the contents, by hash\n"
-            "(hashes are kept, so the next time nothing is read); with --values how far apart\n"
-            "the contents are:\n"
-            "the largest absolute difference, the norm of b - a divided by a's norm, the\n"
-            "cosine. What is the same is only counted. On a terminal, or with --tree, modules\n"
-            "with the same differences share a line (layers.{0..31}), and what differs most\n"
-            "comes first: names, dtypes and shapes, then values. What a map casts is compared\n"
-            "after the cast, and the loss is reported. If one side is a skeleton (names\n"
-            "only), the last line says whether the other loads into it, and if not, why. A\n"
-            "and B may be steps of a run. The exit status is 0 (the same), 1 (different) or 2\n"
-            "(trouble).\n"
-            "\n"
-            "  ckptdb diff runs/gpt@1000 runs/gpt@2000 --values\n"
-            "  ckptdb diff model.safetensors model.gguf --map llama_hf_to_gguf\n"
-            "  ckptdb diff ddp.pt model.pt --prefix module.=\n"
-            "  ckptdb \"SELECT * FROM diff(1, 2) WHERE status = 'only_b'\"",
+    .help =
+        "Compares names, dtypes and shapes; with --bytes also the contents, by hash\n"
+        "(hashes are kept, so the next time nothing is read); with --values how far apart\n"
+        "the contents are:\n"
+        "the largest absolute difference, the norm of b - a divided by a's norm, the\n"
+        "cosine. Where shapes differ in the first dimension alone, as where a vocabulary grew,\n"
+        "the rows that both have are compared: the column `rows` says how many these are.\n"
+        "What is the same is only counted. On a terminal, or with --tree, modules\n"
+        "with the same differences share a line (layers.{0..31}), and what differs most\n"
+        "comes first: names, dtypes and shapes, then values. What a map casts is compared\n"
+        "after the cast, and the loss is reported. If one side is a skeleton (names\n"
+        "only), the last line says whether the other loads into it, and if not, why. A\n"
+        "and B may be steps of a run. The exit status is 0 (the same), 1 (different) or 2\n"
+        "(trouble).\n"
+        "\n"
+        "  ckptdb diff runs/gpt@1000 runs/gpt@2000 --values\n"
+        "  ckptdb diff base tuned --values --names 'embed_tokens|lm_head'\n"
+        "  ckptdb diff model.safetensors model.gguf --map llama_hf_to_gguf\n"
+        "  ckptdb diff ddp.pt model.pt --prefix module.=\n"
+        "  ckptdb \"SELECT * FROM diff(1, 2) WHERE status = 'only_b'\"",
     .options = options,
     .min_args = 2,
     .max_args = 2,

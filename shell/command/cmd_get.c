@@ -10,6 +10,7 @@
 #define SUMMARY_FROM 1000  /* above this many elements, a terminal gets a summary */
 #define NEAR_FEW     8     /* elements read at a time for a summary */
 #define NEAR_MANY    16384 /* and for all elements, front to back */
+#define NPY_PREAMBLE 10    /* bytes before the text of a .npy file's header */
 
 static const struct option_spec options[] = {
     {"--slice", "S", "a part, as NumPy writes it: '0, :, -3:, ::2' or '..., 1'"},
@@ -100,6 +101,12 @@ static void write_npy(struct get *g)
         sink_fail(&g->sink, err.status, "%.300s: %s", g->info->name, err.message);
     else if (sink_write(&g->sink, head, len))
         write_stream(g, g->dtype);
+    const char *dtype = g->dtype ? g->dtype : g->info->dtype;
+    char *raw = head ? strstr(head + NPY_PREAMBLE, "'|V") : NULL;
+    if (raw && g->sink.err.status == CKPTDB_OK && strncmp(dtype, "void", 4) != 0)
+        complain("NumPy sees raw %.*s for %s: x.view(ml_dtypes.%s) gives the numbers, or "
+                 "--dtype float32 here",
+                 (int)strcspn(raw + 1, "'"), raw + 1, dtype, dtype);
     ckptdb_free(head);
 }
 
@@ -143,41 +150,44 @@ static void write_text(struct get *g)
 
 /* --- the command ------------------------------------------------------------------------ */
 
-/* Whether export writes a format with the suffix of this path. */
-struct export_path {
-    const char *path;
-    bool found;
+/* Whether export writes a format with this suffix. */
+struct suffix {
+    const char *text;
+    bool exported;
 };
 
 static bool see_format(void *context, const struct ckptdb_format *f)
 {
-    struct export_path *e = context;
-    const char *suffix = strrchr(e->path, '.');
-    const char *at = suffix && f->writes ? strstr(f->suffixes, suffix) : NULL;
-    e->found = at && strchr(" ", at[strlen(suffix)]);
-    return !e->found;
+    struct suffix *s = context;
+    const char *at = f->writes ? strstr(f->suffixes, s->text) : NULL;
+    s->exported = at && strchr(" ", at[strlen(s->text)]);
+    return !s->exported;
 }
 
 /* The format by --format, or else by the suffix of -o FILE (NULL:
- * standard output), or else text. */
+ * standard output), or else, where there is none, text. */
 static const struct format *find_format(const char *name, const char *path)
 {
     const size_t count = sizeof(output_formats) / sizeof(output_formats[0]);
-    const char *suffix = path ? strrchr(path, '.') : NULL;
-    struct export_path other = {.path = path};
+    const char *slash = path ? strrchr(path, '/') : NULL, *file = slash ? slash + 1 : path;
+    const char *dot = file && *file ? strrchr(file + 1, '.') : NULL; /* .hidden has none */
+    struct suffix suffix = {.text = dot && dot[1] ? dot : NULL};
     for (size_t i = 0; i < count; i++)
         if (name ? strcmp(output_formats[i].name, name) == 0
-                 : suffix && strcasecmp(suffix, output_formats[i].suffix) == 0)
+                 : suffix.text && strcasecmp(suffix.text, output_formats[i].suffix) == 0)
             return &output_formats[i];
-    if (path && !name)
-        ckptdb_formats(see_format, &other);
-    if (name)
+    if (name) {
         complain("--format %s: text, json, csv, npy or raw", name);
-    else if (other.found)
+        return NULL;
+    }
+    if (!suffix.text)
+        return &output_formats[0];
+    ckptdb_formats(see_format, &suffix);
+    if (suffix.exported)
         complain("-o %s: `export` writes this format; get writes .txt, .json, .csv, .npy and .raw",
                  path);
     else
-        return &output_formats[0];
+        complain("-o %s: a suffix that says nothing: --format text, json, csv, npy or raw", path);
     return NULL;
 }
 
@@ -294,7 +304,7 @@ const struct command command_get = {
         "CHECKPOINT [NAME] [--map RULESET] [--rename REGEX=NEW] [--slice S] [--dtype D] [--format F] [-o FILE]",
     .summary = "print a tensor, or write its elements to a file",
     .help = "NAME may be left out if the checkpoint has only one tensor. Without --format the\n"
-            "suffix of FILE decides: .txt, .json, .csv, .npy, .raw.\n"
+            "suffix of FILE decides: .txt, .json, .csv, .npy, .raw; none is text.\n"
             "\n"
             "text looks as NumPy prints it; on a terminal, tensors of more than 1000 elements\n"
             "are abbreviated. json is nested lists, in which NaN and infinities are null. csv\n"

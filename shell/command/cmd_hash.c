@@ -50,6 +50,13 @@ int content_status(const struct session *s, const struct ckptdb_error *err, bool
 
 /* --- hashes ----------------------------------------------------------------------------------- */
 
+bool content_for_people(const struct session *s)
+{
+    return s->mode == MODE_AUTO
+               ? s->out_is_terminal
+               : s->mode == MODE_BOX || s->mode == MODE_TABLE || s->mode == MODE_MARKDOWN;
+}
+
 bool content_ids(const struct ckptdb_content_options *o, struct text *out)
 {
     for (size_t i = 0; i < o->count; i++)

@@ -65,6 +65,7 @@ struct command {
     bool shell_only; /* a dot-command that is not a command word */
     bool no_rows;    /* prints no rows: --json and its like are refused, not ignored */
     bool pages;      /* may use the pager: it has no progress to show beside it */
+    bool setting;    /* with a value it only says how results look or where they go */
     bool whole_line; /* in the shell: the rest of the line is one operand, as typed */
     int (*run)(struct session *, const struct args *);
 };

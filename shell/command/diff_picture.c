@@ -18,7 +18,8 @@
 struct apart {
     double rel_l2, max_abs; /* the largest */
     uint64_t known;         /* number of tensors with known distances */
-    int rank;               /* the largest rank in rows_sql */
+    uint64_t rows; /* the most rows that one has in common with the other side's; 0: all are */
+    int rank;      /* the largest rank in rows_sql */
 };
 
 struct picture {
@@ -40,7 +41,7 @@ static const char rows_sql[] =
     "  WHEN 'renamed' THEN '-> ' || regexp_replace('\\d+', name_b, '#')"
     "  ELSE coalesce(shape_a, shape_b, '') END, coalesce(nbytes_a, nbytes_b, 0),"
     " coalesce(distance ->> '$.rel_l2', 9e999), coalesce(distance ->> '$.max_abs', 9e999),"
-    " distance IS NOT NULL,"
+    " distance IS NOT NULL, coalesce(distance ->> '$.rows', 0),"
     " CASE WHEN status IN ('same', 'unread') THEN 0 WHEN status = 'renamed' THEN 1"
     "  WHEN status = 'value' THEN 2 ELSE 3 END"
     " FROM temp.difference WHERE ?1 OR status NOT IN ('same', 'unread') ORDER BY rowid";
@@ -73,7 +74,8 @@ static bool add_distances(struct picture *p, sqlite3_stmt *rows)
     while (p->apart && session_row(p->session, rows)) {
         const double rel = sqlite3_column_double(rows, 4), most = sqlite3_column_double(rows, 5);
         const bool known = sqlite3_column_int(rows, 6) != 0;
-        const int rank = sqlite3_column_int(rows, 7);
+        const uint64_t common = (uint64_t)sqlite3_column_int64(rows, 7);
+        const int rank = sqlite3_column_int(rows, 8);
         uint32_t node = module_tree_shown(&p->tree, session_text(rows, 0));
         for (; node; node = p->tree.nodes[node].parent) {
             struct apart *a = &p->apart[node];
@@ -81,6 +83,7 @@ static bool add_distances(struct picture *p, sqlite3_stmt *rows)
             if (!known)
                 continue;
             a->known++;
+            a->rows = common > a->rows ? common : a->rows;
             a->rel_l2 = fmax(a->rel_l2, rel);
             a->max_abs = fmax(a->max_abs, most);
         }
@@ -166,6 +169,8 @@ static void draw_node(void *context, const struct module_visit *v)
     if (a->known)
         fprintf(out, "  rel_l2 %s%.3g, max_abs %.3g", m->tensors > 1 ? "up to " : "", a->rel_l2,
                 a->max_abs);
+    if (a->rows && m->kind)
+        fprintf(out, " in the first %llu rows", (unsigned long long)a->rows);
     fputc('\n', out);
 }
 

@@ -37,6 +37,7 @@ const struct command command_mode = {
     .max_args = 1,
     .shell_only = true,
     .no_rows = true,
+    .setting = true,
     .run = mode_run,
 };
 
@@ -74,6 +75,7 @@ const struct command command_headers = {
     .max_args = 1,
     .shell_only = true,
     .no_rows = true,
+    .setting = true,
     .run = headers_run,
 };
 
@@ -99,6 +101,7 @@ const struct command command_timer = {
     .max_args = 1,
     .shell_only = true,
     .no_rows = true,
+    .setting = true,
     .run = timer_run,
 };
 
@@ -119,6 +122,7 @@ const struct command command_bail = {
     .max_args = 1,
     .shell_only = true,
     .no_rows = true,
+    .setting = true,
     .run = bail_run,
 };
 
@@ -145,6 +149,7 @@ const struct command command_nullvalue = {
     .max_args = 1,
     .shell_only = true,
     .no_rows = true,
+    .setting = true,
     .run = nullvalue_run,
 };
 
@@ -180,6 +185,7 @@ const struct command command_width = {
     .max_args = -1,
     .shell_only = true,
     .no_rows = true,
+    .setting = true,
     .run = width_run,
 };
 
@@ -197,6 +203,7 @@ const struct command command_output = {
     .max_args = 1,
     .shell_only = true,
     .no_rows = true,
+    .setting = true,
     .run = output_run,
 };
 
@@ -212,9 +219,11 @@ const struct command command_once = {
     .name = "once",
     .args = "FILE | '|COMMAND'",
     .summary = "like .output, for the next statement or command only",
+    .help = "Commands that say how results look (.mode csv) may come between.",
     .min_args = 1,
     .max_args = 1,
     .shell_only = true,
     .no_rows = true,
+    .setting = true,
     .run = once_run,
 };

@@ -32,6 +32,9 @@ int content_run(struct session *, content_work *, const struct ckptdb_content_op
                 const char *kept);
 #define HASHES_KEPT "; what was hashed so far is kept"
 
+/* Whether the rows of a command are for people: rounded numbers, pictures. */
+bool content_for_people(const struct session *);
+
 /* The checkpoints as a JSON list, for a statement. */
 bool content_ids(const struct ckptdb_content_options *, struct text *out);
 /* Print a query's rows, after work that ended with `status`, unless that is STATUS_TROUBLE. ?1 is the JSON

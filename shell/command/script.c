@@ -195,12 +195,23 @@ static int run_dot(struct session *s, const char *line, const struct origin *fro
     return status;
 }
 
+/* Whether a line sets something, for which .once waits. */
+static bool is_setting(const struct session *s, const char *line)
+{
+    const char *word = line + strspn(line, " \t\v\f\r.\\");
+    const size_t len = strcspn(word, " \t;");
+    char *name = strndup(word, len);
+    const struct command *c = name ? dot_find(s, name) : NULL;
+    free(name);
+    return c && c->setting && word[len + strspn(word + len, " \t;")];
+}
+
 /* --- units -------------------------------------------------------------------------------- */
 
 int script_run_unit(struct session *s, enum unit kind, struct splitter *p, const char *name)
 {
     const struct origin from = {.name = name, .line = p->first};
-    bool once = s->once;
+    const bool once = s->once && !(kind == UNIT_DOT && is_setting(s, splitter_text(p)));
     int status = STATUS_NO;
     s->failed = false;
     if (kind == UNIT_BAD) {

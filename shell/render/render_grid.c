@@ -4,6 +4,7 @@
  * Rows come in windows. A later window keeps the previous widths if its cells fit;
  * otherwise the grid is closed and another begins, with its own header.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "shell/render/human.h"
@@ -12,6 +13,7 @@
 #define WIDTH_MAX 4096 /* wider cells stick out instead of widening the column */
 #define PATH_MIN  24   /* paths are not shortened below this */
 #define TEXT_MIN  24   /* nor texts below this while columns can be left out */
+#define LINE_MIN  9    /* nor pictures of one line */
 #define NAME_MOST 256  /* longer names count as this long */
 #define SHOWN_MIN 2    /* at least this many columns stay */
 #define NARROWEST 4    /* texts of the remaining columns are not shortened below this */
@@ -118,6 +120,38 @@ static void put_wrapped(struct render *r, const char *name, const char *at, size
     fputc('\n', r->out);
 }
 
+/* Whether a listing's column has pictures of one line, whose characters rise with their values. */
+static bool is_picture(const struct render *r, int column)
+{
+    return r->listing &&
+           (strcmp(r->names[column], "histogram") == 0 || strcmp(r->names[column], "trend") == 0);
+}
+
+/* Print a picture in fewer columns: the highest of neighbours stays. */
+static void put_squeezed(struct render *r, int column, const struct cell *c)
+{
+    struct text line = {0};
+    const size_t room = r->widths[column];
+    const char *at = cell_at(r, c), *end = at + c->len, *high = NULL;
+    size_t step = 0, place = 0;
+    for (size_t i = 0, n; at < end; at += n, i++) {
+        const size_t here = i * room / c->width, k = (size_t)(end - at);
+        n = (size_t)utf8_length((const unsigned char *)at, k);
+        n = n ? n : 1;
+        if (high && here == place && strncmp(at, high, n < step ? n : step) <= 0)
+            continue;
+        if (high && here != place)
+            text_add(&line, high, step);
+        high = at;
+        step = n;
+        place = here;
+    }
+    text_add(&line, high, step);
+    put_cell(r, column, text_str(&line) ? line.at : "", line.len, text_width(line.at, line.len),
+             false);
+    text_release(&line);
+}
+
 static void put_rows(struct render *r, const struct grid_style *style)
 {
     const struct cell *cell = r->cells;
@@ -127,7 +161,10 @@ static void put_rows(struct render *r, const struct grid_style *style)
                 continue;
             bool dim = cell->null && r->color;
             fprintf(r->out, "%s%s", style->side, dim ? "\033[2m" : "");
-            put_cell(r, i, cell_at(r, cell), cell->len, cell->width, cell->right);
+            if (cell->width > r->widths[i] && is_picture(r, i))
+                put_squeezed(r, i, cell);
+            else
+                put_cell(r, i, cell_at(r, cell), cell->len, cell->width, cell->right);
             fputs(dim ? "\033[0m" : "", r->out);
         }
         fprintf(r->out, "%s\n", style->side);
@@ -207,6 +244,63 @@ static bool shorten_odd_names(struct render *r)
     return false;
 }
 
+/* A text, by its end. */
+struct ending {
+    const char *at;
+    size_t len;
+};
+
+static int compare_ends(const void *a, const void *b)
+{
+    const struct ending *x = a, *y = b;
+    for (size_t i = 1; i <= x->len && i <= y->len; i++)
+        if (x->at[x->len - i] != y->at[y->len - i])
+            return (unsigned char)x->at[x->len - i] < (unsigned char)y->at[y->len - i] ? -1 : 1;
+    return (x->len > y->len) - (x->len < y->len);
+}
+
+/* The width at which the ends of a column's texts, after a mark, still tell them apart. */
+static size_t telling_width(const struct render *r, int column)
+{
+    struct ending *ends = calloc(r->rows + 1, sizeof(*ends));
+    size_t most = 0;
+    for (size_t i = 0; ends && i < r->rows; i++) {
+        const struct cell *c = &r->cells[i * (size_t)r->columns + (size_t)column];
+        ends[i] = (struct ending){cell_at(r, c), c->len};
+    }
+    if (ends)
+        qsort(ends, r->rows, sizeof(*ends), compare_ends);
+    for (size_t i = 1; ends && i < r->rows; i++) {
+        const struct ending *a = &ends[i - 1], *b = &ends[i];
+        size_t same = 0;
+        while (same < a->len && same < b->len &&
+               a->at[a->len - 1 - same] == b->at[b->len - 1 - same])
+            same++;
+        if (same == a->len && same == b->len)
+            continue;
+        const size_t width = text_width(b->at + b->len - same, same) + 2;
+        most = width > most ? width : most;
+    }
+    free(ends);
+    return ends ? most : NAME_MOST;
+}
+
+/* Shorten names as far as they stay different. */
+static bool shorten_names(struct render *r)
+{
+    for (int i = 0; i < r->columns; i++) {
+        const bool name = strcmp(r->names[i], "name") == 0;
+        const size_t least = name && r->widths[i] < BELOW ? telling_width(r, i) : SIZE_MAX;
+        const size_t keep = least < TEXT_MIN / 2 ? TEXT_MIN / 2 : least;
+        if (r->widths[i] >= BELOW || r->widths[i] <= keep)
+            continue;
+        const size_t excess = total_width(r) - r->screen;
+        r->widths[i] -= excess < r->widths[i] - keep ? excess : r->widths[i] - keep;
+        return true;
+    }
+    return false;
+}
+
 static bool is_column_empty(const struct render *r, int column)
 {
     for (size_t row = 0; row < r->rows; row++)
@@ -228,8 +322,9 @@ static enum keep keep_of(const struct render *r, int column)
 {
     static const char *const texts[] = {"message", "error", "note",  "meaning", "advice",
                                         "hint",    "names", "first", "place",   "tensors"};
-    static const char *const answers[] = {"new_name", "status", "max_abs", "rel_l2",
-                                          "cosine",   "nans",   "infs"};
+    static const char *const answers[] = {
+        "new_name", "status", "max_abs", "rel_l2", "cosine", "nans",   "infs",      "mean", "std",
+        "min",      "max",    "l2",      "trend",  "last",   "change", "first_bad", "step", "stat"};
     if (r->listing && strcmp(r->names[column], "name_a") == 0)
         return KEEP_SUBJECT;
     for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++)
@@ -241,6 +336,20 @@ static enum keep keep_of(const struct render *r, int column)
     for (size_t row = 0; row < r->rows && text; row++)
         text = !r->cells[row * (size_t)r->columns + (size_t)column].right; /* no count */
     return text ? KEEP_TEXT : KEEP_NOT;
+}
+
+/* Shorten pictures of this kind. */
+static bool shorten_pictures(struct render *r, enum keep keep)
+{
+    const size_t excess = total_width(r) - r->screen;
+    for (int i = 0; i < r->columns; i++) {
+        const size_t width = r->widths[i];
+        if (width >= BELOW || width <= LINE_MIN || !is_picture(r, i) || keep_of(r, i) != keep)
+            continue;
+        r->widths[i] -= excess < width - LINE_MIN ? excess : width - LINE_MIN;
+        return true;
+    }
+    return false;
 }
 
 /* Move one column of this kind below its row; false if none is left in the grid. */
@@ -264,7 +373,7 @@ static bool leave_one_out(struct render *r)
         if (r->widths[i] >= BELOW)
             continue;
         shown++;
-        if (i > 0 && !empty && keep_of(r, i) == KEEP_NOT)
+        if (i > 0 && !empty && (keep_of(r, i) == KEEP_NOT || is_column_empty(r, i)))
             victim = i;
         empty = empty || (victim == i && is_column_empty(r, i));
     }
@@ -311,7 +420,13 @@ static void narrow_once(struct render *r)
         return;
     if (r->listing && shorten_odd_names(r))
         return;
-    if (!put_one_below(r, KEEP_TEXT) && !leave_one_out(r) && !put_one_below(r, KEEP_NAME))
+    if (r->listing && shorten_pictures(r, KEEP_NOT))
+        return;
+    if (put_one_below(r, KEEP_TEXT) || leave_one_out(r))
+        return;
+    if (r->listing && (shorten_pictures(r, KEEP_NAME) || shorten_names(r)))
+        return;
+    if (!put_one_below(r, KEEP_NAME))
         cut_texts(r, NARROWEST);
 }
 

@@ -156,3 +156,28 @@ q diff "$quantised/zip.pt" ints.safetensors --values | grep qint8
 q diff zip2.pt ints.safetensors --values --all --map to_int32 | grep -w qint8
 q diff zip2.pt floats.safetensors --values | grep -w dtype
 q diff zip2.pt floats.safetensors --values --all --map to_float32 | grep -w qint8
+echo '-- a grown vocabulary: the rows that both have are compared, and it says how many'
+python3 - <<'END'
+import json, struct
+from make_safetensors import save
+def f(*x): return struct.pack("<%df" % len(x), *x)
+def half(*x): return struct.pack("<%de" % len(x), *x)
+rows = [float(i % 7) for i in range(70000 * 2)]  # more than a piece
+tuned = list(rows); tuned[7] += 0.5
+save("base.safetensors", [("emb", "F32", [70000, 2], f(*rows)), ("head", "F32", [3], f(1, 2, 3)), ("turned", "F32", [2, 3], f(*range(6))),
+    ("wide", "F32", [2, 3], f(*range(6))), ("none", "F32", [0, 2], b""), ("h", "F32", [2, 2], f(1, 2, 3, 4)), ("w", "F32", [2], f(1, 2))])
+save("tuned.safetensors", [("emb", "F32", [70003, 2], f(*tuned, *range(6))), ("head", "F32", [2], f(1, 2)), ("turned", "F32", [3, 2], f(*range(6))),
+    ("wide", "F32", [2, 4], f(*range(8))), ("none", "F32", [1, 2], f(0, 0)), ("h", "F16", [3, 2], half(1, 2, 3, 4, 5, 6)), ("w", "F32", [2], f(1, 3))])
+END
+"$CKPTDB_BIN" import base.safetensors tuned.safetensors
+"$CKPTDB_BIN" --jsonl diff base.safetensors tuned.safetensors --values; echo "status $?"
+"$CKPTDB_BIN" diff base.safetensors tuned.safetensors --values --tree; echo "status $?"
+"$CKPTDB_BIN" diff base.safetensors tuned.safetensors; echo "status $?"
+echo '-- names'
+"$CKPTDB_BIN" diff base.safetensors tuned.safetensors --values --names '^(emb|w)$' --header; echo "status $?"
+"$CKPTDB_BIN" diff base.safetensors tuned.safetensors --names 'hea' --bytes; echo "status $?"
+"$CKPTDB_BIN" diff base.safetensors tuned.safetensors --names 'w$' --values --rename '^w$=other'; echo "status $?"
+"$CKPTDB_BIN" diff base.safetensors base.safetensors --names 'emb' --all; echo "status $?"
+"$CKPTDB_BIN" diff base.safetensors tuned.safetensors --names nosuch; echo "status $?"
+"$CKPTDB_BIN" diff base.safetensors tuned.safetensors --names '('; echo "status $?"
+"$CKPTDB_BIN" "SELECT tensor_distance(a.id, b.id) FROM tensor a JOIN tensor b USING (name) WHERE name = 'wide' AND a.checkpoint = 'base.safetensors' AND b.checkpoint = 'tuned.safetensors'"

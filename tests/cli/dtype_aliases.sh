@@ -26,3 +26,8 @@ echo '-- export, and the functions'
 "$CKPTDB_BIN" --list "SELECT hex(tensor_bytes(id, 'torch.float')) = hex(tensor_bytes(id, 'float32')), dtype_bits('bf16'), dtype_bits('<f8')
     FROM tensor WHERE name = 'h' AND dtype = 'float16'"
 for each in float7 bf17 torch. '<f3' '<' ''; do "$CKPTDB_BIN" get m.safetensors h --dtype "$each"; done
+echo '-- what NumPy will see of those that it has not'
+"$CKPTDB_BIN" export m.safetensors raw.npz --names 'h|i' --dtype bf16 2>&1
+"$CKPTDB_BIN" export m.safetensors f.npy --names h --dtype f32 2>&1
+"$CKPTDB_BIN" get m.safetensors h --dtype float8_e5m2 -o raw.npy
+"$CKPTDB_BIN" get m.safetensors h --dtype float32 -o f32.npy

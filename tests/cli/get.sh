@@ -71,12 +71,18 @@ cmp large.npy bysuffix.npy && echo same
 get large.npy large -o UPPER.NPY
 cmp large.npy UPPER.NPY && echo same
 for suffix in json csv txt raw out; do get cube.npy --slice '0, :2, :2' -o "part.$suffix"; done
-head part.json part.csv part.txt part.out
+head part.json part.csv part.txt
 od -An -td8 part.raw
 get large.npy --format json -o json.npy
 cat json.npy
 get large.npy -o x.safetensors
 get large.npy -o x.npz
+get large.npy -o x.bin
+get large.npy -o x.d/large
+get large.npy -o .large
+mkdir -p x.d
+get large.npy -o x.d/large
+head -c 20 x.d/large; echo
 get floats.npy -o -
 "$CKPTDB_BIN" get large.npy --format npy -o - | cmp - large.npy && echo same
 get "$PWD/two.safetensors"

@@ -32,6 +32,8 @@ ln -s ../else/w.bin links/out/w.bin
 cp $data links/below/data/1 && ln -s data/1 links/below/w.bin
 cp $data links/hub/blobs/f00d && ln -s ../../blobs/f00d links/hub/snapshots/1/w.bin
 mv links/hub/snapshots/1/m.onnx links/hub/blobs/c0de && ln -s ../../blobs/c0de links/hub/snapshots/1/m.onnx
+mkdir links/hub/snapshots/1/onnx # as exporters put them: a folder in the snapshot
+ln -s ../../../blobs/c0de links/hub/snapshots/1/onnx/m.onnx && ln -s ../../../blobs/f00d links/hub/snapshots/1/onnx/w.bin
 "$CKPTDB_BIN" -d links.db import links
 "$CKPTDB_BIN" -d links.db "SELECT replace(path, '$PWD/', ''), severity, code, message FROM issue"
 "$CKPTDB_BIN" -d links.db "SELECT count(*) FROM tensor WHERE storage = 'range'"

@@ -43,6 +43,8 @@ run -f loop.sql 2>&1 | head -n 3
 echo "--- output"
 printf ".output 'out file'\nSELECT 1;\n.output\nSELECT 2;\n.once once.txt\nSELECT 3;\nSELECT 4;\n" | run
 cat 'out file' once.txt
+printf ".once rows.csv\n.mode csv\n.headers on\nSELECT 1 AS one, 'a,b' AS two;\nSELECT 5;\n.once a.txt\n.once b.txt\nSELECT 6;\n.once c.txt\n.mode\nSELECT 7;\n" | run
+head rows.csv a.txt b.txt c.txt
 printf ".once '|tr a-z A-Z'\nSELECT 'shout';\nSELECT 'whisper';\n" | run
 printf ".output no/such/folder\nSELECT 1;\n" | run
 echo "--- a byte order mark, and CR LF"

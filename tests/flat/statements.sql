@@ -506,3 +506,24 @@ SELECT count(*) FROM (SELECT name FROM tensor GROUP BY name HAVING count(*) = 1)
 SELECT rank, avg(nbytes), min(nbytes), max(nbytes) FROM tensor WHERE checkpoint_id = {cid} GROUP BY rank;
 -- 3 share of each dtype
 SELECT dtype, round(100.0 * sum(nbytes) / (SELECT sum(nbytes) FROM tensor), 1) FROM tensor GROUP BY dtype;
+-- 3 bytes by file and checkpoint, backwards
+SELECT file, checkpoint_id, count(*), sum(nbytes), max(offset) FROM tensor GROUP BY file, checkpoint_id ORDER BY file DESC, checkpoint_id DESC LIMIT 50;
+-- 3 files that hold a dtype
+SELECT file, count(*) AS n FROM tensor WHERE dtype = {dtype} GROUP BY file HAVING n > 10 ORDER BY n DESC, file LIMIT 20;
+-- 8 ordered files in order, what is in none first
+SELECT file, checkpoint_id FROM tensor WHERE ord = 0 ORDER BY file, checkpoint_id LIMIT 40;
+-- 3 ordered the last files
+SELECT DISTINCT file FROM tensor ORDER BY file DESC LIMIT 10;
+-- 4 distinct files
+SELECT count(*) FROM (SELECT DISTINCT file FROM tensor);
+-- 3 a module deep in the model, everywhere
+SELECT checkpoint, depth, tensors, nbytes FROM by_module WHERE module = 'model.layers.3.mlp';
+-- 3 a module of a single tensor, everywhere
+SELECT checkpoint_id, depth, tensors, nbytes FROM by_module WHERE module = 'model.layers.3.mlp.up_proj' AND checkpoint_id > 3;
+-- 3 a module that is nowhere
+SELECT * FROM by_module WHERE module = 'vision_tower';
+-- 3 modules of a list, by run
+SELECT m.module, c.run, sum(m.nbytes) FROM by_module m JOIN checkpoint c ON c.id = m.checkpoint_id WHERE m.module IN ('lm_head', 'encoder.block.1', 'layers')
+GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT 20;
+-- 3 module names that are numbers
+SELECT count(*) FROM by_module WHERE module = 1 OR module = '0';

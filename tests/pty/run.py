@@ -822,6 +822,24 @@ def case_no_words_on_stdout_of_a_script(t):
         equal(rows.read(), "5\n")
 
 
+def case_a_build_shows_how_far_it_is(t):
+    """make check and make demo: a count on a terminal, which ends with the build's own status."""
+    t.write("Makefile", "all: a b c; @:\na b c:\n\t@printf '  %-5s %s\\n' CC $@.c\n\t@test -z '$(filter b,$@)' || "
+                        "{ sleep 0.2; echo warned >&2; exit $(STATUS); }\n")
+    building = os.path.abspath(os.path.join(os.path.dirname(__file__), "../building.sh"))
+    s = t.shell(building, "make", "--no-print-directory", "STATUS=0", binary=shutil.which("bash"))
+    s.expect(r"building: 1 of 3 \(V=1 shows commands\) a\.c")
+    s.expect(r"building: 2 of 3.* b\.c")
+    s.expect("warned\n")
+    s.expect("building: 3 of 3")
+    equal(s.wait(), 0)
+    s = t.shell(building, "make", "--no-print-directory", "STATUS=3", binary=shutil.which("bash"))
+    s.expect("warned\n.*Error 3")
+    equal(s.wait(), 2)
+    quiet = subprocess.run(["bash", building, "make", "STATUS=0"], cwd=t.folder, capture_output=True, text=True, check=True)
+    equal((quiet.stdout.splitlines()[0], "of 3" in quiet.stdout), ("building (V=1 shows what) ...", False))
+
+
 # --- what other shells complete ---------------------------------------------------------------
 
 COMPLETION = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../shell/line/completion."))

@@ -126,22 +126,6 @@ static bool rawlzma_size(const struct codec_args *args, uint64_t in, struct code
     return parse_filters(args->rest, &f);
 }
 
-/* A dictionary never needs to be larger than the decoded data, so a stated size above that must not
- * cost memory. */
-static void bound_dictionary(struct filters *f, size_t room)
-{
-    for (unsigned i = 0; i < f->count; i++) {
-        if (f->list[i].id != LZMA_FILTER_LZMA1 && f->list[i].id != LZMA_FILTER_LZMA2)
-            continue;
-        uint64_t most = room < DICTIONARY_MOST ? room : DICTIONARY_MOST;
-        most = most < DICTIONARY_LEAST ? DICTIONARY_LEAST : most;
-        if (f->of[i].lzma.dict_size > most)
-            f->of[i].lzma.dict_size = (uint32_t)most;
-        if (f->of[i].lzma.dict_size < DICTIONARY_LEAST)
-            f->of[i].lzma.dict_size = DICTIONARY_LEAST;
-    }
-}
-
 static enum status rawlzma_decode(const struct codec_step *step, struct bytes in, uint8_t *out,
                                   size_t room, size_t *made, struct error *err)
 {
@@ -151,7 +135,18 @@ static enum status rawlzma_decode(const struct codec_step *step, struct bytes in
     if (!lib)
         return err->status;
     parse_filters(step->args.rest, &f);
-    bound_dictionary(&f, room);
+    /* A dictionary never needs to be larger than the decoded data, so a stated size above that
+     * must not cost memory. */
+    for (unsigned i = 0; i < f.count; i++) {
+        if (f.list[i].id != LZMA_FILTER_LZMA1 && f.list[i].id != LZMA_FILTER_LZMA2)
+            continue;
+        uint64_t most = room < DICTIONARY_MOST ? room : DICTIONARY_MOST;
+        most = most < DICTIONARY_LEAST ? DICTIONARY_LEAST : most;
+        if (f.of[i].lzma.dict_size > most)
+            f.of[i].lzma.dict_size = (uint32_t)most;
+        if (f.of[i].lzma.dict_size < DICTIONARY_LEAST)
+            f.of[i].lzma.dict_size = DICTIONARY_LEAST;
+    }
     const bool may_end = f.unmarked && room >= step->args.number[0]; /* when the output is full */
     lzma_ret rc = lib->raw(&z, f.list);
     bool begun = rc == LZMA_OK;

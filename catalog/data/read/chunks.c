@@ -74,16 +74,6 @@ static void shard_free(struct shard *s)
     free(s);
 }
 
-static void shards_release(struct shards *s)
-{
-    while (s->first) {
-        struct shard *next = s->first->next;
-        shard_free(s->first);
-        s->first = next;
-    }
-    pthread_mutex_destroy(&s->lock);
-}
-
 /* --- shards in memory -------------------------------------------------------------------------- */
 
 /* These functions are called with the lock held. */
@@ -133,15 +123,6 @@ static struct shard *shards_keep(struct shards *s, struct shard *shard)
     s->bytes += shard->index_bytes;
     shard->used = ++s->clock;
     return gone;
-}
-
-/* A shard that is in memory, held, or NULL. */
-static struct shard *shards_find(struct shards *s, struct shard_name name)
-{
-    pthread_mutex_lock(&s->lock);
-    struct shard *found = shards_find_kept(s, name);
-    pthread_mutex_unlock(&s->lock);
-    return found;
 }
 
 /* Release a shard that is held. Takes NULL. */
@@ -329,7 +310,13 @@ void chunks_close(struct chunks *c)
 {
     if (!c)
         return;
-    shards_release(&c->shards);
+    struct shards *s = &c->shards;
+    while (s->first) {
+        struct shard *next = s->first->next;
+        shard_free(s->first);
+        s->first = next;
+    }
+    pthread_mutex_destroy(&s->lock);
     file_set_close(c->files);
     free(c->counts);
     free(c);
@@ -455,7 +442,11 @@ static struct shard *take_shard(struct chunks *c, struct shard_name name, const 
 {
     struct source *source = NULL;
     const char *codec; /* unused: a shard has no chain of its own */
-    struct shard *shard = shards_find(&c->shards, name);
+    /* A shard that is in memory, held, or NULL. */
+    struct shards *s = &c->shards;
+    pthread_mutex_lock(&s->lock);
+    struct shard *shard = shards_find_kept(s, name);
+    pthread_mutex_unlock(&s->lock);
     if (shard) {
         shard_drop(&c->shards, outer);
         return shard;

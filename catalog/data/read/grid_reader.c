@@ -311,26 +311,6 @@ static bool same_slices(const struct grid_reader *g, const struct ckptdb_slice *
     return true;
 }
 
-static void grid_reader_choose(struct grid_reader *g, const struct ckptdb_slice *slices,
-                               struct error *err)
-{
-    uint64_t bits;
-    char step[CODEC_STEP_BYTES];
-    stop_ahead(g);
-    drop_band(g);
-    source_close(g->packed);
-    g->packed = NULL;
-    g->chosen = false;
-    for (unsigned d = 0; d < g->tensor->rank; d++)
-        g->slices[d] = slices[d];
-    g->base.size = slice_elements(slices, g->tensor->rank) * g->unit;
-    if (codec_chain_argument(g->tensor->codec, "unpack", &bits)) {
-        snprintf(step, sizeof(step), "unpack:%llu", (unsigned long long)bits);
-        codec_chain_open(&g->base, step, &g->packed, NULL, err);
-    }
-    g->chosen = err->status == OK;
-}
-
 enum status grid_reader_slice(struct grid_reader *g, const struct ckptdb_slice *slices,
                               struct source **out, struct error *err)
 {
@@ -338,8 +318,23 @@ enum status grid_reader_slice(struct grid_reader *g, const struct ckptdb_slice *
     for (unsigned d = 0; !slices && d < g->tensor->rank; d++)
         whole[d] = (struct ckptdb_slice){.count = g->tensor->shape[d], .step = 1};
     slices = slices ? slices : whole;
-    if (!g->chosen || !same_slices(g, slices))
-        grid_reader_choose(g, slices, err);
+    if (!g->chosen || !same_slices(g, slices)) {
+        uint64_t bits;
+        char step[CODEC_STEP_BYTES];
+        stop_ahead(g);
+        drop_band(g);
+        source_close(g->packed);
+        g->packed = NULL;
+        g->chosen = false;
+        for (unsigned d = 0; d < g->tensor->rank; d++)
+            g->slices[d] = slices[d];
+        g->base.size = slice_elements(slices, g->tensor->rank) * g->unit;
+        if (codec_chain_argument(g->tensor->codec, "unpack", &bits)) {
+            snprintf(step, sizeof(step), "unpack:%llu", (unsigned long long)bits);
+            codec_chain_open(&g->base, step, &g->packed, NULL, err);
+        }
+        g->chosen = err->status == OK;
+    }
     *out = g->packed ? g->packed : &g->base;
     return err->status;
 }

@@ -110,18 +110,6 @@ static int by_first(const void *a, const void *b)
     return x->extent < y->extent ? -1 : x->extent > y->extent;
 }
 
-static void sort(struct tiles *tiles)
-{
-    bool sorted = true;
-    for (uint64_t i = 1; i < tiles->count && sorted; i++)
-        sorted = tiles->tile[i - 1].first <= tiles->tile[i].first;
-    if (!sorted)
-        qsort(tiles->tile, tiles->count, sizeof(tiles->tile[0]), by_first);
-    for (uint64_t i = 1; i < tiles->count; i++)
-        if (tiles->tile[i].reach < tiles->tile[i - 1].reach)
-            tiles->tile[i].reach = tiles->tile[i - 1].reach;
-}
-
 /* Fails with ERR_CORRUPT unless the boxes of the tensor's extents cover every element exactly once;
  * ERR_UNSUPPORTED when a box cuts a block of packed elements. */
 static enum status tiles_open(const struct stored_tensor *t, struct tiles **out, struct error *err)
@@ -150,7 +138,14 @@ static enum status tiles_open(const struct stored_tensor *t, struct tiles **out,
     if (err->status == OK &&
         (elements != t->elements || weight != weight_of(NULL, t->shape, t->rank)))
         not_tiled(t, elements < t->elements ? "do not cover it" : "overlap", err);
-    sort(tiles);
+    bool sorted = true;
+    for (uint64_t i = 1; i < tiles->count && sorted; i++)
+        sorted = tiles->tile[i - 1].first <= tiles->tile[i].first;
+    if (!sorted)
+        qsort(tiles->tile, tiles->count, sizeof(tiles->tile[0]), by_first);
+    for (uint64_t i = 1; i < tiles->count; i++)
+        if (tiles->tile[i].reach < tiles->tile[i - 1].reach)
+            tiles->tile[i].reach = tiles->tile[i - 1].reach;
     return err->status;
 }
 

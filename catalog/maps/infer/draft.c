@@ -4,24 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool draft_escape(struct text *out, const char *at, size_t len)
+void draft_escape(struct text *out, const char *at, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
         if (strchr("\\.^$*+?{}[]|()", at[i]) && at[i])
             text_addc(out, '\\');
         text_addc(out, at[i]);
     }
-    return !out->failed;
-}
-
-bool drafts_add(struct drafts *d, struct draft draft)
-{
-    struct draft *grown = arena_grow(d->words->arena, d->at, d->count, &d->space, sizeof(draft));
-    if (!grown)
-        return false;
-    d->at = grown;
-    d->at[d->count++] = draft;
-    return true;
 }
 
 void drafts_sweep(struct drafts *d)
@@ -55,11 +44,7 @@ uint32_t draft_table(struct words *w, struct draft_entry *entry, size_t count)
         text_json(&json, entry[i].value, strlen(entry[i].value));
     }
     text_addc(&json, '}');
-    const char *made = text_str(&json);
-    w->failed = w->failed || !made;
-    const uint32_t id = made ? words_id(w, made, json.len) : 0;
-    text_release(&json);
-    return id;
+    return words_take(w, &json);
 }
 
 const char *draft_text(struct words *w, const struct token *t, size_t from, size_t to)
@@ -68,7 +53,6 @@ const char *draft_text(struct words *w, const struct token *t, size_t from, size
     for (size_t i = from; i < to; i++)
         len += w->word[t[i].id].len;
     char *text = arena_alloc(w->arena, len + 1), *at = text;
-    w->failed = w->failed || !text;
     for (size_t i = from; text && i < to; at += w->word[t[i++].id].len)
         memcpy(at, w->word[t[i].id].at, w->word[t[i].id].len);
     return text ? text : "";

@@ -11,7 +11,6 @@
 #ifndef CKPTDB_DRAFT_H
 #define CKPTDB_DRAFT_H
 
-#include "catalog/base/text.h"
 #include "catalog/maps/infer/infer.h"
 #include "catalog/maps/infer/token.h"
 
@@ -26,7 +25,7 @@ struct draft {
 };
 
 struct drafts {
-    struct words *words;
+    struct words *words; /* take every failure (token.h) */
     struct draft *at;
     size_t count, space;
 };
@@ -40,19 +39,18 @@ struct example {
     uint32_t outcome;  /* and of the new one with its operations: one per draft */
 };
 
-/* For each skeleton and outcome, a draft that makes exactly its names. False: no memory. */
-bool drafts_make(struct drafts *, struct example *, size_t count);
+/* For each skeleton and outcome, a draft that makes exactly its names. */
+void drafts_make(struct drafts *, struct example *, size_t count);
 /* Replace equal tails of old and new names, and all that is dropped below a prefix, by a group. */
-bool drafts_widen(struct drafts *);
+void drafts_widen(struct drafts *);
 /* `shortest`: merge at short holes (merge.c) before long ones. */
-bool drafts_merge(struct drafts *, bool shortest);
+void drafts_merge(struct drafts *, bool shortest);
 
 /* Remove drafts that are gone. */
 void drafts_sweep(struct drafts *);
-bool drafts_add(struct drafts *, struct draft);
 
 /* Append a text as a regular expression. */
-bool draft_escape(struct text *out, const char *at, size_t len);
+void draft_escape(struct text *out, const char *at, size_t len);
 /* A JSON object with these members, sorted by key; returns the id of its text. */
 struct draft_entry {
     const char *key, *value;

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalog/base/text.h"
 #include "catalog/maps/infer/inference.h"
 #include "catalog/maps/map/dialect.h"
 
@@ -29,10 +28,7 @@ static uint32_t ops_id(struct inference *f, const char *ops, const char *filled)
     struct text t = {0};
     for (; ops && *ops; ops++)
         *ops == '%' ? text_adds(&t, filled) : text_addc(&t, *ops);
-    f->failed = f->failed || !text_str(&t);
-    const uint32_t id = text_str(&t) ? words_id(&f->words, text_str(&t), t.len) : 0;
-    text_release(&t);
-    return id;
+    return words_take(&f->words, &t);
 }
 
 /* How a division's labels are passed to the operations, and how the new name takes them: as
@@ -58,18 +54,17 @@ static struct token part_token(struct inference *f, const struct infer_item *ite
         text_addf(&fill, ",%lu", first);
     } else if (!counts) {
         struct draft_entry *entry = arena_array(f->words.arena, item->count, sizeof(*entry));
-        f->failed = f->failed || !entry;
         for (size_t i = 0; entry && i < item->count; i++) {
             char number[32];
             int len = snprintf(number, sizeof(number), "%zu", i);
             entry[i] =
                 (struct draft_entry){arena_copy(f->words.arena, number, (size_t)len), label[i]};
-            f->failed = f->failed || !entry[i].key;
         }
         token.kind = TOKEN_PARTS;
-        token.id = f->failed ? 0 : draft_table(&f->words, entry, item->count);
+        token.id = !entry ? 0 : draft_table(&f->words, entry, item->count);
     }
-    f->failed = f->failed || fill.failed;
+    if (fill.failed)
+        arena_fail(f->words.arena);
     *ops = ops_id(f, item->ops, fill.len ? fill.at : "");
     text_release(&fill);
     return token;
@@ -80,8 +75,7 @@ static void example_of_parts(struct inference *f, const struct infer_item *item,
     const struct parted p = infer_parted(f, item);
     const char **label = arena_array(f->words.arena, item->count, sizeof(*label));
     e->new = arena_array(f->words.arena, p.count + 1, sizeof(*e->new));
-    f->failed = f->failed || !p.first || !label || !e->new;
-    if (f->failed)
+    if (words_failed(&f->words))
         return;
     for (size_t i = 0; i < item->count; i++)
         label[i] = infer_label(f, &p, item->made[i]);
@@ -97,8 +91,7 @@ static void example_of_join(struct inference *f, const struct infer_item *item, 
     snprintf(number, sizeof(number), "%lld", (long long)item->key);
     struct token *name = e->new;
     e->new = arena_array(f->words.arena, e->news + 2, sizeof(*e->new));
-    f->failed = f->failed || !e->new;
-    if (f->failed)
+    if (!e->new)
         return;
     if (name)
         memcpy(e->new, name, e->news * sizeof(*name));
@@ -114,10 +107,7 @@ static uint32_t skeleton(struct inference *f, const struct token *t, size_t coun
     text_addf(&s, "%u%c", ops, drops ? '-' : '+');
     for (size_t i = 0; i < count; i++)
         text_addf(&s, "/%d.%u", (int)t[i].kind, t[i].kind == TOKEN_NUMBER ? 0 : t[i].id);
-    f->failed = f->failed || !text_str(&s);
-    const uint32_t id = text_str(&s) ? words_id(&f->words, s.at, s.len) : 0;
-    text_release(&s);
-    return id;
+    return words_take(&f->words, &s);
 }
 
 /* Rules of a translator may cast, but have no other operations. */
@@ -138,15 +128,16 @@ static void fill_example(struct inference *f, size_t i, struct example *e)
         e->new = words_split(&f->words, item->made[0], &count);
         e->news = (uint32_t)count;
     }
-    f->failed = f->failed || !e->old || (item->count && f->words.failed);
-    if (!f->failed && item->form == INFER_JOIN) {
+    if (words_failed(&f->words))
+        return;
+    if (item->form == INFER_JOIN) {
         e->ops = id_of(f, item->ops);
         example_of_join(f, item, e);
-    } else if (!f->failed && item->count && item->form != INFER_PLAIN) {
+    } else if (item->count && item->form != INFER_PLAIN) {
         example_of_parts(f, item, e);
     }
     f->converts = f->converts || (item->ops && item->count && !only_casts(item->ops));
-    if (f->failed)
+    if (words_failed(&f->words))
         return;
     e->skeleton = skeleton(f, e->old, e->olds, 0, false);
     e->outcome = skeleton(f, e->new, e->news, e->ops, e->drops);
@@ -160,14 +151,13 @@ static uint64_t table_name(struct inference *f, uint32_t id)
     bool added = false;
     uint64_t *number = strmap_add(&f->table_names, (const char *)&f->words.word[id].at,
                                   sizeof(f->words.word[id].at), &added);
-    f->failed = f->failed || !number;
-    if (number && added) {
+    if (added) {
         *number = f->table_names.count;
         text_addf(&f->tables, "%s\n    \"t%llu\": ", f->tables.len ? "," : "",
                   (unsigned long long)*number);
         text_add(&f->tables, f->words.word[id].at, f->words.word[id].len);
     }
-    return number ? *number : 0;
+    return *number;
 }
 
 /* State of writing a rule. */
@@ -313,7 +303,8 @@ static void put_key(struct writing *w, uint32_t at, struct text *out)
 static const char *infer_rules_keep_text(struct inference *f, struct text *t)
 {
     const char *kept = t->len ? arena_copy(f->set->arena, t->at, t->len) : NULL;
-    f->failed = f->failed || t->failed || (t->len && !kept);
+    if (t->failed || (t->len && !kept))
+        arena_fail(f->words.arena);
     text_release(t);
     return kept;
 }
@@ -342,7 +333,8 @@ static void write_rule(struct inference *f, const struct draft *d)
     rule.pattern = rule.pattern ? rule.pattern : "";
     text_release(&w.replacement);
     f->too_long = f->too_long || strlen(rule.pattern) > PATTERN_MAX;
-    f->failed = f->failed || !ruleset_add(f->set, rule);
+    if (!ruleset_add(f->set, rule))
+        arena_fail(f->words.arena);
 }
 
 /* --- the order of rules ---------------------------------------------------------------------- */
@@ -373,22 +365,21 @@ static const struct strategy {
 };
 #define STRATEGIES (sizeof(strategies) / sizeof(strategies[0]))
 
-static bool make_drafts(struct inference *f, struct drafts *d, const struct strategy *how)
+static void make_drafts(struct inference *f, struct drafts *d, const struct strategy *how)
 {
     struct example *example = arena_array(f->words.arena, f->count + 1, sizeof(*example));
     size_t before = SIZE_MAX;
-    f->failed = f->failed || !example;
-    for (size_t i = 0; i < f->count && !f->failed; i++)
+    for (size_t i = 0; i < f->count && !words_failed(&f->words); i++)
         fill_example(f, i, &example[i]);
     f->example = example;
-    f->failed = f->failed || f->words.failed || !drafts_make(d, example, f->count);
-    while (!f->failed && how->widens && d->count < before) {
+    if (!words_failed(&f->words))
+        drafts_make(d, example, f->count);
+    while (!words_failed(&f->words) && how->widens && d->count < before) {
         before = d->count;
-        f->failed = !drafts_widen(d);
+        drafts_widen(d);
     }
-    if (!f->failed && how->merges)
-        f->failed = !drafts_merge(d, how->shortest);
-    return !f->failed;
+    if (!words_failed(&f->words) && how->merges)
+        drafts_merge(d, how->shortest);
 }
 
 /* Names that the rules get wrong get rules of their own, in front of all others. */
@@ -399,19 +390,21 @@ static void add_exceptions(struct inference *f, struct drafts *d, const bool *wr
     const size_t count = f->set->rules;
     f->set->rule = NULL;
     f->set->rules = f->set->space = 0;
-    for (size_t i = 0; i < f->count && !f->failed; i++) {
+    for (size_t i = 0; i < f->count && !words_failed(&f->words); i++) {
         struct example e;
         struct drafts own = {.words = &f->words};
         if (!wrong[i])
             continue;
         fill_example(f, i, &e);
-        f->failed = f->failed || !drafts_make(&own, &e, 1);
-        if (!f->failed)
+        if (!words_failed(&f->words))
+            drafts_make(&own, &e, 1);
+        if (!words_failed(&f->words))
             write_rule(f, &own.at[0]);
     }
-    for (size_t i = 0; i < count && !f->failed; i++) {
+    for (size_t i = 0; i < count && !words_failed(&f->words); i++) {
         rest[i].ord = (int64_t)f->set->rules + 1;
-        f->failed = !ruleset_add(f->set, rest[i]);
+        if (!ruleset_add(f->set, rest[i]))
+            arena_fail(f->words.arena);
     }
     d->count = rules;
 }
@@ -435,13 +428,14 @@ static size_t cost_of(const struct ruleset *set)
 static bool infer_by(struct inference *f, const struct strategy *how, bool *wrong)
 {
     struct drafts d = {.words = &f->words};
-    if (!make_drafts(f, &d, how))
-        return false;
     struct text options = {0};
+    make_drafts(f, &d, how);
+    if (words_failed(&f->words))
+        return false;
     f->set->rules = 0;
     if (d.count)
         qsort(d.at, d.count, sizeof(*d.at), by_reach);
-    for (size_t i = 0; i < d.count && !f->failed; i++)
+    for (size_t i = 0; i < d.count && !words_failed(&f->words); i++)
         write_rule(f, &d.at[i]);
     f->set->dialect = f->converts ? dialect_convert.name : dialect_t5x_translator.name;
     if (f->tables.failed)
@@ -451,27 +445,30 @@ static bool infer_by(struct inference *f, const struct strategy *how, bool *wron
     else
         text_adds(&options, "{}");
     f->set->options = infer_rules_keep_text(f, &options);
-    if (f->failed || f->too_long)
+    if (words_failed(&f->words) || f->too_long)
         return false;
     if ((uint64_t)d.count * f->count > PROOF_MAX)
         return !how->merges;
     const size_t bad = infer_try_rules(f, wrong);
     if (bad && (bad * 8 <= d.count || !how->merges)) {
         add_exceptions(f, &d, wrong);
-        return !f->failed && infer_try_rules(f, wrong) == 0;
+        return !words_failed(&f->words) && infer_try_rules(f, wrong) == 0;
     }
-    return !f->failed && bad == 0;
+    return !words_failed(&f->words) && bad == 0;
 }
 
 enum status infer_rules(const struct infer_item *item, size_t count, struct ruleset *set,
                         struct error *err)
 {
     struct ruleset best = {0};
-    bool failed = false;
     bool *wrong = arena_array(set->arena, count + 1, sizeof(*wrong));
-    for (size_t i = 0; wrong && !failed && i < STRATEGIES; i++) {
-        struct arena arena = {0};
-        struct inference f = {.item = item, .count = count, .set = set, .words = {.arena = &arena}};
+    for (size_t i = 0; wrong && err->status == OK && i < STRATEGIES; i++) {
+        struct arena arena = {.err = err};
+        struct inference f = {.item = item,
+                              .count = count,
+                              .set = set,
+                              .words.arena = &arena,
+                              .table_names.err = err};
         if (best.dialect && (!strategies[i].merges || count > COMPARED_MAX))
             break;
         set->rule = NULL;
@@ -479,17 +476,17 @@ enum status infer_rules(const struct infer_item *item, size_t count, struct rule
         id_of(&f, ""); /* id 0 is the empty text: no operations */
         if (infer_by(&f, &strategies[i], wrong) && (!best.dialect || cost_of(set) < cost_of(&best)))
             best = *set;
-        failed = f.failed || f.words.failed;
         strmap_release(&f.words.map);
         strmap_release(&f.table_names);
         text_release(&f.tables);
         arena_release(&arena);
     }
-    if (!best.dialect && wrong && !failed)
-        return error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
-                         "no rules can say this: a name is longer than a pattern may be");
-    if (!best.dialect)
-        return error_memory(err);
-    *set = best;
-    return OK;
+    if (!wrong || set->arena->failed)
+        error_memory(err);
+    else if (!best.dialect)
+        error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
+                  "no rules can say this: a name is longer than a pattern may be");
+    if (err->status == OK)
+        *set = best;
+    return err->status;
 }

@@ -5,7 +5,6 @@
 #ifndef CKPTDB_INFERENCE_H
 #define CKPTDB_INFERENCE_H
 
-#include "catalog/base/text.h"
 #include "catalog/maps/infer/draft.h"
 #include "catalog/maps/map/ruleset.h"
 
@@ -17,7 +16,7 @@ struct inference {
     struct ruleset *set;
     struct text tables; /* members of the option "tables" */
     struct strmap table_names;
-    bool converts, failed;
+    bool converts;
     bool too_long; /* a pattern is too long: these rules cannot be used */
 };
 

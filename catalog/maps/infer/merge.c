@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "catalog/base/list.h"
-#include "catalog/base/text.h"
 #include "catalog/maps/infer/draft.h"
 
 #define HOLE_MAX    10    /* tokens */
@@ -29,7 +28,6 @@ struct merging {
     struct draft_place *place;
     size_t places, space;
     uint64_t seed;
-    bool failed;
 };
 
 static bool is_reference(const struct token *t)
@@ -39,30 +37,22 @@ static bool is_reference(const struct token *t)
 
 /* --- places ------------------------------------------------------------------------------------ */
 
-static void merge_add_place(struct merging *m, struct draft_place p)
-{
-    struct draft_place *grown = list_grow(m->place, m->places, &m->space, sizeof(*grown));
-    m->failed = m->failed || !grown;
-    if (!grown)
-        return;
-    m->place = grown;
-    m->place[m->places++] = p;
-}
-
 static void list_holes(struct merging *m, uint32_t number, uint32_t longest)
 {
     const struct draft *d = &m->drafts->at[number];
+    struct error *err = m->words->arena->err;
+    if (d->whole)
+        return;
     uint64_t *after = calloc(d->olds + 1, sizeof(*after));
+    if (!after) {
+        error_memory(err);
+        return;
+    }
     /* A hash of what drafts must have in common outside of the hole. */
     uint64_t before = draft_mix(draft_mix(m->seed, d->ops), d->drops);
     for (uint32_t i = 0; i < d->news; i++)
         if (is_reference(&d->new[i]))
             before = draft_mix_token(before, &d->new[i]);
-    m->failed = m->failed || !after;
-    if (!after || d->whole) {
-        free(after);
-        return;
-    }
     after[d->olds] = m->seed;
     for (uint32_t i = d->olds; i-- > 0;)
         after[i] = draft_mix_token(after[i + 1], &d->old[i]);
@@ -71,8 +61,8 @@ static void list_holes(struct merging *m, uint32_t number, uint32_t longest)
             if (to > from && d->old[to - 1].kind != TOKEN_TEXT)
                 break;
             if (from || to < d->olds) /* part of the name must remain */
-                merge_add_place(
-                    m, (struct draft_place){draft_mix(before, after[to]), number, from, to});
+                *LIST_PUSH(err, m->place, m->places, m->space) =
+                    (struct draft_place){draft_mix(before, after[to]), number, from, to};
         }
         if (from < d->olds)
             before = draft_mix_token(before, &d->old[from]);
@@ -138,7 +128,6 @@ static void put_segment(struct one *o)
     struct words *w = o->merging->words;
     struct draft_entry *entry = arena_array(w->arena, o->members, sizeof(*entry));
     bool copies = true, some = false;
-    o->merging->failed = o->merging->failed || !entry;
     for (size_t i = 0; entry && i < o->members; i++) {
         const struct member *x = &o->member[i];
         entry[i] = (struct draft_entry){x->text, draft_text(w, x->draft->new, x->at, x->end)};
@@ -197,11 +186,10 @@ static void put_old_name(struct one *o)
         text_adds(&choice, i ? "|" : "");
         draft_escape(&choice, o->member[i].text, strlen(o->member[i].text));
     }
-    o->merging->failed = o->merging->failed || !text_str(&choice);
+    const struct token group = {TOKEN_CHOICE, words_take(o->merging->words, &choice), o->group};
     for (uint32_t i = 0; i < d->olds; i++) {
         if (i == from)
-            o->made.old[o->made.olds++] = (struct token){
-                TOKEN_CHOICE, words_id(o->merging->words, text_str(&choice), choice.len), o->group};
+            o->made.old[o->made.olds++] = group;
         if (i >= from && i < to)
             continue;
         struct token t = d->old[i];
@@ -209,9 +197,7 @@ static void put_old_name(struct one *o)
         o->made.old[o->made.olds++] = t;
     }
     if (from >= d->olds)
-        o->made.old[o->made.olds++] = (struct token){
-            TOKEN_CHOICE, words_id(o->merging->words, text_str(&choice), choice.len), o->group};
-    text_release(&choice);
+        o->made.old[o->made.olds++] = group;
 }
 
 static bool is_free(const struct merging *m, const struct draft_place *p, size_t count)
@@ -243,8 +229,7 @@ static bool merge_places(struct merging *m, const struct draft_place *p, size_t 
     o.made.old = arena_array(arena, olds, sizeof(struct token));
     o.made.new = arena_array(arena, news, sizeof(struct token));
     o.made.olds = o.made.news = 0;
-    m->failed = m->failed || !o.member || !o.made.old || !o.made.new;
-    if (m->failed)
+    if (words_failed(m->words))
         return false;
     put_old_name(&o);
     put_new_name(&o);
@@ -255,7 +240,7 @@ static bool merge_places(struct merging *m, const struct draft_place *p, size_t 
         o.made.turn = d->turn < o.made.turn ? d->turn : o.made.turn;
         d->gone = true;
     }
-    m->failed = m->failed || !drafts_add(m->drafts, o.made);
+    *PUSH(arena, m->drafts->at, m->drafts->count, m->drafts->space) = o.made;
     return true;
 }
 
@@ -285,12 +270,13 @@ static bool merge_round(struct merging *m, uint32_t longest)
     size_t found = 0;
     bool merged = false;
     m->places = 0;
-    for (size_t i = 0; i < m->drafts->count && !m->failed; i++)
+    for (size_t i = 0; i < m->drafts->count && !words_failed(m->words); i++)
         list_holes(m, (uint32_t)i, longest);
     draft_places_sort(m->place, m->places);
     struct best *best = calloc(m->places + 1, sizeof(*best));
-    m->failed = m->failed || !best;
-    for (size_t i = 0, end; !m->failed && i < m->places; i = end) {
+    if (!best)
+        error_memory(m->words->arena->err);
+    for (size_t i = 0, end; !words_failed(m->words) && i < m->places; i = end) {
         size_t tokens = 0;
         for (end = i; end < m->places && m->place[end].key == m->place[i].key; end++)
             tokens += m->place[end].to - m->place[end].from;
@@ -300,20 +286,19 @@ static bool merge_round(struct merging *m, uint32_t longest)
     }
     if (best)
         qsort(best, found, sizeof(*best), by_size);
-    for (size_t i = 0; i < found && !m->failed; i++)
+    for (size_t i = 0; i < found && !words_failed(m->words); i++)
         merged |= merge_places(m, &m->place[best[i].first], best[i].count);
     free(best);
     drafts_sweep(m->drafts);
     return merged;
 }
 
-bool drafts_merge(struct drafts *drafts, bool shortest)
+void drafts_merge(struct drafts *drafts, bool shortest)
 {
     struct merging m = {.drafts = drafts, .words = drafts->words, .seed = hash_seed()};
     const uint32_t most = drafts->count > MANY_DRAFTS ? MANY_HOLE : HOLE_MAX;
     for (uint32_t longest = shortest ? 1 : most; longest <= most && drafts->count <= DRAFTS_MAX;
          longest++)
-        while (!m.failed && merge_round(&m, longest)) {}
+        while (!words_failed(m.words) && merge_round(&m, longest)) {}
     free(m.place);
-    return !m.failed && !drafts->words->failed;
 }

@@ -65,23 +65,6 @@ static void put_turn(struct text *t, const struct turn *turn)
         text_addf(t, ",[\"reshape\",%s]", turn->shape);
 }
 
-/* Append their inverses, each before a comma. */
-static void put_turn_back(struct text *t, const struct turn *turn)
-{
-    unsigned back[INFER_RANK_MAX];
-    if (turn->reshapes) {
-        text_adds(t, "[\"reshape\",");
-        put_list(t, turn->to, turn->rank);
-        text_adds(t, "],");
-    }
-    for (unsigned i = 0; i < turn->rank; i++)
-        back[turn->axis[i]] = i;
-    if (turn_moves(turn)) {
-        order_put(t, back, turn->rank);
-        text_addc(t, ',');
-    }
-}
-
 /* Compute the shape after permuting, and whether the piece has another one. */
 static void turn_shape(struct turn *turn)
 {
@@ -265,7 +248,20 @@ static const char *ops_of_cut(const struct cutting *c, bool stacked)
     struct text t = {0};
     text_addc(&t, '[');
     if (c->of_b) {
-        put_turn_back(&t, &c->turn);
+        /* Append their inverses, each before a comma. */
+        const struct turn *turn = &c->turn;
+        unsigned back[INFER_RANK_MAX];
+        if (turn->reshapes) {
+            text_adds(&t, "[\"reshape\",");
+            put_list(&t, turn->to, turn->rank);
+            text_adds(&t, "],");
+        }
+        for (unsigned i = 0; i < turn->rank; i++)
+            back[turn->axis[i]] = i;
+        if (turn_moves(turn)) {
+            order_put(&t, back, turn->rank);
+            text_addc(&t, ',');
+        }
         text_addf(&t, "[\"%s\",%u,%%]", stacked ? "stack" : "concat", c->axis);
     } else if (stacked) {
         text_addf(&t, "[\"unstack\",%u%%]", c->axis);

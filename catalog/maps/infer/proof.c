@@ -108,7 +108,7 @@ static bool makes(struct inference *f, const struct rule_result *r, const struct
 }
 
 /* The labels of an item's parts, as running the rules passes them: numbers if it is unstacked,
- * else what the operation lists. NULL: no memory. */
+ * else what the operation lists. NULL after a failure. */
 static const char *const *labels_of(struct inference *f, const struct infer_item *item)
 {
     const struct parted p = infer_parted(f, item);
@@ -123,8 +123,6 @@ static const char *const *labels_of(struct inference *f, const struct infer_item
         char number[32];
         const int len = snprintf(number, sizeof(number), "%lu", first + (unsigned long)k);
         label[k] = arena_copy(f->words.arena, number, (size_t)len);
-        if (!label[k])
-            return NULL;
     }
     return label;
 }
@@ -136,16 +134,16 @@ static bool is_made(struct inference *f, struct rules *rules, const struct infer
     const size_t len = strlen(item->old);
     const bool parted = item->count && item->form != INFER_PLAIN && item->form != INFER_JOIN;
     const char *const *label = parted ? labels_of(f, item) : NULL;
-    f->failed = f->failed || (parted && !label);
-    for (size_t i = 0; i < (parted ? item->count : 1) && !f->failed; i++) {
+    for (size_t i = 0; i < (parted ? item->count : 1) && !words_failed(&f->words); i++) {
         const struct rule_result *r = parted ? rules_apply_part(rules, label[i], item->old, len)
                                              : rules_apply(rules, item->old, len);
-        f->failed = f->failed || r->no_memory;
+        if (r->no_memory)
+            arena_fail(f->words.arena);
         if (item->count ? !makes(f, r, item, item->made[i]) : r->outcome != RULE_DROPPED)
             return false;
         used[r->ord] = true;
     }
-    return !f->failed;
+    return !words_failed(&f->words);
 }
 
 size_t infer_try_rules(struct inference *f, bool *wrong)
@@ -154,20 +152,21 @@ size_t infer_try_rules(struct inference *f, bool *wrong)
     struct rules *rules = ruleset_compile(f->set, shape);
     bool *used = arena_array(f->words.arena, f->set->rules + 1, sizeof(*used));
     size_t count = 0, kept = 0;
-    f->failed = f->failed || !rules || !used;
-    for (size_t i = 0; !f->failed && i < f->count; i++) {
+    if (!rules)
+        arena_fail(f->words.arena);
+    for (size_t i = 0; !words_failed(&f->words) && i < f->count; i++) {
         wrong[i] = !is_made(f, rules, &f->item[i], used);
         count += wrong[i];
     }
     rules_free(rules);
-    for (size_t i = 0; !f->failed && !count && i < f->set->rules; i++) {
+    for (size_t i = 0; !words_failed(&f->words) && !count && i < f->set->rules; i++) {
         if (!used[i + 1])
             continue;
         f->set->rule[kept] = f->set->rule[i];
         f->set->rule[kept].ord = (int64_t)kept + 1;
         kept++;
     }
-    if (!f->failed && !count)
+    if (!words_failed(&f->words) && !count)
         f->set->rules = kept;
     return count;
 }

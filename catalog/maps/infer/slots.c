@@ -10,18 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalog/base/text.h"
 #include "catalog/maps/infer/draft.h"
-
-struct slots {
-    struct drafts *drafts;
-    struct words *words;
-    bool failed;
-};
 
 /* --- where a number of the new name comes from --------------------------------------------- */
 
-static const struct word *word_of(const struct slots *s, const struct token *t)
+static const struct word *word_of(const struct drafts *s, const struct token *t)
 {
     return &s->words->word[t->id];
 }
@@ -37,7 +30,7 @@ static bool same_number(const struct word *padded, const struct word *plain)
 
 /* Whether number `to` of the new name equals number `from` of the old one in all examples;
  * `padded`: up to leading zeros. */
-static bool is_copy(const struct slots *s, struct example *const *e, size_t n, uint32_t from,
+static bool is_copy(const struct drafts *s, struct example *const *e, size_t n, uint32_t from,
                     uint32_t to, bool padded)
 {
     for (size_t i = 0; i < n; i++) {
@@ -50,10 +43,10 @@ static bool is_copy(const struct slots *s, struct example *const *e, size_t n, u
 
 /* A table from an old number (`from`; INFER_NONE: from all of them) to a new one; 0: they do not
  * determine it. */
-static uint32_t table_of(struct slots *s, struct example *const *e, size_t n,
+static uint32_t table_of(struct drafts *s, struct example *const *e, size_t n,
                          const struct token *old, uint32_t from, uint32_t to)
 {
-    struct strmap seen = {0};
+    struct strmap seen = {.err = s->words->arena->err};
     struct draft_entry *entry = arena_array(s->words->arena, n, sizeof(*entry));
     bool good = entry != NULL, added;
     for (size_t i = 0; good && i < n; i++) {
@@ -63,14 +56,13 @@ static uint32_t table_of(struct slots *s, struct example *const *e, size_t n,
                 text_adds(&key, key.len ? "," : "");
                 text_add(&key, word_of(s, &e[i]->old[k])->at, word_of(s, &e[i]->old[k])->len);
             }
-        entry[i] = (struct draft_entry){
-            text_str(&key) ? arena_copy(s->words->arena, key.at, key.len) : NULL,
-            word_of(s, &e[i]->new[to])->at};
+        if (!text_str(&key))
+            arena_fail(s->words->arena);
+        entry[i] = (struct draft_entry){arena_copy(s->words->arena, text_str(&key), key.len),
+                                        word_of(s, &e[i]->new[to])->at};
         text_release(&key);
-        uint64_t *value =
-            entry[i].key ? strmap_add(&seen, entry[i].key, strlen(entry[i].key), &added) : NULL;
-        s->failed = s->failed || !value;
-        good = value && (added || *value == e[i]->new[to].id);
+        uint64_t *value = strmap_add(&seen, entry[i].key, strlen(entry[i].key), &added);
+        good = !words_failed(s->words) && (added || *value == e[i]->new[to].id);
         if (good)
             *value = e[i]->new[to].id;
     }
@@ -87,7 +79,7 @@ static bool is_constant(struct example *const *e, size_t n, uint32_t at, bool ne
 }
 
 /* The token that makes a varying number of the new name: a copy, an integer or a table. */
-static struct token source_of(struct slots *s, struct example *const *e, size_t n,
+static struct token source_of(struct drafts *s, struct example *const *e, size_t n,
                               const struct draft *d, uint32_t to)
 {
     for (int way = 0; way < 3; way++)
@@ -105,7 +97,7 @@ static struct token source_of(struct slots *s, struct example *const *e, size_t 
 
 /* --- examples of one skeleton -------------------------------------------------------------- */
 
-static void add_draft(struct slots *s, struct example *const *e, size_t n)
+static void add_draft(struct drafts *s, struct example *const *e, size_t n)
 {
     struct words *w = s->words;
     struct draft d = {.old = arena_array(w->arena, e[0]->olds + 1, sizeof(struct token)),
@@ -116,13 +108,12 @@ static void add_draft(struct slots *s, struct example *const *e, size_t n)
                       .turn = e[0]->turn,
                       .drops = e[0]->drops};
     uint32_t groups = 0;
-    s->failed = s->failed || !d.old || !d.new;
-    for (uint32_t i = 0; !s->failed && i < d.olds; i++) {
+    for (uint32_t i = 0; !words_failed(w) && i < d.olds; i++) {
         d.old[i] = (struct token){TOKEN_TEXT, e[0]->old[i].id, 0};
         if (e[0]->old[i].kind == TOKEN_NUMBER && !is_constant(e, n, i, false))
             d.old[i] = (struct token){TOKEN_DIGITS, 0, ++groups};
     }
-    for (uint32_t i = 0; !s->failed && i < d.news; i++) {
+    for (uint32_t i = 0; !words_failed(w) && i < d.news; i++) {
         d.new[i] = e[0]->new[i];
         if (d.new[i].kind == TOKEN_NUMBER)
             d.new[i].kind = TOKEN_TEXT;
@@ -132,22 +123,19 @@ static void add_draft(struct slots *s, struct example *const *e, size_t n)
     }
     for (size_t i = 1; i < n; i++)
         d.turn = e[i]->turn < d.turn ? e[i]->turn : d.turn;
-    s->failed = s->failed || !drafts_add(s->drafts, d);
+    *PUSH(w->arena, s->at, s->count, s->space) = d;
 }
 
 /* The number of values of an old number; *tells: each of them has one outcome only. */
-static size_t count_values(struct slots *s, struct example *const *e, size_t n, uint32_t slot,
+static size_t count_values(struct drafts *s, struct example *const *e, size_t n, uint32_t slot,
                            bool *tells)
 {
-    struct strmap seen = {0};
+    struct strmap seen = {.err = s->words->arena->err};
     bool added;
     *tells = true;
     for (size_t i = 0; i < n; i++) {
         uint64_t *value = strmap_add(&seen, (const char *)&e[i]->old[slot].id,
                                      sizeof(e[i]->old[slot].id), &added);
-        s->failed = s->failed || !value;
-        if (!value)
-            break;
         *tells = *tells && (added || *value == e[i]->outcome);
         *value = e[i]->outcome;
     }
@@ -156,7 +144,7 @@ static size_t count_values(struct slots *s, struct example *const *e, size_t n, 
     return values;
 }
 
-static uint32_t dividing_slot(struct slots *s, struct example *const *e, size_t n)
+static uint32_t dividing_slot(struct drafts *s, struct example *const *e, size_t n)
 {
     uint32_t best = 0;
     size_t least = SIZE_MAX;
@@ -188,18 +176,17 @@ static int by_value(const void *a, const void *b)
 
 /* Recursive: each level fixes one number, and names have few. */
 /* NOLINTNEXTLINE(misc-no-recursion) */
-static void divide(struct slots *s, struct example **e, size_t n)
+static void divide(struct drafts *s, struct example **e, size_t n)
 {
     bool one = true;
     for (size_t i = 1; i < n; i++)
         one = one && e[i]->outcome == e[0]->outcome;
-    if (one || s->failed) {
+    if (one || words_failed(s->words)) {
         add_draft(s, e, n);
         return;
     }
     const uint32_t slot = dividing_slot(s, e, n);
     struct slot_order *order = arena_array(s->words->arena, n, sizeof(*order));
-    s->failed = s->failed || !order;
     if (!order)
         return;
     for (size_t i = 0; i < n; i++)
@@ -207,7 +194,7 @@ static void divide(struct slots *s, struct example **e, size_t n)
     qsort(order, n, sizeof(*order), by_value);
     for (size_t i = 0; i < n; i++)
         e[i] = order[i].example;
-    for (size_t i = 0, end; i < n && !s->failed; i = end) {
+    for (size_t i = 0, end; i < n && !words_failed(s->words); i = end) {
         for (end = i + 1; end < n && order[end].value == order[i].value;)
             end++;
         divide(s, e + i, end - i);
@@ -221,19 +208,17 @@ static int by_skeleton(const void *a, const void *b)
                                       : (x->turn > y->turn) - (x->turn < y->turn);
 }
 
-bool drafts_make(struct drafts *drafts, struct example *example, size_t count)
+void drafts_make(struct drafts *s, struct example *example, size_t count)
 {
-    struct slots s = {.drafts = drafts, .words = drafts->words};
-    struct example **e = arena_array(s.words->arena, count + 1, sizeof(*e));
+    struct example **e = arena_array(s->words->arena, count + 1, sizeof(*e));
     if (!e)
-        return false;
+        return;
     for (size_t i = 0; i < count; i++)
         e[i] = &example[i];
     qsort(e, count, sizeof(struct example *), by_skeleton);
-    for (size_t i = 0, end; i < count && !s.failed; i = end) {
+    for (size_t i = 0, end; i < count && !words_failed(s->words); i = end) {
         for (end = i + 1; end < count && e[end]->skeleton == e[i]->skeleton;)
             end++;
-        divide(&s, e + i, end - i);
+        divide(s, e + i, end - i);
     }
-    return !s.failed && !s.words->failed;
 }

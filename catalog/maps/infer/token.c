@@ -8,18 +8,23 @@ uint32_t words_id(struct words *w, const char *at, size_t len)
     const char *kept;
     bool added = false;
     uint64_t *value = strmap_keep(&w->map, w->arena, at, len, &kept, &added);
-    struct word *grown =
-        value && added ? arena_grow(w->arena, w->word, w->count, &w->space, sizeof(*grown)) : NULL;
-    if (!value || (added && !grown)) {
-        w->failed = true;
-        return 0;
+    if (!value)
+        arena_fail(w->arena);
+    if (value && added) {
+        *value = w->count;
+        *PUSH(w->arena, w->word, w->count, w->space) = (struct word){kept, len};
     }
-    if (added) {
-        w->word = grown;
-        w->word[w->count] = (struct word){kept, len};
-        *value = w->count++;
-    }
-    return (uint32_t)*value;
+    return words_failed(w) ? 0 : (uint32_t)*value;
+}
+
+uint32_t words_take(struct words *w, struct text *t)
+{
+    const char *made = text_str(t);
+    const uint32_t id = made ? words_id(w, made, t->len) : 0;
+    if (!made)
+        arena_fail(w->arena);
+    text_release(t);
+    return id;
 }
 
 /* What kind of byte this is: runs of 1 (digits) and of 2 (letters) are tokens; any other byte (0)
@@ -41,5 +46,5 @@ struct token *words_split(struct words *w, const char *name, size_t *count)
         token[(*count)++] = (struct token){class == 1 ? TOKEN_NUMBER : TOKEN_TEXT,
                                            words_id(w, name + i, end - i), 0};
     }
-    return w->failed ? NULL : token;
+    return words_failed(w) ? NULL : token;
 }

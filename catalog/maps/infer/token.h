@@ -9,7 +9,9 @@
 #define CKPTDB_TOKEN_H
 
 #include "catalog/base/arena.h"
+#include "catalog/base/error.h"
 #include "catalog/base/strmap.h"
+#include "catalog/base/text.h"
 
 enum token_kind {
     TOKEN_TEXT,   /* id: a word, or a single other byte */
@@ -34,19 +36,24 @@ struct token {
 };
 
 struct words {
-    struct arena *arena;
+    struct arena *arena; /* its `err` gets every failure of inference */
     struct strmap map;
     struct word {
         const char *at;
         size_t len;
     } * word;
     size_t count, space;
-    bool failed; /* no memory */
 };
 
-/* The id of a text, which is copied; 0 after a failure, too. */
+static inline bool words_failed(const struct words *w)
+{
+    return w->arena->err->status != OK;
+}
+
+/* The id of a text, which is copied; 0 after a failure, too. words_take() releases it. */
 uint32_t words_id(struct words *, const char *at, size_t len);
-/* The tokens of a name, in the arena, and their number. NULL: no memory. */
+uint32_t words_take(struct words *, struct text *);
+/* The tokens of a name, in the arena, and their number. NULL after a failure. */
 struct token *words_split(struct words *, const char *name, size_t *count);
 
 static inline bool token_is_group(const struct token *t)

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "catalog/base/list.h"
-#include "catalog/base/text.h"
 #include "catalog/maps/infer/draft.h"
 
 static int infer_widen_by_place(const void *a, const void *b)
@@ -71,17 +70,11 @@ struct widening {
     size_t places, space;
     struct strmap kept; /* hashes of prefixes below which some name is kept */
     uint64_t seed;
-    bool failed;
 };
 
 static void add_place(struct widening *w, struct draft_place p)
 {
-    struct draft_place *grown = list_grow(w->place, w->places, &w->space, sizeof(*grown));
-    w->failed = w->failed || !grown;
-    if (!grown)
-        return;
-    w->place = grown;
-    w->place[w->places++] = p;
+    *LIST_PUSH(w->drafts->words->arena->err, w->place, w->places, w->space) = p;
 }
 
 static void list_tails(struct widening *w, uint32_t number, const struct draft *d)
@@ -108,11 +101,11 @@ static void keep_prefixes(struct widening *w, const struct draft *d)
 {
     uint64_t old = w->seed;
     bool added;
-    for (uint32_t i = 0; i <= d->olds && !w->failed; i++) {
+    for (uint32_t i = 0; i <= d->olds; i++) {
         if (infer_widen_begins(w->drafts->words, d, i)) {
             const char *kept;
-            w->failed = !strmap_keep(&w->kept, w->drafts->words->arena, (const char *)&old,
-                                     sizeof(old), &kept, &added);
+            strmap_keep(&w->kept, w->drafts->words->arena, (const char *)&old, sizeof(old), &kept,
+                        &added);
         }
         if (i < d->olds)
             old = draft_mix_token(old, &d->old[i]);
@@ -155,8 +148,7 @@ static void widen_one(struct widening *w, const struct draft_place *p, size_t co
             return;
     wide.old = arena_array(all->words->arena, p->from + 1, sizeof(*wide.old));
     wide.new = arena_array(all->words->arena, p->to + 1, sizeof(*wide.new));
-    w->failed = w->failed || !wide.old || !wide.new;
-    if (w->failed)
+    if (!wide.old || !wide.new)
         return;
     memcpy(wide.old, d->old, p->from * sizeof(*wide.old));
     memcpy(wide.new, d->new, p->to * sizeof(*wide.new));
@@ -169,17 +161,18 @@ static void widen_one(struct widening *w, const struct draft_place *p, size_t co
         all->at[p[i].draft].gone = true;
         wide.turn = all->at[p[i].draft].turn < wide.turn ? all->at[p[i].draft].turn : wide.turn;
     }
-    w->failed = !drafts_add(all, wide);
+    *PUSH(all->words->arena, all->at, all->count, all->space) = wide;
 }
 
 /* Join drafts that share a key, the largest sets first. */
-static bool widen_all(struct widening *w)
+static void widen_all(struct widening *w)
 {
     struct widest *best = NULL;
     size_t found = 0;
     draft_places_sort(w->place, w->places);
     best = calloc(w->places + 1, sizeof(*best));
-    w->failed = w->failed || !best;
+    if (!best)
+        error_memory(w->drafts->words->arena->err);
     for (size_t i = 0, end; best && i < w->places; i = end) {
         for (end = i + 1; end < w->places && w->place[end].key == w->place[i].key;)
             end++;
@@ -188,29 +181,28 @@ static bool widen_all(struct widening *w)
     }
     if (best)
         qsort(best, found, sizeof(*best), by_width);
-    for (size_t i = 0; i < found && !w->failed; i++)
+    for (size_t i = 0; i < found && !words_failed(w->drafts->words); i++)
         widen_one(w, &w->place[best[i].first], best[i].count);
     free(best);
-    return found > 0;
 }
 
-bool drafts_widen(struct drafts *drafts)
+void drafts_widen(struct drafts *drafts)
 {
-    struct widening w = {.drafts = drafts, .seed = hash_seed()};
-    for (size_t i = 0; i < drafts->count && !w.failed; i++)
+    struct widening w = {
+        .drafts = drafts, .kept.err = drafts->words->arena->err, .seed = hash_seed()};
+    for (size_t i = 0; i < drafts->count; i++)
         if (!drafts->at[i].drops)
             keep_prefixes(&w, &drafts->at[i]);
-    for (size_t i = 0; i < drafts->count && !w.failed; i++) {
+    for (size_t i = 0; i < drafts->count; i++) {
         const struct draft *d = &drafts->at[i];
         if (d->drops)
             list_prefixes(&w, (uint32_t)i, d);
         else if (!d->whole)
             list_tails(&w, (uint32_t)i, d);
     }
-    if (!w.failed)
+    if (!words_failed(drafts->words))
         widen_all(&w);
     free(w.place);
     strmap_release(&w.kept);
     drafts_sweep(drafts);
-    return !w.failed && !drafts->words->failed;
 }

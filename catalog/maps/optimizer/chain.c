@@ -175,19 +175,6 @@ static void put_link(struct text *out, const struct link *l)
     text_addc(out, '}');
 }
 
-static void put_label(struct text *out, const struct chain *c, bool named)
-{
-    text_adds(out, named ? "optax.named_chain(" : "optax.chain(");
-    for (size_t i = 0; i < c->links; i++) {
-        const struct link *l = &c->link[i];
-        text_adds(out, i ? ", " : "");
-        if (named)
-            text_addf(out, "%.*s: ", (int)l->name.len, l->name.at);
-        text_adds(out, l->made_by->name);
-    }
-    text_addc(out, ')');
-}
-
 /* Write links sorted by number, with identity for numbers without state; false: there is no
  * such chain. */
 static bool put_numbered(struct text *out, struct chain *c)
@@ -237,7 +224,16 @@ static void write_chain(struct chain *c, struct optimizer_chain *out)
         good = !numbered || put_numbered(&spec, c);
         if (!numbered)
             put_named(&spec, c);
-        put_label(&label, c, !numbered);
+        bool named = !numbered;
+        text_adds(&label, named ? "optax.named_chain(" : "optax.chain(");
+        for (size_t i = 0; i < c->links; i++) {
+            const struct link *l = &c->link[i];
+            text_adds(&label, i ? ", " : "");
+            if (named)
+                text_addf(&label, "%.*s: ", (int)l->name.len, l->name.at);
+            text_adds(&label, l->made_by->name);
+        }
+        text_addc(&label, ')');
     }
     if (good) {
         out->label = text_keep(&label, c->run.arena);

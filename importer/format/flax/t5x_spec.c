@@ -224,25 +224,6 @@ static bool good(const struct msgpack *m)
     return !m->cut && m->err->status == OK;
 }
 
-static bool read_kvstore(struct reading *r)
-{
-    struct msgpack_item item;
-    uint64_t start = r->m->at;
-    r->spec->has_kvstore = true;
-    if (!msgpack_next(r->m, &item))
-        return false;
-    if (msgpack_is_text(&item)) {
-        r->m->at = start;
-        return read_path(r->m, &r->spec->path);
-    }
-    if (item.type != MSGPACK_MAP)
-        return false;
-    while (find_key(r->m, &item.count, "path"))
-        if (!read_path(r->m, &r->spec->path))
-            return false;
-    return good(r->m);
-}
-
 static bool read_transform(struct reading *r)
 {
     struct msgpack_item item, value;
@@ -276,8 +257,23 @@ static bool t5x_spec_read_entry(struct reading *r)
         return t5x_spec_read_word(r->m, s->dtype);
     if (msgpack_is(r->m, &key, "path"))
         return read_path(r->m, &s->path);
-    if (msgpack_is(r->m, &key, "kvstore"))
-        return read_kvstore(r);
+    if (msgpack_is(r->m, &key, "kvstore")) {
+        struct msgpack_item item;
+        uint64_t start = r->m->at;
+        r->spec->has_kvstore = true;
+        if (!msgpack_next(r->m, &item))
+            return false;
+        if (msgpack_is_text(&item)) {
+            r->m->at = start;
+            return read_path(r->m, &r->spec->path);
+        }
+        if (item.type != MSGPACK_MAP)
+            return false;
+        while (find_key(r->m, &item.count, "path"))
+            if (!read_path(r->m, &r->spec->path))
+                return false;
+        return good(r->m);
+    }
     if (msgpack_is(r->m, &key, "transform"))
         return read_transform(r);
     if (msgpack_is(r->m, &key, "base"))

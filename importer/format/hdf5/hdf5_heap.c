@@ -312,26 +312,6 @@ static bool descend(struct hdf5_heap *p, uint64_t offset, struct heap_place *pla
     return hdf5_corrupt(h, p->address, "an object outside its heap");
 }
 
-static struct bytes managed_object(struct hdf5_heap *p, uint64_t offset, uint64_t len, uint64_t *at)
-{
-    struct hdf5 *h = p->h;
-    struct bytes none = {0};
-    unsigned rows = p->root_rows;
-    struct heap_place place = {.address = p->root, .len = p->first};
-    for (unsigned depth = 0; rows && hdf5_ok(h); depth++) {
-        if (depth == HEAP_DEPTH_MAX || rows > 128)
-            hdf5_corrupt(h, p->address, "a heap that is too deep");
-        else
-            descend(p, offset, &place, &rows);
-    }
-    if (offset < place.begin || offset - place.begin > place.len ||
-        len > place.len - (offset - place.begin))
-        hdf5_corrupt(h, p->address, "an object ends past its block of the heap");
-    struct bytes block = hdf5_ok(h) ? heap_block(p, place.address, place.len, true) : none;
-    *at = h->base + place.address + (offset - place.begin);
-    return block.at ? (struct bytes){block.at + (offset - place.begin), (size_t)len} : none;
-}
-
 /* Huge objects without an address in their id have a number, by which a B-tree lists them. */
 struct huge_search {
     struct hdf5 *h;
@@ -403,5 +383,20 @@ struct bytes hdf5_heap_object(struct hdf5_heap *p, struct bytes id, uint64_t *at
     uint64_t len = hdf5_number(&c, p->length_bytes);
     if (kind || !cursor_ok(&c))
         hdf5_corrupt(p->h, p->address, "an id of no kind that a heap has");
-    return managed_object(p, offset, len, at);
+    struct hdf5 *h = p->h;
+    struct bytes none = {0};
+    unsigned rows = p->root_rows;
+    struct heap_place place = {.address = p->root, .len = p->first};
+    for (unsigned depth = 0; rows && hdf5_ok(h); depth++) {
+        if (depth == HEAP_DEPTH_MAX || rows > 128)
+            hdf5_corrupt(h, p->address, "a heap that is too deep");
+        else
+            descend(p, offset, &place, &rows);
+    }
+    if (offset < place.begin || offset - place.begin > place.len ||
+        len > place.len - (offset - place.begin))
+        hdf5_corrupt(h, p->address, "an object ends past its block of the heap");
+    struct bytes block = hdf5_ok(h) ? heap_block(p, place.address, place.len, true) : none;
+    *at = h->base + place.address + (offset - place.begin);
+    return block.at ? (struct bytes){block.at + (offset - place.begin), (size_t)len} : none;
 }

@@ -113,7 +113,7 @@ static enum status keras_index(struct job *job)
 {
     struct zip z = {0};
     if (zip_open(job->source, job->arena, &z, job->err) == OK)
-        job_trailing(job, NULL, job->source->size - z.trailing, z.trailing, "the archive");
+        zip_report(job, NULL, &z, 0);
     if (job->err->status == OK && !zip_find(&z, METADATA) && !zip_find(&z, WEIGHTS)) {
         error_set(job->err, ERR_CORRUPT, job->path, NO_OFFSET,
                   "a zip archive without metadata.json and model.weights.h5");

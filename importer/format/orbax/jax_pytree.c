@@ -74,22 +74,6 @@ static void jax_pytree_emit_lost(struct pytree *t, const struct jax_leaf *leaf)
                                               .shape_unknown = !leaf->shape});
 }
 
-static void emit_leaf(struct pytree *t, const struct jax_leaf *leaf)
-{
-    uint64_t position =
-        leaf->empty ? ORBAX_NONE : orbax_store_find(&t->store, leaf->key, strlen(leaf->key));
-    if (leaf->empty)
-        job_node(t->job, leaf->name, leaf->len, leaf->empty);
-    else if (position != ORBAX_NONE)
-        orbax_store_emit(&t->store, position, leaf->name, leaf->len);
-    else if (leaf->array)
-        jax_pytree_emit_lost(t, leaf);
-    else if (strcmp(leaf->type, "null") == 0)
-        job_node(t->job, leaf->name, leaf->len, "null");
-    else if (t->values++ == 0)
-        t->first_value = leaf->name;
-}
-
 static void jax_pytree_report(struct pytree *t)
 {
     uint64_t count = orbax_store_count(&t->store), unnamed = 0;
@@ -124,8 +108,21 @@ static enum status jax_pytree_index(struct job *job)
         array_tree_report_foreign(job, job->path, own, sizeof(own) / sizeof(own[0]));
         job_expect(job, t.tree.count);
     }
-    for (uint64_t i = 0; i < t.tree.count && job->err->status == OK; i++)
-        emit_leaf(&t, &t.tree.leaves[i]);
+    for (uint64_t i = 0; i < t.tree.count && job->err->status == OK; i++) {
+        const struct jax_leaf *leaf = &t.tree.leaves[i];
+        uint64_t position =
+            leaf->empty ? ORBAX_NONE : orbax_store_find(&t.store, leaf->key, strlen(leaf->key));
+        if (leaf->empty)
+            job_node(t.job, leaf->name, leaf->len, leaf->empty);
+        else if (position != ORBAX_NONE)
+            orbax_store_emit(&t.store, position, leaf->name, leaf->len);
+        else if (leaf->array)
+            jax_pytree_emit_lost(&t, leaf);
+        else if (strcmp(leaf->type, "null") == 0)
+            job_node(t.job, leaf->name, leaf->len, "null");
+        else if (t.values++ == 0)
+            t.first_value = leaf->name;
+    }
     if (job->err->status == OK)
         jax_pytree_report(&t);
     orbax_store_release(&t.store);

@@ -437,26 +437,6 @@ static void drop_repeated(struct orbax_array *a)
     a->count = kept;
 }
 
-static void give_values(struct listing *l)
-{
-    struct orbax_store *s = l->store;
-    struct grid_value *values = arena_array(l->arena, l->loose_count + 1, sizeof(*values));
-    if (!values)
-        return;
-    for (uint64_t i = 0; i < s->array_count; i++) {
-        s->arrays[i].values = values;
-        values += s->arrays[i].count;
-        s->arrays[i].count = 0;
-    }
-    for (uint64_t i = 0; i < l->loose_count; i++) {
-        const struct loose *x = &l->loose[i];
-        if (x->array != ORBAX_NONE)
-            s->arrays[x->array].values[s->arrays[x->array].count++] = x->value;
-    }
-    for (uint64_t i = 0; l->databases > 1 && i < s->array_count; i++)
-        drop_repeated(&s->arrays[i]);
-}
-
 static void place_values(struct listing *l)
 {
     const struct loose *first = NULL;
@@ -475,7 +455,22 @@ static void place_values(struct listing *l)
     /* If nodes were lost, an absent chunk may have been in one: do not take it for fill values. */
     for (size_t i = 0; l->keys_lost && i < l->metadata_count; i++)
         l->metadata[i]->absent_is_lost = true;
-    give_values(l);
+    struct orbax_store *s = l->store;
+    struct grid_value *values = arena_array(l->arena, l->loose_count + 1, sizeof(*values));
+    if (!values)
+        return;
+    for (uint64_t i = 0; i < s->array_count; i++) {
+        s->arrays[i].values = values;
+        values += s->arrays[i].count;
+        s->arrays[i].count = 0;
+    }
+    for (uint64_t i = 0; i < l->loose_count; i++) {
+        const struct loose *x = &l->loose[i];
+        if (x->array != ORBAX_NONE)
+            s->arrays[x->array].values[s->arrays[x->array].count++] = x->value;
+    }
+    for (uint64_t i = 0; l->databases > 1 && i < s->array_count; i++)
+        drop_repeated(&s->arrays[i]);
 }
 
 static int by_key(const void *a, const void *b)

@@ -32,10 +32,7 @@
 
 static int gguf_probe(const struct probe *p)
 {
-    if (p->head.len < 8 ||
-        (memcmp(p->head.at, "GGUF", 4) != 0 && memcmp(p->head.at, "FUGG", 4) != 0))
-        return 0;
-    return 40;
+    return p->head.len >= 8 && memcmp(p->head.at, "GGUF", 4) == 0 ? 40 : 0;
 }
 
 /* By ggml's number of the type; NULL: removed from ggml, or not yet known. */
@@ -326,7 +323,6 @@ static void report_oddities(struct part *p)
         const char *code, *why;
     } oddities[] = {
         {p->g.version == 1, "old-version", "version 1: today's ggml refuses it"},
-        {p->g.fugg, "odd-magic", "the magic is \"FUGG\", which ggml refuses"},
         {p->g.odd_bools, "odd-bool", "a bool is neither 0 nor 1: taken for true"},
         {names, "long-names", "tensor names of 64 bytes and more: ggml refuses them"},
         {ranks, "high-rank", "tensors of more than 4 dimensions: ggml refuses them"},

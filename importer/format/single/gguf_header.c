@@ -137,8 +137,16 @@ static bool skip_elements(struct gguf *g, const struct gguf_value *array, unsign
     return cursor_ok(&g->cursor);
 }
 
-static bool take_value(struct gguf *g, struct gguf_value *v)
+bool gguf_pair(struct gguf *g, struct gguf_pair *pair)
 {
+    if (g->bad || !g->pairs_left)
+        return false;
+    g->pairs_left--;
+    pair->offset = cursor_offset(&g->cursor);
+    pair->key = take_string(g);
+    if (cursor_ok(&g->cursor) && !pair->key.len)
+        return corrupt(g, pair->offset, "bad-key", 0, "bytes of a pair's key");
+    struct gguf_value *v = &pair->value;
     *v = (struct gguf_value){0};
     if (!take_type(g, &v->type))
         return false;
@@ -150,18 +158,6 @@ static bool take_value(struct gguf *g, struct gguf_value *v)
         take_scalar(g, v);
     g->odd_bools |= v->type == GGUF_BOOL && v->integer > 1;
     return cursor_ok(&g->cursor);
-}
-
-bool gguf_pair(struct gguf *g, struct gguf_pair *pair)
-{
-    if (g->bad || !g->pairs_left)
-        return false;
-    g->pairs_left--;
-    pair->offset = cursor_offset(&g->cursor);
-    pair->key = take_string(g);
-    if (cursor_ok(&g->cursor) && !pair->key.len)
-        return corrupt(g, pair->offset, "bad-key", 0, "bytes of a pair's key");
-    return take_value(g, &pair->value);
 }
 
 bool gguf_tensor(struct gguf *g, struct gguf_tensor *t)
@@ -188,10 +184,8 @@ static bool gguf_begin(struct gguf *g, struct bytes head)
 {
     g->cursor = cursor_over(head, 0);
     g->bad = g->odd_bools = false;
-    g->alignment = ALIGN_DEFAULT;
     const struct bytes magic = cursor_take(&g->cursor, 4);
-    g->fugg = magic.at && memcmp(magic.at, "FUGG", 4) == 0;
-    if (magic.at && !g->fugg && memcmp(magic.at, "GGUF", 4) != 0)
+    if (magic.at && memcmp(magic.at, "GGUF", 4) != 0)
         return corrupt(g, 0, "bad-magic", 0, "no GGUF file");
     const uint32_t version = cursor_u32le(&g->cursor);
     g->big = (version & 0xFFFF) == 0 && version;
@@ -232,6 +226,7 @@ static bool walk(struct gguf *g, struct bytes head)
     struct gguf_tensor tensor;
     if (!gguf_begin(g, head))
         return false;
+    g->alignment = ALIGN_DEFAULT;
     while (gguf_pair(g, &pair))
         if (gguf_key_is(&pair, KEY_ALIGNMENT) && !note_alignment(g, &pair))
             return false;

@@ -80,7 +80,6 @@ struct gguf {
     const char *name; /* of the source */
     uint32_t version;
     bool big;       /* big-endian */
-    bool fugg;      /* the magic is "FUGG", as some big-endian files have it */
     bool odd_bools; /* some bool is neither 0 nor 1 */
     uint64_t tensor_count, pair_count;
     uint64_t alignment; /* bytes, a power of two */

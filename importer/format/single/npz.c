@@ -150,7 +150,7 @@ static enum status npz_index(struct job *job)
 {
     struct zip z = {0};
     if (zip_open(job->source, job->arena, &z, job->err) == OK) {
-        job_trailing(job, NULL, job->source->size - z.trailing, z.trailing, "the archive");
+        zip_report(job, NULL, &z, 0);
         job_sum_kind(job, "crc32");
     }
     for (uint64_t i = 0; i < z.count && job->err->status == OK; i++)

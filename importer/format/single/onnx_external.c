@@ -60,17 +60,18 @@ static bool is_below(const char *path, const char *folder, size_t len)
     return strncmp(path, folder, len) == 0 && path[len] == '/';
 }
 
-/* Whether a link is one of the Hugging Face cache, from MODEL/snapshots/REVISION to MODEL/blobs. */
+/* Whether a link is one of the Hugging Face cache, from MODEL/snapshots/REVISION, or a folder in it, to
+ * MODEL/blobs. */
 static bool is_blob(const char *path, const char *folder)
 {
-    const char *revision = strrchr(folder, '/');
-    static const char above[] = "/snapshots", blobs[] = "/blobs";
-    const size_t len = revision ? (size_t)(revision - folder) : 0;
-    if (len < sizeof(above) ||
-        strncmp(revision - (sizeof(above) - 1), above, sizeof(above) - 1) != 0)
-        return false;
-    const size_t model = len - (sizeof(above) - 1);
-    return strncmp(path, folder, model) == 0 && is_below(path + model, blobs, sizeof(blobs) - 1);
+    static const char above[] = "/snapshots/", blobs[] = "/blobs";
+    const char *at = strstr(folder, above);
+    for (; at; at = strstr(at + 1, above)) {
+        const size_t model = (size_t)(at - folder);
+        if (strncmp(path, folder, model) == 0 && is_below(path + model, blobs, sizeof(blobs) - 1))
+            return true;
+    }
+    return false;
 }
 
 /* Links are followed, as in every format. One that leads out of the model's folder is reported,

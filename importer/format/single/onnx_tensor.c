@@ -46,8 +46,9 @@ static const struct holder holders[] = {
     [25] = {"uint2", 5, 1},         [26] = {"int2", 5, 1},
 };
 
-#define RAW_DATA    9
-#define CODEC_BYTES 64 /* room for the steps to a tensor's elements */
+#define RAW_DATA      9
+#define CODEC_BYTES   64                /* room for the steps to a tensor's elements */
+#define COUNTED_BYTES ((size_t)4 << 10) /* of packed numbers, which are counted */
 
 /* A list of numbers, which may be spread over several fields. */
 struct list {
@@ -163,16 +164,33 @@ static void steps_of(const struct holder *h, bool direct, char *out, size_t size
         snprintf(out, size, "%s", list);
 }
 
+/* Whether packed varints are as many as they should be. Of a long list only the last one is looked at:
+ * its values are counted when they are read. */
+static bool varints_fit(struct onnx *o, const struct list *l, uint64_t numbers)
+{
+    uint8_t bytes[COUNTED_BYTES];
+    const uint64_t len = l->first.end - l->first.at;
+    const size_t most = len < sizeof(bytes) ? (size_t)len : sizeof(bytes);
+    uint64_t ends = 0;
+    if (l->fields != 1 || l->wire != WIRE_BYTES || !len)
+        return true;
+    if (source_read(o->message.source, l->first.end - most, bytes, most, o->job->err) != OK)
+        return true; /* the job has failed */
+    for (size_t i = 0; i < most; i++)
+        ends += bytes[i] < 0x80;
+    return bytes[most - 1] < 0x80 && (most < len || ends == numbers);
+}
+
 /* Whether a list may have this length, given the bytes of its elements: a varint has 1 to 10
  * bytes. */
-static bool list_fits(const struct holder *h, const struct list *l, uint64_t nbytes)
+static bool list_fits(struct onnx *o, const struct holder *h, const struct list *l, uint64_t nbytes)
 {
     if (strcmp(h->dtype, "string") == 0)
         return true;
     if (!h->width)
         return l->bytes == nbytes;
     const uint64_t numbers = (nbytes + h->width - 1) / h->width;
-    return l->bytes >= numbers && l->bytes / 10 <= numbers;
+    return l->bytes >= numbers && l->bytes / 10 <= numbers && varints_fit(o, l, numbers);
 }
 
 static bool place_inside(struct onnx *o, const struct tensor *t, struct tensor_claim *claim,
@@ -191,7 +209,7 @@ static bool place_inside(struct onnx *o, const struct tensor *t, struct tensor_c
         claim->stored = raw->first.end - raw->first.at;
         return true;
     }
-    if ((!typed->fields && !strings) || !list_fits(h, typed, nbytes)) {
+    if ((!typed->fields && !strings) || !list_fits(o, h, typed, nbytes)) {
         job_issue(o->job, ISSUE_ERROR, NULL, t->range.at, "size-mismatch",
                   "tensor \"%s\": its data is not as long as its shape and dtype need",
                   shown_name(t->name, room));
@@ -325,14 +343,14 @@ struct numbers {
 };
 
 /* False: the numbers are not in the message, or their length is wrong. */
-static bool numbers_of(const struct tensor *t, const struct holder *h, uint64_t nbytes,
-                       struct numbers *n)
+static bool numbers_of(struct onnx *o, const struct tensor *t, const struct holder *h,
+                       uint64_t nbytes, struct numbers *n)
 {
     const bool raw = t->lists[RAW_DATA].fields != 0;
     *n = raw ? (struct numbers){RAW_DATA, 0} : (struct numbers){h->field, h->width};
     if (t->external || t->segmented)
         return false;
-    return raw ? t->lists[RAW_DATA].bytes == nbytes : list_fits(h, &t->lists[h->field], nbytes);
+    return raw ? t->lists[RAW_DATA].bytes == nbytes : list_fits(o, h, &t->lists[h->field], nbytes);
 }
 
 /* How the codec adds up values with the same index (codec/sparse.c). */
@@ -360,7 +378,8 @@ static bool sparse_known(const struct sparse *s, const struct dtype *dtype)
 }
 
 /* The codec chain from the message to the dense tensor. False if no chain exists. */
-static bool sparse_chain(const struct sparse *s, const struct holder *h, struct text *chain)
+static bool sparse_chain(struct onnx *o, const struct sparse *s, const struct holder *h,
+                         struct text *chain)
 {
     struct dtype dtype;
     struct numbers values, indices;
@@ -371,8 +390,8 @@ static bool sparse_chain(const struct sparse *s, const struct holder *h, struct 
     if (!sparse_known(s, &dtype) || !shape_elements(s->dense.shape, rank, &elements))
         return false;
     const uint64_t count = s->values.shape[0];
-    if (!dtype_nbytes(&dtype, count, &nbytes) || !numbers_of(&s->values, h, nbytes, &values) ||
-        !numbers_of(&s->indices, &holders[7], 8 * count * (flat ? 1 : rank), &indices))
+    if (!dtype_nbytes(&dtype, count, &nbytes) || !numbers_of(o, &s->values, h, nbytes, &values) ||
+        !numbers_of(o, &s->indices, &holders[7], 8 * count * (flat ? 1 : rank), &indices))
         return false;
     text_addf(chain, "lists:1.%u.%u,2.%u.%u|", values.field, values.width, indices.field,
               indices.width);
@@ -401,7 +420,7 @@ void onnx_sparse(struct onnx *o, struct message_range range, struct bytes name)
             name = s->values.name;
         claim = (struct tensor_claim){
             .dtype = h ? h->dtype : NULL, .shape = s->dense.shape, .rank = s->dense.rank};
-        if (h && sparse_chain(s, h, &chain)) {
+        if (h && sparse_chain(o, s, h, &chain)) {
             claim.storage = STORAGE_RANGE;
             claim.offset = range.at;
             claim.stored = range.end - range.at;

@@ -491,21 +491,6 @@ static void open_shard(struct v1 *v, const char *path)
     source_close(source);
 }
 
-static void open_shards(struct v1 *v)
-{
-    struct text path = {.limit = PATH_BYTES};
-    for (uint64_t i = 0; i < v->shards && v->job->err->status == OK; i++) {
-        text_reset(&path);
-        text_adds(&path, text_str(&v->prefix));
-        text_addf(&path, "-%05llu-of-%05llu", (unsigned long long)i, (unsigned long long)v->shards);
-        if (text_str(&path))
-            open_shard(v, text_str(&path));
-        else
-            error_memory(v->job->err);
-    }
-    text_release(&path);
-}
-
 /* Find the prefix and the number of shards. */
 static enum status find_files(struct v1 *v)
 {
@@ -536,10 +521,22 @@ static enum status tf_v1_index(struct job *job)
     struct error err = {.offset = NO_OFFSET};
     uint64_t count;
     uint32_t file;
-    if (find_files(&v) == OK && v.shards)
-        open_shards(&v);
-    else if (job->err->status == OK)
+    if (find_files(&v) == OK && v.shards) {
+        struct text path = {.limit = PATH_BYTES};
+        for (uint64_t i = 0; i < v.shards && v.job->err->status == OK; i++) {
+            text_reset(&path);
+            text_adds(&path, text_str(&v.prefix));
+            text_addf(&path, "-%05llu-of-%05llu", (unsigned long long)i,
+                      (unsigned long long)v.shards);
+            if (text_str(&path))
+                open_shard(&v, text_str(&path));
+            else
+                error_memory(v.job->err);
+        }
+        text_release(&path);
+    } else if (job->err->status == OK) {
         take_shard(&v, &whole);
+    }
     for (size_t i = 0; i < v.count && job->err->status == OK; i++)
         tf_v1_emit(&v, &v.tensors[i]);
     if (v.orphans && job->err->status == OK)

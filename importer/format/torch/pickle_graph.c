@@ -6,6 +6,7 @@
  */
 #include "importer/format/torch/pickle_graph.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,12 +104,16 @@ static void do_decimal(struct machine *m)
     bool fits = len > sign && len <= LIMIT_PICKLE_INT;
     for (size_t i = sign; i < len; i++)
         fits = fits && line[i] >= '0' && line[i] <= '9';
-    if (!fits)
+    if (!fits) {
         machine_fail(m, ERR_CORRUPT, "an integer that is none");
-    else if (len - sign <= 18)
-        machine_push_int(m, strtoll(line, NULL, 10));
-    else
+        return;
+    }
+    errno = 0;
+    const long long value = strtoll(line, NULL, 10);
+    if (errno == ERANGE)
         push_big(m, line, len);
+    else
+        machine_push_int(m, value);
 }
 
 static void do_int(struct machine *m)

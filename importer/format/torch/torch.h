@@ -140,6 +140,8 @@ struct torch_tree {
  * messages. */
 enum status torch_run_pickle(struct torch_tree *, uint64_t offset, uint64_t base,
                              struct pickle *out, struct error *);
+/* Release what the tree holds. */
+void torch_tree_release(struct torch_tree *);
 
 /* torch_globals.c */
 /* Learn the meanings of a pickle's names, and report what it would do. */
@@ -259,7 +261,5 @@ void torch_emit(struct torch_tree *, const char *name, size_t len, const struct 
 
 /* torch_tree.c: emit all tensors and facts of the pickle. */
 void torch_tree_state(struct torch_tree *);
-/* Release what the tree holds. */
-void torch_tree_release(struct torch_tree *);
 
 #endif

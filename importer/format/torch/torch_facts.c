@@ -125,6 +125,7 @@ bool torch_fact_call(struct torch_tree *t, const struct text *key, pickle_ref re
     const struct pickle *p = t->pickle;
     const struct pickle_call *call = pickle_at(p, ref)->call;
     const struct pickle_node *first = pickle_at(p, pickle_item(p, call->args, 0));
+    struct text large = {0};
     struct element number;
     enum element_type type;
     switch (torch_callee(p, ref)) {
@@ -148,6 +149,10 @@ bool torch_fact_call(struct torch_tree *t, const struct text *key, pickle_ref re
             fact_integer(t, key, number.integer);
         else if (type == ELEMENT_REAL)
             fact_real(t, key, number.real);
+        else if (type == ELEMENT_LARGE) {
+            text_addf(&large, "%llu", (unsigned long long)number.large);
+            fact_made(t, key, &large);
+        }
         return true;
     default:
         return false;

@@ -53,7 +53,8 @@ void torch_program_state(struct torch_tree *t, const struct source *s, struct er
         {"serialized_constants.pt", "serialized_constants.json"},
     };
     struct zip zip;
-    zip_open(s, t->arena, &zip, err);
+    if (zip_open(s, t->arena, &zip, err) == OK)
+        zip_report(t->job, t->path, &zip, 0);
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]) && err->status == OK; i++) {
         const struct zip_member *m = zip_find(&zip, members[i][0]);
         m = m ? m : zip_find(&zip, members[i][1]);

@@ -108,3 +108,10 @@ enum status torch_run_pickle(struct torch_tree *t, uint64_t offset, uint64_t bas
     t->pickle = others;
     return err->status;
 }
+
+void torch_tree_release(struct torch_tree *t)
+{
+    strmap_release(&t->encoded);
+    strmap_release(&t->embedded);
+    strmap_release(&t->names);
+}

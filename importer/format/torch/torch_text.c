@@ -103,9 +103,11 @@ static bool add_scalar(struct torch_tree *t, pickle_ref ref, struct text *out)
             type = torch_numpy_scalar(t, ref, &number);
         if (type == ELEMENT_INTEGER)
             text_addf(out, "%lld", (long long)number.integer);
+        else if (type == ELEMENT_LARGE)
+            text_addf(out, "%llu", (unsigned long long)number.large);
         else if (type == ELEMENT_REAL)
             torch_add_real(out, number.real);
-        return type == ELEMENT_INTEGER || type == ELEMENT_REAL;
+        return type == ELEMENT_INTEGER || type == ELEMENT_LARGE || type == ELEMENT_REAL;
     default:
         return false;
     }

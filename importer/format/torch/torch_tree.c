@@ -548,10 +548,3 @@ void torch_tree_state(struct torch_tree *t)
     strmap_release(&w.left_out);
     text_release(&w.name);
 }
-
-void torch_tree_release(struct torch_tree *t)
-{
-    strmap_release(&t->encoded);
-    strmap_release(&t->embedded);
-    strmap_release(&t->names);
-}

@@ -141,8 +141,7 @@ bool torch_zip_open(struct torch_tree *t, const struct source *source, uint32_t 
     *out = (struct torch_zip){
         .arena = t->arena, .members.err = t->arena->err, .file = file, .base = base};
     if (zip_open(source, t->arena, &out->zip, err) == OK)
-        job_trailing(t->job, t->path, base + source->size - out->zip.trailing, out->zip.trailing,
-                     "the archive");
+        zip_report(t->job, t->path, &out->zip, base);
     const bool added = err->status == OK && add_members(out, err);
     if (added)
         check_version(t, out, err);
