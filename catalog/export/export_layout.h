@@ -22,8 +22,7 @@
 
 /* A file, once it is measured. */
 struct export_file {
-    const char
-        *path; /* NULL in a folder if no tensor is placed in it: there may be as many as tensors */
+    const char *path; /* NULL in a folder if no tensor is placed in it */
     uint64_t size;
 };
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "catalog/data/read/tensor_stream.h"
-#include "catalog/export/npy_header.h"
+#include "catalog/export/format/npy_header.h"
 #include "catalog/export/select.h"
 #include "catalog/library/api_tensor.h"
 #include "catalog/maps/map/ruleset.h"

@@ -1,5 +1,5 @@
 #include "catalog/base/bits.h"
-#include "catalog/export/npy_header.h"
+#include "catalog/export/format/npy_header.h"
 #include "tests/unit/unit.h"
 
 static void test_descr(void **state)

@@ -4,7 +4,7 @@
  *   u8 1, 0, u16 messages, u32 references, u32 bytes of messages, u32 0; then each message:
  *   u16 type, u16 size (a multiple of 8), u8 flags, 0, 0, 0, and its data, filled up with zeros
  */
-#include "catalog/export/hdf5_header.h"
+#include "catalog/export/format/hdf5_header.h"
 
 #include <string.h>
 
@@ -32,8 +32,8 @@ enum type_class {
 #define TYPE_HEAD      8
 #define INT_SIZE       12
 #define SCALAR_SIZE    8
-#define HEAP_HEAD      16
-#define HEAP_BYTES_MIN 4096
+#define HEAP_HEAD      ((size_t)16)
+#define HEAP_BYTES_MIN ((size_t)4096)
 
 static const struct {
     unsigned bytes, mantissa, exponent, bias;
@@ -69,7 +69,7 @@ static void type_head(struct text *out, unsigned class, unsigned bits, unsigned 
     hdf5_put(out, size, 4);
 }
 
-static void add_integer(struct text *out, bool is_signed, unsigned bits)
+static void add_integer_type(struct text *out, bool is_signed, unsigned bits)
 {
     type_head(out, CLASS_INT, is_signed ? SIGNED_BIT : 0, 0, bits / 8);
     hdf5_put(out, 0, 2);
@@ -93,7 +93,7 @@ static void add_float(struct text *out, size_t row)
 static void add_bool(struct text *out)
 {
     type_head(out, CLASS_ENUM, 2, 0, 1);
-    add_integer(out, true, 8);
+    add_integer_type(out, true, 8);
     text_add(out, "FALSE\0\0\0TRUE\0\0\0\0\0\1", 18);
 }
 
@@ -142,7 +142,7 @@ static void add_type(struct text *out, const struct dtype *d)
         break;
     case DTYPE_INT:
     case DTYPE_UINT:
-        add_integer(out, d->kind == DTYPE_INT, d->bits);
+        add_integer_type(out, d->kind == DTYPE_INT, d->bits);
         break;
     case DTYPE_COMPLEX:
         add_complex(out, d->bits / 16);
@@ -223,7 +223,7 @@ void hdf5_attribute(struct hdf5_header *h, const char *name, size_t len, uint64_
     text_add(out, name, strlen(name) + 1);
     fill_up(out, from);
     type_head(out, CLASS_VARIABLE, UTF8_VARIABLE, UTF8_VARIABLE, 16);
-    add_integer(out, false, 8); /* of its bytes */
+    add_integer_type(out, false, 8); /* of its bytes */
     fill_up(out, from);
     hdf5_put(out, 1, SCALAR_SIZE);
     hdf5_put(out, len, 4);

@@ -8,7 +8,7 @@
  *
  * Source: numpy/lib/format.py, "Format Version 1.0".
  */
-#include "catalog/export/npy_header.h"
+#include "catalog/export/format/npy_header.h"
 
 #include <stdio.h>
 #include <string.h>

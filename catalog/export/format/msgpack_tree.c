@@ -1,4 +1,4 @@
-#include "catalog/export/msgpack_tree.h"
+#include "catalog/export/format/msgpack_tree.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
  * where storage is a persistent id: ("storage", torch.FloatStorage, KEY, "cpu", elements). An
  * UntypedStorage counts bytes.
  */
-#include "catalog/export/torch_pickle.h"
+#include "catalog/export/format/torch_pickle.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -77,7 +77,7 @@ static bool said_before(struct torch_pickle *p, const char *what)
     return i < p->count;
 }
 
-static void remember(struct torch_pickle *p, const char *what)
+static void say_again(struct torch_pickle *p, const char *what)
 {
     if (p->count == TORCH_PICKLE_SAID)
         return;
@@ -92,7 +92,7 @@ void torch_pickle_global(struct torch_pickle *p, const char *name)
         return;
     text_addc(&p->text, 'c');
     text_adds(&p->text, name);
-    remember(p, name);
+    say_again(p, name);
 }
 
 void torch_pickle_string(struct torch_pickle *p, const char *string)
@@ -109,7 +109,7 @@ void torch_pickle_word(struct torch_pickle *p, const char *word)
     if (said_before(p, word))
         return;
     torch_pickle_string(p, word);
-    remember(p, word);
+    say_again(p, word);
 }
 
 /* BININT1, BININT or LONG1. */

@@ -7,7 +7,7 @@
  * A body has its fields as columns: all lengths of keys, then all keys, and so on. Keys share their
  * beginnings with the key before; children have whole keys (no prefix is common to a subtree).
  */
-#include "catalog/export/ocdbt_tree.h"
+#include "catalog/export/format/ocdbt_tree.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -101,7 +101,7 @@ static void add_values(struct text *out, const struct ocdbt_entry *e, size_t cou
             text_add(out, e[i].value, (size_t)e[i].len);
 }
 
-static void add_children(struct text *out, const struct ocdbt_entry *e, size_t count)
+static void add_child_nodes(struct text *out, const struct ocdbt_entry *e, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         add_varint(out, 0); /* the file */
@@ -128,7 +128,7 @@ static struct ocdbt_entry put_node(struct export_layout *l, struct text *out, un
     add_varint(out, count);
     add_keys(out, e, count, height == 0);
     if (height)
-        add_children(out, e, count);
+        add_child_nodes(out, e, count);
     else
         add_values(out, e, count);
     end_frame(l, out);
@@ -167,12 +167,12 @@ static void put_manifest(struct export_layout *l, struct text *out, unsigned hei
     end_frame(l, out);
 }
 
-static int by_key(const void *a, const void *b)
+static int by_entry_key(const void *a, const void *b)
 {
     return strcmp(((const struct ocdbt_entry *)a)->key, ((const struct ocdbt_entry *)b)->key);
 }
 
-static struct ocdbt_entry *add_entry(struct ocdbt_tree *tree, const char *key)
+static struct ocdbt_entry *new_entry(struct ocdbt_tree *tree, const char *key)
 {
     struct arena *arena = tree->l->arena;
     struct ocdbt_entry *e = PUSH(arena, tree->entry, tree->count, tree->space);
@@ -182,14 +182,14 @@ static struct ocdbt_entry *add_entry(struct ocdbt_tree *tree, const char *key)
 
 void ocdbt_add(struct ocdbt_tree *tree, const char *key, const void *value, size_t len)
 {
-    struct ocdbt_entry *e = add_entry(tree, key);
+    struct ocdbt_entry *e = new_entry(tree, key);
     e->value = arena_copy(tree->l->arena, value, len);
     e->len = len;
 }
 
 void ocdbt_add_range(struct ocdbt_tree *tree, const char *key, uint64_t offset, uint64_t len)
 {
-    struct ocdbt_entry *e = add_entry(tree, key);
+    struct ocdbt_entry *e = new_entry(tree, key);
     e->offset = offset;
     e->len = len;
 }
@@ -204,7 +204,7 @@ void ocdbt_finish(struct ocdbt_tree *tree)
     unsigned height = 0;
     if (!lay_ok(l) || !count)
         return;
-    qsort(e, count, sizeof(*e), by_key);
+    qsort(e, count, sizeof(*e), by_entry_key);
     for (;; height++) {
         size_t nodes = 0;
         for (size_t i = 0; i < count && lay_ok(l); i += NODE_ENTRIES)

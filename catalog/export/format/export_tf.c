@@ -123,7 +123,7 @@ static void add_header(struct text *out, struct text *inner, uint32_t shards)
 
 /* BundleEntryProto: dtype = 1, shape = 2 {dim = 2 {size = 1}}, shard_id = 3, offset = 4, size = 5,
  * crc32c = 6, fixed32 */
-static void add_entry(struct text *out, struct text *inner, const struct export_tensor *t)
+static void add_bundle_entry(struct text *out, struct text *inner, const struct export_tensor *t)
 {
     struct text dim = {0};
     uint8_t sum[5] = {6 << 3 | 5};
@@ -284,7 +284,7 @@ static void export_tf_lay_out(struct export_layout *l)
     add_header(&table.value, &table.inner, count);
     table_add(&table, "");
     for (size_t i = 0; i < l->plan->count && lay_ok(l); i++) {
-        add_entry(&table.value, &table.inner, order[i]);
+        add_bundle_entry(&table.value, &table.inner, order[i]);
         table_add(&table, order[i]->name);
     }
     table_end(&table);

@@ -14,8 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "catalog/export/torch_pickle.h"
-#include "catalog/export/zip_layout.h"
+#include "catalog/export/format/torch_pickle.h"
+#include "catalog/export/format/zip_layout.h"
 
 #define FOLDER       "archive/"
 #define PARTS_SUFFIX ".bin"
@@ -63,7 +63,7 @@ static void put_storages(struct zip_layout *zip, uint32_t part)
     }
 }
 
-static void put_line(struct zip_layout *zip, const char *name, const char *text)
+static void put_record(struct zip_layout *zip, const char *name, const char *text)
 {
     zip_member(zip, name, (struct bytes){(const uint8_t *)text, strlen(text)}, NULL);
 }
@@ -81,9 +81,9 @@ static void export_torch_lay_out(struct export_layout *l)
         paths[i] = lay_part_path(l, i, count);
         lay_file(l, paths[i]);
         put_pickle(&zip, i);
-        put_line(&zip, FOLDER "byteorder", "little");
+        put_record(&zip, FOLDER "byteorder", "little");
         put_storages(&zip, i);
-        put_line(&zip, FOLDER "version", "3\n");
+        put_record(&zip, FOLDER "version", "3\n");
         zip_finish(&zip);
     }
     if (count > 1)

@@ -8,14 +8,14 @@
  *
  * Sources: as importer/array/zarr_metadata.c; for types TensorStore's drivers zarr and zarr3.
  */
-#include "catalog/export/zarr_node.h"
+#include "catalog/export/format/zarr_node.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "catalog/data/codec/codec.h"
 #include "catalog/data/model/tensor.h"
-#include "catalog/export/npy_header.h"
+#include "catalog/export/format/npy_header.h"
 
 /* --- settings --------------------------------------------------------------------------- */
 

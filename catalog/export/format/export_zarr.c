@@ -21,7 +21,7 @@
 #include "catalog/data/codec/encode.h"
 #include "catalog/data/model/tensor.h"
 #include "catalog/export/export_layout.h"
-#include "catalog/export/zarr_folder.h"
+#include "catalog/export/format/zarr_folder.h"
 
 #define RANK_MAX       64   /* of NumPy */
 #define COMPONENT_MAX  255  /* bytes; the limit of file systems */

@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "catalog/export/torch_pickle.h"
-#include "catalog/export/zip_layout.h"
+#include "catalog/export/format/torch_pickle.h"
+#include "catalog/export/format/zip_layout.h"
 
 #define FOLDER   "archive/"
 #define METADATA "torch.distributed.checkpoint.metadata\n"
@@ -28,7 +28,7 @@ static bool is_shared(const struct export_tensor *t)
            memcmp(t->twin->shape, t->shape, t->rank * sizeof(*t->shape)) == 0;
 }
 
-static void put_member(struct zip_layout *zip, const char *name, const void *text, size_t len)
+static void put_text_member(struct zip_layout *zip, const char *name, const void *text, size_t len)
 {
     zip_member(zip, name, (struct bytes){text, len}, NULL);
 }
@@ -42,10 +42,10 @@ static void put_archive(struct export_layout *l, struct export_tensor *t, struct
     text_addc(&p.text, '.');
     if (p.text.failed)
         error_memory_at(l->err, l->path);
-    put_member(&zip, FOLDER "data.pkl", p.text.at, p.text.len);
-    put_member(&zip, FOLDER "byteorder", "little", strlen("little"));
+    put_text_member(&zip, FOLDER "data.pkl", p.text.at, p.text.len);
+    put_text_member(&zip, FOLDER "byteorder", "little", strlen("little"));
     zip_member(&zip, FOLDER "data/0", (struct bytes){0}, t);
-    put_member(&zip, FOLDER "version", "3\n", strlen("3\n"));
+    put_text_member(&zip, FOLDER "version", "3\n", strlen("3\n"));
     zip_finish(&zip);
     text_release(&p.text);
     *archive = (struct archive){zip.base, l->at - zip.base};
@@ -100,8 +100,8 @@ static void add_tensor(struct torch_pickle *p, const struct export_tensor *t, co
     text_adds(&p->text, "ubaub");
 }
 
-static void add_place(struct torch_pickle *p, const struct export_tensor *t, const uint64_t *zeros,
-                      const struct archive *archive)
+static void add_storage_place(struct torch_pickle *p, const struct export_tensor *t,
+                              const uint64_t *zeros, const struct archive *archive)
 {
     char file[32];
     snprintf(file, sizeof(file), "__0_%u.distcp", t->file);
@@ -151,7 +151,7 @@ static void put_dict(struct export_layout *l, struct torch_pickle *p, const char
         else if (what == ADD_PLANNER)
             add_planner_data(p, t);
         else
-            add_place(p, t, zeros, &archives[held - l->plan->tensor]);
+            add_storage_place(p, t, zeros, &archives[held - l->plan->tensor]);
         lay_add(l, &p->text);
     }
     text_addc(&p->text, 'u');

@@ -13,7 +13,7 @@
  *
  * Source: PKWARE's APPNOTE.TXT 6.3.10, sections 4.3 to 4.5.
  */
-#include "catalog/export/zip_layout.h"
+#include "catalog/export/format/zip_layout.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "catalog/export/zarr_folder.h"
+#include "catalog/export/format/zarr_folder.h"
 
 #include <string.h>
 

@@ -13,8 +13,8 @@
  */
 #include <string.h>
 
-#include "catalog/export/msgpack_tree.h"
-#include "catalog/export/zarr_folder.h"
+#include "catalog/export/format/msgpack_tree.h"
+#include "catalog/export/format/zarr_folder.h"
 
 #define TARGET   "target/"
 #define STATE    "state/"

@@ -11,8 +11,8 @@
  */
 #include <string.h>
 
-#include "catalog/export/ocdbt_tree.h"
-#include "catalog/export/zarr_folder.h"
+#include "catalog/export/format/ocdbt_tree.h"
+#include "catalog/export/format/zarr_folder.h"
 
 #define ALIGNMENT   64
 #define CHUNK_BYTES ((uint64_t)64 << 20)
@@ -131,7 +131,7 @@ static void put_values(struct ocdbt_tree *tree, struct export_tensor *t, struct 
     if (!lay_ok(l))
         return;
     ocdbt_add(tree, text_str(key), json->at, json->len);
-    const uint64_t elements = t->piece, size = t->elements ? t->nbytes / t->elements * elements : 0;
+    const uint64_t elements = t->piece, size = elements * t->to.block_bytes;
     lay_zeros(l, -l->at % ALIGNMENT);
     t->lead_len = 0;
     lay_tensor(l, t);
@@ -143,8 +143,8 @@ static void put_values(struct ocdbt_tree *tree, struct export_tensor *t, struct 
         else
             error_memory_at(l->err, l->path);
     }
-    if (t->elements)
-        lay_zeros(l, (size - t->nbytes % size) % size);
+    if (t->elements % elements)
+        lay_zeros(l, size - t->nbytes % size);
 }
 
 static void put_store(struct export_layout *l, struct text *key, struct text *json)

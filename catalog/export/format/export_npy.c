@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "catalog/export/export_layout.h"
-#include "catalog/export/npy_header.h"
+#include "catalog/export/format/npy_header.h"
 
 bool export_numpy_holds(const struct export_tensor *t, struct text *why, const char **instead)
 {

@@ -6,7 +6,7 @@
 #define CKPTDB_ZARR_FOLDER_H
 
 #include "catalog/export/export_layout.h"
-#include "catalog/export/zarr_node.h"
+#include "catalog/export/format/zarr_node.h"
 
 /* Append a name, with '.' for each '/'. */
 void zarr_folder_name(struct text *out, const char *name);

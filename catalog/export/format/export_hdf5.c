@@ -19,14 +19,14 @@
 #include <string.h>
 
 #include "catalog/export/export_layout.h"
-#include "catalog/export/hdf5_header.h"
+#include "catalog/export/format/hdf5_header.h"
 
 #define ALIGNMENT   64
 #define SUPERBLOCK  96
 #define LEAF_K      4 /* half of the members of a node, */
 #define TREE_K      16
-#define LEAF_MOST   (2 * LEAF_K)
-#define TREE_MOST   (2 * TREE_K)
+#define LEAF_MOST   ((size_t)2 * LEAF_K)
+#define TREE_MOST   ((size_t)2 * TREE_K)
 #define LEAF_SIZE   (8 + LEAF_MOST * 40)
 #define TREE_SIZE   (24 + (2 * TREE_MOST + 1) * 8)
 #define HEAP_HEAD   32
@@ -136,13 +136,18 @@ static void put_leaf_node(struct hdf5_tree *tree, const struct hdf5_member *m, s
     lay_add(tree->l, out);
 }
 
-/* The nodes of a level, about `count` nodes of `size` bytes that begin at `below`; `span` members a node
- * there. A key is the last name of the node before it. */
+/* Nodes that follow each other: bytes of one, and members below one. */
+struct hdf5_level {
+    uint64_t at, size;
+    size_t span;
+};
+
+/* The nodes of a level. A key is the last name of the node before it. */
 static void put_level(struct hdf5_tree *tree, const struct hdf5_member *m, size_t members,
-                      unsigned level, uint64_t below, uint64_t size, size_t span)
+                      unsigned level, const struct hdf5_level *below)
 {
     struct text *out = &tree->text;
-    const size_t count = (members + span - 1) / span;
+    const size_t span = below->span, count = (members + span - 1) / span;
     const uint64_t first = tree->l->at;
     for (size_t i = 0; i < count || !i; i += TREE_MOST) {
         const size_t used = count - i < TREE_MOST ? count - i : TREE_MOST;
@@ -154,7 +159,7 @@ static void put_level(struct hdf5_tree *tree, const struct hdf5_member *m, size_
         hdf5_put(out, i + used < count ? first + (i / TREE_MOST + 1) * TREE_SIZE : HDF5_NOWHERE, 8);
         for (size_t k = i; k < i + used; k++) {
             hdf5_put(out, k ? m[k * span - 1].name_at : 0, 8);
-            hdf5_put(out, below + k * size, 8);
+            hdf5_put(out, below->at + k * below->size, 8);
         }
         if (used) {
             const size_t end = (i + used) * span;
@@ -168,18 +173,15 @@ static void put_level(struct hdf5_tree *tree, const struct hdf5_member *m, size_
 /* The tree that finds the members; where its root is. */
 static uint64_t put_nodes(struct hdf5_tree *tree, const struct hdf5_member *m, size_t count)
 {
-    uint64_t below = tree->l->at, size = LEAF_SIZE;
-    size_t span = LEAF_MOST;
+    struct hdf5_level below = {tree->l->at, LEAF_SIZE, LEAF_MOST};
     for (size_t i = 0; i < count; i += LEAF_MOST)
         put_leaf_node(tree, m + i, count - i < LEAF_MOST ? count - i : LEAF_MOST);
     for (unsigned level = 0;; level++) {
         const uint64_t at = tree->l->at;
-        put_level(tree, m, count, level, below, size, span);
-        span *= TREE_MOST;
-        if (span >= count)
+        put_level(tree, m, count, level, &below);
+        below = (struct hdf5_level){at, TREE_SIZE, below.span * TREE_MOST};
+        if (below.span >= count)
             return at;
-        below = at;
-        size = TREE_SIZE;
     }
 }
 
@@ -222,7 +224,7 @@ static void close_groups(struct hdf5_tree *tree, size_t depth)
 /* --- tensors ---------------------------------------------------------------------------- */
 
 /* A heap with this text. */
-static uint64_t put_string(struct hdf5_tree *tree, const char *text)
+static uint64_t put_heap_text(struct hdf5_tree *tree, const char *text)
 {
     const uint64_t at = tree->l->at;
     hdf5_global_heap(&tree->text, text, strlen(text));
@@ -238,7 +240,7 @@ static uint64_t dtype_name_at(struct hdf5_tree *tree, const char *name)
         i++;
     if (i < tree->dtypes)
         return tree->dtype[i].at;
-    const uint64_t at = put_string(tree, name);
+    const uint64_t at = put_heap_text(tree, name);
     if (i < sizeof(tree->dtype) / sizeof(tree->dtype[0])) {
         tree->dtype[tree->dtypes].name = name;
         tree->dtype[tree->dtypes++].at = at;
@@ -287,7 +289,7 @@ static void put_attributes(struct hdf5_tree *tree)
 {
     const char *const *pair = tree->l->options->metadata;
     for (; pair && *pair && lay_ok(tree->l); pair += 2)
-        hdf5_attribute(&tree->header, pair[0], strlen(pair[1]), put_string(tree, pair[1]));
+        hdf5_attribute(&tree->header, pair[0], strlen(pair[1]), put_heap_text(tree, pair[1]));
 }
 
 static void put_superblock(struct hdf5_tree *tree, uint64_t root)

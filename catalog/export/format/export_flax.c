@@ -1,7 +1,7 @@
 /*
  * export_flax.c - the msgpack file that flax.serialization reads (msgpack_tree.h).
  */
-#include "catalog/export/msgpack_tree.h"
+#include "catalog/export/format/msgpack_tree.h"
 
 static void put_array(struct msgpack_tree *tree, struct export_tensor *t)
 {
@@ -14,11 +14,12 @@ static void export_flax_lay_out(struct export_layout *l)
 {
     struct msgpack_tree tree = {.l = l};
     struct export_tensor **order = export_order(l->plan, export_by_tree, l->err);
-    const bool alone = order && !*order[0]->name; /* the file is the array, without a map */
+    /* Alone, an array is the file, without a map. */
+    const bool alone = !l->plan->count || !*l->plan->tensor[0].name;
     lay_file(l, l->path);
     if (!alone)
         msgpack_tree_open(&tree);
-    for (size_t i = 0; i < l->plan->count && lay_ok(l); i++) {
+    for (size_t i = 0; order && i < l->plan->count && lay_ok(l); i++) {
         if (!alone)
             msgpack_tree_key(&tree, order[i]->name);
         put_array(&tree, order[i]);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalog/export/npy_header.h"
-#include "catalog/export/zip_layout.h"
+#include "catalog/export/format/npy_header.h"
+#include "catalog/export/format/zip_layout.h"
 
 static bool export_npz_holds(const struct export_tensor *t, struct text *why, const char **instead)
 {
