@@ -23,6 +23,9 @@ struct torch_zip {
     uint64_t base;         /* offset of the archive in its file */
     uint32_t file;
     bool big_endian, exported, script;
+    /* The archive is a file that has lost its end, as this says: members that it lacks were there. */
+    bool cut;
+    struct error lost_end;
     struct pickle pickle; /* data.pkl */
     struct source *pickle_source;
 };
