@@ -252,8 +252,8 @@ static const struct batch_issue *stray_issue(const struct walk *walk, const char
     return NULL;
 }
 
-static enum status put_overwritten(struct writer *w, const struct walk *walk, const struct known *k,
-                                   const struct known_checkpoint *c, struct error *err)
+static void put_overwritten(struct writer *w, const struct walk *walk, const struct known *k,
+                            const struct known_checkpoint *c, struct error *err)
 {
     struct batch_file file = {.path = k->files[c->first_file].path};
     const struct batch_issue *stray = stray_issue(walk, file.path);
@@ -276,7 +276,7 @@ static enum status put_overwritten(struct writer *w, const struct walk *walk, co
         .issue_count = 1,
         .failed = true,
     };
-    return writer_put(w, &b, err);
+    writer_put(w, &b, err);
 }
 
 /* Report checkpoints below the roots that are gone. `w` NULL: only count them. */

@@ -104,12 +104,10 @@ enum status write_row(struct writer *w, struct error *err, enum writer_statement
                       const char *types, ...)
 {
     va_list args;
-    if (err->status != OK)
-        return err->status;
     va_start(args, types);
-    sqlite3_stmt *s = prepared(w, which, types, args);
+    sqlite3_stmt *s = err->status == OK ? prepared(w, which, types, args) : NULL;
     va_end(args);
-    if (!s || sqlite3_step(s) != SQLITE_DONE)
+    if (err->status == OK && (!s || sqlite3_step(s) != SQLITE_DONE))
         db_error(w->db, "cannot write the catalog", err);
     if (s)
         put_back(s);

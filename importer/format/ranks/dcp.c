@@ -487,9 +487,7 @@ static enum status dcp_index(struct job *job)
     struct source *s = NULL;
     uint32_t file;
     struct dcp *d = arena_alloc(job->arena, sizeof(*d));
-    if (!d)
-        return job->err->status;
-    if (job_open(job, METADATA, "index", &s, &file, job->err) == ERR_MISSING)
+    if (d && job_open(job, METADATA, "index", &s, &file, job->err) == ERR_MISSING)
         error_code(job->err, "missing-metadata");
     if (job->err->status != OK)
         return job->err->status;
