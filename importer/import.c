@@ -185,6 +185,22 @@ static bool is_gone(const char *path)
     return file_identify(path, &identity, &ignored) == ERR_MISSING;
 }
 
+/* Whether a folder around the path is a checkpoint now, which has all below it. */
+static bool taken_in(const struct walk *walk, const char *path)
+{
+    char *around = strdup(path);
+    bool taken = false;
+    for (char *slash; around && !taken && (slash = strrchr(around, '/')) && slash != around;) {
+        *slash = '\0';
+        const struct unit *u = walk->unit_count ? bsearch(around, walk->units, walk->unit_count,
+                                                          sizeof(*walk->units), compare_unit)
+                                                : NULL;
+        taken = u && u->format->probe_dir && !u->format->flat;
+    }
+    free(around);
+    return taken;
+}
+
 /* A checkpoint that the walk did not find is gone if the walk has looked where it was, or
  * if nothing is there now. The walk does not look at what it cannot read, nor behind
  * links that it was not told to follow. */
@@ -201,6 +217,8 @@ static bool vanished(const struct walk *walk, const struct known *k,
     const struct format *format = format_named(c->format);
     if (walk_inside(walk, primary) && !(format && format->part))
         return is_gone(primary); /* not named this time */
+    if (format && format->part && taken_in(walk, c->path))
+        return true; /* what is a part of others is no checkpoint beside them */
     return is_gone(primary) ||
            (walk_listed(walk, c->path) && walk_saw(walk, primary) && walk_saw(walk, c->path));
 }

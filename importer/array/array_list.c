@@ -107,6 +107,7 @@ enum status array_read_metadata(const struct array_place *p, struct array_site *
     char whole[PATH_MAX];
     *out = (struct array_metadata){.version = array_listed(l, "zarr.json") ? 3 : 2};
     const char *name = out->version == 3 ? "zarr.json" : ".zarray";
+    site->both = out->version == 3 && array_listed(l, ".zarray");
     if (out->version == 2 && !array_listed(l, name))
         return ERR_MISSING;
     if (array_path(whole, p->root, site->path, name)) {
