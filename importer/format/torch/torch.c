@@ -126,8 +126,13 @@ void torch_file_state(struct torch_tree *t, const struct source *s, struct error
         *err = z.lost_end;
     else if (z.exported)
         torch_export_state(t, &z);
-    else if (err->status == OK && t->arena->err->status == OK && torch_zip_run(t, &z, err))
-        torch_tree_state(t);
+    else if (err->status == OK && t->arena->err->status == OK &&
+             torch_zip_run(t, &z, "data", err)) {
+        if (z.script)
+            torch_script_state(t, &z, err);
+        else
+            torch_tree_state(t);
+    }
     torch_zip_close(&z);
     torch_tree_release(t);
 }

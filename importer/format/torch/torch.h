@@ -114,6 +114,10 @@ struct torch_tree {
     void *set; /* for `emit` */
     /* Called once the pickle is read, before its values are walked; may be NULL. */
     void (*look)(struct torch_tree *);
+    /* Whether an attribute of an object of TorchScript is a tensor that its state_dict() leaves out; NULL:
+     * none is. */
+    bool (*left_out)(struct torch_tree *, pickle_ref call, pickle_ref attribute);
+    struct script *script; /* for `left_out`; private to torch_script.c */
     bool no_facts;         /* tensors only */
     bool told;             /* what its pickles would do has been reported */
     bool dangerous;        /* a dangerous-call was reported */

@@ -205,8 +205,8 @@ static bool find_storage(struct torch_tree *t, const struct torch_key *key, stru
 {
     const struct torch_zip *z = t->container;
     char name[256];
-    int len =
-        snprintf(name, sizeof(name), "data/%.*s", key->len < 200 ? (int)key->len : 0, key->key);
+    int len = snprintf(name, sizeof(name), "%s/%.*s", z->part, key->len < 200 ? (int)key->len : 0,
+                       key->key);
     const struct zip_member *m = torch_zip_member(z, name, (size_t)len);
     if (z->cut && (!m || m->cut) && key->bytes <= INT64_MAX) {
         /* It ends, or begins, behind the end of the file: the job sees which tensors do. */
@@ -244,15 +244,21 @@ static bool open_pickle(struct torch_tree *t, struct torch_zip *z, const struct 
     return source_open_memory(z->zip.source->name, all, false, &z->pickle_source, err) == OK;
 }
 
-bool torch_zip_run(struct torch_tree *t, struct torch_zip *z, struct error *err)
+bool torch_zip_run(struct torch_tree *t, struct torch_zip *z, const char *part, struct error *err)
 {
-    const struct zip_member *m = named(z, "data.pkl");
+    char name[32];
+    snprintf(name, sizeof(name), "%s.pkl", part);
+    const struct zip_member *m = named(z, name);
     if (!m && z->cut)
         *err = z->lost_end;
     if (!m)
         return torch_zip_refuse(z, err, NO_OFFSET,
                                 "a zip archive without the data.pkl of torch.save");
-    report_pickles(t, z);
+    if (!z->part)
+        report_pickles(t, z);
+    z->part = part;
+    source_close(z->pickle_source);
+    z->pickle_source = NULL;
     if (!open_pickle(t, z, m, err) || !torch_zip_member_run(z, m, &t->run, err))
         return false;
     t->run.crc = 0;
@@ -269,7 +275,7 @@ bool torch_zip_run(struct torch_tree *t, struct torch_zip *z, struct error *err)
         job_cut(t->job, z->file, &z->lost_end);
     if (err->status == OK && z->pickle.end < t->source->size && !m->cut)
         job_issue(t->job, ISSUE_WARNING, t->path, t->run.offset + z->pickle.end, "trailing-bytes",
-                  "%llu bytes follow the pickle in data.pkl",
-                  (unsigned long long)(t->source->size - z->pickle.end));
+                  "%llu bytes follow the pickle in %s",
+                  (unsigned long long)(t->source->size - z->pickle.end), name);
     return err->status == OK;
 }
