@@ -185,6 +185,22 @@ static bool is_gone(const char *path)
     return file_identify(path, &identity, &ignored) == ERR_MISSING;
 }
 
+/* Whether a folder around the path is a checkpoint now, which has all below it. */
+static bool taken_in(const struct walk *walk, const char *path)
+{
+    char *around = strdup(path);
+    bool taken = false;
+    for (char *slash; around && !taken && (slash = strrchr(around, '/')) && slash != around;) {
+        *slash = '\0';
+        const struct unit *u = walk->unit_count ? bsearch(around, walk->units, walk->unit_count,
+                                                          sizeof(*walk->units), compare_unit)
+                                                : NULL;
+        taken = u && u->format->probe_dir && !u->format->flat;
+    }
+    free(around);
+    return taken;
+}
+
 /* A checkpoint that the walk did not find is gone if the walk has looked where it was, or
  * if nothing is there now. The walk does not look at what it cannot read, nor behind
  * links that it was not told to follow. */
@@ -201,6 +217,8 @@ static bool vanished(const struct walk *walk, const struct known *k,
     const struct format *format = format_named(c->format);
     if (walk_inside(walk, primary) && !(format && format->part))
         return is_gone(primary); /* not named this time */
+    if (format && format->part && taken_in(walk, c->path))
+        return true; /* what is a part of others is no checkpoint beside them */
     return is_gone(primary) ||
            (walk_listed(walk, c->path) && walk_saw(walk, primary) && walk_saw(walk, c->path));
 }
@@ -252,8 +270,8 @@ static const struct batch_issue *stray_issue(const struct walk *walk, const char
     return NULL;
 }
 
-static enum status put_overwritten(struct writer *w, const struct walk *walk, const struct known *k,
-                                   const struct known_checkpoint *c, struct error *err)
+static void put_overwritten(struct writer *w, const struct walk *walk, const struct known *k,
+                            const struct known_checkpoint *c, struct error *err)
 {
     struct batch_file file = {.path = k->files[c->first_file].path};
     const struct batch_issue *stray = stray_issue(walk, file.path);
@@ -276,7 +294,7 @@ static enum status put_overwritten(struct writer *w, const struct walk *walk, co
         .issue_count = 1,
         .failed = true,
     };
-    return writer_put(w, &b, err);
+    writer_put(w, &b, err);
 }
 
 /* Report checkpoints below the roots that are gone. `w` NULL: only count them. */

@@ -22,6 +22,7 @@ struct stat_sums {
     double least, most;  /* without numbers: infinity, minus infinity */
     double mean;
     double spread; /* sum of the squares of the differences from the mean */
+    int scale;     /* mean is times 2 to the power of this, spread times its square */
 };
 
 /* `values` are `count` floats or doubles, not necessarily aligned. `tiny`: the least normal

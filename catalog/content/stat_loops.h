@@ -55,7 +55,7 @@ TARGET static void finish(const struct lanes *lanes, const struct census *seen, 
         squares += lanes->squares[i];
     }
     const double mean = shifted / (double)seen->finite;
-    /* Of float64 beyond 1e154 both overflow: the difference is not known, and not 0. */
+    /* Of float64 beyond 1e154 both overflow: whoever called sees it, and scales. */
     const double spread = isinf(squares) ? squares : squares - shifted * mean;
     *out = (struct stat_sums){.finite = seen->finite,
                               .zeros = seen->zeros,

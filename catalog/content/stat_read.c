@@ -199,14 +199,64 @@ struct counting {
     double *numbers;
 };
 
-void stat_join(struct stat_sums *a, const struct stat_sums *b)
+#define SCALE 600 /* of float64 at most 2^1024: squares are below 2^848 */
+
+void stat_scale(struct stat_sums *s)
+{
+    if (s->scale)
+        return;
+    s->mean = ldexp(s->mean, -SCALE);
+    s->spread = ldexp(s->spread, -2 * SCALE);
+    s->scale = SCALE;
+}
+
+/* The mean and spread of a block whose sums or squares are too large. */
+static void scale_block(const uint8_t *values, size_t count, struct stat_sums *s)
+{
+    double mean = 0, spread = 0;
+    for (int turn = 0; turn < 2; turn++) {
+        for (size_t i = 0; i < count; i++) {
+            double x;
+            memcpy(&x, values + i * sizeof(x), sizeof(x));
+            if (!isfinite(x))
+                continue;
+            x = ldexp(x, -SCALE);
+            if (turn)
+                spread += (x - mean) * (x - mean);
+            else
+                mean += x / (double)s->finite;
+        }
+    }
+    s->mean = mean;
+    s->spread = spread;
+    s->scale = SCALE;
+}
+
+static void join_means(struct stat_sums *a, const struct stat_sums *b)
 {
     const double n = (double)a->finite, m = (double)b->finite;
+    const double apart = a->finite ? b->mean - a->mean : 0;
+    a->mean = a->finite ? a->mean + apart * (m / (n + m)) : b->mean;
+    a->spread += b->spread + apart * apart * (n * m / (n + m));
+    a->scale = b->scale;
+}
+
+void stat_join(struct stat_sums *a, const struct stat_sums *b)
+{
+    struct stat_sums sum = *a, other = *b;
     if (b->finite) {
-        const double apart = a->finite ? b->mean - a->mean : 0;
-        const double spread = a->spread + b->spread + apart * apart * (n * m / (n + m));
-        a->mean = a->finite ? a->mean + apart * (m / (n + m)) : b->mean;
-        a->spread = isnan(spread) ? INFINITY : spread;
+        if (sum.scale || other.scale) {
+            stat_scale(&sum);
+            stat_scale(&other);
+        }
+        join_means(&sum, &other);
+        if (!isfinite(sum.mean) || !isfinite(sum.spread)) {
+            sum = *a;
+            stat_scale(&sum);
+            stat_scale(&other);
+            join_means(&sum, &other);
+        }
+        *a = sum;
         a->least = !a->finite || b->least < a->least ? b->least : a->least;
         a->most = !a->finite || b->most > a->most ? b->most : a->most;
     }
@@ -229,6 +279,8 @@ static void count_block(struct counting *c, const uint8_t *from, size_t count, s
             c->numbers[i] = hypot(c->numbers[2 * i], c->numbers[2 * i + 1]);
     stat_kernel *kernel = c->way == STAT_32 ? c->kernels->of_32 : c->kernels->of_64;
     kernel(values, count, c->tiny, &sums, &c->out->grid);
+    if (c->way == STAT_64 && sums.finite && (!isfinite(sums.mean) || !isfinite(sums.spread)))
+        scale_block(values, count, &sums);
     stat_join(&c->out->groups[c->at / STAT_GROUP], &sums);
 }
 

@@ -54,6 +54,8 @@ void stat_outcome_free(void *outcome);
 
 /* Add the second run of elements to the first. */
 void stat_join(struct stat_sums *a, const struct stat_sums *b);
+/* Mean and spread as float64 can add and square whatever it holds. */
+void stat_scale(struct stat_sums *);
 
 /* For tests: use the portable kernels only. */
 extern bool stat_scalar_only;

@@ -118,6 +118,9 @@ static bool bind_sums(sqlite3_stmt *s, const struct stored_tensor *t, const stru
 {
     const double n = (double)x->finite;
     const bool known = x->finite != 0;
+    struct stat_sums norm = *x;
+    if (!isfinite(x->spread + n * (x->mean * x->mean)))
+        stat_scale(&norm);
     sqlite3_bind_int64(s, 1, (sqlite3_int64)t->elements);
     sqlite3_bind_int64(s, 2, (sqlite3_int64)x->finite);
     sqlite3_bind_int64(s, 3, (sqlite3_int64)x->zeros);
@@ -126,9 +129,9 @@ static bool bind_sums(sqlite3_stmt *s, const struct stored_tensor *t, const stru
     sqlite3_bind_int64(s, 6, (sqlite3_int64)x->subnormals);
     bind_real(s, 7, x->least + 0.0, known);
     bind_real(s, 8, x->most + 0.0, known);
-    bind_real(s, 9, x->mean + 0.0, known);
-    bind_real(s, 10, known ? sqrt(x->spread / n) : 0, known);
-    bind_real(s, 11, sqrt(x->spread + n * (x->mean * x->mean)), known);
+    bind_real(s, 9, ldexp(x->mean, x->scale) + 0.0, known);
+    bind_real(s, 10, known ? ldexp(sqrt(x->spread / n), x->scale) : 0, known);
+    bind_real(s, 11, ldexp(sqrt(norm.spread + n * (norm.mean * norm.mean)), norm.scale), known);
     sqlite3_bind_int64(s, 14, t->id);
     return sqlite3_bind_text(s, 12, known ? histogram : NULL, -1, SQLITE_TRANSIENT) == SQLITE_OK &&
            sqlite3_bind_text(s, 13, t->dtype.name, -1, SQLITE_TRANSIENT) == SQLITE_OK;

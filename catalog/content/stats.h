@@ -11,8 +11,8 @@
  * the differences from one of its values, in sixteen lanes; means and sums of squares of blocks
  * are then combined (Chan, Golub, LeVeque 1979). For dtypes of 8 and 16 bits with many elements,
  * the codes are counted, and the rest is computed from the counts. Mean and std are accurate to
- * some 1e-12 of the largest value; counts, min, max and the histogram are exact. Squares are float64: of
- * values beyond 1e154, std and l2 are infinite, and of values below 1e-162 they are 0.
+ * some 1e-12 of the largest value; counts, min, max and the histogram are exact. Where sums or
+ * squares are beyond float64, they are of the values times 2^-600; squares of values below 1e-162 are 0.
  *
  * The histogram has 16 to 32 bins (fewer if there are few values, or if they lie close together
  * far from 0). Its inner edges are multiples of a power of 2; all bins have one width, except for

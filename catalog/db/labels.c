@@ -439,6 +439,22 @@ static void put_names(struct labelling *l, bool path)
     sqlite3_finalize(s);
 }
 
+static void make_names(struct labelling *l)
+{
+    for (size_t i = 0; i < l->count; i++)
+        make_name(l, &l->list[i]);
+    while (l->err->status == OK && find_taken(l)) {
+        for (size_t i = 0; i < l->count; i++) {
+            struct labelled *c = &l->list[i];
+            if (c->taken && c->form < FORM_PATH) {
+                c->form++;
+                make_name(l, c);
+            }
+            c->taken = false;
+        }
+    }
+}
+
 enum status labels_renew(sqlite3 *db, struct error *err)
 {
     static const char complete[] =
@@ -453,20 +469,8 @@ enum status labels_renew(sqlite3 *db, struct error *err)
         find_tails(&l);
         find_hubs(&l);
     }
-    if (err->status == OK) {
-        for (size_t i = 0; i < l.count; i++)
-            make_name(&l, &l.list[i]);
-        while (l.err->status == OK && find_taken(&l)) {
-            for (size_t i = 0; i < l.count; i++) {
-                struct labelled *c = &l.list[i];
-                if (c->taken && c->form < FORM_PATH) {
-                    c->form++;
-                    make_name(&l, c);
-                }
-                c->taken = false;
-            }
-        }
-    }
+    if (err->status == OK)
+        make_names(&l);
     /* Names may pass from one checkpoint to another: all that change are set to the unique path
      * first. */
     put_saves(&l);

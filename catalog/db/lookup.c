@@ -9,6 +9,7 @@
 
 #include "catalog/base/text.h"
 #include "catalog/data/compose/compose.h"
+#include "catalog/db/checker.h"
 #include "catalog/db/db.h"
 #include "catalog/db/ids.h"
 
@@ -54,6 +55,7 @@ static const char find_sums[] = "SELECT kind FROM _checksums WHERE id = ?1";
 struct lookup {
     sqlite3 *db;
     sqlite3_stmt *tensor, *name, *placement, *file, *sums; /* NULL until first used */
+    struct checker checker;
 };
 
 /* A tensor that is being read. */
@@ -70,7 +72,7 @@ enum status lookup_open(sqlite3 *db, struct lookup **out, struct error *err)
     struct lookup *l = calloc(1, sizeof(*l));
     if (!l)
         return error_memory_at(err, "catalog");
-    l->db = db;
+    l->db = l->checker.db = db;
     *out = l;
     return OK;
 }
@@ -79,6 +81,7 @@ void lookup_close(struct lookup *l)
 {
     if (!l)
         return;
+    checker_release(&l->checker);
     sqlite3_finalize(l->tensor);
     sqlite3_finalize(l->name);
     sqlite3_finalize(l->placement);
@@ -396,6 +399,18 @@ static void take_placement(struct finding *f)
     sqlite3_reset(l->placement);
 }
 
+enum status lookup_check(struct lookup *l, int64_t checkpoint, uint32_t first, uint32_t last,
+                         struct error *err)
+{
+    return checker_look(&l->checker, checkpoint, first, last, err);
+}
+
+static bool lookup_holds(struct lookup *l, int64_t id, struct error *err)
+{
+    const uint32_t ord = (uint32_t)(id & TENSOR_ORD_MASK);
+    return checker_look(&l->checker, id >> TENSOR_ORD_BITS, ord, ord, err) == OK;
+}
+
 enum status lookup_tensor(struct lookup *l, int64_t id, struct arena *arena,
                           struct stored_tensor *out, struct error *err)
 {
@@ -404,7 +419,7 @@ enum status lookup_tensor(struct lookup *l, int64_t id, struct arena *arena,
     struct finding f = {.lookup = l, .arena = arena, .t = &tensor, .err = err};
     struct error *const before = arena->err;
     arena->err = err;
-    int found = lookup_find(&f, &l->tensor, find_tensor, id);
+    int found = lookup_holds(l, id, err) ? lookup_find(&f, &l->tensor, find_tensor, id) : -1;
     if (found == 0)
         error_set(err, ERR_ARGUMENT, "catalog", NO_OFFSET, "there is no tensor %lld",
                   (long long)id);
@@ -456,7 +471,7 @@ enum status lookup_name(struct lookup *l, int64_t id, struct text *out, bool *fo
                         struct error *err)
 {
     struct finding f = {.lookup = l, .err = err};
-    int rows = lookup_find(&f, &l->name, find_name, id);
+    int rows = lookup_holds(l, id, err) ? lookup_find(&f, &l->name, find_name, id) : -1;
     *found = rows > 0;
     if (*found &&
         !text_add(out, sqlite3_column_text(l->name, 0), (size_t)sqlite3_column_bytes(l->name, 0)))

@@ -19,7 +19,8 @@ const char *schema_text(const char *path);
 bool schema_is_from(const struct schema_file *, const char *first);
 
 /* The first file; the first that an older catalog gets, too (its tables are made IF NOT EXISTS);
- * the first that a scratch catalog does not need; and the one whose tables came after version 9 did. */
+ * the first that a scratch catalog does not need; and the number of those whose tables came
+ * after version 9 did. */
 #define SCHEMA_FIRST "00"
 #define SCHEMA_LATER "02"
 #define SCHEMA_ADDED "04"

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "catalog/base/text.h"
+#include "catalog/data/model/checks.h"
 #include "catalog/db/alike.h"
 #include "catalog/db/write_rows.h"
 
@@ -24,15 +25,19 @@ static void result_string(sqlite3_context *context, const char *text)
         sqlite3_result_text(context, text, -1, SQLITE_STATIC);
 }
 
+static void print_strides(struct text *out, const struct batch_tensor *t)
+{
+    for (unsigned d = 0; d < t->kind->rank; d++)
+        text_addf(out, d ? ",%lld" : "[%lld", (long long)t->coding->strides[d]);
+    text_adds(out, t->kind->rank ? "]" : "[]");
+}
+
 static void result_strides(sqlite3_context *context, const struct batch_tensor *t)
 {
-    const int64_t *strides = t->coding->strides;
     struct text out = {0};
-    if (!strides)
+    if (!t->coding->strides)
         return;
-    for (unsigned d = 0; d < t->kind->rank; d++)
-        text_addf(&out, d ? ",%lld" : "[%lld", (long long)strides[d]);
-    text_adds(&out, t->kind->rank ? "]" : "[]");
+    print_strides(&out, t);
     if (text_str(&out))
         sqlite3_result_text64(context, out.at, out.len, SQLITE_TRANSIENT, SQLITE_UTF8);
     else
@@ -192,6 +197,78 @@ static bool all_plain(const struct batch_layout *l)
     return true;
 }
 
+/* The texts that a tensor's row has, in the order of checks.h. `at` NULL: SQL NULL. */
+static struct bytes check_text(const struct batch_tensor *t, int column)
+{
+    const struct batch_kind *k = t->kind;
+    if (column == 0)
+        return (struct bytes){(const uint8_t *)t->name, t->name_len};
+    if (column == CHECK_COLUMNS - 1)
+        return t->coding && t->coding->extents.len ? t->coding->extents : (struct bytes){0};
+    const char *text = column == 2                            ? k->shape_text
+                       : column == 1                          ? (k->dtype_unknown ? NULL : k->dtype)
+                       : column == CHECK_NUMBERS && t->coding ? t->coding->codec
+                                                              : NULL;
+    return (struct bytes){(const uint8_t *)text, text ? strlen(text) : 0};
+}
+
+/* The same of its numbers. */
+static int64_t check_number(const struct batch_tensor *t, int column)
+{
+    const struct batch_kind *k = t->kind;
+    const bool known[] = {!k->shape_unknown,  k->sized,
+                          !t->stored_unknown, true,
+                          t->file != NO_FILE, t->storage == STORAGE_RANGE};
+    const uint64_t value[] = {k->elements, k->nbytes, t->stored, t->storage, t->file, t->offset};
+    return known[column] ? (int64_t)value[column] : NUMBER_NULL;
+}
+
+/* The checksum of a column of some tensors; `texts` is room for them. */
+static uint32_t check_column(const struct batch_tensor *t, uint32_t count, int column,
+                             struct text *texts)
+{
+    struct span spans[CHECK_TENSORS];
+    int64_t numbers[CHECK_TENSORS];
+    text_reset(texts);
+    for (uint32_t i = 0; i < count; i++) {
+        if (check_is_number(column)) {
+            numbers[i] = check_number(&t[i], column - CHECK_TEXTS);
+        } else if (column == CHECK_NUMBERS + 1 && t[i].coding && t[i].coding->strides) {
+            struct text strides = {0};
+            print_strides(&strides, &t[i]);
+            texts->failed |= !text_str(&strides);
+            check_add(texts, &spans[i], text_str(&strides), strides.len);
+            text_release(&strides);
+        } else {
+            const struct bytes b = check_text(&t[i], column);
+            check_add(texts, &spans[i], (const char *)b.at, b.len);
+        }
+    }
+    return check_is_number(column) ? check_numbers(numbers, count)
+                                   : check_texts(texts->at, texts->len, spans, count);
+}
+
+static void put_checks(struct writer *w, const struct batch_layout *l, int64_t id,
+                       struct error *err)
+{
+    struct text checks = {0}, room = {0};
+    for (uint64_t at = 0; at < l->tensor_count; at += CHECK_TENSORS) {
+        const uint64_t left = l->tensor_count - at;
+        for (int c = 0; c < CHECK_COLUMNS; c++) {
+            const uint32_t crc = check_column(
+                &l->tensors[at], (uint32_t)(left < CHECK_TENSORS ? left : CHECK_TENSORS), c, &room);
+            text_add(&checks, (const char *)&crc, sizeof(crc));
+        }
+    }
+    if (checks.failed || room.failed)
+        error_memory(err);
+    else if (checks.len)
+        write_row(w, err, PUT_CHECKS, "ib", id,
+                  (struct bytes){(const uint8_t *)checks.at, checks.len});
+    text_release(&checks);
+    text_release(&room);
+}
+
 static void put_layout(struct writer *w, const struct batch_layout *l, int64_t id,
                        struct error *err)
 {
@@ -201,6 +278,7 @@ static void put_layout(struct writer *w, const struct batch_layout *l, int64_t i
               (int64_t)l->nbytes, l->stored_unknown ? NULL : &stored);
     if (l->blocks.at)
         write_row(w, err, PUT_BLOCKS, "ib", id, l->blocks);
+    put_checks(w, l, id, err);
     struct feed tensors = {l->tensor_count, tensor_column, l->tensors, base, 0};
     struct feed nodes = {l->node_count, node_column, l->nodes, base, 0};
     struct feed modules = {l->module_count, module_column, l->modules, base, 0};

@@ -32,6 +32,7 @@ static const char *const statement_sql[STATEMENTS] = {
     [FIND_SUM] = "SELECT 1 FROM _layout_alike WHERE sum = ?1 LIMIT 1",
     [PUT_ALIKE] = "INSERT INTO _layout_alike VALUES (?1, ?2, NULL, ?1)",
     [PUT_BLOCKS] = "INSERT INTO _layout_blocks VALUES (?1, ?2)",
+    [PUT_CHECKS] = "INSERT INTO _layout_checks VALUES (?1, ?2)",
     [FIND_META] = "SELECT id FROM _metas WHERE digest = ?1",
     [PUT_META] = "INSERT INTO _metas VALUES (?1, ?2)",
     [FIND_LONG_TEXT] = "SELECT id FROM _long_texts WHERE digest = ?1",
@@ -104,12 +105,10 @@ enum status write_row(struct writer *w, struct error *err, enum writer_statement
                       const char *types, ...)
 {
     va_list args;
-    if (err->status != OK)
-        return err->status;
     va_start(args, types);
-    sqlite3_stmt *s = prepared(w, which, types, args);
+    sqlite3_stmt *s = err->status == OK ? prepared(w, which, types, args) : NULL;
     va_end(args);
-    if (!s || sqlite3_step(s) != SQLITE_DONE)
+    if (err->status == OK && (!s || sqlite3_step(s) != SQLITE_DONE))
         db_error(w->db, "cannot write the catalog", err);
     if (s)
         put_back(s);

@@ -32,6 +32,7 @@ enum writer_statement_id {
     FIND_SUM,
     PUT_ALIKE,
     PUT_BLOCKS,
+    PUT_CHECKS,
     FIND_META,
     PUT_META,
     FIND_LONG_TEXT,

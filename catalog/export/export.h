@@ -127,7 +127,7 @@ struct export_plan {
     const char *cast;         /* dtype for all, see export_plan_cast(); NULL: none */
     uint64_t uncast;          /* tensors that `cast` left alone */
     bool partial;             /* leave out what has no bytes, do not refuse it */
-    uint64_t left_out;        /* how many were left out */
+    struct refusals left_out; /* what was left out */
     uint64_t lossy;           /* tensors whose conversion can lose numbers */
     struct file_cache *files; /* open ones, for all tensors */
     struct refusals refusals;

@@ -132,7 +132,7 @@ static bool can_be_read(struct export_plan *p, const struct stored_tensor *s)
     if (s->dtype.kind == DTYPE_STRING)
         return true; /* the format's `holds` decides */
     if (s->storage == STORAGE_NONE && p->partial)
-        p->left_out++;
+        refuse_tensor(&p->left_out, s->name, "left out, having no bytes");
     else if (s->storage == STORAGE_NONE)
         refuse_tensor(&p->refusals, s->name,
                       "the catalog knows no bytes of it (its checkpoint names "
@@ -425,5 +425,6 @@ void export_plan_release(struct export_plan *p)
     arena_release(&p->found);
     arena_release(&p->arena);
     refusals_release(&p->refusals);
+    refusals_release(&p->left_out);
     *p = (struct export_plan){.loader = p->loader};
 }

@@ -161,6 +161,17 @@ static void say_note(const ckptdb *c, const struct selection_note *n, const char
                     n->count > 1 ? ", ..." : "");
 }
 
+/* Say a line for each cause; *lines are these. */
+static void say_causes(const ckptdb *c, const struct refusals *causes, struct text *lines)
+{
+    refusals_print(causes, lines);
+    char *at = text_str(lines) ? lines->at : NULL;
+    for (char *end; at && (end = strchr(at, '\n')); at = end + 1) {
+        *end = '\0';
+        library_say(c, "%s", at);
+    }
+}
+
 /* --- planning, writing ----------------------------------------------------------------------- */
 
 /* Whether the plan, before renames and casts, is what it would be without the map; that was meant otherwise. */
@@ -204,16 +215,10 @@ static enum status make_plan(struct exporting *x)
     if (x->err->status != OK || (dtype && export_plan_cast(&x->plan, dtype, x->err) != OK) ||
         export_plan_check(&x->plan, x->exporter, x->err) != OK)
         return x->err->status;
+    struct text lines = {0};
     if (x->plan.refusals.count) {
-        struct text lines = {0};
-        refusals_print(&x->plan.refusals, &lines);
-        char *at = text_str(&lines) ? lines.at : NULL;
-        for (char *end; at && (end = strchr(at, '\n')); at = end + 1) {
-            *end = '\0';
-            library_say(x->catalog, "%s", at);
-        }
+        say_causes(x->catalog, &x->plan.refusals, &lines);
         refuse_for(x, lines.at ? lines.at : "no memory", ""); /* the first line */
-        text_release(&lines);
     } else {
         const ckptdb *c = x->catalog;
         const struct export_plan *p = &x->plan;
@@ -226,11 +231,11 @@ static enum status make_plan(struct exporting *x)
                         "not floating-point, and keeping their dtype: %" PRIu64 " of %" PRIu64
                         " tensors",
                         p->uncast, p->count);
-        if (p->left_out)
-            library_say(c, "%" PRIu64 " tensors without bytes are left out", p->left_out);
+        say_causes(c, &p->left_out, &lines);
         if (idle)
             library_say(c, "map %s: it changes no name", x->options->map);
     }
+    text_release(&lines);
     return x->err->status;
 }
 

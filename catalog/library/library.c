@@ -164,11 +164,10 @@ struct sqlite3 *ckptdb_sqlite(ckptdb *c)
 enum status library_tensor(ckptdb *c, int64_t id, const char *recipe, struct arena *arena,
                            struct stored_tensor *out, struct error *err)
 {
-    if (!c->lookup && lookup_open(c->db, &c->lookup, err) != OK)
-        return err->status;
     /* All its rows are of one state of the catalog. Nothing is written, so the end cannot fail. */
     const bool alone = sqlite3_get_autocommit(c->db);
-    if (alone && db_exec(c->db, "SAVEPOINT load", err) != OK)
+    if ((!c->lookup && lookup_open(c->db, &c->lookup, err) != OK) ||
+        (alone && db_exec(c->db, "SAVEPOINT load", err) != OK))
         return err->status;
     if (recipe)
         lookup_composed(c->lookup, recipe, arena, out, err);

@@ -4,7 +4,9 @@
  *
  *   checkpoint_id(name)     the id of what commands take as CHECKPOINT; an error for none or
  *                           several; NULL for NULL
- *   known_checkpoint(id)    the id; an error if there is no such checkpoint
+ *   known_checkpoint(id)    the id; an error if there is no such checkpoint, or if its tensors are
+ *                           not what was written
+ *   known_tensor(id)        the id; an error if its row is not what was written
  *   known_ruleset(name)     the name; an error if there is no such rule set; NULL for NULL
  *   known_renaming(name)    the name; an error if there is no such rule set, or if it assigns:
  *                           its rules begin at the names of a model; NULL for NULL
@@ -13,8 +15,10 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "catalog/base/limits.h"
 #include "catalog/db/find.h"
 #include "catalog/sql/extension.h"
+#include "catalog/sql/keeper.h"
 
 struct known_thing {
     const char *function, *sql;
@@ -61,6 +65,34 @@ static void known_run(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
     known_result(context, sqlite3_user_data(context), argv[0]);
+}
+
+static void known_tensor(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    struct error err = {.offset = NO_OFFSET};
+    const int64_t id = sqlite3_value_int64(argv[0]);
+    const uint32_t ord = (uint32_t)(id & TENSOR_ORD_MASK);
+    if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
+        return;
+    struct lookup *l = keeper_lookup(sqlite3_user_data(context), &err);
+    if (l && lookup_check(l, id >> TENSOR_ORD_BITS, ord, ord, &err) == OK)
+        sqlite3_result_int64(context, id);
+    else
+        sql_result_error(context, &err);
+}
+
+static void known_checkpoint(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    struct error err = {.offset = NO_OFFSET};
+    struct lookup *l = keeper_lookup(sqlite3_user_data(context), &err);
+    if (l)
+        lookup_check(l, sqlite3_value_int64(argv[0]), 0, TENSOR_ORD_MASK, &err);
+    if (err.status == OK)
+        known_result(context, &known_things[0], argv[0]);
+    else
+        sql_result_error(context, &err);
 }
 
 int sql_checkpoint(sqlite3 *db, sqlite3_value *given, sqlite3_value **out, char **message)
@@ -112,10 +144,13 @@ static void checkpoint_id(sqlite3_context *context, int argc, sqlite3_value **ar
     sqlite3_free(message);
 }
 
-int sql_register_known(sqlite3 *db)
+int sql_register_known(sqlite3 *db, struct keeper *k)
 {
-    int rc = SQLITE_OK;
-    for (size_t i = 0; rc == SQLITE_OK && i < sizeof(known_things) / sizeof(*known_things); i++)
+    static const struct sql_function checks[] = {{"known_checkpoint", 1, known_checkpoint},
+                                                 {"known_tensor", 1, known_tensor},
+                                                 {NULL, 0, NULL}};
+    int rc = sql_register(db, checks, SQL_FLAGS_PURE, &k->shared);
+    for (size_t i = 1; rc == SQLITE_OK && i < sizeof(known_things) / sizeof(*known_things); i++)
         rc = sqlite3_create_function_v2(db, known_things[i].function, 1, SQL_FLAGS_PURE,
                                         (void *)&known_things[i], known_run, NULL, NULL, NULL);
     if (rc == SQLITE_OK)

@@ -191,7 +191,8 @@ static enum map_statement statement_of(const struct map_reading *how)
 
 int map_read_begin(struct map_statements *m, sqlite3_int64 checkpoint, struct map_reading *how)
 {
-    static const char names[] = "SELECT place, name FROM leaf WHERE checkpoint_id = :checkpoint_id";
+    static const char names[] = "SELECT place, name FROM leaf"
+                                " WHERE checkpoint_id = known_checkpoint(:checkpoint_id)";
     enum map_statement which = statement_of(how);
     int rc = map_load_prepare(
         m, which, which == MAP_SELECT_NAMES ? names : schema_text("schema/query/tree.sql"),

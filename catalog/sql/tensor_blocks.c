@@ -8,11 +8,14 @@
 #include "catalog/base/list.h"
 #include "catalog/base/text.h"
 #include "catalog/db/ids.h"
+#include "catalog/db/statement.h"
 #include "catalog/sql/function.h"
 #include "catalog/sql/vtab.h"
 
 #define ASK_ALL_AFTER 32 /* layouts whose holders are looked up one by one */
 #define ROWS_SHARE    32 /* 1/32 of a layout's tensors are read one by one, then blocks */
+
+static_assert(BLOCK_TEXTS == CHECK_TEXTS && BLOCK_COLUMNS == CHECK_NUMBERS, "as they are checked");
 
 static const char *const column_names[BLOCK_COLUMNS] = {
     [BLOCK_NAME] = "name",         [BLOCK_DTYPE] = "dtype",   [BLOCK_SHAPE] = "shape",
@@ -41,8 +44,8 @@ const char *blocks_damage(const struct blocks *b)
 
 static int damaged_layout(struct blocks *b, int64_t layout, const char *what)
 {
-    snprintf(b->damage, sizeof(b->damage), "the catalog is damaged: layout %lld %s",
-             (long long)layout, what);
+    snprintf(b->damage, sizeof(b->damage),
+             "the catalog is damaged: layout %lld %s; " DB_IMPORT_ANEW, (long long)layout, what);
     return SQLITE_CORRUPT_VTAB;
 }
 
@@ -84,6 +87,7 @@ void blocks_forget(struct blocks *b)
     for (size_t i = 0; i < b->layout_count; i++) {
         free(b->layout[i]->block);
         free(b->layout[i]->holders);
+        free(b->layout[i]->checks);
         free(b->layout[i]);
     }
     free(b->layout);
@@ -103,6 +107,7 @@ void blocks_close(struct blocks *b)
     sqlite3_finalize(b->find_holders);
     sqlite3_finalize(b->find_named);
     sqlite3_finalize(b->find_kinds);
+    sqlite3_finalize(b->find_checks);
     for (size_t i = 0; i < sizeof(b->load) / sizeof(b->load[0]); i++)
         sqlite3_finalize(b->load[i].stmt);
 }
@@ -406,6 +411,7 @@ static int read_rows(struct blocks *b, const struct layout *l, struct block *blo
     for (int c = 0; c < BLOCK_TEXTS; c++) {
         if (columns >> c & 1 && whole) {
             b->bytes += f->bytes[c].space;
+            block->length[c] = f->bytes[c].len;
             free(block->bytes[c]);
             block->bytes[c] = text_steal(&f->bytes[c]);
         }
@@ -419,6 +425,51 @@ static int read_rows(struct blocks *b, const struct layout *l, struct block *blo
     return rc != SQLITE_ROW ? rc
            : f->good        ? damaged_layout(b, l->id, "lacks a tensor")
                             : SQLITE_NOMEM;
+}
+
+/* Read the layout's checksums. A catalog that only earlier programs wrote has no table of them. */
+static int read_checks(struct blocks *b, struct layout *l)
+{
+    if (!b->find_checks)
+        sqlite3_prepare_v2(b->db, "SELECT checks FROM _layout_checks WHERE id = ?1", -1,
+                           &b->find_checks, NULL);
+    l->checks_known = true;
+    if (!b->find_checks)
+        return SQLITE_OK;
+    sqlite3_bind_int64(b->find_checks, 1, l->id);
+    int rc = sqlite3_step(b->find_checks);
+    if (rc == SQLITE_ROW) {
+        const void *all = sqlite3_column_blob(b->find_checks, 0);
+        const size_t len = (size_t)sqlite3_column_bytes(b->find_checks, 0);
+        if (len != block_total(l) * CHECK_COLUMNS * sizeof(uint32_t))
+            rc = damaged_layout(b, l->id, "has more or fewer checksums than tensors");
+        else if (len && !(l->checks = malloc(len)))
+            rc = SQLITE_NOMEM;
+        else if (len)
+            memcpy(l->checks, all, len);
+    }
+    sqlite3_reset(b->find_checks);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* Whether columns of a whole block are what was written. */
+static int check_block(struct blocks *b, struct layout *l, const struct block *block,
+                       unsigned columns, uint32_t count)
+{
+    const int rc = l->checks_known ? SQLITE_OK : read_checks(b, l);
+    for (int c = 0; rc == SQLITE_OK && l->checks && c < BLOCK_COLUMNS; c++) {
+        uint32_t noted, found;
+        if (!(columns >> c & 1))
+            continue;
+        const size_t at = (size_t)block->first / BLOCK_TENSORS * CHECK_COLUMNS + (size_t)c;
+        memcpy(&noted, l->checks + at * sizeof(noted), sizeof(noted));
+        found = c < BLOCK_TEXTS
+                    ? check_texts(block->bytes[c], block->length[c], block->span[c], count)
+                    : check_numbers(block->number[c - BLOCK_TEXTS], count);
+        if (found != noted)
+            return damaged_layout(b, l->id, CHECK_FAILS);
+    }
+    return rc;
 }
 
 int block_load(struct blocks *b, struct layout *l, uint32_t ord, unsigned columns,
@@ -438,8 +489,11 @@ int block_load(struct blocks *b, struct layout *l, uint32_t ord, unsigned column
     (*at)->first = first;
     b->bytes += sizeof(**at);
     *out = *at;
-    return lacking ? read_rows(b, l, *at, lacking, left < BLOCK_TENSORS ? left : BLOCK_TENSORS)
-                   : SQLITE_OK;
+    const uint32_t count = left < BLOCK_TENSORS ? left : BLOCK_TENSORS;
+    int rc = lacking ? read_rows(b, l, *at, lacking, count) : SQLITE_OK;
+    if (rc == SQLITE_OK && lacking && (rc = check_block(b, l, *at, lacking, count)) != SQLITE_OK)
+        (*at)->columns &= ~lacking;
+    return rc;
 }
 
 int block_row(struct blocks *b, struct layout *l, uint32_t ord, unsigned columns,

@@ -16,9 +16,10 @@
 #include <stdint.h>
 
 #include "catalog/base/strmap.h"
+#include "catalog/data/model/checks.h"
 #include "catalog/db/sqlite.h"
 
-#define BLOCK_TENSORS 512
+#define BLOCK_TENSORS CHECK_TENSORS
 #define BLOCKS_BYTES  ((size_t)128 << 20)
 
 /* Columns of _layout_tensors: first the texts, then the numbers. */
@@ -42,8 +43,6 @@ struct cell {
     size_t len;
 };
 
-#define NUMBER_NULL INT64_MIN
-
 struct block;
 
 /* A checkpoint that has a layout. */
@@ -61,6 +60,8 @@ struct layout {
     struct holder *holders; /* by id */
     size_t holder_count;
     bool holders_known;
+    uint8_t *checks; /* of its columns (_layout_checks); NULL: not read, or not there */
+    bool checks_known;
     /* How many of its tensors block_row() has read since it last had blocks. */
     uint32_t rows;
 };
@@ -81,9 +82,9 @@ struct blocks {
     unsigned round; /* counts how often blocks were dropped */
     unsigned asked; /* layouts whose holders were looked up one by one */
     bool all_holders;
-    sqlite3_stmt *find_layout, *find_last, *find_holders, *find_named, *find_kinds;
+    sqlite3_stmt *find_layout, *find_last, *find_holders, *find_named, *find_kinds, *find_checks;
     struct block_load load[8];
-    char damage[96];
+    char damage[512];
 };
 
 /* Register the SQL function through which the rows of a block come: an aggregate is handed 200,000
@@ -125,15 +126,11 @@ int block_row(struct blocks *, struct layout *, uint32_t ord, unsigned columns, 
               const struct block **out);
 void block_free(struct block *);
 
-struct span {
-    uint32_t at, len;
-};
-#define SPAN_NULL UINT32_MAX
-
 struct block {
     uint32_t first;   /* the ord of the first tensor */
     unsigned columns; /* that are there */
     char *bytes[BLOCK_TEXTS];
+    size_t length[BLOCK_TEXTS]; /* of bytes */
     struct span *span[BLOCK_TEXTS];
     int64_t *number[BLOCK_COLUMNS - BLOCK_TEXTS];
 };

@@ -173,6 +173,8 @@ static inline struct tensor_table *table_of(const struct tensor_cursor *c)
 unsigned tensor_block_columns(int column);
 /* Go to the first row of the next checkpoint that has any. Returns an SQLite code. */
 int tensor_walk(struct tensor_cursor *);
+/* Find which tensors of a layout the tests leave: a groups_filter of a cursor. */
+int tensor_filter_layout(void *cursor, struct layout *, const uint32_t **ords, uint32_t *count);
 /* Go to the row that `at` counts. */
 static inline void tensor_go(struct tensor_cursor *c)
 {

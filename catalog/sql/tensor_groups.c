@@ -314,22 +314,35 @@ static int sort_entries(struct sorting *s)
     return good ? SQLITE_OK : SQLITE_NOMEM;
 }
 
-static int sort_all(struct tensor_groups *g, const struct tensor_plan *p)
+static int sort_layout(struct sorting *s, struct layout *l, const uint32_t *ords, uint32_t count)
+{
+    const unsigned columns = columns_of_key(s->plan);
+    const struct block *block = NULL;
+    int rc = count ? blocks_check(s->groups->blocks, l) : SQLITE_OK;
+    for (uint32_t i = 0; rc == SQLITE_OK && i < count; i++) {
+        const uint32_t ord = ords ? ords[i] : i;
+        if (!block || ord - block->first >= BLOCK_TENSORS)
+            rc = block_load(s->groups->blocks, l, ord, columns, &block);
+        if (rc == SQLITE_OK)
+            rc = sort_add(s, block, l->index, ord);
+    }
+    return rc;
+}
+
+static int sort_all(struct tensor_groups *g, const struct tensor_plan *p, groups_filter *filter,
+                    void *of)
 {
     struct sorting s = {.groups = g, .plan = p};
-    const unsigned columns = columns_of_key(p);
-    const struct block *block = NULL;
     int rc = blocks_all_holders(g->blocks);
     for (size_t i = 0; rc == SQLITE_OK && i < g->blocks->layout_count; i++) {
         struct layout *l = g->blocks->layout[i];
-        if (l->holder_count)
-            rc = blocks_check(g->blocks, l);
-        for (uint32_t ord = 0; rc == SQLITE_OK && l->holder_count && ord < l->tensors; ord++) {
-            if (ord % BLOCK_TENSORS == 0)
-                rc = block_load(g->blocks, l, ord, columns, &block);
-            if (rc == SQLITE_OK)
-                rc = sort_add(&s, block, (uint32_t)i, ord);
-        }
+        const uint32_t *ords = NULL;
+        uint32_t count = l->tensors;
+        if (!l->holder_count)
+            continue;
+        rc = filter ? filter(of, l, &ords, &count) : SQLITE_OK;
+        if (rc == SQLITE_OK)
+            rc = sort_layout(&s, l, ords, count);
     }
     if (rc == SQLITE_OK)
         rc = sort_entries(&s);
@@ -340,7 +353,13 @@ static int sort_all(struct tensor_groups *g, const struct tensor_plan *p)
     return rc;
 }
 
-int groups_ordered(struct tensor_groups *g, struct blocks *b, const struct tensor_plan *p)
+bool groups_stream(const struct tensor_plan *p)
+{
+    return p->keys == 1 && (p->key[0].column == TENSOR_NBYTES || p->key[0].column == TENSOR_NAME);
+}
+
+int groups_ordered(struct tensor_groups *g, struct blocks *b, const struct tensor_plan *p,
+                   groups_filter *filter, void *of)
 {
     static const char *const by_name[] = {
         "SELECT id, name FROM _layout_tensors ORDER BY name",
@@ -351,9 +370,9 @@ int groups_ordered(struct tensor_groups *g, struct blocks *b, const struct tenso
         "SELECT DISTINCT id" ID_OWNER ", nbytes FROM _layout_kinds ORDER BY nbytes DESC",
     };
     g->blocks = b;
-    g->by_size = p->keys == 1 && p->key[0].column == TENSOR_NBYTES;
-    if (!g->by_size && (p->keys != 1 || p->key[0].column != TENSOR_NAME))
-        return sort_all(g, p);
+    if (filter || !groups_stream(p))
+        return sort_all(g, p, filter, of);
+    g->by_size = p->key[0].column == TENSOR_NBYTES;
     return sqlite3_prepare_v2(b->db, (g->by_size ? by_size : by_name)[p->key[0].backwards], -1,
                               &g->stream, NULL);
 }

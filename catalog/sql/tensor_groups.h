@@ -32,8 +32,13 @@ struct tensor_groups {
 
 /* Add the tensors with names from one to another. */
 int groups_between(struct tensor_groups *, struct blocks *, struct cell from, struct cell to);
-/* All tensors in the order of a plan's keys. */
-int groups_ordered(struct tensor_groups *, struct blocks *, const struct tensor_plan *);
+/* The tensors of a layout that are wanted: `count` ascending numbers, or NULL: all. */
+typedef int groups_filter(void *of, struct layout *, const uint32_t **ords, uint32_t *count);
+/* All tensors in the order of a plan's keys; with a filter, which may be NULL, only what it lets through. */
+int groups_ordered(struct tensor_groups *, struct blocks *, const struct tensor_plan *,
+                   groups_filter *, void *of);
+/* Whether they come without being sorted, the first before the others are read. */
+bool groups_stream(const struct tensor_plan *);
 /* The next tensor, SQLITE_ROW or SQLITE_DONE; *same: it has the key of the one before. */
 int groups_next(struct tensor_groups *, struct layout **, uint32_t *ord, bool *same);
 void groups_end(struct tensor_groups *);

@@ -62,6 +62,7 @@ void plan_read(struct tensor_plan *p, int number, const char *text)
         .once = (enum tensor_once)(number >> 7 & 3),
         .backwards = number >> 9 & 1,
         .then_id = number >> 10 & 1,
+        .whole = number >> 11 & 1,
     };
     for (; *text != ';'; text += 2, p->tests++) {
         p->test[p->tests].column = text[0] - 'a';
@@ -182,8 +183,18 @@ static bool order_files(struct tensor_plan *p, struct ordering o)
     return is_in_file(&o, p->backwards);
 }
 
+static bool tests_checkpoints(const struct tensor_plan *p)
+{
+    for (int i = 0; i < p->tests; i++)
+        if (BIT(p->test[i].column) & (of_checkpoint | BIT(TENSOR_ID)))
+            return true;
+    return false;
+}
+
 static bool order_keys(struct tensor_plan *p, struct ordering o)
 {
+    if (tests_checkpoints(p)) /* what is left of all is sorted sooner than it is found among all */
+        return false;
     for (; o.at < o.end && order_column(&o) < TENSOR_COLUMNS && keyed >> order_column(&o) & 1;
          o.at++) {
         if (p->keys == PLAN_KEYS)
@@ -221,9 +232,8 @@ static bool order_storage(struct tensor_plan *p, struct ordering o)
 /* Whether the rows can come by the path of their file, and those of one path by checkpoint. */
 static bool order_file(struct tensor_plan *p, struct ordering o)
 {
-    for (int i = 0; i < p->tests; i++) /* few checkpoints have few files: it reads all there are */
-        if (BIT(p->test[i].column) & (of_checkpoint | BIT(TENSOR_ID)))
-            return false;
+    if (tests_checkpoints(p))
+        return false;
     p->order = IN_FILE;
     p->backwards = o.at->desc;
     o.at++;
@@ -278,6 +288,7 @@ static void plan_order(struct tensor_plan *p, struct sqlite3_index_info *info)
     }
     info->orderByConsumed = 1;
     p->order = IN_KEYS;
+    p->whole = sqlite3_vtab_distinct(info) != 0;
     if (distinct && (!(p->used & ~of_kinds) || p->used == BIT(TENSOR_NAME)))
         p->once = EACH_VALUE;
     else if (distinct && !(columns & ~keyed) && !(p->used & ~columns))
@@ -368,8 +379,8 @@ int plan_make(struct sqlite3_index_info *info, const struct tensor_counts *count
     plan_access(&p);
     plan_order(&p, info);
     plan_cost(&p, counts, info);
-    info->idxNum =
-        (int)p.access | (int)p.order << 4 | (int)p.once << 7 | p.backwards << 9 | p.then_id << 10;
+    info->idxNum = (int)p.access | (int)p.order << 4 | (int)p.once << 7 | p.backwards << 9 |
+                   p.then_id << 10 | p.whole << 11;
     info->idxStr = plan_text(&p);
     info->needToFreeIdxStr = 1;
     return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;

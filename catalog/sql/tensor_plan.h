@@ -74,6 +74,7 @@ struct tensor_plan {
     enum tensor_once once;
     bool backwards; /* IN_FILES, IN_CHECKPOINT, IN_PATH, IN_FILE */
     bool then_id;   /* IN_KEYS: rows of one key by id */
+    bool whole;     /* IN_KEYS: for a GROUP BY or DISTINCT, which wants all rows */
     int tests, keys;
     struct {
         int column;

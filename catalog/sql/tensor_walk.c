@@ -251,6 +251,15 @@ static int select_tensors(struct tensor_cursor *c, struct layout *l, const struc
     return rc;
 }
 
+int tensor_filter_layout(void *cursor, struct layout *l, const uint32_t **ords, uint32_t *count)
+{
+    const struct selection *s = NULL;
+    int rc = select_tensors(cursor, l, &s);
+    *ords = rc == SQLITE_OK ? s->ords : NULL;
+    *count = rc == SQLITE_OK ? s->count : 0;
+    return rc;
+}
+
 /* --- which checkpoints -------------------------------------------------------------------- */
 
 /* Whether the tests of checkpoints let the current one pass. */
@@ -362,20 +371,23 @@ static int next_group(struct tensor_cursor *c)
     uint32_t *ords = arena_room(&c->arena, c->pick_count * sizeof(*ords));
     if (!ords || !room_for_selections(c))
         return SQLITE_NOMEM;
-    size_t layouts = 0;
-    for (size_t i = 0, k; i < c->pick_count; i = k, layouts++) {
+    bool mixed = false;
+    for (size_t i = 0, k; i < c->pick_count; i = k) {
         struct layout *l = c->pick[i].layout;
         for (k = i; k < c->pick_count && c->pick[k].layout == l; k++)
             ords[k] = c->pick[k].ord;
         c->selected[l->index] = (struct selection){c->round, ords + i, (uint32_t)(k - i)};
+        const size_t before = c->list_count;
         rc = add_hits(c, l);
+        mixed |= before && before < c->list_count &&
+                 c->list[before].checkpoint < c->list[before - 1].checkpoint;
         if (rc != SQLITE_OK)
             return rc;
         /* Holders of all layouts may have been read, and with them layouts. */
         if (!room_for_selections(c))
             return SQLITE_NOMEM;
     }
-    if (layouts > 1 && c->list_count && (c->plan.then_id || !c->plan.keys))
+    if (mixed && (c->plan.then_id || !c->plan.keys))
         qsort(c->list, c->list_count, sizeof(*c->list), by_checkpoint);
     return SQLITE_ROW;
 }

@@ -155,7 +155,8 @@ static int read_checkpoint(struct question_cursor *c, sqlite3 *db, const char *s
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-#define LEAVES "SELECT name, shape, dtype, tensor_id IS NULL FROM leaf WHERE checkpoint_id = ?1"
+#define LEAVES                                                                                     \
+    "SELECT name, shape, dtype, tensor_id IS NULL FROM leaf WHERE checkpoint_id = known_checkpoint(?1)"
 
 static int read_layout(struct question_cursor *c, sqlite3 *db)
 {

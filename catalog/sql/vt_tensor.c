@@ -350,6 +350,34 @@ static int open_names(struct tensor_cursor *c)
     return list ? rc : groups_between(&c->groups, b, from, to);
 }
 
+/* In the order of columns. A name or a size comes by an index, which goes through all tensors: where all rows
+ * are wanted, and tests leave few, these are sorted instead. */
+static int open_keys(struct tensor_cursor *c)
+{
+    struct blocks *b = &table_of(c)->blocks;
+    const bool stream = groups_stream(&c->plan);
+    uint64_t wanted = 0, all = 0;
+    int rc = SQLITE_OK;
+    bool few = !stream && c->test_tensors;
+    if (stream && c->plan.whole && c->test_kinds) {
+        rc = blocks_all_holders(b);
+        for (size_t i = 0; rc == SQLITE_OK && i < b->layout_count; i++) {
+            const uint32_t *ords;
+            uint32_t count = 0;
+            if (b->layout[i]->holder_count)
+                rc = tensor_filter_layout(c, b->layout[i], &ords, &count);
+            wanted += count;
+            all += b->layout[i]->holder_count ? b->layout[i]->tensors : 0;
+        }
+        few = wanted < all / 4;
+    }
+    c->grouped = true;
+    if (rc == SQLITE_OK)
+        rc = groups_ordered(&c->groups, b, &c->plan, few ? tensor_filter_layout : NULL, c);
+    c->round++; /* groups have selections of their own */
+    return rc;
+}
+
 static int open_source(struct tensor_cursor *c)
 {
     static const struct {
@@ -363,12 +391,9 @@ static int open_source(struct tensor_cursor *c)
         [BY_HASH] = {TENSOR_HASH, STREAM_HASH},
         [BY_FILE] = {TENSOR_FILE, STREAM_FILE},
     };
-    struct tensor_table *t = table_of(c);
     const struct tensor_plan *p = &c->plan;
-    if (p->order == IN_KEYS) {
-        c->grouped = true;
-        return groups_ordered(&c->groups, &t->blocks, p);
-    }
+    if (p->order == IN_KEYS)
+        return open_keys(c);
     if (p->order == IN_FILE)
         return tensor_open_filed(c, !p->backwards);
     if (p->order != IN_FILES && p->order != IN_STORAGE)

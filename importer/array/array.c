@@ -197,6 +197,17 @@ void array_groups_record(struct job *job, const char *root, const struct array_t
 
 void array_tree_report(struct job *job, const char *root, const struct array_tree *tree)
 {
+    const char *one = NULL;
+    unsigned long long both = 0;
+    for (size_t i = 0; i < tree->count; i++) {
+        one = both || !tree->sites[i].both ? one : tree->sites[i].path;
+        both += tree->sites[i].both;
+    }
+    if (both)
+        job_issue(job, ISSUE_WARNING, root, NO_OFFSET, "both-versions",
+                  "arrays with metadata of both versions of zarr: %llu, such as \"%.200s\"; "
+                  "version 3 is read, as zarr itself does",
+                  both, *one ? one : ".");
     if (tree->foreign)
         job_issue(job, ISSUE_WARNING, root, NO_OFFSET, "passed-over",
                   "checkpoints of other formats inside this one: %llu, such as \"%.200s\"; "
@@ -272,4 +283,15 @@ void array_emit_values(struct job *job, const struct zarr_array *a, uint32_t lis
         if (!add_u64(e.stored, values[i].stored, &e.stored) || e.stored > INT64_MAX)
             e.stored = INT64_MAX;
     array_emit(job, &e);
+}
+
+bool array_probe_node(const struct probe_dir *p, const char *name)
+{
+    static const char *const files[] = {".zarray", ".zgroup", "zarr.json"};
+    char path[512];
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+        if (snprintf(path, sizeof(path), "%s/%s", name, files[i]) < (int)sizeof(path) &&
+            p->peek(p, path).at)
+            return true;
+    return false;
 }

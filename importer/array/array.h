@@ -13,6 +13,9 @@
 /* "PATH/NAME", or "NAME" if the path is ""; "" after a failure of the arena. */
 const char *array_below(struct arena *, const char *path, const char *name);
 
+/* Whether a directory in a probed one is a zarr node by itself, whatever its name. */
+bool array_probe_node(const struct probe_dir *, const char *name);
+
 /* --- in directories --------------------------------------------------------------------- */
 
 /* A directory that was listed, and its identity then. */
@@ -26,6 +29,7 @@ struct array_site {
     const char *path;            /* below the scan's root, '/'-joined; "" is the root */
     bool found;                  /* the directory exists */
     bool has_metadata;           /* a .zarray or zarr.json was read and parsed: `array` is valid */
+    bool both;                   /* .zarray is there, too: zarr.json is read */
     bool consolidated;           /* only the root's copy was found, not its own */
     const struct error *problem; /* why metadata or values are missing; or NULL */
     struct zarr_array array;
@@ -43,9 +47,11 @@ struct array_site {
 
 /* Attributes of a node: JSON text, an object. */
 struct array_attributes {
-    const char *path; /* of the node, below the scan's root */
-    const char *file; /* ".zattrs", "zarr.json" */
-    struct bytes text;
+    const char *path;              /* of the node, below the scan's root */
+    const char *file;              /* ".zattrs", "zarr.json" */
+    struct bytes text;             /* empty if it states nothing */
+    bool recorded;                 /* the file is the array's own metadata; else */
+    struct file_identity identity; /* it is to be recorded: an edit is a change */
 };
 
 /* All lists are sorted bytewise by path. */
@@ -54,7 +60,7 @@ struct array_tree {
     size_t count;
     struct array_directory *groups; /* the other directories, the root left out */
     size_t group_count;
-    struct array_attributes *attributes; /* of groups and arrays; empty ones left out */
+    struct array_attributes *attributes; /* of groups and arrays */
     size_t attribute_count;
     uint64_t foreign;          /* files and directories below the root that are not zarr, but named
                          like checkpoints of other formats: not looked into, */

@@ -88,14 +88,13 @@ enum status array_read(struct arena *arena, const char *path, struct bytes *out,
     struct source *s = NULL;
     uint8_t *bytes = NULL;
     *out = (struct bytes){0};
-    if (source_open_file(path, SOURCE_HEADERS, &s, identity, err) != OK)
-        return err->status;
-    if (s->size > LIMIT_ZARR_METADATA)
+    source_open_file(path, SOURCE_HEADERS, &s, identity, err);
+    if (s && s->size > LIMIT_ZARR_METADATA)
         error_set(err, ERR_LIMIT, path, NO_OFFSET, "metadata of more than %llu bytes",
                   (unsigned long long)LIMIT_ZARR_METADATA);
-    else if (!(bytes = arena_room(arena, s->size)))
+    else if (s && !(bytes = arena_room(arena, s->size)))
         error_memory_at(err, path);
-    else if (source_read(s, 0, bytes, s->size, err) == OK)
+    else if (s && source_read(s, 0, bytes, s->size, err) == OK)
         *out = (struct bytes){bytes, s->size};
     source_close(s);
     return err->status;
@@ -108,6 +107,7 @@ enum status array_read_metadata(const struct array_place *p, struct array_site *
     char whole[PATH_MAX];
     *out = (struct array_metadata){.version = array_listed(l, "zarr.json") ? 3 : 2};
     const char *name = out->version == 3 ? "zarr.json" : ".zarray";
+    site->both = out->version == 3 && array_listed(l, ".zarray");
     if (out->version == 2 && !array_listed(l, name))
         return ERR_MISSING;
     if (array_path(whole, p->root, site->path, name)) {

@@ -75,15 +75,22 @@ struct node {
     struct error problem; /* why some part could not be read */
 };
 
-static void add_attributes(struct node *n, const char *file, struct bytes text)
+/* `identity` NULL: the file is recorded otherwise. */
+static void add_attributes(struct node *n, const char *file, struct bytes text,
+                           const struct file_identity *identity)
 {
     struct found *f = n->found;
     struct array_tree *t = &f->tree;
-    if (array_attributes_blank(text))
+    const bool blank = array_attributes_blank(text);
+    struct array_attributes a = {.path = n->path, .file = file, .recorded = !identity};
+    if (blank && !identity)
         return;
-    const void *kept = arena_copy(&f->arena, text.at, text.len);
-    *PUSH(&f->arena, t->attributes, t->attribute_count, f->attribute_space) =
-        (struct array_attributes){n->path, file, {kept, text.len}};
+    if (!blank)
+        a.text =
+            (struct bytes){(const uint8_t *)arena_copy(&f->arena, text.at, text.len), text.len};
+    if (identity)
+        a.identity = *identity;
+    *PUSH(&f->arena, t->attributes, t->attribute_count, f->attribute_space) = a;
 }
 
 /* Attributes that cannot be read do not affect the arrays. */
@@ -106,15 +113,16 @@ static void read_attributes(struct node *n)
     struct found *f = n->found;
     struct error problem = {.offset = NO_OFFSET};
     struct bytes text = {0};
+    struct file_identity identity;
     char whole[PATH_MAX];
     if (!array_listed(&n->listing, ".zattrs"))
         return;
     if (!array_path(whole, n->scan->root, n->path, ".zattrs"))
         array_path_too_long(n->scan->root, n->path, ".zattrs", &problem);
     else
-        array_read(&f->scratch, whole, &text, NULL, &problem);
+        array_read(&f->scratch, whole, &text, &identity, &problem);
     if (problem.status == OK)
-        add_attributes(n, ".zattrs", text);
+        add_attributes(n, ".zattrs", text, &identity);
     else
         lose_attributes(f, &problem);
 }
@@ -219,7 +227,8 @@ static bool read_node(struct node *n, struct array_site *site)
     site->has_metadata = site->array.kind == ZARR_ARRAY;
     if (read.version == 3 &&
         zarr_parts(read.text, site->metadata_name, &f->scratch, &parts, &ignored) == OK) {
-        add_attributes(n, site->metadata_name, parts.attributes);
+        add_attributes(n, site->metadata_name, parts.attributes,
+                       site->has_metadata ? NULL : &site->metadata_identity);
         keep_consolidated(n, parts.consolidated, 3);
     }
     return site->has_metadata;

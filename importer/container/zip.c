@@ -16,9 +16,16 @@
  * or in the entry's extra field 1 (u64 size, stored, header, in this order, each only if
  * its own field is all ones). Local sizes are not used: streaming writers leave them 0.
  *
+ * Of an archive that lost its end, zip_salvage() takes what the local headers tell. Where they leave
+ * the sizes to a descriptor behind the data (flag bit 3), that is searched for:
+ *
+ *   descriptor      "PK\7\10"  u32 crc  u32 or u64 stored, size; then the next header
+ *
  * Source: PKWARE APPNOTE 6.3, sections 4.3 to 4.5. The contents of members: zip_member.c.
- * Not read: several disks, encrypted directories (APPNOTE 7), data descriptors.
+ * Not read: several disks, encrypted directories (APPNOTE 7).
  */
+/* memmem: */
+#define _GNU_SOURCE /* NOLINT(bugprone-*,cert-*,readability-*): its own name */
 #include "importer/container/zip.h"
 
 #include <stdlib.h>
@@ -39,6 +46,12 @@
 #define END_MAGIC     0x06054b50u
 #define LOCATOR_MAGIC 0x07064b50u
 #define END64_MAGIC   0x06064b50u
+
+#define DESCRIPTOR_MAGIC "PK\7\10"
+#define DESCRIPTOR_BYTES 16 /* with sizes of 32 bits */
+#define DESCRIPTOR_WIDE  24
+#define SIZES_FOLLOW     0x0008 /* flag: in a descriptor */
+#define SEARCH_BYTES     ((size_t)1 << 20)
 
 #define CENTRAL_BYTES_MAX (CENTRAL_BYTES + 3 * UINT16_MAX)
 
@@ -111,25 +124,35 @@ static enum status read_end64(const struct source *s, uint64_t end, struct direc
     return OK;
 }
 
+static enum status no_end(const struct source *s, struct error *err)
+{
+    error_set(err, ERR_CORRUPT, s->name, s->size,
+              "the zip directory is missing from the end: the file was cut short");
+    return error_code(err, "truncated");
+}
+
 static enum status read_end(const struct source *s, const uint8_t *tail, size_t len,
                             struct directory *d, uint64_t *trailing, struct error *err)
 {
     ptrdiff_t found = find_end(tail, len);
-    if (found < 0) {
-        error_set(err, ERR_CORRUPT, s->name, s->size,
-                  "the zip directory is missing from the end: the file was cut short");
-        return error_code(err, "truncated");
-    }
+    if (found < 0)
+        return no_end(s, err);
     const uint8_t *r = tail + found;
     uint64_t at = s->size - len + (uint64_t)found;
     *trailing = len - (size_t)found - END_BYTES - load_u16le(r + 20);
     *d = (struct directory){load_u32le(r + 16), load_u32le(r + 12), load_u16le(r + 10), at};
     if (load_u16le(r + 4) || load_u16le(r + 6) || load_u16le(r + 8) != d->entries)
         return corrupt(s, at, err, "it is spread over several disks");
-    if (read_end64(s, at, d, err) != OK)
-        return err->status;
     uint64_t ends;
-    if (!add_u64(d->offset, d->bytes, &ends) || ends != d->end)
+    const bool readable = read_end64(s, at, d, err) == OK;
+    const bool adjoins = readable && add_u64(d->offset, d->bytes, &ends) && ends == d->end;
+    if (!adjoins && *trailing && (readable || err->status == ERR_CORRUPT)) {
+        error_clear(err); /* it is of an archive inside this one, whose own end is lost */
+        return no_end(s, err);
+    }
+    if (!readable)
+        return err->status;
+    if (!adjoins)
         return corrupt(s, at, err,
                        "its directory does not end where it should (bytes before the "
                        "archive, or lost from it)");
@@ -302,6 +325,155 @@ enum status zip_open(const struct source *source, struct arena *arena, struct zi
              read_entries(&z, &d, (struct bytes){bytes, (size_t)d.bytes}, arena, err) == OK &&
              check_overlap(&z, arena, err) == OK)
         *out = z;
+    return err->status;
+}
+
+/* --- archives without an end ------------------------------------------------------------- */
+
+/* Whether a header, or the end of the file, is where a member ends. */
+static bool header_follows(struct bytes rest)
+{
+    static const uint32_t magics[] = {LOCAL_MAGIC, CENTRAL_MAGIC, END64_MAGIC, END_MAGIC};
+    for (size_t i = 0; i < sizeof(magics) / sizeof(*magics); i++) {
+        const uint8_t magic[4] = {(uint8_t)magics[i], (uint8_t)(magics[i] >> 8),
+                                  (uint8_t)(magics[i] >> 16), (uint8_t)(magics[i] >> 24)};
+        if (memcmp(rest.at, magic, rest.len < sizeof(magic) ? rest.len : sizeof(magic)) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Take the sizes from a descriptor at `at` bytes behind the member's first. 0: it is none, or of
+ * another member, such as one of an archive inside this one; else its length. */
+static size_t take_descriptor(struct zip_member *m, uint64_t at, struct bytes b)
+{
+    for (size_t len = DESCRIPTOR_BYTES; len <= DESCRIPTOR_WIDE && len <= b.len;
+         len += DESCRIPTOR_WIDE - DESCRIPTOR_BYTES) {
+        const bool wide = len == DESCRIPTOR_WIDE;
+        const uint64_t stored = wide ? load_u64le(b.at + 8) : load_u32le(b.at + 8);
+        const uint64_t size = wide ? load_u64le(b.at + 16) : load_u32le(b.at + 12);
+        if (stored != at || (m->method == ZIP_STORED && size != stored) ||
+            !header_follows((struct bytes){b.at + len, b.len - len}))
+            continue;
+        m->crc = load_u32le(b.at + 4);
+        m->stored = stored;
+        m->size = size;
+        return len;
+    }
+    return 0;
+}
+
+/* Find the descriptor behind a member's data. Returns where it ends; 0: nowhere in the file, or *err
+ * is set. */
+static uint64_t find_descriptor(const struct source *s, struct zip_member *m, uint8_t *room,
+                                struct error *err)
+{
+    const size_t reach = DESCRIPTOR_WIDE + sizeof(uint32_t); /* looked at behind a magic */
+    for (uint64_t from = m->data; s->size - from >= DESCRIPTOR_BYTES;) {
+        const uint64_t left = s->size - from;
+        const size_t len = left < SEARCH_BYTES ? (size_t)left : SEARCH_BYTES;
+        const size_t searched = len == left ? len : len - reach;
+        if (source_read(s, from, room, len, err) != OK)
+            return 0;
+        for (const uint8_t *at = room; at < room + searched; at++) {
+            const size_t rest = (size_t)(room + len - at);
+            size_t end;
+            at = memmem(at, rest, DESCRIPTOR_MAGIC, 4);
+            if (!at || at >= room + searched)
+                break;
+            end = take_descriptor(m, from - m->data + (uint64_t)(at - room),
+                                  (struct bytes){at, (size_t)(room + len - at)});
+            if (end)
+                return from + (uint64_t)(at - room) + end;
+        }
+        from += searched;
+    }
+    return 0;
+}
+
+/* Where the next header may be, behind the data of a member; 0: the member is the last, as far as it
+ * goes (`cut`), or *err is set. */
+static uint64_t behind_member(const struct source *s, struct zip_member *m, uint8_t *room,
+                              struct error *err)
+{
+    const uint64_t left = s->size - m->data;
+    uint64_t end = 0;
+    if (m->flags & SIZES_FOLLOW) {
+        end = find_descriptor(s, m, room, err);
+        m->cut = !end;
+    } else if (m->stored <= left) {
+        /* One that was being written when the writer stopped has no sizes yet. */
+        const size_t len = left - m->stored < 4 ? (size_t)(left - m->stored) : 4;
+        if (!m->stored && !m->size && source_read(s, m->data, room, len, err) == OK)
+            m->cut = !header_follows((struct bytes){room, len});
+        end = m->cut ? 0 : m->data + m->stored;
+    } else {
+        m->cut = true;
+    }
+    if (m->cut && m->method == ZIP_STORED) {
+        m->stored = m->size = left;
+        m->crc = 0;
+    }
+    return end;
+}
+
+/* Read the local header at `at`. False: it is none, or cut short, or *err is set. */
+static bool zip_read_local(const struct source *s, uint64_t at, struct arena *arena,
+                           struct zip_member *m, struct error *err)
+{
+    uint8_t local[LOCAL_BYTES];
+    if (s->size - at < LOCAL_BYTES || source_read(s, at, local, sizeof(local), err) != OK ||
+        load_u32le(local) != LOCAL_MAGIC)
+        return false;
+    const size_t name_len = load_u16le(local + 26), extra_len = load_u16le(local + 28);
+    if (s->size - at - LOCAL_BYTES < name_len + extra_len)
+        return false;
+    uint8_t *rest = arena_alloc(arena, name_len + extra_len + 1);
+    if (!rest || source_read(s, at + LOCAL_BYTES, rest, name_len + extra_len, err) != OK)
+        return false;
+    *m = (struct zip_member){
+        .name_len = name_len,
+        .flags = load_u16le(local + 6),
+        .method = load_u16le(local + 8),
+        .crc = load_u32le(local + 14),
+        .stored = load_u32le(local + 18),
+        .size = load_u32le(local + 22),
+        .data = at + LOCAL_BYTES + name_len + extra_len,
+    };
+    if (!(m->flags & SIZES_FOLLOW) && !widen(m, (struct bytes){rest + name_len, extra_len}))
+        return false;
+    m->header = at;
+    m->name = arena_copy(arena, (const char *)rest, name_len);
+    return m->name;
+}
+
+enum status zip_salvage(const struct source *source, struct arena *arena, struct zip *out,
+                        struct error *err)
+{
+    struct zip z = {.source = source};
+    struct strmap names = {.err = err};
+    struct zip_member m;
+    size_t space = 0, name_bytes = 0;
+    uint8_t *room = malloc(SEARCH_BYTES);
+    bool added = true;
+    if (!room)
+        error_memory_at(err, source->name);
+    for (uint64_t at = 0;
+         err->status == OK && zip_read_local(source, at, arena, &m, err) && added;) {
+        at = behind_member(source, &m, room, err);
+        name_bytes += m.name_len;
+        strmap_add(&names, m.name, m.name_len, &added);
+        if (!added || z.count >= LIMIT_TENSORS || name_bytes > LIMIT_NAMES_BYTES)
+            corrupt(source, m.header, err, "two members of one name, or too many members");
+        *PUSH(arena, z.members, z.count, space) = m;
+        if (!at)
+            break;
+    }
+    strmap_release(&names);
+    free(room);
+    if (arena->failed)
+        error_memory_at(err, source->name);
+    *out = z;
     return err->status;
 }
 

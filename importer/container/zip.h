@@ -9,6 +9,8 @@
 #ifndef CKPTDB_ZIP_H
 #define CKPTDB_ZIP_H
 
+#include <stdbool.h>
+
 #include "catalog/base/arena.h"
 #include "catalog/base/bits.h"
 #include "catalog/base/error.h"
@@ -31,6 +33,7 @@ struct zip_member {
     uint64_t size;   /* decoded bytes, as declared */
     uint64_t header; /* offset of the local header */
     uint64_t data;   /* offset of the first stored byte */
+    bool cut;        /* zip_salvage(): the file ends before the member, as far as is known */
 };
 
 struct zip {
@@ -43,6 +46,13 @@ struct zip {
 /* Offsets are relative to `source`, which must outlive the zip. ERR_CORRUPT (with the codes
  * "truncated", "duplicate-member", "overlap"), ERR_LIMIT. */
 enum status zip_open(const struct source *source, struct arena *, struct zip *out, struct error *);
+
+/* Of an archive that lost its end and so its directory ("truncated" of zip_open()), the members as
+ * their local headers tell, up to the first that is not whole: `cut`. If that one's bytes are stored, it
+ * has what is left, its checksum being unknown. Reads all of the file if the sizes follow the data.
+ * Only for what nobody else can read either: there is no directory that could disagree. */
+enum status zip_salvage(const struct source *source, struct arena *, struct zip *out,
+                        struct error *);
 
 struct job;
 /* Warn of bytes after an archive, which begins at `base` of its file, and of members whose names lead out

@@ -62,9 +62,13 @@ struct tensor_claim {
  * has a NUL or is already used in this checkpoint, that is an issue), the rank, the product of the
  * shape, that a range without a codec has exactly the bytes of its shape and dtype, that an extent
  * without a codec has what its own strides reach, and that all extents end inside their files (a
- * tensor whose extents do not keeps its row, with an issue, and cannot be read). Fails only with
+ * tensor whose extents do not keeps its row, without data; one issue a file counts them: job_cut()). Fails only with
  * ERR_LIMIT or ERR_MEMORY. */
 enum status job_tensor(struct job *, const struct tensor_claim *);
+
+/* Go on without the end that a file has lost, as *why says ("truncated", which is cleared; any other
+ * error stays): a reason for the issue that counts the tensors whose data was there. False: it stays. */
+bool job_cut(struct job *, uint32_t file, struct error *why);
 
 /* Announce how many tensors will come, so that room for them is made at once. It is a hint: do not
  * pass a number that the file merely states. */

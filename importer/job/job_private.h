@@ -21,6 +21,13 @@ struct pending_extents {
     const uint32_t *sums; /* NULL: none */
 };
 
+/* What a file that was cut short has lost. */
+struct lost_data {
+    uint64_t tensors;
+    const char *first; /* a tensor's name; NULL: none */
+    const char *why;   /* NULL: nobody has said */
+};
+
 #define KINDS_NEAR 16
 
 struct job_private {
@@ -38,6 +45,8 @@ struct job_private {
     size_t pending_count;
     size_t tensor_space, pending_space, node_space, meta_space, issue_space, file_space;
     size_t sum_space;
+    struct lost_data *lost; /* by the file's number */
+    size_t lost_count, lost_space;
     uint64_t name_bytes, issues_dropped;
     bool last_words; /* issues are listed even beyond the limit */
     /* Set by job_reuse_offer(); empty: not called. */
@@ -59,6 +68,9 @@ static inline struct job_private *job_inside(struct job *job)
 bool job_keep_source(struct job *, struct source *);
 /* Turn a name into one for the catalog: UTF-8 without NUL. False after an issue: it cannot be. */
 bool job_clean_name(struct job *, const char **name, size_t *len);
+
+/* job_tensor.c: report what files have lost. */
+void job_report_lost(struct job *);
 
 /* The separator of the components of a layout's names: the format's own, or, if no name has that
  * one, '/' or '.' if any name has it. A layout is shared by formats with other separators. */

@@ -223,6 +223,8 @@ static void run_format(struct job *job, const struct job_request *request)
     if (job->err->status != OK)
         return;
     request->format->index(job);
+    if (job->err->status == OK)
+        job_report_lost(job);
     state_neighbours(job);
     if (b->folder && job->err->status == OK)
         report_inside(job, request);

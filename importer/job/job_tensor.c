@@ -46,18 +46,68 @@ static bool file_is_there(struct job *job, uint32_t file)
     return file >= b->file_count || b->files[file].present;
 }
 
+/* --- files that were cut short ------------------------------------------------------------ */
+
+/* What a file of this checkpoint has lost. */
+static struct lost_data *lost_of(struct job *job, uint32_t file)
+{
+    struct job_private *p = job_inside(job);
+    struct lost_data *l = NULL;
+    while (p->lost_count <= file && job->err->status == OK)
+        *PUSH(job->arena, p->lost, p->lost_count, p->lost_space) = (struct lost_data){0};
+    if (job->err->status == OK)
+        l = &p->lost[file];
+    return l ? l : list_scratch();
+}
+
+bool job_cut(struct job *job, uint32_t file, struct error *why)
+{
+    if (why->status != ERR_CORRUPT || strcmp(error_word(why), "truncated") != 0)
+        return false;
+    char *text = arena_copy(job->arena, why->message, strlen(why->message));
+    error_clear(why);
+    lost_of(job, file)->why = text;
+    return true;
+}
+
+/* Keep the tensor's row without data, which the end that its file has lost had. */
+static void lose_to_cut(struct job *job, struct tensor_claim *t, uint32_t file, const char *name)
+{
+    struct lost_data *l = lost_of(job, file < job->batch->file_count ? file : 0);
+    if (!l->tensors++)
+        l->first = name;
+    lose_data(t);
+}
+
+void job_report_lost(struct job *job)
+{
+    const struct job_private *p = job_inside(job);
+    const struct batch *b = job->batch;
+    for (uint32_t i = 0; i < p->lost_count && i < b->file_count; i++) {
+        const struct lost_data *l = &p->lost[i];
+        const char *why = l->why ? l->why : "the file was cut short";
+        const uint64_t size = b->files[i].identity.size;
+        if (l->tensors)
+            job_issue(job, ISSUE_ERROR, b->files[i].path, size, "truncated",
+                      "%s; tensors without data: %llu (%.200s%s)", why,
+                      (unsigned long long)l->tensors, l->first, l->tensors > 1 ? ", ..." : "");
+        else if (l->why)
+            job_issue(job, ISSUE_ERROR, b->files[i].path, size, "truncated",
+                      "%s; the tensors that it lists are whole", why);
+    }
+}
+
+/* --- checks ------------------------------------------------------------------------------- */
+
 static void check_extents(struct job *job, struct tensor_claim *t, const char *name)
 {
-    const struct batch *b = job->batch;
     for (uint64_t i = 0; i < t->extent_count; i++) {
         const struct extent *e = &t->extents[i];
         if (t->storage == STORAGE_INLINE || fits_file(job, e->file, e->offset, e->stored))
             continue;
         if (file_is_there(job, e->file))
-            job_issue(job, ISSUE_ERROR, e->file < b->file_count ? b->files[e->file].path : NULL,
-                      e->offset, "truncated",
-                      "data of tensor \"%.200s\" ends past the end of the file", name);
-        if (!run_is_possible(job, e->file, e->offset, e->stored))
+            lose_to_cut(job, t, e->file, name);
+        else if (!run_is_possible(job, e->file, e->offset, e->stored))
             lose_data(t);
         return;
     }
@@ -205,11 +255,9 @@ static void check_data(struct job *job, struct tensor_claim *t, const char *name
         return;
     }
     const char *path = t->file < b->file_count ? b->files[t->file].path : NULL;
-    if (!fits_file(job, t->file, t->offset, t->stored) && file_is_there(job, t->file))
-        job_issue(job, ISSUE_ERROR, path, t->offset, "truncated",
-                  "data of tensor \"%.200s\" (%llu bytes) ends past the end of the file", name,
-                  (unsigned long long)t->stored);
-    if (!run_is_possible(job, t->file, t->offset, t->stored)) {
+    if (!fits_file(job, t->file, t->offset, t->stored) && file_is_there(job, t->file)) {
+        lose_to_cut(job, t, t->file, name);
+    } else if (!run_is_possible(job, t->file, t->offset, t->stored)) {
         lose_data(t);
     } else if (m->sized && !t->strides && stored_exactly(t->codec, m->elements, m->nbytes, &need) &&
                t->stored != need) {

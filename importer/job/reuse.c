@@ -76,7 +76,7 @@ static struct shared_layout *reuse_find(struct reuse *r, struct bytes header, ui
     return NULL;
 }
 
-bool job_reuse(struct job *job, struct bytes header, uint64_t *data_end)
+bool job_reuse(struct job *job, struct bytes header, uint64_t data)
 {
     struct job_private *p = job_inside(job);
     struct reuse *r = p->request->reuse;
@@ -88,6 +88,8 @@ bool job_reuse(struct job *job, struct bytes header, uint64_t *data_end)
     p->looked_hash = hash;
     pthread_mutex_lock(&r->lock);
     struct shared_layout *s = reuse_find(r, header, hash);
+    if (s && s->data_end != data)
+        s = NULL;
     if (s) {
         atomic_fetch_add(&s->users, 1);
         r->found = true;
@@ -105,7 +107,6 @@ bool job_reuse(struct job *job, struct bytes header, uint64_t *data_end)
     b->meta_count = s->meta_count;
     p->meta_space = s->meta_count + 1;
     p->layout = NULL;
-    *data_end = s->data_end;
     return true;
 }
 

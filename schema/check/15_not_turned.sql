@@ -6,4 +6,4 @@ SELECT s.rule, place, new_name AS name,
          'others keep "kernel" the other way round than "weight"') AS detail
 FROM square s LEFT JOIN turned t USING (old_word, new_word)
 WHERE NOT turned AND (t.example IS NOT NULL OR old_word || ' ' || new_word
-  IN ('weight kernel', 'kernel weight'))
+  IN ('weight kernel', 'kernel weight') AND EXISTS (SELECT 1 FROM matrix m WHERE m.turned))

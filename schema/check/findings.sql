@@ -1,5 +1,5 @@
 -- findings.sql - the result of map_check(): one row per check and rule (its ord; NULL: the whole
--- map), with how many names are concerned, and the first 20 of them as JSON.
+-- map), with how many names are concerned, and the first 20 of them as JSON, or all ($all).
 , numbered AS (
   SELECT *, row_number() OVER (PARTITION BY kind, rule ORDER BY place, name) AS k,
          count(*) OVER (PARTITION BY kind, rule) AS names
@@ -18,6 +18,6 @@ SELECT CASE WHEN k.severity = 'required'
          || max(iif(n.k = 1, n.detail, NULL))) AS meaning,
        k.advice
 FROM numbered n JOIN kind k ON k.kind = n.kind
-WHERE n.k <= 20
+WHERE n.k <= 20 OR $all
 GROUP BY n.kind, n.rule
 ORDER BY k.turn, n.rule

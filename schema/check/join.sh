@@ -9,7 +9,7 @@
 set -eu
 export LC_ALL=C
 cd "$(dirname "$0")"
-echo "-- map_check(ruleset, source[, target]): what may be wrong with a map before a byte moves."
+echo "-- map_check(ruleset, source[, target, all]): what may be wrong with a map before a byte moves."
 echo 'WITH'
 cat views.sql
 echo ','

@@ -10,7 +10,10 @@ WITH
   side(a, b) AS MATERIALIZED ( -- their layouts
     SELECT (SELECT layout FROM _checkpoints WHERE id = :a), (SELECT layout FROM _checkpoints WHERE id = :b)
   ),
-  place AS MATERIALIZED (SELECT ord_a, ord_b FROM unlike(:a, :b)),
+  place AS MATERIALIZED ( -- whose rows are what was written
+    SELECT ord_a, ord_b FROM unlike(:a, :b)
+    WHERE (known_tensor(ID_FIRST(:a) + ord_a) IS NULL) + (known_tensor(ID_FIRST(:b) + ord_b) IS NULL) < 2
+  ),
   named AS MATERIALIZED (
     SELECT x.id AS a, y.id AS b, h.hash,
            CASE WHEN x.shape <> y.shape THEN 'shape' -- what is not known differs from nothing

@@ -220,6 +220,10 @@ const struct command command_export = {
         "name, a name that no rule matches, a file that changed since it was indexed, a\n"
         "dtype that the format does not have. OUT appears complete or not at all.\n"
         "\n"
+        "An incomplete or damaged checkpoint is refused. With --partial, what is whole in it\n"
+        "is exported, such as the tensors before the place where a file was cut short, and\n"
+        "the others are named.\n"
+        "\n"
         "--names and --where look at the names and columns of the source, with a map too;\n"
         "of tensors that a map joins, they must choose all or none.\n"
         "--rename and --prefix change the names that a map, or nothing, has made of them, in\n"
@@ -241,6 +245,7 @@ const struct command command_export = {
         "  ckptdb export model.safetensors pytorch_model.bin --shard-size 5GB\n"
         "  ckptdb export data@1000 checkpoint_1000 --format t5x --map t5_to_t5x\n"
         "  ckptdb export model.ckpt-1000 t5x.safetensors --map t5_to_t5x --names '^(enc|dec)oder'\n"
+        "  ckptdb export broken.pt rescued.safetensors --partial\n"
         "  ckptdb export --sql \"SELECT id AS tensor_id, 'layer.' || ord AS new_name FROM tensor\n"
         "     WHERE checkpoint_id = 1 AND nbytes < 1000\" small.npz\n",
     .options = options,

@@ -15,6 +15,7 @@ static const struct option_spec options[] = {
     [FORMAT] = {"--format", "F", "show: sql, json, gin, key_mapping, new_to_old or transforms"},
     [NAME] = {"--name", "RULESET", "infer: keep the rules as this set"},
     [OUT] = {"-o", "FILE", "infer: write the rules to FILE, for map load"},
+    [NAMES] = {"--names", NULL, "check: a line for every name that is concerned"},
     [JOBS] = {"--jobs", "N", "infer: number of threads (default: one per core)"},
     {0},
 };
@@ -149,15 +150,16 @@ static int map_run_set(struct session *s, const struct args *args)
 
 /* All findings as JSON, so that they are computed only once, and
  * whether one is more than a note. */
-#define GATHER(arguments)                                                                          \
-    "SELECT json_group_array(json_array(severity, finding, rule, count, names, meaning,"           \
-    " advice)), max(severity <> 'note') FROM map_check(" arguments ")"
-static const char gather[] = GATHER("?1, ?2");
-static const char gather_onto[] = GATHER("?1, ?2, ?3");
+static const char gather[] =
+    "SELECT json_group_array(json_array(severity, finding, rule, count, names, meaning, advice)),"
+    " max(severity <> 'note') FROM map_check(?1, ?2, ?3, ?4)";
 static const char show_findings[] =
     "SELECT value ->> 0 AS severity, value ->> 1 AS finding, value ->> 2 AS rule,"
     " value ->> 3 AS count, value ->> 4 AS names, value ->> 5 AS meaning,"
     " value ->> 6 AS advice FROM json_each(?1)";
+static const char show_names[] =
+    "SELECT f.value ->> 0 AS severity, f.value ->> 1 AS finding, f.value ->> 2 AS rule,"
+    " n.value AS name FROM json_each(?1) f LEFT JOIN json_each(f.value ->> 4) n";
 /* For people, rules with the same finding are merged into one row. */
 static const char show_to_people[] =
     "SELECT value ->> 0 AS severity, value ->> 1 AS finding,"
@@ -184,14 +186,17 @@ static int map_check_command(struct session *s, const struct args *args)
     const int found = find_sides(s, args, &source, &target);
     if (found != STATUS_FINE)
         return found;
-    sqlite3_stmt *stmt =
-        session_prepare(s, target ? gather_onto : gather, "sii", name, source, target);
+    const bool names = args->value[NAMES];
+    sqlite3_stmt *stmt = session_prepare(s, gather, "siii", name, source, target, (int64_t)names);
     if (!stmt)
         return STATUS_NO;
     int status = STATUS_NO;
     if (sqlite3_step(stmt) == SQLITE_ROW) {
         bool people = s->out_is_terminal && s->mode == MODE_AUTO;
-        status = render_json(s, people ? show_to_people : show_findings,
+        status = render_json(s,
+                             names    ? show_names
+                             : people ? show_to_people
+                                      : show_findings,
                              (const char *)sqlite3_column_text(stmt, 0));
         if (status == STATUS_FINE && sqlite3_column_int(stmt, 1))
             status = STATUS_NO;
@@ -235,8 +240,8 @@ static int map_run(struct session *s, const struct args *args)
         {"show NAME [--format F]", 1, CKPTDB_READ, 1 << FORMAT, map_show},
         {"run NAME CHECKPOINT [--target MODEL]", 2, CKPTDB_READ, 1 << TARGET | 1 << SET,
          map_run_set},
-        {"check NAME CHECKPOINT [--target MODEL]", 2, CKPTDB_READ, 1 << TARGET | 1 << SET,
-         map_check_command},
+        {"check NAME CHECKPOINT [--target MODEL] [--names]", 2, CKPTDB_READ,
+         1 << TARGET | 1 << SET | 1 << NAMES, map_check_command},
         {"why CHECKPOINT NAME [--map RULESET] [--target MODEL]", 2, CKPTDB_READ,
          1 << TARGET | 1 << SET | 1 << MAP, map_why},
         {"infer A B [-o FILE] [--name RULESET] [--jobs N]", 2, CKPTDB_WRITE,
@@ -250,7 +255,7 @@ static int map_run(struct session *s, const struct args *args)
 const struct command command_map = {
     .name = "map",
     .args = "load RULESET FILE | list | show RULESET [--format F]\n"
-            "| run RULESET CHECKPOINT | check RULESET CHECKPOINT\n"
+            "| run RULESET CHECKPOINT | check RULESET CHECKPOINT [--names]\n"
             "| why CHECKPOINT NAME [--map RULESET] | infer CHECKPOINT CHECKPOINT | delete RULESET",
     .summary = "rename the tensors of checkpoints by rules",
     .help = "load reads a rule set from a file and replaces the one of that name: SQL, JSON,\n"
@@ -259,11 +264,13 @@ const struct command command_map = {
             "   \"rules\": [[\"new name's regex\", \"old name's template\" or null], ...]}\n"
             "show --format writes a rule set as such a file.\n"
             "run shows what becomes of every tensor; its exit status is 1 if the original\n"
-            "program would fail. The same rows are in a view: `translation`, `conversion` (of\n"
-            "sets of the dialect convert) or `assignment` (which sets with --target fill).\n"
+            "program would fail. The same rows are in a view: `conversion` if the set's dialect\n"
+            "(`map list`) is convert, `assignment` if it needs --target, else\n"
+            "`translation`.\n"
             "check looks for probable mistakes: names that no rule matches, collisions, rules\n"
             "that decide nothing, shapes that the model does not have, patterns that match\n"
-            "inside a name. Its exit status is 1 unless it finds only notes.\n"
+            "inside a name. Its exit status is 1 unless it finds only notes. --names lists\n"
+            "every name that a finding is about, a line each.\n"
             "why says which rule and which bytes made a tensor, or, if nothing makes it,\n"
             "which names are similar.\n"
             "infer finds the rules that turn A into B: first by equal contents (also\n"

@@ -14,6 +14,7 @@ enum {
     FORMAT,
     NAME,
     OUT,
+    NAMES,
     JOBS,
 };
 

@@ -146,3 +146,15 @@ map low '{"dialect": "t5x-translator", "rules": [["(.*)", "new/\\1"]]}'
 "$CKPTDB_BIN" --list "SELECT name, dtype, hex(tensor_bytes(id)) FROM tensor WHERE path LIKE '%/low%' ORDER BY checkpoint, name"
 "$CKPTDB_BIN" export low.safetensors low.npz --map low && "$CKPTDB_BIN" import low.npz 2>/dev/null
 "$CKPTDB_BIN" --list "SELECT name, dtype, hex(tensor_bytes(id)) FROM tensor WHERE path LIKE '%/low.npz' ORDER BY name"
+
+echo '== nothing is transposed: all matrices are named, not the square ones alone; a model that has them so is believed'
+names torch.json a.weight:2,4 b.weight:3,3 c.bias:3
+names flax.json a/kernel:2,4 b/kernel:3,3 c/bias:3
+names turned.json a/kernel:4,2 b/kernel:3,3 c/bias:3
+echo '{"dialect": "convert", "rules": [["(.*)\\.weight", "\\1/kernel"], ["(.*)\\.bias", "\\1/bias"]]}' >only.json
+"$CKPTDB_BIN" map load only only.json
+for target in '' '--target flax.json' '--target turned.json'; do
+    echo "-- $target"
+    "$CKPTDB_BIN" --list map check only torch.json $target
+    "$CKPTDB_BIN" --list map check only torch.json $target --names
+done

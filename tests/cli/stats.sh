@@ -69,11 +69,36 @@ echo '-- mistakes'
 echo "status $?"
 "$CKPTDB_BIN" stats nothing
 echo "status $?"
-echo '-- squares that float64 does not have: not 0'
-python3 - <<'EOF'
-import struct
+echo '-- float64 up to the largest: sums and squares that float64 does not have, against exact ones'
+cat >far.py <<'EOF'
+import os, struct, json, subprocess, math
+from fractions import Fraction
 from make_safetensors import save
-save("far.safetensors", [("w", "F64", [3], struct.pack("<3d", 1e200, 2e200, -3e200))])
+most, r = 1.7976931348623157e308, 1
+def numbers(n, size):
+    global r
+    out = []
+    for _ in range(n):
+        r = r * 6364136223846793005 + 1442695040888963407 & 2**64 - 1
+        out.append((r / 2**63 - 1) * size)
+    return out
+cases = {"far": [1e200, 2e200, -3e200], "most": [most] * 9, "both": [most, -most] * 5, "mixed": numbers(9000, 1e-300) + [most, -1e300],
+         "apart": [1e300] * 8192 + [-1e300] * 8192, "large": numbers(20000, most), "square": numbers(20000, 1e160), "odd": [most, math.nan, math.inf, most],
+         "constant": [1e250] * 100, "half": [1e150] * 8192 + [1e155] * 3}
+save("far.safetensors", [(n, "F64", [len(x)], struct.pack("<%dd" % len(x), *x)) for n, x in cases.items()])
+ckptdb = lambda *a: subprocess.run([os.environ["CKPTDB_BIN"], *a], capture_output=True, text=True).stdout
+ckptdb("import", "far.safetensors")
+root = lambda q: float(Fraction(math.isqrt(q.numerator * q.denominator), q.denominator)) if q < (Fraction(most) * (1 + Fraction(1, 2**54)))**2 else None
+for row in json.loads(ckptdb("--json", "stats", "far.safetensors")):
+    x = [Fraction(v) for v in cases[row["name"]] if math.isfinite(v)]
+    mean = sum(x) / len(x)
+    right = {"mean": float(mean), "std": root(sum((v - mean)**2 for v in x) / len(x)), "l2": root(sum(v * v for v in x))}
+    for stat, want in right.items():
+        got = row[stat]
+        if want is None or got is None: good = want is None and got is None
+        else: good = abs(got - want) <= 1e-11 * float(max(map(abs, x)))
+        if not good: print(row["name"], stat, got, want)
+print(len(cases), "tensors")
 EOF
-"$CKPTDB_BIN" import far.safetensors
-"$CKPTDB_BIN" stats far.safetensors | cut -f 1-8
+python3 far.py
+for jobs in 1 4; do "$CKPTDB_BIN" stats far.safetensors --again --jobs $jobs | md5sum; done | uniq | wc -l

@@ -527,3 +527,15 @@ SELECT m.module, c.run, sum(m.nbytes) FROM by_module m JOIN checkpoint c ON c.id
 GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT 20;
 -- 3 module names that are numbers
 SELECT count(*) FROM by_module WHERE module = 1 OR module = '0';
+-- 3 the largest tensors of a run, by name
+SELECT name, max(nbytes) FROM largest WHERE checkpoint LIKE {checkpoint_like} GROUP BY name ORDER BY 2 DESC, 1 LIMIT 5;
+-- 3 names of a rare dtype, counted
+SELECT name, count(*) FROM tensor WHERE dtype = {rare_dtype} GROUP BY name;
+-- 3 matrices by name
+SELECT name, max(nbytes) FROM tensor WHERE rank = 2 GROUP BY name ORDER BY 2 DESC, 1 LIMIT 10;
+-- 3 shapes of names with a word
+SELECT shape, dtype, count(*) FROM tensor WHERE name LIKE '%embed_tokens.weight' GROUP BY shape, dtype;
+-- 3 sizes that a few places have
+SELECT DISTINCT nbytes FROM tensor WHERE ord < 3 AND rank > 0 ORDER BY nbytes;
+-- 3 metadata by a key, in order
+SELECT checkpoint, value FROM metadata WHERE key = 'lr' ORDER BY CAST(value AS REAL) DESC, checkpoint LIMIT 5;

@@ -35,6 +35,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (zip_open(source, &arena, &z, &err) == OK)
         for (uint64_t i = 0; i < z.count; i++)
             read_member(&z, &z.members[i], &arena);
+    error_clear(&err);
+    if (zip_salvage(source, &arena, &z, &err) == OK)
+        for (uint64_t i = 0; i < z.count; i++) {
+            if (z.members[i].data > size ||
+                (z.members[i].stored > size - z.members[i].data && !z.members[i].cut))
+                abort();
+            read_member(&z, &z.members[i], &arena);
+        }
     source_close(source);
     arena_release(&arena);
     return 0;

@@ -1,4 +1,4 @@
-#include "importer/container/tiling.h"
+#include "catalog/data/model/tiling.h"
 #include "tests/unit/unit.h"
 
 /* Boxes as "origin:length,origin:length ..." in a tensor of shape "3,3"; "." is a box

@@ -20,8 +20,8 @@ struct encoder {
     } rooms[2]; /* used alternately: output of even and odd steps */
 };
 
-static enum status run_step(struct encoder_step *s, struct bytes in, uint8_t *out, size_t room,
-                            size_t *made, struct error *err)
+static void run_step(struct encoder_step *s, struct bytes in, uint8_t *out, size_t room,
+                     size_t *made, struct error *err)
 {
     struct codec_step step = {
         .codec = s->codec->name,
@@ -30,7 +30,7 @@ static enum status run_step(struct encoder_step *s, struct bytes in, uint8_t *ou
         .offset = NO_OFFSET,
         .state = &s->state,
     };
-    return s->codec->encode(&step, in, out, room, made, err);
+    s->codec->encode(&step, in, out, room, made, err);
 }
 
 /* Encodes an empty input once, so that bad settings and missing libraries are reported before the

@@ -54,20 +54,19 @@ int elements_next(struct elements *e, const char **at, size_t *len)
     return 1;
 }
 
-static bool operation_read_number(struct argument *a)
+static void operation_read_number(struct argument *a)
 {
     char text[64], *end;
     if (!a->len || a->len >= sizeof(text) || strspn(a->at, "0123456789+-.eE") < a->len)
-        return false;
+        return;
     memcpy(text, a->at, a->len);
     text[a->len] = '\0';
     a->number = strtod(text, &end);
     if (*end)
-        return false;
+        return;
     errno = 0;
     a->integer = strtoll(text, &end, 10);
     a->whole = !*end && errno == 0;
-    return true;
 }
 
 void argument_read(struct argument *a, const char *at, size_t len)

@@ -218,14 +218,15 @@ static enum status shards_load(struct shard *s, const struct grid *g, struct err
 
 /* Read the index of a shard and keep it. Takes ownership of `source`, the shard's bytes as stored, and
  * of the hold on `outer`, the shard that they lie in (NULL: none). */
-static enum status shards_add(struct shards *shards, struct shard_name name, struct source *source,
-                              struct shard *outer, struct shard **out, struct error *err)
+static void shards_add(struct shards *shards, struct shard_name name, struct source *source,
+                       struct shard *outer, struct shard **out, struct error *err)
 {
     struct shard *gone = NULL, *s = calloc(1, sizeof(*s));
     if (!s) {
         source_close(source);
         shard_drop(shards, outer);
-        return error_memory_at(err, shards->tensor->checkpoint);
+        error_memory_at(err, shards->tensor->checkpoint);
+        return;
     }
     *s = (struct shard){.name = name,
                         .level = name.inner == SHARD_OUTER ? 0 : 1,
@@ -236,7 +237,7 @@ static enum status shards_add(struct shards *shards, struct shard_name name, str
     if (shards_load(s, shards->tensor->grid, err) != OK) {
         shard_free(s);
         shard_drop(shards, outer);
-        return err->status;
+        return;
     }
     pthread_mutex_lock(&shards->lock);
     /* Another thread may have loaded it meanwhile. */
@@ -255,7 +256,6 @@ static enum status shards_add(struct shards *shards, struct shard_name name, str
         gone = next;
     }
     *out = other ? other : s;
-    return OK;
 }
 
 /* The bytes at a place inside the shard's box (`rank` numbers, in the grid of next-level boxes);

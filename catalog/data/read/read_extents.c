@@ -9,6 +9,7 @@
 
 #include "catalog/base/search.h"
 #include "catalog/data/codec/strings.h"
+#include "catalog/data/model/tiling.h"
 #include "catalog/data/read/gather.h"
 #include "catalog/data/read/reader.h"
 
@@ -24,44 +25,6 @@ struct tiles {
     uint64_t count;
     struct tile tile[];
 };
-
-/*
- * Decides whether boxes tile the whole tensor without comparing pairs. Every position p on every
- * axis d gets a random number r(d, p); the weight of a box is the product over its axes of r(d,
- * end) - r(d, begin). Multiplied out, that is a signed sum over the corners of the box, and where
- * boxes meet, corners cancel. If the boxes tile the tensor, their weights add up to the tensor's
- * weight; if they do not, they do so with a probability of at most rank / 2^61.
- */
-#define PRIME ((UINT64_C(1) << 61) - 1)
-
-__extension__ typedef unsigned __int128 u128;
-
-static uint64_t mul_mod(uint64_t a, uint64_t b)
-{
-    u128 product = (u128)a * b;
-    uint64_t sum = (uint64_t)(product & PRIME) + (uint64_t)(product >> 61);
-    return sum >= PRIME ? sum - PRIME : sum;
-}
-
-/* splitmix64 of (axis, position), by Vigna. */
-static uint64_t random_at(unsigned axis, uint64_t position)
-{
-    uint64_t z = position + (axis + 1) * UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9) + axis;
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return (z ^ (z >> 31)) % PRIME;
-}
-
-static uint64_t weight_of(const uint64_t *origin, const uint64_t *shape, unsigned rank)
-{
-    uint64_t weight = 1;
-    for (unsigned d = 0; d < rank; d++) {
-        uint64_t begin = origin ? origin[d] : 0;
-        uint64_t difference = random_at(d, begin + shape[d]) + PRIME - random_at(d, begin);
-        weight = mul_mod(weight, difference % PRIME);
-    }
-    return weight;
-}
 
 static enum status not_tiled(const struct stored_tensor *t, const char *how, struct error *err)
 {
@@ -114,7 +77,8 @@ static int by_first(const void *a, const void *b)
  * ERR_UNSUPPORTED when a box cuts a block of packed elements. */
 static enum status tiles_open(const struct stored_tensor *t, struct tiles **out, struct error *err)
 {
-    uint64_t elements = 0, weight = 0;
+    uint64_t elements = 0;
+    struct tiling tiling = tiling_of(t->shape, t->rank);
     struct tiles *tiles = *out = calloc(1, sizeof(*tiles) + t->extent_count * sizeof(struct tile));
     if (!tiles)
         return error_memory_at(err, t->checkpoint);
@@ -131,12 +95,11 @@ static enum status tiles_open(const struct stored_tensor *t, struct tiles **out,
         struct tile *tile = &tiles->tile[tiles->count++];
         tile->extent = i;
         range_of(t, e, &tile->first, &tile->reach);
-        weight = (weight + weight_of(e->origin, shape, t->rank)) % PRIME;
+        tiling_add(&tiling, e->origin, shape);
         if (!add_u64(elements, volume, &elements))
             elements = UINT64_MAX;
     }
-    if (err->status == OK &&
-        (elements != t->elements || weight != weight_of(NULL, t->shape, t->rank)))
+    if (err->status == OK && (elements != t->elements || !tiling_complete(&tiling)))
         not_tiled(t, elements < t->elements ? "do not cover it" : "overlap", err);
     bool sorted = true;
     for (uint64_t i = 1; i < tiles->count && sorted; i++)

@@ -170,12 +170,11 @@ enum status optimizer_compare(const struct optimizer_rows *wanted,
     struct compare c = {.wanted = wanted, .held = held, .out = out, .nulls.err = err};
     c.met = arena_array(out->arena, held->count + 1, sizeof(*c.met));
     c.covers = arena_array(out->arena, held->count + wanted->count + 1, sizeof(*c.covers));
-    if (err->status != OK)
-        return err->status;
-    find_covers(&c);
-    for (size_t i = 0; i < wanted->count; i++)
+    if (err->status == OK)
+        find_covers(&c);
+    for (size_t i = 0; i < wanted->count && err->status == OK; i++)
         compare_row(&c, i);
-    for (size_t i = 0; i < held->count; i++)
+    for (size_t i = 0; i < held->count && err->status == OK; i++)
         compare_leaf(&c, i);
     text_release(&c.name);
     strmap_release(&c.nulls);

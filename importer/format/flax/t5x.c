@@ -49,7 +49,36 @@ static bool has_version(struct bytes head, uint64_t size)
            (msgpack_is(&m, &key, "optimizer") || msgpack_is(&m, &key, "flax_mutables"));
 }
 
-static int weigh(struct bytes head, uint64_t size)
+/* Whether the root is as T5X's trees are once JAX has sorted their keys: the version comes last, behind
+ * all values, so that the head of a large tree has only how it begins, {flax_mutables, optimizer: {state:
+ * {param_states, ...}, ...}, version}. */
+static bool is_sorted_tree(struct bytes head, uint64_t size)
+{
+    static const char *const path[] = {"optimizer", "state", "param_states"};
+    struct error err = {.offset = NO_OFFSET};
+    struct msgpack_item map, key, value;
+    struct msgpack m;
+    size_t depth = 0;
+    msgpack_head(&m, head, size, &err);
+    if (!msgpack_next(&m, &map) || map.type != MSGPACK_MAP || map.count < 2 || map.count > 3 ||
+        !msgpack_next(&m, &key))
+        return false;
+    if (msgpack_is(&m, &key, "flax_mutables") &&
+        (!msgpack_next(&m, &value) || !msgpack_skip(&m, &value) || !msgpack_next(&m, &key)))
+        return false;
+    struct msgpack inside = m;
+    while (depth < 3 && msgpack_is(&inside, &key, path[depth]))
+        if (++depth < 3 && !(msgpack_next(&inside, &map) && map.type == MSGPACK_MAP &&
+                             msgpack_next(&inside, &key)))
+            return false;
+    if (depth < 3 || !msgpack_next(&m, &value))
+        return false;
+    if (!msgpack_skip(&m, &value) || !msgpack_next(&m, &key))
+        return m.cut;
+    return msgpack_is(&m, &key, "version");
+}
+
+static int weigh(struct bytes head, uint64_t size, bool folder)
 {
     bool spec = t5x_holds(head, "\xA6"
                                 "driver") &&
@@ -57,13 +86,13 @@ static int weigh(struct bytes head, uint64_t size)
                                 "kvstore") &&
                 t5x_holds(head, "\xA8"
                                 "metadata");
-    bool wanted = spec || has_version(head, size);
+    bool wanted = spec || has_version(head, size) || (folder && is_sorted_tree(head, size));
     return wanted && flax_evidence(head, size) ? 80 : 0;
 }
 
 static int t5x_probe(const struct probe *p)
 {
-    return weigh(p->head, p->size);
+    return weigh(p->head, p->size, false);
 }
 
 static int t5x_probe_dir(const struct probe_dir *p)
@@ -71,7 +100,7 @@ static int t5x_probe_dir(const struct probe_dir *p)
     if (!probe_dir_has_file(p, TREE_FILE))
         return 0;
     struct bytes head = p->peek(p, TREE_FILE);
-    return head.at ? weigh(head, head.len < PROBE_HEAD_BYTES ? head.len : UINT64_MAX) : 0;
+    return head.at ? weigh(head, head.len < PROBE_HEAD_BYTES ? head.len : UINT64_MAX, true) : 0;
 }
 
 /* --- arrays in folders ------------------------------------------------------------------ */

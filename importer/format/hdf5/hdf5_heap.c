@@ -284,7 +284,7 @@ struct heap_place {
 
 /* Go from the block of addresses at *place, which has *rows rows, to the child that holds byte
  * `offset` of the heap's address space. *rows becomes the child's; 0: it is a data block. */
-static bool descend(struct hdf5_heap *p, uint64_t offset, struct heap_place *place, unsigned *rows)
+static void descend(struct hdf5_heap *p, uint64_t offset, struct heap_place *place, unsigned *rows)
 {
     struct hdf5 *h = p->h;
     unsigned data_rows = hdf5_log2(p->largest) - hdf5_log2(p->first) + 2;
@@ -307,9 +307,9 @@ static bool descend(struct hdf5_heap *p, uint64_t offset, struct heap_place *pla
         place->len = each;
         *rows =
             row < data_rows ? 0 : hdf5_log2(each) - hdf5_log2(p->first) - hdf5_log2(p->width) + 1;
-        return true;
+        return;
     }
-    return hdf5_corrupt(h, p->address, "an object outside its heap");
+    hdf5_corrupt(h, p->address, "an object outside its heap");
 }
 
 /* Huge objects without an address in their id have a number, by which a B-tree lists them. */

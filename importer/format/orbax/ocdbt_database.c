@@ -277,8 +277,7 @@ static enum status ocdbt_enter(struct ocdbt *db, const struct place *p, size_t p
 
 /* --- opening ---------------------------------------------------------------------------- */
 
-static enum status enter_root(struct ocdbt *db, const struct ocdbt_manifest_read *m,
-                              struct error *err)
+static void enter_root(struct ocdbt *db, const struct ocdbt_manifest_read *m, struct error *err)
 {
     const struct ocdbt_reference *root = &m->is.root;
     size_t count = (size_t)m->is.table.count;
@@ -286,7 +285,8 @@ static enum status enter_root(struct ocdbt *db, const struct ocdbt_manifest_read
     db->levels = calloc(m->is.height + 1, sizeof(*db->levels));
     if (!files || !db->levels) {
         free(files);
-        return error_memory(err);
+        error_memory(err);
+        return;
     }
     db->level_count = m->is.height + 1;
     for (size_t i = 0; i < count; i++)
@@ -297,7 +297,6 @@ static enum status enter_root(struct ocdbt *db, const struct ocdbt_manifest_read
                                     m->is.height},
                     0, err);
     free(files);
-    return err->status;
 }
 
 enum status ocdbt_open(const struct ocdbt_files *files, struct ocdbt **out, struct error *err)

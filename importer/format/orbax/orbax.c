@@ -42,7 +42,8 @@ static const struct {
 static bool has_process(const struct probe_dir *p)
 {
     for (uint64_t i = 0; i < p->dir_count; i++)
-        if (strncmp(p->dirs[i], ORBAX_PROCESS_PREFIX, strlen(ORBAX_PROCESS_PREFIX)) == 0)
+        if (strncmp(p->dirs[i], ORBAX_PROCESS_PREFIX, strlen(ORBAX_PROCESS_PREFIX)) == 0 &&
+            !array_probe_node(p, p->dirs[i]))
             return true;
     return false;
 }

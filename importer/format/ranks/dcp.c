@@ -258,7 +258,7 @@ static bool open_item(struct dcp *d, const struct shard *s, const struct place *
         return shared_too_often(d, "items");
     return source_open_view(s->source, place->offset, place->length, &out->source, err) == OK &&
            torch_zip_open(&out->tree, out->source, s->file, place->offset, &out->zip, err) &&
-           torch_zip_run(&out->tree, &out->zip, err);
+           torch_zip_run(&out->tree, &out->zip, "data", err);
 }
 
 static void close_item(struct item *i)
@@ -487,9 +487,7 @@ static enum status dcp_index(struct job *job)
     struct source *s = NULL;
     uint32_t file;
     struct dcp *d = arena_alloc(job->arena, sizeof(*d));
-    if (!d)
-        return job->err->status;
-    if (job_open(job, METADATA, "index", &s, &file, job->err) == ERR_MISSING)
+    if (d && job_open(job, METADATA, "index", &s, &file, job->err) == ERR_MISSING)
         error_code(job->err, "missing-metadata");
     if (job->err->status != OK)
         return job->err->status;

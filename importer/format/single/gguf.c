@@ -248,24 +248,26 @@ static void report_overlap(struct part *p, const struct entry *a, struct entry *
     b->sized = false;
 }
 
-/* If data ends past the end of the file, it was cut short, and readers refuse the whole file. */
+/* If data ends past the end of the file, it was cut short; readers refuse the whole file. */
 static void check_end(struct part *p, const struct source *s)
 {
+    struct error cut = {.offset = NO_OFFSET};
+    uint64_t most = 0;
     for (uint64_t i = 0; i < p->count; i++) {
         const struct entry *e = &p->entries[i];
-        uint64_t end;
-        if (!e->sized || !e->nbytes ||
-            (add_u64(p->g.data, e->t.offset, &end) && add_u64(end, e->nbytes, &end) &&
-             end <= s->size))
-            continue;
-        error_set(p->job->err, ERR_CORRUPT, s->name, s->size,
-                  "data of tensor \"%.*s\" (%" PRIu64
-                  " bytes) ends past the end of the file: it was cut short",
-                  (int)(e->t.name.len < 200 ? e->t.name.len : 200), (const char *)e->t.name.at,
-                  e->nbytes);
-        error_code(p->job->err, "truncated");
-        return;
+        uint64_t end = 0;
+        if (e->sized && e->nbytes &&
+            !(add_u64(p->g.data, e->t.offset, &end) && add_u64(end, e->nbytes, &end)))
+            end = UINT64_MAX;
+        most = end > most ? end : most;
     }
+    if (most <= s->size)
+        return;
+    error_set(&cut, ERR_CORRUPT, s->name, s->size,
+              "the tensors need a file of %" PRIu64 " bytes, it has %" PRIu64 ": it was cut short",
+              most, s->size);
+    error_code(&cut, "truncated");
+    job_cut(p->job, p->file, &cut);
 }
 
 /* ggml stores tensors one after the other, each padded. Overlaps are reported each, gaps and

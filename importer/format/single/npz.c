@@ -8,6 +8,9 @@
  * decoded as a whole and its header skipped. The zip's own checksum covers header and elements, so
  * it can be checked unless bytes follow the elements in the member.
  *
+ * An archive that was cut short has no directory: what the members' own headers tell is taken then, and
+ * the last one's array may be whole although the member is not.
+ *
  * Source: numpy/lib/npyio.py (savez), container/zip.c.
  * Not read: members that are not arrays (NumPy gives them as bytes), object and structured
  * arrays: an issue each.
@@ -52,14 +55,17 @@ static enum status npz_read_head(struct job *job, const struct zip *z, const str
     uint64_t size;
     size_t got = 0;
     uint8_t *bytes = NULL;
-    if (zip_head(z, m, start, sizeof(start), &got, err) == OK &&
+    struct zip_member here = *m;
+    if (job->source->size - m->data < m->stored)
+        here.stored = job->source->size - m->data; /* it was cut short, and is as long as it says */
+    if (zip_head(z, &here, start, sizeof(start), &got, err) == OK &&
         npy_head_size((struct bytes){start, got}, where, &size, err) == OK &&
         !(bytes = arena_alloc(job->arena, (size_t)size)))
         error_memory_at(err, where);
-    if (!bytes || zip_head(z, m, bytes, (size_t)size, &got, err) != OK ||
+    if (!bytes || zip_head(z, &here, bytes, (size_t)size, &got, err) != OK ||
         npy_head_parse((struct bytes){bytes, got}, where, job->arena, head, err) != OK)
         return err->status;
-    if (m->size - head->size < head->nbytes) {
+    if (!m->cut && m->size - head->size < head->nbytes) {
         error_set(err, ERR_CORRUPT, where, m->data,
                   "the array needs %llu bytes, the member has %llu",
                   (unsigned long long)head->nbytes, (unsigned long long)(m->size - head->size));
@@ -77,7 +83,7 @@ static const char *codec_of(struct job *job, const struct zip_member *m, const s
     int len = 0;
     if (*run->codec)
         len = snprintf(chain, sizeof(chain), "%s|skip:%llu", run->codec, skipped);
-    else if (m->size == head->size + head->nbytes)
+    else if (!m->cut && m->size == head->size + head->nbytes)
         len = snprintf(chain, sizeof(chain), "member:%llu", skipped);
     if (head->codec)
         len +=
@@ -90,7 +96,8 @@ static const char *codec_of(struct job *job, const struct zip_member *m, const s
 static void npz_add_tensor(struct job *job, const struct zip_member *m, const struct zip_run *run,
                            const struct npy_head *head)
 {
-    bool whole = m->size == head->size + head->nbytes; /* all that the checksum covers */
+    /* all that the checksum covers */
+    bool whole = !m->cut && m->size == head->size + head->nbytes;
     struct tensor_claim t = {
         .name = m->name,
         .name_len = m->name_len - SUFFIX_BYTES,
@@ -133,13 +140,18 @@ static void npz_add_member(struct job *job, const struct zip *z, const struct zi
             *job->err = err;
             return;
         }
+        if (m->cut) {
+            job_issue(job, ISSUE_ERROR, NULL, m->header, "truncated",
+                      "member \"%.200s\" was cut short in the header of its array", m->name);
+            return;
+        }
         error_prefix(&err, m->name);
         err.offset = m->header; /* the parser counts from the start of the array */
         job_issue_error(job, ISSUE_ERROR, &err);
         return;
     }
     uint64_t end = head.size + head.nbytes;
-    if (m->size > end)
+    if (m->size > end && !m->cut)
         job_issue(job, ISSUE_WARNING, NULL, m->data, "trailing-bytes",
                   "%llu bytes after the array in member \"%.200s\" are not part of it",
                   (unsigned long long)(m->size - end), m->name);
@@ -149,7 +161,15 @@ static void npz_add_member(struct job *job, const struct zip *z, const struct zi
 static enum status npz_index(struct job *job)
 {
     struct zip z = {0};
-    if (zip_open(job->source, job->arena, &z, job->err) == OK) {
+    struct error cut = {.offset = NO_OFFSET};
+    if (zip_open(job->source, job->arena, &z, &cut) != OK &&
+        strcmp(error_word(&cut), "truncated") == 0)
+        zip_salvage(job->source, job->arena, &z, job->err);
+    if (z.count)
+        job_cut(job, 0, &cut);
+    if (cut.status != OK && job->err->status == OK)
+        *job->err = cut;
+    if (job->err->status == OK) {
         zip_report(job, NULL, &z, 0);
         job_sum_kind(job, "crc32");
     }

@@ -71,7 +71,8 @@ static void emit_header(struct job *job, struct bytes text, struct safetensors_h
     const struct source *s = job->source;
     struct arena lists = {.ceiling = job->arena->ceiling, .err = job->err};
     if (safetensors_parse(text, s->name, job->arena, &lists, header, job->err) == OK &&
-        safetensors_check_end(s, text, header->data_end, job->err) == OK) {
+        (safetensors_check_end(s, text, header->data_end, job->err) == OK ||
+         job_cut(job, 0, job->err))) {
         safetensors_report(job, NULL, header);
         job_expect(job, header->count);
         for (uint64_t i = 0; i < header->count && job->err->status == OK; i++)
@@ -90,15 +91,12 @@ static void index_header(struct job *job, struct arena *arena, bool *kept)
     const struct source *s = job->source;
     struct safetensors_header header;
     struct bytes text, shared;
-    uint64_t data_end = 0;
     if (safetensors_load(s, arena, &text, job->err) != OK ||
         safetensors_facts(text, s->name, job->arena, &header, &shared, job->err) != OK)
         return;
     bool facts_first = shared.len < text.len;
     job_base(job, 0, 8 + text.len);
-    if (job_reuse(job, shared, &data_end)) {
-        safetensors_check_end(s, text, data_end, job->err);
-    } else {
+    if (!job_reuse(job, shared, s->size - 8 - text.len)) {
         emit_header(job, text, &header);
         if (!facts_first)
             emit_facts(job, &header);

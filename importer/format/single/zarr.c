@@ -30,7 +30,8 @@ static bool is_of_another_format(const struct probe_dir *p)
 {
     static const char process[] = "ocdbt.process_";
     for (uint64_t i = 0; i < p->dir_count; i++)
-        if (strncmp(p->dirs[i], process, sizeof(process) - 1) == 0)
+        if (strncmp(p->dirs[i], process, sizeof(process) - 1) == 0 &&
+            !array_probe_node(p, p->dirs[i]))
             return true;
     return probe_dir_has_file(p, "_METADATA") || probe_dir_has_file(p, "manifest.ocdbt") ||
            probe_dir_has_file(p, "pytreedef.json");
@@ -153,11 +154,14 @@ static void state_attributes(struct job *job, const struct array_attributes *a, 
 {
     struct error err = {.offset = NO_OFFSET};
     struct text file = {0};
+    uint32_t number;
     const char *name = *a->path ? zarr_shown(job, a->path, bare) : "";
     text_addf(&file, "%s%s%s/%s", job->path, *a->path ? "/" : "", a->path, a->file);
     if (!text_str(&file))
         error_memory(job->err);
-    else
+    if (text_str(&file) && !a->recorded)
+        job_seen(job, text_str(&file), "index", &a->identity, &number);
+    if (text_str(&file) && a->text.len)
         array_attributes_state(job, text_str(&file), name, a->text, &err);
     if (err.status != OK)
         job_issue_error(job, ISSUE_WARNING, &err);

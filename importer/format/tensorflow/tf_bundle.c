@@ -32,7 +32,7 @@
 
 #include "catalog/base/text.h"
 #include "catalog/data/kernel/crc32c.h"
-#include "importer/container/tiling.h"
+#include "catalog/data/model/tiling.h"
 #include "importer/format/tensorflow/protobuf.h"
 #include "importer/format/tensorflow/sstable_reader.h"
 #include "importer/format/tensorflow/tf_common.h"

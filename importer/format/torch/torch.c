@@ -90,14 +90,14 @@ static void index_legacy(struct torch_tree *t, const struct source *s, struct er
     struct torch_legacy l;
     t->source = s;
     if (torch_legacy_read(t, 0, &l, err)) {
-        /* Without the end of the file no storage can be located; torch refuses it too. */
-        if (l.broken.status != OK) {
-            *err = l.broken;
-        } else if (l.end > s->size) {
-            torch_fail(t, err, "truncated", "the last storage is cut short");
-            err->offset = s->size;
+        if (l.broken.status == OK && l.end > s->size)
+            torch_fail(t, &l.broken, "truncated", "the last storage is cut short");
+        struct error why = l.broken;
+        l.cut = l.count && job_cut(t->job, t->run.file, &why);
+        if (why.status != OK) {
+            *err = why;
         } else {
-            report_rest(t, l.end);
+            report_rest(t, l.cut ? s->size : l.end);
             torch_tree_state(t);
         }
     }
@@ -111,6 +111,7 @@ void torch_file_state(struct torch_tree *t, const struct source *s, struct error
     struct bytes head = {bytes, len};
     struct torch_zip z = {0};
     t->arena = t->job->arena;
+    t->whole_file = true;
     if (source_read(s, 0, bytes, len, err) != OK)
         return;
     if (torch_legacy_magic(head))
@@ -121,10 +122,17 @@ void torch_file_state(struct torch_tree *t, const struct source *s, struct error
         torch_program_state(t, s, err);
     else if (len < 4 || memcmp(bytes, "PK", 2) != 0)
         error_set(err, ERR_CORRUPT, s->name, 0, "it is not a file of torch.save");
-    else if (torch_zip_open(t, s, t->run.file, 0, &z, err) && z.exported)
+    else if (torch_zip_open(t, s, t->run.file, 0, &z, err) && z.exported && z.cut)
+        *err = z.lost_end;
+    else if (z.exported)
         torch_export_state(t, &z);
-    else if (err->status == OK && t->arena->err->status == OK && torch_zip_run(t, &z, err))
-        torch_tree_state(t);
+    else if (err->status == OK && t->arena->err->status == OK &&
+             torch_zip_run(t, &z, "data", err)) {
+        if (z.script)
+            torch_script_state(t, &z, err);
+        else
+            torch_tree_state(t);
+    }
     torch_zip_close(&z);
     torch_tree_release(t);
 }

@@ -99,6 +99,7 @@ struct torch_tree {
     const struct source *source; /* of the pickle, */
     struct torch_run run;        /* and the run of the checkpoint that it is */
     bool big_endian;
+    bool whole_file; /* an archive is a file of its own: what it holds without its end is wanted */
     /* Find a storage. False after setting *err, which becomes an issue of the tensor. */
     bool (*find)(struct torch_tree *, const struct torch_key *, struct torch_run *out,
                  struct error *err);
@@ -113,6 +114,10 @@ struct torch_tree {
     void *set; /* for `emit` */
     /* Called once the pickle is read, before its values are walked; may be NULL. */
     void (*look)(struct torch_tree *);
+    /* Whether an attribute of an object of TorchScript is a tensor that its state_dict() leaves out; NULL:
+     * none is. */
+    bool (*left_out)(struct torch_tree *, pickle_ref call, pickle_ref attribute);
+    struct script *script; /* for `left_out`; private to torch_script.c */
     bool no_facts;         /* tensors only */
     bool told;             /* what its pickles would do has been reported */
     bool dangerous;        /* a dangerous-call was reported */

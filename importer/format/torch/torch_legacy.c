@@ -100,7 +100,8 @@ static void torch_legacy_locate(struct torch_tree *t, struct torch_legacy *l,
         }
         if (t->source->size < at || t->source->size - at < sizeof(head) ||
             source_read(t->source, at, head, sizeof(head), &l->broken) != OK) {
-            torch_legacy_refuse(t, &l->broken, at, "the file ends before its storages");
+            error_set(&l->broken, ERR_CORRUPT, t->path ? t->path : t->job->path, t->source->size,
+                      "the file ends before its storages do");
             error_code(&l->broken, "truncated");
             return;
         }
@@ -122,6 +123,13 @@ bool torch_legacy_find(struct torch_tree *t, const struct torch_key *key, struct
     const struct torch_legacy *l = t->container;
     const uint64_t *at = strmap_get(&l->keys, key->key, key->len);
     const struct torch_legacy_storage *s = at ? &l->storages[*at] : NULL;
+    if (s && s->offset == NO_OFFSET && l->cut && key->bytes <= INT64_MAX) {
+        *out = (struct torch_run){.file = t->run.file,
+                                  .offset = t->source->size,
+                                  .stored = key->bytes,
+                                  .size = key->bytes};
+        return true;
+    }
     if (!s || s->offset == NO_OFFSET)
         return torch_fail(t, err, "missing-storage", "its storage \"%.40s\" is not there",
                           key->key);

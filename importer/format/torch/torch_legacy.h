@@ -29,6 +29,7 @@ struct torch_legacy {
     struct strmap keys;  /* key -> position; to be released */
     uint64_t end;        /* after the last storage that was found */
     struct error broken; /* why storages may be missing; status OK: none are */
+    bool cut;            /* such are behind the end that the file has lost */
 };
 
 /* Whether `head` is the beginning of such a file. */

@@ -36,7 +36,7 @@ static void read_member(struct torch_tree *t, const struct zip *outer, const str
     } else if (zip_check(outer, m, err) == OK &&
                source_open_view(outer->source, m->data, m->size, &source, err) == OK &&
                torch_zip_open(&inner, source, t->run.file, m->data, &z, err) &&
-               torch_zip_run(&inner, &z, err)) {
+               torch_zip_run(&inner, &z, "data", err)) {
         torch_tree_state(&inner);
     }
     torch_zip_close(&z);

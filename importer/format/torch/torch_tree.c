@@ -435,6 +435,17 @@ static void add_quantiser(struct walk *w, pickle_ref quantiser)
         w->name.at[len] = '\0';
 }
 
+/* State that a tensor, whose name is the current one, is not in the state dict. */
+static void mark_left_out(struct walk *w)
+{
+    const size_t len = w->name.len;
+    text_adds(&w->name, ".state_dict");
+    torch_fact_text(w->t, &w->name, "false", 5);
+    w->name.len = len;
+    if (w->name.at)
+        w->name.at[len] = '\0';
+}
+
 /* Visit a value under the current name. */
 static void torch_tree_visit(struct walk *w, pickle_ref ref, bool module)
 {
@@ -516,6 +527,9 @@ static bool torch_tree_step(struct walk *w)
     else
         text_addf(&w->name, "%u", now.next);
     w->joined = true;
+    if (w->t->left_out && key && now.owner && is_call(p, now.owner) && torch_is_tensor(p, value) &&
+        w->t->left_out(w->t, now.owner, key))
+        mark_left_out(w);
     torch_tree_visit(w, value, now.kind == FRAME_MODULES);
     return true;
 }

@@ -62,6 +62,8 @@ static void add_member(struct torch_zip *z, struct strmap *folded, uint64_t i, s
 static bool add_members(struct torch_zip *z, struct error *err)
 {
     struct strmap folded = {.err = z->arena->err};
+    if (!z->zip.count && z->cut)
+        *err = z->lost_end;
     if (!z->zip.count)
         return torch_zip_refuse(z, err, NO_OFFSET, "an empty zip archive");
     const char *slash = memchr(z->zip.members[0].name, '/', z->zip.members[0].name_len);
@@ -84,7 +86,7 @@ static bool short_text(const struct torch_zip *z, const char *name, char *out, s
     const struct zip_member *m = named(z, name);
     struct error damage = {.offset = NO_OFFSET};
     size_t len = 0;
-    if (!m || zip_head(&z->zip, m, out, room - 1, &len, &damage) != OK) {
+    if (!m || m->cut || zip_head(&z->zip, m, out, room - 1, &len, &damage) != OK) {
         if (damage.status != OK && err->status == OK)
             *err = damage;
         return false;
@@ -101,7 +103,7 @@ static void check_version(struct torch_tree *t, const struct torch_zip *z, struc
     char *end;
     if (!short_text(z, ".data/version", text, sizeof(text), err) &&
         !short_text(z, "version", text, sizeof(text), err)) {
-        if (err->status == OK)
+        if (err->status == OK && !z->cut)
             job_issue(t->job, ISSUE_WARNING, t->path, NO_OFFSET, "no-version",
                       "the archive does not say its version: torch may refuse it");
         return;
@@ -134,14 +136,28 @@ static void report_pickles(struct torch_tree *t, const struct torch_zip *z)
 
 /* --- opening ---------------------------------------------------------------------------- */
 
+/* Open the directory; without it, take the members that are left. */
+static void open_members(struct torch_tree *t, const struct source *source, struct torch_zip *out,
+                         struct error *err)
+{
+    if (zip_open(source, t->arena, &out->zip, err) != OK && t->whole_file && !out->base &&
+        strcmp(error_word(err), "truncated") == 0) {
+        out->cut = true;
+        out->lost_end = *err;
+        error_clear(err);
+        zip_salvage(source, t->arena, &out->zip, err);
+    }
+    if (err->status == OK)
+        zip_report(t->job, t->path, &out->zip, out->base);
+}
+
 bool torch_zip_open(struct torch_tree *t, const struct source *source, uint32_t file, uint64_t base,
                     struct torch_zip *out, struct error *err)
 {
     char text[16];
     *out = (struct torch_zip){
         .arena = t->arena, .members.err = t->arena->err, .file = file, .base = base};
-    if (zip_open(source, t->arena, &out->zip, err) == OK)
-        zip_report(t->job, t->path, &out->zip, base);
+    open_members(t, source, out, err);
     const bool added = err->status == OK && add_members(out, err);
     if (added)
         check_version(t, out, err);
@@ -189,9 +205,18 @@ static bool find_storage(struct torch_tree *t, const struct torch_key *key, stru
 {
     const struct torch_zip *z = t->container;
     char name[256];
-    int len =
-        snprintf(name, sizeof(name), "data/%.*s", key->len < 200 ? (int)key->len : 0, key->key);
+    int len = snprintf(name, sizeof(name), "%s/%.*s", z->part, key->len < 200 ? (int)key->len : 0,
+                       key->key);
     const struct zip_member *m = torch_zip_member(z, name, (size_t)len);
+    if (z->cut && (!m || m->cut) && key->bytes <= INT64_MAX) {
+        /* It ends, or begins, behind the end of the file: the job sees which tensors do. */
+        const bool begins = m && m->method == ZIP_STORED && !(m->flags & ZIP_ENCRYPTED);
+        *out = (struct torch_run){.file = z->file,
+                                  .offset = begins ? m->data : z->zip.source->size,
+                                  .stored = key->bytes,
+                                  .size = key->bytes};
+        return true;
+    }
     if (!m || key->len >= 200 || memchr(key->key, '/', key->len) ||
         memchr(key->key, '\0', key->len))
         return torch_fail(t, err, "missing-storage", "its storage \"%.40s\" is not in the archive",
@@ -219,13 +244,21 @@ static bool open_pickle(struct torch_tree *t, struct torch_zip *z, const struct 
     return source_open_memory(z->zip.source->name, all, false, &z->pickle_source, err) == OK;
 }
 
-bool torch_zip_run(struct torch_tree *t, struct torch_zip *z, struct error *err)
+bool torch_zip_run(struct torch_tree *t, struct torch_zip *z, const char *part, struct error *err)
 {
-    const struct zip_member *m = named(z, "data.pkl");
+    char name[32];
+    snprintf(name, sizeof(name), "%s.pkl", part);
+    const struct zip_member *m = named(z, name);
+    if (!m && z->cut)
+        *err = z->lost_end;
     if (!m)
         return torch_zip_refuse(z, err, NO_OFFSET,
                                 "a zip archive without the data.pkl of torch.save");
-    report_pickles(t, z);
+    if (!z->part)
+        report_pickles(t, z);
+    z->part = part;
+    source_close(z->pickle_source);
+    z->pickle_source = NULL;
     if (!open_pickle(t, z, m, err) || !torch_zip_member_run(z, m, &t->run, err))
         return false;
     t->run.crc = 0;
@@ -236,9 +269,13 @@ bool torch_zip_run(struct torch_tree *t, struct torch_zip *z, struct error *err)
     t->find = find_storage;
     t->container = z;
     torch_run_pickle(t, 0, m->method == ZIP_STORED ? t->run.offset : 0, &z->pickle, err);
-    if (err->status == OK && z->pickle.end < t->source->size)
+    if (m->cut && err->status == ERR_CORRUPT)
+        *err = z->lost_end;
+    if (z->cut && err->status == OK)
+        job_cut(t->job, z->file, &z->lost_end);
+    if (err->status == OK && z->pickle.end < t->source->size && !m->cut)
         job_issue(t->job, ISSUE_WARNING, t->path, t->run.offset + z->pickle.end, "trailing-bytes",
-                  "%llu bytes follow the pickle in data.pkl",
-                  (unsigned long long)(t->source->size - z->pickle.end));
+                  "%llu bytes follow the pickle in %s",
+                  (unsigned long long)(t->source->size - z->pickle.end), name);
     return err->status == OK;
 }

@@ -23,6 +23,10 @@ struct torch_zip {
     uint64_t base;         /* offset of the archive in its file */
     uint32_t file;
     bool big_endian, exported, script;
+    /* The archive is a file that has lost its end, as this says: members that it lacks were there. */
+    bool cut;
+    struct error lost_end;
+    const char *part;     /* whose pickle and storages are in use: "data" */
     struct pickle pickle; /* data.pkl */
     struct source *pickle_source;
 };
@@ -30,8 +34,9 @@ struct torch_zip {
 /* Open the archive that is the whole of `source`, which begins at offset `base` of file `file`. */
 bool torch_zip_open(struct torch_tree *, const struct source *source, uint32_t file, uint64_t base,
                     struct torch_zip *out, struct error *);
-/* Run data.pkl: sets t->pickle, t->source, t->run, t->find and t->container. */
-bool torch_zip_run(struct torch_tree *t, struct torch_zip *, struct error *);
+/* Run NAME.pkl ("data", "constants"), whose storages are NAME/KEY: sets t->pickle, t->source, t->run, t->find
+ * and t->container. */
+bool torch_zip_run(struct torch_tree *t, struct torch_zip *, const char *name, struct error *);
 void torch_zip_close(struct torch_zip *);
 
 /* A member below the root; NULL: none. */
@@ -39,6 +44,9 @@ const struct zip_member *torch_zip_member(const struct torch_zip *, const char *
 /* The run of a member's bytes; false after setting *err. */
 bool torch_zip_member_run(const struct torch_zip *, const struct zip_member *, struct torch_run *,
                           struct error *);
+
+/* torch_script.c: the same as torch_tree_state() for a TorchScript archive, whose data.pkl was run. */
+void torch_script_state(struct torch_tree *, struct torch_zip *, struct error *);
 
 /* torch_export.c: emit the tensors that an exported program's JSON files list. */
 void torch_export_state(struct torch_tree *, struct torch_zip *);

@@ -11,7 +11,7 @@
  * is zero at a random point with a probability of at most its degree divided by the size of
  * the field (Schwartz 1980, Zippel 1979).
  */
-#include "importer/container/tiling.h"
+#include "catalog/data/model/tiling.h"
 
 #include <stddef.h>
 
@@ -60,7 +60,7 @@ struct tiling tiling_of(const uint64_t *shape, unsigned rank)
 bool tiling_add(struct tiling *t, const uint64_t *origin, const uint64_t *box)
 {
     for (unsigned d = 0; d < t->rank; d++)
-        if (box[d] > t->shape[d] || origin[d] > t->shape[d] - box[d])
+        if (box[d] > t->shape[d] || (origin && origin[d] > t->shape[d] - box[d]))
             return false;
     t->sum = tiling_add_modulo(t->sum, product_of(t, origin, box));
     return true;

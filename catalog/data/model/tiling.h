@@ -23,7 +23,7 @@ struct tiling {
 };
 
 struct tiling tiling_of(const uint64_t *shape, unsigned rank);
-/* False if the box extends beyond the tensor. */
+/* `origin` NULL: at 0. False if the box extends beyond the tensor. */
 bool tiling_add(struct tiling *, const uint64_t *origin, const uint64_t *box);
 bool tiling_complete(const struct tiling *);
 

@@ -1,0 +1,7 @@
+-- 04_checks.sql - checksums of what _layout_tensors holds, written with a layout (catalog/data/model/checks.h):
+-- SQLite's pages have none, so that a byte that flipped in a name would be read as another name. A layout that an
+-- earlier program wrote has no row here, and is not checked.
+CREATE TABLE IF NOT EXISTS _layout_checks (
+  id      INTEGER PRIMARY KEY,   -- _layouts.id
+  checks  BLOB NOT NULL          -- 4 bytes for each column of 512 tensors
+) STRICT;
