@@ -12,7 +12,7 @@
  *       return printf("%s %s, %u dimensions\n", t->dtype, t->name, t->rank) > 0;
  *   }
  *
- *   int main(int argc, char **argv) // FOLDER CHECKPOINT TENSOR
+ *   int main(int argc, char **argv)
  *   {
  *       const char *const *words = (const char *const *)argv;
  *       struct ckptdb_import_options folder = {
@@ -23,8 +23,10 @@
  *       ckptdb_tensor *t = NULL;
  *       int64_t model, id;
  *       float x[4];
- *       if (argc != 4)
+ *       if (argc != 4) {
+ *           fprintf(stderr, "usage: %s FOLDER CHECKPOINT TENSOR\n", argv[0]);
  *           return 2;
+ *       }
  *       int failed = ckptdb_open(NULL, CKPTDB_CREATE, &db, &err) ||
  *                    ckptdb_import(db, &folder, NULL, &err) ||
  *                    ckptdb_find(db, argv[2], &model, 1, NULL, &err) ||
@@ -41,7 +43,8 @@
  *       return failed;
  *   }
  *
- * and is built by:  cc example.c $(pkg-config --cflags --libs libckptdb)
+ * and is built by:  cc -o example example.c $(pkg-config --cflags --libs libckptdb)
+ * and used:         ./example ~/models model.safetensors model.embed_tokens.weight
  *
  * Errors. Functions that can fail return a status, 0 for success. Their last argument is an error,
  * which may be NULL and is cleared by the call. A problem with a checkpoint is not an error of its

@@ -114,8 +114,10 @@ struct tensor_cursor {
     /* Where checkpoints come from: a statement, or the list of a group. */
     enum stream kind;
     sqlite3_stmt *stream;
-    int64_t first_id;     /* ids before it are not wanted */
-    sqlite3_stmt *values; /* of an EACH_VALUE: its rows are ours */
+    enum stream later_kind; /* IN_FILE: what comes after `stream`, */
+    sqlite3_stmt *later;    /* files, or checkpoints for what is in none; NULL: it has come */
+    int64_t first_id;       /* ids before it are not wanted */
+    sqlite3_stmt *values;   /* of an EACH_VALUE: its rows are ours */
     struct tensor_groups groups;
     bool grouped, group_left; /* group_left: group_layout is the begin of the next group */
     struct layout *group_layout;
@@ -186,8 +188,6 @@ static inline void tensor_go(struct tensor_cursor *c)
 /* Leave of the selected tensors of the current checkpoint those that are in the current file. */
 int tensor_select_filed(struct tensor_cursor *, const struct selection *all);
 void tensor_forget_filed(struct tensor_cursor *);
-/* Open the files, or the checkpoints for what is in none. */
-int tensor_open_filed(struct tensor_cursor *, bool unfiled);
 /* Begin with the checkpoints again, for the next kind of storage; false: there is no further one. */
 bool tensor_next_storage(struct tensor_cursor *);
 

@@ -4,6 +4,7 @@
 #include "catalog/base/limits.h"
 #include "catalog/base/list.h"
 #include "catalog/sql/tensor_cursor.h"
+#include "catalog/sql/vtab.h"
 
 /* --- which tensors of a layout ------------------------------------------------------------ */
 
@@ -408,9 +409,16 @@ static int next_hit(struct tensor_cursor *c)
         if (tensor_next_storage(c))
             rc = sqlite3_step(c->stream);
     }
-    while (rc == SQLITE_DONE && c->plan.order == IN_FILE && c->unfiled != c->plan.backwards)
-        if ((rc = tensor_open_filed(c, !c->unfiled)) == SQLITE_OK)
-            rc = sqlite3_step(c->stream);
+    if (rc == SQLITE_DONE && c->later) {
+        vtab_give_back(&table_of(c)->idle[c->kind], &c->stream);
+        c->stream = c->later;
+        c->kind = c->later_kind;
+        c->later = NULL;
+        c->unfiled = !c->unfiled;
+        c->file.position = NO_FILE;
+        c->file.path = (struct cell){0};
+        rc = sqlite3_step(c->stream);
+    }
     if (rc == SQLITE_DONE && c->plan.order == IN_FILE && c->given != c->wanted)
         rc = blocks_lack_files(&table_of(c)->blocks);
     if (rc != SQLITE_ROW)

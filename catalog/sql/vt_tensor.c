@@ -172,6 +172,7 @@ static void tensor_reset(struct tensor_cursor *c)
     for (int i = 0; i < c->plan.tests; i++)
         test_end(&c->test[i]);
     vtab_give_back(&t->idle[c->kind], &c->stream);
+    vtab_give_back(&t->idle[c->later_kind], &c->later);
     if (c->grouped)
         groups_end(&c->groups);
     sqlite3_finalize(c->values);
@@ -280,14 +281,20 @@ static int open_range(struct tensor_cursor *c)
     return rc;
 }
 
-int tensor_open_filed(struct tensor_cursor *c, bool unfiled)
+/* What is in no file comes first, or last. */
+static int open_files(struct tensor_cursor *c)
 {
-    vtab_give_back(&table_of(c)->idle[c->kind], &c->stream);
-    c->unfiled = unfiled;
+    const bool back = c->plan.backwards;
+    int rc = back ? open_range(c) : begin_stream(c, STREAM_BY_FILE);
+    c->later = c->stream;
+    c->later_kind = c->kind;
+    c->stream = NULL;
+    c->unfiled = !back;
     c->file.position = NO_FILE;
     c->file.path = (struct cell){0};
-    return unfiled ? open_range(c)
-                   : begin_stream(c, c->plan.backwards ? STREAM_BY_FILE_BACK : STREAM_BY_FILE);
+    if (rc != SQLITE_OK)
+        return rc;
+    return back ? begin_stream(c, STREAM_BY_FILE_BACK) : open_range(c);
 }
 
 static int open_equal(struct tensor_cursor *c, enum stream kind, const struct tensor_test *t)
@@ -395,7 +402,7 @@ static int open_source(struct tensor_cursor *c)
     if (p->order == IN_KEYS)
         return open_keys(c);
     if (p->order == IN_FILE)
-        return tensor_open_filed(c, !p->backwards);
+        return open_files(c);
     if (p->order != IN_FILES && p->order != IN_STORAGE)
         return begin_stream(
             c, (enum stream)((p->order == IN_CHECKPOINT ? STREAM_BY_NAME : STREAM_BY_PATH) +

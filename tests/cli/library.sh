@@ -4,6 +4,11 @@ build=$(basename "$(dirname "$(readlink -f "$CKPTDB_BIN")")")
 root=$(cd "$TESTS/.." && pwd)
 env -u MAKEFLAGS make -s -C "$root" install-lib VARIANT="$build" PREFIX="$PWD/usr" >/dev/null || exit 1
 (cd usr && find . -type f -o -type l | LC_ALL=C sort)
+# It is outside of the loader's path, which is said, unless it is a package's.
+env -u MAKEFLAGS -u LD_LIBRARY_PATH -u PKG_CONFIG_PATH make -s -C "$root" install-lib VARIANT="$build" PREFIX="$PWD/usr" |
+    sed "s#$PWD#WORK#g"
+LD_LIBRARY_PATH=$PWD/usr/lib PKG_CONFIG_PATH=$PWD/usr/lib/pkgconfig sh "$root/catalog/library/loader.sh" "$PWD/usr/lib" libckptdb.so.0
+env -u MAKEFLAGS make -s -C "$root" install-lib VARIANT="$build" DESTDIR="$PWD/root" PREFIX=/opt/x
 readlink usr/lib/libckptdb.so
 readelf -d usr/lib/libckptdb.so | grep -o 'soname: .*'
 
@@ -26,6 +31,7 @@ folder=$TESTS/fixtures/real/safetensors/llama_tiny
 "$CKPTDB_BIN" get model.safetensors.index.json lm_head.weight --slice '1, :4' --dtype float32 --format json
 ./example "$folder" nothing.here lm_head.weight; echo "status $?"
 ./example "$folder" 1 nothing.here >/dev/null; echo "status $?"
+./example "$folder"; echo "status $?"
 ./example "$folder/none" 1 lm_head.weight; echo "status $?"
 
 # As C++ and as an old C sees the header.
