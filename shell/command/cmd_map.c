@@ -77,6 +77,13 @@ static int map_load(struct session *s, const struct args *args)
         if (ckptdb_map_load(s->open, name, text_str(&file), file.len, path, &err) != CKPTDB_OK) {
             complain_status(&err);
             status = STATUS_NO;
+        } else {
+            status =
+                render_report_of(s,
+                                 "SELECT json_object('loaded', name, 'dialect', dialect, 'rules',"
+                                 " (SELECT count(*) FROM rule WHERE ruleset = name))"
+                                 " FROM ruleset WHERE name = ?1",
+                                 name);
         }
     }
     s->failed = s->failed || status != STATUS_FINE;
@@ -227,7 +234,8 @@ static int delete (struct session *s, const struct args *args)
     sqlite3_finalize(stmt);
     if (shipped && rc == SQLITE_DONE)
         complain("'%s' came with the program: the next import brings it back", name);
-    return rc == SQLITE_DONE ? STATUS_FINE : STATUS_NO;
+    return rc == SQLITE_DONE ? render_report_of(s, "SELECT json_object('deleted', ?1)", name)
+                             : STATUS_NO;
 }
 
 extern const struct command command_map;

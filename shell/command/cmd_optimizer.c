@@ -86,6 +86,8 @@ static int optimizer_load(struct session *s, const struct args *args)
     if (status == STATUS_FINE &&
         (!spec_good(s, path, text_str(&file)) || !store(s, name, text_str(&file))))
         status = STATUS_NO;
+    if (status == STATUS_FINE)
+        status = render_report_of(s, "SELECT json_object('loaded', ?1)", name);
     s->failed = s->failed || status != STATUS_FINE;
     text_release(&file);
     return status;
@@ -133,7 +135,8 @@ static int delete_one(struct session *s, const struct args *args)
     if (stmt && !gone)
         complain("cannot delete the optimizer: %s", sqlite3_errmsg(s->db));
     sqlite3_finalize(stmt);
-    return gone ? STATUS_FINE : STATUS_TROUBLE;
+    return gone ? render_report_of(s, "SELECT json_object('deleted', ?1)", args->operand[1])
+                : STATUS_TROUBLE;
 }
 
 /* All rows as JSON, so that they are computed only once; whether there is any; whether a

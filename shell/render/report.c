@@ -20,3 +20,15 @@ int render_report(struct session *s, struct text *object)
     fprintf(s->out, "%s\n", json);
     return session_flush(s) ? STATUS_FINE : STATUS_TROUBLE;
 }
+
+int render_report_of(struct session *s, const char *sql, const char *name)
+{
+    struct text object = {0};
+    sqlite3_stmt *stmt = session_prepare(s, sql, "s", name);
+    if (session_row(s, stmt))
+        text_adds(&object, session_text(stmt, 0));
+    sqlite3_finalize(stmt);
+    const int status = s->unread ? STATUS_TROUBLE : render_report(s, &object);
+    text_release(&object);
+    return status;
+}

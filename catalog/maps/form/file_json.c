@@ -98,9 +98,9 @@ static bool read_extras(struct form_text *f, const struct form_value *v, struct 
         json_next(&j);
         if (strcmp(name, "ord") == 0)
             good = json_i64(&j, &rule->ord);
-        else if (strcmp(name, "compute") == 0 && value.type == JSON_ARRAY)
+        else if (strcmp(name, "compute") == 0 && value.type == JSON_ARRAY && !rule->compute)
             rule->compute = form_copy(f->set->arena, &value);
-        else if (strcmp(name, "ops") == 0 && value.type == JSON_ARRAY)
+        else if (strcmp(name, "ops") == 0 && value.type == JSON_ARRAY && !rule->ops)
             rule->ops = form_copy(f->set->arena, &value);
         else
             good = false;
@@ -162,14 +162,15 @@ static void read_members(struct form_text *f)
     struct form_value value, rules = {JSON_FAIL, NULL, 0}, options = rules;
     const char *stranger = NULL;
     struct ruleset *set = f->set;
+    unsigned dialects = 0, twice = 0;
     while (form_next(&w, f->text, strlen(f->text), &key, &value)) {
         const char *name = text_str(&key);
-        if (strcmp(name, "dialect") == 0)
+        if (strcmp(name, "dialect") == 0 && ++dialects)
             set->dialect = value.type == JSON_STRING ? form_string(set->arena, &value) : NULL;
         else if (strcmp(name, "options") == 0)
-            options = value;
+            twice += options.type != JSON_FAIL, options = value;
         else if (strcmp(name, "rules") == 0)
-            rules = value;
+            twice += rules.type != JSON_FAIL, rules = value;
         else if (!stranger)
             stranger = arena_copy(set->arena, name, strlen(name));
     }
@@ -183,6 +184,8 @@ static void read_members(struct form_text *f)
         form_refuse(f, "\"options\" is not an object");
     else if (rules.type != JSON_ARRAY)
         form_refuse(f, "\"rules\" is not a list");
+    else if (twice || dialects > 1)
+        form_refuse(f, "\"%s\" is given twice", twice ? "options\" or \"rules" : "dialect");
     else if (stranger)
         form_refuse(f, "nobody knows \"%s\"", stranger);
     else

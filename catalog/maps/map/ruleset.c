@@ -372,18 +372,26 @@ enum status ruleset_check_options(const char *dialect, const char *options, bool
 {
     const struct dialect *d = dialect_find(dialect);
     struct form_walk w = {0};
+    struct strmap seen = {0};
     struct text key = {0};
     struct form_value value;
+    bool added = true;
     if (options[strspn(options, " \t\r\n")] != '{')
         return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "its options are not an object");
     if (form_has_nul(options, strlen(options)))
         return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "its options: a NUL character");
     while (d && err->status == OK && form_next(&w, options, strlen(options), &key, &value))
-        if (check_option(d, text_str(&key), &value, err) == OK && paths &&
-            strncmp(key.at, "ignore_", 7) == 0 && value.type != JSON_NULL)
+        if (!strmap_add(&seen, text_str(&key), key.len, &added))
+            error_memory(err);
+        else if (!added)
+            error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "its options: \"%.100s\" is given twice",
+                      key.at);
+        else if (check_option(d, text_str(&key), &value, err) == OK && paths &&
+                 strncmp(key.at, "ignore_", 7) == 0 && value.type != JSON_NULL)
             check_filters(key.at, &value, err);
     if (!form_walk_end(&w))
         error_memory(err);
+    strmap_release(&seen);
     if (err->status == OK && w.failed)
         error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "its options: %s", w.err.message);
     text_release(&key);
