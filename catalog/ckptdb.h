@@ -269,11 +269,17 @@ enum ckptdb_status ckptdb_tensor_open(ckptdb *, int64_t id, ckptdb_tensor **out,
 enum ckptdb_status ckptdb_tensor_open_mapped(ckptdb *, const char *map, int64_t checkpoint,
                                              const char *new_name, ckptdb_tensor **out,
                                              struct ckptdb_error *);
-/* The same where `renames` ([["REGEX", "TEMPLATE"], ...], as of an export) give it this name, after the map
- * (NULL: none). CKPTDB_ARGUMENT: several tensors get it. */
-enum ckptdb_status ckptdb_tensor_open_renamed(ckptdb *, const char *map, const char *renames,
-                                              int64_t checkpoint, const char *new_name,
-                                              ckptdb_tensor **out, struct ckptdb_error *);
+/* New names of a checkpoint's tensors: what the map (NULL: none) makes of them, and then renames
+ * ([["REGEX", "TEMPLATE"], ...] as of an export; NULL: none). */
+struct ckptdb_naming {
+    size_t size; /* of this struct */
+    int64_t checkpoint;
+    const char *map, *renames;
+};
+/* The tensor that has this name then. CKPTDB_ARGUMENT: several have. */
+enum ckptdb_status ckptdb_tensor_open_renamed(ckptdb *, const struct ckptdb_naming *,
+                                              const char *new_name, ckptdb_tensor **out,
+                                              struct ckptdb_error *);
 void ckptdb_tensor_close(ckptdb_tensor *);
 
 const struct ckptdb_tensor_info *ckptdb_tensor_info(const ckptdb_tensor *);

@@ -179,19 +179,21 @@ enum ckptdb_status ckptdb_tensor_open_mapped(ckptdb *c, const char *map, int64_t
     return library_end(&err, error);
 }
 
-enum ckptdb_status ckptdb_tensor_open_renamed(ckptdb *c, const char *map, const char *renames,
-                                              int64_t checkpoint, const char *new_name,
-                                              ckptdb_tensor **out, struct ckptdb_error *error)
+enum ckptdb_status ckptdb_tensor_open_renamed(ckptdb *c, const struct ckptdb_naming *given,
+                                              const char *new_name, ckptdb_tensor **out,
+                                              struct ckptdb_error *error)
 {
     static const char sql[] =
         "SELECT tensor_id, recipe, dtype, count(*) OVER (), tensor_name(tensor_id),"
         " lead(tensor_name(tensor_id)) OVER () FROM mapped(?2, ?1, ?4) WHERE new_name = ?3";
     struct error err = {.offset = NO_OFFSET};
+    struct ckptdb_naming n;
     *out = NULL;
-    if (map)
-        check_makes_names(c, map, &err);
-    library_known(c, &checkpoint, 1, &err);
-    sqlite3_stmt *row = db_query(c->db, &err, sql, "siss", map, checkpoint, new_name, renames);
+    if (library_take(&n, sizeof(n), given, &err) == OK && n.map)
+        check_makes_names(c, n.map, &err);
+    library_known(c, &n.checkpoint, 1, &err);
+    sqlite3_stmt *row =
+        db_query(c->db, &err, sql, "siss", n.map, n.checkpoint, new_name, n.renames);
     if (!db_row(row, NULL, &err))
         error_set(&err, ERR_MISSING, NULL, NO_OFFSET, "there is no tensor whose new name is %s",
                   new_name);

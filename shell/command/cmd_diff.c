@@ -294,6 +294,16 @@ static bool way_of_showing(const struct session *s, const struct args *args)
     return false;
 }
 
+static int hash_both(struct session *s, const struct comparing *how)
+{
+    const struct ckptdb_content_options o = {.size = sizeof(o),
+                                             .checkpoints = (int64_t[]){how->a, how->b},
+                                             .count = 2,
+                                             .threads = how->threads};
+    const int status = content_run(s, ckptdb_hash, &o, HASHES_KEPT);
+    return status == STATUS_FINE || status == STATUS_INTERRUPTED ? status : STATUS_TROUBLE;
+}
+
 static int diff_run_as(struct session *s, const struct args *args, const char *renames)
 {
     struct comparing how = {.map = args->value[MAP],
@@ -315,15 +325,8 @@ static int diff_run_as(struct session *s, const struct args *args, const char *r
         return STATUS_TROUBLE;
     if (how.renames && !renames_apart(s, how.a, how.map, how.renames))
         return STATUS_TROUBLE;
-    if (how.bytes) {
-        const struct ckptdb_content_options o = {.size = sizeof(o),
-                                                 .checkpoints = (int64_t[]){how.a, how.b},
-                                                 .count = 2,
-                                                 .threads = how.threads};
-        status = content_run(s, ckptdb_hash, &o, HASHES_KEPT);
-        if (status != STATUS_FINE)
-            return status == STATUS_INTERRUPTED ? status : STATUS_TROUBLE;
-    }
+    if (how.bytes && (status = hash_both(s, &how)) != STATUS_FINE)
+        return status;
     if (!diff_compare(s, &how) || !count_rows(s, &how, &c))
         return session_interrupted ? STATUS_INTERRUPTED : STATUS_TROUBLE;
     if (how.names && c.same + c.unread + c.different == 0) {

@@ -73,7 +73,6 @@ static int map_load(struct session *s, const struct args *args)
     if (!must_have_name(args->operand[1], "map load") || !must_write(s, "map load"))
         return STATUS_TROUBLE;
     if (read_text(path, &file) && session_open(s, CKPTDB_CREATE)) {
-        status = STATUS_FINE;
         if (ckptdb_map_load(s->open, name, text_str(&file), file.len, path, &err) != CKPTDB_OK) {
             complain_status(&err);
             status = STATUS_NO;

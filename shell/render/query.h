@@ -26,7 +26,7 @@ int render_json(struct session *, const char *sql, const char *json);
 /* What a command did that lists nothing: a JSON object, where --json or --jsonl was asked for; in other
  * modes that print rows its members, but lists; nothing where no mode was asked for. */
 int render_report(struct session *, struct text *object);
-/* The same, of a query with the parameter ?1 that gives the object. */
+/* The same for --json and --jsonl alone, of a query with the parameter ?1 that gives the object. */
 int render_report_of(struct session *, const char *sql, const char *name);
 
 #endif

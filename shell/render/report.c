@@ -24,6 +24,8 @@ int render_report(struct session *s, struct text *object)
 int render_report_of(struct session *s, const char *sql, const char *name)
 {
     struct text object = {0};
+    if (s->mode != MODE_JSON && s->mode != MODE_JSONL)
+        return STATUS_FINE;
     sqlite3_stmt *stmt = session_prepare(s, sql, "s", name);
     if (session_row(s, stmt))
         text_adds(&object, session_text(stmt, 0));

@@ -93,11 +93,12 @@ ckptdb_tensor *session_mapped(struct session *s, const char *map, const char *re
     char *dialect = map ? session_dialect(s, map) : NULL; /* complains if there is no such map */
     const bool assigns = dialect && ckptdb_dialect(dialect) == CKPTDB_ASSIGNS;
     const bool good = !map || (dialect && !assigns);
+    const struct ckptdb_naming naming = {sizeof(naming), checkpoint, map, renames};
     sqlite3_free(dialect);
     if (assigns)
         complain("'%s' fills the names of a model: `export --map` with --target does it", map);
     if (good && renames)
-        ckptdb_tensor_open_renamed(s->open, map, renames, checkpoint, name, &t, &err);
+        ckptdb_tensor_open_renamed(s->open, &naming, name, &t, &err);
     else if (good)
         ckptdb_tensor_open_mapped(s->open, map, checkpoint, name, &t, &err);
     s->failed = !t;

@@ -381,15 +381,16 @@ static void test_maps(void **state)
     assert_int_equal(ckptdb_tensor_open_mapped(db, "m", model, "w", &t, &err), CKPTDB_MISSING);
     assert_null(t);
     const char *renames = "[[\"^model/\", \"\"], [\"w\", \"W\"]]";
-    assert_int_equal(ckptdb_tensor_open_renamed(db, "m", renames, model, "W", &t, &err), CKPTDB_OK);
+    struct ckptdb_naming n = {sizeof(n), model, "m", renames};
+    assert_int_equal(ckptdb_tensor_open_renamed(db, &n, "W", &t, &err), CKPTDB_OK);
     assert_string_equal(ckptdb_tensor_info(t)->name, "w");
     ckptdb_tensor_close(t);
-    assert_int_equal(ckptdb_tensor_open_renamed(db, "m", renames, model, "w", &t, &err),
-                     CKPTDB_MISSING);
-    assert_int_equal(ckptdb_tensor_open_renamed(db, NULL, NULL, model, "w", &t, &err), CKPTDB_OK);
+    assert_int_equal(ckptdb_tensor_open_renamed(db, &n, "w", &t, &err), CKPTDB_MISSING);
+    n.map = n.renames = NULL;
+    assert_int_equal(ckptdb_tensor_open_renamed(db, &n, "w", &t, &err), CKPTDB_OK);
     ckptdb_tensor_close(t);
-    assert_int_equal(ckptdb_tensor_open_renamed(db, NULL, "[[\".\", \"x\"]]", model, "x", &t, &err),
-                     CKPTDB_ARGUMENT);
+    n.renames = "[[\".\", \"x\"]]";
+    assert_int_equal(ckptdb_tensor_open_renamed(db, &n, "x", &t, &err), CKPTDB_ARGUMENT);
     assert_null(t);
     assert_int_equal(ckptdb_map_write(db, "m", "json", &text, &len, &err), CKPTDB_OK);
     assert_non_null(strstr(text, "model/w"));
