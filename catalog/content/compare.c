@@ -227,7 +227,7 @@ static void compare_rounds(struct comparing *c, struct team *team,
 static uint64_t common_rows(const struct stored_tensor *a, const struct stored_tensor *b)
 {
     if (a->rank != b->rank || !a->rank ||
-        (a->rank > 1 && memcmp(a->shape + 1, b->shape + 1, (a->rank - 1) * sizeof(*a->shape))))
+        (a->rank > 1 && memcmp(a->shape + 1, b->shape + 1, (a->rank - 1) * sizeof(*a->shape)) != 0))
         return 0;
     return a->shape[0] < b->shape[0] ? a->shape[0] : b->shape[0];
 }

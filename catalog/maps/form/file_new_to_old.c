@@ -67,16 +67,21 @@ static void new_to_old_check_options(const struct ruleset *set, struct error *er
             form_cannot(err, "json", "new_to_old has no place for the option \"%s\"", own[i]);
 }
 
-static void new_to_old_write(const struct ruleset *set, struct text *out, struct error *err)
+static void new_to_old_check(const struct ruleset *set, struct error *err)
 {
-    struct form_walk w = {0};
-    struct text key = {0};
-    struct form_value value;
     new_to_old_check_options(set, err);
     for (size_t i = 0; i < set->rules; i++)
         if (!set->rule[i].replacement)
             form_cannot(err, "json", "rule %lld has no old path", (long long)set->rule[i].ord);
     form_check_keys(set, err);
+}
+
+static void new_to_old_write(const struct ruleset *set, struct text *out, struct error *err)
+{
+    struct form_walk w = {0};
+    struct text key = {0};
+    struct form_value value;
+    new_to_old_check(set, err);
     if (err->status != OK)
         return;
     text_adds(out, "{\"new_to_old\": {\n");

@@ -229,7 +229,7 @@ static bool merge_places(struct merging *m, const struct draft_place *p, size_t 
     o.made.old = arena_array(arena, olds, sizeof(struct token));
     o.made.new = arena_array(arena, news, sizeof(struct token));
     o.made.olds = o.made.news = 0;
-    if (words_failed(m->words))
+    if (!o.member || !o.made.old || !o.made.new || words_failed(m->words))
         return false;
     put_old_name(&o);
     put_new_name(&o);
@@ -276,7 +276,7 @@ static bool merge_round(struct merging *m, uint32_t longest)
     struct best *best = calloc(m->places + 1, sizeof(*best));
     if (!best)
         error_memory(m->words->arena->err);
-    for (size_t i = 0, end; !words_failed(m->words) && i < m->places; i = end) {
+    for (size_t i = 0, end; best && !words_failed(m->words) && i < m->places; i = end) {
         size_t tokens = 0;
         for (end = i; end < m->places && m->place[end].key == m->place[i].key; end++)
             tokens += m->place[end].to - m->place[end].from;
@@ -286,7 +286,7 @@ static bool merge_round(struct merging *m, uint32_t longest)
     }
     if (best)
         qsort(best, found, sizeof(*best), by_size);
-    for (size_t i = 0; i < found && !words_failed(m->words); i++)
+    for (size_t i = 0; best && i < found && !words_failed(m->words); i++)
         merged |= merge_places(m, &m->place[best[i].first], best[i].count);
     free(best);
     drafts_sweep(m->drafts);

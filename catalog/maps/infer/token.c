@@ -14,7 +14,7 @@ uint32_t words_id(struct words *w, const char *at, size_t len)
         *value = w->count;
         *PUSH(w->arena, w->word, w->count, w->space) = (struct word){kept, len};
     }
-    return words_failed(w) ? 0 : (uint32_t)*value;
+    return value && !words_failed(w) ? (uint32_t)*value : 0;
 }
 
 uint32_t words_take(struct words *w, struct text *t)
