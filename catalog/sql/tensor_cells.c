@@ -228,7 +228,7 @@ int tensor_storage(struct tensor_cursor *c, unsigned *out)
 
 int tensor_file(struct tensor_cursor *c, int64_t *position)
 {
-    struct place p;
+    struct place p = {.file = NUMBER_NULL};
     int rc = current_place(c, &p);
     *position = p.file >= 0 && p.file <= TENSOR_ORD_MASK ? p.file : NO_FILE;
     return rc;

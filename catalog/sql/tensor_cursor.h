@@ -187,6 +187,8 @@ static inline void tensor_go(struct tensor_cursor *c)
 }
 /* Leave of the selected tensors of the current checkpoint those that are in the current file. */
 int tensor_select_filed(struct tensor_cursor *, const struct selection *all);
+/* Take the file of the stream's row for the current one. */
+int tensor_take_file(struct tensor_cursor *);
 void tensor_forget_filed(struct tensor_cursor *);
 /* Begin with the checkpoints again, for the next kind of storage; false: there is no further one. */
 bool tensor_next_storage(struct tensor_cursor *);

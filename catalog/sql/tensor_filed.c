@@ -67,6 +67,14 @@ static uint32_t first_filed(const struct filed *f, int64_t position)
     return low;
 }
 
+int tensor_take_file(struct tensor_cursor *c)
+{
+    c->file.position = sqlite3_column_int64(c->stream, 4);
+    c->file.path.at = (const char *)sqlite3_column_text(c->stream, 5);
+    c->file.path.len = (size_t)sqlite3_column_bytes(c->stream, 5);
+    return c->file.path.at ? SQLITE_OK : SQLITE_NOMEM;
+}
+
 int tensor_select_filed(struct tensor_cursor *c, const struct selection *all)
 {
     bool added = false;
@@ -76,9 +84,11 @@ int tensor_select_filed(struct tensor_cursor *c, const struct selection *all)
         tensor_forget_filed(c);
     uint64_t *place =
         strmap_keep(&c->filed, &c->of_filed, (const char *)&key, sizeof(key), &kept, &added);
-    struct filed *f = !place  ? NULL
-                      : added ? arena_alloc(&c->of_filed, sizeof(*f))
-                              : (struct filed *)(uintptr_t)*place;
+    struct filed *f = NULL;
+    if (place && added)
+        f = arena_alloc(&c->of_filed, sizeof(*f));
+    else if (place)
+        f = (struct filed *)(uintptr_t)*place; /* NOLINT(performance-no-int-to-ptr) */
     if (!f)
         return SQLITE_NOMEM;
     *place = (uint64_t)(uintptr_t)f;

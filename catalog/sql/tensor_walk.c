@@ -427,13 +427,8 @@ static int next_hit(struct tensor_cursor *c)
     c->hit.placed = sqlite3_column_int(c->stream, 2) != 0;
     c->hit.ord =
         sqlite3_column_type(c->stream, 3) == SQLITE_NULL ? -1 : sqlite3_column_int64(c->stream, 3);
-    if (c->plan.order == IN_FILE && !c->unfiled) {
-        c->file.position = sqlite3_column_int64(c->stream, 4);
-        c->file.path.at = (const char *)sqlite3_column_text(c->stream, 5);
-        c->file.path.len = (size_t)sqlite3_column_bytes(c->stream, 5);
-        if (!c->file.path.at)
-            return SQLITE_NOMEM;
-    }
+    if (c->plan.order == IN_FILE && !c->unfiled && (rc = tensor_take_file(c)) != SQLITE_OK)
+        return rc;
     const int64_t layout = sqlite3_column_int64(c->stream, 1);
     rc = c->hit.ord < 0 ? blocks_find(&table_of(c)->blocks, layout, &c->hit.layout)
                         : blocks_layout(&table_of(c)->blocks, layout, &c->hit.layout);
