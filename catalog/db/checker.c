@@ -106,10 +106,11 @@ static void check_groups(struct checker *k, struct checker_known *known, size_t 
     const uint8_t *noted = sqlite3_column_blob(k->find, 1);
     const size_t groups = (size_t)sqlite3_column_bytes(k->find, 1) / size;
     struct group *g = calloc(1, sizeof(*g));
-    if (g)
-        g->columns = whole ? WHOLE_COLUMNS : CHECK_COLUMNS;
-    else
+    if (!g) {
         error_memory_at(err, "catalog");
+        return;
+    }
+    g->columns = whole ? WHOLE_COLUMNS : CHECK_COLUMNS;
     for (size_t i = first; err->status == OK && i < groups && i <= last; i++) {
         if (is_done(known, i))
             continue;
@@ -118,7 +119,7 @@ static void check_groups(struct checker *k, struct checker_known *known, size_t 
             known->done[i / 8] |= (uint8_t)(1 << i % 8);
     }
     known->whole |= whole && err->status == OK;
-    for (int c = 0; g && c < CHECK_COLUMNS; c++)
+    for (int c = 0; c < CHECK_COLUMNS; c++)
         text_release(&g->texts[c]);
     free(g);
 }
