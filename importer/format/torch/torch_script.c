@@ -88,8 +88,8 @@ static void read_code(struct torch_tree *t, struct script *s, const char *module
         return;
     text_adds(&path, "code/");
     text_add(&path, module, len);
-    for (size_t i = 0; i < path.len; i++)
-        path.at[i] = path.at[i] == '.' ? '/' : path.at[i];
+    for (char *dot = path.at; dot && (dot = strchr(dot, '.'));)
+        *dot = '/';
     text_adds(&path, ".py");
     const struct zip_member *m =
         text_str(&path) ? torch_zip_member(s->zip, path.at, path.len) : NULL;
