@@ -524,6 +524,12 @@ struct ckptdb_exported {
     uint64_t tensors, nbytes, files; /* bytes of the tensors; chunk files are not counted */
 };
 
+/* An adapter (LoRA) that is merged into the tensors. */
+struct ckptdb_merge {
+    int64_t checkpoint;
+    double factor; /* of its scale; 1: as its configuration says */
+};
+
 struct ckptdb_export_options {
     size_t size; /* of this struct */
     int64_t checkpoint;
@@ -551,7 +557,9 @@ struct ckptdb_export_options {
     void *context;
     /* Then new names by Python's re.sub, one after the other: [["REGEX", "TEMPLATE"], ...]; NULL: none */
     const char *renames;
-    struct ckptdb_exported *done; /* filled in after it; or NULL */
+    struct ckptdb_exported *done;      /* filled in after it; or NULL */
+    const struct ckptdb_merge *merges; /* adapters, merged in this order; NULL: none */
+    size_t merge_count;
 };
 
 /* Write tensors to a file (or folder, or shards and index), which appears complete or not at

@@ -273,6 +273,7 @@ enum status tensor_compare(const struct stored_tensor *a, const struct dtype *as
     out->unequal = sums.unequal;
     out->nans = sums.nans;
     out->rel_l2 = p->dd == 0 ? 0 : ldexp(sqrt(p->dd) / sqrt(p->aa), sums.power_a - sums.power_d);
+    out->delta_l2 = ldexp(sqrt(p->dd), -sums.power_d);
     out->cosine =
         p->dd == 0 && p->aa > 0 && isfinite(p->aa) ? 1 : p->ab / (sqrt(p->aa) * sqrt(p->bb));
     if (fabs(out->cosine) > 1) /* through rounding; acos() would return NaN */

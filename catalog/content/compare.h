@@ -17,6 +17,7 @@ struct comparison {
     double max_abs; /* of b - a */
     /* Norm of b - a divided by the norm of a; infinite if only a's norm is 0. */
     double rel_l2;
+    double delta_l2;  /* the norm of b - a */
     double cosine;    /* NaN where a norm is 0 */
     uint64_t unequal; /* elements that differ */
     uint64_t nans;    /* elements that are NaN in only one of them */

@@ -6,6 +6,7 @@
 #include "catalog/base/list.h"
 #include "catalog/base/text.h"
 #include "catalog/base/work.h"
+#include "catalog/data/compose/merge.h"
 #include "catalog/data/read/read.h"
 
 #define BATCH_TENSORS 4096
@@ -25,6 +26,8 @@ struct sweeping {
 
 bool sweep_parts_are_cheap(const struct stored_tensor *t)
 {
+    if (t->merging)
+        return sweep_parts_are_cheap(t->merging->base);
     return (t->storage == STORAGE_RANGE || t->storage == STORAGE_PIECES) && !t->sums &&
            (!t->codec || strncmp(t->codec, "swap:", 5) == 0);
 }

@@ -246,7 +246,7 @@ static enum status create_indexes(sqlite3 *db, struct error *err)
     return ahead_end(ahead, err) == OK ? db_size_cache(db, size, err) : err->status;
 }
 
-/* Bring a catalog of version 8 to this one (upgrade/v8.sql), or make its views and triggers anew, if
+/* Bring an older catalog to this version (upgrade/), or make its views and triggers anew, if
  * another program has changed them. What a user made stays. */
 static enum status renew(sqlite3 *db, struct error *err)
 {
@@ -261,11 +261,14 @@ static enum status renew(sqlite3 *db, struct error *err)
     const bool old = version < CATALOG_VERSION;
     if (err->status == OK && (old || differs))
         drop_views(db, err);
-    if (err->status == OK && old)
+    if (err->status == OK && version < 9)
         db_exec(db, schema_text("schema/upgrade/v8.sql"), err);
+    if (err->status == OK && old)
+        db_exec(db, schema_text("schema/upgrade/v9.sql"), err);
     if (err->status == OK && (old || differs))
         db_fill(db, SCHEMA_LATER, false, err);
-    if (err->status == OK && old && create_indexes(db, err) == OK && alike_fill(db, err) == OK)
+    if (err->status == OK && version < 9 && create_indexes(db, err) == OK &&
+        alike_fill(db, err) == OK)
         labels_renew(db, err);
     return end(db, err->status, err);
 }

@@ -8,7 +8,7 @@
 #include "catalog/db/statement.h"
 
 #define CATALOG_APPLICATION_ID 0x636b7074 /* "ckpt" */
-#define CATALOG_VERSION        9          /* user_version: counts migrations */
+#define CATALOG_VERSION        10         /* user_version: counts migrations */
 #define OLDEST_VERSION         8          /* the oldest that is brought up to date */
 #define DB_STOP_STEPS          4000       /* of a statement between two questions whether to stop */
 #define DB_BUSY_MS             10000      /* how long a statement waits for a writer */

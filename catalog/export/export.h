@@ -138,6 +138,9 @@ struct export_plan {
 enum status export_plan_add(struct export_plan *, int64_t id, const char *recipe,
                             const char *new_name, const char *dtype, struct error *err);
 
+/* The export also reads this checkpoint, and must not write over it. */
+void export_plan_reads(struct export_plan *, const char *path, struct error *err);
+
 /* Convert to `dtype`. To a floating-point or complex one: the floating-point, complex and
  * block tensors, while integers, bools and the rest keep theirs, as T5X and PyTorch do it
  * (positions and step counters do not survive in bfloat16), unless there are only

@@ -76,6 +76,12 @@ static const char *keep_checkpoint(struct export_plan *p, const char *path)
     return p->arena.err->status == OK ? p->checkpoint[*at] : "";
 }
 
+void export_plan_reads(struct export_plan *p, const char *path, struct error *err)
+{
+    p->arena.err = p->checkpoint_index.err = err;
+    keep_checkpoint(p, path);
+}
+
 static const char *keep_text(struct export_plan *p, const char *text)
 {
     return arena_copy(&p->arena, text, strlen(text));

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/export/merges.h"
 #include "catalog/export/select.h"
 #include "catalog/library/library.h"
 #include "catalog/maps/regex/rename.h"
@@ -17,6 +18,7 @@ struct exporting {
     const char *path;
     const struct exporter *exporter;
     struct selection want;
+    struct merges merges;
     struct export_plan plan;
     struct error *err;
 };
@@ -53,8 +55,17 @@ static enum status load_zeros(struct arena *arena, struct stored_tensor *out, st
 static enum status shelf_load(void *context, int64_t id, const char *recipe, struct arena *arena,
                               struct stored_tensor *out, struct error *err)
 {
-    return id == EXPORT_ZEROS && !recipe ? load_zeros(arena, out, err)
-                                         : library_tensor(context, id, recipe, arena, out, err);
+    const struct exporting *x = context;
+    if (id == EXPORT_ZEROS && !recipe)
+        return load_zeros(arena, out, err);
+    return x->merges.adapters ? merges_load(&x->merges, id, recipe, arena, out, err)
+                              : library_tensor(x->catalog, id, recipe, arena, out, err);
+}
+
+static enum status load_stored(void *catalog, int64_t id, struct arena *arena,
+                               struct stored_tensor *out, struct error *err)
+{
+    return library_tensor(catalog, id, NULL, arena, out, err);
 }
 
 /* --- what is asked for ---------------------------------------------------------------------- */
@@ -103,6 +114,9 @@ static enum status library_export_check_options(struct exporting *x)
                   "a query of your own selects and names by itself");
     else if (o->target && !o->map)
         error_set(x->err, ERR_ARGUMENT, NULL, NO_OFFSET, "a target wants a map");
+    else if (o->sql && o->merge_count)
+        error_set(x->err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                  "adapters are merged into a checkpoint, not into a query's tensors");
     return x->err->status;
 }
 
@@ -120,14 +134,17 @@ static void refuse_for(const struct exporting *x, const char *reason, const char
 static enum status library_export_check_known(const struct exporting *x)
 {
     const struct ckptdb_export_options *o = x->options;
-    return o->sql ? OK
-                  : library_known(x->catalog, (int64_t[]){o->checkpoint, o->target},
-                                  o->target ? 2 : 1, x->err);
+    for (size_t i = 0; i < o->merge_count; i++)
+        library_known(x->catalog, &o->merges[i].checkpoint, 1, x->err);
+    return o->sql || x->err->status != OK
+               ? x->err->status
+               : library_known(x->catalog, (int64_t[]){o->checkpoint, o->target}, o->target ? 2 : 1,
+                               x->err);
 }
 
 /* An incomplete checkpoint is exported only on request, so that the copy does not pass for a
  * whole one. */
-static enum status library_export_check_whole(struct exporting *x)
+static enum status library_export_check_whole(struct exporting *x, int64_t checkpoint)
 {
     /* What an import missed may be there again: reading tells. */
     static const char sql[] =
@@ -139,7 +156,7 @@ static enum status library_export_check_whole(struct exporting *x)
     sqlite3_stmt *row;
     if (x->options->sql || x->options->partial)
         return OK;
-    row = db_query(c->db, x->err, sql, "i", x->options->checkpoint);
+    row = db_query(c->db, x->err, sql, "i", checkpoint);
     if (db_row(row, NULL, x->err)) {
         const char *why = library_text(row, 2);
         char line[SAID_BYTES];
@@ -198,6 +215,20 @@ static void library_export_rename(struct exporting *x)
     renames_release(&renames);
 }
 
+/* That an adapter fits a checkpoint does not mean that it was made for this one. */
+static void say_other_base(const struct exporting *x, int64_t adapter)
+{
+    static const char sql[] =
+        "SELECT l.name, o.name FROM adapter_base(?1) b JOIN _labels l ON l.id = ?1"
+        " JOIN _labels o ON o.id = b.base WHERE b.component = '' AND b.base <> ?2";
+    sqlite3_stmt *row =
+        db_query(x->catalog->db, x->err, sql, "ii", adapter, x->options->checkpoint);
+    if (row && db_row(row, "adapters", x->err))
+        library_say(x->catalog, "%s is an adapter of %s, by what it states", library_text(row, 0),
+                    library_text(row, 1));
+    sqlite3_finalize(row);
+}
+
 /* The plan is made in one transaction, of one state of the catalog; not the copying, which may be
  * long and must not keep others from writing. */
 static enum status make_plan(struct exporting *x)
@@ -206,7 +237,9 @@ static enum status make_plan(struct exporting *x)
     const char *dtype = x->options->dtype;
     if (db_exec(x->catalog->db, "SAVEPOINT export", x->err) != OK)
         return x->err->status;
-    selection_run(x->catalog->db, &x->want, &x->plan, &notes, x->err);
+    if (merges_find(&x->merges, x->catalog->db, &x->want, &x->plan, x->err) == OK &&
+        selection_run(x->catalog->db, &x->want, &x->plan, &notes, x->err) == OK)
+        merges_finish(&x->merges, x->catalog->db, &x->want, &x->plan, x->err);
     /* Nothing was written in it, so releasing it cannot fail. */
     sqlite3_exec(x->catalog->db, "RELEASE export", NULL, NULL, NULL);
     const bool idle = map_is_idle(x, &notes);
@@ -231,6 +264,8 @@ static enum status make_plan(struct exporting *x)
                         "not floating-point, and keeping their dtype: %" PRIu64 " of %" PRIu64
                         " tensors",
                         p->uncast, p->count);
+        for (size_t i = 0; i < x->merges.adapters; i++)
+            say_other_base(x, x->merges.adapter[i].checkpoint);
         say_causes(c, &p->left_out, &lines);
         if (idle)
             library_say(c, "map %s: it changes no name", x->options->map);
@@ -250,6 +285,8 @@ static const char *const *library_export_describe(struct exporting *x, struct ar
         return NULL;
     if (!x->options->no_metadata)
         selection_metadata(x->catalog->db, &x->want, &x->plan, &all, x->err);
+    if (!x->options->no_metadata && x->merges.adapters)
+        metadata_add(&all, "ckptdb_merge", x->merges.described);
     for (; own && *own; own += 2)
         metadata_add(&all, own[0], own[1]);
     for (; pair && *pair; pair += 2)
@@ -378,14 +415,22 @@ enum ckptdb_status ckptdb_export(ckptdb *c, const char *path,
                  .map = o.map,
                  .target = o.target,
                  .sql = o.sql},
-        .plan = {.loader = {shelf_load, c}, .partial = o.partial},
+        .merges = {.adapter = o.merges,
+                   .adapters = o.merge_count,
+                   .wide = o.dtype,
+                   .catalog = {load_stored, c}},
+        .plan = {.loader = {shelf_load, &x}, .partial = o.partial},
         .err = &err,
     };
     if (find_exporter(&x) == OK && library_export_check_options(&x) == OK &&
-        library_export_check_known(&x) == OK && library_export_check_whole(&x) == OK &&
-        make_plan(&x) == OK)
+        library_export_check_known(&x) == OK)
+        library_export_check_whole(&x, o.checkpoint);
+    for (size_t i = 0; i < o.merge_count && err.status == OK; i++)
+        library_export_check_whole(&x, o.merges[i].checkpoint);
+    if (err.status == OK && make_plan(&x) == OK)
         write_plan(&x);
     export_plan_release(&x.plan);
+    merges_release(&x.merges);
     return library_end(&err, error);
 }
 

@@ -1,7 +1,7 @@
 /*
  * fn_compare.c - tensor_distance(a, b[, dtype]): how far the values of two tensors are apart,
  * after a has been cast to dtype, as JSON:
- * {"max_abs":…,"rel_l2":…,"cosine":…,"unequal":…,"nans":…,
+ * {"max_abs":…,"rel_l2":…,"delta_l2":…,"cosine":…,"unequal":…,"nans":…,
  * "lost":{"out_of_range":…,"to_zero":…,"to_nan":…}}, and "rows":… where shapes differ in the first dimension
  * alone: so many rows are common, and compared. NULL if one of them has no numbers to read.
  * Quantised integers (qint8) have them as they are stored, next to other integers only. A fourth
@@ -29,6 +29,7 @@ static void compare_give(sqlite3_context *ctx, const struct comparison *c)
     text_addc(&out, '{');
     compare_add_number(&out, "max_abs", c->max_abs);
     compare_add_number(&out, "rel_l2", c->rel_l2);
+    compare_add_number(&out, "delta_l2", c->delta_l2);
     compare_add_number(&out, "cosine", c->cosine);
     text_addf(&out, "\"unequal\":%llu,\"nans\":%llu,", (unsigned long long)c->unequal,
               (unsigned long long)c->nans);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "shell/command/command.h"
+#include "shell/command/diff_adapter.h"
 #include "shell/command/diff_picture.h"
 #include "shell/command/hashing.h"
 #include "shell/command/rename_option.h"
@@ -67,7 +68,7 @@ static const char distances_sql[] =
     " WHERE wanted";
 static const char statuses_sql[] =
     "UPDATE temp.difference SET status = iif(distance ->> '$.unequal', 'value', 'same')"
-    " WHERE status = 'unread' AND distance IS NOT NULL";
+    " WHERE distance IS NOT NULL AND (status = 'unread' OR tensor_b GLOB '[[]*')";
 
 /* Pairs without a distance (complex numbers, times, bytes, texts) are compared by their bytes. */
 static const char contents_sql[] =
@@ -110,6 +111,7 @@ struct comparing {
     const char *names;         /* a regex; NULL: all */
     bool values, bytes;
     bool all;         /* also keep rows of equal tensors */
+    bool adapter;     /* b is an adapter of a */
     unsigned threads; /* that read; 0: one per core */
 };
 
@@ -138,7 +140,8 @@ static bool diff_measure(struct session *s, const struct comparing *c)
     if (!good || !run_to_end(s, session_prepare(s, statuses_sql, "")))
         return false;
     /* What a map makes of a tensor is not in its bytes. */
-    return !c->values || c->map || run_to_end(s, session_prepare(s, contents_sql, ""));
+    return !c->values || c->map || c->adapter ||
+           run_to_end(s, session_prepare(s, contents_sql, ""));
 }
 
 static bool diff_compare(struct session *s, const struct comparing *c)
@@ -146,6 +149,8 @@ static bool diff_compare(struct session *s, const struct comparing *c)
     sqlite3_stmt *stmt;
     if (!run_to_end(s, session_prepare(s, "DROP TABLE IF EXISTS temp.difference", "")))
         return false;
+    if (c->adapter)
+        return diff_adapter_fill(s, c->a, c->b, c->names) && diff_measure(s, c);
     stmt = c->all ? session_prepare(s, compare_sql, "iisiiss", c->a, c->b, c->map,
                                     (int64_t)c->values, (int64_t)c->bytes, c->renames, c->names)
                   : session_prepare(s, differing_sql, "ii", c->a, c->b);
@@ -264,17 +269,25 @@ static int diff_report(struct session *s, const struct args *args, const struct 
 {
     const bool all = args->value[ALL];
     const bool draws = args->value[TREE] || (s->mode == MODE_AUTO && s->out_is_terminal);
-    const int status =
-        draws ? diff_picture(s, all)
-              : render_query(s, how->values ? values_sql : names_sql, "i", (int64_t)all);
+    const int status = draws ? diff_picture(s, all, how->adapter)
+                             : render_query(s,
+                                            how->adapter  ? diff_adapter_rows
+                                            : how->values ? values_sql
+                                                          : names_sql,
+                                            "i", (int64_t)all);
     if (status != STATUS_FINE)
         return status;
     if (how->map)
         say_map_errors(s, how->map, how->a);
     if (how->renames || (how->map && !session_number(s, renamed_sql, "")))
         renames_say_idle(s, how->a, how->map, how->renames);
-    complain("%lld different, %lld the same%s", c->different, c->same + c->unread,
-             c->unread ? " as far as names, dtypes and shapes go" : "");
+    if (how->adapter)
+        complain("%lld of %lld tensors change", c->different,
+                 (long long)session_number(s, "SELECT tensors FROM checkpoint WHERE id = ?1", "i",
+                                           how->a));
+    else
+        complain("%lld different, %lld the same%s", c->different, c->same + c->unread,
+                 c->unread ? " as far as names, dtypes and shapes go" : "");
     if (!how->names)
         diff_says_whether_it_loads(s, how->a, how->b);
     if (how->map)
@@ -313,7 +326,6 @@ static int diff_run_as(struct session *s, const struct args *args, const char *r
                             .bytes = args->value[BYTES]};
     struct counts c = {0};
     int status = STATUS_FINE;
-    how.all = how.map || how.renames || how.names || how.values || args->value[ALL];
     if (!way_of_showing(s, args))
         return STATUS_TROUBLE;
     if (!hash_jobs(args->value[JOBS], &how.threads) || !map_known(s, how.map) ||
@@ -325,6 +337,8 @@ static int diff_run_as(struct session *s, const struct args *args, const char *r
         return STATUS_TROUBLE;
     if (how.renames && !renames_apart(s, how.a, how.map, how.renames))
         return STATUS_TROUBLE;
+    how.adapter = !how.map && !how.renames && !how.bytes && diff_has_adapter(s, how.a, how.b);
+    how.all = how.map || how.renames || how.names || how.values || how.adapter || args->value[ALL];
     if (how.bytes && (status = hash_both(s, &how)) != STATUS_FINE)
         return status;
     if (!diff_compare(s, &how) || !count_rows(s, &how, &c))
@@ -370,9 +384,14 @@ const struct command command_diff = {
         "and B may be steps of a run. The exit status is 0 (the same), 1 (different) or 2\n"
         "(trouble).\n"
         "\n"
+        "If B is an adapter (LoRA), and A is none, the rows are the tensors of A that it\n"
+        "changes: delta_l2 is the norm of the change, rel that divided by the tensor's norm\n"
+        "(view `adapter`; `export A OUT --merge B` writes the sum).\n"
+        "\n"
         "  ckptdb diff runs/gpt@1000 runs/gpt@2000 --values\n"
         "  ckptdb diff base tuned --values --names 'embed_tokens|lm_head'\n"
         "  ckptdb diff model.safetensors model.gguf --map llama_hf_to_gguf\n"
+        "  ckptdb diff org/base lora/adapter_model.safetensors\n"
         "  ckptdb diff ddp.pt model.pt --prefix module.=\n"
         "  ckptdb \"SELECT * FROM diff(1, 2) WHERE status = 'only_b'\"",
     .options = options,

@@ -1,4 +1,6 @@
 #include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -18,6 +20,7 @@ static const struct option_spec options[] = {
     {"--set", PAIR, "a number that the map needs and the checkpoint does not state"},
     RENAME_OPTION(" (after --map)"),
     PREFIX_OPTION,
+    {"--merge", "ADAPTER[:FACTOR]", "merge a LoRA adapter into it, FACTOR times (default: 1)"},
     {"--dtype", "D", "convert to this dtype; a floating-point one leaves integers alone"},
     {"--sql", "SELECT", "tensors from a query: columns tensor_id, new_name and, optionally, dtype"},
     {"--partial", NULL, "export what is there of an incomplete or damaged checkpoint"},
@@ -67,8 +70,8 @@ static bool export_read_pairs(const struct args *args, const char *name, char *r
 /* Check which options exclude or need each other. */
 static bool check_usage(const struct args *args)
 {
-    static const char *const others[] = {"--names",  "--where",  "--map",
-                                         "--target", "--rename", "--prefix"};
+    static const char *const others[] = {"--names",  "--where",  "--map",  "--target",
+                                         "--rename", "--prefix", "--merge"};
     const bool sql = option(args, "--sql");
     for (size_t i = 0; sql && i < sizeof(others) / sizeof(others[0]); i++) {
         if (option(args, others[i])) {
@@ -87,6 +90,31 @@ static bool check_usage(const struct args *args)
     if ((option(args, "--target") || option(args, "--set")) && !option(args, "--map")) {
         complain("%s: only with --map", option(args, "--target") ? "--target" : "--set");
         return false;
+    }
+    return true;
+}
+
+/* The adapters of --merge; `list` has room for PAIRS_MAX. False after a message. */
+static bool take_merges(struct session *s, const struct args *args, struct ckptdb_merge *list,
+                        size_t *count)
+{
+    for (int i = 0; i < args->pairs; i++) {
+        const char *text = args->pair[i].text, *colon = strrchr(text, ':');
+        char *name = NULL, *end = NULL;
+        struct ckptdb_merge m = {.factor = 1};
+        if (strcmp(args->pair[i].option, "--merge") != 0)
+            continue;
+        const double factor = colon && colon[1] ? strtod(colon + 1, &end) : 1;
+        const bool factored = end && !*end && isfinite(factor);
+        m.factor = factored ? factor : 1;
+        name = factored ? strndup(text, (size_t)(colon - text)) : strdup(text);
+        m.checkpoint = name ? session_checkpoint(s, name) : 0;
+        if (!name)
+            complain("no memory");
+        free(name);
+        if (!m.checkpoint)
+            return false;
+        list[(*count)++] = m;
     }
     return true;
 }
@@ -161,6 +189,7 @@ static int export_run(struct session *s, const struct args *args)
     char words[2][PAIR_BYTES];
     const char *metadata[2 * PAIRS_MAX + 1], *settings[2 * PAIRS_MAX + 1];
     struct text renames = {0};
+    struct ckptdb_merge merges[PAIRS_MAX];
     struct ckptdb_export_options o = {
         .size = sizeof(o),
         .names = option(args, "--names"),
@@ -176,6 +205,7 @@ static int export_run(struct session *s, const struct args *args)
         .no_metadata = args_option(&command_export, args, "--no-meta"),
         .metadata = metadata,
         .settings = settings,
+        .merges = merges,
     };
     const char *size = option(args, "--shard-size");
     if (!check_usage(args))
@@ -191,6 +221,8 @@ static int export_run(struct session *s, const struct args *args)
     if (!o.sql && !(o.checkpoint = session_checkpoint(s, args->operand[0])))
         return STATUS_NO;
     if (target && !(o.target = session_checkpoint(s, target)))
+        return STATUS_NO;
+    if (!take_merges(s, args, merges, &o.merge_count))
         return STATUS_NO;
     if (o.map) {
         const int status = settings_give(s, args, o.map, o.checkpoint);
@@ -232,6 +264,9 @@ const struct command command_export = {
         "--dtype float32, bfloat16, ... converts floating-point tensors and leaves\n"
         "integers and bools as they are, as T5X and PyTorch do; if only integers are\n"
         "selected, they are converted. Any other dtype applies to everything selected.\n"
+        "--merge adds what a LoRA adapter (peft, kohya, diffusers) changes, FACTOR times, as\n"
+        "peft's merge_and_unload() does in float32, rounded once; in the order given. What does\n"
+        "not fit, or cannot be merged, is refused by name.\n"
         "Numbers that a conversion makes infinite, zero or NaN are counted; --dry-run\n"
         "reads the tensors to count them.\n"
         "\n"
@@ -244,6 +279,7 @@ const struct command command_export = {
         "  ckptdb export ddp.pt model.safetensors --prefix module.= --rename 'norm(\\d)=ln_\\1'\n"
         "  ckptdb export model.safetensors pytorch_model.bin --shard-size 5GB\n"
         "  ckptdb export data@1000 checkpoint_1000 --format t5x --map t5_to_t5x\n"
+        "  ckptdb export org/base merged.safetensors --merge lora/checkpoint-30 --merge style:0.5\n"
         "  ckptdb export model.ckpt-1000 t5x.safetensors --map t5_to_t5x --names '^(enc|dec)oder'\n"
         "  ckptdb export broken.pt rescued.safetensors --partial\n"
         "  ckptdb export --sql \"SELECT id AS tensor_id, 'layer.' || ord AS new_name FROM tensor\n"

@@ -196,6 +196,55 @@ static int tree_fill(struct session *s, sqlite3_int64 checkpoint, struct module_
     return STATUS_NO;
 }
 
+/* --- what an adapter changes --------------------------------------------------------------- */
+
+/* A row for each tensor that changes: its name, what changes it (in the place of a dtype), its shape, its
+ * numbers; and the base. Modules that change alike are folded. */
+static const char changes_sql[] =
+    "SELECT a.name, a.kind || coalesce(' r' || a.rank, '') || iif(a.scale IS NULL, '', printf(' x%g', a.scale)),"
+    " coalesce(t.shape, ''), coalesce(t.elements, 0), coalesce(t.nbytes, 0),"
+    " coalesce(c.name, a.base_name, 'a base that it does not state'),"
+    " nullif(a.status, 'ok') FROM adapter a LEFT JOIN tensor t ON t.id = a.base_tensor"
+    " LEFT JOIN checkpoint c ON c.id = a.base WHERE a.checkpoint_id = ?1";
+
+static int draw_changes(struct session *s, sqlite3_int64 checkpoint, unsigned depth)
+{
+    struct module_tree tree = {0};
+    struct drawing d = {.session = s, .tree = &tree, .names = 3, .depth = depth};
+    int status = STATUS_FINE;
+    sqlite3_stmt *stmt = session_prepare(s, changes_sql, "i", (int64_t)checkpoint);
+    struct text title = {0}, last = {0};
+    bool good = module_tree_init(&tree, '.', 0);
+    while (good && session_row(s, stmt)) {
+        const char *base = session_text(stmt, 5), *why = session_text(stmt, 6);
+        if (!text_str(&last) || strcmp(text_str(&last), base) != 0) {
+            text_reset(&last);
+            text_adds(&last, base);
+            text_adds(&title, title.len ? ", " : "\nchanges in ");
+            text_escape(&title, base, strlen(base));
+            text_adds(&title, *why ? " (" : "");
+            text_escape(&title, why, strlen(why));
+            text_adds(&title, *why ? ")" : "");
+        }
+        good = module_tree_add(&tree, session_text(stmt, 0), session_text(stmt, 1),
+                               session_text(stmt, 2), (uint64_t)sqlite3_column_int64(stmt, 3),
+                               (uint64_t)sqlite3_column_int64(stmt, 4));
+    }
+    sqlite3_finalize(stmt);
+    good = good && module_tree_finish(&tree);
+    if (!good)
+        complain("no memory for the tree");
+    if (good && title.len) {
+        fprintf(s->out, "%s:\n", text_str(&title) ? title.at : "");
+        status = draw(&d);
+    }
+    text_release(&title);
+    text_release(&last);
+    text_release(&d.text);
+    module_tree_release(&tree);
+    return good ? s->unread ? STATUS_TROUBLE : status : STATUS_NO;
+}
+
 static bool parse_depth(const char *text, unsigned *depth)
 {
     char *end;
@@ -221,6 +270,8 @@ static int tree_run(struct session *s, const struct args *args)
         status = tree_fill(s, checkpoint, &tree);
     if (status == STATUS_FINE)
         status = s->mode == MODE_AUTO ? draw(&d) : print_rows(&d);
+    if (status == STATUS_FINE && s->mode == MODE_AUTO)
+        status = draw_changes(s, checkpoint, d.depth);
     text_release(&d.text);
     module_tree_release(&tree);
     return status;
@@ -235,10 +286,12 @@ const struct command command_tree = {
     .name = "tree",
     .args = "CHECKPOINT [--depth N]",
     .summary = "show the modules of a checkpoint, with counts and bytes",
-    .help = "Layers with the same contents are folded: layers.{0..31} stands for 32 of them,\n"
-            "and the numbers beside and below it count all of them.\n"
-            "\n"
-            "  ckptdb tree llama/model.safetensors --depth 3",
+    .help =
+        "Layers with the same contents are folded: layers.{0..31} stands for 32 of them,\n"
+        "and the numbers beside and below it count all of them. For an adapter (LoRA), a second\n"
+        "tree has the tensors of its base that it changes (view `adapter`).\n"
+        "\n"
+        "  ckptdb tree llama/model.safetensors --depth 3",
     .options = options,
     .min_args = 1,
     .max_args = 1,

@@ -271,7 +271,7 @@ static int parse_pair(struct parse *p, const struct option_spec *spec, const cha
     struct args *a = p->args;
     const bool keyed = strcmp(spec->argument, PAIR) == 0;
     size_t key = strcspn(text, "=");
-    if (!text[key] || (keyed && key == 0)) {
+    if (strchr(spec->argument, '=') && (!text[key] || (keyed && key == 0))) {
         complain("%s: %s %s: %s is wanted", p->command->name, spec->name, text, spec->argument);
         return STATUS_TROUBLE;
     }
@@ -305,7 +305,7 @@ static int parse_option(struct parse *p, int argc, const char *const *argv, int 
     size_t len = name_length(word);
     const char *value = word[len] ? word + len + 1 : NULL;
     const char **slot = &p->args->value[spec - options_of(p->command)];
-    bool pair = spec->argument && strchr(spec->argument, '=');
+    bool pair = spec->argument && strpbrk(spec->argument, "=:");
     if (*slot && spec->argument && !pair) {
         complain("%s: %s is given twice", p->command->name, spec->name);
         return STATUS_TROUBLE;

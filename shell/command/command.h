@@ -18,8 +18,8 @@
 #include "shell/render/query.h"
 #include "shell/session/session.h"
 
-/* An option, always long. One whose argument has a '=' may be given several times; of KEY=VALUE each KEY has
- * one value. */
+/* An option, always long. One whose argument has a '=' or ':' may be given several times; of KEY=VALUE each
+ * KEY has one value. */
 #define PAIR "KEY=VALUE"
 struct option_spec {
     const char *name;     /* "--names" or "-o" */
@@ -30,7 +30,7 @@ struct option_spec {
 #define ARGS_MAX  64
 #define PAIRS_MAX 64 /* such options of one command line */
 
-/* One of these, as given: there is a '='. */
+/* One of these, as given. */
 struct arg_pair {
     const char *option; /* "--set" */
     const char *text;

@@ -16,14 +16,15 @@
 
 /* Distances, summed up over all tensors of a node. */
 struct apart {
-    double rel_l2, max_abs; /* the largest */
-    uint64_t known;         /* number of tensors with known distances */
+    double rel_l2, most; /* the largest; `most` of max_abs, for an adapter of delta_l2 */
+    uint64_t known;      /* number of tensors with known distances */
     uint64_t rows; /* the most rows that one has in common with the other side's; 0: all are */
     int rank;      /* the largest rank in rows_sql */
 };
 
 struct picture {
     struct session *session;
+    bool adapter;
     struct module_tree tree;
     struct apart *apart; /* by node */
     size_t names;        /* columns */
@@ -35,12 +36,12 @@ struct picture {
  * last column is a rank for sorting: first what keeps a checkpoint from loading, then
  * values, then names. A distance without a rel_l2 is one from zeros, or not finite. */
 static const char rows_sql[] =
-    "SELECT coalesce(name_a, name_b), status,"
+    "SELECT coalesce(name_a, name_b), iif(?2 AND status = 'value', dtype_b, status),"
     " CASE status WHEN 'shape' THEN coalesce(shape_a, '?') || ' -> ' || coalesce(shape_b, '?')"
     "  WHEN 'dtype' THEN dtype_a || ' -> ' || dtype_b"
     "  WHEN 'renamed' THEN '-> ' || regexp_replace('\\d+', name_b, '#')"
     "  ELSE coalesce(shape_a, shape_b, '') END, coalesce(nbytes_a, nbytes_b, 0),"
-    " coalesce(distance ->> '$.rel_l2', 9e999), coalesce(distance ->> '$.max_abs', 9e999),"
+    " coalesce(distance ->> '$.rel_l2', 9e999), coalesce(distance ->> iif(?2, '$.delta_l2', '$.max_abs'), 9e999),"
     " distance IS NOT NULL, coalesce(distance ->> '$.rows', 0),"
     " CASE WHEN status IN ('same', 'unread') THEN 0 WHEN status = 'renamed' THEN 1"
     "  WHEN status = 'value' THEN 2 ELSE 3 END"
@@ -85,7 +86,7 @@ static bool add_distances(struct picture *p, sqlite3_stmt *rows)
             a->known++;
             a->rows = common > a->rows ? common : a->rows;
             a->rel_l2 = fmax(a->rel_l2, rel);
-            a->max_abs = fmax(a->max_abs, most);
+            a->most = fmax(a->most, most);
         }
     }
     return p->apart && !p->session->unread;
@@ -167,8 +168,8 @@ static void draw_node(void *context, const struct module_visit *v)
         fprintf(out, "  %s%s%s%s%s", color ? "\033[1m" : "", module_tree_dtype(&p->tree, m),
                 color ? "\033[0m" : "", *shape ? " " : "", shape);
     if (a->known)
-        fprintf(out, "  rel_l2 %s%.3g, max_abs %.3g", m->tensors > 1 ? "up to " : "", a->rel_l2,
-                a->max_abs);
+        fprintf(out, p->adapter ? "  rel %s%.3g, delta_l2 %.3g" : "  rel_l2 %s%.3g, max_abs %.3g",
+                m->tensors > 1 ? "up to " : "", a->rel_l2, a->most);
     if (a->rows && m->kind)
         fprintf(out, " in the first %llu rows", (unsigned long long)a->rows);
     fputc('\n', out);
@@ -190,11 +191,11 @@ static int draw_picture(struct picture *p)
     return session_flush(p->session) ? STATUS_FINE : STATUS_TROUBLE;
 }
 
-int diff_picture(struct session *s, bool all)
+int diff_picture(struct session *s, bool all, bool adapter)
 {
-    struct picture p = {.session = s, .names = 8};
+    struct picture p = {.session = s, .adapter = adapter, .names = 8};
     int status = STATUS_TROUBLE;
-    sqlite3_stmt *rows = session_prepare(s, rows_sql, "i", (int64_t)all);
+    sqlite3_stmt *rows = session_prepare(s, rows_sql, "ii", (int64_t)all, (int64_t)adapter);
     if (rows && module_tree_init(&p.tree, common_separator(s), 0) && add_rows(&p, rows) &&
         add_distances(&p, rows) && sort_tree(&p))
         status = draw_picture(&p);

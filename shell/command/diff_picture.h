@@ -11,8 +11,8 @@
 
 /* Draw the modules in which something differs (`all`: all), modules that differ alike as one
  * (layers.{0..31}): how many tensors of how many bytes, how, and how far apart where that is known.
- * An exit status. */
-int diff_picture(struct session *, bool all);
+ * `adapter`: B is an adapter of A, whose changes have a norm. An exit status. */
+int diff_picture(struct session *, bool all, bool adapter);
 
 /* If one side is a model's skeleton, which has no bytes (format `names`), say whether the other
  * side loads into it, and if not, why: names that are missing, unexpected, or have another shape.

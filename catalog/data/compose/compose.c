@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/data/compose/merge.h"
 #include "catalog/data/convert/convert.h"
 
 static enum status compose_refuse(struct error *err, const char *why)
@@ -118,13 +119,13 @@ static void read_recipe(struct recipe *r, const char *text, struct arena *arena,
     r->operations = keep_operations(arena, element[2], lens[2]);
 }
 
-/* Read a part, [ID, OPERATIONS]: load its tensor and apply the operations. */
+/* Read a part, [ID, OPERATIONS, STEPS]: load its tensor, merge into it, and apply the operations. */
 static void compose_read_part(const struct composer *from, struct arena *arena, const char *text,
                               size_t len, struct composed_part *out, struct error *err)
 {
     struct elements part;
     struct argument id = {0};
-    const char *at, *operations;
+    const char *at, *operations, *steps = NULL;
     size_t n;
     struct stored_tensor *t = arena_alloc(arena, sizeof(*t));
     elements_of(&part, text, len);
@@ -135,8 +136,11 @@ static void compose_read_part(const struct composer *from, struct arena *arena, 
         return;
     }
     operations = keep_operations(arena, at, n);
+    if (elements_next(&part, &at, &n) > 0)
+        steps = keep_operations(arena, at, n);
     out->tensor = t;
     if (t && from->load(from->context, id.integer, arena, t, err) == OK &&
+        (!steps || merge(steps, from, arena, t, err) == OK) &&
         view_init(&out->view, t->shape, t->rank, err) == OK && operations)
         view_apply_all(&out->view, operations, err);
 }

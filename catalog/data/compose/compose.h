@@ -3,7 +3,8 @@
  *
  * A recipe is a JSON list [PARTS, JOIN, OPERATIONS]:
  *
- *   PARTS       [[ID, OPERATIONS], ...]: stored tensors, each with operations applied to it
+ *   PARTS       [[ID, OPERATIONS], ...]: stored tensors, each with operations applied to it; a third
+ *               element says what is merged into the tensor before that (merge.h)
  *   JOIN        null: there is one part. ["stack", AXIS], ["concat", AXIS]: how to join several
  *   OPERATIONS  null, or operations that give the result another shape
  *

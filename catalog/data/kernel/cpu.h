@@ -35,6 +35,7 @@ static inline bool cpu_has(unsigned feature)
 #        define CPU_HAS(feature)   CPU_HAS_##feature
 #        define CPU_HAS_SSE4_2     __builtin_cpu_supports("sse4.2")
 #        define CPU_HAS_AVX2       __builtin_cpu_supports("avx2")
+#        define CPU_HAS_FMA        __builtin_cpu_supports("fma")
 #        define CPU_HAS_AVX512F    __builtin_cpu_supports("avx512f")
 #        define CPU_HAS_AVX512BW   __builtin_cpu_supports("avx512bw")
 #        define CPU_HAS_AVX512DQ   __builtin_cpu_supports("avx512dq")

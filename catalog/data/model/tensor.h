@@ -56,7 +56,7 @@ enum storage {
     STORAGE_PIECES,
     STORAGE_CHUNKS,
     STORAGE_INLINE,
-    STORAGE_COMPOSED /* of other tensors (compose/compose.h); never a row */
+    STORAGE_COMPOSED /* of other tensors (compose/compose.h, merge.h); never a row */
 };
 
 #define NO_FILE UINT32_MAX /* extent.file: its file is missing, or it has no file */
@@ -102,6 +102,7 @@ struct stored_tensor {
     uint64_t extent_count;
     struct grid *grid;               /* an array in chunks (no extents, no strides); else NULL */
     struct composition *composition; /* of a composed tensor; else NULL */
+    struct merging *merging;         /* of one into which adapters are merged; else NULL */
     /* Checksums, one an extent, in its order, not masked, 0 where an extent has none; NULL
        where the format has none. "crc32c": of the stored bytes; "crc32": of a zip member
        (the codec step "member:N" says how far before the extent it begins). */

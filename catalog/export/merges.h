@@ -1,0 +1,52 @@
+/*
+ * merges.h - the adapters that an export merges into its tensors.
+ *
+ * What they change is asked of the catalog once (schema/function/merged.sql). From then on a look-up of one
+ * of these tensors gives the merged one (catalog/data/compose/merge.h), alone or as a part of what a
+ * map makes, and nothing else of an export needs to know.
+ */
+#ifndef CKPTDB_MERGES_H
+#define CKPTDB_MERGES_H
+
+#include "catalog/ckptdb.h"
+#include "catalog/data/compose/compose.h"
+#include "catalog/export/select.h"
+
+struct merge_steps {
+    int64_t id; /* of the base's tensor */
+    const char *steps;
+};
+
+/* A tensor that only an adapter has: a classifier's head, say. */
+struct merge_own {
+    int64_t id;
+    const char *name, *adapter;
+};
+
+struct merges {
+    struct arena arena;
+    const struct ckptdb_merge *adapter;
+    size_t adapters;
+    bool wide;                /* there will be a cast: nothing is rounded before that */
+    struct merge_steps *list; /* by id */
+    size_t count, space;
+    struct merge_own *own;
+    size_t own_count, own_space;
+    struct composer catalog; /* finds what is stored */
+    const char *described;   /* paths and factors; NULL: not known yet */
+};
+
+/* Before the selection: ask what the adapters change in its checkpoint. What cannot be merged becomes
+ * refusals of the plan. */
+enum status merges_find(struct merges *, sqlite3 *, const struct selection *, struct export_plan *,
+                        struct error *err);
+/* After it: add to the plan what only the adapters have, and that they are read. */
+enum status merges_finish(struct merges *, sqlite3 *, const struct selection *,
+                          struct export_plan *, struct error *err);
+void merges_release(struct merges *);
+
+/* Find a tensor, or what a recipe (NULL: none) makes, as merged; `out` lives in `arena`. */
+enum status merges_load(const struct merges *, int64_t id, const char *recipe, struct arena *arena,
+                        struct stored_tensor *out, struct error *err);
+
+#endif

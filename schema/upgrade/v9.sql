@@ -1,0 +1,1 @@
+-- v9.sql - version 9 to 10: there are more views (adapter, trend), which renew() makes; no table changes.
