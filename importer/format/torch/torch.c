@@ -1,10 +1,21 @@
 /*
  * torch.c - files of torch.save in all its forms, recognised by their bytes alone.
  *
- *   "PK\3\4"                  zip archive (torch_zip.c), TorchScript, torch.export; before
- *                             2.8 torch.export wrote another kind of archive (torch_program.c)
+ *   "PK\3\4"                  zip archive (torch_zip.c), TorchScript, torch.export
  *   the pickled magic number  the form before 1.6 (torch_legacy.c)
  *   tar with sys_info         the form before 0.2 (torch_tar.c)
+ *
+ * Before PyTorch 2.8, torch.export.save wrote a plain zip archive:
+ *
+ *   serialized_exported_program.json   the graph: always the first member
+ *   serialized_state_dict.pt           a file of torch.save: parameters and buffers by name
+ *                                      (PyTorch 2.1 and 2.2 name it .json nevertheless)
+ *   serialized_constants.pt            another such file: other buffers and constants
+ *
+ * Example inputs are not part of the model.
+ *
+ * Source: torch/serialization.py; torch/_export/__init__.py and torch/export/__init__.py of
+ * PyTorch 2.1 to 2.7.
  */
 #include <string.h>
 
@@ -13,6 +24,7 @@
 #include "importer/format/torch/torch_legacy.h"
 
 #define LOCAL_MAGIC "PK\3\4"
+#define PROGRAM     "serialized_exported_program.json"
 
 /* Whether the name of the first member (its length is the u16 at byte 26, the name begins at 30)
  * is ROOT/ and a name that torch writes. */
@@ -50,6 +62,13 @@ static bool is_archive(const struct probe *p)
     return false;
 }
 
+static bool is_program(struct bytes head)
+{
+    const size_t name = 30, len = sizeof(PROGRAM) - 1;
+    return head.len >= name + len && memcmp(head.at, "PK\3\4", 4) == 0 &&
+           load_u16le(head.at + 26) == len && memcmp(head.at + name, PROGRAM, len) == 0;
+}
+
 /* A shard of a distributed checkpoint (.distcp) is several archives in a row, not a file of
  * torch.save. */
 static int torch_probe(const struct probe *p)
@@ -57,7 +76,7 @@ static int torch_probe(const struct probe *p)
     const size_t len = strlen(p->name);
     if (text_ends_in(p->name, len, ".distcp"))
         return 0;
-    if (is_archive(p) || torch_program_magic(p->head))
+    if (is_archive(p) || is_program(p->head))
         return 64;
     if (torch_legacy_magic(p->head))
         return 96;
@@ -104,6 +123,51 @@ static void index_legacy(struct torch_tree *t, const struct source *s, struct er
     strmap_release(&l.keys);
 }
 
+/* State everything in a member that is a file of torch.save. */
+static void program_member(struct torch_tree *t, const struct zip *outer,
+                           const struct zip_member *m, struct error *err)
+{
+    struct torch_tree inner = *t;
+    struct torch_zip z = {0};
+    struct source *source = NULL;
+    if (m->method != ZIP_STORED) {
+        error_set(err, ERR_UNSUPPORTED, outer->source->name, m->header,
+                  "member \"%.100s\" is compressed: torch.export stores it", m->name);
+    } else if (zip_check(outer, m, err) == OK &&
+               source_open_view(outer->source, m->data, m->size, &source, err) == OK &&
+               torch_zip_open(&inner, source, t->run.file, m->data, &z, err) &&
+               torch_zip_run(&inner, &z, "data", err)) {
+        torch_tree_state(&inner);
+    }
+    torch_zip_close(&z);
+    source_close(source);
+    t->names = inner.names; /* keep them, so that tensors of both members have unique names */
+    inner.names = (struct strmap){0};
+    torch_tree_release(&inner);
+}
+
+static void state_program(struct torch_tree *t, const struct source *s, struct error *err)
+{
+    static const char *const members[][2] = {
+        {"serialized_state_dict.pt", "serialized_state_dict.json"},
+        {"serialized_constants.pt", "serialized_constants.json"},
+    };
+    struct zip zip;
+    if (zip_open(s, t->arena, &zip, err) == OK)
+        zip_report(t->job, t->path, &zip, 0);
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]) && err->status == OK; i++) {
+        const struct zip_member *m = zip_find(&zip, members[i][0]);
+        m = m ? m : zip_find(&zip, members[i][1]);
+        if (!m && i == 0) {
+            error_set(err, ERR_CORRUPT, s->name, NO_OFFSET, "an exported program without \"%s\"",
+                      members[i][0]);
+            error_code(err, "bad-torch");
+        } else if (m && m->size) {
+            program_member(t, &zip, m, err);
+        }
+    }
+}
+
 void torch_file_state(struct torch_tree *t, const struct source *s, struct error *err)
 {
     uint8_t bytes[512];
@@ -118,8 +182,8 @@ void torch_file_state(struct torch_tree *t, const struct source *s, struct error
         index_legacy(t, s, err);
     else if (torch_tar_magic(head))
         torch_tar_state(t, s, err);
-    else if (torch_program_magic(head))
-        torch_program_state(t, s, err);
+    else if (is_program(head))
+        state_program(t, s, err);
     else if (len < 4 || memcmp(bytes, "PK", 2) != 0)
         error_set(err, ERR_CORRUPT, s->name, 0, "it is not a file of torch.save");
     else if (torch_zip_open(t, s, t->run.file, 0, &z, err) && z.exported && z.cut)

@@ -8,10 +8,6 @@
  * sets job, path and run.file of the tree; errors that concern the whole file go to *err. */
 void torch_file_state(struct torch_tree *t, const struct source *, struct error *err);
 
-/* torch_program.c */
-bool torch_program_magic(struct bytes head);
-void torch_program_state(struct torch_tree *t, const struct source *, struct error *err);
-
 /* torch_tar.c */
 bool torch_tar_magic(struct bytes head);
 void torch_tar_state(struct torch_tree *t, const struct source *, struct error *err);
