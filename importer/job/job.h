@@ -113,9 +113,13 @@ enum status job_meta_null(struct job *, const char *key);
 /* If there is a small JSON file of this name beside the checkpoint (config.json), turn it into facts
  * "NAME:key", flattened with '.'. A problem with it is a warning. */
 void job_meta_neighbour(struct job *, const char *name);
-/* The name of the `at`th file that may describe a checkpoint from beside it: those of its format, and
- * those of a trainer, if it is named like a model. NULL: no more. */
+/* The same for one that was found by the next two. */
+void job_meta_beside(struct job *, const char *name, const char *path);
+/* The name of the `at`th file that may describe a checkpoint, a file or a folder, from beside it: those of
+ * its format, and those of a trainer, if it is named like a model. NULL: no more. */
 const char *job_beside(const struct format *, const char *path, size_t at);
+/* The path of such a file, if it is there or that cannot be said; else NULL. */
+const char *job_beside_path(struct arena *, const char *primary, const char *name);
 /* Whether a trainer leaves a file of this name beside a model. */
 bool job_beside_model(const char *path);
 /* An empty leaf of a tree: kind "null", "dict" or "list". */

@@ -83,6 +83,32 @@ static void close_all(struct job_private *p)
     text_release(&p->scratch);
 }
 
+/* Report a fact that says another step than the path, unless that counts epochs (by its own word, or
+ * because the file's epoch is that), or the two count from 0 and from 1. */
+static void report_other_step(struct job *job, const struct step_place *place)
+{
+    static const char *const keys[] = {"global_step", "iter_num", "iteration", "step",
+                                       "trainer_state.json:global_step"};
+    const struct batch_meta *other = NULL;
+    if (place->epoch || (place->item.len && !step_is_deepspeed(place->item) &&
+                         step_model_rank(place->item) == STEP_NO_MODEL))
+        return; /* what an optimizer calls a step is its own */
+    for (uint64_t i = 0; i < job->batch->meta_count; i++) {
+        const struct batch_meta *m = &job->batch->metas[i];
+        if (m->type != FACT_INTEGER || m->integer < 0)
+            continue;
+        const bool near = m->integer - place->step <= 1 && place->step - m->integer <= 1;
+        if (near && strcmp(m->key, "epoch") == 0)
+            return;
+        for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]) && !near && !other; k++)
+            other = strcmp(m->key, keys[k]) == 0 ? m : NULL;
+    }
+    if (other)
+        job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "other-step",
+                  "its name says step %lld, its fact %s says %lld: the name counts",
+                  (long long)place->step, other->key, (long long)other->integer);
+}
+
 /* If the files state no step, take it from the path. */
 static void take_step_of_path(struct job *job)
 {
@@ -92,6 +118,7 @@ static void take_step_of_path(struct job *job)
     if (!b->has_step)
         return;
     b->step = place.step;
+    report_other_step(job, &place);
     if (!b->run)
         b->run = arena_copy(job->arena, b->path, place.run);
     if (!b->item && place.item.len)
@@ -168,7 +195,7 @@ static void add_fact(struct job *job, const char *name, const struct batch_meta 
 
 /* Add the facts of such a file, which a job of its own finds. If it does hold tensors, it is a
  * checkpoint. */
-static void state_file(struct job *job, const char *name)
+static void state_file(struct job *job, const char *name, const char *path)
 {
     struct error err = {.offset = NO_OFFSET};
     struct source *s;
@@ -176,7 +203,7 @@ static void state_file(struct job *job, const char *name)
     uint8_t head[PROBE_HEAD_BYTES];
     uint32_t file;
     struct probe p = {.name = name};
-    if (job_open(job, name, "facts", &s, &file, &err) == OK) {
+    if (job_open_path(job, path, "facts", &s, &file, &err) == OK) {
         p.size = s->size;
         p.head = (struct bytes){head, s->size < sizeof(head) ? (size_t)s->size : sizeof(head)};
         source_read(s, 0, head, p.head.len, &err);
@@ -200,19 +227,21 @@ static void state_file(struct job *job, const char *name)
 static void state_neighbours(struct job *job)
 {
     const struct job_request *request = job_inside(job)->request;
-    const char *name;
+    const char *name, *path;
     for (size_t i = 0; (name = job_beside(job->format, job->batch->path, i)); i++) {
         struct error ignored = {.offset = NO_OFFSET};
         struct source *s;
         uint32_t file;
-        if (!names_hold(request->siblings, request->sibling_count, name))
+        if (!job->batch->folder && !names_hold(request->siblings, request->sibling_count, name))
+            continue;
+        if (!(path = job_beside_path(job->arena, job->path, name)))
             continue;
         if (job->err->status != OK)
-            job_open(job, name, "config", &s, &file, &ignored);
+            job_open_path(job, path, "config", &s, &file, &ignored);
         else if (text_ends_in(name, strlen(name), ".json"))
-            job_meta_neighbour(job, name);
+            job_meta_beside(job, name, path);
         else
-            state_file(job, name);
+            state_file(job, name, path);
     }
 }
 
@@ -225,9 +254,9 @@ static void run_format(struct job *job, const struct job_request *request)
     request->format->index(job);
     if (job->err->status == OK)
         job_report_lost(job);
-    state_neighbours(job);
     if (b->folder && job->err->status == OK)
         report_inside(job, request);
+    state_neighbours(job);
     if (job_inside(job)->layout && job->err->status == OK) {
         layout_finish(job);
         b->layout = job_inside(job)->layout;

@@ -5,26 +5,20 @@
 
 #include "catalog/base/name_list.h"
 #include "catalog/data/model/step.h"
+#include "catalog/data/store/store.h"
 #include "importer/job/facts.h"
 
 #define TRAINER_STATE "trainer_state.json"
 
-static bool is_beside(struct job *job, const char *name)
-{
-    uint64_t count;
-    const char *const *names = job_siblings(job, &count);
-    return names_hold(names, count, name);
-}
-
-static bool read_text(struct job *job, const char *name, struct bytes *text, const char **path,
+static bool read_text(struct job *job, const char *name, const char *path, struct bytes *text,
                       struct error *err)
 {
     struct source *s;
     uint32_t file;
     uint8_t *bytes = NULL;
-    if (job_open(job, name, "config", &s, &file, err) != OK)
+    if ((path ? job_open_path(job, path, "config", &s, &file, err)
+              : job_open(job, name, "config", &s, &file, err)) != OK)
         return false;
-    *path = s->name;
     if (s->size > LIMIT_JSON_SIDE_FILE)
         error_set(err, ERR_LIMIT, s->name, NO_OFFSET, "%llu bytes, most is %llu for such a file",
                   (unsigned long long)s->size, (unsigned long long)LIMIT_JSON_SIDE_FILE);
@@ -34,20 +28,18 @@ static bool read_text(struct job *job, const char *name, struct bytes *text, con
     return bytes && source_read(s, 0, bytes, text->len, err) == OK;
 }
 
-/* Read what stands beside the checkpoint as one JSON object, and add facts of it. */
-static void state_json(struct job *job, const char *name,
+/* Read a file as one JSON object, and add facts of it. path NULL: it is in the primary's directory. */
+static void state_json(struct job *job, const char *name, const char *path,
                        bool (*state)(struct job *, struct json *, const char *key))
 {
     struct error err = {.offset = NO_OFFSET};
     struct text prefix = {.limit = LIMIT_FACT_KEY};
     struct bytes text = {0};
-    const char *path = name;
-    if (!is_beside(job, name))
-        return;
+    const uint64_t file = job->batch->file_count;
     text_addf(&prefix, "%s:", name);
-    if (text_str(&prefix) && read_text(job, name, &text, &path, &err)) {
+    if (text_str(&prefix) && read_text(job, name, path, &text, &err)) {
         struct json j, ahead;
-        json_init(&j, cursor_over(text, 0), job->arena, path, &err);
+        json_init(&j, cursor_over(text, 0), job->arena, job->batch->files[file].path, &err);
         j.python = true; /* json.dump() writes Infinity, and json.load() takes it */
         ahead = j;
         /* An invalid file adds no facts, however much can be read. */
@@ -117,7 +109,15 @@ static const char *const beside_model[] = {TRAINER_STATE,   "training_args.bin",
 
 void job_meta_neighbour(struct job *job, const char *name)
 {
-    state_json(job, name, strcmp(name, TRAINER_STATE) == 0 ? state_trainer : state_members);
+    uint64_t count;
+    const char *const *names = job_siblings(job, &count);
+    if (names_hold(names, count, name))
+        state_json(job, name, NULL, state_members);
+}
+
+void job_meta_beside(struct job *job, const char *name, const char *path)
+{
+    state_json(job, name, path, strcmp(name, TRAINER_STATE) == 0 ? state_trainer : state_members);
 }
 
 bool job_beside_model(const char *path)
@@ -129,6 +129,14 @@ bool job_beside_model(const char *path)
     return false;
 }
 
+/* DeepSpeed's folder may be all that there is of the model. */
+static bool is_model(const char *path)
+{
+    struct step_place place;
+    return step_model_rank(step_item(path)) < STEP_NO_MODEL ||
+           (step_of_path(path, &place) && step_is_deepspeed(place.item));
+}
+
 const char *job_beside(const struct format *f, const char *path, size_t at)
 {
     size_t n = 0;
@@ -136,8 +144,20 @@ const char *job_beside(const struct format *f, const char *path, size_t at)
         n++;
     if (at < n)
         return f->beside[at];
-    return step_model_rank(step_item(path)) < STEP_NO_MODEL &&
-                   at - n < sizeof(beside_model) / sizeof(beside_model[0])
+    return at - n < sizeof(beside_model) / sizeof(beside_model[0]) && is_model(path)
                ? beside_model[at - n]
                : NULL;
+}
+
+const char *job_beside_path(struct arena *arena, const char *primary, const char *name)
+{
+    struct file_identity identity;
+    struct error err = {.offset = NO_OFFSET};
+    enum entry_kind kind = ENTRY_FILE;
+    const char *slash = strrchr(primary, '/');
+    const char *folder = slash ? arena_copy(arena, primary, (size_t)(slash - primary)) : NULL;
+    char *path = folder ? arena_array(arena, path_size(folder, name), 1) : NULL;
+    if (!path || path_look(path_join(path, folder, name), &kind, &identity, &err) == ERR_MISSING)
+        return NULL;
+    return kind == ENTRY_FILE ? path : NULL;
 }

@@ -292,9 +292,13 @@ static bool unit_unchanged(struct walker *w, struct listing *l, const struct uni
     if (same != SAME || c->again)
         return false;
     const char *name;
-    for (size_t i = 0; (name = job_beside(u->format, u->path, i)); i++)
-        if (listing_file(l, name) && !has_row(k, c, listing_path(l, name)))
+    for (size_t i = 0; (name = job_beside(u->format, u->path, i)); i++) {
+        const char *path = !primary                ? job_beside_path(l->arena, u->primary, name)
+                           : listing_file(l, name) ? listing_path(l, name)
+                                                   : NULL;
+        if (path && !has_row(k, c, path))
             return false; /* a new neighbour describes it */
+    }
     /* A new neighbour may be a shard that the index claims now. */
     for (uint64_t i = 0; dirty && u->format->claim && i < l->file_count; i++) {
         const struct entry *e = &l->files[i];

@@ -71,3 +71,68 @@ for text in '{"log_history": [' '{"a\u0000b": 1}' '{"log_history": []}' '{"log_h
     "$CKPTDB_BIN" "SELECT key, value FROM metadata JOIN checkpoint c ON c.id = checkpoint_id WHERE c.path GLOB '*/det/*' AND key GLOB 'trainer*'"
     "$CKPTDB_BIN" "SELECT code, message FROM issue WHERE path GLOB '*/det/*'"
 done
+echo "--- the model of a step is a folder"
+describe() { "$CKPTDB_BIN" "SELECT c.path GLOB '*$1', key, value FROM metadata JOIN checkpoint c ON c.id = checkpoint_id WHERE c.path GLOB '$PWD/fsdp/*'
+    AND key IN ('trainer_state.json:global_step', 'scheduler.pt:last_epoch', 'training_args.bin:max_steps') ORDER BY 1, 2"; }
+for each in pytorch_model_fsdp_0 optimizer_0; do
+    mkdir -p "fsdp/checkpoint-30/$each" && cp "$TESTS"/fixtures/dcp/y_two/{.metadata,__0_0.distcp,__1_0.distcp} "fsdp/checkpoint-30/$each"
+done
+cp "$real"/sft-run/checkpoint-30/{trainer_state.json,training_args.bin} fsdp/checkpoint-30 && chmod -R u+w fsdp
+import fsdp
+names 'fsdp/*'
+describe /pytorch_model_fsdp_0
+echo "$ nothing changed: $(import fsdp)"
+cp "$real/sft-run/checkpoint-30/scheduler.pt" fsdp/checkpoint-30
+echo "$ a new one: $(import fsdp)"
+describe /pytorch_model_fsdp_0
+sed -i 's/"global_step": 30/"global_step": 31/' fsdp/checkpoint-30/trainer_state.json
+echo "$ one changed: $(import fsdp/checkpoint-30/pytorch_model_fsdp_0)"
+rm fsdp/checkpoint-30/scheduler.pt
+echo "$ one gone: $(import fsdp)"
+describe /pytorch_model_fsdp_0
+cp fsdp/checkpoint-30/trainer_state.json fsdp/checkpoint-30/pytorch_model_fsdp_0
+echo "$ one inside describes nothing: $(import fsdp)"
+describe /pytorch_model_fsdp_0
+rm fsdp/checkpoint-30/pytorch_model_fsdp_0/trainer_state.json
+import fsdp
+"$CKPTDB_BIN" verify fsdp@30 && echo verified
+echo '{' >fsdp/checkpoint-30/trainer_state.json
+import fsdp
+"$CKPTDB_BIN" "SELECT substr(path, length('$PWD') + 2), code, message FROM issue WHERE path GLOB '$PWD/fsdp/*'"
+mkdir -p zero/checkpoint-5
+cp -r "$TESTS/fixtures/deepspeed/y_stage3" zero/checkpoint-5/global_step5
+sed 's/"global_step": 30/"global_step": 5/' "$real/sft-run/checkpoint-30/trainer_state.json" >zero/checkpoint-5/trainer_state.json
+import zero
+names 'zero/*'
+"$CKPTDB_BIN" "SELECT value FROM metadata JOIN checkpoint c ON c.id = checkpoint_id WHERE c.path GLOB '*/zero/*' AND key = 'trainer_state.json:global_step'"
+echo "--- a name and a fact that say different steps: one warning; epochs are no steps"
+cat >save.py <<'P'
+import os, sys, make_torch
+path, facts = sys.argv[1], [f.partition("=") for f in sys.argv[2:]]
+os.makedirs(os.path.dirname(path), exist_ok=True)
+value = {"w": make_torch.tensor(), **{k: int(v) for k, _, v in facts}}
+open(path, "wb").write(make_torch.saved(value))
+P
+save() { python3 save.py "$@"; }
+save says/ckpt-300.pt global_step=200 iter_num=7 step=300
+save says/step-00500.pt step=400
+save says/iter_0000100/model.pt iteration=90
+save says/checkpoint-30/model.pt
+save says/checkpoint-30/optimizer.pt step=3
+sed 's/"global_step": 30/"global_step": 20/' "$real/sft-run/checkpoint-30/trainer_state.json" >says/checkpoint-30/trainer_state.json
+save agrees/epoch_3.pt global_step=1200 epoch=3
+save agrees/gen/epoch_3/model.pt global_step=1200
+save agrees/lt/epoch=1-step=100.ckpt global_step=100 epoch=1
+save agrees/lt/epoch=2-val_loss=0.25.ckpt global_step=150 epoch=2
+save agrees/fair/checkpoint3.pt global_step=1200 epoch=2
+save agrees/zero/step_1000.pt step=999
+save agrees/ckpt.pt iter_num=250
+differ() { "$CKPTDB_BIN" "SELECT path, severity, code, message FROM issue WHERE path GLOB '$PWD/says/*' OR path GLOB '$PWD/agrees/*' ORDER BY path"; }
+import says agrees
+differ | tee before
+import says agrees
+differ | cmp - before && echo "the same issues"
+"$CKPTDB_BIN" "SELECT step FROM checkpoint WHERE path GLOB '$PWD/says/*' ORDER BY step"
+sed -i 's/"global_step": 20/"global_step": 30/' says/checkpoint-30/trainer_state.json
+import says
+differ | diff before - | cut -d"$(printf '\t')" -f 1

@@ -239,6 +239,8 @@ static void test_step_of_path(void **state)
         if (!found)
             continue;
         assert_int_equal(place.run, strlen(cases[i].run));
+        assert_int_equal(place.epoch,
+                         strstr(cases[i].path, "epoch_3") || strstr(cases[i].path, "val_loss"));
         assert_int_equal(place.item.len, strlen(cases[i].item));
         assert_memory_equal(place.item.at ? place.item.at : "", cases[i].item, place.item.len);
         assert_int_equal(place.row.len, strlen(cases[i].row));

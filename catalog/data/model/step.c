@@ -6,6 +6,8 @@
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 #define STEP_DIGITS 18 /* more do not fit */
 
+static const char deepspeed[] = "deepspeed";
+
 static bool word_is(struct step_word w, const char *text)
 {
     return w.len == strlen(text) && memcmp(w.at, text, w.len) == 0;
@@ -45,7 +47,7 @@ static struct step_word component(const char *path, const char *end)
 /* --- folders ------------------------------------------------------------------------------ */
 
 /* "checkpoint-500", "step_500", "global_step500". */
-static bool names_step(struct step_word w, int64_t *step)
+static bool names_step(struct step_word w, struct step_place *out)
 {
     static const char *const words[] = {"checkpoint", "ckpt",  "global_step", "step",
                                         "iter",       "epoch", "iteration"};
@@ -57,7 +59,8 @@ static bool names_step(struct step_word w, int64_t *step)
         const char *digits = w.at + len;
         digits += digits[0] == '-' || digits[0] == '_';
         size_t count = digits_at(digits, end);
-        if (digits + count == end && take_number(digits, count, step))
+        out->epoch = strcmp(words[i], "epoch") == 0;
+        if (digits + count == end && take_number(digits, count, &out->step))
             return true;
     }
     return false;
@@ -78,7 +81,7 @@ static struct step_word stem_of(struct step_word name)
 static bool part_of_step(const char *path, struct step_word name, struct step_place *out)
 {
     struct step_word rank = {0}, folder;
-    int64_t inner;
+    struct step_place inner;
     if (name.at == path)
         return false;
     folder = component(path, name.at - 1);
@@ -86,12 +89,12 @@ static bool part_of_step(const char *path, struct step_word name, struct step_pl
         rank = folder; /* Megatron has a folder for each rank in the step's */
         folder = component(path, folder.at - 1);
     }
-    if (folder.at <= path + 1 || !names_step(folder, &out->step))
+    if (folder.at <= path + 1 || !names_step(folder, out))
         return false;
     out->run = (size_t)(folder.at - 1 - path);
     out->item = rank.len ? rank : stem_of(name);
-    if (!rank.len && names_step(name, &inner) && inner == out->step)
-        out->item = (struct step_word){"deepspeed", strlen("deepspeed")};
+    if (!rank.len && names_step(name, &inner) && inner.step == out->step)
+        out->item = (struct step_word){deepspeed, strlen(deepspeed)};
     return true;
 }
 
@@ -107,6 +110,7 @@ static bool keyed_number(struct step_word name, const char *key, struct step_pla
             continue;
         const char *digits = name.at + at + len;
         out->row = (struct step_word){name.at + at, len - 1};
+        out->epoch = word_is(out->row, "epoch");
         return take_number(digits, digits_at(digits, name.at + name.len), &out->step);
     }
     return false;
@@ -132,6 +136,7 @@ static bool ends_in_step(struct step_word name, struct step_place *out)
             (end > len && !strchr("-_.", name.at[end - len - 1])))
             continue;
         out->row = (struct step_word){name.at, end};
+        out->epoch = strcmp(words[i].word, "epoch") == 0;
         return take_number(name.at + name.len - digits, digits, &out->step);
     }
     return false;
@@ -167,13 +172,18 @@ bool step_of_path(const char *path, struct step_place *out)
     const struct step_word name = component(path, path + strlen(path));
     *out = (struct step_place){0};
     if (!part_of_step(path, name, out)) {
-        if (name.at > path + 1 && names_step(name, &out->step))
+        if (name.at > path + 1 && names_step(name, out))
             out->run = (size_t)(name.at - 1 - path);
         else if (!numbered_file(path, name, out))
             return false;
     }
     out->run = step_run(path, out->run);
     return true;
+}
+
+bool step_is_deepspeed(struct step_word item)
+{
+    return word_is(item, deepspeed);
 }
 
 struct step_word step_item(const char *path)

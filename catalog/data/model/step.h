@@ -25,11 +25,15 @@ struct step_place {
     size_t run;            /* bytes of the path that name the run's directory */
     struct step_word item; /* which part of a step's folder it is */
     struct step_word row;  /* what a file's name has before its number */
+    bool epoch;            /* the number is one of epochs */
 };
 
 /* Whether the path of a checkpoint, a file or a directory, names a step as trainers write it. The step of
  * a file `epoch=1-step=100.ckpt` is 100. */
 bool step_of_path(const char *path, struct step_place *out);
+
+/* Whether an item is DeepSpeed's folder. */
+bool step_is_deepspeed(struct step_word item);
 
 /* The length of a run's directory without a last component that only says that checkpoints are in it:
  * "checkpoints" or the like. */
