@@ -81,15 +81,14 @@ static void add_for_param(struct optax *o, const struct node *n, const struct op
                           struct optimizer_row row)
 {
     const struct optimizer_shape *s = row.param->shape;
-    const bool dimensions = strcmp(slot->shape, "dimensions") == 0;
     const bool same = strcmp(slot->shape, "same") == 0;
     if (!row.dtype)
         row.dtype = row.param->dtype;
-    if (dimensions || same) { /* the axes of dimensions are all vectors' together */
+    if (same) { /* of the vectors of `dimensions`, T5X has one value for all */
         const struct json_value *axes = axes_of(o->run, o->axes, row.param);
         row.axes = axes ? run_json(o->run, axes) : NULL;
     }
-    if (dimensions) {
+    if (strcmp(slot->shape, "dimensions") == 0) {
         add_dimensions(o, row);
         return;
     }
