@@ -12,6 +12,7 @@
 #include "catalog/content/keep.h"
 #include "catalog/content/part.h"
 #include "catalog/content/twins.h"
+#include "catalog/db/ids.h"
 
 enum algorithm {
     CONTENT_HASH,
@@ -124,6 +125,7 @@ static void run_checkpoint(struct run *run, int64_t checkpoint, bool all, const 
         .watcher = run->work->context,
         .stop = run->work->stop,
         .progress = run->work->progress,
+        .measured = run->work->measured,
     };
     run->fold = digest_fold_new();
     run->complete = true;
@@ -196,6 +198,39 @@ static bool is_known(sqlite3 *db, int64_t checkpoint, struct error *err)
     return known;
 }
 
+/* Tensors in links to files that were hashed under another name have the hashes found there. */
+static void share_links(const struct content_work *w, int64_t checkpoint, struct error *err)
+{
+    static const char sql[] =
+        "INSERT OR IGNORE INTO _tensor_hashes SELECT (?1" ID_FIRST ") + (x.id" ID_ORD
+        "), x.hash FROM _tensor_hashes x JOIN"
+        " (SELECT d.id FROM linked_checkpoints k JOIN linked_checkpoints o ON o.file = k.file AND o.id <> k.id"
+        "  JOIN _checkpoints c ON c.id = k.id JOIN _checkpoints d ON d.id = o.id"
+        "  WHERE k.id = ?1 AND d.layout = c.layout AND d.placed = c.placed AND d.format = c.format"
+        "   AND EXISTS (SELECT 1 FROM _tensor_hashes h WHERE h.id BETWEEN d.id" ID_FIRST
+        "AND d.id" ID_LAST ")"
+        "   AND NOT EXISTS (SELECT 1 FROM _files f LEFT JOIN _files g ON g.id = (d.id" ID_FIRST
+        ") + (f.id" ID_ORD ") AND g.device = f.device AND g.inode = f.inode AND g.size = f.size"
+        "    AND g.mtime_ns = f.mtime_ns AND g.base = f.base"
+        "    WHERE f.id BETWEEN c.id" ID_FIRST "AND c.id" ID_LAST
+        " AND f.role = 'data' AND g.id IS NULL) LIMIT 1) d ON x.id BETWEEN d.id" ID_FIRST
+        "AND d.id" ID_LAST;
+    db_run(w->db, err, "cannot keep a hash", sql, "i", checkpoint);
+}
+
+enum status content_find_links(sqlite3 *db, struct error *err)
+{
+    static const char sql[] =
+        "CREATE TEMP TABLE IF NOT EXISTS linked_checkpoints (id INTEGER PRIMARY KEY, file TEXT NOT NULL);"
+        "CREATE INDEX IF NOT EXISTS temp.linked_checkpoints_by_file ON linked_checkpoints(file);"
+        "DELETE FROM linked_checkpoints;"
+        "INSERT OR IGNORE INTO linked_checkpoints SELECT id" ID_OWNER
+        ", device || ' ' || inode FROM"
+        " (SELECT id, device, inode, count(*) OVER (PARTITION BY device, inode) AS names FROM _files"
+        "  WHERE role = 'data' AND inode IS NOT NULL) WHERE names > 1 ORDER BY id";
+    return db_exec(db, sql, err);
+}
+
 static void compute(const struct content_work *w, int64_t checkpoint, bool *complete,
                     struct error *err)
 {
@@ -207,12 +242,14 @@ static void compute(const struct content_work *w, int64_t checkpoint, bool *comp
                       .algorithm = CONTENT_HASH,
                       .put = db_query_to(w->db, err, DB_READING, put, ""),
                       .link = db_query_to(w->db, err, DB_READING, link, "")};
+    if (err->status == OK && !w->again && !w->measured)
+        share_links(w, checkpoint, err);
     if (err->status == OK)
         run_checkpoint(&run, checkpoint, w->again, NULL, err);
     sqlite3_finalize(run.put);
     sqlite3_finalize(run.link);
     *complete = run.complete && err->status == OK;
-    if (*complete)
+    if (*complete && !w->measured)
         hash_if_whole(w, checkpoint, err);
     else if (err->status == OK && run.damaged) /* the known hash is wrong */
         db_run(w->db, err, NULL, "DELETE FROM _checkpoint_hashes WHERE id = ?1", "i", checkpoint);
@@ -221,12 +258,12 @@ static void compute(const struct content_work *w, int64_t checkpoint, bool *comp
 enum status content_hash(const struct content_work *w, int64_t checkpoint, bool *complete,
                          struct error *err)
 {
-    *complete = content_is_current(w, checkpoint, err);
+    *complete = w->measured || content_is_current(w, checkpoint, err);
     if (*complete && (w->again || !is_known(w->db, checkpoint, err)) && err->status == OK &&
-        keep_begin(w, err) == OK)
+        (w->measured || keep_begin(w, err) == OK))
         compute(w, checkpoint, complete, err);
     *complete = *complete && err->status == OK;
-    return keep_pause(w, err);
+    return w->measured ? err->status : keep_pause(w, err);
 }
 
 enum status content_sha256(const struct content_work *w, int64_t checkpoint,

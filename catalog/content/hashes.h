@@ -20,6 +20,8 @@ struct content_work {
     unsigned threads; /* 0: one per core */
     bool again;       /* compute what is known, too */
     bool twins;       /* only tensors that could have an equal one, as twins_find() found */
+    /* content_hash() and content_stats() only add how many bytes they would read; NULL: they work */
+    uint64_t *measured;
     /* NULL: never stop. Called on any thread; true ends the work with ERR_INTERRUPTED. */
     bool (*stop)(void *context);
     /* Bytes read so far, of all there are to read; on the caller's thread. NULL: none. */
@@ -34,6 +36,9 @@ struct content_work {
 /* Results are committed every two seconds, and whenever much was read. Call this after the last
  * checkpoint, and after an error or an interruption, to commit the rest. */
 enum status content_commit(sqlite3 *, struct error *err);
+
+/* Find the checkpoints that have names of one file, before content_hash(): it is read once. */
+enum status content_find_links(sqlite3 *, struct error *err);
 
 /* Hash all tensors of a checkpoint that have bytes (or only those with twins), then the
  * checkpoint, if all hashes are known. *complete: all could be read. */

@@ -271,6 +271,7 @@ static void sweep_checkpoint(struct run *run, int64_t checkpoint, const char *re
         .watcher = w->context,
         .stop = w->stop,
         .progress = w->progress,
+        .measured = w->measured,
     };
     if (!which) {
         error_memory(err);
@@ -307,6 +308,10 @@ enum status content_stats(const struct content_work *w, int64_t checkpoint, cons
                           bool *complete, struct error *err)
 {
     struct run run = {.work = w, .complete = true};
+    if (w->measured) {
+        sweep_checkpoint(&run, checkpoint, regex, err);
+        return err->status;
+    }
     const bool current = content_is_current(w, checkpoint, err);
     if (current && keep_begin(w, err) == OK && (w->again || share(w->db, checkpoint, err) == OK)) {
         stats_prepare(&run, err);

@@ -157,7 +157,9 @@ enum status sweep_run(const struct sweep *w, struct error *err)
         error_memory(err);
     else
         list_ids(&s, err);
-    if (err->status == OK && lookup_open(w->db, &s.lookup, err) == OK)
+    if (w->measured)
+        *w->measured += s.total;
+    else if (err->status == OK && lookup_open(w->db, &s.lookup, err) == OK)
         run_batches(&s, err);
     if (s.lookup)
         lookup_close(s.lookup);

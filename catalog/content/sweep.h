@@ -44,6 +44,7 @@ struct sweep {
     bool (*stop)(void *watcher); /* called on any thread; NULL: never stop */
     /* Bytes done, of all there are; NULL: none. */
     void (*progress)(void *watcher, uint64_t done, uint64_t total);
+    uint64_t *measured; /* only add how many bytes there are to read, and read none; NULL: read */
 };
 
 /* OK: everything was taken; otherwise take()'s error, ERR_INTERRUPTED, ERR_MEMORY, or an error of

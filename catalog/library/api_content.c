@@ -1,6 +1,7 @@
 /*
  * api_content.c - hashing, statistics and manifests.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "catalog/content/hashes.h"
@@ -15,6 +16,7 @@ struct working {
     const char *doing;
     struct refusals causes; /* why tensors of the current checkpoint could not be read */
     bool trouble;           /* some tensor could not be read */
+    uint64_t before, total; /* bytes: of the checkpoints before the current one; of all */
     const struct ckptdb_content_options *options; /* for ckptdb_sha256() */
 };
 
@@ -28,7 +30,7 @@ static void work_progress(void *context, uint64_t done, uint64_t total)
     const struct working *w = context;
     const struct ckptdb_watch *watch = &w->catalog->watch;
     if (watch->progress)
-        watch->progress(watch->context, w->doing, done, total);
+        watch->progress(watch->context, w->doing, w->before + done, w->total ? w->total : total);
 }
 
 enum status library_begin_results(const ckptdb *c, enum overlay_results kind,
@@ -123,6 +125,37 @@ static enum status begin_work(const ckptdb *c, const struct ckptdb_content_optio
     return err->status;
 }
 
+/* Hash a checkpoint, or compute its statistics; or (measured) only say how much that would read. */
+static enum status compute_one(const struct content_work *work, enum overlay_results kind,
+                               const struct ckptdb_content_options *o, size_t i, struct error *err)
+{
+    bool complete;
+    return kind == OVERLAY_HASHES
+               ? content_hash(work, o->checkpoints[i], &complete, err)
+               : content_stats(work, o->checkpoints[i], o->names, &complete, err);
+}
+
+/* Work on one checkpoint after the other. For somebody who watches, what each has to read is found first. */
+static void compute_all(struct working *w, const struct content_work *work,
+                        enum overlay_results kind, const struct ckptdb_content_options *o,
+                        struct error *err)
+{
+    uint64_t *bytes =
+        o->count > 1 && w->catalog->watch.progress ? calloc(o->count, sizeof(*bytes)) : NULL;
+    for (size_t i = 0; bytes && i < o->count && err->status == OK; i++) {
+        struct content_work measuring = *work;
+        measuring.measured = &bytes[i];
+        compute_one(&measuring, kind, o, i, err);
+        w->total += bytes[i];
+    }
+    for (size_t i = 0; i < o->count && err->status == OK; i++) {
+        compute_one(work, kind, o, i, err);
+        say_trouble(w, o->checkpoints[i]);
+        w->before += bytes ? bytes[i] : 0;
+    }
+    free(bytes);
+}
+
 /* Hash checkpoints, or compute their statistics, and keep the results. */
 static enum ckptdb_status compute(ckptdb *c, enum overlay_results kind, const char *doing,
                                   const struct ckptdb_content_options *given, bool *all,
@@ -132,22 +165,17 @@ static enum ckptdb_status compute(ckptdb *c, enum overlay_results kind, const ch
     struct working w = {.catalog = c, .doing = doing};
     struct ckptdb_content_options o;
     time_t begun = 0;
-    bool complete;
     if (begin_work(c, given, true, &o, all, &err) != OK)
         return library_end(&err, error);
     const struct content_work work = work_of(&w, &o, &begun);
     c->writing++;
     library_begin_results(c, kind, &o, &err);
+    if (kind == OVERLAY_HASHES && err.status == OK)
+        content_find_links(c->db, &err);
     if (kind == OVERLAY_HASHES && o.twins && err.status == OK)
         twins_find(c->db, &err);
     const int before = sqlite3_total_changes(c->db);
-    for (size_t i = 0; i < o.count && err.status == OK; i++) {
-        if (kind == OVERLAY_HASHES)
-            content_hash(&work, o.checkpoints[i], &complete, &err);
-        else
-            content_stats(&work, o.checkpoints[i], o.names, &complete, &err);
-        say_trouble(&w, o.checkpoints[i]);
-    }
+    compute_all(&w, &work, kind, &o, &err);
     content_commit(c->db, &err);
     c->writing--;
     library_end_results(c, before);

@@ -3,6 +3,7 @@
  * reason is an issue, is not remembered and not taken for gone. The linker puts __wrap_X in the
  * place of X (Makefile), so that this works for root too.
  */
+#include "catalog/ckptdb.h"
 #include "catalog/sql/open.h"
 #include "importer/verify/verify.h"
 #include "tests/unit/import_place.h"
@@ -564,6 +565,65 @@ static void test_verify_lists_once(void **state)
     expect(p, "SELECT count(*) FROM verification WHERE findings = 0", "3");
 }
 
+/* How a hashing went that somebody watched. */
+struct seen {
+    uint64_t done, total;
+    bool steady; /* it never went back, and the total stayed */
+};
+
+static void see(void *context, const char *doing, uint64_t done, uint64_t total)
+{
+    struct seen *seen = context;
+    (void)doing;
+    seen->steady &= done >= seen->done && done <= total && (!seen->total || seen->total == total);
+    seen->done = done;
+    seen->total = total;
+}
+
+/* Hash `count` checkpoints from `first` on in a fresh catalog; how often their files were read. */
+static int reads_of_hashing(const struct place *p, int64_t first, size_t count, bool twins,
+                            struct seen *seen)
+{
+    const int64_t ids[] = {first, first + 1, first + 2, first + 3, first + 4, first + 5};
+    const struct ckptdb_content_options options = {
+        .size = sizeof(options), .checkpoints = ids, .count = count, .threads = 1, .twins = twins};
+    const struct ckptdb_watch watch = {.size = sizeof(watch), .context = seen, .progress = see};
+    ckptdb *c = NULL;
+    bool all;
+    *seen = (struct seen){.steady = true};
+    shell_out("rm -f %s*", p->catalog);
+    import(p, "", plain);
+    assert_int_equal(ckptdb_open(p->catalog, CKPTDB_CREATE, &c, NULL), CKPTDB_OK);
+    ckptdb_watch(c, &watch);
+    arm(READ, ".safetensors", EIO, INT_MAX); /* counts, and fails none */
+    assert_int_equal(ckptdb_hash(c, &options, &all, NULL), CKPTDB_OK);
+    disarm();
+    ckptdb_close(c);
+    return fault.calls;
+}
+
+/* A file with five names is read once, and all its names have its hashes; a copy is read. How far the work
+ * has come is of all checkpoints. */
+static void test_links_are_hashed_once(void **state)
+{
+    const struct place *p = *state;
+    struct seen seen;
+    put_safetensors(p, "1.safetensors", TWO, 24);
+    shell_out("for i in 2 3 4 5; do ln %s/1.safetensors %s/$i.safetensors; done", p->root, p->root);
+    put_safetensors(p, "6.safetensors", TWO, 24);
+    const int once = reads_of_hashing(p, 1, 1, false, &seen);
+    assert_true(once > 0);
+    assert_int_equal(reads_of_hashing(p, 1, 5, false, &seen), once);
+    expect(p, "SELECT count(hash), count(DISTINCT hash) FROM tensor WHERE checkpoint_id < 6",
+           "10|2");
+    expect(p, "SELECT count(hash), count(DISTINCT hash) FROM checkpoint", "5|1");
+    assert_int_equal(reads_of_hashing(p, 1, 6, true, &seen), 2 * once);
+    expect(p, "SELECT count(hash), count(DISTINCT hash) FROM tensor", "12|2");
+    assert_int_equal(seen.total, 6 * 24);
+    assert_int_equal(seen.done, seen.total);
+    assert_true(seen.steady);
+}
+
 static struct {
     int calls, at;
 } broken;
@@ -628,6 +688,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_any_one_trouble, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_trouble_of_verify, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_verify_lists_once, place_setup, teardown),
+        cmocka_unit_test_setup_teardown(test_links_are_hashed_once, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_statement_breaks_off, place_setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
