@@ -195,6 +195,9 @@ struct ckptdb_import_options {
     void (*found)(void *context, const struct ckptdb_found *);
     void (*issue)(void *context, const struct ckptdb_issue *);
     void *context;
+    /* Take what files that were cut short still hold (whole tensors; the others are rows without data),
+     * rather than refuse them. */
+    bool salvage;
 };
 
 struct ckptdb_import_report {

@@ -96,6 +96,7 @@ static void *index_unit(void *context, uint64_t number, uint64_t *bytes)
         .reuse = x->reuse,
         .classes = x->im->classes,
         .threads = x->threads_each,
+        .salvage = x->im->options->salvage,
     };
     job_run_index(&request, &batch, &err);
     /* A file that failed is not opened again until it changes, unless the machine was to
@@ -463,6 +464,7 @@ enum status import_run(struct sqlite3 *db, const struct import_options *options,
     struct walk_options walk_options = {
         .threads = thread_count(options),
         .follow = options->follow,
+        .salvage = options->salvage,
         .known = known,
         .classes = classes,
         .tick = tick,

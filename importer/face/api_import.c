@@ -126,6 +126,7 @@ static void run_import(ckptdb *c, const struct ckptdb_import_options *o, struct 
         .prune = o->prune,
         .follow = o->follow,
         .dry_run = o->dry_run,
+        .salvage = o->salvage,
         .stop = library_stopped,
         .progress = tell_progress,
         .waiting = tell_waiting,

@@ -32,6 +32,7 @@ struct job {
     struct error *err;
     unsigned threads;              /* how many it may run at once, itself included; 1 or more */
     const struct classes *classes; /* classes_judge(); NULL: none is known */
+    bool salvage;                  /* a file that was cut short is taken for what it still holds */
     struct batch *batch;           /* not for formats */
     void *private;                 /* job.c's */
 };
@@ -67,7 +68,8 @@ struct tensor_claim {
 enum status job_tensor(struct job *, const struct tensor_claim *);
 
 /* Go on without the end that a file has lost, as *why says ("truncated", which is cleared; any other
- * error stays): a reason for the issue that counts the tensors whose data was there. False: it stays. */
+ * error stays): a reason for the issue that counts the tensors whose data was there. False: it stays, as always
+ * without `salvage`. */
 bool job_cut(struct job *, uint32_t file, struct error *why);
 
 /* Announce how many tensors will come, so that room for them is made at once. It is a hint: do not

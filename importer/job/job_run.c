@@ -289,6 +289,7 @@ enum status job_run_index(const struct job_request *request, struct batch **out,
         .err = err,
         .threads = request->threads ? request->threads : 1,
         .classes = request->classes,
+        .salvage = request->salvage,
         .batch = b,
         .private = &p,
     };

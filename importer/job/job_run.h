@@ -16,6 +16,7 @@ struct job_request {
     struct reuse *reuse;           /* NULL: none */
     const struct classes *classes; /* NULL: no class is known */
     unsigned threads;              /* 0: one */
+    bool salvage;                  /* as of struct job */
 };
 
 /* Run one job. The batch is usable even if the status is not OK: it then holds the

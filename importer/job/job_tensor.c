@@ -62,7 +62,7 @@ static struct lost_data *lost_of(struct job *job, uint32_t file)
 
 bool job_cut(struct job *job, uint32_t file, struct error *why)
 {
-    if (why->status != ERR_CORRUPT || strcmp(error_word(why), "truncated") != 0)
+    if (!job->salvage || why->status != ERR_CORRUPT || strcmp(error_word(why), "truncated") != 0)
         return false;
     char *text = arena_copy(job->arena, why->message, strlen(why->message));
     error_clear(why);
@@ -255,7 +255,8 @@ static void check_data(struct job *job, struct tensor_claim *t, const char *name
         return;
     }
     const char *path = t->file < b->file_count ? b->files[t->file].path : NULL;
-    if (!fits_file(job, t->file, t->offset, t->stored) && file_is_there(job, t->file)) {
+    const bool wanted = t->stored || job->salvage; /* GGUF places nothing anywhere */
+    if (wanted && !fits_file(job, t->file, t->offset, t->stored) && file_is_there(job, t->file)) {
         lose_to_cut(job, t, t->file, name);
     } else if (!run_is_possible(job, t->file, t->offset, t->stored)) {
         lose_data(t);

@@ -176,7 +176,8 @@ static void probe_unless_settled(struct walker *w, struct listing *l, struct ent
 {
     /* Look again at a shard whose index is gone, and at a file that was passed over
      * and is now asked for by name. */
-    bool passed = e->known && e->known->checkpoint == KNOWN_NONE && !listing_asks_for(l, e);
+    bool passed = e->known && e->known->checkpoint == KNOWN_NONE && !listing_asks_for(l, e) &&
+                  !w->options->salvage;
     bool settled = passed || (e->known && e->format) || is_part(w->options->known, l, e);
     if (!settled && !e->probed && !e->in_doubt && !e->claimed && recognise_wanted(l, e) &&
         !unfinished_name(e->name))

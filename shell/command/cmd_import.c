@@ -195,6 +195,7 @@ static int import_command(struct session *session, const struct args *args)
         .dry_run = args_option(&command_import, args, "--dry-run"),
         .issue = show_issue,
         .context = &showing,
+        .salvage = args_option(&command_import, args, "--salvage"),
     };
     const struct ckptdb_watch watch = {
         .size = sizeof(watch), .context = &showing, .progress = import_show};
@@ -220,6 +221,7 @@ static const struct option_spec import_options[] = {
     {"--jobs", "N", "number of threads (default: four per core)"},
     {"--dry-run", NULL, "only print what would be indexed"},
     {"--follow", NULL, "also enter linked directories (linked files always count)"},
+    {"--salvage", NULL, "also take files that were cut short, for the tensors that are whole"},
     {NULL, NULL, NULL},
 };
 

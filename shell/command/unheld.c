@@ -117,7 +117,8 @@ static int import_unheld(struct session *s)
                                                   .paths = &path,
                                                   .path_count = 1,
                                                   .issue = unheld_issue,
-                                                  .context = &x};
+                                                  .context = &x,
+                                                  .salvage = true};
     const struct ckptdb_watch watch = {
         .size = sizeof(watch), .context = &x, .progress = unheld_progress};
     struct ckptdb_import_report report = {.size = sizeof(report)};

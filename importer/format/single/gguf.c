@@ -267,7 +267,8 @@ static void check_end(struct part *p, const struct source *s)
               "the tensors need a file of %" PRIu64 " bytes, it has %" PRIu64 ": it was cut short",
               most, s->size);
     error_code(&cut, "truncated");
-    job_cut(p->job, p->file, &cut);
+    if (!job_cut(p->job, p->file, &cut))
+        *p->job->err = cut;
 }
 
 /* ggml stores tensors one after the other, each padded. Overlaps are reported each, gaps and

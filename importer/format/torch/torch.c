@@ -175,7 +175,7 @@ void torch_file_state(struct torch_tree *t, const struct source *s, struct error
     struct bytes head = {bytes, len};
     struct torch_zip z = {0};
     t->arena = t->job->arena;
-    t->whole_file = true;
+    t->whole_file = t->job->salvage;
     if (source_read(s, 0, bytes, len, err) != OK)
         return;
     if (torch_legacy_magic(head))
