@@ -17,6 +17,9 @@ sql "SELECT e.ordinal, e.offset, e.stored, e.codec, e.origin, e.shape
 try get y_chunks_old.h5 filled
 try get y_chunks_new.h5 two
 
+echo "--- integers of fewer bits than their bytes: what the library reads, whatever the other bits hold"
+for name in i12 i20be_at_3 u12_at_2 u5 i40 filled packed packed_at_3; do try get y_narrow.h5 $name; done
+
 echo "--- a stored member's tensors are ranges of the archive, a deflated one's cuts"
 sql "SELECT name, storage, offset, stored FROM tensor WHERE path LIKE '%/y_stored.keras'"
 sql "SELECT name, storage, offset, stored FROM tensor WHERE path LIKE '%/y_deflated.keras'"

@@ -23,6 +23,7 @@
  *   scaleoffset:T,D,N[,F]  HDF5's packed integers and rounded floats (scaleoffset.c)
  *   szip:N,MASK,BLOCK,BITS,LINE  HDF5's szip (szip.c)
  *   nbit:T,P,N  HDF5's integers, each stored in P bits
+ *   bits:T,P,O  integers that are P bits of T, from bit O on
  *   lz4blocks:N  LZ4 as HDF5's filter 32004 has it
  *   bitshuffle:N,E,B[,lz4|zstd]  bits sorted by their position in an element (bitshuffle.c)
  *   packbits:bool   eight bools per byte, to one per byte

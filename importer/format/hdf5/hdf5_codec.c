@@ -101,7 +101,7 @@ static bool add_nbit(struct chain *c, const struct hdf5_filter *f, const struct 
 {
     uint32_t size = value_of(f, 4), bits = value_of(f, 6);
     bool is_signed = strncmp(d->type.dtype, "int", 3) == 0;
-    bool fits = value_of(f, 0) == 8 && value_of(f, 3) == 1 && value_of(f, 7) == 0 &&
+    bool fits = value_of(f, 0) == 8 && value_of(f, 3) == 1 && value_of(f, 7) == d->type.narrow_at &&
                 size == d->type.item && (is_signed || strncmp(d->type.dtype, "uint", 4) == 0);
     if (value_of(f, 1)) /* the type uses all its bits: nothing was packed */
         return true;
@@ -189,15 +189,14 @@ bool hdf5_chain(const struct hdf5_dataset *d, uint32_t skipped, bool whole, bool
     bool packed = false;
     for (unsigned i = 0; i < d->filters; i++)
         packed |= d->filter[i].id == NBIT && !whole && !(skipped >> i & 1);
-    if (d->type.narrow && !packed) {
-        error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
-                  "integers of %u bits, which are not packed", d->type.narrow);
-        return false;
-    }
     for (unsigned i = whole ? 0 : d->filters; i-- > 0;)
         if (!(skipped >> i & 1) && !add_filter(&c, &d->filter[i], d, size[i]))
             return false;
     if (d->type.swap > 1 && !add_step(&c, "swap:%u", d->type.swap))
+        return false;
+    if (d->type.narrow && !packed &&
+        !add_step(&c, "bits:%c%u,%u,%u", *d->type.dtype, (unsigned)d->type.item, d->type.narrow,
+                  d->type.narrow_at))
         return false;
     static const char kind[] = {[HDF5_TO_NUL] = 'Z', [HDF5_NULS] = 'S', [HDF5_SPACES] = 'P'};
     return !strings || d->type.class != HDF5_TEXT ||

@@ -143,9 +143,9 @@ struct hdf5_type {
     uint32_t size;     /* bytes of an element as stored, array dimensions included */
     uint32_t item;     /* the same without array dimensions */
     unsigned swap;     /* big-endian, in units of this many bytes; 0: no */
-    /* Only this many low bits of an integer count; 0: all. What the others hold is
-     * not known unless the n-bit filter made them */
-    unsigned narrow;
+    /* Only this many bits of an integer count, from bit narrow_at on; 0: all. What the others hold
+     * is not known unless the n-bit filter made them. */
+    unsigned narrow, narrow_at;
     enum hdf5_padding padding;
     unsigned rank; /* of an array type: dimensions that come after the dataset's */
     uint64_t shape[HDF5_RANK_MAX];

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/data/codec/codec.h"
 #include "catalog/data/model/dtype.h"
 #include "importer/format/hdf5/hdf5_walk.h"
 
@@ -63,8 +64,7 @@ static void without_data(struct emission *e, const struct error *why)
 }
 
 /* Set the grid's fill value: one element as the reader returns it, little-endian, texts without
- * padding. For `swap` bytes per number (4: float32, also within complex64), byte i comes from its
- * mirror image in its number: of 4, bytes 0 1 2 3 from 3 2 1 0. */
+ * padding. */
 static void set_fill(struct emission *e)
 {
     const struct hdf5_type *t = &e->d.type;
@@ -82,10 +82,16 @@ static void set_fill(struct emission *e)
         hdf5_text(&e->tree->h, t, fill, &e->grid.fill);
         return;
     }
-    uint8_t *turned = arena_room(e->arena, fill.len);
-    for (size_t i = 0; turned && i < fill.len; i++)
-        turned[i] = fill.at[t->swap > 1 ? i - i % t->swap + t->swap - 1 - i % t->swap : i];
-    e->grid.fill = (struct bytes){turned, turned ? fill.len : 0};
+    char steps[CHAIN_BYTES];
+    struct source *stored = NULL, *s = NULL;
+    struct error *err = e->tree->h.err;
+    uint8_t *decoded = arena_room(e->arena, fill.len);
+    if (decoded && hdf5_chain(&e->d, 0, true, false, steps, err) &&
+        source_open_memory(e->tree->path, fill, false, &stored, err) == OK &&
+        codec_chain_open(stored, steps, &s, NULL, err) == OK &&
+        source_read(s, 0, decoded, fill.len, err) == OK)
+        e->grid.fill = (struct bytes){decoded, fill.len};
+    source_close(s);
 }
 
 static void emit_dataset(struct emission *e)

@@ -74,13 +74,14 @@ static void integer(struct type_parsing *p, const struct type_head *h, struct hd
     bool whole = precision == h->size * 8;
     /* An integer of fewer bits than its bytes have needs no conversion if it is
      * unsigned and padded with zeros. */
-    bool zeros = !is_signed && !(h->flags & 6);
-    if (log > 3 || h->size != 1u << log || offset || !precision || precision > h->size * 8) {
+    bool zeros = !is_signed && !(h->flags & 6) && !offset;
+    if (log > 3 || h->size != 1u << log || !precision || offset + precision > h->size * 8) {
         no_tensor(t, "integers of a width that no dtype has");
         return;
     }
     plain(t, names[is_signed][log], h->flags & 1 ? h->size : 0);
     t->narrow = whole || zeros ? 0 : precision;
+    t->narrow_at = offset;
 }
 
 static void real(struct type_parsing *p, const struct type_head *h, struct hdf5_type *t)
