@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "catalog/base/text.h"
 #include "catalog/db/db.h"
 #include "catalog/db/schema.h"
 
@@ -19,6 +20,34 @@ static const char *rules_store_copied(struct ruleset *set, sqlite3_stmt *s, int 
     const char *copy = text ? arena_copy(set->arena, text, len) : NULL;
     *nul = *nul || (text && strlen(text) != len);
     if (text && !copy)
+        error_memory(err);
+    return copy;
+}
+
+/* Copy a pattern or a template, with the escapes that mean a NUL in place of each: a text here
+ * holds none. A NUL after a backslash is itself in a pattern, and leaves both in a template. */
+static const char *rules_store_spelt(struct ruleset *set, sqlite3_stmt *s, int i, bool template,
+                                     struct error *err)
+{
+    const char *from = rules_store_column(s, i);
+    size_t len = (size_t)sqlite3_column_bytes(s, i);
+    struct text spelt = {0};
+    bool escaped = false;
+    if (!from)
+        return NULL;
+    for (size_t at = 0; at < len; at++) {
+        if (from[at])
+            text_addc(&spelt, from[at]);
+        else if (template)
+            text_adds(&spelt, escaped ? "\\\\000" : "\\000");
+        else
+            text_adds(&spelt, escaped ? "x00" : "\\x00");
+        escaped = from[at] == '\\' && !escaped;
+    }
+    const char *copy =
+        text_str(&spelt) ? arena_copy(set->arena, text_str(&spelt), spelt.len) : NULL;
+    text_release(&spelt);
+    if (!copy)
         error_memory(err);
     return copy;
 }
@@ -52,8 +81,8 @@ static void fetch_rules(sqlite3 *db, const char *name, struct ruleset *set, stru
                                   "s", name);
     while (db_row(s, "rules", err)) {
         struct ruleset_rule r = {.ord = sqlite3_column_int64(s, 0)};
-        r.pattern = rules_store_copied(set, s, 1, &r.nul, err);
-        r.replacement = rules_store_copied(set, s, 2, &r.nul, err);
+        r.pattern = rules_store_spelt(set, s, 1, false, err);
+        r.replacement = rules_store_spelt(set, s, 2, true, err);
         r.compute = rules_store_copied(set, s, 3, &r.nul, err);
         r.ops = rules_store_copied(set, s, 4, &r.nul, err);
         if (!ruleset_add(set, r))

@@ -67,3 +67,11 @@ echo "INSERT INTO ruleset(name, dialect) VALUES ('nul', 't5x-translator');
 INSERT INTO rule(ruleset, ord, pattern, replacement, compute) VALUES ('nul', 1, '(.*)', '\\g<k>', '[[\"k\", \"if\", \"\", \"\", \"a\\u0000b\"]]');" >nul.sql
 load nul nul.sql
 "$CKPTDB_BIN" -f nul.sql "SELECT rule_status('nul', 'a'), rule_error('nul', 'a')"
+echo '-- in a rule of the table it is a character as any other, which no name has'
+"$CKPTDB_BIN" "INSERT INTO ruleset(name, dialect) VALUES ('zero', 't5x-translator'), ('zero_orbax', 'orbax')" \
+    "INSERT INTO rule(ruleset, ord, pattern, replacement) VALUES ('zero', 1, 'a' || char(0), 'cut'), ('zero', 2, 'a\' || char(0) || '*', 'b'),
+    ('zero', 3, 'c', 'z' || char(0) || 'y'), ('zero', 4, '(d)', '\1\' || char(0)), ('zero', 5, '(.*)', '\1'), ('zero_orbax', 1, 'a' || char(0), 'b')"
+echo '{"ckptdb": "names", "tensors": {"a": {}, "c": {}, "d": {}, "e": {}}}' >letters.json
+"$CKPTDB_BIN" import letters.json 2>/dev/null
+"$CKPTDB_BIN" "SELECT old_name, status, rule, hex(new_name), error FROM translation WHERE ruleset = 'zero' AND checkpoint_id = (SELECT id FROM checkpoint WHERE name = 'letters.json')"
+"$CKPTDB_BIN" "SELECT rule_status('zero_orbax', 'a'), rule_error('zero_orbax', 'a')"
