@@ -148,7 +148,8 @@ static inline char *catalogued(const struct place *p)
     struct error err = {.offset = NO_OFFSET};
     assert_int_equal(db_open(p->catalog, DB_WRITE, &db, &err), OK);
     assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &s, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(s), SQLITE_ROW);
+    if (sqlite3_step(s) != SQLITE_ROW)
+        fail_msg("%s", sqlite3_errmsg(db));
     char *all = strdup((const char *)sqlite3_column_text(s, 0));
     sqlite3_finalize(s);
     db_close(db);
