@@ -70,11 +70,15 @@ static const char statuses_sql[] =
     "UPDATE temp.difference SET status = iif(distance ->> '$.unequal', 'value', 'same')"
     " WHERE distance IS NOT NULL AND (status = 'unread' OR tensor_b GLOB '[[]*')";
 
-/* Pairs without a distance (complex numbers, times, bytes, texts) are compared by their bytes. */
+/* Pairs without a distance (complex numbers, times, bytes, texts) are compared by their bytes, except for
+ * what a map or an adapter makes of a tensor, which is not in its bytes: a recipe (a text), or a
+ * cast. */
 static const char contents_sql[] =
     "UPDATE temp.difference SET status = CASE tensor_sha256(tensor_a) = tensor_sha256(tensor_b)"
     "   WHEN 1 THEN 'same' WHEN 0 THEN 'value' ELSE status END"
-    " WHERE wanted AND status = 'unread' AND distance IS NULL AND dtype_a = dtype_b";
+    " WHERE wanted AND status = 'unread' AND distance IS NULL AND dtype_a = dtype_b"
+    " AND typeof(tensor_a) = 'integer' AND typeof(tensor_b) = 'integer' AND dtype_a = (SELECT dtype FROM"
+    "  tensor t WHERE t.checkpoint_id = tensor_checkpoint(tensor_a) AND t.id = tensor_a)";
 
 #define ROWS "SELECT status, name_a, name_b, dtype_a, dtype_b, shape_a, shape_b"
 #define FROM_ROWS                                                                                  \
@@ -139,9 +143,7 @@ static bool diff_measure(struct session *s, const struct comparing *c)
     progress_free(m.bar);
     if (!good || !run_to_end(s, session_prepare(s, statuses_sql, "")))
         return false;
-    /* What a map makes of a tensor is not in its bytes. */
-    return !c->values || c->map || c->adapter ||
-           run_to_end(s, session_prepare(s, contents_sql, ""));
+    return !c->values || run_to_end(s, session_prepare(s, contents_sql, ""));
 }
 
 static bool diff_compare(struct session *s, const struct comparing *c)
@@ -285,6 +287,11 @@ static int diff_report(struct session *s, const struct args *args, const struct 
         complain("%lld of %lld tensors change", c->different,
                  (long long)session_number(s, "SELECT tensors FROM checkpoint WHERE id = ?1", "i",
                                            how->a));
+    else if (how->values && c->unread)
+        complain(
+            "%lld different, %lld the same, %lld not compared: no distance is known for what the map"
+            " makes of them, or their bytes cannot be read",
+            c->different, c->same, c->unread);
     else
         complain("%lld different, %lld the same%s", c->different, c->same + c->unread,
                  c->unread ? " as far as names, dtypes and shapes go" : "");
@@ -351,7 +358,7 @@ static int diff_run_as(struct session *s, const struct args *args, const char *r
         status = diff_report(s, args, &how, &c);
     if (status != STATUS_FINE)
         return status == STATUS_INTERRUPTED ? status : STATUS_TROUBLE;
-    return c.different ? STATUS_NO : STATUS_FINE;
+    return c.different || (how.values && !how.adapter && c.unread) ? STATUS_NO : STATUS_FINE;
 }
 
 static int diff_run(struct session *s, const struct args *args)
@@ -381,8 +388,8 @@ const struct command command_diff = {
         "comes first: names, dtypes and shapes, then values. What a map casts is compared\n"
         "after the cast, and the loss is reported. If one side is a skeleton (names\n"
         "only), the last line says whether the other loads into it, and if not, why. A\n"
-        "and B may be steps of a run. The exit status is 0 (the same), 1 (different) or 2\n"
-        "(trouble).\n"
+        "and B may be steps of a run. The exit status is 0 (the same), 1 (different, or with\n"
+        "--values not all compared) or 2 (trouble).\n"
         "\n"
         "If B is an adapter (LoRA), and A is none, the rows are the tensors of A that it\n"
         "changes: delta_l2 is the norm of the change, rel that divided by the tensor's norm\n"

@@ -127,6 +127,15 @@ complex c1.safetensors '\0' && complex c2.safetensors '\100'
 "$CKPTDB_BIN" -d complex.db import c1.safetensors c2.safetensors
 "$CKPTDB_BIN" -d complex.db diff c1.safetensors c2.safetensors --values --all
 echo "status $?"
+echo '-- renamed first, too; what a map makes of them is not said to be the same'
+echo '{"dialect": "convert", "rules": [["(.)", "\\1", {"ops": []}]]}' >idle.json
+echo '{"dialect": "convert", "rules": [["(.)", "\\1", {"ops": [["transpose"]]}]]}' >turned.json
+for m in idle turned; do
+    "$CKPTDB_BIN" -d complex.db map load $m $m.json
+    for other in c1 c2; do "$CKPTDB_BIN" -d complex.db diff c1.safetensors $other.safetensors --values --map $m --all; echo "status $?"; done
+done
+"$CKPTDB_BIN" -d complex.db diff c1.safetensors c1.safetensors --values --rename 'd=d' --quiet; echo "status $?"
+"$CKPTDB_BIN" -d complex.db diff c1.safetensors c2.safetensors --values --rename 'd=d' --quiet; echo "status $?"
 echo '-- quantised integers are compared as they are stored, with integers only'
 quantised=$TESTS/fixtures/real/torch/quantized/data
 python3 - "$quantised" <<'END'
