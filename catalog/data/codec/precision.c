@@ -1,5 +1,5 @@
 /*
- * bits.c - codec "bits:T,P,O": integers whose value is P bits from bit O on, to whole ones. T is the type
+ * precision.c - codec "bits:T,P,O": integers whose value is P bits from bit O on, to whole ones. T is the type
  * ("i4", "u2", ...), little-endian; what the other bits hold does not count. "bits:i2,12,4" makes
  * the int16 -1 of the bytes f7 ff.
  */
