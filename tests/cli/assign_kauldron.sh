@@ -143,3 +143,11 @@ deep=$(printf 'a/%.0s' {1..118})cb
 tree c_deep q/"$deep" q/w
 tree m_deep p/"$deep" p/w
 try steps c_deep m_deep "$(ignore "\"**$(printf '.a.**%.0s' {1..8}).b\"" '')" p q | sed -E 's:(a[./]){100,}:a...:g'
+# A key that is literally * is all keys to the original where it writes with ignore_ options: it fails at a leaf among them.
+tree c_star params/\*/a params/\*/b/c params/w
+tree m_star params/\*/a params/\*/b/c params/w params/z
+tree m_star_alone params/\*/a params/\*/b/c
+try star c_star m_star "$(ignore '' '"**.z"')" params params
+try star_alone c_star m_star_alone "$(ignore '"w"' '')" params params
+try star_ignored c_star m_star "$(ignore '"**.a", "**.b"' '"**"')" params params
+try star_without_options c_star m_star '{}' 'params.w' 'params.w' "params['*']" "params['*']"

@@ -81,6 +81,73 @@ static bool is_replaced(struct loader *l, const struct entry *e, struct map_text
     return false;
 }
 
+/* Index the model's leaves that stand beside a subtree named `*`, by their parent. */
+static bool index_beside_star(struct loader *l)
+{
+    const struct map_tree *model = &l->task->target;
+    struct map_text part;
+    bool added;
+    for (size_t i = 0; i < model->count; i++) {
+        const struct map_leaf *leaf = &model->leaf[i];
+        const struct map_text parent = kauldron_above(leaf->name, &part);
+        text_reset(&l->key);
+        text_add(&l->key, leaf->name.at, leaf->name.len - part.len);
+        if (!text_addc(&l->key, '*'))
+            return false;
+        const uint64_t node = kauldron_node_at(&l->new, (struct map_text){l->key.at, l->key.len});
+        if (!parent.at || !node || node >= NODE_LEAF ||
+            (leaf->kind != MAP_TENSOR && leaf->kind != MAP_NULL))
+            continue;
+        uint64_t *beside = strmap_add(&l->beside_star, parent.at, parent.len, &added);
+        if (!beside)
+            return false;
+        *beside = i;
+    }
+    return true;
+}
+
+/* The original writes by the printed path, where it takes a key `*` on the way for all keys: it
+ * fails at a leaf among them. at NULL: there is none. */
+static struct map_text star_fault(struct loader *l, const struct map_leaf *leaf,
+                                  struct map_text rest)
+{
+    struct map_text part, next = {0}, entered = {0}, place = leaf->name;
+    const uint64_t *beside = NULL;
+    struct text error = {0};
+    bool last = false;
+    size_t behind = 0;
+    for (struct map_text above = rest; above.at; behind++, next = part) {
+        above = kauldron_above(above, &part);
+        place = kauldron_above(place, &part);
+        const uint64_t *found = behind && part.len == 1 && *part.at == '*'
+                                    ? strmap_get(&l->beside_star, place.at, place.len)
+                                    : NULL;
+        if (found)
+            beside = found, entered = next, last = behind == 1;
+    }
+    if (!beside)
+        return (struct map_text){0};
+    const char *class = l->task->target.leaf[*beside].kind == MAP_NULL ? "NoneType" : "int";
+    text_addf(&error, "%s: Error trying to mutate path ", last ? "ValueError" : "RuntimeError");
+    struct text path = {0};
+    kontext_print_name(rest.at, rest.len, &path);
+    text_add(&error, path.at, path.len);
+    text_release(&path);
+    if (last)
+        text_addf(&error, ": Cannot mutate leaf <class '%s'>. Tried to overwrite key ", class);
+    else
+        text_adds(&error, ": Error accessing ");
+    if (kauldron_is_position(entered, SIZE_MAX))
+        text_add(&error, entered.at, entered.len);
+    else
+        map_repr(&error, entered);
+    if (last)
+        text_adds(&error, ". Only dict, list can be recursed into.");
+    else
+        text_addf(&error, " in <class '%s'>: ", class);
+    return map_keep(l->task, &error);
+}
+
 /* With an ignore_ option, only tensors count as keys. */
 static void reconcile(struct loader *l, const struct map_leaf *leaf, struct map_text rest,
                       struct outcome *o)
@@ -89,11 +156,13 @@ static void reconcile(struct loader *l, const struct map_leaf *leaf, struct map_
     bool needed = !tensor && leaf->kind == MAP_TENSOR;
     if (tensor)
         o->what = kauldron_is_ignored(l, &l->restored, rest) ? OWN : MAPPED;
-    else if (needed && l->model.error.at)
+    if (o->what == MAPPED && l->beside_star.count)
+        o->error = star_fault(l, leaf, rest);
+    if (needed && l->model.error.at)
         o->error = l->model.error;
     else if (needed && !kauldron_is_ignored(l, &l->model, rest))
         o->error = kauldron_unwanted_key(l, "Missing", rest, "ignore_model_keys");
-    else if (!is_replaced(l, o->entry, rest))
+    else if (!tensor && !is_replaced(l, o->entry, rest))
         o->what = OWN;
     if (!o->error.at)
         o->error = l->restored.broken.at ? l->restored.broken : l->model.broken;
@@ -408,6 +477,7 @@ static void kauldron_settle(struct map_task *t)
                 kauldron_read_filters(&l, "ignore_restored_keys", &l.restored) &&
                 kauldron_read_filters(&l, "ignore_model_keys", &l.model);
     l.ignores = l.restored.given || l.model.given;
+    good = good && (!l.ignores || index_beside_star(&l));
     if (good && kauldron_read_entries(&l) && index_targets(&l))
         kauldron_load(&l);
     else
@@ -417,6 +487,7 @@ static void kauldron_settle(struct map_task *t)
     text_release(&l.key);
     strmap_release(&l.written);
     strmap_release(&l.targets);
+    strmap_release(&l.beside_star);
     strmap_release(&l.old);
     strmap_release(&l.new);
 }
