@@ -87,12 +87,14 @@ static void close_all(struct job_private *p)
  * because the file's epoch is that), or the two count from 0 and from 1. */
 static void report_other_step(struct job *job, const struct step_place *place)
 {
-    static const char *const keys[] = {"global_step", "iter_num", "iteration", "step",
-                                       "trainer_state.json:global_step"};
+    static const char *const keys[] = {"global_step", "iter_num", "iteration",
+                                       "trainer_state.json:global_step", "step"};
+    const size_t count = sizeof(keys) / sizeof(keys[0]);
     const struct batch_meta *other = NULL;
-    if (place->epoch || (place->item.len && !step_is_deepspeed(place->item) &&
-                         step_model_rank(place->item) == STEP_NO_MODEL))
-        return; /* what an optimizer calls a step is its own */
+    /* what an optimizer or a generator calls a step is its own */
+    const bool model = !place->item.len || step_model_rank(place->item) < STEP_NO_MODEL;
+    if (place->epoch)
+        return;
     for (uint64_t i = 0; i < job->batch->meta_count; i++) {
         const struct batch_meta *m = &job->batch->metas[i];
         if (m->type != FACT_INTEGER || m->integer < 0)
@@ -100,7 +102,7 @@ static void report_other_step(struct job *job, const struct step_place *place)
         const bool near = m->integer - place->step <= 1 && place->step - m->integer <= 1;
         if (near && strcmp(m->key, "epoch") == 0)
             return;
-        for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]) && !near && !other; k++)
+        for (size_t k = 0; k + !model < count && !near && !other; k++)
             other = strcmp(m->key, keys[k]) == 0 ? m : NULL;
     }
     if (other)

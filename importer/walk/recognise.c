@@ -273,6 +273,23 @@ static bool has_row(const struct known *k, const struct known_checkpoint *c, con
     return false;
 }
 
+/* Whether a file that describes the checkpoint is new beside it. */
+static bool described_anew(struct walker *w, struct listing *l, const struct unit *u,
+                           const struct known_checkpoint *c)
+{
+    const bool folder = strcmp(u->primary, l->path) == 0;
+    const char *name;
+    for (size_t i = 0; (name = job_beside(u->format, u->path, i)); i++) {
+        if (!folder && !listing_file(l, name))
+            continue;
+        const char *path =
+            folder ? job_beside_path(l->arena, u->primary, name) : listing_path(l, name);
+        if (path && !has_row(w->options->known, c, path))
+            return true;
+    }
+    return false;
+}
+
 /* Whether the unit is still the catalogued checkpoint of its path. */
 static bool unit_unchanged(struct walker *w, struct listing *l, const struct unit *u,
                            const struct entry *primary, bool dirty, struct error *trouble)
@@ -292,14 +309,8 @@ static bool unit_unchanged(struct walker *w, struct listing *l, const struct uni
         return true;
     if (same != SAME || c->again)
         return false;
-    const char *name;
-    for (size_t i = 0; (name = job_beside(u->format, u->path, i)); i++) {
-        const char *path = !primary                ? job_beside_path(l->arena, u->primary, name)
-                           : listing_file(l, name) ? listing_path(l, name)
-                                                   : NULL;
-        if (path && !has_row(k, c, path))
-            return false; /* a new neighbour describes it */
-    }
+    if (described_anew(w, l, u, c))
+        return false;
     /* A new neighbour may be a shard that the index claims now. */
     for (uint64_t i = 0; dirty && u->format->claim && i < l->file_count; i++) {
         const struct entry *e = &l->files[i];

@@ -117,6 +117,7 @@ save() { python3 save.py "$@"; }
 save says/ckpt-300.pt global_step=200 iter_num=7 step=300
 save says/step-00500.pt step=400
 save says/iter_0000100/model.pt iteration=90
+save says/iter_0000100/mp_rank_00/model_optim_rng.pt iteration=80
 save says/checkpoint-30/model.pt
 save says/checkpoint-30/optimizer.pt step=3
 sed 's/"global_step": 30/"global_step": 20/' "$real/sft-run/checkpoint-30/trainer_state.json" >says/checkpoint-30/trainer_state.json
