@@ -149,7 +149,7 @@ static const struct tree_case cases[] = {
       {"empty/", ""}},
      "a float32 [] @3 0+1\nb/w float32 [4,4] @5 0+2 3+1\n"
      "directory .\ndirectory b\ndirectory empty\nchunks a\nindex a/.zarray\nchunks b/w\n"
-     "index b/w/.zarray\nstep = 3\n"},
+     "index b/w/.zarray\nindex .zattrs\nindex b/w/.zattrs\nstep = 3\n"},
     {"the root is an array",
      {{".zarray", ARRAY2("[3]", "[2]", FILLED)}, {"0", ""}, {"1", ""}},
      " float32 [3] @0 0+2\nchunks .\nindex .zarray\n"},
@@ -177,7 +177,7 @@ static const struct tree_case cases[] = {
       {"x/c/1/0", ""},
       {"x/c/1/1", ""}},
      "x int8 [4,4] @1 1+3\ndirectory .\nchunks x\nindex x/zarr.json\nchunks x/c\n"
-     "chunks x/c/0\nchunks x/c/1\nx:scale = 0.5\nx:deep/a = [1,\"NaN\"]\n"},
+     "chunks x/c/0\nchunks x/c/1\nindex zarr.json\nx:scale = 0.5\nx:deep/a = [1,\"NaN\"]\n"},
     {"strangers, a lost chunk, a link",
      {{".zgroup", GROUP2},
       {"a/.zarray", ARRAY2("[4]", "[2]", NULLED)},
