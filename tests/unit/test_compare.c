@@ -419,10 +419,35 @@ static void test_changed(void **unused)
         else if (way == 2)
             assert_int_equal(remove("b"), 0);
         else
-            file_b.t.elements = file_b.shape[0] = 3 * PIECE - 1;
+            file_b.t.elements = file_b.t.nbytes = 1, file_b.t.rank = 0;
         assert_int_equal(tensor_compare(&file_a.t, NULL, &file_b.t, NULL, &out, &err),
                          way < 3 ? ERR_CHANGED : ERR_ARGUMENT);
     }
+    free(a.bytes);
+    free(b.bytes);
+}
+
+/* Of tensors that differ in their number of rows alone, those that both have are compared. */
+static void test_rows(void **unused)
+{
+    struct sample a, b, file_a, file_b;
+    struct comparison out;
+    struct error err = {.offset = NO_OFFSET};
+    (void)unused;
+    sample_in_memory(&a, "uint8", 3 * PIECE);
+    sample_in_memory(&b, "uint8", 3 * PIECE - 1);
+    memset(a.bytes, 1, 3 * PIECE);
+    memset(b.bytes, 1, 3 * PIECE - 1);
+    a.bytes[3 * PIECE - 2] = 2; /* the last row that both have */
+    a.bytes[3 * PIECE - 1] = 2;
+    sample_in_file(&a, "a", &file_a);
+    sample_in_file(&b, "b", &file_b);
+    assert_int_equal(tensor_compare(&file_a.t, NULL, &file_b.t, NULL, &out, &err), OK);
+    assert_int_equal(out.rows, 3 * PIECE - 1);
+    assert_int_equal(out.unequal, 1);
+    assert_int_equal(tensor_compare(&file_b.t, NULL, &file_a.t, NULL, &out, &err), OK);
+    assert_int_equal(out.rows, 3 * PIECE - 1);
+    assert_int_equal(out.unequal, 1);
     free(a.bytes);
     free(b.bytes);
 }
@@ -453,7 +478,8 @@ int main(void)
         cmocka_unit_test(test_kernels), cmocka_unit_test(test_dtypes),
         cmocka_unit_test(test_sizes),   cmocka_unit_test(test_powers),
         cmocka_unit_test(test_watch),   cmocka_unit_test(test_casts),
-        cmocka_unit_test(test_changed), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_changed), cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }
