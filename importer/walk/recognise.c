@@ -448,9 +448,9 @@ static void recognise_settle(struct walker *w, struct listing *l, struct folder 
     walk_add_unit(w, u);
 }
 
-/* Whether the directory could be a checkpoint if the entries that
- * could not be looked at were files. */
-static bool perhaps_checkpoint(struct listing *l)
+/* Whether the directory would be something else than `format` if the entries that could not be looked at
+ * were files: one of them may be what makes it a checkpoint, or keeps it from being one. */
+static bool perhaps_other(struct listing *l, const struct format *format)
 {
     struct listing all = *l;
     struct error trouble = {.offset = NO_OFFSET};
@@ -464,7 +464,7 @@ static bool perhaps_checkpoint(struct listing *l)
     memcpy(all.files + l->file_count, l->unseen, l->unseen_count * sizeof(*all.files));
     all.file_count += l->unseen_count;
     listing_sort(&all);
-    return directory_format(&all, &trouble) || trouble.status != OK;
+    return directory_format(&all, &trouble) != format || trouble.status != OK;
 }
 
 /* Whether the directory is one checkpoint; *whole: including everything below it. It is not
@@ -480,7 +480,7 @@ static bool recognise_directory(struct walker *w, struct listing *l, bool *whole
     *whole = true;
     if (!u.unchanged)
         u.format = directory_format(l, &trouble);
-    if (trouble.status != OK || (!u.format && perhaps_checkpoint(l))) {
+    if (trouble.status != OK || (!u.unchanged && perhaps_other(l, u.format))) {
         /* Incomplete evidence decides nothing: the directory remains what it was. */
         pthread_mutex_lock(&w->lock);
         walk_unseen(w, l->path,

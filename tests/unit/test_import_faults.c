@@ -387,12 +387,32 @@ static void test_directory_in_doubt(void **state)
             import(p, "", plain);
             disarm();
             print_message("%s, call %zu\n", fixtures[i], k);
-            expect(p, "SELECT count(*) FROM checkpoint WHERE path NOT LIKE '%/tree.zarr'", "0");
+            /* Shards alone make a folder DCP's, whose metadata is opened by its name. */
+            expect(p, "SELECT count(*) FROM checkpoint WHERE path NOT LIKE '%/tree.zarr'",
+                   i == 0 && calls[k] == LOOK ? "2" : "0");
             expect(p, "SELECT count(*) > 0 FROM issue WHERE severity = 'error'", "1");
             import(p, "", plain);
-            expect(p, "SELECT format FROM checkpoint", i == 0 ? "dcp dcp" : "zarr");
+            expect(p, "SELECT format, state FROM checkpoint",
+                   i == 0 ? "dcp|complete dcp|complete" : "zarr|complete");
         }
     }
+}
+
+/* Such an entry may also be what keeps a directory from being one: shards alone are DCP's, and beside a
+ * file of another format they are not. */
+static void test_neighbour_in_doubt(void **state)
+{
+    const struct place *p = *state;
+    shell_out("cp $TESTS/fixtures/real/torch/dcp_two/data/sharded/*.distcp %s/", p->root);
+    put_safetensors(p, "model.safetensors", TWO, 24);
+    arm(LOOK, "model.safetensors", EIO, 1);
+    import(p, "", plain);
+    disarm();
+    expect(p, "SELECT count(*) FROM checkpoint", "0");
+    expect(p, "SELECT DISTINCT severity, code FROM issue", "error|unreadable");
+    import(p, "", plain);
+    expect(p, "SELECT count(*) FROM checkpoint WHERE format = 'dcp'", "0");
+    expect(p, "SELECT tensors, state FROM checkpoint WHERE format = 'safetensors'", "2|complete");
 }
 
 /* The copies in a .zmetadata, which may be all that says what an array is: not being able to read
@@ -683,6 +703,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_known_stays, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_known_stays_by_prefix, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_directory_in_doubt, place_setup, teardown),
+        cmocka_unit_test_setup_teardown(test_neighbour_in_doubt, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_copies_that_cannot_be_read, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_processes_not_all_listed, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_any_one_trouble, place_setup, teardown),
