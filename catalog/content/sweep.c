@@ -6,7 +6,7 @@
 #include "catalog/base/list.h"
 #include "catalog/base/text.h"
 #include "catalog/base/work.h"
-#include "catalog/data/compose/merge.h"
+#include "catalog/data/compose/merge_recipe.h"
 #include "catalog/data/read/read.h"
 
 #define BATCH_TENSORS 4096

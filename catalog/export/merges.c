@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalog/data/compose/merge.h"
+#include "catalog/data/compose/merge_recipe.h"
 #include "catalog/db/db.h"
 
 /* The steps come by id. Those without one come last. */

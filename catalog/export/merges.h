@@ -2,7 +2,7 @@
  * merges.h - the adapters that an export merges into its tensors.
  *
  * What they change is asked of the catalog once (schema/function/merged.sql). From then on a look-up of one
- * of these tensors gives the merged one (catalog/data/compose/merge.h), alone or as a part of what a
+ * of these tensors gives the merged one (catalog/data/compose/merge_recipe.h), alone or as a part of what a
  * map makes, and nothing else of an export needs to know.
  */
 #ifndef CKPTDB_MERGES_H

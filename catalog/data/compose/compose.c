@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalog/data/compose/merge.h"
+#include "catalog/data/compose/merge_recipe.h"
 #include "catalog/data/convert/convert.h"
 
 static enum status compose_refuse(struct error *err, const char *why)

@@ -1,5 +1,5 @@
 /*
- * merged.c - the reader of a tensor into which adapters are merged (compose/merge.h).
+ * merged.c - the reader of a tensor into which adapters are merged (compose/merge_recipe.h).
  *
  * The base is read as it comes; the matrices of the adapters, which are small, are read once, when the
  * first element is wanted, and laid out so that a row of their product is a sum of rows.
@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "catalog/data/compose/merge.h"
+#include "catalog/data/compose/merge_recipe.h"
 #include "catalog/data/convert/convert.h"
 #include "catalog/data/kernel/cpu.h"
 #include "catalog/data/kernel/product.h"
@@ -68,7 +68,7 @@ static float *read_numbers(const struct merged *m, const struct stored_tensor *t
 }
 
 /* The transpose of a matrix of these rows and columns, in its place; NULL after an error. */
-static float *turn(float *from, uint64_t rows, uint64_t columns, const char *whose,
+static float *transposed(float *from, uint64_t rows, uint64_t columns, const char *whose,
                    struct error *err)
 {
     float *to = from ? malloc((size_t)(rows * columns) * sizeof(*to) + 1) : NULL;
@@ -88,8 +88,8 @@ static void read_matrices(const struct merged *m, const struct merge_step *s, st
     o->left = read_numbers(m, left, err);
     o->right = err->status == OK ? read_numbers(m, right, err) : NULL;
     if (s->turned && err->status == OK) {
-        o->left = turn(o->left, s->terms, m->made->rows, left->checkpoint, err);
-        o->right = turn(o->right, m->made->columns, s->terms, right->checkpoint, err);
+        o->left = transposed(o->left, s->terms, m->made->rows, left->checkpoint, err);
+        o->right = transposed(o->right, m->made->columns, s->terms, right->checkpoint, err);
     }
     float *alpha = s->alpha && err->status == OK ? read_numbers(m, s->alpha, err) : NULL;
     if (alpha)

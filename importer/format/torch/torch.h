@@ -99,8 +99,7 @@ struct torch_tree {
     const struct source *source; /* of the pickle, */
     struct torch_run run;        /* and the run of the checkpoint that it is */
     bool big_endian;
-    bool
-        whole_file; /* an archive is a file of its own, and what it holds without its end is wanted */
+    bool whole_file; /* what an archive that has lost its end still holds is wanted */
     /* Find a storage. False after setting *err, which becomes an issue of the tensor. */
     bool (*find)(struct torch_tree *, const struct torch_key *, struct torch_run *out,
                  struct error *err);

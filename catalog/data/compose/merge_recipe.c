@@ -1,7 +1,7 @@
 /*
  * merge.c - reads the steps by which adapters are merged into a tensor, and checks that they fit it.
  */
-#include "catalog/data/compose/merge.h"
+#include "catalog/data/compose/merge_recipe.h"
 
 #include <inttypes.h>
 #include <math.h>
