@@ -1,5 +1,5 @@
 /*
- * merge.c - reads the steps by which adapters are merged into a tensor, and checks that they fit it.
+ * merge_recipe.c - reads the steps by which adapters are merged into a tensor, and checks that they fit it.
  */
 #include "catalog/data/compose/merge_recipe.h"
 

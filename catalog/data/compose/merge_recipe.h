@@ -1,5 +1,5 @@
 /*
- * merge.h - a tensor into which adapters are merged (LoRA, DoRA, replaced tensors).
+ * merge_recipe.h - a tensor into which adapters are merged (LoRA, DoRA, replaced tensors).
  *
  * The steps are a JSON list, whose first element is the dtype of the result: "float32" (not rounded),
  * or null: the base's (float32 for quantised blocks). The others are done one after the other:
@@ -17,8 +17,8 @@
  * All of it is float32, operation by operation as in PyTorch (product.h says how products are summed), and
  * the result is rounded once. It does not depend on the processor or on threads.
  */
-#ifndef CKPTDB_MERGE_H
-#define CKPTDB_MERGE_H
+#ifndef CKPTDB_MERGE_RECIPE_H
+#define CKPTDB_MERGE_RECIPE_H
 
 #include "catalog/data/compose/compose.h"
 
