@@ -69,7 +69,7 @@ static float *read_numbers(const struct merged *m, const struct stored_tensor *t
 
 /* The transpose of a matrix of these rows and columns, in its place; NULL after an error. */
 static float *transposed(float *from, uint64_t rows, uint64_t columns, const char *whose,
-                   struct error *err)
+                         struct error *err)
 {
     float *to = from ? malloc((size_t)(rows * columns) * sizeof(*to) + 1) : NULL;
     for (uint64_t r = 0; to && r < rows; r++)
