@@ -12,7 +12,6 @@
 #include "catalog/db/alike.h"
 #include "catalog/db/classes.h"
 #include "catalog/db/labels.h"
-#include "catalog/db/rules_install.h"
 #include "catalog/db/schema.h"
 
 #define CREATE_MS      1000 /* longer than from creating a file to locking it */

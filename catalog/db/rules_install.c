@@ -1,5 +1,6 @@
-#include "catalog/db/rules_install.h"
-
+/*
+ * rules_install.c - the shipped rule sets, schema/rules/NAME.sql, in a catalog.
+ */
 #include <stdint.h>
 #include <string.h>
 

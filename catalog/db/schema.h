@@ -48,4 +48,9 @@ bool schema_makes(const char *name);
  * view. */
 enum status schema_check(sqlite3 *, bool reads, bool *differs, struct error *err);
 
+/* Install every shipped rule set (schema/rules/NAME.sql) that is missing, and renew those that an older
+ * version installed. A user's own sets (`shipped` is 0), edited ones included, stay. Writes nothing if all
+ * are up to date. Inside a transaction or outside. */
+enum status rules_install(sqlite3 *, struct error *err);
+
 #endif
