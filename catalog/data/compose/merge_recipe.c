@@ -170,7 +170,7 @@ enum status merge(const char *steps, const struct composer *from, struct arena *
     }
     arena->err = before;
     arena->failed = arena->failed && before; /* without one, what is asked for next is anew */
-    if (err->status != OK)
+    if (err->status != OK || !base)
         return err->status;
     *t = (struct stored_tensor){
         .id = t->id,

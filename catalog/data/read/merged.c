@@ -40,7 +40,6 @@ struct merged {
 /* Elements as they are worked on. */
 struct chunk {
     float value[MERGED_AT_ONCE], base[MERGED_AT_ONCE], delta[MERGED_AT_ONCE];
-    uint8_t bytes[MERGED_AT_ONCE * sizeof(double)]; /* as stored, or as wanted */
 };
 
 /* --- the adapters' matrices ------------------------------------------------------------------ */
@@ -55,9 +54,9 @@ static float *read_numbers(const struct merged *m, const struct stored_tensor *t
     size_t at = 0;
     dtype_find("float32", &single);
     if (tensor_stream_open(t, m->files, NULL, &single, &s, err) == OK &&
-        !(all = malloc((size_t)tensor_stream_nbytes(s) + 1)))
+        !(all = calloc((size_t)tensor_stream_nbytes(s) + sizeof(*all), 1)))
         error_memory_at(err, t->checkpoint);
-    while (err->status == OK && tensor_stream_next(s, &block, err) == OK && block.len) {
+    while (all && tensor_stream_next(s, &block, err) == OK && block.len) {
         memcpy((uint8_t *)all + at, block.at, block.len);
         at += block.len;
     }
@@ -116,11 +115,12 @@ static void products(const struct merged *m, size_t step, uint64_t position, siz
 
 /* Read elements of a tensor as float32; they are left in `out`. */
 static enum status read_single(struct reader *r, const struct converter *widen, uint64_t position,
-                               size_t count, struct chunk *c, float *out, struct error *err)
+                               size_t count, float *out, struct error *err)
 {
+    uint8_t bytes[MERGED_AT_ONCE * sizeof(double)]; /* as stored */
     const size_t unit = widen->from.block_bytes;
-    return reader_read(r, position * unit, c->bytes, count * unit, err) == OK
-               ? converter_run(widen, c->bytes, out, count, position, err)
+    return reader_read(r, position * unit, bytes, count * unit, err) == OK
+               ? converter_run(widen, bytes, out, count, position, err)
                : err->status;
 }
 
@@ -133,14 +133,14 @@ static void find_factors(const struct merged *m, size_t step, struct error *err)
     const uint64_t outputs = s->turned ? columns : m->made->rows;
     struct open_step *o = &m->step[step];
     double *squares = calloc((size_t)outputs + 1, sizeof(*squares));
-    struct chunk *c = malloc(sizeof(*c));
+    struct chunk *c = calloc(1, sizeof(*c));
     if (!squares || !c)
         error_memory_at(err, m->tensor->checkpoint);
     else
         o->factor = read_numbers(m, s->magnitude, err);
-    for (uint64_t at = 0, n; at < all && err->status == OK; at += n) {
+    for (uint64_t at = 0, n; c && squares && at < all && err->status == OK; at += n) {
         n = all - at < MERGED_AT_ONCE ? all - at : MERGED_AT_ONCE;
-        if (read_single(m->base, &m->widen, at, (size_t)n, c, c->base, err) != OK)
+        if (read_single(m->base, &m->widen, at, (size_t)n, c->base, err) != OK)
             break;
         products(m, step, at, (size_t)n, c->delta);
         for (uint64_t i = 0; i < n; i++) {
@@ -148,7 +148,7 @@ static void find_factors(const struct merged *m, size_t step, struct error *err)
             squares[s->turned ? (at + i) % columns : (at + i) / columns] += (double)sum * sum;
         }
     }
-    for (uint64_t i = 0; i < outputs && err->status == OK; i++)
+    for (uint64_t i = 0; squares && o->factor && i < outputs && err->status == OK; i++)
         o->factor[i] /= (float)sqrt(squares[i]);
     free(squares);
     free(c);
@@ -184,7 +184,7 @@ static void do_step(struct merged *m, size_t step, uint64_t position, size_t cou
     const struct open_step *o = &m->step[step];
     if (s->kind == MERGE_LORA)
         products(m, step, position, count, c->delta);
-    else if (read_single(o->reader, &o->widen, position, count, c, c->delta, err) != OK)
+    else if (read_single(o->reader, &o->widen, position, count, c->delta, err) != OK)
         return;
     for (size_t i = 0; i < count && s->kind == MERGE_ADD; i++)
         c->delta[i] *= o->scale;
@@ -205,14 +205,14 @@ static void do_step(struct merged *m, size_t step, uint64_t position, size_t cou
 static void merged_run(struct merged *m, uint64_t position, uint64_t count, uint8_t *dst,
                        struct error *err)
 {
-    struct chunk *c = malloc(sizeof(*c));
+    struct chunk *c = calloc(1, sizeof(*c));
     if (!c) {
         error_memory_at(err, m->tensor->checkpoint);
         return;
     }
     for (uint64_t n; count && err->status == OK; position += n, count -= n) {
         n = count < MERGED_AT_ONCE ? count : MERGED_AT_ONCE;
-        read_single(m->base, &m->widen, position, (size_t)n, c, c->value, err);
+        read_single(m->base, &m->widen, position, (size_t)n, c->value, err);
         for (size_t i = 0; i < m->made->count && err->status == OK; i++)
             do_step(m, i, position, (size_t)n, c, err);
         if (err->status == OK)

@@ -15,7 +15,7 @@ static void blame(const struct rename *r, struct error *err)
 static void take_rename(struct rename *r, const struct json_value *pair, struct error *err)
 {
     const struct json_value *pattern = pair->first, *template = pattern ? pattern->next : NULL;
-    if (pair->type != JSON_ARRAY || pair->count != 2 || pattern->type != JSON_STRING ||
+    if (pair->type != JSON_ARRAY || pair->count != 2 || !template || pattern->type != JSON_STRING ||
         template->type != JSON_STRING) {
         error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
                   "renames are [[\"REGEX\", \"TEMPLATE\"], ...]");
@@ -38,7 +38,7 @@ enum status renames_read(const char *json, size_t len, struct renames *out, stru
                   "renames are [[\"REGEX\", \"TEMPLATE\"], ...]");
     if (list && err->status == OK)
         out->at = arena_array(&out->arena, list->count, sizeof(*out->at));
-    if (!out->at)
+    if (!list || !out->at)
         return error_memory(err); /* which changes no error that is set */
     for (const struct json_value *v = list->first; v && err->status == OK; v = v->next)
         take_rename(&out->at[out->count++], v, err);

@@ -489,7 +489,7 @@ static enum status dcp_index(struct job *job)
     struct dcp *d = arena_alloc(job->arena, sizeof(*d));
     if (d && job_open(job, METADATA, "index", &s, &file, job->err) == ERR_MISSING)
         error_code(job->err, "missing-metadata");
-    if (job->err->status != OK)
+    if (!d || job->err->status != OK)
         return job->err->status;
     d->job = job;
     d->places.err = d->by_path.err = job->err;
