@@ -52,6 +52,12 @@ bool text_addc(struct text *t, char c)
     return text_add(t, &c, 1);
 }
 
+bool text_varint(struct text *t, uint64_t value)
+{
+    uint8_t bytes[VARINT_MAX];
+    return text_add(t, bytes, varint_put(bytes, value));
+}
+
 bool text_addf(struct text *t, const char *fmt, ...)
 {
     va_list args;

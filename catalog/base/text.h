@@ -31,6 +31,7 @@ struct text {
 bool text_add(struct text *t, const void *bytes, size_t len);
 bool text_adds(struct text *t, const char *string);
 bool text_addc(struct text *t, char c);
+bool text_varint(struct text *t, uint64_t value); /* LEB128 */
 bool text_addf(struct text *t, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 /* Add `len` bytes as a JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD. */

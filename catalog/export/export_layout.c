@@ -223,10 +223,7 @@ void lay_index(struct export_layout *l, const char *const *paths)
 {
     struct text text = {0};
     uint64_t nbytes = l->nbytes;
-    text_addf(&text,
-              "%s"
-              ".index.json",
-              l->path);
+    text_addf(&text, "%s.index.json", l->path);
     if (text_str(&text))
         lay_file(l, text_str(&text));
     else

@@ -31,7 +31,6 @@
 #define TREE_SIZE   (24 + (2 * TREE_MOST + 1) * 8)
 #define HEAP_HEAD   32
 #define NAME_MAX_H5 65535
-#define RANK_MAX    HDF5_RANK
 #define NO_FREE     1 /* of a heap without a free block */
 
 /* What a group holds; what a node of its tree refers to. */
@@ -73,8 +72,8 @@ static bool export_hdf5_holds(const struct export_tensor *t, struct text *why, c
     }
     if (strlen(t->name) > NAME_MAX_H5)
         return !text_addf(why, "its name has more than %d bytes", NAME_MAX_H5);
-    if (t->rank > RANK_MAX)
-        return !text_addf(why, "%u dimensions; HDF5 has at most %d", t->rank, RANK_MAX);
+    if (t->rank > HDF5_RANK)
+        return !text_addf(why, "%u dimensions; HDF5 has at most %d", t->rank, HDF5_RANK);
     if (hdf5_has_dtype(&t->to))
         return true;
     *instead = export_dtype_instead(&t->to);

@@ -90,24 +90,18 @@ static bool export_tf_holds(const struct export_tensor *t, struct text *why, con
 
 /* --- the values ------------------------------------------------------------------------- */
 
-static void add_varint(struct text *out, uint64_t value)
-{
-    uint8_t bytes[VARINT_MAX];
-    text_add(out, bytes, varint_put(bytes, value));
-}
-
 static void add_field(struct text *out, unsigned number, uint64_t value)
 {
     if (value) { /* zeros are left out */
         text_addc(out, (char)(number << 3));
-        add_varint(out, value);
+        text_varint(out, value);
     }
 }
 
 static void add_message(struct text *out, unsigned number, struct text *message)
 {
     text_addc(out, (char)(number << 3 | 2));
-    add_varint(out, message->len);
+    text_varint(out, message->len);
     text_add(out, message->at, message->len);
     out->failed = out->failed || message->failed;
     text_reset(message);
@@ -160,9 +154,9 @@ static void block_add(struct table_block *b, const char *key, struct bytes value
         while (key[shared] && key[shared] == b->last[shared])
             shared++;
     }
-    add_varint(&b->entries, shared);
-    add_varint(&b->entries, strlen(key) - shared);
-    add_varint(&b->entries, value.len);
+    text_varint(&b->entries, shared);
+    text_varint(&b->entries, strlen(key) - shared);
+    text_varint(&b->entries, value.len);
     text_adds(&b->entries, key + shared);
     text_add(&b->entries, value.at, value.len);
     b->last = key;
@@ -181,8 +175,8 @@ static void block_put(struct export_layout *l, struct table_block *b, struct tex
     text_add(out, b->restarts.at, b->restarts.len);
     text_add(out, number, sizeof(number));
     out->failed = out->failed || b->restarts.failed;
-    add_varint(handle, l->at);
-    add_varint(handle, out->len);
+    text_varint(handle, l->at);
+    text_varint(handle, out->len);
     text_addc(out, 0); /* not compressed */
     store_u32le(number, crc32c_mask(crc32c_extend(0, out->at, out->len)));
     text_add(out, number, sizeof(number));

@@ -30,12 +30,6 @@ struct ocdbt_entry {
     uint64_t keys, tree_bytes, value_bytes; /* of a node */
 };
 
-static void add_varint(struct text *out, uint64_t value)
-{
-    uint8_t bytes[VARINT_MAX];
-    text_add(out, bytes, varint_put(bytes, value));
-}
-
 /* Begin a frame, whose length is filled in by end_frame(). */
 static void begin_frame(struct text *out, uint32_t magic)
 {
@@ -58,9 +52,9 @@ static void end_frame(struct export_layout *l, struct text *out)
 /* The table of data files: one. */
 static void add_files(struct text *out)
 {
-    add_varint(out, 1);
-    add_varint(out, strlen(OCDBT_DATA_FILE));
-    add_varint(out, 0); /* no part of it is a base path */
+    text_varint(out, 1);
+    text_varint(out, strlen(OCDBT_DATA_FILE));
+    text_varint(out, 0); /* no part of it is a base path */
     text_adds(out, OCDBT_DATA_FILE);
 }
 
@@ -75,11 +69,11 @@ static size_t shared_with(const struct ocdbt_entry *e, const struct ocdbt_entry 
 static void add_keys(struct text *out, const struct ocdbt_entry *e, size_t count, bool leaf)
 {
     for (size_t i = 1; i < count; i++)
-        add_varint(out, shared_with(&e[i], &e[i - 1]));
+        text_varint(out, shared_with(&e[i], &e[i - 1]));
     for (size_t i = 0; i < count; i++)
-        add_varint(out, strlen(e[i].key) - (i ? shared_with(&e[i], &e[i - 1]) : 0));
+        text_varint(out, strlen(e[i].key) - (i ? shared_with(&e[i], &e[i - 1]) : 0));
     for (size_t i = 0; i < count && !leaf; i++)
-        add_varint(out, 0); /* bytes that a subtree has in common */
+        text_varint(out, 0); /* bytes that a subtree has in common */
     for (size_t i = 0; i < count; i++)
         text_adds(out, e[i].key + (i ? shared_with(&e[i], &e[i - 1]) : 0));
 }
@@ -87,15 +81,15 @@ static void add_keys(struct text *out, const struct ocdbt_entry *e, size_t count
 static void add_values(struct text *out, const struct ocdbt_entry *e, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        add_varint(out, e[i].len);
+        text_varint(out, e[i].len);
     for (size_t i = 0; i < count; i++)
         text_addc(out, e[i].value ? 0 : 1);
     for (size_t i = 0; i < count; i++)
         if (!e[i].value)
-            add_varint(out, 0); /* the file */
+            text_varint(out, 0); /* the file */
     for (size_t i = 0; i < count; i++)
         if (!e[i].value)
-            add_varint(out, e[i].offset);
+            text_varint(out, e[i].offset);
     for (size_t i = 0; i < count; i++)
         if (e[i].value)
             text_add(out, e[i].value, (size_t)e[i].len);
@@ -104,17 +98,17 @@ static void add_values(struct text *out, const struct ocdbt_entry *e, size_t cou
 static void add_child_nodes(struct text *out, const struct ocdbt_entry *e, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        add_varint(out, 0); /* the file */
+        text_varint(out, 0); /* the file */
     for (size_t i = 0; i < count; i++)
-        add_varint(out, e[i].offset);
+        text_varint(out, e[i].offset);
     for (size_t i = 0; i < count; i++)
-        add_varint(out, e[i].len);
+        text_varint(out, e[i].len);
     for (size_t i = 0; i < count; i++)
-        add_varint(out, e[i].keys);
+        text_varint(out, e[i].keys);
     for (size_t i = 0; i < count; i++)
-        add_varint(out, e[i].tree_bytes);
+        text_varint(out, e[i].tree_bytes);
     for (size_t i = 0; i < count; i++)
-        add_varint(out, e[i].value_bytes);
+        text_varint(out, e[i].value_bytes);
 }
 
 /* Lay out a node, and return the entry that refers to it. */
@@ -125,7 +119,7 @@ static struct ocdbt_entry put_node(struct export_layout *l, struct text *out, un
     begin_frame(out, MAGIC_NODE);
     text_addc(out, (char)height);
     add_files(out);
-    add_varint(out, count);
+    text_varint(out, count);
     add_keys(out, e, count, height == 0);
     if (height)
         add_child_nodes(out, e, count);
@@ -149,21 +143,21 @@ static void put_manifest(struct export_layout *l, struct text *out, unsigned hei
     begin_frame(out, MAGIC_MANIFEST);
     text_add(out, UUID, 16);
     text_addc(out, 0); /* the versions follow */
-    add_varint(out, INLINE_MAX);
-    add_varint(out, NODE_BYTES);
+    text_varint(out, INLINE_MAX);
+    text_varint(out, NODE_BYTES);
     text_addc(out, ARITY_LOG2);
-    add_varint(out, 0); /* nodes are not compressed */
+    text_varint(out, 0); /* nodes are not compressed */
     add_files(out);
-    add_varint(out, 1); /* one version, */
-    add_varint(out, 1); /* generation 1 */
+    text_varint(out, 1); /* one version, */
+    text_varint(out, 1); /* generation 1 */
     text_addc(out, (char)height);
     const uint64_t fields[] = {0,          root->offset,     root->len,
                                root->keys, root->tree_bytes, root->value_bytes};
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-        add_varint(out, fields[i]);
+        text_varint(out, fields[i]);
     store_u64le(time, 1);
     text_add(out, time, sizeof(time));
-    add_varint(out, 0); /* no older versions */
+    text_varint(out, 0); /* no older versions */
     end_frame(l, out);
 }
 
