@@ -193,7 +193,7 @@ build := $(if $V,,bash tests/building.sh )$(MAKE) --no-print-directory $(paralle
 # `check` starts make anew behind `deps`, for pkg-config's answers are read once.
 .PHONY: check check-unit check-golden check-answers check-fuzz
 check: deps
-	@$(build) all build-unit build-replays
+	@$(build) all build-unit $(if $(filter tsan,$(VARIANT)),,build-replays)
 	@bash tests/check.sh $(VARIANT)
 
 unit_tests := $(patsubst tests/unit/%.c,$B/tests/unit/%,$(sort $(wildcard tests/unit/test_*.c)))

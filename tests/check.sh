@@ -6,8 +6,8 @@ cd "$(dirname "$0")/.." || exit 2
 variant=$1
 shift
 kinds=${*:-unit golden answers pages pty fuzz}
-# ThreadSanitizer holds signals back, which the cases on a terminal are about.
-[ "$variant" != tsan ] || [ $# != 0 ] || kinds='unit golden answers fuzz'
+# ThreadSanitizer holds signals back, which the cases on a terminal are about; replays have one thread.
+[ "$variant" != tsan ] || [ $# != 0 ] || kinds='unit golden answers'
 export TESTS=$PWD/tests
 export CKPTDB_BIN=$PWD/build/$variant/ckptdb
 jobs=$(nproc)
