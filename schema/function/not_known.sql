@@ -1,31 +1,39 @@
--- not_known.sql - not_known(statement): what the shell says on a terminal after a statement about
--- statistics, hashes or damage that have not been computed for all checkpoints: a checkpoint
--- without rows then proves nothing. For duplicates it is said only if no hash is known at all,
--- since dedup hashes only what could be equal.
+-- not_known.sql - not_known(statement[, tensors]): what the shell says on a terminal after a statement about
+-- statistics, hashes or damage that have not been computed for all that it asks about: what has
+-- no rows then proves nothing. `tensors` is a JSON list of the ids of the tensors that the statement's
+-- conditions leave (NULL: all checkpoints, of which one counts as known if anything of it is). For duplicates it
+-- is said only if no hash is known at all, since dedup hashes only what could be equal.
 WITH
-  given(statement) AS MATERIALIZED (SELECT :statement),
-  range(first, last) AS MATERIALIZED ( -- ids of the checkpoints that have numeric tensors
+  given(statement, tensors) AS MATERIALIZED (SELECT :statement, $tensors),
+  range(first, last) AS MATERIALIZED ( -- tensors, or all of a checkpoint that has numeric ones
     SELECT ID_FIRST(c.id), ID_LAST(c.id)
-    FROM _checkpoints c
-    WHERE c.format <> 'names'
+    FROM given CROSS JOIN _checkpoints c
+    WHERE tensors IS NULL AND c.format <> 'names'
       AND EXISTS (SELECT 1 FROM _layout_dtypes d WHERE d.id BETWEEN ID_FIRST(c.layout) AND ID_LAST(c.layout)
                   AND d.nbytes > 0 AND d.dtype NOT IN ('string', 'variant', 'resource'))
+    UNION ALL
+    SELECT value, value FROM given CROSS JOIN json_each(tensors)
   ),
-  asked(what, command, known, enough) AS (
+  total(ranges, checkpoints) AS MATERIALIZED (SELECT count(*), count(DISTINCT ID_OWNER(first)) FROM range),
+  asked(what, command, known, total, enough, unit) AS (
     SELECT 'statistics are', 'stats',
            (SELECT count(*) FROM range
-            WHERE EXISTS (SELECT 1 FROM _tensor_statistics WHERE id BETWEEN first AND last)), NULL
-    FROM given WHERE regexp('(?i)\b(from|join)\s+stats\b', statement)
+            WHERE EXISTS (SELECT 1 FROM _tensor_statistics WHERE id BETWEEN first AND last)),
+           ranges, NULL, iif(tensors IS NULL, 'checkpoints', 'tensors')
+    FROM given, total WHERE regexp('(?i)\b(from|join)\s+stats\b', statement)
     UNION ALL
     SELECT 'content hashes are', iif(copies, 'dedup', 'hash'),
            (SELECT count(*) FROM range
-            WHERE EXISTS (SELECT 1 FROM _tensor_hashes WHERE id BETWEEN first AND last)), iif(copies, 1, NULL)
-    FROM (SELECT statement, regexp('(?i)\b(from|join)\s+(duplicate|waste|shared)\b', statement) AS copies FROM given)
+            WHERE EXISTS (SELECT 1 FROM _tensor_hashes WHERE id BETWEEN first AND last)),
+           ranges, iif(copies, 1, NULL), iif(tensors IS NULL, 'checkpoints', 'tensors')
+    FROM (SELECT *, regexp('(?i)\b(from|join)\s+(duplicate|waste|shared)\b', statement) AS copies FROM given), total
     WHERE copies OR regexp('(?i)\bhash\b', statement)
     UNION ALL
-    SELECT 'what verify found is', 'verify', (SELECT count(*) FROM range JOIN _verifications v ON v.id = ID_OWNER(first)), NULL
-    FROM given WHERE regexp('(?i)\b(from|join)\s+(damage|verification)\b', statement)
+    SELECT 'what verify found is', 'verify',
+           (SELECT count(DISTINCT v.id) FROM range JOIN _verifications v ON v.id = ID_OWNER(first)),
+           checkpoints, NULL, 'checkpoints'
+    FROM given, total WHERE regexp('(?i)\b(from|join)\s+(damage|verification)\b', statement)
   )
-SELECT what || ' known of ' || known || ' of ' || (SELECT count(*) FROM range) || ' checkpoints: '
-       || 'ckptdb ' || command || ' works out the rest' AS said
-FROM asked WHERE known < ifnull(enough, (SELECT count(*) FROM range))
+SELECT what || ' known of ' || known || ' of ' || total || ' ' || unit || ': ckptdb ' || command || ' works out the rest'
+       AS said
+FROM asked WHERE known < ifnull(enough, total)

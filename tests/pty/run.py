@@ -653,6 +653,38 @@ def case_what_is_not_known_is_no_absence(t):
     equal("are known of" in s.output[s.output.index("1 + 1 FROM"):], False)
 
 
+def case_what_is_not_known_is_counted_of_what_was_asked(t):
+    """Of three steps of two tensors each: of the tensors and checkpoints that the statement's conditions leave."""
+    for step in (1, 2, 3):
+        os.makedirs(t.path(f"run/checkpoint-{step}"))
+        with open(t.path(f"run/checkpoint-{step}/model.safetensors"), "wb") as out:
+            header = json.dumps({n: {"dtype": "F32", "shape": [1], "data_offsets": [i * 4, i * 4 + 4]} for i, n in enumerate("vw")})
+            out.write(struct.pack("<Q", len(header)) + header.encode() + struct.pack("<2f", step, 2))
+    s = t.ready()
+    s.line(".import .")
+    s.expect("3 new")
+    s.line("stats run@1")
+    s.expect(PROMPT)
+    s.line("stats run@2 w")
+    s.expect(PROMPT)
+    says = lambda known: f"statistics are known of {known}: ckptdb stats works out the rest"
+    for where, known in (("", "2 of 3 checkpoints"), ("WHERE name = 'w'", "2 of 3 tensors"), ("WHERE x.name LIKE 'v' AND nans = 0", "1 of 3 tensors"),
+                         ("WHERE checkpoint = 'run@2'", "1 of 2 tensors"), ("WHERE checkpoint = 'run@1'", None),
+                         ("WHERE checkpoint_id = checkpoint_id('run@3')", "0 of 2 tensors"),
+                         ("WHERE checkpoint_id = (SELECT id FROM checkpoint WHERE name = 'run@3')", "0 of 2 tensors"),
+                         ("JOIN checkpoint c ON c.id = checkpoint_id WHERE c.step IN (1, 2) AND x.name = 'w'", None),
+                         ("JOIN checkpoint c ON c.id = checkpoint_id WHERE step >= 2 ORDER BY l2", "1 of 4 tensors"),
+                         ("WHERE name = 'w' OR checkpoint = 'run@3'", "2 of 3 checkpoints"), ("WHERE name = 'w' || 'x'", "2 of 3 checkpoints"),
+                         ("WHERE name = 'none'", "2 of 3 checkpoints")):
+        start = len(s.output)
+        s.line(f"SELECT x.name, l2 FROM stats x {where};")
+        if known: s.expect(says(known))
+        s.line(f"SELECT 'after {len(s.output)}';")
+        s.expect(f"│ after")
+        s.expect(PROMPT)
+        if not known: equal("known of" in s.output[start:], False)
+
+
 def case_an_alias_of_a_dtype_is_told(t):
     t.names("m.json", {"w": [1]})
     s = t.ready()
