@@ -36,5 +36,5 @@ CREATE VIEW adafactor_axis AS
 SELECT axis, word
 FROM "adafactor_axis (of ckptdb.so: load this extension first)";
 CREATE VIEW shared AS
-SELECT checkpoint_id, checkpoint, other_id, other, tensors, nbytes, id
+SELECT checkpoint_id, checkpoint, other_id, other, tensors, nbytes, other_tensors, contents, content_nbytes, id
 FROM "shared (of ckptdb.so: load this extension first)";

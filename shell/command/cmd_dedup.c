@@ -43,9 +43,12 @@ static const struct {
      "SELECT sum(nbytes) AS wasted, sum(tensors) AS tensors, count(*) AS checkpoints, run FROM waste"
      " WHERE (?2 OR checkpoint_id IN (SELECT value FROM json_each(?1)))"
      " GROUP BY run ORDER BY 1 DESC, run"},
-    {"pair", "SELECT s.nbytes, s.tensors, s.checkpoint, s.other"
-             " FROM json_each(?1) j CROSS JOIN shared s ON s.checkpoint_id = j.value"
-             " ORDER BY s.nbytes DESC, s.checkpoint, s.other"},
+    /* From the side of the one that was asked for; of two, from that which was catalogued first. */
+    {"pair",
+     "SELECT s.content_nbytes AS nbytes, s.tensors, s.other_tensors, s.checkpoint, s.other"
+     " FROM json_each(?1) j CROSS JOIN shared s ON s.checkpoint_id = j.value"
+     " WHERE s.other_id > s.checkpoint_id OR s.other_id NOT IN (SELECT value FROM json_each(?1))"
+     " ORDER BY 1 DESC, s.checkpoint, s.other"},
 };
 
 /* Groups with all of their tensors as a list, for programs. */
@@ -116,8 +119,10 @@ const struct command command_dedup = {
             "\n"
             "--by checkpoint and --by run say whose copies they are; the place that was\n"
             "imported first is the original. --by pair says how much each two checkpoints\n"
-            "share, such as fine-tunes of the same base; name a CHECKPOINT where all of them\n"
-            "have more than 100 million pairs of equal tensors.\n"
+            "share, such as fine-tunes of the same base: a pair has one line, with the bytes\n"
+            "that both have, those that one has several times counted once, and how many\n"
+            "tensors of either hold them. Name a CHECKPOINT where all of them have more than\n"
+            "100 million pairs of equal tensors.\n"
             "\n"
             "  ckptdb dedup\n"
             "  ckptdb dedup --by run\n"

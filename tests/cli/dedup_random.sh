@@ -78,13 +78,17 @@ def by_run(wasted, runs):
     for nbytes, tensors, path in wasted:
         sums[runs[path]] = tuple(map(sum, zip(sums[runs[path]], (nbytes, tensors, 1))))
     return sorted((*s, run or "") for run, s in sums.items())
-def by_pair(files):
+def by_pair(files, named=None):
+    """A pair once: bytes of what both have, a content once; the tensors of either that hold it. One that was named comes first."""
     pairs = []
-    for path, tensors, _, _ in files:
-        for other, theirs, _, _ in files:
-            contents = {raw for _, _, raw in theirs.values()}
-            both = [len(raw) for _, _, raw in tensors.values() if raw in contents]
-            if path != other and both: pairs.append((sum(both), len(both), path, other))
+    for i, (path, tensors, _, _) in enumerate(files):
+        for other, theirs, _, _ in files[i + 1:]:
+            one, two = ([raw for _, _, raw in t.values()] for t in (tensors, theirs))
+            both = set(one) & set(two)
+            if not both or named not in (None, path, other): continue
+            sides = [(sum(raw in both for raw in one), path), (sum(raw in both for raw in two), other)]
+            if named == other: sides.reverse()
+            pairs.append((sum(map(len, both)), sides[0][0], sides[1][0], sides[0][1], sides[1][1]))
     return sorted(pairs)
 def ckptdb(*args):
     return subprocess.run([os.environ["CKPTDB_BIN"], "-d", "trial.db", "--json", *args], capture_output=True, text=True)
@@ -104,6 +108,8 @@ for seed in range(40):
                  for g in json.loads(p.stdout))
     files.sort(key=lambda f: ids[f[0]])
     wasted = by_checkpoint(files)
+    pairs = lambda *args: sorted((s["nbytes"], s["tensors"], s["other_tensors"], paths[s["checkpoint"]], paths[s["other"]])
+                                 for s in rows(*args))
     answers = {
         "groups": (want, got),
         "sum": (sum(g[4] for g in want), sum(w[0] for w in wasted)),
@@ -111,8 +117,8 @@ for seed in range(40):
                                          for w in rows("dedup", "--by", "checkpoint"))),
         "by run": (by_run(wasted, runs), sorted((w["wasted"], w["tensors"], w["checkpoints"], w["run"] or "")
                                                 for w in rows("dedup", "--by", "run"))),
-        "by pair": (by_pair(files), sorted((s["nbytes"], s["tensors"], paths[s["checkpoint"]], paths[s["other"]])
-                                           for s in rows("dedup", "--by", "pair"))),
+        "by pair": (by_pair(files), pairs("dedup", "--by", "pair")),
+        "of one": (by_pair(files, files[-1][0]), pairs("dedup", "--by", "pair", files[-1][0])),
     }
     for name, (right, ours) in answers.items():
         if right != ours:
