@@ -5,8 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/text.h"
+#include "catalog/data/model/module_tree.h"
 #include "shell/command/command.h"
 #include "shell/command/hashing.h"
+#include "shell/render/render.h"
 
 enum {
     BY,
@@ -61,6 +64,97 @@ static const char groups_json_sql[] =
     "   WHERE tensor_checkpoint(t.value) IN (SELECT value FROM json_each(?1)))"
     " ORDER BY d.wasted DESC, d.hash";
 
+/* --- groups for people, layers folded ------------------------------------------------------------ */
+
+/* Of each group the checkpoints, whether '/' separates their names, the first tensor's name, dtype and
+ * shape, and what else tells layers apart: bytes, copies, and where it is under which name. */
+static const char members_sql[] =
+    "WITH grouped AS (SELECT d.*, tensor_ids ->> 0 AS first, tensor_name(tensor_ids ->> 0) AS name,"
+    "   (SELECT group_concat(tensor_checkpoint(value)) FROM json_each(tensor_ids)) AS owners"
+    "  FROM duplicate d WHERE ?2 OR EXISTS (SELECT 1 FROM json_each(d.tensor_ids) t"
+    "   WHERE tensor_checkpoint(t.value) IN (SELECT value FROM json_each(?1))))"
+    " SELECT owners, sum(instr(name, '/') > 0) OVER (PARTITION BY owners)"
+    "  > sum(instr(name, '.') > 0) OVER (PARTITION BY owners), name, dtype, json_array(shape, nbytes, copies,"
+    "  (SELECT group_concat(x, ', ') FROM (SELECT c.name || iif(tensor_name(j.value) = g.name, '',"
+    "     ' as ' || regexp_replace('\\d+', tensor_name(j.value), '*')) AS x"
+    "    FROM json_each(tensor_ids) j JOIN checkpoint c ON c.id = tensor_checkpoint(j.value) LIMIT 8))"
+    "   || iif(json_array_length(tensor_ids) > 8, ', …', ''))"
+    " FROM grouped g ORDER BY owners, first";
+
+static const char folded_sql[] =
+    "SELECT tensors * (copies - 1) * nbytes AS wasted, tensors, copies, name, checkpoints, nbytes, dtype, shape"
+    " FROM (SELECT value ->> 0 AS name, value ->> 1 AS dtype, value ->> 2 AS tensors, value ->> '$[3][0]' AS shape,"
+    "   value ->> '$[3][1]' AS nbytes, value ->> '$[3][2]' AS copies, value ->> '$[3][3]' AS checkpoints, key"
+    "  FROM json_each(?1)) ORDER BY wasted DESC, key";
+
+/* The groups that are in the same checkpoints, and what all trees' leaves became. */
+struct folding {
+    struct module_tree tree;
+    struct text owners, rows;
+    bool begun, good;
+};
+
+static void add_leaf(void *context, const struct module_visit *v)
+{
+    struct folding *f = context;
+    const struct module *m = &f->tree.nodes[v->node];
+    if (!m->kind)
+        return;
+    text_adds(&f->rows, f->rows.len > 1 ? ",[" : "[");
+    text_json(&f->rows, v->path, strlen(v->path));
+    text_addf(&f->rows, ",\"%s\",%llu,%s]", module_tree_dtype(&f->tree, m),
+              (unsigned long long)m->times, module_tree_shape(&f->tree, m));
+}
+
+static void fold_end(struct folding *f)
+{
+    if (f->begun) {
+        f->good =
+            f->good && module_tree_finish(&f->tree) && module_tree_visit(&f->tree, add_leaf, f);
+        module_tree_release(&f->tree);
+    }
+    f->begun = false;
+}
+
+static void fold_row(struct folding *f, sqlite3_stmt *row)
+{
+    const char *owners = session_text(row, 0);
+    if (!f->begun || strcmp(owners, f->owners.at) != 0) {
+        fold_end(f);
+        text_reset(&f->owners);
+        f->good = f->good && text_adds(&f->owners, owners) &&
+                  module_tree_init(&f->tree, sqlite3_column_int(row, 1) ? '/' : '.', 0);
+        f->begun = f->good;
+    }
+    f->good = f->good && module_tree_add(&f->tree, session_text(row, 2), session_text(row, 3),
+                                         session_text(row, 4), 0, 0);
+}
+
+static int print_folded(struct session *s, const struct ckptdb_content_options *o, const char *all)
+{
+    struct folding f = {.good = true};
+    struct text list = {0};
+    int status = STATUS_TROUBLE;
+    text_addc(&f.rows, '[');
+    sqlite3_stmt *rows =
+        content_ids(o, &list) ? session_prepare(s, members_sql, "ss", text_str(&list), all) : NULL;
+    while (f.good && session_row(s, rows))
+        fold_row(&f, rows);
+    fold_end(&f);
+    text_addc(&f.rows, ']');
+    if (!f.good || !text_str(&f.rows))
+        complain("no memory for the layers");
+    else if (rows && !s->unread)
+        status = render_json(s, folded_sql, text_str(&f.rows));
+    sqlite3_finalize(rows);
+    text_release(&list);
+    text_release(&f.owners);
+    text_release(&f.rows);
+    return status;
+}
+
+/* --- the command ------------------------------------------------------------------------------- */
+
 /* `--by pair` compares every tensor with all equal ones. For thousands of steps with frozen weights
  * that would take hours, so without a CHECKPOINT it is refused beyond about a minute's work. */
 #define PAIRS_MOST 100000000
@@ -100,6 +194,8 @@ static int dedup_run(struct session *s, const struct args *args)
     int status = content_run(s, ckptdb_hash, &o, HASHES_KEPT);
     if (status != STATUS_TROUBLE && !args->count && strcmp(by, "pair") == 0 && !may_pair(s))
         status = session_interrupted ? STATUS_INTERRUPTED : STATUS_TROUBLE;
+    else if (answer == answers[0].sql && status != STATUS_TROUBLE && content_for_people(s))
+        status = status ? status : print_folded(s, &o, args->count ? NULL : "1");
     else
         status = content_print(s, &o, status, answer, args->count ? NULL : "1");
     free(ids);
@@ -115,7 +211,8 @@ const struct command command_dedup = {
             "links to one file, and tied tensors share a place. Only tensors that could be\n"
             "equal are read: they have the same size, and, if all of that size have a stored\n"
             "checksum (torch, TensorFlow), the same checksum. What is already hashed is\n"
-            "not read again. Without CHECKPOINT, all checkpoints.\n"
+            "not read again. Without CHECKPOINT, all checkpoints. For people, groups that\n"
+            "differ in the layer alone are one row: layers.{0..31}.norm.weight, of 32 tensors.\n"
             "\n"
             "--by checkpoint and --by run say whose copies they are; the place that was\n"
             "imported first is the original. --by pair says how much each two checkpoints\n"

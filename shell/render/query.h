@@ -12,7 +12,7 @@
  * STATUS_INTERRUPTED. */
 int render_statement(struct session *, sqlite3_stmt *);
 
-/* The same for the rows of a command: on a terminal, box and table show columns called nbytes,
+/* The same for the rows of a command: on a terminal, box and table show columns called nbytes, wasted,
  * stored or size as "4.2 GB", parameters and elements as "8.03 B", and shorten `path` from the
  * left to fit. Where that is not enough, messages and the names that are made go below their row,
  * and the last columns are left out, with a word on stderr. */

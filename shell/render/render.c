@@ -121,8 +121,8 @@ static enum meaning meaning_of(const char *column)
         const char *column;
         enum meaning meaning;
     } known[] = {
-        {"nbytes", MEANS_BYTES},     {"stored", MEANS_BYTES},   {"size", MEANS_BYTES},
-        {"parameters", MEANS_COUNT}, {"elements", MEANS_COUNT},
+        {"nbytes", MEANS_BYTES}, {"stored", MEANS_BYTES},     {"size", MEANS_BYTES},
+        {"wasted", MEANS_BYTES}, {"parameters", MEANS_COUNT}, {"elements", MEANS_COUNT},
     };
     for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
         if (strcmp(known[i].column, column) == 0)

@@ -320,8 +320,9 @@ enum keep {
 
 static enum keep keep_of(const struct render *r, int column)
 {
-    static const char *const texts[] = {"message", "error", "note",  "meaning", "advice",
-                                        "hint",    "names", "first", "place",   "tensors"};
+    static const char *const texts[] = {"message", "error",   "note",       "meaning",
+                                        "advice",  "hint",    "names",      "first",
+                                        "place",   "tensors", "checkpoints"};
     static const char *const answers[] = {
         "new_name", "status", "max_abs", "rel_l2", "cosine", "nans",   "infs",      "mean", "std",
         "min",      "max",    "l2",      "trend",  "last",   "change", "first_bad", "step", "stat"};

@@ -29,3 +29,20 @@ echo '-- all of it adds up; one checkpoint alone is what all pairs say of it'
 echo '-- nothing twice'
 "$CKPTDB_BIN" -d one.db import base.safetensors && "$CKPTDB_BIN" -d one.db dedup
 echo "status $?"
+echo '-- for people, layers in which the same is stored elsewhere are folded; the sum is that of all groups'
+mkdir layers
+python3 - <<'EOF'
+import random
+from make_safetensors import save
+r = random.Random(1)
+f32 = lambda n: ("F32", [n], r.randbytes(4 * n))
+base = {"embed": f32(16)} | {f"layers.{l}.{n}": f32(8) for l in range(12) for n in ("attn.k", "attn.q", "norm")}
+save("layers/base.safetensors", base)
+save("layers/tune.safetensors", base | {"layers.11.norm": f32(8)})
+save("layers/part.safetensors", {f"text.{n}": t for n, t in base.items() if n[-1] == "q"})
+save("layers/tied.safetensors", base | {"head": base["embed"]})
+EOF
+"$CKPTDB_BIN" -d layers.db import layers 2>&1 && "$CKPTDB_BIN" -d layers.db dedup --table
+"$CKPTDB_BIN" -d layers.db dedup part.safetensors --markdown
+"$CKPTDB_BIN" -d layers.db "SELECT sum(wasted), count(*) FROM duplicate"
+"$CKPTDB_BIN" -d layers.db dedup --table | awk -F'|' 'NR > 3 { sum += $2 } END { print sum }'
