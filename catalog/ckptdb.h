@@ -563,6 +563,15 @@ struct ckptdb_export_options {
     struct ckptdb_exported *done;      /* filled in after it; or NULL */
     const struct ckptdb_merge *merges; /* adapters, merged in this order; NULL: none */
     size_t merge_count;
+    /* More checkpoints, whose tensors follow those of `checkpoint`; selected, mapped and renamed as they are. NULL:
+     * none. Without a query, a target and adapters */
+    const int64_t *joined;
+    size_t joined_count;
+    /* Where tensors of several checkpoints get one name: "first" or "last" takes that checkpoint's; NULL: refused */
+    const char *prefer;
+    /* Checkpoints that are not read, and yet must not be written over; NULL: none */
+    const int64_t *spared;
+    size_t spared_count;
 };
 
 /* Write tensors to a file (or folder, or shards and index), which appears complete or not at
@@ -583,6 +592,7 @@ struct ckptdb_format {
     bool reads, writes;   /* neither: files of this kind are only counted */
     const char *options;  /* of an export: "key=values (what it does), ..."; "" */
     char separator;       /* in the names of its tensors: '/' or '.'; 0: none */
+    const char *outputs;  /* the endings that choose it for an export, the usual first; or "" */
 };
 
 /* Whether there is such a dtype, by its name in the catalog or another that programs have for it, such as

@@ -35,6 +35,7 @@ struct export_tensor {
     const char *name;   /* new name */
     const char *old_name;
     const char *checkpoint; /* path of its source */
+    unsigned joined;        /* which of the checkpoints that are joined has it */
     struct dtype from, to;  /* as stored, as written */
     const uint64_t *shape;
     unsigned rank;
@@ -123,6 +124,7 @@ struct export_plan {
     const char **checkpoint;
     size_t checkpoints, checkpoint_space;
     struct strmap checkpoint_index;
+    unsigned joined;          /* checkpoints joined before the one whose tensors are being added */
     uint64_t inexact;         /* floating-point, complex and block tensors */
     const char *cast;         /* dtype for all, see export_plan_cast(); NULL: none */
     uint64_t uncast;          /* tensors that `cast` left alone */
@@ -149,6 +151,9 @@ enum status export_plan_cast(struct export_plan *, const char *dtype, struct err
 
 /* Give them the names that a rename makes. Returns whether any changed. */
 bool export_plan_rename(struct export_plan *, const struct rename *, struct error *err);
+
+/* Where tensors of several joined checkpoints have one name, keep those of the first or the last. */
+void export_plan_prefer(struct export_plan *, bool last, struct error *err);
 
 /* Refuse problems with the whole: nothing or too much selected, names used twice, what the format
  * cannot hold, conversions that do not exist. */

@@ -108,6 +108,7 @@ static void plan_append(struct export_plan *p, const struct stored_tensor *s, bo
         .recipe = kept ? NULL : recipe,
         .old_name = s->name,
         .checkpoint = keep_checkpoint(p, s->checkpoint),
+        .joined = p->joined,
         .from = s->dtype,
         .rank = s->rank,
         .elements = s->elements,
@@ -273,14 +274,42 @@ struct export_tensor **export_order(struct export_plan *p, export_comparison *co
     return p->order;
 }
 
+/* --- names that meet ----------------------------------------------------------------------- */
+
+void export_plan_prefer(struct export_plan *p, bool last, struct error *err)
+{
+    struct export_tensor **order = export_order(p, export_by_name, err);
+    size_t kept = 0;
+    for (size_t i = 0, end; order && i < p->count; i = end) {
+        end = i + 1; /* those of one name are in the order of their checkpoints */
+        while (end < p->count && strcmp(order[i]->name, order[end]->name) == 0)
+            end++;
+        const unsigned preferred = order[last ? end - 1 : i]->joined;
+        for (size_t k = i; k < end; k++)
+            if (order[k]->joined != preferred)
+                order[k]->name = NULL;
+    }
+    for (size_t i = 0; order && i < p->count; i++) {
+        if (p->tensor[i].name)
+            p->tensor[kept++] = p->tensor[i];
+        else
+            p->inexact -= is_inexact(&p->tensor[i].to);
+    }
+    if (order)
+        p->count = kept;
+    free(p->order);
+    p->order = NULL;
+}
+
 /* --- checks -------------------------------------------------------------------------------- */
 
 /* Refusals with one text are listed together, so each new name is one cause. */
-static void refuse_collision(struct refusals *r, const struct export_tensor *t)
+static void refuse_collision(struct export_plan *p, const struct export_tensor *t)
 {
     char which[700];
     snprintf(which, sizeof(which), "%.400s of %.250s", t->old_name, t->checkpoint);
-    refuse_tensor(r, which, "the new name of all is %.400s", t->name);
+    refuse_tensor(&p->refusals, which, "the new name of all is %.400s%s", t->name,
+                  p->joined ? "; --prefer first or --prefer last takes one checkpoint's" : "");
 }
 
 static void check_collisions(struct export_plan *p, struct error *err)
@@ -290,9 +319,9 @@ static void check_collisions(struct export_plan *p, struct error *err)
     for (size_t i = 1; order && i < p->count; i++) {
         const bool same = strcmp(order[i - 1]->name, order[i]->name) == 0;
         if (same && !before)
-            refuse_collision(&p->refusals, order[i - 1]);
+            refuse_collision(p, order[i - 1]);
         if (same)
-            refuse_collision(&p->refusals, order[i]);
+            refuse_collision(p, order[i]);
         before = same;
     }
 }

@@ -355,7 +355,6 @@ enum status selection_run(sqlite3 *db, const struct selection *want, struct expo
     const struct columns columns = s && want->sql ? find_columns(s, err) : (struct columns){0};
     uint64_t row = 0;
     int rc = SQLITE_DONE;
-    *notes = (struct selection_notes){0};
     while (err->status == OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
         if (want->sql)
             take_users_row(s, &columns, ++row, plan, err);
@@ -372,9 +371,8 @@ enum status selection_run(sqlite3 *db, const struct selection *want, struct expo
 }
 
 /* The checkpoint's own metadata, and its hash, if that was computed. */
-static const char own_metadata[] =
-    "SELECT key, value, counted FROM carried(?1)"
-    " UNION ALL SELECT 'ckptdb_hash', hash, NULL FROM checkpoint WHERE id = ?1";
+static const char own_metadata[] = "SELECT key, value, counted FROM carried(?1)";
+static const char own_hash[] = "SELECT hash FROM checkpoint WHERE id = ?1 AND hash IS NOT NULL";
 
 /* What the plan has in place of what its source stated: bytes, or numbers. */
 static void count_anew(const struct export_plan *p, const char *key, bool bytes,
@@ -389,10 +387,10 @@ static void count_anew(const struct export_plan *p, const char *key, bool bytes,
     metadata_add(out, key, value);
 }
 
-void selection_metadata(sqlite3 *db, const struct selection *want, const struct export_plan *p,
+void selection_metadata(sqlite3 *db, int64_t checkpoint, const struct export_plan *p,
                         struct export_metadata *out, struct error *err)
 {
-    sqlite3_stmt *s = want->sql ? NULL : db_query(db, err, own_metadata, "i", want->checkpoint);
+    sqlite3_stmt *s = db_query(db, err, own_metadata, "i", checkpoint);
     while (s && db_row(s, "metadata", err)) {
         const char *key = column_name(s, 0), *value = column_name(s, 1);
         const char *counted = column_name(s, 2);
@@ -402,10 +400,28 @@ void selection_metadata(sqlite3 *db, const struct selection *want, const struct 
             metadata_add(out, key, value);
     }
     sqlite3_finalize(s);
+}
+
+void selection_provenance(sqlite3 *db, const struct selection *want, const struct export_plan *p,
+                          struct export_metadata *out, struct error *err)
+{
+    struct text sources = {0};
+    sqlite3_stmt *s = p->joined ? NULL : db_query(db, err, own_hash, "i", want->checkpoint);
+    if (s && db_row(s, "hashes", err))
+        metadata_add(out, "ckptdb_hash", (const char *)sqlite3_column_text(s, 0));
+    sqlite3_finalize(s);
     if (want->map)
         metadata_add(out, "ckptdb_map", want->map);
-    if (!want->sql && p->checkpoints)
-        metadata_add(out, "ckptdb_source", p->checkpoint[0]);
+    for (size_t i = 0; p->joined && i < p->checkpoints; i++) {
+        text_addc(&sources, i ? ',' : '[');
+        text_json(&sources, p->checkpoint[i], strlen(p->checkpoint[i]));
+    }
+    text_addc(&sources, ']');
+    if (!text_str(&sources))
+        error_memory(err);
+    else if (p->checkpoints)
+        metadata_add(out, "ckptdb_source", p->joined ? text_str(&sources) : p->checkpoint[0]);
+    text_release(&sources);
 }
 
 static bool lies_in(const char *path, const char *folder)

@@ -41,15 +41,18 @@ struct selection_notes {
     struct selection_note extra;  /* in the plan: names that the target does not have */
 };
 
-/* Fill the plan and the refusals. Errors in the user's own SQL, pattern or rule set are
+/* Fill the plan and the refusals, and add to the notes. Errors in the user's own SQL, pattern or rule set are
  * ERR_ARGUMENT, worded as the user's. */
 enum status selection_run(sqlite3 *, const struct selection *, struct export_plan *,
                           struct selection_notes *, struct error *err);
 
-/* The checkpoint's own metadata, and where the export comes from: ckptdb_source (its path),
- * ckptdb_hash (if known), ckptdb_map. What it carries is in schema/function/carried.sql. */
-void selection_metadata(sqlite3 *, const struct selection *, const struct export_plan *,
+/* The checkpoint's own metadata: what it carries is in schema/function/carried.sql. */
+void selection_metadata(sqlite3 *, int64_t checkpoint, const struct export_plan *,
                         struct export_metadata *, struct error *err);
+/* Where the export comes from: ckptdb_source (the path; a JSON list of several), ckptdb_hash (of one, if
+ * known), ckptdb_map. */
+void selection_provenance(sqlite3 *, const struct selection *, const struct export_plan *,
+                          struct export_metadata *, struct error *err);
 
 /* ERR_ARGUMENT if writing to `path` would destroy a file of a checkpoint in the plan. */
 enum status selection_guard(sqlite3 *, const struct export_plan *, const char *path,

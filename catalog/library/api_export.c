@@ -114,9 +114,15 @@ static enum status library_export_check_options(struct exporting *x)
                   "a query of your own selects and names by itself");
     else if (o->target && !o->map)
         error_set(x->err, ERR_ARGUMENT, NULL, NO_OFFSET, "a target wants a map");
-    else if (o->sql && o->merge_count)
+    else if (o->sql && (o->merge_count || o->joined_count))
+        error_set(x->err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s a checkpoint, not a query's tensors",
+                  o->merge_count ? "adapters are merged into" : "others are joined to");
+    else if (o->joined_count && (o->merge_count || o->target))
+        error_set(x->err, ERR_ARGUMENT, NULL, NO_OFFSET, "%s one checkpoint, not several joined",
+                  o->merge_count ? "adapters are merged into" : "a target is filled from");
+    else if (o->prefer && strcmp(o->prefer, "first") != 0 && strcmp(o->prefer, "last") != 0)
         error_set(x->err, ERR_ARGUMENT, NULL, NO_OFFSET,
-                  "adapters are merged into a checkpoint, not into a query's tensors");
+                  "--prefer %.60s: first or last checkpoint is wanted", o->prefer);
     return x->err->status;
 }
 
@@ -136,6 +142,8 @@ static enum status library_export_check_known(const struct exporting *x)
     const struct ckptdb_export_options *o = x->options;
     for (size_t i = 0; i < o->merge_count; i++)
         library_known(x->catalog, &o->merges[i].checkpoint, 1, x->err);
+    if (x->err->status == OK)
+        library_known(x->catalog, o->joined, o->joined_count, x->err);
     return o->sql || x->err->status != OK
                ? x->err->status
                : library_known(x->catalog, (int64_t[]){o->checkpoint, o->target}, o->target ? 2 : 1,
@@ -229,6 +237,19 @@ static void say_other_base(const struct exporting *x, int64_t adapter)
     sqlite3_finalize(row);
 }
 
+/* What is asked for, of the checkpoint and of those that are joined to it. */
+static enum status select_all(struct exporting *x, struct selection_notes *notes)
+{
+    struct selection want = x->want;
+    selection_run(x->catalog->db, &want, &x->plan, notes, x->err);
+    for (size_t i = 0; i < x->options->joined_count && x->err->status == OK; i++) {
+        x->plan.joined++;
+        want.checkpoint = x->options->joined[i];
+        selection_run(x->catalog->db, &want, &x->plan, notes, x->err);
+    }
+    return x->err->status;
+}
+
 /* The plan is made in one transaction, of one state of the catalog; not the copying, which may be
  * long and must not keep others from writing. */
 static enum status make_plan(struct exporting *x)
@@ -238,13 +259,15 @@ static enum status make_plan(struct exporting *x)
     if (db_exec(x->catalog->db, "SAVEPOINT export", x->err) != OK)
         return x->err->status;
     if (merges_find(&x->merges, x->catalog->db, &x->want, &x->plan, x->err) == OK &&
-        selection_run(x->catalog->db, &x->want, &x->plan, &notes, x->err) == OK)
+        select_all(x, &notes) == OK)
         merges_finish(&x->merges, x->catalog->db, &x->want, &x->plan, x->err);
     /* Nothing was written in it, so releasing it cannot fail. */
     sqlite3_exec(x->catalog->db, "RELEASE export", NULL, NULL, NULL);
     const bool idle = map_is_idle(x, &notes);
     if (x->err->status == OK)
         library_export_rename(x);
+    if (x->err->status == OK && x->options->prefer)
+        export_plan_prefer(&x->plan, strcmp(x->options->prefer, "last") == 0, x->err);
     if (x->err->status != OK || (dtype && export_plan_cast(&x->plan, dtype, x->err) != OK) ||
         export_plan_check(&x->plan, x->exporter, x->err) != OK)
         return x->err->status;
@@ -274,6 +297,20 @@ static enum status make_plan(struct exporting *x)
     return x->err->status;
 }
 
+/* The metadata of the sources. The last value of a key counts, so the preferred checkpoint is the last. */
+static void carry_metadata(const struct exporting *x, struct export_metadata *all)
+{
+    const struct ckptdb_export_options *o = x->options;
+    const bool last = o->prefer && strcmp(o->prefer, "last") == 0;
+    for (size_t i = 0; !o->sql && i <= o->joined_count; i++) {
+        const size_t which = last ? i : o->joined_count - i;
+        selection_metadata(x->catalog->db, which ? o->joined[which - 1] : o->checkpoint, &x->plan,
+                           all, x->err);
+    }
+    if (!o->sql)
+        selection_provenance(x->catalog->db, &x->want, &x->plan, all, x->err);
+}
+
 /* The metadata of the export. The last value of a key counts: first the source's own and where it
  * comes from, then what the format always states, then what the user states. */
 static const char *const *library_export_describe(struct exporting *x, struct arena *arena)
@@ -284,7 +321,7 @@ static const char *const *library_export_describe(struct exporting *x, struct ar
     if (!x->exporter->keeps_metadata)
         return NULL;
     if (!x->options->no_metadata)
-        selection_metadata(x->catalog->db, &x->want, &x->plan, &all, x->err);
+        carry_metadata(x, &all);
     if (!x->options->no_metadata && x->merges.adapters)
         metadata_add(&all, "ckptdb_merge", x->merges.described);
     for (; own && *own; own += 2)
@@ -355,6 +392,39 @@ static enum status give_plan(struct exporting *x)
     return x->err->status;
 }
 
+static int by_cast(const struct export_tensor *a, const struct export_tensor *b)
+{
+    const int from = strcmp(a->from.name, b->from.name);
+    return from ? from : strcmp(a->to.name, b->to.name);
+}
+
+/* Say which dtypes become which. */
+static void say_casts(struct exporting *x)
+{
+    struct export_plan *p = &x->plan;
+    struct export_tensor **order = export_order(p, by_cast, x->err);
+    for (size_t i = 0, end; order && i < p->count; i = end) {
+        const struct export_tensor *t = order[i];
+        for (end = i + 1; end < p->count && by_cast(t, order[end]) == 0;)
+            end++;
+        if (strcmp(t->from.name, t->to.name) != 0)
+            library_say(x->catalog, "%s becomes %s in %zu tensor%s", t->from.name, t->to.name,
+                        end - i, end - i == 1 ? "" : "s");
+    }
+}
+
+/* Their files must stay as they are, as if they were read, too. */
+static void spare(struct exporting *x)
+{
+    static const char sql[] = "SELECT path FROM _checkpoints WHERE id = ?1";
+    for (size_t i = 0; i < x->options->spared_count && x->err->status == OK; i++) {
+        sqlite3_stmt *row = db_query(x->catalog->db, x->err, sql, "i", x->options->spared[i]);
+        if (row && db_row(row, "checkpoints", x->err))
+            export_plan_reads(&x->plan, library_text(row, 0), x->err);
+        sqlite3_finalize(row);
+    }
+}
+
 static enum status write_plan(struct exporting *x)
 {
     const struct ckptdb_export_options *o = x->options;
@@ -379,10 +449,14 @@ static enum status write_plan(struct exporting *x)
         .warning = warning,
     };
     if (x->err->status == OK)
+        spare(x);
+    if (x->err->status == OK)
         export_write(&x->plan, x->exporter, x->path, &how, o->dry_run, x->err);
     arena_release(&arena);
     if (x->err->status != OK)
         return x->err->status;
+    if (o->dry_run)
+        say_casts(x);
     if (warning[0])
         library_say(x->catalog, "%s", warning);
     if (loss.tensors)
@@ -425,6 +499,8 @@ enum ckptdb_status ckptdb_export(ckptdb *c, const char *path,
     if (find_exporter(&x) == OK && library_export_check_options(&x) == OK &&
         library_export_check_known(&x) == OK)
         library_export_check_whole(&x, o.checkpoint);
+    for (size_t i = 0; i < o.joined_count && err.status == OK; i++)
+        library_export_check_whole(&x, o.joined[i]);
     for (size_t i = 0; i < o.merge_count && err.status == OK; i++)
         library_export_check_whole(&x, o.merges[i].checkpoint);
     if (err.status == OK && make_plan(&x) == OK)

@@ -26,11 +26,16 @@ struct listing {
 /* False: the caller wants no more. */
 static bool library_formats_give(const struct listing *l, const struct known *k)
 {
-    struct text options = {0};
+    struct text options = {0}, outputs = {0};
     const char *suffixes = k->read && k->read->suffixes ? k->read->suffixes : "";
     const struct export_setting *s = k->written ? k->written->settings : NULL;
     for (; s && s->key; s++)
         text_addf(&options, "%s%s=%s (%s)", options.len ? ", " : "", s->key, s->values, s->summary);
+    if (k->written)
+        text_adds(&outputs, k->written->suffix);
+    for (const char *const *more = k->written ? k->written->more_suffixes : NULL; more && *more;
+         more++)
+        text_addf(&outputs, " %s", *more);
     const struct ckptdb_format format = {
         .name = k->name,
         .summary = k->read      ? k->read->summary
@@ -41,9 +46,11 @@ static bool library_formats_give(const struct listing *l, const struct known *k)
         .writes = k->written,
         .separator = (char)(k->read ? k->read->separator : '\0'),
         .options = options.len && text_str(&options) ? text_str(&options) : "",
+        .outputs = outputs.len && text_str(&outputs) ? text_str(&outputs) : "",
     };
     const bool more = l->each(l->context, &format);
     text_release(&options);
+    text_release(&outputs);
     return more;
 }
 

@@ -1,14 +1,11 @@
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "catalog/base/text.h"
-#include "shell/command/command.h"
+#include "shell/command/export_one.h"
 #include "shell/command/rename_option.h"
 #include "shell/command/set_option.h"
-#include "shell/render/human.h"
 
 static const struct option_spec options[] = {
     {"--format", "F", "one that `formats` lists (default: by OUT's suffix)"},
@@ -20,6 +17,9 @@ static const struct option_spec options[] = {
     {"--set", PAIR, "a number that the map needs and the checkpoint does not state"},
     RENAME_OPTION(" (after --map)"),
     PREFIX_OPTION,
+    {"--all", "GLOB", "every checkpoint that it means, each into one output in the folder OUT"},
+    {"--prefer", "first|last",
+     "of names that meet when checkpoints are joined, which one's tensor"},
     {"--merge", "ADAPTER[:FACTOR]", "merge a LoRA adapter into it, FACTOR times (default: 1)"},
     {"--dtype", "D", "convert to this dtype; a floating-point one leaves integers alone"},
     {"--sql", "SELECT", "tensors from a query: columns tensor_id, new_name and, optionally, dtype"},
@@ -70,8 +70,8 @@ static bool export_read_pairs(const struct args *args, const char *name, char *r
 /* Check which options exclude or need each other. */
 static bool check_usage(const struct args *args)
 {
-    static const char *const others[] = {"--names",  "--where",  "--map",  "--target",
-                                         "--rename", "--prefix", "--merge"};
+    static const char *const others[] = {"--names",  "--where", "--map", "--target", "--rename",
+                                         "--prefix", "--merge", "--all", "--prefer"};
     const bool sql = option(args, "--sql");
     for (size_t i = 0; sql && i < sizeof(others) / sizeof(others[0]); i++) {
         if (option(args, others[i])) {
@@ -79,8 +79,19 @@ static bool check_usage(const struct args *args)
             return false;
         }
     }
-    if (args->count != (sql ? 1 : 2)) {
-        complain(sql ? "export --sql SELECT takes only OUT" : "export takes CHECKPOINT and OUT");
+    const bool all = option(args, "--all");
+    if (sql || all ? args->count != 1 : args->count < 2) {
+        complain(sql   ? "export --sql SELECT takes only OUT"
+                 : all ? "export --all GLOB takes only OUT, a folder"
+                       : "export takes CHECKPOINT and OUT");
+        return false;
+    }
+    if (all && !option(args, "--format")) {
+        complain("--all: --format says what the outputs are");
+        return false;
+    }
+    if (option(args, "--prefer") && args->count < 3) {
+        complain("--prefer: only where checkpoints are joined");
         return false;
     }
     if (strcmp(args->operand[args->count - 1], "-") == 0) {
@@ -119,69 +130,46 @@ static bool take_merges(struct session *s, const struct args *args, struct ckptd
     return true;
 }
 
-struct showing {
-    struct session *session;
-    struct progress *bar;
-    int status; /* of printing the plan */
-};
-
-static void show_progress(void *context, const char *doing, uint64_t done, uint64_t total)
+/* An export into one output; for programs it reports an object. */
+static int write_export(struct session *s, const char *path, struct ckptdb_export_options *o)
 {
-    (void)doing;
-    progress_set(((struct showing *)context)->bar, done, total);
-}
-
-static void show_plan(void *context, struct sqlite3_stmt *rows)
-{
-    struct showing *showing = context;
-    showing->status = render_listing(showing->session, rows);
-}
-
-/* One line of what was written; for programs an object. */
-static int report_export(struct session *s, const char *path, const struct ckptdb_exported *done,
-                         double seconds)
-{
+    struct export_result result = {.listed = true};
     struct text t = {0};
-    char bytes[HUMAN_MAX];
-    complain("%" PRIu64 " tensor%s, %s, %" PRIu64 " file%s in %.1f s", done->tensors,
-             done->tensors == 1 ? "" : "s", human_bytes(done->nbytes, bytes), done->files,
-             done->files == 1 ? "" : "s", seconds);
-    text_adds(&t, "{\"path\":");
-    text_json(&t, path, strlen(path));
-    text_adds(&t, ",\"format\":");
-    text_json(&t, done->format, strlen(done->format));
-    text_addf(&t,
-              ",\"tensors\":%" PRIu64 ",\"nbytes\":%" PRIu64 ",\"files\":%" PRIu64
-              ",\"seconds\":%.3f}",
-              done->tensors, done->nbytes, done->files, seconds);
-    const int status = render_report(s, &t);
+    int status = export_one(s, path, o, &result);
+    if (status != STATUS_FINE || o->dry_run)
+        return status;
+    text_addc(&t, '{');
+    export_report(&t, path, &result);
+    text_addc(&t, '}');
+    status = render_report(s, &t);
     text_release(&t);
     return status;
 }
 
-static int write_export(struct session *s, const char *path, struct ckptdb_export_options *o)
+/* Export what all operands but OUT name, joined; with --sql none. */
+static int export_joined(struct session *s, const struct args *args,
+                         struct ckptdb_export_options *o)
 {
-    struct showing showing = {.session = s, .bar = progress_new(s, "export", "B")};
-    const struct ckptdb_watch watch = {
-        .size = sizeof(watch), .context = &showing, .progress = show_progress};
-    struct ckptdb_exported done = {0};
-    struct ckptdb_error err;
-    struct timespec begun, ended;
-    o->planned = show_plan;
-    o->context = &showing;
-    o->done = &done;
-    clock_gettime(CLOCK_MONOTONIC, &begun);
-    session_watch(s->open, &watch);
-    ckptdb_export(s->open, path, o, &err);
-    session_watch(s->open, NULL);
-    progress_free(showing.bar);
-    clock_gettime(CLOCK_MONOTONIC, &ended);
-    if (err.status != CKPTDB_OK)
-        return complain_status(&err);
-    return o->dry_run ? showing.status
-                      : report_export(s, path, &done,
-                                      (double)(ended.tv_sec - begun.tv_sec) +
-                                          (double)(ended.tv_nsec - begun.tv_nsec) / 1e9);
+    const size_t count = (size_t)args->count - 1;
+    int64_t *ids = calloc(count + 1, sizeof(*ids));
+    int status = ids ? STATUS_FINE : STATUS_TROUBLE;
+    if (!ids)
+        complain("no memory");
+    for (size_t i = 0; i < count && status == STATUS_FINE; i++) {
+        ids[i] = session_checkpoint(s, args->operand[i]);
+        if (!ids[i])
+            status = STATUS_NO;
+        else if (o->map)
+            status = settings_give(s, args, o->map, ids[i]);
+    }
+    if (status == STATUS_FINE) {
+        o->checkpoint = ids[0];
+        o->joined = ids + 1;
+        o->joined_count = count > 1 ? count - 1 : 0;
+        status = write_export(s, args->operand[count], o);
+    }
+    free(ids);
+    return status;
 }
 
 static int export_run(struct session *s, const struct args *args)
@@ -190,6 +178,7 @@ static int export_run(struct session *s, const struct args *args)
     const char *metadata[2 * PAIRS_MAX + 1], *settings[2 * PAIRS_MAX + 1];
     struct text renames = {0};
     struct ckptdb_merge merges[PAIRS_MAX];
+    const char *all = option(args, "--all"), *out = args->operand[0];
     struct ckptdb_export_options o = {
         .size = sizeof(o),
         .names = option(args, "--names"),
@@ -206,6 +195,7 @@ static int export_run(struct session *s, const struct args *args)
         .metadata = metadata,
         .settings = settings,
         .merges = merges,
+        .prefer = option(args, "--prefer"),
     };
     const char *size = option(args, "--shard-size");
     if (!check_usage(args))
@@ -218,30 +208,24 @@ static int export_run(struct session *s, const struct args *args)
         !export_read_pairs(args, "--meta", words[1], metadata))
         return STATUS_TROUBLE;
     const char *target = option(args, "--target");
-    if (!o.sql && !(o.checkpoint = session_checkpoint(s, args->operand[0])))
-        return STATUS_NO;
     if (target && !(o.target = session_checkpoint(s, target)))
         return STATUS_NO;
     if (!take_merges(s, args, merges, &o.merge_count))
         return STATUS_NO;
-    if (o.map) {
-        const int status = settings_give(s, args, o.map, o.checkpoint);
-        if (status != STATUS_FINE)
-            return status;
-    }
     if (!renames_take(s, args, &renames)) {
         text_release(&renames);
         return STATUS_TROUBLE;
     }
     o.renames = renames.len ? text_str(&renames) : NULL;
-    const int status = write_export(s, args->operand[args->count - 1], &o);
+    const int status = all ? export_all(s, args, all, out, &o) : export_joined(s, args, &o);
     text_release(&renames);
     return status;
 }
 
 const struct command command_export = {
     .name = "export",
-    .args = "CHECKPOINT OUT [--names REGEX] [--map RULESET] ... | --sql SELECT OUT",
+    .args =
+        "CHECKPOINT... OUT [--names REGEX] [--map RULESET] ... | --all GLOB OUT | --sql SELECT OUT",
     .summary = "write tensors to a new file, under their own or other names",
     .help =
         "The suffix of OUT decides the format: .safetensors, .pt, .pth, .ckpt and .bin\n"
@@ -251,6 +235,12 @@ const struct command command_export = {
         "Everything is checked before the first byte is written: two tensors of the same\n"
         "name, a name that no rule matches, a file that changed since it was indexed, a\n"
         "dtype that the format does not have. OUT appears complete or not at all.\n"
+        "\n"
+        "Several CHECKPOINTs are joined in one output; each is selected, mapped and renamed for\n"
+        "itself. Names that meet are an error, unless --prefer says whose tensor is taken.\n"
+        "--all GLOB writes each checkpoint that `ls GLOB` would list into the folder OUT, which\n"
+        "is made: its name, and --format's suffix where the name has none. A '/' in a name is a\n"
+        "folder there. What fails is said, the rest goes on, and the exit status is 1.\n"
         "\n"
         "An incomplete or damaged checkpoint is refused. With --partial, what is whole in it\n"
         "is exported, such as the tensors before the place where a file was cut short, and\n"
@@ -282,11 +272,13 @@ const struct command command_export = {
         "  ckptdb export org/base merged.safetensors --merge lora/checkpoint-30 --merge style:0.5\n"
         "  ckptdb export model.ckpt-1000 t5x.safetensors --map t5_to_t5x --names '^(enc|dec)oder'\n"
         "  ckptdb export broken.pt rescued.safetensors --partial\n"
+        "  ckptdb export encoder.pt decoder.pt both.safetensors --prefer last\n"
+        "  ckptdb export --all 'runs/*' backup --format safetensors --dtype bfloat16\n"
         "  ckptdb export --sql \"SELECT id AS tensor_id, 'layer.' || ord AS new_name FROM tensor\n"
         "     WHERE checkpoint_id = 1 AND nbytes < 1000\" small.npz\n",
     .options = options,
     .min_args = 1,
-    .max_args = 2,
+    .max_args = -1,
     .catalog = CATALOG_READ,
     .run = export_run,
 };
