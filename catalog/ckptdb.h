@@ -552,7 +552,7 @@ struct ckptdb_export_options {
     bool no_metadata;
     unsigned threads;            /* 0: one per core */
     uint64_t shard_size;         /* most bytes of tensors in a file; 0: one file */
-    const char *const *metadata; /* key, value, ..., NULL; or NULL */
+    const char *const *metadata; /* key, value, ..., NULL; or NULL. GGUF: also "key:type" */
     const char *const *settings; /* the same: options of the format */
     /* With dry_run: the plan, as a statement with columns old_name, new_name, dtype, shape, nbytes,
      * which the callback steps and finalizes. NULL: none. */

@@ -25,6 +25,7 @@
 #include "catalog/export/refuse.h"
 
 struct export_layout;
+struct export_metadata;
 struct export_plan;
 struct export_options;
 struct rename;
@@ -64,6 +65,23 @@ struct export_setting {
     const char *key, *values, *summary; /* with the default */
 };
 
+/* Metadata in the bytes of its format. */
+struct export_description {
+    struct bytes bytes;
+    uint64_t count; /* of the pairs */
+};
+
+/* What such metadata is made of. */
+struct export_subject {
+    struct sqlite3 *db;        /* the catalog; */
+    const int64_t *checkpoint; /* whose own facts go along, the preferred one last */
+    size_t checkpoints;
+    const struct export_plan *plan;         /* checked */
+    const struct export_metadata *metadata; /* in their order, the last of a key counts */
+    void (*say)(void *context, const char *line);
+    void *context;
+};
+
 struct exporter {
     const char *name;                 /* "safetensors" */
     const char *suffix;               /* ".safetensors" */
@@ -75,6 +93,10 @@ struct exporter {
     bool ties;                             /* two tensors can have the same bytes */
     bool keeps_metadata;                   /* it can hold metadata, and always writes: */
     const char *const *own_metadata;       /* key, value, ..., NULL. NULL: nothing */
+    /* For formats whose metadata has types: make what lay_out() finds as the options' description. ERR_ARGUMENT:
+     * what a person stated cannot be. NULL: metadata is texts. */
+    enum status (*describe)(const struct export_subject *, struct arena *,
+                            struct export_description *out, struct error *err);
     /* The output is a folder. Every such folder has one of these files (NULL-terminated): only a
      * folder that has one is ever replaced. NULL: the output is files. */
     const char *const *folder_marks;
@@ -191,13 +213,14 @@ struct export_sum {
 };
 
 struct export_options {
-    bool force;                  /* replace what is there */
-    bool sync;                   /* return when everything is on the disk */
-    unsigned threads;            /* 0: one per core */
-    uint64_t shard_size;         /* most bytes of tensors in a file; 0: one file */
-    const char *const *metadata; /* key, value, ..., NULL; sorted by key. NULL: none */
-    const char *const *settings; /* key, value, ..., NULL, of the exporter. NULL: none */
-    const struct output_io *io;  /* NULL: the system's */
+    bool force;                            /* replace what is there */
+    bool sync;                             /* return when everything is on the disk */
+    unsigned threads;                      /* 0: one per core */
+    uint64_t shard_size;                   /* most bytes of tensors in a file; 0: one file */
+    const char *const *metadata;           /* key, value, ..., NULL; sorted by key. NULL: none */
+    const char *const *settings;           /* key, value, ..., NULL, of the exporter. NULL: none */
+    struct export_description description; /* of a format that describes */
+    const struct output_io *io;            /* NULL: the system's */
     /* Both from any thread, or NULL. Stops with ERR_INTERRUPTED if `stop` returns true. */
     bool (*stop)(void *context);
     void (*progress)(void *context, uint64_t done, uint64_t total);

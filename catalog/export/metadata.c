@@ -3,15 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct metadata_pair {
-    const char *key, *value;
-    size_t number; /* position in the order in which pairs were added */
-};
-
-void metadata_add(struct export_metadata *m, const char *key, const char *value)
+void metadata_add(struct export_metadata *m, const char *key, const char *value,
+                  enum metadata_kind kind)
 {
     const struct metadata_pair pair = {arena_copy(m->arena, key, strlen(key)),
-                                       arena_copy(m->arena, value, strlen(value)), m->count};
+                                       arena_copy(m->arena, value, strlen(value)), kind, m->count};
     *PUSH(m->arena, m->list, m->count, m->space) = pair;
 }
 

@@ -384,7 +384,16 @@ static void count_anew(const struct export_plan *p, const char *key, bool bytes,
         if (bytes || p->tensor[i].to.kind != DTYPE_STRING)
             sum += bytes ? p->tensor[i].nbytes : p->tensor[i].elements;
     snprintf(value, sizeof(value), "%" PRIu64, sum);
-    metadata_add(out, key, value);
+    metadata_add(out, key, value, METADATA_INTEGER);
+}
+
+/* What SQL says that a value is. */
+static enum metadata_kind value_kind(sqlite3_stmt *s, int column)
+{
+    const int type = sqlite3_column_type(s, column);
+    return type == SQLITE_INTEGER ? METADATA_INTEGER
+           : type == SQLITE_FLOAT ? METADATA_REAL
+                                  : METADATA_TEXT;
 }
 
 void selection_metadata(sqlite3 *db, int64_t checkpoint, const struct export_plan *p,
@@ -392,12 +401,13 @@ void selection_metadata(sqlite3 *db, int64_t checkpoint, const struct export_pla
 {
     sqlite3_stmt *s = db_query(db, err, own_metadata, "i", checkpoint);
     while (s && db_row(s, "metadata", err)) {
+        const enum metadata_kind kind = value_kind(s, 1); /* before it is made a text */
         const char *key = column_name(s, 0), *value = column_name(s, 1);
         const char *counted = column_name(s, 2);
         if (key && counted)
             count_anew(p, key, strcmp(counted, "bytes") == 0, out);
         else if (key && value)
-            metadata_add(out, key, value);
+            metadata_add(out, key, value, kind);
     }
     sqlite3_finalize(s);
 }
@@ -408,10 +418,10 @@ void selection_provenance(sqlite3 *db, const struct selection *want, const struc
     struct text sources = {0};
     sqlite3_stmt *s = p->joined ? NULL : db_query(db, err, own_hash, "i", want->checkpoint);
     if (s && db_row(s, "hashes", err))
-        metadata_add(out, "ckptdb_hash", (const char *)sqlite3_column_text(s, 0));
+        metadata_add(out, "ckptdb_hash", (const char *)sqlite3_column_text(s, 0), METADATA_TEXT);
     sqlite3_finalize(s);
     if (want->map)
-        metadata_add(out, "ckptdb_map", want->map);
+        metadata_add(out, "ckptdb_map", want->map, METADATA_TEXT);
     for (size_t i = 0; p->joined && i < p->checkpoints; i++) {
         text_addc(&sources, i ? ',' : '[');
         text_json(&sources, p->checkpoint[i], strlen(p->checkpoint[i]));
@@ -420,7 +430,8 @@ void selection_provenance(sqlite3 *db, const struct selection *want, const struc
     if (!text_str(&sources))
         error_memory(err);
     else if (p->checkpoints)
-        metadata_add(out, "ckptdb_source", p->joined ? text_str(&sources) : p->checkpoint[0]);
+        metadata_add(out, "ckptdb_source", p->joined ? text_str(&sources) : p->checkpoint[0],
+                     METADATA_TEXT);
     text_release(&sources);
 }
 

@@ -108,7 +108,8 @@ static enum status library_export_check_options(struct exporting *x)
                   e->name);
     else if (o->shard_size && !e->parts)
         error_set(x->err, ERR_ARGUMENT, NULL, NO_OFFSET,
-                  "format %s has no files in parts (safetensors, torch, dcp and tf have)", e->name);
+                  "format %s has no files in parts (safetensors, torch, dcp, gguf and tf have)",
+                  e->name);
     else if (o->sql && (o->names || o->where || o->map || o->target || o->renames))
         error_set(x->err, ERR_ARGUMENT, NULL, NO_OFFSET,
                   "a query of your own selects and names by itself");
@@ -297,38 +298,66 @@ static enum status make_plan(struct exporting *x)
     return x->err->status;
 }
 
-/* The metadata of the sources. The last value of a key counts, so the preferred checkpoint is the last. */
-static void carry_metadata(const struct exporting *x, struct export_metadata *all)
+/* The checkpoints whose metadata goes along. The last value of a key counts, so the preferred one is the last. */
+static size_t carried_from(const struct exporting *x, struct arena *arena, int64_t **list)
 {
     const struct ckptdb_export_options *o = x->options;
     const bool last = o->prefer && strcmp(o->prefer, "last") == 0;
-    for (size_t i = 0; !o->sql && i <= o->joined_count; i++) {
+    *list = arena_array(arena, o->joined_count + 1, sizeof(**list));
+    if (!*list || o->sql || o->no_metadata)
+        return 0;
+    for (size_t i = 0; i <= o->joined_count; i++) {
         const size_t which = last ? i : o->joined_count - i;
-        selection_metadata(x->catalog->db, which ? o->joined[which - 1] : o->checkpoint, &x->plan,
-                           all, x->err);
+        (*list)[i] = which ? o->joined[which - 1] : o->checkpoint;
     }
-    if (!o->sql)
+    return o->joined_count + 1;
+}
+
+static void carry_metadata(const struct exporting *x, const int64_t *from, size_t count,
+                           struct export_metadata *all)
+{
+    for (size_t i = 0; i < count; i++)
+        selection_metadata(x->catalog->db, from[i], &x->plan, all, x->err);
+    if (count)
         selection_provenance(x->catalog->db, &x->want, &x->plan, all, x->err);
+}
+
+static void say_line(void *context, const char *line)
+{
+    library_say(((const struct exporting *)context)->catalog, "%s", line);
 }
 
 /* The metadata of the export. The last value of a key counts: first the source's own and where it
  * comes from, then what the format always states, then what the user states. */
-static const char *const *library_export_describe(struct exporting *x, struct arena *arena)
+static void library_export_describe(struct exporting *x, struct arena *arena,
+                                    struct export_options *how)
 {
     struct export_metadata all = {.arena = arena};
     const char *const *own = x->exporter->own_metadata;
     const char *const *pair = x->options->metadata;
     if (!x->exporter->keeps_metadata)
-        return NULL;
-    if (!x->options->no_metadata)
-        carry_metadata(x, &all);
+        return;
+    int64_t *from;
+    const size_t sources = carried_from(x, arena, &from);
+    carry_metadata(x, from, sources, &all);
     if (!x->options->no_metadata && x->merges.adapters)
-        metadata_add(&all, "ckptdb_merge", x->merges.described);
+        metadata_add(&all, "ckptdb_merge", x->merges.described, METADATA_TEXT);
     for (; own && *own; own += 2)
-        metadata_add(&all, own[0], own[1]);
+        metadata_add(&all, own[0], own[1], METADATA_TEXT);
     for (; pair && *pair; pair += 2)
-        metadata_add(&all, pair[0], pair[1]);
-    return metadata_pairs(&all);
+        metadata_add(&all, pair[0], pair[1], METADATA_GIVEN);
+    const struct export_subject subject = {
+        .db = x->catalog->db,
+        .checkpoint = from,
+        .checkpoints = sources,
+        .plan = &x->plan,
+        .metadata = &all,
+        .say = say_line,
+        .context = x,
+    };
+    if (x->exporter->describe && x->err->status == OK)
+        x->exporter->describe(&subject, arena, &how->description, x->err);
+    how->metadata = metadata_pairs(&all);
 }
 
 static enum status guard(void *context, const char *path, struct error *err)
@@ -433,7 +462,6 @@ static enum status write_plan(struct exporting *x)
     struct export_sum sum = {0};
     struct arena arena = {.err = x->err};
     struct export_options how = {
-        .metadata = library_export_describe(x, &arena),
         .force = o->force,
         .sync = !o->no_sync,
         .threads = o->threads,
@@ -448,6 +476,7 @@ static enum status write_plan(struct exporting *x)
         .sum = &sum,
         .warning = warning,
     };
+    library_export_describe(x, &arena, &how);
     if (x->err->status == OK)
         spare(x);
     if (x->err->status == OK)

@@ -27,7 +27,7 @@ static const struct option_spec options[] = {
     {"--shard-size", "N", "write files of at most N bytes (5GB, 500MiB) and an index"},
     {"--force", NULL, "replace what is there"},
     {"--option", PAIR, "an option of the format; `ckptdb formats` lists them"},
-    {"--meta", PAIR, "add this to the file's metadata"},
+    {"--meta", PAIR, "add this to the file's metadata (GGUF: KEY:TYPE=VALUE states its type)"},
     {"--no-meta", NULL, "leave out the source's metadata and the provenance"},
     {"--dry-run", NULL, "check everything, print the plan, write nothing"},
     {"--no-sync", NULL, "do not wait until everything is on the disk"},
@@ -229,8 +229,8 @@ const struct command command_export = {
     .summary = "write tensors to a new file, under their own or other names",
     .help =
         "The suffix of OUT decides the format: .safetensors, .pt, .pth, .ckpt and .bin\n"
-        "(PyTorch), .npz, .npy (one tensor), .h5 and .hdf5, .msgpack (Flax), .zarr (a\n"
-        "folder, version 2), .index (TensorFlow, whose prefix stands before it). --format\n"
+        "(PyTorch), .gguf, .npz, .npy (one tensor), .h5 and .hdf5, .msgpack (Flax), .zarr\n"
+        "(a folder, version 2), .index (TensorFlow, whose prefix stands before it). --format\n"
         "names any, also dcp, tf, t5x, orbax and zarr3, whatever OUT is called.\n"
         "Everything is checked before the first byte is written: two tensors of the same\n"
         "name, a name that no rule matches, a file that changed since it was indexed, a\n"

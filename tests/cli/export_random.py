@@ -4,6 +4,7 @@ the same shape and hash. Prints what each export makes of each dtype, and what d
 export_random.py [SEED]
 """
 import collections
+import glob
 import hashlib
 import itertools
 import json
@@ -19,7 +20,7 @@ import make_torch
 
 r = random.Random(int(sys.argv[1]) if len(sys.argv) > 1 else 1)
 ROUNDS = 4
-EXPORTS = ["safetensors", "torch", "dcp", "npz", "zarr", "zarr3", "hdf5", "flax", "t5x", "orbax", "tf", "npy"]
+EXPORTS = ["safetensors", "torch", "dcp", "gguf", "npz", "zarr", "zarr3", "hdf5", "flax", "t5x", "orbax", "tf", "npy"]
 SUFFIXES = {"flax": "msgpack", "zarr3": "z3.zarr", "torch": "bin", "hdf5": "h5", "tf": "index"}
 
 # Spelling -> elements and bytes of the smallest piece.
@@ -168,7 +169,7 @@ def export_all(export, round_, chosen):
         options = ["--option", f"chunk={r.choice([32, 200, 65536])}", "--option", f"codec={r.choice(['zstd', 'gzip', 'none'])}"]
     if export == "orbax":
         options = ["--option", f"ocdbt={r.choice(['true', 'false'])}"]
-    if export in ("torch", "dcp", "tf"):
+    if export in ("torch", "dcp", "gguf", "tf"):
         options = ["--shard-size", str(r.choice([64, 1000, 10**9]))]
     if export == "npy":
         return [(f"out{round_}/{id_}.npy", [(id_, cast)], options) for id_, cast in r.sample(chosen, 8)]
@@ -177,7 +178,8 @@ def export_all(export, round_, chosen):
 
 def compare(export, path, chosen, made):
     """What the copy holds, beside what it was made of."""
-    places = [os.path.abspath(path), os.path.abspath(path) + ".index.json", os.path.abspath(path).removesuffix(".index")]
+    places = [os.path.abspath(path), os.path.abspath(path) + ".index.json", os.path.abspath(path).removesuffix(".index"),
+              *glob.glob(os.path.abspath(path).removesuffix(".gguf") + "-00001-of-*.gguf")]
     copies = {name.removeprefix("target/"): (dtype, sizes, digest) for name, dtype, sizes, digest in rows(
         f"name, dtype, shape || '', tensor_sha256(id)) FROM tensor WHERE path IN ({repr(places)[1:-1]})")}
     casts = dict(chosen)

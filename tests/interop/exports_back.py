@@ -89,6 +89,27 @@ def read_dcp(path, want, rng):
     return {name: of_torch(t) for name, t in whole.items()}
 
 
+def read_gguf(path, want, rng):
+    """Of a split model all parts, the metadata of the first."""
+    import glob
+    from gguf import GGUFReader
+    got, parts = {}, sorted(glob.glob(path.removesuffix(".gguf") + "-0*.gguf")) or [path]
+    for k, part in enumerate(parts):
+        reader = GGUFReader(part)
+        if not k:
+            assert reader.fields["note"].contents() == 'of "ü"' and reader.fields["n"].contents() == [1, -2]
+        if len(parts) > 1:
+            assert [reader.fields["split." + key].contents() for key in ("no", "count", "tensors.count")] == [
+                k, len(parts), len(want["arrays"])]
+        for t in reader.tensors:
+            shape = tuple(int(n) for n in reversed(t.shape.tolist()))
+            assert t.data_offset % reader.alignment == 0
+            name = {"F32": "float32", "F16": "float16", "F64": "float64", "BF16": "bfloat16"}.get(t.tensor_type.name) or f"int{t.tensor_type.name[1:]}"
+            got[t.name] = np.frombuffer(np.ascontiguousarray(t.data).tobytes(), getattr(ml_dtypes, name, None) or name).reshape(shape)
+    assert list(got) == want["order"], "another order"
+    return got
+
+
 def read_hdf5(path, want, rng):
     import h5py
     got = {}
@@ -147,6 +168,9 @@ WITHOUT_FP8 = [d for d in COMMON if "float8" not in d]
 FORMATS = {
     "torch": ("x.pt", lambda r: [], COMMON, read_torch, 900),
     "dcp": ("x.dcp", lambda r: r.choice([[], ["--shard-size", "4KB"]]), COMMON, read_dcp, 200),
+    "gguf": ("x.gguf", lambda r: ["--meta", 'note=of "ü"', "--meta", "n=[1,-2]", *r.choice([[], ["--shard-size", "4KB"]]),
+                                  *r.choice([[], ["--option", "alignment=64"]])],
+             ["int8", "int16", "int32", "int64", "float16", "float32", "float64", "bfloat16"], read_gguf, 900),
     "hdf5": ("x.h5", lambda r: ["--meta", 'note=of "ü"'], COMMON, read_hdf5, 900),
     "tf": ("x.index", lambda r: r.choice([[], ["--shard-size", "4KB"]]), COMMON, read_tf, 900),
     "orbax": ("x.orbax", lambda r: r.choice([[], ["--option", "ocdbt=false"]]), COMMON, read_orbax, 200),
@@ -169,6 +193,8 @@ def one_tree(fmt, rng):
     arrays = random_tree(rng, dtypes, largest)
     if fmt in ("orbax", "t5x"):  # Orbax refuses to read arrays without elements
         arrays = {name: a if a.size else np.zeros(1, a.dtype) for name, a in arrays.items()}
+    if fmt == "gguf":  # gguf-py fails at a bfloat16 without dimensions, which ggml takes
+        arrays = {name: a for name, a in arrays.items() if len(name.encode()) < 64 and (a.ndim or a.dtype != "bfloat16")} or {"w": np.zeros(1, np.float32)}
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         safetensors.numpy.save_file(arrays, "in.safetensors")

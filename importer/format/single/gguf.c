@@ -1,6 +1,6 @@
 /*
  * gguf.c - models of llama.cpp and its relatives: one file, or one split into
- * STEM-00001-of-00003.gguf and so on, where each part is a complete GGUF file (container/gguf.h).
+ * STEM-00001-of-00003.gguf and so on, where each part is a complete GGUF file (gguf_header.h).
  *
  * Keys:
  *   split.no                           the part's number, from 0
@@ -20,31 +20,17 @@
 
 #include "catalog/base/name_list.h"
 #include "catalog/base/strmap.h"
+#include "catalog/export/format/gguf_header.h"
 #include "importer/container/shard_name.h"
-#include "importer/format/single/gguf_header.h"
 #include "importer/job/job.h"
 
 #define SUFFIX        ".gguf"
-#define GGML_NAME_MAX 63 /* bytes of a tensor's name, ggml's */
-#define GGML_RANK_MAX 4
-#define ORIG_SHAPE    "comfy.gguf.orig_shape."
 #define MISSING_NAMED 100 /* missing parts that are recorded as files */
 
 static int gguf_probe(const struct probe *p)
 {
     return p->head.len >= 8 && memcmp(p->head.at, "GGUF", 4) == 0 ? 40 : 0;
 }
-
-/* By ggml's number of the type; NULL: removed from ggml, or not yet known. */
-static const char *const types[] = {
-    [0] = "float32", [1] = "float16",  [2] = "q4_0",   [3] = "q4_1",      [6] = "q5_0",
-    [7] = "q5_1",    [8] = "q8_0",     [9] = "q8_1",   [10] = "q2_k",     [11] = "q3_k",
-    [12] = "q4_k",   [13] = "q5_k",    [14] = "q6_k",  [15] = "q8_k",     [16] = "iq2_xxs",
-    [17] = "iq2_xs", [18] = "iq3_xxs", [19] = "iq1_s", [20] = "iq4_nl",   [21] = "iq3_s",
-    [22] = "iq2_s",  [23] = "iq4_xs",  [24] = "int8",  [25] = "int16",    [26] = "int32",
-    [27] = "int64",  [28] = "float64", [29] = "iq1_m", [30] = "bfloat16", [34] = "tq1_0",
-    [35] = "tq2_0",  [39] = "mxfp4",   [40] = "nvfp4", [41] = "q1_0",     [42] = "q2_0",
-};
 
 /* --- one part ----------------------------------------------------------------------------- */
 
@@ -108,9 +94,9 @@ static void state_value(struct job *job, const struct gguf *g, const char *key,
 /* Remember the shape that a comfy.gguf.orig_shape key states. */
 static void keep_shape(struct part *p, const struct gguf_pair *pair)
 {
-    const size_t prefix = strlen(ORIG_SHAPE);
+    const size_t prefix = strlen(GGUF_ORIG_SHAPE);
     bool added;
-    if (pair->key.len <= prefix || memcmp(pair->key.at, ORIG_SHAPE, prefix) != 0 ||
+    if (pair->key.len <= prefix || memcmp(pair->key.at, GGUF_ORIG_SHAPE, prefix) != 0 ||
         pair->value.type != GGUF_ARRAY || pair->value.elements != GGUF_I32)
         return;
     *PUSH(p->job->arena, p->values, p->value_count, p->value_space) = pair->value;
@@ -196,11 +182,11 @@ static void apply_shape(struct part *p, struct gguf_tensor *t)
 static void gguf_measure(struct part *p, struct entry *e)
 {
     const struct gguf_tensor *t = &e->t;
-    const size_t known = sizeof(types) / sizeof(types[0]);
+    const char *known = gguf_dtype(t->type);
     uint64_t elements;
     char name[40];
-    if (t->type < known && types[t->type]) {
-        dtype_find(types[t->type], &e->dtype);
+    if (known) {
+        dtype_find(known, &e->dtype);
     } else {
         snprintf(name, sizeof(name), "unknown(ggml %" PRIu32 ")", t->type);
         dtype_find(arena_copy(p->job->arena, name, strlen(name)), &e->dtype);

@@ -31,7 +31,16 @@
 #include "catalog/base/text.h"
 #include "catalog/data/store/source.h"
 
-#define GGUF_RANK_MAX 8 /* ggml's is 4 */
+#define GGUF_RANK_MAX 8 /* that is read */
+/* What ggml takes; of a name in bytes. */
+#define GGML_NAME_MAX 63
+#define GGML_RANK_MAX 4
+
+#define GGUF_ALIGNMENT     32 /* unless stated */
+#define GGUF_KEY_ALIGNMENT "general.alignment"
+/* Followed by the name of a tensor: its logical shape (i32 array, outermost first), as ComfyUI-GGUF has it,
+ * which stores rows that are not whole blocks as rows of another length. */
+#define GGUF_ORIG_SHAPE "comfy.gguf.orig_shape."
 
 enum gguf_type {
     GGUF_U8,
@@ -58,7 +67,7 @@ struct gguf_value {
     struct bytes text;       /* GGUF_STRING */
     enum gguf_type elements; /* GGUF_ARRAY: their type, */
     uint64_t count;          /* how many, */
-    uint64_t at;             /* and the file offset of the first one */
+    uint64_t at;             /* and the file offset of the first one; of another value of itself */
 };
 
 struct gguf_pair {
@@ -102,6 +111,14 @@ void gguf_close(struct gguf *);
 bool gguf_pair(struct gguf *, struct gguf_pair *);
 bool gguf_tensor(struct gguf *, struct gguf_tensor *);
 bool gguf_key_is(const struct gguf_pair *, const char *key);
+
+/* The dtype that ggml's number of a type means; NULL: removed from ggml, or not known. */
+const char *gguf_dtype(uint32_t type);
+/* The number of a dtype; false: ggml has no such type. Quantised integers are plain ones. */
+bool gguf_type_of(const char *dtype, uint32_t *type);
+
+/* Add the value to `out` as version 3 has it, little-endian, without its type in front. */
+bool gguf_copy(const struct gguf *, const struct gguf_value *, struct text *out);
 
 /* Whether a value of an integer type is negative. */
 bool gguf_negative(const struct gguf_value *);

@@ -1,4 +1,4 @@
-#include "importer/format/single/gguf_header.h"
+#include "catalog/export/format/gguf_header.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -11,10 +11,34 @@
 
 #define FIRST_READ     ((size_t)64 << 10)
 #define DEPTH_MAX      8 /* of nested arrays: specified, but never written */
-#define ALIGN_DEFAULT  32
 #define ALIGN_MAX      (UINT64_C(1) << 30)
-#define KEY_ALIGNMENT  "general.alignment"
 #define NEED_MORE_TEXT "the header is cut short"
+
+/* By ggml's number of the type; NULL: removed from ggml, or not yet known. */
+static const char *const types[] = {
+    [0] = "float32", [1] = "float16",  [2] = "q4_0",   [3] = "q4_1",      [6] = "q5_0",
+    [7] = "q5_1",    [8] = "q8_0",     [9] = "q8_1",   [10] = "q2_k",     [11] = "q3_k",
+    [12] = "q4_k",   [13] = "q5_k",    [14] = "q6_k",  [15] = "q8_k",     [16] = "iq2_xxs",
+    [17] = "iq2_xs", [18] = "iq3_xxs", [19] = "iq1_s", [20] = "iq4_nl",   [21] = "iq3_s",
+    [22] = "iq2_s",  [23] = "iq4_xs",  [24] = "int8",  [25] = "int16",    [26] = "int32",
+    [27] = "int64",  [28] = "float64", [29] = "iq1_m", [30] = "bfloat16", [34] = "tq1_0",
+    [35] = "tq2_0",  [39] = "mxfp4",   [40] = "nvfp4", [41] = "q1_0",     [42] = "q2_0",
+};
+
+const char *gguf_dtype(uint32_t type)
+{
+    return type < sizeof(types) / sizeof(types[0]) ? types[type] : NULL;
+}
+
+bool gguf_type_of(const char *dtype, uint32_t *type)
+{
+    const uint32_t count = sizeof(types) / sizeof(types[0]);
+    const char *plain = strncmp(dtype, "qint", 4) == 0 ? dtype + 1 : dtype;
+    for (*type = 0; *type < count; ++*type)
+        if (types[*type] && strcmp(types[*type], plain) == 0)
+            return true;
+    return false;
+}
 
 /* --- numbers ------------------------------------------------------------------------------ */
 
@@ -150,6 +174,7 @@ bool gguf_pair(struct gguf *g, struct gguf_pair *pair)
     *v = (struct gguf_value){0};
     if (!take_type(g, &v->type))
         return false;
+    v->at = cursor_offset(&g->cursor);
     if (v->type == GGUF_ARRAY)
         return take_array(g, v) && skip_elements(g, v, 1);
     if (v->type == GGUF_STRING)
@@ -211,10 +236,10 @@ static bool note_alignment(struct gguf *g, const struct gguf_pair *p)
     const uint64_t a = p->value.integer;
     if (p->value.type != GGUF_U32)
         return corrupt(g, p->offset, "bad-alignment", p->value.type,
-                       KEY_ALIGNMENT " is not of type 4, uint32, but");
+                       GGUF_KEY_ALIGNMENT " is not of type 4, uint32, but");
     if (!a || (a & (a - 1)) || a > ALIGN_MAX)
         return corrupt(g, p->offset, "bad-alignment", a,
-                       KEY_ALIGNMENT " is not a power of two up to 2^30");
+                       GGUF_KEY_ALIGNMENT " is not a power of two up to 2^30");
     g->alignment = a;
     return true;
 }
@@ -226,9 +251,9 @@ static bool walk(struct gguf *g, struct bytes head)
     struct gguf_tensor tensor;
     if (!gguf_begin(g, head))
         return false;
-    g->alignment = ALIGN_DEFAULT;
+    g->alignment = GGUF_ALIGNMENT;
     while (gguf_pair(g, &pair))
-        if (gguf_key_is(&pair, KEY_ALIGNMENT) && !note_alignment(g, &pair))
+        if (gguf_key_is(&pair, GGUF_KEY_ALIGNMENT) && !note_alignment(g, &pair))
             return false;
     while (gguf_tensor(g, &tensor))
         continue;
@@ -291,6 +316,46 @@ void gguf_close(struct gguf *g)
 {
     free(g->head);
     g->head = NULL;
+}
+
+/* --- copies -------------------------------------------------------------------------------- */
+
+static void copy_elements(struct gguf *g, enum gguf_type type, uint64_t count, struct text *out)
+{
+    const unsigned width = widths[type];
+    uint8_t word[8];
+    for (uint64_t i = 0; i < count && !out->failed; i++) {
+        struct gguf_value inner = {.type = type};
+        struct bytes text = {0};
+        if (type == GGUF_ARRAY) {
+            take_array(g, &inner);
+            store_u32le(word, inner.elements);
+            text_add(out, word, 4);
+            store_u64le(word, inner.count);
+        } else if (type == GGUF_STRING) {
+            text = take_string(g);
+            store_u64le(word, text.len);
+        } else {
+            store_u64le(word, width == 1   ? cursor_u8(&g->cursor)
+                              : width == 2 ? take16(g)
+                              : width == 4 ? take32(g)
+                                           : take64(g));
+        }
+        text_add(out, word, width ? width : sizeof(word));
+        if (text.len)
+            text_add(out, text.at, text.len);
+        if (type == GGUF_ARRAY)
+            copy_elements(g, inner.elements, inner.count, out);
+    }
+}
+
+bool gguf_copy(const struct gguf *g, const struct gguf_value *v, struct text *out)
+{
+    struct gguf at = *g; /* a cursor of its own */
+    const uint64_t start = v->type == GGUF_ARRAY ? v->at - 4 - (g->version == 1 ? 4 : 8) : v->at;
+    at.cursor = cursor_over((struct bytes){g->head + start, g->len - start}, start);
+    copy_elements(&at, v->type, 1, out);
+    return !out->failed;
 }
 
 /* --- as JSON ------------------------------------------------------------------------------ */

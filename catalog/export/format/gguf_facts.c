@@ -1,0 +1,473 @@
+#include "catalog/export/format/gguf_facts.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/base/json.h"
+#include "catalog/data/convert/float_format.h"
+#include "catalog/db/statement.h"
+#include "catalog/export/metadata.h"
+
+#define KEY_SPLIT   "split."
+#define KEY_ARCH    "general.architecture"
+#define KEY_QUANT   "general.quantization_version"
+#define KEY_FILE    "general.file_type"
+#define PROVENANCE  "ckptdb_"
+#define QUANT_TODAY "2"
+
+struct gguf_fact {
+    struct bytes key;
+    enum gguf_type type;     /* of the value, */
+    enum gguf_type elements; /* and of its elements */
+    struct bytes value;      /* as in the file, after its type */
+};
+
+/* --- types -------------------------------------------------------------------------------- */
+
+/* By number; `bits` of integers, negative: signed. */
+static const struct {
+    const char *name, *numpy;
+    int bits;
+} spelled[GGUF_TYPES] = {
+    [GGUF_U8] = {"u8", "uint8", 8},       [GGUF_I8] = {"i8", "int8", -8},
+    [GGUF_U16] = {"u16", "uint16", 16},   [GGUF_I16] = {"i16", "int16", -16},
+    [GGUF_U32] = {"u32", "uint32", 32},   [GGUF_I32] = {"i32", "int32", -32},
+    [GGUF_F32] = {"f32", "float32", 0},   [GGUF_BOOL] = {"bool", "bool", 0},
+    [GGUF_STRING] = {"str", "string", 0}, [GGUF_ARRAY] = {"", "", 0},
+    [GGUF_U64] = {"u64", "uint64", 64},   [GGUF_I64] = {"i64", "int64", -64},
+    [GGUF_F64] = {"f64", "float64", 0},
+};
+
+static bool is_called(const char *name, size_t len, const char *known)
+{
+    return len && len == strlen(known) && memcmp(name, known, len) == 0;
+}
+
+bool gguf_kind_called(const char *name, size_t len, struct gguf_kind *out)
+{
+    out->array = text_ends_in(name, len, "[]");
+    len -= out->array ? 2 : 0;
+    for (unsigned i = 0; i < GGUF_TYPES; i++) {
+        out->type = (enum gguf_type)i;
+        if (is_called(name, len, spelled[i].name) || is_called(name, len, spelled[i].numpy))
+            return true;
+    }
+    return false;
+}
+
+/* --- values as bytes ---------------------------------------------------------------------- */
+
+/* A whole decimal number. False: it is none, or beyond 64 bits. */
+static bool read_integer(const char *text, uint64_t *magnitude, bool *negative)
+{
+    char *end;
+    *negative = *text == '-';
+    text += *negative;
+    errno = 0;
+    *magnitude = strtoull(text, &end, 10);
+    return *text >= '0' && *text <= '9' && !*end && !errno;
+}
+
+static bool put_integer(enum gguf_type type, const char *text, struct text *out)
+{
+    const int bits = abs(spelled[type].bits);
+    const bool is_signed = spelled[type].bits < 0;
+    uint64_t magnitude;
+    uint8_t word[8];
+    bool negative;
+    if (!read_integer(text, &magnitude, &negative))
+        return false;
+    const uint64_t most = is_signed  ? (UINT64_C(1) << (bits - 1)) - !negative
+                          : negative ? 0
+                                     : UINT64_MAX >> (64 - bits);
+    store_u64le(word, negative ? -magnitude : magnitude);
+    return magnitude <= most && text_add(out, word, (size_t)bits / 8);
+}
+
+static bool put_real(enum gguf_type type, const char *text, struct text *out)
+{
+    uint8_t word[8];
+    char *end;
+    const double real = strtod(text, &end);
+    const float narrow = type == GGUF_F32 ? strtof(text, NULL) : 0; /* rounded once */
+    if (end == text || *end || strchr(" \t\n\v\f\r", *text))
+        return false;
+    if (type == GGUF_F64)
+        memcpy(word, &real, sizeof(real));
+    else
+        memcpy(word, &narrow, sizeof(narrow));
+    return (type == GGUF_F64 || !isinf(narrow) || isinf(real)) &&
+           text_add(out, word, type == GGUF_F64 ? 8 : 4);
+}
+
+static void put_string(struct text *out, const void *bytes, size_t len)
+{
+    uint8_t word[8];
+    store_u64le(word, len);
+    text_add(out, word, sizeof(word));
+    text_add(out, bytes, len);
+}
+
+static bool put_bool(struct bytes text, struct text *out)
+{
+    const bool is_true = is_called((const char *)text.at, text.len, "true");
+    return (is_true || is_called((const char *)text.at, text.len, "false")) &&
+           text_addc(out, (char)is_true);
+}
+
+/* A text is none of this type: false. It has a NUL after it. */
+static bool put_scalar(enum gguf_type type, struct bytes text, struct text *out)
+{
+    const char *at = (const char *)text.at;
+    if (type == GGUF_STRING)
+        put_string(out, at, text.len);
+    return type == GGUF_STRING                    ? true
+           : type == GGUF_BOOL                    ? put_bool(text, out)
+           : type == GGUF_F32 || type == GGUF_F64 ? put_real(type, at, out)
+                                                  : put_integer(type, at, out);
+}
+
+static const struct bytes words[] = {
+    [JSON_TRUE] = {(const uint8_t *)"true", 4}, [JSON_FALSE] = {(const uint8_t *)"false", 5}};
+
+static bool put_array(enum gguf_type type, const struct json_value *array, struct text *out)
+{
+    uint8_t word[12];
+    if (json_type_of(array) != JSON_ARRAY)
+        return false;
+    store_u32le(word, type);
+    store_u64le(word + 4, array->count);
+    text_add(out, word, sizeof(word));
+    for (const struct json_value *v = array->first; v; v = v->next) {
+        const bool truth = v->type == JSON_TRUE || v->type == JSON_FALSE;
+        const bool fits = truth                    ? type == GGUF_BOOL
+                          : v->type == JSON_STRING ? type == GGUF_STRING
+                                                   : v->type == JSON_NUMBER && type != GGUF_STRING;
+        if (!fits || !put_scalar(type, truth ? words[v->type] : v->text, out))
+            return false;
+    }
+    return true;
+}
+
+/* A JSON text as a tree in the arena; NULL: it is none. */
+static const struct json_value *read_json(struct gguf_facts *f, const char *text)
+{
+    struct error ignored = {.offset = NO_OFFSET};
+    const struct bytes bytes = {(const uint8_t *)text, strlen(text)};
+    return *text == '[' ? json_read_tree(bytes, f->arena, &ignored) : NULL;
+}
+
+/* --- the list ----------------------------------------------------------------------------- */
+
+bool gguf_states(const struct gguf_facts *f, const char *key)
+{
+    return strmap_get(&f->index, key, strlen(key));
+}
+
+static struct gguf_fact *fact_of(struct gguf_facts *f, const void *key, size_t len)
+{
+    const char *kept;
+    bool added = false;
+    uint64_t *at = strmap_keep(&f->index, f->arena, key, len, &kept, &added);
+    if (added) {
+        *at = f->count + 1;
+        PUSH(f->arena, f->list, f->count, f->space)->key =
+            (struct bytes){(const uint8_t *)kept, len};
+    }
+    return f->err->status == OK ? &f->list[*at - 1] : list_scratch();
+}
+
+static void keep_value(struct gguf_facts *f, struct gguf_fact *fact, struct text *value)
+{
+    const size_t len = value->len;
+    fact->value = (struct bytes){(const uint8_t *)text_keep(value, f->arena), len};
+}
+
+bool gguf_state(struct gguf_facts *f, const char *key, struct gguf_kind kind, const char *value)
+{
+    struct text text = {0};
+    const struct bytes bytes = {(const uint8_t *)value, strlen(value)};
+    const bool fits = kind.array ? put_array(kind.type, read_json(f, value), &text)
+                                 : put_scalar(kind.type, bytes, &text);
+    if (fits || text.failed) {
+        struct gguf_fact *fact = fact_of(f, key, strlen(key));
+        fact->type = kind.array ? GGUF_ARRAY : kind.type;
+        fact->elements = kind.type;
+        keep_value(f, fact, &text);
+    }
+    text_release(&text);
+    return fits;
+}
+
+/* --- what a value looks like -------------------------------------------------------------- */
+
+static enum gguf_type integer_like(const char *text)
+{
+    uint64_t magnitude;
+    bool negative;
+    if (!read_integer(text, &magnitude, &negative) ||
+        (negative && magnitude > (uint64_t)INT64_MAX + 1))
+        return GGUF_STRING;
+    if (negative)
+        return magnitude <= (uint64_t)INT32_MAX + 1 ? GGUF_I32 : GGUF_I64;
+    return magnitude <= UINT32_MAX ? GGUF_U32 : GGUF_U64;
+}
+
+/* The type of llama.cpp's own keys: float32, where the number has one. */
+static enum gguf_type real_like(const char *text)
+{
+    char *end;
+    const double real = strtod(text, &end);
+    const size_t len = strlen(text);
+    if (*end || strspn(text, "0123456789+-.eE") != len || !strpbrk(text, ".eE") || !isfinite(real))
+        return GGUF_STRING; /* such as whole numbers of more than 64 bits */
+    return isinf((float)real) ? GGUF_F64 : GGUF_F32;
+}
+
+static enum gguf_type scalar_like(const char *text)
+{
+    enum gguf_type type = integer_like(text);
+    if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)
+        return GGUF_BOOL;
+    return type == GGUF_STRING ? real_like(text) : type;
+}
+
+/* One type for all elements: texts, bools, reals if there is one, else int32 where all fit. */
+static bool array_like(const struct json_value *array, enum gguf_type *out)
+{
+    bool seen[GGUF_TYPES] = {0};
+    if (json_type_of(array) != JSON_ARRAY || !array->first)
+        return false;
+    for (const struct json_value *v = array->first; v; v = v->next) {
+        const bool number = v->type == JSON_NUMBER;
+        if (v->type < JSON_STRING || v->type == JSON_NULL ||
+            (v->type == JSON_STRING) != (array->first->type == JSON_STRING) ||
+            number != (array->first->type == JSON_NUMBER))
+            return false;
+        enum gguf_type type = number ? scalar_like((const char *)v->text.at) : GGUF_BOOL;
+        seen[number && type == GGUF_STRING ? GGUF_F64 : type] = true;
+        if (number && type == GGUF_U32 && strtoull((const char *)v->text.at, NULL, 10) > INT32_MAX)
+            seen[GGUF_I64] = true;
+    }
+    *out = array->first->type == JSON_STRING ? GGUF_STRING
+           : seen[GGUF_BOOL]                 ? GGUF_BOOL
+           : seen[GGUF_F64]                  ? GGUF_F64
+           : seen[GGUF_F32]                  ? GGUF_F32
+           : seen[GGUF_U64]                  ? GGUF_U64
+           : seen[GGUF_I64]                  ? GGUF_I64
+                                             : GGUF_I32;
+    return true;
+}
+
+static struct gguf_kind kind_like(struct gguf_facts *f, const char *value)
+{
+    struct gguf_kind kind = {.type = GGUF_STRING};
+    kind.array = array_like(read_json(f, value), &kind.type);
+    if (!kind.array)
+        kind.type = scalar_like(value);
+    return kind;
+}
+
+/* --- what a person states ----------------------------------------------------------------- */
+
+/* What every export makes anew. */
+static bool is_own_key(const char *key, size_t len)
+{
+    return is_called(key, len, GGUF_KEY_ALIGNMENT) ||
+           (len >= strlen(KEY_SPLIT) && memcmp(key, KEY_SPLIT, strlen(KEY_SPLIT)) == 0);
+}
+
+/* KEY:TYPE states the type, else a key that the source has keeps its own; else it is what the value looks
+ * like. */
+static void state_given(struct gguf_facts *f, const struct metadata_pair *pair)
+{
+    struct gguf_kind kind;
+    const char *colon = strrchr(pair->key, ':');
+    const bool typed = colon && gguf_kind_called(colon + 1, strlen(colon + 1), &kind);
+    const char *key =
+        arena_copy(f->arena, pair->key, typed ? (size_t)(colon - pair->key) : strlen(pair->key));
+    const uint64_t *known = strmap_get(&f->index, key, strlen(key));
+    if (!typed)
+        kind = kind_like(f, pair->value);
+    if (!typed && known) {
+        const struct gguf_fact *fact = &f->list[*known - 1];
+        if (fact->type != GGUF_ARRAY)
+            kind = (struct gguf_kind){.type = fact->type};
+        else if (kind.array && fact->elements != GGUF_ARRAY)
+            kind.type = fact->elements;
+    }
+    if (!*key)
+        error_set(f->err, ERR_ARGUMENT, NULL, NO_OFFSET, "--meta %s=: GGUF has no empty keys",
+                  pair->key);
+    else if (is_own_key(key, strlen(key)))
+        error_set(f->err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                  "--meta %s: the export says this itself (--option alignment=N, --shard-size N)",
+                  key);
+    else if (!gguf_state(f, key, kind, pair->value))
+        error_set(f->err, ERR_ARGUMENT, NULL, NO_OFFSET, "--meta %.200s=%.200s: no %s%s%s",
+                  pair->key, pair->value, spelled[kind.type].name, kind.array ? "[]" : "",
+                  typed ? "" : ", which the source has there; KEY:TYPE=VALUE states another type");
+}
+
+/* --- what the source states --------------------------------------------------------------- */
+
+/* Take all pairs of a GGUF file as they are. */
+static void take_header(struct gguf_facts *f, const struct source *s)
+{
+    struct gguf g;
+    struct gguf_pair pair;
+    struct text value = {0};
+    const size_t prefix = strlen(GGUF_ORIG_SHAPE);
+    if (gguf_open(&g, s, f->err) == OK) {
+        while (f->err->status == OK && gguf_pair(&g, &pair)) {
+            const char *key = (const char *)pair.key.at;
+            if (is_own_key(key, pair.key.len) ||
+                (pair.key.len > prefix && memcmp(key, GGUF_ORIG_SHAPE, prefix) == 0))
+                continue;
+            struct gguf_fact *fact = fact_of(f, key, pair.key.len);
+            fact->type = pair.value.type;
+            fact->elements = pair.value.elements;
+            gguf_copy(&g, &pair.value, &value);
+            keep_value(f, fact, &value);
+            text_reset(&value);
+        }
+    }
+    text_release(&value);
+    gguf_close(&g);
+}
+
+/* The catalog keeps neither the width of an integer nor the type of an empty array: of a GGUF file,
+ * its header tells. */
+static void take_source(struct gguf_facts *f, sqlite3 *db, int64_t checkpoint)
+{
+    static const char sql[] = "SELECT c.path, f.size, f.mtime_ns, f.inode, f.device"
+                              " FROM checkpoint c JOIN file f ON f.checkpoint_id = c.id"
+                              " AND f.path = c.path WHERE c.id = ?1 AND c.format = 'gguf'";
+    struct source *s = NULL;
+    struct file_identity now;
+    sqlite3_stmt *row = db_query(db, f->err, sql, "i", checkpoint);
+    const bool found = row && db_row(row, DB_READING, f->err);
+    const char *path = found ? (const char *)sqlite3_column_text(row, 0) : NULL;
+    const struct file_identity then = found ? db_identity(row, 1) : (struct file_identity){0};
+    if (path && source_open_file(path, SOURCE_HEADERS, &s, &now, f->err) == OK) {
+        if (file_same(&then, &now))
+            take_header(f, s);
+        else
+            error_set(f->err, ERR_CHANGED, path, NO_OFFSET,
+                      "it is not the file that was indexed; import it again");
+    }
+    source_close(s);
+    sqlite3_finalize(row);
+}
+
+/* --- what the tensors are ----------------------------------------------------------------- */
+
+/* llama.cpp's number for a file that is mostly of a type. */
+static const struct {
+    const char *dtype, *number;
+} file_types[] = {
+    {"float32", "0"}, {"float16", "1"},   {"q4_0", "2"},     {"q4_1", "3"},    {"q8_0", "7"},
+    {"q5_0", "8"},    {"q5_1", "9"},      {"q2_k", "10"},    {"q3_k", "12"},   {"q4_k", "15"},
+    {"q5_k", "17"},   {"q6_k", "18"},     {"iq2_xxs", "19"}, {"iq2_xs", "20"}, {"iq3_xxs", "23"},
+    {"iq1_s", "24"},  {"iq4_nl", "25"},   {"iq3_s", "26"},   {"iq2_s", "28"},  {"iq4_xs", "30"},
+    {"iq1_m", "31"},  {"bfloat16", "32"}, {"tq1_0", "36"},   {"tq2_0", "37"},  {"mxfp4", "38"},
+};
+#define FILE_TYPES (sizeof(file_types) / sizeof(file_types[0]))
+
+/* What most elements of matrices are; NULL: nothing that has a number. */
+static const char *file_type(const struct export_plan *plan)
+{
+    uint64_t elements[FILE_TYPES] = {0}, most = 0;
+    const char *number = NULL;
+    for (size_t i = 0; i < plan->count; i++)
+        for (size_t k = 0; k < FILE_TYPES; k++)
+            if (plan->tensor[i].rank > 1 &&
+                strcmp(plan->tensor[i].to.name, file_types[k].dtype) == 0)
+                elements[k] += plan->tensor[i].elements;
+    for (size_t k = 0; k < FILE_TYPES; k++)
+        if (elements[k] > most) {
+            most = elements[k];
+            number = file_types[k].number;
+        }
+    return number;
+}
+
+static bool is_converted(const struct export_tensor *t)
+{
+    return t->recipe || (t->stored && t->stored->composition) ||
+           strcmp(t->from.name, t->to.name) != 0;
+}
+
+/* What a model's file says of its dtypes, unless the source has said it of the same ones. */
+static void describe_dtypes(struct gguf_facts *f, const struct export_plan *plan, bool taken)
+{
+    const struct gguf_kind kind = {.type = GGUF_U32};
+    const char *number = file_type(plan);
+    bool blocks = false, converted = false;
+    for (size_t i = 0; i < plan->count; i++) {
+        blocks |= plan->tensor[i].to.kind == DTYPE_BLOCK;
+        converted |= is_converted(&plan->tensor[i]);
+    }
+    if (number && gguf_states(f, KEY_ARCH) && (converted || !taken))
+        gguf_state(f, KEY_FILE, kind, number);
+    if (blocks && !gguf_states(f, KEY_QUANT))
+        gguf_state(f, KEY_QUANT, kind, QUANT_TODAY);
+}
+
+/* --- all ---------------------------------------------------------------------------------- */
+
+/* What the catalog knows of the sources. The first `taken` facts were taken from GGUF files, where only what
+ * says where they come from is old. */
+static void state_carried(struct gguf_facts *f, const struct metadata_pair *pair, size_t taken)
+{
+    const struct gguf_kind kind = {.type = pair->kind == METADATA_INTEGER
+                                               ? integer_like(pair->value)
+                                           : pair->kind == METADATA_REAL ? GGUF_F64
+                                                                         : GGUF_STRING};
+    const uint64_t *known = strmap_get(&f->index, pair->key, strlen(pair->key));
+    if (*pair->key && !is_own_key(pair->key, strlen(pair->key)) &&
+        (!known || *known > taken || strncmp(pair->key, PROVENANCE, strlen(PROVENANCE)) == 0))
+        gguf_state(f, pair->key, kind, pair->value);
+}
+
+static void put_pairs(const struct gguf_facts *f, struct text *out)
+{
+    uint8_t word[4];
+    for (size_t i = 0; i < f->count; i++) {
+        const struct gguf_fact *fact = &f->list[i];
+        store_u32le(word, fact->type);
+        put_string(out, fact->key.at, fact->key.len);
+        text_add(out, word, sizeof(word));
+        text_add(out, fact->value.at, fact->value.len);
+    }
+}
+
+enum status gguf_describe(const struct export_subject *subject, struct arena *arena,
+                          struct export_description *out, struct error *err)
+{
+    struct gguf_facts f = {.arena = arena, .err = err, .index = {.err = err}};
+    const struct export_metadata *all = subject->metadata;
+    struct text text = {0};
+    for (size_t i = 0; i < subject->checkpoints && err->status == OK; i++)
+        take_source(&f, subject->db, subject->checkpoint[i]);
+    const size_t taken = f.count;
+    for (size_t i = 0; i < all->count && err->status == OK; i++)
+        if (all->list[i].kind != METADATA_GIVEN)
+            state_carried(&f, &all->list[i], taken);
+    describe_dtypes(&f, subject->plan, taken > 0);
+    for (size_t i = 0; i < all->count && err->status == OK; i++)
+        if (all->list[i].kind == METADATA_GIVEN)
+            state_given(&f, &all->list[i]);
+    if (err->status == OK && !gguf_states(&f, KEY_ARCH))
+        subject->say(subject->context, "without " KEY_ARCH ", llama.cpp does not load the file; "
+                                       "--meta " KEY_ARCH "=NAME states it");
+    put_pairs(&f, &text);
+    out->count = f.count;
+    out->bytes.len = text.len;
+    out->bytes.at = (const uint8_t *)text_keep(&text, arena);
+    text_release(&text);
+    strmap_release(&f.index);
+    return err->status;
+}
