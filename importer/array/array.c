@@ -295,3 +295,24 @@ bool array_probe_node(const struct probe_dir *p, const char *name)
             return true;
     return false;
 }
+
+enum array_key array_key_kind(struct bytes key, size_t *node_len)
+{
+    static const struct {
+        const char *name;
+        enum array_key kind;
+    } names[] = {{".zarray", ARRAY_V2},
+                 {"zarr.json", ARRAY_V3},
+                 {".zattrs", ARRAY_ATTRIBUTES},
+                 {".zgroup", ARRAY_COPIES},
+                 {".zmetadata", ARRAY_COPIES}};
+    size_t begin = key.len;
+    while (begin && key.at[begin - 1] != '/')
+        begin--;
+    *node_len = begin ? begin - 1 : 0;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (key.len - begin == strlen(names[i].name) &&
+            memcmp(key.at + begin, names[i].name, key.len - begin) == 0)
+            return names[i].kind;
+    return ARRAY_VALUE;
+}

@@ -2,7 +2,7 @@
  * array.h - zarr arrays as tensors: metadata, and the values that a store holds.
  *
  * Stores come in two kinds: directories with one file per chunk (found in parallel), and
- * key-value stores that list byte ranges (OCDBT).
+ * key-value stores that list byte ranges (OCDBT, zip archives).
  */
 #ifndef CKPTDB_ARRAY_H
 #define CKPTDB_ARRAY_H
@@ -15,6 +15,17 @@ const char *array_below(struct arena *, const char *path, const char *name);
 
 /* Whether a directory in a probed one is a zarr node by itself, whatever its name. */
 bool array_probe_node(const struct probe_dir *, const char *name);
+
+/* What a key of a store is, by its last component: "a/b/.zarray" is ARRAY_V2 of "a/b". */
+enum array_key {
+    ARRAY_VALUE, /* none of the others: of an array, if of anything */
+    ARRAY_V2,
+    ARRAY_V3, /* or a group's */
+    ARRAY_ATTRIBUTES,
+    ARRAY_COPIES /* that a group exists, and copies of metadata below it */
+};
+/* *node_len: the length of the node's path in the key, 3 in the example. */
+enum array_key array_key_kind(struct bytes key, size_t *node_len);
 
 /* --- in directories --------------------------------------------------------------------- */
 
@@ -119,5 +130,9 @@ void array_attributes_state(struct job *, const char *source, const char *name, 
 /* Emit an array whose values are listed (grid.h; in any order, sorted in place). */
 void array_emit_values(struct job *, const struct zarr_array *, uint32_t list,
                        struct grid_value *values, uint64_t count, struct bytes name);
+
+/* Emit all arrays of the job's file, which is a zip archive, by their paths, and state the attributes
+ * in it. */
+enum status array_emit_archive(struct job *);
 
 #endif

@@ -285,8 +285,8 @@ static enum status check_overlap(const struct zip *z, struct arena *arena, struc
     return OK;
 }
 
-static enum status read_entries(struct zip *z, const struct directory *d, struct bytes bytes,
-                                struct arena *arena, struct error *err)
+static enum status read_entries(struct zip *z, const struct directory *d, enum zip_names repeat,
+                                struct bytes bytes, struct arena *arena, struct error *err)
 {
     const struct source *s = z->source;
     struct cursor c = cursor_over(bytes, d->offset);
@@ -296,12 +296,15 @@ static enum status read_entries(struct zip *z, const struct directory *d, struct
         bool added = false;
         if (zip_read_entry(s, &c, arena, m, err) != OK || locate_data(s, m, d->offset, err) != OK)
             break;
-        strmap_add(&names, m->name, m->name_len, &added);
-        if (!added) {
+        uint64_t *last = strmap_add(&names, m->name, m->name_len, &added);
+        if (!added && repeat == ZIP_UNIQUE) {
             error_set(err, ERR_CORRUPT, s->name, m->header,
                       "bad zip: two members are named \"%.200s\"", m->name);
             error_code(err, "duplicate-member");
         }
+        if (!added && err->status == OK)
+            z->members[*last].replaced = true;
+        *last = i;
     }
     strmap_release(&names);
     if (err->status == OK && cursor_left(&c))
@@ -309,8 +312,8 @@ static enum status read_entries(struct zip *z, const struct directory *d, struct
     return err->status;
 }
 
-enum status zip_open(const struct source *source, struct arena *arena, struct zip *out,
-                     struct error *err)
+enum status zip_open(const struct source *source, enum zip_names repeat, struct arena *arena,
+                     struct zip *out, struct error *err)
 {
     struct zip z = {.source = source};
     struct directory d = {0};
@@ -322,7 +325,8 @@ enum status zip_open(const struct source *source, struct arena *arena, struct zi
     if (!bytes || !z.members)
         error_memory_at(err, source->name);
     else if (source_read(source, d.offset, bytes, (size_t)d.bytes, err) == OK &&
-             read_entries(&z, &d, (struct bytes){bytes, (size_t)d.bytes}, arena, err) == OK &&
+             read_entries(&z, &d, repeat, (struct bytes){bytes, (size_t)d.bytes}, arena, err) ==
+                 OK &&
              check_overlap(&z, arena, err) == OK)
         *out = z;
     return err->status;

@@ -5,6 +5,7 @@
  * on one archive are how a scanner is bypassed: nothing before the archive, one directory,
  * no duplicate names, no member over another or over the directory, and the local header
  * must say the same name and method. Only zip_head() and zip_read() decompress anything.
+ * Where an archive is written to as a folder is (zarr), a file that changes is a second member.
  */
 #ifndef CKPTDB_ZIP_H
 #define CKPTDB_ZIP_H
@@ -34,6 +35,7 @@ struct zip_member {
     uint64_t header; /* offset of the local header */
     uint64_t data;   /* offset of the first stored byte */
     bool cut;        /* zip_salvage(): the file ends before the member, as far as is known */
+    bool replaced;   /* ZIP_REWRITTEN: a later member has the same name, and counts instead */
 };
 
 struct zip {
@@ -43,9 +45,15 @@ struct zip {
     uint64_t trailing; /* bytes after the archive */
 };
 
+enum zip_names {
+    ZIP_UNIQUE,   /* a name that repeats is an error */
+    ZIP_REWRITTEN /* the last member of a name counts, as for Python's zipfile */
+};
+
 /* Offsets are relative to `source`, which must outlive the zip. ERR_CORRUPT (with the codes
  * "truncated", "duplicate-member", "overlap"), ERR_LIMIT. */
-enum status zip_open(const struct source *source, struct arena *, struct zip *out, struct error *);
+enum status zip_open(const struct source *source, enum zip_names, struct arena *, struct zip *out,
+                     struct error *);
 
 /* Of an archive that lost its end and so its directory ("truncated" of zip_open()), the members as
  * their local headers tell, up to the first that is not whole: `cut`. If that one's bytes are stored, it

@@ -123,7 +123,8 @@ static void check_file(struct archive *a, const struct strmap *covered)
     uint8_t magic[4];
     if (source_open_file(a->path, 0, &s, NULL, &what) == OK && s->size >= sizeof(magic) &&
         source_read(s, 0, magic, sizeof(magic), &what) == OK &&
-        memcmp(magic, "PK\3\4", sizeof(magic)) == 0 && zip_open(s, &arena, &a->zip, &what) == OK) {
+        memcmp(magic, "PK\3\4", sizeof(magic)) == 0 &&
+        zip_open(s, ZIP_REWRITTEN, &arena, &a->zip, &what) == OK) {
         arena.err = a->verifier->err;
         check_members(a, covered, &arena);
     }

@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct zip z;
     if (source_open_memory("fuzzed", (struct bytes){data, size}, false, &source, &err) != OK)
         return 0;
-    if (zip_open(source, &arena, &z, &err) == OK)
+    if (zip_open(source, ZIP_UNIQUE, &arena, &z, &err) == OK)
         for (uint64_t i = 0; i < z.count; i++)
             read_member(&z, &z.members[i], &arena);
     error_clear(&err);

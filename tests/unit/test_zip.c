@@ -107,7 +107,7 @@ static void make(struct made *m, size_t claimed)
     assert_int_equal(source_open_memory("test.zip", (struct bytes){(uint8_t *)t->at, t->len}, false,
                                         &m->source, &err),
                      OK);
-    assert_int_equal(zip_open(m->source, &m->arena, &m->zip, &err), OK);
+    assert_int_equal(zip_open(m->source, ZIP_UNIQUE, &m->arena, &m->zip, &err), OK);
 }
 
 static void unmake(struct made *m)

@@ -112,7 +112,7 @@ static void add_weights(struct job *job, const struct zip *z, const struct zip_m
 static enum status keras_index(struct job *job)
 {
     struct zip z = {0};
-    if (zip_open(job->source, job->arena, &z, job->err) == OK)
+    if (zip_open(job->source, ZIP_UNIQUE, job->arena, &z, job->err) == OK)
         zip_report(job, NULL, &z, 0);
     if (job->err->status == OK && !zip_find(&z, METADATA) && !zip_find(&z, WEIGHTS)) {
         error_set(job->err, ERR_CORRUPT, job->path, NO_OFFSET,

@@ -185,33 +185,6 @@ static const char *const *manifest_names(void *context, uint64_t *count)
 
 /* --- metadata ----------------------------------------------------------------------- */
 
-#define ATTRIBUTES (-1)
-#define NOT_READ   (-2)
-
-/* The zarr version of a metadata key: 2 for "a/b/.zarray", 3 for "a/b/zarr.json"; 0: it is no
- * metadata; ATTRIBUTES, or NOT_READ, other metadata. *array_len: length of the array's key, 3 for both
- * examples. */
-static int metadata_version(struct bytes key, size_t *array_len)
-{
-    static const struct {
-        const char *name;
-        int version;
-    } names[] = {{".zarray", 2},
-                 {"zarr.json", 3},
-                 {".zattrs", ATTRIBUTES},
-                 {".zgroup", NOT_READ},
-                 {".zmetadata", NOT_READ}};
-    size_t begin = key.len;
-    while (begin && key.at[begin - 1] != '/')
-        begin--;
-    *array_len = begin ? begin - 1 : 0;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (key.len - begin == strlen(names[i].name) &&
-            memcmp(key.at + begin, names[i].name, key.len - begin) == 0)
-            return names[i].version;
-    return 0;
-}
-
 static void report_array(struct listing *l, struct bytes key, struct error *err)
 {
     char what[256];
@@ -375,13 +348,13 @@ static bool take_database(struct listing *l, const char *directory, struct error
     l->databases++;
     while (ocdbt_next(l->db, &e, err) == OK && e.key.at && l->job->err->status == OK) {
         struct bytes key = e.key;
-        int version = metadata_version(e.key, &key.len);
-        if (version == 0)
+        const enum array_key kind = array_key_kind(e.key, &key.len);
+        if (kind == ARRAY_VALUE)
             add_loose(l, &e);
-        else if (version == ATTRIBUTES && l->store->attributed)
+        else if (kind == ARRAY_ATTRIBUTES && l->store->attributed)
             take_attributes(l, &e, key);
-        else if (version > 0)
-            take_metadata(l, key, version, metadata_text(l, &e, key));
+        else if (kind == ARRAY_V2 || kind == ARRAY_V3)
+            take_metadata(l, key, kind == ARRAY_V2 ? 2 : 3, metadata_text(l, &e, key));
     }
     if (err->status != OK) { /* a limit, or no memory: what was found is kept */
         report_from_database(l, false, err);

@@ -162,7 +162,7 @@ static enum status npz_index(struct job *job)
 {
     struct zip z = {0};
     struct error cut = {.offset = NO_OFFSET};
-    if (zip_open(job->source, job->arena, &z, &cut) != OK && job->salvage &&
+    if (zip_open(job->source, ZIP_UNIQUE, job->arena, &z, &cut) != OK && job->salvage &&
         strcmp(error_word(&cut), "truncated") == 0)
         zip_salvage(job->source, job->arena, &z, job->err);
     if (z.count)

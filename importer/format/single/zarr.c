@@ -7,8 +7,9 @@
  *   NAME/                 arrays side by side and no other folder, as JAX's array serialization
  *                         writes them
  *   step-1000/            Levanter: metadata.json and arrays at any depth
+ *   NAME.zarr.zip         any of these in one zip archive (array/array_zip.c)
  *
- * The last three are recognised only by the arrays in them. Directories of Orbax and OCDBT hold
+ * Those without metadata of their own are recognised only by the arrays in them. Directories of Orbax and OCDBT hold
  * zarr arrays too, but are not of this format.
  */
 #include <stdio.h>
@@ -18,7 +19,32 @@
 #include "importer/array/array.h"
 #include "importer/job/facts.h"
 
+#define LOCAL_MAGIC  "PK\3\4"
+#define LOCAL_BYTES  30 /* of a zip member's header, before its name */
+#define ARCHIVE_NAME ".zarr.zip"
+
 /* --- recognising ------------------------------------------------------------------------ */
+
+/* An archive is one if a member whose header is in the head is metadata. If none is, as where a folder
+ * was packed in its own order, the archive's name decides. */
+static int zarr_probe(const struct probe *p)
+{
+    const bool named = text_ends_in(p->name, strlen(p->name), ARCHIVE_NAME) ||
+                       text_ends_in(p->name, strlen(p->name), ".zarr");
+    const size_t magic = sizeof(LOCAL_MAGIC) - 1;
+    size_t node_len;
+    if (p->head.len < LOCAL_BYTES || memcmp(p->head.at, LOCAL_MAGIC, magic) != 0)
+        return 0;
+    for (size_t at = 0; at + LOCAL_BYTES <= p->head.len; at++) {
+        const uint8_t *header = p->head.at + at;
+        const size_t len = load_u16le(header + 26);
+        if (*header == *LOCAL_MAGIC && memcmp(header, LOCAL_MAGIC, magic) == 0 &&
+            len <= p->head.len - at - LOCAL_BYTES &&
+            array_key_kind((struct bytes){header + LOCAL_BYTES, len}, &node_len) != ARRAY_VALUE)
+            return at ? 48 : 64;
+    }
+    return named ? 32 : 0;
+}
 
 static bool is_node(const struct probe_dir *p)
 {
@@ -168,8 +194,10 @@ static void state_attributes(struct job *job, const struct array_attributes *a, 
     text_release(&file);
 }
 
-static enum status index_tree(struct job *job)
+static enum status zarr_index(struct job *job)
 {
+    if (job->source)
+        return array_emit_archive(job);
     struct array_tree tree;
     struct probe_dir p = {0};
     p.files = job_siblings(job, &p.file_count);
@@ -196,10 +224,11 @@ static enum status index_tree(struct job *job)
 
 const struct format format_zarr = {
     .name = "zarr",
-    .summary = "zarr 2 and 3 directories: groups, single arrays, arrays side by side",
-    .suffixes = "",
+    .summary = "zarr 2 and 3: groups, single arrays, arrays side by side, in folders or one zip",
+    .suffixes = ".zarr " ARCHIVE_NAME,
     .separator = '/',
     .part = true,
+    .probe = zarr_probe,
     .probe_dir = probe_dir,
-    .index = index_tree,
+    .index = zarr_index,
 };

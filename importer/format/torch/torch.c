@@ -153,7 +153,7 @@ static void state_program(struct torch_tree *t, const struct source *s, struct e
         {"serialized_constants.pt", "serialized_constants.json"},
     };
     struct zip zip;
-    if (zip_open(s, t->arena, &zip, err) == OK)
+    if (zip_open(s, ZIP_UNIQUE, t->arena, &zip, err) == OK)
         zip_report(t->job, t->path, &zip, 0);
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]) && err->status == OK; i++) {
         const struct zip_member *m = zip_find(&zip, members[i][0]);

@@ -20,7 +20,7 @@ static void look_into_archive(struct torch_tree *inner, const struct source *s, 
     struct zip zip;
     struct bytes all;
     uint64_t left = LIMIT_PICKLE_INFLATE;
-    zip_open(s, inner->arena, &zip, err);
+    zip_open(s, ZIP_UNIQUE, inner->arena, &zip, err);
     for (uint64_t i = 0; err->status == OK && i < zip.count; i++) {
         const struct zip_member *m = &zip.members[i];
         struct source *pickle = NULL;

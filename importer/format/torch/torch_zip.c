@@ -140,8 +140,8 @@ static void report_pickles(struct torch_tree *t, const struct torch_zip *z)
 static void open_members(struct torch_tree *t, const struct source *source, struct torch_zip *out,
                          struct error *err)
 {
-    if (zip_open(source, t->arena, &out->zip, err) != OK && t->whole_file && !out->base &&
-        strcmp(error_word(err), "truncated") == 0) {
+    if (zip_open(source, ZIP_UNIQUE, t->arena, &out->zip, err) != OK && t->whole_file &&
+        !out->base && strcmp(error_word(err), "truncated") == 0) {
         out->cut = true;
         out->lost_end = *err;
         error_clear(err);
