@@ -272,11 +272,16 @@ static struct gguf_kind kind_like(struct gguf_facts *f, const char *value)
 
 /* --- what a person states ----------------------------------------------------------------- */
 
+static bool begins(const char *key, size_t len, const char *prefix)
+{
+    return len >= strlen(prefix) && memcmp(key, prefix, strlen(prefix)) == 0;
+}
+
 /* What every export makes anew. */
 static bool is_own_key(const char *key, size_t len)
 {
-    return is_called(key, len, GGUF_KEY_ALIGNMENT) ||
-           (len >= strlen(KEY_SPLIT) && memcmp(key, KEY_SPLIT, strlen(KEY_SPLIT)) == 0);
+    return is_called(key, len, GGUF_KEY_ALIGNMENT) || begins(key, len, KEY_SPLIT) ||
+           begins(key, len, GGUF_ORIG_SHAPE);
 }
 
 /* KEY:TYPE states the type, else a key that the source has keeps its own; else it is what the value looks
@@ -303,7 +308,7 @@ static void state_given(struct gguf_facts *f, const struct metadata_pair *pair)
                   pair->key);
     else if (is_own_key(key, strlen(key)))
         error_set(f->err, ERR_ARGUMENT, NULL, NO_OFFSET,
-                  "--meta %s: the export says this itself (--option alignment=N, --shard-size N)",
+                  "--meta %s: the export itself says this (--option alignment=N, --shard-size N)",
                   key);
     else if (!gguf_state(f, key, kind, pair->value))
         error_set(f->err, ERR_ARGUMENT, NULL, NO_OFFSET, "--meta %.200s=%.200s: no %s%s%s",
@@ -319,12 +324,10 @@ static void take_header(struct gguf_facts *f, const struct source *s)
     struct gguf g;
     struct gguf_pair pair;
     struct text value = {0};
-    const size_t prefix = strlen(GGUF_ORIG_SHAPE);
     if (gguf_open(&g, s, f->err) == OK) {
         while (f->err->status == OK && gguf_pair(&g, &pair)) {
             const char *key = (const char *)pair.key.at;
-            if (is_own_key(key, pair.key.len) ||
-                (pair.key.len > prefix && memcmp(key, GGUF_ORIG_SHAPE, prefix) == 0))
+            if (is_own_key(key, pair.key.len))
                 continue;
             struct gguf_fact *fact = fact_of(f, key, pair.key.len);
             fact->type = pair.value.type;
