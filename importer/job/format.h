@@ -96,6 +96,10 @@ struct format {
      * (config.json): their facts are the checkpoint's, and a new one makes it changed. */
     const char *beside[4]; /* ends in NULL */
 
+    /* Of a folder: the file beside it that says what it is, which index() reads itself; a new one
+     * makes the checkpoint changed. NULL: none. */
+    const char *placed_by;
+
     /* The name of the neighbour that the framework would load
      * instead. NULL if it has no such rule. */
     bool (*loaded_first)(const struct format *, const char *name, struct text *out);

@@ -247,6 +247,22 @@ static void state_neighbours(struct job *job)
     }
 }
 
+/* Record the file beside a folder that says what it is, if the format has not read it: the next import then
+ * finds nothing new. */
+static void record_placing(struct job *job)
+{
+    const struct batch *b = job->batch;
+    const char *name = b->folder ? job->format->placed_by : NULL;
+    const char *path = name ? job_beside_path(job->arena, job->path, name) : NULL;
+    struct error ignored = {.offset = NO_OFFSET};
+    uint32_t file;
+    for (uint64_t i = 0; path && i < b->file_count; i++)
+        if (strcmp(b->files[i].path, path) == 0)
+            return;
+    if (path)
+        job_file(job, path, "config", &file, &ignored);
+}
+
 static void run_format(struct job *job, const struct job_request *request)
 {
     struct batch *b = job->batch;
@@ -259,6 +275,7 @@ static void run_format(struct job *job, const struct job_request *request)
     if (b->folder && job->err->status == OK)
         report_inside(job, request);
     state_neighbours(job);
+    record_placing(job);
     if (job_inside(job)->layout && job->err->status == OK) {
         layout_finish(job);
         b->layout = job_inside(job)->layout;

@@ -287,7 +287,9 @@ static bool described_anew(struct walker *w, struct listing *l, const struct uni
         if (path && !has_row(w->options->known, c, path))
             return true;
     }
-    return false;
+    name = folder ? u->format->placed_by : NULL;
+    const char *path = name ? job_beside_path(l->arena, u->primary, name) : NULL;
+    return path && !has_row(w->options->known, c, path);
 }
 
 /* Whether the unit is still the catalogued checkpoint of its path. */

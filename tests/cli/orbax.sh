@@ -116,3 +116,17 @@ cp -r "$fixtures"/y_files/. over
 try import over
 try tensors over
 try get over params/b
+echo '--- the file that says of what step and item a folder is appears beside it; of a folder that has one itself, it says nothing'
+rm -rf late; mkdir -p late
+cp -r "$TESTS/fixtures/real/orbax/composite/data/exp/step_000005/params" late/mine
+cp -r late/mine late/7
+echo '{"metrics":{}}' >late/7/_CHECKPOINT_METADATA
+what() { "$CKPTDB_BIN" -d late.db import late; "$CKPTDB_BIN" -d late.db --list "SELECT c.name, item, key, value FROM checkpoint c LEFT JOIN metadata m ON m.checkpoint_id = c.id AND key LIKE '%loss' ORDER BY c.id"; }
+what
+echo '{"metrics":{"loss":1}}' >late/_CHECKPOINT_METADATA
+what
+what
+echo '{"metrics":{"loss":25}}' >late/_CHECKPOINT_METADATA
+what
+rm late/_CHECKPOINT_METADATA
+what

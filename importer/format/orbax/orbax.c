@@ -315,6 +315,7 @@ const struct format format_orbax = {
     .summary = "Orbax (JAX): an item of a step",
     .suffixes = "",
     .separator = '/',
+    .placed_by = "_CHECKPOINT_METADATA",
     .probe_dir = orbax_probe,
     .index = orbax_index,
 };
