@@ -1,63 +1,6 @@
 # GGUF as an export: metadata with its exact types, splits, alignments, and what is refused.
 export STATUS=always
-cat >dump.py <<'PY'
-"""dump.py FILE...: the header of GGUF files, little-endian, and whether all is where ggml wants it."""
-import struct
-import sys
-
-SCALARS = {0: ("u8", "<B"), 1: ("i8", "<b"), 2: ("u16", "<H"), 3: ("i16", "<h"), 4: ("u32", "<I"), 5: ("i32", "<i"), 6: ("f32", "<f"),
-           7: ("bool", "<?"), 10: ("u64", "<Q"), 11: ("i64", "<q"), 12: ("f64", "<d")}
-TYPES = {0: ("F32", 1, 4), 1: ("F16", 1, 2), 8: ("Q8_0", 32, 34), 24: ("I8", 1, 1), 25: ("I16", 1, 2), 27: ("I64", 1, 8),
-         28: ("F64", 1, 8), 30: ("BF16", 1, 2)}
-
-
-class Reader:
-    def __init__(self, raw):
-        self.raw, self.at = raw, 0
-
-    def take(self, fmt):
-        values = struct.unpack_from(fmt, self.raw, self.at)
-        self.at += struct.calcsize(fmt)
-        return values[0] if len(values) == 1 else values
-
-    def text(self):
-        size = self.take("<Q")
-        self.at += size
-        return self.raw[self.at - size:self.at].decode("utf-8", "backslashreplace")
-
-    def value(self, kind):
-        if kind == 8:
-            return "str", self.text()
-        if kind == 9:
-            of, count = self.take("<IQ")
-            values = [self.value(of) for _ in range(count)]
-            return f"{SCALARS.get(of, ('str' if of == 8 else 'arr', 0))[0]}[{count}]", [v for _, v in values]
-        return SCALARS[kind][0], self.take(SCALARS[kind][1])
-
-
-for path in sys.argv[1:]:
-    r = Reader(open(path, "rb").read())
-    magic, version, tensors, pairs = r.take("<4sIQQ")
-    print(f"{path}: {magic.decode()} {version}, {tensors} tensors, {pairs} pairs")
-    alignment = 32
-    for _ in range(pairs):
-        key, (kind, value) = r.text(), r.value(r.take("<I"))
-        alignment = value if key == "general.alignment" else alignment
-        print(f"  {key} {kind} {value if key != 'ckptdb_source' else value.rsplit('/', 1)[-1]!r}")
-    infos = []
-    for _ in range(tensors):
-        name, rank = r.text(), r.take("<I")
-        infos.append((name, [r.take("<Q") for _ in range(rank)], *r.take("<IQ")))
-    data, at = r.at + -r.at % alignment, 0
-    for name, dims, kind, offset in infos:
-        dtype, elements, size = TYPES[kind]
-        for d in dims:
-            size *= d
-        print(f"  {name}: {dtype} {dims}", "" if offset == at and not any(r.raw[r.at:data]) else f"at {offset}, not {at}")
-        at += size // elements
-        at += -at % alignment
-    print(f"  {'ends' if data + at == len(r.raw) else 'does not end'} with the data")
-PY
+dump() { python3 "$TESTS/fixtures/dump_gguf.py" "$@"; }
 python3 - <<'PY'
 import struct
 from make_gguf import ARCH, ARR, BOOL, F32, STR, U8, U32, FILE, Q8_0, kv, s, tensor, u32
@@ -97,47 +40,47 @@ try import . 2>/dev/null
 echo '--- every type as it was; what the file itself says anew'
 mkdir out
 try export all.gguf out/copy.gguf
-python3 dump.py out/copy.gguf
+dump out/copy.gguf
 try diff all.gguf ./out/copy.gguf --values
 echo '--- old and big-endian headers'
 for each in one big; do
-    try export $each.gguf out/$each.gguf && python3 dump.py out/$each.gguf
+    try export $each.gguf out/$each.gguf && dump out/$each.gguf
 done
 echo '--- joined: the metadata of both'
-try export all.gguf one.gguf a.safetensors out/two.gguf --prefer last && python3 dump.py out/two.gguf | grep -vE ' (u|i|f)[0-9]+ |nested|source'
+try export all.gguf one.gguf a.safetensors out/two.gguf --prefer last && dump out/two.gguf | grep -vE ' (u|i|f)[0-9]+ |nested|source'
 echo '--- what a person states: by what it looks like, by the type there, by name'
 try export a.safetensors out/meta.gguf --meta general.architecture=llama --meta n=7 --meta neg=-7 --meta large=4294967296 \
     --meta least=-9223372036854775808 --meta eps=1e-5 --meta huge=1e300 --meta yes=true --meta text=1e --meta digits=123456789012345678901 \
     --meta 'ints=[1,2]' --meta 'reals=[1,2.5]' --meta 'names=["a","\u00fc"]' --meta 'none=[]' --meta 'mixed=[1,"a"]' \
     --meta 'bools=[true,false]' --meta n8:u8=255 --meta n16:int16=-1 --meta 'none:str[]=[]' --meta wide:f64=0.1 --meta nan:f32=nan \
     --meta 's:str=[1]' --meta 'k:u16[]=[1,65535]' --meta 'with:colon=x' --meta empty=
-python3 dump.py out/meta.gguf
-try export all.gguf out/given.gguf --no-meta --meta general.architecture=x --names norm && python3 dump.py out/given.gguf
+dump out/meta.gguf
+try export all.gguf out/given.gguf --no-meta --meta general.architecture=x --names norm && dump out/given.gguf
 try export all.gguf out/kept.gguf --meta u8=3 --meta str=3 --meta f64=3 --meta 'scores=[1]' --meta i8:str=x --names norm
-python3 dump.py out/kept.gguf | grep -E ' (u8|str|f64|scores|i8) '
+dump out/kept.gguf | grep -E ' (u8|str|f64|scores|i8) '
 for bad in u8=256 u8=x n:i8=-129 n:u32=-1 n:u64=1.5 'n:u8[]=[1,256]' 'n:u8[]=3' 'n:str[]=[1]' n:bool=1 n:f32=1e99 n:f32= =x split.no=1 general.alignment=8; do
     try export all.gguf out/bad.gguf --names norm --meta "$bad"
 done
 echo '--- another dtype is another file type; a table of its own'
-try export all.gguf out/half.gguf --dtype float16 --names 'blk|norm' && python3 dump.py out/half.gguf | grep -E 'file_type|:'
-try export all.gguf out/folded.gguf --names folded --no-meta && python3 dump.py out/folded.gguf
+try export all.gguf out/half.gguf --dtype float16 --names 'blk|norm' && dump out/half.gguf | grep -E 'file_type|:'
+try export all.gguf out/folded.gguf --names folded --no-meta && dump out/folded.gguf
 echo '--- alignment'
 for n in 1 8 4096; do
-    try export a.safetensors out/a$n.gguf --option alignment=$n --no-meta && python3 dump.py out/a$n.gguf
+    try export a.safetensors out/a$n.gguf --option alignment=$n --no-meta && dump out/a$n.gguf
 done
 for n in 0 3 -8 4194304 x; do try export a.safetensors out/bad.gguf --option alignment=$n; done
 echo '--- in parts: the metadata is in the first'
 try export all.gguf out/parts.gguf --shard-size 69 --option alignment=16
-python3 dump.py out/parts-*
+dump out/parts-*
 try import out/parts-*
 try diff all.gguf ./out/parts-00001-of-00002.gguf --values
-try export ./out/parts-00001-of-00002.gguf out/joined.gguf && python3 dump.py out/joined.gguf | sed -n 1,3p
+try export ./out/parts-00001-of-00002.gguf out/joined.gguf && dump out/joined.gguf | sed -n 1,3p
 try export all.gguf out/parts.gguf --shard-size 70
 try export all.gguf out/parts.gguf --shard-size 70 --force
 try export all.gguf out/parts.gguf --shard-size 1G --no-meta --meta general.architecture=x
 echo '--- refusals, each by name, before the first byte'
 try export odd.safetensors out/odd.gguf
-try export odd.safetensors out/odd.gguf --names 'f8|^.{32}$' --dtype float32 && python3 dump.py out/odd.gguf
+try export odd.safetensors out/odd.gguf --names 'f8|^.{32}$' --dtype float32 && dump out/odd.gguf
 try export --sql "SELECT id AS tensor_id, name AS new_name, 'int16' AS dtype FROM tensor WHERE name = 'u8'" out/u8.gguf
 echo '--- a source that changed'
 touch -d 2001-01-01 all.gguf

@@ -234,30 +234,43 @@ static enum gguf_type scalar_like(const char *text)
     return type == GGUF_STRING ? real_like(text) : type;
 }
 
-/* One type for all elements: texts, bools, reals if there is one, else int32 where all fit. */
+/* What an element alone looks like; of int32 and wider types. False: it is null, an array or an object. */
+static bool element_like(const struct json_value *v, enum gguf_type *out)
+{
+    const char *text = (const char *)v->text.at;
+    *out = v->type == JSON_STRING ? GGUF_STRING : GGUF_BOOL;
+    if (v->type != JSON_NUMBER)
+        return v->type == JSON_STRING || v->type == JSON_TRUE || v->type == JSON_FALSE;
+    *out = scalar_like(text);
+    if (*out == GGUF_U32)
+        *out = strtoull(text, NULL, 10) > INT32_MAX ? GGUF_I64 : GGUF_I32;
+    else if (*out == GGUF_STRING)
+        *out = GGUF_F64; /* a number of very many digits */
+    return true;
+}
+
+/* One type for all elements: the widest of these, unless one is of no such type. */
 static bool array_like(const struct json_value *array, enum gguf_type *out)
 {
-    bool seen[GGUF_TYPES] = {0};
-    if (json_type_of(array) != JSON_ARRAY || !array->first)
+    static const enum gguf_type widths[] = {GGUF_I32, GGUF_I64, GGUF_U64, GGUF_F32, GGUF_F64};
+    const size_t count = sizeof(widths) / sizeof(widths[0]);
+    size_t widest = 0;
+    if (json_type_of(array) != JSON_ARRAY || !array->first || !element_like(array->first, out))
         return false;
     for (const struct json_value *v = array->first; v; v = v->next) {
-        const bool number = v->type == JSON_NUMBER;
-        if (v->type < JSON_STRING || v->type == JSON_NULL ||
-            (v->type == JSON_STRING) != (array->first->type == JSON_STRING) ||
-            number != (array->first->type == JSON_NUMBER))
+        enum gguf_type type;
+        size_t i = 0;
+        if (!element_like(v, &type) ||
+            (v->type == JSON_NUMBER) != (array->first->type == JSON_NUMBER))
             return false;
-        enum gguf_type type = number ? scalar_like((const char *)v->text.at) : GGUF_BOOL;
-        seen[number && type == GGUF_STRING ? GGUF_F64 : type] = true;
-        if (number && type == GGUF_U32 && strtoull((const char *)v->text.at, NULL, 10) > INT32_MAX)
-            seen[GGUF_I64] = true;
+        while (i < count && widths[i] != type)
+            i++;
+        if (i == count && type != *out)
+            return false;
+        widest = i < count && i > widest ? i : widest;
     }
-    *out = array->first->type == JSON_STRING ? GGUF_STRING
-           : seen[GGUF_BOOL]                 ? GGUF_BOOL
-           : seen[GGUF_F64]                  ? GGUF_F64
-           : seen[GGUF_F32]                  ? GGUF_F32
-           : seen[GGUF_U64]                  ? GGUF_U64
-           : seen[GGUF_I64]                  ? GGUF_I64
-                                             : GGUF_I32;
+    if (array->first->type == JSON_NUMBER)
+        *out = widths[widest];
     return true;
 }
 
@@ -447,6 +460,25 @@ static void put_pairs(const struct gguf_facts *f, struct text *out)
     }
 }
 
+/* What llama.cpp cannot do without, in one line. */
+static void tell_missing(const struct gguf_facts *f, const struct export_subject *subject)
+{
+    struct text line = {0};
+    size_t missing = 0;
+    if (!gguf_states(f, KEY_ARCH)) {
+        text_adds(&line, "without " KEY_ARCH ", llama.cpp does not load the file; --meta " KEY_ARCH
+                         "=NAME states it");
+        missing = 1;
+    }
+    for (size_t i = 0; i < f->wanting && gguf_states(f, KEY_ARCH); i++)
+        if (!gguf_states(f, f->wanted[i]))
+            text_addf(&line, "%s%s",
+                      missing++ ? ", " : "llama.cpp looks for what is not known: ", f->wanted[i]);
+    if (missing && text_str(&line))
+        subject->say(subject->context, text_str(&line));
+    text_release(&line);
+}
+
 enum status gguf_describe(const struct export_subject *subject, struct arena *arena,
                           struct export_description *out, struct error *err)
 {
@@ -456,6 +488,8 @@ enum status gguf_describe(const struct export_subject *subject, struct arena *ar
     for (size_t i = 0; i < subject->checkpoints && err->status == OK; i++)
         take_source(&f, subject->db, subject->checkpoint[i]);
     const size_t taken = f.count;
+    if (subject->checkpoints && !taken)
+        gguf_model(&f, subject);
     for (size_t i = 0; i < all->count && err->status == OK; i++)
         if (all->list[i].kind != METADATA_GIVEN)
             state_carried(&f, &all->list[i], taken);
@@ -463,9 +497,8 @@ enum status gguf_describe(const struct export_subject *subject, struct arena *ar
     for (size_t i = 0; i < all->count && err->status == OK; i++)
         if (all->list[i].kind == METADATA_GIVEN)
             state_given(&f, &all->list[i]);
-    if (err->status == OK && !gguf_states(&f, KEY_ARCH))
-        subject->say(subject->context, "without " KEY_ARCH ", llama.cpp does not load the file; "
-                                       "--meta " KEY_ARCH "=NAME states it");
+    if (err->status == OK)
+        tell_missing(&f, subject);
     put_pairs(&f, &text);
     out->count = f.count;
     out->bytes.len = text.len;

@@ -26,6 +26,8 @@ struct gguf_facts {
     struct gguf_fact *list;
     size_t count, space;
     struct strmap index; /* key -> position + 1 */
+    const char **wanted; /* keys that a model needs, and nothing stated at first */
+    size_t wanting, wanted_space;
 };
 
 /* The type of this name of `len` bytes. */
@@ -36,6 +38,9 @@ bool gguf_kind_called(const char *name, size_t len, struct gguf_kind *out);
 bool gguf_state(struct gguf_facts *, const char *key, struct gguf_kind kind, const char *value);
 
 bool gguf_states(const struct gguf_facts *, const char *key);
+
+/* State what the files of a model of Hugging Face say (gguf_model.c). */
+void gguf_model(struct gguf_facts *, const struct export_subject *);
 
 /* As exporter.describe(). */
 enum status gguf_describe(const struct export_subject *, struct arena *,
