@@ -7,18 +7,23 @@
  *   *.distcp    at that offset a complete torch.save archive of one chunk or one object; or the
  *               file is a safetensors image, in which the chunk is called NAME
  *
+ * With `transform_descriptors` ["stream.zstd/1"] (torch's extension ZStandard) the archive is a
+ * Zstandard stream, which states no size. Of a chunk only the beginning is decoded here, which has the
+ * pickle and tells where in the archive the elements are.
+ *
  *   metadata.json, common.pt    Megatron's: facts, and unsharded values, named common.…
  *
  * A tensor is one row with a piece for each chunk; objects become facts under their names.
  *
- * Source: torch/distributed/checkpoint/metadata.py, filesystem.py.
- * Not read: items with transform descriptors (compression by extension): an issue each.
+ * Source: torch/distributed/checkpoint/metadata.py, filesystem.py, _extension.py.
+ * Not read: items with other transform descriptors: an issue each.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "catalog/base/name_list.h"
+#include "catalog/data/codec/stream.h"
 #include "importer/container/safetensors_header.h"
 #include "importer/format/ranks/dcp_box.h"
 #include "importer/format/torch/torch_file.h"
@@ -27,6 +32,11 @@
 #define SHARD    ".distcp"
 #define COMMON   "common.pt"
 #define MODULE   "torch.distributed.checkpoint"
+
+#define ZSTANDARD       "stream.zstd/1"    /* and ".x" may follow */
+#define BEGINNING_BYTES ((size_t)64 << 10) /* decoded of a coded item at first; of an object also */
+#define BEGINNING_RATIO 1024               /* these for each of its bytes, */
+#define BEGINNING_MOST  ((size_t)LIMIT_PICKLE_INFLATE) /* but not more than this */
 
 #define FIELDS_MAX 64 /* of an object of the metadata; torch's have up to 6 */
 /* Of the names in keys, bytes for each byte of .metadata; of items that are opened, bytes for each of
@@ -141,7 +151,23 @@ static void learn_places(struct dcp *d)
 struct place {
     const struct pickle_node *path;
     uint64_t offset, length;
+    const char *codec; /* "zstd"; NULL: none */
 };
+
+/* The codec of what the writer's extensions have made of the data: torch has one, ZStandard. */
+static bool find_transform(struct dcp *d, pickle_ref steps, struct place *out, struct error *err)
+{
+    const struct pickle *p = &d->pickle;
+    const struct pickle_node *step = pickle_at(p, pickle_item(p, steps, 0));
+    const bool text = step->kind == PICKLE_TEXT;
+    const size_t len = strlen(ZSTANDARD);
+    if (text && !pickle_item(p, steps, 1) && strncmp(step->text, ZSTANDARD, len) == 0 &&
+        (!step->text[len] || step->text[len] == '.'))
+        out->codec = "zstd";
+    return out->codec || torch_fail(&d->tree, err, "unsupported",
+                                    "its data was transformed by extensions, \"%.60s\" the first",
+                                    text ? step->text : "?");
+}
 
 /* False after setting *err or the job's error. */
 static bool find_place(struct dcp *d, pickle_ref name, const uint64_t *offsets, unsigned rank,
@@ -164,12 +190,9 @@ static bool find_place(struct dcp *d, pickle_ref name, const uint64_t *offsets, 
                    "the metadata gives no file, offset and length for it");
         return false;
     }
-    if (pickle_item(p, steps, 0)) {
-        torch_fail(&d->tree, err, "unsupported", "its data was transformed by an extension");
-        return false;
-    }
     out->path = pickle_at(p, path);
-    return true;
+    out->codec = NULL;
+    return !pickle_item(p, steps, 0) || find_transform(d, steps, out, err);
 }
 
 /* --- shards ----------------------------------------------------------------------------- */
@@ -235,17 +258,79 @@ static struct shard *find_shard(struct dcp *d, const struct pickle_node *path, s
 
 /* The torch.save archive of one item. */
 struct item {
+    bool object; /* any value, not a tensor: all of it is wanted */
     struct arena arena;
     struct source *source;
     struct torch_zip zip;
     struct torch_tree tree;
 };
 
+/* Decode the first bytes of a stream: as many as there is room for, or all (*made). */
+static enum status decode_stream(const struct source *s, const struct codec *codec, uint8_t *out,
+                                 size_t room, size_t *made, struct error *err)
+{
+    const struct codec_step step = {.codec = codec->name, .name = s->name};
+    const char *message = NULL;
+    uint8_t in[16384];
+    uint64_t at = 0;
+    struct stream_piece piece = {.out = out, .room = room};
+    enum stream_result result = STREAM_GOES_ON;
+    void *state = codec->stream->create(&step, err);
+    while (state && err->status == OK && result == STREAM_GOES_ON && piece.room) {
+        const size_t len = s->size - at < sizeof(in) ? (size_t)(s->size - at) : sizeof(in);
+        if (!piece.in.len && (!len || source_read(s, at, in, len, err) != OK))
+            break;
+        if (!piece.in.len) {
+            piece.in = (struct bytes){in, len};
+            at += len;
+        }
+        result = codec->stream->decode(state, &piece, &message);
+        if (result == STREAM_ENDS && (piece.in.len || at < s->size)) {
+            codec->stream->reset(state);
+            result = STREAM_GOES_ON;
+        }
+    }
+    if (state)
+        codec->stream->close(state);
+    if (result == STREAM_NO_MEMORY)
+        return error_memory_at(err, s->name);
+    if (result == STREAM_DAMAGED)
+        return error_set(err, ERR_CORRUPT, s->name, NO_OFFSET, "%s data is damaged: %s",
+                         codec->name, message ? message : "?");
+    *made = room - piece.room;
+    if (err->status == OK && result == STREAM_GOES_ON && piece.room) {
+        error_set(err, ERR_CORRUPT, s->name, NO_OFFSET, "%s data is cut short after %zu bytes",
+                  codec->name, *made);
+        error_code(err, "truncated");
+    }
+    return err->status;
+}
+
+/* Replace the item's source, the coded bytes, by the beginning of what they decode to: the pickle and
+ * the header of the tensor's storage are in it, or the whole archive of an object. */
+static bool decode_beginning(struct item *i, const struct place *place, struct error *err)
+{
+    struct source *coded = i->source;
+    size_t room = place->length < BEGINNING_MOST / BEGINNING_RATIO
+                      ? BEGINNING_BYTES + (size_t)place->length * BEGINNING_RATIO
+                      : BEGINNING_MOST;
+    room = i->object ? room : BEGINNING_BYTES;
+    size_t made = 0;
+    uint8_t *bytes = arena_room(&i->arena, room);
+    if (bytes && decode_stream(coded, codec_find(place->codec), bytes, room, &made, err) == OK) {
+        i->source = NULL;
+        source_open_memory(coded->name, (struct bytes){bytes, made}, false, &i->source, err);
+        source_close(coded);
+    }
+    return bytes && err->status == OK;
+}
+
 /* Call close_item(), after a failure too: *err, or the job's. */
-static bool open_item(struct dcp *d, const struct shard *s, const struct place *place,
+static bool open_item(struct dcp *d, const struct shard *s, const struct place *place, bool object,
                       struct item *out, struct error *err)
 {
-    *out = (struct item){.arena = {.ceiling = d->job->arena->ceiling, .err = d->job->err}};
+    *out = (struct item){.object = object,
+                         .arena = {.ceiling = d->job->arena->ceiling, .err = d->job->err}};
     out->tree = (struct torch_tree){
         .job = d->job, .arena = &out->arena, .path = s->source->name, .run = {.file = s->file}};
     if (place->offset > s->source->size || place->length > s->source->size - place->offset)
@@ -256,8 +341,11 @@ static bool open_item(struct dcp *d, const struct shard *s, const struct place *
     d->opened += place->length;
     if (d->opened > SHARE_START + ITEMS_SHARE * d->openable)
         return shared_too_often(d, "items");
+    const struct torch_run run = {
+        .file = s->file, .offset = place->offset, .stored = place->length, .codec = place->codec};
     return source_open_view(s->source, place->offset, place->length, &out->source, err) == OK &&
-           torch_zip_open(&out->tree, out->source, s->file, place->offset, &out->zip, err) &&
+           (!place->codec || decode_beginning(out, place, err)) &&
+           torch_zip_open(&out->tree, out->source, &run, &out->zip, err) &&
            torch_zip_run(&out->tree, &out->zip, "data", err);
 }
 
@@ -312,7 +400,7 @@ static bool zip_chunk(struct dcp *d, const struct shard *s, const struct place *
 {
     struct item item;
     struct torch_tensor *x = &d->tensor;
-    bool ok = open_item(d, s, place, &item, err) &&
+    bool ok = open_item(d, s, place, false, &item, err) &&
               (torch_is_tensor(&item.zip.pickle, item.zip.pickle.root) ||
                torch_fail(&d->tree, err, "bad-chunk", "its data is not a tensor")) &&
               torch_tensor_read(&item.tree, item.zip.pickle.root, x, err) &&
@@ -421,7 +509,7 @@ static void state_object(struct dcp *d, pickle_ref name)
         s = find_shard(d, place.path, &err);
         if (d->job->err->status != OK || (s && s->image))
             return;
-        if (s && open_item(d, s, &place, &item, &err)) {
+        if (s && open_item(d, s, &place, true, &item, &err)) {
             item.tree.prefix = n->text;
             torch_tree_state(&item.tree);
         }

@@ -135,7 +135,9 @@ static void program_member(struct torch_tree *t, const struct zip *outer,
                   "member \"%.100s\" is compressed: torch.export stores it", m->name);
     } else if (zip_check(outer, m, err) == OK &&
                source_open_view(outer->source, m->data, m->size, &source, err) == OK &&
-               torch_zip_open(&inner, source, t->run.file, m->data, &z, err) &&
+               torch_zip_open(&inner, source,
+                              &(struct torch_run){.file = t->run.file, .offset = m->data}, &z,
+                              err) &&
                torch_zip_run(&inner, &z, "data", err)) {
         torch_tree_state(&inner);
     }
@@ -186,7 +188,8 @@ void torch_file_state(struct torch_tree *t, const struct source *s, struct error
         state_program(t, s, err);
     else if (len < 4 || memcmp(bytes, "PK", 2) != 0)
         error_set(err, ERR_CORRUPT, s->name, 0, "it is not a file of torch.save");
-    else if (torch_zip_open(t, s, t->run.file, 0, &z, err) && z.exported && z.cut)
+    else if (torch_zip_open(t, s, &(struct torch_run){.file = t->run.file}, &z, err) &&
+             z.exported && z.cut)
         *err = z.lost_end;
     else if (z.exported)
         torch_export_state(t, &z);

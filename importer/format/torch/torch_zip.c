@@ -140,8 +140,9 @@ static void report_pickles(struct torch_tree *t, const struct torch_zip *z)
 static void open_members(struct torch_tree *t, const struct source *source, struct torch_zip *out,
                          struct error *err)
 {
-    if (zip_open(source, ZIP_UNIQUE, t->arena, &out->zip, err) != OK && t->whole_file &&
-        !out->base && strcmp(error_word(err), "truncated") == 0) {
+    const bool begun = out->place.codec || (t->whole_file && !out->base);
+    if (zip_open(source, ZIP_UNIQUE, t->arena, &out->zip, err) != OK && begun &&
+        strcmp(error_word(err), "truncated") == 0) {
         out->cut = true;
         out->lost_end = *err;
         error_clear(err);
@@ -151,19 +152,21 @@ static void open_members(struct torch_tree *t, const struct source *source, stru
         zip_report(t->job, t->path, &out->zip, out->base);
 }
 
-bool torch_zip_open(struct torch_tree *t, const struct source *source, uint32_t file, uint64_t base,
-                    struct torch_zip *out, struct error *err)
+bool torch_zip_open(struct torch_tree *t, const struct source *source,
+                    const struct torch_run *place, struct torch_zip *out, struct error *err)
 {
     char text[16];
-    *out = (struct torch_zip){
-        .arena = t->arena, .members.err = t->arena->err, .file = file, .base = base};
+    *out = (struct torch_zip){.arena = t->arena,
+                              .members.err = t->arena->err,
+                              .place = *place,
+                              .base = place->codec ? 0 : place->offset};
     open_members(t, source, out, err);
     const bool added = err->status == OK && add_members(out, err);
     if (added)
         check_version(t, out, err);
     /* Offsets in errors are those in the archive, which may begin anywhere in its file. */
     if (err->status != OK && err->offset != NO_OFFSET)
-        err->offset += base;
+        err->offset += place->offset;
     if (!added || err->status != OK)
         return false;
     out->exported =
@@ -184,13 +187,36 @@ void torch_zip_close(struct torch_zip *z)
     source_close(z->pickle_source);
 }
 
+/* The run of `size` bytes at `offset` of an archive that is coded: to decode it up to there is enough,
+ * and of what was not seen at import it is only known that more follows. */
+static bool coded_run(const struct torch_zip *z, uint64_t offset, uint64_t size,
+                      struct torch_run *out)
+{
+    char chain[CHAIN_BYTES];
+    const uint64_t all = z->cut ? offset + size + 1 : z->zip.source->size;
+    const int len =
+        snprintf(chain, sizeof(chain), "%s:%llu|cut:%llu,%llu", z->place.codec,
+                 (unsigned long long)all, (unsigned long long)offset, (unsigned long long)size);
+    *out = z->place;
+    out->size = size;
+    out->codec = arena_copy(z->arena, chain, (size_t)len);
+    return out->codec;
+}
+
 bool torch_zip_member_run(const struct torch_zip *z, const struct zip_member *m,
                           struct torch_run *out, struct error *err)
 {
     struct zip_run run;
     if (zip_run(&z->zip, m, &run, err) != OK)
         return false;
-    *out = (struct torch_run){.file = z->file,
+    if (z->place.codec && !*run.codec)
+        return coded_run(z, run.offset, run.stored, out);
+    if (z->place.codec) {
+        error_set(err, ERR_UNSUPPORTED, z->zip.source->name, z->place.offset,
+                  "a member \"%.100s\" that is compressed twice", m->name);
+        return false;
+    }
+    *out = (struct torch_run){.file = z->place.file,
                               .offset = z->base + run.offset,
                               .stored = run.stored,
                               .size = m->size,
@@ -211,7 +237,13 @@ static bool find_storage(struct torch_tree *t, const struct torch_key *key, stru
     if (z->cut && (!m || m->cut) && key->bytes <= INT64_MAX) {
         /* It ends, or begins, behind the end of the file: the job sees which tensors do. */
         const bool begins = m && m->method == ZIP_STORED && !(m->flags & ZIP_ENCRYPTED);
-        *out = (struct torch_run){.file = z->file,
+        if (z->place.codec)
+            return begins ? coded_run(z, m->data, key->bytes, out)
+                          : torch_fail(t, err, "unsupported",
+                                       "its storage \"%.40s\" is far from the archive's beginning, "
+                                       "which alone was decoded",
+                                       key->key);
+        *out = (struct torch_run){.file = z->place.file,
                                   .offset = begins ? m->data : z->zip.source->size,
                                   .stored = key->bytes,
                                   .size = key->bytes};
@@ -268,11 +300,11 @@ bool torch_zip_run(struct torch_tree *t, struct torch_zip *z, const char *part, 
     t->pickle = &z->pickle;
     t->find = find_storage;
     t->container = z;
-    torch_run_pickle(t, 0, m->method == ZIP_STORED ? t->run.offset : 0, &z->pickle, err);
+    torch_run_pickle(t, 0, t->run.codec ? 0 : t->run.offset, &z->pickle, err);
     if (m->cut && err->status == ERR_CORRUPT)
         *err = z->lost_end;
-    if (z->cut && err->status == OK)
-        job_cut(t->job, z->file, &z->lost_end);
+    if (z->cut && !z->place.codec && err->status == OK)
+        job_cut(t->job, z->place.file, &z->lost_end);
     if (err->status == OK && z->pickle.end < t->source->size && !m->cut)
         job_issue(t->job, ISSUE_WARNING, t->path, t->run.offset + z->pickle.end, "trailing-bytes",
                   "%llu bytes follow the pickle in %s",

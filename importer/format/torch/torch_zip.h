@@ -20,8 +20,9 @@ struct torch_zip {
     const char *root; /* not NUL-terminated, without the '/' */
     size_t root_len;
     struct strmap members; /* name below the root -> position in the zip */
-    uint64_t base;         /* offset of the archive in its file */
-    uint32_t file;
+    struct torch_run
+        place;     /* of the archive: its file, and where in it; with a codec, its bytes too */
+    uint64_t base; /* offset of the archive in its file; 0 if it is coded */
     bool big_endian, exported, script;
     /* The archive is a file that has lost its end, as this says: members that it lacks were there. */
     bool cut;
@@ -31,8 +32,10 @@ struct torch_zip {
     struct source *pickle_source;
 };
 
-/* Open the archive that is the whole of `source`, which begins at offset `base` of file `file`. */
-bool torch_zip_open(struct torch_tree *, const struct source *source, uint32_t file, uint64_t base,
+/* Open the archive that is the whole of `source`, and begins at place->offset of a file. If place->codec is
+ * a codec's name ("zstd"), the archive is what it makes of place->stored bytes, and `source` is that, or
+ * the beginning of that. */
+bool torch_zip_open(struct torch_tree *, const struct source *source, const struct torch_run *place,
                     struct torch_zip *out, struct error *);
 /* Run NAME.pkl ("data", "constants"), whose storages are NAME/KEY: sets t->pickle, t->source, t->run, t->find
  * and t->container. */
