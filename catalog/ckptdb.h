@@ -172,6 +172,9 @@ void ckptdb_watch(ckptdb *, const struct ckptdb_watch *);
 struct ckptdb_found {
     const char *path, *format;
     bool known, unchanged; /* already in the catalog; not changed since */
+    /* In a dry run: why an import would refuse it, or what an earlier one said ("format" then is ""). NULL: it
+     * would not. */
+    const char *refused;
 };
 
 /* A problem with what was imported: a row of the view `issue`. */

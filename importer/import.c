@@ -145,6 +145,26 @@ static bool is_interrupted(void *context)
     return interrupted(((struct indexing *)context)->im->options);
 }
 
+/* Of a dry run: keep no more of a batch than whether it would be one, and why not. */
+static enum status look_at_batch(void *context, uint64_t number, void *batch, struct error *err)
+{
+    struct indexing *x = context;
+    const struct batch *b = batch;
+    struct walk *walk = x->im->walk;
+    struct unit *u = &walk->units[x->im->todo[number] - walk->units];
+    const char *why = b->path ? "it is damaged" : "";
+    count_batch(x->report, u, b, false);
+    for (uint64_t i = b->issue_count; b->failed && i > 0; i--)
+        if (!b->issues[i - 1].warning)
+            why = b->issues[i - 1].message;
+    if (b->failed || !b->path)
+        u->refused = arena_copy(&walk->arena, why, strlen(why));
+    if (walk->arena.failed)
+        error_memory(err);
+    return err->status;
+}
+
+/* `w` NULL: only look, and write nothing. */
 static void index_all(struct importing *im, struct writer *w, struct import_report *report,
                       struct error *err)
 {
@@ -154,7 +174,7 @@ static void index_all(struct importing *im, struct writer *w, struct import_repo
         .threads = thread_count(im->options),
         .context = &x,
         .make = index_unit,
-        .take = write_batch,
+        .take = w ? write_batch : look_at_batch,
         .drop = drop_batch,
         .stop = is_interrupted,
     };
@@ -419,6 +439,24 @@ static void write_all(struct importing *im, struct sqlite3 *db, const struct kno
         *err = closing;
 }
 
+/* Find out what an import would do. */
+static void look_all(struct importing *im, const struct known *k, struct import_report *report,
+                     struct error *err)
+{
+    struct walk *walk = im->walk;
+    report->before = arena_array(&walk->arena, k->refused_count + 1, sizeof(*report->before));
+    if (!report->before)
+        error_memory(err);
+    for (uint32_t i = 0; err->status == OK && i < k->refused_count; i++) {
+        const char *path = k->refused[i];
+        if (walk_covers(walk, path) && walk_saw(walk, path) && still_refused(k, path))
+            report->before[report->before_count++] = arena_copy(&walk->arena, path, strlen(path));
+    }
+    if (err->status == OK)
+        index_all(im, NULL, report, err);
+    report_vanished(im, k, NULL, report, err);
+}
+
 static bool tick(void *context, uint64_t files)
 {
     const struct import_options *o = context;
@@ -475,12 +513,7 @@ enum status import_run(struct sqlite3 *db, const struct import_options *options,
     if (err->status == OK)
         import_choose(&im, report, err);
     if (err->status == OK && (options->dry_run || !db)) {
-        const struct walk *walk = im.walk;
-        for (uint64_t i = 0; i < walk->unit_count; i++) {
-            report->added += !walk->units[i].unchanged && !walk->units[i].known;
-            report->changed += !walk->units[i].unchanged && walk->units[i].known;
-        }
-        report_vanished(&im, known, NULL, report, err);
+        look_all(&im, known, report, err);
     } else if (err->status == OK) {
         write_all(&im, db, known, report, err);
     }

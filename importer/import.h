@@ -43,6 +43,9 @@ struct import_report {
     uint64_t added, changed, unchanged, failed, vanished, pruned;
     uint64_t failed_known; /* failures whose old rows were kept */
     struct walk *walk;     /* what was found; walk_free() it */
+    /* Of a dry run: files that an earlier import refused, and that have not changed. */
+    const char **before;
+    uint64_t before_count;
 };
 
 /* ERR_MISSING: a path does not exist (nothing was done); ERR_INTERRUPTED: what was finished

@@ -141,6 +141,25 @@ static void run_import(ckptdb *c, const struct ckptdb_import_options *o, struct 
     ckptdb_watch(c, &watch);
 }
 
+/* Pass on what a dry run found that an import would refuse without, or would not even, opening it again; how many. */
+static uint64_t give_refused(const struct ckptdb_import_options *o, const struct import_report *r)
+{
+    uint64_t count = r->before_count;
+    const char *last = "";
+    for (uint64_t i = 0; i < r->before_count; i++)
+        o->found(o->context, &(struct ckptdb_found){r->before[i], "", .refused = "refused before"});
+    for (uint64_t i = 0; i < r->walk->issue_count; i++) {
+        const struct batch_issue *issue = &r->walk->issues[i];
+        if (issue->warning || strcmp(issue->code, "unreadable") == 0 ||
+            strcmp(issue->path, last) == 0)
+            continue;
+        o->found(o->context, &(struct ckptdb_found){issue->path, "", .refused = issue->message});
+        last = issue->path;
+        count++;
+    }
+    return count;
+}
+
 /* Pass what was found, and its issues, to the caller. */
 static void give_all(const ckptdb *c, const struct ckptdb_import_options *o,
                      const struct import_report *r, struct ckptdb_import_report *report,
@@ -150,16 +169,21 @@ static void give_all(const ckptdb *c, const struct ckptdb_import_options *o,
     struct text unread = {0};
     for (uint64_t i = 0; o->found && i < r->walk->unit_count; i++) {
         const struct unit *u = &r->walk->units[i];
+        if (u->refused && !*u->refused)
+            continue;
         const struct ckptdb_found found = {
             .path = u->path,
             .format = u->format->name,
             .known = u->known != 0,
             .unchanged = u->unchanged,
+            .refused = u->refused,
         };
         o->found(o->context, &found);
     }
     if (!o->dry_run)
         give_issues(c, r->walk, &issues, err);
+    else if (o->found)
+        issues.refused = r->failed - r->failed_known + give_refused(o, r);
     /* Issues of known checkpoints belong to them, so files that failed again are counted here. */
     issues.refused += r->failed_known;
     report->failed = issues.refused > r->failed ? issues.refused : r->failed;

@@ -23,6 +23,8 @@ struct unit {
     uint64_t sibling_count;
     int64_t known;  /* id of the catalogued checkpoint with this path; 0: new */
     bool unchanged; /* nothing to do */
+    /* Of a dry run: why it would be no checkpoint; "": it only has facts of another. NULL: it would be one. */
+    const char *refused;
 };
 
 /* A file of a kind that is not read (unread.h). */

@@ -53,15 +53,21 @@ static void put_member(struct text *t, const char *name, const char *value, cons
 static void show_found(void *context, const struct ckptdb_found *found)
 {
     struct showing *s = context;
-    const char *state = found->unchanged ? "unchanged" : found->known ? "changed" : "new";
+    const char *state = found->refused     ? "refused"
+                        : found->unchanged ? "unchanged"
+                        : found->known     ? "changed"
+                                           : "new";
     end_progress(s);
     if (s->session->mode == MODE_AUTO) {
-        fprintf(s->session->out, "%s\t%s\t%s\n", state, found->format, found->path);
+        fprintf(s->session->out, "%s\t%s\t%s", state, found->format, found->path);
+        fprintf(s->session->out, found->refused ? "\t%s\n" : "\n", found->refused);
         return;
     }
     put_member(&s->found_json, "state", state, s->found_json.len ? ",{" : "{");
     put_member(&s->found_json, "format", found->format, ",");
     put_member(&s->found_json, "path", found->path, ",");
+    if (found->refused)
+        put_member(&s->found_json, "refused", found->refused, ",");
     text_addc(&s->found_json, '}');
 }
 
@@ -219,7 +225,7 @@ static int import_command(struct session *session, const struct args *args)
 static const struct option_spec import_options[] = {
     {"--prune", NULL, "drop checkpoints under PATH that are no longer there"},
     {"--jobs", "N", "number of threads (default: four per core)"},
-    {"--dry-run", NULL, "only print what would be indexed"},
+    {"--dry-run", NULL, "only print what would be indexed, or refused and why"},
     {"--follow", NULL, "also enter linked directories (linked files always count)"},
     {"--salvage", NULL, "also take files that were cut short, for the tensors that are whole"},
     {NULL, NULL, NULL},

@@ -141,3 +141,18 @@ mkdir -p elsewhere
 echo 'model_checkpoint_path: "/gone/model.ckpt-1"' >elsewhere/checkpoint
 try import elsewhere/checkpoint
 try import elsewhere
+echo "--- a dry run says what an import would refuse, and why"
+rm -rf dry && put dry/good.safetensors && mkdir -p dry/run/checkpoint-5
+head -c 12 dry/good.safetensors >dry/cut.safetensors
+echo 'no' >dry/other.safetensors
+put dry/run/checkpoint-5/model.safetensors
+echo '{"ckptdb": "names", "tensors": {}}' >dry/run/checkpoint-5/empty.json
+cp dry/good.safetensors dry/last.npy
+wouldbe() { "$CKPTDB_BIN" -d dry.db import dry --dry-run | sed "s|$PWD/||"; }
+wouldbe
+"$CKPTDB_BIN" -d dry.db import dry 2>&1 | tail -1
+echo '-- again, and when one is mended'
+wouldbe
+put dry/cut.safetensors
+wouldbe
+"$CKPTDB_BIN" -d dry.db --json import dry --dry-run 2>/dev/null | sed "s|$PWD/||g"
