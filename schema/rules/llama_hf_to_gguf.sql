@@ -1,4 +1,5 @@
 -- llama_hf_to_gguf.sql - Llama, Mistral and Mixtral of Hugging Face under the names of llama.cpp.
+-- Mixtral's experts may be a tensor each, as they are published, or stacked (mixtral_stack).
 --
 -- Rotary embeddings pair each element of the first half of a head with one of the second half in
 -- Hugging Face's models, and neighbours in llama.cpp's. So the rows of q_proj and k_proj are
@@ -61,8 +62,14 @@ INSERT INTO rule(ruleset, ord, pattern, replacement, compute, ops) VALUES
  'blk.\1.\g<module>.bias',
  '[["module", "table", "module", "\\2"]]', '[["cast", "float32"]]'),
 
-('llama_hf_to_gguf', 9, 'model\.layers\.(\d+)\.block_sparse_moe\.gate\.weight',
+('llama_hf_to_gguf', 9, 'model\.layers\.(\d+)\.(?:block_sparse_moe|mlp)\.gate\.weight',
  'blk.\1.ffn_gate_inp.weight', NULL, '[["cast", "float32"]]'),
 ('llama_hf_to_gguf', 10, 'model\.layers\.(\d+)\.block_sparse_moe\.experts\.(\d+)\.(w[123])\.weight',
  'blk.\1.\g<expert>.weight',
- '[["expert", "table", "expert", "\\3"]]', '[["stack", 0, "\\2"]]');
+ '[["expert", "table", "expert", "\\3"]]', '[["stack", 0, "\\2"]]'),
+-- experts as one tensor: (experts, 2 * inner, hidden), with the gate first
+('llama_hf_to_gguf', 11, 'model\.layers\.(\d+)\.mlp\.experts\.gate_up_proj',
+ 'blk.\1.ffn_\g<half>_exps.weight',
+ '[["half", "part"]]', '[["split", 1, 2, ["gate", "up"]]]'),
+('llama_hf_to_gguf', 12, 'model\.layers\.(\d+)\.mlp\.experts\.down_proj',
+ 'blk.\1.ffn_down_exps.weight', NULL, NULL);

@@ -163,3 +163,21 @@ part() { # TABLE STEPS
 }
 part '{"": "", "q": "query", "k": "key"}' '["n", "table", "t", "\\g<p>"]'
 part '{"v": "yes"}' '["d", "table", "t", "\\g<p>", ""], ["x", "drop", "\\g<d>"], ["n", "if", "\\g<p>", "\\g<p>", ""]'
+echo '-- what is added to narrow elements is rounded by the cast alone'
+safetensors small.safetensors '{"w": {"dtype": "BF16", "shape": [2, 2], "data_offsets": [0, 8]}, "i": {"dtype": "I32", "shape": [1], "data_offsets": [8, 12]}}' \
+    '\x80\x3f\x00\x80\x80\x3a\xc0\xbf\x01\x00\x00\x00'
+cat >add.json <<'J'
+{"dialect": "convert", "options": {"unmatched": "keep"}, "rules": [["w", "\\g<p>", {"compute": [["p", "part"]],
+  "ops": [["copies", ["plain", "turned"]], ["transpose"], ["add", 1]]}]]}
+J
+run import small.safetensors
+run map load add add.json
+run map run add small.safetensors
+run export small.safetensors added.safetensors --map add --no-sync
+run import added.safetensors
+run get added.safetensors turned --format json
+run get small.safetensors turned --map add --slice '1:, ::-1'
+run "UPDATE rule SET ops = '[[\"cast\", \"bfloat16\"], [\"add\", 1], [\"add\", -1]]', replacement = 'w' WHERE ruleset = 'add'"
+run get small.safetensors w --map add --format json
+run "UPDATE rule SET pattern = 'i', replacement = 'j', ops = '[[\"add\", 1]]' WHERE ruleset = 'add'"
+run map run add small.safetensors

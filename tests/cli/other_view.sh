@@ -35,7 +35,7 @@ SELECT count(*) > 0 FROM translation t LEFT JOIN ruleset r ON t.ruleset = r.name
 SELECT count(*) > 0 FROM ruleset r FULL JOIN translation t ON t.ruleset = r.name
 SELECT count(*) > 0 FROM checkpoint c, ruleset r JOIN translation t ON t.checkpoint_id = c.id AND t.ruleset = r.name
 SELECT count(*) > 0 FROM translation a JOIN translation b ON a.ruleset = b.ruleset AND a.ord = b.ord
-SELECT count(*) > 0 FROM (SELECT DISTINCT name FROM ruleset LIMIT 20) r JOIN translation t ON t.ruleset = r.name
+SELECT count(*) > 0 FROM (SELECT DISTINCT name FROM ruleset LIMIT 40) r JOIN translation t ON t.ruleset = r.name
 SELECT count(*) > 0 FROM ruleset r JOIN conversion_counts(r.name)
 SELECT r.name FROM ruleset r WHERE EXISTS (SELECT 1 FROM assignment a WHERE a.ruleset = r.name)
 SELECT max((SELECT count(*) FROM translation t WHERE t.ruleset = r.name)) FROM ruleset r

@@ -479,6 +479,9 @@ static void values(void **state)
         {"[[[0,[[\"scale\",0.5]]]],null,null]", {0.5f, -1, 1.5f, 0.25f, 5e29f, 3.5f}},
         {"[[[0,[[\"scale\",\"-2\"],[\"scale\",2]]]],null,null]", {-4, 8, -12, -2, -4e30f, -28}},
         {"[[[0,[[\"zeros\"]]]],null,null]", {0, 0, 0, 0, 0, 0}},
+        {"[[[0,[[\"add\",1]]]],null,null]", {2, -1, 4, 1.5f, 1e30f, 8}},
+        {"[[[0,[[\"scale\",2],[\"add\",\"-1\"]]]],null,null]", {1, -5, 5, 0, 2e30f, 13}},
+        {"[[[0,[[\"add\",1],[\"scale\",2]]]],null,null]", {4, -2, 8, 3, 2e30f, 16}},
         {"[[[0,[[\"scale\",3],[\"zeros\",[2,3]]]]],null,null]", {0, 0, 0, 0, 0, 0}},
     };
     struct stock s = {.count = 1, .shape = {{2, 3}}};
@@ -588,6 +591,8 @@ static void refused(void **state)
         {"[[[0,[[\"slice\",0,1,0]]]],null,null]", "ends before it begins"},
         {"[[[0,[[\"scale\",\"x\"]]]],null,null]", "a number is wanted"},
         {"[[[0,[[\"scale\",2]]]],null,null]", "uint32 elements cannot be scaled"},
+        {"[[[0,[[\"add\",[1]]]]],null,null]", "a number is wanted"},
+        {"[[[0,[[\"add\",1]]]],null,null]", "uint32 elements cannot be added to"},
         {"[[[0,[[\"zeros\",[-1]]]]],null,null]", "a size is negative"},
         {"[[[0,[[\"zeros\",[4294967296,4294967296]]]]],null,null]", "overflows"},
         {"[[[0,[[\"unstack\",0]]]],null,null]", "only a map of dialect convert"},

@@ -70,16 +70,16 @@ const char *compose_result(const char *dtype)
     return decodes(&d) ? "float32" : dtype;
 }
 
-enum status compose_dtype(const struct dtype *d, double scale, struct error *err)
+enum status compose_dtype(const struct dtype *d, double scale, double add, struct error *err)
 {
     if (decodes(d))
         return OK;
     if (d->kind == DTYPE_STRING || d->block_elems != 1)
         return error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
                          "operations on %s elements are not possible", d->name);
-    if (scale != 1 && d->kind != DTYPE_FLOAT)
-        return error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET, "%s elements cannot be scaled",
-                         d->name);
+    if ((scale != 1 || add != 0) && d->kind != DTYPE_FLOAT)
+        return error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET, "%s elements cannot be %s", d->name,
+                         scale != 1 ? "scaled" : "added to");
     return OK;
 }
 
@@ -153,6 +153,7 @@ static bool parts_agree(const struct composed_part *a, const struct composed_par
 {
     bool agree =
         a->view.rank == b->view.rank && a->view.scale == b->view.scale &&
+        a->view.add == b->view.add &&
         strcmp(compose_result(a->tensor->dtype.name), compose_result(b->tensor->dtype.name)) == 0;
     for (unsigned i = 0; agree && i < a->view.rank; i++)
         agree = i == axis || a->view.shape[i] == b->view.shape[i];
@@ -192,6 +193,7 @@ static void join_parts(const struct recipe *r, struct composition *c, uint64_t *
     for (unsigned a = 0; a < axis; a++)
         c->rows *= first->shape[a];
     c->scale = first->scale;
+    c->add = first->add;
 }
 
 static void result(const struct recipe *r, struct composition *c, struct arena *arena,
@@ -214,12 +216,15 @@ static void result(const struct recipe *r, struct composition *c, struct arena *
         .composition = c,
     };
     dtype_find(compose_result(first->dtype.name), &t.dtype);
+    /* A sum is rounded by the cast, which it always has: 1 + x in bfloat16 would lose most of x. */
+    if (c->add != 0 && t.dtype.kind == DTYPE_FLOAT && t.dtype.bits < 32)
+        dtype_find("float32", &t.dtype);
     t.shape = arena_array(arena, rank + 1, sizeof(*t.shape));
     if (t.shape)
         memcpy(t.shape, shape, rank * sizeof(*shape));
     if (!shape_elements(shape, rank, &t.elements) || !dtype_nbytes(&t.dtype, t.elements, &t.nbytes))
         compose_refuse(err, "the shape overflows");
-    compose_dtype(&t.dtype, c->scale, err);
+    compose_dtype(&t.dtype, c->scale, c->add, err);
     if (err->status == OK)
         *out = t;
 }

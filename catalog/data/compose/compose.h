@@ -36,6 +36,7 @@ struct composition {
     uint64_t count;
     uint64_t rows, length;
     double scale; /* 1: none */
+    double add;   /* 0: nothing */
 };
 
 /* Finds a stored tensor; `out` lives in `arena`. */
@@ -52,9 +53,9 @@ struct composer {
 enum status compose(const char *recipe, const struct composer *, struct arena *arena,
                     struct stored_tensor *out, struct error *err);
 
-/* Whether operations are possible on elements of this dtype, scaled by `scale` (1: not scaled).
- * ERR_UNSUPPORTED. */
-enum status compose_dtype(const struct dtype *, double scale, struct error *err);
+/* Whether operations are possible on elements of this dtype, scaled by `scale` (1: not scaled), and
+ * `add` added (0: nothing). ERR_UNSUPPORTED. */
+enum status compose_dtype(const struct dtype *, double scale, double add, struct error *err);
 
 /* The dtype after operations on this one: float32 for quantised blocks, since these have no
  * single elements to rearrange; else the same. */

@@ -15,9 +15,10 @@ static const struct form {
     {"permute", OPERATION_PERMUTE, 1, 1}, {"reshape", OPERATION_RESHAPE, 1, 1},
     {"flatten", OPERATION_FLATTEN, 2, 2}, {"take", OPERATION_TAKE, 2, 2},
     {"slice", OPERATION_SLICE, 3, 3},     {"scale", OPERATION_SCALE, 1, 1},
-    {"zeros", OPERATION_ZEROS, 0, 1},     {"unstack", OPERATION_UNSTACK, 1, 2},
-    {"split", OPERATION_SPLIT, 2, 3},     {"copies", OPERATION_COPIES, 1, 1},
-    {"stack", OPERATION_STACK, 1, 2},     {"concat", OPERATION_CONCAT, 1, 2},
+    {"add", OPERATION_ADD, 1, 1},         {"zeros", OPERATION_ZEROS, 0, 1},
+    {"unstack", OPERATION_UNSTACK, 1, 2}, {"split", OPERATION_SPLIT, 2, 3},
+    {"copies", OPERATION_COPIES, 1, 1},   {"stack", OPERATION_STACK, 1, 2},
+    {"concat", OPERATION_CONCAT, 1, 2},
 };
 
 void elements_of(struct elements *e, const char *text, size_t len)

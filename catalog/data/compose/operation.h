@@ -28,6 +28,7 @@ enum operation_kind {
     OPERATION_TAKE,
     OPERATION_SLICE,
     OPERATION_SCALE,
+    OPERATION_ADD,
     OPERATION_ZEROS,
     /* One tensor becomes several: */
     OPERATION_UNSTACK,

@@ -39,7 +39,7 @@ enum status shapes_after(const char *operations, const char *shape, const char *
         shape_print(out, v.shape, v.rank);
         if (dtype) {
             dtype_find(dtype, &d);
-            compose_dtype(&d, v.scale, err);
+            compose_dtype(&d, v.scale, v.add, err);
         }
     }
     return err->status;

@@ -38,6 +38,7 @@ enum status view_init(struct view *v, const uint64_t *shape, unsigned rank, stru
 {
     v->rank = rank;
     v->scale = 1;
+    v->add = 0;
     v->zeros = false;
     if (rank > VIEW_RANK_MAX)
         return error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
@@ -372,11 +373,13 @@ enum status view_split(const struct operation *o, uint64_t size, struct arena *a
 
 /* --- values ------------------------------------------------------------------------------ */
 
-static enum status scale(struct view *v, const struct operation *o, struct error *err)
+static enum status scale_or_add(struct view *v, const struct operation *o, struct error *err)
 {
-    if (!isfinite(o->argument[0].number))
+    const double number = o->argument[0].number;
+    if (!isfinite(number))
         return impossible(o, "a number is wanted", err);
-    v->scale *= o->argument[0].number;
+    v->scale *= o->kind == OPERATION_SCALE ? number : 1;
+    v->add = o->kind == OPERATION_SCALE ? v->add * number : v->add + number;
     return OK;
 }
 
@@ -385,6 +388,7 @@ static enum status zeros(struct view *v, const struct operation *o, struct error
     int64_t sizes[OPERATION_LIST_MAX] = {0};
     v->zeros = true;
     v->scale = 1;
+    v->add = 0;
     if (o->arguments) {
         if (!argument_integers(&o->argument[0], sizes, &v->rank) || v->rank > VIEW_RANK_MAX)
             return impossible(o, "a list of sizes is wanted", err);
@@ -415,7 +419,8 @@ enum status view_apply(struct view *v, const struct operation *o, struct error *
     case OPERATION_SLICE:
         return slice(v, o, err);
     case OPERATION_SCALE:
-        return scale(v, o, err);
+    case OPERATION_ADD:
+        return scale_or_add(v, o, err);
     case OPERATION_ZEROS:
         return zeros(v, o, err);
     default:

@@ -31,6 +31,7 @@ struct view {
     struct view_dim dim[VIEW_DIMS_MAX];
     uint64_t offset; /* number of its first element */
     double scale;    /* 1: none */
+    double add;      /* to the scaled elements; 0: nothing */
     bool zeros;      /* all zeros: only the dtype of the tensor is used */
 };
 

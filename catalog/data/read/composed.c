@@ -8,6 +8,7 @@
  */
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "catalog/data/compose/compose.h"
 #include "catalog/data/convert/convert.h"
@@ -16,16 +17,17 @@
 #include "catalog/data/read/reader.h"
 
 /* Decoded parts together may take this much memory; what exceeds it goes to temporary files. */
-#define DECODED_BYTES  ((uint64_t)32 << 20)
-#define SCALED_AT_ONCE 4096         /* elements */
-#define BLOCKS_AT_ONCE ((size_t)16) /* decoded together */
+#define DECODED_BYTES    ((uint64_t)32 << 20)
+#define COMPUTED_AT_ONCE 4096         /* elements */
+#define BLOCKS_AT_ONCE   ((size_t)16) /* decoded together */
 
-/* A part's reader as a source. Where the part is quantised, the source holds decoded elements. */
+/* A part's reader as a source of elements of the result's dtype. They are decoded where the part
+ * is quantised, and widened where something is added to them. */
 struct part_source {
     struct source base; /* must be first */
     struct reader *reader;
     struct converter decode;
-    uint64_t block; /* decoded bytes of a quantised block; 0: the part is not quantised */
+    uint64_t block; /* decoded bytes of a stored block or element; 0: they are as they are stored */
 };
 
 struct open_part {
@@ -41,7 +43,7 @@ struct composed {
     bool gathers;                   /* front to back is not front to back in its parts */
     bool sequential;                /* some part can be read front to back only */
     uint64_t memory;                /* the most that the reader of any one part needs */
-    struct converter widen, narrow; /* used if there is a scale */
+    struct converter widen, narrow; /* used if it computes */
     pthread_mutex_t lock;           /* guards `part` */
     struct open_part *part;
 };
@@ -54,7 +56,7 @@ static enum status part_read(const struct source *s, uint64_t offset, void *dst,
     return reader_read(((const struct part_source *)s)->reader, offset, dst, len, err);
 }
 
-/* Decode the quantised blocks that bytes [offset, offset + len) of the decoded tensor lie in. */
+/* Decode the blocks (of one element, if it is not quantised) that bytes [offset, offset + len) of the decoded tensor lie in. */
 static enum status part_decode(const struct source *base, uint64_t offset, void *dst, size_t len,
                                struct error *err)
 {
@@ -64,8 +66,10 @@ static enum status part_decode(const struct source *base, uint64_t offset, void 
     uint8_t decoded[BLOCKS_AT_ONCE * GGML_BLOCK_MAX * sizeof(float)];
     for (uint8_t *to = dst; len && err->status == OK;) {
         const uint64_t first = offset / s->block, within = offset % s->block;
+        const uint64_t most = sizeof(stored) / d->block_bytes, room = sizeof(decoded) / s->block;
         uint64_t blocks = (within + len - 1) / s->block + 1;
-        blocks = blocks < BLOCKS_AT_ONCE ? blocks : BLOCKS_AT_ONCE;
+        blocks = blocks < most ? blocks : most;
+        blocks = blocks < room ? blocks : room;
         const size_t made = (size_t)(blocks * s->block - within);
         const size_t n = len < made ? len : made;
         if (reader_read(s->reader, first * d->block_bytes, stored, (size_t)blocks * d->block_bytes,
@@ -90,22 +94,20 @@ static void part_close(struct source *s)
 static const struct source_ops part_ops = {.read_at = part_read, .close = part_close};
 static const struct source_ops block_ops = {.read_at = part_decode, .close = part_close};
 
-/* If the tensor is stored in quantised blocks, have the source give float32. */
-static enum status decode_blocks(struct part_source *s, const struct stored_tensor *t,
-                                 struct error *err)
+/* If the result is of another dtype than the stored tensor, have the source give that. */
+static enum status decode_to(struct part_source *s, const struct stored_tensor *t,
+                             const struct dtype *to, struct error *err)
 {
-    struct dtype single;
-    if (t->dtype.kind != DTYPE_BLOCK)
+    if (strcmp(t->dtype.name, to->name) == 0)
         return OK;
-    dtype_find("float32", &single);
-    s->block = (uint64_t)t->dtype.block_elems * sizeof(float);
+    s->block = (uint64_t)t->dtype.block_elems * to->block_bytes;
     s->base.ops = &block_ops;
-    s->base.size = t->elements * sizeof(float);
-    return converter_find(&t->dtype, &single, &s->decode, err);
+    s->base.size = t->elements * to->block_bytes;
+    return converter_find(&t->dtype, to, &s->decode, err);
 }
 
-static void open_source(const struct stored_tensor *t, struct file_cache *files,
-                        struct source **out, struct error *err)
+static void open_source(const struct stored_tensor *t, const struct dtype *to,
+                        struct file_cache *files, struct source **out, struct error *err)
 {
     struct part_source *s = calloc(1, sizeof(*s));
     if (!s) {
@@ -122,7 +124,7 @@ static void open_source(const struct stored_tensor *t, struct file_cache *files,
         .name = t->checkpoint,
         .sequential = reader_sequential(s->reader),
     };
-    if (decode_blocks(s, t, err) == OK)
+    if (decode_to(s, t, to, err) == OK)
         *out = &s->base;
     else
         part_close(&s->base);
@@ -130,6 +132,7 @@ static void open_source(const struct stored_tensor *t, struct file_cache *files,
 
 struct decoding {
     const struct stored_tensor *tensor;
+    const struct dtype *to;
     struct file_cache *files;
 };
 
@@ -139,7 +142,7 @@ static enum status composed_decode(const void *context, struct kept *k, struct e
     const struct decoding *d = context;
     struct source *s = NULL;
     if (!k->source)
-        open_source(d->tensor, d->files, &s, err);
+        open_source(d->tensor, d->to, d->files, &s, err);
     return s ? source_open_spill_within(s, DECODED_BYTES, &k->source, err) : err->status;
 }
 
@@ -150,9 +153,10 @@ static void open_part(const struct composed *c, uint64_t i, struct open_part *ou
 {
     const struct stored_tensor *t = c->made->part[i].tensor;
     struct source *s = NULL;
-    struct decoding decoding = {t, c->files};
-    struct kept_key key = {{(uint64_t)t->id}, t->checkpoint};
-    open_source(t, c->files, &s, err);
+    const struct dtype *to = &c->tensor->dtype;
+    struct decoding decoding = {t, to, c->files};
+    struct kept_key key = {{(uint64_t)t->id, to->block_bytes}, t->checkpoint};
+    open_source(t, to, c->files, &s, err);
     if (!s || !c->gathers || !s->sequential) {
         out->source = s;
     } else if (!c->files) {
@@ -196,11 +200,16 @@ static void try_parts(struct composed *c, struct error *err)
     }
 }
 
+static bool composed_computes(const struct composed *c)
+{
+    return c->made->scale != 1 || c->made->add != 0;
+}
+
 static enum status find_converters(struct composed *c, struct error *err)
 {
     struct dtype wide;
     const struct dtype *d = &c->tensor->dtype;
-    if (c->made->scale == 1)
+    if (!composed_computes(c))
         return OK;
     dtype_find(d->bits > 32 ? "float64" : "float32", &wide);
     if (converter_find(d, &wide, &c->widen, err) == OK)
@@ -256,17 +265,17 @@ static uint64_t before(const struct composed *c, const struct composed_part *p, 
     return row * p->length + own;
 }
 
-/* Multiply in float32 (float64 for dtypes of more than 32 bits), and round once. */
-static void scale(const struct composed *c, uint8_t *data, uint64_t position, uint64_t count,
-                  struct error *err)
+/* Multiply and add in float32 (float64 for dtypes of more than 32 bits), and round once. */
+static void compute(const struct composed *c, uint8_t *data, uint64_t position, uint64_t count,
+                    struct error *err)
 {
     bool wide = c->widen.to.bits == 64;
     union {
-        float single[SCALED_AT_ONCE];
-        double wide[SCALED_AT_ONCE];
+        float single[COMPUTED_AT_ONCE];
+        double wide[COMPUTED_AT_ONCE];
     } room;
     for (uint64_t n; count && err->status == OK; data += n * c->unit, count -= n) {
-        n = count < SCALED_AT_ONCE ? count : SCALED_AT_ONCE;
+        n = count < COMPUTED_AT_ONCE ? count : COMPUTED_AT_ONCE;
         if (converter_run(&c->widen, data, &room, n, position, err) != OK)
             break;
         for (uint64_t i = 0; i < n; i++)
@@ -274,6 +283,11 @@ static void scale(const struct composed *c, uint8_t *data, uint64_t position, ui
                 room.wide[i] *= c->made->scale;
             else
                 room.single[i] *= (float)c->made->scale;
+        for (uint64_t i = 0; i < n && c->made->add != 0; i++) /* -0 + 0 would not be -0 */
+            if (wide)
+                room.wide[i] += c->made->add;
+            else
+                room.single[i] += (float)c->made->add;
         converter_run(&c->narrow, &room, data, n, position, err);
         position += n;
     }
@@ -299,8 +313,8 @@ static enum status composed_run(struct composed *c, uint64_t position, uint64_t 
             gather_run(&g, s, dst, err);
         }
     }
-    if (c->made->scale != 1)
-        scale(c, dst, position, count, err);
+    if (composed_computes(c))
+        compute(c, dst, position, count, err);
     return err->status;
 }
 

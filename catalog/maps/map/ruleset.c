@@ -185,6 +185,8 @@ static bool read_ops(const char *text, struct ops *out)
     while ((more = operations_next(&all, &o, &err)) > 0) {
         if (o.kind != OPERATION_CAST) {
             out->moves = true;
+            if (o.kind == OPERATION_ADD && out->cast.len == 0)
+                text_adds(&out->cast, "float32");
             continue;
         }
         text_reset(&out->cast);
