@@ -4,7 +4,8 @@
 #include <string.h>
 #include <zlib.h>
 
-#define TEXT_BYTES ((size_t)64 << 10) /* about as much is put at once */
+#define SHARED_BYTES ((uint64_t)1 << 20) /* at least, of a tensor that a file system may share */
+#define TEXT_BYTES   ((size_t)64 << 10)  /* about as much is put at once */
 
 bool lay_ok(const struct export_layout *l)
 {
@@ -132,6 +133,12 @@ void lay_tensor(struct export_layout *l, struct export_tensor *t)
     t->tied = false;
     export_layout_advance(l, t->nbytes);
     export_layout_place(l, t);
+}
+
+bool lay_shares(const struct export_tensor *t)
+{
+    return t->plain && !t->recipe && t->nbytes >= SHARED_BYTES &&
+           strcmp(t->from.name, t->to.name) == 0;
 }
 
 uint64_t lay_pieces_per_run(const struct export_tensor *t)

@@ -73,6 +73,11 @@ void lay_fill(struct export_layout *, uint64_t at, const void *bytes, size_t len
 /* Place a tensor: its bytes, in C order and little-endian. Sets t->file, offset and number. */
 void lay_tensor(struct export_layout *, struct export_tensor *t);
 
+/* Whether it is worth a block to place the tensor at the same distance from a block's beginning as in its source
+ * (source_offset): it is large, does not change, and file systems can share whole blocks. */
+#define LAY_BLOCK ((uint64_t)4096)
+bool lay_shares(const struct export_tensor *t);
+
 /* Place a tensor where its twin is. */
 void lay_tied(struct export_tensor *t);
 

@@ -125,6 +125,8 @@ static void plan_append(struct export_plan *p, const struct stored_tensor *s, bo
     if (s->extent_count) {
         t.source_file = s->extents[0].file;
         t.source_offset = s->extents[0].offset;
+        if (t.plain && t.source_file < s->file_count)
+            t.source_offset += s->files[t.source_file].base;
     }
     p->inexact += is_inexact(&t.to);
     free(p->order);

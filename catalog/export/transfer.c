@@ -20,6 +20,7 @@
 #include "catalog/data/kernel/crc32c.h"
 
 #define BLOCK_BYTES  ((size_t)256 << 10)
+#define COPY_BYTES   ((uint64_t)16 << 20) /* of a block that the system copies */
 #define WORKERS_MAX  16
 #define ELEMENTS_MAX ((uint64_t)1 << 18)
 
@@ -44,8 +45,10 @@ struct flow {
     bool loses;            /* the conversion can lose something */
     struct loss loss;      /* so far; guarded by the lock */
     struct converter converter;
-    uint64_t count; /* elements if it converts, else bytes */
-    uint64_t step;  /* of them, per block */
+    int from;             /* the file that the system copies it from, as it is; -1: it is read */
+    uint64_t from_offset; /* there */
+    uint64_t count;       /* elements if it converts, else bytes */
+    uint64_t step;        /* of them, per block */
     uint64_t blocks, taken, done;
     uint32_t *sums;  /* of each block; NULL: not needed */
     uint64_t memory; /* that its reader may take */
@@ -131,6 +134,18 @@ static void name_tensor(const struct flow *f, struct error *err)
         error_prefix(err, f->tensor->old_name);
 }
 
+/* Let the system copy a large tensor that is written as it lies in its file. What has or gets a checksum is
+ * read, and so is what cannot fill a few blocks. */
+static void find_copy(const struct pump *p, struct flow *f)
+{
+    if (f->converts || f->pieces || f->stored->sums || p->stream->sums || !is_written(p->stream) ||
+        f->count < BLOCK_BYTES)
+        return;
+    f->from = reader_descriptor(f->reader, &f->from_offset);
+    if (f->from >= 0)
+        f->step = COPY_BYTES;
+}
+
 /* Prepare a flow for its blocks. */
 static void flow_open(struct pump *p, struct flow *f, struct error *err)
 {
@@ -145,13 +160,15 @@ static void flow_open(struct pump *p, struct flow *f, struct error *err)
     if (t->tied || (!is_written(p->stream) && !f->loses))
         f->count = 0;
     f->step = f->converts ? elements_per_block(&t->from, &t->to) : BLOCK_BYTES;
-    f->blocks = f->pieces ? t->elements / t->run * lay_pieces_per_run(t)
-                          : f->count / f->step + (f->count % f->step != 0);
+    f->from = -1;
     if (reader_open(f->stored, p->stream->plan->files, &f->reader, err) == OK && f->converts)
         converter_find(&t->from, &t->to, &f->converter, err);
     name_tensor(f, err);
     if (err->status != OK)
         return;
+    find_copy(p, f);
+    f->blocks = f->pieces ? t->elements / t->run * lay_pieces_per_run(t)
+                          : f->count / f->step + (f->count % f->step != 0);
     f->memory = reader_memory(f->reader);
     if (p->stream->sums && !(f->sums = arena_array(&f->arena, (size_t)f->blocks, sizeof(*f->sums))))
         error_memory_at(err, t->checkpoint);
@@ -205,6 +222,45 @@ static enum status produce(struct worker *w, const struct flow *f, uint64_t firs
     return w->error.status;
 }
 
+/* Write bytes of a tensor to their place. */
+static enum status write_out(struct worker *w, const struct export_tensor *t, uint64_t at,
+                             struct bytes out)
+{
+    const struct stream *stream = w->pump->stream;
+    const bool early = stream->options->sync;
+    if (stream->output)
+        return output_write(stream->output, t->offset + at, out.at, out.len, early, &w->error);
+    return staging_write(stream->staging, stream->names[t->file], t->offset + at, out, early,
+                         &w->error);
+}
+
+/* Have the system copy a block; what it refuses is read and written. */
+static enum status copy_run(struct worker *w, struct flow *f, uint64_t block, size_t *len)
+{
+    const struct export_tensor *t = f->tensor;
+    const struct stream *stream = w->pump->stream;
+    const uint64_t first = block * f->step, from = f->from_offset + first, to = t->offset + first;
+    const uint64_t count = f->count - first < f->step ? f->count - first : f->step;
+    const bool early = stream->options->sync;
+    uint64_t done = 0;
+    if (stream->output)
+        done = output_copy(stream->output, to, f->from, from, count, early);
+    else
+        staging_copy(stream->staging, stream->names[t->file], to, f->from, from, count, early,
+                     &done, &w->error);
+    while (done < count && w->error.status == OK) {
+        struct bytes out = {w->read,
+                            count - done < BLOCK_BYTES ? (size_t)(count - done) : BLOCK_BYTES};
+        reader_borrow(f->reader, NULL, first + done, w->read, &out, &w->error);
+        name_tensor(f, &w->error);
+        if (w->error.status == OK)
+            write_out(w, t, first + done, out);
+        done += out.len;
+    }
+    *len = (size_t)count;
+    return w->error.status;
+}
+
 /* Do one block of a tensor that is written as a whole; *len is its size. Without a conversion
  * blocks are counted in bytes, as not every dtype can be cut after any element. */
 static enum status block_run(struct worker *w, struct flow *f, uint64_t block, size_t *len)
@@ -227,13 +283,7 @@ static enum status block_run(struct worker *w, struct flow *f, uint64_t block, s
         f->sums[block] = stream->sums == SUM_CRC32 ? crc32_extend(0, out.at, out.len)
                                                    : crc32c_extend(0, out.at, out.len);
     *len = out.len;
-    bool early = stream->options->sync;
-    if (!is_written(stream))
-        return OK;
-    if (stream->output)
-        return output_write(stream->output, t->offset + to, out.at, out.len, early, &w->error);
-    return staging_write(stream->staging, stream->names[t->file], t->offset + to, out, early,
-                         &w->error);
+    return is_written(stream) ? write_out(w, t, to, out) : OK;
 }
 
 /* Have the encoder for a tensor's pieces: mostly the previous piece's. */
@@ -302,6 +352,8 @@ static void do_block(struct worker *w, struct flow *f, uint64_t block, size_t *l
         error_set(&w->error, ERR_INTERRUPTED, NULL, NO_OFFSET, "interrupted");
     else if (f->pieces)
         piece_run(w, f, block, len);
+    else if (f->from >= 0)
+        copy_run(w, f, block, len);
     else
         block_run(w, f, block, len);
 }
@@ -319,13 +371,17 @@ static uint32_t flow_sum(const struct flow *f, enum data_sum kind)
     return sum;
 }
 
-/* Called when all blocks are done: verify the source's checksums, and close the flow. */
+/* Called when all blocks are done: verify the source's checksums, and that a file of which the bytes were not
+ * seen is still the one that was indexed; and close the flow. */
 static void flow_finish(struct flow *f, enum data_sum kind, struct error *err)
 {
     if (f->sums)
         f->tensor->sum = flow_sum(f, kind);
-    if (f->stored->sums && reader_verify(f->reader, err) != OK)
-        name_tensor(f, err);
+    if (f->stored->sums)
+        reader_verify(f->reader, err);
+    else if (f->from >= 0 || (f->tensor->plain && f->blocks > 1))
+        tensor_files_as_indexed(f->stored, err);
+    name_tensor(f, err);
     flow_close(f);
 }
 

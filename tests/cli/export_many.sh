@@ -16,7 +16,7 @@ try import in
 
 echo '--- joined'
 try export encoder.safetensors decoder.safetensors joined.safetensors
-try export encoder.safetensors decoder.safetensors third.safetensors first.safetensors --prefer first --json | sed "s,seconds.*,seconds...,"
+try export encoder.safetensors decoder.safetensors third.safetensors first.safetensors --prefer first --json 2>&1 | sed "s,seconds.*,seconds...,"
 look first.safetensors
 try export encoder.safetensors decoder.safetensors third.safetensors last.safetensors --prefer last
 look last.safetensors

@@ -24,9 +24,12 @@ struct fake {
 struct shop {
     const struct fake *tensors;
     size_t count;
-    bool renamed; /* the catalog changed after the plan was made */
-    bool chunked; /* tensors lie in chunks of a row each */
+    bool renamed;             /* the catalog changed after the plan was made */
+    bool chunked;             /* tensors lie in chunks of a row each */
+    struct stored_file *file; /* the only tensor lies in it, at FILE_OFFSET */
 };
+
+#define FILE_OFFSET 1000
 
 #define CHECKPOINT INT64_C(7)
 #define ID(i)      (CHECKPOINT << TENSOR_ORD_BITS | (int64_t)(i))
@@ -72,6 +75,13 @@ static enum status fake_load(void *context, int64_t id, const char *recipe, stru
     dtype_nbytes(&out->dtype, out->elements, &out->nbytes);
     if (shop->chunked && f->rank && f->shape[0]) {
         cut_in_chunks(f, arena, out);
+    } else if (shop->file) {
+        out->storage = STORAGE_RANGE;
+        out->files = shop->file;
+        out->file_count = 1;
+        out->extents = arena_array(arena, 1, sizeof(*out->extents));
+        out->extents[0] = (struct extent){.offset = FILE_OFFSET, .stored = out->nbytes};
+        out->extent_count = 1;
     } else if (f->bytes) {
         out->extents = arena_array(arena, 1, sizeof(*out->extents));
         out->extents[0] =
@@ -606,7 +616,7 @@ static void test_many(void **state)
     };
     struct fake *tensors = calloc(COUNT, sizeof(*tensors));
     char(*names)[64] = calloc(COUNT, sizeof(*names));
-    struct shop shop = {tensors, COUNT, false, false};
+    struct shop shop = {.tensors = tensors, .count = COUNT};
     struct export_plan plan = {.loader = {.load = fake_load, .context = &shop}};
     struct export_options options = {0};
     struct error err = {.offset = NO_OFFSET};
@@ -815,6 +825,10 @@ static ssize_t fault_pwrite(int fd, const void *bytes, size_t len, off_t offset)
     errno = fault.code;
     return -1;
 }
+static ssize_t fault_copy(int from, off_t from_offset, int fd, off_t offset, size_t len)
+{
+    return fails() ? -1 : output_system.copy(from, from_offset, fd, offset, len);
+}
 static int fault_writeback(int fd)
 {
     return fails() ? -1 : output_system.start_writeback(fd);
@@ -854,6 +868,7 @@ static const struct output_io faulty = {
     .open_named = fault_open_named,
     .reserve = fault_reserve,
     .pwrite = fault_pwrite,
+    .copy = fault_copy,
     .start_writeback = fault_writeback,
     .fsync = fault_fsync,
     .link = fault_link,
@@ -933,6 +948,105 @@ static void test_race(void **state)
         assert_file_is("x.npz", "somebody else's");
         unlink("x.npz");
     }
+}
+
+/* --- copies by the system ---------------------------------------------------------------- */
+
+#define COPIED (3 << 20) /* bytes */
+
+/* How the system copies: the n-th call fails, is short, or is the moment when somebody changes the source. */
+static struct {
+    _Atomic int calls;
+    int refuse_at, code; /* 0: the end of the file */
+    size_t most;
+    void (*meanwhile)(void);
+} copying;
+
+static ssize_t copy_oddly(int from, off_t from_offset, int fd, off_t offset, size_t len)
+{
+    const int call = copying.calls++;
+    if (call == 1 && copying.meanwhile)
+        copying.meanwhile();
+    errno = copying.code;
+    if (call >= copying.refuse_at)
+        return copying.code ? -1 : 0;
+    return output_system.copy(from, from_offset, fd, offset,
+                              copying.most && len > copying.most ? copying.most : len);
+}
+
+static void touch_source(void)
+{
+    const struct timespec then[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+    utimensat(AT_FDCWD, "source", then, 0);
+}
+
+static void cut_source(void)
+{
+    assert_int_equal(truncate("source", 1 << 20), 0);
+}
+
+/* Whatever the system copies, refuses or cuts short, the bytes are the source's; and a source that is another one by
+ * the end is no export. */
+static void test_copies(void **state)
+{
+    static const struct {
+        int refuse_at, code;
+        size_t most;
+        void (*meanwhile)(void);
+        enum status status;
+    } cases[] = {
+        {INT_MAX, 0, 0, NULL, OK},
+        {INT_MAX, 0, 4095, NULL, OK},
+        {0, EXDEV, 0, NULL, OK},
+        {1, EINVAL, 100, NULL, OK},
+        {2, EOPNOTSUPP, 5000, NULL, OK},
+        {3, 0, 70000, NULL, OK},
+        {INT_MAX, 0, 1 << 20, touch_source, ERR_CHANGED},
+        {1, ENOSYS, 0, touch_source, ERR_CHANGED},
+        {INT_MAX, 0, 1 << 19, cut_source, ERR_IO},
+        {INT_MAX, 0, 0, cut_source, ERR_IO},
+    };
+    (void)state;
+    uint8_t *bytes = malloc(COPIED + FILE_OFFSET), *back = malloc(COPIED);
+    assert_true(bytes && back);
+    for (size_t i = 0; i < COPIED + FILE_OFFSET; i++)
+        bytes[i] = (uint8_t)(i * 2654435761U >> 24);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        const struct fake tensor = {"w", "uint8", 1, {COPIED}, bytes};
+        char path[PATH_MAX];
+        struct output_io io = output_system;
+        struct error err;
+        unlink("source");
+        write_file("source", bytes, COPIED + FILE_OFFSET);
+        assert_non_null(realpath("source", path));
+        struct stored_file file = {.path = path, .checked = true, .present = true};
+        assert_int_equal(file_identify(path, &file.identity, &err), OK);
+        struct shop shop = {.tensors = &tensor, .count = 1, .file = &file};
+        struct export_options options = {.io = &io, .threads = 2};
+        io.copy = copy_oddly;
+        copying.calls = 0;
+        copying.refuse_at = cases[i].refuse_at;
+        copying.code = cases[i].code;
+        copying.most = cases[i].most;
+        copying.meanwhile = cases[i].meanwhile;
+        const char *out = "x.safetensors";
+        assert_int_equal(run(&shop, out, NULL, &options, &err), cases[i].status);
+        assert_int_equal(files_here(), cases[i].status == OK ? 2 : 1);
+        if (cases[i].status != OK)
+            continue;
+        assert_true(copying.calls > 0);
+        struct stat st;
+        int fd = open(out, O_RDONLY);
+        assert_int_equal(fstat(fd, &st), 0);
+        const off_t at = st.st_size - COPIED;
+        assert_int_equal(at % 4096, FILE_OFFSET);
+        assert_int_equal(pread(fd, back, COPIED, at), COPIED);
+        assert_memory_equal(back, bytes + FILE_OFFSET, COPIED);
+        close(fd);
+        unlink(out);
+    }
+    free(bytes);
+    free(back);
 }
 
 /* Kill the program at call 0, 1, 2, ...: the name is there with all its bytes, or not. */
@@ -1263,6 +1377,7 @@ int main(void)
         IN_DIRECTORY(test_leftovers),
         IN_DIRECTORY(test_faults),
         IN_DIRECTORY(test_race),
+        IN_DIRECTORY(test_copies),
         IN_DIRECTORY(test_kill),
         IN_DIRECTORY(test_interrupt),
     };

@@ -110,6 +110,11 @@ bool reader_sequential(const struct reader *r)
     return r->sequential;
 }
 
+int reader_descriptor(struct reader *r, uint64_t *offset)
+{
+    return r->ops->descriptor ? r->ops->descriptor(r, offset) : -1;
+}
+
 uint64_t reader_memory(const struct reader *r)
 {
     return r->ops->memory ? r->ops->memory(r) : 0;

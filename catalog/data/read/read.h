@@ -35,6 +35,10 @@ uint64_t reader_from(struct reader *, uint64_t start);
 /* True where reading backwards, or by several threads, means decoding again (a deflated member). */
 bool reader_sequential(const struct reader *);
 
+/* Where the tensor's bytes lie in a file as they are: its descriptor, valid while the reader is open, and
+ * the offset of the first byte. -1: they are decoded, checked, or not in a file. */
+int reader_descriptor(struct reader *, uint64_t *offset);
+
 /* Memory that reading front to back may take besides its result: much for tensors in chunks, next
  * to nothing (0) for others. */
 uint64_t reader_memory(const struct reader *);

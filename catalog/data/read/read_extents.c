@@ -241,6 +241,20 @@ static enum status extents_read(struct reader *r, const struct ckptdb_slice *sli
     return err->status;
 }
 
+/* The only extent stays open in the pool as long as that. */
+static int extents_descriptor(struct reader *r, uint64_t *offset)
+{
+    struct error ignored = {.offset = NO_OFFSET};
+    struct kept *lease;
+    int fd = -1;
+    if (r->flat && !strings_vary(r->tensor->codec) &&
+        pool_take(r->pool, 0, false, &lease, &ignored) == OK) {
+        fd = source_descriptor(lease->source, offset);
+        pool_give(r->pool, lease);
+    }
+    return fd;
+}
+
 static enum status extents_verify(struct reader *r, struct error *err)
 {
     return pool_verify(r->pool, err);
@@ -253,7 +267,12 @@ static void extents_close(struct reader *r)
 }
 
 static const struct reader_ops extents_ops = {
-    .read = extents_read, .gather = gather_units, .verify = extents_verify, .close = extents_close};
+    .read = extents_read,
+    .gather = gather_units,
+    .descriptor = extents_descriptor,
+    .verify = extents_verify,
+    .close = extents_close,
+};
 
 /* Whether one extent holds the whole tensor in C order. */
 static bool is_flat(const struct stored_tensor *t)

@@ -27,6 +27,8 @@ struct reader_ops {
                            struct error *err);
     /* As reader_from(). NULL: everything is stored. */
     uint64_t (*from)(struct reader *, uint64_t start);
+    /* As reader_descriptor(). NULL: -1. */
+    int (*descriptor)(struct reader *, uint64_t *offset);
     /* NULL: reading verifies all there is to verify. */
     enum status (*verify)(struct reader *, struct error *err);
     uint64_t (*memory)(const struct reader *); /* NULL: next to none */

@@ -15,6 +15,8 @@
 
 #define WRITEBACK_BYTES ((uint64_t)32 << 20)
 #define NAME_TRIES      16
+#define BLOCK           4096 /* of the file systems that share */
+#define COPY_MOST       ((size_t)1 << 30)
 
 struct output {
     const struct output_io *io;
@@ -50,6 +52,11 @@ static int system_reserve(int fd, uint64_t size)
     if (failed && (errno == EOPNOTSUPP || errno == ENOSYS))
         return ftruncate(fd, (off_t)size);
     return failed;
+}
+
+static ssize_t system_copy(int from, off_t from_offset, int fd, off_t offset, size_t len)
+{
+    return copy_file_range(from, &from_offset, fd, &offset, len, 0);
 }
 
 static int system_start_writeback(int fd)
@@ -105,6 +112,7 @@ const struct output_io output_system = {
     .open_named = system_open_named,
     .reserve = system_reserve,
     .pwrite = pwrite,
+    .copy = system_copy,
     .start_writeback = system_start_writeback,
     .fsync = fsync,
     .link = system_link,
@@ -227,15 +235,47 @@ int output_write_all(const struct output_io *io, int fd, uint64_t offset, const 
     return 0;
 }
 
+/* What comes before the first whole block is copied alone, as only whole blocks can be shared. */
+uint64_t output_copy_all(const struct output_io *io, int fd, uint64_t offset, int from,
+                         uint64_t from_offset, uint64_t len)
+{
+    uint64_t done = 0;
+    const uint64_t head = -offset % BLOCK;
+    while (done < len) {
+        uint64_t some = done < head && head < len ? head - done : len - done;
+        ssize_t got = io->copy(from, (off_t)(from_offset + done), fd, (off_t)(offset + done),
+                               some < COPY_MOST ? (size_t)some : COPY_MOST);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        done += (uint64_t)got;
+    }
+    return done;
+}
+
+static void count_unsent(struct output *o, uint64_t len, bool early)
+{
+    if (!early || atomic_fetch_add(&o->unsent, len) + len < WRITEBACK_BYTES)
+        return;
+    atomic_store(&o->unsent, 0);
+    o->io->start_writeback(o->fd); /* only a hint: fsync reports the errors */
+}
+
+uint64_t output_copy(struct output *o, uint64_t offset, int from, uint64_t from_offset,
+                     uint64_t len, bool early)
+{
+    const uint64_t done = output_copy_all(o->io, o->fd, offset, from, from_offset, len);
+    count_unsent(o, done, early);
+    return done;
+}
+
 enum status output_write(struct output *o, uint64_t offset, const void *bytes, size_t len,
                          bool early, struct error *err)
 {
     if (output_write_all(o->io, o->fd, offset, bytes, len) != 0)
         return error_errno(err, errno, o->path, "cannot write");
-    if (!early || atomic_fetch_add(&o->unsent, len) + len < WRITEBACK_BYTES)
-        return OK;
-    atomic_store(&o->unsent, 0);
-    o->io->start_writeback(o->fd); /* only a hint: fsync reports the errors */
+    count_unsent(o, len, early);
     return OK;
 }
 

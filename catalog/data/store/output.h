@@ -23,6 +23,7 @@ struct output_io {
     int (*open_named)(int directory, const char *name);
     int (*reserve)(int fd, uint64_t size);
     ssize_t (*pwrite)(int fd, const void *bytes, size_t len, off_t offset);
+    ssize_t (*copy)(int from, off_t from_offset, int fd, off_t offset, size_t len);
     int (*start_writeback)(int fd);
     int (*fsync)(int fd);
     int (*link)(int fd, int directory, const char *name);
@@ -44,6 +45,11 @@ bool output_named(const char *name);
 int output_write_all(const struct output_io *, int fd, uint64_t offset, const void *bytes,
                      size_t len);
 
+/* Copy bytes of another file without reading them, or share them where both files can and lie alike in
+ * their blocks. Returns how many were copied before the system refused: the rest is to be read and written. */
+uint64_t output_copy_all(const struct output_io *, int fd, uint64_t offset, int from,
+                         uint64_t from_offset, uint64_t len);
+
 struct output;
 
 /* Begin a file that will be called `path`. `io` NULL: output_system. ERR_ARGUMENT if its directory
@@ -58,6 +64,10 @@ enum status output_reserve(struct output *, uint64_t size, struct error *err);
  * output_sync() has little left to do. */
 enum status output_write(struct output *, uint64_t offset, const void *bytes, size_t len,
                          bool early, struct error *err);
+
+/* As output_copy_all(). */
+uint64_t output_copy(struct output *, uint64_t offset, int from, uint64_t from_offset, uint64_t len,
+                     bool early);
 
 /* Wait until all bytes are on the disk. */
 enum status output_sync(struct output *, struct error *err);

@@ -202,7 +202,7 @@ static struct slot *take_slot(struct staging *s, const char *name, struct error 
     return ok ? slot : NULL;
 }
 
-static void give_slot(struct staging *s, struct slot *slot, size_t written, bool early)
+static void give_slot(struct staging *s, struct slot *slot, uint64_t written, bool early)
 {
     bool hint = false;
     pthread_mutex_lock(&s->lock);
@@ -228,6 +228,17 @@ enum status staging_write(struct staging *s, const char *name, uint64_t offset, 
         failed(s, name, "cannot write", err);
     if (slot)
         give_slot(s, slot, bytes.len, early);
+    return err->status;
+}
+
+enum status staging_copy(struct staging *s, const char *name, uint64_t offset, int from,
+                         uint64_t from_offset, uint64_t len, bool early, uint64_t *done,
+                         struct error *err)
+{
+    struct slot *slot = take_slot(s, name, err);
+    *done = slot ? output_copy_all(s->io, slot->fd, offset, from, from_offset, len) : 0;
+    if (slot)
+        give_slot(s, slot, *done, early);
     return err->status;
 }
 

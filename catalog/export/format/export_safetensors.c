@@ -2,7 +2,8 @@
  * export_safetensors.c - the file that Hugging Face's libraries load.
  *
  *   header_len  u64le, with the padding; at most 100,000,000
- *   header      JSON object, padded with spaces so that data begins at a multiple of 8:
+ *   header      JSON object, padded with spaces so that data begins at a multiple of 8; large tensors that
+ *               do not change lie in blocks of the disk as in their source:
  *               {"__metadata__":{...},NAME:{"dtype":"F32","shape":[2,3],
  *                "data_offsets":[begin,end]},...}  offsets count from the end of the header
  *   data        C order, little-endian, without gaps; ends with the file
@@ -21,6 +22,7 @@
 #define METADATA_NAME "__metadata__"
 #define RANK_MAX      64
 #define LENGTH_SIZE   8
+#define NO_SHIFT      UINT64_MAX
 
 /* Sorted by the order of the data. Quantised integers are written as plain integers. */
 static const struct {
@@ -159,13 +161,33 @@ static void put_entries(struct export_layout *l, const struct part *part)
     text_release(&text);
 }
 
+/* How many bytes the data should begin after a multiple of a block, so that most of it lies in its blocks as it does
+ * in its source, where it may be shared. */
+static uint64_t shift_of(const struct part *part)
+{
+    uint64_t bytes[LAY_BLOCK / LENGTH_SIZE] = {0}, at = 0, best = 0;
+    for (size_t i = 0; i < part->count; at += part->tensor[i++]->nbytes) {
+        const struct export_tensor *t = part->tensor[i];
+        const uint64_t shift = (t->source_offset - at) % LAY_BLOCK;
+        if (lay_shares(t) && shift % LENGTH_SIZE == 0)
+            bytes[shift / LENGTH_SIZE] += t->nbytes;
+    }
+    for (uint64_t i = 1; i < LAY_BLOCK / LENGTH_SIZE; i++)
+        if (bytes[i] > bytes[best])
+            best = i;
+    return bytes[best] ? best * LENGTH_SIZE : NO_SHIFT;
+}
+
 static void put_header(struct export_layout *l, const struct part *part)
 {
-    static const char spaces[LENGTH_SIZE] = "        ";
+    char spaces[LAY_BLOCK];
     uint8_t len[LENGTH_SIZE];
+    const uint64_t shift = shift_of(part);
+    memset(spaces, ' ', sizeof(spaces));
     lay_zeros(l, LENGTH_SIZE);
     put_entries(l, part);
-    lay_text(l, spaces, (size_t)(-l->at % LENGTH_SIZE));
+    lay_text(l, spaces,
+             (size_t)(shift == NO_SHIFT ? -l->at % LENGTH_SIZE : (shift - l->at) % LAY_BLOCK));
     store_u64le(len, l->at - LENGTH_SIZE);
     lay_fill(l, 0, len, sizeof(len));
     if (lay_ok(l) && l->at - LENGTH_SIZE > HEADER_MAX)
