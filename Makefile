@@ -69,7 +69,8 @@ program_libs := $(if $(SHARED)$(filter-out release,$(VARIANT))$(filter -L%,$(pac
 warnings := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
             -Wvla -Wformat=2 -Wwrite-strings -Wimplicit-fallthrough -Wundef \
             $(if $(CI),-Werror)
-cflags := -std=c17 -D_XOPEN_SOURCE=700 -D_DEFAULT_SOURCE -D_FILE_OFFSET_BITS=64 -I. -I$G \
+# No product is fused with a sum: numbers are the same on any machine, and quantised blocks are ggml's.
+cflags := -std=c17 -ffp-contract=off -D_XOPEN_SOURCE=700 -D_DEFAULT_SOURCE -D_FILE_OFFSET_BITS=64 -I. -I$G \
           -pthread -fPIC -fvisibility=hidden $(variant_flags) $(warnings) $(package_cflags)
 ldflags := -pthread $(variant_flags)
 

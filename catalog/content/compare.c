@@ -114,8 +114,9 @@ static enum status compare_open(struct comparing *c, struct error *err)
     if (a->as && strcmp(a->as->name, a->tensor->dtype.name) == 0)
         a->as = NULL;
     a->counts = a->as && loss_possible(&a->tensor->dtype, a->as);
-    if (a->as)
-        converter_find(&a->tensor->dtype, a->as, &a->narrow, err);
+    const unsigned rank = a->tensor->rank;
+    if (a->as && converter_find(&a->tensor->dtype, a->as, &a->narrow, err) == OK)
+        converter_check_row(&a->tensor->dtype, a->as, rank ? a->tensor->shape[rank - 1] : 1, err);
     if (err->status == OK)
         find_converters(c, err);
     if (err->status == OK && reader_open(a->tensor, NULL, &a->reader, err) == OK &&

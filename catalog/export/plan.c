@@ -392,6 +392,11 @@ static void refuse_format(struct export_plan *p, const struct export_tensor *t,
                       t->to.name, why);
 }
 
+static uint64_t row_of(const struct export_tensor *t)
+{
+    return t->rank ? t->shape[t->rank - 1] : 1;
+}
+
 /* Refuse a tensor that the format cannot hold, or that cannot be converted. */
 static void check_tensor(struct export_plan *p, struct export_tensor *t,
                          const struct exporter *exporter)
@@ -403,11 +408,12 @@ static void check_tensor(struct export_plan *p, struct export_tensor *t,
     const bool sized = dtype_nbytes(&t->to, t->elements, &t->nbytes);
     if (!sized)
         t->nbytes = 0;
+    const bool changes = strcmp(t->from.name, t->to.name) != 0;
     p->lossy += loss_possible(&t->from, &t->to);
     if (!exporter->holds(t, &why, &instead))
         refuse_format(p, t, exporter, text_str(&why), instead);
-    else if (strcmp(t->from.name, t->to.name) != 0 &&
-             converter_find(&t->from, &t->to, &converter, &err) != OK)
+    else if (changes && (converter_find(&t->from, &t->to, &converter, &err) != OK ||
+                         converter_check_row(&t->from, &t->to, row_of(t), &err) != OK))
         refuse_error(&p->refusals, t->old_name, &err);
     else if (!sized)
         refuse_tensor(&p->refusals, t->old_name, "its elements cannot be stored as %.60s",

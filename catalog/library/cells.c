@@ -48,9 +48,10 @@ static enum status open_numbers(ckptdb_cells *c, const struct dtype *to, struct 
     c->packed = own->block_elems > 1;
     if (c->packed || c->dtype.block_elems > 1)
         c->near = (c->near + MULTIPLE - 1) / MULTIPLE * MULTIPLE;
-    if (!dtype_nbytes(own, c->near, &in) || !dtype_nbytes(&c->dtype, c->near, &out))
+    if ((!same && c->dtype.kind == DTYPE_BLOCK) || !dtype_nbytes(own, c->near, &in) ||
+        !dtype_nbytes(&c->dtype, c->near, &out))
         return error_set(err, ERR_UNSUPPORTED, c->tensor->checkpoint, NO_OFFSET,
-                         "elements of dtype %s have no values", own->name);
+                         "elements of dtype %s have no values", c->dtype.name);
     c->in = malloc((size_t)in);
     c->out = same ? c->in : malloc((size_t)out);
     return c->in && c->out ? OK : error_memory_at(err, c->tensor->checkpoint);

@@ -58,6 +58,9 @@ static const struct route routes[] = {
     {DTYPE_FLOAT, 8,  "float8_e8m0fnu", HUB_F32, NONE,         K(decode_e8m0), K(encode32_e8m0), NONE,          NONE},
     {DTYPE_FLOAT, 8,  NULL,             HUB_F32, NONE,         K(decode_8),    K(encode32_8),    K(encode64_8), NONE},
     {DTYPE_FLOAT, 4,  NULL,             HUB_F32, K(unpack_u4), K(decode_8),    K(encode32_8),    K(encode64_8), K(pack_4)},
+#define Q(type) {DTYPE_BLOCK, 0, #type, HUB_F32, K(unblock), NONE, K(quantise_##type), NONE, NONE},
+    QUANTISED(Q)
+#undef Q
     {DTYPE_BLOCK, 0,  NULL,             HUB_F32, K(unblock),   NONE,           NONE,             NONE,          NONE},
 };
 /* clang-format on */
@@ -182,8 +185,9 @@ enum status converter_find_stored(const struct dtype *from, const struct dtype *
     const struct route *in = route_find(&part_from), *route_out = route_find(&part_to);
     if (!in || !route_out)
         return convert_refuse(from, to, unroutable(in ? to : from), err);
-    if (to->kind == DTYPE_BLOCK)
-        return convert_refuse(from, to, "nothing is quantised here", err);
+    if (to->kind == DTYPE_BLOCK && !route_out->store)
+        return convert_refuse(from, to, "it cannot be quantised to without importance weights",
+                              err);
     if (from->kind == DTYPE_BLOCK && !ggml_decoder(from->name))
         return convert_refuse(from, to, "such blocks are ggml's own, not those of files", err);
 
@@ -217,6 +221,17 @@ enum status converter_find(const struct dtype *from, const struct dtype *to, str
     if (is_quantised(to) && !dtype_is_integer(from))
         return convert_refuse(from, to, "nothing is quantised here", err);
     return converter_find_stored(from, to, out, err);
+}
+
+enum status converter_check_row(const struct dtype *from, const struct dtype *to, uint64_t row,
+                                struct error *err)
+{
+    if (to->kind != DTYPE_BLOCK || row % to->block_elems == 0 || strcmp(from->name, to->name) == 0)
+        return OK;
+    return error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
+                     "cannot convert %s to %s: rows of %" PRIu64
+                     " are not whole blocks of %u elements",
+                     from->name, to->name, row, to->block_elems);
 }
 
 /* --- running --------------------------------------------------------------------------- */
@@ -265,7 +280,8 @@ static enum status run_steps(const struct converter *c, const void *src, void *d
     const uint64_t chunk = c->step_count == 1 ? count * c->parts : CHUNK;
     const uint64_t numbers = count * c->parts;
     const struct dtype *from = &c->from, *to = &c->to;
-    if (from->kind == DTYPE_BLOCK && count % from->block_elems)
+    if ((from->kind == DTYPE_BLOCK && count % from->block_elems) ||
+        (to->kind == DTYPE_BLOCK && count % to->block_elems))
         return ERR_ARGUMENT;
     for (uint64_t at = 0; at < numbers; at += chunk) {
         const size_t n = (size_t)(numbers - at < chunk ? numbers - at : chunk);
@@ -290,7 +306,8 @@ enum status converter_run(const struct converter *c, const void *src, void *dst,
         return OK;
     if (status != ERR_VALUE)
         return error_set(err, status, NULL, NO_OFFSET,
-                         "%" PRIu64 " elements of %s are not whole blocks", count, c->from.name);
+                         "%" PRIu64 " elements are not whole blocks of %s", count,
+                         (c->to.kind == DTYPE_BLOCK ? c->to : c->from).name);
     char value[64];
     element_print(&c->from, src, bad, value, sizeof(value));
     return error_set(err, ERR_VALUE, NULL, NO_OFFSET, "element %" PRIu64 ": %s does not fit %s",

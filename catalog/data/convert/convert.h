@@ -15,8 +15,9 @@
  * two: halfway rounds up; 0, negative and too large values become NaN; other types are rounded to
  * float32 first, as in ml_dtypes.
  *
- * ggml's blocks are decoded to float32 first, in ggml's own arithmetic (ggml.h); nothing can be
- * converted to blocks. Time, void, strings and float6 (whose packing is not specified anywhere)
+ * ggml's blocks are decoded to float32 first, in ggml's own arithmetic (ggml.h). To blocks, numbers are
+ * rounded to float32, and then become the bytes of ggml's reference quantisers, whatever the values are
+ * (quantise.h); not to those types that want importance weights. Time, void, strings and float6 (whose packing is not specified anywhere)
  * convert only to themselves.
  *
  * Threads: everything here may be called from any number of them at once.
@@ -63,6 +64,11 @@ enum status converter_find(const struct dtype *from, const struct dtype *to, str
 /* The same, but a quantised dtype counts as the integers that it stores. */
 enum status converter_find_stored(const struct dtype *from, const struct dtype *to,
                                   struct converter *out, struct error *err);
+
+/* Rows (along the innermost dimension; of a scalar 1) of `row` elements must be whole blocks of what they are
+ * converted to; else ERR_UNSUPPORTED. */
+enum status converter_check_row(const struct dtype *from, const struct dtype *to, uint64_t row,
+                                struct error *err);
 
 /* Run, and turn ERR_VALUE into a message: "element 17: 300 does not fit int8". `first` is
  * the index of src[0] in its tensor. */

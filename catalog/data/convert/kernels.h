@@ -13,6 +13,11 @@
 #include "catalog/data/convert/convert.h"
 
 /* clang-format off */
+/* The types that are quantised to; of 32 and 256 elements to a block. */
+#define QUANTISED_32(K)  K(q4_0) K(q4_1) K(q5_0) K(q5_1) K(iq4_nl) K(mxfp4)
+#define QUANTISED_256(K) K(q2_k) K(q3_k) K(q4_k) K(q5_k) K(q6_k) K(iq4_xs) K(tq1_0) K(tq2_0)
+#define QUANTISED(K)     K(q8_0) QUANTISED_32(K) QUANTISED_256(K)
+
 #define KERNELS(K)                                                                           \
     K(unpack_i2) K(unpack_u2) K(unpack_i4) K(unpack_u4) K(unblock)                           \
     K(pack_2) K(pack_4)                                                                      \
@@ -34,7 +39,10 @@ enum kernel {
 #define K(name) KERNEL_##name,
     KERNELS(K)
 #undef K
-    KERNEL_COUNT,
+#define K(type) KERNEL_quantise_##type, /* float32 to whole blocks, quantise.h */
+    QUANTISED(K)
+#undef K
+        KERNEL_COUNT,
 };
 
 /* Convert `count` elements. Returns how many come before the first that does not fit: `count` if

@@ -218,5 +218,7 @@ COMPLEX(complex_32, uint32_t)
 COMPLEX(complex_64, uint64_t)
 
 #define K(name) name,
-const struct kernel_set SET = {.run = {NULL, KERNELS(K)}};
+#define Q(type) quantise_##type,
+const struct kernel_set SET = {.run = {NULL, KERNELS(K) QUANTISED(Q)}};
 #undef K
+#undef Q

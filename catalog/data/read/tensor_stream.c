@@ -40,6 +40,16 @@ static enum status keep_slices(struct tensor_stream *s, const struct ckptdb_slic
     return OK;
 }
 
+static enum status find_converter(struct tensor_stream *s, struct error *err)
+{
+    const struct stored_tensor *t = s->tensor;
+    const unsigned last = t->rank - 1;
+    const uint64_t row = !t->rank ? 1 : s->slices ? s->slices[last].count : t->shape[last];
+    return converter_find(&t->dtype, &s->dtype, &s->converter, err) == OK
+               ? converter_check_row(&t->dtype, &s->dtype, row, err)
+               : err->status;
+}
+
 static enum status tensor_stream_make_room(struct tensor_stream *s, struct error *err)
 {
     uint64_t in = 0, out = 0, wide;
@@ -78,7 +88,7 @@ enum status tensor_stream_open(const struct stored_tensor *t, struct file_cache 
     if (t->dtype.kind == DTYPE_STRING)
         error_set(err, ERR_UNSUPPORTED, t->checkpoint, NO_OFFSET,
                   "strings have no fixed size (tensor_values() gives them)");
-    else if (!s->converts || converter_find(&t->dtype, to, &s->converter, err) == OK)
+    else if (!s->converts || find_converter(s, err) == OK)
         tensor_stream_make_room(s, err);
 
 done:
