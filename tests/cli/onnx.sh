@@ -23,7 +23,7 @@ sleep 0.01 && printf 'head0123456789abcdef' >ext/w.bin
 value ext/m.onnx w
 rm ext/w.bin
 value ext/m.onnx w
-echo '-- ... in links: out of the folder is said, below it and into the blobs of a cache is not'
+echo '-- ... in links: out of the folder is refused, below it and into the blobs of a cache is read'
 mkdir -p links/out links/below/data links/hub/snapshots/1 links/hub/blobs links/else
 data=links/else/w.bin
 cp "$cases/y_external/w.bin" $data

@@ -1,8 +1,10 @@
 /*
  * onnx_external.c - elements of a TensorProto that are in other files.
  *
- * External data must be below the model's folder. A tensor whose file is missing gets no row: onnx
- * refuses such a model, and a row would list a tensor that nobody has.
+ * External data must be below the model's folder, and so must what a link there leads to: a model from
+ * elsewhere could show any file of the reader's as its weights. The cache of Hugging Face is made of
+ * such links. A tensor whose file is missing, or must not be read, gets no row: onnx refuses such a
+ * model, and a row would list a tensor that nobody has.
  *
  * Source: onnx.proto, ExternalData.md and ExternalDataSecurity.md of ONNX.
  */
@@ -74,9 +76,9 @@ static bool is_blob(const char *path, const char *folder)
     return false;
 }
 
-/* Links are followed, as in every format. One that leads out of the model's folder is reported,
- * as an attacker may have made it. */
-static void check_link(struct job *job, const char *location)
+/* Whether the file of a location is what it seems to be: no link out of the model's folder. Else an
+ * issue. */
+static bool stays_inside(struct job *job, const char *location)
 {
     const char *slash = strrchr(job->path, '/');
     struct text at = {0};
@@ -84,14 +86,17 @@ static void check_link(struct job *job, const char *location)
     char *folder = text_str(&at) ? path_resolve(at.at) : NULL;
     text_addf(&at, "/%s", location);
     char *path = text_str(&at) ? path_resolve(at.at) : NULL;
-    if (folder && path && !is_below(path, folder, strlen(folder)) && !is_blob(path, folder))
-        job_issue(job, ISSUE_WARNING, NULL, NO_OFFSET, "linked-data",
-                  "the external data \"%.200s\" is a link out of the model's folder, to %.200s: "
-                  "onnx refuses it",
+    const bool leaves =
+        folder && path && !is_below(path, folder, strlen(folder)) && !is_blob(path, folder);
+    if (leaves)
+        job_issue(job, ISSUE_ERROR, NULL, NO_OFFSET, "linked-data",
+                  "the external data \"%.200s\" is a link out of the model's folder, to %.200s: it "
+                  "is not read, as onnx does not (a copy, or a hard link, is)",
                   location, path);
     free(path);
     free(folder);
     text_release(&at);
+    return !leaves;
 }
 
 /* The file of a location, opened when it is first named. */
@@ -111,7 +116,7 @@ static struct onnx_file *external_file(struct onnx *o, struct bytes location)
                  job_open(job, file->location, "data", &s, &file->file, &err) != OK;
     if (!file->lost) {
         file->size = s->size;
-        check_link(job, file->location);
+        file->lost = !stays_inside(job, file->location);
     } else if (err.status == OK) {
         job_issue(job, ISSUE_ERROR, NULL, NO_OFFSET, "corrupt",
                   "the location of external data holds a NUL byte");
