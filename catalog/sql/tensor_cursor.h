@@ -177,10 +177,17 @@ unsigned tensor_block_columns(int column);
 int tensor_walk(struct tensor_cursor *);
 /* Find which tensors of a layout the tests leave: a groups_filter of a cursor. */
 int tensor_filter_layout(void *cursor, struct layout *, const uint32_t **ords, uint32_t *count);
+/* Whether the tensors of each checkpoint come in the order of the keys. */
+static inline bool tensor_keys_within(const struct tensor_plan *p)
+{
+    return p->keys && p->order <= IN_PATH;
+}
+
 /* Go to the row that `at` counts. */
 static inline void tensor_go(struct tensor_cursor *c)
 {
-    const uint32_t at = c->plan.backwards ? c->end - 1 - c->at : c->at;
+    const bool back = c->plan.backwards && !tensor_keys_within(&c->plan);
+    const uint32_t at = back ? c->end - 1 - c->at : c->at;
     c->ord = c->hit.ord >= 0      ? (uint32_t)c->hit.ord
              : c->selection->ords ? c->selection->ords[at]
                                   : at;

@@ -329,6 +329,14 @@ static int sort_layout(struct sorting *s, struct layout *l, const uint32_t *ords
     return rc;
 }
 
+static void sort_end(struct sorting *s)
+{
+    text_release(&s->written);
+    strmap_release(&s->keys);
+    arena_release(&s->arena);
+    free(s->key);
+}
+
 static int sort_all(struct tensor_groups *g, const struct tensor_plan *p, groups_filter *filter,
                     void *of)
 {
@@ -346,10 +354,24 @@ static int sort_all(struct tensor_groups *g, const struct tensor_plan *p, groups
     }
     if (rc == SQLITE_OK)
         rc = sort_entries(&s);
-    text_release(&s.written);
-    strmap_release(&s.keys);
-    arena_release(&s.arena);
-    free(s.key);
+    sort_end(&s);
+    return rc;
+}
+
+int groups_sort_layout(struct blocks *b, const struct tensor_plan *p, struct layout *l,
+                       const uint32_t *ords, uint32_t *count, uint32_t *sorted)
+{
+    struct tensor_groups g = {.blocks = b};
+    struct sorting s = {.groups = &g, .plan = p};
+    int rc = sort_layout(&s, l, ords, *count);
+    if (rc == SQLITE_OK)
+        rc = sort_entries(&s);
+    *count = 0;
+    for (size_t i = 0; rc == SQLITE_OK && i < g.count; i++)
+        if (p->once != EACH_KEY || !i || g.entry[i].rank != g.entry[i - 1].rank)
+            sorted[(*count)++] = g.entry[i].ord;
+    sort_end(&s);
+    groups_end(&g);
     return rc;
 }
 

@@ -37,6 +37,10 @@ typedef int groups_filter(void *of, struct layout *, const uint32_t **ords, uint
 /* All tensors in the order of a plan's keys; with a filter, which may be NULL, only what it lets through. */
 int groups_ordered(struct tensor_groups *, struct blocks *, const struct tensor_plan *,
                    groups_filter *, void *of);
+/* Put *count tensors of a layout in the order of a plan's keys, those of one key as they were, or only
+ * the first of these (EACH_KEY); `ords` NULL: all. */
+int groups_sort_layout(struct blocks *, const struct tensor_plan *, struct layout *,
+                       const uint32_t *ords, uint32_t *count, uint32_t *sorted);
 /* Whether they come without being sorted, the first before the others are read. */
 bool groups_stream(const struct tensor_plan *);
 /* The next tensor, SQLITE_ROW or SQLITE_DONE; *same: it has the key of the one before. */

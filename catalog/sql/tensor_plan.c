@@ -159,6 +159,19 @@ static bool has_one_checkpoint(const struct tensor_plan *p)
     return p->access <= BY_PATH;
 }
 
+/* Take the columns of tensors that come next in an ORDER BY; false: there are none, or too many. */
+static bool order_keyed(struct tensor_plan *p, struct ordering *o)
+{
+    for (; o->at < o->end && order_column(o) < TENSOR_COLUMNS && keyed >> order_column(o) & 1;
+         o->at++) {
+        if (p->keys == PLAN_KEYS)
+            return false;
+        p->key[p->keys].column = order_column(o);
+        p->key[p->keys++].backwards = o->at->desc;
+    }
+    return p->keys != 0;
+}
+
 /* Whether the rows of a scan of the checkpoints can come in this order. */
 static bool order_files(struct tensor_plan *p, struct ordering o)
 {
@@ -180,7 +193,9 @@ static bool order_files(struct tensor_plan *p, struct ordering o)
     else
         return false;
     o.at++;
-    return is_in_file(&o, p->backwards);
+    if (is_in_file(&o, p->backwards))
+        return true;
+    return p->access == BY_SCAN && order_keyed(p, &o) && is_in_file(&o, false);
 }
 
 static bool tests_checkpoints(const struct tensor_plan *p)
@@ -195,14 +210,7 @@ static bool order_keys(struct tensor_plan *p, struct ordering o)
 {
     if (tests_checkpoints(p)) /* what is left of all is sorted sooner than it is found among all */
         return false;
-    for (; o.at < o.end && order_column(&o) < TENSOR_COLUMNS && keyed >> order_column(&o) & 1;
-         o.at++) {
-        if (p->keys == PLAN_KEYS)
-            return false;
-        p->key[p->keys].column = order_column(&o);
-        p->key[p->keys++].backwards = o.at->desc;
-    }
-    if (!p->keys)
+    if (!order_keyed(p, &o))
         return false;
     if (order_column(&o) == TENSOR_CHECKPOINT_ID && !o.at->desc) {
         o.at++;
@@ -265,6 +273,9 @@ static void plan_order(struct tensor_plan *p, struct sqlite3_index_info *info)
         if (distinct && !(columns & ~of_checkpoint) && !(p->used & ~columns) &&
             p->access == BY_SCAN)
             p->once = EACH_CHECKPOINT;
+        else if (distinct && p->keys && !(columns & ~(of_checkpoint | keyed)) &&
+                 !(p->used & ~columns))
+            p->once = EACH_KEY;
         return;
     }
     *p = before;
@@ -357,11 +368,19 @@ static double plan_found(enum tensor_access access, const struct tensor_counts *
     }
 }
 
+/* How much dearer rows are that have to be sorted. With more, a join that tests a pattern of another table's
+ * column, and sorts what this leaves, would go through all tensors in order instead. */
+#define SORTING_COSTS 8
+
 static void plan_cost(const struct tensor_plan *p, const struct tensor_counts *n,
                       struct sqlite3_index_info *info)
 {
-    const double found = plan_found(p->access, n);
+    double found = plan_found(p->access, n);
     double rows = found * plan_share(p, n);
+    /* SQLite counts nothing for sorting the rows of a join of virtual tables. */
+    if (info->nOrderBy && info->orderByConsumed && !sqlite3_vtab_distinct(info) &&
+        p->access == BY_SCAN)
+        rows /= SORTING_COSTS, found /= SORTING_COSTS;
     if (rows < 1)
         rows = 1;
     /* A test is made once for each tensor of a layout; a tensor of a checkpoint is found by name. */

@@ -49,9 +49,10 @@ enum tensor_access {
 };
 
 enum tensor_order {
-    IN_FILES,      /* by checkpoint id and ord: the files' order */
-    IN_CHECKPOINT, /* by the checkpoint's name, then ord */
-    IN_PATH,       /* by the checkpoint's path, then ord */
+    /* By checkpoint, and those of one by the keys if there are any, then by ord. */
+    IN_FILES,      /* by the checkpoint's id: the files' order */
+    IN_CHECKPOINT, /* by its name */
+    IN_PATH,       /* by its path */
     IN_KEYS,       /* by columns of the tensors */
     IN_STORAGE,    /* by the word for where the bytes are, then checkpoint id and ord */
     IN_FILE,       /* by the file's path, NULL first, then checkpoint id */

@@ -227,6 +227,16 @@ static int select_stored(struct tensor_cursor *c, struct selection *s)
     return rc;
 }
 
+static int sort_selected(struct tensor_cursor *c, struct layout *l, struct selection *s)
+{
+    uint32_t *ords = arena_room(&c->arena, ((size_t)s->count + 1) * sizeof(*ords));
+    if (!ords)
+        return SQLITE_NOMEM;
+    int rc = groups_sort_layout(&table_of(c)->blocks, &c->plan, l, s->ords, &s->count, ords);
+    s->ords = ords;
+    return rc;
+}
+
 static int select_tensors(struct tensor_cursor *c, struct layout *l, const struct selection **out)
 {
     const bool stored = c->plan.order == IN_STORAGE;
@@ -248,6 +258,8 @@ static int select_tensors(struct tensor_cursor *c, struct layout *l, const struc
         s->count = (rc = blocks_check(&table_of(c)->blocks, l)) == SQLITE_OK ? l->tensors : 0;
     if (rc == SQLITE_OK && stored)
         rc = select_stored(c, s);
+    if (rc == SQLITE_OK && tensor_keys_within(&c->plan))
+        rc = sort_selected(c, l, s);
     s->round = rc == SQLITE_OK ? c->round : 0;
     return rc;
 }
@@ -471,7 +483,8 @@ int tensor_walk(struct tensor_cursor *c)
             if (rc != SQLITE_OK)
                 return rc;
             c->end = c->selection->count;
-            if (c->first_id >> TENSOR_ORD_BITS == c->hit.checkpoint && !c->plan.backwards)
+            if (c->first_id >> TENSOR_ORD_BITS == c->hit.checkpoint && !c->plan.backwards &&
+                !c->plan.keys)
                 c->at = first_from(c->selection, c->first_id & TENSOR_ORD_MASK);
         }
         if (c->at < c->end) {

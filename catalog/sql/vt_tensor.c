@@ -221,7 +221,7 @@ static int tensor_next(sqlite3_vtab_cursor *base)
     if (c->values)
         return tensor_fail(table_of(c), next_value(c));
     c->at++;
-    if (c->at < c->end && c->plan.once == EACH_ROW) {
+    if (c->at < c->end && (c->plan.once == EACH_ROW || tensor_keys_within(&c->plan))) {
         tensor_go(c);
         return SQLITE_OK;
     }

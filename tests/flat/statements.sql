@@ -539,3 +539,20 @@ SELECT shape, dtype, count(*) FROM tensor WHERE name LIKE '%embed_tokens.weight'
 SELECT DISTINCT nbytes FROM tensor WHERE ord < 3 AND rank > 0 ORDER BY nbytes;
 -- 3 metadata by a key, in order
 SELECT checkpoint, value FROM metadata WHERE key = 'lr' ORDER BY CAST(value AS REAL) DESC, checkpoint LIMIT 5;
+-- 3 ordered by checkpoint, then by name
+SELECT checkpoint, name FROM tensor ORDER BY checkpoint, name LIMIT 20;
+-- 3 ordered by checkpoint backwards, then by size and name
+SELECT checkpoint_id, nbytes, name, id FROM tensor WHERE rank < 2 ORDER BY checkpoint_id DESC, nbytes DESC, name, id LIMIT 700;
+-- 3 the largest of each checkpoint, window over all
+SELECT checkpoint, name, nbytes FROM (SELECT checkpoint, name, nbytes, row_number() OVER (PARTITION BY checkpoint_id ORDER BY nbytes DESC, ord) AS n
+FROM tensor) WHERE n = 1 ORDER BY nbytes DESC, checkpoint LIMIT 10;
+-- 3 distinct path, dtype and rank
+SELECT DISTINCT path, dtype, rank FROM tensor WHERE name LIKE '%weight';
+-- 3 ordered pages of a joined list by name
+SELECT c.name, t.name FROM checkpoint c JOIN tensor t ON t.checkpoint_id = c.id ORDER BY t.name, t.id LIMIT 50;
+-- 3 ordered pages of a joined list by size
+SELECT c.run, t.name, t.nbytes FROM tensor t JOIN checkpoint c ON c.id = t.checkpoint_id ORDER BY t.nbytes DESC, t.id LIMIT 20;
+-- 3 ordered tensors with their files' size, a page far in
+SELECT f.size, t.name FROM tensor t JOIN file f ON f.path = t.file ORDER BY t.id LIMIT 50 OFFSET 1000;
+-- 3 ordered the largest of some paths
+SELECT c.name, t.name, t.id FROM tensor t JOIN checkpoint c ON c.id = t.checkpoint_id WHERE c.path LIKE {path_like} ORDER BY t.nbytes DESC, t.id LIMIT 20;
