@@ -9,37 +9,53 @@ WITH RECURSIVE
     SELECT substr(key, 13), value FROM metadata WHERE checkpoint_id = known_checkpoint(:checkpoint) AND key GLOB 'config.json:*'),
   known(model_type, arch, map) AS (
     VALUES ('llama', 'llama', 'llama_hf_to_gguf'), ('mistral', 'llama', 'llama_hf_to_gguf'), ('mixtral', 'llama', 'llama_hf_to_gguf'),
-           ('qwen2', 'qwen2', 'qwen2_hf_to_gguf'), ('gemma', 'gemma', 'gemma_hf_to_gguf'), ('gpt2', 'gpt2', 'gpt2_hf_to_gguf'),
-           ('bert', 'bert', 'bert_hf_to_gguf')),
+           ('qwen2', 'qwen2', 'qwen2_hf_to_gguf'), ('gemma', 'gemma', 'gemma_hf_to_gguf'),
+           ('gemma2', 'gemma2', 'gemma_hf_to_gguf'), ('gemma3_text', 'gemma3', 'gemma_hf_to_gguf'), ('gpt2', 'gpt2', 'gpt2_hf_to_gguf'),
+           ('bert', 'bert', 'bert_hf_to_gguf'), ('t5', 't5', 't5_hf_to_gguf'), ('mt5', 't5', 't5_hf_to_gguf'), ('umt5', 't5', 't5_hf_to_gguf')),
   model(arch, map) AS (SELECT arch, map FROM known JOIN config ON key = 'model_type' AND value = model_type),
 
   -- What config.json says. Of several keys the first that it has counts; `needed` 0: llama.cpp does without.
   asked(ord, family, key, type, sources, needed) AS (
-    VALUES (10, 'llama qwen2 gemma', 'vocab_size', 'u32', '["vocab_size"]', 0),
-           (11, 'llama qwen2 gemma bert', 'context_length', 'u32', '["max_position_embeddings"]', 1),
+    VALUES (10, 'llama qwen2 gemma gemma2 gemma3', 'vocab_size', 'u32', '["vocab_size"]', 0),
+           (11, 'llama qwen2 gemma gemma2 gemma3 bert', 'context_length', 'u32', '["max_position_embeddings"]', 1),
            (11, 'gpt2', 'context_length', 'u32', '["n_ctx", "n_positions"]', 1),
-           (12, 'llama qwen2 gemma bert', 'embedding_length', 'u32', '["hidden_size"]', 1),
+           (11, 't5', 'context_length', 'u32', '["n_positions", "512"]', 1),
+           (12, 't5', 'embedding_length', 'u32', '["d_model"]', 1),
+           (12, 'llama qwen2 gemma gemma2 gemma3 bert', 'embedding_length', 'u32', '["hidden_size"]', 1),
            (12, 'gpt2', 'embedding_length', 'u32', '["n_embd"]', 1),
-           (13, 'llama qwen2 gemma bert', 'block_count', 'u32', '["num_hidden_layers"]', 1),
+           (13, 'llama qwen2 gemma gemma2 gemma3 bert', 'block_count', 'u32', '["num_hidden_layers"]', 1),
            (13, 'gpt2', 'block_count', 'u32', '["n_layer"]', 1),
-           (14, 'llama qwen2 gemma bert', 'feed_forward_length', 'u32', '["intermediate_size"]', 1),
+           (13, 't5', 'block_count', 'u32', '["num_layers"]', 1),
+           (13, 't5', 'decoder_block_count', 'u32', '["num_decoder_layers"]', 0),
+           (14, 't5', 'feed_forward_length', 'u32', '["d_ff"]', 1),
+           (14, 'llama qwen2 gemma gemma2 gemma3 bert', 'feed_forward_length', 'u32', '["intermediate_size"]', 1),
            (14, 'gpt2', 'feed_forward_length', 'u32', '["n_inner", "4 n_embd"]', 1),
-           (15, 'llama qwen2 gemma bert', 'attention.head_count', 'u32', '["num_attention_heads"]', 1),
+           (15, 'llama qwen2 gemma gemma2 gemma3 bert', 'attention.head_count', 'u32', '["num_attention_heads"]', 1),
            (15, 'gpt2', 'attention.head_count', 'u32', '["n_head"]', 1),
-           (16, 'llama qwen2 gemma', 'attention.head_count_kv', 'u32', '["num_key_value_heads", "num_attention_heads"]', 1),
-           (17, 'llama qwen2 gemma', 'attention.layer_norm_rms_epsilon', 'f32', '["rms_norm_eps"]', 1),
+           (15, 't5', 'attention.head_count', 'u32', '["num_heads"]', 1),
+           (16, 'llama qwen2 gemma gemma2 gemma3', 'attention.head_count_kv', 'u32', '["num_key_value_heads", "num_attention_heads"]', 1),
+           (17, 'llama qwen2 gemma gemma2 gemma3', 'attention.layer_norm_rms_epsilon', 'f32', '["rms_norm_eps"]', 1),
+           (17, 't5', 'attention.layer_norm_rms_epsilon', 'f32', '["layer_norm_epsilon"]', 1),
+           (17, 't5', 'attention.layer_norm_epsilon', 'f32', '["layer_norm_epsilon"]', 1),
            (17, 'bert', 'attention.layer_norm_epsilon', 'f32', '["layer_norm_eps"]', 1),
            (17, 'gpt2', 'attention.layer_norm_epsilon', 'f32', '["layer_norm_epsilon"]', 1),
            (18, 'bert', 'attention.causal', 'bool', '["false"]', 1),
-           (19, 'llama qwen2 gemma', 'attention.key_length', 'u32', '["head_dim"]', 0),
-           (20, 'llama qwen2 gemma', 'attention.value_length', 'u32', '["head_dim"]', 0),
+           (19, 'llama qwen2 gemma gemma2 gemma3', 'attention.key_length', 'u32', '["head_dim"]', 0),
+           (20, 'llama qwen2 gemma gemma2 gemma3', 'attention.value_length', 'u32', '["head_dim"]', 0),
+           (19, 't5', 'attention.key_length', 'u32', '["d_kv"]', 1),
+           (20, 't5', 'attention.value_length', 'u32', '["d_kv"]', 1),
+           (21, 't5', 'attention.relative_buckets_count', 'u32', '["relative_attention_num_buckets"]', 1),
+           (22, 't5', 'decoder_start_token_id', 'u32', '["decoder_start_token_id"]', 1),
            (21, 'llama', 'rope.dimension_count', 'u32', '["head_dim", "head size"]', 1),
-           (22, 'llama qwen2 gemma', 'rope.freq_base', 'f32', '["rope_theta", "rope_parameters.rope_theta"]', 0),
+           (22, 'llama qwen2 gemma gemma2 gemma3', 'rope.freq_base', 'f32', '["rope_theta", "rope_parameters.rope_theta"]', 0),
+           (26, 'gemma2', 'attn_logit_softcapping', 'f32', '["attn_logit_softcapping"]', 0),
+           (26, 'gemma2', 'final_logit_softcapping', 'f32', '["final_logit_softcapping"]', 0),
+           (27, 'gemma2 gemma3', 'attention.sliding_window', 'u32', '["sliding_window"]', 0),
            (26, 'llama', 'expert_count', 'u32', '["num_local_experts"]', 0),
            (27, 'llama', 'expert_used_count', 'u32', '["num_experts_per_tok"]', 0)),
   said(key, value) AS MATERIALIZED (
     SELECT key, value FROM config WHERE value IS NOT NULL
-    UNION ALL VALUES ('false', 'false')
+    UNION ALL VALUES ('false', 'false'), ('512', 512)
     UNION ALL SELECT '4 n_embd', 4 * value FROM config WHERE key = 'n_embd'
     UNION ALL SELECT 'head size', (SELECT value FROM config WHERE key = 'hidden_size') / value
     FROM config WHERE key = 'num_attention_heads' AND value > 0),
@@ -59,21 +75,31 @@ WITH RECURSIVE
     SELECT iif(json_valid(:tokenizer), :tokenizer, '{}'), iif(json_valid(:tokenizer_config), :tokenizer_config, '{}')),
   tokenizer(kind, fallback, unknown, regex) AS MATERIALIZED (
     SELECT CASE WHEN json_extract(doc, '$.model.type') = 'WordPiece' THEN 'bert'
+                WHEN json_extract(doc, '$.model.type') = 'Unigram' THEN 't5'
                 WHEN coalesce(json_extract(doc, '$.model.type'), 'BPE') <> 'BPE' OR json_type(doc, '$.model.merges') IS NULL THEN NULL
                 WHEN json_extract(doc, '$.model.byte_fallback') THEN 'llama'
                 WHEN EXISTS (SELECT 1 FROM json_tree(doc, '$.pre_tokenizer') WHERE atom = 'ByteLevel') THEN 'gpt2' END,
-           json_extract(doc, '$.model.byte_fallback'), json_extract(doc, '$.model.unk_token'),
+           json_extract(doc, '$.model.byte_fallback'),
+           coalesce(json_extract(doc, '$.model.unk_token'),
+                    json_extract(doc, '$.model.vocab[' || json_extract(doc, '$.model.unk_id') || '][0]')),
            coalesce((SELECT atom FROM json_tree(doc, '$.pre_tokenizer') WHERE key = 'Regex'),
                     (SELECT 'none' FROM json_tree(doc, '$.pre_tokenizer') WHERE key = 'use_regex' AND type = 'false'))
     FROM text),
   added(id, token, special) AS MATERIALIZED (
     SELECT json_extract(value, '$.id'), json_extract(value, '$.content'), json_extract(value, '$.special')
     FROM text, json_each(doc, '$.added_tokens') WHERE type = 'object'),
+  -- Unigram's is a list of pieces and their scores.
+  piece(id, token, score) AS MATERIALIZED (
+    SELECT key, json_extract(value, '$[0]'), json_extract(value, '$[1]')
+    FROM text, json_each(doc, '$.model.vocab') WHERE type = 'array' AND json_type(doc, '$.model.vocab') = 'array'),
   vocabulary(id, token, special) AS MATERIALIZED (
     SELECT id, token, special FROM added
     UNION ALL
     SELECT value, key, NULL FROM text, json_each(doc, '$.model.vocab')
-    WHERE type = 'integer' AND value NOT IN (SELECT id FROM added WHERE id IS NOT NULL)),
+    WHERE json_type(doc, '$.model.vocab') = 'object' AND type IN ('integer', 'real')
+      AND value NOT IN (SELECT id FROM added WHERE id IS NOT NULL)
+    UNION ALL
+    SELECT id, token, NULL FROM piece WHERE id NOT IN (SELECT id FROM added WHERE id IS NOT NULL)),
   -- As many as the embedding has; those that the tokenizer lacks are told as unused. (More is no vocabulary.)
   size(n) AS MATERIALIZED (
     SELECT max(most, coalesce((SELECT value FROM said WHERE key = 'vocab_size' AND typeof(value) = 'integer' AND value < 4194304), 0))
@@ -87,7 +113,7 @@ WITH RECURSIVE
                 WHEN token IS NULL THEN '[PAD' || number.id || ']'
                 WHEN token GLOB '##*' THEN substr(token, 3) ELSE char(9601) || token END,
            CASE WHEN token IS NULL THEN 5
-                WHEN kind = 'llama' AND token = unknown THEN 2
+                WHEN kind IN ('llama', 't5') AND token = unknown THEN 2
                 WHEN special IS NOT NULL THEN iif(special, 3, 4)
                 WHEN fallback AND token GLOB '<0x[0-9A-F][0-9A-F]>' THEN 6 ELSE 1 END
     FROM number CROSS JOIN tokenizer LEFT JOIN vocabulary ON vocabulary.id = number.id
@@ -135,11 +161,15 @@ SELECT 30, 'tokenizer.ggml.token_type_count', 'u32', (SELECT value FROM said WHE
 UNION ALL SELECT 40, 'tokenizer.ggml.model', 'str', (SELECT kind FROM tokenizer, size), map FROM model
 UNION ALL
 SELECT 41, 'tokenizer.ggml.pre', 'str',
-       iif(kind = 'llama', 'default', (SELECT pre FROM split WHERE split.regex = coalesce(tokenizer.regex, '''(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+'))), map
-FROM tokenizer, model WHERE kind IN ('llama', 'gpt2')
+       iif(kind IN ('llama', 't5'), 'default', (SELECT pre FROM split WHERE split.regex = coalesce(tokenizer.regex, '''(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+'))), map
+FROM tokenizer, model WHERE kind IN ('llama', 'gpt2', 't5')
 UNION ALL
 SELECT 42, 'tokenizer.ggml.tokens', 'str[]', (SELECT json_group_array(token) FROM tokens HAVING count(*)), map FROM model
 UNION ALL SELECT 43, 'tokenizer.ggml.scores', 'f32[]', NULL, map FROM model, tokenizer WHERE kind = 'llama'
+UNION ALL
+SELECT 43, 'tokenizer.ggml.scores', 'f32[]',
+       (SELECT json_group_array(coalesce(score, -10000.0)) FROM (SELECT score FROM tokens LEFT JOIN piece USING (id) ORDER BY id) HAVING count(*)), map
+FROM model, tokenizer WHERE kind = 't5'
 UNION ALL SELECT 44, 'tokenizer.ggml.token_type', 'i32[]', (SELECT json_group_array(type) FROM tokens HAVING count(*)), map FROM model
 UNION ALL
 SELECT 45, 'tokenizer.ggml.merges', 'str[]',

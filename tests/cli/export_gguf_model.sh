@@ -44,6 +44,8 @@ folder("mixtral", {**LLAMA, "model_type": "mixtral", "num_local_experts": 8, "nu
 folder("qwen2", {**LLAMA, "model_type": "qwen2", "rope_scaling": {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768}},
        {**BPE, "pre_tokenizer": split(QWEN_2), "model": {**BPE["model"], "merges": ["a b", "\u0120 ab"]}})
 folder("gemma", {**LLAMA, "model_type": "gemma", "head_dim": 256, "vocab_size": 7}, SPM, "{not json")
+folder("gemma2", {**LLAMA, "model_type": "gemma2", "head_dim": 256, "attn_logit_softcapping": 50.0, "final_logit_softcapping": 30.0,
+                  "sliding_window": 4096})
 folder("gpt2", {"model_type": "gpt2", "n_ctx": 1024, "n_embd": 16, "n_layer": 2, "n_head": 2, "layer_norm_epsilon": 1e-5, "n_inner": None},
        {**BPE, "pre_tokenizer": BYTE_LEVEL})
 folder("bert", {"model_type": "bert", "max_position_embeddings": 512, "hidden_size": 16, "num_hidden_layers": 1, "intermediate_size": 32,
@@ -51,13 +53,19 @@ folder("bert", {"model_type": "bert", "max_position_embeddings": 512, "hidden_si
        {"added_tokens": added((0, "[PAD]", True), (1, "[CLS]", True)),
         "model": {"type": "WordPiece", "unk_token": "[UNK]", "vocab": {"[PAD]": 0, "[CLS]": 1, "[UNK]": 2, "the": 3, "##s": 4}}},
        {"cls_token": "[CLS]", "pad_token": "[PAD]"})
+folder("t5", {"model_type": "t5", "d_model": 16, "d_ff": 32, "d_kv": 8, "num_layers": 2, "num_decoder_layers": 3, "num_heads": 2, "n_positions": 512,
+              "layer_norm_epsilon": 1e-6, "relative_attention_num_buckets": 32, "decoder_start_token_id": 0, "vocab_size": 6,
+              "eos_token_id": 1, "pad_token_id": 0},
+       {"added_tokens": added((0, "<pad>", True), (1, "</s>", True), (4, "<extra_id_0>", True)),
+        "model": {"type": "Unigram", "unk_id": 2, "vocab": [["<pad>", 0.0], ["</s>", 0.0], ["<unk>", 0.0], ["\u2581a", -2.5], ["<extra_id_0>", 0.0]]}},
+       {"unk_token": "<unk>"})
 folder("unknown", {"model_type": "falcon", "hidden_size": 4}, SPM)
 folder("bare", {"model_type": "llama"}, "[1,", None, ["blk.0.attn_q.weight"])
 for n, vocab in enumerate([{"a": 10**12}, {"a": -1}, {"a": 0.5, "b": 0}, {}, {"a": 4194304}]):
     folder(f"odd{n}", {**LLAMA, "vocab_size": 10**15}, {"model": {"type": "BPE", "byte_fallback": True, "vocab": vocab, "merges": []}})
 PY
 "$CKPTDB_BIN" import . >/dev/null 2>&1
-for model in Llama-2 Llama-3 mixtral qwen2 gemma gpt2 bert unknown bare; do
+for model in Llama-2 Llama-3 mixtral qwen2 gemma gemma2 gpt2 bert t5 unknown bare; do
     try export $model/model.safetensors $model.gguf && dump $model.gguf
 done
 echo '--- what a person states is not missing; nor is it looked for without metadata'
