@@ -57,6 +57,7 @@ struct export_tensor {
     uint64_t piece;    /* elements of a piece; each piece is a file; 0: not cut up */
     uint64_t run;      /* elements after which a new piece begins: one that would go past
                           it is filled up with zeros */
+    uint64_t laid;     /* bytes of its strings: nbytes is 0 */
     uint32_t sum;      /* of its data, once that is written, as the layout says */
 };
 

@@ -81,6 +81,13 @@ bool lay_shares(const struct export_tensor *t);
 /* Place a tensor where its twin is. */
 void lay_tied(struct export_tensor *t);
 
+/* Call `each` with the strings of a tensor, in C order. They are read each time. */
+void lay_each_string(struct export_layout *, const struct export_tensor *t,
+                     void (*each)(void *context, struct bytes), void *context);
+/* What is laid out between these two is the data of a tensor of strings: sets t->file, offset and laid. */
+void lay_begin_strings(struct export_layout *, struct export_tensor *t);
+void lay_end_strings(struct export_layout *, struct export_tensor *t);
+
 /* Place a tensor in files of its own, cut by t->piece and t->run elements. */
 void lay_pieces(struct export_layout *, struct export_tensor *t);
 

@@ -415,7 +415,7 @@ static void check_tensor(struct export_plan *p, struct export_tensor *t,
     else if (changes && (converter_find(&t->from, &t->to, &converter, &err) != OK ||
                          converter_check_row(&t->from, &t->to, row_of(t), &err) != OK))
         refuse_error(&p->refusals, t->old_name, &err);
-    else if (!sized)
+    else if (!sized && t->to.kind != DTYPE_STRING)
         refuse_tensor(&p->refusals, t->old_name, "its elements cannot be stored as %.60s",
                       t->to.name);
     text_release(&why);

@@ -157,7 +157,7 @@ static void flow_open(struct pump *p, struct flow *f, struct error *err)
     f->loses = loss_possible(&t->from, &t->to);
     f->pieces = t->piece && p->stream->staging;
     f->count = f->converts ? t->elements : t->nbytes;
-    if (t->tied || (!is_written(p->stream) && !f->loses))
+    if (t->tied || t->from.kind == DTYPE_STRING || (!is_written(p->stream) && !f->loses))
         f->count = 0;
     f->step = f->converts ? elements_per_block(&t->from, &t->to) : BLOCK_BYTES;
     f->from = -1;

@@ -406,7 +406,7 @@ static enum status give_plan(struct exporting *x)
         text_json(&json, t->to.name, strlen(t->to.name));
         text_adds(&json, ",\"");
         shape_print(&json, t->shape, t->rank);
-        text_addf(&json, "\",%" PRIu64 "]", t->nbytes);
+        text_addf(&json, "\",%" PRIu64 "]", t->nbytes + t->laid);
     }
     text_addc(&json, ']');
     if (json.failed && json.len > PLAN_LIST_MAX / 2)

@@ -74,11 +74,10 @@ static bool export_hdf5_holds(const struct export_tensor *t, struct text *why, c
         return !text_addf(why, "its name has more than %d bytes", NAME_MAX_H5);
     if (t->rank > HDF5_RANK)
         return !text_addf(why, "%u dimensions; HDF5 has at most %d", t->rank, HDF5_RANK);
-    if (hdf5_has_dtype(&t->to))
+    if (hdf5_has_dtype(&t->to) || t->to.kind == DTYPE_STRING)
         return true;
     *instead = export_dtype_instead(&t->to);
-    return !text_adds(why, t->to.kind == DTYPE_STRING ? "strings, which are not written"
-                                                      : "HDF5 has no such dtype");
+    return !text_adds(why, "HDF5 has no such dtype");
 }
 
 /* --- groups ----------------------------------------------------------------------------- */
@@ -247,17 +246,59 @@ static uint64_t dtype_name_at(struct hdf5_tree *tree, const char *name)
     return at;
 }
 
+/* Strings of one width: that of the longest. */
+struct hdf5_strings {
+    struct export_layout *l;
+    uint64_t width;
+    bool odd; /* one that this width would make another */
+};
+
+static void measure_string(void *context, struct bytes string)
+{
+    struct hdf5_strings *s = context;
+    s->width = string.len > s->width ? string.len : s->width;
+    s->odd = s->odd || (string.len && !string.at[string.len - 1]) ||
+             !utf8_valid((const char *)string.at, string.len);
+}
+
+static void put_string(void *context, struct bytes string)
+{
+    struct hdf5_strings *s = context;
+    lay_text(s->l, string.at, string.len);
+    lay_zeros(s->l, s->width - string.len);
+}
+
+static uint32_t put_text_rows(struct export_layout *l, struct export_tensor *t)
+{
+    struct hdf5_strings s = {.l = l, .width = 1};
+    lay_each_string(l, t, measure_string, &s);
+    if (lay_ok(l) && (s.odd || s.width > UINT32_MAX))
+        error_set(l->err, ERR_UNSUPPORTED, t->checkpoint, NO_OFFSET,
+                  "%s: a string %s; --where \"dtype <> 'string'\" leaves strings out", t->old_name,
+                  s.odd ? "is not UTF-8, or ends with a zero" : "is too long for HDF5");
+    lay_begin_strings(l, t);
+    lay_each_string(l, t, put_string, &s);
+    lay_end_strings(l, t);
+    return (uint32_t)s.width;
+}
+
 static void put_dataset(struct hdf5_tree *tree, struct export_tensor *t, const char *name)
 {
     struct export_layout *l = tree->l;
+    uint32_t width = 0;
     align(l, ALIGNMENT);
     t->lead_len = 0;
-    if (t->nbytes)
+    if (t->to.kind == DTYPE_STRING)
+        width = put_text_rows(l, t);
+    else if (t->nbytes)
         lay_tensor(l, t);
     align(l, HDF5_ALIGN);
     hdf5_dataspace(&tree->header, t);
-    hdf5_datatype(&tree->header, &t->to);
-    hdf5_contiguous(&tree->header, t->offset, t->nbytes);
+    if (width)
+        hdf5_text_type(&tree->header, width);
+    else
+        hdf5_datatype(&tree->header, &t->to);
+    hdf5_contiguous(&tree->header, t->offset, t->nbytes + t->laid);
     if (hdf5_is_opaque(&t->to))
         hdf5_attribute(&tree->header, "dtype", strlen(t->to.name), dtype_name_at(tree, t->to.name));
     add_member(tree, name, strlen(name), l->at);

@@ -44,6 +44,7 @@ static const struct {
     {"int16", 5},
     {"int8", 6},
     {"complex64", 8},
+    {"string", 7},
     {"int64", 9},
     {"bool", 10},
     {"qint8", 11},
@@ -84,8 +85,7 @@ static bool export_tf_holds(const struct export_tensor *t, struct text *why, con
     if (data_type(&t->to))
         return true;
     *instead = export_dtype_instead(&t->to);
-    return !text_adds(why, t->to.kind == DTYPE_STRING ? "strings, which are not written"
-                                                      : "TensorFlow has no such dtype");
+    return !text_adds(why, "TensorFlow has no such dtype");
 }
 
 /* --- the values ------------------------------------------------------------------------- */
@@ -129,7 +129,7 @@ static void add_bundle_entry(struct text *out, struct text *inner, const struct 
     add_message(out, 2, inner);
     add_field(out, 3, t->file);
     add_field(out, 4, t->offset);
-    add_field(out, 5, t->nbytes);
+    add_field(out, 5, t->nbytes + t->laid);
     store_u32le(sum + 1, crc32c_mask(t->sum));
     text_add(out, sum, sizeof(sum));
     text_release(&dim);
@@ -246,6 +246,46 @@ static void begin_file(struct export_layout *l, const char *suffix)
     text_release(&path);
 }
 
+/* Strings as they are laid out: first all lengths, as varints, and a masked checksum of these as numbers of 4
+ * bytes (8 where they must be); then the strings. The entry's checksum goes on from that of the numbers. */
+struct tf_strings {
+    struct export_layout *l;
+    struct text text;
+    uint32_t sum;
+};
+
+static void add_length(void *context, struct bytes string)
+{
+    struct tf_strings *s = context;
+    uint8_t number[8];
+    store_u64le(number, string.len);
+    s->sum = crc32c_extend(s->sum, number, string.len > UINT32_MAX ? 8 : 4);
+    text_varint(&s->text, string.len);
+    lay_add(s->l, &s->text);
+}
+
+static void add_string(void *context, struct bytes string)
+{
+    struct tf_strings *s = context;
+    s->sum = crc32c_extend(s->sum, string.at, string.len);
+    lay_text(s->l, string.at, string.len);
+}
+
+static void put_tf_strings(struct export_layout *l, struct export_tensor *t)
+{
+    struct tf_strings s = {.l = l};
+    uint8_t sum[4];
+    lay_begin_strings(l, t);
+    lay_each_string(l, t, add_length, &s);
+    store_u32le(sum, crc32c_mask(s.sum));
+    lay_text(l, sum, sizeof(sum));
+    s.sum = crc32c_extend(s.sum, sum, sizeof(sum));
+    lay_each_string(l, t, add_string, &s);
+    lay_end_strings(l, t);
+    t->sum = s.sum;
+    text_release(&s.text);
+}
+
 static void put_data(struct export_layout *l, uint32_t part)
 {
     for (size_t i = 0; i < l->plan->count && lay_ok(l); i++) {
@@ -258,7 +298,10 @@ static void put_data(struct export_layout *l, uint32_t part)
         }
         lay_zeros(l, -l->at % ALIGNMENT);
         t->lead_len = 0;
-        lay_tensor(l, t);
+        if (t->to.kind == DTYPE_STRING)
+            put_tf_strings(l, t);
+        else
+            lay_tensor(l, t);
     }
 }
 

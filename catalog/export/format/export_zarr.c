@@ -69,7 +69,7 @@ static bool export_zarr_holds(const struct export_tensor *t, unsigned version, s
         return false;
     if (t->rank > RANK_MAX)
         return !text_addf(why, "%u dimensions; NumPy has at most %d", t->rank, RANK_MAX);
-    if (zarr_has_dtype(&t->to))
+    if (zarr_has_dtype(&t->to) || (version == 2 && t->to.kind == DTYPE_STRING))
         return true;
     *instead = export_dtype_instead(&t->to);
     return !text_adds(why, "zarr has no such dtype");
@@ -139,6 +139,41 @@ static void each_array(struct hierarchy *z, void (*see)(struct hierarchy *, stru
         see(z, order[i]);
 }
 
+/* All strings of a tensor are one chunk: their number, then each with its length in front. */
+static void add_chunk_string(void *context, struct bytes string)
+{
+    struct export_layout *l = context;
+    uint8_t len[4];
+    store_u32le(len, (uint32_t)string.len);
+    if (string.len > UINT32_MAX || !utf8_valid((const char *)string.at, string.len))
+        error_set(l->err, ERR_UNSUPPORTED, l->path, NO_OFFSET,
+                  "a string that is %s; --where \"dtype <> 'string'\" leaves strings out",
+                  string.len > UINT32_MAX ? "longer than 4 GiB" : "not UTF-8");
+    lay_text(l, len, sizeof(len));
+    lay_text(l, string.at, string.len);
+}
+
+static void put_string_chunk(struct hierarchy *z, struct export_tensor *t)
+{
+    uint8_t count[4];
+    t->laid = 0;
+    if (!t->elements)
+        return;
+    text_reset(&z->path);
+    text_addf(&z->path, "%s%s0", t->name, *t->name ? "/" : "");
+    for (unsigned d = 1; d < t->rank; d++)
+        text_adds(&z->path, ".0");
+    lay_file(z->l, text_str(&z->path));
+    if (t->elements > UINT32_MAX)
+        error_set(z->l->err, ERR_UNSUPPORTED, z->l->path, NO_OFFSET,
+                  "%s: more strings than a chunk of zarr has", t->old_name);
+    store_u32le(count, (uint32_t)t->elements);
+    lay_begin_strings(z->l, t);
+    lay_text(z->l, count, sizeof(count));
+    lay_each_string(z->l, t, add_chunk_string, z->l);
+    lay_end_strings(z->l, t);
+}
+
 /* Lay out the new groups above an array, then the array. */
 static void put_nodes(struct hierarchy *z, struct export_tensor *t)
 {
@@ -153,7 +188,10 @@ static void put_nodes(struct hierarchy *z, struct export_tensor *t)
     put_file(z, t->name, strlen(t->name), z->how.version == 2 ? ".zarray" : "zarr.json");
     zarr_array(&z->how, t, *t->name ? NULL : attributes_of(z), &z->json);
     lay_add(z->l, &z->json);
-    lay_pieces(z->l, t);
+    if (t->to.kind == DTYPE_STRING)
+        put_string_chunk(z, t);
+    else
+        lay_pieces(z->l, t);
 }
 
 static void add_key(struct hierarchy *z, const char *name, size_t len, const char *file)

@@ -20,6 +20,7 @@ enum message {
 enum type_class {
     CLASS_INT = 0x10, /* with the version, 1 */
     CLASS_FLOAT = 0x11,
+    CLASS_STRING = 0x13,
     CLASS_OPAQUE = 0x15,
     CLASS_COMPOUND = 0x36, /* version 3 */
     CLASS_ENUM = 0x18,
@@ -29,6 +30,7 @@ enum type_class {
 #define SIGNED_BIT     8
 #define IMPLIED_BIT    0x20 /* the mantissa's first bit is not stored */
 #define UTF8_VARIABLE  1    /* a string, and its encoding */
+#define ZEROS_UTF8     0x11 /* filled up with zeros, and its encoding */
 #define TYPE_HEAD      8
 #define INT_SIZE       12
 #define SCALAR_SIZE    8
@@ -188,6 +190,13 @@ void hdf5_datatype(struct hdf5_header *h, const struct dtype *d)
 {
     const size_t from = begin_message(h, MESSAGE_DATATYPE);
     add_type(&h->messages, d);
+    end_message(h, from);
+}
+
+void hdf5_text_type(struct hdf5_header *h, uint32_t width)
+{
+    const size_t from = begin_message(h, MESSAGE_DATATYPE);
+    type_head(&h->messages, CLASS_STRING, ZEROS_UTF8, 0, width);
     end_message(h, from);
 }
 

@@ -32,6 +32,8 @@ bool hdf5_is_opaque(const struct dtype *);
 
 void hdf5_dataspace(struct hdf5_header *, const struct export_tensor *);
 void hdf5_datatype(struct hdf5_header *, const struct dtype *);
+/* Text in UTF-8 of `width` bytes, filled up with zeros. */
+void hdf5_text_type(struct hdf5_header *, uint32_t width);
 void hdf5_contiguous(struct hdf5_header *, uint64_t at, uint64_t nbytes);
 /* A group whose members are found by the tree of names and the heap of their texts. */
 void hdf5_symbol_table(struct hdf5_header *, uint64_t tree, uint64_t heap);

@@ -250,10 +250,28 @@ void zarr_attributes(const char *const *attributes, struct text *out)
     text_addc(out, '}');
 }
 
+/* Objects that are text, in one chunk. */
+static void add_strings_v2(const struct export_tensor *t, struct text *out)
+{
+    uint64_t chunk[TENSOR_RANK_MAX];
+    for (unsigned d = 0; d < t->rank; d++)
+        chunk[d] = t->shape[d] ? t->shape[d] : 1;
+    text_adds(out, "{\"zarr_format\":2,\"shape\":");
+    shape_print(out, t->shape, t->rank);
+    text_adds(out, ",\"chunks\":");
+    shape_print(out, chunk, t->rank);
+    text_adds(out, ",\"dtype\":\"|O\",\"compressor\":null,\"fill_value\":\"\",\"order\":\"C\","
+                   "\"filters\":[{\"id\":\"vlen-utf8\"}],\"dimension_separator\":\".\"}");
+}
+
 void zarr_array(const struct zarr_how *how, struct export_tensor *t, const char *const *attributes,
                 struct text *out)
 {
     uint64_t chunk[TENSOR_RANK_MAX];
+    if (t->to.kind == DTYPE_STRING) {
+        add_strings_v2(t, out);
+        return;
+    }
     zarr_cut(how, t, chunk);
     text_addf(out, "{\"zarr_format\":%u,", how->version);
     text_adds(out, how->version == 2 ? "\"shape\":" : "\"node_type\":\"array\",\"shape\":");
