@@ -89,11 +89,12 @@ struct exporter {
     const char *const *more_suffixes; /* that choose the format, too, ending in NULL; NULL: none */
     const char *summary;
     const struct export_setting *settings; /* end with a NULL key; NULL: none */
-    uint64_t most;                         /* tensors of one export; 0: any number */
-    bool parts;                            /* it can be split into several files */
-    bool ties;                             /* two tensors can have the same bytes */
-    bool keeps_metadata;                   /* it can hold metadata, and always writes: */
-    const char *const *own_metadata;       /* key, value, ..., NULL. NULL: nothing */
+    const char *repeats;             /* the setting that may be stated several times; NULL: none */
+    uint64_t most;                   /* tensors of one export; 0: any number */
+    bool parts;                      /* it can be split into several files */
+    bool ties;                       /* two tensors can have the same bytes */
+    bool keeps_metadata;             /* it can hold metadata, and always writes: */
+    const char *const *own_metadata; /* key, value, ..., NULL. NULL: nothing */
     /* For formats whose metadata has types: make what lay_out() finds as the options' description. ERR_ARGUMENT:
      * what a person stated cannot be. NULL: metadata is texts. */
     enum status (*describe)(const struct export_subject *, struct arena *,
@@ -101,6 +102,8 @@ struct exporter {
     /* The output is a folder. Every such folder has one of these files (NULL-terminated): only a
      * folder that has one is ever replaced. NULL: the output is files. */
     const char *const *folder_marks;
+    /* Change the dtypes of tensors as the settings say, before the plan is checked. NULL: none does. */
+    void (*retype)(struct export_plan *, const char *const *settings, struct error *err);
     /* Whether the format can hold this tensor. If not, the reason is added to `why`, and
      * *instead is set to a similar dtype that it can hold, if there is one. */
     bool (*holds)(const struct export_tensor *, struct text *why, const char **instead);
@@ -152,7 +155,7 @@ struct export_plan {
     const char *cast;         /* dtype for all, see export_plan_cast(); NULL: none */
     uint64_t uncast;          /* tensors that `cast` left alone */
     bool partial;             /* leave out what has no bytes, do not refuse it */
-    struct refusals left_out; /* what was left out */
+    struct refusals left_out; /* what was left out, and what was of no use */
     uint64_t lossy;           /* tensors whose conversion can lose numbers */
     struct file_cache *files; /* open ones, for all tensors */
     struct refusals refusals;
@@ -236,6 +239,9 @@ struct export_options {
 
 /* The value of a setting; NULL: not stated. */
 const char *export_setting(const struct export_options *, const char *key);
+
+/* Refuse settings that the format does not have, and two values of one that does not repeat. */
+void export_check_settings(const struct exporter *, const char *const *settings, struct error *err);
 
 /* "5GB", "500MiB", "1000": bytes. 0 is not a size. */
 uint64_t export_size(const char *text);

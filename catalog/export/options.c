@@ -16,6 +16,32 @@ const char *export_setting(const struct export_options *options, const char *key
     return value;
 }
 
+static bool has_setting(const struct exporter *exporter, const char *key)
+{
+    const struct export_setting *known = exporter->settings;
+    while (known && known->key && strcmp(known->key, key) != 0)
+        known++;
+    return known && known->key;
+}
+
+void export_check_settings(const struct exporter *exporter, const char *const *settings,
+                           struct error *err)
+{
+    for (const char *const *at = settings; at && *at && err->status == OK; at += 2) {
+        const char *const *before = settings;
+        while (before != at && (strcmp(*before, *at) != 0 || strcmp(before[1], at[1]) == 0))
+            before += 2;
+        if (!has_setting(exporter, *at))
+            error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                      "--option %.100s: format %s has no such option (`ckptdb formats` lists them)",
+                      *at, exporter->name);
+        else if (before != at && !(exporter->repeats && strcmp(exporter->repeats, *at) == 0))
+            error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                      "--option %.100s=%.100s contradicts --option %.100s=%.100s", *at, at[1],
+                      *before, before[1]);
+    }
+}
+
 uint64_t export_size(const char *text)
 {
     static const char letters[] = "KMGT";

@@ -198,22 +198,6 @@ static void export_write_commit(struct writing *w)
         staging_sync_names(w->staging, w->err);
 }
 
-/* Check that the format has every setting. */
-static void check_settings(const struct exporter *exporter, const struct export_options *options,
-                           struct error *err)
-{
-    const char *const *stated = options->settings;
-    for (; stated && *stated && err->status == OK; stated += 2) {
-        const struct export_setting *known = exporter->settings;
-        while (known && known->key && strcmp(known->key, *stated) != 0)
-            known++;
-        if (!known || !known->key)
-            error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
-                      "--option %.100s: format %s has no such option (`ckptdb formats` lists them)",
-                      *stated, exporter->name);
-    }
-}
-
 static void write_files(struct writing *w)
 {
     struct export_layout texts = {.put = put_text, .context = w};
@@ -238,7 +222,7 @@ enum status export_write(struct export_plan *plan, const struct exporter *export
                         .arena = {.err = err}};
     if (!plan->count)
         return error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "no tensor is selected");
-    check_settings(exporter, options, err);
+    export_check_settings(exporter, options->settings, err);
     if (err->status == OK)
         lay_out(&w, &w.layout);
     if (err->status == OK)

@@ -124,6 +124,8 @@ static enum status library_export_check_options(struct exporting *x)
     else if (o->prefer && strcmp(o->prefer, "first") != 0 && strcmp(o->prefer, "last") != 0)
         error_set(x->err, ERR_ARGUMENT, NULL, NO_OFFSET,
                   "--prefer %.60s: first or last checkpoint is wanted", o->prefer);
+    if (x->err->status == OK)
+        export_check_settings(e, o->settings, x->err);
     return x->err->status;
 }
 
@@ -269,8 +271,11 @@ static enum status make_plan(struct exporting *x)
         library_export_rename(x);
     if (x->err->status == OK && x->options->prefer)
         export_plan_prefer(&x->plan, strcmp(x->options->prefer, "last") == 0, x->err);
-    if (x->err->status != OK || (dtype && export_plan_cast(&x->plan, dtype, x->err) != OK) ||
-        export_plan_check(&x->plan, x->exporter, x->err) != OK)
+    if (x->err->status == OK && dtype)
+        export_plan_cast(&x->plan, dtype, x->err);
+    if (x->err->status == OK && x->exporter->retype)
+        x->exporter->retype(&x->plan, x->options->settings, x->err);
+    if (x->err->status != OK || export_plan_check(&x->plan, x->exporter, x->err) != OK)
         return x->err->status;
     struct text lines = {0};
     if (x->plan.refusals.count) {

@@ -26,7 +26,7 @@ static const struct option_spec options[] = {
     {"--partial", NULL, "export what is there of an incomplete or damaged checkpoint"},
     {"--shard-size", "N", "write files of at most N bytes (5GB, 500MiB) and an index"},
     {"--force", NULL, "replace what is there"},
-    {"--option", PAIR, "an option of the format; `ckptdb formats` lists them"},
+    {"--option", "OPTION=VALUE", "an option of the format; `ckptdb formats` lists them"},
     {"--meta", PAIR, "add this to the file's metadata (GGUF: KEY:TYPE=VALUE states its type)"},
     {"--no-meta", NULL, "leave out the source's metadata and the provenance"},
     {"--dry-run", NULL, "check everything, print the plan, write nothing"},
@@ -257,6 +257,9 @@ const struct command command_export = {
         "--merge adds what a LoRA adapter (peft, kohya, diffusers) changes, FACTOR times, as\n"
         "peft's merge_and_unload() does in float32, rounded once; in the order given. What does\n"
         "not fit, or cannot be merged, is refused by name.\n"
+        "--option quantize=TYPE[:REGEX] (GGUF; several times) quantises the tensors whose new\n"
+        "names the REGEX matches, or without one all others of whole blocks and two or more\n"
+        "dimensions, to the bytes of ggml's reference quantisers; vectors become float32.\n"
         "Numbers that a conversion makes infinite, zero or NaN are counted; --dry-run\n"
         "reads the tensors to count them.\n"
         "\n"
@@ -271,6 +274,7 @@ const struct command command_export = {
         "  ckptdb export data@1000 checkpoint_1000 --format t5x --map t5_to_t5x\n"
         "  ckptdb export org/base merged.safetensors --merge lora/checkpoint-30 --merge style:0.5\n"
         "  ckptdb export model.ckpt-1000 t5x.safetensors --map t5_to_t5x --names '^(enc|dec)oder'\n"
+        "  ckptdb export m.safetensors m.gguf --option quantize=q4_k --option quantize=q6_k:^output\n"
         "  ckptdb export broken.pt rescued.safetensors --partial\n"
         "  ckptdb export encoder.pt decoder.pt both.safetensors --prefer last\n"
         "  ckptdb export --all 'runs/*' backup --format safetensors --dtype bfloat16\n"

@@ -53,6 +53,42 @@ static void check_pair(const char *from_name, const char *to_name, const uint8_t
     assert_int_equal(counted.to_nan, want.to_nan);
 }
 
+/* Of rounding nothing counts; but a scale beyond float16, and what an infinity does to its block. */
+static void test_blocks(void **state)
+{
+    (void)state;
+    static const char *const sources[] = {"float64", "float32", "bfloat16"};
+    static float x[2048];
+    static uint8_t in[2048 * 8], out[2048 * 4];
+    struct error err = {.offset = NO_OFFSET};
+    for (int i = 0; i < 2048; i++)
+        x[i] = (float)(i % 100);
+    x[40] = 0x1p30F;
+    x[1990] = INFINITY;
+    for (size_t s = 0; s < sizeof(sources) / sizeof(sources[0]); s++) {
+        struct dtype single, from, to;
+        struct converter c;
+        struct loss lost = {0};
+        dtype_find("float32", &single);
+        dtype_find(sources[s], &from);
+        dtype_find("q8_0", &to);
+        assert_int_equal(OK, converter_find(&single, &from, &c, &err));
+        assert_int_equal(OK, converter_run(&c, x, in, 2048, 0, &err));
+        assert_true(loss_possible(&from, &to));
+        assert_int_equal(OK, converter_find(&from, &to, &c, &err));
+        assert_int_equal(OK, converter_run(&c, in, out, 2048, 0, &err));
+        loss_count(&from, in, &to, out, 1024, &lost);
+        assert_int_equal(lost.out_of_range, 32); /* 2^30 / 127 */
+        assert_int_equal(lost.to_nan, 31);       /* 0 * infinity */
+        lost = (struct loss){0};
+        loss_count(&from, in + 64 * from.block_bytes, &to, out + 68, 1024, &lost);
+        assert_int_equal(lost.out_of_range | lost.to_zero | lost.to_nan, 0);
+        loss_count(&from, in + 1024 * from.block_bytes, &to, out + 1088, 1024, &lost);
+        assert_int_equal(lost.out_of_range, 31);
+        assert_int_equal(lost.to_nan, 32);
+    }
+}
+
 static void test_pairs(void **state)
 {
     uint8_t *bytes = malloc(COUNT * 8), *out = malloc(COUNT * 8);
@@ -95,6 +131,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_complex),
     };
     return cmocka_run_group_tests_name("loss", tests, NULL, NULL);

@@ -104,6 +104,8 @@ static bool is_counted(const struct dtype *d)
 
 bool loss_possible(const struct dtype *from, const struct dtype *to)
 {
+    if (to->kind == DTYPE_BLOCK)
+        return is_counted(from) && from->kind == DTYPE_FLOAT;
     return is_counted(from) && is_counted(to) && from->kind == to->kind &&
            strcmp(from->name, to->name) != 0;
 }
@@ -113,9 +115,55 @@ static uint64_t grown(uint64_t before, uint64_t after)
     return after > before ? after - before : 0;
 }
 
+/* Whether any number is too large for a scale of float16, which all but 8-bit floats can tell quickly. */
+static bool may_overflow(const struct dtype *from, const void *numbers, uint64_t count)
+{
+    struct tally t = {0};
+    switch (from->bits) {
+    case 64:
+        tally_64(numbers, count, UINT64_C(0x40EFFC0000000001), &t); /* 65504 */
+        break;
+    case 32:
+        tally_32(numbers, count, 0x477FE001, &t);
+        break;
+    case 16:
+        tally_16(numbers, count, strcmp(from->name, "bfloat16") == 0 ? 0x4780 : 0x7C00, &t);
+        break;
+    default:
+        return true;
+    }
+    return t.infinite != 0;
+}
+
+static void count_blocks(const struct dtype *from, const uint8_t *before, const struct dtype *to,
+                         const uint8_t *after, uint64_t count, struct loss *loss)
+{
+    float numbers[1024]; /* whole blocks of any dtype */
+    struct error ignored = {.offset = NO_OFFSET};
+    struct dtype single;
+    struct converter c;
+    uint64_t bad;
+    dtype_find("float32", &single);
+    if (!may_overflow(from, before, count) || converter_find(to, &single, &c, &ignored) != OK)
+        return;
+    for (uint64_t i = 0, n; i < count; i += n) {
+        n = count - i < 1024 ? count - i : 1024;
+        if (c.run(&c, after + i / to->block_elems * to->block_bytes, numbers, n, &bad) != OK)
+            return;
+        const struct tally a = tally(from, before + i * from->block_bytes, n),
+                           b = tally(&single, numbers, n);
+        loss->out_of_range += grown(a.infinite, b.infinite);
+        loss->to_nan += grown(a.nans, b.nans);
+    }
+}
+
 void loss_count(const struct dtype *from, const void *before, const struct dtype *to,
                 const void *after, uint64_t count, struct loss *loss)
 {
+    if (to->kind == DTYPE_BLOCK) {
+        count_blocks(from, before, to, after, count, loss);
+        return;
+    }
     uint64_t numbers = from->kind == DTYPE_COMPLEX ? 2 * count : count;
     struct tally a = tally(from, before, numbers), b = tally(to, after, numbers);
     loss->out_of_range += grown(a.infinite, b.infinite);

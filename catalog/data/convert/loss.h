@@ -1,6 +1,8 @@
 /*
  * loss.h - counts what a conversion between floats loses, by comparing input and output: numbers
- * that became infinite, zero or NaN. A complex element counts as two numbers.
+ * that became infinite, zero or NaN. A complex element counts as two numbers. Where floats become
+ * blocks, whoever wants that wants rounding, also to zero: only those count that their block makes infinite or
+ * NaN, as float16 has no scale for it, or another number of it is no finite one.
  */
 #ifndef CKPTDB_LOSS_H
 #define CKPTDB_LOSS_H
@@ -17,7 +19,7 @@ struct loss {
 };
 
 /* Whether a conversion can lose numbers that can be counted: between different float dtypes of 8 to
- * 64 bits, or different complex dtypes. */
+ * 64 bits, from these to blocks, or different complex dtypes. */
 bool loss_possible(const struct dtype *from, const struct dtype *to);
 
 /* Add what the conversion of `count` elements lost. */

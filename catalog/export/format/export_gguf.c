@@ -11,10 +11,13 @@
  *
  * Source: ggml's gguf.cpp, llama.cpp's split files.
  */
+#include <stdlib.h>
 #include <string.h>
 
+#include "catalog/base/list.h"
 #include "catalog/export/export_layout.h"
 #include "catalog/export/format/gguf_facts.h"
+#include "catalog/maps/regex/regex.h"
 
 #define VERSION       3
 #define ALIGNMENT_MAX (UINT64_C(1) << 21) /* a huge page */
@@ -64,6 +67,121 @@ static bool export_gguf_holds(const struct export_tensor *t, struct text *why, c
         if (t->shape[d] > INT32_MAX || t->elements % t->to.block_elems)
             return !text_adds(why, "its rows are not whole blocks");
     return true;
+}
+
+/* --- quantising --------------------------------------------------------------------------- */
+
+/* --option quantize=TYPE[:REGEX] */
+struct quantizing {
+    const char *text;
+    struct dtype to;
+    struct regex *regex; /* NULL: all that can be */
+    bool used;
+};
+
+/* The types of the option: blocks that numbers can become, and the floats of ggml. */
+static bool is_target(const struct dtype *d)
+{
+    struct dtype single;
+    struct converter c;
+    struct error why = {.offset = NO_OFFSET};
+    uint32_t type;
+    dtype_find("float32", &single);
+    return (d->kind == DTYPE_BLOCK || d->kind == DTYPE_FLOAT) && gguf_type_of(d->name, &type) &&
+           converter_find(&single, d, &c, &why) == OK;
+}
+
+static void refuse_target(const char *text, int len, struct error *err)
+{
+    struct text known = {0};
+    const struct dtype *d;
+    for (size_t i = 0; (d = dtype_at(i)); i++)
+        if (is_target(d))
+            text_addf(&known, "%s%s", known.len ? ", " : "", d->name);
+    error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
+              "--option quantize=%.100s: %.*s is no type to quantise to (%s)", text, len, text,
+              text_str(&known) ? known.at : "");
+    text_release(&known);
+}
+
+static void read_quantizing(struct quantizing *q, const char *text, struct arena *arena,
+                            struct error *err)
+{
+    const char *colon = strchr(text, ':');
+    const size_t len = colon ? (size_t)(colon - text) : strlen(text);
+    const char *type = arena_copy(arena, text, len);
+    struct error why = {.offset = NO_OFFSET};
+    *q = (struct quantizing){.text = text};
+    if (err->status != OK)
+        return;
+    dtype_called(type, &q->to);
+    if (!is_target(&q->to))
+        refuse_target(text, (int)(len < 60 ? len : 60), err);
+    else if (colon && regex_compile(colon + 1, strlen(colon + 1), REGEX_SEARCH, &q->regex, &why))
+        error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET, "--option quantize=%.200s: %s", text,
+                  why.message);
+}
+
+/* The first whose regex matches, else what has none where this tensor's rows are whole blocks of it. */
+static struct quantizing *quantizing_of(struct quantizing *q, size_t count,
+                                        const struct export_tensor *t, struct error *err)
+{
+    const uint64_t row = t->rank ? t->shape[t->rank - 1] : 1;
+    struct quantizing *rest = NULL;
+    for (size_t i = 0; i < count && err->status == OK; i++) {
+        if (!q[i].regex)
+            rest = &q[i];
+        else if (regex_exec(q[i].regex, t->name, strlen(t->name), 0, err) > 0)
+            return &q[i];
+    }
+    return rest && t->rank > 1 && row % rest->to.block_elems == 0 ? rest : NULL;
+}
+
+/* Vectors become float32, as llama.cpp's converters make it, unless --dtype says what becomes of them. */
+static void quantize(struct export_plan *p, struct quantizing *q, size_t count, struct error *err)
+{
+    for (size_t i = 0; i < p->count && err->status == OK; i++) {
+        struct export_tensor *t = &p->tensor[i];
+        if (t->to.kind != DTYPE_FLOAT && t->to.kind != DTYPE_BLOCK)
+            continue;
+        struct quantizing *mine = quantizing_of(q, count, t, err);
+        if (mine) {
+            t->to = mine->to;
+            mine->used = true;
+        } else if (t->rank < 2 && !p->cast) {
+            dtype_find("float32", &t->to);
+        }
+    }
+    for (size_t i = 0; i < count && err->status == OK; i++)
+        if (!q[i].used)
+            refuse(&p->left_out, "--option quantize=%s: no tensor of floats is left for it",
+                   q[i].text);
+}
+
+static void export_gguf_retype(struct export_plan *p, const char *const *stated, struct error *err)
+{
+    struct quantizing *q = NULL, *rest = NULL;
+    size_t count = 0, space = 0;
+    p->arena.err = err;
+    for (; stated && *stated && err->status == OK; stated += 2) {
+        struct quantizing one;
+        if (strcmp(*stated, "quantize") != 0)
+            continue;
+        read_quantizing(&one, stated[1], &p->arena, err);
+        *LIST_PUSH(err, q, count, space) = one;
+    }
+    for (size_t i = 0; i < count && err->status == OK; i++) {
+        if (!q[i].regex && rest && strcmp(rest->to.name, q[i].to.name) != 0)
+            error_set(err, ERR_ARGUMENT, NULL, NO_OFFSET,
+                      "--option quantize=%.100s contradicts --option quantize=%.100s", q[i].text,
+                      rest->text);
+        rest = q[i].regex ? rest : &q[i];
+    }
+    if (count && err->status == OK)
+        quantize(p, q, count, err);
+    for (size_t i = 0; i < count; i++)
+        regex_free(q[i].regex);
+    free(q);
 }
 
 /* --- the header --------------------------------------------------------------------------- */
@@ -247,6 +365,8 @@ static void export_gguf_lay_out(struct export_layout *l)
 
 static const struct export_setting settings[] = {
     {"alignment", "N", "bytes, a power of two; 32"},
+    {"quantize", "TYPE[:REGEX]",
+     "q8_0, q4_k, ...: the tensors whose new names match, else all matrices"},
     {NULL, NULL, NULL},
 };
 
@@ -255,9 +375,11 @@ const struct exporter exporter_gguf = {
     .suffix = ".gguf",
     .summary = "GGUF, as llama.cpp loads it",
     .settings = settings,
+    .repeats = "quantize",
     .parts = true,
     .keeps_metadata = true,
     .describe = gguf_describe,
+    .retype = export_gguf_retype,
     .holds = export_gguf_holds,
     .lay_out = export_gguf_lay_out,
 };
