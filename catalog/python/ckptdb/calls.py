@@ -1,0 +1,155 @@
+"""Calls of the library: arguments for C, errors as exceptions, signals and progress during long work."""
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any, Callable, Iterable, List, Optional, Tuple
+
+from . import errors
+from ._native import ffi, lib
+
+Progress = Callable[[str, int, int], Any]
+_raised = threading.local() # what a callback raised on this thread
+
+
+def c_text(value: Any) -> Any:
+    """A str, bytes or path for a `const char *`; None stays NULL."""
+    if value is None:
+        return ffi.NULL
+    raw = os.fsencode(value)
+    if b"\0" in raw:
+        raise errors.Argument(f"{value!r}: a name cannot hold a NUL")
+    return ffi.new("char[]", raw)
+
+
+def c_texts(values: Iterable[Any]) -> Tuple[Any, int, List[Any]]:
+    """Several texts: an array that ends in NULL, how many, and what must live as long as the array."""
+    texts = [c_text(v) for v in values]
+    return ffi.new("char *[]", [*texts, ffi.NULL]), len(texts), texts
+
+
+def new(struct: str, **fields: Any) -> Any:
+    """A struct of options, which begins with its size."""
+    made = ffi.new(f"struct {struct} *")
+    made.size = ffi.sizeof(made[0])
+    for name, value in fields.items():
+        setattr(made, name, value)
+    return made
+
+
+def raised() -> None:
+    """Raise what a callback of the last call raised."""
+    caught = getattr(_raised, "error", None)
+    if caught is not None:
+        _raised.error = None
+        raise caught
+
+
+def call(function: Any, *args: Any, said: Iterable[str] = ()) -> None:
+    """Call a function whose last argument is an error, and raise that."""
+    err = ffi.new("struct ckptdb_error *")
+    status = function(*args, err)
+    raised()
+    if status:
+        raise errors.of_struct(err, said)
+
+
+def _keep(kind: Any, value: BaseException, traceback: Any) -> bool:
+    _raised.error = value
+    return True
+
+
+class Watch:
+    """What goes on during the calls of one catalog: lines that are said, who is told of progress."""
+
+    def __init__(self) -> None:
+        self.said: List[str] = []
+        self.tell: Optional[Progress] = None
+        self.items: List[Any] = [] # what callbacks of this call were given
+        self.handle = ffi.new_handle(self)
+        self.call = ffi.new("struct native_call *", {"signals": lib.python_signals, "handle": self.handle})
+        self.struct = new("ckptdb_watch", context=self.call, stop=lib.native_stop,
+                          progress=lib.native_progress, say=lib.native_say)
+
+    def begin(self, progress: Optional[Progress] = None) -> None:
+        self.said.clear()
+        self.items = []
+        self.tell = progress
+        self.call.progress = lib.python_progress if progress else ffi.NULL
+        self.call.say = lib.python_say
+        lib.native_call_begin(self.call)
+
+
+@ffi.def_extern(onerror=_keep, error=True)
+def python_signals() -> bool:
+    """Nothing: that it runs lets Python's signal handlers run, and what these raise ends the call."""
+    return False
+
+
+@ffi.def_extern(onerror=_keep)
+def python_progress(handle: Any, doing: Any, done: int, total: int) -> None:
+    watch = ffi.from_handle(handle)
+    if watch.tell:
+        watch.tell(errors.text(doing), done, total)
+
+
+@ffi.def_extern(onerror=_keep)
+def python_say(handle: Any, line: Any) -> None:
+    ffi.from_handle(handle).said.append(errors.text(line))
+
+
+@ffi.def_extern(onerror=_keep)
+def python_issue(handle: Any, issue: Any) -> None:
+    text = errors.text
+    ffi.from_handle(handle).items.append(Issue(
+        text(issue.severity) or "", text(issue.code) or "", text(issue.path), text(issue.message) or "",
+        None if issue.offset < 0 else issue.offset, text(issue.checkpoint)))
+
+
+@ffi.def_extern(onerror=_keep, error=False)
+def python_mapped(handle: Any, row: Any) -> bool:
+    text = errors.text
+    ffi.from_handle(handle).items.append((text(row.old_name), text(row.new_name), text(row.status), text(row.dtype),
+                                          text(row.shape), text(row.error)))
+    return True
+
+
+@ffi.def_extern(onerror=_keep, error=False)
+def python_string(handle: Any, index: int, at: Any, length: int) -> bool:
+    ffi.from_handle(handle).append(ffi.buffer(at, length)[:] if length else b"")
+    return True
+
+
+@ffi.def_extern(onerror=_keep, error=False)
+def python_pair(handle: Any, pair: Any) -> bool:
+    text = errors.text
+    ffi.from_handle(handle).append((text(pair.how), text(pair.old_name), text(pair.new_name)))
+    return True
+
+
+@ffi.def_extern(onerror=_keep, error=False)
+def python_format(handle: Any, one: Any) -> bool:
+    ffi.from_handle(handle)[errors.text(one.name)] = one.separator.decode("latin-1").strip("\0")
+    return True
+
+
+class Issue:
+    """A problem with what was indexed: a row of the view `issue`."""
+
+    __slots__ = ("severity", "code", "path", "message", "offset", "checkpoint")
+
+    def __init__(self, severity: str, code: str, path: Optional[str], message: str, offset: Optional[int],
+                 checkpoint: Optional[str]) -> None:
+        self.severity, self.code, self.path, self.message = severity, code, path, message
+        self.offset, self.checkpoint = offset, checkpoint
+
+    def __repr__(self) -> str:
+        at = "" if self.offset is None else f" (at byte {self.offset})"
+        return f"<{self.severity} {self.code}: {self.path}: {self.message}{at}>"
+
+
+def separators() -> "dict[str, str]":
+    """Of each format, what joins the parts of its names: '/' or '.'; '' where there is none."""
+    found: "dict[str, str]" = {}
+    lib.ckptdb_formats(lib.python_format, ffi.new_handle(found))
+    return found

@@ -1,0 +1,89 @@
+"""Exceptions: one class for each status of the library."""
+from ._native import ffi, lib
+
+
+class Error(Exception):
+    """Something failed; `source` names the file, `offset` the byte in it, where these are known."""
+
+    source = None
+    offset = None
+
+    def __init__(self, message="", source=None, offset=None):
+        super().__init__(message)
+        self.source, self.offset = source, offset
+
+    def __str__(self):
+        return str(self.args[0]) if self.args else ""
+
+    def __reduce__(self):
+        return type(self), (str(self), self.source, self.offset)
+
+
+class Corrupt(Error):
+    """Bytes contradict their format."""
+
+
+class Unsupported(Error):
+    """Legal, but not something that is read or written here."""
+
+
+class Limit(Error):
+    """More than the library accepts; the message names the limit."""
+
+
+class Missing(Error, KeyError):
+    """There is no such file, checkpoint, tensor or map."""
+
+
+class Changed(Error):
+    """A file is not the one that was indexed: index it again."""
+
+
+class Checksum(Error):
+    """Data does not have its recorded checksum."""
+
+
+class Value(Error, ValueError):
+    """A value does not fit the dtype that was asked for."""
+
+
+class IO(Error, OSError):
+    """The system refused to read or write."""
+
+
+class Busy(Error):
+    """Another program is writing the catalog."""
+
+
+class Memory(Error, MemoryError):
+    """There is no memory."""
+
+
+class Argument(Error, ValueError):
+    """What was asked for makes no sense."""
+
+
+class Interrupted(Error):
+    """The work was stopped."""
+
+
+BY_STATUS = {
+    lib.CKPTDB_CORRUPT: Corrupt, lib.CKPTDB_UNSUPPORTED: Unsupported, lib.CKPTDB_LIMIT: Limit,
+    lib.CKPTDB_MISSING: Missing, lib.CKPTDB_CHANGED: Changed, lib.CKPTDB_CHECKSUM: Checksum,
+    lib.CKPTDB_VALUE: Value, lib.CKPTDB_IO: IO, lib.CKPTDB_BUSY: Busy, lib.CKPTDB_MEMORY: Memory,
+    lib.CKPTDB_ARGUMENT: Argument, lib.CKPTDB_INTERRUPTED: Interrupted,
+}
+
+
+def text(pointer):
+    """A C string as str: paths may hold any bytes, as os.fsdecode() has them. None for NULL."""
+    return ffi.string(pointer).decode("utf-8", "surrogateescape") if pointer else None
+
+
+def of_struct(err, said=()):
+    """The exception that a struct ckptdb_error states; `said`: the reasons that came before it."""
+    line = ffi.new("char[2048]")
+    lib.ckptdb_error_text(err, line, 2048)
+    offset = None if err.offset == lib.CKPTDB_NO_OFFSET else err.offset
+    message = "\n".join([text(line), *said])
+    return BY_STATUS.get(err.status, Error)(message, text(err.source) or None, offset)

@@ -1,0 +1,110 @@
+"""Rows as tables of pyarrow and pandas: whole columns, without an object for each value."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._native import ffi
+from .rows import BLOB, INTEGER, NULL, REAL, TEXT
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+    from .rows import Rows
+
+ROWS = 1 << 17 # of a batch
+
+
+def batches(rows: "Rows") -> "list[list[Any]]":
+    """For each batch of the rows that are left, what `take` makes of each column."""
+    made = []
+    first = list(rows._pending) # of a batch that was begun
+    if first:
+        made.append([list(column) for column in zip(*first)])
+    if rows._statement is not None:
+        rows._batch = rows._room(ROWS)
+    while rows._statement is not None:
+        rows._fetch()
+        made.append([take(rows, i) for i in range(len(rows.columns))])
+    return made
+
+
+def take(rows: "Rows", i: int) -> Any:
+    """A column of the present batch: an array of numbers, of Arrow's strings, or a list."""
+    column, count = rows._batch.column[i], rows._batch.rows
+    numbers = np.frombuffer(ffi.buffer(column.numbers, count * 8), np.int64) if count else np.empty(0, np.int64)
+    if column.kinds == 1 << INTEGER:
+        return numbers.copy()
+    if column.kinds == 1 << REAL:
+        return numbers.view(np.float64).copy()
+    if column.kinds == 1 << REAL | 1 << NULL:
+        types = np.frombuffer(ffi.buffer(column.types, count), np.uint8)
+        return np.where(types == NULL, np.nan, numbers.view(np.float64))
+    if column.kinds & ~(1 << TEXT | 1 << NULL) == 0 and column.kinds & 1 << TEXT:
+        return strings(column, count)
+    return rows._values(i)
+
+
+def strings(column: Any, count: int) -> Any:
+    """Texts and NULLs as a LargeStringArray; a list where pyarrow is not installed, or one is not UTF-8."""
+    try:
+        import pyarrow as pa
+    except ImportError:
+        pa = None
+    ends = np.frombuffer(ffi.buffer(column.ends, (count + 1) * 8), np.int64)
+    held = ffi.buffer(column.bytes, int(ends[count]))[:] if ends[count] else b""
+    types = np.frombuffer(ffi.buffer(column.types, count), np.uint8)
+    if pa is not None:
+        valid = pa.py_buffer(np.packbits(types != NULL, bitorder="little").tobytes())
+        made = pa.LargeStringArray.from_buffers(count, pa.py_buffer(ends.tobytes()), pa.py_buffer(held), valid)
+        try:
+            made.validate(full=True)
+            return made
+        except pa.ArrowInvalid:
+            pass
+    at = ends.tolist()
+    return [None if t == NULL else held[a:b].decode("utf-8", "surrogateescape")
+            for t, a, b in zip(types.tolist(), at, at[1:])]
+
+
+def arrow(rows: "Rows") -> "pyarrow.Table":
+    import pyarrow as pa
+    made = batches(rows)
+    columns = []
+    for i in range(len(rows.columns)):
+        parts = [pa.array(b[i]) for b in made]
+        kinds = {p.type for p in parts if not pa.types.is_null(p.type)}
+        if len(kinds) > 1: # SQLite's columns may hold anything: as numbers, else as text
+            number = all(pa.types.is_integer(k) or pa.types.is_floating(k) for k in kinds)
+            kinds = {pa.float64() if number else pa.large_string()}
+        kind = kinds.pop() if kinds else pa.null()
+        columns.append(pa.chunked_array([p.cast(kind) for p in parts], kind))
+    return pa.table(columns, names=list(rows.columns))
+
+
+def frame(rows: "Rows") -> "pandas.DataFrame":
+    import pandas as pd
+    made = batches(rows)
+    data = {}
+    for i, name in enumerate(unique(rows.columns)):
+        data[name] = joined([b[i] for b in made])
+    return pd.DataFrame(data, columns=list(data)).set_axis(list(rows.columns), axis=1)
+
+
+def unique(names: "tuple[str, ...]") -> "list[str]":
+    return [f"{i}:{name}" for i, name in enumerate(names)]
+
+
+def joined(parts: "list[Any]") -> Any:
+    """One column of the parts that its batches have."""
+    import pandas as pd
+    if parts and all(isinstance(p, np.ndarray) for p in parts):
+        return np.concatenate(parts)
+    if parts and not any(isinstance(p, (list, np.ndarray)) for p in parts):
+        import pyarrow as pa
+        return pd.Series(pa.chunked_array(parts).to_pandas())
+    values = [v for p in parts for v in (p if isinstance(p, list) else p.tolist() if isinstance(p, np.ndarray)
+                                         else p.to_pylist())]
+    return pd.Series(values)
