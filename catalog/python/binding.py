@@ -1,6 +1,6 @@
 """The binding to libckptdb: cffi in its API mode, from the library's own public header.
 
-Made by setup.py; alone, `python binding.py FOLDER` builds it there, for a library in FOLDER.
+setup.py builds it; `python binding.py OUT.c` writes its C, which make compiles for the tests.
 """
 import os
 import re
@@ -71,4 +71,4 @@ def make(libraries):
 
 
 if __name__ == "__main__":
-    make(os.path.abspath(sys.argv[1])).compile(tmpdir=sys.argv[2], verbose=False)
+    make(".").emit_c_code(sys.argv[1])

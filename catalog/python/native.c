@@ -144,7 +144,8 @@ void native_progress(void *context, const char *doing, uint64_t done, uint64_t t
 {
     struct native_call *call = context;
     int64_t at = now();
-    if (!call->progress || (done != total && at - __atomic_load_n(&call->told, __ATOMIC_RELAXED) < PROGRESS_NS))
+    if (!call->progress ||
+        (done != total && at - __atomic_load_n(&call->told, __ATOMIC_RELAXED) < PROGRESS_NS))
         return;
     __atomic_store_n(&call->told, at, __ATOMIC_RELAXED);
     call->progress(call->handle, doing, done, total);

@@ -17,11 +17,12 @@ struct sqlite3_stmt;
 /* Values of one column in a batch. types[i] is SQLite's: 1 integer, 2 real, 3 text, 4 blob, 5 NULL. */
 struct native_column {
     uint8_t *types;
-    int64_t *numbers;   /* of each row: an integer, or the bits of a double */
-    int64_t *ends;      /* rows + 1 of them: bytes[ends[i]] to bytes[ends[i + 1]] are row i's text or blob */
+    int64_t *numbers; /* of each row: an integer, or the bits of a double */
+    int64_t
+        *ends; /* rows + 1 of them: bytes[ends[i]] to bytes[ends[i + 1]] are row i's text or blob */
     char *bytes;
     size_t byte_space;
-    unsigned kinds;     /* 1 << type of each type that occurs */
+    unsigned kinds; /* 1 << type of each type that occurs */
 };
 
 struct native_rows {

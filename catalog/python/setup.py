@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import binding
 
 BUILT = os.path.join(binding.ROOT, "build", "release")
-LIB = os.path.join(binding.HERE, "ckptdb", "lib")
+LIB = os.path.join(binding.HERE, "build", "carried")
 # What make reads; of tests, what installs Debian's packages.
 SOURCES = ("catalog", "importer", "shell", "schema", "Makefile", "README.md", "tests/deps.sh", "tests/building.sh")
 # The libraries of codecs, which libckptdb loads on first use (catalog/data/codec/shared_library.c).
@@ -38,7 +38,7 @@ def found(soname):
 
 
 def collect():
-    """Put into ckptdb/lib what the package carries beside Python; what they need of each other is there, too."""
+    """Collect what the package carries in its folder lib; what these need of each other is there, too."""
     subprocess.run(["make", "-C", binding.ROOT, "QUIET=1", f"-j{os.cpu_count()}", "all"], check=True)
     shutil.rmtree(LIB, ignore_errors=True)
     os.makedirs(LIB)
@@ -60,8 +60,7 @@ class Build(build_ext):
     def run(self):
         collect()
         super().run()
-        if not self.inplace:
-            shutil.copytree(LIB, os.path.join(self.build_lib, "ckptdb", "lib"), dirs_exist_ok=True)
+        shutil.copytree(LIB, os.path.join(self.build_lib, "ckptdb", "lib"), dirs_exist_ok=True)
 
 
 class Sources(sdist):

@@ -54,9 +54,16 @@ def call(function: Any, *args: Any, said: Iterable[str] = ()) -> None:
         raise errors.of_struct(err, said)
 
 
-def _keep(kind: Any, value: BaseException, traceback: Any) -> bool:
+def _callback(result: Any = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A function that C calls by its name; what it raises is raised by the call, and `result` ends that."""
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        made: Callable[..., Any] = ffi.def_extern(onerror=_keep, error=result)(function)
+        return made
+    return decorate
+
+
+def _keep(kind: Any, value: BaseException, traceback: Any) -> None:
     _raised.error = value
-    return True
 
 
 class Watch:
@@ -68,8 +75,8 @@ class Watch:
         self.items: List[Any] = [] # what callbacks of this call were given
         self.handle = ffi.new_handle(self)
         self.call = ffi.new("struct native_call *", {"signals": lib.python_signals, "handle": self.handle})
-        self.struct = new("ckptdb_watch", context=self.call, stop=lib.native_stop,
-                          progress=lib.native_progress, say=lib.native_say)
+        self.struct = new("ckptdb_watch", context=self.call, stop=ffi.addressof(lib, "native_stop"),
+                          progress=ffi.addressof(lib, "native_progress"), say=ffi.addressof(lib, "native_say"))
 
     def begin(self, progress: Optional[Progress] = None) -> None:
         self.said.clear()
@@ -80,25 +87,25 @@ class Watch:
         lib.native_call_begin(self.call)
 
 
-@ffi.def_extern(onerror=_keep, error=True)
+@_callback(True)
 def python_signals() -> bool:
     """Nothing: that it runs lets Python's signal handlers run, and what these raise ends the call."""
     return False
 
 
-@ffi.def_extern(onerror=_keep)
+@_callback()
 def python_progress(handle: Any, doing: Any, done: int, total: int) -> None:
     watch = ffi.from_handle(handle)
     if watch.tell:
         watch.tell(errors.text(doing), done, total)
 
 
-@ffi.def_extern(onerror=_keep)
+@_callback()
 def python_say(handle: Any, line: Any) -> None:
     ffi.from_handle(handle).said.append(errors.text(line))
 
 
-@ffi.def_extern(onerror=_keep)
+@_callback()
 def python_issue(handle: Any, issue: Any) -> None:
     text = errors.text
     ffi.from_handle(handle).items.append(Issue(
@@ -106,7 +113,7 @@ def python_issue(handle: Any, issue: Any) -> None:
         None if issue.offset < 0 else issue.offset, text(issue.checkpoint)))
 
 
-@ffi.def_extern(onerror=_keep, error=False)
+@_callback(False)
 def python_mapped(handle: Any, row: Any) -> bool:
     text = errors.text
     ffi.from_handle(handle).items.append((text(row.old_name), text(row.new_name), text(row.status), text(row.dtype),
@@ -114,20 +121,20 @@ def python_mapped(handle: Any, row: Any) -> bool:
     return True
 
 
-@ffi.def_extern(onerror=_keep, error=False)
+@_callback(False)
 def python_string(handle: Any, index: int, at: Any, length: int) -> bool:
     ffi.from_handle(handle).append(ffi.buffer(at, length)[:] if length else b"")
     return True
 
 
-@ffi.def_extern(onerror=_keep, error=False)
+@_callback(False)
 def python_pair(handle: Any, pair: Any) -> bool:
     text = errors.text
     ffi.from_handle(handle).append((text(pair.how), text(pair.old_name), text(pair.new_name)))
     return True
 
 
-@ffi.def_extern(onerror=_keep, error=False)
+@_callback(False)
 def python_format(handle: Any, one: Any) -> bool:
     ffi.from_handle(handle)[errors.text(one.name)] = one.separator.decode("latin-1").strip("\0")
     return True

@@ -72,10 +72,11 @@ class Tensors(Mapping[str, Tensor]):
 
     def tree(self) -> Dict[str, Any]:
         """The tensors as nested dicts, as their names say."""
-        separator = self._separator()
+        own = self._separator()
+        separator = own if own and any(own in name for name in self) else "/"
         root: Dict[str, Any] = {}
         for name, tensor in self.items():
-            *folders, leaf = name.split(separator) if separator else [name]
+            *folders, leaf = name.split(separator)
             at = root
             for i, folder in enumerate(folders):
                 step = at.setdefault(folder, {})

@@ -8,6 +8,7 @@ from typing import Any, Optional
 import numpy as np
 
 from . import errors
+from ._native import ffi, lib
 
 _NUMPY = {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",
           "float64", "complex64", "complex128"}
@@ -50,12 +51,13 @@ def read_as(name: str) -> Optional[str]:
 
 def name_of(dtype: Any) -> str:
     """The catalog's name of what a caller states as a dtype."""
-    if isinstance(dtype, str) and not dtype.startswith(("<", ">", "=", "|")):
-        return dtype
-    if type(dtype).__module__ == "torch":
-        return str(dtype).rsplit(".", 1)[-1]
+    if isinstance(dtype, str) or type(dtype).__module__ == "torch":
+        near = ffi.new("char **")
+        if lib.ckptdb_dtype(str(dtype).encode(), near):
+            return errors.text(near[0]) or str(dtype)
+        raise errors.Argument(f"{dtype} is no dtype" + (f"; near it: {errors.text(near[0])}" if near[0] else ""))
     try:
-        return np.dtype(dtype).name
+        return str(np.dtype(dtype).name)
     except TypeError:
         raise errors.Argument(f"{dtype!r} is no dtype") from None
 

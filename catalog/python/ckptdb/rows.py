@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import html
 import weakref
-from typing import TYPE_CHECKING, Any, Iterator, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -72,6 +72,7 @@ class Rows:
     def __init__(self, catalog: "Catalog", sql: str, parameters: Parameters = ()) -> None:
         self._catalog = catalog
         self._statement: Any = None
+        self._closed = False # before its last row
         self._pending: Iterator[Tuple[Any, ...]] = iter(())
         self.columns: Tuple[str, ...] = ()
         raw = sql.encode("utf-8", "surrogateescape")
@@ -115,13 +116,11 @@ class Rows:
             message = errors.text(lib.sqlite3_errmsg(lib.ckptdb_sqlite(self._catalog._db[0])))
             refused = errors.text(lib.ckptdb_refused(self._catalog._db[0])) if code & 0xFF == 23 else None
             kind = {9: errors.Interrupted, 5: errors.Busy, 7: errors.Memory}.get(code & 0xFF, errors.Error)
-            raise kind(refused or message)
+            raise kind(refused or message or "")
 
     def _fetch(self) -> None:
         """The next batch, in place of the last."""
         with self._catalog._using():
-            if self._statement is None:
-                raise errors.Argument("the catalog was closed")
             self._check(lib.native_rows_next(self._batch, self._statement, BYTES))
         if self._batch.done:
             self._finish()
@@ -133,6 +132,7 @@ class Rows:
 
     def close(self) -> None:
         """Give the rest of the rows up."""
+        self._closed = self._statement is not None
         self._finish()
         self._pending = iter(())
 
@@ -157,9 +157,9 @@ class Rows:
             return [held[a:b].decode("utf-8", "surrogateescape") for a, b in zip(ends, ends[1:])]
         types, numbers = ffi.unpack(column.types, rows), ffi.unpack(column.numbers, rows)
         reals = ffi.unpack(ffi.cast("double *", column.numbers), rows)
-        take = {INTEGER: lambda k: numbers[k], REAL: lambda k: reals[k], NULL: lambda k: None,
-                TEXT: lambda k: held[ends[k]:ends[k + 1]].decode("utf-8", "surrogateescape"),
-                BLOB: lambda k: held[ends[k]:ends[k + 1]]}
+        take: "dict[int, Callable[[int], Any]]" = {INTEGER: lambda k: numbers[k], REAL: lambda k: reals[k], NULL: lambda k: None,
+                                                   TEXT: lambda k: held[ends[k]:ends[k + 1]].decode("utf-8", "surrogateescape"),
+                                                   BLOB: lambda k: held[ends[k]:ends[k + 1]]}
         return [take[kind](k) for k, kind in enumerate(types)]
 
     def _tuples(self) -> "list[Tuple[Any, ...]]":
@@ -173,6 +173,8 @@ class Rows:
             for row in self._pending:
                 return row
             if self._statement is None:
+                if self._closed:
+                    raise errors.Argument("the catalog was closed")
                 raise StopIteration
             self._batch = self._batch if self._batch.most == BATCH else self._room(BATCH)
             self._fetch()

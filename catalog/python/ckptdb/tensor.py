@@ -19,7 +19,7 @@ from ._native import ffi, lib
 if TYPE_CHECKING:
     from .checkpoint import Tensors
 
-Array = "np.ndarray[Any, Any]"
+    Array = np.ndarray[Any, Any]
 
 
 # What a listing says of a tensor: its id (None: a map makes it), dtype, shape as JSON, bytes (-1: not known),

@@ -1,0 +1,516 @@
+"""The Python package: what it says, reads and writes, against naive readers and NumPy's own indexing.
+
+    PYTHONPATH=build/release/python python3 tests/python/test_package.py
+"""
+import contextlib
+import doctest
+import gc
+import importlib
+import io
+import json
+import os
+import pickle
+import random
+import signal
+import struct
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+import numpy as np
+
+import ckptdb
+
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+REAL = os.path.join(TESTS, "fixtures", "real")
+NUMBERS = {"F64": "f8", "F32": "f4", "F16": "f2", "I64": "i8", "I32": "i4", "I16": "i2", "I8": "i1", "U8": "u1",
+           "BOOL": "?"}
+
+
+def write(path, arrays, metadata=None):
+    """A safetensors file, by the format's own words."""
+    names = {np.dtype(v): k for k, v in NUMBERS.items()}
+    header, data = {"__metadata__": metadata} if metadata else {}, b""
+    for name, a in arrays.items():
+        header[name] = {"dtype": names[a.dtype], "shape": list(a.shape),
+                        "data_offsets": [len(data), len(data) + a.nbytes]}
+        data += a.tobytes()
+    text = json.dumps(header).encode()
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + data)
+
+
+def read(path):
+    """All tensors of a safetensors file, naively."""
+    with open(path, "rb") as file:
+        held = file.read()
+    length = struct.unpack("<Q", held[:8])[0]
+    for name, t in json.loads(held[8:8 + length]).items():
+        if name != "__metadata__" and t["dtype"] in NUMBERS:
+            a, b = t["data_offsets"]
+            yield name, np.frombuffer(held[8 + length + a:8 + length + b], NUMBERS[t["dtype"]]).reshape(t["shape"])
+
+
+def some_index(shape, rng):
+    """An index of NumPy's basic kind."""
+    def one(size):
+        kind = rng.randrange(4)
+        if kind == 0 and size:
+            return rng.randrange(-size, size)
+        ends = [rng.choice([None, rng.randrange(-size - 2, size + 3)]) for _ in range(2)]
+        return slice(*ends, rng.choice([None, 1, 2, 3, -1, -2])) if kind != 3 else slice(None)
+    index = [one(size) for size in shape[:rng.randrange(len(shape) + 1)]]
+    if rng.randrange(3) == 0:
+        index.insert(rng.randrange(len(index) + 1), Ellipsis)
+    if rng.randrange(5) == 0:
+        index.insert(rng.randrange(len(index) + 1), None)
+    return tuple(index)
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        held = tempfile.TemporaryDirectory()
+        self.addCleanup(held.cleanup)
+        self.at = held.name
+        self.db = ckptdb.open(os.path.join(self.at, "catalog.db"))
+        self.addCleanup(self.db.close)
+        rng = np.random.default_rng(7)
+        self.arrays = {"enc/layer_0/kernel": rng.normal(size=(6, 4)).astype("f4"),
+                       "enc/layer_0/bias": rng.normal(size=4).astype("f4"),
+                       "enc/layer_1/kernel": rng.normal(size=(6, 4)).astype("f4"),
+                       "step": np.array(7, "i8"), "none": np.zeros((0, 3), "f4")}
+        self.file = os.path.join(self.at, "model.safetensors")
+        write(self.file, self.arrays, {"author": "x"})
+
+    def checkpoint(self):
+        self.db.index(self.file)
+        return self.db["model.safetensors"]
+
+
+class Catalogs(Case):
+    def test_index_reports(self):
+        with open(os.path.join(self.at, "cut.safetensors"), "wb") as file:
+            file.write(b"\xff" * 20)
+        seen = []
+        report = self.db.index(self.at, progress=lambda *a: seen.append(a))
+        self.assertEqual((report.added, report.failed), (1, 1))
+        self.assertEqual(report.issues[0].severity, "error")
+        self.assertTrue(report.issues[0].path.endswith("cut.safetensors"))
+        self.assertEqual(self.db.index(self.at).unchanged, 1)
+        self.assertTrue(all(isinstance(a[0], str) for a in seen))
+        with self.assertRaises(ckptdb.Missing) as caught:
+            self.db.index(os.path.join(self.at, "absent"))
+        self.assertIn("absent", str(caught.exception))
+
+    def test_checkpoint_is_a_mapping(self):
+        ck = self.checkpoint()
+        self.assertEqual(list(ck), list(self.arrays))
+        self.assertEqual(len(ck), 5)
+        self.assertIn("step", ck)
+        self.assertNotIn("stop", ck)
+        self.assertEqual(ck.format, "safetensors")
+        self.assertEqual(ck.path, os.path.realpath(self.file))
+        self.assertEqual(ck.metadata, {"author": "x"})
+        self.assertEqual(ck.issues, [])
+        self.assertEqual([c.id for c in self.db.checkpoints("*model*")], [ck.id])
+        self.assertEqual(self.db.checkpoints("nothing"), [])
+        self.assertEqual(set(ck.tree()["enc"]["layer_0"]), {"kernel", "bias"})
+        for name, tensor in ck.items():
+            np.testing.assert_array_equal(tensor[...], self.arrays[name])
+
+    def test_unknown_names(self):
+        ck = self.checkpoint()
+        for ask in (lambda: self.db["modle"], lambda: ck["enc/layer_0/kernl"], lambda: self.db[99]):
+            with self.assertRaises(KeyError) as caught:
+                ask()
+            self.assertIsInstance(caught.exception, ckptdb.Missing)
+        with self.assertRaises(KeyError) as caught:
+            ck["enc/layer_0/kernl"]
+        self.assertIn("enc/layer_0/kernel", str(caught.exception))
+        self.assertFalse("modle" in self.db)
+        with self.assertRaises(ckptdb.Argument):
+            self.db["a\0b"]
+
+    def test_reading_only(self):
+        self.checkpoint()
+        path = self.db.path
+        self.db.close()
+        with ckptdb.open(path, "r") as db:
+            self.assertEqual(len(db), 1)
+            with self.assertRaises(ckptdb.Error):
+                db.index(self.file)
+            with self.assertRaises(ckptdb.Error):
+                db.maps["x"] = {"dialect": "t5x-translator", "rules": []}
+        with self.assertRaises(ckptdb.Missing):
+            ckptdb.open(os.path.join(self.at, "none.db"), "r")
+        with self.assertRaises(ckptdb.Argument):
+            ckptdb.open(self.file)
+        with self.assertRaises(ckptdb.Argument):
+            self.db.sql("SELECT 1")
+
+    def test_files_without_a_catalog(self):
+        held = ckptdb.load_file(self.file)
+        self.assertEqual(set(held), set(self.arrays))
+        np.testing.assert_array_equal(held["step"], 7)
+        self.assertEqual(held["step"].shape, ())
+        with self.assertRaises(ckptdb.Error) as caught:
+            ckptdb.open_file(__file__)
+        self.assertIn("test_package.py", str(caught.exception))
+
+    def test_forgets(self):
+        ck = self.checkpoint()
+        self.db.forget(ck)
+        self.assertEqual(len(self.db), 0)
+        with self.assertRaises(ckptdb.Missing):
+            ck["step"][...]
+
+
+class Reading(Case):
+    def test_random_slices_of_every_format(self):
+        """Equal to NumPy's slices of the whole; whole safetensors equal to a naive reader's."""
+        rng = random.Random(os.environ.get("CKPTDB_SEED", "1"))
+        db = ckptdb.open(":memory:")
+        db.index(REAL)
+        tensors = [t for ck in db for t in ck.values() if t.storage != "none"]
+        formats, tried = set(), 0
+        for t in rng.sample(tensors, min(len(tensors), 700)):
+            try:
+                whole = t[...]
+            except ckptdb.Unsupported:
+                continue
+            self.assertEqual(np.shape(whole), t.shape)
+            formats.add(t._owner.format)
+            for _ in range(3):
+                index = some_index(t.shape, rng)
+                try:
+                    want = whole[index]
+                except IndexError:
+                    self.assertRaises(IndexError, t.__getitem__, index)
+                    continue
+                got = t[index]
+                self.assertEqual(np.shape(got), np.shape(want), (t, index))
+                self.assertEqual(np.asarray(got).tobytes() if whole.dtype != object else np.asarray(got, object).tolist(),
+                                 np.asarray(want).tobytes() if whole.dtype != object else np.asarray(want, object).tolist(), (t, index))
+                tried += 1
+        self.assertGreater(tried, 500)
+        self.assertGreater(len(formats), 10)
+        for ck in db.checkpoints("*.safetensors"):
+            for name, array in read(ck.path):
+                self.assertEqual(ck[name][...].tobytes(), array.tobytes(), (ck, name))
+
+    def test_wrong_indexes(self):
+        t = self.checkpoint()["enc/layer_0/kernel"]
+        for index in (6, (0, 4), (0, 0, 0), (Ellipsis, Ellipsis), "a", [0, 1], 1.0, True, -7):
+            with self.assertRaises(IndexError, msg=index):
+                t[index]
+        with self.assertRaises(ValueError):
+            t[::0]
+        with self.assertRaises(TypeError):
+            len(self.db["model.safetensors"]["step"])
+
+    def test_what_it_says(self):
+        t = self.checkpoint()["enc/layer_0/kernel"]
+        self.assertEqual((t.shape, t.ndim, t.size, t.nbytes, len(t), t.storage), ((6, 4), 2, 24, 96, 6, "range"))
+        self.assertEqual(t.dtype, np.float32)
+        self.assertIsNone(t.block)
+        self.assertEqual(t.sha256(), __import__("hashlib").sha256(self.arrays[t.name].tobytes()).hexdigest())
+        self.assertEqual(len(t.hash()), 32)
+        self.assertAlmostEqual(t.stats()["mean"], float(self.arrays[t.name].astype("f8").mean()), 6)
+        self.assertEqual(t.numpy("float64").dtype, np.float64)
+        np.testing.assert_array_equal(np.asarray(t), self.arrays[t.name])
+        with self.assertRaises(ckptdb.Argument):
+            t.numpy("no dtype")
+
+    def test_mmap(self):
+        ck = self.checkpoint()
+        view = ck["enc/layer_1/kernel"].mmap()
+        np.testing.assert_array_equal(view, self.arrays["enc/layer_1/kernel"])
+        self.assertFalse(view.flags.writeable)
+        self.assertEqual(ck["none"].mmap().shape, (0, 3))
+        self.db.index(os.path.join(REAL))
+        chunked = self.db.sql("SELECT id, checkpoint_id, name FROM tensor WHERE storage = 'chunks' LIMIT 1").fetchone()
+        with self.assertRaises(ValueError):
+            self.db[chunked[1]][chunked[2]].mmap()
+
+    def test_a_value_that_does_not_fit(self):
+        write(self.file, {"x": np.array([300], "i8")})
+        t = self.checkpoint()["x"]
+        with self.assertRaises(ckptdb.Value):
+            t.numpy("int8")
+
+    def test_files_that_changed(self):
+        ck = self.checkpoint()
+        t = ck["enc/layer_0/kernel"]
+        os.truncate(self.file, 500)
+        with self.assertRaises(ckptdb.Changed) as caught:
+            t[...]
+        self.assertIn("model.safetensors", caught.exception.source)
+        os.unlink(self.file)
+        with self.assertRaises(ckptdb.Error):
+            ck["step"][...]
+        with self.assertRaises(ckptdb.Error):
+            ck["step"].mmap()
+
+    def test_blocks(self):
+        self.db.index(os.path.join(REAL))
+        row = self.db.sql("SELECT checkpoint_id, name FROM tensor WHERE dtype = 'q8_0' LIMIT 1").fetchone()
+        t = self.db[row[0]][row[1]]
+        self.assertIsNone(t.dtype)
+        self.assertEqual(t.block, "q8_0")
+        self.assertEqual(t[...].dtype, np.float32)
+        self.assertEqual(t[...].shape, t.shape)
+
+
+class Asking(Case):
+    def test_rows(self):
+        rows = self.db.sql("SELECT 1 AS a, 2.5, 'x', x'00ff', NULL UNION ALL SELECT NULL, 'text', 3, 4, 5")
+        self.assertEqual(rows.columns[0], "a")
+        self.assertEqual(rows.fetchone(), (1, 2.5, "x", b"\x00\xff", None))
+        self.assertEqual(rows.fetchall(), [(None, "text", 3, 4, 5)])
+        self.assertIsNone(rows.fetchone())
+
+    def test_many_rows(self):
+        """Sizes around those of batches."""
+        for count in (0, 1, 63, 64, 65, 16447, 16448, 16449, 40000):
+            rows = self.db.sql("WITH RECURSIVE n(i) AS (SELECT 1 WHERE ?1 > 0 UNION ALL SELECT i + 1 FROM n"
+                               " WHERE i < ?1) SELECT i, 'é' || i, i / 2.0 FROM n", [count])
+            self.assertEqual(rows.fetchall(), [(i, f"é{i}", i / 2) for i in range(1, count + 1)])
+
+    def test_parameters(self):
+        ask = lambda p: self.db.sql("SELECT ?", [p]).fetchone()[0]
+        for value in (None, 0, -(1 << 63), (1 << 63) - 1, 1.5, "ü\0x", "", b"", b"\0\1", "\udcff"):
+            self.assertEqual(ask(value), value)
+        self.assertEqual(ask(np.int64(3)), 3)
+        self.assertEqual(self.db.sql("SELECT :a || $b", {"a": "x", "b": "y"}).fetchone(), ("xy",))
+        for wrong in ([], [1, 2], {"c": 1}, [1 << 63], [object()]):
+            with self.assertRaises(ckptdb.Argument):
+                self.db.sql("SELECT ?" if not isinstance(wrong, dict) else "SELECT :a", wrong)
+
+    def test_errors(self):
+        for sql in ("SELEC 1", "SELECT * FROM absent", "SELECT regexp_match('(', 'a')"):
+            with self.assertRaises(ckptdb.Error):
+                self.db.sql(sql)
+        with self.assertRaises(ckptdb.Argument):
+            self.db.sql("SELECT 1; SELECT 2")
+        self.checkpoint()
+        with self.assertRaises(ckptdb.Error) as caught:
+            self.db.sql("DELETE FROM checkpoint")
+        self.assertIn("forget", str(caught.exception))
+        self.assertEqual(self.db.sql("  -- nothing").fetchall(), [])
+
+    def test_frames(self):
+        pandas = pyarrow = None
+        with contextlib.suppress(ImportError):
+            import pandas
+        with contextlib.suppress(ImportError):
+            import pyarrow
+        sql = ("WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 300000)"
+               " SELECT i AS i, i * 0.5 AS x, 'name ' || i AS name, iif(i % 2, i, NULL) AS some, NULL AS none FROM n")
+        if pandas:
+            df = self.db.sql(sql).df()
+            self.assertEqual(df.shape, (300001, 5))
+            self.assertEqual(df["i"].dtype, np.int64)
+            self.assertEqual((df["name"][7], df["x"][3], df["some"][3]), ("name 7", 1.5, 3))
+            self.assertTrue(df["none"].isna().all())
+            rows = self.db.sql(sql)
+            rows.fetchone()
+            self.assertEqual(len(rows.df()), 300000)
+            self.assertEqual(len(self.db.sql("SELECT 1 WHERE 0").df()), 0)
+        if pyarrow:
+            table = self.db.sql(sql).arrow()
+            self.assertEqual((table.num_rows, table.column("name")[299999].as_py()), (300001, "name 299999"))
+            self.assertEqual(table.column("i").to_pylist()[-1], 300000)
+
+    def test_interrupted(self):
+        """Ctrl-C ends a statement, and what was raised is what the signal's handler raised."""
+        def ring(*_):
+            raise TimeoutError("now")
+        before = signal.signal(signal.SIGALRM, ring)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.3)
+            with self.assertRaises(TimeoutError):
+                self.db.sql("WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n")
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        self.assertEqual(self.db.sql("SELECT 1").fetchone(), (1,))
+
+    def test_pictures_escape(self):
+        write(self.file, {"<script>alert(1)</script>": np.zeros(3, "f4")})
+        ck = self.checkpoint()
+        ck.catalog.stats(ck)
+        tensor = next(iter(ck.values()))
+        for picture in (ck._repr_html_(), tensor._repr_html_(), self.db.sql("SELECT name FROM tensor")._repr_html_(),
+                        self.db._repr_html_()):
+            self.assertNotIn("<script>", picture)
+        self.assertIn("&lt;script&gt;", ck._repr_html_())
+
+
+class Writing(Case):
+    def test_exports(self):
+        ck = self.checkpoint()
+        out = os.path.join(self.at, "out.npz")
+        done = ck.export(out, names="kernel$", dtype="float16")
+        self.assertEqual((done.format, done.tensors, done.files), ("npz", 2, 1))
+        with np.load(out) as held:
+            np.testing.assert_array_equal(held["enc/layer_0/kernel"],
+                                          self.arrays["enc/layer_0/kernel"].astype("f2"))
+        with self.assertRaises(ckptdb.Error):
+            ck.export(out)
+        ck.export(out, force=True, rename={"^enc/": "encoder/"})
+        with np.load(out) as held:
+            self.assertIn("encoder/layer_0/bias", held)
+        with self.assertRaises(ckptdb.Error) as caught:
+            ck.export(os.path.join(self.at, "x.npz"), rename={"layer_[01]": "layer"})
+        self.assertIn("enc/layer/kernel", str(caught.exception))
+        with self.assertRaises(ckptdb.Argument):
+            ck.export(os.path.join(self.at, "x.npz"), no_such_option=1)
+        self.assertFalse(os.path.exists(os.path.join(self.at, "x.npz")))
+
+    def test_maps(self):
+        rules = {"dialect": "t5x-translator", "options": {}, "rules": [["^enc/(.*)", r"target/\1"], ["^step$", "n"],
+                                                                        ["^none$", None]]}
+        self.db.maps["mine"] = rules
+        self.assertEqual(self.db.maps["mine"]["rules"], rules["rules"])
+        self.assertIn("t5_to_t5x", list(self.db.maps))
+        mapped = self.checkpoint().mapped("mine")
+        self.assertEqual(set(mapped), {"target/layer_0/kernel", "target/layer_0/bias", "target/layer_1/kernel", "n"})
+        np.testing.assert_array_equal(mapped["target/layer_0/kernel"][2:4], self.arrays["enc/layer_0/kernel"][2:4])
+        self.assertEqual(mapped["target/layer_0/kernel"].shape, (6, 4))
+        out = os.path.join(self.at, "mapped.safetensors")
+        mapped.export(out)
+        self.assertEqual(dict(read(out)).keys(), set(mapped))
+        with self.assertRaises(ckptdb.Missing):
+            self.db.maps["absent"]
+        with self.assertRaises(ckptdb.Error):
+            self.db.maps["bad"] = {"dialect": "t5x-translator", "rules": [["(", "x"]]}
+        del self.db.maps["mine"]
+        self.assertNotIn("mine", self.db.maps)
+
+    def test_maps_that_collide(self):
+        self.db.maps["one"] = {"dialect": "t5x-translator", "rules": [["^.*$", "same"]]}
+        with self.assertRaises(ckptdb.Error) as caught:
+            self.checkpoint().mapped("one")
+        self.assertIn("same", str(caught.exception))
+
+    def test_contents(self):
+        ck = self.checkpoint()
+        other = os.path.join(self.at, "other.safetensors")
+        changed = dict(self.arrays)
+        changed["enc/layer_0/bias"] = self.arrays["enc/layer_0/bias"] + 1
+        write(other, changed)
+        self.db.index(other)
+        hashes = dict((row[1], row[2]) for row in self.db.hash())
+        self.assertEqual(len(set(hashes.values())), 2)
+        rows = [row for row in self.db.diff(ck, "other.safetensors", values=True) if row[0] != "same"]
+        self.assertEqual([row[:2] for row in rows], [("value", "enc/layer_0/bias")])
+        self.assertEqual(json.loads(rows[0][-1])["max_abs"], 1.0)
+        self.assertEqual(self.db.verify().fetchall(), [])
+        self.assertEqual({row[1] for row in self.db.dedup()} and True, True)
+        inferred = self.db.infer(ck, "other.safetensors")
+        self.assertEqual({p[0] for p in inferred.pairs} - {"content", "name", "guess"}, set())
+        self.assertEqual(len(self.db.stats(ck, tensors="bias$").fetchall()), 1)
+
+
+class Living(Case):
+    def test_pickles(self):
+        ck = self.checkpoint()
+        again = pickle.loads(pickle.dumps(ck))
+        self.assertEqual((again.id, list(again)), (ck.id, list(ck)))
+        tensor = pickle.loads(pickle.dumps(ck["enc/layer_0/bias"]))
+        np.testing.assert_array_equal(tensor[...], self.arrays["enc/layer_0/bias"])
+        alone = pickle.loads(pickle.dumps(ckptdb.open_file(self.file)))
+        self.assertEqual(len(alone), 5)
+        with self.assertRaises(ckptdb.Argument):
+            pickle.dumps(ckptdb.open(":memory:"))
+        error = pickle.loads(pickle.dumps(ckptdb.Corrupt("what", "file", 3)))
+        self.assertEqual((str(error), error.source, error.offset), ("what", "file", 3))
+
+    def test_threads(self):
+        """Two threads with a catalog each, and several that share one tensor."""
+        ck = self.checkpoint()
+        shared, wrong = ck["enc/layer_0/kernel"], []
+
+        def work(own):
+            db = ckptdb.open(self.db.path) if own else self.db
+            for _ in range(50):
+                held = db["model.safetensors"]
+                if any((held[n][...] != a).any() for n, a in self.arrays.items()) or shared[0, 0] != \
+                        self.arrays["enc/layer_0/kernel"][0, 0]:
+                    wrong.append(1)
+        threads = [threading.Thread(target=work, args=(i % 2 == 0,)) for i in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(wrong, [])
+
+    def test_fork_is_told(self):
+        self.checkpoint()
+        out, into = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                self.db.sql("SELECT 1")
+            except ckptdb.Argument:
+                os.write(into, b"told")
+            os._exit(0)
+        os.waitpid(child, 0)
+        self.assertEqual(os.read(out, 4), b"told")
+        os.close(out)
+        os.close(into)
+
+    def test_nothing_stays_open(self):
+        ck = self.checkpoint()
+        path = self.db.path
+
+        def once():
+            with ckptdb.open(path, "r") as db:
+                held = db[ck.id]
+                held["enc/layer_0/kernel"][...]
+                held["enc/layer_0/kernel"].mmap()
+                rows = db.sql("SELECT * FROM tensor")
+                rows.fetchone()
+            ckptdb.open_file(self.file)["step"][...]
+        for _ in range(20):
+            once()
+        gc.collect()
+        before, rss = len(os.listdir("/proc/self/fd")), resident()
+        for _ in range(int(os.environ.get("CKPTDB_OPENS", "200"))):
+            once()
+        gc.collect()
+        self.assertEqual(len(os.listdir("/proc/self/fd")), before)
+        self.assertLess(resident() - rss, 32 << 20)
+
+    def test_rows_outlive_nothing(self):
+        self.checkpoint()
+        rows = self.db.sql("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) SELECT i FROM n")
+        rows.fetchone()
+        self.db.close()
+        with self.assertRaises(ckptdb.Argument):
+            rows.fetchall()
+
+
+def resident():
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * 4096
+
+
+def load_tests(loader, tests, pattern):
+    for name in ("errors", "rows", "catalog", "maps"):
+        tests.addTests(doctest.DocTestSuite(importlib.import_module(f"ckptdb.{name}"),
+                                            optionflags=doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL))
+    tests.addTests(doctest.DocTestSuite(ckptdb, optionflags=doctest.ELLIPSIS))
+    return tests
+
+
+if __name__ == "__main__":
+    out = io.StringIO()
+    result = unittest.main(exit=False, testRunner=unittest.TextTestRunner(stream=out, verbosity=1)).result
+    bad = len(result.failures) + len(result.errors)
+    if bad:
+        print(out.getvalue())
+    print(f"{result.testsRun - bad} passed, {bad} failed")
+    sys.exit(bool(bad))
