@@ -127,14 +127,17 @@ WITH RECURSIVE
     VALUES ('(?i:''s|''t|''re|''ve|''m|''ll|''d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+', 'llama-bpe'),
            ('(?i:''s|''t|''re|''ve|''m|''ll|''d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+', 'qwen2'),
            ('''(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+', 'gpt-2')),
-  role(ord, key, name) AS (
-    VALUES (70, 'bos_token_id', 'bos'), (71, 'eos_token_id', 'eos'), (72, 'unknown_token_id', 'unk'), (73, 'seperator_token_id', 'sep'),
-           (74, 'padding_token_id', 'pad'), (75, 'cls_token_id', 'cls'), (76, 'mask_token_id', 'mask')),
+  -- (The spelling is llama.cpp's.) A text begins with BERT's cls and ends with its sep.
+  role(ord, key, name, instead) AS (
+    VALUES (70, 'bos_token_id', 'bos', 'cls'), (71, 'eos_token_id', 'eos', 'sep'), (72, 'unknown_token_id', 'unk', NULL),
+           (73, 'seperator_token_id', 'sep', NULL), (74, 'padding_token_id', 'pad', NULL), (75, 'mask_token_id', 'mask', NULL)),
   -- By the token that tokenizer_config.json names, else the number in config.json.
   roles(ord, key, id) AS (
     SELECT ord, key, coalesce(
       (SELECT v.id FROM text JOIN vocabulary v ON v.token = coalesce(json_extract(settings, '$.' || name || '_token.content'),
-                                                                     json_extract(settings, '$.' || name || '_token'))),
+                                                                     json_extract(settings, '$.' || name || '_token'),
+                                                                     json_extract(settings, '$.' || instead || '_token.content'),
+                                                                     json_extract(settings, '$.' || instead || '_token'))),
       (SELECT v.id FROM tokenizer JOIN vocabulary v ON v.token = unknown AND name = 'unk'),
       (SELECT CASE WHEN typeof(value) = 'integer' THEN value WHEN json_valid(value) THEN json_extract(value, '$[0]') END
        FROM config WHERE config.key = name || '_token_id'))

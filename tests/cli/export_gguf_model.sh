@@ -49,10 +49,10 @@ folder("gemma2", {**LLAMA, "model_type": "gemma2", "head_dim": 256, "attn_logit_
 folder("gpt2", {"model_type": "gpt2", "n_ctx": 1024, "n_embd": 16, "n_layer": 2, "n_head": 2, "layer_norm_epsilon": 1e-5, "n_inner": None},
        {**BPE, "pre_tokenizer": BYTE_LEVEL})
 folder("bert", {"model_type": "bert", "max_position_embeddings": 512, "hidden_size": 16, "num_hidden_layers": 1, "intermediate_size": 32,
-                "num_attention_heads": 2, "layer_norm_eps": 1e-12, "type_vocab_size": 2, "vocab_size": 5},
-       {"added_tokens": added((0, "[PAD]", True), (1, "[CLS]", True)),
+                "num_attention_heads": 2, "layer_norm_eps": 1e-12, "type_vocab_size": 2, "vocab_size": 6},
+       {"added_tokens": added((0, "[PAD]", True), (1, "[CLS]", True), (5, "[SEP]", True)),
         "model": {"type": "WordPiece", "unk_token": "[UNK]", "vocab": {"[PAD]": 0, "[CLS]": 1, "[UNK]": 2, "the": 3, "##s": 4}}},
-       {"cls_token": "[CLS]", "pad_token": "[PAD]"})
+       {"cls_token": "[CLS]", "pad_token": "[PAD]", "sep_token": {"content": "[SEP]"}})
 folder("t5", {"model_type": "t5", "d_model": 16, "d_ff": 32, "d_kv": 8, "num_layers": 2, "num_decoder_layers": 3, "num_heads": 2, "n_positions": 512,
               "layer_norm_epsilon": 1e-6, "relative_attention_num_buckets": 32, "decoder_start_token_id": 0, "vocab_size": 6,
               "eos_token_id": 1, "pad_token_id": 0},
