@@ -6,10 +6,10 @@
 
 #include "catalog/maps/optimizer/piece.h"
 
-#define CHILDREN_MAX 256 /* subfolders of a folder that are looked at, or may be states */
-#define TOO_MANY     "a folder with more than 256 states, of which not all are looked at"
-#define SAMPLE       1000 /* leaves of the state used to find the folder of parameters */
-#define DEPTH_MAX    16   /* nesting of combinators */
+#define LINKS_MAX 256 /* of a chain: each is of all parameters; and folders that may be theirs */
+#define TOO_MANY  "a chain of more than 256 states, which is not looked at"
+#define SAMPLE    1000 /* leaves of the state used to find the folder of parameters */
+#define DEPTH_MAX 16   /* nesting of combinators */
 
 /* Leaves [first, end) of the checkpoint. */
 struct span {
@@ -26,6 +26,8 @@ struct finder {
     struct optimizer_params params; /* of the whole checkpoint */
     struct strmap names;            /* their names to index, plus 1 */
     struct span span;               /* of the leaves of the folder that is visited */
+    size_t *met;                    /* by parameter: the place that last met it, counted from 1 */
+    size_t places;                  /* begun so far */
 };
 
 static bool failed(const struct finder *f)
@@ -140,22 +142,18 @@ static uint64_t param_in(const struct strmap *names, struct piece path)
     return 0;
 }
 
-/* The subfolders of a folder, and the span of the leaves of each. */
-struct folders {
-    struct piece parent, at[CHILDREN_MAX];
-    struct span span[CHILDREN_MAX];
-    size_t count;
-    bool lost; /* there are more, and one of them is a combinator or a chain */
+struct folder {
+    struct piece name;
+    struct span span; /* of its leaves */
 };
 
-/* The index of a folder; folders->count if it is not there. */
-static size_t folder_called(const struct folders *folders, struct piece name)
-{
-    size_t k = 0;
-    while (k < folders->count && !piece_same(folders->at[k], name))
-        k++;
-    return k;
-}
+/* The subfolders of a folder. */
+struct folders {
+    struct piece parent;
+    struct folder *at;
+    size_t count, space;
+    bool many; /* one after the first LINKS_MAX is a combinator or a chain */
+};
 
 /* Whether a folder that holds something of this name is a combinator or a chain. */
 static bool is_inner_name(struct piece name)
@@ -166,28 +164,31 @@ static bool is_inner_name(struct piece name)
 
 static void list_folders(const struct finder *f, struct piece parent, struct folders *out)
 {
-    out->parent = parent;
-    out->count = 0;
-    out->lost = false;
+    struct strmap names = {.err = f->arena->err}; /* to index */
+    *out = (struct folders){.parent = parent};
     struct piece last = {NULL, 0};
     size_t at = 0;
-    for (size_t i = f->span.first; i < f->span.end; i++) {
+    bool added;
+    for (size_t i = f->span.first; i < f->span.end && !failed(f); i++) {
         struct piece path = below(f, &f->leaves->at[i], parent), first = piece_first(path);
         if (!path.at)
             continue;
-        if (!last.at || !piece_same(last, first))
-            at = folder_called(out, first);
-        if (at == CHILDREN_MAX) {
-            out->lost |= is_inner_name(piece_first(piece_after(path, first)));
-            continue;
+        if (!last.at || !piece_same(last, first)) {
+            uint64_t *known = strmap_add(&names, first.at, first.len, &added);
+            if (added) {
+                *known = out->count;
+                *PUSH(f->arena, out->at, out->count, out->space) =
+                    (struct folder){first, {i, i + 1}};
+            }
+            at = *known;
+            last = first;
         }
-        if (at == out->count) {
-            out->at[at] = first;
-            out->span[out->count++].first = i;
-        }
-        out->span[at].end = i + 1;
-        last = first;
+        if (failed(f))
+            break;
+        out->at[at].span.end = i + 1;
+        out->many |= at >= LINKS_MAX && is_inner_name(piece_first(piece_after(path, first)));
     }
+    strmap_release(&names);
 }
 
 /* parent/child; at NULL after a failure. Either may be empty. */
@@ -245,8 +246,9 @@ static struct piece find_folder(const struct finder *f)
     struct piece found = {NULL, 0}, parent = folder_of(f->root);
     list_folders(f, parent, &folders);
     size_t best = 0;
-    for (size_t k = 0; k <= folders.count && !failed(f); k++) {
-        struct piece none = {"", 0}, one = k < folders.count ? folders.at[k] : none;
+    const size_t count = folders.count < LINKS_MAX ? folders.count : LINKS_MAX;
+    for (size_t k = 0; k <= count && !failed(f); k++) {
+        struct piece none = {"", 0}, one = k < count ? folders.at[k].name : none;
         struct piece path = state_layout_join(f, parent, one);
         const size_t hits = count_hits(f, path);
         if (hits > best) {
@@ -363,7 +365,10 @@ static const char *with_slash(const struct finder *f, struct piece path, size_t 
 
 static bool is_one_of(const struct folders *folders, struct piece name)
 {
-    return folder_called(folders, name) < folders->count;
+    size_t k = 0;
+    while (k < folders->count && !piece_same(folders->at[k].name, name))
+        k++;
+    return k < folders->count;
 }
 
 /* Whether a null leaf is an empty tuple, which Orbax and Flax save as null: Optax's EmptyState,
@@ -377,11 +382,26 @@ static bool is_empty_tuple(const struct finder *f, const struct optimizer_leaf *
     return leaf->null && (masked || !moments);
 }
 
-/* Add the leaves below `root`, except for those in the folders `without`, under their full
- * names; met[i] is set if one of them belongs to parameter i. */
-static void take_leaves(const struct finder *f, struct optimizer_place *place, struct piece root,
-                        const struct folders *without, bool masked, bool *met)
+/* Parameters that leaves of a place belong to, by their indexes. */
+struct met {
+    size_t *at;
+    size_t count, space;
+};
+
+static int state_layout_by_index(const void *a, const void *b)
 {
+    const size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Add the leaves below `root`, except for those in the folders `without`, under their full
+ * names, and list in *met which parameters they belong to, in order. */
+static void take_leaves(struct finder *f, struct optimizer_place *place, struct piece root,
+                        const struct folders *without, bool masked, struct met *met)
+{
+    if (!f->met && !(f->met = arena_array(f->arena, f->params.count, sizeof(*f->met))))
+        return;
+    f->places++;
     for (size_t i = f->span.first; i < f->span.end; i++) {
         struct optimizer_leaf leaf = f->leaves->at[i];
         struct piece path = below(f, &leaf, root);
@@ -389,13 +409,17 @@ static void take_leaves(const struct finder *f, struct optimizer_place *place, s
             is_empty_tuple(f, &leaf, path, masked))
             continue;
         uint64_t param = param_in(&f->names, path);
-        if (param)
-            met[param - 1] = true;
+        if (param && f->met[param - 1] != f->places) {
+            f->met[param - 1] = f->places;
+            *PUSH(f->arena, met->at, met->count, met->space) = param - 1;
+        }
         leaf.len = (size_t)(path.at - leaf.name) + path.len;
         if (root.len == 0 && !(leaf.name = with_slash(f, path, &leaf.len)))
             return;
         optimizer_add_leaf(&place->held, &leaf);
     }
+    if (met->count)
+        qsort(met->at, met->count, sizeof(*met->at), state_layout_by_index);
 }
 
 static void add_known(struct optimizer_params *to, const struct optimizer_param *p)
@@ -407,20 +431,19 @@ static void add_place(struct finder *f, struct piece root, const struct folders 
                       bool filtered)
 {
     struct optimizer_place place = new_place(f, root);
-    bool *met = arena_array(f->arena, f->params.count + 1, sizeof(*met));
-    if (met)
-        take_leaves(f, &place, root, without, filtered, met);
+    struct met met = {0};
+    take_leaves(f, &place, root, without, filtered, &met);
     if (!place.held.count) { /* only empty states, which identify nothing */
         release_place(&place);
         return;
     }
-    for (size_t i = 0; i < f->params.count; i++)
-        if (!filtered || met[i])
-            add_known(&place.params, &f->params.at[i]);
+    const size_t count = filtered ? met.count : f->params.count;
+    for (size_t i = 0; i < count && !failed(f); i++)
+        add_known(&place.params, &f->params.at[filtered ? met.at[i] : i]);
     keep_place(f, place);
 }
 
-/* Add a place that says that not all states in a folder are looked at. */
+/* Add a place that says that the states in a folder are not looked at. */
 static void add_refused(struct finder *f, struct piece folder)
 {
     struct optimizer_place place = new_place(f, folder);
@@ -458,12 +481,10 @@ static void visit_labels(struct finder *f, struct piece folder, unsigned depth)
     const struct span all = f->span;
     struct folders labels;
     list_folders(f, folder, &labels);
-    if (labels.lost)
-        add_refused(f, folder);
     for (size_t i = 0; i < labels.count && !failed(f); i++) {
-        struct piece label = state_layout_join(f, folder, labels.at[i]);
+        struct piece label = state_layout_join(f, folder, labels.at[i].name);
         struct piece inner = state_layout_join(f, label, (struct piece){"inner_state", 11});
-        f->span = labels.span[i];
+        f->span = labels.at[i].span;
         state_layout_visit(f, inner, true, depth);
     }
     f->span = all;
@@ -475,13 +496,13 @@ static void visit_links(struct finder *f, const struct folders *links, bool filt
                         unsigned depth, struct folders *found)
 {
     const struct span all = f->span;
-    found->count = 0;
+    *found = (struct folders){.parent = links->parent};
     for (size_t i = 0; i < links->count && !failed(f); i++) {
-        struct piece link = state_layout_join(f, links->parent, links->at[i]);
-        f->span = links->span[i];
-        if (is_slot(f, links->at[i]) || !is_inner(f, link))
+        struct piece link = state_layout_join(f, links->parent, links->at[i].name);
+        f->span = links->at[i].span;
+        if (is_slot(f, links->at[i].name) || !is_inner(f, link))
             continue;
-        found->at[found->count++] = links->at[i];
+        *PUSH(f->arena, found->at, found->count, found->space) = links->at[i];
         state_layout_visit(f, link, filtered, depth);
     }
     f->span = all;
@@ -508,7 +529,7 @@ static void state_layout_visit(struct finder *f, struct piece folder, bool filte
     /* After a failure a folder may be all of them. */
     if (in.count == 0 || failed(f))
         return;
-    if (in.lost) {
+    if (in.many) {
         add_refused(f, folder);
     } else if (depth > DEPTH_MAX) {
         add_place(f, folder, NULL, filtered);

@@ -8,7 +8,7 @@
  *
  * Combinators (chains, named chains, masks, labels, MultiSteps, injected hyperparameters, …) are
  * entered: each state inside, for multi_transform one per label, becomes a place of its own. A
- * folder with more of them than are looked at is a place with an error.
+ * chain of more links than are looked at is a place with an error.
  */
 #ifndef CKPTDB_STATE_LAYOUT_H
 #define CKPTDB_STATE_LAYOUT_H
@@ -19,7 +19,7 @@ struct optimizer_place {
     /* With its root, "opt_state/1"; "" is "", and its names begin with '/'; NULL: T5X's */
     struct optimizer_params params;
     struct optimizer_held held;
-    /* Why not all of the folder is looked at (no parameters, nothing held); or NULL */
+    /* Why the folder is not looked at (no parameters, nothing held); or NULL */
     const char *error;
 };
 
