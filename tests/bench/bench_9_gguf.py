@@ -1,7 +1,13 @@
 """GGUF against the package gguf: reading a file's header against gguf.GGUFReader, and decoding Q4_K blocks
-against its NumPy. Of the references the call alone counts, not the start of Python."""
+against its NumPy. Quantising against ggml's own quantisers, from a file to a file, on as many threads as there are
+processors; `make interop` has built them (tests/interop/quantise.py). Of the references the call alone counts, not the
+start of Python."""
+import array
 import hashlib
+import json
 import os
+import pathlib
+import random
 import statistics
 import struct
 
@@ -21,6 +27,32 @@ took = time.perf_counter() - began
 print(hashlib.sha256(values.astype("<f4").tobytes()).hexdigest())
 print(took)
 """
+
+
+QUANTISE = """
+import sys, os, time, ctypes, hashlib, mmap
+from concurrent.futures import ThreadPoolExecutor
+library, source, begin, count, name, elements, size, target = sys.argv[1:]
+begin, count, elements, size = int(begin), int(count), int(elements), int(size)
+quantise = getattr(ctypes.CDLL(library), f"quantize_row_{name}_ref")
+at_once = 65536
+def part(first):
+    n = min(at_once, count - first)
+    rows = os.pread(file, 4 * n, begin + 4 * first)
+    blocks = ctypes.create_string_buffer(n // elements * size)
+    quantise(rows, blocks, ctypes.c_int64(n))
+    os.pwrite(out, blocks, first // elements * size)
+began = time.perf_counter()
+file, out = os.open(source, os.O_RDONLY), os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+with ThreadPoolExecutor(os.cpu_count()) as threads:
+    list(threads.map(part, range(0, count, at_once)))
+took = time.perf_counter() - began
+print(hashlib.sha256(open(target, "rb").read()).hexdigest())
+print(took)
+"""
+GGML = pathlib.Path(__file__).resolve().parents[2] / "build/ggml/libggml-quants.so"
+# Type: ggml's name, elements and bytes of a block, goal, elements to quantise.
+QUANTISED = {"q8_0": ("q8_0", 32, 34, 0.15, 1 << 27), "q4_k": ("q4_K", 256, 144, 0.5, 1 << 24)}
 
 
 def text(value):
@@ -69,7 +101,36 @@ def against(bench, name, goal, ours, theirs, same, before=lambda: None):
               f"{statistics.median(mine) * 1000:.1f} ms against {statistics.median(other) * 1000:.1f} ms")
 
 
+def quantise(bench):
+    for kind, (theirs, elements, size, goal, count) in QUANTISED.items():
+        name = f"export a GGUF of {kind.upper()}"
+        if not bench.wants(name):
+            continue
+        if not GGML.exists():
+            bench.leave_out(name, "there is no ggml (make interop builds it)")
+            continue
+        rows = bench.count(count) >> 12
+        some = array.array("f", (random.gauss(0, 0.02) for _ in range(1 << 16))).tobytes()
+        source, out, target = (str(bench.root / n) for n in ("m.safetensors", "q.gguf", "q.bin"))
+        header = json.dumps({"w": {"dtype": "F32", "shape": [rows, 4096], "data_offsets": [0, rows << 14]}}).encode()
+        with open(source, "wb") as file:
+            file.write(struct.pack("<Q", len(header)) + header)
+            for _ in range(rows >> 4):
+                file.write(some)
+            file.write(some[:(rows & 15) << 14])
+
+        def same(_, digest):
+            have = bench.run([bench.ckptdb, "get", out, "w", "--format", "raw"])[1]
+            return hashlib.sha256(have).hexdigest().encode() == digest
+        against(bench, name, goal,
+                [bench.ckptdb, "export", source, out, "--force", "--no-sync", "--option", f"quantize={kind}"],
+                [bench.python_with("hashlib"), "-c", QUANTISE, str(GGML), source, str(8 + len(header)), str(rows << 12), theirs,
+                 str(elements), str(size), target], same,
+                lambda: [os.remove(p) for p in (out, target) if os.path.exists(p)])
+
+
 def run(bench):
+    quantise(bench)
     index, decode = "index a GGUF of 32,000 tokens", "decode Q4_K"
     wanted = [name for name in (index, decode) if bench.wants(name)]
     python = bench.python_with("gguf") if wanted else None
