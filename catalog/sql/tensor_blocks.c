@@ -106,6 +106,7 @@ void blocks_close(struct blocks *b)
     sqlite3_finalize(b->find_last);
     sqlite3_finalize(b->find_holders);
     sqlite3_finalize(b->find_named);
+    sqlite3_finalize(b->find_between);
     sqlite3_finalize(b->find_kinds);
     sqlite3_finalize(b->find_checks);
     for (size_t i = 0; i < sizeof(b->load) / sizeof(b->load[0]); i++)

@@ -82,7 +82,8 @@ struct blocks {
     unsigned round; /* counts how often blocks were dropped */
     unsigned asked; /* layouts whose holders were looked up one by one */
     bool all_holders;
-    sqlite3_stmt *find_layout, *find_last, *find_holders, *find_named, *find_kinds, *find_checks;
+    sqlite3_stmt *find_layout, *find_last, *find_holders, *find_named, *find_between, *find_kinds,
+        *find_checks;
     struct block_load load[8];
     char damage[512];
 };

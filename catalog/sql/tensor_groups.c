@@ -22,12 +22,17 @@ void groups_end(struct tensor_groups *g)
 int groups_between(struct tensor_groups *g, struct blocks *b, struct cell from, struct cell to)
 {
     g->blocks = b;
-    int rc = vtab_once(b->db, &b->find_named,
-                       "SELECT id FROM _layout_tensors WHERE name BETWEEN ?1 AND ?2 ORDER BY id");
-    sqlite3_stmt *s = b->find_named;
+    /* Of one name the index has the ids in order. */
+    const bool one = from.at == to.at && from.len == to.len;
+    sqlite3_stmt **find = one ? &b->find_named : &b->find_between;
+    int rc = vtab_once(b->db, find,
+                       one ? "SELECT id FROM _layout_tensors WHERE name = ?1 ORDER BY id"
+                           : "SELECT id FROM _layout_tensors WHERE name BETWEEN ?1 AND ?2"
+                             " ORDER BY id");
+    sqlite3_stmt *s = *find;
     if (rc == SQLITE_OK)
         rc = sqlite3_bind_text(s, 1, from.at, (int)from.len, SQLITE_STATIC);
-    if (rc == SQLITE_OK)
+    if (rc == SQLITE_OK && !one)
         rc = sqlite3_bind_text(s, 2, to.at, (int)to.len, SQLITE_STATIC);
     while (rc == SQLITE_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
         const uint64_t id = (uint64_t)sqlite3_column_int64(s, 0);

@@ -320,9 +320,9 @@ static int by_checkpoint(const void *a, const void *b)
 static int by_place(const void *a, const void *b)
 {
     const struct group_pick *x = a, *y = b;
-    return x->layout->index != y->layout->index ? (x->layout->index < y->layout->index ? -1 : 1)
-           : x->ord < y->ord                    ? -1
-                                                : x->ord > y->ord;
+    return x->layout->id != y->layout->id ? (x->layout->id < y->layout->id ? -1 : 1)
+           : x->ord < y->ord              ? -1
+                                          : x->ord > y->ord;
 }
 
 /* Take the tensors of the next group, and one more, with which the one after it begins. */
