@@ -1,9 +1,10 @@
 /*
  * error.h - a status for the code, a sentence with a place for people.
  *
- * Every function that can fail returns an enum status and fills the caller's struct error. The
- * first error wins: error_set() on an error that is already set changes nothing, so a late clean-up
- * cannot hide the cause. A struct error belongs to one thread at a time.
+ * Every function that can fail fills the caller's struct error, and returns its status if callers
+ * branch on it. The first error wins: error_set() on an error that is already set changes nothing, so
+ * a late clean-up cannot hide the cause (arena.h says what else is sticky). A struct error belongs to
+ * one thread at a time.
  */
 #ifndef CKPTDB_ERROR_H
 #define CKPTDB_ERROR_H

@@ -39,12 +39,12 @@ enum status keep_pause(const struct content_work *w, struct error *err)
     return content_commit(w->db, err);
 }
 
-enum status keep_bytes(const struct content_work *w, int64_t checkpoint, uint64_t bytes,
-                       uint64_t *since, struct error *err)
+void keep_bytes(const struct content_work *w, int64_t checkpoint, uint64_t bytes, uint64_t *since,
+                struct error *err)
 {
     *since += bytes;
     if (*since < KEEP_BYTES)
-        return OK;
+        return;
     *since = 0;
     char *before = content_stamp(w->db, checkpoint, err), *after = NULL;
     if (err->status == OK && content_commit(w->db, err) == OK && keep_begin_work(w, err) == OK)
@@ -54,5 +54,4 @@ enum status keep_bytes(const struct content_work *w, int64_t checkpoint, uint64_
                   "a checkpoint was imported anew or forgotten while it was read; try again");
     sqlite3_free(before);
     sqlite3_free(after);
-    return err->status;
 }

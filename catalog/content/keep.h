@@ -17,7 +17,7 @@ enum status keep_pause(const struct content_work *, struct error *err);
 /* Call this within a checkpoint, after this many bytes were read; *since: bytes since the last
  * commit. Between two transactions others may write: ERR_CHANGED if the checkpoint was replaced,
  * since what was read before is not of the new one. */
-enum status keep_bytes(const struct content_work *, int64_t checkpoint, uint64_t bytes,
-                       uint64_t *since, struct error *err);
+void keep_bytes(const struct content_work *, int64_t checkpoint, uint64_t bytes, uint64_t *since,
+                struct error *err);
 
 #endif

@@ -49,7 +49,7 @@ struct sweep {
 
 /* OK: everything was taken; otherwise take()'s error, ERR_INTERRUPTED, ERR_MEMORY, or an error of
  * the catalog. */
-enum status sweep_run(const struct sweep *, struct error *err);
+void sweep_run(const struct sweep *, struct error *err);
 
 /* For make(), to call every few hundred KiB: ERR_INTERRUPTED after stop(), so that a tensor that is
  * not cut into parts, of any size, does not have to be read to its end first. take() passes the error

@@ -69,10 +69,10 @@ static void state_list(struct stating *s, struct error *err)
 }
 
 /* In a transaction: rows that are committed one by one take twice as long. */
-enum status twins_find(sqlite3 *db, struct error *err)
+void twins_find(sqlite3 *db, struct error *err)
 {
     if (db_exec(db, "SAVEPOINT twins", err) != OK)
-        return err->status;
+        return;
     if (db_exec(db, sizes_sql, err) == OK) {
         struct stating s = {
             .db = db,
@@ -91,5 +91,4 @@ enum status twins_find(sqlite3 *db, struct error *err)
     struct error ending = {.offset = NO_OFFSET};
     if (db_exec(db, "RELEASE twins", &ending) != OK && err->status == OK)
         *err = ending;
-    return err->status;
 }

@@ -13,7 +13,7 @@
 
 /* Find them; the result is kept in temporary tables of the connection until the next call.
  * ERR_BUSY and other errors of the database; ERR_MEMORY. */
-enum status twins_find(sqlite3 *, struct error *err);
+void twins_find(sqlite3 *, struct error *err);
 
 /* A condition on the view `tensor t`: it may have an equal one. */
 extern const char twins_condition[];

@@ -30,7 +30,7 @@ static void digest_rows(struct fields *d, sqlite3 *db, const char *sql, int64_t 
     sqlite3_finalize(row);
 }
 
-enum status alike_settle(sqlite3 *db, int64_t sum, struct error *err)
+void alike_settle(sqlite3 *db, int64_t sum, struct error *err)
 {
     sqlite3_stmt *next = db_query(db, err,
                                   "SELECT id FROM _layout_alike WHERE sum = ?1"
@@ -61,7 +61,6 @@ enum status alike_settle(sqlite3 *db, int64_t sum, struct error *err)
     }
     sqlite3_finalize(put);
     sqlite3_finalize(next);
-    return err->status;
 }
 
 static int64_t sum_of_names(sqlite3 *db, int64_t layout, struct error *err)

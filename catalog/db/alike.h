@@ -8,7 +8,7 @@
 #include "catalog/db/sqlite.h"
 
 /* Find which layouts of this sum are alike: compute the digests that are missing. */
-enum status alike_settle(sqlite3 *, int64_t sum, struct error *err);
+void alike_settle(sqlite3 *, int64_t sum, struct error *err);
 
 /* Compute for every layout what an import stores with a new one. */
 enum status alike_fill(sqlite3 *, struct error *err);

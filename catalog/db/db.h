@@ -71,7 +71,6 @@ enum status lookup_composed(struct lookup *, const char *recipe, struct arena *,
                             struct stored_tensor *out, struct error *err);
 /* Append the tensor's name; *found says whether there is such an id. */
 struct text;
-enum status lookup_name(struct lookup *, int64_t id, struct text *out, bool *found,
-                        struct error *err);
+void lookup_name(struct lookup *, int64_t id, struct text *out, bool *found, struct error *err);
 
 #endif

@@ -455,7 +455,7 @@ static void make_names(struct labelling *l)
     }
 }
 
-enum status labels_renew(sqlite3 *db, struct error *err)
+void labels_renew(sqlite3 *db, struct error *err)
 {
     static const char complete[] =
         "INSERT INTO _labels(id, name) SELECT id, path FROM _checkpoints"
@@ -477,5 +477,4 @@ enum status labels_renew(sqlite3 *db, struct error *err)
     put_names(&l, true);
     put_names(&l, false);
     arena_release(&l.arena);
-    return err->status;
 }

@@ -19,6 +19,6 @@
 /* Name all checkpoints again, in the caller's transaction. Missing rows of `labels` are added,
  * with their states unknown. Reads refs/main of Hugging Face caches; writes only names that have
  * changed. */
-enum status labels_renew(sqlite3 *, struct error *err);
+void labels_renew(sqlite3 *, struct error *err);
 
 #endif

@@ -467,8 +467,7 @@ enum status lookup_composed(struct lookup *l, const char *recipe, struct arena *
     return compose(recipe, &composer, arena, out, err);
 }
 
-enum status lookup_name(struct lookup *l, int64_t id, struct text *out, bool *found,
-                        struct error *err)
+void lookup_name(struct lookup *l, int64_t id, struct text *out, bool *found, struct error *err)
 {
     struct finding f = {.lookup = l, .err = err};
     int rows = lookup_holds(l, id, err) ? lookup_find(&f, &l->name, find_name, id) : -1;
@@ -477,5 +476,4 @@ enum status lookup_name(struct lookup *l, int64_t id, struct text *out, bool *fo
         !text_add(out, sqlite3_column_text(l->name, 0), (size_t)sqlite3_column_bytes(l->name, 0)))
         error_memory_at(f.err, "catalog");
     sqlite3_reset(l->name);
-    return err->status;
 }

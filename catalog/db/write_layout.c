@@ -298,8 +298,8 @@ static void put_layout(struct writer *w, const struct batch_layout *l, int64_t i
         alike_settle(w->db, (int64_t)l->sum, err);
 }
 
-enum status write_layout(struct writer *w, const struct batch_layout *l, int64_t *id, bool *placed,
-                         struct error *err)
+void write_layout(struct writer *w, const struct batch_layout *l, int64_t *id, bool *placed,
+                  struct error *err)
 {
     *id = write_find(w, err, FIND_LAYOUT, "b", digest_bytes(&l->logical));
     *placed =
@@ -308,7 +308,6 @@ enum status write_layout(struct writer *w, const struct batch_layout *l, int64_t
         *id = w->next_layout++;
         put_layout(w, l, *id, err);
     }
-    return err->status;
 }
 
 enum status write_placements(struct writer *w, const struct batch_layout *l, int64_t checkpoint,

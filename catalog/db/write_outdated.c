@@ -58,7 +58,7 @@ enum status write_outdated(struct writer *w, int64_t checkpoint, bool *outdated,
     return *outdated ? write_exec(w, err, sql) : err->status;
 }
 
-enum status write_renewed(struct writer *w, int64_t checkpoint, struct error *err)
+void write_renewed(struct writer *w, int64_t checkpoint, struct error *err)
 {
     sqlite3_int64 kept = 0;
     if (err->status == OK)
@@ -66,5 +66,4 @@ enum status write_renewed(struct writer *w, int64_t checkpoint, struct error *er
     w->kept = kept != 0;
     if (write_exec(w, err, forget) == OK && !w->kept)
         write_forget_content(w, checkpoint, err);
-    return err->status;
 }

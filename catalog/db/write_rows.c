@@ -146,12 +146,12 @@ enum status write_feed(struct writer *w, enum writer_statement_id which, struct 
     return rows.count ? write_row(w, err, which, "") : err->status;
 }
 
-enum status write_feed_behind(struct writer *w, enum writer_statement_id first,
-                              enum writer_statement_id more, struct feed rows, struct error *err)
+void write_feed_behind(struct writer *w, enum writer_statement_id first,
+                       enum writer_statement_id more, struct feed rows, struct error *err)
 {
     struct feed rest = rows;
     if (!rows.count)
-        return err->status;
+        return;
     rows.count = 1;
     rest.count--;
     rest.from = 1;
@@ -160,7 +160,6 @@ enum status write_feed_behind(struct writer *w, enum writer_statement_id first,
         sqlite3_last_insert_rowid(w->db) != rows.base + (int64_t)rest.count)
         error_set(err, ERR_CORRUPT, sqlite3_db_filename(w->db, "main"), NO_OFFSET,
                   "the catalog holds rows of a layout that it does not know");
-    return err->status;
 }
 
 /* --- ckptdb_feed ------------------------------------------------------------------------ */

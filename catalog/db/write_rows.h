@@ -104,8 +104,8 @@ enum status write_exec(struct writer *, struct error *err, const char *sql);
 enum status write_feed(struct writer *, enum writer_statement_id, struct feed rows,
                        struct error *err);
 /* Insert rows of the newest layout: the first with its id, the others after it. */
-enum status write_feed_behind(struct writer *, enum writer_statement_id first,
-                              enum writer_statement_id more, struct feed rows, struct error *err);
+void write_feed_behind(struct writer *, enum writer_statement_id first,
+                       enum writer_statement_id more, struct feed rows, struct error *err);
 
 static inline struct bytes digest_bytes(const struct layout_digest *d)
 {
@@ -116,14 +116,14 @@ static inline struct bytes digest_bytes(const struct layout_digest *d)
 
 /* Find or write the layout's row; *placed: this checkpoint's bytes are at other places than the
  * layout's. */
-enum status write_layout(struct writer *, const struct batch_layout *, int64_t *id, bool *placed,
-                         struct error *err);
+void write_layout(struct writer *, const struct batch_layout *, int64_t *id, bool *placed,
+                  struct error *err);
 enum status write_placements(struct writer *, const struct batch_layout *, int64_t checkpoint,
                              struct error *err);
 /* Called before a checkpoint is written again: if another version of the program indexed it,
  * remember what that found, for write_renewed() to compare afterwards. (write_outdated.c) */
 enum status write_outdated(struct writer *, int64_t checkpoint, bool *outdated, struct error *err);
-enum status write_renewed(struct writer *, int64_t checkpoint, struct error *err);
+void write_renewed(struct writer *, int64_t checkpoint, struct error *err);
 /* Forget all that is known of the contents of its tensors. */
 enum status write_forget_content(struct writer *, int64_t checkpoint, struct error *err);
 /* Find or write the row of a batch's facts; -1 on failure. */

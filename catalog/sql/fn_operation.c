@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "catalog/base/text.h"
-#include "catalog/data/compose/compose.h"
 #include "catalog/data/compose/shapes.h"
 #include "catalog/sql/extension.h"
 
@@ -62,7 +61,7 @@ static void operation_dtype(sqlite3_context *context, int argc, sqlite3_value **
     (void)argc;
     const char *dtype = operation_text_of(argv[0]);
     if (dtype)
-        sqlite3_result_text(context, compose_result(dtype), -1, SQLITE_TRANSIENT);
+        sqlite3_result_text(context, shapes_result(dtype), -1, SQLITE_TRANSIENT);
 }
 
 int sql_register_operation(sqlite3 *db)

@@ -32,7 +32,7 @@ struct verify_options {
 };
 
 /* *skipped: checkpoints that had been verified before an interruption. */
-enum status verify_run(sqlite3 *catalog, const struct verify_options *, size_t *skipped,
-                       struct error *err);
+void verify_run(sqlite3 *catalog, const struct verify_options *, size_t *skipped,
+                struct error *err);
 
 #endif

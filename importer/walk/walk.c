@@ -273,7 +273,7 @@ static bool walk_find_place(const char *path, bool exists, struct place *out, st
     return err->status == OK;
 }
 
-enum status walk_find(const char *path, struct error *err)
+void walk_find(const char *path, struct error *err)
 {
     struct place place = {0};
     enum entry_kind kind;
@@ -282,7 +282,6 @@ enum status walk_find(const char *path, struct error *err)
     if (path_look(path, &kind, &identity, &missing) != OK)
         walk_find_place(path, false, &place, err);
     free(place.directory);
-    return err->status;
 }
 
 /* checkpoint_around(), which lists the directory, once for all names in it that were asked for. */

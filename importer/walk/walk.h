@@ -75,7 +75,7 @@ struct walk {
 };
 
 /* ERR_MISSING if an argument is neither a path nor the prefix of a set's files. */
-enum status walk_find(const char *path, struct error *err);
+void walk_find(const char *path, struct error *err);
 
 /* ERR_MISSING with the path of an argument that does not exist; ERR_INTERRUPTED. */
 enum status walk_paths(const char *const *paths, int count, const struct walk_options *,

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "catalog/data/compose/merge_recipe.h"
-#include "catalog/data/convert/convert.h"
+#include "catalog/data/compose/shapes.h"
 
 static enum status compose_refuse(struct error *err, const char *why)
 {
@@ -47,40 +47,6 @@ enum status compose_reshape(const char *operations, uint64_t *shape, unsigned *r
         memcpy(shape, v.shape, v.rank * sizeof(*shape));
     }
     return err->status;
-}
-
-/* --- dtypes ------------------------------------------------------------------------------ */
-
-/* Whether it is a dtype of quantised blocks that can be decoded to float32. */
-static bool decodes(const struct dtype *d)
-{
-    struct converter to_numbers;
-    struct dtype single;
-    struct error why = {.offset = NO_OFFSET};
-    if (d->kind != DTYPE_BLOCK)
-        return false;
-    dtype_find("float32", &single);
-    return converter_find(d, &single, &to_numbers, &why) == OK;
-}
-
-const char *compose_result(const char *dtype)
-{
-    struct dtype d;
-    dtype_find(dtype, &d);
-    return decodes(&d) ? "float32" : dtype;
-}
-
-enum status compose_dtype(const struct dtype *d, double scale, double add, struct error *err)
-{
-    if (decodes(d))
-        return OK;
-    if (d->kind == DTYPE_STRING || d->block_elems != 1)
-        return error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET,
-                         "operations on %s elements are not possible", d->name);
-    if ((scale != 1 || add != 0) && d->kind != DTYPE_FLOAT)
-        return error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET, "%s elements cannot be %s", d->name,
-                         scale != 1 ? "scaled" : "added to");
-    return OK;
 }
 
 /* --- a recipe ---------------------------------------------------------------------------- */
@@ -154,7 +120,7 @@ static bool parts_agree(const struct composed_part *a, const struct composed_par
     bool agree =
         a->view.rank == b->view.rank && a->view.scale == b->view.scale &&
         a->view.add == b->view.add &&
-        strcmp(compose_result(a->tensor->dtype.name), compose_result(b->tensor->dtype.name)) == 0;
+        strcmp(shapes_result(a->tensor->dtype.name), shapes_result(b->tensor->dtype.name)) == 0;
     for (unsigned i = 0; agree && i < a->view.rank; i++)
         agree = i == axis || a->view.shape[i] == b->view.shape[i];
     return agree;
@@ -215,7 +181,7 @@ static void result(const struct recipe *r, struct composition *c, struct arena *
         .storage = STORAGE_COMPOSED,
         .composition = c,
     };
-    dtype_find(compose_result(first->dtype.name), &t.dtype);
+    dtype_find(shapes_result(first->dtype.name), &t.dtype);
     /* A sum is rounded by the cast, which it always has: 1 + x in bfloat16 would lose most of x. */
     if (c->add != 0 && t.dtype.kind == DTYPE_FLOAT && t.dtype.bits < 32)
         dtype_find("float32", &t.dtype);
@@ -224,7 +190,7 @@ static void result(const struct recipe *r, struct composition *c, struct arena *
         memcpy(t.shape, shape, rank * sizeof(*shape));
     if (!shape_elements(shape, rank, &t.elements) || !dtype_nbytes(&t.dtype, t.elements, &t.nbytes))
         compose_refuse(err, "the shape overflows");
-    compose_dtype(&t.dtype, c->scale, c->add, err);
+    shapes_dtype(&t.dtype, c->scale, c->add, err);
     if (err->status == OK)
         *out = t;
 }

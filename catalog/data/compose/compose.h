@@ -53,14 +53,6 @@ struct composer {
 enum status compose(const char *recipe, const struct composer *, struct arena *arena,
                     struct stored_tensor *out, struct error *err);
 
-/* Whether operations are possible on elements of this dtype, scaled by `scale` (1: not scaled), and
- * `add` added (0: nothing). ERR_UNSUPPORTED. */
-enum status compose_dtype(const struct dtype *, double scale, double add, struct error *err);
-
-/* The dtype after operations on this one: float32 for quantised blocks, since these have no
- * single elements to rearrange; else the same. */
-const char *compose_result(const char *dtype);
-
 /* Change the shape of a part to the shape of the result: of `count` equal tensors ("stack"), or of
  * tensors whose sizes along the axis add up to `count` ("concat"). Sets *axis. ERR_ARGUMENT. */
 enum status compose_shape(const struct operation *join, uint64_t count, uint64_t *shape,

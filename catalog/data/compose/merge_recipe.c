@@ -3,11 +3,10 @@
  */
 #include "catalog/data/compose/merge_recipe.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "catalog/data/compose/shapes.h"
 #include "catalog/data/convert/convert.h"
 
 #define STEP_ELEMENTS 7 /* of the longest step */
@@ -129,16 +128,37 @@ static void read_steps(struct merging *m, struct elements *rest, const struct co
         merge_refuse(err, "the steps of a merge are a JSON list");
 }
 
-/* Quantised blocks are decoded by the reader of composed tensors. */
-static void open_base(struct merging *m, const struct composer *from, struct arena *arena,
-                      struct error *err)
+/* Quantised blocks are decoded by the reader of composed tensors, as the one part of a composition. */
+static void decode_base(struct stored_tensor *t, struct arena *arena, struct error *err)
 {
-    struct stored_tensor *t = m->base;
-    if (t->dtype.kind == DTYPE_BLOCK) {
-        char recipe[64];
-        snprintf(recipe, sizeof(recipe), "[[[%" PRId64 ",null]],null,null]", t->id);
-        compose(recipe, from, arena, t, err);
-    }
+    struct composition *c = arena_alloc(arena, sizeof(*c));
+    struct composed_part *part = arena_alloc(arena, sizeof(*part));
+    struct stored_tensor *blocks = arena_alloc(arena, sizeof(*blocks));
+    if (!c || !part || !blocks || shapes_dtype(&t->dtype, 1, 0, err) != OK ||
+        view_init(&part->view, t->shape, t->rank, err) != OK)
+        return;
+    *blocks = *t;
+    part->tensor = blocks;
+    part->length = t->elements;
+    *c = (struct composition){part, .count = 1, .rows = 1, .length = t->elements, .scale = 1};
+    *t = (struct stored_tensor){
+        .id = t->id,
+        .checkpoint = t->checkpoint,
+        .name = t->name,
+        .rank = t->rank,
+        .shape = t->shape,
+        .elements = t->elements,
+        .storage = STORAGE_COMPOSED,
+        .composition = c,
+    };
+    dtype_find("float32", &t->dtype);
+    if (!dtype_nbytes(&t->dtype, t->elements, &t->nbytes))
+        merge_refuse(err, "the shape overflows");
+}
+
+static void check_base(struct merging *m, struct error *err)
+{
+    const struct stored_tensor *t = m->base;
     if (err->status == OK &&
         (t->dtype.kind != DTYPE_FLOAT || t->dtype.block_elems != 1 || t->dtype.bits > 32))
         error_set(err, ERR_UNSUPPORTED, NULL, NO_OFFSET, "nothing can be merged into %s elements",
@@ -163,7 +183,9 @@ enum status merge(const char *steps, const struct composer *from, struct arena *
         argument_read(&dtype, at, len);
         *base = *t;
         m->base = base;
-        open_base(m, from, arena, err);
+        if (base->dtype.kind == DTYPE_BLOCK)
+            decode_base(base, arena, err);
+        check_base(m, err);
         read_steps(m, &list, from, arena, err);
     } else if (m && base) {
         merge_refuse(err, "the steps of a merge are a JSON list");

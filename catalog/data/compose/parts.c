@@ -164,8 +164,8 @@ static void copies(struct division *d)
         parts_refuse(d, "a list of labels is wanted");
 }
 
-enum status parts_of(const char *operations, const char *shape, struct arena *arena,
-                     struct operation_part **out, size_t *count, struct error *err)
+void parts_of(const char *operations, const char *shape, struct arena *arena,
+              struct operation_part **out, size_t *count, struct error *err)
 {
     struct division d = {.arena = arena, .err = err};
     struct error *const before = arena->err;
@@ -187,7 +187,6 @@ enum status parts_of(const char *operations, const char *shape, struct arena *ar
     arena->failed = failed;
     *out = d.part;
     *count = err->status == OK ? d.count : 0;
-    return err->status;
 }
 
 /* --- several tensors become one ----------------------------------------------------------- */
@@ -235,8 +234,8 @@ bool join_along(const char *join, const char *shape, uint64_t *size)
     return true;
 }
 
-enum status join_shape(const char *join, uint64_t count, const char *shape, const char *after,
-                       struct text *out, struct error *err)
+void join_shape(const char *join, uint64_t count, const char *shape, const char *after,
+                struct text *out, struct error *err)
 {
     struct operation o = {0};
     uint64_t sizes[VIEW_RANK_MAX + 1] = {0};
@@ -245,5 +244,4 @@ enum status join_shape(const char *join, uint64_t count, const char *shape, cons
         compose_shape(&o, count, sizes, &rank, &axis, err) == OK &&
         compose_reshape(after, sizes, &rank, err) == OK)
         shape_print(out, sizes, rank);
-    return err->status;
 }

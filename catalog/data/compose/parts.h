@@ -20,8 +20,8 @@ struct operation_part {
 
 /* The parts, in the arena. *count 0: no operation divides. ERR_ARGUMENT if one does, but is not
  * possible with this shape. */
-enum status parts_of(const char *operations, const char *shape, struct arena *,
-                     struct operation_part **out, size_t *count, struct error *err);
+void parts_of(const char *operations, const char *shape, struct arena *,
+              struct operation_part **out, size_t *count, struct error *err);
 
 struct operation_join {
     const char *join; /* ["stack", AXIS] or ["concat", AXIS]; NULL: none */
@@ -42,7 +42,7 @@ bool join_along(const char *join, const char *shape, uint64_t *size);
 /* Append the shape of the result of a join and of the operations `after` it. `shape` is one part's;
  * `count` is the number of parts, or for a concat the sum of their sizes along its axis.
  * ERR_ARGUMENT. */
-enum status join_shape(const char *join, uint64_t count, const char *shape, const char *after,
-                       struct text *out, struct error *err);
+void join_shape(const char *join, uint64_t count, const char *shape, const char *after,
+                struct text *out, struct error *err);
 
 #endif

@@ -219,9 +219,8 @@ static enum status reshape(struct view *v, const struct operation *o, struct err
 {
     uint64_t shape[VIEW_RANK_MAX] = {0};
     unsigned rank;
-    if (view_read_sizes(v, o, shape, &rank, err) != OK)
-        return err->status;
-    return set_shape(v, shape, rank, o, err);
+    return view_read_sizes(v, o, shape, &rank, err) == OK ? set_shape(v, shape, rank, o, err)
+                                                          : err->status;
 }
 
 static enum status flatten(struct view *v, const struct operation *o, struct error *err)

@@ -28,7 +28,7 @@ enum status source_open_checked(struct source *inner, const struct checksum *, s
                                 struct error *err);
 
 /* Read all of `s` and compare. */
-enum status checksum_verify(const struct source *s, const struct checksum *, struct error *err);
+void checksum_verify(const struct source *s, const struct checksum *, struct error *err);
 enum status checksum_wrong(const struct source *s, const struct checksum *, uint32_t found,
                            struct error *err);
 

@@ -242,14 +242,13 @@ enum status staging_copy(struct staging *s, const char *name, uint64_t offset, i
     return err->status;
 }
 
-enum status staging_sync_file(struct staging *s, const char *name, struct error *err)
+void staging_sync_file(struct staging *s, const char *name, struct error *err)
 {
     struct slot *slot = take_slot(s, name, err);
     if (slot && s->io->fsync(slot->fd) != 0)
         failed(s, name, "cannot write to the disk", err);
     if (slot)
         give_slot(s, slot, 0, false);
-    return err->status;
 }
 
 /* One call for the whole file system: fsync() of thousands of chunk files would take minutes. */

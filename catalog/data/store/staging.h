@@ -42,7 +42,7 @@ enum status staging_copy(struct staging *, const char *name, uint64_t offset, in
 enum status staging_put(struct staging *, const char *name, struct bytes bytes, struct error *err);
 
 /* Wait until all bytes of that file, or of all files, are on the disk. */
-enum status staging_sync_file(struct staging *, const char *name, struct error *err);
+void staging_sync_file(struct staging *, const char *name, struct error *err);
 enum status staging_sync(struct staging *, struct error *err);
 
 /* Give the folder its name. With `replace` whatever has the name now is removed with its contents,

@@ -7,7 +7,6 @@
 
 #include "catalog/base/json.h"
 #include "catalog/base/search.h"
-#include "catalog/data/compose/compose.h"
 #include "catalog/data/compose/shapes.h"
 #include "catalog/maps/regex/pytext.h"
 
@@ -245,7 +244,7 @@ const char *map_dtype(const struct map_match *by, const struct map_leaf *leaf)
 {
     if (by->cast)
         return by->cast;
-    return by->ops && leaf->dtype ? compose_result(leaf->dtype) : leaf->dtype;
+    return by->ops && leaf->dtype ? shapes_result(leaf->dtype) : leaf->dtype;
 }
 
 void map_operate(struct map_task *t, struct map_row *row, const char *dtype)

@@ -122,7 +122,7 @@ enum status optimizer_state(struct bytes spec, const struct optimizer_params *,
 
 /* What each of a JSON list of filters selects: rows whose `path` is the filter's place in the list,
  * in digits, with a parameter or an error. */
-enum status optimizer_filter(struct bytes filters, const struct optimizer_params *,
-                             struct optimizer_rows *out);
+void optimizer_filter(struct bytes filters, const struct optimizer_params *,
+                      struct optimizer_rows *out);
 
 #endif
