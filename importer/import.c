@@ -447,7 +447,7 @@ static void look_all(struct importing *im, const struct known *k, struct import_
     report->before = arena_array(&walk->arena, k->refused_count + 1, sizeof(*report->before));
     if (!report->before)
         error_memory(err);
-    for (uint32_t i = 0; err->status == OK && i < k->refused_count; i++) {
+    for (uint32_t i = 0; report->before && i < k->refused_count; i++) {
         const char *path = k->refused[i];
         if (walk_covers(walk, path) && walk_saw(walk, path) && still_refused(k, path))
             report->before[report->before_count++] = arena_copy(&walk->arena, path, strlen(path));

@@ -12,7 +12,7 @@ import sys
 
 HOUSES = ("catalog", "importer", "shell")
 # One file an entry, named by a .def file or found by its name.
-REGISTRIES = {"catalog/data/codec", "catalog/sql", "shell/command", "catalog/maps/form"}
+REGISTRIES = {"catalog/data/codec", "catalog/export/format", "catalog/sql", "shell/command", "catalog/maps/form"}
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 

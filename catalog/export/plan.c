@@ -392,7 +392,7 @@ static void refuse_format(struct export_plan *p, const struct export_tensor *t,
                       t->to.name, why);
 }
 
-static uint64_t row_of(const struct export_tensor *t)
+static uint64_t innermost_of(const struct export_tensor *t)
 {
     return t->rank ? t->shape[t->rank - 1] : 1;
 }
@@ -413,7 +413,7 @@ static void check_tensor(struct export_plan *p, struct export_tensor *t,
     if (!exporter->holds(t, &why, &instead))
         refuse_format(p, t, exporter, text_str(&why), instead);
     else if (changes && (converter_find(&t->from, &t->to, &converter, &err) != OK ||
-                         converter_check_row(&t->from, &t->to, row_of(t), &err) != OK))
+                         converter_check_row(&t->from, &t->to, innermost_of(t), &err) != OK))
         refuse_error(&p->refusals, t->old_name, &err);
     else if (!sized && t->to.kind != DTYPE_STRING)
         refuse_tensor(&p->refusals, t->old_name, "its elements cannot be stored as %.60s",

@@ -246,8 +246,8 @@ static enum status copy_run(struct worker *w, struct flow *f, uint64_t block, si
     if (stream->output)
         done = output_copy(stream->output, to, f->from, from, count, early);
     else
-        staging_copy(stream->staging, stream->names[t->file], to, f->from, from, count, early,
-                     &done, &w->error);
+        done = staging_copy(stream->staging, stream->names[t->file], to,
+                            (struct staged_part){f->from, from, count}, early, &w->error);
     while (done < count && w->error.status == OK) {
         struct bytes out = {w->read,
                             count - done < BLOCK_BYTES ? (size_t)(count - done) : BLOCK_BYTES};

@@ -157,9 +157,9 @@ static void compute_all(struct working *w, const struct content_work *work,
 }
 
 /* Hash checkpoints, or compute their statistics, and keep the results. */
-static enum ckptdb_status compute(ckptdb *c, enum overlay_results kind, const char *doing,
-                                  const struct ckptdb_content_options *given, bool *all,
-                                  struct ckptdb_error *error)
+static enum ckptdb_status compute_content(ckptdb *c, enum overlay_results kind, const char *doing,
+                                          const struct ckptdb_content_options *given, bool *all,
+                                          struct ckptdb_error *error)
 {
     struct error err = {.offset = NO_OFFSET};
     struct working w = {.catalog = c, .doing = doing};
@@ -187,13 +187,13 @@ static enum ckptdb_status compute(ckptdb *c, enum overlay_results kind, const ch
 enum ckptdb_status ckptdb_hash(ckptdb *c, const struct ckptdb_content_options *options, bool *all,
                                struct ckptdb_error *error)
 {
-    return compute(c, OVERLAY_HASHES, "hashing", options, all, error);
+    return compute_content(c, OVERLAY_HASHES, "hashing", options, all, error);
 }
 
 enum ckptdb_status ckptdb_statistics(ckptdb *c, const struct ckptdb_content_options *options,
                                      bool *all, struct ckptdb_error *error)
 {
-    return compute(c, OVERLAY_STATISTICS, "reading", options, all, error);
+    return compute_content(c, OVERLAY_STATISTICS, "reading", options, all, error);
 }
 
 static void give_sum(void *context, const char *hex, const char *name)

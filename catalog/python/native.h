@@ -18,8 +18,8 @@ struct sqlite3_stmt;
 struct native_column {
     uint8_t *types;
     int64_t *numbers; /* of each row: an integer, or the bits of a double */
-    int64_t
-        *ends; /* rows + 1 of them: bytes[ends[i]] to bytes[ends[i + 1]] are row i's text or blob */
+    /* rows + 1 of them: bytes[ends[i]] to bytes[ends[i + 1]] are row i's text or blob */
+    int64_t *ends;
     char *bytes;
     size_t byte_space;
     unsigned kinds; /* 1 << type of each type that occurs */
@@ -39,7 +39,7 @@ struct native_rows *native_rows_new(int columns, size_t most);
 int native_rows_next(struct native_rows *, struct sqlite3_stmt *, size_t bytes_most);
 void native_rows_free(struct native_rows *);
 
-/* For ckptdb_watch.stop: true once *asked is set. Every 50 ms it calls `signals`, but only on the thread
+/* The context of a ckptdb_watch: `stop` is true once `asked` is set. Every 50 ms it calls `signals`, but only on the thread
  * that called native_call_begin(), where alone Python's signal handlers run. */
 struct native_call {
     bool (*signals)(void); /* Python's handlers raised something */
@@ -52,11 +52,11 @@ struct native_call {
     int64_t looked, told; /* ns */
 };
 void native_call_begin(struct native_call *);
-bool native_stop(void *call);
+bool native_stop(void *context);
 /* For ckptdb_watch.progress: tells `progress` on the calling thread, ten times a second. */
-void native_progress(void *call, const char *doing, uint64_t done, uint64_t total);
+void native_progress(void *context, const char *doing, uint64_t done, uint64_t total);
 
 /* For ckptdb_watch.say. */
-void native_say(void *call, const char *line);
+void native_say(void *context, const char *line);
 
 #endif

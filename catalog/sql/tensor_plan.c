@@ -259,6 +259,14 @@ static unsigned ordered_columns(const struct sqlite3_index_info *info)
     return set;
 }
 
+/* By storage or by file. */
+static bool order_placement(struct tensor_plan *p, struct ordering o)
+{
+    const int column = order_column(&o);
+    return (column == TENSOR_STORAGE && order_storage(p, o)) ||
+           (column == TENSOR_FILE && order_file(p, o));
+}
+
 static void plan_order(struct tensor_plan *p, struct sqlite3_index_info *info)
 {
     const struct ordering o = {info->aOrderBy, info->aOrderBy + info->nOrderBy};
@@ -279,16 +287,9 @@ static void plan_order(struct tensor_plan *p, struct sqlite3_index_info *info)
         return;
     }
     *p = before;
-    if (p->access == BY_SCAN && order_column(&o) == TENSOR_STORAGE && order_storage(p, o)) {
+    if (p->access == BY_SCAN && order_placement(p, o)) {
         info->orderByConsumed = 1;
-        if (distinct && columns == BIT(TENSOR_STORAGE) && p->used == columns)
-            p->once = EACH_KEY;
-        return;
-    }
-    *p = before;
-    if (p->access == BY_SCAN && order_column(&o) == TENSOR_FILE && order_file(p, o)) {
-        info->orderByConsumed = 1;
-        if (distinct && columns == BIT(TENSOR_FILE) && p->used == columns)
+        if (distinct && columns == BIT(order_column(&o)) && p->used == columns)
             p->once = EACH_KEY;
         return;
     }

@@ -174,17 +174,23 @@ static bool may_pair(struct session *s)
     return !s->unread && pairs <= PAIRS_MOST;
 }
 
+/* The statement of --by; NULL after a message. */
+static const char *answer_by(const char *by, bool json)
+{
+    for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++)
+        if (strcmp(by, answers[i].name) == 0)
+            return json && i == 0 ? groups_json_sql : answers[i].sql;
+    complain("--by is checkpoint, run or pair, not \"%s\"", by);
+    return NULL;
+}
+
 static int dedup_run(struct session *s, const struct args *args)
 {
     struct ckptdb_content_options o = {
         .size = sizeof(o), .twins = true, .again = args->value[AGAIN] != NULL};
     const bool json = s->mode == MODE_JSON || s->mode == MODE_JSONL;
-    const char *by = args->value[BY] ? args->value[BY] : answers[0].name, *answer = NULL;
-    for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++)
-        if (strcmp(by, answers[i].name) == 0)
-            answer = json && i == 0 ? groups_json_sql : answers[i].sql;
-    if (!answer)
-        complain("--by is checkpoint, run or pair, not \"%s\"", by);
+    const char *by = args->value[BY] ? args->value[BY] : answers[0].name;
+    const char *answer = answer_by(by, json);
     if (!answer || !hash_jobs(args->value[JOBS], &o.threads))
         return STATUS_TROUBLE;
     int64_t *ids = session_checkpoints(s, args->operand, args->count, &o.count);

@@ -66,7 +66,7 @@ ask() {
     sql "SELECT count(*), sum(wins), group_concat(DISTINCT t.checkpoint_id = $id) FROM $1"
 }
 ask "translation t WHERE ruleset = 't5_to_t5x' AND checkpoint_id = $id"
-ask "translation t WHERE ruleset = (SELECT name FROM ruleset WHERE name LIKE 't5%') AND
+ask "translation t WHERE ruleset = (SELECT name FROM ruleset WHERE name LIKE 't5_to_t5_') AND
      checkpoint_id = (SELECT id FROM checkpoint WHERE path GLOB '*/p15.json')"
 ask "checkpoint c JOIN translation t ON t.checkpoint_id = c.id
      JOIN ruleset r ON r.name = t.ruleset

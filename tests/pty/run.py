@@ -785,7 +785,7 @@ def case_translate_t5(t):
     s.send(".get 1 shared/emb" + TAB + " -o old --form" + TAB + "raw\r")
     s.expect("--format raw")
     s.expect(PROMPT)
-    s.send(".export 1 new.safetensors --map t5_" + TAB + "--names '^shared/embedding$|block_001/.*/q$'\r")
+    s.send(".export 1 new.safetensors --map t5_to" + TAB + "--names '^shared/embedding$|block_001/.*/q$'\r")
     s.expect("--map t5_to_t5x --names")
     s.expect(PROMPT)
     s.line(".quit")

@@ -38,7 +38,8 @@ static float number(int kind, int n, unsigned e, float before)
     case 2: /* sparse */
         return e % 4 ? 0 : ldexpf((float)n, -18);
     case 3: /* ties */
-        return (float)(n / 16384) * 0.125F;
+        n /= 16384;
+        return (float)n * 0.125F;
     case 4: /* mostly positive */
         return ldexpf((float)n, -20) + 0.25F;
     case 5: /* huge */

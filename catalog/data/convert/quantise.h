@@ -108,36 +108,36 @@ HELPER float_v magnitude(float_v x)
 HELPER bool any_lane(int32_v mask)
 {
     static const int32_v none = {0};
-    return memcmp(&mask, &none, sizeof(mask)) != 0;
+    return memcmp((const char *)&mask, (const char *)&none, sizeof(mask)) != 0;
 }
 
 /* Part l of a block is lane l: `n` vectors of its parts' elements. */
-HELPER void columns(const float *x, unsigned n, float_v *out)
+HELPER void columns(const float *x, size_t n, float_v *out)
 {
-    for (unsigned i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         float row[LANES];
-        for (unsigned l = 0; l < LANES; l++)
+        for (size_t l = 0; l < LANES; l++)
             row[l] = x[l * n + i];
         memcpy(&out[i], row, sizeof(row));
     }
 }
 
 /* The codes of a row of columns back to the parts. */
-HELPER void put_codes(int32_v row, unsigned n, uint8_t *codes)
+HELPER void put_codes(int32_v row, size_t n, uint8_t *codes)
 {
     int32_t lane[LANES];
     memcpy(lane, &row, sizeof(lane));
-    for (unsigned l = 0; l < LANES; l++)
+    for (size_t l = 0; l < LANES; l++)
         codes[l * n] = (uint8_t)lane[l];
 }
 
 /* --- one block, one scale ----------------------------------------------------------------- */
 
 /* Bits of the largest magnitude; those of NaN are above infinity's. */
-HELPER uint32_t largest_bits(const float *x, unsigned n)
+HELPER uint32_t largest_bits(const float *x, size_t n)
 {
     uint32_t most = 0;
-    for (unsigned i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const uint32_t bits = float_bits(x[i]) & INT32_MAX;
         most = bits > most ? bits : most;
     }
@@ -145,39 +145,39 @@ HELPER uint32_t largest_bits(const float *x, unsigned n)
 }
 
 /* The largest magnitude; each NaN makes ggml forget what came before it. */
-HELPER float largest(const float *x, unsigned n)
+HELPER float largest(const float *x, size_t n)
 {
     const uint32_t bits = largest_bits(x, n);
     if (bits <= 0x7F800000)
         return float_of(bits);
     float most = 0;
-    for (unsigned i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         most = most > fabsf(x[i]) ? most : fabsf(x[i]);
     return most;
 }
 
 /* The first of the numbers of the largest magnitude; NaN does not count. */
-HELPER float peak(const float *x, unsigned n)
+HELPER float peak(const float *x, size_t n)
 {
     uint32_t most = 0;
-    for (unsigned i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         uint32_t bits = float_bits(x[i]) & INT32_MAX;
         bits = bits > 0x7F800000 ? 0 : bits;
         most = bits > most ? bits : most;
     }
     unsigned first = n;
-    for (unsigned i = 0; i < n; i++) {
-        const unsigned at = fabsf(x[i]) == float_of(most) ? i : n;
+    for (size_t i = 0; i < n; i++) {
+        const size_t at = fabsf(x[i]) == float_of(most) ? i : n;
         first = at < first ? at : first;
     }
     return most ? x[first] : 0;
 }
 
 /* The least and the largest; NaN does not count. Of zeros of both signs the first is the least. */
-HELPER void bounds(const float *x, unsigned n, float *least, float *most)
+HELPER void bounds(const float *x, size_t n, float *least, float *most)
 {
     float_v low = (float_v){0} + FLT_MAX, high = -low;
-    for (unsigned i = 0; i < n; i += LANES) {
+    for (size_t i = 0; i < n; i += LANES) {
         float_v v;
         memcpy(&v, x + i, sizeof(v));
         low = choose(v < low, v, low);
@@ -188,7 +188,7 @@ HELPER void bounds(const float *x, unsigned n, float *least, float *most)
     memcpy(highs, &high, sizeof(high));
     *least = lows[0];
     *most = highs[0];
-    for (unsigned l = 1; l < LANES; l++) {
+    for (size_t l = 1; l < LANES; l++) {
         *least = lows[l] < *least ? lows[l] : *least;
         *most = highs[l] > *most ? highs[l] : *most;
     }
@@ -220,7 +220,7 @@ HELPER void pack_halves(const uint8_t *codes, unsigned apart, uint8_t *out)
 /* Four codes of 2 bits a byte, 32 apart: 64 bytes. */
 HELPER void pack_quarters(const uint8_t *codes, uint8_t *out)
 {
-    for (unsigned i = 0; i < 64; i += 16) {
+    for (size_t i = 0; i < 64; i += 16) {
         const uint8_t *at = codes + i / 32 * 128 + i % 32;
         const bytes_v v = (bytes_at(at) & 3) | (bytes_at(at + 32) & 3) << 2 |
                           (bytes_at(at + 64) & 3) << 4 | bytes_at(at + 96) << 6;
@@ -231,7 +231,7 @@ HELPER void pack_quarters(const uint8_t *codes, uint8_t *out)
 HELPER void pack_fifths(const uint8_t *codes, uint8_t *out)
 {
     uint32_t high = 0;
-    for (unsigned i = 0; i < 32; i++)
+    for (size_t i = 0; i < 32; i++)
         high |= (uint32_t)(codes[i] >> 4 & 1) << i;
     memcpy(out, &high, sizeof(high));
 }
@@ -241,8 +241,8 @@ HELPER void signed_codes(const float *x, int32_t middle, uint8_t *out, uint8_t *
 {
     const float d = peak(x, 32) / (float)-middle, id = inverse(d);
     put_half(out, d);
-    for (unsigned i = 0; i < 32; i++) {
-        const int32_t code = (int8_t)whole(x[i] * id + ((float)middle + 0.5F));
+    for (size_t i = 0; i < 32; i++) {
+        const int8_t code = (int8_t)whole(x[i] * id + ((float)middle + 0.5F));
         codes[i] = (uint8_t)(code < 2 * middle ? code : 2 * middle - 1);
     }
 }
@@ -270,8 +270,8 @@ HELPER void offset_codes(const float *x, int32_t last, uint8_t *out, uint8_t *co
     const float d = (most - least) / (float)last, id = inverse(d);
     put_half(out, d);
     put_half(out + 2, least);
-    for (unsigned i = 0; i < 32; i++) {
-        const int32_t code = (int8_t)whole((x[i] - least) * id + 0.5F);
+    for (size_t i = 0; i < 32; i++) {
+        const int8_t code = (int8_t)whole((x[i] - least) * id + 0.5F);
         codes[i] = (uint8_t)(code < last ? code : last);
     }
 }
@@ -300,7 +300,7 @@ HELPER void encode_mxfp4(const float *x, uint8_t *out)
     const uint8_t e = (uint8_t)(most > 0 ? whole(floorf(log2f(most)) - 2 + 127) : 0);
     const float d = float_of(e < 2 ? UINT32_C(0x00200000) << e : (uint32_t)(e - 1) << 23);
     uint8_t codes[32];
-    for (unsigned i = 0; i < 32; i += LANES) {
+    for (size_t i = 0; i < 32; i += LANES) {
         float_v v;
         memcpy(&v, x + i, sizeof(v));
         float_v error = magnitude(v);
@@ -323,14 +323,14 @@ HELPER void trits(const float *x, uint8_t *out, uint8_t *codes)
 {
     const float d = largest(x, QK), id = inverse(d);
     put_half(out, d);
-    for (unsigned i = 0; i < QK; i++)
+    for (size_t i = 0; i < QK; i++)
         codes[i] = (uint8_t)(rounded(x[i] * id) + 1);
 }
 
 /* Five digits in base 3, `stride` apart, as a fraction of 256, rounded up. */
-HELPER void pack_trits(const uint8_t *codes, unsigned stride, unsigned digits, uint8_t *out)
+HELPER void pack_trits(const uint8_t *codes, size_t stride, unsigned digits, uint8_t *out)
 {
-    for (unsigned i = 0; i < stride; i++) {
+    for (size_t i = 0; i < stride; i++) {
         uint8_t q = 0;
         for (unsigned n = 0; n < 5; n++)
             q = (uint8_t)(3 * q + (n < digits ? codes[i + n * stride] : 0));
@@ -358,7 +358,7 @@ HELPER void encode_tq2_0(const float *x, uint8_t *out)
 
 /* How a type searches. */
 struct affine {
-    unsigned n;   /* elements of a part */
+    size_t n;     /* elements of a part */
     int32_t last; /* code */
     float first;  /* what the first attempt adds to `last`; each further one adds 0.1 */
     int32_t steps;
@@ -376,7 +376,7 @@ HELPER void try_factor(const struct affine *a, const float_v *x, const float_v *
                        struct attempt *t)
 {
     t->sum_l = t->sum_l2 = t->sum_xl = (float_v){0};
-    for (unsigned i = 0; i < a->n; i++) {
+    for (size_t i = 0; i < a->n; i++) {
         const float_v l = float_of_v(clamp_v(nearest_v(t->factor * (x[i] - low)), 0, a->last));
         const float_v wl = w[i] * l;
         t->code[i] = l;
@@ -390,7 +390,7 @@ HELPER float_v error_of(const struct affine *a, const float_v *x, const float_v 
                         const float_v *code, float_v scale, float_v least)
 {
     float_v sum = {0};
-    for (unsigned i = 0; i < a->n; i++) {
+    for (size_t i = 0; i < a->n; i++) {
         const float_v off = scale * code[i] + least - x[i];
         sum += w[i] * (a->absolute ? magnitude(off) : off * off);
     }
@@ -405,7 +405,7 @@ HELPER void fit_affine(const struct affine *a, const float_v *x, const float_v *
 {
     const float_v zero = {0};
     float_v low = x[0], high = x[0], sum_w = w[0], sum_x = w[0] * x[0];
-    for (unsigned i = 1; i < a->n; i++) {
+    for (size_t i = 1; i < a->n; i++) {
         low = choose(x[i] < low, x[i], low);
         high = choose(x[i] > high, x[i], high);
         sum_w += w[i];
@@ -439,15 +439,15 @@ HELPER void fit_affine(const struct affine *a, const float_v *x, const float_v *
     least = -choose(flat, low, least);
     memcpy(scales, &scale, sizeof(scale));
     memcpy(leasts, &least, sizeof(least));
-    for (unsigned i = 0; i < a->n; i++)
+    for (size_t i = 0; i < a->n; i++)
         put_codes(clamp_v(nearest_v(best * (x[i] - best_low)), 0, a->last) & ~flat, a->n,
                   codes + i);
 }
 
-HELPER float largest_of(const float *x, unsigned n)
+HELPER float largest_of(const float *x, size_t n)
 {
     float most = 0;
-    for (unsigned i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         most = x[i] > most ? x[i] : most;
     return most;
 }
@@ -458,7 +458,7 @@ HELPER void affine_codes(const struct affine *a, const float *x, float d, float 
 {
     if (d == 0)
         return;
-    for (unsigned i = 0; i < a->n; i++)
+    for (size_t i = 0; i < a->n; i++)
         codes[i] = (uint8_t)clamp(nearest((x[i] + least) / d), 0, a->last);
 }
 
@@ -467,10 +467,10 @@ HELPER void encode_q2_k(const float *x, uint8_t *out)
     static const struct affine a = {16, 3, -0.5F, 15, true};
     float scales[16], leasts[16];
     uint8_t codes[QK];
-    for (unsigned at = 0; at < 16; at += LANES) {
+    for (size_t at = 0; at < 16; at += LANES) {
         float_v part[16], w[16];
         columns(x + 16 * at, 16, part);
-        for (unsigned i = 0; i < 16; i++)
+        for (size_t i = 0; i < 16; i++)
             w[i] = magnitude(part[i]);
         fit_affine(&a, part, w, scales + at, leasts + at, codes + 16 * at);
     }
@@ -478,7 +478,7 @@ HELPER void encode_q2_k(const float *x, uint8_t *out)
     const float by = scale > 0 ? 15 / scale : 0, least_by = least > 0 ? 15 / least : 0;
     const float d = put_half(out + 80, scale > 0 ? scale / 15 : 0);
     const float dmin = put_half(out + 82, least > 0 ? least / 15 : 0);
-    for (unsigned j = 0; j < 16; j++) {
+    for (size_t j = 0; j < 16; j++) {
         const uint32_t s = scale > 0 ? (uint32_t)nearest(by * scales[j]) : 0;
         const uint32_t m = least > 0 ? (uint32_t)nearest(least_by * leasts[j]) : 0;
         out[j] = (uint8_t)(s | m << 4);
@@ -493,15 +493,15 @@ HELPER void affine_parts(const struct affine *a, const float *x, uint8_t *out, u
 {
     float scales[8], leasts[8];
     uint8_t s[8], m[8];
-    for (unsigned at = 0; at < 8; at += LANES) {
+    for (size_t at = 0; at < 8; at += LANES) {
         float_v part[32], w[32], mean = {0};
         columns(x + 32 * at, 32, part);
-        for (unsigned i = 0; i < 32; i++)
+        for (size_t i = 0; i < 32; i++)
             mean += part[i] * part[i];
         mean /= 32;
-        for (unsigned l = 0; l < LANES; l++)
+        for (size_t l = 0; l < LANES; l++)
             mean[l] = sqrtf(mean[l]);
-        for (unsigned i = 0; i < 32; i++)
+        for (size_t i = 0; i < 32; i++)
             w[i] = mean + magnitude(part[i]);
         fit_affine(a, part, w, scales + at, leasts + at, codes + 32 * at);
     }
@@ -509,12 +509,12 @@ HELPER void affine_parts(const struct affine *a, const float *x, uint8_t *out, u
     const float scale = largest_of(scales, 8), least = largest_of(leasts, 8);
     const float by = scale > 0 ? 63 / scale : 0, least_by = least > 0 ? 63 / least : 0;
     const float d = put_half(out, scale / 63), dmin = put_half(out + 2, least / 63);
-    for (unsigned j = 0; j < 8; j++) {
+    for (size_t j = 0; j < 8; j++) {
         s[j] = (uint8_t)clamp((uint8_t)nearest(by * scales[j]), 0, 63);
         m[j] = (uint8_t)clamp((uint8_t)nearest(least_by * leasts[j]), 0, 63);
         affine_codes(a, x + 32 * j, d * (float)s[j], dmin * (float)m[j], codes + 32 * j);
     }
-    for (unsigned j = 0; j < 4; j++) {
+    for (size_t j = 0; j < 4; j++) {
         out[4 + j] = (uint8_t)(s[j] | s[j + 4] >> 4 << 6);
         out[8 + j] = (uint8_t)(m[j] | m[j + 4] >> 4 << 6);
         out[12 + j] = (uint8_t)((s[j + 4] & 15) | m[j + 4] << 4);
@@ -524,7 +524,7 @@ HELPER void affine_parts(const struct affine *a, const float *x, uint8_t *out, u
 /* Two codes of 4 bits a byte: element i of 64 with element i + 32. */
 HELPER void pack_rows(const uint8_t *codes, uint8_t *out)
 {
-    for (unsigned i = 0; i < 128; i += 16)
+    for (size_t i = 0; i < 128; i += 16)
         pack_halves(codes + i / 32 * 64 + i % 32, 32, out + i);
 }
 
@@ -541,9 +541,9 @@ HELPER void encode_q5_k(const float *x, uint8_t *out)
     static const struct affine a = {32, 31, -0.5F, 15, false};
     uint8_t codes[QK];
     affine_parts(&a, x, out, codes);
-    for (unsigned i = 0; i < 32; i++) {
+    for (size_t i = 0; i < 32; i++) {
         unsigned high = 0;
-        for (unsigned j = 0; j < 8; j++)
+        for (size_t j = 0; j < 8; j++)
             high |= (codes[32 * j + i] >> 4 & 1U) << j;
         out[16 + i] = (uint8_t)high;
     }
@@ -567,7 +567,7 @@ HELPER float_v level(const struct levels *s, float_v x)
     if (s->middle)
         return float_of_v(clamp_v(nearest_v(x), -s->middle, s->middle - 1));
     float_v value = (float_v){0} + nonlinear[0];
-    for (unsigned i = 0; i < 15; i++) {
+    for (size_t i = 0; i < 15; i++) {
         const float_v gap = (float_v){0} + (nonlinear[i + 1] - nonlinear[i]);
         value += (float_v)(~(x < MIDDLE(i)) & (int32_v)gap);
     }
@@ -578,17 +578,17 @@ HELPER void nonlinear_codes(const float *x, float by, uint8_t *codes)
 {
     int32_t code[32] = {0};
     for (unsigned k = 0; k < 15; k++)
-        for (unsigned i = 0; i < 32; i++)
+        for (size_t i = 0; i < 32; i++)
             code[i] += !(by * x[i] < MIDDLE(k));
-    for (unsigned i = 0; i < 32; i++)
+    for (size_t i = 0; i < 32; i++)
         codes[i] = (uint8_t)code[i];
 }
 
 /* The first of the numbers of the largest magnitude in each part. Returns which parts are zero. */
-HELPER int32_v peaks(const float_v *x, unsigned n, float_v *out)
+HELPER int32_v peaks(const float_v *x, size_t n, float_v *out)
 {
     float_v most = {0}, at = {0};
-    for (unsigned i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const int32_v more = magnitude(x[i]) > most;
         most = choose(more, magnitude(x[i]), most);
         at = choose(more, x[i], at);
@@ -599,11 +599,11 @@ HELPER int32_v peaks(const float_v *x, unsigned n, float_v *out)
 
 /* Products of the numbers and their levels, and squares of the levels, weighted with the squares of
  * the numbers. ggml multiplies in another order where it looks the level up. */
-HELPER void try_levels(const struct levels *s, const float_v *x, unsigned n, float_v factor,
+HELPER void try_levels(const struct levels *s, const float_v *x, size_t n, float_v factor,
                        float_v *dot, float_v *square)
 {
     *dot = *square = (float_v){0};
-    for (unsigned i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const float_v l = level(s, factor * x[i]), w = x[i] * x[i];
         *dot += s->middle ? w * x[i] * l : w * l * x[i];
         *square += w * l * l;
@@ -612,7 +612,7 @@ HELPER void try_levels(const struct levels *s, const float_v *x, unsigned n, flo
 
 /* For a part in each lane the scale that fits best: first with *factor, then in `tries` steps to either side of
  * start, each changed by `step`, over the peak. *factor is then the best one. */
-HELPER float_v fit_levels(const struct levels *s, const float_v *x, unsigned n, float_v peak,
+HELPER float_v fit_levels(const struct levels *s, const float_v *x, size_t n, float_v peak,
                           float_v *factor)
 {
     const float_v zero = {0};
@@ -645,7 +645,7 @@ HELPER void fit_q6(const float *x, float *scales, uint8_t *codes)
     float_v factor = -32 / top;
     const float_v scale = choose(flat, (float_v){0}, fit_levels(&s, part, 16, top, &factor));
     memcpy(scales, &scale, sizeof(scale));
-    for (unsigned i = 0; i < 16; i++)
+    for (size_t i = 0; i < 16; i++)
         put_codes((clamp_v(nearest_v(factor * part[i]), -32, 31) + 32) & ~flat, 16, codes + i);
 }
 
@@ -657,7 +657,7 @@ HELPER void fit_q3(const float *x, float *scales, uint8_t *codes)
     columns(x, 16, part);
     const int32_v flat = peaks(part, 16, &top);
     const float_v factor = -4 / top;
-    for (unsigned i = 0; i < 16; i++) {
+    for (size_t i = 0; i < 16; i++) {
         const float_v w = part[i] * part[i];
         code[i] = float_of_v(clamp_v(nearest_v(factor * part[i]), -4, 3));
         dot += w * part[i] * code[i];
@@ -666,7 +666,7 @@ HELPER void fit_q3(const float *x, float *scales, uint8_t *codes)
     bool changed = true;
     for (unsigned round = 0; round < 5 && changed; round++) {
         int32_v any = {0};
-        for (unsigned i = 0; i < 16; i++) {
+        for (size_t i = 0; i < 16; i++) {
             const float_v w = part[i] * part[i];
             float_v d = dot - w * part[i] * code[i], s = square - w * code[i] * code[i];
             const int32_v positive = d > zero;
@@ -684,7 +684,7 @@ HELPER void fit_q3(const float *x, float *scales, uint8_t *codes)
     }
     const float_v scale = choose(~flat & (square > zero), dot / square, zero);
     memcpy(scales, &scale, sizeof(scale));
-    for (unsigned i = 0; i < 16; i++)
+    for (size_t i = 0; i < 16; i++)
         put_codes((__builtin_convertvector(code[i], int32_v) + 4) & ~flat, 16, codes + i);
 }
 
@@ -693,7 +693,7 @@ HELPER void level_codes(const float *x, float d, int32_t middle, uint8_t *codes)
 {
     if (d == 0)
         return;
-    for (unsigned i = 0; i < 16; i++)
+    for (size_t i = 0; i < 16; i++)
         codes[i] = (uint8_t)(clamp(nearest(x[i] / d), -middle, middle - 1) + middle);
 }
 
@@ -701,20 +701,20 @@ HELPER void encode_q3_k(const float *x, uint8_t *out)
 {
     float scales[16];
     uint8_t codes[QK], *mask = out, *s = out + 96;
-    for (unsigned at = 0; at < 16; at += LANES)
+    for (size_t at = 0; at < 16; at += LANES)
         fit_q3(x + 16 * at, scales + at, codes + 16 * at);
     const float scale = peak(scales, 16), by = -32 / scale;
     const float d = put_half(out + 108, scale != 0 ? 1 / by : 0);
     memset(s, 0, 12);
-    for (unsigned j = 0; j < 16; j++) {
+    for (size_t j = 0; j < 16; j++) {
         const int32_t l = scale != 0 ? clamp((int8_t)nearest(by * scales[j]), -32, 31) + 32 : 0;
         s[j % 8] |= (uint8_t)((l & 15) << 4 * (j / 8));
         s[8 + j % 4] |= (uint8_t)(l >> 4 << 2 * (j / 4));
         level_codes(x + 16 * j, d * (float)(l - 32), 4, codes + 16 * j);
     }
-    for (unsigned i = 0; i < 32; i++) {
+    for (size_t i = 0; i < 32; i++) {
         unsigned high = 0;
-        for (unsigned j = 0; j < 8; j++)
+        for (size_t j = 0; j < 8; j++)
             high |= (codes[32 * j + i] >> 2 & 1U) << j;
         mask[i] = (uint8_t)high;
     }
@@ -725,7 +725,7 @@ HELPER void encode_q6_k(const float *x, uint8_t *out)
 {
     float scales[16];
     uint8_t codes[QK];
-    for (unsigned at = 0; at < 16; at += LANES)
+    for (size_t at = 0; at < 16; at += LANES)
         fit_q6(x + 16 * at, scales + at, codes + 16 * at);
     const float scale = peak(scales, 16), by = -128 / scale;
     if (fabsf(scale) < TINY) {
@@ -733,16 +733,16 @@ HELPER void encode_q6_k(const float *x, uint8_t *out)
         return;
     }
     const float d = put_half(out + 208, 1 / by);
-    for (unsigned j = 0; j < 16; j++) {
+    for (size_t j = 0; j < 16; j++) {
         const int32_t l = nearest(by * scales[j]);
         out[192 + j] = (uint8_t)(l < 127 ? l : 127);
         level_codes(x + 16 * j, d * (float)(int8_t)out[192 + j], 32, codes + 16 * j);
     }
     uint8_t high[QK];
-    for (unsigned i = 0; i < QK; i++)
+    for (size_t i = 0; i < QK; i++)
         high[i] = codes[i] >> 4;
     pack_quarters(high, out + 128);
-    for (unsigned i = 0; i < 128; i += 16)
+    for (size_t i = 0; i < 128; i += 16)
         pack_halves(codes + i / 64 * 128 + i % 64, 64, out + i);
 }
 
@@ -754,7 +754,7 @@ HELPER void encode_iq4_nl(const float *x, uint8_t *out)
     float dot = 0, square = 0;
     uint8_t codes[32];
     nonlinear_codes(x, flat ? 0 : by, codes);
-    for (unsigned i = 0; i < 32; i++) {
+    for (size_t i = 0; i < 32; i++) {
         const float w = x[i] * x[i], q = nonlinear[codes[i]];
         dot += w * q * x[i];
         square += w * q * q;
@@ -767,7 +767,7 @@ HELPER void encode_iq4_xs(const float *x, uint8_t *out)
 {
     static const struct levels s = {0};
     float scales[8];
-    for (unsigned at = 0; at < 8; at += LANES) {
+    for (size_t at = 0; at < 8; at += LANES) {
         float_v part[32], top;
         columns(x + 32 * at, 32, part);
         const int32_v flat = peaks(part, 32, &top);
@@ -779,7 +779,7 @@ HELPER void encode_iq4_xs(const float *x, uint8_t *out)
     uint32_t high = 0;
     put_half(out, d);
     memset(out + 4, 0, 4);
-    for (unsigned j = 0; j < 8; j++) {
+    for (size_t j = 0; j < 8; j++) {
         const int32_t l = clamp(nearest(id * scales[j]), -32, 31);
         const uint32_t stored = (uint32_t)(l + 32);
         uint8_t codes[32];
@@ -795,9 +795,9 @@ HELPER void encode_iq4_xs(const float *x, uint8_t *out)
 /* --- kernels -------------------------------------------------------------------------------- */
 
 /* Copies whole vectors, as narrower stores would hold up the wide loads that follow. */
-HELPER void take(const uint8_t *in, unsigned n, float *out)
+HELPER void take(const uint8_t *in, size_t n, float *out)
 {
-    for (unsigned i = 0; i < n; i += LANES) {
+    for (size_t i = 0; i < n; i += LANES) {
         float_v v;
         memcpy(&v, in + i * sizeof(float), sizeof(v));
         memcpy(out + i, &v, sizeof(v));
@@ -806,9 +806,9 @@ HELPER void take(const uint8_t *in, unsigned n, float *out)
 
 /* The bits of NaN that are no sign would otherwise get into codes (nearest()), of several NaNs those of
  * one that the compiler chooses. */
-HELPER void plain_nans(float *x, unsigned n)
+HELPER void plain_nans(float *x, size_t n)
 {
-    for (unsigned i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         x[i] = x[i] == x[i] ? x[i] : copysignf(NAN, x[i]);
 }
 
@@ -851,7 +851,7 @@ TARGET static size_t quantise_q8_0(const struct converter_step *step, const void
         const float_v id = choose(d != (float_v){0}, 1 / d, (float_v){0});
         for (unsigned b = 0; b < blocks; b++, out += step->bytes) {
             put_half(out, d[b]);
-            for (unsigned j = 0; j < 32; j++)
+            for (size_t j = 0; j < 32; j++)
                 out[2 + j] = (uint8_t)rounded(x[b][j] * id[b]);
         }
     }

@@ -231,15 +231,15 @@ enum status staging_write(struct staging *s, const char *name, uint64_t offset, 
     return err->status;
 }
 
-enum status staging_copy(struct staging *s, const char *name, uint64_t offset, int from,
-                         uint64_t from_offset, uint64_t len, bool early, uint64_t *done,
-                         struct error *err)
+uint64_t staging_copy(struct staging *s, const char *name, uint64_t offset, struct staged_part part,
+                      bool early, struct error *err)
 {
     struct slot *slot = take_slot(s, name, err);
-    *done = slot ? output_copy_all(s->io, slot->fd, offset, from, from_offset, len) : 0;
+    const uint64_t done =
+        slot ? output_copy_all(s->io, slot->fd, offset, part.from, part.offset, part.len) : 0;
     if (slot)
-        give_slot(s, slot, *done, early);
-    return err->status;
+        give_slot(s, slot, done, early);
+    return done;
 }
 
 void staging_sync_file(struct staging *s, const char *name, struct error *err)

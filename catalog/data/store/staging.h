@@ -33,10 +33,13 @@ enum status staging_create(struct staging *, const char *name, uint64_t size, st
 enum status staging_write(struct staging *, const char *name, uint64_t offset, struct bytes bytes,
                           bool early, struct error *err);
 
-/* As output_copy_all(), into such a file; *done: how many bytes. */
-enum status staging_copy(struct staging *, const char *name, uint64_t offset, int from,
-                         uint64_t from_offset, uint64_t len, bool early, uint64_t *done,
-                         struct error *err);
+/* As output_copy_all(), into such a file; `early`: see output_write(). Returns how many bytes. */
+struct staged_part {
+    int from;
+    uint64_t offset, len; /* in `from` */
+};
+uint64_t staging_copy(struct staging *, const char *name, uint64_t offset, struct staged_part part,
+                      bool early, struct error *err);
 
 /* Write a whole file, and create the folders above it. Any number of threads. */
 enum status staging_put(struct staging *, const char *name, struct bytes bytes, struct error *err);

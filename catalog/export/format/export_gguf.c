@@ -27,7 +27,7 @@
 /* --- what it holds ------------------------------------------------------------------------ */
 
 /* Elements of a row as ggml sees it, whose first dimension must be whole blocks. */
-static uint64_t row_of(const struct export_tensor *t)
+static uint64_t innermost(const struct export_tensor *t)
 {
     const uint64_t row = t->rank ? t->shape[t->rank - 1] : 1;
     if (row % t->to.block_elems == 0)
@@ -216,8 +216,8 @@ static void put_name(struct text *out, const char *prefix, const char *name)
 }
 
 /* A pair whose value is an integer of `len` bytes. */
-static void put_number(struct text *out, const char *key, enum gguf_type type, uint64_t value,
-                       size_t len)
+static void put_fact(struct text *out, const char *key, enum gguf_type type, uint64_t value,
+                     size_t len)
 {
     uint8_t word[8];
     store_u64le(word, value);
@@ -241,13 +241,13 @@ static uint64_t put_own_pairs(struct text *out, const struct gguf_part *part, ui
 {
     uint64_t count = 0;
     if (part->alignment != GGUF_ALIGNMENT) {
-        put_number(out, GGUF_KEY_ALIGNMENT, GGUF_U32, part->alignment, 4);
+        put_fact(out, GGUF_KEY_ALIGNMENT, GGUF_U32, part->alignment, 4);
         count++;
     }
     if (part->of > 1) {
-        put_number(out, "split.no", GGUF_U16, part->number, 2);
-        put_number(out, "split.count", GGUF_U16, part->of, 2);
-        put_number(out, "split.tensors.count", GGUF_I32, tensors, 4);
+        put_fact(out, "split.no", GGUF_U16, part->number, 2);
+        put_fact(out, "split.count", GGUF_U16, part->of, 2);
+        put_fact(out, "split.tensors.count", GGUF_I32, tensors, 4);
         count += 3;
     }
     for (size_t i = 0; i < part->count; i++)
@@ -262,8 +262,8 @@ static void put_dimensions(struct text *out, const struct export_tensor *t)
 {
     if (is_reshaped(t)) {
         put_u32(out, 2);
-        put_u64(out, row_of(t));
-        put_u64(out, t->elements / row_of(t));
+        put_u64(out, innermost(t));
+        put_u64(out, t->elements / innermost(t));
         return;
     }
     put_u32(out, t->rank);
@@ -298,7 +298,7 @@ static void put_infos(struct export_layout *l, const struct gguf_part *part)
     text_release(&text);
 }
 
-static void put_header(struct export_layout *l, const struct gguf_part *part)
+static void put_part_header(struct export_layout *l, const struct gguf_part *part)
 {
     const struct export_description *facts = &l->options->description;
     const bool first = part->number == 0;
@@ -323,7 +323,7 @@ static void put_header(struct export_layout *l, const struct gguf_part *part)
 static void put_part(struct export_layout *l, const struct gguf_part *part)
 {
     lay_file(l, lay_part_path(l, part->number, part->of));
-    put_header(l, part);
+    put_part_header(l, part);
     for (size_t i = 0; i < part->count && lay_ok(l); i++) {
         part->tensor[i].lead_len = 0;
         lay_tensor(l, &part->tensor[i]);

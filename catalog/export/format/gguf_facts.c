@@ -102,7 +102,7 @@ static bool put_real(enum gguf_type type, const char *text, struct text *out)
            text_add(out, word, type == GGUF_F64 ? 8 : 4);
 }
 
-static void put_string(struct text *out, const void *bytes, size_t len)
+static void put_gguf_string(struct text *out, const void *bytes, size_t len)
 {
     uint8_t word[8];
     store_u64le(word, len);
@@ -122,7 +122,7 @@ static bool put_scalar(enum gguf_type type, struct bytes text, struct text *out)
 {
     const char *at = (const char *)text.at;
     if (type == GGUF_STRING)
-        put_string(out, at, text.len);
+        put_gguf_string(out, at, text.len);
     return type == GGUF_STRING                    ? true
            : type == GGUF_BOOL                    ? put_bool(text, out)
            : type == GGUF_F32 || type == GGUF_F64 ? put_real(type, at, out)
@@ -285,7 +285,7 @@ static struct gguf_kind kind_like(struct gguf_facts *f, const char *value)
 
 /* --- what a person states ----------------------------------------------------------------- */
 
-static bool begins(const char *key, size_t len, const char *prefix)
+static bool key_begins(const char *key, size_t len, const char *prefix)
 {
     return len >= strlen(prefix) && memcmp(key, prefix, strlen(prefix)) == 0;
 }
@@ -293,8 +293,8 @@ static bool begins(const char *key, size_t len, const char *prefix)
 /* What every export makes anew. */
 static bool is_own_key(const char *key, size_t len)
 {
-    return is_called(key, len, GGUF_KEY_ALIGNMENT) || begins(key, len, KEY_SPLIT) ||
-           begins(key, len, GGUF_ORIG_SHAPE);
+    return is_called(key, len, GGUF_KEY_ALIGNMENT) || key_begins(key, len, KEY_SPLIT) ||
+           key_begins(key, len, GGUF_ORIG_SHAPE);
 }
 
 /* KEY:TYPE states the type, else a key that the source has keeps its own; else it is what the value looks
@@ -332,7 +332,7 @@ static void state_given(struct gguf_facts *f, const struct metadata_pair *pair)
 /* --- what the source states --------------------------------------------------------------- */
 
 /* Take all pairs of a GGUF file as they are. */
-static void take_header(struct gguf_facts *f, const struct source *s)
+static void read_gguf_header(struct gguf_facts *f, const struct source *s)
 {
     struct gguf g;
     struct gguf_pair pair;
@@ -369,7 +369,7 @@ static void take_source(struct gguf_facts *f, sqlite3 *db, int64_t checkpoint)
     const struct file_identity then = found ? db_identity(row, 1) : (struct file_identity){0};
     if (path && source_open_file(path, SOURCE_HEADERS, &s, &now, f->err) == OK) {
         if (file_same(&then, &now))
-            take_header(f, s);
+            read_gguf_header(f, s);
         else
             error_set(f->err, ERR_CHANGED, path, NO_OFFSET,
                       "it is not the file that was indexed; import it again");
@@ -454,7 +454,7 @@ static void put_pairs(const struct gguf_facts *f, struct text *out)
     for (size_t i = 0; i < f->count; i++) {
         const struct gguf_fact *fact = &f->list[i];
         store_u32le(word, fact->type);
-        put_string(out, fact->key.at, fact->key.len);
+        put_gguf_string(out, fact->key.at, fact->key.len);
         text_add(out, word, sizeof(word));
         text_add(out, fact->value.at, fact->value.len);
     }

@@ -20,8 +20,8 @@ struct torch_zip {
     const char *root; /* not NUL-terminated, without the '/' */
     size_t root_len;
     struct strmap members; /* name below the root -> position in the zip */
-    struct torch_run
-        place;     /* of the archive: its file, and where in it; with a codec, its bytes too */
+    /* Of the archive: its file, and where in it; with a codec, its bytes too */
+    struct torch_run place;
     uint64_t base; /* offset of the archive in its file; 0 if it is coded */
     bool big_endian, exported, script;
     /* The archive is a file that has lost its end, as this says: members that it lacks were there. */
