@@ -75,10 +75,10 @@ static const char members_sql[] =
     "   WHERE tensor_checkpoint(t.value) IN (SELECT value FROM json_each(?1))))"
     " SELECT owners, sum(instr(name, '/') > 0) OVER (PARTITION BY owners)"
     "  > sum(instr(name, '.') > 0) OVER (PARTITION BY owners), name, dtype, json_array(shape, nbytes, copies,"
-    "  (SELECT group_concat(x, ', ') FROM (SELECT c.name || iif(tensor_name(j.value) = g.name, '',"
+    "  (SELECT group_concat(iif(n > 8, '…', x), ', ') FROM (SELECT x, row_number() OVER () AS n FROM ("
+    "    SELECT DISTINCT c.name || iif(tensor_name(j.value) = g.name, '',"
     "     ' as ' || regexp_replace('\\d+', tensor_name(j.value), '*')) AS x"
-    "    FROM json_each(tensor_ids) j JOIN checkpoint c ON c.id = tensor_checkpoint(j.value) LIMIT 8))"
-    "   || iif(json_array_length(tensor_ids) > 8, ', …', ''))"
+    "    FROM json_each(tensor_ids) j JOIN checkpoint c ON c.id = tensor_checkpoint(j.value)) LIMIT 9)))"
     " FROM grouped g ORDER BY owners, first";
 
 static const char folded_sql[] =
