@@ -58,6 +58,13 @@ bool text_varint(struct text *t, uint64_t value)
     return text_add(t, bytes, varint_put(bytes, value));
 }
 
+bool text_le(struct text *t, uint64_t value, size_t bytes)
+{
+    uint8_t word[sizeof(value)];
+    store_u64le(word, value);
+    return text_add(t, word, bytes);
+}
+
 bool text_addf(struct text *t, const char *fmt, ...)
 {
     va_list args;

@@ -32,6 +32,8 @@ bool text_add(struct text *t, const void *bytes, size_t len);
 bool text_adds(struct text *t, const char *string);
 bool text_addc(struct text *t, char c);
 bool text_varint(struct text *t, uint64_t value); /* LEB128 */
+/* The low `bytes` bytes (at most 8) of a number, little-endian. */
+bool text_le(struct text *t, uint64_t value, size_t bytes);
 bool text_addf(struct text *t, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 /* Add `len` bytes as a JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD. */

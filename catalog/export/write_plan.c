@@ -222,9 +222,7 @@ enum status export_write(struct export_plan *plan, const struct exporter *export
                         .arena = {.err = err}};
     if (!plan->count)
         return error_set(err, ERR_ARGUMENT, path, NO_OFFSET, "no tensor is selected");
-    export_check_settings(exporter, options->settings, err);
-    if (err->status == OK)
-        lay_out(&w, &w.layout);
+    lay_out(&w, &w.layout);
     if (err->status == OK)
         check_paths(&w);
     if (err->status == OK && !dry)

@@ -53,7 +53,7 @@ struct native_call {
 };
 void native_call_begin(struct native_call *);
 bool native_stop(void *context);
-/* For ckptdb_watch.progress: tells `progress` on the calling thread, ten times a second. */
+/* For ckptdb_watch.progress: tells `progress`, ten times a second, and what is finished. */
 void native_progress(void *context, const char *doing, uint64_t done, uint64_t total);
 
 /* For ckptdb_watch.say. */

@@ -34,7 +34,6 @@ FORMATS = {  # name: (OUT, options)
 
 
 def model(path, tensors, size):
-    head, at = {}, 0
     text = "{" + ",".join('"layer%d/w":{"dtype":"F32","shape":[%d],"data_offsets":[%d,%d]}'
                           % (i, size // 4, i * size, i * size + size) for i in range(tensors)) + "}"
     with open(path, "wb") as f:

@@ -8,7 +8,6 @@ own table gives to the model, and where transformers can read such files by itse
 
 The last line is "N passed, N failed".
 """
-import json
 import os
 import pathlib
 import random

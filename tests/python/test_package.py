@@ -16,7 +16,6 @@ import struct
 import sys
 import tempfile
 import threading
-import time
 import unittest
 
 import numpy as np

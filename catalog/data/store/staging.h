@@ -33,11 +33,12 @@ enum status staging_create(struct staging *, const char *name, uint64_t size, st
 enum status staging_write(struct staging *, const char *name, uint64_t offset, struct bytes bytes,
                           bool early, struct error *err);
 
-/* As output_copy_all(), into such a file; `early`: see output_write(). Returns how many bytes. */
+/* A part of an open file. */
 struct staged_part {
     int from;
-    uint64_t offset, len; /* in `from` */
+    uint64_t offset, len;
 };
+/* As output_copy_all(), into such a file; `early`: see output_write(). Returns how many bytes. */
 uint64_t staging_copy(struct staging *, const char *name, uint64_t offset, struct staged_part part,
                       bool early, struct error *err);
 

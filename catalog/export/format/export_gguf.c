@@ -194,23 +194,9 @@ struct gguf_part {
     uint64_t alignment;
 };
 
-static void put_u32(struct text *out, uint32_t value)
-{
-    uint8_t word[4];
-    store_u32le(word, value);
-    text_add(out, word, sizeof(word));
-}
-
-static void put_u64(struct text *out, uint64_t value)
-{
-    uint8_t word[8];
-    store_u64le(word, value);
-    text_add(out, word, sizeof(word));
-}
-
 static void put_name(struct text *out, const char *prefix, const char *name)
 {
-    put_u64(out, strlen(prefix) + strlen(name));
+    text_le(out, strlen(prefix) + strlen(name), 8);
     text_adds(out, prefix);
     text_adds(out, name);
 }
@@ -219,21 +205,19 @@ static void put_name(struct text *out, const char *prefix, const char *name)
 static void put_fact(struct text *out, const char *key, enum gguf_type type, uint64_t value,
                      size_t len)
 {
-    uint8_t word[8];
-    store_u64le(word, value);
     put_name(out, "", key);
-    put_u32(out, type);
-    text_add(out, word, len);
+    text_le(out, type, 4);
+    text_le(out, value, len);
 }
 
 static void put_shape(struct text *out, const struct export_tensor *t)
 {
     put_name(out, GGUF_ORIG_SHAPE, t->name);
-    put_u32(out, GGUF_ARRAY);
-    put_u32(out, GGUF_I32);
-    put_u64(out, t->rank);
+    text_le(out, GGUF_ARRAY, 4);
+    text_le(out, GGUF_I32, 4);
+    text_le(out, t->rank, 8);
     for (unsigned d = 0; d < t->rank; d++)
-        put_u32(out, (uint32_t)t->shape[d]);
+        text_le(out, (uint32_t)t->shape[d], 4);
 }
 
 /* The pairs that are about this file. Returns how many. */
@@ -261,14 +245,14 @@ static uint64_t put_own_pairs(struct text *out, const struct gguf_part *part, ui
 static void put_dimensions(struct text *out, const struct export_tensor *t)
 {
     if (is_reshaped(t)) {
-        put_u32(out, 2);
-        put_u64(out, innermost(t));
-        put_u64(out, t->elements / innermost(t));
+        text_le(out, 2, 4);
+        text_le(out, innermost(t), 8);
+        text_le(out, t->elements / innermost(t), 8);
         return;
     }
-    put_u32(out, t->rank);
+    text_le(out, t->rank, 4);
     for (unsigned d = t->rank; d-- > 0;)
-        put_u64(out, t->shape[d]);
+        text_le(out, t->shape[d], 8);
 }
 
 static uint64_t aligned(uint64_t bytes, uint64_t alignment)
@@ -287,8 +271,8 @@ static void put_infos(struct export_layout *l, const struct gguf_part *part)
         gguf_type_of(t->to.name, &type);
         put_name(&text, "", t->name);
         put_dimensions(&text, t);
-        put_u32(&text, type);
-        put_u64(&text, offset);
+        text_le(&text, type, 4);
+        text_le(&text, offset, 8);
         lay_add(l, &text);
         if (!add_u64(offset, t->nbytes, &offset) || offset > INT64_MAX)
             error_set(l->err, ERR_UNSUPPORTED, l->path, NO_OFFSET,
@@ -305,9 +289,9 @@ static void put_part_header(struct export_layout *l, const struct gguf_part *par
     struct text head = {0}, own = {0};
     const uint64_t count = put_own_pairs(&own, part, l->plan->count);
     text_adds(&head, "GGUF");
-    put_u32(&head, VERSION);
-    put_u64(&head, part->count);
-    put_u64(&head, count + (first ? facts->count : 0));
+    text_le(&head, VERSION, 4);
+    text_le(&head, part->count, 8);
+    text_le(&head, count + (first ? facts->count : 0), 8);
     lay_add(l, &head);
     if (first && facts->bytes.len)
         lay_text(l, facts->bytes.at, facts->bytes.len);

@@ -104,11 +104,11 @@ static uint64_t put_heap(struct hdf5_tree *tree, struct hdf5_member *m, size_t c
         size += (m[i].len / HDF5_ALIGN + 1) * HDF5_ALIGN;
     }
     text_adds(out, "HEAP");
-    hdf5_put(out, 0, 4);
-    hdf5_put(out, size, 8);
-    hdf5_put(out, NO_FREE, 8);
-    hdf5_put(out, at + HEAP_HEAD, 8);
-    hdf5_put(out, 0, HDF5_ALIGN);
+    text_le(out, 0, 4);
+    text_le(out, size, 8);
+    text_le(out, NO_FREE, 8);
+    text_le(out, at + HEAP_HEAD, 8);
+    text_le(out, 0, HDF5_ALIGN);
     for (size_t i = 0; i < count; i++) {
         text_add(out, m[i].name, m[i].len);
         pad_to(out, (size_t)(HEAP_HEAD + m[i].name_at + (m[i].len / HDF5_ALIGN + 1) * HDF5_ALIGN));
@@ -121,14 +121,14 @@ static void put_leaf_node(struct hdf5_tree *tree, const struct hdf5_member *m, s
 {
     struct text *out = &tree->text;
     text_adds(out, "SNOD\1");
-    hdf5_put(out, 0, 1);
-    hdf5_put(out, count, 2);
+    text_le(out, 0, 1);
+    text_le(out, count, 2);
     for (size_t i = 0; i < count; i++) {
-        hdf5_put(out, m[i].name_at, 8);
-        hdf5_put(out, m[i].at, 8);
-        hdf5_put(out, 0, 8); /* nothing is cached here */
-        hdf5_put(out, 0, 8);
-        hdf5_put(out, 0, 8);
+        text_le(out, m[i].name_at, 8);
+        text_le(out, m[i].at, 8);
+        text_le(out, 0, 8); /* nothing is cached here */
+        text_le(out, 0, 8);
+        text_le(out, 0, 8);
     }
     pad_to(out, LEAF_SIZE);
     lay_add(tree->l, out);
@@ -150,18 +150,18 @@ static void put_level(struct hdf5_tree *tree, const struct hdf5_member *m, size_
     for (size_t i = 0; i < count || !i; i += TREE_MOST) {
         const size_t used = count - i < TREE_MOST ? count - i : TREE_MOST;
         text_adds(out, "TREE");
-        hdf5_put(out, 0, 1); /* of a group */
-        hdf5_put(out, level, 1);
-        hdf5_put(out, used, 2);
-        hdf5_put(out, i ? first + (i / TREE_MOST - 1) * TREE_SIZE : HDF5_NOWHERE, 8);
-        hdf5_put(out, i + used < count ? first + (i / TREE_MOST + 1) * TREE_SIZE : HDF5_NOWHERE, 8);
+        text_le(out, 0, 1); /* of a group */
+        text_le(out, level, 1);
+        text_le(out, used, 2);
+        text_le(out, i ? first + (i / TREE_MOST - 1) * TREE_SIZE : HDF5_NOWHERE, 8);
+        text_le(out, i + used < count ? first + (i / TREE_MOST + 1) * TREE_SIZE : HDF5_NOWHERE, 8);
         for (size_t k = i; k < i + used; k++) {
-            hdf5_put(out, k ? m[k * span - 1].name_at : 0, 8);
-            hdf5_put(out, below->at + k * below->size, 8);
+            text_le(out, k ? m[k * span - 1].name_at : 0, 8);
+            text_le(out, below->at + k * below->size, 8);
         }
         if (used) {
             const size_t end = (i + used) * span;
-            hdf5_put(out, m[(end < members ? end : members) - 1].name_at, 8);
+            text_le(out, m[(end < members ? end : members) - 1].name_at, 8);
         }
         pad_to(out, TREE_SIZE);
         lay_add(tree->l, out);
@@ -336,15 +336,15 @@ static void put_superblock(struct hdf5_tree *tree, uint64_t root)
 {
     struct text *out = &tree->text;
     text_add(out, "\x89HDF\r\n\x1a\n\0\0\0\0\0\x08\x08\0", 16);
-    hdf5_put(out, LEAF_K, 2);
-    hdf5_put(out, TREE_K, 2);
-    hdf5_put(out, 0, 4);
-    hdf5_put(out, 0, 8); /* where the file begins in itself */
-    hdf5_put(out, HDF5_NOWHERE, 8);
-    hdf5_put(out, tree->l->at, 8);
-    hdf5_put(out, HDF5_NOWHERE, 8);
-    hdf5_put(out, 0, 8); /* the root has no name */
-    hdf5_put(out, root, 8);
+    text_le(out, LEAF_K, 2);
+    text_le(out, TREE_K, 2);
+    text_le(out, 0, 4);
+    text_le(out, 0, 8); /* where the file begins in itself */
+    text_le(out, HDF5_NOWHERE, 8);
+    text_le(out, tree->l->at, 8);
+    text_le(out, HDF5_NOWHERE, 8);
+    text_le(out, 0, 8); /* the root has no name */
+    text_le(out, root, 8);
     pad_to(out, SUPERBLOCK);
     if (out->failed)
         error_memory_at(tree->l->err, tree->l->path);

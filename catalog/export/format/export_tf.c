@@ -166,20 +166,15 @@ static void block_add(struct table_block *b, const char *key, struct bytes value
 static void block_put(struct export_layout *l, struct table_block *b, struct text *handle)
 {
     struct text *out = &b->entries;
-    uint8_t number[4];
-    if (!b->count) {
-        store_u32le(number, 0);
-        text_add(&b->restarts, number, sizeof(number));
-    }
-    store_u32le(number, (uint32_t)(b->restarts.len / sizeof(number)));
+    if (!b->count)
+        text_le(&b->restarts, 0, 4);
     text_add(out, b->restarts.at, b->restarts.len);
-    text_add(out, number, sizeof(number));
+    text_le(out, b->restarts.len / 4, 4);
     out->failed = out->failed || b->restarts.failed;
     text_varint(handle, l->at);
     text_varint(handle, out->len);
     text_addc(out, 0); /* not compressed */
-    store_u32le(number, crc32c_mask(crc32c_extend(0, out->at, out->len)));
-    text_add(out, number, sizeof(number));
+    text_le(out, crc32c_mask(crc32c_extend(0, out->at, out->len)), 4);
     lay_add(l, out);
     text_reset(&b->restarts);
     b->count = 0;

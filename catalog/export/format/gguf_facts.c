@@ -75,15 +75,13 @@ static bool put_integer(enum gguf_type type, const char *text, struct text *out)
     const int bits = abs(spelled[type].bits);
     const bool is_signed = spelled[type].bits < 0;
     uint64_t magnitude;
-    uint8_t word[8];
     bool negative;
     if (!read_integer(text, &magnitude, &negative))
         return false;
     const uint64_t most = is_signed  ? (UINT64_C(1) << (bits - 1)) - !negative
                           : negative ? 0
                                      : UINT64_MAX >> (64 - bits);
-    store_u64le(word, negative ? -magnitude : magnitude);
-    return magnitude <= most && text_add(out, word, (size_t)bits / 8);
+    return magnitude <= most && text_le(out, negative ? -magnitude : magnitude, (size_t)bits / 8);
 }
 
 static bool put_real(enum gguf_type type, const char *text, struct text *out)
@@ -104,9 +102,7 @@ static bool put_real(enum gguf_type type, const char *text, struct text *out)
 
 static void put_gguf_string(struct text *out, const void *bytes, size_t len)
 {
-    uint8_t word[8];
-    store_u64le(word, len);
-    text_add(out, word, sizeof(word));
+    text_le(out, len, 8);
     text_add(out, bytes, len);
 }
 
@@ -134,12 +130,10 @@ static const struct bytes words[] = {
 
 static bool put_array(enum gguf_type type, const struct json_value *array, struct text *out)
 {
-    uint8_t word[12];
     if (json_type_of(array) != JSON_ARRAY)
         return false;
-    store_u32le(word, type);
-    store_u64le(word + 4, array->count);
-    text_add(out, word, sizeof(word));
+    text_le(out, type, 4);
+    text_le(out, array->count, 8);
     for (const struct json_value *v = array->first; v; v = v->next) {
         const bool truth = v->type == JSON_TRUE || v->type == JSON_FALSE;
         const bool fits = truth                    ? type == GGUF_BOOL
@@ -450,12 +444,10 @@ static void state_carried(struct gguf_facts *f, const struct metadata_pair *pair
 
 static void put_pairs(const struct gguf_facts *f, struct text *out)
 {
-    uint8_t word[4];
     for (size_t i = 0; i < f->count; i++) {
         const struct gguf_fact *fact = &f->list[i];
-        store_u32le(word, fact->type);
         put_gguf_string(out, fact->key.at, fact->key.len);
-        text_add(out, word, sizeof(word));
+        text_le(out, fact->type, 4);
         text_add(out, fact->value.at, fact->value.len);
     }
 }

@@ -323,25 +323,23 @@ void gguf_close(struct gguf *g)
 static void copy_elements(struct gguf *g, enum gguf_type type, uint64_t count, struct text *out)
 {
     const unsigned width = widths[type];
-    uint8_t word[8];
     for (uint64_t i = 0; i < count && !out->failed; i++) {
         struct gguf_value inner = {.type = type};
         struct bytes text = {0};
         if (type == GGUF_ARRAY) {
             take_array(g, &inner);
-            store_u32le(word, inner.elements);
-            text_add(out, word, 4);
-            store_u64le(word, inner.count);
+            text_le(out, inner.elements, 4);
+            text_le(out, inner.count, 8);
         } else if (type == GGUF_STRING) {
             text = take_string(g);
-            store_u64le(word, text.len);
+            text_le(out, text.len, 8);
         } else {
-            store_u64le(word, width == 1   ? cursor_u8(&g->cursor)
-                              : width == 2 ? take16(g)
-                              : width == 4 ? take32(g)
-                                           : take64(g));
+            const uint64_t word = width == 1   ? cursor_u8(&g->cursor)
+                                  : width == 2 ? take16(g)
+                                  : width == 4 ? take32(g)
+                                               : take64(g);
+            text_le(out, word, width);
         }
-        text_add(out, word, width ? width : sizeof(word));
         if (text.len)
             text_add(out, text.at, text.len);
         if (type == GGUF_ARRAY)

@@ -48,13 +48,6 @@ static const struct {
 
 #define FLOATS (sizeof(floats) / sizeof(floats[0]))
 
-void hdf5_put(struct text *out, uint64_t value, unsigned bytes)
-{
-    uint8_t raw[8];
-    store_u64le(raw, value);
-    text_add(out, raw, bytes);
-}
-
 static void fill_up(struct text *out, size_t from)
 {
     while (!out->failed && (out->len - from) % HDF5_ALIGN)
@@ -65,30 +58,30 @@ static void fill_up(struct text *out, size_t from)
 
 static void type_head(struct text *out, unsigned class, unsigned bits, unsigned high, size_t size)
 {
-    hdf5_put(out, class, 1);
-    hdf5_put(out, bits, 1);
-    hdf5_put(out, high, 2);
-    hdf5_put(out, size, 4);
+    text_le(out, class, 1);
+    text_le(out, bits, 1);
+    text_le(out, high, 2);
+    text_le(out, size, 4);
 }
 
 static void add_integer_type(struct text *out, bool is_signed, unsigned bits)
 {
     type_head(out, CLASS_INT, is_signed ? SIGNED_BIT : 0, 0, bits / 8);
-    hdf5_put(out, 0, 2);
-    hdf5_put(out, bits, 2);
+    text_le(out, 0, 2);
+    text_le(out, bits, 2);
 }
 
 static void add_float(struct text *out, size_t row)
 {
     const unsigned bits = 8 * floats[row].bytes;
     type_head(out, CLASS_FLOAT, IMPLIED_BIT, bits - 1, floats[row].bytes);
-    hdf5_put(out, 0, 2);
-    hdf5_put(out, bits, 2);
-    hdf5_put(out, floats[row].mantissa, 1);
-    hdf5_put(out, floats[row].exponent, 1);
-    hdf5_put(out, 0, 1);
-    hdf5_put(out, floats[row].mantissa, 1);
-    hdf5_put(out, floats[row].bias, 4);
+    text_le(out, 0, 2);
+    text_le(out, bits, 2);
+    text_le(out, floats[row].mantissa, 1);
+    text_le(out, floats[row].exponent, 1);
+    text_le(out, 0, 1);
+    text_le(out, floats[row].mantissa, 1);
+    text_le(out, floats[row].bias, 4);
 }
 
 /* h5py's bool: an enumeration over int8. Names of this version are filled up to 8 bytes. */
@@ -112,7 +105,7 @@ static void add_complex(struct text *out, unsigned part)
     type_head(out, CLASS_COMPOUND, 2, 0, 2 * (size_t)part);
     for (unsigned i = 0; i < 2; i++) {
         text_add(out, i ? "i" : "r", 2);
-        hdf5_put(out, (uint64_t)i * part, 1);
+        text_le(out, (uint64_t)i * part, 1);
         add_float(out, float_row(part));
     }
 }
@@ -162,8 +155,8 @@ static void add_type(struct text *out, const struct dtype *d)
 /* Begin a message; its place is to be handed to end_message(). */
 static size_t begin_message(struct hdf5_header *h, enum message type)
 {
-    hdf5_put(&h->messages, type, 2);
-    hdf5_put(&h->messages, 0, 6); /* the size, to come */
+    text_le(&h->messages, type, 2);
+    text_le(&h->messages, 0, 6); /* the size, to come */
     h->count++;
     return h->messages.len;
 }
@@ -178,11 +171,11 @@ static void end_message(struct hdf5_header *h, size_t from)
 void hdf5_dataspace(struct hdf5_header *h, const struct export_tensor *t)
 {
     const size_t from = begin_message(h, MESSAGE_DATASPACE);
-    hdf5_put(&h->messages, 1, 1);
-    hdf5_put(&h->messages, t->rank, 1);
-    hdf5_put(&h->messages, 0, 6);
+    text_le(&h->messages, 1, 1);
+    text_le(&h->messages, t->rank, 1);
+    text_le(&h->messages, 0, 6);
     for (unsigned d = 0; d < t->rank; d++)
-        hdf5_put(&h->messages, t->shape[d], 8);
+        text_le(&h->messages, t->shape[d], 8);
     end_message(h, from);
 }
 
@@ -207,16 +200,16 @@ void hdf5_contiguous(struct hdf5_header *h, uint64_t at, uint64_t nbytes)
     end_message(h, from);
     from = begin_message(h, MESSAGE_LAYOUT);
     text_add(&h->messages, "\3\1", 2); /* version 3, contiguous */
-    hdf5_put(&h->messages, nbytes ? at : HDF5_NOWHERE, 8);
-    hdf5_put(&h->messages, nbytes, 8);
+    text_le(&h->messages, nbytes ? at : HDF5_NOWHERE, 8);
+    text_le(&h->messages, nbytes, 8);
     end_message(h, from);
 }
 
 void hdf5_symbol_table(struct hdf5_header *h, uint64_t tree, uint64_t heap)
 {
     const size_t from = begin_message(h, MESSAGE_SYMBOLS);
-    hdf5_put(&h->messages, tree, 8);
-    hdf5_put(&h->messages, heap, 8);
+    text_le(&h->messages, tree, 8);
+    text_le(&h->messages, heap, 8);
     end_message(h, from);
 }
 
@@ -225,19 +218,19 @@ void hdf5_attribute(struct hdf5_header *h, const char *name, size_t len, uint64_
 {
     const size_t from = begin_message(h, MESSAGE_ATTRIBUTE);
     struct text *out = &h->messages;
-    hdf5_put(out, 1, 2);
-    hdf5_put(out, strlen(name) + 1, 2);
-    hdf5_put(out, TYPE_HEAD + INT_SIZE, 2);
-    hdf5_put(out, SCALAR_SIZE, 2);
+    text_le(out, 1, 2);
+    text_le(out, strlen(name) + 1, 2);
+    text_le(out, TYPE_HEAD + INT_SIZE, 2);
+    text_le(out, SCALAR_SIZE, 2);
     text_add(out, name, strlen(name) + 1);
     fill_up(out, from);
     type_head(out, CLASS_VARIABLE, UTF8_VARIABLE, UTF8_VARIABLE, 16);
     add_integer_type(out, false, 8); /* of its bytes */
     fill_up(out, from);
-    hdf5_put(out, 1, SCALAR_SIZE);
-    hdf5_put(out, len, 4);
-    hdf5_put(out, heap, 8);
-    hdf5_put(out, 1, 4); /* the heap's object */
+    text_le(out, 1, SCALAR_SIZE);
+    text_le(out, len, 4);
+    text_le(out, heap, 8);
+    text_le(out, 1, 4); /* the heap's object */
     end_message(h, from);
 }
 
@@ -247,18 +240,18 @@ void hdf5_global_heap(struct text *out, const char *value, size_t len)
     size_t size = 2 * HEAP_HEAD + padded;
     size = size < HEAP_BYTES_MIN ? HEAP_BYTES_MIN : size;
     text_adds(out, "GCOL\1");
-    hdf5_put(out, 0, 3);
-    hdf5_put(out, size, 8);
-    hdf5_put(out, 1, 2); /* object 1, */
-    hdf5_put(out, 1, 2); /* with one reference */
-    hdf5_put(out, 0, 4);
-    hdf5_put(out, len, 8);
+    text_le(out, 0, 3);
+    text_le(out, size, 8);
+    text_le(out, 1, 2); /* object 1, */
+    text_le(out, 1, 2); /* with one reference */
+    text_le(out, 0, 4);
+    text_le(out, len, 8);
     text_add(out, value, len);
     fill_up(out, begin);
     const size_t left = size - 2 * HEAP_HEAD - padded;
     if (left >= HEAP_HEAD) { /* object 0: the room that is left, with its own head */
-        hdf5_put(out, 0, 8);
-        hdf5_put(out, left, 8);
+        text_le(out, 0, 8);
+        text_le(out, left, 8);
     }
     while (!out->failed && out->len - begin < size)
         text_addc(out, 0);
@@ -268,11 +261,11 @@ void hdf5_global_heap(struct text *out, const char *value, size_t len)
 
 void hdf5_header_end(struct hdf5_header *h, struct text *out)
 {
-    hdf5_put(out, 1, 2);
-    hdf5_put(out, h->count, 2);
-    hdf5_put(out, 1, 4);
-    hdf5_put(out, h->messages.len, 4);
-    hdf5_put(out, 0, 4);
+    text_le(out, 1, 2);
+    text_le(out, h->count, 2);
+    text_le(out, 1, 4);
+    text_le(out, h->messages.len, 4);
+    text_le(out, 0, 4);
     text_add(out, h->messages.at, h->messages.len);
     out->failed = out->failed || h->messages.failed;
     text_reset(&h->messages);

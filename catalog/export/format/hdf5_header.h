@@ -46,7 +46,4 @@ void hdf5_header_release(struct hdf5_header *);
 /* The heap that hdf5_attribute() is about. */
 void hdf5_global_heap(struct text *out, const char *value, size_t len);
 
-/* Little-endian numbers. */
-void hdf5_put(struct text *out, uint64_t value, unsigned bytes);
-
 #endif

@@ -45,51 +45,30 @@ struct zip_member {
     const struct export_tensor *tensor;
 };
 
-static void put16(struct text *out, unsigned v)
-{
-    uint8_t bytes[2];
-    store_u16le(bytes, (uint16_t)v);
-    text_add(out, bytes, sizeof(bytes));
-}
-
-static void put32(struct text *out, uint32_t v)
-{
-    uint8_t bytes[4];
-    store_u32le(bytes, v);
-    text_add(out, bytes, sizeof(bytes));
-}
-
-static void put64(struct text *out, uint64_t v)
-{
-    uint8_t bytes[8];
-    store_u64le(bytes, v);
-    text_add(out, bytes, sizeof(bytes));
-}
-
 /* A size or offset in 32 bits; all ones mean that it is in the zip64 extra field. */
 static void put_short(struct text *out, uint64_t v)
 {
-    put32(out, v < FULL32 ? (uint32_t)v : FULL32);
+    text_le(out, v < FULL32 ? (uint32_t)v : FULL32, 4);
 }
 
 /* What both headers have from the version to the length of the name. */
 static void put_common(struct zip_layout *z, const struct zip_member *m, bool zip64)
 {
     struct text *out = &z->text;
-    put16(out, zip64 ? VERSION64 : VERSION);
-    put16(out, FLAG_UTF8);
-    put16(out, 0); /* stored */
-    put16(out, 0); /* midnight */
-    put16(out, DATE_1980);
+    text_le(out, zip64 ? VERSION64 : VERSION, 2);
+    text_le(out, FLAG_UTF8, 2);
+    text_le(out, 0, 2); /* stored */
+    text_le(out, 0, 2); /* midnight */
+    text_le(out, DATE_1980, 2);
     if (m->tensor) {
         lay_add(z->l, out);
         lay_crc32(z->l, m->tensor, m->lead);
     } else {
-        put32(out, m->lead);
+        text_le(out, m->lead, 4);
     }
     put_short(out, m->size);
     put_short(out, m->size);
-    put16(out, (unsigned)strlen(m->name));
+    text_le(out, (unsigned)strlen(m->name), 2);
 }
 
 static void put_local(struct zip_layout *z, const struct zip_member *m)
@@ -103,17 +82,17 @@ static void put_local(struct zip_layout *z, const struct zip_member *m)
         padding += ALIGNMENT;
     text_adds(out, "PK\3\4");
     put_common(z, m, zip64);
-    put16(out, (zip64 ? EXTRA64_SIZE : 0) + padding);
+    text_le(out, (zip64 ? EXTRA64_SIZE : 0) + padding, 2);
     text_adds(out, m->name);
     if (zip64) {
-        put16(out, EXTRA_ZIP64);
-        put16(out, EXTRA64_SIZE - 4);
-        put64(out, m->size);
-        put64(out, m->size);
+        text_le(out, EXTRA_ZIP64, 2);
+        text_le(out, EXTRA64_SIZE - 4, 2);
+        text_le(out, m->size, 8);
+        text_le(out, m->size, 8);
     }
     if (padding) {
-        put16(out, EXTRA_PADDING);
-        put16(out, padding - PADDING_HEAD);
+        text_le(out, EXTRA_PADDING, 2);
+        text_le(out, padding - PADDING_HEAD, 2);
         text_add(out, zeros, padding - PADDING_HEAD);
     }
     lay_add(z->l, out);
@@ -126,25 +105,25 @@ static void put_entry(struct zip_layout *z, const struct zip_member *m)
     const unsigned numbers = (m->size >= FULL32 ? 2 : 0) + (m->at >= FULL32);
     const unsigned extra = numbers ? 4 + 8 * numbers : 0;
     text_adds(out, "PK\1\2");
-    put16(out, MADE_BY_UNIX | (extra ? VERSION64 : VERSION));
+    text_le(out, MADE_BY_UNIX | (extra ? VERSION64 : VERSION), 2);
     put_common(z, m, extra != 0);
-    put16(out, extra);
-    put16(out, 0); /* no comment */
-    put16(out, 0); /* first disk */
-    put16(out, 0); /* binary */
-    put32(out, MODE_REGULAR);
+    text_le(out, extra, 2);
+    text_le(out, 0, 2); /* no comment */
+    text_le(out, 0, 2); /* first disk */
+    text_le(out, 0, 2); /* binary */
+    text_le(out, MODE_REGULAR, 4);
     put_short(out, m->at);
     text_adds(out, m->name);
     if (extra) {
-        put16(out, EXTRA_ZIP64);
-        put16(out, extra - 4);
+        text_le(out, EXTRA_ZIP64, 2);
+        text_le(out, extra - 4, 2);
     }
     if (m->size >= FULL32) {
-        put64(out, m->size);
-        put64(out, m->size);
+        text_le(out, m->size, 8);
+        text_le(out, m->size, 8);
     }
     if (m->at >= FULL32)
-        put64(out, m->at);
+        text_le(out, m->at, 8);
     lay_add(z->l, out);
 }
 
@@ -152,27 +131,27 @@ static void put_end(struct text *out, uint64_t count, uint64_t at, uint64_t len)
 {
     if (count >= FULL16 || at >= FULL32 || len >= FULL32) {
         text_adds(out, "PK\6\6");
-        put64(out, END64_SIZE - 12); /* of what follows */
-        put16(out, MADE_BY_UNIX | VERSION64);
-        put16(out, VERSION64);
-        put64(out, 0); /* both disks */
-        put64(out, count);
-        put64(out, count);
-        put64(out, len);
-        put64(out, at);
+        text_le(out, END64_SIZE - 12, 8); /* of what follows */
+        text_le(out, MADE_BY_UNIX | VERSION64, 2);
+        text_le(out, VERSION64, 2);
+        text_le(out, 0, 8); /* both disks */
+        text_le(out, count, 8);
+        text_le(out, count, 8);
+        text_le(out, len, 8);
+        text_le(out, at, 8);
         text_adds(out, "PK\6\7");
-        put32(out, 0);
-        put64(out, at + len); /* of the zip64 end */
-        put32(out, 1);        /* disks */
+        text_le(out, 0, 4);
+        text_le(out, at + len, 8); /* of the zip64 end */
+        text_le(out, 1, 4);        /* disks */
     }
     unsigned entries = count < FULL16 ? (unsigned)count : FULL16;
     text_adds(out, "PK\5\6");
-    put32(out, 0); /* both disks */
-    put16(out, entries);
-    put16(out, entries);
+    text_le(out, 0, 4); /* both disks */
+    text_le(out, entries, 2);
+    text_le(out, entries, 2);
     put_short(out, len);
     put_short(out, at);
-    put16(out, 0); /* no comment */
+    text_le(out, 0, 2); /* no comment */
 }
 
 void zip_member(struct zip_layout *z, const char *name, struct bytes lead, struct export_tensor *t)

@@ -5,7 +5,7 @@ import contextlib
 import os
 import threading
 import weakref
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Union
 
 from . import calls, errors
 from ._native import ffi, lib
@@ -133,9 +133,6 @@ class Catalog:
             finally:
                 if isinstance(tell, Bar):
                     tell.close()
-
-    def _raise(self) -> None:
-        calls.raised()
 
     def __reduce__(self) -> Any:
         if self.path is None:

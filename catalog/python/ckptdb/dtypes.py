@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import functools
 import re
+from importlib.util import find_spec
 from typing import Any, Optional
 
 import numpy as np
@@ -64,9 +65,5 @@ def name_of(dtype: Any) -> str:
 
 def advice(name: str) -> str:
     """What to do about a dtype that NumPy has not."""
-    try:
-        import ml_dtypes
-        known = False
-    except ImportError:
-        known = name.startswith(("bfloat", "float4", "float6", "float8", "int", "uint"))
-    return ": install ml_dtypes, or ask for numpy(dtype='float32')" if known else ": ask for numpy(dtype=…)"
+    wanting = name.startswith(("bfloat", "float4", "float6", "float8", "int", "uint")) and not find_spec("ml_dtypes")
+    return ": install ml_dtypes, or ask for numpy(dtype='float32')" if wanting else ": ask for numpy(dtype=…)"

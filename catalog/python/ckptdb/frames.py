@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._native import ffi
-from .rows import BLOB, INTEGER, NULL, REAL, TEXT
+from .rows import INTEGER, NULL, REAL, TEXT
 
 if TYPE_CHECKING:
     import pandas

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, Optional, Sequence, T
 
 import numpy as np
 
-from . import errors
+from . import calls, errors
 from ._native import ffi, lib
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class Rows:
         return ffi.gc(made, lib.native_rows_free)
 
     def _check(self, code: int) -> None:
-        self._catalog._raise()
+        calls.raised()
         if code:
             message = errors.text(lib.sqlite3_errmsg(lib.ckptdb_sqlite(self._catalog._db[0])))
             refused = errors.text(lib.ckptdb_refused(self._catalog._db[0])) if code & 0xFF == 23 else None

@@ -7,6 +7,7 @@ import json
 import math
 import mmap as maps
 import os
+import re
 import sys
 import threading
 from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Tuple
@@ -311,7 +312,6 @@ class Tensor:
 
     def stats(self) -> Dict[str, Any]:
         """Its row of the view `stats` (min, max, mean, std, l2, zeros, nans, histogram, …), computed if it is not known."""
-        import re
         ask = "SELECT * FROM stats WHERE tensor_id = ?"
         rows = self._owner.catalog.sql(ask, [self._catalogued()])
         row = rows.fetchone()
