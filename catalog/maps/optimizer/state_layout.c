@@ -183,7 +183,7 @@ static void list_folders(const struct finder *f, struct piece parent, struct fol
             at = *known;
             last = first;
         }
-        if (failed(f))
+        if (at >= out->count) /* no memory */
             break;
         out->at[at].span.end = i + 1;
         out->many |= at >= LINKS_MAX && is_inner_name(piece_first(piece_after(path, first)));
