@@ -17,6 +17,7 @@
 #include "catalog/base/list.h"
 #include "catalog/export/export_layout.h"
 #include "catalog/export/format/gguf_facts.h"
+#include "catalog/export/format/gguf_header.h"
 #include "catalog/maps/regex/regex.h"
 
 #define VERSION       3

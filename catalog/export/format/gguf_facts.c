@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "catalog/base/json.h"
+#include "catalog/base/strmap.h"
 #include "catalog/data/convert/float_format.h"
 #include "catalog/db/statement.h"
+#include "catalog/export/format/gguf_header.h"
 #include "catalog/export/metadata.h"
 
 #define KEY_SPLIT   "split."
@@ -17,11 +19,27 @@
 #define PROVENANCE  "ckptdb_"
 #define QUANT_TODAY "2"
 
+struct kind {
+    enum gguf_type type; /* or of the elements */
+    bool array;
+};
+
 struct gguf_fact {
     struct bytes key;
     enum gguf_type type;     /* of the value, */
     enum gguf_type elements; /* and of its elements */
     struct bytes value;      /* as in the file, after its type */
+};
+
+/* By key, in the order in which they were first stated. All in the arena. */
+struct gguf_facts {
+    struct arena *arena; /* with an `err` */
+    struct error *err;
+    struct gguf_fact *list;
+    size_t count, space;
+    struct strmap index; /* key -> position + 1 */
+    const char **wanted; /* keys that a model needs, and nothing stated at first */
+    size_t wanting, wanted_space;
 };
 
 /* --- types -------------------------------------------------------------------------------- */
@@ -45,7 +63,8 @@ static bool is_called(const char *name, size_t len, const char *known)
     return len && len == strlen(known) && memcmp(name, known, len) == 0;
 }
 
-bool gguf_kind_called(const char *name, size_t len, struct gguf_kind *out)
+/* The type of this name of `len` bytes. */
+static bool kind_called(const char *name, size_t len, struct kind *out)
 {
     out->array = text_ends_in(name, len, "[]");
     len -= out->array ? 2 : 0;
@@ -155,7 +174,7 @@ static const struct json_value *read_json(struct gguf_facts *f, const char *text
 
 /* --- the list ----------------------------------------------------------------------------- */
 
-bool gguf_states(const struct gguf_facts *f, const char *key)
+static bool states(const struct gguf_facts *f, const char *key)
 {
     return strmap_get(&f->index, key, strlen(key));
 }
@@ -179,7 +198,8 @@ static void keep_value(struct gguf_facts *f, struct gguf_fact *fact, struct text
     fact->value = (struct bytes){(const uint8_t *)text_keep(value, f->arena), len};
 }
 
-bool gguf_state(struct gguf_facts *f, const char *key, struct gguf_kind kind, const char *value)
+/* State a fact; an earlier one of the key is replaced. False, and nothing is changed: `value` is not of this type. */
+static bool state(struct gguf_facts *f, const char *key, struct kind kind, const char *value)
 {
     struct text text = {0};
     const struct bytes bytes = {(const uint8_t *)value, strlen(value)};
@@ -268,9 +288,9 @@ static bool array_like(const struct json_value *array, enum gguf_type *out)
     return true;
 }
 
-static struct gguf_kind kind_like(struct gguf_facts *f, const char *value)
+static struct kind kind_like(struct gguf_facts *f, const char *value)
 {
-    struct gguf_kind kind = {.type = GGUF_STRING};
+    struct kind kind = {.type = GGUF_STRING};
     kind.array = array_like(read_json(f, value), &kind.type);
     if (!kind.array)
         kind.type = scalar_like(value);
@@ -295,9 +315,9 @@ static bool is_own_key(const char *key, size_t len)
  * like. */
 static void state_given(struct gguf_facts *f, const struct metadata_pair *pair)
 {
-    struct gguf_kind kind;
+    struct kind kind;
     const char *colon = strrchr(pair->key, ':');
-    const bool typed = colon && gguf_kind_called(colon + 1, strlen(colon + 1), &kind);
+    const bool typed = colon && kind_called(colon + 1, strlen(colon + 1), &kind);
     const char *key =
         arena_copy(f->arena, pair->key, typed ? (size_t)(colon - pair->key) : strlen(pair->key));
     const uint64_t *known = strmap_get(&f->index, key, strlen(key));
@@ -306,7 +326,7 @@ static void state_given(struct gguf_facts *f, const struct metadata_pair *pair)
     if (!typed && known) {
         const struct gguf_fact *fact = &f->list[*known - 1];
         if (fact->type != GGUF_ARRAY)
-            kind = (struct gguf_kind){.type = fact->type};
+            kind = (struct kind){.type = fact->type};
         else if (kind.array && fact->elements != GGUF_ARRAY)
             kind.type = fact->elements;
     }
@@ -317,7 +337,7 @@ static void state_given(struct gguf_facts *f, const struct metadata_pair *pair)
         error_set(f->err, ERR_ARGUMENT, NULL, NO_OFFSET,
                   "--meta %s: the export itself says this (--option alignment=N, --shard-size N)",
                   key);
-    else if (!gguf_state(f, key, kind, pair->value))
+    else if (!state(f, key, kind, pair->value))
         error_set(f->err, ERR_ARGUMENT, NULL, NO_OFFSET, "--meta %.200s=%.200s: no %s%s%s",
                   pair->key, pair->value, spelled[kind.type].name, kind.array ? "[]" : "",
                   typed ? "" : ", which the source has there; KEY:TYPE=VALUE states another type");
@@ -346,6 +366,23 @@ static void read_gguf_header(struct gguf_facts *f, const struct source *s)
     }
     text_release(&value);
     gguf_close(&g);
+}
+
+/* State what a model of Hugging Face says, and keep the keys that it needs and does not say. */
+static void take_model(struct gguf_facts *f, const struct export_subject *subject)
+{
+    sqlite3_stmt *row = gguf_model(subject, f->arena, f->err);
+    while (row && db_row(row, DB_READING, f->err)) {
+        struct kind kind;
+        const char *key = (const char *)sqlite3_column_text(row, 0);
+        const char *type = (const char *)sqlite3_column_text(row, 1);
+        const char *value = (const char *)sqlite3_column_text(row, 2);
+        if (key && type && kind_called(type, strlen(type), &kind) &&
+            (!value || !state(f, key, kind, value)))
+            *PUSH(f->arena, f->wanted, f->wanting, f->wanted_space) =
+                arena_copy(f->arena, key, strlen(key));
+    }
+    sqlite3_finalize(row);
 }
 
 /* The catalog keeps neither the width of an integer nor the type of an empty array: of a GGUF file,
@@ -413,17 +450,17 @@ static bool is_converted(const struct export_tensor *t)
 /* What a model's file says of its dtypes, unless the source has said it of the same ones. */
 static void describe_dtypes(struct gguf_facts *f, const struct export_plan *plan, bool taken)
 {
-    const struct gguf_kind kind = {.type = GGUF_U32};
+    const struct kind kind = {.type = GGUF_U32};
     const char *number = file_type(plan);
     bool blocks = false, converted = false;
     for (size_t i = 0; i < plan->count; i++) {
         blocks |= plan->tensor[i].to.kind == DTYPE_BLOCK;
         converted |= is_converted(&plan->tensor[i]);
     }
-    if (number && gguf_states(f, KEY_ARCH) && (converted || !taken))
-        gguf_state(f, KEY_FILE, kind, number);
-    if (blocks && !gguf_states(f, KEY_QUANT))
-        gguf_state(f, KEY_QUANT, kind, QUANT_TODAY);
+    if (number && states(f, KEY_ARCH) && (converted || !taken))
+        state(f, KEY_FILE, kind, number);
+    if (blocks && !states(f, KEY_QUANT))
+        state(f, KEY_QUANT, kind, QUANT_TODAY);
 }
 
 /* --- all ---------------------------------------------------------------------------------- */
@@ -432,14 +469,13 @@ static void describe_dtypes(struct gguf_facts *f, const struct export_plan *plan
  * says where they come from is old. */
 static void state_carried(struct gguf_facts *f, const struct metadata_pair *pair, size_t taken)
 {
-    const struct gguf_kind kind = {.type = pair->kind == METADATA_INTEGER
-                                               ? integer_like(pair->value)
-                                           : pair->kind == METADATA_REAL ? GGUF_F64
-                                                                         : GGUF_STRING};
+    const struct kind kind = {.type = pair->kind == METADATA_INTEGER ? integer_like(pair->value)
+                                      : pair->kind == METADATA_REAL  ? GGUF_F64
+                                                                     : GGUF_STRING};
     const uint64_t *known = strmap_get(&f->index, pair->key, strlen(pair->key));
     if (*pair->key && !is_own_key(pair->key, strlen(pair->key)) &&
         (!known || *known > taken || strncmp(pair->key, PROVENANCE, strlen(PROVENANCE)) == 0))
-        gguf_state(f, pair->key, kind, pair->value);
+        state(f, pair->key, kind, pair->value);
 }
 
 static void put_pairs(const struct gguf_facts *f, struct text *out)
@@ -457,13 +493,13 @@ static void tell_missing(const struct gguf_facts *f, const struct export_subject
 {
     struct text line = {0};
     size_t missing = 0;
-    if (!gguf_states(f, KEY_ARCH)) {
+    if (!states(f, KEY_ARCH)) {
         text_adds(&line, "without " KEY_ARCH ", llama.cpp does not load the file; --meta " KEY_ARCH
                          "=NAME states it");
         missing = 1;
     }
-    for (size_t i = 0; i < f->wanting && gguf_states(f, KEY_ARCH); i++)
-        if (!gguf_states(f, f->wanted[i]))
+    for (size_t i = 0; i < f->wanting && states(f, KEY_ARCH); i++)
+        if (!states(f, f->wanted[i]))
             text_addf(&line, "%s%s",
                       missing++ ? ", " : "llama.cpp looks for what is not known: ", f->wanted[i]);
     if (missing && text_str(&line))
@@ -481,7 +517,7 @@ enum status gguf_describe(const struct export_subject *subject, struct arena *ar
         take_source(&f, subject->db, subject->checkpoint[i]);
     const size_t taken = f.count;
     if (subject->checkpoints && !taken)
-        gguf_model(&f, subject);
+        take_model(&f, subject);
     for (size_t i = 0; i < all->count && err->status == OK; i++)
         if (all->list[i].kind != METADATA_GIVEN)
             state_carried(&f, &all->list[i], taken);
