@@ -25,6 +25,11 @@ sql "SELECT name, storage, offset, stored FROM tensor WHERE path LIKE '%/y_store
 sql "SELECT name, storage, offset, stored FROM tensor WHERE path LIKE '%/y_deflated.keras'"
 try get y_deflated.keras layers/dense/vars/0
 
+echo "--- weights as pickles have the names that an .h5 gives, in a deflated archive too"
+sql "SELECT name, dtype, shape, storage FROM tensor WHERE path LIKE '%/y_npz.keras'"
+try get y_npz.keras layers/dense/vars/0
+try diff --values y_npz.keras y_npz_deflated.keras
+
 echo "--- attributes and configuration are facts, empty groups are leaves"
 sql "SELECT checkpoint, key, value FROM metadata WHERE checkpoint IN ('y_new.h5', 'y_text.h5', 'y_stored.keras') ORDER BY checkpoint, key"
 sql "SELECT value FROM metadata WHERE checkpoint = 'y_dense_ordered.h5' ORDER BY key LIMIT 3"

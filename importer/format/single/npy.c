@@ -12,7 +12,7 @@
  */
 #include <string.h>
 
-#include "importer/format/single/npyhead.h"
+#include "importer/container/npyhead.h"
 #include "importer/job/job.h"
 
 static int npy_probe(const struct probe *p)

@@ -19,8 +19,8 @@
 #include <string.h>
 
 #include "catalog/base/text.h"
+#include "importer/container/npyhead.h"
 #include "importer/container/zip.h"
-#include "importer/format/single/npyhead.h"
 #include "importer/job/job.h"
 
 #define LOCAL_MAGIC     "PK\3\4"

@@ -106,7 +106,7 @@ static enum status pickle_index(struct job *job)
 
 const struct format format_pickle = {
     .name = "pickle",
-    .summary = "a plain pickle of PyTorch tensors or NumPy arrays",
+    .summary = "a plain pickle of PyTorch tensors or arrays",
     .suffixes = "",
     .separator = '.',
     .probe = pickle_probe,

@@ -56,6 +56,7 @@ enum torch_meaning {
     NUMPY_FROM_BUFFER,
     NUMPY_SCALAR,
     NUMPY_DTYPE,
+    JAX_ARRAY,
     DCP_OBJECT,
     DCP_TENSOR,
     DCP_BYTES,
@@ -195,7 +196,7 @@ struct torch_tensor {
 /* False after setting *err. */
 bool torch_tensor_read(struct torch_tree *, pickle_ref, struct torch_tensor *, struct error *);
 
-/* torch_numpy.c */
+/* torch_numpy.c: an array of NumPy's or JAX's, or a scalar as an array without dimensions. */
 bool torch_numpy_read(struct torch_tree *, pickle_ref, struct torch_tensor *, struct error *);
 /* The value of a NumPy scalar (facts_number()). */
 enum element_type torch_numpy_scalar(struct torch_tree *, pickle_ref, struct element *);
@@ -264,7 +265,10 @@ bool torch_run_summed(const struct torch_run *, const struct extent *);
 void torch_emit(struct torch_tree *, const char *name, size_t len, const struct torch_tensor *,
                 struct error *err);
 
-/* torch_tree.c: emit all tensors and facts of the pickle. */
+/* torch_tree.c */
+/* Child i of a node: an item, or a part of a call; false past the last. A child may be absent: 0. */
+bool torch_child(const struct pickle *, pickle_ref, uint32_t i, pickle_ref *child);
+/* Emit all tensors and facts of the pickle. */
 void torch_tree_state(struct torch_tree *);
 
 #endif

@@ -103,6 +103,13 @@ static int find_pair(const char *const list[][2], size_t count, const char *name
     return -1;
 }
 
+static bool dtype_named(const char *name)
+{
+    struct dtype dtype;
+    dtype_find(name, &dtype);
+    return dtype_sized(&dtype);
+}
+
 static enum torch_meaning meaning_of(const struct pickle_global *g)
 {
     const char *name = g->name + g->module_len + 1;
@@ -117,6 +124,8 @@ static enum torch_meaning meaning_of(const struct pickle_global *g)
     for (size_t i = 0; i < COUNT(known); i++)
         if (strcmp(known[i].name, g->name) == 0)
             return known[i].meaning;
+    if (in_module(g, "ml_dtypes") && dtype_named(name))
+        return TORCH_CONSTANT;
     if (torch_globals_begins(g, "torch.nn.modules.") && name[0] >= 'A' && name[0] <= 'Z')
         return TORCH_MODULE;
     return torch_globals_begins(g, "__torch__.") ? TORCH_SCRIPT : TORCH_UNKNOWN;
@@ -156,6 +165,7 @@ bool torch_is_tensor(const struct pickle *p, pickle_ref ref)
     case TORCH_TENSOR_CLASS:
     case NUMPY_RECONSTRUCT:
     case NUMPY_FROM_BUFFER:
+    case JAX_ARRAY:
         return true;
     default:
         return false;

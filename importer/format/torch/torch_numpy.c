@@ -6,8 +6,10 @@
  *   scalar(dtype, bytes)
  *   dtype('f4', False, True)           state (3, '<', subarray, names, fields, -1, -1, 0
  *                                             [, (metadata, (unit, count, …))])
+ *   dtype(ml_dtypes.bfloat16, False, True)
+ *   _reconstruct_array(_reconstruct, arguments, state, …)     JAX: the first form, taken apart
  *
- * Source: numpy/core/src/multiarray/methods.c (array_reduce), descriptor.c.
+ * Source: numpy/core/src/multiarray/methods.c (array_reduce), descriptor.c; jax/_src/array.py.
  * Not read: arrays of objects and of structures: an issue each.
  */
 #include <stdio.h>
@@ -40,6 +42,17 @@ static bool short_text(struct torch_tree *t, pickle_ref ref, char *out, size_t r
     return true;
 }
 
+/* The first argument of dtype(): a text, or a class of ml_dtypes. */
+static bool type_code(struct torch_tree *t, pickle_ref ref, char *out, size_t room)
+{
+    const struct pickle_node *n = pickle_at(t->pickle, ref);
+    if (n->kind != PICKLE_GLOBAL)
+        return short_text(t, ref, out, room);
+    const struct pickle_global *g = &t->pickle->globals[n->integer];
+    return torch_meaning_of(t->pickle, ref) == TORCH_CONSTANT &&
+           snprintf(out, room, "%s", g->name + g->module_len + 1) < (int)room;
+}
+
 static bool read_type(struct torch_tree *t, pickle_ref ref, struct numpy_type *type)
 {
     const struct pickle *p = t->pickle;
@@ -48,7 +61,7 @@ static bool read_type(struct torch_tree *t, pickle_ref ref, struct numpy_type *t
     if (torch_callee(p, ref) != NUMPY_DTYPE)
         return false;
     const struct pickle_call *call = pickle_at(p, ref)->call;
-    if (!short_text(t, pickle_item(p, call->args, 0), code, sizeof(code)) ||
+    if (!type_code(t, pickle_item(p, call->args, 0), code, sizeof(code)) ||
         (call->state && !short_text(t, pickle_item(p, call->state, 1), order, sizeof(order))))
         return false;
     if (pickle_kind(p, pickle_item(p, call->state, 3)) == PICKLE_TUPLE)
@@ -80,16 +93,21 @@ static bool take_apart(const struct pickle *p, pickle_ref node, struct parts *ou
                               pickle_is_text(p, pickle_item(p, call->args, 3), "F")};
         return true;
     }
-    if (!call->state)
+    if (torch_callee(p, node) == NUMPY_SCALAR) {
+        *out = (struct parts){.dtype = pickle_item(p, call->args, 0),
+                              .data = pickle_item(p, call->args, 1)};
+        return true;
+    }
+    const pickle_ref state =
+        torch_callee(p, node) == JAX_ARRAY ? pickle_item(p, call->args, 2) : call->state;
+    if (!state)
         return false;
     /* Old NumPy left out the version. */
-    uint32_t first = pickle_kind(p, pickle_item(p, call->state, 0)) == PICKLE_INT;
-    pickle_ref fortran = pickle_item(p, call->state, first + 2);
-    const struct pickle_node *n = pickle_at(p, fortran);
-    *out =
-        (struct parts){pickle_item(p, call->state, first), pickle_item(p, call->state, first + 1),
-                       pickle_item(p, call->state, first + 3),
-                       n->kind == PICKLE_TRUE || (n->kind == PICKLE_INT && n->integer != 0)};
+    uint32_t first = pickle_kind(p, pickle_item(p, state, 0)) == PICKLE_INT;
+    const struct pickle_node *n = pickle_at(p, pickle_item(p, state, first + 2));
+    *out = (struct parts){pickle_item(p, state, first), pickle_item(p, state, first + 1),
+                          pickle_item(p, state, first + 3),
+                          n->kind == PICKLE_TRUE || (n->kind == PICKLE_INT && n->integer != 0)};
     return true;
 }
 
@@ -100,7 +118,9 @@ bool torch_numpy_read(struct torch_tree *t, pickle_ref node, struct torch_tensor
     struct parts parts;
     struct numpy_type type;
     uint64_t elements, nbytes, steps = 1;
-    if (!take_apart(p, node, &parts) || !torch_numbers(p, parts.shape, out->shape, &out->rank))
+    out->rank = 0;
+    if (!take_apart(p, node, &parts) || (torch_callee(p, node) != NUMPY_SCALAR &&
+                                         !torch_numbers(p, parts.shape, out->shape, &out->rank)))
         return torch_fail(t, err, "bad-array", "a NumPy array without a shape");
     if (!read_type(t, parts.dtype, &type))
         return torch_fail(t, err, "unsupported",

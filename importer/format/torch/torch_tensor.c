@@ -289,6 +289,7 @@ bool torch_tensor_read(struct torch_tree *t, pickle_ref ref, struct torch_tensor
         break;
     case NUMPY_RECONSTRUCT:
     case NUMPY_FROM_BUFFER:
+    case JAX_ARRAY:
         if (node)
             return torch_numpy_read(t, node, out, err);
         break;

@@ -35,8 +35,7 @@ static bool is_call(const struct pickle *p, pickle_ref ref)
     return pickle_kind(p, ref) == PICKLE_CALL;
 }
 
-/* Child i of a node; false past the last. A child may be absent: 0. */
-static bool child_of(const struct pickle *p, pickle_ref ref, uint32_t i, pickle_ref *child)
+bool torch_child(const struct pickle *p, pickle_ref ref, uint32_t i, pickle_ref *child)
 {
     const struct pickle_node *n = pickle_at(p, ref);
     if (n->kind == PICKLE_CALL) {
@@ -103,7 +102,7 @@ static void look_ahead(struct walk *w)
     while (w->depth && w->t->job->err->status == OK) {
         struct frame *top = &w->frames[w->depth - 1];
         pickle_ref child, node = top->node;
-        if (!child_of(p, node, top->next++, &child)) {
+        if (!torch_child(p, node, top->next++, &child)) {
             if (--w->depth)
                 pickle_at(p, w->frames[w->depth - 1].node)->flags |=
                     pickle_at(p, node)->flags & (HAS_TENSOR | HAS_DICT);

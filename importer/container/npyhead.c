@@ -14,7 +14,7 @@
  *
  * Source: numpy/lib/format.py, "Format Version 1.0" to "3.0".
  */
-#include "importer/format/single/npyhead.h"
+#include "importer/container/npyhead.h"
 
 #include <stdio.h>
 #include <string.h>
