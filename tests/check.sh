@@ -40,28 +40,27 @@ run_each() { # NAME...
 
 # A runner with a closing line of its own, "N passed, N failed[, N skipped]".
 run_counted() { # TITLE COMMAND...
-    local title=$1 last
+    local title=$1 last out=$log/$1.out
     shift
-    "$@" >"$log/out" 2>&1
+    "$@" >"$out" 2>&1
     local rc=$?
-    last=$(tail -n 1 "$log/out")
-    grep -i '^skip' "$log/out"
+    last=$(tail -n 1 "$out")
+    grep -i '^skip' "$out"
     if [[ $last =~ ([0-9]+)\ passed,\ ([0-9]+)\ failed(,\ ([0-9]+)\ skipped)? ]]; then
         passed=$((passed + BASH_REMATCH[1]))
         failed=$((failed + BASH_REMATCH[2]))
         skipped=$((skipped + ${BASH_REMATCH[4]:-0}))
-        [ "${BASH_REMATCH[2]}" = 0 ] && [ "$rc" = 0 ] || sed '$d' "$log/out"
+        [ "${BASH_REMATCH[2]}" = 0 ] && [ "$rc" = 0 ] || sed '$d' "$out"
         [ "${BASH_REMATCH[2]}" != 0 ] || [ "$rc" = 0 ] || failed=$((failed + 1))
     else
         failed=$((failed + 1))
         echo "FAIL $title: no closing line, status $rc"
-        tail -n 40 "$log/out"
+        tail -n 40 "$out"
     fi
 }
 
-for kind in $kinds; do
-    before=$((passed + failed))
-    case $kind in
+run_kind() { # KIND
+    case $1 in
     unit)
         mapfile -t names < <(cd tests/unit && printf '%s\n' test_*.c)
         names=("${names[@]%.c}")
@@ -69,7 +68,7 @@ for kind in $kinds; do
     golden) run_counted golden bash tests/run.sh ;;
     answers) run_counted answers python3 tests/check_answers.py "$CKPTDB_BIN" tests/fixtures/real ;;
     # Pages are about the program that a reader builds; a sanitizer's extension fits no sqlite3.
-    pages) [ "$variant" = release ] || continue
+    pages) [ "$variant" = release ] || return
         run_counted pages python3 tests/readme.py "$CKPTDB_BIN" ;;
     pty) run_counted pty python3 tests/pty/run.py "$CKPTDB_BIN" ;;
     # The interpreter does not have the sanitizer in it, and keeps much to its end.
@@ -78,9 +77,38 @@ for kind in $kinds; do
         run_counted python env LD_PRELOAD="$sanitizer" ASAN_OPTIONS=detect_leaks=0 \
             PYTHONPATH="build/$variant/python" /usr/bin/python3 tests/python/test_package.py ;;
     fuzz) run_counted fuzz bash tests/fuzz/replay.sh "build/$variant/tests/fuzz" ;;
-    *) echo "check.sh: no such kind of test: $kind" >&2; exit 2 ;;
+    *) failed=1; echo "FAIL check.sh: no such kind of test: $1" ;;
     esac
-    echo "$kind: $((passed + failed - before)) tests"
+}
+
+# Kinds one after another; what each says when it has ended.
+lane() { # KIND...
+    local kind said
+    for kind in "$@"; do
+        passed=0 failed=0 skipped=0
+        run_kind "$kind" >"$log/$kind.said"
+        said=$(cat "$log/$kind.said")
+        printf '%s%s: %s tests\n' "${said:+$said$'\n'}" "$kind" $((passed + failed))
+        echo "$passed $failed $skipped" >"$log/$kind.counts"
+    done
+}
+
+# Kinds that run one program at a time and mostly wait for it (a terminal's pauses) go beside those that keep all
+# cores busy.
+alone='' busy=''
+for kind in $kinds; do
+    case $kind in
+    answers | pages | pty | python) alone+=" $kind" ;;
+    *) busy+=" $kind" ;;
+    esac
+done
+# shellcheck disable=SC2086
+lane $alone &
+lane $busy &
+wait
+for kind in $kinds; do
+    read -r good bad left <"$log/$kind.counts" || bad=1
+    passed=$((passed + good)) failed=$((failed + bad)) skipped=$((skipped + left))
 done
 echo "$passed passed, $failed failed$([ "$skipped" = 0 ] || echo ", $skipped skipped")"
 [ "$failed" = 0 ] && [ "$passed" != 0 ]
