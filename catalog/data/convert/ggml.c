@@ -8,7 +8,6 @@
 #endif
 #include "catalog/data/convert/ggml.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "catalog/base/bits.h"
@@ -418,4 +417,29 @@ ggml_decode *ggml_decoder(const char *dtype)
         if (strcmp(types[i].name, dtype) == 0)
             return types[i].decode;
     return NULL;
+}
+
+bool ggml_finite(const struct dtype *d, const uint8_t *blocks, uint64_t elements)
+{
+    static const struct {
+        const char *name;
+        uint8_t scale,
+            other; /* where its float16s are: of finite ones all products are finite in float32 */
+    } types[] = {
+        {"q4_0", 0, 0},    {"q4_1", 0, 2},     {"q5_0", 0, 0},     {"q5_1", 0, 2},
+        {"q8_0", 0, 0},    {"q2_k", 80, 82},   {"q3_k", 108, 108}, {"q4_k", 0, 2},
+        {"q5_k", 0, 2},    {"q6_k", 208, 208}, {"iq4_nl", 0, 0},   {"iq4_xs", 0, 0},
+        {"tq1_0", 52, 52}, {"tq2_0", 64, 64},
+    };
+    const size_t count = sizeof(types) / sizeof(types[0]);
+    size_t type = 0;
+    while (type < count && strcmp(types[type].name, d->name) != 0)
+        type++;
+    if (type == count)
+        return false;
+    bool finite = true;
+    for (uint64_t i = 0; i < elements; i += d->block_elems, blocks += d->block_bytes)
+        finite &= (load_u16le(blocks + types[type].scale) & 0x7C00) != 0x7C00 &&
+                  (load_u16le(blocks + types[type].other) & 0x7C00) != 0x7C00;
+    return finite;
 }

@@ -10,7 +10,10 @@
 #ifndef CKPTDB_GGML_H
 #define CKPTDB_GGML_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "catalog/data/model/dtype.h"
 
 #define GGML_BLOCK_MAX   256 /* elements of the largest block */
 #define GGML_BLOCK_BYTES 292 /* and bytes */
@@ -20,5 +23,9 @@ typedef void ggml_decode(const uint8_t *block, float *out);
 
 /* NULL: there is no block type of this name ("q4_0"), or its encoding is not known. */
 ggml_decode *ggml_decoder(const char *dtype);
+
+/* Whether all elements of these blocks are finite numbers, which their scales tell. False, too: its scales do
+ * not tell. */
+bool ggml_finite(const struct dtype *, const uint8_t *blocks, uint64_t elements);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "catalog/base/bits.h"
 #include "catalog/data/convert/convert.h"
+#include "catalog/data/convert/ggml.h"
 
 /* How many numbers of a run are zero, not finite, and NaN. */
 struct tally {
@@ -115,26 +116,6 @@ static uint64_t grown(uint64_t before, uint64_t after)
     return after > before ? after - before : 0;
 }
 
-/* Whether any number is too large for a scale of float16, which all but 8-bit floats can tell quickly. */
-static bool may_overflow(const struct dtype *from, const void *numbers, uint64_t count)
-{
-    struct tally t = {0};
-    switch (from->bits) {
-    case 64:
-        tally_64(numbers, count, UINT64_C(0x40EFFC0000000001), &t); /* 65504 */
-        break;
-    case 32:
-        tally_32(numbers, count, 0x477FE001, &t);
-        break;
-    case 16:
-        tally_16(numbers, count, strcmp(from->name, "bfloat16") == 0 ? 0x4780 : 0x7C00, &t);
-        break;
-    default:
-        return true;
-    }
-    return t.infinite != 0;
-}
-
 static void count_blocks(const struct dtype *from, const uint8_t *before, const struct dtype *to,
                          const uint8_t *after, uint64_t count, struct loss *loss)
 {
@@ -144,7 +125,7 @@ static void count_blocks(const struct dtype *from, const uint8_t *before, const 
     struct converter c;
     uint64_t bad;
     dtype_find("float32", &single);
-    if (!may_overflow(from, before, count) || converter_find(to, &single, &c, &ignored) != OK)
+    if (ggml_finite(to, after, count) || converter_find(to, &single, &c, &ignored) != OK)
         return;
     for (uint64_t i = 0, n; i < count; i += n) {
         n = count - i < 1024 ? count - i : 1024;
