@@ -46,9 +46,9 @@ debian := gcc make pkg-config libsqlite3-dev libpcre2-dev libprotobuf-c-dev \
 
 # --- variants -----------------------------------------------------------------------------
 variant_flags_release := -O2 -g
-variant_flags_asan := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
+variant_flags_asan := -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined \
                       -fno-sanitize-recover=all -DARENA_DEBUG
-variant_flags_tsan := -O1 -g -fsanitize=thread
+variant_flags_tsan := -O1 -g1 -fsanitize=thread
 variant_flags_fuzz := -O1 -g -fsanitize=address,undefined,fuzzer-no-link \
                       -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION \
                       -fno-sanitize-recover=all -DARENA_DEBUG

@@ -115,10 +115,14 @@ clang-format-14 --dry-run -Werror "${sources[@]}" >"$log/found" 2>&1
 verdict 'formatted (make format)' $?
 
 tidy() { # FILE FLAGS...: prints what it finds
-    local file=$1 out
+    local file=$1 out checks=
     shift
+    # The analyser takes nine tenths of the time. It follows what ships (a test's paths are those that it takes), and
+    # in each function 100,000 states, not 225,000.
+    [[ $file != tests/* ]] || checks='--checks=-clang-analyzer-*'
+    set -- "$@" -Xclang -analyzer-config -Xclang max-nodes=100000
     grep -qE '^#define _GNU_SOURCE|^enum status error_set' "$file" || set -- "$@" -include tests/lint.h
-    if out=$(clang-tidy-14 --quiet "$file" -- "$@" 2>&1); then
+    if out=$(clang-tidy-14 --quiet ${checks:+"$checks"} "$file" -- "$@" 2>&1); then
         echo ok >"$log/tidy.${file//\//_}"
     else
         grep -vE '^([0-9]+ warnings?|Suppressed|Use -)' <<<"$out" >"$log/tidy.${file//\//_}"
