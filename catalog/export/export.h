@@ -196,8 +196,8 @@ int export_by_tree(const struct export_tensor *, const struct export_tensor *);
 /* As they lie on the disk. */
 int export_by_source(const struct export_tensor *, const struct export_tensor *);
 
-/* A `check` for formats that are trees, where each '/' in a name is one level: refuse a tensor below
- * another one, as no node is both. A tensor called "" is the root, and must be the only one. */
+/* A `check` for formats that are trees, where each '/' in a name is one level: refuse more levels than
+ * readers take, and a tensor below another one, as no node is both. A tensor called "" is the root, and must be the only one. */
 void export_check_tree(struct export_plan *, struct error *err);
 
 void export_plan_release(struct export_plan *);

@@ -10,6 +10,7 @@
 #include "catalog/maps/regex/rename.h"
 
 #define FOUND_BYTES ((size_t)256 << 20) /* about how much of look-ups is kept */
+#define PARTS_MAX   120                 /* of a name in a tree; readers, too, have a limit */
 
 #define EXPORTER(x) extern const struct exporter exporter_##x;
 #include "catalog/export/exports.def"
@@ -172,7 +173,9 @@ enum status export_plan_add(struct export_plan *p, int64_t id, const char *recip
     else if (why.status != OK)
         refuse_error(&p->refusals, new_name, &why);
     else if (!utf8_valid(new_name, strlen(new_name)))
-        refuse_tensor(&p->refusals, stored->name, "its new name is not UTF-8");
+        refuse_tensor(&p->refusals, stored->name,
+                      "its new name is not UTF-8; --map or --sql gives another, --names or --where "
+                      "can leave it out");
     else if (can_be_read(p, stored))
         plan_append(p, stored, kept, recipe, new_name, dtype);
     arena_release(&passing);
@@ -310,8 +313,10 @@ static void refuse_collision(struct export_plan *p, const struct export_tensor *
 {
     char which[700];
     snprintf(which, sizeof(which), "%.400s of %.250s", t->old_name, t->checkpoint);
-    refuse_tensor(&p->refusals, which, "the new name of all is %.400s%s", t->name,
-                  p->joined ? "; --prefer first or --prefer last takes one checkpoint's" : "");
+    refuse_tensor(&p->refusals, which, "the new name of all is %.400s%s",
+                  *t->name ? t->name : "\"\"",
+                  p->joined ? "; --prefer first or --prefer last takes one checkpoint's"
+                            : "; --names or --where can leave out all but one");
 }
 
 static void check_collisions(struct export_plan *p, struct error *err)
@@ -328,9 +333,23 @@ static void check_collisions(struct export_plan *p, struct error *err)
     }
 }
 
+static unsigned parts_of(const char *name)
+{
+    unsigned parts = 1;
+    for (; *name; name++)
+        parts += *name == '/';
+    return parts;
+}
+
 void export_check_tree(struct export_plan *p, struct error *err)
 {
     struct export_tensor **order = export_order(p, export_by_tree, err);
+    for (size_t i = 0; order && i < p->count; i++)
+        if (parts_of(order[i]->name) > PARTS_MAX)
+            refuse_tensor(&p->refusals, order[i]->name,
+                          "its name has more than %d parts (--rename, --map); --names or --where "
+                          "can leave it out",
+                          PARTS_MAX);
     for (size_t i = 1; order && i < p->count; i++) {
         const char *above = order[i - 1]->name, *name = order[i]->name;
         const size_t len = strlen(above);

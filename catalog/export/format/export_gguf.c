@@ -54,10 +54,9 @@ static const char *gguf_instead(const struct dtype *d)
 static bool export_gguf_holds(const struct export_tensor *t, struct text *why, const char **instead)
 {
     uint32_t type;
-    const size_t len = strlen(t->name);
-    if (len > GGML_NAME_MAX)
-        return !text_addf(why, "its new name has %zu bytes, and ggml takes %d (--rename, --map)",
-                          len, GGML_NAME_MAX);
+    if (strlen(t->name) > GGML_NAME_MAX)
+        return !text_addf(why, "its new name has more than the %d bytes of ggml (--rename, --map)",
+                          GGML_NAME_MAX);
     if (t->rank > GGML_RANK_MAX)
         return !text_addf(why, "%u dimensions; ggml has at most %d", t->rank, GGML_RANK_MAX);
     if (!gguf_type_of(t->to.name, &type)) {

@@ -66,12 +66,13 @@ static bool export_hdf5_holds(const struct export_tensor *t, struct text *why, c
     for (const char *part = t->name;; part += strcspn(part, "/") + 1) {
         const size_t len = strcspn(part, "/");
         if (!len || (len == 1 && *part == '.'))
-            return !text_adds(why, "HDF5 has no objects with an empty name, or \".\"");
+            return !text_adds(why,
+                              "HDF5 has no objects with an empty name, or \".\" (--rename, --map)");
         if (!part[len])
             break;
     }
     if (strlen(t->name) > NAME_MAX_H5)
-        return !text_addf(why, "its name has more than %d bytes", NAME_MAX_H5);
+        return !text_addf(why, "its name has more than %d bytes (--rename, --map)", NAME_MAX_H5);
     if (t->rank > HDF5_RANK)
         return !text_addf(why, "%u dimensions; HDF5 has at most %d", t->rank, HDF5_RANK);
     if (hdf5_has_dtype(&t->to) || t->to.kind == DTYPE_STRING)

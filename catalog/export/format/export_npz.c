@@ -11,7 +11,7 @@
 static bool export_npz_holds(const struct export_tensor *t, struct text *why, const char **instead)
 {
     if (strlen(t->name) + strlen(".npy") > ZIP_NAME_MAX)
-        return !text_adds(why, "a name in a zip archive has at most 65535 bytes");
+        return !text_adds(why, "a name in a zip archive has at most 65535 bytes (--rename, --map)");
     return export_numpy_holds(t, why, instead);
 }
 
@@ -57,9 +57,10 @@ static void export_npz_check(struct export_plan *p, struct error *err)
         const struct bytes name = {(const uint8_t *)longer, len - strlen(".npy")};
         if (text_ends_in(longer, len, ".npy") &&
             bsearch(&name, order, p->count, sizeof(struct export_tensor *), compare_name)) {
-            refuse(&p->refusals,
-                   "%.*s and %.200s are the same key to programs that read npz files; rename one",
-                   name.len < 200 ? (int)name.len : 200, longer, longer);
+            refuse(
+                &p->refusals,
+                "%.*s and %.200s are the same key to programs that read npz files (--rename, --map)",
+                name.len < 200 ? (int)name.len : 200, longer, longer);
             break;
         }
     }

@@ -33,6 +33,19 @@ static void check_setting(struct export_layout *l)
                   "--option ocdbt=%.60s: expected true or false", value);
 }
 
+/* Files and folders of Orbax's own beside those of arrays. */
+static const char *const own_names[] = {"_METADATA", "_CHECKPOINT_METADATA", "_sharding",
+                                        "array_metadatas", "manifest.ocdbt"};
+
+static bool export_orbax_holds(const struct export_tensor *t, struct text *why,
+                               const char **instead)
+{
+    for (size_t i = 0; i < sizeof(own_names) / sizeof(own_names[0]); i++)
+        if (strcmp(t->name, own_names[i]) == 0)
+            return !text_addf(why, "Orbax keeps the name %s for itself (--rename, --map)", t->name);
+    return zarr_folder_holds(t, why, instead);
+}
+
 static void export_orbax_check(struct export_plan *p, struct error *err)
 {
     export_check_tree(p, err);
@@ -200,7 +213,7 @@ const struct exporter exporter_orbax = {
     .summary = "an item's folder of Orbax, as StandardCheckpointer().restore takes it",
     .settings = settings,
     .folder_marks = marks,
-    .holds = zarr_folder_holds,
+    .holds = export_orbax_holds,
     .check = export_orbax_check,
     .lay_out = export_orbax_lay_out,
     .piece_path = export_orbax_piece_path,

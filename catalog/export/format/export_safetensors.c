@@ -79,7 +79,7 @@ static bool export_safetensors_holds(const struct export_tensor *t, struct text 
                                      const char **instead)
 {
     if (strcmp(t->name, METADATA_NAME) == 0)
-        return !text_adds(why, "the format keeps its new name for itself");
+        return !text_adds(why, "the format keeps its new name for itself (--rename, --map)");
     if (t->rank > RANK_MAX)
         return !text_addf(why, "%u dimensions; at most %d", t->rank, RANK_MAX);
     if (spelling_of(&t->to) == SPELLINGS) {

@@ -38,6 +38,10 @@ static bool export_t5x_holds(const struct export_tensor *t, struct text *why, co
 {
     if (strcmp(t->to.name, "uint16") == 0)
         return !text_adds(why, "T5X takes uint16 for bfloat16; --dtype int32 converts");
+    if (strchr(t->name, '\\'))
+        return !text_adds(why, "readers take no '\\' in the path of an array (--rename, --map)");
+    if (!msgpack_holds_name(t->name, why))
+        return false;
     return t->rank && msgpack_has_dtype(&t->to) ? zarr_folder_holds(t, why, instead)
                                                 : msgpack_holds(t, why, instead);
 }
@@ -68,7 +72,7 @@ static void export_t5x_check(struct export_plan *p, struct error *err)
         if (!is_named_so(p->tensor[i].name))
             refuse_tensor(&p->refusals, p->tensor[i].name,
                           "T5X has names that begin with " TARGET ", " STATE " or " MUTABLES
-                          "; --names or --map can choose");
+                          "; --names, --rename or --map can choose");
     export_check_tree(p, err);
     zarr_folder_check(p, err);
 }

@@ -77,9 +77,9 @@ static unsigned data_type(const struct dtype *d)
 static bool export_tf_holds(const struct export_tensor *t, struct text *why, const char **instead)
 {
     if (!*t->name)
-        return !text_adds(why, "TensorFlow has no tensor with an empty name");
+        return !text_adds(why, "TensorFlow has no tensor with an empty name (--rename, --map)");
     if (strlen(t->name) > NAME_MAX_TF)
-        return !text_addf(why, "its name has more than %d bytes", NAME_MAX_TF);
+        return !text_addf(why, "its name has more than %d bytes (--rename, --map)", NAME_MAX_TF);
     if (t->rank > RANK_MAX)
         return !text_addf(why, "%u dimensions; TensorFlow has at most %d", t->rank, RANK_MAX);
     if (data_type(&t->to))

@@ -32,25 +32,29 @@
 static bool holds_part(const char *at, size_t len, unsigned version, struct text *why)
 {
     if (!len)
-        return !text_adds(why, "a name with nothing before or after a '/'");
+        return !text_adds(why, "a name with nothing before or after a '/' (--rename, --map)");
     if (len > COMPONENT_MAX)
-        return !text_addf(why, "a part of its name has %zu bytes; a file's has at most %d", len,
-                          COMPONENT_MAX);
+        return !text_addf(
+            why, "a part of its name has more than the %d bytes of a file's (--rename, --map)",
+            COMPONENT_MAX);
     if (*at == '.')
-        return !text_adds(why, "names that begin with '.' are files of zarr's own");
+        return !text_adds(why,
+                          "names that begin with '.' are files of zarr's own (--rename, --map)");
     if (memchr(at, '\\', len))
-        return !text_adds(why, "zarr-python takes '\\' in a name for '/'");
+        return !text_adds(why, "zarr-python takes '\\' in a name for '/' (--rename, --map)");
     if (version == 3 &&
         (strncmp(at, "__", 2) == 0 || (len == 9 && strncmp(at, "zarr.json", 9) == 0)))
-        return !text_addf(why, "the format keeps the name %.*s for itself", (int)len, at);
+        return !text_addf(why, "the format keeps names like %.*s for itself (--rename, --map)",
+                          len < 40 ? (int)len : 40, at);
     return true;
 }
 
 static bool holds_name(const char *name, unsigned version, struct text *why)
 {
     if (strlen(name) > NAME_BYTES_MAX)
-        return !text_addf(why, "its name has more than %d bytes, which no path can hold",
-                          NAME_BYTES_MAX);
+        return !text_addf(
+            why, "its name has more than %d bytes, which no path can hold (--rename, --map)",
+            NAME_BYTES_MAX);
     for (const char *at = name; *name; at++) {
         size_t len = strcspn(at, "/");
         if (!holds_part(at, len, version, why))

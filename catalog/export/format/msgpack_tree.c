@@ -16,8 +16,22 @@ bool msgpack_has_dtype(const struct dtype *d)
            strcmp(d->name, "complex32") != 0;
 }
 
+bool msgpack_holds_name(const char *name, struct text *why)
+{
+    static const char marker[] =
+        "__msgpack_chunked_array__"; /* by which Flax tells arrays in pieces */
+    for (size_t len; *name; name += len + (name[len] == '/')) {
+        len = strcspn(name, "/");
+        if (len == sizeof(marker) - 1 && memcmp(name, marker, len) == 0)
+            return !text_adds(why, "Flax keeps a part of its name for itself (--rename, --map)");
+    }
+    return true;
+}
+
 bool msgpack_holds(const struct export_tensor *t, struct text *why, const char **instead)
 {
+    if (!msgpack_holds_name(t->name, why))
+        return false;
     if (t->rank > RANK_MAX)
         return !text_addf(why, "%u dimensions; NumPy has at most %d", t->rank, RANK_MAX);
     if (!msgpack_has_dtype(&t->to)) {

@@ -44,6 +44,8 @@ void msgpack_array(struct text *out, const struct export_tensor *t);
 
 /* Dtypes that numpy.dtype() finds by name when ml_dtypes is imported. */
 bool msgpack_has_dtype(const struct dtype *);
+/* Whether there can be an array of that name; if not, the reason is added. */
+bool msgpack_holds_name(const char *name, struct text *why);
 /* What an array can be (struct exporter, `holds`). */
 bool msgpack_holds(const struct export_tensor *t, struct text *why, const char **instead);
 

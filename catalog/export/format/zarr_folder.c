@@ -16,11 +16,9 @@ void zarr_folder_name(struct text *out, const char *name)
 
 bool zarr_folder_holds(const struct export_tensor *t, struct text *why, const char **instead)
 {
-    if (strlen(t->name) > NAME_BYTES_MAX)
-        return !text_addf(why, "its name has more than %d bytes, as the name of a folder",
-                          NAME_BYTES_MAX);
     if (*t->name == '.' || *t->name == '/' || strstr(t->name, "//"))
-        return !text_adds(why, "a part of its name is empty, or it begins with '.'");
+        return !text_adds(why,
+                          "a part of its name is empty, or it begins with '.' (--rename, --map)");
     if (t->rank > RANK_MAX)
         return !text_addf(why, "%u dimensions; TensorStore has at most %d", t->rank, RANK_MAX);
     if (zarr_has_dtype(&t->to) && t->to.kind != DTYPE_VOID && t->to.kind != DTYPE_TIME)
@@ -43,11 +41,17 @@ static int by_folder(const struct export_tensor *a, const struct export_tensor *
 void zarr_folder_check(struct export_plan *p, struct error *err)
 {
     struct export_tensor **order = export_order(p, by_folder, err);
+    for (size_t i = 0; order && i < p->count; i++)
+        if (strlen(order[i]->name) > NAME_BYTES_MAX)
+            refuse_tensor(&p->refusals, order[i]->name,
+                          "its name has more than the %d bytes of a folder's (--rename, --map); "
+                          "--names or --where can leave it out",
+                          NAME_BYTES_MAX);
     for (size_t i = 1; order && i < p->count; i++)
         if (by_folder(order[i - 1], order[i]) == 0 &&
             strcmp(order[i - 1]->name, order[i]->name) != 0)
             refuse_tensor(&p->refusals, order[i]->name,
-                          "the format keeps it under the same name as %.400s; rename one",
+                          "the format keeps it under the same name as %.400s (--rename, --map)",
                           order[i - 1]->name);
 }
 

@@ -14,7 +14,7 @@ void zarr_folder_name(struct text *out, const char *name);
 /* Whether there can be a folder of that name, and zarr has the dtype (struct exporter, `holds`). */
 bool zarr_folder_holds(const struct export_tensor *t, struct text *why, const char **instead);
 
-/* Refuse names that differ, and have one folder. */
+/* Refuse names that are too long for a folder's, and those that differ and have one folder. */
 void zarr_folder_check(struct export_plan *, struct error *);
 
 /* Lay out the metadata and the chunks. */
