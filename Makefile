@@ -88,13 +88,14 @@ schema_sql := $(sort $(wildcard schema/*.sql)) $(sort $(wildcard schema/query/*.
               $(sort $(wildcard schema/rules/*.sql)) $(sort $(wildcard schema/upgrade/*.sql)) \
               $G/schema/function/map_check.sql
 checks := $(sort $(wildcard schema/check/*))
+page := $(sort $(wildcard shell/view/page.css shell/view/page.html shell/view/page.sh shell/view/*.js shell/view/d3/*.js))
 generated_c := $G/schema.c $(proto:schema/%.proto=$G/%.pb-c.c)
 generated_h := $(proto:schema/%.proto=$G/%.pb-c.h) $G/sources.h
 
 # The library, and what the program has besides.
 lib := $(patsubst %.c,$B/core/%.o,$(catalog_c) $(importer_c)) \
        $(patsubst $G/%.c,$B/core/gen/%.o,$(generated_c))
-core := $(lib) $(patsubst %.c,$B/core/%.o,$(filter-out shell/main.c,$(shell_c)))
+core := $(lib) $(patsubst %.c,$B/core/%.o,$(filter-out shell/main.c,$(shell_c))) $B/core/gen/page.o
 main := $B/core/shell/main.o
 # The extension: the catalog that answers, without exports, the library, the importer and the shell.
 ext := $(patsubst %.c,$B/ext/%.o,$(filter-out catalog/export/% catalog/library/%,$(catalog_c))) $B/ext/gen/schema.o
@@ -172,6 +173,12 @@ $G/schema.c: $(schema_sql) schema/embed.sh catalog/base/limits.h $G/schema.names
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)
 	$(Q)sh schema/embed.sh $(schema_sql) >$@
+
+# The page of `view`, around its data.
+$G/page.c: $(page)
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)sh shell/view/page.sh >$@
 
 # Which program it is: what another one indexed is read anew by the next import.
 $G/sources.h: $(sort $(shell find catalog importer -name '*.[ch]' -o -name '*.def')) $(schema_sql)
@@ -339,6 +346,7 @@ install: all install-lib
 	$(INSTALL) -m 755 $B/ckptdb "$(DESTDIR)$(BINDIR)/ckptdb"
 	$(INSTALL) -m 755 $B/ckptdb.so "$(DESTDIR)$(LIBDIR)/ckptdb.so"
 	$(INSTALL) -m 644 shell/ckptdb.1 "$(DESTDIR)$(MANDIR)/man1/ckptdb.1"
+	$(INSTALL) -m 644 shell/view/ckptdb-view.1 "$(DESTDIR)$(MANDIR)/man1/ckptdb-view.1"
 	$(INSTALL) -m 644 shell/line/completion.bash "$(DESTDIR)$(bash_completion)"
 	$(INSTALL) -m 644 shell/line/completion.zsh "$(DESTDIR)$(zsh_completion)"
 	$(INSTALL) -m 644 shell/line/completion.fish "$(DESTDIR)$(fish_completion)"
@@ -357,7 +365,7 @@ install-lib: $B/libckptdb.so
 
 uninstall:
 	rm -f "$(DESTDIR)$(BINDIR)/ckptdb" "$(DESTDIR)$(LIBDIR)/ckptdb.so" \
-	    "$(DESTDIR)$(MANDIR)/man1/ckptdb.1" $(foreach file,$(completions),"$(DESTDIR)$(file)") \
+	    "$(DESTDIR)$(MANDIR)/man1/ckptdb.1" "$(DESTDIR)$(MANDIR)/man1/ckptdb-view.1" $(foreach file,$(completions),"$(DESTDIR)$(file)") \
 	    "$(DESTDIR)$(LIBDIR)"/libckptdb.so* "$(DESTDIR)$(INCLUDEDIR)/ckptdb.h" \
 	    "$(DESTDIR)$(LIBDIR)/pkgconfig/libckptdb.pc" "$(DESTDIR)$(MANDIR)/man3/libckptdb.3"
 

@@ -22,7 +22,7 @@ void sink_open(struct sink *k, const char *path)
     if (!path || k->err.status != CKPTDB_OK)
         return;
     if (access(path, F_OK) == 0)
-        sink_fail(k, CKPTDB_ARGUMENT, "%s: is there already; get does not write over files", path);
+        sink_fail(k, CKPTDB_ARGUMENT, "%s: is there already, and is not written over", path);
     else
         ckptdb_file_create(path, &k->file, &k->err);
 }
