@@ -62,10 +62,11 @@ class NameColumn {
   }
 }
 
-// Words, as codes: 0 is NULL.
+// Words, as codes: 0 is NULL. They are decoded when they are asked for.
 class WordColumn {
   constructor() {
     this.words = [null];
+    this.places = [0]; // in the data
     this.blocks = [];
     this.rows = 0;
   }
@@ -73,17 +74,34 @@ class WordColumn {
     const reader = new Reader(bytes), codes = new Uint32Array(rows);
     for (let i = 0; i < rows; i++) {
       const code = reader.varint();
-      codes[i] = code > 1 ? code - 1 : code && this.words.push(reader.text()) - 1;
+      codes[i] = code > 1 ? code - 1 : code && this.push(bytes, reader);
     }
+    this.data = bytes.buffer;
     this.blocks.push(codes);
     this.rows += rows;
   }
+  push(bytes, reader) {
+    this.places.push(bytes.byteOffset + reader.at);
+    reader.take(reader.varint());
+    return this.words.push(undefined) - 1;
+  }
   finish() {
-    this.codes = joined(new Uint32Array(this.rows), this.blocks);
+    this.codes = new Uint32Array(this.rows);
+    let at = 0;
+    for (const codes of this.blocks) {
+      this.codes.set(codes, at);
+      at += codes.length;
+    }
     this.blocks = null;
   }
+  word(code) {
+    return code ? (this.words[code] ??= new Reader(new Uint8Array(this.data, this.places[code])).text()) : null;
+  }
+  different() {
+    return this.words.slice(1).map((_, i) => this.word(i + 1));
+  }
   get(row) {
-    return this.words[this.codes[row]];
+    return this.word(this.codes[row]);
   }
 }
 
@@ -94,25 +112,22 @@ class NumberColumn {
     this.rows = 0;
   }
   add(bytes, rows) {
-    this.blocks.push(new Float64Array(bytes.slice().buffer));
+    this.blocks.push(bytes);
     this.rows += rows;
   }
   finish() {
-    this.numbers = joined(new Float64Array(this.rows), this.blocks);
+    const all = new Uint8Array(this.rows * 8);
+    let at = 0;
+    for (const bytes of this.blocks) {
+      all.set(bytes, at);
+      at += bytes.length;
+    }
+    this.numbers = new Float64Array(all.buffer);
     this.blocks = null;
   }
   get(row) {
     return this.numbers[row];
   }
-}
-
-function joined(all, parts) {
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
 }
 
 const COLUMN_KINDS = { n: NameColumn, w: WordColumn, d: NumberColumn };
@@ -135,11 +150,16 @@ function decodeTables(bytes) {
   return tables;
 }
 
-async function loadTables() {
-  const packed = atob(document.getElementById('data').textContent.trim());
-  const bytes = new Uint8Array(packed.length);
+function fromBase64(text) {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+  const packed = atob(text), bytes = new Uint8Array(packed.length);
   for (let i = 0; i < packed.length; i++) bytes[i] = packed.charCodeAt(i);
-  document.getElementById('data').remove();
+  return bytes;
+}
+
+async function loadTables() {
+  const element = document.getElementById('data'), bytes = fromBase64(element.textContent.trim());
+  element.remove();
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
   return decodeTables(new Uint8Array(await new Response(stream).arrayBuffer()));
 }

@@ -28,7 +28,9 @@ class Grid {
     new ResizeObserver(() => this.draw()).observe(this.scroller);
   }
   static all(count) {
-    return Uint32Array.from({ length: count }, (_, i) => i);
+    const rows = new Uint32Array(count);
+    for (let i = 0; i < count; i++) rows[i] = i;
+    return rows;
   }
   role() {
     return 'grid';

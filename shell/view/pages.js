@@ -127,7 +127,7 @@ function stepsSection(checkpoints) {
 
 function catalogPage(tables) {
   const t = tables.checkpoint, c = t.columns, checkpoints = rowsOf(t);
-  const formats = largest(checkpoints, (x) => x.format, (x) => x.nbytes), format = colorsOf(formats), dtypes = colorsOf(tables.dtype.columns.dtype.words.slice(1));
+  const formats = largest(checkpoints, (x) => x.format, (x) => x.nbytes), format = colorsOf(formats), dtypes = colorsOf(tables.dtype.columns.dtype.different());
   const sum = (key) => checkpoints.reduce((total, x) => total + (x[key] || 0), 0);
   const map = new Treemap({ label: 'Bytes by run and folder', root: folderTree(checkpoints, format) });
   const grid = new Grid({ label: 'Checkpoints', count: t.rows, empty: 'No checkpoint', columns: [
@@ -256,7 +256,7 @@ function checkpointFacts(c) {
 
 function onePage(tables) {
   const checkpoint = rowsOf(tables.checkpoint)[0], m = tables.tree.columns, t = tables.tensor.columns, stats = tables.stats;
-  const dtypes = tables.dtype.columns.dtype.words.slice(1), color = colorsOf(dtypes);
+  const dtypes = tables.dtype.columns.dtype.different(), color = colorsOf(dtypes);
   const statsRow = new Int32Array(tables.tensor.rows).fill(-1);
   for (let row = 0; row < stats.rows; row++) statsRow[stats.columns.ord.get(row)] = row;
   const details = h('aside', { class: 'details', 'aria-label': 'Tensor', 'aria-live': 'polite', hidden: true });
