@@ -210,6 +210,8 @@ static void add_root(struct walker *w, const char *path)
                 &added);
 }
 
+#define PARTS_TRIED 16 /* numbers of shards that are looked for before a folder is listed */
+
 struct part_search {
     const char *name;
     bool found;
@@ -227,19 +229,30 @@ static bool see_part(void *context, const struct directory_entry *e)
     return !search->found;
 }
 
+static bool is_file(const char *directory, const char *name, const char *suffix)
+{
+    char path[PATH_MAX];
+    enum entry_kind kind;
+    struct file_identity identity;
+    struct error missing = {.offset = NO_OFFSET};
+    const int len = snprintf(path, sizeof(path), "%s/%s%s", directory, name, suffix);
+    return len < (int)sizeof(path) && path_look(path, &kind, &identity, &missing) == OK;
+}
+
 /* Whether a name is only the prefix of files in the directory: TensorFlow's
  * PREFIX.index, PREFIX-00000-of-00002. */
 static void find_parts(const char *directory, const char *name, const char *path, struct error *err)
 {
     struct part_search search = {.name = name};
-    char index[PATH_MAX];
-    enum entry_kind kind;
-    struct file_identity identity;
-    struct error missing = {.offset = NO_OFFSET};
-    const int len = snprintf(index, sizeof(index), "%s/%s.index", directory, name);
-    /* Thousands may be named, which need not list the folder then. */
-    if (len < (int)sizeof(index) && path_look(index, &kind, &identity, &missing) == OK)
+    /* Thousands may be named, which need not list the folder each. */
+    if (is_file(directory, name, ".index"))
         return;
+    for (unsigned parts = 1; parts <= PARTS_TRIED; parts++) {
+        char suffix[32];
+        snprintf(suffix, sizeof(suffix), "-00000-of-%05u", parts);
+        if (is_file(directory, name, suffix))
+            return;
+    }
     if (directory_list(directory, 0, NULL, see_part, &search, err) == OK && !search.found)
         error_set(err, ERR_MISSING, path, NO_OFFSET, "no such file or directory");
 }
