@@ -17,8 +17,8 @@
 
 /* --- visiting --------------------------------------------------------------------------- */
 
-/* Whether the current path is new. Of two values with the same path this program keeps the first
- * (Python keeps the last), and reports it. */
+/* Whether the current path is new. Of two values with the same path, which a key may spell ("a/b" beside "a"
+ * and in it "b"), this program keeps the first (Python keeps the last), and reports it. */
 static bool is_new(struct flax_tree *t)
 {
     const char *kept;
@@ -38,7 +38,7 @@ static bool flax_tree_visit(struct flax_tree *t, struct flax_leaf *leaf)
     if (++t->leaves > LIMIT_TENSORS)
         return msgpack_fail(&t->reader, t->reader.at, ERR_LIMIT, NULL,
                             "a tree of more than %llu leaves", (unsigned long long)LIMIT_TENSORS);
-    if (name_tree_count(&t->names, t->reader.at) && (leaf->kind == FLAX_ARRAY || is_new(t)))
+    if (name_tree_count(&t->names, t->reader.at) && is_new(t))
         t->visitor->leaf(t->visitor->context, leaf);
     return t->job->err->status == OK;
 }
@@ -155,6 +155,7 @@ static bool offer_map(struct flax_tree *t, const struct msgpack_item *map, bool 
         return false;
     if (*taken) {
         t->leaves++;
+        is_new(t);
         return name_tree_count(&t->names, m->at);
     }
     t->looked_at += m->heads - heads; /* a head has a byte at least */
