@@ -25,6 +25,19 @@ sql "SELECT name, storage, offset, stored FROM tensor WHERE path LIKE '%/y_store
 sql "SELECT name, storage, offset, stored FROM tensor WHERE path LIKE '%/y_deflated.keras'"
 try get y_deflated.keras layers/dense/vars/0
 
+echo "--- chunks in a deflated member, each cut out of what it inflates to"
+sql "SELECT t.name, count(*), max(e.codec) FROM tensor t JOIN extent e ON e.tensor_id = t.id
+     WHERE t.path LIKE '%/y_chunks_deflated.keras' GROUP BY t.name ORDER BY t.name"
+try diff --values y_chunks.keras y_chunks_deflated.keras
+try get y_chunks_deflated.keras filtered --slice 1:4,2:
+try get y_chunks_deflated.keras texts
+
+echo "--- opaque bytes that h5py made of another dtype have that"
+try get y_opaque.h5 seconds
+try get y_opaque.h5 big
+try get y_opaque.h5 bytes
+sql "SELECT name, dtype FROM tensor WHERE path LIKE '%/y_opaque.h5' ORDER BY name"
+
 echo "--- weights as pickles have the names that an .h5 gives, in a deflated archive too"
 sql "SELECT name, dtype, shape, storage FROM tensor WHERE path LIKE '%/y_npz.keras'"
 try get y_npz.keras layers/dense/vars/0

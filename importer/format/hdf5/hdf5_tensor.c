@@ -110,15 +110,21 @@ static void emit_dataset(struct emission *e)
 
 /* --- one run ------------------------------------------------------------------------------ */
 
-/* Emit a run inside a deflated member: inflate the member, then cut the run out of the result. */
+/* The steps for what is inside a deflated member: inflate the member, then cut a run out of the result. */
+static const char *cut_chain(const struct emission *e, const char *steps)
+{
+    char chain[2 * CHAIN_BYTES];
+    const int len =
+        snprintf(chain, sizeof(chain), "%s|cut%s%s", e->tree->inflate, *steps ? "|" : "", steps);
+    return arena_copy(e->job->arena, chain, (size_t)len);
+}
+
 static void emit_cut(struct emission *e, uint64_t offset)
 {
     struct hdf5_tree *t = e->tree;
-    char chain[2 * CHAIN_BYTES];
     struct extent *x = arena_alloc(e->job->arena, sizeof(*x));
     if (!x)
         return;
-    snprintf(chain, sizeof(chain), "%s|cut%s%s", t->inflate, *e->chain ? "|" : "", e->chain);
     *x = (struct extent){.file = t->file,
                          .offset = t->member_at,
                          .stored = t->member_stored,
@@ -126,7 +132,7 @@ static void emit_cut(struct emission *e, uint64_t offset)
                          .cut_len = e->nbytes};
     e->claim.storage = STORAGE_CHUNKS;
     e->claim.stored = t->member_stored;
-    e->claim.codec = arena_copy(e->job->arena, chain, strlen(chain));
+    e->claim.codec = cut_chain(e, e->chain);
     e->claim.extents = x;
     e->claim.extent_count = 1;
     emit_dataset(e);
@@ -223,6 +229,53 @@ static void take_values(struct emission *e, const struct hdf5_chunks *list)
     e->grid.value_count = values ? list->count : 0;
 }
 
+/* Take the chunks inside a deflated member as extents, whose runs are all the member: a grid has no cuts. A
+ * chunk at the edge holds more than its extent. */
+static void take_cuts(struct emission *e, const struct hdf5_chunks *list)
+{
+    struct arena *arena = e->job->arena;
+    const struct hdf5 *h = &e->tree->h;
+    const unsigned rank = e->claim.rank;
+    uint64_t counts[2 * HDF5_RANK_MAX], all, step = 1;
+    struct own_codec last = {0};
+    struct extent *x = arena_array(arena, list->count + 1, sizeof(*x));
+    int64_t *strides = arena_array(arena, rank + 1u, sizeof(*strides));
+    if (!grid_counts(e->shape, rank, e->box, counts, &all) || all != list->count)
+        error_set(
+            h->err, ERR_UNSUPPORTED, e->tree->path, NO_OFFSET,
+            "chunks inside a deflated member of an archive, some of which were never written");
+    for (unsigned d = rank; strides && d-- > 0; step *= e->box[d])
+        strides[d] = (int64_t)step;
+    for (size_t i = 0; x && strides && i < list->count && h->err->status == OK; i++) {
+        const struct hdf5_chunk *c = &list->at[i];
+        uint64_t *place = arena_array(arena, 2 * rank + 1u, sizeof(*place));
+        const char *own = own_codec_of(e, c, &last);
+        if (!place)
+            return;
+        if (c->offset > h->source->size || c->stored > h->source->size - c->offset) {
+            error_set(h->err, ERR_CORRUPT, e->tree->path, NO_OFFSET,
+                      "a chunk that ends past the end of the member");
+            error_code(h->err, "truncated");
+        }
+        grid_box(&e->grid, e->shape, rank, c->index, place, place + rank);
+        x[i] = (struct extent){.file = e->tree->file,
+                               .offset = e->tree->member_at,
+                               .stored = e->tree->member_stored,
+                               .origin = place,
+                               .shape = place + rank,
+                               .cut_at = c->offset,
+                               .cut_len = c->stored,
+                               .codec = own ? cut_chain(e, own) : NULL};
+        if (memcmp(place + rank, e->box, rank * sizeof(*place)) != 0)
+            x[i].strides = strides;
+    }
+    e->claim.codec = cut_chain(e, e->chain);
+    e->claim.stored = e->tree->member_stored;
+    e->claim.grid = NULL;
+    e->claim.extents = x;
+    e->claim.extent_count = list->count;
+}
+
 static void describe_chunks(struct emission *e, struct hdf5_chunks *list)
 {
     struct hdf5 *h = &e->tree->h;
@@ -232,10 +285,12 @@ static void describe_chunks(struct emission *e, struct hdf5_chunks *list)
     if (!hdf5_chunks(h, &e->d, list))
         return;
     set_grid(e, box);
+    if (h->err->status != OK || !hdf5_chain(&e->d, 0, false, true, e->chain, h->err))
+        return;
+    e->claim.codec = *e->chain ? e->chain : NULL;
     if (list->count && e->tree->inflate)
-        error_set(h->err, ERR_UNSUPPORTED, e->tree->path, NO_OFFSET,
-                  "chunks inside a deflated member of an archive");
-    if (h->err->status == OK && hdf5_chain(&e->d, 0, false, true, e->chain, h->err))
+        take_cuts(e, list);
+    else
         take_values(e, list);
 }
 
@@ -246,7 +301,6 @@ static void emit_chunks(struct emission *e)
     describe_chunks(e, &list);
     hdf5_catch(&e->tree->h, outer);
     e->claim.storage = STORAGE_CHUNKS;
-    e->claim.codec = *e->chain ? e->chain : NULL;
     if (why.status != OK)
         without_data(e, &why);
     else

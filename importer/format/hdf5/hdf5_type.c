@@ -6,7 +6,8 @@
  *
  * How types get their dtype: integers and floats by size and layout; an enumeration of
  * FALSE and TRUE is h5py's bool, any other has the dtype of its integers; a compound of "r"
- * and "i" is h5py's complex; opaque bytes tagged "NUMPY:..." are h5py's dates.
+ * and "i" is h5py's complex; opaque bytes tagged "NUMPY:..." are what h5py.opaque_dtype() made of another
+ * dtype: mostly dates.
  */
 #include "importer/format/hdf5/hdf5_read.h"
 
@@ -116,8 +117,15 @@ static void opaque(struct type_parsing *p, const struct type_head *h, struct hdf
     struct numpy_type numpy;
     struct bytes tag = cursor_take(p->c, h->flags & 0xFF);
     const char *text = arena_copy(p->arena, tag.at, tag.len);
-    if (strncmp(text, "NUMPY:", 6) == 0 && numpy_type_parse(text + 6, &numpy) &&
-        numpy.item == h->size && !*numpy.strings) {
+    const bool tagged = strncmp(text, "NUMPY:", 6) == 0 && numpy_type_parse(text + 6, &numpy) &&
+                        numpy.item == h->size;
+    if (tagged && *numpy.strings == 'S') {
+        t->class = HDF5_TEXT;
+        t->dtype = "string";
+        t->padding = HDF5_NULS;
+        return;
+    }
+    if (tagged && !*numpy.strings) {
         plain(t, arena_copy(p->arena, numpy.dtype, strlen(numpy.dtype)), numpy.swap);
         return;
     }
